@@ -79,7 +79,8 @@ extern "C" {
     X(STN_ERROR_UNSUPPORTED, 8, "no strategy serves this problem")                                                     \
     X(STN_ERROR_IO, 9, "a file could not be read or written")                                                          \
     X(STN_ERROR_FORMAT, 10, "a file's content is not what its format demands")                                         \
-    X(STN_ERROR_INTERNAL, 11, "an internal error: please report it")
+    X(STN_ERROR_INTERNAL, 11, "an internal error: please report it")                                                   \
+    X(STN_ERROR_CANCELLED, 130, "the caller cancelled it")
 
 typedef enum stn_status {
 #define STN_STATUS_ENUM(name, exit_code, text) name,
@@ -480,6 +481,10 @@ STN_API stn_status stn_plan_execute_with(stn_plan *plan, const void *in, void *o
  * or constant sides up to 2.5 grids, since lines longer by what taps reach lie there along two axes (src/strategies/README.md). */
 STN_API size_t stn_plan_workspace_size(const stn_plan *plan);
 
+/* Is told how many of an execution's steps are done, and of how many; of a transform, a layer or a strategy that makes all steps at once, 0 until
+ * it ends. Non-zero cancels the execution. It must not use the plan, nor another one of its context. */
+typedef int (*stn_progress_fn)(void *user, uint64_t done, uint64_t total);
+
 /* All that an execution takes. Pointers are as those of stn_plan_execute; they are borrowed until the work is done, in
  * stream order. */
 typedef struct stn_execution {
@@ -496,6 +501,12 @@ typedef struct stn_execution {
     const void *weights, *bias, *skip;   /* bias: forward only */
     const void *gradient;                /* of y, for the backward pass to the weights */
     void *bias_gradient, *skip_gradient; /* written by that pass, as bias and skip lie */
+    /* NULL, or called on the executing thread about every 50 ms, and once at the end; at most 0.2 s apart on the host. Non-zero cancels: the call
+     * then returns STN_ERROR_CANCELLED within 0.2 s, the output is undefined, and the plan may be executed again. On a GPU
+     * the call returns when the work is done: it enqueues a part of the launches at a time, and a cancel waits for those
+     * that are enqueued, about 0.1 s; a strategy that makes all steps at once has one part. Not where a stream is captured. */
+    stn_progress_fn progress;
+    void *progress_user;
 } stn_execution;
 #define STN_EXECUTION_INIT STN_INIT_OF(stn_execution)
 

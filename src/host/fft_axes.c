@@ -39,6 +39,7 @@ typedef struct pass {
     stn_fft_number scale;
     int64_t lines;
     stn_fft_number *planes;
+    stn_watch *watch;
     _Atomic int64_t next; /* the group that is taken next */
 } pass;
 
@@ -83,7 +84,8 @@ static void run_slots(void *user, int64_t begin, int64_t end) {
     const stn_fft_axes *host = p->host;
     int64_t lanes = host->lanes[p->axis];
     for (int64_t slot = begin; slot < end; slot++)
-        for (int64_t first; (first = atomic_fetch_add(&p->next, 1) * lanes) < p->lines;) {
+        for (int64_t first;
+             (first = atomic_fetch_add(&p->next, 1) * lanes) < p->lines && stn_watch_goes_on(p->watch);) {
             stn_fft_group g = {p->axis, first, stn_min(lanes, p->lines - first), is_halved(&host->fft, p->axis)};
             run_group(p, &g, p->planes + 4 * host->room * slot);
         }
@@ -123,6 +125,7 @@ static void run_wave(const stn_fft_axes *host, stn_pool *pool, const void *in, v
         pass p = {.host = host, .axis = host->axes[i], .from = i ? middle : first, .to = ends ? last : middle};
         p.scale = (stn_fft_number)(ends ? fft->scale : 1);
         p.planes = work + held;
+        p.watch = stn_pool_watched(pool);
         p.lines = count;
         for (int a = 0; a < 3; a++)
             if (a != p.axis) p.lines *= p.from.side.n[a];

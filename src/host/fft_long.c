@@ -131,6 +131,7 @@ typedef struct pass {
     int which; /* 0: columns, whose lines lie along axis 1; 1: rows, along axis 2 */
     stn_fft_view from, to;
     stn_fft_number *planes;
+    stn_watch *watch;
     _Atomic int64_t next; /* the group that is taken next */
 } pass;
 
@@ -156,7 +157,7 @@ static void run_slots(void *user, int64_t begin, int64_t end) {
     pass *p = user;
     const int64_t groups = stn_div_up(p->g->side[1 - p->which], p->g->lanes[p->which]);
     for (int64_t slot = begin; slot < end; slot++)
-        for (int64_t group; (group = atomic_fetch_add(&p->next, 1)) < groups;)
+        for (int64_t group; (group = atomic_fetch_add(&p->next, 1)) < groups && stn_watch_goes_on(p->watch);)
             run_group(p, group, p->planes + 4 * p->g->room * slot);
 }
 
@@ -213,6 +214,7 @@ void stn_fft_long_run(const stn_fft_long *g, stn_pool *pool, const void *in, voi
     pass columns = {.g = g, .which = 0, .from = grid_of(g, back ? paired : in, g->side[1] * step, step), .to = middle};
     pass rows = {.g = g, .which = 1, .from = middle, .to = grid_of(g, out, out_stride, g->side[0] * out_stride)};
     columns.planes = rows.planes = paired + pairs(g);
+    columns.watch = rows.watch = stn_pool_watched(pool);
     stn_pool_for(pool, g->slots, 1, run_slots, &columns);
     stn_pool_for(pool, g->slots, 1, run_slots, &rows);
     if (g->halved && !back) {

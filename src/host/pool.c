@@ -33,10 +33,15 @@ struct stn_pool {
     void *user;
     int64_t count, piece;
     atomic_int_fast64_t next; /* first item that nobody has claimed */
+    stn_watch *watch;         /* of the loop's caller; NULL mostly */
+
+    pthread_mutex_t watch_lock; /* guards the list of all that watch */
+    stn_watch *watches;
+    atomic_int watching; /* how many do */
 };
 
 static void run_pieces(stn_pool *pool) {
-    for (;;) {
+    while (stn_watch_goes_on(pool->watch)) {
         int64_t begin = atomic_fetch_add(&pool->next, pool->piece);
         if (begin >= pool->count) return;
         pool->body(pool->user, begin, stn_min(begin + pool->piece, pool->count));
@@ -104,6 +109,7 @@ stn_status stn_pool_create(int threads, stn_pool **pool, stn_error *error) {
     made->owner = getpid();
     pthread_mutex_init(&made->turn, NULL);
     pthread_mutex_init(&made->lock, NULL);
+    pthread_mutex_init(&made->watch_lock, NULL);
     pthread_cond_init(&made->wake, NULL);
     pthread_cond_init(&made->idle, NULL);
 
@@ -130,6 +136,7 @@ static void end_workers(stn_pool *pool) {
     pthread_cond_destroy(&pool->wake);
     pthread_mutex_destroy(&pool->lock);
     pthread_mutex_destroy(&pool->turn);
+    pthread_mutex_destroy(&pool->watch_lock);
 }
 
 /* In a forked child there is nobody to join, and the copies of locks and conditions still count the threads that waited
@@ -143,13 +150,48 @@ void stn_pool_destroy(stn_pool *pool) {
 
 int stn_pool_threads(const stn_pool *pool) { return pool->threads; }
 
+void stn_pool_watch(stn_pool *pool, stn_watch *watch) {
+    pthread_mutex_lock(&pool->watch_lock);
+    watch->next = pool->watches;
+    pool->watches = watch;
+    pool->watching++;
+    pthread_mutex_unlock(&pool->watch_lock);
+}
+
+void stn_pool_unwatch(stn_pool *pool, stn_watch *watch) {
+    pthread_mutex_lock(&pool->watch_lock);
+    stn_watch **at = &pool->watches;
+    while (*at != watch) at = &(*at)->next;
+    *at = watch->next;
+    pool->watching--;
+    pthread_mutex_unlock(&pool->watch_lock);
+}
+
+stn_watch *stn_pool_watched(stn_pool *pool) {
+    if (!atomic_load_explicit(&pool->watching, memory_order_relaxed)) return NULL;
+    pthread_mutex_lock(&pool->watch_lock);
+    stn_watch *watch = pool->watches;
+    while (watch && !pthread_equal(watch->thread, pthread_self())) watch = watch->next;
+    pthread_mutex_unlock(&pool->watch_lock);
+    return watch;
+}
+
+/* On the calling thread alone, piece by piece where it is watched. */
+static void run_alone(stn_watch *watch, int64_t count, int64_t piece,
+                      void (*body)(void *user, int64_t begin, int64_t end), void *user) {
+    if (!watch) piece = count;
+    for (int64_t begin = 0; begin < count && stn_watch_goes_on(watch); begin += piece)
+        body(user, begin, stn_min(begin + piece, count));
+}
+
 void stn_pool_for(stn_pool *pool, int64_t count, int64_t grain, void (*body)(void *user, int64_t begin, int64_t end),
                   void *user) {
     if (count <= 0) return;
+    stn_watch *watch = stn_pool_watched(pool);
     int64_t piece = stn_max(stn_max(grain, 1), stn_div_up(count, (int64_t)pool->threads * PIECES_PER_THREAD));
     int64_t pieces = stn_div_up(count, piece);
     if (pieces == 1 || pool->threads == 1 || pool->owner != getpid()) {
-        body(user, 0, count);
+        run_alone(watch, count, piece, body, user);
         return;
     }
     pthread_mutex_lock(&pool->turn);
@@ -158,6 +200,7 @@ void stn_pool_for(stn_pool *pool, int64_t count, int64_t grain, void (*body)(voi
     pool->user = user;
     pool->count = count;
     pool->piece = piece;
+    pool->watch = watch;
     pool->next = 0;
     pool->openings = (int)stn_min(pieces, pool->threads) - 1;
     pthread_cond_broadcast(&pool->wake);

@@ -3,6 +3,7 @@
 #define STN_HOST_POOL_H
 #include <stdint.h>
 
+#include "host/watch.h"
 #include "stentor.h"
 
 typedef struct stn_pool stn_pool;
@@ -18,6 +19,13 @@ int stn_pool_allowed(void); /* threads of a pool of all that this process may us
 /* Calls body(user, begin, end) over pieces of [0, count) on all threads, the caller's included; returns when all are
  * done. Pieces have at least `grain` items (the last one may have fewer); a loop of one piece never leaves the caller's
  * thread, and in a forked child no loop does. Loops from several threads run one after the other, so body must not start a loop on the same pool. */
+/* Where the calling thread has a watch, that is told between pieces, and none is begun once it is cancelled. */
 void stn_pool_for(stn_pool *pool, int64_t count, int64_t grain, void (*body)(void *user, int64_t begin, int64_t end),
                   void *user);
+
+/* The loops of the watch's thread are watched until the second. */
+void stn_pool_watch(stn_pool *pool, stn_watch *watch);
+void stn_pool_unwatch(stn_pool *pool, stn_watch *watch);
+/* That of the calling thread, or NULL: for bodies whose pieces are long, to ask between parts of one. */
+stn_watch *stn_pool_watched(stn_pool *pool);
 #endif

@@ -96,13 +96,16 @@ static void run_wave(const stn_task *task, stn_pool *pool, int64_t first, int64_
 
     stn_pass pass = {.cut = cut_grid(task, grids, stn_pool_threads(pool)), .box = stn_step_box};
     stn_step_begin(&pass.step, task);
+    stn_watch *watch = pass.step.watch = stn_pool_watched(pool);
+    const uint64_t before = (uint64_t)(first / wave_grids(task)) * task->steps, passes = stn_host_passes(task);
     pass.step.source = (stn_layout){.batch_stride = task->source_batch_stride};
     memcpy(pass.step.source.stride, task->source_stride, sizeof task->source_stride);
     if (source) pass.step.source.base = (char *)source + first * task->source_batch_stride * size;
     /* In place, `to` may not be written while `from` is read: start with the workspace, and copy if that ends there. */
     bool to_work = (task->in_place || task->steps % 2 == 0) != (begin % 2 == 1);
     if (begin > 0) from = to_work ? to : work;
-    for (uint64_t t = begin; t < end; t++, to_work = !to_work) {
+    for (uint64_t t = begin; t < end && stn_watch_goes_on(watch); t++, to_work = !to_work) {
+        stn_watch_reach(watch, before + t, passes);
         run_pass(&pass, pool, grids, from, to_work ? work : to);
         from = to_work ? work : to;
     }

@@ -233,7 +233,7 @@ void stn_step_begin(stn_step *step, const stn_task *task) {
 
 void stn_step_box(const stn_step *step, int64_t batch, const stn_box *box) {
     for (int64_t i0 = box->begin[0]; i0 < box->end[0]; i0++)
-        for (int64_t i1 = box->begin[1]; i1 < box->end[1]; i1++)
+        for (int64_t i1 = box->begin[1]; i1 < box->end[1] && stn_watch_goes_on(step->watch); i1++)
             compute_row(step, batch, i0, i1, box->begin[2], box->end[2]);
 }
 

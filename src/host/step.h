@@ -2,6 +2,7 @@
 #ifndef STN_HOST_STEP_H
 #define STN_HOST_STEP_H
 #include "host/kernels.h"
+#include "host/watch.h"
 #include "problem/task.h"
 
 #define STN_STEP_SHORT 128 /* points of a row that is gathered whole */
@@ -17,6 +18,7 @@ typedef struct stn_step {
     const stn_kernels *kernels;
     stn_layout from, to;              /* from is only read; they share no memory */
     stn_layout source;                /* what each step adds; its base is NULL where there is none */
+    stn_watch *watch;                 /* is asked between rows; NULL: none */
     int64_t live[3][2];               /* points outside [live[a][0], live[a][1]) of any axis are frozen */
     int64_t ghost[2][STN_MAX_RADIUS]; /* stn_fold along axis 2 of -1, -2, ... and of n, n + 1, ... */
 } stn_step;

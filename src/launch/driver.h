@@ -72,6 +72,8 @@ stn_status stn_timer_stop(stn_timer *timer, void *stream, double *seconds, stn_e
  * is not asked for. */
 stn_status stn_timer_mark(stn_timer *timer, void *stream, stn_error *error);
 stn_status stn_timer_read(stn_timer *timer, bool wait, double *seconds, stn_error *error);
+/* Has the stream come to the mark? */
+stn_status stn_timer_reached(stn_timer *timer, bool *reached, stn_error *error);
 void stn_timer_destroy(stn_timer *timer);
 /* Is the stream being captured into a graph? */
 bool stn_device_capturing(stn_device *device, void *stream);

@@ -59,6 +59,15 @@ stn_status stn_timer_read(stn_timer *timer, bool wait, double *seconds, stn_erro
     return status;
 }
 
+stn_status stn_timer_reached(stn_timer *timer, bool *reached, stn_error *error) {
+    const stn_driver *driver = timer->device->driver;
+    STN_TRY(stn_device_enter(timer->device, error));
+    const stn_cu_result result = driver->call.cuEventQuery(timer->stop);
+    stn_device_leave(timer->device);
+    *reached = result != STN_CUDA_ERROR_NOT_READY;
+    return *reached ? stn_driver_check(driver, "cuEventQuery", result, error) : STN_OK;
+}
+
 stn_status stn_timer_stop(stn_timer *timer, void *stream, double *seconds, stn_error *error) {
     double taken;
     STN_TRY(stn_timer_mark(timer, stream, error));

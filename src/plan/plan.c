@@ -129,6 +129,7 @@ stn_status stn_plan_run(stn_plan *plan, const stn_execution *execution, stn_erro
     stn_execution run;
     STN_TRY(stn_read_grown(&stn_layout_execution, execution, &run, error));
     if (!run.workspace) run.workspace = plan->workspace;
+    if (run.progress && !plan->estimate_only) return stn_plan_run_watched(plan, &run, error);
     return run_checked(plan, &run, error);
 }
 

@@ -173,6 +173,12 @@ void stn_subplan_list_kernels(stn_plan *parent, const stn_plan *plan);
 /* weights.c: new weights, of a plan that is prepared, by its choice or by another one. */
 stn_status stn_plan_renew_weights(stn_plan *plan, size_t count, const double *weights, stn_error *error);
 
+/* context/watched.c: an execution with a progress function; and what is to be told between two runs of a stack, of which `number` are
+ * enqueued. */
+stn_status stn_plan_run_watched(stn_plan *plan, const stn_execution *run, stn_error *error);
+stn_status stn_snapshots_pause(stn_plan *plan, const stn_execution *run, uint64_t number, bool *goes_on,
+                               stn_error *error);
+
 /* pointers.c: what an execution brings, against what the plan was made for. */
 stn_status stn_plan_check_pointers(const stn_plan *plan, const stn_execution *run, stn_error *error);
 

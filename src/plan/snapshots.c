@@ -31,7 +31,10 @@ stn_status stn_snapshots_run(stn_plan *plan, const stn_execution *run, stn_error
     stn_plan *next = plan->repeat ? plan->repeat : plan;
     const size_t bytes = (size_t)plan->task.snapshot_stride * stn_dtype_size(plan->task.dtype);
     stn_execution each = *run;
+    bool goes_on = true;
     for (uint64_t i = 1; i < plan->task.snapshots; i++) {
+        if (run->progress) STN_TRY(stn_snapshots_pause(plan, run, i, &goes_on, error));
+        if (!goes_on) break;
         each.in = each.out;
         each.out = (char *)each.out + bytes;
         STN_TRY(stn_plan_run_whole(next, &each, error));

@@ -8,6 +8,7 @@ typedef struct pass {
     const wave *w;
     pass_work *run;
     int64_t groups;
+    stn_watch *watch;
     _Atomic int64_t next;
 } pass;
 
@@ -15,12 +16,12 @@ typedef struct pass {
 static void run_slots(void *user, int64_t begin, int64_t end) {
     pass *p = user;
     for (int64_t slot = begin; slot < end; slot++)
-        for (int64_t group; (group = atomic_fetch_add(&p->next, 1)) < p->groups;)
+        for (int64_t group; (group = atomic_fetch_add(&p->next, 1)) < p->groups && stn_watch_goes_on(p->watch);)
             p->run(p->w, group, p->w->planes + slot * shape_planes(p->w->s));
 }
 
 static void run_pass(const wave *w, stn_pool *pool, pass_work *run, int64_t groups) {
-    pass p = {.w = w, .run = run, .groups = groups};
+    pass p = {.w = w, .run = run, .groups = groups, .watch = stn_pool_watched(pool)};
     stn_pool_for(pool, stn_min(stn_pool_threads(pool), groups), 1, run_slots, &p);
 }
 

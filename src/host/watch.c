@@ -1,0 +1,46 @@
+/* See watch.h. */
+#include "host/watch.h"
+
+#include <time.h>
+
+#include "base/error.h"
+
+#define BETWEEN_SECONDS 0.05 /* from one call of the caller's function to the next */
+
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+void stn_watch_begin(stn_watch *watch, const stn_execution *run, uint64_t total) {
+    *watch = (stn_watch){.tell = run->progress, .user = run->progress_user, .total = total, .thread = pthread_self()};
+    watch->told = now();
+}
+
+bool stn_watch_goes_on(stn_watch *watch) {
+    if (!watch) return true;
+    if (atomic_load_explicit(&watch->cancelled, memory_order_relaxed)) return false;
+    if (!pthread_equal(watch->thread, pthread_self()) || watch->telling) return true;
+    if (now() - watch->told < BETWEEN_SECONDS) return true;
+    watch->telling = true;
+    if (watch->tell(watch->user, watch->done, watch->total)) atomic_store(&watch->cancelled, true);
+    watch->telling = false;
+    watch->told = now();
+    return !atomic_load(&watch->cancelled);
+}
+
+void stn_watch_reach(stn_watch *watch, uint64_t passes, uint64_t of) {
+    if (!watch || !watch->span) return;
+    watch->done = watch->base + (uint64_t)((double)watch->span * ((double)passes / (double)of));
+}
+
+stn_status stn_watch_end(stn_watch *watch, stn_status status, stn_error *error) {
+    if (status == STN_OK && atomic_load(&watch->cancelled))
+        return stn_fail(error, STN_ERROR_CANCELLED,
+                        "the progress function cancelled the execution after about %llu of %llu steps: its output "
+                        "is undefined, and the plan can be executed again",
+                        (unsigned long long)watch->done, (unsigned long long)watch->total);
+    if (status == STN_OK) (void)watch->tell(watch->user, watch->total, watch->total);
+    return status;
+}
