@@ -99,11 +99,6 @@ static double relative_error(const sample *found, const sample *expected) {
     return norm > 0 ? sqrt(difference / norm) : sqrt(difference);
 }
 
-/* Rounding of T steps beside f64. What f16 rounds between launches has no bar of its own: that of stepping. */
-static double allowance(const stn_task *task, bool stepping) {
-    return stn_error_bar(task, stepping || task->dtype == STN_F16);
-}
-
 stn_status bench_run(stn_plan *plan, const void *in, const void *source, void *out, stn_error *error) {
     stn_execution e = STN_EXECUTION_INIT;
     e.in = in, e.out = out, e.source = plan->task.source ? source : NULL;
@@ -132,7 +127,7 @@ static stn_status step_in(bench *machine, const stn_task *task, stn_plan *plan, 
     stn_status status = run_poisoned(machine, &wide, plan, grids[0], grids[2], grids[1], first, error);
     double wrong = relative_error(first, expected);
     free(first);
-    if (status == STN_OK && !(wrong <= allowance(&wide, true)))
+    if (status == STN_OK && !(wrong <= stn_error_bar(&wide)))
         status = stn_fail(error, STN_ERROR_INTERNAL,
                           "a single %s step, the reference of longer runs, is off by %.2g in relative L2",
                           stn_plan_strategy(plan), wrong);
@@ -184,7 +179,7 @@ stn_status bench_check(bench *machine, const stn_problem *problem, stn_plan *pla
     else
         STN_TRY_GOTO(status, step_by_step(machine, problem, &task, expected, error), done);
     *found = relative_error(result, expected);
-    *allowed = allowance(&task, plan->estimate.stepping);
+    *allowed = stn_error_bar(&task);
 done:
     free(samples);
     stn_task_clear(&task);

@@ -3,19 +3,21 @@
 
 #include <math.h>
 
-double stn_error_bar(const stn_task *task, bool stepping) {
-    double steps = (double)task->steps, fused = 1 + log2(steps), bar;
-    if (task->dtype == STN_F64)
-        bar = 1e-13 * fused;
-    else if (task->dtype == STN_F32)
-        bar = 1e-6 * (stepping ? fmax(sqrt(steps), fused) : fused);
-    else
-        bar = 1e-3 * (stepping ? sqrt(steps) : 1);
-    return fmax(bar, task->tolerance);
+double stn_error_bar(const stn_task *task) {
+    const double steps = (double)task->steps;
+    if (task->tolerance > 0) return task->tolerance;
+    switch (task->dtype) {
+        case STN_F64:
+            return 1e-13 * (1 + log2(steps));
+        case STN_F32:
+            return 1e-6 * (log2(steps) + 1.5 * sqrt(steps));
+        default:
+            return 1e-3 * sqrt(steps);
+    }
 }
 
 bool stn_error_meets(const stn_task *task, const stn_estimate *estimate) {
-    return !(estimate->error > stn_error_bar(task, estimate->stepping));
+    return !(estimate->error > stn_error_bar(task));
 }
 
 double stn_error_of(double alike, double chance, double launches) {

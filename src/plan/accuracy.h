@@ -3,9 +3,9 @@
 #define STN_PLAN_ACCURACY_H
 #include "plan/strategy.h"
 
-/* The bar of a task's dtype, steps and tolerance. `stepping`: for arithmetic that takes one step after the other, which
- * rounds so often. */
-double stn_error_bar(const stn_task *task, bool stepping);
+/* The relative L2 error that a run may have: the task's tolerance where one is given, else what rounding may come to by its
+ * dtype and steps. The same for every strategy: a candidate is judged by its predicted error alone. */
+double stn_error_bar(const stn_task *task);
 /* Does the estimate meet it? One that does not know its error does. */
 bool stn_error_meets(const stn_task *task, const stn_estimate *estimate);
 

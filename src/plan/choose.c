@@ -62,7 +62,7 @@ static void rank_strategy(stn_plan *plan, const stn_strategy *strategy, size_t m
         entry.candidate = list[c];
         entry.estimate = (stn_estimate){0};
         kind->estimate(plan, strategy, &list[c], &entry.estimate);
-        const double bar = fmax(given, kind->bar ? kind->bar(plan, &entry.estimate) : INFINITY);
+        const double bar = fmax(given, kind->bar ? kind->bar(plan) : INFINITY);
         if (entry.estimate.error > bar) {
             own = fmin(own, entry.estimate.error);
             asked = bar;
@@ -211,7 +211,7 @@ bool stn_plan_generic(const stn_plan *plan, stn_ranked *row) {
         if (!strategy->generic || !plan->kind->applies(plan, strategy, row->reason, sizeof row->reason)) continue;
         if (!strategy->generic(&plan->task, &row->candidate)) continue;
         plan->kind->estimate(plan, strategy, &row->candidate, &row->estimate);
-        row->applies = !plan->kind->bar || row->estimate.error <= plan->kind->bar(plan, &row->estimate);
+        row->applies = !plan->kind->bar || row->estimate.error <= plan->kind->bar(plan);
         if (row->applies) return true;
     }
     return false;

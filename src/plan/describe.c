@@ -214,7 +214,7 @@ static void describe_text(const stn_plan *plan, stn_text *text) {
     if (plan->measured > 0) stn_text_printf(text, ", %s: %.6g s", chosen_words[plan->chosen], plan->measured);
     if (plan->chosen >= STN_CHOSEN_BY_LIKENESS) stn_text_printf(text, ", %s", chosen_words[plan->chosen]);
     if (plan->estimate.error > 0) {
-        double bar = plan->kind->bar(plan, &plan->estimate);
+        double bar = plan->kind->bar(plan);
         stn_text_printf(text, ", error %.2g (the bar is %.2g%s)", plan->estimate.error, bar,
                         plan->estimate.error > bar ? ", which it misses" : "");
     }

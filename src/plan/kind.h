@@ -58,8 +58,8 @@ typedef struct stn_kind {
     void (*estimate)(const stn_plan *plan, const stn_strategy *strategy, const stn_candidate *candidate,
                      stn_estimate *estimate);
 
-    /* The largest error that a candidate with this estimate may be predicted to have; NULL: any. */
-    double (*bar)(const stn_plan *plan, const stn_estimate *estimate);
+    /* The largest error that a candidate may be predicted to have; NULL: any. */
+    double (*bar)(const stn_plan *plan);
 
     /* ---- words: in one line, as a JSON object, and what only this kind tells beside that (NULL: nothing) */
     void (*print)(const stn_plan *plan, stn_text *text);

@@ -74,9 +74,8 @@ static void estimate(const stn_plan *plan, const stn_strategy *row, const stn_ca
 }
 
 /* The project's bars for one step of any work. */
-static double bar(const stn_plan *plan, const stn_estimate *estimate) {
+static double bar(const stn_plan *plan) {
     static const double bars[] = {1e-13, 1e-6, 1e-3}; /* by stn_dtype */
-    (void)estimate;
     return fmax(bars[plan->layer.dtype], plan->layer.tolerance);
 }
 

@@ -14,9 +14,9 @@
 
 /* Every strategy of stencils, one row each. */
 static const stn_strategy *const strategies[] = {
-    &stn_strategy_host,     &stn_strategy_direct,        &stn_strategy_lowrank,       &stn_strategy_segment,
-    &stn_strategy_spectral, &stn_strategy_sourced,       &stn_strategy_host_spectral, &stn_strategy_aperiodic,
-    &stn_strategy_sparse,   &stn_strategy_cufft_spectral};
+    &stn_strategy_host,     &stn_strategy_direct,         &stn_strategy_lowrank,       &stn_strategy_segment,
+    &stn_strategy_spectral, &stn_strategy_sourced,        &stn_strategy_host_spectral, &stn_strategy_aperiodic,
+    &stn_strategy_sparse,   &stn_strategy_cufft_spectral, &stn_strategy_chunked /* composes all before it */};
 
 static const stn_strategy *strategy(size_t i) {
     return i < sizeof strategies / sizeof *strategies ? strategies[i] : NULL;
@@ -108,6 +108,7 @@ static bool applies(const stn_plan *plan, const stn_strategy *row, char *reason,
 }
 
 static size_t candidates(const stn_plan *plan, const stn_strategy *row, stn_candidate *list, size_t most) {
+    if (row->compose) return row->compose(plan, list, most);
     return row->candidates(&plan->task, &plan->machine, list, most);
 }
 
@@ -279,10 +280,10 @@ static double allowed_difference(const stn_plan *plan, uint64_t steps) {
 }
 
 /* Of the last snapshot. */
-static double bar(const stn_plan *plan, const stn_estimate *estimate) {
+static double bar(const stn_plan *plan) {
     stn_task all = plan->task; /* its taps are borrowed */
     all.steps *= all.snapshots;
-    return stn_error_bar(&all, estimate->stepping);
+    return stn_error_bar(&all);
 }
 
 const stn_kind stn_kind_stencil = {

@@ -84,6 +84,7 @@ stn_status stn_plan_make(stn_context *context, const stn_kind *kind, const void 
     stn_status status;
     STN_TRY_GOTO(status, kind->make(plan, work, error), failed);
     plan->only = find_strategy(kind, options.strategy);
+    plan->composes = true;
     plan->first_result = wants_first_result(plan, &options);
     STN_TRY_GOTO(status, choose(plan, &options, error), failed);
     if (!plan->estimate_only) STN_TRY_GOTO(status, stn_snapshots_prepare(plan, error), failed);

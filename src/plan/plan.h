@@ -60,6 +60,7 @@ struct stn_plan {
     bool caller_workspace;
     bool inner;                /* made by another plan, which sees to its kernels: gather.h */
     const stn_strategy *only;  /* the caller named it; NULL: any */
+    bool composes;             /* a caller's plan: long runs may be made of chunks (strategies/chunked.c) */
     bool first_result;         /* the caller asked for the first result as soon as possible */
     struct stn_first *first;   /* owned, first_result.c: the generic kernel's plan; NULL: the plan is ready */
     bool deterministic;        /* it is chosen by estimate alone */

@@ -55,6 +55,8 @@ typedef struct stn_strategy {
     /* At most `most` candidates, best guess first; returns how many. Asked for more than STN_CANDIDATES, those that are
      * worth measuring follow those that the estimate chooses from. */
     size_t (*candidates)(const stn_task *task, const stn_machine *machine, stn_candidate *list, size_t most);
+    /* Candidates that depend on what the strategies before it in the table were ranked at. NULL: there are none. */
+    size_t (*compose)(const stn_plan *plan, stn_candidate *list, size_t most);
     void (*estimate)(const stn_task *task, const stn_machine *machine, const stn_candidate *candidate,
                      stn_estimate *estimate);
     /* Builds kernels, tables and workspace size for plan->candidate into plan->state. STN_ERROR_NO_COMPILER,
@@ -109,7 +111,7 @@ typedef struct stn_layer_strategy {
 
 extern const stn_strategy stn_strategy_host, stn_strategy_direct, stn_strategy_lowrank, stn_strategy_segment,
     stn_strategy_spectral, stn_strategy_sourced, stn_strategy_host_spectral, stn_strategy_aperiodic,
-    stn_strategy_sparse, stn_strategy_cufft_spectral;
+    stn_strategy_sparse, stn_strategy_cufft_spectral, stn_strategy_chunked;
 extern const stn_fft_strategy stn_fft_strategy_host, stn_fft_strategy_fft, stn_fft_strategy_block,
     stn_fft_strategy_cufft;
 extern const stn_layer_strategy stn_layer_strategy_host, stn_layer_strategy_fno, stn_layer_strategy_cublas;

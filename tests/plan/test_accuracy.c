@@ -46,12 +46,15 @@ static const stn_ranked *row_of(const stn_plan *plan, const char *strategy) {
 
 Test(accuracy, bars) {
     stn_task task = {.dtype = STN_F64, .steps = 1024};
-    cr_expect_float_eq(stn_error_bar(&task, false), 1.1e-12, 1e-25);
+    cr_expect_float_eq(stn_error_bar(&task), 1.1e-12, 1e-25);
     task.dtype = STN_F32;
-    cr_expect_float_eq(stn_error_bar(&task, false), 1.1e-5, 1e-15);
-    cr_expect_float_eq(stn_error_bar(&task, true), 3.2e-5, 1e-15);
+    cr_expect_float_eq(stn_error_bar(&task), 5.8e-5, 1e-15);
+    task.dtype = STN_F16;
+    cr_expect_float_eq(stn_error_bar(&task), 3.2e-2, 1e-15);
+    task.tolerance = 1e-9;
+    cr_expect_float_eq(stn_error_bar(&task), 1e-9, 1e-15, "what is asked for, whether it can be met or not");
     task.tolerance = 1e-2;
-    cr_expect_float_eq(stn_error_bar(&task, false), 1e-2, 1e-15);
+    cr_expect_float_eq(stn_error_bar(&task), 1e-2, 1e-15);
     stn_estimate e = {.error = 0.02};
     cr_expect(!stn_error_meets(&task, &e));
     e.error = 0; /* not known */
@@ -76,7 +79,7 @@ Test(accuracy, what_misses_the_bar_is_not_ranked) {
     plan = plan_of(context, "auto", 100, 0);
     row = row_of(plan, "lowrank");
     cr_assert(row && row->applies);
-    cr_expect(row->estimate.error > 0 && row->estimate.error < stn_error_bar(&plan->task, false));
+    cr_expect(row->estimate.error > 0 && row->estimate.error < stn_error_bar(&plan->task));
     stn_plan_destroy(plan);
 
     plan = plan_of(context, "auto", 100000, 1e-2); /* which allows it */

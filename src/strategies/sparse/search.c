@@ -147,7 +147,7 @@ static bool insert_beside(search *s, int fused, int parts) {
         insert(s, shape);
         sparse_shape smaller = shape;
         if (sparse_fit_smaller(s->task, s->machine, &smaller)) insert(s, smaller);
-        good = good && sparse_error(&shape) <= stn_error_bar(s->task, false);
+        good = good && sparse_error(&shape) <= stn_error_bar(s->task);
     }
     return good;
 }
@@ -227,7 +227,7 @@ static bool insert_sum(search *s, sparse_shape shape) {
         if (!sparse_fit(s->task, s->machine, fused, count, 1, &shape, s->tally)) break;
         shape.rounding = (float)errors.rounding[count];
         shape.noise = (float)errors.noise[count];
-        if (sparse_error(&shape) > SAFE * stn_error_bar(s->task, false)) continue;
+        if (sparse_error(&shape) > SAFE * stn_error_bar(s->task)) continue;
         insert(s, shape);
         break;
     }

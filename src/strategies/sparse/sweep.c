@@ -67,7 +67,7 @@ static bool err_little(const stn_task *task, const sparse_shape *shape, const st
     now.noise = (float)sparse_noise(task, &spectrum, shape, terms);
     sparse_spectrum_clear(&spectrum);
     now.rounding = (float)sparse_terms_rounding(task, taps, terms, shape->parts, shape->launches);
-    return sparse_error(&now) <= stn_error_bar(task, false);
+    return sparse_error(&now) <= stn_error_bar(task);
 }
 
 /* V (axis 1), or U of each plane of the longer sweep, of which a shorter one has fewer. */

@@ -232,7 +232,7 @@ static double rounding_of_weights(const stn_task *task, const stn_power *taps, c
                                   double launches) {
     double error = 0;
     for (int axis = 0; axis < 3; axis++) error = fmax(error, rounding_along(taps, axis, sum, scale, launches));
-    return error < stn_error_bar(task, false) ? sparse_difference(taps, sum, scale, launches) : error;
+    return error < stn_error_bar(task) ? sparse_difference(taps, sum, scale, launches) : error;
 }
 
 static bool add_solid_terms(const stn_task *task, const stn_power *taps, const sparse_terms *terms, int fewest,

@@ -159,7 +159,7 @@ static const char *look_at_state(const stn_plan *plan, stn_pool *pool, bool fuse
     c->bar = compare_bar(&run, fused);
     c->bar = fmax(c->bar * left_over(&run, wild, g, type, expected), wild ? 1.5 * c->predicted : 0);
     if (plan->estimate.stepping || plan->online)
-        c->bar = fmax(c->bar, stn_error_bar(&run, true)); /* some of the grid, or all */
+        c->bar = fmax(c->bar, stn_error_bar(&run)); /* some of the grid, or all */
     if (task->dtype == STN_F16) c->bar = fmax(c->bar, 2 * c->rounding);
     if (task->dtype == STN_F16 && !compare_good(c))
         c->bar = fmax(c->bar, lost_by_cancelling(&run, pool, g, type, expected));
@@ -319,17 +319,25 @@ static bool is_here(const random_bench *bench, const char *strategy) {
     return works;
 }
 
+static bool has_name(char names[][32], size_t count, const char *name) {
+    for (size_t i = 0; i < count; i++)
+        if (!strcmp(names[i], name)) return true;
+    return false;
+}
+
 size_t random_strategies(const random_bench *bench, const random_problem *r, char names[][32], size_t most) {
     stn_plan *plan = rank(bench, r, NULL);
     size_t count = 0;
     for (size_t i = 0; plan && i < plan->ranked; i++) {
         const stn_ranked *row = &plan->ranking[i];
-        bool known = !row->applies || !is_here(bench, row->strategy->name);
-        for (size_t k = 0; k < count; k++) known = known || !strcmp(names[k], row->strategy->name);
-        if (!known && count < most) snprintf(names[count++], 32, "%s", row->strategy->name);
+        const bool known = !row->applies || has_name(names, count, row->strategy->name);
+        if (!known && is_here(bench, row->strategy->name) && count < most)
+            snprintf(names[count++], 32, "%s", row->strategy->name);
     }
     stn_plan_destroy(plan);
     if (r->online && count < most) snprintf(names[count++], 32, "%s", RANDOM_ONLINE);
+    const bool chunks = !has_name(names, count, "chunked") && random_candidates(bench, r, "chunked", false) > 0;
+    if (chunks && count < most) snprintf(names[count++], 32, "chunked"); /* ranked only where it is the fastest */
     return count;
 }
 
