@@ -17,7 +17,7 @@ static stn_status check_choice(stn_plan *plan, stn_error *error) {
     if (!plan->kind->applies(plan, plan->strategy, reason, sizeof reason))
         return stn_fail(error, STN_ERROR_UNSUPPORTED, "%s", reason);
     plan->kind->estimate(plan, plan->strategy, &plan->candidate, &now);
-    const double bar = plan->kind->bar ? plan->kind->bar(plan, &now) : INFINITY;
+    const double bar = plan->kind->bar ? plan->kind->bar(plan) : INFINITY;
     if (now.error > fmax(bar, plan->estimate.error))
         return stn_fail(error, STN_ERROR_UNSUPPORTED, "its predicted error is %.2g, and the bar %.2g", now.error, bar);
     plan->estimate.error = now.error;
@@ -80,6 +80,7 @@ static stn_status choose_again(stn_plan *plan, size_t count, const double *weigh
                        .machine = old->machine,
                        .caller_workspace = old->caller_workspace,
                        .only = old->only,
+                       .composes = old->composes,
                        .deterministic = old->deterministic,
                        .cold = old->cold};
     snprintf(plan->again, sizeof plan->again, "%s: %s", old->strategy->name, why);

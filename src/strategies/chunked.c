@@ -84,7 +84,9 @@ static void add(stn_estimate *sum, const stn_estimate *one, double times) {
     sum->unit = one->unit;
 }
 
-static bool estimate_chunks(const stn_task *task, const stn_machine *machine, uint64_t steps, stn_estimate *result) {
+/* roughly: the rest counts as a whole chunk, which spares ranking strategies for it. */
+static bool estimate_chunks(const stn_task *task, const stn_machine *machine, uint64_t steps, bool roughly,
+                            stn_estimate *result) {
     const double whole = (double)(task->steps / steps);
     const bool same = alike(task);
     stn_estimate one;
@@ -96,7 +98,7 @@ static bool estimate_chunks(const stn_task *task, const stn_machine *machine, ui
     if (!same && !stn_subplan_estimate(&own, machine, NULL, &one)) return false;
     if (!same) add(result, &one, whole - 1);
     own = chunk_task(task, REST, steps);
-    if (own.steps && !stn_subplan_estimate(&own, machine, NULL, &one)) return false;
+    if (own.steps && !roughly && !stn_subplan_estimate(&own, machine, NULL, &one)) return false;
     if (own.steps) add(result, &one, 1);
     result->error *= accumulated((double)chunks_of(task, steps));
     result->model = result->seconds;
@@ -105,7 +107,7 @@ static bool estimate_chunks(const stn_task *task, const stn_machine *machine, ui
 
 static void estimate(const stn_task *task, const stn_machine *machine, const stn_candidate *candidate,
                      stn_estimate *result) {
-    if (!estimate_chunks(task, machine, steps_of(candidate), result)) result->seconds = INFINITY;
+    if (!estimate_chunks(task, machine, steps_of(candidate), false, result)) result->seconds = INFINITY;
 }
 
 typedef struct search {
@@ -121,7 +123,7 @@ static void try_steps(search *s, uint64_t steps) {
     stn_estimate all;
     if (chunks < 2 || steps > INT32_MAX || (double)chunks * s->least >= s->seconds) return;
     if (task->in_place && chunks % 2) return; /* the first chunk would write over what it reads */
-    if (!estimate_chunks(task, &s->plan->machine, steps, &all) || all.error > stn_error_bar(task)) return;
+    if (!estimate_chunks(task, &s->plan->machine, steps, true, &all) || all.error > stn_error_bar(task)) return;
     if (all.seconds < s->seconds) s->seconds = all.seconds, s->best = steps;
 }
 
