@@ -54,8 +54,15 @@
 
 /* An initialiser for a struct that starts with struct_size. */
 #ifdef __cplusplus
-#define STN_INIT_OF(type)                                                                                              \
-    { sizeof(type) }
+extern "C++" { /* though a caller may include this header where declarations are C's */
+template <class type>
+inline type stn_init_of() {
+    type made = type(); /* all zero */
+    made.struct_size = sizeof(type);
+    return made;
+}
+}
+#define STN_INIT_OF(type) stn_init_of<type>()
 #else
 #define STN_INIT_OF(type)                                                                                              \
     { .struct_size = sizeof(type) }

@@ -6,6 +6,7 @@ the device where they are.
 """
 
 from . import fft
+from ._context import configure
 from ._device import DeviceArray, to_device
 from ._errors import StentorError
 from ._gaussian import gaussian_filter
@@ -21,6 +22,7 @@ __all__ = [
     'Plan',
     'StentorError',
     'clear_cache',
+    'configure',
     'convolve',
     'correlate',
     'fft',

@@ -1,27 +1,50 @@
 """One context a device, made when it is first needed, and what a device is called."""
 
+import logging
 import os
 import threading
+from typing import Any, Callable, Optional, Sequence, Union
 
 from ._errors import check, new_error
-from ._library import ffi, lib
+from ._library import ffi, lib, take_text
+from ._memo import clear_cache
+from ._words import listed, said, whole
 
 HOST = -1
+LEVELS = ('debug', 'info', 'warning', 'error')
 _contexts: dict = {}
 _lock = threading.Lock()
+_settings: dict = {'threads': 0, 'cache_dir': '', 'packs': (), 'cache_shared': False, 'log': None}
+_KEEP: Any = object()
+_callbacks: list = []  # for as long as the process lives, as contexts do
 
 
 class Context:
-    """A device's context. `device` is HOST or the GPU's number. It stays until the process ends: it must outlive its plans, and
-    when Python ends, objects go in any order."""
+    """A device's context. `device` is HOST, the GPU's number, or None for the first GPU that is there, else the host. It stays until
+    the process ends: it must outlive its plans, and when Python ends, objects go in any order."""
 
-    def __init__(self, device: int):
+    def __init__(self, device: Optional[int]):
         options = ffi.new('stn_context_options *', {'struct_size': ffi.sizeof('stn_context_options')})
-        options.device = lib.STN_DEVICE_HOST if device == HOST else device + 1
+        options.device = lib.STN_DEVICE_AUTO if device is None else lib.STN_DEVICE_HOST if device == HOST else device + 1
+        options.threads, options.cache_shared = _settings['threads'], _settings['cache_shared']
+        kept = [ffi.new('char[]', os.fsencode(_settings['cache_dir']))]
+        kept += [ffi.new('char[]', os.fsencode(pack)) for pack in _settings['packs']]
+        options.cache_dir = kept[0]
+        if _settings['packs']:
+            packs = ffi.new('char *[]', kept[1:] + [ffi.NULL])
+            options.packs = ffi.cast('const char *const *', packs)
+        if _settings['log'] is not None:
+            options.log = _settings['log']
         made, error = ffi.new('stn_context **'), new_error()
         check(lib.stn_context_create(options, made, error), error)
         self.handle = made[0]
         self.device = device
+
+    def describe(self, format_: int) -> str:
+        """What the context found, as text (STN_TEXT) or JSON."""
+        made, error = ffi.new('char **'), new_error()
+        check(lib.stn_context_describe(self.handle, format_, made, error), error)
+        return take_text(made)
 
     def synchronize(self, stream: int) -> None:
         """Waits for all work on a stream."""
@@ -33,6 +56,86 @@ class Context:
         made, error = ffi.new('void **'), new_error()
         check(lib.stn_memory_alloc(self.handle, 1, made, error), error)
         lib.stn_memory_free(self.handle, made[0])
+
+
+def configure(*, threads: int = _KEEP, cache_dir: Union[None, str, os.PathLike] = _KEEP, packs: Sequence[Union[str, os.PathLike]] = _KEEP,
+              cache_shared: bool = _KEEP, log: Union[None, str, Callable[[str, str], Any]] = _KEEP) -> None:
+    """Set what all later calls of the package use. What is left out stays as it is.
+
+    Call it before anything else: functions forget what they prepared before, and plans that exist keep what they were made with.
+
+    Parameters
+    ----------
+    threads : int, optional
+        Host threads; 0: all that this process may use.
+    cache_dir : path or None, optional
+        The folder of compiled kernels and measured times; None: that of the environment (STENTOR_CACHE_DIR, XDG_CACHE_HOME, HOME);
+        ':memory:' for none.
+    packs : sequence of paths, optional
+        Files of ready kernels, searched first, for machines without NVRTC.
+    cache_shared : bool, optional
+        Whether to accept a cache folder that others own or may write.
+    log : str, callable or None, optional
+        'debug', 'info', 'warning' or 'error': messages from that level on go to Python's logger 'stentor'. A function of
+        (level, message) gets all of them, in whatever thread. None: silence, the default.
+
+    Returns
+    -------
+    None
+
+    Examples
+    --------
+    >>> import stentor
+    >>> stentor.configure(threads=2, cache_dir=':memory:', log='warning')
+    >>> stentor.configure(threads=0, cache_dir=None, log=None)
+    """
+    given: dict = {name: value for name, value in (('threads', threads), ('cache_dir', cache_dir), ('packs', packs),
+                                             ('cache_shared', cache_shared), ('log', log)) if value is not _KEEP}
+    if 'threads' in given and not 0 <= whole(given['threads'], 'threads', 0) <= 4096:
+        raise ValueError(f'threads is {threads}: give 0 to 4096')
+    if 'cache_dir' in given:
+        given['cache_dir'] = '' if cache_dir is None else _path(cache_dir, 'cache_dir')
+    if 'packs' in given:
+        given['packs'] = tuple(_path(each, 'a pack') for each in listed(packs, 'packs'))
+        missing = [each for each in given['packs'] if not os.path.isfile(each)]
+        if missing:
+            raise ValueError(f'there is no pack {missing[0]!r}: name files that exist')
+    if 'cache_shared' in given:
+        given['cache_shared'] = bool(cache_shared)
+    if 'log' in given:
+        given['log'] = _log_callback(log)
+    with _lock:
+        _settings.update(given)
+        _contexts.clear()
+    clear_cache()
+
+
+def _path(value: Any, name: str) -> str:
+    try:
+        return os.fspath(value)
+    except TypeError:
+        raise ValueError(f'{name} is {said(value)}: give a path') from None
+
+
+def _log_callback(log: Any) -> Any:
+    """What the library calls, or None for silence."""
+    if log is None:
+        return None
+    if not callable(log) and log not in LEVELS:
+        raise ValueError(f"log is {said(log)}: give None, a function, or one of {', '.join(map(repr, LEVELS))}")
+    logger, least = logging.getLogger('stentor'), 0 if callable(log) else LEVELS.index(log)
+    numbers = (logging.DEBUG, logging.INFO, logging.WARNING, logging.ERROR)
+
+    @ffi.callback('void(void *, stn_log_level, const char *)')
+    def called(user: Any, level: int, message: Any) -> None:
+        text = ffi.string(message).decode(errors='replace')
+        if callable(log):
+            log(LEVELS[level], text)
+        elif level >= least:
+            logger.log(numbers[level], '%s', text)
+
+    _callbacks.append(called)
+    return called
 
 
 def context(device: int) -> Context:

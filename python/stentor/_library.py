@@ -5,9 +5,9 @@ import pathlib
 
 from ._abi import ffi
 
-_path = os.environ.get('STENTOR_LIBRARY') or str(pathlib.Path(__file__).with_name('libstentor.so.0'))
+path = os.environ.get('STENTOR_LIBRARY') or str(pathlib.Path(__file__).with_name('libstentor.so.0'))
 # Never unloaded: its threads wait in it while Python ends and closes libraries in an order of its own.
-lib = ffi.dlopen(_path, ffi.RTLD_NOW | ffi.RTLD_NODELETE)
+lib = ffi.dlopen(path, ffi.RTLD_NOW | ffi.RTLD_NODELETE)
 
 
 def version() -> str:

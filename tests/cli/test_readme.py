@@ -47,6 +47,31 @@ class Readme(unittest.TestCase):
                             f'-Wl,-rpath,{library.parent}', '-lm', '-o', made], input=source, text=True, check=True)
             self.assertEqual(subprocess.run([made], check=False).returncode, 0)
 
+    def test_every_variable_of_the_environment_is_in_the_table(self):
+        """Those that sources name are in the page; those that the page names are in the sources."""
+        named, pages = set(), TEXT + (ROOT / 'tests/emulator/README.md').read_text(encoding='utf-8')
+        for folder in ('src', 'cache', 'python', 'include', 'bench', 'tests', 'examples', 'install'):
+            for path in (ROOT / folder).rglob('*'):
+                if path.suffix in ('.c', '.h', '.cpp', '.py', '.sh', '.build') and 'fake_' not in path.name and path.name != 'test_readme.py':
+                    named |= set(re.findall(r'\bSTENTOR_[A-Z_]+\b', path.read_text(encoding='utf-8')))
+        named -= {name for name in named if name.endswith('_H')}  # guards of headers
+        told = set(re.findall(r'STENTOR_[A-Z_]+', pages))
+        for row in re.findall(r'`STENTOR_EMULATOR_\w+`.*', pages):  # a row's further endings
+            told |= {'STENTOR_EMULATOR' + end for end in re.findall(r'`(_[A-Z_]+)`', row)}
+        internal = {'STENTOR_EMULATOR', 'STENTOR_EMULATOR_SHIM'}  # macros of the emulator's build
+        self.assertGreater(len(named), 20)
+        self.assertEqual(named - told - internal, set())
+        self.assertEqual({name for name in set(re.findall(r'STENTOR_[A-Z_]+', TEXT)) if not name.endswith('_')} - named, set())
+
+    def test_the_page_for_the_index(self):
+        """It stands alone: no links that lead nowhere there; what pyproject.toml names exists."""
+        project = (ROOT / 'pyproject.toml').read_text(encoding='utf-8')
+        page = re.search(r"^readme = '(.+)'$", project, re.MULTILINE).group(1)
+        text = (ROOT / page).read_text(encoding='utf-8')
+        self.assertEqual([link for link in re.findall(r'\]\(([^)]+)\)', text) if not link.startswith('https://')], [])
+        for name in re.findall(r"'([^']+)'", re.search(r'^license-files = \[(.+)\]$', project, re.MULTILINE).group(1)):
+            self.assertTrue((ROOT / name).is_file(), name)
+
     def test_links(self):
         links = 0
         for page in PAGES:

@@ -69,6 +69,36 @@ class Installed(unittest.TestCase):
         run(*shlex.split(os.environ.get('CC', 'cc')), CONSUMER / 'main.c', '-o', program, *shlex.split(flags))
         self.says_what_it_found(program)
 
+    def test_the_soname_is_of_the_minor_version(self):
+        """As CMake's version file has it: before 1.0 a minor version may change the interface."""
+        library = next(self.prefix.rglob('libstentor.so')).resolve()
+        version = re.search(r'libstentor\.so\.(\d+)\.(\d+)\.\d+$', library.name)
+        soname = f'libstentor.so.{version[1]}.{version[2]}'
+        self.assertIn(soname.encode() + b'\0', library.read_bytes())
+        self.assertEqual((library.parent / soname).resolve(), library)
+        self.assertFalse((library.parent / f'libstentor.so.{version[1]}').exists())
+
+    def test_what_else_is_installed(self):
+        names = [path.name for path in self.prefix.rglob('share/doc/stentor/*')]
+        self.assertEqual(sorted(names), ['LICENSE', 'README.md'])
+        self.assertEqual(list(self.prefix.rglob('bin/stentor-bench')), [])
+
+    @unittest.skipUnless(shutil.which('c++'), 'there is no C++ compiler')
+    def test_the_header_in_cpp(self):
+        """Each initialiser, with all warnings, also where the header is included as C."""
+        header = next(self.prefix.rglob('include/stentor.h'))
+        made = re.findall(r'^#define (STN_\w+_INIT) STN_INIT_OF\((\w+)\)', header.read_text(encoding='utf-8'), re.MULTILINE)
+        self.assertGreater(len(made), 5)
+        body = ''.join(f'static bool f{i}() {{ {kind} x = {macro}; {kind} y = {kind}(); x = {macro}; '
+                       f'return x.struct_size == sizeof x && y.struct_size == 0; }}\n' for i, (macro, kind) in enumerate(made))
+        body += 'int main() { return !(' + ' && '.join(f'f{i}()' for i in range(len(made))) + '); }\n'
+        for include in ('#include <stentor.h>\n', 'extern "C" {\n#include <stentor.h>\n}\n'):
+            for standard in ('c++98', 'c++17'):
+                program = pathlib.Path(self.room.name, 'header')
+                run('c++', f'-std={standard}', '-Wall', '-Wextra', '-Wmissing-field-initializers', '-Werror', '-x', 'c++', '-I', header.parent,
+                    '-', '-o', program, input=include + body)
+                run(program)
+
     @unittest.skipUnless('STENTOR_COMMAND' in os.environ, 'the command is not built')
     def test_the_page_is_installed(self):
         self.assertEqual(len(list(self.prefix.rglob('man/man1/stentor.1*'))), 1)

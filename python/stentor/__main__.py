@@ -1,0 +1,37 @@
+"""python3 -m stentor doctor [--json]: what was found on this machine, what is missing, and how to get it."""
+
+import sys
+
+import numpy
+
+import stentor
+
+from ._context import Context
+from ._library import lib, path
+
+USAGE = """usage: python3 -m stentor doctor [--json]   what was found on this machine, what is missing, how to get it
+       python3 -m stentor --version         the version"""
+
+
+def main(arguments: list) -> int:
+    if arguments in (['--help'], ['-h'], ['help']):
+        print(USAGE)
+    elif arguments == ['--version']:
+        print(f'stentor {stentor.__version__}')
+    elif arguments[:1] == ['doctor'] and arguments[1:] in ([], ['--json']):
+        found = Context(None).describe(lib.STN_JSON if arguments[1:] else lib.STN_TEXT)
+        print(found, end='' if found.endswith('\n') else '\n')
+        if not arguments[1:]:
+            print(f'Python       {sys.version.split()[0]}, NumPy {numpy.__version__}; the library is {path}')
+    else:
+        print(USAGE, file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == '__main__':
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except Exception as error:
+        print(f'stentor: {error}', file=sys.stderr)
+        sys.exit(1)
