@@ -4,7 +4,7 @@ from typing import Any, Callable, List, Optional, Tuple
 
 import numpy as np
 
-from ._arrays import Host, View, address_of, open_array, open_target
+from ._arrays import Host, View, address_of, may_overlap, open_array, open_target
 from ._filter import DeviceFilter, HostFilter, Pass, apart
 from ._memo import recall, remember
 from ._problem import DTYPES, ITEM_SIZES, WRAP, Layout
@@ -23,9 +23,12 @@ def target_of(output: Any, out: Any) -> Tuple[Any, Optional[np.dtype]]:
         return out, None
     if isinstance(output, (type, np.dtype, str)):
         try:
-            return None, np.dtype(output)
+            dtype = np.dtype(output)
         except Exception as error:  # there are many
-            raise ValueError(f'output is {said(output)}: give an array or a dtype ({brief(error)})') from None
+            raise TypeError(f'output is {said(output)}: give an array or a dtype ({brief(error)})') from None
+        if isinstance(output, str) and dtype.kind not in 'iufc':
+            raise RuntimeError(f'output is {said(output)}: output must have numeric dtype')
+        return None, dtype
     return output, None
 
 
@@ -47,7 +50,7 @@ def apply(x: Any, key: Tuple, make: Maker, output: Any = None, out: Any = None, 
     if not isinstance(given, Host):
         raise ValueError('input is on the host, but out is on a GPU: give both on one device')
     if given.array.shape != opened.array.shape:
-        raise ValueError(f'out has shape {given.array.shape}, but the result has {opened.array.shape}')
+        raise RuntimeError(f'output shape not correct: out has {given.array.shape}, but the result has {opened.array.shape}')
     _on_host(opened.array, key, make, given.array, given.array.dtype, steps)
     return target
 
@@ -56,7 +59,7 @@ def _on_host(x: np.ndarray, key: Tuple, make: Maker, out: Optional[np.ndarray], 
     if x.dtype.kind == 'c':
         raise ValueError('input is complex and no NumPy array: make it one, or filter its real and its imaginary part')
     if dtype.kind not in 'biuf' or dtype.itemsize > 8:
-        raise ValueError(f'the output would have dtype {dtype}: give whole numbers or float16, float32 or float64')
+        raise RuntimeError(f'the output would have dtype {dtype}: give whole numbers or float16, float32 or float64')
     if x.size == 0:
         make(x.ndim, False)
         return out if out is not None else np.empty(x.shape, dtype)
@@ -92,7 +95,7 @@ def _on_device(x: Any, view: View, key: Tuple, make: Maker, target: Any, steps: 
         make(len(shape), True)
         return made
     alignment = 16 if (view.pointer | pointer) % 16 == 0 else ITEM_SIZES[view.dtype]
-    overlap = given is not None and _may_overlap(view, given)
+    overlap = given is not None and may_overlap(view, given)
     full = (key, view.layout, layout, view.dtype, view.device, alignment, overlap)
     prepared = recall(full)
     if prepared is None:
@@ -112,15 +115,6 @@ def _as_it_is(rank: int) -> Pass:
 def _check_layout(layout: Layout, name: str) -> None:
     if 0 not in layout.shape and not apart(layout.shape, layout.strides, 1):
         raise ValueError(f'{name} has strides {layout.strides}, which go backwards or meet an element twice: copy it first')
-
-
-def _may_overlap(a: View, b: View) -> bool:
-    """Do the pieces of memory from their first to their last elements meet?"""
-    ends = []
-    for view in (a, b):
-        reach = sum(s * (n - 1) for s, n in zip(view.layout.strides, view.layout.shape))
-        ends.append(view.pointer + (reach + 1) * ITEM_SIZES[view.dtype])
-    return a.pointer < ends[1] and b.pointer < ends[0]
 
 
 def _check_target(view: View, target: Any) -> View:

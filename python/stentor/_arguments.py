@@ -5,27 +5,41 @@ from typing import Any, List, Tuple
 import numpy as np
 
 from ._library import lib
-from ._words import listed, said, whole
+from ._words import said, whole
 
 MOST_REACH = 1 << 16  # points past which an array on the host is not extended
 
 
 def frozen(value: Any) -> Any:
-    """Something that can be a key: sequences become tuples."""
-    if value is None or type(value) in (str, int, float):
+    """Something that can be a key, which is equal to another only where type and value are the same: 3, 3.0 and True differ, and so do
+    0.0 and -0.0. What may change between calls becomes a list, which is no key, so that nothing is kept under it."""
+    kind = type(value)
+    if value is None or kind is int or kind is str:
         return value
-    if isinstance(value, (list, tuple)):
-        return tuple(frozen(each) for each in value)
-    return (value.shape, value.dtype.str, value.tobytes()) if isinstance(value, np.ndarray) and not value.dtype.hasobject else value
+    if kind is float:
+        return float, value.hex()
+    if kind is tuple or kind is list:
+        return tuple([frozen(each) for each in value])
+    if kind is bool:
+        return bool, value
+    if isinstance(value, (np.ndarray, np.generic)) and not value.dtype.hasobject:
+        return np.ndarray, value.shape, value.dtype.str, value.tobytes()
+    return [value]
 
 
-def number(value: Any, name: str) -> float:
+def settled(value: Any) -> Any:
+    """What may be read once, as a generator, read into a list."""
+    return list(value) if hasattr(value, '__next__') else value
+
+
+def number(value: Any, name: str, kind: type = ValueError) -> float:
+    """A float; what is none is an exception of `kind`."""
     try:
         if isinstance(value, (str, bytes, np.complexfloating)) or getattr(value, 'size', 1) != 1:
             raise TypeError
         return float(value)
     except Exception:
-        raise ValueError(f'{name} is {said(value)}: give a number') from None
+        raise kind(f'{name} is {said(value)}: give a number') from None
 
 
 def is_index(value: Any) -> bool:
@@ -33,29 +47,40 @@ def is_index(value: Any) -> bool:
     return hasattr(value, '__index__') and getattr(value, 'ndim', 0) == 0
 
 
-def axes_of(axes: Any, ndim: int) -> Tuple[int, ...]:
-    """Axes counted from 0, each once; None: all."""
+def axes_of(axes: Any, ndim: int, kind: type = TypeError) -> Tuple[int, ...]:
+    """Axes counted from 0, each once; None: all. An axis that is no whole number is an exception of `kind`."""
     if axes is None:
         return tuple(range(ndim))
-    given = [axes] if is_index(axes) else listed(axes, 'axes')
+    given = [axes] if is_index(axes) else _elements(axes, 'axes', kind)
     counted = []
     for axis in given:
-        at = whole(axis, 'an axis', -ndim)
-        if at >= ndim:
-            raise ValueError(f'axis {at} is asked for of an array with {ndim} axes')
+        at = whole(axis, 'an axis', -2**62, kind)
+        if not -ndim <= at < ndim:
+            raise ValueError(f'axis {at} is out of range: the array has {ndim} axes')
         counted.append(at % ndim)
     if len(set(counted)) != len(counted):
-        raise ValueError(f'axes are {said(tuple(given))}: name each once')
+        raise ValueError(f'axes must be unique, but they are {said(tuple(given))}: name each once')
     return tuple(counted)
+
+
+def _elements(value: Any, name: str, kind: type) -> List[Any]:
+    """What can be iterated over, but for text."""
+    try:
+        if isinstance(value, (str, bytes)):
+            raise TypeError
+        return list(value)
+    except Exception:
+        raise kind(f'{name} is {said(value)}: give a sequence') from None
 
 
 def each_axis(value: Any, axes: int, name: str) -> List[Any]:
     """One value for all axes, or a sequence with one for each."""
-    if isinstance(value, (str, bytes)) or not hasattr(value, '__len__') or getattr(value, 'ndim', 1) == 0:
+    if isinstance(value, (str, bytes)) or not np.iterable(value):
         return [value] * axes
-    given = listed(value, name)
+    given = _elements(value, name, RuntimeError)
     if len(given) != axes:
-        raise ValueError(f'{name} has {len(given)} entries for {axes} axes: give one, or one for each')
+        raise RuntimeError(f'{name} has {len(given)} entries for {axes} axes: a sequence argument must have length equal to input rank, or '
+                           'to the number of axes that are named')
     return given
 
 
@@ -69,7 +94,7 @@ def check_reach(points: float, said: str, on_device: bool) -> None:
 
 def origin_of(origin: Any, size: int, name: str) -> int:
     """The index of the element that offset 0 belongs to, once scipy's origin has shifted it."""
-    shift = whole(origin, 'origin', -2**31)
+    shift = whole(origin, 'origin', -2**31, TypeError)
     if not 0 <= size // 2 + shift < size:
         raise ValueError(f'origin {shift} puts the centre outside of {name}, which have {size} along that axis')
     return size // 2 + shift

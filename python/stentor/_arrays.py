@@ -286,3 +286,12 @@ def address_of(made: Any) -> int:
     if hasattr(made, 'data_ptr'):
         return made.data_ptr()
     return made.__cuda_array_interface__['data'][0]
+
+
+def may_overlap(a: View, b: View) -> bool:
+    """Do the pieces of memory from their first to their last elements meet?"""
+    ends = []
+    for view in (a, b):
+        reach = sum(s * (n - 1) for s, n in zip(view.layout.strides, view.layout.shape))
+        ends.append(view.pointer + (reach + 1) * np.dtype(view.dtype).itemsize)
+    return a.pointer < ends[1] and b.pointer < ends[0]

@@ -1,7 +1,8 @@
 """Boundaries: scipy.ndimage's modes for all axes or by axis, and, beyond scipy, by side."""
 
-from typing import Any, List, NamedTuple, Sequence, Tuple
+from typing import Any, List, NamedTuple, Tuple
 
+from ._arguments import settled
 from ._library import lib
 from ._words import said
 
@@ -28,36 +29,55 @@ class Side(NamedTuple):
 Sides = Tuple[Side, Side]
 
 
-def _side(mode: Any, cval: float) -> Side:
-    if not isinstance(mode, str):
-        raise ValueError(f'mode {said(mode)} is no boundary: use one of {", ".join(sorted(KINDS))}')
-    name, given, value = mode.partition('=')
+def one_name(mode: Any, boundary: Any) -> Tuple[Any, str]:
+    """The boundary under either of its names, and that name. mode: 'reflect' where it is not given."""
+    if boundary is None:
+        return settled(mode), 'mode'
+    if not isinstance(mode, str) or mode != 'reflect':
+        raise ValueError('mode and boundary are two names of one argument: give one')
+    return settled(boundary), 'boundary'
+
+
+def _side(mode: Any, cval: float, of: 'Argument') -> Side:
+    name, given, value = mode.partition('=') if isinstance(mode, str) else ('', '', '')
     if name not in KINDS or (given and name != 'constant'):
-        raise ValueError(f'mode {said(mode)} is no boundary: use one of {", ".join(sorted(KINDS))}')
+        raise of.kind(f'{of.name} {said(mode)} is no boundary: use one of {", ".join(sorted(KINDS))}')
     if not given:
         return Side(KINDS[name], cval if KINDS[name] == lib.STN_CONSTANT else 0.0)
     try:
         return Side(KINDS[name], float(value))
     except ValueError:
-        raise ValueError(f'mode {said(mode)} has no number behind the =') from None
+        raise of.kind(f'{of.name} {said(mode)} has no number behind the =') from None
 
 
-def axis_sides(mode: Any, cval: float) -> Sides:
+class Argument(NamedTuple):
+    """What the caller calls a boundary, and the exception for one that is wrong: scipy.ndimage's for the filters."""
+
+    name: str
+    kind: type = RuntimeError
+
+
+def axis_sides(mode: Any, cval: float, of: Argument) -> Sides:
     """An axis: one mode for both sides, 'LOW:HIGH', or (low, high)."""
     if isinstance(mode, str):
         low, _, high = mode.partition(':')
-        return _side(low, cval), _side(high or low, cval)
+        return _side(low, cval, of), _side(high or low, cval, of)
     try:
         low, high = mode
-    except (TypeError, ValueError):
-        raise ValueError(f"mode {said(mode)} is no boundary of an axis: give a name, 'LOW:HIGH' or (low, high)") from None
-    return _side(low, cval), _side(high, cval)
+    except Exception:
+        raise of.kind(f"{of.name} {said(mode)} is no boundary of an axis: give a name, 'LOW:HIGH' or (low, high)") from None
+    return _side(low, cval, of), _side(high, cval, of)
 
 
-def sides_of(mode: Any, cval: float, axes: int) -> List[Sides]:
+def sides_of(mode: Any, cval: float, axes: int, of: Argument = Argument('mode')) -> List[Sides]:
     """A boundary for each of so many axes: one for all, or a sequence with one for each."""
     if isinstance(mode, str):
-        return [axis_sides(mode, cval)] * axes
-    if not isinstance(mode, Sequence) or len(mode) != axes:
-        raise ValueError(f'mode {said(mode)} must be one boundary or a sequence of {axes}, one for each axis')
-    return [axis_sides(each, cval) for each in mode]
+        return [axis_sides(mode, cval, of)] * axes
+    try:
+        given = [] if isinstance(mode, bytes) else list(mode)
+    except Exception:
+        given = []
+    if len(given) != axes or not hasattr(mode, '__iter__'):
+        raise of.kind(f'{of.name} {said(mode)} must be one boundary or a sequence of {axes}, one for each axis: a sequence argument must '
+                      'have length equal to input rank, or to the number of axes that are named')
+    return [axis_sides(each, cval, of) for each in given]

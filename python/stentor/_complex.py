@@ -1,5 +1,6 @@
 """Complex arrays on the host: real and imaginary parts are filtered each for itself."""
 
+import warnings
 from typing import Any, Callable
 
 import numpy as np
@@ -26,13 +27,16 @@ def by_parts(run: Callable[[np.ndarray, float, np.ndarray], Any], x: Any, cval: 
     x = numbers(x, 'input')
     target, dtype = target_of(output, out)
     if target is None:
+        if dtype is not None and dtype.kind != 'c' and not isinstance(output, str):
+            warnings.warn('promoting specified output dtype to complex, as input is', stacklevel=4)
+            dtype = np.promote_types(dtype, np.complex64)
         target = np.empty(x.shape, dtype or x.dtype.newbyteorder('='))
     if getattr(getattr(target, 'dtype', None), 'kind', '') != 'c':
-        raise ValueError('input is complex but the output is not: give a complex dtype')
+        raise RuntimeError('input is complex but the output is not: output must have complex dtype')
     try:
         value = complex(cval)
     except Exception:
-        raise ValueError(f'cval is {said(cval)}: give a number') from None
+        raise TypeError(f'cval is {said(cval)}: give a number') from None
     run(x.real, value.real, target.real)
     run(x.imag, value.imag, target.imag)
     return target

@@ -1,11 +1,12 @@
 """From scipy.fft's arguments to plans of the library, kept from one call to the next."""
 
+import os
 from typing import Any, List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 
-from ._arguments import axes_of, frozen, is_index
-from ._arrays import Host, View, address_of, open_array
+from ._arguments import axes_of, frozen, is_index, settled
+from ._arrays import Host, View, address_of, may_overlap, open_array, open_target
 from ._context import HOST, context
 from ._convert import converted
 from ._errors import StentorError
@@ -96,9 +97,10 @@ class Job:
         self.parts = [Transform(device, piece, self.real, inverse, alignment) for piece in self.pieces]
         self.dtypes = [self.real if piece.kind == 'c2r' else COMPLEX[self.real] for piece in self.pieces]
 
-    def on_host(self, x: np.ndarray) -> np.ndarray:
-        for piece, part, dtype in zip(self.pieces, self.parts, self.dtypes):
-            result = np.empty(piece.target.shape, dtype)
+    def on_host(self, x: np.ndarray, out: Optional[np.ndarray] = None) -> np.ndarray:
+        """The transform, in a new array or in `out`, which is as such a one would be."""
+        for i, (piece, part, dtype) in enumerate(zip(self.pieces, self.parts, self.dtypes)):
+            result = out if out is not None and i == len(self.parts) - 1 else np.empty(piece.target.shape, dtype)
             part.on_host(x, result)
             x = result
         return x
@@ -189,33 +191,71 @@ def _pieces(source: Layout, sizes: Tuple[int, ...], axes: Tuple[int, ...], kind:
     return pieces
 
 
-def transform(x: Any, s: Any, axes: Any, norm: Any, kind: str, inverse: bool) -> Any:
-    """One of scipy.fft's functions."""
-    key = ('fft', frozen(s), frozen(axes), norm, kind, inverse)
-    result = quick(key, x)
-    if result is not None:
-        return result
+def transform(x: Any, s: Any, axes: Any, norm: Any, kind: str, inverse: bool, workers: Any = None, plan: Any = None,
+              out: Any = None, single: bool = False) -> Any:
+    """One of scipy.fft's functions. single: one of those along one axis, whose n and axis are `s` and `axes`."""
+    if workers is not None or plan is not None:
+        _check_unused(workers, plan)
+    s, axes = settled(s), settled(axes)
+    key = ('fft', single, frozen(s), frozen(axes), frozen(norm), kind, inverse)
+    if out is None:
+        result = quick(key, x)
+        if result is not None:
+            return result
     opened = open_array(x, 'x')
     shape = opened.array.shape if isinstance(opened, Host) else opened.layout.shape
-    sizes, where = _sizes_and_axes(shape, s, axes, kind)
+    if kind == 'r2c' and isinstance(opened, Host) and opened.array.dtype.kind == 'c':
+        raise TypeError('x is complex, but this transform takes real numbers')
+    sizes, where = _size_and_axis(shape, s, axes, kind) if single else _sizes_and_axes(shape, s, axes, kind)
     scale = _scale(norm, sizes, inverse)
     if isinstance(opened, View):
         other = _ready_for(x, opened, _input_sizes(sizes, kind), where, kind)
         if other is not None:
-            return transform(other, s, axes, norm, kind, inverse)
-        return _on_device(x, opened, key, sizes, where, kind, inverse, scale)
-    return opened.back(_on_host(opened.array, key, sizes, where, kind, inverse, scale))
+            return transform(other, s, axes, norm, kind, inverse, None, None, out, single)
+        return _on_device(x, opened, key, sizes, where, kind, inverse, scale, out)
+    if out is None:
+        return opened.back(_on_host(opened.array, key, sizes, where, kind, inverse, scale))
+    given = open_target(out)
+    if not isinstance(given, Host):
+        raise ValueError('x is on the host, but out is on a GPU: give both on one device')
+    _on_host(opened.array, key, sizes, where, kind, inverse, scale, given.array)
+    return out
+
+
+def _check_unused(workers: Any, plan: Any) -> None:
+    """What scipy refuses of arguments that change nothing here."""
+    if plan is not None:
+        raise NotImplementedError('plan is given, but scipy.fft has none yet: leave it None')
+    if workers is None:
+        return
+    count, most = whole(workers, 'workers', -2**62, TypeError), os.cpu_count() or 1
+    if count == 0:
+        raise ValueError('workers must not be zero: leave it None, or give 1 or more')
+    if count < -most:
+        raise ValueError(f'workers value out of range: {count} is less than -{most}')
+
+
+def _size_and_axis(shape: Tuple[int, ...], n: Any, axis: Any, kind: str) -> Tuple[Tuple[int, ...], Tuple[int, ...]]:
+    at = whole(axis, 'axis', -2**62, TypeError)
+    if not -len(shape) <= at < len(shape):
+        raise IndexError(f'axis {at} is out of range: x has {len(shape)} axes')
+    points = whole(n, 'n', -2**62, TypeError) if n is not None else 2 * (shape[at] - 1) if kind == 'c2r' else shape[at]
+    _check_points(points, at)
+    return (points,), (at % len(shape),)
+
+
+def _check_points(n: int, axis: int) -> None:
+    if n < 1:
+        raise ValueError(f'Invalid number of FFT data points ({n}) specified along axis {axis}: give 1 or more')
 
 
 def _sizes_and_axes(shape: Tuple[int, ...], s: Any, axes: Any, kind: str) -> Tuple[Tuple[int, ...], Tuple[int, ...]]:
-    if not shape:
-        raise ValueError('x has no axes: give an array of one axis or more')
-    given = None if s is None else [whole(each, 'a size', -1) for each in ([s] if is_index(s) else listed(s, 's'))]
+    given = None if s is None else [whole(each, 'a size', -2**62) for each in ([s] if is_index(s) else listed(s, 's'))]
     if axes is None and given is not None:
         if len(given) > len(shape):
             raise ValueError(f's has {len(given)} sizes, but x has {len(shape)} axes')
         axes = range(len(shape) - len(given), len(shape))
-    where = axes_of(axes, len(shape))
+    where = axes_of(axes, len(shape), ValueError)
     if not where and kind != 'c2c':
         raise ValueError('axes is empty: name at least one for a transform of real numbers')
     sizes = [shape[a] for a in where]
@@ -226,8 +266,7 @@ def _sizes_and_axes(shape: Tuple[int, ...], s: Any, axes: Any, kind: str) -> Tup
             raise ValueError(f's has {len(given)} sizes for {len(where)} axes: give one for each')
         sizes = [shape[axis] if n == -1 else n for axis, n in zip(where, given)]
     for n, axis in zip(sizes, where):
-        if n < 1:
-            raise ValueError(f'{n} points are asked for along axis {axis}: give 1 or more')
+        _check_points(n, axis)
     return tuple(sizes), where
 
 
@@ -273,21 +312,33 @@ class HostCall:
             return copy
         return x
 
-    def __call__(self, x: np.ndarray) -> np.ndarray:
+    def __call__(self, x: np.ndarray, out: Optional[np.ndarray] = None) -> np.ndarray:
+        """The transform: a new array, or `out`, which is checked to fit."""
         x = self._ready(x)
-        return self.job.on_host(x) if self.job else _nothing(x, self.sizes, self.where, self.kind, self.work)
+        mine = (out is not None and self.job is not None and out.flags.c_contiguous and out.dtype == self.job.dtypes[-1]
+                and out.ctypes.data % self.alignment == 0 and out.shape == self.job.pieces[-1].target.shape
+                and not np.may_share_memory(out, x))
+        result = self.job.on_host(x, out if mine else None) if self.job else _nothing(x, self.sizes, self.where, self.kind, self.work)
+        if out is None or mine:
+            return result
+        if out.shape != result.shape:
+            raise ValueError(f'out has wrong shape: {out.shape}, but the result has {result.shape}')
+        if not np.can_cast(result.dtype, out.dtype, 'same_kind'):
+            raise TypeError(f'Cannot cast the result, of {result.dtype}, to the dtype of out, {out.dtype}')
+        out[...] = result
+        return out
 
     def finish(self) -> None:
         """Nothing is under way once a call has returned."""
 
 
 def _on_host(x: np.ndarray, key: Tuple, sizes: Tuple[int, ...], where: Tuple[int, ...], kind: str, inverse: bool,
-             scale: float) -> np.ndarray:
-    if kind == 'r2c' and x.dtype.kind == 'c':
-        raise ValueError('x is complex, but this transform takes real numbers')
+             scale: float, out: Optional[np.ndarray] = None) -> np.ndarray:
+    if not where and out is None:
+        return x.copy()
     full = (key, x.shape, x.strides, x.dtype, x.flags.aligned, x.dtype)
     prepared = recall(full)
-    return (prepared or remember(full, HostCall(x, sizes, where, kind, inverse, scale)))(x)
+    return (prepared or remember(full, HostCall(x, sizes, where, kind, inverse, scale)))(x, out)
 
 
 def _nothing(x: np.ndarray, sizes: Tuple[int, ...], where: Tuple[int, ...], kind: str, work: np.dtype) -> np.ndarray:
@@ -323,7 +374,7 @@ def _ready_for(x: Any, view: View, sizes: Tuple[int, ...], where: Tuple[int, ...
 
 
 def _on_device(x: Any, view: View, key: Tuple, sizes: Tuple[int, ...], where: Tuple[int, ...], kind: str, inverse: bool,
-               scale: float) -> Any:
+               scale: float, out: Any = None) -> Any:
     shape = list(view.layout.shape)
     for n, axis in zip(_input_sizes(sizes, kind), where):
         if n > shape[axis]:
@@ -345,6 +396,24 @@ def _on_device(x: Any, view: View, key: Tuple, sizes: Tuple[int, ...], where: Tu
     if prepared is None:
         prepared = remember(full, DeviceJob(view.device, layout, view.dtype, sizes, where, kind, inverse, scale, alignment))
     remember_tensor(key, x, prepared)
+    if out is not None:
+        prepared(view, _device_target(view, out, prepared))
+        return out
     made = view.empty(prepared.shape, prepared.dtype)
     prepared(view, address_of(made))
     return view.finish(made, view.stream)
+
+
+def _device_target(view: View, out: Any, prepared: DeviceJob) -> int:
+    """The address of `out`, which must be as a new array would be."""
+    given = open_target(out, view.stream)
+    if not isinstance(given, View) or given.device != view.device:
+        raise ValueError(f'x is on cuda:{view.device}, but out is elsewhere: give both on one device')
+    if given.layout.shape != tuple(prepared.shape) or given.dtype != prepared.dtype:
+        raise ValueError(f'out has wrong shape or dtype: it is {given.dtype} of shape {given.layout.shape}, but the result is '
+                         f'{prepared.dtype} of shape {tuple(prepared.shape)}')
+    if not given.layout.is_dense() or given.pointer % 16:
+        raise ValueError('out is not dense in C order from a multiple of 16 bytes on: give such an array')
+    if may_overlap(view, given):
+        raise ValueError('out overlaps x: on a GPU, give an array of its own')
+    return given.pointer

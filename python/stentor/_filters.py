@@ -5,9 +5,9 @@ from typing import Any, List, Optional, Sequence, Tuple, Union
 import numpy as np
 
 from ._apply import apply
-from ._arguments import axes_of, each_axis, frozen, number, origin_of
+from ._arguments import axes_of, each_axis, frozen, number, origin_of, settled
 from ._arrays import Host, open_array
-from ._boundary import sides_of
+from ._boundary import Argument, one_name, sides_of
 from ._complex import by_parts, is_complex
 from ._filter import Pass
 from ._quick import quick
@@ -20,7 +20,7 @@ _ndarray = np.ndarray
 
 def correlate(input: Any, weights: Any, output: Any = None, mode: Mode = 'reflect', cval: float = 0.0,
               origin: Union[int, Sequence[int]] = 0, *, axes: Optional[Sequence[int]] = None, steps: int = 1,
-              out: Any = None) -> Any:
+              out: Any = None, boundary: Any = None) -> Any:
     """Correlate an array with weights, as ``scipy.ndimage.correlate`` does.
 
     Parameters
@@ -39,13 +39,15 @@ def correlate(input: Any, weights: Any, output: Any = None, mode: Mode = 'reflec
     cval : scalar, optional
         The value of 'constant'.
     origin : int or sequence of int, optional
-        Shifts the weights' centre.
+        Shifts the weights' centre; a sequence goes by `axes` where those are fewer than the array's.
     axes : sequence of int, optional
-        The axes of `input` that those of `weights` stand for.
+        The axes of `input` that those of `weights` stand for, in the order of `input`, as scipy has it.
     steps : int, optional
         How many times to apply it (beyond scipy).
     out : array, optional
         Another name of `output` for arrays.
+    boundary : optional
+        Another name of `mode`, that of `Plan`.
 
     Returns
     -------
@@ -62,17 +64,17 @@ def correlate(input: Any, weights: Any, output: Any = None, mode: Mode = 'reflec
            [3., 3., 3.],
            [2., 2., 2.]])
     """
-    return _weighted('correlate', input, weights, output, mode, cval, origin, axes, steps, out)
+    return _weighted('correlate', input, weights, output, *one_name(mode, boundary), cval, settled(origin), settled(axes), steps, out)
 
 
 def convolve(input: Any, weights: Any, output: Any = None, mode: Mode = 'reflect', cval: float = 0.0,
              origin: Union[int, Sequence[int]] = 0, *, axes: Optional[Sequence[int]] = None, steps: int = 1,
-             out: Any = None) -> Any:
+             out: Any = None, boundary: Any = None) -> Any:
     """Convolve an array with weights, as ``scipy.ndimage.convolve`` does.
 
     Parameters
     ----------
-    input, weights, output, mode, cval, origin, axes, steps, out
+    input, weights, output, mode, cval, origin, axes, steps, out, boundary
         As of `correlate`; the weights are mirrored.
 
     Returns
@@ -86,15 +88,15 @@ def convolve(input: Any, weights: Any, output: Any = None, mode: Mode = 'reflect
     >>> stentor.convolve(np.array([0., 0., 1., 0., 0.]), np.array([1., 2., 3.]))
     array([0., 1., 2., 3., 0.])
     """
-    return _weighted('convolve', input, weights, output, mode, cval, origin, axes, steps, out)
+    return _weighted('convolve', input, weights, output, *one_name(mode, boundary), cval, settled(origin), settled(axes), steps, out)
 
 
-def _weighted(name: str, input: Any, weights: Any, output: Any, mode: Any, cval: Any, origin: Any, axes: Any, steps: Any,
-              out: Any) -> Any:
+def _weighted(name: str, input: Any, weights: Any, output: Any, mode: Any, mode_name: str, cval: Any, origin: Any, axes: Any,
+              steps: Any, out: Any) -> Any:
     key: Tuple = ()
     if type(weights) is _ndarray and weights.dtype.char != 'O':
-        key = (name, weights.shape, weights.dtype, weights.tobytes(), frozen(mode), cval, frozen(origin), frozen(axes),
-               steps)
+        key = (name, weights.shape, weights.dtype, weights.tobytes(), frozen(mode), frozen(cval), frozen(origin), frozen(axes),
+               frozen(steps))
         if output is None and out is None:
             result = quick(key, input)
             if result is not None:
@@ -106,45 +108,51 @@ def _weighted(name: str, input: Any, weights: Any, output: Any, mode: Any, cval:
     if dense.dtype.kind == 'c':
         raise ValueError('weights are complex: filter with their real and their imaginary part')
     if not key:
-        key = (name, dense.shape, dense.dtype, dense.tobytes(), frozen(mode), cval, frozen(origin), frozen(axes), steps)
+        key = (name, dense.shape, dense.dtype, dense.tobytes(), frozen(mode), frozen(cval), frozen(origin), frozen(axes), frozen(steps))
     if is_complex(input):
-        return by_parts(lambda part, value, to: _weighted(name, part, dense, None, mode, value, origin, axes, steps, to),
+        return by_parts(lambda part, value, to: _weighted(name, part, dense, None, mode, mode_name, value, origin, axes, steps,
+                                                          to),
                         input, cval, output, out)
-    cval, steps = number(cval, 'cval'), whole(steps, 'steps', 1)
+    cval, steps = number(cval, 'cval', TypeError), whole(steps, 'steps', 1)
 
     def make(ndim: int, on_device: bool) -> List[Pass]:
-        return [_dense_pass(name == 'convolve', ndim, np.asarray(dense, np.float64), mode, cval, origin, axes)]
+        return [_dense_pass(name == 'convolve', ndim, np.asarray(dense, np.float64), mode, Argument(mode_name), cval, origin, axes)]
 
     return apply(input, key, make, output, out, steps)
 
 
-def _dense_pass(mirrored: bool, ndim: int, weights: np.ndarray, mode: Any, cval: float, origin: Any, axes: Any) -> Pass:
+def _dense_pass(mirrored: bool, ndim: int, weights: np.ndarray, mode: Any, of: Argument, cval: float, origin: Any, axes: Any) -> Pass:
     if ndim == 0:
-        raise ValueError('input has no axes: give an array of one axis or more')
+        raise RuntimeError('input has no axes, but weights.ndim must match: give an array of one axis or more')
+    named = axes_of(axes, ndim) if axes is not None else tuple(range(ndim))[-max(weights.ndim, 1):]
     if weights.ndim == 0 or weights.size == 0:
-        raise ValueError(f'weights have shape {weights.shape}: give one weight or more')
+        raise RuntimeError(f'weights have shape {weights.shape}: give one weight or more')
+    if weights.ndim != len(named):
+        raise RuntimeError(f'weights.ndim ({weights.ndim}) must match len(axes) ({len(named)}), the number of axes to be filtered')
     if not np.isfinite(weights).all():
         raise ValueError('weights hold a number that is not finite')
-    where = axes_of(axes, ndim) if axes is not None else tuple(range(ndim))[-weights.ndim:]
-    if weights.ndim != len(where):
-        raise ValueError(f'weights have {weights.ndim} axes, but {len(where)} of the array are to be filtered')
     if weights.ndim > 3:
         raise ValueError(f'weights have {weights.ndim} axes: 3 are the most, others make a batch')
+    # scipy takes the weights' axes in the array's order, and so origins if all axes are named, in whatever order.
+    where = tuple(sorted(named))
     origins = each_axis(origin, len(where), 'origin')
+    if len(where) < ndim:
+        origins = [origins[named.index(axis)] for axis in where]
     if mirrored:  # an even size has its centre on the other side then
         weights = weights[(slice(None, None, -1),) * len(where)]
-        origins = [-whole(o, 'origin', -2**31) - (n % 2 == 0) for o, n in zip(origins, weights.shape)]
+        origins = [-whole(o, 'origin', -2**31, TypeError) - (n % 2 == 0) for o, n in zip(origins, weights.shape)]
     centre = [origin_of(o, n, 'weights') for o, n in zip(origins, weights.shape)]
-    return Pass(taps_of(weights, centre), where, sides_of(mode, cval, len(where)))
+    sides = sides_of(mode, cval, len(where), of)
+    return Pass(taps_of(weights, centre), where, [sides[named.index(axis)] for axis in where])
 
 
 def laplace(input: Any, output: Any = None, mode: Mode = 'reflect', cval: float = 0.0, *,
-            axes: Optional[Sequence[int]] = None, steps: int = 1, out: Any = None) -> Any:
+            axes: Optional[Sequence[int]] = None, steps: int = 1, out: Any = None, boundary: Any = None) -> Any:
     """The sum of second differences along the axes, as ``scipy.ndimage.laplace``.
 
     Parameters
     ----------
-    input, output, mode, cval, steps, out
+    input, output, mode, cval, steps, out, boundary
         As of `correlate`.
     axes : sequence of int, optional
         Three axes at most; by default all.
@@ -160,17 +168,18 @@ def laplace(input: Any, output: Any = None, mode: Mode = 'reflect', cval: float 
     >>> stentor.laplace(np.array([0., 0., 1., 0., 0.]))
     array([ 0.,  1., -2.,  1.,  0.])
     """
-    key = ('laplace', frozen(mode), cval, frozen(axes), steps)
+    (mode, mode_name), axes = one_name(mode, boundary), settled(axes)
+    key = ('laplace', frozen(mode), frozen(cval), frozen(axes), frozen(steps))
     if is_complex(input):
         return by_parts(lambda part, value, to: laplace(part, None, mode, value, axes=axes, steps=steps, out=to),
                         input, cval, output, out)
-    cval, steps = number(cval, 'cval'), whole(steps, 'steps', 1)
+    cval, steps = number(cval, 'cval', TypeError), whole(steps, 'steps', 1)
 
     def make(ndim: int, on_device: bool) -> List[Pass]:
         where = axes_of(axes, ndim)
         if len(where) > 3:
             raise ValueError(f'the array has {ndim} axes: name those to filter, 3 at most, in axes')
-        return [Pass(_laplace_taps(len(where)), where, sides_of(mode, cval, len(where)))] if where else []
+        return [Pass(_laplace_taps(len(where)), where, sides_of(mode, cval, len(where), Argument(mode_name)))] if where else []
 
     return apply(input, key, make, output, out, steps)
 

@@ -5,8 +5,8 @@ from typing import Any, List, Optional, Sequence, Tuple, Union
 import numpy as np
 
 from ._apply import apply
-from ._arguments import axes_of, check_reach, each_axis, frozen, number
-from ._boundary import sides_of
+from ._arguments import axes_of, check_reach, each_axis, frozen, number, settled
+from ._boundary import Argument, one_name, sides_of
 from ._complex import by_parts, is_complex
 from ._filter import Pass
 from ._library import lib
@@ -32,12 +32,12 @@ def gaussian_weights(sigma: float, order: int, radius: int) -> np.ndarray:
 def gaussian_filter(input: Any, sigma: Numbers, order: Union[int, Sequence[int]] = 0, output: Any = None,
                     mode: Mode = 'reflect', cval: float = 0.0, truncate: float = 4.0, *,
                     radius: Union[None, int, Sequence[int]] = None, axes: Optional[Sequence[int]] = None,
-                    steps: int = 1, out: Any = None) -> Any:
+                    steps: int = 1, out: Any = None, boundary: Any = None) -> Any:
     """Smooth an array by a Gaussian, or take its derivatives, as ``scipy.ndimage.gaussian_filter``.
 
     Parameters
     ----------
-    input, output, mode, cval, steps, out
+    input, output, mode, cval, steps, out, boundary
         As of `correlate`.
     sigma : float or sequence of float
         The standard deviation, in points; by axis or one for all. An axis with 0 is left alone.
@@ -61,17 +61,20 @@ def gaussian_filter(input: Any, sigma: Numbers, order: Union[int, Sequence[int]]
     >>> stentor.gaussian_filter(np.array([0., 0., 1., 0., 0.]), 1, radius=1).round(3)
     array([0.   , 0.274, 0.452, 0.274, 0.   ])
     """
-    key = ('gaussian', frozen(sigma), frozen(order), frozen(mode), cval, truncate, frozen(radius), frozen(axes), steps)
+    (mode, mode_name), sigma, order = one_name(mode, boundary), settled(sigma), settled(order)
+    radius, axes = settled(radius), settled(axes)
+    key = ('gaussian', frozen(sigma), frozen(order), frozen(mode), frozen(cval), frozen(truncate), frozen(radius), frozen(axes),
+           frozen(steps))
     if is_complex(input):
         return by_parts(lambda part, value, to: gaussian_filter(part, sigma, order, None, mode, value, truncate,
                                                                 radius=radius, axes=axes, steps=steps, out=to),
                         input, cval, output, out)
-    cval, steps = number(cval, 'cval'), whole(steps, 'steps', 1)
+    cval, steps = number(cval, 'cval', TypeError), whole(steps, 'steps', 1)
 
     def make(ndim: int, on_device: bool) -> List[Pass]:
         where = axes_of(axes, ndim)
-        lines = _lines(where, sigma, order, number(truncate, 'truncate'), radius, on_device)
-        sides = sides_of(mode, cval, len(where))
+        lines = _lines(where, sigma, order, number(truncate, 'truncate', TypeError), radius, on_device)
+        sides = sides_of(mode, cval, len(where), Argument(mode_name))
         passes = [Pass(taps_of(weights, [len(weights) // 2]), (axis,), [side])
                   for axis, weights, side in zip(where, lines, sides) if weights is not None]
         smooth = all(o == 0 for o in each_axis(order, len(where), 'order'))
@@ -87,7 +90,7 @@ def _lines(where: Sequence[int], sigma: Any, order: Any, truncate: float, radius
     lines: List[Optional[np.ndarray]] = []
     count = len(where)
     for s, o, r in zip(each_axis(sigma, count, 'sigma'), each_axis(order, count, 'order'), each_axis(radius, count, 'radius')):
-        s, o = number(s, 'sigma'), whole(o, 'order', 0)
+        s, o = number(s, 'sigma', TypeError), whole(0 if isinstance(o, float) and o == 0 else o, 'order', 0, TypeError)
         if o > ORDERS:
             raise ValueError(f'order is {o}: {ORDERS} is the most')
         if not 0 <= s < np.inf:

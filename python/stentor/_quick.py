@@ -15,7 +15,7 @@ _ndarray = np.ndarray
 
 def quick(key: Tuple, x: Any) -> Any:
     """The result, or None where nothing is prepared."""
-    if type(x) is _ndarray:
+    if type(x) is _ndarray and x.dtype.isnative:  # others have results of another dtype
         prepared = recall((key, x.shape, x.strides, x.dtype, x.flags.aligned, x.dtype))
         return None if prepared is None else prepared(x)
     full = _tensor_key(key, x)

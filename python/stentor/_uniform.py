@@ -5,8 +5,8 @@ from typing import Any, List, Optional, Sequence, Union
 import numpy as np
 
 from ._apply import apply
-from ._arguments import axes_of, check_reach, each_axis, frozen, number, origin_of
-from ._boundary import sides_of
+from ._arguments import axes_of, check_reach, each_axis, frozen, number, origin_of, settled
+from ._boundary import Argument, one_name, sides_of
 from ._complex import by_parts, is_complex
 from ._filter import Pass
 from ._stencil import taps_of
@@ -17,15 +17,15 @@ Mode = Union[str, Sequence[Any]]
 
 def uniform_filter(input: Any, size: Union[int, Sequence[int]] = 3, output: Any = None, mode: Mode = 'reflect',
                    cval: float = 0.0, origin: Union[int, Sequence[int]] = 0, *,
-                   axes: Optional[Sequence[int]] = None, steps: int = 1, out: Any = None) -> Any:
+                   axes: Optional[Sequence[int]] = None, steps: int = 1, out: Any = None, boundary: Any = None) -> Any:
     """The mean over a box, as ``scipy.ndimage.uniform_filter``.
 
     Parameters
     ----------
-    input, output, mode, cval, steps, out
+    input, output, mode, cval, steps, out, boundary
         As of `correlate`.
     size : int or sequence of int, optional
-        Points along each axis, or one number for all.
+        Points along each axis, or one number for all; what is no whole number is cut to one. An axis with 1 or less is left alone.
     origin : int or sequence of int, optional
         Shifts the box.
     axes : sequence of int, optional
@@ -42,23 +42,33 @@ def uniform_filter(input: Any, size: Union[int, Sequence[int]] = 3, output: Any 
     >>> stentor.uniform_filter(np.array([0, 0, 6, 0, 0]), 3)
     array([0, 2, 2, 2, 0])
     """
-    key = ('uniform', frozen(size), frozen(mode), cval, frozen(origin), frozen(axes), steps)
+    (mode, mode_name), size, origin, axes = one_name(mode, boundary), settled(size), settled(origin), settled(axes)
+    key = ('uniform', frozen(size), frozen(mode), frozen(cval), frozen(origin), frozen(axes), frozen(steps))
     if is_complex(input):
         return by_parts(lambda part, value, to: uniform_filter(part, size, None, mode, value, origin, axes=axes,
                                                                steps=steps, out=to), input, cval, output, out)
-    cval, steps = number(cval, 'cval'), whole(steps, 'steps', 1)
+    cval, steps = number(cval, 'cval', TypeError), whole(steps, 'steps', 1)
 
     def make(ndim: int, on_device: bool) -> List[Pass]:
         where = axes_of(axes, ndim)
         count, passes = len(where), []
-        rows = zip(where, each_axis(size, count, 'size'), each_axis(origin, count, 'origin'), sides_of(mode, cval, count))
+        rows = zip(where, each_axis(size, count, 'size'), each_axis(origin, count, 'origin'),
+                   sides_of(mode, cval, count, Argument(mode_name)))
         for axis, points, shift, sides in rows:
-            points = whole(points, 'size', 1)
-            centre = origin_of(shift, points, 'the box')
-            if points == 1:
+            points = _points(points)
+            if points <= 1:
                 continue
+            centre = origin_of(shift, points, 'the box')
             check_reach(points // 2 + abs(shift), f'size {points}', on_device)
             passes.append(Pass(taps_of(np.full(points, 1.0 / points), [centre]), (axis,), [sides], float(points)))
         return passes
 
     return apply(input, key, make, output, out, steps)
+
+
+def _points(size: Any) -> int:
+    """A size as scipy takes it: cut to a whole number."""
+    points = number(size, 'size', TypeError)
+    if not abs(points) < 2**62:
+        raise ValueError(f'size is {points}: give a number of points')
+    return int(points)

@@ -25,12 +25,12 @@ def listed(value, name: str) -> list:
         raise ValueError(f'{name} is {said(value)}: give a sequence') from None
 
 
-def whole(value, name: str, least: int) -> int:
-    """A whole number, at least so large."""
+def whole(value, name: str, least: int, kind: type = ValueError) -> int:
+    """A whole number, at least so large. What is no whole number is an exception of `kind`."""
     try:
         number = value.__index__()
     except Exception:  # whatever a caller's class raises
-        raise ValueError(f'{name} is {said(value)}: give a whole number from {least} on') from None
+        raise kind(f'{name} is {said(value)}, which cannot be interpreted as an integer: give a whole number from {least} on') from None
     if number < least or number >= 2**63:
         raise ValueError(f'{name} is {number}: give a whole number from {least} on')
     return number

