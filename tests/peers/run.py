@@ -20,7 +20,7 @@ def main(name):
         return 77
     import adapter
     first, *lines = pathlib.Path(__file__).with_name(f'expected_{name}.txt').read_text().splitlines()
-    version, least, of = first.lstrip('# ').split()[1:6:2]
+    version, least = first.lstrip('# ').split()[1:4:2]
     plugin = adapter.Adapter([line.partition(' # ')[0].strip() for line in lines if line.strip() and not line.startswith('#')])
     status = pytest.main(['-q', '--no-header', '--no-summary', '-p', 'no:cacheprovider', '-p', 'no:warnings', '--pyargs', *modules], plugins=[plugin])
     total = plugin.passed + plugin.named + sum(' fails: ' in each for each in plugin.failures)
@@ -28,8 +28,8 @@ def main(name):
     print(f'{name} of {library} {installed}: {plugin.passed} of {total} tests that call Stentor pass, {plugin.named} are expected to fail')
     print('\n'.join(plugin.failures))
     if not installed.startswith(version + '.'):
-        print(f'the list is for {version}: only the share of tests that pass is held')
-        return 0 if plugin.passed * int(of) >= int(least) * total > 0 else 1
+        print(f'the list is for {version}: one unnamed failure in twenty tests is allowed')
+        return 0 if plugin.passed and 20 * (plugin.passed + plugin.named) >= 19 * total else 1
     return 1 if plugin.failures or plugin.passed < int(least) or status not in (0, 1) else 0
 
 
