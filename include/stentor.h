@@ -183,7 +183,7 @@ typedef struct stn_boundary {
 } stn_boundary;
 
 /* Parses "KIND" or "LOW:HIGH" for one axis, where each is wrap, constant, constant=V, nearest, reflect, mirror or
- * fixed, into sides[0] (low) and sides[1] (high). */
+ * fixed, into sides[0] (low) and sides[1] (high). scipy's grid-wrap, grid-constant and grid-mirror (reflect) are taken too. */
 STN_API stn_status stn_boundary_parse(const char *spec, stn_boundary sides[2], stn_error *error);
 
 typedef struct stn_problem {

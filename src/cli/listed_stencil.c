@@ -3,21 +3,23 @@
 #include "cli/problem_list.h"
 #include "cli/settings.h"
 
-enum { STENCIL, TAPS, BOUNDARY, STEPS, SIZE, DTYPE, KEYS };
+enum { STENCIL, TAPS, BOUNDARY, MODE, STEPS, SIZE, DTYPE, KEYS };
 static const cli_listed_key keys[KEYS] = {
-    [STENCIL] = {"stencil"},   [TAPS] = {"taps"}, [BOUNDARY] = {"boundary"},
+    [STENCIL] = {"stencil"},   [TAPS] = {"taps"}, [BOUNDARY] = {"boundary"}, [MODE] = {"mode"},
     [STEPS] = {"steps", true}, [SIZE] = {"size"}, [DTYPE] = {"dtype"},
 };
 
 static stn_status make(const cli_listed_value *values, void *job, stn_error *error) {
-    const cli_problem_settings settings = {
+    cli_problem_settings settings = {
         .stencil = values[STENCIL].text,
         .taps = values[TAPS].text,
         .boundary = values[BOUNDARY].text,
+        .mode = values[MODE].text, /* scipy's word for the same */
         .steps = values[STEPS].count ? values[STEPS].count : 1,
         .size = values[SIZE].text,
         .dtype = values[DTYPE].text,
     };
+    STN_TRY(cli_settle_mode(&settings, NULL, error));
     return cli_job_make(&settings, job, error);
 }
 

@@ -13,10 +13,22 @@ static const char *const kinds[] = {
 
 const char *stn_boundary_name(stn_boundary_kind kind) { return (size_t)kind < KINDS ? kinds[kind] : "unknown"; }
 
+/* What scipy.ndimage calls some of them too. */
+static const struct {
+    const char *name;
+    stn_boundary_kind kind;
+} grid_names[] = {{"grid-wrap", STN_WRAP}, {"grid-constant", STN_CONSTANT}, {"grid-mirror", STN_REFLECT}};
+
+static bool is_name(const char *name, const char *text, size_t size) {
+    return strlen(name) == size && memcmp(name, text, size) == 0;
+}
+
 static stn_status parse_side(const char *text, size_t size, stn_boundary *side, stn_error *error) {
     const char *equals = memchr(text, '=', size);
     size_t name_size = equals ? (size_t)(equals - text) : size, kind = 0;
-    while (kind < KINDS && !(strlen(kinds[kind]) == name_size && memcmp(kinds[kind], text, name_size) == 0)) kind++;
+    while (kind < KINDS && !is_name(kinds[kind], text, name_size)) kind++;
+    for (size_t i = 0; kind == KINDS && i < sizeof grid_names / sizeof *grid_names; i++)
+        if (is_name(grid_names[i].name, text, name_size)) kind = grid_names[i].kind;
     int shown = (int)(size < 60 ? size : 60); /* enough to recognise it by */
     if (kind == KINDS)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,

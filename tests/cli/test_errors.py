@@ -108,6 +108,12 @@ class Problem(CommandTest):
         for device in ('gpu:', 'cuda:x', 'gpu0', 'tpu'):
             self.refuse(USAGE, '--device ' + device, 'run', *SMALL, '--device', device)
 
+    def test_a_list_of_problems_is_spelt_alike(self):
+        self.put('l.json', '[{"stencil": "heat-2d", "size": "8,9", "dtype": "float32", "mode": "grid-mirror"}]')
+        self.assertIn('heat-2d, grid-mirror, 8,9, float32', self.succeed('tune', '--problems', 'l.json', '--device', 'host').stdout)
+        self.put('l.json', '[{"stencil": "heat-2d", "size": "8,9", "boundary": "wrap", "mode": "wrap"}]')
+        self.assertIn('leave one out', self.succeed('tune', '--problems', 'l.json', '--device', 'host').stdout)
+
     def test_architectures(self):
         self.refuse(USAGE, 'older than sm_75', 'explain', *SMALL, '--arch', 'sm_50')
         self.succeed('explain', *SMALL, '--arch', 'sm_75')

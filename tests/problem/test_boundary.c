@@ -124,6 +124,8 @@ Test(boundary, parses_one_rule_or_one_a_side) {
     parses("constant=1e3:constant", STN_CONSTANT, 1000, STN_CONSTANT, 0);
     parses("mirror:constant=2", STN_MIRROR, 0, STN_CONSTANT, 2);
     parses("wrap:wrap", STN_WRAP, 0, STN_WRAP, 0);
+    parses("grid-wrap", STN_WRAP, 0, STN_WRAP, 0);
+    parses("grid-mirror:grid-constant=3", STN_REFLECT, 0, STN_CONSTANT, 3);
     cr_expect_str_eq(stn_boundary_name(STN_CONSTANT), "constant");
     cr_expect_str_eq(stn_boundary_name((stn_boundary_kind)6), "unknown");
 }
