@@ -112,6 +112,10 @@ typedef enum stn_log_level { STN_LOG_DEBUG, STN_LOG_INFO, STN_LOG_WARNING, STN_L
 /* Receives what the library has to say. May be called from any thread that is inside a call on the context. */
 typedef void (*stn_log_fn)(void *user, stn_log_level level, const char *message);
 
+/* Is told how many of an execution's steps are done, and of how many; of a transform, a layer or a strategy that makes all steps at once, 0 until
+ * it ends. Non-zero cancels the execution. It must not use the plan, nor another one of its context. */
+typedef int (*stn_progress_fn)(void *user, uint64_t done, uint64_t total);
+
 STN_API const char *stn_version(void);
 
 /* Frees text that the library returned (stn_plan_describe and others). NULL is fine. */
@@ -386,6 +390,9 @@ STN_API stn_status stn_memory_download(stn_context *context, void *to_host, cons
                                        stn_error *error);
 /* Waits for all work on a stream (NULL: the default stream). */
 STN_API stn_status stn_synchronize(stn_context *context, void *stream, stn_error *error);
+/* The same; `progress` is called about every 50 ms, with 0 of 1. Non-zero ends the wait, not the work: STN_ERROR_CANCELLED. */
+STN_API stn_status stn_synchronize_told(stn_context *context, void *stream, stn_progress_fn progress, void *user,
+                                        stn_error *error);
 
 /* ---- Plans ------------------------------------------------------------------------------------------------------ */
 
@@ -487,10 +494,6 @@ STN_API stn_status stn_plan_execute_with(stn_plan *plan, const void *in, void *o
 /* Plans of transforms: about a grid, less where frequencies die away in many steps, twice that for snapshots; 3D between fixed
  * or constant sides up to 2.5 grids, since lines longer by what taps reach lie there along two axes (src/strategies/README.md). */
 STN_API size_t stn_plan_workspace_size(const stn_plan *plan);
-
-/* Is told how many of an execution's steps are done, and of how many; of a transform, a layer or a strategy that makes all steps at once, 0 until
- * it ends. Non-zero cancels the execution. It must not use the plan, nor another one of its context. */
-typedef int (*stn_progress_fn)(void *user, uint64_t done, uint64_t total);
 
 /* All that an execution takes. Pointers are as those of stn_plan_execute; they are borrowed until the work is done, in
  * stream order. */

@@ -8,6 +8,7 @@ from typing import Any, Callable, Optional, Sequence, Union
 from ._errors import check, new_error
 from ._library import ffi, lib, take_text
 from ._memo import clear_cache
+from ._progress import Watch, hears_signals
 from ._words import listed, said, whole
 
 HOST = -1
@@ -47,9 +48,15 @@ class Context:
         return take_text(made)
 
     def synchronize(self, stream: int) -> None:
-        """Waits for all work on a stream."""
+        """Waits for all work on a stream; on the main thread Ctrl-C ends the wait."""
         error = new_error()
-        check(lib.stn_synchronize(self.handle, ffi.cast('void *', stream), error), error)
+        if self.device == HOST or not hears_signals():
+            check(lib.stn_synchronize(self.handle, ffi.cast('void *', stream), error), error)
+            return
+        watch = Watch()
+        status = lib.stn_synchronize_told(self.handle, ffi.cast('void *', stream), watch.function, ffi.NULL, error)
+        watch.check()
+        check(status, error)
 
     def wait(self) -> None:
         """Waits for all work on the device, in whatever streams, of which some may be gone: freeing memory does."""

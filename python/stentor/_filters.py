@@ -10,6 +10,7 @@ from ._arrays import Host, open_array
 from ._boundary import Argument, one_name, sides_of
 from ._complex import by_parts, is_complex
 from ._filter import Pass
+from ._progress import tell_of
 from ._quick import quick
 from ._stencil import Taps, taps_of
 from ._words import whole
@@ -20,7 +21,7 @@ _ndarray = np.ndarray
 
 def correlate(input: Any, weights: Any, output: Any = None, mode: Mode = 'reflect', cval: float = 0.0,
               origin: Union[int, Sequence[int]] = 0, *, axes: Optional[Sequence[int]] = None, steps: int = 1,
-              out: Any = None, boundary: Any = None) -> Any:
+              out: Any = None, boundary: Any = None, progress: Any = None) -> Any:
     """Correlate an array with weights, as ``scipy.ndimage.correlate`` does.
 
     Parameters
@@ -48,6 +49,9 @@ def correlate(input: Any, weights: Any, output: Any = None, mode: Mode = 'reflec
         Another name of `output` for arrays.
     boundary : optional
         Another name of `mode`, that of `Plan`.
+    progress : callable or bool, optional
+        A function of the steps done and of all steps, called about every 50 ms and at the end; what it raises cancels the call.
+        True: a bar, tqdm's where that is installed.
 
     Returns
     -------
@@ -64,17 +68,20 @@ def correlate(input: Any, weights: Any, output: Any = None, mode: Mode = 'reflec
            [3., 3., 3.],
            [2., 2., 2.]])
     """
+    if progress is not None:
+        return tell_of(progress, correlate, input, weights, output, mode, cval, origin, axes=axes, steps=steps, out=out,
+                       boundary=boundary)
     return _weighted('correlate', input, weights, output, *one_name(mode, boundary), cval, settled(origin), settled(axes), steps, out)
 
 
 def convolve(input: Any, weights: Any, output: Any = None, mode: Mode = 'reflect', cval: float = 0.0,
              origin: Union[int, Sequence[int]] = 0, *, axes: Optional[Sequence[int]] = None, steps: int = 1,
-             out: Any = None, boundary: Any = None) -> Any:
+             out: Any = None, boundary: Any = None, progress: Any = None) -> Any:
     """Convolve an array with weights, as ``scipy.ndimage.convolve`` does.
 
     Parameters
     ----------
-    input, weights, output, mode, cval, origin, axes, steps, out, boundary
+    input, weights, output, mode, cval, origin, axes, steps, out, boundary, progress
         As of `correlate`; the weights are mirrored.
 
     Returns
@@ -88,6 +95,9 @@ def convolve(input: Any, weights: Any, output: Any = None, mode: Mode = 'reflect
     >>> stentor.convolve(np.array([0., 0., 1., 0., 0.]), np.array([1., 2., 3.]))
     array([0., 1., 2., 3., 0.])
     """
+    if progress is not None:
+        return tell_of(progress, convolve, input, weights, output, mode, cval, origin, axes=axes, steps=steps, out=out,
+                       boundary=boundary)
     return _weighted('convolve', input, weights, output, *one_name(mode, boundary), cval, settled(origin), settled(axes), steps, out)
 
 
@@ -147,12 +157,12 @@ def _dense_pass(mirrored: bool, ndim: int, weights: np.ndarray, mode: Any, of: A
 
 
 def laplace(input: Any, output: Any = None, mode: Mode = 'reflect', cval: float = 0.0, *,
-            axes: Optional[Sequence[int]] = None, steps: int = 1, out: Any = None, boundary: Any = None) -> Any:
+            axes: Optional[Sequence[int]] = None, steps: int = 1, out: Any = None, boundary: Any = None, progress: Any = None) -> Any:
     """The sum of second differences along the axes, as ``scipy.ndimage.laplace``.
 
     Parameters
     ----------
-    input, output, mode, cval, steps, out, boundary
+    input, output, mode, cval, steps, out, boundary, progress
         As of `correlate`.
     axes : sequence of int, optional
         Three axes at most; by default all.
@@ -168,6 +178,8 @@ def laplace(input: Any, output: Any = None, mode: Mode = 'reflect', cval: float 
     >>> stentor.laplace(np.array([0., 0., 1., 0., 0.]))
     array([ 0.,  1., -2.,  1.,  0.])
     """
+    if progress is not None:
+        return tell_of(progress, laplace, input, output, mode, cval, axes=axes, steps=steps, out=out, boundary=boundary)
     (mode, mode_name), axes = one_name(mode, boundary), settled(axes)
     key = ('laplace', frozen(mode), frozen(cval), frozen(axes), frozen(steps))
     if is_complex(input):

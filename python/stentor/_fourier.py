@@ -3,7 +3,6 @@
 from typing import Any, Tuple
 
 from ._context import HOST, context
-from ._errors import check, new_error
 from ._handle import make_plan
 from ._library import ffi, lib
 from ._memo import recall, remember
@@ -27,7 +26,7 @@ class Layer(Prepared):
         setattr(work, 'pass', which)  # a word of Python's, as 'in' below
         work.dtype, work.alignment = DTYPES[dtype], alignment
         self._handle = make_plan(context(device), lib.stn_plan_create_spectral_conv, work, tune='estimate')
-        self._on_host, self._error = device == HOST, new_error()
+        self._on_host = device == HOST
         super().__init__(device, self._handle.workspace)
 
     def run(self, place: Any = None, **pointers: int) -> None:
@@ -41,7 +40,7 @@ class Layer(Prepared):
             if not self._on_host:
                 memory, kept = self.scratch(place)
                 execution.workspace, execution.stream = ffi.cast('void *', memory), ffi.cast('void *', place.stream)
-            check(lib.stn_plan_run(self._handle.plan, execution, self._error), self._error)
+            self._handle.run_execution(execution)
             del kept  # until here
 
     def finish(self) -> None:

@@ -10,6 +10,7 @@ from ._boundary import Argument, one_name, sides_of
 from ._complex import by_parts, is_complex
 from ._filter import Pass
 from ._library import lib
+from ._progress import tell_of
 from ._stencil import Taps, taps_of
 from ._words import whole
 
@@ -32,12 +33,12 @@ def gaussian_weights(sigma: float, order: int, radius: int) -> np.ndarray:
 def gaussian_filter(input: Any, sigma: Numbers, order: Union[int, Sequence[int]] = 0, output: Any = None,
                     mode: Mode = 'reflect', cval: float = 0.0, truncate: float = 4.0, *,
                     radius: Union[None, int, Sequence[int]] = None, axes: Optional[Sequence[int]] = None,
-                    steps: int = 1, out: Any = None, boundary: Any = None) -> Any:
+                    steps: int = 1, out: Any = None, boundary: Any = None, progress: Any = None) -> Any:
     """Smooth an array by a Gaussian, or take its derivatives, as ``scipy.ndimage.gaussian_filter``.
 
     Parameters
     ----------
-    input, output, mode, cval, steps, out, boundary
+    input, output, mode, cval, steps, out, boundary, progress
         As of `correlate`.
     sigma : float or sequence of float
         The standard deviation, in points; by axis or one for all. An axis with 0 is left alone.
@@ -61,6 +62,9 @@ def gaussian_filter(input: Any, sigma: Numbers, order: Union[int, Sequence[int]]
     >>> stentor.gaussian_filter(np.array([0., 0., 1., 0., 0.]), 1, radius=1).round(3)
     array([0.   , 0.274, 0.452, 0.274, 0.   ])
     """
+    if progress is not None:
+        return tell_of(progress, gaussian_filter, input, sigma, order, output, mode, cval, truncate, radius=radius, axes=axes,
+                       steps=steps, out=out, boundary=boundary)
     (mode, mode_name), sigma, order = one_name(mode, boundary), settled(sigma), settled(order)
     radius, axes = settled(radius), settled(axes)
     key = ('gaussian', frozen(sigma), frozen(order), frozen(mode), frozen(cval), frozen(truncate), frozen(radius), frozen(axes),

@@ -7,6 +7,7 @@ import numpy as np
 from ._context import HOST, Context
 from ._errors import check, new_error, raise_error
 from ._library import ffi, lib
+from ._progress import LONG, Watch, hears_signals, here
 
 _buffer, _cast, _null = ffi.from_buffer, ffi.cast, ffi.NULL
 # Addresses go in as they are, as numbers: a cast of each costs more than all checks.
@@ -24,9 +25,17 @@ class Handle:
         self.workspace = 0 if context.device == HOST else int(lib.stn_plan_workspace_size(plan))
         self._lock = threading.Lock()
         self._error = new_error()
+        self._long = self._takes_long()
+
+    def _takes_long(self) -> bool:
+        """On the host: should signals be heard while it runs?"""
+        return self.context.device == HOST and lib.stn_plan_predicted_seconds(self.plan) >= LONG
 
     def run(self, source: int, target: int, stream: int = 0, workspace: int = 0) -> None:
-        """From one address to another on a GPU, in stream order."""
+        """From one address to another on a GPU, in stream order; with a progress function until it is done."""
+        if here.tell is not None:
+            self.run_with(source, 0, target, stream, workspace)
+            return
         with self._lock:
             status = _execute_with(self.plan, source, target, workspace, stream, self._error)
             if status:
@@ -34,12 +43,18 @@ class Handle:
 
     def enqueue(self, source: int, target: int, stream: int = 0, workspace: int = 0) -> None:
         """The same for a caller with a lock of its own, without a call or a lock more."""
+        if here.tell is not None:
+            self.run_with(source, 0, target, stream, workspace)
+            return
         status = _execute_with(self.plan, source, target, workspace, stream, self._error)
         if status:
             raise_error(status, self._error)
 
     def run_arrays(self, source: np.ndarray, target: np.ndarray) -> None:
         """Between arrays on the host."""
+        if self._long or here.tell is not None:
+            self.run_with(source.ctypes.data, 0, target.ctypes.data)
+            return
         a = _buffer(source) if source.flags.c_contiguous else _cast('void *', source.ctypes.data)
         b = _buffer(target) if target.flags.c_contiguous else _cast('void *', target.ctypes.data)
         with self._lock:
@@ -49,18 +64,33 @@ class Handle:
 
     def run_host(self, source: int, target: int) -> None:
         """Between addresses on the host."""
+        if self._long or here.tell is not None:
+            self.run_with(source, 0, target)
+            return
         with self._lock:
             check(lib.stn_plan_execute(self.plan, _cast('void *', source), _cast('void *', target), _null, self._error),
                   self._error)
 
     def run_with(self, source: int, constant: int, target: int, stream: int = 0, workspace: int = 0) -> None:
-        """From one address to another, anywhere, with a constant source that is added at each step."""
+        """From one address to another, anywhere, with a constant source that is added at each step, or 0. The progress function is told
+        of it, if there is one, and on the host Ctrl-C is heard."""
         execution = ffi.new('stn_execution *', {'struct_size': ffi.sizeof('stn_execution')})
         setattr(execution, 'in', _cast('void *', source))  # 'in' is a word of Python's
         execution.source, execution.out = _cast('void *', constant), _cast('void *', target)
         execution.stream, execution.workspace = _cast('void *', stream), _cast('void *', workspace)
+        self.run_execution(execution)
+
+    def run_execution(self, execution) -> None:
+        """A stn_execution, told of and interrupted as run_with says."""
+        watch = None
+        if here.tell is not None or self.context.device == HOST and hears_signals():
+            watch = Watch()
+            execution.progress = watch.function
         with self._lock:
-            check(lib.stn_plan_run(self.plan, execution, self._error), self._error)
+            status = lib.stn_plan_run(self.plan, execution, self._error)
+            if watch is not None:
+                watch.check()
+            check(status, self._error)
 
     def set_weights(self, weights) -> None:
         """New weights, float64, one a tap in the library's order. The plan may choose again for them."""
@@ -69,6 +99,7 @@ class Handle:
                   self._error)
             if self.context.device != HOST:
                 self.workspace = int(lib.stn_plan_workspace_size(self.plan))
+            self._long = self._takes_long()
 
 
 MODES = {'auto': 'STN_MODE_AUTO', 'estimate': 'STN_MODE_ESTIMATE', 'measure': 'STN_MODE_MEASURE', 'patient': 'STN_MODE_PATIENT',

@@ -13,8 +13,9 @@ from ._context import HOST, context, device_name, device_number
 from ._errors import check, new_error
 from ._library import ffi, lib, take_text
 from ._problem import DTYPES, ITEM_SIZES, Layout, Request, Split, stencil_plan
+from ._progress import tell_of, warn_of_growth
 from ._scratch import Prepared
-from ._stencil import Taps, named_taps, taps_of
+from ._stencil import Taps, named_taps, stencil_handle, taps_of
 from ._words import listed, said, whole
 
 
@@ -112,7 +113,7 @@ class Plan:
         """What was chosen to run it."""
         return ffi.string(lib.stn_plan_strategy(self._handle.plan)).decode()
 
-    def __call__(self, x: Any, out: Any = None, stream: Any = None, source: Any = None) -> Any:
+    def __call__(self, x: Any, out: Any = None, stream: Any = None, source: Any = None, progress: Any = None) -> Any:
         """Run all steps.
 
         Parameters
@@ -125,12 +126,17 @@ class Plan:
             On a GPU: a CUDA stream, as its handle or as PyTorch's or CuPy's object; by default the current one.
         source : array, optional
             What is added at each step, of the shape of `x`: for plans made with ``source=True``.
+        progress : callable or bool, optional
+            A function of the steps done and of all steps, called about every 50 ms and at the end; what it raises cancels the run.
+            True: a bar, tqdm's where that is installed. On a GPU the call then waits for the result.
 
         Returns
         -------
         array
             Of the kind of `x`, or `out`.
         """
+        if progress is not None:
+            return tell_of(progress, self, x, out, stream, source)
         if type(x) is np.ndarray and self._number == HOST and not self._source and source is None and out is None:
             x = self._fit(x, 'x')
             result = np.empty(self._out_shape, self._dtype)
@@ -262,6 +268,7 @@ class Plan:
             raise ValueError(f'weights have shape {given.shape}, but the plan has {self._box}, '
                              f'{len(self._taps.weights)} of them taps')
         chosen = np.ascontiguousarray(chosen)
+        warn_of_growth(stencil_handle(Taps(self._taps.offsets, chosen)), self._steps)
         self._handle.set_weights(chosen)
         self._memory.grow(self._handle.workspace)
         self._taps = Taps(self._taps.offsets, chosen)

@@ -7,6 +7,7 @@ import numpy as np
 from ._boundary import Sides
 from ._context import Context
 from ._handle import Handle, make_plan
+from ._progress import warn_of_growth
 from ._library import ffi, lib
 from ._stencil import Taps, stencil_handle
 
@@ -165,9 +166,12 @@ def fill_problem(request: Request, split: Split):
 
 
 def stencil_plan(context: Context, request: Request, split: Split, strategy: Optional[str] = None, tune='estimate',
-                 first_result=False) -> Handle:
-    """A plan whose chosen kernels are compiled when this returns, or with first_result as the header says of it."""
+                 first_result=False, warns=True) -> Handle:
+    """A plan whose chosen kernels are compiled when this returns, or with first_result as the header says of it. warns: of weights that
+    make a run grow."""
     problem, stencil = fill_problem(request, split)
+    if warns:
+        warn_of_growth(stencil, request.steps)
     handle = make_plan(context, lib.stn_plan_create, problem, strategy, tune, first_result)
     del stencil  # kept until here
     return handle

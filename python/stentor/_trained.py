@@ -25,7 +25,7 @@ class _Plan:
         layout = Layout.dense(shape)
         request = Request(taps, axes, sides, layout, layout, dtype, ITEM_SIZES[dtype], steps, every)
         batch = tuple(range(len(shape) - rank))
-        self.handle = stencil_plan(context(device), request, Split(axes, batch, ()), 'host' if device == HOST else None)
+        self.handle = stencil_plan(context(device), request, Split(axes, batch, ()), 'host' if device == HOST else None, warns=False)
         self.weights = b''
 
     def set(self, values: bytes) -> None:

@@ -9,6 +9,7 @@ from ._arguments import axes_of, check_reach, each_axis, frozen, number, origin_
 from ._boundary import Argument, one_name, sides_of
 from ._complex import by_parts, is_complex
 from ._filter import Pass
+from ._progress import tell_of
 from ._stencil import taps_of
 from ._words import whole
 
@@ -17,12 +18,12 @@ Mode = Union[str, Sequence[Any]]
 
 def uniform_filter(input: Any, size: Union[int, Sequence[int]] = 3, output: Any = None, mode: Mode = 'reflect',
                    cval: float = 0.0, origin: Union[int, Sequence[int]] = 0, *,
-                   axes: Optional[Sequence[int]] = None, steps: int = 1, out: Any = None, boundary: Any = None) -> Any:
+                   axes: Optional[Sequence[int]] = None, steps: int = 1, out: Any = None, boundary: Any = None, progress: Any = None) -> Any:
     """The mean over a box, as ``scipy.ndimage.uniform_filter``.
 
     Parameters
     ----------
-    input, output, mode, cval, steps, out, boundary
+    input, output, mode, cval, steps, out, boundary, progress
         As of `correlate`.
     size : int or sequence of int, optional
         Points along each axis, or one number for all; what is no whole number is cut to one. An axis with 1 or less is left alone.
@@ -42,6 +43,9 @@ def uniform_filter(input: Any, size: Union[int, Sequence[int]] = 3, output: Any 
     >>> stentor.uniform_filter(np.array([0, 0, 6, 0, 0]), 3)
     array([0, 2, 2, 2, 0])
     """
+    if progress is not None:
+        return tell_of(progress, uniform_filter, input, size, output, mode, cval, origin, axes=axes, steps=steps, out=out,
+                       boundary=boundary)
     (mode, mode_name), size, origin, axes = one_name(mode, boundary), settled(size), settled(origin), settled(axes)
     key = ('uniform', frozen(size), frozen(mode), frozen(cval), frozen(origin), frozen(axes), frozen(steps))
     if is_complex(input):

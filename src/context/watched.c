@@ -34,15 +34,20 @@ static stn_status run_host(stn_plan *plan, const stn_execution *run, stn_watch *
     return status;
 }
 
+/* Between two looks at the GPU. */
+static void rest(void) {
+    const struct timespec pause = {0, (long)(1e9 * LOOK_SECONDS)};
+    nanosleep(&pause, NULL);
+}
+
 /* Waits for the stream to come to the timer's mark, telling meanwhile. */
 static stn_status wait_for(stn_timer *timer, stn_watch *watch, stn_error *error) {
-    const struct timespec pause = {0, (long)(1e9 * LOOK_SECONDS)};
     for (;;) {
         bool reached;
         STN_TRY(stn_timer_reached(timer, &reached, error));
         if (reached) return STN_OK;
         (void)stn_watch_goes_on(watch); /* what is cancelled is short, and waited for */
-        nanosleep(&pause, NULL);
+        rest();
     }
 }
 
@@ -117,5 +122,24 @@ stn_status stn_snapshots_pause(stn_plan *plan, const stn_execution *run, uint64_
     }
     watch->base = watch->done = number * plan->task.steps;
     *goes_on = stn_watch_goes_on(watch);
+    return status;
+}
+
+stn_status stn_synchronize_told(stn_context *context, void *stream, stn_progress_fn progress, void *user,
+                                stn_error *error) {
+    stn_watch watch;
+    stn_timer *timer = NULL;
+    if (!progress || !context || !context->device) return stn_synchronize(context, stream, error);
+    stn_watch_begin(&watch, &(stn_execution){.progress = progress, .progress_user = user}, 1);
+    STN_TRY(stn_timer_create(context->device, &timer, error));
+    stn_status status = stn_timer_mark(timer, stream, error);
+    for (bool reached = false; status == STN_OK && !reached;) {
+        status = stn_timer_reached(timer, &reached, error);
+        if (status == STN_OK && !reached && !stn_watch_goes_on(&watch))
+            status = stn_fail(error, STN_ERROR_CANCELLED,
+                              "the progress function ended the wait for a stream, whose work goes on");
+        if (status == STN_OK && !reached) rest();
+    }
+    stn_timer_destroy(timer);
     return status;
 }

@@ -1,0 +1,121 @@
+"""What is called while the library works: the caller's progress function, and Python's own signals, so that Ctrl-C is heard."""
+
+import sys
+import threading
+import warnings
+from typing import Any, Callable, Optional
+
+from ._library import ffi, lib
+from ._words import said
+
+LONG = 5e-3  # seconds of predicted run, from which on signals are heard meanwhile
+_cast, _null = ffi.cast, ffi.NULL
+
+
+class _Here(threading.local):
+    """What this thread's calls tell."""
+
+    tell: Optional[Callable[[int, int], Any]] = None
+
+
+here = _Here()
+
+
+def hears_signals() -> bool:
+    """Python's handlers of signals run on its main thread alone."""
+    return threading.current_thread() is threading.main_thread()
+
+
+class Watch:
+    """A progress function for one call of the library. Whatever is raised in it, KeyboardInterrupt too, cancels that call and is raised
+    by `check`."""
+
+    def __init__(self) -> None:
+        self._tell, self._raised = here.tell, None  # type: ignore[var-annotated]
+        self.function = ffi.callback('int(void *, uint64_t, uint64_t)', self._listen, error=1, onerror=self._failed)
+
+    def _listen(self, user: Any, done: int, total: int) -> int:
+        if self._tell is not None:
+            self._tell(done, total)
+        return 0
+
+    def _failed(self, kind: Any, error: Any, traceback: Any) -> None:
+        self._raised = error if self._raised is None else self._raised
+
+    def check(self) -> None:
+        """Raises what the function raised. Python is told of signals again at the next call."""
+        raised, self._raised, self.function = self._raised, None, None
+        if raised is not None:
+            raise raised
+
+
+class Bar:
+    """A bar of tqdm's, or where that is not installed a line on stderr."""
+
+    def __init__(self) -> None:
+        self._bar: Any = None
+        self._drawn = False
+        try:
+            from tqdm.auto import tqdm  # type: ignore[import-untyped]
+            self._make: Any = tqdm
+        except ImportError:
+            self._make = None
+
+    def __call__(self, done: int, total: int) -> None:
+        if self._make is not None:
+            if self._bar is None or self._bar.total != total:
+                self.close()
+                self._bar = self._make(total=total, unit='step')
+            self._bar.update(done - self._bar.n)
+            return
+        self._drawn = True
+        filled = 30 * done // total if total else 30
+        sys.stderr.write(f'\r[{"#" * filled}{"." * (30 - filled)}] step {done} of {total} ')
+        sys.stderr.flush()
+
+    def close(self) -> None:
+        if self._bar is not None:
+            self._bar.close()
+            self._bar = None
+        elif self._drawn:
+            sys.stderr.write('\n')
+            self._drawn = False
+
+
+class watched:
+    """While it is entered, this thread's calls tell `progress`: a function of the steps done and of all, True for a bar, or None."""
+
+    def __init__(self, progress: Any) -> None:
+        self._bar = Bar() if progress is True else None
+        self._tell = self._bar if progress is True else progress
+        if progress is not None and progress is not False and not callable(self._tell):
+            raise ValueError(f'progress is {said(progress)}: give a function of the steps done and of all steps, or True for a bar')
+
+    def __enter__(self) -> None:
+        self._before = here.tell
+        here.tell = self._tell or None
+
+    def __exit__(self, *raised: Any) -> None:
+        here.tell = self._before
+        if self._bar is not None:
+            self._bar.close()
+
+
+def tell_of(progress: Any, function: Callable, *given: Any, **named: Any) -> Any:
+    """The function's result, while `progress` is told."""
+    with watched(progress):
+        return function(*given, **named)
+
+
+def warn_of_growth(stencil: Any, steps: int) -> None:
+    """A RuntimeWarning before a run of several steps that grows, as the command says it."""
+    if steps < 2:
+        return
+    symbol = lib.stn_stencil_max_symbol(stencil)
+    if symbol <= 1 or symbol <= 1 + 1e-6 and (symbol - 1) * steps < 0.69:  # which is rounding, and less than doubles
+        return
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get('__name__', '').partition('.')[0] == __package__:
+        level, frame = level + 1, frame.f_back
+    warnings.warn(f'max |symbol| is {symbol:.7g}, above 1: this stencil grows without bound in a long run, by up to a factor of '
+                  f'{symbol:.7g}^{steps} in these {steps} steps', RuntimeWarning, stacklevel=level)
