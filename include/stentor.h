@@ -190,6 +190,14 @@ typedef struct stn_boundary {
  * fixed, into sides[0] (low) and sides[1] (high). scipy's grid-wrap, grid-constant and grid-mirror (reflect) are taken too. */
 STN_API stn_status stn_boundary_parse(const char *spec, stn_boundary sides[2], stn_error *error);
 
+/* What a result is accurate relative to. A strategy that transforms errs at every point in proportion to the largest value of
+ * the whole grid, and one NaN or infinity reaches all of it. */
+typedef enum stn_accuracy {
+    STN_ACCURACY_GLOBAL, /* relative to the grid: any strategy serves */
+    STN_ACCURACY_LOCAL /* relative to the values that reach a point: only strategies that take step by step serve, zeros
+                            stay zeros, and what is not finite spreads as far as taps carry it */
+} stn_accuracy;
+
 typedef struct stn_problem {
     size_t struct_size;
     const stn_stencil *stencil;                  /* borrowed during the call only; plans copy it */
@@ -217,6 +225,8 @@ typedef struct stn_problem {
      * in_stride, in_batch_stride, dtype, alignment. Points that a fixed side freezes keep their value. Where transforms make
      * many steps at once, the source takes about as long again, however many they are, and no more workspace. */
     int has_source;
+    /* A stn_accuracy. Where a constant side has a value that is not finite in the dtype it is LOCAL. */
+    int accuracy;
 } stn_problem;
 #define STN_PROBLEM_INIT STN_INIT_OF(stn_problem)
 

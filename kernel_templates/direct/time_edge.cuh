@@ -94,7 +94,8 @@ __device__ __forceinline__ void add_folded(const tile_arguments &a, const tile &
                     for (int i = 0; i < SIDE_Y; i++)
 #pragma unroll
                         for (int k = 0; k < SIDE_X; k++)
-                            if (TAPS.any[i][k]) more += a.weight[tap][i][k] * window[r + i][v + k];
+                            if (TAPS.planes[i][k] >> tap & 1)  // a weight of 0 would make NaN of what is not finite
+                                more += a.weight[tap][i][k] * window[r + i][v + k];
                     if (!FREEZES_XY || !(t.frozen >> (r * POINTS + v) & 1)) sum = more;
                 }
         }

@@ -31,19 +31,20 @@ static_assert(is_twin(sizeof(tile_arguments), sizeof(tile_arguments::constant) +
               "the launcher's twin of the arguments");
 
 // Which offsets are taps; only those cost anything.
+static_assert(DEPTH <= 32, "a bit for each plane");
 struct tap_map {
     bool has[DEPTH][SIDE_Y][SIDE_X];
-    bool any[SIDE_Y][SIDE_X];  // in any plane
-    bool plane[DEPTH];         // any in this plane
-    bool corner;               // a tap is off both x and y
-    bool axis;                 // no tap is off z and another axis
+    unsigned planes[SIDE_Y][SIDE_X];  // bit d: in plane d
+    bool plane[DEPTH];                // any in this plane
+    bool corner;                      // a tap is off both x and y
+    bool axis;                        // no tap is off z and another axis
 };
 constexpr tap_map find_taps() {
     tap_map m{};
     m.axis = true;
     for (int k = 0; k < NTAPS; k++) {
         m.has[TAP_Z[k] + Z_REACH][TAP_Y[k] + Y_REACH][TAP_X[k] + X_REACH] = true;
-        m.any[TAP_Y[k] + Y_REACH][TAP_X[k] + X_REACH] = true;
+        m.planes[TAP_Y[k] + Y_REACH][TAP_X[k] + X_REACH] |= 1u << (TAP_Z[k] + Z_REACH);
         m.plane[TAP_Z[k] + Z_REACH] = true;
         if (TAP_Y[k] && TAP_X[k]) m.corner = true;
         if (TAP_Z[k] && (TAP_Y[k] || TAP_X[k])) m.axis = false;

@@ -13,7 +13,7 @@
 #include "problem/task.h"
 
 #define AT(member) offsetof(cli_problem_settings, member)
-const cli_option cli_problem_options[13] = {
+const cli_option cli_problem_options[14] = {
     {"--in", "FILE", CLI_TEXT, AT(in),
      "the grid, .npy or a grey .png (- is the standard input): one axis for\neach of the stencil's, or one more in "
      "front for a batch "
@@ -45,6 +45,9 @@ const cli_option cli_problem_options[13] = {
      "compute in this type, float32 and the like too (default: the file's;\nf64 for whole numbers and for --size)"},
     {"--tolerance", "X", CLI_TEXT, AT(tolerance),
      "relative L2 error allowed (default 0: rounding of the type only);\nfrom 5e-4 on, f32 may use TF32"},
+    {"--accuracy", "global|local", CLI_TEXT, AT(accuracy),
+     "local: only strategies that take step by step, whose values are accurate\nrelative to what reaches them and keep "
+     "NaN where steps leave it\n(default global: relative to the whole grid)"},
 };
 #undef AT
 #define AT(member) offsetof(cli_device_settings, member)
@@ -179,6 +182,10 @@ stn_status cli_job_make(const cli_problem_settings *settings, cli_job *job, stn_
     if (settings->tolerance &&
         !stn_number_parse(settings->tolerance, strlen(settings->tolerance), &job->problem.tolerance))
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "--tolerance %s: that is no number", settings->tolerance);
+    job->problem.accuracy = settings->accuracy && !strcmp(settings->accuracy, "local");
+    if (settings->accuracy && !job->problem.accuracy && strcmp(settings->accuracy, "global") != 0)
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "--accuracy %.40s is unknown: give global or local",
+                        settings->accuracy);
     STN_TRY_GOTO(status, load_stencil(settings, &job->stencil, error), fail);
     STN_TRY_GOTO(status, find_grid(settings, job, error), fail);
     STN_TRY_GOTO(status, fit_grid(settings, job, error), fail);

@@ -6,7 +6,7 @@
 #include "io/input.h"
 
 typedef struct cli_problem_settings { /* as given; NULL: not given */
-    const char *in, *size, *taps, *stencil, *boundary, *dtype, *tolerance, *source;
+    const char *in, *size, *taps, *stencil, *boundary, *dtype, *tolerance, *accuracy, *source;
     const char *shape; /* of a raw file */
     const char *mode;  /* boundaries by scipy's keyword, or a way to choose: cli_settle_mode */
     uint64_t steps, random, every;
@@ -26,7 +26,7 @@ typedef struct cli_report_settings {
     bool json, quiet, verbose;
 } cli_report_settings;
 
-extern const cli_option cli_problem_options[13], cli_device_options[6], cli_arch_options[1], cli_tune_options[5],
+extern const cli_option cli_problem_options[14], cli_device_options[6], cli_arch_options[1], cli_tune_options[5],
     cli_report_options[3];
 #define CLI_PROBLEM_GROUP(settings) CLI_GROUP("Problem", cli_problem_options, settings)
 #define CLI_DEVICE_GROUP(settings) CLI_GROUP("Where and how", cli_device_options, settings)

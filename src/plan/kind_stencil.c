@@ -101,6 +101,10 @@ static bool applies(const stn_plan *plan, const stn_strategy *row, char *reason,
         snprintf(reason, size, "the taps reach further than an axis is long, which the host strategy alone serves");
         return false;
     }
+    if (task->local && !row->local) {
+        snprintf(reason, size, "its errors depend on the whole grid, and accuracy is asked for locally");
+        return false;
+    }
     const bool sources = !task->source || row->sources, sums = !task->sum || row->sums;
     if (sources && sums) return row->applies(task, &plan->machine, reason, size);
     snprintf(reason, size, sources ? "it sums no powers of steps" : "it adds no constant source");
@@ -217,6 +221,7 @@ static void key(const stn_plan *plan, const stn_key_sink *to) {
     char tolerance[STN_NUMBER_SIZE];
     stn_number_format(task->tolerance, tolerance);
     to->text(to->user, "tolerance", tolerance);
+    if (task->local) to->number(to->user, "local", 1);
     for (size_t k = 0; k < task->ntaps; k++) {
         int64_t packed = 0; /* offsets are at most STN_MAX_RADIUS */
         for (int axis = 0; axis < 3; axis++) packed = packed * 1024 + 512 + task->taps[k].offset[axis];

@@ -86,6 +86,7 @@ typedef struct stn_strategy {
      * its passes over the grids. NULL, both: a run has one part. */
     uint64_t (*launches)(const stn_plan *plan);
     stn_status (*execute_part)(stn_plan *plan, stn_part part, const stn_execution *run, stn_error *error);
+    bool local;   /* it takes step by step, and no value reaches further than taps carry it */
     bool sources; /* it adds a constant source itself */
     bool sums;    /* it serves task->sum */
     bool stacks;  /* one execute and one estimate make all snapshots; else the plan runs them one after the other */

@@ -1,4 +1,5 @@
 /* Boundaries: their names, their syntax, and the index that a tap sees past an edge. */
+#include <math.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -23,6 +24,20 @@ static bool is_name(const char *name, const char *text, size_t size) {
     return strlen(name) == size && memcmp(name, text, size) == 0;
 }
 
+/* A number, or one of the words for what is not finite. */
+static bool parse_value(const char *text, size_t size, double *value) {
+    static const struct {
+        const char *word;
+        double value;
+    } words[] = {{"nan", NAN}, {"inf", INFINITY}, {"-inf", -INFINITY}};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (is_name(words[i].word, text, size)) {
+            *value = words[i].value;
+            return true;
+        }
+    return stn_number_parse(text, size, value);
+}
+
 static stn_status parse_side(const char *text, size_t size, stn_boundary *side, stn_error *error) {
     const char *equals = memchr(text, '=', size);
     size_t name_size = equals ? (size_t)(equals - text) : size, kind = 0;
@@ -40,10 +55,11 @@ static stn_status parse_side(const char *text, size_t size, stn_boundary *side, 
     if (kind != STN_CONSTANT)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "the boundary \"%.*s\" has a value: only constant takes one",
                         shown, text);
-    if (!stn_number_parse(equals + 1, size - name_size - 1, &side->value))
-        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
-                        "the boundary \"%.*s\" has no finite number after the equals sign: write constant=0.5", shown,
-                        text);
+    if (!parse_value(equals + 1, size - name_size - 1, &side->value))
+        return stn_fail(
+            error, STN_ERROR_INVALID_ARGUMENT,
+            "the boundary \"%.*s\" has no number after the equals sign: write constant=0.5, or nan, inf, -inf", shown,
+            text);
     return STN_OK;
 }
 

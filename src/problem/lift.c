@@ -29,6 +29,10 @@ static stn_status lift_scalars(const stn_problem *problem, stn_task *task, stn_e
     if (!(problem->tolerance >= 0 && isfinite(problem->tolerance)))
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
                         "the problem's tolerance is %g: it must be finite and not below 0", problem->tolerance);
+    if (problem->accuracy != STN_ACCURACY_GLOBAL && problem->accuracy != STN_ACCURACY_LOCAL)
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                        "the problem's accuracy is %d: use STN_ACCURACY_GLOBAL or STN_ACCURACY_LOCAL",
+                        problem->accuracy);
     int alignment = problem->alignment ? problem->alignment : 16, least = (int)stn_dtype_size(problem->dtype);
     if (alignment < least || alignment > 4096 || (alignment & (alignment - 1)))
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
@@ -38,6 +42,7 @@ static stn_status lift_scalars(const stn_problem *problem, stn_task *task, stn_e
     task->rank = problem->stencil->rank;
     task->dtype = problem->dtype;
     task->tolerance = problem->tolerance;
+    task->local = problem->accuracy == STN_ACCURACY_LOCAL;
     task->steps = problem->steps ? problem->steps : 1;
     task->in_place = problem->in_place != 0;
     task->source = problem->has_source != 0;
@@ -126,34 +131,30 @@ static stn_status lift_taps(const stn_stencil *stencil, stn_task *task, stn_erro
     return STN_OK;
 }
 
-static stn_status check_side(const stn_task *task, const stn_boundary *boundary, int axis, int side, stn_error *error) {
+static stn_status check_side(const stn_boundary *boundary, int axis, int side, stn_error *error) {
     const char *name = side ? "high" : "low";
     if (boundary->kind < STN_WRAP || boundary->kind > STN_FIXED)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
                         "the boundary kind %d on the %s side of axis %d is unknown: use STN_WRAP to STN_FIXED",
                         (int)boundary->kind, name, axis);
-    if (boundary->kind != STN_CONSTANT) return STN_OK;
-    if (!isfinite(boundary->value))
-        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
-                        "the constant boundary on the %s side of axis %d has the value %g: it must be finite", name,
-                        axis, boundary->value);
-    double most = task->dtype == STN_F64 ? DBL_MAX : task->dtype == STN_F32 ? FLT_MAX : 65504;
-    if (fabs(boundary->value) > most)
-        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
-                        "the constant boundary on the %s side of axis %d has the value %g, past the range of %s: "
-                        "use a wider dtype",
-                        name, axis, boundary->value, stn_dtype_name(task->dtype));
     return STN_OK;
+}
+
+/* Is it a finite number as the dtype holds it? */
+static bool is_finite_in(stn_dtype dtype, double value) {
+    const double most = dtype == STN_F64 ? DBL_MAX : dtype == STN_F32 ? FLT_MAX : 65504;
+    return isfinite(value) && fabs(value) <= most;
 }
 
 static stn_status lift_boundaries(const stn_problem *problem, stn_task *task, stn_error *error) {
     for (int axis = 0; axis < task->rank; axis++) {
         const stn_boundary *sides = problem->boundary[axis];
         for (int side = 0; side < 2; side++) {
-            STN_TRY(check_side(task, &sides[side], axis, side, error));
+            STN_TRY(check_side(&sides[side], axis, side, error));
             stn_boundary *lifted = &task->boundary[3 - task->rank + axis][side];
             lifted->kind = sides[side].kind;
             lifted->value = sides[side].kind == STN_CONSTANT ? sides[side].value : 0;
+            if (!is_finite_in(task->dtype, lifted->value)) task->local = true; /* it would reach the whole grid */
         }
         if ((sides[0].kind == STN_WRAP) != (sides[1].kind == STN_WRAP))
             return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,

@@ -61,6 +61,7 @@ void stn_task_print(const stn_task *task, stn_text *text) {
     stn_text_printf(text, ", %" PRIu64 " step%s", steps, steps == 1 ? "" : "s");
     if (task->snapshots > 1) stn_text_printf(text, ", a snapshot every %" PRIu64, task->steps);
     if (task->source) stn_text_printf(text, ", with a source");
+    if (task->local) stn_text_printf(text, ", accurate locally");
     if (task->sum) stn_text_printf(text, ", summed");
     if (!is_dense(task, task->in_stride, task->in_batch_stride) ||
         !is_dense(task, task->out_stride, task->out_batch_stride))
@@ -115,6 +116,8 @@ void stn_task_json(const stn_task *task, stn_text *text) {
     stn_text_printf(text, "%s", task->source ? "true" : "false");
     stn_json_key(text, "tolerance");
     stn_json_number(text, task->tolerance);
+    stn_json_key(text, "accuracy");
+    stn_json_string(text, task->local ? "local" : "global");
     stn_json_key(text, "in_place");
     stn_text_printf(text, "%s", task->in_place ? "true" : "false");
     stn_json_key(text, "taps");

@@ -236,6 +236,7 @@ static uint64_t shorten(const stn_task *task, const stn_candidate *candidate, ui
 
 const stn_strategy stn_strategy_chunked = {
     .name = "chunked",
+    .local = true,
     .applies = applies,
     .candidates = candidates,
     .compose = compose,

@@ -132,6 +132,7 @@ static void release(stn_plan *plan) { plan->state = NULL; }
 
 const stn_strategy stn_strategy_host = {
     .name = "host",
+    .local = true,
     .applies = applies,
     .candidates = candidates,
     .estimate = estimate,

@@ -309,6 +309,7 @@ static bool generic(const stn_task *task, stn_candidate *candidate) {
 
 const stn_strategy stn_strategy_direct = {
     .name = "direct",
+    .local = true,
     .applies = applies,
     .candidates = candidates,
     .estimate = estimate,

@@ -33,7 +33,8 @@ static bool applies(const stn_task *task, const stn_machine *machine, char *reas
 static size_t candidates(const stn_task *task, const stn_machine *machine, stn_candidate *list, size_t most) {
     size_t count = 0;
     stn_estimate unused;
-    if (most > 0 && sourced_estimate_whole(task, machine, &unused)) list[count++] = (stn_candidate){{SOURCED_WHOLE}};
+    if (most > 0 && !task->local && sourced_estimate_whole(task, machine, &unused))
+        list[count++] = (stn_candidate){{SOURCED_WHOLE}};
     for (int levels = SOURCED_LEVELS; levels >= 1 && count < most && sourced_adds(task); levels--)
         if (sourced_steps_of(levels - 1) <= task->steps) list[count++] = (stn_candidate){{levels}};
     return count;
@@ -125,6 +126,7 @@ static void name_candidate(const stn_task *task, const stn_candidate *candidate,
 
 const stn_strategy stn_strategy_sourced = {
     .name = "sourced",
+    .local = true,
     .applies = applies,
     .candidates = candidates,
     .estimate = estimate,

@@ -1,0 +1,189 @@
+/* Accuracy that is asked for locally: what is not finite reaches the points that steps carry it to and no others, and a
+ * value is as accurate as those that reach it. Every candidate beside the host's steps, on a GPU or the emulator; problems
+ * are drawn by a seed from the clock, or from STENTOR_TEST_SEED. */
+#include <criterion/criterion.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "plan/plan.h"
+
+enum { PROBLEMS = 24, MOST_CANDIDATES = 6, MOST_POINTS = 6000 };
+
+static stn_error error;
+#define OK(call) cr_assert_eq((call), STN_OK, "%s", error.message)
+
+static uint64_t state;
+static uint64_t draw(uint64_t below) {
+    state ^= state << 13, state ^= state >> 7, state ^= state << 17;
+    return state % below;
+}
+static double real(void) { return (double)draw(1u << 20) / (1u << 19) - 1; }
+
+typedef struct trial {
+    stn_stencil *stencil;
+    stn_problem problem;
+    size_t points, size;
+    void *in, *want, *got;
+    double *most; /* of each point: the sum of what reaches it, without signs */
+} trial;
+
+static double number(const trial *t, const void *array, size_t i) {
+    return t->problem.dtype == STN_F64 ? ((const double *)array)[i] : (double)((const float *)array)[i];
+}
+static void set(const trial *t, void *array, size_t i, double value) {
+    if (t->problem.dtype == STN_F64)
+        ((double *)array)[i] = value;
+    else
+        ((float *)array)[i] = (float)value;
+}
+
+static stn_boundary draw_side(void) {
+    static const double values[] = {0, 2.5, INFINITY, NAN, 1e300};
+    return (stn_boundary){(stn_boundary_kind)(1 + draw(5)), values[draw(5)]};
+}
+
+static stn_stencil *draw_stencil(int rank) {
+    stn_tap taps[27];
+    size_t count = 0;
+    stn_stencil *stencil;
+    for (int i = 0; i < 27; i++) {
+        const int64_t at[3] = {i / 9 - 1, i / 3 % 3 - 1, i % 3 - 1};
+        bool inside = true;
+        for (int axis = rank; axis < 3; axis++) inside = inside && !at[axis];
+        if (!inside || (i != 13 && draw(2))) continue;
+        taps[count] = (stn_tap){.weight = real() / (rank == 1 ? 2 : rank == 2 ? 5 : 12)};
+        for (int axis = 0; axis < rank; axis++) taps[count].offset[axis] = at[axis] * (int64_t)(1 + draw(2));
+        bool known = false;
+        for (size_t k = 0; k < count; k++)
+            known = known || !memcmp(taps[k].offset, taps[count].offset, sizeof taps[k].offset);
+        count += !known;
+    }
+    OK(stn_stencil_create(rank, count, taps, &stencil, &error));
+    return stencil;
+}
+
+static void draw_trial(trial *t) {
+    const int rank = 1 + (int)draw(3);
+    t->problem = (stn_problem)STN_PROBLEM_INIT;
+    t->problem.stencil = t->stencil = draw_stencil(rank);
+    t->problem.dtype = draw(2) ? STN_F64 : STN_F32;
+    t->problem.steps = 1 + draw(12);
+    t->problem.accuracy = STN_ACCURACY_LOCAL;
+    t->points = 1;
+    for (int axis = 0; axis < rank; axis++) {
+        t->problem.extent[axis] = 5 + draw(rank == 1 ? 3000 : rank == 2 ? 60 : 13);
+        t->points *= t->problem.extent[axis];
+        t->problem.boundary[axis][0] = draw_side(), t->problem.boundary[axis][1] = draw_side();
+        if (draw(4) == 0) t->problem.boundary[axis][0] = t->problem.boundary[axis][1] = (stn_boundary){STN_WRAP, 0};
+    }
+    cr_assert_leq(t->points, MOST_POINTS);
+    t->size = t->points * stn_dtype_size(t->problem.dtype);
+    t->in = malloc(t->size), t->want = malloc(t->size), t->got = malloc(t->size);
+    for (size_t i = 0; i < t->points; i++) set(t, t->in, i, draw(3) ? 1e-6 * real() : 0);
+    for (uint64_t i = 0; i < 1 + draw(3); i++) {
+        static const double odd[] = {NAN, INFINITY, -INFINITY, 1e9};
+        set(t, t->in, draw(t->points), odd[draw(4)]);
+    }
+}
+
+static void end_trial(trial *t) {
+    stn_stencil_destroy(t->stencil);
+    free(t->in), free(t->want), free(t->got), free(t->most);
+}
+
+static void run_on_host(const stn_problem *problem, const void *in, void *out) {
+    stn_context *host;
+    stn_plan *plan;
+    const stn_context_options options = {.device = STN_DEVICE_HOST, .cache_dir = ":memory:"};
+    OK(stn_context_create(&options, &host, &error));
+    OK(stn_plan_create(host, problem, NULL, &plan, &error));
+    cr_assert_str_eq(stn_plan_strategy(plan), "host");
+    OK(stn_plan_execute(plan, in, out, NULL, &error));
+    stn_plan_destroy(plan);
+    stn_context_destroy(host);
+}
+
+/* The definition; and the same of what has no signs, from which rounding is reckoned. */
+static void define(trial *t) {
+    stn_problem positive = t->problem;
+    const size_t count = stn_stencil_tap_count(t->stencil);
+    stn_tap *taps = malloc(count * sizeof *taps);
+    double *in = malloc(t->points * sizeof *in);
+    stn_stencil *stencil;
+    t->most = malloc(t->points * sizeof *t->most);
+    run_on_host(&t->problem, t->in, t->want);
+    memcpy(taps, stn_stencil_taps(t->stencil), count * sizeof *taps);
+    for (size_t k = 0; k < count; k++) taps[k].weight = fabs(taps[k].weight);
+    OK(stn_stencil_create(stn_stencil_rank(t->stencil), count, taps, &stencil, &error));
+    for (size_t i = 0; i < t->points; i++) in[i] = fabs(number(t, t->in, i));
+    positive.stencil = stencil, positive.dtype = STN_F64;
+    for (int axis = 0; axis < 3; axis++)
+        for (int side = 0; side < 2; side++)
+            positive.boundary[axis][side].value = fabs(positive.boundary[axis][side].value);
+    run_on_host(&positive, in, t->most);
+    stn_stencil_destroy(stencil);
+    free(taps), free(in);
+}
+
+static void expect_like(const trial *t, const char *strategy, uint64_t seed) {
+    const double unit = (t->problem.dtype == STN_F64 ? 0x1p-53 : 0x1p-24) * 30 * (double)t->problem.steps;
+    for (size_t i = 0; i < t->points; i++) {
+        const double want = number(t, t->want, i), got = number(t, t->got, i);
+        const bool same = isnan(want) ? isnan(got) : isinf(want) ? want == got : isfinite(got);
+        cr_assert(same && (!isfinite(want) || fabs(got - want) <= unit * t->most[i]),
+                  "seed %" PRIu64 ", %s, point %zu: %g and not %g", seed, strategy, i, got, want);
+    }
+}
+
+static size_t run_all(stn_context *context, const trial *t, uint64_t seed) {
+    stn_plan_options options = STN_PLAN_OPTIONS_INIT;
+    stn_plan *ranked, *plan;
+    void *in, *out, *workspace = NULL;
+    size_t ran = 0;
+    options.estimate_only = 1;
+    OK(stn_plan_create(context, &t->problem, &options, &ranked, &error));
+    OK(stn_memory_alloc(context, t->size, &in, &error));
+    OK(stn_memory_alloc(context, t->size, &out, &error));
+    OK(stn_memory_upload(context, in, t->in, t->size, &error));
+    for (size_t i = 0; i < ranked->ranked && ranked->ranking[i].applies && ran < MOST_CANDIDATES; i++) {
+        const stn_ranked *row = &ranked->ranking[i];
+        cr_assert(row->strategy->local);
+        if (stn_plan_build(ranked, t->problem.steps, row->strategy, &row->candidate, &plan, NULL) != STN_OK) continue;
+        if (plan->workspace_size) OK(stn_memory_alloc(context, plan->workspace_size, &workspace, &error));
+        OK(stn_plan_execute_with(plan, in, out, workspace, NULL, &error));
+        OK(stn_memory_download(context, t->got, out, t->size, &error));
+        if (workspace) stn_memory_free(context, workspace);
+        workspace = NULL;
+        stn_plan_destroy(plan);
+        expect_like(t, row->strategy->name, seed);
+        ran++;
+    }
+    stn_memory_free(context, in), stn_memory_free(context, out);
+    stn_plan_destroy(ranked);
+    return ran;
+}
+
+Test(local, every_candidate_keeps_what_is_not_finite_where_steps_leave_it) {
+    const char *given = getenv("STENTOR_TEST_SEED");
+    const uint64_t first = given ? strtoull(given, NULL, 10) : (uint64_t)time(NULL);
+    stn_context *context;
+    size_t ran = 0;
+    const stn_context_options options = {.device = STN_DEVICE_CUDA(0), .cache_dir = ":memory:"};
+    if (stn_context_create(&options, &context, &error) != STN_OK) cr_skip_test("%s", error.message);
+    printf("seeds from %" PRIu64 "\n", first);
+    for (uint64_t i = 0; i < PROBLEMS; i++) {
+        trial t;
+        state = (first + i) * UINT64_C(0x9E3779B97F4A7C15) | 1;
+        for (int warm = 0; warm < 8; warm++) (void)draw(2);
+        draw_trial(&t);
+        define(&t);
+        ran += run_all(context, &t, first + i);
+        end_trial(&t);
+    }
+    cr_expect_geq(ran, PROBLEMS);
+    stn_context_destroy(context);
+}
