@@ -23,7 +23,7 @@ typedef struct run_settings {
     cli_report_settings report;
     cli_run_files files;
     uint64_t repeat;
-    bool progress;
+    bool progress, stable;
 } run_settings;
 
 typedef struct run_summary {
@@ -52,6 +52,8 @@ static const cli_option run_options[] = {
     {"--repeat", "N", CLI_COUNT, offsetof(run_settings, repeat), "run N times and give the median time (default 1)"},
     {"--progress", NULL, CLI_FLAG, offsetof(run_settings, progress),
      "show progress even where stderr is no terminal or the run is short"},
+    {"--stable", NULL, CLI_FLAG, offsetof(run_settings, stable),
+     "refuse a stencil whose run grows (max |symbol| above 1) instead of\nwarning"},
 };
 
 static int compare(const void *a, const void *b) {
@@ -205,6 +207,14 @@ static void warn(const run_settings *settings, const cli_job *job, const run_arr
     cli_say_duration(runner->predicted * (double)settings->repeat, &settings->report);
 }
 
+static stn_status check_growth(const run_settings *settings, const cli_forecast *forecast, stn_error *error) {
+    if (!settings->stable || forecast->stable) return STN_OK;
+    return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                    "max |symbol| is %.7g, above 1, so that this run grows by up to 10^%.4g: use smaller weights, or "
+                    "leave out --stable",
+                    forecast->max_symbol, forecast->log10_growth);
+}
+
 static stn_status run(const run_settings *settings, stn_error *error) {
     stn_status status;
     cli_job job = {0};
@@ -220,10 +230,11 @@ static stn_status run(const run_settings *settings, stn_error *error) {
     summary.context = cli_now() - begin - summary.driver;
     summary.context_driver = context->driver_seconds;
     STN_TRY_GOTO(status, read_arrays(settings, &job, &arrays, error), done);
+    summary.forecast = cli_forecast_of(&job);
+    STN_TRY_GOTO(status, check_growth(settings, &summary.forecast, error), done);
     cli_device_settings device = settings->device;
     device.first_result = true;
     STN_TRY_GOTO(status, cli_runner_make(context, &job, &device, show_of(settings), &runner, error), done);
-    summary.forecast = cli_forecast_of(&job);
     warn(settings, &job, &arrays, &runner, &summary.forecast);
     STN_TRY_GOTO(status, run_repeats(&runner, settings->repeat, &arrays, &summary, error), done);
     summarize(&job, &runner, &arrays.result, &summary);

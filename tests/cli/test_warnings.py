@@ -36,6 +36,12 @@ class Warnings(CommandTest):
         self.assertRegex(said, r'max \|symbol\| is 10, above 1')
         self.assertRegex(said, r'f64 may overflow from step 309 on')
 
+    def test_growth_may_be_an_error(self):
+        run = ('run', '--size', 16, '--steps', 9, '--device', 'host', '--out', 'out.npy', '--stable')
+        self.refuse(USAGE, r'max |symbol| is 10, above 1, so that this run grows by up to 10^9', *run, '--stencil', 'heat-1d:alpha=2.75')
+        self.assertFalse((self.path / 'out.npy').exists())
+        self.succeed(*run, '--stencil', 'heat-1d')
+
     def test_a_long_run_is_said_to_be_long(self):
         for steps in (2**63, 2**64 - 1):
             said = self.said_before('by estimate', 'run', '--size', 64, '--stencil', 'heat-1d:alpha=0.2', '--steps', steps,
