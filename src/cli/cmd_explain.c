@@ -21,7 +21,8 @@ static stn_status explain(const explain_settings *settings, stn_error *error) {
     STN_TRY_GOTO(status, cli_plan_options(&settings->device, &options, error), done);
     options.estimate_only = 1; /* no compiler is needed to say what would be done */
     STN_TRY_GOTO(status, cli_job_make(&settings->problem, &job, error), done);
-    STN_TRY_GOTO(status, cli_open_context(&settings->device, &settings->report, &context, error), done);
+    const cli_device_settings device = cli_device_of(&settings->device, &job);
+    STN_TRY_GOTO(status, cli_open_context(&device, &settings->report, &context, error), done);
     STN_TRY_GOTO(status, stn_plan_create(context, &job.problem, &options, &plan, error), done);
     STN_TRY_GOTO(status, stn_plan_describe(plan, settings->report.json ? STN_JSON : STN_TEXT, &text, error), done);
     if (!settings->report.quiet) printf("%s%s", text, settings->report.json ? "\n" : "");

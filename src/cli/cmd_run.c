@@ -225,14 +225,14 @@ static stn_status run(const run_settings *settings, stn_error *error) {
     STN_TRY_GOTO(status, cli_job_make(&settings->problem, &job, error), done);
     STN_TRY_GOTO(status, check_settings(settings, &job, error), done);
     const double begin = cli_now();
-    STN_TRY_GOTO(status, cli_open_context(&settings->device, &settings->report, &context, error), done);
+    cli_device_settings device = cli_device_of(&settings->device, &job);
+    STN_TRY_GOTO(status, cli_open_context(&device, &settings->report, &context, error), done);
     summary.driver = context->start_seconds;
     summary.context = cli_now() - begin - summary.driver;
     summary.context_driver = context->driver_seconds;
     STN_TRY_GOTO(status, read_arrays(settings, &job, &arrays, error), done);
     summary.forecast = cli_forecast_of(&job);
     STN_TRY_GOTO(status, check_growth(settings, &summary.forecast, error), done);
-    cli_device_settings device = settings->device;
     device.first_result = true;
     STN_TRY_GOTO(status, cli_runner_make(context, &job, &device, show_of(settings), &runner, error), done);
     warn(settings, &job, &arrays, &runner, &summary.forecast);

@@ -177,6 +177,7 @@ stn_status cli_job_make(const cli_problem_settings *settings, cli_job *job, stn_
     memset(job, 0, sizeof *job);
     job->problem = (stn_problem)STN_PROBLEM_INIT;
     stn_status status;
+    stn_task task;
     if (settings->steps == 0)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "--steps 0 would do nothing: give 1 or more");
     if (settings->tolerance &&
@@ -198,7 +199,9 @@ stn_status cli_job_make(const cli_problem_settings *settings, cli_job *job, stn_
                      fail);
     job->problem.stencil = job->stencil;
     job->problem.steps = settings->steps;
-    STN_TRY_GOTO(status, stn_problem_validate(&job->problem, error), fail);
+    STN_TRY_GOTO(status, stn_task_make(&job->problem, &task, error), fail);
+    job->host_alone = stn_task_folds_again(&task);
+    stn_task_clear(&task);
     return STN_OK;
 fail:
     cli_job_clear(job);
@@ -268,6 +271,12 @@ stn_status cli_plan_options(const cli_device_settings *settings, stn_plan_option
     if (limit && (!stn_number_parse(limit, strlen(limit), &options->tune_seconds) || !(options->tune_seconds > 0)))
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "--time-limit %s: give seconds, more than 0", limit);
     return STN_OK;
+}
+
+cli_device_settings cli_device_of(const cli_device_settings *settings, const cli_job *job) {
+    cli_device_settings chosen = *settings;
+    if (job->host_alone && !chosen.device && !chosen.arch) chosen.device = "host";
+    return chosen;
 }
 
 static void print_log(void *user, stn_log_level level, const char *message) {

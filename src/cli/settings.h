@@ -43,6 +43,7 @@ typedef struct cli_job {
     size_t points;      /* product of the extents */
     uint64_t snapshots; /* states in the result; 1 without --every */
     int bits;           /* of a PNG of the result: 8 where the grid's file has 8 bits a value, else 16 */
+    bool host_alone;    /* taps reach further than an axis is long, which GPUs do not serve */
     bool is_raw;        /* the grid's file has no header: `raw` says what it holds */
     stn_raw raw;
 } cli_job;
@@ -61,6 +62,9 @@ stn_status cli_job_grid(const cli_problem_settings *settings, const cli_job *job
 /* The constant source of --source, in the grid's dtype; left empty where there is none. *source is the caller's. */
 stn_status cli_job_source(const cli_problem_settings *settings, const cli_job *job, stn_array *source,
                           stn_error *error);
+
+/* Where to compute: as the options say, but on the host what GPUs do not serve, unless one was asked for. */
+cli_device_settings cli_device_of(const cli_device_settings *settings, const cli_job *job);
 
 /* Opens a context as the options say. Log messages go to stderr: warnings, or with --verbose all, or with --quiet none.
  * report must outlive the context. */

@@ -29,8 +29,21 @@ stn_status stn_plan_create(stn_context *context, const stn_problem *problem, con
 
 /* ---- the work as a value ----------------------------------------------------------------------------------------- */
 
+/* On a GPU taps reach no further than an axis is long. */
+static stn_status check_reach(const stn_task *task, stn_error *error) {
+    for (int axis = 0; axis < 3; axis++)
+        if (stn_task_reach(task, axis) > task->n[axis])
+            return stn_fail(
+                error, STN_ERROR_UNSUPPORTED,
+                "the taps reach %d points along axis %d, which has only %lld: on a GPU they reach no further than "
+                "an axis is long, so compute on the host, on a larger grid, or with a smaller stencil",
+                stn_task_reach(task, axis), axis - (3 - task->rank), (long long)task->n[axis]);
+    return STN_OK;
+}
+
 static stn_status make(stn_plan *plan, const void *given, stn_error *error) {
-    return stn_task_make(given, &plan->task, error);
+    STN_TRY(stn_task_make(given, &plan->task, error));
+    return plan->machine.is_device ? check_reach(&plan->task, error) : STN_OK;
 }
 
 static const void *work(const stn_plan *plan) { return &plan->task; }

@@ -81,6 +81,16 @@ class Emulated(CommandTest):
         self.assertEqual(stored[0], stored[1])
         self.assertTrue(stored[0])
 
+    def test_taps_longer_than_an_axis_go_to_the_host(self):
+        """Unless the GPU is asked for, which serves them not."""
+        run = ('run', '--size', '2x9', '--stencil', 'box-2d49p')
+        self.assertIn('strategy   host, on the host', self.succeed(*run).stdout)
+        self.refuse(8, 'the taps reach 3 points along axis 0, which has only 2', *run, '--device', 'gpu')
+
+    def test_a_gpu_that_is_too_old(self):
+        self.refuse(4, 'sm_70, and kernels are written for sm_75 and newer', 'run', '--size', '8x8', '--stencil', 'heat-2d', '--device', 'cuda',
+                    STENTOR_EMULATOR_SM='70')
+
     def test_the_host_may_be_asked_for_by_its_strategy(self):
         done = self.succeed('run', '--size', '20x20', '--stencil', 'heat-2d:alpha=0.2', '--strategy', 'host')
         self.assertIn('strategy   host, on the host', done.stdout)
