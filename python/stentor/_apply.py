@@ -32,7 +32,8 @@ def target_of(output: Any, out: Any) -> Tuple[Any, Optional[np.dtype]]:
     return output, None
 
 
-def apply(x: Any, key: Tuple, make: Maker, output: Any = None, out: Any = None, steps: Any = 1) -> Any:
+def apply(x: Any, key: Tuple, make: Maker, output: Any = None, out: Any = None, steps: Any = 1,
+          local: Optional[bool] = None) -> Any:
     """Runs what `make` says on x; `key` tells calls with other arguments apart."""
     if output is None and out is None:
         result = quick(key, x)
@@ -43,19 +44,21 @@ def apply(x: Any, key: Tuple, make: Maker, output: Any = None, out: Any = None, 
     if isinstance(opened, View):
         if dtype is not None and dtype.name != opened.dtype:
             raise ValueError(f'output asks for {dtype} from a GPU array of {opened.dtype}: convert one of them first')
-        return _on_device(x, opened, key, make, target, steps)
+        return _on_device(x, opened, key, make, target, steps, local)
     if target is None:
-        return opened.back(_on_host(opened.array, key, make, None, dtype or opened.array.dtype.newbyteorder('='), steps))
+        return opened.back(_on_host(opened.array, key, make, None, dtype or opened.array.dtype.newbyteorder('='), steps,
+                                    local))
     given = open_target(target)
     if not isinstance(given, Host):
         raise ValueError('input is on the host, but out is on a GPU: give both on one device')
     if given.array.shape != opened.array.shape:
         raise RuntimeError(f'output shape not correct: out has {given.array.shape}, but the result has {opened.array.shape}')
-    _on_host(opened.array, key, make, given.array, given.array.dtype, steps)
+    _on_host(opened.array, key, make, given.array, given.array.dtype, steps, local)
     return target
 
 
-def _on_host(x: np.ndarray, key: Tuple, make: Maker, out: Optional[np.ndarray], dtype: np.dtype, steps: int) -> np.ndarray:
+def _on_host(x: np.ndarray, key: Tuple, make: Maker, out: Optional[np.ndarray], dtype: np.dtype, steps: int,
+             local: Optional[bool]) -> np.ndarray:
     if x.dtype.kind == 'c':
         raise ValueError('input is complex and no NumPy array: make it one, or filter its real and its imaginary part')
     if dtype.kind not in 'biuf' or dtype.itemsize > 8:
@@ -69,7 +72,7 @@ def _on_host(x: np.ndarray, key: Tuple, make: Maker, out: Optional[np.ndarray], 
         passes = make(x.ndim, False)
         if not passes:
             return _copy(x, out, dtype)
-        prepared = remember(full, HostFilter(x, dtype, passes, steps))
+        prepared = remember(full, HostFilter(x, dtype, passes, steps, local))
     return prepared(x, out)
 
 
@@ -80,7 +83,7 @@ def _copy(x: np.ndarray, out: Optional[np.ndarray], dtype: np.dtype) -> np.ndarr
     return out
 
 
-def _on_device(x: Any, view: View, key: Tuple, make: Maker, target: Any, steps: int) -> Any:
+def _on_device(x: Any, view: View, key: Tuple, make: Maker, target: Any, steps: int, local: Optional[bool]) -> Any:
     shape = view.layout.shape
     if view.dtype not in DTYPES:
         raise ValueError(f'input has dtype {view.dtype} on a GPU: filter its real and its imaginary part')
@@ -100,7 +103,7 @@ def _on_device(x: Any, view: View, key: Tuple, make: Maker, target: Any, steps: 
     prepared = recall(full)
     if prepared is None:
         passes = make(len(shape), True) or [_as_it_is(len(shape))]
-        prepared = remember(full, DeviceFilter(view, layout, alignment, passes, steps, overlap))
+        prepared = remember(full, DeviceFilter(view, layout, alignment, passes, steps, overlap, local))
     if given is None:
         remember_tensor(key, x, prepared)
     prepared(view, pointer)

@@ -1,6 +1,6 @@
 """Arguments as callers write them, checked."""
 
-from typing import Any, List, Tuple
+from typing import Any, List, Optional, Tuple
 
 import numpy as np
 
@@ -98,3 +98,10 @@ def origin_of(origin: Any, size: int, name: str) -> int:
     if not 0 <= size // 2 + shift < size:
         raise ValueError(f'origin {shift} puts the centre outside of {name}, which have {size} along that axis')
     return size // 2 + shift
+
+
+def one_of_three(local: Any) -> Optional[bool]:
+    """True, False or None."""
+    if local is None or isinstance(local, (bool, np.bool_)):
+        return None if local is None else bool(local)
+    raise TypeError(f'local is {said(local)}: give True, False or None')

@@ -14,6 +14,7 @@ from ._scratch import Prepared, rounded
 from ._stencil import Taps
 from ._sweep import Sweep
 
+FEW_TAPS = 128  # sums of so many cost less than choosing another way
 LONG_BOX = 64  # points: running sums cost less than as many taps
 CACHED = 1 << 16  # numbers that stay in cache from one of NumPy's loops to the next
 STRIP = 16  # columns, a line of cache and more
@@ -215,9 +216,9 @@ def _narrow(shape: Tuple[int, ...], passes: List[Pass]) -> int:
 class HostFilter:
     """Passes over NumPy arrays of one shape, strides and dtype."""
 
-    def __init__(self, x: np.ndarray, target: np.dtype, passes: List[Pass], steps: int):
+    def __init__(self, x: np.ndarray, target: np.dtype, passes: List[Pass], steps: int, local: Optional[bool] = None):
         self.target, self.work = target, work_dtype(x.dtype, target)
-        self.whole = target.kind in 'biu'
+        self.whole, self.local = target.kind in 'biu', local
         self.order, narrow = None, _narrow(x.shape, passes)
         if narrow:  # such axes go first, and back
             self.order = (*range(x.ndim - narrow, x.ndim), *range(x.ndim - narrow))
@@ -245,8 +246,9 @@ class HostFilter:
         if steps == 1 and _is_beyond(self.shape, each):
             return Wide(self.shape, each, name), each.divisor
         request = Request(each.taps, each.axes, each.sides, source, Layout.dense(self.shape), name,
-                          ITEM_SIZES[name], steps)
-        return Sweep(HOST, request, 'host' if steps == 1 else None), each.divisor
+                          ITEM_SIZES[name], steps, local=self.local)
+        few = steps == 1 and len(each.taps.weights) <= FEW_TAPS
+        return Sweep(HOST, request, 'host' if few or self.whole else None), each.divisor
 
     def __call__(self, x: np.ndarray, out: Optional[np.ndarray] = None) -> np.ndarray:
         """The filtered array: a new one, or `out`, which is checked to fit."""
@@ -296,7 +298,8 @@ class HostFilter:
 class DeviceFilter(Prepared):
     """Passes over arrays of one layout on a GPU. `overlap`: the output may share memory with the input."""
 
-    def __init__(self, view: View, target: Layout, alignment: int, passes: List[Pass], steps: int, overlap: bool):
+    def __init__(self, view: View, target: Layout, alignment: int, passes: List[Pass], steps: int, overlap: bool,
+                 local: Optional[bool] = None):
         self.shape, self.dtype = view.layout.shape, view.dtype
         dense, single = Layout.dense(self.shape), len(passes) == 1
         passes = passes if single else passes * steps
@@ -305,7 +308,7 @@ class DeviceFilter(Prepared):
         for i, each in enumerate(passes):
             requests.append(Request(each.taps, each.axes, each.sides, view.layout if i == 0 else dense,
                                     target if i == last else dense, self.dtype, alignment if i in (0, last) else 16,
-                                    steps if single else 1))
+                                    steps if single else 1, local=local))
         if last == len(passes):  # the result is moved once the input is of no more use
             requests.append(moving(dense, target, self.dtype))
         self.sweeps = [Sweep(view.device, request) for request in requests]

@@ -31,6 +31,12 @@ class Handle:
         """On the host: should signals be heard while it runs?"""
         return self.context.device == HOST and lib.stn_plan_predicted_seconds(self.plan) >= LONG
 
+    def strategy(self) -> str:
+        return ffi.string(lib.stn_plan_strategy(self.plan)).decode()
+
+    def predicted_seconds(self) -> float:
+        return lib.stn_plan_predicted_seconds(self.plan)
+
     def run(self, source: int, target: int, stream: int = 0, workspace: int = 0) -> None:
         """From one address to another on a GPU, in stream order; with a progress function until it is done."""
         if here.tell is not None:
@@ -120,20 +126,21 @@ def _tuning(tune):
     return mode, float(seconds)
 
 
-def plan_options(strategy, tune, first_result=False):
+def plan_options(strategy, tune, first_result=False, estimate_only=False):
     """A stn_plan_options and what it points to. tune: see stentor.Plan; first_result: see stn_plan_options."""
     options = ffi.new('stn_plan_options *', {'struct_size': ffi.sizeof('stn_plan_options')})
     name = ffi.new('char[]', str(strategy).encode()) if strategy else _null
     options.strategy = name
     mode, options.tune_seconds = _tuning(tune)
     options.mode = getattr(lib, MODES[mode])
-    options.first_result = first_result
+    options.first_result, options.estimate_only = first_result, estimate_only
     return options, name
 
 
-def make_plan(context: Context, create, work, strategy=None, tune=False, first_result=False) -> Handle:
+def make_plan(context: Context, create, work, strategy=None, tune=False, first_result=False,
+              estimate_only=False) -> Handle:
     """A plan by stn_plan_create or stn_plan_create_fft."""
-    options, name = plan_options(strategy, tune, first_result)
+    options, name = plan_options(strategy, tune, first_result, estimate_only)
     options.no_auto_workspace = context.device != HOST
     made, error = ffi.new('stn_plan **'), new_error()
     check(create(context.handle, work, options, made, error), error)

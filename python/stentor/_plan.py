@@ -44,6 +44,9 @@ class Plan:
         A run takes an array that is added at each step.
     tolerance : float, optional
         The relative L2 error that is allowed for a whole run; 0: rounding.
+    accuracy : {'global', 'local'}, optional
+        What results are accurate relative to: the largest values of the grid, or, 'local', the values that reach a point. Then only
+        strategies that take step by step serve, zeros stay zeros, and NaN stays where steps leave it.
     device : str or int, optional
         'host', 'cuda', 'cuda:N', or 'auto': the first GPU, else the host.
     strategy : str, optional
@@ -67,7 +70,10 @@ class Plan:
 
     def __init__(self, shape: Union[int, Sequence[int]], weights: Union[str, Mapping, Any], boundary: Any = 'wrap',
                  dtype: Any = 'float64', steps: int = 1, every: int = 0, source: bool = False, tolerance: float = 0.0,
-                 device: Any = 'auto', strategy: Optional[str] = None, tune: Tune = False):
+                 device: Any = 'auto', strategy: Optional[str] = None, tune: Tune = False,
+                 accuracy: str = 'global'):
+        if accuracy not in ('global', 'local'):
+            raise ValueError(f"accuracy is {said(accuracy)}: give 'global' or 'local'")
         self._shape = _shape(shape)
         self._dtype = _dtype(dtype)
         taps, self._box = _taps(weights)
@@ -81,10 +87,10 @@ class Plan:
         self._steps, self._every, self._source = whole(steps, 'steps', 1), whole(every, 'every', 0), bool(source)
         self._number = device_number(device)
         self._given = dict(boundary=boundary, dtype=self._dtype.name, steps=self._steps, every=self._every, source=self._source,
-                           tolerance=tolerance, device=device_name(self._number), strategy=strategy, tune=tune)
+                           tolerance=tolerance, device=device_name(self._number), strategy=strategy, tune=tune, accuracy=accuracy)
         request = Request(taps, axes, sides_of(boundary, 0.0, rank), layout, layout, self._dtype.name,
                           ITEM_SIZES[self._dtype.name], self._steps, self._every, self._source,
-                          number(tolerance, 'tolerance'))
+                          number(tolerance, 'tolerance'), accuracy == 'local')
         if self._number != HOST:
             request = request._replace(alignment=16)
         batch = tuple(range(len(self._shape) - rank))

@@ -139,6 +139,7 @@ class Request(NamedTuple):
     every: int = 0
     has_source: bool = False
     tolerance: float = 0.0
+    local: Optional[bool] = False  # None: as Sweep finds better
 
 
 def fill_problem(request: Request, split: Split):
@@ -162,16 +163,17 @@ def fill_problem(request: Request, split: Split):
     problem.alignment = request.alignment
     problem.steps, problem.every = request.steps, request.every
     problem.has_source, problem.tolerance = request.has_source, request.tolerance
+    problem.accuracy = lib.STN_ACCURACY_LOCAL if request.local else lib.STN_ACCURACY_GLOBAL
     return problem, stencil
 
 
 def stencil_plan(context: Context, request: Request, split: Split, strategy: Optional[str] = None, tune='estimate',
-                 first_result=False, warns=True) -> Handle:
+                 first_result=False, warns=True, estimate_only=False) -> Handle:
     """A plan whose chosen kernels are compiled when this returns, or with first_result as the header says of it. warns: of weights that
     make a run grow."""
     problem, stencil = fill_problem(request, split)
     if warns:
         warn_of_growth(stencil, request.steps)
-    handle = make_plan(context, lib.stn_plan_create, problem, strategy, tune, first_result)
+    handle = make_plan(context, lib.stn_plan_create, problem, strategy, tune, first_result, estimate_only)
     del stencil  # kept until here
     return handle

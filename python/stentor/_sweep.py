@@ -1,9 +1,24 @@
 """One stencil over arrays of one layout, ready to run: a plan, and the offsets of the loops around it."""
 
-from typing import Optional
+from typing import Callable, Optional
 
-from ._context import context
-from ._problem import ITEM_SIZES, Request, in_turns, loop_offsets, merged, split_axes, stencil_plan
+import numpy as np
+
+from ._context import HOST, Context, context
+from ._handle import Handle
+from ._problem import ITEM_SIZES, Request, Split, in_turns, loop_offsets, merged, split_axes, stencil_plan
+
+GAIN = 3.0  # times as fast are transforms that serve where nobody says what accuracy is relative to
+STEPPING = ('host', 'direct')  # strategies whose results are accurate locally
+
+
+def _steps_serve(work: Context, request: Request, split: Split) -> bool:
+    """Are steps so fast that nothing is won by transforms, or too little?"""
+    best = stencil_plan(work, request._replace(local=False), split, warns=False, estimate_only=True)
+    if best.strategy() in STEPPING:
+        return False
+    stepped = stencil_plan(work, request._replace(local=True), split, warns=False, estimate_only=True)
+    return stepped.predicted_seconds() < GAIN * best.predicted_seconds()
 
 
 class Sweep:
@@ -15,10 +30,25 @@ class Sweep:
         size = ITEM_SIZES[request.dtype]
         if split.loop:
             request = request._replace(alignment=size)
-        self.handle = stencil_plan(context(device), request, split, strategy, first_result=True)
+        work = context(device)
+        if request.local is None:
+            request = request._replace(local=strategy is None and _steps_serve(work, request, split))
+            checked = device == HOST and not request.local and strategy is None and not split.loop
+        else:
+            checked = False
+        self.handle = stencil_plan(work, request, split, strategy, first_result=True)
         self.run, self.run_arrays, self.workspace = self.handle.run, self.handle.run_arrays, self.handle.workspace
+        if checked and self.handle.strategy() not in STEPPING:
+            self._by_steps: Callable[[], Handle] = lambda: stencil_plan(work, request._replace(local=True), split)
+            self.run_arrays = self._run_checked
         if split.loop:
             turns = [(a * size, b * size) for a, b in zip(loop_offsets(split.loop, request.source),
                                                           loop_offsets(split.loop, request.target))]
             self.run, at_addresses = in_turns(self.handle.run, turns), in_turns(self.handle.run_host, turns)
             self.run_arrays = lambda source, target: at_addresses(source.ctypes.data, target.ctypes.data)
+
+    def _run_checked(self, source: np.ndarray, target: np.ndarray) -> None:
+        """By transforms, which carry what is not finite everywhere: then once more by steps."""
+        self.handle.run_arrays(source, target)
+        if not np.isfinite(target).all():
+            self._by_steps().run_arrays(source, target)

@@ -5,7 +5,7 @@ from typing import Any, List, Optional, Sequence, Union
 import numpy as np
 
 from ._apply import apply
-from ._arguments import axes_of, check_reach, each_axis, frozen, number, origin_of, settled
+from ._arguments import axes_of, check_reach, each_axis, frozen, number, one_of_three, origin_of, settled
 from ._boundary import Argument, one_name, sides_of
 from ._complex import by_parts, is_complex
 from ._filter import Pass
@@ -18,12 +18,13 @@ Mode = Union[str, Sequence[Any]]
 
 def uniform_filter(input: Any, size: Union[int, Sequence[int]] = 3, output: Any = None, mode: Mode = 'reflect',
                    cval: float = 0.0, origin: Union[int, Sequence[int]] = 0, *,
-                   axes: Optional[Sequence[int]] = None, steps: int = 1, out: Any = None, boundary: Any = None, progress: Any = None) -> Any:
+                   axes: Optional[Sequence[int]] = None, steps: int = 1, local: Optional[bool] = None, out: Any = None,
+                   boundary: Any = None, progress: Any = None) -> Any:
     """The mean over a box, as ``scipy.ndimage.uniform_filter``.
 
     Parameters
     ----------
-    input, output, mode, cval, steps, out, boundary, progress
+    input, output, mode, cval, steps, local, out, boundary, progress
         As of `correlate`.
     size : int or sequence of int, optional
         Points along each axis, or one number for all; what is no whole number is cut to one. An axis with 1 or less is left alone.
@@ -44,13 +45,13 @@ def uniform_filter(input: Any, size: Union[int, Sequence[int]] = 3, output: Any 
     array([0, 2, 2, 2, 0])
     """
     if progress is not None:
-        return tell_of(progress, uniform_filter, input, size, output, mode, cval, origin, axes=axes, steps=steps, out=out,
+        return tell_of(progress, uniform_filter, input, size, output, mode, cval, origin, axes=axes, steps=steps, local=local, out=out,
                        boundary=boundary)
     (mode, mode_name), size, origin, axes = one_name(mode, boundary), settled(size), settled(origin), settled(axes)
-    key = ('uniform', frozen(size), frozen(mode), frozen(cval), frozen(origin), frozen(axes), frozen(steps))
+    key = ('uniform', frozen(size), frozen(mode), frozen(cval), frozen(origin), frozen(axes), frozen(steps), one_of_three(local))
     if is_complex(input):
         return by_parts(lambda part, value, to: uniform_filter(part, size, None, mode, value, origin, axes=axes,
-                                                               steps=steps, out=to), input, cval, output, out)
+                                                               steps=steps, local=local, out=to), input, cval, output, out)
     cval, steps = number(cval, 'cval', TypeError), whole(steps, 'steps', 1)
 
     def make(ndim: int, on_device: bool) -> List[Pass]:
@@ -67,7 +68,7 @@ def uniform_filter(input: Any, size: Union[int, Sequence[int]] = 3, output: Any 
             passes.append(Pass(taps_of(np.full(points, 1.0 / points), [centre]), (axis,), [sides], float(points)))
         return passes
 
-    return apply(input, key, make, output, out, steps)
+    return apply(input, key, make, output, out, steps, local)
 
 
 def _points(size: Any) -> int:

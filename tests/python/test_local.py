@@ -1,0 +1,89 @@
+"""What results are accurate relative to: the grid, or the values that reach a point."""
+import unittest
+
+import numpy as np
+import scipy.ndimage
+
+import stentor
+
+HEAT = np.array([[0, 0.25, 0], [0.25, 0, 0.25], [0, 0.25, 0.0]])
+
+
+def by_scipy(x, weights, steps, **more):
+    for _ in range(steps):
+        x = scipy.ndimage.correlate(x, weights, **more)
+    return x
+
+
+class Local(unittest.TestCase):
+    def test_nan_stays_where_steps_leave_it(self):
+        x = np.ones((64, 64))
+        x[20, 31] = np.nan
+        want = by_scipy(x, HEAT, 12)
+        for local in (None, True):
+            got = stentor.correlate(x, HEAT, steps=12, local=local)
+            np.testing.assert_array_equal(np.isnan(got), np.isnan(want))
+            np.testing.assert_allclose(got, want, rtol=1e-13)
+
+    def test_values_are_accurate_relative_to_what_reaches_them(self):
+        x = np.full((256, 256), 1e-6)
+        x[:4] = 0
+        x[128, 128] = 1e9
+        want = by_scipy(x, HEAT, 40, mode='wrap')
+        got = stentor.correlate(x, HEAT, steps=40, mode='wrap', local=True)
+        np.testing.assert_allclose(got, want, rtol=1e-12)
+        empty = np.zeros((128, 128))
+        empty[64, 64] = 1
+        got = stentor.correlate(empty, HEAT, steps=20, mode='wrap', local=True)
+        self.assertEqual(np.count_nonzero(got), np.count_nonzero(by_scipy(empty, HEAT, 20, mode='wrap')))
+
+    def test_random_places_beside_scipy(self):
+        seed = np.random.SeedSequence().entropy
+        rng = np.random.default_rng(seed)
+        for trial in range(40):
+            shape = tuple(rng.integers(3, 40, rng.integers(1, 3)))
+            weights = rng.random(tuple(2 * rng.integers(0, 2, len(shape)) + 1)) / 9
+            x = rng.random(shape)
+            x[tuple(rng.integers(0, n) for n in shape)] = rng.choice([np.nan, np.inf, -np.inf])
+            steps, mode = int(rng.integers(1, 30)), str(rng.choice(['reflect', 'wrap', 'nearest', 'mirror']))
+            with self.subTest(seed=seed, trial=trial, shape=shape, steps=steps, mode=mode):
+                want = by_scipy(x, weights, steps, mode=mode)
+                for local in (None, True):
+                    got = stentor.correlate(x, weights, steps=steps, mode=mode, local=local)
+                    np.testing.assert_array_equal(np.isfinite(got), np.isfinite(want))
+                    np.testing.assert_allclose(got, want, rtol=1e-11)
+
+    def test_values_past_a_side_need_not_be_finite(self):
+        for value in (np.nan, np.inf, -np.inf):
+            for n in (5, 64, 2000):
+                x = np.linspace(0, 1, n)
+                want = by_scipy(x, np.ones(3) / 3, 3, mode='constant', cval=value)
+                got = stentor.correlate(x, np.ones(3) / 3, mode='constant', cval=value, steps=3)
+                np.testing.assert_allclose(got, want)
+        got = stentor.correlate(np.ones(9, np.float32), np.ones(3), mode='constant', cval=1e40)
+        self.assertEqual(list(np.isinf(got)), [True] + 7 * [False] + [True])
+
+    def test_many_weights_are_the_planners_choice(self):
+        rng = np.random.default_rng(7)
+        x, weights = rng.random((200, 180)), rng.random((41, 41)) - 0.5
+        want = scipy.ndimage.correlate(x, weights, mode='reflect')
+        for local in (None, True, False):
+            np.testing.assert_allclose(stentor.correlate(x, weights, local=local), want, atol=1e-10)
+        x[50, 60] = np.nan
+        want = scipy.ndimage.correlate(x, weights, mode='reflect')
+        np.testing.assert_allclose(stentor.correlate(x, weights), want, atol=1e-10)
+
+    def test_plans_say_it(self):
+        plan = stentor.Plan((64, 64), 'heat-2d', steps=50, device='host', accuracy='local')
+        self.assertIn('accurate locally', plan.describe())
+        x = np.ones((64, 64))
+        x[3, 3] = np.inf
+        self.assertEqual(np.isfinite(plan(x)).all(), False)
+        with self.assertRaisesRegex(ValueError, 'accuracy'):
+            stentor.Plan((64, 64), 'heat-2d', accuracy='exact')
+        with self.assertRaisesRegex(TypeError, 'local'):
+            stentor.correlate(x, HEAT, local='yes')
+
+
+if __name__ == '__main__':
+    unittest.main()
