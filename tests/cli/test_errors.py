@@ -55,7 +55,7 @@ class Problem(CommandTest):
         self.refuse(USAGE, 'bounce', 'run', *SMALL, '--boundary', 'bounce')
         self.refuse(USAGE, 'names 3 axes but the stencil has 2', 'run', *SMALL, '--boundary', 'wrap,wrap,wrap')
         self.refuse(USAGE, 'wrap', 'run', *SMALL, '--boundary', 'wrap:fixed')
-        self.refuse(USAGE, 'constant', 'run', *SMALL, '--boundary', 'constant=nan')
+        self.refuse(USAGE, 'constant', 'run', *SMALL, '--boundary', 'constant=much')
         self.refuse(USAGE, '', 'run', *SMALL, '--boundary', '')
 
     def test_dtype_and_strategy(self):
