@@ -178,7 +178,7 @@ def _pieces(source: Layout, sizes: Tuple[int, ...], axes: Tuple[int, ...], kind:
     if kind == 'c2r':
         groups.reverse()
         kinds[-1] = kind
-    pieces, layout = [], source
+    pieces, layout, left = [], source, scale
     for i, (group, each) in enumerate(zip(groups, kinds)):
         shape = list(layout.shape)
         if each == 'r2c':
@@ -186,9 +186,18 @@ def _pieces(source: Layout, sizes: Tuple[int, ...], axes: Tuple[int, ...], kind:
         if each == 'c2r':
             shape[group[-1]] = sizes[axes.index(group[-1])]
         target = Layout.dense(shape)
-        pieces.append(Piece(each, group, layout, target, scale if i == len(groups) - 1 else 1.0))
+        share = left if i == len(groups) - 1 else _share(left, [sizes[axes.index(a)] for a in group])
+        pieces.append(Piece(each, group, layout, target, share))
+        left /= share
         layout = target
     return pieces
+
+
+def _share(scale: float, sizes: Sequence[int]) -> float:
+    """What of a factor comes before other axes: a power of two, so that numbers in between are no larger than results, and exact."""
+    if not 0 < scale < 1:
+        return 1.0
+    return max(2.0 ** np.floor(np.log2(scale)), 2.0 ** -np.ceil(np.log2(np.prod([float(n) for n in sizes]))))
 
 
 def transform(x: Any, s: Any, axes: Any, norm: Any, kind: str, inverse: bool, workers: Any = None, plan: Any = None,
@@ -301,7 +310,7 @@ class HostCall:
 
     def _ready(self, x: np.ndarray) -> np.ndarray:
         if self.resize is not None:
-            x = _resized(x, self.resize, self.where)
+            return _resized(x, self.resize, self.where, self.work)
         if self.convert:
             return np.array(x, self.work, order='C')
         if x.ctypes.data % self.alignment:  # a copy that lies as x does: the plan is for such
@@ -350,16 +359,15 @@ def _nothing(x: np.ndarray, sizes: Tuple[int, ...], where: Tuple[int, ...], kind
     return x.copy()
 
 
-def _resized(x: np.ndarray, sizes: Tuple[int, ...], where: Tuple[int, ...]) -> np.ndarray:
-    """Cut, or filled with zeros, along each axis."""
+def _resized(x: np.ndarray, sizes: Tuple[int, ...], where: Tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+    """A copy of that dtype, cut or filled with zeros along each axis."""
+    shape = list(x.shape)
     for n, axis in zip(sizes, where):
-        if n < x.shape[axis]:
-            x = x[(slice(None),) * axis + (slice(n),)]
-        elif n > x.shape[axis]:
-            wide = [(0, 0)] * x.ndim
-            wide[axis] = (0, n - x.shape[axis])
-            x = np.pad(x, wide)
-    return x
+        shape[axis] = n
+    part = tuple(slice(min(a, b)) for a, b in zip(shape, x.shape))
+    made = np.empty(shape, dtype) if all(a <= b for a, b in zip(shape, x.shape)) else np.zeros(shape, dtype)
+    made[part] = x[part]
+    return made
 
 
 def _ready_for(x: Any, view: View, sizes: Tuple[int, ...], where: Tuple[int, ...], kind: str) -> Any:

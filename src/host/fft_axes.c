@@ -67,6 +67,9 @@ static void run_group(const pass *p, const stn_fft_group *g, stn_fft_number *pla
     stn_planes x = {planes, planes + host->room}, other = {planes + 2 * host->room, planes + 3 * host->room};
     bool in_halves = is_halved(fft, p->axis);
     stn_fft_group_load(&p->from, g, host->words, x, lanes);
+    stn_fft_number back[STN_FFT_LANES], factor = p->scale;
+    const int64_t read = in_halves && p->from.side.real ? n / 2 : known;
+    const bool lowered = stn_fft_group_lower(host->words, x, read, n, lanes, back);
     if (in_halves && !p->from.side.real)
         host->words->from_half(x, n / 2, host->half_turns, lanes);
     else if (!p->from.side.real)
@@ -75,7 +78,12 @@ static void run_group(const pass *p, const stn_fft_group *g, stn_fft_number *pla
     x = stn_fft_line_run(host->lines[p->axis], host->words, x, other, lanes);
     if (fft->inverse) x = exchanged(x);
     if (in_halves && p->from.side.real) host->words->to_half(x, n / 2, host->half_turns, lanes);
-    stn_fft_group_store(&p->to, g, host->words, x, lanes, p->scale);
+    if (lowered) {
+        const int64_t made = in_halves && p->from.side.real ? n / 2 + 1 : length_of(fft, p->axis);
+        stn_fft_group_raise(x, made, lanes, back, factor);
+        factor = 1;
+    }
+    stn_fft_group_store(&p->to, g, host->words, x, lanes, factor);
 }
 
 /* Each slot takes groups until there are no more: threads need not be equally fast. */
@@ -120,10 +128,13 @@ static void run_wave(const stn_fft_axes *host, stn_pool *pool, const void *in, v
     stn_fft_view middle = {work, side, STN_FFT_DTYPE}, first = {(void *)in, fft->in, fft->dtype},
                  last = {out, fft->out, fft->dtype};
     int64_t held = host->passes > 1 ? 2 * host->wave * side.batch_stride : 0;
+    double left = fft->scale;
     for (int i = 0; i < host->passes; i++) {
         bool ends = i == host->passes - 1;
         pass p = {.host = host, .axis = host->axes[i], .from = i ? middle : first, .to = ends ? last : middle};
-        p.scale = (stn_fft_number)(ends ? fft->scale : 1);
+        const double share = ends ? left : stn_fft_share(left, fft->n[p.axis]);
+        p.scale = (stn_fft_number)share;
+        left /= share;
         p.planes = work + held;
         p.watch = stn_pool_watched(pool);
         p.lines = count;

@@ -2,6 +2,9 @@
  * and lie evenly, else element by element. */
 #include "host/fft_group.h"
 
+#include <float.h>
+#include <math.h>
+
 #include "base/half.h"
 
 /* Where the numbers of one group of lines lie: point k of line l has its real part at first[l] + k * step, its imaginary
@@ -134,4 +137,39 @@ void stn_fft_group_store(const stn_fft_view *view, const stn_fft_group *g, const
         words->store_along(to, x, p.points, apart / 2, lanes, factor);
     else
         store_number(view->base, x, &p, lanes, g->count, factor);
+}
+
+/* ---- range ------------------------------------------------------------------------------------------------------- */
+
+#ifdef STN_FFT_F32
+#define LARGEST_NUMBER FLT_MAX
+#else
+#define LARGEST_NUMBER DBL_MAX
+#endif
+
+bool stn_fft_group_lower(const stn_fft_words *words, stn_planes x, int64_t points, int64_t n, int64_t lanes,
+                         stn_fft_number back[STN_FFT_LANES]) {
+    stn_fft_number magnitude[STN_FFT_LANES];
+    const stn_fft_number most = LARGEST_NUMBER / (4 * (stn_fft_number)n);
+    bool lowered = false;
+    words->largest(x, points, magnitude, lanes);
+    for (int64_t l = 0; l < lanes; l++) {
+        const bool large = magnitude[l] > most && magnitude[l] <= LARGEST_NUMBER; /* infinity stays as it is */
+        back[l] = large ? (stn_fft_number)ldexp(1, ilogb((double)n) + 3) : 1;
+        lowered = lowered || large;
+    }
+    if (!lowered) return false;
+    stn_fft_number down[STN_FFT_LANES];
+    for (int64_t l = 0; l < lanes; l++) down[l] = 1 / back[l];
+    stn_fft_group_raise(x, points, lanes, down, 1);
+    return true;
+}
+
+void stn_fft_group_raise(stn_planes x, int64_t points, int64_t lanes, const stn_fft_number back[STN_FFT_LANES],
+                         stn_fft_number factor) {
+    for (int64_t k = 0; k < points; k++)
+        for (int64_t l = 0; l < lanes; l++) {
+            x.re[k * lanes + l] *= back[l] * factor;
+            x.im[k * lanes + l] *= back[l] * factor;
+        }
 }

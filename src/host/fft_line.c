@@ -47,6 +47,12 @@ stn_fft_number *stn_fft_roots(int64_t count, int64_t n) {
     return roots;
 }
 
+double stn_fft_share(double factor, int64_t n) {
+    if (!(factor > 0 && factor < 1)) return 1;
+    const int above = n > 1 ? ilogb((double)(n - 1)) + 1 : 0; /* 2^above >= n */
+    return fmax(ldexp(1, ilogb(factor)), ldexp(1, -above));
+}
+
 /* Eights first, then fours, twos and the primes; false when one is too large. */
 static bool factorize(stn_fft_line *line) {
     int64_t rest = line->n;

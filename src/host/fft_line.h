@@ -16,4 +16,7 @@ stn_planes stn_fft_line_run(const stn_fft_line *line, const stn_fft_words *words
                             int64_t lanes);
 /* exp(-2 pi i k / n) for k < count, in pairs; NULL without memory. */
 stn_fft_number *stn_fft_roots(int64_t count, int64_t n);
+/* What a pass along n points shall multiply by of a factor that is still to come: a power of two from 1 down to 1/(2n), so that
+ * numbers between passes are no larger than results, and none of them is rounded. */
+double stn_fft_share(double factor, int64_t n);
 #endif

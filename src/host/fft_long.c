@@ -130,7 +130,7 @@ typedef struct pass {
     const stn_fft_long *g;
     int which; /* 0: columns, whose lines lie along axis 1; 1: rows, along axis 2 */
     stn_fft_view from, to;
-    stn_fft_number *planes;
+    stn_fft_number *planes, factor;
     stn_watch *watch;
     _Atomic int64_t next; /* the group that is taken next */
 } pass;
@@ -142,7 +142,9 @@ static void run_group(const pass *p, int64_t group, stn_fft_number *planes) {
     const int64_t lanes = g->lanes[p->which], lines = g->side[1 - p->which], points = g->side[p->which];
     const stn_fft_group at = {1 + p->which, group * lanes, stn_min(lanes, lines - group * lanes), false};
     stn_planes x = {planes, planes + g->room}, other = {planes + 2 * g->room, planes + 3 * g->room};
+    stn_fft_number back[STN_FFT_LANES], factor = p->factor;
     stn_fft_group_load(&p->from, &at, g->words, x, lanes);
+    const bool lowered = stn_fft_group_lower(g->words, x, points, points, lanes, back);
     if (g->fft.inverse) x = exchanged(x), other = exchanged(other);
     x = stn_fft_line_run(g->line[p->which], g->words, x, other, lanes);
     if (!p->which) {
@@ -150,7 +152,11 @@ static void run_group(const pass *p, int64_t group, stn_fft_number *planes) {
         g->words->turn(x, g->coarse + 2 * group * points, fine, points, lanes);
     }
     if (g->fft.inverse) x = exchanged(x);
-    stn_fft_group_store(&p->to, &at, g->words, x, lanes, p->which ? (stn_fft_number)g->fft.scale : 1);
+    if (lowered) {
+        stn_fft_group_raise(x, points, lanes, back, factor);
+        factor = 1;
+    }
+    stn_fft_group_store(&p->to, &at, g->words, x, lanes, factor);
 }
 
 static void run_slots(void *user, int64_t begin, int64_t end) {
@@ -177,22 +183,23 @@ typedef struct halving {
     bool inverse;
 } halving;
 
-/* Points k and n - k, as in to_half and from_half of fft_words.c; from may be to. */
+/* Points k and n - k, as in to_half and from_half of fft_words.c, but for factors: numbers that are stored are of halves on the
+ * way there, and quarters on the way back, as they might be too large otherwise. from may be to. */
 static void halve_points(void *user, int64_t begin, int64_t end) {
     const halving *h = user;
-    const stn_fft_number f = h->inverse ? 1 : (stn_fft_number)0.5, sign = h->inverse ? -1 : 1;
+    const stn_fft_number f = h->inverse ? (stn_fft_number)0.25 : 1, sign = h->inverse ? -1 : 1;
     for (int64_t k = begin; k < end; k++) {
         const int64_t other = k || h->inverse ? h->n - k : 0; /* Z[n] = Z[0] */
         const stn_fft_number *a = h->from + 2 * k * h->from_stride, *b = h->from + 2 * other * h->from_stride;
         const stn_fft_number wr = sign * h->roots[2 * k], wi = h->roots[2 * k + 1];
         const bool ends = !k && h->inverse; /* whose imaginary parts do not count */
-        const stn_fft_number ai = ends ? 0 : a[1], bi = ends ? 0 : -b[1];
-        const stn_fft_number sr = a[0] + b[0], si = ai + bi, dr = a[0] - b[0], di = ai - bi;
+        const stn_fft_number ar = f * a[0], ai = ends ? 0 : f * a[1], br = f * b[0], bi = ends ? 0 : -f * b[1];
+        const stn_fft_number sr = ar + br, si = ai + bi, dr = ar - br, di = ai - bi;
         const stn_fft_number tr = dr * wi + di * wr, ti = -(dr * wr - di * wi);
         stn_fft_number *low = h->to + 2 * k * h->to_stride, *high = h->to + 2 * (h->n - k) * h->to_stride;
-        low[0] = f * (sr + tr), low[1] = f * (si + ti);
+        low[0] = sr + tr, low[1] = si + ti;
         if (h->inverse && !k) continue;
-        high[0] = f * (sr - tr), high[1] = -f * (si - ti);
+        high[0] = sr - tr, high[1] = -(si - ti);
     }
 }
 
@@ -213,6 +220,9 @@ void stn_fft_long_run(const stn_fft_long *g, stn_pool *pool, const void *in, voi
     const stn_fft_view middle = grid_of(g, workspace, g->pitch, 1);
     pass columns = {.g = g, .which = 0, .from = grid_of(g, back ? paired : in, g->side[1] * step, step), .to = middle};
     pass rows = {.g = g, .which = 1, .from = middle, .to = grid_of(g, out, out_stride, g->side[0] * out_stride)};
+    const double whole = fft->scale * (back ? 4 : 1) * (g->halved && !back ? 0.5 : 1);
+    const double share = stn_fft_share(whole, g->side[0]);
+    columns.factor = (stn_fft_number)share, rows.factor = (stn_fft_number)(whole / share);
     columns.planes = rows.planes = paired + pairs(g);
     columns.watch = rows.watch = stn_pool_watched(pool);
     stn_pool_for(pool, g->slots, 1, run_slots, &columns);

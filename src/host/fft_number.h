@@ -21,6 +21,9 @@ typedef float stn_fft_number;
 #define stn_fft_roots stn_fft_roots_f32
 #define stn_fft_group_load stn_fft_group_load_f32
 #define stn_fft_group_store stn_fft_group_store_f32
+#define stn_fft_group_lower stn_fft_group_lower_f32
+#define stn_fft_group_raise stn_fft_group_raise_f32
+#define stn_fft_share stn_fft_share_f32
 #define stn_fft_long stn_fft_long_f32
 #define stn_fft_long_serves stn_fft_long_serves_f32
 #define stn_fft_long_create stn_fft_long_create_f32

@@ -224,6 +224,28 @@ INLINE void turn_of(stn_planes x, const stn_fft_number *coarse, stn_planes fine,
     }
 }
 
+INLINE void largest_by(stn_planes x, int64_t count, stn_fft_number most[STN_FFT_LANES], const int64_t lanes) {
+    for (int64_t k = 0; k < count; k++) EACH_LANE(l) {
+            const stn_fft_number re = x.re[k * lanes + l], im = x.im[k * lanes + l];
+            const stn_fft_number a = re < 0 ? -re : re, b = im < 0 ? -im : im;
+            most[l] = a > most[l] ? a : most[l];
+            most[l] = b > most[l] ? b : most[l];
+        }
+}
+
+INLINE void largest_of(stn_planes x, int64_t count, stn_fft_number *magnitude, const int64_t lanes) {
+    stn_fft_number most[STN_FFT_LANES] = {0};
+    if (lanes == 1) { /* numbers side by side stand for as many lines */
+        const int64_t rows = count / STN_FFT_LANES, rest = rows * STN_FFT_LANES;
+        largest_by(x, rows, most, STN_FFT_LANES);
+        largest_by((stn_planes){x.re + rest, x.im + rest}, count - rest, most, 1);
+        for (int l = 1; l < STN_FFT_LANES; l++) most[0] = most[l] > most[0] ? most[l] : most[0];
+    } else {
+        largest_by(x, count, most, lanes);
+    }
+    for (int64_t l = 0; l < lanes; l++) magnitude[l] = most[l];
+}
+
 /* Points k and h - k: A = Z[k], B = Z*[h - k], w = exp(-pi i k / h);
  *     to_half     X[k] = (A + B - i w (A - B)) / 2     X[h - k] = (A + B + i w (A - B))* / 2     Z[h] = Z[0]
  *     from_half   Z[k] = A + B + i w* (A - B)          Z[h - k] = (A + B - i w* (A - B))*        A, B of X */
@@ -281,6 +303,8 @@ INLINE void halves(stn_planes z, int64_t h, const stn_fft_number *roots, const i
     WORD(set, attribute, turn, turn_of,                                                                                \
          (stn_planes x, const stn_fft_number *coarse, stn_planes fine, int64_t count, int64_t lanes), x, coarse, fine, \
          count)                                                                                                        \
+    WORD(set, attribute, largest, largest_of,                                                                          \
+         (stn_planes x, int64_t count, stn_fft_number * magnitude, int64_t lanes), x, count, magnitude)                \
     WORD(set, attribute, to_half, TO_HALF, (stn_planes z, int64_t h, const stn_fft_number *roots, int64_t lanes), z,   \
          h, roots)                                                                                                     \
     WORD(set, attribute, from_half, FROM_HALF, (stn_planes z, int64_t h, const stn_fft_number *roots, int64_t lanes),  \
@@ -301,6 +325,7 @@ INLINE void halves(stn_planes z, int64_t h, const stn_fft_number *roots, const i
         .stage = stage_##set,                                                                                          \
         .times = times_##set,                                                                                          \
         .turn = turn_##set,                                                                                            \
+        .largest = largest_##set,                                                                                      \
         .to_half = to_half_##set,                                                                                      \
         .from_half = from_half_##set,                                                                                  \
         .load_across = load_across_##set,                                                                              \

@@ -26,6 +26,8 @@ typedef struct stn_fft_words {
     void (*times)(stn_planes x, stn_planes y, const stn_fft_number *table, int64_t count, int64_t lanes);
     /* Point k of line l times coarse[k] * fine[k, l], in place: coarse in pairs, fine in planes. */
     void (*turn)(stn_planes x, const stn_fft_number *coarse, stn_planes fine, int64_t count, int64_t lanes);
+    /* The largest magnitude of each line's numbers, for all lanes; NaN does not count. */
+    void (*largest)(stn_planes x, int64_t count, stn_fft_number *magnitude, int64_t lanes);
     /* A half spectrum of 2h real numbers of the transform Z of their h pairs (even numbers real, odd ones imaginary
      * parts), in place, points 0 to h; and the other way, up to a factor of 2 that makes the inverse come out unscaled.
      * roots: exp(-pi i k / h) for k <= h / 2. */

@@ -82,6 +82,73 @@ class Random(unittest.TestCase):
                 wrong()
 
 
+class Range(unittest.TestCase):
+    """Of results that fit, no sum on the way is too large; NaN and infinity stay in the lines that have them."""
+
+    def test_no_overflow_on_the_way(self):
+        lengths = [1, 2, 3, 4, 5, 6, 7, 8, 9, 15, 16, 31, 64, 67, 97, 120, 134, 1009, 4096, 2 * 8192, 2 * 9000, 25600, 3 ** 9]
+        for name in ('fft', 'ifft', 'rfft', 'irfft'):
+            for dtype in ('float32', 'float64'):
+                for norm in ('backward', 'ortho', 'forward'):
+                    for n in lengths:
+                        for lines in (1, 2, 17):
+                            with self.subTest(name=name, dtype=dtype, norm=norm, n=n, lines=lines):
+                                self.check_range(name, dtype, norm, n, lines)
+
+    def check_range(self, name, dtype, norm, n, lines):
+        """The largest result is close below the largest number; the reference has small numbers."""
+        points = n // 2 + 1 if name == 'irfft' else n
+        rng = np.random.default_rng(n)
+        small = 1 + rng.random((lines, points)) * 0.1
+        theirs = getattr(scipy.fft, name)(small, n, norm=norm)
+        top = 0.9 * float(np.finfo(dtype).max)
+        largest = max(np.abs(theirs).max(), np.abs(small).max())
+        kind = dtype if name == 'rfft' else {'float32': 'complex64', 'float64': 'complex128'}[dtype]
+        large = (small * (top / largest)).astype(kind)
+        ours = getattr(stentor.fft, name)(large, n, norm=norm)
+        close = 3e-6 if dtype == 'float32' else 1e-13
+        np.testing.assert_allclose(ours / top, theirs / largest, rtol=0, atol=close * np.abs(theirs).max() / largest)
+
+    def test_no_overflow_between_axes(self):
+        for name in ('fftn', 'ifftn', 'rfftn', 'irfftn'):
+            for shape in ((8, 9), (4, 5, 6), (3, 4, 2, 5, 4)):
+                for norm in ('backward', 'ortho', 'forward'):
+                    with self.subTest(name=name, shape=shape, norm=norm):
+                        small = np.ones(shape)
+                        theirs = getattr(scipy.fft, name)(small, norm=norm)
+                        top = 0.9 * float(np.finfo('f4').max) / max(1, np.abs(theirs).max())
+                        ours = getattr(stentor.fft, name)((small * top).astype('f4' if name == 'rfftn' else 'c8'), norm=norm)
+                        np.testing.assert_allclose(ours / top, theirs, rtol=0, atol=1e-5 * np.abs(theirs).max())
+
+    def test_lines_are_apart(self):
+        for name in ('fft', 'ifft', 'rfft', 'irfft'):
+            for n in (4, 7, 16, 30, 67, 134):
+                for lines in (1, 2, 3, 9, 40):
+                    for axis in (0, 1, 2):
+                        for bad in (np.nan, np.inf, 3e38):
+                            with self.subTest(name=name, n=n, lines=lines, axis=axis, bad=bad):
+                                self.check_apart(name, n, lines, axis, bad)
+
+    def check_apart(self, name, n, lines, axis, bad):
+        rng = np.random.default_rng(n)
+        points = n // 2 + 1 if name == 'irfft' else n
+        x = rng.standard_normal((lines, points, 2)).astype('f4')
+        if name != 'rfft':
+            x = x + 1j * rng.standard_normal(x.shape).astype('f4')
+        dirty = x.copy()
+        dirty[lines // 2, points // 2, 1] = bad
+        order = {0: (1, 0, 2), 1: (0, 1, 2), 2: (0, 2, 1)}[axis]
+        x, dirty = (np.ascontiguousarray(a.transpose(order)) for a in (x, dirty))
+        run = getattr(stentor.fft, name)
+        clean, ours = (run(a, n, axis).transpose(order) for a in (x, dirty))
+        touched = np.zeros(ours.shape[::2], bool)
+        touched[lines // 2, 1] = True
+        for line in zip(*np.nonzero(~touched)):
+            np.testing.assert_array_equal(ours[line[0], :, line[1]], clean[line[0], :, line[1]])
+        if not np.isfinite(bad):
+            self.assertFalse(np.isfinite(ours[lines // 2, :, 1]).any())
+
+
 class FourierLayers(unittest.TestCase):
     """What stentor.torch.SpectralConv runs, without PyTorch."""
 
