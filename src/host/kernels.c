@@ -12,56 +12,101 @@
 #define UNROLL _Pragma("GCC unroll 9")
 #endif
 
-/* With ntaps a constant after inlining, the loop over taps unrolls and the loop over x vectorises. */
+/* With the numbers of terms constant after inlining, the loops over taps unroll and the loop over x vectorises. */
 #define DEFINE_SUM(name, real)                                                                                         \
-    INLINE void name##_of(real *restrict sum, const void *const *lines, const real *weights, const int ntaps,          \
-                          size_t count, bool add) {                                                                    \
+    INLINE void name##_of(double *restrict sum, const void *const *lines, const double *weights, const int single,     \
+                          const int pairs, const bool odd, size_t count, const bool add) {                             \
         const real *line[STN_KERNEL_TAPS];                                                                             \
-        real weight[STN_KERNEL_TAPS];                                                                                  \
-        for (int k = 0; k < ntaps; k++) line[k] = lines[k], weight[k] = weights[k];                                    \
+        double weight[STN_KERNEL_TAPS];                                                                                \
+        for (int k = 0; k < single + 2 * pairs; k++) line[k] = lines[k];                                               \
+        for (int k = 0; k < single + pairs; k++) weight[k] = weights[k];                                               \
         for (size_t x = 0; x < count; x++) {                                                                           \
-            real u = add ? sum[x] : 0;                                                                                 \
-            UNROLL for (int k = 0; k < ntaps; k++) u += weight[k] * line[k][x];                                        \
+            double u = add ? sum[x] : 0;                                                                               \
+            UNROLL for (int k = 0; k < single + pairs; k++) {                                                          \
+                const int at = k < single ? k : 2 * k - single;                                                        \
+                double term = line[at][x];                                                                             \
+                if (k >= single) term = odd ? term - line[at + 1][x] : term + line[at + 1][x];                         \
+                term *= weight[k];                                                                                     \
+                u = k || add ? u + term : term;                                                                        \
+            }                                                                                                          \
             sum[x] = u;                                                                                                \
         }                                                                                                              \
     }                                                                                                                  \
-    INLINE void name(real *sum, const void *const *lines, const real *weights, int ntaps, size_t count, bool add) {    \
-        if (ntaps == 1) name##_of(sum, lines, weights, 1, count, add);                                                 \
-        if (ntaps == 2) name##_of(sum, lines, weights, 2, count, add);                                                 \
-        if (ntaps == 3) name##_of(sum, lines, weights, 3, count, add);                                                 \
-        if (ntaps == 4) name##_of(sum, lines, weights, 4, count, add);                                                 \
-        if (ntaps == 5) name##_of(sum, lines, weights, 5, count, add);                                                 \
-        if (ntaps == 6) name##_of(sum, lines, weights, 6, count, add);                                                 \
-        if (ntaps == 7) name##_of(sum, lines, weights, 7, count, add);                                                 \
-        if (ntaps == 8) name##_of(sum, lines, weights, 8, count, add);                                                 \
-        if (ntaps == 9) name##_of(sum, lines, weights, 9, count, add);                                                 \
+    INLINE void name(double *sum, const void *const *lines, const double *weights, stn_terms terms, size_t count,      \
+                     const bool add) {                                                                                 \
+        EACH_TERMS(name)                                                                                               \
     }
+
+#define CASE(name, s, p, o)                                                                                            \
+    if (terms.single == (s) && terms.pairs == (p) && terms.odd == (o))                                                 \
+        name##_of(sum, lines, weights, s, p, o, count, add);
+#define EACH_TERMS(name)                                                                                               \
+    CASE(name, 1, 0, 0)                                                                                                \
+    CASE(name, 2, 0, 0)                                                                                                \
+    CASE(name, 3, 0, 0)                                                                                                \
+    CASE(name, 4, 0, 0)                                                                                                \
+    CASE(name, 5, 0, 0)                                                                                                \
+    CASE(name, 6, 0, 0)                                                                                                \
+    CASE(name, 7, 0, 0)                                                                                                \
+    CASE(name, 8, 0, 0)                                                                                                \
+    CASE(name, 9, 0, 0)                                                                                                \
+    CASE(name, 0, 1, 0)                                                                                                \
+    CASE(name, 0, 2, 0)                                                                                                \
+    CASE(name, 0, 3, 0)                                                                                                \
+    CASE(name, 0, 4, 0)                                                                                                \
+    CASE(name, 1, 1, 0)                                                                                                \
+    CASE(name, 1, 2, 0)                                                                                                \
+    CASE(name, 1, 3, 0)                                                                                                \
+    CASE(name, 1, 4, 0)                                                                                                \
+    CASE(name, 0, 1, 1)                                                                                                \
+    CASE(name, 0, 2, 1)                                                                                                \
+    CASE(name, 0, 3, 1)                                                                                                \
+    CASE(name, 0, 4, 1)
 
 DEFINE_SUM(sum_f64, double)
 DEFINE_SUM(sum_f32, float)
 
-INLINE void from_half(float *restrict to, const uint16_t *restrict from, size_t count) {
+INLINE void from_float(double *restrict to, const float *restrict from, size_t count) {
+    for (size_t x = 0; x < count; x++) to[x] = from[x];
+}
+
+INLINE void to_float(float *restrict to, const double *restrict from, size_t count) {
+    for (size_t x = 0; x < count; x++) to[x] = (float)from[x];
+}
+
+INLINE void from_half(double *restrict to, const uint16_t *restrict from, size_t count) {
     for (size_t x = 0; x < count; x++) to[x] = stn_half_to_float(from[x]);
 }
 
-INLINE void to_half(uint16_t *restrict to, const float *restrict from, size_t count) {
-    for (size_t x = 0; x < count; x++) to[x] = stn_float_to_half(from[x]);
+INLINE void to_half(uint16_t *restrict to, const double *restrict from, size_t count) {
+    for (size_t x = 0; x < count; x++) to[x] = stn_float_to_half((float)from[x]);
 }
 
 #define DEFINE_SET(set, attribute)                                                                                     \
-    attribute static void sum_f64_##set(double *sum, const void *const *lines, const double *weights, int ntaps,       \
+    attribute static void sum_f64_##set(double *sum, const void *const *lines, const double *weights, stn_terms terms, \
                                         size_t count, bool add) {                                                      \
-        sum_f64(sum, lines, weights, ntaps, count, add);                                                               \
+        if (add)                                                                                                       \
+            sum_f64(sum, lines, weights, terms, count, true);                                                          \
+        else                                                                                                           \
+            sum_f64(sum, lines, weights, terms, count, false);                                                         \
     }                                                                                                                  \
-    attribute static void sum_f32_##set(float *sum, const void *const *lines, const float *weights, int ntaps,         \
+    attribute static void sum_f32_##set(double *sum, const void *const *lines, const double *weights, stn_terms terms, \
                                         size_t count, bool add) {                                                      \
-        sum_f32(sum, lines, weights, ntaps, count, add);                                                               \
+        if (add)                                                                                                       \
+            sum_f32(sum, lines, weights, terms, count, true);                                                          \
+        else                                                                                                           \
+            sum_f32(sum, lines, weights, terms, count, false);                                                         \
     }                                                                                                                  \
-    attribute static void from_half_##set(float *to, const uint16_t *from, size_t count) {                             \
+    attribute static void from_float_##set(double *to, const float *from, size_t count) {                              \
+        from_float(to, from, count);                                                                                   \
+    }                                                                                                                  \
+    attribute static void to_float_##set(float *to, const double *from, size_t count) { to_float(to, from, count); }   \
+    attribute static void from_half_##set(double *to, const uint16_t *from, size_t count) {                            \
         from_half(to, from, count);                                                                                    \
     }                                                                                                                  \
-    attribute static void to_half_##set(uint16_t *to, const float *from, size_t count) { to_half(to, from, count); }   \
-    static const stn_kernels kernels_##set = {sum_f64_##set, sum_f32_##set, from_half_##set, to_half_##set};
+    attribute static void to_half_##set(uint16_t *to, const double *from, size_t count) { to_half(to, from, count); }  \
+    static const stn_kernels kernels_##set = {sum_f64_##set,  sum_f32_##set,   from_float_##set,                       \
+                                              to_float_##set, from_half_##set, to_half_##set};
 
 DEFINE_SET(portable, )
 #if defined(__x86_64__)

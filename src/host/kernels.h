@@ -7,13 +7,25 @@
 
 #define STN_KERNEL_TAPS 9 /* most taps of one call: their pointers and weights stay in registers */
 
+/* Which taps of one call are summed: first `single` taps alone, then `pairs` of taps that share a weight. A pair's two
+ * points are added, or subtracted where `odd`, before they are multiplied: mirrored data give mirrored bits. */
+typedef struct stn_terms {
+    int single, pairs; /* single + 2 pairs is 1 to STN_KERNEL_TAPS; with pairs, single is 0 or 1, and 0 where odd */
+    bool odd;
+} stn_terms;
+
 typedef struct stn_kernels {
-    /* sum[x] = (add ? sum[x] : 0) + weights[0] * lines[0][x] + ... + weights[ntaps - 1] * lines[ntaps - 1][x], in that
-     * order, for 0 <= x < count. 1 <= ntaps <= STN_KERNEL_TAPS. lines have sum's type, and sum overlaps none. */
-    void (*sum_f64)(double *sum, const void *const *lines, const double *weights, int ntaps, size_t count, bool add);
-    void (*sum_f32)(float *sum, const void *const *lines, const float *weights, int ntaps, size_t count, bool add);
-    void (*from_half)(float *to, const uint16_t *from, size_t count);
-    void (*to_half)(uint16_t *to, const float *from, size_t count);
+    /* sum[x] = (add ? sum[x] : 0) + the terms in order, for 0 <= x < count. lines: those of the single taps, then two
+     * for each pair; weights: one for each term. sum overlaps no line. */
+    void (*sum_f64)(double *sum, const void *const *lines, const double *weights, stn_terms terms, size_t count,
+                    bool add);
+    /* The same of lines of floats, whose sums are made in double precision too. */
+    void (*sum_f32)(double *sum, const void *const *lines, const double *weights, stn_terms terms, size_t count,
+                    bool add);
+    void (*from_float)(double *to, const float *from, size_t count);
+    void (*to_float)(float *to, const double *from, size_t count);
+    void (*from_half)(double *to, const uint16_t *from, size_t count);
+    void (*to_half)(uint16_t *to, const double *from, size_t count); /* rounded to float first */
 } stn_kernels;
 
 /* Those for the CPU that this runs on. */

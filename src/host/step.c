@@ -2,8 +2,10 @@
  *
  * A row of points is computed in pieces. For a piece, each tap sees a line: the piece's points shifted by the tap's
  * offset. Where a line lies contiguous inside the grid it is read in place; else (past an edge, strided, or stored as
- * half) it is first gathered into a buffer. Either way the same kernel sums the same numbers in the same order, tap by
- * tap. */
+ * half) it is first gathered into a buffer. Either way the same kernel sums the same numbers in the same order.
+ *
+ * Sums are made in double precision by weights in double precision, and rounded once. Taps that mirror each other are
+ * summed in pairs: the middle first, then pairs from the outermost on, as SciPy sums them. Other taps go in order. */
 #include "host/step.h"
 
 #include <string.h>
@@ -12,6 +14,7 @@
 #include "base/half.h"
 
 #define PIECE 512 /* points: the lines of nine taps stay in a common L1 cache */
+#define WIDENED 3 /* taps of a row of floats, from which on the row is converted to doubles first */
 #define LINE (PIECE + 2 * STN_MAX_RADIUS)
 
 typedef union stn_line {
@@ -36,9 +39,8 @@ static double load(stn_dtype dtype, const char *row, int64_t i) {
     }
 }
 
-/* f16 is computed in float, so only the task's own rows hold halves. */
-static void put(stn_dtype dtype, stn_line *line, int64_t i, double value) {
-    if (dtype == STN_F64)
+static void put(const stn_step *step, stn_line *line, int64_t i, double value) {
+    if (step->widened)
         line->f64[i] = value;
     else
         line->f32[i] = (float)value;
@@ -46,9 +48,8 @@ static void put(stn_dtype dtype, stn_line *line, int64_t i, double value) {
 
 /* The value past a side: of the grid's type, as if the grid went on. */
 static double constant_past(const stn_task *task, int axis, int64_t fold) {
-    double value = task->boundary[axis][fold == -1 ? 0 : 1].value;
-    if (task->dtype == STN_F16) return stn_half_to_float(stn_float_to_half((float)value));
-    return value;
+    double value = stn_task_outside(task, axis, fold == -1 ? 0 : 1);
+    return task->dtype == STN_F32 ? (float)value : value;
 }
 
 static int64_t fold(const stn_task *task, int axis, int64_t i) {
@@ -75,117 +76,151 @@ static double ghost(const stn_step *step, const char *row, int64_t x) {
     return j < 0 ? constant_past(task, 2, j) : load(task->dtype, row, j * step->from.stride[2]);
 }
 
-/* line = points [begin, end) of a row of which some are inside, in the type that sums are made in. */
+/* line = points [begin, end) of a row of which some are inside. */
 static void gather(const stn_step *step, const char *row, int64_t begin, int64_t end, stn_line *line) {
-    stn_dtype dtype = step->task->dtype;
+    const stn_dtype dtype = step->task->dtype;
     int64_t inside = stn_max(begin, 0), past = stn_min(end, step->task->n[2]), stride = step->from.stride[2];
-    for (int64_t x = begin; x < inside; x++) put(dtype, line, x - begin, ghost(step, row, x));
-    size_t count = (size_t)(past - inside);
+    for (int64_t x = begin; x < inside; x++) put(step, line, x - begin, ghost(step, row, x));
+    size_t count = (size_t)stn_max(past - inside, 0);
+    double *wide = line->f64 + (inside - begin);
     if (stride != 1)
-        for (int64_t x = inside; x < past; x++) put(dtype, line, x - begin, load(dtype, row, x * stride));
+        for (int64_t x = inside; x < past; x++) put(step, line, x - begin, load(dtype, row, x * stride));
     else if (dtype == STN_F64)
-        memcpy(line->f64 + (inside - begin), (const double *)row + inside, count * sizeof(double));
-    else if (dtype == STN_F32)
-        memcpy(line->f32 + (inside - begin), (const float *)row + inside, count * sizeof(float));
+        memcpy(wide, (const double *)row + inside, count * sizeof(double));
+    else if (dtype == STN_F16)
+        step->kernels->from_half(wide, (const uint16_t *)row + inside, count);
+    else if (step->widened)
+        step->kernels->from_float(wide, (const float *)row + inside, count);
     else
-        step->kernels->from_half(line->f32 + (inside - begin), (const uint16_t *)row + inside, count);
-    for (int64_t x = past; x < end; x++) put(dtype, line, x - begin, ghost(step, row, x));
+        memcpy(line->f32 + (inside - begin), (const float *)row + inside, count * sizeof(float));
+    for (int64_t x = stn_max(past, begin); x < end; x++) put(step, line, x - begin, ghost(step, row, x));
 }
 
 /* Where point x of the piece is seen through a row: in place if it can be, else in the buffer. The pointer's element k
- * is point x + k, for k from -reach to count + reach. */
-static const void *line_seen(const stn_step *step, stn_row row, int64_t x, int64_t count, stn_line *buffer) {
+ * is point x + k, for k from -reach[0] to count + reach[1]. */
+static const void *line_seen(const stn_step *step, stn_row row, int64_t x, int64_t count, const int64_t reach[2],
+                             stn_line *buffer) {
     const stn_task *task = step->task;
-    size_t size = task->dtype == STN_F64 ? sizeof(double) : sizeof(float);
-    int64_t begin = x - task->reach[2][0], end = x + count + task->reach[2][1];
-    if (row.points && step->from.stride[2] == 1 && task->dtype != STN_F16 && begin >= 0 && end <= task->n[2])
+    const size_t size = step->widened ? sizeof(double) : sizeof(float);
+    int64_t begin = x - reach[0], end = x + count + reach[1];
+    if (row.points && step->from.stride[2] == 1 && size == stn_dtype_size(task->dtype) && begin >= 0 &&
+        end <= task->n[2])
         return row.points + (size_t)x * size;
     if (row.points)
         gather(step, row.points, begin, end, buffer);
     else
-        for (int64_t i = 0; i < end - begin; i++) put(task->dtype, buffer, i, row.constant);
+        for (int64_t i = 0; i < end - begin; i++) put(step, buffer, i, row.constant);
     return (const char *)buffer + (size_t)(x - begin) * size;
 }
 
-/* sum (+)= the terms of taps [first, first + ntaps) for points x .. x + count of row (i0, i1). */
-static void add_taps(const stn_step *step, int64_t batch, const int64_t at[3], int64_t count, size_t first, int ntaps,
-                     void *sum) {
-    const stn_tap *taps = step->task->taps + first;
-    bool wide = step->task->dtype == STN_F64;
-    stn_line buffers[STN_KERNEL_TAPS];
-    const void *lines[STN_KERNEL_TAPS], *line = NULL;
-    stn_line *buffer = buffers;
-    for (int k = 0; k < ntaps; k++) {
-        /* taps are sorted: those that see the same row follow each other */
-        if (!k || taps[k].offset[0] != taps[k - 1].offset[0] || taps[k].offset[1] != taps[k - 1].offset[1])
-            line = line_seen(step, row_seen(step, batch, at[0], at[1], taps[k].offset), at[2], count, buffer++);
-        lines[k] = (const char *)line + taps[k].offset[2] * (int64_t)(wide ? sizeof(double) : sizeof(float));
+static bool same_row(const stn_tap *a, const stn_tap *b) {
+    return a->offset[0] == b->offset[0] && a->offset[1] == b->offset[1];
+}
+
+/* The line of tap k's row for the piece. Taps are sorted: those that see the same row follow each other, and the row's
+ * first and last tap say how far it is read past the piece. */
+static const void *line_of_tap(const stn_step *step, int64_t batch, const int64_t at[3], int64_t count, size_t k,
+                               stn_line *buffer) {
+    const stn_task *task = step->task;
+    const stn_tap *taps = task->taps;
+    size_t first = k, last = k;
+    while (first > 0 && same_row(&taps[first - 1], &taps[k])) first--;
+    while (last + 1 < task->ntaps && same_row(&taps[last + 1], &taps[k])) last++;
+    const int64_t reach[2] = {stn_max(-taps[first].offset[2], 0), stn_max(taps[last].offset[2], 0)};
+    return line_seen(step, row_seen(step, batch, at[0], at[1], taps[k].offset), at[2], count, reach, buffer);
+}
+
+/* The lines of a piece that sums read: kept while the taps of a call, or of the next, see the same rows. Taps in order
+ * need one kept line, pairs two: the first tap's and the second's. */
+typedef struct stn_lines {
+    stn_line buffers[STN_KERNEL_TAPS + 2];
+    const void *line[2];
+    size_t tap[2]; /* whose line it is */
+    int used[2];   /* its buffer, or -1 */
+    int kept[2];   /* the buffers of the lines that a call began with: it may read them to its end */
+} stn_lines;
+
+static const void *find_line(const stn_step *step, int64_t batch, const int64_t at[3], int64_t count, size_t k,
+                             int side, stn_lines *lines, int *next) {
+    const stn_task *task = step->task;
+    if (!lines->line[side] || !same_row(&task->taps[k], &task->taps[lines->tap[side]])) {
+        while (*next == lines->kept[0] || *next == lines->kept[1]) ++*next;
+        lines->used[side] = *next;
+        lines->tap[side] = k;
+        lines->line[side] = line_of_tap(step, batch, at, count, k, &lines->buffers[*next]);
+        ++*next;
     }
-    if (wide) {
-        double weights[STN_KERNEL_TAPS];
-        for (int k = 0; k < ntaps; k++) weights[k] = taps[k].weight;
-        step->kernels->sum_f64(sum, lines, weights, ntaps, (size_t)count, first > 0);
-    } else {
-        float weights[STN_KERNEL_TAPS];
-        for (int k = 0; k < ntaps; k++) weights[k] = (float)taps[k].weight;
-        step->kernels->sum_f32(sum, lines, weights, ntaps, (size_t)count, first > 0);
+    const size_t size = step->widened ? sizeof(double) : sizeof(float);
+    return (const char *)lines->line[side] + task->taps[k].offset[2] * (int64_t)size;
+}
+/* sum (+)= terms [first, past): taps one by one, or the middle tap and then pairs. Returns the term after the last. */
+static size_t add_terms(const stn_step *step, int64_t batch, const int64_t at[3], int64_t count, size_t first,
+                        stn_terms terms, stn_lines *lines, double *sum) {
+    const stn_task *task = step->task;
+    const void *seen[STN_KERNEL_TAPS];
+    double weights[STN_KERNEL_TAPS];
+    const size_t middle = step->pairing && task->ntaps % 2; /* term 0 is the middle tap, term k + middle pair k */
+    int read = 0, next = 0;
+    memcpy(lines->kept, lines->used, sizeof lines->kept);
+    for (int i = 0; i < terms.single + terms.pairs; i++, first++) {
+        const size_t k = !step->pairing ? first : first < middle ? task->ntaps / 2 : first - middle;
+        weights[i] = task->taps[k].weight;
+        seen[read++] = find_line(step, batch, at, count, k, 0, lines, &next);
+        if (i >= terms.single) seen[read++] = find_line(step, batch, at, count, task->ntaps - 1 - k, 1, lines, &next);
+    }
+    bool add = first > (size_t)(terms.single + terms.pairs);
+    (step->widened ? step->kernels->sum_f64 : step->kernels->sum_f32)(sum, seen, weights, terms, (size_t)count, add);
+    return first;
+}
+
+/* All taps of a piece, in calls that are as even as can be: 10 taps are 5 + 5. */
+static void add_taps(const stn_step *step, int64_t batch, const int64_t at[3], int64_t count, double *sum) {
+    const size_t ntaps = step->task->ntaps, pairs = step->pairing ? ntaps / 2 : 0;
+    const size_t most = pairs ? STN_KERNEL_TAPS / 2 : STN_KERNEL_TAPS, middle = pairs ? ntaps % 2 : 0;
+    const size_t items = pairs ? pairs : ntaps, rounds = (items + most - 1) / most;
+    stn_lines lines;
+    lines.line[0] = lines.line[1] = NULL;
+    lines.used[0] = lines.used[1] = -1;
+    size_t first = 0;
+    for (size_t round = 0; round < rounds; round++) {
+        const int now = (int)(items * (round + 1) / rounds - items * round / rounds);
+        stn_terms terms = pairs ? (stn_terms){round ? 0 : (int)middle, now, step->pairing < 0} : (stn_terms){now, 0, 0};
+        first = add_terms(step, batch, at, count, first, terms, &lines, sum);
     }
 }
 
-/* The constant source of the piece, added in the arithmetic of the sums. */
-static void add_source(const stn_step *step, int64_t batch, const int64_t at[3], int64_t count, void *sum) {
+/* The constant source of the piece, added before the sums are rounded. */
+static void add_source(const stn_step *step, int64_t batch, const int64_t at[3], int64_t count, double *sum) {
     const stn_dtype dtype = step->task->dtype;
     const char *row = row_at(&step->source, dtype, batch, at[0], at[1]);
     const int64_t stride = step->source.stride[2];
-    if (dtype == STN_F64)
-        for (int64_t k = 0; k < count; k++) ((double *)sum)[k] += load(dtype, row, (at[2] + k) * stride);
-    else
-        for (int64_t k = 0; k < count; k++) ((float *)sum)[k] += (float)load(dtype, row, (at[2] + k) * stride);
+    for (int64_t k = 0; k < count; k++) sum[k] += load(dtype, row, (at[2] + k) * stride);
 }
 
 /* The computed piece, into the output's type and stride. */
-static void scatter(const stn_step *step, char *row, int64_t x, int64_t count, const stn_line *sum) {
-    int64_t stride = step->to.stride[2];
-    if (step->task->dtype == STN_F64)
-        for (int64_t k = 0; k < count; k++) ((double *)row)[(x + k) * stride] = sum->f64[k];
-    else if (step->task->dtype == STN_F32)
-        for (int64_t k = 0; k < count; k++) ((float *)row)[(x + k) * stride] = sum->f32[k];
-    else if (stride == 1)
-        step->kernels->to_half((uint16_t *)row + x, sum->f32, (size_t)count);
+static void scatter(const stn_step *step, char *row, int64_t x, int64_t count, const double *sum) {
+    const stn_dtype dtype = step->task->dtype;
+    const int64_t stride = step->to.stride[2];
+    if (dtype == STN_F32 && stride == 1)
+        step->kernels->to_float((float *)row + x, sum, (size_t)count);
+    else if (dtype == STN_F16 && stride == 1)
+        step->kernels->to_half((uint16_t *)row + x, sum, (size_t)count);
+    else if (dtype == STN_F64)
+        for (int64_t k = 0; k < count; k++) ((double *)row)[(x + k) * stride] = sum[k];
+    else if (dtype == STN_F32)
+        for (int64_t k = 0; k < count; k++) ((float *)row)[(x + k) * stride] = (float)sum[k];
     else
-        for (int64_t k = 0; k < count; k++) ((uint16_t *)row)[(x + k) * stride] = stn_float_to_half(sum->f32[k]);
+        for (int64_t k = 0; k < count; k++) ((uint16_t *)row)[(x + k) * stride] = stn_float_to_half((float)sum[k]);
 }
 
 static void compute_piece(const stn_step *step, int64_t batch, const int64_t at[3], int64_t count) {
-    const stn_task *task = step->task;
-    char *row = (char *)row_at(&step->to, task->dtype, batch, at[0], at[1]);
-    stn_line buffer;
-    bool in_place = step->to.stride[2] == 1 && task->dtype != STN_F16;
-    void *sum = in_place ? (void *)(row + at[2] * (int64_t)stn_dtype_size(task->dtype)) : &buffer;
-    size_t rounds = (task->ntaps + STN_KERNEL_TAPS - 1) / STN_KERNEL_TAPS;
-    size_t round = 0;
-    do { /* at least one tap; as even as can be: 10 taps are 5 + 5 */
-        size_t first = task->ntaps * round / rounds, past = task->ntaps * (round + 1) / rounds;
-        add_taps(step, batch, at, count, first, (int)(past - first), sum);
-    } while (++round < rounds);
+    char *row = (char *)row_at(&step->to, step->task->dtype, batch, at[0], at[1]);
+    double buffer[PIECE];
+    const bool in_place = step->to.stride[2] == 1 && step->task->dtype == STN_F64;
+    double *sum = in_place ? (double *)row + at[2] : buffer;
+    add_taps(step, batch, at, count, sum);
     if (step->source.base) add_source(step, batch, at, count, sum);
-    if (!in_place) scatter(step, row, at[2], count, &buffer);
-}
-
-static void compute_span(const stn_step *step, int64_t batch, int64_t i0, int64_t i1, int64_t begin, int64_t end,
-                         int64_t longest) {
-    for (int64_t x = begin; x < end; x += longest)
-        compute_piece(step, batch, (const int64_t[3]){i0, i1, x}, stn_min(longest, end - x));
-}
-
-/* Pieces are short where lines need buffers or sums take several rounds; else a row is one piece: long streams suit the
- * memory best. */
-static int64_t longest_piece(const stn_step *step, int64_t i0, int64_t i1) {
-    const stn_task *task = step->task;
-    bool in_place = step->from.stride[2] == 1 && step->to.stride[2] == 1 && task->dtype != STN_F16;
-    bool inside = i0 >= task->reach[0][0] && i0 < task->n[0] - task->reach[0][1] && i1 >= task->reach[1][0] &&
-                  i1 < task->n[1] - task->reach[1][1];
-    return in_place && inside && task->ntaps <= STN_KERNEL_TAPS ? task->n[2] : PIECE;
+    if (!in_place) scatter(step, row, at[2], count, buffer);
 }
 
 static void copy_span(const stn_step *step, int64_t batch, int64_t i0, int64_t i1, int64_t begin, int64_t end) {
@@ -201,27 +236,44 @@ static void copy_span(const stn_step *step, int64_t batch, int64_t i0, int64_t i
         for (int64_t x = begin; x < end; x++) memcpy(to + x * to_stride, from + x * from_stride, size);
 }
 
-/* One row of a box: frozen ends are copied; the rest is cut where taps begin to reach past the row's ends, so that all
- * between the cuts is read in place. */
+/* One row of a box: frozen ends are copied, the rest is computed in pieces. */
 static void compute_row(const stn_step *step, int64_t batch, int64_t i0, int64_t i1, int64_t begin, int64_t end) {
-    const stn_task *task = step->task;
     const int64_t(*live)[2] = step->live;
     bool frozen = i0 < live[0][0] || i0 >= live[0][1] || i1 < live[1][0] || i1 >= live[1][1];
     int64_t first = frozen ? end : stn_min(stn_max(begin, live[2][0]), end);
     int64_t past = stn_max(stn_min(end, live[2][1]), first);
-    int64_t low = stn_min(stn_max(first, task->reach[2][0]), past);
-    int64_t high = stn_max(stn_min(past, task->n[2] - task->reach[2][1]), low);
-    if (past - first <= STN_STEP_SHORT) low = high = past; /* cutting costs more than gathering all of it */
     copy_span(step, batch, i0, i1, begin, first);
-    compute_span(step, batch, i0, i1, first, low, PIECE);
-    compute_span(step, batch, i0, i1, low, high, longest_piece(step, i0, i1));
-    compute_span(step, batch, i0, i1, high, past, PIECE);
+    for (int64_t x = first; x < past; x += PIECE)
+        compute_piece(step, batch, (const int64_t[3]){i0, i1, x}, stn_min(PIECE, past - x));
     copy_span(step, batch, i0, i1, past, end);
+}
+
+/* 1 where taps at opposite offsets have the same weight, -1 where they have opposite weights and none is in the middle,
+ * else 0. Sorted taps mirror each other from both ends of their list. */
+static int pairing_of(const stn_task *task) {
+    bool even = task->ntaps > 1, odd = even && task->ntaps % 2 == 0;
+    for (size_t k = 0; k < (task->ntaps + 1) / 2 && (even || odd); k++) {
+        const stn_tap *a = &task->taps[k], *b = &task->taps[task->ntaps - 1 - k];
+        for (int axis = 0; axis < 3; axis++)
+            if (a->offset[axis] != -b->offset[axis]) return 0;
+        even = even && a->weight == b->weight;
+        odd = odd && a->weight == -b->weight;
+    }
+    return even ? 1 : odd ? -1 : 0;
+}
+
+/* Lines are widened once where several taps read them. */
+static bool widens(const stn_task *task) {
+    size_t rows = 1;
+    for (size_t k = 1; k < task->ntaps; k++) rows += !same_row(&task->taps[k - 1], &task->taps[k]);
+    return task->dtype != STN_F32 || task->ntaps >= WIDENED * rows;
 }
 
 void stn_step_begin(stn_step *step, const stn_task *task) {
     step->task = task;
     step->kernels = stn_kernels_best();
+    step->pairing = pairing_of(task);
+    step->widened = widens(task);
     for (int a = 0; a < 3; a++) {
         const stn_boundary *sides = task->boundary[a];
         step->live[a][0] = sides[0].kind == STN_FIXED ? task->reach[a][0] : 0;

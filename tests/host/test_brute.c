@@ -1,5 +1,5 @@
-/* The host against a second opinion: pad the whole grid by copying, then sum every tap of every point. Both sum in tap
- * order, so every bit must agree. */
+/* The host against a second opinion: pad the whole grid by copying, then sum every tap of every point. Both sum in double
+ * precision and in one order, taps that mirror each other in pairs, so every bit must agree. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,17 +73,34 @@ static bool frozen(const stn_task *task, const int64_t x[3]) {
     return false;
 }
 
-static double evaluate(const stn_task *task, const padded *p, const int64_t x[3]) {
-    double wide = 0;
-    float narrow = 0;
-    if (frozen(task, x)) return *at(p, x[0], x[1], x[2]);
+static double seen(const padded *p, const int64_t x[3], const stn_tap *tap) {
+    return *at(p, x[0] + tap->offset[0], x[1] + tap->offset[1], x[2] + tap->offset[2]);
+}
+
+/* Do taps at opposite offsets have weights of this ratio? */
+static bool pairs(const stn_task *task, double ratio) {
     for (size_t t = 0; t < task->ntaps; t++) {
-        const stn_tap *tap = &task->taps[t];
-        double u = *at(p, x[0] + tap->offset[0], x[1] + tap->offset[1], x[2] + tap->offset[2]);
-        wide += tap->weight * u;
-        narrow += (float)tap->weight * (float)u;
+        bool found = false;
+        for (size_t o = 0; o < task->ntaps; o++) {
+            bool opposite = task->taps[o].weight == ratio * task->taps[t].weight;
+            for (int a = 0; a < 3; a++) opposite = opposite && task->taps[o].offset[a] == -task->taps[t].offset[a];
+            found = found || opposite;
+        }
+        if (!found) return false;
     }
-    return task->dtype == STN_F64 ? wide : rounded(task, narrow);
+    return task->ntaps > 1;
+}
+
+static double evaluate(const stn_task *task, const padded *p, const int64_t x[3]) {
+    const size_t n = task->ntaps;
+    double sum = 0;
+    if (frozen(task, x)) return *at(p, x[0], x[1], x[2]);
+    double ratio = pairs(task, 1) ? 1 : pairs(task, -1) && n % 2 == 0 ? -1 : 0;
+    if (ratio && n % 2) sum = task->taps[n / 2].weight * seen(p, x, &task->taps[n / 2]);
+    for (size_t t = 0; t < (ratio ? n / 2 : n); t++)
+        sum += task->taps[t].weight * (ratio ? seen(p, x, &task->taps[t]) + ratio * seen(p, x, &task->taps[n - 1 - t])
+                                             : seen(p, x, &task->taps[t]));
+    return rounded(task, sum);
 }
 
 /* All steps of one grid, dense[] in and out. */
@@ -166,7 +183,24 @@ static size_t random_taps(uint64_t *state, int rank, const size_t *extent, int64
         for (size_t j = 0; j < made; j++) known = known || !memcmp(taps[j].offset, tap.offset, sizeof tap.offset);
         if (!known) taps[made++] = tap;
     }
-    return made;
+    int64_t kind = random_int(state, 0, 3);
+    if (kind > 1 || made > 19) return made;
+    const double ratio = kind ? 1 : -1; /* mirrored taps too; a middle tap where it fits */
+    size_t mirrored = 0;
+    for (size_t i = 0; i < made; i++) {
+        stn_tap tap = taps[i], opposite = {.weight = ratio * tap.weight};
+        bool known = false, middle = true;
+        for (int a = 0; a < 3; a++) opposite.offset[a] = -tap.offset[a], middle = middle && !tap.offset[a];
+        for (size_t j = 0; j < made; j++)
+            known = known || (!middle && !memcmp(taps[j].offset, opposite.offset, sizeof tap.offset));
+        if (!known && !(middle && ratio < 0)) taps[mirrored++] = tap;
+        if (!known && !middle) taps[20 + mirrored] = opposite;
+    }
+    for (size_t i = 0, last = mirrored; i < last; i++) {
+        bool middle = !taps[i].offset[0] && !taps[i].offset[1] && !taps[i].offset[2];
+        if (!middle) taps[mirrored++] = taps[20 + i + 1];
+    }
+    return mirrored ? mirrored : made;
 }
 
 static void random_boundary(uint64_t *state, stn_boundary sides[2]) {

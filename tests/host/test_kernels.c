@@ -11,42 +11,56 @@
 #define SLACK 8 /* past the end, to see that it stays untouched */
 
 #define DEFINE_CHECK(name, real, field)                                                                                \
-    static void name(const stn_kernels *kernels, int ntaps, size_t count, bool add, uint64_t *state) {                 \
-        static real lines[STN_KERNEL_TAPS][MOST], weights[STN_KERNEL_TAPS], got[MOST + SLACK], u[MOST];                \
+    static void name(const stn_kernels *kernels, stn_terms terms, size_t count, bool add, uint64_t *state) {           \
+        static real lines[STN_KERNEL_TAPS][MOST];                                                                      \
+        static double weights[STN_KERNEL_TAPS], got[MOST + SLACK], u[MOST];                                            \
         const void *at[STN_KERNEL_TAPS];                                                                               \
-        for (int k = 0; k < ntaps; k++) {                                                                              \
-            weights[k] = (real)random_unit(state);                                                                     \
+        for (int k = 0; k < terms.single + 2 * terms.pairs; k++) {                                                     \
+            weights[k] = random_unit(state);                                                                           \
             at[k] = lines[k];                                                                                          \
             for (size_t x = 0; x < count; x++) lines[k][x] = (real)random_unit(state);                                 \
         }                                                                                                              \
-        for (size_t x = 0; x < count + SLACK; x++) got[x] = (real)random_unit(state);                                  \
+        for (size_t x = 0; x < count + SLACK; x++) got[x] = random_unit(state);                                        \
         for (size_t x = 0; x < count; x++) {                                                                           \
             u[x] = add ? got[x] : 0;                                                                                   \
-            for (int k = 0; k < ntaps; k++) u[x] += weights[k] * lines[k][x];                                          \
+            for (int k = 0; k < terms.single; k++) u[x] += weights[k] * lines[k][x];                                   \
+            for (int k = 0; k < terms.pairs; k++) {                                                                    \
+                double a = lines[terms.single + 2 * k][x], b = lines[terms.single + 2 * k + 1][x];                     \
+                u[x] += weights[terms.single + k] * (terms.odd ? a - b : a + b);                                       \
+            }                                                                                                          \
         }                                                                                                              \
-        real after = got[count];                                                                                       \
-        kernels->field(got, at, weights, ntaps, count, add);                                                           \
-        cr_assert(!memcmp(got, u, count * sizeof *u), "%d taps, %d points", ntaps, (int)count);                        \
+        double after = got[count];                                                                                     \
+        kernels->field(got, at, weights, terms, count, add);                                                           \
+        for (size_t x = 0; x < count; x++)                                                                             \
+            cr_assert_eq(got[x], u[x], "%d taps, %d pairs, %d points", terms.single, terms.pairs, (int)count);         \
         cr_assert_eq(got[count], after);                                                                               \
     }
 DEFINE_CHECK(check_f64, double, sum_f64)
 DEFINE_CHECK(check_f32, float, sum_f32)
 
-Test(kernels, sums_are_in_tap_order) {
-    uint64_t state = 11;
+static void check_terms(stn_terms terms, uint64_t *state) {
     const stn_kernels *kernels;
     for (int set = 0; (kernels = stn_kernels_at(set)); set++)
-        for (int ntaps = 1; ntaps <= STN_KERNEL_TAPS; ntaps++)
-            for (size_t count = 0; count <= MOST; count++)
-                for (int add = 0; add < 2; add++) {
-                    check_f64(kernels, ntaps, count, add, &state);
-                    check_f32(kernels, ntaps, count, add, &state);
-                }
+        for (size_t count = 0; count <= MOST; count++)
+            for (int add = 0; add < 2; add++) {
+                check_f64(kernels, terms, count, add, state);
+                check_f32(kernels, terms, count, add, state);
+            }
+}
+
+Test(kernels, sums_are_in_the_order_of_terms) {
+    uint64_t state = 11;
+    for (int ntaps = 1; ntaps <= STN_KERNEL_TAPS; ntaps++) check_terms((stn_terms){ntaps, 0, false}, &state);
+    for (int pairs = 1; pairs <= STN_KERNEL_TAPS / 2; pairs++) {
+        check_terms((stn_terms){0, pairs, false}, &state);
+        check_terms((stn_terms){1, pairs, false}, &state);
+        check_terms((stn_terms){0, pairs, true}, &state);
+    }
 }
 
 Test(kernels, every_half_converts) {
     static uint16_t halves[65536], back[65536];
-    static float got[65536];
+    static double got[65536];
     for (int i = 0; i < 65536; i++) halves[i] = (uint16_t)i;
     const stn_kernels *kernels;
     for (int set = 0; (kernels = stn_kernels_at(set)); set++) {
@@ -65,7 +79,7 @@ Test(kernels, every_half_converts) {
 
 Test(kernels, floats_round_to_the_nearest_half) {
     enum { COUNT = 60000 };
-    static float in[COUNT];
+    static double in[COUNT];
     static uint16_t got[COUNT];
     uint64_t state = 17;
     for (int i = 0; i < COUNT; i++) in[i] = (float)ldexp(random_unit(&state), (int)random_int(&state, -28, 18));
@@ -78,12 +92,12 @@ Test(kernels, floats_round_to_the_nearest_half) {
             float value = stn_half_to_float(got[i]), up = stn_half_to_float((uint16_t)(got[i] + 1));
             float down = got[i] & 0x7fff ? stn_half_to_float((uint16_t)(got[i] - 1)) : value;
             if (isinf(value)) {
-                cr_assert_geq(fabsf(in[i]), 65520.0f);
+                cr_assert_geq(fabs(in[i]), 65520.0);
                 continue;
             }
-            float own = fabsf(value - in[i]),
-                  other = fminf(fabsf(up - in[i]), down == value ? INFINITY : fabsf(down - in[i]));
-            if (isinf(up)) other = fabsf(down - in[i]);
+            double own = fabs(value - in[i]),
+                   other = fmin(fabs(up - in[i]), down == value ? INFINITY : fabs(down - in[i]));
+            if (isinf(up)) other = fabs(down - in[i]);
             cr_assert(own < other || (own == other && got[i] % 2 == 0), "%g became %g", in[i], value);
         }
     }

@@ -52,12 +52,17 @@ static void run_with(const stn_task *task, const void *in, const void *source, v
     stn_pool_destroy(pool);
 }
 
-/* By steps without the source, in the arithmetic's own type: f16's sums and its source are floats, rounded once. */
+/* By steps without the source in double precision: sums and their source are rounded to the dtype once. */
 static void run_by_steps(const stn_task *task, void *grid, const void *source) {
     stn_task step = *task;
     int64_t span = stn_task_span(task, false);
     step.steps = 1, step.in_place = false, step.source = false;
-    step.dtype = task->dtype == STN_F16 ? STN_F32 : task->dtype;
+    step.dtype = STN_F64;
+    for (int axis = 0; axis < 3; axis++)
+        for (int side = 0; side < 2; side++) {
+            double past = stn_task_outside(task, axis, side);
+            step.boundary[axis][side].value = task->dtype == STN_F64 ? past : (float)past;
+        }
     for (uint64_t t = 0; t < task->steps; t++) {
         void *before = poisoned(step.dtype, span), *after = poisoned(step.dtype, span);
         for (int64_t i = 0; i < span; i++) set(step.dtype, before, i, get(task->dtype, grid, i));
@@ -66,7 +71,7 @@ static void run_by_steps(const stn_task *task, void *grid, const void *source) {
             bool frozen;
             int64_t at = place(task, point, &frozen);
             double sum = get(step.dtype, after, at), b = frozen ? 0 : get(task->dtype, source, at);
-            set(task->dtype, grid, at, step.dtype == STN_F64 ? sum + b : (double)((float)sum + (float)b));
+            set(task->dtype, grid, at, sum + b);
         }
         free(before);
         free(after);

@@ -15,6 +15,7 @@
 #include "plan/plan.h"
 #include "render/render.h"
 #include "strategies/common/turns.h"
+#include "strategies/common/weights.h"
 #include "strategies/direct/arguments.h"
 #include "strategies/direct/params.h"
 #include "strategies/direct/rest.h"
@@ -124,12 +125,16 @@ static void fill_values(const stn_task *task, pass *p) {
     for (int k = first_axis; k < 3; k++)
         for (int side = 0; side < 2; side++)
             values[count++] = stn_task_outside(task, direct_axis(task, &p->shape, k), side);
-    if (p->shape.fused > 1)
-        count += direct_time_weights(task, &p->shape, values + count);
-    else if (!direct_has_table(&p->shape)) {
-        uint16_t order[DIRECT_MAX_TAPS];
-        direct_tap_order(task, &p->shape, order);
-        for (size_t k = 0; k < task->ntaps; k++) values[count++] = task->taps[order[k]].weight;
+    if (p->shape.fused > 1 || !direct_has_table(&p->shape)) {
+        double rounded[DIRECT_MAX_TAPS];
+        stn_weights_round(task, rounded);
+        if (p->shape.fused > 1)
+            count += direct_time_weights(task, &p->shape, rounded, values + count);
+        else {
+            uint16_t order[DIRECT_MAX_TAPS];
+            direct_tap_order(task, &p->shape, order);
+            for (size_t k = 0; k < task->ntaps; k++) values[count++] = rounded[order[k]];
+        }
     }
     p->values_size = 0;
     for (size_t i = 0; i < count; i++)
@@ -148,12 +153,12 @@ typedef struct gather_tap32 {
 } gather_tap32;
 
 /* The table of direct_gather for one input layout at `to` (32 or 24 bytes a tap). */
-static void fill_taps(const stn_task *task, const stn_grid_layout *in, unsigned char *to) {
+static void fill_taps(const stn_task *task, const double *weights, const stn_grid_layout *in, unsigned char *to) {
     for (size_t k = 0; k < task->ntaps; k++) {
         const int64_t *o = task->taps[k].offset;
         int64_t linear = o[0] * in->stride[0] + o[1] * in->stride[1] + o[2] * in->stride[2];
-        gather_tap64 wide = {linear, task->taps[k].weight, (int32_t)o[0], (int32_t)o[1], (int32_t)o[2], 0};
-        gather_tap32 narrow = {linear, (float)task->taps[k].weight, wide.z, wide.y, wide.x};
+        gather_tap64 wide = {linear, weights[k], (int32_t)o[0], (int32_t)o[1], (int32_t)o[2], 0};
+        gather_tap32 narrow = {linear, (float)weights[k], wide.z, wide.y, wide.x};
         if (task->dtype == STN_F64)
             memcpy(to + k * sizeof wide, &wide, sizeof wide);
         else
@@ -171,10 +176,17 @@ static stn_status upload_taps(stn_plan *plan, direct_state *state, stn_error *er
     size_t size = taps_size(&plan->task);
     if (!size) return STN_OK; /* every stencil has a tap, but the analyser cannot see it */
     unsigned char *tables = malloc(3 * size);
-    if (!tables) return stn_fail_memory(error, "the table of taps", 3 * size);
-    fill_taps(&plan->task, &state->at.in, tables);
-    fill_taps(&plan->task, &state->at.out, tables + size);
-    fill_taps(&plan->task, &state->at.work, tables + 2 * size);
+    double *weights = malloc(plan->task.ntaps * sizeof *weights);
+    if (!tables || !weights) {
+        free(tables);
+        free(weights);
+        return stn_fail_memory(error, "the table of taps", 3 * size);
+    }
+    stn_weights_round(&plan->task, weights);
+    fill_taps(&plan->task, weights, &state->at.in, tables);
+    fill_taps(&plan->task, weights, &state->at.out, tables + size);
+    fill_taps(&plan->task, weights, &state->at.work, tables + 2 * size);
+    free(weights);
     stn_status status = STN_OK;
     if (!state->taps)
         status = stn_device_alloc(plan->context->device, 3 * size, &state->taps, error);

@@ -17,7 +17,7 @@ void direct_tap_order(const stn_task *task, const direct_shape *shape, uint16_t 
     }
 }
 
-size_t direct_time_weights(const stn_task *task, const direct_shape *shape, double *weights) {
+size_t direct_time_weights(const stn_task *task, const direct_shape *shape, const double *given, double *weights) {
     int reach[3], side[3];
     for (int k = 0; k < 3; k++) {
         reach[k] = direct_reach(task, shape, k);
@@ -28,7 +28,7 @@ size_t direct_time_weights(const stn_task *task, const direct_shape *shape, doub
     for (size_t t = 0; t < task->ntaps; t++) {
         int64_t at = 0;
         for (int k = 0; k < 3; k++) at = at * side[k] + task->taps[t].offset[direct_axis(task, shape, k)] + reach[k];
-        weights[at] = task->taps[t].weight;
+        weights[at] = given[t];
     }
     return count;
 }

@@ -15,6 +15,7 @@ int direct_time_operations(const stn_task *task, const direct_shape *shape, int 
 int direct_time_mirror(const stn_task *task, const direct_shape *shape);
 /* Are the weights that shape->mirror takes to be equal so now? */
 bool direct_time_mirror_holds(const stn_task *task, const direct_shape *shape);
-/* Weights of every offset within the reach, z slowest; 0 where there is no tap. Returns how many. */
-size_t direct_time_weights(const stn_task *task, const direct_shape *shape, double *weights);
+/* Weights of every offset within the reach, z slowest; 0 where there is no tap. `given`: the taps' own, in their order.
+ * Returns how many. */
+size_t direct_time_weights(const stn_task *task, const direct_shape *shape, const double *given, double *weights);
 #endif

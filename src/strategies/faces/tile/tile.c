@@ -6,6 +6,7 @@
 
 #include "base/arith.h"
 #include "render/render.h"
+#include "strategies/common/weights.h"
 
 #define SIDES 6
 
@@ -16,9 +17,8 @@ static size_t list_weights(const stn_task *task, const faces_tile *tile, double 
     double factors[3][STN_TASK_FACTORS];
     size_t count = 0;
     if (!tile->separable || !stn_task_separable(task, factors)) {
-        for (; count < task->ntaps; count++)
-            if (list) list[count] = task->taps[count].weight;
-        return count;
+        if (list) stn_weights_round(task, list);
+        return task->ntaps;
     }
     for (int k = 0; k < 3; k++)
         for (int i = 0; i <= task->reach[k][0] + task->reach[k][1]; i++, count++)
