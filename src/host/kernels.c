@@ -13,8 +13,8 @@
 #endif
 
 /* With the numbers of terms constant after inlining, the loops over taps unroll and the loop over x vectorises. */
-#define DEFINE_SUM(name, real)                                                                                         \
-    INLINE void name##_of(double *restrict sum, const void *const *lines, const double *weights, const int single,     \
+#define DEFINE_SUM(name, real, result)                                                                                 \
+    INLINE void name##_of(result *restrict sum, const void *const *lines, const double *weights, const int single,     \
                           const int pairs, const bool odd, size_t count, const bool add) {                             \
         const real *line[STN_KERNEL_TAPS];                                                                             \
         double weight[STN_KERNEL_TAPS];                                                                                \
@@ -29,10 +29,10 @@
                 term *= weight[k];                                                                                     \
                 u = k || add ? u + term : term;                                                                        \
             }                                                                                                          \
-            sum[x] = u;                                                                                                \
+            sum[x] = (result)u;                                                                                        \
         }                                                                                                              \
     }                                                                                                                  \
-    INLINE void name(double *sum, const void *const *lines, const double *weights, stn_terms terms, size_t count,      \
+    INLINE void name(result *sum, const void *const *lines, const double *weights, stn_terms terms, size_t count,      \
                      const bool add) {                                                                                 \
         EACH_TERMS(name)                                                                                               \
     }
@@ -63,8 +63,9 @@
     CASE(name, 0, 3, 1)                                                                                                \
     CASE(name, 0, 4, 1)
 
-DEFINE_SUM(sum_f64, double)
-DEFINE_SUM(sum_f32, float)
+DEFINE_SUM(sum_f64, double, double)
+DEFINE_SUM(sum_f32, float, double)
+DEFINE_SUM(sum_float, float, float)
 
 INLINE void from_float(double *restrict to, const float *restrict from, size_t count) {
     for (size_t x = 0; x < count; x++) to[x] = from[x];
@@ -97,6 +98,10 @@ INLINE void to_half(uint16_t *restrict to, const double *restrict from, size_t c
         else                                                                                                           \
             sum_f32(sum, lines, weights, terms, count, false);                                                         \
     }                                                                                                                  \
+    attribute static void sum_float_##set(float *sum, const void *const *lines, const double *weights,                 \
+                                          stn_terms terms, size_t count) {                                             \
+        sum_float(sum, lines, weights, terms, count, false);                                                           \
+    }                                                                                                                  \
     attribute static void from_float_##set(double *to, const float *from, size_t count) {                              \
         from_float(to, from, count);                                                                                   \
     }                                                                                                                  \
@@ -105,7 +110,7 @@ INLINE void to_half(uint16_t *restrict to, const double *restrict from, size_t c
         from_half(to, from, count);                                                                                    \
     }                                                                                                                  \
     attribute static void to_half_##set(uint16_t *to, const double *from, size_t count) { to_half(to, from, count); }  \
-    static const stn_kernels kernels_##set = {sum_f64_##set,  sum_f32_##set,   from_float_##set,                       \
+    static const stn_kernels kernels_##set = {sum_f64_##set,  sum_f32_##set,   sum_float_##set, from_float_##set,      \
                                               to_float_##set, from_half_##set, to_half_##set};
 
 DEFINE_SET(portable, )

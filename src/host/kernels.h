@@ -22,6 +22,8 @@ typedef struct stn_kernels {
     /* The same of lines of floats, whose sums are made in double precision too. */
     void (*sum_f32)(double *sum, const void *const *lines, const double *weights, stn_terms terms, size_t count,
                     bool add);
+    /* The same of all terms at once: sums are rounded to floats where they are stored. */
+    void (*sum_float)(float *sum, const void *const *lines, const double *weights, stn_terms terms, size_t count);
     void (*from_float)(double *to, const float *from, size_t count);
     void (*to_float)(float *to, const double *from, size_t count);
     void (*from_half)(double *to, const uint16_t *from, size_t count);

@@ -14,7 +14,6 @@
 #include "base/half.h"
 
 #define PIECE 512 /* points: the lines of nine taps stay in a common L1 cache */
-#define WIDENED 3 /* taps of a row of floats, from which on the row is converted to doubles first */
 #define LINE (PIECE + 2 * STN_MAX_RADIUS)
 
 typedef union stn_line {
@@ -153,9 +152,10 @@ static const void *find_line(const stn_step *step, int64_t batch, const int64_t 
     const size_t size = step->widened ? sizeof(double) : sizeof(float);
     return (const char *)lines->line[side] + task->taps[k].offset[2] * (int64_t)size;
 }
-/* sum (+)= terms [first, past): taps one by one, or the middle tap and then pairs. Returns the term after the last. */
+/* sum (+)= terms from `first` on: taps one by one, or the middle tap and then pairs. Returns the term after the last.
+ * Where they are all terms and `rounded` is not NULL, that gets the sum as floats. */
 static size_t add_terms(const stn_step *step, int64_t batch, const int64_t at[3], int64_t count, size_t first,
-                        stn_terms terms, stn_lines *lines, double *sum) {
+                        stn_terms terms, stn_lines *lines, double *sum, float *rounded) {
     const stn_task *task = step->task;
     const void *seen[STN_KERNEL_TAPS];
     double weights[STN_KERNEL_TAPS];
@@ -169,12 +169,18 @@ static size_t add_terms(const stn_step *step, int64_t batch, const int64_t at[3]
         if (i >= terms.single) seen[read++] = find_line(step, batch, at, count, task->ntaps - 1 - k, 1, lines, &next);
     }
     bool add = first > (size_t)(terms.single + terms.pairs);
-    (step->widened ? step->kernels->sum_f64 : step->kernels->sum_f32)(sum, seen, weights, terms, (size_t)count, add);
+    if (rounded)
+        step->kernels->sum_float(rounded, seen, weights, terms, (size_t)count);
+    else
+        (step->widened ? step->kernels->sum_f64 : step->kernels->sum_f32)(sum, seen, weights, terms, (size_t)count,
+                                                                          add);
     return first;
 }
 
-/* All taps of a piece, in calls that are as even as can be: 10 taps are 5 + 5. */
-static void add_taps(const stn_step *step, int64_t batch, const int64_t at[3], int64_t count, double *sum) {
+/* All taps of a piece, in calls that are as even as can be: 10 taps are 5 + 5. rounded: NULL, or where one call's sums go
+ * instead as floats. */
+static void add_taps(const stn_step *step, int64_t batch, const int64_t at[3], int64_t count, double *sum,
+                     float *rounded) {
     const size_t ntaps = step->task->ntaps, pairs = step->pairing ? ntaps / 2 : 0;
     const size_t most = pairs ? STN_KERNEL_TAPS / 2 : STN_KERNEL_TAPS, middle = pairs ? ntaps % 2 : 0;
     const size_t items = pairs ? pairs : ntaps, rounds = (items + most - 1) / most;
@@ -185,7 +191,7 @@ static void add_taps(const stn_step *step, int64_t batch, const int64_t at[3], i
     for (size_t round = 0; round < rounds; round++) {
         const int now = (int)(items * (round + 1) / rounds - items * round / rounds);
         stn_terms terms = pairs ? (stn_terms){round ? 0 : (int)middle, now, step->pairing < 0} : (stn_terms){now, 0, 0};
-        first = add_terms(step, batch, at, count, first, terms, &lines, sum);
+        first = add_terms(step, batch, at, count, first, terms, &lines, sum, rounded);
     }
 }
 
@@ -217,10 +223,11 @@ static void compute_piece(const stn_step *step, int64_t batch, const int64_t at[
     char *row = (char *)row_at(&step->to, step->task->dtype, batch, at[0], at[1]);
     double buffer[PIECE];
     const bool in_place = step->to.stride[2] == 1 && step->task->dtype == STN_F64;
+    const bool at_once = step->to.stride[2] == 1 && !step->widened && !step->source.base;
     double *sum = in_place ? (double *)row + at[2] : buffer;
-    add_taps(step, batch, at, count, sum);
+    add_taps(step, batch, at, count, sum, at_once ? (float *)row + at[2] : NULL);
     if (step->source.base) add_source(step, batch, at, count, sum);
-    if (!in_place) scatter(step, row, at[2], count, buffer);
+    if (!in_place && !at_once) scatter(step, row, at[2], count, buffer);
 }
 
 static void copy_span(const stn_step *step, int64_t batch, int64_t i0, int64_t i1, int64_t begin, int64_t end) {
@@ -262,18 +269,11 @@ static int pairing_of(const stn_task *task) {
     return even ? 1 : odd ? -1 : 0;
 }
 
-/* Lines are widened once where several taps read them. */
-static bool widens(const stn_task *task) {
-    size_t rows = 1;
-    for (size_t k = 1; k < task->ntaps; k++) rows += !same_row(&task->taps[k - 1], &task->taps[k]);
-    return task->dtype != STN_F32 || task->ntaps >= WIDENED * rows;
-}
-
 void stn_step_begin(stn_step *step, const stn_task *task) {
     step->task = task;
     step->kernels = stn_kernels_best();
     step->pairing = pairing_of(task);
-    step->widened = widens(task);
+    step->widened = task->dtype != STN_F32 || task->ntaps > STN_KERNEL_TAPS;
     for (int a = 0; a < 3; a++) {
         const stn_boundary *sides = task->boundary[a];
         step->live[a][0] = sides[0].kind == STN_FIXED ? task->reach[a][0] : 0;

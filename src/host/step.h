@@ -21,7 +21,7 @@ typedef struct stn_step {
     stn_watch *watch;    /* is asked between rows; NULL: none */
     int64_t live[3][2];  /* points outside [live[a][0], live[a][1]) of any axis are frozen */
     int pairing;         /* 1: taps at opposite offsets have one weight; -1: opposite weights; 0: neither */
-    bool widened;        /* lines are read as doubles: those of f64, and what is copied because several taps read it */
+    bool widened;        /* lines are read as doubles: not those of floats that one call sums */
     int64_t ghost[2][STN_MAX_RADIUS]; /* stn_fold along axis 2 of -1, -2, ... and of n, n + 1, ... */
 } stn_step;
 

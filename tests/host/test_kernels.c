@@ -38,14 +38,33 @@
 DEFINE_CHECK(check_f64, double, sum_f64)
 DEFINE_CHECK(check_f32, float, sum_f32)
 
+/* Sums that are rounded are those that are not, rounded. */
+static void check_rounded(const stn_kernels *kernels, stn_terms terms, size_t count, uint64_t *state) {
+    static float lines[STN_KERNEL_TAPS][MOST], got[MOST + SLACK];
+    static double weights[STN_KERNEL_TAPS], sum[MOST];
+    const void *at[STN_KERNEL_TAPS];
+    for (int k = 0; k < terms.single + 2 * terms.pairs; k++) {
+        weights[k] = random_unit(state);
+        at[k] = lines[k];
+        for (size_t x = 0; x < count; x++) lines[k][x] = (float)random_unit(state);
+    }
+    got[count] = 3;
+    kernels->sum_f32(sum, at, weights, terms, count, false);
+    kernels->sum_float(got, at, weights, terms, count);
+    for (size_t x = 0; x < count; x++) cr_assert_eq(got[x], (float)sum[x]);
+    cr_assert_eq(got[count], 3);
+}
+
 static void check_terms(stn_terms terms, uint64_t *state) {
     const stn_kernels *kernels;
     for (int set = 0; (kernels = stn_kernels_at(set)); set++)
-        for (size_t count = 0; count <= MOST; count++)
+        for (size_t count = 0; count <= MOST; count++) {
             for (int add = 0; add < 2; add++) {
                 check_f64(kernels, terms, count, add, state);
                 check_f32(kernels, terms, count, add, state);
             }
+            check_rounded(kernels, terms, count, state);
+        }
 }
 
 Test(kernels, sums_are_in_the_order_of_terms) {
