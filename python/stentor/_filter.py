@@ -18,7 +18,6 @@ FEW_TAPS = 128  # sums of so many cost less than choosing another way
 LONG_BOX = 64  # points: running sums cost less than as many taps
 CACHED = 1 << 16  # numbers that stay in cache from one of NumPy's loops to the next
 STRIP = 16  # columns, a line of cache and more
-WIDE_ROW = 256  # points: NumPy adds rows so wide one by one without a loss
 
 
 class Pass(NamedTuple):
@@ -96,7 +95,7 @@ class Wide:
     """A pass that the library does not take whole, on the array extended past its sides: taps that reach further than an axis is
     long, or further than the library's do, or that are too many. They go in groups about a centre each."""
 
-    def __init__(self, shape: Tuple[int, ...], each: Pass, dtype: str):
+    def __init__(self, shape: Tuple[int, ...], each: Pass):
         self.reach, self.given = each.taps.reach(), each
         wide = list(shape)
         for axis, (low, high) in zip(each.axes, self.reach):
@@ -106,22 +105,24 @@ class Wide:
             inner = [slice(None)] * len(shape)
             for axis, (low, _), shift in zip(each.axes, self.reach, centre):
                 inner[axis] = slice(low + shift, low + shift + shape[axis])
-            self.groups.append((self._sweep(wide, each._replace(taps=taps), dtype), tuple(inner)))
+            self.groups.append((self._sweep(wide, each._replace(taps=taps)), tuple(inner)))
 
-    def _sweep(self, wide: List[int], each: Pass, dtype: str) -> Sweep:
+    def _sweep(self, wide: List[int], each: Pass) -> Sweep:
+        """In float64: partial sums of groups lose nothing that one sum would keep."""
         layout, zero = Layout.dense(wide), (lib.STN_CONSTANT, 0.0)
         return Sweep(HOST, Request(each.taps, each.axes, [(zero, zero)] * len(each.axes),  # type: ignore[list-item]
-                                   layout, layout, dtype, ITEM_SIZES[dtype]), 'host')
+                                   layout, layout, 'float64', ITEM_SIZES['float64']), 'host')
 
     def run_arrays(self, source: np.ndarray, target: np.ndarray) -> None:
-        source = np.ascontiguousarray(extended(source, self.given, self.reach))
-        result = np.empty_like(source)
-        for i, (sweep, inner) in enumerate(self.groups):
+        source = np.ascontiguousarray(extended(source, self.given, self.reach), np.float64)
+        result, total = np.empty_like(source), None
+        for sweep, inner in self.groups:
             sweep.run_arrays(source, result)
-            if i == 0:
-                target[...] = result[inner]
+            if total is None:
+                total = result[inner] if len(self.groups) == 1 else result[inner].copy()
             else:
-                target += result[inner]
+                total += result[inner]
+        target[...] = total
 
 
 def extended(x: np.ndarray, each: Pass, reach: Sequence[Tuple[int, int]]) -> np.ndarray:
@@ -147,47 +148,59 @@ def _groups(taps: Taps, most: Sequence[int]) -> List[Tuple[Taps, np.ndarray]]:
 
 
 class Box:
-    """The sums over a long box, by running sums, as scipy.ndimage makes them: of whole numbers exactly."""
+    """The means over a long box, by sums of blocks as long as it: a box is the end of one block and the beginning of the next.
+    What they lose depends on the box alone, and what is not finite reaches no other box. Sums of whole numbers are exact."""
 
     def __init__(self, each: Pass, points: int, dtype: np.dtype):
         self.given, self.axis, self.points = each, each.axes[0], points
-        self.factor = float(each.taps.weights[0])
+        self.divisor = 1.0 if float(each.taps.weights[0]) == 1.0 else float(points)
         self.sums = np.promote_types(dtype, np.float64)
+        self.scale = 2.0 ** np.ceil(np.log2(points))  # of sums that would pass the largest number
 
     def run_arrays(self, source: np.ndarray, target: np.ndarray) -> None:
         """`target` is dense."""
-        points = source.shape[self.axis]
-        if self.axis == source.ndim - 1:
-            lines, to = source.reshape(-1, points), target.reshape(-1, points)
-            some = max(1, CACHED // (points + self.points))
-            for first in range(0, len(lines), some):
-                self._run_lines(self._extended(lines[first:first + some], 1), to[first:first + some], 1)
-        elif source.size < WIDE_ROW * points:
-            self._run_lines(self._extended(source, self.axis), target, self.axis)
-        else:
-            wide = self._extended(source, self.axis)
-            self._run_rows(np.moveaxis(wide, self.axis, 0), np.moveaxis(target, self.axis, 0))
+        with np.errstate(over='ignore', invalid='ignore'):
+            points = source.shape[self.axis]
+            if self.axis == source.ndim - 1:
+                lines, to = source.reshape(-1, points), target.reshape(-1, points)
+                some = max(1, CACHED // (points + self.points))
+                for first in range(0, len(lines), some):
+                    self._run_part(lines[first:first + some], to[first:first + some], 1)
+            else:
+                self._run_part(source, target, self.axis)
 
-    def _extended(self, x: np.ndarray, axis: int) -> np.ndarray:
-        return extended(x, self.given._replace(axes=(axis,)), self.given.taps.reach())
+    def _run_part(self, x: np.ndarray, to: np.ndarray, axis: int) -> None:
+        wide = extended(x, self.given._replace(axes=(axis,)), self.given.taps.reach())
+        run = self._run_lines if axis == x.ndim - 1 else self._run_rows
+        rows, out = np.moveaxis(wide, axis, -1 if axis == x.ndim - 1 else 0), to
+        out = to if axis == x.ndim - 1 else np.moveaxis(to, axis, 0)
+        run(rows, out, self.divisor)
+        if to.dtype.itemsize == 8 and not np.isfinite(to).all():  # sums that passed the largest number, or such points
+            run(rows * (1 / self.scale), out, self.divisor / self.scale)
 
-    def _run_lines(self, wide: np.ndarray, to: np.ndarray, axis: int) -> None:
-        def part(x: np.ndarray, first: Optional[int], last: Optional[int]) -> np.ndarray:
-            return x[(slice(None),) * axis + (slice(first, last),)]
+    def _run_lines(self, wide: np.ndarray, to: np.ndarray, divisor: float) -> None:
+        n, size = to.shape[-1], self.points
+        blocks = np.zeros((*wide.shape[:-1], -(-wide.shape[-1] // size), size), self.sums)
+        flat = blocks.reshape(*wide.shape[:-1], -1)
+        flat[..., :wide.shape[-1]] = wide
+        ends = np.cumsum(blocks[..., ::-1], axis=-1)[..., ::-1].reshape(flat.shape)[..., :n]
+        begins = np.cumsum(blocks, axis=-1, out=blocks)
+        begins[..., -1] = 0  # a box that is one block whole has no part of the next
+        np.divide(ends + flat[..., size - 1:size - 1 + n], divisor, out=to, casting='same_kind')
 
-        n, total = self.points, np.cumsum(wide, axis=axis, dtype=self.sums)
-        np.multiply(part(total, n - 1, n), self.factor, out=part(to, 0, 1), casting='same_kind')
-        difference = part(total, n, None) - part(total, None, -n)
-        np.multiply(difference, self.factor, out=part(to, 1, None), casting='same_kind')
-
-    def _run_rows(self, wide: np.ndarray, to: np.ndarray) -> None:
+    def _run_rows(self, wide: np.ndarray, to: np.ndarray, divisor: float) -> None:
         """A row at a time, so that the sums stay in cache."""
-        n = self.points
-        total = wide[:n - 1].sum(axis=0, dtype=self.sums)
-        for i, row in enumerate(to):
-            total += wide[i + n - 1]
-            np.multiply(total, self.factor, out=row, casting='same_kind')
-            total -= wide[i]
+        n, size = len(to), self.points
+        ends = np.empty((size, *wide.shape[1:]), self.sums)
+        for first in range(0, n, size):
+            np.copyto(ends[-1], wide[first + size - 1])
+            for i in range(size - 2, -1, -1):
+                np.add(ends[i + 1], wide[first + i], out=ends[i])
+            begin = np.zeros(wide.shape[1:], self.sums)
+            for i in range(min(size, n - first)):
+                if i:
+                    begin += wide[first + i + size - 1]
+                np.divide(ends[i] + begin if i else ends[i], divisor, out=to[first + i], casting='same_kind')
 
 
 def _is_long_box(each: Pass) -> bool:
@@ -244,7 +257,7 @@ class HostFilter:
         if _is_long_box(each):
             return Box(each, len(each.taps.weights), self.work), each.divisor
         if steps == 1 and _is_beyond(self.shape, each):
-            return Wide(self.shape, each, name), each.divisor
+            return Wide(self.shape, each), each.divisor
         request = Request(each.taps, each.axes, each.sides, source, Layout.dense(self.shape), name,
                           ITEM_SIZES[name], steps, local=self.local)
         few = steps == 1 and len(each.taps.weights) <= FEW_TAPS

@@ -1,6 +1,7 @@
 """The filters against scipy.ndimage, over random arguments."""
 import os
 import unittest
+import warnings
 
 import numpy as np
 from scipy import ndimage
@@ -122,6 +123,66 @@ class Random(unittest.TestCase):
             row, of = x[..., 0].astype(float), dict(mode=given['mode'], cval=given['cval'])
             agree(self, stentor.correlate(row, line[None], **of), ndimage.correlate(row, line[None], **of))
         self.each(5, body)
+
+
+class Sums(unittest.TestCase):
+    """What sums keep: SciPy's digits, constants, mirror images, and what is not finite where it is."""
+
+    def test_constants_stay(self):
+        self.assertEqual(stentor.gaussian_filter(np.full((20, 20), 7, 'u1'), 3).max(), 7)
+        for dtype in ('f4', 'f2'):
+            self.assertTrue((stentor.gaussian_filter(np.ones((9, 9), dtype), 2) == 1).all())
+        self.assertTrue((stentor.gaussian_filter(np.full((40, 30), 3.7), 2, order=1) == 0).all())
+
+    def test_sums_drift_no_more_than_scipys(self):
+        x = np.arange(10000, dtype='f4').reshape(100, 100)
+        ours, theirs = (f(x, 1).sum(dtype='f8') - x.sum(dtype='f8') for f in (stentor.gaussian_filter, ndimage.gaussian_filter))
+        self.assertLessEqual(abs(ours - theirs), 1e-2)
+
+    def test_float32_is_within_one_unit(self):
+        x = np.random.default_rng(3).normal(1000, 1, (80, 90)).astype('f4')
+        box = np.full((25, 25), 1 / 625)
+        exact = ndimage.correlate(x.astype('f8'), box)
+        self.assertLessEqual((np.abs(stentor.correlate(x, box) - exact) / np.spacing(exact.astype('f4'))).max(), 1)
+        for sigma in (1, 20):  # the taps of the second one go in groups
+            exact = ndimage.gaussian_filter1d(x.astype('f8'), sigma)
+            ours = stentor.gaussian_filter(x, sigma, axes=(1,))
+            self.assertLessEqual((np.abs(ours - exact) / np.spacing(exact.astype('f4'))).max(), 1)
+
+    def test_mirrored_data_give_mirrored_bits(self):
+        x = np.random.default_rng(4).random((60, 70))
+        for flip in (np.s_[::-1], np.s_[:, ::-1], np.s_[::-1, ::-1]):
+            for order in (0, 1, 2):
+                ours = stentor.gaussian_filter(x[flip], 3, order=(0, order))
+                sign = -1 if order == 1 and flip != np.s_[::-1] else 1
+                np.testing.assert_array_equal(ours, sign * stentor.gaussian_filter(x, 3, order=(0, order))[flip])
+
+    def test_groups_of_taps_in_half_precision(self):
+        x = np.full(600, 60000, 'f2')
+        np.testing.assert_array_equal(stentor.gaussian_filter(x, 40, mode='wrap'), x)
+
+    def test_long_boxes_lose_as_little_as_short_ones(self):
+        x = 1e6 + 1e-3 * np.sin(np.arange(3000.0))
+        for shape in ((3000,), (3000, 1), (1, 3000)):
+            for size in (63, 65, 500):
+                exact = ndimage.convolve1d((x - 1e6).astype(np.longdouble).astype('f8'), np.full(size, 1 / size)) + 1e6
+                ours = stentor.uniform_filter(x.reshape(shape), size=[size if n > 1 else 1 for n in shape])
+                self.assertLessEqual(np.abs(ours.ravel() - exact).max(), 2e-9, (shape, size))
+
+    def test_long_boxes_of_the_largest_numbers(self):
+        for shape in ((300,), (300, 2)):
+            np.testing.assert_allclose(stentor.uniform_filter(np.full(shape, 1e308), 101, axes=(0,)), 1e308, rtol=1e-15)
+
+    def test_what_is_not_finite_reaches_its_box_alone(self):
+        for shape, axis in (((600,), 0), ((600, 5), 0), ((4, 600), 1)):
+            for value in (np.nan, np.inf, -np.inf):
+                x = np.ones(shape)
+                np.moveaxis(x, axis, 0)[300] = value
+                with warnings.catch_warnings():
+                    warnings.simplefilter('error')
+                    ours = np.moveaxis(stentor.uniform_filter(x, 101, axes=(axis,)), axis, 0)
+                np.testing.assert_array_equal(ours[250:351], np.full_like(ours[250:351], value))
+                np.testing.assert_array_equal(np.delete(ours, np.s_[250:351], 0), 1)
 
 
 class Meaning(unittest.TestCase):
