@@ -163,6 +163,8 @@ def device_number(device) -> int:
         return HOST
     if name == 'auto':
         return _automatic()
+    if name.startswith('gpu'):
+        name = 'cuda' + name[len('gpu'):]
     if name == 'cuda':
         return 0
     digits = name[len('cuda:'):] if name.startswith('cuda:') else name

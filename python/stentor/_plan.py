@@ -1,21 +1,25 @@
 """Plans: a problem prepared once and run many times."""
 
 import html
+import math
 import sys
-from typing import Any, Mapping, Optional, Sequence, Tuple, Union
+from typing import Any, Dict, Iterator, Mapping, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
-from ._arguments import is_index, number
-from ._arrays import Host, View, address_of, numbers, open_array, open_target, raw_stream
-from ._boundary import sides_of
+from ._arguments import is_index, number, settled
+from ._arrays import Host, View, address_of, may_overlap, numbers, open_array, open_target, raw_stream
+from ._boundary import Argument, sides_of
 from ._context import HOST, context, device_name, device_number
 from ._errors import check, new_error
+from ._filter import moving
+from ._frames import frames_of, new_array
 from ._library import ffi, lib, take_text
 from ._problem import DTYPES, ITEM_SIZES, Layout, Request, Split, stencil_plan
 from ._progress import tell_of, warn_of_growth
 from ._scratch import Prepared
 from ._stencil import Taps, named_taps, stencil_handle, taps_of
+from ._sweep import Sweep
 from ._words import listed, said, whole
 
 
@@ -33,13 +37,14 @@ class Plan:
         An array of odd extents, whose middle has offset 0; or ``{offset: weight}``, an offset being a tuple (in 1D, a number
         will do); or a name, such as 'heat-2d:alpha=0.2'.
     boundary : str or sequence, optional
-        As `mode` of `correlate`: 'wrap', 'constant=V', 'nearest', 'reflect', 'mirror', 'fixed', by axis and side.
+        As `mode` of `correlate`: 'wrap', 'constant=V', 'nearest', 'reflect', 'mirror', 'fixed', by axis and side. By default
+        'wrap', as in C and in the command; that of `correlate` is 'reflect', as scipy's.
     dtype : dtype, optional
-        float64, float32 or float16.
+        float64, float32 or float16; also f64, f32 or f16, as the command calls them.
     steps : int, optional
         Time steps of each run.
     every : int, optional
-        Keeps a snapshot after each so many steps; the result has shape ``(steps // every, *shape)``.
+        Keeps a frame after each so many steps; the result has shape ``(steps // every, *shape)``. `frames` gives them one at a time.
     source : bool, optional
         A run takes an array that is added at each step.
     tolerance : float, optional
@@ -48,7 +53,7 @@ class Plan:
         What results are accurate relative to: the largest values of the grid, or, 'local', the values that reach a point. Then only
         strategies that take step by step serve, zeros stay zeros, and NaN stays where steps leave it.
     device : str or int, optional
-        'host', 'cuda', 'cuda:N', or 'auto': the first GPU, else the host.
+        'host' (or 'cpu'), 'cuda', 'cuda:N' (or 'gpu', 'gpu:N'), or 'auto': the first GPU, else the host.
     strategy : str, optional
         Runs this strategy instead of the cheapest.
     tune : bool, float, str or (str, float), optional
@@ -56,6 +61,10 @@ class Plan:
         as are given alone or beside the mode. 'patient': all of them. 'online': the plan's own calls try them. 'estimate': one
         choice, compiled before the first call (for CUDA graphs). 'wisdom-only': what was measured before, or StentorError.
         False or 'auto': as is best without measuring first.
+    mode : str or sequence, optional
+        Another name of `boundary`, that of `correlate`.
+    initial : bool, optional
+        With `every`: the first frame is the input, and the result has shape ``(steps // every + 1, *shape)``.
 
     Examples
     --------
@@ -70,8 +79,8 @@ class Plan:
 
     def __init__(self, shape: Union[int, Sequence[int]], weights: Union[str, Mapping, Any], boundary: Any = 'wrap',
                  dtype: Any = 'float64', steps: int = 1, every: int = 0, source: bool = False, tolerance: float = 0.0,
-                 device: Any = 'auto', strategy: Optional[str] = None, tune: Tune = False,
-                 accuracy: str = 'global'):
+                 device: Any = 'auto', strategy: Optional[str] = None, tune: Tune = False, accuracy: str = 'global', mode: Any = None,
+                 initial: bool = False):
         if accuracy not in ('global', 'local'):
             raise ValueError(f"accuracy is {said(accuracy)}: give 'global' or 'local'")
         self._shape = _shape(shape)
@@ -86,18 +95,34 @@ class Plan:
             raise ValueError(f'strategy is {said(strategy)}: give its name')
         self._steps, self._every, self._source = whole(steps, 'steps', 1), whole(every, 'every', 0), bool(source)
         self._number = device_number(device)
+        of = Argument('boundary' if mode is None else 'mode', ValueError)
+        if mode is not None:
+            if not isinstance(boundary, str) or boundary != 'wrap':
+                raise ValueError('boundary and mode are two names of one argument: give one')
+            boundary = mode
+        boundary = settled(boundary)
+        self._initial = bool(initial)
+        if self._initial and not self._every:
+            raise ValueError('initial is asked for without every: say after how many steps frames are kept')
         self._given = dict(boundary=boundary, dtype=self._dtype.name, steps=self._steps, every=self._every, source=self._source,
-                           tolerance=tolerance, device=device_name(self._number), strategy=strategy, tune=tune, accuracy=accuracy)
-        request = Request(taps, axes, sides_of(boundary, 0.0, rank), layout, layout, self._dtype.name,
+                           tolerance=tolerance, device=device_name(self._number), strategy=strategy, tune=tune, accuracy=accuracy,
+                           initial=self._initial)
+        request = Request(taps, axes, sides_of(boundary, 0.0, rank, of), layout, layout, self._dtype.name,
                           ITEM_SIZES[self._dtype.name], self._steps, self._every, self._source,
                           number(tolerance, 'tolerance'), accuracy == 'local')
+        frame = int(np.prod(self._shape, dtype=object)) * self._dtype.itemsize  # bytes
         if self._number != HOST:
-            request = request._replace(alignment=16)
+            request = request._replace(alignment=math.gcd(16, frame) if self._initial else 16)
         batch = tuple(range(len(self._shape) - rank))
         self._handle = stencil_plan(context(self._number), request, Split(axes, batch, ()), strategy, tune)
-        self._memory = Prepared(self._number, self._handle.workspace)
+        self._moving: Optional[Sweep] = None  # the input to the first frame
+        if self._initial and self._number != HOST:
+            self._moving = Sweep(self._number, moving(layout, layout, self._dtype.name))
+        self._memory = Prepared(self._number, max(self._handle.workspace, self._moving.workspace if self._moving else 0))
+        self._frame = frame if self._initial else 0
+        self._chunks: Dict[int, Plan] = {}  # plans of fewer steps, by which `frames` goes on
         self._taps, self._tensor_dtype = taps, None  # PyTorch's word for it, once it is asked for
-        stack = (self._steps // self._every,) if self._every else ()
+        stack = (self._steps // self._every + self._initial,) if self._every else ()
         self._out_shape: Tuple[int, ...] = stack + self._shape
 
     @property
@@ -115,11 +140,28 @@ class Plan:
         return device_name(self._number)
 
     @property
+    def steps(self) -> int:
+        """The time steps of each run."""
+        return self._steps
+
+    @property
+    def every(self) -> int:
+        """After how many steps a frame is kept; 0: the last one alone."""
+        return self._every
+
+    @property
+    def boundary(self) -> Any:
+        """The boundary, as it was given."""
+        return self._given['boundary']
+
+    mode = boundary
+
+    @property
     def strategy(self) -> str:
         """What was chosen to run it."""
         return ffi.string(lib.stn_plan_strategy(self._handle.plan)).decode()
 
-    def __call__(self, x: Any, out: Any = None, stream: Any = None, source: Any = None, progress: Any = None) -> Any:
+    def __call__(self, x: Any, out: Any = None, stream: Any = None, source: Any = None, progress: Any = None, output: Any = None) -> Any:
         """Run all steps.
 
         Parameters
@@ -127,7 +169,7 @@ class Plan:
         x : array
             Of the plan's shape, dtype and device; it keeps its content.
         out : array, optional
-            Dense; where the result goes. By default a new array of the kind of `x`.
+            Dense; where the result goes. By default a new array of the kind of `x`. On the host it may be `x`, or overlap it.
         stream : int or object, optional
             On a GPU: a CUDA stream, as its handle or as PyTorch's or CuPy's object; by default the current one.
         source : array, optional
@@ -135,18 +177,24 @@ class Plan:
         progress : callable or bool, optional
             A function of the steps done and of all steps, called about every 50 ms and at the end; what it raises cancels the run.
             True: a bar, tqdm's where that is installed. On a GPU the call then waits for the result.
+        output : array, optional
+            Another name of `out`, that of `correlate`.
 
         Returns
         -------
         array
             Of the kind of `x`, or `out`.
         """
+        if output is not None:
+            if out is not None:
+                raise ValueError('output and out are two names of one argument: give one')
+            out = output
         if progress is not None:
             return tell_of(progress, self, x, out, stream, source)
         if type(x) is np.ndarray and self._number == HOST and not self._source and source is None and out is None:
             x = self._fit(x, 'x')
-            result = np.empty(self._out_shape, self._dtype)
-            self._handle.run_arrays(x, result)
+            result = new_array(self._out_shape, self._dtype)
+            self._handle.run_arrays(x, self._after_first(x, result))
             return result
         if type(x).__module__ == 'torch' and self._fits_tensor(x) and source is None and out is None and stream is None:
             return self._run_tensor(x)
@@ -166,7 +214,7 @@ class Plan:
         """Is it a CUDA tensor that needs no second look?"""
         if self._tensor_dtype is None:
             self._tensor_dtype = getattr(sys.modules['torch'], self._dtype.name)
-        return (x.is_cuda and x.shape == self._shape and x.get_device() == self._number and not self._source
+        return (x.is_cuda and x.shape == self._shape and not self._initial and x.get_device() == self._number and not self._source
                 and x.is_contiguous() and x.dtype == self._tensor_dtype and not x.is_neg() and not x.requires_grad)
 
     def _run_tensor(self, x: Any) -> Any:
@@ -181,7 +229,7 @@ class Plan:
     def _run_host(self, opened: Host, out: Any, source: Any) -> Any:
         x = self._fit(opened.array, 'x')
         if out is None:
-            result = np.empty(self._out_shape, self._dtype)
+            result = new_array(self._out_shape, self._dtype)
         else:
             target = open_target(out)
             if not isinstance(target, Host):
@@ -190,14 +238,18 @@ class Plan:
             self._check_out(result.shape, result.dtype, result.flags.c_contiguous)
             if not result.flags.aligned:
                 raise ValueError(f'out does not begin at a multiple of {result.itemsize} bytes: give an aligned array')
+            if np.may_share_memory(x, result):
+                x = x.copy()
         if source is None:
-            self._handle.run_arrays(x, result)
+            self._handle.run_arrays(x, self._after_first(x, result))
         else:
             other = open_array(source, 'source')
             if not isinstance(other, Host):
                 raise ValueError('x is on the host, but source is on a GPU: give both on one device')
             constant = self._fit(other.array, 'source')
-            self._handle.run_with(x.ctypes.data, constant.ctypes.data, result.ctypes.data)
+            if np.may_share_memory(constant, result):
+                constant = constant.copy()
+            self._handle.run_with(x.ctypes.data, constant.ctypes.data, self._after_first(x, result).ctypes.data)
         return opened.back(result) if out is None else out
 
     def _run_device(self, view: View, out: Any, stream: int, source: Any) -> Any:
@@ -211,8 +263,13 @@ class Plan:
             if not isinstance(given, View) or given.device != self._number:
                 raise ValueError(f'x is on {self.device}, but out is elsewhere: give both on one device')
             self._check_out(given.layout.shape, given.dtype, given.layout.is_dense())
+            if may_overlap(view, given):
+                raise ValueError('out overlaps x: on a GPU, give an array of its own')
             target = given.pointer
         memory, kept = self._memory.scratch(view)
+        if self._moving is not None:
+            self._moving.run(view.pointer, target, stream, memory)
+            target += self._frame
         if source is None:
             self._handle.run(view.pointer, target, stream, memory)
         else:
@@ -223,6 +280,60 @@ class Plan:
             self._handle.run_with(view.pointer, other.pointer, target, stream, memory)
         del kept  # until here
         return view.finish(made, stream) if out is None else out
+
+    def _after_first(self, x: np.ndarray, result: np.ndarray) -> np.ndarray:
+        """Where a run writes: behind the input, where that is the first frame."""
+        if not self._initial:
+            return result
+        result[0] = x
+        return result[1:]
+
+    def frames(self, x: Any, every: Optional[int] = None, *, steps: Optional[int] = None, initial: Optional[bool] = None,
+               stream: Any = None, source: Any = None) -> Iterator[Tuple[int, Any]]:
+        """The frames of a run, one at a time: pairs of the number of steps and the frame after them.
+
+        Parameters
+        ----------
+        x : array
+            As of a call of the plan.
+        every : int, optional
+            Steps from one frame to the next; by default the plan's own, or 1.
+        steps : int, optional
+            All steps, a multiple of `every`; by default the plan's own.
+        initial : bool, optional
+            Begins with (0, x); by default as the plan was made.
+        stream, source : optional
+            As of a call of the plan.
+
+        Returns
+        -------
+        iterator
+            No frame is kept: each is a new array. What reads on from one frame to the next are runs of `every` steps, so that the
+            run ends where the caller stops to read.
+
+        Examples
+        --------
+        >>> import numpy as np, stentor
+        >>> plan = stentor.Plan((5,), [1, 0, 0], steps=4, device='host')
+        >>> for step, frame in plan.frames(np.array([1., 0., 0., 0., 0.]), every=2):
+        ...     print(step, frame)
+        2 [0. 0. 1. 0. 0.]
+        4 [0. 0. 0. 0. 1.]
+        """
+        each = whole(every, 'every', 1) if every is not None else self._every or 1
+        total = whole(steps, 'steps', 1) if steps is not None else self._steps
+        if total % each:
+            raise ValueError(f'{total} steps are no multiple of every, {each}: give one')
+        first = self._initial if initial is None else bool(initial)
+        if each not in self._chunks:
+            given = {**self._given, 'steps': each, 'every': 0, 'initial': False}
+            self._chunks[each] = _again(self._shape, self._taps.offsets, self._taps.weights, self._box, given)
+        chunk = self._chunks[each]
+
+        def run(frame: Any) -> Any:
+            return chunk(frame, stream=stream, source=source)
+
+        return frames_of(run, x, range(each, total + 1, each), first)
 
     def _fit(self, x: np.ndarray, name: str) -> np.ndarray:
         """The array as the plan takes it, converted where nothing is lost."""
@@ -275,6 +386,7 @@ class Plan:
                              f'{len(self._taps.weights)} of them taps')
         chosen = np.ascontiguousarray(chosen)
         warn_of_growth(stencil_handle(Taps(self._taps.offsets, chosen)), self._steps)
+        self._chunks = {}
         self._handle.set_weights(chosen)
         self._memory.grow(self._handle.workspace)
         self._taps = Taps(self._taps.offsets, chosen)
@@ -283,7 +395,7 @@ class Plan:
         """The plan of other taps in the same box."""
         made = _again(self._shape, taps.offsets, taps.weights, self._box, self._given)
         self._memory.finish()  # the plan before goes
-        self._handle, self._memory, self._taps = made._handle, made._memory, made._taps
+        self._handle, self._memory, self._taps, self._chunks = made._handle, made._memory, made._taps, {}
 
     def _places(self) -> Tuple[np.ndarray, ...]:
         return tuple((self._taps.offsets + np.array(self._box) // 2).T)
@@ -315,7 +427,7 @@ class Plan:
 
     def __repr__(self) -> str:
         return (f'Plan(shape={self._shape}, taps={len(self._taps.weights)}, dtype={self._dtype.name!r}, '
-                f'steps={self._steps}, device={self.device!r}, strategy={self.strategy!r})')
+                f'boundary={self.boundary!r}, steps={self._steps}, device={self.device!r}, strategy={self.strategy!r})')
 
     def _repr_html_(self) -> str:
         text = html.escape(self.describe())
@@ -329,12 +441,18 @@ def _again(shape: Tuple[int, ...], offsets: np.ndarray, weights: np.ndarray, box
 
 
 def _shape(shape: Any) -> Tuple[int, ...]:
+    if getattr(shape, 'ndim', 1) > 1 or getattr(getattr(shape, 'dtype', None), 'kind', 'i') not in 'iu':
+        raise ValueError(f'shape is an array of shape {tuple(shape.shape)}: give its shape, not the array')
+    if isinstance(shape, str):
+        shape = [int(each) if each.strip().isdecimal() else each for each in shape.strip('()[] ').replace('x', ',').split(',')]
     given = (shape,) if is_index(shape) else listed(shape, 'shape')
     return tuple(whole(each, 'an extent of shape', 1) for each in given)
 
 
 def _dtype(dtype: Any) -> np.dtype:
     name = str(dtype).rpartition('.')[2] if type(dtype).__module__.startswith('torch') else dtype
+    if isinstance(name, str):
+        name = {'f64': 'float64', 'f32': 'float32', 'f16': 'float16'}.get(name, name)
     try:
         found = np.dtype(name)
     except Exception:  # there are many
@@ -346,6 +464,8 @@ def _dtype(dtype: Any) -> np.dtype:
 
 def _taps(weights: Any) -> Tuple[Taps, Tuple[int, ...]]:
     """The taps, and the extents of the centred array that holds them all."""
+    if weights is None:
+        raise ValueError("weights are None: give an array, {offset: weight}, or a stencil's name, such as 'heat-2d'")
     if isinstance(weights, str):
         taps = named_taps(weights)
     elif isinstance(weights, Mapping):

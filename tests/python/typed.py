@@ -7,7 +7,12 @@ import stentor.fft
 plan: stentor.Plan = stentor.Plan((8, 8), 'heat-2d', boundary=['wrap', 'constant=2:nearest'], steps=3, every=1)
 text: str = plan.describe()
 shape: tuple[int, ...] = plan.shape
+count: int = plan.steps + plan.every
+again: stentor.Plan = stentor.Plan('8x8', 'heat-2d', mode='reflect', device='gpu', dtype='f32', steps=2, every=1, initial=True)
+for step, frame in plan.frames(np.eye(8), every=1, steps=2, initial=True):
+    count += step
 smooth = stentor.gaussian_filter(np.eye(8), 1.0, mode=['reflect', 'wrap'], radius=2)
-spectrum = stentor.fft.rfftn(np.eye(8), s=(4, 4), axes=(0, 1), norm='ortho')
+wrapped = stentor.correlate(np.eye(8), np.eye(3), boundary='wrap', output=np.float32)
+spectrum = stentor.fft.rfftn(np.eye(8), s=(4, 4), axes=(0, 1), norm='ortho', workers=2, out=np.empty((4, 3), complex))
 device: stentor.DeviceArray = stentor.to_device(np.eye(8), 'cuda:0')
 host: np.ndarray = device.numpy()

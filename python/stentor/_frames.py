@@ -1,0 +1,63 @@
+"""Frames of a run, one at a time, and whether an array of all of them can be had."""
+
+import os
+from typing import Any, Iterator, Optional, Sequence, Tuple
+
+import numpy as np
+
+LARGE = 1 << 26  # bytes: smaller arrays are made without a look at what memory there is
+
+
+def available_memory() -> Optional[int]:
+    """Bytes that programs can still have on this machine, or under the limit of this process' control group; None: not known."""
+    found = []
+    try:
+        with open('/proc/meminfo') as lines:
+            found += [int(line.split()[1]) * 1024 for line in lines if line.startswith('MemAvailable:')]
+    except (OSError, ValueError, IndexError):
+        pass
+    try:
+        with open('/sys/fs/cgroup/memory.max') as most, open('/sys/fs/cgroup/memory.current') as used:
+            found.append(int(most.read()) - int(used.read()))
+    except (OSError, ValueError):  # no limit is 'max'
+        pass
+    if not found:
+        try:
+            found.append(os.sysconf('SC_PHYS_PAGES') * os.sysconf('SC_PAGE_SIZE'))
+        except (OSError, ValueError, AttributeError):
+            return None
+    return max(min(found), 0)
+
+
+def new_array(shape: Tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+    """A new array on the host. A MemoryError says that it is larger than the memory there is, which the system would tell only once the
+    array is filled, by ending the process."""
+    size = dtype.itemsize
+    for extent in shape:
+        size *= extent
+    if size > LARGE:
+        most = available_memory()
+        if most is not None and size > most:
+            raise MemoryError(f'the result, of shape {shape}, takes {amount(size)}, but {amount(most)} of memory are available: keep fewer frames, '
+                              'take them one at a time by Plan.frames, or give an array that lies in a file as out')
+    return np.empty(shape, dtype)
+
+
+def amount(size: float) -> str:
+    """A number of bytes, to be read."""
+    for unit in ('bytes', 'KB', 'MB', 'GB'):
+        if size < 1000:
+            break
+        size /= 1000
+    else:
+        unit = 'TB'
+    return f'{size:.3g} {unit}'
+
+
+def frames_of(run: Any, x: Any, counts: Sequence[int], initial: bool) -> Iterator[Tuple[int, Any]]:
+    """(step, frame) after each count of steps; `run` takes a frame to the next. Each frame is an array of its own."""
+    if initial:
+        yield 0, x
+    for count in counts:
+        x = run(x)
+        yield count, x
