@@ -77,7 +77,7 @@ class Plan:
     array([0., 0., 2., 0., 0.])
     """
 
-    def __init__(self, shape: Union[int, Sequence[int]], weights: Union[str, Mapping, Any], boundary: Any = 'wrap',
+    def __init__(self, shape: Union[int, str, Sequence[int]], weights: Union[str, Mapping, Any], boundary: Any = 'wrap',
                  dtype: Any = 'float64', steps: int = 1, every: int = 0, source: bool = False, tolerance: float = 0.0,
                  device: Any = 'auto', strategy: Optional[str] = None, tune: Tune = False, accuracy: str = 'global', mode: Any = None,
                  initial: bool = False):
