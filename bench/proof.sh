@@ -75,7 +75,7 @@ layers() {
 }
 
 python() {
-    meson test -C "$build" --no-rebuild --print-errorlogs python-device-gpu python-kinds-gpu python-streams-gpu \
+    meson test -C "$build" --no-rebuild --print-errorlogs python-device-gpu python-kinds-gpu python-streams-gpu python-given-gpu \
         python-torch-gpu python-spectral-gpu || return 1
     PYTHONPATH=$build/python python3 "$here/python_overhead.py" && PYTHONPATH=$build/python python3 "$here/python_torch.py"
 }
