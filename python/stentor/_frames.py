@@ -1,7 +1,7 @@
 """Frames of a run, one at a time, and whether an array of all of them can be had."""
 
 import os
-from typing import Any, Iterator, Optional, Sequence, Tuple
+from typing import Any, Iterator, Optional, Tuple
 
 import numpy as np
 
@@ -54,10 +54,16 @@ def amount(size: float) -> str:
     return f'{size:.3g} {unit}'
 
 
-def frames_of(run: Any, x: Any, counts: Sequence[int], initial: bool) -> Iterator[Tuple[int, Any]]:
-    """(step, frame) after each count of steps; `run` takes a frame to the next. Each frame is an array of its own."""
-    if initial:
-        yield 0, x
-    for count in counts:
-        x = run(x)
-        yield count, x
+def frames_of(chunk: Any, x: Any, every: int, steps: int, initial: bool, stream: Any, source: Any) -> Iterator[Tuple[int, Any]]:
+    """(step, frame) after each `every` of so many steps, by a plan of `every` steps. Each frame is an array of its own."""
+    if steps % every:
+        raise ValueError(f'{steps} steps are no multiple of every, which is {every}: give one')
+
+    def each(frame: Any) -> Iterator[Tuple[int, Any]]:
+        if initial:
+            yield 0, frame
+        for count in range(every, steps + 1, every):
+            frame = chunk(frame, stream=stream, source=source)
+            yield count, frame
+
+    return each(x)

@@ -7,21 +7,21 @@ from typing import Any, Dict, Iterator, Mapping, Optional, Sequence, Tuple, Unio
 
 import numpy as np
 
-from ._arguments import is_index, number, settled
+from ._arguments import number
 from ._arrays import Host, View, address_of, may_overlap, numbers, open_array, open_target, raw_stream
-from ._boundary import Argument, sides_of
+from ._boundary import sides_of
 from ._context import HOST, context, device_name, device_number
 from ._errors import check, new_error
 from ._filter import moving
 from ._frames import frames_of, new_array
 from ._library import ffi, lib, take_text
-from ._problem import DTYPES, ITEM_SIZES, Layout, Request, Split, stencil_plan
+from ._plan_arguments import boundary_of, check_out, check_view, dtype_of, fitted, plan_taps, shape_of, stream_handle
+from ._problem import ITEM_SIZES, Layout, Request, Split, stencil_plan
 from ._progress import tell_of, warn_of_growth
 from ._scratch import Prepared
-from ._stencil import Taps, named_taps, stencil_handle, taps_of
+from ._stencil import Taps, stencil_handle, taps_of
 from ._sweep import Sweep
-from ._words import listed, said, whole
-
+from ._words import said, whole
 
 Tune = Union[bool, float, str, Tuple[str, float]]
 
@@ -83,9 +83,9 @@ class Plan:
                  initial: bool = False):
         if accuracy not in ('global', 'local'):
             raise ValueError(f"accuracy is {said(accuracy)}: give 'global' or 'local'")
-        self._shape = _shape(shape)
-        self._dtype = _dtype(dtype)
-        taps, self._box = _taps(weights)
+        self._shape = shape_of(shape)
+        self._dtype = dtype_of(dtype)
+        taps, self._box = plan_taps(weights)
         rank = taps.rank
         if len(self._shape) < rank:
             raise ValueError(f'shape {self._shape} has fewer axes than the stencil, which has {rank}')
@@ -95,21 +95,15 @@ class Plan:
             raise ValueError(f'strategy is {said(strategy)}: give its name')
         self._steps, self._every, self._source = whole(steps, 'steps', 1), whole(every, 'every', 0), bool(source)
         self._number = device_number(device)
-        of = Argument('boundary' if mode is None else 'mode', ValueError)
-        if mode is not None:
-            if not isinstance(boundary, str) or boundary != 'wrap':
-                raise ValueError('boundary and mode are two names of one argument: give one')
-            boundary = mode
-        boundary = settled(boundary)
+        boundary, of = boundary_of(boundary, mode)
         self._initial = bool(initial)
         if self._initial and not self._every:
             raise ValueError('initial is asked for without every: say after how many steps frames are kept')
         self._given = dict(boundary=boundary, dtype=self._dtype.name, steps=self._steps, every=self._every, source=self._source,
                            tolerance=tolerance, device=device_name(self._number), strategy=strategy, tune=tune, accuracy=accuracy,
                            initial=self._initial)
-        request = Request(taps, axes, sides_of(boundary, 0.0, rank, of), layout, layout, self._dtype.name,
-                          ITEM_SIZES[self._dtype.name], self._steps, self._every, self._source,
-                          number(tolerance, 'tolerance'), accuracy == 'local')
+        request = Request(taps, axes, sides_of(boundary, 0.0, rank, of), layout, layout, self._dtype.name, ITEM_SIZES[self._dtype.name],
+                          self._steps, self._every, self._source, number(tolerance, 'tolerance'), accuracy == 'local')
         frame = int(np.prod(self._shape, dtype=object)) * self._dtype.itemsize  # bytes
         if self._number != HOST:
             request = request._replace(alignment=math.gcd(16, frame) if self._initial else 16)
@@ -192,7 +186,7 @@ class Plan:
         if progress is not None:
             return tell_of(progress, self, x, out, stream, source)
         if type(x) is np.ndarray and self._number == HOST and not self._source and source is None and out is None:
-            x = self._fit(x, 'x')
+            x = fitted(x, 'x', self._shape, self._dtype)
             result = new_array(self._out_shape, self._dtype)
             self._handle.run_arrays(x, self._after_first(x, result))
             return result
@@ -201,7 +195,7 @@ class Plan:
         if self._source != (source is not None):
             raise ValueError('the plan adds a source: give one' if self._source else
                              'a source is given to a plan that takes none: make it with source=True')
-        where = _stream_handle(stream)
+        where = stream_handle(stream)
         opened = open_array(x, 'x', where)
         if isinstance(opened, View) != (self._number != HOST) or isinstance(opened, View) and opened.device != self._number:
             place = f'cuda:{opened.device}' if isinstance(opened, View) else 'the host'
@@ -227,7 +221,7 @@ class Plan:
         return result
 
     def _run_host(self, opened: Host, out: Any, source: Any) -> Any:
-        x = self._fit(opened.array, 'x')
+        x = fitted(opened.array, 'x', self._shape, self._dtype)
         if out is None:
             result = new_array(self._out_shape, self._dtype)
         else:
@@ -235,7 +229,7 @@ class Plan:
             if not isinstance(target, Host):
                 raise ValueError('x is on the host, but out is on a GPU: give both on one device')
             result = target.array
-            self._check_out(result.shape, result.dtype, result.flags.c_contiguous)
+            check_out(self._out_shape, self._dtype, result.shape, result.dtype, result.flags.c_contiguous)
             if not result.flags.aligned:
                 raise ValueError(f'out does not begin at a multiple of {result.itemsize} bytes: give an aligned array')
             if np.may_share_memory(x, result):
@@ -246,14 +240,14 @@ class Plan:
             other = open_array(source, 'source')
             if not isinstance(other, Host):
                 raise ValueError('x is on the host, but source is on a GPU: give both on one device')
-            constant = self._fit(other.array, 'source')
+            constant = fitted(other.array, 'source', self._shape, self._dtype)
             if np.may_share_memory(constant, result):
                 constant = constant.copy()
             self._handle.run_with(x.ctypes.data, constant.ctypes.data, self._after_first(x, result).ctypes.data)
         return opened.back(result) if out is None else out
 
     def _run_device(self, view: View, out: Any, stream: int, source: Any) -> Any:
-        self._check_view(view, 'x')
+        check_view(view, 'x', self._shape, self._dtype)
         view = view._replace(stream=stream)
         made = view.empty(self._out_shape, view.dtype) if out is None else out
         if out is None:
@@ -262,7 +256,7 @@ class Plan:
             given = open_target(out, stream)
             if not isinstance(given, View) or given.device != self._number:
                 raise ValueError(f'x is on {self.device}, but out is elsewhere: give both on one device')
-            self._check_out(given.layout.shape, given.dtype, given.layout.is_dense())
+            check_out(self._out_shape, self._dtype, given.layout.shape, given.dtype, given.layout.is_dense())
             if may_overlap(view, given):
                 raise ValueError('out overlaps x: on a GPU, give an array of its own')
             target = given.pointer
@@ -276,7 +270,7 @@ class Plan:
             other = open_array(source, 'source', stream)
             if not isinstance(other, View) or other.device != self._number:
                 raise ValueError(f'x is on {self.device}, but source is elsewhere: give both on one device')
-            self._check_view(other, 'source')
+            check_view(other, 'source', self._shape, self._dtype)
             self._handle.run_with(view.pointer, other.pointer, target, stream, memory)
         del kept  # until here
         return view.finish(made, stream) if out is None else out
@@ -308,8 +302,7 @@ class Plan:
         Returns
         -------
         iterator
-            No frame is kept: each is a new array. What reads on from one frame to the next are runs of `every` steps, so that the
-            run ends where the caller stops to read.
+            Each frame is a new array, made by a run of `every` steps when it is asked for.
 
         Examples
         --------
@@ -322,43 +315,10 @@ class Plan:
         """
         each = whole(every, 'every', 1) if every is not None else self._every or 1
         total = whole(steps, 'steps', 1) if steps is not None else self._steps
-        if total % each:
-            raise ValueError(f'{total} steps are no multiple of every, {each}: give one')
-        first = self._initial if initial is None else bool(initial)
-        if each not in self._chunks:
+        if each not in self._chunks and total % each == 0:
             given = {**self._given, 'steps': each, 'every': 0, 'initial': False}
             self._chunks[each] = _again(self._shape, self._taps.offsets, self._taps.weights, self._box, given)
-        chunk = self._chunks[each]
-
-        def run(frame: Any) -> Any:
-            return chunk(frame, stream=stream, source=source)
-
-        return frames_of(run, x, range(each, total + 1, each), first)
-
-    def _fit(self, x: np.ndarray, name: str) -> np.ndarray:
-        """The array as the plan takes it, converted where nothing is lost."""
-        if x.shape != self._shape:
-            raise ValueError(f'{name} has shape {x.shape}, but the plan is for {self._shape}')
-        if x.dtype == self._dtype and x.flags.c_contiguous and x.flags.aligned:
-            return x
-        x = numbers(x, name)
-        if not np.can_cast(x.dtype, self._dtype, 'safe'):
-            raise ValueError(f'{name} has dtype {x.dtype}, but the plan is for {self._dtype}: convert it first')
-        return np.require(x, self._dtype, ['C', 'A'])
-
-    def _check_view(self, view: View, name: str) -> None:
-        if view.layout.shape != self._shape or view.dtype != self._dtype.name:
-            raise ValueError(f'{name} is {view.dtype} of shape {view.layout.shape}, but the plan is for {self._dtype} of '
-                             f'shape {self._shape}')
-        if not view.layout.is_dense():
-            raise ValueError(f'{name} is not dense: copy it first')
-
-    def _check_out(self, shape: Tuple[int, ...], dtype: Any, dense: bool) -> None:
-        if tuple(shape) != self._out_shape or dtype != self._dtype:
-            raise ValueError(f'out is {dtype} of shape {tuple(shape)}, but the result is {self._dtype} of shape '
-                             f'{self._out_shape}')
-        if not dense:
-            raise ValueError('out is not dense in C order: give such an array')
+        return frames_of(self._chunks.get(each), x, each, total, self._initial if initial is None else bool(initial), stream, source)
 
     @property
     def weights(self) -> np.ndarray:
@@ -438,63 +398,3 @@ def _again(shape: Tuple[int, ...], offsets: np.ndarray, weights: np.ndarray, box
     made = Plan(shape, dict(zip(map(tuple, offsets.tolist()), weights.tolist())), **given)
     made._box = box
     return made
-
-
-def _shape(shape: Any) -> Tuple[int, ...]:
-    if getattr(shape, 'ndim', 1) > 1 or getattr(getattr(shape, 'dtype', None), 'kind', 'i') not in 'iu':
-        raise ValueError(f'shape is an array of shape {tuple(shape.shape)}: give its shape, not the array')
-    if isinstance(shape, str):
-        shape = [int(each) if each.strip().isdecimal() else each for each in shape.strip('()[] ').replace('x', ',').split(',')]
-    given = (shape,) if is_index(shape) else listed(shape, 'shape')
-    return tuple(whole(each, 'an extent of shape', 1) for each in given)
-
-
-def _dtype(dtype: Any) -> np.dtype:
-    name = str(dtype).rpartition('.')[2] if type(dtype).__module__.startswith('torch') else dtype
-    if isinstance(name, str):
-        name = {'f64': 'float64', 'f32': 'float32', 'f16': 'float16'}.get(name, name)
-    try:
-        found = np.dtype(name)
-    except Exception:  # there are many
-        found = None  # type: ignore[assignment]
-    if dtype is None or found is None or found.name not in DTYPES or not found.isnative:
-        raise ValueError(f'dtype is {said(dtype)}: use float64, float32 or float16')
-    return found
-
-
-def _taps(weights: Any) -> Tuple[Taps, Tuple[int, ...]]:
-    """The taps, and the extents of the centred array that holds them all."""
-    if weights is None:
-        raise ValueError("weights are None: give an array, {offset: weight}, or a stencil's name, such as 'heat-2d'")
-    if isinstance(weights, str):
-        taps = named_taps(weights)
-    elif isinstance(weights, Mapping):
-        taps = _mapped(weights)
-    else:
-        dense = numbers(weights, 'weights')
-        if dense.dtype.kind == 'c':
-            raise ValueError('weights are complex: give real ones')
-        if not 1 <= dense.ndim <= 3 or any(n % 2 == 0 for n in dense.shape):
-            raise ValueError(f'weights have shape {dense.shape}: give 1 to 3 axes of odd extent, the middle being offset 0')
-        return taps_of(np.asarray(dense, np.float64), [n // 2 for n in dense.shape]), dense.shape
-    return taps, tuple(int(2 * n + 1) for n in np.abs(taps.offsets).max(axis=0))
-
-
-def _mapped(weights: Mapping) -> Taps:
-    offsets = [offset if isinstance(offset, tuple) else (offset,) for offset in weights]
-    if not offsets or len({len(offset) for offset in offsets}) != 1 or not 1 <= len(offsets[0]) <= 3:
-        raise ValueError('weights by offset need at least one tap, each offset a tuple of as many numbers, 1 to 3')
-    where = np.array([[whole(each, 'an offset', -2**31) for each in offset] for offset in offsets], np.int64)
-    return Taps(where, np.array([number(each, 'a weight') for each in weights.values()]))
-
-
-def _stream_handle(stream: Any) -> Optional[int]:
-    """PyTorch's and CuPy's objects, what says itself by __cuda_stream__, or a number."""
-    if stream is None:
-        return None
-    handle = stream
-    if hasattr(stream, '__cuda_stream__'):
-        handle = stream.__cuda_stream__()[1]
-    else:
-        handle = getattr(stream, 'cuda_stream', getattr(stream, 'ptr', stream))
-    return whole(handle, 'stream', 0)
