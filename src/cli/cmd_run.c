@@ -269,5 +269,7 @@ stn_status cmd_run(int argc, char **argv, stn_error *error) {
     if (help) return STN_OK;
     STN_TRY(cli_settle_mode(&settings.problem, &settings.device, error));
     STN_TRY(cli_reserve_stdout(settings.files.out, error));
+    if (settings.files.out == NULL || strcmp(settings.files.out, "-") != 0)
+        STN_TRY(cli_reserve_stdout(settings.files.png, error));
     return run(&settings, error);
 }

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/number.h"
 #include "cli/command.h"
+#include "cli/report.h"
 #include "cli/settings.h"
 #include "cli/tune_list.h"
 #include "cli/tune_page.h"
@@ -110,5 +111,6 @@ stn_status cmd_tune(int argc, char **argv, stn_error *error) {
     STN_TRY(cli_parse(&usage, argc, argv, &help, error));
     if (help) return STN_OK;
     STN_TRY(cli_settle_mode(&settings.problem, &settings.device, error));
+    STN_TRY(cli_reserve_stdout(settings.html, error));
     return settings.list.problems ? tune_list(&settings, error) : tune(&settings, error);
 }

@@ -172,6 +172,14 @@ class Pipes(CommandTest):
         self.assertEqual(done.stdout[-24:], struct.pack('<6f', *range(6)))
         self.assertEqual(os.listdir(self.path), ['spectrum.npy'])
 
+    def test_pictures_and_pages(self):
+        done = self.pipe(b'', 'run', '--size', '8x8', *SAME, '--png', '-')
+        self.assertEqual((done.returncode, done.stdout[:8]), (0, b'\x89PNG\r\n\x1a\n'), done.stderr)
+        self.assertIn(b'strategy', done.stderr)
+        done = self.pipe(b'', 'tune', '--size', '8x8', *SAME, '--html', '-')
+        self.assertEqual((done.returncode, done.stdout[:9].lower()), (0, b'<!doctype'), done.stderr)
+        self.assertEqual(self.pipe(b'', 'run', '--size', '8x8', *SAME, '--png', '-', '--out', '-').returncode, USAGE)
+
     def test_refused(self):
         self.assertEqual(self.pipe(b'', 'run', '--in', '-', *SAME).returncode, FORMAT)
         leader, terminal = pty.openpty()
