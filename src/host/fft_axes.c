@@ -12,6 +12,7 @@
 #include "host/fft_group.h"
 #include "host/fft_line.h"
 #include "host/fft_long.h"
+#include "host/fft_odd.h"
 
 /* Small transforms of a batch go axis by axis together, about so many points at once. */
 #define WAVE_POINTS (1 << 20)
@@ -27,6 +28,7 @@ struct stn_fft_axes {
     stn_fft_number
         *half_turns;    /* exp(-2 pi i k / n[2]), k <= n[2] / 4, where real numbers are taken in pairs; else NULL */
     stn_fft_long *grid; /* where it is one long line: it has all but the half turns then, else NULL */
+    stn_fft_odd *odd;   /* where it is one long line of an odd number of real numbers: likewise */
     int64_t wave;       /* transforms that run together */
     int64_t room;       /* numbers of each of a slot's four planes */
     int slots;          /* threads that take groups, each with planes of its own */
@@ -149,7 +151,9 @@ void stn_fft_axes_run(const stn_fft_axes *host, stn_pool *pool, const void *in, 
     for (int64_t one = 0; host->grid && one < fft->batch; one++)
         stn_fft_long_run(host->grid, pool, moved(fft, &fft->in, in, one), moved(fft, &fft->out, out, one),
                          host->half_turns, workspace);
-    if (host->grid) return;
+    for (int64_t one = 0; host->odd && one < fft->batch; one++)
+        stn_fft_odd_run(host->odd, pool, moved(fft, &fft->in, in, one), moved(fft, &fft->out, out, one), workspace);
+    if (host->grid || host->odd) return;
     for (int64_t first = 0; first < fft->batch; first += host->wave)
         run_wave(host, pool, moved(fft, &fft->in, in, first), moved(fft, &fft->out, out, first), workspace,
                  stn_min(host->wave, fft->batch - first));
@@ -157,6 +161,7 @@ void stn_fft_axes_run(const stn_fft_axes *host, stn_pool *pool, const void *in, 
 
 size_t stn_fft_axes_workspace(const stn_fft_axes *host) {
     if (host->grid) return (size_t)stn_fft_long_workspace(host->grid) * sizeof(stn_fft_number);
+    if (host->odd) return (size_t)stn_fft_odd_workspace(host->odd) * sizeof(stn_fft_number);
     int64_t held = host->passes > 1 ? 2 * host->wave * between(&host->fft).batch_stride : 0;
     return (size_t)(held + 4 * host->room * host->slots) * sizeof(stn_fft_number);
 }
@@ -205,7 +210,8 @@ stn_status stn_fft_axes_create(const stn_fft *fft, int threads, stn_fft_axes **m
     int64_t points = fft->n[0] * fft->n[1] * fft->n[2];
     host->wave = host->passes == 1 ? fft->batch : stn_min(fft->batch, stn_max(1, WAVE_POINTS / points));
     if (stn_fft_long_serves(fft)) status = stn_fft_long_create(fft, threads, lanes_for, &host->grid, error);
-    for (int axis = 0; axis < 3 && status == STN_OK && !host->grid; axis++)
+    if (stn_fft_odd_serves(fft)) status = stn_fft_odd_create(fft, threads, lanes_for, &host->odd, error);
+    for (int axis = 0; axis < 3 && status == STN_OK && !host->grid && !host->odd; axis++)
         if (axis == 2 || fft->n[axis] > 1) status = make_line(host, axis, error);
     if (status == STN_OK && is_halved(fft, 2) && !(host->half_turns = stn_fft_roots(fft->n[2] / 4 + 1, fft->n[2])))
         status = stn_fail_memory(error, "the tables of a transform", (size_t)fft->n[2] * 4);
@@ -225,6 +231,7 @@ void stn_fft_axes_destroy(stn_fft_axes *host) {
         if (!shared) stn_fft_line_destroy(host->lines[axis]);
     }
     stn_fft_long_destroy(host->grid);
+    stn_fft_odd_destroy(host->odd);
     free(host->half_turns);
     free(host);
 }

@@ -1,4 +1,4 @@
-/* The type of the numbers that transforms are computed in. The files fft_axes, fft_group, fft_line, fft_long and fft_words are
+/* The type of the numbers that transforms are computed in. The files fft_axes, fft_group, fft_line, fft_long, fft_odd and fft_words are
  * built twice: for float64, and with STN_FFT_F32 for float32, all names with _f32 then. */
 #ifndef STN_HOST_FFT_NUMBER_H
 #define STN_HOST_FFT_NUMBER_H
@@ -30,6 +30,12 @@ typedef float stn_fft_number;
 #define stn_fft_long_destroy stn_fft_long_destroy_f32
 #define stn_fft_long_workspace stn_fft_long_workspace_f32
 #define stn_fft_long_run stn_fft_long_run_f32
+#define stn_fft_odd stn_fft_odd_f32
+#define stn_fft_odd_serves stn_fft_odd_serves_f32
+#define stn_fft_odd_create stn_fft_odd_create_f32
+#define stn_fft_odd_destroy stn_fft_odd_destroy_f32
+#define stn_fft_odd_workspace stn_fft_odd_workspace_f32
+#define stn_fft_odd_run stn_fft_odd_run_f32
 #define stn_fft_axes stn_fft_axes_f32
 #define stn_fft_axes_create stn_fft_axes_create_f32
 #define stn_fft_axes_destroy stn_fft_axes_destroy_f32

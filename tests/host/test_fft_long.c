@@ -7,9 +7,11 @@
 #include "grids.h"
 #include "host/fft.h"
 #include "host/fft_long.h"
+#include "host/fft_odd.h"
 
 enum { LINES = 3, THREADS = 2 };
 static const int64_t sizes[] = {8192, 8640, 10000, 12005, 16384, 20000, 30030, 32768, 39366};
+static const int64_t odd_sizes[] = {2187, 3025, 6561, 9009, 16807, 25025, 39325};
 
 static double number_of(stn_dtype dtype, const void *numbers, int64_t at) {
     return dtype == STN_F64 ? ((const double *)numbers)[at] : (double)((const float *)numbers)[at];
@@ -105,6 +107,28 @@ static void check_all(stn_dtype dtype) {
 
 Test(fft_long, grids_are_lines_in_float64) { check_all(STN_F64); }
 Test(fft_long, grids_are_lines_in_float32) { check_all(STN_F32); }
+
+static void check_odd(stn_dtype dtype) {
+    stn_pool *pool;
+    cr_assert_eq(stn_pool_create(THREADS, &pool, NULL), STN_OK);
+    for (size_t i = 0; i < sizeof odd_sizes / sizeof *odd_sizes; i++) {
+        stn_transform t = transform(odd_sizes[i], dtype, STN_R2C, STN_FORWARD);
+        const stn_fft fft = make(&t, 1);
+        cr_expect(stn_fft_odd_serves(&fft) || dtype != STN_F64);
+        check(&t, pool);
+        t.in_stride[0] = 3, t.out_stride[0] = 2;
+        check(&t, pool);
+        t = transform(odd_sizes[i], dtype, STN_C2R, STN_INVERSE);
+        t.inverse_scale = 1 / (double)odd_sizes[i];
+        check(&t, pool);
+        t.in_stride[0] = 2, t.out_stride[0] = 3;
+        check(&t, pool);
+    }
+    stn_pool_destroy(pool);
+}
+
+Test(fft_long, odd_lines_of_real_numbers_in_float64) { check_odd(STN_F64); }
+Test(fft_long, odd_lines_of_real_numbers_in_float32) { check_odd(STN_F32); }
 
 Test(fft_long, which_are_grids) {
     stn_transform t = transform(1 << 20, STN_F64, STN_C2C, STN_FORWARD);

@@ -86,7 +86,7 @@ class Range(unittest.TestCase):
     """Of results that fit, no sum on the way is too large; NaN and infinity stay in the lines that have them."""
 
     def test_no_overflow_on_the_way(self):
-        lengths = [1, 2, 3, 4, 5, 6, 7, 8, 9, 15, 16, 31, 64, 67, 97, 120, 134, 1009, 4096, 2 * 8192, 2 * 9000, 25600, 3 ** 9]
+        lengths = [1, 2, 3, 4, 5, 6, 7, 8, 9, 15, 16, 31, 64, 67, 97, 120, 134, 1009, 4096, 2 * 8192, 2 * 9000, 25600, 3 ** 7, 3025, 3 ** 9]
         for name in ('fft', 'ifft', 'rfft', 'irfft'):
             for dtype in ('float32', 'float64'):
                 for norm in ('backward', 'ortho', 'forward'):
