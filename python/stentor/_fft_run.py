@@ -292,6 +292,17 @@ def _input_sizes(sizes: Tuple[int, ...], kind: str) -> Tuple[int, ...]:
     return sizes[:-1] + (sizes[-1] // 2 + 1,) if kind == 'c2r' else sizes
 
 
+def table_bytes(n: int) -> int:
+    """About as many bytes of float64 as the tables of a line of n points take. A line with a large prime factor is convolved at the
+    next power of two past 2 n."""
+    rest, factor = n, 2
+    while factor * factor <= rest and factor <= 64:
+        while rest % factor == 0:
+            rest //= factor
+        factor += 1
+    return 64 * n if rest <= 64 else 64 * (1 << (2 * n).bit_length())
+
+
 class HostCall:
     """A call on a NumPy array: cut or filled, converted, transformed."""
 
@@ -305,6 +316,7 @@ class HostCall:
         self.convert = self.resize is not None or x.dtype != self.work or not (x.flags.c_contiguous or regular(x))
         x = self._ready(x)
         self.job = None
+        self.held = sum(table_bytes(n) for n in sizes) * ITEM_SIZES[REAL[self.work.name]] // 8
         if x.size and where:
             self.job = Job(HOST, Layout.of(x), self.work.name, sizes, where, kind, inverse, scale, self.alignment)
 

@@ -106,6 +106,7 @@ class Wide:
             for axis, (low, _), shift in zip(each.axes, self.reach, centre):
                 inner[axis] = slice(low + shift, low + shift + shape[axis])
             self.groups.append((self._sweep(wide, each._replace(taps=taps)), tuple(inner)))
+        self.held = sum(sweep.held for sweep, _ in self.groups)
 
     def _sweep(self, wide: List[int], each: Pass) -> Sweep:
         """In float64: partial sums of groups lose nothing that one sum would keep."""
@@ -156,6 +157,7 @@ class Box:
         self.divisor = 1.0 if float(each.taps.weights[0]) == 1.0 else float(points)
         self.sums = np.promote_types(dtype, np.float64)
         self.scale = 2.0 ** np.ceil(np.log2(points))  # of sums that would pass the largest number
+        self.held = 0
 
     def run_arrays(self, source: np.ndarray, target: np.ndarray) -> None:
         """`target` is dense."""
@@ -248,6 +250,11 @@ class HostFilter:
                            for i, each in enumerate(passes)]
             rest = [self._sweep(passes[0], Layout.dense(x.shape), 1), *self.sweeps[1:]] if steps > 1 else []
             self.sweeps += rest * (steps - 1)
+
+    @property
+    def held(self) -> int:
+        """Bytes of its plans' tables."""
+        return sum(sweep.held for sweep, _ in self.sweeps)
 
     def _sweep(self, each: Pass, source: Layout, steps: int):
         name = self.work.name

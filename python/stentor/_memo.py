@@ -4,8 +4,10 @@ import collections
 import os
 import threading
 
-MOST = 256
+MOST = 256  # calls
+MOST_BYTES = min(64 << 20, os.sysconf('SC_PHYS_PAGES') * os.sysconf('SC_PAGE_SIZE') // 20)  # of their tables and scratch memory
 _prepared: collections.OrderedDict = collections.OrderedDict()
+_bytes: dict = {}  # by the same keys
 _pinned: set = set()
 _lock = threading.Lock()
 
@@ -25,15 +27,20 @@ def recall(key):
 
 
 def remember(key, prepared):
-    """Keeps it, and drops what has not been used for longest. Work on a GPU is waited for first. What is no key, such as an array
-    of one number for a number, is not kept."""
+    """Keeps it, and drops what has not been used for longest, as long as there are too many or they hold too much memory
+    (`prepared.held`, bytes); the last one always stays. Work on a GPU is waited for first. What is no key, such as an array of one
+    number for a number, is not kept."""
     try:
         hash(key)
     except TypeError:
         return prepared
     with _lock:
-        _prepared[key] = prepared
-        dropped = [_prepared.popitem(last=False)[1] for _ in range(len(_prepared) - MOST)]
+        _prepared[key], _bytes[key] = prepared, getattr(prepared, 'held', 0)
+        total, dropped = sum(_bytes.values()), []
+        while len(_prepared) > 1 and (len(_prepared) > MOST or total > MOST_BYTES):
+            oldest, each = _prepared.popitem(last=False)
+            total -= _bytes.pop(oldest)
+            dropped.append(each)
     for each in dropped:
         _finish(each)
     return prepared
@@ -70,6 +77,7 @@ def clear_cache() -> None:
     with _lock:
         dropped = list(_prepared.values())
         _prepared.clear()
+        _bytes.clear()
         _pinned.clear()
     for each in dropped:
         _finish(each)
@@ -79,6 +87,7 @@ def _after_fork() -> None:
     global _lock
     _lock = threading.Lock()
     _prepared.clear()
+    _bytes.clear()
     _pinned.clear()
 
 

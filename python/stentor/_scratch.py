@@ -27,6 +27,11 @@ class Prepared:
         self.single: Optional[Callable[[int, int, int, int], None]] = None  # all that a call runs, where that is one plan
         self._own: Dict[int, DeviceArray] = {}  # by stream, the last so many
 
+    @property
+    def held(self) -> int:
+        """Bytes of the GPU that it keeps: scratch memory for a stream, and tables, which are as large at most."""
+        return 2 * self.bytes
+
     def scratch(self, view: Any) -> Tuple[int, Any]:
         """Where it lies for this call, and what keeps it. `view` tells the stream, and how memory is had there."""
         if view.ordered and 'torch' in sys.modules and capturing(sys.modules['torch'], view.stream):

@@ -38,6 +38,9 @@ class Sweep:
             checked = False
         self.handle = stencil_plan(work, request, split, strategy, first_result=True)
         self.run, self.run_arrays, self.workspace = self.handle.run, self.handle.run_arrays, self.handle.workspace
+        # Bytes of the plan's tables: of its taps, or of transforms of the whole grid.
+        stepping = self.handle.strategy() in STEPPING
+        self.held = 64 * len(request.taps.weights) if stepping else 2 * size * int(np.prod(request.source.shape))
         if checked and self.handle.strategy() not in STEPPING:
             self._by_steps: Callable[[], Handle] = lambda: stencil_plan(work, request._replace(local=True), split)
             self.run_arrays = self._run_checked

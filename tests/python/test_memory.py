@@ -1,0 +1,55 @@
+"""What the functions keep from call to call takes a bounded part of memory."""
+import gc
+import os
+import unittest
+
+import numpy as np
+
+import stentor
+from stentor import _memo
+
+
+def resident():
+    with open('/proc/self/statm') as file:
+        return int(file.read().split()[1]) * os.sysconf('SC_PAGE_SIZE')
+
+
+class Kept(unittest.TestCase):
+    MOST = 64 << 20
+
+    def setUp(self):
+        stentor.clear_cache()
+
+    def test_transforms_of_many_lengths(self):
+        x = np.random.default_rng(3).random(200300)
+        stentor.fft.fft(x[:200000])
+        gc.collect()
+        before = resident()
+        for n in range(200003, 200003 + 60):
+            stentor.fft.fft(x[:n])
+            self.assertTrue(len(_memo._prepared) == 1 or sum(_memo._bytes.values()) <= self.MOST)
+        self.assertLess(resident() - before, 4 * self.MOST, 'of the process, in which freed memory may stay')
+        self.assertGreaterEqual(len(_memo._prepared), 1)
+
+    def test_the_last_used_stay(self):
+        x = np.random.default_rng(4).random(1 << 14)
+        for n in range(1000, 1600):
+            stentor.fft.fft(x[:n])
+        self.assertEqual(set(_memo._prepared), set(_memo._bytes))
+        self.assertLessEqual(len(_memo._prepared), 256)
+        kept = list(_memo._prepared.values())[-1]
+        stentor.fft.fft(x[:1599])
+        self.assertIs(list(_memo._prepared.values())[-1], kept, 'the same call is not prepared again')
+
+    def test_one_that_is_too_large_serves_as_long_as_it_is_the_last(self):
+        x = np.random.default_rng(5).random(1 << 21)
+        stentor.fft.fft(x[:1999993])
+        kept = list(_memo._prepared.values())
+        stentor.fft.fft(x[:1999993])
+        self.assertIs(list(_memo._prepared.values())[-1], kept[-1])
+        stentor.laplace(x[:10])
+        self.assertLessEqual(sum(_memo._bytes.values()), self.MOST)
+
+
+if __name__ == '__main__':
+    unittest.main()
