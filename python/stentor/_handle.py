@@ -6,7 +6,7 @@ import numpy as np
 
 from ._context import HOST, Context
 from ._errors import check, new_error, raise_error
-from ._library import ffi, lib
+from ._library import ffi, lib, take_text
 from ._progress import LONG, Watch, hears_signals, here
 
 _buffer, _cast, _null = ffi.from_buffer, ffi.cast, ffi.NULL
@@ -85,6 +85,16 @@ class Handle:
         execution.source, execution.out = _cast('void *', constant), _cast('void *', target)
         execution.stream, execution.workspace = _cast('void *', stream), _cast('void *', workspace)
         self.run_execution(execution)
+
+    def run_source(self, source: np.ndarray, constant: np.ndarray, target: np.ndarray) -> None:
+        """Between arrays on the host, with a constant source."""
+        self.run_with(source.ctypes.data, constant.ctypes.data, target.ctypes.data)
+
+    def describe(self, form: str) -> str:
+        """As 'text' or as 'json'."""
+        made, error = ffi.new('char **'), new_error()
+        check(lib.stn_plan_describe(self.plan, lib.STN_JSON if form == 'json' else lib.STN_TEXT, made, error), error)
+        return take_text(made)
 
     def run_execution(self, execution) -> None:
         """A stn_execution, told of and interrupted as run_with says."""

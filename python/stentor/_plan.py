@@ -11,10 +11,10 @@ from ._arguments import number
 from ._arrays import Host, View, address_of, may_overlap, numbers, open_array, open_target, raw_stream
 from ._boundary import sides_of
 from ._context import HOST, context, device_name, device_number
-from ._errors import check, new_error
-from ._filter import moving
+from ._far import FarHandle, is_far
+from ._filter import Pass, moving
 from ._frames import frames_of, new_array
-from ._library import ffi, lib, take_text
+from ._handle import Handle
 from ._plan_arguments import boundary_of, check_out, check_view, dtype_of, fitted, plan_taps, shape_of, stream_handle
 from ._problem import ITEM_SIZES, Layout, Request, Split, stencil_plan
 from ._progress import tell_of, warn_of_growth
@@ -108,7 +108,11 @@ class Plan:
         if self._number != HOST:
             request = request._replace(alignment=math.gcd(16, frame) if self._initial else 16)
         batch = tuple(range(len(self._shape) - rank))
-        self._handle = stencil_plan(context(self._number), request, Split(axes, batch, ()), strategy, tune)
+        self._handle: Any  # a Handle, or a FarHandle
+        if self._number == HOST and is_far(taps, request.sides, strategy):
+            self._handle = FarHandle(self._shape, self._dtype, Pass(taps, axes, request.sides), self._steps, self._every)
+        else:
+            self._handle = stencil_plan(context(self._number), request, Split(axes, batch, ()), strategy, tune)
         self._moving: Optional[Sweep] = None  # the input to the first frame
         if self._initial and self._number != HOST:
             self._moving = Sweep(self._number, moving(layout, layout, self._dtype.name))
@@ -153,7 +157,7 @@ class Plan:
     @property
     def strategy(self) -> str:
         """What was chosen to run it."""
-        return ffi.string(lib.stn_plan_strategy(self._handle.plan)).decode()
+        return self._handle.strategy()
 
     def __call__(self, x: Any, out: Any = None, stream: Any = None, source: Any = None, progress: Any = None, output: Any = None) -> Any:
         """Run all steps.
@@ -216,8 +220,7 @@ class Plan:
         device, size = x.device, self._handle.workspace
         result = torch.empty(self._out_shape, dtype=x.dtype, device=device) if self._every else torch.empty_like(x)
         memory = torch.empty((size,), dtype=torch.uint8, device=device) if size else None
-        self._handle.run(x.data_ptr(), result.data_ptr(), raw_stream(torch, self._number),
-                         0 if memory is None else memory.data_ptr())
+        self._handle.run(x.data_ptr(), result.data_ptr(), raw_stream(torch, self._number), 0 if memory is None else memory.data_ptr())
         return result
 
     def _run_host(self, opened: Host, out: Any, source: Any) -> Any:
@@ -243,7 +246,7 @@ class Plan:
             constant = fitted(other.array, 'source', self._shape, self._dtype)
             if np.may_share_memory(constant, result):
                 constant = constant.copy()
-            self._handle.run_with(x.ctypes.data, constant.ctypes.data, self._after_first(x, result).ctypes.data)
+            self._handle.run_source(x, constant, self._after_first(x, result))
         return opened.back(result) if out is None else out
 
     def _run_device(self, view: View, out: Any, stream: int, source: Any) -> Any:
@@ -342,10 +345,10 @@ class Plan:
         elif given.shape == self._taps.weights.shape:
             chosen = given
         else:
-            raise ValueError(f'weights have shape {given.shape}, but the plan has {self._box}, '
-                             f'{len(self._taps.weights)} of them taps')
+            raise ValueError(f'weights have shape {given.shape}, but the plan has {self._box}, {len(self._taps.weights)} of them taps')
         chosen = np.ascontiguousarray(chosen)
-        warn_of_growth(stencil_handle(Taps(self._taps.offsets, chosen)), self._steps)
+        if isinstance(self._handle, Handle):
+            warn_of_growth(stencil_handle(Taps(self._taps.offsets, chosen)), self._steps)
         self._chunks = {}
         self._handle.set_weights(chosen)
         self._memory.grow(self._handle.workspace)
@@ -376,10 +379,7 @@ class Plan:
         """
         if not isinstance(format, str) or format not in ('text', 'json'):
             raise ValueError(f"format is {said(format)}: use 'text' or 'json'")
-        made, error = ffi.new('char **'), new_error()
-        kind = lib.STN_JSON if format == 'json' else lib.STN_TEXT
-        check(lib.stn_plan_describe(self._handle.plan, kind, made, error), error)
-        return take_text(made)
+        return self._handle.describe(format)
 
     def __reduce__(self) -> Tuple:
         """A copy, or one that is read from a file, is prepared anew, on a device of the same name."""

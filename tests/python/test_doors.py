@@ -1,4 +1,5 @@
 """A plan and the functions take the same words and mean the same; frames of a plan."""
+import json
 import pickle
 import unittest
 
@@ -67,6 +68,26 @@ class Doors(unittest.TestCase):
         expected = with_source(x, source=x)
         with_source(x, source=x, out=x)
         np.testing.assert_array_equal(x, expected)
+
+    def test_taps_further_than_64(self):
+        line = np.random.default_rng(5).standard_normal(151) / 151
+        x = np.random.default_rng(6).standard_normal((3, 200))
+        for mode in ('reflect', 'wrap', 'constant=2', 'constant=1:nearest'):
+            plan = stentor.Plan((3, 200), line, boundary=mode, device='host', steps=4, every=2)
+            two = stentor.correlate(x, line, mode=mode, steps=2)
+            four = stentor.correlate(two, line, mode=mode, steps=2)
+            np.testing.assert_allclose(plan(x), [two, four], atol=1e-12)
+            source = stentor.Plan((3, 200), line, boundary=mode, device='host', steps=2, source=True)
+            once = stentor.correlate(x, line, mode=mode) + x
+            np.testing.assert_allclose(source(x, source=x), stentor.correlate(once, line, mode=mode) + x, atol=1e-12)
+        plan.weights = line * 2
+        np.testing.assert_allclose(plan(x)[0], stentor.correlate(x, line * 2, mode=mode, steps=2), atol=1e-12)
+        self.assertEqual(plan.strategy, 'host')
+        self.assertIn('75', plan.describe())
+        self.assertEqual(json.loads(plan.describe('json'))['strategy'], 'host')
+        plan = pickle.loads(pickle.dumps(plan))
+        np.testing.assert_allclose(plan(x)[0], stentor.correlate(x, line * 2, mode=mode, steps=2), atol=1e-12)
+        self.assertEqual([step for step, _ in plan.frames(x, 1)], [1, 2, 3, 4])
 
 
 class Frames(unittest.TestCase):
