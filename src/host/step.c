@@ -157,7 +157,7 @@ static const void *find_line(const stn_step *step, int64_t batch, const int64_t 
 static size_t add_terms(const stn_step *step, int64_t batch, const int64_t at[3], int64_t count, size_t first,
                         stn_terms terms, stn_lines *lines, double *sum, float *rounded) {
     const stn_task *task = step->task;
-    const void *seen[STN_KERNEL_TAPS];
+    const void *seen[STN_KERNEL_TAPS] = {NULL};
     double weights[STN_KERNEL_TAPS];
     const size_t middle = step->pairing && task->ntaps % 2; /* term 0 is the middle tap, term k + middle pair k */
     int read = 0, next = 0;
