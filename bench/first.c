@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "bench.h"
+#include "context/context.h"
 #include "launch/driver.h"
 #include "options.h"
 #include "plan/plan.h"
@@ -63,10 +64,10 @@ static stn_status make_plan(stn_context *context, const stn_problem *problem, st
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
     options.first_result = 1;
     options.no_auto_workspace = 1; /* the execution brings it */
-    const double begin = bench_now(), before = stn_driver_seconds_here();
+    const double begin = bench_now(), before = stn_device_seconds(context->device);
     STN_TRY(stn_plan_create(context, problem, &options, plan, error));
     took->plan = bench_now() - begin;
-    took->plan_driver = stn_driver_seconds_here() - before;
+    took->plan_driver = stn_device_seconds(context->device) - before;
     return STN_OK;
 }
 

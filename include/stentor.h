@@ -26,8 +26,7 @@
  *            the header: members that came later are not read. A size that no release had is refused.
  *   Errors   Every call that can fail returns a stn_status and takes a stn_error (or NULL) that the caller owns. It
  *            gets one sentence that says what was wrong, where, and what to do. On failure outputs are NULL or
- *            untouched; nothing leaks. The library never prints, aborts or keeps global state; each thread that plans keeps the
- *            answers to its last few searches (40 KB without pointers, which change how long a plan takes and nothing else).
+ *            untouched; nothing leaks. The library never prints, aborts or keeps global state.
  *   Threads  Different objects may be used from different threads freely. One stn_context may create plans from
  *            many threads at once. A stn_stencil is immutable. One stn_plan may be executed from several threads at
  *            once only with separate workspaces (stn_plan_execute_with); stn_plan_set_weights needs it alone.

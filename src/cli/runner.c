@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "cli/progress.h"
+#include "context/context.h"
 #include "launch/driver.h"
 #include "plan/plan.h"
 
@@ -36,10 +37,10 @@ stn_status cli_runner_make(stn_context *context, const cli_job *job, const cli_d
         __builtin_mul_overflow(runner->grid_bytes, job->snapshots, &runner->result_bytes))
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "the result has more bytes than memory can address");
     stn_status status;
-    const double begin = cli_now(), before = stn_driver_seconds_here();
+    const double begin = cli_now(), before = stn_device_seconds(context->device);
     STN_TRY_GOTO(status, stn_plan_create(context, &job->problem, &options, &runner->plan, error), fail);
     runner->plan_seconds = cli_now() - begin;
-    runner->driver_seconds = stn_driver_seconds_here() - before;
+    runner->driver_seconds = stn_device_seconds(context->device) - before;
     runner->predicted = runner->plan->measured > 0 ? runner->plan->measured : stn_plan_predicted_seconds(runner->plan);
     runner->show = show;
     size_t workspace = stn_plan_workspace_size(runner->plan);

@@ -134,6 +134,7 @@ static stn_status open_parts(stn_context *context, const stn_context_options *op
     STN_TRY(stn_cache_open(&cache, &context->cache, error));
     const double begin = now();
     STN_TRY(choose_device(context, options, error));
+    context->machine.found = stn_found_create();
     context->start_seconds = now() - begin;
     STN_TRY(stn_templates_load(&context->templates, error));
     STN_TRY(hash_templates(context, error));
@@ -165,9 +166,9 @@ stn_status stn_context_create(const stn_context_options *given, stn_context **co
         stn_context_destroy(made);
         return status;
     }
-    const double before = stn_driver_seconds_here();
+    const double before = stn_device_seconds(made->device);
     measure_once(made);
-    made->driver_seconds = stn_driver_seconds_here() - before;
+    made->driver_seconds = stn_device_seconds(made->device) - before;
     *context = made;
     return STN_OK;
 }
@@ -182,6 +183,7 @@ void stn_context_destroy(stn_context *context) {
     stn_device_close(context->device);
     stn_driver_close(context->driver);
     stn_pool_destroy(context->pool);
+    stn_found_destroy(context->machine.found);
     stn_templates_free(&context->templates);
     free(context->seeds);
     pthread_mutex_destroy(&context->tuning);

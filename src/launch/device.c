@@ -65,6 +65,7 @@ stn_status stn_device_open(stn_driver *driver, int ordinal, stn_device **device,
     made->driver = driver;
     made->ordinal = ordinal;
     made->owner = getpid();
+    pthread_mutex_init(&made->timing, NULL);
     stn_status status = STN_CU(driver, cuDeviceGet, (&made->handle, ordinal), error);
     if (status == STN_OK) status = STN_CU(driver, cuDevicePrimaryCtxRetain, (&made->context, made->handle), error);
     if (status != STN_OK) {
@@ -88,12 +89,12 @@ stn_status stn_device_open(stn_driver *driver, int ordinal, stn_device **device,
 
 void stn_device_close(stn_device *device) {
     if (!device) return;
-    if (device->owner == getpid()) device->driver->call.cuDevicePrimaryCtxRelease(device->handle);
+    if (device->owner == getpid()) {
+        device->driver->call.cuDevicePrimaryCtxRelease(device->handle);
+        pthread_mutex_destroy(&device->timing);
+    }
     free(device);
 }
-
-/* Of the calling thread: since when it is inside a device, 0: it is not; and what it has spent there so far. */
-static _Thread_local double inside_since, inside_seconds;
 
 static double now(void) {
     struct timespec t;
@@ -101,7 +102,13 @@ static double now(void) {
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-double stn_driver_seconds_here(void) { return inside_seconds; }
+double stn_device_seconds(stn_device *device) {
+    if (!device) return 0;
+    pthread_mutex_lock(&device->timing);
+    const double seconds = device->seconds + (device->inside ? now() - device->since : 0);
+    pthread_mutex_unlock(&device->timing);
+    return seconds;
+}
 
 stn_status stn_device_enter(stn_device *device, stn_error *error) {
     if (device->owner != getpid())
@@ -111,20 +118,27 @@ stn_status stn_device_enter(stn_device *device, stn_error *error) {
             "make a context in the process that uses it, before anything in its parent uses the GPU",
             device->machine.name, (long)device->owner);
     const double begin = now();
-    const stn_status status = stn_device_push(device, error);
-    if (status == STN_OK) inside_since = begin;
-    return status;
+    STN_TRY(stn_device_push(device, error));
+    pthread_mutex_lock(&device->timing);
+    if (!device->inside++) device->since = begin;
+    pthread_mutex_unlock(&device->timing);
+    return STN_OK;
 }
 
 stn_status stn_device_push(stn_device *device, stn_error *error) {
     return STN_CU(device->driver, cuCtxPushCurrent, (device->context), error);
 }
 
-void stn_device_leave(stn_device *device) {
+void stn_device_pop(stn_device *device) {
     stn_cu_context popped;
     device->driver->call.cuCtxPopCurrent(&popped);
-    if (inside_since > 0) inside_seconds += now() - inside_since;
-    inside_since = 0;
+}
+
+void stn_device_leave(stn_device *device) {
+    stn_device_pop(device);
+    pthread_mutex_lock(&device->timing);
+    if (!--device->inside) device->seconds += now() - device->since;
+    pthread_mutex_unlock(&device->timing);
 }
 
 const char *stn_device_uuid(const stn_device *device) { return device->uuid; }

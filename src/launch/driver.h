@@ -40,8 +40,8 @@ void stn_device_close(stn_device *device);
 /* Makes the device's primary context current, and the caller's again. Every call below does this by itself. */
 stn_status stn_device_enter(stn_device *device, stn_error *error);
 void stn_device_leave(stn_device *device);
-/* Seconds that the calling thread has spent between the two so far, launches left out: the driver's share of what a caller waits for. */
-double stn_driver_seconds_here(void);
+/* Seconds in which any thread was between the two so far, launches left out: the driver's share of what a caller waits for. NULL: 0. */
+double stn_device_seconds(stn_device *device);
 /* "GPU-" and 32 hexadecimal digits; owned by the device. */
 const char *stn_device_uuid(const stn_device *device);
 /* Name, arch, counts; ceilings are assumed from the arch here, scaled by clocks and counts; see

@@ -68,7 +68,7 @@ static stn_status order(const stn_fork *fork, stn_cu_event event, stn_cu_stream 
     stn_status status = STN_CU(driver, cuEventRecord, (event, earlier), error);
     for (int i = 0; i < count && status == STN_OK; i++)
         status = STN_CU(driver, cuStreamWaitEvent, (later[i], event, 0), error);
-    stn_device_leave(fork->device);
+    stn_device_pop(fork->device);
     return status;
 }
 

@@ -175,6 +175,6 @@ stn_status stn_module_launch(stn_module *module, const stn_launch *launch, void 
         result = driver->call.cuLaunchKernel(module->kernel, launch->grid[0], launch->grid[1], launch->grid[2],
                                              launch->block[0], launch->block[1], launch->block[2],
                                              (unsigned)launch->shared, (stn_cu_stream)launch->stream, list, NULL);
-    stn_device_leave(module->device);
+    stn_device_pop(module->device);
     return stn_driver_check(driver, special ? "cuLaunchKernelEx" : "cuLaunchKernel", result, error);
 }

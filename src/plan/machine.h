@@ -23,6 +23,11 @@ typedef enum stn_unit {
 
 #define STN_OLDEST_SM 75 /* kernels are written for this architecture and newer ones */
 
+/* What searches of strategies found: strategies/common/found.h. create: NULL where there is no memory, and then nothing is kept. */
+typedef struct stn_found stn_found;
+stn_found *stn_found_create(void);
+void stn_found_destroy(stn_found *found);
+
 typedef struct stn_machine {
     bool is_device; /* false: the host */
     bool present;   /* false: planned for (--arch), not here */
@@ -38,6 +43,7 @@ typedef struct stn_machine {
     double flops[STN_UNIT_COUNT]; /* operations/s, an FMA counts two */
     double launch_seconds;        /* one dependent launch */
     bool measured;
+    stn_found *found; /* borrowed from the context; NULL: nothing is kept */
 } stn_machine;
 
 /* What a context plans for. Owned by the context. */

@@ -27,7 +27,8 @@ typedef struct stn_task {
         sum; /* what a source adds in all steps: 1 + S + .. + S^(steps-1) of the input, past sides that are 0, is added to the output
                  but where that is frozen; for strategies that say `sums`. No problem asks for it */
     double tolerance;
-    bool local; /* STN_ACCURACY_LOCAL: only strategies that take step by step */
+    bool local;              /* STN_ACCURACY_LOCAL: only strategies that take step by step */
+    struct stn_found *found; /* borrowed: what searches found, plan/machine.h; NULL: nothing is kept */
     bool in_place;
     int alignment; /* bytes, a power of two, at least the dtype's size */
     size_t ntaps;

@@ -118,9 +118,9 @@ static void print_row(const char *label, const stn_ranked *row, stn_text *text) 
     stn_text_printf(text, "\n");
 }
 
-static void print_reaches(stn_text *text) {
+static void print_reaches(stn_found *found, stn_text *text) {
     stn_reach_answer list[STN_REACH_KEPT];
-    const size_t count = stn_reach_known(list);
+    const size_t count = stn_reach_known(found, list);
     for (size_t i = 0; i < count; i++) {
         char key[65], tails[2][STN_NUMBER_SIZE];
         stn_key_hex(&list[i].key, key);
@@ -145,9 +145,9 @@ static int take_ladder(const stn_ladder_answer *answer, int64_t numbers[LADDER_N
     return count + l->stages;
 }
 
-static void print_ladders(stn_text *text) {
+static void print_ladders(stn_found *found, stn_text *text) {
     stn_ladder_answer list[STN_LADDERS_KNOWN];
-    const size_t known = stn_ladder_known(list);
+    const size_t known = stn_ladder_known(found, list);
     for (size_t i = 0; i < known; i++) {
         int64_t numbers[LADDER_NUMBERS];
         const int count = take_ladder(&list[i], numbers);
@@ -166,8 +166,8 @@ static void print(const stn_plan *plan, stn_text *text) {
     plan->kind->print(plan, text);
     stn_text_printf(text, "\nchosen: %d\n", (int)plan->chosen);
     print_row("row", &row, text);
-    print_reaches(text);
-    print_ladders(text);
+    print_reaches(plan->machine.found, text);
+    print_ladders(plan->machine.found, text);
 }
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
@@ -241,14 +241,14 @@ static const char *parse_reach(const char *at, stn_reach_answer *answer) {
 }
 
 /* All or none of them. */
-static const char *parse_reaches(const char *at) {
+static const char *parse_reaches(stn_found *found, const char *at) {
     stn_reach_answer list[STN_REACH_KEPT];
     size_t count = 0;
     for (const char *more; at && (more = skip(at, "reach: "));) {
         if (count == STN_REACH_KEPT) return NULL;
         at = parse_reach(more, &list[count++]);
     }
-    for (size_t i = 0; at && i < count; i++) stn_reach_learn(&list[i]);
+    for (size_t i = 0; at && i < count; i++) stn_reach_learn(found, &list[i]);
     return at;
 }
 
@@ -273,23 +273,23 @@ static const char *parse_ladder(const char *at, stn_ladder_answer *answer) {
     return end_line(at);
 }
 
-static const char *parse_ladders(const char *at) {
+static const char *parse_ladders(stn_found *found, const char *at) {
     stn_ladder_answer answer;
     for (const char *more; at && (more = skip(at, "ladder: "));) {
         at = parse_ladder(more, &answer);
-        if (at && !stn_ladder_learn(&answer)) return NULL;
+        if (at && !stn_ladder_learn(found, &answer)) return NULL;
     }
     return at;
 }
 
-static bool parse(const stn_kind *kind, const char *text, stn_choice *choice) {
+static bool parse(stn_found *found, const stn_kind *kind, const char *text, stn_choice *choice) {
     int chosen = 0;
     const char *at = skip(text, "problem: ");
     if (at) at = strchr(at, '\n');
     at = skip(at ? at + 1 : NULL, "chosen: ");
     if (at) at = end_line(next_int(at, STN_CHOSEN_BY_ESTIMATE, STN_CHOSEN_BY_LACK, &chosen));
     at = parse_row(kind, skip(at, "row: "), &choice->row);
-    at = parse_ladders(parse_reaches(at));
+    at = parse_ladders(found, parse_reaches(found, at));
     choice->chosen = (stn_chosen)chosen;
     return at && !*at;
 }
@@ -309,7 +309,7 @@ bool tune_choice_recall(const stn_plan *plan, const stn_plan_options *options, s
     if (!applies(plan, options) || !make_key(plan, options, &key) ||
         !stn_cache_choice_find(plan->context->cache, &key, &text))
         return false;
-    const bool good = parse(plan->kind, text, choice);
+    const bool good = parse(plan->machine.found, plan->kind, text, choice);
     free(text);
     if (!good) stn_cache_choice_reject(plan->context->cache, &key);
     return good;

@@ -2,7 +2,6 @@
  * or makes no sense is as if it were not there. Stand-in driver and NVRTC. */
 #include <criterion/criterion.h>
 #include <dirent.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -203,15 +202,6 @@ Test(choice, what_makes_no_sense_is_refused) {
     }
 }
 
-/* A thread of its own knows no ladders but those that it is told of. */
-static stn_ladder_answer told[STN_LADDERS_KNOWN];
-static size_t told_of;
-static void *recall(void *recalled) {
-    *(bool *)recalled = is_recalled();
-    told_of = stn_ladder_known(told);
-    return NULL;
-}
-
 static bool same_ladder(const stn_ladder_answer *a, const stn_ladder_answer *b) {
     const stn_ladder_needs *m = &a->needs, *n = &b->needs;
     const stn_ladder *k = &a->line, *l = &b->line;
@@ -226,16 +216,15 @@ static bool same_ladder(const stn_ladder_answer *a, const stn_ladder_answer *b) 
 }
 
 Test(choice, ladders_come_back_as_they_were) {
-    stn_ladder_answer known[STN_LADDERS_KNOWN];
-    pthread_t thread;
-    bool recalled = false;
+    stn_ladder_answer known[STN_LADDERS_KNOWN], told[STN_LADDERS_KNOWN];
     cr_expect(!is_recalled());
-    const size_t count = stn_ladder_known(known);
+    stn_found *before = context->machine.found;
+    const size_t count = stn_ladder_known(before, known);
     cr_assert_gt(count, 0u);
-    cr_assert_eq(pthread_create(&thread, NULL, recall, &recalled), 0);
-    cr_assert_eq(pthread_join(thread, NULL), 0);
-    cr_expect(recalled);
-    cr_assert_eq(told_of, count);
+    context->machine.found = stn_found_create(); /* knows no ladders but those that it is told of */
+    cr_expect(is_recalled());
+    cr_assert_eq(stn_ladder_known(context->machine.found, told), count);
+    stn_found_destroy(before);
     for (size_t i = 0; i < count; i++) {
         size_t k = 0;
         while (k < count && !same_ladder(&known[i], &told[k])) k++;

@@ -7,6 +7,8 @@
 
 #include "base/text.h"
 
+struct stn_found; /* found.h */
+
 #define STN_LADDER_STAGES 10
 #define STN_LADDER_TABLE 1024 /* roots of a rung that are all stored */
 
@@ -43,9 +45,9 @@ bool stn_ladder_good(int64_t n);
 double stn_ladder_work(int64_t n);
 /* The most points of a line that one block holds. */
 int64_t stn_ladder_most_points(bool wide, size_t shared);
-/* Chooses all; fewer lines than wanted where shared memory is short of them. points: good and at most the most. Kept, by each thread, for the last few
- * that it asked for: a search takes milliseconds, and a plan's estimates ask for the same lines again and again. */
-void stn_ladder_make(int points, const stn_ladder_needs *needs, stn_ladder *line);
+/* Chooses all; fewer lines than wanted where shared memory is short of them. points: good and at most the most. Kept, where there is a place, for the last few
+ * that were asked for: a search takes milliseconds, and a plan's estimates ask for the same lines again and again. */
+void stn_ladder_make(struct stn_found *found, int points, const stn_ladder_needs *needs, stn_ladder *line);
 void stn_ladder_search(int points, const stn_ladder_needs *needs, stn_ladder *line); /* not kept */
 size_t stn_ladder_shared(const stn_ladder *line, bool wide);
 /* The ladder's roots; returns how many bytes. to: NULL: only that. */
@@ -54,14 +56,14 @@ size_t stn_ladder_roots(const stn_ladder *line, bool wide, void *to);
 size_t stn_ladder_half_roots(const stn_ladder *line, bool wide, void *to);
 void stn_ladder_params(const stn_ladder *line, stn_text *params);
 
-/* What this thread was asked for last, the newest first, for a later process to learn. */
+/* What was asked for last, the newest first, for a later process to learn. */
 typedef struct stn_ladder_answer {
     int points;
     stn_ladder_needs needs;
     stn_ladder line;
 } stn_ladder_answer;
 enum { STN_LADDERS_KNOWN = 8 };
-size_t stn_ladder_known(stn_ladder_answer list[STN_LADDERS_KNOWN]);
+size_t stn_ladder_known(struct stn_found *found, stn_ladder_answer list[STN_LADDERS_KNOWN]);
 /* False where it is no such line: then it is not taken. */
-bool stn_ladder_learn(const stn_ladder_answer *answer);
+bool stn_ladder_learn(struct stn_found *found, const stn_ladder_answer *answer);
 #endif

@@ -1,15 +1,7 @@
 /* Ladders that were searched for: see ladder.h. */
 #include <string.h>
 
-#include "strategies/common/ladder.h"
-
-enum { KEPT = 64 };
-
-static _Thread_local struct {
-    stn_ladder_answer list[KEPT];
-    uint64_t asked[KEPT]; /* when, last; 0: nothing is kept here */
-    uint64_t now;
-} kept;
+#include "strategies/common/found.h"
 
 static bool same_needs(const stn_ladder_needs *a, const stn_ladder_needs *b) {
     return a->wide == b->wide && a->last == b->last && a->lines == b->lines && a->shares == b->shares &&
@@ -18,37 +10,51 @@ static bool same_needs(const stn_ladder_needs *a, const stn_ladder_needs *b) {
 }
 
 /* Where it is, or else where there is room: what was asked for longest ago goes. */
-static int place_of(int points, const stn_ladder_needs *needs, bool *found) {
+static int place_of(const stn_found *kept, int points, const stn_ladder_needs *needs, bool *found) {
     int oldest = 0;
-    for (int i = 0; i < KEPT; i++) {
-        const stn_ladder_answer *each = &kept.list[i];
-        *found = kept.asked[i] && each->points == points && same_needs(&each->needs, needs);
+    for (int i = 0; i < STN_LADDERS_KEPT; i++) {
+        const stn_ladder_answer *each = &kept->ladder[i];
+        *found = kept->asked[i] && each->points == points && same_needs(&each->needs, needs);
         if (*found) return i;
-        if (kept.asked[i] < kept.asked[oldest]) oldest = i;
+        if (kept->asked[i] < kept->asked[oldest]) oldest = i;
     }
     return oldest;
 }
 
-void stn_ladder_make(int points, const stn_ladder_needs *needs, stn_ladder *line) {
+static void keep(stn_found *kept, const stn_ladder_answer *answer) {
     bool found;
-    const int place = place_of(points, needs, &found);
-    if (!found) {
-        stn_ladder_search(points, needs, line);
-        kept.list[place] = (stn_ladder_answer){points, *needs, *line};
-    }
-    *line = kept.list[place].line;
-    kept.asked[place] = ++kept.now;
+    pthread_mutex_lock(&kept->lock);
+    const int place = place_of(kept, answer->points, &answer->needs, &found);
+    kept->ladder[place] = *answer;
+    kept->asked[place] = ++kept->now;
+    pthread_mutex_unlock(&kept->lock);
 }
 
-size_t stn_ladder_known(stn_ladder_answer list[STN_LADDERS_KNOWN]) {
+void stn_ladder_make(stn_found *kept, int points, const stn_ladder_needs *needs, stn_ladder *line) {
+    bool found = false;
+    if (kept) {
+        pthread_mutex_lock(&kept->lock);
+        const int place = place_of(kept, points, needs, &found);
+        if (found) *line = kept->ladder[place].line, kept->asked[place] = ++kept->now;
+        pthread_mutex_unlock(&kept->lock);
+    }
+    if (found) return;
+    stn_ladder_search(points, needs, line);
+    if (kept) keep(kept, &(stn_ladder_answer){points, *needs, *line});
+}
+
+size_t stn_ladder_known(stn_found *kept, stn_ladder_answer list[STN_LADDERS_KNOWN]) {
     size_t count = 0;
+    if (!kept) return 0;
+    pthread_mutex_lock(&kept->lock);
     for (uint64_t before = UINT64_MAX, last = 0; count < STN_LADDERS_KNOWN; before = last, last = 0) {
         int newest = 0;
-        for (int i = 0; i < KEPT; i++)
-            if (kept.asked[i] < before && kept.asked[i] > last) last = kept.asked[newest = i];
+        for (int i = 0; i < STN_LADDERS_KEPT; i++)
+            if (kept->asked[i] < before && kept->asked[i] > last) last = kept->asked[newest = i];
         if (!last) break;
-        list[count++] = kept.list[newest];
+        list[count++] = kept->ladder[newest];
     }
+    pthread_mutex_unlock(&kept->lock);
     return count;
 }
 
@@ -67,11 +73,8 @@ static bool is_sound(const stn_ladder_answer *answer) {
     return stn_ladder_shared(line, answer->needs.wide) + answer->needs.beside <= answer->needs.shared;
 }
 
-bool stn_ladder_learn(const stn_ladder_answer *answer) {
-    bool found;
-    const int place = place_of(answer->points, &answer->needs, &found);
+bool stn_ladder_learn(stn_found *kept, const stn_ladder_answer *answer) {
     if (!is_sound(answer)) return false;
-    kept.list[place] = *answer;
-    kept.asked[place] = ++kept.now;
+    if (kept) keep(kept, answer);
     return true;
 }

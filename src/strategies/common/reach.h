@@ -24,15 +24,16 @@ stn_reach stn_reach_of_all(const stn_task *task, int axis, uint64_t each, uint64
 /* Whether the taps reach as far along both axes: their sums are the same but for rounding, so that one answer serves both. */
 bool stn_reach_alike(const stn_task *task, int a, int b);
 
-/* What was asked, of this thread, and found, the newest last: another process need not look again. The key says all that an answer depends on. */
+/* What was asked and found, the newest last: another process need not look again. The key says all that an answer depends on. */
 typedef struct stn_reach_answer {
     stn_key key;
     stn_reach reach;
 } stn_reach_answer;
 enum { STN_REACH_KEPT = 64 };
-size_t stn_reach_known(stn_reach_answer list[STN_REACH_KEPT]);
-void stn_reach_learn(const stn_reach_answer *answer);
+size_t stn_reach_known(struct stn_found *found, stn_reach_answer list[STN_REACH_KEPT]);
+void stn_reach_learn(struct stn_found *found, const stn_reach_answer *answer);
 
 /* The same of one line of weights, of offsets -low, -low + 1, ...: of a factor of separable taps. */
-stn_reach stn_reach_of_line(const double *weights, int count, int low, uint64_t steps, double tail);
+stn_reach stn_reach_of_line(struct stn_found *found, const double *weights, int count, int low, uint64_t steps,
+                            double tail);
 #endif

@@ -42,7 +42,7 @@ bool fft_ladder_for(const fft_pass *pass, stn_dtype dtype, const stn_machine *ma
     needs.shared = machine->shared_per_block;
     needs.total = machine->shared_per_multiprocessor;
     if (n > needs.shares * stn_ladder_most_points(needs.wide, needs.shared)) return false;
-    stn_ladder_make((int)n, &needs, shape);
+    stn_ladder_make(machine->found, (int)n, &needs, shape);
     return shape->stages >= 2;
 }
 
@@ -68,7 +68,7 @@ bool fft_ladder_shared_for(const fft_pass *pass, stn_dtype dtype, const stn_mach
                 if (n % (needs.fixed * needs.fixed)) continue;
                 size_t bytes = (size_t)(n / needs.fixed * cell * needs.lines) * 17 / 16 + 1024;
                 if (bytes > needs.shared || bytes * (size_t)room > needs.total) continue;
-                stn_ladder_make((int)n, &needs, shape);
+                stn_ladder_make(machine->found, (int)n, &needs, shape);
                 if (shape->stages >= 2) return true;
             }
     return false;

@@ -110,10 +110,10 @@ bool segment_axes_of(const stn_task *task, segment_axis axes[3], int *count) {
 /* f64: transforms round as much away. Of 2048 points, 4000 steps of heat-1d leave 1536 outputs then, and 1504 at 2^-55. */
 double segment_tail(stn_dtype dtype) { return dtype == STN_F64 ? 0x1p-51 : stn_reach_tail(dtype); }
 
-stn_reach segment_axis_reach(const segment_axis *a, stn_dtype dtype, uint64_t steps) {
+stn_reach segment_axis_reach(const segment_axis *a, const stn_task *task, uint64_t steps) {
     double weights[SEGMENT_TAPS];
     for (int i = 0; i < a->count; i++) weights[i] = (double)a->weight[i];
-    return stn_reach_of_line(weights, a->count, a->low, steps, segment_tail(dtype));
+    return stn_reach_of_line(task->found, weights, a->count, a->low, steps, segment_tail(task->dtype));
 }
 
 static bool is_odd(stn_boundary_kind kind) { return kind == STN_CONSTANT || kind == STN_FIXED; }

@@ -31,7 +31,7 @@ bool segment_sourced(const stn_task *task);
 double segment_tail(stn_dtype dtype);
 /* Have two axes the same weights, but for a factor, and for rounding, which moves no reach? */
 bool segment_same_weights(const segment_axis *a, const segment_axis *b);
-stn_reach segment_axis_reach(const segment_axis *axis, stn_dtype dtype, uint64_t steps);
+stn_reach segment_axis_reach(const segment_axis *axis, const stn_task *task, uint64_t steps);
 
 /* After so many points the extension of a line repeats itself; 0: it does not. */
 int64_t segment_period(const segment_axis *axis);

@@ -118,7 +118,7 @@ void segment_sweep_place(const stn_task *task, const segment_axis *axis, const s
     *sweep = (segment_sweep){.pass = *pass, .fused = fused, .roots = at};
     const bool odd = is_odd(axis->side[0]) || is_odd(axis->side[1]);
     if (odd && (segment_lines(task) || past_of(task) != 0)) {
-        const stn_reach reach = segment_axis_reach(axis, task->dtype, fused);
+        const stn_reach reach = segment_axis_reach(axis, task, fused);
         sweep->width = (int)stn_min(task->n[axis->axis], stn_max(reach.side[0], reach.side[1]) + 2);
     }
     sweep->symbol = at + (size_t)stn_round_up((int64_t)(roots_of(task, pass) * size), 256);

@@ -62,7 +62,7 @@ static bool grows_too_far(const search *s, uint64_t fused) {
 static void find_reaches(search *s, uint64_t fused) {
     for (int i = 0; i < s->count; i++) {
         const bool again = i && segment_same_weights(&s->axes[i], &s->axes[i - 1]);
-        s->reach[i] = again ? s->reach[i - 1] : segment_axis_reach(&s->axes[i], s->task->dtype, fused);
+        s->reach[i] = again ? s->reach[i - 1] : segment_axis_reach(&s->axes[i], s->task, fused);
     }
 }
 

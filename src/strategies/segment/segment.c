@@ -114,7 +114,7 @@ static stn_status place_sweeps(const stn_task *task, segment_state *state, bool 
         bool good = same && (state->axes[i].exact || state->shape.margins) &&
                     (state->shape.margins || (bool)state->shape.sources == segment_sourced(task));
         if (good) {
-            const stn_reach reach = segment_axis_reach(&state->axes[i], task->dtype, (uint64_t)state->shape.fused);
+            const stn_reach reach = segment_axis_reach(&state->axes[i], task, (uint64_t)state->shape.fused);
             good = segment_fit(task, &state->axes[i], &reach, pass->first, !made || pass->middle, pass);
         }
         if (!good)
@@ -321,7 +321,7 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
         if (state->lengths == 2) stn_text_printf(text, " or %d", shape->fused - 1);
         print_passes(&plan->task, shape, state->kernels[0].turned, text);
         for (int i = 0; i < shape->passes && !shape->tile; i++) {
-            const stn_reach reach = segment_axis_reach(&state->axes[i], plan->task.dtype, (uint64_t)shape->fused);
+            const stn_reach reach = segment_axis_reach(&state->axes[i], &plan->task, (uint64_t)shape->fused);
             stn_text_printf(text, ", they reach %lld and %lld points (%.2g of the weights lies beyond)",
                             (long long)reach.side[0], (long long)reach.side[1], reach.tail[0] + reach.tail[1]);
         }

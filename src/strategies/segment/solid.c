@@ -146,7 +146,7 @@ size_t segment_solid_place(const stn_task *task, const segment_axis *axes, const
                            size_t at, segment_solid_tables *tables) {
     const size_t size = real_size(task);
     stn_reach reach[3];
-    for (int i = 0; i < 3; i++) reach[i] = segment_axis_reach(&axes[i], task->dtype, fused);
+    for (int i = 0; i < 3; i++) reach[i] = segment_axis_reach(&axes[i], task, fused);
     *tables = (segment_solid_tables){0};
     for (int across = 0; across < 3; across++) {
         segment_terms *terms = &tables->terms[across];

@@ -127,7 +127,7 @@ bool segment_source_place(const stn_task *task, const segment_axis *axes, const 
     for (int which = 0; which < 2; which++) {
         const segment_axis *deep = across(axes, which);
         if (!segment_side_is_odd(deep, 0) && !segment_side_is_odd(deep, 1)) continue;
-        const stn_reach reach = segment_axis_reach(deep, task->dtype, fused);
+        const stn_reach reach = segment_axis_reach(deep, task, fused);
         const int width = (int)stn_min(deep->n, stn_max(reach.side[0], reach.side[1]) + 2);
         const size_t bytes = side_values(shape, which, width) * real_size(task);
         tables->width[which] = width;

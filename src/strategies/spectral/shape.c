@@ -267,7 +267,7 @@ static void make_rows(const stn_task *task, const stn_machine *machine, spectral
     if (s->choice.row_threads) needs.threads = s->choice.row_threads;
     needs.blocks = s->choice.row_blocks;
     if (spectral_in_parts(&s->choice) && !needs.wide) needs.last = 16; /* 2160 points in three rungs, not four */
-    stn_ladder_make(s->choice.length[2] / 2, &needs, &s->line[2]);
+    stn_ladder_make(machine->found, s->choice.length[2] / 2, &needs, &s->line[2]);
 }
 
 static void make_columns(const stn_task *task, const stn_machine *machine, spectral_shape *s) {
@@ -287,7 +287,7 @@ static void make_columns(const stn_task *task, const stn_machine *machine, spect
                                                                   : (needs.wide ? 512 : 768); /* no spills */
         if (source && axis == 0) needs.threads = needs.wide ? 384 : 512;
         if (s->choice.column_threads) needs.threads = s->choice.column_threads;
-        stn_ladder_make(s->choice.length[axis], &needs, &s->line[axis]);
+        stn_ladder_make(machine->found, s->choice.length[axis], &needs, &s->line[axis]);
     }
     if (spectral_tiled(&s->choice) && spectral_columns_fit(s)) s->legs = spectral_walk_legs(task, machine, s);
 }

@@ -3,8 +3,11 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/arith.h"
+#include "strategies/common/found.h"
 
 enum { LINE = 32, LENGTHS = 1024, MOST_SHARES = 8, MOST_IMAGES = 64 };
 #define MOST_LENGTH 0x7fffffffLL /* a line's points are counted in int */
@@ -116,20 +119,34 @@ static void find_side(const limits *l, bool wide, bool rows, side *s) {
                              : column_penalty(l, s->points[i], wide, pairs_of(l, s->points[i], wide));
 }
 
-/* Both, which are the same for all of a machine's lines: a thread that looks at several finds them once. */
+/* Both, which are the same for all of a machine's lines. */
 typedef struct sides {
     limits limits;
     bool wide;
     side columns, rows;
 } sides;
 
-static const sides *sides_of(const limits *l, bool wide) {
-    static _Thread_local sides kept;
-    if (kept.limits.most == l->most && kept.limits.shares == l->shares && kept.wide == wide) return &kept;
-    kept.limits = *l, kept.wide = wide;
-    find_side(l, wide, false, &kept.columns);
-    find_side(l, wide, true, &kept.rows);
-    return &kept;
+static bool take_known(stn_found *found, sides *s) {
+    if (!found) return false;
+    pthread_mutex_lock(&found->lock);
+    const sides *known = found->sheets;
+    const bool same = known && known->limits.most == s->limits.most && known->limits.shares == s->limits.shares &&
+                      known->wide == s->wide;
+    if (same) *s = *known;
+    pthread_mutex_unlock(&found->lock);
+    return same;
+}
+
+static void find_sides(stn_found *found, const limits *l, bool wide, sides *s) {
+    s->limits = *l, s->wide = wide;
+    if (take_known(found, s)) return;
+    find_side(l, wide, false, &s->columns);
+    find_side(l, wide, true, &s->rows);
+    if (!found) return;
+    pthread_mutex_lock(&found->lock);
+    if (!found->sheets) found->sheets = malloc(sizeof *s);
+    if (found->sheets) memcpy(found->sheets, s, sizeof *s);
+    pthread_mutex_unlock(&found->lock);
 }
 
 /* The cheapest sheets of at most `longest` points. A hundred thousand pairs of lengths are looked at, all but a few only by what any windows cost: as many
@@ -138,8 +155,9 @@ static bool search(const stn_task *task, const stn_machine *machine, const line 
                    spectral_sheet_choice *choice) {
     const limits l = limits_of(task, machine);
     const bool wide = spectral_wide(task);
-    const sides *both = sides_of(&l, wide);
-    const side *columns = &both->columns, *rows = &both->rows;
+    sides both;
+    find_sides(machine->found, &l, wide, &both);
+    const side *columns = &both.columns, *rows = &both.rows;
     const double all = 0.999 * (double)line->n;
     double least = INFINITY;
     for (int w = 0; w < rows->count; w++)
@@ -229,11 +247,11 @@ static void make_lines(const stn_task *task, const stn_machine *machine, spectra
     needs.threads = s->choice.column_threads ? s->choice.column_threads : wide ? 384 : 640; /* no spills */
     needs.shared = machine->shared_per_block;
     needs.total = machine->shared_per_multiprocessor;
-    stn_ladder_make(s->choice.rows, &needs, &s->down);
+    stn_ladder_make(machine->found, s->choice.rows, &needs, &s->down);
     needs.shares = limits_of(task, machine).shares;
     needs.lines = 1, needs.last = stn_extension_odd(&s->axis) ? 8 : 16; /* a source takes registers */
     needs.threads = s->choice.row_threads ? s->choice.row_threads : wide ? 512 : 768;
-    stn_ladder_make(s->choice.width, &needs, &s->along);
+    stn_ladder_make(machine->found, s->choice.width, &needs, &s->along);
 }
 
 void spectral_sheet_make(const stn_task *task, const stn_machine *machine, const spectral_sheet_choice *choice,

@@ -30,7 +30,7 @@ Test(reach, heat_1d_is_known) {
     static const double quarter[3] = {0.25, 0.5, 0.25};
     static const int known[][2] = {{1, 1}, {16, 16}, {64, 45}, {256, 94}, {1000, 187}, {4000, 374}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        stn_reach reach = stn_reach_of_line(quarter, 3, 1, (uint64_t)known[i][0], 0x1p-55);
+        stn_reach reach = stn_reach_of_line(NULL, quarter, 3, 1, (uint64_t)known[i][0], 0x1p-55);
         cr_expect_eq(reach.side[0], reach.side[1]);
         cr_expect_eq(reach.side[0], known[i][1], "%d steps reach %d, not %d", known[i][0], (int)reach.side[0],
                      known[i][1]);
@@ -84,7 +84,7 @@ Test(reach, random_lines_are_cut_where_they_die_away) {
             w[i] = 0.1 + fabs((double)(long long)state * 0x1p-63);
             if (trial % 3 == 0 && i % 2) w[i] *= -0.5;
         }
-        stn_reach reach = stn_reach_of_line(w, count, low, (uint64_t)steps, tail);
+        stn_reach reach = stn_reach_of_line(NULL, w, count, low, (uint64_t)steps, tail);
         long double *tap = power_of(w, count, steps);
         for (int side = 0; side < 2; side++) {
             int all = (count - 1) * steps + 1;
@@ -102,11 +102,11 @@ Test(reach, random_lines_are_cut_where_they_die_away) {
 
 Test(reach, drift_is_one_sided) {
     const double upwind[2] = {0.4, 0.6}; /* offsets -1 and 0 */
-    stn_reach reach = stn_reach_of_line(upwind, 2, 1, 1000, 0x1p-55);
+    stn_reach reach = stn_reach_of_line(NULL, upwind, 2, 1, 1000, 0x1p-55);
     cr_expect(reach.side[0] > 400 && reach.side[0] < 600, "%d", (int)reach.side[0]);
     cr_expect_eq(reach.side[1], 0);
     const double none[3] = {0, 0, 0};
-    cr_expect_eq(stn_reach_of_line(none, 3, 1, 5, 0x1p-55).side[0], 0);
+    cr_expect_eq(stn_reach_of_line(NULL, none, 3, 1, 5, 0x1p-55).side[0], 0);
 }
 
 /* Taps of both signs in 2D, whose sums over y cancel: all |taps| past the reach along x, against S^f written out. */
