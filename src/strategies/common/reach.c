@@ -14,7 +14,6 @@
 #include "base/arith.h"
 #include "cache/key.h"
 #include "problem/stencil.h"
-#include "strategies/common/found.h"
 
 #define CUT 0x1p-120L                  /* of a power's sum, is left away at either end */
 #define LEAST_TAIL 1e-300              /* that is looked for in a power */
@@ -199,43 +198,6 @@ static stn_reach find_anew(const line *l, uint64_t steps, double tail, double po
     return reach;
 }
 
-void stn_reach_learn(stn_found *found, const stn_reach_answer *answer) {
-    if (!found) return;
-    pthread_mutex_lock(&found->lock);
-    found->reach[found->reaches++ % STN_REACH_KEPT] = *answer;
-    pthread_mutex_unlock(&found->lock);
-}
-
-size_t stn_reach_known(stn_found *found, stn_reach_answer list[STN_REACH_KEPT]) {
-    if (!found) return 0;
-    pthread_mutex_lock(&found->lock);
-    const size_t count = found->reaches < STN_REACH_KEPT ? found->reaches : STN_REACH_KEPT;
-    for (size_t i = 0; i < count; i++) list[i] = found->reach[(found->reaches - count + i) % STN_REACH_KEPT];
-    pthread_mutex_unlock(&found->lock);
-    return count;
-}
-
-/* The largest |symbol| of taps takes as long, and each axis and number of steps asks for it. */
-static double norm_of(stn_found *found, size_t ntaps, const stn_tap *taps) {
-    stn_key_builder *builder;
-    stn_key key;
-    double norm = -1;
-    if (!found || stn_key_begin(&builder, NULL) != STN_OK) return stn_taps_max_symbol(ntaps, taps);
-    stn_key_add(builder, "taps", taps, ntaps * sizeof *taps);
-    stn_key_finish(builder, &key);
-    pthread_mutex_lock(&found->lock);
-    for (size_t i = 0; i < STN_NORMS_KEPT && i < found->norms; i++)
-        if (!memcmp(&found->norm[i].key, &key, sizeof key)) norm = found->norm[i].norm;
-    pthread_mutex_unlock(&found->lock);
-    if (norm >= 0) return norm;
-    norm = stn_taps_max_symbol(ntaps, taps);
-    pthread_mutex_lock(&found->lock);
-    found->norm[found->norms % STN_NORMS_KEPT].key = key;
-    found->norm[found->norms++ % STN_NORMS_KEPT].norm = norm;
-    pthread_mutex_unlock(&found->lock);
-    return norm;
-}
-
 static bool make_key(const line *l, uint64_t steps, double tail, double power_tail, stn_key *key) {
     stn_key_builder *builder;
     if (stn_key_begin(&builder, NULL) != STN_OK) return false;
@@ -248,26 +210,20 @@ static bool make_key(const line *l, uint64_t steps, double tail, double power_ta
 }
 
 /* Looking takes milliseconds, and one plan's strategies, candidates and tables ask the same again and again. */
-static stn_reach find(stn_found *found, const line *l, uint64_t steps, double tail, double power_tail) {
+static stn_reach find(struct stn_found *found, const line *l, uint64_t steps, double tail, double power_tail) {
     stn_reach_answer asked = {0};
-    bool known = false;
     if (!found || !make_key(l, steps, tail, power_tail, &asked.key)) return find_anew(l, steps, tail, power_tail);
-    pthread_mutex_lock(&found->lock);
-    for (size_t i = 0; !known && i < STN_REACH_KEPT && i < found->reaches; i++) {
-        known = !memcmp(&found->reach[i].key, &asked.key, sizeof asked.key);
-        if (known) asked.reach = found->reach[i].reach;
-    }
-    pthread_mutex_unlock(&found->lock);
-    if (known) return asked.reach;
+    if (stn_reach_recall(found, &asked)) return asked.reach;
     asked.reach = find_anew(l, steps, tail, power_tail);
     stn_reach_learn(found, &asked);
     return asked.reach;
 }
 
-stn_reach stn_reach_of_line(stn_found *found, const double *weights, int count, int low, uint64_t steps, double tail) {
+stn_reach stn_reach_of_line(struct stn_found *found, const double *weights, int count, int low, uint64_t steps,
+                            double tail) {
     stn_tap taps[2 * STN_MAX_RADIUS + 1];
     for (int i = 0; i < count; i++) taps[i] = (stn_tap){{0, 0, i - low}, weights[i]};
-    line l = {weights, count, low, norm_of(found, (size_t)count, taps)};
+    line l = {weights, count, low, stn_reach_norm(found, (size_t)count, taps)};
     if (!(l.norm > 0)) return (stn_reach){{0, 0}, {0, 0}}; /* no weights at all */
     return find(found, &l, steps, tail, tail);
 }
@@ -299,7 +255,7 @@ stn_reach stn_reach_find(const stn_task *task, int axis, uint64_t steps, double 
     const int low = task->reach[axis][0], count = low + task->reach[axis][1] + 1;
     const double sum = project(task, axis, weights);
     if (task->rank == 1) return stn_reach_of_line(task->found, weights, count, low, steps, tail);
-    line l = {weights, count, low, norm_of(task->found, task->ntaps, task->taps)};
+    line l = {weights, count, low, stn_reach_norm(task->found, task->ntaps, task->taps)};
     if (!(l.norm > 0)) return (stn_reach){{0, 0}, {0, 0}};
     return find(task->found, &l, steps, tail, tail * pow(l.norm / sum, (double)steps));
 }

@@ -32,6 +32,10 @@ typedef struct stn_reach_answer {
 enum { STN_REACH_KEPT = 64 };
 size_t stn_reach_known(struct stn_found *found, stn_reach_answer list[STN_REACH_KEPT]);
 void stn_reach_learn(struct stn_found *found, const stn_reach_answer *answer);
+/* The answer to this key, if it is kept. */
+bool stn_reach_recall(struct stn_found *found, stn_reach_answer *asked);
+/* The largest |symbol| of the taps, kept likewise. found: NULL: nothing is kept. */
+double stn_reach_norm(struct stn_found *found, size_t ntaps, const stn_tap *taps);
 
 /* The same of one line of weights, of offsets -low, -low + 1, ...: of a factor of separable taps. */
 stn_reach stn_reach_of_line(struct stn_found *found, const double *weights, int count, int low, uint64_t steps,
