@@ -1,6 +1,6 @@
 """Prepared filters: passes over arrays of one layout, kept by the functions from one call to the next."""
 
-from typing import Any, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from ._scratch import Prepared, rounded
 from ._stencil import Taps
 from ._sweep import Sweep
 
+FEW_POINTS, MOST_POINTS = 4, 64  # of an axis, whose sums are written out by a matrix
 FEW_TAPS = 128  # sums of so many cost less than choosing another way
 LONG_BOX = 64  # points: running sums cost less than as many taps
 CACHED = 1 << 16  # numbers that stay in cache from one of NumPy's loops to the next
@@ -126,6 +127,67 @@ class Wide:
         target[...] = total
 
 
+class Short:
+    """A pass along one axis of n points that is short, or shorter than its taps: the boundary folds them into an n x n matrix M
+    and a constant c, out[i] = c[i] + sum over j of M[i, j] in[j]. Only what is in M is multiplied, so that NaN goes where taps carry
+    it, and points as far from i on either side are added first, so that mirrored data have mirrored results."""
+
+    def __init__(self, each: Pass, points: int):
+        self.axis, self.points, self.held = each.axes[0], points, 16 * points * points
+        taps, reach = each.taps, each.taps.reach()
+        line = each._replace(axes=(0,))
+        at = taps.offsets[:, 0] + reach[0][0]
+        zero = [tuple((kind, 0.0) for kind, _ in side) for side in each.sides]
+        index = extended(np.arange(1.0, points + 1), line._replace(sides=zero), reach).astype(np.intp)  # type: ignore[arg-type]
+        past = extended(np.zeros(points), line, reach)
+        self.rows, self.constant = [], []
+        for i in range(points):
+            row: Dict[int, float] = {}
+            for j, weight in zip(index[at + i], taps.weights):
+                if j:
+                    row[j - 1] = row.get(j - 1, 0.0) + float(weight)
+            pairs = [[(j, row[j]) for j in sorted({i - d, i + d}) if j in row] for d in range(points)]
+            self.rows.append([pair for pair in pairs if pair])
+            seen = index[at + i] == 0
+            self.constant.append(float((past[at + i][seen] * taps.weights[seen]).sum()) if seen.any() else 0.0)
+
+    def run_arrays(self, source: np.ndarray, target: np.ndarray) -> None:
+        """`target` is dense. Columns go in pieces that stay in cache, in float64."""
+        source, target = np.moveaxis(source, self.axis, 0), np.moveaxis(target, self.axis, 0)
+        if source.ndim == 1:
+            source, target = source[:, None], target[:, None]
+        outer, inner = source.shape[1:-1], source.shape[-1]
+        step = max(1, CACHED // self.points // 2)
+        if self.axis == source.ndim - 1 or inner < 256:  # rows of all columns, which others need not be
+            flat = np.ascontiguousarray(source.reshape(self.points, -1), np.float64)
+            made = np.empty(flat.shape)
+            for first in range(0, flat.shape[1], step):
+                self._run(flat[:, first:first + step], made[:, first:first + step])
+            target[...] = made.reshape(source.shape)
+            return
+        for place in np.ndindex(*outer):
+            columns = (slice(None), *place)
+            for first in range(0, inner, step):
+                part = (*columns, slice(first, first + step))
+                some = source[part].astype(np.float64)
+                made = np.empty(some.shape)
+                self._run(some, made)
+                target[part] = made
+
+    def _run(self, source: np.ndarray, target: np.ndarray) -> None:
+        some = np.empty(source.shape[1:])
+        for row, constant, to in zip(self.rows, self.constant, target):
+            to[...] = 0.0
+            for pair in row:
+                (j, weight) = pair[0]
+                np.multiply(source[j], weight, out=some)
+                if len(pair) == 2:
+                    some += source[pair[1][0]] * pair[1][1]
+                to += some
+            if constant != 0:  # or no number
+                to += constant
+
+
 def extended(x: np.ndarray, each: Pass, reach: Sequence[Tuple[int, int]]) -> np.ndarray:
     """The array with all that a pass sees past its sides. The slowest axis whose index is past a side gives the constant: extended
     last, it is written last."""
@@ -214,6 +276,15 @@ def _can_extend(each: Pass) -> bool:
     return all(lib.STN_FIXED not in (s[0][0], s[1][0]) for s in each.sides)
 
 
+def _is_short(shape: Tuple[int, ...], each: Pass) -> bool:
+    """One axis, of a few points, or of fewer than taps reach."""
+    if len(each.axes) != 1 or not _can_extend(each) or len(shape) < 2:
+        return False
+    points = shape[each.axes[0]]
+    few = points <= FEW_POINTS and each.axes[0] == len(shape) - 1
+    return few or points < min(max(each.taps.reach()[0]), MOST_POINTS)
+
+
 def _is_beyond(shape: Tuple[int, ...], each: Pass) -> bool:
     """Would the library refuse it for how far its taps reach, or how many they are?"""
     reach = each.taps.reach()
@@ -263,6 +334,8 @@ class HostFilter:
             each = each._replace(taps=taps)
         if _is_long_box(each):
             return Box(each, len(each.taps.weights), self.work), each.divisor
+        if steps == 1 and _is_short(self.shape, each):
+            return Short(each, self.shape[each.axes[0]]), each.divisor
         if steps == 1 and _is_beyond(self.shape, each):
             return Wide(self.shape, each), each.divisor
         request = Request(each.taps, each.axes, each.sides, source, Layout.dense(self.shape), name,
