@@ -379,6 +379,23 @@ STN_API int stn_context_is_device(const stn_context *context);
 typedef enum stn_format { STN_TEXT, STN_JSON } stn_format;
 STN_API stn_status stn_context_describe(stn_context *context, stn_format format, char **text, stn_error *error);
 
+/* The means over a sliding box along one axis of dense arrays on the host: `outer` x `points` x `inner` numbers in C
+ * order, of which the middle axis is filtered. The box of point i is the `size` points from i - before on. What sums lose
+ * depends on the box alone, however long the axis; a point that is not finite reaches the boxes that hold it alone, and
+ * sums of f64 past the largest number still give their mean. */
+typedef struct stn_box_filter {
+    size_t struct_size; /* sizeof(stn_box_filter) */
+    stn_dtype dtype;    /* STN_F64, STN_F32, STN_F16; sums are made in f64 */
+    size_t outer, points, inner;
+    size_t size, before;   /* before < size */
+    stn_boundary sides[2]; /* low and high; not STN_FIXED */
+    double divisor;        /* of the sums: the size for means */
+} stn_box_filter;
+
+/* Runs it on the context's threads; in and out may not overlap. */
+STN_API stn_status stn_box_filter_run(stn_context *context, const stn_box_filter *box, const void *in, void *out,
+                                      stn_error *error);
+
 /* Counters since the context was made. */
 typedef struct stn_cache_stats {
     uint64_t memory_hits, pack_hits, disk_hits, misses; /* kernels */

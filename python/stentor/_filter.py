@@ -6,10 +6,11 @@ import numpy as np
 
 from ._arrays import View
 from ._boundary import Sides
-from ._context import HOST
+from ._context import HOST, context
+from ._errors import check, new_error
 from ._fold import extend
-from ._library import lib
-from ._problem import ITEM_SIZES, NARROW, WRAP, Layout, Request
+from ._library import ffi, lib
+from ._problem import DTYPES, ITEM_SIZES, NARROW, WRAP, Layout, Request
 from ._scratch import Prepared, rounded
 from ._stencil import Taps
 from ._sweep import Sweep
@@ -211,60 +212,25 @@ def _groups(taps: Taps, most: Sequence[int]) -> List[Tuple[Taps, np.ndarray]]:
 
 
 class Box:
-    """The means over a long box, by sums of blocks as long as it: a box is the end of one block and the beginning of the next.
-    What they lose depends on the box alone, and what is not finite reaches no other box. Sums of whole numbers are exact."""
+    """The means over a long box, by sums of blocks: what they lose depends on the box alone, and what is not finite reaches no
+    other box. Sums of whole numbers are exact."""
 
     def __init__(self, each: Pass, points: int, dtype: np.dtype):
         self.given, self.axis, self.points = each, each.axes[0], points
-        self.divisor = 1.0 if float(each.taps.weights[0]) == 1.0 else float(points)
-        self.sums = np.promote_types(dtype, np.float64)
-        self.scale = 2.0 ** np.ceil(np.log2(points))  # of sums that would pass the largest number
-        self.held = 0
+        whole = float(each.taps.weights[0]) == 1.0  # who sums whole numbers divides them
+        before = -int(each.taps.offsets.min())
+        sides = [{'kind': kind, 'value': value} for kind, value in each.sides[0]]
+        self._box = ffi.new('stn_box_filter *', {
+            'struct_size': ffi.sizeof('stn_box_filter'), 'dtype': DTYPES[dtype.name], 'size': points,
+            'before': before, 'sides': sides, 'divisor': 1.0 if whole else float(points)})
 
     def run_arrays(self, source: np.ndarray, target: np.ndarray) -> None:
         """`target` is dense."""
-        with np.errstate(over='ignore', invalid='ignore'):
-            points = source.shape[self.axis]
-            if self.axis == source.ndim - 1:
-                lines, to = source.reshape(-1, points), target.reshape(-1, points)
-                some = max(1, CACHED // (points + self.points))
-                for first in range(0, len(lines), some):
-                    self._run_part(lines[first:first + some], to[first:first + some], 1)
-            else:
-                self._run_part(source, target, self.axis)
-
-    def _run_part(self, x: np.ndarray, to: np.ndarray, axis: int) -> None:
-        wide = extended(x, self.given._replace(axes=(axis,)), self.given.taps.reach())
-        run = self._run_lines if axis == x.ndim - 1 else self._run_rows
-        rows, out = np.moveaxis(wide, axis, -1 if axis == x.ndim - 1 else 0), to
-        out = to if axis == x.ndim - 1 else np.moveaxis(to, axis, 0)
-        run(rows, out, self.divisor)
-        if to.dtype.itemsize == 8 and not np.isfinite(to).all():  # sums that passed the largest number, or such points
-            run(rows * (1 / self.scale), out, self.divisor / self.scale)
-
-    def _run_lines(self, wide: np.ndarray, to: np.ndarray, divisor: float) -> None:
-        n, size = to.shape[-1], self.points
-        blocks = np.zeros((*wide.shape[:-1], -(-wide.shape[-1] // size), size), self.sums)
-        flat = blocks.reshape(*wide.shape[:-1], -1)
-        flat[..., :wide.shape[-1]] = wide
-        ends = np.cumsum(blocks[..., ::-1], axis=-1)[..., ::-1].reshape(flat.shape)[..., :n]
-        begins = np.cumsum(blocks, axis=-1, out=blocks)
-        begins[..., -1] = 0  # a box that is one block whole has no part of the next
-        np.divide(ends + flat[..., size - 1:size - 1 + n], divisor, out=to, casting='same_kind')
-
-    def _run_rows(self, wide: np.ndarray, to: np.ndarray, divisor: float) -> None:
-        """A row at a time, so that the sums stay in cache."""
-        n, size = len(to), self.points
-        ends = np.empty((size, *wide.shape[1:]), self.sums)
-        for first in range(0, n, size):
-            np.copyto(ends[-1], wide[first + size - 1])
-            for i in range(size - 2, -1, -1):
-                np.add(ends[i + 1], wide[first + i], out=ends[i])
-            begin = np.zeros(wide.shape[1:], self.sums)
-            for i in range(min(size, n - first)):
-                if i:
-                    begin += wide[first + i + size - 1]
-                np.divide(ends[i] + begin if i else ends[i], divisor, out=to[first + i], casting='same_kind')
+        source = np.ascontiguousarray(source)
+        box, shape, axis, error = self._box, source.shape, self.axis, new_error()
+        box.outer, box.points, box.inner = (int(np.prod(part)) for part in (shape[:axis], shape[axis], shape[axis + 1:]))
+        run = lib.stn_box_filter_run
+        check(run(context(HOST).handle, box, ffi.from_buffer(source), ffi.from_buffer(target), error), error)
 
 
 def _is_long_box(each: Pass) -> bool:

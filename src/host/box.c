@@ -1,0 +1,164 @@
+/* Means over a sliding box along one axis.
+ *
+ * The axis is cut into blocks as long as the box (van Herk). A box that begins in one block ends in the next: its sum is
+ * that of the first block's end and the next one's beginning. Both grow by one point at a time, so that a point costs three
+ * additions whatever the box, none of them of points outside of it. Several lines, or columns, are summed side by side. */
+#include "host/box.h"
+
+#include <math.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arith.h"
+#include "base/error.h"
+#include "base/half.h"
+#include "problem/task.h"
+
+#define COLUMNS 128 /* that lie beside each other: two pages of doubles for four rows */
+#define LINES 16    /* that lie one after the other */
+#define WORK 4096   /* points, below which waking a thread costs more than it saves */
+
+typedef struct box_run {
+    const stn_box_filter *box;
+    const char *in;
+    char *out;
+    const int64_t *seen; /* the point of a line that each position of the extended axis sees, or -1 or -2 */
+    double past[2];      /* the values past constant sides */
+    int64_t strips;      /* of columns, for each outer index; 1 of lines */
+    atomic_bool failed;  /* for want of memory */
+} box_run;
+
+/* Lanes that are summed side by side: element (i, lane) lies at first + i * step + lane * apart. */
+typedef struct box_lanes {
+    int64_t first, step, apart;
+    int count;
+} box_lanes;
+
+static double load(stn_dtype dtype, const char *base, int64_t i) {
+    if (dtype == STN_F64) return ((const double *)base)[i];
+    if (dtype == STN_F32) return ((const float *)base)[i];
+    return stn_half_to_float(((const uint16_t *)base)[i]);
+}
+
+/* sum[lane] = before[lane] + scale * the points that position `at` sees. */
+static void add_points(const box_run *run, const box_lanes *lanes, int64_t at, double scale, const double *before,
+                       double *sum) {
+    const int64_t j = run->seen[at], first = lanes->first + j * lanes->step;
+    const stn_dtype dtype = run->box->dtype;
+    const int count = lanes->count;
+    if (j < 0)
+        for (int k = 0; k < count; k++) sum[k] = before[k] + scale * run->past[-1 - j];
+    else if (lanes->apart == 1 && dtype == STN_F32)
+        for (int k = 0; k < count; k++) sum[k] = before[k] + (double)((const float *)run->in)[first + k];
+    else if (lanes->apart == 1 && dtype == STN_F64 && scale == 1)
+        for (int k = 0; k < count; k++) sum[k] = before[k] + ((const double *)run->in)[first + k];
+    else if (dtype == STN_F32)
+        for (int k = 0; k < count; k++) sum[k] = before[k] + (double)((const float *)run->in)[first + k * lanes->apart];
+    else
+        for (int k = 0; k < count; k++) sum[k] = before[k] + scale * load(dtype, run->in, first + k * lanes->apart);
+}
+
+/* Writes sums / divisor; returns whether all are finite. */
+static bool write_points(const box_run *run, const box_lanes *lanes, int64_t i, double divisor, const double *ends,
+                         const double *begins) {
+    const int64_t first = lanes->first + i * lanes->step, apart = lanes->apart;
+    double check = 0;
+    if (run->box->dtype == STN_F32) {
+        const double factor = 1 / divisor; /* its rounding is lost in that to floats */
+        float *out = (float *)run->out + first;
+        if (apart == 1)
+            for (int k = 0; k < lanes->count; k++) out[k] = (float)((ends[k] + begins[k]) * factor);
+        else
+            for (int k = 0; k < lanes->count; k++) out[k * apart] = (float)((ends[k] + begins[k]) * factor);
+        return true;
+    }
+    for (int k = 0; k < lanes->count; k++) {
+        const double mean = (ends[k] + begins[k]) / divisor;
+        check += mean * 0; /* NaN from where one is not finite */
+        if (run->box->dtype == STN_F64)
+            ((double *)run->out)[first + k * apart] = mean;
+        else
+            ((uint16_t *)run->out)[first + k * apart] = stn_float_to_half((float)mean);
+    }
+    return check == 0 || run->box->dtype != STN_F64;
+}
+
+/* All boxes of some lanes, of points times `scale`. ends: size times COLUMNS numbers. */
+static bool run_lanes(const box_run *run, const box_lanes *lanes, double scale, double *ends) {
+    static const double nothing[COLUMNS] = {0};
+    const int64_t points = (int64_t)run->box->points, size = (int64_t)run->box->size;
+    const double divisor = run->box->divisor * scale;
+    bool finite = true;
+    for (int64_t first = 0; first < points; first += size) {
+        double begins[COLUMNS] = {0};
+        for (int64_t i = size - 1; i >= 0; i--)
+            add_points(run, lanes, first + i, scale, i == size - 1 ? nothing : ends + (i + 1) * COLUMNS,
+                       ends + i * COLUMNS);
+        for (int64_t i = 0; i < size && first + i < points; i++) {
+            if (i) add_points(run, lanes, first + i + size - 1, scale, begins, begins);
+            finite = write_points(run, lanes, first + i, divisor, ends + i * COLUMNS, begins) && finite;
+        }
+    }
+    return finite;
+}
+
+static void run_strips(void *user, int64_t begin, int64_t end) {
+    box_run *run = user;
+    const stn_box_filter *box = run->box;
+    const int64_t points = (int64_t)box->points, inner = (int64_t)box->inner;
+    double *ends = malloc(box->size * COLUMNS * sizeof *ends);
+    if (!ends) {
+        atomic_store(&run->failed, true);
+        return;
+    }
+    int exponent;
+    frexp((double)box->size, &exponent);
+    for (int64_t item = begin; item < end; item++) {
+        box_lanes lanes;
+        if (inner == 1) {
+            const int64_t line = item * LINES;
+            lanes = (box_lanes){line * points, 1, points, (int)stn_min(LINES, (int64_t)box->outer - line)};
+        } else {
+            const int64_t column = item % run->strips * COLUMNS;
+            lanes = (box_lanes){item / run->strips * points * inner + column, inner, 1,
+                                (int)stn_min(COLUMNS, inner - column)};
+        }
+        /* Sums that pass the largest number are made again of points that are divided by a power of two. */
+        if (!run_lanes(run, &lanes, 1, ends)) run_lanes(run, &lanes, ldexp(1, -exponent), ends);
+    }
+    free(ends);
+}
+
+/* The point that position `at` of the endless axis sees. Where both sides go on alike, it repeats. */
+static int64_t seen_at(int64_t at, int64_t points, const stn_boundary sides[2]) {
+    if (at >= 0 && at < points) return at;
+    int64_t period = 0;
+    if (sides[0].kind == sides[1].kind) {
+        if (sides[0].kind == STN_WRAP) period = points;
+        if (sides[0].kind == STN_REFLECT) period = 2 * points;
+        if (sides[0].kind == STN_MIRROR) period = stn_max(2 * points - 2, 1);
+    }
+    if (period) at = (at % period + period) % period;
+    return stn_fold(at, points, sides);
+}
+
+stn_status stn_host_box(stn_pool *pool, const stn_box_filter *box, const void *in, void *out, stn_error *error) {
+    const int64_t points = (int64_t)box->points, all = points + 2 * (int64_t)box->size;
+    int64_t *seen = malloc((size_t)all * sizeof *seen);
+    if (!seen) return stn_fail_memory(error, "the positions of a box", (size_t)all * sizeof *seen);
+    for (int64_t i = 0; i < all; i++) seen[i] = seen_at(i - (int64_t)box->before, points, box->sides);
+    box_run run = {.box = box, .in = in, .out = out, .seen = seen};
+    for (int side = 0; side < 2; side++) {
+        const double value = box->sides[side].value;
+        run.past[side] = box->dtype == STN_F64   ? value
+                         : box->dtype == STN_F32 ? (float)value
+                                                 : stn_half_to_float(stn_float_to_half((float)value));
+    }
+    run.strips = box->inner == 1 ? 1 : stn_div_up((int64_t)box->inner, COLUMNS);
+    const int64_t items = box->inner == 1 ? stn_div_up((int64_t)box->outer, LINES) : (int64_t)box->outer * run.strips;
+    stn_pool_for(pool, items, stn_div_up(WORK, points), run_strips, &run);
+    free(seen);
+    return atomic_load(&run.failed) ? stn_fail_memory(error, "the sums of a box", box->size * COLUMNS * sizeof(double))
+                                    : STN_OK;
+}

@@ -1,0 +1,8 @@
+/* Means over a sliding box along one axis. */
+#ifndef STN_HOST_BOX_H
+#define STN_HOST_BOX_H
+#include "host/pool.h"
+
+/* What stn_box_filter_run does, of a filter that was checked. */
+stn_status stn_host_box(stn_pool *pool, const stn_box_filter *box, const void *in, void *out, stn_error *error);
+#endif
