@@ -347,7 +347,7 @@ class Plan:
         else:
             raise ValueError(f'weights have shape {given.shape}, but the plan has {self._box}, {len(self._taps.weights)} of them taps')
         chosen = np.ascontiguousarray(chosen)
-        if isinstance(self._handle, Handle):
+        if isinstance(self._handle, Handle) and self._steps > 1:
             warn_of_growth(stencil_handle(Taps(self._taps.offsets, chosen)), self._steps)
         self._chunks = {}
         self._handle.set_weights(chosen)
