@@ -244,7 +244,12 @@ STN_API stn_status stn_problem_validate(const stn_problem *problem, stn_error *e
  * Input and output are in natural order. A complex number is two numbers of the dtype, real part first (cufftComplex,
  * fftw_complex, C's complex). One plan transforms in one direction, as in FFTW; a second plan from the same struct with
  * the other direction or kind shares what it can. Sizes that no strategy of Stentor serves go to cuFFT, where there is
- * one; stn_plan_describe says which strategy runs and why not another. */
+ * one; stn_plan_describe says which strategy runs and why not another.
+ *
+ * On the host, a number that is not finite makes every number of its line's transform NaN or infinite and reaches no other
+ * line of a batch; and no sum on the way is larger than the results, so that a result that fits the dtype is right. GPU
+ * kernels form sums of all points before they multiply by the scale, and those of real transforms may be four times the
+ * largest result before it is scaled: keep that below a quarter of the dtype's largest number there. */
 typedef enum stn_transform_kind {
     STN_C2C, /* complex to complex */
     STN_R2C, /* real to the half of its spectrum that says all: elements 0 to n/2 of the last axis; always forward */

@@ -77,7 +77,8 @@ static void run_group(const pass *p, const stn_fft_group *g, stn_fft_number *pla
     else if (!p->from.side.real)
         complete(x, known, n, lanes);
     if (fft->inverse) x = exchanged(x), other = exchanged(other);
-    x = stn_fft_line_run(host->lines[p->axis], host->words, x, other, lanes);
+    const bool real = p->from.side.real && !in_halves;
+    x = (real ? stn_fft_line_run_real : stn_fft_line_run)(host->lines[p->axis], host->words, x, other, lanes);
     if (fft->inverse) x = exchanged(x);
     if (in_halves && p->from.side.real) host->words->to_half(x, n / 2, host->half_turns, lanes);
     if (lowered) {

@@ -116,6 +116,8 @@ void stn_fft_group_load(const stn_fft_view *view, const stn_fft_group *g, const 
         words->load_across(x, from, p.points, p.step / 2, lanes);
     else if (p.turn == 1 && p.step == 2 && apart > 0 && apart % 2 == 0)
         words->load_along(x, from, p.points, apart / 2, lanes);
+    else if (!p.turn && p.step == 1 && apart > 0)
+        words->load_reals(x, from, p.points, apart, lanes);
     else
         load_number(x, view->base, &p, lanes);
 }
@@ -135,6 +137,8 @@ void stn_fft_group_store(const stn_fft_view *view, const stn_fft_group *g, const
         words->store_across(to, x, p.points, p.step / 2, lanes, factor);
     else if (p.turn == 1 && p.step == 2 && apart > 0 && apart % 2 == 0)
         words->store_along(to, x, p.points, apart / 2, lanes, factor);
+    else if (!p.turn && p.step == 1 && apart > 0)
+        words->store_reals(to, x, p.points, apart, lanes, factor);
     else
         store_number(view->base, x, &p, lanes, g->count, factor);
 }

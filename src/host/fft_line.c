@@ -169,9 +169,9 @@ int64_t stn_fft_line_room(const stn_fft_line *line) { return (line->inner ? line
 static stn_planes exchanged(stn_planes a) { return (stn_planes){a.im, a.re}; }
 
 static stn_planes run_stages(const stn_fft_line *line, const stn_fft_words *words, stn_planes x, stn_planes other,
-                             int64_t lanes) {
+                             int64_t lanes, bool real) {
     for (int i = 0; i < line->stages; i++) {
-        words->stage(&line->stage[i], x, other, lanes);
+        (real && !i ? words->real_stage : words->stage)(&line->stage[i], x, other, lanes);
         stn_planes written = other;
         other = x;
         x = written;
@@ -184,14 +184,21 @@ static stn_planes run_bluestein(const stn_fft_line *line, const stn_fft_words *w
     int64_t n = line->n, length = line->inner->n;
     words->times(x, other, line->chirp, n, lanes);
     for (int64_t i = n * lanes; i < length * lanes; i++) other.re[i] = other.im[i] = 0;
-    stn_planes spectrum = run_stages(line->inner, words, other, x, lanes), free_one = spectrum.re == x.re ? other : x;
+    stn_planes spectrum = run_stages(line->inner, words, other, x, lanes, false),
+               free_one = spectrum.re == x.re ? other : x;
     words->times(spectrum, spectrum, line->kernel, length, lanes);
-    stn_planes result = exchanged(run_stages(line->inner, words, exchanged(spectrum), exchanged(free_one), lanes));
+    stn_planes result =
+        exchanged(run_stages(line->inner, words, exchanged(spectrum), exchanged(free_one), lanes, false));
     words->times(result, result, line->chirp, n, lanes);
     return result;
 }
 
 stn_planes stn_fft_line_run(const stn_fft_line *line, const stn_fft_words *words, stn_planes x, stn_planes other,
                             int64_t lanes) {
-    return line->inner ? run_bluestein(line, words, x, other, lanes) : run_stages(line, words, x, other, lanes);
+    return line->inner ? run_bluestein(line, words, x, other, lanes) : run_stages(line, words, x, other, lanes, false);
+}
+
+stn_planes stn_fft_line_run_real(const stn_fft_line *line, const stn_fft_words *words, stn_planes x, stn_planes other,
+                                 int64_t lanes) {
+    return line->inner ? run_bluestein(line, words, x, other, lanes) : run_stages(line, words, x, other, lanes, true);
 }

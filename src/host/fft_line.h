@@ -14,6 +14,9 @@ int64_t stn_fft_line_room(const stn_fft_line *line);
  * The inverse is the same with real and imaginary parts exchanged before and after. */
 stn_planes stn_fft_line_run(const stn_fft_line *line, const stn_fft_words *words, stn_planes x, stn_planes other,
                             int64_t lanes);
+/* The same of real numbers: imaginary parts of x are zero. */
+stn_planes stn_fft_line_run_real(const stn_fft_line *line, const stn_fft_words *words, stn_planes x, stn_planes other,
+                                 int64_t lanes);
 /* exp(-2 pi i k / n) for k < count, in pairs; NULL without memory. */
 stn_fft_number *stn_fft_roots(int64_t count, int64_t n);
 /* What a pass along n points shall multiply by of a factor that is still to come: a power of two from 1 down to 1/(2n), so that

@@ -119,6 +119,35 @@ INLINE void load_along(stn_planes to, const stn_fft_number *from, int64_t points
         }
 }
 
+/* Real numbers side by side, of lines `apart`; imaginary parts become zero. */
+INLINE void load_reals(stn_planes to, const stn_fft_number *from, int64_t points, int64_t apart, const int64_t lanes) {
+    const int64_t whole = lanes % V == 0 ? points - points % V : 0;
+    for (int64_t k = 0; k < whole; k += V)
+        for (int64_t first = 0; first < lanes; first += V) {
+            vector x[V];
+            for (int l = 0; l < V; l++) x[l] = AT_LOOSE_CONST(from + (first + l) * apart + k);
+            transpose(x);
+            for (int i = 0; i < V; i++) AT_LOOSE(to.re + (k + i) * lanes + first) = x[i];
+        }
+    for (int64_t k = whole; k < points; k++)
+        for (int64_t l = 0; l < lanes; l++) to.re[k * lanes + l] = from[l * apart + k];
+    for (int64_t i = 0; i < points * lanes; i++) to.im[i] = 0;
+}
+
+INLINE void store_reals(stn_fft_number *to, stn_planes from, int64_t points, int64_t apart, const int64_t lanes,
+                        stn_fft_number factor) {
+    const int64_t whole = lanes % V == 0 ? points - points % V : 0;
+    for (int64_t k = 0; k < whole; k += V)
+        for (int64_t first = 0; first < lanes; first += V) {
+            vector x[V];
+            for (int i = 0; i < V; i++) x[i] = factor * AT_LOOSE_CONST(from.re + (k + i) * lanes + first);
+            transpose(x);
+            for (int l = 0; l < V; l++) AT_LOOSE(to + (first + l) * apart + k) = x[l];
+        }
+    for (int64_t k = whole; k < points; k++)
+        for (int64_t l = 0; l < lanes; l++) to[l * apart + k] = factor * from.re[k * lanes + l];
+}
+
 INLINE void store_along(stn_fft_number *to, stn_planes from, int64_t points, int64_t apart, const int64_t lanes,
                         stn_fft_number factor) {
     const int64_t whole = lanes % V == 0 ? points - points % (V / 2) : 0;

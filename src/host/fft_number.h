@@ -18,6 +18,7 @@ typedef float stn_fft_number;
 #define stn_fft_line_destroy stn_fft_line_destroy_f32
 #define stn_fft_line_room stn_fft_line_room_f32
 #define stn_fft_line_run stn_fft_line_run_f32
+#define stn_fft_line_run_real stn_fft_line_run_real_f32
 #define stn_fft_roots stn_fft_roots_f32
 #define stn_fft_group_load stn_fft_group_load_f32
 #define stn_fft_group_store stn_fft_group_store_f32

@@ -16,9 +16,10 @@
 #include "host/fft_group.h"
 #include "host/fft_line.h"
 
-#define SHORTEST_LINE 2000 /* shorter ones are over before a second thread has begun */
-#define MANY_POINTS 40000  /* of which no caches hold several lines */
-#define LEAST_SIDE 16
+#define SHORTEST_LINE 500
+#define SHARED_LINE 40000 /* shorter ones are over before a second thread has begun */
+#define MANY_POINTS 40000 /* of which no caches hold several lines */
+#define LEAST_SIDE 7
 #define APART 136 /* as in fft_axes.c */
 
 struct stn_fft_odd {
@@ -100,7 +101,7 @@ stn_status stn_fft_odd_create(const stn_fft *fft, int threads, int64_t (*lanes)(
     g->side[0] = shorter_side(fft->n[2]), g->side[1] = fft->n[2] / g->side[0];
     g->lines[0] = g->side[1] / 2 + 1, g->lines[1] = kept(g);
     g->pitch = g->side[1] + 64 / (int64_t)sizeof(stn_fft_number);
-    g->slots = threads;
+    g->slots = fft->n[2] < SHARED_LINE ? 1 : threads;
     for (int i = 0; i < 2 && status == STN_OK; i++) {
         status = stn_fft_line_create(g->side[i], &g->line[i], error);
         const int64_t room = status == STN_OK ? stn_fft_line_room(g->line[i]) : 0;

@@ -110,7 +110,8 @@ INLINE void radix_8(const stn_fft_stage *g, stn_planes x, stn_planes y, const in
 
 /* Any odd radix r: with a[n] = x[n] + x[r - n] and d[n] = x[n] - x[r - n],
  *     outputs j and r - j are  x[0] + sum over n of a[n] cos(2 pi n j / r)  -+  i sum over n of d[n] sin(2 pi n j / r) */
-INLINE void radix_odd(const stn_fft_stage *g, stn_planes x, stn_planes y, const int64_t width, const int64_t lanes) {
+INLINE void radix_odd(const stn_fft_stage *g, stn_planes x, stn_planes y, const int64_t width, const int64_t lanes,
+                      const bool real) {
     enum { H = STN_FFT_LARGEST_RADIX / 2 + 1 };
     stn_fft_number ar[H][STN_FFT_LANES], ai[H][STN_FFT_LANES], dr[H][STN_FFT_LANES], di[H][STN_FFT_LANES];
     const int r = g->radix, half = r / 2;
@@ -120,24 +121,27 @@ INLINE void radix_odd(const stn_fft_stage *g, stn_planes x, stn_planes y, const 
         const stn_fft_number *w = g->roots + p * 2 * (r - 1);
         stn_fft_number *yr = y.re + r * p * width + i, *yi = y.im + r * p * width + i;
         stn_fft_number er[STN_FFT_LANES], ei[STN_FFT_LANES], odd_re[STN_FFT_LANES], odd_im[STN_FFT_LANES];
-        EACH_LANE(l) { er[l] = x.re[at + l], ei[l] = x.im[at + l]; }
+        EACH_LANE(l) { er[l] = x.re[at + l], ei[l] = real ? 0 : x.im[at + l]; }
         for (int n = 1; n <= half; n++) {
             const stn_fft_number *lr = x.re + at + n * far, *li = x.im + at + n * far;
             const stn_fft_number *hr = x.re + at + (r - n) * far, *hi = x.im + at + (r - n) * far;
             EACH_LANE(l) {
-                ar[n][l] = lr[l] + hr[l], ai[n][l] = li[l] + hi[l];
-                dr[n][l] = lr[l] - hr[l], di[n][l] = li[l] - hi[l];
-                er[l] += ar[n][l], ei[l] += ai[n][l];
+                ar[n][l] = lr[l] + hr[l], dr[n][l] = lr[l] - hr[l];
+                er[l] += ar[n][l];
+                if (real) continue;
+                ai[n][l] = li[l] + hi[l], di[n][l] = li[l] - hi[l];
+                ei[l] += ai[n][l];
             }
         }
         EACH_LANE(l) { yr[l] = er[l], yi[l] = ei[l]; }
         for (int j = 1; j <= half; j++) {
-            EACH_LANE(l) { er[l] = x.re[at + l], ei[l] = x.im[at + l], odd_re[l] = odd_im[l] = 0; }
+            EACH_LANE(l) { er[l] = x.re[at + l], ei[l] = real ? 0 : x.im[at + l], odd_re[l] = odd_im[l] = 0; }
             for (int n = 1, turn = j; n <= half; n++, turn = turn + j < r ? turn + j : turn + j - r) {
                 const stn_fft_number c = g->circle[2 * turn], s = -g->circle[2 * turn + 1];
                 EACH_LANE(l) {
-                    er[l] += c * ar[n][l], ei[l] += c * ai[n][l];
-                    odd_re[l] += s * dr[n][l], odd_im[l] += s * di[n][l];
+                    er[l] += c * ar[n][l], odd_re[l] += s * dr[n][l];
+                    if (real) continue;
+                    ei[l] += c * ai[n][l], odd_im[l] += s * di[n][l];
                 }
             }
             const stn_fft_number *w1 = w + 2 * (j - 1), *w2 = w + 2 * (r - j - 1);
@@ -162,7 +166,7 @@ INLINE void radix_odd(const stn_fft_stage *g, stn_planes x, stn_planes y, const 
     else                                                                                                               \
         word(g, x, y, width, true);
 
-INLINE void stage(const stn_fft_stage *g, stn_planes x, stn_planes y, int64_t lanes) {
+INLINE void stage(const stn_fft_stage *g, stn_planes x, stn_planes y, int64_t lanes, const bool real) {
     const int64_t width = g->s * lanes;
     if (g->radix == 8) {
         BY_WIDTH(radix_8)
@@ -175,11 +179,11 @@ INLINE void stage(const stn_fft_stage *g, stn_planes x, stn_planes y, int64_t la
     } else if (g->radix == 2) {
         BY_WIDTH(radix_2)
     } else if (width % STN_FFT_LANES == 0)
-        radix_odd(g, x, y, width, STN_FFT_LANES);
+        radix_odd(g, x, y, width, STN_FFT_LANES, real);
     else if (width % (STN_FFT_LANES / 2) == 0)
-        radix_odd(g, x, y, width, STN_FFT_LANES / 2);
+        radix_odd(g, x, y, width, STN_FFT_LANES / 2, real);
     else
-        radix_odd(g, x, y, width, 1);
+        radix_odd(g, x, y, width, 1, real);
 }
 
 /* ---- points ------------------------------------------------------------------------------------------------------- */
@@ -289,6 +293,7 @@ INLINE void halves(stn_planes z, int64_t h, const stn_fft_number *roots, const i
     halves(z, h, roots, lanes, false, 0, 1, true), halves(z, h, roots, lanes, false, 1, h / 2 + 1, false)
 #define ACROSS(to, from, points, step, factor, lanes) store_across(to, from, points, step, lanes, factor)
 #define ALONG(to, from, points, apart, factor, lanes) store_along(to, from, points, apart, lanes, factor)
+#define REALS(to, from, points, apart, factor, lanes) store_reals(to, from, points, apart, lanes, factor)
 
 /* One function of a set, its lanes known to the compiler where vectors are full. */
 #define WORD(set, attribute, name, word, parameters, ...)                                                              \
@@ -296,7 +301,10 @@ INLINE void halves(stn_planes z, int64_t h, const stn_fft_number *roots, const i
 
 #define DEFINE_SET(set, attribute)                                                                                     \
     attribute static void stage_##set(const stn_fft_stage *g, stn_planes x, stn_planes y, int64_t lanes) {             \
-        stage(g, x, y, lanes);                                                                                         \
+        stage(g, x, y, lanes, false);                                                                                  \
+    }                                                                                                                  \
+    attribute static void real_stage_##set(const stn_fft_stage *g, stn_planes x, stn_planes y, int64_t lanes) {        \
+        stage(g, x, y, lanes, true);                                                                                   \
     }                                                                                                                  \
     WORD(set, attribute, times, times_of,                                                                              \
          (stn_planes x, stn_planes y, const stn_fft_number *table, int64_t count, int64_t lanes), x, y, table, count)  \
@@ -321,7 +329,16 @@ INLINE void halves(stn_planes z, int64_t h, const stn_fft_number *roots, const i
     WORD(set, attribute, store_along, ALONG,                                                                           \
          (stn_fft_number * to, stn_planes from, int64_t points, int64_t apart, int64_t lanes, stn_fft_number factor),  \
          to, from, points, apart, factor)                                                                              \
+    WORD(set, attribute, load_reals, load_reals,                                                                       \
+         (stn_planes to, const stn_fft_number *from, int64_t points, int64_t apart, int64_t lanes), to, from, points,  \
+         apart)                                                                                                        \
+    WORD(set, attribute, store_reals, REALS,                                                                           \
+         (stn_fft_number * to, stn_planes from, int64_t points, int64_t apart, int64_t lanes, stn_fft_number factor),  \
+         to, from, points, apart, factor)                                                                              \
     static const stn_fft_words words_##set = {                                                                         \
+        .real_stage = real_stage_##set,                                                                                \
+        .load_reals = load_reals_##set,                                                                                \
+        .store_reals = store_reals_##set,                                                                              \
         .stage = stage_##set,                                                                                          \
         .times = times_##set,                                                                                          \
         .turn = turn_##set,                                                                                            \

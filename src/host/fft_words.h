@@ -22,6 +22,8 @@ typedef struct stn_fft_stage {
 
 typedef struct stn_fft_words {
     void (*stage)(const stn_fft_stage *stage, stn_planes x, stn_planes y, int64_t lanes);
+    /* The same of real numbers: imaginary parts of x count as zero. */
+    void (*real_stage)(const stn_fft_stage *stage, stn_planes x, stn_planes y, int64_t lanes);
     /* y = x * table for `count` points; a table of pairs, one for all lines. y may be x. */
     void (*times)(stn_planes x, stn_planes y, const stn_fft_number *table, int64_t count, int64_t lanes);
     /* Point k of line l times coarse[k] * fine[k, l], in place: coarse in pairs, fine in planes. */
@@ -40,6 +42,10 @@ typedef struct stn_fft_words {
     void (*store_across)(stn_fft_number *to, stn_planes from, int64_t points, int64_t step, int64_t lanes,
                          stn_fft_number factor);
     void (*store_along)(stn_fft_number *to, stn_planes from, int64_t points, int64_t apart, int64_t lanes,
+                        stn_fft_number factor);
+    /* Real numbers side by side in memory, lines `apart`: into real parts, and of them. */
+    void (*load_reals)(stn_planes to, const stn_fft_number *from, int64_t points, int64_t apart, int64_t lanes);
+    void (*store_reals)(stn_fft_number *to, stn_planes from, int64_t points, int64_t apart, int64_t lanes,
                         stn_fft_number factor);
 } stn_fft_words;
 

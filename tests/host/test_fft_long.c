@@ -11,7 +11,7 @@
 
 enum { LINES = 3, THREADS = 2 };
 static const int64_t sizes[] = {8192, 8640, 10000, 12005, 16384, 20000, 30030, 32768, 39366};
-static const int64_t odd_sizes[] = {2187, 3025, 6561, 9009, 16807, 25025, 39325};
+static const int64_t odd_sizes[] = {729, 1001, 2187, 3025, 6561, 9009, 16807, 25025, 39325};
 
 static double number_of(stn_dtype dtype, const void *numbers, int64_t at) {
     return dtype == STN_F64 ? ((const double *)numbers)[at] : (double)((const float *)numbers)[at];

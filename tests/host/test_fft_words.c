@@ -74,6 +74,25 @@ Test(fft_words, lines_are_the_sums_that_define_them) {
         }
 }
 
+Test(fft_words, real_lines_are_complex_ones_without_imaginary_parts) {
+    const stn_fft_words *words;
+    for (int set = 0; (words = stn_fft_words_at(set)); set++)
+        for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+            for (int l = 0; l < 3; l++) {
+                const int64_t lanes = lanes_of[l], count = sizes[i] * lanes;
+                stn_fft_line *line;
+                cr_assert_eq(stn_fft_line_create(sizes[i], &line, NULL), STN_OK);
+                fill(&one, count, 7 + i);
+                memset(one.x[1], 0, sizeof one.x[1]);
+                two = one;
+                stn_planes a = stn_fft_line_run(line, words, planes(one.x), planes(one.other), lanes);
+                stn_planes b = stn_fft_line_run_real(line, words, planes(two.x), planes(two.other), lanes);
+                stn_fft_line_destroy(line);
+                for (int64_t k = 0; k < count; k++)
+                    cr_assert(a.re[k] == b.re[k] && a.im[k] == b.im[k], "%ld points", (long)sizes[i]);
+            }
+}
+
 Test(fft_words, lines_do_not_touch_each_other) {
     const stn_fft_words *words = stn_fft_words_best();
     for (size_t i = 1; i < sizeof sizes / sizeof *sizes; i++) {
