@@ -15,9 +15,10 @@
 #include "base/half.h"
 #include "problem/task.h"
 
-#define COLUMNS 128 /* that lie beside each other: two pages of doubles for four rows */
-#define LINES 16    /* that lie one after the other */
-#define WORK 4096   /* points, below which waking a thread costs more than it saves */
+#define COLUMNS 128      /* that lie beside each other: two pages of doubles for four rows */
+#define LINES 16         /* that lie one after the other: a line of cache of floats from each */
+#define STAGED (1 << 18) /* points of lines that are copied together, so that they stay in cache */
+#define WORK 4096        /* points, below which waking a thread costs more than it saves */
 
 typedef struct box_run {
     const stn_box_filter *box;
@@ -25,13 +26,14 @@ typedef struct box_run {
     char *out;
     const int64_t *seen; /* the point of a line that each position of the extended axis sees, or -1 or -2 */
     double past[2];      /* the values past constant sides */
-    int64_t strips;      /* of columns, for each outer index; 1 of lines */
+    int64_t strips;      /* of columns, for each outer index */
+    int64_t lines;       /* that are copied together, where they lie one after the other */
     atomic_bool failed;  /* for want of memory */
 } box_run;
 
-/* Lanes that are summed side by side: element (i, lane) lies at first + i * step + lane * apart. */
+/* Lanes that are summed side by side: element (i, lane) lies at first + i * step + lane. */
 typedef struct box_lanes {
-    int64_t first, step, apart;
+    int64_t first, step;
     int count;
 } box_lanes;
 
@@ -39,6 +41,15 @@ static double load(stn_dtype dtype, const char *base, int64_t i) {
     if (dtype == STN_F64) return ((const double *)base)[i];
     if (dtype == STN_F32) return ((const float *)base)[i];
     return stn_half_to_float(((const uint16_t *)base)[i]);
+}
+
+static void store(stn_dtype dtype, char *base, int64_t i, double value) {
+    if (dtype == STN_F64)
+        ((double *)base)[i] = value;
+    else if (dtype == STN_F32)
+        ((float *)base)[i] = (float)value;
+    else
+        ((uint16_t *)base)[i] = stn_float_to_half((float)value);
 }
 
 /* sum[lane] = before[lane] + scale * the points that position `at` sees. */
@@ -49,37 +60,29 @@ static void add_points(const box_run *run, const box_lanes *lanes, int64_t at, d
     const int count = lanes->count;
     if (j < 0)
         for (int k = 0; k < count; k++) sum[k] = before[k] + scale * run->past[-1 - j];
-    else if (lanes->apart == 1 && dtype == STN_F32)
-        for (int k = 0; k < count; k++) sum[k] = before[k] + (double)((const float *)run->in)[first + k];
-    else if (lanes->apart == 1 && dtype == STN_F64 && scale == 1)
-        for (int k = 0; k < count; k++) sum[k] = before[k] + ((const double *)run->in)[first + k];
     else if (dtype == STN_F32)
-        for (int k = 0; k < count; k++) sum[k] = before[k] + (double)((const float *)run->in)[first + k * lanes->apart];
+        for (int k = 0; k < count; k++) sum[k] = before[k] + (double)((const float *)run->in)[first + k];
+    else if (dtype == STN_F64 && scale == 1)
+        for (int k = 0; k < count; k++) sum[k] = before[k] + ((const double *)run->in)[first + k];
     else
-        for (int k = 0; k < count; k++) sum[k] = before[k] + scale * load(dtype, run->in, first + k * lanes->apart);
+        for (int k = 0; k < count; k++) sum[k] = before[k] + scale * load(dtype, run->in, first + k);
 }
 
 /* Writes sums / divisor; returns whether all are finite. */
 static bool write_points(const box_run *run, const box_lanes *lanes, int64_t i, double divisor, const double *ends,
                          const double *begins) {
-    const int64_t first = lanes->first + i * lanes->step, apart = lanes->apart;
+    const int64_t first = lanes->first + i * lanes->step;
     double check = 0;
     if (run->box->dtype == STN_F32) {
         const double factor = 1 / divisor; /* its rounding is lost in that to floats */
         float *out = (float *)run->out + first;
-        if (apart == 1)
-            for (int k = 0; k < lanes->count; k++) out[k] = (float)((ends[k] + begins[k]) * factor);
-        else
-            for (int k = 0; k < lanes->count; k++) out[k * apart] = (float)((ends[k] + begins[k]) * factor);
+        for (int k = 0; k < lanes->count; k++) out[k] = (float)((ends[k] + begins[k]) * factor);
         return true;
     }
     for (int k = 0; k < lanes->count; k++) {
         const double mean = (ends[k] + begins[k]) / divisor;
         check += mean * 0; /* NaN from where one is not finite */
-        if (run->box->dtype == STN_F64)
-            ((double *)run->out)[first + k * apart] = mean;
-        else
-            ((uint16_t *)run->out)[first + k * apart] = stn_float_to_half((float)mean);
+        store(run->box->dtype, run->out, first + k, mean);
     }
     return check == 0 || run->box->dtype != STN_F64;
 }
@@ -103,30 +106,59 @@ static bool run_lanes(const box_run *run, const box_lanes *lanes, double scale, 
     return finite;
 }
 
+/* Sums that pass the largest number are made again of points that are divided by a power of two. */
+static void run_scaled(const box_run *run, const box_lanes *lanes, int exponent, double *ends) {
+    if (!run_lanes(run, lanes, 1, ends)) run_lanes(run, lanes, ldexp(1, exponent), ends);
+}
+
+/* Lines that lie one after the other, copied side by side as doubles, and back. */
+static void run_lines(const box_run *run, int64_t first, int count, int exponent, double *ends, double *staged) {
+    const stn_dtype dtype = run->box->dtype;
+    const int64_t points = (int64_t)run->box->points;
+    double *means = staged + points * count;
+    for (int64_t begin = 0; begin < points; begin += LINES)
+        for (int k = 0; k < count; k++)
+            for (int64_t i = begin; i < stn_min(begin + LINES, points); i++)
+                staged[i * count + k] = load(dtype, run->in, (first + k) * points + i);
+    stn_box_filter box = *run->box;
+    box.dtype = STN_F64;
+    box_run inner = {.box = &box, .in = (const char *)staged, .out = (char *)means, .seen = run->seen};
+    memcpy(inner.past, run->past, sizeof inner.past);
+    const box_lanes lanes = {0, count, count};
+    run_scaled(&inner, &lanes, exponent, ends);
+    for (int64_t begin = 0; begin < points; begin += LINES)
+        for (int k = 0; k < count; k++)
+            for (int64_t i = begin; i < stn_min(begin + LINES, points); i++)
+                store(dtype, run->out, (first + k) * points + i, means[i * count + k]);
+}
+
 static void run_strips(void *user, int64_t begin, int64_t end) {
     box_run *run = user;
     const stn_box_filter *box = run->box;
     const int64_t points = (int64_t)box->points, inner = (int64_t)box->inner;
-    double *ends = malloc(box->size * COLUMNS * sizeof *ends);
-    if (!ends) {
+    const int64_t lines = run->lines;
+    double *ends = calloc(box->size * COLUMNS, sizeof *ends);
+    double *staged = inner == 1 ? malloc((size_t)(2 * points * lines) * sizeof *staged) : NULL;
+    if (!ends || (inner == 1 && !staged)) {
+        free(ends);
+        free(staged);
         atomic_store(&run->failed, true);
         return;
     }
     int exponent;
     frexp((double)box->size, &exponent);
     for (int64_t item = begin; item < end; item++) {
-        box_lanes lanes;
         if (inner == 1) {
-            const int64_t line = item * LINES;
-            lanes = (box_lanes){line * points, 1, points, (int)stn_min(LINES, (int64_t)box->outer - line)};
-        } else {
-            const int64_t column = item % run->strips * COLUMNS;
-            lanes = (box_lanes){item / run->strips * points * inner + column, inner, 1,
-                                (int)stn_min(COLUMNS, inner - column)};
+            const int64_t first = item * lines;
+            run_lines(run, first, (int)stn_min(lines, (int64_t)box->outer - first), -exponent, ends, staged);
+            continue;
         }
-        /* Sums that pass the largest number are made again of points that are divided by a power of two. */
-        if (!run_lanes(run, &lanes, 1, ends)) run_lanes(run, &lanes, ldexp(1, -exponent), ends);
+        const int64_t column = item % run->strips * COLUMNS;
+        const box_lanes lanes = {item / run->strips * points * inner + column, inner,
+                                 (int)stn_min(COLUMNS, inner - column)};
+        run_scaled(run, &lanes, -exponent, ends);
     }
+    free(staged);
     free(ends);
 }
 
@@ -155,8 +187,10 @@ stn_status stn_host_box(stn_pool *pool, const stn_box_filter *box, const void *i
                          : box->dtype == STN_F32 ? (float)value
                                                  : stn_half_to_float(stn_float_to_half((float)value));
     }
-    run.strips = box->inner == 1 ? 1 : stn_div_up((int64_t)box->inner, COLUMNS);
-    const int64_t items = box->inner == 1 ? stn_div_up((int64_t)box->outer, LINES) : (int64_t)box->outer * run.strips;
+    run.strips = stn_div_up((int64_t)box->inner, COLUMNS);
+    run.lines = stn_min(stn_max(STAGED / points, 1), LINES);
+    const int64_t items =
+        box->inner == 1 ? stn_div_up((int64_t)box->outer, run.lines) : (int64_t)box->outer * run.strips;
     stn_pool_for(pool, items, stn_div_up(WORK, points), run_strips, &run);
     free(seen);
     return atomic_load(&run.failed) ? stn_fail_memory(error, "the sums of a box", box->size * COLUMNS * sizeof(double))
