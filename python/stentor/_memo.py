@@ -8,6 +8,7 @@ MOST = 256  # calls
 MOST_BYTES = min(64 << 20, os.sysconf('SC_PHYS_PAGES') * os.sysconf('SC_PAGE_SIZE') // 20)  # of their tables and scratch memory
 _prepared: collections.OrderedDict = collections.OrderedDict()
 _bytes: dict = {}  # by the same keys
+_total = [0]  # the sum of them
 _pinned: set = set()
 _lock = threading.Lock()
 
@@ -35,11 +36,12 @@ def remember(key, prepared):
     except TypeError:
         return prepared
     with _lock:
+        dropped = []
+        _total[0] += getattr(prepared, 'held', 0) - _bytes.get(key, 0)
         _prepared[key], _bytes[key] = prepared, getattr(prepared, 'held', 0)
-        total, dropped = sum(_bytes.values()), []
-        while len(_prepared) > 1 and (len(_prepared) > MOST or total > MOST_BYTES):
+        while len(_prepared) > 1 and (len(_prepared) > MOST or _total[0] > MOST_BYTES):
             oldest, each = _prepared.popitem(last=False)
-            total -= _bytes.pop(oldest)
+            _total[0] -= _bytes.pop(oldest)
             dropped.append(each)
     for each in dropped:
         _finish(each)
@@ -78,6 +80,7 @@ def clear_cache() -> None:
         dropped = list(_prepared.values())
         _prepared.clear()
         _bytes.clear()
+        _total[0] = 0
         _pinned.clear()
     for each in dropped:
         _finish(each)
@@ -88,6 +91,7 @@ def _after_fork() -> None:
     _lock = threading.Lock()
     _prepared.clear()
     _bytes.clear()
+    _total[0] = 0
     _pinned.clear()
 
 
