@@ -24,8 +24,12 @@
 // then be put right:
 //     wrap  as it is     nearest  one element, repeated     reflect  reversed     constant  the value
 //     mirror  reversed and shifted by one, so a second slot is read
+//
+// SHIFTED: rows begin anywhere within 16 bytes, and any number of points long. The window's words are shifted in registers
+// (device/shift.cuh). Near an edge, elements past it, and those in words that the row does not fill, are read one by one.
 #include "device/element.cuh"
 #include "device/index.cuh"
+#include "device/shift.cuh"
 #include "device/twins.cuh"
 #include "params.cuh"
 
@@ -35,19 +39,21 @@ constexpr int DEPTH = Z_LOW + Z_HIGH + 1;
 constexpr int LINES = ROWS + Y_LOW + Y_HIGH;  // rows of a window
 constexpr int LOW_SLOTS = (X_LOW + VECTOR - 1) / VECTOR, HIGH_SLOTS = (X_HIGH + VECTOR - 1) / VECTOR;
 constexpr int SLOTS = LOW_SLOTS + 1 + HIGH_SLOTS, SPAN = SLOTS * VECTOR, CENTRE = LOW_SLOTS * VECTOR;
+constexpr int WINDOW = SHIFTED ? VECTOR + X_LOW + X_HIGH : 1;
 constexpr bool ANY_FIXED = (Z_SIDE_LOW == FIXED && Z_LOW) || (Z_SIDE_HIGH == FIXED && Z_HIGH) ||
                            (Y_SIDE_LOW == FIXED && Y_LOW) || (Y_SIDE_HIGH == FIXED && Y_HIGH) ||
                            (X_SIDE_LOW == FIXED && X_LOW) || (X_SIDE_HIGH == FIXED && X_HIGH);
 constexpr bool Z_CONSTANT = (Z_SIDE_LOW == CONSTANT && Z_LOW) || (Z_SIDE_HIGH == CONSTANT && Z_HIGH);
 constexpr bool Y_CONSTANT = (Y_SIDE_LOW == CONSTANT && Y_LOW) || (Y_SIDE_HIGH == CONSTANT && Y_HIGH);
 static_assert(VECTOR * sizeof(STORE) <= 16, "a thread's points along x are at most one access");
+static_assert(!SHIFTED || (VECTOR * sizeof(STORE) == 16 && THREADS_X == 32), "a warp's points lie side by side");
 
 struct tile_arguments {
     const STORE *in;
     STORE *out;
     long long in_z, in_y, out_z, out_y;  // strides, elements; along x they are 1
     long long in_batch, out_batch;
-    int nz, ny, nx;                 // every extent is larger than the reach along it; VECTOR divides nx
+    int nz, ny, nx;                 // every extent is larger than the reach along it; VECTOR divides nx unless SHIFTED
     int tiles_x, tiles_y, tiles_z;  // blocks along each axis; x fastest, then y, z, batch
     REAL constant[3][2];            // value past each side, axes z, y, x
     REAL weight[NTAPS];
@@ -77,11 +83,12 @@ constexpr span_table NEEDED = needed_spans();
 // Where a thread is and, near an edge, where it reads.
 struct brick {
     const STORE *grid;
-    int x, y, z;       // its first point
-    int line[LINES];   // folded y of each line of the window; PAST_LOW or PAST_HIGH past a constant side
-    int slot[SLOTS];   // folded x of each slot's first element
-    bool past[SLOTS];  // the slot lies outside the grid
-    unsigned frozen;   // bit v: point x + v keeps its value, because a tap would reach past a fixed side along x
+    int x, y, z;         // its first point
+    int line[LINES];     // folded y of each line of the window; PAST_LOW or PAST_HIGH past a constant side
+    int slot[SLOTS];     // folded x of each slot's first element
+    bool past[SLOTS];    // the slot lies outside the grid
+    int column[WINDOW];  // where SHIFTED: folded x of each element of the window, PAST_* past a constant side
+    unsigned frozen;     // bit v: point x + v keeps its value, because a tap would reach past a fixed side along x
 };
 
 // The slot (x, x + VECTOR) past the low or high edge: where the elements that it stands for begin.
@@ -134,10 +141,55 @@ __device__ __forceinline__ void right_high(STORE (&run)[VECTOR], const STORE (&o
     for (int e = 0; e < VECTOR; e++) run[e] = past ? folded[e] : run[e];
 }
 
+// Elements low .. low + count of a line, from the thread's first point, where SHIFTED.
+template <bool FOLD_X>
+__device__ __forceinline__ void load_shifted(const tile_arguments &a, const brick &b, const STORE *row, int low,
+                                             int count, REAL (&window)[SPAN]) {
+    constexpr int SIZE = sizeof(STORE), MOST = words_of<SIZE>(VECTOR + X_LOW + X_HIGH);
+    const STORE *const from = row + b.x + low;
+    const int bytes = bytes_past_boundary(from), begin = b.x + low - bytes / SIZE,
+              last = (bytes + count * SIZE - 1) / 16;
+    const whole_words whole = FOLD_X ? words_of_row(row, a.nx) : whole_words{};
+    unsigned words[4 * MOST];
+#pragma unroll
+    for (int i = 0; i < MOST; i++) {
+        if (i >= words_of<SIZE>(count)) continue;
+        unsigned word[4] = {};
+        const int at = i < words_of<SIZE>(count) - 1 ? i : min(i, last);  // the last one may not be needed
+        const int first = begin + at * VECTOR;
+        if (!FOLD_X || (first >= whole.first && first + VECTOR <= whole.last))
+            load_run(word, reinterpret_cast<const unsigned *>(row + first));
+#pragma unroll
+        for (int e = 0; e < 4; e++) words[4 * i + e] = word[e];
+    }
+    begin_later<SIZE>(words, bytes);
+#pragma unroll
+    for (int e = 0; e < SPAN; e++) {
+        if (e >= count) continue;
+        STORE value;
+        take_element(value, words, e);
+        const int x = b.x + low + e;
+        if (FOLD_X && (x < whole.first || x >= whole.last)) {
+            const int f = b.column[X_LOW + low + e];
+            value = f < 0 ? narrow<STORE>(a.constant[2][f == PAST_HIGH]) : row[f];
+        }
+        window[CENTRE + low + e] = widen(value);
+    }
+}
+
 // One line of a window. `blank`: the plane or the line lies past a constant side, all of it has `value`.
 template <bool FOLD_X, bool FOLD_YZ>
 __device__ __forceinline__ void load_line(const tile_arguments &a, const brick &b, const STORE *row, int line,
                                           bool blank, REAL value, REAL (&window)[SPAN]) {
+    if (SHIFTED) {
+        const int low = NEEDED.low[line], count = VECTOR + NEEDED.high[line] - low;
+        if (NEEDED.high[line] < low) return;
+        load_shifted<FOLD_X>(a, b, row, low, count, window);
+#pragma unroll
+        for (int e = 0; e < SPAN; e++)
+            if (FOLD_YZ && (Z_CONSTANT || Y_CONSTANT) && blank) window[e] = value;
+        return;
+    }
 #pragma unroll
     for (int s = 0; s < SLOTS; s++) {
         const int low = s * VECTOR - CENTRE;  // the slot's first x, from the thread's
@@ -157,7 +209,7 @@ __device__ __forceinline__ void load_line(const tile_arguments &a, const brick &
     }
 }
 
-// sum[d][r][v] += the taps that look at plane z; `first` is where its window begins (x from 0 if FOLD_X), if the plane
+// sum[d][r][v] += the taps that look at plane z; `first` is where its window begins (x from 0 if FOLD_X or SHIFTED), if the plane
 // and all lines are inside.
 template <bool FOLD_X, bool FOLD_YZ>
 __device__ __forceinline__ void add_plane(const tile_arguments &a, const brick &b, const STORE *first, int z,
@@ -204,21 +256,30 @@ __device__ __forceinline__ void save_plane(const tile_arguments &a, const brick 
         for (int v = 0; v < VECTOR; v++) result[v] = narrow<STORE>(sum[r][v]);
         if (FOLD_X && ANY_FIXED) {  // frozen points get their value back; it was read for this brick, so it is near
             const bool row = FOLD_YZ && frozen_row(a, z, b.y + r);
-            STORE before[VECTOR];
-            if (!FOLD_YZ || row || b.frozen) load_run(before, b.grid + z * a.in_z + (b.y + r) * a.in_y + b.x);
+            const STORE *const from = b.grid + z * a.in_z + (b.y + r) * a.in_y + b.x;
+            STORE before[VECTOR] = {};
+            if (SHIFTED) {
+#pragma unroll
+                for (int v = 0; v < VECTOR; v++)
+                    if ((row || b.frozen >> v & 1) && b.x + v < a.nx) before[v] = from[v];
+            } else if (!FOLD_YZ || row || b.frozen)
+                load_run(before, from);
 #pragma unroll
             for (int v = 0; v < VECTOR; v++) result[v] = row || b.frozen >> v & 1 ? before[v] : result[v];
         }
-        store_run(out + r * a.out_y, result);
+        if constexpr (SHIFTED)
+            store_shifted(out + r * a.out_y, result, FOLD_X ? a.nx - b.x : VECTOR * 64);
+        else
+            store_run(out + r * a.out_y, result);
     }
 }
 
 template <bool FOLD_X, bool FOLD_YZ>
 __device__ __forceinline__ void walk(const tile_arguments &a, const brick &b, STORE *out) {
     const STORE *const first =  // of the first plane, as add_plane wants it
-        b.grid + (b.z - Z_LOW) * a.in_z + (b.y - Y_LOW) * a.in_y + (FOLD_X ? 0 : b.x - CENTRE);
+        b.grid + (b.z - Z_LOW) * a.in_z + (b.y - Y_LOW) * a.in_y + (FOLD_X || SHIFTED ? 0 : b.x - CENTRE);
     REAL sum[DEPTH][ROWS][VECTOR] = {};
-#pragma unroll(FOLD_YZ ? 1 : UNROLL)
+#pragma unroll(FOLD_YZ || (SHIFTED && FOLD_X) ? 1 : UNROLL)
     for (int p = 0; p < CHUNK + Z_LOW + Z_HIGH; p++) {
         add_plane<FOLD_X, FOLD_YZ>(a, b, first + p * a.in_z, b.z + p - Z_LOW, sum);
         if (p >= Z_LOW + Z_HIGH)
@@ -248,20 +309,26 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) direct_tile(const 
     b.y = y0 + threadIdx.x / THREADS_X % THREADS_Y * ROWS;
     b.z = z0 + threadIdx.x / (THREADS_X * THREADS_Y) * CHUNK;
     STORE *const out = a.out + batch * a.out_batch + b.z * a.out_z + b.y * a.out_y + b.x;
-    const bool inside_x = x0 >= CENTRE && x0 + BX + HIGH_SLOTS * VECTOR <= a.nx;
+    const bool inside_x = SHIFTED ? x0 >= X_LOW + VECTOR - 1 && x0 + BX + X_HIGH + VECTOR - 1 <= a.nx
+                                  : x0 >= CENTRE && x0 + BX + HIGH_SLOTS * VECTOR <= a.nx;
     const bool inside_yz = y0 >= Y_LOW && y0 + BY + Y_HIGH <= a.ny && z0 >= Z_LOW && z0 + BZ + Z_HIGH <= a.nz;
     if (inside_x && inside_yz) {
         walk<false, false>(a, b, out);
         return;
     }
-    if (b.x >= a.nx || b.y >= a.ny || b.z >= a.nz) return;
+    if ((!SHIFTED && b.x >= a.nx) || b.y >= a.ny || b.z >= a.nz) return;  // whole warps where these store together
     b.frozen = 0;
 #pragma unroll
     for (int v = 0; v < VECTOR; v++)
         if ((X_SIDE_LOW == FIXED && b.x + v < X_LOW) || (X_SIDE_HIGH == FIXED && b.x + v >= a.nx - X_HIGH))
             b.frozen |= 1u << v;
 #pragma unroll
-    for (int s = 0; s < SLOTS; s++) {
+    for (int e = 0; e < WINDOW; e++) {
+        const int x = b.x - X_LOW + e;  // what lies further out than the taps reach is needed for no point
+        b.column[e] = !SHIFTED || x >= a.nx + X_HIGH ? 0 : fold_once<X_SIDE_LOW, X_SIDE_HIGH>(x, a.nx);
+    }
+#pragma unroll
+    for (int s = 0; s < SLOTS && !SHIFTED; s++) {
         const int x = b.x + s * VECTOR - CENTRE;
         b.past[s] = x < 0 || x >= a.nx;
         b.slot[s] = x < 0 ? fold_slot_low<X_SIDE_LOW>(x, a.nx) : x >= a.nx ? fold_slot_high<X_SIDE_HIGH>(x, a.nx) : x;

@@ -41,6 +41,7 @@ void direct_params(const stn_task *task, const direct_shape *shape, stn_text *pa
         stn_params_axis(params, k, task->reach[axis], task->boundary[axis]);
     }
     stn_params_int(params, "VECTOR", shape->vector);
+    stn_params_int(params, "SHIFTED", shape->shifted);
     stn_params_int(params, "ROWS", shape->rows);
     stn_params_int(params, "CHUNK", shape->fused > 1 ? 1 : shape->chunk); /* there an argument */
     stn_params_int(params, "THREADS_Y", shape->threads[1]);
@@ -82,6 +83,7 @@ void direct_describe(const direct_shape *shape, stn_format format, stn_text *tex
         const char *key;
         int value;
     } numbers[] = {{"vector", shape->vector},
+                   {"shifted", shape->shifted},
                    {"rows", shape->rows},
                    {"chunk", shape->chunk},
                    {"threads_z", shape->threads[0]},

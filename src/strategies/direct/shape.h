@@ -28,6 +28,7 @@ typedef struct direct_shape {
     int points;      /* direct_time_*: points along x that a lane holds */
     int mirror;      /* direct_time_*: DIRECT_MIRROR_* bits */
     int operations;  /* direct_time_*: arithmetic instructions a point and step */
+    int shifted;     /* rows begin anywhere within 16 bytes: accesses are aligned, and shifted in registers */
 } direct_shape;
 _Static_assert(sizeof(direct_shape) <= sizeof(stn_candidate), "a shape is a candidate");
 

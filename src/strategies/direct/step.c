@@ -13,6 +13,9 @@
     128 /* registers of a thread of solids in f16: 25 taps 4.4 ms with 128, two blocks, 5.6 with more, one */
 #define LEAST_ALONE                                                                                                    \
     80 /* registers where points are read one by one: many taps of a plane 10.7 us with 56, 9.0 with 80; solids in f64 27 with 48, 23 with 80 */
+#define SHIFTED_MORE 8 /* registers of a thread whose rows are not aligned: one more word of a line, and its distance */
+#define SHIFTED_WALK                                                                                                   \
+    4 /* planes of a solid, in f16 half as many: longer unrolled walks take more than a second to compile */
 #define FEW_WAVES 3 /* of blocks: fewer leave multiprocessors without work at the end */
 
 static int real_words(const stn_task *task) { return task->dtype == STN_F64 ? 2 : 1; }
@@ -172,16 +175,41 @@ static size_t add_shorter_walks(const stn_task *task, const stn_machine *machine
     return count;
 }
 
+/* The shapes of rows that are not aligned, by whole accesses: those of aligned rows, with registers for one more word of a line. */
+static size_t shifted_shapes(const stn_task *task, const stn_machine *machine, direct_shape shapes[4]) {
+    const int vector = 16 / (int)stn_dtype_size(task->dtype);
+    if (direct_widest_vector(task) == vector) return 0;
+    const size_t count =
+        task->rank == 2 ? flat_shapes(task, machine, vector, shapes) : solid_shapes(task, machine, vector, shapes);
+    for (size_t i = 0; i < count; i++) {
+        if (task->rank == 3)
+            shapes[i].chunk = (int)stn_min(shapes[i].chunk, task->dtype == STN_F16 ? SHIFTED_WALK / 2 : SHIFTED_WALK);
+        fit_unroll(task, &shapes[i]);
+        const int threads = shapes[i].threads[0] * shapes[i].threads[1] * shapes[i].threads[2];
+        const int registers = (int)(machine->registers_per_multiprocessor / (size_t)(threads * shapes[i].blocks));
+        shapes[i].shifted = shapes[i].column_walk = 1;
+        fit_blocks(machine, &shapes[i], registers + SHIFTED_MORE);
+    }
+    return count;
+}
+
 static size_t tile_shapes(const stn_task *task, const stn_machine *machine, direct_shape *shapes, size_t most,
                           stn_tally *tally) {
     size_t count = 0;
-    for (int vector = direct_widest_vector(task); vector >= 1 && !count; vector /= 2) {
-        direct_shape tried[4];
+    direct_shape tried[4];
+    const size_t shifted = shifted_shapes(task, machine, tried);
+    for (size_t i = 0; i < shifted && count < most; i++)
+        if (tile_fits(task, machine, &tried[i], tally)) {
+            tried[i].place = (int)count - (tried[i].place == LIKE_THE_LAST);
+            shapes[count++] = tried[i];
+        }
+    const size_t own = count;
+    for (int vector = direct_widest_vector(task); vector >= 1 && count == own; vector /= 2) {
         size_t tries =
             task->rank == 2 ? flat_shapes(task, machine, vector, tried) : solid_shapes(task, machine, vector, tried);
         for (size_t i = 0; i < tries && count < most; i++)
             if (tile_fits(task, machine, &tried[i], tally)) {
-                tried[i].place = (int)count - (tried[i].place == LIKE_THE_LAST);
+                tried[i].place = (int)(count - own) - (tried[i].place == LIKE_THE_LAST);
                 shapes[count++] = tried[i];
             }
     }
