@@ -256,14 +256,14 @@ __device__ __forceinline__ void save_plane(const tile_arguments &a, const brick 
         for (int v = 0; v < VECTOR; v++) result[v] = narrow<STORE>(sum[r][v]);
         if (FOLD_X && ANY_FIXED) {  // frozen points get their value back; it was read for this brick, so it is near
             const bool row = FOLD_YZ && frozen_row(a, z, b.y + r);
-            const STORE *const from = b.grid + z * a.in_z + (b.y + r) * a.in_y + b.x;
-            STORE before[VECTOR] = {};
-            if (SHIFTED) {
+            STORE before[VECTOR];
+            if constexpr (SHIFTED) {
+                const STORE *const from = b.grid + z * a.in_z + (b.y + r) * a.in_y + b.x;
 #pragma unroll
                 for (int v = 0; v < VECTOR; v++)
-                    if ((row || b.frozen >> v & 1) && b.x + v < a.nx) before[v] = from[v];
+                    before[v] = (row || b.frozen >> v & 1) && b.x + v < a.nx ? from[v] : narrow<STORE>(REAL(0));
             } else if (!FOLD_YZ || row || b.frozen)
-                load_run(before, from);
+                load_run(before, b.grid + z * a.in_z + (b.y + r) * a.in_y + b.x);
 #pragma unroll
             for (int v = 0; v < VECTOR; v++) result[v] = row || b.frozen >> v & 1 ? before[v] : result[v];
         }
