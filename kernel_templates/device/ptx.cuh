@@ -35,19 +35,11 @@ __device__ __forceinline__ float half2_high(unsigned both) {
     return f;
 }
 
-// ---- 32-bit words: the lower one of two that are shifted right together by less than 32 bits; a double of two, two of a double
+// ---- the lower of two 32-bit words that are shifted right together by less than 32 bits
 __device__ __forceinline__ unsigned shift_pair(unsigned low, unsigned high, int bits) {
     unsigned shifted;
     asm("shf.r.wrap.b32 %0, %1, %2, %3;" : "=r"(shifted) : "r"(low), "r"(high), "r"(bits));
     return shifted;
-}
-__device__ __forceinline__ double words_to_double(unsigned low, unsigned high) {
-    double d;
-    asm("mov.b64 %0, {%1, %2};" : "=d"(d) : "r"(low), "r"(high));
-    return d;
-}
-__device__ __forceinline__ void double_to_words(double d, unsigned &low, unsigned &high) {
-    asm("mov.b64 {%0, %1}, %2;" : "=r"(low), "=r"(high) : "d"(d));
 }
 
 // ---- of an angle from -pi to pi, to 2^-20

@@ -42,15 +42,15 @@ __device__ __forceinline__ void begin_earlier(unsigned (&w)[N], int bytes) {
 
 // Element i of words, and words of elements.
 __device__ __forceinline__ void take_element(double &to, const unsigned *w, int i) {
-    to = words_to_double(w[2 * i], w[2 * i + 1]);
+    to = __longlong_as_double(w[2 * i] | static_cast<long long>(w[2 * i + 1]) << 32);
 }
 __device__ __forceinline__ void take_element(float &to, const unsigned *w, int i) { to = __uint_as_float(w[i]); }
 __device__ __forceinline__ void take_element(half_t &to, const unsigned *w, int i) {
     to = static_cast<half_t>(w[i / 2] >> (i % 2 * 16));
 }
 __device__ __forceinline__ void put_elements(unsigned (&w)[4], const double (&from)[2]) {
-    double_to_words(from[0], w[0], w[1]);
-    double_to_words(from[1], w[2], w[3]);
+#pragma unroll
+    for (int i = 0; i < 4; i++) w[i] = static_cast<unsigned>(__double_as_longlong(from[i / 2]) >> (i % 2 * 32));
 }
 __device__ __forceinline__ void put_elements(unsigned (&w)[4], const float (&from)[4]) {
 #pragma unroll

@@ -151,6 +151,16 @@ __device__ __forceinline__ void load_shifted(const tile_arguments &a, const bric
               last = (bytes + count * SIZE - 1) / 16;
     const whole_words whole = FOLD_X ? words_of_row(row, a.nx) : whole_words{};
     unsigned words[4 * MOST];
+    // All lanes ask for each element, those that have it in a word for the row's first one: no load waits for another.
+    STORE single[WINDOW];
+    unsigned alone = 0;
+#pragma unroll
+    for (int e = 0; e < WINDOW && FOLD_X; e++) {
+        if (e >= count) continue;
+        const int x = b.x + low + e, f = b.column[X_LOW + low + e];
+        if (x < whole.first || x >= whole.last) alone |= 1u << e;
+        single[e] = row[(alone >> e & 1) && f > 0 ? f : 0];
+    }
 #pragma unroll
     for (int i = 0; i < MOST; i++) {
         if (i >= words_of<SIZE>(count)) continue;
@@ -168,10 +178,9 @@ __device__ __forceinline__ void load_shifted(const tile_arguments &a, const bric
         if (e >= count) continue;
         STORE value;
         take_element(value, words, e);
-        const int x = b.x + low + e;
-        if (FOLD_X && (x < whole.first || x >= whole.last)) {
+        if (FOLD_X) {
             const int f = b.column[X_LOW + low + e];
-            value = f < 0 ? narrow<STORE>(a.constant[2][f == PAST_HIGH]) : row[f];
+            value = alone >> e & 1 ? (f < 0 ? narrow<STORE>(a.constant[2][f == PAST_HIGH]) : single[e]) : value;
         }
         window[CENTRE + low + e] = widen(value);
     }

@@ -16,6 +16,8 @@
 #define SHIFTED_MORE 8 /* registers of a thread whose rows are not aligned: one more word of a line, and its distance */
 #define SHIFTED_WALK                                                                                                   \
     4 /* planes of a solid, in f16 half as many: longer unrolled walks take more than a second to compile */
+#define SHIFTED_WARPS                                                                                                  \
+    8               /* of a row: in shorter ones the warps at its ends, which read points one by one, are too many */
 #define FEW_WAVES 3 /* of blocks: fewer leave multiprocessors without work at the end */
 
 static int real_words(const stn_task *task) { return task->dtype == STN_F64 ? 2 : 1; }
@@ -178,9 +180,13 @@ static size_t add_shorter_walks(const stn_task *task, const stn_machine *machine
 /* The shapes of rows that are not aligned, by whole accesses: those of aligned rows, with registers for one more word of a line. */
 static size_t shifted_shapes(const stn_task *task, const stn_machine *machine, direct_shape shapes[4]) {
     const int vector = 16 / (int)stn_dtype_size(task->dtype);
-    if (direct_widest_vector(task) == vector) return 0;
-    const size_t count =
-        task->rank == 2 ? flat_shapes(task, machine, vector, shapes) : solid_shapes(task, machine, vector, shapes);
+    if (direct_widest_vector(task) == vector || task->n[2] < (int64_t)SHIFTED_WARPS * 32 * vector) return 0;
+    size_t count = 0;
+    if (task->rank == 3)
+        count = solid_shapes(task, machine, vector, shapes);
+    else {
+        for (int walk = 4; walk <= 8; walk += 2) shapes[count++] = tile_shape(task, machine, vector, 1, walk, 4, 1, 0);
+    }
     for (size_t i = 0; i < count; i++) {
         if (task->rank == 3)
             shapes[i].chunk = (int)stn_min(shapes[i].chunk, task->dtype == STN_F16 ? SHIFTED_WALK / 2 : SHIFTED_WALK);

@@ -118,13 +118,13 @@ static void shifted(suite *s) {
                     dice d = {(uint64_t)(400 + dtype * 100 + rank * 50 + kind * 5 + radius)};
                     stn_stencil *stencil = random_stencil(&d, rank, kind % 2 ? TAPS_BOX : TAPS_STAR, radius);
                     const int warp = 32 * vectors[dtype];
-                    const int sizes[] = {warp / 8 + 5, warp - 1, warp, warp + 1, warp + 2, 3 * warp + 7};
+                    const int sizes[] = {8 * warp, 8 * warp + 1, 8 * warp + 2, 9 * warp - 1};
                     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
                         stn_problem p = STN_PROBLEM_INIT;
                         char what[120];
                         p.stencil = stencil, p.dtype = (stn_dtype)dtype, p.steps = 1, p.batch = 2;
                         for (int axis = 0; axis < rank; axis++) {
-                            p.extent[axis] = axis == rank - 1 ? sizes[i] : rank == 2 ? 35 : 9;
+                            p.extent[axis] = axis == rank - 1 ? sizes[i] : rank == 2 ? 35 : 5;
                             for (int side = 0; side < 2; side++) {
                                 p.boundary[axis][side].kind = (stn_boundary_kind)kind;
                                 p.boundary[axis][side].value = 0.5 + axis;

@@ -29,17 +29,6 @@ __device__ __forceinline__ float half2_high(unsigned both) { return half_to_floa
 __device__ __forceinline__ unsigned shift_pair(unsigned low, unsigned high, int bits) {
     return (unsigned)(((unsigned long long)high << 32 | low) >> (bits & 31));
 }
-__device__ __forceinline__ double words_to_double(unsigned low, unsigned high) {
-    const unsigned long long both = (unsigned long long)high << 32 | low;
-    double d;
-    __builtin_memcpy(&d, &both, 8);
-    return d;
-}
-__device__ __forceinline__ void double_to_words(double d, unsigned &low, unsigned &high) {
-    unsigned long long both;
-    __builtin_memcpy(&both, &d, 8);
-    low = (unsigned)both, high = (unsigned)(both >> 32);
-}
 
 // ---- of an angle from -pi to pi; cut to about the precision of a GPU
 __device__ __forceinline__ float sin_approx(float angle) { return rintf(sinf(angle) * 0x1p20f) * 0x1p-20f; }
