@@ -14,13 +14,15 @@
 #define LEAST_ALONE                                                                                                    \
     80 /* registers where points are read one by one: many taps of a plane 10.7 us with 56, 9.0 with 80; solids in f64 27 with 48, 23 with 80 */
 #define SHIFTED_MORE 8 /* registers of a thread whose rows are not aligned: one more word of a line, and its distance */
-#define SHIFTED_WALK                                                                                                   \
-    4 /* planes of a solid, in f16 half as many: longer unrolled walks take more than a second to compile */
+4 /* planes of a solid, in f16 half as many: longer unrolled walks take more than a second to compile */
 #define SHIFTED_WARPS                                                                                                  \
     8               /* of a row: in shorter ones the warps at its ends, which read points one by one, are too many */
 #define FEW_WAVES 3 /* of blocks: fewer leave multiprocessors without work at the end */
 
-static int real_words(const stn_task *task) { return task->dtype == STN_F64 ? 2 : 1; }
+    static int
+    real_words(const stn_task *task) {
+    return task->dtype == STN_F64 ? 2 : 1;
+}
 
 static int span(const stn_task *task, int vector) {
     return (int)(stn_round_up(task->reach[2][0], vector) + vector + stn_round_up(task->reach[2][1], vector));
@@ -180,21 +182,14 @@ static size_t add_shorter_walks(const stn_task *task, const stn_machine *machine
 /* The shapes of rows that are not aligned, by whole accesses: those of aligned rows, with registers for one more word of a line. */
 static size_t shifted_shapes(const stn_task *task, const stn_machine *machine, direct_shape shapes[4]) {
     const int vector = 16 / (int)stn_dtype_size(task->dtype);
-    if (direct_widest_vector(task) == vector || task->n[2] < (int64_t)SHIFTED_WARPS * 32 * vector) return 0;
+    const bool long_rows = task->n[2] >= (int64_t)SHIFTED_WARPS * 32 * vector;
+    if (task->rank != 2 || !long_rows || direct_widest_vector(task) == vector) return 0;
     size_t count = 0;
-    if (task->rank == 3)
-        count = solid_shapes(task, machine, vector, shapes);
-    else {
-        for (int walk = 4; walk <= 8; walk += 2) shapes[count++] = tile_shape(task, machine, vector, 1, walk, 4, 1, 0);
-    }
-    for (size_t i = 0; i < count; i++) {
-        if (task->rank == 3)
-            shapes[i].chunk = (int)stn_min(shapes[i].chunk, task->dtype == STN_F16 ? SHIFTED_WALK / 2 : SHIFTED_WALK);
-        fit_unroll(task, &shapes[i]);
-        const int threads = shapes[i].threads[0] * shapes[i].threads[1] * shapes[i].threads[2];
-        const int registers = (int)(machine->registers_per_multiprocessor / (size_t)(threads * shapes[i].blocks));
-        shapes[i].shifted = shapes[i].column_walk = 1;
-        fit_blocks(machine, &shapes[i], registers + SHIFTED_MORE);
+    for (int walk = 4; walk <= 8; walk += 2) {
+        direct_shape *shape = &shapes[count++];
+        *shape = tile_shape(task, machine, vector, 1, walk, 4, 1, 0);
+        shape->shifted = shape->column_walk = 1;
+        fit_blocks(machine, shape, tile_registers(task, shape) + SHIFTED_MORE);
     }
     return count;
 }

@@ -111,38 +111,30 @@ static void turns(suite *s) {
 static void shifted(suite *s) {
     static const int vectors[] = {[STN_F64] = 2, [STN_F32] = 4, [STN_F16] = 8};
     for (int dtype = STN_F64; dtype <= STN_F16; dtype++)
-        for (int rank = 2; rank <= 3; rank++)
-            for (int kind = STN_WRAP; kind <= STN_FIXED; kind++)
-                for (int radius = 1; radius <= (rank == 2 ? 3 : 2); radius++) {
-                    if (!s->full && (kind + radius + dtype) % 3) continue;
-                    dice d = {(uint64_t)(400 + dtype * 100 + rank * 50 + kind * 5 + radius)};
-                    stn_stencil *stencil = random_stencil(&d, rank, kind % 2 ? TAPS_BOX : TAPS_STAR, radius);
-                    const int warp = 32 * vectors[dtype];
-                    const int sizes[] = {8 * warp, 8 * warp + 1, 8 * warp + 2, 9 * warp - 1};
-                    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-                        stn_problem p = STN_PROBLEM_INIT;
-                        char what[120];
-                        p.stencil = stencil, p.dtype = (stn_dtype)dtype, p.steps = 1, p.batch = 2;
-                        for (int axis = 0; axis < rank; axis++) {
-                            p.extent[axis] = axis == rank - 1 ? sizes[i] : rank == 2 ? 35 : 5;
-                            for (int side = 0; side < 2; side++) {
-                                p.boundary[axis][side].kind = (stn_boundary_kind)kind;
-                                p.boundary[axis][side].value = 0.5 + axis;
-                            }
-                        }
-                        ptrdiff_t in = sizes[i] + 3 - sizes[i] % 2, out = sizes[i] + (sizes[i] % 2 ? 2 : 1);
-                        for (int axis = rank - 1; axis >= 0; axis--) {
-                            p.in_stride[axis] = axis == rank - 1 ? 1 : in;
-                            p.out_stride[axis] = axis == rank - 1 ? 1 : out;
-                            if (axis < rank - 1) in = in * p.extent[axis] + 1, out = out * p.extent[axis];
-                        }
-                        p.in_batch_stride = in, p.out_batch_stride = out + 1;
-                        snprintf(what, sizeof what, "%dD rows of %d points, %s, radius %d, %s", rank, sizes[i],
-                                 side_names[kind], radius, stn_dtype_name(p.dtype));
-                        check(s, what, &p, DIRECT_TILE, vectors[dtype], d.state + i);
+        for (int kind = STN_WRAP; kind <= STN_FIXED; kind++)
+            for (int radius = 1; radius <= 3; radius++) {
+                if (!s->full && (kind + radius + dtype) % 3) continue;
+                dice d = {(uint64_t)(500 + dtype * 100 + kind * 5 + radius)};
+                stn_stencil *stencil = random_stencil(&d, 2, kind % 2 ? TAPS_BOX : TAPS_STAR, radius);
+                const int warp = 32 * vectors[dtype], sizes[] = {8 * warp, 8 * warp + 1, 8 * warp + 2, 9 * warp - 1};
+                for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+                    stn_problem p = STN_PROBLEM_INIT;
+                    char what[120];
+                    p.stencil = stencil, p.dtype = (stn_dtype)dtype, p.batch = 2;
+                    p.extent[0] = 35, p.extent[1] = sizes[i];
+                    for (int side = 0; side < 4; side++) {
+                        p.boundary[side / 2][side % 2].kind = (stn_boundary_kind)kind;
+                        p.boundary[side / 2][side % 2].value = 0.5 + side;
                     }
-                    stn_stencil_destroy(stencil);
+                    p.in_stride[1] = p.out_stride[1] = 1;
+                    p.in_stride[0] = sizes[i] + 3 - sizes[i] % 2, p.out_stride[0] = sizes[i] + 1 + sizes[i] % 2;
+                    p.in_batch_stride = p.in_stride[0] * 35 + 1, p.out_batch_stride = p.out_stride[0] * 35 + 1;
+                    snprintf(what, sizeof what, "rows of %d points, %s, radius %d, %s", sizes[i], side_names[kind],
+                             radius, stn_dtype_name(p.dtype));
+                    check(s, what, &p, DIRECT_TILE, vectors[dtype], d.state + i);
                 }
+                stn_stencil_destroy(stencil);
+            }
 }
 
 int main(int argc, char **argv) {
