@@ -16,6 +16,7 @@
 #define SHIFTED_MORE 8 /* registers of a thread whose rows are not aligned: one more word of a line, and its distance */
 #define SHIFTED_WARPS 8 /* of a row at least: the two at its ends read some points one by one */
 #define FEW_WAVES 3     /* of blocks: fewer leave multiprocessors without work at the end */
+
 static int real_words(const stn_task *task) { return task->dtype == STN_F64 ? 2 : 1; }
 
 static int span(const stn_task *task, int vector) {

@@ -129,8 +129,8 @@ static void shifted(suite *s) {
                     p.in_stride[1] = p.out_stride[1] = 1;
                     p.in_stride[0] = sizes[i] + 3 - sizes[i] % 2, p.out_stride[0] = sizes[i] + 1 + sizes[i] % 2;
                     p.in_batch_stride = p.in_stride[0] * 35 + 1, p.out_batch_stride = p.out_stride[0] * 35 + 1;
-                    snprintf(what, sizeof what, "rows of %d points, %s, radius %d, %s", sizes[i], side_names[kind],
-                             radius, stn_dtype_name(p.dtype));
+                    snprintf(what, sizeof what, "rows of %d points, %s, %s, %s", sizes[i], side_names[kind],
+                             taps_names[box], stn_dtype_name(p.dtype));
                     check(s, what, &p, DIRECT_TILE, vectors[dtype], d.state + i);
                 }
                 stn_stencil_destroy(stencil);
