@@ -13,7 +13,8 @@
     128 /* registers of a thread of solids in f16: 25 taps 4.4 ms with 128, two blocks, 5.6 with more, one */
 #define LEAST_ALONE                                                                                                    \
     80 /* registers where points are read one by one: many taps of a plane 10.7 us with 56, 9.0 with 80; solids in f64 27 with 48, 23 with 80 */
-#define SHIFTED_MORE 8 /* registers of a thread whose rows are not aligned: one more word of a line, and its distance */
+#define SHIFTED_MORE                                                                                                   \
+    16 /* registers of a thread whose rows are not aligned: one more word of a line, its distance, addresses */
 #define SHIFTED_WARPS 8 /* of a row at least: the two at its ends read some points one by one */
 #define FEW_WAVES 3     /* of blocks: fewer leave multiprocessors without work at the end */
 

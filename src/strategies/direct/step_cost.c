@@ -35,7 +35,7 @@ static const struct {
           .fold_cycles = 600,
           .fold_more = 250,
           .edge = 0.077,
-          .shifted_halves = 1.45,
+          .shifted_halves = 1.55,
           .later = 1.12};
 static const struct {
     double fma, convert, load_cycles; /* of an access of 16 bytes a lane */
