@@ -23,10 +23,10 @@ constexpr int Y_SIDE_LOW = 1, Y_SIDE_HIGH = 1;
 constexpr int X_SIDE_LOW = 1, X_SIDE_HIGH = 1;
 
 // ---- shape of the work
-constexpr int VECTOR = 2;  // consecutive points along x a thread computes, in one access; 1 where rows are not aligned
-constexpr int SHIFTED = 0;  // direct_tile: rows are not aligned, but read and written by accesses of 16 bytes all the same
-constexpr int ROWS = 2;    // rows along y a thread computes (direct_line: runs of VECTOR points)
-constexpr int CHUNK = 4;   // planes along z a thread computes
+constexpr int VECTOR = 2;   // consecutive points along x a thread computes, in one access; 1 where rows are not aligned
+constexpr int SHIFTED = 0;  // 1: rows are not aligned; direct_tile shifts words of 16 bytes in registers
+constexpr int ROWS = 2;     // rows along y a thread computes (direct_line: runs of VECTOR points)
+constexpr int CHUNK = 4;    // planes along z a thread computes
 constexpr int THREADS_X = 32;  // threads of a block along each axis
 constexpr int THREADS_Y = 4;
 constexpr int THREADS_Z = 8;
