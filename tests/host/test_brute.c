@@ -317,7 +317,7 @@ Test(brute, wide_planes) { /* rows far longer than a buffer, beside planes of a 
 
 Test(brute, many_small_grids) { /* more points than one wave of grids takes */
     uint64_t state = 5;
-    stn_tap taps[9];
+    stn_tap taps[40];
     stn_problem problem = {.dtype = STN_F64, .steps = 3, .batch = 5, .extent = {467, 601}};
     size_t ntaps = random_taps(&state, 2, problem.extent, 1, 9, taps);
     for (int in_place = 0; in_place < 2; in_place++) {
