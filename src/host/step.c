@@ -187,12 +187,12 @@ static void add_taps(const stn_step *step, int64_t batch, const int64_t at[3], i
     stn_lines lines;
     lines.line[0] = lines.line[1] = NULL;
     lines.used[0] = lines.used[1] = -1;
-    size_t first = 0;
-    for (size_t round = 0; round < rounds; round++) {
+    size_t first = 0, round = 0;
+    do { /* every stencil has a tap */
         const int now = (int)(items * (round + 1) / rounds - items * round / rounds);
         stn_terms terms = pairs ? (stn_terms){round ? 0 : (int)middle, now, step->pairing < 0} : (stn_terms){now, 0, 0};
         first = add_terms(step, batch, at, count, first, terms, &lines, sum, rounded);
-    }
+    } while (++round < rounds);
 }
 
 /* The constant source of the piece, added before the sums are rounded. */
