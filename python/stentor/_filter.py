@@ -1,5 +1,6 @@
 """Prepared filters: passes over arrays of one layout, kept by the functions from one call to the next."""
 
+import math
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
@@ -143,12 +144,17 @@ class Short:
         past = extended(np.zeros(points), line, reach)
         self.rows, self.constant = [], []
         for i in range(points):
-            row: Dict[int, float] = {}
+            folded: Dict[int, List[float]] = {}
             for j, weight in zip(index[at + i], taps.weights):
                 if j:
-                    row[j - 1] = row.get(j - 1, 0.0) + float(weight)
-            pairs = [[(j, row[j]) for j in sorted({i - d, i + d}) if j in row] for d in range(points)]
-            self.rows.append([pair for pair in pairs if pair])
+                    folded.setdefault(j - 1, []).append(float(weight))
+            row = {j: math.fsum(some) for j, some in folded.items()}
+            pairs = [[j for j in sorted({i - d, i + d}) if j in row] for d in range(points)]
+            pairs = [pair for pair in pairs if pair]
+            if pairs and abs(math.fsum(row.values()) - 1) < 1e-14:  # what is constant stays so
+                for _ in range(2):
+                    row[pairs[0][0]] += 1 - sum(sum(row[j] for j in pair) for pair in pairs)
+            self.rows.append([[(j, row[j]) for j in pair] for pair in pairs])
             seen = index[at + i] == 0
             self.constant.append(float((past[at + i][seen] * taps.weights[seen]).sum()) if seen.any() else 0.0)
 
@@ -300,7 +306,7 @@ class HostFilter:
             each = each._replace(taps=taps)
         if _is_long_box(each):
             return Box(each, len(each.taps.weights), self.work), each.divisor
-        if steps == 1 and _is_short(self.shape, each):
+        if steps == 1 and not self.whole and _is_short(self.shape, each):  # whole numbers keep the order of sums
             return Short(each, self.shape[each.axes[0]]), each.divisor
         if steps == 1 and _is_beyond(self.shape, each):
             return Wide(self.shape, each), each.divisor
