@@ -474,6 +474,7 @@ typedef struct stn_plan_options {
  *             so do all after it; results differ by rounding. A stream that is captured before that keeps the generic
  *             kernel. If a kernel does not compile the generic one stays: the log and stn_plan_describe say why.
  *             Not for a named strategy, a stack of snapshots, transforms and Fourier layers.
+ *             Destroy such a plan before the process ends: its background compile ends with it.
  *
  * With STN_MODE_MEASURE, or options.tune, the likely candidates (strategies, steps a launch, tiles), best estimate first, are compiled, run for a
  * few launches on random grids, compared with single steps of the direct strategy, and timed; the fastest one whose result is

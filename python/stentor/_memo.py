@@ -1,5 +1,6 @@
 """What the functions prepared for their last problems, so that a call like the one before costs microseconds."""
 
+import atexit
 import collections
 import os
 import threading
@@ -96,3 +97,5 @@ def _after_fork() -> None:
 
 
 os.register_at_fork(after_in_child=_after_fork)
+# Kernels may still be compiled in the background for a second call: that ends before the compiler goes.
+atexit.register(clear_cache)

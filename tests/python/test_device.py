@@ -1,6 +1,7 @@
 """Arrays of a GPU, by the protocols that they carry: the caller's kind goes in and comes out. Runs on the emulated GPU too."""
 import gc
 import os
+import subprocess
 import sys
 import types
 import unittest
@@ -245,6 +246,17 @@ class Forgotten(unittest.TestCase):
             self.assertEqual(len(ours()), before)
         finally:
             gc.enable()
+
+
+class Ends(unittest.TestCase):
+    def test_a_process_ends_while_kernels_compile(self):
+        """The generic kernel serves the only call, and what compiles in the background is cancelled."""
+        program = 'import numpy as np, stentor; x = stentor.to_device(np.ones((57, 80)));' \
+                  'print(float(stentor.gaussian_filter(x, 1.37).numpy()[3, 3]))'
+        environment = dict(os.environ, STENTOR_CACHE_DIR=':memory:', STENTOR_EMULATOR_COMPILE_SECONDS='30')
+        done = subprocess.run([sys.executable, '-B', '-c', program], env=environment, capture_output=True, text=True, timeout=60)
+        self.assertEqual((done.returncode, done.stderr), (0, ''))
+        self.assertAlmostEqual(float(done.stdout), 1, 12)
 
 
 class Streams(unittest.TestCase):
