@@ -70,7 +70,9 @@ static stn_context *open_absent(const stn_context *like, const cli_device_settin
     settings.device = settings.strategy = NULL;
     settings.threads = (uint64_t)(threads >= 2 * SPARED ? threads - SPARED : threads);
     if (cli_open_context(&settings, &silent, &context, NULL) != STN_OK) return NULL;
+    stn_found *const own = context->machine.found; /* answers belong to one context */
     context->machine = like->machine;
+    context->machine.found = own;
     context->machine.present = false;
     return context;
 }
