@@ -10,7 +10,7 @@ double stn_error_bar(const stn_task *task) {
         case STN_F64:
             return 1e-13 * (1 + log2(steps));
         case STN_F32:
-            return 1e-6 * (log2(steps) + 1.5 * sqrt(steps));
+            return 1e-6 * (log2(steps) + 1.5 * sqrt(steps) - 0.5);
         default:
             return 1e-3 * sqrt(steps);
     }

@@ -1,4 +1,5 @@
 /* The fold against its definition as an infinite pattern, the syntax, frozen points, and the dtypes' names. */
+#include <math.h>
 #include <stdlib.h>
 
 #include "base/arith.h"
@@ -137,6 +138,12 @@ static void refused(const char *spec, const char *first, const char *second) {
     cr_expect(sides[0].kind == STN_FIXED && sides[0].value == 7 && sides[1].kind == STN_MIRROR, "%s", spec);
 }
 
+Test(boundary, values_need_not_be_finite) {
+    stn_boundary sides[2];
+    cr_assert_eq(stn_boundary_parse("constant=nan:constant=-inf", sides, NULL), STN_OK);
+    cr_expect(isnan(sides[0].value) && sides[1].value == -INFINITY);
+}
+
 Test(boundary, bad_rules_are_refused_by_name) {
     refused("", "\"\"", "reflect");
     refused("periodic", "\"periodic\"", "wrap, constant");
@@ -146,10 +153,9 @@ Test(boundary, bad_rules_are_refused_by_name) {
     refused("mirror:", "\"\"", "wrap, constant");
     refused("mirror:mirror:mirror", "\"mirror:mirror\"", "wrap, constant");
     refused("mirror:edge", "\"edge\"", "wrap, constant");
-    refused("constant=", "\"constant=\"", "finite number");
-    refused("constant=x", "\"constant=x\"", "finite number");
-    refused("constant=nan", "\"constant=nan\"", "finite number");
-    refused("constant=inf:fixed", "\"constant=inf\"", "finite number");
+    refused("constant=", "\"constant=\"", "no number");
+    refused("constant=x", "\"constant=x\"", "no number");
+    refused("constant=NaN:fixed", "\"constant=NaN\"", "no number");
     refused("nearest=1", "\"nearest=1\"", "only constant");
     refused("wrap:mirror", "\"wrap:mirror\"", "both sides");
     refused("fixed:wrap", "\"fixed:wrap\"", "both sides");

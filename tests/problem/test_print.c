@@ -59,7 +59,7 @@ Test(print, json) {
           "\"boundary\":[[{\"kind\":\"fixed\",\"reach\":1},{\"kind\":\"constant\",\"value\":-0.5,\"reach\":1}],"
           "[{\"kind\":\"wrap\",\"reach\":1},{\"kind\":\"wrap\",\"reach\":1}]],"
           "\"dtype\":\"f64\",\"steps\":18446744073709551615,\"every\":18446744073709551615,\"source\":false,"
-          "\"tolerance\":0.001,\"in_place\":true,"
+          "\"tolerance\":0.001,\"accuracy\":\"global\",\"in_place\":true,"
           "\"taps\":5,\"pattern\":\"star\"}");
 }
 

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/half.h"
 #include "host/host.h"
+#include "plan/accuracy.h"
 #include "plan/plan.h"
 #include "problem/task.h"
 
@@ -150,11 +151,14 @@ bool compare_good(const comparison *c) {
 }
 
 /* Fused strategies may use what the task's tolerance allows. */
+/* What strategies that fuse steps are held to is what a plan lets any candidate be predicted to err by. */
 double compare_bar(const stn_task *task, bool fused) {
     double steps = (double)task->steps, tolerance = fused ? task->tolerance : 0;
-    if (task->dtype == STN_F64) return fmax(1e-13 * (1 + log2(steps)), tolerance);
-    if (task->dtype == STN_F32) return fused ? fmax(1e-6 * (1 + log2(steps)), tolerance) : 1e-6 * sqrt(steps);
-    return fused ? fmax(1e-3, tolerance) : 1e-3 * sqrt(steps);
+    stn_task exact = *task;
+    exact.tolerance = 0;
+    if (fused) return fmax(stn_error_bar(&exact), tolerance);
+    if (task->dtype == STN_F64) return 1e-13 * (1 + log2(steps));
+    return (task->dtype == STN_F32 ? 1e-6 : 1e-3) * sqrt(steps);
 }
 
 /* Numbers of one type as another. */
