@@ -87,7 +87,8 @@ static void add(stn_estimate *sum, const stn_estimate *one, double times) {
 /* roughly: the rest counts as a whole chunk, which spares ranking strategies for it. */
 static bool estimate_chunks(const stn_task *task, const stn_machine *machine, uint64_t steps, bool roughly,
                             stn_estimate *result) {
-    const double whole = (double)(task->steps / steps);
+    const uint64_t chunks = task->steps / steps;
+    const double whole = (double)chunks;
     const bool same = alike(task);
     stn_estimate one;
     stn_task own = chunk_task(task, FIRST, steps);
