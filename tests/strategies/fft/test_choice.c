@@ -16,6 +16,7 @@ static stn_machine h200(void) {
     cr_assert_eq(stn_context_create(&options, &context, &error), STN_OK, "%s", error.message);
     stn_machine machine = *stn_context_machine(context);
     stn_context_destroy(context);
+    machine.found = NULL;   /* it went with the context */
     machine.present = true; /* else strategy cufft does not apply */
     machine.copy_bandwidth = 4278e9;
     return machine;
