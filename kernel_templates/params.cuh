@@ -106,9 +106,6 @@ constexpr int BOX_X[3] = {16, 16, 4};
 constexpr int SEPARABLE = 0;  // 1: weights are products of one factor an axis, which are given instead
 constexpr int NWEIGHTS = NTAPS;
 
-// ---- faces_chain: FUSED, VECTOR, WARPS, BLOCKS and STAGES as above
-constexpr int WARP_DOUBLES = 640;  // of shared memory of a warp, for STAGES lines of a walk
-
 // ---- sourced_add
 constexpr int HAS_GRID = 1;  // 1: there is a grid to add to
 constexpr int HAS_SOURCE = 1;

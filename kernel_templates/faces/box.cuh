@@ -5,7 +5,7 @@
 #include "device/twins.cuh"
 #include "faces/sides.cuh"
 
-constexpr int PIECES = 12;
+constexpr int PIECES = 6;
 constexpr int REACH[3] = {Z_REACH, Y_REACH, X_REACH};  // the larger one of each axis
 
 __device__ constexpr bool folds(int side) { return side == NEAREST || side == REFLECT || side == MIRROR; }

@@ -274,7 +274,7 @@ constexpr int most_cells() {
 }
 static_assert(is_given(most_cells() * sizeof(REAL)), "the launcher gives the shared memory that this takes");
 extern "C" __global__ void __launch_bounds__(THREADS_X, BLOCKS) faces_tile(const __grid_constant__ face_arguments a) {
-    let_next_launch_begin();  // faces_chain
+    let_next_launch_begin();  // the operator's next launch
     extern __shared__ __align__(16) unsigned char stn_shared[];
     REAL *const cells = reinterpret_cast<REAL *>(stn_shared);
     const long long batch = blockIdx.x / a.blocks;

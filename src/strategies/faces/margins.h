@@ -2,8 +2,7 @@
  *
  * A launch that fuses f steps into one operator is right only where no tap of the f steps reaches past a face: f * reach
  * points inside each side that does not wrap. After the strategy's own launch, another one steps these margins, f steps in
- * shared memory (faces_tile.cu). Of separable weights most of their points come out of products on the tensor cores in one
- * more launch (faces_chain.cu); of stencils with too many taps they are small tasks of strategy direct (strips.h).
+ * shared memory (faces_tile.cu); of stencils with too many taps they are small tasks of strategy direct (strips.h).
  *
  * This header is the only door: strategies include nothing else of this room. */
 #ifndef STN_STRATEGIES_FACES_MARGINS_H
@@ -15,8 +14,8 @@
 double stn_faces_seconds(const stn_task *task, const stn_machine *machine, int fused);
 
 typedef struct stn_faces stn_faces;
-/* How margins are done: as strips, as tiles, as chains with tiles where a second face is near; or what takes least by estimate. */
-typedef enum stn_faces_way { STN_FACES_CHEAPEST, STN_FACES_STRIPS, STN_FACES_TILES, STN_FACES_CHAINS } stn_faces_way;
+/* How margins are done: as strips or as tiles, or whichever of the two takes less by estimate. */
+typedef enum stn_faces_way { STN_FACES_CHEAPEST, STN_FACES_STRIPS, STN_FACES_TILES } stn_faces_way;
 /* For launches of `fused` steps of plan->task; *faces is NULL when there are none, which the calls below accept. Adds its
  * kernels to plan->kernels. A way that does not serve gives way to the cheapest. Errors: those of stn_kernel_get, memory,
  * driver. */

@@ -65,7 +65,7 @@ static void check_large_patches(rig *r) {
         for (int side = 0; side < 4; side++) p.boundary[side / 2][side % 2].kind = side == 1 ? STN_CONSTANT : STN_FIXED;
         if (driver && strstr(driver, "emulated") &&
             stn_task_make(&p, &task, &error) == STN_OK) { /* a GPU that is known */
-            faces_tile_choose(&task, &r->context->machine, 45, false, &tile);
+            faces_tile_choose(&task, &r->context->machine, 45, &tile);
             stn_task_clear(&task);
             rig_report(tile.rows > 2 && tile.points > 2, &(tally){0}, &error, "45 steps take large patches");
         }

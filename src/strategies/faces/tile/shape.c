@@ -282,7 +282,7 @@ void faces_tile_use_weights(const stn_task *task, faces_tile *tile) {
     tile->mirror = !tile->separable && stn_task_reach(task, 2) > 0 && stn_task_mirrored(task, 2);
 }
 
-bool faces_tile_choose(const stn_task *task, const stn_machine *machine, int fused, bool rims, faces_tile *best) {
+bool faces_tile_choose(const stn_task *task, const stn_machine *machine, int fused, faces_tile *best) {
     static const struct {
         int rank, rows, points;
     } patches[] = {{1, 1, 2}, {1, 1, 4}, {2, 4, 2}, {2, 8, 2}, {2, 2, 2}, {2, 4, 4}, {2, 8, 4}, {3, 4, 4}, {3, 2, 4}};
@@ -290,9 +290,9 @@ bool faces_tile_choose(const stn_task *task, const stn_machine *machine, int fus
     if (task->ntaps > FACES_TILE_TAPS) return false;
     for (int k = 0; k < 3; k++)
         if (stn_task_reach(task, k) > MAX_REACH) return false;
-    const faces_tile_pieces pieces = faces_tile_cut(task, fused, rims);
-    *best = (faces_tile){.fused = fused, .rims = rims, .seconds = pieces.count ? INFINITY : 0};
-    faces_tile like = {.fused = fused, .rims = rims};
+    const faces_tile_pieces pieces = faces_tile_cut(task, fused);
+    *best = (faces_tile){.fused = fused, .seconds = INFINITY};
+    faces_tile like = {.fused = fused};
     faces_tile_use_weights(task, &like);
     for (size_t i = 0; pieces.count && i < sizeof patches / sizeof *patches; i++) {
         faces_tile tile = like;

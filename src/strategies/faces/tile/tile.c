@@ -42,7 +42,7 @@ _Static_assert(sizeof(header) + (SIDES + FACES_TILE_TAPS) * sizeof(double) <= FA
                "arguments fit a launch");
 
 void faces_tile_params(const stn_task *task, const faces_tile *tile, stn_text *params) {
-    const faces_tile_pieces pieces = faces_tile_cut(task, tile->fused, tile->rims);
+    const faces_tile_pieces pieces = faces_tile_cut(task, tile->fused);
     stn_params_begin(params);
     stn_params_elements(params, task->dtype);
     stn_params_int(params, "NTAPS", (int64_t)task->ntaps);
@@ -91,7 +91,7 @@ size_t faces_tile_arguments(const stn_task *task, const faces_tile *tile, const 
     header h = {.in = launch->in, .out = launch->out, .in_batch = launch->from->batch, .out_batch = launch->to->batch};
     for (int k = 0; k < 3; k++)
         h.in_stride[k] = launch->from->stride[k], h.out_stride[k] = launch->to->stride[k], h.n[k] = task->n[k];
-    const faces_tile_pieces pieces = faces_tile_cut(task, tile->fused, tile->rims);
+    const faces_tile_pieces pieces = faces_tile_cut(task, tile->fused);
     for (size_t i = 0; i < pieces.count; i++) add_piece(task, tile, &pieces.at[i], &h);
     *blocks = h.blocks * task->batch;
     memcpy(arguments, &h, sizeof h);

@@ -7,12 +7,11 @@
 #include "strategies/faces/interior.h"
 
 #define FACES_TILE_ARGUMENTS 4096 /* bytes, at most */
-#define FACES_TILE_PIECES 12      /* at most: four rims for each pair of axes */
+#define FACES_TILE_PIECES 6       /* at most: one a face */
 #define FACES_TILE_TAPS 130       /* at most: they are unrolled, for faces normal to three axes */
 
 typedef struct faces_tile {
     int fused;
-    int rims;         /* only what faces_chain leaves */
     int rows, points; /* of a thread's patch, along y and x */
     int threads;
     int blocks;    /* that must fit on a multiprocessor */
@@ -36,17 +35,15 @@ typedef struct faces_tile_pieces {
     int tiled[3];
 } faces_tile_pieces;
 
-/* ---- pieces.c
- * The margins, or of each the rims that faces_chain leaves. */
-faces_tile_pieces faces_tile_cut(const stn_task *task, int fused, bool rims);
+/* ---- pieces.c */
+faces_tile_pieces faces_tile_cut(const stn_task *task, int fused);
 
 /* ---- shape.c */
 /* Points along an axis: of a patch; that the block of a tile at a face normal to axis `normal` calls its own. */
 int faces_tile_patch(const faces_tile *tile, int axis);
 int faces_tile_own(const stn_task *task, const faces_tile *tile, int normal, int axis);
-/* The cheapest shape by estimate; false if there is none: too many taps, or no box holds what they reach. With nothing to do
- * it takes no time. */
-bool faces_tile_choose(const stn_task *task, const stn_machine *machine, int fused, bool rims, faces_tile *best);
+/* The cheapest shape by estimate; false if there is none: too many taps, or no box holds what they reach. */
+bool faces_tile_choose(const stn_task *task, const stn_machine *machine, int fused, faces_tile *best);
 /* Sets what the kernel makes use of in the weights; whether they are still like that. */
 void faces_tile_use_weights(const stn_task *task, faces_tile *tile);
 bool faces_tile_fits(const stn_task *task, const faces_tile *tile);
