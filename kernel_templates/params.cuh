@@ -190,12 +190,8 @@ constexpr int PRODUCT_ROWS = 16, PRODUCT_DEPTH = 8;  // of a fragment in f64: 16
 constexpr int PRODUCT_PARTS = 0;  // f16: numbers are so many halves, 1 or 2; 0: of tf32, as f32's are
 constexpr int PRODUCT_EVEN = 0;   // 1: taps are the same mirrored along each axis, matrices are real
 constexpr int TORUS_SHIFTED = 0;  // segment_torus: 1: an argument is taken away from inputs, and added to outputs
-constexpr int SLICE_GAP = 6, LANE_TURN = 4;  // cells between slices; place_of
-constexpr int SEGMENT_LINES = 0;             // segment_line: 1: there are several lines
-constexpr int SEGMENT_POWERS = 0;  // 1: each plane, or each place along the third axis, has a symbol of its own
-constexpr int STEPS_HALO = 16,
-              STEPS_SPAN = 96;  // segment_steps: as far as its steps reach; points along a tile with that
-constexpr int SOLID_ROWS = 4, SOLID_SLICES = 2;    // segment_solid: warps of a block, along y and z
+constexpr int SLICE_GAP = 6, LANE_TURN = 4;        // cells between slices; place_of
+constexpr int SEGMENT_LINES = 0;                   // segment_line: 1: there are several lines
 constexpr int SEGMENT_PAIRS = 4;                   // segment_columns: pairs of columns of a tile: 1, 2, 4 or 8
 constexpr int TILE_A = 4, TILE_T = 8, TILE_R = 8;  // segment_tile: 16 TILE_A columns, TILE_T TILE_R rows
 constexpr int TILE_SHARES = 1;                     // blocks of a cluster that hold a tile together

@@ -43,12 +43,6 @@ __device__ __forceinline__ place find(const line_arguments &a, unsigned segment,
     return s;
 }
 
-// SEGMENT_POWERS: the place of a segment's line along z, whose symbol it takes.
-__device__ __forceinline__ unsigned plane_of(const line_arguments &a, unsigned segment) {
-    const unsigned plane = segment / a.by_segments / a.by_y;
-    return plane - plane / a.by_z * a.lines_z;
-}
-
 __device__ __forceinline__ bool inside(const place &s, int length) { return s.plain.last - s.plain.first == length; }
 
 // What is added to a segment's outputs near odd sides: numbers from the segment's first input on.

@@ -248,9 +248,8 @@ extern "C" __global__ void __launch_bounds__(ALL_THREADS, BLOCKS) segment_column
         take(a, i, raw + 2 * pair, x, pair, first);
         __syncthreads();
         fetch(a, i + gridDim.x, raw, pair, first);
-        const REAL *symbol = a.symbol;
-        if (SEGMENT_POWERS) symbol += find(a, i, pair).other * SYMBOLS;
-        convolve(x, rooms + pair * STRIDE, first, rooms + thread / THREADS * STRIDE, thread % THREADS, a.roots, symbol);
+        convolve(x, rooms + pair * STRIDE, first, rooms + thread / THREADS * STRIDE, thread % THREADS, a.roots,
+                 a.symbol);
         give(a, i, x, pair, first);
     }
 }

@@ -356,9 +356,7 @@ __device__ __forceinline__ void convolve_pairs(const line_arguments &a, unsigned
         take_both(a, segment, raw, x, t);
         meet<(F > 1)>();
         fetch_both(segment + step, t);
-        const REAL *symbol = a.symbol;
-        if (SEGMENT_POWERS) symbol += plane_of(a, segment) * SYMBOLS;  // of both of a pair
-        convolve(x, room, t, room, t, a.roots, symbol);
+        convolve(x, room, t, room, t, a.roots, a.symbol);
         give<true>(a, segment, x, t), give<false>(a, segment + 1, x, t);
     }
 }

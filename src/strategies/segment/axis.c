@@ -32,15 +32,15 @@ bool segment_one_value(const stn_task *task, double *value, double *drift) {
 
 bool segment_sourced(const stn_task *task) {
     double value, drift;
-    if (task->rank == 1 || segment_one_value(task, &value, &drift)) return false;
-    for (int axis = 3 - task->rank; axis < 3; axis++)
+    if (task->rank != 2 || segment_one_value(task, &value, &drift)) return false;
+    for (int axis = 1; axis < 3; axis++)
         if (!has_taps(task, axis) || !stn_task_mirrored(task, axis)) return false;
     return true;
 }
 
 bool segment_lines(const stn_task *task) { return !has_taps(task, 0) && !has_taps(task, 1); }
 
-/* What sides' values add is known along lines, beside planes and solids (source.h), and where it is one value that stays as it is. */
+/* What sides' values add is known along lines, beside planes (source.h), and where it is one value that stays as it is. */
 static bool serves_odd(const stn_task *task, const segment_axis *a, int side) {
     double value, drift;
     return segment_lines(task) || a->side[side] == STN_NEAREST || segment_one_value(task, &value, &drift) ||

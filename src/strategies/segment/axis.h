@@ -25,7 +25,7 @@ bool segment_lines(const stn_task *task);
 /* Whether all constant sides have one value, none is frozen, and weights add up to 1, so that a grid of that value stays as it is.
  * *drift: the part of it by which it would change in all steps, which is dropped. */
 bool segment_one_value(const stn_task *task, double *value, double *drift);
-/* Whether sides add something else than one value: planes and solids have source.h for that, and then all axes' taps are symmetric. */
+/* Whether a plane's sides add something else than one value (source.h). Then the taps of both axes are symmetric. */
 bool segment_sourced(const stn_task *task);
 /* What a pass leaves away of the weights' sum at either side, at most. */
 double segment_tail(stn_dtype dtype);

@@ -5,7 +5,6 @@
 #include "base/arith.h"
 #include "plan/accuracy.h"
 #include "strategies/faces/margins.h"
-#include "strategies/segment/terms.h"
 #include "strategies/segment/tile.h"
 
 #define FLOPS 154          /* of a point of a pair */
@@ -148,9 +147,6 @@ static double predicted_error(const stn_task *task, const segment_shape *shape) 
     double alike = products ? segment_product_alike(task->dtype, shape->fragment) : passes * rounding;
     for (int i = 0; i < shape->passes; i++)
         if (leaves_away(task, shape, &shape->pass[i])) alike += BEYOND * segment_tail(arithmetic);
-    for (int across = 0; across < 3; across++)
-        if (shape->terms[across] && shape->terms[across] < shape->fused)
-            alike = fmax(alike, passes * rounding + segment_terms_error(task->dtype));
     const double own = stn_error_of(alike, hypot(chance, stored) * sqrt(passes), shape->launches);
     return shape->margins ? hypot(own, margins_error(task, &shape->pass[0])) : own;
 }
@@ -175,34 +171,6 @@ static void add_sources(const stn_task *task, const stn_machine *machine, const 
     e->launches += launches * (odd + 2), e->seconds += launches * (odd + 2) * machine->launch_seconds;
 }
 
-/* A solid's: planes that are convolved, of which each takes of a pass along their rows or columns as much as it is of the grid; those made by steps, by the
- * point and power, and one launch's chain; one more pass, which adds; and what sides' values take. Measured in bench/results/2026-11-23-segment-forms.md,
- * but that adding has become faster since. */
-#define ADDS 0.42 /* of the copy bandwidth */
-#define STEP 8.5e-12
-#define CHAIN 3.6e-5
-#define VALUES 8e-11 /* seconds a point of all planes */
-static void add_planes(const stn_task *task, const stn_machine *machine, const segment_shape *shape, stn_estimate *e) {
-    const double points = (double)stn_task_points(task), bytes = 2 * (double)stn_dtype_size(task->dtype) * points;
-    double seconds = bytes / (ADDS * machine->copy_bandwidth), flops = 0;
-    int launches = 3;
-    for (int across = 0; across < 3; across++) {
-        const int stepped = shape->stepped[across], convolved = shape->terms[across] - stepped;
-        const double plane = 2 / (double)task->n[across]; /* two sides' part of the grid */
-        for (int i = 0; i < 3; i++) {
-            double each;
-            if (shape->pass[i].axis == across || !convolved) continue;
-            seconds += plane * convolved * segment_seconds(task, machine, shape, &shape->pass[i], &each);
-            flops += plane * convolved * each, launches++;
-        }
-        if (stepped) seconds += fmax(CHAIN, STEP * plane * points * stepped), launches++;
-        if (shape->terms[across]) seconds += VALUES * plane * points;
-    }
-    seconds += launches * machine->launch_seconds;
-    e->launches += shape->launches * launches, e->bytes += shape->launches * bytes;
-    e->flops += shape->launches * flops, e->seconds += shape->launches * seconds;
-}
-
 void segment_cost(const stn_task *task, const stn_machine *machine, const segment_shape *shape, stn_estimate *e) {
     const double points = (double)stn_task_points(task), launches = shape->launches;
     memset(e, 0, sizeof *e);
@@ -224,6 +192,6 @@ void segment_cost(const stn_task *task, const stn_machine *machine, const segmen
         const double segments = ceil((double)task->n[pass->axis] / pass->useful);
         e->halo_waste += (segments * segment_points(pass->first) / (double)task->n[pass->axis] - 1) / shape->passes;
     }
-    if (shape->sources) (task->rank == 3 ? add_planes : add_sources)(task, machine, shape, e);
+    if (shape->sources) add_sources(task, machine, shape, e);
     if (shape->margins) e->seconds += launches * stn_faces_seconds(task, machine, shape->fused);
 }

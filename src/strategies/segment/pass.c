@@ -44,7 +44,7 @@ static double past_of(const stn_task *task) {
 }
 
 stn_status segment_kernel_get(stn_plan *plan, const stn_task *task, const segment_axis *axis,
-                              const segment_shape *shape, const segment_pass *pass, bool powers, segment_kernel *kernel,
+                              const segment_shape *shape, const segment_pass *pass, segment_kernel *kernel,
                               stn_error *error) {
     const bool along_x = pass->axis == 2;
     stn_text params = STN_TEXT_EMPTY;
@@ -69,7 +69,6 @@ stn_status segment_kernel_get(stn_plan *plan, const stn_task *task, const segmen
     stn_params_int(&params, "SEGMENT_COSINES", pass->cosines);
     stn_params_int(&params, "SEGMENT_MIDDLE", pass->middle);
     stn_params_int(&params, "SEGMENT_TURNED", kernel->turned);
-    stn_params_int(&params, "SEGMENT_POWERS", powers);
     stn_params_int(&params, "SEGMENT_WAY", pass->first == 1 ? shape->way : 0);
     stn_params_int(&params, "SEGMENT_WHOLE", shape->whole);
     stn_params_int(&params, "EXPECTED_HEADER", along_x ? sizeof(line_header) : sizeof(columns_header));

@@ -9,10 +9,8 @@ bool segment_side_is_odd(const segment_axis *a, int side) {
     return a->side[side] == STN_CONSTANT || a->side[side] == STN_FIXED;
 }
 
-/* A solid's rows are a whole number of pairs, for pairs of rows are convolved together, and begin at whole 16 bytes. */
 segment_planes segment_planes_of(const stn_task *task, const segment_axis *axes, int count) {
     segment_planes p = {.all = 0};
-    const bool solid = task->rank == 3;
     for (int across = 0; across < 3; across++) {
         bool odd = false;
         for (int i = 0; i < count; i++)
@@ -20,7 +18,7 @@ segment_planes segment_planes_of(const stn_task *task, const segment_axis *axes,
         p.first[across] = p.all;
         if (!odd) continue;
         const int64_t rows = task->n[segment_rows_of(across)], columns = task->n[segment_columns_of(across)];
-        p.rows[across] = solid ? stn_round_up(rows, 2) : rows;
+        p.rows[across] = rows;
         p.pitch[across] = stn_round_up(columns, WHOLE_ROWS);
         p.all += 2 * p.rows[across] * p.pitch[across];
     }

@@ -16,6 +16,4 @@ bool segment_side_is_odd(const segment_axis *a, int side);
 /* The axes of a plane's rows and columns: along these it is many points. */
 static inline int segment_rows_of(int across) { return across == 0 ? 1 : 0; }
 static inline int segment_columns_of(int across) { return across == 2 ? 1 : 2; }
-/* That of `axis`, of three. */
-static inline const segment_axis *segment_axis_of(const segment_axis *axes, int axis) { return &axes[2 - axis]; }
 #endif

@@ -6,11 +6,9 @@
 #include "base/best.h"
 #include "problem/stencil.h"
 #include "strategies/faces/margins.h"
-#include "strategies/segment/solid.h"
 #include "strategies/segment/tile.h"
 
 #define MOST_MARGIN 64 /* steps that margins at faces are stepped in one launch */
-#define SLICES 2       /* of blocks that add what a solid's sides add: two blocks of 8 warps a multiprocessor */
 #define MOST_FITS 4    /* numbers of launches that fit and are looked at: more take longer, all but always */
 
 static const int firsts[] = {64, 32, 16, 8, 4, 2, 1, -1, -2, -3, -4, -5};
@@ -26,9 +24,8 @@ typedef struct search {
     bool margins,
         products; /* products are tried too: in f64 they lose everywhere, of other types their rate is a guess, so only where candidates are timed */
     stn_tally *tally;
-    double largest;               /* of the symbol */
-    stn_reach reach[3];           /* of the steps that are being looked at */
-    uint8_t terms[3], stepped[3]; /* of solids likewise */
+    double largest;     /* of the symbol */
+    stn_reach reach[3]; /* of the steps that are being looked at */
 } search;
 
 static bool holds(const search *s, const segment_shape *shape, const segment_pass *pass) {
@@ -66,26 +63,6 @@ static void find_reaches(search *s, uint64_t fused) {
     }
 }
 
-/* How many terms what a solid's sides add has; axes with the same weights have as many. False: too many. */
-static bool find_terms(search *s, uint64_t fused) {
-    segment_terms found[3] = {{0}};
-    const bool alike = segment_same_weights(&s->axes[0], &s->axes[1]) && segment_same_weights(&s->axes[0], &s->axes[2]);
-    int known = -1;
-    if (segment_solid_shared(s->task, 2 * SLICES) > s->machine->shared_per_block) return false;
-    memset(s->terms, 0, sizeof s->terms), memset(s->stepped, 0, sizeof s->stepped);
-    for (int across = 0; across < 3; across++) {
-        if (!segment_solid_across(s->axes, across)) continue;
-        if (alike && known >= 0)
-            found[across] = found[known];
-        else if (!segment_solid_terms(s->task, s->axes, across, fused, &found[across]))
-            return false;
-        known = across, s->terms[across] = (uint8_t)found[across].count;
-        if (segment_steps_shared(s->task) <= s->machine->shared_per_block)
-            s->stepped[across] = (uint8_t)segment_solid_stepped(s->axes, across, &found[across]);
-    }
-    return true;
-}
-
 /* Where not one wave of blocks serves a grid, lines of 512 and 1024 points in f64 are up to 3% faster so (bench/results/2026-11-23-regret-2.md). */
 static void choose_whole(const search *s, segment_shape *shape) {
     const segment_pass *pass = &shape->pass[0];
@@ -118,12 +95,6 @@ static bool shape_for(const search *s, int64_t launches, int pairs, int first, s
     shape->fused = (int)stn_div_up((int64_t)s->task->steps, launches);
     for (int i = 0; i < s->count; i++)
         if (!best_pass(s, shape, i, first, &shape->pass[i])) return false;
-    if (shape->sources && s->count == 3) {
-        memcpy(shape->terms, s->terms, sizeof shape->terms);
-        memcpy(shape->stepped, s->stepped, sizeof shape->stepped);
-        shape->slices = SLICES;
-        if (!segment_solid_fits(s->task, s->axes, s->reach, shape)) return false;
-    }
     choose_whole(s, shape);
     choose_way(s, shape);
     int64_t low[3], high[3];
@@ -145,10 +116,9 @@ static bool open_search(search *s, const char **why) {
     s->largest = stn_taps_max_symbol(s->task->ntaps, s->task->taps);
     *why = "a side is neither periodic nor such that symmetric taps make it right by itself";
     if (s->task->rank > 1 && has_values(s->task))
-        *why =
-            s->task->rank == 2
-                ? "fixed and constant sides take taps symmetric along both axes, one of them past such a side"
-                : "fixed and constant sides of solids take taps symmetric along all axes, one of them past such a side";
+        *why = s->task->rank == 2
+                   ? "fixed and constant sides take taps symmetric along both axes, one of them past such a side"
+                   : "fixed sides of a 3D grid, and constant sides of several values, are not folded in";
     return !s->margins || s->task->rank == 1;
 }
 
@@ -210,16 +180,6 @@ static size_t add_variants(const search *s, segment_shape *best, size_t found, s
     return found;
 }
 
-/* Of the cheapest for a solid, to be timed beside it: larger blocks that add, and all planes convolved, none made by steps. */
-static size_t add_solids(segment_shape *best, size_t found, size_t most) {
-    static const uint8_t none[3] = {0};
-    if (!found || best[0].tile || !best[0].slices) return found;
-    if (found < most) best[found] = best[0], best[found++].slices = 2 * SLICES;
-    if (found < most && memcmp(best[0].stepped, none, sizeof none))
-        best[found] = best[0], memset(best[found++].stepped, 0, sizeof none);
-    return found;
-}
-
 /* Pairs of columns of a tile: 64 bytes of a row of f64 first. */
 static const int pairs_of[] = {4, 2, 8};
 
@@ -267,7 +227,6 @@ static bool search_lines(search *s, segment_shape *best, double *costs, size_t *
         const int64_t fused = stn_div_up((int64_t)task->steps, launches);
         if ((s->margins && fused > MOST_MARGIN) || grows_too_far(s, (uint64_t)fused)) continue;
         find_reaches(s, (uint64_t)fused);
-        if (task->rank == 3 && segment_sourced(task) && !find_terms(s, (uint64_t)fused)) continue;
         fits += add_shapes(s, launches, best, costs, found, most);
     }
     return true;
@@ -308,7 +267,6 @@ size_t segment_search(const stn_task *task, const stn_machine *machine, segment_
     const size_t room = lines ? (size_t)stn_min((int64_t)plain, TILES_BESIDE) : timed ? MOST_TILES : plain;
     if (timed && lines) found = add_products(&s, best, found, most);
     if (timed) found = add_variants(&s, best, found, most);
-    if (timed) found = add_solids(best, found, most);
     found = add_tiles(&s, best, costs, found, most, room, lines ? &other : why);
     return timed ? add_tile_variants(best, found, most) : found;
 }

@@ -129,10 +129,7 @@ static stn_status place_sweeps(const stn_task *task, segment_state *state, bool 
         }
     }
     for (int k = 0; k < state->lengths && state->shape.sources; k++) {
-        if (!segment_source_place(task, state->axes, &state->shape, state->sweeps[k][0].fused, at, &state->sides[k]))
-            return stn_fail(
-                error, STN_ERROR_UNSUPPORTED,
-                "what sides add with these weights takes too many terms: make a new plan with strategy auto");
+        segment_source_place(task, state->axes, &state->shape, state->sweeps[k][0].fused, at, &state->sides[k]);
         at = state->sides[k].end;
     }
     state->table_bytes = at;
@@ -172,9 +169,9 @@ static uint64_t steps_of(const segment_state *state, int length) {
 static stn_status get_kernels(stn_plan *plan, segment_state *state, stn_error *error) {
     if (state->shape.tile) return segment_tile_get(plan, &state->shape, state->tiles[0].real, &state->tile, error);
     for (int i = 0; i < state->shape.passes; i++)
-        STN_TRY(segment_kernel_get(plan, &plan->task, &state->axes[i], &state->shape, &state->shape.pass[i], false,
+        STN_TRY(segment_kernel_get(plan, &plan->task, &state->axes[i], &state->shape, &state->shape.pass[i],
                                    &state->kernels[i], error));
-    return segment_source_get(plan, state->axes, &state->shape, state->sides, state->lengths, &state->source, error);
+    return segment_source_get(plan, state->axes, &state->shape, &state->source, error);
 }
 
 static stn_status prepare(stn_plan *plan, stn_error *error) {
@@ -201,9 +198,6 @@ static stn_status set_weights(stn_plan *plan, stn_error *error) {
     segment_state *state = plan->state, next = *state;
     STN_TRY(place_sweeps(&plan->task, &next, true, error));
     STN_TRY(get_kernels(plan, &next, error)); /* found where they are the same */
-    if (next.source.bytes > state->source.bytes)
-        return stn_fail(error, STN_ERROR_UNSUPPORTED,
-                        "what sides add with these weights takes more terms than the plan has room for");
     STN_TRY(make_tables(plan, &next, error));
     stn_status status = STN_OK;
     for (int k = 0; k < next.lengths && status == STN_OK && next.shape.margins; k++)
@@ -305,10 +299,7 @@ static void print_passes(const stn_task *task, const segment_shape *shape, bool 
     if (shape->way & SEGMENT_STREAMED) stn_text_printf(text, ", outputs streamed");
     if (shape->way & SEGMENT_AT_ONCE) stn_text_printf(text, ", inputs straight to registers");
     if (shape->way & SEGMENT_WIDELY) stn_text_printf(text, ", fetched by 256 bytes");
-    if (shape->sources)
-        stn_text_printf(text, ", what sides add convolved%s",
-                        shape->stepped[0] + shape->stepped[1] + shape->stepped[2] ? " and stepped" : "");
-    if (shape->slices) stn_text_printf(text, ", by blocks of %d slices", 4 * shape->slices);
+    if (shape->sources) stn_text_printf(text, ", what sides add convolved");
     if (shape->margins) stn_text_printf(text, ", margins stepped");
 }
 
@@ -325,11 +316,7 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
             stn_text_printf(text, ", they reach %lld and %lld points (%.2g of the weights lies beyond)",
                             (long long)reach.side[0], (long long)reach.side[1], reach.tail[0] + reach.tail[1]);
         }
-        if (shape->sources && plan->task.rank == 3)
-            stn_text_printf(text, ", z, y and x sides add sums of %d, %d and %d terms",
-                            state->sides[0].solid.terms[0].count, state->sides[0].solid.terms[1].count,
-                            state->sides[0].solid.terms[2].count);
-        else if (shape->sources)
+        if (shape->sources)
             stn_text_printf(text, ", y and x sides add to %d and %d points from them", state->sides[0].width[0],
                             state->sides[0].width[1]);
         if (!shape->tile && state->kernels[shape->passes - 1].past != 0)

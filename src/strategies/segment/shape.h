@@ -21,10 +21,7 @@ typedef struct segment_pass {
 typedef struct segment_shape {
     int launches, fused; /* f steps in the longest of them */
     uint8_t margins;     /* 1: sides are stepped by the faces, one launch after the other; 0: every side is folded in */
-    uint8_t sources;     /* 1: what sides of a plane or solid add comes by source.h */
-    uint8_t terms[3];    /* of a solid's sides across each axis: terms.h */
-    uint8_t stepped[3];  /* of these by steps */
-    uint8_t slices;      /* warps along z of a block that adds them */
+    uint8_t sources;     /* 1: what sides of a plane add comes by source.h */
     uint8_t whole;       /* points of f64 go through shared memory whole, not by halves */
     uint8_t fragment;    /* of products: product.h */
     uint8_t unused;      /* shapes are compared byte by byte */

@@ -93,20 +93,15 @@ static size_t values_of(const stn_task *task, const segment_axis *axes, const se
 }
 
 stn_status segment_source_get(stn_plan *plan, const segment_axis *axes, const segment_shape *shape,
-                              const segment_source_tables *tables, int lengths, segment_source *source,
-                              stn_error *error) {
-    const bool solid = plan->task.rank == 3;
+                              segment_source *source, stn_error *error) {
     source->has = shape->sources;
     if (!source->has) return STN_OK;
     source->bytes = 2 * values_of(&plan->task, axes, shape);
     STN_TRY(make_lines(plan, 0, &source->begin, error));
     STN_TRY(make_lines(plan, 1, &source->back, error));
-    for (int k = 0; k < lengths && solid; k++)
-        STN_TRY(segment_solid_get(plan, axes, shape, &tables[k].solid, &source->solid, error));
-    for (int which = 0; which < 2 && !solid; which++)
+    for (int which = 0; which < 2; which++)
         if (segment_side_is_odd(across(axes, which), 0) || segment_side_is_odd(across(axes, which), 1))
             STN_TRY(make_face(plan, &axes[which], shape, &shape->pass[which], &source->along[which], error));
-    source->bytes += source->solid.turned + source->solid.planes;
     return STN_OK;
 }
 
@@ -116,14 +111,10 @@ static size_t side_values(const segment_shape *shape, int which, int width) {
     return (size_t)(width + 1) / 2 * 2 * segment_symbol_size(shape->pass[which].first, true);
 }
 
-bool segment_source_place(const stn_task *task, const segment_axis *axes, const segment_shape *shape, uint64_t fused,
+void segment_source_place(const stn_task *task, const segment_axis *axes, const segment_shape *shape, uint64_t fused,
                           size_t at, segment_source_tables *tables) {
     *tables = (segment_source_tables){.fused = fused, .taps = at};
     at += (size_t)stn_round_up((int64_t)(task->ntaps * sizeof(source_tap)), 256);
-    if (task->rank == 3) {
-        tables->end = segment_solid_place(task, axes, shape, fused, at, &tables->solid);
-        return tables->end > 0;
-    }
     for (int which = 0; which < 2; which++) {
         const segment_axis *deep = across(axes, which);
         if (!segment_side_is_odd(deep, 0) && !segment_side_is_odd(deep, 1)) continue;
@@ -141,7 +132,6 @@ bool segment_source_place(const stn_task *task, const segment_axis *axes, const 
         }
     }
     tables->end = at;
-    return true;
 }
 
 static stn_status fill_side(const stn_task *task, const segment_axis *axes, const segment_shape *shape,
@@ -168,7 +158,6 @@ stn_status segment_source_fill(const stn_task *task, const segment_axis *axes, c
             own.towards |= (tap->offset[axis] < 0) << 2 * axis | (tap->offset[axis] > 0) << (2 * axis + 1);
         memcpy(to + tables->taps + i * sizeof own, &own, sizeof own);
     }
-    if (task->rank == 3) return segment_solid_fill(task, axes, &tables->solid, to, error);
     for (int which = 0; which < 2; which++)
         for (int side = 0; side < 2; side++) {
             const segment_axis *deep = across(axes, which);
@@ -259,11 +248,7 @@ stn_status segment_source_add(const stn_plan *plan, const segment_axis *axes, co
                               stn_error *error) {
     if (!source->has) return STN_OK;
     const stn_task *task = &plan->task;
-    const bool solid = task->rank == 3;
-    if (solid)
-        STN_TRY(segment_solid_add(plan, axes, shape, &source->solid, &tables->solid, table, values,
-                                  (unsigned char *)values + 2 * values_of(task, axes, shape), l, error));
-    for (int which = 0; which < 2 && !solid; which++) /* one after the other: where sides' reaches meet, both add */
+    for (int which = 0; which < 2; which++) /* one after the other: where sides' reaches meet, both add */
         for (int side = 0; side < 2; side++)
             if (segment_side_is_odd(across(axes, which), side))
                 STN_TRY(add_side(task, axes, &source->along[which], tables, &sweeps[which], table, values, which, side,
