@@ -280,14 +280,12 @@ stn_status stn_cache_resolve(stn_cache *cache, const char *prefix, stn_key *key,
     return STN_OK;
 }
 
-/* Both sorts; each keeps as many as it may, and `most`. */
+/* Keeps as many as it may, and `most`. */
 static stn_status sweep_notes(stn_cache *cache, stn_notes_purge what, size_t most, int64_t spare_seconds,
                               stn_cache_sweep *sweep, stn_error *error) {
-    const stn_notes *const sorts[] = {&stn_notes_tuned, &stn_notes_chosen};
-    for (size_t i = 0; i < sizeof sorts / sizeof *sorts; i++)
-        STN_TRY(stn_notes_sweep(&cache->disk.folder, sorts[i], what, most < sorts[i]->most ? most : sorts[i]->most,
-                                spare_seconds, sweep, error));
-    return STN_OK;
+    const stn_notes *of = &stn_notes_tuned;
+    return stn_notes_sweep(&cache->disk.folder, of, what, most < of->most ? most : of->most, spare_seconds, sweep,
+                           error);
 }
 
 stn_status stn_cache_verify(stn_cache *cache, stn_cache_sweep *sweep, stn_error *error) {
@@ -319,18 +317,6 @@ void stn_cache_note_store(stn_cache *cache, const stn_key *key, const char *text
 
 void stn_cache_note_reject(stn_cache *cache, const stn_key *key) {
     (void)stn_notes_remove(&cache->disk.folder, &stn_notes_tuned, key);
-}
-
-bool stn_cache_choice_find(stn_cache *cache, const stn_key *key, char **text) {
-    return stn_notes_find(&cache->disk.folder, &stn_notes_chosen, key, text);
-}
-
-void stn_cache_choice_store(stn_cache *cache, const stn_key *key, const char *text) {
-    stn_notes_store(&cache->disk.folder, &stn_notes_chosen, key, text);
-}
-
-void stn_cache_choice_reject(stn_cache *cache, const stn_key *key) {
-    (void)stn_notes_remove(&cache->disk.folder, &stn_notes_chosen, key);
 }
 
 stn_status stn_cache_notes_clear(stn_cache *cache, stn_error *error) {

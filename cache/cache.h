@@ -76,11 +76,6 @@ stn_status stn_cache_notes_clear(stn_cache *cache, stn_error *error);
 stn_status stn_cache_note_each(stn_cache *cache, bool (*visit)(void *user, const stn_note_item *item), void *user,
                                stn_error *error);
 
-/* ---- what plans chose: notes too, of another folder, which no wisdom takes along */
-bool stn_cache_choice_find(stn_cache *cache, const stn_key *key, char **text);
-void stn_cache_choice_store(stn_cache *cache, const stn_key *key, const char *text);
-void stn_cache_choice_reject(stn_cache *cache, const stn_key *key);
-
 /* Removes what is proven to be damaged. What could not be read (no memory, no file handles, its mode) and what could not
  * be removed (a folder under an entry's name, with something in it) is left, counted and named to the logger. */
 stn_status stn_cache_verify(stn_cache *cache, stn_cache_sweep *sweep, stn_error *error);

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -101,14 +100,6 @@ bool stn_disk_find(stn_disk *disk, const stn_key *key, stn_entry *entry) {
     }
     if (root >= 0) close(root);
     return result == STN_OK;
-}
-
-bool stn_disk_has(const stn_disk *disk, const stn_key *key) {
-    char sub[3], name[STN_DISK_NAME], path[PATH_MAX];
-    stn_disk_place(key, sub, name);
-    return disk->folder.path &&
-           snprintf(path, sizeof path, "%s/%s/%s", disk->folder.path, sub, name) < (int)sizeof path &&
-           !access(path, F_OK);
 }
 
 bool stn_disk_find_source(stn_disk *disk, const stn_key *source, stn_key *key, stn_entry *entry) {

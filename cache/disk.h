@@ -20,7 +20,6 @@ typedef struct stn_disk {
 void stn_disk_place(const stn_key *key, char sub[3], char name[STN_DISK_NAME]);
 
 bool stn_disk_find(stn_disk *disk, const stn_key *key, stn_entry *entry);
-bool stn_disk_has(const stn_disk *disk, const stn_key *key); /* is there such a file? */
 /* By the source key, by way of the alias (its text is read, it is never opened through); key gets the entry's own. */
 bool stn_disk_find_source(stn_disk *disk, const stn_key *source, stn_key *key, stn_entry *entry);
 bool stn_disk_store(stn_disk *disk, const stn_key *key, const stn_entry *entry); /* true if it is there now */

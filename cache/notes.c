@@ -18,8 +18,7 @@
 #define TEMP ".tmp-"
 enum { TOUCH_SECONDS = 60, TEMP_SECONDS = 3600, SPARE_SECONDS = 24 * 3600 };
 
-const stn_notes stn_notes_tuned = {"tuned", "stentor tuned 1\nsha256 ", "measured times", 1024, true},
-                stn_notes_chosen = {"chosen", "stentor chosen 1\nsha256 ", "choice", 4096, false};
+const stn_notes stn_notes_tuned = {"tuned", "stentor tuned 1\nsha256 ", "measured times", 1024, true};
 
 /* Bytes before the text: the head, the checksum, the end of its line. */
 static size_t head_size(const stn_notes *of) { return strlen(of->head) + 64 + 1; }

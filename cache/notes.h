@@ -1,5 +1,4 @@
-/* Notes: what was measured (DIR/tuned/KEY) and what plans chose (DIR/chosen/KEY), as small texts beside the entries. FORMAT.md says what is
- * in the files. */
+/* Notes: what was measured (DIR/tuned/KEY), as small texts beside the entries. FORMAT.md says what is in the files. */
 #ifndef STN_CACHE_NOTES_H
 #define STN_CACHE_NOTES_H
 #include "cache/folder.h"
@@ -13,7 +12,7 @@ typedef struct stn_notes {
     size_t most;                      /* files; more, and those used longest ago go */
     bool sync;                        /* worth waiting for the disk: what is lost takes measuring again */
 } stn_notes;
-extern const stn_notes stn_notes_tuned, stn_notes_chosen;
+extern const stn_notes stn_notes_tuned;
 
 /* Is there a folder of them? */
 bool stn_notes_any(const stn_folder *folder, const stn_notes *of);

@@ -1,7 +1,6 @@
 /* The build id of a shared object, read from its file. */
 #include <elf.h>
 #include <fcntl.h>
-#include <link.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -54,36 +53,6 @@ static bool id_of_file(int file, const Elf64_Ehdr *header, char *digits, size_t 
             return true;
     }
     return false;
-}
-
-typedef struct own {
-    char *identity;
-    size_t size;
-    bool found;
-} own;
-
-/* Of the object that holds this function. */
-static int look_at_object(struct dl_phdr_info *object, size_t size, void *user) {
-    own *to = user;
-    const uintptr_t here = (uintptr_t)&look_at_object;
-    bool ours = false;
-    (void)size;
-    for (int i = 0; i < object->dlpi_phnum; i++) {
-        const Elf64_Phdr *each = &object->dlpi_phdr[i];
-        const uintptr_t from = object->dlpi_addr + each->p_vaddr;
-        ours = ours || (each->p_type == PT_LOAD && here >= from && here - from < each->p_memsz);
-    }
-    for (int i = 0; i < object->dlpi_phnum && ours && !to->found; i++) {
-        const Elf64_Phdr *each = &object->dlpi_phdr[i];
-        const unsigned char *notes = (const unsigned char *)(uintptr_t)(object->dlpi_addr + each->p_vaddr);
-        if (each->p_type == PT_NOTE) to->found = id_of_notes(notes, each->p_memsz, to->identity, to->size);
-    }
-    return ours;
-}
-
-bool stn_library_own_build(char *identity, size_t size) {
-    own to = {identity, size, false};
-    return dl_iterate_phdr(look_at_object, &to) && to.found;
 }
 
 bool stn_library_build(const char *path, char *identity, size_t size) {

@@ -40,6 +40,4 @@ void stn_library_advice(const stn_library_spec *spec, stn_text *text);
 /* Which build of a library a file is: "build 65be0d..." from its ELF build id, else its name and size. False if it is
  * no shared object of this kind of processor. */
 bool stn_library_build(const char *path, char *identity, size_t size);
-/* The build id of the object that this code is in; false where the linker gave it none. */
-bool stn_library_own_build(char *identity, size_t size);
 #endif

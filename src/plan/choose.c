@@ -248,21 +248,3 @@ stn_status stn_plan_prepare(stn_plan *plan, stn_error *error) {
     if (first.status == STN_ERROR_NO_COMPILER) return fail_not_stored(plan, &first, error);
     return stn_fail(error, first.status, "%s", first.message);
 }
-
-bool stn_plan_recall(stn_plan *plan, const stn_choice *choice) {
-    stn_gather *gather = stn_gather_begin(plan->context);
-    if (!gather) return false;
-    stn_plan_take(plan, &choice->row);
-    stn_status status = plan->strategy->prepare(plan, NULL);
-    if (stn_gather_end(gather)) status = STN_ERROR_UNSUPPORTED; /* a kernel is stored no more */
-    if (status != STN_OK) {
-        stn_plan_unprepare(plan);
-        plan->strategy = NULL;
-    }
-    stn_gather_free(gather);
-    if (status != STN_OK) return false;
-    plan->ranking[0] = choice->row;
-    plan->ranked = 1;
-    plan->chosen = choice->chosen;
-    return true;
-}

@@ -68,8 +68,6 @@ typedef struct stn_kind {
 
     /* ---- measuring: all that decides how fast a candidate is. All NULL: plans of this kind are never measured */
     void (*key)(const stn_plan *plan, const stn_key_sink *sink);
-    /* All else that decides which candidates there are, and what they are estimated to take: weights, values past sides. NULL: nothing. */
-    void (*values)(const stn_plan *plan, const stn_key_sink *sink);
     /* A candidate to compare others with: the first that applies from number *which on; *which becomes its number. Fails where
      * there is none. */
     stn_status (*judge)(const stn_plan *plan, int *which, const stn_strategy **strategy, stn_candidate *candidate,

@@ -243,22 +243,6 @@ static void key(const stn_plan *plan, const stn_key_sink *to) {
     }
 }
 
-static void add_value(const stn_key_sink *to, const char *label, double value) {
-    int64_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    to->number(to->user, label, bits);
-}
-
-static void values(const stn_plan *plan, const stn_key_sink *to) {
-    const stn_task *task = &plan->task;
-    for (int axis = 0; axis < 3; axis++)
-        for (int side = 0; side < 2; side++) add_value(to, "value", task->boundary[axis][side].value);
-    for (size_t k = 0; k < task->ntaps; k++) add_value(to, "weight", task->taps[k].weight);
-    to->number(to->user, "source", task->source);
-    to->number(to->user, "source batch stride", task->source_batch_stride);
-    to->number(to->user, "snapshot stride", task->snapshot_stride);
-}
-
 /* The first candidate of direct whose launches are single steps; where there is a source, sourced by single steps, its last. */
 static stn_status judge(const stn_plan *plan, int *which, const stn_strategy **chosen, stn_candidate *candidate,
                         stn_error *error) {
@@ -324,7 +308,6 @@ const stn_kind stn_kind_stencil = {
     .json = json,
     .more = more,
     .key = key,
-    .values = values,
     .judge = judge,
     .calm = calm,
     .allowed_difference = allowed_difference,

@@ -49,19 +49,6 @@ static stn_status make_workspace(stn_plan *plan, const stn_plan_options *options
     return allocate(plan, error);
 }
 
-/* Looking for the best of all candidates takes tens of milliseconds: what an earlier plan found is taken, in whatever process that was. */
-static stn_status choose(stn_plan *plan, const stn_plan_options *options, stn_error *error) {
-    stn_choice before;
-    const bool remembers = !plan->estimate_only && plan->machine.is_device && plan->machine.present;
-    if (remembers && stn_tuner_default.recall_choice(plan, options, &before) && stn_plan_recall(plan, &before))
-        return STN_OK;
-    STN_TRY(stn_plan_choose(plan, options, error));
-    if (plan->estimate_only) return STN_OK;
-    STN_TRY(stn_plan_prepare(plan, error));
-    if (remembers) stn_tuner_default.remember_choice(plan, options);
-    return STN_OK;
-}
-
 stn_status stn_plan_make(stn_context *context, const stn_kind *kind, const void *work, const stn_plan_options *given,
                          stn_plan **result, stn_error *error) {
     if (!result) return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "a plan is to be made but has no place to go");
@@ -86,8 +73,11 @@ stn_status stn_plan_make(stn_context *context, const stn_kind *kind, const void 
     plan->only = find_strategy(kind, options.strategy);
     plan->composes = true;
     plan->first_result = wants_first_result(plan, &options);
-    STN_TRY_GOTO(status, choose(plan, &options, error), failed);
-    if (!plan->estimate_only) STN_TRY_GOTO(status, stn_snapshots_prepare(plan, error), failed);
+    STN_TRY_GOTO(status, stn_plan_choose(plan, &options, error), failed);
+    if (!plan->estimate_only) {
+        STN_TRY_GOTO(status, stn_plan_prepare(plan, error), failed);
+        STN_TRY_GOTO(status, stn_snapshots_prepare(plan, error), failed);
+    }
     STN_TRY_GOTO(status, make_workspace(plan, &options, error), failed);
     *result = plan;
     return STN_OK;

@@ -89,12 +89,6 @@ static inline stn_status stn_plan_run_whole(stn_plan *plan, const stn_execution 
     return own->execute_part(plan, (stn_part){0, own->launches(plan)}, run, error);
 }
 
-/* The candidate that a plan runs, as the next plan of the same work takes it over. */
-typedef struct stn_choice {
-    stn_ranked row;
-    stn_chosen chosen;
-} stn_choice;
-
 /* ---- choose.c
  * Is it the name of one of the kind's strategies, NULL or "auto"? */
 stn_status stn_plan_check_name(const stn_kind *kind, const char *name, stn_error *error);
@@ -110,9 +104,6 @@ stn_status stn_plan_prepare(stn_plan *plan, stn_error *error);
 
 /* The generic kernel's candidate (strategy.h) with its estimate. False: no strategy of this kind of work has one. */
 bool stn_plan_generic(const stn_plan *plan, stn_ranked *row);
-/* Prepares the candidate that an earlier plan of the same work ran. False, and nothing is prepared, where one of its
- * kernels is not stored any more. */
-bool stn_plan_recall(stn_plan *plan, const stn_choice *choice);
 /* The row becomes the plan's. */
 void stn_plan_take(stn_plan *plan, const stn_ranked *row);
 /* What prepare has built goes. */
@@ -194,11 +185,6 @@ typedef struct stn_tuner {
                    const char *strategy); /* what was measured before; false: nothing is known or ranked */
     /* Measures, in about so many seconds; all candidates, or the likely ones. */
     void (*tune)(stn_plan *plan, const char *strategy, double seconds, bool all);
-
-    /* What an earlier plan for the same work here came to, if nothing that it went by has changed since. */
-    bool (*recall_choice)(const stn_plan *plan, const stn_plan_options *options, stn_choice *choice);
-    /* For the plans after this one, which is prepared. */
-    void (*remember_choice)(const stn_plan *plan, const stn_plan_options *options);
 
     /* STN_MODE_ONLINE: of a prepared plan. Where there is something to try, plan->online is set and the workspace grows. */
     void (*open)(stn_plan *plan, const char *strategy, double executions);

@@ -7,7 +7,6 @@
 
 #include "base/error.h"
 #include "context/context.h"
-#include "tune/choice.h"
 #include "tune/notes.h"
 #include "tune/online.h"
 #include "tune/seeds.h"
@@ -200,8 +199,6 @@ void tune_compile(stn_plan *plan, const char *strategy, const tune_order *order)
 
 const stn_tuner stn_tuner_default = {.recall = recall,
                                      .tune = tune,
-                                     .recall_choice = tune_choice_recall,
-                                     .remember_choice = tune_choice_remember,
                                      .open = tune_online_open,
                                      .now = tune_online_now,
                                      .legs = tune_online_legs,

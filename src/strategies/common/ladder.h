@@ -56,14 +56,10 @@ size_t stn_ladder_roots(const stn_ladder *line, bool wide, void *to);
 size_t stn_ladder_half_roots(const stn_ladder *line, bool wide, void *to);
 void stn_ladder_params(const stn_ladder *line, stn_text *params);
 
-/* What was asked for last, the newest first, for a later process to learn. */
+/* What was asked for, and the line that was found. */
 typedef struct stn_ladder_answer {
     int points;
     stn_ladder_needs needs;
     stn_ladder line;
 } stn_ladder_answer;
-enum { STN_LADDERS_KNOWN = 8 };
-size_t stn_ladder_known(struct stn_found *found, stn_ladder_answer list[STN_LADDERS_KNOWN]);
-/* False where it is no such line: then it is not taken. */
-bool stn_ladder_learn(struct stn_found *found, const stn_ladder_answer *answer);
 #endif

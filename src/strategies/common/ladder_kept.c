@@ -42,39 +42,3 @@ void stn_ladder_make(stn_found *kept, int points, const stn_ladder_needs *needs,
     stn_ladder_search(points, needs, line);
     if (kept) keep(kept, &(stn_ladder_answer){points, *needs, *line});
 }
-
-size_t stn_ladder_known(stn_found *kept, stn_ladder_answer list[STN_LADDERS_KNOWN]) {
-    size_t count = 0;
-    if (!kept) return 0;
-    pthread_mutex_lock(&kept->lock);
-    for (uint64_t before = UINT64_MAX, last = 0; count < STN_LADDERS_KNOWN; before = last, last = 0) {
-        int newest = 0;
-        for (int i = 0; i < STN_LADDERS_KEPT; i++)
-            if (kept->asked[i] < before && kept->asked[i] > last) last = kept->asked[newest = i];
-        if (!last) break;
-        list[count++] = kept->ladder[newest];
-    }
-    pthread_mutex_unlock(&kept->lock);
-    return count;
-}
-
-static bool is_sound(const stn_ladder_answer *answer) {
-    const stn_ladder *line = &answer->line;
-    int64_t points = 1;
-    if (line->stages < 2 || line->stages > STN_LADDER_STAGES || line->points != answer->points) return false;
-    for (int s = 0; s < line->stages; s++) {
-        if (line->radix[s] < 1 || line->radix[s] > 16) return false;
-        points *= line->radix[s];
-    }
-    if (points != answer->points || line->threads < 1 || line->lines < 1 || line->copies < 1 || line->shares < 1 ||
-        line->blocks < 1 || (int64_t)line->threads * line->lines > 1024 || (line->pad & (line->pad - 1)) ||
-        answer->points % line->shares)
-        return false;
-    return stn_ladder_shared(line, answer->needs.wide) + answer->needs.beside <= answer->needs.shared;
-}
-
-bool stn_ladder_learn(stn_found *kept, const stn_ladder_answer *answer) {
-    if (!is_sound(answer)) return false;
-    if (kept) keep(kept, answer);
-    return true;
-}

@@ -24,13 +24,12 @@ stn_reach stn_reach_of_all(const stn_task *task, int axis, uint64_t each, uint64
 /* Whether the taps reach as far along both axes: their sums are the same but for rounding, so that one answer serves both. */
 bool stn_reach_alike(const stn_task *task, int a, int b);
 
-/* What was asked and found, the newest last: another process need not look again. The key says all that an answer depends on. */
+/* What was asked and found, the newest last. The key says all that an answer depends on. */
 typedef struct stn_reach_answer {
     stn_key key;
     stn_reach reach;
 } stn_reach_answer;
 enum { STN_REACH_KEPT = 64 };
-size_t stn_reach_known(struct stn_found *found, stn_reach_answer list[STN_REACH_KEPT]);
 void stn_reach_learn(struct stn_found *found, const stn_reach_answer *answer);
 /* The answer to this key, if it is kept. */
 bool stn_reach_recall(struct stn_found *found, stn_reach_answer *asked);

@@ -11,15 +11,6 @@ void stn_reach_learn(stn_found *found, const stn_reach_answer *answer) {
     pthread_mutex_unlock(&found->lock);
 }
 
-size_t stn_reach_known(stn_found *found, stn_reach_answer list[STN_REACH_KEPT]) {
-    if (!found) return 0;
-    pthread_mutex_lock(&found->lock);
-    const size_t count = found->reaches < STN_REACH_KEPT ? found->reaches : STN_REACH_KEPT;
-    for (size_t i = 0; i < count; i++) list[i] = found->reach[(found->reaches - count + i) % STN_REACH_KEPT];
-    pthread_mutex_unlock(&found->lock);
-    return count;
-}
-
 bool stn_reach_recall(stn_found *found, stn_reach_answer *asked) {
     bool known = false;
     pthread_mutex_lock(&found->lock);
