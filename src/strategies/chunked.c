@@ -118,18 +118,23 @@ typedef struct search {
     uint64_t best;  /* steps of its chunks; 0: it is none of chunks */
 } search;
 
+/* In place the number of chunks is even, for the first one must not write over what it reads. */
 static void try_steps(search *s, uint64_t steps) {
     const stn_task *task = &s->plan->task;
-    const uint64_t chunks = steps ? chunks_of(task, steps) : 0;
+    uint64_t chunks = steps ? chunks_of(task, steps) : 0;
     stn_estimate all;
+    if (task->in_place && chunks % 2) {
+        steps = task->steps / (chunks + 1) + !!(task->steps % (chunks + 1));
+        chunks = chunks_of(task, steps);
+    }
     if (chunks < 2 || steps > INT32_MAX || (double)chunks * s->least >= s->seconds) return;
-    if (task->in_place && chunks % 2) return; /* the first chunk would write over what it reads */
+    if (task->in_place && chunks % 2) return;
     if (!estimate_chunks(task, &s->plan->machine, steps, true, &all) || all.error > stn_error_bar(task)) return;
     if (all.seconds < s->seconds) s->seconds = all.seconds, s->best = steps;
 }
 
-/* Chunks of 4, 16, 64, ... steps until two sizes are worse than one before them, then twice and half the best of these, then
- * half as many again and a quarter fewer: each size takes a ranking of all strategies, some milliseconds. */
+/* Two and three chunks; chunks of 4, 16, 64, ... steps until two sizes are worse than one before them; then twice and half the
+ * best of these, then half as many again and a quarter fewer. Each size takes a ranking of all strategies, some milliseconds. */
 static size_t compose(const stn_plan *plan, stn_candidate *list, size_t most) {
     const stn_task *task = &plan->task;
     const double grid = (double)stn_task_points(task) * (double)stn_dtype_size(task->dtype);
@@ -137,6 +142,7 @@ static size_t compose(const stn_plan *plan, stn_candidate *list, size_t most) {
     s.least = 2 * grid / plan->machine.copy_bandwidth + plan->machine.launch_seconds;
     if (!most || plan->inner || !plan->composes) return 0;
     if (plan->ranked && plan->ranking[0].applies) s.seconds = plan->ranking[0].estimate.seconds;
+    try_steps(&s, (task->steps + 1) / 2), try_steps(&s, (task->steps + 2) / 3);
     for (uint64_t steps = 4; steps <= task->steps / 2 && !(s.best && steps > 16 * s.best); steps *= 4)
         try_steps(&s, steps);
     const uint64_t best = s.best;
@@ -238,6 +244,7 @@ static uint64_t shorten(const stn_task *task, const stn_candidate *candidate, ui
 const stn_strategy stn_strategy_chunked = {
     .name = "chunked",
     .local = true,
+    .sources = true, /* its chunks add it */
     .applies = applies,
     .candidates = candidates,
     .compose = compose,

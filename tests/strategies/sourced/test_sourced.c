@@ -75,11 +75,16 @@ static stn_problem random_problem(uint64_t *state, const stn_stencil *stencil, i
     return p;
 }
 
-static void run(stn_context *context, const stn_problem *p, const void *in, const void *source, size_t in_bytes,
-                void *out, size_t out_bytes, const double *weights, size_t nweights) {
+/* False: `strategy` (NULL: any) does not serve the problem. */
+static bool run(stn_context *context, const char *strategy, const stn_problem *p, const void *in, const void *source,
+                size_t in_bytes, void *out, size_t out_bytes, const double *weights, size_t nweights) {
     void *d_in, *d_source, *d_out;
     stn_plan *plan;
-    OK(stn_plan_create(context, p, NULL, &plan, &error));
+    stn_plan_options options = STN_PLAN_OPTIONS_INIT;
+    options.strategy = strategy;
+    const stn_status status = stn_plan_create(context, p, &options, &plan, &error);
+    if (strategy && status == STN_ERROR_UNSUPPORTED) return false;
+    OK(status);
     if (weights) OK(stn_plan_set_weights(plan, nweights, weights, &error));
     OK(stn_memory_alloc(context, in_bytes, &d_in, &error));
     OK(stn_memory_alloc(context, in_bytes, &d_source, &error));
@@ -94,9 +99,10 @@ static void run(stn_context *context, const stn_problem *p, const void *in, cons
     OK(stn_memory_download(context, out, e.out, out_bytes, &error));
     stn_memory_free(context, d_in), stn_memory_free(context, d_source), stn_memory_free(context, d_out);
     stn_plan_destroy(plan);
+    return true;
 }
 
-static void check(stn_context *host, stn_context *device, uint64_t seed) {
+static bool check(stn_context *host, stn_context *device, const char *strategy, uint64_t seed) {
     uint64_t state = seed * 1234567;
     const int rank = pick(&state, 1, 3);
     stn_stencil *stencil = random_taps(&state, rank), *other = random_taps(&state, rank);
@@ -110,10 +116,11 @@ static void check(stn_context *host, stn_context *device, uint64_t seed) {
                  m = (size_t)stn_task_span(&task, true);
     void *in = malloc(n * size), *source = malloc(n * size), *want = malloc(m * size), *got = malloc(m * size);
     for (size_t i = 0; i < n; i++) set(p.dtype, in, i, draw(&state)), set(p.dtype, source, i, 0.02 * draw(&state));
-    run(host, &p, in, source, n * size, want, m * size, renewed ? weights : NULL, task.ntaps);
-    run(device, &p, in, source, n * size, got, m * size, renewed ? weights : NULL, task.ntaps);
+    run(host, NULL, &p, in, source, n * size, want, m * size, renewed ? weights : NULL, task.ntaps);
+    const bool served =
+        run(device, strategy, &p, in, source, n * size, got, m * size, renewed ? weights : NULL, task.ntaps);
     const double bar = p.dtype == STN_F64 ? 1e-12 : p.dtype == STN_F32 ? 1e-5 : 1e-2;
-    for (int64_t i = 0; i < stn_task_points(&task); i++) {
+    for (int64_t i = 0; served && i < stn_task_points(&task); i++) {
         int64_t rest = i, at = 0;
         for (int axis = 2; axis >= 0; axis--) at += rest % task.n[axis] * task.out_stride[axis], rest /= task.n[axis];
         const size_t place = (size_t)(at + rest * task.out_batch_stride);
@@ -124,19 +131,26 @@ static void check(stn_context *host, stn_context *device, uint64_t seed) {
     free(in), free(source), free(want), free(got);
     stn_task_clear(&task);
     stn_stencil_destroy(stencil), stn_stencil_destroy(other);
+    return served;
 }
 
-Test(sourced, equals_the_host) {
+/* Returns how many of the problems the strategy serves. */
+static int check_all(const char *strategy) {
+    int served = 0;
     stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
     stn_context *host, *device;
     options.cache_dir = ":memory:", options.device = STN_DEVICE_HOST;
     OK(stn_context_create(&options, &host, &error));
     options.device = STN_DEVICE_CUDA(0);
     OK(stn_context_create(&options, &device, &error));
-    for (uint64_t seed = 1; seed <= 24; seed++) check(host, device, seed);
+    for (uint64_t seed = 1; seed <= 24; seed++) served += check(host, device, strategy, seed);
     stn_context_destroy(device);
     stn_context_destroy(host);
+    return served;
 }
+
+Test(sourced, equals_the_host) { cr_assert_eq(check_all(NULL), 24); }
+Test(sourced, in_chunks_equals_the_host) { cr_assert_geq(check_all("chunked"), 8); }
 
 /* Before Criterion starts, which has no way to end with "skipped": no GPU is no pass. */
 __attribute__((constructor)) static void skip_without_device(void) {

@@ -1,0 +1,174 @@
+/* What must hold of every choice, on problems drawn anew each time. By its own predictions a plan of more steps or of more
+ * points takes no less time, a run takes no more than the runs it can be cut into, and choosing twice chooses the same.
+ * Needs no GPU: plans are estimated for an architecture.
+ *
+ *     test_sanity [--count N] [--seed S] [--arch sm_90]
+ *
+ * The seed is the clock's, and printed. Prints TAP. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "../strategies/random/problem.h"
+#include "plan/accuracy.h"
+#include "plan/plan.h"
+
+/* A plan may be predicted to take so many times what invariants allow, for strategies are searched by samples of steps and
+ * tiles; and so many seconds more, which are a few launches. */
+#define LEEWAY 1.10
+/* Of all comparisons so many may fail, none by as much as FAR. */
+#define PART 0.01
+#define FAR 3.0
+#define LAUNCHES 15e-6
+/* One point less along an axis may cost so much: rows that begin at whole 16 bytes and blocks that divide a grid are faster. */
+#define UNEVEN 2.0
+/* Of a run's error, the part that adds up from run to run (chunked.c). */
+#define ALIKE 0.125
+
+typedef struct drawing {
+    random_problem r;
+    stn_context *context;
+    stn_stencil *stencil;
+    const char *arch;
+    uint64_t seed, index;
+} drawing;
+
+typedef struct answer {
+    double seconds;
+    double error, bar; /* relative L2: predicted, and allowed */
+    char words[400];
+} answer;
+
+static int failures, far, number;
+
+static bool ask(const drawing *d, const stn_problem *problem, answer *a) {
+    stn_plan_options options = STN_PLAN_OPTIONS_INIT;
+    stn_plan *plan = NULL;
+    stn_error error = {0};
+    char *text = NULL;
+    options.estimate_only = 1;
+    *a = (answer){.seconds = NAN};
+    if (stn_plan_create(d->context, problem, &options, &plan, &error) != STN_OK) {
+        snprintf(a->words, sizeof a->words, "no plan: %.300s", error.message);
+        return false;
+    }
+    a->seconds = stn_plan_predicted_seconds(plan);
+    a->error = plan->estimate.error, a->bar = stn_error_bar(&plan->task);
+    if (stn_plan_describe(plan, STN_TEXT, &text, &error) == STN_OK) {
+        const char *line = strstr(text, "strategy:");
+        snprintf(a->words, sizeof a->words, "%.*s", line ? (int)strcspn(line, "\n") : 0, line ? line : "");
+    }
+    stn_text_free(text);
+    stn_plan_destroy(plan);
+    return true;
+}
+
+static void report(const drawing *d, bool good, const char *what, const answer *a, const answer *b, double times) {
+    failures += !good, far += !good && !(times < FAR);
+    number++;
+    if (good) return;
+    printf("# %s, seed %" PRIu64 " problem %" PRIu64
+           ", %s: %.4g s (%s) beside %.4g s (%s), %.3f times what is allowed\n",
+           d->arch, d->seed, d->index, what, a->seconds, a->words, b->seconds, b->words, times);
+    random_problem_print(&d->r, "auto", 0);
+}
+
+/* a may take no more than `allowed` seconds, which b explains. */
+static void at_most(const drawing *d, const answer *a, double allowed, const answer *b, double leeway,
+                    const char *what) {
+    report(d, a->seconds <= leeway * allowed + LAUNCHES, what, a, b, a->seconds / (leeway * allowed));
+}
+
+/* An axis that wraps, of a length with a prime factor above 7: cuFFT transforms it, and plans for a GPU that is not here have
+ * no cuFFT. */
+static bool only_cufft(const stn_problem *p, int axis) {
+    size_t n = p->extent[axis];
+    for (size_t prime = 2; prime <= 7; prime++)
+        while (n % prime == 0) n /= prime;
+    return n > 1 && p->boundary[axis][0].kind == STN_WRAP;
+}
+
+static void check(drawing *d) {
+    stn_problem p = d->r.problem, other;
+    answer a, b, rest;
+    char what[120];
+    p.stencil = d->stencil;
+    if (!ask(d, &p, &a)) {
+        report(d, false, "a plan", &a, &a, NAN);
+        return;
+    }
+    ask(d, &p, &b);
+    report(d, a.seconds == b.seconds && !strcmp(a.words, b.words), "chosen twice", &a, &b, NAN);
+    static const uint64_t parts[] = {2, 3, 10, 100};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        const uint64_t steps = p.steps / parts[i];
+        if (!steps || p.every) break;
+        other = p;
+        other.steps = steps;
+        if (!ask(d, &other, &b)) continue;
+        snprintf(what, sizeof what, "%" PRIu64 " of %" PRIu64 " steps", steps, p.steps);
+        at_most(d, &b, a.seconds, &a, LEEWAY, what);
+        other.steps = p.steps % steps;
+        rest = (answer){0};
+        if (other.steps && !ask(d, &other, &rest)) continue;
+        snprintf(what, sizeof what, "%" PRIu64 " steps as %" PRIu64 " runs of %" PRIu64, p.steps, p.steps / steps,
+                 steps);
+        const double runs = (double)(p.steps / steps) + (other.steps > 0);
+        if (stn_error_of(ALIKE, 1, runs) * fmax(b.error, rest.error) <=
+            a.bar) /* else the runs are less exact than the plan */
+            at_most(d, &a, (double)(p.steps / steps) * b.seconds + rest.seconds, &b, LEEWAY, what);
+    }
+    bool without_cufft = false;
+    for (int axis = 0; axis < d->r.rank; axis++) without_cufft = without_cufft || only_cufft(&p, axis);
+    for (int axis = 0; axis < d->r.rank; axis++) { /* one point more */
+        other = p;
+        other.extent[axis]++;
+        memset(other.in_stride, 0, sizeof other.in_stride), memset(other.out_stride, 0, sizeof other.out_stride);
+        stn_problem plain = p;
+        memset(plain.in_stride, 0, sizeof p.in_stride), memset(plain.out_stride, 0, sizeof p.out_stride);
+        other.in_batch_stride = other.out_batch_stride = plain.in_batch_stride = plain.out_batch_stride = 0;
+        if (!ask(d, &plain, &a) || !ask(d, &other, &b)) continue;
+        snprintf(what, sizeof what, "one point more along axis %d", axis);
+        if (!without_cufft) at_most(d, &a, b.seconds, &b, UNEVEN, what);
+    }
+}
+
+int main(int argc, char **argv) {
+    uint64_t seed = (uint64_t)time(NULL), count = 40;
+    const char *arch = "sm_90";
+    for (int i = 1; i + 1 < argc; i += 2) {
+        if (!strcmp(argv[i], "--count")) count = strtoull(argv[i + 1], NULL, 10);
+        if (!strcmp(argv[i], "--seed")) seed = strtoull(argv[i + 1], NULL, 10);
+        if (!strcmp(argv[i], "--arch")) arch = argv[i + 1];
+    }
+    stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
+    stn_error error = {0};
+    drawing d = {.arch = arch, .seed = seed};
+    options.arch = arch;
+    options.cache_dir = ":memory:";
+    if (stn_context_create(&options, &d.context, &error) != STN_OK) {
+        printf("Bail out! %s\n", error.message);
+        return 1;
+    }
+    printf("# seed %" PRIu64 "\n", seed);
+    for (uint64_t i = 0; i < count; i++) {
+        d.index = i;
+        random_problem_draw(seed, i, true, i % 4 == 3, &d.r);
+        dice own = {seed ^ i << 20};
+        if (!d.r.problem.every && dice_int(&own, 0, 1))
+            d.r.problem.steps = (uint64_t)exp(log(1e5) * dice_positive(&own));
+        d.stencil = random_problem_stencil(&d.r);
+        const int before = failures;
+        check(&d);
+        stn_stencil_destroy(d.stencil);
+        printf("ok %" PRIu64 " - problem %" PRIu64 "%s\n", i + 1, i, failures > before ? ": see above" : "");
+    }
+    const bool good = !far && failures <= PART * number;
+    printf("%s %" PRIu64 " - %d of %d comparisons fail, %d by far\n1..%" PRIu64 "\n", good ? "ok" : "not ok", count + 1,
+           failures, number, far, count + 1);
+    stn_context_destroy(d.context);
+    return !good;
+}
