@@ -7,11 +7,13 @@ the device where they are.
 
 from . import fft
 from ._context import configure
+from ._derivatives import gaussian_gradient_magnitude, gaussian_laplace, generic_gradient_magnitude, generic_laplace, laplace, prewitt, sobel
 from ._device import DeviceArray, to_device
 from ._errors import StentorError
 from ._gaussian import gaussian_filter
-from ._filters import convolve, correlate, laplace
+from ._filters import convolve, correlate
 from ._library import version
+from ._lines import convolve1d, correlate1d, gaussian_filter1d, uniform_filter1d
 from ._memo import clear_cache
 from ._plan import Plan
 from ._uniform import uniform_filter
@@ -24,10 +26,20 @@ __all__ = [
     'clear_cache',
     'configure',
     'convolve',
+    'convolve1d',
     'correlate',
+    'correlate1d',
     'fft',
     'gaussian_filter',
+    'gaussian_filter1d',
+    'gaussian_gradient_magnitude',
+    'gaussian_laplace',
+    'generic_gradient_magnitude',
+    'generic_laplace',
     'laplace',
+    'prewitt',
+    'sobel',
     'to_device',
     'uniform_filter',
+    'uniform_filter1d',
 ]

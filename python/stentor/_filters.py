@@ -1,4 +1,4 @@
-"""correlate, convolve and laplace, with the arguments and the meaning of scipy.ndimage."""
+"""correlate and convolve, with the arguments and the meaning of scipy.ndimage."""
 
 from typing import Any, List, Optional, Sequence, Tuple, Union
 
@@ -8,11 +8,11 @@ from ._apply import apply
 from ._arguments import axes_of, each_axis, frozen, number, one_of_three, origin_of, settled
 from ._arrays import Host, open_array
 from ._boundary import Argument, one_name, sides_of
-from ._complex import by_parts, is_complex
+from ._complex import by_parts, by_weights, check_cval, is_complex
 from ._filter import Pass
 from ._progress import tell_of
 from ._quick import quick
-from ._stencil import Taps, taps_of
+from ._stencil import taps_of
 from ._words import whole
 
 Mode = Union[str, Sequence[Any]]
@@ -29,8 +29,9 @@ def correlate(input: Any, weights: Any, output: Any = None, mode: Mode = 'reflec
     input : array_like
         On the host or on a GPU. On the host also of whole or complex numbers.
     weights : array_like
-        As many axes as `input`, or as `axes`, three at most. Where it has fewer, it is applied along the last axes, and the
-        others count a batch (beyond scipy).
+        As many axes as `input`, or as `axes`, of which three at most have more than one weight. Where it has fewer, it is applied
+        along the last axes, and the others count a batch (beyond scipy). Complex ones, on the host, are conjugated, as in scipy,
+        and make a complex result.
     output : array or dtype, optional
         Where the result goes, or its dtype; by default that of `input`.
     mode : str or sequence, optional
@@ -87,7 +88,7 @@ def convolve(input: Any, weights: Any, output: Any = None, mode: Mode = 'reflect
     Parameters
     ----------
     input, weights, output, mode, cval, origin, axes, steps, local, out, boundary, progress
-        As of `correlate`; the weights are mirrored.
+        As of `correlate`; the weights are mirrored, and complex ones not conjugated.
 
     Returns
     -------
@@ -121,7 +122,10 @@ def _weighted(name: str, input: Any, weights: Any, output: Any, mode: Any, mode_
         raise ValueError('weights are on a GPU: give them on the host')
     dense = opened.array
     if dense.dtype.kind == 'c':
-        raise ValueError('weights are complex: filter with their real and their imaginary part')
+        check_cval(input, cval)
+        # As np.correlate, and so scipy, conjugate them.
+        return by_weights(lambda part, some, value, to: _weighted(name, part, some, None, mode, mode_name, value, origin, axes, 1, to, local),
+                          input, dense if name == 'convolve' else dense.conj(), cval, output, out, whole(steps, 'steps', 1))
     if not key:
         key = (name, dense.shape, dense.dtype, dense.tobytes(), frozen(mode), frozen(cval), frozen(origin), frozen(axes),
                frozen(steps), one_of_three(local))
@@ -147,8 +151,6 @@ def _dense_pass(mirrored: bool, ndim: int, weights: np.ndarray, mode: Any, of: A
         raise RuntimeError(f'weights.ndim ({weights.ndim}) must match len(axes) ({len(named)}), the number of axes to be filtered')
     if not np.isfinite(weights).all():
         raise ValueError('weights hold a number that is not finite')
-    if weights.ndim > 3:
-        raise ValueError(f'weights have {weights.ndim} axes: 3 are the most, others make a batch')
     # scipy takes the weights' axes in the array's order, and so origins if all axes are named, in whatever order.
     where = tuple(sorted(named))
     origins = each_axis(origin, len(where), 'origin')
@@ -159,55 +161,10 @@ def _dense_pass(mirrored: bool, ndim: int, weights: np.ndarray, mode: Any, of: A
         origins = [-whole(o, 'origin', -2**31, TypeError) - (n % 2 == 0) for o, n in zip(origins, weights.shape)]
     centre = [origin_of(o, n, 'weights') for o, n in zip(origins, weights.shape)]
     sides = sides_of(mode, cval, len(where), of)
-    return Pass(taps_of(weights, centre), where, [sides[named.index(axis)] for axis in where])
-
-
-def laplace(input: Any, output: Any = None, mode: Mode = 'reflect', cval: float = 0.0, *,
-            axes: Optional[Sequence[int]] = None, steps: int = 1, local: Optional[bool] = None, out: Any = None,
-            boundary: Any = None, progress: Any = None) -> Any:
-    """The sum of second differences along the axes, as ``scipy.ndimage.laplace``.
-
-    Parameters
-    ----------
-    input, output, mode, cval, steps, local, out, boundary, progress
-        As of `correlate`.
-    axes : sequence of int, optional
-        Three axes at most; by default all.
-
-    Returns
-    -------
-    array
-        Of the kind of `input`, where `input` is.
-
-    Examples
-    --------
-    >>> import numpy as np, stentor
-    >>> stentor.laplace(np.array([0., 0., 1., 0., 0.]))
-    array([ 0.,  1., -2.,  1.,  0.])
-    """
-    if progress is not None:
-        return tell_of(progress, laplace, input, output, mode, cval, axes=axes, steps=steps, local=local, out=out, boundary=boundary)
-    (mode, mode_name), axes = one_name(mode, boundary), settled(axes)
-    key = ('laplace', frozen(mode), frozen(cval), frozen(axes),
-               frozen(steps), one_of_three(local))
-    if is_complex(input):
-        return by_parts(lambda part, value, to: laplace(part, None, mode, value, axes=axes, steps=steps, local=local, out=to),
-                        input, cval, output, out)
-    cval, steps = number(cval, 'cval', TypeError), whole(steps, 'steps', 1)
-
-    def make(ndim: int, on_device: bool) -> List[Pass]:
-        where = axes_of(axes, ndim)
-        if len(where) > 3:
-            raise ValueError(f'the array has {ndim} axes: name those to filter, 3 at most, in axes')
-        return [Pass(_laplace_taps(len(where)), where, sides_of(mode, cval, len(where), Argument(mode_name)))] if where else []
-
-    return apply(input, key, make, output, out, steps, local)
-
-
-def _laplace_taps(rank: int) -> Taps:
-    offsets, weights = [[0] * rank], [-2.0 * rank]
-    for axis in range(rank):
-        for side in (-1, 1):
-            offsets.append([side if a == axis else 0 for a in range(rank)])
-            weights.append(1.0)
-    return Taps(np.array(offsets), np.array(weights))
+    kept = list(range(len(where)))
+    if len(where) > 3:  # an axis of one weight has no neighbours
+        kept = [i for i, n in enumerate(weights.shape) if n > 1] or [len(where) - 1]
+        if len(kept) > 3:
+            raise ValueError(f'weights have shape {weights.shape}: 3 axes at most may have more than one weight, others make a batch')
+        weights = weights.reshape([weights.shape[i] for i in kept])
+    return Pass(taps_of(weights, [centre[i] for i in kept]), tuple(where[i] for i in kept), [sides[named.index(where[i])] for i in kept])

@@ -37,7 +37,7 @@ def stand_in(module, functions):
     return made
 
 
-FILTERS = {name: Recorded(stentor, name) for name in ('convolve', 'correlate', 'gaussian_filter', 'laplace', 'uniform_filter')}
+FILTERS = {name: Recorded(stentor, name) for name in stentor.__all__ if hasattr(scipy.ndimage, name)}
 TRANSFORMS = {name: Recorded(stentor.fft, name) for name in stentor.fft.__all__}
 NUMPY_FFT = stand_in(numpy.fft, TRANSFORMS)
 MODULES = {scipy.ndimage: stand_in(scipy.ndimage, FILTERS), scipy.fft: stand_in(scipy.fft, TRANSFORMS), numpy.fft: NUMPY_FFT}

@@ -1,0 +1,368 @@
+"""Filters of first and second derivatives, and sums of them over the axes, with the arguments and the meaning of scipy.ndimage."""
+
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Union
+
+import numpy as np
+
+from ._apply import apply, target_of
+from ._arguments import axes_of, each_axis, frozen, number, one_of_three, settled
+from ._arrays import Host, open_array, open_target
+from ._boundary import Argument, one_name, sides_of
+from ._complex import by_parts, is_complex
+from ._filter import Pass
+from ._filters import Mode
+from ._gaussian import gaussian_filter
+from ._lines import axis_of
+from ._progress import tell_of
+from ._stencil import Taps, taps_of
+from ._words import brief, whole
+
+Numbers = Union[float, Sequence[float]]
+
+
+def sobel(input: Any, axis: int = -1, output: Any = None, mode: Mode = 'reflect', cval: float = 0.0, *, steps: int = 1,
+          local: Optional[bool] = None, out: Any = None, boundary: Any = None, progress: Any = None) -> Any:
+    """The difference of neighbours along an axis, smoothed by 1, 2, 1 along all others, as ``scipy.ndimage.sobel``.
+
+    Parameters
+    ----------
+    input, output, mode, cval, steps, local, out, boundary, progress
+        As of `correlate`.
+    axis : int, optional
+        The axis of the derivative, by default the last.
+
+    Returns
+    -------
+    array
+        Of the kind of `input`, where `input` is.
+
+    Examples
+    --------
+    >>> import numpy as np, stentor
+    >>> stentor.sobel(np.array([[0., 1., 4.], [0., 1., 4.]]))
+    array([[ 4., 16., 12.],
+           [ 4., 16., 12.]])
+    """
+    return _difference(sobel, (1.0, 2.0, 1.0), input, axis, output, mode, cval, steps, local, out, boundary, progress)
+
+
+def prewitt(input: Any, axis: int = -1, output: Any = None, mode: Mode = 'reflect', cval: float = 0.0, *, steps: int = 1,
+            local: Optional[bool] = None, out: Any = None, boundary: Any = None, progress: Any = None) -> Any:
+    """The difference of neighbours along an axis, summed over three points along all others, as ``scipy.ndimage.prewitt``.
+
+    Parameters
+    ----------
+    input, output, mode, cval, steps, local, out, boundary, progress
+        As of `correlate`.
+    axis : int, optional
+        The axis of the derivative, by default the last.
+
+    Returns
+    -------
+    array
+        Of the kind of `input`, where `input` is.
+
+    Examples
+    --------
+    >>> import numpy as np, stentor
+    >>> stentor.prewitt(np.array([[0., 1., 4.], [0., 1., 4.]]))
+    array([[ 3., 12.,  9.],
+           [ 3., 12.,  9.]])
+    """
+    return _difference(prewitt, (1.0, 1.0, 1.0), input, axis, output, mode, cval, steps, local, out, boundary, progress)
+
+
+def _difference(function: Callable, smooth: Tuple[float, ...], input: Any, axis: Any, output: Any, mode: Any, cval: Any, steps: Any,
+                local: Any, out: Any, boundary: Any, progress: Any) -> Any:
+    """-1, 0, 1 along an axis, then `smooth` along each other axis."""
+    if progress is not None:
+        return tell_of(progress, function, input, axis, output, mode, cval, steps=steps, local=local, out=out, boundary=boundary)
+    mode, mode_name = one_name(mode, boundary)
+    at = axis_of(input, axis)[0]
+    key = (function.__name__, at, frozen(mode), frozen(cval), frozen(steps), one_of_three(local))
+    if is_complex(input):
+        return by_parts(lambda part, value, to: function(part, at, None, mode, value, steps=steps, local=local, out=to), input, cval,
+                        output, out)
+    cval, steps = number(cval, 'cval', TypeError), whole(steps, 'steps', 1)
+
+    def make(ndim: int, on_device: bool) -> List[Pass]:
+        sides = sides_of(mode, cval, ndim, Argument(mode_name))
+        order = [at, *(a for a in range(ndim) if a != at)]
+        return [Pass(taps_of(np.array((-1.0, 0.0, 1.0) if a == at else smooth), [1]), (a,), [sides[a]]) for a in order]
+
+    return apply(input, key, make, output, out, steps, local)
+
+
+def laplace(input: Any, output: Any = None, mode: Mode = 'reflect', cval: float = 0.0, *,
+            axes: Optional[Sequence[int]] = None, steps: int = 1, local: Optional[bool] = None, out: Any = None,
+            boundary: Any = None, progress: Any = None) -> Any:
+    """The sum of second differences along the axes, as ``scipy.ndimage.laplace``.
+
+    Parameters
+    ----------
+    input, output, mode, cval, steps, local, out, boundary, progress
+        As of `correlate`.
+    axes : sequence of int, optional
+        By default all. More than three are added up one at a time.
+
+    Returns
+    -------
+    array
+        Of the kind of `input`, where `input` is.
+
+    Examples
+    --------
+    >>> import numpy as np, stentor
+    >>> stentor.laplace(np.array([0., 0., 1., 0., 0.]))
+    array([ 0.,  1., -2.,  1.,  0.])
+    """
+    if progress is not None:
+        return tell_of(progress, laplace, input, output, mode, cval, axes=axes, steps=steps, local=local, out=out, boundary=boundary)
+    (mode, mode_name), axes = one_name(mode, boundary), settled(axes)
+    ndim = getattr(input, 'ndim', 0)
+    if ndim > 3 and len(axes_of(axes, ndim)) > 3:
+        return _laplace_of_many(input, output, mode, cval, axes, whole(steps, 'steps', 1), local, out)
+    key = ('laplace', frozen(mode), frozen(cval), frozen(axes), frozen(steps), one_of_three(local))
+    if is_complex(input):
+        return by_parts(lambda part, value, to: laplace(part, None, mode, value, axes=axes, steps=steps, local=local, out=to),
+                        input, cval, output, out)
+    cval, steps = number(cval, 'cval', TypeError), whole(steps, 'steps', 1)
+
+    def make(ndim: int, on_device: bool) -> List[Pass]:
+        where = axes_of(axes, ndim)
+        return [Pass(_laplace_taps(len(where)), where, sides_of(mode, cval, len(where), Argument(mode_name)))] if where else []
+
+    return apply(input, key, make, output, out, steps, local)
+
+
+def _laplace_of_many(x: Any, output: Any, mode: Any, cval: Any, axes: Any, steps: int, local: Any, out: Any) -> Any:
+    """Of more axes than one stencil has."""
+    def second(source: Any, axis: int, to: Any, one: Any, value: Any) -> Any:
+        return laplace(source, to, one, value, axes=(axis,), local=local)
+
+    target, dtype = target_of(output, out)
+    for step in range(steps):
+        x = generic_laplace(x, second, (target if step == steps - 1 else None) if dtype is None else dtype, mode, cval, axes=axes)
+    return x
+
+
+def _laplace_taps(rank: int) -> Taps:
+    offsets, weights = [[0] * rank], [-2.0 * rank]
+    for axis in range(rank):
+        for side in (-1, 1):
+            offsets.append([side if a == axis else 0 for a in range(rank)])
+            weights.append(1.0)
+    return Taps(np.array(offsets), np.array(weights))
+
+
+def generic_laplace(input: Any, derivative2: Callable, output: Any = None, mode: Mode = 'reflect', cval: float = 0.0,
+                    extra_arguments: Sequence[Any] = (), extra_keywords: Optional[Dict[str, Any]] = None, *,
+                    axes: Optional[Sequence[int]] = None) -> Any:
+    """The sum of second derivatives by a function of the caller's, as ``scipy.ndimage.generic_laplace``.
+
+    Parameters
+    ----------
+    input, output, mode, cval
+        As of `correlate`; `output` also of PyTorch or CuPy.
+    derivative2 : callable
+        ``derivative2(input, axis, output, mode, cval, *extra_arguments, **extra_keywords)`` fills `output` where that is an array,
+        and otherwise returns a new array of that dtype. On a GPU `output` is None.
+    extra_arguments, extra_keywords : optional
+        What `derivative2` gets besides.
+    axes : sequence of int, optional
+        By default all.
+
+    Returns
+    -------
+    array
+        Of the kind of `input`, where `input` is.
+
+    Examples
+    --------
+    >>> import numpy as np, stentor
+    >>> def second(x, axis, output, mode, cval):
+    ...     return stentor.correlate1d(x, [1, -2, 1], axis, output, mode, cval)
+    >>> stentor.generic_laplace(np.array([0., 0., 1., 0., 0.]), second)
+    array([ 0.,  1., -2.,  1.,  0.])
+    """
+    return _summed(input, derivative2, output, mode, cval, extra_arguments, extra_keywords, axes, False)
+
+
+def generic_gradient_magnitude(input: Any, derivative: Callable, output: Any = None, mode: Mode = 'reflect', cval: float = 0.0,
+                               extra_arguments: Sequence[Any] = (), extra_keywords: Optional[Dict[str, Any]] = None, *,
+                               axes: Optional[Sequence[int]] = None) -> Any:
+    """The length of the gradient by a function of the caller's, as ``scipy.ndimage.generic_gradient_magnitude``.
+
+    Parameters
+    ----------
+    input, output, mode, cval
+        As of `correlate`; `output` also of PyTorch or CuPy.
+    derivative : callable
+        ``derivative(input, axis, output, mode, cval, *extra_arguments, **extra_keywords)`` fills `output` where that is an array,
+        and otherwise returns a new array of that dtype, which is changed afterwards. On a GPU `output` is None.
+    extra_arguments, extra_keywords : optional
+        What `derivative` gets besides.
+    axes : sequence of int, optional
+        By default all.
+
+    Returns
+    -------
+    array
+        Of the kind of `input`, where `input` is.
+
+    Examples
+    --------
+    >>> import numpy as np, stentor
+    >>> stentor.generic_gradient_magnitude(np.array([[0., 3.], [4., 7.]]), stentor.sobel, mode='nearest').round(3)
+    array([[20., 20.],
+           [20., 20.]])
+    """
+    return _summed(input, derivative, output, mode, cval, extra_arguments, extra_keywords, axes, True)
+
+
+def gaussian_laplace(input: Any, sigma: Numbers, output: Any = None, mode: Mode = 'reflect', cval: float = 0.0, *,
+                     axes: Optional[Sequence[int]] = None, **kwargs: Any) -> Any:
+    """The sum of second derivatives of an array that is smoothed by a Gaussian, as ``scipy.ndimage.gaussian_laplace``.
+
+    Parameters
+    ----------
+    input, output, mode, cval
+        As of `correlate`.
+    sigma : float or sequence of float
+        The standard deviation, in points; by axis or one for all.
+    axes : sequence of int, optional
+        By default all.
+    **kwargs
+        Of `gaussian_filter`: truncate, radius, local.
+
+    Returns
+    -------
+    array
+        Of the kind of `input`, where `input` is.
+
+    Examples
+    --------
+    >>> import numpy as np, stentor
+    >>> stentor.gaussian_laplace(np.array([0., 0., 1., 0., 0.]), 1).round(3)
+    array([ 0.197,  0.002, -0.399,  0.002,  0.197])
+    """
+    ndim = rank_of(input)
+    where, axes = axes_of(settled(axes), ndim), None if axes is None else settled(axes)
+    sigmas = [0.0] * ndim
+    for axis, one in zip(where, each_axis(settled(sigma), len(where), 'sigma')):
+        sigmas[axis] = one
+    return generic_laplace(input, _second, output, mode, cval, (sigmas,), kwargs, axes=axes)
+
+
+def gaussian_gradient_magnitude(input: Any, sigma: Numbers, output: Any = None, mode: Mode = 'reflect', cval: float = 0.0, *,
+                                axes: Optional[Sequence[int]] = None, **kwargs: Any) -> Any:
+    """The length of the gradient of an array that is smoothed by a Gaussian, as ``scipy.ndimage.gaussian_gradient_magnitude``.
+
+    Parameters
+    ----------
+    input, output, mode, cval
+        As of `correlate`.
+    sigma : float or sequence of float
+        The standard deviation, in points, by axis of the array or one for all.
+    axes : sequence of int, optional
+        The axes of the derivatives, by default all.
+    **kwargs
+        Of `gaussian_filter`: truncate, radius, local.
+
+    Returns
+    -------
+    array
+        Of the kind of `input`, where `input` is.
+
+    Examples
+    --------
+    >>> import numpy as np, stentor
+    >>> stentor.gaussian_gradient_magnitude(np.array([0., 1., 2., 3., 4.]), 0.5).round(3)
+    array([0.428, 0.858, 0.86 , 0.858, 0.428])
+    """
+    return generic_gradient_magnitude(input, _first, output, mode, cval, (settled(sigma),), kwargs, axes=axes)
+
+
+def _first(x: Any, axis: int, output: Any, mode: Any, cval: Any, sigma: Any, **kwargs: Any) -> Any:
+    return _of_order(1, x, axis, output, mode, cval, sigma, kwargs)
+
+
+def _second(x: Any, axis: int, output: Any, mode: Any, cval: Any, sigma: Any, **kwargs: Any) -> Any:
+    return _of_order(2, x, axis, output, mode, cval, sigma, kwargs)
+
+
+def _of_order(order: int, x: Any, axis: int, output: Any, mode: Any, cval: Any, sigma: Any, kwargs: Dict[str, Any]) -> Any:
+    orders = [0] * x.ndim
+    orders[axis] = order
+    return gaussian_filter(x, sigma, orders, output, mode, cval, **kwargs)
+
+
+def rank_of(x: Any) -> int:
+    """How many axes an array of whatever kind has."""
+    opened = open_array(x, 'input')
+    return opened.array.ndim if isinstance(opened, Host) else len(opened.layout.shape)
+
+
+def _summed(x: Any, derivative: Callable, output: Any, mode: Any, cval: Any, extra: Sequence[Any], named: Optional[Dict[str, Any]],
+            axes: Any, squared: bool) -> Any:
+    """The sum over the axes of what a function makes of each, or the root of the sum of its squares."""
+    opened = open_array(x, 'input')
+    ndim = opened.array.ndim if isinstance(opened, Host) else len(opened.layout.shape)
+    where, mode = axes_of(settled(axes), ndim), settled(mode)
+    modes = each_axis(mode, len(where), 'mode')
+    named = {} if named is None else named
+
+    def one(source: Any, i: int, to: Any) -> Any:
+        return derivative(source, where[i], to, modes[i], cval, *extra, **named)
+
+    if not isinstance(opened, Host):
+        return _summed_on_device(x, one, len(where), output, squared)
+    source = opened.array
+    target, dtype = target_of(output, None)
+    if target is not None and not isinstance(open_target(target), Host):
+        raise ValueError('input is on the host, but output is on a GPU: give both on one device')
+    given = None if target is None else open_target(target).array  # type: ignore[union-attr]
+    if given is not None and given.shape != source.shape:
+        raise RuntimeError(f'output shape not correct: output has {given.shape}, but the result has {source.shape}')
+    fits = given is not None and not np.may_share_memory(given, source)
+    made: Any = given if fits else np.zeros(source.shape, (dtype or source.dtype.newbyteorder('=')) if given is None else given.dtype)
+    _sum_into(made, one, source, len(where), squared)
+    if given is not None and made is not given:
+        given[...] = made
+    return target if target is not None else opened.back(made)
+
+
+def _sum_into(made: np.ndarray, one: Callable, source: np.ndarray, count: int, squared: bool) -> None:
+    """In the dtype of the result, as scipy does."""
+    if count == 0:
+        made[...] = source
+        return
+    one(source, 0, made)
+    if squared:
+        np.multiply(made, made, made)
+    for i in range(1, count):
+        some = one(source, i, made.dtype)
+        made += np.multiply(some, some, some) if squared else some
+    if squared:
+        np.sqrt(made, made, casting='unsafe')
+
+
+def _summed_on_device(x: Any, one: Callable, count: int, output: Any, squared: bool) -> Any:
+    """By the arithmetic of the array's own library."""
+    target, dtype = target_of(output, None)
+    if dtype is not None:
+        raise ValueError(f'output asks for {dtype} from a GPU array: there, give an array or None')
+    try:
+        total: Any = x if count == 0 else None
+        for i in range(count):
+            some = one(x, i, None)
+            some = some * some if squared else some
+            total = some if total is None else total + some
+        total = total ** 0.5 if squared and count else total
+        if target is None:
+            return total if count else total + 0
+        target[...] = total
+        return target
+    except TypeError as error:
+        raise ValueError(f'a {type(x).__name__} has no arithmetic, which sums over axes need: give an array of PyTorch or CuPy '
+                         f'({brief(error)})') from None
