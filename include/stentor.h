@@ -345,6 +345,131 @@ typedef struct stn_spectral_conv {
 /* Checks a layer without planning it: rank, extents, channels, modes against extents, size overflow. Needs no device. */
 STN_API stn_status stn_spectral_conv_validate(const stn_spectral_conv *layer, stn_error *error);
 
+/* ---- Systems ------------------------------------------------------------------------------------------------------ */
+
+/* Explicit steps of several coupled fields, with coefficients that vary by place and fields of several time levels, written
+ * as a text:
+ *
+ *     field u(2)                                 # two levels: u, and u.prev one step earlier
+ *     coefficient c2                             # an array with the grid's extents, or a number, with each execution
+ *     coefficient damping = 0.01                 # a number; an execution may bring another one
+ *     stencil lap = laplace-2d:order=8           # any name of stn_stencil_parse, or taps:
+ *     stencil dxf = taps x [0, 1] (-1 1), mix = taps [0 0, 0 -1, -1 0] (1/2 1/4 1/4)
+ *     boundary u = reflect, odd-mirror:constant=0.5
+ *     u.next = 2*u - u.prev + c2*lap(u) - damping*(u - u.prev)
+ *
+ * A statement ends with its line or a semicolon; a line goes on inside brackets and after an operator or a comma. # begins a
+ * comment. Names may be used only after the line that declares them, except that all fields and coefficients may.
+ *
+ *   field        NAME or NAME(LEVELS), 1 to STN_SYSTEM_MAX_LEVELS. u is the present state, u.prev the one a step earlier,
+ *                u.prev2 two steps. u.next is assigned once for each field.
+ *   stencil      "taps [offset, ...] (weight ...)", an offset being one whole number for each axis, or along one axis
+ *                "taps x [...] (...)": x is the last axis, y the one before, z the one before that. Weights may be ratios.
+ *                A stencil takes any expression, stencils of expressions included: taps are summed in the order of their
+ *                offsets, axis 0 first.
+ *   boundary     for all fields, for some ("boundary u, v = ...") or for coefficients: one rule for all axes, or one for each
+ *                axis, as stn_boundary_parse takes them, and two more: odd-reflect, which is reflect with the sign changed
+ *                (zero on the edge of the outer cell), and odd-mirror, which is mirror with the sign changed (zero at the outer
+ *                point). Fields wrap and coefficients continue as nearest where nothing is said.
+ *   expressions  + - * / and unary -, < <= > >= == != (1 or 0; they do not chain), abs sqrt exp log sin cos tanh, min max
+ *                pow, where(condition, a, b): b where the condition is 0. min and max pass over NaN, as fmin and fmax do.
+ *
+ * What a step computes: the assignments in the order of the text, each at every point. A later one may use u.next of an
+ * earlier one, inside stencils too. Then all levels move on by one. Arithmetic is that of the dtype (f16: float32), in the
+ * order written, each u.next rounded to the dtype. Past a side each field and coefficient is folded by its own rule, axis 0
+ * first, and whatever is built of them is evaluated there: dxb(k*dxf(u)) sees k and u past the side, not an extension of the
+ * product. With a fixed side, points whose assignment reads anything past that side keep their value; others that read past
+ * it see nearest. */
+#define STN_SYSTEM_MAX_TEXT 65536
+#define STN_SYSTEM_MAX_FIELDS 16
+#define STN_SYSTEM_MAX_LEVELS 4
+#define STN_SYSTEM_MAX_COEFFICIENTS 32
+
+typedef struct stn_system stn_system; /* immutable once made: any number of threads may use it */
+
+/* A checked system. Errors name line and column: syntax, names that are not declared, u.next before it is assigned, ranks that
+ * differ, fields without an assignment, texts longer than STN_SYSTEM_MAX_TEXT or nested deeper than 200, stencils of stencils
+ * that reach further than STN_MAX_RADIUS. */
+STN_API stn_status stn_system_parse(const char *text, stn_system **system, stn_error *error);
+STN_API void stn_system_destroy(stn_system *system); /* NULL is fine */
+
+/* The one text of all systems that compute the same in the same order, which parses to this system again. The caller's, freed
+ * with stn_text_free. */
+STN_API stn_status stn_system_print(const stn_system *system, char **text, stn_error *error);
+
+/* The rank that stencils and boundaries ask for; 0: any from stn_system_least_rank on. */
+STN_API int stn_system_rank(const stn_system *system);
+STN_API int stn_system_least_rank(const stn_system *system);
+STN_API size_t stn_system_field_count(const stn_system *system);
+STN_API const char *stn_system_field_name(const stn_system *system, size_t field); /* the system's; "" past the end */
+STN_API int stn_system_field_levels(const stn_system *system, size_t field);       /* 0 past the end */
+STN_API size_t stn_system_coefficient_count(const stn_system *system);
+STN_API const char *stn_system_coefficient_name(const stn_system *system, size_t coefficient);
+/* Non-zero if the text gives it a number, *value (may be NULL). */
+STN_API int stn_system_coefficient_value(const stn_system *system, size_t coefficient, double *value);
+/* How many points an assignment reads towards the low (side 0) or high side (1) of an axis of a grid of this rank; the most of
+ * all assignments. A grid needs more points than that along the axis. */
+STN_API int stn_system_reach(const stn_system *system, int rank, int axis, int side);
+
+/* A weighted grid point of a field. Several of one channel interpolate. */
+typedef struct stn_system_point {
+    size_t channel;              /* which amplitude is added here, or which record this adds to */
+    size_t field;                /* in the order of declaration */
+    int64_t index[STN_MAX_RANK]; /* along each axis of the grid */
+    double weight;
+} stn_system_point;
+
+typedef struct stn_system_problem {
+    size_t struct_size;
+    const stn_system *system; /* borrowed during the call only; plans copy it */
+    int rank;                 /* 0: the system's, if it asks for one */
+    size_t extent[STN_MAX_RANK];
+    size_t batch; /* independent sets of fields; 0 means 1. Coefficients and amplitudes are shared */
+    stn_dtype dtype;
+    uint64_t steps; /* 0 means 1 */
+    uint64_t
+        every; /* outputs are stacks of the states after k, 2 k, ... `steps` steps; k must divide steps. 0: the last one */
+    int in_place;  /* non-zero: out will be the same pointers as in */
+    int alignment; /* bytes that all arrays are multiples of, a power of two; 0 means 16 */
+    /* One for each coefficient, non-zero: executions bring a number for it, not an array. NULL: those with a number in the
+     * text are numbers, all others arrays. */
+    const int *is_number;
+    /* In each step sources add weight * amplitude to their field's next state, right after its assignment; receivers add up
+     * weight * field after each record_every steps (0 means 1; it must divide steps). Borrowed during the call only. */
+    size_t source_count, receiver_count;
+    const stn_system_point *sources, *receivers;
+    uint64_t record_every;
+} stn_system_problem;
+#define STN_SYSTEM_PROBLEM_INIT STN_INIT_OF(stn_system_problem)
+
+/* The arrays of an execution: [batch][extent...], dense in C order, of the plan's dtype. Arrays are listed field by field in
+ * the order of declaration, for each its levels, the newest first: u, u.prev, p, q, ... Pointers are those of the context's
+ * device; the lists themselves are host memory, read during the call only. No array that is written may overlap another,
+ * but for those in place. */
+typedef struct stn_system_arrays {
+    size_t struct_size;
+    const void *const *in;
+    void *const
+        *out; /* of a stack [steps / every][batch][extent...]; there entries may be NULL: that level is not kept */
+    const void *const *coefficients; /* [extent...]; NULL for numbers. The list may be NULL if all are numbers */
+    const double *numbers; /* one for each coefficient, looked at for numbers alone; NULL: all have one in the text */
+    /* [steps][channels], and written [steps / record_every][batch][channels]: float64 with f64, else float32; channels is
+     * one more than the largest that the points name. */
+    const void *amplitudes;
+    void *records;
+} stn_system_arrays;
+#define STN_SYSTEM_ARRAYS_INIT STN_INIT_OF(stn_system_arrays)
+
+/* Checks a problem without planning it. Needs no device. */
+STN_API stn_status stn_system_problem_validate(const stn_system_problem *problem, stn_error *error);
+
+/* The most that a step multiplies a plane wave by, to 1e-5, for a linear system whose coefficients are constants anywhere
+ * between low and high (one of each for each coefficient; NULL: the numbers of the text, and all must have one): the largest
+ * eigenvalue over frequencies and over the corners of those bounds, which of coefficients that vary by place is an estimate.
+ * Above 1, by more than that, long runs overflow. NaN: the system is not linear, or nothing is known. */
+STN_API stn_status stn_system_growth(const stn_system *system, int rank, const double *low, const double *high,
+                                     double *growth, stn_error *error);
+
 /* ---- Contexts --------------------------------------------------------------------------------------------------- */
 
 typedef struct stn_context stn_context;

@@ -13,6 +13,8 @@ LAYOUT(spectral_conv);
 LAYOUT(context_options);
 LAYOUT(plan_options);
 LAYOUT(execution);
+LAYOUT(system_problem);
+LAYOUT(system_arrays);
 
 stn_status stn_read_grown(const stn_layout *layout, const void *given, void *into, stn_error *error) {
     size_t size = layout->sizes[0], newest = size, released = 0;

@@ -11,7 +11,7 @@ typedef struct stn_layout {
 } stn_layout;
 
 extern const stn_layout stn_layout_problem, stn_layout_transform, stn_layout_spectral_conv, stn_layout_context_options,
-    stn_layout_plan_options, stn_layout_execution;
+    stn_layout_plan_options, stn_layout_execution, stn_layout_system_problem, stn_layout_system_arrays;
 
 /* Copies a caller's struct, whose first member is its struct_size (0: the layout of the first release), into `into`, which has
  * the newest layout; members that the caller's release did not have become 0, as all do when `given` is NULL. A size that no

@@ -60,6 +60,7 @@ Test(grown, sizes_of_no_release_are_refused) {
 
 Test(grown, the_library_has_one_release) {
     const stn_layout *all[] = {&stn_layout_problem,         &stn_layout_transform,    &stn_layout_spectral_conv,
-                               &stn_layout_context_options, &stn_layout_plan_options, &stn_layout_execution};
+                               &stn_layout_context_options, &stn_layout_plan_options, &stn_layout_execution,
+                               &stn_layout_system_problem,  &stn_layout_system_arrays};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) cr_expect(all[i]->sizes[0] && !all[i]->sizes[1]);
 }

@@ -1,0 +1,296 @@
+/* The growth of a linear system: at one frequency a step is a small matrix, from all levels of all
+ * fields to the next ones. Its largest eigenvalue in size, over frequencies, is what a step
+ * multiplies a wave by. */
+#include <complex.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "problem/system_task.h"
+
+enum {
+    SQUARINGS = 30,  /* of the matrix: its 2^30-th power has the largest eigenvalue's size to 1e-5 */
+    MOST_CORNERS = 8 /* coefficients of which every combination of bounds is looked at */
+};
+#define BUDGET 2e8 /* multiply-adds of all frequencies, about half a second */
+
+typedef double complex cplx;
+
+/* At one frequency: a node is a constant plus a sum over the present levels, `width` numbers each,
+ * of which the first is NaN where the node is not linear. */
+typedef struct symbol {
+    const stn_system *system;
+    double values[STN_SYSTEM_MAX_COEFFICIENTS];
+    int width, first[STN_SYSTEM_MAX_FIELDS];
+    double theta[3];
+    cplx *forms, *constants, *next; /* of the nodes; of the fields' next states */
+    cplx *matrix, *square;
+    bool linear;
+} symbol;
+
+static bool is_constant(const symbol *s, int node) {
+    for (int i = 0; i < s->width; i++)
+        if (s->forms[(size_t)node * (size_t)s->width + (size_t)i] != 0) return false;
+    return true;
+}
+
+static double apply(stn_system_op op, double a, double b, double c) {
+    switch (op) {
+        case STN_SYSTEM_LESS:
+            return a < b;
+        case STN_SYSTEM_LESS_EQUAL:
+            return a <= b;
+        case STN_SYSTEM_GREATER:
+            return a > b;
+        case STN_SYSTEM_GREATER_EQUAL:
+            return a >= b;
+        case STN_SYSTEM_EQUAL:
+            return a == b;
+        case STN_SYSTEM_NOT_EQUAL:
+            return a != b;
+        case STN_SYSTEM_MIN:
+            return fmin(a, b);
+        case STN_SYSTEM_MAX:
+            return fmax(a, b);
+        case STN_SYSTEM_POW:
+            return pow(a, b);
+        case STN_SYSTEM_ABS:
+            return fabs(a);
+        case STN_SYSTEM_SQRT:
+            return sqrt(a);
+        case STN_SYSTEM_EXP:
+            return exp(a);
+        case STN_SYSTEM_LOG:
+            return log(a);
+        case STN_SYSTEM_SIN:
+            return sin(a);
+        case STN_SYSTEM_COS:
+            return cos(a);
+        case STN_SYSTEM_TANH:
+            return tanh(a);
+        default:
+            return a != 0 ? b : c;
+    }
+}
+
+static void scale(cplx *form, const cplx *of, int width, cplx by) {
+    for (int i = 0; i < width; i++) form[i] = of[i] * by;
+}
+
+static void stencil_form(const symbol *s, const stn_system_node *node, cplx *form, cplx *constant) {
+    const stn_system_stencil *stencil = &s->system->stencils[node->index];
+    cplx at = 0;
+    double sum = 0;
+    for (size_t k = 0; k < stencil->ntaps; k++) {
+        double phase = 0;
+        for (int axis = 0; axis < 3; axis++) phase += s->theta[axis] * (double)stencil->taps[k].offset[axis];
+        at += stencil->taps[k].weight * (cos(phase) + I * sin(phase));
+        sum += stencil->taps[k].weight;
+    }
+    scale(form, s->forms + (size_t)node->operand[0] * (size_t)s->width, s->width, at);
+    *constant = sum * s->constants[node->operand[0]];
+}
+
+/* A product or a ratio, of which one factor or the divisor must be constant; and all that is not
+ * linear at all. */
+static void other_form(symbol *s, const stn_system_node *node, cplx *form, cplx *constant) {
+    const size_t width = (size_t)s->width;
+    const int *x = node->operand, count = stn_system_ops[node->op].operands;
+    bool fixed[3] = {true, true, true};
+    for (int k = 0; k < count; k++) fixed[k] = is_constant(s, x[k]);
+    const cplx a = s->constants[x[0]], b = s->constants[x[1]];
+    if (node->op == STN_SYSTEM_MULTIPLY && (fixed[0] || fixed[1])) {
+        scale(form, s->forms + (size_t)x[fixed[0]] * width, s->width, fixed[0] ? a : b);
+        *constant = a * b;
+    } else if (node->op == STN_SYSTEM_DIVIDE && fixed[1]) {
+        scale(form, s->forms + (size_t)x[0] * width, s->width, 1 / b);
+        *constant = a / b;
+    } else if (node->op == STN_SYSTEM_WHERE && fixed[0]) {
+        const int chosen = creal(a) != 0 ? x[1] : x[2];
+        scale(form, s->forms + (size_t)chosen * width, s->width, 1);
+        *constant = s->constants[chosen];
+    } else {
+        if (node->op == STN_SYSTEM_MULTIPLY || node->op == STN_SYSTEM_DIVIDE || !(fixed[0] && fixed[1] && fixed[2]))
+            form[0] = NAN;
+        *constant = apply(node->op, creal(a), creal(b), creal(s->constants[x[2]]));
+    }
+}
+
+static void node_form(symbol *s, int number) {
+    const stn_system_node *node = &s->system->nodes[number];
+    const size_t width = (size_t)s->width;
+    cplx *form = s->forms + (size_t)number * width, *constant = &s->constants[number];
+    const cplx *a = s->forms + (size_t)node->operand[0] * width, *b = s->forms + (size_t)node->operand[1] * width;
+    const cplx ca = s->constants[node->operand[0]], cb = s->constants[node->operand[1]];
+    memset(form, 0, width * sizeof *form);
+    *constant = 0;
+    switch (node->op) {
+        case STN_SYSTEM_NUMBER:
+            *constant = node->number;
+            break;
+        case STN_SYSTEM_COEFFICIENT:
+            *constant = s->values[node->index];
+            break;
+        case STN_SYSTEM_FIELD:
+            if (node->level == STN_SYSTEM_NEXT)
+                memcpy(form, s->next + (size_t)node->index * width, width * sizeof *form);
+            else
+                form[s->first[node->index] + node->level] = 1;
+            break;
+        case STN_SYSTEM_STENCIL:
+            stencil_form(s, node, form, constant);
+            break;
+        case STN_SYSTEM_NEGATE:
+            scale(form, a, s->width, -1);
+            *constant = -ca;
+            break;
+        case STN_SYSTEM_ADD:
+        case STN_SYSTEM_SUBTRACT: {
+            const double sign = node->op == STN_SYSTEM_ADD ? 1 : -1;
+            for (size_t i = 0; i < width; i++) form[i] = a[i] + sign * b[i];
+            *constant = ca + sign * cb;
+            break;
+        }
+        default:
+            other_form(s, node, form, constant);
+    }
+}
+
+/* The matrix of a step. What an assignment needs of next states is known after those before it: so
+ * nodes are evaluated again for each assignment. */
+static void fill_matrix(symbol *s) {
+    const stn_system *system = s->system;
+    const size_t width = (size_t)s->width;
+    memset(s->matrix, 0, width * width * sizeof *s->matrix);
+    memset(s->next, 0, (size_t)system->nfields * width * sizeof *s->next);
+    for (int e = 0; e < system->nequations && s->linear; e++) {
+        const stn_system_equation *equation = &system->equations[e];
+        for (int i = 0; i <= equation->root; i++) node_form(s, i);
+        s->linear = !isnan(creal(s->forms[(size_t)equation->root * width]));
+        memcpy(s->next + (size_t)equation->field * width, s->forms + (size_t)equation->root * width,
+               width * sizeof *s->next);
+    }
+    for (int f = 0; f < system->nfields; f++) {
+        const size_t row = (size_t)s->first[f];
+        memcpy(s->matrix + row * width, s->next + (size_t)f * width, width * sizeof *s->matrix);
+        for (size_t l = 1; l < (size_t)system->fields[f].levels; l++) s->matrix[(row + l) * width + row + l - 1] = 1;
+    }
+}
+
+/* Its eigenvalue of the largest size: the 2^k-th root of the norm of the 2^k-th power. */
+static double radius(symbol *s) {
+    const size_t width = (size_t)s->width;
+    double logarithm = 0, part = 1;
+    for (int k = 0;; k++, part /= 2) {
+        double size = 0;
+        for (size_t i = 0; i < width * width; i++) size = fmax(size, cabs(s->matrix[i]));
+        if (!(size > 0) || !isfinite(size)) return size > 0 ? INFINITY : isnan(size) ? NAN : 0;
+        logarithm += part * log(size);
+        for (size_t i = 0; i < width * width; i++) s->matrix[i] /= size;
+        if (k == SQUARINGS) return exp(logarithm);
+        for (size_t i = 0; i < width; i++)
+            for (size_t j = 0; j < width; j++) {
+                cplx sum = 0;
+                for (size_t m = 0; m < width; m++) sum += s->matrix[i * width + m] * s->matrix[m * width + j];
+                s->square[i * width + j] = sum;
+            }
+        cplx *swap = s->matrix;
+        s->matrix = s->square, s->square = swap;
+    }
+}
+
+static double over_frequencies(symbol *s, int rank, double corners) {
+    const double each =
+        corners * (SQUARINGS * pow(s->width, 3) + (double)s->system->nnodes * s->width * s->system->nequations);
+    const int most = rank == 1 ? 256 : rank == 2 ? 32 : 12;
+    int samples = 2 * (int)(pow(2 * BUDGET / each, 1.0 / rank) / 2);
+    samples = samples < 4 ? 4 : samples > most ? most : samples;
+    double largest = 0;
+    int count[3] = {1, 1, 1};
+    for (int axis = 3 - rank; axis < 3; axis++) count[axis] = samples;
+    count[3 - rank] = samples / 2 + 1; /* the rest are conjugates */
+    for (int i = 0; i < count[0]; i++)
+        for (int j = 0; j < count[1]; j++)
+            for (int k = 0; k < count[2]; k++) {
+                const int at[3] = {i, j, k};
+                for (int axis = 0; axis < 3; axis++) s->theta[axis] = 2 * M_PI * at[axis] / samples;
+                fill_matrix(s);
+                if (!s->linear) return NAN;
+                const double r = radius(s);
+                if (!(r <= largest)) largest = r;
+            }
+    return largest;
+}
+
+/* The values of the coefficients at a corner of their bounds. */
+static void corner(const stn_system *system, const double *low, const double *high, unsigned number, double *values) {
+    unsigned bit = 0;
+    for (int i = 0; i < system->ncoefficients; i++) {
+        values[i] = low[i];
+        if (low[i] == high[i]) continue;
+        if (number >> (bit < MOST_CORNERS - 1 ? bit : MOST_CORNERS - 1) & 1) values[i] = high[i];
+        bit++;
+    }
+}
+
+static bool allocate(symbol *s) {
+    const size_t nodes = (size_t)s->system->nnodes, width = (size_t)s->width;
+    s->forms = malloc(nodes * width * sizeof *s->forms);
+    s->constants = malloc(nodes * sizeof *s->constants);
+    s->next = malloc((size_t)s->system->nfields * width * sizeof *s->next);
+    s->matrix = malloc(width * width * sizeof *s->matrix);
+    s->square = malloc(width * width * sizeof *s->square);
+    return s->forms && s->constants && s->next && s->matrix && s->square;
+}
+
+static double growth_between(symbol *s, int rank, const double *low, const double *high) {
+    double largest = 0;
+    int differ = 0;
+    for (int i = 0; i < s->system->ncoefficients; i++) differ += low[i] != high[i];
+    const unsigned corners = 1u << (differ < MOST_CORNERS ? differ : MOST_CORNERS);
+    for (unsigned c = 0; c < corners; c++) {
+        corner(s->system, low, high, c, s->values);
+        const double at = over_frequencies(s, rank, corners);
+        if (isnan(at)) return NAN;
+        largest = fmax(largest, at);
+    }
+    return largest;
+}
+
+stn_status stn_system_growth(const stn_system *system, int rank, const double *low, const double *high, double *growth,
+                             stn_error *error) {
+    double own[STN_SYSTEM_MAX_COEFFICIENTS];
+    if (!system || !growth)
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                        "stn_system_growth needs a system and a place for the growth");
+    if (rank < system->least_rank || rank > STN_MAX_RANK || (system->rank && rank != system->rank))
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "the rank is %d, and the system's stencils need another",
+                        rank);
+    if (!low != !high)
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                        "the coefficients have one bound: give low and high, or none");
+    *growth = NAN;
+    for (int i = 0; i < system->ncoefficients; i++) {
+        own[i] = system->coefficients[i].value;
+        if (!low && !system->coefficients[i].has_value) return STN_OK;
+        if (low && !(low[i] <= high[i])) return STN_OK;
+    }
+    symbol s = {.system = system, .linear = true};
+    for (int f = 0; f < system->nfields; f++) { /* at least one */
+        s.first[f] = s.width;
+        s.width += system->fields[f].levels;
+    }
+    stn_status status = STN_OK;
+    if (s.width && allocate(&s))
+        *growth = growth_between(&s, rank, low ? low : own, high ? high : own);
+    else
+        status =
+            stn_fail_memory(error, "a system's growth", (size_t)system->nnodes * (size_t)s.width * sizeof *s.forms);
+    free(s.forms);
+    free(s.constants);
+    free(s.next);
+    free(s.matrix);
+    free(s.square);
+    return status;
+}
