@@ -2,7 +2,7 @@
  * does. */
 #ifndef STN_PROBLEM_SYSTEM_DECLARE_H
 #define STN_PROBLEM_SYSTEM_DECLARE_H
-#include "problem/system_parse.h"
+#include "problem/system_text.h"
 
 stn_status stn_system_declare_fields(stn_system_parser *p);
 stn_status stn_system_declare_coefficients(stn_system_parser *p);

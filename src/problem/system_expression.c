@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "base/number.h"
-#include "problem/system_parse.h"
+#include "problem/system_text.h"
 
 #define ROW(name, word, operands, precedence) [STN_SYSTEM_##name] = {word, operands, precedence},
 const stn_system_op_row stn_system_ops[STN_SYSTEM_OPS] = {STN_SYSTEM_OP_LIST(ROW)};

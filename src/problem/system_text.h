@@ -1,6 +1,6 @@
 /* What the parser's two files share: where in the text it stands, and what it has made so far. */
-#ifndef STN_PROBLEM_SYSTEM_PARSE_H
-#define STN_PROBLEM_SYSTEM_PARSE_H
+#ifndef STN_PROBLEM_SYSTEM_TEXT_H
+#define STN_PROBLEM_SYSTEM_TEXT_H
 #include "problem/system.h"
 
 #define STN_SYSTEM_NESTED 200 /* brackets, functions and signs inside each other */
