@@ -14,6 +14,7 @@ from ._filter import apart, moving, regular
 from ._handle import make_plan
 from ._library import ffi, lib
 from ._memo import recall, remember
+from ._namespace import namespace_of
 from ._problem import DTYPES, ITEM_SIZES, Layout, batch_of, in_turns, loop_offsets, split_axes
 from ._quick import quick, remember_tensor
 from ._scratch import Prepared, rounded
@@ -204,7 +205,7 @@ def transform(x: Any, s: Any, axes: Any, norm: Any, kind: str, inverse: bool, wo
               out: Any = None, single: bool = False) -> Any:
     """One of scipy.fft's functions. single: one of those along one axis, whose n and axis are `s` and `axes`."""
     if workers is not None or plan is not None:
-        _check_unused(workers, plan)
+        check_unused(workers, plan)
     s, axes = settled(s), settled(axes)
     key = ('fft', single, frozen(s), frozen(axes), frozen(norm), kind, inverse)
     if out is None:
@@ -215,9 +216,13 @@ def transform(x: Any, s: Any, axes: Any, norm: Any, kind: str, inverse: bool, wo
     shape = opened.array.shape if isinstance(opened, Host) else opened.layout.shape
     if kind == 'r2c' and isinstance(opened, Host) and opened.array.dtype.kind == 'c':
         raise TypeError('x is complex, but this transform takes real numbers')
-    sizes, where = _size_and_axis(shape, s, axes, kind) if single else _sizes_and_axes(shape, s, axes, kind)
+    sizes, where = size_and_axis(shape, s, axes, kind) if single else sizes_and_axes(shape, s, axes, kind)
     scale = _scale(norm, sizes, inverse)
+    if isinstance(opened, View) and not where and out is None:
+        return namespace_of(x, 'a transform along no axes').copy(x)
     if isinstance(opened, View):
+        if not where:
+            raise ValueError('axes is empty: on a GPU, leave out None')
         other = _ready_for(x, opened, _input_sizes(sizes, kind), where, kind)
         if other is not None:
             return transform(other, s, axes, norm, kind, inverse, None, None, out, single)
@@ -231,7 +236,7 @@ def transform(x: Any, s: Any, axes: Any, norm: Any, kind: str, inverse: bool, wo
     return out
 
 
-def _check_unused(workers: Any, plan: Any) -> None:
+def check_unused(workers: Any, plan: Any) -> None:
     """What scipy refuses of arguments that change nothing here."""
     if plan is not None:
         raise NotImplementedError('plan is given, but scipy.fft has none yet: leave it None')
@@ -244,7 +249,7 @@ def _check_unused(workers: Any, plan: Any) -> None:
         raise ValueError(f'workers value out of range: {count} is less than -{most}')
 
 
-def _size_and_axis(shape: Tuple[int, ...], n: Any, axis: Any, kind: str) -> Tuple[Tuple[int, ...], Tuple[int, ...]]:
+def size_and_axis(shape: Tuple[int, ...], n: Any, axis: Any, kind: str) -> Tuple[Tuple[int, ...], Tuple[int, ...]]:
     at = whole(axis, 'axis', -2**62, TypeError)
     if not -len(shape) <= at < len(shape):
         raise IndexError(f'axis {at} is out of range: x has {len(shape)} axes')
@@ -258,7 +263,7 @@ def _check_points(n: int, axis: int) -> None:
         raise ValueError(f'Invalid number of FFT data points ({n}) specified along axis {axis}: give 1 or more')
 
 
-def _sizes_and_axes(shape: Tuple[int, ...], s: Any, axes: Any, kind: str) -> Tuple[Tuple[int, ...], Tuple[int, ...]]:
+def sizes_and_axes(shape: Tuple[int, ...], s: Any, axes: Any, kind: str) -> Tuple[Tuple[int, ...], Tuple[int, ...]]:
     given = None if s is None else [whole(each, 'a size', -2**62) for each in ([s] if is_index(s) else listed(s, 's'))]
     if axes is None and given is not None:
         if len(given) > len(shape):
@@ -322,7 +327,7 @@ class HostCall:
 
     def _ready(self, x: np.ndarray) -> np.ndarray:
         if self.resize is not None:
-            return _resized(x, self.resize, self.where, self.work)
+            return resized(x, self.resize, self.where, self.work)
         if self.convert:
             return np.array(x, self.work, order='C')
         if x.ctypes.data % self.alignment:  # a copy that lies as x does: the plan is for such
@@ -371,7 +376,7 @@ def _nothing(x: np.ndarray, sizes: Tuple[int, ...], where: Tuple[int, ...], kind
     return x.copy()
 
 
-def _resized(x: np.ndarray, sizes: Tuple[int, ...], where: Tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+def resized(x: np.ndarray, sizes: Tuple[int, ...], where: Tuple[int, ...], dtype: np.dtype) -> np.ndarray:
     """A copy of that dtype, cut or filled with zeros along each axis."""
     shape = list(x.shape)
     for n, axis in zip(sizes, where):
@@ -403,8 +408,8 @@ def _on_device(x: Any, view: View, key: Tuple, sizes: Tuple[int, ...], where: Tu
     if (kind == 'r2c') == view.dtype.startswith('complex') or view.dtype not in REAL:
         needed = 'real numbers: float32 or float64' if kind == 'r2c' else 'complex64 or complex128'
         raise ValueError(f'x has dtype {view.dtype} on a GPU, but this transform takes {needed}')
-    if 0 in shape or not where:
-        raise ValueError('x has no points, or no axes are named: nothing to transform')
+    if 0 in shape:
+        raise ValueError('x has no points: nothing to transform')
     if not apart(view.layout.shape, view.layout.strides, 1):
         raise ValueError(f'x has strides {view.layout.strides}, which go backwards or meet an element twice: copy it first')
     alignment = next((n for n in (16, 2 * ITEM_SIZES[REAL[view.dtype]]) if view.pointer % n == 0), ITEM_SIZES[REAL[view.dtype]])

@@ -9,10 +9,15 @@ number of its own line's transform NaN or infinite, where scipy may leave some f
 
 from typing import Any, Optional, Sequence
 
+from ._fft_helpers import fftfreq, fftshift, get_workers, ifftshift, next_fast_len, prev_fast_len, rfftfreq, set_workers
 from ._fft_run import transform
+from ._hermitian import hfft, hfft2, hfftn, ihfft, ihfft2, ihfftn
+from ._real_transforms import dct, dctn, dst, dstn, idct, idctn, idst, idstn
 
 Sizes = Optional[Sequence[int]]
-__all__ = ['fft', 'fft2', 'fftn', 'ifft', 'ifft2', 'ifftn', 'irfft', 'irfft2', 'irfftn', 'rfft', 'rfft2', 'rfftn']
+__all__ = ['dct', 'dctn', 'dst', 'dstn', 'fft', 'fft2', 'fftfreq', 'fftn', 'fftshift', 'get_workers', 'hfft', 'hfft2', 'hfftn', 'idct',
+           'idctn', 'idst', 'idstn', 'ifft', 'ifft2', 'ifftn', 'ifftshift', 'ihfft', 'ihfft2', 'ihfftn', 'irfft', 'irfft2', 'irfftn',
+           'next_fast_len', 'prev_fast_len', 'rfft', 'rfft2', 'rfftfreq', 'rfftn', 'set_workers']
 
 
 def fft(x: Any, n: Optional[int] = None, axis: int = -1, norm: Optional[str] = None, overwrite_x: bool = False,

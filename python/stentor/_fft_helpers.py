@@ -1,0 +1,252 @@
+"""What stands beside transforms in scipy.fft: frequencies, shifts, lengths that are quick, and the number of workers."""
+
+import contextlib
+import os
+import threading
+from typing import Any, Iterator, Sequence, Tuple, Union
+
+import numpy as np
+
+from ._arguments import axes_of, settled
+from ._fft_run import check_unused
+from ._namespace import namespace_of
+from ._words import whole
+
+COMPLEX_PRIMES, REAL_PRIMES = (3, 5, 7, 11), (3, 5)  # beside 2, of lengths that scipy calls fast
+
+
+class _Default(threading.local):
+    """This thread's number of workers."""
+
+    workers = 1
+
+
+_default = _Default()
+
+
+def fftfreq(n: int, d: float = 1.0, *, xp: Any = None, device: Any = None) -> Any:
+    """The frequencies of a transform, as ``scipy.fft.fftfreq``.
+
+    Parameters
+    ----------
+    n : int
+        Points of the transform.
+    d : float, optional
+        The distance of two points.
+    xp, device : optional
+        The library whose array is made, by default NumPy, and where.
+
+    Returns
+    -------
+    array
+        Of n frequencies: 0, the positive ones, then the negative ones.
+
+    Examples
+    --------
+    >>> import stentor
+    >>> stentor.fft.fftfreq(4, 0.5)
+    array([ 0. ,  0.5, -1. , -0.5])
+    """
+    points = whole(n, 'n', 1)
+    return _made(np.concatenate([np.arange((points + 1) // 2), np.arange(-(points // 2), 0)]) * (1.0 / (points * d)), xp, device)
+
+
+def rfftfreq(n: int, d: float = 1.0, *, xp: Any = None, device: Any = None) -> Any:
+    """The frequencies of a transform of real numbers, as ``scipy.fft.rfftfreq``.
+
+    Parameters
+    ----------
+    n : int
+        Points of the transform.
+    d : float, optional
+        The distance of two points.
+    xp, device : optional
+        The library whose array is made, by default NumPy, and where.
+
+    Returns
+    -------
+    array
+        Of n // 2 + 1 frequencies, from 0 on.
+
+    Examples
+    --------
+    >>> import stentor
+    >>> stentor.fft.rfftfreq(4, 0.5)
+    array([0. , 0.5, 1. ])
+    """
+    points = whole(n, 'n', 1)
+    return _made(np.arange(points // 2 + 1) * (1.0 / (points * d)), xp, device)
+
+
+def _made(array: np.ndarray, xp: Any, device: Any) -> Any:
+    if xp is None:
+        return array
+    return xp.asarray(array) if device is None else xp.asarray(array, device=device)
+
+
+def fftshift(x: Any, axes: Union[None, int, Sequence[int]] = None) -> Any:
+    """Put the frequency 0 in the middle, as ``scipy.fft.fftshift``.
+
+    Parameters
+    ----------
+    x : array_like
+        On a GPU of PyTorch, CuPy or JAX.
+    axes : int or sequence of int, optional
+        By default all.
+
+    Returns
+    -------
+    array
+        A copy, of the kind of `x`, where `x` is.
+
+    Examples
+    --------
+    >>> import stentor
+    >>> stentor.fft.fftshift(stentor.fft.fftfreq(4, 0.25))
+    array([-2., -1.,  0.,  1.])
+    """
+    return _shifted(x, axes, 1)
+
+
+def ifftshift(x: Any, axes: Union[None, int, Sequence[int]] = None) -> Any:
+    """Undo `fftshift`, as ``scipy.fft.ifftshift``.
+
+    Parameters
+    ----------
+    x : array_like
+        On a GPU of PyTorch, CuPy or JAX.
+    axes : int or sequence of int, optional
+        By default all.
+
+    Returns
+    -------
+    array
+        A copy, of the kind of `x`, where `x` is.
+
+    Examples
+    --------
+    >>> import numpy as np, stentor
+    >>> stentor.fft.ifftshift(np.array([-1, 0, 1]))
+    array([ 0,  1, -1])
+    """
+    return _shifted(x, axes, -1)
+
+
+def _shifted(x: Any, axes: Any, sign: int) -> Any:
+    if not hasattr(x, 'shape') or not hasattr(x, 'ndim'):
+        x = np.asarray(x)
+    where = axes_of(settled(axes), x.ndim, ValueError)
+    shifts = tuple(sign * (x.shape[axis] // 2) for axis in where)
+    return namespace_of(x, 'a shift').roll(x, shifts, where)
+
+
+def next_fast_len(target: int, real: bool = False) -> int:
+    """The least length from a number on that is quick to transform, as ``scipy.fft.next_fast_len``.
+
+    Parameters
+    ----------
+    target : int
+        Points that are needed.
+    real : bool, optional
+        Whether real numbers are transformed: then 2, 3 and 5 are the only prime factors, and otherwise 7 and 11 too.
+
+    Returns
+    -------
+    int
+
+    Examples
+    --------
+    >>> import stentor
+    >>> stentor.fft.next_fast_len(13), stentor.fft.next_fast_len(13, real=True)
+    (14, 15)
+    """
+    target = _target(target)
+    return min(_near(target, REAL_PRIMES if real else COMPLEX_PRIMES, True), default=target)
+
+
+def prev_fast_len(target: int, real: bool = False) -> int:
+    """The greatest length up to a number that is quick to transform, as ``scipy.fft.prev_fast_len``.
+
+    Parameters
+    ----------
+    target : int
+        Points that there are.
+    real : bool, optional
+        As of `next_fast_len`.
+
+    Returns
+    -------
+    int
+
+    Examples
+    --------
+    >>> import stentor
+    >>> stentor.fft.prev_fast_len(13), stentor.fft.prev_fast_len(13, real=True)
+    (12, 12)
+    """
+    target = _target(target)
+    return max(_near(target, REAL_PRIMES if real else COMPLEX_PRIMES, False), default=target)
+
+
+def _target(target: Any) -> int:
+    if whole(target, 'target', -2**62, TypeError) < 0:
+        raise ValueError(f'target is {target}: Target length must be positive')
+    return int(target)
+
+
+def _near(target: int, primes: Tuple[int, ...], above: bool) -> Iterator[int]:
+    """For each product of the odd primes that is not too large, its multiple by a power of two next to the target."""
+    products = [1] if target else []
+    for prime in primes:
+        for each in list(products):
+            while (each := each * prime) < (2 * target if above else target + 1):
+                products.append(each)
+    for each in products:
+        doublings = (-(-target // each) - 1).bit_length() if above else (target // each).bit_length() - 1
+        yield each << doublings
+
+
+@contextlib.contextmanager
+def set_workers(workers: int) -> Iterator[None]:
+    """Within a ``with`` block, the number that `get_workers` tells, as ``scipy.fft.set_workers``. Stentor's threads are set by
+    `stentor.configure`.
+
+    Parameters
+    ----------
+    workers : int
+        From 1 on; below 0, so many less than all processors and one.
+
+    Returns
+    -------
+    context manager
+
+    Examples
+    --------
+    >>> import stentor
+    >>> with stentor.fft.set_workers(2):
+    ...     stentor.fft.get_workers()
+    2
+    """
+    check_unused(workers, None)
+    before, count = _default.workers, whole(workers, 'workers', -2**62, TypeError)
+    _default.workers = count if count > 0 else (os.cpu_count() or 1) + 1 + count
+    try:
+        yield
+    finally:
+        _default.workers = before
+
+
+def get_workers() -> int:
+    """The number of workers that `set_workers` has set in this thread, 1 by default, as ``scipy.fft.get_workers``.
+
+    Returns
+    -------
+    int
+
+    Examples
+    --------
+    >>> import stentor
+    >>> stentor.fft.get_workers()
+    1
+    """
+    return _default.workers

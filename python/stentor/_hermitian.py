@@ -1,0 +1,234 @@
+"""hfft, ihfft and those of several axes: the signal or the spectrum has the symmetry that makes the other one real."""
+
+from typing import Any, Optional, Sequence
+
+import numpy as np
+
+from ._arrays import Host, open_array
+from ._fft_run import transform
+from ._namespace import namespace_of
+
+Sizes = Optional[Sequence[int]]
+OTHER_WAY = {None: 'forward', 'backward': 'forward', 'forward': 'backward'}
+
+
+def hfft(x: Any, n: Optional[int] = None, axis: int = -1, norm: Optional[str] = None, overwrite_x: bool = False,
+         workers: Optional[int] = None, *, plan: Any = None, out: Any = None) -> Any:
+    """Transform the half of a Hermitian signal to a real spectrum along an axis, as ``scipy.fft.hfft``.
+
+    Parameters
+    ----------
+    x : array_like
+        Complex numbers: of the last axis the half that says all.
+    n : int, optional
+        Points of the result, by default 2 (m - 1) for m of `x`.
+    axis : int, optional
+        By default the last.
+    norm : {'backward', 'ortho', 'forward'}, optional
+        Which way is divided by the number of points: back (the default), both by its root, or forth.
+    overwrite_x, workers, plan, out : optional
+        As of `fft`.
+
+    Returns
+    -------
+    array
+        Real, of the kind of `x`, where `x` is.
+
+    Examples
+    --------
+    >>> import numpy as np, stentor
+    >>> stentor.fft.hfft(np.array([1., 0., 0.]))
+    array([1., 1., 1., 1.])
+    """
+    return _forward(x, n, axis, norm, workers, plan, out, True)
+
+
+def ihfft(x: Any, n: Optional[int] = None, axis: int = -1, norm: Optional[str] = None, overwrite_x: bool = False,
+          workers: Optional[int] = None, *, plan: Any = None, out: Any = None) -> Any:
+    """Transform real numbers back along an axis to the half of a Hermitian signal, as ``scipy.fft.ihfft``.
+
+    Parameters
+    ----------
+    x : array_like
+        Real numbers.
+    n : int, optional
+        Points along the axis: `x` is cut or filled with zeros to it.
+    axis : int, optional
+        By default the last.
+    norm : {'backward', 'ortho', 'forward'}, optional
+        Which way is divided by the number of points: back (the default), both by its root, or forth.
+    overwrite_x, workers, plan, out : optional
+        As of `fft`.
+
+    Returns
+    -------
+    array
+        Complex, of the kind of `x`, where `x` is.
+
+    Examples
+    --------
+    >>> import numpy as np, stentor
+    >>> stentor.fft.ihfft(np.array([4., 0., 0., 0.])).real
+    array([1., 1., 1.])
+    """
+    return _inverse(x, n, axis, norm, workers, plan, out, True)
+
+
+def hfft2(x: Any, s: Sizes = None, axes: Sequence[int] = (-2, -1), norm: Optional[str] = None, overwrite_x: bool = False,
+          workers: Optional[int] = None, *, plan: Any = None, out: Any = None) -> Any:
+    """Transform the half of a Hermitian signal to a real spectrum along two axes, as ``scipy.fft.hfft2``.
+
+    Parameters
+    ----------
+    x : array_like
+        Complex numbers: of the last axis the half that says all.
+    s : sequence of int, optional
+        Points of the result along each axis, by default 2 (m - 1) for m of `x` in the last axis.
+    axes : sequence of int, optional
+        By default the last two.
+    norm : {'backward', 'ortho', 'forward'}, optional
+        Which way is divided by the number of points: back (the default), both by its root, or forth.
+    overwrite_x, workers, plan, out : optional
+        As of `fft`.
+
+    Returns
+    -------
+    array
+        Real, of the kind of `x`, where `x` is.
+
+    Examples
+    --------
+    >>> import numpy as np, stentor
+    >>> stentor.fft.hfft2(np.ones((2, 3))).shape
+    (2, 4)
+    """
+    return _forward(x, s, axes, norm, workers, plan, out, False)
+
+
+def ihfft2(x: Any, s: Sizes = None, axes: Sequence[int] = (-2, -1), norm: Optional[str] = None, overwrite_x: bool = False,
+           workers: Optional[int] = None, *, plan: Any = None, out: Any = None) -> Any:
+    """Transform real numbers back along two axes to the half of a Hermitian signal, as ``scipy.fft.ihfft2``.
+
+    Parameters
+    ----------
+    x : array_like
+        Real numbers.
+    s : sequence of int, optional
+        Points along each axis: `x` is cut or filled with zeros to it.
+    axes : sequence of int, optional
+        By default the last two.
+    norm : {'backward', 'ortho', 'forward'}, optional
+        Which way is divided by the number of points: back (the default), both by its root, or forth.
+    overwrite_x, workers, plan, out : optional
+        As of `fft`.
+
+    Returns
+    -------
+    array
+        Complex, of the kind of `x`, where `x` is.
+
+    Examples
+    --------
+    >>> import numpy as np, stentor
+    >>> stentor.fft.ihfft2(np.ones((2, 4))).real.round(12) + 0
+    array([[1., 0., 0.],
+           [0., 0., 0.]])
+    """
+    return _inverse(x, s, axes, norm, workers, plan, out, False)
+
+
+def hfftn(x: Any, s: Sizes = None, axes: Optional[Sequence[int]] = None, norm: Optional[str] = None, overwrite_x: bool = False,
+          workers: Optional[int] = None, *, plan: Any = None, out: Any = None) -> Any:
+    """Transform the half of a Hermitian signal to a real spectrum along several axes, as ``scipy.fft.hfftn``.
+
+    Parameters
+    ----------
+    x : array_like
+        Complex numbers: of the last axis the half that says all.
+    s : sequence of int, optional
+        Points of the result along each axis, by default 2 (m - 1) for m of `x` in the last axis.
+    axes : sequence of int, optional
+        By default all, or the last ones that `s` has entries for.
+    norm : {'backward', 'ortho', 'forward'}, optional
+        Which way is divided by the number of points: back (the default), both by its root, or forth.
+    overwrite_x, workers, plan, out : optional
+        As of `fft`.
+
+    Returns
+    -------
+    array
+        Real, of the kind of `x`, where `x` is.
+
+    Examples
+    --------
+    >>> import numpy as np, stentor
+    >>> stentor.fft.hfftn(np.ones((2, 3))).shape
+    (2, 4)
+    """
+    return _forward(x, s, axes, norm, workers, plan, out, False)
+
+
+def ihfftn(x: Any, s: Sizes = None, axes: Optional[Sequence[int]] = None, norm: Optional[str] = None, overwrite_x: bool = False,
+           workers: Optional[int] = None, *, plan: Any = None, out: Any = None) -> Any:
+    """Transform real numbers back along several axes to the half of a Hermitian signal, as ``scipy.fft.ihfftn``.
+
+    Parameters
+    ----------
+    x : array_like
+        Real numbers.
+    s : sequence of int, optional
+        Points along each axis: `x` is cut or filled with zeros to it.
+    axes : sequence of int, optional
+        By default all, or the last ones that `s` has entries for.
+    norm : {'backward', 'ortho', 'forward'}, optional
+        Which way is divided by the number of points: back (the default), both by its root, or forth.
+    overwrite_x, workers, plan, out : optional
+        As of `fft`.
+
+    Returns
+    -------
+    array
+        Complex, of the kind of `x`, where `x` is.
+
+    Examples
+    --------
+    >>> import numpy as np, stentor
+    >>> stentor.fft.ihfftn(np.ones((2, 4))).real.round(12) + 0
+    array([[1., 0., 0.],
+           [0., 0., 0.]])
+    """
+    return _inverse(x, s, axes, norm, workers, plan, out, False)
+
+
+def _forward(x: Any, s: Any, axes: Any, norm: Any, workers: Any, plan: Any, out: Any, single: bool) -> Any:
+    """The transform back of the conjugate, scaled as forth."""
+    opened = open_array(x, 'x')
+    if not isinstance(opened, Host):
+        lazy = namespace_of(x, 'hfft').conj(x) if opened.dtype.startswith('complex') else x
+        return transform(lazy, s, axes, _swapped(norm), 'c2r', True, workers, plan, out, single)
+    given = np.conj(opened.array) if opened.array.dtype.kind == 'c' else opened.array
+    result = transform(given, s, axes, _swapped(norm), 'c2r', True, workers, plan, out, single)
+    return opened.back(result) if out is None else result
+
+
+def _inverse(x: Any, s: Any, axes: Any, norm: Any, workers: Any, plan: Any, out: Any, single: bool) -> Any:
+    """The conjugate of the transform forth, scaled as back."""
+    opened = open_array(x, 'x')
+    if not isinstance(opened, Host):
+        made = transform(x, s, axes, _swapped(norm), 'r2c', False, workers, plan, None, single)
+        made = namespace_of(made, 'ihfft').conj(made)
+        if out is None:
+            return made
+        out[...] = made
+        return out
+    result = transform(opened.array, s, axes, _swapped(norm), 'r2c', False, workers, plan, out, single)
+    if out is None:
+        return opened.back(np.conj(result, out=result))
+    held = open_array(result, 'out')
+    np.conj(held.array, out=held.array)  # type: ignore[union-attr]
+    return out
+
+
+def _swapped(norm: Any) -> Any:
+    """What is wrong stays so, for transform to refuse."""
+    return OTHER_WAY.get(norm, norm) if norm is None or isinstance(norm, str) else norm

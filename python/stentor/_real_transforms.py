@@ -1,0 +1,345 @@
+"""dct, dst, their inverses and those of several axes, with the arguments and the meaning of scipy.fft."""
+
+from typing import Any, Optional, Sequence, Tuple
+
+import numpy as np
+
+from ._arguments import settled
+from ._arrays import Host, open_array
+from ._fft_run import check_unused, resized, size_and_axis, sizes_and_axes
+from ._namespace import COLUMNS, NUMPY, namespace_of
+from ._trigonometric import Kind, lines, logical_length
+from ._words import said, whole
+
+Sizes = Optional[Sequence[int]]
+BLOCK = 1 << 17  # numbers of lines that are worked on together, so that they stay in cache from one step to the next
+FEW_COLUMNS = 16  # too few to be worked on side by side
+
+
+def dct(x: Any, type: int = 2, n: Optional[int] = None, axis: int = -1, norm: Optional[str] = None, overwrite_x: bool = False,
+        workers: Optional[int] = None, orthogonalize: Optional[bool] = None) -> Any:
+    """The cosine transform along an axis, as ``scipy.fft.dct``.
+
+    Parameters
+    ----------
+    x : array_like
+        Real numbers; of complex ones both parts are transformed.
+    type : {1, 2, 3, 4}, optional
+        Which transform. Type 1 takes two points or more.
+    n : int, optional
+        Points along the axis: `x` is cut or filled with zeros to it.
+    axis : int, optional
+        By default the last.
+    norm : {'backward', 'ortho', 'forward'}, optional
+        Which way is divided by the number of points of the periodic line, 2 n but for type 1: back (the default), both by its root,
+        or forth.
+    overwrite_x, workers : optional
+        Taken for scipy's sake; they change nothing.
+    orthogonalize : bool, optional
+        Whether the first point or result (of type 1 the last one too) is scaled so that with norm 'ortho' the transform is orthogonal;
+        by default with that norm.
+
+    Returns
+    -------
+    array
+        Of the kind of `x`, where `x` is.
+
+    Examples
+    --------
+    >>> import numpy as np, stentor
+    >>> stentor.fft.dct(np.array([1., 1., 1., 1.]))
+    array([8., 0., 0., 0.])
+    """
+    return _one(x, type, n, axis, norm, workers, orthogonalize, False, False)
+
+
+def dctn(x: Any, type: int = 2, s: Sizes = None, axes: Optional[Sequence[int]] = None, norm: Optional[str] = None, overwrite_x: bool = False,
+         workers: Optional[int] = None, orthogonalize: Optional[bool] = None) -> Any:
+    """The cosine transform along several axes, as ``scipy.fft.dctn``.
+
+    Parameters
+    ----------
+    x, type, norm, overwrite_x, workers, orthogonalize
+        As of `dct`.
+    s : sequence of int, optional
+        Points along each axis: `x` is cut or filled with zeros to it.
+    axes : sequence of int, optional
+        By default all, or the last ones that `s` has entries for.
+
+    Returns
+    -------
+    array
+        Of the kind of `x`, where `x` is.
+
+    Examples
+    --------
+    >>> import numpy as np, stentor
+    >>> stentor.fft.dctn(np.ones((2, 2)), norm='ortho').round(12)
+    array([[2., 0.],
+           [0., 0.]])
+    """
+    return _several(x, type, s, axes, norm, workers, orthogonalize, False, False)
+
+
+def idct(x: Any, type: int = 2, n: Optional[int] = None, axis: int = -1, norm: Optional[str] = None, overwrite_x: bool = False,
+         workers: Optional[int] = None, orthogonalize: Optional[bool] = None) -> Any:
+    """Undo the cosine transform along an axis, as ``scipy.fft.idct``.
+
+    Parameters
+    ----------
+    x, type, norm, overwrite_x, workers, orthogonalize
+        As of `dct`.
+    n : int, optional
+        Points along the axis: `x` is cut or filled with zeros to it.
+    axis : int, optional
+        By default the last.
+
+    Returns
+    -------
+    array
+        Of the kind of `x`, where `x` is.
+
+    Examples
+    --------
+    >>> import numpy as np, stentor
+    >>> stentor.fft.idct(stentor.fft.dct(np.array([1., 2., 3.]))).round(12)
+    array([1., 2., 3.])
+    """
+    return _one(x, type, n, axis, norm, workers, orthogonalize, False, True)
+
+
+def idctn(x: Any, type: int = 2, s: Sizes = None, axes: Optional[Sequence[int]] = None, norm: Optional[str] = None, overwrite_x: bool = False,
+          workers: Optional[int] = None, orthogonalize: Optional[bool] = None) -> Any:
+    """Undo the cosine transform along several axes, as ``scipy.fft.idctn``.
+
+    Parameters
+    ----------
+    x, type, norm, overwrite_x, workers, orthogonalize
+        As of `dct`.
+    s : sequence of int, optional
+        Points along each axis: `x` is cut or filled with zeros to it.
+    axes : sequence of int, optional
+        By default all, or the last ones that `s` has entries for.
+
+    Returns
+    -------
+    array
+        Of the kind of `x`, where `x` is.
+
+    Examples
+    --------
+    >>> import numpy as np, stentor
+    >>> stentor.fft.idctn(stentor.fft.dctn(np.array([[1., 2.], [3., 4.]]))).round(12)
+    array([[1., 2.],
+           [3., 4.]])
+    """
+    return _several(x, type, s, axes, norm, workers, orthogonalize, False, True)
+
+
+def dst(x: Any, type: int = 2, n: Optional[int] = None, axis: int = -1, norm: Optional[str] = None, overwrite_x: bool = False,
+        workers: Optional[int] = None, orthogonalize: Optional[bool] = None) -> Any:
+    """The sine transform along an axis, as ``scipy.fft.dst``.
+
+    Parameters
+    ----------
+    x, type, norm, overwrite_x, workers, orthogonalize
+        As of `dct`; the point that is scaled is the last, and of type 1 there is none and one point will do.
+    n : int, optional
+        Points along the axis: `x` is cut or filled with zeros to it.
+    axis : int, optional
+        By default the last.
+
+    Returns
+    -------
+    array
+        Of the kind of `x`, where `x` is.
+
+    Examples
+    --------
+    >>> import numpy as np, stentor
+    >>> stentor.fft.dst(np.array([1., 1.])).round(12)
+    array([2.82842712, 0.        ])
+    """
+    return _one(x, type, n, axis, norm, workers, orthogonalize, True, False)
+
+
+def dstn(x: Any, type: int = 2, s: Sizes = None, axes: Optional[Sequence[int]] = None, norm: Optional[str] = None, overwrite_x: bool = False,
+         workers: Optional[int] = None, orthogonalize: Optional[bool] = None) -> Any:
+    """The sine transform along several axes, as ``scipy.fft.dstn``.
+
+    Parameters
+    ----------
+    x, type, norm, overwrite_x, workers, orthogonalize
+        As of `dct`; the point that is scaled is the last, and of type 1 there is none and one point will do.
+    s : sequence of int, optional
+        Points along each axis: `x` is cut or filled with zeros to it.
+    axes : sequence of int, optional
+        By default all, or the last ones that `s` has entries for.
+
+    Returns
+    -------
+    array
+        Of the kind of `x`, where `x` is.
+
+    Examples
+    --------
+    >>> import numpy as np, stentor
+    >>> stentor.fft.dstn(np.ones((2, 2)), norm='ortho').round(12)
+    array([[2., 0.],
+           [0., 0.]])
+    """
+    return _several(x, type, s, axes, norm, workers, orthogonalize, True, False)
+
+
+def idst(x: Any, type: int = 2, n: Optional[int] = None, axis: int = -1, norm: Optional[str] = None, overwrite_x: bool = False,
+         workers: Optional[int] = None, orthogonalize: Optional[bool] = None) -> Any:
+    """Undo the sine transform along an axis, as ``scipy.fft.idst``.
+
+    Parameters
+    ----------
+    x, type, norm, overwrite_x, workers, orthogonalize
+        As of `dct`; the point that is scaled is the last, and of type 1 there is none and one point will do.
+    n : int, optional
+        Points along the axis: `x` is cut or filled with zeros to it.
+    axis : int, optional
+        By default the last.
+
+    Returns
+    -------
+    array
+        Of the kind of `x`, where `x` is.
+
+    Examples
+    --------
+    >>> import numpy as np, stentor
+    >>> stentor.fft.idst(stentor.fft.dst(np.array([1., 2., 3.]))).round(12)
+    array([1., 2., 3.])
+    """
+    return _one(x, type, n, axis, norm, workers, orthogonalize, True, True)
+
+
+def idstn(x: Any, type: int = 2, s: Sizes = None, axes: Optional[Sequence[int]] = None, norm: Optional[str] = None, overwrite_x: bool = False,
+          workers: Optional[int] = None, orthogonalize: Optional[bool] = None) -> Any:
+    """Undo the sine transform along several axes, as ``scipy.fft.idstn``.
+
+    Parameters
+    ----------
+    x, type, norm, overwrite_x, workers, orthogonalize
+        As of `dct`; the point that is scaled is the last, and of type 1 there is none and one point will do.
+    s : sequence of int, optional
+        Points along each axis: `x` is cut or filled with zeros to it.
+    axes : sequence of int, optional
+        By default all, or the last ones that `s` has entries for.
+
+    Returns
+    -------
+    array
+        Of the kind of `x`, where `x` is.
+
+    Examples
+    --------
+    >>> import numpy as np, stentor
+    >>> stentor.fft.idstn(stentor.fft.dstn(np.array([[1., 2.], [3., 4.]]))).round(12)
+    array([[1., 2.],
+           [3., 4.]])
+    """
+    return _several(x, type, s, axes, norm, workers, orthogonalize, True, True)
+
+
+def _one(x: Any, kind: Any, n: Any, axis: Any, norm: Any, workers: Any, orthogonal: Any, sine: bool, inverse: bool) -> Any:
+    opened, kind = open_array(x, 'x'), _checked(kind, norm, workers)
+    shape = opened.array.shape if isinstance(opened, Host) else opened.layout.shape
+    sizes, where = size_and_axis(shape, n, axis, 'c2c')
+    return _run(x, opened, sizes, where, kind, norm, orthogonal, sine, inverse)
+
+
+def _several(x: Any, kind: Any, s: Any, axes: Any, norm: Any, workers: Any, orthogonal: Any, sine: bool, inverse: bool) -> Any:
+    opened, kind = open_array(x, 'x'), _checked(kind, norm, workers)
+    shape = opened.array.shape if isinstance(opened, Host) else opened.layout.shape
+    sizes, where = sizes_and_axes(shape, settled(s), settled(axes), 'c2c')
+    return _run(x, opened, sizes, where, kind, norm, orthogonal, sine, inverse)
+
+
+def _checked(kind: Any, norm: Any, workers: Any) -> int:
+    """The type."""
+    check_unused(workers, None)
+    if not 1 <= whole(kind, 'type', -2**62, TypeError) <= 4:
+        raise ValueError(f'type is {kind}: give 1, 2, 3 or 4')
+    if norm is not None and (not isinstance(norm, str) or norm not in ('backward', 'ortho', 'forward')):
+        raise ValueError(f"norm is {said(norm)}: use 'backward', 'ortho' or 'forward'")
+    return int(kind)
+
+
+def _run(x: Any, opened: Any, sizes: Tuple[int, ...], where: Tuple[int, ...], kind: int, norm: Any, orthogonal: Any, sine: bool,
+         inverse: bool) -> Any:
+    kinds = []
+    for points, axis in zip(sizes, where):
+        length = logical_length(kind, sine, points)
+        if length == 0:
+            raise RuntimeError(f'zero length FFT requested: one point along axis {axis}, but type 1 of cosines takes two or more')
+        divided = norm == 'forward' if not inverse else norm in (None, 'backward')
+        factor = length ** -0.5 if norm == 'ortho' else 1.0 / length if divided else 1.0
+        number = {2: 3, 3: 2}.get(kind, kind) if inverse else kind
+        kinds.append(Kind(number, sine, factor, norm == 'ortho' if orthogonal is None else bool(orthogonal)))
+    if isinstance(opened, Host):
+        return opened.back(_on_host(opened.array, sizes, where, kinds))
+    return _on_device(x, opened, sizes, where, kinds)
+
+
+def _on_host(x: np.ndarray, sizes: Tuple[int, ...], where: Tuple[int, ...], kinds: Sequence[Kind]) -> np.ndarray:
+    real = np.dtype(np.float32 if x.dtype.name in ('float16', 'float32', 'complex64') else np.float64)
+    if x.dtype.kind == 'c':
+        parts = [_on_host(part, sizes, where, kinds) for part in (x.real, x.imag)]
+        return NUMPY.pair(*parts)
+    work = resized(x, sizes, where, real) if where and sizes != tuple(x.shape[a] for a in where) else x.astype(real, copy=False)
+    for axis, kind in zip(where, kinds):
+        work = _along(work, axis, kind)
+    return work.copy() if work is x else work
+
+
+def _along(x: np.ndarray, axis: int, kind: Kind) -> np.ndarray:
+    """Along one axis, lines in blocks."""
+    made = np.empty(x.shape, x.dtype)
+    if not x.size:
+        return made
+    points = x.shape[axis]
+    step = max(1, BLOCK // points)
+    inner = x.size // points // max(1, int(np.prod(x.shape[:axis])))
+    if inner < FEW_COLUMNS:
+        source, target = np.moveaxis(x, axis, -1), np.moveaxis(made, axis, -1)
+        if axis == x.ndim - 1 and x.flags.c_contiguous:
+            source, target = x.reshape(-1, points), made.reshape(-1, points)
+        elif source.ndim == 1:
+            source, target = source[None], target[None]
+        for outer in np.ndindex(*source.shape[:-2]):
+            for first in range(0, source.shape[-2], step):
+                part = (*outer, slice(first, first + step))
+                target[part] = lines(NUMPY, source[part], kind)
+        return made
+    source, target = x, made
+    if x.flags.c_contiguous:  # all axes behind make one
+        source, target = x.reshape(-1, points, inner), made.reshape(-1, points, inner)
+    else:
+        source, target = np.moveaxis(x, axis, -2), np.moveaxis(made, axis, -2)
+    for outer in np.ndindex(*source.shape[:-2]):
+        for first in range(0, source.shape[-1], step):
+            part = (*outer, slice(None), slice(first, first + step))
+            target[part] = lines(COLUMNS, source[part], kind)
+    return made
+
+
+def _on_device(x: Any, view: Any, sizes: Tuple[int, ...], where: Tuple[int, ...], kinds: Sequence[Kind]) -> Any:
+    """By the arithmetic of the array's own library around plans."""
+    space = namespace_of(x, 'a real transform')
+    if view.dtype.startswith('complex'):
+        return space.pair(*(_on_device(part, open_array(part, 'x'), sizes, where, kinds) for part in (x.real, x.imag)))
+    if space.name == 'torch':
+        x = x.detach()
+    if view.dtype == 'float16':
+        x = x.float() if space.name == 'torch' else x.astype('float32')
+    for axis, points, kind in zip(where, sizes, kinds):
+        lined = space.cut(space.move(x, axis, -1), 0, points)
+        if space.size(lined) < points:
+            lined = space.join([lined, space.zeros(lined, points - space.size(lined))])
+        x = space.move(lines(space, lined, kind), -1, axis)
+    return x if where else x + 0

@@ -1,0 +1,141 @@
+"""Cosine and sine transforms of types I to IV, each by one Fourier transform of about its length.
+
+Type II is Makhoul's: the even points, then the odd ones backward, transformed as real numbers and turned by exp(-i pi k / 2N); type III
+undoes it. Type IV of an even length is a complex transform of half of it; of an odd length a real one of all, since 8 and N have no common
+factor (Chan and Ho). Type I transforms the extended line. Sines come from cosines of the points in reverse or with alternating signs.
+"""
+
+import functools
+from typing import Any, NamedTuple, Tuple
+
+import numpy as np
+
+from ._fft_run import transform
+from ._namespace import Namespace
+
+ROOT = 0.5 ** 0.5
+
+
+class Kind(NamedTuple):
+    """What is computed along an axis: type 1 to 4, sines or cosines, a factor, and whether it is made orthogonal."""
+
+    type: int
+    sine: bool
+    factor: float
+    orthogonal: bool
+
+
+def logical_length(kind: int, sine: bool, points: int) -> int:
+    """Of the periodic line that a line of so many points stands for."""
+    return 2 * points if kind > 1 else 2 * (points + 1) if sine else 2 * (points - 1)
+
+
+def lines(space: Namespace, x: Any, kind: Kind) -> Any:
+    """The transform along the axis of `space` of real numbers, float32 or float64."""
+    return (_first, _second, _third, _fourth)[kind.type - 1](space, x, kind)
+
+
+def _forward(space: Namespace, x: Any) -> Any:
+    return transform(x, None, space.axis, None, 'r2c', False, single=True)
+
+
+@functools.lru_cache(maxsize=32)
+def _turns(name: str, points: int, factor: float, orthogonal: bool, dtype: str) -> np.ndarray:
+    """The factors of the types II to IV, `factor` included."""
+    half = np.arange(points // 2 + 1)
+    if name == 'II':
+        made = 2 * np.exp(-0.5j * np.pi / points * half)
+        made[0] *= ROOT if orthogonal else 1.0
+    elif name == 'III':
+        made = np.exp(0.5j * np.pi / points * half)
+        made[0] *= 2 * ROOT if orthogonal else 1.0
+    elif name == 'IV before':
+        made = np.exp(-1j * np.pi / points * half[:-1])
+    else:
+        made = 2 * np.exp(-0.25j * np.pi / points * (4 * half[:-1] + 1))
+    return (made * factor).astype(dtype)
+
+
+def _table(space: Namespace, name: str, x: Any, kind: Kind, factor: float) -> Any:
+    dtype = 'complex64' if str(x.dtype).endswith('32') else 'complex128'
+    key = (name, space.size(x), float(factor), kind.orthogonal, dtype)
+    return space.constant(key, _turns(*key), x)
+
+
+def _second(space: Namespace, x: Any, kind: Kind) -> Any:
+    n, h = space.size(x), space.size(x) // 2 + 1
+    odd = space.flip(space.cut(x, 1, None, 2))
+    turned = _forward(space, space.join([space.cut(x, 0, None, 2), -odd if kind.sine else odd]))
+    turned = turned * _table(space, 'II', x, kind, kind.factor)
+    if kind.sine:  # last first
+        return space.join([-space.cut(turned.imag, 1, n - h + 1), space.flip(turned.real)])
+    return space.join([turned.real, -space.flip(space.cut(turned.imag, 1, n - h + 1))])
+
+
+def _third(space: Namespace, x: Any, kind: Kind) -> Any:
+    n, h = space.size(x), space.size(x) // 2 + 1
+    if kind.sine:
+        x = space.flip(x)
+    rest = space.join([space.zeros(x, 1), -space.flip(space.cut(x, n - h + 1))])
+    turned = space.pair(space.cut(x, 0, h), rest) * _table(space, 'III', x, kind, kind.factor)
+    back = transform(turned, n, space.axis, 'forward', 'c2r', True, single=True)
+    odd = space.flip(space.cut(back, (n + 1) // 2))
+    return space.interleave(space.cut(back, 0, (n + 1) // 2), -odd if kind.sine else odd)
+
+
+def _fourth(space: Namespace, x: Any, kind: Kind) -> Any:
+    if kind.sine:
+        x = space.flip(x)
+    if space.size(x) % 2:
+        return _fourth_odd(space, x, kind)
+    turned = space.pair(space.cut(x, 0, None, 2), space.flip(space.cut(x, 1, None, 2))) * _table(space, 'IV before', x, kind, 1.0)
+    turned = transform(turned, None, space.axis, None, 'c2c', False, single=True) * _table(space, 'IV after', x, kind, kind.factor)
+    odd = space.flip(turned.imag)
+    return space.interleave(turned.real, odd if kind.sine else -odd)
+
+
+@functools.lru_cache(maxsize=32)
+def _odd_tables(n: int, sine: bool, factor: float, dtype: str) -> Tuple[np.ndarray, ...]:
+    """With j = 2 n + 1 and m = 2 k + 1 the terms are cos(2 pi j m / 8N), which j and 4N - j share but for the sign. Each point has one j
+    that is 1 modulo 8, and so has each result an m: then 1 / 8N = a / 8 + b / N makes it a transform of N points."""
+    def represented(odd: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:
+        signs = np.where(np.isin(odd % 8, (1, 7)), 1.0, -1.0)
+        shifted = np.where(signs > 0, odd, odd + 4 * n)
+        return np.where(shifted % 8 == 1, shifted, -shifted) % (8 * n), signs
+
+    a, b = n % 8, pow(8, -1, n) if n > 1 else 0
+    at, signs = represented(2 * np.arange(n) + 1)
+    order = np.empty(n, np.int64)
+    order[at % n] = np.arange(n)
+    where = at * b % n
+    above = where > n // 2
+    angle = 2 * np.pi * a / 8
+    results = signs * np.where(sine & (np.arange(n) % 2 == 1), -1.0, 1.0) * 2 * factor
+    real, imaginary = results * np.cos(angle), results * np.sin(angle) * np.where(above, -1.0, 1.0)
+    return order, signs[order].astype(dtype), np.where(above, n - where, where), real.astype(dtype), imaginary.astype(dtype)
+
+
+def _fourth_odd(space: Namespace, x: Any, kind: Kind) -> Any:
+    given = (space.size(x), kind.sine, kind.factor, 'float32' if str(x.dtype).endswith('32') else 'float64')
+    order, signs, where, real, imaginary = (space.constant(('IV odd', i, *given), each, x) for i, each in enumerate(_odd_tables(*given)))
+    turned = space.take(_forward(space, space.take(x, order) * signs), where)
+    return turned.real * real + turned.imag * imaginary
+
+
+def _first(space: Namespace, x: Any, kind: Kind) -> Any:
+    if kind.sine:
+        zero = space.zeros(x, 1)
+        turned = _forward(space, space.join([zero, x, zero, -space.flip(x)])).imag
+        return space.cut(turned, 1, -1) * -kind.factor
+    if kind.orthogonal:
+        x = x * _ends(space, x, 2 * ROOT)
+    turned = _forward(space, space.join([x, space.flip(space.cut(x, 1, -1))])).real * kind.factor
+    return turned * _ends(space, x, ROOT) if kind.orthogonal else turned
+
+
+def _ends(space: Namespace, x: Any, value: float) -> Any:
+    """Ones, and the value at both ends."""
+    dtype = 'float32' if str(x.dtype).endswith('32') else 'float64'
+    table = np.ones(space.size(x), dtype)
+    table[0] = table[-1] = value
+    return space.constant(('ends', space.size(x), value, dtype), table, x)

@@ -1,0 +1,177 @@
+"""Cosine and sine transforms, Hermitian ones and the helpers beside them against scipy.fft, over random arguments."""
+import os
+import time
+import unittest
+
+import numpy as np
+import scipy
+import scipy.fft
+
+import stentor
+from stentor._namespace import Namespace
+from stentor._real_transforms import BLOCK
+from stentor._trigonometric import Kind, lines
+
+MODERN = tuple(int(n) for n in scipy.__version__.split('.')[:2]) >= (1, 15)
+COUNT = int(os.environ.get('STENTOR_TEST_COUNT', '60'))
+SEED = time.time_ns() % 2**32
+DTYPES = ['f8', 'f4', 'c16', 'c8', 'i4', 'u1', 'f2', '>f8']
+REAL = ['dct', 'idct', 'dst', 'idst']
+
+
+def draw(rng, shape, dtype):
+    x = rng.standard_normal(shape) * 10
+    x = x + 1j * rng.standard_normal(shape) if np.dtype(dtype).kind == 'c' else abs(x) if np.dtype(dtype).kind == 'u' else x
+    x = x.astype(dtype)
+    x = x.swapaxes(0, -1) if rng.random() < 0.3 else x
+    return x[::-1] if rng.random() < 0.3 else x
+
+
+class Random(unittest.TestCase):
+    """Each case is a number of problems; the seed of one that fails is in its message."""
+
+    def each(self, count, body):
+        for i in range(count):
+            with self.subTest(seed=(SEED, i)):
+                body(np.random.default_rng([SEED, i]))
+
+    def same(self, name, x, *given, **named):
+        """Equal to scipy's, or refused with the same exception."""
+        try:
+            theirs = getattr(scipy.fft, name)(x.copy(), *given, **named)
+        except Exception as error:
+            with self.assertRaises(type(error)):
+                getattr(stentor.fft, name)(x, *given, **named)
+            return
+        kept = x.copy()
+        ours = getattr(stentor.fft, name)(x, *given, **named)
+        np.testing.assert_array_equal(x, kept)
+        self.assertEqual((ours.dtype, ours.shape), (theirs.dtype, theirs.shape))
+        close = 1e-5 if theirs.dtype.name in ('float32', 'complex64') else 1e-12
+        np.testing.assert_allclose(ours, theirs, rtol=0, atol=close * np.abs(theirs).max(initial=0))
+
+    def test_real_transforms(self):
+        def body(rng):
+            rank = int(rng.integers(1, 4))
+            x = draw(rng, tuple(int(n) for n in rng.integers(1, {1: 80, 2: 40, 3: 9}[rank], rank)), rng.choice(DTYPES))
+            name, given = str(rng.choice(REAL)), dict(type=int(rng.integers(1, 5)), norm=[None, 'forward', 'backward', 'ortho'][rng.integers(3 + MODERN)])
+            if x.dtype.kind != 'c' and MODERN:  # scipy does not heed it otherwise
+                given['orthogonalize'] = [None, True, False][rng.integers(3)]
+            if rng.random() < 0.5:
+                given['axis'], given['n'] = int(rng.integers(-rank, rank)), [None, int(rng.integers(1, 40))][rng.integers(2)]
+            else:
+                name, axes = name + 'n', [int(a) for a in rng.permutation(rank)[:rng.integers(1, rank + 1)]]
+                given['axes'] = axes if rng.random() < 0.7 else None
+                given['s'] = [int(n) for n in rng.integers(1, 20, len(axes))] if rng.random() < 0.4 else None
+            self.same(name, x, **given)
+        self.each(COUNT * 10, body)
+
+    def test_many_lines(self):
+        """In blocks, along each axis."""
+        def body(rng):
+            n = int(rng.integers(300, 700))
+            x = draw(rng, (3, n, BLOCK // n), rng.choice(['f8', 'f4']))
+            for axis in range(3):
+                self.same(str(rng.choice(REAL)), x, int(rng.integers(1, 5)), axis=axis)
+        self.each(max(1, COUNT // 30), body)
+
+    def test_hermitian(self):
+        def body(rng):
+            rank = int(rng.integers(1, 4))
+            x = draw(rng, tuple(int(n) for n in rng.integers(2, 10, rank)), rng.choice(DTYPES))
+            name, norm = str(rng.choice(['hfft', 'ihfft'])), [None, 'ortho', 'forward', 'backward'][rng.integers(4)]
+            x = x.real if name == 'ihfft' else x
+            self.same(name, x, [None, 7][rng.integers(2)], int(rng.integers(-rank, rank)), norm)
+            self.same(name + 'n', x, norm=norm)
+            if rank > 1:
+                self.same(name + '2', x, [None, (5, 6)][rng.integers(2)], norm=norm)
+        self.each(COUNT, body)
+
+    def test_hermitian_out(self):
+        x = np.random.default_rng(SEED).standard_normal(12)
+        out = np.empty(7, complex)
+        self.assertIs(stentor.fft.ihfft(x, out=out), out)
+        np.testing.assert_allclose(out, np.fft.ihfft(x), rtol=1e-12)
+        back = np.empty(12)
+        self.assertIs(stentor.fft.hfft(out, 12, out=back), back)
+        np.testing.assert_allclose(back, x, rtol=1e-12)
+
+    def test_shifts_and_frequencies(self):
+        def body(rng):
+            rank = int(rng.integers(1, 4))
+            x = draw(rng, tuple(int(n) for n in rng.integers(1, 8, rank)), rng.choice(DTYPES))
+            for name in ('fftshift', 'ifftshift'):
+                axes = [None, int(rng.integers(-rank, rank)), tuple(range(rank))][rng.integers(3)]
+                np.testing.assert_array_equal(getattr(stentor.fft, name)(x, axes), getattr(scipy.fft, name)(x, axes))
+            n, d = int(rng.integers(1, 99)), float(rng.uniform(0.1, 3))
+            for name in ('fftfreq', 'rfftfreq'):
+                np.testing.assert_allclose(getattr(stentor.fft, name)(n, d), getattr(scipy.fft, name)(n, d), rtol=1e-14)
+        self.each(COUNT, body)
+
+    def test_lengths(self):
+        def body(rng):
+            n = int(2 ** rng.uniform(0, 40))
+            for real in (False, True):
+                self.assertEqual(stentor.fft.next_fast_len(n, real), scipy.fft.next_fast_len(n, real))
+                if hasattr(scipy.fft, 'prev_fast_len'):
+                    self.assertEqual(stentor.fft.prev_fast_len(n, real), scipy.fft.prev_fast_len(n, real))
+        self.each(COUNT * 10, body)
+
+
+class Defined(unittest.TestCase):
+    def test_against_the_definition(self):
+        """Of long prime lines in float64, and of each type's neighbours."""
+        for n in (2, 3, 64, 211, 509, 1000):
+            k, j = np.arange(n)[:, None], np.arange(n)[None, :]
+            weight = np.where((j == 0) | (j == n - 1), 1.0, 2.0)
+            first = np.where(j == 0, 1.0, 2.0)
+            tables = {('dct', 1): weight * np.cos(np.pi * k * j / (n - 1)), ('dct', 2): 2 * np.cos(np.pi * k * (2 * j + 1) / (2 * n)),
+                      ('dct', 3): first * np.cos(np.pi * (2 * k + 1) * j / (2 * n)),
+                      ('dct', 4): 2 * np.cos(np.pi * (2 * k + 1) * (2 * j + 1) / (4 * n)),
+                      ('dst', 1): 2 * np.sin(np.pi * (k + 1) * (j + 1) / (n + 1)), ('dst', 2): 2 * np.sin(np.pi * (k + 1) * (2 * j + 1) / (2 * n)),
+                      ('dst', 3): first[:, ::-1] * np.sin(np.pi * (2 * k + 1) * (j + 1) / (2 * n)),
+                      ('dst', 4): 2 * np.sin(np.pi * (2 * k + 1) * (2 * j + 1) / (4 * n))}
+            x = np.random.default_rng([SEED, n]).standard_normal(n)
+            for (name, kind), table in tables.items():
+                with self.subTest(name=name, kind=kind, n=n):
+                    exact = table @ x
+                    np.testing.assert_allclose(getattr(stentor.fft, name)(x, kind), exact, rtol=0, atol=2e-12 * np.linalg.norm(exact))
+
+    def test_other_libraries(self):
+        """What runs on a GPU, with NumPy in the place of an array library that has no assignment and no tables of its own."""
+        rng = np.random.default_rng(SEED)
+        for kind in (Kind(t, sine, 0.5, t == 2) for t in (1, 2, 3, 4) for sine in (False, True)):
+            for n in (2, 5, 8, 13):
+                for axis, shape in ((-1, (3, n)), (-2, (n, 3))):
+                    x = rng.standard_normal(shape)
+                    np.testing.assert_allclose(lines(Namespace('cupy', np, axis), x, kind), lines(Namespace('numpy', np, axis), x, kind),
+                                               rtol=1e-12, atol=1e-12)
+
+
+class Refused(unittest.TestCase):
+    def test_arguments(self):
+        x = np.ones((3, 4))
+        for text, kind in (('dct(x, 5)', ValueError), ('dct(x, 0)', ValueError), ("dct(x, norm='zz')", ValueError), ('dct(x, n=0)', ValueError),
+                           ('dctn(x, axes=(0, 0))', ValueError), ('dctn(x, s=(3,), axes=(0, 1))', ValueError), ('dct(x, workers=0)', ValueError),
+                           ('dct(x[:1], 1, axis=0)', RuntimeError), ('dct(x, axis=2)', IndexError), ('next_fast_len(-1)', ValueError),
+                           ('next_fast_len(1.5)', TypeError), ('hfft(x, 0)', ValueError), ('ihfft(1j * x)', TypeError), ('fftfreq(1.5)', ValueError)):
+            with self.subTest(text), self.assertRaises(kind):
+                eval('fft.' + text, {'fft': stentor.fft, 'x': x})
+
+    def test_workers(self):
+        with stentor.fft.set_workers(3):
+            with stentor.fft.set_workers(-1):
+                self.assertEqual(stentor.fft.get_workers(), os.cpu_count())
+            self.assertEqual(stentor.fft.get_workers(), 3)
+        self.assertEqual(stentor.fft.get_workers(), 1)
+        with self.assertRaises(ValueError), stentor.fft.set_workers(0):
+            pass
+
+    def test_no_axes(self):
+        x = np.ones((2, 2))
+        self.assertTrue((stentor.fft.dctn(x, axes=()) == x).all() and stentor.fft.dctn(x, axes=()) is not x)
+
+
+if __name__ == '__main__':
+    print('seed', SEED)
+    unittest.main()
