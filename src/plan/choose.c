@@ -31,12 +31,29 @@ double stn_estimate_seconds(const stn_estimate *estimate, const stn_machine *mac
     return fmax(memory, arithmetic) + estimate->launches * machine->launch_seconds;
 }
 
-/* Inserts in order of predicted time, those that do not apply last; the ranking is full: the dearest falls out. */
+void stn_estimate_memory(const stn_task *task, double bytes, stn_estimate *estimate) {
+    estimate->memory = bytes;
+    estimate->grids = bytes / ((double)stn_task_points(task) * (double)stn_dtype_size(task->dtype));
+}
+
+/* Workspace is a cost: each grid beyond two counts as some more time, and beyond four a candidate is taken only where it is
+ * faster by far. Little memory counts for nothing. */
+#define LITTLE 64e6 /* bytes */
+#define GRID_COUNTS 0.03
+#define MANY_COUNT 1.25
+double stn_estimate_cost(const stn_estimate *estimate) {
+    if (estimate->memory <= LITTLE || estimate->grids <= 2) return estimate->seconds;
+    return estimate->seconds * (estimate->grids > 4 ? MANY_COUNT : 1 + GRID_COUNTS * (estimate->grids - 2));
+}
+
+/* Inserts in order of predicted cost, those that do not apply last; the ranking is full: the dearest falls out. */
 static void insert_ranked(stn_plan *plan, const stn_ranked *entry) {
     size_t place = plan->ranked;
     while (place > 0) {
         const stn_ranked *before = &plan->ranking[place - 1];
-        if (before->applies && (!entry->applies || before->estimate.seconds <= entry->estimate.seconds)) break;
+        if (before->applies &&
+            (!entry->applies || stn_estimate_cost(&before->estimate) <= stn_estimate_cost(&entry->estimate)))
+            break;
         if (!before->applies && !entry->applies) break;
         place--;
     }

@@ -52,6 +52,7 @@ static void json_estimate(const stn_estimate *estimate, stn_text *text) {
                    {"flops", estimate->flops},
                    {"launches", estimate->launches},
                    {"halo_waste", estimate->halo_waste},
+                   {"memory_bytes", estimate->memory},
                    {"predicted_error", estimate->error > 0 ? estimate->error : NAN}};
     for (size_t n = 0; n < sizeof numbers / sizeof *numbers; n++) {
         stn_json_key(text, numbers[n].key);

@@ -38,6 +38,8 @@ typedef struct stn_estimate {
     double error;  /* stencils: predicted, relative L2 after all steps (plan/accuracy.h); 0: not known */
     bool stepping; /* its arithmetic takes one step after the other: that has a bar of its own */
     double model;  /* seconds before they were calibrated: calibration.h */
+    double memory; /* bytes of workspace, where it may be more than two grids; else 0 */
+    double grids;  /* the same, in grids of the problem, all of its batch */
 } stn_estimate;
 
 /* A part of one run: its launches from `first` on. */
@@ -47,6 +49,11 @@ typedef struct stn_part {
 
 /* That sum for a run whose launches are alike. */
 double stn_estimate_seconds(const stn_estimate *estimate, const stn_machine *machine);
+
+/* Notes the bytes of workspace of a run. */
+void stn_estimate_memory(const stn_task *task, double bytes, stn_estimate *estimate);
+/* The predicted seconds, times what its memory counts for: candidates are ranked by that. */
+double stn_estimate_cost(const stn_estimate *estimate);
 
 typedef struct stn_strategy {
     const char *name;

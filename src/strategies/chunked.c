@@ -82,6 +82,7 @@ static void add(stn_estimate *sum, const stn_estimate *one, double times) {
     sum->seconds += times * one->seconds;
     sum->error = fmax(sum->error, one->error);
     sum->unit = one->unit;
+    sum->memory = fmax(sum->memory, one->memory);
 }
 
 /* roughly: the rest counts as a whole chunk, which spares ranking strategies for it. */
@@ -103,6 +104,8 @@ static bool estimate_chunks(const stn_task *task, const stn_machine *machine, ui
     if (own.steps) add(result, &one, 1);
     result->error *= accumulated((double)chunks_of(task, steps));
     result->model = result->seconds;
+    const double grid = (double)stn_task_points(task) * (double)stn_dtype_size(task->dtype);
+    stn_estimate_memory(task, grid + result->memory, result);
     return true;
 }
 
@@ -114,7 +117,7 @@ static void estimate(const stn_task *task, const stn_machine *machine, const stn
 typedef struct search {
     const stn_plan *plan;
     double least;   /* seconds that a chunk takes at least, since it reads and writes each point */
-    double seconds; /* of the best run known */
+    double cost;    /* of the best run known: stn_estimate_cost */
     uint64_t best;  /* steps of its chunks; 0: it is none of chunks */
 } search;
 
@@ -127,10 +130,10 @@ static void try_steps(search *s, uint64_t steps) {
         steps = task->steps / (chunks + 1) + !!(task->steps % (chunks + 1));
         chunks = chunks_of(task, steps);
     }
-    if (chunks < 2 || steps > INT32_MAX || (double)chunks * s->least >= s->seconds) return;
+    if (chunks < 2 || steps > INT32_MAX || (double)chunks * s->least >= s->cost) return;
     if (task->in_place && chunks % 2) return;
     if (!estimate_chunks(task, &s->plan->machine, steps, true, &all) || all.error > stn_error_bar(task)) return;
-    if (all.seconds < s->seconds) s->seconds = all.seconds, s->best = steps;
+    if (stn_estimate_cost(&all) < s->cost) s->cost = stn_estimate_cost(&all), s->best = steps;
 }
 
 /* Two and three chunks; chunks of 4, 16, 64, ... steps until two sizes are worse than one before them; then twice and half the
@@ -138,10 +141,10 @@ static void try_steps(search *s, uint64_t steps) {
 static size_t compose(const stn_plan *plan, stn_candidate *list, size_t most) {
     const stn_task *task = &plan->task;
     const double grid = (double)stn_task_points(task) * (double)stn_dtype_size(task->dtype);
-    search s = {.plan = plan, .seconds = INFINITY};
+    search s = {.plan = plan, .cost = INFINITY};
     s.least = 2 * grid / plan->machine.copy_bandwidth + plan->machine.launch_seconds;
     if (!most || plan->inner || !plan->composes) return 0;
-    if (plan->ranked && plan->ranking[0].applies) s.seconds = plan->ranking[0].estimate.seconds;
+    if (plan->ranked && plan->ranking[0].applies) s.cost = stn_estimate_cost(&plan->ranking[0].estimate);
     try_steps(&s, (task->steps + 1) / 2), try_steps(&s, (task->steps + 2) / 3);
     for (uint64_t steps = 4; steps <= task->steps / 2 && !(s.best && steps > 16 * s.best); steps *= 4)
         try_steps(&s, steps);

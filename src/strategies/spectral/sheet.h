@@ -48,6 +48,8 @@ size_t spectral_sheet_variants(const stn_task *task, const stn_machine *machine,
                                spectral_sheet_choice *list, size_t most);
 void spectral_sheet_make(const stn_task *task, const stn_machine *machine, const spectral_sheet_choice *choice,
                          bool lines, spectral_sheet *shape);
+/* Bytes, but for what the sides' source takes. */
+size_t spectral_sheet_workspace(const stn_task *task, const spectral_sheet *shape);
 void spectral_sheet_estimate(const stn_task *task, const stn_machine *machine, const spectral_sheet *shape,
                              stn_estimate *estimate);
 

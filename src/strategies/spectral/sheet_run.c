@@ -89,13 +89,17 @@ static size_t spectra(const stn_task *task, const spectral_sheet *s) {
     return (size_t)(s->spectrum * s->turn) * (spectral_wide(task) ? 16 : 8);
 }
 
+size_t spectral_sheet_workspace(const stn_task *task, const spectral_sheet *s) {
+    return spectra(task, s) * (task->snapshots > 1 ? 2 : 1);
+}
+
 stn_status spectral_sheet_prepare(stn_plan *plan, const spectral_sheet_choice *choice, stn_error *error) {
     spectral_sheet_state *state = calloc(1, sizeof *state);
     if (!state) return stn_fail_memory(error, "a plan", sizeof *state);
     plan->state = state;
     spectral_sheet_make(&plan->task, &plan->machine, choice, true, &state->shape);
     state->has_source = !plan->task.sum && stn_extension_odd(&state->shape.axis);
-    plan->workspace_size = spectra(&plan->task, &state->shape) * (plan->task.snapshots > 1 ? 2 : 1);
+    plan->workspace_size = spectral_sheet_workspace(&plan->task, &state->shape);
     STN_TRY(make_source(plan, state, error));
     STN_TRY(make_columns(plan, state, false, &state->forward, error));
     STN_TRY(make_rows(plan, state, error));

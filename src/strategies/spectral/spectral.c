@@ -74,12 +74,14 @@ static void estimate(const stn_task *task, const stn_machine *machine, const stn
         spectral_sheet whole;
         spectral_sheet_make(task, machine, &sheet, false, &whole);
         spectral_sheet_estimate(task, machine, &whole, result);
+        stn_estimate_memory(task, (double)spectral_sheet_workspace(task, &whole), result);
         return;
     }
     spectral_choice choice = choice_of(candidate);
     spectral_shape shape;
     spectral_shape_make(task, machine, &choice, false, &shape);
     spectral_estimate(task, machine, &shape, result);
+    stn_estimate_memory(task, (double)(spectral_workspace(task, &shape) + spectral_walk_aside(task, &shape)), result);
 }
 
 static double seconds_of(const stn_task *task, const stn_machine *machine, const spectral_choice *choice) {
