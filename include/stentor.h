@@ -742,6 +742,52 @@ STN_API stn_status stn_wisdom_merge(const char *first, size_t first_size, const 
 /* Drops the entry whose key begins so (at least 4 hex digits; `stentor wisdom list` shows them), or with NULL all. */
 STN_API stn_status stn_wisdom_forget(stn_context *context, const char *key, stn_error *error);
 
+/* ---- Teams: one grid over several GPUs -------------------------------------------------------------------------------
+ *
+ * A team is some devices of this process that work on one grid. The grid is cut along its slowest axis into parts of whole
+ * rows (planes of a 3D grid). Each member keeps, beside its own rows, copies of its neighbours' nearest rows, the halos, and
+ * takes several steps between two exchanges of halos: with f steps between them a halo is f times the stencil's reach deep.
+ * The plan chooses f by what steps and exchanges are predicted to take. Results equal those of one device: to the bit where
+ * members step by the same strategy.
+ *
+ * A team and its plans are one thread's at a time. */
+
+typedef struct stn_team stn_team;
+/* One context for each of `count` devices, STN_DEVICE_CUDA(n) each (or STN_DEVICE_HOST: members that share the processors, for
+ * tests). A device may be named more than once. options: of all contexts, but for their device; NULL for the defaults.
+ * Errors: those of stn_context_create, for the first member that fails; a count below 1 or above 64; devices of both kinds. */
+STN_API stn_status stn_team_create(const stn_context_options *options, int count, const int *devices, stn_team **team,
+                                   stn_error *error);
+STN_API void stn_team_destroy(stn_team *team); /* after its plans; NULL is fine */
+STN_API int stn_team_size(const stn_team *team);
+/* Member number `member`'s context, owned by the team; NULL where there is none. */
+STN_API stn_context *stn_team_context(const stn_team *team, int member);
+
+typedef struct stn_team_plan stn_team_plan;
+/* The problem has global extents; its grids are packed (no strides), and it keeps no snapshots. options: of the members'
+ * plans. Where the grid has too few rows for all members, some of them get none. The team must outlive the plan.
+ * Errors: those of stn_plan_create; STN_ERROR_UNSUPPORTED: strides or snapshots. */
+STN_API stn_status stn_team_plan_create(stn_team *team, const stn_problem *problem, const stn_plan_options *options,
+                                        stn_team_plan **plan, stn_error *error);
+STN_API void stn_team_plan_destroy(stn_team_plan *plan); /* NULL is fine */
+/* A member's part: `rows` indices of the slowest axis from `first` on; 0 rows: it has none. */
+STN_API stn_status stn_team_plan_local(const stn_team_plan *plan, int member, size_t *first, size_t *rows,
+                                       stn_error *error);
+/* Runs all steps and returns when they are done. in[m], out[m], and where the problem has a source source[m] (else source is
+ * NULL), are pointers of member m's device to its part: [batch][rows][other extents], packed; those of members without rows
+ * are not looked at. in[m] may be out[m] where the problem is in place, and is kept otherwise. After a failure the outputs
+ * are undefined, and nothing runs any more. */
+STN_API stn_status stn_team_plan_execute(stn_team_plan *plan, const void *const *in, void *const *out,
+                                         const void *const *source, stn_error *error);
+/* The same of whole grids in host memory, packed. */
+STN_API stn_status stn_team_plan_execute_host(stn_team_plan *plan, const void *in, void *out, const void *source,
+                                              stn_error *error);
+/* As stn_plan_set_weights, of all members' plans. */
+STN_API stn_status stn_team_plan_set_weights(stn_team_plan *plan, size_t count, const double *weights,
+                                             stn_error *error);
+/* The parts, steps between exchanges, and each member's plan, as text; *text is freed with stn_text_free. */
+STN_API stn_status stn_team_plan_describe(const stn_team_plan *plan, char **text, stn_error *error);
+
 #ifdef __cplusplus
 }
 #endif

@@ -91,6 +91,20 @@ stn_status stn_fork_begin(stn_fork *fork, void *stream, stn_error *error);
 /* The given stream goes on when the branch has come to its end. */
 stn_status stn_fork_join(stn_fork *fork, int branch, void *stream, stn_error *error);
 
+/* A stream of a device and a mark in it, for work that several devices share. Its calls are one thread's at a time. */
+typedef struct stn_lane stn_lane;
+stn_status stn_lane_create(stn_device *device, stn_lane **lane, stn_error *error);
+void stn_lane_destroy(stn_lane *lane); /* NULL is fine; waits for nothing */
+void *stn_lane_stream(const stn_lane *lane);
+/* Lets the device read the other's memory directly, where the two are linked; copies go through the host otherwise. */
+void stn_lane_link(const stn_lane *lane, const stn_lane *other);
+/* Marks how far the stream has come; the other's stream goes on when it has come there. */
+stn_status stn_lane_mark(const stn_lane *lane, stn_error *error);
+stn_status stn_lane_await(const stn_lane *lane, const stn_lane *marked, stn_error *error);
+/* From memory of the other lane's device to this one's, on this one's stream. */
+stn_status stn_lane_copy(const stn_lane *lane, void *to, const stn_lane *other, const void *from, size_t bytes,
+                         stn_error *error);
+
 /* A loaded module with one kernel. */
 typedef struct stn_module stn_module;
 /* image: a cubin or NUL-terminated PTX, copied. An error carries the driver's own log of a PTX it refused. The device

@@ -32,6 +32,9 @@
     X(cuMemcpyHtoD, 3020, (stn_cu_pointer to, const void *from, size_t bytes))                                         \
     X(cuMemcpyDtoH, 3020, (void *to, stn_cu_pointer from, size_t bytes))                                               \
     X(cuMemcpyDtoDAsync, 3020, (stn_cu_pointer to, stn_cu_pointer from, size_t bytes, stn_cu_stream stream))           \
+    X(cuMemcpyPeerAsync, 4000, (stn_cu_pointer to, stn_cu_context to_context, stn_cu_pointer from,                      \
+                                stn_cu_context from_context, size_t bytes, stn_cu_stream stream))                      \
+    X(cuCtxEnablePeerAccess, 4000, (stn_cu_context peer, unsigned flags))                                              \
     X(cuMemsetD8Async, 3020, (stn_cu_pointer to, unsigned char value, size_t bytes, stn_cu_stream stream))             \
     X(cuPointerGetAttribute, 4000, (void *value, stn_cu_enum attribute, stn_cu_pointer pointer))                       \
     X(cuModuleLoadDataEx, 2010, (stn_cu_module *module, const void *image, unsigned count, stn_cu_enum *options,       \

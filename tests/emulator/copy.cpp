@@ -118,6 +118,13 @@ EXPORT CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, size_t by
     IN_CONTEXT();
     return copy(stream, host(to), host(from), bytes, true, true);
 }
+EXPORT CUresult cuMemcpyPeerAsync(CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context,
+                                  size_t bytes, CUstream stream) {
+    COUNTED(CUDA_ERROR_INVALID_VALUE);
+    IN_CONTEXT();
+    if (!to_context || !from_context) return CUDA_ERROR_INVALID_CONTEXT;
+    return copy(stream, host(to), host(from), bytes, true, true);
+}
 EXPORT CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream) {
     COUNTED(CUDA_ERROR_INVALID_VALUE);
     IN_CONTEXT();

@@ -210,6 +210,12 @@ EXPORT CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device) {
     return CUDA_SUCCESS;
 }
 
+EXPORT CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned flags) {
+    COUNTED(CUDA_ERROR_INVALID_CONTEXT);
+    INITIALIZED_AND_HELD();
+    return !peer || flags ? CUDA_ERROR_INVALID_CONTEXT : CUDA_SUCCESS;
+}
+
 EXPORT CUresult cuCtxPushCurrent_v2(CUcontext context) {
     COUNTED(CUDA_ERROR_INVALID_CONTEXT);
     INITIALIZED_AND_HELD();

@@ -51,6 +51,8 @@ using namespace stn_emulator;
     X(cuMemcpyHtoDAsync, cuMemcpyHtoDAsync_v2, 3020)                                                                   \
     X(cuMemcpyDtoHAsync, cuMemcpyDtoHAsync_v2, 3020)                                                                   \
     X(cuMemcpyDtoDAsync, cuMemcpyDtoDAsync_v2, 3020)                                                                   \
+    X(cuMemcpyPeerAsync, cuMemcpyPeerAsync, 4000)                                                                      \
+    X(cuCtxEnablePeerAccess, cuCtxEnablePeerAccess, 4000)                                                              \
     X(cuMemcpyAsync, cuMemcpyAsync, 4000)                                                                              \
     X(cuMemsetD8Async, cuMemsetD8Async, 3020)                                                                          \
     X(cuStreamCreate, cuStreamCreate, 2000)                                                                            \

@@ -8,7 +8,7 @@ import re
 import sys
 
 ROOMS = ['base', 'problem', 'plan', 'render', 'compile', 'cache', 'launch', 'host', 'context', 'strategies', 'tune',
-         'io', 'cli']
+         'team', 'io', 'cli']
 # base only includes the public header because that declares stn_status; the other rooms may for the same reason.
 PUBLIC = 'stentor.h'
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include\s*"([^"]+)"', re.MULTILINE)

@@ -1,0 +1,78 @@
+/* A stream of a device and a mark in it: how devices of one process wait for each other and copy between each other. */
+#include <stdlib.h>
+
+#include "launch/internal.h"
+
+struct stn_lane {
+    stn_device *device; /* outlives it */
+    stn_cu_stream stream;
+    stn_cu_event mark;
+};
+
+static stn_cu_pointer address(const void *pointer) { return (stn_cu_pointer)(uintptr_t)pointer; }
+
+stn_status stn_lane_create(stn_device *device, stn_lane **lane, stn_error *error) {
+    *lane = NULL;
+    stn_lane *made = calloc(1, sizeof *made);
+    if (!made) return stn_fail_memory(error, "a stream", sizeof *made);
+    made->device = device;
+    stn_status status = stn_device_enter(device, error);
+    if (status == STN_OK) {
+        status = STN_CU(device->driver, cuStreamCreate, (&made->stream, STN_CU_STREAM_NON_BLOCKING), error);
+        if (status == STN_OK)
+            status = STN_CU(device->driver, cuEventCreate, (&made->mark, STN_CU_EVENT_DISABLE_TIMING), error);
+        stn_device_leave(device);
+    }
+    if (status == STN_OK)
+        *lane = made;
+    else
+        stn_lane_destroy(made);
+    return status;
+}
+
+void stn_lane_destroy(stn_lane *lane) {
+    if (!lane) return;
+    if (stn_device_enter(lane->device, NULL) == STN_OK) {
+        const stn_driver_functions *call = &lane->device->driver->call;
+        if (lane->stream) call->cuStreamDestroy(lane->stream);
+        if (lane->mark) call->cuEventDestroy(lane->mark);
+        stn_device_leave(lane->device);
+    }
+    free(lane);
+}
+
+void *stn_lane_stream(const stn_lane *lane) { return lane->stream; }
+
+void stn_lane_link(const stn_lane *lane, const stn_lane *other) {
+    if (lane->device->context == other->device->context || stn_device_enter(lane->device, NULL) != STN_OK) return;
+    (void)lane->device->driver->call.cuCtxEnablePeerAccess(other->device->context, 0); /* enabled before, or no link */
+    stn_device_leave(lane->device);
+}
+
+stn_status stn_lane_mark(const stn_lane *lane, stn_error *error) {
+    STN_TRY(stn_device_enter(lane->device, error));
+    const stn_status status = STN_CU(lane->device->driver, cuEventRecord, (lane->mark, lane->stream), error);
+    stn_device_leave(lane->device);
+    return status;
+}
+
+stn_status stn_lane_await(const stn_lane *lane, const stn_lane *marked, stn_error *error) {
+    if (lane == marked) return STN_OK;
+    STN_TRY(stn_device_enter(lane->device, error));
+    const stn_status status = STN_CU(lane->device->driver, cuStreamWaitEvent, (lane->stream, marked->mark, 0), error);
+    stn_device_leave(lane->device);
+    return status;
+}
+
+stn_status stn_lane_copy(const stn_lane *lane, void *to, const stn_lane *other, const void *from, size_t bytes,
+                         stn_error *error) {
+    if (!bytes) return STN_OK;
+    if (lane->device->context == other->device->context)
+        return stn_device_copy(lane->device, to, from, bytes, lane->stream, error);
+    STN_TRY(stn_device_enter(lane->device, error));
+    const stn_status status =
+        STN_CU(lane->device->driver, cuMemcpyPeerAsync,
+               (address(to), lane->device->context, address(from), other->device->context, bytes, lane->stream), error);
+    stn_device_leave(lane->device);
+    return status;
+}

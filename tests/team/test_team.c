@@ -1,0 +1,226 @@
+/* Teams: one grid over 1 to 8 members equals one device's result, to the bit where members step by the same strategy. Members
+ * share the processors, or are the emulator's GPUs. Problems are drawn anew each time: all sides, uneven parts, parts thinner
+ * than halos, types, batches, sources. Prints TAP.
+ *
+ *     test_team [--gpus N] [--count N] [--seed S]                                  the seed is the clock's, and printed */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "../strategies/random/problem.h"
+
+enum { MOST = 8 };
+
+typedef struct rig {
+    stn_team *team[MOST + 1]; /* of so many members */
+    stn_context *alone;
+    bool gpus;
+    int number, failed;
+} rig;
+
+static void report(rig *r, bool good, const char *what, const char *detail) {
+    printf("%sok %d - %s\n", good ? "" : "not ", ++r->number, what);
+    if (!good && detail && *detail) printf("# %s\n", detail);
+    r->failed += !good;
+}
+
+static size_t points_of(const stn_problem *p, int rank) {
+    size_t points = p->batch ? p->batch : 1;
+    for (int axis = 0; axis < rank; axis++) points *= p->extent[axis];
+    return points;
+}
+
+/* One device's result. */
+static stn_status run_alone(const rig *r, const stn_problem *p, const char *strategy, const void *in,
+                            const void *source, void *out, size_t bytes, stn_error *error) {
+    stn_plan *plan = NULL;
+    stn_plan_options options = STN_PLAN_OPTIONS_INIT;
+    options.strategy = strategy;
+    void *at[3] = {NULL};
+    stn_status status = stn_plan_create(r->alone, p, &options, &plan, error);
+    for (int i = 0; i < 3 && status == STN_OK; i++) status = stn_memory_alloc(r->alone, bytes, &at[i], error);
+    if (status == STN_OK) status = stn_memory_upload(r->alone, at[0], in, bytes, error);
+    if (status == STN_OK) status = stn_memory_upload(r->alone, at[2], source, bytes, error);
+    stn_execution run = STN_EXECUTION_INIT;
+    run.in = at[0], run.out = at[1], run.source = p->has_source ? at[2] : NULL;
+    if (status == STN_OK) status = stn_plan_run(plan, &run, error);
+    if (status == STN_OK) status = stn_synchronize(r->alone, NULL, error);
+    if (status == STN_OK) status = stn_memory_download(r->alone, out, at[1], bytes, error);
+    for (int i = 0; i < 3; i++) stn_memory_free(r->alone, at[i]);
+    stn_plan_destroy(plan);
+    return status;
+}
+
+/* The same by parts on the members' devices, in grids of the caller's. */
+static stn_status run_parts(stn_team *team, stn_team_plan *plan, const stn_problem *p, int rank, const void *in,
+                            const void *source, void *out, stn_error *error) {
+    void *at[3][MOST] = {{NULL}};
+    const size_t batch = p->batch ? p->batch : 1,
+                 row = points_of(p, rank) / batch / p->extent[0] * stn_dtype_size(p->dtype);
+    stn_status status = STN_OK;
+    for (int m = 0; m < stn_team_size(team) && status == STN_OK; m++) {
+        stn_context *context = stn_team_context(team, m);
+        size_t first, rows;
+        status = stn_team_plan_local(plan, m, &first, &rows, error);
+        for (int i = 0; i < 3 && rows && status == STN_OK; i++)
+            status = stn_memory_alloc(context, batch * rows * row, &at[i][m], error);
+        for (size_t b = 0; b < batch && rows && status == STN_OK; b++)
+            for (int i = 0; i < 3 && status == STN_OK; i++)
+                if (i != 1)
+                    status = stn_memory_upload(context, (char *)at[i][m] + b * rows * row,
+                                               (const char *)(i ? source : in) + (b * p->extent[0] + first) * row,
+                                               rows * row, error);
+    }
+    const void *const *sources = p->has_source ? (const void *const *)at[2] : NULL;
+    if (status == STN_OK) status = stn_team_plan_execute(plan, (const void *const *)at[0], at[1], sources, error);
+    for (int m = 0; m < stn_team_size(team) && status == STN_OK; m++) {
+        size_t first, rows;
+        status = stn_team_plan_local(plan, m, &first, &rows, error);
+        for (size_t b = 0; b < batch && rows && status == STN_OK; b++)
+            status = stn_memory_download(stn_team_context(team, m), (char *)out + (b * p->extent[0] + first) * row,
+                                         (char *)at[1][m] + b * rows * row, rows * row, error);
+    }
+    for (int i = 0; i < 3; i++)
+        for (int m = 0; m < stn_team_size(team); m++) stn_memory_free(stn_team_context(team, m), at[i][m]);
+    return status;
+}
+
+static double difference_of(const stn_problem *p, const void *a, const void *b, size_t points) {
+    double sum = 0, whole = 0;
+    for (size_t i = 0; i < points; i++) {
+        const double x = element(p->dtype, a, (int64_t)i), y = element(p->dtype, b, (int64_t)i);
+        sum += (x - y) * (x - y), whole += y * y;
+    }
+    return whole > 0 ? sqrt(sum / whole) : sqrt(sum);
+}
+
+static void compare(rig *r, const random_problem *drawn, const stn_problem *p, int members, const char *strategy,
+                    uint64_t index) {
+    const int rank = drawn->rank;
+    const size_t points = points_of(p, rank), bytes = points * stn_dtype_size(p->dtype);
+    void *in = malloc(bytes), *source = malloc(bytes), *want = malloc(bytes), *got = calloc(1, bytes),
+         *parts = calloc(1, bytes);
+    dice d = {drawn->data};
+    stn_error error = {0};
+    stn_team_plan *plan = NULL;
+    stn_plan_options options = STN_PLAN_OPTIONS_INIT;
+    options.strategy = strategy;
+    for (size_t i = 0; i < points; i++) {
+        set_element(p->dtype, in, (int64_t)i, dice_real(&d));
+        set_element(p->dtype, source, (int64_t)i, 0.1 * dice_real(&d));
+    }
+    char what[200], detail[600] = "";
+    snprintf(what, sizeof what, "problem %" PRIu64 ": %d members, %dD %zu rows, %d steps, %s%s", index, members, rank,
+             p->extent[0], (int)p->steps, strategy ? strategy : "auto", p->has_source ? ", a source" : "");
+    stn_status status = run_alone(r, p, strategy, in, source, want, bytes, &error);
+    if (status == STN_ERROR_UNSUPPORTED) { /* the strategy does not serve the problem */
+        strategy = NULL, options.strategy = NULL;
+        status = run_alone(r, p, NULL, in, source, want, bytes, &error);
+    }
+    if (status == STN_OK) status = stn_team_plan_create(r->team[members], p, &options, &plan, &error);
+    if (status == STN_ERROR_UNSUPPORTED && strategy) {
+        strategy = NULL, options.strategy = NULL;
+        status = stn_team_plan_create(r->team[members], p, &options, &plan, &error);
+    }
+    if (status == STN_OK) status = stn_team_plan_execute_host(plan, in, got, p->has_source ? source : NULL, &error);
+    if (status == STN_OK) status = run_parts(r->team[members], plan, p, rank, in, source, parts, &error);
+    const double off = difference_of(p, got, want, points), other = difference_of(p, parts, got, points);
+    const double steps = (double)p->steps;
+    const double rounding = p->dtype == STN_F64   ? 2e-13 * (1 + log2(steps))
+                            : p->dtype == STN_F32 ? 3e-6 * sqrt(steps)
+                                                  : 3e-3 * sqrt(steps);
+    const double bar = strategy ? 0 : rounding + p->tolerance;
+    char *words = NULL;
+    if (plan) (void)stn_team_plan_describe(plan, &words, NULL);
+    snprintf(detail, sizeof detail, "%.100s; off by %.3g, parts by %.3g, allowed %.3g; %.300s", error.message, off,
+             other, bar, words ? words : "");
+    for (char *c = detail; *c; c++) *c = *c == '\n' ? ' ' : *c;
+    const bool good = status == STN_OK && off <= bar && other == 0;
+    report(r, good, what, detail);
+    if (!good) random_problem_print(drawn, strategy ? strategy : "auto", 0);
+    stn_text_free(words);
+    stn_team_plan_destroy(plan);
+    free(in), free(source), free(want), free(got), free(parts);
+}
+
+static void draw(rig *r, uint64_t seed, uint64_t index) {
+    random_problem drawn;
+    random_problem_draw(seed, index, false, index % 5 == 4, &drawn);
+    dice d = {seed * 31 + index};
+    stn_stencil *stencil = random_problem_stencil(&drawn);
+    stn_problem p = drawn.problem;
+    p.stencil = stencil;
+    p.every = 0, p.in_place = 0, p.in_batch_stride = p.out_batch_stride = 0, p.alignment = 0;
+    if (drawn.rank == 3 && p.extent[0] < 20) p.extent[0] = (size_t)dice_int(&d, 1, 40);
+    memset(p.in_stride, 0, sizeof p.in_stride), memset(p.out_stride, 0, sizeof p.out_stride);
+    compare(r, &drawn, &p, dice_int(&d, 1, MOST), dice_int(&d, 0, 1) ? (r->gpus ? "direct" : "host") : NULL, index);
+    stn_stencil_destroy(stencil);
+}
+
+static void refusals(rig *r) {
+    stn_error error = {0};
+    stn_team *team;
+    stn_team_plan *plan;
+    const int wrong[] = {STN_DEVICE_AUTO, -2};
+    for (int i = 0; i < 2; i++)
+        report(r, stn_team_create(NULL, 1, &wrong[i], &team, &error) == STN_ERROR_INVALID_ARGUMENT && !team,
+               "a device that is none", error.message);
+    report(r, stn_team_create(NULL, 0, wrong, &team, &error) == STN_ERROR_INVALID_ARGUMENT, "no devices",
+           error.message);
+    stn_stencil *stencil = NULL;
+    stn_problem p = STN_PROBLEM_INIT;
+    stn_stencil_parse("heat-2d", &stencil, NULL);
+    p.stencil = stencil, p.extent[0] = p.extent[1] = 16, p.steps = 4;
+    p.every = 2;
+    report(r, stn_team_plan_create(r->team[2], &p, NULL, &plan, &error) == STN_ERROR_UNSUPPORTED && !plan, "snapshots",
+           error.message);
+    p.every = 0, p.in_stride[0] = 20, p.in_stride[1] = 1;
+    report(r, stn_team_plan_create(r->team[2], &p, NULL, &plan, &error) == STN_ERROR_UNSUPPORTED && !plan, "strides",
+           error.message);
+    p.in_stride[0] = p.in_stride[1] = 0;
+    double grid[256] = {0};
+    const bool made = stn_team_plan_create(r->team[2], &p, NULL, &plan, &error) == STN_OK;
+    report(r, made && stn_team_plan_execute_host(plan, grid, grid, grid, &error) == STN_ERROR_INVALID_ARGUMENT,
+           "a source that is not asked for", error.message);
+    const void *none[2] = {NULL};
+    void *nowhere[2] = {NULL};
+    report(r, made && stn_team_plan_execute(plan, none, nowhere, NULL, &error) == STN_ERROR_INVALID_ARGUMENT,
+           "no pointers", error.message);
+    stn_team_plan_destroy(plan);
+    stn_stencil_destroy(stencil);
+}
+
+int main(int argc, char **argv) {
+    uint64_t seed = (uint64_t)time(NULL), count = 40;
+    int gpus = 0;
+    for (int i = 1; i + 1 < argc; i += 2) {
+        if (!strcmp(argv[i], "--count")) count = strtoull(argv[i + 1], NULL, 10);
+        if (!strcmp(argv[i], "--seed")) seed = strtoull(argv[i + 1], NULL, 10);
+        if (!strcmp(argv[i], "--gpus")) gpus = atoi(argv[i + 1]);
+    }
+    rig r = {.gpus = gpus > 0};
+    stn_error error = {0};
+    stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
+    options.cache_dir = ":memory:";
+    options.device = gpus ? STN_DEVICE_CUDA(0) : STN_DEVICE_HOST;
+    int devices[MOST];
+    for (int i = 0; i < MOST; i++) devices[i] = gpus ? STN_DEVICE_CUDA(i % gpus) : STN_DEVICE_HOST;
+    if (stn_context_create(&options, &r.alone, &error) != STN_OK) {
+        printf("1..0 # skip %s\n", error.message);
+        return 77;
+    }
+    printf("# seed %" PRIu64 "\n", seed);
+    stn_status status = STN_OK;
+    for (int m = 1; m <= MOST && status == STN_OK; m++)
+        status = stn_team_create(&options, m, devices, &r.team[m], &error);
+    report(&r, status == STN_OK, "teams of 1 to 8 members", error.message);
+    if (status == STN_OK) refusals(&r);
+    for (uint64_t i = 0; i < count && status == STN_OK; i++) draw(&r, seed, i);
+    printf("1..%d\n", r.number);
+    for (int m = 1; m <= MOST; m++) stn_team_destroy(r.team[m]);
+    stn_context_destroy(r.alone);
+    return r.failed > 0;
+}
