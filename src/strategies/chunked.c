@@ -116,9 +116,9 @@ static void estimate(const stn_task *task, const stn_machine *machine, const stn
 
 typedef struct search {
     const stn_plan *plan;
-    double least;   /* seconds that a chunk takes at least, since it reads and writes each point */
-    double cost;    /* of the best run known: stn_estimate_cost */
-    uint64_t best;  /* steps of its chunks; 0: it is none of chunks */
+    double least;  /* seconds that a chunk takes at least, since it reads and writes each point */
+    double cost;   /* of the best run known: stn_estimate_cost */
+    uint64_t best; /* steps of its chunks; 0: it is none of chunks */
 } search;
 
 /* In place the number of chunks is even, for the first one must not write over what it reads. */

@@ -50,6 +50,7 @@ static stn_status measure_link(stn_team *team, stn_error *error) {
     void *target = NULL, *source = NULL;
     stn_timer *timer = NULL;
     double seconds = 0;
+    if (!to->lane || !from->lane) return STN_OK; /* members that share the processors */
     stn_status status = stn_device_alloc(to->context->device, LINK_BYTES, &target, error);
     if (status == STN_OK) status = stn_device_alloc(from->context->device, LINK_BYTES, &source, error);
     if (status == STN_OK) status = stn_timer_create(to->context->device, &timer, error);
@@ -79,7 +80,7 @@ stn_status stn_team_create(const stn_context_options *given, int count, const in
         status = open_member(&options, devices[i], &made->member[i], error);
     for (int i = 0; i < count * count && status == STN_OK && !made->on_host; i++)
         stn_lane_link(made->member[i / count].lane, made->member[i % count].lane);
-    if (status == STN_OK && !made->on_host) status = measure_link(made, error);
+    if (status == STN_OK) status = measure_link(made, error);
     if (status == STN_OK)
         *team = made;
     else

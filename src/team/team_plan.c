@@ -212,26 +212,32 @@ typedef struct grids {
     void *const *out;
 } grids;
 
-/* A part's own rows of all grids, from the caller's to `to` or from there back. */
-static stn_status move_part(const stn_team_plan *plan, int m, const grids *caller, const void *from, void *back,
-                            void *grid, stn_error *error) {
+/* Bytes of one member's grids: to the device's `to`, from the device's or the caller's `from`. */
+static stn_status copy_rows(const team_member *member, bool whole, bool comes, void *to, const void *from, size_t bytes,
+                            stn_error *error) {
+    if (!member->lane) {
+        memcpy(to, from, bytes);
+        return STN_OK;
+    }
+    if (whole)
+        return comes ? stn_memory_upload(member->context, to, from, bytes, error)
+                     : stn_memory_download(member->context, to, from, bytes, error);
+    return stn_device_copy(member->context->device, to, from, bytes, stn_lane_stream(member->lane), error);
+}
+
+/* A part's own rows of all grids: from the caller's to `grid`, or (back) from there to the caller's. */
+static stn_status move_part(const stn_team_plan *plan, int m, bool whole, const void *given, void *back, void *grid,
+                            stn_error *error) {
     const team_part *part = &plan->part[m];
     const team_member *member = &plan->team->member[m];
     const size_t bytes = (size_t)(part->rows * plan->row_bytes);
     for (int64_t b = 0; b < plan->batch; b++) {
         unsigned char *const own = (unsigned char *)grid + team_offset(plan, part, b, 0);
-        const int64_t at = caller->whole ? (b * plan->rows + part->first) * plan->row_bytes : b * (int64_t)bytes;
-        const unsigned char *const given = from ? (const unsigned char *)from + at : NULL;
-        unsigned char *const result = back ? (unsigned char *)back + at : NULL;
-        if (plan->team->on_host)
-            memcpy(from ? own : result, from ? given : own, bytes);
-        else if (caller->whole && from)
-            STN_TRY(stn_memory_upload(member->context, own, given, bytes, error));
-        else if (caller->whole)
-            STN_TRY(stn_memory_download(member->context, result, own, bytes, error));
-        else
-            STN_TRY(stn_device_copy(member->context->device, from ? own : result, from ? given : own, bytes,
-                                    stn_lane_stream(member->lane), error));
+        const int64_t at = whole ? (b * plan->rows + part->first) * plan->row_bytes : b * (int64_t)bytes;
+        if (given)
+            STN_TRY(copy_rows(member, whole, true, own, (const unsigned char *)given + at, bytes, error));
+        else if (back)
+            STN_TRY(copy_rows(member, whole, false, (unsigned char *)back + at, own, bytes, error));
     }
     return STN_OK;
 }
@@ -239,9 +245,9 @@ static stn_status move_part(const stn_team_plan *plan, int m, const grids *calle
 static stn_status load(const stn_team_plan *plan, const grids *caller, stn_error *error) {
     for (int m = 0; m < plan->members; m++) {
         const int at = caller->whole ? 0 : m;
-        STN_TRY(move_part(plan, m, caller, caller->in[at], NULL, plan->part[m].grid[0], error));
+        STN_TRY(move_part(plan, m, caller->whole, caller->in[at], NULL, plan->part[m].grid[0], error));
         if (plan->has_source)
-            STN_TRY(move_part(plan, m, caller, caller->source[at], NULL, plan->part[m].source, error));
+            STN_TRY(move_part(plan, m, caller->whole, caller->source[at], NULL, plan->part[m].source, error));
     }
     STN_TRY(team_mark(plan, error));
     return plan->has_source ? team_exchange(plan, 2, error) : STN_OK;
@@ -270,7 +276,8 @@ static stn_status run_all(const stn_team_plan *plan, const grids *caller, stn_er
     }
     if (caller->whole) STN_TRY(team_wait(plan, error)); /* downloads wait for no other stream */
     for (int m = 0; m < plan->members; m++)
-        STN_TRY(move_part(plan, m, caller, NULL, caller->out[caller->whole ? 0 : m], plan->part[m].grid[from], error));
+        STN_TRY(move_part(plan, m, caller->whole, NULL, caller->out[caller->whole ? 0 : m], plan->part[m].grid[from],
+                          error));
     return STN_OK;
 }
 
