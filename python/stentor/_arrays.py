@@ -196,6 +196,8 @@ def _open_interface(x: Any, name: str, stream: Optional[int]) -> View:
     if strides is not None and any(stride % dtype.itemsize for stride in strides):
         raise ValueError(f'{name} has strides that are no multiples of its elements: copy it first')
     layout = Layout.given(shape, [s // dtype.itemsize for s in strides]) if strides is not None else Layout.dense(shape)
+    if not pointer and 0 not in shape:
+        raise ValueError(f'{name} has shape {shape} but its pointer is NULL: give an array with memory')
     device = _interface_device(x)
     cupy = type(x).__module__.partition('.')[0] == 'cupy'
     if stream is not None:
@@ -261,7 +263,7 @@ def _makers(x: Any, device: int, stream: Optional[int]) -> Tuple[Callable, Calla
 def _open_dlpack(x: Any, name: str, stream: Optional[int]) -> Union[Host, View]:
     try:
         kind, number = x.__dlpack_device__()
-        held = np.from_dlpack(x) if kind in (_dlpack.CPU, _dlpack.CUDA_HOST) else None
+        held = np.from_dlpack(_dlpack.Checked(x)) if kind in (_dlpack.CPU, _dlpack.CUDA_HOST) else None
     except Exception as error:
         raise ValueError(f'{name} cannot be had by DLPack: {brief(error)}') from None
     if held is not None:
@@ -269,7 +271,7 @@ def _open_dlpack(x: Any, name: str, stream: Optional[int]) -> Union[Host, View]:
     if kind not in (_dlpack.CUDA, _dlpack.CUDA_MANAGED):
         raise ValueError(f'{name} is on a device of DLPack type {kind}: move it to the CPU or to a CUDA device')
     try:
-        given = x.__dlpack__(stream=stream or 1)
+        given = _dlpack.Checked(x).__dlpack__(stream=stream or 1)
     except StentorError:
         raise
     except Exception as error:

@@ -2,11 +2,11 @@
 
 import logging
 import os
-import threading
 from typing import Any, Callable, Optional, Sequence, Union
 
 from ._errors import check, new_error
 from ._library import ffi, lib, take_text
+from ._locks import new_lock
 from ._memo import clear_cache
 from ._progress import Watch, hears_signals
 from ._words import listed, said, whole
@@ -14,7 +14,7 @@ from ._words import listed, said, whole
 HOST = -1
 LEVELS = ('debug', 'info', 'warning', 'error')
 _contexts: dict = {}
-_lock = threading.Lock()
+_lock = new_lock()
 _settings: dict = {'threads': 0, 'cache_dir': '', 'packs': (), 'cache_shared': False, 'log': None}
 _KEEP: Any = object()
 _callbacks: list = []  # for as long as the process lives, as contexts do
@@ -188,8 +188,6 @@ def _automatic() -> int:
 
 def _after_fork() -> None:
     """A child makes contexts of its own: those of its parent have no threads here, and CUDA does not survive a fork."""
-    global _lock
-    _lock = threading.Lock()
     _contexts.clear()
 
 

@@ -15,7 +15,7 @@ from ._gaussian import gaussian_filter
 from ._lines import axis_of
 from ._progress import tell_of
 from ._stencil import Taps, taps_of
-from ._words import brief, whole
+from ._words import brief, step_count
 
 Numbers = Union[float, Sequence[float]]
 
@@ -83,7 +83,7 @@ def _difference(function: Callable, smooth: Tuple[float, ...], input: Any, axis:
     if is_complex(input):
         return by_parts(lambda part, value, to: function(part, at, None, mode, value, steps=steps, local=local, out=to), input, cval,
                         output, out)
-    cval, steps = number(cval, 'cval', TypeError), whole(steps, 'steps', 1)
+    cval, steps = number(cval, 'cval', TypeError), step_count(steps)
 
     def make(ndim: int, on_device: bool) -> List[Pass]:
         sides = sides_of(mode, cval, ndim, Argument(mode_name))
@@ -121,12 +121,12 @@ def laplace(input: Any, output: Any = None, mode: Mode = 'reflect', cval: float 
     (mode, mode_name), axes = one_name(mode, boundary), settled(axes)
     ndim = getattr(input, 'ndim', 0)
     if ndim > 3 and len(axes_of(axes, ndim)) > 3:
-        return _laplace_of_many(input, output, mode, cval, axes, whole(steps, 'steps', 1), local, out)
+        return _laplace_of_many(input, output, mode, cval, axes, step_count(steps), local, out)
     key = ('laplace', frozen(mode), frozen(cval), frozen(axes), frozen(steps), one_of_three(local))
     if is_complex(input):
         return by_parts(lambda part, value, to: laplace(part, None, mode, value, axes=axes, steps=steps, local=local, out=to),
                         input, cval, output, out)
-    cval, steps = number(cval, 'cval', TypeError), whole(steps, 'steps', 1)
+    cval, steps = number(cval, 'cval', TypeError), step_count(steps)
 
     def make(ndim: int, on_device: bool) -> List[Pass]:
         where = axes_of(axes, ndim)

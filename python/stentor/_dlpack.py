@@ -11,7 +11,7 @@ from ._problem import Layout
 CPU, CUDA, CUDA_HOST, CUDA_MANAGED = 1, 2, 3, 13
 _KINDS = {0: 'i', 1: 'u', 2: 'f', 5: 'c', 6: 'b'}
 _CODES = {kind: code for code, kind in _KINDS.items()}
-_FRESH, _USED = b'dltensor', b'used_dltensor'
+_FRESH, _USED, _VERSIONED = b'dltensor', b'used_dltensor', b'dltensor_versioned'
 
 _ffi = cffi.FFI()
 _ffi.cdef('''
@@ -23,6 +23,10 @@ _ffi.cdef('''
     typedef struct DLManagedTensor {
         DLTensor tensor; void *context; void (*deleter)(struct DLManagedTensor *);
     } DLManagedTensor;
+    typedef struct DLManagedTensorVersioned {
+        uint32_t major, minor; void *context; void (*deleter)(struct DLManagedTensorVersioned *); uint64_t flags;
+        DLTensor tensor;
+    } DLManagedTensorVersioned;
 ''')
 
 _api = ctypes.pythonapi
@@ -62,6 +66,26 @@ def capsule(owner: Any, pointer: int, layout: Layout, dtype: np.dtype, device: T
     address = int(_ffi.cast('uintptr_t', managed))
     _exported[address] = (managed, shape, strides, owner)
     return _new(address, _FRESH, ctypes.cast(_drop_capsule, ctypes.c_void_p))
+
+
+class Checked:
+    """Another library's array, of whose tensors none has elements without memory: NumPy would take them for uninitialised memory."""
+
+    def __init__(self, given: Any):
+        self._given = given
+
+    def __dlpack_device__(self) -> Tuple[int, int]:
+        return self._given.__dlpack_device__()
+
+    def __dlpack__(self, **named: Any) -> Any:
+        made = self._given.__dlpack__(**named)
+        for name, kind in ((_FRESH, 'DLManagedTensor *'), (_VERSIONED, 'DLManagedTensorVersioned *')):
+            if _is_valid(made, name):
+                tensor = _ffi.cast(kind, _pointer(made, name)).tensor
+                shape = tuple(tensor.shape[a] for a in range(tensor.ndim))
+                if not tensor.data and 0 not in shape:
+                    raise ValueError(f'it has shape {shape} but its data pointer is NULL: give an array with memory')
+        return made
 
 
 class Taken(NamedTuple):

@@ -13,7 +13,7 @@ from ._filter import Pass
 from ._progress import tell_of
 from ._quick import quick
 from ._stencil import taps_of
-from ._words import whole
+from ._words import step_count, whole
 
 Mode = Union[str, Sequence[Any]]
 _ndarray = np.ndarray
@@ -125,7 +125,7 @@ def _weighted(name: str, input: Any, weights: Any, output: Any, mode: Any, mode_
         check_cval(input, cval)
         # As np.correlate, and so scipy, conjugate them.
         return by_weights(lambda part, some, value, to: _weighted(name, part, some, None, mode, mode_name, value, origin, axes, 1, to, local),
-                          input, dense if name == 'convolve' else dense.conj(), cval, output, out, whole(steps, 'steps', 1))
+                          input, dense if name == 'convolve' else dense.conj(), cval, output, out, step_count(steps))
     if not key:
         key = (name, dense.shape, dense.dtype, dense.tobytes(), frozen(mode), frozen(cval), frozen(origin), frozen(axes),
                frozen(steps), one_of_three(local))
@@ -133,7 +133,7 @@ def _weighted(name: str, input: Any, weights: Any, output: Any, mode: Any, mode_
         return by_parts(lambda part, value, to: _weighted(name, part, dense, None, mode, mode_name, value, origin, axes, steps,
                                                           to, local),
                         input, cval, output, out)
-    cval, steps = number(cval, 'cval', TypeError), whole(steps, 'steps', 1)
+    cval, steps = number(cval, 'cval', TypeError), step_count(steps)
 
     def make(ndim: int, on_device: bool) -> List[Pass]:
         return [_dense_pass(name == 'convolve', ndim, np.asarray(dense, np.float64), mode, Argument(mode_name), cval, origin, axes)]

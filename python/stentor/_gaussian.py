@@ -12,7 +12,7 @@ from ._filter import Pass
 from ._library import lib
 from ._progress import tell_of
 from ._stencil import Taps, taps_of
-from ._words import whole
+from ._words import step_count, whole
 
 ORDERS = 64  # of derivatives, which nobody takes beyond a few
 Mode = Union[str, Sequence[Any]]
@@ -73,7 +73,7 @@ def gaussian_filter(input: Any, sigma: Numbers, order: Union[int, Sequence[int]]
         return by_parts(lambda part, value, to: gaussian_filter(part, sigma, order, None, mode, value, truncate,
                                                                 radius=radius, axes=axes, steps=steps, local=local, out=to),
                         input, cval, output, out)
-    cval, steps = number(cval, 'cval', TypeError), whole(steps, 'steps', 1)
+    cval, steps = number(cval, 'cval', TypeError), step_count(steps)
 
     def make(ndim: int, on_device: bool) -> List[Pass]:
         where = axes_of(axes, ndim)

@@ -1,12 +1,11 @@
 """A plan of the library with what every call of it needs: a lock, an error, its context."""
 
-import threading
-
 import numpy as np
 
 from ._context import HOST, Context
 from ._errors import check, new_error, raise_error
 from ._library import ffi, lib, take_text
+from ._locks import new_lock
 from ._progress import LONG, Watch, hears_signals, here
 
 _buffer, _cast, _null = ffi.from_buffer, ffi.cast, ffi.NULL
@@ -23,7 +22,7 @@ class Handle:
         self.plan = ffi.gc(plan, lib.stn_plan_destroy)
         self.context = context
         self.workspace = 0 if context.device == HOST else int(lib.stn_plan_workspace_size(plan))
-        self._lock = threading.Lock()
+        self._lock = new_lock()
         self._error = new_error()
         self._long = self._takes_long()
 

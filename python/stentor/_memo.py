@@ -3,7 +3,8 @@
 import atexit
 import collections
 import os
-import threading
+
+from ._locks import new_lock
 
 MOST = 256  # calls
 MOST_BYTES = min(64 << 20, os.sysconf('SC_PHYS_PAGES') * os.sysconf('SC_PAGE_SIZE') // 20)  # of their tables and scratch memory
@@ -11,7 +12,7 @@ _prepared: collections.OrderedDict = collections.OrderedDict()
 _bytes: dict = {}  # by the same keys
 _total = [0]  # the sum of them
 _pinned: set = set()
-_lock = threading.Lock()
+_lock = new_lock()
 
 
 def recall(key):
@@ -88,8 +89,6 @@ def clear_cache() -> None:
 
 
 def _after_fork() -> None:
-    global _lock
-    _lock = threading.Lock()
     _prepared.clear()
     _bytes.clear()
     _total[0] = 0

@@ -21,7 +21,7 @@ from ._progress import tell_of, warn_of_growth
 from ._scratch import Prepared
 from ._stencil import Taps, stencil_handle, taps_of
 from ._sweep import Sweep
-from ._words import said, whole
+from ._words import said, step_count
 
 Tune = Union[bool, float, str, Tuple[str, float]]
 
@@ -93,7 +93,7 @@ class Plan:
         layout = Layout.dense(self._shape)
         if strategy is not None and not isinstance(strategy, str):
             raise ValueError(f'strategy is {said(strategy)}: give its name')
-        self._steps, self._every, self._source = whole(steps, 'steps', 1), whole(every, 'every', 0), bool(source)
+        self._steps, self._every, self._source = step_count(steps), step_count(every, 'every', 0), bool(source)
         self._number = device_number(device)
         boundary, of = boundary_of(boundary, mode)
         self._initial = bool(initial)
@@ -316,8 +316,8 @@ class Plan:
         2 [0. 0. 1. 0. 0.]
         4 [0. 0. 0. 0. 1.]
         """
-        each = whole(every, 'every', 1) if every is not None else self._every or 1
-        total = whole(steps, 'steps', 1) if steps is not None else self._steps
+        each = step_count(every, 'every') if every is not None else self._every or 1
+        total = step_count(steps) if steps is not None else self._steps
         if each not in self._chunks and total % each == 0:
             given = {**self._given, 'steps': each, 'every': 0, 'initial': False}
             self._chunks[each] = _again(self._shape, self._taps.offsets, self._taps.weights, self._box, given)

@@ -1,16 +1,16 @@
 """Memory of a call on a GPU beside its arrays: the plan's workspace, and what lies between passes."""
 
 import sys
-import threading
 from typing import Any, Callable, Dict, Optional, Tuple
 
 from ._arrays import address_of, capturing
 from ._context import context
 from ._device import DeviceArray
+from ._locks import new_lock
 from ._memo import pin
 
 STREAMS = 16  # whose memory is kept
-_lock = threading.Lock()
+_lock = new_lock()
 
 
 def rounded(size: int) -> int:
@@ -23,7 +23,7 @@ class Prepared:
     from there and goes with the call; otherwise there is some for each stream, which is kept."""
 
     def __init__(self, device: int, scratch: int):
-        self.device, self.bytes, self.lock = device, scratch, threading.Lock()
+        self.device, self.bytes, self.lock = device, scratch, new_lock()
         self.single: Optional[Callable[[int, int, int, int], None]] = None  # all that a call runs, where that is one plan
         self._own: Dict[int, DeviceArray] = {}  # by stream, the last so many
 

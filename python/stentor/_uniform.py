@@ -11,7 +11,7 @@ from ._complex import by_parts, is_complex
 from ._filter import Pass
 from ._progress import tell_of
 from ._stencil import taps_of
-from ._words import whole
+from ._words import step_count
 
 Mode = Union[str, Sequence[Any]]
 
@@ -52,7 +52,7 @@ def uniform_filter(input: Any, size: Union[int, Sequence[int]] = 3, output: Any 
     if is_complex(input):
         return by_parts(lambda part, value, to: uniform_filter(part, size, None, mode, value, origin, axes=axes,
                                                                steps=steps, local=local, out=to), input, cval, output, out)
-    cval, steps = number(cval, 'cval', TypeError), whole(steps, 'steps', 1)
+    cval, steps = number(cval, 'cval', TypeError), step_count(steps)
 
     def make(ndim: int, on_device: bool) -> List[Pass]:
         where = axes_of(axes, ndim)

@@ -25,12 +25,19 @@ def listed(value, name: str) -> list:
         raise ValueError(f'{name} is {said(value)}: give a sequence') from None
 
 
-def whole(value, name: str, least: int, kind: type = ValueError) -> int:
-    """A whole number, at least so large. What is no whole number is an exception of `kind`."""
+def whole(value, name: str, least: int, kind: type = ValueError, below: int = 2**63) -> int:
+    """A whole number, at least `least` and below `below`. What is no whole number is an exception of `kind`."""
     try:
         number = value.__index__()
     except Exception:  # whatever a caller's class raises
         raise kind(f'{name} is {said(value)}, which cannot be interpreted as an integer: give a whole number from {least} on') from None
-    if number < least or number >= 2**63:
-        raise ValueError(f'{name} is {number}: give a whole number from {least} on')
+    if number < least:
+        raise ValueError(f'{name} is {said(number)}: give a whole number from {least} on')
+    if number >= below:
+        raise ValueError(f'{name} is {said(number)}: give a whole number below 2^{below.bit_length() - 1}')
     return number
+
+
+def step_count(value, name: str = 'steps', least: int = 1) -> int:
+    """A number of time steps, which the library counts in 64 bits."""
+    return whole(value, name, least, below=2**64)

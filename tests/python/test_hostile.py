@@ -9,6 +9,8 @@ import warnings
 import numpy as np
 
 import stentor
+from stentor import _dlpack
+from stentor._problem import Layout
 
 COUNT = int(os.environ.get('STENTOR_TEST_COUNT', '60')) * 20
 ALLOWED = (ValueError, MemoryError, OSError, RuntimeError, IndexError, TypeError)  # as scipy has them
@@ -153,6 +155,44 @@ class Hostile(unittest.TestCase):
             except Exception as error:
                 self.fail(f'seed {seed}: {call.said!r} raises {error!r}, {traceback.format_exc()}')
         self.assertTrue(COUNT // 5 < refused < COUNT, refused)
+
+
+class Null:
+    """A tensor of DLPack with a shape and no memory."""
+
+    def __init__(self, shape):
+        self.shape = shape
+
+    def __dlpack_device__(self):
+        return 1, 0
+
+    def __dlpack__(self, **given):
+        return _dlpack.capsule(self, 0, Layout.dense(self.shape), np.dtype('float64'), (1, 0))
+
+
+class NoMemory(unittest.TestCase):
+    def test_tensors_without_memory(self):
+        for shape in ((4,), (2, 3)):
+            with self.assertRaisesRegex(ValueError, 'NULL'):
+                stentor.laplace(Null(shape))
+        self.assertEqual(stentor.laplace(Null((3, 0))).shape, (3, 0))
+        with self.assertRaisesRegex(ValueError, 'NULL'):
+            stentor.laplace(Protocols({'shape': (3,), 'typestr': '<f8', 'data': (0, False)}))
+
+
+class ManySteps(unittest.TestCase):
+    """The library counts steps in 64 bits."""
+
+    def test_from_2_to_the_63_on(self):
+        x = np.random.default_rng(0).standard_normal(8)
+        for steps in (2**63 - 1, 2**63, 2**64 - 1):
+            plan = stentor.Plan((8,), [0.25, 0.5, 0.25], steps=steps, device='host')
+            self.assertEqual(plan.steps, steps)
+            np.testing.assert_allclose(plan(x), np.full(8, x.mean()), atol=1e-12)
+            np.testing.assert_allclose(stentor.correlate(x, [0.25, 0.5, 0.25], mode='wrap', steps=steps), np.full(8, x.mean()), atol=1e-12)
+        for steps in (2**64, 10**5000):
+            with self.assertRaisesRegex(ValueError, r'steps .* below 2\^64'):
+                stentor.Plan((8,), [0.25, 0.5, 0.25], steps=steps, device='host')
 
 
 if __name__ == '__main__':
