@@ -26,6 +26,7 @@ DIFFERENCE = {**LINE, 'boundary': [None, 'wrap', ['mirror', 'wrap']]}
 FEW = {'mode': MODES[:5], 'cval': [0.0, 1.5], 'output': [None, np.float32, np.float64], **AXES}
 W2 = [W, W + 1, W.T, W[::-1], np.ones((3, 3)), np.ones((1, 3)), np.ones((3, 1)), W.astype(np.float32), W + 0j, W * 1j]
 W1 = [[1, 2, 4], [4, 2, 1], [1, 2, 4, 8, 16], [1.5, 2, 4]]
+KINDS = {'type': [1, 2, 3, 4], 'orthogonalize': [None, False, True]}
 FOURIER = {'norm': [None, 'ortho', 'forward', 'backward'], 'workers': [None, 1, 2], 'overwrite_x': [False, True]}
 
 
@@ -56,11 +57,13 @@ FUNCTIONS = {
     'generic_laplace': ({'derivative2': second}, {'derivative2': [second, twice], **FEW}),
     'generic_gradient_magnitude': ({'derivative': stentor.sobel}, {'derivative': [stentor.sobel, stentor.prewitt, second], **FEW}),
 }
-for name in ('fft', 'ifft', 'rfft', 'irfft'):
+for name in ('fft', 'ifft', 'rfft', 'irfft', 'hfft', 'ihfft'):
     FUNCTIONS['fft.' + name] = ({}, {'n': [None, 8, 16], 'axis': [-1, 0], **FOURIER})
-for name in ('fft2', 'ifft2', 'rfft2', 'irfft2', 'fftn', 'ifftn', 'rfftn', 'irfftn'):
+for name in ('fft2', 'ifft2', 'rfft2', 'irfft2', 'fftn', 'ifftn', 'rfftn', 'irfftn', 'hfft2', 'ihfft2', 'hfftn', 'ihfftn'):
     FUNCTIONS['fft.' + name] = ({}, {'s': [None, (8, 12), (12, 8)], 'axes': [(0, 1), (1, 0)], **FOURIER})
-REAL_ONLY = ('fft.rfft', 'fft.rfft2', 'fft.rfftn')
+for name in ('dct', 'idct', 'dst', 'idst'):
+    FUNCTIONS['fft.' + name] = ({}, {'n': [None, 8, 16], 'axis': [-1, 0], **KINDS, **FOURIER})
+    FUNCTIONS['fft.' + name + 'n'] = ({}, {'s': [None, (8, 12), (12, 8)], 'axes': [None, (0, 1), (1, 0), (0,), (1,)], **KINDS, **FOURIER})
 
 
 def outcome(function, x, named):
@@ -79,7 +82,7 @@ class Repeats(unittest.TestCase):
     def calls(self, name):
         """(array, arguments) of the first call, and of all that differ from it in one."""
         first, others = FUNCTIONS[name]
-        arrays = ARRAYS if name in REAL_ONLY or not name.startswith('fft.') else ARRAYS + [C, C.T, C[::-1], C.astype(np.complex64)]
+        arrays = ARRAYS if not name.startswith('fft.') else ARRAYS + [C, C.T, C[::-1], C.astype(np.complex64)]
         found = [(x, dict(first)) for x in arrays]
         for argument, values in others.items():
             found += [(X, {**first, argument: value}) for value in values]
