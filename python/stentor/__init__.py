@@ -5,7 +5,7 @@ problem once and runs it many times. Arrays of NumPy, PyTorch, CuPy and JAX go i
 the device where they are.
 """
 
-from . import fft
+from . import fft, signal
 from ._context import configure
 from ._derivatives import gaussian_gradient_magnitude, gaussian_laplace, generic_gradient_magnitude, generic_laplace, laplace, prewitt, sobel
 from ._device import DeviceArray, to_device
@@ -38,6 +38,7 @@ __all__ = [
     'generic_laplace',
     'laplace',
     'prewitt',
+    'signal',
     'sobel',
     'to_device',
     'uniform_filter',

@@ -9,6 +9,7 @@ import pytest
 import scipy.fft
 import scipy.fftpack
 import scipy.ndimage
+import scipy.signal
 
 import stentor
 import stentor.fft
@@ -56,11 +57,12 @@ class Older(Recorded):
 
 TRANSFORMS = {name: Recorded(stentor.fft, name) for name in stentor.fft.__all__}
 OLDER = {name: Older(stentor.fft, name) for name in ('dct', 'dctn', 'dst', 'dstn', 'idct', 'idctn', 'idst', 'idstn')}
+SIGNALS = {name: Recorded(stentor.signal, name) for name in stentor.signal.__all__}
 NUMPY_FFT = stand_in(numpy.fft, TRANSFORMS)
 MODULES = {scipy.ndimage: stand_in(scipy.ndimage, FILTERS), scipy.fft: stand_in(scipy.fft, TRANSFORMS), numpy.fft: NUMPY_FFT}
 REPLACED = dict(MODULES)
 for library, functions in ((scipy.ndimage, FILTERS), (scipy.fft, TRANSFORMS), (numpy.fft, TRANSFORMS),
-                           (scipy.fftpack, OLDER)):
+                           (scipy.fftpack, OLDER), (scipy.signal, SIGNALS)):
     REPLACED.update({getattr(library, name): function for name, function in functions.items() if hasattr(library, name)})
 
 

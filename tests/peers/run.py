@@ -1,10 +1,11 @@
-"""Runs another library's tests with Stentor's functions: ndimage, scipy_fft, fftpack or numpy_fft. Exits with 77 where they cannot be had."""
+"""Runs another library's tests with Stentor's functions: ndimage, scipy_fft, fftpack, signal or numpy_fft. Exits with 77 where they cannot be had."""
 
 import pathlib
 import sys
 
 MODULES = {'ndimage': ('scipy', ['scipy.ndimage.tests.test_filters']),
            'scipy_fft': ('scipy', ['scipy.fft.tests.' + name for name in ('test_basic', 'test_helper', 'test_multithreading', 'test_real_transforms')]),
+           'signal': ('scipy', ['scipy.signal.tests.test_signaltools']),
            'fftpack': ('scipy', ['scipy.fftpack.tests.test_real_transforms']),
            'numpy_fft': ('numpy', ['numpy.fft.tests.test_helper', 'numpy.fft.tests.test_pocketfft'])}
 

@@ -34,8 +34,8 @@ class Docs(unittest.TestCase):
         self.assertIn('host', said.getvalue())
 
     def test_every_public_name_has_an_example(self):
-        public = [getattr(stentor, name) for name in stentor.__all__ if name != 'fft']
-        public += [getattr(stentor.fft, name) for name in stentor.fft.__all__]
+        public = [getattr(stentor, name) for name in stentor.__all__ if name not in ('fft', 'signal')]
+        public += [getattr(each, name) for each in (stentor.fft, stentor.signal) for name in each.__all__]
         for each in public:
             with self.subTest(each.__name__):
                 text = inspect.getdoc(each)

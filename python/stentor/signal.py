@@ -1,0 +1,442 @@
+"""Convolutions and correlations of two arrays, with the arguments and the meaning of ``scipy.signal``.
+
+By transforms of the lengths that are quick, or directly: by sums, which are exact for whole numbers. On a GPU both arrays are of one
+library, PyTorch, CuPy or JAX, and transforms serve.
+"""
+
+import math
+import time
+import warnings
+from typing import Any, Dict, List, Optional, Sequence, Tuple, Union
+
+import numpy as np
+
+from ._arguments import is_index
+from ._arrays import Host, open_array
+from ._fft_helpers import next_fast_len
+from ._fft_run import transform
+from ._filters import convolve as _stencil_convolve
+from ._namespace import NUMPY, Namespace, namespace_of
+from ._words import said, whole
+
+__all__ = ['choose_conv_method', 'convolve', 'correlate', 'correlation_lags', 'fftconvolve', 'oaconvolve']
+MODES = ('full', 'same', 'valid')
+BLOCKS = 8  # times as long as the shorter array is a block of oaconvolve, or longer
+SUM, BUTTERFLY, CALL = 0.5, 1.0, 1e5  # nanoseconds of a product, of a point and a stage of a transform, and of a call by transforms
+Axes = Union[None, int, Sequence[int]]
+
+
+def fftconvolve(in1: Any, in2: Any, mode: str = 'full', axes: Axes = None) -> Any:
+    """Convolve two arrays by transforms, as ``scipy.signal.fftconvolve``.
+
+    Parameters
+    ----------
+    in1, in2 : array_like
+        Of as many axes.
+    mode : {'full', 'same', 'valid'}, optional
+        All points where the two meet; those about the middle, as many as `in1` has; or those where one lies in the other.
+    axes : int or sequence of int, optional
+        The axes along which they are convolved, by default all; along others one is repeated for the other.
+
+    Returns
+    -------
+    array
+        Of the kind of `in1`, where it is.
+
+    Examples
+    --------
+    >>> import numpy as np, stentor.signal
+    >>> stentor.signal.fftconvolve(np.array([1., 2., 3.]), np.array([0., 1., 0.5])).round(12) + 0
+    array([0. , 1. , 2.5, 4. , 1.5])
+    """
+    return _by_transforms(in1, in2, mode, axes, False)
+
+
+def oaconvolve(in1: Any, in2: Any, mode: str = 'full', axes: Axes = None) -> Any:
+    """Convolve two arrays of which one is far longer, block by block, as ``scipy.signal.oaconvolve``.
+
+    Parameters
+    ----------
+    in1, in2, mode, axes
+        As of `fftconvolve`. The axis along which blocks save most is cut into blocks.
+
+    Returns
+    -------
+    array
+        Of the kind of `in1`, where it is.
+
+    Examples
+    --------
+    >>> import numpy as np, stentor.signal
+    >>> stentor.signal.oaconvolve(np.ones(100), np.array([1., 2.]), mode='valid').round(12)[:3]
+    array([3., 3., 3.])
+    """
+    return _by_transforms(in1, in2, mode, axes, True)
+
+
+def convolve(in1: Any, in2: Any, mode: str = 'full', method: str = 'auto') -> Any:
+    """Convolve two arrays, as ``scipy.signal.convolve``.
+
+    Parameters
+    ----------
+    in1, in2 : array_like
+        Of as many axes.
+    mode : {'full', 'same', 'valid'}, optional
+        As of `fftconvolve`.
+    method : {'auto', 'direct', 'fft'}, optional
+        By sums, by transforms, or as `choose_conv_method` says.
+
+    Returns
+    -------
+    array
+        Of the kind of `in1`, where it is.
+
+    Examples
+    --------
+    >>> import numpy as np, stentor.signal
+    >>> stentor.signal.convolve(np.array([3, 4, 5]), np.array([1, 2]))
+    array([ 3, 10, 13, 10])
+    """
+    a, b, space = _operands(in1, in2)
+    if a.ndim == b.ndim == 0:
+        return _handed(in1, a * b)
+    if a.ndim != b.ndim:
+        raise ValueError(f'volume and kernel should have the same dimensionality, but they have {a.ndim} and {b.ndim} axes')
+    if _is_swapped(mode, a.shape, b.shape, range(a.ndim)):
+        a, b = b, a
+    if method == 'auto':
+        method = _method(a, b, mode, space)
+    if method not in ('fft', 'direct'):
+        raise ValueError(f"method is {said(method)}: Acceptable method flags are 'auto', 'direct', or 'fft'")
+    return _handed(in1, _directly(a, b, mode, space) if method == 'direct' else _rounded(a, b, mode, space))
+
+
+def correlate(in1: Any, in2: Any, mode: str = 'full', method: str = 'auto') -> Any:
+    """Correlate two arrays, as ``scipy.signal.correlate``.
+
+    Parameters
+    ----------
+    in1, in2 : array_like
+        Of as many axes; `in2` is conjugated.
+    mode : {'full', 'same', 'valid'}, optional
+        As of `fftconvolve`.
+    method : {'auto', 'direct', 'fft'}, optional
+        As of `convolve`.
+
+    Returns
+    -------
+    array
+        Of the kind of `in1`, where it is.
+
+    Examples
+    --------
+    >>> import numpy as np, stentor.signal
+    >>> stentor.signal.correlate(np.array([1, 2, 3]), np.array([4, 5]), mode='same')
+    array([ 5, 14, 23])
+    """
+    a, b, space = _operands(in1, in2)
+    if a.ndim == b.ndim == 0:
+        return _handed(in1, a * (space.conj(b) if _is_complex(b) else b))
+    if a.ndim != b.ndim:
+        raise ValueError(f'in1 and in2 should have the same dimensionality, but they have {a.ndim} and {b.ndim} axes')
+    _check_mode(mode)
+    flipped = space.module.flip(b, tuple(range(b.ndim)))
+    return _handed(in1, convolve(a, space.conj(flipped) if _is_complex(b) else flipped, mode, method))
+
+
+def correlation_lags(in1_len: int, in2_len: int, mode: str = 'full') -> np.ndarray:
+    """By how many points each result of `correlate` has shifted the second line, as ``scipy.signal.correlation_lags``.
+
+    Parameters
+    ----------
+    in1_len, in2_len : int
+        Points of both.
+    mode : {'full', 'same', 'valid'}, optional
+        As of `fftconvolve`.
+
+    Returns
+    -------
+    array
+        Of whole numbers.
+
+    Examples
+    --------
+    >>> import stentor.signal
+    >>> stentor.signal.correlation_lags(3, 2)
+    array([-1,  0,  1,  2])
+    """
+    a, b = whole(in1_len, 'in1_len', 1), whole(in2_len, 'in2_len', 1)
+    lags = np.arange(1 - b, a)
+    if mode == 'full':
+        return lags
+    if mode == 'same':
+        first = (a + b - 1) // 2 - a // 2
+        return lags[first:first + a]
+    if mode == 'valid':
+        return np.arange(a - b + 1) if a >= b else np.arange(a - b, 1)
+    raise ValueError(f"Mode {mode} is invalid: use 'full', 'same' or 'valid'")
+
+
+def choose_conv_method(in1: Any, in2: Any, mode: str = 'full', measure: bool = False) -> Union[str, Tuple[str, Dict[str, float]]]:
+    """What `convolve` does by default, as ``scipy.signal.choose_conv_method``.
+
+    Parameters
+    ----------
+    in1, in2 : array_like
+        Of as many axes.
+    mode : {'full', 'same', 'valid'}, optional
+        As of `fftconvolve`.
+    measure : bool, optional
+        Whether to try both.
+
+    Returns
+    -------
+    str
+        'direct' or 'fft'. Whole numbers whose sums have more digits than float64 are 'direct'. Where it measures, also a dict of seconds.
+
+    Examples
+    --------
+    >>> import numpy as np, stentor.signal
+    >>> stentor.signal.choose_conv_method(np.ones(8), np.ones(3))
+    'direct'
+    """
+    a, b, space = _operands(in1, in2)
+    if not measure:
+        return _method(a, b, mode, space)
+    seconds = {}
+    for method in ('fft', 'direct'):
+        convolve(a, b, mode, method)
+        started = time.perf_counter()
+        convolve(a, b, mode, method)
+        seconds[method] = time.perf_counter() - started
+    return min(seconds, key=lambda method: seconds[method]), seconds
+
+
+# ---- arguments -------------------------------------------------------------------------------------------------------
+
+
+def _operands(in1: Any, in2: Any) -> Tuple[Any, Any, Namespace]:
+    """Two arrays of one library: NumPy's for all that is on the host."""
+    first, second = open_array(in1, 'in1'), open_array(in2, 'in2')
+    if isinstance(first, Host) and isinstance(second, Host):
+        return first.array, second.array, NUMPY
+    if isinstance(first, Host) or isinstance(second, Host):
+        raise ValueError('one of in1 and in2 is on the host, the other on a GPU: give both on one device')
+    return in1, in2, namespace_of(in1, 'a convolution')
+
+
+def _handed(given: Any, result: Any) -> Any:
+    """To the caller's kind."""
+    opened = open_array(given, 'in1')
+    return opened.back(result) if isinstance(opened, Host) and isinstance(result, np.ndarray) else result
+
+
+def _is_complex(x: Any) -> bool:
+    return 'complex' in str(x.dtype)
+
+
+def _check_mode(mode: Any) -> None:
+    if not isinstance(mode, str) or mode not in MODES:
+        raise ValueError(f"mode is {said(mode)}: acceptable mode flags are 'valid', 'same', or 'full'")
+
+
+def _is_swapped(mode: Any, a: Sequence[int], b: Sequence[int], axes: Sequence[int]) -> bool:
+    """Of mode 'valid': is the first one the shorter?"""
+    if mode != 'valid' or all(a[i] >= b[i] for i in axes):
+        return False
+    if all(b[i] >= a[i] for i in axes):
+        return True
+    raise ValueError(f"For 'valid' mode, one must be at least as large as the other in every dimension, but they have shapes {tuple(a)} "
+                     f'and {tuple(b)}')
+
+
+def _axes_of(axes: Any, ndim: int) -> List[int]:
+    if axes is None:
+        return list(range(ndim))
+    try:
+        given = [axes] if is_index(axes) else list(axes)
+        counted = [whole(each, 'an axis', -2**62) for each in given]
+    except (TypeError, ValueError):
+        raise ValueError(f'axes is {said(axes)}: axes must be a scalar or iterable of integers') from None
+    if not counted:
+        raise ValueError('when provided, axes cannot be empty: leave it None for all')
+    if any(not -ndim <= each < ndim for each in counted):
+        raise ValueError(f'axes exceeds dimensionality of input: it is {said(axes)}, but there are {ndim} axes')
+    counted = [each % ndim for each in counted]
+    if len(set(counted)) != len(counted):
+        raise ValueError(f'all axes must be unique, but they are {said(axes)}')
+    return counted
+
+
+# ---- by transforms ---------------------------------------------------------------------------------------------------
+
+
+def _by_transforms(in1: Any, in2: Any, mode: Any, axes: Any, blocks: bool) -> Any:
+    a, b, space = _operands(in1, in2)
+    if a.ndim == b.ndim == 0:
+        return _handed(in1, a * b)
+    if a.ndim != b.ndim:
+        raise ValueError(f'in1 and in2 should have the same dimensionality, but they have {a.ndim} and {b.ndim} axes')
+    where = _axes_of(axes, a.ndim)
+    if 0 in a.shape or 0 in b.shape:
+        return _handed(in1, np.array([]) if space.name == 'numpy' else a[(slice(0, 0),) * a.ndim].reshape((0,)))
+    where = [i for i in where if a.shape[i] != 1 and b.shape[i] != 1]
+    if any(a.shape[i] != b.shape[i] and 1 not in (a.shape[i], b.shape[i]) for i in range(a.ndim) if i not in where):
+        raise ValueError(f'incompatible shapes for in1 and in2: {tuple(a.shape)} and {tuple(b.shape)}')
+    if _is_swapped(mode, a.shape, b.shape, where):
+        a, b = b, a
+    _check_mode(mode)
+    full = a * b if not where else _in_blocks(a, b, where, space) if blocks else _whole(a, b, where, space)
+    return _handed(in1, _part(full, a.shape, b.shape, mode, where, space))
+
+
+def _part(full: Any, a: Sequence[int], b: Sequence[int], mode: str, where: Sequence[int], space: Namespace) -> Any:
+    """What a mode wants of all points, in memory of its own."""
+    shape = list(full.shape)
+    if mode == 'same':
+        shape = list(a)
+    elif mode == 'valid':
+        shape = [a[i] - b[i] + 1 if i in where else n for i, n in enumerate(shape)]
+    first = [(n - m) // 2 for n, m in zip(full.shape, shape)]
+    return space.copy(full[tuple(slice(i, i + n) for i, n in zip(first, shape))])
+
+
+def _spectra(a: Any, b: Any, sizes: Sequence[int], where: Sequence[int]) -> Tuple[Any, Any, bool]:
+    """Of both arrays, filled with zeros; and whether all is real. The last axis is halved then."""
+    real = not (_is_complex(a) or _is_complex(b))
+    kind = 'r2c' if real else 'c2c'
+    if isinstance(a, np.ndarray) and a.dtype != b.dtype:  # the one with more digits says how many are kept
+        dtype = np.result_type(*(each.dtype if each.dtype.kind in 'fc' else np.float64 for each in (a, b)))
+        a, b = a.astype(dtype, copy=False), b.astype(dtype, copy=False)
+    return transform(a, sizes, where, None, kind, False), transform(b, sizes, where, None, kind, False), real
+
+
+def _product(a: Any, b: Any, space: Namespace) -> Any:
+    if space.name == 'numpy' and np.broadcast_shapes(a.shape, b.shape) == a.shape and a.dtype == np.result_type(a, b):
+        return np.multiply(a, b, out=a)
+    return a * b
+
+
+def _whole(a: Any, b: Any, where: Sequence[int], space: Namespace) -> Any:
+    real = not (_is_complex(a) or _is_complex(b))
+    lengths = [a.shape[i] + b.shape[i] - 1 for i in where]
+    sizes = [next_fast_len(n, real) for n in lengths]
+    first, second, real = _spectra(a, b, sizes, where)
+    made = transform(_product(first, second, space), sizes, where, None, 'c2r' if real else 'c2c', True)
+    part = [slice(None)] * made.ndim
+    for axis, n in zip(where, lengths):
+        part[axis] = slice(n)
+    return made[tuple(part)]
+
+
+def _in_blocks(a: Any, b: Any, where: Sequence[int], space: Namespace) -> Any:
+    """Overlap-add along the axis where one array is most times as long as the other."""
+    if max(b.shape[i] / a.shape[i] for i in where) > max(a.shape[i] / b.shape[i] for i in where):
+        a, b = b, a
+    axis = max(where, key=lambda i: a.shape[i] / b.shape[i])
+    points, taps = a.shape[axis], b.shape[axis]
+    real = not (_is_complex(a) or _is_complex(b))
+    block = next_fast_len(BLOCKS * taps, real)
+    step = block - taps + 1
+    count = -(-points // step)
+    if count < 2 or 2 * taps > block:
+        return _whole(a, b, where, space)
+    a, b = (space.move(each, axis, 0) for each in (a, b))
+    ends = Namespace(space.name, space.module, -2)
+    if count * step > points:
+        flat = a.reshape((points, -1))
+        a = ends.join([flat, ends.zeros(flat, count * step - points)]).reshape((count * step, *a.shape[1:]))
+    rest = [i + 1 if i < axis else i for i in where if i != axis]  # behind the axis that is in front now
+    blocks, kernel = a.reshape((count, step, *a.shape[1:])), b[None]
+    sums = _whole_blocks(blocks, kernel, [i + 1 for i in rest], block, space)
+    tail = sums[:, step:].reshape((count, taps - 1, -1))  # what a block adds to the next one
+    behind = ends.join([tail, ends.zeros(tail, step - taps + 1)])
+    made = sums[:, :step].reshape((count, step, -1)) + _one_later(behind, ends)
+    made = ends.join([made.reshape((count * step, -1)), tail[-1]]).reshape((count * step + taps - 1, *sums.shape[2:]))
+    return space.move(made[:points + taps - 1], 0, axis)
+
+
+def _one_later(blocks: Any, space: Namespace) -> Any:
+    """Zeros for the first block, and for each other one what stood before it."""
+    count, step, lines = blocks.shape
+    flat = blocks.reshape((count, step * lines))
+    return space.join([space.zeros(flat, 1), flat[:-1]]).reshape((count, step, lines))
+
+
+def _whole_blocks(blocks: Any, kernel: Any, rest: Sequence[int], block: int, space: Namespace) -> Any:
+    """Each block with the kernel, along the axis of the block and all others."""
+    real = not (_is_complex(blocks) or _is_complex(kernel))
+    where = [1, *rest]
+    lengths = [block, *(blocks.shape[i] + kernel.shape[i] - 1 for i in rest)]
+    sizes = [block, *(next_fast_len(n, real) for n in lengths[1:])]
+    first, second, real = _spectra(blocks, kernel, sizes, where)
+    made = transform(_product(first, second, space), sizes, where, None, 'c2r' if real else 'c2c', True)
+    part = [slice(None)] * made.ndim
+    for axis, n in zip(where, lengths):
+        part[axis] = slice(n)
+    return made[tuple(part)]
+
+
+def _rounded(a: Any, b: Any, mode: Any, space: Namespace) -> Any:
+    """By transforms, in the dtype that sums would have."""
+    made = fftconvolve(a, b, mode)
+    if space.name != 'numpy':
+        return made
+    dtype = np.result_type(a, b)
+    if dtype.kind in 'iu':
+        made = np.rint(made)
+    if made.size and not np.isfinite(made.flat[0]):
+        warnings.warn("Use of fft convolution on input with NAN or inf results in NAN or inf output. Consider using method='direct' instead.",
+                      RuntimeWarning, stacklevel=3)
+    with np.errstate(invalid='ignore'):
+        return made.astype(dtype, copy=False)
+
+
+# ---- directly --------------------------------------------------------------------------------------------------------
+
+
+def _method(a: Any, b: Any, mode: Any, space: Namespace) -> str:
+    _check_mode(mode)
+    if space.name != 'numpy':
+        return 'fft'
+    if a.dtype.kind == b.dtype.kind == 'b' or not (a.size and b.size):
+        return 'direct'
+    if a.dtype.kind in 'iu' or b.dtype.kind in 'iu':
+        if float(np.abs(a).max()) * float(np.abs(b).max()) * min(a.size, b.size) > 2.0**52 - 1:
+            return 'direct'
+    points = math.prod(n + m - 1 for n, m in zip(a.shape, b.shape))
+    if mode == 'full':
+        made = points
+    else:
+        made = math.prod(a.shape) if mode == 'same' else math.prod(abs(n - m) + 1 for n, m in zip(a.shape, b.shape))
+    return 'fft' if 3 * BUTTERFLY * points * math.log2(points + 1) + CALL < SUM * made * min(a.size, b.size) else 'direct'
+
+
+def _directly(a: Any, b: Any, mode: Any, space: Namespace) -> Any:
+    _check_mode(mode)
+    if space.name != 'numpy':
+        raise ValueError("method 'direct' is of the host: on a GPU use 'fft', or stentor.convolve for small weights")
+    if a.ndim == 1:
+        made = np.convolve(a, b, 'valid' if mode == 'valid' else 'full')
+        return made if mode != 'same' else _part(made, a.shape, b.shape, mode, [0], NUMPY)
+    if 0 in a.shape or 0 in b.shape:
+        raise ValueError(f'in1 and in2 have shapes {a.shape} and {b.shape}: sums need a number at least')
+    full = _sums(b, a) if b.size > a.size else _sums(a, b)
+    return _part(full, a.shape, b.shape, mode, range(a.ndim), NUMPY)
+
+
+def _sums(x: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """All points of the convolution of an array with a smaller one: a stencil, or where that is none of the library's, and of whole
+    numbers, which stay exact, one product after the other."""
+    dtype = np.result_type(x, weights)
+    shape = [n + m - 1 for n, m in zip(x.shape, weights.shape)]
+    wide = np.zeros(shape, dtype)
+    inner = tuple(slice(n) for n in x.shape)
+    if dtype.kind in 'fc' and np.isfinite(weights).all() and sum(n > 1 for n in weights.shape) <= 3:
+        wide[inner] = x
+        return _stencil_convolve(wide, weights, mode='constant', origin=[-(n // 2) for n in weights.shape], local=True)
+    x, weights = x.astype(dtype, copy=False), weights.astype(dtype, copy=False)
+    for at in np.ndindex(*weights.shape):
+        if weights[at]:
+            wide[tuple(slice(i, i + n) for i, n in zip(at, x.shape))] += x * weights[at]
+    return wide
