@@ -635,6 +635,9 @@ STN_API stn_status stn_plan_create_fft(stn_context *context, const stn_transform
  * STN_ERROR_UNSUPPORTED when what only cuFFT and cuBLAS could run meets no such libraries (what was looked for, and how to get it). */
 STN_API stn_status stn_plan_create_spectral_conv(stn_context *context, const stn_spectral_conv *layer,
                                                  const stn_plan_options *options, stn_plan **plan, stn_error *error);
+/* The same for a system; it is executed by stn_plan_run, which brings its arrays in stn_execution.system. */
+STN_API stn_status stn_plan_create_system(stn_context *context, const stn_system_problem *problem,
+                                          const stn_plan_options *options, stn_plan **plan, stn_error *error);
 STN_API void stn_plan_destroy(stn_plan *plan); /* NULL is fine; waits for nothing: synchronise first */
 
 /* Runs all steps from in to out, in stream order. Pointers are device pointers on a GPU context, host pointers
@@ -674,6 +677,7 @@ typedef struct stn_execution {
      * that are enqueued, about 0.1 s; a strategy that makes all steps at once has one part. Not where a stream is captured. */
     stn_progress_fn progress;
     void *progress_user;
+    const stn_system_arrays *system; /* of systems, which leave in and out NULL; NULL for all other plans */
 } stn_execution;
 #define STN_EXECUTION_INIT STN_INIT_OF(stn_execution)
 

@@ -16,6 +16,7 @@ from ._library import version
 from ._lines import convolve1d, correlate1d, gaussian_filter1d, uniform_filter1d
 from ._memo import clear_cache
 from ._plan import Plan
+from ._system import System
 from ._uniform import uniform_filter
 
 __version__ = version()
@@ -23,6 +24,7 @@ __all__ = [
     'DeviceArray',
     'Plan',
     'StentorError',
+    'System',
     'clear_cache',
     'configure',
     'convolve',

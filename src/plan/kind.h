@@ -1,4 +1,4 @@
-/* A kind of work: what a plan can be made for (stencils, transforms, Fourier layers), as a table of operations. plan, tune and describe know kinds
+/* A kind of work: what a plan can be made for (stencils, transforms, Fourier layers, systems), as a table of operations. plan, tune and describe know kinds
  * by this table alone, so one more kind is one more file like kind_fft.c, and its value among stn_plan's. */
 #ifndef STN_PLAN_KIND_H
 #define STN_PLAN_KIND_H
@@ -49,6 +49,8 @@ typedef struct stn_kind {
     stn_points (*points)(const stn_plan *plan, stn_work_side side, const void *first);
     /* Numbers of the dtype behind each further pointer that an execution brings, 0 for those that it does not; NULL: none. */
     void (*operands)(const stn_plan *plan, int64_t numbers[STN_OPERANDS]);
+    /* What an execution brings, where that is more than the pointers of stn_work_side and operands; NULL: it is not. */
+    stn_status (*check)(const stn_plan *plan, const stn_execution *run, stn_error *error);
     /* NULL: it has none. */
     stn_status (*set_weights)(stn_plan *plan, size_t count, const double *weights, stn_error *error);
 
@@ -83,5 +85,5 @@ typedef struct stn_kind {
 stn_status stn_judge_of(const stn_plan *plan, const stn_strategy *const *judges, int *which,
                         const stn_strategy **chosen, stn_candidate *candidate, stn_error *error);
 
-extern const stn_kind stn_kind_stencil, stn_kind_fft, stn_kind_layer;
+extern const stn_kind stn_kind_stencil, stn_kind_fft, stn_kind_layer, stn_kind_system;
 #endif

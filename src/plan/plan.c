@@ -118,7 +118,12 @@ stn_status stn_plan_run(stn_plan *plan, const stn_execution *execution, stn_erro
     if (!plan || !execution)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "stn_plan_run needs a plan and a stn_execution");
     stn_execution run;
+    stn_system_arrays arrays;
     STN_TRY(stn_read_grown(&stn_layout_execution, execution, &run, error));
+    if (run.system) {
+        STN_TRY(stn_read_grown(&stn_layout_system_arrays, run.system, &arrays, error));
+        run.system = &arrays;
+    }
     if (!run.workspace) run.workspace = plan->workspace;
     if (run.progress && !plan->estimate_only) return stn_plan_run_watched(plan, &run, error);
     return run_checked(plan, &run, error);

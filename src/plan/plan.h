@@ -1,4 +1,4 @@
-/* The plan: a task, a transform or a layer, the strategy chosen for it, and what that strategy built. */
+/* The plan: a task, a transform, a layer or a system, the strategy chosen for it, and what that strategy built. */
 #ifndef STN_PLAN_PLAN_H
 #define STN_PLAN_PLAN_H
 #include "plan/gather.h"
@@ -38,9 +38,10 @@ struct stn_kernel;
 struct stn_plan {
     stn_context *context; /* outlives the plan */
     const stn_kind *kind;
-    stn_task task;   /* owned; of a stencil's plan */
-    stn_fft fft;     /* of a transform's */
-    stn_layer layer; /* of a Fourier layer's */
+    stn_task task;          /* owned; of a stencil's plan */
+    stn_fft fft;            /* of a transform's */
+    stn_layer layer;        /* of a Fourier layer's */
+    stn_system_task system; /* owned; of a system's */
     stn_machine machine;
     const stn_strategy *strategy;
     stn_candidate candidate;
@@ -173,6 +174,9 @@ stn_status stn_snapshots_pause(stn_plan *plan, const stn_execution *run, uint64_
 
 /* pointers.c: what an execution brings, against what the plan was made for. */
 stn_status stn_plan_check_pointers(const stn_plan *plan, const stn_execution *run, stn_error *error);
+stn_status stn_plan_check_workspace(const stn_plan *plan, const stn_execution *run, stn_error *error);
+/* system_arrays.c: the same of a system's arrays. */
+stn_status stn_plan_check_arrays(const stn_plan *plan, const stn_execution *run, stn_error *error);
 
 /* ---- snapshots.c: a stack of states, by a strategy that makes one after the other ---- */
 stn_status stn_snapshots_prepare(stn_plan *plan, stn_error *error); /* makes plan->repeat where it is needed */

@@ -78,8 +78,7 @@ static stn_status check_operands(const stn_plan *plan, const stn_work_shape *sha
     return plan->kind->operands ? check_written(shape, run, list, error) : STN_OK;
 }
 
-static stn_status check_there(const stn_plan *plan, const stn_work_shape *shape, const stn_execution *run,
-                              stn_error *error) {
+static stn_status check_there(const stn_work_shape *shape, const stn_execution *run, stn_error *error) {
     if (shape->source != (run->source != NULL))
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
                         shape->source ? "the plan has a constant source but none is given: bring its first point's "
@@ -92,9 +91,17 @@ static stn_status check_there(const stn_plan *plan, const stn_work_shape *shape,
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
                         shape->in_place ? "the plan is in place but in and out differ: give one pointer for both"
                                         : "in and out are the same pointer: make the plan with in_place = 1");
+    return STN_OK;
+}
+
+stn_status stn_plan_check_workspace(const stn_plan *plan, const stn_execution *run, stn_error *error) {
     if (plan->workspace_size && !run->workspace)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "the plan needs a workspace of %zu bytes but got NULL",
                         plan->workspace_size);
+    if ((uintptr_t)run->workspace % WORKSPACE_ALIGNMENT)
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                        "the workspace is not a multiple of %d bytes: align it, as stn_memory_alloc does",
+                        WORKSPACE_ALIGNMENT);
     return STN_OK;
 }
 
@@ -110,10 +117,6 @@ static stn_status check_aligned(const stn_work_shape *shape, const stn_execution
                             "the %s pointer is not a multiple of %d bytes as the plan expects: align it, or plan with "
                             "a smaller alignment",
                             rows[i].name, alignment);
-    if ((uintptr_t)run->workspace % WORKSPACE_ALIGNMENT)
-        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
-                        "the workspace is not a multiple of %d bytes: align it, as stn_memory_alloc does",
-                        WORKSPACE_ALIGNMENT);
     return STN_OK;
 }
 
@@ -134,12 +137,20 @@ static stn_status check_apart(const stn_plan *plan, const stn_work_shape *shape,
     return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "source and out overlap: give each memory of its own");
 }
 
-stn_status stn_plan_check_pointers(const stn_plan *plan, const stn_execution *run, stn_error *error) {
+static stn_status check_sides(const stn_plan *plan, const stn_execution *run, stn_error *error) {
     const stn_work_shape shape = plan->kind->shape(plan);
-    STN_TRY(check_there(plan, &shape, run, error));
+    if (run->system)
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                        "stn_execution.system is given to a plan of no system: leave it NULL");
+    STN_TRY(check_there(&shape, run, error));
     STN_TRY(check_aligned(&shape, run, error));
     STN_TRY(check_operands(plan, &shape, run, error));
-    STN_TRY(check_apart(plan, &shape, run, error));
+    return check_apart(plan, &shape, run, error);
+}
+
+stn_status stn_plan_check_pointers(const stn_plan *plan, const stn_execution *run, stn_error *error) {
+    STN_TRY(plan->kind->check ? plan->kind->check(plan, run, error) : check_sides(plan, run, error));
+    STN_TRY(stn_plan_check_workspace(plan, run, error));
     if (plan->machine.present || !plan->machine.is_device) return STN_OK;
     return stn_fail(error, STN_ERROR_NO_DEVICE,
                     "this plan was made for %s, which is not here: it can be looked at but not run",

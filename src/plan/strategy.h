@@ -1,5 +1,5 @@
-/* What a strategy is, of stencils, transforms or Fourier layers. One room in strategies/, one row in the table of its kind
- * (kind_stencil.c, kind_fft.c, kind_layer.c); always this skeleton. */
+/* What a strategy is, of stencils, transforms, Fourier layers or systems. One room in strategies/, one row in the table of its kind
+ * (kind_stencil.c, kind_fft.c, kind_layer.c, kind_system.c); always this skeleton. */
 #ifndef STN_PLAN_STRATEGY_H
 #define STN_PLAN_STRATEGY_H
 #include <string.h>
@@ -8,6 +8,7 @@
 #include "plan/constraint.h"
 #include "plan/machine.h"
 #include "problem/layer.h"
+#include "problem/system_task.h"
 #include "problem/task.h"
 #include "problem/transform.h"
 #include "stentor.h"
@@ -117,10 +118,20 @@ typedef struct stn_layer_strategy {
                      stn_estimate *estimate);
 } stn_layer_strategy;
 
+/* Likewise of systems, by plan->system; their arrays are in run->system. */
+typedef struct stn_system_strategy {
+    stn_strategy run; /* without applies, candidates, estimate and set_weights */
+    bool (*applies)(const stn_system_task *task, const stn_machine *machine, char *reason, size_t reason_size);
+    size_t (*candidates)(const stn_system_task *task, const stn_machine *machine, stn_candidate *list, size_t most);
+    void (*estimate)(const stn_system_task *task, const stn_machine *machine, const stn_candidate *candidate,
+                     stn_estimate *estimate);
+} stn_system_strategy;
+
 extern const stn_strategy stn_strategy_host, stn_strategy_direct, stn_strategy_lowrank, stn_strategy_segment,
     stn_strategy_spectral, stn_strategy_sourced, stn_strategy_host_spectral, stn_strategy_aperiodic,
     stn_strategy_sparse, stn_strategy_cufft_spectral, stn_strategy_chunked;
 extern const stn_fft_strategy stn_fft_strategy_host, stn_fft_strategy_fft, stn_fft_strategy_block,
     stn_fft_strategy_cufft;
+extern const stn_system_strategy stn_system_strategy_host;
 extern const stn_layer_strategy stn_layer_strategy_host, stn_layer_strategy_fno, stn_layer_strategy_cublas;
 #endif

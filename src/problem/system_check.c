@@ -69,9 +69,7 @@ static stn_status check_equation(const stn_system *system, stn_system_equation *
             widen(&demands[node->operand[0]], d, more);
         } else
             for (int k = 0; k < stn_system_ops[node->op].operands; k++) widen(&demands[node->operand[k]], d, NULL);
-        if (node->op != STN_SYSTEM_FIELD &&
-            (node->op != STN_SYSTEM_COEFFICIENT || system->coefficients[node->index].has_value))
-            continue;
+        if (node->op != STN_SYSTEM_FIELD && node->op != STN_SYSTEM_COEFFICIENT) continue;
         for (int axis = 0; axis < 3; axis++)
             for (int side = 0; side < 2; side++)
                 if (d->reach[axis][side] > e->reach[axis][side]) e->reach[axis][side] = d->reach[axis][side];

@@ -13,7 +13,7 @@ enum {
     SQUARINGS = 30,  /* of the matrix: its 2^30-th power has the largest eigenvalue's size to 1e-5 */
     MOST_CORNERS = 8 /* coefficients of which every combination of bounds is looked at */
 };
-#define BUDGET 2e8 /* multiply-adds of all frequencies, about half a second */
+#define BUDGET 4e7 /* multiply-adds of all frequencies, about a tenth of a second */
 
 typedef double complex cplx;
 

@@ -176,17 +176,6 @@ static stn_status lay_out(stn_system_task *task, stn_error *error) {
     return STN_OK;
 }
 
-int stn_system_buffers(const stn_system_task *task, int field) {
-    return task->system->fields[field].levels + task->spare[field];
-}
-
-int stn_system_buffer_of(const stn_system_task *task, int field, int64_t state) {
-    const int64_t count = stn_system_buffers(task, field),
-                  last = task->in_place || task->stack ? 0 : (int64_t)task->steps;
-    const int64_t place = (last - state) % count;
-    return (int)(place < 0 ? place + count : place);
-}
-
 /* ---- the value ----------------------------------------------------------------------------- */
 
 static stn_status lift(const stn_system_problem *g, stn_system_task *task, stn_error *error) {

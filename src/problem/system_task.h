@@ -4,6 +4,7 @@
 #define STN_PROBLEM_SYSTEM_TASK_H
 #include "problem/system.h"
 
+#define STN_SYSTEM_GROWTH_ERROR 1e-5 /* of stn_system_growth */
 #define STN_SYSTEM_MOST_ARRAYS (STN_SYSTEM_MAX_FIELDS * STN_SYSTEM_MAX_LEVELS)
 
 typedef struct stn_system_task {
@@ -45,13 +46,4 @@ double stn_system_stored(stn_dtype dtype, double value);
 /* In one line without a newline, and as a JSON object. */
 void stn_system_task_print(const stn_system_task *task, stn_text *text);
 void stn_system_task_json(const stn_system_task *task, stn_text *text);
-
-/* A field's states are numbered by the step after which they are present: 0 is the first input's
- * level 0, -1 its level 1. States that are computed lie in the field's buffers, levels + spare of
- * them, which take turns. In a run of T steps that is neither in place nor a stack, state s lies in
- * buffer (T - s) modulo their count, so that at the end level l is in buffer l, which is the
- * caller's. Otherwise it lies in buffer -s modulo their count: in place those are the inputs, which
- * are rotated at the end; of stacks all are the workspace's, and levels are copied. */
-int stn_system_buffers(const stn_system_task *task, int field);
-int stn_system_buffer_of(const stn_system_task *task, int field, int64_t state);
 #endif

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "problem/system_task.h"
+#include "problem/system_state.h"
 #include "refusal.h"
 
 static const char *const wave =

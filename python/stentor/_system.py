@@ -1,0 +1,502 @@
+"""Systems: explicit steps of coupled fields, with coefficients that vary by place, written as a text."""
+
+import itertools
+import math
+import sys
+import threading
+import warnings
+from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
+
+import numpy as np
+
+from ._arguments import number
+from ._arrays import Host, View, address_of, open_array
+from ._context import HOST, context, device_number
+from ._errors import check, new_error
+from ._frames import new_array
+from ._handle import make_plan
+from ._library import ffi, lib, take_text
+from ._plan_arguments import dtype_of, stream_handle
+from ._problem import DTYPES
+from ._progress import watched
+from ._scratch import Prepared
+from ._words import listed, said, whole
+
+PLANS = 16  # of a system, that are kept for its next calls
+
+
+class _Point(NamedTuple):
+    """A weighted grid point of one channel."""
+
+    channel: int
+    field: int
+    index: Tuple[int, ...]
+    weight: float
+
+
+class _Key(NamedTuple):
+    """All that a plan is made for."""
+
+    device: int
+    extent: Tuple[int, ...]
+    batch: Tuple[int, ...]
+    dtype: str
+    steps: int
+    every: int
+    numbers: Tuple[int, ...]  # 1: the coefficient is a number
+    sources: Tuple[_Point, ...]
+    receivers: Tuple[_Point, ...]
+    record_every: int
+    strategy: Optional[str]
+    in_place: bool = False
+
+
+class System:
+    """Explicit steps of coupled fields, written as a text and prepared for each shape that it is called with.
+
+    The text declares fields (``field u(2)``: `u` and `u.prev`, one step earlier), coefficients, stencils and boundaries, and
+    assigns each field's ``.next``; stentor.h, under "Systems", is its manual.
+
+    Parameters
+    ----------
+    text : str
+        The system. What is wrong with it is a ValueError that names line and column.
+
+    Examples
+    --------
+    >>> import numpy as np, stentor
+    >>> wave = stentor.System('''
+    ... field u(2)
+    ... coefficient c2
+    ... stencil lap = laplace-1d
+    ... boundary u = odd-reflect
+    ... u.next = 2*u - u.prev + c2*lap(u)
+    ... ''')
+    >>> u = np.array([0., 0., 1., 0., 0., 0.])
+    >>> wave({'u': u}, {'c2': 1.0}, steps=2, device='host')['u']
+    array([ 1., -1.,  1., -1.,  1.,  0.])
+    """
+
+    def __init__(self, text: str):
+        if not isinstance(text, str):
+            raise ValueError(f'a system is {said(text)}: give its text')
+        made, error = ffi.new('stn_system **'), new_error()
+        check(lib.stn_system_parse(text.replace('\0', '?').encode(), made, error), error)
+        self._system = ffi.gc(made[0], lib.stn_system_destroy)
+        words = ffi.new('char **')
+        check(lib.stn_system_print(self._system, words, error), error)
+        self._text = take_text(words)
+        self._fields = {_word(lib.stn_system_field_name(self._system, i)): lib.stn_system_field_levels(self._system, i)
+                        for i in range(lib.stn_system_field_count(self._system))}
+        self._coefficients = [_word(lib.stn_system_coefficient_name(self._system, i))
+                              for i in range(lib.stn_system_coefficient_count(self._system))]
+        self._levels = [_level(name, level) for name, levels in self._fields.items() for level in range(levels)]
+        self._plans: Dict[_Key, Tuple[Any, Prepared]] = {}
+        self._warned: Dict[Any, float] = {}
+        self._lock = threading.Lock()
+
+    @property
+    def text(self) -> str:
+        """The system in its canonical form."""
+        return self._text
+
+    @property
+    def fields(self) -> Dict[str, int]:
+        """The fields' names, and how many levels each has."""
+        return dict(self._fields)
+
+    @property
+    def coefficients(self) -> Dict[str, Optional[float]]:
+        """The coefficients' names, and the number that the text gives to each, or None."""
+        value, found = ffi.new('double *'), {}
+        for i, name in enumerate(self._coefficients):
+            found[name] = value[0] if lib.stn_system_coefficient_value(self._system, i, value) else None
+        return found
+
+    @property
+    def rank(self) -> int:
+        """The axes of its grids; 0: the text does not say."""
+        return lib.stn_system_rank(self._system)
+
+    def __repr__(self) -> str:
+        return f'<stentor.System of {", ".join(self._levels)}>'
+
+    def growth(self, coefficients: Optional[Mapping[str, Any]] = None, rank: Optional[int] = None) -> float:
+        """What a step multiplies a wave by at most.
+
+        Parameters
+        ----------
+        coefficients : mapping, optional
+            By name: a number, an array, or a pair (low, high) of bounds; by default the numbers of the text.
+        rank : int, optional
+            The axes of the grid, where the text does not say.
+
+        Returns
+        -------
+        float
+            Above 1 by more than 1e-5, a long run overflows. Of coefficients that vary, an estimate from their bounds. NaN: the
+            system is not linear, or a coefficient is not known.
+        """
+        bounds = []
+        for name, value in {**self.coefficients, **(coefficients or {})}.items():
+            if name not in self._coefficients:
+                raise ValueError(f'there is no coefficient {said(name)}: the system has {self._coefficients}')
+            array = np.asarray(np.nan if value is None else value, np.float64)
+            bounds.append((float(array.min()), float(array.max())) if array.size else (np.nan, np.nan))
+        return self._growth(self._rank(rank), tuple(bounds))
+
+    def _growth(self, rank: int, bounds: Tuple[Tuple[float, float], ...]) -> float:
+        low, high = (ffi.new('double[]', [each[i] for each in bounds] or [0.0]) for i in (0, 1))
+        found, error = ffi.new('double *'), new_error()
+        check(lib.stn_system_growth(self._system, rank, low, high, found, error), error)
+        return found[0]
+
+    def _rank(self, given: Optional[int], *arrays: int) -> int:
+        if given is not None:
+            return whole(given, 'rank', 1)
+        least = lib.stn_system_least_rank(self._system)
+        return self.rank or max(least, min((each for each in arrays if each), default=least))
+
+    def __call__(self, fields: Mapping[str, Any], coefficients: Optional[Mapping[str, Any]] = None, steps: int = 1, *, every: int = 0,
+                 sources: Sequence[Tuple[str, Any, Any]] = (), receivers: Sequence[Tuple[str, Any]] = (), record_every: int = 1,
+                 rank: Optional[int] = None, dtype: Any = None, device: Any = None, strategy: Optional[str] = None, stream: Any = None,
+                 progress: Any = None, overwrite: bool = False) -> Any:
+        """Run all steps.
+
+        Parameters
+        ----------
+        fields : mapping of str to array
+            The state to begin with, such as ``{'u': u, 'u.prev': before}``. A level that is not given is as the present one. Axes
+            before those of the grid count a batch. Arrays keep their content.
+        coefficients : mapping of str to array or float, optional
+            Arrays have the grid's shape.
+        steps : int, optional
+        every : int, optional
+            Keeps the present states after each so many steps: results have a first axis of ``steps // every``, and no other levels.
+        sources : sequence of (field, position, amplitudes), optional
+            In each step its amplitude is added to the field's next state at the position, which may lie between points: then it is
+            shared out among them linearly.
+        receivers : sequence of (field, position), optional
+            The field is recorded there, after each `record_every` steps.
+        record_every : int, optional
+        rank : int, optional
+            The axes of the grid, where neither the text nor an array of coefficients says; by default those of the fields' arrays.
+        dtype : dtype, optional
+            float64, float32 or float16; by default that of the first field.
+        device : str or int, optional
+            For arrays of the host: 'host', the default, or a GPU, to which they are copied, and results back.
+        strategy : str, optional
+            Runs this strategy instead of the cheapest.
+        stream : int or object, optional
+            On a GPU: a CUDA stream, as its handle or as PyTorch's or CuPy's object; by default the current one.
+        progress : callable or bool, optional
+            As that of `Plan`.
+        overwrite : bool, optional
+            The new state is written over the arrays of `fields`, which are dense, of the dtype, and all levels: no more memory is
+            taken for them.
+
+        Returns
+        -------
+        dict
+            The state after all steps, by the names of `fields`. With receivers a pair: the state, and records of shape
+            ``(steps // record_every, [batch,] receivers)``.
+        """
+        with watched(progress):
+            return _Call(self, fields, coefficients or {}, rank, dtype, device, stream).run(
+                whole(steps, 'steps', 1), whole(every, 'every', 0), sources, receivers, whole(record_every, 'record_every', 1), strategy, bool(overwrite))
+
+    def describe(self, shape: Sequence[int], *, steps: int = 1, dtype: Any = 'float64', device: Any = 'host', form: str = 'text') -> str:
+        """The plan for a grid of this shape, in words or as JSON.
+
+        Parameters
+        ----------
+        shape : sequence of int
+        steps : int, optional
+        dtype : dtype, optional
+        device : str or int, optional
+        form : {'text', 'json'}, optional
+
+        Returns
+        -------
+        str
+        """
+        key = _Key(device_number(device), tuple(whole(each, 'an extent', 1) for each in listed(shape, 'shape')), (), dtype_of(dtype).name,
+                   whole(steps, 'steps', 1), 0, self._numbers({}), (), (), 1, None)
+        return self._plan(key)[0].describe(form)
+
+    def _numbers(self, given: Mapping[str, Any]) -> Tuple[int, ...]:
+        """Which coefficients are numbers, where `given` has those that are arrays."""
+        return tuple(int(name not in given) if given else int(value is not None) for name, value in self.coefficients.items())
+
+    def _plan(self, key: _Key) -> Tuple[Any, Prepared]:
+        with self._lock:
+            found = self._plans.get(key)
+            if found is None:
+                while len(self._plans) >= PLANS:
+                    self._plans.pop(next(iter(self._plans)))
+                found = self._plans[key] = self._make(key)
+            return found
+
+    def _make(self, key: _Key) -> Tuple[Any, Prepared]:
+        problem = ffi.new('stn_system_problem *', {'struct_size': ffi.sizeof('stn_system_problem')})
+        problem.system, problem.rank, problem.extent = self._system, len(key.extent), list(key.extent)
+        problem.batch, problem.dtype, problem.steps = math.prod(key.batch), DTYPES[key.dtype], key.steps
+        problem.every, problem.record_every = key.every, key.record_every
+        numbers = ffi.new('int[]', list(key.numbers) or [0])
+        problem.is_number = numbers
+        problem.in_place = key.in_place
+        problem.alignment = np.dtype(key.dtype).itemsize
+        sources, receivers = (ffi.new('stn_system_point[]', [(p.channel, p.field, list(p.index), p.weight) for p in points])
+                              for points in (key.sources, key.receivers))
+        problem.source_count, problem.sources = len(key.sources), sources
+        problem.receiver_count, problem.receivers = len(key.receivers), receivers
+        handle = make_plan(context(key.device), lib.stn_plan_create_system, problem, key.strategy)
+        return handle, Prepared(key.device, handle.workspace)
+
+    def _points(self, field: Any, position: Any, channel: int, extent: Tuple[int, ...], name: str) -> List[_Point]:
+        """The grid points around a position, weighted linearly."""
+        names = list(self._fields)
+        if field not in names:
+            raise ValueError(f'{name} is of {said(field)}, which is no field: the system has {", ".join(names)}')
+        where = [number(each, f'a position of {name}') for each in (listed(position, f'the position of {name}') if np.ndim(position) else [position])]
+        if len(where) != len(extent) or any(not 0 <= each <= n - 1 for each, n in zip(where, extent)):
+            raise ValueError(f'{name} is at {said(position)}, which is not within the grid of shape {extent}')
+        low = [min(int(math.floor(each)), n - 1) for each, n in zip(where, extent)]
+        found = []
+        for corner in itertools.product((0, 1), repeat=len(extent)):
+            weight = math.prod((each - at) if up else 1 - (each - at) for each, at, up in zip(where, low, corner))
+            if weight:
+                found.append(_Point(channel, names.index(field), tuple(at + up for at, up in zip(low, corner)), weight))
+        return found
+
+    def _warn(self, rank: int, bounds: Tuple[Tuple[float, float], ...], steps: int) -> None:
+        """A RuntimeWarning before a run of several steps that grows."""
+        if steps < 2 or any(math.isnan(low) for low, _ in bounds):
+            return
+        key = (rank, bounds)
+        if key not in self._warned:
+            if len(self._warned) >= PLANS:
+                self._warned.clear()
+            self._warned[key] = self._growth(rank, bounds)
+        growth = self._warned[key]
+        if not growth > 1 + 1e-5:
+            return
+        level, frame = 2, sys._getframe(1)
+        while frame.f_back is not None and frame.f_globals.get('__name__', '').partition('.')[0] == __package__:
+            level, frame = level + 1, frame.f_back
+        warnings.warn(f'a step of this system multiplies some wave by up to {growth:.7g}: it grows without bound in a long run, by up to '
+                      f'a factor of {growth:.7g}^{steps} in these {steps} steps; take smaller steps', RuntimeWarning, stacklevel=level)
+
+
+class _Call:
+    """The arrays of one call."""
+
+    def __init__(self, system: System, fields: Any, coefficients: Any, rank: Any, dtype: Any, device: Any, stream: Any):
+        self.system, self.stream, self.given = system, stream_handle(stream), fields
+        for given, name, known in ((fields, 'fields', system._levels), (coefficients, 'coefficients', system._coefficients)):
+            if not isinstance(given, Mapping):
+                raise ValueError(f'{name} are {said(given)}: give a mapping of names to arrays')
+            for each in given:
+                if each not in known:
+                    raise ValueError(f'{name} have {said(each)}: the system has {", ".join(known) or "none"}')
+        for name in system._fields:
+            if name not in fields:
+                raise ValueError(f'the field {name} is not given: a state to begin with is needed')
+        self.opened = {name: open_array(each, name, self.stream) for name, each in fields.items()}
+        told, self.values, self.arrays = system.coefficients, {}, {}
+        for name in system._coefficients:
+            value = coefficients.get(name, told[name])
+            if value is None:
+                raise ValueError(f'the coefficient {name} is not given: an array or a number')
+            if isinstance(value, (int, float)) or isinstance(value, (np.ndarray, np.generic)) and np.ndim(value) == 0:
+                self.values[name] = number(value, name)
+            else:
+                self.arrays[name] = open_array(value, name, self.stream)
+        first = self.opened[next(iter(system._fields))]
+        self.back = first.back if isinstance(first, Host) else None
+        self.view = first if isinstance(first, View) else None
+        self._place(first, device)
+        self._shapes(first, rank, dtype)
+
+    def _place(self, first: Any, device: Any) -> None:
+        for name, each in {**self.opened, **self.arrays}.items():
+            if isinstance(each, View) != isinstance(first, View) or isinstance(each, View) and each.device != first.device:
+                raise ValueError(f'{name} is on another device than {next(iter(self.system._fields))}: give all arrays on one')
+        asked = None if device is None else device_number(device)
+        self.number = first.device if isinstance(first, View) else HOST if asked is None else asked
+        if asked is not None and asked != self.number:
+            raise ValueError(f'the arrays are on cuda:{self.number}, and device is {said(device)}: move them, or leave device out')
+
+    def _shapes(self, first: Any, rank: Any, dtype: Any) -> None:
+        shapes = {name: tuple(each.array.shape if isinstance(each, Host) else each.layout.shape)
+                  for name, each in {**self.opened, **self.arrays}.items()}
+        shape = shapes[next(iter(self.system._fields))]
+        self.rank = self.system._rank(rank, *([len(shapes[name]) for name in self.arrays] or [len(shape)]))
+        if len(shape) < self.rank:
+            raise ValueError(f'the fields have {len(shape)} axes, and the system {self.rank}')
+        self.shape, self.extent, self.batch = shape, shape[len(shape) - self.rank:], shape[:len(shape) - self.rank]
+        for name, found in shapes.items():
+            wanted = self.extent if name in self.arrays else shape
+            if found != wanted:
+                raise ValueError(f'{name} has shape {found}: give it shape {wanted}')
+        own = first.array.dtype.name if isinstance(first, Host) else first.dtype
+        self.dtype = dtype_of(dtype if dtype is not None else own if own in DTYPES else 'float64')
+
+    def _host(self, name: str, opened: Any) -> np.ndarray:
+        if opened.array.dtype.kind == 'c':
+            raise ValueError(f'{name} is complex: give its real and imaginary parts as two fields')
+        array = np.ascontiguousarray(opened.array, self.dtype)
+        return array if array.flags.aligned else array.copy()
+
+    def run(self, steps: int, every: int, sources: Any, receivers: Any, record_every: int, strategy: Optional[str], overwrite: bool) -> Any:
+        system = self.system
+        points: List[_Point] = []
+        amplitudes = []
+        wide = np.dtype(np.float64 if self.dtype == np.float64 else np.float32)
+        for i, each in enumerate(listed(sources, 'sources')):
+            field, position, amplitude = each
+            points += system._points(field, position, i, self.extent, f'source {i}')
+            amplitudes.append(np.broadcast_to(np.asarray(amplitude, wide), (steps,)))
+        recorded: List[_Point] = []
+        receivers = listed(receivers, 'receivers')
+        for i, (field, position) in enumerate(receivers):
+            recorded += system._points(field, position, i, self.extent, f'receiver {i}')
+        key = _Key(self.number, self.extent, self.batch, self.dtype.name, steps, every, tuple(int(name in self.values) for name in system._coefficients),
+                   tuple(points), tuple(recorded), record_every, strategy, overwrite)
+        if overwrite:
+            self._check_overwrite(every)
+        self._warn(steps)
+        handle, memory = system._plan(key)
+        signal = np.ascontiguousarray(np.stack(amplitudes, axis=1)) if amplitudes else None
+        shape = (steps // record_every,) + ((math.prod(self.batch),) if self.batch else ()) + (len(receivers),)
+        home: Any = _OnHost(self) if self.number == HOST else _OnDevice(self, memory)
+        state, records = home.run(handle, signal, (shape, wide) if receivers else None, (steps // every,) if every else (), overwrite)
+        if records is None:
+            return state
+        return state, records.reshape(shape[:1] + self.batch + shape[-1:]) if self.batch else records
+
+    def _check_overwrite(self, every: int) -> None:
+        if every:
+            raise ValueError('overwrite is asked for with every: frames need arrays of their own')
+        for name in self.system._levels:
+            if name not in self.opened:
+                raise ValueError(f'overwrite needs all levels, and {name} is not given')
+            each = self.opened[name]
+            if isinstance(each, Host):
+                fits = each.array.dtype == self.dtype and each.array.flags.carray and self.number == HOST
+            else:
+                fits = each.writable
+            if not fits:
+                raise ValueError(f'{name} cannot be overwritten: give a dense, writable array of {self.dtype} on the device')
+
+    def _warn(self, steps: int) -> None:
+        bounds = []
+        for name in self.system._coefficients:
+            if name in self.values:
+                bounds.append((self.values[name],) * 2)
+            else:
+                opened = self.arrays[name]
+                known = isinstance(opened, Host) and opened.array.size
+                bounds.append((float(opened.array.min()), float(opened.array.max())) if known else (math.nan,) * 2)
+        self.system._warn(self.rank, tuple(bounds), steps)
+
+
+class _OnHost:
+    """A call whose plan runs on the host."""
+
+    def __init__(self, call: _Call):
+        self.call = call
+
+    def run(self, handle: Any, signal: Any, records: Any, stack: Tuple[int, ...],
+            overwrite: bool) -> Tuple[Dict[str, Any], Any]:
+        call, system = self.call, self.call.system
+        given = {name: call._host(name, each) for name, each in call.opened.items()}
+        inputs = [given.get(name, given[name.partition('.')[0]]) for name in system._levels]
+        made = given if overwrite else {name: new_array(stack + call.shape, call.dtype) for name in system._levels if not stack or '.' not in name}
+        arrays = [call._host(name, call.arrays[name]) if name in call.arrays else None for name in system._coefficients]
+        recorded = new_array(*records) if records else None
+        address = lambda array: 0 if array is None else array.ctypes.data  # noqa: E731
+        run_arrays(handle, [address(each) for each in inputs], [address(made.get(name)) for name in system._levels],
+                   [address(each) for each in arrays], [call.values.get(name, 0.0) for name in system._coefficients], address(signal),
+                   address(recorded))
+        return call.given if overwrite else {name: call.back(each) for name, each in made.items()}, recorded
+
+
+class _OnDevice:
+    """A call whose plan runs on a GPU, on whose memory its arrays lie, or are copied to."""
+
+    def __init__(self, call: _Call, memory: Prepared):
+        self.call, self.memory = call, memory
+
+    def run(self, handle: Any, signal: Any, records: Any, stack: Tuple[int, ...],
+            overwrite: bool) -> Tuple[Dict[str, Any], Any]:
+        from ._device import DeviceArray, to_device
+        call, system, kept = self.call, self.call.system, []
+        view = call.view
+        stream = (view.stream if view is not None else 0) if call.stream is None else call.stream
+
+        def there(name: str, opened: Any) -> int:
+            if isinstance(opened, View):
+                if opened.dtype != call.dtype.name or not opened.layout.is_dense():
+                    raise ValueError(f'{name} is of {opened.dtype} or not dense: on a GPU give dense arrays of {call.dtype}')
+                kept.append(opened)
+                return opened.pointer
+            kept.append(to_device(call._host(name, opened), call.number))
+            return kept[-1].pointer
+
+        def empty(shape: Tuple[int, ...], dtype: np.dtype) -> Any:
+            return DeviceArray(shape, dtype, call.number) if view is None else view.empty(shape, dtype.name)
+
+        given = {name: there(name, each) for name, each in call.opened.items()}
+        inputs = [given.get(name, given[name.partition('.')[0]]) for name in system._levels]
+        made = {} if overwrite else {name: empty(stack + call.shape, call.dtype) for name in system._levels if not stack or '.' not in name}
+        arrays = [there(name, call.arrays[name]) if name in call.arrays else 0 for name in system._coefficients]
+        recorded = empty(*records) if records else None
+        if signal is not None:
+            kept.append(to_device(signal, call.number))
+            signal = kept[-1].pointer
+        scratch, owner = self.memory.scratch(view if view is not None else _Plain(stream, call.number))
+        run_arrays(handle, inputs, inputs if overwrite else [address_of(made[name]) if name in made else 0 for name in system._levels],
+                   arrays,
+                   [call.values.get(name, 0.0) for name in system._coefficients], signal or 0,
+                   address_of(recorded) if recorded is not None else 0, stream, scratch)
+        if view is None:
+            context(call.number).synchronize(stream)
+            return {name: call.back(each.numpy()) for name, each in made.items()}, None if recorded is None else recorded.numpy()
+        context(call.number).synchronize(stream) if kept and any(isinstance(each, DeviceArray) for each in kept) else None
+        del owner
+        if overwrite:
+            return call.given, None if recorded is None else view.finish(recorded, stream)
+        return ({name: view.finish(each, stream) for name, each in made.items()},
+                None if recorded is None else view.finish(recorded, stream))
+
+
+class _Plain(NamedTuple):
+    """Where the arrays of a call lie that come from the host."""
+
+    stream: int
+    device: int
+    ordered: bool = False
+
+
+def run_arrays(handle: Any, inputs: List[int], outputs: List[int], coefficients: List[int], numbers: List[float], amplitudes: int,
+               records: int, stream: int = 0, workspace: int = 0) -> None:
+    """One execution, by addresses."""
+    lists = [ffi.new('void *[]', [ffi.cast('void *', each) for each in some] or [ffi.NULL]) for some in (inputs, outputs, coefficients)]
+    values = ffi.new('double[]', numbers or [0.0])
+    arrays = ffi.new('stn_system_arrays *', {'struct_size': ffi.sizeof('stn_system_arrays')})
+    setattr(arrays, 'in', ffi.cast('void *const *', lists[0]))
+    arrays.out, arrays.coefficients, arrays.numbers = lists[1], ffi.cast('void *const *', lists[2]), values
+    arrays.amplitudes, arrays.records = ffi.cast('void *', amplitudes), ffi.cast('void *', records)
+    execution = ffi.new('stn_execution *', {'struct_size': ffi.sizeof('stn_execution')})
+    execution.system = arrays
+    execution.stream, execution.workspace = ffi.cast('void *', stream), ffi.cast('void *', workspace)
+    handle.run_execution(execution)
+
+
+def _level(name: str, level: int) -> str:
+    return name + ('' if not level else '.prev' if level == 1 else f'.prev{level}')
+
+
+def _word(text: Any) -> str:
+    return ffi.string(text).decode()

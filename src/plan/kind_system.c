@@ -1,0 +1,106 @@
+/* Systems as a kind of work: their table of strategies, and what plans ask of a stn_system_task. */
+#include <math.h>
+
+#include "plan/calibration.h"
+#include "plan/plan.h"
+
+/* Every strategy of systems, one row each. */
+static const stn_system_strategy *const strategies[] = {&stn_system_strategy_host};
+
+static const stn_strategy *strategy(size_t i) {
+    return i < sizeof strategies / sizeof *strategies ? &strategies[i]->run : NULL;
+}
+
+/* Such a row as what it is: run is its first member. */
+static const stn_system_strategy *row_of(const stn_strategy *row) { return (const stn_system_strategy *)row; }
+
+stn_status stn_plan_create_system(stn_context *context, const stn_system_problem *problem,
+                                  const stn_plan_options *options, stn_plan **plan, stn_error *error) {
+    return stn_plan_make(context, &stn_kind_system, problem, options, plan, error);
+}
+
+/* ---- the work as a value ------------------------------------------------------------------- */
+
+static stn_status make(stn_plan *plan, const void *given, stn_error *error) {
+    return stn_system_task_make(given, &plan->system, error);
+}
+
+static const void *work(const stn_plan *plan) { return &plan->system; }
+
+static stn_status adopt(stn_plan *plan, const void *task, uint64_t steps, stn_error *error) {
+    return stn_system_task_copy(task, steps, &plan->system, error);
+}
+
+static void clear(stn_plan *plan) { stn_system_task_clear(&plan->system); }
+
+/* A stack is one run's: it has no parts of its own. */
+static stn_work_shape shape(const stn_plan *plan) {
+    const stn_system_task *task = &plan->system;
+    const int64_t numbers = stn_system_task_numbers(task);
+    return (stn_work_shape){.dtype = task->dtype,
+                            .in_place = task->in_place,
+                            .alignment = task->alignment,
+                            .steps = task->steps * task->states,
+                            .in_numbers = numbers,
+                            .out_numbers = numbers * (int64_t)task->states};
+}
+
+/* ---- choosing ------------------------------------------------------------------------------ */
+
+static bool applies(const stn_plan *plan, const stn_strategy *row, char *reason, size_t size) {
+    return row_of(row)->applies(&plan->system, &plan->machine, reason, size);
+}
+
+static size_t candidates(const stn_plan *plan, const stn_strategy *row, stn_candidate *list, size_t most) {
+    return row_of(row)->candidates(&plan->system, &plan->machine, list, most);
+}
+
+static void estimate(const stn_plan *plan, const stn_strategy *row, const stn_candidate *candidate,
+                     stn_estimate *result) {
+    row_of(row)->estimate(&plan->system, &plan->machine, candidate, result);
+    const stn_run_class of = {row->name, plan->system.rank, plan->system.dtype, false};
+    stn_calibrate(&of, result);
+}
+
+/* ---- words -------------------------------------------------------------------------------- */
+
+static void print(const stn_plan *plan, stn_text *text) { stn_system_task_print(&plan->system, text); }
+static void json(const stn_plan *plan, stn_text *text) { stn_system_task_json(&plan->system, text); }
+
+/* The growth, where the text says all that it depends on. */
+static void more(const stn_plan *plan, stn_format format, stn_text *text) {
+    const double steps = (double)plan->system.steps * (double)plan->system.states;
+    double growth = NAN;
+    (void)stn_system_growth(plan->system.system, plan->system.rank, NULL, NULL, &growth, NULL);
+    const bool grows = growth > 1 + STN_SYSTEM_GROWTH_ERROR;
+    if (format == STN_JSON) {
+        stn_json_key(text, "step_growth");
+        stn_json_number(text, growth);
+    } else if (isnan(growth))
+        stn_text_printf(text,
+                        "\nstability:  not known: it depends on coefficients that are not given here, or the system is "
+                        "not linear");
+    else if (grows)
+        stn_text_printf(text, "\nstability:  a step multiplies a wave by up to %.7g: unstable, by 10^%.4g in this run",
+                        growth, steps * log10(growth));
+    else
+        stn_text_printf(text, "\nstability:  a step multiplies no wave by more than 1: stable");
+}
+
+const stn_kind stn_kind_system = {
+    .label = "system:     ",
+    .of_these = " of systems",
+    .strategy = strategy,
+    .make = make,
+    .work = work,
+    .adopt = adopt,
+    .clear = clear,
+    .shape = shape,
+    .check = stn_plan_check_arrays,
+    .applies = applies,
+    .candidates = candidates,
+    .estimate = estimate,
+    .print = print,
+    .json = json,
+    .more = more,
+};

@@ -1,0 +1,231 @@
+"""Systems against NumPy at every point, and against what is known of them exactly."""
+import os
+import resource
+import time
+import unittest
+import warnings
+
+import numpy as np
+
+import stentor
+from systems import Generator
+
+DEVICE = os.environ.get('STENTOR_TEST_DEVICE', 'host')
+SEED = int(os.environ.get('STENTOR_TEST_SEED', time.time_ns() % 2**32))
+COUNT = int(os.environ.get('STENTOR_TEST_COUNT', 60))
+TYPES = (np.float64, np.float32, np.float16)
+
+
+def draw(seed):
+    """A random system, its arrays and how it is run."""
+    rng = np.random.default_rng(seed)
+    system = Generator(rng, smooth=DEVICE != 'host' or rng.random() < 0.7)
+    reach = system.reach()
+    extent = tuple(1 + max(max(each[a]) for each in reach.values()) + int(rng.integers(0, (40, 9, 5)[system.rank - 1])) for a in range(system.rank))
+    if system.rank == 1 and rng.random() < 0.3:
+        extent = (int(rng.integers(500, 1500)),)
+    batch = int(rng.integers(1, 4))
+    dtype = TYPES[int(rng.integers(3))]
+    state = {name: [rng.uniform(-1, 1, (batch, *extent)).astype(dtype) for _ in range(levels)] for name, levels in system.fields.items()}
+    coefficients = {}
+    for name, value in system.coefficients.items():
+        if value is None or rng.random() < 0.3:
+            coefficients[name] = rng.uniform(-1, 1, extent).astype(dtype) if rng.random() < 0.7 else float(np.round(rng.uniform(-1, 1), 2))
+    return rng, system, extent, batch, dtype, state, coefficients
+
+
+def named(state):
+    """{'u': ..., 'u.prev': ...} of {field: [levels]}."""
+    return {name + ('', '.prev', '.prev2')[level]: array for name, levels in state.items() for level, array in enumerate(levels)}
+
+
+class Random(unittest.TestCase):
+    def test_random_systems_are_what_numpy_makes_of_them(self):
+        exact = 0
+        for number in range(COUNT):
+            seed = SEED + number
+            with self.subTest(seed=seed):
+                exact += self.check(seed)
+        print(f'seeds {SEED} to {SEED + COUNT - 1}: {exact} equal to the bit', flush=True)
+        if DEVICE == 'host':
+            self.assertGreater(exact, COUNT // 2)
+
+    def check(self, seed):
+        rng, system, extent, batch, dtype, state, coefficients = draw(seed)
+        steps = int(rng.integers(1, 5))
+        every = int(rng.choice([0, 0, 1, steps]))
+        sources, receivers, told_sources, told_receivers = [], [], [], []
+        for _ in range(rng.integers(0, 3)):
+            field, index = system.pick(list(system.fields)), tuple(int(rng.integers(n)) for n in extent)
+            signal = rng.uniform(-1, 1, steps).astype(np.float32)
+            sources.append((field, index, 1.0, signal))
+            told_sources.append((field, index, signal))
+        for _ in range(rng.integers(0, 3)):
+            field, index = system.pick(list(system.fields)), tuple(int(rng.integers(n)) for n in extent)
+            receivers.append([(field, index, 1.0)])
+            told_receivers.append((field, index))
+        prepared = stentor.System(system.text())
+        self.assertEqual(stentor.System(prepared.text).text, prepared.text)
+        overwrite = not every and bool(rng.random() < 0.4) and DEVICE == 'host'
+        given = {name: each.copy() for name, each in named(state).items()}
+        with warnings.catch_warnings():
+            warnings.simplefilter('ignore')
+            result = prepared(given, coefficients, steps, every=every, sources=told_sources, receivers=told_receivers, rank=system.rank,
+                              device=DEVICE, overwrite=overwrite)
+        made, records = result if receivers else (result, None)
+        if not overwrite:
+            for name, each in named(state).items():
+                np.testing.assert_array_equal(given[name], each, 'inputs keep their content')
+        equal = True
+        with np.errstate(all='ignore'):
+            for step, now, recorded in system.run(state, coefficients, steps, dtype, sources, receivers):
+                if every and step % every == 0:
+                    equal &= self.compare(system, {name: each[step // every - 1] for name, each in made.items()},
+                                          {name: levels[0] for name, levels in now.items()}, dtype, step)
+                if recorded is not None:
+                    equal &= self.compare(system, {'records': records[step - 1]}, {'records': recorded}, dtype, step)
+            if not every:
+                equal &= self.compare(system, made, named(now), dtype, steps)
+        return equal
+
+    def compare(self, system, made, expected, dtype, steps):
+        """Equal to the bit? If not, within some roundings of what is largest."""
+        self.assertEqual(set(made), set(expected))
+        equal = True
+        for name, each in expected.items():
+            got = made[name]
+            self.assertEqual(got.shape, each.shape)
+            if np.array_equal(got, each, equal_nan=True):
+                continue
+            equal = False
+            # float16: what rounds to a neighbour is multiplied by what follows
+            scale = max(1.0, float(np.max(np.abs(np.where(np.isfinite(each), each, 0).astype(np.float64)))))
+            limit = {np.float64: 1e-13, np.float32: 3e-5, np.float16: 3e-2}[dtype] * 10 ** (steps - 1) * scale
+            finite = np.isfinite(each)
+            if scale > 1e4 and dtype == np.float16 or scale > 1e30:
+                continue  # near the largest number, where one rounding decides about infinity
+            np.testing.assert_array_equal(np.isfinite(got), finite, f'{name}\n{system.text()}')
+            difference = np.abs(got.astype(np.float64) - each.astype(np.float64))[finite]
+            self.assertLessEqual(float(difference.max(initial=0)), limit, f'{name} of {dtype.__name__}\n{system.text()}')
+        return equal
+
+
+WAVE = '''
+field u(2)
+coefficient c2
+stencil lap = laplace-{rank}d:order={order}
+boundary u = {sides}
+u.next = 2*u - u.prev + c2*lap(u)
+'''
+
+
+class Exact(unittest.TestCase):
+    def symbol(self, order, k):
+        """Of the second derivative, from its own taps on a wave of wave number k."""
+        n = order // 2
+        weights = np.linalg.solve([[j ** (2 * i) for j in range(1, n + 1)] for i in range(1, n + 1)], [1.0] + [0.0] * (n - 1))
+        return sum(w * 2 * (np.cos(k * j) - 1) for j, w in zip(range(1, n + 1), weights))
+
+    def test_standing_waves(self):
+        """cos(k.x) cos(w t) is a solution with 2 cos w - 2 = c2 * symbol(k)."""
+        for order in (2, 4, 6, 8):
+            for rank, extent in ((1, (96,)), (2, (36, 44)), (3, (16, 18, 20))):
+                c2, steps = 0.1, 60
+                k = [2 * np.pi * 2 / n for n in extent]
+                grids = np.meshgrid(*[np.arange(n) for n in extent], indexing='ij')
+                shape = np.cos(sum(a * g for a, g in zip(k, grids)))
+                w = np.arccos(1 + c2 * sum(self.symbol(order, each) for each in k) / 2)
+                wave = stentor.System(WAVE.format(rank=rank, order=order, sides='wrap'))
+                made = wave({'u': shape, 'u.prev': shape * np.cos(w)}, {'c2': c2}, steps, device=DEVICE)
+                with self.subTest(order=order, rank=rank):
+                    np.testing.assert_allclose(made['u'], shape * np.cos(w * steps), atol=2e-12)
+                    np.testing.assert_allclose(made['u.prev'], shape * np.cos(w * (steps - 1)), atol=2e-12)
+
+    def test_standing_waves_between_odd_sides(self):
+        n, order, c2, steps = 40, 4, 0.2, 50
+        for sides, k, shift in (('odd-reflect', np.pi * 3 / n, 0.5), ('odd-mirror', np.pi * 3 / (n - 1), 0.0)):
+            shape = np.sin(k * (np.arange(n) + shift))
+            w = np.arccos(1 + c2 * self.symbol(order, k) / 2)
+            wave = stentor.System(WAVE.format(rank=1, order=order, sides=sides))
+            made = wave({'u': shape, 'u.prev': shape * np.cos(w)}, {'c2': np.full(n, c2)}, steps, device=DEVICE)
+            np.testing.assert_allclose(made['u'], shape * np.cos(w * steps), atol=1e-12)
+
+    @unittest.skipIf(DEVICE != 'host', 'long')
+    def test_the_energy_of_a_leapfrog_is_kept(self):
+        """|u - u.prev|^2 / c2 - u . lap(u.prev), which is exact for constant c2 and symmetric lap, over 10^4 steps."""
+        rng, n = np.random.default_rng(7), (24, 20)
+        c2 = rng.uniform(0.05, 0.3, n)
+        lap = stentor.System('field v, u\nstencil lap = laplace-2d\nboundary u = odd-reflect\nu.next = u\nv.next = lap(u)')
+        wave = stentor.System(WAVE.format(rank=2, order=2, sides='odd-reflect'))
+
+        def energy(u, before):
+            return np.sum((u - before) ** 2 / c2) - np.sum(u * lap({'v': u, 'u': before})['v'])
+
+        u = rng.uniform(-1, 1, n)
+        state = {'u': u, 'u.prev': u + 0.1 * rng.uniform(-1, 1, n)}
+        first = energy(state['u'], state['u.prev'])
+        state = wave(state, {'c2': c2}, 10000)
+        self.assertLess(abs(energy(state['u'], state['u.prev']) / first - 1), 1e-12)
+
+    def test_where_keeps_obstacles(self):
+        solid = np.zeros((20, 30))
+        solid[5:9, 7:12] = 1
+        system = stentor.System('field u\ncoefficient solid\nstencil h = heat-2d\nu.next = where(solid > 0, u, h(u))')
+        u = np.random.default_rng(3).uniform(size=(20, 30))
+        made = system({'u': u}, {'solid': solid}, 7, device=DEVICE)['u']
+        np.testing.assert_array_equal(made[5:9, 7:12], u[5:9, 7:12])
+        self.assertFalse(np.any(made[0] == u[0]))
+
+
+class Doors(unittest.TestCase):
+    def setUp(self):
+        self.wave = stentor.System(WAVE.format(rank=2, order=2, sides='reflect'))
+        self.u = np.random.default_rng(5).uniform(size=(2, 12, 14)).astype(np.float32)
+
+    def test_what_is_wrong_is_said(self):
+        wave, u, c2 = self.wave, self.u, {'c2': 0.1}
+        for message, call in (
+                ('u is not given', lambda: wave({}, c2)), ('have \'w\'', lambda: wave({'u': u, 'w': u}, c2)),
+                ('c2 is not given', lambda: wave({'u': u})), ('u.prev has shape', lambda: wave({'u': u, 'u.prev': u[0]}, c2)),
+                ('c2 has shape', lambda: wave({'u': u}, {'c2': u})), ('does not divide', lambda: wave({'u': u}, c2, 5, every=2)),
+                ('steps is 0', lambda: wave({'u': u}, c2, 0)), ('reads 1 points', lambda: wave({'u': u[:, :1]}, c2)),
+                ('not within', lambda: wave({'u': u}, c2, sources=[('u', (0, 14), 1.0)])),
+                ('no field', lambda: wave({'u': u}, c2, receivers=[('v', (0, 1))])),
+                ('all levels', lambda: wave({'u': u}, c2, overwrite=True)), ('complex', lambda: wave({'u': u * 1j}, c2)),
+                ('have 1 axes', lambda: wave({'u': u[0, 0]}, c2)), ('line 1, column 6', lambda: stentor.System('field')),
+                ('give its text', lambda: stentor.System(3)), ('no coefficient', lambda: wave.growth({'k': 1}))):
+            with self.subTest(message):
+                with self.assertRaisesRegex(ValueError, message):
+                    call()
+
+    def test_growth_is_told_before_the_run(self):
+        with self.assertWarnsRegex(RuntimeWarning, 'grows without bound'):
+            self.wave({'u': self.u}, {'c2': np.linspace(0.1, 0.6, 12 * 14).reshape(12, 14)}, 5)
+        with warnings.catch_warnings():
+            warnings.simplefilter('error')
+            self.wave({'u': self.u}, {'c2': 0.5}, 5)
+        self.assertTrue(np.isnan(stentor.System('field u\nu.next = u*u').growth(rank=1)))
+
+    def test_sources_and_receivers_between_points(self):
+        """Half of it at each of two neighbours."""
+        system, zero = stentor.System('field u\nu.next = u'), np.zeros((6, 7))
+        state, records = system({'u': zero}, steps=4, sources=[('u', (2, 3.5), [1.0, 2.0, 3.0, 4.0])], receivers=[('u', (2.5, 3)), ('u', (2, 4))],
+                                record_every=2, device=DEVICE)
+        self.assertEqual(state['u'][2, 3], 5.0)
+        np.testing.assert_array_equal(records, [[0.75, 1.5], [2.5, 5.0]])
+
+    def test_a_hundred_systems_leak_nothing(self):
+        def run(i):
+            system = stentor.System(f'field u\ncoefficient k = {i + 1}e-3\nstencil h = laplace-1d\nu.next = u + k*h(u)')
+            system({'u': np.ones(5000)}, steps=2, device=DEVICE)
+
+        for i in range(30):
+            run(i)
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        for i in range(100 if DEVICE == 'host' else 20):
+            run(i)
+        self.assertLess(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before, 4096 if DEVICE == 'host' else 65536)  # KiB
+
+
+if __name__ == '__main__':
+    unittest.main()
