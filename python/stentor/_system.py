@@ -30,7 +30,7 @@ class _Point(NamedTuple):
 
     channel: int
     field: int
-    index: Tuple[int, ...]
+    at: Tuple[int, ...]
     weight: float
 
 
@@ -246,7 +246,7 @@ class System:
         problem.is_number = numbers
         problem.in_place = key.in_place
         problem.alignment = np.dtype(key.dtype).itemsize
-        sources, receivers = (ffi.new('stn_system_point[]', [(p.channel, p.field, list(p.index), p.weight) for p in points])
+        sources, receivers = (ffi.new('stn_system_point[]', [(p.channel, p.field, list(p.at), p.weight) for p in points])
                               for points in (key.sources, key.receivers))
         problem.source_count, problem.sources = len(key.sources), sources
         problem.receiver_count, problem.receivers = len(key.receivers), receivers
@@ -313,7 +313,7 @@ class _Call:
             else:
                 self.arrays[name] = open_array(value, name, self.stream)
         first = self.opened[next(iter(system._fields))]
-        self.back = first.back if isinstance(first, Host) else None
+        self.back: Any = first.back if isinstance(first, Host) else None
         self.view = first if isinstance(first, View) else None
         self._place(first, device)
         self._shapes(first, rank, dtype)
@@ -395,7 +395,7 @@ class _Call:
             if name in self.values:
                 bounds.append((self.values[name],) * 2)
             else:
-                opened = self.arrays[name]
+                opened: Any = self.arrays[name]
                 known = isinstance(opened, Host) and opened.array.size
                 bounds.append((float(opened.array.min()), float(opened.array.max())) if known else (math.nan,) * 2)
         self.system._warn(self.rank, tuple(bounds), steps)
@@ -431,7 +431,8 @@ class _OnDevice:
     def run(self, handle: Any, signal: Any, records: Any, stack: Tuple[int, ...],
             overwrite: bool) -> Tuple[Dict[str, Any], Any]:
         from ._device import DeviceArray, to_device
-        call, system, kept = self.call, self.call.system, []
+        call, system = self.call, self.call.system
+        kept: List[Any] = []
         view = call.view
         stream = (view.stream if view is not None else 0) if call.stream is None else call.stream
 
