@@ -33,7 +33,7 @@ struct stn_cache {
 
 /* What the caller wants, else a whole number above 0 in the environment, else the default. */
 static uint64_t limit(uint64_t wanted, const char *variable, uint64_t otherwise) {
-    const char *text = getenv(variable);
+    const char *text = secure_getenv(variable);
     char *end = NULL;
     unsigned long long value = text && *text >= '0' && *text <= '9' ? strtoull(text, &end, 10) : 0;
     if (wanted) return wanted;
@@ -41,7 +41,7 @@ static uint64_t limit(uint64_t wanted, const char *variable, uint64_t otherwise)
 }
 
 static bool asked(const char *variable) {
-    const char *text = getenv(variable);
+    const char *text = secure_getenv(variable);
     return text && *text && strcmp(text, "0") != 0;
 }
 
@@ -163,13 +163,14 @@ static bool find_in_packs(stn_cache *cache, const stn_key *source, stn_entry *en
         if (!stn_pack_find(in->pack, source, &index) || atomic_load(&in->passed[index])) continue;
         stn_error why = {0};
         stn_key key;
-        if (stn_pack_read(in->pack, index, &key, entry, &why) == STN_OK) {
+        const stn_status status = stn_pack_read(in->pack, index, &key, entry, &why);
+        if (status == STN_OK) {
             note_pack_hit(cache, stn_pack_entry_bytes(in->pack, index));
             record(cache, &key, entry);
             return true;
         }
         stn_log(cache->logger, STN_LOG_WARNING, "%s; it is passed over", why.message);
-        pass_over(cache, in, index);
+        if (status == STN_ERROR_FORMAT) pass_over(cache, in, index); /* want of memory may pass */
     }
     return false;
 }

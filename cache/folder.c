@@ -13,7 +13,7 @@
 #include "base/error.h"
 
 static const char *environment(const char *name) {
-    const char *value = getenv(name);
+    const char *value = secure_getenv(name);
     return value && *value ? value : NULL;
 }
 

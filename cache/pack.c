@@ -34,18 +34,18 @@ void stn_pack_checksum(const unsigned char *header, const unsigned char *index, 
 }
 
 /* `size` bytes from `offset`, all or nothing. */
-static bool read_at(const stn_pack *pack, uint64_t offset, void *bytes, size_t size) {
-    if (pack->data) {
-        if (offset > pack->size || size > pack->size - offset) return false;
-        memcpy(bytes, pack->data + offset, size);
-        return true;
-    }
-    for (size_t done = 0; done < size;) {
+static stn_status read_at(const stn_pack *pack, uint64_t offset, void *bytes, size_t size, stn_error *error) {
+    const bool inside = offset <= pack->size && size <= pack->size - offset;
+    if (inside && pack->data) memcpy(bytes, pack->data + offset, size);
+    for (size_t done = 0; inside && !pack->data && done < size;) {
         ssize_t got = pread(pack->fd, (char *)bytes + done, size - done, (off_t)(offset + done));
-        if (got == 0 || (got < 0 && errno != EINTR)) return false;
-        if (got > 0) done += (size_t)got;
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0)
+            return stn_fail(error, STN_ERROR_IO, "the pack %s cannot be read: %s", pack->name, strerror(errno));
+        if (got == 0) return stn_fail(error, STN_ERROR_FORMAT, "the pack %s is cut short", pack->name);
+        done += (size_t)got;
     }
-    return true;
+    return inside ? STN_OK : stn_fail(error, STN_ERROR_FORMAT, "the pack %s is cut short", pack->name);
 }
 
 static const unsigned char *row_at(const stn_pack *pack, size_t i) { return pack->index + i * STN_PACK_ROW; }
@@ -72,7 +72,8 @@ static stn_status check_rows(const stn_pack *pack, stn_error *error) {
 
 static stn_status read_index(stn_pack *pack, stn_error *error) {
     unsigned char header[STN_PACK_HEADER], sum[32];
-    if (pack->size < 12 || !read_at(pack, 0, header, 12) || memcmp(header, STN_PACK_MAGIC, 8))
+    if (pack->size >= 12) STN_TRY(read_at(pack, 0, header, 12, error));
+    if (pack->size < 12 || memcmp(header, STN_PACK_MAGIC, 8))
         return stn_fail(error, STN_ERROR_FORMAT, "%s is not a pack of kernels: make one with `stentor pack build`",
                         pack->name);
     uint32_t version = stn_get32(header + STN_PACK_AT_VERSION);
@@ -81,8 +82,7 @@ static stn_status read_index(stn_pack *pack, stn_error *error) {
                         "the pack %s has format version %u and this library reads version %u: build it anew with this "
                         "version's `stentor pack build`",
                         pack->name, (unsigned)version, STN_PACK_VERSION);
-    if (pack->size < STN_PACK_HEADER || !read_at(pack, 0, header, sizeof header))
-        return stn_fail(error, STN_ERROR_FORMAT, "the pack %s is cut short", pack->name);
+    STN_TRY(read_at(pack, 0, header, sizeof header, error));
     uint64_t count = stn_get64(header + STN_PACK_AT_COUNT);
     if (stn_get32(header + STN_PACK_AT_FLAGS) || stn_get64(header + STN_PACK_AT_SIZE) != pack->size ||
         count > (pack->size - STN_PACK_HEADER) / STN_PACK_ROW)
@@ -93,8 +93,7 @@ static stn_status read_index(stn_pack *pack, stn_error *error) {
     size_t size = pack->count * STN_PACK_ROW;
     pack->index = malloc(size ? size : 1);
     if (!pack->index) return stn_fail_memory(error, "a pack's index", size);
-    if (!read_at(pack, STN_PACK_HEADER, pack->index, size))
-        return stn_fail(error, STN_ERROR_IO, "the index of the pack %s cannot be read", pack->name);
+    STN_TRY(read_at(pack, STN_PACK_HEADER, pack->index, size, error));
     stn_pack_checksum(header, pack->index, size, sum);
     if (memcmp(sum, header + STN_PACK_AT_SUM, sizeof sum))
         return stn_fail(error, STN_ERROR_FORMAT, "the pack %s is damaged: the checksum of its index is wrong",
@@ -191,15 +190,17 @@ stn_status stn_pack_read(const stn_pack *pack, size_t index, stn_key *key, stn_e
     if (!image) return stn_fail_memory(error, "a kernel of a pack", size);
     stn_error why = {0};
     stn_key own;
-    stn_status result = read_at(pack, offset, image, size) ? stn_entry_decode(image, size, &own, entry, &why)
-                                                           : stn_fail(&why, STN_ERROR_FORMAT, "it cannot be read");
+    stn_status result = read_at(pack, offset, image, size, &why);
+    if (result == STN_OK) result = stn_entry_decode(image, size, &own, entry, &why);
     free(image);
     if (result == STN_OK && memcmp(stn_entry_source(&own, entry), row, 32)) {
         stn_entry_clear(entry);
         result = stn_fail(&why, STN_ERROR_FORMAT, "it is the entry of another key");
     }
-    if (result != STN_OK)
+    if (result == STN_ERROR_FORMAT)
         return stn_fail(error, result, "entry %zu of the pack %s is damaged: %s", index, pack->name, why.message);
+    if (result != STN_OK)
+        return stn_fail(error, result, "entry %zu of the pack %s: %s", index, pack->name, why.message);
     if (key) *key = own;
     return STN_OK;
 }

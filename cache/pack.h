@@ -27,7 +27,8 @@ stn_status stn_pack_add(stn_pack_writer *writer, const stn_key *key, const stn_e
 /* All entries of another pack, checked. */
 stn_status stn_pack_add_pack(stn_pack_writer *writer, const stn_pack *pack, stn_error *error);
 size_t stn_pack_writer_count(stn_pack_writer *writer);
-/* The pack's bytes, the same for the same entries in whatever order they came. *data is freed with free(). */
+/* The pack's bytes, the same for the same entries in whatever order they came. It fails where adding any entry failed, so that no
+ * pack lacks a kernel. *data is freed with free(). */
 stn_status stn_pack_finish(stn_pack_writer *writer, void **data, size_t *size, stn_error *error);
 
 /* The checksum of header (its first 32 bytes) and index. */

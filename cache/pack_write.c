@@ -16,6 +16,7 @@ struct stn_pack_writer {
     pthread_mutex_t lock;
     piece *pieces; /* sorted by source key */
     size_t count, capacity;
+    stn_error failed; /* of the first kernel that could not be added; status STN_OK: none */
 };
 
 stn_status stn_pack_writer_create(stn_pack_writer **writer, stn_error *error) {
@@ -75,15 +76,27 @@ static bool insert(stn_pack_writer *writer, const piece *added, bool *failed) {
     return true;
 }
 
+/* A pack that lacks a kernel must not come to be: finishing it fails too. */
+static stn_status note_failure(stn_pack_writer *writer, const stn_error *why, stn_error *error) {
+    pthread_mutex_lock(&writer->lock);
+    if (!writer->failed.status) writer->failed = *why;
+    pthread_mutex_unlock(&writer->lock);
+    return stn_fail(error, why->status, "%s", why->message);
+}
+
 stn_status stn_pack_add(stn_pack_writer *writer, const stn_key *key, const stn_entry *entry, stn_error *error) {
+    stn_error why = {0};
     piece added = {.source = *stn_entry_source(key, entry)};
-    STN_TRY(stn_entry_encode(key, entry, &added.image, &added.size, error));
+    if (stn_entry_encode(key, entry, &added.image, &added.size, &why) != STN_OK)
+        return note_failure(writer, &why, error);
     bool failed;
     pthread_mutex_lock(&writer->lock);
     bool taken = insert(writer, &added, &failed);
     pthread_mutex_unlock(&writer->lock);
     if (!taken) free(added.image);
-    return failed ? stn_fail_memory(error, "a pack", added.size) : STN_OK;
+    if (!failed) return STN_OK;
+    (void)stn_fail_memory(&why, "a pack", added.size);
+    return note_failure(writer, &why, error);
 }
 
 stn_status stn_pack_add_pack(stn_pack_writer *writer, const stn_pack *pack, stn_error *error) {
@@ -129,6 +142,10 @@ static void lay_out(const stn_pack_writer *writer, unsigned char *bytes, size_t 
 stn_status stn_pack_finish(stn_pack_writer *writer, void **data, size_t *size, stn_error *error) {
     stn_status status = STN_OK;
     pthread_mutex_lock(&writer->lock);
+    if (writer->failed.status) {
+        status = stn_fail(error, writer->failed.status, "the pack lacks a kernel: %s", writer->failed.message);
+        goto done;
+    }
     size_t total = STN_PACK_HEADER + writer->count * STN_PACK_ROW;
     for (size_t i = 0; i < writer->count; i++) total += writer->pieces[i].size;
     unsigned char *bytes = malloc(total);
@@ -138,6 +155,7 @@ stn_status stn_pack_finish(stn_pack_writer *writer, void **data, size_t *size, s
         *size = total;
     } else
         status = stn_fail_memory(error, "a pack", total);
+done:
     pthread_mutex_unlock(&writer->lock);
     return status;
 }

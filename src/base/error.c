@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/plain.h"
+
 #undef stn_fail /* the analyzer's view of them, in error.h */
 #undef stn_fail_memory
 
@@ -36,6 +38,7 @@ stn_status stn_fail(stn_error *error, stn_status status, const char *format, ...
     va_start(arguments, format);
     vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
+    stn_plain(message); /* it may quote a file */
     error->status = status;
     memcpy(error->message, message, strlen(message) + 1);
     return status;

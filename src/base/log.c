@@ -4,6 +4,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "base/plain.h"
+
 void stn_log(const stn_logger *logger, stn_log_level level, const char *format, ...) {
     if (!logger || !logger->fn) return;
     char message[4096];
@@ -11,5 +13,6 @@ void stn_log(const stn_logger *logger, stn_log_level level, const char *format, 
     va_start(arguments, format);
     vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
+    stn_plain(message); /* it may quote a file */
     logger->fn(logger->user, level, message);
 }

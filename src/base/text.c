@@ -76,8 +76,10 @@ void stn_json_string(stn_text *text, const char *value) {
         size_t size = utf8_size((const unsigned char *)p);
         if (c == '"' || c == '\\')
             stn_text_printf(text, "\\%c", c);
-        else if (c < 0x20)
+        else if (c < 0x20 || c == 0x7f)
             stn_text_printf(text, "\\u%04x", c);
+        else if (c == 0xc2 && size == 2 && (unsigned char)p[1] < 0xa0) /* a control character, as terminals see it */
+            stn_text_printf(text, "\\u%04x", (unsigned char)p[1]);
         else if (!size) /* file names need not be UTF-8, JSON must */
             stn_text_append(text, "\\ufffd", 6);
         else
@@ -129,14 +131,6 @@ stn_status stn_text_take(stn_text *text, char **data, stn_error *error) {
 void stn_text_clear(stn_text *text) {
     free(text->data);
     *text = (stn_text)STN_TEXT_EMPTY;
-}
-
-void stn_text_plain(char *text) {
-    for (unsigned char *c = (unsigned char *)text; *c; c++) {
-        bool late = c[0] == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0; /* U+0080 to U+009F */
-        if (late) c[1] = '?';
-        if (late || (*c < ' ' && *c != '\n' && *c != '\t') || *c == 0x7f) *c = '?';
-    }
 }
 
 void stn_text_free(char *text) { free(text); }

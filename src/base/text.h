@@ -27,9 +27,6 @@ void stn_json_key(stn_text *text, const char *key); /* comma, "key": */
 void stn_json_integer(stn_text *text, const char *key, int64_t value);
 void stn_json_integers(stn_text *text, const char *key, const int64_t *values, int count);
 
-/* Text of others for a terminal: control characters other than line ends and tabs, which could move its
- * cursor or recolour it, become '?'. */
-void stn_text_plain(char *text);
 /* Hands the text over (an empty text gives ""); *data is freed with stn_text_free. The builder is empty afterwards. */
 stn_status stn_text_take(stn_text *text, char **data, stn_error *error);
 void stn_text_clear(stn_text *text);

@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "base/error.h"
+#include "base/plain.h"
 #include "cache/cache.h"
 #include "cli/command.h"
 #include "cli/report.h"
@@ -123,7 +124,7 @@ static bool list_note(void *user, const stn_note_item *item) {
 static stn_status print_text(stn_text *text, const cache_settings *settings, stn_error *error) {
     char *data;
     STN_TRY(stn_text_take(text, &data, error));
-    stn_text_plain(data);
+    stn_plain(data);
     if (!settings->report.quiet) fputs(data, stdout);
     stn_text_free(data);
     return STN_OK;

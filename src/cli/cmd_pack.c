@@ -4,10 +4,12 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/plain.h"
 #include "cache/cache.h"
 #include "cli/command.h"
 #include "cli/pack_build.h"
 #include "cli/report.h"
+#include "context/kernel.h"
 #include "io/output.h"
 
 enum { PACKS_MOST = 63 }; /* in one command */
@@ -112,7 +114,7 @@ static stn_status list(const pack_settings *settings, const char *const *paths, 
     }
     if (settings->report.json) stn_text_printf(&text, "]\n");
     if (status == STN_OK) status = stn_text_take(&text, &data, error);
-    if (data) stn_text_plain(data);
+    if (data) stn_plain(data);
     if (status == STN_OK && !settings->report.quiet) fputs(data, stdout);
 done:
     stn_text_clear(&text);
@@ -120,11 +122,27 @@ done:
     return status;
 }
 
-static stn_status verify(const pack_settings *settings, const char *const *paths, stn_error *error) {
+/* Every byte against the checksums, and every entry's text against its key. */
+static stn_status verify_pack(const stn_context *context, const stn_pack *pack, stn_error *error) {
+    for (size_t i = 0; i < stn_pack_count(pack); i++) {
+        stn_key key;
+        stn_entry entry;
+        stn_error why = {0};
+        STN_TRY(stn_pack_read(pack, i, &key, &entry, error));
+        const stn_status status = stn_kernel_verify(context, &key, &entry, &why);
+        stn_entry_clear(&entry);
+        if (status != STN_OK)
+            return stn_fail(error, status, "entry %zu of the pack %s: %s", i, stn_pack_name(pack), why.message);
+    }
+    return STN_OK;
+}
+
+static stn_status verify_all(const pack_settings *settings, const stn_context *context, const char *const *paths,
+                             stn_error *error) {
     for (size_t i = 0; paths[i]; i++) {
         stn_pack *pack;
         STN_TRY(stn_pack_open(paths[i], &pack, error));
-        stn_status status = stn_pack_verify(pack, error);
+        stn_status status = verify_pack(context, pack, error);
         if (status == STN_OK && settings->report.json)
             printf("%s{\"pack\":%zu,\"kernels\":%zu,\"good\":true}%s", i ? "," : "[", i, stn_pack_count(pack),
                    paths[i + 1] ? "" : "]\n");
@@ -134,6 +152,16 @@ static stn_status verify(const pack_settings *settings, const char *const *paths
         if (status != STN_OK) return status;
     }
     return STN_OK;
+}
+
+static stn_status verify(const pack_settings *settings, const char *const *paths, stn_error *error) {
+    stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
+    stn_context *context;
+    options.device = STN_DEVICE_HOST, options.cache_dir = ":memory:";
+    STN_TRY(stn_context_create(&options, &context, error));
+    const stn_status status = verify_all(settings, context, paths, error);
+    stn_context_destroy(context);
+    return status;
 }
 
 /* ---- merge ------------------------------------------------------------------------------------------------------- */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/plain.h"
 #include "base/text.h"
 #include "cache/cache.h"
 #include "cli/command.h"
@@ -66,7 +67,7 @@ static stn_status import(stn_context *context, const wisdom_settings *settings, 
     STN_TRY(read_file(path, &text, &size, error));
     stn_status status = stn_wisdom_import(context, text, size, &report, error);
     stn_text_free(text);
-    if (report) stn_text_plain(report);
+    if (report) stn_plain(report);
     if (status == STN_OK && !settings->report.quiet) fputs(report, stdout);
     stn_text_free(report);
     return status;
@@ -108,7 +109,7 @@ static stn_status list(stn_context *context, const wisdom_settings *settings, st
     char *data;
     STN_TRY(stn_cache_note_each(context->cache, list_one, &text, error));
     STN_TRY(stn_text_take(&text, &data, error));
-    stn_text_plain(data);
+    stn_plain(data);
     if (!settings->report.quiet) fputs(data, stdout);
     stn_text_free(data);
     return STN_OK;

@@ -2,12 +2,13 @@
 #include "cli/problem_list.h"
 
 #include <errno.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "base/plain.h"
+#include "io/json.h"
 
 #define MOST_BYTES ((size_t)1 << 22)
 static const char *const form =
@@ -103,17 +104,15 @@ static void choose(const choices *all, size_t which, cli_listed_problem *problem
         if (value[key].text)
             used += (size_t)snprintf(problem->label + used, sizeof problem->label - used, "%s%s", used ? ", " : "",
                                      value[key].text);
+    stn_plain(problem->label);
 }
 
 stn_status cli_problem_list_parse(const char *name, const char *bytes, size_t size, const cli_listed_kind *const *kinds,
                                   cli_problem_list *problems, stn_error *error) {
-    json_error_t where;
+    json_t *root;
     stn_status status = STN_OK;
     cli_problem_list made = {0};
-    json_t *root = json_loadb(bytes, size, JSON_REJECT_DUPLICATES, &where);
-    if (!root)
-        return stn_fail(error, STN_ERROR_FORMAT, "'%s' is not valid JSON (line %d: %s): %s", name, where.line,
-                        where.text, form);
+    STN_TRY(stn_json_parse(name, bytes, size, form, &root, error));
     made.json = root;
     if (!json_array_size(root)) /* 0 as well if it is no array */
         status = stn_fail(error, STN_ERROR_FORMAT, "'%s' is not a list of problems: %s", name, form);

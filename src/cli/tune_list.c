@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/plain.h"
 #include "cli/problem_list.h"
 #include "cli/progress.h"
 #include "cli/tune_ahead.h"
@@ -41,7 +42,7 @@ static void tell_failure(const session *s, const cli_listed_problem *problem, co
     } else
         stn_text_printf(&text, "%s: %s", problem->label, why->message);
     if (stn_text_take(&text, &line, NULL) != STN_OK) return;
-    stn_text_plain(line);
+    stn_plain(line);
     puts(line);
     stn_text_free(line);
 }

@@ -134,17 +134,17 @@ static bool next_folder(const char **list, char folder[PATH_MAX]) {
 /* The prefix of the python3 that the user would start. */
 static bool of_python_on_path(const search *s) {
     char folder[PATH_MAX], file[PATH_MAX];
-    for (const char *list = getenv("PATH"); next_folder(&list, folder);)
+    for (const char *list = secure_getenv("PATH"); next_folder(&list, folder);)
         if (join(file, folder, "python3") && !access(file, X_OK)) return join(file, folder, "..") && in_prefix(s, file);
     return false;
 }
 
 static bool in_wheels(const search *s) {
     char user[PATH_MAX];
-    const char *conda = getenv("CONDA_PREFIX");
-    return in_prefix(s, getenv("VIRTUAL_ENV")) || in_prefix(s, conda) || below(s, conda, "lib") ||
+    const char *conda = secure_getenv("CONDA_PREFIX");
+    return in_prefix(s, secure_getenv("VIRTUAL_ENV")) || in_prefix(s, conda) || below(s, conda, "lib") ||
            below(s, conda, TOOLKIT_TARGET) || of_python_on_path(s) ||
-           (join(user, getenv("HOME"), ".local") && in_prefix(s, user)) || in_prefix(s, "/usr/local") ||
+           (join(user, secure_getenv("HOME"), ".local") && in_prefix(s, user)) || in_prefix(s, "/usr/local") ||
            in_prefix(s, "/usr");
 }
 
@@ -153,7 +153,7 @@ static bool in_wheels(const search *s) {
 static bool on_loader_path(const search *s) {
     static const char *const usual[] = {"/usr/local/lib", DEBIAN_FOLDER, "/usr/lib64", "/usr/lib"};
     char folder[PATH_MAX];
-    for (const char *list = getenv("LD_LIBRARY_PATH"); next_folder(&list, folder);)
+    for (const char *list = secure_getenv("LD_LIBRARY_PATH"); next_folder(&list, folder);)
         if (in_folder(s, folder)) return true;
     for (size_t i = 0; i < sizeof usual / sizeof *usual; i++)
         if (in_folder(s, usual[i])) return true;
@@ -165,14 +165,14 @@ static bool in_toolkit(const search *s, const char *root) {
 }
 
 static bool in_toolkits(const search *s) {
-    return in_toolkit(s, getenv("CUDA_HOME")) || in_toolkit(s, getenv("CUDA_PATH")) ||
+    return in_toolkit(s, secure_getenv("CUDA_HOME")) || in_toolkit(s, secure_getenv("CUDA_PATH")) ||
            in_toolkit(s, "/usr/local/cuda") || in_folders(s, "/usr/local/cuda-*", in_toolkit) ||
            in_toolkit(s, "/opt/cuda");
 }
 
 bool stn_library_search(const stn_library_spec *spec, stn_library_visit visit, void *user) {
     const search s = {spec, visit, user};
-    const char *chosen = getenv(spec->variable);
+    const char *chosen = secure_getenv(spec->variable);
     if (chosen && *chosen) return in_variable(&s, chosen);
     if (already_loaded(&s) || in_wheels(&s) || on_loader_path(&s) || in_toolkits(&s)) return true;
     for (const char *const *soname = spec->sonames; *soname; soname++)
@@ -219,7 +219,7 @@ stn_status stn_library_fail(const stn_library_spec *spec, const stn_text *reason
 }
 
 void stn_library_advice(const stn_library_spec *spec, stn_text *text) {
-    const char *chosen = getenv(spec->variable);
+    const char *chosen = secure_getenv(spec->variable);
     if (chosen && *chosen) {
         stn_text_printf(text,
                         "looked only at \"%s\", which %s names: point it at a %s.VERSION file or its folder, or "

@@ -63,6 +63,52 @@ static stn_status make_key(const request *want, int sm, const char *compiler, st
     return STN_OK;
 }
 
+/* A line of an entry's metadata must be one text. */
+static stn_status expect_field(const stn_entry *entry, const char *label, const char *expected, stn_error *error) {
+    char value[512];
+    if (stn_entry_field(entry, label, value, sizeof value) && !strcmp(value, expected)) return STN_OK;
+    return stn_fail(error, STN_ERROR_FORMAT, "its %s is '%.100s', and that of this library '%.100s': build it anew",
+                    label, value, expected);
+}
+
+static stn_status expect_options(const stn_entry *entry, stn_error *error) {
+    stn_text text = STN_TEXT_EMPTY;
+    char *options;
+    for (size_t i = 0; i < stn_compile_option_count; i++)
+        stn_text_printf(&text, "%s%s", i ? " " : "", stn_compile_options[i]);
+    STN_TRY(stn_text_take(&text, &options, error));
+    const stn_status status = expect_field(entry, "options", options, error);
+    stn_text_free(options);
+    return status;
+}
+
+stn_status stn_kernel_verify(const stn_context *context, const stn_key *key, const stn_entry *entry, stn_error *error) {
+    char name[128], arch[16], compiler[256], library[64];
+    stn_key made;
+    int sm = 0;
+    snprintf(library, sizeof library, "stentor %s", stn_version());
+    STN_TRY(expect_field(entry, "library", library, error));
+    STN_TRY(expect_options(entry, error));
+    (void)stn_entry_field(entry, "kernel", name, sizeof name);
+    (void)stn_entry_field(entry, "arch", arch, sizeof arch);
+    (void)stn_entry_field(entry, "compiler", compiler, sizeof compiler);
+    if (sscanf(arch, "sm_%d", &sm) != 1) return stn_fail(error, STN_ERROR_FORMAT, "its arch is '%.16s'", arch);
+    const request want = {.context = (stn_context *)(uintptr_t)context, .name = name, .params = entry->params};
+    STN_TRY(make_key(&want, sm, NULL, &made, error));
+    if (memcmp(&made, stn_entry_source(key, entry), sizeof made))
+        return stn_fail(
+            error, STN_ERROR_FORMAT,
+            "its kernel (%.60s), arch (%.16s) and parameters are not those of its key: they were changed, or other "
+            "templates made it; build it anew",
+            name, arch);
+    const char *identity = strstr(compiler, ", ");
+    if (!identity || strncmp(compiler, "NVRTC ", 6)) return STN_OK; /* the driver's, of another key */
+    STN_TRY(make_key(&want, sm, identity + 2, &made, error));
+    if (!memcmp(&made, key, sizeof made)) return STN_OK;
+    return stn_fail(error, STN_ERROR_FORMAT,
+                    "its compiler (%.100s) is not that of its key: it was changed; build it anew", compiler);
+}
+
 /* ---- from an entry to a kernel ----------------------------------------------------------------------------------- */
 
 /* Makes the kernel of an entry and clears the entry. */

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 #include "base/text.h"
+#include "cache/cache.h"
 #include "context/kernel_value.h"
 #include "stentor.h"
 
@@ -24,6 +25,9 @@ stn_status stn_kernel_make(stn_context *context, const char *name, stn_text *par
                            stn_error *error);
 /* Blocks of so many threads and bytes of shared memory that so many multiprocessors run at once; 1 where no device has it. */
 int64_t stn_kernel_resident(const stn_kernel *kernel, int multiprocessors, int threads, size_t shared);
+/* Do an entry's metadata and parameters give the keys that it is under? An entry of a pack whose text was changed, or that other
+ * templates or another version made, does not: STN_ERROR_FORMAT. Of the binary itself no key says anything. */
+stn_status stn_kernel_verify(const stn_context *context, const stn_key *key, const stn_entry *entry, stn_error *error);
 /* For the context alone. */
 void stn_kernel_free(stn_kernel *kernel);
 #endif

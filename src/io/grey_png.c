@@ -91,6 +91,12 @@ static bool read_pixels(png_structp png, png_infop info, unsigned char **rows) {
     return true;
 }
 
+/* What made libpng give up; errno tells want of memory from damage. */
+static stn_status given_up(const char *name, const source *from, stn_error *error) {
+    if (errno == ENOMEM) return stn_fail_memory(error, "the text of a PNG", from->size);
+    return stn_fail(error, STN_ERROR_FORMAT, "'%s' is a damaged PNG (%s): write it again", name, from->message);
+}
+
 static stn_status read_all_pixels(const char *name, png_structp png, png_infop info, const source *from,
                                   const stn_npy_header *header, unsigned char **pixels, stn_error *error) {
     const size_t height = header->extent[0], row = header->extent[1] * (size_t)header->item;
@@ -103,8 +109,7 @@ static stn_status read_all_pixels(const char *name, png_structp png, png_infop i
         if (read_pixels(png, info, rows))
             *pixels = made, made = NULL;
         else
-            status =
-                stn_fail(error, STN_ERROR_FORMAT, "'%s' is a damaged PNG (%s): write it again", name, from->message);
+            status = given_up(name, from, error);
     }
     free(rows);
     free(made);
@@ -118,10 +123,11 @@ stn_status stn_png_decode(const char *name, const unsigned char *bytes, size_t s
     png_infop info = png ? png_create_info_struct(png) : NULL;
     stn_status status;
     if (pixels) *pixels = NULL;
+    errno = 0;
     if (!info)
         status = stn_fail_memory(error, "a PNG reader", 1);
     else if (!start(png, info, &from))
-        status = stn_fail(error, STN_ERROR_FORMAT, "'%s' is a damaged PNG (%s): write it again", name, from.message);
+        status = given_up(name, &from, error);
     else {
         status = read_header(name, png, info, size, header, error);
         if (status == STN_OK && pixels) status = read_all_pixels(name, png, info, &from, header, pixels, error);

@@ -2,7 +2,6 @@
 #include "io/taps.h"
 
 #include <errno.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +9,7 @@
 
 #include "base/error.h"
 #include "io/input.h"
+#include "io/json.h"
 
 #define MOST_BYTES (16u << 20) /* of JSON: 35937 taps at well over 100 characters each */
 static const char *const form = "write [{\"offset\": [0, 1], \"weight\": 0.25}, ...]";
@@ -45,14 +45,11 @@ static stn_status read_tap(const char *name, size_t index, const json_t *item, i
 
 stn_status stn_taps_parse_json(const char *name, const char *bytes, size_t size, int *rank, size_t *count,
                                stn_tap **taps, stn_error *error) {
-    json_error_t where;
+    json_t *root;
     stn_tap *list = NULL;
     stn_status status = STN_OK;
     int seen_rank = 0;
-    json_t *root = json_loadb(bytes, size, JSON_REJECT_DUPLICATES, &where);
-    if (!root)
-        return stn_fail(error, STN_ERROR_FORMAT, "'%s' is not valid JSON (line %d: %s): %s", name, where.line,
-                        where.text, form);
+    STN_TRY(stn_json_parse(name, bytes, size, form, &root, error));
     size_t n = json_array_size(root); /* 0 if it is no array */
     if (n == 0 || n > STN_MAX_TAPS) {
         status = stn_fail(error, STN_ERROR_FORMAT, "'%s' is not a list of 1 to %d taps: %s", name, STN_MAX_TAPS, form);

@@ -47,7 +47,7 @@ static void read_clocks(const nvml_functions *call, const stn_device *device, st
 }
 
 void stn_device_clocks(const stn_device *device, stn_clocks *clocks) {
-    const char *path = getenv("STENTOR_NVML_PATH"), *missing = NULL;
+    const char *path = secure_getenv("STENTOR_NVML_PATH"), *missing = NULL;
     stn_text reasons = STN_TEXT_EMPTY;
     nvml_functions call;
     *clocks = (stn_clocks){.why = "there is no device"};

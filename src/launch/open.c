@@ -26,7 +26,7 @@ _Static_assert(sizeof(stn_driver_functions) == FUNCTION_COUNT * sizeof(void *), 
 
 /* $STENTOR_CUDA_PATH (a file, or the folder that holds libcuda.so.1), else the loader's choice. */
 static stn_status open_library(stn_driver *driver, void **library, stn_error *error) {
-    const char *chosen = getenv("STENTOR_CUDA_PATH");
+    const char *chosen = secure_getenv("STENTOR_CUDA_PATH");
     struct stat info;
     bool given = chosen && *chosen;
     bool folder = given && !stat(chosen, &info) && S_ISDIR(info.st_mode);

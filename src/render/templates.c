@@ -111,7 +111,7 @@ static stn_status load_embedded(stn_templates *set, stn_error *error) {
 
 stn_status stn_templates_load(stn_templates *templates, stn_error *error) {
     *templates = (stn_templates){NULL, 0, false};
-    const char *folder = getenv("STENTOR_TEMPLATE_DIR");
+    const char *folder = secure_getenv("STENTOR_TEMPLATE_DIR");
     stn_status status = folder && *folder ? load_folder(templates, folder, error) : load_embedded(templates, error);
     if (status != STN_OK) stn_templates_free(templates);
     return status;

@@ -49,7 +49,7 @@ static char *read_seeds(const stn_context *context, const char *path) {
 /* The file is looked at once in a context's life. */
 const char *tune_seeds_given(stn_context *context) {
     pthread_mutex_lock(&context->lock);
-    const char *path = context->seeds ? NULL : getenv("STENTOR_SEEDS");
+    const char *path = context->seeds ? NULL : secure_getenv("STENTOR_SEEDS");
     if (path && *path) context->seeds = read_seeds(context, path);
     const char *own = context->seeds;
     pthread_mutex_unlock(&context->lock);

@@ -205,6 +205,26 @@ Test(pack, files_are_read_and_merged) {
     remove_temp_folder(dir);
 }
 
+/* A pack that lacks a kernel, for want of memory or for its size, must not be taken for a whole one. */
+Test(pack, is_not_finished_where_a_kernel_could_not_be_added) {
+    stn_pack_writer *writer;
+    stn_error error = {0};
+    void *data = NULL;
+    size_t size;
+    cr_assert_eq(stn_pack_writer_create(&writer, NULL), STN_OK);
+    add_number(writer, 1, 50);
+    stn_key key = key_of_number(2);
+    stn_entry entry = entry_of_number(2, 50), too_large = entry;
+    too_large.cubin_size = STN_ENTRY_MAX; /* it is refused before a byte of it is read */
+    cr_assert_eq(stn_pack_add(writer, &key, &too_large, NULL), STN_ERROR_FORMAT);
+    stn_entry_clear(&entry);
+    add_number(writer, 3, 50);
+    cr_assert_eq(stn_pack_finish(writer, &data, &size, &error), STN_ERROR_FORMAT);
+    cr_assert_not_null(strstr(error.message, "lacks a kernel"), "%s", error.message);
+    cr_assert_null(data);
+    stn_pack_writer_destroy(writer);
+}
+
 Test(pack, a_file_cut_or_overwritten_while_open_is_damage_not_death) {
     char *dir = make_temp_folder(), *path = path_in(dir, "a.stnpack");
     size_t size;

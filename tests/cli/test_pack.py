@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
 """stentor pack: kernels built here, run there without NVRTC. The GPU is the emulated one."""
+import hashlib
 import json
 import os
+import struct
 import unittest
 
 from command import CommandTest, npy_values
 
 NAMED = os.environ['NAMED_PROBLEMS']
+HEADER = 64  # bytes of a pack's
 NOWHERE = {'STENTOR_NVRTC_PATH': '/nonexistent'}
 PROBLEMS = [{'stencil': ['heat-2d:alpha=0.2', 'box-2d9p'], 'size': '20x33', 'dtype': ['f64', 'f32'], 'boundary': 'reflect'},
             {'stencil': 'heat-1d:alpha=0.2', 'size': '100', 'steps': 3}]
@@ -153,6 +156,41 @@ class Pack(CommandTest):
         self.assertFalse((self.path / 'd.stnpack').exists())
         self.put('c.stnpack', bytes(content[:100]))
         self.refuse(10, 'c.stnpack', 'run', '--size', '20x20', '--stencil', 'heat-2d', '--pack', 'c.stnpack')
+
+    def change(self, pack, changes):
+        """A pack with some words of its entries replaced, lengths kept, and all sums made anew: the layout of cache/FORMAT.md."""
+        data = bytearray((self.path / pack).read_bytes())
+        count, = struct.unpack_from('<Q', data, 16)
+        changed = False
+        for i in range(count):
+            start, size = struct.unpack_from('<QQ', data, HEADER + 48 * i + 32)
+            entry = data[start:start + size]
+            metadata, = struct.unpack_from('<Q', entry, 80)
+            text = bytes(entry[144:144 + metadata])
+            for old, new in changes:
+                self.assertEqual(len(old), len(new))
+                text = text.replace(old, new)
+            entry[144:144 + metadata] = text
+            entry[112:144] = hashlib.sha256(bytes(entry[:112] + entry[144:])).digest()
+            changed = changed or bytes(data[start:start + size]) != bytes(entry)
+            data[start:start + size] = entry
+        self.assertEqual(changed, bool(changes), 'the words are there')
+        data[HEADER - 32:HEADER] = hashlib.sha256(bytes(data[:HEADER - 32] + data[HEADER:HEADER + 48 * count])).digest()
+        self.put('changed.stnpack', bytes(data))
+
+    def test_metadata_that_were_changed(self):
+        """And all checksums made anew: the key tells."""
+        self.build('a.stnpack', PROBLEMS[1:], 'sm_80')
+        self.change('a.stnpack', [])
+        self.assertEqual((self.path / 'a.stnpack').read_bytes(), (self.path / 'changed.stnpack').read_bytes())
+        self.succeed('pack', 'verify', 'changed.stnpack')
+        for old, new, says in ((b'kernel: direct', b'kernel: dirict', 'not those of its key'), (b'arch: sm_80', b'arch: sm_90', 'not those of its key'),
+                               (b'library: stentor', b'library: stentoR', 'library'),
+                               (b'options: -', b'options: _', 'options'), (b', nvrtc ', b', NVRTC ', 'compiler')):
+            with self.subTest(new=new):
+                self.change('a.stnpack', [(old, new)])
+                self.succeed('pack', 'list', 'changed.stnpack')
+                self.refuse(10, says, 'pack', 'verify', 'changed.stnpack')
 
     def test_only_the_newest_keeps_its_ptx(self):
         self.build(arch='sm_80,sm_90,sm_100')

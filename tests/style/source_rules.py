@@ -16,6 +16,7 @@ UNFINISHED = re.compile(r'\b(TO' r'DO|FIX' r'ME|X' r'XX)\b')
 SYSTEM_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include\s*<', re.MULTILINE)
 INLINE_ASSEMBLY = re.compile(r'\b(?:asm|__asm__)\b(?:\s+volatile)?\s*\(')
 PTX_WORD = re.compile(r'__forceinline__\s+[\w:<>,\s]*?(\w+)\s*\(')
+PLAIN_GETENV = re.compile(r'(?<![A-Za-z0-9_])getenv\s*\(')
 TWINS = 'tests/emulator/shim/device'
 COMMENT = re.compile(r'//[^\n]*|/\*.*?\*/', re.DOTALL)
 
@@ -67,6 +68,13 @@ def twin_problems(root):
             seen.add(word)
 
 
+def environment_problems(path, text):
+    """A set-user-id program must not load what its caller's environment names."""
+    code = without_comments(text)
+    for match in PLAIN_GETENV.finditer(code):
+        yield f'{line_of(code, match.start())}: calls getenv: the library reads the environment by secure_getenv'
+
+
 def violations(root):
     """A list of sentences, one for each violation."""
     root = pathlib.Path(root).resolve()
@@ -78,6 +86,8 @@ def violations(root):
                      for match in UNFINISHED.finditer(text)]
         if name.startswith('kernel_templates/') and path.suffix in C_LIKE:
             problems += template_problems(path, text)
+        if name.startswith(('src/', 'cache/')) and path.suffix in C_LIKE:
+            problems += environment_problems(path, text)
         found += [f'{name}:{problem}' for problem in problems if problem]
         length = text.count('\n')
         if length > TOO_LONG and name not in LONGER_BY_NATURE:

@@ -128,6 +128,11 @@ class Rules(unittest.TestCase):
         self.assertIn('longer than 400', self.one_source(src__base__log_dot_c='/* log */\n' + 'int x;\n' * 400))
         self.assertEqual(source_rules.violations(self.tree(src__base__log_dot_c='/* log */\n' + 'int x;\n' * 399)), [])
 
+    def test_the_environment_is_read_securely(self):
+        for name in ('src__base__log_dot_c', 'cache__key_dot_c'):
+            self.assertIn(':2: calls getenv', self.one_source(**{name: '/* log */\nchar *x(void) { return getenv("A"); }\n'}))
+        self.assertEqual(source_rules.violations(self.tree(src__base__log_dot_c='/* getenv( */\nchar *x(void) { return secure_getenv("A"); }\n')), [])
+
     def test_unfinished(self):
         self.assertIn('src/base/log.c:2: says', self.one_source(src__base__log_dot_c='/* log */\n/* TO' 'DO: more */\n'))
 
