@@ -5,7 +5,8 @@ from typing import Any, Callable, List, Optional, Tuple
 import numpy as np
 
 from ._arrays import Host, View, address_of, may_overlap, open_array, open_target
-from ._filter import DeviceFilter, HostFilter, Pass, apart
+from ._composed import is_composed, run_composed
+from ._filter import DeviceFilter, HostFilter, Pass, apart, cast_whole, work_dtype
 from ._memo import recall, remember
 from ._problem import DTYPES, ITEM_SIZES, WRAP, Layout
 from ._quick import quick, remember_tensor
@@ -33,8 +34,8 @@ def target_of(output: Any, out: Any) -> Tuple[Any, Optional[np.dtype]]:
 
 
 def apply(x: Any, key: Tuple, make: Maker, output: Any = None, out: Any = None, steps: Any = 1,
-          local: Optional[bool] = None) -> Any:
-    """Runs what `make` says on x; `key` tells calls with other arguments apart."""
+          local: Optional[bool] = None, nan: bool = False) -> Any:
+    """Runs what `make` says on x, with NaN left out where `nan` says so; `key` tells calls with other arguments apart."""
     if output is None and out is None:
         result = quick(key, x)
         if result is not None:
@@ -44,21 +45,21 @@ def apply(x: Any, key: Tuple, make: Maker, output: Any = None, out: Any = None, 
     if isinstance(opened, View):
         if dtype is not None and dtype.name != opened.dtype:
             raise ValueError(f'output asks for {dtype} from a GPU array of {opened.dtype}: convert one of them first')
-        return _on_device(x, opened, key, make, target, steps, local)
+        return _on_device(x, opened, key, make, target, steps, local, nan)
     if target is None:
         return opened.back(_on_host(opened.array, key, make, None, dtype or opened.array.dtype.newbyteorder('='), steps,
-                                    local))
+                                    local, nan))
     given = open_target(target)
     if not isinstance(given, Host):
         raise ValueError('input is on the host, but out is on a GPU: give both on one device')
     if given.array.shape != opened.array.shape:
         raise RuntimeError(f'output shape not correct: out has {given.array.shape}, but the result has {opened.array.shape}')
-    _on_host(opened.array, key, make, given.array, given.array.dtype, steps, local)
+    _on_host(opened.array, key, make, given.array, given.array.dtype, steps, local, nan)
     return target
 
 
 def _on_host(x: np.ndarray, key: Tuple, make: Maker, out: Optional[np.ndarray], dtype: np.dtype, steps: int,
-             local: Optional[bool]) -> np.ndarray:
+             local: Optional[bool], nan: bool) -> np.ndarray:
     if x.dtype.kind == 'c':
         raise ValueError('input is complex and no NumPy array: make it one, or filter its real and its imaginary part')
     if dtype.kind not in 'biuf' or dtype.itemsize > 8:
@@ -72,8 +73,16 @@ def _on_host(x: np.ndarray, key: Tuple, make: Maker, out: Optional[np.ndarray], 
         passes = make(x.ndim, False)
         if not passes:
             return _copy(x, out, dtype)
+        if is_composed(passes, nan):
+            made = run_composed(apply, x.astype(_composed_dtype(x.dtype, dtype), copy=False), key, passes, steps, local, nan)
+            return _rounded(made, out, dtype)
         prepared = remember(full, HostFilter(x, dtype, passes, steps, local))
     return prepared(x, out)
+
+
+def _composed_dtype(source: np.dtype, target: np.dtype) -> np.dtype:
+    """What is computed in: float32 for half numbers too, whose sums of weights would lose too much."""
+    return np.promote_types(work_dtype(source, target), np.float32)
 
 
 def _copy(x: np.ndarray, out: Optional[np.ndarray], dtype: np.dtype) -> np.ndarray:
@@ -83,7 +92,17 @@ def _copy(x: np.ndarray, out: Optional[np.ndarray], dtype: np.dtype) -> np.ndarr
     return out
 
 
-def _on_device(x: Any, view: View, key: Tuple, make: Maker, target: Any, steps: int, local: Optional[bool]) -> Any:
+def _rounded(made: np.ndarray, out: Optional[np.ndarray], dtype: np.dtype) -> np.ndarray:
+    """Sums in the dtype of the result, as a filter's are."""
+    if dtype.kind in 'biu':
+        whole = np.empty(made.shape, dtype)
+        cast_whole(np.ascontiguousarray(made), whole, dtype)
+        made = whole
+    return _copy(made, out, dtype)
+
+
+def _on_device(x: Any, view: View, key: Tuple, make: Maker, target: Any, steps: int, local: Optional[bool],
+               nan: bool) -> Any:
     shape = view.layout.shape
     if view.dtype not in DTYPES:
         raise ValueError(f'input has dtype {view.dtype} on a GPU: filter its real and its imaginary part')
@@ -103,6 +122,12 @@ def _on_device(x: Any, view: View, key: Tuple, make: Maker, target: Any, steps: 
     prepared = recall(full)
     if prepared is None:
         passes = make(len(shape), True) or [_as_it_is(len(shape))]
+        if is_composed(passes, nan):
+            result = run_composed(apply, x, key, passes, steps, local, nan)
+            if given is None:
+                return result
+            target[...] = result
+            return target
         prepared = remember(full, DeviceFilter(view, layout, alignment, passes, steps, overlap, local))
     if given is None:
         remember_tensor(key, x, prepared)

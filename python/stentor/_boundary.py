@@ -17,6 +17,9 @@ KINDS = {
     'grid-constant': lib.STN_CONSTANT,
     'grid-mirror': lib.STN_REFLECT,
 }
+# Sides that the library does not have: _composed makes them of others.
+ODD, IGNORE = 1000, 1001
+COMPOSED = {'odd': ODD, 'ignore': IGNORE}
 
 
 class Side(NamedTuple):
@@ -40,8 +43,10 @@ def one_name(mode: Any, boundary: Any) -> Tuple[Any, str]:
 
 def _side(mode: Any, cval: float, of: 'Argument') -> Side:
     name, given, value = mode.partition('=') if isinstance(mode, str) else ('', '', '')
+    if of.composed and isinstance(mode, str) and mode in COMPOSED:
+        return Side(COMPOSED[mode], 0.0)
     if name not in KINDS or (given and name != 'constant'):
-        raise of.kind(f'{of.name} {said(mode)} is no boundary: use one of {", ".join(sorted(KINDS))}')
+        raise of.kind(f'{of.name} {said(mode)} is no boundary: use one of {", ".join(sorted([*KINDS, *(COMPOSED if of.composed else ())]))}')
     if not given:
         return Side(KINDS[name], cval if KINDS[name] == lib.STN_CONSTANT else 0.0)
     try:
@@ -51,10 +56,12 @@ def _side(mode: Any, cval: float, of: 'Argument') -> Side:
 
 
 class Argument(NamedTuple):
-    """What the caller calls a boundary, and the exception for one that is wrong: scipy.ndimage's for the filters."""
+    """What the caller calls a boundary, the exception for one that is wrong (scipy.ndimage's for the filters), and whether those are
+    taken that are composed of several runs."""
 
     name: str
     kind: type = RuntimeError
+    composed: bool = False
 
 
 def axis_sides(mode: Any, cval: float, of: Argument) -> Sides:

@@ -31,6 +31,12 @@ def by_parts(run: Callable[[np.ndarray, float, np.ndarray], Any], x: Any, cval: 
     return target
 
 
+def without_halves(x: Any, nan: bool) -> Any:
+    """Numbers of which one part is NaN are NaN in both, where NaN is left out."""
+    x = numbers(x, 'input')
+    return np.where(np.isnan(x), np.array(complex(np.nan, np.nan), x.dtype), x) if nan else x
+
+
 def by_weights(run: Callable[[np.ndarray, np.ndarray, float, np.ndarray], Any], x: Any, weights: np.ndarray, cval: Any, output: Any,
                out: Any, steps: int) -> Any:
     """The same of complex weights, and of real or complex numbers; `run` takes a part, a part of the weights, a cval and where the

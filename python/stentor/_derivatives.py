@@ -86,7 +86,7 @@ def _difference(function: Callable, smooth: Tuple[float, ...], input: Any, axis:
     cval, steps = number(cval, 'cval', TypeError), step_count(steps)
 
     def make(ndim: int, on_device: bool) -> List[Pass]:
-        sides = sides_of(mode, cval, ndim, Argument(mode_name))
+        sides = sides_of(mode, cval, ndim, Argument(mode_name, composed=True))
         order = [at, *(a for a in range(ndim) if a != at)]
         return [Pass(taps_of(np.array((-1.0, 0.0, 1.0) if a == at else smooth), [1]), (a,), [sides[a]]) for a in order]
 
@@ -130,7 +130,7 @@ def laplace(input: Any, output: Any = None, mode: Mode = 'reflect', cval: float 
 
     def make(ndim: int, on_device: bool) -> List[Pass]:
         where = axes_of(axes, ndim)
-        return [Pass(_laplace_taps(len(where)), where, sides_of(mode, cval, len(where), Argument(mode_name)))] if where else []
+        return [Pass(_laplace_taps(len(where)), where, sides_of(mode, cval, len(where), Argument(mode_name, composed=True)))] if where else []
 
     return apply(input, key, make, output, out, steps, local)
 

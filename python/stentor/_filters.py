@@ -8,7 +8,8 @@ from ._apply import apply
 from ._arguments import axes_of, each_axis, frozen, number, one_of_three, origin_of, settled
 from ._arrays import Host, open_array
 from ._boundary import Argument, one_name, sides_of
-from ._complex import by_parts, by_weights, check_cval, is_complex
+from ._complex import by_parts, by_weights, check_cval, is_complex, without_halves
+from ._composed import checked_nan
 from ._filter import Pass
 from ._progress import tell_of
 from ._quick import quick
@@ -21,7 +22,7 @@ _ndarray = np.ndarray
 
 def correlate(input: Any, weights: Any, output: Any = None, mode: Mode = 'reflect', cval: float = 0.0,
               origin: Union[int, Sequence[int]] = 0, *, axes: Optional[Sequence[int]] = None, steps: int = 1, local: Optional[bool] = None,
-              out: Any = None, boundary: Any = None, progress: Any = None) -> Any:
+              out: Any = None, boundary: Any = None, progress: Any = None, nan: Optional[str] = None) -> Any:
     """Correlate an array with weights, as ``scipy.ndimage.correlate`` does.
 
     Parameters
@@ -37,7 +38,8 @@ def correlate(input: Any, weights: Any, output: Any = None, mode: Mode = 'reflec
     mode : str or sequence, optional
         'reflect', 'constant', 'nearest', 'mirror', 'wrap', their names with 'grid-', or 'fixed': points whose taps would
         reach past a side keep their values. Beyond scipy: a sequence with one for each axis, and for an axis 'LOW:HIGH'
-        or (low, high). 'constant=2.5' has a value of its own.
+        or (low, high). 'constant=2.5' has a value of its own. 'ignore': past a side there is nothing, and the weights inside are
+        scaled to the sum of all. 'odd': twice the outer point less the mirror image, as numpy.pad with reflect_type='odd'.
     cval : scalar, optional
         The value of 'constant'.
     origin : int or sequence of int, optional
@@ -58,6 +60,9 @@ def correlate(input: Any, weights: Any, output: Any = None, mode: Mode = 'reflec
     progress : callable or bool, optional
         A function of the steps done and of all steps, called about every 50 ms and at the end; what it raises cancels the call.
         True: a bar, tqdm's where that is installed.
+    nan : {None, 'ignore'}, optional
+        'ignore': NaN is left out, and the weights of the other points are scaled to the sum of all, as in astropy.convolution; where
+        no point is left the result is NaN (beyond scipy).
 
     Returns
     -------
@@ -76,18 +81,19 @@ def correlate(input: Any, weights: Any, output: Any = None, mode: Mode = 'reflec
     """
     if progress is not None:
         return tell_of(progress, correlate, input, weights, output, mode, cval, origin, axes=axes, steps=steps, local=local, out=out,
-                       boundary=boundary)
-    return _weighted('correlate', input, weights, output, *one_name(mode, boundary), cval, settled(origin), settled(axes), steps, out, local)
+                       boundary=boundary, nan=nan)
+    return _weighted('correlate', input, weights, output, *one_name(mode, boundary), cval, settled(origin), settled(axes), steps, out, local,
+                     checked_nan(nan))
 
 
 def convolve(input: Any, weights: Any, output: Any = None, mode: Mode = 'reflect', cval: float = 0.0,
              origin: Union[int, Sequence[int]] = 0, *, axes: Optional[Sequence[int]] = None, steps: int = 1, local: Optional[bool] = None,
-             out: Any = None, boundary: Any = None, progress: Any = None) -> Any:
+             out: Any = None, boundary: Any = None, progress: Any = None, nan: Optional[str] = None) -> Any:
     """Convolve an array with weights, as ``scipy.ndimage.convolve`` does.
 
     Parameters
     ----------
-    input, weights, output, mode, cval, origin, axes, steps, local, out, boundary, progress
+    input, weights, output, mode, cval, origin, axes, steps, local, out, boundary, progress, nan
         As of `correlate`; the weights are mirrored, and complex ones not conjugated.
 
     Returns
@@ -103,16 +109,17 @@ def convolve(input: Any, weights: Any, output: Any = None, mode: Mode = 'reflect
     """
     if progress is not None:
         return tell_of(progress, convolve, input, weights, output, mode, cval, origin, axes=axes, steps=steps, local=local, out=out,
-                       boundary=boundary)
-    return _weighted('convolve', input, weights, output, *one_name(mode, boundary), cval, settled(origin), settled(axes), steps, out, local)
+                       boundary=boundary, nan=nan)
+    return _weighted('convolve', input, weights, output, *one_name(mode, boundary), cval, settled(origin), settled(axes), steps, out, local,
+                     checked_nan(nan))
 
 
 def _weighted(name: str, input: Any, weights: Any, output: Any, mode: Any, mode_name: str, cval: Any, origin: Any, axes: Any,
-              steps: Any, out: Any, local: Any) -> Any:
+              steps: Any, out: Any, local: Any, nan: bool) -> Any:
     key: Tuple = ()
     if type(weights) is _ndarray and weights.dtype.char != 'O':
         key = (name, weights.shape, weights.dtype, weights.tobytes(), frozen(mode), frozen(cval), frozen(origin), frozen(axes),
-               frozen(steps), one_of_three(local))
+               frozen(steps), one_of_three(local), nan)
         if output is None and out is None:
             result = quick(key, input)
             if result is not None:
@@ -123,22 +130,24 @@ def _weighted(name: str, input: Any, weights: Any, output: Any, mode: Any, mode_
     dense = opened.array
     if dense.dtype.kind == 'c':
         check_cval(input, cval)
+        if nan:
+            raise ValueError("weights are complex: nan='ignore' takes real ones")
         # As np.correlate, and so scipy, conjugate them.
-        return by_weights(lambda part, some, value, to: _weighted(name, part, some, None, mode, mode_name, value, origin, axes, 1, to, local),
+        return by_weights(lambda part, some, value, to: _weighted(name, part, some, None, mode, mode_name, value, origin, axes, 1, to, local, False),
                           input, dense if name == 'convolve' else dense.conj(), cval, output, out, step_count(steps))
     if not key:
         key = (name, dense.shape, dense.dtype, dense.tobytes(), frozen(mode), frozen(cval), frozen(origin), frozen(axes),
-               frozen(steps), one_of_three(local))
+               frozen(steps), one_of_three(local), nan)
     if is_complex(input):
         return by_parts(lambda part, value, to: _weighted(name, part, dense, None, mode, mode_name, value, origin, axes, steps,
-                                                          to, local),
-                        input, cval, output, out)
+                                                          to, local, nan),
+                        without_halves(input, nan), cval, output, out)
     cval, steps = number(cval, 'cval', TypeError), step_count(steps)
 
     def make(ndim: int, on_device: bool) -> List[Pass]:
-        return [_dense_pass(name == 'convolve', ndim, np.asarray(dense, np.float64), mode, Argument(mode_name), cval, origin, axes)]
+        return [_dense_pass(name == 'convolve', ndim, np.asarray(dense, np.float64), mode, Argument(mode_name, composed=True), cval, origin, axes)]
 
-    return apply(input, key, make, output, out, steps, local)
+    return apply(input, key, make, output, out, steps, local, nan)
 
 
 def _dense_pass(mirrored: bool, ndim: int, weights: np.ndarray, mode: Any, of: Argument, cval: float, origin: Any, axes: Any) -> Pass:

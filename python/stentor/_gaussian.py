@@ -7,7 +7,8 @@ import numpy as np
 from ._apply import apply
 from ._arguments import axes_of, check_reach, each_axis, frozen, number, one_of_three, settled
 from ._boundary import Argument, one_name, sides_of
-from ._complex import by_parts, is_complex
+from ._complex import by_parts, is_complex, without_halves
+from ._composed import checked_nan
 from ._filter import Pass
 from ._library import lib
 from ._progress import tell_of
@@ -33,12 +34,13 @@ def gaussian_weights(sigma: float, order: int, radius: int) -> np.ndarray:
 def gaussian_filter(input: Any, sigma: Numbers, order: Union[int, Sequence[int]] = 0, output: Any = None,
                     mode: Mode = 'reflect', cval: float = 0.0, truncate: float = 4.0, *,
                     radius: Union[None, int, Sequence[int]] = None, axes: Optional[Sequence[int]] = None,
-                    steps: int = 1, local: Optional[bool] = None, out: Any = None, boundary: Any = None, progress: Any = None) -> Any:
+                    steps: int = 1, local: Optional[bool] = None, out: Any = None, boundary: Any = None, progress: Any = None,
+                    nan: Optional[str] = None) -> Any:
     """Smooth an array by a Gaussian, or take its derivatives, as ``scipy.ndimage.gaussian_filter``.
 
     Parameters
     ----------
-    input, output, mode, cval, steps, local, out, boundary, progress
+    input, output, mode, cval, steps, local, out, boundary, progress, nan
         As of `correlate`.
     sigma : float or sequence of float
         The standard deviation, in points; by axis or one for all. An axis with 0 is left alone.
@@ -64,28 +66,28 @@ def gaussian_filter(input: Any, sigma: Numbers, order: Union[int, Sequence[int]]
     """
     if progress is not None:
         return tell_of(progress, gaussian_filter, input, sigma, order, output, mode, cval, truncate, radius=radius, axes=axes,
-                       steps=steps, local=local, out=out, boundary=boundary)
+                       steps=steps, local=local, out=out, boundary=boundary, nan=nan)
     (mode, mode_name), sigma, order = one_name(mode, boundary), settled(sigma), settled(order)
     radius, axes = settled(radius), settled(axes)
     key = ('gaussian', frozen(sigma), frozen(order), frozen(mode), frozen(cval), frozen(truncate), frozen(radius), frozen(axes),
-           frozen(steps), one_of_three(local))
+           frozen(steps), one_of_three(local), checked_nan(nan))
     if is_complex(input):
         return by_parts(lambda part, value, to: gaussian_filter(part, sigma, order, None, mode, value, truncate,
-                                                                radius=radius, axes=axes, steps=steps, local=local, out=to),
-                        input, cval, output, out)
+                                                                radius=radius, axes=axes, steps=steps, local=local, out=to, nan=nan),
+                        without_halves(input, nan == 'ignore'), cval, output, out)
     cval, steps = number(cval, 'cval', TypeError), step_count(steps)
 
     def make(ndim: int, on_device: bool) -> List[Pass]:
         where = axes_of(axes, ndim)
         lines = _lines(where, sigma, order, number(truncate, 'truncate', TypeError), radius, on_device)
-        sides = sides_of(mode, cval, len(where), Argument(mode_name))
+        sides = sides_of(mode, cval, len(where), Argument(mode_name, composed=True))
         passes = [Pass(taps_of(weights, [len(weights) // 2]), (axis,), [side])
                   for axis, weights, side in zip(where, lines, sides) if weights is not None]
         smooth = all(o == 0 for o in each_axis(order, len(where), 'order'))
         frozen_side = any(side[0] == lib.STN_FIXED for each in passes for side in each.sides[0])
         return _together(passes) if len(passes) > 1 and smooth and (on_device or frozen_side) else passes
 
-    return apply(input, key, make, output, out, steps, local)
+    return apply(input, key, make, output, out, steps, local, checked_nan(nan))
 
 
 def _lines(where: Sequence[int], sigma: Any, order: Any, truncate: float, radius: Any,

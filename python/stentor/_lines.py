@@ -17,12 +17,12 @@ AxisError = getattr(np, 'exceptions', np).AxisError
 
 def correlate1d(input: Any, weights: Any, axis: int = -1, output: Any = None, mode: Mode = 'reflect', cval: float = 0.0,
                 origin: int = 0, *, steps: int = 1, local: Optional[bool] = None, out: Any = None, boundary: Any = None,
-                progress: Any = None) -> Any:
+                progress: Any = None, nan: Optional[str] = None) -> Any:
     """Correlate an array with weights along one axis, as ``scipy.ndimage.correlate1d``.
 
     Parameters
     ----------
-    input, output, mode, cval, steps, local, out, boundary, progress
+    input, output, mode, cval, steps, local, out, boundary, progress, nan
         As of `correlate`.
     weights : array_like
         Of one axis. Complex ones are conjugated.
@@ -45,17 +45,17 @@ def correlate1d(input: Any, weights: Any, axis: int = -1, output: Any = None, mo
     """
     where = axis_of(input, axis)
     return correlate(input, _line(weights, input, cval), output, mode, cval, origin, axes=where, steps=steps, local=local, out=out, boundary=boundary,
-                     progress=progress)
+                     progress=progress, nan=nan)
 
 
 def convolve1d(input: Any, weights: Any, axis: int = -1, output: Any = None, mode: Mode = 'reflect', cval: float = 0.0,
                origin: int = 0, *, steps: int = 1, local: Optional[bool] = None, out: Any = None, boundary: Any = None,
-               progress: Any = None) -> Any:
+               progress: Any = None, nan: Optional[str] = None) -> Any:
     """Convolve an array with weights along one axis, as ``scipy.ndimage.convolve1d``.
 
     Parameters
     ----------
-    input, output, mode, cval, steps, local, out, boundary, progress
+    input, output, mode, cval, steps, local, out, boundary, progress, nan
         As of `correlate`.
     weights : array_like
         Of one axis.
@@ -77,17 +77,18 @@ def convolve1d(input: Any, weights: Any, axis: int = -1, output: Any = None, mod
     """
     where = axis_of(input, axis)
     return convolve(input, _line(weights, input, cval), output, mode, cval, origin, axes=where, steps=steps, local=local, out=out, boundary=boundary,
-                    progress=progress)
+                    progress=progress, nan=nan)
 
 
 def gaussian_filter1d(input: Any, sigma: float, axis: int = -1, order: int = 0, output: Any = None, mode: Mode = 'reflect',
                       cval: float = 0.0, truncate: float = 4.0, *, radius: Optional[int] = None, steps: int = 1,
-                      local: Optional[bool] = None, out: Any = None, boundary: Any = None, progress: Any = None) -> Any:
+                      local: Optional[bool] = None, out: Any = None, boundary: Any = None, progress: Any = None,
+                      nan: Optional[str] = None) -> Any:
     """Smooth an array along one axis by a Gaussian, or take its derivative, as ``scipy.ndimage.gaussian_filter1d``.
 
     Parameters
     ----------
-    input, output, mode, cval, steps, local, out, boundary, progress
+    input, output, mode, cval, steps, local, out, boundary, progress, nan
         As of `correlate`.
     sigma : float
         The standard deviation, in points; 0 leaves the array alone.
@@ -113,17 +114,17 @@ def gaussian_filter1d(input: Any, sigma: float, axis: int = -1, order: int = 0, 
     """
     where = axis_of(input, axis)
     return gaussian_filter(input, number(sigma, 'sigma', TypeError), order, output, mode, cval, truncate, radius=radius, axes=where,
-                           steps=steps, local=local, out=out, boundary=boundary, progress=progress)
+                           steps=steps, local=local, out=out, boundary=boundary, progress=progress, nan=nan)
 
 
 def uniform_filter1d(input: Any, size: int, axis: int = -1, output: Any = None, mode: Mode = 'reflect', cval: float = 0.0,
                      origin: int = 0, *, steps: int = 1, local: Optional[bool] = None, out: Any = None, boundary: Any = None,
-                     progress: Any = None) -> Any:
+                     progress: Any = None, nan: Optional[str] = None) -> Any:
     """The mean over so many points of one axis, as ``scipy.ndimage.uniform_filter1d``.
 
     Parameters
     ----------
-    input, output, mode, cval, steps, local, out, boundary, progress
+    input, output, mode, cval, steps, local, out, boundary, progress, nan
         As of `correlate`.
     size : int
         Points along the axis.
@@ -149,7 +150,7 @@ def uniform_filter1d(input: Any, size: int, axis: int = -1, output: Any = None, 
     if not 0 <= points // 2 + whole(origin, 'origin', -2**31, TypeError) < points:
         raise ValueError(f'origin {origin} puts the centre outside of {points} points')
     return uniform_filter(input, points, output, mode, cval, origin, axes=where, steps=steps, local=local, out=out, boundary=boundary,
-                          progress=progress)
+                          progress=progress, nan=nan)
 
 
 def axis_of(x: Any, axis: Any) -> tuple:

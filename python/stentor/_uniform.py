@@ -7,7 +7,8 @@ import numpy as np
 from ._apply import apply
 from ._arguments import axes_of, check_reach, each_axis, frozen, number, one_of_three, origin_of, settled
 from ._boundary import Argument, one_name, sides_of
-from ._complex import by_parts, is_complex
+from ._complex import by_parts, is_complex, without_halves
+from ._composed import checked_nan
 from ._filter import Pass
 from ._progress import tell_of
 from ._stencil import taps_of
@@ -19,12 +20,12 @@ Mode = Union[str, Sequence[Any]]
 def uniform_filter(input: Any, size: Union[int, Sequence[int]] = 3, output: Any = None, mode: Mode = 'reflect',
                    cval: float = 0.0, origin: Union[int, Sequence[int]] = 0, *,
                    axes: Optional[Sequence[int]] = None, steps: int = 1, local: Optional[bool] = None, out: Any = None,
-                   boundary: Any = None, progress: Any = None) -> Any:
+                   boundary: Any = None, progress: Any = None, nan: Optional[str] = None) -> Any:
     """The mean over a box, as ``scipy.ndimage.uniform_filter``.
 
     Parameters
     ----------
-    input, output, mode, cval, steps, local, out, boundary, progress
+    input, output, mode, cval, steps, local, out, boundary, progress, nan
         As of `correlate`.
     size : int or sequence of int, optional
         Points along each axis, or one number for all; what is no whole number is cut to one. An axis with 1 or less is left alone.
@@ -46,19 +47,21 @@ def uniform_filter(input: Any, size: Union[int, Sequence[int]] = 3, output: Any 
     """
     if progress is not None:
         return tell_of(progress, uniform_filter, input, size, output, mode, cval, origin, axes=axes, steps=steps, local=local, out=out,
-                       boundary=boundary)
+                       boundary=boundary, nan=nan)
     (mode, mode_name), size, origin, axes = one_name(mode, boundary), settled(size), settled(origin), settled(axes)
-    key = ('uniform', frozen(size), frozen(mode), frozen(cval), frozen(origin), frozen(axes), frozen(steps), one_of_three(local))
+    key = ('uniform', frozen(size), frozen(mode), frozen(cval), frozen(origin), frozen(axes), frozen(steps), one_of_three(local),
+           checked_nan(nan))
     if is_complex(input):
         return by_parts(lambda part, value, to: uniform_filter(part, size, None, mode, value, origin, axes=axes,
-                                                               steps=steps, local=local, out=to), input, cval, output, out)
+                                                               steps=steps, local=local, out=to, nan=nan),
+                        without_halves(input, nan == 'ignore'), cval, output, out)
     cval, steps = number(cval, 'cval', TypeError), step_count(steps)
 
     def make(ndim: int, on_device: bool) -> List[Pass]:
         where = axes_of(axes, ndim)
         count, passes = len(where), []
         rows = zip(where, each_axis(size, count, 'size'), each_axis(origin, count, 'origin'),
-                   sides_of(mode, cval, count, Argument(mode_name)))
+                   sides_of(mode, cval, count, Argument(mode_name, composed=True)))
         for axis, points, shift, sides in rows:
             points = _points(points)
             if points <= 1:
@@ -68,7 +71,7 @@ def uniform_filter(input: Any, size: Union[int, Sequence[int]] = 3, output: Any 
             passes.append(Pass(taps_of(np.full(points, 1.0 / points), [centre]), (axis,), [sides], float(points)))
         return passes
 
-    return apply(input, key, make, output, out, steps, local)
+    return apply(input, key, make, output, out, steps, local, checked_nan(nan))
 
 
 def _points(size: Any) -> int:

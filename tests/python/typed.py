@@ -3,6 +3,7 @@ import numpy as np
 
 import stentor
 import stentor.fft
+import stentor.signal
 
 plan: stentor.Plan = stentor.Plan((8, 8), 'heat-2d', boundary=['wrap', 'constant=2:nearest'], steps=3, every=1)
 text: str = plan.describe()
@@ -16,3 +17,7 @@ wrapped = stentor.correlate(np.eye(8), np.eye(3), boundary='wrap', output=np.flo
 spectrum = stentor.fft.rfftn(np.eye(8), s=(4, 4), axes=(0, 1), norm='ortho', workers=2, out=np.empty((4, 3), complex))
 device: stentor.DeviceArray = stentor.to_device(np.eye(8), 'cuda:0')
 host: np.ndarray = device.numpy()
+edges = stentor.sobel(np.eye(8), 0, mode=['reflect', 'wrap'])
+masked = stentor.gaussian_filter1d(np.eye(8), 1.0, axis=0, nan='ignore', mode='odd')
+cosines = stentor.fft.dctn(np.eye(8), type=2, norm='ortho', axes=(0, 1))
+both = stentor.signal.fftconvolve(np.eye(8), np.eye(3), mode='same', axes=(0, 1))

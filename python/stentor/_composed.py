@@ -1,0 +1,102 @@
+"""What is composed of several runs of a filter: NaN left out, sides past which there is nothing, and antisymmetric sides."""
+
+from typing import Any, Callable, List, Sequence, Tuple
+
+import numpy as np
+
+from ._boundary import IGNORE, ODD, Side
+from ._filter import Pass
+from ._library import lib
+from ._namespace import Namespace, namespace_of
+from ._words import said
+
+NOISE = 64  # units of rounding, under which a sum of weights that came by transforms counts as none
+
+
+def checked_nan(nan: Any) -> bool:
+    """Is NaN left out?"""
+    if nan is None or isinstance(nan, str) and nan == 'ignore':
+        return nan is not None
+    raise ValueError(f"nan is {said(nan)}: give None, or 'ignore' to leave NaN out")
+
+
+def is_composed(passes: Sequence[Pass], ignore_nan: bool) -> bool:
+    """Does it take more than one run of the filter?"""
+    return ignore_nan or any(side[0] in (ODD, IGNORE) for each in passes for sides in each.sides for side in sides)
+
+
+def run_composed(apply: Callable, x: Any, key: Tuple, passes: List[Pass], steps: int, local: Any, ignore_nan: bool) -> Any:
+    """The result in floating numbers. `apply` runs plain passes, as _apply has it.
+
+    Where weights are left out, the sum over the others is scaled to the sum of all: filter(values, 0 for what is missing) times the sum of
+    the weights over filter(1, 0 for what is missing). Where none is left it is NaN."""
+    space = namespace_of(x, "nan='ignore' and the sides 'odd' and 'ignore'")
+    scaled = ignore_nan or any(side[0] == IGNORE for each in passes for sides in each.sides for side in sides)
+    total, size = (float(np.prod([part(each.taps.weights).sum() for each in passes])) for part in (np.asarray, np.abs))
+    if scaled and abs(total) <= 1e-12 * size:
+        raise ValueError("the sum of the weights is 0, so that what is left of them cannot be scaled to it: use neither nan='ignore' nor the "
+                         "boundary 'ignore' with them")
+    if scaled and any(side[0] == lib.STN_FIXED for each in passes for sides in each.sides for side in sides):
+        raise ValueError("a side is 'fixed', which keeps values: use another one with nan='ignore' and the boundary 'ignore'")
+    local = True if local is None else local
+    limit = 0.0 if local else NOISE * size * (1e-7 if str(x.dtype).endswith('32') else 2e-16)
+    values, mask = ([_replaced(each, ignore_nan, of_mask) for each in passes] for of_mask in (False, True))
+    reach = _odd_reach(passes, x.ndim)
+    for _ in range(steps):
+        wide = _extended(space, x, reach)
+        if not scaled:
+            made = apply(wide, (key, 'values'), lambda *_: values, local=local)
+        else:
+            valid = wide == wide
+            ones, zeros = space.module.ones_like(wide), space.module.zeros_like(wide)
+            shown = space.module.where(valid, wide, zeros) if ignore_nan else wide
+            made = apply(shown, (key, 'values'), lambda *_: values, local=local)
+            left = apply(space.module.where(valid, ones, zeros) if ignore_nan else ones, (key, 'mask'), lambda *_: mask, local=local)
+            if limit:
+                left = space.module.where(abs(left) > limit, left, zeros)
+            with np.errstate(divide='ignore', invalid='ignore'):
+                made = made * (total / left)
+                made = made if not limit else space.module.where(left != 0, made, zeros / zeros)
+        x = made[tuple(slice(low, low + n) for n, (low, _) in zip(x.shape, reach))]
+    return x
+
+
+def _replaced(each: Pass, ignore_nan: bool, of_mask: bool) -> Pass:
+    """The pass over values, or over ones, with the library's own sides: nothing is 0, and what is past an odd side is cut off."""
+    def one(side: Side) -> Side:
+        kind, value = side
+        if kind == ODD:
+            return Side(lib.STN_NEAREST, 0.0)
+        missing = kind == IGNORE or ignore_nan and kind == lib.STN_CONSTANT and value != value
+        if missing or kind == lib.STN_CONSTANT:
+            return Side(lib.STN_CONSTANT, 0.0 if missing else 1.0 if of_mask else value)
+        return Side(kind, value)
+
+    return each._replace(sides=[(one(low), one(high)) for low, high in each.sides])  # type: ignore[arg-type]
+
+
+def _odd_reach(passes: Sequence[Pass], ndim: int) -> List[Tuple[int, int]]:
+    """By how many points each axis is extended past its odd sides."""
+    reach = [[0, 0] for _ in range(ndim)]
+    for each in passes:
+        for axis, sides, far in zip(each.axes, each.sides, each.taps.reach()):
+            for i in range(2):
+                reach[axis][i] += far[i] if sides[i][0] == ODD else 0
+    return [(low, high) for low, high in reach]
+
+
+def _extended(space: Namespace, x: Any, reach: Sequence[Tuple[int, int]]) -> Any:
+    """Twice the outer point less the points that mirror those past the side, as numpy.pad with reflect_type='odd'."""
+    if space.name == 'numpy':
+        return np.pad(x, reach, mode='reflect', reflect_type='odd') if any(map(any, reach)) else x
+    for axis, (low, high) in enumerate(reach):
+        if not (low or high):
+            continue
+        line = space.move(x, axis, -1)
+        points = space.size(line)
+        if max(low, high) >= points:
+            raise ValueError(f'an odd side reaches over {max(low, high)} points of an axis of {points}: on a GPU there must be more')
+        before = 2 * space.cut(line, 0, 1) - space.flip(space.cut(line, 1, low + 1))
+        behind = 2 * space.cut(line, points - 1) - space.flip(space.cut(line, points - 1 - high, points - 1))
+        x = space.move(space.join([before, line, behind]), -1, axis)
+    return x
