@@ -17,9 +17,9 @@ STRIDED = np.empty((12, 24))[:, ::2]
 STRIDED[...] = X
 ARRAYS = [X, X + 1, X.T, X[::-1], STRIDED, X[:11], X[:, :9], X.astype(np.float32), X.astype(np.float16), np.float64(np.rint(9 * X)).astype(np.int16),
           np.asfortranarray(X), X.astype('>f8'), X[None], (X > 0)]
-MODES = ['reflect', 'wrap', 'mirror', 'nearest', 'constant', 'constant=2', ['wrap', 'nearest'], ['nearest', 'wrap'], 'nearest:wrap', 'wrap:nearest']
+MODES = ['reflect', 'wrap', 'mirror', 'nearest', 'constant', 'constant=2', ['wrap', 'nearest'], ['nearest', 'wrap'], 'nearest:wrap', 'wrap:nearest', 'odd', 'ignore', ['odd', 'ignore']]
 FILTER = {'mode': MODES, 'cval': [0.0, 1.5, -0.0, float('nan')], 'steps': [1, 2], 'output': [None, np.float32, np.float64, np.complex128],
-          'local': [None, False, True], 'boundary': [None, 'wrap', 'mirror', ['mirror', 'wrap']]}
+          'local': [None, False, True], 'boundary': [None, 'wrap', 'mirror', 'odd', ['mirror', 'wrap']], 'nan': [None, 'ignore']}
 AXES = {'axes': [None, (0,), (1,), (1, 0)]}
 LINE = {'axis': [-1, 0], **FILTER, 'mode': ['reflect', 'wrap', 'mirror', 'nearest', 'constant', 'nearest:wrap']}
 DIFFERENCE = {**LINE, 'boundary': [None, 'wrap', ['mirror', 'wrap']]}
@@ -114,7 +114,7 @@ class Repeats(unittest.TestCase):
     def test_every_function_is_here(self):
         """A function that is added to the package must be added here."""
         public = {name for name in stentor.__all__ if inspect.isfunction(getattr(stentor, name)) and name not in
-                  ('clear_cache', 'configure', 'to_device', 'version')}
+                  ('clear_cache', 'configure', 'install_as', 'to_device', 'version')}
         public |= {'fft.' + name for name in stentor.fft.__all__ if inspect.isfunction(getattr(stentor.fft, name)) and name not in
                    ('fftfreq', 'rfftfreq', 'fftshift', 'ifftshift', 'next_fast_len', 'prev_fast_len', 'set_workers', 'get_workers')}
         self.assertEqual(public - set(FUNCTIONS), set())
