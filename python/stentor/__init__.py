@@ -9,6 +9,7 @@ from . import fft, signal
 from ._context import configure
 from ._derivatives import gaussian_gradient_magnitude, gaussian_laplace, generic_gradient_magnitude, generic_laplace, laplace, prewitt, sobel
 from ._device import DeviceArray, to_device
+from ._drop_in import install_as, scipy_backend
 from ._errors import StentorError
 from ._gaussian import gaussian_filter
 from ._filters import convolve, correlate
@@ -38,8 +39,10 @@ __all__ = [
     'gaussian_laplace',
     'generic_gradient_magnitude',
     'generic_laplace',
+    'install_as',
     'laplace',
     'prewitt',
+    'scipy_backend',
     'signal',
     'sobel',
     'to_device',

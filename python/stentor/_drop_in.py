@@ -1,0 +1,148 @@
+"""Stentor for code that calls scipy: a backend of scipy.fft, and functions in the place of others."""
+
+import contextlib
+import functools
+import importlib
+import sys
+import threading
+from typing import Any, Callable, Dict, Iterator, List, Tuple
+
+import numpy as np
+
+from . import fft, signal
+from ._words import said
+
+HELPERS = ('fftfreq', 'fftshift', 'get_workers', 'ifftshift', 'next_fast_len', 'prev_fast_len', 'rfftfreq', 'set_workers')  # nothing to win
+_lock = threading.RLock()
+
+
+def _is_taken(value: Any) -> bool:
+    """Is it no array that Stentor would refuse for its dtype or its mask?"""
+    if not isinstance(value, np.ndarray):
+        return True
+    dtype = value.dtype
+    wide = dtype.kind in 'fc' and dtype.itemsize // (2 if dtype.kind == 'c' else 1) > 8
+    return dtype.kind in 'biufc' and not wide and not np.ma.is_masked(value)
+
+
+class ScipyBackend:
+    """What ``scipy.fft.set_backend`` takes, and ``set_global_backend`` and ``register_backend``. Arrays that Stentor does not take, as those
+    of long double, go to the next backend."""
+
+    __ua_domain__ = 'numpy.scipy.fft'
+
+    @staticmethod
+    def __ua_function__(method: Any, arguments: Tuple, named: Dict[str, Any]) -> Any:
+        function = getattr(fft, method.__name__, None) if method.__name__ in fft.__all__ else None
+        if function is None or not all(map(_is_taken, (*arguments, *named.values()))):
+            return NotImplemented
+        return function(*arguments, **named)
+
+
+scipy_backend = ScipyBackend()
+
+
+def _numpys(function: Callable) -> Callable:
+    """As numpy.fft calls it: the array is `a`, and `out` the fifth argument."""
+    @functools.wraps(function)
+    def called(*given: Any, **named: Any) -> Any:
+        if 'a' in named:
+            named['x'] = named.pop('a')
+        if len(given) > 4:
+            named['out'], given = given[4], given[:4] + given[5:]
+        return function(*given, **named)
+
+    return called
+
+
+def _functions_of(name: str) -> Dict[str, Callable]:
+    """Stentor's functions that have the names of another module's."""
+    if name == 'scipy.ndimage':
+        package = sys.modules[__package__]
+        return {each: getattr(package, each) for each in package.__all__}
+    source = signal if name == 'scipy.signal' else fft
+    found = {each: getattr(source, each) for each in source.__all__ if each not in HELPERS}
+    return {each: _numpys(function) for each, function in found.items()} if name == 'numpy.fft' else found
+
+
+def _standing_for(theirs: Callable, ours: Callable) -> Callable:
+    """Ours, and theirs for arrays that Stentor does not take."""
+    @functools.wraps(theirs)
+    def called(*given: Any, **named: Any) -> Any:
+        return (ours if all(map(_is_taken, (*given, *named.values()))) else theirs)(*given, **named)
+
+    return called
+
+
+@contextlib.contextmanager
+def install_as(name: str) -> Iterator[List[str]]:
+    """Within a ``with`` block, put Stentor's functions in the place of another module's, for code that is not yours.
+
+    Modules that have imported them by name get them too, but for those of the library itself. All threads see it. Arrays that Stentor does
+    not take, as those of long double, go to the function that was there before.
+
+    Parameters
+    ----------
+    name : {'scipy.ndimage', 'scipy.fft', 'scipy.signal', 'numpy.fft'}
+        The module.
+
+    Returns
+    -------
+    context manager
+        Its ``as`` is a list of the names that are replaced. At its end all is as it was.
+
+    Examples
+    --------
+    >>> import numpy as np, scipy.ndimage, stentor
+    >>> with stentor.install_as('scipy.ndimage') as names:
+    ...     scipy.ndimage.gaussian_filter(np.array([0., 0., 1., 0., 0.]), 1, nan='ignore').round(3)
+    array([0.058, 0.242, 0.399, 0.242, 0.058])
+    >>> 'sobel' in names
+    True
+    """
+    if not isinstance(name, str) or name not in ('scipy.ndimage', 'scipy.fft', 'scipy.signal', 'numpy.fft'):
+        raise ValueError(f"name is {said(name)}: give 'scipy.ndimage', 'scipy.fft', 'scipy.signal' or 'numpy.fft'")
+    with _lock:
+        if name not in _installed:
+            module = importlib.import_module(name)
+            before = {each: getattr(module, each) for each in _functions_of(name) if callable(getattr(module, each, None))}
+            standing = {each: _standing_for(before[each], function) for each, function in _functions_of(name).items() if each in before}
+            _installed[name] = _Installed(before, standing)
+        state = _installed[name]
+        state.blocks += 1
+        _replace(name, state.before, state.standing)
+    try:
+        yield sorted(state.before)
+    finally:
+        with _lock:
+            state.blocks -= 1
+            if not state.blocks:
+                del _installed[name]
+                _replace(name, state.standing, state.before)  # also what was imported meanwhile
+
+
+class _Installed:
+    """Of one module: what was there, what stands there, and how many blocks are open."""
+
+    def __init__(self, before: Dict[str, Callable], standing: Dict[str, Callable]):
+        self.before, self.standing, self.blocks = before, standing, 0
+
+
+_installed: Dict[str, _Installed] = {}
+
+
+def _replace(name: str, old: Dict[str, Callable], new: Dict[str, Callable]) -> None:
+    """Wherever a function is known by a name of a module's."""
+    by_identity = {id(function): each for each, function in old.items()}
+    for module in [sys.modules[name], *_users(name)]:
+        for attribute, value in list(vars(module).items()):
+            each = by_identity.get(id(value))
+            if each is not None and value is old[each]:
+                setattr(module, attribute, new[each])
+
+
+def _users(name: str) -> List[Any]:
+    """Loaded modules that are no part of the library, nor of Stentor."""
+    own = (name.partition('.')[0], __package__)
+    return [module for key, module in list(sys.modules.items())
+            if module is not None and key.partition('.')[0] not in own and isinstance(getattr(module, '__dict__', None), dict)]
