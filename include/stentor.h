@@ -779,11 +779,12 @@ STN_API stn_status stn_team_plan_local(const stn_team_plan *plan, int member, si
                                        stn_error *error);
 /* Runs all steps and returns when they are done. in[m], out[m], and where the problem has a source source[m] (else source is
  * NULL), are pointers of member m's device to its part: [batch][rows][other extents], packed; those of members without rows
- * are not looked at. in[m] may be out[m] where the problem is in place, and is kept otherwise. After a failure the outputs
- * are undefined, and nothing runs any more. */
+ * are not looked at. in[m] may be out[m] where the problem is in place, and is kept otherwise. Members keep grids of their own:
+ * `in` NULL goes on from the result of the run before, `out` NULL leaves the result there, so that a long simulation moves
+ * data only where somebody looks. After a failure the outputs are undefined, and nothing runs any more. */
 STN_API stn_status stn_team_plan_execute(stn_team_plan *plan, const void *const *in, void *const *out,
                                          const void *const *source, stn_error *error);
-/* The same of whole grids in host memory, packed. */
+/* The same of whole grids in host memory, packed; `in` and `out` may be NULL likewise. */
 STN_API stn_status stn_team_plan_execute_host(stn_team_plan *plan, const void *in, void *out, const void *source,
                                               stn_error *error);
 /* As stn_plan_set_weights, of all members' plans. */

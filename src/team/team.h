@@ -36,6 +36,8 @@ struct stn_team_plan {
     int64_t rows;             /* of the whole grid */
     uint64_t steps, between;  /* of the run, and between two exchanges */
     double predicted;         /* seconds */
+    int at;                   /* the grids that the last run ended in */
+    bool has_grids;           /* there was one, and it did not fail */
     team_part part[TEAM_MOST];
 };
 

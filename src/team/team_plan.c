@@ -71,40 +71,56 @@ static stn_problem problem_of(const stn_team_plan *plan, const stn_problem *prob
 
 /* ---- how many steps between two exchanges -------------------------------------------------------------------------- */
 
-/* Predicted seconds of the whole run; INFINITY: no strategy serves it. */
-static double seconds_of(stn_team_plan *plan, const stn_problem *problem, const stn_plan_options *options,
-                         int64_t reach, uint64_t between) {
-    stn_plan_options own = *options;
-    own.estimate_only = 1;
+typedef struct search {
+    stn_team_plan *plan;
+    const stn_problem *problem;
+    stn_plan_options options;
+    int64_t reach;
+    uint64_t most, best; /* steps between exchanges: as halos allow, and the fastest so far */
+    double fastest;
+} search;
+
+/* Predicted seconds of the whole run. The rest, of fewer steps, takes its share of a launch. INFINITY: nothing serves it. */
+static double seconds_of(const search *s, uint64_t between) {
+    stn_team_plan *plan = s->plan;
     plan->between = between;
-    cut(plan, problem, (int64_t)between * reach);
-    const stn_problem part = problem_of(plan, problem, plan->members / 2, between);
+    cut(plan, s->problem, (int64_t)between * s->reach);
+    const stn_problem part = problem_of(plan, s->problem, plan->members / 2, between);
     stn_plan *whole;
-    if (stn_plan_create(plan->team->member[0].context, &part, &own, &whole, NULL) != STN_OK) return INFINITY;
-    const double launches = ceil((double)plan->steps / (double)between), seconds = stn_plan_predicted_seconds(whole);
-    const double halo = (double)((int64_t)between * reach * plan->row_bytes * plan->batch);
+    if (stn_plan_create(plan->team->member[0].context, &part, &s->options, &whole, NULL) != STN_OK) return INFINITY;
+    const double runs = (double)plan->steps / (double)between, seconds = stn_plan_predicted_seconds(whole);
+    const double halo = (double)((int64_t)between * s->reach * plan->row_bytes * plan->batch);
     stn_plan_destroy(whole);
-    return launches * (seconds + (plan->members > 1 ? team_exchange_seconds(plan->team, 2 * halo) : 0));
+    return runs * seconds + (plan->members > 1 ? ceil(runs) * team_exchange_seconds(plan->team, 2 * halo) : 0);
 }
 
-/* All steps, as many as halos allow, and powers of two below that, as long as they get faster. */
+/* Is it the fastest so far? */
+static bool try_between(search *s, uint64_t between) {
+    if (!between || between > s->most) return false;
+    const double seconds = seconds_of(s, between);
+    if (!(seconds < s->fastest)) return false;
+    s->fastest = seconds, s->best = between;
+    return true;
+}
+
+/* As many as halos allow, then powers of two below that until three are slower than one before; then other multiples of the
+ * fastest's eighths, for strategies take several steps a launch, and a number that these do not divide leaves a shorter one. */
 static void choose_between(stn_team_plan *plan, const stn_problem *problem, const stn_plan_options *options,
                            int64_t reach) {
-    const int64_t least = plan->rows / plan->members;
-    uint64_t most = plan->steps, best = 1;
-    if (plan->members > 1 && reach > 0)
-        most = (uint64_t)stn_min((int64_t)stn_min((int64_t)plan->steps, INT64_MAX / reach), least / reach);
-    double fastest = INFINITY;
-    int worse = 0;
-    for (uint64_t between = most; between >= 1 && worse < 3;
-         between = between == most && most > 1 ? (uint64_t)1 << (63 - __builtin_clzll(most - 1)) : between / 2) {
-        const double seconds = seconds_of(plan, problem, options, reach, between);
-        worse = seconds < fastest || fastest == INFINITY ? 0 : worse + 1;
-        if (seconds < fastest) fastest = seconds, best = between;
-        if (between == 1) break;
-    }
-    plan->between = best, plan->predicted = fastest;
-    cut(plan, problem, (int64_t)best * reach);
+    search s = {plan, problem, *options, reach, plan->steps, 1, INFINITY};
+    s.options.estimate_only = 1;
+    if (plan->members > 1 && reach > 0 && s.most > (uint64_t)(plan->rows / plan->members / reach))
+        s.most = (uint64_t)(plan->rows / plan->members / reach);
+    (void)try_between(&s, s.most);
+    uint64_t power = 1;
+    while (power <= s.most / 2) power *= 2;
+    for (int worse = 0; plan->members > 1 && power && worse < 3; power /= 2)
+        worse = try_between(&s, power) ? 0 : worse + 1;
+    const uint64_t coarse = s.best;
+    for (uint64_t eighths = 5; plan->members > 1 && coarse < plan->steps && eighths <= 14; eighths++)
+        if (eighths != 8 && coarse * eighths / 8 != coarse) (void)try_between(&s, coarse * eighths / 8);
+    plan->between = s.best, plan->predicted = s.fastest;
+    cut(plan, problem, (int64_t)s.best * reach);
 }
 
 /* ---- making -------------------------------------------------------------------------------------------------------- */
@@ -205,7 +221,8 @@ stn_status stn_team_plan_set_weights(stn_team_plan *plan, size_t count, const do
 
 /* ---- running ------------------------------------------------------------------------------------------------------- */
 
-/* Grids of a caller: parts on the members' devices, or whole grids in host memory. */
+/* Grids of a caller: parts on the members' devices, or whole grids in host memory. `in` NULL: the run goes on from the grids
+ * that the last one left; `out` NULL: it leaves its result there. */
 typedef struct grids {
     bool whole;
     const void *const *in, *const *source; /* whole: one pointer each */
@@ -242,10 +259,11 @@ static stn_status move_part(const stn_team_plan *plan, int m, bool whole, const 
     return STN_OK;
 }
 
-static stn_status load(const stn_team_plan *plan, const grids *caller, stn_error *error) {
+static stn_status load(stn_team_plan *plan, const grids *caller, stn_error *error) {
+    if (caller->in) plan->at = 0;
     for (int m = 0; m < plan->members; m++) {
         const int at = caller->whole ? 0 : m;
-        STN_TRY(move_part(plan, m, caller->whole, caller->in[at], NULL, plan->part[m].grid[0], error));
+        if (caller->in) STN_TRY(move_part(plan, m, caller->whole, caller->in[at], NULL, plan->part[m].grid[0], error));
         if (plan->has_source)
             STN_TRY(move_part(plan, m, caller->whole, caller->source[at], NULL, plan->part[m].source, error));
     }
@@ -253,7 +271,8 @@ static stn_status load(const stn_team_plan *plan, const grids *caller, stn_error
     return plan->has_source ? team_exchange(plan, 2, error) : STN_OK;
 }
 
-static stn_status step(const stn_team_plan *plan, int from, bool is_rest, stn_error *error) {
+static stn_status step(stn_team_plan *plan, bool is_rest, stn_error *error) {
+    const int from = plan->at;
     STN_TRY(team_exchange(plan, from, error));
     for (int m = 0; m < plan->members; m++) {
         const team_part *part = &plan->part[m];
@@ -262,27 +281,28 @@ static stn_status step(const stn_team_plan *plan, int from, bool is_rest, stn_er
         run.stream = plan->team->on_host ? NULL : stn_lane_stream(plan->team->member[m].lane);
         STN_TRY(stn_plan_run(part->plan[is_rest], &run, error));
     }
+    plan->at = !from;
     return team_mark(plan, error);
 }
 
-static stn_status run_all(const stn_team_plan *plan, const grids *caller, stn_error *error) {
-    const uint64_t launches = plan->steps / plan->between, rest = plan->steps % plan->between;
-    int from = 0;
+static stn_status run_all(stn_team_plan *plan, const grids *caller, stn_error *error) {
+    const uint64_t launches = plan->steps / plan->between;
     STN_TRY(load(plan, caller, error));
-    for (uint64_t i = 0; i < launches; i++, from = !from) STN_TRY(step(plan, from, false, error));
-    if (rest) {
-        STN_TRY(step(plan, from, true, error));
-        from = !from;
-    }
+    for (uint64_t i = 0; i < launches; i++) STN_TRY(step(plan, false, error));
+    if (plan->steps % plan->between) STN_TRY(step(plan, true, error));
     if (caller->whole) STN_TRY(team_wait(plan, error)); /* downloads wait for no other stream */
-    for (int m = 0; m < plan->members; m++)
-        STN_TRY(move_part(plan, m, caller->whole, NULL, caller->out[caller->whole ? 0 : m], plan->part[m].grid[from],
-                          error));
+    for (int m = 0; m < plan->members && caller->out; m++)
+        STN_TRY(move_part(plan, m, caller->whole, NULL, caller->out[caller->whole ? 0 : m],
+                          plan->part[m].grid[plan->at], error));
     return STN_OK;
 }
 
-static stn_status run_and_wait(const stn_team_plan *plan, const grids *caller, stn_error *error) {
+static stn_status run_and_wait(stn_team_plan *plan, const grids *caller, stn_error *error) {
+    if (!caller->in && !plan->has_grids)
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                        "a team's run is to go on from the grids of the last one, and there was none: bring the input");
     const stn_status status = run_all(plan, caller, error);
+    plan->has_grids = status == STN_OK;
     const stn_status waited = team_wait(plan, status == STN_OK ? error : NULL);
     return status == STN_OK ? waited : status;
 }
@@ -296,12 +316,10 @@ static stn_status check_source(const stn_team_plan *plan, bool given, stn_error 
 
 stn_status stn_team_plan_execute(stn_team_plan *plan, const void *const *in, void *const *out,
                                  const void *const *source, stn_error *error) {
-    if (!plan || !in || !out)
-        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
-                        "stn_team_plan_execute needs a plan and lists of inputs and outputs");
+    if (!plan) return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "stn_team_plan_execute needs a plan");
     STN_TRY(check_source(plan, source != NULL, error));
     for (int m = 0; m < plan->members; m++)
-        if (!in[m] || !out[m] || (source && !source[m]))
+        if ((in && !in[m]) || (out && !out[m]) || (source && !source[m]))
             return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "member %d of the team has rows, but no pointer to them",
                             m);
     return run_and_wait(plan, &(grids){.in = in, .out = out, .source = source}, error);
@@ -309,10 +327,9 @@ stn_status stn_team_plan_execute(stn_team_plan *plan, const void *const *in, voi
 
 stn_status stn_team_plan_execute_host(stn_team_plan *plan, const void *in, void *out, const void *source,
                                       stn_error *error) {
-    if (!plan || !in || !out)
-        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "stn_team_plan_execute_host needs a plan and two grids");
+    if (!plan) return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "stn_team_plan_execute_host needs a plan");
     STN_TRY(check_source(plan, source != NULL, error));
-    return run_and_wait(plan, &(grids){.whole = true, .in = &in, .out = &out, .source = &source}, error);
+    return run_and_wait(plan, &(grids){true, in ? &in : NULL, &source, out ? &out : NULL}, error);
 }
 
 /* ---- in words ------------------------------------------------------------------------------------------------------ */

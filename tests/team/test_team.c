@@ -160,6 +160,36 @@ static void draw(rig *r, uint64_t seed, uint64_t index) {
     stn_stencil_destroy(stencil);
 }
 
+/* A run that goes on from the last one is one of twice as many steps. */
+static void goes_on(rig *r) {
+    enum { NY = 60, NX = 20 };
+    double in[NY * NX], twice[NY * NX], once[NY * NX] = {0};
+    dice d = {5};
+    stn_stencil *stencil = NULL;
+    stn_problem p = STN_PROBLEM_INIT;
+    stn_plan_options options = STN_PLAN_OPTIONS_INIT;
+    stn_error error = {0};
+    options.strategy = r->gpus ? "direct" : "host";
+    for (int i = 0; i < NY * NX; i++) in[i] = dice_real(&d);
+    stn_stencil_parse("heat-2d", &stencil, NULL);
+    p.stencil = stencil, p.extent[0] = NY, p.extent[1] = NX, p.steps = 7;
+    for (int members = 1; members <= 4; members++) {
+        stn_team_plan *plan = NULL;
+        p.steps = 7;
+        stn_status status = stn_team_plan_create(r->team[members], &p, &options, &plan, &error);
+        const bool refused = status == STN_OK && stn_team_plan_execute(plan, NULL, NULL, NULL, &error) != STN_OK;
+        report(r, refused, "there is nothing to go on from", error.message);
+        if (status == STN_OK) status = stn_team_plan_execute_host(plan, in, NULL, NULL, &error);
+        if (status == STN_OK) status = stn_team_plan_execute_host(plan, NULL, once, NULL, &error);
+        stn_team_plan_destroy(plan);
+        p.steps = 14;
+        if (status == STN_OK) status = run_alone(r, &p, options.strategy, in, in, twice, sizeof in, &error);
+        report(r, status == STN_OK && !memcmp(once, twice, sizeof in), "a run goes on from the last one",
+               error.message);
+    }
+    stn_stencil_destroy(stencil);
+}
+
 static void refusals(rig *r) {
     stn_error error = {0};
     stn_team *team;
@@ -217,7 +247,7 @@ int main(int argc, char **argv) {
     for (int m = 1; m <= MOST && status == STN_OK; m++)
         status = stn_team_create(&options, m, devices, &r.team[m], &error);
     report(&r, status == STN_OK, "teams of 1 to 8 members", error.message);
-    if (status == STN_OK) refusals(&r);
+    if (status == STN_OK) refusals(&r), goes_on(&r);
     for (uint64_t i = 0; i < count && status == STN_OK; i++) draw(&r, seed, i);
     printf("1..%d\n", r.number);
     for (int m = 1; m <= MOST; m++) stn_team_destroy(r.team[m]);
