@@ -110,6 +110,19 @@ constexpr int NWEIGHTS = NTAPS;
 constexpr int HAS_GRID = 1;  // 1: there is a grid to add to
 constexpr int HAS_SOURCE = 1;
 
+// ---- system_step, system_points: one assignment, here u.next = 2 u(z, y, x + 1) - u
+constexpr int SYSTEM_ARRAYS = 1;                     // that it reads
+constexpr int SYSTEM_VALUES = 1;                     // numbers and constants of sides; at least 1
+constexpr int SYSTEM_REACH[6] = {0, 0, 0, 0, 0, 1};  // points that it reads past its own: z low, z high, y low...
+constexpr int SYSTEM_FREEZES = 0;                    // 1: points at fixed sides keep their value
+constexpr int SYSTEM_ADDS = 1;                       // system_points: adds amplitudes; else it records
+template <class AROUND>
+__device__ __forceinline__ REAL system_value(const AROUND &around) {
+    const REAL t0 = around.template field<0>(0, 0, 1);
+    const REAL t1 = around.template field<0>(0, 0, 0);
+    return around.number(0) * t0 - t1;
+}
+
 // ---- fft_line: transforms of lines; fft_warp reads WARPS, BLOCKS, STAGES and the first, the inverse and the scale of these
 constexpr int FFT_LENGTH = 256;  // complex points of a line
 constexpr int FFT_STAGES = 2;    // and their radices: 2 to 10, 12, 14, 15, 16 or 32

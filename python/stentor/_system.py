@@ -368,12 +368,10 @@ class _Call:
         self._warn(steps)
         handle, memory = system._plan(key)
         signal = np.ascontiguousarray(np.stack(amplitudes, axis=1)) if amplitudes else None
-        shape = (steps // record_every,) + ((math.prod(self.batch),) if self.batch else ()) + (len(receivers),)
+        shape = (steps // record_every, *self.batch, len(receivers))
         home: Any = _OnHost(self) if self.number == HOST else _OnDevice(self, memory)
         state, records = home.run(handle, signal, (shape, wide) if receivers else None, (steps // every,) if every else (), overwrite)
-        if records is None:
-            return state
-        return state, records.reshape(shape[:1] + self.batch + shape[-1:]) if self.batch else records
+        return state if records is None else (state, records)
 
     def _check_overwrite(self, every: int) -> None:
         if every:

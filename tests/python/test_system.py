@@ -1,6 +1,7 @@
 """Systems against NumPy at every point, and against what is known of them exactly."""
 import os
 import resource
+import sys
 import time
 import unittest
 import warnings
@@ -13,6 +14,12 @@ from systems import Generator
 DEVICE = os.environ.get('STENTOR_TEST_DEVICE', 'host')
 SEED = int(os.environ.get('STENTOR_TEST_SEED', time.time_ns() % 2**32))
 COUNT = int(os.environ.get('STENTOR_TEST_COUNT', 60))
+if DEVICE != 'host':
+    try:
+        stentor.to_device(np.zeros(1), DEVICE)
+    except stentor.StentorError as error:
+        print(f'no GPU: {error}')
+        sys.exit(77)
 TYPES = (np.float64, np.float32, np.float16)
 
 
@@ -66,13 +73,21 @@ class Random(unittest.TestCase):
             told_receivers.append((field, index))
         prepared = stentor.System(system.text())
         self.assertEqual(stentor.System(prepared.text).text, prepared.text)
-        overwrite = not every and bool(rng.random() < 0.4) and DEVICE == 'host'
+        overwrite = not every and bool(rng.random() < 0.4)
         given = {name: each.copy() for name, each in named(state).items()}
+        there = coefficients
+        on_gpu = DEVICE != 'host' and (overwrite or rng.random() < 0.3)  # all arrays
+        if on_gpu:
+            given = {name: stentor.to_device(each, DEVICE) for name, each in given.items()}
+            there = {name: stentor.to_device(each, DEVICE) if np.ndim(each) else each for name, each in coefficients.items()}
         with warnings.catch_warnings():
             warnings.simplefilter('ignore')
-            result = prepared(given, coefficients, steps, every=every, sources=told_sources, receivers=told_receivers, rank=system.rank,
+            result = prepared(given, there, steps, every=every, sources=told_sources, receivers=told_receivers, rank=system.rank,
                               device=DEVICE, overwrite=overwrite)
         made, records = result if receivers else (result, None)
+        if on_gpu:
+            made, given = ({name: each.numpy() for name, each in some.items()} for some in (made, given))
+            records = records.numpy() if receivers else None
         if not overwrite:
             for name, each in named(state).items():
                 np.testing.assert_array_equal(given[name], each, 'inputs keep their content')
@@ -200,7 +215,7 @@ class Doors(unittest.TestCase):
 
     def test_growth_is_told_before_the_run(self):
         with self.assertWarnsRegex(RuntimeWarning, 'grows without bound'):
-            self.wave({'u': self.u}, {'c2': np.linspace(0.1, 0.6, 12 * 14).reshape(12, 14)}, 5)
+            self.wave({'u': self.u}, {'c2': np.linspace(0.1, 0.6, 12 * 14).reshape(12, 14)}, 5, device=DEVICE)
         with warnings.catch_warnings():
             warnings.simplefilter('error')
             self.wave({'u': self.u}, {'c2': 0.5}, 5)

@@ -1,0 +1,45 @@
+// Points of a system's fields, after an assignment or a step:
+//
+//     SYSTEM_ADDS 1    field(p) += weight * amplitude[row][channel]            a thread has one place p, and all points there
+//     SYSTEM_ADDS 0    record[row][grid][channel] = sum of weight * field(p)   a thread has one channel
+//
+// in the order of the points, so that sums do not depend on chance. first[i] .. first[i + 1] are the points of thread i; grids of
+// the batch follow each other.
+//
+// Reads STORE, REAL, SYSTEM_ADDS, THREADS_X.
+#include "device/element.cuh"
+#include "params.cuh"
+
+struct system_point {
+    long long at;  // in the grid
+    double weight;
+    int channel, field;
+};
+struct points_arguments {
+    STORE *field[16];
+    const system_point *list;
+    const long long *first;
+    const REAL *amplitudes;  // of this row
+    REAL *records;           // of this row, all grids
+    long long threads, batch, points, channels;
+};
+
+extern "C" __global__ void __launch_bounds__(THREADS_X) system_points(const __grid_constant__ points_arguments a) {
+    const long long thread = static_cast<long long>(blockIdx.x) * THREADS_X + threadIdx.x;
+    if (thread >= a.threads * a.batch) return;
+    const long long grid = thread / a.threads, i = thread - grid * a.threads;
+    const long long begin = a.first[i], end = a.first[i + 1];
+    if (SYSTEM_ADDS) {
+        STORE *const to = a.field[a.list[begin].field] + grid * a.points + a.list[begin].at;
+        STORE value = *to;
+        for (long long k = begin; k < end; k++)
+            value = narrow<STORE>(widen(value) + static_cast<REAL>(a.list[k].weight) * a.amplitudes[a.list[k].channel]);
+        *to = value;
+    } else {
+        REAL sum = 0;
+        for (long long k = begin; k < end; k++)
+            sum +=
+                static_cast<REAL>(a.list[k].weight) * widen(a.field[a.list[k].field][grid * a.points + a.list[k].at]);
+        a.records[grid * a.channels + i] = sum;
+    }
+}

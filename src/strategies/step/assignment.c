@@ -1,0 +1,262 @@
+/* See assignment.h. The arguments, as system_step.cu declares them:
+ *
+ *     pointers of arrays, of what is written, of what frozen points keep
+ *     extents, points, what is not frozen     tiles     rules of sides     which constants     values */
+#include "strategies/step/assignment.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arith.h"
+#include "base/error.h"
+#include "base/number.h"
+#include "context/kernel.h"
+#include "problem/system_program.h"
+#include "render/render.h"
+
+/* Where parts of the arguments begin, in bytes. */
+typedef struct places {
+    size_t out, fixed, sides, past, values, end;
+} places;
+
+static places places_of(const step_assignment *a, stn_dtype dtype) {
+    const size_t arrays = (size_t)a->narrays, real = dtype == STN_F64 ? 8 : 4;
+    places p;
+    p.out = 8 * arrays;
+    p.fixed = p.out + 16;
+    p.sides = p.fixed + 10 * 8 + 8;
+    p.past = p.sides + 4 * (arrays + arrays % 2);
+    p.values = p.past + 8 * arrays;
+    p.end = p.values + (size_t)stn_round_up((int64_t)((size_t)a->nvalues * real), 8);
+    return p;
+}
+
+/* ---- what it reads ------------------------------------------------------------------------- */
+
+static int array_of(step_assignment *a, bool is_field, int index, int level) {
+    for (int i = 0; i < a->narrays; i++)
+        if (a->arrays[i].is_field == is_field && a->arrays[i].index == index && a->arrays[i].level == level) return i;
+    if (a->narrays == STEP_MOST_ARRAYS) return -1;
+    a->arrays[a->narrays] = (step_array){is_field, index, level};
+    return a->narrays++;
+}
+
+static const stn_system_variable *variable_of(const stn_system_task *task, const step_array *array) {
+    return array->is_field ? &task->system->fields[array->index] : &task->system->coefficients[array->index];
+}
+
+/* Arrays, numbers and constants of sides; false: there are too many. */
+static bool list_reads(const stn_system_task *task, const stn_system_program *program, step_assignment *a) {
+    a->narrays = a->nvalues = 0;
+    for (int i = 0; i < STN_SYSTEM_MAX_COEFFICIENTS; i++) a->number_of[i] = -1;
+    for (int i = 0; i < program->count; i++) {
+        const stn_system_node *node = &task->system->nodes[program->list[i].node];
+        const bool is_field = node->op == STN_SYSTEM_FIELD;
+        if (!is_field && node->op != STN_SYSTEM_COEFFICIENT) continue;
+        if (is_field || !task->is_number[node->index]) {
+            if (array_of(a, is_field, node->index, node->level) < 0) return false;
+        } else if (a->number_of[node->index] < 0)
+            a->number_of[node->index] = a->nvalues++;
+    }
+    if (!a->narrays) (void)array_of(a, true, a->equation->field, 0); /* C++ has no empty arrays */
+    for (int i = 0; i < a->narrays; i++)
+        for (int side = 0; side < 6; side++)
+            a->nvalues += variable_of(task, &a->arrays[i])->side[side / 2][side % 2].kind == STN_CONSTANT;
+    if (!a->nvalues) a->nvalues = 1;
+    return places_of(a, task->dtype).end <= STEP_MOST_ARGUMENTS;
+}
+
+bool step_assignment_fits(const stn_system_task *task, const stn_system_equation *equation, char *reason, size_t size) {
+    stn_system_program program;
+    step_assignment *a = calloc(1, sizeof *a);
+    stn_error why = {STN_OK, ""};
+    bool fits = a != NULL;
+    if (a) {
+        a->equation = equation;
+        fits = stn_system_program_make(task->system, equation, false, STEP_MOST_OPERATIONS, &program, &why) == STN_OK;
+        if (!fits)
+            snprintf(reason, size, "%.150s", why.message);
+        else if (!list_reads(task, &program, a)) {
+            snprintf(reason, size, "an assignment reads more arrays than a kernel has arguments for");
+            fits = false;
+        }
+        stn_system_program_clear(&program);
+    } else
+        snprintf(reason, size, "there is no memory to look at it");
+    free(a);
+    return fits;
+}
+
+/* ---- its text ------------------------------------------------------------------------------ */
+
+static void render_number(double value, stn_text *text) {
+    char digits[STN_NUMBER_SIZE];
+    stn_number_format(value, digits);
+    stn_text_printf(text, "REAL(%s%s)", digits, strpbrk(digits, ".e") ? "" : ".0");
+}
+
+static void render_leaf(const stn_system_task *task, step_assignment *a, const stn_system_instruction *instruction,
+                        stn_text *text) {
+    const stn_system_node *node = &task->system->nodes[instruction->node];
+    const bool is_field = node->op == STN_SYSTEM_FIELD;
+    const int *o = instruction->offset;
+    if (!is_field && task->is_number[node->index])
+        stn_text_printf(text, "around.number(%d)", a->number_of[node->index]);
+    else
+        stn_text_printf(text, "around.template %s<%d>(%d, %d, %d)", is_field ? "field" : "shared",
+                        array_of(a, is_field, node->index, node->level), o[0], o[1], o[2]);
+}
+
+static void render_stencil(const stn_system *system, const stn_system_node *node, const stn_system_operand *operands,
+                           stn_text *text) {
+    const stn_system_stencil *stencil = &system->stencils[node->index];
+    for (size_t k = 0; k < stencil->ntaps; k++) {
+        if (k) stn_text_printf(text, k % 4 ? " + " : " +\n        ");
+        render_number(stencil->taps[k].weight, text);
+        stn_text_printf(text, " * t%d", operands[k].instruction);
+    }
+}
+
+static void render_operator(const stn_system_node *node, const stn_system_operand *x, stn_text *text) {
+    const stn_system_op_row *row = &stn_system_ops[node->op];
+    const int a = x[0].instruction, b = row->operands > 1 ? x[1].instruction : 0;
+    if (node->op == STN_SYSTEM_WHERE)
+        stn_text_printf(text, "t%d != REAL(0) ? t%d : t%d", a, b, x[2].instruction);
+    else if (node->op == STN_SYSTEM_NEGATE)
+        stn_text_printf(text, "-t%d", a);
+    else if (row->precedence == 1)
+        stn_text_printf(text, "t%d %s t%d ? REAL(1) : REAL(0)", a, row->word, b);
+    else if (row->precedence)
+        stn_text_printf(text, "t%d %s t%d", a, row->word, b);
+    else if (row->operands == 2)
+        stn_text_printf(text, "%s%s(t%d, t%d)", node->op == STN_SYSTEM_POW ? "" : "f", row->word, a, b);
+    else
+        stn_text_printf(text, "%s%s(t%d)", node->op == STN_SYSTEM_ABS ? "f" : "", row->word, a);
+}
+
+static void render_program(const stn_system_task *task, step_assignment *a, const stn_system_program *program,
+                           stn_text *text) {
+    stn_text_printf(text,
+                    "template <class AROUND>\n__device__ __forceinline__ REAL system_value(const AROUND &around) {\n");
+    for (int i = 0; i < program->count; i++) {
+        const stn_system_instruction *instruction = &program->list[i];
+        const stn_system_node *node = &task->system->nodes[instruction->node];
+        stn_text_printf(text, "    const REAL t%d = ", i);
+        if (node->op == STN_SYSTEM_NUMBER)
+            render_number(node->number, text);
+        else if (node->op == STN_SYSTEM_FIELD || node->op == STN_SYSTEM_COEFFICIENT)
+            render_leaf(task, a, instruction, text);
+        else if (node->op == STN_SYSTEM_STENCIL)
+            render_stencil(task->system, node, program->operands + instruction->operand, text);
+        else
+            render_operator(node, program->operands + instruction->operand, text);
+        stn_text_printf(text, ";\n");
+    }
+    stn_text_printf(text, "    return t%d;\n}\n", program->count - 1);
+}
+
+static bool freezes(const stn_system_task *task, const stn_system_equation *equation) {
+    int64_t begin[3], end[3];
+    stn_system_live(task, equation, begin, end);
+    bool all = true;
+    for (int axis = 0; axis < 3; axis++) all = all && begin[axis] == 0 && end[axis] == task->n[axis];
+    return !all;
+}
+
+static void render(const stn_system_task *task, step_assignment *a, const stn_system_program *program, stn_text *text) {
+    int reach[6];
+    for (int i = 0; i < 6; i++) reach[i] = a->equation->reach[i / 2][i % 2];
+    stn_params_begin(text);
+    stn_params_elements(text, task->dtype);
+    stn_params_int(text, "SYSTEM_ARRAYS", a->narrays);
+    stn_params_int(text, "SYSTEM_VALUES", a->nvalues);
+    stn_params_ints(text, "SYSTEM_REACH", reach, 6);
+    stn_params_int(text, "SYSTEM_FREEZES", freezes(task, a->equation));
+    stn_params_int(text, "THREADS_X", a->block.x);
+    stn_params_int(text, "THREADS_Y", a->block.y);
+    stn_params_int(text, "EXPECTED_HEADER", (int64_t)places_of(a, task->dtype).values);
+    render_program(task, a, program, text);
+}
+
+/* ---- its arguments ------------------------------------------------------------------------- */
+
+/* All but pointers and numbers. */
+static void fill_header(const stn_system_task *task, step_assignment *a) {
+    const places p = places_of(a, task->dtype);
+    const size_t real = task->dtype == STN_F64 ? 8 : 4;
+    int64_t fixed[10] = {task->n[0], task->n[1], task->n[2], stn_system_task_points(task)};
+    const uint32_t tiles[2] = {(uint32_t)a->tiles[0], (uint32_t)a->tiles[1]};
+    int value = 0;
+    for (int i = 0; i < STN_SYSTEM_MAX_COEFFICIENTS; i++) value += a->number_of[i] >= 0;
+    stn_system_live(task, a->equation, fixed + 4, fixed + 7);
+    memcpy(a->header + p.fixed, fixed, sizeof fixed);
+    memcpy(a->header + p.fixed + sizeof fixed, tiles, sizeof tiles);
+    for (int i = 0; i < a->narrays; i++) {
+        uint32_t rules = 0;
+        for (unsigned side = 0; side < 6; side++) {
+            const stn_system_side *s = &variable_of(task, &a->arrays[i])->side[side / 2][side % 2];
+            rules |= ((uint32_t)s->kind | (s->odd ? 8u : 0u)) << 4 * side;
+            if (s->kind != STN_CONSTANT) continue;
+            a->header[p.past + 8 * (size_t)i + side] = (unsigned char)value;
+            stn_put_real(task->dtype, stn_system_stored(task->dtype, s->value),
+                         a->header + p.values + real * (size_t)value++);
+        }
+        memcpy(a->header + p.sides + 4 * (size_t)i, &rules, sizeof rules);
+    }
+}
+
+stn_status step_assignment_make(stn_plan *plan, const stn_system_equation *equation, step_block block,
+                                step_assignment *made, stn_error *error) {
+    const stn_system_task *task = &plan->system;
+    stn_system_program program;
+    memset(made, 0, sizeof *made);
+    made->equation = equation;
+    made->block = block;
+    made->tiles[0] = stn_div_up(task->n[2], block.x);
+    made->tiles[1] = stn_div_up(task->n[1], block.y);
+    stn_text params = STN_TEXT_EMPTY;
+    stn_status status = stn_system_program_make(task->system, equation, false, STEP_MOST_OPERATIONS, &program, error);
+    if (status == STN_OK && !list_reads(task, &program, made))
+        status =
+            stn_fail(error, STN_ERROR_UNSUPPORTED, "an assignment reads more arrays than a kernel has arguments for");
+    if (status == STN_OK) {
+        made->arguments = places_of(made, task->dtype).end;
+        render(task, made, &program, &params);
+        fill_header(task, made);
+        status = stn_kernel_make(plan->context, "system_step", &params, 0, &made->kernel, error);
+    }
+    stn_system_program_clear(&program);
+    if (status == STN_OK) stn_plan_list_kernel(plan, made->kernel);
+    return status;
+}
+
+stn_status step_assignment_run(const step_assignment *a, const stn_system_state *state, int64_t number, void *stream,
+                               stn_error *error) {
+    const stn_system_task *task = state->task;
+    const places p = places_of(a, task->dtype);
+    const size_t real = task->dtype == STN_F64 ? 8 : 4;
+    const int field = a->equation->field;
+    _Alignas(16) unsigned char arguments[STEP_MOST_ARGUMENTS];
+    const void *array;
+    memcpy(arguments, a->header, a->arguments);
+    for (int i = 0; i < a->narrays; i++) {
+        const step_array *each = &a->arrays[i];
+        array = !each->is_field                  ? state->arrays->coefficients[each->index]
+                : each->level == STN_SYSTEM_NEXT ? stn_system_state_next(state, each->index, number)
+                                                 : stn_system_state_of(state, each->index, number - 1 - each->level);
+        memcpy(arguments + 8 * (size_t)i, &array, sizeof array);
+    }
+    const void *const ends[2] = {stn_system_state_next(state, field, number),
+                                 stn_system_state_of(state, field, number - 1)};
+    memcpy(arguments + p.out, ends, sizeof ends);
+    for (int i = 0; i < task->system->ncoefficients; i++) {
+        if (a->number_of[i] < 0) continue;
+        const double value = state->arrays->numbers ? state->arrays->numbers[i] : task->system->coefficients[i].value;
+        stn_put_real(task->dtype, value, arguments + p.values + real * (size_t)a->number_of[i]);
+    }
+    const int64_t blocks = a->tiles[0] * a->tiles[1] * task->n[0] * task->batch;
+    const stn_launch launch = {
+        .grid = {(unsigned)blocks, 1, 1}, .block = {(unsigned)a->block.x, (unsigned)a->block.y, 1}, .stream = stream};
+    return stn_module_launch(a->kernel->module, &launch, arguments, error);
+}
