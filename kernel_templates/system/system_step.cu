@@ -93,8 +93,7 @@ __device__ __forceinline__ bool holds(long long low, long long first, long long 
     return first >= low && last < n - high;
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS)
-    system_step(const __grid_constant__ system_arguments a) {
+extern "C" __global__ void __launch_bounds__(THREADS) system_step(const __grid_constant__ system_arguments a) {
     const unsigned row = blockIdx.x / a.tiles_x, tile_x = blockIdx.x - row * a.tiles_x;
     const unsigned plane = row / a.tiles_y, tile_y = row - plane * a.tiles_y;
     const unsigned depth = static_cast<unsigned>(a.n[0]), batch = plane / depth;
