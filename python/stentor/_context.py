@@ -20,24 +20,32 @@ _KEEP: Any = object()
 _callbacks: list = []  # for as long as the process lives, as contexts do
 
 
+def context_options() -> Any:
+    """A stn_context_options by what `configure` set, and what it points to."""
+    options = ffi.new('stn_context_options *', {'struct_size': ffi.sizeof('stn_context_options')})
+    options.threads, options.cache_shared = _settings['threads'], _settings['cache_shared']
+    kept = [ffi.new('char[]', os.fsencode(_settings['cache_dir']))]
+    kept += [ffi.new('char[]', os.fsencode(pack)) for pack in _settings['packs']]
+    options.cache_dir = kept[0]
+    if _settings['packs']:
+        packs = ffi.new('char *[]', kept[1:] + [ffi.NULL])
+        options.packs = ffi.cast('const char *const *', packs)
+        kept.append(packs)
+    if _settings['log'] is not None:
+        options.log = _settings['log']
+    return options, kept
+
+
 class Context:
     """A device's context. `device` is HOST, the GPU's number, or None for the first GPU that is there, else the host. It stays until
     the process ends: it must outlive its plans, and when Python ends, objects go in any order."""
 
     def __init__(self, device: Optional[int]):
-        options = ffi.new('stn_context_options *', {'struct_size': ffi.sizeof('stn_context_options')})
+        options, kept = context_options()
         options.device = lib.STN_DEVICE_AUTO if device is None else lib.STN_DEVICE_HOST if device == HOST else device + 1
-        options.threads, options.cache_shared = _settings['threads'], _settings['cache_shared']
-        kept = [ffi.new('char[]', os.fsencode(_settings['cache_dir']))]
-        kept += [ffi.new('char[]', os.fsencode(pack)) for pack in _settings['packs']]
-        options.cache_dir = kept[0]
-        if _settings['packs']:
-            packs = ffi.new('char *[]', kept[1:] + [ffi.NULL])
-            options.packs = ffi.cast('const char *const *', packs)
-        if _settings['log'] is not None:
-            options.log = _settings['log']
         made, error = ffi.new('stn_context **'), new_error()
         check(lib.stn_context_create(options, made, error), error)
+        del kept  # until here
         self.handle = made[0]
         self.device = device
 

@@ -21,6 +21,7 @@ from ._progress import tell_of, warn_of_growth
 from ._scratch import Prepared
 from ._stencil import Taps, stencil_handle, taps_of
 from ._sweep import Sweep
+from ._team import TeamHandle, team_devices
 from ._words import said, step_count
 
 Tune = Union[bool, float, str, Tuple[str, float]]
@@ -65,6 +66,9 @@ class Plan:
         Another name of `boundary`, that of `correlate`.
     initial : bool, optional
         With `every`: the first frame is the input, and the result has shape ``(steps // every + 1, *shape)``.
+    devices : sequence, optional
+        Instead of `device`: several GPUs of this machine, such as ``[0, 1]``, that work on one grid. It is cut along its slowest axis;
+        arrays are NumPy's. Without `every`. 'host', named more than once, cuts a grid among the processors, for tests.
 
     Examples
     --------
@@ -80,7 +84,7 @@ class Plan:
     def __init__(self, shape: Union[int, str, Sequence[int]], weights: Union[str, Mapping, Any], boundary: Any = 'wrap',
                  dtype: Any = 'float64', steps: int = 1, every: int = 0, source: bool = False, tolerance: float = 0.0,
                  device: Any = 'auto', strategy: Optional[str] = None, tune: Tune = False, accuracy: str = 'global', mode: Any = None,
-                 initial: bool = False):
+                 initial: bool = False, devices: Optional[Sequence[Any]] = None):
         if accuracy not in ('global', 'local'):
             raise ValueError(f"accuracy is {said(accuracy)}: give 'global' or 'local'")
         self._shape = shape_of(shape)
@@ -94,22 +98,28 @@ class Plan:
         if strategy is not None and not isinstance(strategy, str):
             raise ValueError(f'strategy is {said(strategy)}: give its name')
         self._steps, self._every, self._source = step_count(steps), step_count(every, 'every', 0), bool(source)
-        self._number = device_number(device)
+        self._devices = None if devices is None else team_devices(devices)
+        if self._devices is not None and (device != 'auto' or every or initial):
+            raise ValueError('devices goes with neither device, every nor initial: leave them out')
+        self._number = HOST if self._devices is not None else device_number(device)
         boundary, of = boundary_of(boundary, mode)
         self._initial = bool(initial)
         if self._initial and not self._every:
             raise ValueError('initial is asked for without every: say after how many steps frames are kept')
         self._given = dict(boundary=boundary, dtype=self._dtype.name, steps=self._steps, every=self._every, source=self._source,
-                           tolerance=tolerance, device=device_name(self._number), strategy=strategy, tune=tune, accuracy=accuracy,
-                           initial=self._initial)
+                           tolerance=tolerance, device='auto' if self._devices else device_name(self._number), strategy=strategy,
+                           tune=tune, accuracy=accuracy, initial=self._initial,
+                           devices=self._devices and [device_name(each) for each in self._devices])
         request = Request(taps, axes, sides_of(boundary, 0.0, rank, of), layout, layout, self._dtype.name, ITEM_SIZES[self._dtype.name],
                           self._steps, self._every, self._source, number(tolerance, 'tolerance'), accuracy == 'local')
         frame = int(np.prod(self._shape, dtype=object)) * self._dtype.itemsize  # bytes
         if self._number != HOST:
             request = request._replace(alignment=math.gcd(16, frame) if self._initial else 16)
         batch = tuple(range(len(self._shape) - rank))
-        self._handle: Any  # a Handle, or a FarHandle
-        if self._number == HOST and is_far(taps, request.sides, strategy):
+        self._handle: Any  # a Handle, a FarHandle or a TeamHandle
+        if self._devices is not None:
+            self._handle = TeamHandle(self._devices, request._replace(alignment=0), Split(axes, batch, ()), strategy, tune)
+        elif self._number == HOST and is_far(taps, request.sides, strategy):
             self._handle = FarHandle(self._shape, self._dtype, Pass(taps, axes, request.sides), self._steps, self._every)
         else:
             self._handle = stencil_plan(context(self._number), request, Split(axes, batch, ()), strategy, tune)
@@ -134,8 +144,8 @@ class Plan:
 
     @property
     def device(self) -> str:
-        """'host' or 'cuda:N'."""
-        return device_name(self._number)
+        """'host' or 'cuda:N'; of several devices their names, with commas."""
+        return ','.join(map(device_name, self._devices)) if self._devices else device_name(self._number)
 
     @property
     def steps(self) -> int:

@@ -1,0 +1,96 @@
+"""One grid over several devices of this process: teams, and plans of them."""
+
+import os
+from typing import Any, Dict, Optional, Sequence, Tuple
+
+import numpy as np
+
+from ._context import HOST, context_options, device_number
+from ._errors import check, new_error
+from ._handle import plan_options
+from ._library import ffi, lib, take_text
+from ._locks import new_lock
+from ._problem import Request, Split, fill_problem
+from ._progress import warn_of_growth
+from ._words import listed, said
+
+_teams: Dict[Tuple[int, ...], Any] = {}
+_lock = new_lock()
+
+
+def team_devices(devices: Sequence[Any]) -> Tuple[int, ...]:
+    """The numbers of the devices that a caller names."""
+    numbers = tuple(device_number(each) for each in listed(devices, 'devices'))
+    if not numbers:
+        raise ValueError('devices is empty: name one device or more')
+    if HOST in numbers and set(numbers) != {HOST}:
+        raise ValueError(f"devices is {said(devices)}: give GPUs, or 'host' alone, which may be named more than once")
+    return numbers
+
+
+def _team(devices: Tuple[int, ...]) -> Any:
+    """A stn_team, which stays until the process ends, as contexts do. The lock is held."""
+    if devices not in _teams:
+        options, kept = context_options()
+        numbers = ffi.new('int[]', [lib.STN_DEVICE_HOST if each == HOST else each + 1 for each in devices])
+        made, error = ffi.new('stn_team **'), new_error()
+        check(lib.stn_team_create(options, len(devices), numbers, made, error), error)
+        del kept  # until here
+        _teams[devices] = made[0]
+    return _teams[devices]
+
+
+class TeamHandle:
+    """A stn_team_plan with what every call of it needs; as Handle, between arrays of NumPy. One thread at a time of all that use
+    the same devices."""
+
+    workspace = 0
+
+    def __init__(self, devices: Tuple[int, ...], request: Request, split: Split, strategy: Optional[str], tune: Any):
+        problem, stencil = fill_problem(request, split)
+        for axis in range(len(split.grid)):
+            problem.in_stride[axis] = problem.out_stride[axis] = 0
+        problem.in_batch_stride = problem.out_batch_stride = 0
+        warn_of_growth(stencil, request.steps)
+        options, name = plan_options(strategy, tune)
+        made, error = ffi.new('stn_team_plan **'), new_error()
+        with _lock:
+            check(lib.stn_team_plan_create(_team(devices), problem, options, made, error), error)
+        del name, stencil  # kept until here
+        self._plan = ffi.gc(made[0], lib.stn_team_plan_destroy)
+        self._error = error
+
+    def _run(self, source: np.ndarray, target: np.ndarray, constant: Any) -> None:
+        address = ffi.NULL if constant is None else ffi.cast('void *', constant.ctypes.data)
+        with _lock:
+            check(lib.stn_team_plan_execute_host(self._plan, ffi.cast('void *', source.ctypes.data),
+                                                 ffi.cast('void *', target.ctypes.data), address, self._error), self._error)
+
+    def run_arrays(self, source: np.ndarray, target: np.ndarray) -> None:
+        self._run(np.ascontiguousarray(source), target, None)
+
+    def run_source(self, source: np.ndarray, constant: np.ndarray, target: np.ndarray) -> None:
+        self._run(np.ascontiguousarray(source), target, np.ascontiguousarray(constant))
+
+    def set_weights(self, weights: np.ndarray) -> None:
+        with _lock:
+            check(lib.stn_team_plan_set_weights(self._plan, len(weights), ffi.from_buffer('double[]', weights), self._error),
+                  self._error)
+
+    def describe(self, form: str) -> str:
+        if form == 'json':
+            raise ValueError("a plan of several devices is described as text: leave format out")
+        made, error = ffi.new('char **'), new_error()
+        check(lib.stn_team_plan_describe(self._plan, made, error), error)
+        return take_text(made)
+
+    def strategy(self) -> str:
+        return self.describe('text').rsplit(', ', 1)[-1]
+
+
+def _after_fork() -> None:
+    """A child makes teams of its own."""
+    _teams.clear()
+
+
+os.register_at_fork(after_in_child=_after_fork)
