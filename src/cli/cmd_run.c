@@ -13,6 +13,7 @@
 #include "cli/run_files.h"
 #include "cli/runner.h"
 #include "cli/settings.h"
+#include "cli/team_run.h"
 #include "context/context.h"
 #include "io/relief.h"
 #include "problem/stencil.h"
@@ -24,6 +25,7 @@ typedef struct run_settings {
     cli_run_files files;
     uint64_t repeat;
     bool progress, stable;
+    const char *devices;
 } run_settings;
 
 typedef struct run_summary {
@@ -52,6 +54,9 @@ static const cli_option run_options[] = {
     {"--repeat", "N", CLI_COUNT, offsetof(run_settings, repeat), "run N times and give the median time (default 1)"},
     {"--progress", NULL, CLI_FLAG, offsetof(run_settings, progress),
      "show progress even where stderr is no terminal or the run is short"},
+    {"--devices", "N,N", CLI_TEXT, offsetof(run_settings, devices),
+     "several GPUs of this machine, such as 0,1, that work on one grid; the\ntime then counts the grid's way to them "
+     "and back"},
     {"--stable", NULL, CLI_FLAG, offsetof(run_settings, stable),
      "refuse a stencil whose run grows (max |symbol| above 1) instead of\nwarning"},
 };
@@ -215,6 +220,64 @@ static stn_status check_growth(const run_settings *settings, const cli_forecast 
                     forecast->max_symbol, forecast->log10_growth);
 }
 
+/* Several devices: no progress is shown, and no strategy's candidates are told. */
+static stn_status report_team(const run_settings *settings, const cli_job *job, const cli_team_run *team,
+                              const run_arrays *arrays, stn_error *error) {
+    char *words = NULL;
+    const double rate = team->seconds > 0 ? (double)job->points * (double)job->problem.steps / team->seconds / 1e9 : 0;
+    const size_t nonfinite = stn_array_nonfinite(&arrays->result);
+    if (nonfinite && !settings->report.quiet)
+        fprintf(stderr, "stentor: warning: %zu of %zu values of the result are NaN or infinite\n", nonfinite,
+                arrays->result.count);
+    if (settings->report.json) {
+        stn_text text = STN_TEXT_EMPTY;
+        stn_text_printf(&text, "{\"members\":%d,\"points\":%zu,\"steps\":%llu,\"seconds\":", stn_team_size(team->team),
+                        job->points, (unsigned long long)job->problem.steps);
+        stn_json_number(&text, team->seconds);
+        stn_json_key(&text, "gstencil_per_second"), stn_json_number(&text, rate);
+        stn_json_key(&text, "nonfinite"), stn_text_printf(&text, "%zu", nonfinite);
+        stn_json_key(&text, "out"), stn_json_string(&text, settings->files.out);
+        stn_text_printf(&text, "}");
+        STN_TRY(stn_text_take(&text, &words, error));
+        printf("%s\n", words);
+    } else if (!settings->report.quiet) {
+        STN_TRY(stn_team_plan_describe(team->plan, &words, error));
+        printf("%s\ntime       %.4g s, with the grid's way to the devices and back\nspeed      %.4g GStencil/s\n",
+               words, team->seconds, rate);
+        print_files(&settings->files, job);
+    }
+    stn_text_free(words);
+    return STN_OK;
+}
+
+static stn_status run_team(const run_settings *settings, stn_error *error) {
+    stn_status status;
+    cli_job job = {0};
+    run_arrays arrays = {0};
+    cli_team_run team = {0};
+    STN_TRY_GOTO(status, cli_job_make(&settings->problem, &job, error), done);
+    STN_TRY_GOTO(status, check_settings(settings, &job, error), done);
+    STN_TRY_GOTO(status, read_arrays(settings, &job, &arrays, error), done);
+    const cli_forecast forecast = cli_forecast_of(&job);
+    STN_TRY_GOTO(status, check_growth(settings, &forecast, error), done);
+    STN_TRY_GOTO(status, cli_team_run_make(settings->devices, &job, &settings->device, &settings->report, &team, error),
+                 done);
+    cli_warn_growth(&forecast, &job, &arrays.grid, &settings->report);
+    STN_TRY_GOTO(status,
+                 cli_team_run_execute(&team, settings->repeat, arrays.grid.data,
+                                      job.problem.has_source ? arrays.source.data : NULL, arrays.result.data, error),
+                 done);
+    STN_TRY_GOTO(status,
+                 cli_run_files_write(&settings->files, &job, &arrays.result, &arrays.before, &settings->report, error),
+                 done);
+    status = report_team(settings, &job, &team, &arrays, error);
+done:
+    cli_team_run_clear(&team);
+    clear_arrays(&arrays);
+    cli_job_clear(&job);
+    return status;
+}
+
 static stn_status run(const run_settings *settings, stn_error *error) {
     stn_status status;
     cli_job job = {0};
@@ -271,5 +334,5 @@ stn_status cmd_run(int argc, char **argv, stn_error *error) {
     STN_TRY(cli_reserve_stdout(settings.files.out, error));
     if (settings.files.out == NULL || strcmp(settings.files.out, "-") != 0)
         STN_TRY(cli_reserve_stdout(settings.files.png, error));
-    return run(&settings, error);
+    return settings.devices ? run_team(&settings, error) : run(&settings, error);
 }

@@ -288,10 +288,10 @@ static void print_log(void *user, stn_log_level level, const char *message) {
 
 stn_logger cli_logger(const cli_report_settings *report) { return (stn_logger){print_log, (void *)(uintptr_t)report}; }
 
-stn_status cli_open_context(const cli_device_settings *settings, const cli_report_settings *report,
-                            stn_context **context, stn_error *error) {
-    stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
-    STN_TRY(cli_parse_device(settings->device, &options.device, error));
+stn_status cli_context_options(const cli_device_settings *settings, const cli_report_settings *report,
+                               stn_context_options *options, stn_error *error) {
+    *options = (stn_context_options)STN_CONTEXT_OPTIONS_INIT;
+    STN_TRY(cli_parse_device(settings->device, &options->device, error));
     if (settings->threads > 4096)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "--threads %llu: give up to 4096",
                         (unsigned long long)settings->threads);
@@ -299,16 +299,23 @@ stn_status cli_open_context(const cli_device_settings *settings, const cli_repor
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
                         "--arch and --device exclude each other: --arch is for a GPU that is not here");
     /* the host strategy asked for by name must not fail because there happens to be a GPU */
-    if (settings->strategy && !strncmp(settings->strategy, "host", 4) && options.device == STN_DEVICE_AUTO)
-        options.device = STN_DEVICE_HOST;
-    options.threads = (int)settings->threads;
-    options.cache_dir = settings->cache_dir;
-    options.packs = settings->packs[0] ? settings->packs : NULL;
-    options.arch = settings->arch;
-    options.cache_shared = settings->cache_shared;
+    if (settings->strategy && !strncmp(settings->strategy, "host", 4) && options->device == STN_DEVICE_AUTO)
+        options->device = STN_DEVICE_HOST;
+    options->threads = (int)settings->threads;
+    options->cache_dir = settings->cache_dir;
+    options->packs = settings->packs[0] ? settings->packs : NULL;
+    options->arch = settings->arch;
+    options->cache_shared = settings->cache_shared;
     stn_logger logger = cli_logger(report);
-    options.log = logger.fn;
-    options.log_user = logger.user;
+    options->log = logger.fn;
+    options->log_user = logger.user;
+    return STN_OK;
+}
+
+stn_status cli_open_context(const cli_device_settings *settings, const cli_report_settings *report,
+                            stn_context **context, stn_error *error) {
+    stn_context_options options;
+    STN_TRY(cli_context_options(settings, report, &options, error));
     return stn_context_create(&options, context, error);
 }
 

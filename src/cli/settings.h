@@ -66,6 +66,9 @@ stn_status cli_job_source(const cli_problem_settings *settings, const cli_job *j
 /* Where to compute: as the options say, but on the host what GPUs do not serve, unless one was asked for. */
 cli_device_settings cli_device_of(const cli_device_settings *settings, const cli_job *job);
 
+/* What a context is made with. What it points to is borrowed. */
+stn_status cli_context_options(const cli_device_settings *settings, const cli_report_settings *report,
+                               stn_context_options *options, stn_error *error);
 /* Opens a context as the options say. Log messages go to stderr: warnings, or with --verbose all, or with --quiet none.
  * report must outlive the context. */
 stn_status cli_open_context(const cli_device_settings *settings, const cli_report_settings *report,

@@ -203,6 +203,18 @@ class Run(CommandTest):
         self.assertGreater(report['gstencil_per_second'], 0)
         self.assertIn('ranking', report['plan'])
 
+    def test_several_devices_give_the_result_of_one(self):
+        run = ('run', '--size', '50x31', '--random', 3, '--stencil', 'box-2d9p', '--boundary', 'fixed,mirror', '--steps', 13,
+               '--strategy', 'host')
+        self.succeed(*run, '--device', 'host', '--out', 'one.npy')
+        for members in (1, 2, 5):
+            done = self.succeed(*run, '--devices', ','.join(['host'] * members), '--out', 'several.npy')
+            self.assertIn(f'{members} of {members} members', done.stdout)
+            self.assertEqual((self.path / 'one.npy').read_bytes(), (self.path / 'several.npy').read_bytes())
+        self.assertEqual(json.loads(self.succeed(*run, '--devices', 'host,host', '--json').stdout)['members'], 2)
+        for wrong in ('', 'host,', 'host,nowhere', '0,host'):
+            self.refuse(2, '', *run, '--devices', wrong)
+
     def test_quiet_says_nothing(self):
         done = self.succeed('run', '--size', '8x8', '--stencil', 'heat-2d:alpha=9', '--steps', 500, '--quiet',
                             '--device', 'host', '--progress')

@@ -1,0 +1,77 @@
+/* See team_run.h. */
+#include "cli/team_run.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "cli/progress.h"
+#include "cli/spelling.h"
+
+enum { MOST = 64, NAME = 40 };
+
+/* "0,1" as devices; a number alone is a GPU's. */
+static stn_status parse_devices(const char *text, int *devices, int *count, stn_error *error) {
+    *count = 0;
+    for (const char *at = text;; at++) {
+        char name[NAME];
+        const size_t size = strcspn(at, ",");
+        if (*count == MOST)
+            return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "--devices names more than %d devices", MOST);
+        if (!size || size >= sizeof name)
+            return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                            "--devices %.80s: give GPUs' numbers with commas, such as 0,1", text);
+        memcpy(name, at, size), name[size] = '\0';
+        char *end;
+        const long number = strtol(name, &end, 10);
+        if (*end == '\0' && number >= 0 && number < 1000)
+            devices[*count] = STN_DEVICE_CUDA((int)number);
+        else
+            STN_TRY(cli_parse_device(name, &devices[*count], error));
+        (*count)++;
+        at += size;
+        if (!*at) return STN_OK;
+    }
+}
+
+stn_status cli_team_run_make(const char *devices, const cli_job *job, const cli_device_settings *settings,
+                             const cli_report_settings *report, cli_team_run *run, stn_error *error) {
+    int list[MOST], count;
+    stn_context_options context;
+    stn_plan_options options;
+    *run = (cli_team_run){.team = NULL};
+    if (settings->device)
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "--devices and --device exclude each other: give one");
+    STN_TRY(parse_devices(devices, list, &count, error));
+    STN_TRY(cli_context_options(settings, report, &context, error));
+    STN_TRY(cli_plan_options(settings, &options, error));
+    STN_TRY(stn_team_create(&context, count, list, &run->team, error));
+    return stn_team_plan_create(run->team, &job->problem, &options, &run->plan, error);
+}
+
+static int by_value(const void *a, const void *b) {
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+stn_status cli_team_run_execute(cli_team_run *run, uint64_t repeat, const void *grid, const void *source, void *result,
+                                stn_error *error) {
+    double *seconds = calloc(repeat, sizeof *seconds);
+    if (!seconds) return stn_fail_memory(error, "the times", repeat * sizeof *seconds);
+    stn_status status = STN_OK;
+    for (uint64_t i = 0; i < repeat && status == STN_OK; i++) {
+        const double begin = cli_now();
+        status = stn_team_plan_execute_host(run->plan, grid, result, source, error);
+        seconds[i] = cli_now() - begin;
+    }
+    qsort(seconds, repeat, sizeof *seconds, by_value);
+    run->seconds = seconds[repeat / 2];
+    free(seconds);
+    return status;
+}
+
+void cli_team_run_clear(cli_team_run *run) {
+    stn_team_plan_destroy(run->plan);
+    stn_team_destroy(run->team);
+    *run = (cli_team_run){.team = NULL};
+}

@@ -1,0 +1,19 @@
+/* A job on several devices of this process: stentor run --devices. */
+#ifndef STN_CLI_TEAM_RUN_H
+#define STN_CLI_TEAM_RUN_H
+#include "cli/settings.h"
+
+typedef struct cli_team_run {
+    stn_team *team; /* owned */
+    stn_team_plan *plan;
+    double seconds; /* median of the repeats, with the grid's way to the devices and back */
+} cli_team_run;
+
+/* devices: as given, "0,1" or "host,host". Runs `repeat` times; `result` is as large as `grid`, source may be NULL.
+ * Clear it in any case. */
+stn_status cli_team_run_make(const char *devices, const cli_job *job, const cli_device_settings *settings,
+                             const cli_report_settings *report, cli_team_run *run, stn_error *error);
+stn_status cli_team_run_execute(cli_team_run *run, uint64_t repeat, const void *grid, const void *source, void *result,
+                                stn_error *error);
+void cli_team_run_clear(cli_team_run *run);
+#endif
