@@ -32,8 +32,11 @@
  *            once only with separate workspaces (stn_plan_execute_with); stn_plan_set_weights needs it alone.
  *   Fork     Make contexts after a fork, in the process that uses them: CUDA does not survive one. A forked child may
  *            destroy the contexts and plans that it got, which frees its copies and leaves the GPU and the parent alone;
- *            plans on the host may also be made and executed there, on one thread. Whatever else needs the GPU fails
- *            with STN_ERROR_DRIVER. None of this holds if another thread was inside a call on the context at the fork.
+ *            plans on the host may also be made and executed there, and it does not matter whether other threads were
+ *            executing plans on the host at the fork. Whatever else needs the GPU fails with STN_ERROR_DRIVER. None of
+ *            this holds if another thread was making or destroying something of the context at the fork.
+ *   Exit     Host threads wait two seconds for more work, then end: a program whose main thread ends by pthread_exit
+ *            ends with the last of its own threads, or that much later.
  */
 #ifndef STENTOR_H
 #define STENTOR_H

@@ -6,6 +6,15 @@
 int stn_context_is_device(const stn_context *context) { return context && context->machine.is_device; }
 const stn_machine *stn_context_machine(const stn_context *context) { return &context->machine; }
 
+#define STANDARD_THREADS 16 /* a workstation's */
+
+void stn_context_machine_copy(const stn_context *context, bool standard, stn_machine *machine) {
+    *machine = context->machine;
+    if (!standard || machine->is_device) return;
+    stn_machine_of_host(STANDARD_THREADS, machine);
+    machine->found = context->machine.found;
+}
+
 void stn_context_cache_stats(stn_context *context, stn_cache_stats *stats) {
     if (!stats) return;
     *stats = (stn_cache_stats){0};
@@ -65,9 +74,12 @@ stn_status stn_context_cublas(stn_context *context, stn_cublas **cublas, stn_err
 
 stn_status stn_context_pool(stn_context *context, stn_pool **pool, stn_error *error) {
     stn_status status = STN_OK;
+    *pool = context->pool; /* without the lock, which a forked child may find held */
+    if (*pool) return STN_OK;
     pthread_mutex_lock(&context->lock);
-    if (!context->pool) status = stn_pool_create(context->threads, &context->pool, error);
     *pool = context->pool;
+    if (!*pool) status = stn_pool_create(context->threads, pool, error);
+    context->pool = *pool;
     pthread_mutex_unlock(&context->lock);
     return status;
 }

@@ -19,7 +19,7 @@ struct stn_context {
     stn_machine machine; /* of the device, the absent GPU, or the host */
     stn_driver *driver;  /* NULL on a host context */
     stn_device *device;
-    stn_pool *pool; /* host threads; NULL until a host plan needs it */
+    stn_pool *_Atomic pool; /* host threads; NULL until a host plan needs it, made under the lock */
     stn_templates templates;
     stn_cache *cache;
     stn_memo *kernels;

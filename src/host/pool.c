@@ -1,10 +1,18 @@
-/* A pool of host threads: a loop's pieces are claimed from one counter; a thread that wakes late simply finds none. */
+/* A pool of host threads: a loop's pieces are claimed from one counter; a thread that wakes late simply finds none.
+ *
+ * A worker that has had no work for some seconds ends, and the next loop starts another: a process whose own threads have all ended then
+ * ends too, which no signal could make it do, since workers block them all. A forked child has none of its parent's threads, and may
+ * find any lock held by one of them: its first call renews the pool, and loops start workers there too.
+ *
+ * Locks are taken in this order: turn, lock; watch_lock is taken alone. */
 #include "host/pool.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/arith.h"
@@ -13,13 +21,19 @@
 
 #define MOST_THREADS 4096
 #define PIECES_PER_THREAD 8 /* so that a thread that was held up does not hold up the loop */
+#define IDLE_SECONDS 2      /* that a worker waits for a loop; starting one takes some 30 microseconds */
 #define SPINS 4000          /* some microseconds: the steps of a run follow each other closer than a sleep and a wake */
 
+typedef struct worker {
+    stn_pool *pool;
+    pthread_t thread;
+    enum { WORKER_NONE, WORKER_RUNS, WORKER_ENDED } state; /* guarded by the pool's lock; ended: to be joined */
+} worker;
+
 struct stn_pool {
-    int threads;          /* the caller's included */
-    int started;          /* workers[0 .. started) exist */
-    pthread_t *workers;   /* threads - 1 */
-    pid_t owner;          /* the process they run in: a forked child has the pool but none of its threads */
+    int threads;      /* the caller's included */
+    worker *workers;  /* threads - 1 */
+    atomic_int owner; /* the process they run in; negative: a forked child's thread renews the pool for that process */
     pthread_mutex_t turn; /* held by the one caller whose loop runs */
     pthread_mutex_t lock; /* guards what follows */
     pthread_cond_t wake;  /* openings > 0, or quit */
@@ -54,12 +68,21 @@ static void relax(void) {
 #endif
 }
 
+/* Under the lock. False: there is nothing to do, and there was nothing for long. */
+static bool wait_for_loop(stn_pool *pool) {
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += IDLE_SECONDS;
+    while (!pool->openings && !pool->quit)
+        if (pthread_cond_timedwait(&pool->wake, &pool->lock, &until) == ETIMEDOUT) return pool->openings && !pool->quit;
+    return !pool->quit;
+}
+
 static void *work(void *argument) {
-    stn_pool *pool = argument;
+    worker *own = argument;
+    stn_pool *pool = own->pool;
     pthread_mutex_lock(&pool->lock);
-    for (;;) {
-        while (!pool->openings && !pool->quit) pthread_cond_wait(&pool->wake, &pool->lock);
-        if (pool->quit) break;
+    while (wait_for_loop(pool)) {
         pool->openings--;
         pool->busy++;
         pthread_mutex_unlock(&pool->lock);
@@ -70,6 +93,7 @@ static void *work(void *argument) {
         for (int spin = 0; spin < SPINS && !pool->openings && !pool->quit; spin++) relax();
         pthread_mutex_lock(&pool->lock);
     }
+    own->state = WORKER_ENDED;
     pthread_mutex_unlock(&pool->lock);
     return NULL;
 }
@@ -86,16 +110,47 @@ int stn_pool_allowed(void) {
     return count > 0 ? (int)stn_min(count, MOST_THREADS) : 1;
 }
 
-static stn_status start_workers(stn_pool *pool, stn_error *error) {
-    int failed = 0;
-    while (pool->started < pool->threads - 1 && !failed) {
-        failed = stn_thread_start(&pool->workers[pool->started], work, pool);
-        if (!failed) pool->started++;
+static void make_locks(stn_pool *pool) {
+    pthread_condattr_t monotonic;
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_mutex_init(&pool->turn, NULL);
+    pthread_mutex_init(&pool->lock, NULL);
+    pthread_mutex_init(&pool->watch_lock, NULL);
+    pthread_cond_init(&pool->wake, &monotonic);
+    pthread_cond_init(&pool->idle, NULL);
+    pthread_condattr_destroy(&monotonic);
+}
+
+/* In a forked child, where no thread of the pool is, whoever calls first makes it new. */
+static void adopt(stn_pool *pool) {
+    const int process = getpid();
+    for (int owner = atomic_load(&pool->owner); owner != process; owner = atomic_load(&pool->owner)) {
+        if (owner == -process) {
+            sched_yield();
+            continue;
+        }
+        if (!atomic_compare_exchange_strong(&pool->owner, &owner, -process)) continue;
+        make_locks(pool);
+        for (int i = 0; i < pool->threads - 1; i++) pool->workers[i].state = WORKER_NONE;
+        pool->openings = pool->busy = pool->watching = 0;
+        pool->watches = NULL;
+        atomic_store(&pool->owner, process);
     }
-    if (!failed) return STN_OK;
-    return stn_fail(error, STN_ERROR_OUT_OF_MEMORY,
-                    "the system refused to start host thread %d of %d: ask for fewer threads", pool->started + 2,
-                    pool->threads);
+}
+
+/* Under the lock: workers up to so many run. 0, or why no other can be started. */
+static int start_workers(stn_pool *pool, int count) {
+    for (int i = 0; i < count; i++) {
+        worker *each = &pool->workers[i];
+        if (each->state == WORKER_ENDED) pthread_join(each->thread, NULL); /* it has let go of the lock for good */
+        if (each->state == WORKER_RUNS) continue;
+        each->pool = pool, each->state = WORKER_NONE;
+        const int failed = stn_thread_start(&each->thread, work, each);
+        if (failed) return failed;
+        each->state = WORKER_RUNS;
+    }
+    return 0;
 }
 
 stn_status stn_pool_create(int threads, stn_pool **pool, stn_error *error) {
@@ -107,16 +162,16 @@ stn_status stn_pool_create(int threads, stn_pool **pool, stn_error *error) {
     if (!made) return stn_fail_memory(error, "the thread pool", sizeof *made);
     made->threads = threads ? threads : stn_pool_allowed();
     made->owner = getpid();
-    pthread_mutex_init(&made->turn, NULL);
-    pthread_mutex_init(&made->lock, NULL);
-    pthread_mutex_init(&made->watch_lock, NULL);
-    pthread_cond_init(&made->wake, NULL);
-    pthread_cond_init(&made->idle, NULL);
-
+    make_locks(made);
     stn_status status = STN_OK;
-    size_t bytes = (size_t)made->threads * sizeof *made->workers;
-    made->workers = malloc(bytes);
-    status = made->workers ? start_workers(made, error) : stn_fail_memory(error, "the thread pool", bytes);
+    made->workers = calloc((size_t)made->threads, sizeof *made->workers);
+    pthread_mutex_lock(&made->lock);
+    if (!made->workers)
+        status = stn_fail_memory(error, "the thread pool", (size_t)made->threads * sizeof *made->workers);
+    else if (start_workers(made, made->threads - 1))
+        status = stn_fail(error, STN_ERROR_OUT_OF_MEMORY,
+                          "the system refused to start one of %d host threads: ask for fewer threads", made->threads);
+    pthread_mutex_unlock(&made->lock);
     if (status != STN_OK) {
         stn_pool_destroy(made);
         return status;
@@ -125,25 +180,24 @@ stn_status stn_pool_create(int threads, stn_pool **pool, stn_error *error) {
     return STN_OK;
 }
 
-/* Ends the workers, and what they wait on. */
-static void end_workers(stn_pool *pool) {
+void stn_pool_destroy(stn_pool *pool) {
+    if (!pool) return;
+    adopt(pool);
     pthread_mutex_lock(&pool->lock);
     pool->quit = true;
     pthread_cond_broadcast(&pool->wake);
+    for (int i = 0; pool->workers && i < pool->threads - 1; i++) {
+        if (pool->workers[i].state == WORKER_NONE) continue;
+        pthread_mutex_unlock(&pool->lock);
+        pthread_join(pool->workers[i].thread, NULL);
+        pthread_mutex_lock(&pool->lock);
+    }
     pthread_mutex_unlock(&pool->lock);
-    for (int i = 0; i < pool->started; i++) pthread_join(pool->workers[i], NULL);
     pthread_cond_destroy(&pool->idle);
     pthread_cond_destroy(&pool->wake);
     pthread_mutex_destroy(&pool->lock);
     pthread_mutex_destroy(&pool->turn);
     pthread_mutex_destroy(&pool->watch_lock);
-}
-
-/* In a forked child there is nobody to join, and the copies of locks and conditions still count the threads that waited
- * on them: to lock or to destroy one may wait for ever. They hold no resources of their own, so they are left. */
-void stn_pool_destroy(stn_pool *pool) {
-    if (!pool) return;
-    if (pool->owner == getpid()) end_workers(pool);
     free(pool->workers);
     free(pool);
 }
@@ -151,6 +205,7 @@ void stn_pool_destroy(stn_pool *pool) {
 int stn_pool_threads(const stn_pool *pool) { return pool->threads; }
 
 void stn_pool_watch(stn_pool *pool, stn_watch *watch) {
+    adopt(pool);
     pthread_mutex_lock(&pool->watch_lock);
     watch->next = pool->watches;
     pool->watches = watch;
@@ -159,15 +214,19 @@ void stn_pool_watch(stn_pool *pool, stn_watch *watch) {
 }
 
 void stn_pool_unwatch(stn_pool *pool, stn_watch *watch) {
+    adopt(pool);
     pthread_mutex_lock(&pool->watch_lock);
     stn_watch **at = &pool->watches;
-    while (*at != watch) at = &(*at)->next;
-    *at = watch->next;
-    pool->watching--;
+    while (*at && *at != watch) at = &(*at)->next;
+    if (*at) { /* in a forked child its parent's is gone */
+        *at = watch->next;
+        pool->watching--;
+    }
     pthread_mutex_unlock(&pool->watch_lock);
 }
 
 stn_watch *stn_pool_watched(stn_pool *pool) {
+    adopt(pool);
     if (!atomic_load_explicit(&pool->watching, memory_order_relaxed)) return NULL;
     pthread_mutex_lock(&pool->watch_lock);
     stn_watch *watch = pool->watches;
@@ -190,7 +249,7 @@ void stn_pool_for(stn_pool *pool, int64_t count, int64_t grain, void (*body)(voi
     stn_watch *watch = stn_pool_watched(pool);
     int64_t piece = stn_max(stn_max(grain, 1), stn_div_up(count, (int64_t)pool->threads * PIECES_PER_THREAD));
     int64_t pieces = stn_div_up(count, piece);
-    if (pieces == 1 || pool->threads == 1 || pool->owner != getpid()) {
+    if (pieces == 1 || pool->threads == 1) {
         run_alone(watch, count, piece, body, user);
         return;
     }
@@ -203,6 +262,7 @@ void stn_pool_for(stn_pool *pool, int64_t count, int64_t grain, void (*body)(voi
     pool->watch = watch;
     pool->next = 0;
     pool->openings = (int)stn_min(pieces, pool->threads) - 1;
+    (void)start_workers(pool, pool->openings); /* this thread does what no other can be started for */
     pthread_cond_broadcast(&pool->wake);
     pthread_mutex_unlock(&pool->lock);
 

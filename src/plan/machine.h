@@ -48,6 +48,8 @@ typedef struct stn_machine {
 
 /* What a context plans for. Owned by the context. */
 const stn_machine *stn_context_machine(const stn_context *context);
+/* A copy of it. standard: on the host, one of a number of threads that does not depend on the context, so that neither do choices. */
+void stn_context_machine_copy(const stn_context *context, bool standard, stn_machine *machine);
 /* Waits for all work on the context's GPU, on any stream. */
 stn_status stn_context_wait(stn_context *context, stn_error *error);
 #endif

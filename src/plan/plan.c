@@ -62,7 +62,7 @@ stn_status stn_plan_make(stn_context *context, const stn_kind *kind, const void 
     if (!plan) return stn_fail_memory(error, "a plan", sizeof *plan);
     plan->context = context;
     plan->kind = kind;
-    plan->machine = *stn_context_machine(context);
+    stn_context_machine_copy(context, options.deterministic != 0, &plan->machine);
     plan->caller_workspace = options.no_auto_workspace != 0;
     plan->estimate_only = options.estimate_only != 0;
     plan->cold = options.tune_cold != 0;

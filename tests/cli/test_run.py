@@ -283,5 +283,22 @@ class Run(CommandTest):
         self.assertIn(b'of 20000', seen)
 
 
+class Deterministic(CommandTest):
+    def test_results_do_not_depend_on_the_number_of_threads(self):
+        """Of problems whose choice without --deterministic does."""
+        for size, stencil, boundary, dtype, steps in (('5000', 'gaussian-1d:sigma=1.5', 'nearest', 'f32', 100),
+                                                      ('50000', 'gaussian-1d:sigma=1.5', 'nearest:constant=2', 'f32', 700),
+                                                      ('400x50', 'gaussian-2d:sigma=1.5', 'constant=1,wrap', 'f64', 45),
+                                                      ('200x200', 'box-2d9p', 'fixed:nearest,fixed', 'f64', 20),
+                                                      ('400000', 'gaussian-1d:sigma=1.5', 'reflect', 'f64', 20)):
+            results, strategies = set(), set()
+            for threads in (1, 3, 4, 64):
+                done = self.succeed('run', '--size', size, '--stencil', stencil, '--boundary', boundary, '--dtype', dtype, '--steps', steps,
+                                    '--random', 7, '--device', 'host', '--threads', threads, '--deterministic', '--out', 'a.npy', '--json')
+                strategies.add(json.loads(done.stdout)['strategy'])
+                results.add((self.path / 'a.npy').read_bytes())
+            self.assertEqual((len(strategies), len(results)), (1, 1), f'{size} {stencil} {boundary}: {strategies}')
+
+
 if __name__ == '__main__':
     unittest.main()

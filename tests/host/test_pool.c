@@ -1,5 +1,6 @@
 /* The pool: every item once, loops from many threads, asleep when idle, sane counts only. */
 #include <criterion/criterion.h>
+#include <dirent.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -141,7 +142,7 @@ Test(pool, no_more_threads_is_an_error) {
     setrlimit(RLIMIT_AS, &limit);
     cr_expect_eq(status, STN_ERROR_OUT_OF_MEMORY);
     cr_expect_null(pool);
-    cr_expect_not_null(strstr(error.message, "host thread 2 of 4"), "%s", error.message);
+    cr_expect_not_null(strstr(error.message, "one of 4 host threads"), "%s", error.message);
 }
 
 static void await_all(void *user, int64_t begin, int64_t end) {
@@ -159,9 +160,31 @@ static stn_pool *make_running_pool(int threads) {
     return pool;
 }
 
-/* A forked child has the pool but none of its threads: loops run on its own, and destroying waits for nobody. */
+static double seconds_now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Each item waits for another thread's, which comes if there are several threads. */
+static void wait_for_another(void *user, int64_t begin, int64_t end) {
+    atomic_int *there = user;
+    (void)begin, (void)end;
+    atomic_fetch_add(there, 1);
+    for (int i = 0; i < 2000 && *there < 2; i++) usleep(1000);
+}
+
+static bool has_threads(stn_pool *pool) {
+    atomic_int there = 0;
+    const double begin = seconds_now();
+    stn_pool_for(pool, 2, 1, wait_for_another, &there);
+    return seconds_now() - begin < 1.5;
+}
+
+/* A forked child has the pool but none of its threads: it starts its own, and destroying waits for no others. */
 static void use_in_child(stn_pool *pool) {
     check_loop(pool, ITEMS, 10);
+    if (!has_threads(pool)) _exit(3);
     stn_pool_destroy(pool);
     pool = make_pool(3);
     check_loop(pool, ITEMS, 10);
@@ -207,4 +230,38 @@ Test(pool, survives_a_fork_within_a_loop, .timeout = 20) {
     expect_good_end(f.child);
     check_loop(f.pool, ITEMS, 10);
     stn_pool_destroy(f.pool);
+}
+
+/* ---- workers that have nothing to do ------------------------------------------------------------------------------ */
+
+static int threads_of_this_process(void) {
+    int count = 0;
+    DIR *tasks = opendir("/proc/self/task");
+    for (const struct dirent *each; tasks && (each = readdir(tasks));) count += each->d_name[0] != '.';
+    if (tasks) closedir(tasks);
+    return count;
+}
+
+Test(pool, idle_workers_end_and_are_started_again, .timeout = 60) {
+    stn_pool *pool = make_pool(4);
+    check_loop(pool, ITEMS, 10);
+    const int busy = threads_of_this_process();
+    int idle = busy;
+    for (int i = 0; i < 2000 && idle > busy - 3; i++) usleep(10000), idle = threads_of_this_process();
+    cr_assert_eq(idle, busy - 3);
+    cr_assert(has_threads(pool));
+    check_loop(pool, ITEMS, 10);
+    usleep(2500000); /* some have ended when it is destroyed */
+    stn_pool_destroy(pool);
+}
+
+/* A process of workers alone, which block all signals: it ends by itself. */
+Test(pool, a_process_ends_after_its_main_thread, .timeout = 60) {
+    pid_t child = fork();
+    if (!child) {
+        stn_pool *pool = make_pool(3);
+        check_loop(pool, ITEMS, 10);
+        pthread_exit(NULL);
+    }
+    expect_good_end(child);
 }
