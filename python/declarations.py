@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes stentor/_abi.py: the public header's declarations, in the form that cffi loads without a compiler.
+"""Writes stentor/_abi.py: the public header's declarations, and DLPack's, in the form that cffi loads without a compiler or a parser.
 
     declarations.py stentor.h _abi.py CC...     CC: the C compiler, which resolves the header's macros
 """
@@ -12,6 +12,22 @@ import tempfile
 import cffi
 
 CONSTANT = re.compile(r'^#define (STN_\w+) (\(-?\d+\)|\d+)(?=\s)', re.MULTILINE)
+
+# As DLPack's public specification has them, before its version 1 and since.
+DLPACK = '''
+    typedef struct { int32_t type, id; } DLDevice;
+    typedef struct { uint8_t code, bits; uint16_t lanes; } DLDataType;
+    typedef struct {
+        void *data; DLDevice device; int32_t ndim; DLDataType dtype; int64_t *shape, *strides; uint64_t byte_offset;
+    } DLTensor;
+    typedef struct DLManagedTensor {
+        DLTensor tensor; void *context; void (*deleter)(struct DLManagedTensor *);
+    } DLManagedTensor;
+    typedef struct DLManagedTensorVersioned {
+        uint32_t major, minor; void *context; void (*deleter)(struct DLManagedTensorVersioned *); uint64_t flags;
+        DLTensor tensor;
+    } DLManagedTensorVersioned;
+'''
 
 
 def declarations(header, compiler):
@@ -29,6 +45,7 @@ def main(header, output, *compiler):
     builder = cffi.FFI()
     builder.set_source('stentor._abi', None)
     builder.cdef(declarations(header, compiler))
+    builder.cdef(DLPACK)
     builder.emit_python_code(output)
 
 

@@ -1,33 +1,17 @@
-"""DLPack's capsules, in and out, without a compiler: the struct of its public specification, by cffi and Python's C API."""
+"""DLPack's capsules, in and out, without a compiler: its structs, which declarations.py has, by cffi and Python's C API."""
 
 import ctypes
 from typing import Any, NamedTuple, Tuple
 
-import cffi
 import numpy as np
 
+from ._library import ffi as _ffi
 from ._problem import Layout
 
 CPU, CUDA, CUDA_HOST, CUDA_MANAGED = 1, 2, 3, 13
 _KINDS = {0: 'i', 1: 'u', 2: 'f', 5: 'c', 6: 'b'}
 _CODES = {kind: code for code, kind in _KINDS.items()}
 _FRESH, _USED, _VERSIONED = b'dltensor', b'used_dltensor', b'dltensor_versioned'
-
-_ffi = cffi.FFI()
-_ffi.cdef('''
-    typedef struct { int32_t type, id; } DLDevice;
-    typedef struct { uint8_t code, bits; uint16_t lanes; } DLDataType;
-    typedef struct {
-        void *data; DLDevice device; int32_t ndim; DLDataType dtype; int64_t *shape, *strides; uint64_t byte_offset;
-    } DLTensor;
-    typedef struct DLManagedTensor {
-        DLTensor tensor; void *context; void (*deleter)(struct DLManagedTensor *);
-    } DLManagedTensor;
-    typedef struct DLManagedTensorVersioned {
-        uint32_t major, minor; void *context; void (*deleter)(struct DLManagedTensorVersioned *); uint64_t flags;
-        DLTensor tensor;
-    } DLManagedTensorVersioned;
-''')
 
 _api = ctypes.pythonapi
 _destructor_type = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
