@@ -11,6 +11,7 @@
 #include "cli/progress.h"
 #include "cli/report.h"
 #include "cli/run_files.h"
+#include "cli/run_system.h"
 #include "cli/runner.h"
 #include "cli/settings.h"
 #include "cli/team_run.h"
@@ -23,6 +24,7 @@ typedef struct run_settings {
     cli_device_settings device;
     cli_report_settings report;
     cli_run_files files;
+    cli_system_settings system;
     uint64_t repeat;
     bool progress, stable;
     const char *devices;
@@ -313,10 +315,27 @@ done:
     return status;
 }
 
+static stn_status run_system(const run_settings *settings, stn_error *error) {
+    if (settings->repeat != 1 || settings->devices)
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "%s is not offered with --system: leave it out",
+                        settings->devices ? "--devices" : "--repeat");
+    return cli_run_system(&settings->system, &settings->problem, &settings->device, &settings->files, &settings->report,
+                          show_of(settings), settings->stable, error);
+}
+
+static stn_status check_no_system(const cli_system_settings *system, stn_error *error) {
+    if (!system->fields[0] && !system->coefficients[0] && !system->keep[0]) return STN_OK;
+    return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                    "--field, --coefficient and --keep are of a system: name its text with --system FILE");
+}
+
 stn_status cmd_run(int argc, char **argv, stn_error *error) {
     run_settings settings = {.problem.steps = 1, .repeat = 1};
-    cli_group groups[] = {CLI_PROBLEM_GROUP(&settings.problem), CLI_GROUP("Output", run_options, &settings),
-                          CLI_DEVICE_GROUP(&settings.device), CLI_TUNE_GROUP(&settings.device),
+    cli_group groups[] = {CLI_PROBLEM_GROUP(&settings.problem),
+                          CLI_SYSTEM_GROUP(&settings.system),
+                          CLI_GROUP("Output", run_options, &settings),
+                          CLI_DEVICE_GROUP(&settings.device),
+                          CLI_TUNE_GROUP(&settings.device),
                           CLI_REPORT_GROUP(&settings.report)};
     cli_usage usage = {.command = "run",
                        .summary = "apply a stencil to a grid, for any number of steps",
@@ -334,5 +353,7 @@ stn_status cmd_run(int argc, char **argv, stn_error *error) {
     STN_TRY(cli_reserve_stdout(settings.files.out, error));
     if (settings.files.out == NULL || strcmp(settings.files.out, "-") != 0)
         STN_TRY(cli_reserve_stdout(settings.files.png, error));
+    if (settings.system.text) return run_system(&settings, error);
+    STN_TRY(check_no_system(&settings.system, error));
     return settings.devices ? run_team(&settings, error) : run(&settings, error);
 }

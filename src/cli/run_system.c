@@ -1,0 +1,287 @@
+/* See run_system.h. */
+#include "cli/run_system.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "cli/progress.h"
+#include "cli/report.h"
+#include "io/result.h"
+
+#define AT(member) offsetof(cli_system_settings, member)
+const cli_option cli_system_options[4] = {
+    {"--system", "FILE", CLI_TEXT, AT(text),
+     "instead of --stencil: the text of a system (stentor.h, Systems): fields,\ncoefficients, stencils, boundaries, "
+     "and "
+     "each field's .next"},
+    {"--field", "NAME=FILE", CLI_LIST, AT(fields),
+     "the state to begin with, u=u0.npy or u.prev=u1.npy; a level that is not\ngiven is as the present one"},
+    {"--coefficient", "NAME=X", CLI_LIST, AT(coefficients), "a file with the grid's extents, or a number"},
+    {"--keep", "NAME=FILE", CLI_LIST, AT(keep),
+     "where a field, or a level such as u.prev, goes after the run; --out and\n--png are of the first field"},
+};
+#undef AT
+
+typedef struct system_run { /* all owned */
+    cli_system_input input;
+    cli_job job; /* of the first field, for what is written */
+    stn_system_problem problem;
+    stn_array out[STN_SYSTEM_MOST_ARRAYS];
+    void *in_there[STN_SYSTEM_MOST_ARRAYS], *out_there[STN_SYSTEM_MOST_ARRAYS];
+    void *coefficient_there[STN_SYSTEM_MAX_COEFFICIENTS];
+    stn_panel before;
+    stn_context *context;
+    stn_plan *plan;
+    double growth, seconds;
+    cli_progress progress;
+} system_run;
+
+/* ---- the problem --------------------------------------------------------------------------- */
+
+static stn_status check_alone(const cli_problem_settings *problem, stn_error *error) {
+    const struct {
+        const char *name;
+        bool given;
+    } others[] = {{"--stencil", problem->stencil != NULL},
+                  {"--taps", problem->taps != NULL},
+                  {"--in", problem->in != NULL},
+                  {"--size", problem->size != NULL},
+                  {"--shape", problem->shape != NULL},
+                  {"--boundary", problem->boundary != NULL},
+                  {"--source", problem->source != NULL},
+                  {"--tolerance", problem->tolerance != NULL},
+                  {"--accuracy", problem->accuracy != NULL}};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (others[i].given)
+            return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                            "--system says all that %s says, by its text and --field: leave one out", others[i].name);
+    return STN_OK;
+}
+
+static bool same_extents(const stn_array *a, int rank, const size_t *extent) {
+    return a->rank == rank && memcmp(a->extent, extent, (size_t)rank * sizeof *extent) == 0;
+}
+
+/* The grid's rank: the system's, else that of a coefficient's file, else the fields'. */
+static int find_rank(const system_run *run) {
+    if (run->input.system->rank) return run->input.system->rank;
+    for (int i = 0; i < run->input.system->ncoefficients; i++)
+        if (!run->input.is_number[i]) return run->input.coefficients[i].rank;
+    return run->input.fields[0].rank;
+}
+
+static stn_status make_problem(system_run *run, const cli_problem_settings *problem, stn_error *error) {
+    const stn_array *first = &run->input.fields[0];
+    const int rank = find_rank(run), batched = first->rank - rank;
+    if (rank > STN_MAX_RANK || batched < 0 || batched > 1)
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                        "the fields have %d axes and the system %d: give as many, or one more in front for a batch",
+                        first->rank, rank);
+    for (int i = 0; i < run->input.system->ncoefficients; i++)
+        if (!run->input.is_number[i] && !same_extents(&run->input.coefficients[i], rank, first->extent + batched))
+            return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                            "--coefficient %s has other extents than the grid: give one number for each point",
+                            run->input.system->coefficients[i].name);
+    run->problem = (stn_system_problem)STN_SYSTEM_PROBLEM_INIT;
+    run->problem.system = run->input.system, run->problem.rank = rank;
+    memcpy(run->problem.extent, first->extent + batched, (size_t)rank * sizeof *first->extent);
+    run->problem.batch = batched ? first->extent[0] : 1;
+    run->problem.dtype = first->dtype, run->problem.steps = problem->steps, run->problem.every = problem->every;
+    run->problem.is_number = run->input.is_number;
+    STN_TRY(stn_system_problem_validate(&run->problem, error));
+    const stn_tap centre = {{0}, 1}; /* the job's stencil says the rank alone */
+    STN_TRY(stn_stencil_create(rank, 1, &centre, &run->job.stencil, error));
+    run->job.rank = first->rank, run->job.points = first->count, run->job.bits = 16;
+    memcpy(run->job.extent, first->extent, sizeof run->job.extent);
+    run->job.snapshots = problem->every ? problem->steps / problem->every : 1;
+    run->job.problem.every = problem->every, run->job.problem.steps = problem->steps;
+    return STN_OK;
+}
+
+/* ---- running ------------------------------------------------------------------------------- */
+
+static stn_status warn(system_run *run, const cli_report_settings *report, bool stable, stn_error *error) {
+    const double steps = (double)run->problem.steps;
+    STN_TRY(
+        stn_system_growth(run->input.system, run->problem.rank, run->input.low, run->input.high, &run->growth, error));
+    if (!(run->growth > 1 + STN_SYSTEM_GROWTH_ERROR)) return STN_OK;
+    if (stable)
+        return stn_fail(
+            error, STN_ERROR_INVALID_ARGUMENT,
+            "a step multiplies some wave by up to %.7g, so that this run grows by up to 10^%.4g: take smaller "
+            "steps, or leave out --stable",
+            run->growth, steps * log10(run->growth));
+    if (!report->quiet)
+        fprintf(
+            stderr,
+            "stentor: warning: a step of this system multiplies some wave by up to %.7g: it grows without bound, by "
+            "up to 10^%.4g in %.0f steps\n",
+            run->growth, steps * log10(run->growth), steps);
+    return STN_OK;
+}
+
+static bool is_wanted(const system_run *run, const cli_system_settings *given, int i) {
+    char name[CLI_ARRAY_NAME];
+    cli_system_array_name(run->input.system, i, name);
+    return !i || !run->problem.every || cli_system_given(given->keep, name);
+}
+
+static stn_status bring(system_run *run, const stn_array *array, void **there, stn_error *error) {
+    const size_t bytes = array->count * stn_dtype_size(array->dtype);
+    STN_TRY(stn_memory_alloc(run->context, bytes, there, error));
+    return stn_memory_upload(run->context, *there, array->data, bytes, error);
+}
+
+static stn_status bring_all(system_run *run, const cli_system_settings *given, stn_error *error) {
+    const stn_array *first = &run->input.fields[0];
+    size_t extent[STN_ARRAY_RANK + 1] = {run->job.snapshots};
+    const int stack = run->problem.every != 0;
+    memcpy(extent + stack, first->extent, (size_t)first->rank * sizeof *extent);
+    for (int i = 0; i < run->input.count; i++) {
+        STN_TRY(bring(run, &run->input.fields[i], &run->in_there[i], error));
+        if (!is_wanted(run, given, i)) continue;
+        STN_TRY(stn_array_make(first->rank + stack, extent, first->dtype, &run->out[i], error));
+        STN_TRY(stn_memory_alloc(run->context, run->out[i].count * stn_dtype_size(first->dtype), &run->out_there[i],
+                                 error));
+    }
+    for (int i = 0; i < run->input.system->ncoefficients; i++)
+        if (!run->input.is_number[i])
+            STN_TRY(bring(run, &run->input.coefficients[i], &run->coefficient_there[i], error));
+    return STN_OK;
+}
+
+static int tell(void *user, uint64_t done, uint64_t total) {
+    system_run *run = user;
+    (void)total;
+    cli_progress_update(&run->progress, done);
+    return 0;
+}
+
+static stn_status execute(system_run *run, cli_show show, stn_error *error) {
+    stn_system_arrays arrays = STN_SYSTEM_ARRAYS_INIT;
+    stn_execution execution = STN_EXECUTION_INIT;
+    arrays.in = (const void *const *)run->in_there;
+    arrays.out = run->out_there;
+    arrays.coefficients = (const void *const *)run->coefficient_there;
+    arrays.numbers = run->input.low;
+    execution.system = &arrays;
+    const bool shown = show == CLI_SHOW_ALWAYS || (show == CLI_SHOW_AUTO && stn_plan_predicted_seconds(run->plan) >= 1);
+    if (shown) execution.progress = tell, execution.progress_user = run;
+    cli_progress_start(&run->progress, shown, run->problem.steps);
+    const double begin = cli_now();
+    stn_status status = stn_plan_run(run->plan, &execution, error);
+    if (status == STN_OK) status = stn_synchronize(run->context, NULL, error);
+    run->seconds = cli_now() - begin;
+    cli_progress_end(&run->progress);
+    for (int i = 0; i < run->input.count && status == STN_OK; i++)
+        if (run->out[i].data)
+            status = stn_memory_download(run->context, run->out[i].data, run->out_there[i],
+                                         run->out[i].count * stn_dtype_size(run->out[i].dtype), error);
+    return status;
+}
+
+/* ---- writing ------------------------------------------------------------------------------- */
+
+static stn_status write_kept(const system_run *run, const cli_system_settings *given, const cli_report_settings *report,
+                             stn_error *error) {
+    for (int i = 0; i < run->input.count; i++) {
+        char name[CLI_ARRAY_NAME];
+        cli_system_array_name(run->input.system, i, name);
+        const char *path = cli_system_given(given->keep, name);
+        if (path) STN_TRY(cli_result_write(path, &run->out[i], report, error));
+    }
+    return STN_OK;
+}
+
+static stn_status say(const system_run *run, const cli_report_settings *report, const cli_run_files *files,
+                      stn_error *error) {
+    char extents[128];
+    const double rate = (double)run->job.points * (double)run->problem.steps / fmax(run->seconds, 1e-9);
+    const size_t lost = stn_array_nonfinite(&run->out[0]);
+    if (lost && !report->quiet)
+        fprintf(stderr, "stentor: warning: %zu of %zu values of the result are NaN or infinite\n", lost,
+                run->out[0].count);
+    if (report->json) {
+        stn_text text = STN_TEXT_EMPTY;
+        cli_json_begin(&text, run->plan, stn_context_is_device(run->context), run->job.rank, run->job.extent,
+                       run->input.fields[0].dtype);
+        stn_json_integer(&text, "steps", (int64_t)run->problem.steps);
+        stn_json_integer(&text, "every", (int64_t)run->problem.every);
+        stn_json_key(&text, "seconds"), stn_json_number(&text, run->seconds);
+        stn_json_key(&text, "gpoint_per_second"), stn_json_number(&text, rate * 1e-9);
+        stn_json_key(&text, "step_growth"), stn_json_number(&text, run->growth);
+        stn_json_integer(&text, "nonfinite", (int64_t)lost);
+        stn_json_key(&text, "out"), stn_json_string(&text, files->out);
+        stn_json_key(&text, "png"), stn_json_string(&text, files->png);
+        return cli_json_print(&text, run->context, run->plan, error);
+    }
+    if (report->quiet) return STN_OK;
+    cli_format_extents(&run->job, extents, sizeof extents);
+    printf("strategy   %s, on the %s\n", stn_plan_strategy(run->plan),
+           stn_context_is_device(run->context) ? "GPU" : "host");
+    printf("points     %zu (%s), %s, %d field%s\n", run->job.points, extents,
+           stn_dtype_name(run->input.fields[0].dtype), run->input.system->nfields,
+           run->input.system->nfields == 1 ? "" : "s");
+    printf("steps      %llu\ntime       %.4g s\nspeed      %.4g GPoint/s\n", (unsigned long long)run->problem.steps,
+           run->seconds, rate * 1e-9);
+    if (isnan(run->growth))
+        printf("growth     not known: the system is not linear\n");
+    else
+        printf("growth     %s%.7g a step at most\n", run->growth > 1 + STN_SYSTEM_GROWTH_ERROR ? "" : "none: ",
+               fmin(run->growth, fmax(1, run->growth - STN_SYSTEM_GROWTH_ERROR)));
+    if (!files->out && !files->png) printf("kept       nothing of the first field: name a file with --out\n");
+    return STN_OK;
+}
+
+static void clear(system_run *run) {
+    for (int i = 0; i < STN_SYSTEM_MOST_ARRAYS; i++) {
+        stn_array_clear(&run->out[i]);
+        if (run->in_there[i]) stn_memory_free(run->context, run->in_there[i]);
+        if (run->out_there[i]) stn_memory_free(run->context, run->out_there[i]);
+    }
+    for (int i = 0; i < STN_SYSTEM_MAX_COEFFICIENTS; i++)
+        if (run->coefficient_there[i]) stn_memory_free(run->context, run->coefficient_there[i]);
+    stn_panel_clear(&run->before);
+    stn_plan_destroy(run->plan);
+    stn_context_destroy(run->context);
+    cli_system_input_clear(&run->input);
+    cli_job_clear(&run->job);
+    free(run);
+}
+
+stn_status cli_run_system(const cli_system_settings *given, const cli_problem_settings *problem,
+                          const cli_device_settings *device, const cli_run_files *files,
+                          const cli_report_settings *report, cli_show show, bool stable, stn_error *error) {
+    stn_status status;
+    stn_plan_options options;
+    system_run *run = calloc(1, sizeof *run);
+    if (!run) return stn_fail_memory(error, "a system's run", sizeof *run);
+    STN_TRY_GOTO(status, check_alone(problem, error), done);
+    STN_TRY_GOTO(status, cli_system_read(given, problem->dtype, &run->input, error), done);
+    STN_TRY_GOTO(status, make_problem(run, problem, error), done);
+    STN_TRY_GOTO(status, cli_run_files_check(files, problem, &run->job, error), done);
+    for (int k = 0; given->keep[k]; k++)
+        STN_TRY_GOTO(status,
+                     stn_result_check("--keep", strchr(given->keep[k], '=') + 1, run->job.rank + (problem->every != 0),
+                                      false, error),
+                     done);
+    STN_TRY_GOTO(status, warn(run, report, stable, error), done);
+    if (files->png)
+        STN_TRY_GOTO(status,
+                     stn_panel_make(&run->input.fields[0], run->job.rank > run->problem.rank, &run->before, error),
+                     done);
+    STN_TRY_GOTO(status, cli_open_context(device, report, &run->context, error), done);
+    STN_TRY_GOTO(status, cli_plan_options(device, &options, error), done);
+    STN_TRY_GOTO(status, stn_plan_create_system(run->context, &run->problem, &options, &run->plan, error), done);
+    STN_TRY_GOTO(status, bring_all(run, given, error), done);
+    STN_TRY_GOTO(status, execute(run, show, error), done);
+    STN_TRY_GOTO(status, cli_run_files_write(files, &run->job, &run->out[0], &run->before, report, error), done);
+    STN_TRY_GOTO(status, write_kept(run, given, report, error), done);
+    status = say(run, report, files, error);
+done:
+    clear(run);
+    return status;
+}

@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+"""stentor run --system: files in and out, what is refused, growth."""
+import json
+import unittest
+
+from command import CommandTest, npy_values
+
+WAVE = '''field u(2)
+coefficient c2, k = 0
+stencil lap = laplace-1d
+boundary u = odd-reflect
+u.next = 2*u - u.prev + c2*lap(u) + k  # a comment
+'''
+START = [0., 0., 1., 0., 0., 0.]
+STATES = [[0, 1, -1, 1, 0, 0], [1, -1, 1, -1, 1, 0], [-2, 1, -1, 1, -1, 1]]  # by hand, c2 = 1
+
+
+def by_hand(u, before, c2, steps):
+    """The same by lists."""
+    for _ in range(steps):
+        past = [-u[0], *u, -u[-1]]
+        u, before = [2 * a - b + c * (past[i] - 2 * a + past[i + 2]) for i, (a, b, c) in enumerate(zip(u, before, c2))], u
+    return u, before
+
+
+class System(CommandTest):
+    def setUp(self):
+        super().setUp()
+        self.put('wave.stn', WAVE)
+        self.put_npy('u.npy', [6], START)
+        self.given = ['run', '--system', 'wave.stn', '--field', 'u=u.npy', '--device', 'host']
+
+    def test_a_run_goes_on_from_what_was_kept(self):
+        self.assertEqual(by_hand(START, START, [1] * 6, 2)[0], STATES[1])
+        self.put_npy('c.npy', [6], [1, .5, .25, 1, 1, 1])
+        c2 = [1, .5, .25, 1, 1, 1]
+        self.succeed(*self.given, '--coefficient', 'c2=c.npy', '--steps', 3, '--out', 'a.npy', '--keep', 'u.prev=b.npy', '--quiet')
+        now, before = by_hand(START, START, c2, 3)
+        self.assertEqual(npy_values(self.path / 'a.npy'), ((6,), '<f8', now))
+        self.assertEqual(npy_values(self.path / 'b.npy'), ((6,), '<f8', before))
+        self.succeed('run', '--system', 'wave.stn', '--field', 'u=a.npy', '--field', 'u.prev=b.npy', '--coefficient', 'c2=c.npy', '--steps', 4,
+                     '--out', 'c4.npy', '--device', 'host')
+        self.assertEqual(npy_values(self.path / 'c4.npy')[2], by_hand(START, START, c2, 7)[0])
+
+    def test_stacks_batches_types_and_json(self):
+        self.put_npy('two.npy', [2, 6], START + [0.] * 6, descr='<f4')
+        done = self.succeed('run', '--system', 'wave.stn', '--field', 'u=two.npy', '--coefficient', 'c2=1', '--steps', 4, '--every', 2,
+                            '--out', 's.npy', '--device', 'host', '--json')
+        shape, descr, values = npy_values(self.path / 's.npy')
+        self.assertEqual((shape, descr, values[:6]), ((2, 6), '<f4', values[:6]) if len(shape) == 2 else ((2, 2, 6), '<f4', STATES[1]))
+        told = json.loads(done.stdout)
+        self.assertEqual((told['strategy'], told['steps'], told['every'], told['nonfinite']), ('host', 4, 2, 0))
+        self.assertLess(abs(told['step_growth'] - 1), 1e-5)
+
+    def test_pictures_of_each_state(self):
+        self.put('h.stn', 'field u\nstencil h = heat-2d\nu.next = h(u)')
+        self.put_npy('grid.npy', [8, 9], [float(i % 5) for i in range(72)])
+        self.succeed('run', '--system', 'h.stn', '--field', 'u=grid.npy', '--steps', 4, '--every', 2, '--png', 'p.png', '--device', 'host')
+        self.assertTrue((self.path / 'p-0001.png').exists() and (self.path / 'p-0002.png').exists())
+
+    def test_growth_is_told_before_the_run(self):
+        done = self.succeed(*self.given, '--coefficient', 'c2=1.2', '--steps', 3)
+        self.assertIn('grows without bound', done.stderr)
+        self.refuse(2, 'take smaller steps', *self.given, '--coefficient', 'c2=1.2', '--steps', 3, '--stable')
+        self.assertNotIn('grows', self.succeed(*self.given, '--coefficient', 'c2=0.9', '--steps', 3, '--stable').stderr)
+
+    def test_refusals(self):
+        self.put('bad.stn', 'field u\nu.next = u + w\n')
+        self.put('long.stn', 'field u\nu.next = u' + '+u' * 50000)
+        self.put_npy('short.npy', [5], [0.] * 5)
+        given = [*self.given, '--coefficient', 'c2=1']
+        self.refuse(2, "'bad.stn': line 2, column 14: \"w\" is not declared", 'run', '--system', 'bad.stn', '--field', 'u=u.npy')
+        self.refuse(2, 'more than 65536 characters', 'run', '--system', 'long.stn')
+        self.refuse(9, "cannot read 'none.stn'", 'run', '--system', 'none.stn')
+        self.refuse(2, 'names no field', *given, '--field', 'w=u.npy')
+        self.refuse(2, 'names no coefficient', *given, '--coefficient', 'u=2')
+        self.refuse(2, 'given twice', *given, '--coefficient', 'c2=2')
+        self.refuse(2, 'c2 is not given', *self.given)
+        self.refuse(2, 'other extents than the grid', *self.given, '--coefficient', 'c2=short.npy')
+        self.refuse(2, 'other extents than the first', *given, '--field', 'u.prev=short.npy')
+        self.refuse(2, 'does not divide', *given, '--steps', 5, '--every', 2)
+        self.refuse(2, '--stencil', *given, '--stencil', 'heat-1d')
+        self.refuse(2, '--system', 'run', '--in', 'u.npy', '--stencil', 'heat-1d', '--field', 'u=u.npy')
+        self.refuse(2, '--repeat', *given, '--repeat', 2)
+        self.refuse(2, 'two or three axes', *given, '--png', 'x.png')
+        self.assertFalse((self.path / 'x.png').exists())
+
+
+if __name__ == '__main__':
+    unittest.main()
