@@ -33,6 +33,15 @@ class Docs(unittest.TestCase):
             exec(compile(text, 'README.md', 'exec'), {})
         self.assertIn('host', said.getvalue())
 
+    def test_the_user_guide(self):
+        """Its blocks are one program."""
+        text = (pathlib.Path(__file__).resolve().parents[2] / 'docs/guide.md').read_text(encoding='utf-8')
+        blocks = re.findall(r'^```python\n(.*?)^```', text, re.MULTILINE | re.DOTALL)
+        self.assertGreater(len(blocks), 8)
+        with contextlib.redirect_stdout(io.StringIO()) as said:
+            exec(compile('\n'.join(blocks), 'guide.md', 'exec'), {})
+        self.assertIn('strategy', said.getvalue())
+
     def test_every_public_name_has_an_example(self):
         public = [getattr(stentor, name) for name in stentor.__all__ if name not in ('fft', 'scipy_backend', 'signal')]
         public += [getattr(each, name) for each in (stentor.fft, stentor.signal) for name in each.__all__]

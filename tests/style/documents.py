@@ -7,7 +7,7 @@ import pathlib
 import re
 import sys
 
-FOLDERS = ['src', 'cache', 'include', 'kernel_templates', 'bench', 'examples', 'python', 'install', 'tests', '.ci']
+FOLDERS = ['src', 'cache', 'include', 'kernel_templates', 'bench', 'examples', 'python', 'install', 'tests', 'docs', '.ci']
 SUFFIXES = {'.c', '.h', '.cu', '.cuh', '.cpp', '.hpp', '.py', '.sh', '.md', '.build'}
 CITED = re.compile(r'[\w./-]*\w\.md\b')
 
