@@ -37,7 +37,7 @@ class Docs(unittest.TestCase):
         """Its blocks are one program."""
         text = (pathlib.Path(__file__).resolve().parents[2] / 'docs/guide.md').read_text(encoding='utf-8')
         blocks = re.findall(r'^```python\n(.*?)^```', text, re.MULTILINE | re.DOTALL)
-        self.assertGreater(len(blocks), 8)
+        self.assertGreater(len(blocks), 7)
         with contextlib.redirect_stdout(io.StringIO()) as said:
             exec(compile('\n'.join(blocks), 'guide.md', 'exec'), {})
         self.assertIn('strategy', said.getvalue())
