@@ -41,7 +41,7 @@ def run_composed(apply: Callable, x: Any, key: Tuple, passes: List[Pass], steps:
     local = True if local is None else local
     limit = 0.0 if local else NOISE * size * (1e-7 if str(x.dtype).endswith('32') else 2e-16)
     values, mask = ([_replaced(each, ignore_nan, of_mask) for each in passes] for of_mask in (False, True))
-    reach = _odd_reach(passes, x.ndim)
+    reach = _odd_reach(passes, len(x.shape))
     for _ in range(steps):
         wide = _extended(space, x, reach)
         if not scaled:

@@ -119,7 +119,7 @@ def laplace(input: Any, output: Any = None, mode: Mode = 'reflect', cval: float 
     if progress is not None:
         return tell_of(progress, laplace, input, output, mode, cval, axes=axes, steps=steps, local=local, out=out, boundary=boundary)
     (mode, mode_name), axes = one_name(mode, boundary), settled(axes)
-    ndim = getattr(input, 'ndim', 0)
+    ndim = len(getattr(input, 'shape', ()))
     if ndim > 3 and len(axes_of(axes, ndim)) > 3:
         return _laplace_of_many(input, output, mode, cval, axes, step_count(steps), local, out)
     key = ('laplace', frozen(mode), frozen(cval), frozen(axes), frozen(steps), one_of_three(local))
@@ -292,7 +292,7 @@ def _second(x: Any, axis: int, output: Any, mode: Any, cval: Any, sigma: Any, **
 
 
 def _of_order(order: int, x: Any, axis: int, output: Any, mode: Any, cval: Any, sigma: Any, kwargs: Dict[str, Any]) -> Any:
-    orders = [0] * x.ndim
+    orders = [0] * len(x.shape)
     orders[axis] = order
     return gaussian_filter(x, sigma, orders, output, mode, cval, **kwargs)
 

@@ -133,9 +133,9 @@ def ifftshift(x: Any, axes: Union[None, int, Sequence[int]] = None) -> Any:
 
 
 def _shifted(x: Any, axes: Any, sign: int) -> Any:
-    if not hasattr(x, 'shape') or not hasattr(x, 'ndim'):
+    if not hasattr(x, 'shape'):
         x = np.asarray(x)
-    where = axes_of(settled(axes), x.ndim, ValueError)
+    where = axes_of(settled(axes), len(x.shape), ValueError)
     shifts = tuple(sign * (x.shape[axis] // 2) for axis in where)
     return namespace_of(x, 'a shift').roll(x, shifts, where)
 

@@ -311,6 +311,11 @@ def _spectra(a: Any, b: Any, sizes: Sequence[int], where: Sequence[int]) -> Tupl
     return transform(a, sizes, where, None, kind, False), transform(b, sizes, where, None, kind, False), real
 
 
+def _has_few_primes(a: Any, b: Any, space: Namespace) -> bool:
+    """Lengths of 2, 3 and 5: on a GPU, and of real numbers."""
+    return space.name != 'numpy' or not (_is_complex(a) or _is_complex(b))
+
+
 def _product(a: Any, b: Any, space: Namespace) -> Any:
     if space.name == 'numpy' and np.broadcast_shapes(a.shape, b.shape) == a.shape and a.dtype == np.result_type(a, b):
         return np.multiply(a, b, out=a)
@@ -318,9 +323,9 @@ def _product(a: Any, b: Any, space: Namespace) -> Any:
 
 
 def _whole(a: Any, b: Any, where: Sequence[int], space: Namespace) -> Any:
-    real = not (_is_complex(a) or _is_complex(b))
+    short = _has_few_primes(a, b, space)
     lengths = [a.shape[i] + b.shape[i] - 1 for i in where]
-    sizes = [next_fast_len(n, real) for n in lengths]
+    sizes = [next_fast_len(n, short) for n in lengths]
     first, second, real = _spectra(a, b, sizes, where)
     made = transform(_product(first, second, space), sizes, where, None, 'c2r' if real else 'c2c', True)
     part = [slice(None)] * made.ndim
@@ -335,8 +340,7 @@ def _in_blocks(a: Any, b: Any, where: Sequence[int], space: Namespace) -> Any:
         a, b = b, a
     axis = max(where, key=lambda i: a.shape[i] / b.shape[i])
     points, taps = a.shape[axis], b.shape[axis]
-    real = not (_is_complex(a) or _is_complex(b))
-    block = next_fast_len(BLOCKS * taps, real)
+    block = next_fast_len(BLOCKS * taps, _has_few_primes(a, b, space))
     step = block - taps + 1
     count = -(-points // step)
     if count < 2 or 2 * taps > block:
@@ -365,10 +369,10 @@ def _one_later(blocks: Any, space: Namespace) -> Any:
 
 def _whole_blocks(blocks: Any, kernel: Any, rest: Sequence[int], block: int, space: Namespace) -> Any:
     """Each block with the kernel, along the axis of the block and all others."""
-    real = not (_is_complex(blocks) or _is_complex(kernel))
+    short = _has_few_primes(blocks, kernel, space)
     where = [1, *rest]
     lengths = [block, *(blocks.shape[i] + kernel.shape[i] - 1 for i in rest)]
-    sizes = [block, *(next_fast_len(n, real) for n in lengths[1:])]
+    sizes = [block, *(next_fast_len(n, short) for n in lengths[1:])]
     first, second, real = _spectra(blocks, kernel, sizes, where)
     made = transform(_product(first, second, space), sizes, where, None, 'c2r' if real else 'c2c', True)
     part = [slice(None)] * made.ndim

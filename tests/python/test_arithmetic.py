@@ -1,0 +1,159 @@
+"""What is composed of plans and of the arithmetic of an array's own library on a GPU: a stand-in for CuPy, over the memory of a GPU or the
+emulated one, that has such arithmetic by NumPy. Results are those of the host."""
+import contextlib
+import sys
+import types
+import unittest
+
+import numpy as np
+
+import stentor
+import stentor.signal
+from test_kinds import module, pretending
+
+RNG = np.random.default_rng(0)
+
+
+def plain(x):
+    """On the host."""
+    if isinstance(x, (list, tuple)):
+        return type(x)(plain(each) for each in x)
+    return x.home.numpy() if isinstance(x, Array) else x
+
+
+def there(x):
+    """On the GPU, if it is an array."""
+    return Array(x) if isinstance(x, (np.ndarray, np.generic)) else x
+
+
+class Array:
+    """cupy.ndarray, as far as it goes. Views are copies."""
+
+    def __init__(self, x):
+        self.home = x if isinstance(x, stentor.DeviceArray) else stentor.to_device(np.ascontiguousarray(x).reshape(np.shape(x)))
+        self.shape, self.dtype = self.home.shape, self.home.dtype
+        self.ndim, self.device = len(self.shape), types.SimpleNamespace(id=0)
+
+    @property
+    def __cuda_array_interface__(self):
+        return self.home.__cuda_array_interface__
+
+    def __getitem__(self, at):
+        return there(plain(self)[plain(at)])
+
+    def __setitem__(self, at, value):
+        held = plain(self)
+        held[at] = plain(value)
+        self.home = stentor.to_device(held)
+
+    def __abs__(self):
+        return there(abs(plain(self)))
+
+    def __getattr__(self, name):
+        if name in ('real', 'imag'):
+            return there(getattr(plain(self), name))
+        if name in ('astype', 'reshape', 'copy', 'conj'):
+            return lambda *given: there(getattr(plain(self), name)(*given))
+        raise AttributeError(name)
+
+
+def operator(name):
+    return lambda self, other: there(getattr(plain(self), name)(plain(other)))
+
+
+for name in ('add', 'radd', 'sub', 'rsub', 'mul', 'rmul', 'truediv', 'rtruediv', 'pow', 'eq', 'ne', 'gt'):
+    setattr(Array, f'__{name}__', operator(f'__{name}__'))
+Array.__neg__ = lambda self: there(-plain(self))
+Array.__module__ = 'cupy'
+
+
+def fake_cupy():
+    """NumPy's functions between such arrays."""
+    def function(name):
+        return lambda *given, **named: there(getattr(np, name)(*map(plain, given), **named))
+
+    names = ('concatenate', 'moveaxis', 'where', 'zeros', 'ones_like', 'zeros_like', 'asarray', 'stack', 'roll', 'conj', 'flip', 'pad')
+    cuda = types.SimpleNamespace(Device=lambda number: contextlib.nullcontext(), get_current_stream=lambda: types.SimpleNamespace(ptr=0))
+    return module('cupy', ndarray=Array, empty=lambda shape, dtype: Array(stentor.DeviceArray(shape, dtype)), cuda=cuda,
+                  **{name: function(name) for name in names})
+
+
+class Composed(unittest.TestCase):
+    def setUp(self):
+        stack = contextlib.ExitStack()
+        stack.enter_context(pretending(cupy=fake_cupy()))
+        self.addCleanup(stack.close)
+        self.x = RNG.standard_normal((7, 9))  # whose transforms the emulator runs by Stentor's own kernels
+
+    def same(self, function, *given, close=1e-11, **named):
+        """On the GPU as on the host."""
+        ours = function(*map(there, given), **named)
+        self.assertIsInstance(ours, Array)
+        theirs = function(*given, **named)
+        self.assertEqual((ours.dtype, ours.shape), (theirs.dtype, theirs.shape))
+        np.testing.assert_allclose(plain(ours), theirs, rtol=close, atol=close * max(1.0, np.nanmax(np.abs(theirs))))
+
+    def test_real_transforms(self):
+        for name in ('dct', 'idct', 'dst', 'idst'):
+            for kind in (1, 2, 3, 4):
+                with self.subTest(name=name, kind=kind):
+                    function = getattr(stentor.fft, name)
+                    self.same(function, self.x, kind)
+                    self.same(function, self.x, kind, axis=0, norm='ortho')
+                    self.same(getattr(stentor.fft, name + 'n'), self.x.astype('f4'), kind, s=(8, 9), close=1e-5)
+        self.same(stentor.fft.dct, self.x + 1j)
+        self.same(stentor.fft.dct, self.x, n=5)
+
+    def test_hermitian_and_helpers(self):
+        self.same(stentor.fft.hfft, self.x + 1j)
+        self.same(stentor.fft.ihfft, self.x, norm='ortho')
+        self.same(stentor.fft.hfftn, self.x + 1j)
+        self.same(stentor.fft.ihfft2, self.x)
+        self.same(stentor.fft.fftshift, self.x)
+        self.same(stentor.fft.ifftshift, self.x, axes=1)
+        self.same(stentor.fft.fftn, self.x, axes=())
+
+    def test_signal(self):
+        kernel = RNG.standard_normal((2, 3))
+        for mode in ('full', 'same', 'valid'):
+            self.same(stentor.signal.fftconvolve, self.x, kernel, mode)
+            self.same(stentor.signal.correlate, self.x + 1j, kernel, mode)
+            self.same(stentor.signal.oaconvolve, RNG.standard_normal((3, 90)), kernel, mode)
+        with self.assertRaisesRegex(ValueError, 'one device'):
+            stentor.signal.fftconvolve(there(self.x), kernel)
+
+    def test_lines_and_derivatives(self):
+        self.same(stentor.correlate1d, self.x, weights=[1.0, 2, 4], axis=0)
+        self.same(stentor.gaussian_filter1d, self.x, sigma=1.0)
+        self.same(stentor.uniform_filter1d, self.x, size=3)
+        self.same(stentor.sobel, self.x, axis=0)
+        self.same(stentor.prewitt, self.x)
+        self.same(stentor.gaussian_laplace, self.x, sigma=0.7)
+        self.same(stentor.gaussian_gradient_magnitude, self.x, sigma=0.7)
+        self.same(stentor.laplace, RNG.standard_normal((3, 4, 3, 4)))
+        out = Array(np.zeros_like(self.x))
+        self.assertIs(stentor.gaussian_laplace(there(self.x), 0.7, out), out)
+        np.testing.assert_allclose(plain(out), stentor.gaussian_laplace(self.x, 0.7), rtol=1e-11, atol=1e-12)
+
+    def test_missing(self):
+        x = np.where(RNG.random((7, 9)) < 0.3, np.nan, self.x)
+        with np.errstate(divide='ignore', invalid='ignore'):
+            self.same(stentor.gaussian_filter, x, sigma=0.7, nan='ignore')
+            self.same(stentor.correlate, x, weights=np.ones((3, 3)), mode='ignore', nan='ignore')
+            self.same(stentor.correlate, x, weights=np.ones((3, 3)), local=False, nan='ignore')
+        self.same(stentor.uniform_filter, self.x, size=3, mode=('ignore', 'odd'))
+        self.same(stentor.gaussian_filter, self.x, sigma=0.7, mode='odd', steps=2)
+        with self.assertRaisesRegex(ValueError, 'there must be more'):
+            stentor.gaussian_filter(there(self.x), 3, mode='odd')
+
+    def test_an_array_without_arithmetic(self):
+        x = stentor.to_device(self.x)
+        for call in (lambda: stentor.fft.dct(x), lambda: stentor.gaussian_laplace(x, 1), lambda: stentor.gaussian_filter(x, 1, nan='ignore'),
+                     lambda: stentor.fft.fftshift(x), lambda: stentor.signal.fftconvolve(x, x)):
+            with self.assertRaisesRegex(ValueError, 'arithmetic'):
+                call()
+        np.testing.assert_allclose(stentor.sobel(x, 0).numpy(), stentor.sobel(self.x, 0), rtol=1e-12, atol=1e-12)
+
+
+if __name__ == '__main__':
+    sys.exit(unittest.main())
