@@ -17,7 +17,7 @@ from ._library import version
 from ._lines import convolve1d, correlate1d, gaussian_filter1d, uniform_filter1d
 from ._memo import clear_cache
 from ._plan import Plan
-from ._system import System
+from ._system import System, sponge
 from ._uniform import uniform_filter
 
 __version__ = version()
@@ -45,6 +45,7 @@ __all__ = [
     'scipy_backend',
     'signal',
     'sobel',
+    'sponge',
     'to_device',
     'uniform_filter',
     'uniform_filter1d',

@@ -288,6 +288,46 @@ class System:
                       f'a factor of {growth:.7g}^{steps} in these {steps} steps; take smaller steps', RuntimeWarning, stacklevel=level)
 
 
+def sponge(shape: Sequence[int], width: int, strength: float = 0.1, sides: Any = None) -> np.ndarray:
+    """Damping that rises towards the sides of a grid, for waves that shall not come back from them.
+
+    A wave equation takes it as a coefficient d: ``u.next = (2*u - (1 - d)*u.prev + c2*lap(u)) / (1 + d)``.
+
+    Parameters
+    ----------
+    shape : sequence of int
+        The grid's.
+    width : int
+        Points from a side on which it rises, by the square of the depth.
+    strength : float, optional
+        What it is at the sides.
+    sides : sequence of (bool, bool), optional
+        For each axis, whether its low and its high side have one; by default all.
+
+    Returns
+    -------
+    ndarray
+        float64, 0 away from the sides.
+
+    Examples
+    --------
+    >>> import stentor
+    >>> stentor.sponge((8,), 2, 0.4, sides=[(True, False)])
+    array([0.4, 0.1, 0. , 0. , 0. , 0. , 0. , 0. ])
+    """
+    extent = tuple(whole(each, 'an extent', 1) for each in listed(shape, 'shape'))
+    chosen = [(True, True)] * len(extent) if sides is None else listed(sides, 'sides')
+    width, strength = whole(width, 'width', 1), number(strength, 'strength')
+    if len(chosen) != len(extent):
+        raise ValueError(f'sides are {said(sides)}: give a pair for each of the {len(extent)} axes')
+    depth = np.zeros(extent)
+    for axis, (n, (low, high)) in enumerate(zip(extent, chosen)):
+        at = np.arange(n)
+        along = np.maximum(width - at if low else 0, width - (n - 1 - at) if high else 0)
+        depth = np.maximum(depth, along.reshape([-1 if i == axis else 1 for i in range(len(extent))]))
+    return strength * (depth / width) ** 2
+
+
 class _Call:
     """The arrays of one call."""
 
