@@ -9,7 +9,7 @@ from typing import Any, Callable, Dict, Iterator, List, Tuple
 
 import numpy as np
 
-from . import fft, signal
+from . import _numpy_fft, fft, signal
 from ._words import said
 
 HELPERS = ('fftfreq', 'fftshift', 'get_workers', 'ifftshift', 'next_fast_len', 'prev_fast_len', 'rfftfreq', 'set_workers')  # nothing to win
@@ -42,27 +42,15 @@ class ScipyBackend:
 scipy_backend = ScipyBackend()
 
 
-def _numpys(function: Callable) -> Callable:
-    """As numpy.fft calls it: the array is `a`, and `out` the fifth argument."""
-    @functools.wraps(function)
-    def called(*given: Any, **named: Any) -> Any:
-        if 'a' in named:
-            named['x'] = named.pop('a')
-        if len(given) > 4:
-            named['out'], given = given[4], given[:4] + given[5:]
-        return function(*given, **named)
-
-    return called
-
-
 def _functions_of(name: str) -> Dict[str, Callable]:
     """Stentor's functions that have the names of another module's."""
     if name == 'scipy.ndimage':
         package = sys.modules[__package__]
         return {each: getattr(package, each) for each in package.__all__}
+    if name == 'numpy.fft':
+        return _numpy_fft.functions()
     source = signal if name == 'scipy.signal' else fft
-    found = {each: getattr(source, each) for each in source.__all__ if each not in HELPERS}
-    return {each: _numpys(function) for each, function in found.items()} if name == 'numpy.fft' else found
+    return {each: getattr(source, each) for each in source.__all__ if each not in HELPERS}
 
 
 def _standing_for(theirs: Callable, ours: Callable) -> Callable:

@@ -13,6 +13,8 @@ import scipy.signal
 
 import stentor
 import stentor.fft
+import stentor.signal
+from stentor import _numpy_fft
 
 
 class Recorded:
@@ -58,10 +60,12 @@ class Older(Recorded):
 TRANSFORMS = {name: Recorded(stentor.fft, name) for name in stentor.fft.__all__}
 OLDER = {name: Older(stentor.fft, name) for name in ('dct', 'dctn', 'dst', 'dstn', 'idct', 'idctn', 'idst', 'idstn')}
 SIGNALS = {name: Recorded(stentor.signal, name) for name in stentor.signal.__all__}
-NUMPY_FFT = stand_in(numpy.fft, TRANSFORMS)
+as_numpy = types.SimpleNamespace(__name__='stentor._numpy_fft', **_numpy_fft.functions())  # what install_as puts in place of numpy.fft's
+NUMPYS = {**TRANSFORMS, **{name: Recorded(as_numpy, name) for name in _numpy_fft.functions()}}
+NUMPY_FFT = stand_in(numpy.fft, NUMPYS)
 MODULES = {scipy.ndimage: stand_in(scipy.ndimage, FILTERS), scipy.fft: stand_in(scipy.fft, TRANSFORMS), numpy.fft: NUMPY_FFT}
 REPLACED = dict(MODULES)
-for library, functions in ((scipy.ndimage, FILTERS), (scipy.fft, TRANSFORMS), (numpy.fft, TRANSFORMS),
+for library, functions in ((scipy.ndimage, FILTERS), (scipy.fft, TRANSFORMS), (numpy.fft, NUMPYS),
                            (scipy.fftpack, OLDER), (scipy.signal, SIGNALS)):
     REPLACED.update({getattr(library, name): function for name, function in functions.items() if hasattr(library, name)})
 

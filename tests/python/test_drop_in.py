@@ -105,6 +105,20 @@ class Installed(unittest.TestCase):
             np.testing.assert_allclose(scipy.fft.dctn(X), expected[2], atol=1e-11)
         np.testing.assert_allclose(out, expected[0], atol=1e-12)
 
+    def test_as_numpy_calls(self):
+        """Axes named twice, None in s, and what is no array as out."""
+        expected = [(name, s, getattr(np.fft, name)(X, s, (0, 0, 1))) for name in ('fftn', 'ifftn', 'rfftn', 'irfftn') for s in (None, (5, 6, 8))
+                    if tuple(int(n) for n in np.__version__.split('.')[:2]) >= (2, 1)]  # before, NumPy lost sizes of the first axis
+        with stentor.install_as('numpy.fft'):
+            for name, s, theirs in expected:
+                np.testing.assert_allclose(getattr(np.fft, name)(X, s, (0, 0, 1)), theirs, atol=1e-11)
+            with self.assertWarns(DeprecationWarning):
+                self.assertEqual(np.fft.irfftn(X, (None, None), (0, 1)).shape, (12, 18))
+            with self.assertWarns(DeprecationWarning):
+                self.assertEqual(np.fft.fft2(X, (4, -1), None).shape, (4, 10))
+            with self.assertRaises(TypeError):
+                np.fft.fft(X, out='')
+
     def test_threads_that_come_and_go(self):
         theirs = scipy.ndimage.prewitt
 

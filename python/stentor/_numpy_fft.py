@@ -1,0 +1,79 @@
+"""The transforms as numpy.fft calls them: `out` is the fifth argument, axes may be named twice, and what NumPy deprecates is warned of."""
+
+import warnings
+from typing import Any, Callable, Dict, Sequence
+
+from . import fft
+from ._words import said
+
+LINES = ('fft', 'ifft', 'rfft', 'irfft', 'hfft', 'ihfft')
+IMAGES = ('fft2', 'ifft2', 'rfft2', 'irfft2')
+ALL_AXES = ('fftn', 'ifftn', 'rfftn', 'irfftn')
+
+
+def functions() -> Dict[str, Callable]:
+    """By numpy.fft's names."""
+    made = {name: _line(name) for name in LINES}
+    made.update({name: _several(name, (-2, -1)) for name in IMAGES})
+    made.update({name: _several(name, None) for name in ALL_AXES})
+    return made
+
+
+def _checked(out: Any) -> Any:
+    if out is not None and not hasattr(out, 'shape'):
+        raise TypeError(f'out is {said(out)}: what is returned must be of ArrayType')
+    return out
+
+
+def _line(name: str) -> Callable:
+    function = getattr(fft, name)
+
+    def called(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Any = None) -> Any:
+        return function(a, n, axis, norm, out=_checked(out))
+
+    called.__name__ = name
+    return called
+
+
+def _several(name: str, default: Any) -> Callable:
+    function = getattr(fft, name)
+
+    def called(a: Any, s: Any = None, axes: Any = default, norm: Any = None, out: Any = None) -> Any:
+        if s is not None and axes is None:
+            warnings.warn('`axes` should not be `None` if `s` is not `None`: name the axes that `s` is of', DeprecationWarning, stacklevel=2)
+        if s is not None and any(each is None for each in s):
+            warnings.warn('an array containing `None` values to `s` is deprecated: give -1 for the size of the input', DeprecationWarning,
+                          stacklevel=2)
+            s = [_own_size(a, name, s, axes, i) if each is None else each for i, each in enumerate(s)]
+        if axes is not None and len(set(axes)) != len(axes):
+            return _one_by_one(name, a, s, axes, norm, _checked(out))
+        return function(a, s, axes, norm, out=_checked(out))
+
+    called.__name__ = name
+    return called
+
+
+def _own_size(a: Any, name: str, s: Sequence[Any], axes: Any, i: int) -> int:
+    """Of an axis that no size is given for."""
+    shape = a.shape if hasattr(a, 'shape') else getattr(fft.fftshift(a), 'shape')
+    points = shape[axes[i] if axes is not None else i - len(s)]
+    return 2 * (points - 1) if name.startswith('irfft') and i == len(s) - 1 else points
+
+
+def _one_by_one(name: str, a: Any, s: Any, axes: Sequence[int], norm: Any, out: Any) -> Any:
+    """Along one axis after the other, as they are named; the halved one is the last of them."""
+    sizes = [None] * len(axes) if s is None else list(s)
+    real, inverse = 'rfft' in name, name.startswith('i')
+    complexes = fft.ifft if inverse else fft.fft
+    rest = list(zip(sizes, axes))
+    last = rest.pop() if real else None
+    if real and not inverse:
+        a = fft.rfft(a, *last, norm)  # type: ignore[misc]
+    for n, axis in rest if real and inverse else reversed(rest):
+        a = complexes(a, n, axis, norm)
+    if real and inverse:
+        a = fft.irfft(a, *last, norm)  # type: ignore[misc]
+    if out is None:
+        return a
+    out[...] = a
+    return out
