@@ -79,6 +79,7 @@ static stn_status time_alone(stn_context *context, const stn_problem *p, const s
 
 static stn_status time_team(stn_team *team, const stn_problem *p, const stn_plan_options *options, size_t row_bytes,
                             int repeat, double *seconds, char **words, stn_error *error) {
+    *words = NULL;
     stn_team_plan *plan = NULL;
     void *in[MOST_MEMBERS] = {NULL};
     double all[MOST_REPEAT];
@@ -109,11 +110,11 @@ static stn_status run_case(const settings *s, size_t which, stn_error *error) {
     p.stencil = stencil, p.dtype = cases[which].dtype, p.steps = s->small ? 20 : cases[which].steps;
     options.strategy = s->host ? NULL : cases[which].strategy;
     const int rank = stn_stencil_rank(stencil);
-    size_t bytes = stn_dtype_size(p.dtype);
+    size_t bytes = stn_dtype_size(p.dtype), row_bytes = bytes;
     for (int axis = 0; axis < rank && status == STN_OK; axis++) {
         p.extent[axis] = s->small ? (rank == 1 ? 100000 : rank == 2 ? 320 : 48) : cases[which].extent[axis];
         status = stn_boundary_parse(cases[which].boundary, p.boundary[axis], error);
-        bytes *= p.extent[axis];
+        bytes *= p.extent[axis], row_bytes *= axis ? p.extent[axis] : 1;
     }
     double alone = 0;
     for (int members = 1; members <= s->members && status == STN_OK; members *= 2) {
@@ -125,11 +126,10 @@ static stn_status run_case(const settings *s, size_t which, stn_error *error) {
         status = stn_team_create(NULL, members, devices, &team, error);
         if (status == STN_OK && members == 1)
             status = time_alone(stn_team_context(team, 0), &p, &options, bytes, s->repeat, &alone, error);
-        if (status == STN_OK)
-            status = time_team(team, &p, &options, bytes / p.extent[0], s->repeat, &seconds, &words, error);
+        if (status == STN_OK) status = time_team(team, &p, &options, row_bytes, s->repeat, &seconds, &words, error);
         if (status == STN_OK)
             printf("%s: %d members %.6f s, one plan %.6f s, %.3f times as fast\n%s\n", cases[which].name, members,
-                   seconds, alone, alone / seconds, words);
+                   seconds, alone, seconds > 0 ? alone / seconds : 0, words);
         fflush(stdout);
         stn_text_free(words);
         stn_team_destroy(team);

@@ -24,7 +24,7 @@ typedef struct segment_shape {
     uint8_t sources;     /* 1: what sides of a plane add comes by source.h */
     uint8_t whole;       /* points of f64 go through shared memory whole, not by halves */
     uint8_t fragment;    /* of products: product.h */
-    uint8_t unused;      /* shapes are compared byte by byte */
+    uint8_t unused[4];   /* shapes are compared byte by byte */
     union {
         int pairs;  /* of columns of a tile, along y and z */
         int shares; /* blocks of a cluster that hold a tile of tile.h together; 0: it is one block's */
