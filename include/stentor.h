@@ -769,6 +769,8 @@ STN_API void stn_team_destroy(stn_team *team); /* after its plans; NULL is fine 
 STN_API int stn_team_size(const stn_team *team);
 /* Member number `member`'s context, owned by the team; NULL where there is none. */
 STN_API stn_context *stn_team_context(const stn_team *team, int member);
+/* Bytes per second of a copy from the last member to the first, as it was measured when the team was made. */
+STN_API double stn_team_link_bandwidth(const stn_team *team);
 
 typedef struct stn_team_plan stn_team_plan;
 /* The problem has global extents; its grids are packed (no strides), and it keeps no snapshots. options: of the members'

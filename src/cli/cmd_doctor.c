@@ -6,6 +6,26 @@
 #include "cli/settings.h"
 #include "context/context.h"
 
+/* More than one GPU: each by name, and how fast one reads another's memory. */
+static stn_status print_gpus(const cli_device_settings *device, const cli_report_settings *report,
+                             const stn_context *context, stn_error *error) {
+    const int count = context->driver ? stn_driver_device_count(context->driver) : 0;
+    stn_context_options options;
+    if (count < 2) return STN_OK;
+    STN_TRY(cli_context_options(device, report, &options, error));
+    for (int i = 1; i < count; i++) {
+        stn_team *team = NULL;
+        stn_error why;
+        if (stn_team_create(&options, 2, (int[]){STN_DEVICE_CUDA(0), STN_DEVICE_CUDA(i)}, &team, &why) == STN_OK)
+            printf("GPU %-9d %s, GPU 0 reads its memory at %.4g GB/s: --devices 0,%d\n", i,
+                   stn_team_context(team, 1)->machine.name, 1e-9 * stn_team_link_bandwidth(team), i);
+        else
+            printf("GPU %-9d cannot be used: %s\n", i, why.message);
+        stn_team_destroy(team);
+    }
+    return STN_OK;
+}
+
 stn_status cmd_doctor(int argc, char **argv, stn_error *error) {
     cli_device_settings device = {0};
     cli_report_settings report = {0};
@@ -29,6 +49,7 @@ stn_status cmd_doctor(int argc, char **argv, stn_error *error) {
         fprintf(stderr, "stentor: the copy bandwidth could not be measured: %s\n", why.message);
     stn_status status = stn_context_describe(context, report.json ? STN_JSON : STN_TEXT, &text, error);
     if (status == STN_OK && !report.quiet) printf("%s%s", text, report.json ? "\n" : "");
+    if (status == STN_OK && !report.quiet && !report.json) status = print_gpus(&device, &report, context, error);
     stn_text_free(text);
     stn_context_destroy(context);
     return status;

@@ -97,6 +97,8 @@ void stn_team_destroy(stn_team *team) {
     free(team);
 }
 
+double stn_team_link_bandwidth(const stn_team *team) { return team ? team->link_bandwidth : 0; }
+
 int stn_team_size(const stn_team *team) { return team ? team->count : 0; }
 
 stn_context *stn_team_context(const stn_team *team, int member) {

@@ -167,6 +167,7 @@ class Emulated(CommandTest):
 
     def test_doctor_names_the_gpu(self):
         self.assertIn('Emulated', self.succeed('doctor').stdout)
+        self.assertRegex(self.succeed('doctor', STENTOR_EMULATOR_DEVICES='3').stdout, r'GPU 2 .*GPU 0 reads its memory at .* GB/s')
 
     def test_a_failing_driver_keeps_the_output(self):
         self.put('out.npy', 'old result')
