@@ -91,6 +91,18 @@ static int by_use(const void *a, const void *b) {
     return x->used < y->used ? -1 : x->used > y->used ? 1 : by_name(a, b);
 }
 
+/* Kernels that cannot be seen now are not gone. */
+static void warn_of_hidden(const stn_disk *disk, const files *all) {
+    size_t count = 0;
+    int first = 0;
+    for (int i = 255; i >= 0; i--)
+        if (all->hidden[i]) first = i, count++;
+    if (count)
+        stn_log(disk->folder.logger, STN_LOG_WARNING,
+                "%zu subfolders of %s cannot be read, such as %02x: the kernels in them are left out here", count,
+                disk->folder.path, first);
+}
+
 /* Everything in the folder that is the cache's. *root is open (or -1 when there is no folder yet: nothing is listed).
  */
 static stn_status scan(stn_disk *disk, int *root, files *all, stn_error *error) {
@@ -114,6 +126,7 @@ static stn_status scan(stn_disk *disk, int *root, files *all, stn_error *error) 
         return stn_fail_memory(error, "the list of stored kernels", (all->count + 1) * sizeof(file));
     }
     if (all->count) qsort(all->list, all->count, sizeof(file), by_name);
+    warn_of_hidden(disk, all);
     return STN_OK;
 }
 
