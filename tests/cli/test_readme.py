@@ -48,7 +48,9 @@ class Readme(unittest.TestCase):
             made = pathlib.Path(folder, 'a.out')
             subprocess.run([os.environ.get('CC', 'cc'), '-x', 'c', '-Wall', '-Werror', *flags, '-I', ROOT / 'include', '-', '-x', 'none', library,
                             f'-Wl,-rpath,{library.parent}', '-lm', '-o', made], input=source, text=True, check=True)
-            self.assertEqual(subprocess.run([made], check=False).returncode, 0)
+            # The program ends without freeing anything, which is no concern of this test.
+            env = dict(os.environ, ASAN_OPTIONS='detect_leaks=0')
+            self.assertEqual(subprocess.run([made], check=False, env=env).returncode, 0)
 
     def test_every_variable_of_the_environment_is_in_the_table(self):
         """Those that sources name are in the page; those that the page names are in the sources."""
@@ -57,7 +59,8 @@ class Readme(unittest.TestCase):
             for path in (ROOT / folder).rglob('*'):
                 if path.suffix in ('.c', '.h', '.cpp', '.py', '.sh', '.build') and 'fake_' not in path.name and path.name != 'test_readme.py':
                     named |= set(re.findall(r'\bSTENTOR_[A-Z_]+\b', path.read_text(encoding='utf-8')))
-        named -= {name for name in named if name.endswith('_H')}  # guards of headers
+        # Guards of headers; what the tests' own interposer reads.
+        named -= {name for name in named if name.endswith('_H') or name.startswith('STENTOR_FAULT_')}
         told = set(re.findall(r'STENTOR_[A-Z_]+', pages))
         for row in re.findall(r'`STENTOR_EMULATOR_\w+`.*', pages):  # a row's further endings
             told |= {'STENTOR_EMULATOR' + end for end in re.findall(r'`(_[A-Z_]+)`', row)}

@@ -257,6 +257,9 @@ Test(pool, idle_workers_end_and_are_started_again, .timeout = 60) {
 
 /* A process of workers alone, which block all signals: it ends by itself. */
 Test(pool, a_process_ends_after_its_main_thread, .timeout = 60) {
+#ifdef __SANITIZE_ADDRESS__
+    cr_skip_test("the stacks of threads that are gone hide what they still hold");
+#endif
     pid_t child = fork();
     if (!child) {
         stn_pool *pool = make_pool(3);
