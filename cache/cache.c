@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "cache/gc.h"
-#include "cache/notes.h"
+#include "cache/wisdom.h"
 
 enum { DEFAULT_FILES = 16384, DEFAULT_WAIT_MS = 30000, SWEEP_STORES = 64 };
 #define DEFAULT_BYTES ((uint64_t)1 << 30)
@@ -126,6 +126,8 @@ bool stn_cache_is_empty(stn_cache *cache) {
     const char *path = stn_cache_dir(cache);
     return path && !cache->npacks && stn_folder_is_empty(&cache->disk.folder);
 }
+
+stn_folder *stn_cache_folder(stn_cache *cache) { return &cache->disk.folder; }
 
 const char *stn_cache_dir(const stn_cache *cache) { return cache->disk.folder.path; }
 
@@ -261,18 +263,12 @@ static void resolve_one(void *user, const stn_key *key) {
     search->found++;
 }
 
-static bool resolve_note(void *user, const stn_note_item *item) {
-    resolve_one(user, &item->key);
-    return true;
-}
-
 stn_status stn_cache_resolve(stn_cache *cache, const char *prefix, stn_key *key, stn_error *error) {
     resolving search = {.prefix = prefix, .digits = strlen(prefix)};
     if (search.digits < 4 || search.digits > 64 || strspn(prefix, "0123456789abcdefABCDEF") != search.digits)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
                         "\"%s\" is no key: give the first 4 to 64 hex digits that `stentor cache list` shows", prefix);
     STN_TRY(stn_disk_keys(&cache->disk, resolve_one, &search, error));
-    STN_TRY(stn_notes_each(&cache->disk.folder, &stn_notes_tuned, resolve_note, &search, error));
     if (search.found != 1)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "%zu stored kernels have a key that starts with %s: %s",
                         search.found, prefix,
@@ -281,51 +277,46 @@ stn_status stn_cache_resolve(stn_cache *cache, const char *prefix, stn_key *key,
     return STN_OK;
 }
 
-/* Keeps as many as it may, and `most`. */
-static stn_status sweep_notes(stn_cache *cache, stn_notes_purge what, size_t most, int64_t spare_seconds,
-                              stn_cache_sweep *sweep, stn_error *error) {
-    const stn_notes *of = &stn_notes_tuned;
-    return stn_notes_sweep(&cache->disk.folder, of, what, most < of->most ? most : of->most, spare_seconds, sweep,
-                           error);
+/* What is damaged gives way in the update, which keeps it aside. */
+static stn_status keep(void *user, stn_wisdom *before, stn_text *after, stn_error *error) {
+    (void)user;
+    return stn_wisdom_join(before, &(stn_wisdom){0}, after, NULL, error);
+}
+
+/* Adds what the folder's wisdom has to the sums; verify: a damaged one is set aside, and one that cannot be read is named. */
+static void sweep_wisdom(stn_cache *cache, bool verify, stn_cache_sweep *sweep) {
+    stn_folder *folder = &cache->disk.folder;
+    stn_wisdom wisdom;
+    struct stat seen;
+    stn_error why = {0};
+    stn_status status = stn_wisdom_read(folder, &wisdom, &seen, &why);
+    sweep->measured = wisdom.count;
+    sweep->bytes += (uint64_t)seen.st_size;
+    stn_wisdom_clear(&wisdom);
+    if (!verify || status == STN_OK) return;
+    if (status == STN_ERROR_FORMAT && stn_wisdom_update(folder, keep, NULL, &why) == STN_OK) {
+        sweep->damaged++, sweep->removed_files++;
+        sweep->removed_bytes += (uint64_t)seen.st_size;
+        sweep->bytes -= (uint64_t)seen.st_size;
+    } else {
+        stn_log(cache->logger, STN_LOG_WARNING, "%s; it is left", why.message);
+        sweep->left++;
+    }
 }
 
 stn_status stn_cache_verify(stn_cache *cache, stn_cache_sweep *sweep, stn_error *error) {
     STN_TRY(stn_disk_verify(&cache->disk, sweep, error));
-    return sweep_notes(cache, STN_NOTES_DAMAGED, 0, 0, sweep, error);
+    sweep_wisdom(cache, true, sweep);
+    return STN_OK;
 }
 
 stn_status stn_cache_gc(stn_cache *cache, int64_t spare_seconds, stn_cache_sweep *sweep, stn_error *error) {
     STN_TRY(stn_disk_gc(&cache->disk, spare_seconds, sweep, error));
-    return sweep_notes(cache, STN_NOTES_OLD, (size_t)cache->disk.max_files, spare_seconds, sweep, error);
+    sweep_wisdom(cache, false, sweep);
+    return STN_OK;
 }
 
 stn_status stn_cache_clear(stn_cache *cache, stn_cache_sweep *sweep, stn_error *error) {
     STN_TRY(stn_disk_clear(&cache->disk, sweep, error));
-    return sweep_notes(cache, STN_NOTES_ALL, 0, 0, sweep, error);
-}
-
-/* ---- notes ------------------------------------------------------------------------------------------------------- */
-
-bool stn_cache_has_notes(stn_cache *cache) { return stn_notes_any(&cache->disk.folder, &stn_notes_tuned); }
-
-bool stn_cache_note_find(stn_cache *cache, const stn_key *key, char **text) {
-    return stn_notes_find(&cache->disk.folder, &stn_notes_tuned, key, text);
-}
-
-void stn_cache_note_store(stn_cache *cache, const stn_key *key, const char *text) {
-    stn_notes_store(&cache->disk.folder, &stn_notes_tuned, key, text);
-}
-
-void stn_cache_note_reject(stn_cache *cache, const stn_key *key) {
-    (void)stn_notes_remove(&cache->disk.folder, &stn_notes_tuned, key);
-}
-
-stn_status stn_cache_notes_clear(stn_cache *cache, stn_error *error) {
-    stn_cache_sweep sweep = {0};
-    return sweep_notes(cache, STN_NOTES_ALL, 0, 0, &sweep, error);
-}
-
-stn_status stn_cache_note_each(stn_cache *cache, bool (*visit)(void *user, const stn_note_item *item), void *user,
-                               stn_error *error) {
-    return stn_notes_each(&cache->disk.folder, &stn_notes_tuned, visit, user, error);
+    return stn_wisdom_remove(&cache->disk.folder, error);
 }

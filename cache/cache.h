@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "base/text.h"
+#include "cache/folder.h"
 #include "cache/listing.h"
 #include "cache/lock.h"
 #include "cache/memo.h"
@@ -29,7 +30,8 @@ typedef struct stn_cache_options {
  * folder is made when the first entry is stored. */
 stn_status stn_cache_open(const stn_cache_options *options, stn_cache **cache, stn_error *error);
 void stn_cache_close(stn_cache *cache);
-const char *stn_cache_dir(const stn_cache *cache); /* NULL when in memory only */
+stn_folder *stn_cache_folder(stn_cache *cache);    /* borrowed; its path is NULL when in memory only */
+const char *stn_cache_dir(const stn_cache *cache); /* that path */
 /* Has it no packs, and a folder on disk in which nothing lies yet? */
 bool stn_cache_is_empty(stn_cache *cache);
 const char *stn_cache_dir_problem(const stn_cache *cache); /* why there is no disk, or NULL */
@@ -58,23 +60,8 @@ void stn_cache_count(stn_cache *cache, double compile_seconds, double load_secon
 /* Reads and checks every entry, in the order of keys. Changes nothing. Having no disk folder is an error that says
  * why; an absent one is empty. */
 stn_status stn_cache_each(stn_cache *cache, stn_cache_visit visit, void *user, stn_error *error);
-/* The one key on disk, of an entry or a note, that starts with these hex digits (at least 4). */
+/* The one key on disk that starts with these hex digits (at least 4). */
 stn_status stn_cache_resolve(stn_cache *cache, const char *prefix, stn_key *key, stn_error *error);
-
-/* ---- notes.c: what was measured, remembered beside the kernels: a short text for a key ---------------------------- */
-/* *text is freed with free(). False when there is none; a damaged one is removed and counts as absent. */
-bool stn_cache_note_find(stn_cache *cache, const stn_key *key, char **text);
-/* Is there a folder of notes? One look, for those who never stored any. */
-bool stn_cache_has_notes(stn_cache *cache);
-/* Best effort, as stn_cache_store. */
-void stn_cache_note_store(stn_cache *cache, const stn_key *key, const char *text);
-/* The note was found but its text makes no sense. */
-void stn_cache_note_reject(stn_cache *cache, const stn_key *key);
-/* Removes all notes and no kernel. */
-stn_status stn_cache_notes_clear(stn_cache *cache, stn_error *error);
-/* Every note, in the order of keys. Changes nothing. */
-stn_status stn_cache_note_each(stn_cache *cache, bool (*visit)(void *user, const stn_note_item *item), void *user,
-                               stn_error *error);
 
 /* Removes what is proven to be damaged. What could not be read (no memory, no file handles, its mode) and what could not
  * be removed (a folder under an entry's name, with something in it) is left, counted and named to the logger. */
@@ -82,7 +69,7 @@ stn_status stn_cache_verify(stn_cache *cache, stn_cache_sweep *sweep, stn_error 
 /* Removes what was used longest ago until the caps hold, but nothing that was used in the last `spare_seconds`
  * (negative: 24 hours), and temporaries that are older than an hour. */
 stn_status stn_cache_gc(stn_cache *cache, int64_t spare_seconds, stn_cache_sweep *sweep, stn_error *error);
-/* Removes every entry and note; leaves files that are not the cache's. */
+/* Removes every entry and all wisdom; leaves files that are not the cache's. */
 stn_status stn_cache_clear(stn_cache *cache, stn_cache_sweep *sweep, stn_error *error);
 
 /* From now on every entry that the cache finds or stores is added to the writer too (NULL: no longer). Set it while no

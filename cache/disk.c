@@ -12,8 +12,6 @@
 #include "base/error.h"
 #include "cache/file.h"
 
-enum { TOUCH_SECONDS = 60 };
-
 void stn_disk_place(const stn_key *key, char sub[3], char name[STN_DISK_NAME]) {
     char hex[65];
     stn_key_hex(key, hex);
@@ -22,67 +20,22 @@ void stn_disk_place(const stn_key *key, char sub[3], char name[STN_DISK_NAME]) {
     memcpy(name, hex + 2, STN_DISK_NAME);
 }
 
-/* The whole file; NULL with errno on trouble, 0 bytes included (errno 0: shorter than it was said to be). */
-static unsigned char *read_all(int fd, size_t size) {
-    unsigned char *image = malloc(size ? size : 1);
-    if (!image) {
-        errno = ENOMEM;
-        return NULL;
-    }
-    size_t done = 0;
-    while (done < size) {
-        ssize_t got = read(fd, image + done, size - done);
-        if (got > 0)
-            done += (size_t)got;
-        else if (got == 0 || errno != EINTR) {
-            if (got == 0) errno = 0;
-            free(image);
-            return NULL;
-        }
-    }
-    return image;
-}
-
 stn_status stn_disk_read(const stn_disk *disk, int sub, const char *name, const stn_key *key, stn_entry *entry,
                          struct stat *status, stn_error *error, bool use) {
-    /* O_NONBLOCK: something else under this name (a FIFO) must not hang the run. */
-    int fd = openat(sub, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0 && errno == ELOOP && !fstatat(sub, name, status, AT_SYMLINK_NOFOLLOW))
-        return stn_fail(error, STN_ERROR_FORMAT, "it is a symlink");
-    if (fd < 0) return stn_fail(error, STN_ERROR_IO, "it cannot be opened: %s", strerror(errno));
-    stn_status result = STN_OK;
-    unsigned char *image = NULL;
-    const char *distrust;
+    char *image;
     stn_key own;
-    if (fstat(fd, status))
-        result = stn_fail(error, STN_ERROR_IO, "it cannot be examined: %s", strerror(errno));
-    else if (!S_ISREG(status->st_mode))
-        result = stn_fail(error, STN_ERROR_FORMAT, "it is not a plain file");
-    else if ((distrust = stn_folder_distrust(&disk->folder, status)))
-        result = stn_fail(error, STN_ERROR_FORMAT, "it %s", distrust);
-    else if (status->st_size < STN_ENTRY_HEADER || (uint64_t)status->st_size > STN_ENTRY_MAX)
-        result = stn_fail(error, STN_ERROR_FORMAT, "its size of %lld bytes is impossible", (long long)status->st_size);
-    else if (!(image = read_all(fd, (size_t)status->st_size)))
-        result = errno ? stn_fail(error, STN_ERROR_IO, "it cannot be read: %s", strerror(errno))
-                       : stn_fail(error, STN_ERROR_FORMAT, "it is cut short");
-    else
-        result = stn_entry_decode(image, (size_t)status->st_size, &own, entry, error);
-    if (result == STN_OK && memcmp(&own, key, sizeof own)) {
-        stn_entry_clear(entry);
-        result = stn_fail(error, STN_ERROR_FORMAT, "it is the entry of another key");
-    }
-    /* The time of last use, for the sweep; relatime leaves the access time a day behind. */
-    if (result == STN_OK && use && time(NULL) - status->st_mtime > TOUCH_SECONDS) (void)futimens(fd, NULL);
+    STN_TRY(stn_file_read(&disk->folder, sub, name, STN_ENTRY_HEADER, STN_ENTRY_MAX, use, &image, status, error));
+    stn_status result = stn_entry_decode((const unsigned char *)image, (size_t)status->st_size, &own, entry, error);
     free(image);
-    close(fd);
-    return result;
+    if (result != STN_OK || !memcmp(&own, key, sizeof own)) return result;
+    stn_entry_clear(entry);
+    return stn_fail(error, STN_ERROR_FORMAT, "it is the entry of another key");
 }
 
 bool stn_disk_find(stn_disk *disk, const stn_key *key, stn_entry *entry) {
     char sub_name[3], name[STN_DISK_NAME];
     stn_disk_place(key, sub_name, name);
-    int root = stn_folder_open(&disk->folder, false);
-    int sub = root < 0 ? -1 : stn_folder_open_sub(&disk->folder, root, sub_name, false);
+    const int sub = stn_folder_open_at(&disk->folder, sub_name, false);
     stn_status result = STN_ERROR_IO;
     if (sub >= 0) {
         struct stat status;
@@ -98,7 +51,6 @@ bool stn_disk_find(stn_disk *disk, const stn_key *key, stn_entry *entry) {
         }
         close(sub);
     }
-    if (root >= 0) close(root);
     return result == STN_OK;
 }
 
@@ -106,11 +58,9 @@ bool stn_disk_find_source(stn_disk *disk, const stn_key *source, stn_key *key, s
     char sub_name[3], name[STN_DISK_NAME], alias[STN_DISK_NAME + sizeof STN_DISK_ALIAS], target[80];
     stn_disk_place(source, sub_name, name);
     snprintf(alias, sizeof alias, "%s%s", name, STN_DISK_ALIAS);
-    int root = stn_folder_open(&disk->folder, false);
-    int sub = root < 0 ? -1 : stn_folder_open_sub(&disk->folder, root, sub_name, false);
+    const int sub = stn_folder_open_at(&disk->folder, sub_name, false);
     ssize_t size = sub < 0 ? -1 : readlinkat(sub, alias, target, sizeof target);
     if (sub >= 0) close(sub);
-    if (root >= 0) close(root);
     if (size == 64) { /* the text is the entry's key, nothing else */
         target[64] = '\0';
         if (!stn_key_parse(target, key) || !stn_disk_find(disk, key, entry)) return false;
@@ -197,11 +147,9 @@ bool stn_disk_store(stn_disk *disk, const stn_key *key, const stn_entry *entry) 
 bool stn_disk_remove(stn_disk *disk, const stn_key *key) {
     char sub_name[3], name[STN_DISK_NAME];
     stn_disk_place(key, sub_name, name);
-    int root = stn_folder_open(&disk->folder, false);
-    int sub = root < 0 ? -1 : stn_folder_open_sub(&disk->folder, root, sub_name, false);
+    const int sub = stn_folder_open_at(&disk->folder, sub_name, false);
     bool gone = sub >= 0 && stn_file_remove(sub, name);
     if (gone) atomic_fetch_add(&disk->rejected, 1);
     if (sub >= 0) close(sub);
-    if (root >= 0) close(root);
     return gone;
 }

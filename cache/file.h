@@ -6,10 +6,22 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
+#include "cache/folder.h"
+
 /* Writes `prefix` + random digits in the folder `dir` (AT_FDCWD for paths), fsyncs if asked, renames it to `name`. On
  * failure errno says why and nothing is left behind. mode is subject to the umask. */
 bool stn_file_put(int dir, const char *prefix, const char *name, mode_t mode, const void *bytes, size_t size,
                   bool sync);
+
+/* stn_file_put in the folder's subfolder `sub` (NULL: in the folder itself), which is made where it is not there. */
+bool stn_file_store(stn_folder *folder, const char *sub, const char *name, const void *bytes, size_t size, bool sync);
+
+/* All bytes of a plain file that the folder's user alone may write, and a NUL behind them, freed with free(). `use` notes the time of use.
+ * STN_ERROR_FORMAT: it is no such file, or has less than `least` or more than `most` bytes; *status says which file it is.
+ * STN_ERROR_IO (and errno), STN_ERROR_OUT_OF_MEMORY: it is absent (ENOENT), or cannot be read now, which says nothing of its content. The error
+ * is a clause to put behind a name. */
+stn_status stn_file_read(const stn_folder *folder, int dir, const char *name, size_t least, size_t most, bool use,
+                         char **bytes, struct stat *status, stn_error *error);
 
 /* A symlink whose text is `target`, put in place the same way. */
 bool stn_file_link(int dir, const char *prefix, const char *name, const char *target);

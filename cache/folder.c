@@ -149,6 +149,15 @@ int stn_folder_open_sub(stn_folder *folder, int root, const char *name, bool cre
     return fd < 0 ? refuse(folder, name, errno) : trust(folder, fd, name);
 }
 
+int stn_folder_open_at(stn_folder *folder, const char *sub, bool create) {
+    const int root = stn_folder_open(folder, create);
+    if (root < 0 || !sub) return root;
+    const int fd = stn_folder_open_sub(folder, root, sub, create), why = errno;
+    close(root);
+    errno = why;
+    return fd;
+}
+
 bool stn_folder_is_empty(stn_folder *folder) {
     const int root = stn_folder_open(folder, false);
     if (root < 0) return errno == ENOENT;

@@ -32,6 +32,9 @@ int stn_folder_open(stn_folder *folder, bool create);
 /* The same for the subfolder that an entry lives in ("ab"). */
 int stn_folder_open_sub(stn_folder *folder, int root, const char *name, bool create);
 
+/* Both at once: the subfolder `sub`, or with NULL the folder itself. */
+int stn_folder_open_at(stn_folder *folder, const char *sub, bool create);
+
 /* Does no entry lie in it? */
 bool stn_folder_is_empty(stn_folder *folder);
 

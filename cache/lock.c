@@ -33,6 +33,16 @@ static int open_lock(stn_folder *folder) {
     return fd;
 }
 
+/* Is the file that is open still the one that others find? */
+static bool is_current(stn_folder *folder, int fd) {
+    struct stat held, named;
+    const int root = stn_folder_open(folder, false);
+    const bool same = root >= 0 && !fstat(fd, &held) && !fstatat(root, STN_LOCK_NAME, &named, AT_SYMLINK_NOFOLLOW) &&
+                      held.st_ino == named.st_ino && held.st_dev == named.st_dev;
+    if (root >= 0) close(root);
+    return same;
+}
+
 /* True once held; false when there is no such lock here or the time is up. */
 static bool wait_for(int fd, const stn_key *key, int64_t deadline) {
     /* Two keys that agree in 62 bits would wait for each other, at no harm. */
@@ -47,21 +57,25 @@ static bool wait_for(int fd, const stn_key *key, int64_t deadline) {
 }
 
 stn_cache_lock *stn_folder_lock(stn_folder *folder, unsigned wait_ms, const stn_key *key) {
-    if (!folder->path) return NULL;
-    stn_cache_lock *lock = malloc(sizeof *lock);
+    stn_cache_lock *lock = folder->path ? malloc(sizeof *lock) : NULL;
     if (!lock) return NULL;
     int64_t deadline = milliseconds() + wait_ms;
-    /* When the folder was deleted and made anew meanwhile, others lock another file: then once more. */
+    int why = EAGAIN;
+    /* When the folder was deleted or moved away and made anew meanwhile, others lock another file: then once more. */
     for (int attempt = 0; attempt < 3; attempt++) {
-        struct stat status;
         lock->fd = open_lock(folder);
-        if (lock->fd < 0) break;
+        if (lock->fd < 0) {
+            why = errno;
+            break;
+        }
         bool held = wait_for(lock->fd, key, deadline);
-        if (held && !fstat(lock->fd, &status) && status.st_nlink) return lock;
+        why = held ? EAGAIN : errno;
+        if (held && is_current(folder, lock->fd)) return lock;
         close(lock->fd);
         if (!held) break;
     }
     free(lock);
+    errno = why;
     return NULL;
 }
 

@@ -7,7 +7,7 @@
 
 struct stn_folder;
 typedef struct stn_cache_lock stn_cache_lock;
-/* NULL when it could not be had within so many milliseconds. */
+/* NULL, with errno, when it could not be had within so many milliseconds. */
 stn_cache_lock *stn_folder_lock(struct stn_folder *folder, unsigned wait_ms, const stn_key *key);
 void stn_cache_unlock(stn_cache_lock *lock); /* NULL is fine */
 #endif

@@ -729,21 +729,23 @@ STN_API stn_status stn_plan_kernel(const stn_plan *plan, size_t index, stn_kerne
 /* ---- Wisdom ------------------------------------------------------------------------------------------------------- */
 
 /* What was measured of problems' candidates is kept in the context's cache folder (stn_plan_create says how), and travels between
- * folders and machines as one text with a checksum. An entry is of one problem on one device and driver, or of a class of
- * problems (extents and strides within half a power of two) on one model of device; all are of one version of the library and its
- * kernels. Plans look for their problem first, then for its class. Any number of processes may import, measure and export at once:
- * entries are written whole, and what another wrote meanwhile is kept.
+ * folders and machines as one text with a checksum. An entry is of one problem on one device and driver, with the kernels of one library.
+ * Plans look for their problem first, then for others of its class (extents and strides within half a power of two, the same model
+ * of device), then for those that were measured with other kernels, which decide only where estimates are close. Any number of processes
+ * may import, measure and export at once: what another wrote meanwhile is kept.
  *
- * Errors of all: no cache folder (STN_ERROR_IO), memory. Thread safety: as the context's. */
+ * Errors of all: no cache folder, or wisdom in it that cannot be read or written now, which then stays as it is (STN_ERROR_IO); memory.
+ * Thread safety: as the context's. */
 
-/* All entries as a text, the caller's, freed with stn_text_free. */
+/* All entries as a text, the caller's, freed with stn_text_free. STN_ERROR_FORMAT: what is in the folder is damaged. */
 STN_API stn_status stn_wisdom_export(stn_context *context, char **text, stn_error *error);
 /* Takes the entries of such a text; of a candidate that is known already the known time stays. *report (may be NULL), freed with
- * stn_text_free: a line for each entry that was passed over and why, and one that counts. STN_ERROR_FORMAT, with nothing taken: it is
- * no wisdom, damaged, of a later format, or of other kernels than this library's. */
+ * stn_text_free: a line that counts, and one that counts the entries of other kernels, if any. STN_ERROR_FORMAT, with nothing taken: it is
+ * no wisdom, damaged, of another format, or more than fits. */
 STN_API stn_status stn_wisdom_import(stn_context *context, const char *text, size_t size, char **report,
                                      stn_error *error);
-/* Two texts in one, which is the caller's, freed with stn_text_free: of a candidate in both, the first one's time. */
+/* Two texts in one, which is the caller's, freed with stn_text_free: of a candidate in both, the first one's time. Nothing else is
+ * dropped; STN_ERROR_FORMAT as of an import. */
 STN_API stn_status stn_wisdom_merge(const char *first, size_t first_size, const char *second, size_t second_size,
                                     char **merged, stn_error *error);
 /* Drops the entry whose key begins so (at least 4 hex digits; `stentor wisdom list` shows them), or with NULL all. */

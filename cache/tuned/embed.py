@@ -11,14 +11,14 @@ def array(text: bytes) -> str:
 
 def main() -> None:
     output, files = Path(sys.argv[1]), [Path(name) for name in sys.argv[2:]]
-    parts = ["/* Written by cache/tuned/embed.py: do not edit. */", '#include "tune/seeds.h"', ""]
+    parts = ["/* Written by cache/tuned/embed.py: do not edit. */", '#include "tune/wisdom.h"', ""]
     for index, file in enumerate(files):
         text = file.read_bytes()
-        if not text.startswith(b"stentor wisdom 1\n") or b"\0" in text:
+        if not text.startswith(b"stentor wisdom 2\n") or b"\0" in text:
             sys.exit(f"{file} is no wisdom: bench/seeds.sh writes it")
         parts.append(f"static const char text_{index}[] = {{\n{array(text)}\n}};")
     texts = [f"text_{index}" for index in range(len(files))]
-    parts.append(f"const char *const tune_embedded_seeds[] = {{{', '.join(texts + ['0'])}}};")
+    parts.append(f"const char *const tune_embedded_wisdom[] = {{{', '.join(texts + ['0'])}}};")
     output.write_text("\n".join(parts) + "\n", encoding="ascii")
 
 

@@ -33,7 +33,7 @@ static const cli_option cache_options[] = {
 typedef struct listing {
     bool json;
     stn_text text;
-    uint64_t count, notes, bytes, damaged;
+    uint64_t count, bytes;
 } listing;
 
 static void json_item(const stn_cache_item *item, bool whole, stn_text *text) {
@@ -55,69 +55,27 @@ static void json_item(const stn_cache_item *item, bool whole, stn_text *text) {
     stn_text_printf(text, "}");
 }
 
-/* What every row of the list begins with. */
-static void print_file(const stn_key *key, uint64_t size, time_t when, stn_text *text) {
-    char hex[65], bytes[32], used[32] = "?";
-    struct tm local;
-    stn_key_hex(key, hex);
-    cli_format_bytes(size, bytes, sizeof bytes);
-    if (localtime_r(&when, &local)) strftime(used, sizeof used, "%Y-%m-%d %H:%M", &local);
-    stn_text_printf(text, "%.16s  %10s  %s  ", hex, bytes, used);
-}
-
 static bool list_one(void *user, const stn_cache_item *item) {
     listing *all = user;
-    char kernel[64], arch[16];
+    char hex[65], bytes[32], used[32] = "?", kernel[64], arch[16];
+    const time_t when = item->used;
+    struct tm local;
     all->count++;
     all->bytes += item->bytes;
-    all->damaged += item->damaged;
     if (all->json) {
         json_item(item, false, &all->text);
         return true;
     }
-    print_file(&item->key, item->bytes, item->used, &all->text);
+    stn_key_hex(&item->key, hex);
+    cli_format_bytes(item->bytes, bytes, sizeof bytes);
+    if (localtime_r(&when, &local)) strftime(used, sizeof used, "%Y-%m-%d %H:%M", &local);
+    stn_text_printf(&all->text, "%.16s  %10s  %s  ", hex, bytes, used);
     if (item->entry) {
         (void)stn_entry_field(item->entry, "kernel", kernel, sizeof kernel);
         (void)stn_entry_field(item->entry, "arch", arch, sizeof arch);
         stn_text_printf(&all->text, "%-8s %s\n", arch, kernel);
     } else
         stn_text_printf(&all->text, "%s: %s\n", item->damaged ? "damaged" : "not read", item->fault);
-    return true;
-}
-
-/* The first line of a note after its label: the problem. */
-static void note_problem(const stn_note_item *item, stn_text *text) {
-    static const char label[] = "problem: ";
-    const char *problem = item->text && !strncmp(item->text, label, strlen(label)) ? item->text + strlen(label) : "";
-    stn_text_printf(text, "%.*s", (int)strcspn(problem, "\n"), problem);
-}
-
-static void json_note(const stn_note_item *item, stn_text *text) {
-    char hex[65];
-    stn_key_hex(&item->key, hex);
-    stn_json_comma(text);
-    stn_text_printf(text, "{\"key\":\"%s\",\"bytes\":%llu,\"used\":%lld", hex, (unsigned long long)item->bytes,
-                    (long long)item->used);
-    stn_json_key(text, "fault"), stn_json_string(text, item->fault);
-    stn_json_key(text, "measured"), stn_json_string(text, item->text);
-    stn_text_printf(text, "}");
-}
-
-static bool list_note(void *user, const stn_note_item *item) {
-    listing *all = user;
-    all->notes++;
-    all->bytes += item->bytes;
-    all->damaged += item->damaged;
-    if (all->json) {
-        json_note(item, &all->text);
-        return true;
-    }
-    print_file(&item->key, item->bytes, item->used, &all->text);
-    if (item->fault)
-        stn_text_printf(&all->text, "%s: %s", item->damaged ? "damaged" : "not read", item->fault);
-    else
-        stn_text_printf(&all->text, "measured "), note_problem(item, &all->text);
-    stn_text_printf(&all->text, "\n");
     return true;
 }
 
@@ -135,30 +93,14 @@ static stn_status list(stn_cache *cache, const cache_settings *settings, stn_err
     char bytes[32];
     if (all.json) stn_text_printf(&all.text, "[");
     stn_status status = stn_cache_each(cache, list_one, &all, error);
-    if (status == STN_OK) status = stn_cache_note_each(cache, list_note, &all, error);
     cli_format_bytes(all.bytes, bytes, sizeof bytes);
     if (all.json)
         stn_text_printf(&all.text, "]\n");
     else
-        stn_text_printf(&all.text, "%llu kernels, %llu measured problems, %s, in %s\n", (unsigned long long)all.count,
-                        (unsigned long long)all.notes, bytes, status == STN_OK ? stn_cache_dir(cache) : "");
+        stn_text_printf(&all.text, "%llu kernels, %s, in %s\n", (unsigned long long)all.count, bytes,
+                        status == STN_OK ? stn_cache_dir(cache) : "");
     if (status == STN_OK) status = print_text(&all.text, settings, error);
     stn_text_clear(&all.text);
-    return status;
-}
-
-static stn_status show_note(const cache_settings *settings, const stn_key *key, char *note, stn_error *error) {
-    char hex[65];
-    stn_text text = STN_TEXT_EMPTY;
-    stn_key_hex(key, hex);
-    if (settings->report.json)
-        json_note(&(stn_note_item){.key = *key, .bytes = strlen(note), .used = time(NULL), .text = note}, &text),
-            stn_text_printf(&text, "\n");
-    else
-        stn_text_printf(&text, "key: %s\n%s", hex, note);
-    free(note);
-    stn_status status = print_text(&text, settings, error);
-    stn_text_clear(&text);
     return status;
 }
 
@@ -168,8 +110,6 @@ static stn_status show(stn_cache *cache, const cache_settings *settings, const c
     char hex[65];
     STN_TRY(stn_cache_resolve(cache, prefix, &item.key, error));
     stn_key_hex(&item.key, hex);
-    char *note;
-    if (stn_cache_note_find(cache, &item.key, &note)) return show_note(settings, &item.key, note, error);
     if (stn_cache_find(cache, &item.key, &entry) == STN_CACHE_NONE)
         return stn_fail(error, STN_ERROR_FORMAT,
                         "what is stored as %.16s could not be read; where it was damaged it is removed", hex);
@@ -197,12 +137,12 @@ static void print_sweep(const cache_settings *settings, const stn_cache_sweep *s
         printf(
             "{\"files\":%llu,\"measured\":%llu,\"bytes\":%llu,\"removed_files\":%llu,\"removed_bytes\":%llu,"
             "\"damaged\":%llu,\"left\":%llu}\n",
-            (unsigned long long)sweep->files, (unsigned long long)sweep->notes, (unsigned long long)sweep->bytes,
+            (unsigned long long)sweep->files, (unsigned long long)sweep->measured, (unsigned long long)sweep->bytes,
             (unsigned long long)sweep->removed_files, (unsigned long long)sweep->removed_bytes,
             (unsigned long long)sweep->damaged, (unsigned long long)sweep->left);
     else if (!settings->report.quiet) {
         printf("kept     %llu kernels, %llu measured problems, %s\n", (unsigned long long)sweep->files,
-               (unsigned long long)sweep->notes, kept);
+               (unsigned long long)sweep->measured, kept);
         printf("removed  %llu files, %s", (unsigned long long)sweep->removed_files, removed);
         if (sweep->damaged) printf(", %llu of them damaged", (unsigned long long)sweep->damaged);
         printf("\n");
@@ -256,23 +196,21 @@ stn_status cmd_cache(int argc, char **argv, stn_error *error) {
     cache_settings settings = {.spare_hours = 24};
     const char *words[3] = {NULL};
     cli_group groups[] = {CLI_GROUP("Cache", cache_options, &settings), CLI_REPORT_GROUP(&settings.report)};
-    cli_usage usage = {
-        .command = "cache",
-        .summary = "show and keep up the kernels and measured times that are stored on disk",
-        .synopsis = "list|show|verify|gc|clear|path [KEY] [options]",
-        .notes =
-            "  list      every stored kernel: key, size, last use, architecture, template; every\n"
-            "            problem whose candidates were measured\n"
-            "  show KEY  what a kernel was made from, or what was measured; the first digits are enough\n"
-            "  verify    read every file and remove the damaged ones; names what it must leave\n"
-            "  gc        remove what was used longest ago, until the limits hold\n"
-            "  clear     remove every kernel and all measured times\n"
-            "  path      where the folder is\n",
-        .groups = groups,
-        .group_count = sizeof groups / sizeof *groups,
-        .words = words,
-        .words_most = 2,
-        .words_least = 1};
+    cli_usage usage = {.command = "cache",
+                       .summary = "show and keep up the kernels and measured times that are stored on disk",
+                       .synopsis = "list|show|verify|gc|clear|path [KEY] [options]",
+                       .notes =
+                           "  list      every stored kernel: key, size, last use, architecture, template\n"
+                           "  show KEY  what a kernel was made from; the first digits are enough\n"
+                           "  verify    read every file and remove the damaged ones; names what it must leave\n"
+                           "  gc        remove what was used longest ago, until the limits hold\n"
+                           "  clear     remove every kernel and all measured times\n"
+                           "  path      where the folder is\n",
+                       .groups = groups,
+                       .group_count = sizeof groups / sizeof *groups,
+                       .words = words,
+                       .words_most = 2,
+                       .words_least = 1};
     bool help;
     STN_TRY(cli_parse(&usage, argc, argv, &help, error));
     if (help) return STN_OK;

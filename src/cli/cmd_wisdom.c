@@ -1,4 +1,5 @@
 /* stentor wisdom: what was measured, from one cache folder to another. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,7 +7,7 @@
 #include "base/error.h"
 #include "base/plain.h"
 #include "base/text.h"
-#include "cache/cache.h"
+#include "cache/wisdom.h"
 #include "cli/command.h"
 #include "cli/settings.h"
 #include "context/context.h"
@@ -28,21 +29,21 @@ static const cli_option wisdom_options[] = {
     {"--all", NULL, CLI_FLAG, offsetof(wisdom_settings, all), "forget: everything that was measured"},
 };
 
-#define FILE_MOST ((size_t)1 << 26)
-
 static stn_status read_file(const char *path, char **text, size_t *size, stn_error *error) {
-    FILE *file = fopen(path, "rb");
+    FILE *file = fopen(path, "rbe");
     stn_text read = STN_TEXT_EMPTY;
     char part[4096];
     size_t got;
-    if (!file) return stn_fail(error, STN_ERROR_IO, "'%s' cannot be opened", path);
-    while ((got = fread(part, 1, sizeof part, file)) > 0 && read.size <= FILE_MOST) stn_text_append(&read, part, got);
+    if (!file) return stn_fail(error, STN_ERROR_IO, "'%s' cannot be opened: %s", path, strerror(errno));
+    while ((got = fread(part, 1, sizeof part, file)) > 0 && read.size <= STN_WISDOM_BYTES)
+        stn_text_append(&read, part, got);
     const bool bad = ferror(file) != 0;
+    const int why = errno;
     fclose(file);
     *size = read.size;
     if (bad) {
         stn_text_clear(&read);
-        return stn_fail(error, STN_ERROR_IO, "'%s' cannot be read", path);
+        return stn_fail(error, STN_ERROR_IO, "'%s' cannot be read: %s", path, strerror(why));
     }
     return stn_text_take(&read, text, error);
 }
@@ -86,30 +87,39 @@ done:
     return status;
 }
 
-/* Key, problem, device, number of candidates. */
-static bool list_one(void *user, const stn_note_item *item) {
-    stn_text *text = user;
-    char hex[65];
+/* Problem's key, device, number of candidates, problem. */
+static void list_one(const char *entry, const char *end, bool json, stn_text *text) {
+    const char *problem, *device, *key = stn_wisdom_problem(entry);
+    const int problem_size = (int)stn_wisdom_line(entry, end, "problem: ", &problem),
+              device_size = (int)stn_wisdom_line(entry, end, "device: ", &device);
     size_t candidates = 0;
-    stn_key_hex(&item->key, hex);
-    if (!item->text) {
-        stn_text_printf(text, "%.16s  %s\n", hex, item->fault);
-        return true;
+    for (const char *at = entry; (at = strstr(at, "\ncandidate: ")) && at < end; at++) candidates++;
+    if (!json) {
+        stn_text_printf(text, "%.16s  %3zu candidates, %.*s, %.*s\n", key, candidates, device_size, device,
+                        problem_size, problem);
+        return;
     }
-    const char *problem = item->text + strcspn(item->text, " ") + 1, *device = strchr(problem, '\n') + 1;
-    device += strcspn(device, " ") + 1;
-    for (const char *at = device; (at = strstr(at, "\ncandidate: ")); at++) candidates++;
-    stn_text_printf(text, "%.16s  %3zu candidates, %.*s, %.*s\n", hex, candidates, (int)strcspn(device, "\n"), device,
-                    (int)strcspn(problem, "\n"), problem);
-    return true;
+    char *lines = strndup(entry, (size_t)(end - entry));
+    stn_json_comma(text);
+    stn_text_printf(text, "{\"key\":\"%.64s\",\"candidates\":%zu", key, candidates);
+    stn_json_key(text, "measured"), stn_json_string(text, lines);
+    stn_text_printf(text, "}");
+    text->failed |= !lines;
+    free(lines);
 }
 
 static stn_status list(stn_context *context, const wisdom_settings *settings, stn_error *error) {
     stn_text text = STN_TEXT_EMPTY;
+    stn_wisdom wisdom;
+    struct stat seen;
     char *data;
-    STN_TRY(stn_cache_note_each(context->cache, list_one, &text, error));
+    const bool json = settings->report.json;
+    STN_TRY(stn_wisdom_read(stn_cache_folder(context->cache), &wisdom, &seen, error));
+    if (json) stn_text_printf(&text, "[");
+    for (size_t i = 0; i < wisdom.count; i++) list_one(wisdom.entry[i], wisdom.entry[i + 1], json, &text);
+    if (json) stn_text_printf(&text, "]\n");
+    stn_wisdom_clear(&wisdom);
     STN_TRY(stn_text_take(&text, &data, error));
-    stn_plain(data);
     if (!settings->report.quiet) fputs(data, stdout);
     stn_text_free(data);
     return STN_OK;
@@ -133,6 +143,9 @@ static stn_status dispatch(stn_context *context, const wisdom_settings *settings
         if (given < commands[i].least || given > commands[i].most)
             return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "'wisdom %s' wants %d files or keys but got %d",
                             words[0], commands[i].most, given);
+        if (settings->report.json && i != 1)
+            return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                            "'wisdom %s' has nothing to say in JSON: leave --json out", words[0]);
         return i == 0   ? export(context, settings, error)
                : i == 1 ? list(context, settings, error)
                : i == 2 ? import(context, settings, words[1], error)
@@ -154,7 +167,7 @@ stn_status cmd_wisdom(int argc, char **argv, stn_error *error) {
                            "  export    all that was measured here, as one text\n"
                            "  import    takes such a text; says what it took and why it passed something over\n"
                            "  merge     two such texts in one\n"
-                           "  list      every measured problem, and every class of them\n"
+                           "  list      every measured problem\n"
                            "  forget    one of them, by the first digits of its key, or --all\n",
                        .groups = groups,
                        .group_count = sizeof groups / sizeof *groups,

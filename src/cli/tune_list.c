@@ -13,7 +13,7 @@
 #include "cli/tune_ahead.h"
 #include "io/output.h"
 #include "plan/plan.h"
-#include "tune/seeds.h"
+#include "tune/wisdom.h"
 
 static const cli_listed_kind *const kinds[] = {&cli_listed_transform, &cli_listed_stencil, NULL};
 
@@ -24,7 +24,7 @@ typedef struct session {
     tune_order tuning;
     stn_context *context;
     cli_problem_list problems;
-    tune_wisdom seeds;
+    stn_text seeds; /* entries of wisdom */
     size_t measured, failed, left;
 } session;
 
@@ -149,7 +149,7 @@ static stn_status tune_made(session *s, const cli_listed_problem *problem, const
     STN_TRY(problem->kind->plan(job, s->context, &options, &c.plan, error));
     c.estimated = c.plan->ranking[0];
     stn_status status = measure(s, &c, options.strategy, &s->tuning, error);
-    if (status == STN_OK && s->order->seeds) status = tune_seed_add(c.plan, &s->seeds, error);
+    if (status == STN_OK && s->order->seeds) status = tune_wisdom_add_fastest(c.plan, &s->seeds, error);
     if (status == STN_OK && s->order->again) {
         c.again = true, c.waited = 0;
         status = measure(s, &c, options.strategy, &(tune_order){.seconds = s->tuning.seconds, .apart = true}, error);
@@ -220,8 +220,11 @@ static stn_status write_seeds(const session *s, stn_error *error) {
     stn_text text = STN_TEXT_EMPTY;
     char *data;
     if (!s->order->seeds) return STN_OK;
-    if (!s->seeds.count) return stn_fail(error, STN_ERROR_UNSUPPORTED, "nothing was measured, so there are no seeds");
-    tune_wisdom_print(&s->seeds, &text);
+    if (s->seeds.failed) return stn_fail_memory(error, "wisdom", s->seeds.size);
+    if (!s->seeds.size) return stn_fail(error, STN_ERROR_UNSUPPORTED, "nothing was measured, so there are no seeds");
+    stn_wisdom_begin(&text);
+    stn_text_append(&text, s->seeds.data, s->seeds.size);
+    stn_wisdom_end(&text);
     STN_TRY(stn_text_take(&text, &data, error));
     stn_status status = stn_output_write(s->order->seeds, data, strlen(data), error);
     stn_text_free(data);
@@ -242,7 +245,7 @@ stn_status cli_tune_list_run(const cli_tune_list *order, const cli_device_settin
         printf("%zu problems measured, %zu not, %zu left for want of time\n", s.measured, s.failed, s.left);
     status = write_seeds(&s, error);
 done:
-    tune_wisdom_clear(&s.seeds);
+    stn_text_clear(&s.seeds);
     cli_problem_list_clear(&s.problems);
     stn_context_destroy(s.context);
     return status;

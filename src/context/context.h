@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "cache/cache.h"
+#include "cache/wisdom.h"
 #include "compile/compiler.h"
 #include "host/pool.h"
 #include "launch/cublas.h"
@@ -24,7 +25,7 @@ struct stn_context {
     stn_cache *cache;
     stn_memo *kernels;
     struct stn_gather *gathering; /* threads that list what they miss: plan/gather.h */
-    pthread_mutex_t lock;         /* guards compiler, cuFFT, cuBLAS, pool, measuring and gathering */
+    pthread_mutex_t lock;         /* guards compiler, cuFFT, cuBLAS, pool, measuring, gathering and wisdom */
     pthread_mutex_t tuning;       /* held while candidates are measured: one thread at a time */
     stn_compiler *compiler;
     stn_error no_compiler;      /* why it could not be opened; status 0: not tried */
@@ -38,7 +39,9 @@ struct stn_context {
     int threads;                  /* as asked for; 0: all that the process may use */
     double start_seconds;         /* that the driver and the device took to open */
     double driver_seconds;        /* that making the context spent in the driver after that */
-    char *seeds;                  /* text of $STENTOR_SEEDS; NULL: not read, or not set. tune/seeds.h */
+    stn_wisdom wisdom;            /* the folder's, as it was when a plan last looked; tune/wisdom.h */
+    struct stat wisdom_seen;      /* that file */
+    char *seeds;                  /* text of $STENTOR_SEEDS; NULL: not read, or not set */
     const struct tune_play *play; /* tests play the GPU's speed: tune/online.h; borrowed; NULL: it is measured */
     char no_device[1020];         /* AUTO found no GPU: why */
 };

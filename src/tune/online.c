@@ -9,8 +9,8 @@
 #include "context/context.h"
 #include "plan/gather.h"
 #include "tune/compare.h"
-#include "tune/notes.h"
 #include "tune/online_state.h"
+#include "tune/wisdom.h"
 
 #define LEG_SECONDS 10e-3 /* of work between two decisions: waiting for it costs some microseconds */
 /* Of a check beside its work: modules are loaded at a kernel's first launch, and sums are waited for. 0.11 ms of each where the search was measured to
@@ -181,13 +181,12 @@ void tune_online_open(stn_plan *plan, const char *strategy, double executions) {
 
 /* Seconds of the whole run. */
 static void remember(const stn_online *o) {
-    stn_key key;
     tune_records *records = calloc(1, sizeof *records);
     for (size_t i = 0; records && i < o->search.count; i++)
         if (o->search.arms[i].count)
             tune_record_set(records, o->arms[i].strategy->name, &o->arms[i].candidate,
                             tune_search_expects(&o->search, i) * (double)o->legs);
-    if (records && records->count > 1 && tune_key(o->plan, &key, NULL) == STN_OK) tune_remember(o->plan, &key, records);
+    if (records && records->count > 1) tune_remember(o->plan, records);
     free(records);
 }
 

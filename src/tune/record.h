@@ -1,4 +1,4 @@
-/* What was measured of one problem's candidates, and its text, which the cache keeps as a note. */
+/* What was measured of one problem's candidates, and the lines of wisdom that say so. */
 #ifndef STN_TUNE_RECORD_H
 #define STN_TUNE_RECORD_H
 #include "base/text.h"
@@ -21,8 +21,8 @@ void tune_record_set(tune_records *records, const char *strategy, const stn_cand
 /* NULL when there is none. */
 const tune_record *tune_record_find(const tune_records *records, const char *strategy, const stn_candidate *candidate);
 
-/* The candidates alone, a line each. */
-void tune_records_print_list(const tune_records *records, stn_text *text);
-/* False, with nothing to rely on in *records, for any text that is not a line "problem: ...", a line "device: ..." and such lines. */
-bool tune_records_parse(const char *text, tune_records *records);
+/* A line for each. */
+void tune_records_print(const tune_records *records, stn_text *text);
+/* The records of such lines, which end at `end`; lines that say something else are passed over. */
+void tune_records_parse(const char *lines, const char *end, tune_records *records);
 #endif

@@ -7,12 +7,11 @@
 
 #include "base/error.h"
 #include "context/context.h"
-#include "tune/notes.h"
 #include "tune/online.h"
-#include "tune/seeds.h"
+#include "tune/wisdom.h"
 
-#define LIKE 1.5   /* times the best estimate: not taken over from a problem like this */
-#define STALE 1.15 /* nor from seeds that were measured with other templates: so far estimates are off anyway */
+#define LIKE 1.5 /* times the best estimate: not taken over from a problem like this */
+#define OLD 1.15 /* nor from what was measured with other kernels: so far estimates are off anyway */
 enum { WIDE = 48 };
 
 /* ---- the ranking ------------------------------------------------------------------------------------------------- */
@@ -90,14 +89,10 @@ static void settle(stn_plan *plan, stn_chosen chosen) {
 
 /* ---- what is remembered ------------------------------------------------------------------------------------------ */
 
-static bool recall_own(stn_plan *plan, const char *strategy, tune_records *records) {
-    stn_key key;
-    if (tune_key(plan, &key, NULL) != STN_OK || !tune_recall(plan, &key, records)) return false;
-    stn_plan_rank(plan, strategy, WIDE);
-    if (!apply(plan, records)) return false;
-    settle(plan, STN_CHOSEN_BY_MEMORY);
-    return true;
-}
+typedef struct recalling {
+    stn_plan *plan;
+    const char *strategy;
+} recalling;
 
 /* The row that was the fastest for a problem like this one, first: its time is not this one's. Not one that is estimated to take
  * `most` times the best here. */
@@ -121,28 +116,26 @@ static bool take_fastest(stn_plan *plan, const char *strategy, const tune_record
     return true;
 }
 
-static bool recall_like(stn_plan *plan, const char *strategy, tune_records *records) {
-    stn_key key;
-    return tune_class_key(plan, &key, NULL) == STN_OK && tune_recall(plan, &key, records) &&
-           take_fastest(plan, strategy, records, LIKE, STN_CHOSEN_BY_LIKENESS);
-}
-
-static bool recall_seed(stn_plan *plan, const char *strategy, tune_records *records) {
-    bool fresh;
-    return tune_seed_recall(plan, records, &fresh) &&
-           take_fastest(plan, strategy, records, fresh ? LIKE : STALE, STN_CHOSEN_BY_SEEDS);
+/* Times of this very problem go into the ranking; of others only the fastest one's candidate is taken over. */
+static bool use(void *user, const tune_records *records, tune_nearness nearness, bool shipped) {
+    const recalling *r = user;
+    if (nearness != TUNE_OWN)
+        return take_fastest(r->plan, r->strategy, records, nearness == TUNE_LIKE ? LIKE : OLD,
+                            shipped ? STN_CHOSEN_BY_SEEDS : STN_CHOSEN_BY_LIKENESS);
+    stn_plan_rank(r->plan, r->strategy, WIDE);
+    if (!apply(r->plan, records)) return false;
+    settle(r->plan, STN_CHOSEN_BY_MEMORY);
+    return true;
 }
 
 static bool recall(stn_plan *plan, const char *strategy) {
-    /* a kind without a key is never measured */
-    if (!plan->kind->key || !plan->context->device) return false;
-    const bool notes = stn_cache_has_notes(plan->context->cache);
-    tune_records *records = malloc(sizeof *records);
-    const bool known =
-        records && ((notes && (recall_own(plan, strategy, records) || recall_like(plan, strategy, records))) ||
-                    recall_seed(plan, strategy, records));
-    free(records);
-    return known;
+    return plan->context->device && tune_recall(plan, use, &(recalling){plan, strategy});
+}
+
+static bool take_own(void *user, const tune_records *records, tune_nearness nearness, bool shipped) {
+    (void)shipped;
+    if (nearness == TUNE_OWN) *(tune_records *)user = *records;
+    return true; /* the nearest comes first */
 }
 
 /* ---- measuring ---------------------------------------------------------------------------------------------------- */
@@ -157,14 +150,11 @@ static bool rank_for(stn_plan *plan, const char *strategy, const tune_order *ord
 static void tune_locked(stn_plan *plan, const char *strategy, const tune_order *order) {
     tune_records *records = calloc(1, sizeof *records);
     stn_error why = {0};
-    stn_key key;
-    bool ready = records && tune_key(plan, &key, &why) == STN_OK;
+    const bool ready = records && rank_for(plan, strategy, order);
     if (ready) {
-        if (!order->apart) (void)tune_recall(plan, &key, records);
-        if (!rank_for(plan, strategy, order))
-            ready = false;
-        else if (tune_session_run(plan, order, records, &why) == STN_OK) {
-            if (!order->apart) tune_remember(plan, &key, records);
+        if (!order->apart) (void)tune_recall(plan, take_own, records);
+        if (tune_session_run(plan, order, records, &why) == STN_OK) {
+            if (!order->apart) tune_remember(plan, records);
         } else
             stn_log(&plan->context->logger, STN_LOG_WARNING, "nothing could be measured, so the estimate decides: %s",
                     why.message);

@@ -176,3 +176,16 @@ bool mount_small(const char *at, const char *size) {
     if (mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL)) return false;
     return !mount("stentor-test", at, "tmpfs", 0, size);
 }
+
+stn_wisdom wisdom_of_number(unsigned number, const char *lines) {
+    const stn_wisdom_key key = {key_of_number(number), key_of_number(100 + number), key_of_number(200)};
+    stn_text text = {0};
+    stn_wisdom wisdom;
+    stn_wisdom_begin(&text);
+    stn_wisdom_put_key(&text, &key);
+    stn_text_printf(&text, "problem: %u\ndevice: d\n%s", number, lines);
+    stn_wisdom_end(&text);
+    cr_assert_eq(stn_wisdom_parse(text.data, text.size, &wisdom, NULL), STN_OK);
+    stn_text_clear(&text);
+    return wisdom;
+}

@@ -4,14 +4,17 @@
 #include <stdatomic.h>
 
 #include "cache/cache.h"
+#include "cache/wisdom.h"
 
 char *make_temp_folder(void);              /* freed with remove_temp_folder */
 void remove_temp_folder(char *path);       /* and all that is in it */
 char *path_in(const char *, const char *); /* "folder/name", from malloc */
 
 stn_key key_of_number(unsigned number);
-stn_entry entry_of_number(unsigned number, size_t cubin_size);     /* freed with stn_entry_clear */
-bool entry_is_of_number(const stn_entry *entry, unsigned number);  /* of any cubin size */
+stn_entry entry_of_number(unsigned number, size_t cubin_size);    /* freed with stn_entry_clear */
+bool entry_is_of_number(const stn_entry *entry, unsigned number); /* of any cubin size */
+/* Of one entry, with these lines; its keys are those of number, 100 + number and 200. */
+stn_wisdom wisdom_of_number(unsigned number, const char *lines);
 char *entry_path(const char *folder, const stn_key *key);          /* DIR/ab/cdef..., from malloc */
 unsigned char *read_file(const char *path, size_t *size);          /* from malloc; NULL when absent */
 void write_file(const char *path, const void *bytes, size_t size); /* mode 0600 */

@@ -9,10 +9,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cache/wisdom.h"
 #include "helpers.h"
 
-enum { ENTRIES = 6, NOTES = 3, HOUR = 3600 };
-static const char note_text[] = "problem: one\ndevice: another\n";
+enum { ENTRIES = 6, HOUR = 3600 };
 
 static int allocations_left = -1; /* until one fails; below 0: none does */
 static bool refuse(void) { return allocations_left >= 0 && allocations_left-- == 0; }
@@ -25,43 +25,52 @@ WRAP(void *, malloc, (size_t size), (size))
 WRAP(void *, realloc, (void *old, size_t size), (old, size))
 WRAP(char *, strndup, (const char *text, size_t size), (text, size))
 
-static char *note_path(const char *dir, unsigned number) {
-    stn_key key = key_of_number(number);
-    char hex[65], name[80];
-    stn_key_hex(&key, hex);
-    snprintf(name, sizeof name, "tuned/%s", hex);
-    return path_in(dir, name);
-}
-
 static char *path_of(const char *dir, unsigned number) {
     stn_key key = key_of_number(number);
     return entry_path(dir, &key);
 }
 
-static void store_note(stn_cache *cache, unsigned number) {
-    stn_key key = key_of_number(number);
-    stn_cache_note_store(cache, &key, note_text);
+static stn_status join_it(void *user, stn_wisdom *before, stn_text *after, stn_error *error) {
+    return stn_wisdom_join(before, user, after, NULL, error);
 }
 
-static bool has_note(stn_cache *cache, unsigned number) {
-    stn_key key = key_of_number(number);
-    char *text = NULL;
-    bool found = stn_cache_note_find(cache, &key, &text);
-    if (found) cr_assert_str_eq(text, note_text);
-    free(text);
-    return found;
+/* One entry more. failing: which allocation of the writing fails; -1: none. */
+static stn_status add_wisdom(stn_cache *cache, unsigned number, int failing, stn_error *error) {
+    const stn_wisdom_key key = {key_of_number(number), key_of_number(number), key_of_number(number)};
+    stn_wisdom wisdom = {0};
+    stn_text text = STN_TEXT_EMPTY;
+    stn_wisdom_begin(&text);
+    stn_wisdom_put_key(&text, &key);
+    stn_text_printf(&text, "problem: one\n");
+    stn_wisdom_end(&text);
+    cr_assert_eq(stn_wisdom_parse(text.data, text.size, &wisdom, error), STN_OK);
+    allocations_left = failing;
+    const stn_status status = stn_wisdom_update(stn_cache_folder(cache), join_it, &wisdom, error);
+    stn_wisdom_clear(&wisdom);
+    stn_text_clear(&text);
+    return status;
+}
+
+static size_t count_wisdom(stn_cache *cache) {
+    stn_wisdom wisdom;
+    struct stat seen;
+    stn_error error = {0};
+    cr_assert_eq(stn_wisdom_read(stn_cache_folder(cache), &wisdom, &seen, &error), STN_OK, "%s", error.message);
+    const size_t count = wisdom.count;
+    stn_wisdom_clear(&wisdom);
+    return count;
 }
 
 static stn_cache *filled_cache(const char *dir, counting_log *log) {
     stn_cache *cache = open_cache(dir, log);
     for (unsigned i = 0; i < ENTRIES; i++) store_number(cache, i, 3000);
-    for (unsigned i = 0; i < NOTES; i++) store_note(cache, i);
+    cr_assert_eq(add_wisdom(cache, 1, -1, NULL), STN_OK);
     return cache;
 }
 
 static void expect_all_there(stn_cache *cache) {
     for (unsigned i = 0; i < ENTRIES; i++) cr_assert(find_number(cache, i), "entry %u", i);
-    for (unsigned i = 0; i < NOTES; i++) cr_assert(has_note(cache, i), "note %u", i);
+    cr_assert_eq(count_wisdom(cache), 1u);
 }
 
 static void not_as_root(void) {
@@ -70,16 +79,12 @@ static void not_as_root(void) {
 
 /* Nor does a look for one remove it. */
 static void look_without_memory(stn_cache *cache, int failures) {
-    stn_key key = key_of_number((unsigned)failures % ENTRIES), note = key_of_number((unsigned)failures % NOTES);
+    stn_key key = key_of_number((unsigned)failures % ENTRIES);
     stn_entry entry = {0};
-    char *text = NULL;
     allocations_left = failures % 7;
     (void)stn_cache_find(cache, &key, &entry);
-    allocations_left = failures % 3;
-    (void)stn_cache_note_find(cache, &note, &text);
     allocations_left = -1;
     stn_entry_clear(&entry);
-    free(text);
 }
 
 Test(repair, verify_keeps_what_there_is_no_memory_to_read) {
@@ -101,7 +106,27 @@ Test(repair, verify_keeps_what_there_is_no_memory_to_read) {
         look_without_memory(cache, failures);
         expect_all_there(cache);
     }
-    cr_assert(unread >= ENTRIES + NOTES, "%d", unread);
+    cr_assert(unread > ENTRIES, "%d", unread);
+    stn_cache_close(cache);
+    remove_temp_folder(dir);
+}
+
+/* Whatever allocation fails, what was known stays, and what was acknowledged is there. */
+Test(repair, wisdom_is_whole_where_memory_is_short) {
+    char *dir = make_temp_folder();
+    stn_cache *cache = filled_cache(dir, NULL);
+    size_t there = 1;
+    int failures = 0;
+    for (bool failed = true; failed; failures++) {
+        stn_error error = {0};
+        const stn_status status = add_wisdom(cache, 2 + (unsigned)failures, failures, &error);
+        failed = allocations_left < 0;
+        allocations_left = -1;
+        there += status == STN_OK;
+        cr_assert(status == STN_OK || status == STN_ERROR_OUT_OF_MEMORY || status == STN_ERROR_IO, "%s", error.message);
+        cr_assert_eq(count_wisdom(cache), there, "allocation %d: %s", failures, error.message);
+    }
+    cr_assert_gt(failures, 5);
     stn_cache_close(cache);
     remove_temp_folder(dir);
 }
@@ -122,7 +147,6 @@ Test(repair, verify_keeps_what_there_are_no_file_handles_for) {
         if (stn_cache_verify(cache, &sweep, NULL) == STN_OK) unread += sweep.left > 0;
         cr_assert_eq(sweep.damaged, 0, "%d spare handles", spare);
         (void)find_number(cache, 0);
-        (void)has_note(cache, 0);
         if (stn_cache_gc(cache, 0, &sweep, NULL) == STN_OK) cr_assert_eq(sweep.removed_files, 0);
         close(taken[--count]);
     }
@@ -135,7 +159,7 @@ Test(repair, verify_keeps_what_there_are_no_file_handles_for) {
 
 Test(repair, verify_keeps_and_names_what_may_not_be_read) {
     not_as_root();
-    char *dir = make_temp_folder(), *entry = path_of(dir, 2), *note = note_path(dir, 1);
+    char *dir = make_temp_folder(), *entry = path_of(dir, 2), *note = path_in(dir, "wisdom");
     counting_log log;
     counting_log_init(&log);
     stn_cache *cache = filled_cache(dir, &log);
@@ -147,7 +171,7 @@ Test(repair, verify_keeps_and_names_what_may_not_be_read) {
     cr_assert_not_null(strstr(log.last, "Permission denied"), "%s", log.last);
     cr_assert_eq(chmod(note, 0), 0);
     cr_assert_eq(stn_cache_verify(cache, &sweep, NULL), STN_OK);
-    cr_assert(sweep.damaged == 0 && sweep.left == 2 && sweep.notes == NOTES);
+    cr_assert(sweep.damaged == 0 && sweep.left == 2);
     cr_assert_not_null(strstr(log.last, note), "%s", log.last);
     cr_assert(chmod(entry, 0600) == 0 && chmod(note, 0600) == 0);
     expect_all_there(cache);
@@ -159,7 +183,7 @@ Test(repair, verify_keeps_and_names_what_may_not_be_read) {
 /* Nor are the aliases and sources of entries removed whose subfolder cannot be looked into. */
 Test(repair, what_lies_in_a_closed_subfolder_is_not_gone) {
     not_as_root();
-    char *dir = make_temp_folder(), *sub = path_of(dir, 0), *alias, *notes = path_in(dir, "tuned");
+    char *dir = make_temp_folder(), *sub = path_of(dir, 0), *alias;
     *strrchr(sub, '/') = '\0';
     counting_log log;
     counting_log_init(&log);
@@ -173,16 +197,16 @@ Test(repair, what_lies_in_a_closed_subfolder_is_not_gone) {
     cr_assert(asprintf(&alias, "%s.any", source_path) > 0);
     cr_assert(exists(alias));
     set_age(alias, 2 * HOUR);
-    cr_assert(chmod(sub, 0) == 0 && chmod(notes, 0) == 0);
+    cr_assert_eq(chmod(sub, 0), 0);
     stn_cache_sweep sweep;
     cr_assert_eq(stn_cache_gc(cache, -1, &sweep, NULL), STN_OK);
     cr_assert(exists(alias), "its entry is there, for all that is known");
     cr_assert_eq(stn_cache_verify(cache, &sweep, NULL), STN_OK);
-    cr_assert(sweep.damaged == 0 && sweep.left == 2, "%llu left", (unsigned long long)sweep.left);
-    cr_assert(chmod(sub, 0700) == 0 && chmod(notes, 0700) == 0);
+    cr_assert(sweep.damaged == 0 && sweep.left == 1, "%llu left", (unsigned long long)sweep.left);
+    cr_assert_eq(chmod(sub, 0700), 0);
     expect_all_there(cache);
     stn_cache_close(cache);
-    free(sub), free(alias), free(source_path), free(notes);
+    free(sub), free(alias), free(source_path);
     remove_temp_folder(dir);
 }
 
@@ -197,31 +221,29 @@ static void put_folder(const char *path, bool empty) {
 }
 
 Test(repair, an_empty_folder_under_an_entrys_name_gives_way) {
-    char *dir = make_temp_folder(), *entry = path_of(dir, 1), *note = note_path(dir, 1);
+    char *dir = make_temp_folder(), *entry = path_of(dir, 1);
     counting_log log;
     counting_log_init(&log);
     stn_cache *cache = filled_cache(dir, &log);
     for (int by_verify = 0; by_verify < 2; by_verify++) {
         put_folder(entry, true);
-        put_folder(note, true);
         stn_cache_sweep sweep;
         if (by_verify) {
             cr_assert_eq(stn_cache_verify(cache, &sweep, NULL), STN_OK);
-            cr_assert(sweep.damaged == 2 && sweep.left == 0);
+            cr_assert(sweep.damaged == 1 && sweep.left == 0);
         } else
-            cr_assert(!find_number(cache, 1) && !has_note(cache, 1));
+            cr_assert_not(find_number(cache, 1));
         store_number(cache, 1, 3000);
-        store_note(cache, 1);
         expect_all_there(cache);
     }
     cr_assert_eq(log.warnings, 0, "%s", log.last);
     stn_cache_close(cache);
-    free(entry), free(note);
+    free(entry);
     remove_temp_folder(dir);
 }
 
 Test(repair, one_with_something_in_it_is_named) {
-    char *dir = make_temp_folder(), *entry = path_of(dir, 1), *note = note_path(dir, 1);
+    char *dir = make_temp_folder(), *entry = path_of(dir, 1);
     counting_log log;
     counting_log_init(&log);
     stn_cache *cache = filled_cache(dir, &log);
@@ -235,15 +257,10 @@ Test(repair, one_with_something_in_it_is_named) {
     cr_assert(sweep.damaged == 0 && sweep.left == 1);
     cr_assert_not_null(strstr(log.last, entry), "%s", log.last);
     cr_assert_not_null(strstr(log.last, "not a plain file"), "%s", log.last);
-    put_folder(note, false);
-    cr_assert_not(has_note(cache, 1));
-    cr_assert_eq(stn_cache_verify(cache, &sweep, NULL), STN_OK);
-    cr_assert_eq(sweep.left, 2);
-    cr_assert_not_null(strstr(log.last, note), "%s", log.last);
     char *inside = path_in(entry, "kept");
     cr_assert(exists(inside), "what is not the cache's is left alone");
     stn_cache_close(cache);
-    free(entry), free(note), free(inside);
+    free(entry), free(inside);
     remove_temp_folder(dir);
 }
 
@@ -272,7 +289,7 @@ static void damage(race *r, const char *path) {
 }
 
 Test(repair, a_file_replaced_between_reading_and_removal_stays) {
-    char *dir = make_temp_folder(), *away = path_in(dir, "away"), *entry = path_of(dir, 1), *note = note_path(dir, 1);
+    char *dir = make_temp_folder(), *away = path_in(dir, "away"), *entry = path_of(dir, 1);
     race r = {.away = away};
     r.logger = (stn_logger){put_in_place, &r};
     stn_cache_close(filled_cache(dir, NULL));
@@ -282,20 +299,13 @@ Test(repair, a_file_replaced_between_reading_and_removal_stays) {
     damage(&r, entry);
     cr_assert_not(find_number(cache, 1));
     cr_assert(find_number(cache, 1), "the good one that came meanwhile");
-    damage(&r, note);
-    cr_assert_not(has_note(cache, 1));
-    cr_assert(has_note(cache, 1));
     stn_cache_sweep sweep;
     damage(&r, entry);
     cr_assert_eq(stn_cache_verify(cache, &sweep, NULL), STN_OK);
     cr_assert(sweep.damaged == 0 && sweep.left == 0 && sweep.files == ENTRIES);
     cr_assert(find_number(cache, 1));
-    damage(&r, note);
-    cr_assert_eq(stn_cache_verify(cache, &sweep, NULL), STN_OK);
-    cr_assert(sweep.damaged == 0 && sweep.left == 0 && sweep.notes == NOTES);
-    cr_assert(has_note(cache, 1));
-    cr_assert_eq(r.times, 4);
+    cr_assert_eq(r.times, 2);
     stn_cache_close(cache);
-    free(away), free(entry), free(note);
+    free(away), free(entry);
     remove_temp_folder(dir);
 }

@@ -118,12 +118,10 @@ class Emulated(CommandTest):
         self.assertEqual(plan['chosen'], 'measured, remembered')
         names = [(row['strategy'], row['candidate']) for row in plan['ranking'] if 'does_not_apply' not in row]
         self.assertEqual(len(names), len(set(names)), 'two rows that look alike')
-        listed = json.loads(self.succeed('cache', 'list', '--json', '--cache-dir', 'kept').stdout)
-        note, of_its_class = [item for item in listed if 'measured' in item]
-        self.assertIn('2D 20 x 24', note['measured'])
-        self.assertEqual(note['measured'], of_its_class['measured'])
-        self.assertIn('2 measured problem', self.succeed('cache', 'list', '--cache-dir', 'kept').stdout)
-        self.assertIn('candidate: ', self.succeed('cache', 'show', note['key'][:12], '--cache-dir', 'kept').stdout)
+        entry, = json.loads(self.succeed('wisdom', 'list', '--json', '--cache-dir', 'kept').stdout)
+        self.assertIn('2D 20 x 24', entry['measured'])
+        self.assertIn('\ncandidate: ', entry['measured'])
+        self.assertIn('1 measured problems', self.succeed('cache', 'gc', '--cache-dir', 'kept').stdout)
         cleared = json.loads(self.succeed('cache', 'clear', '--json', '--cache-dir', 'kept').stdout)
         self.assertEqual((cleared['files'], cleared['measured']), (0, 0))
         again = json.loads(self.succeed('explain', *self.SMALL, '--json').stdout)

@@ -63,7 +63,7 @@ class Tune(CommandTest):
         self.assertEqual(self.export('a'), text)
         self.put('wisdom', text)
         done = self.succeed('wisdom', 'import', 'wisdom', '--cache-dir', 'b')
-        self.assertIn('2 entries taken', done.stdout)  # the problem and its class
+        self.assertIn('1 entries taken', done.stdout)
         self.assertIn('0 were known', done.stdout)
         self.assertEqual(self.export('b'), text)
         known = self.explain('b', '--mode', 'wisdom-only')
@@ -71,18 +71,21 @@ class Tune(CommandTest):
         self.assertEqual(known['measured_seconds'], told['measured_seconds'])
         self.assertEqual(known['candidate'], told['candidate'])
         self.assertEqual(self.explain('b', '--deterministic')['chosen'], 'estimated')
-        self.assertIn('2 were known', self.succeed('wisdom', 'import', 'wisdom', '--cache-dir', 'b').stdout)
+        self.assertIn('1 were known', self.succeed('wisdom', 'import', 'wisdom', '--cache-dir', 'b').stdout)
         listed = self.succeed('wisdom', 'list', '--cache-dir', 'b').stdout.splitlines()
-        self.assertEqual(len(listed), 2)
+        self.assertEqual(len(listed), 1)
         self.assertIn('1 candidates, Emulated H200', listed[0])
-        keys = re.findall('^entry: ([0-9a-f]{64})$', text, re.MULTILINE)
+        entry, = json.loads(self.succeed('wisdom', 'list', '--json', '--cache-dir', 'b').stdout)
+        self.assertTrue(entry['key'].startswith(listed[0].split()[0]) and entry['candidates'] == 1)
+        self.assertIn(entry['measured'], text)
+        for words in ('export',), ('import', 'wisdom'), ('merge', 'wisdom', 'wisdom'), ('forget', entry['key']):
+            self.refuse(2, 'leave --json out', 'wisdom', *words, '--json', '--cache-dir', 'b')
         self.refuse(2, 'forget what', 'wisdom', 'forget', '--cache-dir', 'b')
         self.assertEqual(self.explain('b', '--cold')['chosen'], 'estimated', 'those were measured with a warm cache')
-        chosen = set()
-        for key in keys:  # without its own entry the class decides; without either the estimate
-            self.succeed('wisdom', 'forget', key[:12], '--cache-dir', 'b')
-            chosen.add(self.explain('b')['chosen'])
-        self.assertIn('estimated', chosen)
+        self.refuse(2, 'no key begins with ffffffffffff', 'wisdom', 'forget', 'f' * 12, '--cache-dir', 'b')
+        self.refuse(2, 'is no key', 'wisdom', 'forget', 'f', '--cache-dir', 'b')
+        self.succeed('wisdom', 'forget', entry['key'][:12], '--cache-dir', 'b')
+        self.assertEqual(self.explain('b')['chosen'], 'estimated')
         self.assertEqual(self.succeed('wisdom', 'list', '--cache-dir', 'b').stdout, '')
         self.succeed('wisdom', 'import', 'wisdom', '--cache-dir', 'b')
         self.succeed('wisdom', 'forget', '--all', '--cache-dir', 'b')
@@ -146,21 +149,57 @@ class Tune(CommandTest):
         body = good[:good.rindex('sha256 ')]
         key = 'f' * 64
         cases = [('', 'no wisdom'), ('\x7fELF', 'no wisdom'), (good[:-1], 'cut short'), (good[:100], 'cut short'),
-                 (good.replace('candidate: direct ', 'candidate: direct 1'), 'checksum'), (good.replace('wisdom 1', 'wisdom 2'), 'another format'),
-                 (sealed(body.replace('stentor 0.', 'stentor 9.')), 'other kernels'), (good + '\n', 'cut short'),
-                 (sealed('stentor wisdom 1\n'), 'which library')]
+                 (good.replace('candidate: direct ', 'candidate: direct 1'), 'checksum'), (good.replace('wisdom 2', 'wisdom 1'), 'another format'),
+                 (sealed('stentor wisdom 1\nlibrary: stentor 0.1.0, templates 00\n'), 'another format'), (good + '\n', 'cut short'),
+                 (sealed(body + 'entry: 12\nproblem: q\n'), 'no line of an entry')]
         for text, why in cases:
             self.put('bad', text)
             self.refuse(10, why, 'wisdom', 'import', 'bad', '--cache-dir', 'b')
         self.assertEqual(self.succeed('wisdom', 'list', '--cache-dir', 'b').stdout, '')
-        self.put('odd', sealed(body + f'entry: {key}\nproblem: p\ndevice: d\ncandidate: direct soon 1\nentry: 12\nproblem: q\n'))
+        self.put('odd', sealed(body + f'entry: {key} {key} {key}\nproblem: p\ndevice: d\ncandidate: direct soon 1\n'))
         done = self.succeed('wisdom', 'import', 'odd', '--cache-dir', 'b')
-        self.assertIn('entry 3 (ffffffffffffffff) is passed over', done.stdout)
-        self.assertIn('entry 4 is passed over: its key is none', done.stdout)
         self.assertIn('2 entries taken', done.stdout)
+        self.assertIn('1 are of other kernels', done.stdout)
+        self.assertIn('candidate: direct soon 1\n', self.export('b'), 'what is not understood is kept')
+        self.put('good', good)
+        self.assertIn('candidate: direct soon 1\n', self.succeed('wisdom', 'merge', 'good', 'odd').stdout)
         self.refuse(9, 'cannot be opened', 'wisdom', 'import', 'nowhere', '--cache-dir', 'b')
         self.refuse(2, "no 'wisdom", 'wisdom', 'learn', '--cache-dir', 'b')
         self.refuse(9, 'no cache folder', 'wisdom', 'export', '--cache-dir', ':memory:')
+
+    def test_the_first_time_stays(self):
+        self.tune('a', '--time-limit', '1e-9')
+        good = self.export('a')
+        body = good[:good.rindex('sha256 ')]
+        other = sealed(re.sub('^(candidate: \\S+) \\S+', r'\1 123', body, flags=re.MULTILINE))
+        self.put('good', good), self.put('other', other)
+        self.assertEqual(self.succeed('wisdom', 'merge', 'good', 'other').stdout, good)
+        self.assertEqual(self.succeed('wisdom', 'merge', 'other', 'good').stdout, other)
+        self.succeed('wisdom', 'import', 'other', '--cache-dir', 'a')
+        self.assertEqual(self.export('a'), good)
+
+    def test_what_cannot_be_read_or_written_is_told(self):
+        """A failed export keeps an earlier one; nothing is taken where nothing can be kept."""
+        self.tune('a', '--time-limit', '1e-9')
+        good = self.export('a')
+        self.put('out', good), self.put('good', good)
+        folder, file = self.path / 'a', self.path / 'a' / 'wisdom'
+        file.rename(self.path / 'kept')
+        file.mkdir()
+        self.refuse(10, 'not a plain file', 'wisdom', 'export', '--out', 'out', '--quiet', '--cache-dir', 'a')
+        self.assertEqual((self.path / 'out').read_text(encoding='ascii'), good)
+        file.rmdir()
+        (self.path / 'blocked').write_text('no folder', encoding='ascii')
+        self.refuse(9, 'no cache folder', 'wisdom', 'export', '--out', 'out', '--quiet', '--cache-dir', 'blocked')
+        self.refuse(9, 'no cache folder', 'wisdom', 'import', 'good', '--quiet', '--cache-dir', 'blocked')
+        self.assertEqual((self.path / 'out').read_text(encoding='ascii'), good)
+        if os.geteuid():
+            folder.chmod(0o500)
+            self.refuse(9, 'cannot be written', 'wisdom', 'import', 'good', '--cache-dir', 'a')
+            folder.chmod(0)
+            self.refuse(9, 'folder', 'wisdom', 'export', '--out', 'out', '--quiet', '--cache-dir', 'a')
+            folder.chmod(0o700)
+            self.assertEqual((self.path / 'out').read_text(encoding='ascii'), good)
 
     def test_writers_at_once_lose_nothing(self):
         """Each brings one other candidate of one problem; all are there in the end, by import and by merge alike."""

@@ -3,7 +3,8 @@
 #include <string.h>
 
 #include "../cache/helpers.h"
-#include "tune/notes.h"
+#include "context/context.h"
+#include "tune/wisdom.h"
 
 static stn_error error;
 #define OK(call) cr_assert_eq((call), STN_OK, "%s", error.message)
@@ -32,11 +33,9 @@ static const stn_ranked *shared_row(const stn_plan *one, const stn_plan *two) {
 
 static void remember(const stn_plan *plan, const stn_ranked *fastest) {
     static tune_records records;
-    stn_key key;
     tune_record_set(&records, plan->strategy->name, &plan->candidate, 2);
     tune_record_set(&records, fastest->strategy->name, &fastest->candidate, 1);
-    OK(tune_key(plan, &key, &error));
-    tune_remember(plan, &key, &records);
+    tune_remember(plan, &records);
 }
 
 Test(like, takes_the_same_candidate) {

@@ -6,7 +6,7 @@
 
 #include "../context/stand_ins.h"
 #include "context/context.h"
-#include "tune/notes.h"
+#include "tune/wisdom.h"
 
 static stn_error error;
 #define OK(call) cr_assert_eq((call), STN_OK, "%s", error.message)
@@ -43,17 +43,15 @@ static void end_world(world *w) {
     stn_context_destroy(w->context);
 }
 
-static stn_key key_of(stn_context *context, const stn_problem *problem) {
+static stn_wisdom_key key_of(stn_context *context, const stn_problem *problem) {
     stn_plan *plan = plan_of(context, problem);
-    stn_key key;
-    OK(tune_key(plan, &key, &error));
+    stn_wisdom_key key;
+    OK(tune_wisdom_key(plan, &key, &error));
     stn_plan_destroy(plan);
     return key;
 }
 
 Test(record, is_read_back_as_written) {
-    world w = world_of();
-    stn_plan *plan = plan_of(w.context, &w.problem);
     static tune_records written, read;
     stn_candidate candidate = {{1, -2, 2147483647, -2147483647 - 1}};
     tune_record_set(&written, "direct", &candidate, 0.125);
@@ -64,9 +62,9 @@ Test(record, is_read_back_as_written) {
     tune_record_set(&written, "direct", &candidate, 0); /* replaces */
     cr_assert_eq(written.count, 3u);
     stn_text text = STN_TEXT_EMPTY;
-    tune_records_print(plan, &written, &text);
-    stn_text_append(&text, "", 1);
-    cr_assert(tune_records_parse(text.data, &read), "%s", text.data);
+    stn_text_printf(&text, "problem: p\n");
+    tune_records_print(&written, &text);
+    tune_records_parse(text.data, text.data + text.size, &read);
     cr_assert_eq(read.count, 3u);
     for (size_t i = 0; i < read.count; i++) {
         cr_assert_str_eq(read.list[i].strategy, written.list[i].strategy);
@@ -76,45 +74,38 @@ Test(record, is_read_back_as_written) {
     cr_assert_eq(tune_record_find(&read, "direct", &candidate)->seconds, 0);
     cr_assert_null(tune_record_find(&read, "host", &candidate));
     stn_text_clear(&text);
-    stn_plan_destroy(plan);
-    end_world(&w);
 }
 
-#define HEAD "problem: p\ndevice: d\n"
 #define VALUES " 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20"
-Test(record, that_was_not_so_written_is_refused) {
+Test(record, that_was_not_so_written_is_passed_over) {
     static const char *const wrong[] = {
-        "",
-        "problem: p\n",
-        "device: d\nproblem: p\n",
-        HEAD "candidate: direct 0.5" VALUES,
-        HEAD "candidate: direct 0.5" VALUES " \n",
-        HEAD "candidate: direct 0.5" VALUES " 21\n",
-        HEAD "candidate: direct 0.5 1 2 3\n",
-        HEAD "candidate: direct 0" VALUES "\n",
-        HEAD "candidate: direct -1" VALUES "\n",
-        HEAD "candidate: direct nan" VALUES "\n",
-        HEAD "candidate: direct 0x1" VALUES "\n",
-        HEAD "candidate:  direct 0.5" VALUES "\n",
-        HEAD "candidate: a-strategy-with-a-name-much-too-long 0.5" VALUES "\n",
-        HEAD "candidate: direct 0.5 01 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16\n",
-        HEAD "candidate: direct 0.5 99999999999 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16\n",
-        HEAD "candidate: direct 0.5" VALUES "\ncandidate: direct 0.6" VALUES "\n",
-        HEAD "\n",
-        HEAD "remark: x\n",
-    };
+        "candidate: direct 0.5" VALUES " \n",
+        "candidate: direct 0.5" VALUES " 21\n",
+        "candidate: direct 0.5 1 2 3\n",
+        "candidate: direct 0" VALUES "\n",
+        "candidate: direct -1" VALUES "\n",
+        "candidate: direct nan" VALUES "\n",
+        "candidate: direct 0x1" VALUES "\n",
+        "candidate:  direct 0.5" VALUES "\n",
+        "candidate: a-strategy-with-a-name-much-too-long 0.5" VALUES "\n",
+        "candidate: direct 0.5 1x 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20\n",
+        "candidate: direct 0.5 4294967296 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20\n",
+        "candidate: \n",
+        "more: direct 0.5" VALUES "\n"};
     static tune_records read;
-    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
-        cr_assert_not(tune_records_parse(wrong[i], &read), "text %zu: %s", i, wrong[i]);
-    cr_assert(tune_records_parse(HEAD "candidate: direct 0.5" VALUES "\n", &read));
-    cr_assert(tune_records_parse(HEAD "candidate: direct wrong" VALUES "\n", &read));
-    cr_assert(tune_records_parse(HEAD, &read));
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        char text[400];
+        const int size = snprintf(text, sizeof text, "%scandidate: fft wrong" VALUES "\n", wrong[i]);
+        tune_records_parse(text, text + size, &read);
+        cr_expect(read.count == 1 && !strcmp(read.list[0].strategy, "fft") && !read.list[0].seconds, "text %zu: %s", i,
+                  wrong[i]);
+    }
 }
 
 Test(record, has_a_key_of_all_that_decides_a_time) {
     world w = world_of();
     stn_problem other[9];
-    stn_key first = key_of(w.context, &w.problem), again = key_of(w.context, &w.problem);
+    stn_wisdom_key first = key_of(w.context, &w.problem), again = key_of(w.context, &w.problem);
     cr_assert_eq(memcmp(&first, &again, sizeof first), 0);
     for (int i = 0; i < 9; i++) other[i] = w.problem;
     other[0].extent[1] = 44;
@@ -128,13 +119,13 @@ Test(record, has_a_key_of_all_that_decides_a_time) {
     other[8].every = w.problem.steps,
     other[8].steps = 2 * w.problem.steps; /* some strategies make a stack in one run */
     for (int i = 0; i < 9; i++) {
-        stn_key key = key_of(w.context, &other[i]);
-        cr_assert_neq(memcmp(&first, &key, sizeof key), 0, "problem %d", i);
+        stn_wisdom_key key = key_of(w.context, &other[i]);
+        cr_assert_neq(memcmp(&first.problem, &key.problem, sizeof key.problem), 0, "problem %d", i);
     }
     end_world(&w);
 }
 
-static stn_key key_of_weights(world *w, const double weights[5]) {
+static stn_wisdom_key key_of_weights(world *w, const double weights[5]) {
     stn_tap taps[5];
     stn_stencil *stencil;
     memcpy(taps, stn_stencil_taps(w->stencil), sizeof taps);
@@ -142,38 +133,39 @@ static stn_key key_of_weights(world *w, const double weights[5]) {
     OK(stn_stencil_create(2, 5, taps, &stencil, &error));
     stn_problem problem = w->problem;
     problem.stencil = stencil;
-    stn_key key = key_of(w->context, &problem);
+    stn_wisdom_key key = key_of(w->context, &problem);
     stn_stencil_destroy(stencil);
     return key;
 }
 
 Test(record, has_a_key_of_the_weights_symmetry_alone) {
     world w = world_of();
-    stn_key first = key_of(w.context, &w.problem);
-    stn_key scaled = key_of_weights(&w, (double[]){0.1, 0.15, 0.3, 0.15, 0.1}); /* by offset: -y, -x, 0, +x, +y */
-    stn_key skewed = key_of_weights(&w, (double[]){0.1, 0.15, 0.3, 0.25, 0.1});
+    stn_wisdom_key first = key_of(w.context, &w.problem);
+    stn_wisdom_key scaled =
+        key_of_weights(&w, (double[]){0.1, 0.15, 0.3, 0.15, 0.1}); /* by offset: -y, -x, 0, +x, +y */
+    stn_wisdom_key skewed = key_of_weights(&w, (double[]){0.1, 0.15, 0.3, 0.25, 0.1});
     cr_assert_eq(memcmp(&first, &scaled, sizeof first), 0);
     cr_assert_neq(memcmp(&first, &skewed, sizeof first), 0);
     end_world(&w);
 }
 
 /* The key that a context made now, on the stand-in GPU, gives the problem. */
-static stn_key key_on_gpu(const stn_problem *problem, int gpu) {
+static stn_wisdom_key key_on_gpu(const stn_problem *problem, int gpu) {
     stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
     stn_context *context;
     options.device = STN_DEVICE_CUDA(gpu);
     options.cache_dir = ":memory:";
     OK(stn_context_create(&options, &context, &error));
-    stn_key key = key_of(context, problem);
+    stn_wisdom_key key = key_of(context, problem);
     stn_context_destroy(context);
     return key;
 }
 
 Test(record, has_a_key_of_driver_templates_and_gpu, .init = stand_ins_start, .fini = stand_ins_end) {
     world w = world_of();
-    stn_key keys[5];
+    stn_wisdom_key keys[5];
     keys[0] = key_on_gpu(&w.problem, 0);
-    stn_key again = key_on_gpu(&w.problem, 0);
+    stn_wisdom_key again = key_on_gpu(&w.problem, 0);
     cr_assert_eq(memcmp(&keys[0], &again, sizeof again), 0);
     keys[1] = key_on_gpu(&w.problem, 1); /* another name */
     fake->version = 13010;

@@ -11,8 +11,8 @@
 #include "base/error.h"
 #include "context/context.h"
 #include "told.h"
-#include "tune/notes.h"
 #include "tune/trial.h"
+#include "tune/wisdom.h"
 
 enum { NY = 20, NX = 24, N = NY * NX, STEPS = 3 };
 
@@ -168,81 +168,95 @@ Test(tune, keeps_to_its_time) {
     end(&w);
 }
 
-/* The key and the records that a tuned plan left. */
-static void left_by_tuning(world *w, stn_key *key, tune_records *records) {
-    stn_plan *tuned = plan_of(w, true, 1e-9);
-    char *text;
-    stn_key like;
-    OK(tune_class_key(tuned, &like, &error));
-    stn_cache_note_reject(w->context->cache, &like); /* what problems like it would use */
-    OK(tune_key(tuned, key, &error));
-    cr_assert(stn_cache_note_find(w->context->cache, key, &text));
-    cr_assert(tune_records_parse(text, records));
-    free(text);
-    stn_plan_destroy(tuned);
-}
-
-static void leave(world *w, const stn_key *key, const tune_records *records) {
+/* Instead of all that is known: this one candidate of the world's problem. */
+static void leave(world *w, const char *strategy, const stn_candidate *candidate, double seconds) {
+    static tune_records records;
     stn_plan *plan = plan_of(w, false, 0);
-    stn_text text = STN_TEXT_EMPTY;
-    tune_records_print(plan, records, &text);
-    stn_text_append(&text, "", 1);
-    stn_cache_note_store(w->context->cache, key, text.data);
-    stn_text_clear(&text);
+    records.count = 0;
+    tune_record_set(&records, strategy, candidate, seconds);
+    OK(stn_wisdom_forget(w->context, NULL, &error));
+    tune_remember(plan, &records);
     stn_plan_destroy(plan);
 }
 
-Test(tune, a_file_that_makes_no_sense_is_dropped) {
-    static tune_records records;
+Test(tune, a_line_that_makes_no_sense_is_passed_over) {
     world w;
-    stn_key key;
-    char *text;
+    char *text, *line;
     begin(&w);
-    left_by_tuning(&w, &key, &records);
-    stn_cache_note_store(w.context->cache, &key, "problem: p\ndevice: d\ncandidate: direct soon 1 2 3\n");
+    stn_plan_destroy(plan_of(&w, true, 1e-9));
+    OK(stn_wisdom_export(w.context, &text, &error));
+    stn_text changed = STN_TEXT_EMPTY;
+    cr_assert_not_null(line = strstr(text, "candidate: "));
+    stn_text_append(&changed, text, (size_t)(line - text));
+    stn_text_printf(&changed, "candidate: direct soon 1 2 3\n");
+    stn_wisdom_end(&changed);
+    OK(stn_wisdom_forget(w.context, NULL, &error));
+    OK(stn_wisdom_import(w.context, changed.data, changed.size, NULL, &error));
+    stn_text_free(text);
     reopen(&w);
     stn_plan *plan = plan_of(&w, false, 0);
     cr_assert_eq(plan->chosen, STN_CHOSEN_BY_ESTIMATE);
     expect_right(&w, plan);
-    cr_assert_not(stn_cache_note_find(w.context->cache, &key, &text), "it is still there");
+    OK(stn_wisdom_export(w.context, &text, &error));
+    cr_assert_not_null(strstr(text, "candidate: direct soon 1 2 3\n"), "it is kept");
+    stn_text_free(text);
+    stn_text_clear(&changed);
     stn_plan_destroy(plan);
     end(&w);
 }
 
 Test(tune, a_candidate_that_is_not_on_offer_is_ignored) {
-    static tune_records records;
     world w;
-    stn_key key;
     begin(&w);
-    left_by_tuning(&w, &key, &records);
-    cr_assert_eq(records.count, 1u);
-    records.list[0].candidate.values[1] += 100;
-    records.list[0].seconds = 1e-12;
-    leave(&w, &key, &records);
+    stn_plan *estimated = plan_of(&w, false, 0);
+    stn_candidate other = estimated->candidate;
+    other.values[1] += 100;
+    leave(&w, estimated->strategy->name, &other, 1e-12);
     stn_plan *plan = plan_of(&w, false, 0);
     cr_assert_eq(plan->chosen, STN_CHOSEN_BY_ESTIMATE);
     cr_assert_eq(measured_rows(plan), 0u);
     expect_right(&w, plan);
     stn_plan_destroy(plan);
+    stn_plan_destroy(estimated);
     end(&w);
 }
 
 Test(tune, a_candidate_that_was_wrong_is_not_chosen) {
-    static tune_records records;
     world w;
-    stn_key key;
     begin(&w);
     stn_plan *estimated = plan_of(&w, false, 0);
-    left_by_tuning(&w, &key, &records);
-    snprintf(records.list[0].strategy, sizeof records.list[0].strategy, "%s", estimated->strategy->name);
-    records.list[0].candidate = estimated->candidate;
-    records.list[0].seconds = 0;
-    leave(&w, &key, &records);
+    leave(&w, estimated->strategy->name, &estimated->candidate, 0);
     stn_plan *plan = plan_of(&w, false, 0);
     cr_assert_neq(memcmp(&plan->candidate, &estimated->candidate, sizeof plan->candidate), 0);
     expect_right(&w, plan);
     stn_plan_destroy(plan);
     stn_plan_destroy(estimated);
+    end(&w);
+}
+
+/* Times that cannot be remembered are told, and what was known stays. */
+Test(tune, wisdom_that_cannot_be_read_is_not_overwritten) {
+    static tune_records records;
+    world w;
+    if (geteuid() == 0) cr_assert_eq(setresuid(65534, 65534, 65534), 0); /* root may read everything */
+    begin(&w);
+    stn_plan *plan = plan_of(&w, false, 0);
+    tune_record_set(&records, plan->strategy->name, &plan->candidate, 1);
+    tune_remember(plan, &records);
+    char *before, *after, *path = path_in(w.dir, "wisdom");
+    OK(stn_wisdom_export(w.context, &before, &error));
+    cr_assert_eq(chmod(path, 0), 0);
+    records.list[0].seconds = 2;
+    tune_remember(plan, &records);
+    cr_assert_gt(w.told.warnings, 0u);
+    cr_assert_not_null(strstr(w.told.last, "not remembered"), "%s", w.told.last);
+    cr_assert_eq(stn_wisdom_export(w.context, &after, &error), STN_ERROR_IO, "what is unread is not left out");
+    cr_assert_eq(stn_wisdom_import(w.context, before, strlen(before), NULL, &error), STN_ERROR_IO);
+    cr_assert_eq(chmod(path, 0600), 0);
+    OK(stn_wisdom_export(w.context, &after, &error));
+    cr_assert_str_eq(before, after);
+    stn_text_free(before), stn_text_free(after), free(path);
+    stn_plan_destroy(plan);
     end(&w);
 }
 

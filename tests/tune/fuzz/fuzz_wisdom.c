@@ -3,18 +3,19 @@
 #include <sodium/crypto_hash_sha256.h>
 
 #include "../../cache/fuzz/fuzz.h"
-#include "tune/wisdom.h"
+#include "cache/wisdom.h"
+#include "tune/record.h"
 
-static const char one_entry[] =
-    "library: stentor 0.1.0, templates 00\n"
-    "entry: 0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef\n"
-    "problem: 2D 64 x 64, f64\ndevice: NVIDIA H200, driver 13000\n"
-    "candidate: direct 0.5 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 -20\n"
-    "candidate: lowrank wrong 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n";
+#define HEX "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+static const char one_entry[] = "entry: " HEX " " HEX " " HEX
+                                "\n"
+                                "problem: 2D 64 x 64, f64\ndevice: NVIDIA H200, driver 13000\n"
+                                "candidate: direct 0.5 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 -20\n"
+                                "candidate: lowrank wrong 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n";
 
 /* The bytes, which the caller frees, with a first line and a right last one. */
 static char *framed(const char *body, size_t size, bool head, size_t *whole) {
-    static const char first[] = "stentor wisdom 1\n";
+    static const char first[] = "stentor wisdom 2\n";
     const size_t before = head ? sizeof first - 1 : 0;
     stn_key sum;
     char hex[65], *text = malloc(before + size + 100);
@@ -38,29 +39,22 @@ int LLVMFuzzerInitialize(int *argc, char ***argv) {
 }
 
 static void try_text(const char *text, size_t size) {
-    tune_wisdom wisdom, again;
-    stn_text skipped = STN_TEXT_EMPTY, printed = STN_TEXT_EMPTY, twice = STN_TEXT_EMPTY;
+    static tune_records records;
+    stn_wisdom wisdom, again;
+    stn_text printed = STN_TEXT_EMPTY;
     stn_error error = {0};
-    if (tune_wisdom_parse(text, size, &wisdom, &skipped, &error) != STN_OK) {
-        FUZZ_CHECK(error.status == STN_ERROR_FORMAT && *error.message && !wisdom.count && !wisdom.entries);
-        stn_text_clear(&skipped);
+    size_t known;
+    if (stn_wisdom_parse(text, size, &wisdom, &error) != STN_OK) {
+        FUZZ_CHECK(error.status == STN_ERROR_FORMAT && *error.message && !wisdom.count && !wisdom.entry);
         return;
     }
-    stn_text_clear(&skipped);
-    tune_wisdom_print(&wisdom, &printed);
-    FUZZ_CHECK(!printed.failed);
-    FUZZ_CHECK(tune_wisdom_parse(printed.data, printed.size, &again, &skipped, &error) == STN_OK && !skipped.size);
-    for (size_t i = 0; i < wisdom.count; i++) { /* what is known adds nothing */
-        bool known;
-        FUZZ_CHECK(tune_wisdom_add(&again, &wisdom.entries[i].key, wisdom.entries[i].note, &known, &error) == STN_OK &&
-                   known);
-    }
-    tune_wisdom_print(&again, &twice);
-    FUZZ_CHECK(twice.size == printed.size && !memcmp(twice.data, printed.data, printed.size));
+    for (size_t i = 0; i < wisdom.count; i++) tune_records_parse(wisdom.entry[i], wisdom.entry[i + 1], &records);
+    FUZZ_CHECK(stn_wisdom_parse(text, size, &again, &error) == STN_OK);
+    FUZZ_CHECK(stn_wisdom_join(&wisdom, &again, &printed, &known, &error) == STN_OK && known == wisdom.count);
+    FUZZ_CHECK(printed.size == size && !memcmp(printed.data, text, size)); /* what is known adds nothing */
     stn_text_clear(&printed);
-    stn_text_clear(&twice);
-    tune_wisdom_clear(&wisdom);
-    tune_wisdom_clear(&again);
+    stn_wisdom_clear(&wisdom);
+    stn_wisdom_clear(&again);
 }
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size) {

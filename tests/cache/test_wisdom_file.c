@@ -1,0 +1,255 @@
+/* The folder's wisdom is never overwritten where it could not be read, writers at once lose nothing, and a lock is one of the file that others find. */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cache/lock.h"
+#include "cache/wisdom.h"
+#include "helpers.h"
+
+static stn_error error;
+#define OK(call) cr_assert_eq((call), STN_OK, "%s", error.message)
+
+static stn_folder folder;
+static counting_log heard;
+static char *dir, *path;
+
+static void start(void) {
+    dir = make_temp_folder();
+    path = path_in(dir, "wisdom");
+    counting_log_init(&heard);
+    folder = (stn_folder){.path = dir, .logger = &heard.logger};
+}
+static void end(void) {
+    free(path);
+    remove_temp_folder(dir);
+}
+TestSuite(wisdom_file, .init = start, .fini = end);
+
+static stn_status join_it(void *user, stn_wisdom *before, stn_text *after, stn_error *why) {
+    return stn_wisdom_join(before, user, after, NULL, why);
+}
+
+static stn_status add(unsigned number) {
+    stn_wisdom wisdom = wisdom_of_number(number, "candidate: direct 0.5 1 2\n");
+    const stn_status status = stn_wisdom_update(&folder, join_it, &wisdom, &error);
+    stn_wisdom_clear(&wisdom);
+    return status;
+}
+
+static size_t count_entries(void) {
+    stn_wisdom wisdom;
+    struct stat seen;
+    OK(stn_wisdom_read(&folder, &wisdom, &seen, &error));
+    const size_t count = wisdom.count;
+    stn_wisdom_clear(&wisdom);
+    return count;
+}
+
+Test(wisdom_file, is_read_as_it_was_written) {
+    cr_expect_eq(count_entries(), 0u);
+    OK(add(1));
+    OK(add(2));
+    OK(add(1));
+    cr_expect_eq(count_entries(), 2u);
+    cr_expect_eq(count_files(dir, ".tmp-"), 0u);
+    OK(stn_wisdom_remove(&folder, &error));
+    OK(stn_wisdom_remove(&folder, &error));
+    cr_expect_eq(count_entries(), 0u);
+    cr_expect_eq(heard.warnings, 0u, "%s", heard.last);
+}
+
+Test(wisdom_file, is_read_again_only_when_it_is_another_one) {
+    stn_wisdom wisdom = {0};
+    struct stat seen = {0};
+    OK(stn_wisdom_refresh(&folder, &wisdom, &seen, &error));
+    cr_expect_eq(wisdom.count, 0u);
+    for (unsigned i = 1; i < 4; i++) {
+        OK(add(i));
+        OK(stn_wisdom_refresh(&folder, &wisdom, &seen, &error));
+        cr_expect_eq(wisdom.count, i);
+        const char *text = wisdom.text;
+        OK(stn_wisdom_refresh(&folder, &wisdom, &seen, &error));
+        cr_expect_eq(wisdom.text, text);
+    }
+    OK(stn_wisdom_remove(&folder, &error));
+    OK(stn_wisdom_refresh(&folder, &wisdom, &seen, &error));
+    cr_expect_eq(wisdom.count, 0u);
+    stn_wisdom_clear(&wisdom);
+}
+
+static void not_as_root(void) {
+    if (geteuid() == 0) cr_assert_eq(setresuid(65534, 65534, 65534), 0); /* root may read everything */
+}
+
+static void expect_kept(const void *before, size_t size) {
+    size_t now;
+    unsigned char *bytes = read_file(path, &now);
+    cr_assert_not_null(bytes);
+    cr_expect(now == size && !memcmp(bytes, before, size));
+    free(bytes);
+}
+
+/* What cannot be read is neither empty nor damaged. */
+Test(wisdom_file, that_cannot_be_read_is_never_overwritten) {
+    stn_wisdom wisdom;
+    struct stat seen;
+    size_t size;
+    end();
+    not_as_root();
+    start();
+    OK(add(1));
+    unsigned char *before = read_file(path, &size);
+    cr_assert_eq(chmod(path, 0), 0);
+    cr_expect_eq(stn_wisdom_read(&folder, &wisdom, &seen, &error), STN_ERROR_IO);
+    cr_expect_not_null(strstr(error.message, "Permission denied"), "%s", error.message);
+    cr_expect_eq(add(2), STN_ERROR_IO);
+    cr_expect_not_null(strstr(error.message, "Permission denied"), "%s", error.message);
+    cr_assert_eq(chmod(path, 0600), 0);
+    expect_kept(before, size);
+    cr_assert_eq(chmod(dir, 0), 0);
+    cr_expect_eq(stn_wisdom_read(&folder, &wisdom, &seen, &error), STN_ERROR_IO,
+                 "nor is a folder that cannot be opened empty");
+    cr_expect_eq(add(2), STN_ERROR_IO);
+    cr_assert_eq(chmod(dir, 0500), 0);
+    cr_expect_eq(stn_wisdom_read(&folder, &wisdom, &seen, &error), STN_OK);
+    stn_wisdom_clear(&wisdom);
+    cr_expect_eq(add(2), STN_ERROR_IO, "a folder that cannot be written is told");
+    cr_expect_not_null(strstr(error.message, "cannot be written"), "%s", error.message);
+    cr_assert_eq(chmod(dir, 0700), 0);
+    expect_kept(before, size);
+    free(before);
+}
+
+Test(wisdom_file, is_kept_where_there_are_no_file_handles) {
+    OK(add(1));
+    size_t size;
+    unsigned char *before = read_file(path, &size);
+    struct rlimit limit;
+    int taken[128], count = 0, failed = 0;
+    cr_assert_eq(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    limit.rlim_cur = 128;
+    cr_assert_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    while (count < 128 && (taken[count] = open("/dev/null", O_RDONLY | O_CLOEXEC)) >= 0) count++;
+    cr_assert(count > 20 && count < 128);
+    for (int spare = 0; spare < 5; spare++) {
+        const stn_status status = add(1); /* nothing new: the file stays as it is where this serves too */
+        failed += status == STN_ERROR_IO;
+        cr_expect(status == STN_OK || status == STN_ERROR_IO, "%s", error.message);
+        if (count) close(taken[--count]);
+    }
+    while (count) close(taken[--count]);
+    cr_expect_gt(failed, 1);
+    expect_kept(before, size);
+    free(before);
+}
+
+Test(wisdom_file, that_is_damaged_is_set_aside) {
+    char *aside = path_in(dir, "wisdom.damaged");
+    OK(add(1));
+    size_t size, kept;
+    unsigned char *bytes = read_file(path, &size);
+    bytes[40] ^= 1;
+    write_file(path, bytes, size);
+    stn_wisdom wisdom;
+    struct stat seen;
+    cr_expect_eq(stn_wisdom_read(&folder, &wisdom, &seen, &error), STN_ERROR_FORMAT);
+    expect_kept(bytes, size);
+    OK(add(2));
+    cr_expect_eq(heard.warnings, 1u);
+    cr_expect_not_null(strstr(heard.last, aside), "%s", heard.last);
+    cr_expect_eq(count_entries(), 1u);
+    unsigned char *old = read_file(aside, &kept);
+    cr_expect(old && kept == size && !memcmp(old, bytes, size));
+    free(aside), free(bytes), free(old);
+}
+
+/* A symlink, a folder, a FIFO (which must not block), a file that others may write. */
+Test(wisdom_file, that_is_not_ours_alone_is_not_used) {
+    char *elsewhere = path_in(dir, "elsewhere");
+    stn_wisdom wisdom;
+    struct stat seen;
+    alarm(20);
+    OK(add(1));
+    for (int which = 0; which < 4; which++) {
+        cr_assert_eq(rename(path, elsewhere), 0);
+        if (which == 0) cr_assert_eq(symlink(elsewhere, path), 0);
+        if (which == 1) cr_assert_eq(mkdir(path, 0700), 0);
+        if (which == 2) cr_assert_eq(mkfifo(path, 0600), 0);
+        if (which == 3) cr_assert(!rename(elsewhere, path) && !chmod(path, 0622));
+        cr_expect_eq(stn_wisdom_read(&folder, &wisdom, &seen, &error), STN_ERROR_FORMAT, "%d", which);
+        OK(add(2));
+        cr_expect_eq(count_entries(), 1u);
+        remove(path);
+        char *aside = path_in(dir, "wisdom.damaged");
+        cr_expect_eq(remove(aside), 0, "%d", which);
+        free(aside);
+        OK(add(1));
+    }
+    alarm(0);
+    free(elsewhere);
+}
+
+Test(wisdom_file, written_by_processes_at_once_loses_nothing) {
+    enum { PROCESSES = 8, EACH = 10 };
+    pid_t running[PROCESSES];
+    for (unsigned p = 0; p < PROCESSES; p++) {
+        running[p] = fork();
+        cr_assert_geq(running[p], 0);
+        if (running[p]) continue;
+        int failed = 0;
+        for (unsigned i = 0; i < EACH; i++) failed += add(p * EACH + i) != STN_OK;
+        _exit(failed);
+    }
+    for (int p = 0; p < PROCESSES; p++) {
+        int status;
+        cr_assert_eq(waitpid(running[p], &status, 0), running[p]);
+        cr_expect(WIFEXITED(status) && !WEXITSTATUS(status));
+    }
+    cr_expect_eq(count_entries(), (size_t)PROCESSES * EACH);
+}
+
+/* ---- the lock ---------------------------------------------------------------------------------------------------- */
+
+static atomic_bool held;
+static void *wait_for_lock(void *user) {
+    (void)user;
+    const stn_key key = key_of_number(1);
+    stn_cache_lock *lock = stn_folder_lock(&folder, 20000, &key);
+    atomic_store(&held, true);
+    stn_cache_unlock(lock);
+    return lock;
+}
+
+/* Who waited for the lock of a file that is gone, or lies elsewhere by now, waits for the new one's. */
+Test(wisdom_file, a_lock_whose_file_was_replaced_meanwhile_is_none) {
+    const stn_key key = key_of_number(1);
+    for (int moved = 0; moved < 2; moved++) {
+        pthread_t waiter;
+        void *got;
+        atomic_store(&held, false);
+        stn_cache_lock *old = stn_folder_lock(&folder, 1000, &key);
+        cr_assert_not_null(old);
+        cr_assert_eq(pthread_create(&waiter, NULL, wait_for_lock, NULL), 0);
+        usleep(50000);
+        char *file = path_in(dir, STN_LOCK_NAME), *away = path_in(dir, "away");
+        cr_assert_eq(moved ? rename(file, away) : remove(file), 0);
+        stn_cache_lock *current = stn_folder_lock(&folder, 1000, &key);
+        cr_assert_not_null(current);
+        stn_cache_unlock(old);
+        usleep(100000);
+        cr_expect(!atomic_load(&held), "two hold it at once");
+        stn_cache_unlock(current);
+        cr_assert_eq(pthread_join(waiter, &got), 0);
+        cr_expect_not_null(got);
+        free(file), free(away);
+    }
+}
