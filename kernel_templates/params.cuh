@@ -115,7 +115,13 @@ constexpr int SYSTEM_ARRAYS = 1;                     // that it reads
 constexpr int SYSTEM_VALUES = 1;                     // numbers and constants of sides; at least 1
 constexpr int SYSTEM_REACH[6] = {0, 0, 0, 0, 0, 1};  // points that it reads past its own: z low, z high, y low...
 constexpr int SYSTEM_FREEZES = 0;                    // 1: points at fixed sides keep their value
-constexpr int SYSTEM_ADDS = 1;                       // system_points: adds amplitudes; else it records
+constexpr int SYSTEM_SIDES[SYSTEM_ARRAYS] = {0};  // of each array, 4 bits a side: boundary_kind, and 8 where it is odd
+constexpr int SYSTEM_PAST[SYSTEM_ARRAYS][6] = {{0}};  // which of the values lies past a constant side
+constexpr int SYSTEM_SHARED[SYSTEM_ARRAYS] = {0};     // 1: all grids of a batch share it
+constexpr int SYSTEM_QUEUE[SYSTEM_ARRAYS] = {0};      // planes that a thread holds of it; 0: none
+constexpr int SYSTEM_QUEUE_LOW[SYSTEM_ARRAYS] = {0};  // of them below the point's
+constexpr int PLANES = 1;                             // that a block marches through
+constexpr int SYSTEM_ADDS = 1;                        // system_points: adds amplitudes; else it records
 template <class AROUND>
 __device__ __forceinline__ REAL system_value(const AROUND &around) {
     const REAL t0 = around.template field<0>(0, 0, 1);

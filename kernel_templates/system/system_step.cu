@@ -1,14 +1,18 @@
 // One assignment of a system, at every point: out(p) = system_value(around p).
 //
-//     rows along x     |<- THREADS_X ->|<- THREADS_X ->| ...      one thread a point; a block has THREADS_Y rows of one plane
-//     blocks           x fastest, then rows, planes, grids of the batch
+//     rows along x     |<- THREADS_X ->|<- THREADS_X ->| ...      a thread has one point of each of PLANES planes
+//     blocks           x fastest, then THREADS_Y rows, then PLANES planes, then grids of the batch
 //
 // system_value is rendered from the assignment's text: a straight line of `const REAL tN = ...;`, which reads arrays by
 // around.field<A>(z, y, x) and around.shared<A>(z, y, x) (a coefficient, which all grids of a batch share), and numbers by
-// around.number(I). Where a block and all that it reads lie inside the grid, `inside` reads at plain offsets; else `near_side`
-// folds each axis by the array's own rules, axis 0 first.
+// around.number(I). It is compiled twice: where a block and all that it reads lie inside, reads are plain offsets; else each axis
+// along which a read is off the point is folded by the array's own rules, axis 0 first.
 //
-// Reads STORE, REAL, SYSTEM_ARRAYS, SYSTEM_VALUES, SYSTEM_REACH, SYSTEM_FREEZES, THREADS_X, THREADS_Y, system_value.
+//     PLANES > 1       a block marches along z. What is read straight above and below of an array with SYSTEM_QUEUE > 0 stays in
+//                      registers: each plane of it is read once, and again by neighbours along x and y, from a cache.
+//
+// Reads STORE, REAL, SYSTEM_ARRAYS, SYSTEM_VALUES, SYSTEM_REACH, SYSTEM_FREEZES, SYSTEM_SIDES, SYSTEM_PAST, SYSTEM_SHARED, SYSTEM_QUEUE_LOW,
+// SYSTEM_QUEUE, THREADS_X, THREADS_Y, PLANES, BLOCKS, system_value.
 #include "device/element.cuh"
 #include "device/index.cuh"
 #include "device/twins.cuh"
@@ -22,98 +26,153 @@ struct system_arguments {
     const STORE *present;    // what frozen points keep
     long long n[3], points;  // of a grid; axes z, y, x
     long long live_low[3], live_high[3];
-    unsigned tiles_x, tiles_y;
-    unsigned sides[SYSTEM_ARRAYS +
-                   SYSTEM_ARRAYS % 2];      // 4 bits a side from the lowest: boundary_kind, and 8 where it is odd
-    unsigned char past[8 * SYSTEM_ARRAYS];  // of each side, which of the values lies past it, where that is constant
-    REAL values[SYSTEM_VALUES];             // numbers, then constants of sides
+    unsigned tiles_x, tiles_y, chunks, unused;  // blocks along x, y and z
+    REAL values[SYSTEM_VALUES];                 // numbers, then constants of sides
 };
 static_assert(is_twin(sizeof(system_arguments), sizeof(system_arguments::values)),
               "the launcher's twin of the arguments");
 
-__device__ __noinline__ REAL read_folded(const system_arguments &a, int array, const STORE *grid, long long z,
-                                         long long y, long long x) {
-    const long long at[3] = {z, y, x};
-    long long offset = 0;
-    REAL sign = 1;
-#pragma unroll
-    for (int axis = 0; axis < 3; axis++) {
-        long long i = at[axis];
-        const long long n = a.n[axis];
-        if (i < 0 || i >= n) {
-            const bool high = i >= 0;
-            const int side = 2 * axis + high, rule = a.sides[array] >> 4 * side & 15, kind = rule & 7;
-            if (kind == CONSTANT) return sign * a.values[a.past[8 * array + side]];
-            if (rule & 8) sign = -sign;
-            if (kind == WRAP)
-                i += high ? -n : n;
-            else if (kind == REFLECT)
-                i = (high ? 2 * n : 0) - 1 - i;
-            else if (kind == MIRROR)
-                i = (high ? 2 * (n - 1) : 0) - i;
-            else
-                i = high ? n - 1 : 0;
-        }
-        offset = offset * n + i;
+// Where a read past a side of array A looks along one axis: SYSTEM_SIDES has 4 bits a side, boundary_kind and 8 where it is odd.
+template <int A, int AXIS>
+struct rule {
+    static constexpr int LOW = SYSTEM_SIDES[A] >> 8 * AXIS & 15, HIGH = SYSTEM_SIDES[A] >> (8 * AXIS + 4) & 15;
+    // As fold_once, for a fixed side too, past which others see the nearest point.
+    __device__ __forceinline__ static int fold(int i, int n) {
+        constexpr int L = (LOW & 7) == FIXED ? NEAREST : LOW & 7, H = (HIGH & 7) == FIXED ? NEAREST : HIGH & 7;
+        return fold_once<L, H>(i, n);
     }
-    return sign * widen(grid[offset]);
+    __device__ __forceinline__ static REAL sign(int i, int n) {
+        if (!((LOW | HIGH) & 8)) return 1;
+        return ((LOW & 8) && i < 0) || ((HIGH & 8) && i >= n) ? -1 : 1;
+    }
+};
+
+template <int A, bool SHARED>
+__device__ __forceinline__ REAL read_folded(const system_arguments &a, long long grid, int z, int y, int x, int dz,
+                                            int dy, int dx) {
+    const int nz = static_cast<int>(a.n[0]), ny = static_cast<int>(a.n[1]), nx = static_cast<int>(a.n[2]);
+    const int *const past = SYSTEM_PAST[A];
+    REAL sign = 1;
+    if (dz) {
+        const int i = z + dz;
+        sign *= rule<A, 0>::sign(i, nz);
+        z = rule<A, 0>::fold(i, nz);
+        if (z < 0) return a.values[z == PAST_LOW ? past[0] : past[1]];
+    }
+    if (dy) {
+        const int i = y + dy;
+        y = rule<A, 1>::fold(i, ny);
+        if (y < 0) return sign * a.values[y == PAST_LOW ? past[2] : past[3]];
+        sign *= rule<A, 1>::sign(i, ny);
+    }
+    if (dx) {
+        const int i = x + dx;
+        x = rule<A, 2>::fold(i, nx);
+        if (x < 0) return sign * a.values[x == PAST_LOW ? past[4] : past[5]];
+        sign *= rule<A, 2>::sign(i, nx);
+    }
+    return sign * widen(a.array[A][(SHARED ? 0 : grid) + (z * a.n[1] + y) * a.n[2] + x]);
 }
+
+struct near_side {
+    const system_arguments &a;
+    long long grid;
+    int z, y, x;
+
+    template <int A>
+    __device__ __forceinline__ REAL shared(int dz, int dy, int dx) const {
+        return read_folded<A, true>(a, grid, z, y, x, dz, dy, dx);
+    }
+    template <int A>
+    __device__ __forceinline__ REAL field(int dz, int dy, int dx) const {
+        return read_folded<A, false>(a, grid, z, y, x, dz, dy, dx);
+    }
+    __device__ __forceinline__ REAL number(int i) const { return a.values[i]; }
+};
+
+// Of arrays 0 to A: what is read straight above and below the point, from SYSTEM_QUEUE_LOW planes below it on.
+template <int A>
+struct queues : queues<A - 1> {
+    REAL held[SYSTEM_QUEUE[A] > 0 ? SYSTEM_QUEUE[A] : 1];
+};
+template <>
+struct queues<-1> {};
+using all_queues = queues<SYSTEM_ARRAYS - 1>;
 
 struct inside {
     const system_arguments &a;
     long long grid, at;  // elements before the grid, and before the point in it
+    const all_queues &queued;
 
     template <int A>
+    __device__ __forceinline__ REAL read(long long before, int z, int y, int x) const {
+        if (SYSTEM_QUEUE[A] && !y && !x) return static_cast<const queues<A> &>(queued).held[z + SYSTEM_QUEUE_LOW[A]];
+        return widen(a.array[A][before + at + (z * a.n[1] + y) * a.n[2] + x]);
+    }
+    template <int A>
     __device__ __forceinline__ REAL shared(int z, int y, int x) const {
-        return widen(a.array[A][at + (z * a.n[1] + y) * a.n[2] + x]);
+        return read<A>(0, z, y, x);
     }
     template <int A>
     __device__ __forceinline__ REAL field(int z, int y, int x) const {
-        return widen(a.array[A][grid + at + (z * a.n[1] + y) * a.n[2] + x]);
+        return read<A>(grid, z, y, x);
     }
     __device__ __forceinline__ REAL number(int i) const { return a.values[i]; }
 };
 
-struct near_side {
-    const system_arguments &a;
-    long long grid, place[3];
-
-    template <int A>
-    __device__ __forceinline__ REAL shared(int z, int y, int x) const {
-        return read_folded(a, A, a.array[A], place[0] + z, place[1] + y, place[2] + x);
+// The queues move on by a plane: FIRST, to the plane before the first one, of which all but the last are read.
+template <int A>
+__device__ __forceinline__ void advance(const system_arguments &a, long long grid, long long at, bool first,
+                                        queues<A> &q) {
+    advance(a, grid, at, first, static_cast<queues<A - 1> &>(q));
+    if (!SYSTEM_QUEUE[A]) return;
+    const STORE *const from = a.array[A] + (SYSTEM_SHARED[A] ? 0 : grid) + at - SYSTEM_QUEUE_LOW[A] * a.n[1] * a.n[2];
+    if (first) {
+#pragma unroll
+        for (int k = 1; k < SYSTEM_QUEUE[A]; k++) q.held[k] = widen(from[(k - 1) * a.n[1] * a.n[2]]);
+        return;
     }
-    template <int A>
-    __device__ __forceinline__ REAL field(int z, int y, int x) const {
-        return read_folded(a, A, a.array[A] + grid, place[0] + z, place[1] + y, place[2] + x);
-    }
-    __device__ __forceinline__ REAL number(int i) const { return a.values[i]; }
-};
+#pragma unroll
+    for (int k = 0; k + 1 < SYSTEM_QUEUE[A]; k++) q.held[k] = q.held[k + 1];
+    q.held[SYSTEM_QUEUE[A] - 1] = widen(from[(SYSTEM_QUEUE[A] - 1) * a.n[1] * a.n[2]]);
+}
+__device__ __forceinline__ void advance(const system_arguments &, long long, long long, bool, queues<-1> &) {}
 
-__device__ __forceinline__ bool holds(long long low, long long first, long long last, long long n, long long high) {
-    return first >= low && last < n - high;
+__device__ __forceinline__ bool holds(int low, long long first, int count, long long n, int high) {
+    return first >= low && first + count <= n - high;
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS) system_step(const __grid_constant__ system_arguments a) {
+__device__ __forceinline__ bool is_live(const system_arguments &a, long long z, long long y, long long x) {
+    return !SYSTEM_FREEZES || (z >= a.live_low[0] && z < a.live_high[0] && y >= a.live_low[1] && y < a.live_high[1] &&
+                               x >= a.live_low[2] && x < a.live_high[2]);
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) system_step(const __grid_constant__ system_arguments a) {
     const unsigned row = blockIdx.x / a.tiles_x, tile_x = blockIdx.x - row * a.tiles_x;
-    const unsigned plane = row / a.tiles_y, tile_y = row - plane * a.tiles_y;
-    const unsigned depth = static_cast<unsigned>(a.n[0]), batch = plane / depth;
-    const long long z = plane - batch * depth;
-    const long long first_y = static_cast<long long>(tile_y) * THREADS_Y,
-                    first_x = static_cast<long long>(tile_x) * THREADS_X;
-    const long long y = first_y + threadIdx.y, x = first_x + threadIdx.x;
+    const unsigned chunk = row / a.tiles_y, tile_y = row - chunk * a.tiles_y;
+    const unsigned batch = chunk / a.chunks;
+    const int first_y = tile_y * THREADS_Y, first_x = tile_x * THREADS_X;
+    const int y = first_y + threadIdx.y, x = first_x + threadIdx.x, n = static_cast<int>(a.n[0]);
+    const int first = (chunk - batch * a.chunks) * PLANES, end = n - first < PLANES ? n : first + PLANES;
     if (y >= a.n[1] || x >= a.n[2]) return;
-    const long long grid = batch * a.points, at = (z * a.n[1] + y) * a.n[2] + x;
-    if (SYSTEM_FREEZES) {
-        const bool live = z >= a.live_low[0] && z < a.live_high[0] && y >= a.live_low[1] && y < a.live_high[1] &&
-                          x >= a.live_low[2] && x < a.live_high[2];
-        if (!live) {
-            a.out[grid + at] = a.present[grid + at];
-            return;
+    const long long grid = batch * a.points, plane = a.n[1] * a.n[2];
+    const bool whole = holds(SYSTEM_REACH[2], first_y, THREADS_Y, a.n[1], SYSTEM_REACH[3]) &&
+                       holds(SYSTEM_REACH[4], first_x, THREADS_X, a.n[2], SYSTEM_REACH[5]);
+    // Planes [low, high) read nothing past sides.
+    const int low = whole ? (first > SYSTEM_REACH[0] ? first : SYSTEM_REACH[0]) : end;
+    const int high = whole ? (end < n - SYSTEM_REACH[1] ? end : n - SYSTEM_REACH[1]) : end;
+    all_queues queued;
+    long long at = first * plane + y * a.n[2] + x;
+#pragma unroll 1
+    for (int z = first; z < end; z++, at += plane) {
+        REAL value;
+        if (z < low || z >= high) {
+            value = system_value(near_side{a, grid, z, y, x});
+        } else {
+            if (z == low) advance(a, grid, at, true, queued);
+            advance(a, grid, at, false, queued);
+            value = system_value(inside{a, grid, at, queued});
         }
+        a.out[grid + at] = is_live(a, z, y, x) ? narrow<STORE>(value) : a.present[grid + at];
     }
-    const bool whole = holds(SYSTEM_REACH[0], z, z, a.n[0], SYSTEM_REACH[1]) &&
-                       holds(SYSTEM_REACH[2], first_y, first_y + THREADS_Y - 1, a.n[1], SYSTEM_REACH[3]) &&
-                       holds(SYSTEM_REACH[4], first_x, first_x + THREADS_X - 1, a.n[2], SYSTEM_REACH[5]);
-    const REAL value = whole ? system_value(inside{a, grid, at}) : system_value(near_side{a, grid, {z, y, x}});
-    a.out[grid + at] = narrow<STORE>(value);
 }

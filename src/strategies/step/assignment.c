@@ -1,7 +1,7 @@
 /* See assignment.h. The arguments, as system_step.cu declares them:
  *
  *     pointers of arrays, of what is written, of what frozen points keep
- *     extents, points, what is not frozen     tiles     rules of sides     which constants     values */
+ *     extents, points, what is not frozen     blocks along axes     values */
 #include "strategies/step/assignment.h"
 
 #include <stdio.h>
@@ -15,9 +15,11 @@
 #include "problem/system_program.h"
 #include "render/render.h"
 
+#define SHORT_PROGRAM 200 /* instructions */
+
 /* Where parts of the arguments begin, in bytes. */
 typedef struct places {
-    size_t out, fixed, sides, past, values, end;
+    size_t out, fixed, tiles, values, end;
 } places;
 
 static places places_of(const step_assignment *a, stn_dtype dtype) {
@@ -25,9 +27,8 @@ static places places_of(const step_assignment *a, stn_dtype dtype) {
     places p;
     p.out = 8 * arrays;
     p.fixed = p.out + 16;
-    p.sides = p.fixed + 10 * 8 + 8;
-    p.past = p.sides + 4 * (arrays + arrays % 2);
-    p.values = p.past + 8 * arrays;
+    p.tiles = p.fixed + 10 * 8;
+    p.values = p.tiles + 4 * 4;
     p.end = p.values + (size_t)stn_round_up((int64_t)((size_t)a->nvalues * real), 8);
     return p;
 }
@@ -38,12 +39,18 @@ static int array_of(step_assignment *a, bool is_field, int index, int level) {
     for (int i = 0; i < a->narrays; i++)
         if (a->arrays[i].is_field == is_field && a->arrays[i].index == index && a->arrays[i].level == level) return i;
     if (a->narrays == STEP_MOST_ARRAYS) return -1;
-    a->arrays[a->narrays] = (step_array){is_field, index, level};
+    a->arrays[a->narrays] = (step_array){.is_field = is_field, .index = index, .level = level};
     return a->narrays++;
 }
 
 static const stn_system_variable *variable_of(const stn_system_task *task, const step_array *array) {
     return array->is_field ? &task->system->fields[array->index] : &task->system->coefficients[array->index];
+}
+
+static void note_plane(step_array *array, const int offset[3]) {
+    if (offset[1] || offset[2]) return;
+    array->below = (int)stn_max(array->below, -offset[0]);
+    array->above = (int)stn_max(array->above, offset[0]);
 }
 
 /* Arrays, numbers and constants of sides; false: there are too many. */
@@ -55,7 +62,9 @@ static bool list_reads(const stn_system_task *task, const stn_system_program *pr
         const bool is_field = node->op == STN_SYSTEM_FIELD;
         if (!is_field && node->op != STN_SYSTEM_COEFFICIENT) continue;
         if (is_field || !task->is_number[node->index]) {
-            if (array_of(a, is_field, node->index, node->level) < 0) return false;
+            const int array = array_of(a, is_field, node->index, node->level);
+            if (array < 0) return false;
+            note_plane(&a->arrays[array], program->list[i].offset);
         } else if (a->number_of[node->index] < 0)
             a->number_of[node->index] = a->nvalues++;
     }
@@ -164,6 +173,55 @@ static bool freezes(const stn_system_task *task, const stn_system_equation *equa
     return !all;
 }
 
+/* Planes of an array that a marching thread holds; 0: none. */
+static int queue_of(const step_assignment *a, const step_array *array) {
+    return a->block.planes > 1 && array->below + array->above ? array->below + array->above + 1 : 0;
+}
+
+/* The rules past an array's sides, 4 bits a side, and which values are the constants among them,
+ * from *value on. */
+static uint32_t rules_of(const stn_system_variable *v, int past[6], int *value) {
+    uint32_t rules = 0;
+    for (unsigned side = 0; side < 6; side++) {
+        const stn_system_side *s = &v->side[side / 2][side % 2];
+        rules |= ((uint32_t)s->kind | (s->odd ? 8u : 0u)) << 4 * side;
+        past[side] = s->kind == STN_CONSTANT ? (*value)++ : 0;
+    }
+    return rules;
+}
+
+static int count_numbers(const step_assignment *a) {
+    int count = 0;
+    for (int i = 0; i < STN_SYSTEM_MAX_COEFFICIENTS; i++) count += a->number_of[i] >= 0;
+    return count;
+}
+
+static void render_arrays(const stn_system_task *task, const step_assignment *a, stn_text *text) {
+    int shared[STEP_MOST_ARRAYS], queue[STEP_MOST_ARRAYS], low[STEP_MOST_ARRAYS], sides[STEP_MOST_ARRAYS], past[6],
+        value = count_numbers(a);
+    stn_text_printf(text, "constexpr int SYSTEM_PAST[%d][6] = {", a->narrays);
+    for (int i = 0; i < a->narrays; i++) {
+        sides[i] = (int)rules_of(variable_of(task, &a->arrays[i]), past, &value);
+        stn_text_printf(text, "%s{%d, %d, %d, %d, %d, %d}", i ? ", " : "", past[0], past[1], past[2], past[3], past[4],
+                        past[5]);
+        shared[i] = !a->arrays[i].is_field;
+        queue[i] = queue_of(a, &a->arrays[i]);
+        low[i] = a->arrays[i].below;
+    }
+    stn_text_printf(text, "};\n");
+    stn_params_ints(text, "SYSTEM_SIDES", sides, (size_t)a->narrays);
+    stn_params_ints(text, "SYSTEM_SHARED", shared, (size_t)a->narrays);
+    stn_params_ints(text, "SYSTEM_QUEUE", queue, (size_t)a->narrays);
+    stn_params_ints(text, "SYSTEM_QUEUE_LOW", low, (size_t)a->narrays);
+}
+
+/* Blocks that must fit on a multiprocessor, which caps the registers: some 80 of each thread (of
+ * f64 128) are enough for short assignments, and keep enough reads under way. */
+static int resident_blocks(const stn_system_task *task, const step_assignment *a, const stn_system_program *program) {
+    const int threads = program->count > SHORT_PROGRAM ? 0 : task->dtype == STN_F64 ? 512 : 768;
+    return (int)stn_max(1, threads / (a->block.x * a->block.y));
+}
+
 static void render(const stn_system_task *task, step_assignment *a, const stn_system_program *program, stn_text *text) {
     int reach[6];
     for (int i = 0; i < 6; i++) reach[i] = a->equation->reach[i / 2][i % 2];
@@ -173,8 +231,11 @@ static void render(const stn_system_task *task, step_assignment *a, const stn_sy
     stn_params_int(text, "SYSTEM_VALUES", a->nvalues);
     stn_params_ints(text, "SYSTEM_REACH", reach, 6);
     stn_params_int(text, "SYSTEM_FREEZES", freezes(task, a->equation));
+    render_arrays(task, a, text);
     stn_params_int(text, "THREADS_X", a->block.x);
     stn_params_int(text, "THREADS_Y", a->block.y);
+    stn_params_int(text, "PLANES", a->block.planes);
+    stn_params_int(text, "BLOCKS", resident_blocks(task, a, program));
     stn_params_int(text, "EXPECTED_HEADER", (int64_t)places_of(a, task->dtype).values);
     render_program(task, a, program, text);
 }
@@ -186,24 +247,18 @@ static void fill_header(const stn_system_task *task, step_assignment *a) {
     const places p = places_of(a, task->dtype);
     const size_t real = task->dtype == STN_F64 ? 8 : 4;
     int64_t fixed[10] = {task->n[0], task->n[1], task->n[2], stn_system_task_points(task)};
-    const uint32_t tiles[2] = {(uint32_t)a->tiles[0], (uint32_t)a->tiles[1]};
-    int value = 0;
-    for (int i = 0; i < STN_SYSTEM_MAX_COEFFICIENTS; i++) value += a->number_of[i] >= 0;
+    const uint32_t tiles[4] = {(uint32_t)a->tiles[0], (uint32_t)a->tiles[1], (uint32_t)a->tiles[2], 0};
+    int value = count_numbers(a);
     stn_system_live(task, a->equation, fixed + 4, fixed + 7);
     memcpy(a->header + p.fixed, fixed, sizeof fixed);
-    memcpy(a->header + p.fixed + sizeof fixed, tiles, sizeof tiles);
-    for (int i = 0; i < a->narrays; i++) {
-        uint32_t rules = 0;
-        for (unsigned side = 0; side < 6; side++) {
+    memcpy(a->header + p.tiles, tiles, sizeof tiles);
+    for (int i = 0; i < a->narrays; i++)
+        for (int side = 0; side < 6; side++) {
             const stn_system_side *s = &variable_of(task, &a->arrays[i])->side[side / 2][side % 2];
-            rules |= ((uint32_t)s->kind | (s->odd ? 8u : 0u)) << 4 * side;
             if (s->kind != STN_CONSTANT) continue;
-            a->header[p.past + 8 * (size_t)i + side] = (unsigned char)value;
             stn_put_real(task->dtype, stn_system_stored(task->dtype, s->value),
                          a->header + p.values + real * (size_t)value++);
         }
-        memcpy(a->header + p.sides + 4 * (size_t)i, &rules, sizeof rules);
-    }
 }
 
 stn_status step_assignment_make(stn_plan *plan, const stn_system_equation *equation, step_block block,
@@ -215,6 +270,7 @@ stn_status step_assignment_make(stn_plan *plan, const stn_system_equation *equat
     made->block = block;
     made->tiles[0] = stn_div_up(task->n[2], block.x);
     made->tiles[1] = stn_div_up(task->n[1], block.y);
+    made->tiles[2] = stn_div_up(task->n[0], block.planes);
     stn_text params = STN_TEXT_EMPTY;
     stn_status status = stn_system_program_make(task->system, equation, false, STEP_MOST_OPERATIONS, &program, error);
     if (status == STN_OK && !list_reads(task, &program, made))
@@ -255,7 +311,7 @@ stn_status step_assignment_run(const step_assignment *a, const stn_system_state 
         const double value = state->arrays->numbers ? state->arrays->numbers[i] : task->system->coefficients[i].value;
         stn_put_real(task->dtype, value, arguments + p.values + real * (size_t)a->number_of[i]);
     }
-    const int64_t blocks = a->tiles[0] * a->tiles[1] * task->n[0] * task->batch;
+    const int64_t blocks = a->tiles[0] * a->tiles[1] * a->tiles[2] * task->batch;
     const stn_launch launch = {
         .grid = {(unsigned)blocks, 1, 1}, .block = {(unsigned)a->block.x, (unsigned)a->block.y, 1}, .stream = stream};
     return stn_module_launch(a->kernel->module, &launch, arguments, error);

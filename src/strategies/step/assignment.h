@@ -9,15 +9,16 @@
 #define STEP_MOST_ARGUMENTS 4096  /* bytes, of any kernel */
 #define STEP_MOST_ARRAYS 64
 
-/* The threads of a block, along x and along y. */
+/* The threads of a block along x and along y, and the planes that it marches through. */
 typedef struct step_block {
-    int x, y;
+    int x, y, planes;
 } step_block;
 
 /* An array that an assignment reads: a field's level, or a coefficient. */
 typedef struct step_array {
     bool is_field;
     int index, level;
+    int below, above; /* planes that are read straight below and above a point */
 } step_array;
 
 typedef struct step_assignment {
@@ -28,7 +29,7 @@ typedef struct step_assignment {
     step_array arrays[STEP_MOST_ARRAYS];
     int number_of[STN_SYSTEM_MAX_COEFFICIENTS]; /* the value that is this coefficient's number; -1: none */
     size_t arguments;                           /* bytes */
-    int64_t tiles[2];                           /* blocks along x and y */
+    int64_t tiles[3];                           /* blocks along x, y and z */
     unsigned char header[STEP_MOST_ARGUMENTS];  /* the arguments as far as they are known before a run */
 } step_assignment;
 

@@ -1,5 +1,6 @@
 /* step: systems on a GPU, one launch for each assignment of each step. The kernel of an assignment
  * is rendered from its text. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,9 +17,9 @@
 
 enum { ROTATED = 256 /* threads of a block of system_rotate */ };
 
-/* Parts of a copy's bandwidth that one thread a point comes to; rows that neighbours read come from
- * caches. */
-static const struct { double memory; } rates = {0.7};
+/* Parts of a copy's bandwidth: of a thread for each point, whose neighbours along z come from the
+ * L2 cache, and of threads that march along z. Not measured yet. */
+static const struct { double flat, marching; } rates = {0.65, 0.8};
 
 typedef struct step_state {
     step_assignment assignments[STN_SYSTEM_MAX_FIELDS]; /* of the equations */
@@ -49,16 +50,28 @@ static bool applies(const stn_system_task *task, const stn_machine *machine, cha
     return true;
 }
 
+/* Does an assignment read along z? Then marching along it reads less. */
+static int planes_read(const stn_system_task *task) {
+    int most = 0;
+    for (int e = 0; e < task->system->nequations; e++) {
+        const int *reach = task->system->equations[e].reach[0];
+        if (reach[0] + reach[1] > most) most = reach[0] + reach[1];
+    }
+    return most;
+}
+
 static size_t candidates(const stn_system_task *task, const stn_machine *machine, stn_candidate *list, size_t most) {
-    static const step_block flat[] = {{64, 4}, {32, 8}, {128, 2}, {256, 1}}, line[] = {{256, 1}, {128, 1}};
-    const bool is_line = task->n[1] == 1;
-    const size_t count = is_line ? sizeof line / sizeof *line : sizeof flat / sizeof *flat;
+    static const step_block line[] = {{256, 1, 1}, {128, 1, 1}},
+                            flat[] = {{64, 4, 1}, {32, 8, 1}, {128, 2, 1}, {256, 1, 1}},
+                            marching[] = {{32, 16, 64}, {32, 8, 64}, {64, 8, 64}, {32, 16, 32}, {32, 8, 128}};
     size_t made = 0;
     (void)machine;
-    for (; made < count && made < most; made++) {
-        const step_block *block = is_line ? &line[made] : &flat[made];
-        list[made] = stn_candidate_of(block, sizeof *block);
-    }
+    for (size_t i = 0; task->n[1] == 1 && i < sizeof line / sizeof *line && made < most; i++)
+        list[made++] = stn_candidate_of(&line[i], sizeof line[i]);
+    for (size_t i = 0; task->n[1] > 1 && i < sizeof flat / sizeof *flat && made < most; i++)
+        list[made++] = stn_candidate_of(&flat[i], sizeof flat[i]);
+    for (size_t i = 0; planes_read(task) && i < sizeof marching / sizeof *marching && made < most; i++)
+        list[made++] = stn_candidate_of(&marching[i], sizeof marching[i]);
     return made;
 }
 
@@ -68,17 +81,25 @@ static step_block block_of(const stn_candidate *candidate) {
     return block;
 }
 
-/* Threads past the end of rows and planes wait with the others of their block. */
+/* Threads past the end of rows and planes wait with the others of their block; a march begins with
+ * planes that the one before it has read too; few blocks leave multiprocessors idle. */
 static void estimate(const stn_system_task *task, const stn_machine *machine, const stn_candidate *candidate,
                      stn_estimate *result) {
     const step_block block = block_of(candidate);
+    const int planes = planes_read(task);
+    const double resident = 1536.0 * machine->multiprocessors; /* threads, at the registers that assignments take */
     stn_system_cost(task, result);
     const double wide = (double)stn_round_up(task->n[2], block.x) / (double)task->n[2];
     const double high = (double)stn_round_up(task->n[1], block.y) / (double)task->n[1];
-    const double memory = result->bytes / (machine->copy_bandwidth * rates.memory);
+    const double tiles = (double)(stn_div_up(task->n[2], block.x) * stn_div_up(task->n[1], block.y));
+    const double threads = tiles * (double)(stn_div_up(task->n[0], block.planes) * task->batch) * block.x * block.y;
+    const double again = block.planes > 1 ? 1 + 0.25 * planes / block.planes : 1;
+    const double rate = (block.planes > 1 || !planes ? rates.marching : rates.flat) * fmin(1, threads / resident);
+    const double memory = result->bytes * again / (machine->copy_bandwidth * fmax(rate, 0.01));
     const double arithmetic = result->flops * wide * high / machine->flops[result->unit];
-    result->seconds = (memory > arithmetic ? memory : arithmetic) + result->launches * machine->launch_seconds;
-    result->seconds *= 1 + 0.01 * (wide * high - 1);
+    result->halo_waste = again - 1;
+    result->seconds =
+        fmax(memory, arithmetic) * (1 + 0.01 * (wide * high - 1)) + result->launches * machine->launch_seconds;
 }
 
 /* ---- building ------------------------------------------------------------------------------ */
@@ -172,19 +193,27 @@ static stn_status execute_part(stn_plan *plan, stn_part part, const stn_executio
     return rotate(plan->state, &s, run->stream, error);
 }
 
+static void name_block(const step_block *block, stn_text *text) {
+    stn_text_printf(text, "blocks of %d x %d", block->y, block->x);
+    if (block->planes > 1) stn_text_printf(text, ", marching through %d planes", block->planes);
+}
+
 static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
     const step_block block = block_of(&plan->candidate);
     if (format == STN_JSON) {
         stn_json_integer(text, "threads_x", block.x);
         stn_json_integer(text, "threads_y", block.y);
-    } else
-        stn_text_printf(text, "one launch an assignment, a thread a point, blocks of %d x %d", block.y, block.x);
+        stn_json_integer(text, "planes", block.planes);
+        return;
+    }
+    stn_text_printf(text, "one launch an assignment, ");
+    name_block(&block, text);
 }
 
 static void name_candidate(const stn_task *task, const stn_candidate *candidate, stn_text *text) {
     const step_block block = block_of(candidate);
     (void)task;
-    stn_text_printf(text, "blocks of %d x %d", block.y, block.x);
+    name_block(&block, text);
 }
 
 static void release(stn_plan *plan) {

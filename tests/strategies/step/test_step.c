@@ -1,0 +1,225 @@
+/* Every candidate of the strategy step against the host, number by number: blocks and marches,
+ * sides, batches, in place. Random systems against NumPy are in tests/python/test_system.py. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/half.h"
+#include "plan/plan.h"
+#include "suite.h"
+
+typedef struct system_case {
+    const char *name, *text;
+    int rank;
+    size_t extent[3], batch;
+    uint64_t steps;
+    int in_place;
+} system_case;
+
+#define WAVE "field u(2)\ncoefficient c2\nstencil lap = laplace-3d:order=8\n"
+#define MIXED                                                                                                          \
+    "field a, b\ncoefficient k, m = 0.25\nstencil dz = taps z [0, 1] (-1 1), bz = taps z [-1, 0] (-1 1), "             \
+    "s = taps [-2 0 0, 1 1 0, 0 -1 1, 1 0 0] (0.1 0.2 -0.3 0.1)\n"
+static const system_case cases[] = {
+    {"wave, odd sides",
+     WAVE "boundary u = odd-mirror:mirror, odd-reflect:nearest, constant=0.3:reflect\n"
+          "u.next = 2*u - u.prev + 0.05*c2*lap(u)",
+     3,
+     {71, 13, 41},
+     1,
+     3,
+     0},
+    {"wave, in place, batch", WAVE "u.next = 2*u - u.prev + 0.05*c2*lap(u)", 3, {35, 11, 37}, 2, 4, 1},
+    {"flux form and a fixed side",
+     MIXED "boundary a = fixed:odd-reflect, wrap, mirror:fixed\nboundary k = odd-mirror\n"
+           "a.next = a + 0.1*bz(k*dz(a)) + m*s(b)\nb.next = where(k > 0.5, b, s(a.next))",
+     3,
+     {40, 9, 35},
+     1,
+     3,
+     0},
+    {"a plane",
+     "field u\nstencil h = box-2d9p\nboundary u = constant=-1:odd-mirror\nu.next = h(h(u))",
+     2,
+     {29, 83},
+     3,
+     2,
+     0},
+};
+
+static double number(const void *from, stn_dtype dtype, size_t i) {
+    if (dtype == STN_F64) return ((const double *)from)[i];
+    return dtype == STN_F32 ? ((const float *)from)[i] : stn_half_to_float(((const uint16_t *)from)[i]);
+}
+
+static void put(void *to, stn_dtype dtype, size_t i, double value) {
+    if (dtype == STN_F64)
+        ((double *)to)[i] = value;
+    else if (dtype == STN_F32)
+        ((float *)to)[i] = (float)value;
+    else
+        ((uint16_t *)to)[i] = stn_float_to_half((float)value);
+}
+
+/* All arrays of a run in one block of memory: inputs, outputs, coefficients, each from a multiple
+ * of 256 bytes on. */
+typedef struct rig {
+    stn_context *context;
+    char *there;
+    size_t each;
+    int arrays, coefficients;
+    const void *in[8], *coefficient[4];
+    void *out[8];
+} rig;
+
+static stn_status make_rig(rig *r, stn_context *context, const stn_system_task *task, const void *numbers,
+                           stn_error *error) {
+    r->context = context;
+    r->arrays = task->arrays, r->coefficients = task->system->ncoefficients;
+    stn_status status =
+        stn_memory_alloc(context, (size_t)(2 * r->arrays + r->coefficients) * r->each, (void **)&r->there, error);
+    if (status == STN_OK)
+        status =
+            stn_memory_upload(context, r->there, numbers, (size_t)(2 * r->arrays + r->coefficients) * r->each, error);
+    for (int i = 0; i < r->arrays; i++) {
+        r->in[i] = r->there + (size_t)i * r->each;
+        r->out[i] = r->there + (size_t)(task->in_place ? i : r->arrays + i) * r->each;
+    }
+    for (int i = 0; i < r->coefficients; i++)
+        r->coefficient[i] = task->is_number[i] ? NULL : r->there + (size_t)(2 * r->arrays + i) * r->each;
+    return status;
+}
+
+static stn_status run_plan(rig *r, stn_plan *plan, stn_error *error) {
+    void *workspace = NULL;
+    stn_system_arrays arrays = STN_SYSTEM_ARRAYS_INIT;
+    stn_execution run = STN_EXECUTION_INIT;
+    arrays.in = r->in, arrays.out = r->out, arrays.coefficients = r->coefficient;
+    run.system = &arrays;
+    stn_status status = STN_OK;
+    if (plan->workspace_size) status = stn_memory_alloc(r->context, plan->workspace_size, &workspace, error);
+    run.workspace = workspace;
+    if (status == STN_OK) status = stn_plan_run(plan, &run, error);
+    if (status == STN_OK) status = stn_synchronize(r->context, NULL, error);
+    stn_memory_free(r->context, workspace);
+    return status;
+}
+
+/* The largest difference, over the largest number. */
+static double difference(const stn_system_task *task, const char *got, const char *expected, size_t each,
+                         size_t numbers) {
+    double most = 0, largest = 1e-300;
+    for (int i = 0; i < task->arrays; i++)
+        for (size_t k = 0; k < numbers; k++) {
+            const double a = number(got + (size_t)i * each, task->dtype, k),
+                         b = number(expected + (size_t)i * each, task->dtype, k);
+            if (!(fabs(a - b) <= most)) most = fabs(a - b);
+            largest = fmax(largest, fabs(b));
+        }
+    return most / largest;
+}
+
+typedef struct bench {
+    suite *s;
+    const system_case *c;
+    stn_dtype dtype;
+    stn_context *host;
+    stn_system_problem problem;
+    char *numbers, *expected, *got;
+    size_t each, points, bytes;
+} bench;
+
+static stn_status result_of(bench *b, stn_context *context, stn_plan *plan, char *result, stn_error *error) {
+    rig r = {.each = b->each};
+    const stn_system_task *task = &plan->system;
+    stn_status status = make_rig(&r, context, task, b->numbers, error);
+    if (status == STN_OK) status = run_plan(&r, plan, error);
+    if (status == STN_OK)
+        status = stn_memory_download(context, result, r.out[0], (size_t)task->arrays * b->each, error);
+    stn_memory_free(context, r.there);
+    return status;
+}
+
+static void check_candidate(bench *b, stn_plan *like, const stn_candidate *candidate) {
+    static const double bars[] = {1e-13, 2e-5, 1e-2}; /* by stn_dtype: a few steps' roundings */
+    stn_plan *plan = NULL;
+    stn_error error = {STN_OK, ""};
+    char what[300], detail[1100] = "";
+    stn_text name = STN_TEXT_EMPTY;
+    stn_system_strategy_step.run.name_candidate(&like->task, candidate, &name);
+    stn_text_append(&name, "", 1);
+    snprintf(what, sizeof what, "%s, %s: %s", b->c->name, stn_dtype_name(b->dtype), name.data ? name.data : "");
+    stn_text_clear(&name);
+    stn_status status =
+        stn_plan_build(like, like->system.steps, &stn_system_strategy_step.run, candidate, &plan, &error);
+    if (status == STN_OK) status = result_of(b, b->s->context, plan, b->got, &error);
+    double off = INFINITY;
+    if (status == STN_OK) off = difference(&plan->system, b->got, b->expected, b->each, b->points);
+    snprintf(detail, sizeof detail, "%s; off by %.3g", error.message, off);
+    suite_report(b->s, off <= bars[b->dtype], what, detail);
+    stn_plan_destroy(plan);
+}
+
+static void check_case(bench *b) {
+    stn_error error = {STN_OK, ""};
+    stn_plan *host = NULL, *like = NULL;
+    stn_candidate list[64];
+    stn_plan_options options = STN_PLAN_OPTIONS_INIT;
+    options.strategy = "step";
+    stn_status status = stn_plan_create_system(b->host, &b->problem, NULL, &host, &error);
+    if (status == STN_OK) status = result_of(b, b->host, host, b->expected, &error);
+    if (status == STN_OK) status = stn_plan_create_system(b->s->context, &b->problem, &options, &like, &error);
+    if (status != STN_OK) suite_report(b->s, false, b->c->name, error.message);
+    const size_t count = like ? stn_system_strategy_step.candidates(&like->system, &like->machine, list, 64) : 0;
+    for (size_t i = 0; i < count; i++) check_candidate(b, like, &list[i]);
+    stn_plan_destroy(host);
+    stn_plan_destroy(like);
+}
+
+/* Numbers from -1 to 1 everywhere. */
+static void fill(bench *b) {
+    dice d = {b->s->run + 1u};
+    for (size_t array = 0; array < b->bytes / b->each; array++)
+        for (size_t i = 0; i < b->points; i++) put(b->numbers + array * b->each, b->dtype, i, dice_real(&d));
+}
+
+static void check_type(suite *s, const system_case *c, stn_dtype dtype) {
+    bench b = {.s = s, .c = c, .dtype = dtype, .problem = STN_SYSTEM_PROBLEM_INIT};
+    stn_system *system = NULL;
+    stn_error error = {STN_OK, ""};
+    const stn_context_options options = {
+        .struct_size = sizeof options, .device = STN_DEVICE_HOST, .cache_dir = ":memory:"};
+    if (stn_system_parse(c->text, &system, &error) != STN_OK ||
+        stn_context_create(&options, &b.host, &error) != STN_OK) {
+        suite_report(s, false, c->name, error.message);
+        stn_system_destroy(system);
+        return;
+    }
+    b.problem.system = system, b.problem.rank = c->rank, b.problem.batch = c->batch, b.problem.dtype = dtype;
+    b.problem.steps = c->steps, b.problem.in_place = c->in_place;
+    b.points = c->batch;
+    for (int axis = 0; axis < c->rank; axis++) b.points *= b.problem.extent[axis] = c->extent[axis];
+    b.each = (b.points * 8 + 255) / 256 * 256;
+    b.bytes = 24 * b.each; /* more than any case has */
+    b.numbers = calloc(1, b.bytes), b.expected = calloc(1, b.bytes), b.got = calloc(1, b.bytes);
+    if (b.numbers && b.expected && b.got) {
+        fill(&b);
+        check_case(&b);
+    } else
+        suite_report(s, false, c->name, "no memory");
+    free(b.numbers), free(b.expected), free(b.got);
+    stn_context_destroy(b.host);
+    stn_system_destroy(system);
+}
+
+static void candidates(suite *s) {
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (int dtype = 0; dtype < 3; dtype++)
+            if (s->full || (int)(i % 3) == dtype || i == 2) check_type(s, &cases[i], (stn_dtype)dtype);
+}
+
+int main(int argc, char **argv) {
+    static const suite_part parts[] = {{"candidates", candidates}};
+    return suite_main(argc, argv, parts, sizeof parts / sizeof *parts);
+}
