@@ -1,18 +1,18 @@
 // One assignment of a system, at every point: out(p) = system_value(around p).
 //
-//     rows along x     |<- THREADS_X ->|<- THREADS_X ->| ...      a thread has one point of each of PLANES planes
-//     blocks           x fastest, then THREADS_Y rows, then PLANES planes, then grids of the batch
+//     rows along x     |<- THREADS_X ->|<- THREADS_X ->| ...      a thread has one point of each of SYSTEM_PLANES planes
+//     blocks           x fastest, then THREADS_Y rows, then SYSTEM_PLANES planes, then grids of the batch
 //
 // system_value is rendered from the assignment's text: a straight line of `const REAL tN = ...;`, which reads arrays by
 // around.field<A>(z, y, x) and around.shared<A>(z, y, x) (a coefficient, which all grids of a batch share), and numbers by
 // around.number(I). It is compiled twice: where a block and all that it reads lie inside, reads are plain offsets; else each axis
 // along which a read is off the point is folded by the array's own rules, axis 0 first.
 //
-//     PLANES > 1       a block marches along z. What is read straight above and below of an array with SYSTEM_QUEUE > 0 stays in
+//     SYSTEM_PLANES > 1       a block marches along z. What is read straight above and below of an array with SYSTEM_QUEUE > 0 stays in
 //                      registers: each plane of it is read once, and again by neighbours along x and y, from a cache.
 //
 // Reads STORE, REAL, SYSTEM_ARRAYS, SYSTEM_VALUES, SYSTEM_REACH, SYSTEM_FREEZES, SYSTEM_SIDES, SYSTEM_PAST, SYSTEM_SHARED, SYSTEM_QUEUE_LOW,
-// SYSTEM_QUEUE, THREADS_X, THREADS_Y, PLANES, BLOCKS, system_value.
+// SYSTEM_QUEUE, THREADS_X, THREADS_Y, SYSTEM_PLANES, BLOCKS, system_value.
 #include "device/element.cuh"
 #include "device/index.cuh"
 #include "device/twins.cuh"
@@ -153,7 +153,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) system_step(const 
     const unsigned batch = chunk / a.chunks;
     const int first_y = tile_y * THREADS_Y, first_x = tile_x * THREADS_X;
     const int y = first_y + threadIdx.y, x = first_x + threadIdx.x, n = static_cast<int>(a.n[0]);
-    const int first = (chunk - batch * a.chunks) * PLANES, end = n - first < PLANES ? n : first + PLANES;
+    const int first = (chunk - batch * a.chunks) * SYSTEM_PLANES,
+              end = n - first < SYSTEM_PLANES ? n : first + SYSTEM_PLANES;
     if (y >= a.n[1] || x >= a.n[2]) return;
     const long long grid = batch * a.points, plane = a.n[1] * a.n[2];
     const bool whole = holds(SYSTEM_REACH[2], first_y, THREADS_Y, a.n[1], SYSTEM_REACH[3]) &&

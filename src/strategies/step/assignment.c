@@ -234,7 +234,7 @@ static void render(const stn_system_task *task, step_assignment *a, const stn_sy
     render_arrays(task, a, text);
     stn_params_int(text, "THREADS_X", a->block.x);
     stn_params_int(text, "THREADS_Y", a->block.y);
-    stn_params_int(text, "PLANES", a->block.planes);
+    stn_params_int(text, "SYSTEM_PLANES", a->block.planes);
     stn_params_int(text, "BLOCKS", resident_blocks(task, a, program));
     stn_params_int(text, "EXPECTED_HEADER", (int64_t)places_of(a, task->dtype).values);
     render_program(task, a, program, text);
