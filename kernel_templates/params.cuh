@@ -120,7 +120,7 @@ constexpr int SYSTEM_PAST[SYSTEM_ARRAYS][6] = {{0}};  // which of the values lie
 constexpr int SYSTEM_SHARED[SYSTEM_ARRAYS] = {0};     // 1: all grids of a batch share it
 constexpr int SYSTEM_QUEUE[SYSTEM_ARRAYS] = {0};      // planes that a thread holds of it; 0: none
 constexpr int SYSTEM_QUEUE_LOW[SYSTEM_ARRAYS] = {0};  // of them below the point's
-constexpr int PLANES = 1;                             // that a block marches through
+constexpr int SYSTEM_PLANES = 1;                      // that a block marches through
 constexpr int SYSTEM_ADDS = 1;                        // system_points: adds amplitudes; else it records
 template <class AROUND>
 __device__ __forceinline__ REAL system_value(const AROUND &around) {
