@@ -38,6 +38,25 @@ Test(output, commit_replaces_and_keeps_the_mode) {
     cr_assert_eq(files_count(), 1);
 }
 
+/* Whatever the umask: the mode of what is replaced stays, the set-user-id bit too. */
+Test(output, every_mode_is_kept) {
+    static const mode_t modes[] = {0666, 0600, 0640, 0755, 04755, 02644};
+    umask(077);
+    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
+        struct stat about;
+        file_put("a", "old", 3);
+        cr_assert_eq(chmod("a", modes[i]), 0);
+        cr_assert_eq(stn_output_write("a", "new", 3, NULL), STN_OK);
+        stat("a", &about);
+        cr_assert_eq(about.st_mode & 07777, modes[i], "%o became %o", modes[i], about.st_mode & 07777u);
+        unlink("a");
+    }
+    cr_assert_eq(stn_output_write("a", "new", 3, NULL), STN_OK);
+    struct stat about;
+    stat("a", &about);
+    cr_assert_eq(about.st_mode & 07777, 0600, "a new file has the umask's mode");
+}
+
 Test(output, abandon_leaves_the_old_file_and_nothing_else) {
     file_put("a", "old", 3);
     stn_output output;

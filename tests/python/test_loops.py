@@ -1,0 +1,85 @@
+"""Results against loops and against scipy where few other tests look: several batches at once, tiny arrays, overlapping outputs."""
+import unittest
+
+import numpy as np
+from scipy import ndimage
+
+import stentor
+
+RNG = np.random.default_rng(0)
+
+
+class Loops(unittest.TestCase):
+    def test_sources_that_differ_by_grid(self):
+        """More points than the host takes at once: each grid has its own source."""
+        x, source = RNG.standard_normal((2, 3, 1024, 1024))
+        w = np.array([[0, 0.1, 0], [0.2, 0.3, 0.1], [0, 0.25, 0]])
+        plan = stentor.Plan(x.shape, w, boundary='wrap', steps=3, source=True, device='host', strategy='host')
+        expected = x
+        for _ in range(3):
+            expected = np.stack([ndimage.correlate(each, w, mode='wrap') for each in expected]) + source
+        np.testing.assert_allclose(plan(x, source=source), expected, atol=1e-12)
+
+    def test_many_grids_of_one_line(self):
+        x = RNG.standard_normal((40, 65536)).astype(np.float32)
+        plan = stentor.Plan(x.shape, [0.2, 0.5, 0.3], boundary='nearest', steps=2, device='host', strategy='host')
+        expected = ndimage.correlate1d(ndimage.correlate1d(x, [0.2, 0.5, 0.3], mode='nearest'), [0.2, 0.5, 0.3], mode='nearest')
+        np.testing.assert_allclose(plan(x), expected, atol=1e-5)
+
+    def test_new_weights_that_reach_further_on_one_side(self):
+        """The spread of many steps is that of the new weights."""
+        x = RNG.standard_normal(10007)
+        for first, then in (((0.4, 0.5, 0.1, 0.0), (0.1, 0.2, 0.3, 0.4)), ((0.1, 0.3, 0.5, 0.1), (0.6, 0.2, 0.1, 0.1))):
+            taps = [(-1,), (0,), (1,), (2,)]
+            plan = stentor.Plan(x.shape, dict(zip(taps, [w or 1e-9 for w in first])), boundary='wrap', steps=400, device='host')
+            plan(x)
+            plan.weights = list(then)
+            spectrum = sum(w * np.exp(2j * np.pi * np.arange(len(x)) * o[0] / len(x)) for w, o in zip(then, taps)) ** 400
+            np.testing.assert_allclose(plan(x), np.fft.ifft(np.fft.fft(x) * spectrum).real, atol=1e-11)
+
+    def test_frames_of_a_batch(self):
+        """Each frame of each grid lies where the shape says."""
+        x = RNG.standard_normal((3, 2, 9, 11))
+        w = RNG.standard_normal((3, 3)) / 9
+        frames = stentor.Plan(x.shape, w, boundary='mirror', steps=6, every=2, device='host')(x)
+        self.assertEqual(frames.shape, (3, *x.shape))
+        for b in np.ndindex(3, 2):
+            one = x[b]
+            for step in range(1, 7):
+                one = ndimage.correlate(one, w, mode='mirror')
+                if step % 2 == 0:
+                    np.testing.assert_allclose(frames[(step // 2 - 1, *b)], one, atol=1e-12)
+
+    def test_taps_that_fold_more_than_once(self):
+        x = np.array([1.0, 2.0, 4.0])
+        for mode in ('mirror', 'reflect', 'wrap', 'nearest', 'constant'):
+            for w in (np.arange(1.0, 8.0), np.ones(7), np.arange(1.0, 14.0)):
+                np.testing.assert_allclose(stentor.correlate(x, w, mode=mode), ndimage.correlate(x, w, mode=mode), atol=1e-12, err_msg=mode)
+
+    def test_corners_of_an_array_smaller_than_its_weights(self):
+        x = np.array([[1.0, 2.0], [4.0, 8.0]])
+        w = RNG.standard_normal((7, 7))
+        for a in ('mirror', 'reflect', 'wrap', 'nearest', 'constant'):
+            for b in ('mirror', 'reflect', 'wrap', 'nearest', 'constant'):
+                expected = ndimage.correlate(np.pad(np.pad(x, [(9, 9), (0, 0)], **self.padding(a)), [(0, 0), (9, 9)], **self.padding(b)), w)[9:-9, 9:-9]
+                np.testing.assert_allclose(stentor.correlate(x, w, mode=[a, b]), expected, atol=1e-12, err_msg=f'{a}, {b}')
+
+    @staticmethod
+    def padding(mode):
+        return {'mode': {'mirror': 'reflect', 'reflect': 'symmetric', 'nearest': 'edge'}.get(mode, mode)}
+
+    def test_an_output_that_overlaps_the_input(self):
+        functions = (lambda x, out: stentor.correlate(x, np.ones((3, 3)), output=out), lambda x, out: stentor.gaussian_filter(x, 1.0, output=out),
+                     lambda x, out: stentor.uniform_filter(x, 3, output=out), lambda x, out: stentor.laplace(x, output=out, steps=3),
+                     lambda x, out: stentor.Plan(x.shape, np.ones((3, 3)), device='host')(x, output=out))
+        for function in functions:
+            for cut in ((slice(0, 20), slice(0, 20)), (slice(0, 20), slice(1, 21)), (slice(1, 21), slice(0, 20)), (slice(20, 0, -1), slice(20, 40))):
+                whole = RNG.standard_normal((40, 20))
+                x, out = whole[cut[0]], whole[cut[1]]
+                expected = function(x.copy(), np.empty((20, 20)))
+                function(x, out)
+                np.testing.assert_array_equal(out, expected)
+
+
+if __name__ == '__main__':
+    unittest.main()
