@@ -177,5 +177,6 @@ Test(wisdom, the_first_time_stays_and_nothing_is_dropped) {
     expect_joined(&three, &one, apart, 8, 0);
     expect_joined(&three, &none, apart, 4, 0);
     expect_joined(&none, &three, apart, 4, 0);
+    expect_joined(&three, &three, apart, 4, 1);
     stn_wisdom_clear(&one), stn_wisdom_clear(&two), stn_wisdom_clear(&three);
 }
