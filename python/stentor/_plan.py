@@ -3,7 +3,7 @@
 import html
 import math
 import sys
-from typing import Any, Dict, Iterator, Mapping, Optional, Sequence, Tuple, Union
+from typing import Any, Dict, Iterator, Mapping, NoReturn, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from ._far import FarHandle, is_far
 from ._filter import Pass, moving
 from ._frames import frames_of, new_array
 from ._handle import Handle
-from ._plan_arguments import boundary_of, check_out, check_view, dtype_of, fitted, plan_taps, shape_of, stream_handle
+from ._plan_arguments import boundary_of, check_out, check_view, dtype_of, fitted, plan_taps, shape_of, stream_handle, unknown_argument
 from ._problem import ITEM_SIZES, Layout, Request, Split, stencil_plan
 from ._progress import tell_of, warn_of_growth
 from ._scratch import Prepared
@@ -84,7 +84,9 @@ class Plan:
     def __init__(self, shape: Union[int, str, Sequence[int]], weights: Union[str, Mapping, Any], boundary: Any = 'wrap',
                  dtype: Any = 'float64', steps: int = 1, every: int = 0, source: bool = False, tolerance: float = 0.0,
                  device: Any = 'auto', strategy: Optional[str] = None, tune: Tune = False, accuracy: str = 'global', mode: Any = None,
-                 initial: bool = False, devices: Optional[Sequence[Any]] = None):
+                 initial: bool = False, devices: Optional[Sequence[Any]] = None, **unknown: NoReturn):
+        if unknown:
+            raise TypeError(unknown_argument(*unknown))
         if accuracy not in ('global', 'local'):
             raise ValueError(f"accuracy is {said(accuracy)}: give 'global' or 'local'")
         self._shape = shape_of(shape)

@@ -21,6 +21,13 @@ def boundary_of(boundary: Any, mode: Any) -> Tuple[Any, Argument]:
     return settled(mode), Argument('mode', ValueError)
 
 
+def unknown_argument(name: str, *others: str) -> str:
+    """The error message of a plan that is given an argument of this name, with what serves in its place."""
+    ways = {'local': "a plan has accuracy='local' or 'global'; local= is an argument of the functions",
+            'progress': 'give it to the call: plan(x, progress=...)'}
+    return f"Plan() has no argument '{name}'" + (f': {ways[name]}' if name in ways else '')
+
+
 def shape_of(shape: Any) -> Tuple[int, ...]:
     if getattr(shape, 'ndim', 1) > 1 or getattr(getattr(shape, 'dtype', None), 'kind', 'i') not in 'iu':
         raise ValueError(f'shape is an array of shape {tuple(shape.shape)}: give its shape, not the array')

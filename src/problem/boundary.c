@@ -48,7 +48,8 @@ static stn_status parse_side(const char *text, size_t size, stn_boundary *side, 
     if (kind == KINDS)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
                         "the boundary \"%.*s\" is unknown: use wrap, constant, constant=VALUE, nearest, reflect, "
-                        "mirror or fixed",
+                        "mirror or fixed (grid-wrap, grid-constant and grid-mirror are scipy's names of wrap, constant "
+                        "and reflect)",
                         shown, text);
     *side = (stn_boundary){(stn_boundary_kind)kind, 0};
     if (!equals) return STN_OK;

@@ -59,7 +59,7 @@ static stn_task chunk_task(const stn_task *task, int which, uint64_t steps) {
 
 static bool applies(const stn_task *task, const stn_machine *machine, char *reason, size_t reason_size) {
     if (!machine->is_device)
-        snprintf(reason, reason_size, "it is for GPUs");
+        snprintf(reason, reason_size, "it needs a GPU and this context is for the host");
     else if (task->steps < LEAST_STEPS)
         snprintf(reason, reason_size, "the run has fewer than %d steps", LEAST_STEPS);
     else if (task->alignment > ALIGNMENT)

@@ -101,8 +101,12 @@ Test(plan, refuses_wrong_calls) {
     options.strategy = "fast";
     FAILS(stn_plan_create(host, &p, &options, &plan, &error), STN_ERROR_INVALID_ARGUMENT, "auto, host, direct");
     cr_assert_null(plan);
-    options.strategy = "direct";
-    FAILS(stn_plan_create(host, &p, &options, &plan, &error), STN_ERROR_UNSUPPORTED, "needs a GPU");
+    const char *const on_gpus[] = {"direct", "lowrank", "sparse", "segment", "spectral"};
+    for (size_t i = 0; i < sizeof on_gpus / sizeof *on_gpus; i++) {
+        options.strategy = on_gpus[i];
+        FAILS(stn_plan_create(host, &p, &options, &plan, &error), STN_ERROR_UNSUPPORTED,
+              "it needs a GPU and this context is for the host");
+    }
     options.strategy = NULL;
     options.struct_size = 4096;
     FAILS(stn_plan_create(host, &p, &options, &plan, &error), STN_ERROR_INVALID_ARGUMENT, "stn_plan_options");

@@ -43,6 +43,11 @@ class Doors(unittest.TestCase):
         self.assertEqual((plan.steps, plan.every, plan.boundary), (6, 2, 'reflect'))
         self.assertIn("boundary='reflect'", repr(plan))
 
+    def test_unknown_arguments(self):
+        for name, way in (('local', "accuracy='local'"), ('progress', r'plan\(x, progress='), ('step', "no argument 'step'$")):
+            with self.assertRaisesRegex(TypeError, way):
+                self.plan(**{name: True})
+
     def test_spellings(self):
         for shape in ((8, 8), [8, 8], '8x8', '8, 8', '(8,8)', np.array([8, 8])):
             self.assertEqual(stentor.Plan(shape, 'heat-2d', device='cpu').shape, (8, 8))

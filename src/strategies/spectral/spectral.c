@@ -41,7 +41,7 @@ static spectral_choice choice_of(const stn_candidate *candidate) {
 static bool applies(const stn_task *task, const stn_machine *machine, char *reason, size_t reason_size) {
     spectral_choice choice;
     if (!machine->is_device) {
-        snprintf(reason, reason_size, "it runs on a GPU");
+        snprintf(reason, reason_size, "it needs a GPU and this context is for the host");
         return false;
     }
     if (task->in_stride[2] != 1 || task->out_stride[2] != 1) {
