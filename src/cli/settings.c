@@ -316,7 +316,10 @@ stn_status cli_open_context(const cli_device_settings *settings, const cli_repor
                             stn_context **context, stn_error *error) {
     stn_context_options options;
     STN_TRY(cli_context_options(settings, report, &options, error));
-    return stn_context_create(&options, context, error);
+    const stn_status status = stn_context_create(&options, context, error);
+    if (status != STN_ERROR_NO_DEVICE) return status;
+    const stn_error why = *error;
+    return stn_fail(error, status, "%s (--device host computes without a GPU)", why.message);
 }
 
 void cli_format_extents(const cli_job *job, char *text, size_t size) {

@@ -97,6 +97,7 @@ class Problem(CommandTest):
         self.succeed('run', *SMALL, '--device', 'host', '--mode', 'estimate', '--boundary', 'mirror')
         self.refuse(USAGE, '--mode refl: ', 'run', *SMALL, '--mode', 'refl')
         self.refuse(USAGE, '--boundary refl: ', 'run', *SMALL, '--boundary', 'refl')
+        self.refuse(USAGE, 'grid-wrap, grid-constant and grid-mirror', 'run', *SMALL, '--boundary', 'grid')
         self.refuse(USAGE, '--mode wrap,wrap,wrap names 3 axes', 'run', *SMALL, '--mode', 'wrap,wrap,wrap')
         self.refuse(USAGE, 'leave one out', 'run', *SMALL, '--mode', 'wrap', '--boundary', 'wrap')
         self.refuse(USAGE, '--dtype f128: ', 'run', *SMALL, '--dtype', 'f128')
@@ -105,6 +106,7 @@ class Problem(CommandTest):
                     self.put_npy('w.npy', (1, 1), [1]), '--modes', '4xx4')
         for device in ('gpu', 'cuda', 'gpu:0', 'cuda:0'):
             self.refuse(4, '/absent', 'run', *SMALL, '--device', device, STENTOR_CUDA_PATH='/absent')
+            self.refuse(4, '--device host', 'run', *SMALL, '--device', device, STENTOR_CUDA_PATH='/absent')
         for device in ('gpu:', 'cuda:x', 'gpu0', 'tpu'):
             self.refuse(USAGE, '--device ' + device, 'run', *SMALL, '--device', device)
 
