@@ -62,12 +62,12 @@ struct box {
     static constexpr int RIM = PAST_Y * GROUP + PAST_X, CELLS = POINTS * CLASS + 2 * RIM;
     static_assert(WIDTH % POINTS == 0 && HEIGHT % ROWS == 0 && LANES <= THREADS_X, "patches tile the box");
     // Of the point at (z, y, x) of the box; y and x may lie past it.
-    static __device__ constexpr int cell(int z, int y, int x) {
+    static __device__ constexpr int cell(int z, int y, int x) { return RIM + offset(z, y, x); }
+    static __device__ constexpr int offset(int z, int y, int x) {
         const int row = y + PAST_Y * ROWS, column = x + PAST_X * POINTS;  // not negative
         const int patch = (row / ROWS - PAST_Y) * GROUP + column / POINTS - PAST_X;
-        return RIM + column % POINTS * CLASS + z * PLANE + patch + row % ROWS * LANES_X;
+        return column % POINTS * CLASS + z * PLANE + patch + row % ROWS * LANES_X;
     }
-    static __device__ constexpr int offset(int z, int y, int x) { return cell(z, y, x) - cell(0, 0, 0); }
     static constexpr int extent(int axis) { return axis == 0 ? PLANES : axis == 1 ? HEIGHT : WIDTH; }
 };
 

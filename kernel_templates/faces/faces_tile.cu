@@ -36,8 +36,25 @@ __device__ __forceinline__ int last_step(int first, int count, const range &own,
     return gap <= 0 ? FUSED : reach == 0 ? 0 : FUSED - (gap + reach - 1) / reach;
 }
 
-// next = the patch one step later; row by row of what it looks at, so that few points are held at a time. `cells` is where
-// its first point lies. MIRROR_X: points at opposite offsets along x have the same weight, and are added first.
+// The products that a step of a patch adds up: each tap for each row of the patch, ordered by the plane and row that the tap
+// reads, so that few points are held at a time. A list without gaps is unrolled quickly: the compiler would unroll every
+// combination of plane, row and tap first, and only then drop those that are not needed.
+// MIRROR_X: points at opposite offsets along x have the same weight and are added first; one tap stands for both.
+struct patch_taps {
+    int count, tap[ROWS * NTAPS], row[ROWS * NTAPS];
+    constexpr patch_taps() : count(0), tap(), row() {
+        for (int dz = -Z_LOW; dz <= Z_HIGH; dz++)
+            for (int i = -Y_LOW; i < ROWS + Y_HIGH; i++)
+                for (int k = 0; k < NTAPS; k++) {
+                    const int r = i - TAP_Y[k];
+                    if (TAP_Z[k] == dz && r >= 0 && r < ROWS && (!MIRROR_X || TAP_X[k] <= 0))
+                        tap[count] = k, row[count++] = r;
+                }
+    }
+};
+constexpr patch_taps PATCH{};
+
+// next = the patch one step later; its first point lies at `cells`.
 template <int AXIS>
 __device__ __forceinline__ void step_patch(const face_arguments &a, const REAL *cells, const patch &own, patch &next) {
 #pragma unroll
@@ -45,29 +62,18 @@ __device__ __forceinline__ void step_patch(const face_arguments &a, const REAL *
 #pragma unroll
         for (int v = 0; v < POINTS; v++) next[r][v] = 0;
 #pragma unroll
-    for (int dz = -Z_LOW; dz <= Z_HIGH; dz++)
+    for (int n = 0; n < PATCH.count; n++) {
+        const int k = PATCH.tap[n], r = PATCH.row[n], i = r + TAP_Y[k], dx = TAP_X[k];
+        const bool inside = TAP_Z[k] == 0 && i >= 0 && i < ROWS;
+        const REAL weight = a.weight[k], *const row = cells + box<AXIS>::offset(TAP_Z[k], i, 0);
+        const auto point = [&](int column) {
+            const bool mine = inside && column >= 0 && column < POINTS;
+            return mine ? own[mine ? i : 0][mine ? column : 0] : row[box<AXIS>::offset(0, 0, column)];
+        };
 #pragma unroll
-        for (int i = -Y_LOW; i < ROWS + Y_HIGH; i++) {
-            REAL window[WINDOW], pair[X_LOW + 1][POINTS];
-#pragma unroll
-            for (int x = 0; x < WINDOW; x++) {
-                const int column = x - X_LOW;
-                const bool mine = dz == 0 && i >= 0 && i < ROWS && column >= 0 && column < POINTS;
-                window[x] = mine ? own[mine ? i : 0][mine ? column : 0] : cells[box<AXIS>::offset(dz, i, column)];
-            }
-#pragma unroll
-            for (int d = 1; d <= (MIRROR_X ? X_LOW : 0); d++)
-#pragma unroll
-                for (int v = 0; v < POINTS; v++) pair[d][v] = window[X_LOW + v - d] + window[X_LOW + v + d];
-#pragma unroll
-            for (int k = 0; k < NTAPS; k++) {
-                const int r = i - TAP_Y[k], d = -TAP_X[k];
-                if (TAP_Z[k] != dz || r < 0 || r >= ROWS || (MIRROR_X && d < 0)) continue;
-#pragma unroll
-                for (int v = 0; v < POINTS; v++)
-                    next[r][v] += a.weight[k] * (MIRROR_X && d ? pair[MIRROR_X ? d : 0][v] : window[X_LOW + v - d]);
-            }
-        }
+        for (int v = 0; v < POINTS; v++)
+            next[r][v] += weight * (MIRROR_X && dx ? point(v + dx) + point(v - dx) : point(v + dx));
+    }
 }
 
 // The same where a weight is the product of a factor of each axis, those of z and x being 1 at offset 0: planes are added
