@@ -73,19 +73,14 @@ constexpr int RING = 1;  // planes that only single weights reach stay in shared
 using SPARSE_STORE = float;         // an element: float or half_t
 constexpr int SPARSE_RANK = 3;      // of the grid
 constexpr int SPARSE_HALVES = 4;    // of 8 words of 32 bits: a window has so many
-constexpr int SPARSE_HALVES_Y = 4;  // sparse_chain, sparse_brick: of the window of rows
+constexpr int SPARSE_HALVES_Y = 4;  // sparse_chain: of the window of rows
 constexpr int SPARSE_TERMS = 2;     // the same: separable terms that are summed up
 constexpr int SPARSE_LEAD = 4;      // a window begins so many points before its first output
 constexpr int SPARSE_PARTS = 1;     // of a weight, of 11 bits each
 constexpr int SPARSE_SPLIT = 0;     // but of lines: of f32 what an element leaves of 11 bits is multiplied too
-constexpr int SPARSE_ABREAST =
-    0;                           // sparse_tile, sparse_line: columns of products lie side by side, not below each other
-constexpr int SPARSE_WHOLE = 0;  // what is read comes in whole lines of memory, 2: in pairs of them
-constexpr int SPARSE_APART = 0;  // sparse_line: a block's tiles lie as far apart as there are blocks
-constexpr int SPARSE_BESIDE =
-    1;  // sparse_line: columns side by side, 1, 2 or 4 (abreast all 8 are); sparse_walk, sparse_straight: warps
-constexpr int SPARSE_WALKS = 0;  // sparse_straight: a block has several tiles of a plane
-constexpr int SPARSE_HELD = 8;   // rows of taps in registers at once, at most
+constexpr int SPARSE_BESIDE = 8;    // of a product's eight columns, how many lie side by side: 1, 2 or 8
+constexpr int SPARSE_ACROSS = 1;    // sparse_walk: warps of a block that lie side by side; other kernels: 0
+constexpr int SPARSE_HELD = 8;      // rows of taps in registers at once, at most
 constexpr int SPARSE_ROW_FIRST[3] = {
     0, 0, 0};  // for each plane: its first row of taps, from -Y_LOW on, and how many there are
 constexpr int SPARSE_ROW_COUNT[3] = {1, 1, 1};

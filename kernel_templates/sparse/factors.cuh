@@ -1,4 +1,4 @@
-// The factors of chains of two sparse products, for sparse_chain and sparse_brick: V along x, whose sums are words of the right factor
+// The factors of chains of two sparse products of sparse_chain: V along x, whose sums are words of the right factor
 // of U, along y (the drawing is sparse_chain's).
 #pragma once
 #include "device/sparse.cuh"

@@ -1,4 +1,4 @@
-// What sparse_tile, sparse_walk and sparse_straight have in common: their arguments, a block's place, left factors of rows of taps, and outputs.
+// What sparse_tile and sparse_walk have in common: their arguments, a block's place, left factors of rows of taps, and outputs.
 #pragma once
 #include "device/arith.cuh"
 #include "device/sparse.cuh"
@@ -10,8 +10,9 @@
 using STORED = SPARSE_STORE;
 constexpr int RANK = SPARSE_RANK, HALVES = SPARSE_HALVES, LEAD = SPARSE_LEAD, PARTS = SPARSE_PARTS;
 constexpr int THREADS = 32 * WARPS, SLOT = 16 / sizeof(STORED), POINTS_OF_WORD = sparse_words<STORED>::POINTS;
-constexpr int RUN = 8, BESIDE = SPARSE_BESIDE;
-constexpr int TALL = SPARSE_WHOLE ? RUN * WARPS / BESIDE : 8 * RUN, WIDE = SPARSE_WHOLE ? 128 * BESIDE : 16 * WARPS;
+constexpr int RUN = 8,
+              BELOW = SPARSE_ACROSS ? WARPS / SPARSE_ACROSS : 8;  // sums of a warp; of them the tile has in a column
+constexpr int TALL = RUN * BELOW, WIDE = SPARSE_ACROSS ? 128 * SPARSE_ACROSS : 16 * WARPS;
 constexpr int PRODUCTS = (HALVES + 1) / 2, REGISTERS = (HALVES / 2 + 1) / 2 + HALVES % 2;
 constexpr int COLUMNS = WIDE - 16 + 8 * HALVES * POINTS_OF_WORD, SLOTS = COLUMNS / SLOT;
 constexpr int LINES = TALL + Y_LOW + Y_HIGH;
@@ -78,14 +79,6 @@ struct window_words {
         else
             load_words(high, from);
     }
-    // Words that were read from the grid itself.
-    __device__ __forceinline__ void take(const unsigned (&from)[4]) {
-#pragma unroll
-        for (int i = 0; i < WORDS; i++) {
-            high[i] = sparse_words<STORED>::read(from[i]);
-            if constexpr (SPLIT) low[i] = sparse_words<STORED>::rest(from[i], high[i]);
-        }
-    }
 };
 
 // add_window of both parts. Tensor cores cut off what falls below some 22 bits of a product's largest number, its sum included, so each
@@ -125,12 +118,13 @@ __device__ __forceinline__ void add_window(float (&sum)[RUN][4], const fragments
 }
 
 // The outputs of a warp, of the block's tile from `row` and x on. ABREAST: sparse_tile's and sparse_walk's drawing.
+constexpr int ACROSS = SPARSE_ACROSS ? SPARSE_ACROSS : 1;
 template <bool ABREAST>
 __device__ __forceinline__ void store_tile(const tile_arguments &a, STORED *grid, long long row, long long x, int warp,
                                            int g, int t, const float (&sum)[RUN][4]) {
     const float scale = static_cast<float>(a.scale);
-    const int column = column_of<STORED>(g, t), down = 8 * (ABREAST ? warp / BESIDE : column);
-    const int right = (ABREAST ? warp % BESIDE * 128 + 16 * column : 16 * warp) + 4 * four_of<STORED>(g, t);
+    const int column = column_of<STORED>(g, t), down = 8 * (ABREAST ? warp / ACROSS : column);
+    const int right = (ABREAST ? warp % ACROSS * 128 + 16 * column : 16 * warp) + 4 * four_of<STORED>(g, t);
     const bool inside = VECTOR > 1 && x + WIDE <= a.nx && row + TALL <= a.ny;
     STORED *to = grid + (row + down) * a.out_y + x + right;
     if (inside) {

@@ -2,37 +2,26 @@
 //
 //     out(x) = sum over i of  w[i] in(x + i - X_LOW)  =  K X(x),   K: w as a band of 16 outputs, half of it zeros (the launcher's)
 //
-// A block has a tile of WIDE points, each warp 8 segments of 128 of them, the eight columns of its right factors. Product k of a
-// block of 16 points takes the words that product k - SETS takes of the next block: each set of words is read once and added to
-// the sums of all blocks that look at it:
-//
-//     segment g:   | block 0 | block 1 |  ..  | block 7 |  what the next segment begins with ..
-//     set s                  +---------+ .. and as far on as half the window is long
-//                  sum[0] += K(s) set s,   sum[1] += K(s - SETS) set s,  ..
-//
-// A block walks from tile to tile; each lies in one stage of shared memory, point after point, with what the taps reach, while
-// AHEAD of them arrive. PAD points are left out after each 128: lanes of neighbouring segments lie in different banks.
-//
-//     stage:   LEAD | WIDE outputs | what is right of them
-//
-// SPARSE_ABREAST: a product's eight columns are blocks side by side, and sum[c] those of segment c. Then a warp stores 512 bytes (256 in
-// f16) side by side, whole lines of memory, and no points are left out; nothing is shared between blocks, so that is for windows
-// of which each block has its own: PRODUCTS = SETS.
-//
-// SPARSE_BESIDE: so many of the eight columns lie side by side, and a column's next block as far on as those are wide. Then a warp stores
-// 64 bytes and more side by side, a line of memory by two columns of f32 or four of f16, and still most words serve several
-// blocks, for windows too long to be abreast:
+// A block has a tile of WIDE points, each warp 8 segments of 128 of them. The eight columns of its right factors are blocks of 16 points,
+// BESIDE of them side by side, and a column's next block lies as far on as those are wide: a warp stores 64 bytes and more side by side.
+// Product k of a block takes the words that product k - NEXT takes of the column's next block: each set of words is read once and added
+// to the sums of all blocks that look at it:
 //
 //     2 side by side:   | g 0 | g 1 | g 0 | g 1 | ..  c = 0, 0, 1, 1, ..    256 points on: g 2, g 3
+//     set s             sum[0] += K(s) set s,   sum[1] += K(s - NEXT) set s,  ..
 //
-// SPARSE_WHOLE: the stage begins SKIP points earlier, where a line of memory does, so that eight threads ask for one line (sparse_walk
-// says what that is good for). In f32 its pieces of 16 bytes lie FLIP apart in every second run of 128 bytes: no two lanes in a bank.
+// ABREAST: all eight lie side by side, and sum[c] are those of segment c. Then a warp stores whole lines of memory; nothing is shared
+// between blocks, so that is for windows of which each block has its own: PRODUCTS = SETS.
 //
-// SPARSE_APART: a block's tiles are not neighbours but lie as far apart as there are blocks, so that all that is read at a time lies side
-// by side, as where threads copy a line point by point.
+// Each tile lies in one stage of shared memory, point after point, with what the taps reach, while AHEAD of them arrive. A stage begins
+// where a line of memory does, SKIP points earlier than its window, so that eight threads ask for one line. In f32 abreast its pieces of 16
+// bytes lie FLIP apart in every second run of 128 bytes: no two lanes in a bank.
 //
-// For 1024 points of f16 in windows of 256 (f = 60): 64 products, 128 cycles, and 15 reads of 512 bytes, 60 to 120 cycles of shared
-// memory; memory takes 220. (Each block's words read anew were 64 reads, two lanes to a bank: 512 cycles.)
+//     stage:   SKIP | LEAD | WIDE outputs | what is right of them
+//
+// A block's tiles lie as far apart as there are blocks, so that all that is read at a time lies side by side, as where threads copy a line
+// point by point.
+//
 #include "device/arith.cuh"
 #include "device/sparse.cuh"
 #include "device/twins.cuh"
@@ -46,20 +35,16 @@ constexpr int THREADS = 32 * WARPS, SLOT = 16 / sizeof(STORED), POINTS_OF_WORD =
 constexpr int BLOCKS_OF_SEGMENT = 8, SEGMENT_POINTS = 16 * BLOCKS_OF_SEGMENT, WIDE = 8 * SEGMENT_POINTS * WARPS;
 constexpr int PRODUCTS = HALVES / 2, REGISTERS = (PRODUCTS + 1) / 2, FRAGMENT = 128;  // words
 constexpr int POINTS_OF_SET = 8 * POINTS_OF_WORD, SETS = 16 / POINTS_OF_SET;          // of a block
-constexpr bool ABREAST = SPARSE_ABREAST;
-constexpr int BESIDE = ABREAST ? 8 : SPARSE_BESIDE, NEXT_BLOCK = 16 * BESIDE;  // points to a column's next block
-constexpr int PAD = BESIDE > 1 ? 0 : (HALVES % 4 == 2 ? 16 : 8) * POINTS_OF_WORD;
-constexpr bool WHOLE = SPARSE_WHOLE;
-constexpr int POINTS_OF_MEMORY_LINE = 128 / static_cast<int>(sizeof(STORED));  // of a line of memory
-constexpr int SKIP = WHOLE ? round_up(LEAD, POINTS_OF_MEMORY_LINE) - LEAD : 0,
-              FLIP = WHOLE && ABREAST && sizeof(STORED) == 4 ? 2 : 0;
+constexpr bool ABREAST = SPARSE_BESIDE == 8;
+constexpr int BESIDE = SPARSE_BESIDE, NEXT_BLOCK = 16 * BESIDE;  // points to a column's next block
+constexpr int POINTS_OF_MEMORY_LINE = 128 / static_cast<int>(sizeof(STORED));
+constexpr int SKIP = round_up(LEAD, POINTS_OF_MEMORY_LINE) - LEAD, FLIP = ABREAST && sizeof(STORED) == 4 ? 2 : 0;
 constexpr int STAGE_POINTS = SKIP + WIDE - 16 + 8 * HALVES * POINTS_OF_WORD;
-constexpr int STAGE = (STAGE_POINTS + SEGMENT_POINTS - 1) / SEGMENT_POINTS * (SEGMENT_POINTS + PAD), AHEAD = STAGES - 1;
+constexpr int STAGE = round_up(STAGE_POINTS, SEGMENT_POINTS), AHEAD = STAGES - 1;
 constexpr int AT_ONCE = THREADS * SLOT;  // points that are copied at once
 static_assert(HALVES % 2 == 0, "products of one size, which the blocks share");
 static_assert(!ABREAST || PRODUCTS == SETS, "no words that two blocks look at");
-static_assert(!WHOLE || BESIDE > 1, "whole lines of memory without pads");
-static_assert(BESIDE == 1 || ABREAST || HALVES % (4 * POINTS_OF_WORD) == 2 * POINTS_OF_WORD,
+static_assert(ABREAST || HALVES % (4 * POINTS_OF_WORD) == 2 * POINTS_OF_WORD,
               "two columns' lanes lie in different banks");
 static_assert(AHEAD >= 1, "the next tile arrives while this one is computed on");
 static_assert(LEAD % SLOT == 0 && AT_ONCE % SEGMENT_POINTS == 0, "copies of 16 bytes, whole segments at once");
@@ -75,7 +60,7 @@ struct line_arguments {
 };
 static_assert(is_twin(sizeof(line_arguments), sizeof(line_arguments::scale)), "the launcher's twin of the arguments");
 
-// Where a point of the stage lies in it, but for pads.
+// Where a point of the stage lies in it.
 __device__ __forceinline__ int place_of(int point) { return point ^ (point / (8 * SLOT) % 2 * FLIP * SLOT); }
 
 // Where the first block of a column lies in its warp's points.
@@ -86,19 +71,18 @@ __device__ __forceinline__ int column_start(int column) {
 // Points x0 to x0 + STAGE_POINTS - 1 of a line of n.
 __device__ __forceinline__ void load_tile(STORED *stage, const STORED *line, long long x0, long long n) {
     const int first = threadIdx.x * SLOT;
-    STORED *const to = stage + place_of(first) + first / SEGMENT_POINTS * PAD;
+    STORED *const to = stage + place_of(first);
     const STORED *const from = line + x0 + first;
     if (VECTOR > 1 && x0 >= 0 && x0 + STAGE_POINTS <= n) {
 #pragma unroll
         for (int i = 0; i < STAGE_POINTS; i += AT_ONCE)
-            if (i + AT_ONCE <= STAGE_POINTS || first < STAGE_POINTS - i)
-                copy_of_line<SPARSE_WHOLE == 2>(to + i + i / SEGMENT_POINTS * PAD, from + i);
+            if (i + AT_ONCE <= STAGE_POINTS || first < STAGE_POINTS - i) copy_async_16(to + i, from + i);
         return;
     }
 #pragma unroll 1
     for (int i = 0; first + i < STAGE_POINTS; i += AT_ONCE) {
         const long long x = x0 + first + i;
-        STORED *const here = to + i + i / SEGMENT_POINTS * PAD;
+        STORED *const here = to + i;
         if (VECTOR > 1 && x >= 0 && x + SLOT <= n) {
             copy_async_16(here, from + i);
             continue;
@@ -115,10 +99,10 @@ __device__ __forceinline__ void load_tile(STORED *stage, const STORED *line, lon
 constexpr bool ROUNDS = sizeof(STORED) == 4 && !ABREAST;
 __device__ __forceinline__ void round_own(STORED *stage) {
     const int first = threadIdx.x * SLOT;
-    STORED *const mine = stage + place_of(first) + first / SEGMENT_POINTS * PAD;
+    STORED *const mine = stage + place_of(first);
 #pragma unroll
     for (int i = 0; i < STAGE_POINTS; i += AT_ONCE)
-        if (i + AT_ONCE <= STAGE_POINTS || first < STAGE_POINTS - i) round_words(mine + i + i / SEGMENT_POINTS * PAD);
+        if (i + AT_ONCE <= STAGE_POINTS || first < STAGE_POINTS - i) round_words(mine + i);
 }
 
 struct factor {
@@ -134,17 +118,14 @@ struct factor {
     }
 };
 
-// All sets of a warp's segments. `begin`: where a lane begins to read; lanes of odd t read half a window further on, so they come to
-// the next segment earlier, and over the pads between.
-__device__ __forceinline__ void add_sets(float (&sum)[BLOCKS_OF_SEGMENT][4], const factor &f, const STORED *begin,
-                                         bool odd) {
-    constexpr int OF_SEGMENT = SEGMENT_POINTS / POINTS_OF_SET, FURTHER = HALVES / 2;         // sets
+// All sets of a warp's segments. `begin`: where a lane begins to read.
+__device__ __forceinline__ void add_sets(float (&sum)[BLOCKS_OF_SEGMENT][4], const factor &f, const STORED *begin) {
     constexpr int NEXT = NEXT_BLOCK / POINTS_OF_SET, LAST = NEXT * (BLOCKS_OF_SEGMENT - 1);  // of a column's blocks
     unroll<0, LAST + PRODUCTS>([&](auto set) {
-        constexpr int S = set, PADS = S / OF_SEGMENT, MORE = (S + FURTHER) / OF_SEGMENT - PADS;
+        constexpr int S = set;
         if constexpr ((S < LAST ? S % NEXT : S - LAST) < PRODUCTS) {
             unsigned b[4];
-            load_rounded(b, begin + S * POINTS_OF_SET + PADS * PAD + (odd ? MORE * PAD : 0));
+            load_rounded(b, begin + S * POINTS_OF_SET);
             unroll<0, BLOCKS_OF_SEGMENT>([&](auto block) {
                 constexpr int C = block, K = S - NEXT * C;
                 if constexpr (K >= 0 && K < PRODUCTS)
@@ -193,13 +174,12 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_line(const 
     STORED *const shared = reinterpret_cast<STORED *>(stn_shared);  // STAGES stages
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4, t = lane % 4;
     const long long walk = blockIdx.x % a.walks, batch = blockIdx.x / a.walks;
-    const long long step = SPARSE_APART ? a.walks : 1, first = SPARSE_APART ? walk : walk * a.walk;
-    const long long last = SPARSE_APART || first + a.walk > a.steps ? a.steps : first + a.walk;
+    const long long step = a.walks, first = walk, last = a.steps;
     const STORED *const in = a.in + batch * a.in_batch;
     STORED *const out = a.out + batch * a.out_batch;
     factor f;
     f.read(a.table, lane);
-    const int first_block = 8 * warp * (SEGMENT_POINTS + PAD) + column_start(g) + g / BESIDE * BESIDE * PAD;
+    const int first_block = 8 * warp * SEGMENT_POINTS + column_start(g);
     const int at = first_block + (4 * (t / 2) + t % 2 * 4 * HALVES) * POINTS_OF_WORD;
     int begin[PRODUCTS];
 #pragma unroll
@@ -222,7 +202,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_line(const 
         if constexpr (ABREAST)
             add_segments(sum, f, shared + stage * STAGE, begin);
         else
-            add_sets(sum, f, shared + stage * STAGE + SKIP + at, t % 2);
+            add_sets(sum, f, shared + stage * STAGE + SKIP + at);
         store_segments(a, out, tile * WIDE + 8 * SEGMENT_POINTS * warp, g, t, sum);
         stage = stage + 1 == STAGES ? 0 : stage + 1;
     }

@@ -13,7 +13,7 @@
 //     row 8  |  m = 0  |
 //     ..
 //
-// SPARSE_ABREAST: the same block's tile the other way round, each warp 8 of the rows and all columns, which products take 16 apart. Then a
+// SPARSE_BESIDE 8: the same block's tile the other way round, each warp 8 of the rows and all columns, which products take 16 apart. Then a
 // warp stores 512 bytes of a row (256 in f16) at once, whole lines of memory, where it stores 32 or 64 bytes of each of 8 rows else:
 //
 //            16 columns | 16 columns | ..    column g of the right factor: row s, columns from 16 g on
@@ -27,7 +27,7 @@
 #include "sparse/rows.cuh"
 
 constexpr int PLANES = Z_LOW + Z_HIGH + 1, AHEAD = STAGES - PLANES;
-constexpr bool ABREAST = SPARSE_ABREAST;
+constexpr bool ABREAST = SPARSE_BESIDE == 8;
 constexpr int LIFT = 8 * COLUMNS + (ABREAST           ? 0
                                     : HALVES % 8 == 4 ? 8
                                                       : 16) *

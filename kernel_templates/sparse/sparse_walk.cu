@@ -9,7 +9,7 @@
 //            16 columns | 16 columns | ..    column g of the right factor: row s, columns from 16 g on
 //     row m  |  g = 0   |  g = 1     | ..    sum m: row m
 //
-// BESIDE warps lie side by side, the others below: of wider tiles a smaller part is columns that two blocks read, which take a request for
+// ACROSS warps lie side by side, the others below: of wider tiles a smaller part is columns that two blocks read, which take a request for
 // each row and side, and pieces of a row are longer.
 //
 // Rows lie in a ring: a step reads the TALL below those that the step before has read, and the first one what taps reach besides.
@@ -40,7 +40,7 @@ constexpr int PITCH = ROW_SLOTS * SLOT;
 constexpr int RING_ROWS = STAGES * TALL + (REACH + 7) / 8 * 8, RING_SIZE = RING_ROWS * PITCH;
 constexpr int EIGHTS = (SPARSE_ROW_FIRST[0] + COUNT + RUN - 2) / 8 + 1;  // of rows, that a warp reads
 constexpr int FLIP = sizeof(STORED) == 4 ? 2 : 0;
-static_assert(WARPS % BESIDE == 0, "warps in whole rows");
+static_assert(WARPS % ACROSS == 0, "warps in whole rows");
 static_assert(!FLIP || SLOTS / 8 % 2 == 0 || SLOTS % 8 == 0 || !EXPECTED_SHARED,
               "pieces that are exchanged lie in the row");
 
@@ -50,8 +50,8 @@ __device__ __forceinline__ int place_of(int slot) {
     return (at ^ (at / 8 % 2 * FLIP)) * SLOT;
 }
 
-// A thread's part of copies of COUNT_OF slots in each row; PAIRS: of lines of memory.
-template <int COUNT_OF, bool PAIRS>
+// A thread's part of copies of COUNT_OF slots in each row.
+template <int COUNT_OF>
 struct row_copies {
     static constexpr int AT_ONCE = THREADS / COUNT_OF;
     int line, place;  // of the rows copied at once; of the row in the ring
@@ -71,14 +71,14 @@ struct row_copies {
             for (int i = 0; i < ROWS; i += AT_ONCE)
                 if (i + AT_ONCE <= ROWS || line < ROWS - i) {
                     const int at = start + i * PITCH;
-                    copy_of_line<PAIRS>(ring + (at < RING_SIZE ? at : at - RING_SIZE) + place, from(line + i) + x);
+                    copy_async_16(ring + (at < RING_SIZE ? at : at - RING_SIZE) + place, from(line + i) + x);
                 }
     }
 };
 
 struct walk_copies {
-    row_copies<WIDE / SLOT, SPARSE_WHOLE == 2> own;
-    row_copies<HALO, false> halo;
+    row_copies<WIDE / SLOT> own;
+    row_copies<HALO> halo;
     long long x0;  // of the grid, where a row of the ring begins
     bool whole;    // all 16 bytes lie side by side in the grid
 
@@ -199,12 +199,12 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_walk(const 
 #pragma unroll
     for (int k = 0; k < PRODUCTS; k++) {
         const int words = t / 2 * (2 * k + 1 < HALVES ? 4 : 2) + t % 2 * 4 * HALVES + 8 * k;
-        column[k] = column_at(128 * (warp % BESIDE) + 16 * g + words * POINTS_OF_WORD);
+        column[k] = column_at(128 * (warp % ACROSS) + 16 * g + words * POINTS_OF_WORD);
     }
     const auto compute = [&](long long p) {
         float sum[RUN][4] = {};
         lane_starts starts;
-        find_starts(starts, ring, row + 8 * (warp / BESIDE), column);
+        find_starts(starts, ring, row + 8 * (warp / ACROSS), column);
         add_rows(sum, held, meta, starts);
         store_tile<true>(a, out, TALL * p, at.x, warp, g, t, sum);
     };

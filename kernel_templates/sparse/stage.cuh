@@ -14,15 +14,6 @@
 #include "device/element.cuh"
 #include "device/index.cuh"
 
-// 16 bytes of a line of memory that is read as a whole; PAIRS: of two such.
-template <bool PAIRS>
-__device__ __forceinline__ void copy_of_line(void *to, const void *from) {
-    if constexpr (PAIRS)
-        copy_async_16_of_256(to, from);
-    else
-        copy_async_16(to, from);
-}
-
 template <class STORED, int SLOTS, int THREADS>
 struct line_copies {
     static constexpr int SLOT = 16 / sizeof(STORED), AT_ONCE = THREADS / SLOTS;

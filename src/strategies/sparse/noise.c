@@ -173,7 +173,7 @@ static double products_of_sum(const stn_task *task, const sparse_shape *shape) {
     if (!shape->terms && task->rank > 1) sparse_rows_of(task, shape->fused, &rows);
     double along = shape->parts * shape->halves / 2.0;
     if (!shape->terms) return along * rows.all;
-    return along + shape->parts * shape->terms * sparse_planes(task, shape) * shape->halves_y / 2.0;
+    return along + shape->parts * shape->terms * shape->halves_y / 2.0;
 }
 
 /* Of elements in two parts. A product's sum is its own and loses about a unit of its largest number's last place that tensor cores keep,

@@ -31,7 +31,7 @@ void sparse_spectrum_clear(sparse_spectrum *spectrum);
 /* Of the spectrum until it is asked for others: shapes of as many launches follow each other. */
 const sparse_left *sparse_spectrum_left(sparse_spectrum *spectrum, double fused, double launches);
 
-/* Predicted error of a shape's launches but for what their weights' rounding does, relative L2. `terms`: of a chain or a brick, else NULL. */
+/* Predicted error of a shape's launches but for what their weights' rounding does, relative L2. `terms`: of a chain, else NULL. */
 double sparse_noise(const stn_task *task, sparse_spectrum *spectrum, const sparse_shape *shape,
                     const sparse_terms *terms);
 #endif

@@ -64,49 +64,13 @@ static bool fuse_taps(search *s, int fused) {
     return true;
 }
 
-/* Of planes, those of wider tiles, and those of small blocks with a tile or a few. */
-static void insert_wider(search *s, const sparse_shape *shape) {
-    static const struct { int blocks, stages; } ways[] = {{2, 5}, {3, 3}};
-    for (size_t i = 0; i < sizeof ways / sizeof *ways && shape->parts == 1; i++) {
-        sparse_shape wider = *shape;
-        if (sparse_fit_wider(s->task, s->machine, ways[i].blocks, ways[i].stages, &wider)) insert(s, wider);
+/* What the products do is given; how its rows come is not. */
+static void insert_tiles(search *s, const sparse_shape *shape) {
+    insert(s, *shape);
+    for (int stages = 1; stages <= 3; stages++) {
+        sparse_shape ring = *shape;
+        if (sparse_fit_ring(s->task, s->machine, stages, &ring)) insert(s, ring);
     }
-    for (int stages = 1; stages <= SPARSE_MOST_SHORT && shape->parts == 1; stages++) {
-        sparse_shape small = *shape;
-        if (sparse_fit_short(s->task, s->machine, stages, &small)) insert(s, small);
-    }
-}
-
-/* Without shared memory, in small blocks: of so many warps, in planes some of them side by side, so many blocks on a multiprocessor, and
- * tiles of a block. */
-static void insert_straight(search *s, const sparse_shape *shape) {
-    static const struct {
-        int warps, beside, blocks, walk;
-    } lines[] = {{8, 1, 3, 1}, {4, 1, 6, 1}, {8, 1, 2, 1}, {4, 1, 4, 1}},
-      planes[] = {{4, 2, 6, 1}, {8, 2, 3, 1}, {4, 2, 4, 1}, {4, 2, 6, 4},
-                  {4, 2, 5, 4}, {4, 1, 4, 4}, {4, 1, 4, 8}, {4, 2, 2, 1}};
-    const bool line = s->task->rank == 1;
-    for (size_t i = 0; i < (line ? sizeof lines / sizeof *lines : sizeof planes / sizeof *planes); i++) {
-        const int *way = line ? &lines[i].warps : &planes[i].warps;
-        sparse_shape straight = *shape;
-        if (!sparse_fit_straight(s->task, way[0], way[1], way[2], way[3], &straight)) continue;
-        insert(s, straight);
-        if (shape->parts > 1) break;
-    }
-}
-
-/* Those that read whole lines of memory. */
-static void insert_whole(search *s, sparse_shape shape) {
-    if (!sparse_fit_whole(s->task, s->machine, &shape)) return;
-    insert(s, shape);
-    insert_wider(s, &shape);
-    sparse_shape other = shape;
-    if (sparse_fit_more(s->task, s->machine, &other)) insert(s, other);
-    other = shape;
-    if (sparse_fit_apart(s->task, &shape)) insert(s, shape);
-    if (s->task->rank == 1) other = shape;
-    other.whole = 2;
-    if (shape.parts == 1) insert(s, other);
 }
 
 static void search_tiles(search *s, int most_fused) {
@@ -120,52 +84,8 @@ static void search_tiles(search *s, int most_fused) {
             if (!sparse_fit(s->task, s->machine, fused, 0, parts, &shape, s->tally)) continue;
             shape.rounding = (float)sparse_rounding(s->task, &s->taps, false, parts, shape.launches);
             shape.noise = (float)sparse_noise(s->task, &s->spectrum, &shape, NULL);
-            insert(s, shape);
-            if (!shape.abreast) continue;
-            sparse_shape other = shape;
-            if (sparse_fit_more(s->task, s->machine, &other)) insert(s, other);
-            insert_whole(s, shape);
-            insert_straight(s, &shape);
-            shape.abreast = 0;
-            insert(s, shape);
+            insert_tiles(s, &shape);
         }
-    }
-}
-
-/* Of lines in windows too long to be abreast, whose columns lie beside each other by a line of memory, or half of one in f16: false if
- * they err too much. */
-static bool insert_beside(search *s, int fused, int parts) {
-    sparse_shape shape, plain;
-    bool good = true;
-    for (int beside = 2; beside <= (s->task->dtype == STN_F16 ? 4 : 2); beside *= 2) {
-        if (!sparse_fit_beside(s->task, s->machine, fused, beside, parts, &shape, s->tally)) continue;
-        if (fused > 1 && stn_div_up((int64_t)s->task->steps, shape.launches) != fused) continue;
-        if (sparse_fit(s->task, s->machine, fused, 0, parts, &plain, NULL) && plain.abreast) continue;
-        shape.rounding = (float)sparse_rounding(s->task, &s->taps, false, parts, shape.launches);
-        shape.noise = (float)sparse_noise(s->task, &s->spectrum, &shape, NULL);
-        (void)sparse_fit_apart(s->task, &shape);
-        insert(s, shape);
-        sparse_shape smaller = shape;
-        if (sparse_fit_smaller(s->task, s->machine, &smaller)) insert(s, smaller);
-        good = good && sparse_error(&shape) <= stn_error_bar(s->task);
-    }
-    return good;
-}
-
-/* Multiplying many taps takes long, so that is left where no window holds what comes of it. */
-static bool fits_beside(const search *s, int fused) {
-    sparse_shape shape;
-    for (int parts = 1; parts <= 2; parts++)
-        for (int beside = 2; beside <= 4; beside *= 2)
-            if (sparse_fit_beside(s->task, s->machine, fused, beside, parts, &shape, NULL)) return true;
-    return false;
-}
-
-/* Of weights in two parts those that err too much in one. */
-static void search_beside(search *s, int most_fused) {
-    for (int fused = 1; (uint64_t)fused <= s->task->steps && fused <= most_fused; fused++) {
-        if (fits_beside(s, fused) && !fuse_taps(s, fused)) return;
-        if (!insert_beside(s, fused, 1)) insert_beside(s, fused, 2);
     }
 }
 
@@ -188,8 +108,7 @@ static void search_chains(search *s, int most_fused) {
     }
 }
 
-/* One term of 2D taps is search_chains'. */
-static int fewest(const stn_task *task) { return task->rank == 3 ? 1 : 2; }
+#define FEWEST 2 /* terms of a sum: one is search_chains' */
 
 /* What so many terms of the task's taps err by; false if that cannot be found out. */
 typedef struct sum_errors {
@@ -199,13 +118,13 @@ static bool add_errors(search *s, int fused, int launches, sum_errors *errors) {
     sparse_shape shapes[SPARSE_MOST_TERMS + 1];
     sparse_terms terms;
     double rounding[SPARSE_MOST_TERMS + 1];
-    int first = fewest(s->task), end = first;
+    int end = FEWEST;
     if (!fuse_taps(s, fused)) return false;
     while (end <= SPARSE_MOST_TERMS && sparse_fit(s->task, s->machine, fused, end, 1, &shapes[end], s->tally)) end++;
     if (sparse_terms_make(s->task, &s->taps, fused, SPARSE_MOST_TERMS, 1, &terms, NULL) != STN_OK) return false;
     terms.count = end - 1;
-    bool good = sparse_sums_rounding(s->task, &s->taps, &terms, first, launches, rounding);
-    for (terms.count = first; terms.count < end && good; terms.count++) {
+    bool good = sparse_sums_rounding(s->task, &s->taps, &terms, FEWEST, launches, rounding);
+    for (terms.count = FEWEST; terms.count < end && good; terms.count++) {
         const int count = terms.count;
         shapes[count].launches = launches;
         errors->rounding[count] = fmax(errors->rounding[count], rounding[count]);
@@ -220,10 +139,10 @@ static bool add_errors(search *s, int fused, int launches, sum_errors *errors) {
 static bool insert_sum(search *s, sparse_shape shape) {
     int fused = shape.fused, launches = shape.launches;
     sum_errors errors = {{0}, {0}};
-    bool uneven = s->task->steps % (uint64_t)launches != 0 && s->task->rank == 2; /* 3D takes long; its tables tell */
+    bool uneven = s->task->steps % (uint64_t)launches != 0;
     if (uneven && !add_errors(s, fused - 1, launches, &errors)) return false;
     if (!add_errors(s, fused, launches, &errors)) return false;
-    for (int count = fewest(s->task); count <= SPARSE_MOST_TERMS; count++) {
+    for (int count = FEWEST; count <= SPARSE_MOST_TERMS; count++) {
         if (!sparse_fit(s->task, s->machine, fused, count, 1, &shape, s->tally)) break;
         shape.rounding = (float)errors.rounding[count];
         shape.noise = (float)errors.noise[count];
@@ -238,11 +157,11 @@ static bool insert_sum(search *s, sparse_shape shape) {
 static void search_sums(search *s, int most_fused) {
     sparse_shape shape, more;
     bool cheaper, unused;
-    if (s->task->rank == 1 || sparse_terms_rest(&s->taps, SPARSE_MOST_TERMS) > UNLIKE) return;
+    if (s->task->rank != 2 || sparse_terms_rest(&s->taps, SPARSE_MOST_TERMS) > UNLIKE) return;
     for (int fused = 1; (uint64_t)fused <= s->task->steps && fused <= most_fused; fused++) {
-        if (!fits(s, fused, fewest(s->task), &shape, &cheaper)) return;
-        bool last = (uint64_t)fused == s->task->steps || fused == most_fused || s->task->rank == 3 ||
-                    !fits(s, fused + 1, 2, &more, &unused);
+        if (!fits(s, fused, FEWEST, &shape, &cheaper)) return;
+        bool last =
+            (uint64_t)fused == s->task->steps || fused == most_fused || !fits(s, fused + 1, FEWEST, &more, &unused);
         if (cheaper || (!last && more.halves == shape.halves && more.halves_y == shape.halves_y)) continue;
         if (!insert_sum(s, shape)) return;
     }
@@ -268,10 +187,7 @@ size_t sparse_search(const stn_task *task, const stn_machine *machine, int most_
     stn_power_clear(&s.taps);
     if (sparse_splits(task))
         ; /* products of terms are not split */
-    else if (task->rank == 1 && stn_power_make(task, &s.taps, NULL) == STN_OK) {
-        search_beside(&s, (int)stn_min(most_fused, SPARSE_MOST_BESIDE));
-        stn_power_clear(&s.taps);
-    } else if (sparse_separable(task, factors))
+    else if (sparse_separable(task, factors))
         search_chains(&s, most_fused);
     else if (stn_power_make(task, &s.taps, NULL) == STN_OK) {
         search_sums(&s, most_fused);

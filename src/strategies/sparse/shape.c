@@ -11,16 +11,17 @@
 
 #define MOST_PRODUCTS 64 /* of one run of 8 rows, all parts: eight times as many are unrolled */
 #define MOST_FUSED 63
-#define MOST_HALVES 32        /* of a window */
-#define MOST_HALVES_BESIDE 36 /* the same of a line whose columns lie beside each other, in f32 */
-#define MOST_ROWS 64          /* reach along y, both sides */
-#define MOST_CHAINED 200      /* registers of a chain: left factors, words between products, sums */
-#define MOST_OF_TWO 80        /* and so many where a multiprocessor takes two blocks: each has some 45 beside them */
-#define BRICK_WARPS 4         /* of a brick, side by side */
-#define MEMORY_LINE 128       /* bytes */
-#define WALK_COLUMNS 128
-#define CHUNK 32          /* rows of a chain's ring that arrive together */
-#define FRAGMENTS_HELD 16 /* left factors in registers, 4 each; beside them 32 sums */
+#define MOST_FUSED_LINE 127
+#define MOST_HALVES 32      /* of a window */
+#define MOST_HALVES_LINE 36 /* the same of a line, whose windows come in fewer lengths */
+#define MOST_ROWS 64        /* reach along y, both sides */
+#define MOST_CHAINED 200    /* registers of a chain: left factors, words between products, sums */
+#define MOST_OF_TWO 80      /* and so many where a multiprocessor takes two blocks: each has some 45 beside them */
+#define LONG_BESIDE 2       /* columns of a product side by side in long lines */
+#define MEMORY_LINE 128     /* bytes */
+#define CHUNK 32            /* rows of a chain's ring that arrive together */
+#define WALK_ROWS 8         /* of a warp of sparse_walk */
+#define FRAGMENTS_HELD 16   /* left factors in registers, 4 each; beside them 32 sums */
 
 int sparse_reach(const stn_task *task, const sparse_shape *shape, int axis, int side) {
     return shape->fused * task->reach[axis][side];
@@ -32,23 +33,17 @@ int sparse_products_of_part(const stn_task *task, const sparse_shape *shape) {
 }
 
 static int slot(const stn_task *task) { return 16 / (int)stn_dtype_size(task->dtype); }
-bool sparse_is_brick(const stn_task *task, const sparse_shape *shape) { return task->rank == 3 && shape->terms; }
-static bool is_walk(const stn_task *task, const sparse_shape *shape) { return task->rank == 2 && shape->whole; }
-bool sparse_is_straight(const sparse_shape *shape) { return !shape->stages; }
-/* sparse_walk's, of a block. */
-static int warps_beside(const sparse_shape *shape) { return shape->beside ? shape->beside : 1; }
-/* Of a block's tile: a brick's is BRICK_WARPS wide. */
-static int wide(const stn_task *task, const sparse_shape *shape) {
-    if (sparse_is_brick(task, shape)) return SPARSE_OUTPUTS * BRICK_WARPS;
-    if (is_walk(task, shape)) return WALK_COLUMNS * warps_beside(shape);
-    return SPARSE_OUTPUTS * shape->warps;
+static bool is_abreast(const sparse_shape *shape) { return shape->beside == SPARSE_COLUMNS; }
+/* Of a block's tile. */
+static int wide(const sparse_shape *shape) {
+    return SPARSE_OUTPUTS * (shape->across ? SPARSE_COLUMNS * shape->across : shape->warps);
 }
-static int tall(const stn_task *task, const sparse_shape *shape) {
-    if (sparse_is_brick(task, shape)) return SPARSE_OUTPUTS * shape->warps / BRICK_WARPS;
-    return is_walk(task, shape) ? SPARSE_WALK_ROWS * shape->warps / warps_beside(shape) : SPARSE_TALL;
+static int tall(const sparse_shape *shape) {
+    return shape->across ? WALK_ROWS * shape->warps / shape->across : SPARSE_TALL;
 }
 int sparse_points(const stn_task *task, const sparse_shape *shape) {
-    return wide(task, shape) * tall(task, shape) / shape->warps;
+    (void)task;
+    return wide(shape) * tall(shape) / shape->warps;
 }
 int sparse_planes(const stn_task *task, const sparse_shape *shape) {
     return sparse_reach(task, shape, 0, 0) + sparse_reach(task, shape, 0, 1) + 1;
@@ -68,35 +63,22 @@ sparse_window sparse_window_y_of(const stn_task *task, const sparse_shape *shape
 }
 
 const char *sparse_kernel_name(const stn_task *task, const sparse_shape *shape) {
-    if (shape->terms) return sparse_is_brick(task, shape) ? "sparse_brick" : "sparse_chain";
-    if (sparse_is_straight(shape)) return "sparse_straight";
-    return task->rank == 1 ? "sparse_line" : shape->whole ? "sparse_walk" : "sparse_tile";
+    if (shape->terms) return "sparse_chain";
+    return task->rank == 1 ? "sparse_line" : shape->across ? "sparse_walk" : "sparse_tile";
 }
 
-/* May it be abreast? */
-static bool can_be_abreast(const stn_task *task, const sparse_shape *shape) {
-    sparse_window w = sparse_window_of(task, shape);
-    if (shape->terms) return false;
-    return task->rank == 1 ? sparse_products(&w) == 16 / (task->dtype == STN_F16 ? 16 : 8) : shape->warps == 8;
-}
-
-/* As the kernels lay stages out; abreast they leave fewer points out. */
+/* As the kernels lay stages out; abreast they leave no points out. */
 static size_t stage_bytes(const stn_task *task, const sparse_shape *shape) {
     sparse_window w = sparse_window_of(task, shape);
     int64_t size = (int64_t)stn_dtype_size(task->dtype),
-            banks = shape->abreast ? 0 : (shape->halves % 8 == 4 ? 32 : 64) / size;
-    int64_t columns = wide(task, shape) - SPARSE_OUTPUTS + sparse_columns(&w);
+            banks = is_abreast(shape) ? 0 : (shape->halves % 8 == 4 ? 32 : 64) / size;
+    int64_t columns = wide(shape) - SPARSE_OUTPUTS + sparse_columns(&w);
     if (task->rank == 1) {
-        int64_t segment = 128, points = SPARSE_TALL * wide(task, shape) - SPARSE_OUTPUTS + sparse_columns(&w);
-        int64_t pad = shape->abreast || shape->beside ? 0 : shape->halves % 4 == 2 ? 64 : 32;
-        if (shape->whole) points += stn_round_up(shape->lead, MEMORY_LINE / size) - shape->lead;
-        return (size_t)(stn_div_up(points, segment) * (segment * size + pad));
+        int64_t points = SPARSE_TALL * wide(shape) - SPARSE_OUTPUTS + sparse_columns(&w);
+        points += stn_round_up(shape->lead, MEMORY_LINE / size) - shape->lead;
+        return (size_t)(stn_round_up(points, 128) * size);
     }
-    sparse_window y = sparse_window_y_of(task, shape);
-    int64_t brick_lines = tall(task, shape) - SPARSE_OUTPUTS + sparse_columns(&y);
-    if (shape->terms)
-        return (size_t)((sparse_is_brick(task, shape) ? brick_lines : CHUNK) *
-                        (stn_round_up(columns - banks, 128 / size) + banks) * size);
+    if (shape->terms) return (size_t)(CHUNK * (stn_round_up(columns - banks, 128 / size) + banks) * size);
     int64_t lines = SPARSE_TALL + sparse_reach(task, shape, 1, 0) + sparse_reach(task, shape, 1, 1);
     return (size_t)(stn_div_up(lines, 8) * (8 * columns + banks) * size);
 }
@@ -105,15 +87,14 @@ static size_t stage_bytes(const stn_task *task, const sparse_shape *shape) {
 static size_t ring_bytes(const stn_task *task, const sparse_shape *shape) {
     sparse_window w = sparse_window_of(task, shape);
     int reach = sparse_reach(task, shape, 1, 0) + sparse_reach(task, shape, 1, 1);
-    int64_t rows = (int64_t)shape->stages * tall(task, shape) + stn_round_up(reach, 8);
-    int64_t row = (wide(task, shape) - SPARSE_OUTPUTS + sparse_columns(&w)) * (int64_t)stn_dtype_size(task->dtype);
+    int64_t rows = (int64_t)shape->stages * tall(shape) + stn_round_up(reach, 8);
+    int64_t row = (wide(shape) - SPARSE_OUTPUTS + sparse_columns(&w)) * (int64_t)stn_dtype_size(task->dtype);
     if (task->dtype == STN_F16) row = stn_round_up(row, MEMORY_LINE);
     return (size_t)(rows * row);
 }
 
 size_t sparse_shared(const stn_task *task, const sparse_shape *shape) {
-    if (sparse_is_straight(shape)) return 0;
-    if (is_walk(task, shape)) return ring_bytes(task, shape);
+    if (shape->across) return ring_bytes(task, shape);
     const size_t late = task->rank > 1 ? stn_late_bytes(shape->lead, stn_dtype_size(task->dtype)) : 0;
     return late + stage_bytes(task, shape) * (size_t)shape->stages;
 }
@@ -127,21 +108,20 @@ size_t sparse_table_words(const stn_task *task, const sparse_shape *shape) {
     sparse_rows rows;
     if (shape->terms)
         return (size_t)(32 * (sparse_registers(&w) + sparse_registers(&y)) +
-                        shape->terms * (sparse_products(&w) + sparse_planes(task, shape) * sparse_products(&y)) *
-                            shape->parts * SPARSE_FRAGMENT);
+                        shape->terms * (sparse_products(&w) + sparse_products(&y)) * shape->parts * SPARSE_FRAGMENT);
     return sparse_rows_of(task, shape->fused, &rows) ? (size_t)words_of(&w, rows.all, shape->parts) : 0;
 }
 
 sparse_tiles sparse_tiles_of(const stn_task *task, const sparse_shape *shape) {
-    sparse_tiles tiles = {.y = 1, .x = stn_div_up(task->n[2], wide(task, shape))};
+    sparse_tiles tiles = {.y = 1, .x = stn_div_up(task->n[2], wide(shape))};
     if (task->rank == 1) {
-        tiles.steps = stn_div_up(task->n[2], SPARSE_TALL * wide(task, shape));
+        tiles.steps = stn_div_up(task->n[2], SPARSE_TALL * wide(shape));
         tiles.x = 1;
     } else if (task->rank == 2)
-        tiles.steps = stn_div_up(task->n[1], tall(task, shape));
+        tiles.steps = stn_div_up(task->n[1], tall(shape));
     else {
         tiles.steps = task->n[0];
-        tiles.y = stn_div_up(task->n[1], tall(task, shape));
+        tiles.y = stn_div_up(task->n[1], tall(shape));
     }
     tiles.walks = stn_div_up(tiles.steps, shape->walk);
     return tiles;
@@ -150,14 +130,22 @@ sparse_tiles sparse_tiles_of(const stn_task *task, const sparse_shape *shape) {
 /* Do lanes that read a chain's words together meet in the banks of shared memory? Then they wait for each other. */
 static bool lanes_meet(const sparse_shape *shape) { return shape->halves % 2 || shape->halves % 8 == 0; }
 
-/* Of a line: products of one size, which its blocks share, and beside each other columns whose lanes lie in different banks. */
+/* Of a line: abreast each block of outputs has a window of its own, of as many points as it has products; else products of one size, which
+ * blocks share, and of columns side by side lanes in different banks. */
 static bool legal_halves(const stn_task *task, const sparse_shape *shape) {
-    if (!shape->beside) return shape->halves % 2 == 0;
-    return task->dtype == STN_F16 ? shape->halves % 8 == 4 : shape->halves % 4 == 2;
+    const bool f16 = task->dtype == STN_F16;
+    if (is_abreast(shape)) return shape->halves == (f16 ? 2 : 4);
+    return f16 ? shape->halves % 8 == 4 : shape->halves % 4 == 2;
 }
 
-static int most_halves(const stn_task *task, const sparse_shape *shape) {
-    return shape->beside && task->dtype == STN_F32 ? MOST_HALVES_BESIDE : MOST_HALVES;
+static bool find_halves(const stn_task *task, sparse_shape *shape) {
+    const int most = task->rank == 1 ? MOST_HALVES_LINE : MOST_HALVES;
+    for (shape->halves = 1; shape->halves <= most; shape->halves++) {
+        sparse_window w = sparse_window_of(task, shape);
+        if (task->rank == 1 && !legal_halves(task, shape)) continue;
+        if (sparse_legal(&w) && !(shape->terms && lanes_meet(shape))) return true;
+    }
+    return false;
 }
 
 /* The narrowest window that holds the taps. */
@@ -165,16 +153,16 @@ static bool fit_window(const stn_task *task, const stn_machine *machine, void *o
     sparse_shape *shape = of;
     (void)machine;
     shape->lead = (int)stn_round_up(sparse_reach(task, shape, 2, 0), slot(task));
-    for (shape->halves = 1; shape->halves <= most_halves(task, shape); shape->halves++) {
-        sparse_window w = sparse_window_of(task, shape);
-        if (task->rank == 1 && !legal_halves(task, shape)) continue;
-        if (sparse_legal(&w) && !(shape->terms && lanes_meet(shape))) break;
+    shape->beside = task->rank == 1 ? SPARSE_COLUMNS : 0;
+    if (!find_halves(task, shape)) {
+        shape->beside = LONG_BESIDE;
+        if (task->rank > 1 || !find_halves(task, shape)) return false;
     }
     for (shape->halves_y = 2; shape->terms && shape->halves_y <= MOST_HALVES; shape->halves_y += 2) {
         sparse_window w = sparse_window_y_of(task, shape);
         if (sparse_legal(&w)) break;
     }
-    return shape->halves <= most_halves(task, shape) && shape->halves_y <= MOST_HALVES;
+    return shape->halves_y <= MOST_HALVES;
 }
 
 int sparse_waiting_blocks(const stn_task *task, const sparse_shape *shape) {
@@ -185,10 +173,8 @@ int sparse_waiting_blocks(const stn_task *task, const sparse_shape *shape) {
 
 static int chain_registers(const stn_task *task, const sparse_shape *shape) {
     sparse_window w = sparse_window_of(task, shape), y = sparse_window_y_of(task, shape);
-    int planes = sparse_planes(task, shape);
-    int factors = (sparse_products(&w) + planes * sparse_products(&y)) * shape->parts;
-    int waiting = sparse_is_brick(task, shape) ? planes : sparse_waiting_blocks(task, shape);
-    return 4 * shape->terms * factors + 8 * shape->terms + 8 * waiting;
+    int factors = (sparse_products(&w) + sparse_products(&y)) * shape->parts;
+    return 4 * shape->terms * factors + 8 * shape->terms + 8 * sparse_waiting_blocks(task, shape);
 }
 
 /* Do the registers hold left factors? */
@@ -204,26 +190,24 @@ static bool fit_factors(const stn_task *task, const stn_machine *machine, void *
     return sparse_rows_of(task, shape->fused, &rows) && rows.all * each <= MOST_PRODUCTS;
 }
 
-int sparse_most_blocks(const stn_task *task, const sparse_shape *shape) {
+/* Blocks of 8 warps whose registers a multiprocessor holds: elements in two parts take more than half of them, with sums of their own. */
+static int most_blocks(const stn_task *task, const sparse_shape *shape) {
     sparse_window w = sparse_window_of(task, shape);
     if (shape->terms) return chain_registers(task, shape) > MOST_OF_TWO ? 1 : 2;
     if (task->rank == 1) return 4 * sparse_products(&w) * shape->parts > MOST_OF_TWO ? 1 : 2;
     return sparse_splits(task) ? 1 : 2;
 }
 
-/* Two stages of a 2D or 1D walk, or four chunks of a chain's and planes of a brick's, arrive while one is computed on; in 3D one, where
- * memory for no more is left. Narrow tiles read more past their sides, so they come last. */
+/* Two stages of a 2D or 1D walk, or four chunks of a chain's, arrive while one is computed on; in 3D one, where memory for no more is left.
+ * Narrow tiles read more past their sides, so they come last. */
 static bool fit_stages(const stn_task *task, const stn_machine *machine, void *of) {
     sparse_shape *shape = of;
     sparse_window y = sparse_window_y_of(task, shape);
-    bool brick = sparse_is_brick(task, shape);
-    int window = brick          ? 1
-                 : shape->terms ? (int)stn_div_up(CHUNK + sparse_columns(&y) / 2, CHUNK)
-                                : 0; /* chunks computed on */
-    for (shape->warps = SPARSE_WARPS; shape->warps >= (brick ? BRICK_WARPS : 2); shape->warps /= 2) {
+    int window = (int)stn_div_up(CHUNK + sparse_columns(&y) / 2, CHUNK); /* chunks computed on */
+    for (shape->warps = SPARSE_WARPS; shape->warps >= 2; shape->warps /= 2) {
+        if (task->rank > 1 && !shape->terms) shape->beside = shape->warps == SPARSE_COLUMNS ? SPARSE_COLUMNS : 1;
         size_t stage = stage_bytes(task, shape), whole = machine->shared_per_block;
-        for (shape->blocks = sparse_most_blocks(task, shape) * SPARSE_WARPS / shape->warps; shape->blocks;
-             shape->blocks--)
+        for (shape->blocks = most_blocks(task, shape) * SPARSE_WARPS / shape->warps; shape->blocks; shape->blocks--)
             for (int ahead = shape->terms ? 4 : 2; ahead; ahead--) {
                 shape->stages = (shape->terms ? window : sparse_planes(task, shape)) + ahead;
                 if ((stage * (size_t)shape->stages + 1024) * (size_t)shape->blocks <= whole) return true;
@@ -239,9 +223,9 @@ double sparse_again(const stn_task *task, const sparse_shape *shape) {
 }
 
 /* Long walks leave multiprocessors idle at the end, short ones of 3D read planes twice. */
-void sparse_fit_walk(const stn_task *task, const stn_machine *machine, sparse_shape *shape) {
+static void fit_walk(const stn_task *task, const stn_machine *machine, sparse_shape *shape) {
     double best = INFINITY, slots = (double)machine->multiprocessors * shape->blocks;
-    double again = sparse_again(task, shape), start = task->rank == 2 && shape->beside ? 1 : 0.3; /* of a tile's time */
+    double again = sparse_again(task, shape), start = 0.3; /* of a tile's time */
     shape->walk = 1;
     sparse_tiles tiles = sparse_tiles_of(task, shape);
     int64_t steps = tiles.steps, last = 0;
@@ -260,28 +244,32 @@ void sparse_fit_walk(const stn_task *task, const stn_machine *machine, sparse_sh
 static bool fit_rows(const stn_task *task, const stn_machine *machine, void *of) {
     const sparse_shape *shape = of;
     (void)machine;
-    const int most = shape->beside ? SPARSE_MOST_BESIDE : MOST_FUSED;
+    const int most = task->rank == 1 ? MOST_FUSED_LINE : MOST_FUSED;
     return shape->fused <= most && (int64_t)shape->fused * (task->reach[1][0] + task->reach[1][1]) <= MOST_ROWS;
 }
 
-static bool fit_blocks(const stn_task *task, const stn_machine *machine, void *of) {
-    sparse_shape *shape = of;
-    shape->abreast = !shape->beside && can_be_abreast(task, shape);
-    sparse_fit_walk(task, machine, shape);
+static bool few_blocks(const stn_task *task, const sparse_shape *shape) {
     const sparse_tiles tiles = sparse_tiles_of(task, shape);
     return task->batch <= INT32_MAX / tiles.walks / tiles.y / tiles.x;
 }
 
+static bool fit_blocks(const stn_task *task, const stn_machine *machine, void *of) {
+    sparse_shape *shape = of;
+    fit_walk(task, machine, shape);
+    return few_blocks(task, shape);
+}
+
 /* Each chooses what it leaves open, for the ones after it. */
 static const stn_constraint constraints[] = {
-    {"rows of taps", "the fused taps have at most 64 rows, of at most 63 steps", fit_rows},
+    {"rows of taps", "the fused taps have at most 64 rows, of at most 63 steps (lines: 127)", fit_rows},
     {"window", "a window of the sparse products holds the fused taps along each axis", fit_window},
     {"registers", "left factors, words between products and sums stay in registers", fit_factors},
     {"shared memory", "the stages of a walk fit a block's shared memory", fit_stages},
     {"blocks", "a launch has fewer than 2^31 blocks", fit_blocks},
 };
 
-static void begin_shape(const stn_task *task, int fused, int terms, int parts, sparse_shape *shape) {
+bool sparse_fit(const stn_task *task, const stn_machine *machine, int fused, int terms, int parts, sparse_shape *shape,
+                stn_tally *tally) {
     memset(shape, 0, sizeof *shape);
     shape->fused = fused;
     shape->launches = (int)stn_div_up((int64_t)task->steps, fused);
@@ -289,20 +277,46 @@ static void begin_shape(const stn_task *task, int fused, int terms, int parts, s
     shape->parts = parts;
     shape->vector = stn_task_vector(task);
     shape->extended = stn_task_extended(task);
-}
-
-bool sparse_fit(const stn_task *task, const stn_machine *machine, int fused, int terms, int parts, sparse_shape *shape,
-                stn_tally *tally) {
-    begin_shape(task, fused, terms, parts, shape);
     return STN_CONSTRAINTS_HOLD(constraints, task, machine, shape, tally);
 }
 
-bool sparse_fit_beside(const stn_task *task, const stn_machine *machine, int fused, int beside, int parts,
-                       sparse_shape *shape, stn_tally *tally) {
-    if (task->rank != 1) return false;
-    begin_shape(task, fused, 0, parts, shape);
-    shape->beside = beside, shape->whole = 1;
-    return STN_CONSTRAINTS_HOLD(constraints, task, machine, shape, tally);
+/* ---- sparse_walk ----------------------------------------------------------------------------------------------- */
+
+#define REGISTERS_OF_QUARTER 16384 /* of a multiprocessor's; a block's warps share them evenly */
+#define MOST_OF_THREAD 255         /* registers, given in units of 8 */
+#define REGISTERS_AT_ONCE 8
+#define MOST_WARPS 32  /* on a multiprocessor: more are not waited for */
+#define ONCE_BESIDE 18 /* registers of a block with one tile, and with several, beside factors and sums */
+#define WALK_BESIDE 36
+#define SMALL_WARPS 4 /* of a block in f16 */
+#define SMALL_ACROSS 2
+#define MOST_SMALL_WALK 6 /* tiles of a block (bench/results/2026-11-23-sparse-5.md) */
+
+/* Blocks of so many warps that a multiprocessor's registers hold. */
+static int blocks_of_registers(int warps, int registers) {
+    const int each = 32 * (int)stn_round_up(registers, REGISTERS_AT_ONCE);
+    if (registers > MOST_OF_THREAD) return 0;
+    return (int)stn_min(4 * (REGISTERS_OF_QUARTER / each), MOST_WARPS) / warps;
+}
+
+/* In f16 small blocks, two warps side by side, as many as registers hold; in f32, whose rows shared memory holds fewer of, large ones. */
+bool sparse_fit_ring(const stn_task *task, const stn_machine *machine, int stages, sparse_shape *shape) {
+    const bool small = task->dtype == STN_F16, short_window = shape->halves >= (small ? 2 : 3) && shape->halves <= 4;
+    sparse_window w = sparse_window_of(task, shape);
+    sparse_rows rows;
+    if (task->rank != 2 || shape->terms || sparse_splits(task) || !is_abreast(shape) || !short_window) return false;
+    if (!sparse_rows_of(task, shape->fused, &rows) || rows.all > shape->held || (stages == 1 && !small)) return false;
+    shape->across = small ? SMALL_ACROSS : 1, shape->warps = small ? SMALL_WARPS : SPARSE_WARPS;
+    shape->stages = stages;
+    const int factors = 4 * rows.all * sparse_products(&w) * shape->parts, sums = 4 * WALK_ROWS;
+    shape->blocks = small ? blocks_of_registers(SMALL_WARPS, factors + sums + (stages == 1 ? ONCE_BESIDE : WALK_BESIDE))
+                          : most_blocks(task, shape);
+    const size_t each = sparse_shared(task, shape) + 1024;
+    shape->blocks = (int)stn_min(shape->blocks, (int64_t)(machine->shared_per_block / each));
+    if (!shape->blocks) return false;
+    fit_walk(task, machine, shape);
+    if (small) shape->walk = (int)stn_min(shape->walk, stages == 1 ? 1 : MOST_SMALL_WALK);
+    return few_blocks(task, shape);
 }
 
 /* ---- params.cuh ------------------------------------------------------------------------------------------------ */
@@ -324,11 +338,8 @@ void sparse_params(const stn_task *task, const sparse_shape *shape, stn_text *pa
     stn_params_int(params, "SPARSE_LEAD", shape->lead);
     stn_params_int(params, "SPARSE_PARTS", shape->parts);
     stn_params_int(params, "SPARSE_SPLIT", sparse_splits(task));
-    stn_params_int(params, "SPARSE_ABREAST", shape->abreast);
-    stn_params_int(params, "SPARSE_WHOLE", shape->whole);
-    stn_params_int(params, "SPARSE_APART", shape->apart);
-    stn_params_int(params, "SPARSE_BESIDE", shape->beside ? shape->beside : 1);
-    if (sparse_is_straight(shape)) stn_params_int(params, "SPARSE_WALKS", shape->walk > 1);
+    stn_params_int(params, "SPARSE_BESIDE", shape->beside);
+    stn_params_int(params, "SPARSE_ACROSS", shape->across);
     stn_params_int(params, "SPARSE_HELD", shape->held);
     stn_params_ints(params, "SPARSE_ROW_FIRST", rows.first, (size_t)rows.planes);
     stn_params_ints(params, "SPARSE_ROW_COUNT", rows.count, (size_t)rows.planes);

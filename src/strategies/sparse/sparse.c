@@ -1,7 +1,7 @@
 /* sparse: f steps in one launch, as 2:4 sparse products on the tensor cores, after SPTCStencil. f steps are one correlation with
  * the taps' f-th power (common/powers.h), any weights: a sum over its rows, each a band that is encoded on the host (encode.h).
- * Of separable 2D taps it is a chain of two such products, and of sums of few such terms as many chains; in 3D too, where taps are
- * separable along x. See kernel_templates/sparse: sparse_tile.cu, of lines sparse_line.cu, sparse_chain.cu, in 3D sparse_brick.cu. */
+ * Of separable 2D taps it is a chain of two such products, and of sums of few such terms as many chains. See kernel_templates/sparse:
+ * sparse_tile.cu, of few rows of 2D taps sparse_walk.cu, of lines sparse_line.cu; sparse_chain.cu. */
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,10 +33,6 @@ typedef struct chain_header {
     int64_t ny, nx, in_y, in_batch, out_y, out_batch;
     int64_t walk, walks, steps, tiles_x;
 } chain_header;
-
-static bool has_chain_header(const stn_task *task, const sparse_shape *shape) {
-    return shape->terms && !sparse_is_brick(task, shape);
-}
 
 typedef struct sparse_state {
     sparse_shape shape;
@@ -115,8 +111,7 @@ static stn_status make_tables(stn_plan *plan, sparse_state *state, stn_error *er
 static stn_status get_kernel(stn_plan *plan, sparse_state *state, stn_error *error) {
     stn_text params = STN_TEXT_EMPTY;
     sparse_params(&plan->task, &state->shape, &params);
-    stn_params_int(&params, "EXPECTED_HEADER",
-                   has_chain_header(&plan->task, &state->shape) ? sizeof(chain_header) : sizeof(tile_header));
+    stn_params_int(&params, "EXPECTED_HEADER", state->shape.terms ? sizeof(chain_header) : sizeof(tile_header));
     return stn_kernel_make(plan->context, sparse_kernel_name(&plan->task, &state->shape), &params,
                            sparse_shared(&plan->task, &state->shape), &state->kernel, error);
 }
@@ -184,9 +179,9 @@ typedef struct turn {
 } turn;
 
 /* A sweep reads its left factors while the last blocks of the one before still run, and waits for those. Where there are faces, they are
- * the launch before; and sparse_straight reads past what waits. (Drivers before CUDA 12.3 cannot capture such a launch in a graph.) */
+ * the launch before. (Drivers before CUDA 12.3 cannot capture such a launch in a graph.) */
 static bool may_come_early(const stn_plan *plan, const sparse_shape *shape, const turn *t) {
-    return t->follows && plan->machine.sm >= 90 && !sparse_is_straight(shape) && shape->extended &&
+    return t->follows && plan->machine.sm >= 90 && shape->extended &&
            stn_driver_version(plan->context->driver) >= 12030;
 }
 
@@ -201,7 +196,7 @@ static stn_status launch_sweep(const stn_plan *plan, const void *user, const stn
     const uint32_t *table = state->tables + (size_t)(sweep - state->sweeps) * sparse_table_words(task, shape);
     _Alignas(16) unsigned char arguments[sizeof(tile_header) + 16] = {0};
     size_t header;
-    if (has_chain_header(task, shape)) {
+    if (shape->terms) {
         chain_header h = {l->in,         l->out,    table,       task->n[1],  task->n[2],  from->stride[1], from->batch,
                           to->stride[1], to->batch, shape->walk, tiles.walks, tiles.steps, tiles.x};
         memcpy(arguments, &h, header = sizeof h);
@@ -282,10 +277,7 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
                    {"window", sparse_columns(&w)},
                    {"warps", shape->warps},
                    {"stages", shape->stages},
-                   {"abreast", shape->abreast},
-                   {"beside", shape->beside},
-                   {"whole_lines", shape->whole},
-                   {"apart", shape->apart},
+                   {"columns_beside", shape->beside},
                    {"walk", shape->walk},
                    {"multiplications_of_point", counts.compute},
                    {"elements_of_point", counts.input},
@@ -303,17 +295,8 @@ static void name_candidate(const stn_task *task, const stn_candidate *candidate,
     stn_text_printf(text, "%d steps a launch", shape.fused);
     if (shape.terms == 1) stn_text_printf(text, " as a chain");
     if (shape.terms > 1) stn_text_printf(text, " as %d chains", shape.terms);
-    const bool straight = sparse_is_straight(&shape);
-    if (shape.abreast) stn_text_printf(text, shape.whole ? ", abreast, whole lines" : ", abreast");
-    if (straight) stn_text_printf(text, " straight from memory");
-    if (shape.beside && task->rank == 1)
-        stn_text_printf(text, ", columns beside each other by %d, whole lines", shape.beside);
-    if (straight && task->rank == 2)
-        stn_text_printf(text, ", %d warps side by side, walks of %d", shape.beside, shape.walk);
-    if (!straight && shape.beside && task->rank == 2)
-        stn_text_printf(text, ", tiles of %d warps side by side, %d stages", shape.beside, shape.stages);
-    if (shape.whole == 2) stn_text_printf(text, ", read by pairs");
-    if (shape.whole && !straight) stn_text_printf(text, shape.apart ? ", %d tiles apart" : ", walks of %d", shape.walk);
+    if (!shape.terms) stn_text_printf(text, ", %d columns side by side", shape.beside);
+    if (shape.across) stn_text_printf(text, ", in a ring of %d stages, walks of %d", shape.stages, shape.walk);
     stn_text_printf(text,
                     ", windows of %d points, %s products, %d warps, %d block%s, a point takes %.4g multiplications, "
                     "%.4g elements, %.4g weights",

@@ -70,27 +70,21 @@ static bool err_little(const stn_task *task, const sparse_shape *shape, const st
     return sparse_error(&now) <= stn_error_bar(task);
 }
 
-/* V (axis 1), or U of each plane of the longer sweep, of which a shorter one has fewer. */
+/* V (axis 1) or U (axis 0), of the longer sweep's window. */
 static stn_status fill_factor(const stn_task *task, const sparse_shape *shape, const sparse_terms *terms, int q,
                               int axis, const sparse_window *w, uint32_t **table, stn_error *error) {
     const stn_power *factor = &terms->factor[q][axis];
-    int planes = axis ? 1 : sparse_planes(task, shape), steps = factor->fused;
-    int own = axis ? 1 : steps * (task->reach[0][0] + task->reach[0][1]) + 1, size = factor->size[2] / own;
-    int shift = sparse_reach(task, shape, axis + 1, 0) - factor->low[2];
-    int before = axis ? 0 : sparse_reach(task, shape, 0, 0) - steps * task->reach[0][0];
-    size_t bytes = (size_t)(factor->size[2] * shape->parts) * sizeof(float);
+    const int size = factor->size[2], shift = sparse_reach(task, shape, axis + 1, 0) - factor->low[2];
+    size_t bytes = (size_t)(size * shape->parts) * sizeof(float);
     float row[16 * SPARSE_MOST_HALVES], *rounded = malloc(bytes);
     if (!rounded) return stn_fail_memory(error, "rounded weights", bytes);
     sparse_terms_round(task, terms, q, axis, shape->parts, rounded);
-    for (int d = 0; d < planes; d++) {
-        for (int p = 0; p < shape->parts; p++) {
-            memset(row, 0, sizeof row);
-            if (d >= before && d < before + own)
-                memcpy(row + shift, rounded + p * factor->size[2] + (d - before) * size, (size_t)size * sizeof *row);
-            encode_row(w, shape, p, row, *table);
-        }
-        *table += sparse_products(w) * shape->parts * SPARSE_FRAGMENT;
+    for (int p = 0; p < shape->parts; p++) {
+        memset(row, 0, sizeof row);
+        memcpy(row + shift, rounded + p * size, (size_t)size * sizeof *row);
+        encode_row(w, shape, p, row, *table);
     }
+    *table += sparse_products(w) * shape->parts * SPARSE_FRAGMENT;
     free(rounded);
     return STN_OK;
 }
@@ -101,7 +95,7 @@ static stn_status fill_chain(const stn_task *task, const sparse_shape *shape, co
     const sparse_window w[2] = {sparse_window_y_of(task, shape), sparse_window_of(task, shape)};
     sparse_terms terms;
     STN_TRY(sparse_terms_make(task, taps, sweep->fused, shape->terms, shape->parts, &terms, error));
-    if ((task->rank == 3 || shape->terms > 1) && !err_little(task, shape, taps, &terms)) {
+    if (shape->terms > 1 && !err_little(task, shape, taps, &terms)) {
         sparse_terms_clear(&terms);
         return stn_fail(
             error, STN_ERROR_UNSUPPORTED,
@@ -125,9 +119,9 @@ static stn_status fill_chain(const stn_task *task, const sparse_shape *shape, co
 stn_status sparse_sweeps_fill(const stn_task *task, const sparse_shape *shape, sparse_sweep *sweeps, size_t nsweeps,
                               uint32_t *tables, stn_error *error) {
     size_t words = sparse_table_words(task, shape);
-    for (size_t i = 0; i < nsweeps && shape->terms == 1 && task->rank == 2; i++)
+    for (size_t i = 0; i < nsweeps && shape->terms == 1; i++)
         STN_TRY(fill_chain(task, shape, NULL, &sweeps[i], tables + i * words, error));
-    if (shape->terms == 1 && task->rank == 2) return STN_OK;
+    if (shape->terms == 1) return STN_OK;
     stn_power power;
     STN_TRY(stn_power_make(task, &power, error));
     stn_status status = STN_OK;

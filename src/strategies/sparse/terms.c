@@ -91,7 +91,7 @@ static double norm_of(const split *s) {
 }
 
 static bool begin_split(const stn_power *taps, split *s) {
-    *s = (split){.rows = taps->size[0] * taps->size[1], .columns = taps->size[2]};
+    *s = (split){.rows = taps->size[1], .columns = taps->size[2]};
     size_t all = (size_t)s->rows * (size_t)s->columns;
     s->rest = calloc(all + (size_t)(s->rows + s->columns), sizeof *s->rest);
     if (!s->rest) return false;
@@ -182,14 +182,14 @@ stn_status sparse_terms_make(const stn_task *task, const stn_power *taps, int fu
     double factors[3][STN_TASK_FACTORS];
     stn_status status = STN_OK;
     *terms = (sparse_terms){.count = count};
-    if (task->rank == 2 && count == 1 && !sparse_separable(task, factors))
+    if (count == 1 && !sparse_separable(task, factors))
         return stn_fail(
             error, STN_ERROR_UNSUPPORTED,
             "these weights are no product of a factor along each axis, and the kernel takes such alone: make "
             "a new plan with strategy auto");
-    for (int axis = 0; axis < 2 && task->rank == 2 && count == 1 && status == STN_OK; axis++)
+    for (int axis = 0; axis < 2 && count == 1 && status == STN_OK; axis++)
         status = make_factor(task, factors[axis + 1], fused, axis + 1, &terms->factor[0][axis], error);
-    if (task->rank == 3 || count > 1) status = split_taps(taps, terms, error);
+    if (count > 1) status = split_taps(taps, terms, error);
     if (status == STN_OK) share_scales(task, terms);
     if (status == STN_OK && parts == 1) keep_sums(task, terms);
     if (status != STN_OK) sparse_terms_clear(terms);
@@ -204,51 +204,6 @@ void sparse_terms_clear(sparse_terms *terms) {
 
 void sparse_terms_round(const stn_task *task, const sparse_terms *terms, int q, int axis, int parts, float *to) {
     sparse_round(task, &terms->factor[q][axis], axis == 0 ? terms->scale : 1, parts, to);
-}
-
-/* Of frequencies along one axis alone: weights summed up across it. No more than of all, and found out at once. */
-static double rounding_along(const stn_power *taps, int axis, const float *rounded, double scale, double launches) {
-    size_t after = axis == 2 ? 1 : (size_t)taps->size[2] * (axis == 1 ? 1 : (size_t)taps->size[1]);
-    size_t size = (size_t)taps->size[axis], all = sparse_weights(taps);
-    stn_power line = {.fused = taps->fused, .size = {1, 1, (int)size}};
-    long double *sums = calloc(size, sizeof *sums);
-    float *of_rounded = calloc(size, sizeof *of_rounded);
-    double error = INFINITY;
-    if (sums && of_rounded) {
-        for (size_t i = 0; i < all; i++) {
-            sums[i / after % size] += taps->weight[i];
-            of_rounded[i / after % size] += rounded[i];
-        }
-        line.weight = sums;
-        error = sparse_difference(&line, of_rounded, scale, launches);
-    }
-    free(sums);
-    free(of_rounded);
-    return error;
-}
-
-/* Of 3D terms: of all weights of their sum, divided by the scale. */
-static double rounding_of_weights(const stn_task *task, const stn_power *taps, const float *sum, double scale,
-                                  double launches) {
-    double error = 0;
-    for (int axis = 0; axis < 3; axis++) error = fmax(error, rounding_along(taps, axis, sum, scale, launches));
-    return error < stn_error_bar(task) ? sparse_difference(taps, sum, scale, launches) : error;
-}
-
-static bool add_solid_terms(const stn_task *task, const stn_power *taps, const sparse_terms *terms, int fewest,
-                            double launches, double *error) {
-    size_t all = sparse_weights(taps), columns = (size_t)taps->size[2], rows = all / columns;
-    float *sum = calloc(all + rows + columns, sizeof *sum);
-    const bool good = sum;
-    for (int q = 0; q < terms->count && good; q++) {
-        float *u = sum + all, *v = u + rows;
-        sparse_terms_round(task, terms, q, 0, 1, u);
-        sparse_terms_round(task, terms, q, 1, 1, v);
-        for (size_t i = 0; i < all; i++) sum[i] += u[i / columns] * v[i % columns];
-        if (q + 1 >= fewest) error[q + 1] = rounding_of_weights(task, taps, sum, terms->scale, launches);
-    }
-    free(sum);
-    return good;
 }
 
 /* Of all terms' factors along y and x. */
@@ -273,8 +228,8 @@ static bool find_symbols(const stn_task *task, const sparse_terms *terms, const 
     return true;
 }
 
-static bool add_plane_terms(const stn_task *task, const stn_power *taps, const sparse_terms *terms, int fewest,
-                            double launches, double *error) {
+bool sparse_sums_rounding(const stn_task *task, const stn_power *taps, const sparse_terms *terms, int fewest,
+                          double launches, double error[SPARSE_MOST_TERMS + 1]) {
     sparse_frequencies along[3];
     term_symbols of;
     for (int axis = 0; axis < 3; axis++) sparse_frequencies_of(taps, axis, &along[axis]);
@@ -289,15 +244,10 @@ static bool add_plane_terms(const stn_task *task, const stn_power *taps, const s
     return found;
 }
 
-bool sparse_sums_rounding(const stn_task *task, const stn_power *taps, const sparse_terms *terms, int fewest,
-                          double launches, double error[SPARSE_MOST_TERMS + 1]) {
-    return (task->rank == 3 ? add_solid_terms : add_plane_terms)(task, taps, terms, fewest, launches, error);
-}
-
 double sparse_terms_rounding(const stn_task *task, const stn_power *taps, const sparse_terms *terms, int parts,
                              double launches) {
     double error[SPARSE_MOST_TERMS + 1];
-    if (task->rank == 2 && terms->count == 1)
+    if (terms->count == 1)
         return sparse_rounding(task, &terms->factor[0][0], false, parts, launches) +
                sparse_rounding(task, &terms->factor[0][1], true, parts, launches);
     return sparse_sums_rounding(task, taps, terms, terms->count, launches, error) ? error[terms->count] : INFINITY;
