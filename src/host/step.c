@@ -1,8 +1,9 @@
 /* One time step: u'(x) = sum over taps of weight * u(x + offset), plus the source where there is one.
  *
- * A row of points is computed in pieces. For a piece, each tap sees a line: the piece's points shifted by the tap's
- * offset. Where a line lies contiguous inside the grid it is read in place; else (past an edge, strided, or stored as
- * half) it is first gathered into a buffer. Either way the same kernel sums the same numbers in the same order.
+ * A box is computed in tiles of a few rows. For a tile, each tap sees a line of doubles: a row of the grid, shifted by the
+ * tap's offset. A row of doubles that lies contiguous inside the grid is read in place; else (past an edge, strided, or of
+ * another type) it is first gathered into a buffer, where all taps and rows of the tile find it. Few taps read lines of
+ * floats as floats: each number is converted where it is added.
  *
  * Sums are made in double precision by weights in double precision, and rounded once. Taps that mirror each other are
  * summed in pairs: the middle first, then pairs from the outermost on, as SciPy sums them. Other taps go in order. */
@@ -11,39 +12,31 @@
 #include <string.h>
 
 #include "base/arith.h"
-#include "base/half.h"
 
-#define PIECE 512 /* points: the lines of nine taps stay in a common L1 cache */
-#define LINE (PIECE + 2 * STN_MAX_RADIUS)
+#define TILE_ROWS 8
+#define PIECE 512          /* points of a row, at most */
+#define LEAST_PIECE 64     /* of a longer row */
+#define GATHERED (1 << 14) /* doubles of a tile's rows */
+#define SEEN 256           /* rows that a tile remembers, by a hash of where they are */
+#define TERMS 256          /* lines of one sum */
+#define DENSE 2048         /* most taps of a dense box */
+#define FEW 9              /* taps, for which conversions cost less than lines of doubles */
 
-typedef union stn_line {
-    double f64[LINE];
-    float f32[LINE];
-} stn_line;
+/* A row that a tile has seen. */
+typedef struct stn_seen {
+    int64_t at[2];
+    const char *line; /* its element k is point x + k of the row */
+    uint64_t tile;
+} stn_seen;
 
-/* What is read along axis 2 through one pair of row indices: a row of the grid, or a constant everywhere. */
-typedef struct stn_row {
-    const char *points; /* NULL: the constant */
-    double constant;
-} stn_row;
-
-static double load(stn_dtype dtype, const char *row, int64_t i) {
-    switch (dtype) {
-        case STN_F64:
-            return ((const double *)row)[i];
-        case STN_F32:
-            return ((const float *)row)[i];
-        default:
-            return stn_half_to_float(((const uint16_t *)row)[i]);
-    }
-}
-
-static void put(const stn_step *step, stn_line *line, int64_t i, double value) {
-    if (step->widened)
-        line->f64[i] = value;
-    else
-        line->f32[i] = (float)value;
-}
+typedef struct stn_tile {
+    const stn_step *step;
+    int64_t batch, first[2], rows, x, count; /* rows first[1] .. + rows of plane first[0], points x .. + count */
+    uint64_t number;
+    size_t gathered;
+    stn_seen seen[SEEN];
+    double sums[STN_KERNEL_ROWS][PIECE], carried[2][PIECE], buffer[GATHERED]; /* of numbers of the lines' type */
+} stn_tile;
 
 /* The value past a side: of the grid's type, as if the grid went on. */
 static double constant_past(const stn_task *task, int axis, int64_t fold) {
@@ -55,204 +48,264 @@ static int64_t fold(const stn_task *task, int axis, int64_t i) {
     return i >= 0 && i < task->n[axis] ? i : stn_fold(i, task->n[axis], task->boundary[axis]);
 }
 
-static const char *row_at(const stn_layout *layout, stn_dtype dtype, int64_t batch, int64_t i0, int64_t i1) {
-    int64_t element = batch * layout->batch_stride + i0 * layout->stride[0] + i1 * layout->stride[1];
-    return layout->base + element * (int64_t)stn_dtype_size(dtype);
+static char *row_at(const stn_step *step, const stn_layout *layout, int64_t batch, int64_t i0, int64_t i1) {
+    return layout->base + (batch * layout->batch_stride + i0 * layout->stride[0] + i1 * layout->stride[1]) * step->size;
 }
 
-/* The row that row (i0, i1) sees through an offset. Where both indices fold to constants, the slower axis decides. */
-static stn_row row_seen(const stn_step *step, int64_t batch, int64_t i0, int64_t i1, const int64_t offset[3]) {
-    const stn_task *task = step->task;
-    int64_t j0 = fold(task, 0, i0 + offset[0]), j1 = fold(task, 1, i1 + offset[1]);
-    if (j0 < 0) return (stn_row){NULL, constant_past(task, 0, j0)};
-    if (j1 < 0) return (stn_row){NULL, constant_past(task, 1, j1)};
-    return (stn_row){row_at(&step->from, task->dtype, batch, j0, j1), 0};
+/* to[k] = point (x + k) of a row with a stride. */
+static void load(const stn_step *step, const stn_layout *layout, const char *row, int64_t x, int64_t count,
+                 double *to) {
+    const int64_t stride = layout->stride[2] * step->size;
+    row += x * stride;
+    if (stride == step->size)
+        step->kernels->load[step->number](to, row, (size_t)count);
+    else
+        for (int64_t k = 0; k < count; k++) step->kernels->load[step->number](to + k, row + k * stride, 1);
 }
 
-static double ghost(const stn_step *step, const char *row, int64_t x) {
-    const stn_task *task = step->task;
-    int64_t j = x < 0 ? step->ghost[0][-1 - x] : step->ghost[1][x - task->n[2]];
-    return j < 0 ? constant_past(task, 2, j) : load(task->dtype, row, j * step->from.stride[2]);
+/* The same, in the lines' type. */
+static void load_line(const stn_step *step, const char *row, int64_t x, int64_t count, char *to) {
+    const int64_t stride = step->from.stride[2] * step->size;
+    if (!step->of_floats)
+        load(step, &step->from, row, x, count, (double *)to);
+    else if (stride == step->size)
+        memcpy(to, row + x * stride, (size_t)(count * stride));
+    else
+        for (int64_t k = 0; k < count; k++) memcpy(to + k * step->size, row + (x + k) * stride, (size_t)step->size);
+}
+
+static void fill_line(const stn_step *step, double value, int64_t count, char *to) {
+    for (int64_t k = 0; k < count; k++)
+        if (step->of_floats)
+            ((float *)to)[k] = (float)value;
+        else
+            ((double *)to)[k] = value;
+}
+
+/* Points [begin, end) of a row past its sides, which are often among those that `line` holds from point x to `past`. */
+static void gather_ghosts(const stn_step *step, const char *row, int64_t begin, int64_t end, const char *line,
+                          int64_t x, int64_t past, char *to) {
+    for (int64_t i = begin; i < end; i++, to += step->line_size) {
+        const int64_t j = i < 0 ? step->ghost[0][-1 - i] : step->ghost[1][i - step->task->n[2]];
+        if (j < 0)
+            fill_line(step, constant_past(step->task, 2, j), 1, to);
+        else if (j >= x && j < past)
+            memcpy(to, line + (j - x) * step->line_size, (size_t)step->line_size);
+        else
+            load_line(step, row, j, 1, to);
+    }
 }
 
 /* line = points [begin, end) of a row of which some are inside. */
-static void gather(const stn_step *step, const char *row, int64_t begin, int64_t end, stn_line *line) {
-    const stn_dtype dtype = step->task->dtype;
-    int64_t inside = stn_max(begin, 0), past = stn_min(end, step->task->n[2]), stride = step->from.stride[2];
-    for (int64_t x = begin; x < inside; x++) put(step, line, x - begin, ghost(step, row, x));
-    size_t count = (size_t)stn_max(past - inside, 0);
-    double *wide = line->f64 + (inside - begin);
-    if (stride != 1)
-        for (int64_t x = inside; x < past; x++) put(step, line, x - begin, load(dtype, row, x * stride));
-    else if (dtype == STN_F64)
-        memcpy(wide, (const double *)row + inside, count * sizeof(double));
-    else if (dtype == STN_F16)
-        step->kernels->from_half(wide, (const uint16_t *)row + inside, count);
-    else if (step->widened)
-        step->kernels->from_float(wide, (const float *)row + inside, count);
+static void gather(const stn_step *step, const char *row, int64_t begin, int64_t end, char *line) {
+    const int64_t n = step->task->n[2], inside = stn_min(stn_max(begin, 0), end),
+                  past = stn_max(stn_min(end, n), inside), after = stn_max(past, begin);
+    char *inner = line + (inside - begin) * step->line_size;
+    if (past > inside) load_line(step, row, inside, past - inside, inner);
+    gather_ghosts(step, row, begin, inside, inner, inside, past, line);
+    gather_ghosts(step, row, after, end, inner, inside, past, line + (after - begin) * step->line_size);
+}
+
+/* Row (i0, i1) as the tile sees it, or NULL where the buffer is full. Where both indices are past constant sides, the
+ * slower axis decides. */
+static const char *read_row(stn_tile *tile, int64_t i0, int64_t i1) {
+    const stn_step *step = tile->step;
+    const stn_task *task = step->task;
+    const int64_t begin = tile->x - task->reach[2][0], end = tile->x + tile->count + task->reach[2][1];
+    const int64_t j0 = fold(task, 0, i0), j1 = fold(task, 1, i1);
+    const char *row = j0 < 0 || j1 < 0 ? NULL : row_at(step, &step->from, tile->batch, j0, j1);
+    if (row && step->from.stride[2] == 1 && step->line_size == step->size && begin >= 0 && end <= task->n[2])
+        return row + tile->x * step->size;
+    if (tile->gathered + (size_t)(end - begin) > GATHERED) return NULL;
+    char *line = (char *)(tile->buffer + tile->gathered);
+    tile->gathered += (size_t)(end - begin);
+    if (row)
+        gather(step, row, begin, end, line);
     else
-        memcpy(line->f32 + (inside - begin), (const float *)row + inside, count * sizeof(float));
-    for (int64_t x = stn_max(past, begin); x < end; x++) put(step, line, x - begin, ghost(step, row, x));
+        fill_line(step, j0 < 0 ? constant_past(task, 0, j0) : constant_past(task, 1, j1), end - begin, line);
+    return line + task->reach[2][0] * step->line_size;
 }
 
-/* Where point x of the piece is seen through a row: in place if it can be, else in the buffer. The pointer's element k
- * is point x + k, for k from -reach[0] to count + reach[1]. */
-static const void *line_seen(const stn_step *step, stn_row row, int64_t x, int64_t count, const int64_t reach[2],
-                             stn_line *buffer) {
-    const stn_task *task = step->task;
-    const size_t size = step->widened ? sizeof(double) : sizeof(float);
-    int64_t begin = x - reach[0], end = x + count + reach[1];
-    if (row.points && step->from.stride[2] == 1 && size == stn_dtype_size(task->dtype) && begin >= 0 &&
-        end <= task->n[2])
-        return row.points + (size_t)x * size;
-    if (row.points)
-        gather(step, row.points, begin, end, buffer);
-    else
-        for (int64_t i = 0; i < end - begin; i++) put(step, buffer, i, row.constant);
-    return (const char *)buffer + (size_t)(x - begin) * size;
-}
-
-static bool same_row(const stn_tap *a, const stn_tap *b) {
-    return a->offset[0] == b->offset[0] && a->offset[1] == b->offset[1];
-}
-
-/* The line of tap k's row for the piece. Taps are sorted: those that see the same row follow each other, and the row's
- * first and last tap say how far it is read past the piece. */
-static const void *line_of_tap(const stn_step *step, int64_t batch, const int64_t at[3], int64_t count, size_t k,
-                               stn_line *buffer) {
-    const stn_task *task = step->task;
-    const stn_tap *taps = task->taps;
-    size_t first = k, last = k;
-    while (first > 0 && same_row(&taps[first - 1], &taps[k])) first--;
-    while (last + 1 < task->ntaps && same_row(&taps[last + 1], &taps[k])) last++;
-    const int64_t reach[2] = {stn_max(-taps[first].offset[2], 0), stn_max(taps[last].offset[2], 0)};
-    return line_seen(step, row_seen(step, batch, at[0], at[1], taps[k].offset), at[2], count, reach, buffer);
-}
-
-/* The lines of a piece that sums read: kept while the taps of a call, or of the next, see the same rows. Taps in order
- * need one kept line, pairs two: the first tap's and the second's. */
-typedef struct stn_lines {
-    stn_line buffers[STN_KERNEL_TAPS + 2];
-    const void *line[2];
-    size_t tap[2]; /* whose line it is */
-    int used[2];   /* its buffer, or -1 */
-    int kept[2];   /* the buffers of the lines that a call began with: it may read them to its end */
-} stn_lines;
-
-static const void *find_line(const stn_step *step, int64_t batch, const int64_t at[3], int64_t count, size_t k,
-                             int side, stn_lines *lines, int *next) {
-    const stn_task *task = step->task;
-    if (!lines->line[side] || !same_row(&task->taps[k], &task->taps[lines->tap[side]])) {
-        while (*next == lines->kept[0] || *next == lines->kept[1]) ++*next;
-        lines->used[side] = *next;
-        lines->tap[side] = k;
-        lines->line[side] = line_of_tap(step, batch, at, count, k, &lines->buffers[*next]);
-        ++*next;
+static const char *find_row(stn_tile *tile, int64_t i0, int64_t i1) {
+    stn_seen *seen = &tile->seen[(uint64_t)(i0 * 31 + i1) & (tile->step->remembered - 1)];
+    if (seen->tile != tile->number || seen->at[0] != i0 || seen->at[1] != i1) {
+        const char *line = read_row(tile, i0, i1);
+        if (!line) return NULL;
+        *seen = (stn_seen){{i0, i1}, line, tile->number};
     }
-    const size_t size = step->widened ? sizeof(double) : sizeof(float);
-    return (const char *)lines->line[side] + task->taps[k].offset[2] * (int64_t)size;
+    return seen->line;
 }
-/* sum (+)= terms from `first` on: taps one by one, or the middle tap and then pairs. Returns the term after the last.
- * Where they are all terms and `rounded` is not NULL, that gets the sum as floats. */
-static size_t add_terms(const stn_step *step, int64_t batch, const int64_t at[3], int64_t count, size_t first,
-                        stn_terms terms, stn_lines *lines, double *sum, float *rounded) {
-    const stn_task *task = step->task;
-    const void *seen[STN_KERNEL_TAPS] = {NULL};
-    double weights[STN_KERNEL_TAPS];
-    const size_t middle = step->pairing && task->ntaps % 2; /* term 0 is the middle tap, term k + middle pair k */
-    int read = 0, next = 0;
-    memcpy(lines->kept, lines->used, sizeof lines->kept);
-    for (int i = 0; i < terms.single + terms.pairs; i++, first++) {
-        const size_t k = !step->pairing ? first : first < middle ? task->ntaps / 2 : first - middle;
-        weights[i] = task->taps[k].weight;
-        seen[read++] = find_line(step, batch, at, count, k, 0, lines, &next);
-        if (i >= terms.single) seen[read++] = find_line(step, batch, at, count, task->ntaps - 1 - k, 1, lines, &next);
+
+static void forget_rows(stn_tile *tile) {
+    tile->number++;
+    tile->gathered = 0;
+}
+
+/* The lines that one call sums. */
+typedef struct stn_gathering {
+    const void *lines[TERMS];
+    double weights[TERMS];
+    stn_terms terms;
+    size_t used;        /* of the lines */
+    const char *row[2]; /* of the last tap on either side, at this offset */
+    int64_t at[2][2];
+} stn_gathering;
+
+/* Adds what is gathered to what was summed before, and begins anew with that sum, as a line of weight 1. */
+static void sum_gathered(stn_tile *tile, stn_gathering *g, double *sum) {
+    tile->step->kernels->sum(sum, &g->terms, (size_t)tile->count);
+    g->lines[0] = sum;
+    g->weights[0] = 1;
+    g->terms.single = g->used = 1;
+    g->terms.pairs = 0;
+    g->row[0] = g->row[1] = NULL;
+    forget_rows(tile);
+}
+
+/* Adds term `number` of row i1. False: there is no more room. */
+static bool gather_term(stn_tile *tile, int64_t i1, size_t number, stn_gathering *g) {
+    const stn_task *task = tile->step->task;
+    const size_t middle = tile->step->pairing && task->ntaps % 2; /* term 0 is the middle tap, the others are pairs */
+    const bool single = !tile->step->pairing || number < middle;
+    const size_t first = !tile->step->pairing ? number : single ? task->ntaps / 2 : number - middle;
+    const size_t taps[2] = {first, task->ntaps - 1 - first}, count = single ? 1 : 2;
+    if (g->used + count > TERMS) return false;
+    for (size_t i = 0; i < count; i++) {
+        const int64_t *offset = task->taps[taps[i]].offset;
+        if (!g->row[i] || g->at[i][0] != offset[0] || g->at[i][1] != offset[1]) {
+            g->row[i] = find_row(tile, tile->first[0] + offset[0], i1 + offset[1]);
+            g->at[i][0] = offset[0];
+            g->at[i][1] = offset[1];
+        }
+        if (!g->row[i]) return false;
+        g->lines[g->used + i] = g->row[i] + offset[2] * tile->step->line_size;
     }
-    bool add = first > (size_t)(terms.single + terms.pairs);
-    if (rounded)
-        step->kernels->sum_float(rounded, seen, weights, terms, (size_t)count);
+    g->used += count;
+    g->weights[g->terms.single + g->terms.pairs] = task->taps[first].weight;
+    *(single ? &g->terms.single : &g->terms.pairs) += 1;
+    return true;
+}
+
+/* sum = all taps of row i1 of the tile. */
+static void sum_row(stn_tile *tile, int64_t i1, double *sum) {
+    const stn_step *step = tile->step;
+    const size_t ntaps = step->task->ntaps, terms = step->pairing ? (ntaps + 1) / 2 : ntaps;
+    const int64_t longest = tile->count + step->task->reach[2][0] + step->task->reach[2][1];
+    stn_gathering g;
+    /* Sums of floats are made at once: all of their lines find room. */
+    if (step->of_floats && tile->gathered + (size_t)(FEW * longest) > GATHERED) forget_rows(tile);
+    g.terms = (stn_terms){.lines = g.lines, .weights = g.weights, .odd = step->pairing < 0};
+    g.used = 0;
+    g.row[0] = g.row[1] = NULL;
+    int round = 0;
+    for (size_t number = 0; number < terms;)
+        if (gather_term(tile, i1, number, &g))
+            number++;
+        else
+            sum_gathered(tile, &g, tile->carried[round++ % 2]);
+    if (step->of_floats)
+        step->kernels->sum_float((float *)sum, &g.terms, (size_t)tile->count);
     else
-        (step->widened ? step->kernels->sum_f64 : step->kernels->sum_f32)(sum, seen, weights, terms, (size_t)count,
-                                                                          add);
-    return first;
+        step->kernels->sum(sum, &g.terms, (size_t)tile->count);
 }
 
-/* All taps of a piece, in calls that are as even as can be: 10 taps are 5 + 5. rounded: NULL, or where one call's sums go
- * instead as floats. */
-static void add_taps(const stn_step *step, int64_t batch, const int64_t at[3], int64_t count, double *sum,
-                     float *rounded) {
-    const size_t ntaps = step->task->ntaps, pairs = step->pairing ? ntaps / 2 : 0;
-    const size_t most = pairs ? STN_KERNEL_TAPS / 2 : STN_KERNEL_TAPS, middle = pairs ? ntaps % 2 : 0;
-    const size_t items = pairs ? pairs : ntaps, rounds = (items + most - 1) / most;
-    stn_lines lines;
-    lines.line[0] = lines.line[1] = NULL;
-    lines.used[0] = lines.used[1] = -1;
-    size_t first = 0, round = 0;
-    do { /* every stencil has a tap */
-        const int now = (int)(items * (round + 1) / rounds - items * round / rounds);
-        stn_terms terms = pairs ? (stn_terms){round ? 0 : (int)middle, now, step->pairing < 0} : (stn_terms){now, 0, 0};
-        first = add_terms(step, batch, at, count, first, terms, &lines, sum, rounded);
-    } while (++round < rounds);
-}
-
-/* The constant source of the piece, added before the sums are rounded. */
-static void add_source(const stn_step *step, int64_t batch, const int64_t at[3], int64_t count, double *sum) {
-    const stn_dtype dtype = step->task->dtype;
-    const char *row = row_at(&step->source, dtype, batch, at[0], at[1]);
-    const int64_t stride = step->source.stride[2];
-    for (int64_t k = 0; k < count; k++) sum[k] += load(dtype, row, (at[2] + k) * stride);
-}
-
-/* The computed piece, into the output's type and stride. */
-static void scatter(const stn_step *step, char *row, int64_t x, int64_t count, const double *sum) {
-    const stn_dtype dtype = step->task->dtype;
+/* The computed points, with the constant source, into the output's type and stride. */
+static void write_row(const stn_tile *tile, int64_t i1, char *row, double *sum) {
+    const stn_step *step = tile->step;
     const int64_t stride = step->to.stride[2];
-    if (dtype == STN_F32 && stride == 1)
-        step->kernels->to_float((float *)row + x, sum, (size_t)count);
-    else if (dtype == STN_F16 && stride == 1)
-        step->kernels->to_half((uint16_t *)row + x, sum, (size_t)count);
-    else if (dtype == STN_F64)
-        for (int64_t k = 0; k < count; k++) ((double *)row)[(x + k) * stride] = sum[k];
-    else if (dtype == STN_F32)
-        for (int64_t k = 0; k < count; k++) ((float *)row)[(x + k) * stride] = (float)sum[k];
-    else
-        for (int64_t k = 0; k < count; k++) ((uint16_t *)row)[(x + k) * stride] = stn_float_to_half((float)sum[k]);
+    if (step->source.base) {
+        double source[PIECE];
+        load(step, &step->source, row_at(step, &step->source, tile->batch, tile->first[0], i1), tile->x, tile->count,
+             source);
+        for (int64_t k = 0; k < tile->count; k++) sum[k] += source[k];
+    }
+    row += tile->x * stride * step->size;
+    if (stride != 1)
+        for (int64_t k = 0; k < tile->count; k++, row += stride * step->size)
+            step->kernels->store[step->number](row, sum + k, 1);
+    else if (row != (char *)sum)
+        step->kernels->store[step->number](row, sum, (size_t)tile->count);
 }
 
-static void compute_piece(const stn_step *step, int64_t batch, const int64_t at[3], int64_t count) {
-    char *row = (char *)row_at(&step->to, step->task->dtype, batch, at[0], at[1]);
-    double buffer[PIECE];
-    const bool in_place = step->to.stride[2] == 1 && step->task->dtype == STN_F64;
-    const bool at_once = step->to.stride[2] == 1 && !step->widened && !step->source.base;
-    double *sum = in_place ? (double *)row + at[2] : buffer;
-    add_taps(step, batch, at, count, sum, at_once ? (float *)row + at[2] : NULL);
-    if (step->source.base) add_source(step, batch, at, count, sum);
-    if (!in_place && !at_once) scatter(step, row, at[2], count, buffer);
+/* Dense unpaired weights: a whole box of taps, that several rows are summed with side by side. */
+typedef struct stn_dense_box {
+    int64_t low[3], size[3];
+    double weights[DENSE];
+} stn_dense_box;
+
+/* False: the taps are no such box, or too many. */
+static bool find_dense(const stn_step *step, stn_dense_box *box) {
+    const stn_task *task = step->task;
+    if (step->pairing || task->ntaps > DENSE) return false;
+    for (int a = 0; a < 3; a++) {
+        int64_t high = task->taps[0].offset[a];
+        box->low[a] = high;
+        for (size_t k = 1; k < task->ntaps; k++) {
+            box->low[a] = stn_min(box->low[a], task->taps[k].offset[a]);
+            high = stn_max(high, task->taps[k].offset[a]);
+        }
+        box->size[a] = high - box->low[a] + 1;
+    }
+    const int64_t rows = box->size[0] * (box->size[1] + STN_KERNEL_ROWS - 1);
+    if (box->size[0] * box->size[1] * box->size[2] != (int64_t)task->ntaps || box->size[1] < 3 || rows > TERMS)
+        return false;
+    for (size_t k = 0; k < task->ntaps; k++) box->weights[k] = task->taps[k].weight;
+    return true;
+}
+
+/* STN_KERNEL_ROWS rows from i1 on, into sums. False: they do not fit into the buffer. */
+static bool sum_dense(stn_tile *tile, const stn_dense_box *box, int64_t i1, double *const *sums) {
+    const stn_step *step = tile->step;
+    const void *lines[TERMS];
+    size_t used = 0;
+    for (int64_t p = 0; p < box->size[0]; p++)
+        for (int64_t q = 0; q < box->size[1] + STN_KERNEL_ROWS - 1; q++) {
+            const char *line = find_row(tile, tile->first[0] + box->low[0] + p, i1 + box->low[1] + q);
+            if (!line) return false;
+            lines[used++] = line + box->low[2] * step->line_size;
+        }
+    const stn_dense dense = {lines, box->weights, (size_t)box->size[0], (size_t)box->size[1], (size_t)box->size[2]};
+    if (step->of_floats) {
+        float *rounded[STN_KERNEL_ROWS];
+        for (int r = 0; r < STN_KERNEL_ROWS; r++) rounded[r] = (float *)sums[r];
+        step->kernels->sum_rows_float(rounded, &dense, (size_t)tile->count);
+    } else
+        step->kernels->sum_rows(sums, &dense, (size_t)tile->count);
+    return true;
+}
+
+static void compute_tile(stn_tile *tile, const stn_dense_box *dense) {
+    const stn_step *step = tile->step;
+    const bool in_place = step->to.stride[2] == 1 && step->line_size == step->size;
+    double *sums[STN_KERNEL_ROWS];
+    char *rows[STN_KERNEL_ROWS];
+    forget_rows(tile);
+    for (int64_t r = 0; r < tile->rows;) {
+        int64_t i1 = tile->first[1] + r, now = 1;
+        for (int64_t k = 0; k < stn_min(STN_KERNEL_ROWS, tile->rows - r); k++) {
+            rows[k] = row_at(step, &step->to, tile->batch, tile->first[0], i1 + k);
+            sums[k] = in_place ? (double *)(rows[k] + tile->x * step->size) : tile->sums[k];
+        }
+        if (dense && tile->rows - r >= STN_KERNEL_ROWS && tile->count >= STN_KERNEL_LEAST &&
+            sum_dense(tile, dense, i1, sums))
+            now = STN_KERNEL_ROWS;
+        else
+            sum_row(tile, i1, sums[0]);
+        for (int64_t k = 0; k < now; k++) write_row(tile, i1 + k, rows[k], sums[k]);
+        r += now;
+    }
 }
 
 static void copy_span(const stn_step *step, int64_t batch, int64_t i0, int64_t i1, int64_t begin, int64_t end) {
-    stn_dtype dtype = step->task->dtype;
-    size_t size = stn_dtype_size(dtype);
-    int64_t from_stride = step->from.stride[2] * (int64_t)size, to_stride = step->to.stride[2] * (int64_t)size;
-    const char *from = row_at(&step->from, dtype, batch, i0, i1);
-    char *to = (char *)row_at(&step->to, dtype, batch, i0, i1);
+    const size_t size = (size_t)step->size;
+    int64_t from_stride = step->from.stride[2] * step->size, to_stride = step->to.stride[2] * step->size;
+    const char *from = row_at(step, &step->from, batch, i0, i1);
+    char *to = row_at(step, &step->to, batch, i0, i1);
     if (begin >= end) return;
     if (step->from.stride[2] == 1 && step->to.stride[2] == 1)
         memcpy(to + begin * to_stride, from + begin * from_stride, (size_t)(end - begin) * size);
     else
         for (int64_t x = begin; x < end; x++) memcpy(to + x * to_stride, from + x * from_stride, size);
-}
-
-/* One row of a box: frozen ends are copied, the rest is computed in pieces. */
-static void compute_row(const stn_step *step, int64_t batch, int64_t i0, int64_t i1, int64_t begin, int64_t end) {
-    const int64_t(*live)[2] = step->live;
-    bool frozen = i0 < live[0][0] || i0 >= live[0][1] || i1 < live[1][0] || i1 >= live[1][1];
-    int64_t first = frozen ? end : stn_min(stn_max(begin, live[2][0]), end);
-    int64_t past = stn_max(stn_min(end, live[2][1]), first);
-    copy_span(step, batch, i0, i1, begin, first);
-    for (int64_t x = first; x < past; x += PIECE)
-        compute_piece(step, batch, (const int64_t[3]){i0, i1, x}, stn_min(PIECE, past - x));
-    copy_span(step, batch, i0, i1, past, end);
 }
 
 /* 1 where taps at opposite offsets have the same weight, -1 where they have opposite weights and none is in the middle,
@@ -269,11 +322,30 @@ static int pairing_of(const stn_task *task) {
     return even ? 1 : odd ? -1 : 0;
 }
 
+/* Rows that a tile sees. */
+static int64_t rows_seen(const stn_task *task) {
+    int64_t rows = 0;
+    for (size_t k = 1, first = 0; k <= task->ntaps; k++) {
+        if (k < task->ntaps && task->taps[k].offset[0] == task->taps[first].offset[0]) continue;
+        rows += stn_min(TILE_ROWS, task->n[1]) + task->taps[k - 1].offset[1] - task->taps[first].offset[1];
+        first = k; /* of the next plane: taps are sorted */
+    }
+    return rows;
+}
+
 void stn_step_begin(stn_step *step, const stn_task *task) {
+    static const stn_number numbers[] = {STN_NUMBER_F64, STN_NUMBER_F32, STN_NUMBER_F16};
     step->task = task;
     step->kernels = stn_kernels_best();
     step->pairing = pairing_of(task);
-    step->widened = task->dtype != STN_F32 || task->ntaps > STN_KERNEL_TAPS;
+    step->number = numbers[task->dtype];
+    step->size = (int64_t)stn_number_size(step->number);
+    const int64_t rows = stn_max(rows_seen(task), 1), reach = task->reach[2][0] + task->reach[2][1];
+    step->piece = stn_min(stn_max(GATHERED / rows - reach, LEAST_PIECE), PIECE);
+    step->remembered = 1;
+    while ((int64_t)step->remembered < 2 * rows && step->remembered < SEEN) step->remembered *= 2;
+    step->of_floats = task->dtype == STN_F32 && task->ntaps <= FEW && !task->source && task->out_stride[2] == 1;
+    step->line_size = step->of_floats ? step->size : (int64_t)sizeof(double);
     for (int a = 0; a < 3; a++) {
         const stn_boundary *sides = task->boundary[a];
         step->live[a][0] = sides[0].kind == STN_FIXED ? task->reach[a][0] : 0;
@@ -283,10 +355,41 @@ void stn_step_begin(stn_step *step, const stn_task *task) {
     for (int64_t r = 0; r < task->reach[2][1]; r++) step->ghost[1][r] = fold(task, 2, task->n[2] + r);
 }
 
+/* The range of a box along an axis that no fixed side freezes. */
+static void live_range(const stn_step *step, const stn_box *box, int axis, int64_t range[2]) {
+    range[0] = stn_min(stn_max(box->begin[axis], step->live[axis][0]), box->end[axis]);
+    range[1] = stn_max(stn_min(box->end[axis], step->live[axis][1]), range[0]);
+}
+
+/* Frozen points are copied, the others are computed in tiles. */
 void stn_step_box(const stn_step *step, int64_t batch, const stn_box *box) {
-    for (int64_t i0 = box->begin[0]; i0 < box->end[0]; i0++)
-        for (int64_t i1 = box->begin[1]; i1 < box->end[1] && stn_watch_goes_on(step->watch); i1++)
-            compute_row(step, batch, i0, i1, box->begin[2], box->end[2]);
+    int64_t live[3][2];
+    stn_dense_box dense;
+    stn_tile tile;
+    tile.step = step;
+    tile.batch = batch;
+    tile.number = 0;
+    for (uint64_t i = 0; i < step->remembered; i++) tile.seen[i].tile = 0;
+    const bool is_dense = find_dense(step, &dense);
+    for (int a = 0; a < 3; a++) live_range(step, box, a, live[a]);
+    for (int64_t i0 = box->begin[0]; i0 < box->end[0]; i0++) {
+        const bool frozen = i0 < live[0][0] || i0 >= live[0][1];
+        for (int64_t i1 = box->begin[1]; i1 < box->end[1]; i1++) {
+            const bool all = frozen || i1 < live[1][0] || i1 >= live[1][1];
+            copy_span(step, batch, i0, i1, box->begin[2], all ? box->end[2] : live[2][0]);
+            if (!all) copy_span(step, batch, i0, i1, live[2][1], box->end[2]);
+        }
+        tile.first[0] = i0;
+        for (int64_t i1 = live[1][0]; i1 < live[1][1] && !frozen && stn_watch_goes_on(step->watch); i1 += TILE_ROWS) {
+            tile.first[1] = i1;
+            tile.rows = stn_min(TILE_ROWS, live[1][1] - i1);
+            for (int64_t x = live[2][0]; x < live[2][1]; x += step->piece) {
+                tile.x = x;
+                tile.count = stn_min(step->piece, live[2][1] - x);
+                compute_tile(&tile, is_dense ? &dense : NULL);
+            }
+        }
+    }
 }
 
 void stn_step_copy(const stn_step *step, int64_t batch, const stn_box *box) {

@@ -5,8 +5,6 @@
 #include "host/watch.h"
 #include "problem/task.h"
 
-#define STN_STEP_SHORT 128 /* points of a row that is gathered whole */
-
 /* Where the points of a batch of grids lie; strides count elements of the task's dtype. */
 typedef struct stn_layout {
     char *base;
@@ -21,7 +19,12 @@ typedef struct stn_step {
     stn_watch *watch;    /* is asked between rows; NULL: none */
     int64_t live[3][2];  /* points outside [live[a][0], live[a][1]) of any axis are frozen */
     int pairing;         /* 1: taps at opposite offsets have one weight; -1: opposite weights; 0: neither */
-    bool widened;        /* lines are read as doubles: not those of floats that one call sums */
+    stn_number number;   /* the task's dtype, */
+    int64_t size;        /* and its bytes */
+    bool of_floats; /* lines are read as floats, and sums are rounded to floats where they are made; else as doubles */
+    uint64_t remembered;              /* rows that a tile remembers: a power of two */
+    int64_t line_size;                /* bytes of a number of a line */
+    int64_t piece;                    /* points of a row that are computed at once */
     int64_t ghost[2][STN_MAX_RADIUS]; /* stn_fold along axis 2 of -1, -2, ... and of n, n + 1, ... */
 } stn_step;
 

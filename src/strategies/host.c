@@ -29,7 +29,7 @@ static const struct {
     double flops_f64, flops_f32; /* of the flops that a core is assumed to have: sums of lines that lie in a cache */
     double cached, memory;       /* of its copy bandwidth, where all grids lie in a cache and where they do not */
     double cached_bytes;
-    double sum;      /* seconds: what the sums of up to STN_KERNEL_TAPS taps of a row take besides */
+    double sum;      /* seconds: what the sums of up to 9 taps of a row take besides */
     double end;      /* a line beside an end of a row, of which a part lies past it */
     double gathered; /* a byte of a short row, which is copied with what is past its ends */
     double half;     /* a number of a line, from half precision */
@@ -47,14 +47,14 @@ static double lines_of(const stn_task *task, double rounds) {
 
 /* Seconds of one core for what a step does besides sums: lines are made for them. */
 static double lines_cost(const stn_task *task, double live) {
-    const double rounds = ceil((double)task->ntaps / STN_KERNEL_TAPS);
+    const double rounds = ceil((double)task->ntaps / 9);
     const double lines = lines_of(task, rounds), rows = live / (double)task->n[2];
     const bool open =
         stn_task_reach(task, 2) && (task->boundary[2][0].kind != STN_FIXED || task->boundary[2][1].kind != STN_FIXED);
     double seconds = rows * rounds * costs.sum;
     if (task->dtype == STN_F16)
         seconds += live * lines * costs.half;
-    else if (open && task->n[2] <= STN_STEP_SHORT)
+    else if (open && task->n[2] <= 128)
         seconds += live * lines * (double)stn_dtype_size(task->dtype) * costs.gathered;
     else if (open)
         seconds += 2 * rows * lines * costs.end;

@@ -7,73 +7,171 @@
 #include "grids.h"
 #include "host/kernels.h"
 
-#define MOST 75
-#define SLACK 8 /* past the end, to see that it stays untouched */
+#define MOST 700 /* points: more than are summed side by side */
+#define SLACK 8  /* past the end, to see that it stays untouched */
+#define LINES 12
 
-#define DEFINE_CHECK(name, real, field)                                                                                \
-    static void name(const stn_kernels *kernels, stn_terms terms, size_t count, bool add, uint64_t *state) {           \
-        static real lines[STN_KERNEL_TAPS][MOST];                                                                      \
-        static double weights[STN_KERNEL_TAPS], got[MOST + SLACK], u[MOST];                                            \
-        const void *at[STN_KERNEL_TAPS];                                                                               \
-        for (int k = 0; k < terms.single + 2 * terms.pairs; k++) {                                                     \
-            weights[k] = random_unit(state);                                                                           \
-            at[k] = lines[k];                                                                                          \
-            for (size_t x = 0; x < count; x++) lines[k][x] = (real)random_unit(state);                                 \
-        }                                                                                                              \
-        for (size_t x = 0; x < count + SLACK; x++) got[x] = random_unit(state);                                        \
-        for (size_t x = 0; x < count; x++) {                                                                           \
-            u[x] = add ? got[x] : 0;                                                                                   \
-            for (int k = 0; k < terms.single; k++) u[x] += weights[k] * lines[k][x];                                   \
-            for (int k = 0; k < terms.pairs; k++) {                                                                    \
-                double a = lines[terms.single + 2 * k][x], b = lines[terms.single + 2 * k + 1][x];                     \
-                u[x] += weights[terms.single + k] * (terms.odd ? a - b : a + b);                                       \
-            }                                                                                                          \
-        }                                                                                                              \
-        double after = got[count];                                                                                     \
-        kernels->field(got, at, weights, terms, count, add);                                                           \
-        for (size_t x = 0; x < count; x++)                                                                             \
-            cr_assert_eq(got[x], u[x], "%d taps, %d pairs, %d points", terms.single, terms.pairs, (int)count);         \
-        cr_assert_eq(got[count], after);                                                                               \
-    }
-DEFINE_CHECK(check_f64, double, sum_f64)
-DEFINE_CHECK(check_f32, float, sum_f32)
+static double lines[LINES][MOST], weights[64];
 
-/* Sums that are rounded are those that are not, rounded. */
-static void check_rounded(const stn_kernels *kernels, stn_terms terms, size_t count, uint64_t *state) {
-    static float lines[STN_KERNEL_TAPS][MOST], got[MOST + SLACK];
-    static double weights[STN_KERNEL_TAPS], sum[MOST];
-    const void *at[STN_KERNEL_TAPS];
-    for (int k = 0; k < terms.single + 2 * terms.pairs; k++) {
-        weights[k] = random_unit(state);
-        at[k] = lines[k];
-        for (size_t x = 0; x < count; x++) lines[k][x] = (float)random_unit(state);
+static float floats[LINES][MOST];
+
+static double expected(const stn_terms *terms, size_t x) {
+    double u = -0.0;
+    for (size_t k = 0; k < terms->single; k++) u += terms->weights[k] * lines[k][x];
+    for (size_t k = 0; k < terms->pairs; k++) {
+        const double a = lines[terms->single + 2 * k][x], b = lines[terms->single + 2 * k + 1][x];
+        u += terms->weights[terms->single + k] * (terms->odd ? a - b : a + b);
     }
-    got[count] = 3;
-    kernels->sum_f32(sum, at, weights, terms, count, false);
-    kernels->sum_float(got, at, weights, terms, count);
-    for (size_t x = 0; x < count; x++) cr_assert_eq(got[x], (float)sum[x]);
-    cr_assert_eq(got[count], 3);
+    return u;
 }
 
-static void check_terms(stn_terms terms, uint64_t *state) {
+static void fill(uint64_t *state) {
+    for (int k = 0; k < LINES; k++)
+        for (int i = 0; i < MOST; i++) lines[k][i] = floats[k][i] = (float)random_unit(state);
+    for (size_t i = 0; i < sizeof weights / sizeof *weights; i++) weights[i] = random_unit(state);
+}
+
+static void check_terms(size_t single, size_t pairs, bool odd, uint64_t *state) {
+    static double got[MOST + SLACK];
+    static float rounded[MOST + SLACK];
+    const void *at[LINES], *of_floats[LINES];
+    const stn_terms terms = {at, weights, single, pairs, odd}, terms_f32 = {of_floats, weights, single, pairs, odd};
     const stn_kernels *kernels;
+    for (int k = 0; k < LINES; k++) at[k] = lines[k], of_floats[k] = floats[k];
+    fill(state);
     for (int set = 0; (kernels = stn_kernels_at(set)); set++)
-        for (size_t count = 0; count <= MOST; count++) {
-            for (int add = 0; add < 2; add++) {
-                check_f64(kernels, terms, count, add, state);
-                check_f32(kernels, terms, count, add, state);
-            }
-            check_rounded(kernels, terms, count, state);
+        for (size_t count = 0; count <= MOST; count += count < 150 ? 1 : 77) {
+            got[count] = rounded[count] = 3;
+            kernels->sum(got, &terms, count);
+            kernels->sum_float(rounded, &terms_f32, count);
+            for (size_t x = 0; x < count; x++)
+                cr_assert_eq(got[x], expected(&terms, x), "%d lines, %d pairs, %d points", (int)single, (int)pairs,
+                             (int)count);
+            for (size_t x = 0; x < count; x++) cr_assert_eq(rounded[x], (float)got[x]);
+            cr_assert(got[count] == 3 && rounded[count] == 3);
         }
 }
 
 Test(kernels, sums_are_in_the_order_of_terms) {
     uint64_t state = 11;
-    for (int ntaps = 1; ntaps <= STN_KERNEL_TAPS; ntaps++) check_terms((stn_terms){ntaps, 0, false}, &state);
-    for (int pairs = 1; pairs <= STN_KERNEL_TAPS / 2; pairs++) {
-        check_terms((stn_terms){0, pairs, false}, &state);
-        check_terms((stn_terms){1, pairs, false}, &state);
-        check_terms((stn_terms){0, pairs, true}, &state);
+    for (size_t single = 0; single <= 3; single++)
+        for (size_t pairs = single ? 0 : 1; pairs <= 4; pairs++) {
+            check_terms(single, pairs, false, &state);
+            check_terms(single, pairs, true, &state);
+        }
+}
+
+/* A sum of zeros keeps their sign, as one product does. */
+Test(kernels, a_term_of_negative_zero_stays_so) {
+    const double zeros[20] = {0}, minus = -1;
+    const void *line = zeros;
+    const stn_terms terms = {&line, &minus, 1, 0, false};
+    const stn_kernels *kernels;
+    for (int set = 0; (kernels = stn_kernels_at(set)); set++) {
+        double got[20];
+        kernels->sum(got, &terms, 20);
+        for (int x = 0; x < 20; x++) cr_assert(signbit(got[x]));
+    }
+}
+
+static void check_rows(size_t planes, size_t height, size_t width, uint64_t *state) {
+    static double got[STN_KERNEL_ROWS][MOST + SLACK];
+    const size_t seen = height + STN_KERNEL_ROWS - 1;
+    static float rounded[STN_KERNEL_ROWS][MOST + SLACK];
+    const void *rows[LINES], *of_floats[LINES];
+    double *sums[STN_KERNEL_ROWS];
+    float *sums_f32[STN_KERNEL_ROWS];
+    const stn_dense dense = {rows, weights, planes, height, width};
+    const stn_dense dense_f32 = {of_floats, weights, planes, height, width};
+    const stn_kernels *kernels;
+    for (size_t k = 0; k < planes * seen; k++) rows[k] = lines[k], of_floats[k] = floats[k];
+    for (int r = 0; r < STN_KERNEL_ROWS; r++) sums[r] = got[r], sums_f32[r] = rounded[r];
+    fill(state);
+    for (int set = 0; (kernels = stn_kernels_at(set)); set++)
+        for (size_t count = STN_KERNEL_LEAST; count + width <= MOST; count += count < 90 ? 1 : 77) {
+            for (int r = 0; r < STN_KERNEL_ROWS; r++) got[r][count] = rounded[r][count] = 3;
+            kernels->sum_rows(sums, &dense, count);
+            kernels->sum_rows_float(sums_f32, &dense_f32, count);
+            for (size_t r = 0; r < STN_KERNEL_ROWS; r++) {
+                cr_assert(got[r][count] == 3 && rounded[r][count] == 3);
+                for (size_t x = 0; x < count; x++) {
+                    double u = -0.0;
+                    for (size_t p = 0; p < planes; p++)
+                        for (size_t k = 0; k < height * width; k++)
+                            u += weights[p * height * width + k] * lines[p * seen + r + k / width][x + k % width];
+                    cr_assert_eq(rounded[r][x], (float)u);
+                    cr_assert_eq(got[r][x], u, "%d x %d x %d taps, %d points", (int)planes, (int)height, (int)width,
+                                 (int)count);
+                }
+            }
+        }
+}
+
+Test(kernels, rows_side_by_side_are_summed_in_the_order_of_taps) {
+    uint64_t state = 13;
+    check_rows(1, 3, 3, &state);
+    check_rows(1, 3, 1, &state);
+    check_rows(1, 4, 5, &state);
+    check_rows(1, 9, 7, &state);
+    check_rows(2, 3, 4, &state);
+}
+
+/* What is stored of a double: as C cuts it where it fits, else its lowest bits. */
+Test(kernels, whole_numbers_are_cut_and_wrap) {
+    static const struct {
+        double value;
+        int64_t whole;
+    } rows[] = {{2.9, 2},
+                {-2.9, -2},
+                {300.5, 300},
+                {-129, -129},
+                {70000.25, 70000},
+                {-0.5, 0},
+                {5e9, 5000000000},
+                {-5e9, -5000000000},
+                {9e18, 9000000000000000000},
+                {1e300, INT64_MIN},
+                {-INFINITY, INT64_MIN},
+                {NAN, INT64_MIN}};
+    static const stn_number numbers[] = {STN_NUMBER_I8,  STN_NUMBER_U8,  STN_NUMBER_I16, STN_NUMBER_U16,
+                                         STN_NUMBER_I32, STN_NUMBER_U32, STN_NUMBER_I64, STN_NUMBER_U64};
+    const stn_kernels *kernels;
+    for (int set = 0; (kernels = stn_kernels_at(set)); set++)
+        for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+            for (size_t n = 0; n < sizeof numbers / sizeof *numbers; n++) {
+                double in[40];
+                char got[40 * 8];
+                const size_t size = stn_number_size(numbers[n]);
+                for (int x = 0; x < 40; x++) in[x] = rows[i].value;
+                kernels->store[numbers[n]](got, in, 40);
+                for (size_t x = 0; x < 40; x++) /* little endian: the lowest bits come first */
+                    cr_assert_arr_eq(got + x * size, &rows[i].whole, size, "%g as type %d", rows[i].value,
+                                     (int)numbers[n]);
+            }
+}
+
+Test(kernels, numbers_load_as_they_are_stored) {
+    uint64_t state = 19;
+    const stn_kernels *kernels;
+    for (int set = 0; (kernels = stn_kernels_at(set)); set++)
+        for (int number = 0; number < STN_NUMBERS; number++) {
+            double in[100], got[100];
+            char stored[100 * 8];
+            for (int x = 0; x < 100; x++)
+                in[x] = number == STN_NUMBER_BOOL ? x % 2 : (double)random_int(&state, 0, 100);
+            kernels->store[number](stored, in, 100);
+            kernels->load[number](got, stored, 100);
+            cr_assert_arr_eq(got, in, sizeof in, "type %d", number);
+        }
+}
+
+Test(kernels, a_boolean_is_what_is_not_cut_to_0) {
+    const double in[4] = {0.9, 1.5, -3, 0};
+    uint8_t got[4];
+    const stn_kernels *kernels;
+    for (int set = 0; (kernels = stn_kernels_at(set)); set++) {
+        kernels->store[STN_NUMBER_BOOL](got, in, 4);
+        cr_assert(got[0] == 0 && got[1] == 1 && got[2] == 1 && got[3] == 0);
     }
 }
 
@@ -83,8 +181,8 @@ Test(kernels, every_half_converts) {
     for (int i = 0; i < 65536; i++) halves[i] = (uint16_t)i;
     const stn_kernels *kernels;
     for (int set = 0; (kernels = stn_kernels_at(set)); set++) {
-        kernels->from_half(got, halves, 65536);
-        kernels->to_half(back, got, 65536);
+        kernels->load[STN_NUMBER_F16](got, halves, 65536);
+        kernels->store[STN_NUMBER_F16](back, got, 65536);
         for (int i = 0; i < 65536; i++) {
             int exponent = i >> 10 & 31, mantissa = i & 1023;
             double magnitude = exponent ? ldexp(1024 + mantissa, exponent - 25) : ldexp(mantissa, -24);
@@ -106,7 +204,7 @@ Test(kernels, floats_round_to_the_nearest_half) {
         in[i] = 0.5f * (stn_half_to_float((uint16_t)(15 * i)) + stn_half_to_float((uint16_t)(15 * i + 1)));
     const stn_kernels *kernels;
     for (int set = 0; (kernels = stn_kernels_at(set)); set++) {
-        kernels->to_half(got, in, COUNT);
+        kernels->store[STN_NUMBER_F16](got, in, COUNT);
         for (int i = 0; i < COUNT; i++) {
             float value = stn_half_to_float(got[i]), up = stn_half_to_float((uint16_t)(got[i] + 1));
             float down = got[i] & 0x7fff ? stn_half_to_float((uint16_t)(got[i] - 1)) : value;
