@@ -512,22 +512,6 @@ STN_API int stn_context_is_device(const stn_context *context);
 typedef enum stn_format { STN_TEXT, STN_JSON } stn_format;
 STN_API stn_status stn_context_describe(stn_context *context, stn_format format, char **text, stn_error *error);
 
-/* The types of numbers that arrays on the host hold. Booleans are bytes of 0 and 1. */
-typedef enum stn_number {
-    STN_NUMBER_F64,
-    STN_NUMBER_F32,
-    STN_NUMBER_F16,
-    STN_NUMBER_I8,
-    STN_NUMBER_U8,
-    STN_NUMBER_I16,
-    STN_NUMBER_U16,
-    STN_NUMBER_I32,
-    STN_NUMBER_U32,
-    STN_NUMBER_I64,
-    STN_NUMBER_U64,
-    STN_NUMBER_BOOL
-} stn_number;
-
 /* The means over a sliding box along one axis of dense arrays on the host: `outer` x `points` x `inner` numbers in C
  * order, of which the middle axis is filtered. The box of point i is the `size` points from i - before on. What sums lose
  * depends on the box alone, however long the axis; a point that is not finite reaches the boxes that hold it alone, and

@@ -7,6 +7,22 @@
 
 #include "stentor.h"
 
+/* The types of numbers that arrays on the host hold. Booleans are bytes of 0 and 1. */
+typedef enum stn_number {
+    STN_NUMBER_F64,
+    STN_NUMBER_F32,
+    STN_NUMBER_F16,
+    STN_NUMBER_I8,
+    STN_NUMBER_U8,
+    STN_NUMBER_I16,
+    STN_NUMBER_U16,
+    STN_NUMBER_I32,
+    STN_NUMBER_U32,
+    STN_NUMBER_I64,
+    STN_NUMBER_U64,
+    STN_NUMBER_BOOL
+} stn_number;
+
 #define STN_NUMBERS (STN_NUMBER_BOOL + 1)
 
 /* What is summed: first `single` lines, then `pairs` of lines that share a weight. A pair's two points are added, or
