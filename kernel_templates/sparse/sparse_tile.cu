@@ -27,7 +27,8 @@
 #include "sparse/rows.cuh"
 
 constexpr int PLANES = Z_LOW + Z_HIGH + 1, AHEAD = STAGES - PLANES;
-constexpr bool ABREAST = SPARSE_BESIDE == 8;
+constexpr bool ABREAST =
+    SPARSE_BESIDE == 8 && WARPS == 8;  // as many columns of a product as warps: the tile is the same
 constexpr int LIFT = 8 * COLUMNS + (ABREAST           ? 0
                                     : HALVES % 8 == 4 ? 8
                                                       : 16) *
@@ -35,7 +36,6 @@ constexpr int LIFT = 8 * COLUMNS + (ABREAST           ? 0
 constexpr int STAGE = (LINES + 7) / 8 * LIFT;
 constexpr bool ALL_HELD = PLANES == 1 && SPARSE_ROW_COUNT[0] <= SPARSE_HELD;
 static_assert(AHEAD >= 1, "the next stage arrives while this one is computed on");
-static_assert(!ABREAST || WARPS == 8, "as many columns of a product as warps: the tile is the same");
 
 using copies = line_copies<STORED, SLOTS, THREADS>;
 
