@@ -84,7 +84,7 @@ Test(skips, none_where_values_would_overflow) {
     problem.extent[0] = 4096;
     problem.steps = 10;
     problem.dtype = STN_F16;
-    options.mode = STN_MODE_MEASURE, options.tune_seconds = 60;
+    options.mode = STN_MODE_MEASURE, options.tune_seconds = 400;
     OK(stn_plan_create(context, &problem, &options, &plan, &error));
     cr_expect_eq(plan->chosen, STN_CHOSEN_BY_MEASURING, "%s", heard.last);
     cr_expect_gt(measured_rows(plan), 10u, "%zu", measured_rows(plan));
@@ -102,7 +102,7 @@ Test(skips, none_where_there_is_a_source) {
     problem.extent[0] = 48, problem.extent[1] = 64;
     problem.steps = 9;
     problem.has_source = 1;
-    options.mode = STN_MODE_PATIENT, options.tune_seconds = 60; /* whatever they are estimated to take */
+    options.mode = STN_MODE_PATIENT, options.tune_seconds = 400; /* whatever they are estimated to take */
     OK(stn_plan_create(context, &problem, &options, &plan, &error));
     cr_expect_eq(plan->chosen, STN_CHOSEN_BY_MEASURING, "%s", heard.last);
     cr_expect_geq(measured_rows(plan), 2u, "%zu: runs of 1 step, and of 8, at least", measured_rows(plan));
