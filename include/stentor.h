@@ -757,7 +757,7 @@ STN_API stn_status stn_wisdom_forget(stn_context *context, const char *key, stn_
  * rows (planes of a 3D grid). Each member keeps, beside its own rows, copies of its neighbours' nearest rows, the halos, and
  * takes several steps between two exchanges of halos: with f steps between them a halo is f times the stencil's reach deep.
  * The plan chooses f by what steps and exchanges are predicted to take. Results equal those of one device: to the bit where
- * members step by the same strategy.
+ * members step by the same strategy, but for f16 on GPUs, which is rounded once in several steps.
  *
  * A team and its plans are one thread's at a time. */
 
