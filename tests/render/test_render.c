@@ -67,7 +67,8 @@ Test(render, params_are_one_line_each) {
 
 static void put(const char *folder, const char *name, const char *text) {
     char path[1024];
-    snprintf(path, sizeof path, "%s/%.*s", folder, (int)strcspn(name, "/"), name);
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    path[strlen(folder) + 1 + strcspn(name, "/")] = '\0';
     if (strchr(name, '/')) mkdir(path, 0700); /* it may be there */
     snprintf(path, sizeof path, "%s/%s", folder, name);
     FILE *file = fopen(path, "wb");
