@@ -1,4 +1,5 @@
-/* What the pieces of the bench share: the machine under measurement, and how a thing is timed on it. */
+/* What the pieces of the bench share: the machine under measurement, and how a thing is timed on
+ * it. */
 #ifndef STN_BENCH_BENCH_H
 #define STN_BENCH_BENCH_H
 #include <stdbool.h>
@@ -25,42 +26,51 @@ void bench_close(bench *machine);
 /* Seconds by the wall clock since some fixed moment. */
 double bench_now(void);
 
-/* Lets a GPU rest for 0.3 s. A check steps up to thousands of times at full memory bandwidth, after which a machine that keeps to its power limit
- * may run at a lower clock: what a case takes would depend on how long its check was. */
+/* Lets a GPU rest for 0.3 s. A check steps up to thousands of times at full memory bandwidth, after
+ * which a machine that keeps to its power limit may run at a lower clock: what a case takes would
+ * depend on how long its check was. */
 void bench_rest(const bench *machine);
 
-/* The median time of machine->repeat runs after two warm-up runs, by the wall clock on the host and by events on a GPU, where what takes less than
- * 2 ms runs once more, untimed, in front of each: as in a loop of steps, launches wait for the GPU and not the GPU for them. */
+/* The median time of machine->repeat runs after two warm-up runs, by the wall clock on the host and
+ * by events on a GPU, where what takes less than 2 ms runs once more, untimed, in front of each: as
+ * in a loop of steps, launches wait for the GPU and not the GPU for them. */
 stn_status bench_time(bench *machine, bench_work work, void *user, double *seconds, stn_error *error);
 
-/* Fills machine->copy_bandwidth: copies between arrays of about 4 GiB on a GPU, of 512 MiB on the host. */
+/* Fills machine->copy_bandwidth: copies between arrays of about 4 GiB on a GPU, of 512 MiB on the
+ * host. */
 stn_status bench_measure_copy(bench *machine, stn_error *error);
 
-/* ---- data.c: random values that are a function of the index, so that no copy on the host is needed -------------- */
+/* ---- data.c: random values that are a function of the index, so that no copy on the host is needed
+ * -------------- */
 /* In [-1, 1), uniform, rounded to the dtype. */
 double bench_value(uint64_t index, stn_dtype dtype);
 double bench_load(const void *data, uint64_t index, stn_dtype dtype);
-/* Fills `count` elements of `dtype` at `data` (where the context's memory is) with bench_value, rounded to `values`, of their
- * index. */
+/* Fills `count` elements of `dtype` at `data` (where the context's memory is) with bench_value,
+ * rounded to `values`, of their index. */
 stn_status bench_fill(bench *machine, void *data, uint64_t count, stn_dtype values, stn_dtype dtype, stn_error *error);
 
-/* A case's stencil: by name, or dense-2d:R of random weights of either sign whose magnitudes add up to 1. */
+/* A case's stencil: by name, or dense-2d:R of random weights of either sign whose magnitudes add up
+ * to 1. */
 stn_status bench_stencil(const char *spec, stn_stencil **stencil, stn_error *error);
 
-/* ---- check.c ---------------------------------------------------------------------------------------------------- */
+/* ---- check.c
+ * ---------------------------------------------------------------------------------------------------- */
 /* One execution; the source counts where the plan has one. */
 stn_status bench_run(stn_plan *plan, const void *in, const void *source, void *out, stn_error *error);
 typedef struct bench_buffers {
     void *in;  /* filled by bench_fill; unchanged */
     void *out; /* as large */
 } bench_buffers;
-/* A problem's source is the input once more. Runs the plan once and compares a sample of points, faces and corners included: one step with a direct evaluation on
- * the CPU; several with single f64 steps of the plain strategy on the same machine, themselves so compared. Gives the
- * relative L2 error of the sample (NaN if a point was not written) and the largest one that rounding explains. */
+/* A problem's source is the input once more. Runs the plan once and compares a sample of points,
+ * faces and corners included: one step with a direct evaluation on the CPU; several with single f64
+ * steps of the plain strategy on the same machine, themselves so compared. Gives the relative L2
+ * error of the sample (NaN if a point was not written) and the largest one that rounding
+ * explains. */
 stn_status bench_check(bench *machine, const stn_problem *problem, stn_plan *plan, const bench_buffers *buffers,
                        double *found, double *allowed, stn_error *error);
 
-/* ---- overhead.c ------------------------------------------------------------------------------------------------- */
+/* ---- overhead.c
+ * ------------------------------------------------------------------------------------------------- */
 typedef struct bench_overhead {
     double context_seconds;                 /* driver start included */
     double cold_plan_seconds;               /* first plan of a process, nothing cached: NVRTC's start and compile */
@@ -70,10 +80,12 @@ typedef struct bench_overhead {
     double execute_seconds;                 /* the CPU's part of one execute */
     char strategy[32];
 } bench_overhead;
-/* Each in a fresh child process, so call this before bench_open: a process that has used the driver must not fork. */
+/* Each in a fresh child process, so call this before bench_open: a process that has used the driver
+ * must not fork. */
 stn_status bench_measure_overhead(int device, bench_overhead *overhead, stn_error *error);
 
-/* ---- report.c --------------------------------------------------------------------------------------------------- */
+/* ---- report.c
+ * --------------------------------------------------------------------------------------------------- */
 typedef struct bench_result {
     const bench_case *what;
     size_t extent[STN_MAX_RANK];
@@ -91,7 +103,8 @@ typedef struct bench_result {
 
 bool bench_result_right(const bench_result *result);
 bool bench_result_reaches_bar(const bench_result *result);
-/* A row of the table, on stdout at once: what is cut short keeps what it has measured. `first`: after the table's head. */
+/* A row of the table, on stdout at once: what is cut short keeps what it has measured. `first`:
+ * after the table's head. */
 void bench_report_row(const bench *machine, const bench_result *result, bool first);
 /* What went wrong, below the table. */
 void bench_report_problems(const bench_result *results, size_t count, stn_text *text);

@@ -1,4 +1,5 @@
-/* The cases. Bars are those of an H200; a host is only asked for half of its copy bandwidth on heat-2d (main.c). */
+/* The cases. Bars are those of an H200; a host is only asked for half of its copy bandwidth on
+ * heat-2d (main.c). */
 #include "cases.h"
 
 #include <string.h>
@@ -30,7 +31,8 @@
     {"dense", "dense-r" radius "-" sides, "dense-2d:" radius, "spectral", SQUARE(4096), 1, BAR_MS, 0, 0.30, NULL, 0, sides, 0}
 #define SOURCE(name, stencil, shape, sides, bar) \
     {"source", name, stencil, NULL, shape, 1000, BAR_MS, bar, 0.55 * (bar), NULL, 0, sides, 0}
-/* For --dtype f16, and --dtype f32 --tolerance 1e-3; the bars of f32's long runs are 1.15 of lowrank's figure in the same run. */
+/* For --dtype f16, and --dtype f32 --tolerance 1e-3; the bars of f32's long runs are 1.15 of
+ * lowrank's figure in the same run. */
 #define SPARSE_STEP(name, stencil, shape) \
     {"sparse", name "-1", stencil, "sparse", shape, 1, BAR_PERCENT_OF_COPY, 0, 85, NULL, 0, "wrap", 85}
 #define SPARSE(name, stencil, shape, bar) \

@@ -8,9 +8,10 @@
 typedef enum bar_unit { BAR_PERCENT_OF_COPY, BAR_GSTENCILS, BAR_MS /* at most */ } bar_unit;
 
 typedef struct bench_case {
-    /* step: one step a launch beside the copy bandwidth; time, lowrank, segment: whole runs, mostly of 1000 steps; spectral: any number
-     * of steps; source: whole runs with a constant source, which is the input's values; filters: one wide separable step; dense: one of
-     * random taps; sparse: one step, and 1000, of f16, and of f32 with a tolerance */
+    /* step: one step a launch beside the copy bandwidth; time, lowrank, segment: whole runs, mostly
+     * of 1000 steps; spectral: any number of steps; source: whole runs with a constant source,
+     * which is the input's values; filters: one wide separable step; dense: one of random taps;
+     * sparse: one step, and 1000, of f16, and of f32 with a tolerance */
     const char *group;
     const char *name;     /* the usual name of the stencil */
     const char *stencil;  /* for stn_stencil_parse; or dense-2d:R, random weights of either sign in a box of radius R */

@@ -113,8 +113,8 @@ static stn_status run_poisoned(bench *machine, const stn_task *task, stn_plan *p
     return transfer(machine, task, out, points, false, error);
 }
 
-/* task->steps single steps of the plain strategy in f64, between two grids of which the first holds the input, the third the
- * source; the first step is compared with the CPU. */
+/* task->steps single steps of the plain strategy in f64, between two grids of which the first holds
+ * the input, the third the source; the first step is compared with the CPU. */
 static stn_status step_in(bench *machine, const stn_task *task, stn_plan *plan, void *grids[3], sample *expected,
                           stn_error *error) {
     stn_task single = *task, wide = *task; /* they borrow the taps */

@@ -1,6 +1,7 @@
-/* See envelope.h. heat-1d, heat-2d and heat-3d in f64, periodic and with fixed sides, of 1 to 10^5 steps, by every strategy that serves
- * them: measured at one step, and where it may be among the fastest, which is where it is predicted to take at most HOPELESS times what the
- * cheapest does. Compiling the others would take most of the time. */
+/* See envelope.h. heat-1d, heat-2d and heat-3d in f64, periodic and with fixed sides, of 1 to 10^5
+ * steps, by every strategy that serves them: measured at one step, and where it may be among the
+ * fastest, which is where it is predicted to take at most HOPELESS times what the cheapest does.
+ * Compiling the others would take most of the time. */
 #include "envelope.h"
 
 #include <stdio.h>
@@ -56,7 +57,8 @@ static bool is_hopeless(const envelope_group *g, int r) {
     return seconds > LONGEST || (g->problem.steps > 1 && seconds > HOPELESS * cheapest);
 }
 
-/* ---- plans --------------------------------------------------------------------------------------------------------- */
+/* ---- plans
+ * --------------------------------------------------------------------------------------------------------- */
 
 static stn_status rank_group(const envelope *e, uint64_t steps, envelope_group *g, stn_error *error) {
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
@@ -96,7 +98,8 @@ static void build(void *user, int64_t begin, int64_t end) {
     }
 }
 
-/* ---- measuring ----------------------------------------------------------------------------------------------------- */
+/* ---- measuring
+ * ----------------------------------------------------------------------------------------------------- */
 
 typedef struct execution {
     stn_plan *plan;

@@ -70,8 +70,8 @@ static void measure_one(bench *machine, const stn_transform *transform, const st
         snprintf(timing->problem, sizeof timing->problem, "%.*s", (int)sizeof timing->problem - 1, story.message);
 }
 
-/* cuFFT's own speed. A c2r of several axes ruins its input: it is timed in place, which is all that cuFFT does, and its
- * result is not looked at. */
+/* cuFFT's own speed. A c2r of several axes ruins its input: it is timed in place, which is all that
+ * cuFFT does, and its result is not looked at. */
 static void measure_cufft(bench *machine, const stn_transform *transform, const stn_fft *fft, const fft_sample *sample,
                           const fft_buffers *buffers, fft_timing *timing) {
     if (fft->kind != STN_C2R || fft->rank == 1) {
@@ -120,7 +120,8 @@ static stn_status measure(bench *machine, const char *strategy, const fft_buffer
     return status;
 }
 
-/* ---- selection --------------------------------------------------------------------------------------------------- */
+/* ---- selection
+ * --------------------------------------------------------------------------------------------------- */
 
 /* "131072" names "131072 x 512" too. */
 static bool named(const char *names, const char *name) {
@@ -183,7 +184,8 @@ failed:
     return status;
 }
 
-/* Compiles on all threads what the cases will ask for: a compile takes much longer than a measurement. */
+/* Compiles on all threads what the cases will ask for: a compile takes much longer than a
+ * measurement. */
 typedef struct warming {
     bench *machine;
     const bench_options *options;
@@ -217,7 +219,8 @@ stn_status bench_fft_run(bench *machine, const bench_options *options, fft_done 
     return STN_OK;
 }
 
-/* ---- report ------------------------------------------------------------------------------------------------------ */
+/* ---- report
+ * ------------------------------------------------------------------------------------------------------ */
 
 bool bench_fft_right(const fft_result *result) {
     return !*result->ours.problem && result->ours.error <= result->allowed;

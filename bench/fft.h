@@ -25,11 +25,12 @@ typedef struct fft_sample {
     int64_t start[FFT_RUNS], length; /* elements; all runs are as long */
     double *expected;                /* numbers of all runs */
 } fft_sample;
-/* Of an output of dense transforms of bench_value's numbers: whole transforms by the host in float64, or single elements of
- * long ones by their sums. */
+/* Of an output of dense transforms of bench_value's numbers: whole transforms by the host in
+ * float64, or single elements of long ones by their sums. */
 stn_status bench_fft_sample(bench *machine, const stn_fft *fft, fft_sample *sample, stn_error *error);
 void bench_fft_sample_clear(fft_sample *sample);
-/* Writes NaN to the sample of `out`; reads it and gives its relative L2 error, NaN if an element is missing. */
+/* Writes NaN to the sample of `out`; reads it and gives its relative L2 error, NaN if an element is
+ * missing. */
 stn_status bench_fft_poison(bench *machine, const stn_fft *fft, const fft_sample *sample, void *out, stn_error *error);
 stn_status bench_fft_error(bench *machine, const stn_fft *fft, const fft_sample *sample, const void *out,
                            double *relative, stn_error *error);
@@ -49,8 +50,8 @@ typedef struct fft_result {
     bool first; /* of those measured */
 } fft_result;
 
-/* Measures all cases that the options name, ours and cuFFT's side by side; calls `done` (may be NULL) for each as soon as
- * it is measured. *list is the caller's to free. */
+/* Measures all cases that the options name, ours and cuFFT's side by side; calls `done` (may be
+ * NULL) for each as soon as it is measured. *list is the caller's to free. */
 typedef void (*fft_done)(const bench *machine, const fft_result *result);
 stn_status bench_fft_run(bench *machine, const bench_options *options, fft_done done, fft_result **list, size_t *count,
                          stn_error *error);

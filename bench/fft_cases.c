@@ -22,8 +22,8 @@ static fft_case *add(fft_case *list, size_t *count, const char *group, stn_dtype
     return c;
 }
 
-/* The paper's sizes (its figures 4 and 5, and with the errors its table 4), 2^26 points of each: bars and the better of
- * cuFFT and tcFFT. Its figure 7 is group fft-batch. */
+/* The paper's sizes (its figures 4 and 5, and with the errors its table 4), 2^26 points of each:
+ * bars and the better of cuFFT and tcFFT. Its figure 7 is group fft-batch. */
 static const struct {
     size_t rows, n, batch;
     double bar, peer;

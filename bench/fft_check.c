@@ -15,7 +15,8 @@ enum { ELEMENTS = 12, FEW_ELEMENTS = 4, FINE = 1 << 14 };
 static int64_t side_elements(const stn_fft_side *side) { return side->n[0] * side->n[1] * side->n[2]; }
 static int64_t numbers(const stn_fft_side *side) { return side->real ? 1 : 2; }
 
-/* ---- whole transforms -------------------------------------------------------------------------------------------- */
+/* ---- whole transforms
+ * -------------------------------------------------------------------------------------------- */
 
 /* One transform of the batch in float64, by the host. */
 static stn_status one_by_host(bench *machine, const stn_fft *one, void *workspace, const stn_host_fft *host,
@@ -52,7 +53,8 @@ static stn_status whole(bench *machine, const stn_fft *fft, fft_sample *sample, 
     return status;
 }
 
-/* ---- single elements --------------------------------------------------------------------------------------------- */
+/* ---- single elements
+ * --------------------------------------------------------------------------------------------- */
 
 /* out[k] = sum over j of in[j] w^(j k), the roots as products of a coarse and a fine one. */
 typedef struct summing {
@@ -112,10 +114,12 @@ static stn_status single(bench *machine, const stn_fft *fft, fft_sample *sample,
     return STN_OK;
 }
 
-/* ---- single elements of a grid ----------------------------------------------------------------------------------- */
+/* ---- single elements of a grid
+ * ----------------------------------------------------------------------------------- */
 
-/* out[k] = sum over all j of in[j] w0^(j0 k0) w1^(j1 k1) w2^(j2 k2), row by row. Of a half spectrum the conjugates that it
- * leaves out count too: everything twice but the first element and, of an even number, the last. */
+/* out[k] = sum over all j of in[j] w0^(j0 k0) w1^(j1 k1) w2^(j2 k2), row by row. Of a half spectrum
+ * the conjugates that it leaves out count too: everything twice but the first element and, of an
+ * even number, the last. */
 typedef struct grid_sum {
     const stn_fft *fft;
     const double *circle[3]; /* w^j of each axis */
@@ -172,7 +176,8 @@ static stn_status of_grid(bench *machine, const stn_fft *fft, fft_sample *sample
     return STN_OK;
 }
 
-/* ---- the sample -------------------------------------------------------------------------------------------------- */
+/* ---- the sample
+ * -------------------------------------------------------------------------------------------------- */
 
 stn_status bench_fft_sample(bench *machine, const stn_fft *fft, fft_sample *sample, stn_error *error) {
     int64_t each = side_elements(&fft->out);

@@ -1,9 +1,11 @@
-/* What a user waits for before the first result: context, plan and first execution in a process of its own. As `stentor run` makes them, but that grids are
- * not made on the host, which takes seconds and is not what is measured.
+/* What a user waits for before the first result: context, plan and first execution in a process of
+ * its own. As `stentor run` makes them, but that grids are not made on the host, which takes
+ * seconds and is not what is measured.
  *
  *     stentor-first STENCIL SIZE DTYPE BOUNDARY STEPS CACHE_FOLDER [PACK ...]
  *
- * prints one JSON object and ends at once, whatever compiles beside: it would disturb the next problem's times. bench/planner.py first reads it. */
+ * prints one JSON object and ends at once, whatever compiles beside: it would disturb the next
+ * problem's times. bench/planner.py first reads it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

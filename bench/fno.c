@@ -1,4 +1,5 @@
-/* Fourier layers, the planner's choice and cuFFT + cuBLAS side by side: checked, timed, put into a table. */
+/* Fourier layers, the planner's choice and cuFFT + cuBLAS side by side: checked, timed, put into a
+ * table. */
 #include "fno.h"
 
 #include <math.h>
@@ -26,7 +27,8 @@ typedef struct setting {
     void *workspace;
 } setting;
 
-/* ---- running ----------------------------------------------------------------------------------------------------- */
+/* ---- running
+ * ----------------------------------------------------------------------------------------------------- */
 
 static stn_status run_pass(const setting *s, int pass, stn_error *error) {
     stn_execution run = STN_EXECUTION_INIT;
@@ -61,7 +63,8 @@ static stn_status time_passes(setting *s, int passes, double *seconds, stn_error
     return STN_OK;
 }
 
-/* ---- checking ---------------------------------------------------------------------------------------------------- */
+/* ---- checking
+ * ---------------------------------------------------------------------------------------------------- */
 
 typedef struct numbers {
     double *in, *weights, *out, *workspace;
@@ -134,7 +137,8 @@ static stn_status check(const setting *s, double *relative, stn_error *error) {
     return status;
 }
 
-/* ---- one case ---------------------------------------------------------------------------------------------------- */
+/* ---- one case
+ * ---------------------------------------------------------------------------------------------------- */
 
 static stn_status make_plans(setting *s, const char *strategy, int passes, stn_error *error) {
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;

@@ -21,8 +21,8 @@ typedef struct fno_timing {
     char problem[200];     /* why it was not measured; "" if it was */
 } fno_timing;
 
-/* Measures the cases that the options name, each forward alone and (fno-grid) with both backward passes after it, by the
- * planner's choice and by cuFFT + cuBLAS; prints a row for each as soon as it is measured. *measured: rows; *wrong: one of them
- * has a wrong result. */
+/* Measures the cases that the options name, each forward alone and (fno-grid) with both backward
+ * passes after it, by the planner's choice and by cuFFT + cuBLAS; prints a row for each as soon as
+ * it is measured. *measured: rows; *wrong: one of them has a wrong result. */
 stn_status bench_fno_run(bench *machine, const bench_options *options, size_t *measured, bool *wrong, stn_error *error);
 #endif

@@ -1,4 +1,5 @@
-/* See forms.h. Planes and solids on periodic grids in f64: of each strategy the planner's own candidate, of segment's tiles each too. */
+/* See forms.h. Planes and solids on periodic grids in f64: of each strategy the planner's own
+ * candidate, of segment's tiles each too. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -47,7 +48,8 @@ typedef struct tiles {
     form list[FORMS];
 } tiles;
 
-/* The cheapest one of this strategy that has these words, built; none is no error. From any thread: compiles. */
+/* The cheapest one of this strategy that has these words, built; none is no error. From any thread:
+ * compiles. */
 static void build(void *user, int64_t begin, int64_t end) {
     tiles *all = user;
     for (int64_t i = begin; i < end; i++) {

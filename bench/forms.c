@@ -1,4 +1,5 @@
-/* See forms.h. One launch of heat-1d in f64 on a periodic line, for so many steps; of each length the planner's own candidate. */
+/* See forms.h. One launch of heat-1d in f64 on a periodic line, for so many steps; of each length
+ * the planner's own candidate. */
 #include "forms.h"
 
 #include <math.h>
@@ -39,7 +40,8 @@ typedef struct forms {
     form list[FORMS];
 } forms;
 
-/* ---- plans -------------------------------------------------------------------------------------------------------- */
+/* ---- plans
+ * -------------------------------------------------------------------------------------------------------- */
 
 /* The candidate of this form that makes all steps in one launch, with nothing else tried. */
 static const stn_candidate *candidate_of(const stn_plan *like, int first, segment_shape *shape) {
@@ -66,7 +68,8 @@ static void build(void *user, int64_t begin, int64_t end) {
     }
 }
 
-/* ---- measuring ---------------------------------------------------------------------------------------------------- */
+/* ---- measuring
+ * ---------------------------------------------------------------------------------------------------- */
 
 typedef struct execution {
     stn_plan *plan;
@@ -110,7 +113,8 @@ static stn_status measure_steps(forms *all, uint64_t steps, stn_error *error) {
     return status;
 }
 
-/* ---- the table ---------------------------------------------------------------------------------------------------- */
+/* ---- the table
+ * ---------------------------------------------------------------------------------------------------- */
 
 static void print_form(const forms *all, int i, stn_text *text) {
     const form *f = &all->list[i];

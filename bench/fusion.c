@@ -52,7 +52,8 @@ static stn_status execute(void *user, stn_error *error) {
     return stn_plan_execute(e->plan, e->in, e->out, NULL, error);
 }
 
-/* ---- cuFFT --------------------------------------------------------------------------------------------------------- */
+/* ---- cuFFT
+ * --------------------------------------------------------------------------------------------------------- */
 
 static stn_status time_transform(fusion *f, bool inverse, double *seconds, stn_error *error) {
     stn_transform t = STN_TRANSFORM_INIT;
@@ -71,7 +72,8 @@ static stn_status time_transform(fusion *f, bool inverse, double *seconds, stn_e
     return status;
 }
 
-/* The factor of a frequency of symmetric taps is real: 16 bytes are read, 8 of the factor, 16 written. */
+/* The factor of a frequency of symmetric taps is real: 16 bytes are read, 8 of the factor, 16
+ * written. */
 static stn_status time_cufft(fusion *f, stn_error *error) {
     double there, back;
     STN_TRY(time_transform(f, false, &there, error));
@@ -81,7 +83,8 @@ static stn_status time_cufft(fusion *f, stn_error *error) {
     return STN_OK;
 }
 
-/* ---- ours ---------------------------------------------------------------------------------------------------------- */
+/* ---- ours
+ * ---------------------------------------------------------------------------------------------------------- */
 
 /* From any thread: compiles. */
 static void build(void *user, int64_t begin, int64_t end) {
@@ -124,7 +127,8 @@ static size_t segment_bytes(const stn_plan *plan) {
     return bytes;
 }
 
-/* ---- tables -------------------------------------------------------------------------------------------------------- */
+/* ---- tables
+ * -------------------------------------------------------------------------------------------------------- */
 
 static void print_times(const fusion *f, stn_text *text) {
     const double whole = f->transforms + f->factors;

@@ -55,8 +55,9 @@ static stn_status execute(void *user, stn_error *error) {
     return bench_run(work->plan, work->buffers->in, work->buffers->in, work->buffers->out, error);
 }
 
-/* Beside transforms of our own, what users of cuFFT would write: the whole grid there, times the symbol's power, and back. Where there is
- * no cuFFT, or sides do not wrap, there is nothing to tell. */
+/* Beside transforms of our own, what users of cuFFT would write: the whole grid there, times the
+ * symbol's power, and back. Where there is no cuFFT, or sides do not wrap, there is nothing to
+ * tell. */
 static void time_whole_grid(bench *machine, const stn_problem *problem, const bench_buffers *buffers,
                             bench_result *result) {
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
@@ -108,8 +109,8 @@ done:
     return status;
 }
 
-/* All results of one dtype share their buffers: the input is a function of the index. rows: how many are printed so far, NULL
- * if none are to be. */
+/* All results of one dtype share their buffers: the input is a function of the index. rows: how
+ * many are printed so far, NULL if none are to be. */
 static stn_status measure_all(bench *machine, bench_result *results, size_t count, stn_dtype dtype, size_t *rows,
                               stn_error *error) {
     bench_buffers buffers = {0};

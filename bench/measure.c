@@ -50,8 +50,8 @@ static int ascending(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* One run by events. Behind another: with nothing in front of it, a GPU passes the first event while the CPU still prepares the launch, and those
- * microseconds would count. */
+/* One run by events. Behind another: with nothing in front of it, a GPU passes the first event
+ * while the CPU still prepares the launch, and those microseconds would count. */
 static stn_status time_once(bench *machine, bench_work work, void *user, bool behind, double *seconds,
                             stn_error *error) {
     if (behind) STN_TRY(work(user, error));

@@ -13,8 +13,9 @@
 #include "tune/tuner.h"
 
 enum { UNITS = 1000, QUICK_UNITS = 40, COMPARED = 60 };
-/* Of work in front of all that is timed, and of a turn: an H200's clocks fall within the first tenths of a second, and rise and fall by a
- * tenth after it, so ONLINE and the best from the start take turns. */
+/* Of work in front of all that is timed, and of a turn: an H200's clocks fall within the first
+ * tenths of a second, and rise and fall by a tenth after it, so ONLINE and the best from the start
+ * take turns. */
 #define WARM_SECONDS 0.2
 #define TURN_SECONDS 5e-3
 
@@ -49,7 +50,8 @@ typedef struct contest {
     stn_kernel *compare;
     stn_plan *search, *fixed; /* fixed: runs the best that the search found, with `workspace` */
     int units;
-    /* Seconds of so many executions: ONLINE's and the best's, by turns; and of as many more, by what ONLINE ended with. */
+    /* Seconds of so many executions: ONLINE's and the best's, by turns; and of as many more, by
+     * what ONLINE ended with. */
     double online, best, online_then, best_then;
     double difference;          /* the largest of ONLINE's results from the best's: relative L2 */
     char first[400], last[400]; /* what ONLINE began with, and ended with */
@@ -58,7 +60,8 @@ typedef struct contest {
     tune_search search_done;
 } contest;
 
-/* ---- the two plans --------------------------------------------------------------------------------------------------- */
+/* ---- the two plans
+ * --------------------------------------------------------------------------------------------------- */
 
 static stn_status find_best(contest *c, double seconds, stn_error *error) {
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
@@ -99,7 +102,8 @@ static void name_now(const stn_plan *plan, char *to, size_t size) {
     name(plan, strategy, &candidate, to, size);
 }
 
-/* ---- running ------------------------------------------------------------------------------------------------------- */
+/* ---- running
+ * ------------------------------------------------------------------------------------------------------- */
 
 /* By the clock on the wall, as a caller has it who waits at the end; added to *seconds. */
 static stn_status run(contest *c, stn_plan *plan, void *workspace, void *out, int units, double *seconds,
@@ -128,7 +132,8 @@ static int units_of(const contest *c, double seconds, int most) {
     return c->machine->quick || units < 1 ? 1 : units < most ? (int)units : most;
 }
 
-/* Both write to the same place, and work in the same one if it can be: where a grid lies may matter. */
+/* Both write to the same place, and work in the same one if it can be: where a grid lies may
+ * matter. */
 static stn_status take_turns(contest *c, stn_plan *plan, double *online, double *best, stn_error *error) {
     const int turn = units_of(c, TURN_SECONDS, c->units);
     void *workspace = plan->workspace_size >= c->fixed->workspace_size ? plan->workspace : c->workspace;
@@ -172,7 +177,8 @@ done:
     return status;
 }
 
-/* ---- one problem --------------------------------------------------------------------------------------------------- */
+/* ---- one problem
+ * --------------------------------------------------------------------------------------------------- */
 
 static stn_status open_contest(contest *c, stn_stencil **stencil, stn_error *error) {
     stn_context *context = c->machine->context;

@@ -1,4 +1,5 @@
-/* What a user waits for besides the work: the first plan, the next process's first plan, one execute. */
+/* What a user waits for besides the work: the first plan, the next process's first plan, one
+ * execute. */
 #include <ftw.h>
 #include <math.h>
 #include <stdio.h>

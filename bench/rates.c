@@ -1,5 +1,6 @@
-/* See rates.h. Problem number i of the list is a function of i: sizes and steps by a sequence that fills their ranges evenly
- * however short it is. Of each problem the best candidates of the two strategies that the estimate likes best are measured. */
+/* See rates.h. Problem number i of the list is a function of i: sizes and steps by a sequence that
+ * fills their ranges evenly however short it is. Of each problem the best candidates of the two
+ * strategies that the estimate likes best are measured. */
 #include "rates.h"
 
 #include <math.h>
@@ -41,7 +42,8 @@ typedef struct rates_batch {
     int first; /* number of the first problem */
 } rates_batch;
 
-/* ---- the list ----------------------------------------------------------------------------------------------------- */
+/* ---- the list
+ * ----------------------------------------------------------------------------------------------------- */
 
 static const char *const stencils[3][4] = {{"heat-1d", "1d5p", "1d7p", "heat-1d"},
                                            {"heat-2d", "box-2d9p", "star-2d13p", "box-2d49p"},
@@ -51,7 +53,8 @@ static const char *const boundaries[] = {"wrap", "fixed", "reflect", "constant=0
 /* Number i of a sequence that fills 0 to 1: multiples of an irrational number. */
 static double fraction(int i, double irrational) { return fmod((i + 1) * irrational, 1); }
 
-/* The smallest and largest extents differ by less than a quarter; one problem of four has odd ones. */
+/* The smallest and largest extents differ by less than a quarter; one problem of four has odd
+ * ones. */
 static void choose_extents(int i, int rank, double points, stn_problem *problem) {
     static const double longer[STN_MAX_RANK] = {1, 1.12, 0.94};
     const double side = pow(points, 1.0 / rank);
@@ -78,7 +81,8 @@ static stn_status choose_problem(const bench *machine, int i, rates_problem *p, 
     return STN_OK;
 }
 
-/* The strategies that are worth a run, cheapest first; halves the steps as long as the cheapest takes too long. */
+/* The strategies that are worth a run, cheapest first; halves the steps as long as the cheapest
+ * takes too long. */
 static stn_status choose_runs(const bench *machine, rates_problem *p, stn_error *error) {
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
     stn_plan *plan;
@@ -117,7 +121,8 @@ static void build_runs(void *user, int64_t begin, int64_t end) {
     }
 }
 
-/* ---- measuring ---------------------------------------------------------------------------------------------------- */
+/* ---- measuring
+ * ---------------------------------------------------------------------------------------------------- */
 
 typedef struct executions {
     stn_plan *plan;
@@ -203,7 +208,8 @@ stn_status bench_rates(bench *machine, double seconds, stn_error *error) {
     STN_TRY_GOTO(status, bench_measure_copy(machine, error), done);
     STN_TRY_GOTO(status, stn_memory_alloc(machine->context, bytes, &buffers.in, error), done);
     STN_TRY_GOTO(status, stn_memory_alloc(machine->context, bytes, &buffers.out, error), done);
-    /* numbers of f16 are small ones in any type: no run overflows, and none meets subnormal numbers only */
+    /* numbers of f16 are small ones in any type: no run overflows, and none meets subnormal numbers
+     * only */
     STN_TRY_GOTO(status, bench_fill(machine, buffers.in, bytes / 2, STN_F16, STN_F16, error), done);
     print_machine(machine);
     for (int first = 0; first < count && bench_now() < end; first += AT_ONCE) {

@@ -1,6 +1,8 @@
-/* stentor-steps: every way to run a Fourier layer side by side: cuFFT and cuBLAS, nothing fused, and each fusion, with what the
- * models say of them. TurboFNO's steps: pruned transforms apart (A), the transform fused with the product (B), the product with the
- * inverse (C), all three (D), and the planner's choice (E). Usage: stentor-steps [--quick] [--grid] [--repeat N] [--only PART-OF-A-NAME] */
+/* stentor-steps: every way to run a Fourier layer side by side: cuFFT and cuBLAS, nothing fused,
+ * and each fusion, with what the models say of them. TurboFNO's steps: pruned transforms apart (A),
+ * the transform fused with the product (B), the product with the inverse (C), all three (D), and
+ * the planner's choice (E). Usage: stentor-steps [--quick] [--grid] [--repeat N] [--only
+ * PART-OF-A-NAME] */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

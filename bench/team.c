@@ -1,9 +1,10 @@
-/* stentor-team: a run on 1, 2, 4, ... devices of this process beside one device's plan, by the wall clock.
+/* stentor-team: a run on 1, 2, 4, ... devices of this process beside one device's plan, by the wall
+ * clock.
  *
  *     stentor-team [--host] [--members N] [--case NAME] [--repeat N] [--small]
  *
- * Each line: the case, members, seconds (median), times as fast as one device's plan. The members' grids stay where they are
- * from run to run, as those of a simulation do. */
+ * Each line: the case, members, seconds (median), times as fast as one device's plan. The members'
+ * grids stay where they are from run to run, as those of a simulation do. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -45,7 +45,8 @@ static bool asked(const char *variable) {
     return text && *text && strcmp(text, "0") != 0;
 }
 
-/* ---- opening ----------------------------------------------------------------------------------------------------- */
+/* ---- opening
+ * ----------------------------------------------------------------------------------------------------- */
 
 static stn_status add_pack(stn_cache *cache, stn_pack *pack, stn_error *error) {
     opened_pack *added = &cache->packs[cache->npacks];
@@ -135,7 +136,8 @@ const char *stn_cache_dir_problem(const stn_cache *cache) {
     return atomic_load(&cache->disk.folder.told) ? cache->disk.folder.problem : NULL;
 }
 
-/* ---- finding and storing ----------------------------------------------------------------------------------------- */
+/* ---- finding and storing
+ * ----------------------------------------------------------------------------------------- */
 
 static void note_pack_hit(stn_cache *cache, uint64_t bytes) {
     pthread_mutex_lock(&cache->lock);
@@ -222,7 +224,8 @@ stn_cache_lock *stn_cache_lock_key(stn_cache *cache, const stn_key *key) {
     return stn_folder_lock(&cache->disk.folder, cache->lock_wait_ms, key);
 }
 
-/* ---- counters ---------------------------------------------------------------------------------------------------- */
+/* ---- counters
+ * ---------------------------------------------------------------------------------------------------- */
 
 void stn_cache_stats_get(stn_cache *cache, stn_cache_stats *stats) {
     pthread_mutex_lock(&cache->lock);
@@ -242,7 +245,8 @@ void stn_cache_count(stn_cache *cache, double compile_seconds, double load_secon
     pthread_mutex_unlock(&cache->lock);
 }
 
-/* ---- the folder as a whole --------------------------------------------------------------------------------------- */
+/* ---- the folder as a whole
+ * --------------------------------------------------------------------------------------- */
 
 stn_status stn_cache_each(stn_cache *cache, stn_cache_visit visit, void *user, stn_error *error) {
     return stn_disk_each(&cache->disk, visit, user, error);
@@ -283,7 +287,8 @@ static stn_status keep(void *user, stn_wisdom *before, stn_text *after, stn_erro
     return stn_wisdom_join(before, &(stn_wisdom){0}, after, NULL, error);
 }
 
-/* Adds what the folder's wisdom has to the sums; verify: a damaged one is set aside, and one that cannot be read is named. */
+/* Adds what the folder's wisdom has to the sums; verify: a damaged one is set aside, and one that
+ * cannot be read is named. */
 static void sweep_wisdom(stn_cache *cache, bool verify, stn_cache_sweep *sweep) {
     stn_folder *folder = &cache->disk.folder;
     stn_wisdom wisdom;

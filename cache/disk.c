@@ -1,4 +1,5 @@
-/* Reading and writing entries as files. Whatever goes wrong, the run goes on: at worst a kernel is compiled again. */
+/* Reading and writing entries as files. Whatever goes wrong, the run goes on: at worst a kernel is
+ * compiled again. */
 #include "cache/disk.h"
 
 #include <errno.h>
@@ -72,7 +73,8 @@ bool stn_disk_find_source(stn_disk *disk, const stn_key *source, stn_key *key, s
     return stn_disk_find(disk, source, entry); /* an entry that has no other source key is its own */
 }
 
-/* Points the source key at this entry. Without it only a search without a compiler is the poorer: no warning. */
+/* Points the source key at this entry. Without it only a search without a compiler is the poorer:
+ * no warning. */
 static void put_alias(stn_disk *disk, int root, const stn_key *source, const stn_key *key) {
     char sub_name[3], name[STN_DISK_NAME], alias[STN_DISK_NAME + sizeof STN_DISK_ALIAS], hex[65];
     stn_disk_place(source, sub_name, name);

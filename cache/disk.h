@@ -20,13 +20,15 @@ typedef struct stn_disk {
 void stn_disk_place(const stn_key *key, char sub[3], char name[STN_DISK_NAME]);
 
 bool stn_disk_find(stn_disk *disk, const stn_key *key, stn_entry *entry);
-/* By the source key, by way of the alias (its text is read, it is never opened through); key gets the entry's own. */
+/* By the source key, by way of the alias (its text is read, it is never opened through); key gets
+ * the entry's own. */
 bool stn_disk_find_source(stn_disk *disk, const stn_key *source, stn_key *key, stn_entry *entry);
 bool stn_disk_store(stn_disk *disk, const stn_key *key, const stn_entry *entry); /* true if it is there now */
 bool stn_disk_remove(stn_disk *disk, const stn_key *key);                        /* true if it was there and is gone */
 
-/* Reads and checks the entry `name` in the opened subfolder. A bad one gives STN_ERROR_FORMAT and a clause that says
- * why; an absent or unreadable one STN_ERROR_IO; want of memory its own status. *status is filled with STN_ERROR_FORMAT. `use` notes the time of use. */
+/* Reads and checks the entry `name` in the opened subfolder. A bad one gives STN_ERROR_FORMAT and a
+ * clause that says why; an absent or unreadable one STN_ERROR_IO; want of memory its own status.
+ * *status is filled with STN_ERROR_FORMAT. `use` notes the time of use. */
 stn_status stn_disk_read(const stn_disk *disk, int sub, const char *name, const stn_key *key, stn_entry *entry,
                          struct stat *status, stn_error *error, bool use);
 #endif

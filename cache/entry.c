@@ -1,4 +1,5 @@
-/* Entries to bytes and back. Nothing is believed before the checksum over all of it has been seen to hold. */
+/* Entries to bytes and back. Nothing is believed before the checksum over all of it has been seen
+ * to hold. */
 #include "cache/entry.h"
 
 #include <sodium/crypto_hash_sha256.h>

@@ -1,4 +1,5 @@
-/* Finding and trusting the cache's folder: kernels that someone else could have written are never run. */
+/* Finding and trusting the cache's folder: kernels that someone else could have written are never
+ * run. */
 #include "cache/folder.h"
 
 #include <ctype.h>
@@ -17,7 +18,8 @@ static const char *environment(const char *name) {
     return value && *value ? value : NULL;
 }
 
-/* "base/rest", made absolute so that a later chdir does not move the cache; NULL if there is no memory. */
+/* "base/rest", made absolute so that a later chdir does not move the cache; NULL if there is no
+ * memory. */
 static char *join(const char *base, const char *rest) {
     char *path = NULL, *here = NULL;
     if (*base != '/' && !(here = getcwd(NULL, 0))) return NULL;
@@ -71,7 +73,8 @@ const char *stn_folder_distrust(const stn_folder *folder, const struct stat *sta
     return NULL;
 }
 
-/* Makes the folder and its parents, for this user only. On failure errno is that of the first part that failed. */
+/* Makes the folder and its parents, for this user only. On failure errno is that of the first part
+ * that failed. */
 static int make_path(const stn_folder *folder) {
     char *path = strdup(folder->path);
     if (!path) return -1;
@@ -139,7 +142,8 @@ int stn_folder_open_sub(stn_folder *folder, int root, const char *name, bool cre
     int fd = openat(root, name, flags(folder));
     if (fd < 0 && errno == ENOENT) {
         if (!create) return -1;
-        /* The folder itself may vanish between its opening and this: then errno is ENOENT and the caller tries again.
+        /* The folder itself may vanish between its opening and this: then errno is ENOENT and the
+         * caller tries again.
          */
         if (mkdirat(root, name, folder->shared ? 0777 : 0700) && errno != EEXIST)
             return errno == ENOENT ? -1 : refuse(folder, name, errno);

@@ -25,9 +25,9 @@ void stn_folder_clear(stn_folder *folder);
 /* Says what is wrong, once per cache. The run goes on. */
 __attribute__((format(printf, 2, 3))) void stn_folder_warn(stn_folder *folder, const char *format, ...);
 
-/* A descriptor of the folder, looked up and checked anew each time, so that one deleted or replaced underneath is
- * noticed; -1 when it is absent (errno ENOENT, no warning) or refused (errno EPERM, warned). With `create` an absent
- * one is made, its parents too. */
+/* A descriptor of the folder, looked up and checked anew each time, so that one deleted or replaced
+ * underneath is noticed; -1 when it is absent (errno ENOENT, no warning) or refused (errno EPERM,
+ * warned). With `create` an absent one is made, its parents too. */
 int stn_folder_open(stn_folder *folder, bool create);
 /* The same for the subfolder that an entry lives in ("ab"). */
 int stn_folder_open_sub(stn_folder *folder, int root, const char *name, bool create);

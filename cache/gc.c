@@ -1,5 +1,5 @@
-/* The folder as a whole: listing, checking, least-recently-used removal, clearing. Only files that bear the cache's
- * names are touched. */
+/* The folder as a whole: listing, checking, least-recently-used removal, clearing. Only files that
+ * bear the cache's names are touched. */
 #include "cache/gc.h"
 
 #include <dirent.h>
@@ -58,8 +58,8 @@ static bool add_file(files *all, const char *sub, const char *name, const struct
     return true;
 }
 
-/* Adds what one subfolder holds; takes the descriptor. False: no memory. A folder under an entry's name is listed, so
- * that it is found to be none. */
+/* Adds what one subfolder holds; takes the descriptor. False: no memory. A folder under an entry's
+ * name is listed, so that it is found to be none. */
 static bool scan_sub(files *all, int sub, const char *sub_name) {
     DIR *folder = fdopendir(sub);
     if (!folder) {
@@ -103,7 +103,8 @@ static void warn_of_hidden(const stn_disk *disk, const files *all) {
                 disk->folder.path, first);
 }
 
-/* Everything in the folder that is the cache's. *root is open (or -1 when there is no folder yet: nothing is listed).
+/* Everything in the folder that is the cache's. *root is open (or -1 when there is no folder yet:
+ * nothing is listed).
  */
 static stn_status scan(stn_disk *disk, int *root, files *all, stn_error *error) {
     *all = (files){0};
@@ -156,7 +157,8 @@ stn_status stn_disk_keys(stn_disk *disk, void (*visit)(void *user, const stn_key
     return STN_OK;
 }
 
-/* One entry that was read, or why it was not. `status` is that of the file that was read, where the item is damaged. */
+/* One entry that was read, or why it was not. `status` is that of the file that was read, where the
+ * item is damaged. */
 typedef struct found {
     stn_disk *disk;
     int sub;
@@ -250,7 +252,8 @@ static bool alias_serves(stn_disk *disk, int root, const files *all, const file 
     return unread || (size == 64 && has_entry(all, target, target + 2));
 }
 
-/* Old temporaries (of writers that were killed), sources and aliases whose entry is gone; call with the list by name.
+/* Old temporaries (of writers that were killed), sources and aliases whose entry is gone; call with
+ * the list by name.
  */
 static void remove_leftovers(stn_disk *disk, int root, files *all, int64_t now, stn_cache_sweep *sweep) {
     for (size_t i = 0; i < all->count; i++) {
@@ -304,7 +307,8 @@ stn_status stn_disk_clear(stn_disk *disk, stn_cache_sweep *sweep, stn_error *err
     return STN_OK;
 }
 
-/* What is damaged is told before it is removed; what cannot be read, or not be removed, is told and left. */
+/* What is damaged is told before it is removed; what cannot be read, or not be removed, is told and
+ * left. */
 static bool verify_one(void *user, const found *one) {
     stn_cache_sweep *sweep = user;
     const stn_folder *folder = &one->disk->folder;

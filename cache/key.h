@@ -10,8 +10,8 @@ typedef struct stn_key {
     unsigned char bytes[32];
 } stn_key;
 typedef struct stn_key_builder stn_key_builder;
-/* Fields are (label, bytes); each is hashed with both lengths, so no two lists of fields collide by concatenation. The
- * format's and the library's versions are the first field of every key. */
+/* Fields are (label, bytes); each is hashed with both lengths, so no two lists of fields collide by
+ * concatenation. The format's and the library's versions are the first field of every key. */
 stn_status stn_key_begin(stn_key_builder **builder, stn_error *error);
 void stn_key_add(stn_key_builder *builder, const char *label, const void *bytes, size_t size);
 void stn_key_add_text(stn_key_builder *builder, const char *label, const char *text);

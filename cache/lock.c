@@ -1,8 +1,9 @@
-/* One compile per key between processes: a byte range of one lock file, where the byte's position is the key.
+/* One compile per key between processes: a byte range of one lock file, where the byte's position
+ * is the key.
  *
- * The kernel drops such a lock when its holder dies, so none goes stale, and the file is never removed, so no two
- * processes can hold "the" lock of two different files. It belongs to the open file description: threads exclude each
- * other as processes do. */
+ * The kernel drops such a lock when its holder dies, so none goes stale, and the file is never
+ * removed, so no two processes can hold "the" lock of two different files. It belongs to the open
+ * file description: threads exclude each other as processes do. */
 #include "cache/lock.h"
 
 #include <errno.h>
@@ -61,7 +62,8 @@ stn_cache_lock *stn_folder_lock(stn_folder *folder, unsigned wait_ms, const stn_
     if (!lock) return NULL;
     int64_t deadline = milliseconds() + wait_ms;
     int why = EAGAIN;
-    /* When the folder was deleted or moved away and made anew meanwhile, others lock another file: then once more. */
+    /* When the folder was deleted or moved away and made anew meanwhile, others lock another file:
+     * then once more. */
     for (int attempt = 0; attempt < 3; attempt++) {
         lock->fd = open_lock(folder);
         if (lock->fd < 0) {

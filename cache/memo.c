@@ -1,4 +1,5 @@
-/* Values made once per process: a hash table of slots; whoever comes first makes, the others wait. */
+/* Values made once per process: a hash table of slots; whoever comes first makes, the others
+ * wait. */
 #include "cache/memo.h"
 
 #include <pthread.h>

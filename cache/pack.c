@@ -1,7 +1,7 @@
 /* Reading packs. Header and index are checked when a pack is opened, each entry when it is read.
  *
- * A file is read by position, not mapped: when somebody overwrites or cuts a mapped file, touching it kills the
- * process; read this way it is an entry whose checksum is wrong. */
+ * A file is read by position, not mapped: when somebody overwrites or cuts a mapped file, touching
+ * it kills the process; read this way it is an entry whose checksum is wrong. */
 #include "cache/pack.h"
 
 #include <errno.h>
@@ -50,7 +50,8 @@ static stn_status read_at(const stn_pack *pack, uint64_t offset, void *bytes, si
 
 static const unsigned char *row_at(const stn_pack *pack, size_t i) { return pack->index + i * STN_PACK_ROW; }
 
-/* Rows sorted by key, none twice; their entries follow the index without gaps and end where the pack ends. */
+/* Rows sorted by key, none twice; their entries follow the index without gaps and end where the
+ * pack ends. */
 static stn_status check_rows(const stn_pack *pack, stn_error *error) {
     uint64_t next = STN_PACK_HEADER + (uint64_t)pack->count * STN_PACK_ROW;
     for (size_t i = 0; i < pack->count; i++) {

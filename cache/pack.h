@@ -4,7 +4,8 @@
 #include "cache/entry.h"
 
 typedef struct stn_pack stn_pack; /* immutable once open: any thread may read */
-/* Checks header and index; entries are checked one by one as they are read, so a big pack opens quickly. */
+/* Checks header and index; entries are checked one by one as they are read, so a big pack opens
+ * quickly. */
 stn_status stn_pack_open(const char *path, stn_pack **pack, stn_error *error);
 /* `data` is borrowed for the pack's life. */
 stn_status stn_pack_open_memory(const void *data, size_t size, stn_pack **pack, stn_error *error);
@@ -13,7 +14,8 @@ const char *stn_pack_name(const stn_pack *pack);
 size_t stn_pack_count(const stn_pack *pack);
 /* False when there is none. Packs are addressed by the source key. */
 bool stn_pack_find(const stn_pack *pack, const stn_key *source, size_t *index);
-/* One entry, checked; key (may be NULL) gets its own key, with the compiler. STN_ERROR_FORMAT if it is damaged. */
+/* One entry, checked; key (may be NULL) gets its own key, with the compiler. STN_ERROR_FORMAT if it
+ * is damaged. */
 stn_status stn_pack_read(const stn_pack *pack, size_t index, stn_key *key, stn_entry *entry, stn_error *error);
 uint64_t stn_pack_entry_bytes(const stn_pack *pack, size_t index);
 /* Every entry; the error names the first damaged one. */
@@ -22,13 +24,14 @@ stn_status stn_pack_verify(const stn_pack *pack, stn_error *error);
 typedef struct stn_pack_writer stn_pack_writer; /* thread-safe */
 stn_status stn_pack_writer_create(stn_pack_writer **writer, stn_error *error);
 void stn_pack_writer_destroy(stn_pack_writer *writer); /* NULL is fine */
-/* Copies the entry. A source key that is there already keeps its first entry (as packs are searched in order). */
+/* Copies the entry. A source key that is there already keeps its first entry (as packs are searched
+ * in order). */
 stn_status stn_pack_add(stn_pack_writer *writer, const stn_key *key, const stn_entry *entry, stn_error *error);
 /* All entries of another pack, checked. */
 stn_status stn_pack_add_pack(stn_pack_writer *writer, const stn_pack *pack, stn_error *error);
 size_t stn_pack_writer_count(stn_pack_writer *writer);
-/* The pack's bytes, the same for the same entries in whatever order they came. It fails where adding any entry failed, so that no
- * pack lacks a kernel. *data is freed with free(). */
+/* The pack's bytes, the same for the same entries in whatever order they came. It fails where
+ * adding any entry failed, so that no pack lacks a kernel. *data is freed with free(). */
 stn_status stn_pack_finish(stn_pack_writer *writer, void **data, size_t *size, stn_error *error);
 
 /* The checksum of header (its first 32 bytes) and index. */

@@ -32,9 +32,11 @@ static void checksum(const char *text, size_t size, char hex[HEX + 1]) {
     stn_key_hex(&sum, hex);
 }
 
-/* ---- reading a text ---------------------------------------------------------------------------------------------- */
+/* ---- reading a text
+ * ---------------------------------------------------------------------------------------------- */
 
-/* The first line, the last line, and nothing but lines of printable ASCII: so no terminal is ever led astray. */
+/* The first line, the last line, and nothing but lines of printable ASCII: so no terminal is ever
+ * led astray. */
 static stn_status check_frame(const char *text, size_t size, stn_error *error) {
     char hex[HEX + 1];
     const size_t format = sizeof format_line - 1;
@@ -95,7 +97,8 @@ stn_status stn_wisdom_parse(const char *text, size_t size, stn_wisdom *wisdom, s
     if (!made.text || !made.entry)
         status = stn_fail_memory(error, "wisdom", size);
     else
-        /* Entries point into the text, which the analyzer takes for its loss. NOLINTNEXTLINE(clang-analyzer-unix.Malloc) */
+        /* Entries point into the text, which the analyzer takes for its loss.
+         * NOLINTNEXTLINE(clang-analyzer-unix.Malloc) */
         status = find_entries(&made, made.text + size - SUM_LINE, error);
     if (status == STN_OK)
         *wisdom = made;
@@ -110,7 +113,8 @@ void stn_wisdom_clear(stn_wisdom *wisdom) {
     *wisdom = (stn_wisdom){0};
 }
 
-/* ---- entries ----------------------------------------------------------------------------------------------------- */
+/* ---- entries
+ * ----------------------------------------------------------------------------------------------------- */
 
 const char *stn_wisdom_find(const char *at, const stn_key *class, const char **end) {
     char label[sizeof entry_label + 1 + HEX + 1] = "\n";
@@ -145,7 +149,8 @@ size_t stn_wisdom_line(const char *entry, const char *end, const char *label, co
     return 0;
 }
 
-/* ---- writing a text ---------------------------------------------------------------------------------------------- */
+/* ---- writing a text
+ * ---------------------------------------------------------------------------------------------- */
 
 void stn_wisdom_begin(stn_text *text) { stn_text_append(text, format_line, sizeof format_line - 1); }
 
@@ -215,7 +220,8 @@ stn_status stn_wisdom_join(const stn_wisdom *first, const stn_wisdom *second, st
                     STN_WISDOM_ENTRIES, STN_WISDOM_BYTES);
 }
 
-/* ---- the folder's file ------------------------------------------------------------------------------------------- */
+/* ---- the folder's file
+ * ------------------------------------------------------------------------------------------- */
 
 static stn_status fail_folder(const stn_folder *folder, stn_error *error) {
     return stn_fail(error, STN_ERROR_IO, "the cache folder cannot be used: %s",

@@ -1,8 +1,9 @@
 /* Weights of your own, a boundary for each side, and new weights on a plan that is already there.
  *
- * A river carries a dye downstream (along x): one upwind step moves the share c of each cell to the next one. Clean
- * water enters on the left (constant 0), the right end is open (nearest), the banks let nothing through (reflect). The
- * flow then doubles: stn_plan_set_weights, no second plan and no compile. */
+ * A river carries a dye downstream (along x): one upwind step moves the share c of each cell to the
+ * next one. Clean water enters on the left (constant 0), the right end is open (nearest), the banks
+ * let nothing through (reflect). The flow then doubles: stn_plan_set_weights, no second plan and no
+ * compile. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -32,7 +33,8 @@ int main(void) {
     for (int y = 4; y < 12; y++)
         for (int x = 20; x < 30; x++) dye[y * NX + x] = 1;
 
-    /* u[t+1](y, x) = c u(y, x-1) + (1 - c - 2d) u(y, x) + d u(y-1, x) + d u(y+1, x), with c = 0.25, d = 0.1 */
+    /* u[t+1](y, x) = c u(y, x-1) + (1 - c - 2d) u(y, x) + d u(y-1, x) + d u(y+1, x), with c = 0.25,
+     * d = 0.1 */
     const stn_tap taps[] = {
         {{0, -1}, 0.25},
         {{0, 0}, 0.55},
@@ -58,7 +60,8 @@ int main(void) {
     if (stn_plan_execute(plan, dye, later, NULL, &err) != STN_OK) goto done;
     slow = centre(later) - before;
 
-    /* New weights come in the order of stn_stencil_taps, which is sorted by offset: (-1,0) (0,-1) (0,0) (1,0). */
+    /* New weights come in the order of stn_stencil_taps, which is sorted by offset: (-1,0) (0,-1)
+     * (0,0) (1,0). */
     const double doubled[] = {0.1, 0.5, 0.3, 0.1};
     if (stn_plan_set_weights(plan, 4, doubled, &err) != STN_OK) goto done;
     if (stn_plan_execute(plan, dye, later, NULL, &err) != STN_OK) goto done;

@@ -1,9 +1,10 @@
-/* Your own CUDA stream and device pointers: Stentor works in the device's primary context, as the CUDA runtime, PyTorch
- * and CuPy do, so their pointers and streams are taken as they are. Execution is in stream order: the copies below need
- * no wait between them and the stencil.
+/* Your own CUDA stream and device pointers: Stentor works in the device's primary context, as the
+ * CUDA runtime, PyTorch and CuPy do, so their pointers and streams are taken as they are. Execution
+ * is in stream order: the copies below need no wait between them and the stencil.
  *
- * The CUDA driver is opened by hand here so that the example builds without a toolkit; a program with CUDA headers
- * calls cudaMalloc and cudaStreamCreate instead. Exits 77 (skipped) where there is no GPU. */
+ * The CUDA driver is opened by hand here so that the example builds without a toolkit; a program
+ * with CUDA headers calls cudaMalloc and cudaStreamCreate instead. Exits 77 (skipped) where there
+ * is no GPU. */
 #include <dlfcn.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -13,7 +14,8 @@
 
 enum { N = 1 << 20, SKIPPED = 77 };
 
-/* The driver's functions that we need; CUresult is an enum, handles are pointers, device addresses 64-bit numbers. */
+/* The driver's functions that we need; CUresult is an enum, handles are pointers, device addresses
+ * 64-bit numbers. */
 static struct {
     int (*init)(unsigned);
     int (*retain)(void **context, int device);

@@ -1,4 +1,5 @@
-/* A Fourier transform: find the two tones in a noisy signal. A transform is a plan like any other. */
+/* A Fourier transform: find the two tones in a noisy signal. A transform is a plan like any
+ * other. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

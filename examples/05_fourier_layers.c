@@ -1,6 +1,7 @@
-/* A small Fourier neural operator on Burgers' equation, u_t + u u_x = nu u_xx on a circle: three layers with fixed weights,
- * nothing is trained. The data comes from a stencil: u = -2 nu p_x / p where p_t = nu p_xx (Cole and Hopf), so Burgers'
- * nonlinear equation is as many steps of heat. What the layers make of it is checked against their sums, written out here. */
+/* A small Fourier neural operator on Burgers' equation, u_t + u u_x = nu u_xx on a circle: three
+ * layers with fixed weights, nothing is trained. The data comes from a stencil: u = -2 nu p_x / p
+ * where p_t = nu p_xx (Cole and Hopf), so Burgers' nonlinear equation is as many steps of heat.
+ * What the layers make of it is checked against their sums, written out here. */
 #include <complex.h>
 #include <math.h>
 #include <stdio.h>
@@ -23,7 +24,8 @@ static double some(unsigned *state) { /* in [-1, 1) */
     return (double)(*state >> 8) / (1 << 23) - 1;
 }
 
-/* ---- data: u at time 0 and after STEPS steps of heat, two channels of each item ---------------------------------------- */
+/* ---- data: u at time 0 and after STEPS steps of heat, two channels of each item
+ * ---------------------------------------- */
 
 static void from_potential(const double *p, double *u) {
     for (int i = 0; i < N; i++) u[i] = -nu * N * (p[(i + 1) % N] - p[(i + N - 1) % N]) / p[i];
@@ -52,7 +54,8 @@ static stn_status make_data(stn_context *ctx, double *x, stn_error *err) {
     return status;
 }
 
-/* ---- the layers, by Stentor and by their sums ------------------------------------------------------------------------ */
+/* ---- the layers, by Stentor and by their sums
+ * ------------------------------------------------------------------------ */
 
 static stn_status apply(stn_context *ctx, int which, const layer *l, const double *x, double *y, stn_error *err) {
     stn_spectral_conv conv = STN_SPECTRAL_CONV_INIT;

@@ -1,5 +1,6 @@
-// The parameters of one kernel. At run time Stentor writes a replacement of this file, the only rendered one; these
-// documented defaults (heat-2d, f64, constant sides) let every template be read, and compiled by NVRTC, as it is.
+// The parameters of one kernel. At run time Stentor writes a replacement of this file, the only
+// rendered one; these documented defaults (heat-2d, f64, constant sides) let every template be
+// read, and compiled by NVRTC, as it is.
 #pragma once
 
 // ---- types
@@ -198,7 +199,8 @@ constexpr int SEGMENT_WAY =
 constexpr int PROFILES = 0;     // 1: what values at sides add is added, along lines or in the last pass
 constexpr int SYMBOL_EVEN = 0;  // segment_face: 1: the symbol's imaginary part is even too
 constexpr int SOURCE_BACK = 0;  // segment_source: 1: frozen values back to a grid
-// segment/product.cuh: at most 16; of segment_product coprime; where the last is 1 the others may be more
+// segment/product.cuh: at most 16; of segment_product coprime; where the last is 1 the others may
+// be more
 constexpr int PRODUCT_1 = 16, PRODUCT_2 = 15, PRODUCT_3 = 7;
 constexpr int PRODUCT_ROWS = 16, PRODUCT_DEPTH = 8;  // of a fragment in f64: 16 and 16, 8 or 4, 8 and 4
 constexpr int PRODUCT_PARTS = 0;  // f16: numbers are so many halves, 1 or 2; 0: of tf32, as f32's are

@@ -8,9 +8,9 @@
 #include "device/fragment.cuh"
 #include "device/index.cuh"
 
-// A vector of weights with zeros before and after, so that every block of the band can be read: block k of a lane is pair
-// BAND_PAD + 8k + 2t - g of it, an element and the next. In f64 these are two reads; other types are kept as pairs, in
-// their parts. (The padding is enough for 16 rows.)
+// A vector of weights with zeros before and after, so that every block of the band can be read:
+// block k of a lane is pair BAND_PAD + 8k + 2t - g of it, an element and the next. In f64 these are
+// two reads; other types are kept as pairs, in their parts. (The padding is enough for 16 rows.)
 constexpr int BAND_PAD = 15;
 constexpr int band_size(int blocks) { return 8 * blocks + 2 * BAND_PAD; }
 template <class STORE, int PARTS>
@@ -34,8 +34,9 @@ __device__ __forceinline__ operand<STORE, PARTS> band_pair(const operand<STORE, 
     return *band;
 }
 
-// All threads of the block fill `padded`; `skip` zeros stand before the weights. Of EVEN weights, the same from either
-// end, only the first half is given, the one in the middle included. Follow it by a barrier.
+// All threads of the block fill `padded`; `skip` zeros stand before the weights. Of EVEN weights,
+// the same from either end, only the first half is given, the one in the middle included. Follow it
+// by a barrier.
 template <int EVEN, class ENTRY, class REAL>
 __device__ __forceinline__ void fill_band(ENTRY *padded, int size, const REAL *weight, int count, int skip, int thread,
                                           int threads) {
@@ -49,16 +50,19 @@ __device__ __forceinline__ void fill_band(ENTRY *padded, int size, const REAL *w
 }
 
 // ---- products of what is left of data when a number of their own size is taken from them. Tensor cores cut off what they do
-// not hold (device/fragment.cuh), so what they sum up is too small, and so is, launch after launch, what a smooth grid
-// holds. Here a block of 8 points gives up its own middle, which most of a smooth block is:
+// not hold (device/fragment.cuh), so what they sum up is too small, and so is, launch after launch,
+// what a smooth grid holds. Here a block of 8 points gives up its own middle, which most of a
+// smooth block is:
 //
 //     sum over j of  in(j) band(j, i)  =  sum over j of  (in(j) - middle) band(j, i)  +  middle * (sum over j of  band(j, i))
 //
-// The last sum is known from w alone, and its product is an ordinary one, with rounding. (APART, f32 of three products.)
+// The last sum is known from w alone, and its product is an ordinary one, with rounding. (APART,
+// f32 of three products.)
 constexpr int MIDDLE = 4;  // of a block
 constexpr int sums_size(bool apart, int blocks) { return apart ? 8 * blocks : 1; }
 
-// sums[8 k + i]: of the weights that output i meets in block k. As fill_band has it; follow it by a barrier.
+// sums[8 k + i]: of the weights that output i meets in block k. As fill_band has it; follow it by a
+// barrier.
 template <int EVEN, class REAL>
 __device__ __forceinline__ void fill_sums(float *sums, int size, const REAL *weight, int count, int skip, int thread,
                                           int threads) {

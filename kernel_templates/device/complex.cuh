@@ -1,4 +1,5 @@
-// Complex numbers: arithmetic in float or double, and how they lie in memory: as pairs (re, im) of a storage type.
+// Complex numbers: arithmetic in float or double, and how they lie in memory: as pairs (re, im) of
+// a storage type.
 #pragma once
 #include "device/element.cuh"
 

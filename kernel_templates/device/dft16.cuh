@@ -1,19 +1,22 @@
 // Transforms of 16 points on tensor cores, 8 side by side: f16 points, f32 sums.
 //
-// A point is one word, two halves (re, im), and so one register of a right operand holds a point as it stands. Rows of the
-// left one are real and imaginary parts by turns; with g = lane / 4 and t = lane % 4:
+// A point is one word, two halves (re, im), and so one register of a right operand holds a point as
+// it stands. Rows of the left one are real and imaginary parts by turns; with g = lane / 4 and t =
+// lane % 4:
 //
 //     X[k] = sum over n of  w16^(k n) x[n]      left:  row g      re of k = 2g + m   (Re w, -Im w) for each n
 //                                                      row g + 8  im of the same     (Im w,  Re w)
 //     right: column g of a tile, the lane's words are n = 4t + s, s = 0 .. 3
 //     sums:  the lane has columns 2t + e, e = 0, 1, of k = 2g + m, m = 0, 1
 //
-// Which data a column holds is the caller's to choose. Where column j of tile i is n' = 2j + i, the lane's sums of two
-// tiles are n' = 4t + 2e + i: its words of the next transform, over n', of column g = k.
+// Which data a column holds is the caller's to choose. Where column j of tile i is n' = 2j + i, the
+// lane's sums of two tiles are n' = 4t + 2e + i: its words of the next transform, over n', of
+// column g = k.
 #pragma once
 #include "device/complex.cuh"
 
-// exp(-+ 2 pi i turn / 2^32), to some 2^-20, which is enough beside halves and costs less than a table: products wrap.
+// exp(-+ 2 pi i turn / 2^32), to some 2^-20, which is enough beside halves and costs less than a
+// table: products wrap.
 template <bool INVERSE>
 __device__ __forceinline__ complex<float> turn_root(unsigned turn) {
     const float angle = static_cast<float>(static_cast<int>(turn)) * 1.46291807926715968e-9f;
@@ -51,12 +54,12 @@ __device__ __forceinline__ void dft16(const dft16_roots &f, const unsigned (&x)[
 struct alignas(16) chunk {
     unsigned point[4];
 };
-// Rows of 8 chunks: where chunks of rows 4t + s, chunks g, are read, and of rows 2g + m, chunks 2t + e, written, no banks
-// clash if chunk i of row r lies at i ^ swizzle(r).
+// Rows of 8 chunks: where chunks of rows 4t + s, chunks g, are read, and of rows 2g + m, chunks 2t
+// + e, written, no banks clash if chunk i of row r lies at i ^ swizzle(r).
 __device__ __forceinline__ int swizzle(int r) { return r / 4 % 4 * 2 + r / 2 % 2; }
 
-// 32 columns of 16 points: x[s] is chunk g of row 4t + s; result[m][e] becomes chunk 2t + e of row 2g + m, each point
-// y times its factor: finish(m, e, place in the chunk, y).
+// 32 columns of 16 points: x[s] is chunk g of row 4t + s; result[m][e] becomes chunk 2t + e of row
+// 2g + m, each point y times its factor: finish(m, e, place in the chunk, y).
 template <class Finish>
 __device__ __forceinline__ void dft16_columns(const dft16_roots &f, const chunk (&x)[4], chunk (&result)[2][2],
                                               Finish finish) {

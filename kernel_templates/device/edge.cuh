@@ -1,5 +1,6 @@
-// A walk along z with several levels in flight, at the edges of z. Row (or plane) z of a level is added to the sums of
-// outputs z - Z_REACH .. z + Z_REACH of the next one; d numbers these from 0 to 2 * Z_REACH.
+// A walk along z with several levels in flight, at the edges of z. Row (or plane) z of a level is
+// added to the sums of outputs z - Z_REACH .. z + Z_REACH of the next one; d numbers these from 0
+// to 2 * Z_REACH.
 //
 //   constant         a row past the edge has that value
 //   nearest, reflect, mirror   a row past the edge is zero: the row that it folds to is added in its place too
@@ -21,7 +22,8 @@ __device__ __forceinline__ REAL value_past_z(long long z, const REAL (&constant)
     return (z < 0 ? Z_SIDE_LOW : Z_SIDE_HIGH) == CONSTANT ? constant[z >= 0] : REAL(0);
 }
 
-// Bit d: that output is frozen. (From 0 to Z_REACH: those before take their value when their row comes.)
+// Bit d: that output is frozen. (From 0 to Z_REACH: those before take their value when their row
+// comes.)
 __device__ __forceinline__ unsigned frozen_outputs(long long z, long long nz) {
     unsigned found = 0;
     if (!ANY_FIXED_Z) return found;

@@ -1,4 +1,5 @@
-// Storage and arithmetic types: what is kept in memory (double, float, half) and what it is computed in.
+// Storage and arithmetic types: what is kept in memory (double, float, half) and what it is
+// computed in.
 #pragma once
 #include "device/ptx.cuh"
 
@@ -18,8 +19,9 @@ __device__ __forceinline__ half_t narrow<half_t>(float v) {
     return float_to_half(v);
 }
 
-// Elements that stages begin late: a line of a stage begins `lead` before a tile's own columns, which begin a line of memory, and its 16 bytes
-// lie in their sectors of 32 as they do in the grid. Those of a sector that go to two sectors are answered as one sector each
+// Elements that stages begin late: a line of a stage begins `lead` before a tile's own columns,
+// which begin a line of memory, and its 16 bytes lie in their sectors of 32 as they do in the grid.
+// Those of a sector that go to two sectors are answered as one sector each
 // (bench/results/2026-11-23-sparse-5.md).
 template <class STORED>
 __device__ constexpr int late(int lead) {

@@ -1,8 +1,9 @@
 // Discrete Fourier transforms in registers:  X[k] = sum over n of  x[n] * w^(n k),  w = exp(-2 pi i / R), R points of one
-// thread, in natural order before and after. An inverse transform is the same between two swaps of re and im.
+// thread, in natural order before and after. An inverse transform is the same between two swaps of
+// re and im.
 //
-// All indices are known when the loops are unrolled, so products with roots that are 1, -i or (1 - i) / sqrt(2) vanish or
-// shrink.
+// All indices are known when the loops are unrolled, so products with roots that are 1, -i or (1 -
+// i) / sqrt(2) vanish or shrink.
 #pragma once
 #include "device/complex.cuh"
 
@@ -107,7 +108,8 @@ constexpr double SIN7[7] = {0.0,
 template <int R, class T>
 __device__ __forceinline__ void dft(complex<T> (&x)[R]);
 
-// Coprime A and B: n = B n1 + A n2 and k = k1 mod A, = k2 mod B leave no roots between (Good and Thomas).
+// Coprime A and B: n = B n1 + A n2 and k = k1 mod A, = k2 mod B leave no roots between (Good and
+// Thomas).
 template <int A, int B, class T>
 __device__ __forceinline__ void dft_coprime(complex<T> (&x)[A * B]) {
     complex<T> y[A * B];
@@ -188,8 +190,8 @@ __device__ __forceinline__ void dft(complex<T> (&x)[R]) {
     }
 }
 
-// x[r] *= w^r for r = 1 .. R - 1: from a table of all of them, [r - 1][many] at `table`, or from w alone, by products of
-// few factors, so that errors stay at a few roundings.
+// x[r] *= w^r for r = 1 .. R - 1: from a table of all of them, [r - 1][many] at `table`, or from w
+// alone, by products of few factors, so that errors stay at a few roundings.
 template <int R, class T>
 __device__ __forceinline__ void times_table(complex<T> (&x)[R], const T *table, int many) {
 #pragma unroll

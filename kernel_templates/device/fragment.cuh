@@ -6,10 +6,11 @@
 //   half_t   f16 m16n8k16, f32 sums     1: it, or a weight's upper 11 bits;   2: and the next 11
 //   bf16_t   bf16 m16n8k8, f32 sums     1: the upper 8 bits of a float; nothing is stored so
 //
-// Indices of the sum go in blocks of 8; STEP blocks make one product. Of every block a lane (g = lane / 4, t = lane % 4)
-// holds elements 2t and 2t+1: of the left factor's rows g (top) and g + 8 (bottom), of the right one's column g. Where
-// a fragment says t and t + 4, both factors are permuted alike: the product is the same. So an accumulator,
-// (g,2t) (g,2t+1) (g+8,2t) (g+8,2t+1), is the left factor of the next product as it stands, for every type.
+// Indices of the sum go in blocks of 8; STEP blocks make one product. Of every block a lane (g =
+// lane / 4, t = lane % 4) holds elements 2t and 2t+1: of the left factor's rows g (top) and g + 8
+// (bottom), of the right one's column g. Where a fragment says t and t + 4, both factors are
+// permuted alike: the product is the same. So an accumulator, (g,2t) (g,2t+1) (g+8,2t) (g+8,2t+1),
+// is the left factor of the next product as it stands, for every type.
 #pragma once
 #include "device/element.cuh"
 
@@ -57,9 +58,10 @@ template <int P, int PARTS>
 __device__ __forceinline__ void take_part(tensor<double>::pair &to, double &low, double &high) {
     to.e[0] = low, to.e[1] = high;
 }
-// Tensor cores ignore the low 13 bits of a tf32. A value in one part is rounded to nearest. In several parts, the first is
-// rounded by an addition, which loses the payload of some NaN: the second part keeps them NaN. The last part is truncated:
-// remainders have both signs, so truncation has no bias here.
+// Tensor cores ignore the low 13 bits of a tf32. A value in one part is rounded to nearest. In
+// several parts, the first is rounded by an addition, which loses the payload of some NaN: the
+// second part keeps them NaN. The last part is truncated: remainders have both signs, so truncation
+// has no bias here.
 template <int P, int PARTS>
 __device__ __forceinline__ unsigned tf32_part(float value) {
     if (PARTS == 1) return float_to_tf32(value);
@@ -213,7 +215,8 @@ __device__ __forceinline__ void product_of_parts(float (&c)[4], const operand<bf
 }
 
 // ---- factors of several parts: so many passes, the smallest products first; that of two second parts is below the last
-// bit. Passes of one product wait for each other, so kernels take one pass of several products after another.
+// bit. Passes of one product wait for each other, so kernels take one pass of several products
+// after another.
 constexpr int passes(int left_parts, int right_parts) { return left_parts + right_parts - 1; }
 template <class STORE, int L, int R, int BLOCKS>
 __device__ __forceinline__ void product_pass(int pass, typename tensor<STORE>::real (&c)[4],
@@ -224,9 +227,9 @@ __device__ __forceinline__ void product_pass(int pass, typename tensor<STORE>::r
     product_of_parts(c, top, bottom, left_rest, right, !last && !left_rest);
 }
 
-// Tensor cores cut off what an f32 sum does not hold, always towards zero; over a long sum, and over launches, that adds
-// up. Where f32's own precision is asked for, with two parts on both sides, a product is summed up from zero and then
-// added with rounding.
+// Tensor cores cut off what an f32 sum does not hold, always towards zero; over a long sum, and
+// over launches, that adds up. Where f32's own precision is asked for, with two parts on both
+// sides, a product is summed up from zero and then added with rounding.
 constexpr bool sums_apart(int left_parts, int right_parts) { return left_parts == 2 && right_parts == 2; }
 template <class REAL>
 __device__ __forceinline__ void add_tile(REAL (&sum)[4], const REAL (&product)[4]) {

@@ -1,5 +1,5 @@
-// The smallest products of a type: GRAIN terms of a sum, 4 in f64 and 8 in others. Bands that end within a block of 8 cost
-// f64 half of it.
+// The smallest products of a type: GRAIN terms of a sum, 4 in f64 and 8 in others. Bands that end
+// within a block of 8 cost f64 half of it.
 //
 //   f64      m16n8k4    of a block of 8 a lane holds two grains of one element: 2t and 2t+1, or t and t+4
 //   others   as device/fragment.cuh, one block: one grain of two elements
@@ -33,8 +33,8 @@ __device__ __forceinline__ void grain_product(int, double (&c)[4], double top, d
     product(c, left, right);
 }
 
-// COUNT grains of a row in shared memory, from a multiple of two elements on. Blocks' elements 2t and 2t+1; f64 takes an
-// odd grain at the end by itself.
+// COUNT grains of a row in shared memory, from a multiple of two elements on. Blocks' elements 2t
+// and 2t+1; f64 takes an odd grain at the end by itself.
 template <int PARTS, int COUNT>
 __device__ __forceinline__ void load_grains(double (&to)[COUNT], const double *from, int t) {
     struct __align__(16) pair {

@@ -1,4 +1,5 @@
-// Where a tap past an edge looks: one axis's index, folded back by the rule of the side it left. The twin of stn_fold.
+// Where a tap past an edge looks: one axis's index, folded back by the rule of the side it left.
+// The twin of stn_fold.
 //
 //   wrap       ... c d | a b c d | a b ...        reflect   ... b a | a b c d | d c ...
 //   nearest    ... a a | a b c d | d d ...        mirror    ... c b | a b c d | c b ...
@@ -25,7 +26,8 @@ __device__ __forceinline__ long long fold_high(long long i, long long n) {
     return PAST_HIGH;
 }
 
-// i lies at most n past an edge; then a fold overshoots the other side by at most one point, and three folds suffice.
+// i lies at most n past an edge; then a fold overshoots the other side by at most one point, and
+// three folds suffice.
 template <int LOW, int HIGH>
 __device__ __forceinline__ long long fold(long long i, long long n) {
     if (i >= 0 && i < n) return i;
@@ -55,8 +57,9 @@ __device__ __forceinline__ int fold_once(int i, int n) {
     return i < 0 ? low : i >= n ? high : i;
 }
 
-// Whether what is read past two sides of an axis, however far, belongs to the same grid in every step: where it wraps, and
-// where both mirror it and taps are symmetric. What comes from past other sides is not kept.
+// Whether what is read past two sides of an axis, however far, belongs to the same grid in every
+// step: where it wraps, and where both mirror it and taps are symmetric. What comes from past other
+// sides is not kept.
 template <int LOW, int HIGH>
 __device__ constexpr bool mirrors() {
     return (LOW == REFLECT || LOW == MIRROR) && (HIGH == REFLECT || HIGH == MIRROR);
@@ -66,7 +69,8 @@ __device__ constexpr bool repeats() {
     return LOW == WRAP || mirrors<LOW, HIGH>();
 }
 
-// The index that is read for index i, however far it lies outside: folded where the axis repeats, else the nearest.
+// The index that is read for index i, however far it lies outside: folded where the axis repeats,
+// else the nearest.
 template <int LOW, int HIGH>
 __device__ __forceinline__ long long fold_far(long long i, long long n) {
     if (i >= 0 && i < n) return i;
@@ -88,8 +92,9 @@ __device__ __forceinline__ int fold_near(int i, int n) {
     return i >= n ? high : i;
 }
 
-// The same for columns, of which one access reads several: where the axis does not repeat, columns past a side are taken from
-// among the last or first ones, aligned as they were. (Not from the other end: NaN times a weight of 0 is NaN.)
+// The same for columns, of which one access reads several: where the axis does not repeat, columns
+// past a side are taken from among the last or first ones, aligned as they were. (Not from the
+// other end: NaN times a weight of 0 is NaN.)
 template <int LOW, int HIGH>
 __device__ __forceinline__ long long fold_column(long long i, long long n) {
     if ((i >= 0 && i < n) || repeats<LOW, HIGH>()) return fold_far<LOW, HIGH>(i, n);

@@ -1,5 +1,5 @@
-// Discrete Fourier transforms of lines that lie in shared memory, in place: down the ladder from points to frequencies, up it
-// again to points.
+// Discrete Fourier transforms of lines that lie in shared memory, in place: down the ladder from
+// points to frequencies, up it again to points.
 //
 //     down:  rung S of radix R does N / R butterflies on points STRIDE apart, then turns output r by w_BLOCK^(q r)
 //     up:    the same rungs from the last to the first, turned first: the inverse, without a scale
@@ -9,21 +9,26 @@
 //     ..
 //     last     |R|R|R|R|R| ..                                       STRIDE = 1, nothing to turn
 //
-// Every butterfly writes where it read, so a rung needs one barrier and any number of threads. At the foot, position
-// p = d_0 N/R_0 + d_1 N/(R_0 R_1) + .. holds frequency k = d_0 + R_0 (d_1 + R_1 (d_2 + ..)): the butterflies of the last rung are
-// numbered by their lowest frequency t, so neighbouring threads have neighbouring frequencies t + r N/R there.
+// Every butterfly writes where it read, so a rung needs one barrier and any number of threads. At
+// the foot, position p = d_0 N/R_0 + d_1 N/(R_0 R_1) + .. holds frequency k = d_0 + R_0 (d_1 + R_1
+// (d_2 + ..)): the butterflies of the last rung are numbered by their lowest frequency t, so
+// neighbouring threads have neighbouring frequencies t + r N/R there.
 //
-// Up the ladder points are swapped (re and im change places): that turns an inverse butterfly into a forward one, and a product
-// with a conjugate root into one with the root. Swap once at the foot and once at the top.
+// Up the ladder points are swapped (re and im change places): that turns an inverse butterfly into
+// a forward one, and a product with a conjugate root into one with the root. Swap once at the foot
+// and once at the top.
 //
-// A kernel describes its lines by a type LINE: N, STAGES, radix(s), THREADS (of a line), LINES (side by side in a block,
-// neighbouring threads on neighbouring lines), PAD (a cell is left out after as many; 0: none), TABLE (a rung with
-// more roots than this forms powers of fewer), SHARES (1 or the blocks of a cluster).
+// A kernel describes its lines by a type LINE: N, STAGES, radix(s), THREADS (of a line), LINES
+// (side by side in a block, neighbouring threads on neighbouring lines), PAD (a cell is left out
+// after as many; 0: none), TABLE (a rung with more roots than this forms powers of fewer), SHARES
+// (1 or the blocks of a cluster).
 //
-// A line too long for one block is shared by SHARES blocks of a cluster: block b holds the b-th part of its positions, and does the
-// b-th part of rung 0's butterflies, whose results go to the blocks that hold them (put_shared); all other rungs are its own.
+// A line too long for one block is shared by SHARES blocks of a cluster: block b holds the b-th
+// part of its positions, and does the b-th part of rung 0's butterflies, whose results go to the
+// blocks that hold them (put_shared); all other rungs are its own.
 //
-// roots: for each rung but the last w_BLOCK^(q r), [r - 1][q], or w_BLOCK^q, [q], where that is more than TABLE.
+// roots: for each rung but the last w_BLOCK^(q r), [r - 1][q], or w_BLOCK^q, [q], where that is
+// more than TABLE.
 #pragma once
 #include "device/fft.cuh"
 
@@ -191,7 +196,8 @@ __device__ __forceinline__ void ascend(complex<T> *line, int t, const T *roots) 
 }
 
 // ---- the foot: the last rung
-// Where in its block the butterfly begins that has the frequencies t + r N/R: the digits of t the other way round.
+// Where in its block the butterfly begins that has the frequencies t + r N/R: the digits of t the
+// other way round.
 template <class LINE, int S = 0>
 __device__ __forceinline__ int foot_of(int t) {
     if constexpr (S == LINE::STAGES - 1)

@@ -1,6 +1,7 @@
-// The only file with inline PTX: every word of it that kernels use, by its plain name. The emulator has a twin of this
-// file in C++ with the same names (tests/emulator/shim/device/ptx.cuh); a word added here is added there.
-// Fragment layouts (PTX ISA, "Matrix fragments for mma"), with g = lane / 4 and t = lane % 4:
+// The only file with inline PTX: every word of it that kernels use, by its plain name. The emulator
+// has a twin of this file in C++ with the same names (tests/emulator/shim/device/ptx.cuh); a word
+// added here is added there. Fragment layouts (PTX ISA, "Matrix fragments for mma"), with g = lane
+// / 4 and t = lane % 4:
 //   f64 m8n8k4      a: (g,t)                    b: (t,g)              c: (g,2t) (g,2t+1)
 //   f64 m16n8k4     a: (g,t) (g+8,t)            b: (t,g)              c: (g,2t) (g,2t+1) (g+8,2t) (g+8,2t+1)
 //   f64 m16n8k8     a: (g,t) (g+8,t) (g,t+4) (g+8,t+4)                b: (t,g) (t+4,g)                    c: as above
@@ -55,8 +56,9 @@ __device__ __forceinline__ float cos_approx(float angle) {
 }
 
 // ---- runs of N elements in one access: N * sizeof(element) is 2, 4, 8 or 16 bytes, aligned to that. Loads take
-// the read-only path, of memory that the same launch does not write; the compiler may move them freely.
-// store_if: one element where it is wanted, by an instruction with a predicate: nothing branches.
+// the read-only path, of memory that the same launch does not write; the compiler may move them
+// freely. store_if: one element where it is wanted, by an instruction with a predicate: nothing
+// branches.
 #define STN_RUN_OF_ONE(T, TYPE, REGISTER)                                                                              \
     __device__ __forceinline__ void load_run(T(&to)[1], const T *from) {                                               \
         asm("ld.global.nc." TYPE " %0, [%1];" : "=" REGISTER(to[0]) : "l"(from));                                      \
@@ -190,14 +192,16 @@ __device__ __forceinline__ void copy_async_wait() {
 #endif
 }
 
-// Bytes, a multiple of 16 at a multiple of 16, that will be read soon: into L2, without waiting (sm_90; else nothing happens).
+// Bytes, a multiple of 16 at a multiple of 16, that will be read soon: into L2, without waiting
+// (sm_90; else nothing happens).
 __device__ __forceinline__ void prefetch_far(const void *from, unsigned bytes) {
 #if __CUDA_ARCH__ >= 900
     asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(from), "r"(bytes) : "memory");
 #endif
 }
 
-// A value that the compiler no longer knows, made here: what hangs on it is neither kept from before nor moved up.
+// A value that the compiler no longer knows, made here: what hangs on it is neither kept from
+// before nor moved up.
 __device__ __forceinline__ void keep_here(int &i) { asm volatile("" : "+r"(i)); }
 
 // ---- f64 tensor products, c += a b

@@ -4,7 +4,8 @@
 //   a thread reads  | . . . a | b c d e |               the words that hold its points,
 //   and shifts         [ a b c d ]                      by a distance that all lanes of a warp share
 //
-// A store is the reverse: each lane joins the last points of the lane before it to its own first points.
+// A store is the reverse: each lane joins the last points of the lane before it to its own first
+// points.
 #pragma once
 #include "device/element.cuh"
 #include "device/ptx.cuh"
@@ -14,7 +15,8 @@ __device__ __forceinline__ int bytes_past_boundary(const void *p) {
     return static_cast<int>(reinterpret_cast<unsigned long long>(p) & 15);
 }
 
-// The N 32-bit words begin `bytes` later; elements have SIZE bytes, which divide `bytes`. `bytes` is less than 16.
+// The N 32-bit words begin `bytes` later; elements have SIZE bytes, which divide `bytes`. `bytes`
+// is less than 16.
 template <int SIZE, int N>
 __device__ __forceinline__ void begin_later(unsigned (&w)[N], int bytes) {
 #pragma unroll
@@ -27,7 +29,8 @@ __device__ __forceinline__ void begin_later(unsigned (&w)[N], int bytes) {
         for (int i = 0; i + 1 < N; i++) w[i] = shift_pair(w[i], w[i + 1], (bytes & 2) * 8);
 }
 
-// The same earlier: what comes in at the front are the words before, so the last four of eight are the result.
+// The same earlier: what comes in at the front are the words before, so the last four of eight are
+// the result.
 template <int SIZE, int N>
 __device__ __forceinline__ void begin_earlier(unsigned (&w)[N], int bytes) {
 #pragma unroll
@@ -61,7 +64,8 @@ __device__ __forceinline__ void put_elements(unsigned (&w)[4], const half_t (&fr
     for (int i = 0; i < 4; i++) w[i] = from[2 * i] | static_cast<unsigned>(from[2 * i + 1]) << 16;
 }
 
-// A row of a grid, in elements from its first one: [first, last) lies in words of 16 bytes that the row fills alone.
+// A row of a grid, in elements from its first one: [first, last) lies in words of 16 bytes that the
+// row fills alone.
 struct whole_words {
     int first, last;
 };
@@ -78,9 +82,9 @@ __device__ constexpr int words_of(int count) {
     return (EACH - 1 + count + EACH - 1) / EACH;
 }
 
-// The lanes of a warp store their runs, which lie one after another from anywhere on; those of `left` elements and more after
-// `to`, which is the lane's own, lie past the row's end. Every lane writes a whole word but the first one, which
-// writes the elements of the words at either end.
+// The lanes of a warp store their runs, which lie one after another from anywhere on; those of
+// `left` elements and more after `to`, which is the lane's own, lie past the row's end. Every lane
+// writes a whole word but the first one, which writes the elements of the words at either end.
 template <class T, int N>
 __device__ __forceinline__ void store_shifted(T *to, const T (&run)[N], int left) {
     static_assert(N * sizeof(T) == 16, "a lane's run is as long as a word");

@@ -1,11 +1,13 @@
-// 2:4 sparse products by element type, whose left factor the launcher has encoded (src/strategies/sparse/encode.h).
+// 2:4 sparse products by element type, whose left factor the launcher has encoded
+// (src/strategies/sparse/encode.h).
 //
 //   STORE    product of 16 words     of 8             right factor: a register is a word, 32 bits
 //   float    tf32 m16n8k16           tf32 m16n8k8     one point, rounded to 11 bits
 //   half_t   f16 m16n8k32            f16 m16n8k16     two neighbours
 //
-// A lane (g = lane / 4, t = lane % 4) holds of the right factor's column g so many consecutive words: those of even t in the
-// first half of the window, those of odd t in the second, so far apart that two lanes' words are a group:
+// A lane (g = lane / 4, t = lane % 4) holds of the right factor's column g so many consecutive
+// words: those of even t in the first half of the window, those of odd t in the second, so far
+// apart that two lanes' words are a group:
 //
 //     window   | t 0 | t 2 | next product .. | t 1 | t 3 | next product .. |       4 words of a lane each, of half a product 2
 #pragma once

@@ -1,11 +1,12 @@
-// Rows of a 2D grid on their way into shared memory, 16 columns at a time, for kernels whose blocks walk along x.
+// Rows of a 2D grid on their way into shared memory, 16 columns at a time, for kernels whose blocks
+// walk along x.
 #pragma once
 #include "device/element.cuh"
 #include "device/index.cuh"
 
-// The block's threads ask for columns x to x + 15 of all LINES rows: row i of the grid begins at row_start[i], and goes to
-// stage + place(i); 16 bytes at a time, but element by element where rows are not aligned (VECTOR 1), and past sides of
-// mirrors or of a grid that ends within 16 bytes.
+// The block's threads ask for columns x to x + 15 of all LINES rows: row i of the grid begins at
+// row_start[i], and goes to stage + place(i); 16 bytes at a time, but element by element where rows
+// are not aligned (VECTOR 1), and past sides of mirrors or of a grid that ends within 16 bytes.
 template <int LINES, int THREADS, int VECTOR, int LOW, int HIGH, class STORE, class PLACE>
 __device__ __forceinline__ void load_stage(STORE *stage, PLACE place, const STORE *grid, const long long *row_start,
                                            long long x, long long nx) {

@@ -5,9 +5,10 @@
 //     taps (device memory)   [offset w z y x] [offset w z y x] ...     a point reads them in this order
 //     one thread a point     x fastest, then y, z, batch; further points lie a whole grid of threads on
 //
-// As direct_gather, but nothing that is known of a problem is in its source besides the types: there is one such kernel for f64, f32
-// and f16 each, it compiles in less than a tenth of a second, and whoever has run any problem has it stored. A run begins with it
-// while better kernels compile. So hardly anything is unrolled and sides are told apart as it goes.
+// As direct_gather, but nothing that is known of a problem is in its source besides the types:
+// there is one such kernel for f64, f32 and f16 each, it compiles in less than a tenth of a second,
+// and whoever has run any problem has it stored. A run begins with it while better kernels compile.
+// So hardly anything is unrolled and sides are told apart as it goes.
 #include "device/element.cuh"
 #include "device/index.cuh"
 #include "device/twins.cuh"
@@ -63,7 +64,8 @@ __device__ REAL tap_near_a_side(const any_arguments &a, const STORE *grid, const
     return widen(grid[offset]);
 }
 
-// Of point number i: its place along each axis, and its grid's in the batch. Divisions of 64 bits are four times as long.
+// Of point number i: its place along each axis, and its grid's in the batch. Divisions of 64 bits
+// are four times as long.
 __device__ void places(const any_arguments &a, long long i, long long (&at)[3], long long &grid_number) {
     if (a.points >> 32) {
 #pragma unroll

@@ -2,9 +2,10 @@
 //
 //     out(z, y, x) = sum over taps k of  w[k] * in(z + tap.z, y + tap.y, x + tap.x)
 //
-// One thread a point, one trip of the loop a tap; the taps are a table in memory that all threads read in step. Where
-// no tap reaches an edge the table's linear offset is enough; near an edge every index is folded (device/index.cuh).
-// This is the path for stencils too large to unroll and for grids whose fastest axis is strided.
+// One thread a point, one trip of the loop a tap; the taps are a table in memory that all threads
+// read in step. Where no tap reaches an edge the table's linear offset is enough; near an edge
+// every index is folded (device/index.cuh). This is the path for stencils too large to unroll and
+// for grids whose fastest axis is strided.
 #include "device/element.cuh"
 #include "device/index.cuh"
 #include "device/twins.cuh"

@@ -2,13 +2,14 @@
 //
 //     out(x) = sum over taps k of  w[k] * in(x + TAP_X[k])
 //
-// A thread computes ITEMS runs of VECTOR consecutive points, a block's runs lie side by side, so that accesses
-// coalesce:
+// A thread computes ITEMS runs of VECTOR consecutive points, a block's runs lie side by side, so
+// that accesses coalesce:
 //
 //     item 0:  | t0 | t1 | t2 | ... | t(THREADS-1) |  item 1:  | t0 | t1 | ...
 //
-// Each run reads its window straight from memory in accesses of VECTOR elements; neighbours' windows overlap in the
-// first level cache. All windows are asked for before the first is used, which is what hides the latency.
+// Each run reads its window straight from memory in accesses of VECTOR elements; neighbours'
+// windows overlap in the first level cache. All windows are asked for before the first is used,
+// which is what hides the latency.
 //
 //              window:  | SPAN_LOW | VECTOR points | SPAN_HIGH |
 //

@@ -2,8 +2,9 @@
 //
 //     out(z, y, x) = sum over taps k of  w[k] * in(z + TAP_Z[k], y + TAP_Y[k], x + TAP_X[k])
 //
-// A thread owns a small brick, VECTOR points along x, ROWS along y (1 in 2D, where z and x are the axes), CHUNK along
-// z, and walks it plane by plane. It reads the plane's window straight from memory, in slots of VECTOR elements:
+// A thread owns a small brick, VECTOR points along x, ROWS along y (1 in 2D, where z and x are the
+// axes), CHUNK along z, and walks it plane by plane. It reads the plane's window straight from
+// memory, in slots of VECTOR elements:
 //
 //             low slots     x       x+VECTOR  high slots
 //     y-Y_LOW    +------+------+----------+------+
@@ -13,20 +14,23 @@
 //     y+ROWS     |      |      +----------+      |
 //                +------+------+----------+------+
 //
-// The plane at z adds to the outputs z-Z_HIGH .. z+Z_LOW at once; their partial sums live in registers:
+// The plane at z adds to the outputs z-Z_HIGH .. z+Z_LOW at once; their partial sums live in
+// registers:
 //
 //     sum[0] (output z-Z_HIGH, complete after this plane)  ...  sum[DEPTH-1] (output z+Z_LOW, just begun)
 //
-// No shared memory, no barrier: with the walk unrolled the compiler asks for many windows before it needs the first.
+// No shared memory, no barrier: with the walk unrolled the compiler asks for many windows before it
+// needs the first.
 //
-// Near edges the same walk reads folded planes and lines (FOLD_YZ) and folded slots (FOLD_X), still without branches
-// (device/index.cuh). Since VECTOR divides nx, a slot lies inside or outside as a whole, and only what is in the slot must
-// then be put right:
+// Near edges the same walk reads folded planes and lines (FOLD_YZ) and folded slots (FOLD_X), still
+// without branches (device/index.cuh). Since VECTOR divides nx, a slot lies inside or outside as a
+// whole, and only what is in the slot must then be put right:
 //     wrap  as it is     nearest  one element, repeated     reflect  reversed     constant  the value
 //     mirror  reversed and shifted by one, so a second slot is read
 //
-// SHIFTED: rows begin anywhere within 16 bytes, and any number of points long. The window's words are shifted in registers
-// (device/shift.cuh). Near an edge, elements past it, and those in words that the row does not fill, are read one by one.
+// SHIFTED: rows begin anywhere within 16 bytes, and any number of points long. The window's words
+// are shifted in registers (device/shift.cuh). Near an edge, elements past it, and those in words
+// that the row does not fill, are read one by one.
 #include "device/element.cuh"
 #include "device/index.cuh"
 #include "device/shift.cuh"
@@ -61,7 +65,8 @@ struct tile_arguments {
 static_assert(is_twin(sizeof(tile_arguments), sizeof(tile_arguments::constant) + sizeof(tile_arguments::weight)),
               "the launcher's twin of the arguments");
 
-// The x span that line i of a window needs: it serves row r through the taps with TAP_Y = i - Y_LOW - r.
+// The x span that line i of a window needs: it serves row r through the taps with TAP_Y = i - Y_LOW
+// - r.
 struct span_table {
     int low[LINES], high[LINES];
 };
@@ -107,7 +112,8 @@ __device__ __forceinline__ int fold_slot_high(int x, int nx) {
     return nx - VECTOR;
 }
 
-// What a slot past the low edge holds, from the elements read for it; `other` is the slot that follows (mirror only).
+// What a slot past the low edge holds, from the elements read for it; `other` is the slot that
+// follows (mirror only).
 template <int KIND>
 __device__ __forceinline__ void right_low(STORE (&run)[VECTOR], const STORE (&other)[VECTOR], STORE constant,
                                           bool past) {
@@ -151,7 +157,8 @@ __device__ __forceinline__ void load_shifted(const tile_arguments &a, const bric
               last = (bytes + count * SIZE - 1) / 16;
     const whole_words whole = FOLD_X ? words_of_row(row, a.nx) : whole_words{};
     unsigned words[4 * MOST];
-    // All lanes ask for each element, those that have it in a word for the row's first one: no load waits for another.
+    // All lanes ask for each element, those that have it in a word for the row's first one: no load
+    // waits for another.
     STORE single[WINDOW];
     unsigned alone = 0;
 #pragma unroll
@@ -186,7 +193,8 @@ __device__ __forceinline__ void load_shifted(const tile_arguments &a, const bric
     }
 }
 
-// One line of a window. `blank`: the plane or the line lies past a constant side, all of it has `value`.
+// One line of a window. `blank`: the plane or the line lies past a constant side, all of it has
+// `value`.
 template <bool FOLD_X, bool FOLD_YZ>
 __device__ __forceinline__ void load_line(const tile_arguments &a, const brick &b, const STORE *row, int line,
                                           bool blank, REAL value, REAL (&window)[SPAN]) {
@@ -218,8 +226,8 @@ __device__ __forceinline__ void load_line(const tile_arguments &a, const brick &
     }
 }
 
-// sum[d][r][v] += the taps that look at plane z; `first` is where its window begins (x from 0 if FOLD_X or SHIFTED), if the plane
-// and all lines are inside.
+// sum[d][r][v] += the taps that look at plane z; `first` is where its window begins (x from 0 if
+// FOLD_X or SHIFTED), if the plane and all lines are inside.
 template <bool FOLD_X, bool FOLD_YZ>
 __device__ __forceinline__ void add_plane(const tile_arguments &a, const brick &b, const STORE *first, int z,
                                           REAL (&sum)[DEPTH][ROWS][VECTOR]) {

@@ -2,15 +2,16 @@
 //
 //     u(t+1, x) = sum over taps k of  w[k] * u(t, x + TAP_X[k]),   t = 0 .. FUSED-1
 //
-// A warp (a block of its own) holds 32 * POINTS consecutive points in registers, POINTS to a lane, and steps them in place; the neighbours' X_REACH
-// points come by shuffles. Each step spoils X_REACH more points at either end, so the tiles overlap:
+// A warp (a block of its own) holds 32 * POINTS consecutive points in registers, POINTS to a lane,
+// and steps them in place; the neighbours' X_REACH points come by shuffles. Each step spoils
+// X_REACH more points at either end, so the tiles overlap:
 //
 //     | MARGIN |        OWN points, stored        | MARGIN |
 //                                          | MARGIN |        OWN points of the next warp  ...
 //
-// Shared memory only turns whole accesses (lane after lane) into a lane's own run of points, and back.
-// A tile that meets an edge brings the points past it up to date before every step, from the points that they fold to;
-// frozen points keep their value.
+// Shared memory only turns whole accesses (lane after lane) into a lane's own run of points, and
+// back. A tile that meets an edge brings the points past it up to date before every step, from the
+// points that they fold to; frozen points keep their value.
 #include "device/arith.cuh"
 #include "device/element.cuh"
 #include "device/index.cuh"
@@ -103,7 +104,8 @@ __device__ __forceinline__ int cut(long long i) {
     return i < -FAR ? -FAR : i > FAR ? FAR : static_cast<int>(i);
 }
 
-// Points past an edge take the value of the point that they fold to. Only the lanes beside an edge hold either.
+// Points past an edge take the value of the point that they fold to. Only the lanes beside an edge
+// hold either.
 __device__ __forceinline__ void refresh(const line_arguments &a, line_ends line, REAL *cells, REAL (&u)[POINTS]) {
     const int own = threadIdx.x * POINTS;
     const bool beside_low = own <= line.low + X_REACH && own + POINTS > line.low - X_REACH;

@@ -2,14 +2,15 @@
 //
 //     u(t+1, z, y, x) = sum over taps k of  w[k] * u(t, z + TAP_Z[k], y + TAP_Y[k], x + TAP_X[k]),   t = 0 .. FUSED-1
 //
-// A block owns a tile of an x-y plane and walks it along z, a plane a turn, with all FUSED stages in flight:
+// A block owns a tile of an x-y plane and walks it along z, a plane a turn, with all FUSED stages
+// in flight:
 //
 //     plane z           of level 0   read from memory, PREFETCH turns ahead
 //     plane z -   REACH of level 1   complete once plane z of level 0 is added to its partial sums
 //     plane z - 2 REACH of level 2   ... and so on; the plane of level FUSED goes to memory
 //
-// Between turns a stage keeps the 2 * Z_REACH planes of partial sums that are not complete, in registers. The lanes lie
-// LANES_X by STACK on the tile, and each has ROWS by POINTS points:
+// Between turns a stage keeps the 2 * Z_REACH planes of partial sums that are not complete, in
+// registers. The lanes lie LANES_X by STACK on the tile, and each has ROWS by POINTS points:
 //
 //     +-----------------------------------+
 //     |  margin, FUSED * Y_REACH          |     margins are computed twice;
@@ -18,15 +19,18 @@
 //     |    +-------------------------+    |
 //     +-----------------------------------+
 //
-// A 2D problem's axes are z and x: a plane is a row, STACK and ROWS are 1, a block is one warp, and there is no barrier.
-// In 3D, if taps off along z are on the axis (ONE_BARRIER), a point's sum is completed by its own value alone: then all levels'
-// planes are known before any neighbour is asked, and a turn needs one barrier. Else every stage waits for its neighbours' rows.
+// A 2D problem's axes are z and x: a plane is a row, STACK and ROWS are 1, a block is one warp, and
+// there is no barrier. In 3D, if taps off along z are on the axis (ONE_BARRIER), a point's sum is
+// completed by its own value alone: then all levels' planes are known before any neighbour is
+// asked, and a turn needs one barrier. Else every stage waits for its neighbours' rows.
 //
-// Boundaries: turns that meet an edge take the same steps with these additions, so every level is right at every point.
+// Boundaries: turns that meet an edge take the same steps with these additions, so every level is
+// right at every point.
 //   x, y   a plane passes through shared memory, and points past an edge take the value of their fold; frozen points keep
 //          theirs;   wrap: margins are read from the other end, and just step
 //   z      device/edge.cuh
-// Where one tile SPANS all of a 2D row, nothing comes in from its ends: its margins only hold the points past the edges.
+// Where one tile SPANS all of a 2D row, nothing comes in from its ends: its margins only hold the
+// points past the edges.
 #include "device/twins.cuh"
 #include "direct/time_edge.cuh"
 #include "direct/time_tile.cuh"
@@ -58,7 +62,8 @@ __device__ __forceinline__ REAL add_taps(const tile_arguments &a, const window_t
     return sum;
 }
 
-// The plane's taps added to the sums that it belongs to: next[d] is of the output whose tap plane DEPTH-1-d this plane is.
+// The plane's taps added to the sums that it belongs to: next[d] is of the output whose tap plane
+// DEPTH-1-d this plane is.
 template <int FIRST>
 __device__ __forceinline__ void add_plane(const tile_arguments &a, const window_type &window, int r, int v,
                                           REAL (&next)[DEPTH]) {
@@ -77,7 +82,8 @@ __device__ __forceinline__ void add_plane(const tile_arguments &a, const window_
     }
 }
 
-// next[0], which is complete, becomes the plane of the next level; FIRST is 1 where that is done already.
+// next[0], which is complete, becomes the plane of the next level; FIRST is 1 where that is done
+// already.
 template <bool EDGE, int FIRST>
 __device__ __forceinline__ void take_plane(const tile_arguments &a, const tile &t, const window_type &window, int z,
                                            patch &plane, sums_type &sums) {

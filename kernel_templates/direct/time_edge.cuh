@@ -2,7 +2,8 @@
 #pragma once
 #include "direct/time_tile.cuh"
 
-// Where i folds to: i itself if that needs nothing, PAST_* past a constant or fixed side, UNUSED if no tap looks there.
+// Where i folds to: i itself if that needs nothing, PAST_* past a constant or fixed side, UNUSED if
+// no tap looks there.
 constexpr int UNUSED = -3;
 template <int LOW, int HIGH>
 __device__ __forceinline__ int source(int i, int n, int reach) {
@@ -11,9 +12,9 @@ __device__ __forceinline__ int source(int i, int n, int reach) {
     return static_cast<int>(i < 0 ? fold_low<LOW>(i, n) : fold_high<HIGH>(i, n));
 }
 
-// Which cell of `exchange` each of this lane's points is taken from in every plane: its own, but past an edge along x or y that
-// of the point it folds to, or the cell of what lies past that side. Found once: the same decisions in every step cost many
-// times what a step does.
+// Which cell of `exchange` each of this lane's points is taken from in every plane: its own, but
+// past an edge along x or y that of the point it folds to, or the cell of what lies past that side.
+// Found once: the same decisions in every step cost many times what a step does.
 __device__ __forceinline__ void find_sources(const tile_arguments &a, const tile &t, shared_type &shared) {
     const int lane_x = threadIdx.x % LANES_X * POINTS, lane_y = threadIdx.x / LANES_X * ROWS;
     const int first_x = t.x - lane_x, first_y = t.y - lane_y;
@@ -74,7 +75,8 @@ __device__ __forceinline__ unsigned kept_points(const tile &t, unsigned outputs,
     return ANY_FIXED_Z && (outputs >> d & 1) ? ~0u : FREEZES_XY ? t.frozen : 0;
 }
 
-// A plane near an edge along z, added in the place of those that fold to it; `plane` is the output that is complete.
+// A plane near an edge along z, added in the place of those that fold to it; `plane` is the output
+// that is complete.
 __device__ __forceinline__ void add_folded(const tile_arguments &a, const tile &t, const window_type &window,
                                            unsigned folded, unsigned outputs, patch &plane, sums_type &sums) {
 #pragma unroll 1

@@ -1,4 +1,5 @@
-// What a tile of direct_time_tile is: its layout, its shared memory, planes from and to memory, neighbours' points.
+// What a tile of direct_time_tile is: its layout, its shared memory, planes from and to memory,
+// neighbours' points.
 #pragma once
 #include "device/arith.cuh"
 #include "device/edge.cuh"
@@ -64,8 +65,8 @@ typedef patch sums_type[DEPTH - 1];  // of a stage
 typedef REAL window_type[ROWS + 2 * Y_REACH][POINTS + 2 * X_REACH];
 
 // ---- shared memory: what lanes hold lies as they access it, one access of all lanes after another, so that no two meet a
-// bank. Where a lane's points are several runs (TURNED), lanes side by side copy runs side by side and take their own later:
-// else every access would touch twice the sectors of memory.
+// bank. Where a lane's points are several runs (TURNED), lanes side by side copy runs side by side
+// and take their own later: else every access would touch twice the sectors of memory.
 constexpr int PIECE = POINTS * sizeof(REAL) > 16 ? 16 / sizeof(REAL) : POINTS;
 constexpr int PIECES = POINTS / PIECE, RUNS = POINTS / VECTOR, SLOTS = PREFETCH + 1;
 struct alignas(PIECE * sizeof(REAL)) piece {

@@ -1,5 +1,6 @@
-// Where the work of faces_tile.cu lies: margins and their tiles in the grid, the box of a tile in shared memory, a thread's
-// patch in the box. Reads the sides, reaches and boxes of params.cuh, ROWS, POINTS, THREADS_X, FUSED.
+// Where the work of faces_tile.cu lies: margins and their tiles in the grid, the box of a tile in
+// shared memory, a thread's patch in the box. Reads the sides, reaches and boxes of params.cuh,
+// ROWS, POINTS, THREADS_X, FUSED.
 #pragma once
 #include "device/element.cuh"
 #include "device/twins.cuh"
@@ -34,9 +35,10 @@ struct face_arguments {
 static_assert(is_twin(sizeof(face_arguments), sizeof(face_arguments::constant) + sizeof(face_arguments::weight)),
               "the launcher's twin of the arguments");
 
-// The box of a tile at a face normal to AXIS, and where its points lie in shared memory. Where fewer patches lie side by side
-// than there are banks, SKEW cells after each row of patches let the next go on in the next banks. Patches at the rim look past
-// it, for points that nobody needs: they find whatever lies there, and at both ends some cells that are never written.
+// The box of a tile at a face normal to AXIS, and where its points lie in shared memory. Where
+// fewer patches lie side by side than there are banks, SKEW cells after each row of patches let the
+// next go on in the next banks. Patches at the rim look past it, for points that nobody needs: they
+// find whatever lies there, and at both ends some cells that are never written.
 constexpr int BANKS = 128 / sizeof(REAL);
 constexpr int find_skew(int lanes_x) {  // the least that keeps as many patches as there are banks apart
     for (int skew = 0; lanes_x < BANKS && skew < BANKS; skew++) {
@@ -50,7 +52,8 @@ constexpr int find_skew(int lanes_x) {  // the least that keeps as many patches 
     }
     return 0;
 }
-// Points side by side along x lie in different banks too, when a box is filled and when a tile is stored.
+// Points side by side along x lie in different banks too, when a box is filled and when a tile is
+// stored.
 constexpr int pad_class(int cells) { return cells + (BANKS + BANKS / POINTS - cells % BANKS) % BANKS; }
 template <int AXIS>
 struct box {
@@ -113,8 +116,9 @@ __device__ __forceinline__ tile place_tile(const face_arguments &a, const piece 
     return t;
 }
 
-// Of axis A, for index i of the box's points: the index in the grid whose value it has before the first step; PAST_LOW,
-// PAST_HIGH past a constant or fixed side; ABSENT where nothing depends on it.
+// Of axis A, for index i of the box's points: the index in the grid whose value it has before the
+// first step; PAST_LOW, PAST_HIGH past a constant or fixed side; ABSENT where nothing depends on
+// it.
 constexpr place ABSENT = -3;
 template <int A>
 __device__ __forceinline__ place source(place i, place n) {
@@ -133,8 +137,8 @@ __device__ __forceinline__ REAL first_value(const face_arguments &a, const STORE
     return widen(grid[z * a.in_stride[0] + y * a.in_stride[1] + x * a.in_stride[2]]);
 }
 
-// visit(z, y, x, where) for all points below the extents, those of a row by threads side by side; they lie z, y, x strides
-// from each other, the first one at `where`.
+// visit(z, y, x, where) for all points below the extents, those of a row by threads side by side;
+// they lie z, y, x strides from each other, the first one at `where`.
 template <int PLANES, int HEIGHT, int WIDTH, class VISIT>
 __device__ __forceinline__ void for_points(const long long (&stride)[3], long long where, const VISIT &visit) {
     constexpr int LANES = WIDTH < THREADS_X ? WIDTH : THREADS_X, AT_ONCE = THREADS_X / LANES;

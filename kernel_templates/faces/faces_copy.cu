@@ -1,4 +1,5 @@
-// Two boxes of points from one place to another: the two ends of a grid, into a grid of their own and back.
+// Two boxes of points from one place to another: the two ends of a grid, into a grid of their own
+// and back.
 //
 //     out(p) = in(p)     for p in box 0, box 1
 //

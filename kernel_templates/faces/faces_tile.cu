@@ -1,5 +1,5 @@
-// FUSED steps of the margins at the faces of a grid, which one operator for FUSED steps gets wrong, in one launch, that begins
-// while the operator's own ends.
+// FUSED steps of the margins at the faces of a grid, which one operator for FUSED steps gets wrong,
+// in one launch, that begins while the operator's own ends.
 //
 //     u(t+1, p) = sum over taps k of  w[k] * u(t, p + TAP[k]),   t = 0 .. FUSED-1,   for the points p of
 //
@@ -10,8 +10,9 @@
 //     |   |  own points          |   |
 //     +---+----------------------+---+
 //
-// A block owns a tile of one margin, as deep as that is, and keeps the box of all that its points depend on: FUSED reaches
-// more on every side but the face's own, where points past the face have the values that the boundary gives them.
+// A block owns a tile of one margin, as deep as that is, and keeps the box of all that its points
+// depend on: FUSED reaches more on every side but the face's own, where points past the face have
+// the values that the boundary gives them.
 //
 //        past the face        . . . . . . . . . . .        each step, what is right
 //        the face         ----+---+-----------+---+----    shrinks by a reach from
@@ -19,27 +20,30 @@
 //                             |  \+-----------+/  |
 //                             +-------------------+
 //
-// A thread holds a patch of ROWS x POINTS points of one plane of the box in registers; all threads leave the points that
-// neighbours look at in shared memory. There lie the first points of all patches side by side, then all second points, ..,
-// so that threads side by side never meet in a bank.
+// A thread holds a patch of ROWS x POINTS points of one plane of the box in registers; all threads
+// leave the points that neighbours look at in shared memory. There lie the first points of all
+// patches side by side, then all second points, .., so that threads side by side never meet in a
+// bank.
 //
-// The shape of the box depends on the axis that the face is normal to: BOX_Z[axis] x BOX_Y[axis] x BOX_X[axis].
+// The shape of the box depends on the axis that the face is normal to: BOX_Z[axis] x BOX_Y[axis] x
+// BOX_X[axis].
 #include "device/twins.cuh"
 #include "faces/box.cuh"
 
 constexpr int WINDOW = POINTS + X_LOW + X_HIGH;
 
-// The last step that is needed of points first to first + count - 1 of an axis: as many before FUSED as reaches lie
-// between them and the block's own.
+// The last step that is needed of points first to first + count - 1 of an axis: as many before
+// FUSED as reaches lie between them and the block's own.
 __device__ __forceinline__ int last_step(int first, int count, const range &own, int reach) {
     const int gap = first >= own.end ? first - own.end + 1 : own.low - first - count + 1;
     return gap <= 0 ? FUSED : reach == 0 ? 0 : FUSED - (gap + reach - 1) / reach;
 }
 
-// The products that a step of a patch adds up: each tap for each row of the patch, ordered by the plane and row that the tap
-// reads, so that few points are held at a time. A list without gaps is unrolled quickly: the compiler would unroll every
-// combination of plane, row and tap first, and only then drop those that are not needed.
-// MIRROR_X: points at opposite offsets along x have the same weight and are added first; one tap stands for both.
+// The products that a step of a patch adds up: each tap for each row of the patch, ordered by the
+// plane and row that the tap reads, so that few points are held at a time. A list without gaps is
+// unrolled quickly: the compiler would unroll every combination of plane, row and tap first, and
+// only then drop those that are not needed. MIRROR_X: points at opposite offsets along x have the
+// same weight and are added first; one tap stands for both.
 struct patch_taps {
     int count, tap[ROWS * NTAPS], row[ROWS * NTAPS];
     constexpr patch_taps() : count(0), tap(), row() {
@@ -76,8 +80,8 @@ __device__ __forceinline__ void step_patch(const face_arguments &a, const REAL *
     }
 }
 
-// The same where a weight is the product of a factor of each axis, those of z and x being 1 at offset 0: planes are added
-// up first, then columns, then rows.
+// The same where a weight is the product of a factor of each axis, those of z and x being 1 at
+// offset 0: planes are added up first, then columns, then rows.
 template <int AXIS>
 __device__ __forceinline__ void step_separably(const face_arguments &a, const REAL *cells, const patch &own,
                                                patch &next) {
@@ -120,7 +124,8 @@ __device__ __forceinline__ int shift(const face_arguments &a, const tile &t, int
     return from < 0 ? -(1 << 24) : near(from - t.origin[A] - i);
 }
 
-// Points past a face along axis A, from those that they fold to; those past a slower axis's face are done there.
+// Points past a face along axis A, from those that they fold to; those past a slower axis's face
+// are done there.
 template <int AXIS, int A>
 __device__ __forceinline__ void refresh_axis(const face_arguments &a, const tile &t, REAL *cells) {
     constexpr int LOW = TAPS_REACH[A][0], LAYERS = LOW + TAPS_REACH[A][1];

@@ -1,4 +1,5 @@
-// The sides and the reaches of params.cuh by axis (z, y, x) and side, and which sides are faces: those that take a margin.
+// The sides and the reaches of params.cuh by axis (z, y, x) and side, and which sides are faces:
+// those that take a margin.
 #pragma once
 #include "device/index.cuh"
 #include "params.cuh"

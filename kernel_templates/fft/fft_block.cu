@@ -1,21 +1,26 @@
-// Discrete Fourier transforms of whole small grids, of up to three axes: a block holds GRIDS of them in its shared memory, each
-// read once and written once, in one launch where passes axis by axis take two or three.
+// Discrete Fourier transforms of whole small grids, of up to three axes: a block holds GRIDS of
+// them in its shared memory, each read once and written once, in one launch where passes axis by
+// axis take two or three.
 //
 //     X[k] = scale * sum over n of  x[n] * exp(-+ 2 pi i (n0 k0 / N0 + n1 k1 / N1 + n2 k2 / N2))
 //
 //     memory -> | grid 0 | grid 1 | .. |  -> rungs of axis 2 -> rungs of axis 1 -> rungs of axis 0 -> memory, in order
 //
-// A rung is device/ladder.cuh's: butterflies of radix R on points STRIDE apart of a line of N, in place, turned afterwards; here
-// on the lines of all axes of all grids, wherever they lie, by any number of threads. AFTER is the product of the faster extents:
+// A rung is device/ladder.cuh's: butterflies of radix R on points STRIDE apart of a line of N, in
+// place, turned afterwards; here on the lines of all axes of all grids, wherever they lie, by any
+// number of threads. AFTER is the product of the faster extents:
 //
 //     cell = (line * N + point) * AFTER + lane           | lane 0 .. AFTER-1 | point 1's lanes | ..   one line of lines
 //
-// and a cell is left out after each PAD. Frequency k = d_0 + R_0 (d_1 + R_1 (d_2 + ..)) ends at point d_0 STRIDE_0 + d_1 STRIDE_1 + ..
+// and a cell is left out after each PAD. Frequency k = d_0 + R_0 (d_1 + R_1 (d_2 + ..)) ends at
+// point d_0 STRIDE_0 + d_1 STRIDE_1 + ..
 //
-// Real numbers are transformed as complex ones: one waits for the launch here, not for arithmetic. The half of a spectrum that a
-// C2R leaves out is the conjugate of what mirrors it through the origin; of the result the real part is taken.
+// Real numbers are transformed as complex ones: one waits for the launch here, not for arithmetic.
+// The half of a spectrum that a C2R leaves out is the conjugate of what mirrors it through the
+// origin; of the result the real part is taken.
 //
-// Reads STORE, REAL, BLOCKS, THREADS_X, GRID_EXTENT, GRID_STAGES, GRID_RADIX, GRID_RADICES, GRIDS, FFT_INVERSE, FFT_SCALE, FFT_LOAD_REAL, FFT_STORE_REAL.
+// Reads STORE, REAL, BLOCKS, THREADS_X, GRID_EXTENT, GRID_STAGES, GRID_RADIX, GRID_RADICES, GRIDS,
+// FFT_INVERSE, FFT_SCALE, FFT_LOAD_REAL, FFT_STORE_REAL.
 #include "device/fft.cuh"
 #include "device/twins.cuh"
 #include "params.cuh"

@@ -1,5 +1,5 @@
-// Fourier transforms of f16 images of 256 x 256 points, each read once and written once: a cluster of CLUSTER blocks
-// holds an image in its shared memory.
+// Fourier transforms of f16 images of 256 x 256 points, each read once and written once: a cluster
+// of CLUSTER blocks holds an image in its shared memory.
 //
 //     X[k, l] = sum over n of w256^(k n)  sum over c of w256^(l c)  x[n, c]
 //
@@ -10,9 +10,9 @@
 //        :                               ---- the blocks wait for each other ----
 //     block 7  [rows of t = 14, 15]   3. columns, second half: over t, from all blocks: k = k1 + 16 k2, to memory
 //
-// Shared memory: row (t, r) has 64 chunks of 4 points, at first in their order (request_row), after step 1 those of columns
-// 32 G + 16 q + 4 j, q = 0, 1, j = 0 .. 3, at 8 G + ((2 j + (q ^ G % 2)) ^ swizzle(r)): so no banks clash, and step 3 stores
-// 64 bytes of a row at once.
+// Shared memory: row (t, r) has 64 chunks of 4 points, at first in their order (request_row), after
+// step 1 those of columns 32 G + 16 q + 4 j, q = 0, 1, j = 0 .. 3, at 8 G + ((2 j + (q ^ G % 2)) ^
+// swizzle(r)): so no banks clash, and step 3 stores 64 bytes of a row at once.
 //
 // Reads WARPS, BLOCKS, CLUSTER and FFT_INVERSE.
 #include "device/dft16.cuh"

@@ -1,25 +1,30 @@
-// Discrete Fourier transforms of lines that fill a block's shared memory, each read once and written once.
+// Discrete Fourier transforms of lines that fill a block's shared memory, each read once and
+// written once.
 //
 //     X[k] = scale * sum over n of  x[n] * exp(-+ 2 pi i n k / N)
 //
-// The lines of device/ladder.cuh: the first rung takes its points from memory, the last gives its frequencies to it. Far more
-// points than fft_line's threads have registers for, and so columns as long as a grid is high in one pass; any number of
-// threads, each with one butterfly at a time.
+// The lines of device/ladder.cuh: the first rung takes its points from memory, the last gives its
+// frequencies to it. Far more points than fft_line's threads have registers for, and so columns as
+// long as a grid is high in one pass; any number of threads, each with one butterfly at a time.
 //
 //                    column 0 1 2 ..   LINE_COUNT of them are a block's, THREADS_X threads each
 //     points         | | | |    -> rung 0 -> shared memory -> rung 1 -> .. -> the last rung -> | | | |  frequencies
 //
-// Lines lie along memory or across it; neighbouring threads have neighbouring lines, then neighbouring points. Real lines
-// of 2N numbers are N complex points, even numbers real, odd ones imaginary parts. With w = exp(-pi i k / N):
+// Lines lie along memory or across it; neighbouring threads have neighbouring lines, then
+// neighbouring points. Real lines of 2N numbers are N complex points, even numbers real, odd ones
+// imaginary parts. With w = exp(-pi i k / N):
 //
 //     FFT_STORE_REAL   X[k] = (Z[k] + Z*[N-k] - i w (Z[k] - Z*[N-k])) / 2        down the ladder
 //     FFT_LOAD_REAL    Z[k] = X[k] + X*[N-k] + i w* (X[k] - X*[N-k])             up the ladder, from frequencies to points
 //
-// where a thread has the butterflies t and N/R - t of the last rung, and so the points k = t + r N/R and N - k.
+// where a thread has the butterflies t and N/R - t of the last rung, and so the points k = t + r
+// N/R and N - k.
 //
-// A line too long for one block is shared by a cluster of LINE_SHARES (device/ladder.cuh): they exchange once, after rung 0.
+// A line too long for one block is shared by a cluster of LINE_SHARES (device/ladder.cuh): they
+// exchange once, after rung 0.
 //
-// Reads STORE, REAL, BLOCKS, THREADS_X, LINE_*, FFT_LOOPS, FFT_INVERSE, FFT_SCALE, FFT_LOAD_REAL, FFT_STORE_REAL.
+// Reads STORE, REAL, BLOCKS, THREADS_X, LINE_*, FFT_LOOPS, FFT_INVERSE, FFT_SCALE, FFT_LOAD_REAL,
+// FFT_STORE_REAL.
 #include "device/ladder.cuh"
 #include "device/twins.cuh"
 #include "params.cuh"

@@ -2,9 +2,9 @@
 //
 //     X[k] = scale * sum over n of  x[n] * exp(-+ 2 pi i n k / N),   N = R_1 R_2 .. R_s
 //
-// T = FFT_THREADS threads share a line, a block has LINES lines, and points stay in registers between exchanges. A stage of
-// radix R does N / R butterflies, thread t those of j = t, t + T, ..; L is the product of the radices before (Stockham's
-// order):
+// T = FFT_THREADS threads share a line, a block has LINES lines, and points stay in registers
+// between exchanges. A stage of radix R does N / R butterflies, thread t those of j = t, t + T, ..;
+// L is the product of the radices before (Stockham's order):
 //
 //     butterfly j: takes the points j + r N/R, times w_(L R)^(r (j mod L)), gives (j / L) L R + (j mod L) + r L
 //
@@ -14,15 +14,18 @@
 //     t0  [x0 x8 ..] dft -> | shared | -> [..] * twiddles, dft -> ... -> natural order, coalesced
 //     t1  [x1 x9 ..] dft -> | memory | -> [..] * twiddles, dft
 //
-// Lines lie along memory (stride 1: neighbouring threads take neighbouring points) or across it (FFT_LINES_FAST_*:
-// neighbouring threads take neighbouring lines); a transform of a long line in several launches uses both, and so the
-// threads change places at the first exchange. Then outputs may be multiplied by w_M^(k i), i the index
-// of the line in the first or second loop over lines: FFT_OUTER 1 or 2.
+// Lines lie along memory (stride 1: neighbouring threads take neighbouring points) or across it
+// (FFT_LINES_FAST_*: neighbouring threads take neighbouring lines); a transform of a long line in
+// several launches uses both, and so the threads change places at the first exchange. Then outputs
+// may be multiplied by w_M^(k i), i the index of the line in the first or second loop over lines:
+// FFT_OUTER 1 or 2.
 //
-// Real lines of 2N numbers are transformed as N complex ones, even numbers real, odd ones imaginary parts:
-// FFT_STORE_REAL makes their N + 1 coefficients out of Z[k] and Z[N - k]; FFT_LOAD_REAL goes the other way.
+// Real lines of 2N numbers are transformed as N complex ones, even numbers real, odd ones imaginary
+// parts: FFT_STORE_REAL makes their N + 1 coefficients out of Z[k] and Z[N - k]; FFT_LOAD_REAL goes
+// the other way.
 //
-// Shared memory: point a of a line lies at a + a / FFT_PAD, lines FFT_PITCH apart, chosen so that banks do not clash.
+// Shared memory: point a of a line lies at a + a / FFT_PAD, lines FFT_PITCH apart, chosen so that
+// banks do not clash.
 //
 // Reads STORE, REAL, BLOCKS and all of FFT_*.
 #include "device/fft.cuh"
@@ -40,7 +43,8 @@ constexpr int product_of(int count) {
 }
 static_assert(product_of(FFT_STAGES) == N, "the radices make up the length");
 
-// What a thread does in stage S: EACH butterflies, and so POINTS points, of which h is `offset(h)` after point t.
+// What a thread does in stage S: EACH butterflies, and so POINTS points, of which h is `offset(h)`
+// after point t.
 template <int S>
 struct stage {
     static constexpr int R = FFT_RADIX[S], EACH = (N / R + T - 1) / T, POINTS = EACH * R;
@@ -85,7 +89,8 @@ __device__ __forceinline__ void wait_for_line() {
         __syncthreads();
 }
 
-// Where point a + offset lies when a is a thread's and offset known to the compiler: padding is additive there.
+// Where point a + offset lies when a is a thread's and offset known to the compiler: padding is
+// additive there.
 __device__ __forceinline__ int padded(int a) { return a + a / FFT_PAD; }
 
 // The threads' place in the block.
@@ -159,7 +164,8 @@ __device__ __forceinline__ value outer_root(const REAL *table, unsigned p) {
     return load_pair(table + 2 * (p % SIZE)) * load_pair(table + 2 * (SIZE + p / SIZE));
 }
 
-// z[k] *= w_M^(k index): the outputs of one butterfly are N / R apart, so their roots are a geometric progression.
+// z[k] *= w_M^(k index): the outputs of one butterfly are N / R apart, so their roots are a
+// geometric progression.
 __device__ __forceinline__ void times_outer(value (&z)[E], int t, unsigned index, const REAL *table) {
     constexpr int R = stage<LAST>::R, EACH = stage<LAST>::EACH;
     const value step = outer_root(table, index * (N / R));
@@ -203,8 +209,9 @@ struct line_place {
     long long line, row1;
     bool there;
 };
-// FFT_SHIFT: rows row1 and row2 are written so far past the start of a line of the cache; their tiles begin so much earlier,
-// and so write whole ones. FFT_MERGED: tiles go on where a row of neighbours ends, into the next one.
+// FFT_SHIFT: rows row1 and row2 are written so far past the start of a line of the cache; their
+// tiles begin so much earlier, and so write whole ones. FFT_MERGED: tiles go on where a row of
+// neighbours ends, into the next one.
 __device__ __forceinline__ line_place line_of(const fft_arguments &a, long long tile, long long row1, long long row2,
                                               int line) {
     if constexpr (FFT_MERGED) {

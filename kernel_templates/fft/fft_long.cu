@@ -1,5 +1,6 @@
-// Lines of 4096 f16 points, 16 lines at a time, of which a cluster of eight blocks holds 8192 points each: a transform
-// of 4096 N2 points takes two launches (FFT_OUTER 1: the first; N2 = 4096: this one again, as the second).
+// Lines of 4096 f16 points, 16 lines at a time, of which a cluster of eight blocks holds 8192
+// points each: a transform of 4096 N2 points takes two launches (FFT_OUTER 1: the first; N2 = 4096:
+// this one again, as the second).
 //
 //     X[k1 + 16 k2 + 256 k3] = sum over n3 of w16^(n3 k3) w4096^(n3 (k1 + 16 k2))
 //                              sum over n2 of w16^(n2 k2) w256^(n2 k1)  sum over n1 of w16^(n1 k1) x[256 n1 + 16 n2 + n3]
@@ -13,8 +14,9 @@
 //                                 ---- the blocks wait for each other ----
 //     3. over n3, for each k1 and k2, those of k1 = 2b, 2b + 1: from all blocks, to memory, 16 lines side by side
 //
-// Shared memory: part[l][p], n2 or k2 = 2p and 2p + 1, has 16 rows (n1 or k1) of 8 chunks of 4 columns: chunk h of the
-// first, then of the second lie at h (+ 4) ^ swizzle(row) ^ p, so that no banks clash.
+// Shared memory: part[l][p], n2 or k2 = 2p and 2p + 1, has 16 rows (n1 or k1) of 8 chunks of 4
+// columns: chunk h of the first, then of the second lie at h (+ 4) ^ swizzle(row) ^ p, so that no
+// banks clash.
 //
 // Reads WARPS, BLOCKS, CLUSTER, FFT_OUTER and FFT_INVERSE.
 #include "device/dft16.cuh"

@@ -1,5 +1,6 @@
-// Between the transform Z of N pairs of real numbers (even ones real, odd ones imaginary parts) and the N + 1 coefficients
-// X of the 2N numbers themselves, where the transform takes several launches. With A = Z[k], B = Z*[N-k], w = exp(-pi i k / N):
+// Between the transform Z of N pairs of real numbers (even ones real, odd ones imaginary parts) and
+// the N + 1 coefficients X of the 2N numbers themselves, where the transform takes several
+// launches. With A = Z[k], B = Z*[N-k], w = exp(-pi i k / N):
 //
 //     else             X[k] = (A + B - i w (A - B)) / 2         X[N-k] = (A + B + i w (A - B))* / 2
 //     FFT_LOAD_REAL    Z[k] = A + B + i w* (A - B)              Z[N-k] = (A + B - i w* (A - B))*        A, B of X

@@ -1,12 +1,14 @@
-// Batched f16 Fourier transforms of 256 R points, each by one warp in its registers: two radix-16 products on the tensor
-// cores and a radix-R butterfly on the CUDA cores before them (tcFFT's mergings, without a memory between them).
+// Batched f16 Fourier transforms of 256 R points, each by one warp in its registers: two radix-16
+// products on the tensor cores and a radix-R butterfly on the CUDA cores before them (tcFFT's
+// mergings, without a memory between them).
 //
 //     X[R (c + 16 d) + k] = sum over b of  w16^(b d) w256^(b c)  sum over a of  w16^(a c) y_k[16 a + b]
 //                  y_k[m] = w_N^(k m)  sum over r of  w_R^(k r) x[256 r + m]                         N = 256 R
 //
-// The first product C = F Y has roots on its left and data on its right, the second D = C' G data on its left, so that
-// the accumulators of one, times the roots w256^(b c) element by element, are the operand of the next. Which point a
-// fragment's element holds is ours to choose as long as both operands agree; with g = lane / 4 and t = lane % 4:
+// The first product C = F Y has roots on its left and data on its right, the second D = C' G data
+// on its left, so that the accumulators of one, times the roots w256^(b c) element by element, are
+// the operand of the next. Which point a fragment's element holds is ours to choose as long as both
+// operands agree; with g = lane / 4 and t = lane % 4:
 //
 //     F  row g, g + 8  <->  c = 2g, 2g + 1                    k slot s <-> a = s
 //     Y  column g of tile j  <->  b = 2g + j                  so loads are of 2 points, 8 lanes in a row
@@ -29,7 +31,8 @@ struct fft_arguments {
 };
 static_assert(is_twin(sizeof(fft_arguments)), "the launcher's twin of the arguments");
 
-// A complex matrix in fragments of N words; products with data need the imaginary part with both signs.
+// A complex matrix in fragments of N words; products with data need the imaginary part with both
+// signs.
 template <int WORDS>
 struct root_fragment {
     unsigned re[WORDS], im[WORDS], minus_im[WORDS];
@@ -46,8 +49,9 @@ struct alignas(8) two_points {
     unsigned first, second;
 };
 
-// A line on its way to shared memory, 16 bytes a copy. Chunks of 4 points change places within a row of 32, so that the
-// lanes that read_line serves at a time find their 8 bytes in different banks.
+// A line on its way to shared memory, 16 bytes a copy. Chunks of 4 points change places within a
+// row of 32, so that the lanes that read_line serves at a time find their 8 bytes in different
+// banks.
 __device__ __forceinline__ void request_line(unsigned *slot, const unsigned *in, int lane) {
 #pragma unroll
     for (int i = 0; i < N / 128; i++) {
@@ -68,8 +72,8 @@ __device__ __forceinline__ void read_line(unsigned (&x)[2][4][R], const unsigned
         }
 }
 
-// Points R (c + 16 d) + k of a line, c = 2g and 2g + 1, d = 8 j + 2t + i. Of 256 points, two lanes share a row: each gives
-// the other half of what it has, so that accesses are 16 bytes.
+// Points R (c + 16 d) + k of a line, c = 2g and 2g + 1, d = 8 j + 2t + i. Of 256 points, two lanes
+// share a row: each gives the other half of what it has, so that accesses are 16 bytes.
 __device__ __forceinline__ void store_line(unsigned *to, const unsigned (&x)[2][2][2][R], int g, int t) {
 #pragma unroll
     for (int j = 0; j < 2; j++) {

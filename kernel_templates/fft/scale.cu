@@ -1,13 +1,14 @@
-// Elements from one layout and type to another, times a factor: around a transform by a library that has no scale factors,
-// takes not every layout and type, and ruins inputs.
+// Elements from one layout and type to another, times a factor: around a transform by a library
+// that has no scale factors, takes not every layout and type, and ruins inputs.
 //
 //     to = factor * from      for the `per` numbers (2 of a complex element) of every element of a batch of boxes
 //
 //     a row of n[2] elements:  |<- TILE numbers, a block's ->|<- TILE ->|  ..      rows count over y, then z, then the batch
 //     number i of a row lies at   (b * batch_stride + z * stride[0] + y * stride[1] + i / per * stride[2]) * per + i % per
 //
-// Blocks take tiles by turns, so that indices are divided once a tile. The host hands dense batches over as one long row.
-// `from` and `to` may be the same. Reads SCALE_FROM, SCALE_TO, REAL, THREADS_X.
+// Blocks take tiles by turns, so that indices are divided once a tile. The host hands dense batches
+// over as one long row. `from` and `to` may be the same. Reads SCALE_FROM, SCALE_TO, REAL,
+// THREADS_X.
 #include "device/element.cuh"
 #include "device/twins.cuh"
 #include "params.cuh"

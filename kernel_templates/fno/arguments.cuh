@@ -1,4 +1,5 @@
-// What a pass along an axis is told, and what it does to points that go out: of fno_line and fno_dense.
+// What a pass along an axis is told, and what it does to points that go out: of fno_line and
+// fno_dense.
 //
 // Reads REAL, STORE, FNO_FROM, FNO_TO, FNO_ACTIVATION.
 #pragma once
@@ -11,7 +12,8 @@ struct line_arguments {
     const STORE *weight, *bias;
     const FNO_TO *added;  // may be where the output goes
     const REAL *roots;    // of the ladder; of fno_dense its table
-    // numbers (real points) or pairs of numbers: item i is i / inner in an outer loop, i % inner in an inner one
+    // numbers (real points) or pairs of numbers: item i is i / inner in an outer loop, i % inner in
+    // an inner one
     long long in_outer, in_inner,
         in_apart;  // from channel to channel of points, from mode to mode; the others lie side by side
     long long out_outer, out_inner, out_apart;

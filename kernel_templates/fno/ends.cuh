@@ -1,5 +1,5 @@
-// Where a line's numbers lie in memory: its points, one channel's or of real ones two, and its modes, of whose channels neighbours
-// lie side by side.
+// Where a line's numbers lie in memory: its points, one channel's or of real ones two, and its
+// modes, of whose channels neighbours lie side by side.
 //
 // Reads FNO_REAL, FNO_BIAS, FNO_ADDED, FNO_MODES, FNO_CHUNKS_OUT, and what fno/arguments.cuh reads.
 #pragma once

@@ -1,4 +1,5 @@
-// Lines of any length along one axis, to the modes that are kept or back, as a product with a table of roots on tensor cores:
+// Lines of any length along one axis, to the modes that are kept or back, as a product with a table
+// of roots on tensor cores:
 //
 //     out[line][column] = sum over j of  in[line][j] * table[j][column]            of real numbers; complex ones are two each
 //
@@ -6,20 +7,22 @@
 //     forward      points    modes     scale * the parts of exp(-2 pi i k p / N)
 //     back         modes     points    what the parts of a mode add to a point;  then bias, what is added and the activation
 //
-// For lengths that have no butterflies, and few modes of any: 2 m numbers for each point, whatever its length's factors.
+// For lengths that have no butterflies, and few modes of any: 2 m numbers for each point, whatever
+// its length's factors.
 //
 //                  columns 8 8 | 8 8 |  WARPS_N, then the next sweep of as many
 //     lines 16 | sum sum | ..                         in: DEPTH terms in shared memory, the next arrive meanwhile
 //           16 | sum sum | ..  <- a warp              table: in the order of fragments, from the L1 cache
 //              WARPS_M
 //
-// Points lie in shared memory as [line][term], modes as [mode][line]: as in global memory. Both pitches are odd multiples of four
-// pairs, so that the eight lines and four pairs of a fragment meet each bank once.
+// Points lie in shared memory as [line][term], modes as [mode][line]: as in global memory. Both
+// pitches are odd multiples of four pairs, so that the eight lines and four pairs of a fragment
+// meet each bank once.
 //
 //     table [8 terms][8 columns][lane (g, t)]: terms 2t and 2t + 1 of column g; zeros past the last term and column
 //
-// Reads REAL, STORE, FNO_FROM, FNO_TO, FNO_FORWARD, FNO_REAL, FNO_BIAS, FNO_ADDED, FNO_ACTIVATION, FNO_FACTOR, FNO_PARTS,
-// WARPS_M .. TILES_N, BLOCKS, DENSE_*.
+// Reads REAL, STORE, FNO_FROM, FNO_TO, FNO_FORWARD, FNO_REAL, FNO_BIAS, FNO_ADDED, FNO_ACTIVATION,
+// FNO_FACTOR, FNO_PARTS, WARPS_M .. TILES_N, BLOCKS, DENSE_*.
 #include "device/fragment.cuh"
 #include "fno/arguments.cuh"
 
@@ -90,7 +93,8 @@ __device__ __forceinline__ void take_table(REAL (&to)[TILES_N][2], const REAL *t
 #pragma unroll
     for (int n = 0; n < TILES_N; n++) load_run(to[n], table + n * 64);
 }
-// `count` terms, a multiple of 8; row0: this lane's first line; table: this lane's numbers of the first of them.
+// `count` terms, a multiple of 8; row0: this lane's first line; table: this lane's numbers of the
+// first of them.
 __device__ __forceinline__ void multiply(warp_sums &sum, const REAL *stage, int row0, const REAL *table, int count) {
     const int t = threadIdx.x % 4;
     REAL ahead[TILES_N][2];

@@ -1,5 +1,6 @@
-// Lines of which few frequencies are kept, along one axis, to modes or back: one rung of butterflies, then each kept frequency by
-// itself. Points pass through registers once, whatever the length of a line.
+// Lines of which few frequencies are kept, along one axis, to modes or back: one rung of
+// butterflies, then each kept frequency by itself. Points pass through registers once, whatever the
+// length of a line.
 //
 //     N = R Q points, p = q + Q r;  w = exp(-2 pi i / N)
 //
@@ -11,15 +12,17 @@
 //             | q + Q ..            |
 //             | q + 2 Q ..          |  R rows                       forward: sums of each thread, then over the line's threads
 //
-// Real channels go in pairs as one line, with the negative frequencies too; or alone (FEW_ALONE), which takes half the sums: then
-// Q = N / 2R, and a butterfly of 2R real points is one of R complex ones, even points and odd ones (E + i O):
+// Real channels go in pairs as one line, with the negative frequencies too; or alone (FEW_ALONE),
+// which takes half the sums: then Q = N / 2R, and a butterfly of 2R real points is one of R complex
+// ones, even points and odd ones (E + i O):
 //
 //     X[k] = E[k] + v^k O[k],  E[k] = (Z[k] + conj Z[-k]) / 2,  O[k] = (Z[k] - conj Z[-k]) / 2i,  v = exp(-2 pi i / 2R)
 //
-// Shared memory: | modes of all lines (back), or sums | sums of each thread: [number of a mode][thread] (forward) |
+// Shared memory: | modes of all lines (back), or sums | sums of each thread: [number of a
+// mode][thread] (forward) |
 //
-// Reads REAL, STORE, FNO_FROM, FNO_TO, FNO_FORWARD, FNO_REAL, FNO_MODES, FNO_LOW, FNO_DOUBLED, FNO_CHUNKS_IN, FNO_CHUNKS_OUT,
-// FNO_BIAS, FNO_ADDED, FNO_ACTIVATION, THREADS_X, BLOCKS, FEW_*.
+// Reads REAL, STORE, FNO_FROM, FNO_TO, FNO_FORWARD, FNO_REAL, FNO_MODES, FNO_LOW, FNO_DOUBLED,
+// FNO_CHUNKS_IN, FNO_CHUNKS_OUT, FNO_BIAS, FNO_ADDED, FNO_ACTIVATION, THREADS_X, BLOCKS, FEW_*.
 #include "device/fft.cuh"
 #include "fno/ends.cuh"
 
@@ -39,8 +42,9 @@ static_assert(FNO_REAL ? 2 * HIGH < N && FNO_LOW == 0 : FREQUENCIES <= N,
 static_assert(!ALONE || (FNO_REAL && 32 % R == 0), "roots of 2R points are some of 64");
 static_assert(VALUES % 2 == 0 && is_given(ROOM * sizeof(REAL)), "the launcher gives the shared memory that this takes");
 
-// w^q, w^2q, .. of butterfly q. w^q, w^2q, w^4q, .. come from the table, [power of two][q]: a power of a rounded root errs by as many
-// times its error. All others are products of those in their bits.
+// w^q, w^2q, .. of butterfly q. w^q, w^2q, w^4q, .. come from the table, [power of two][q]: a power
+// of a rounded root errs by as many times its error. All others are products of those in their
+// bits.
 struct powers {
     value of[REACH + 1];
     __device__ __forceinline__ powers(const REAL *roots, int q) {

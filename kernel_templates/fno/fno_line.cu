@@ -1,11 +1,13 @@
-// A Fourier layer along one axis, in one kernel or in parts: transform and keep some modes, mix channels, transform back.
+// A Fourier layer along one axis, in one kernel or in parts: transform and keep some modes, mix
+// channels, transform back.
 //
 //     Z[b][c][k] = scale * sum over p of  x[b][c][p] * exp(-2 pi i k p / N),  kept k only                      FNO_FORWARD
 //     S[b][o][k] = sum over c of  weight[c][o] * Z[b][c][k]                                                     FNO_PRODUCT
 //     y[b][o][p] = activation(sum over k of  S[b][o][k] * exp(2 pi i k p / N)  +  bias[o]  +  added[b][o][p])   FNO_BACK
 //
-// With the product, a block has all modes and outputs of one item of the batch after another; the channels come by groups, which
-// are the steps of the product's sum. Without it a block has one group of channels of one item.
+// With the product, a block has all modes and outputs of one item of the batch after another; the
+// channels come by groups, which are the steps of the product's sum. Without it a block has one
+// group of channels of one item.
 //
 //     x [c][p]  -> ladder -> tile [mode][c]  \                       sums in registers        tile [mode][o] -> ladder -> y [o][p]
 //     x [c'][p] -> ladder -> tile [mode][c'] -- * weight[c][o]  -->  [mode][o], all c  -->
@@ -13,12 +15,14 @@
 //
 // What is not computed is read or written as modes, of whose channels neighbours lie side by side.
 //
-// Where that lets more blocks run at once (FNO_WHOLE), the tile holds all channels' modes, products take some of its rows at a time,
-// a sweep, and leave their outputs in these rows; weights come by STEP channels to where the ladder is, which rests meanwhile:
+// Where that lets more blocks run at once (FNO_WHOLE), the tile holds all channels' modes, products
+// take some of its rows at a time, a sweep, and leave their outputs in these rows; weights come by
+// STEP channels to where the ladder is, which rests meanwhile:
 //
 //     x [c][p] -> ladder -> tile [mode][all c]        rows of a sweep * weight[c][o], all c  -->  the same rows, [mode][o]
 //
-// Shared memory: | ladder | weights, where they stay (FNO_HELD) | tile of channels, weights of a group; or tile of outputs |
+// Shared memory: | ladder | weights, where they stay (FNO_HELD) | tile of channels, weights of a
+// group; or tile of outputs |
 //
 // Reads FNO_*, WARPS_M .. TILES_N (fno/product.cuh), BLOCKS and what fno/lines.cuh reads.
 #include "fno/arguments.cuh"
@@ -49,7 +53,8 @@ constexpr int CELLS = LADDER + HELD_CELLS + larger(IN_CELLS + GROUP_CELLS, OUT_C
 
 static_assert(is_given(CELLS * sizeof(value)), "the launcher gives the shared memory that this takes");
 
-// Pairs of channels of all modes, by all threads: a thread keeps its channels. take(mode, channel) of each.
+// Pairs of channels of all modes, by all threads: a thread keeps its channels. take(mode, channel)
+// of each.
 template <class TAKE>
 __device__ __forceinline__ void each_mode_pair(const TAKE &take) {
     constexpr int ACROSS = CHANNELS / 2, DOWN = THREADS / ACROSS;

@@ -1,4 +1,5 @@
-// A product of matrices for each mode, on tensor cores: weights of a Fourier layer, one matrix a mode, and their gradients.
+// A product of matrices for each mode, on tensor cores: weights of a Fourier layer, one matrix a
+// mode, and their gradients.
 //
 //     out[k][i][l] = scale * sum over j of  left[k][i][j] * right[k][j][l]
 //
@@ -9,15 +10,17 @@
 //     skip             x[b][p,c]  skip[c,o]              y[b][p,o]                (modes are items of the batch, rows points)
 //     skip's gradient  x[b][c,p]  conj g[b][p,o]         conj gradient[b][c,o]    (the sum over points; then over b: fno_sum)
 //
-// Real points are taken two at a time as one complex number: as rows with real weights (FNO_POINTS 1), or as terms of the sum,
-// whose real part is what both give (FNO_POINTS 2).
+// Real points are taken two at a time as one complex number: as rows with real weights (FNO_POINTS
+// 1), or as terms of the sum, whose real part is what both give (FNO_POINTS 2).
 //
-// A block has FNO_TOGETHER modes that lie side by side in memory, so that weights come in whole sectors; WARPS_M x WARPS_N warps
-// have one of them. Factors go through shared memory, DEPTH terms of the sum at a time, the next while these are multiplied.
+// A block has FNO_TOGETHER modes that lie side by side in memory, so that weights come in whole
+// sectors; WARPS_M x WARPS_N warps have one of them. Factors go through shared memory, DEPTH terms
+// of the sum at a time, the next while these are multiplied.
 //
 //     left  [mode][row][16]  ->                                        right  [mode][16][column]  ->
 //
-// Reads REAL, BLOCKS, FNO_TOGETHER, FNO_POINTS, FNO_ROWS_FAST, FNO_MODES_FAST, FNO_CONJUGATE_OUT and what fno/product.cuh reads.
+// Reads REAL, BLOCKS, FNO_TOGETHER, FNO_POINTS, FNO_ROWS_FAST, FNO_MODES_FAST, FNO_CONJUGATE_OUT
+// and what fno/product.cuh reads.
 #include "device/twins.cuh"
 #include "fno/product.cuh"
 
@@ -58,8 +61,9 @@ template <class FROM>
 __device__ __forceinline__ void take_points(value *to, const FROM *from, int points, bool there) {
     *to = {there && points > 0 ? load_number(from) : REAL(0), there && points > 1 ? load_number(from + 1) : REAL(0)};
 }
-// Numbers 0 .. FAST * MIDDLE * SLOW - 1, as three coordinates, by threads in turn. All are powers of two, so that a thread's number
-// and its turn have no bits in common: coordinates are a thread's own and a turn's, which is known as it stands.
+// Numbers 0 .. FAST * MIDDLE * SLOW - 1, as three coordinates, by threads in turn. All are powers
+// of two, so that a thread's number and its turn have no bits in common: coordinates are a thread's
+// own and a turn's, which is known as it stands.
 struct triple {
     int fast, middle, slow;
 };

@@ -1,20 +1,24 @@
-// A Fourier layer along one axis in one kernel, whose transforms and products run side by side: some warps of a block transform,
-// the others multiply, an item of the batch apart. The formula is fno_line.cu's.
+// A Fourier layer along one axis in one kernel, whose transforms and products run side by side:
+// some warps of a block transform, the others multiply, an item of the batch apart. The formula is
+// fno_line.cu's.
 //
 //     turn      0            1                    2                           3
 //     lines     x_0 -> A     x_1 -> B             y_0 <- A,  x_2 -> A         y_1 <- B,  x_3 -> B         ..
 //     products               A * weight -> A      B * weight -> B             A * weight -> A
 //
-// Two tiles, A and B, hold the modes of all channels of an item, then those of its outputs in their place. A turn has two barriers:
-// before sums go to where all warps of the product have read, and after. A warp's lines are its own from turn to turn, so that
-// what it makes of a tile's columns no other warp that transforms waits for.
+// Two tiles, A and B, hold the modes of all channels of an item, then those of its outputs in their
+// place. A turn has two barriers: before sums go to where all warps of the product have read, and
+// after. A warp's lines are its own from turn to turn, so that what it makes of a tile's columns no
+// other warp that transforms waits for.
 //
-// Weights come from memory (from L2) as each warp's own fragments, a step of 8 channels before they are multiplied.
+// Weights come from memory (from L2) as each warp's own fragments, a step of 8 channels before they
+// are multiplied.
 //
 // Shared memory: | ladder | A [mode][channel] | B |
 //
-// Reads FNO_*, WARPS_M .. TILES_N (fno/product.cuh), BLOCKS and what fno/lines.cuh reads: LINE_COUNT x FNO_GROUPS lines are
-// transformed at once, by THREADS threads; 32 x WARPS_M x WARPS_N others multiply.
+// Reads FNO_*, WARPS_M .. TILES_N (fno/product.cuh), BLOCKS and what fno/lines.cuh reads:
+// LINE_COUNT x FNO_GROUPS lines are transformed at once, by THREADS threads; 32 x WARPS_M x WARPS_N
+// others multiply.
 #include "fno/points.cuh"
 #include "fno/product.cuh"
 
@@ -29,7 +33,8 @@ static_assert(MODE_ROWS >= MODES, "all modes are multiplied");
 static_assert(is_given((LADDER + 2 * TILE_CELLS) * sizeof(value)),
               "the launcher gives the shared memory that this takes");
 
-// Where items begin in memory, one after the other: item i is i / inner in an outer loop, i % inner in an inner one.
+// Where items begin in memory, one after the other: item i is i / inner in an outer loop, i % inner
+// in an inner one.
 template <class T>
 struct walk {
     T *at;
@@ -52,7 +57,8 @@ struct walk {
 __device__ __forceinline__ void wait_for_all() { __syncthreads(); }
 
 // ---- the warps that transform
-// A thread's points of a group, asked for before they are needed, where it has one butterfly of each line.
+// A thread's points of a group, asked for before they are needed, where it has one butterfly of
+// each line.
 constexpr bool EARLY = top::COUNT <= THREADS_X && sizeof(REAL) == 4;
 struct early_points {
     value x[top::R];
@@ -78,7 +84,8 @@ __device__ __forceinline__ void tile_to_group(const line_arguments &a, FNO_TO *o
     store_points(a, out, inner, mine, here, roots);
     wait_for_line();
 }
-// Groups of an item go out, and those of another one come in to their place; NULL: there is none. after: what comes in then.
+// Groups of an item go out, and those of another one come in to their place; NULL: there is none.
+// after: what comes in then.
 template <class ROOTS>
 __device__ __forceinline__ void transform_groups(const line_arguments &a, const FNO_FROM *in, const FNO_FROM *after,
                                                  FNO_TO *out, int inner, value *tile, const place &here,

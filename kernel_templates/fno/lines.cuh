@@ -5,9 +5,10 @@
 //     points in memory -> rung 0 -> | ladder | -> .. -> the foot, only kept frequencies -> | tile [mode][channel] |
 //     points in memory <- rung 0 <- | ladder | <- .. <- the foot, all others are zero   <- |                      |
 //
-// The ladder is device/ladder.cuh's: SIDE lines at once, LINE_COUNT side by side. Truncation and padding are pruned butterflies
-// of the foot: results r of a radix R that no kept frequency needs are not computed (they are dead code), and an inverse one of
-// which at most half the inputs are kept falls apart into two of half its size (dft_of_few).
+// The ladder is device/ladder.cuh's: SIDE lines at once, LINE_COUNT side by side. Truncation and
+// padding are pruned butterflies of the foot: results r of a radix R that no kept frequency needs
+// are not computed (they are dead code), and an inverse one of which at most half the inputs are
+// kept falls apart into two of half its size (dft_of_few).
 //
 // Reads REAL, STORE, LINE_*, THREADS_X, FNO_GROUPS, FNO_MODES, FNO_LOW, FNO_REAL, FNO_DOUBLED.
 #pragma once
@@ -40,7 +41,8 @@ constexpr int FIRST_RESULT = FEW_LOW % R, RESULTS = FEW_HIGH + R - FEW_LOW < R ?
 __device__ __forceinline__ constexpr bool result_kept(int r) { return r < FEW_HIGH || r >= FEW_LOW; }
 // Whether butterfly j of the foot has any.
 __device__ __forceinline__ bool butterfly_kept(int j) { return HIGH >= P || BELOW >= P || j < HIGH || j >= P - BELOW; }
-// Whether f, which result r of the foot is, is one of those below HIGH, or from N - BELOW on: known of most results as they stand.
+// Whether f, which result r of the foot is, is one of those below HIGH, or from N - BELOW on: known
+// of most results as they stand.
 __device__ __forceinline__ constexpr bool is_high(int r, int f) {
     return r * P < HIGH && ((r + 1) * P <= HIGH || f < HIGH);
 }
@@ -48,8 +50,8 @@ __device__ __forceinline__ constexpr bool is_low(int r, int f) {
     return (r + 1) * P > N - BELOW && (r * P >= N - BELOW || f >= N - BELOW);
 }
 
-// Where the modes of butterfly j of the foot lie in the tile. Where P is a multiple of 4 chunks change places alike in all of
-// its results' rows, so that one address serves them all.
+// Where the modes of butterfly j of the foot lie in the tile. Where P is a multiple of 4 chunks
+// change places alike in all of its results' rows, so that one address serves them all.
 struct tile_column {
     const int pitch, channel, j;
     const int up = tile_cell(pitch, j + LOW, channel), down = tile_cell(pitch, N - j, channel + 1);

@@ -5,7 +5,8 @@
 #include "fno/ends.cuh"
 #include "fno/lines.cuh"
 
-// Until all threads of a line are here: of its warp where lines need nothing else, so that warps need not wait for each other.
+// Until all threads of a line are here: of its warp where lines need nothing else, so that warps
+// need not wait for each other.
 constexpr bool WARP_LINES = LINE_STAGES == 2 && 32 % (LINE_COUNT * THREADS_X) == 0;
 __device__ __forceinline__ void wait_for_line() {
     if (WARP_LINES)

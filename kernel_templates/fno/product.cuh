@@ -2,16 +2,17 @@
 //
 //     sum[mode][o] += sum over channels c of  tile[mode][c] * weight[c][o],     re = Re Re + (-Im) Im,   im = Re Im + Im Re
 //
-// WARPS_M x WARPS_N warps share modes and outputs; a warp has TILES_M x TILES_N products of 16 modes, 8 outputs and 8
-// channels, four real ones each. Fragments are device/fragment.cuh's: lane (g, t) has channels 2t and 2t+1 of modes g and g + 8,
-// a chunk of the tile each, and of output g.
+// WARPS_M x WARPS_N warps share modes and outputs; a warp has TILES_M x TILES_N products of 16
+// modes, 8 outputs and 8 channels, four real ones each. Fragments are device/fragment.cuh's: lane
+// (g, t) has channels 2t and 2t+1 of modes g and g + 8, a chunk of the tile each, and of output g.
 //
 //                 outputs  8 8 | 8 8 | ..       WARPS_N
 //          modes 16 | sum sum | ..
 //                16 | sum sum | ..   <- a warp: TILES_M x TILES_N
 //                WARPS_M
 //
-// FNO_PARTS 2 is f32's own precision by three products of parts, summed up apart from what was there before.
+// FNO_PARTS 2 is f32's own precision by three products of parts, summed up apart from what was
+// there before.
 //
 // Reads REAL, FNO_FACTOR, FNO_PARTS, FNO_CONJUGATE, WARPS_M, WARPS_N, TILES_M, TILES_N.
 #pragma once
@@ -41,8 +42,8 @@ __device__ __forceinline__ factor negated(factor f) {
     return f;
 }
 
-// Where a factor is f32's upper 11 bits alone and modes go from a transform to products as they are, they are rounded as they go
-// into the tile, once, and not by every warp that reads them.
+// Where a factor is f32's upper 11 bits alone and modes go from a transform to products as they
+// are, they are rounded as they go into the tile, once, and not by every warp that reads them.
 constexpr bool TILE_ROUNDED = sizeof(FNO_FACTOR) == 4 && FNO_PARTS == 1 && FNO_FORWARD && !FNO_REAL;
 __device__ __forceinline__ double rounded(double v) { return v; }
 __device__ __forceinline__ float rounded(float v) { return TILE_ROUNDED ? __uint_as_float(float_to_tf32(v)) : v; }
@@ -65,7 +66,8 @@ __device__ __forceinline__ complex_factor make_left(chunk c) {
     return {left_operand<factor>(c.of[0].re, c.of[1].re), left_operand<factor>(c.of[0].im, c.of[1].im)};
 }
 
-// One row of tiles, 16 modes: TILES_N complex products, so many real ones that none waits for the one before.
+// One row of tiles, 16 modes: TILES_N complex products, so many real ones that none waits for the
+// one before.
 __device__ __forceinline__ void multiply_row(REAL (&sum)[TILES_N][2][4], const complex_factor &upper,
                                              const complex_factor &lower, const complex_factor (&right)[TILES_N]) {
     const factor top[3][1] = {{upper.re}, {upper.im}, {negated(upper.im)}};
@@ -90,7 +92,8 @@ __device__ __forceinline__ void multiply_row(REAL (&sum)[TILES_N][2][4], const c
 // Modes that were read from memory are apart already.
 __device__ __forceinline__ chunk mode_pair(chunk c) { return FNO_FORWARD ? taken_apart(c) : c; }
 
-// This warp's part. `count` channels, a multiple of 8; weights: WEIGHT_PITCH from channel to channel.
+// This warp's part. `count` channels, a multiple of 8; weights: WEIGHT_PITCH from channel to
+// channel.
 __device__ __forceinline__ void multiply(block_sums &sum, int warp, value *tile, int pitch, const value *weights,
                                          int count) {
     const int lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;

@@ -1,12 +1,15 @@
-// Modes of channels in shared memory: tile[mode][channel], where transforms leave them and products take them.
+// Modes of channels in shared memory: tile[mode][channel], where transforms leave them and products
+// take them.
 //
-// Channels 2c and 2c+1 make a chunk, 16 bytes of f32, and chunks of a row change places by the row's lowest bits, so that neither
-// a product's fragments (two rows of four chunks at once) nor the ladder's foot (four rows of two chunks) meet a bank twice:
+// Channels 2c and 2c+1 make a chunk, 16 bytes of f32, and chunks of a row change places by the
+// row's lowest bits, so that neither a product's fragments (two rows of four chunks at once) nor
+// the ladder's foot (four rows of two chunks) meet a bank twice:
 //
 //     row 0   |0 1 2 3 4 5 6 7|    row 1   |4 5 6 7 0 1 2 3|    row 2   |2 3 0 1 6 7 4 5|    row 3   |6 7 4 5 2 3 0 1|
 //
-// Real channels go in pairs (a, b) as one line a + i b. Their modes lie in the tile as what the line's transform Z gives
-// directly, Z[k] and conj Z[-k], in the places of the two channels, and whoever reads them takes them apart:
+// Real channels go in pairs (a, b) as one line a + i b. Their modes lie in the tile as what the
+// line's transform Z gives directly, Z[k] and conj Z[-k], in the places of the two channels, and
+// whoever reads them takes them apart:
 //
 //     A[k] = (Z[k] + conj Z[-k]) / 2,   B[k] = (Z[k] - conj Z[-k]) / 2i;     back  Z[k] = A + iB,  Z[-k] = conj A + i conj B
 //
@@ -30,8 +33,9 @@ struct alignas(16) chunk {  // read and written at once
 __device__ __forceinline__ chunk *chunk_at(value *tile, int pitch, int mode, int channel) {
     return reinterpret_cast<chunk *>(tile + tile_cell(pitch, mode, channel));
 }
-// Modes of two channels, twice as large where they are real, out of what a transform leaves; and into what one takes. `own`: the
-// frequency is its own negative: of real numbers, such a mode has no imaginary part.
+// Modes of two channels, twice as large where they are real, out of what a transform leaves; and
+// into what one takes. `own`: the frequency is its own negative: of real numbers, such a mode has
+// no imaginary part.
 __device__ __forceinline__ chunk taken_apart(chunk c) {
     if (!FNO_REAL) return c;
     return {{c.of[0] + c.of[1], minus_i(c.of[0] - c.of[1])}};

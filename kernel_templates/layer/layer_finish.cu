@@ -5,8 +5,9 @@
 //     lines of `length` numbers; `from` has `pitch` of them from line to line (a real transform's lines in place have room for
 //     their half spectrum), `add` and `to` are dense. A channel has `lines` lines, channels follow each other, then the batch.
 //
-// 64 threads take a line; three streams over memory decide. `to` may be `from` or `add`. Reads SCALE_FROM, SCALE_TO, REAL,
-// LAYER_PARTS (numbers of an element), LAYER_ADD, LAYER_BIAS, LAYER_ACTIVATION (0 none, 1 GELU, 2 ReLU).
+// 64 threads take a line; three streams over memory decide. `to` may be `from` or `add`. Reads
+// SCALE_FROM, SCALE_TO, REAL, LAYER_PARTS (numbers of an element), LAYER_ADD, LAYER_BIAS,
+// LAYER_ACTIVATION (0 none, 1 GELU, 2 ReLU).
 #include "device/element.cuh"
 #include "device/twins.cuh"
 #include "params.cuh"

@@ -6,8 +6,9 @@
 //           row r1 |. m0 m1 m2 . . . .|          mode m1 |r0 r1 r2 ..|       memory, so that both sides have long accesses. A block keeps
 //                                                                       its modes, whose places are found once.
 //
-// c is 1; LAYER_DOUBLED: 2 where a frequency of the half spectrum stands for two. LAYER_CONJUGATE: of the conjugates. Weights
-// [pairs][modes] are gathered likewise: their spectrum is all kept. Reads SCALE_FROM, SCALE_TO, REAL and these two.
+// c is 1; LAYER_DOUBLED: 2 where a frequency of the half spectrum stands for two. LAYER_CONJUGATE:
+// of the conjugates. Weights [pairs][modes] are gathered likewise: their spectrum is all kept.
+// Reads SCALE_FROM, SCALE_TO, REAL and these two.
 #include "device/complex.cuh"
 #include "device/twins.cuh"
 #include "layer/modes.cuh"

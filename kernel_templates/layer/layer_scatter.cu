@@ -3,8 +3,9 @@
 //     to[r][k] = from[mode of k][r]                           k is kept, 0 where it is not
 //     to[r][k] = (from[mode of k][r] + conj(from[mode of -k][r])) / 2      LAYER_HALF, at frequencies 0 and n/2 of the last axis
 //
-// The second line is what a real transform sees of any numbers: then it makes no difference how a library's transform takes
-// what no real grid has. Tiles as layer_gather's. Reads SCALE_FROM, SCALE_TO, REAL, LAYER_HALF.
+// The second line is what a real transform sees of any numbers: then it makes no difference how a
+// library's transform takes what no real grid has. Tiles as layer_gather's. Reads SCALE_FROM,
+// SCALE_TO, REAL, LAYER_HALF.
 #include "device/complex.cuh"
 #include "device/twins.cuh"
 #include "layer/modes.cuh"

@@ -2,8 +2,8 @@
 //
 //     to[(i * width + o) * LAYER_PARTS + p] = sum over s < count of from[s * stride + i * step_i + o * step_o + p]
 //
-// A block has 32 outputs, whose terms 8 warps share; sums are in f64, so that long batches lose nothing.
-// Reads SCALE_FROM, SCALE_TO, LAYER_PARTS.
+// A block has 32 outputs, whose terms 8 warps share; sums are in f64, so that long batches lose
+// nothing. Reads SCALE_FROM, SCALE_TO, LAYER_PARTS.
 #include "device/element.cuh"
 #include "device/twins.cuh"
 #include "params.cuh"

@@ -1,5 +1,5 @@
-// What lowrank_brick works out of its parameters before any weight is known: reaches, sizes of its parts, and which products
-// the pattern of the core calls for.
+// What lowrank_brick works out of its parameters before any weight is known: reaches, sizes of its
+// parts, and which products the pattern of the core calls for.
 #pragma once
 #include "device/arith.cuh"
 #include "device/band.cuh"
@@ -30,8 +30,8 @@ constexpr reach find_reach(bool plain) {
     return m;
 }
 constexpr reach OF_BANDS = find_reach(false), OF_PLAIN = find_reach(true);
-// Planes that only single weights reach, at either end (RING), never enter the queue: they are read where they lie in
-// shared memory, as an output begins and as it is completed.
+// Planes that only single weights reach, at either end (RING), never enter the queue: they are read
+// where they lie in shared memory, as an output begins and as it is completed.
 struct inner_reach {
     int low, high;
 };
@@ -63,7 +63,8 @@ constexpr int DELAY_T = LAST_T / GRAINS, DELAY_PLAIN = LAST_PLAIN / GRAINS;  // 
 
 constexpr int TILE_X = 16 * WARPS_X, TILE_Y = WARP_ROWS * WARPS_Y;
 constexpr int ROW_FIRST = larger(LEAD_Y, larger(LEAD_PLAIN, Y_LOW));  // rows in shared memory before the block's
-// Rows past the tile: those of whole grains, and all that the taps reach, also where no right does: a tap of weight 0.
+// Rows past the tile: those of whole grains, and all that the taps reach, also where no right does:
+// a tap of weight 0.
 constexpr int ROWS_PAST = larger(larger(GRAINS_T * GRAIN - LEAD_Y, GRAINS_X *GRAIN - LEAD_PLAIN) - WARP_ROWS, Y_HIGH);
 constexpr int LINES = ROW_FIRST + TILE_Y + ROWS_PAST;
 constexpr int SLOT = 16 / sizeof(STORE);                            // elements of one copy
@@ -79,7 +80,8 @@ static_assert(STAGES >= BACK + AHEAD + 2, "the walk computes on some stages whil
 static_assert(SKIP_Y + COPIED <= LINES, "all rows that are copied have room");
 static_assert(ROWS_AT_ONCE >= 1, "the threads of a block copy whole rows");
 
-// What is known of the pattern before any weight. Output d of the queue has the tap dz = INNER.high - d.
+// What is known of the pattern before any weight. Output d of the queue has the tap dz = INNER.high
+// - d.
 struct pattern {
     bool goes[SUMS][DEPTH];            // does sum k go to output d?
     bool inner[SUMS];                  // to any of them?

@@ -1,18 +1,21 @@
-// One factor of separable taps, along one axis, as a product with a banded Toeplitz matrix on the tensor cores.
+// One factor of separable taps, along one axis, as a product with a banded Toeplitz matrix on the
+// tensor cores.
 //
 //     out(p, q) = sum over j of  w[j] * in(p + j - AXIS_LOW, q),   p along the axis, q across it
 //
-// Past a side `in` goes on by that side's rule, read through the folded index: one step needs no other margins. A warp
-// owns 16 lines q and walks along p, 16 points at a time; it shares nothing but the band with other warps:
+// Past a side `in` goes on by that side's rule, read through the folded index: one step needs no
+// other margins. A warp owns 16 lines q and walks along p, 16 points at a time; it shares nothing
+// but the band with other warps:
 //
 //     p ->    8 points   8 points                                 16 lines, 8 outputs a tile
 //     line 0  |  2s    |  2s+1  |      sum[e] is tile 2s+1-e:     sum[e] += X(2s) band(e-1) + X(2s+1) band(e)
 //      ..     |        |        |
 //     line 15 |        |        |      tiles SEEN and SEEN-1 are complete then, and all others move on by two
 //
-// so every point is read once, however far the taps reach. Points come to shared memory 16 x 16 at a time, STAGES - 1
-// stages ahead, as they lie in memory: a row of a stage is a line along x (ALONG_X), else 16 lines side by side. The last
-// pass of a step keeps what a fixed side has frozen (FROZEN). Types and their parts: device/fragment.cuh.
+// so every point is read once, however far the taps reach. Points come to shared memory 16 x 16 at
+// a time, STAGES - 1 stages ahead, as they lie in memory: a row of a stage is a line along x
+// (ALONG_X), else 16 lines side by side. The last pass of a step keeps what a fixed side has frozen
+// (FROZEN). Types and their parts: device/fragment.cuh.
 #include "device/band.cuh"
 #include "params.cuh"
 
@@ -112,8 +115,8 @@ __device__ __forceinline__ void store_tile(const axis_arguments &a, const walk &
     }
 }
 
-// Tiles 2s+1-e for e = first to first + GROUP - 1: two blocks of points, each with its block of the band. `middle`: of the
-// blocks, of lines g and g + 8; `sums`: this lane's columns of the band's.
+// Tiles 2s+1-e for e = first to first + GROUP - 1: two blocks of points, each with its block of the
+// band. `middle`: of the blocks, of lines g and g + 8; `sums`: this lane's columns of the band's.
 template <class BAND>
 __device__ __forceinline__ void add_group(REAL (&sum)[SEEN + 1][4], int first, const data_operand (&top)[2],
                                           const data_operand (&bottom)[2], const REAL (&middle)[2][2],

@@ -1,29 +1,34 @@
-// Several steps of a 3D stencil at once: planes of tensor products, summed along z on the CUDA cores (LoRAStencil).
+// Several steps of a 3D stencil at once: planes of tensor products, summed along z on the CUDA
+// cores (LoRAStencil).
 //
 //     out(z, y, x) = sum over dz, dy, dx of  W[dz][dy][dx] * in(z + dz, y + dy, x + dx)
 //     W[dz][dy][dx] = sum over terms r of   c[TERM_SUM(r)][dz] * v[r][dy] * u[TERM_X(r)][dx]
 //
-// A block walks along z. For every plane X that arrives, with banded Toeplitz U_l (along x) and V_r (along y),
+// A block walks along z. For every plane X that arrives, with banded Toeplitz U_l (along x) and V_r
+// (along y),
 //
 //     T_l = U_l X^T                          STEPS products of 16 x 8 x GRAIN for 8 rows; x factor 0 may be the identity
 //     Y_k = sum over r with TERM_SUM(r) = k of  T_TERM_X(r) V_r    about (8 + reach) / GRAIN products for 8 rows
 //     sums(z - dz) += c[k][dz] Y_k           on the CUDA cores
 //
-// so all outputs that a plane touches take it in at once, and the only state of the walk is a queue of their partial
-// sums. A warp owns 16 columns (the rows of its fragments) and TILES tiles of 8 rows:
+// so all outputs that a plane touches take it in at once, and the only state of the walk is a queue
+// of their partial sums. A warp owns 16 columns (the rows of its fragments) and TILES tiles of 8
+// rows:
 //
 //              x ->  16 columns                        f64, GRAIN 4: half 0 of a fragment's registers holds rows 0 .. 3
 //     y   rows of T  | block 0 |  starts LEAD before     of 8 rows y, half 1 the rows 4 .. 7, so that each half is the
 //     |   tile 0     | block 1 |                         left factor of one product as it stands; others, GRAIN 8: all
 //     v   tile 1     | block 2 |                         rows are that of one product
 //
-// V_r with a single weight in its middle costs no product: T's own registers are added. For that T's blocks begin a
-// multiple of GRAIN rows before the tile; where that is 4 and not 8, halves change places (SWAPPED). Planes come to
-// shared memory with their margins, STAGES - 1 ahead; rows are PITCH elements long: see row_of. Types and their parts:
-// device/fragment.cuh; what follows from the parameters: device/brick_shape.cuh.
+// V_r with a single weight in its middle costs no product: T's own registers are added. For that
+// T's blocks begin a multiple of GRAIN rows before the tile; where that is 4 and not 8, halves
+// change places (SWAPPED). Planes come to shared memory with their margins, STAGES - 1 ahead; rows
+// are PITCH elements long: see row_of. Types and their parts: device/fragment.cuh; what follows
+// from the parameters: device/brick_shape.cuh.
 //
-// Reads STORE, DATA_PARTS, BAND_PARTS, X_FACTORS, CORE_TERMS, SUMS, IDENTITY, TERM_*, SUM_USED, Z_LOW .. X_HIGH (of the fused
-// taps), the sides, VECTOR, TILES, WARPS_X, WARPS_Y, STAGES, RING, HELD, BLOCKS.
+// Reads STORE, DATA_PARTS, BAND_PARTS, X_FACTORS, CORE_TERMS, SUMS, IDENTITY, TERM_*, SUM_USED,
+// Z_LOW .. X_HIGH (of the fused taps), the sides, VECTOR, TILES, WARPS_X, WARPS_Y, STAGES, RING,
+// HELD, BLOCKS.
 #include "device/twins.cuh"
 #include "lowrank/brick_shape.cuh"
 
@@ -47,12 +52,13 @@ static_assert(is_twin(sizeof(brick_arguments), sizeof(brick_arguments::scale) + 
                                                    sizeof(brick_arguments::u) + sizeof(brick_arguments::v)),
               "the launcher's twin of the arguments");
 
-// Where rows of 8 along y lie in a fragment: register `half` of lane t. A warp's loads of rows do not meet in a bank, nor
-// do those of single elements, but for f32's, of which two do.
+// Where rows of 8 along y lie in a fragment: register `half` of lane t. A warp's loads of rows do
+// not meet in a bank, nor do those of single elements, but for f32's, of which two do.
 __device__ __forceinline__ int row_of(int half, int t) { return GRAIN == 8 ? 2 * t + half : half ? 4 + (t ^ 2) : t; }
 __device__ __forceinline__ int row_out(int half, int t) { return SWAPPED ? half ? 4 + t : t ^ 2 : row_of(half, t); }
 
-// The bands, and what a lane holds of them: of all x factors all the time, or of one while it is its turn.
+// The bands, and what a lane holds of them: of all x factors all the time, or of one while it is
+// its turn.
 using band_entry = band<STORE, BAND_PARTS>::entry;
 struct bands {
     band_entry u[BANDS][BAND_X], v[CORE_TERMS][BAND_Y];
@@ -105,7 +111,8 @@ __device__ __forceinline__ void load_stage(const brick_arguments &a, const copie
     }
 }
 
-// 8 rows of T for one band, from row `from` on. Where only the first half is wanted (WHOLE 0), the other's lanes read it too.
+// 8 rows of T for one band, from row `from` on. Where only the first half is wanted (WHOLE 0), the
+// other's lanes read it too.
 template <bool WHOLE>
 __device__ __forceinline__ void left_products(REAL (&rows)[4], const STORE *from, const band_grain (&band)[STEPS],
                                               int g, int t) {
@@ -128,7 +135,8 @@ __device__ __forceinline__ void left_products(REAL (&rows)[4], const STORE *from
 
 using tile_sums = REAL[TILES][4];
 
-// Where term r's part of tile i is gathered: the partial sum of the one output it goes to, or a sum of its own.
+// Where term r's part of tile i is gathered: the partial sum of the one output it goes to, or a sum
+// of its own.
 __device__ __forceinline__ REAL (&target(tile_sums (&sums)[DEPTH], tile_sums (&y)[SUMS], int r, int i))[4] {
     const int k = TERM_SUM[r], d = PATTERN.only[k];
     return d >= 0 ? sums[d >= 0 ? d : 0][i] : y[k][i];
@@ -218,7 +226,8 @@ __device__ __forceinline__ void add_x_factor(const brick_arguments &a, tile_sums
     }
 }
 
-// The single weights of the planes outside of the queue: `mine` lies o planes from the one that the queue takes in.
+// The single weights of the planes outside of the queue: `mine` lies o planes from the one that the
+// queue takes in.
 __device__ __forceinline__ void add_outer(const brick_arguments &a, tile_sums (&sums)[DEPTH], const STORE *mine, int o,
                                           int g, int t) {
     const int dz = o < 0 ? o - INNER.low : o + INNER.high, d = o < 0 ? DEPTH - 1 : 0;
@@ -265,8 +274,8 @@ __device__ __forceinline__ void fill_tables(const brick_arguments &a, const bric
         column[i] = fold_column<X_SIDE_LOW, X_SIDE_HIGH>(at.x0 - SKIP_X - LEAD_X + i, a.nx);
 }
 
-// What one plane adds to the sums of all outputs under way: through its x factors, and where planes are read as they lie, from
-// those before and after it.
+// What one plane adds to the sums of all outputs under way: through its x factors, and where planes
+// are read as they lie, from those before and after it.
 __device__ __forceinline__ void add_plane(const brick_arguments &a, tile_sums (&sums)[DEPTH], const STORE *mine,
                                           int slot, const bands &b, lane_bands &held, int g, int t) {
     if (UNIFORM) {

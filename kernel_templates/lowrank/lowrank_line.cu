@@ -1,9 +1,11 @@
-// Several steps of a 1D stencil at once, as one product with a banded Toeplitz matrix on the tensor cores.
+// Several steps of a 1D stencil at once, as one product with a banded Toeplitz matrix on the tensor
+// cores.
 //
 //     out(x) = sum over j of  w[j] * in(x + j - X_LOW),   w: the stencil convolved with itself, X_LOW + X_HIGH + 1 long
 //
-// A block brings INPUTS consecutive points to shared memory, while it computes on the chunk before. A warp owns 16
-// neighbouring segments of SEGMENT points, one a row of the product; a tile is WIDTH points of each:
+// A block brings INPUTS consecutive points to shared memory, while it computes on the chunk before.
+// A warp owns 16 neighbouring segments of SEGMENT points, one a row of the product; a tile is WIDTH
+// points of each:
 //
 //                     tile 0     tile 1
 //     segment 0    | x .. x+7 |    ..    |         out(x + i + S n) = sum over j of  in(x + j + S n) * band(j, i)
@@ -11,10 +13,11 @@
 //        ..                                        S: SEGMENT, n: the segment
 //     segment 15   |          |          |
 //
-// Eight points j of all segments are one left factor, used for every tile of the segment as soon as it is read; the band
-// stays in registers. Types and their parts: device/fragment.cuh. Eight points are 1/2, 1/4 or 1/8 of a line of 128 bytes;
-// so many neighbouring segments have theirs at different places of it, and never meet in a bank. PAIRED tiles are 16 wide,
-// two products whose columns 2t and 2t+1 are outputs 4t, 4t+1 and 4t+2, 4t+3: a lane stores four neighbours at once.
+// Eight points j of all segments are one left factor, used for every tile of the segment as soon as
+// it is read; the band stays in registers. Types and their parts: device/fragment.cuh. Eight points
+// are 1/2, 1/4 or 1/8 of a line of 128 bytes; so many neighbouring segments have theirs at
+// different places of it, and never meet in a bank. PAIRED tiles are 16 wide, two products whose
+// columns 2t and 2t+1 are outputs 4t, 4t+1 and 4t+2, 4t+3: a lane stores four neighbours at once.
 #include "device/arith.cuh"
 #include "device/band.cuh"
 #include "device/twins.cuh"
@@ -78,8 +81,8 @@ __device__ __forceinline__ void read_band(band_operand (&held)[BLOCKS_OUT][BLOCK
         }
 }
 
-// Products of blocks `block` to block + TURN - 1 with the band for tiles `first` to first + GROUP - 1. `middle`: of the blocks,
-// of rows g and g + 8; `sums`: this lane's columns of the band's.
+// Products of blocks `block` to block + TURN - 1 with the band for tiles `first` to first + GROUP -
+// 1. `middle`: of the blocks, of rows g and g + 8; `sums`: this lane's columns of the band's.
 __device__ __forceinline__ void add_products(REAL (&sum)[SEGMENT_TILES][4], int first, int block,
                                              const operand<STORE, DATA_PARTS> (&in)[TURN][2],
                                              const REAL (&middle)[TURN][2], const float *sums,

@@ -1,23 +1,26 @@
-// Several steps of a 2D stencil at once, as separable terms of a reach of their own: along y sums on the CUDA cores, along x
-// products on the f64 tensor cores, which work side by side (LoRAStencil's pyramid and star, terms many and narrow).
+// Several steps of a 2D stencil at once, as separable terms of a reach of their own: along y sums
+// on the CUDA cores, along x products on the f64 tensor cores, which work side by side
+// (LoRAStencil's pyramid and star, terms many and narrow).
 //
 //     T_q(y, x)  = sum over i of  u[q][i] * in(y + i - U_LOW, x)           sums: x stays, so a lane needs its own column only
 //     out(y, x)  = sum over terms q, j of  v[q][j] * T_q(y, x + j - V_LOW)  products: banded Toeplitz V_q, a Toeplitz matrix of its weights
 //
-// A term without a reach along x adds T_q as it is. Along y the middle weight is 1 where it can be. Of every 4 columns a lane
-// (g = lane / 4, t = lane % 4) holds two rows of one:
+// A term without a reach along x adds T_q as it is. Along y the middle weight is 1 where it can be.
+// Of every 4 columns a lane (g = lane / 4, t = lane % 4) holds two rows of one:
 //
 //              x ->    t=0 1 2 3 | 0 1 2 3 |       rows 2g and 2g+1 are rows g and g + 8 of a left factor, columns 4k + t its
 //     g = 0    row 0     . . . . | . . . . |       columns: T_q is a left factor as it stands, and no row is read twice, for
 //              row 1     . . . . | . . . . |       all the terms
 //     g = 1    row 2     ...
 //
-// Columns of the right factor, and so of the sums, are permuted (butterfly): accumulators 2t and 2t+1 are columns t and
-// 4+t, so that T_q and the sums lie alike. A warp walks along x, 16 columns at a time, with the BLOCKS_X + 1 sums of 8
-// columns that are not complete yet. Columns come to shared memory STAGES - 1 stages ahead; after every two rows 4 places
-// are unused, so that lanes g = 0..3, t = 0..3 read from different banks.
+// Columns of the right factor, and so of the sums, are permuted (butterfly): accumulators 2t and
+// 2t+1 are columns t and 4+t, so that T_q and the sums lie alike. A warp walks along x, 16 columns
+// at a time, with the BLOCKS_X + 1 sums of 8 columns that are not complete yet. Columns come to
+// shared memory STAGES - 1 stages ahead; after every two rows 4 places are unused, so that lanes g
+// = 0..3, t = 0..3 read from different banks.
 //
-// Reads TERMS, TERM_Y_LOW .. TERM_X_HIGH, TERM_UNIT, EVEN; Y_LOW .. X_HIGH, the sides; VECTOR, WARPS, STAGES, BLOCKS.
+// Reads TERMS, TERM_Y_LOW .. TERM_X_HIGH, TERM_UNIT, EVEN; Y_LOW .. X_HIGH, the sides; VECTOR,
+// WARPS, STAGES, BLOCKS.
 #include "device/arith.cuh"
 #include "device/fragment.cuh"
 #include "device/twins.cuh"
@@ -61,8 +64,8 @@ __device__ __forceinline__ double sum_rows(const mixed_arguments &a, const lane_
     return sum;
 }
 
-// All terms of the four columns 4M to 4M + 3 of a stage; sums[j] is the tile whose first column lies 8 (j - BLOCKS_X + 1)
-// after the stage's, less LEAD.
+// All terms of the four columns 4M to 4M + 3 of a stage; sums[j] is the tile whose first column
+// lies 8 (j - BLOCKS_X + 1) after the stage's, less LEAD.
 template <int M>
 __device__ __forceinline__ void add_columns(double (&sums)[BLOCKS_X + 1][4], const mixed_arguments &a,
                                             const lane_rows &in, const double (&band)[TERMS][BANDS]) {

@@ -1,17 +1,20 @@
-// Several steps of a 2D stencil at once, as chains of two products on the tensor cores (LoRAStencil).
+// Several steps of a 2D stencil at once, as chains of two products on the tensor cores
+// (LoRAStencil).
 //
 //     out(y, x) = sum over terms q, i, j of  u[q][i] * v[q][j] * in(y + i - Y_LOW, x + j - X_LOW)
 //
 // that is, out = sum over q of  U_q X V_q  with banded Toeplitz U_q (rows) and V_q (columns); see device/band.cuh. A
-// warp owns 16 rows and walks along x, two columns of 8 at a time; a block's warps lie one below the other:
+// warp owns 16 rows and walks along x, two columns of 8 at a time; a block's warps lie one below
+// the other:
 //
 //              x ->   columns of 8
 //     warp 0   | j-1 |  j  | j+1 |      T_q = U_q X(:, j)          BLOCKS_Y products, 16 x 8
 //     warp 1   |     |     |     |      sum(j - d) += T_q V_q(d)   BLOCKS_X products, for d = 0 .. BLOCKS_X - 1
 //     ...
 //
-// so every column is read once from shared memory for all terms, T_q never leaves its registers, and the only state of
-// the walk are BLOCKS_X + 1 partial sums. Columns come to shared memory 16 at a time, STAGES - 1 stages ahead:
+// so every column is read once from shared memory for all terms, T_q never leaves its registers,
+// and the only state of the walk are BLOCKS_X + 1 partial sums. Columns come to shared memory 16 at
+// a time, STAGES - 1 stages ahead:
 //
 //     stage:   row 0   | 16 columns | unused |     16 bytes of a row are unused: rows 2t apart lie in different banks
 //              row 1   | ...
@@ -59,7 +62,8 @@ __device__ __forceinline__ void read_bands(term_bands &to, const band_entry *ban
     for (int d = 0; d < BLOCKS_X; d++) to.x[d] = band_pair(bands + BAND_Y + BAND_PAD + 8 * d + 2 * t - g);
 }
 
-// T_q of the two columns: U_q times their blocks. `middle`: the blocks' of column 2t, `sums`: row g of U_q's.
+// T_q of the two columns: U_q times their blocks. `middle`: the blocks' of column 2t, `sums`: row g
+// of U_q's.
 __device__ __forceinline__ void multiply_rows(REAL (&rows)[2][4], const data_operand (&in)[2][BLOCKS_Y],
                                               const STORE *middle, const float *sums, const term_bands &bands) {
     REAL sum[2][CHAINS][4] = {};
@@ -100,7 +104,8 @@ __device__ __forceinline__ void multiply_rows(REAL (&rows)[2][4], const data_ope
         for (int e = 0; e < 4; e++) rows[h][e] = CHAINS > 1 ? sum[h][0][e] + sum[h][CHAINS - 1][e] : sum[h][0][e];
 }
 
-// T_q V_q: sum[e] gathers output column j + 1 - e, from block e - 1 of the band for column j, and e for column j + 1.
+// T_q V_q: sum[e] gathers output column j + 1 - e, from block e - 1 of the band for column j, and e
+// for column j + 1.
 __device__ __forceinline__ void multiply_columns(int pass, REAL (&sum)[BLOCKS_X + 1][4], const data_operand (&top)[2],
                                                  const data_operand (&bottom)[2], const term_bands &bands) {
 #pragma unroll
@@ -119,7 +124,8 @@ __device__ __forceinline__ void multiply_columns(int pass, REAL (&sum)[BLOCKS_X 
         }
 }
 
-// One term of the two columns j and j + 1. Products that wait for each other alternate with others, which do not.
+// One term of the two columns j and j + 1. Products that wait for each other alternate with others,
+// which do not.
 __device__ __forceinline__ void add_term(REAL (&sum)[BLOCKS_X + 1][4], const data_operand (&in)[2][BLOCKS_Y],
                                          const STORE *middle, const float *sums, const term_bands &bands, int g,
                                          int t) {

@@ -1,5 +1,6 @@
-// What lowrank_plane and lowrank_mixed have in common: a block's 16 * WARPS rows of one grid, through which it walks along x in stages
-// of 16 columns; `lead` columns come before its first outputs.
+// What lowrank_plane and lowrank_mixed have in common: a block's 16 * WARPS rows of one grid,
+// through which it walks along x in stages of 16 columns; `lead` columns come before its first
+// outputs.
 //
 //            x0 - lead   x0                 x0 + columns
 //     y0         |-------|------- walk ->--------|

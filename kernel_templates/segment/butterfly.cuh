@@ -2,12 +2,13 @@
 //
 //     X[m] = sum over k of  x[k] * w^k * exp(-2 pi i m k / R),   R = 2 .. 16, a power of two, in natural order before and after
 //
-// by decimation in time. A level joins transforms E and O of even and odd inputs, already turned by w^2, with one complex
-// constant c = w * exp(-2 pi i m / SIZE):
+// by decimation in time. A level joins transforms E and O of even and odd inputs, already turned by
+// w^2, with one complex constant c = w * exp(-2 pi i m / SIZE):
 //
 //     X[m] = E[m] + c O[m],   X[m + SIZE / 2] = 2 E[m] - X[m]        six fused multiply-adds, where turning first takes ten operations
 //
-// A quarter further on c is -i times as much, which costs nothing; so R / 2 constants serve, all from w by few products.
+// A quarter further on c is -i times as much, which costs nothing; so R / 2 constants serve, all
+// from w by few products.
 #pragma once
 #include "device/fft.cuh"
 
@@ -18,7 +19,8 @@ __device__ __forceinline__ void join(complex<T> a, complex<T> c, complex<T> b, c
     second = {fma(T(2), a.re, -first.re), fma(T(2), a.im, -first.im)};
 }
 
-// Transforms of SIZE / 2 points become such of SIZE: point m of those from input b on lies at b + (R / SIZE) m. UNIT: w is 1.
+// Transforms of SIZE / 2 points become such of SIZE: point m of those from input b on lies at b +
+// (R / SIZE) m. UNIT: w is 1.
 template <int SIZE, bool UNIT, int R, class T>
 __device__ __forceinline__ void join_level(complex<T> (&x)[R], complex<T> w) {
     constexpr int QUARTER = SIZE > 2 ? SIZE / 4 : 1, GAP = R / SIZE;
@@ -43,8 +45,9 @@ __device__ __forceinline__ void join_level(complex<T> (&x)[R], complex<T> w) {
     for (int i = 0; i < R; i++) x[i] = y[i];
 }
 
-// w, w^2, w^4, w^8: in double by squaring; in float, where that would cost a digit, all four lie in the table of so many entries: the first two
-// of all, then the others, so that neighbours read neighbours.
+// w, w^2, w^4, w^8: in double by squaring; in float, where that would cost a digit, all four lie in
+// the table of so many entries: the first two of all, then the others, so that neighbours read
+// neighbours.
 template <class T>
 struct turns {
     complex<T> w1, w2, w4, w8;

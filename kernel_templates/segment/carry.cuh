@@ -1,4 +1,5 @@
-// A pair of tiles' inputs on their way into shared memory, and their outputs out of it, or from registers: segment_torus.cu.
+// A pair of tiles' inputs on their way into shared memory, and their outputs out of it, or from
+// registers: segment_torus.cu.
 #pragma once
 #include "segment/pairs.cuh"
 
@@ -64,7 +65,8 @@ __device__ __forceinline__ void fetch(const tile_arguments &a, const inputs &c, 
         }
     }
 }
-// Past an odd side the grid is minus its mirror image; less what is past constant sides. A thread changes what it has fetched itself.
+// Past an odd side the grid is minus its mirror image; less what is past constant sides. A thread
+// changes what it has fetched itself.
 __device__ __forceinline__ void change(const tile_arguments &a, const inputs &c, REAL *place, int slice) {
     if (c.tile->from != NONE || !c.tile->slices) return;
     const long long z = c.sources[slice], x = c.sources[N3 + N1 + c.x];
@@ -81,7 +83,8 @@ __device__ __forceinline__ void change(const tile_arguments &a, const inputs &c,
 
 // ---- outputs
 
-// A thread's column of outputs. Of two neighbours a row's lie side by side in memory: threads have them so.
+// A thread's column of outputs. Of two neighbours a row's lie side by side in memory: threads have
+// them so.
 struct outputs {
     long long to;     // elements to slice 0, this thread's first row of all
     unsigned rows;    // FEW_ROWS: bit k: row k of this thread is one of them

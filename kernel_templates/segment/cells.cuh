@@ -1,11 +1,13 @@
-// Where the cells of a torus lie in shared memory, see product.cuh: strips, slices, and how those that a warp accesses together come to lie in different banks.
+// Where the cells of a torus lie in shared memory, see product.cuh: strips, slices, and how those
+// that a warp accesses together come to lie in different banks.
 #pragma once
 #include "params.cuh"
 
 constexpr int N1 = PRODUCT_1, N2 = PRODUCT_2, N3 = PRODUCT_3, LENGTH = N1 * N2 * N3, THREADS = 32 * WARPS;
 constexpr int BLOCKS_1 = (N1 + 7) / 8, BLOCKS_2 = (N2 + 7) / 8, BLOCKS_3 = (N3 + 7) / 8;  // of 8
 constexpr int ROW_STRIPS = (N1 + 15) / 16;
-// A solid of 16^3 points: its slices are turned by the second product, see transform_columns_turned.
+// A solid of 16^3 points: its slices are turned by the second product, see
+// transform_columns_turned.
 constexpr bool TURNED = PRODUCT_EVEN && N1 == 16 && N2 == 16 && N3 == 16;
 constexpr bool SCALED = sizeof(STORE) == 2;  // numbers are, on their way in
 constexpr int PITCH = 8 * BLOCKS_2 + (TURNED ? 0 : 4), SLICE = 16 * ROW_STRIPS * PITCH + (TURNED ? 0 : SLICE_GAP);
@@ -26,13 +28,15 @@ static_assert(N3 > 1 || WARPS == ROW_STRIPS, "a warp has a strip of a torus of t
 
 // A warp's torus of two factors takes all four products turned, in its registers: product.cuh.
 constexpr bool CHAINED = N3 == 1 && BLOCKS_1 == 2 && BLOCKS_2 == 2;
-// Then rows 2t and 2t+1 of each eight lie where fragments have t and t + 4, and left factors have their columns so.
+// Then rows 2t and 2t+1 of each eight lie where fragments have t and t + 4, and left factors have
+// their columns so.
 constexpr bool PERMUTED = TURNED || CHAINED;
 constexpr int row_of(int n1) { return PERMUTED ? n1 / 8 * 8 + n1 % 8 / 2 + n1 % 2 * 4 : n1; }
 constexpr int row_at(int n1) { return row_of(n1) * PITCH; }
 constexpr int slice_at(int n3) { return (EVEN_FIRST ? n3 / 2 + n3 % 2 * ((N3 + 1) / 2) : n3) * SLICE; }
-// A turned solid has no gaps. Columns of a row are exchanged instead: so four rows by four columns (of f32: by eight), which a warp accesses at once,
-// are in all banks, and so are these columns of a row in every second of eight slices.
+// A turned solid has no gaps. Columns of a row are exchanged instead: so four rows by four columns
+// (of f32: by eight), which a warp accesses at once, are in all banks, and so are these columns of
+// a row in every second of eight slices.
 constexpr int twist(int row, int slice) {
     return sizeof(REAL) == 8 ? 4 * ((row ^ slice / 2) % 4) : 8 * ((row / 2 % 2) ^ (slice / 2 % 4));
 }

@@ -1,5 +1,5 @@
-// A circular convolution in the registers and the shared memory of THREADS threads: forward transform, product with a
-// symbol, inverse transform.
+// A circular convolution in the registers and the shared memory of THREADS threads: forward
+// transform, product with a symbol, inverse transform.
 //
 //     N = 256 F points, F = SEGMENT_FIRST radix of the first stage, 16 those of the others; 16 points a thread, 16 F threads
 //     F = 1: no stages 1 and 5, no exchange between warps; a warp has two convolutions
@@ -17,12 +17,14 @@
 //     exchange   between all threads
 //     stage 5    (c1, c2) column t + ...     p -> c3                            exp(-2 pi i (c1 + 16 c2) / N)
 //
-// and the digits c1, c2, c3 of the inverse are those of time: nothing is reordered. An inverse transform is a forward one
-// between two swaps of re and im. Points go through shared memory whole, or (f64, SEGMENT_WHOLE = 0) as two halves, one after the other, so that
-// half the room does. The room of one p is 16 x 17 cells: no two of 16 neighbours meet in a bank.
+// and the digits c1, c2, c3 of the inverse are those of time: nothing is reordered. An inverse
+// transform is a forward one between two swaps of re and im. Points go through shared memory whole,
+// or (f64, SEGMENT_WHOLE = 0) as two halves, one after the other, so that half the room does. The
+// room of one p is 16 x 17 cells: no two of 16 neighbours meet in a bank.
 //
-// SEGMENT_ALONE: the two parts of a convolution are the even and the odd points of one segment, twice as long (times_alone); 2: TEAMS of
-// THREADS threads share one of four times the length, the second has the odd frequencies:
+// SEGMENT_ALONE: the two parts of a convolution are the even and the odd points of one segment,
+// twice as long (times_alone); 2: TEAMS of THREADS threads share one of four times the length, the
+// second has the odd frequencies:
 //
 //     stage 0    points j and j + N of both teams' circle: their sum, or their difference; what that is turned by is in
 //                the second team's w of stages 1 to 3, where p is p + 1/2
@@ -67,8 +69,8 @@ __device__ __forceinline__ void put_half(point *to, point z, int) { *to = z; }
 __device__ __forceinline__ void get_half(const REAL *from, point &z, int half) { (half ? z.im : z.re) = *from; }
 __device__ __forceinline__ void get_half(const point *from, point &z, int) { z = *from; }
 
-// Points go where put(i) says and come from where get(i) says. WIDE: between all threads of the block, who then have read what was
-// there before; else within a warp.
+// Points go where put(i) says and come from where get(i) says. WIDE: between all threads of the
+// block, who then have read what was there before; else within a warp.
 template <bool WIDE>
 __device__ __forceinline__ void meet() {
     if (WIDE)
@@ -89,17 +91,19 @@ __device__ __forceinline__ void exchange(point (&x)[16], const PUT &put, const G
     }
 }
 
-// The w of each stage, in the order in which neighbouring threads read them: by column, by p, by (p, q), by c1.
+// The w of each stage, in the order in which neighbouring threads read them: by column, by p, by
+// (p, q), by c1.
 constexpr int TURNS_2 = 256, TURNS_3 = TURNS_2 + F, TURNS_4 = TURNS_3 + 16 * F, ONE_TEAM = TURNS_4 + 16;
 constexpr int ALL_TURNS = TEAMS * ONE_TEAM + (TEAMS - 1) * 256;  // and stage 6's, by column
-// One of them, to be read anew for every convolution: they, their powers and the symbol would fill the registers if they were kept.
+// One of them, to be read anew for every convolution: they, their powers and the symbol would fill
+// the registers if they were kept.
 __device__ __forceinline__ turns<REAL> root_of(const REAL *roots, int i) {
     keep_here(i);
     return read_turns(roots, i, ALL_TURNS);
 }
 
-// Column m of those of the thread that has column `first`. SEGMENT_COSINES: half of them are the others' mirror images, so that registers i
-// and 15 - i hold points j and N - 1 - j.
+// Column m of those of the thread that has column `first`. SEGMENT_COSINES: half of them are the
+// others' mirror images, so that registers i and 15 - i hold points j and N - 1 - j.
 __device__ __forceinline__ int column_of(int first, int m) {
     return SEGMENT_COSINES && m >= COLUMNS / 2 ? 255 - first - THREADS * (COLUMNS - 1 - m) : first + THREADS * m;
 }
@@ -136,8 +140,9 @@ __device__ __forceinline__ void transform_columns(point (&x)[16], const REAL *ro
     }
 }
 
-// Times the symbol, re and im swapped. The table has [p][r][q] for p = 0 .. F / 2; the frequencies past that are minus those of
-// F - p, 15 - r, 15 - q, where the symbol is the conjugate (SYMBOL_EVEN: the same). SYMBOL_REAL: it has no imaginary part.
+// Times the symbol, re and im swapped. The table has [p][r][q] for p = 0 .. F / 2; the frequencies
+// past that are minus those of F - p, 15 - r, 15 - q, where the symbol is the conjugate
+// (SYMBOL_EVEN: the same). SYMBOL_REAL: it has no imaginary part.
 __device__ __forceinline__ void times_symbol(point (&x)[16], const REAL *symbol, int p, int q) {
     constexpr int PARTS = SYMBOL_REAL ? 1 : 2;
     const bool turned = p > F / 2;
@@ -159,8 +164,8 @@ __device__ __forceinline__ void times_symbol(point (&x)[16], const REAL *symbol,
     }
 }
 
-// A whole line that goes on mirrored at both ends (-1 - j for j), by a transform of N points, not of its period, 2 N: of the even points
-// from the low end on and the odd ones back to it,
+// A whole line that goes on mirrored at both ends (-1 - j for j), by a transform of N points, not
+// of its period, 2 N: of the even points from the low end on and the odd ones back to it,
 //
 //     place      0    1    2  ..                  N - 1          place j is point 2 j, or 2 N - 1 - 2 j past the middle
 //     point      0    2    4  ..      5    3    1
@@ -169,8 +174,8 @@ __device__ __forceinline__ void times_symbol(point (&x)[16], const REAL *symbol,
 //
 //     Z'[k] = a Z[k] + c Z[N - k],   a = (L[k] + L[N - k]) / 2,   c = exp(pi i k / N) (L[k] - L[N - k]) / 2
 //
-// The table has all a, as times_symbol's, then all c; past F / 2 they are the a and the conjugate c of N - k. Z[N - k] is in the same warp
-// (half_of), in register 15 - r, but for p = q = 0.
+// The table has all a, as times_symbol's, then all c; past F / 2 they are the a and the conjugate c
+// of N - k. Z[N - k] is in the same warp (half_of), in register 15 - r, but for p = q = 0.
 __device__ __forceinline__ int natural(int j) {
     return !SEGMENT_COSINES ? j : 2 * j < LENGTH ? 2 * j : 2 * LENGTH - 1 - 2 * j;
 }
@@ -217,7 +222,8 @@ __device__ __forceinline__ void times_cosines(point (&x)[16], const REAL *symbol
     });
 }
 
-// Of one segment's 2 N points as N complex ones, Z = even + i odd: with the symbol L on a circle of 2 N and t = pi k / N,
+// Of one segment's 2 N points as N complex ones, Z = even + i odd: with the symbol L on a circle of
+// 2 N and t = pi k / N,
 //
 //     Z'[k] = a Z[k] + i c conj(Z[N - k]),   a = s - d sin t,  c = d cos t,   s, d = (L[k] +- L[k + N]) / 2
 //
@@ -257,9 +263,10 @@ __device__ __forceinline__ void join_teams(point (&x)[16], cell *room, const REA
     }
 }
 
-// x[i]: point point_of(first, i), before and after; after it re and im are swapped. All threads of the block take
-// part, THREADS in a convolution, of which this is number t in between; `columns` and `room` are the rooms of the convolutions that
-// it is part of at the ends and in between. They must be free to all, and are not when it returns.
+// x[i]: point point_of(first, i), before and after; after it re and im are swapped. All threads of
+// the block take part, THREADS in a convolution, of which this is number t in between; `columns`
+// and `room` are the rooms of the convolutions that it is part of at the ends and in between. They
+// must be free to all, and are not when it returns.
 __device__ __forceinline__ void convolve(point (&x)[16], cell *columns, int first, cell *room, int t, const REAL *roots,
                                          const REAL *symbol, int team = 0) {
     const int p = half_of(t, team), lane = t % 16, from = team * ONE_TEAM;

@@ -1,5 +1,6 @@
-// Transforms of N_i points along an axis of a torus as dense products on tensor cores: what product.cuh makes of them. Its cells, the products by
-// element type, the matrices, and the transforms of a warp's strip along n1, from shared memory, and along n2 or n3, in registers.
+// Transforms of N_i points along an axis of a torus as dense products on tensor cores: what
+// product.cuh makes of them. Its cells, the products by element type, the matrices, and the
+// transforms of a warp's strip along n1, from shared memory, and along n2 or n3, in registers.
 #pragma once
 #include "device/complex.cuh"
 #include "device/fragment.cuh"
@@ -46,7 +47,8 @@ __device__ __forceinline__ void multiply(float (&c)[4], const float (&a)[4], con
     mma_tf32_m16n8k8(sum, low, high_b), mma_tf32_m16n8k8(sum, high, low_b), mma_tf32_m16n8k8(sum, high, high_b);
     add_tile(c, sum);
 }
-// In halves a lane holds two neighbours of a sum where tf32 has indices t and t + 4: both factors are permuted alike.
+// In halves a lane holds two neighbours of a sum where tf32 has indices t and t + 4: both factors
+// are permuted alike.
 __device__ __forceinline__ void multiply_halves(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
     mma_f16_m16n8k16(c, a, b);
 }
@@ -84,7 +86,8 @@ __device__ __forceinline__ void multiply_all(double (&c)[4], const double (&a)[D
         multiply(c, a[0], b[0]);
     }
 }
-// A matrix from the left, and one from the right. Of real ones `im` belongs to the second array alone.
+// A matrix from the left, and one from the right. Of real ones `im` belongs to the second array
+// alone.
 template <int D>
 __device__ __forceinline__ void add_complex(tile &c, const left<D> &a, const right<D> &b) {
     REAL minus[D][2];
@@ -118,8 +121,9 @@ __device__ __forceinline__ void load_four(REAL (&to)[4], const REAL *from) {
 constexpr int STEP = PRODUCT_PARTS || PRODUCT_DEPTH == 16 ? 2 : 1;  // blocks of a product
 constexpr int STEP_TURNED = PRODUCT_PARTS ? 2 : 1;                  // whose right factor is an accumulator as it stands
 
-// Small matrices are in registers: those of slices (KEPT) through the whole run, where there is one slice or both axes share one matrix, else through a phase
-// of several slices. Others are read where they are used, from the first-level cache, which is the pipe that shared memory has too.
+// Small matrices are in registers: those of slices (KEPT) through the whole run, where there is one
+// slice or both axes share one matrix, else through a phase of several slices. Others are read
+// where they are used, from the first-level cache, which is the pipe that shared memory has too.
 constexpr bool SMALL = BLOCKS_1 <= 2 && BLOCKS_2 <= 2 && BLOCKS_3 <= 2;
 constexpr bool KEPT = SMALL && (N3 == 1 || TURNED);
 template <int D>
@@ -138,8 +142,8 @@ __device__ __forceinline__ void read_columns(right<D> &b, const REAL *from, int 
         if (PARTS == 2) load_run(b.im[d], from + d * far * PARTS * RUN + RUN);
     }
 }
-// A factor F_i on the left, of a strip, and one on the right: its rows are in the order in which accumulators hold columns. `again`
-// before each use.
+// A factor F_i on the left, of a strip, and one on the right: its rows are in the order in which
+// accumulators hold columns. `again` before each use.
 template <bool>
 struct left_matrix {
     left<BLOCKS_1> all;
@@ -225,7 +229,8 @@ __device__ __forceinline__ void before_middle(MATRICES &f, int lane) {
     keep_here(lane);
     f.third.load(f.from + OPERAND_3, lane);
 }
-// c += F1 X of a strip, blocks s to s + D - 1 of the sum. re, im: this lane's, but of turned slices.
+// c += F1 X of a strip, blocks s to s + D - 1 of the sum. re, im: this lane's, but of turned
+// slices.
 template <int D>
 __device__ __forceinline__ void add_rows(tile (&c)[BLOCKS_2], const left_matrix<SMALL> &f, const REAL *re,
                                          const REAL *im, int s, int slice, int lane, REAL scale) {
@@ -276,9 +281,10 @@ __device__ __forceinline__ void add_columns(tile (&y)[BLOCKS_N], const tile (&x)
         add_from_right<D>(y[m], a, b);
     }
 }
-// An accumulator c is a left factor only once it is copied to other registers, but c^T is a right factor as it stands: c becomes (c F)^T, whose
-// rows are columns of the slice. Rows of slices lie where the first product reads rows 2t and 2t+1 as those of such a factor are: at t and
-// t + 4 of each eight. So both products have one left factor, and what is put does not meet in a bank.
+// An accumulator c is a left factor only once it is copied to other registers, but c^T is a right
+// factor as it stands: c becomes (c F)^T, whose rows are columns of the slice. Rows of slices lie
+// where the first product reads rows 2t and 2t+1 as those of such a factor are: at t and t + 4 of
+// each eight. So both products have one left factor, and what is put does not meet in a bank.
 template <int BLOCKS_N, int D>
 __device__ __forceinline__ void transform_columns_turned(REAL (tile::*part)[4], tile (&x)[BLOCKS_N], const left<D> &f) {
     REAL y[2][4] = {};

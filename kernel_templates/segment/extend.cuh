@@ -7,7 +7,8 @@ constexpr bool ODD_LOW = is_odd(X_SIDE_LOW), ODD_HIGH = is_odd(X_SIDE_HIGH);
 constexpr int LOW_MIRROR = low_mirror(X_SIDE_LOW), HIGH_MIRROR = high_mirror(X_SIDE_HIGH);
 
 __device__ __forceinline__ folded extend(long long i, long long n) { return extend_by<X_SIDE_LOW, X_SIDE_HIGH>(i, n); }
-// Points of a line from i on that are as they are in the grid: numbers first to last - 1 of `length`. None: both are 0.
+// Points of a line from i on that are as they are in the grid: numbers first to last - 1 of
+// `length`. None: both are 0.
 struct run {
     int first, last;
 };
@@ -17,8 +18,9 @@ __device__ __forceinline__ run plain(long long i, int length, long long n) {
     return first < last ? run{static_cast<int>(first), static_cast<int>(last)} : run{0, 0};
 }
 
-// Inputs of a segment past a side that are images of points it holds too: those are not loaded, but found among these when they are read. The
-// points that are 0 lie beside the others and are their own images.
+// Inputs of a segment past a side that are images of points it holds too: those are not loaded, but
+// found among these when they are read. The points that are 0 lie beside the others and are their
+// own images.
 //
 //     number      0 ..       first ..             last ..        length
 //                 low - j  | points as they are | high - j
@@ -62,11 +64,12 @@ struct source {
     int at;  // number of the input that it is an image of
     bool minus, none;
 };
-// What reaches no output is 0: another number, many times over, would be large beside what smoothing leaves of the others, and transforms
-// round relative to the largest.
+// What reaches no output is 0: another number, many times over, would be large beside what
+// smoothing leaves of the others, and transforms round relative to the largest.
 //
-// SEGMENT_MIDDLE: a line is one segment, `low` and `high` images around it, and which of these a thread's register holds is known
-// from the quarter of the segment that it belongs to, all but the third:
+// SEGMENT_MIDDLE: a line is one segment, `low` and `high` images around it, and which of these a
+// thread's register holds is known from the quarter of the segment that it belongs to, all but the
+// third:
 //
 //     |   images of low   |       points       |  points, images   |   images of high  |
 //     0               LENGTH/4             LENGTH/2            3 LENGTH/4           LENGTH

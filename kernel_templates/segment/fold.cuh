@@ -1,4 +1,5 @@
-// The extension of an axis past its sides LOW and HIGH that makes plain convolution right near them (of symmetric taps, but for wrap):
+// The extension of an axis past its sides LOW and HIGH that makes plain convolution right near them
+// (of symmetric taps, but for wrap):
 //
 //   wrap       the other end
 //   reflect, mirror   the line mirrored

@@ -1,4 +1,5 @@
-// Segments of lines along x: where they lie, and what a constant or a fixed side adds to their outputs.
+// Segments of lines along x: where they lie, and what a constant or a fixed side adds to their
+// outputs.
 #pragma once
 #include "device/divide.cuh"
 #include "device/element.cuh"

@@ -1,9 +1,12 @@
-// Where a pair of tiles (tori.cuh) lies that are transformed together: a description in shared memory, found by a block's threads before they need
-// it. Of a turned solid (product.cuh) also where each lane's outputs go.
+// Where a pair of tiles (tori.cuh) lies that are transformed together: a description in shared
+// memory, found by a block's threads before they need it. Of a turned solid (product.cuh) also
+// where each lane's outputs go.
 //
-// Outputs of a turned solid go from registers to memory: lane (g, t) of a fragment has rows 2t and 2t+1, and columns g and g + 8, of both tiles. So that
-// eight lanes write whole sectors, a tile's columns lie rotated in its slices, and lanes write the last ones of a tile together with the first
-// ones of the next. Of tiles of 12 outputs, whose first one is the second half of a sector (each digit: a pair of columns; the bars: sectors):
+// Outputs of a turned solid go from registers to memory: lane (g, t) of a fragment has rows 2t and
+// 2t+1, and columns g and g + 8, of both tiles. So that eight lanes write whole sectors, a tile's
+// columns lie rotated in its slices, and lanes write the last ones of a tile together with the
+// first ones of the next. Of tiles of 12 outputs, whose first one is the second half of a sector
+// (each digit: a pair of columns; the bars: sectors):
 //
 //     outputs in memory   .0|12|34|50|12|34|5.         the first tile's, the second one's
 //     first access         |12|34|                     columns g of the first tile
@@ -37,8 +40,8 @@ struct pair {
     spot at[2];
     unsigned tile;  // the first one's number
     place given[GIVEN];
-    // Of a tile that sees past a side: where the grid's extension has its slices, rows and columns, in elements. NONE: it is 0. Below
-    // that: minus what lies at -2 less this.
+    // Of a tile that sees past a side: where the grid's extension has its slices, rows and columns,
+    // in elements. NONE: it is 0. Below that: minus what lies at -2 less this.
     long long sources[2][PLACES];
 };
 __device__ __forceinline__ long long index_of(long long source) { return ODD && source < 0 ? -2 - source : source; }

@@ -1,4 +1,5 @@
-// A torus in shared memory, transformed by products on tensor cores, times a symbol, and back: of N1 x N2 x N3 points
+// A torus in shared memory, transformed by products on tensor cores, times a symbol, and back: of
+// N1 x N2 x N3 points
 //
 //                 n2 ->              a slice n3: rows of PITCH cells, of which N1 x N2 are points; ROW_STRIPS of 16 rows. Slices lie SLICE_GAP
 //     n1  | 0 .  .  .                further apart, so that the four rows by four columns that half a warp reads for a fragment, or
@@ -10,28 +11,33 @@
 //     a warp, 16 (k1, k2)   ((Y F3) K^f) F3      both ways in registers
 //     a warp, a strip       (F1 Z) F2     back
 //
-// N3 = 1: a warp has a whole strip, ((F1 X) F2 K^f) F2, and after one exchange F1 Z. Where a strip is all (CHAINED), nothing is exchanged: an
-// accumulator as it stands is a right factor transposed, so all four products are from the left, in registers,
+// N3 = 1: a warp has a whole strip, ((F1 X) F2 K^f) F2, and after one exchange F1 Z. Where a strip
+// is all (CHAINED), nothing is exchanged: an accumulator as it stands is a right factor transposed,
+// so all four products are from the left, in registers,
 //
 //     C = F1 X      Y = F2 C^T, times K^f      Z = F1 Y^T      W = F2 Z^T      W's rows are n2, its columns n1
 //
-// F_i: the transform of N_i points, a dense matrix; rows and columns past N_i are 0 in it. Two real arrays ride along:
+// F_i: the transform of N_i points, a dense matrix; rows and columns past N_i are 0 in it. Two real
+// arrays ride along:
 //
 //   PRODUCT_EVEN 0   as the real and the imaginary part, which real taps do not mix. An inverse transform is a forward one between two
 //                    swaps of re and im.
 //   PRODUCT_EVEN 1   each by itself, as sums of cos + sin (Hartley's), which are their own inverse: half of the products. Taps that are the same
 //                    mirrored along each axis have one factor for k and -k, so such sums are multiplied as exponentials are.
 //
-// f64 by products of f64, in fragments of PRODUCT_ROWS x 8 x PRODUCT_DEPTH; f32 and f16 by three of tf32, of the upper and the lower 11 bits of either
-// factor (3xTF32); or (PRODUCT_PARTS) by products of f16 with sums in f32, of numbers in so many parts of 11 bits: 1, or 2, which takes three. What
-// goes in is scaled then, for f16 holds no more than 65504: by a power of two that makes the largest number of both arrays 1 to 2. The matrices are divided by
-// the power of two next to the root of N_i, so that nothing grows by much more than the root of N.
+// f64 by products of f64, in fragments of PRODUCT_ROWS x 8 x PRODUCT_DEPTH; f32 and f16 by three of
+// tf32, of the upper and the lower 11 bits of either factor (3xTF32); or (PRODUCT_PARTS) by
+// products of f16 with sums in f32, of numbers in so many parts of 11 bits: 1, or 2, which takes
+// three. What goes in is scaled then, for f16 holds no more than 65504: by a power of two that
+// makes the largest number of both arrays 1 to 2. The matrices are divided by the power of two next
+// to the root of N_i, so that nothing grows by much more than the root of N.
 #pragma once
 #include "segment/dense.cuh"
 
 // ---- a torus
 
-// A strip's fragments to shared memory: every second row its second column first, so that rows do not meet in a bank.
+// A strip's fragments to shared memory: every second row its second column first, so that rows do
+// not meet in a bank.
 __device__ __forceinline__ void put(const tile (&c)[BLOCKS_2], REAL *re, REAL *im, int strip, int lane) {
 #pragma unroll
     for (int m = 0; m < BLOCKS_2; m++)
@@ -77,7 +83,8 @@ __device__ __forceinline__ void put_second(const tile (&c)[BLOCKS_2], REAL *re, 
     else
         put(c, re, im, strip, lane);
 }
-// From where the inputs are to `work`, which may be the same place where a warp has a whole slice; of a chain to registers. Both: the slice's place.
+// From where the inputs are to `work`, which may be the same place where a warp has a whole slice;
+// of a chain to registers. Both: the slice's place.
 __device__ __forceinline__ void forward_slice(matrices &f, const REAL *symbol, const REAL *raw, REAL *work,
                                               tile (&c)[BLOCKS_2], int slice, int lane, int warp, REAL scale) {
     const int strip = strip_of(warp);
@@ -99,8 +106,9 @@ __device__ __forceinline__ void forward(matrices &f, const REAL *symbol, const R
     for (int slice = first_slice(warp); slice < N3; slice += WARPS)
         forward_slice(f, symbol, raw + slice_at(slice), work + slice_at(slice), c, slice, lane, warp, scale);
 }
-// A solid of 16^3 points has even taps, and so has its symbol along each axis: frequencies 0 to 8 are in shared memory, [k1][k2][k3]. What streams through the
-// first-level cache pushes the whole symbol out of it.
+// A solid of 16^3 points has even taps, and so has its symbol along each axis: frequencies 0 to 8
+// are in shared memory, [k1][k2][k3]. What streams through the first-level cache pushes the whole
+// symbol out of it.
 constexpr int HALF = 9, EIGHTH = HALF * HALF * HALF;
 __device__ __forceinline__ void load_eighth(REAL *to, const REAL *symbol) {
     for (int i = threadIdx.x; i < EIGHTH; i += THREADS) {
@@ -188,7 +196,8 @@ __device__ __forceinline__ void wait_for_all() {
     else
         __syncwarp();
 }
-// What follows `forward` once all warps are through: by all of a block, who wait for each other at the end.
+// What follows `forward` once all warps are through: by all of a block, who wait for each other at
+// the end.
 __device__ __forceinline__ void finish(matrices &f, const REAL *symbol, REAL *work, tile (&c)[BLOCKS_2], int lane,
                                        int warp) {
     if (N3 > 1) {
@@ -210,8 +219,8 @@ constexpr int TOPS = SCALED ? WARPS : 0;  // numbers in shared memory behind bot
 struct scales {
     REAL in, out;  // what goes in is multiplied by, and what comes out
 };
-// Powers of two, which all threads find from all that went in. The symbol's own scale lies behind the matrices. One infinite number makes
-// NaN of all.
+// Powers of two, which all threads find from all that went in. The symbol's own scale lies behind
+// the matrices. One infinite number makes NaN of all.
 __device__ __forceinline__ scales find_scales(const REAL *operands, const REAL *raw, REAL *tops, int t) {
     if (!SCALED) return {REAL(1), REAL(1)};
     float most = 0;

@@ -1,14 +1,16 @@
-// Any number of steps of a stencil along y or z in one pass over memory: segment_line.cu for many columns at once.
+// Any number of steps of a stencil along y or z in one pass over memory: segment_line.cu for many
+// columns at once.
 //
 //                columns   0 1 | 2 3 | ..  2 PAIRS                a tile of a block: LENGTH points of 2 PAIRS neighbouring columns,
 //     point 0              re im | re im |                        each two of which are the real and the imaginary part of one
 //           1                                                     convolution (convolve.cuh)
 //           ..
 //
-// At the ends thread i has pair i % PAIRS, so that neighbouring threads read and write neighbours in memory; in between it is part of
-// convolution i / THREADS: the first exchange takes points from one to the other, and the last one back. A block takes tile after
-// tile, of which the next one comes to shared memory while it computes; GROUP tiles side by side, then the next segment of these, so that
-// what segments overlap is still in the second-level cache.
+// At the ends thread i has pair i % PAIRS, so that neighbouring threads read and write neighbours
+// in memory; in between it is part of convolution i / THREADS: the first exchange takes points from
+// one to the other, and the last one back. A block takes tile after tile, of which the next one
+// comes to shared memory while it computes; GROUP tiles side by side, then the next segment of
+// these, so that what segments overlap is still in the second-level cache.
 #include "device/divide.cuh"
 #include "device/twins.cuh"
 #include "segment/convolve.cuh"
@@ -88,8 +90,8 @@ __device__ __forceinline__ void fetch_row(STORE *to, const STORE *from, int have
             to[e] = narrow<STORE>(REAL(0));
 }
 
-// The thread's own column pair of a tile starts on its way. Rows past a side come from where the extension has them, as they are there: their sign
-// is for later.
+// The thread's own column pair of a tile starts on its way. Rows past a side come from where the
+// extension has them, as they are there: their sign is for later.
 __device__ __forceinline__ void fetch(const columns_arguments &a, unsigned i, STORE *raw, int pair, int first) {
     if (i >= a.all) return;
     const tile s = find(a, i, pair);
@@ -120,7 +122,8 @@ __device__ __forceinline__ void fetch(const columns_arguments &a, unsigned i, ST
     copy_async_commit();
 }
 
-// Past an odd side columns are minus their mirror image. A thread turns those inputs that it reads itself, where all were loaded.
+// Past an odd side columns are minus their mirror image. A thread turns those inputs that it reads
+// itself, where all were loaded.
 __device__ __forceinline__ void turn_signs(const columns_arguments &a, const tile &s, STORE *at, int first) {
     if (!(ODD_LOW || ODD_HIGH)) return;
 #pragma unroll 1
@@ -150,16 +153,19 @@ __device__ __forceinline__ void take(const columns_arguments &a, unsigned i, STO
     for (int e = 0; e < 16; e++) x[e] = raw_pair(raw + WIDTH * point_of(first, e));
 }
 
-// PROFILES: weights add up to 1 and the same value is past all constant sides; there a point has lost 1 - P of what it would hold along each
-// axis alone, P the profile, so it takes the value times 1 - (1 - P)(1 - P')..; what two P make together:
+// PROFILES: weights add up to 1 and the same value is past all constant sides; there a point has
+// lost 1 - P of what it would hold along each axis alone, P the profile, so it takes the value
+// times 1 - (1 - P)(1 - P')..; what two P make together:
 __device__ __forceinline__ REAL joined(REAL p, REAL q) { return p + q - p * q; }
-// P's table has the points near the low side, 0 if there are points between, and those near the high side.
+// P's table has the points near the low side, 0 if there are points between, and those near the
+// high side.
 __device__ __forceinline__ REAL profile_at(const REAL *profile, int width, long long skip, long long i) {
     return width ? profile[min(i, max(i - skip, static_cast<long long>(width)))] : REAL(0);
 }
 
-// What a thread adds to the outputs of its columns: past times what the other axes make, and along the axis P of the rest of it. Output j is
-// entry min(ahead + j, max(back + j, width)) of the table.
+// What a thread adds to the outputs of its columns: past times what the other axes make, and along
+// the axis P of the rest of it. Output j is entry min(ahead + j, max(back + j, width)) of the
+// table.
 struct addition {
     point beside, rest;
     int ahead, back;
@@ -186,7 +192,8 @@ __device__ __forceinline__ point with_sides(const columns_arguments &a, const ad
     return NEAR ? value + a.profile[0][min(to.ahead + j, max(to.back + j, a.width[0]))] * to.rest : value;
 }
 
-// Rows in the order in which they lie: row k of the thread is in register F (k mod COLUMNS) + k / COLUMNS (point_of).
+// Rows in the order in which they lie: row k of the thread is in register F (k mod COLUMNS) + k /
+// COLUMNS (point_of).
 template <bool NEAR>
 __device__ __forceinline__ void give_rows(const columns_arguments &a, const tile &s, const addition &add,
                                           const point (&x)[16], unsigned count, int first) {

@@ -1,4 +1,5 @@
-// What the source of a fixed or constant side adds in f steps, to a plane whose weights are products of one factor an axis:
+// What the source of a fixed or constant side adds in f steps, to a plane whose weights are
+// products of one factor an axis:
 //
 //     out(d, j) += sum over k < f of  (A^k at d of a one beside the side) (B^k b)(j)       A, B: a step across and along the side
 //
@@ -6,9 +7,10 @@
 //     segment 0  b  | re im | re im |                  d: points from the side, two of which are the real and the imaginary part of one
 //     segment 1  b  |                                  convolution of b along the side (convolve.cuh)
 //
-// Across, the sum is a number for each d and each of B's symbols: a table, G(d) + i G(d + 1), by which b's transform is multiplied. It is
-// real and even in both parts, so b * G(d) and b * G(d + 1) are the two parts of what comes out. A block takes one
-// segment of two depths after the other; all of one launch lie apart.
+// Across, the sum is a number for each d and each of B's symbols: a table, G(d) + i G(d + 1), by
+// which b's transform is multiplied. It is real and even in both parts, so b * G(d) and b * G(d +
+// 1) are the two parts of what comes out. A block takes one segment of two depths after the other;
+// all of one launch lie apart.
 #include "device/element.cuh"
 #include "device/twins.cuh"
 #include "segment/convolve.cuh"

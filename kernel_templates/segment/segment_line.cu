@@ -1,4 +1,5 @@
-// Any number of steps of a stencil along x in one pass over memory, by overlapping segments (overlap-save):
+// Any number of steps of a stencil along x in one pass over memory, by overlapping segments
+// (overlap-save):
 //
 //     out = inverse transform of (transform of in, times K^f)      K: the symbol of the stencil's taps, f: the steps
 //
@@ -6,15 +7,16 @@
 //     segment 0 .. LEAD | useful      | ..                                     LENGTH points: what f steps reach to the low side,
 //     segment 1              .. LEAD | useful      | ..                        outputs, what they reach to the high side
 //
-// Two neighbouring segments are the real and the imaginary part of one convolution (convolve.cuh), for the taps are real. A
-// block takes GROUPS pairs after the other, of which the next ones come to shared memory while it computes. F = 1: half a warp has a pair, and
-// no warp waits for another; else GROUPS is 1.
+// Two neighbouring segments are the real and the imaginary part of one convolution (convolve.cuh),
+// for the taps are real. A block takes GROUPS pairs after the other, of which the next ones come to
+// shared memory while it computes. F = 1: half a warp has a pair, and no warp waits for another;
+// else GROUPS is 1.
 //
-// SEGMENT_COSINES: a segment is a whole line, mirrored at both ends (times_cosines). SEGMENT_ALONE: a block takes one longer segment after the
-// other, whose even and odd points are the two parts.
+// SEGMENT_COSINES: a segment is a whole line, mirrored at both ends (times_cosines). SEGMENT_ALONE:
+// a block takes one longer segment after the other, whose even and odd points are the two parts.
 //
-// Inputs past a side are the line's extension (extend.cuh). What a constant or a fixed side adds is its value times its profile, what f
-// steps make of a value of 1 there.
+// Inputs past a side are the line's extension (extend.cuh). What a constant or a fixed side adds is
+// its value times its profile, what f steps make of a value of 1 there.
 #include "device/twins.cuh"
 #include "segment/convolve.cuh"
 #include "segment/line.cuh"
@@ -36,9 +38,10 @@ __device__ __forceinline__ images images_of(const line_arguments &a, const place
     return find_images(s.plain, s.start, SPAN, a.n, SPAN - static_cast<int>(max(beyond, 0LL)));
 }
 
-// SEGMENT_TURNED: a segment inside its line is held turned: its place 0 is input `turn`, which lies at a whole line of memory, and the inputs
-// before that come after the last one. A circle has no beginning, so outputs are turned as inputs are, and but for these ends neighbouring
-// threads' stores and loads fill whole lines where segments themselves begin anywhere.
+// SEGMENT_TURNED: a segment inside its line is held turned: its place 0 is input `turn`, which lies
+// at a whole line of memory, and the inputs before that come after the last one. A circle has no
+// beginning, so outputs are turned as inputs are, and but for these ends neighbouring threads'
+// stores and loads fill whole lines where segments themselves begin anywhere.
 constexpr int MEMORY_LINE = 128 / sizeof(STORE);
 __device__ __forceinline__ int turn_of(const place &s) {
     if (!SEGMENT_TURNED || !inside(s, SPAN)) return 0;
@@ -52,8 +55,8 @@ __device__ __forceinline__ bool may_wrap(int i) {
 
 // ---- inputs
 
-// Of all inputs that are held, those before `first` and from `last` on, one by one, from where the line's extension has them; their sign
-// is for later.
+// Of all inputs that are held, those before `first` and from `last` on, one by one, from where the
+// line's extension has them; their sign is for later.
 __device__ __forceinline__ void fetch_folded(const line_arguments &a, const place &s, STORE *raw, run all, int first,
                                              int last, int t) {
     const int gap = last - first;
@@ -68,7 +71,8 @@ __device__ __forceinline__ void fetch_folded(const line_arguments &a, const plac
     }
 }
 
-// The segment's inputs start on their way to shared memory: by slots of 16 bytes all that lie inside, whatever the rest does.
+// The segment's inputs start on their way to shared memory: by slots of 16 bytes all that lie
+// inside, whatever the rest does.
 __device__ __forceinline__ void fetch(const line_arguments &a, unsigned segment, STORE *raw, int t) {
     const bool there = segment < a.all;
     const place s = find(a, there ? segment : 0, SPAN);
@@ -107,7 +111,8 @@ __device__ __forceinline__ void fetch(const line_arguments &a, unsigned segment,
     copy_async_commit();
 }
 
-// Past an odd side the line is minus its mirror image. A thread turns those inputs that it reads itself, where all were loaded.
+// Past an odd side the line is minus its mirror image. A thread turns those inputs that it reads
+// itself, where all were loaded.
 __device__ __forceinline__ void turn_signs(const line_arguments &a, const place &s, STORE *raw, int t) {
     if (!(ODD_LOW || ODD_HIGH)) return;
 #pragma unroll 1
@@ -115,7 +120,8 @@ __device__ __forceinline__ void turn_signs(const line_arguments &a, const place 
         if (extend(s.start + i, a.n).minus) raw[i] = narrow<STORE>(-widen(raw[i]));
 }
 
-// Inputs to registers: of the segment as the real part, or of the next one as the imaginary part. Few segments look for sides.
+// Inputs to registers: of the segment as the real part, or of the next one as the imaginary part.
+// Few segments look for sides.
 template <bool IM>
 __device__ __forceinline__ void take_images(const images &m, const STORE *raw, point (&x)[16], int t) {
 #pragma unroll
@@ -141,7 +147,8 @@ __device__ __forceinline__ void take(const line_arguments &a, unsigned segment, 
     for (int i = 0; i < 16; i++) (IM ? x[i].im : x[i].re) = widen(raw[point_of(t, i)]);
 }
 
-// AT_ONCE: a pair whose inputs are all points of the line comes straight to registers; other warps compute meanwhile.
+// AT_ONCE: a pair whose inputs are all points of the line comes straight to registers; other warps
+// compute meanwhile.
 template <bool IM>
 __device__ __forceinline__ void take_points(const place &s, point (&x)[16], int t) {
     const STORE *const from = s.in + s.start;
@@ -161,7 +168,8 @@ __device__ __forceinline__ bool take_pair(const line_arguments &a, unsigned segm
     return true;
 }
 
-// The same of a segment that is both parts: at(j) are its points 2 j and 2 j + 1. Stage 0 of two teams.
+// The same of a segment that is both parts: at(j) are its points 2 j and 2 j + 1. Stage 0 of two
+// teams.
 template <class AT>
 __device__ __forceinline__ void take_pairs(point (&x)[16], int t, int team, const AT &at) {
 #pragma unroll
@@ -312,8 +320,8 @@ __device__ __forceinline__ void convolve_alone(const line_arguments &a, unsigned
     }
 }
 
-// The inputs of a pair. AT_ONCE: where they are not all points of the line they come by the room that exchanges have, one segment after the
-// other.
+// The inputs of a pair. AT_ONCE: where they are not all points of the line they come by the room
+// that exchanges have, one segment after the other.
 __device__ __forceinline__ void take_both(const line_arguments &a, unsigned segment, STORE *raw, point (&x)[16],
                                           int t) {
     if constexpr (AT_ONCE) {

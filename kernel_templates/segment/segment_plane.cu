@@ -1,5 +1,5 @@
-// segment_torus.cu's tiles of planes by real products of f64, where a warp has a whole tile in its registers, from the inputs to the outputs: no
-// warp waits for another one.
+// segment_torus.cu's tiles of planes by real products of f64, where a warp has a whole tile in its
+// registers, from the inputs to the outputs: no warp waits for another one.
 //
 //     C = F X      inputs, as right factors: each thread reads what it has copied itself, so shared memory is but room for the next tile's
 //     Y = F C^T    accumulators, which as they stand are right factors transposed: a lane's two neighbours of a row are rows t and t + 4 of
@@ -33,8 +33,8 @@ __device__ __forceinline__ square load_matrix(const REAL *operands, int lane) {
 
 // ---- products
 
-// A lane's own cell of each 32, where a lane has a row t and a column g: four of one row side by side, so that sectors are copied whole, and no
-// two of half a warp in a bank.
+// A lane's own cell of each 32, where a lane has a row t and a column g: four of one row side by
+// side, so that sectors are copied whole, and no two of half a warp in a bank.
 __device__ __forceinline__ int own_cell(int lane) { return lane % 4 * 8 + (lane / 4 ^ lane % 4 / 2 * 4); }
 // F X of a room.
 __device__ __forceinline__ square transform_inputs(const square &f, const REAL *room, int lane) {
@@ -71,7 +71,8 @@ __device__ __forceinline__ void times_symbol(square &y, const REAL *symbol, int 
 #pragma unroll
     for (int i = 0; i < OF_LANE; i++) y.at[i / 4 / EIGHTS][i / 4 % EIGHTS][i % 4] *= symbol[i * 32 + lane];
 }
-// In the order of lanes. tables.c lays it out by eights of rows and of columns, row by row: of the torus as it stands, which Y is transposed.
+// In the order of lanes. tables.c lays it out by eights of rows and of columns, row by row: of the
+// torus as it stands, which Y is transposed.
 __device__ __forceinline__ void load_symbol(REAL *to, const REAL *symbol, int warp, int lane) {
     for (int i = warp; i < OF_LANE; i += WARPS) {
         const int row = i / 4 / EIGHTS * 16 + i % 4 / 2 * 8, column = i / 4 % EIGHTS * 8;

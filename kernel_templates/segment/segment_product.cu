@@ -1,13 +1,15 @@
-// Any number of steps of a stencil along x in one pass over memory, by overlapping segments as segment_line.cu has them, whose transforms are
-// products on tensor cores (FlashFFTStencil, product.cuh). A segment has N = N1 N2 N3 points, coprime, so that its circle is a torus:
+// Any number of steps of a stencil along x in one pass over memory, by overlapping segments as
+// segment_line.cu has them, whose transforms are products on tensor cores (FlashFFTStencil,
+// product.cuh). A segment has N = N1 N2 N3 points, coprime, so that its circle is a torus:
 //
 //     point n  ->  (n mod N1, n mod N2, n mod N3)             frequency k = k1 N2 N3 + k2 N1 N3 + k3 N1 N2  mod N
 //
-// and a circular convolution is one along each axis: no twiddles, nothing is reordered. Neighbours of the line lie on a diagonal of the torus,
-// which wraps at three places. Two neighbouring segments are the real and the imaginary part.
+// and a circular convolution is one along each axis: no twiddles, nothing is reordered. Neighbours
+// of the line lie on a diagonal of the torus, which wraps at three places. Two neighbouring
+// segments are the real and the imaginary part.
 //
-// Planes and solids whose taps are no products: segment_torus.cu. Measured beside the FFT words of segment_line.cu, products lose at
-// every length: bench/results/2026-11-23-segment-forms.md.
+// Planes and solids whose taps are no products: segment_torus.cu. Measured beside the FFT words of
+// segment_line.cu, products lose at every length: bench/results/2026-11-23-segment-forms.md.
 #include "device/twins.cuh"
 #include "segment/line.cuh"
 #include "segment/product.cuh"
@@ -18,7 +20,8 @@ static_assert(is_given((4 * ROOM + TOPS) * sizeof(REAL)), "segment_shared of seg
 
 __device__ __forceinline__ int cell_of(int n) { return row_at(n % N1) + n % N2 + n % N3 * SLICE; }
 
-// The cells of points n, n + THREADS, ..: by how far such a step goes is known, so each axis has gone round or not by a comparison.
+// The cells of points n, n + THREADS, ..: by how far such a step goes is known, so each axis has
+// gone round or not by a comparison.
 struct diagonal {
     int n1, n2, n3, at;  // at: the first one's cell
     template <int N>
@@ -42,7 +45,8 @@ __device__ __forceinline__ bool is_plain(const line_arguments &a, const place &s
 
 // ---- inputs
 
-// A segment's inputs start on their way to its room, from where the line's extension has them; their sign is for later.
+// A segment's inputs start on their way to its room, from where the line's extension has them;
+// their sign is for later.
 __device__ __forceinline__ void fetch_one(const line_arguments &a, const place &s, bool there, REAL *room, int t) {
 #pragma unroll 1
     for (int n = t; n < LENGTH; n += THREADS) {
@@ -73,7 +77,8 @@ __device__ __forceinline__ void fetch(const line_arguments &a, unsigned segment,
     }
     copy_async_commit();
 }
-// Past an odd side the line is minus its mirror image. A thread turns those inputs that it has fetched itself.
+// Past an odd side the line is minus its mirror image. A thread turns those inputs that it has
+// fetched itself.
 __device__ __forceinline__ void turn_signs(const line_arguments &a, unsigned segment, REAL *room, int t) {
     if (!(ODD_LOW || ODD_HIGH) || segment >= a.all) return;
     const place s = find(a, segment, LENGTH);

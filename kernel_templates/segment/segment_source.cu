@@ -1,14 +1,17 @@
-// What fixed and constant sides add to a grid in every step (as spectral_source.cu has it), and the points that fixed sides freeze:
+// What fixed and constant sides add to a grid in every step (as spectral_source.cu has it), and the
+// points that fixed sides freeze:
 //
 //     b(p) = sum over taps o of  w_o g(p + o),   g: a frozen point's value, a constant past its side, 0 elsewhere
 //
-// which is 0 but at the points next to such a side, at_* (-1: that side is none). A point next to several sides belongs to the first of them.
-// As planes, of `rows` rows of `pitch` points, of which those past the side's own are 0:
+// which is 0 but at the points next to such a side, at_* (-1: that side is none). A point next to
+// several sides belongs to the first of them. As planes, of `rows` rows of `pitch` points, of which
+// those past the side's own are 0:
 //
 //     z low (y, x) | z high | y low (z, x) | y high | x low (z, y) | x high       2D: one z, so lines, and no z sides
 //
-// SOURCE_BACK = 0: planes of b, and of the values at the sides, from a grid. 1: those values of fixed sides back to a grid. One
-// thread a point of a plane. Reads STORE, REAL, THREADS_X, Z_*, Y_* and X_*: reach and sides.
+// SOURCE_BACK = 0: planes of b, and of the values at the sides, from a grid. 1: those values of
+// fixed sides back to a grid. One thread a point of a plane. Reads STORE, REAL, THREADS_X, Z_*, Y_*
+// and X_*: reach and sides.
 #include "device/element.cuh"
 #include "device/index.cuh"
 #include "device/twins.cuh"
@@ -49,8 +52,8 @@ __device__ __forceinline__ double boundary_at(const source_arguments &a, const S
     if (x < 0) return a.constant[2][x == PAST_HIGH];
     return frozen(a, z, y, x) ? static_cast<double>(widen(grid[z * a.in_z + y * a.in_y + x])) : 0.0;
 }
-// The odd sides of an axis that a point is so near that a tap towards them may meet a frozen point, or leave the grid past a constant side. Taps towards
-// no such side add nothing.
+// The odd sides of an axis that a point is so near that a tap towards them may meet a frozen point,
+// or leave the grid past a constant side. Taps towards no such side add nothing.
 template <int LOW, int HIGH, int SIDE_LOW, int SIDE_HIGH>
 __device__ __forceinline__ int near(long long i, int n) {
     constexpr bool ODD_LOW = SIDE_LOW == FIXED || SIDE_LOW == CONSTANT,

@@ -1,5 +1,6 @@
-// Any number of steps of a stencil of a plane in one pass over memory, whatever its weights: segment_line.cu in two dimensions, by overlapping
-// tiles, each a torus in the shared memory of one block, or of the SHARES blocks of a cluster:
+// Any number of steps of a stencil of a plane in one pass over memory, whatever its weights:
+// segment_line.cu in two dimensions, by overlapping tiles, each a torus in the shared memory of one
+// block, or of the SHARES blocks of a cluster:
 //
 //     out = inverse transform of (transform of in, times K^f)      K: the symbol of the stencil's taps, f: the steps
 //
@@ -13,19 +14,23 @@
 //     symbol         mixes a frequency k with -k, which is in the lane 16 further on (mix)
 //     columns, rows, up     the same back
 //
-// A row's pitch is odd: lanes on neighbouring rows, as those on neighbouring cells, meet in no bank. Tiles of a plane lie one after the
-// other along x. A block has one tile; others beside it on a multiprocessor compute while it loads.
+// A row's pitch is odd: lanes on neighbouring rows, as those on neighbouring cells, meet in no
+// bank. Tiles of a plane lie one after the other along x. A block has one tile; others beside it on
+// a multiprocessor compute while it loads.
 //
-// A cluster's block b has rows q + R r of q = b EACH .. (b + 1) EACH - 1, EACH = R / SHARES, and all r < T: whole butterflies of radix T, so
-// that rows, and columns but for their last radix, are its own. That one takes frequency t of all q:
+// A cluster's block b has rows q + R r of q = b EACH .. (b + 1) EACH - 1, EACH = R / SHARES, and
+// all r < T: whole butterflies of radix T, so that rows, and columns but for their last radix, are
+// its own. That one takes frequency t of all q:
 //
 //     block 0   q = 0, 1 | 2, 3 = block 1          R = 4, SHARES = 2, each of T rows
 //               t = 0  x x | x x                   taken from all blocks, put back where it was: so nothing is moved twice, and two
 //               t = 1  x x | x x                   barriers of the cluster are enough, before the foot and after it
 //
-// and the foot's butterflies are dealt to the blocks by sixteens. (SHARES - 1) / SHARES of the tile goes from block to block, twice.
+// and the foot's butterflies are dealt to the blocks by sixteens. (SHARES - 1) / SHARES of the tile
+// goes from block to block, twice.
 //
-// Reads STORE, REAL, VECTOR, BLOCKS, THREADS_X, X_SIDE_*, Y_SIDE_*, SYMBOL_REAL and TILE_A, TILE_T, TILE_R, TILE_SHARES.
+// Reads STORE, REAL, VECTOR, BLOCKS, THREADS_X, X_SIDE_*, Y_SIDE_*, SYMBOL_REAL and TILE_A, TILE_T,
+// TILE_R, TILE_SHARES.
 #include "device/index.cuh"
 #include "device/ladder.cuh"
 #include "device/twins.cuh"
@@ -128,7 +133,8 @@ __device__ __forceinline__ void load_rows(const tile_arguments &a, const place &
     }
     __syncthreads();
 }
-// The second rung: the same both ways, for nothing is turned there. Neighbouring lanes have neighbouring rows.
+// The second rung: the same both ways, for nothing is turned there. Neighbouring lanes have
+// neighbouring rows.
 __device__ __forceinline__ void turn_rows(value *tile) {
 #pragma unroll 1
     for (int i = threadIdx.x; i < A * OWN; i += THREADS) {
@@ -184,12 +190,14 @@ __device__ __forceinline__ void turn_columns(const tile_arguments &a, const plac
     }
 }
 
-// A frequency k of the complex transform Z and -k, of the other lane, make up those of the real points, k and N further on. With s and d half
-// of the sum and the difference of K^f at these, and t = pi k / N along x:
+// A frequency k of the complex transform Z and -k, of the other lane, make up those of the real
+// points, k and N further on. With s and d half of the sum and the difference of K^f at these, and
+// t = pi k / N along x:
 //
 //     Z'[k] = (s - d sin t) Z[k] + i d cos t conj(Z[-k]),     Z'[-k] = conj(s + d sin t) Z[-k] + i conj(d) cos t conj(Z[k])
 //
-// The lane 16 further on has the mirrored column and the mirrored rows: frequency T - t + T (R - 1 - r) for t + T r, but of t = 0 T (R - r).
+// The lane 16 further on has the mirrored column and the mirrored rows: frequency T - t + T (R - 1
+// - r) for t + T r, but of t = 0 T (R - r).
 __device__ __forceinline__ value shuffled(value z) {
     const int lane = threadIdx.x % 32 ^ 16;
     return {__shfl_sync(~0u, z.re, lane), __shfl_sync(~0u, z.im, lane)};
@@ -248,7 +256,8 @@ __device__ __forceinline__ void put_foot(const value (&x)[R], value *column, int
             cluster_store(reinterpret_cast<unsigned *>(to), words.word, q / EACH);
         }
 }
-// The foot of all columns, down and up again, by sixteens. A warp's first 16 lanes have columns of two groups, the others their mirror images.
+// The foot of all columns, down and up again, by sixteens. A warp's first 16 lanes have columns of
+// two groups, the others their mirror images.
 __device__ __forceinline__ void convolve_columns(const tile_arguments &a, const place &s, value *tile) {
     static_assert(T * UNITS % 16 == 0, "whole sixteens");
     const bool second = threadIdx.x % 32 >= 16;

@@ -1,15 +1,18 @@
-// Several steps of a stencil on planes and solids in one pass over memory, whatever its weights (FlashFFTStencil in 2D and 3D): tiles that
-// overlap by what the steps' taps reach, each convolved with them in shared memory.
+// Several steps of a stencil on planes and solids in one pass over memory, whatever its weights
+// (FlashFFTStencil in 2D and 3D): tiles that overlap by what the steps' taps reach, each convolved
+// with them in shared memory.
 //
-// A tile (tori.cuh) is the torus of product.cuh as it stands. Two tiles that follow each other are transformed together.
+// A tile (tori.cuh) is the torus of product.cuh as it stands. Two tiles that follow each other are
+// transformed together.
 //
 //     N3 = 1   inputs of the next pair are on their way to a room of their own; all threads have the only slice
 //     N3 > 1   a warp has its slices, from the inputs to the outputs, in one place; other inputs follow as soon as outputs are given, and are waited
 //              for slice by slice. Only what lies along z is exchanged between warps. Other blocks of the multiprocessor work while these wait
 //     TURNED   a slice's outputs go from registers: its place is free for other inputs as soon as it has been read
 //
-// Registers are nearly all taken in solids, and what does not fit comes back from far (inputs stream through the first-level cache): so where tiles
-// lie and the symbol are in shared memory, and a thread's place is found anew for each slice. Measured: bench/results/2026-11-26-solids.md.
+// Registers are nearly all taken in solids, and what does not fit comes back from far (inputs
+// stream through the first-level cache): so where tiles lie and the symbol are in shared memory,
+// and a thread's place is found anew for each slice. Measured: bench/results/2026-11-26-solids.md.
 #include "segment/carry.cuh"
 
 static_assert(is_given(((IN_PLACE ? 2 : 4) * ROOM + TOPS) * sizeof(REAL)), "segment_torus_shared of segment/product.c");

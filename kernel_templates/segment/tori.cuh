@@ -1,16 +1,18 @@
-// Tiles of planes and solids that overlap by what a launch's taps reach, where each lies, and where the grid's extension has its inputs:
-// segment_torus.cu, segment_plane.cu.
+// Tiles of planes and solids that overlap by what a launch's taps reach, where each lies, and where
+// the grid's extension has its inputs: segment_torus.cu, segment_plane.cu.
 //
 //     |<- lead ->|<----- useful ----->|         a tile has N1 x N2 points of a plane, or N1 x N2 x N3 of a solid (y, x, z), and is a torus as it
 //     '----------+--------------------+--'      stands: factors need not be coprime. `useful` of an axis are outputs.
 //
-// Past the sides a grid goes on by the rules of fold.cuh, each axis by its own; where sides are no such (nearest), the points that see them are
-// not right, and the faces' launch steps them.
+// Past the sides a grid goes on by the rules of fold.cuh, each axis by its own; where sides are no
+// such (nearest), the points that see them are not right, and the faces' launch steps them.
 //
-// `before`: the first tile's inputs begin so far before the grid, which may be more than `lead` so that inputs begin at whole sectors.
+// `before`: the first tile's inputs begin so far before the grid, which may be more than `lead` so
+// that inputs begin at whole sectors.
 //
-// TORUS_SHIFTED: what is past all constant sides is one value, and the grid of that value stays as it is: then it is taken away from what comes
-// into tiles that see past a side, and added to what goes out of them. (Not of others: they would round relative to that value too.)
+// TORUS_SHIFTED: what is past all constant sides is one value, and the grid of that value stays as
+// it is: then it is taken away from what comes into tiles that see past a side, and added to what
+// goes out of them. (Not of others: they would round relative to that value too.)
 #pragma once
 #include "device/divide.cuh"
 #include "device/element.cuh"

@@ -1,4 +1,5 @@
-// A grid and a source into a third one, each in its own layout; f16 is widened on its way in and rounded once on its way out.
+// A grid and a source into a third one, each in its own layout; f16 is widened on its way in and
+// rounded once on its way out.
 //
 //     out(p) = x(p) + c(p)      p inside the live box: what no fixed side freezes
 //     out(p) = x(p)             elsewhere                    HAS_GRID 0: x is 0, HAS_SOURCE 0: c is 0

@@ -1,5 +1,5 @@
-// The factors of chains of two sparse products of sparse_chain: V along x, whose sums are words of the right factor
-// of U, along y (the drawing is sparse_chain's).
+// The factors of chains of two sparse products of sparse_chain: V along x, whose sums are words of
+// the right factor of U, along y (the drawing is sparse_chain's).
 #pragma once
 #include "device/sparse.cuh"
 #include "device/unroll.cuh"
@@ -46,7 +46,8 @@ struct row_factors {
     places<HALVES> at;
     factor<STORED, HALVES, PARTS> v[TERMS];
 
-    // Words of a set: [0] of columns 0, 1, 4, 5, .., [1] of the others. `from`: where a lane begins to read, of lines PITCH apart.
+    // Words of a set: [0] of columns 0, 1, 4, 5, .., [1] of the others. `from`: where a lane begins
+    // to read, of lines PITCH apart.
     template <int PITCH>
     __device__ __forceinline__ void make_set(unsigned (&words)[TERMS][2][4], const STORED *from) const {
         unroll<0, EIGHTS>([&](auto eight) {

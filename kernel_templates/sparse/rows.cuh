@@ -1,4 +1,5 @@
-// What sparse_tile and sparse_walk have in common: their arguments, a block's place, left factors of rows of taps, and outputs.
+// What sparse_tile and sparse_walk have in common: their arguments, a block's place, left factors
+// of rows of taps, and outputs.
 #pragma once
 #include "device/arith.cuh"
 #include "device/sparse.cuh"
@@ -66,8 +67,8 @@ __device__ __forceinline__ void read_fragments(fragments<COUNT> &to, const unsig
                          table + 32 * REGISTERS + (((row + i) * PRODUCTS + k) * PARTS + part) * FRAGMENT + 4 * lane);
 }
 
-// A lane's words of a window. SPLIT: products take elements of f32 in two parts of 11 bits as they take weights, three of the four ways, and
-// as accurate as f32 is: the fourth is too small.
+// A lane's words of a window. SPLIT: products take elements of f32 in two parts of 11 bits as they
+// take weights, three of the four ways, and as accurate as f32 is: the fourth is too small.
 constexpr bool SPLIT = SPARSE_SPLIT;
 static_assert(!SPLIT || (PARTS == 2 && sizeof(STORED) == 4), "f32 in two parts");
 template <int WORDS>
@@ -81,8 +82,9 @@ struct window_words {
     }
 };
 
-// add_window of both parts. Tensor cores cut off what falls below some 22 bits of a product's largest number, its sum included, so each
-// product has a sum of its own, small numbers first, and those are rounded as they are added up.
+// add_window of both parts. Tensor cores cut off what falls below some 22 bits of a product's
+// largest number, its sum included, so each product has a sum of its own, small numbers first, and
+// those are rounded as they are added up.
 template <int K, int S, int COUNT, int WORDS>
 __device__ __forceinline__ void add_split(float (&sum)[RUN][4], const fragments<COUNT> &a, const window_words<WORDS> &b,
                                           unsigned meta) {
@@ -100,7 +102,8 @@ __device__ __forceinline__ void add_split(float (&sum)[RUN][4], const fragments<
         }
 }
 
-// A window of rows LINE + 8 g, times those rows of taps that meet it in sums 0 to RUN - 1: tap row i in sum S - i.
+// A window of rows LINE + 8 g, times those rows of taps that meet it in sums 0 to RUN - 1: tap row
+// i in sum S - i.
 template <int K, int S, int COUNT, int WORDS>
 __device__ __forceinline__ void add_window(float (&sum)[RUN][4], const fragments<COUNT> &a,
                                            const window_words<WORDS> &b, unsigned meta) {
@@ -117,7 +120,8 @@ __device__ __forceinline__ void add_window(float (&sum)[RUN][4], const fragments
                                                        sum[S - i >= 0 ? S - i : 0], a.word[i][K][part], b.high, meta);
 }
 
-// The outputs of a warp, of the block's tile from `row` and x on. ABREAST: sparse_tile's and sparse_walk's drawing.
+// The outputs of a warp, of the block's tile from `row` and x on. ABREAST: sparse_tile's and
+// sparse_walk's drawing.
 constexpr int ACROSS = SPARSE_ACROSS ? SPARSE_ACROSS : 1;
 template <bool ABREAST>
 __device__ __forceinline__ void store_tile(const tile_arguments &a, STORED *grid, long long row, long long x, int warp,

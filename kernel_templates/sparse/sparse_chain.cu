@@ -1,29 +1,34 @@
-// Several steps of 2D taps at once, a sum of few separable terms, as chains of two 2:4 sparse products on the tensor cores.
+// Several steps of 2D taps at once, a sum of few separable terms, as chains of two 2:4 sparse
+// products on the tensor cores.
 //
 //     out(y, x) = sum over q, i, j of  u[q][i] v[q][j] in(y + i - Y_LOW, x + j - X_LOW)
 //
 // that is, transposed, T_q = V_q X^T and out = sum over q of  U_q T_q^T. U and V: bands of 16 outputs, half of them zeros, encoded by
-// the launcher. A block walks down WIDE columns, each warp 16 of them, 16 rows a step. Eight rows make a right factor of V; its
-// sums, 16 columns x of those eight rows y, are words of the right factor of U as they stand:
+// the launcher. A block walks down WIDE columns, each warp 16 of them, 16 rows a step. Eight rows
+// make a right factor of V; its sums, 16 columns x of those eight rows y, are words of the right
+// factor of U as they stand:
 //
 //            row y ->                            lane 4 g + t of V's sums:  (x g, rows 2t, 2t + 1), (x g + 8, the same)
 //     x 0   |     |     |     |     |            of U's right factor:       column g, words of t
 //     ..    |  8 rows   ..    8 rows
 //     x 15  |     |     |     |     |            so rows go to the eight columns as U's groups want them (device/sparse.cuh)
 //
-// and nothing is moved between lanes. x is ordered so that a lane ends with four neighbours of rows g and g + 8. Product K of U for
-// a block of 16 rows takes the same words as product K - SETS for the next block: T is made once, and added to the sums of DEPTH
-// blocks, of which sum[d] waits for DEPTH - 1 - d steps more:
+// and nothing is moved between lanes. x is ordered so that a lane ends with four neighbours of rows
+// g and g + 8. Product K of U for a block of 16 rows takes the same words as product K - SETS for
+// the next block: T is made once, and added to the sums of DEPTH blocks, of which sum[d] waits for
+// DEPTH - 1 - d steps more:
 //
 //     step s    sum[0], block s, += U(0) T(s)     sum[1], block s - 1, += U(1) T(s)   ..    sum[DEPTH - 1] is complete
 //
-// Rows come to a ring of STAGES chunks of shared memory, each of them once; AHEAD chunks arrive while WINDOW are computed on:
+// Rows come to a ring of STAGES chunks of shared memory, each of them once; AHEAD chunks arrive
+// while WINDOW are computed on:
 //
 //     chunk:   LEAD | WIDE outputs | what is right of them | unused      lines are padded so that two neighbouring lines'
 //                                                                        words lie in different banks
 //
-// For 1024 points in windows of 64 (15 steps of reach 1, f16): 48 products a term, 96 cycles; 32 reads of 512 bytes for all terms, 128
-// cycles of shared memory; memory takes 220. (Each block's T made anew took 80 products and 64 reads, from 1.75 times the rows.)
+// For 1024 points in windows of 64 (15 steps of reach 1, f16): 48 products a term, 96 cycles; 32
+// reads of 512 bytes for all terms, 128 cycles of shared memory; memory takes 220. (Each block's T
+// made anew took 80 products and 64 reads, from 1.75 times the rows.)
 #include "device/arith.cuh"
 #include "device/twins.cuh"
 #include "params.cuh"

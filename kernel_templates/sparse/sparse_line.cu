@@ -1,26 +1,30 @@
-// Taps of one step, or of several at once, of a line, as 2:4 sparse products on the tensor cores (SPTCStencil).
+// Taps of one step, or of several at once, of a line, as 2:4 sparse products on the tensor cores
+// (SPTCStencil).
 //
 //     out(x) = sum over i of  w[i] in(x + i - X_LOW)  =  K X(x),   K: w as a band of 16 outputs, half of it zeros (the launcher's)
 //
-// A block has a tile of WIDE points, each warp 8 segments of 128 of them. The eight columns of its right factors are blocks of 16 points,
-// BESIDE of them side by side, and a column's next block lies as far on as those are wide: a warp stores 64 bytes and more side by side.
-// Product k of a block takes the words that product k - NEXT takes of the column's next block: each set of words is read once and added
-// to the sums of all blocks that look at it:
+// A block has a tile of WIDE points, each warp 8 segments of 128 of them. The eight columns of its
+// right factors are blocks of 16 points, BESIDE of them side by side, and a column's next block
+// lies as far on as those are wide: a warp stores 64 bytes and more side by side. Product k of a
+// block takes the words that product k - NEXT takes of the column's next block: each set of words
+// is read once and added to the sums of all blocks that look at it:
 //
 //     2 side by side:   | g 0 | g 1 | g 0 | g 1 | ..  c = 0, 0, 1, 1, ..    256 points on: g 2, g 3
 //     set s             sum[0] += K(s) set s,   sum[1] += K(s - NEXT) set s,  ..
 //
-// ABREAST: all eight lie side by side, and sum[c] are those of segment c. Then a warp stores whole lines of memory; nothing is shared
-// between blocks, so that is for windows of which each block has its own: PRODUCTS = SETS.
+// ABREAST: all eight lie side by side, and sum[c] are those of segment c. Then a warp stores whole
+// lines of memory; nothing is shared between blocks, so that is for windows of which each block has
+// its own: PRODUCTS = SETS.
 //
-// Each tile lies in one stage of shared memory, point after point, with what the taps reach, while AHEAD of them arrive. A stage begins
-// where a line of memory does, SKIP points earlier than its window, so that eight threads ask for one line. In f32 abreast its pieces of 16
-// bytes lie FLIP apart in every second run of 128 bytes: no two lanes in a bank.
+// Each tile lies in one stage of shared memory, point after point, with what the taps reach, while
+// AHEAD of them arrive. A stage begins where a line of memory does, SKIP points earlier than its
+// window, so that eight threads ask for one line. In f32 abreast its pieces of 16 bytes lie FLIP
+// apart in every second run of 128 bytes: no two lanes in a bank.
 //
 //     stage:   SKIP | LEAD | WIDE outputs | what is right of them
 //
-// A block's tiles lie as far apart as there are blocks, so that all that is read at a time lies side by side, as where threads copy a line
-// point by point.
+// A block's tiles lie as far apart as there are blocks, so that all that is read at a time lies
+// side by side, as where threads copy a line point by point.
 //
 #include "device/arith.cuh"
 #include "device/sparse.cuh"
@@ -95,7 +99,8 @@ __device__ __forceinline__ void load_tile(STORED *stage, const STORED *line, lon
     }
 }
 
-// Elements of long windows are read five times and more, so f32 is rounded once, in the stage, by the threads that have copied it.
+// Elements of long windows are read five times and more, so f32 is rounded once, in the stage, by
+// the threads that have copied it.
 constexpr bool ROUNDS = sizeof(STORED) == 4 && !ABREAST;
 __device__ __forceinline__ void round_own(STORED *stage) {
     const int first = threadIdx.x * SLOT;
@@ -138,7 +143,8 @@ __device__ __forceinline__ void add_sets(float (&sum)[BLOCKS_OF_SEGMENT][4], con
     });
 }
 
-// The same abreast: block c of `begin`, where a lane begins to read for each product, lies a segment further on.
+// The same abreast: block c of `begin`, where a lane begins to read for each product, lies a
+// segment further on.
 __device__ __forceinline__ void add_segments(float (&sum)[BLOCKS_OF_SEGMENT][4], const factor &f, const STORED *stage,
                                              const int (&begin)[PRODUCTS]) {
     unroll<0, BLOCKS_OF_SEGMENT * PRODUCTS>([&](auto set) {

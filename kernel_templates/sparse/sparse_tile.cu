@@ -1,10 +1,12 @@
-// Taps of one step, or of several at once, as 2:4 sparse products on the tensor cores (SPTCStencil): a sum over rows of taps.
+// Taps of one step, or of several at once, as 2:4 sparse products on the tensor cores
+// (SPTCStencil): a sum over rows of taps.
 //
 //     out(z, y, x) = sum over d, i of  K(d, i) X(z + d - Z_LOW, y + i - Y_LOW)
 //
-// K(d, i): a row of taps as a band of 16 outputs, half of it zeros, encoded by the launcher; X: a window of HALVES * 8 words for
-// each of 8 rows. A block has a tile of WIDE columns and 64 rows, each warp 16 of the columns and all rows; products take rows
-// that lie 8 apart, so that a window read once serves every tap that looks at its rows:
+// K(d, i): a row of taps as a band of 16 outputs, half of it zeros, encoded by the launcher; X: a
+// window of HALVES * 8 words for each of 8 rows. A block has a tile of WIDE columns and 64 rows,
+// each warp 16 of the columns and all rows; products take rows that lie 8 apart, so that a window
+// read once serves every tap that looks at its rows:
 //
 //            16 columns                     column g of the right factor: row s + 8 g
 //     row 0  |  m = 0  |                    X of row s, times K(i), is added to sum m = s - i
@@ -13,14 +15,16 @@
 //     row 8  |  m = 0  |
 //     ..
 //
-// SPARSE_BESIDE 8: the same block's tile the other way round, each warp 8 of the rows and all columns, which products take 16 apart. Then a
-// warp stores 512 bytes of a row (256 in f16) at once, whole lines of memory, where it stores 32 or 64 bytes of each of 8 rows else:
+// SPARSE_BESIDE 8: the same block's tile the other way round, each warp 8 of the rows and all
+// columns, which products take 16 apart. Then a warp stores 512 bytes of a row (256 in f16) at
+// once, whole lines of memory, where it stores 32 or 64 bytes of each of 8 rows else:
 //
 //            16 columns | 16 columns | ..    column g of the right factor: row s, columns from 16 g on
 //     row m  |  g = 0   |  g = 1     | ..    sum m: row m
 //
-// A block walks: in 3D along z, from plane to plane; in 2D down from tile to tile. Each step's plane, or tile, lies in one stage
-// of shared memory with what the taps reach; AHEAD of them arrive.
+// A block walks: in 3D along z, from plane to plane; in 2D down from tile to tile. Each step's
+// plane, or tile, lies in one stage of shared memory with what the taps reach; AHEAD of them
+// arrive.
 //
 //     stage:   LEAD | WIDE outputs | what is right of them      16 words are left out after 8 rows: lanes of rows 8 apart
 //                                                               (halves 4 and 12: 8 words) lie in different banks; abreast none
@@ -52,7 +56,8 @@ __device__ __forceinline__ void load_plane(const tile_arguments &a, const tile_p
         at.x - LEAD, a.nx);
 }
 
-// What a lane begins with: the words of its first product in row g of 8, of a whole product and of half a one.
+// What a lane begins with: the words of its first product in row g of 8, of a whole product and of
+// half a one.
 struct lane_start {
     const STORED *whole, *half;
 };

@@ -1,34 +1,40 @@
-// A few rows of 2D taps as 2:4 sparse products, as sparse_tile's (abreast), for launches that wait for memory: what is read comes in
-// whole lines of memory, and each row once.
+// A few rows of 2D taps as 2:4 sparse products, as sparse_tile's (abreast), for launches that wait
+// for memory: what is read comes in whole lines of memory, and each row once.
 //
 //     out(y, x) = sum over i of  K(i) X(y + i - Y_LOW)
 //
-// A block walks down WIDE columns, TALL rows a step, of which each warp has 8 of 128 columns; a product's columns are blocks of 16 outputs
-// side by side:
+// A block walks down WIDE columns, TALL rows a step, of which each warp has 8 of 128 columns; a
+// product's columns are blocks of 16 outputs side by side:
 //
 //            16 columns | 16 columns | ..    column g of the right factor: row s, columns from 16 g on
 //     row m  |  g = 0   |  g = 1     | ..    sum m: row m
 //
-// ACROSS warps lie side by side, the others below: of wider tiles a smaller part is columns that two blocks read, which take a request for
-// each row and side, and pieces of a row are longer.
+// ACROSS warps lie side by side, the others below: of wider tiles a smaller part is columns that
+// two blocks read, which take a request for each row and side, and pieces of a row are longer.
 //
-// Rows lie in a ring: a step reads the TALL below those that the step before has read, and the first one what taps reach besides.
+// Rows lie in a ring: a step reads the TALL below those that the step before has read, and the
+// first one what taps reach besides.
 //
 //     ring:    rows of this step | of the next AHEAD steps | of the step before, filled next ..
 //
-// STAGES 1: a block has one tile, all of whose rows it asks for at once; many small blocks, of which some wait while others compute.
+// STAGES 1: a block has one tile, all of whose rows it asks for at once; many small blocks, of
+// which some wait while others compute.
 //
-// The outputs' own columns are copied by themselves: they begin where a line of memory begins, and eight threads ask for one line.
-// A row begins with the outputs' own columns, and what is left of them comes last, so that a line of memory lies as it lies in the grid:
+// The outputs' own columns are copied by themselves: they begin where a line of memory begins, and
+// eight threads ask for one line. A row begins with the outputs' own columns, and what is left of
+// them comes last, so that a line of memory lies as it lies in the grid:
 //
 //     row of the ring:   WIDE outputs | what is right of them | .. | LEAD
 //
-// Copies whose target lies otherwise within its 32 bytes than their source are answered a sector for each 16 bytes: when a row began with
-// LEAD, L2 answered with 2.2 to 2.7 times the bytes of the grid, and one step of radius 3 took 0.126 ms where it takes 0.113 now (ncu,
-// bench/results/2026-11-23-sparse-5.md). In f16 rows are whole lines of memory, too; in f32 shared memory does not hold so many.
+// Copies whose target lies otherwise within its 32 bytes than their source are answered a sector
+// for each 16 bytes: when a row began with LEAD, L2 answered with 2.2 to 2.7 times the bytes of the
+// grid, and one step of radius 3 took 0.126 ms where it takes 0.113 now (ncu,
+// bench/results/2026-11-23-sparse-5.md). In f16 rows are whole lines of memory, too; in f32 shared
+// memory does not hold so many.
 //
-// Banks: lanes that read together begin in f32 0, 12, 4 and 16 words on for each g (windows of 24 points), so that of g = 0 and 1 two are
-// 32 apart. There every second run of 128 bytes of a row has its pieces of 16 exchanged, FLIP apart.
+// Banks: lanes that read together begin in f32 0, 12, 4 and 16 words on for each g (windows of 24
+// points), so that of g = 0 and 1 two are 32 apart. There every second run of 128 bytes of a row
+// has its pieces of 16 exchanged, FLIP apart.
 #include "sparse/rows.cuh"
 
 constexpr int HALO = SLOTS - WIDE / SLOT,

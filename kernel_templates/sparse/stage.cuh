@@ -1,12 +1,15 @@
-// Lines of a grid on their way into shared memory, 16 bytes at a time, and outputs on their way back, for the kernels of sparse.
+// Lines of a grid on their way into shared memory, 16 bytes at a time, and outputs on their way
+// back, for the kernels of sparse.
 //
-// What a warp's tile of 1024 points may cost is counted in issue slots: an H200 copies 4096 bytes, 1024 points of f16 in and out, in
-// some 220 cycles of a multiprocessor, which issues 4 instructions in each. Copies that fold their line and column each by itself
-// took 75 instructions, 375 a tile (of three rows of taps, in SASS), and stores that look at the grid's ends each by itself 340: with
-// products and the walk 820 of 890, of which 16 warps that wait for one another find half, and so products' time was added to
-// memory's. Ends are looked at once for all now: 76 for the copies, 95 for the stores, 290 in all. Shared memory answers a tile's
-// reads in 40 cycles and takes its copies in 20, no bank twice; 10 windows, 24 products. (f32: 8 stores of 16 bytes, where 32 of 4
-// were; windows of 24 points keep two lanes in a bank, 120 cycles of 440.)
+// What a warp's tile of 1024 points may cost is counted in issue slots: an H200 copies 4096 bytes,
+// 1024 points of f16 in and out, in some 220 cycles of a multiprocessor, which issues 4
+// instructions in each. Copies that fold their line and column each by itself took 75 instructions,
+// 375 a tile (of three rows of taps, in SASS), and stores that look at the grid's ends each by
+// itself 340: with products and the walk 820 of 890, of which 16 warps that wait for one another
+// find half, and so products' time was added to memory's. Ends are looked at once for all now: 76
+// for the copies, 95 for the stores, 290 in all. Shared memory answers a tile's reads in 40 cycles
+// and takes its copies in 20, no bank twice; 10 windows, 24 products. (f32: 8 stores of 16 bytes,
+// where 32 of 4 were; windows of 24 points keep two lanes in a bank, 120 cycles of 440.)
 //
 //     line 0  | threads 0 .. SLOTS - 1            |     a thread copies the same 16 bytes of every AT_ONCE-th line
 //     line 1  | threads SLOTS .. 2 SLOTS - 1      |     (SLOTS of 16 bytes in a line; threads that are left copy nothing)
@@ -46,7 +49,8 @@ struct line_copies {
             at += AT_ONCE * pitch;
         });
     }
-    // Lines y to y + LINES - 1 of a grid of ny lines that begins at `from`, folded: |y| and what is past the end less than ny.
+    // Lines y to y + LINES - 1 of a grid of ny lines that begins at `from`, folded: |y| and what is
+    // past the end less than ny.
     template <int LINES, int LOW, int HIGH, class PLACE>
     __device__ __forceinline__ void take_folded(STORED *stage, PLACE place, const STORED *from, long long pitch, int y,
                                                 int ny) const {
@@ -56,7 +60,8 @@ struct line_copies {
     }
 };
 
-// Lines y0 to y0 + LINES - 1 of a grid by what their threads have in common. False if it is nothing: load_lines takes them.
+// Lines y0 to y0 + LINES - 1 of a grid by what their threads have in common. False if it is
+// nothing: load_lines takes them.
 template <int LINES, int LOW, int HIGH, class COPIES, class STORED, class PLACE>
 __device__ __forceinline__ bool take_lines(const COPIES &copies, STORED *stage, PLACE place, const STORED *grid,
                                            long long pitch, long long y0, long long ny) {
@@ -71,9 +76,10 @@ __device__ __forceinline__ bool take_lines(const COPIES &copies, STORED *stage, 
     return true;
 }
 
-// The block's threads ask for LINES lines of SLOTS * 16 bytes from column x0 on: line i of the grid begins at line(i), and goes to
-// stage + place(i). Element by element where rows are not aligned (VECTOR 1), past mirrors, and where a grid
-// ends within 16 bytes: a thread's elements are waited for together.
+// The block's threads ask for LINES lines of SLOTS * 16 bytes from column x0 on: line i of the grid
+// begins at line(i), and goes to stage + place(i). Element by element where rows are not aligned
+// (VECTOR 1), past mirrors, and where a grid ends within 16 bytes: a thread's elements are waited
+// for together.
 template <int LINES, int SLOTS, int THREADS, int VECTOR, int LOW, int HIGH, class STORED, class PLACE, class LINE>
 __device__ __forceinline__ void load_lines(STORED *stage, PLACE place, LINE line, long long x0, long long nx) {
     constexpr int SLOT = 16 / sizeof(STORED);
@@ -125,8 +131,8 @@ __device__ __forceinline__ void store_some(STORED *to, const four_outputs<STORED
         if (e < left) to[e] = four.element(e);
 }
 
-// A product's sums as a lane stores them: four neighbours of column column_of() of the right factor, from output 4 * four_of() on. In
-// f32 lanes of odd and even g hand each other a column.
+// A product's sums as a lane stores them: four neighbours of column column_of() of the right
+// factor, from output 4 * four_of() on. In f32 lanes of odd and even g hand each other a column.
 template <class STORED>
 __device__ __forceinline__ int column_of(int g, int t) {
     return sizeof(STORED) == 2 ? g : 2 * t + g % 2;

@@ -1,4 +1,5 @@
-// How an axis goes on past its sides for ever: by itself (wrap), or mirrored at each side, with a sign.
+// How an axis goes on past its sides for ever: by itself (wrap), or mirrored at each side, with a
+// sign.
 //
 //     even, about half a step outside (BEYOND 1)   .. b a | a b c      reflect
 //     even, about the outer point     (BEYOND 0)   .. c b | a b c      mirror
@@ -12,7 +13,8 @@ struct extension {
     int n, before;  // points of the grid; of the line before the first of them
 };
 
-// The point that stands for point i, and its sign; sign 0: it is 0 and there is none. INDEX: int, or long long for lines of any length.
+// The point that stands for point i, and its sign; sign 0: it is 0 and there is none. INDEX: int,
+// or long long for lines of any length.
 template <class INDEX>
 struct image {
     INDEX at;

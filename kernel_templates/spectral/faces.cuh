@@ -1,5 +1,6 @@
-// A constant source beside faces, as the columns of `spectral` read it: of the two faces j of an axis, numbers of their points or of their
-// frequencies, and the frequencies of a single one beside each.
+// A constant source beside faces, as the columns of `spectral` read it: of the two faces j of an
+// axis, numbers of their points or of their frequencies, and the frequencies of a single one beside
+// each.
 #pragma once
 #include "device/element.cuh"
 #include "params.cuh"

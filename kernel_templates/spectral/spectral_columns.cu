@@ -1,9 +1,10 @@
-// The middle passes of `spectral`: columns of the spectrum, which the rows left, forward, times the symbol, back.
+// The middle passes of `spectral`: columns of the spectrum, which the rows left, forward, times the
+// symbol, back.
 //
 //     v[i] <- (1 / ..) sum over k of  K(k)^T V[k] exp(2 pi i k i / N),   V[k] = sum over i < N of  v[i] exp(-2 pi i k i / N)
 //
-// of each column, extended on either side. DIRECTION says which part of that is done: 0 forward only (for all axes but the last), 1 back
-// only, 2 all.
+// of each column, extended on either side. DIRECTION says which part of that is done: 0 forward
+// only (for all axes but the last), 1 back only, 2 all.
 //
 //     a column's points: groups of SPECTRUM_GROUP neighbours, `pitch` columns apart:  [i / SPECTRUM_GROUP][column < pitch][i % SPECTRUM_GROUP]
 //
@@ -11,37 +12,44 @@
 //     i = 0, 1        | | | |     -> rung 0 -> shared memory -> .. -> the foot (the last rung, the symbol, the first of the way
 //     i = 2, 3        | | | |        back, in registers) -> .. -> rung 0 -> where they were
 //
-// With SOURCES (fixed and constant sides) a constant source beside the faces is added at every step: 1 + K + .. + K^(T-1) times its own
-// frequencies, a sum over the low and the high face, j, of every axis. Of the axis that columns lie on, then of the others:
+// With SOURCES (fixed and constant sides) a constant source beside the faces is added at every
+// step: 1 + K + .. + K^(T-1) times its own frequencies, a sum over the low and the high face, j, of
+// every axis. Of the axis that columns lie on, then of the others:
 //
 //     row_place[k][j] row[j][column]  +  sum over f of  values_f[k][j] place_f[column][j]
 //
-// place: the frequencies of a single one beside a face; row and values: those of what lies there. SOURCES is how many f there are.
+// place: the frequencies of a single one beside a face; row and values: those of what lies there.
+// SOURCES is how many f there are.
 //
-// Where the symbol's power is 0 whatever the frequency along the column, nothing comes of the column's points, only of the source:
-// they are not there, and the way forward is left out (COLUMNS_DEAD). With COLUMNS_DEAD 2 they are spectral_settle.cu's, and blocks
-// here have columns with points alone, of rows of columns that have some.
+// Where the symbol's power is 0 whatever the frequency along the column, nothing comes of the
+// column's points, only of the source: they are not there, and the way forward is left out
+// (COLUMNS_DEAD). With COLUMNS_DEAD 2 they are spectral_settle.cu's, and blocks here have columns
+// with points alone, of rows of columns that have some.
 //
-// With SPECTRUM_APART the columns are left where they were and what is made of them goes elsewhere, for each snapshot of a stack anew; with
-// 2, to where rows and planes are as far apart as apart_pitch and apart_plane say.
+// With SPECTRUM_APART the columns are left where they were and what is made of them goes elsewhere,
+// for each snapshot of a stack anew; with 2, to where rows and planes are as far apart as
+// apart_pitch and apart_plane say.
 //
-// With COLUMN_SLABS columns are those of a slab: some neighbouring frequencies along x, `first` and on, all along y, in rows of slab_width.
+// With COLUMN_SLABS columns are those of a slab: some neighbouring frequencies along x, `first` and
+// on, all along y, in rows of slab_width.
 //
 //     rows' spectrum [z][y][x]  -- DIRECTION 0 along y -->  slab [z][frequency along y][some x]  -- 2 along z, in place; 1 along y -->  back
 //
 // A column longer than a block holds is shared by LINE_SHARES blocks of a cluster.
 //
-// With COLUMN_PARTS more than 1 a block has one column, and its lines are as many parts of it, each a torus of its own of which COLUMN_STEP
-// points are right: shorter lines, of fewer rungs, that share one line of taps. All parts are read before any is written:
+// With COLUMN_PARTS more than 1 a block has one column, and its lines are as many parts of it, each
+// a torus of its own of which COLUMN_STEP points are right: shorter lines, of fewer rungs, that
+// share one line of taps. All parts are read before any is written:
 //
 //     part 0   |before|   step   |after|               before, after: as far as the taps reach
 //     part 1              |before|   step   |after|
 //
-// With SYMBOL_TURNED columns are the rows of sheets, which lie along memory (spectral_sheet.cu): each is a plane of its own. Their
-// source, SOURCES 3, is at a few points p of a line of L, images of those beside a side, each its value times exp(-2 pi i (k1 / L + k / N) p).
+// With SYMBOL_TURNED columns are the rows of sheets, which lie along memory (spectral_sheet.cu):
+// each is a plane of its own. Their source, SOURCES 3, is at a few points p of a line of L, images
+// of those beside a side, each its value times exp(-2 pi i (k1 / L + k / N) p).
 //
-// Reads REAL, BLOCKS, THREADS_X, LINE_*, SPECTRUM_GROUP, DIRECTION, SPECTRUM_APART, EXTEND_*, LINE_WHOLE, SYMBOL*, SOURCES, COLUMNS_DEAD,
-// COLUMN_*.
+// Reads REAL, BLOCKS, THREADS_X, LINE_*, SPECTRUM_GROUP, DIRECTION, SPECTRUM_APART, EXTEND_*,
+// LINE_WHOLE, SYMBOL*, SOURCES, COLUMNS_DEAD, COLUMN_*.
 #include "device/ladder.cuh"
 #include "device/twins.cuh"
 #include "params.cuh"
@@ -168,8 +176,9 @@ __device__ __forceinline__ value source_at(const spectral_columns_arguments &, n
 __device__ __forceinline__ REAL *cell_at(value *column, int i, long long pitch) {
     return reinterpret_cast<REAL *>(column + i / SPECTRUM_GROUP * (pitch * SPECTRUM_GROUP) + i % SPECTRUM_GROUP);
 }
-// A point of a row's spectrum. COLUMN_UNEVEN: rows begin with any element, their complex numbers with the next even one; `pitch` counts
-// elements, and so does what is left of `before` where a column begins.
+// A point of a row's spectrum. COLUMN_UNEVEN: rows begin with any element, their complex numbers
+// with the next even one; `pitch` counts elements, and so does what is left of `before` where a
+// column begins.
 __device__ __forceinline__ REAL *point_cell(value *column, int i, long long pitch, long long before) {
     if (COLUMN_UNEVEN) return reinterpret_cast<REAL *>(column + ((before + i * pitch) >> 1));
     return cell_at(column, i, pitch);
@@ -186,14 +195,16 @@ __device__ __forceinline__ value point_at(value *column, int i, const spectral_c
     if (!from.sign) return {REAL(0), REAL(0)};
     return static_cast<REAL>(from.sign) * load_pair(point_cell(column, from.at, a.pitch, before));
 }
-// The place of frequency k among those that are kept, 0 .. kept - 1 and then -(kept - 1) .. -1; negative: it is not.
+// The place of frequency k among those that are kept, 0 .. kept - 1 and then -(kept - 1) .. -1;
+// negative: it is not.
 __device__ __forceinline__ int place_of(int k, int kept) {
     if (2 * kept > N) return k;
     if (k < kept) return k;
     return k > N - kept ? k - N + 2 * kept - 1 : -1;
 }
 
-// COLUMNS_DEAD: whether column c has points: frequencies below `live` along x, +- `live_across` along y.
+// COLUMNS_DEAD: whether column c has points: frequencies below `live` along x, +- `live_across`
+// along y.
 __device__ __forceinline__ bool has_points(const spectral_columns_arguments &a, int c) {
     if (COLUMNS_DEAD != 1) return true;
     const int y = c / a.width, x = c % a.width;
@@ -232,7 +243,8 @@ __device__ __forceinline__ void load_taps(const spectral_columns_arguments &a, v
         put_cells<taps_line, 0>(x, line, j);
     }
 }
-// Rows that fixed sides keep: where the output holds a part of its own spectrum, they are what they will be.
+// Rows that fixed sides keep: where the output holds a part of its own spectrum, they are what they
+// will be.
 constexpr int KEPT_LOW = SPECTRUM_APART == 2 && !EXTEND_REPEATS && EXTEND_LOW == 0 && EXTEND_LOW_SIGN < 0;
 constexpr int KEPT_HIGH = SPECTRUM_APART == 2 && !EXTEND_REPEATS && EXTEND_HIGH == 0 && EXTEND_HIGH_SIGN < 0;
 __device__ __forceinline__ void store_points(const spectral_columns_arguments &a, value *line, int t, int share,
@@ -255,7 +267,8 @@ __device__ __forceinline__ void store_points(const spectral_columns_arguments &a
         }
     }
 }
-// COLUMNS_DEAD 2: the column number `column` of those that have points, `tiles` to a row of columns; else that of all. `cell`: where it is.
+// COLUMNS_DEAD 2: the column number `column` of those that have points, `tiles` to a row of
+// columns; else that of all. `cell`: where it is.
 struct numbered {
     int column;
     bool active;
@@ -271,7 +284,8 @@ __device__ __forceinline__ numbered column_of(const spectral_columns_arguments &
     if (COLUMN_SLABS) return {y * a.width + a.first + x, x < count, static_cast<long long>(y) * a.slab_width + x};
     return {y * a.width + x, x < count, static_cast<long long>(y * a.width + x) * SPECTRUM_GROUP};
 }
-// The foot of columns that have no points: what the source adds. Without the loop of a power in it, many loads are under way at once.
+// The foot of columns that have no points: what the source adds. Without the loop of a power in it,
+// many loads are under way at once.
 template <class SOURCE>
 __device__ __forceinline__ void settle_at_foot(const spectral_columns_arguments &a, value *line, int t0, int share,
                                                const symbol_line &symbol, const SOURCE &source) {

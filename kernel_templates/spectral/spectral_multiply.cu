@@ -1,11 +1,11 @@
-// Half spectra as a library leaves them, rows of n / 2 + 1 frequencies along x one after the other, times K^T: what stands between the
-// two transforms where neither is ours (cufft-spectral).
+// Half spectra as a library leaves them, rows of n / 2 + 1 frequencies along x one after the other,
+// times K^T: what stands between the two transforms where neither is ours (cufft-spectral).
 //
 //     a row is as good as a sheet's, in chunks of MULTIPLY_CHUNK frequencies:    k = chunk * MULTIPLY_CHUNK + i
 //     its half angle pi k / n is the chunk's and i's, so that two short tables serve any n (symbol.cuh, SYMBOL_TURNED)
 //
-// MULTIPLY_LANES neighbouring threads take a chunk; one chunk after the other, so that indices are divided once a chunk.
-// Reads REAL, SYMBOL_*, MULTIPLY_CHUNK, MULTIPLY_LANES, THREADS_X.
+// MULTIPLY_LANES neighbouring threads take a chunk; one chunk after the other, so that indices are
+// divided once a chunk. Reads REAL, SYMBOL_*, MULTIPLY_CHUNK, MULTIPLY_LANES, THREADS_X.
 #include "device/complex.cuh"
 #include "device/twins.cuh"
 #include "params.cuh"

@@ -1,9 +1,10 @@
-// The first and the last pass of `spectral`: rows of the grid to their frequencies along x, and back.
+// The first and the last pass of `spectral`: rows of the grid to their frequencies along x, and
+// back.
 //
 //     X[k] = 2 sum over i < 2N of  u[i] exp(-2 pi i k / 2N),  k = 0 .. KEPT - 1,  u the row, extended on either side
 //
-// A row of 2N real points is transformed as N complex ones, Z (even points real, odd ones imaginary parts). With S = Z[k] + Z*[N-k],
-// D = -i exp(-pi i k / N) (Z[k] - Z*[N-k]):
+// A row of 2N real points is transformed as N complex ones, Z (even points real, odd ones imaginary
+// parts). With S = Z[k] + Z*[N-k], D = -i exp(-pi i k / N) (Z[k] - Z*[N-k]):
 //
 //     X[k] = S + D,  X[N-k] = (S - D)*;      back:  S = X[k] + X*[N-k],  D = i exp(pi i k / N) (X[k] - X*[N-k]),  Z likewise
 //
@@ -11,24 +12,27 @@
 //                                                                 Z[k] and Z[N - k] of all its k = t + r N/R
 //     spectrum, in groups of SPECTRUM_GROUP rows:   [plane][y / SPECTRUM_GROUP][k < pitch][y % SPECTRUM_GROUP]
 //
-// A block has LINE_COUNT rows side by side, THREADS_X threads each. Way back: the same mirrored; only points of the grid are stored.
+// A block has LINE_COUNT rows side by side, THREADS_X threads each. Way back: the same mirrored;
+// only points of the grid are stored.
 //
-// Where sides are fixed, their points and rows keep their values: the input's, or, with SPECTRUM_ADDS, where the way back adds to what the
-// output holds, the output's.
+// Where sides are fixed, their points and rows keep their values: the input's, or, with
+// SPECTRUM_ADDS, where the way back adds to what the output holds, the output's.
 //
-// With STRIPS a row is cut into strips of `step` points, each with what reaches into it on either side a torus of its own; the
-// spectra of a row's strips lie side by side. Of each only its own points are stored.
+// With STRIPS a row is cut into strips of `step` points, each with what reaches into it on either
+// side a torus of its own; the spectra of a row's strips lie side by side. Of each only its own
+// points are stored.
 //
-// With SPECTRUM_HELD a row's first `held` frequencies lie in the row of the output itself, `skip` elements in, and only the others in the
-// spectrum. A block has read all of its rows before it writes any, there and back, and no other has them. Points, rows and planes that
-// fixed sides keep hold none: they are the input's still, where that is the output.
+// With SPECTRUM_HELD a row's first `held` frequencies lie in the row of the output itself, `skip`
+// elements in, and only the others in the spectrum. A block has read all of its rows before it
+// writes any, there and back, and no other has them. Points, rows and planes that fixed sides keep
+// hold none: they are the input's still, where that is the output.
 //
 //     row of the output   |x|  | k = 0  1  2 ..  held - 1 |  |x|      x: kept, by a fixed side
 //
 // A row that begins at an odd element has them an element later, so that each is one access.
 //
-// Reads STRIPS, SPECTRUM_HELD, FROZEN_*, STORE, REAL, VECTOR, BLOCKS, THREADS_X, LINE_*, SPECTRUM_GROUP, SPECTRUM_BACK, SPECTRUM_ADDS, EXTEND_*,
-// LINE_WHOLE.
+// Reads STRIPS, SPECTRUM_HELD, FROZEN_*, STORE, REAL, VECTOR, BLOCKS, THREADS_X, LINE_*,
+// SPECTRUM_GROUP, SPECTRUM_BACK, SPECTRUM_ADDS, EXTEND_*, LINE_WHOLE.
 #include "device/ladder.cuh"
 #include "device/twins.cuh"
 #include "params.cuh"

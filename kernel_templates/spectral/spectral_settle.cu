@@ -1,27 +1,33 @@
-// The columns of `spectral` in 3D whose points have died away, K^T = 0: a constant source b beside the faces is all that is left of
-// them, and what it has come to, h with (1 - K) h = b, is a recursion along the column and one back. No transform is needed.
+// The columns of `spectral` in 3D whose points have died away, K^T = 0: a constant source b beside
+// the faces is all that is left of them, and what it has come to, h with (1 - K) h = b, is a
+// recursion along the column and one back. No transform is needed.
 //
-// On a column, with the frequencies of the other axes, 1 - K is D - p (S - 2 + 1/S), S the shift by a point (symbol.cuh: D + p s); and
+// On a column, with the frequencies of the other axes, 1 - K is D - p (S - 2 + 1/S), S the shift by
+// a point (symbol.cuh: D + p s); and
 //
 //     1 / (1 - K) = (lambda / p) / ((1 - lambda S) (1 - lambda / S)),    lambda / p = 2 / (D + 2 p + sqrt(D (D + 4 p)))
 //
 //     forward   f[z] = b[z] + lambda f[z - 1]         back   h[z] = f[z] + lambda h[z + 1],   b with lambda / p
 //
-// 0 < D and 0 < D + 4 p where K^T = 0, so |lambda| < 1 whatever the sign of p. A thread has SETTLE_EACH points of one of SETTLE_COLUMNS
-// columns in registers. What comes to its first point from those before, lambda f, is a sum over other threads' ends, each
-// weighed by lambda^SETTLE_EACH more than the one nearer: few count. Likewise lambda g to its last, g[z] = b[z] + lambda g[z + 1];
-// and h[z] = (f[z] + lambda g[z + 1]) / (1 - lambda^2) where the way back begins.
+// 0 < D and 0 < D + 4 p where K^T = 0, so |lambda| < 1 whatever the sign of p. A thread has
+// SETTLE_EACH points of one of SETTLE_COLUMNS columns in registers. What comes to its first point
+// from those before, lambda f, is a sum over other threads' ends, each weighed by
+// lambda^SETTLE_EACH more than the one nearer: few count. Likewise lambda g to its last, g[z] =
+// b[z] + lambda g[z + 1]; and h[z] = (f[z] + lambda g[z + 1]) / (1 - lambda^2) where the way back
+// begins.
 //
 //     column    |  thread 0  |  thread 1  |  thread 2  | ..          neighbouring lanes on neighbouring columns
 //               |b b b .. b b|b b b .. b b|
 //                   lambda f ->|<- lambda g
 //
-// With SETTLE_ROWS a block does the same columns of several rows of them, one after the other: what the faces across give at a
-// thread's points is the same for all, and stays in shared memory; so do lambda and what comes of it, of all its rows and columns. With
-// SETTLE_AHEAD what a row's faces along give arrives there while the row before is done.
+// With SETTLE_ROWS a block does the same columns of several rows of them, one after the other: what
+// the faces across give at a thread's points is the same for all, and stays in shared memory; so do
+// lambda and what comes of it, of all its rows and columns. With SETTLE_AHEAD what a row's faces
+// along give arrives there while the row before is done.
 //
-// All that is read is older than the launch before, which may read what is written here: that is waited for ahead of the first row.
-// Past the column's ends b goes on mirrored: so f comes in at the low end as an image of g there, and g at the high end as one of f.
+// All that is read is older than the launch before, which may read what is written here: that is
+// waited for ahead of the first row. Past the column's ends b goes on mirrored: so f comes in at
+// the low end as an image of g there, and g at the high end as one of f.
 //
 // Reads REAL, BLOCKS, EXTEND_*, SETTLE_*.
 #include "device/complex.cuh"
@@ -32,8 +38,9 @@
 constexpr int N = SETTLE_POINTS, EACH = SETTLE_EACH, COLUMNS = SETTLE_COLUMNS, PARTS = (N + EACH - 1) / EACH;
 constexpr int LAST = N - (PARTS - 1) * EACH;  // points of a column's last thread
 constexpr int THREADS = PARTS * COLUMNS;
-// In shared memory, complex numbers: ends; what is kept of the faces across; of a row its source, two stages of them; of all its rows
-// and columns three real numbers; of the columns the faces along.
+// In shared memory, complex numbers: ends; what is kept of the faces across; of a row its source,
+// two stages of them; of all its rows and columns three real numbers; of the columns the faces
+// along.
 constexpr int ENDS = (2 * PARTS + 2) * COLUMNS, KEPT = SETTLE_ROWS ? 2 * EACH * THREADS : 0;
 constexpr int STAGE = SETTLE_AHEAD ? 2 * N + 2 * COLUMNS + 2 : 0;
 constexpr int FACTORS = SETTLE_ROWS * COLUMNS, OF_COLUMNS = SETTLE_ROWS ? 2 * COLUMNS : 0;
@@ -108,7 +115,8 @@ __device__ __forceinline__ void keep_across(const spectral_settle_arguments &a, 
         for (int j = 0; j < 2; j++)
             if (!(N % EACH) || from + i < N) kept[(2 * i + j) * THREADS] = across_at(a, across, i, j);
 }
-// What a row of columns has of the source beside its points: each face's, as the row or the column sees it, and along the row's points.
+// What a row of columns has of the source beside its points: each face's, as the row or the column
+// sees it, and along the row's points.
 struct row_source {
     value across[2], fast[2], row[2];
     const value *along;  // in shared memory, both faces of a point after each other; or NULL
@@ -135,7 +143,8 @@ __device__ __forceinline__ row_source source_of(const spectral_settle_arguments 
     s.along = nullptr;
     return s;
 }
-// SETTLE_AHEAD: to a stage of shared memory. `slow` and `fast` are a row and a column that are there.
+// SETTLE_AHEAD: to a stage of shared memory. `slow` and `fast` are a row and a column that are
+// there.
 __device__ __forceinline__ void copy_value(value *to, const REAL *from) {
     if constexpr (sizeof(REAL) == 8)
         copy_async_16(to, from);
@@ -203,7 +212,8 @@ struct incoming {
     value sum;
     REAL end;  // how much of what comes in at the column's end is left here
 };
-// ends: of this lane's column, in order of the parts. WAY 1: from those before part q; -1: from those after
+// ends: of this lane's column, in order of the parts. WAY 1: from those before part q; -1: from
+// those after
 template <int WAY>
 __device__ __forceinline__ incoming gather(const value *ends, int q, REAL lambda) {
     const int count = WAY > 0 ? q : PARTS - 1 - q;
@@ -220,8 +230,9 @@ __device__ __forceinline__ incoming gather(const value *ends, int q, REAL lambda
     }
     return in;
 }
-// The ends of a column as its mirrors see them: lambda g of the point 1 where that is the mirror of -1 (EXTEND_LOW 0), or lambda^2 g[0] (2),
-// else lambda g[0]; likewise of f at the high end. Without what comes in there.
+// The ends of a column as its mirrors see them: lambda g of the point 1 where that is the mirror of
+// -1 (EXTEND_LOW 0), or lambda^2 g[0] (2), else lambda g[0]; likewise of f at the high end. Without
+// what comes in there.
 template <int FROM, int WAY, int COUNT, int BEYOND>
 __device__ __forceinline__ value seen_at_end(const value (&b)[EACH], value in, REAL lambda) {
 #pragma unroll
@@ -307,7 +318,8 @@ __device__ __forceinline__ void settle_row(const spectral_settle_arguments &a, c
                       a.point);
 }
 
-// Whether a row of columns has any that this block does, and whether one of these is the thread's own.
+// Whether a row of columns has any that this block does, and whether one of these is the thread's
+// own.
 __device__ __forceinline__ bool lives(const spectral_settle_arguments &a, int slow) {
     return slow < a.live_across || slow > a.across - a.live_across;
 }

@@ -1,11 +1,13 @@
-// The first and the last pass of `spectral` over a line too long to be held: it lies as a sheet of N rows of SHEET_WIDTH points, L of
-// them in all, and is transformed down the columns first. With i = i1 SHEET_WIDTH + i2, k = k1 + N k2 and w_n = exp(-2 pi i / n):
+// The first and the last pass of `spectral` over a line too long to be held: it lies as a sheet of
+// N rows of SHEET_WIDTH points, L of them in all, and is transformed down the columns first. With i
+// = i1 SHEET_WIDTH + i2, k = k1 + N k2 and w_n = exp(-2 pi i / n):
 //
 //     U[k] = sum over i2 of  w_WIDTH^(i2 k2) V[k1][i2],   V[k1][i2] = 2 w_L^(k1 i2) sum over i1 of  w_N^(i1 k1) u[i]
 //
-// This kernel makes V of u, or u of V (SPECTRUM_BACK); spectral_columns does the rows, with the symbol. u is real, so that rows
-// 0 .. N / 2 of V say all, and two neighbouring columns are one complex one, Z: its frequencies k and N - k are in the same thread's
-// pair of butterflies, t and N / R - t of the foot, and
+// This kernel makes V of u, or u of V (SPECTRUM_BACK); spectral_columns does the rows, with the
+// symbol. u is real, so that rows 0 .. N / 2 of V say all, and two neighbouring columns are one
+// complex one, Z: its frequencies k and N - k are in the same thread's pair of butterflies, t and N
+// / R - t of the foot, and
 //
 //     V[k][i2], V[k][i2 + 1]  from  Z[k] + Z*[N - k],  -i (Z[k] - Z*[N - k]);      back: Z[k] = V + i V', Z[N - k] = V* + i V'*
 //
@@ -13,10 +15,11 @@
 //     i1 = 0         | x x|x x|
 //     i1 = 1         | x x|x x|
 //
-// A grid may be many such sheets, windows: each has SHEET_USEFUL points of its own, and what the taps of all steps reach before
-// and after them.
+// A grid may be many such sheets, windows: each has SHEET_USEFUL points of its own, and what the
+// taps of all steps reach before and after them.
 //
-// Reads STORE, REAL, VECTOR, BLOCKS, THREADS_X, LINE_*, SHEET_*, SPECTRUM_BACK, EXTEND_*, FROZEN_LOW, FROZEN_HIGH.
+// Reads STORE, REAL, VECTOR, BLOCKS, THREADS_X, LINE_*, SHEET_*, SPECTRUM_BACK, EXTEND_*,
+// FROZEN_LOW, FROZEN_HIGH.
 #include "device/ladder.cuh"
 #include "device/twins.cuh"
 #include "params.cuh"

@@ -1,9 +1,10 @@
-// The constant source of fixed and constant sides: what frozen points and values past sides add to a point in every step,
+// The constant source of fixed and constant sides: what frozen points and values past sides add to
+// a point in every step,
 //
 //     b(p) = sum over taps o of  w_o g(p + o),   g: a frozen point's value, a constant past its side, 0 elsewhere
 //
-// which is 0 but at the points next to such a side, AT_* (-1: that side is none). Two faces an axis; a point on several belongs to the
-// first of them:
+// which is 0 but at the points next to such a side, AT_* (-1: that side is none). Two faces an
+// axis; a point on several belongs to the first of them:
 //
 //     z faces [2][ny][nx]    y faces [nz][2][nx]    real numbers
 //     x faces [nz][rows][2]                         complex numbers, imaginary part 0; rows: at least ny

@@ -1,9 +1,11 @@
-// The middle pass of `spectral` in tiles: down the columns of the spectrum in segments, each a torus of its own.
+// The middle pass of `spectral` in tiles: down the columns of the spectrum in segments, each a
+// torus of its own.
 //
 //     v[y] <- (1 / ..) sum over k of  K(k)^T V[k] exp(2 pi i k y / N),  V: of the N points from y0 - WALK_BEFORE on
 //
-// of which WALK_STEP are right, those that nothing reaches from past the segment's ends. A block walks down LINE_COUNT columns, and
-// keeps what two segments share, so that every point is read once and written once, in place:
+// of which WALK_STEP are right, those that nothing reaches from past the segment's ends. A block
+// walks down LINE_COUNT columns, and keeps what two segments share, so that every point is read
+// once and written once, in place:
 //
 //     segment s     |before|        step        |after|                   carry: the last N - WALK_STEP points as they were
 //     segment s+1                         |before|        step        |after|     read from there
@@ -11,16 +13,19 @@
 //
 //     memory -> rung 0 -> shared memory -> .. -> the foot (the last rung, the symbol, the first of the way back, in registers) -> ..
 //
-// Past the low side of the axis the first segment reads the extension's points where they lie, which are not yet written. Past the high
-// side: those of a wrap, the first points, are kept from the first segment on; mirrored ones lie in the last segments' own reach.
+// Past the low side of the axis the first segment reads the extension's points where they lie,
+// which are not yet written. Past the high side: those of a wrap, the first points, are kept from
+// the first segment on; mirrored ones lie in the last segments' own reach.
 //
-// Where there are few columns each has WALK_LEGS legs, a block each. What lies about the first point of a leg was copied aside before
-// any of them began: a leg begins with its own, and ends with the next one's (in a wrap, the last leg's is the first).
+// Where there are few columns each has WALK_LEGS legs, a block each. What lies about the first
+// point of a leg was copied aside before any of them began: a leg begins with its own, and ends
+// with the next one's (in a wrap, the last leg's is the first).
 //
-// All segments of a column have the same frequencies: with WALK_FACTORS their factors K^T, in the data's type, are made once and lie in
-// shared memory, [k][column].
+// All segments of a column have the same frequencies: with WALK_FACTORS their factors K^T, in the
+// data's type, are made once and lie in shared memory, [k][column].
 //
-// Columns of a plane: strips of WALK_WIDTH, of which `kept` are frequencies, the same in each strip.
+// Columns of a plane: strips of WALK_WIDTH, of which `kept` are frequencies, the same in each
+// strip.
 //
 // Reads REAL, BLOCKS, THREADS_X, LINE_*, EXTEND_*, WALK_*, SYMBOL*.
 #include "device/ladder.cuh"
@@ -94,7 +99,8 @@ __device__ __forceinline__ value carried(const walk &w, int p) {
     if (WALK_LEGS > 1 && w.fresh) return from_aside(w.begin, p, w.pitch);
     return w.carry[p * LINE_COUNT];
 }
-// A point past the column's ends: its image, which is still in memory, or carried where that row is written.
+// A point past the column's ends: its image, which is still in memory, or carried where that row is
+// written.
 __device__ __forceinline__ value point_past(const walk &w, int y) {
     if (y >= w.n + AFTER) return {REAL(0), REAL(0)};
     if constexpr (EXTEND_REPEATS) {
@@ -171,7 +177,8 @@ __device__ __forceinline__ void store_segment(const walk &w, const value *line, 
         }
     }
 }
-// The frequencies of the line of taps, beside the column's own: where the foot of a column has them.
+// The frequencies of the line of taps, beside the column's own: where the foot of a column has
+// them.
 __device__ __forceinline__ void turn_taps(value *line, int t0, const REAL *taps, const REAL *roots) {
 #pragma unroll 1
     for (int j = t0; j < top::COUNT; j += THREADS_X) {

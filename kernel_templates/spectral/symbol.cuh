@@ -1,20 +1,23 @@
-// The factor of a frequency after all steps: K^T, with K(k) = sum over taps o of w_o exp(i k.o), from K's parts along the axis
-// that a line lies on, z = exp(i theta), theta = 2 pi k / N:
+// The factor of a frequency after all steps: K^T, with K(k) = sum over taps o of w_o exp(i k.o),
+// from K's parts along the axis that a line lies on, z = exp(i theta), theta = 2 pi k / N:
 //
 //     1 - K = D + (1 - z) A(z) + (1 - 1/z) B(1/z)      A, B: polynomials, of sums of weights          SYMBOL 1
 //     1 - K = D + s (p_1 + s (p_2 + ..)),  s = 4 sin^2(theta / 2)     where K is real and the same for -theta   SYMBOL 0
 //
 // or, for one step of many taps, K as the transform of the line of taps, which the kernel makes            SYMBOL 2
 //
-// D, A, B, p are the line's own (they hold the other axes' frequencies); 1 - z and s come from half-angle sines. So 1 - K has a small
+// D, A, B, p are the line's own (they hold the other axes' frequencies); 1 - z and s come from
+// half-angle sines. So 1 - K has a small
 // *relative* error where K is near 1, and powers keep it: with K^m = 1 - a and K^n = 1 - b, K^(m + n) = 1 - (a + b - a b).
 // In double, whatever the data's type.
 //
-// With SYMBOL_TURNED lines are rows of a sheet (spectral_sheet.cu), and theta = 2 pi (k1 / L + k / N), k1 the row's: the half angle's
-// sine and cosine come from the row's own and from those of k, -N / 2 < k <= N / 2, by the sum's formula. k1 is less than half of what
-// lies between two k, so the sine of the sum, too, has a small relative error.
+// With SYMBOL_TURNED lines are rows of a sheet (spectral_sheet.cu), and theta = 2 pi (k1 / L + k /
+// N), k1 the row's: the half angle's sine and cosine come from the row's own and from those of k,
+// -N / 2 < k <= N / 2, by the sum's formula. k1 is less than half of what lies between two k, so
+// the sine of the sum, too, has a small relative error.
 //
-// With SYMBOL_SUM the factor is 1 + K + .. + K^(T-1) = (1 - K^T) / (1 - K), T where K = 1: what a constant source adds in all steps.
+// With SYMBOL_SUM the factor is 1 + K + .. + K^(T-1) = (1 - K^T) / (1 - K), T where K = 1: what a
+// constant source adds in all steps.
 //
 // Reads SYMBOL, SYMBOL_TURNED, SYMBOL_SUM, SYMBOL_HIGH (terms of A, or of p) and SYMBOL_LOW (of B).
 #pragma once
@@ -38,7 +41,8 @@ struct symbol_line {
 constexpr int SYMBOL_PARTS = SYMBOL == 0 ? 1 + SYMBOL_HIGH : 2 * (1 + SYMBOL_HIGH + SYMBOL_LOW);  // numbers of a line
 constexpr bool SYMBOL_FEW = SYMBOL == 0 && SYMBOL_PARTS <= 3;
 
-// SYMBOL 2: the tap whose offset along the line is -p, as the transform's point p of N; `taps` are those of the line
+// SYMBOL 2: the tap whose offset along the line is -p, as the transform's point p of N; `taps` are
+// those of the line
 template <int N, class T>
 __device__ __forceinline__ complex<T> tap_at(const T *taps, int p) {
     if (p <= SYMBOL_LOW) return load_pair(taps + 2 * (SYMBOL_LOW - p));
@@ -92,7 +96,8 @@ __device__ __forceinline__ power<complex<double>> power_of(complex<double> away,
     if (!near) less = {1.0 - taken.re, -taken.im};
     return {taken, less};
 }
-// K^T alone. A few steps are a few products: their roundings are no more than what powers of 1 - K err by.
+// K^T alone. A few steps are a few products: their roundings are no more than what powers of 1 - K
+// err by.
 constexpr unsigned long long FEW_STEPS = 8;
 __device__ __forceinline__ double once_of(double away) { return 1.0 - away; }
 __device__ __forceinline__ complex<double> once_of(complex<double> away) { return {1.0 - away.re, -away.im}; }

@@ -3,8 +3,8 @@
 //     SYSTEM_ADDS 1    field(p) += weight * amplitude[row][channel]            a thread has one place p, and all points there
 //     SYSTEM_ADDS 0    record[row][grid][channel] = sum of weight * field(p)   a thread has one channel
 //
-// in the order of the points, so that sums do not depend on chance. first[i] .. first[i + 1] are the points of thread i; grids of
-// the batch follow each other.
+// in the order of the points, so that sums do not depend on chance. first[i] .. first[i + 1] are
+// the points of thread i; grids of the batch follow each other.
 //
 // Reads STORE, REAL, SYSTEM_ADDS, THREADS_X.
 #include "device/element.cuh"

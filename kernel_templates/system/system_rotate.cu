@@ -1,5 +1,6 @@
-// Levels of a field that took turns in place are put where they belong: buffer b gets what is in buffer b - by, modulo `count`.
-// A thread has one point of all buffers, which it reads before it writes any.
+// Levels of a field that took turns in place are put where they belong: buffer b gets what is in
+// buffer b - by, modulo `count`. A thread has one point of all buffers, which it reads before it
+// writes any.
 //
 // Reads STORE, THREADS_X.
 #include "device/element.cuh"

@@ -3,16 +3,18 @@
 //     rows along x     |<- THREADS_X ->|<- THREADS_X ->| ...      a thread has one point of each of SYSTEM_PLANES planes
 //     blocks           x fastest, then THREADS_Y rows, then SYSTEM_PLANES planes, then grids of the batch
 //
-// system_value is rendered from the assignment's text: a straight line of `const REAL tN = ...;`, which reads arrays by
-// around.field<A>(z, y, x) and around.shared<A>(z, y, x) (a coefficient, which all grids of a batch share), and numbers by
-// around.number(I). It is compiled twice: where a block and all that it reads lie inside, reads are plain offsets; else each axis
-// along which a read is off the point is folded by the array's own rules, axis 0 first.
+// system_value is rendered from the assignment's text: a straight line of `const REAL tN = ...;`,
+// which reads arrays by around.field<A>(z, y, x) and around.shared<A>(z, y, x) (a coefficient,
+// which all grids of a batch share), and numbers by around.number(I). It is compiled twice: where a
+// block and all that it reads lie inside, reads are plain offsets; else each axis along which a
+// read is off the point is folded by the array's own rules, axis 0 first.
 //
 //     SYSTEM_PLANES > 1       a block marches along z. What is read straight above and below of an array with SYSTEM_QUEUE > 0 stays in
 //                      registers: each plane of it is read once, and again by neighbours along x and y, from a cache.
 //
-// Reads STORE, REAL, SYSTEM_ARRAYS, SYSTEM_VALUES, SYSTEM_REACH, SYSTEM_FREEZES, SYSTEM_SIDES, SYSTEM_PAST, SYSTEM_SHARED, SYSTEM_QUEUE_LOW,
-// SYSTEM_QUEUE, THREADS_X, THREADS_Y, SYSTEM_PLANES, BLOCKS, system_value.
+// Reads STORE, REAL, SYSTEM_ARRAYS, SYSTEM_VALUES, SYSTEM_REACH, SYSTEM_FREEZES, SYSTEM_SIDES,
+// SYSTEM_PAST, SYSTEM_SHARED, SYSTEM_QUEUE_LOW, SYSTEM_QUEUE, THREADS_X, THREADS_Y, SYSTEM_PLANES,
+// BLOCKS, system_value.
 #include "device/element.cuh"
 #include "device/index.cuh"
 #include "device/twins.cuh"
@@ -32,7 +34,8 @@ struct system_arguments {
 static_assert(is_twin(sizeof(system_arguments), sizeof(system_arguments::values)),
               "the launcher's twin of the arguments");
 
-// Where a read past a side of array A looks along one axis: SYSTEM_SIDES has 4 bits a side, boundary_kind and 8 where it is odd.
+// Where a read past a side of array A looks along one axis: SYSTEM_SIDES has 4 bits a side,
+// boundary_kind and 8 where it is odd.
 template <int A, int AXIS>
 struct rule {
     static constexpr int LOW = SYSTEM_SIDES[A] >> 8 * AXIS & 15, HIGH = SYSTEM_SIDES[A] >> (8 * AXIS + 4) & 15;
@@ -90,7 +93,8 @@ struct near_side {
     __device__ __forceinline__ REAL number(int i) const { return a.values[i]; }
 };
 
-// Of arrays 0 to A: what is read straight above and below the point, from SYSTEM_QUEUE_LOW planes below it on.
+// Of arrays 0 to A: what is read straight above and below the point, from SYSTEM_QUEUE_LOW planes
+// below it on.
 template <int A>
 struct queues : queues<A - 1> {
     REAL held[SYSTEM_QUEUE[A] > 0 ? SYSTEM_QUEUE[A] : 1];
@@ -120,7 +124,8 @@ struct inside {
     __device__ __forceinline__ REAL number(int i) const { return a.values[i]; }
 };
 
-// The queues move on by a plane: FIRST, to the plane before the first one, of which all but the last are read.
+// The queues move on by a plane: FIRST, to the plane before the first one, of which all but the
+// last are read.
 template <int A>
 __device__ __forceinline__ void advance(const system_arguments &a, long long grid, long long at, bool first,
                                         queues<A> &q) {

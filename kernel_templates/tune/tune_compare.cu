@@ -2,13 +2,15 @@
 //
 //     sum of (got[i] - want[i])^2,   sum of want[i]^2,   how many want[i] are infinite
 //
-// Squares of float64 may overflow, or vanish, where the numbers themselves do not: so each sum is three (Blue 1978), of numbers that are
+// Squares of float64 may overflow, or vanish, where the numbers themselves do not: so each sum is
+// three (Blue 1978), of numbers that are
 //
 //     below 2^-450: times 2^600, then squared | squared as they are | from 2^450: times 2^-600, then squared
 //
-// A difference goes by the larger of the two that are subtracted, which is 2^53 times a difference at most: so it is as exact as they are,
-// denormal numbers too. Smaller types have no such numbers. Each block sums its elements (as in tune_fill) and leaves its sums in out[block]; the
-// host adds those up:
+// A difference goes by the larger of the two that are subtracted, which is 2^53 times a difference
+// at most: so it is as exact as they are, denormal numbers too. Smaller types have no such numbers.
+// Each block sums its elements (as in tune_fill) and leaves its sums in out[block]; the host adds
+// those up:
 //
 //     threads  | s s s s s s s s |  ->  | s s s s |  ->  | s s |  ->  | s |  ->  out[block]
 //
@@ -16,8 +18,8 @@
 //
 //     every = 4:   |C . . .|. . C .|. C . .|. . C|      in the first group the first, in the last the last, else one picked by a hash
 //
-// NaN in both grids is equal (elements between rows, which nobody writes); in one of them it makes the first sum NaN.
-// Reads STORE, REAL, THREADS_X.
+// NaN in both grids is equal (elements between rows, which nobody writes); in one of them it makes
+// the first sum NaN. Reads STORE, REAL, THREADS_X.
 #include "device/element.cuh"
 #include "params.cuh"
 
@@ -32,7 +34,8 @@ struct compare_arguments {
     long long count, every;
 };
 
-// The chunk of a group that is compared: no stride that a grid or a tile could have. Multiplication as by Fibonacci hashing (Knuth, 6.4).
+// The chunk of a group that is compared: no stride that a grid or a tile could have. Multiplication
+// as by Fibonacci hashing (Knuth, 6.4).
 __device__ __forceinline__ long long pick(long long group, long long chunks, long long every) {
     const long long first = group * every;
     if (group == 0) return 0;

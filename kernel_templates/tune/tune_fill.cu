@@ -1,11 +1,13 @@
-// Random numbers, for grids that candidates are measured on: zeros would be cheaper to compute with.
+// Random numbers, for grids that candidates are measured on: zeros would be cheaper to compute
+// with.
 //
 //     out[i] = low + (high - low) * hash(seed, i),    hash uniform in [0, 1)
 //
 // One thread an element, then the element a whole grid of threads further:  | t0 t1 t2 ... t(N-1) | t0 t1 ...
-// Of a half spectrum, whose rows are half_row numbers apart (0: it is none), the first element of a row and the last are 0: with any
-// numbers there those two columns are no spectra of real numbers, and transforms back may differ.
-// NaN for both ends fills with NaN, which shows what is never written. Reads STORE, REAL, THREADS_X.
+// Of a half spectrum, whose rows are half_row numbers apart (0: it is none), the first element of a
+// row and the last are 0: with any numbers there those two columns are no spectra of real numbers,
+// and transforms back may differ. NaN for both ends fills with NaN, which shows what is never
+// written. Reads STORE, REAL, THREADS_X.
 #include "device/element.cuh"
 #include "params.cuh"
 

@@ -18,7 +18,8 @@ static inline int stn_log2(int64_t n) { /* rounded up; n > 0 */
     while ((INT64_C(1) << bits) < n) bits++;
     return bits;
 }
-/* For kernel_templates/device/divide.cuh: x / d = 2 x multiplier >> (32 + shift), of x < 2^31 and 0 < d <= 2^31. */
+/* For kernel_templates/device/divide.cuh: x / d = 2 x multiplier >> (32 + shift), of x < 2^31 and 0
+ * < d <= 2^31. */
 typedef struct stn_divisor {
     uint32_t multiplier, shift;
 } stn_divisor;

@@ -5,8 +5,9 @@
 
 #include "stentor.h"
 
-/* Writes the story (cut to fit, always terminated, without control characters but line ends and tabs) and gives back the status, so that callers can `return
- * stn_fail(...)`. error may be NULL; arguments may point into error->message, to put one story into another. */
+/* Writes the story (cut to fit, always terminated, without control characters but line ends and
+ * tabs) and gives back the status, so that callers can `return stn_fail(...)`. error may be NULL;
+ * arguments may point into error->message, to put one story into another. */
 __attribute__((format(printf, 3, 4))) stn_status stn_fail(stn_error *error, stn_status status, const char *format, ...);
 
 /* The sentence for a failed allocation of `bytes` for `what`. */

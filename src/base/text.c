@@ -52,8 +52,8 @@ void stn_json_comma(stn_text *text) {
     if (last != '{' && last != '[' && last != ',' && last != ':') stn_text_append(text, ",", 1);
 }
 
-/* Bytes of the well-formed UTF-8 character at p, 0 if there is none: a continuation out of place, an overlong form, a
- * surrogate, a code point past U+10FFFF. */
+/* Bytes of the well-formed UTF-8 character at p, 0 if there is none: a continuation out of place,
+ * an overlong form, a surrogate, a code point past U+10FFFF. */
 static size_t utf8_size(const unsigned char *p) {
     if (p[0] < 0x80) return 1;
     size_t size = p[0] >= 0xf0 ? 4 : p[0] >= 0xe0 ? 3 : 2;

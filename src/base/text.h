@@ -16,8 +16,8 @@ typedef struct stn_text {
 void stn_text_append(stn_text *text, const char *bytes, size_t size);
 __attribute__((format(printf, 2, 3))) void stn_text_printf(stn_text *text, const char *format, ...);
 
-/* JSON. Members of an object or array: call stn_json_comma before each one; it writes a comma unless the last character
- * opens an object or array. */
+/* JSON. Members of an object or array: call stn_json_comma before each one; it writes a comma
+ * unless the last character opens an object or array. */
 void stn_json_comma(stn_text *text);
 void stn_json_string(stn_text *text,
                      const char *value); /* quoted and escaped, bytes that are not UTF-8 as U+FFFD; NULL becomes null */
@@ -27,7 +27,8 @@ void stn_json_key(stn_text *text, const char *key); /* comma, "key": */
 void stn_json_integer(stn_text *text, const char *key, int64_t value);
 void stn_json_integers(stn_text *text, const char *key, const int64_t *values, int count);
 
-/* Hands the text over (an empty text gives ""); *data is freed with stn_text_free. The builder is empty afterwards. */
+/* Hands the text over (an empty text gives ""); *data is freed with stn_text_free. The builder is
+ * empty afterwards. */
 stn_status stn_text_take(stn_text *text, char **data, stn_error *error);
 void stn_text_clear(stn_text *text);
 #endif

@@ -1,4 +1,5 @@
-/* stentor compile: a problem's kernels, for a GPU that need not be here; what they use, and their text. */
+/* stentor compile: a problem's kernels, for a GPU that need not be here; what they use, and their
+ * text. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -25,7 +26,8 @@ static const cli_option compile_options[] = {
      "write each kernel's source, params.cuh, PTX and cubin there"},
 };
 
-/* One file of a kernel: DIR/NAME[-N].SUFFIX. Absent parts (no PTX of a stored kernel) are no files. */
+/* One file of a kernel: DIR/NAME[-N].SUFFIX. Absent parts (no PTX of a stored kernel) are no
+ * files. */
 static stn_status keep_part(const char *dir, const char *name, size_t twin, const char *suffix, const void *bytes,
                             size_t size, stn_error *error) {
     char path[4096], number[24] = "";
@@ -47,7 +49,8 @@ static stn_status keep_kernel(const char *dir, const stn_kernel_info *info, size
     return keep_part(dir, info->name, twin, "cubin", info->cubin, info->cubin_size, error);
 }
 
-/* How many kernels before this one have its name: one template may serve a plan twice, with other parameters. */
+/* How many kernels before this one have its name: one template may serve a plan twice, with other
+ * parameters. */
 static size_t twins_before(const stn_plan *plan, size_t index, const char *name) {
     size_t twins = 0;
     for (size_t i = 0; i < index; i++) {

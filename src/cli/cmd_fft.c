@@ -91,7 +91,8 @@ static void run_clear(fft_run *run) {
     stn_context_destroy(run->context);
 }
 
-/* ---- report ------------------------------------------------------------------------------------------------------ */
+/* ---- report
+ * ------------------------------------------------------------------------------------------------------ */
 
 static bool writes_pairs(const fft_job *job) { return job->out_complex && job->transform.dtype == STN_F16; }
 
@@ -141,7 +142,8 @@ static stn_status report(const fft_settings *settings, const fft_job *job, const
     return STN_OK;
 }
 
-/* ---- the command ------------------------------------------------------------------------------------------------- */
+/* ---- the command
+ * ------------------------------------------------------------------------------------------------- */
 
 static stn_status make_plan(const fft_settings *settings, const fft_job *job, fft_run *run, stn_error *error) {
     stn_plan_options options;

@@ -54,7 +54,8 @@ typedef struct fno_run {
     double seconds;
 } fno_run;
 
-/* ---- what is asked ------------------------------------------------------------------------------------------------ */
+/* ---- what is asked
+ * ------------------------------------------------------------------------------------------------ */
 
 static stn_status parse_activation(const char *name, stn_activation *activation, stn_error *error) {
     static const char *const names[] = {"none", "gelu", "relu"};
@@ -139,7 +140,8 @@ static stn_status find_layer(const fno_settings *settings, fno_run *run, stn_err
     return stn_spectral_conv_validate(layer, error);
 }
 
-/* ---- arrays ------------------------------------------------------------------------------------------------------ */
+/* ---- arrays
+ * ------------------------------------------------------------------------------------------------------ */
 
 static stn_status make_array(bool is_complex, int rank, const size_t *extent, stn_dtype dtype, stn_array *array,
                              stn_error *error) {
@@ -206,7 +208,8 @@ static stn_status read_all(const fno_settings *settings, fno_run *run, stn_error
     return make_array(x->is_complex, x->rank, extent, x->dtype, &run->array[OUT], error);
 }
 
-/* ---- running ----------------------------------------------------------------------------------------------------- */
+/* ---- running
+ * ----------------------------------------------------------------------------------------------------- */
 
 static size_t bytes_of(const stn_array *array) { return stn_array_numbers(array) * stn_dtype_size(array->dtype); }
 

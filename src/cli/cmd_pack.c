@@ -36,7 +36,8 @@ static const cli_option pack_options[] = {
 };
 #undef AT
 
-/* ---- build ------------------------------------------------------------------------------------------------------- */
+/* ---- build
+ * ------------------------------------------------------------------------------------------------------- */
 
 static stn_status build(const pack_settings *settings, stn_error *error) {
     const cli_pack_order *order = &settings->order;
@@ -67,7 +68,8 @@ static stn_status build(const pack_settings *settings, stn_error *error) {
     return STN_OK;
 }
 
-/* ---- list and verify --------------------------------------------------------------------------------------------- */
+/* ---- list and verify
+ * --------------------------------------------------------------------------------------------- */
 
 static void show_entry(const stn_entry *entry, const stn_key *source, uint64_t bytes, bool json, stn_text *text) {
     char hex[65], arch[16], kernel[64], compiler[160], size[32];
@@ -164,7 +166,8 @@ static stn_status verify(const pack_settings *settings, const char *const *paths
     return status;
 }
 
-/* ---- merge ------------------------------------------------------------------------------------------------------- */
+/* ---- merge
+ * ------------------------------------------------------------------------------------------------------- */
 
 static stn_status merge(const pack_settings *settings, const char *const *paths, stn_error *error) {
     stn_pack_writer *writer = NULL;

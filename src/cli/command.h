@@ -6,7 +6,8 @@
 typedef struct cli_command {
     const char *name;
     const char *summary; /* one line for `stentor --help` */
-    /* argv[0] is the command's name. What went wrong is in *error; main prints it and exits with the status's code. */
+    /* argv[0] is the command's name. What went wrong is in *error; main prints it and exits with
+     * the status's code. */
     stn_status (*run)(int argc, char **argv, stn_error *error);
 } cli_command;
 

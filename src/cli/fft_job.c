@@ -10,7 +10,8 @@
 #include "cli/spelling.h"
 #include "io/input.h"
 
-/* ---- what is asked ------------------------------------------------------------------------------------------------ */
+/* ---- what is asked
+ * ------------------------------------------------------------------------------------------------ */
 
 /* What lies in the file, or will be made up: extents, dtype, whether elements are complex. */
 typedef struct content {
@@ -115,7 +116,8 @@ static stn_status set_kind(const fft_settings *settings, const content *c, stn_t
     return STN_OK;
 }
 
-/* The last transformed axis of a real transform: its points, and what a file of the half spectrum has there. */
+/* The last transformed axis of a real transform: its points, and what a file of the half spectrum
+ * has there. */
 static stn_status halve(const fft_settings *settings, int last, fft_job *job, stn_error *error) {
     stn_transform *t = &job->transform;
     size_t *points = &t->extent[t->rank - 1];
@@ -180,9 +182,11 @@ stn_status fft_job_make(const fft_settings *settings, fft_job *job, stn_error *e
     return stn_transform_validate(t, error);
 }
 
-/* ---- arrays ------------------------------------------------------------------------------------------------------ */
+/* ---- arrays
+ * ------------------------------------------------------------------------------------------------------ */
 
-/* Elements from an array whose axes are in one order to one in another: to's axis i is from's axis order[i]. */
+/* Elements from an array whose axes are in one order to one in another: to's axis i is from's axis
+ * order[i]. */
 static void permute(const stn_array *from, const int *order, stn_array *to) {
     size_t stride[STN_ARRAY_RANK], index[STN_ARRAY_RANK] = {0}, next = 1;
     size_t element = stn_dtype_size(from->dtype) * (from->is_complex ? 2 : 1), at = 0;

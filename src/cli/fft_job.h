@@ -1,4 +1,5 @@
-/* What `stentor fft` is asked to do: which axes of which array, how; and moving them to where a plan wants them. */
+/* What `stentor fft` is asked to do: which axes of which array, how; and moving them to where a
+ * plan wants them. */
 #ifndef STN_CLI_FFT_JOB_H
 #define STN_CLI_FFT_JOB_H
 #include "cli/settings.h"

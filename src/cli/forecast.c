@@ -23,7 +23,8 @@ cli_forecast cli_forecast_of(const cli_job *job) {
     return f;
 }
 
-/* A little above 1 shows in seven digits as 1.000001 or not at all: then what it comes to is said instead. */
+/* A little above 1 shows in seven digits as 1.000001 or not at all: then what it comes to is said
+ * instead. */
 void cli_forecast_print(const cli_forecast *f, char *text, size_t size) {
     double above = f->max_symbol - 1;
     if (!f->stable)

@@ -1,4 +1,5 @@
-/* What is said of a run before it begins: that it grows without bound, that it takes long, that its input was rounded. */
+/* What is said of a run before it begins: that it grows without bound, that it takes long, that its
+ * input was rounded. */
 #ifndef STN_CLI_FORECAST_H
 #define STN_CLI_FORECAST_H
 #include "cli/settings.h"

@@ -1,4 +1,5 @@
-/* Transforms in a list of problems: "transform" says which, the other values are those of the options of `stentor fft`. */
+/* Transforms in a list of problems: "transform" says which, the other values are those of the
+ * options of `stentor fft`. */
 #include <string.h>
 
 #include "base/error.h"

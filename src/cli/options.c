@@ -64,7 +64,8 @@ void cli_print_exit_codes(void) {
 #undef CLI_EXIT_CODE
 }
 
-/* The help, wrapped by hand in the tables: one line an option, further lines after a newline in its text. */
+/* The help, wrapped by hand in the tables: one line an option, further lines after a newline in its
+ * text. */
 static void print_help(const cli_usage *usage) {
     printf("stentor %s: %s\n\nUsage: stentor %s %s\n", usage->command, usage->summary, usage->command, usage->synopsis);
     for (size_t g = 0; g < usage->group_count; g++) {

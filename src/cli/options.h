@@ -42,15 +42,16 @@ typedef struct cli_usage {
     size_t words_most, words_least;
 } cli_usage;
 
-/* Parses argv[1..). Accepts "--name value" and "--name=value"; "--" ends the options. *help is set, and nothing else
- * looked at, when --help or -h is there: the help has then been printed. Errors name the argument and, for a misspelt
- * option, the nearest one that exists. */
+/* Parses argv[1..). Accepts "--name value" and "--name=value"; "--" ends the options. *help is set,
+ * and nothing else looked at, when --help or -h is there: the help has then been printed. Errors
+ * name the argument and, for a misspelt option, the nearest one that exists. */
 stn_status cli_parse(const cli_usage *usage, int argc, char **argv, bool *help, stn_error *error);
 
 /* The exit codes and their meanings, for --help. */
 void cli_print_exit_codes(void);
 
-/* Of `count` names that lie `stride` bytes apart, the one nearest to a misspelt word; NULL if none is near. */
+/* Of `count` names that lie `stride` bytes apart, the one nearest to a misspelt word; NULL if none
+ * is near. */
 const char *cli_nearest(const char *word, const char *const *names, size_t count, size_t stride);
 
 /* A whole number such as "500", "1e6" or "2.5e3". False if it is not one or past 2^64. */

@@ -1,5 +1,5 @@
-/* stentor pack build: one context an architecture, whose cache hands every kernel that it finds or makes to the pack; a
- * queue of (problem, architecture) that threads take from. */
+/* stentor pack build: one context an architecture, whose cache hands every kernel that it finds or
+ * makes to the pack; a queue of (problem, architecture) that threads take from. */
 #include "cli/pack_build.h"
 
 #include <pthread.h>
@@ -20,7 +20,8 @@
 
 enum { ARCHS_MOST = 16, THREADS_MOST = 256 };
 
-/* Every kind of work that a list may hold, one row each; objects without a mark of their own are of the last. */
+/* Every kind of work that a list may hold, one row each; objects without a mark of their own are of
+ * the last. */
 static const cli_listed_kind *const kinds[] = {&cli_listed_transform, &cli_listed_stencil, NULL};
 
 typedef struct build {
@@ -94,8 +95,8 @@ static void note_failure(build *b, size_t problem, size_t arch, stn_status statu
     pthread_mutex_unlock(&b->lock);
 }
 
-/* The generic kernels of every type, with a source and without: whoever has the pack compiles nothing before a first
- * result. */
+/* The generic kernels of every type, with a source and without: whoever has the pack compiles
+ * nothing before a first result. */
 static stn_status add_generic(stn_context *context, stn_error *error) {
     static const stn_dtype types[] = {STN_F64, STN_F32, STN_F16};
     stn_stencil *stencil;
@@ -189,8 +190,8 @@ static void add_stats(build *b, stn_cache_stats *sum) {
 
 static int number_of(const char *arch) { return atoi(arch + strcspn(arch, "0123456789")); }
 
-/* A second pack without the PTX that no GPU would want: one that is newer than an architecture here takes the PTX of
- * the newest, and one that is not has its cubin. */
+/* A second pack without the PTX that no GPU would want: one that is newer than an architecture here
+ * takes the PTX of the newest, and one that is not has its cubin. */
 static stn_status drop_ptx(build *b, stn_error *error) {
     stn_pack_writer *lean = NULL;
     stn_pack *pack = NULL;

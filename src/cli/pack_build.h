@@ -20,8 +20,8 @@ typedef struct cli_pack_result {
     stn_cache_stats stats; /* of all architectures together */
 } cli_pack_result;
 
-/* Needs no GPU, and NVRTC only for kernels that are not stored yet. Errors name the problem and the architecture; the
- * pack is then not written. */
+/* Needs no GPU, and NVRTC only for kernels that are not stored yet. Errors name the problem and the
+ * architecture; the pack is then not written. */
 stn_status cli_pack_build(const cli_pack_order *order, const cli_report_settings *report, cli_pack_result *result,
                           stn_error *error);
 #endif

@@ -19,8 +19,9 @@ typedef struct cli_listed_value { /* the member that its key says; NULL and 0: n
     uint64_t count;
 } cli_listed_value;
 
-/* A kind of work as lists have it: the keys of its objects, beside "strategy", which all have; and what becomes of them. An object is of
- * the first kind whose first key it has, or else of the last kind. */
+/* A kind of work as lists have it: the keys of its objects, beside "strategy", which all have; and
+ * what becomes of them. An object is of the first kind whose first key it has, or else of the last
+ * kind. */
 typedef struct cli_listed_kind {
     const char *name; /* "transform" */
     const cli_listed_key *keys;
@@ -47,9 +48,10 @@ typedef struct cli_problem_list { /* zero is empty */
     void *json; /* what the texts are borrowed from */
 } cli_problem_list;
 
-/* An array of objects whose keys are those of one of `kinds` (NULL ends them). A list instead of a value means one problem for each
- * (and all combinations with other lists): {"stencil": ["heat-2d", "box-2d9p"], "dtype": ["f64", "f32"], "size": "1024x1024"}
- * are four problems. `name` is for messages. */
+/* An array of objects whose keys are those of one of `kinds` (NULL ends them). A list instead of a
+ * value means one problem for each (and all combinations with other lists): {"stencil": ["heat-2d",
+ * "box-2d9p"], "dtype": ["f64", "f32"], "size": "1024x1024"} are four problems. `name` is for
+ * messages. */
 stn_status cli_problem_list_parse(const char *name, const char *bytes, size_t size, const cli_listed_kind *const *kinds,
                                   cli_problem_list *problems, stn_error *error);
 stn_status cli_problem_list_read(const char *path, const cli_listed_kind *const *kinds, cli_problem_list *problems,

@@ -26,7 +26,8 @@ bool cli_picture_name(const cli_run_files *files, const cli_job *job, uint64_t i
     return used >= 0 && (size_t)used < size;
 }
 
-/* ---- before the run ------------------------------------------------------------------------------------------------ */
+/* ---- before the run
+ * ------------------------------------------------------------------------------------------------ */
 
 static stn_status check_apart(const char *option, const char *path, const char *other, const char *what,
                               stn_error *error) {
@@ -63,7 +64,8 @@ stn_status cli_run_files_check(const cli_run_files *files, const cli_problem_set
     return stn_result_check("--out", files->out, job->rank + is_stack(job), false, error);
 }
 
-/* ---- after it ------------------------------------------------------------------------------------------------------ */
+/* ---- after it
+ * ------------------------------------------------------------------------------------------------------ */
 
 /* Snapshot i of the result, which it borrows. */
 static stn_array state_of(const cli_job *job, const stn_array *result, uint64_t i) {

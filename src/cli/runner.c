@@ -55,7 +55,8 @@ fail:
     return status;
 }
 
-/* Steps that are done after so many launches, for the bar: launches take as many steps each, but for one or so. */
+/* Steps that are done after so many launches, for the bar: launches take as many steps each, but
+ * for one or so. */
 static uint64_t steps_after(const cli_runner *runner, uint64_t launches) {
     if (launches == runner->launches) return runner->steps;
     return (uint64_t)((double)launches / (double)runner->launches * (double)runner->steps);

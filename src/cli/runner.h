@@ -18,13 +18,13 @@ typedef struct cli_runner {
     void *in, *out, *source, *workspace; /* where the context computes */
 } cli_runner;
 
-/* Plans and allocates; the context and the job must outlive the runner. AUTO shows progress of what is predicted to
- * take a second or more. What runs in one launch shows none. */
+/* Plans and allocates; the context and the job must outlive the runner. AUTO shows progress of what
+ * is predicted to take a second or more. What runs in one launch shows none. */
 stn_status cli_runner_make(stn_context *context, const cli_job *job, const cli_device_settings *settings, cli_show show,
                            cli_runner *runner, stn_error *error);
 
-/* Uploads the grid and the source (NULL: the job has none), runs, and says how long the steps took, copies not counted. May
- * be called again. */
+/* Uploads the grid and the source (NULL: the job has none), runs, and says how long the steps took,
+ * copies not counted. May be called again. */
 stn_status cli_runner_run(cli_runner *runner, const void *grid, const void *source, double *seconds, stn_error *error);
 
 /* The result of the last run, into runner->result_bytes bytes. */

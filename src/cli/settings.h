@@ -1,4 +1,5 @@
-/* The options that several commands share, and what becomes of them: a stencil, a problem, a grid, a context. */
+/* The options that several commands share, and what becomes of them: a stencil, a problem, a grid,
+ * a context. */
 #ifndef STN_CLI_SETTINGS_H
 #define STN_CLI_SETTINGS_H
 #include "base/log.h"
@@ -49,28 +50,32 @@ typedef struct cli_job {
 } cli_job;
 
 /* --mode names either boundaries, as in scipy.ndimage, or a way to choose a strategy: moves it to where it belongs. Boundaries
- * stay in `mode` too, so that errors name the option that was typed. device NULL: boundaries alone. */
+ * stay in `mode` too, so that errors name the option that was typed. device NULL: boundaries
+ * alone. */
 stn_status cli_settle_mode(cli_problem_settings *problem, cli_device_settings *device, stn_error *error);
 
-/* Stencil, extents (from --size or the header of --in), dtype, boundaries, steps, snapshots; the header of --source. Reads no
- * grid. */
+/* Stencil, extents (from --size or the header of --in), dtype, boundaries, steps, snapshots; the
+ * header of --source. Reads no grid. */
 stn_status cli_job_make(const cli_problem_settings *settings, cli_job *job, stn_error *error);
 void cli_job_clear(cli_job *job);
 
-/* The grid itself: the file, or uniform random numbers in [0, 1) from --random's seed. *grid is the caller's. */
+/* The grid itself: the file, or uniform random numbers in [0, 1) from --random's seed. *grid is the
+ * caller's. */
 stn_status cli_job_grid(const cli_problem_settings *settings, const cli_job *job, stn_array *grid, stn_error *error);
-/* The constant source of --source, in the grid's dtype; left empty where there is none. *source is the caller's. */
+/* The constant source of --source, in the grid's dtype; left empty where there is none. *source is
+ * the caller's. */
 stn_status cli_job_source(const cli_problem_settings *settings, const cli_job *job, stn_array *source,
                           stn_error *error);
 
-/* Where to compute: as the options say, but on the host what GPUs do not serve, unless one was asked for. */
+/* Where to compute: as the options say, but on the host what GPUs do not serve, unless one was
+ * asked for. */
 cli_device_settings cli_device_of(const cli_device_settings *settings, const cli_job *job);
 
 /* What a context is made with. What it points to is borrowed. */
 stn_status cli_context_options(const cli_device_settings *settings, const cli_report_settings *report,
                                stn_context_options *options, stn_error *error);
-/* Opens a context as the options say. Log messages go to stderr: warnings, or with --verbose all, or with --quiet none.
- * report must outlive the context. */
+/* Opens a context as the options say. Log messages go to stderr: warnings, or with --verbose all,
+ * or with --quiet none. report must outlive the context. */
 stn_status cli_open_context(const cli_device_settings *settings, const cli_report_settings *report,
                             stn_context **context, stn_error *error);
 

@@ -1,4 +1,5 @@
-/* What users may write as an option's value: sizes, types, devices, boundaries. Errors name the option that was typed. */
+/* What users may write as an option's value: sizes, types, devices, boundaries. Errors name the
+ * option that was typed. */
 #ifndef STN_CLI_SPELLING_H
 #define STN_CLI_SPELLING_H
 #include "io/input.h"
@@ -8,13 +9,15 @@ stn_status cli_parse_size(const char *option, const char *text, size_t extent[ST
                           stn_error *error);
 /* --dtype: as stn_dtype_parse. */
 stn_status cli_parse_dtype(const char *text, stn_dtype *dtype, stn_error *error);
-/* --shape and --dtype of a raw file: dtype also of whole numbers (uint8, i16, bool) and, where complex_too, of complex ones. */
+/* --shape and --dtype of a raw file: dtype also of whole numbers (uint8, i16, bool) and, where complex_too, of complex
+ * ones. */
 stn_status cli_parse_raw(const char *shape, const char *dtype, bool complex_too, stn_raw *raw, stn_error *error);
 /* --device: auto, host or cpu, cuda or gpu, cuda:1. NULL is auto. */
 stn_status cli_parse_device(const char *text, int *device, stn_error *error);
 /* --mode, where it says how to choose a strategy: a value of stn_plan_options.mode. */
 stn_status cli_parse_tuning_mode(const char *text, int *mode, stn_error *error);
-/* One boundary for all axes or one for each, as stn_boundary_parse takes them, with commas between. */
+/* One boundary for all axes or one for each, as stn_boundary_parse takes them, with commas
+ * between. */
 stn_status cli_parse_boundaries(const char *option, const char *text, int rank, stn_boundary boundary[][2],
                                 stn_error *error);
 

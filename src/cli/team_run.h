@@ -9,8 +9,8 @@ typedef struct cli_team_run {
     double seconds; /* median of the repeats, with the grid's way to the devices and back */
 } cli_team_run;
 
-/* devices: as given, "0,1" or "host,host". Runs `repeat` times; `result` is as large as `grid`, source may be NULL.
- * Clear it in any case. */
+/* devices: as given, "0,1" or "host,host". Runs `repeat` times; `result` is as large as `grid`,
+ * source may be NULL. Clear it in any case. */
 stn_status cli_team_run_make(const char *devices, const cli_job *job, const cli_device_settings *settings,
                              const cli_report_settings *report, cli_team_run *run, stn_error *error);
 stn_status cli_team_run_execute(cli_team_run *run, uint64_t repeat, const void *grid, const void *source, void *result,

@@ -60,7 +60,8 @@ static void *compile_all(void *user) {
     return NULL;
 }
 
-/* The candidates are those of the GPU that is here, which a context for an absent one knows by its architecture alone. */
+/* The candidates are those of the GPU that is here, which a context for an absent one knows by its
+ * architecture alone. */
 static stn_context *open_absent(const stn_context *like, const cli_device_settings *device) {
     static const cli_report_settings silent = {.quiet = true};
     cli_device_settings settings = *device;

@@ -28,7 +28,8 @@ typedef struct session {
     size_t measured, failed, left;
 } session;
 
-/* ---- one problem ------------------------------------------------------------------------------------------------- */
+/* ---- one problem
+ * ------------------------------------------------------------------------------------------------- */
 
 static void tell_failure(const session *s, const cli_listed_problem *problem, const stn_error *why) {
     stn_text text = STN_TEXT_EMPTY;
@@ -69,7 +70,8 @@ static void put_values(const stn_candidate *candidate, stn_text *text) {
     stn_text_printf(text, "]");
 }
 
-/* What tells candidates apart where their names do not: of the estimate's choice, and of each row of the ranking. */
+/* What tells candidates apart where their names do not: of the estimate's choice, and of each row
+ * of the ranking. */
 static void put_all_values(const course *c, stn_text *text) {
     stn_json_key(text, "estimated_values");
     put_values(&c->estimated.candidate, text);
@@ -170,7 +172,8 @@ static void tune_one(session *s, const cli_listed_problem *problem, double waite
     s->failed += status != STN_OK;
 }
 
-/* ---- all of them ------------------------------------------------------------------------------------------------- */
+/* ---- all of them
+ * ------------------------------------------------------------------------------------------------- */
 
 static size_t common_factor(size_t a, size_t b) { return b ? common_factor(b, a % b) : a; }
 

@@ -103,7 +103,8 @@ static void put_dot(const stn_plan *plan, size_t i, double x, double y, stn_text
     stn_text_printf(html, "</circle>\n");
 }
 
-/* ---- the search -------------------------------------------------------------------------------------------------- */
+/* ---- the search
+ * -------------------------------------------------------------------------------------------------- */
 
 typedef struct sorted_row {
     size_t i;
@@ -145,7 +146,8 @@ void cli_picture_search(const stn_plan *plan, stn_text *html) {
     end(html);
 }
 
-/* ---- the roofline ------------------------------------------------------------------------------------------------ */
+/* ---- the roofline
+ * ------------------------------------------------------------------------------------------------ */
 
 static double intensity(const stn_ranked *row) { return row->estimate.flops / row->estimate.bytes; }
 static double seconds_of(const stn_ranked *row) { return row->measured > 0 ? row->measured : row->estimate.seconds; }
@@ -182,7 +184,8 @@ void cli_picture_roofline(const stn_plan *plan, stn_text *html) {
     end(html);
 }
 
-/* ---- the estimate ------------------------------------------------------------------------------------------------ */
+/* ---- the estimate
+ * ------------------------------------------------------------------------------------------------ */
 
 void cli_picture_estimate(const stn_plan *plan, stn_text *html) {
     axis x = across(), y = upward();

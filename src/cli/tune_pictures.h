@@ -1,4 +1,5 @@
-/* The pictures on the page of a search (tune_page.h), as SVG, and how the page and they name a candidate. */
+/* The pictures on the page of a search (tune_page.h), as SVG, and how the page and they name a
+ * candidate. */
 #ifndef STN_CLI_TUNE_PICTURES_H
 #define STN_CLI_TUNE_PICTURES_H
 #include "base/text.h"

@@ -18,8 +18,8 @@ static double now(void) {
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* "--gpu-architecture=": machine code for a chip that this NVRTC knows, else PTX of the newest one below it, which the
- * driver turns into machine code: that is worth a word, once. */
+/* "--gpu-architecture=": machine code for a chip that this NVRTC knows, else PTX of the newest one
+ * below it, which the driver turns into machine code: that is worth a word, once. */
 static stn_status choose_arch(stn_compiler *compiler, int sm, char option[48], stn_error *error) {
     if (stn_compiler_knows(compiler, sm)) {
         snprintf(option, 48, "--gpu-architecture=sm_%d", sm);
@@ -58,8 +58,8 @@ static stn_status create(const stn_compiler *compiler, const stn_compile_request
                     "nvrtcCreateProgram failed for %s: %s", request->name, compiler->call.nvrtcGetErrorString(result));
 }
 
-/* The program's log, line by line to the logger; returns its first line with "error" in it, else its first, owned by
- * the caller (NULL: no log). */
+/* The program's log, line by line to the logger; returns its first line with "error" in it, else
+ * its first, owned by the caller (NULL: no log). */
 static char *tell_log(const stn_compiler *compiler, stn_nvrtc_program program, stn_log_level level) {
     size_t size = 0;
     char *first = NULL, *log = NULL;
@@ -94,7 +94,8 @@ static stn_status run(const stn_compiler *compiler, const stn_compile_request *r
     for (size_t i = 0; i < request->option_count; i++) options[count++] = request->options[i];
     /* Later versions keep a cache of their own; ours is the one that people can look into. */
     if (compiler->major > 12 || compiler->minor >= 9) options[count++] = "--no-cache";
-    /* Leaves away declarations of the runtime's, which every front end would read; what is made is the same to the bit. */
+    /* Leaves away declarations of the runtime's, which every front end would read; what is made is
+     * the same to the bit. */
     if (compiler->major > 12 || compiler->minor >= 4) options[count++] = "--minimal";
     if (request->cancel && compiler->call.nvrtcSetFlowCallback)
         (void)compiler->call.nvrtcSetFlowCallback(program, asks_to_stop, (void *)request->cancel);

@@ -12,27 +12,29 @@
 
 typedef struct stn_compiler stn_compiler; /* thread-safe: NVRTC compiles concurrently */
 
-/* Finds and opens NVRTC: $STENTOR_NVRTC_PATH (file or folder), one already loaded, pip's nvidia folders, the loader's
- * path, $CUDA_HOME and usual toolkit folders; its builtins are preloaded from beside it. STN_ERROR_NO_COMPILER names
- * all that was tried and how to get it. */
+/* Finds and opens NVRTC: $STENTOR_NVRTC_PATH (file or folder), one already loaded, pip's nvidia
+ * folders, the loader's path, $CUDA_HOME and usual toolkit folders; its builtins are preloaded from
+ * beside it. STN_ERROR_NO_COMPILER names all that was tried and how to get it. */
 stn_status stn_compiler_open(const stn_logger *logger, stn_compiler **compiler, stn_error *error);
 void stn_compiler_close(stn_compiler *compiler);
 
-/* Which NVRTC would be opened, found without opening it, which takes tens of milliseconds: enough for a cache key.
- * False if there is none, or only one that the loader alone can find. A file that is found and then turns out to be
- * unusable is passed over by stn_compiler_open, so compare identities after opening. */
+/* Which NVRTC would be opened, found without opening it, which takes tens of milliseconds: enough
+ * for a cache key. False if there is none, or only one that the loader alone can find. A file that
+ * is found and then turns out to be unusable is passed over by stn_compiler_open, so compare
+ * identities after opening. */
 typedef struct stn_compiler_place {
     char path[4096];
     char identity[160];
 } stn_compiler_place;
 bool stn_compiler_locate(stn_compiler_place *place);
 
-/* "nvrtc build 0123abcd": the ELF build id, which tells versions and builds apart; a part of every cache key. Owned by
- * the compiler, as are the others. */
+/* "nvrtc build 0123abcd": the ELF build id, which tells versions and builds apart; a part of every
+ * cache key. Owned by the compiler, as are the others. */
 const char *stn_compiler_identity(const stn_compiler *compiler);
 const char *stn_compiler_version(const stn_compiler *compiler); /* "13.0" */
 const char *stn_compiler_path(const stn_compiler *compiler);
-/* Highest sm number (90 for sm_90) that this NVRTC has machine code for, and whether it knows `sm`. */
+/* Highest sm number (90 for sm_90) that this NVRTC has machine code for, and whether it knows
+ * `sm`. */
 int stn_compiler_newest_sm(const stn_compiler *compiler);
 bool stn_compiler_knows(const stn_compiler *compiler, int sm);
 
@@ -55,7 +57,8 @@ typedef struct stn_compile_output {
     double seconds;
 } stn_compile_output;
 
-/* STN_ERROR_COMPILE carries the first error line; the whole log goes to the logger at STN_LOG_ERROR. */
+/* STN_ERROR_COMPILE carries the first error line; the whole log goes to the logger at
+ * STN_LOG_ERROR. */
 stn_status stn_compile(stn_compiler *compiler, const stn_compile_request *request, stn_compile_output *output,
                        stn_error *error);
 /* The first compile of a process sets up what all others use; this is one of nothing. */

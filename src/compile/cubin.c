@@ -1,6 +1,7 @@
 /* A cubin is an ELF file. What its kernels use stands in records of its .nv.info sections:
  *     byte format, byte attribute, then 16 bits: a value, or for format 4 the size of the payload that follows
- * The common section has registers and stack, with the kernel's symbol; the kernel's own has its block size. */
+ * The common section has registers and stack, with the kernel's symbol; the kernel's own has its
+ * block size. */
 #include "compile/cubin.h"
 
 #include <elf.h>
@@ -61,7 +62,8 @@ static uint32_t find_symbol(const file *f, const char *kernel) {
     return 0;
 }
 
-/* Word `index` of the first record of this attribute whose first word is `owner` (any, if 0). -1 if there is none. */
+/* Word `index` of the first record of this attribute whose first word is `owner` (any, if 0). -1 if
+ * there is none. */
 static int find_record(const file *f, const Elf64_Shdr *info, int attribute, uint32_t owner, size_t index) {
     const unsigned char *at = range(f, info->sh_offset, info->sh_size), *end = at ? at + info->sh_size : NULL;
     while (at && end - at >= 4) {

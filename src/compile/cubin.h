@@ -1,4 +1,5 @@
-/* What a kernel uses, read from its cubin: for GPUs that are not here, so that no driver can be asked. */
+/* What a kernel uses, read from its cubin: for GPUs that are not here, so that no driver can be
+ * asked. */
 #ifndef STN_COMPILE_CUBIN_H
 #define STN_COMPILE_CUBIN_H
 #include <stdbool.h>
@@ -11,6 +12,7 @@ typedef struct stn_cubin_usage {
     int max_threads;  /* a block, as __launch_bounds__ says; 0 if it does not */
 } stn_cubin_usage;
 
-/* false, with *usage all 0, if the bytes are no cubin that holds this kernel. Any bytes are safe. */
+/* false, with *usage all 0, if the bytes are no cubin that holds this kernel. Any bytes are
+ * safe. */
 bool stn_cubin_read(const void *cubin, size_t size, const char *kernel, stn_cubin_usage *usage);
 #endif

@@ -48,8 +48,8 @@ static bool join(char path[PATH_MAX], const char *folder, const char *name) {
     return folder && *folder && snprintf(path, PATH_MAX, "%s/%s", folder, name) < PATH_MAX;
 }
 
-/* The library by its known names, newest first. Asks for files rather than reading the folder: that of a distribution
- * holds thousands. */
+/* The library by its known names, newest first. Asks for files rather than reading the folder: that
+ * of a distribution holds thousands. */
 static bool in_folder(const search *s, const char *folder) {
     char path[PATH_MAX];
     for (const char *const *soname = s->spec->sonames; *soname; soname++)
@@ -102,7 +102,8 @@ static bool already_loaded(const search *s) {
     return done;
 }
 
-/* ---- pip's wheels: PREFIX/lib/python3.x/site-packages/nvidia/WHEEL/lib ------------------------------------------- */
+/* ---- pip's wheels: PREFIX/lib/python3.x/site-packages/nvidia/WHEEL/lib
+ * ------------------------------------------- */
 
 static bool in_packages(const search *s, const char *python) {
     static const char *const kinds[] = {"site-packages/nvidia", "dist-packages/nvidia"};
@@ -148,7 +149,8 @@ static bool in_wheels(const search *s) {
            in_prefix(s, "/usr");
 }
 
-/* ---- the loader's path and toolkits ------------------------------------------------------------------------------ */
+/* ---- the loader's path and toolkits
+ * ------------------------------------------------------------------------------ */
 
 static bool on_loader_path(const search *s) {
     static const char *const usual[] = {"/usr/local/lib", DEBIAN_FOLDER, "/usr/lib64", "/usr/lib"};

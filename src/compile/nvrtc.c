@@ -38,8 +38,8 @@ static bool read_archs(stn_compiler *compiler, bool *no_memory) {
     return true;
 }
 
-/* NVRTC opens its builtins by their bare name, at the first compile, and has no RUNPATH: one that was opened by its
- * path finds them only if they are already loaded. */
+/* NVRTC opens its builtins by their bare name, at the first compile, and has no RUNPATH: one that
+ * was opened by its path finds them only if they are already loaded. */
 static void preload_builtins(const stn_compiler *compiler) {
     char real[PATH_MAX];
     const char *const from[] = {compiler->path, realpath(compiler->path, real)};
@@ -56,14 +56,16 @@ static void preload_builtins(const stn_compiler *compiler) {
     }
 }
 
-/* The whole path of an opened library, which the loader knows better than the name that it was asked for. */
+/* The whole path of an opened library, which the loader knows better than the name that it was
+ * asked for. */
 static char *path_of(void *library, const char *asked) {
     struct link_map *map = NULL;
     bool known = !dlinfo(library, RTLD_DI_LINKMAP, &map) && map && *map->l_name;
     return strdup(known ? map->l_name : asked);
 }
 
-/* Takes the library at `path` for the compiler if it will do; else says why not and leaves the compiler empty. */
+/* Takes the library at `path` for the compiler if it will do; else says why not and leaves the
+ * compiler empty. */
 static bool try_library(stn_compiler *compiler, const char *path, stn_text *reasons, bool *no_memory) {
     void *library = stn_library_open(path, reasons);
     const char *missing = NULL;

@@ -7,9 +7,10 @@
 
 #include "context/context.h"
 
-/* Of a kernel, those in which NVRTC's front end has a lock of the whole process: 0.022 to 0.027 CPU seconds of NVRTC 13.0, by the scale below
- * (bench/results/2026-11-23-regret-3.md), less 0.003 since it is called with --minimal; five kernels at once take longer than
- * that tells (2026-11-24-first-results-2.md). What follows runs on all threads at once. */
+/* Of a kernel, those in which NVRTC's front end has a lock of the whole process: 0.022 to 0.027 CPU
+ * seconds of NVRTC 13.0, by the scale below (bench/results/2026-11-23-regret-3.md), less 0.003
+ * since it is called with --minimal; five kernels at once take longer than that tells
+ * (2026-11-24-first-results-2.md). What follows runs on all threads at once. */
 #define FRONT_SECONDS 0.045
 
 typedef struct cost {
@@ -18,7 +19,8 @@ typedef struct cost {
     double seconds, per_fma; /* per_fma: for each unrolled multiplication beside that */
 } cost;
 
-/* Seconds of NVRTC 13.0 for sm_90 on one core of an H200's host. Other CPUs differ by a factor of two. */
+/* Seconds of NVRTC 13.0 for sm_90 on one core of an H200's host. Other CPUs differ by a factor of
+ * two. */
 static const cost costs[] = {{"direct_any", "", 0.12, 0},
                              {"direct_gather", "", 0.14, 0},
                              {"direct_line", "", 0.08, 1.5e-3},
@@ -46,7 +48,8 @@ static double value_of(const char *params, const char *name) {
     return at ? strtod(at + strlen(name), NULL) : 1;
 }
 
-/* Past such a side planes are folded back, which is code of its own, as long again as what meets an edge and what does not. */
+/* Past such a side planes are folded back, which is code of its own, as long again as what meets an
+ * edge and what does not. */
 static bool folds(const char *params, const char *side) {
     const double kind = value_of(params, side);
     return kind == STN_NEAREST || kind == STN_REFLECT || kind == STN_MIRROR;

@@ -1,4 +1,5 @@
-/* The context: what plans share. Device or host, compiler (opened on first need), templates, cache, kernels, threads.
+/* The context: what plans share. Device or host, compiler (opened on first need), templates, cache,
+ * kernels, threads.
  */
 #ifndef STN_CONTEXT_CONTEXT_H
 #define STN_CONTEXT_CONTEXT_H
@@ -48,9 +49,9 @@ struct stn_context {
 
 /* Opens NVRTC on first need; the same error every time it is missing. */
 stn_status stn_context_compiler(stn_context *context, stn_compiler **compiler, stn_error *error);
-/* The identity of the NVRTC that is open, or else of the one that would be opened; "" when there is none. Opens
- * nothing: a kernel that is stored already costs no start of NVRTC. Borrowed; it changes at most once, when the
- * compiler opens. */
+/* The identity of the NVRTC that is open, or else of the one that would be opened; "" when there is
+ * none. Opens nothing: a kernel that is stored already costs no start of NVRTC. Borrowed; it
+ * changes at most once, when the compiler opens. */
 const char *stn_context_compiler_identity(stn_context *context);
 /* Opens cuFFT on first need; the same error every time it is missing. */
 stn_status stn_context_cufft(stn_context *context, stn_cufft **cufft, stn_error *error);
@@ -58,9 +59,9 @@ stn_status stn_context_cufft(stn_context *context, stn_cufft **cufft, stn_error 
 stn_status stn_context_cublas(stn_context *context, stn_cublas **cublas, stn_error *error);
 /* The pool of host threads, made on first need. */
 stn_status stn_context_pool(stn_context *context, stn_pool **pool, stn_error *error);
-/* Replaces the assumed copy bandwidth by the measured one: the one that is remembered in the cache folder for this GPU
- * and driver, or else measured now and remembered. Does nothing on a context without a present GPU. No other thread may
- * be using the context. */
+/* Replaces the assumed copy bandwidth by the measured one: the one that is remembered in the cache
+ * folder for this GPU and driver, or else measured now and remembered. Does nothing on a context
+ * without a present GPU. No other thread may be using the context. */
 stn_status stn_context_measure(stn_context *context, stn_error *error);
 /* Only what is remembered; called when the context is made. */
 void stn_context_recall_measured(stn_context *context);

@@ -11,7 +11,8 @@
 #include "context/context.h"
 #include "context/kernel.h"
 
-/* ---- options ----------------------------------------------------------------------------------------------------- */
+/* ---- options
+ * ----------------------------------------------------------------------------------------------------- */
 
 static stn_status read_options(const stn_context_options *given, stn_context_options *options, stn_error *error) {
     STN_TRY(stn_read_grown(&stn_layout_context_options, given, options, error));
@@ -30,10 +31,12 @@ static stn_status read_options(const stn_context_options *given, stn_context_opt
     return STN_OK;
 }
 
-/* ---- device ------------------------------------------------------------------------------------------------------ */
+/* ---- device
+ * ------------------------------------------------------------------------------------------------------ */
 
-/* Where nothing is stored yet, whatever is asked for first will be compiled: NVRTC is opened and set up, which takes it some hundredths of a second, while
- * the driver sets up the device, which takes longer. */
+/* Where nothing is stored yet, whatever is asked for first will be compiled: NVRTC is opened and
+ * set up, which takes it some hundredths of a second, while the driver sets up the device, which
+ * takes longer. */
 typedef struct warming {
     pthread_t thread;
     bool runs;
@@ -95,7 +98,8 @@ static stn_status choose_device(stn_context *context, const stn_context_options 
     return STN_OK;
 }
 
-/* ---- creation and destruction ------------------------------------------------------------------------------------ */
+/* ---- creation and destruction
+ * ------------------------------------------------------------------------------------ */
 
 static void free_kernel(void *user, void *value) {
     (void)user;
@@ -143,7 +147,8 @@ static stn_status open_parts(stn_context *context, const stn_context_options *op
     return STN_OK;
 }
 
-/* Once per GPU and driver, where the result can be kept. A GPU too full or too busy to copy keeps what was assumed. */
+/* Once per GPU and driver, where the result can be kept. A GPU too full or too busy to copy keeps
+ * what was assumed. */
 static void measure_once(stn_context *context) {
     if (context->device && !context->machine.measured && stn_cache_dir(context->cache))
         stn_context_measure(context, NULL);

@@ -22,8 +22,8 @@ typedef struct finding {
     library cufft, cublas;
 } finding;
 
-/* A file of the right kind will do: opening cuBLAS would take a second. Only where no file is found is the loader
- * asked. */
+/* A file of the right kind will do: opening cuBLAS would take a second. Only where no file is found
+ * is the loader asked. */
 static bool take_library(void *user, const char *path) {
     library *found = user;
     char build[160];
@@ -50,7 +50,8 @@ static void look(stn_context *context, finding *f) {
     (void)stn_library_search(&stn_library_cublas, take_library, &f->cublas);
 }
 
-/* ---- text -------------------------------------------------------------------------------------------------------- */
+/* ---- text
+ * -------------------------------------------------------------------------------------------------------- */
 
 static void text_size(stn_text *text, const char *name, size_t bytes) {
     if (bytes >= (size_t)10 << 30)
@@ -109,7 +110,8 @@ static void write_text(const finding *f, stn_text *text) {
     if (context->templates.from_disk) stn_text_printf(text, "templates    from $STENTOR_TEMPLATE_DIR\n");
 }
 
-/* ---- JSON -------------------------------------------------------------------------------------------------------- */
+/* ---- JSON
+ * -------------------------------------------------------------------------------------------------------- */
 
 static void json_text(stn_text *text, const char *key, const char *value) {
     stn_json_key(text, key);

@@ -1,11 +1,13 @@
-/* options.first_result: while the chosen kernels are compiled in the background, the generic kernel runs one execution.
+/* options.first_result: while the chosen kernels are compiled in the background, the generic kernel
+ * runs one execution.
  *
  *     generic kernel   |execute ......|
  *     chosen kernels   |compile .............|execute|execute|execute
  *
- * This pays where the generic kernel, which is stored or compiles in a tenth of a second, is predicted to finish the whole
- * execution before the chosen kernels would be compiled. The second execution waits for them and runs them. A stream that
- * is captured gets the generic kernel, since loading a module would end the capture.
+ * This pays where the generic kernel, which is stored or compiles in a tenth of a second, is
+ * predicted to finish the whole execution before the chosen kernels would be compiled. The second
+ * execution waits for them and runs them. A stream that is captured gets the generic kernel, since
+ * loading a module would end the capture.
  */
 #include <math.h>
 #include <stdlib.h>

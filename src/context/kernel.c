@@ -1,14 +1,15 @@
 /* From (template, params) to a kernel that can be launched.
  *
- * Two keys of cache/FORMAT.md: the source key leaves out the compiler, the full key has its identity. Both are known
- * without opening NVRTC, whose start takes tens of milliseconds: its identity is read from its file.
+ * Two keys of cache/FORMAT.md: the source key leaves out the compiler, the full key has its
+ * identity. Both are known without opening NVRTC, whose start takes tens of milliseconds: its
+ * identity is read from its file.
  *
  *     memory (source key) -> packs (source key) -> disk (full key) -> compile, under the key's lock, looking again
  * first
  *
- * Where there is no NVRTC that works: disk by the source key, whatever compiler made the entry; then packs' entries
- * for older chips, whose PTX the driver translates. An entry that the driver refuses is rejected, and the search goes
- * on as if it had not been there. */
+ * Where there is no NVRTC that works: disk by the source key, whatever compiler made the entry;
+ * then packs' entries for older chips, whose PTX the driver translates. An entry that the driver
+ * refuses is rejected, and the search goes on as if it had not been there. */
 #include "context/kernel.h"
 
 #include <stdio.h>
@@ -44,7 +45,8 @@ void stn_kernel_free(stn_kernel *kernel) {
     free(kernel);
 }
 
-/* ---- keys -------------------------------------------------------------------------------------------------------- */
+/* ---- keys
+ * -------------------------------------------------------------------------------------------------------- */
 
 /* compiler: NULL for the source key. */
 static stn_status make_key(const request *want, int sm, const char *compiler, stn_key *key, stn_error *error) {
@@ -109,7 +111,8 @@ stn_status stn_kernel_verify(const stn_context *context, const stn_key *key, con
                     "its compiler (%.100s) is not that of its key: it was changed; build it anew", compiler);
 }
 
-/* ---- from an entry to a kernel ----------------------------------------------------------------------------------- */
+/* ---- from an entry to a kernel
+ * ----------------------------------------------------------------------------------- */
 
 /* Makes the kernel of an entry and clears the entry. */
 static stn_status use_entry(const request *want, bool load, stn_entry *entry, stn_kernel **kernel, stn_error *error) {
@@ -137,8 +140,8 @@ static stn_status use_entry(const request *want, bool load, stn_entry *entry, st
     return STN_OK;
 }
 
-/* The same of an entry that was found: *kernel stays NULL when there is none or the driver refuses it, which is then
- * rejected. Fails only for want of memory or of a working device. */
+/* The same of an entry that was found: *kernel stays NULL when there is none or the driver refuses
+ * it, which is then rejected. Fails only for want of memory or of a working device. */
 static stn_status use_found(const request *want, stn_cache_source found, const stn_key *key, stn_entry *entry,
                             stn_kernel **kernel, stn_error *error) {
     if (found == STN_CACHE_NONE) return STN_OK;
@@ -151,7 +154,8 @@ static stn_status use_found(const request *want, stn_cache_source found, const s
     return STN_OK;
 }
 
-/* ---- compiling --------------------------------------------------------------------------------------------------- */
+/* ---- compiling
+ * --------------------------------------------------------------------------------------------------- */
 
 /* All headers, with the rendered params.cuh in the place of the defaults. */
 static stn_template *headers_for(const request *want, size_t *count) {
@@ -235,7 +239,8 @@ static stn_status compile_once(request *want, stn_compiler *compiler, stn_kernel
     return status;
 }
 
-/* ---- the search -------------------------------------------------------------------------------------------------- */
+/* ---- the search
+ * -------------------------------------------------------------------------------------------------- */
 
 /* Without a compiler: any compiler's entry of the disk, then older chips' entries of packs. */
 static stn_status find_without_compiler(const request *want, stn_kernel **kernel, stn_error *error) {

@@ -17,8 +17,8 @@ static double now(void) {
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* What the driver makes of an entry's PTX for this device has a key of its own: the PTX's inputs, the driver, the
- * device. */
+/* What the driver makes of an entry's PTX for this device has a key of its own: the PTX's inputs,
+ * the driver, the device. */
 static stn_status translation_key(const stn_context *context, const stn_entry *from, stn_key *key, stn_error *error) {
     stn_key_builder *builder;
     char driver[16];
@@ -45,8 +45,9 @@ static void store_translation(stn_context *context, const stn_kernel *kernel, co
         stn_cache_store(context->cache, key, translated);
 }
 
-/* The driver's own compiler takes as long as NVRTC does, so what it makes is kept too. Where that cannot be had (an odd
- * driver, no memory), the driver may still load the PTX by itself, and tells why if it does not. */
+/* The driver's own compiler takes as long as NVRTC does, so what it makes is kept too. Where that
+ * cannot be had (an odd driver, no memory), the driver may still load the PTX by itself, and tells
+ * why if it does not. */
 static stn_status load_ptx(stn_context *context, const stn_entry *from, stn_kernel *kernel, stn_error *error) {
     stn_device *device = context->device;
     stn_entry kept = {0};

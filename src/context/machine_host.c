@@ -6,7 +6,8 @@
 
 #include "context/context.h"
 
-/* Assumed of one core: what matters is only how the host compares with itself, since it never competes with a GPU. */
+/* Assumed of one core: what matters is only how the host compares with itself, since it never
+ * competes with a GPU. */
 #define CORE_CLOCK 2.5e9
 #define CORE_COPY 10e9   /* bytes/s, read and write */
 #define SOCKET_COPY 80e9 /* no number of cores copies faster */

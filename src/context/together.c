@@ -39,7 +39,8 @@ static int longest_first(const void *a, const void *b) {
     return (x->wanted > y->wanted) - (x->wanted < y->wanted);
 }
 
-/* NVRTC's front end serves one thread at a time, and what comes after it all of them: so the longest is begun first. */
+/* NVRTC's front end serves one thread at a time, and what comes after it all of them: so the
+ * longest is begun first. */
 static void sort_longest(const stn_gather *gather, gathered *list) {
     for (size_t i = 0; i < gather->count; i++) {
         const stn_wanted *wanted = &gather->missing[i];
@@ -92,7 +93,8 @@ void stn_gather_cancel(stn_gather *gather) {
     if (gather) atomic_store(&gather->cancel, true);
 }
 
-/* ---- beside what the caller does ------------------------------------------------------------------------------------ */
+/* ---- beside what the caller does
+ * ------------------------------------------------------------------------------------ */
 
 struct stn_ahead {
     stn_gather *gather;
@@ -139,7 +141,8 @@ void stn_ahead_end(stn_ahead *ahead) {
     stn_gather_free(join(ahead));
 }
 
-/* ---- of several plans -------------------------------------------------------------------------------------------- */
+/* ---- of several plans
+ * -------------------------------------------------------------------------------------------- */
 
 typedef struct share {
     stn_gather *gather;

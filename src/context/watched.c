@@ -1,6 +1,6 @@
-/* Executions that someone watches. On the host the pool of threads tells between two pieces of any loop. On a GPU a run is enqueued in
- * chunks of launches, each of which is begun once the one before the last is done, so that little is under way when it is
- * cancelled:
+/* Executions that someone watches. On the host the pool of threads tells between two pieces of any
+ * loop. On a GPU a run is enqueued in chunks of launches, each of which is begun once the one
+ * before the last is done, so that little is under way when it is cancelled:
  *
  *     enqueued   |chunk 0|chunk 1|       |chunk 2|
  *     GPU        |chunk 0        |chunk 1        |chunk 2

@@ -1,8 +1,9 @@
 /* Means over a sliding box along one axis.
  *
- * The axis is cut into blocks as long as the box (van Herk). A box that begins in one block ends in the next: its sum is
- * that of the first block's end and the next one's beginning. Both grow by one point at a time, so that a point costs three
- * additions whatever the box, none of them of points outside of it. Several lines, or columns, are summed side by side. */
+ * The axis is cut into blocks as long as the box (van Herk). A box that begins in one block ends in
+ * the next: its sum is that of the first block's end and the next one's beginning. Both grow by one
+ * point at a time, so that a point costs three additions whatever the box, none of them of points
+ * outside of it. Several lines, or columns, are summed side by side. */
 #include "host/box.h"
 
 #include <math.h>
@@ -162,7 +163,8 @@ static void run_strips(void *user, int64_t begin, int64_t end) {
     free(ends);
 }
 
-/* The point that position `at` of the endless axis sees. Where both sides go on alike, it repeats. */
+/* The point that position `at` of the endless axis sees. Where both sides go on alike, it
+ * repeats. */
 static int64_t seen_at(int64_t at, int64_t points, const stn_boundary sides[2]) {
     if (at >= 0 && at < points) return at;
     int64_t period = 0;

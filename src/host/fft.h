@@ -1,5 +1,5 @@
-/* Transforms of any size and dtype on the CPU. Those of float64 are the definition that all others are compared with; float32
- * and float16 are computed in float32. */
+/* Transforms of any size and dtype on the CPU. Those of float64 are the definition that all others
+ * are compared with; float32 and float16 are computed in float32. */
 #ifndef STN_HOST_FFT_H
 #define STN_HOST_FFT_H
 #include "host/pool.h"

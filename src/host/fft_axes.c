@@ -1,6 +1,6 @@
-/* Axis after axis: groups of lines are gathered in the type of the numbers, transformed, put back; between axes they are of
- * that type. A line
- * of an even number n of real numbers is one of n/2 complex ones. */
+/* Axis after axis: groups of lines are gathered in the type of the numbers, transformed, put back;
+ * between axes they are of that type. A line of an even number n of real numbers is one of n/2
+ * complex ones. */
 #include "host/fft_axes.h"
 
 #include <stdatomic.h>
@@ -16,7 +16,8 @@
 
 /* Small transforms of a batch go axis by axis together, about so many points at once. */
 #define WAVE_POINTS (1 << 20)
-/* Numbers that keep planes off each other's places in a cache: points of a power of two apart meet there as it is. */
+/* Numbers that keep planes off each other's places in a cache: points of a power of two apart meet
+ * there as it is. */
 #define APART 136
 
 struct stn_fft_axes {
@@ -45,7 +46,8 @@ typedef struct pass {
     _Atomic int64_t next; /* the group that is taken next */
 } pass;
 
-/* ---- lines ------------------------------------------------------------------------------------------------------- */
+/* ---- lines
+ * ------------------------------------------------------------------------------------------------------- */
 
 static stn_planes exchanged(stn_planes a) { return (stn_planes){a.im, a.re}; }
 
@@ -102,9 +104,11 @@ static void run_slots(void *user, int64_t begin, int64_t end) {
         }
 }
 
-/* ---- passes ------------------------------------------------------------------------------------------------------ */
+/* ---- passes
+ * ------------------------------------------------------------------------------------------------------ */
 
-/* What lies between two passes: the complex side's elements, dense but where rows or planes would meet in a cache. */
+/* What lies between two passes: the complex side's elements, dense but where rows or planes would
+ * meet in a cache. */
 static stn_fft_side between(const stn_fft *fft) {
     const stn_fft_side *complex_side = fft->in.real ? &fft->out : &fft->in;
     stn_fft_side side = {.real = false};
@@ -167,10 +171,11 @@ size_t stn_fft_axes_workspace(const stn_fft_axes *host) {
     return (size_t)(held + 4 * host->room * host->slots) * sizeof(stn_fft_number);
 }
 
-/* ---- tables ------------------------------------------------------------------------------------------------------ */
+/* ---- tables
+ * ------------------------------------------------------------------------------------------------------ */
 
-/* The real side's axis goes first on the way in and last on the way back; so do rows of complex numbers, as threads then write
- * memory in its order. */
+/* The real side's axis goes first on the way in and last on the way back; so do rows of complex
+ * numbers, as threads then write memory in its order. */
 static void order_axes(stn_fft_axes *host) {
     bool ascending = host->fft.kind != STN_R2C;
     for (int i = 0; i < 3; i++) {
@@ -179,7 +184,8 @@ static void order_axes(stn_fft_axes *host) {
     }
 }
 
-/* As many lines at once as leave a group's planes in a core's caches, found by timing; few lines one by one. */
+/* As many lines at once as leave a group's planes in a core's caches, found by timing; few lines
+ * one by one. */
 static int64_t lanes_for(int64_t room, int64_t lines) {
     if (lines < 3 || room > 40000) return 1;
     return room <= 1100 && lines >= STN_FFT_LANES ? STN_FFT_LANES : STN_FFT_LANES / 2;

@@ -1,5 +1,5 @@
-/* Lines from memory into planes and back: every type and layout, by the words of fft_words.c where numbers are of their type
- * and lie evenly, else element by element. */
+/* Lines from memory into planes and back: every type and layout, by the words of fft_words.c where
+ * numbers are of their type and lie evenly, else element by element. */
 #include "host/fft_group.h"
 
 #include <float.h>
@@ -7,8 +7,8 @@
 
 #include "base/half.h"
 
-/* Where the numbers of one group of lines lie: point k of line l has its real part at first[l] + k * step, its imaginary
- * part `turn` further (0: it has none), counted in numbers. */
+/* Where the numbers of one group of lines lie: point k of line l has its real part at first[l] + k
+ * * step, its imaginary part `turn` further (0: it has none), counted in numbers. */
 typedef struct places {
     int64_t first[STN_FFT_LANES], step, turn, points;
 } places;
@@ -62,7 +62,8 @@ static int64_t distance(const places *p, int64_t lanes) {
     return d;
 }
 
-/* ---- element by element ------------------------------------------------------------------------------------------ */
+/* ---- element by element
+ * ------------------------------------------------------------------------------------------ */
 
 static inline stn_fft_number from_number(stn_fft_number v) { return v; }
 static inline stn_fft_number to_number(stn_fft_number v) { return v; }
@@ -99,7 +100,8 @@ DEFINE_TYPE(number, stn_fft_number)
 DEFINE_TYPE(half, uint16_t)
 #endif
 
-/* ---- groups ------------------------------------------------------------------------------------------------------ */
+/* ---- groups
+ * ------------------------------------------------------------------------------------------------------ */
 
 void stn_fft_group_load(const stn_fft_view *view, const stn_fft_group *g, const stn_fft_words *words, stn_planes x,
                         int64_t lanes) {
@@ -143,7 +145,8 @@ void stn_fft_group_store(const stn_fft_view *view, const stn_fft_group *g, const
         store_number(view->base, x, &p, lanes, g->count, factor);
 }
 
-/* ---- range ------------------------------------------------------------------------------------------------------- */
+/* ---- range
+ * ------------------------------------------------------------------------------------------------------- */
 
 #ifdef STN_FFT_F32
 #define LARGEST_NUMBER FLT_MAX

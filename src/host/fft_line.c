@@ -1,5 +1,5 @@
-/* Lines: mixed radices in Stockham's self-sorting order, from buffer to buffer; Bluestein's convolution where a prime factor
- * is large. The stages themselves are words of fft_words.c. */
+/* Lines: mixed radices in Stockham's self-sorting order, from buffer to buffer; Bluestein's
+ * convolution where a prime factor is large. The stages themselves are words of fft_words.c. */
 #include "host/fft_line.h"
 
 #include <math.h>
@@ -15,14 +15,15 @@ struct stn_fft_line {
     int stages; /* 0 for Bluestein, and for n = 1 */
     stn_fft_stage stage[MOST_STAGES];
     stn_fft_number *roots; /* of all stages, as they are read */
-    /* Bluestein: X[k] = c[k] * sum over j of (x[j] c[j]) conj(c[k - j]), c[k] = exp(-pi i k^2 / n): a convolution, by
-     * transforms of a length of small factors. */
+    /* Bluestein: X[k] = c[k] * sum over j of (x[j] c[j]) conj(c[k - j]), c[k] = exp(-pi i k^2 / n):
+     * a convolution, by transforms of a length of small factors. */
     stn_fft_line *inner;
     stn_fft_number *chirp;  /* c[k], k < n */
     stn_fft_number *kernel; /* the transform of conj(c) over its length, divided by that */
 };
 
-/* ---- tables ------------------------------------------------------------------------------------------------------ */
+/* ---- tables
+ * ------------------------------------------------------------------------------------------------------ */
 
 /* Each is the rounding of a product of two that are exact to long double. */
 stn_fft_number *stn_fft_roots(int64_t count, int64_t n) {
@@ -123,7 +124,8 @@ static bool make_chirp(stn_fft_line *line) {
     return made;
 }
 
-/* The least 2^a, 3 2^a, 5 2^a, 9 2^a or 15 2^a that is long enough for a convolution of lines of n points. */
+/* The least 2^a, 3 2^a, 5 2^a, 9 2^a or 15 2^a that is long enough for a convolution of lines of n
+ * points. */
 static int64_t convolution_length(int64_t n) {
     static const int odd[] = {1, 3, 5, 9, 15};
     int64_t best = INT64_MAX;
@@ -164,7 +166,8 @@ void stn_fft_line_destroy(stn_fft_line *line) {
 
 int64_t stn_fft_line_room(const stn_fft_line *line) { return (line->inner ? line->inner->n : line->n) + 1; }
 
-/* ---- running ----------------------------------------------------------------------------------------------------- */
+/* ---- running
+ * ----------------------------------------------------------------------------------------------------- */
 
 static stn_planes exchanged(stn_planes a) { return (stn_planes){a.im, a.re}; }
 

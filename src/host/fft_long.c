@@ -32,7 +32,8 @@ struct stn_fft_long {
     stn_fft_number *fine;   /* w_n^(l k1) of column l of a group, l fastest: real parts, then imaginary */
 };
 
-/* ---- which ------------------------------------------------------------------------------------------------------- */
+/* ---- which
+ * ------------------------------------------------------------------------------------------------------- */
 
 static bool is_halved(const stn_fft *fft) { return fft->kind != STN_C2C && fft->n[2] % 2 == 0; }
 
@@ -60,7 +61,8 @@ bool stn_fft_long_serves(const stn_fft *fft) {
     return has_small_factors(n) && shorter_side(n) >= LEAST_SIDE;
 }
 
-/* ---- tables ------------------------------------------------------------------------------------------------------ */
+/* ---- tables
+ * ------------------------------------------------------------------------------------------------------ */
 
 static bool make_roots(stn_fft_long *g) {
     const int64_t lanes = g->lanes[0], points = g->side[0], groups = stn_div_up(g->side[1], lanes);
@@ -124,7 +126,8 @@ static int64_t pairs(const stn_fft_long *g) { return g->halved && g->fft.kind ==
 
 int64_t stn_fft_long_workspace(const stn_fft_long *g) { return between(g) + pairs(g) + 4 * g->room * g->slots; }
 
-/* ---- columns and rows ---------------------------------------------------------------------------------------------- */
+/* ---- columns and rows
+ * ---------------------------------------------------------------------------------------------- */
 
 typedef struct pass {
     const stn_fft_long *g;
@@ -174,7 +177,8 @@ static stn_fft_view grid_of(const stn_fft_long *g, const void *base, int64_t dow
     return (stn_fft_view){(void *)base, side, STN_FFT_DTYPE};
 }
 
-/* ---- half spectra -------------------------------------------------------------------------------------------------- */
+/* ---- half spectra
+ * -------------------------------------------------------------------------------------------------- */
 
 typedef struct halving {
     const stn_fft_number *roots, *from;
@@ -183,8 +187,9 @@ typedef struct halving {
     bool inverse;
 } halving;
 
-/* Points k and n - k, as in to_half and from_half of fft_words.c, but for factors: numbers that are stored are of halves on the
- * way there, and quarters on the way back, as they might be too large otherwise. from may be to. */
+/* Points k and n - k, as in to_half and from_half of fft_words.c, but for factors: numbers that are
+ * stored are of halves on the way there, and quarters on the way back, as they might be too large
+ * otherwise. from may be to. */
 static void halve_points(void *user, int64_t begin, int64_t end) {
     const halving *h = user;
     const stn_fft_number f = h->inverse ? (stn_fft_number)0.25 : 1, sign = h->inverse ? -1 : 1;
@@ -203,7 +208,8 @@ static void halve_points(void *user, int64_t begin, int64_t end) {
     }
 }
 
-/* ---- all ----------------------------------------------------------------------------------------------------------- */
+/* ---- all
+ * ----------------------------------------------------------------------------------------------------------- */
 
 void stn_fft_long_run(const stn_fft_long *g, stn_pool *pool, const void *in, void *out,
                       const stn_fft_number *half_turns, stn_fft_number *workspace) {

@@ -1,5 +1,5 @@
-/* Numbers from memory to planes and back, for fft_words.c alone: written once, built for each instruction set. Vectors are of
- * 32 bytes, half as many numbers as a group has lanes at most. */
+/* Numbers from memory to planes and back, for fft_words.c alone: written once, built for each
+ * instruction set. Vectors are of 32 bytes, half as many numbers as a group has lanes at most. */
 #ifndef STN_HOST_FFT_MOVES_H
 #define STN_HOST_FFT_MOVES_H
 #include <stdint.h>
@@ -43,13 +43,15 @@ typedef place places __attribute__((vector_size(32)));
 #define AT_LOOSE(p) (*(loose *)(p))
 #define AT_LOOSE_CONST(p) (*(const loose *)(p))
 
-/* Points that lie far apart are asked for before their turn: the processor does not look beyond a page. */
+/* Points that lie far apart are asked for before their turn: the processor does not look beyond a
+ * page. */
 #define AHEAD 12
 #define CACHE_LINE (64 / (int64_t)sizeof(stn_fft_number))
 #define PREFETCH(at, lanes, for_writing)                                                                               \
     for (int64_t ahead = 0; ahead < 2 * (lanes); ahead += CACHE_LINE) __builtin_prefetch((at) + ahead, for_writing)
 
-/* ---- across ------------------------------------------------------------------------------------------------------ */
+/* ---- across
+ * ------------------------------------------------------------------------------------------------------ */
 
 INLINE void load_across(stn_planes to, const stn_fft_number *from, int64_t points, int64_t step, const int64_t lanes) {
     for (int64_t k = 0; k < points; k++, from += 2 * step) {
@@ -79,7 +81,8 @@ INLINE void store_across(stn_fft_number *to, stn_planes from, int64_t points, in
     }
 }
 
-/* ---- along: V numbers of each of V lines are a square, whose rows are lines in memory and columns in planes -------- */
+/* ---- along: V numbers of each of V lines are a square, whose rows are lines in memory and columns in planes
+ * -------- */
 
 /* Squares of `d` numbers off the diagonal of each of 2d change places. */
 #define EXCHANGE(x, d, first, second)                                                                                  \

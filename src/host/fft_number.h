@@ -1,5 +1,6 @@
-/* The type of the numbers that transforms are computed in. The files fft_axes, fft_group, fft_line, fft_long, fft_odd and fft_words are
- * built twice: for float64, and with STN_FFT_F32 for float32, all names with _f32 then. */
+/* The type of the numbers that transforms are computed in. The files fft_axes, fft_group, fft_line,
+ * fft_long, fft_odd and fft_words are built twice: for float64, and with STN_FFT_F32 for float32,
+ * all names with _f32 then. */
 #ifndef STN_HOST_FFT_NUMBER_H
 #define STN_HOST_FFT_NUMBER_H
 

@@ -1,11 +1,12 @@
-/* An odd number n = n1 n2 of real numbers x[j], j = n2 j1 + j2, and their half spectrum X[k], k = k1 + n1 k2, as a grid of
- * n2 columns of n1 points, with w_N = exp(-2 pi i / N):
+/* An odd number n = n1 n2 of real numbers x[j], j = n2 j1 + j2, and their half spectrum X[k], k =
+ * k1 + n1 k2, as a grid of n2 columns of n1 points, with w_N = exp(-2 pi i / N):
  *
  *     T[k1, j2]      = w_n^(j2 k1) * sum over j1 of x[n2 j1 + j2] * w_n1^(j1 k1)
  *     X[k1 + n1 k2]  = sum over j2 of T[k1, j2] * w_n2^(j2 k2)
  *
- * Columns are real, so that two of them are one complex line and only k1 <= n1 / 2 is needed: X[n - k] is the conjugate of X[k].
- * The inverse takes the same steps backwards. Between the passes lies half of T. */
+ * Columns are real, so that two of them are one complex line and only k1 <= n1 / 2 is needed: X[n -
+ * k] is the conjugate of X[k]. The inverse takes the same steps backwards. Between the passes lies
+ * half of T. */
 #include "host/fft_odd.h"
 
 #include <stdatomic.h>
@@ -44,7 +45,8 @@ typedef struct pass {
     _Atomic int64_t next; /* the group that is taken next */
 } pass;
 
-/* ---- which ------------------------------------------------------------------------------------------------------- */
+/* ---- which
+ * ------------------------------------------------------------------------------------------------------- */
 
 static bool has_small_factors(int64_t n) {
     for (int64_t r = 3; r <= STN_FFT_LARGEST_RADIX; r += 2)
@@ -67,7 +69,8 @@ bool stn_fft_odd_serves(const stn_fft *fft) {
     return has_small_factors(n) && shorter_side(n) >= LEAST_SIDE;
 }
 
-/* ---- tables ------------------------------------------------------------------------------------------------------ */
+/* ---- tables
+ * ------------------------------------------------------------------------------------------------------ */
 
 static int64_t kept(const stn_fft_odd *g) { return g->side[0] / 2 + 1; } /* rows of T */
 static int64_t between(const stn_fft_odd *g) { return 2 * kept(g) * g->pitch; }
@@ -127,7 +130,8 @@ void stn_fft_odd_destroy(stn_fft_odd *g) {
 
 int64_t stn_fft_odd_workspace(const stn_fft_odd *g) { return between(g) + 4 * g->room * g->slots; }
 
-/* ---- columns ------------------------------------------------------------------------------------------------------- */
+/* ---- columns
+ * ------------------------------------------------------------------------------------------------------- */
 
 /* Real numbers of two columns a lane. */
 static void load_columns(const pass *p, int64_t first, int64_t count, stn_planes x) {
@@ -155,7 +159,8 @@ static void store_columns(const pass *p, int64_t first, int64_t count, stn_plane
     }
 }
 
-/* Z = A + i B of two real columns' spectra A and B, which are of Z[k] and Z[n1 - k], and their rows of T. */
+/* Z = A + i B of two real columns' spectra A and B, which are of Z[k] and Z[n1 - k], and their rows
+ * of T. */
 static void split(const pass *p, int64_t group, int64_t count, stn_planes x) {
     const stn_fft_odd *g = p->g;
     const int64_t lanes = g->lanes[0], n = g->side[0], points = kept(g);
@@ -201,9 +206,11 @@ static void join(const pass *p, int64_t group, int64_t count, stn_planes x) {
     }
 }
 
-/* ---- rows ---------------------------------------------------------------------------------------------------------- */
+/* ---- rows
+ * ---------------------------------------------------------------------------------------------------------- */
 
-/* Elements k1 + n1 k2 of the whole spectrum: those past the half are conjugates of ones before it. */
+/* Elements k1 + n1 k2 of the whole spectrum: those past the half are conjugates of ones before
+ * it. */
 static void load_rows(const pass *p, int64_t first, int64_t count, stn_planes x) {
     const stn_fft_odd *g = p->g;
     const int64_t lanes = g->lanes[1], n = g->fft.n[2], stride = 2 * g->fft.in.stride[2];
@@ -241,7 +248,8 @@ static stn_fft_view rows_of(const stn_fft_odd *g, const stn_fft_number *base) {
     return (stn_fft_view){(void *)base, side, STN_FFT_DTYPE};
 }
 
-/* ---- all ----------------------------------------------------------------------------------------------------------- */
+/* ---- all
+ * ----------------------------------------------------------------------------------------------------------- */
 
 static stn_planes exchanged(stn_planes a) { return (stn_planes){a.im, a.re}; }
 
@@ -290,7 +298,8 @@ static void run_slots(void *user, int64_t begin, int64_t end) {
             run_group(p, group, p->planes + 4 * p->g->room * slot);
 }
 
-/* Half of Z on the way there, and of T on the way back: Z is of two columns, and might be larger than the results. */
+/* Half of Z on the way there, and of T on the way back: Z is of two columns, and might be larger
+ * than the results. */
 void stn_fft_odd_run(const stn_fft_odd *g, stn_pool *pool, const void *in, void *out, stn_fft_number *workspace) {
     const bool inverse = g->fft.inverse;
     const int which = inverse; /* that is first */

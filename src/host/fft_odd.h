@@ -1,4 +1,5 @@
-/* One long line of an odd number of real numbers, at half the cost of a complex one: see fft_odd.c. */
+/* One long line of an odd number of real numbers, at half the cost of a complex one: see
+ * fft_odd.c. */
 #ifndef STN_HOST_FFT_ODD_H
 #define STN_HOST_FFT_ODD_H
 #include "host/fft_words.h"
@@ -7,7 +8,8 @@
 
 typedef struct stn_fft_odd stn_fft_odd; /* immutable tables */
 
-/* Does it serve such a transform? One axis, of real numbers on one side, of an odd length of small factors. */
+/* Does it serve such a transform? One axis, of real numbers on one side, of an odd length of small
+ * factors. */
 bool stn_fft_odd_serves(const stn_fft *fft);
 /* lanes: those of a group of lines of so many points. */
 stn_status stn_fft_odd_create(const stn_fft *fft, int threads, int64_t (*lanes)(int64_t room, int64_t lines),

@@ -1,4 +1,5 @@
-/* The inner loops of transforms, each written once; the compiler vectorises them for each instruction set. See fft_words.h. */
+/* The inner loops of transforms, each written once; the compiler vectorises them for each
+ * instruction set. See fft_words.h. */
 #include "host/fft_words.h"
 
 #include <stdbool.h>
@@ -17,7 +18,8 @@ INLINE number mul(number a, stn_fft_number re, stn_fft_number im) {
     return (number){a.re * re - a.im * im, a.re * im + a.im * re};
 }
 
-/* ---- stages: `width` = s * lanes contiguous numbers share their root ----------------------------------------------- */
+/* ---- stages: `width` = s * lanes contiguous numbers share their root
+ * ----------------------------------------------- */
 
 #define AT(k)                                                                                                          \
     (number) { xr[i + (k)*far], xi[i + (k)*far] }
@@ -109,7 +111,8 @@ INLINE void radix_8(const stn_fft_stage *g, stn_planes x, stn_planes y, const in
 }
 
 /* Any odd radix r: with a[n] = x[n] + x[r - n] and d[n] = x[n] - x[r - n],
- *     outputs j and r - j are  x[0] + sum over n of a[n] cos(2 pi n j / r)  -+  i sum over n of d[n] sin(2 pi n j / r) */
+ *     outputs j and r - j are  x[0] + sum over n of a[n] cos(2 pi n j / r)  -+  i sum over n of d[n] sin(2 pi n j /
+ * r) */
 INLINE void radix_odd(const stn_fft_stage *g, stn_planes x, stn_planes y, const int64_t width, const int64_t lanes,
                       const bool real) {
     enum { H = STN_FFT_LARGEST_RADIX / 2 + 1 };
@@ -186,7 +189,8 @@ INLINE void stage(const stn_fft_stage *g, stn_planes x, stn_planes y, int64_t la
         radix_odd(g, x, y, width, 1, real);
 }
 
-/* ---- points ------------------------------------------------------------------------------------------------------- */
+/* ---- points
+ * ------------------------------------------------------------------------------------------------------- */
 
 /* Vector by vector where lanes fill them, as compilers do not see that one root is for all. */
 #define EACH_VECTOR(l) for (int64_t l = 0; lanes % V == 0 && l < lanes; l += V)
@@ -252,7 +256,8 @@ INLINE void largest_of(stn_planes x, int64_t count, stn_fft_number *magnitude, c
 
 /* Points k and h - k: A = Z[k], B = Z*[h - k], w = exp(-pi i k / h);
  *     to_half     X[k] = (A + B - i w (A - B)) / 2     X[h - k] = (A + B + i w (A - B))* / 2     Z[h] = Z[0]
- *     from_half   Z[k] = A + B + i w* (A - B)          Z[h - k] = (A + B - i w* (A - B))*        A, B of X */
+ *     from_half   Z[k] = A + B + i w* (A - B)          Z[h - k] = (A + B - i w* (A - B))*        A, B of
+ * X */
 INLINE void halves(stn_planes z, int64_t h, const stn_fft_number *roots, const int64_t lanes, const bool to,
                    int64_t from, int64_t until, const bool ends) {
     for (int64_t k = from; k < until; k++) {
@@ -278,7 +283,8 @@ INLINE void halves(stn_planes z, int64_t h, const stn_fft_number *roots, const i
     }
 }
 
-/* ---- instruction sets ---------------------------------------------------------------------------------------------- */
+/* ---- instruction sets
+ * ---------------------------------------------------------------------------------------------- */
 
 #define BY_LANES(word, ...)                                                                                            \
     if (lanes == STN_FFT_LANES)                                                                                        \

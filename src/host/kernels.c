@@ -1,5 +1,6 @@
-/* The inner loops. Each is written once, in sums.h, and built for each instruction set; the CPU at hand decides which one
- * runs. Multiplications and additions are never fused (-ffp-contract=off), so all give equal bits. */
+/* The inner loops. Each is written once, in sums.h, and built for each instruction set; the CPU at
+ * hand decides which one runs. Multiplications and additions are never fused (-ffp-contract=off),
+ * so all give equal bits. */
 #include "host/kernels.h"
 
 #include <math.h>
@@ -9,7 +10,8 @@
 
 #define INLINE static inline __attribute__((always_inline))
 
-/* The type of each number, and what makes one of its values a double or a cut double one of its values. */
+/* The type of each number, and what makes one of its values a double or a cut double one of its
+ * values. */
 #define EACH_WHOLE(define)                                                                                             \
     define(i8, int8_t, ) define(u8, uint8_t, ) define(i16, int16_t, ) define(u16, uint16_t, ) define(i32, int32_t, )   \
         define(u32, uint32_t, ) define(i64, int64_t, ) define(u64, uint64_t, ) define(bool, uint8_t, 0 !=)

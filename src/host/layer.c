@@ -1,10 +1,12 @@
-/* The formulas of stentor.h one after the other, in float64, a few items of the batch at a time (a wave):
+/* The formulas of stentor.h one after the other, in float64, a few items of the batch at a time (a
+ * wave):
  *
  *     forward, backward to x:   in -> grid -> spectrum -> kept modes -> products -> spectrum, zeros elsewhere -> grid -> out
  *     backward to the weights:  in, gradient -> grids -> spectra -> kept modes of both -> sums over the batch -> out
  *
- * Backward to x is the same layer with the weights' adjoint: the transform of y's gradient and the inverse transform swap
- * their factors 1/N and 1 (and 2, where a half spectrum stands for two frequencies), whose product stays what it was. */
+ * Backward to x is the same layer with the weights' adjoint: the transform of y's gradient and the
+ * inverse transform swap their factors 1/N and 1 (and 2, where a half spectrum stands for two
+ * frequencies), whose product stays what it was. */
 #include "host/layer.h"
 
 #include <math.h>
@@ -35,7 +37,8 @@ typedef struct job {
     int64_t begin, fresh; /* the wave's first item; how many of the wave were done before */
 } job;
 
-/* ---- numbers of any type ----------------------------------------------------------------------------------------- */
+/* ---- numbers of any type
+ * ----------------------------------------------------------------------------------------- */
 
 typedef struct numbers {
     stn_dtype dtype;
@@ -86,12 +89,15 @@ static void narrow(const job *j, stn_pool *pool, const double *from, int64_t cou
     stn_pool_for(pool, count, GRAIN, narrow_some, &(numbers){dtype, from, at});
 }
 
-/* ---- kept modes -------------------------------------------------------------------------------------------------- */
+/* ---- kept modes
+ * -------------------------------------------------------------------------------------------------- */
 
-/* Is mode j of the last axis the only one of its frequency (0 and n/2), or does it stand for its conjugate as well? */
+/* Is mode j of the last axis the only one of its frequency (0 and n/2), or does it stand for its
+ * conjugate as well? */
 static bool stands_alone(const stn_layer *layer, int64_t j) { return j == 0 || 2 * j == layer->n[2]; }
 
-/* Calls for each row of kept modes along the last axis: its place in the spectrum, and that of the opposite frequencies. */
+/* Calls for each row of kept modes along the last axis: its place in the spectrum, and that of the
+ * opposite frequencies. */
 #define FOR_ROWS(layer, row, place, mirror)                                                                            \
     for (int64_t row = 0, place, mirror;                                                                               \
          row < (layer)->modes[0] * (layer)->modes[1] && (place = row_place(layer, row, &mirror), true); row++)
@@ -105,7 +111,8 @@ static int64_t row_place(const stn_layer *layer, int64_t row, int64_t *mirror) {
     return (k0 * layer->n[1] + k1) * length;
 }
 
-/* One channel's kept modes. `doubled`: those that stand for two count twice, as where a gradient comes back through them. */
+/* One channel's kept modes. `doubled`: those that stand for two count twice, as where a gradient
+ * comes back through them. */
 static void gather(const stn_layer *layer, const double *spectrum, double *kept, bool doubled) {
     FOR_ROWS(layer, row, place, mirror) {
         (void)mirror;
@@ -117,8 +124,9 @@ static void gather(const stn_layer *layer, const double *spectrum, double *kept,
     }
 }
 
-/* The way back into zeros. Where a real grid's frequencies stand alone, half a mode goes to its conjugate's place: the
- * spectrum is then that of real numbers, whatever the weights were, and its transform the real part of the mode's. */
+/* The way back into zeros. Where a real grid's frequencies stand alone, half a mode goes to its
+ * conjugate's place: the spectrum is then that of real numbers, whatever the weights were, and its
+ * transform the real part of the mode's. */
 static void scatter(const stn_layer *layer, const double *kept, double *spectrum, int64_t size) {
     memset(spectrum, 0, (size_t)size * 2 * sizeof *spectrum);
     FOR_ROWS(layer, row, place, mirror) {
@@ -149,7 +157,8 @@ static void gather_gradient(void *user, int64_t begin, int64_t end) {
         gather(&h->layer, j->spectrum + 2 * h->spectrum * c, j->kept_out + 2 * h->modes * c, true);
 }
 
-/* ---- from channels to channels ----------------------------------------------------------------------------------- */
+/* ---- from channels to channels
+ * ----------------------------------------------------------------------------------- */
 
 /* to += a * x, or conj(a) * x, of complex numbers; a moves on by `step` numbers. */
 static void add_products(double *to, const double *a, int64_t step, bool conjugate, const double *x, int64_t count) {
@@ -223,7 +232,8 @@ static void map_wave(const job *j, stn_pool *pool) {
     narrow(j, pool, j->grid_out, h->wave * to * size, j->run->out, j->begin * to * size);
 }
 
-/* ---- sums over the batch ----------------------------------------------------------------------------------------- */
+/* ---- sums over the batch
+ * ----------------------------------------------------------------------------------------- */
 
 /* sum of conj(a) * b, of numbers of `per` parts */
 static void add_inner_product(double *sum, const double *a, const double *b, int64_t count, int64_t per) {
@@ -271,7 +281,8 @@ static void sum_wave(const job *j, stn_pool *pool) {
     stn_pool_for(pool, layer->c_in * layer->c_out, 1, sum_pairs, (void *)j);
 }
 
-/* ---- runs -------------------------------------------------------------------------------------------------------- */
+/* ---- runs
+ * -------------------------------------------------------------------------------------------------------- */
 
 /* Doubles of each part of the workspace, in the order of a job's pointers. */
 enum { PARTS = 8 };
@@ -354,7 +365,8 @@ void stn_host_layer_run(const stn_host_layer *h, stn_pool *pool, const stn_execu
     if (sums) store_sums(&j, pool, numbers);
 }
 
-/* ---- tables ------------------------------------------------------------------------------------------------------ */
+/* ---- tables
+ * ------------------------------------------------------------------------------------------------------ */
 
 static stn_status make_transform(const stn_layer *layer, int64_t batch, bool inverse, double scale, int threads,
                                  stn_host_fft **made, stn_error *error) {

@@ -1,4 +1,5 @@
-/* The definition of Fourier layers: every pass on the CPU, computed in float64 and rounded once at the end. */
+/* The definition of Fourier layers: every pass on the CPU, computed in float64 and rounded once at
+ * the end. */
 #ifndef STN_HOST_LAYER_H
 #define STN_HOST_LAYER_H
 #include "host/pool.h"

@@ -1,8 +1,10 @@
-/* A pool of host threads: a loop's pieces are claimed from one counter; a thread that wakes late simply finds none.
+/* A pool of host threads: a loop's pieces are claimed from one counter; a thread that wakes late
+ * simply finds none.
  *
- * A worker that has had no work for some seconds ends, and the next loop starts another: a process whose own threads have all ended then
- * ends too, which no signal could make it do, since workers block them all. A forked child has none of its parent's threads, and may
- * find any lock held by one of them: its first call renews the pool, and loops start workers there too.
+ * A worker that has had no work for some seconds ends, and the next loop starts another: a process
+ * whose own threads have all ended then ends too, which no signal could make it do, since workers
+ * block them all. A forked child has none of its parent's threads, and may find any lock held by
+ * one of them: its first call renews the pool, and loops start workers there too.
  *
  * Locks are taken in this order: turn, lock; watch_lock is taken alone. */
 #include "host/pool.h"
@@ -98,7 +100,8 @@ static void *work(void *argument) {
     return NULL;
 }
 
-/* How many CPUs this process may run on. The mask must be as wide as the kernel's, so it grows until the call fits. */
+/* How many CPUs this process may run on. The mask must be as wide as the kernel's, so it grows
+ * until the call fits. */
 int stn_pool_allowed(void) {
     int count = 0;
     for (size_t cpus = CPU_SETSIZE; cpus <= (1u << 20) && !count; cpus *= 4) {
@@ -268,7 +271,8 @@ void stn_pool_for(stn_pool *pool, int64_t count, int64_t grain, void (*body)(voi
 
     run_pieces(pool);
 
-    /* All pieces are claimed: whoever has not joined yet need not, and only those inside are waited for. */
+    /* All pieces are claimed: whoever has not joined yet need not, and only those inside are waited
+     * for. */
     for (int spin = 0; spin < SPINS && pool->busy; spin++) relax();
     pthread_mutex_lock(&pool->lock);
     pool->openings = 0;

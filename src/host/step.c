@@ -1,12 +1,15 @@
-/* One time step: u'(x) = sum over taps of weight * u(x + offset), plus the source where there is one.
+/* One time step: u'(x) = sum over taps of weight * u(x + offset), plus the source where there is
+ * one.
  *
- * A box is computed in tiles of a few rows. For a tile, each tap sees a line of doubles: a row of the grid, shifted by the
- * tap's offset. A row of doubles that lies contiguous inside the grid is read in place; else (past an edge, strided, or of
- * another type) it is first gathered into a buffer, where all taps and rows of the tile find it. Few taps read lines of
- * floats as floats: each number is converted where it is added.
+ * A box is computed in tiles of a few rows. For a tile, each tap sees a line of doubles: a row of
+ * the grid, shifted by the tap's offset. A row of doubles that lies contiguous inside the grid is
+ * read in place; else (past an edge, strided, or of another type) it is first gathered into a
+ * buffer, where all taps and rows of the tile find it. Few taps read lines of floats as floats:
+ * each number is converted where it is added.
  *
- * Sums are made in double precision by weights in double precision, and rounded once. Taps that mirror each other are
- * summed in pairs: the middle first, then pairs from the outermost on, as SciPy sums them. Other taps go in order. */
+ * Sums are made in double precision by weights in double precision, and rounded once. Taps that
+ * mirror each other are summed in pairs: the middle first, then pairs from the outermost on, as
+ * SciPy sums them. Other taps go in order. */
 #include "host/step.h"
 
 #include <string.h>
@@ -82,7 +85,8 @@ static void fill_line(const stn_step *step, double value, int64_t count, char *t
             ((double *)to)[k] = value;
 }
 
-/* Points [begin, end) of a row past its sides, which are often among those that `line` holds from point x to `past`. */
+/* Points [begin, end) of a row past its sides, which are often among those that `line` holds from
+ * point x to `past`. */
 static void gather_ghosts(const stn_step *step, const char *row, int64_t begin, int64_t end, const char *line,
                           int64_t x, int64_t past, char *to) {
     for (int64_t i = begin; i < end; i++, to += step->line_size) {
@@ -106,8 +110,8 @@ static void gather(const stn_step *step, const char *row, int64_t begin, int64_t
     gather_ghosts(step, row, after, end, inner, inside, past, line + (after - begin) * step->line_size);
 }
 
-/* Row (i0, i1) as the tile sees it, or NULL where the buffer is full. Where both indices are past constant sides, the
- * slower axis decides. */
+/* Row (i0, i1) as the tile sees it, or NULL where the buffer is full. Where both indices are past
+ * constant sides, the slower axis decides. */
 static const char *read_row(stn_tile *tile, int64_t i0, int64_t i1) {
     const stn_step *step = tile->step;
     const stn_task *task = step->task;
@@ -151,7 +155,8 @@ typedef struct stn_gathering {
     int64_t at[2][2];
 } stn_gathering;
 
-/* Adds what is gathered to what was summed before, and begins anew with that sum, as a line of weight 1. */
+/* Adds what is gathered to what was summed before, and begins anew with that sum, as a line of
+ * weight 1. */
 static void sum_gathered(stn_tile *tile, stn_gathering *g, double *sum) {
     tile->step->kernels->sum(sum, &g->terms, (size_t)tile->count);
     g->lines[0] = sum;
@@ -308,8 +313,8 @@ static void copy_span(const stn_step *step, int64_t batch, int64_t i0, int64_t i
         for (int64_t x = begin; x < end; x++) memcpy(to + x * to_stride, from + x * from_stride, size);
 }
 
-/* 1 where taps at opposite offsets have the same weight, -1 where they have opposite weights and none is in the middle,
- * else 0. Sorted taps mirror each other from both ends of their list. */
+/* 1 where taps at opposite offsets have the same weight, -1 where they have opposite weights and
+ * none is in the middle, else 0. Sorted taps mirror each other from both ends of their list. */
 static int pairing_of(const stn_task *task) {
     bool even = task->ntaps > 1, odd = even && task->ntaps % 2 == 0;
     for (size_t k = 0; k < (task->ntaps + 1) / 2 && (even || odd); k++) {

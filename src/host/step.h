@@ -35,7 +35,8 @@ typedef struct stn_box {
 /* Fills in all but the layouts. The task is borrowed. */
 void stn_step_begin(stn_step *step, const stn_task *task);
 
-/* Computes the points of one box of grid `batch`. Distinct boxes may be computed at the same time. */
+/* Computes the points of one box of grid `batch`. Distinct boxes may be computed at the same
+ * time. */
 void stn_step_box(const stn_step *step, int64_t batch, const stn_box *box);
 
 /* Copies the points of one box, as they are. */

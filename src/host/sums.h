@@ -22,8 +22,8 @@ typedef float NAME(floats) __attribute__((vector_size(BYTES / 2), aligned(4), ma
 #define PUT_double(to, u) (*(NAME(unaligned) *)(to) = (u))
 #define PUT_float(to, u) (*(NAME(floats) *)(to) = __builtin_convertvector(u, NAME(floats)))
 
-/* sum_block: sums of `blocks` vectors from point x on. -0 plus a number is that number, whatever its sign. A rest of less
- * than a vector is summed with some of the points before it, once more. */
+/* sum_block: sums of `blocks` vectors from point x on. -0 plus a number is that number, whatever
+ * its sign. A rest of less than a vector is summed with some of the points before it, once more. */
 #define DEFINE_SUM(name, real)                                                                                         \
     TARGET INLINE void NAME(name##_block)(real * sum, const stn_terms *terms, size_t x, const int blocks) {            \
         NAME(vector) u[BLOCKS];                                                                                        \
@@ -59,8 +59,8 @@ DEFINE_SUM(sum_float, float)
 
 #define ROW_BLOCKS (BYTES / 16) /* so many vectors of each of four rows leave registers for a line and its weights */
 
-/* line: adds the taps of one line to rows r0 to r1. weights: those of row r1; those of the row before lie `width` further.
- * block: `blocks` vectors of each row. */
+/* line: adds the taps of one line to rows r0 to r1. weights: those of row r1; those of the row
+ * before lie `width` further. block: `blocks` vectors of each row. */
 #define DEFINE_ROWS(name, real)                                                                                        \
     TARGET INLINE void NAME(name##_line)(NAME(vector)(*u)[ROW_BLOCKS], const void *line, size_t x,                     \
                                          const double *weights, size_t width, const int r0, const int r1,              \

@@ -4,7 +4,8 @@
 #include "host/pool.h"
 #include "problem/system_task.h"
 
-/* Programs and their memory; immutable, so several threads may run it with workspaces of their own. */
+/* Programs and their memory; immutable, so several threads may run it with workspaces of their
+ * own. */
 typedef struct stn_host_system stn_host_system;
 
 /* The task is borrowed. threads: of the pool that will run it. */

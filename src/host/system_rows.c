@@ -25,8 +25,9 @@ static int operand_count(const stn_host_rows *rows, int instruction) {
                                           : stn_system_ops[node->op].operands;
 }
 
-/* A row for each instruction. Numbers have rows of their own, which are filled once. Others take a row
- * that is free after the last use of what was in it; never that of an operand, which is still read. */
+/* A row for each instruction. Numbers have rows of their own, which are filled once. Others take a
+ * row that is free after the last use of what was in it; never that of an operand, which is still
+ * read. */
 static stn_status assign_rows(stn_host_rows *rows, int *count, stn_error *error) {
     const stn_system_program *p = &rows->program;
     const stn_system_node *nodes = rows->task->system->nodes;

@@ -1,4 +1,5 @@
-/* The watch over one execution: the caller's function that is told how far it is, and may cancel it. */
+/* The watch over one execution: the caller's function that is told how far it is, and may cancel
+ * it. */
 #ifndef STN_HOST_WATCH_H
 #define STN_HOST_WATCH_H
 #include <pthread.h>
@@ -22,8 +23,8 @@ typedef struct stn_watch {
 
 /* Begins with the calling thread. */
 void stn_watch_begin(stn_watch *watch, const stn_execution *run, uint64_t total);
-/* Tells, at most every 50 ms and on the watch's own thread alone. False: the execution is cancelled, and what is left may be left out.
- * NULL: true. */
+/* Tells, at most every 50 ms and on the watch's own thread alone. False: the execution is
+ * cancelled, and what is left may be left out. NULL: true. */
 bool stn_watch_goes_on(stn_watch *watch);
 /* The run that goes on has made `passes` of `of` passes. */
 void stn_watch_reach(stn_watch *watch, uint64_t passes, uint64_t of);

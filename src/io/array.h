@@ -23,7 +23,8 @@ size_t stn_array_numbers(const stn_array *array);                 /* count, or t
 double stn_array_get(const stn_array *array, size_t index);       /* index < stn_array_numbers */
 void stn_array_set(stn_array *array, size_t index, double value); /* rounds to the dtype */
 size_t stn_array_nonfinite(const stn_array *array);               /* how many values are NaN or infinite */
-/* Memory for an array of these extents, set to zero. Errors: a size past SIZE_MAX, out of memory. */
+/* Memory for an array of these extents, set to zero. Errors: a size past SIZE_MAX, out of
+ * memory. */
 stn_status stn_array_make(int rank, const size_t *extent, stn_dtype dtype, stn_array *array, stn_error *error);
 stn_status stn_array_make_complex(int rank, const size_t *extent, stn_dtype dtype, stn_array *array, stn_error *error);
 #endif

@@ -42,7 +42,8 @@ static void give(png_structp png, png_bytep to, png_size_t size) {
     from->at += size;
 }
 
-/* ---- reading --------------------------------------------------------------------------------------------------------- */
+/* ---- reading
+ * --------------------------------------------------------------------------------------------------------- */
 
 /* What a header comes to, or the sentence that refuses it. */
 static stn_status read_header(const char *name, png_structp png, png_infop info, size_t size, stn_npy_header *header,
@@ -136,7 +137,8 @@ stn_status stn_png_decode(const char *name, const unsigned char *bytes, size_t s
     return status;
 }
 
-/* ---- writing ---------------------------------------------------------------------------------------------------------- */
+/* ---- writing
+ * ---------------------------------------------------------------------------------------------------------- */
 
 /* A row's values as big-endian pixels; how many did not fit. */
 static size_t make_row(const stn_array *array, size_t first, size_t count, int bits, unsigned char *row) {

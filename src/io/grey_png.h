@@ -10,14 +10,16 @@
 
 bool stn_png_is(const void *bytes, size_t size);
 
-/* Decodes a file in memory. Any bytes are safe. The header says u1 or big-endian u2, as the pixels are; 1, 2 and 4 bits are
- * widened to 8 as viewers show them. *pixels is freed with free(); pixels NULL: the header alone. Errors: STN_ERROR_FORMAT for a
- * damaged file, and for colour or transparency. */
+/* Decodes a file in memory. Any bytes are safe. The header says u1 or big-endian u2, as the pixels
+ * are; 1, 2 and 4 bits are widened to 8 as viewers show them. *pixels is freed with free(); pixels
+ * NULL: the header alone. Errors: STN_ERROR_FORMAT for a damaged file, and for colour or
+ * transparency. */
 stn_status stn_png_decode(const char *name, const unsigned char *bytes, size_t size, stn_npy_header *header,
                           unsigned char **pixels, stn_error *error);
 
-/* Writes a real array of two axes up to the commit, of 8 or 16 bits. Values are rounded to whole numbers; *changed counts those
- * past the range (NaN too), which become its nearest end (NaN: 0). */
+/* Writes a real array of two axes up to the commit, of 8 or 16 bits. Values are rounded to whole
+ * numbers; *changed counts those past the range (NaN too), which become its nearest end (NaN:
+ * 0). */
 stn_status stn_png_prepare(const char *path, const stn_array *array, int bits, size_t *changed, stn_output *output,
                            stn_error *error);
 #endif

@@ -14,7 +14,8 @@ typedef struct stn_image {
 stn_status stn_image_make(size_t width, size_t height, stn_image *image, stn_error *error); /* white */
 void stn_image_clear(stn_image *image);
 
-/* Text of letters STN_GLYPH_WIDE * scale pixels apart, its top left corner at (x, y); what falls outside is cut. */
+/* Text of letters STN_GLYPH_WIDE * scale pixels apart, its top left corner at (x, y); what falls
+ * outside is cut. */
 #define STN_GLYPH_WIDE 6
 #define STN_GLYPH_HIGH 7
 void stn_image_text(stn_image *image, size_t x, size_t y, size_t scale, const char *text);

@@ -1,4 +1,5 @@
-/* See input.h. Values are converted a block at a time, so a file needs little memory besides its array. */
+/* See input.h. Values are converted a block at a time, so a file needs little memory besides its
+ * array. */
 #include "io/input.h"
 
 #include <errno.h>
@@ -116,7 +117,8 @@ static void input_close(stn_input *in) {
     *in = (stn_input){.fd = -1};
 }
 
-/* ---- opening ------------------------------------------------------------------------------------------------------- */
+/* ---- opening
+ * ------------------------------------------------------------------------------------------------------- */
 
 static stn_status copy_stream(int from, int to, stn_error *error) {
     char block[65536];
@@ -134,8 +136,8 @@ static stn_status copy_stream(int from, int to, stn_error *error) {
     }
 }
 
-/* The standard input, from its start. A pipe can be read once and a file is looked at twice, so it is copied to memory. Of the
- * command alone, which is one process with one standard input. */
+/* The standard input, from its start. A pipe can be read once and a file is looked at twice, so it
+ * is copied to memory. Of the command alone, which is one process with one standard input. */
 static stn_status open_standard_input(int *fd, stn_error *error) {
     static int copy = -1;
     char name[64];
@@ -238,7 +240,8 @@ done:
     return status;
 }
 
-/* ---- raw ----------------------------------------------------------------------------------------------------------- */
+/* ---- raw
+ * ----------------------------------------------------------------------------------------------------------- */
 
 stn_status stn_raw_header(const char *name, const stn_raw *raw, stn_npy_header *header, stn_error *error) {
     static const uint16_t one = 1;
@@ -254,7 +257,8 @@ stn_status stn_raw_header(const char *name, const stn_raw *raw, stn_npy_header *
     return STN_OK;
 }
 
-/* ---- values -------------------------------------------------------------------------------------------------------- */
+/* ---- values
+ * -------------------------------------------------------------------------------------------------------- */
 
 static stn_status convert_values(stn_input *in, const char *path, const stn_npy_header *header, stn_array *array,
                                  stn_error *error) {

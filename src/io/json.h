@@ -6,8 +6,8 @@
 
 #include "stentor.h"
 
-/* The value of a text, which the caller releases by json_decref. name: the file's; form: what to write instead, for the error. Objects
- * with one key twice are refused. */
+/* The value of a text, which the caller releases by json_decref. name: the file's; form: what to
+ * write instead, for the error. Objects with one key twice are refused. */
 stn_status stn_json_parse(const char *name, const char *bytes, size_t size, const char *form, json_t **root,
                           stn_error *error);
 #endif

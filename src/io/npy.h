@@ -1,4 +1,5 @@
-/* NumPy's .npy files, format 1.0, 2.0 and 3.0: https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
+/* NumPy's .npy files, format 1.0, 2.0 and 3.0:
+ * https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
  */
 #ifndef STN_IO_NPY_H
 #define STN_IO_NPY_H
@@ -22,8 +23,9 @@ typedef struct stn_npy_header {
     size_t offset; /* bytes before the values */
 } stn_npy_header;
 
-/* Reads the header from the first `size` bytes of a file. name is used in messages. Any bytes are safe. Errors:
- * STN_ERROR_FORMAT: not a .npy, a damaged one, or a dtype or rank that is not a grid's. */
+/* Reads the header from the first `size` bytes of a file. name is used in messages. Any bytes are
+ * safe. Errors: STN_ERROR_FORMAT: not a .npy, a damaged one, or a dtype or rank that is not a
+ * grid's. */
 stn_status stn_npy_parse(const char *name, const void *bytes, size_t size, stn_npy_header *header, stn_error *error);
 /* The same, complex numbers too: c8 and c16. */
 stn_status stn_npy_parse_any(const char *name, const void *bytes, size_t size, stn_npy_header *header,
@@ -32,11 +34,12 @@ stn_status stn_npy_parse_any(const char *name, const void *bytes, size_t size, s
 /* Do these first bytes of a file say that it is a .npy? */
 bool stn_npy_is(const void *bytes, size_t size);
 
-/* The dtype that stn_input_read gives the values of such a file when it is not told one: f64 for all whole numbers. */
+/* The dtype that stn_input_read gives the values of such a file when it is not told one: f64 for
+ * all whole numbers. */
 stn_dtype stn_npy_dtype(const stn_npy_header *header);
 
-/* Writes a file that appears whole or not at all (io/output.h), little-endian, format 1.0. Complex f16, for which NumPy has
- * no type, becomes f2 with a last axis of 2: real and imaginary part. */
+/* Writes a file that appears whole or not at all (io/output.h), little-endian, format 1.0. Complex
+ * f16, for which NumPy has no type, becomes f2 with a last axis of 2: real and imaginary part. */
 stn_status stn_npy_write(const char *path, const stn_array *array, stn_error *error);
 /* The same up to stn_output_commit. */
 stn_status stn_npy_prepare(const char *path, const stn_array *array, stn_output *output, stn_error *error);

@@ -14,7 +14,8 @@
 #include "base/error.h"
 #include "io/place.h"
 
-/* What a signal must remove. Only the command's one thread opens outputs; a slot's pointer is written whole. */
+/* What a signal must remove. Only the command's one thread opens outputs; a slot's pointer is
+ * written whole. */
 #define SLOTS 1024 /* the pictures of a run's snapshots */
 static char *volatile unfinished[SLOTS];
 
@@ -44,7 +45,8 @@ static void forget(stn_output *output) {
     memset(output, 0, sizeof *output);
 }
 
-/* Beside its place, under a name that is never too long, and from the start as closed to others as what it replaces. */
+/* Beside its place, under a name that is never too long, and from the start as closed to others as
+ * what it replaces. */
 static stn_status open_temp(stn_output *output, int *fd, stn_error *error) {
     int folder = (int)(strrchr(output->path, '/') - output->path);
     size_t size = (size_t)folder + 32;
@@ -75,7 +77,8 @@ static stn_status open_stream(const char *name, int stream, int *fd, stn_error *
                     readable_only ? "it is open for reading only" : strerror(errno));
 }
 
-/* Of a file that is there: may it be written or replaced? Devices and pipes are opened, never renamed over. */
+/* Of a file that is there: may it be written or replaced? Devices and pipes are opened, never
+ * renamed over. */
 static stn_status open_there(stn_output *output, const struct stat *there, int *fd, stn_error *error) {
     const char *name = output->name;
     if (S_ISDIR(there->st_mode))

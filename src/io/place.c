@@ -34,7 +34,8 @@ static int stream_of(const char *folder, const char *base) {
     return *base && !*end && number >= 0 && number <= INT_MAX ? (int)number : -1;
 }
 
-/* One link further: what `name` is, and in next[] what it leads to. next[0] is 0 at the end of the way. */
+/* One link further: what `name` is, and in next[] what it leads to. next[0] is 0 at the end of the
+ * way. */
 static stn_status follow(const char *given, const char *name, stn_place *place, char next[PATH_MAX], stn_error *error) {
     char copy[PATH_MAX], real[PATH_MAX], whole[2 * PATH_MAX], target[PATH_MAX];
     const char *folder;

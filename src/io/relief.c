@@ -1,4 +1,5 @@
-/* Hill-shaded, tinted relief. Shading is Lambert's: the cosine between the surface's normal and the light. */
+/* Hill-shaded, tinted relief. Shading is Lambert's: the cosine between the surface's normal and the
+ * light. */
 #include "io/relief.h"
 
 #include <math.h>

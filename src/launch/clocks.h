@@ -1,4 +1,5 @@
-/* What a GPU's clocks and power limit are at the moment, for the record of what was measured on it: by NVML, if it is there. */
+/* What a GPU's clocks and power limit are at the moment, for the record of what was measured on it:
+ * by NVML, if it is there. */
 #ifndef STN_LAUNCH_CLOCKS_H
 #define STN_LAUNCH_CLOCKS_H
 #include "launch/driver.h"
@@ -9,6 +10,7 @@ typedef struct stn_clocks {
     char why[160];                   /* nothing is known; one phrase without a line's end */
 } stn_clocks;
 
-/* Opens libnvidia-ml.so.1 ($STENTOR_NVML_PATH overrides) each time: milliseconds. NULL for the device: nothing is known. */
+/* Opens libnvidia-ml.so.1 ($STENTOR_NVML_PATH overrides) each time: milliseconds. NULL for the
+ * device: nothing is known. */
 void stn_device_clocks(const stn_device *device, stn_clocks *clocks);
 #endif

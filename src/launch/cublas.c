@@ -21,7 +21,8 @@ struct stn_cublas {
     pthread_mutex_t turn; /* stream and workspace are the handle's state */
 };
 
-/* ---- opening ----------------------------------------------------------------------------------------------------- */
+/* ---- opening
+ * ----------------------------------------------------------------------------------------------------- */
 
 static bool resolve(stn_cublas_functions *call, void *library, const char **missing) {
     static const char *const names[] = {
@@ -105,7 +106,8 @@ void stn_cublas_close(stn_cublas *cublas) {
 
 int stn_cublas_version(const stn_cublas *cublas) { return cublas->version; }
 
-/* ---- products ---------------------------------------------------------------------------------------------------- */
+/* ---- products
+ * ---------------------------------------------------------------------------------------------------- */
 
 static stn_status check(const char *function, stn_cublas_result result, stn_error *error) {
     static const struct {

@@ -7,13 +7,14 @@
 
 typedef struct stn_cublas stn_cublas; /* the library and one handle of it; any thread may use it */
 
-/* Opens libcublas ($STENTOR_CUBLAS_PATH overrides) and makes a handle on the device. STN_ERROR_UNSUPPORTED: there is none;
- * what was looked at, and how to get it. */
+/* Opens libcublas ($STENTOR_CUBLAS_PATH overrides) and makes a handle on the device.
+ * STN_ERROR_UNSUPPORTED: there is none; what was looked at, and how to get it. */
 stn_status stn_cublas_open(const stn_logger *logger, stn_device *device, stn_cublas **cublas, stn_error *error);
 void stn_cublas_close(stn_cublas *cublas);        /* NULL is fine */
 int stn_cublas_version(const stn_cublas *cublas); /* 130000 */
 
-/* Of each of `batch` triples, in columns as cuBLAS counts: C (m x n) = alpha op(A) (m x k) op(B) (k x n) + beta C. */
+/* Of each of `batch` triples, in columns as cuBLAS counts: C (m x n) = alpha op(A) (m x k) op(B) (k
+ * x n) + beta C. */
 typedef enum stn_gemm_op { STN_GEMM_PLAIN, STN_GEMM_TRANSPOSED, STN_GEMM_ADJOINT } stn_gemm_op;
 typedef struct stn_gemm {
     stn_dtype dtype; /* STN_F64 or STN_F32 */

@@ -1,5 +1,5 @@
-/* cuBLAS's functions and constants as we use them; where the toolkit's header is found, tests/launch checks them against
- * it. */
+/* cuBLAS's functions and constants as we use them; where the toolkit's header is found,
+ * tests/launch checks them against it. */
 #ifndef STN_LAUNCH_CUBLAS_FUNCTIONS_H
 #define STN_LAUNCH_CUBLAS_FUNCTIONS_H
 #include "launch/cuda_types.h"
@@ -26,7 +26,8 @@ typedef enum stn_cublas_result {
 #undef STN_CUBLAS_RESULT_ENUM
 } stn_cublas_result;
 
-/* cublasOperation_t, cublasComputeType_t, cublasGemmAlgo_t; element types are cudaDataType: launch/cufft_functions.h */
+/* cublasOperation_t, cublasComputeType_t, cublasGemmAlgo_t; element types are cudaDataType:
+ * launch/cufft_functions.h */
 enum { STN_CUBLAS_OP_N = 0, STN_CUBLAS_OP_T = 1, STN_CUBLAS_OP_C = 2 };
 enum { STN_CUBLAS_COMPUTE_32F = 68, STN_CUBLAS_COMPUTE_64F = 70, STN_CUBLAS_COMPUTE_32F_FAST_TF32 = 77 };
 enum { STN_CUBLAS_GEMM_DEFAULT = -1 };

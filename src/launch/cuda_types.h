@@ -1,11 +1,13 @@
-/* The driver's binary interface as far as we use it: handles, constants, launch records. No CUDA header is needed to
- * build; where one is found, tests/launch checks every line of this file against it. */
+/* The driver's binary interface as far as we use it: handles, constants, launch records. No CUDA
+ * header is needed to build; where one is found, tests/launch checks every line of this file
+ * against it. */
 #ifndef STN_LAUNCH_CUDA_TYPES_H
 #define STN_LAUNCH_CUDA_TYPES_H
 #include <stddef.h>
 #include <stdint.h>
 
-/* Handles carry the driver's own struct tags, so pointers from cuda.h or the runtime's headers fit without a cast. */
+/* Handles carry the driver's own struct tags, so pointers from cuda.h or the runtime's headers fit
+ * without a cast. */
 typedef struct CUctx_st *stn_cu_context;
 typedef struct CUmod_st *stn_cu_module;
 typedef struct CUfunc_st *stn_cu_function;

@@ -28,7 +28,8 @@ struct stn_cufft_plan {
     pthread_mutex_t turn; /* stream and workspace are cuFFT's state of the plan */
 };
 
-/* ---- opening ----------------------------------------------------------------------------------------------------- */
+/* ---- opening
+ * ----------------------------------------------------------------------------------------------------- */
 
 static bool resolve(stn_cufft_functions *call, void *library, const char **missing) {
     static const char *const names[] = {
@@ -106,9 +107,11 @@ static stn_status check(const char *function, stn_cufft_result result, stn_error
 }
 #define CUFFT(cufft, function, arguments, error) check(#function, (cufft)->call.function arguments, (error))
 
-/* ---- plans ------------------------------------------------------------------------------------------------------- */
+/* ---- plans
+ * ------------------------------------------------------------------------------------------------------- */
 
-/* The axes that cuFFT hears of: those of one point make no difference, but where a side is real, the last one does. */
+/* The axes that cuFFT hears of: those of one point make no difference, but where a side is real,
+ * the last one does. */
 static int axes_of(const stn_fft *fft, int axes[3]) {
     int count = 0;
     for (int axis = 3 - fft->rank; axis < 3; axis++)
@@ -116,8 +119,8 @@ static int axes_of(const stn_fft *fft, int axes[3]) {
     return count;
 }
 
-/* cuFFT's words for a layout: the innermost stride, and for the axes outside of it how many of the next axis' steps one
- * step is. */
+/* cuFFT's words for a layout: the innermost stride, and for the axes outside of it how many of the
+ * next axis' steps one step is. */
 typedef struct embedding {
     long long embed[3], stride, distance;
 } embedding;
@@ -138,8 +141,9 @@ static bool embed(const stn_fft *fft, const stn_fft_side *side, embedding *e) {
 
 static bool power_of_two(int64_t n) { return !(n & (n - 1)); }
 
-/* A c2r of rows of odd length writes their last number and one more, as a pair, where there is room between rows: cuFFT 12.0 was seen to
- * do so (27 x 32 x 11 in f64, rows of 12). Rows of one number are taken to be no exception. In place that is the spectrum's own room. */
+/* A c2r of rows of odd length writes their last number and one more, as a pair, where there is room
+ * between rows: cuFFT 12.0 was seen to do so (27 x 32 x 11 in f64, rows of 12). Rows of one number
+ * are taken to be no exception. In place that is the spectrum's own room. */
 static bool writes_past_rows(const stn_fft *fft) {
     const stn_fft_side *out = &fft->out;
     if (!out->real || fft->in_place || fft->n[2] % 2 == 0 || out->stride[2] != 1) return false;

@@ -6,8 +6,8 @@
 
 typedef struct stn_cufft stn_cufft; /* immutable once open */
 
-/* Finds and opens cuFFT: $STENTOR_CUFFT_PATH, one already loaded, pip's nvidia folders, the loader's path, toolkits.
- * STN_ERROR_UNSUPPORTED names all that was tried and how to get it. */
+/* Finds and opens cuFFT: $STENTOR_CUFFT_PATH, one already loaded, pip's nvidia folders, the
+ * loader's path, toolkits. STN_ERROR_UNSUPPORTED names all that was tried and how to get it. */
 stn_status stn_cufft_open(const stn_logger *logger, stn_cufft **cufft, stn_error *error);
 void stn_cufft_close(stn_cufft *cufft);        /* NULL is fine */
 int stn_cufft_version(const stn_cufft *cufft); /* 12000 */
@@ -16,7 +16,8 @@ int stn_cufft_version(const stn_cufft *cufft); /* 12000 */
 bool stn_cufft_takes(const stn_fft *fft, char *reason, size_t reason_size);
 
 typedef struct stn_cufft_plan stn_cufft_plan; /* several threads may execute it: they take turns */
-/* Scale factors are not cuFFT's. *workspace: bytes that each execution brings. cufft and device outlive the plan. */
+/* Scale factors are not cuFFT's. *workspace: bytes that each execution brings. cufft and device
+ * outlive the plan. */
 stn_status stn_cufft_plan_create(const stn_cufft *cufft, stn_device *device, const stn_fft *fft, stn_cufft_plan **plan,
                                  size_t *workspace, stn_error *error);
 void stn_cufft_plan_destroy(stn_cufft_plan *plan); /* NULL is fine */

@@ -1,5 +1,6 @@
-/* Every cuFFT function that we call: X(name, (arguments)); all are in cuFFT 11 and later. And its types, as far as we use
- * them; where the toolkit's header is found, tests/launch checks them against it. */
+/* Every cuFFT function that we call: X(name, (arguments)); all are in cuFFT 11 and later. And its
+ * types, as far as we use them; where the toolkit's header is found, tests/launch checks them
+ * against it. */
 #ifndef STN_LAUNCH_CUFFT_FUNCTIONS_H
 #define STN_LAUNCH_CUFFT_FUNCTIONS_H
 #include "launch/cuda_types.h"

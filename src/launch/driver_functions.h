@@ -1,9 +1,10 @@
-/* Every driver function that we call: X(name, version, (arguments)). One list makes the table, the loader and the
- * messages.
+/* Every driver function that we call: X(name, version, (arguments)). One list makes the table, the
+ * loader and the messages.
  *
- * `name` goes to cuGetProcAddress as it is, without _v2 and the like: `version` picks the signature, as a CUDA release
- * (3020 is 3.2). It is pinned to the release that brought the signature written here, so a newer driver cannot hand out
- * another one. All are older than 12.0, the oldest driver that we accept. */
+ * `name` goes to cuGetProcAddress as it is, without _v2 and the like: `version` picks the
+ * signature, as a CUDA release (3020 is 3.2). It is pinned to the release that brought the
+ * signature written here, so a newer driver cannot hand out another one. All are older than 12.0,
+ * the oldest driver that we accept. */
 #ifndef STN_LAUNCH_DRIVER_FUNCTIONS_H
 #define STN_LAUNCH_DRIVER_FUNCTIONS_H
 

@@ -1,4 +1,5 @@
-/* Streams beside a given one, for work of one execution that does not wait for each other; see driver.h. */
+/* Streams beside a given one, for work of one execution that does not wait for each other; see
+ * driver.h. */
 #include <pthread.h>
 #include <stdlib.h>
 

@@ -30,12 +30,12 @@ struct stn_device {
 #define STN_CU(driver, function, arguments, error)                                                                     \
     stn_driver_check((driver), #function, (driver)->call.function arguments, (error))
 
-/* stn_device_enter without a look at the process, for launches: a few of them cost what the kernel's answer does. In a
- * forked child the driver itself says no. */
+/* stn_device_enter without a look at the process, for launches: a few of them cost what the
+ * kernel's answer does. In a forked child the driver itself says no. */
 stn_status stn_device_push(stn_device *device, stn_error *error);
 void stn_device_pop(stn_device *device); /* after that, in place of stn_device_leave */
 
-/* machine.c: the ceilings of the nearest known chip at or below `sm`. clock and memory rate in Hz and bytes/s; 0: not
- * reported, take the known chip's. */
+/* machine.c: the ceilings of the nearest known chip at or below `sm`. clock and memory rate in Hz
+ * and bytes/s; 0: not reported, take the known chip's. */
 void stn_machine_assume(stn_machine *machine, int sm, int multiprocessors, double clock, double memory_rate);
 #endif

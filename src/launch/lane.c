@@ -1,4 +1,5 @@
-/* A stream of a device and a mark in it: how devices of one process wait for each other and copy between each other. */
+/* A stream of a device and a mark in it: how devices of one process wait for each other and copy
+ * between each other. */
 #include <stdlib.h>
 
 #include "launch/internal.h"

@@ -1,4 +1,5 @@
-/* What is assumed of a GPU before anything is measured: a table of chips, scaled by what a device tells of itself. */
+/* What is assumed of a GPU before anything is measured: a table of chips, scaled by what a device
+ * tells of itself. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,8 +17,8 @@
 /* One launch that waits for the one before, on one stream. */
 #define LAUNCH_SECONDS 2.2e-6
 
-/* One typical chip of an architecture. Rates in 1e12 operations a second, as kernels reach them with mma.sync: of sm_90
- * measured (H200), of the others by datasheet. */
+/* One typical chip of an architecture. Rates in 1e12 operations a second, as kernels reach them
+ * with mma.sync: of sm_90 measured (H200), of the others by datasheet. */
 typedef struct chip {
     int sm;
     const char *name;

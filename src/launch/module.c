@@ -62,7 +62,8 @@ stn_status stn_module_load(stn_device *device, const void *image, const char *ke
         status = load(made, image, error);
         if (status == STN_OK)
             status = STN_CU(device->driver, cuModuleGetFunction, (&made->kernel, made->handle, kernel_name), error);
-        /* Asking for attributes also makes a driver that loads lazily load now, not at the first launch. */
+        /* Asking for attributes also makes a driver that loads lazily load now, not at the first
+         * launch. */
         if (status == STN_OK) status = inspect(made, error);
         stn_device_leave(device);
     }

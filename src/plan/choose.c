@@ -1,4 +1,5 @@
-/* Choosing: rank every strategy's candidates by their estimate, let the cheapest build what it needs. */
+/* Choosing: rank every strategy's candidates by their estimate, let the cheapest build what it
+ * needs. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -36,8 +37,8 @@ void stn_estimate_memory(const stn_task *task, double bytes, stn_estimate *estim
     estimate->grids = bytes / ((double)stn_task_points(task) * (double)stn_dtype_size(task->dtype));
 }
 
-/* Workspace is a cost: each grid beyond two counts as some more time, and beyond four a candidate is taken only where it is
- * faster by far. Little memory counts for nothing. */
+/* Workspace is a cost: each grid beyond two counts as some more time, and beyond four a candidate
+ * is taken only where it is faster by far. Little memory counts for nothing. */
 #define LITTLE 64e6 /* bytes */
 #define GRID_COUNTS 0.03
 #define MANY_COUNT 1.25
@@ -46,7 +47,8 @@ double stn_estimate_cost(const stn_estimate *estimate) {
     return estimate->seconds * (estimate->grids > 4 ? MANY_COUNT : 1 + GRID_COUNTS * (estimate->grids - 2));
 }
 
-/* Inserts in order of predicted cost, those that do not apply last; the ranking is full: the dearest falls out. */
+/* Inserts in order of predicted cost, those that do not apply last; the ranking is full: the
+ * dearest falls out. */
 static void insert_ranked(stn_plan *plan, const stn_ranked *entry) {
     size_t place = plan->ranked;
     while (place > 0) {
@@ -66,8 +68,9 @@ static void insert_ranked(stn_plan *plan, const stn_ranked *entry) {
 
 #define ABOUT_LEAST 1.5 /* errors that are this much larger than the least are no reason to take the slower way */
 
-/* The strategy's candidates whose predicted error meets the problem's bar, or `given` if that is larger; if none does, or there are
- * none, that is why the strategy does not apply. *least: the least error that was met with, if it is less. */
+/* The strategy's candidates whose predicted error meets the problem's bar, or `given` if that is
+ * larger; if none does, or there are none, that is why the strategy does not apply. *least: the
+ * least error that was met with, if it is less. */
 static void rank_strategy(stn_plan *plan, const stn_strategy *strategy, size_t most, double given, double *least) {
     const stn_kind *kind = plan->kind;
     stn_ranked entry = {.strategy = strategy};
@@ -234,7 +237,8 @@ bool stn_plan_generic(const stn_plan *plan, stn_ranked *row) {
     return false;
 }
 
-/* Where no kernel of the ranking is stored, the generic one may be: slower than any of them, so it comes last. */
+/* Where no kernel of the ranking is stored, the generic one may be: slower than any of them, so it
+ * comes last. */
 static bool prepare_generic(stn_plan *plan) {
     stn_ranked generic;
     if (plan->inner || !stn_plan_generic(plan, &generic)) return false;
@@ -247,8 +251,9 @@ static bool prepare_generic(stn_plan *plan) {
     return true;
 }
 
-/* Lets the cheapest candidate build what it needs. Where there is no compiler, the cheapest whose kernels are stored: a
- * pack's were chosen for a typical GPU of the architecture, whose ranking may differ from this one's. */
+/* Lets the cheapest candidate build what it needs. Where there is no compiler, the cheapest whose
+ * kernels are stored: a pack's were chosen for a typical GPU of the architecture, whose ranking may
+ * differ from this one's. */
 stn_status stn_plan_prepare(stn_plan *plan, stn_error *error) {
     stn_error first = {0}, why = {0};
     for (size_t i = 0; i < plan->ranked && plan->ranking[i].applies; i++) {

@@ -1,5 +1,6 @@
-/* Constraints of a strategy's candidates, as data: a table of what must hold, each with its name and a sentence. A shape is a
- * candidate where all of its table hold; a tally counts those that are none, by the first constraint that they do not meet. */
+/* Constraints of a strategy's candidates, as data: a table of what must hold, each with its name
+ * and a sentence. A shape is a candidate where all of its table hold; a tally counts those that are
+ * none, by the first constraint that they do not meet. */
 #ifndef STN_PLAN_CONSTRAINT_H
 #define STN_PLAN_CONSTRAINT_H
 #include <stdbool.h>
@@ -11,7 +12,8 @@
 typedef struct stn_constraint {
     const char *name;     /* "shared memory" */
     const char *sentence; /* what must hold: "stages and sums fit a block's shared memory" */
-    /* shape: the strategy's own struct; what the constraint leaves open, such as the number of stages, it may choose there. */
+    /* shape: the strategy's own struct; what the constraint leaves open, such as the number of
+     * stages, it may choose there. */
     bool (*holds)(const stn_task *task, const stn_machine *machine, void *shape);
 } stn_constraint;
 

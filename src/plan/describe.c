@@ -99,9 +99,11 @@ static void text_skips(const stn_plan *plan, stn_text *text) {
                         plan->skips[i].constraint, plan->skips[i].because);
 }
 
-/* ---- what constraints left out ---------------------------------------------------------------------------------- */
+/* ---- what constraints left out
+ * ---------------------------------------------------------------------------------- */
 
-/* Looking for it takes a second search, so only where nothing is built: someone wants to know why. */
+/* Looking for it takes a second search, so only where nothing is built: someone wants to know
+ * why. */
 static bool tally_of(const stn_plan *plan, size_t i, stn_tally *tally) {
     const stn_strategy *strategy = plan->kind->strategy(i);
     char reason[160];

@@ -1,4 +1,5 @@
-/* Fourier layers as a kind of work: their table of strategies, and what plans ask of a stn_layer. */
+/* Fourier layers as a kind of work: their table of strategies, and what plans ask of a
+ * stn_layer. */
 #include <math.h>
 
 #include "base/arith.h"
@@ -22,7 +23,8 @@ stn_status stn_plan_create_spectral_conv(stn_context *context, const stn_spectra
     return stn_plan_make(context, &stn_kind_layer, layer, options, plan, error);
 }
 
-/* ---- the work as a value ----------------------------------------------------------------------------------------- */
+/* ---- the work as a value
+ * ----------------------------------------------------------------------------------------- */
 
 static stn_status make(stn_plan *plan, const void *given, stn_error *error) {
     return stn_layer_make(given, &plan->layer, error);
@@ -56,7 +58,8 @@ static stn_points points(const stn_plan *plan, stn_work_side side, const void *f
 
 static void operands(const stn_plan *plan, int64_t numbers[STN_OPERANDS]) { stn_layer_operands(&plan->layer, numbers); }
 
-/* ---- choosing ---------------------------------------------------------------------------------------------------- */
+/* ---- choosing
+ * ---------------------------------------------------------------------------------------------------- */
 
 static bool applies(const stn_plan *plan, const stn_strategy *row, char *reason, size_t size) {
     return row_of(row)->applies(&plan->layer, &plan->machine, reason, size);
@@ -79,12 +82,14 @@ static double bar(const stn_plan *plan) {
     return fmax(bars[plan->layer.dtype], plan->layer.tolerance);
 }
 
-/* ---- words ------------------------------------------------------------------------------------------------------- */
+/* ---- words
+ * ------------------------------------------------------------------------------------------------------- */
 
 static void print(const stn_plan *plan, stn_text *text) { stn_layer_print(&plan->layer, text); }
 static void json(const stn_plan *plan, stn_text *text) { stn_layer_json(&plan->layer, text); }
 
-/* ---- measuring --------------------------------------------------------------------------------------------------- */
+/* ---- measuring
+ * --------------------------------------------------------------------------------------------------- */
 
 static void key(const stn_plan *plan, const stn_key_sink *to) {
     const stn_layer *layer = &plan->layer;
@@ -111,8 +116,8 @@ static void key(const stn_plan *plan, const stn_key_sink *to) {
     to->text(to->user, "tolerance", tolerance);
 }
 
-/* cuFFT and cuBLAS, which are none of ours; or else, or where they do not run, fno. The last candidate of either is its plainest: the most
- * exact products, nothing fused. */
+/* cuFFT and cuBLAS, which are none of ours; or else, or where they do not run, fno. The last
+ * candidate of either is its plainest: the most exact products, nothing fused. */
 static stn_status judge(const stn_plan *plan, int *which, const stn_strategy **chosen, stn_candidate *candidate,
                         stn_error *error) {
     static const stn_strategy *const judges[] = {&stn_layer_strategy_cublas.run, &stn_layer_strategy_fno.run, NULL};

@@ -27,7 +27,8 @@ stn_status stn_plan_create(stn_context *context, const stn_problem *problem, con
     return stn_plan_make(context, &stn_kind_stencil, problem, options, plan, error);
 }
 
-/* ---- the work as a value ----------------------------------------------------------------------------------------- */
+/* ---- the work as a value
+ * ----------------------------------------------------------------------------------------- */
 
 /* On a GPU taps reach no further than an axis is long. */
 static stn_status check_reach(const stn_task *task, stn_error *error) {
@@ -107,7 +108,8 @@ static stn_status set_weights(stn_plan *plan, size_t count, const double *weight
     return status;
 }
 
-/* ---- choosing ---------------------------------------------------------------------------------------------------- */
+/* ---- choosing
+ * ---------------------------------------------------------------------------------------------------- */
 
 static bool applies(const stn_plan *plan, const stn_strategy *row, char *reason, size_t size) {
     const stn_task *task = &plan->task;
@@ -143,7 +145,8 @@ static void estimate(const stn_plan *plan, const stn_strategy *row, const stn_ca
     result->error *= runs; /* of the last snapshot: each run starts from what the one before left */
 }
 
-/* ---- words ------------------------------------------------------------------------------------------------------- */
+/* ---- words
+ * ------------------------------------------------------------------------------------------------------- */
 
 static void print(const stn_plan *plan, stn_text *text) { stn_task_print(&plan->task, text); }
 static void json(const stn_plan *plan, stn_text *text) { stn_task_json(&plan->task, text); }
@@ -207,7 +210,8 @@ static void more(const stn_plan *plan, stn_format format, stn_text *text) {
         text_growth(&g, (double)steps, overflow, &plan->task, text);
 }
 
-/* ---- measuring --------------------------------------------------------------------------------------------------- */
+/* ---- measuring
+ * --------------------------------------------------------------------------------------------------- */
 
 /* Weights are in it only as far as they are the same mirrored along an axis. */
 static void key(const stn_plan *plan, const stn_key_sink *to) {
@@ -243,7 +247,8 @@ static void key(const stn_plan *plan, const stn_key_sink *to) {
     }
 }
 
-/* The first candidate of direct whose launches are single steps; where there is a source, sourced by single steps, its last. */
+/* The first candidate of direct whose launches are single steps; where there is a source, sourced
+ * by single steps, its last. */
 static stn_status judge(const stn_plan *plan, int *which, const stn_strategy **chosen, stn_candidate *candidate,
                         stn_error *error) {
     static const stn_strategy *const by_steps[] = {&stn_strategy_sourced, NULL};

@@ -1,4 +1,5 @@
-/* What a plan is made for: the device (or the host) and its ceilings. A value, so plans for absent GPUs work too. */
+/* What a plan is made for: the device (or the host) and its ceilings. A value, so plans for absent
+ * GPUs work too. */
 #ifndef STN_PLAN_MACHINE_H
 #define STN_PLAN_MACHINE_H
 #include <stdbool.h>
@@ -23,7 +24,8 @@ typedef enum stn_unit {
 
 #define STN_OLDEST_SM 75 /* kernels are written for this architecture and newer ones */
 
-/* What searches of strategies found: strategies/common/found.h. create: NULL where there is no memory, and then nothing is kept. */
+/* What searches of strategies found: strategies/common/found.h. create: NULL where there is no
+ * memory, and then nothing is kept. */
 typedef struct stn_found stn_found;
 stn_found *stn_found_create(void);
 void stn_found_destroy(stn_found *found);
@@ -48,7 +50,8 @@ typedef struct stn_machine {
 
 /* What a context plans for. Owned by the context. */
 const stn_machine *stn_context_machine(const stn_context *context);
-/* A copy of it. standard: on the host, one of a number of threads that does not depend on the context, so that neither do choices. */
+/* A copy of it. standard: on the host, one of a number of threads that does not depend on the
+ * context, so that neither do choices. */
 void stn_context_machine_copy(const stn_context *context, bool standard, stn_machine *machine);
 /* Waits for all work on the context's GPU, on any stream. */
 stn_status stn_context_wait(stn_context *context, stn_error *error);

@@ -1,4 +1,5 @@
-/* The plan: a task, a transform, a layer or a system, the strategy chosen for it, and what that strategy built. */
+/* The plan: a task, a transform, a layer or a system, the strategy chosen for it, and what that
+ * strategy built. */
 #ifndef STN_PLAN_PLAN_H
 #define STN_PLAN_PLAN_H
 #include "plan/gather.h"
@@ -69,7 +70,8 @@ struct stn_plan {
     struct stn_online *online; /* the tuner's, of STN_MODE_ONLINE; NULL: one choice for good */
     char again[320];    /* the strategy before it chose again for new weights, and why: weights.c; "": it did not */
     bool estimate_only; /* strategy and candidate are chosen, nothing is prepared: no state */
-    /* owned; runs from one snapshot to the next where the stack lies otherwise than the input. NULL: this plan does */
+    /* owned; runs from one snapshot to the next where the stack lies otherwise than the input.
+     * NULL: this plan does */
     stn_plan *repeat;
 };
 /* For a strategy that prepares: one of the plan's kernels, if it is not in its list. */
@@ -78,8 +80,9 @@ void stn_plan_list_kernel(stn_plan *plan, struct stn_kernel *kernel);
 stn_status stn_plan_make(stn_context *context, const stn_kind *kind, const void *given, const stn_plan_options *options,
                          stn_plan **plan, stn_error *error);
 
-/* A run in parts: how many launches it consists of (1 where the strategy runs all at once), and some of them. All parts get
- * the same `run`, with its workspace, and come in order; out is whole after the last. */
+/* A run in parts: how many launches it consists of (1 where the strategy runs all at once), and
+ * some of them. All parts get the same `run`, with its workspace, and come in order; out is whole
+ * after the last. */
 uint64_t stn_plan_launches(stn_plan *plan);
 stn_status stn_plan_execute_part(stn_plan *plan, stn_part part, const stn_execution *run, stn_error *error);
 
@@ -95,15 +98,18 @@ static inline stn_status stn_plan_run_whole(stn_plan *plan, const stn_execution 
 stn_status stn_plan_check_name(const stn_kind *kind, const char *name, stn_error *error);
 stn_status stn_plan_check_mode(const stn_plan_options *options, stn_error *error);
 stn_plan_mode stn_plan_mode_of(const stn_plan_options *options);
-/* Fills the ranking anew, by estimate. name: NULL or "auto" for all strategies; most: candidates of each. */
+/* Fills the ranking anew, by estimate. name: NULL or "auto" for all strategies; most: candidates of
+ * each. */
 void stn_plan_rank(stn_plan *plan, const char *name, size_t most);
-/* Ranks, by what is remembered or else by estimate, and takes the first. Error: nothing can run it. */
+/* Ranks, by what is remembered or else by estimate, and takes the first. Error: nothing can run
+ * it. */
 stn_status stn_plan_choose(stn_plan *plan, const stn_plan_options *options, stn_error *error);
-/* Lets the first of the ranking that can be built build what it needs. Where there is no compiler, that is the cheapest whose
- * kernels are stored. */
+/* Lets the first of the ranking that can be built build what it needs. Where there is no compiler,
+ * that is the cheapest whose kernels are stored. */
 stn_status stn_plan_prepare(stn_plan *plan, stn_error *error);
 
-/* The generic kernel's candidate (strategy.h) with its estimate. False: no strategy of this kind of work has one. */
+/* The generic kernel's candidate (strategy.h) with its estimate. False: no strategy of this kind of
+ * work has one. */
 bool stn_plan_generic(const stn_plan *plan, stn_ranked *row);
 /* The row becomes the plan's. */
 void stn_plan_take(stn_plan *plan, const stn_ranked *row);
@@ -111,7 +117,8 @@ void stn_plan_take(stn_plan *plan, const stn_ranked *row);
 void stn_plan_unprepare(stn_plan *plan);
 
 /* ---- skips.c
- * What a failure ran into, in a word or two: "shared memory", "registers", "device memory", "compile"... */
+ * What a failure ran into, in a word or two: "shared memory", "registers", "device memory",
+ * "compile"... */
 const char *stn_skip_name(const stn_error *why);
 /* Of a multiprocessor's: another candidate may take less of it. */
 bool stn_skip_is_resource(const stn_error *why);
@@ -119,15 +126,17 @@ bool stn_skip_is_resource(const stn_error *why);
 void stn_plan_count_skip(stn_plan *plan, const char *constraint, const char *because);
 
 /* ---- first_result.c: options.first_result
- * The plan's kernels are missing and listed in `gather`; `workspace` bytes are what it will need. Where the generic kernel
- * is predicted to finish a whole execution before they would be compiled, they are compiled in the background, the
- * generic kernel serves the first execution, and the gather is taken over: true. */
+ * The plan's kernels are missing and listed in `gather`; `workspace` bytes are what it will need.
+ * Where the generic kernel is predicted to finish a whole execution before they would be compiled,
+ * they are compiled in the background, the generic kernel serves the first execution, and the
+ * gather is taken over: true. */
 bool stn_first_result_begin(stn_plan *plan, stn_gather *gather, size_t workspace);
-/* The plan that runs what comes next: the generic kernel's, or the plan itself. `ends`: what comes next completes an
- * execution. Waits for the background compile once the generic kernel has run an execution. */
+/* The plan that runs what comes next: the generic kernel's, or the plan itself. `ends`: what comes
+ * next completes an execution. Waits for the background compile once the generic kernel has run an
+ * execution. */
 stn_plan *stn_first_result_next(stn_plan *plan, bool ends, void *stream);
-/* Waits for the background compile; the plan that runs from then on, which is the generic kernel's where one of the
- * plan's own kernels did not compile. */
+/* Waits for the background compile; the plan that runs from then on, which is the generic kernel's
+ * where one of the plan's own kernels did not compile. */
 stn_plan *stn_first_result_end(stn_plan *plan);
 /* The plan that runs now. */
 const stn_plan *stn_first_result_now(const stn_plan *plan);
@@ -135,19 +144,23 @@ void stn_first_result_describe(const stn_plan *plan, stn_format format, stn_text
 void stn_first_result_free(stn_plan *plan);
 
 /* ---- build.c
- * A plan of other work on the same context and machine, in which nothing is chosen yet, and without a workspace of its own. */
+ * A plan of other work on the same context and machine, in which nothing is chosen yet, and without
+ * a workspace of its own. */
 stn_status stn_plan_copy(const stn_plan *like, const stn_kind *kind, const void *work, uint64_t steps, stn_plan **plan,
                          stn_error *error);
-/* A plan of the same work that runs exactly this candidate, without a workspace of its own; a stencil's makes so many steps. */
+/* A plan of the same work that runs exactly this candidate, without a workspace of its own; a
+ * stencil's makes so many steps. */
 stn_status stn_plan_build(const stn_plan *like, uint64_t steps, const stn_strategy *strategy,
                           const stn_candidate *candidate, stn_plan **plan, stn_error *error);
 
 /* ---- subplan.c: the one word by which one strategy uses another, which it knows by name and includes nothing of. Margins by
- * direct, transforms inside a convolution: such work is a plan like any other. stn_plan_execute_with runs it, with a workspace
- * of plan->workspace_size bytes; stn_plan_destroy ends it.
+ * direct, transforms inside a convolution: such work is a plan like any other.
+ * stn_plan_execute_with runs it, with a workspace of plan->workspace_size bytes; stn_plan_destroy
+ * ends it.
  *
- * A plan of a part of the parent's work: `task` (copied; its snapshots are not) by strategy `name` (NULL: the cheapest), in the
- * same context, without a workspace of its own. Errors: STN_ERROR_UNSUPPORTED where there is none; those of prepare. */
+ * A plan of a part of the parent's work: `task` (copied; its snapshots are not) by strategy `name`
+ * (NULL: the cheapest), in the same context, without a workspace of its own. Errors:
+ * STN_ERROR_UNSUPPORTED where there is none; those of prepare. */
 stn_status stn_subplan(const stn_plan *parent, const stn_task *task, const char *name, stn_plan **plan,
                        stn_error *error);
 stn_status stn_subplan_fft(const stn_plan *parent, const stn_fft *fft, const char *name, stn_plan **plan,
@@ -166,8 +179,8 @@ void stn_subplan_list_kernels(stn_plan *parent, const stn_plan *plan);
 /* weights.c: new weights, of a plan that is prepared, by its choice or by another one. */
 stn_status stn_plan_renew_weights(stn_plan *plan, size_t count, const double *weights, stn_error *error);
 
-/* context/watched.c: an execution with a progress function; and what is to be told between two runs of a stack, of which `number` are
- * enqueued. */
+/* context/watched.c: an execution with a progress function; and what is to be told between two runs
+ * of a stack, of which `number` are enqueued. */
 stn_status stn_plan_run_watched(stn_plan *plan, const stn_execution *run, stn_error *error);
 stn_status stn_snapshots_pause(stn_plan *plan, const stn_execution *run, uint64_t number, bool *goes_on,
                                stn_error *error);
@@ -182,15 +195,17 @@ stn_status stn_plan_check_arrays(const stn_plan *plan, const stn_execution *run,
 stn_status stn_snapshots_prepare(stn_plan *plan, stn_error *error); /* makes plan->repeat where it is needed */
 stn_status stn_snapshots_run(stn_plan *plan, const stn_execution *run, stn_error *error);
 
-/* What the room `tune` lends to plans. The first two rank the candidates, put measured times into the ranking where they know
- * some, order it by them and say so in plan->chosen. Neither can fail: at worst the ranking is as it was estimated. */
+/* What the room `tune` lends to plans. The first two rank the candidates, put measured times into
+ * the ranking where they know some, order it by them and say so in plan->chosen. Neither can fail:
+ * at worst the ranking is as it was estimated. */
 typedef struct stn_tuner {
     bool (*recall)(stn_plan *plan,
                    const char *strategy); /* what was measured before; false: nothing is known or ranked */
     /* Measures, in about so many seconds; all candidates, or the likely ones. */
     void (*tune)(stn_plan *plan, const char *strategy, double seconds, bool all);
 
-    /* STN_MODE_ONLINE: of a prepared plan. Where there is something to try, plan->online is set and the workspace grows. */
+    /* STN_MODE_ONLINE: of a prepared plan. Where there is something to try, plan->online is set and
+     * the workspace grows. */
     void (*open)(stn_plan *plan, const char *strategy, double executions);
     const stn_plan *(*now)(const stn_plan *plan); /* the plan, or the one made of it, that runs now */
     uint64_t (*legs)(const stn_plan *plan);       /* parts that a run is made in */

@@ -1,9 +1,10 @@
-/* What an execution brings, against what the plan was made for: pointers that are there, aligned, and apart. */
+/* What an execution brings, against what the plan was made for: pointers that are there, aligned,
+ * and apart. */
 #include "base/error.h"
 #include "plan/plan.h"
 
-/* Rows that are compared where two grids' memory is not simply one behind the other. A run on the host takes longer by far
- * than so many looks; on a GPU it is enqueued in microseconds. */
+/* Rows that are compared where two grids' memory is not simply one behind the other. A run on the
+ * host takes longer by far than so many looks; on a GPU it is enqueued in microseconds. */
 enum { LOOKS_ON_HOST = 1 << 16, LOOKS_ON_DEVICE = 64 };
 enum { WORKSPACE_ALIGNMENT = 256 };
 

@@ -1,10 +1,12 @@
-/* Candidates that could not be built or were not measured, counted by what they ran into: none of that is an error of the plan. */
+/* Candidates that could not be built or were not measured, counted by what they ran into: none of
+ * that is an error of the plan. */
 #include <stdio.h>
 #include <string.h>
 
 #include "plan/plan.h"
 
-/* What a failure says it lacks. ptxas: "uses too much shared data"; the driver: CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES. */
+/* What a failure says it lacks. ptxas: "uses too much shared data"; the driver:
+ * CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES. */
 const char *stn_skip_name(const stn_error *why) {
     if (why->status == STN_ERROR_OUT_OF_MEMORY) return "device memory";
     if (why->status == STN_ERROR_NO_COMPILER) return "no compiler";

@@ -1,4 +1,5 @@
-/* A stack of snapshots: runs of task.steps steps one after the other, each from the state that the one before left. */
+/* A stack of snapshots: runs of task.steps steps one after the other, each from the state that the
+ * one before left. */
 #include <string.h>
 
 #include "base/error.h"

@@ -1,5 +1,6 @@
-/* What a strategy is, of stencils, transforms, Fourier layers or systems. One room in strategies/, one row in the table of its kind
- * (kind_stencil.c, kind_fft.c, kind_layer.c, kind_system.c); always this skeleton. */
+/* What a strategy is, of stencils, transforms, Fourier layers or systems. One room in strategies/,
+ * one row in the table of its kind (kind_stencil.c, kind_fft.c, kind_layer.c, kind_system.c);
+ * always this skeleton. */
 #ifndef STN_PLAN_STRATEGY_H
 #define STN_PLAN_STRATEGY_H
 #include <string.h>
@@ -16,7 +17,8 @@
 #define STN_CANDIDATE_VALUES 20
 #define STN_CANDIDATES 16 /* of one strategy, that a plan is chosen from by estimate */
 
-/* One way for a strategy to run a task: tile, unrolling, fused steps... The meaning of values[] is the strategy's own.
+/* One way for a strategy to run a task: tile, unrolling, fused steps... The meaning of values[] is
+ * the strategy's own.
  */
 typedef struct stn_candidate {
     int values[STN_CANDIDATE_VALUES];
@@ -29,7 +31,8 @@ static inline stn_candidate stn_candidate_of(const void *parameters, size_t size
     return candidate;
 }
 
-/* The cost of a candidate: seconds = sum over launches of max(bytes / bandwidth, flops / unit rate) + launch. */
+/* The cost of a candidate: seconds = sum over launches of max(bytes / bandwidth, flops / unit rate)
+ * + launch. */
 typedef struct stn_estimate {
     double bytes, flops; /* of the whole run */
     stn_unit unit;
@@ -60,38 +63,46 @@ typedef struct stn_strategy {
     const char *name;
     /* Can it run this task on this machine? If not, one phrase says why. */
     bool (*applies)(const stn_task *task, const stn_machine *machine, char *reason, size_t reason_size);
-    /* At most `most` candidates, best guess first; returns how many. Asked for more than STN_CANDIDATES, those that are
-     * worth measuring follow those that the estimate chooses from. */
+    /* At most `most` candidates, best guess first; returns how many. Asked for more than
+     * STN_CANDIDATES, those that are worth measuring follow those that the estimate chooses
+     * from. */
     size_t (*candidates)(const stn_task *task, const stn_machine *machine, stn_candidate *list, size_t most);
-    /* Candidates that depend on what the strategies before it in the table were ranked at. NULL: there are none. */
+    /* Candidates that depend on what the strategies before it in the table were ranked at. NULL:
+     * there are none. */
     size_t (*compose)(const stn_plan *plan, stn_candidate *list, size_t most);
     void (*estimate)(const stn_task *task, const stn_machine *machine, const stn_candidate *candidate,
                      stn_estimate *estimate);
-    /* Builds kernels, tables and workspace size for plan->candidate into plan->state. STN_ERROR_NO_COMPILER,
-     * STN_ERROR_UNSUPPORTED and failures of resources (skips.c) let the next candidate try. */
+    /* Builds kernels, tables and workspace size for plan->candidate into plan->state.
+     * STN_ERROR_NO_COMPILER, STN_ERROR_UNSUPPORTED and failures of resources (skips.c) let the next
+     * candidate try. */
     stn_status (*prepare)(stn_plan *plan, stn_error *error);
-    /* Runs plan->task->steps steps once. run is checked and whole: its workspace is the plan's where the caller brought none.
-     * A strategy that does not say `sources` never sees a source, one that does not say `sums` no task->sum; one that does not say
-     * `stacks` runs one snapshot's steps.
-     * NULL: execute_part of all launches does it. */
+    /* Runs plan->task->steps steps once. run is checked and whole: its workspace is the plan's
+     * where the caller brought none. A strategy that does not say `sources` never sees a source,
+     * one that does not say `sums` no task->sum; one that does not say `stacks` runs one snapshot's
+     * steps. NULL: execute_part of all launches does it. */
     stn_status (*execute)(stn_plan *plan, const stn_execution *run, stn_error *error);
     stn_status (*set_weights)(stn_plan *plan, stn_error *error); /* plan->task.taps hold the new ones; stencils only */
     void (*describe)(const stn_plan *plan, stn_format format,
                      stn_text *text); /* parameters: text line or JSON members */
     void (*release)(stn_plan *plan);  /* frees plan->state; must accept a half-built one */
-    /* What tells a candidate from the others, in a few words: "plane, 8 steps a launch, 4 points a lane". */
+    /* What tells a candidate from the others, in a few words: "plane, 8 steps a launch, 4 points a
+     * lane". */
     void (*name_candidate)(const stn_task *task, const stn_candidate *candidate, stn_text *text);
-    /* Counts what `candidates` leaves out of its space when it is asked for all, by constraint. NULL: it has no such table. */
+    /* Counts what `candidates` leaves out of its space when it is asked for all, by constraint.
+     * NULL: it has no such table. */
     void (*left_out)(const stn_plan *plan, stn_tally *tally);
-    /* For measuring: the same kernels in at most `launches` launches. Fills *trial and returns its steps, task->steps when
-     * the whole run has no more launches. NULL: only whole runs can be measured. */
+    /* For measuring: the same kernels in at most `launches` launches. Fills *trial and returns its
+     * steps, task->steps when the whole run has no more launches. NULL: only whole runs can be
+     * measured. */
     uint64_t (*shorten)(const stn_task *task, const stn_candidate *candidate, uint64_t launches, stn_candidate *trial);
-    /* The candidate of the generic kernel: the same kernel for all tasks of a type, so that one compile serves all of them,
-     * and each of its launches is a step. False: it does not serve this task. NULL: the strategy has none. */
+    /* The candidate of the generic kernel: the same kernel for all tasks of a type, so that one
+     * compile serves all of them, and each of its launches is a step. False: it does not serve this
+     * task. NULL: the strategy has none. */
     bool (*generic)(const stn_task *task, stn_candidate *candidate);
-    /* For runs that someone watches: of how many launches the plan's run consists, and some of them. All parts of a run get
-     * the same pointers and come in order on one stream; together they make the whole run, to the bit. The host counts
-     * its passes over the grids. NULL, both: a run has one part. */
+    /* For runs that someone watches: of how many launches the plan's run consists, and some of
+     * them. All parts of a run get the same pointers and come in order on one stream; together they
+     * make the whole run, to the bit. The host counts its passes over the grids. NULL, both: a run
+     * has one part. */
     uint64_t (*launches)(const stn_plan *plan);
     stn_status (*execute_part)(stn_plan *plan, stn_part part, const stn_execution *run, stn_error *error);
     bool local;   /* it takes step by step, and no value reaches further than taps carry it */

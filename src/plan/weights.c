@@ -1,5 +1,6 @@
-/* New weights of a plan. Where its strategy cannot take them, or would err by more with them than is allowed, the plan chooses again, as
- * if it were made for these weights; the choice before stays whole until the new one is. */
+/* New weights of a plan. Where its strategy cannot take them, or would err by more with them than
+ * is allowed, the plan chooses again, as if it were made for these weights; the choice before stays
+ * whole until the new one is. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +9,8 @@
 #include "base/error.h"
 #include "plan/plan.h"
 
-/* The plan has new weights: does its choice serve them as well as it would have to when it was made? */
+/* The plan has new weights: does its choice serve them as well as it would have to when it was
+ * made? */
 static stn_status check_choice(stn_plan *plan, stn_error *error) {
     char reason[160];
     stn_estimate now = {0};
@@ -24,7 +26,8 @@ static stn_status check_choice(stn_plan *plan, stn_error *error) {
     return STN_OK;
 }
 
-/* One choice: the plan's own strategy by `name`, or NULL: the cheapest. The plan holds no state yet; on failure neither. */
+/* One choice: the plan's own strategy by `name`, or NULL: the cheapest. The plan holds no state
+ * yet; on failure neither. */
 static stn_status choose_once(stn_plan *plan, const char *name, stn_error *error) {
     const stn_plan_options options = {
         .strategy = name, .mode = STN_MODE_ESTIMATE, .deterministic = plan->deterministic};
@@ -44,7 +47,8 @@ static void drop_choice(stn_plan *plan) {
     if (plan->strategy) stn_plan_unprepare(plan);
 }
 
-/* The strategy that was named, then the cheapest, then the one that steps; at first within the workspace that the caller brings. */
+/* The strategy that was named, then the cheapest, then the one that steps; at first within the
+ * workspace that the caller brings. */
 static stn_status choose_any(stn_plan *plan, size_t room, stn_error *error) {
     const char *const names[] = {plan->only ? plan->only->name : NULL, NULL,
                                  plan->machine.is_device ? stn_strategy_direct.name : stn_strategy_host.name};

@@ -1,5 +1,5 @@
-/* Two sets of points in memory are cut, the wider one first, into slices along its widest axis, of which only those are
- * looked at that reach into what the other one spans:
+/* Two sets of points in memory are cut, the wider one first, into slices along its widest axis, of
+ * which only those are looked at that reach into what the other one spans:
  *
  *     a  [==== ====|==== ====|==== ====]          three rows of two points
  *     b                [----  ----]               one row: only the second row of a reaches it
@@ -65,8 +65,9 @@ static int widest(const stn_points *points) {
 
 static int64_t common_divisor(int64_t a, int64_t b) { return b ? common_divisor(b, a % b) : a; }
 
-/* All points of both lie at multiples of one number of bytes, each set with an offset of its own: where the offsets keep
- * them apart, as with the even and the odd numbers of an array, no two points meet. `ahead`: bytes from a to b. */
+/* All points of both lie at multiples of one number of bytes, each set with an offset of its own:
+ * where the offsets keep them apart, as with the even and the odd numbers of an array, no two
+ * points meet. `ahead`: bytes from a to b. */
 static bool interleaved(const stn_points *a, const stn_points *b, int64_t ahead) {
     int64_t step = 0;
     for (int axis = 0; axis < STN_POINTS_AXES; axis++) {
@@ -78,7 +79,8 @@ static bool interleaved(const stn_points *a, const stn_points *b, int64_t ahead)
     return offset >= a->size && step - offset >= b->size;
 }
 
-/* The slices of `cut` along its axis that reach into `other`: [*begin, *end). `ahead`: bytes from cut to other. */
+/* The slices of `cut` along its axis that reach into `other`: [*begin, *end). `ahead`: bytes from
+ * cut to other. */
 static void reaching(const stn_points *cut, int axis, const stn_points *other, int64_t ahead, int64_t *begin,
                      int64_t *end) {
     int64_t stride = cut->stride[axis], slice = span(cut) - (cut->n[axis] - 1) * stride, gap = ahead - slice;

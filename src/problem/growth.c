@@ -12,7 +12,8 @@
 #define DEFECTIVE (52 * M_LN2 / M_LN10)
 enum { ROUNDS = 12, HALVINGS = 60, SECTIONS = 200, MANY = 64 /* taps */ };
 
-/* ---- sides --------------------------------------------------------------------------------------------------------- */
+/* ---- sides
+ * --------------------------------------------------------------------------------------------------------- */
 
 static bool is_open(const stn_boundary *side) { return side->kind == STN_CONSTANT || side->kind == STN_FIXED; }
 
@@ -23,7 +24,8 @@ static bool is_mirror(const stn_boundary *side, int reach) {
 
 typedef enum axis_kind { AXIS_STILL, AXIS_OPEN, AXIS_FOLDS } axis_kind;
 
-/* AXIS_OPEN: through every side that taps reach past things leave. AXIS_STILL: it has orthogonal eigenvectors. */
+/* AXIS_OPEN: through every side that taps reach past things leave. AXIS_STILL: it has orthogonal
+ * eigenvectors. */
 static axis_kind kind_of(const stn_task *task, int axis) {
     const stn_boundary *sides = task->boundary[axis];
     const int *reach = task->reach[axis];
@@ -39,7 +41,8 @@ static axis_kind kind_of(const stn_task *task, int axis) {
     return mirrors && stn_task_mirrored(task, axis) ? AXIS_STILL : AXIS_FOLDS;
 }
 
-/* ---- shifts -------------------------------------------------------------------------------------------------------- */
+/* ---- shifts
+ * -------------------------------------------------------------------------------------------------------- */
 
 static double along(const stn_tap *tap, const double shift[3]) {
     return shift[0] * (double)tap->offset[0] + shift[1] * (double)tap->offset[1] + shift[2] * (double)tap->offset[2];
@@ -59,7 +62,8 @@ static bool rises(const stn_task *task, const double shift[3], int axis) {
     return slope > 0;
 }
 
-/* The least of that sum, which is convex, axis by axis. Any shift gives a bound: this one need not be the best. */
+/* The least of that sum, which is convex, axis by axis. Any shift gives a bound: this one need not
+ * be the best. */
 static void choose_shift(const stn_task *task, const bool open[3], double shift[3]) {
     int axes = 0;
     for (int axis = 0; axis < 3; axis++) axes += open[axis] && !stn_task_mirrored(task, axis);
@@ -85,9 +89,11 @@ static double shifted_symbol(const stn_task *task, const double shift[3]) {
     return largest;
 }
 
-/* ---- growth -------------------------------------------------------------------------------------------------------- */
+/* ---- growth
+ * -------------------------------------------------------------------------------------------------------- */
 
-/* At a part of the shift: in the largest norm the sum; of many taps that as well, which is above |K| and soon told. */
+/* At a part of the shift: in the largest norm the sum; of many taps that as well, which is above
+ * |K| and soon told. */
 static double bound_at(const stn_task *task, bool folds, const double whole[3], double part) {
     const double shift[3] = {part * whole[0], part * whole[1], part * whole[2]};
     return folds || (task->ntaps > MANY && part < 1) ? sum_of(task, shift) : shifted_symbol(task, shift);
@@ -148,7 +154,8 @@ bool stn_growth_leaves(const stn_growth *g) { return g->excess > 0 && g->lasting
 double stn_growth_overflow(const stn_growth *g, stn_dtype dtype, double magnitude) {
     const double first = stn_symbol_overflow(g->step, dtype, magnitude), range = first * log10(g->step);
     if (!stn_growth_leaves(g) || !isfinite(first)) return first;
-    /* beyond `until` nothing is above 1; what was fed in at each step until then adds up to so many times the peak */
+    /* beyond `until` nothing is above 1; what was fed in at each step until then adds up to so many
+     * times the peak */
     const double until = g->excess / -log10(g->lasting), terms = until + 1 / (1 - g->lasting);
     const double peak = peak_at(g, until);
     if (stn_growth_after(g, peak) + log10(terms) < range - log10(g->step)) return INFINITY;

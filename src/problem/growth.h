@@ -1,7 +1,8 @@
 /* How much many steps may multiply a grid by, and when the symbol alone does not tell.
  *
- * With sides, a step is a matrix S on the grid's points. On a torus, and between sides that mirror symmetric taps, its eigenvectors are
- * orthogonal (but for weights of sides of `mirror`), its eigenvalues K(k), and T steps multiply by max |K|^T and no more. Two things end that:
+ * With sides, a step is a matrix S on the grid's points. On a torus, and between sides that mirror
+ * symmetric taps, its eigenvectors are orthogonal (but for weights of sides of `mirror`), its
+ * eigenvalues K(k), and T steps multiply by max |K|^T and no more. Two things end that:
  *
  *   leaving   Between constant and fixed sides S is a piece of an infinite Toeplitz matrix. |S^T| is still at most max |K|^T, and in few
  *             steps that is what it is; but what moves leaves through the sides. Scaled by exp(s x), S has the symbol K(k - i s), so
@@ -26,7 +27,8 @@ typedef struct stn_growth {
     double step;    /* a step multiplies a grid's norm by at most this */
     double lasting; /* in a long run a step does by at most this; no eigenvalue is above it. At most `step` */
     double excess;  /* log10 of how far T steps may be above lasting^T, for any T; 0: nowhere */
-    /* Of shifts up to the one of `lasting`: log10 of |K| there, and of how much that costs at once. */
+    /* Of shifts up to the one of `lasting`: log10 of |K| there, and of how much that costs at
+     * once. */
     struct {
         double each, once;
     } shift[STN_GROWTH_SHIFTS];
@@ -35,15 +37,16 @@ typedef struct stn_growth {
 
 /* Of a task's taps, sides and extents. Some times as long as stn_taps_max_symbol. */
 stn_growth stn_task_growth(const stn_task *task);
-/* log10 of what so many steps multiply a grid's norm by at most (times the root of 2 for each axis with sides of `mirror`). */
+/* log10 of what so many steps multiply a grid's norm by at most (times the root of 2 for each axis
+ * with sides of `mirror`). */
 double stn_growth_after(const stn_growth *growth, double steps);
 /* The largest of that in a run of so many steps: what grows may leave. */
 double stn_growth_peak(const stn_growth *growth, double steps);
-/* log10 of how far S^T may be above what eigenvalues say, after so many steps: relative errors may be as far above what is predicted of
- * operators whose rounding grows as their data does. */
+/* log10 of how far S^T may be above what eigenvalues say, after so many steps: relative errors may
+ * be as far above what is predicted of operators whose rounding grows as their data does. */
 double stn_growth_above(const stn_growth *growth, double steps);
-/* The first step from which numbers that were of such a magnitude may be past the type's range, what open sides feed in included; infinite
- * where none. */
+/* The first step from which numbers that were of such a magnitude may be past the type's range,
+ * what open sides feed in included; infinite where none. */
 double stn_growth_overflow(const stn_growth *growth, stn_dtype dtype, double magnitude);
 /* Does what grows leave through the sides, so that a long run is bounded after all? */
 bool stn_growth_leaves(const stn_growth *growth);

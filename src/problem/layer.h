@@ -1,7 +1,8 @@
-/* A Fourier layer as a value: validated, lifted to three axes, with nothing left to default. It is what the strategies of
- * layers see, as those of stencils see a task.
+/* A Fourier layer as a value: validated, lifted to three axes, with nothing left to default. It is
+ * what the strategies of layers see, as those of stencils see a task.
  *
- * Lifting puts missing slow axes in front with extent 1 and their one mode 0: axis 2 is always the last one. */
+ * Lifting puts missing slow axes in front with extent 1 and their one mode 0: axis 2 is always the
+ * last one. */
 #ifndef STN_PROBLEM_LAYER_H
 #define STN_PROBLEM_LAYER_H
 #include <stdbool.h>
@@ -47,8 +48,8 @@ int64_t stn_layer_modes(const stn_layer *layer);   /* kept of one channel */
 int64_t stn_layer_weights(const stn_layer *layer); /* complex numbers */
 /* Numbers of the dtype: 1 of real data, 2 of complex. */
 static inline int stn_layer_per(const stn_layer *layer) { return layer->real ? 1 : 2; }
-/* Channels of what is read and written where the pass maps channels to channels: c_in and c_out, backward to x the other
- * way round. */
+/* Channels of what is read and written where the pass maps channels to channels: c_in and c_out,
+ * backward to x the other way round. */
 static inline int64_t stn_layer_from(const stn_layer *layer) {
     return layer->pass == STN_PASS_BACKWARD_X ? layer->c_out : layer->c_in;
 }
@@ -60,13 +61,14 @@ static inline int64_t stn_layer_place(const stn_layer *layer, int axis, int64_t 
     int64_t k = layer->first[axis] + j;
     return k < 0 ? k + layer->n[axis] : k;
 }
-/* Numbers of the dtype behind in and out, and behind each other pointer of an execution; 0: the pass takes none. */
+/* Numbers of the dtype behind in and out, and behind each other pointer of an execution; 0: the
+ * pass takes none. */
 int64_t stn_layer_in_numbers(const stn_layer *layer);
 int64_t stn_layer_out_numbers(const stn_layer *layer);
 void stn_layer_operands(const stn_layer *layer, int64_t numbers[STN_OPERANDS]);
 
-/* In one line without a newline, such as "1D 128, 64 modes, 64 to 64 channels in batches of 16, real f32, weights for each
- * mode, forward", and as one JSON object. */
+/* In one line without a newline, such as "1D 128, 64 modes, 64 to 64 channels in batches of 16,
+ * real f32, weights for each mode, forward", and as one JSON object. */
 void stn_layer_print(const stn_layer *layer, stn_text *text);
 void stn_layer_json(const stn_layer *layer, stn_text *text);
 #endif

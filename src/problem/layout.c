@@ -41,8 +41,9 @@ static bool lift(const stn_task *task, const ptrdiff_t *stride, bool dense, int6
     return true;
 }
 
-/* Axes, the batch as number 3, from the smallest stride to the largest: each must step past all that the ones before it
- * span. That is enough for no two points to meet, and asks no more than what real layouts do. */
+/* Axes, the batch as number 3, from the smallest stride to the largest: each must step past all
+ * that the ones before it span. That is enough for no two points to meet, and asks no more than
+ * what real layouts do. */
 static stn_status check_overlap(const stn_task *task, const char *side, const int64_t lifted[3], int64_t batch_stride,
                                 stn_error *error) {
     int64_t n[4] = {task->n[0], task->n[1], task->n[2], task->batch}, span = 1, reach;

@@ -1,4 +1,5 @@
-/* From a problem as the caller wrote it to a task: checked, lifted to three axes, nothing left to default. */
+/* From a problem as the caller wrote it to a task: checked, lifted to three axes, nothing left to
+ * default. */
 #include <float.h>
 #include <inttypes.h>
 #include <math.h>
@@ -94,7 +95,8 @@ static stn_pattern find_pattern(const stn_task *task) {
     return (int64_t)task->ntaps == box ? STN_PATTERN_BOX : STN_PATTERN_GENERAL; /* taps are distinct */
 }
 
-/* Past a mirrored side a tap may see as far as the other side and beyond it. Beyond a fixed side there are no values. */
+/* Past a mirrored side a tap may see as far as the other side and beyond it. Beyond a fixed side
+ * there are no values. */
 static stn_status check_fixed_across(const stn_task *task, int axis, int side, stn_error *error) {
     const stn_boundary *sides = task->boundary[axis];
     const int64_t n = task->n[axis];
@@ -177,7 +179,8 @@ static stn_status lift_layouts(const stn_problem *problem, stn_task *task, stn_e
     return STN_OK;
 }
 
-/* Steps between snapshots, how many there are, and where each lies: last, as the output's layout is known. */
+/* Steps between snapshots, how many there are, and where each lies: last, as the output's layout is
+ * known. */
 static stn_status lift_snapshots(const stn_problem *problem, stn_task *task, stn_error *error) {
     const uint64_t every = problem->every ? problem->every : task->steps;
     task->snapshots = task->steps / every;

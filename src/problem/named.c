@@ -47,7 +47,8 @@ static stn_status build_star(int rank, int radius, const double *weight, stn_ste
     return stn_stencil_create(rank, count, taps, stencil, error);
 }
 
-/* All offsets of a box: line[|o0|] * line[|o1|] * line[|o2|], or without a line 1 / (1 + |o|^2) scaled to sum 1. */
+/* All offsets of a box: line[|o0|] * line[|o1|] * line[|o2|], or without a line 1 / (1 + |o|^2)
+ * scaled to sum 1. */
 static stn_status build_box(int rank, int radius, const double *line, stn_stencil **stencil, stn_error *error) {
     int side = 2 * radius + 1;
     size_t count = 1;
@@ -94,7 +95,8 @@ static stn_status build_average_star(const named *entry, const double *parameter
     return build_star(entry->rank, entry->radius, weight, stencil, error);
 }
 
-/* c[d] = 2 (-1)^(d+1) (m!)^2 / (d^2 (m-d)! (m+d)!) for radius m; all taps of an axis add up to 0. */
+/* c[d] = 2 (-1)^(d+1) (m!)^2 / (d^2 (m-d)! (m+d)!) for radius m; all taps of an axis add up to
+ * 0. */
 static stn_status build_laplace(const named *entry, const double *parameters, stn_stencil **stencil, stn_error *error) {
     double order = parameters[0], weight[STAR_RADIUS + 1] = {0}, ratio = 1;
     if (!(order >= 2 && order <= 2 * STAR_RADIUS && fmod(order, 2) == 0))

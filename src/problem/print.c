@@ -28,7 +28,8 @@ static void print_side(const stn_boundary *side, stn_text *text) {
     stn_text_printf(text, "=%s", digits);
 }
 
-/* As --boundary takes it: one entry when all sides are alike, else one an axis, "low:high" where they differ. */
+/* As --boundary takes it: one entry when all sides are alike, else one an axis, "low:high" where
+ * they differ. */
 static void print_boundaries(const stn_task *task, stn_text *text) {
     int first = 3 - task->rank, last = first;
     for (int axis = first; axis < 3; axis++)

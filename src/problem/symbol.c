@@ -1,8 +1,10 @@
-/* The largest |K(k)| of a stencil: K(k) = sum over taps o of weight[o] exp(i k.o), k in [0, 2 pi)^3.
+/* The largest |K(k)| of a stencil: K(k) = sum over taps o of weight[o] exp(i k.o), k in [0, 2
+ * pi)^3.
  *
  * |K|^2 is a trigonometric polynomial, so samples a few times denser than its degree come within some percent of every
- * peak; the largest samples, one a peak, are then climbed. Taps are summed axis by axis: into a plane of sums over
- * axis 0, into a row over axis 1, into K over axis 2, so a sample costs about as much as one row of taps. */
+ * peak; the largest samples, one a peak, are then climbed. Taps are summed axis by axis: into a
+ * plane of sums over axis 0, into a row over axis 1, into K over axis 2, so a sample costs about as
+ * much as one row of taps. */
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -55,7 +57,8 @@ static void measure(search *s) {
     }
 }
 
-/* Samples an axis: `density` for each offset, even, so that both k = 0 and k = pi are among them. */
+/* Samples an axis: `density` for each offset, even, so that both k = 0 and k = pi are among
+ * them. */
 static double choose_samples(search *s, double density) {
     bool halved = false;
     for (int axis = 0; axis < 3; axis++) {
@@ -79,7 +82,8 @@ static void fill_roots(search *s) {
         }
 }
 
-/* exp(i k o) at sample j for the offset that is `place` above the lowest; leaving the lowest out only turns K's phase.
+/* exp(i k o) at sample j for the offset that is `place` above the lowest; leaving the lowest out
+ * only turns K's phase.
  */
 static cplx root(const search *s, int axis, int j, int place) {
     return s->roots[axis][(int64_t)j * place % s->samples[axis]];
@@ -145,7 +149,8 @@ static void scan(search *s) {
     }
 }
 
-/* The first elements of an axis's roots, and the row, are free for reuse after the scan: exp(i k o) of the axis's offsets. */
+/* The first elements of an axis's roots, and the row, are free for reuse after the scan: exp(i k o)
+ * of the axis's offsets. */
 static void turn_to(search *s, int axis, double k) {
     for (int place = 0; place < s->width[axis]; place++) {
         const double angle = k * (s->low[axis] + place);
@@ -188,8 +193,8 @@ static bool step_along(search *s, peak *top, int axis, double length) {
     return false;
 }
 
-/* Compass search from where the peak stands: along each axis either way, half the step when no way leads up, until the
- * step is down to `finest` samples. */
+/* Compass search from where the peak stands: along each axis either way, half the step when no way
+ * leads up, until the step is down to `finest` samples. */
 static void climb(search *s, peak *top, double finest) {
     for (int axis = 0; axis < 3; axis++) turn_to(s, axis, top->k[axis]);
     for (int step = 0; step < CLIMB_STEPS && top->scale > finest; step++) {
@@ -237,7 +242,8 @@ double stn_taps_max_symbol(size_t ntaps, const stn_tap *taps) {
     long double sum = 0;
     for (size_t i = 0; i < ntaps; i++) sum += fabs(taps[i].weight);
     double bound = (double)sum, best = 0;
-    /* Most stencils in use peak at a corner, where |K| is the sum of all |weight|, and nothing can be above that. */
+    /* Most stencils in use peak at a corner, where |K| is the sum of all |weight|, and nothing can
+     * be above that. */
     for (int corner = 0; corner < 8; corner++) best = fmax(best, corner_magnitude(ntaps, taps, corner));
     if (best >= bound || !isfinite(bound)) return bound;
 

@@ -123,7 +123,8 @@ static stn_status parse_field(stn_system_parser *p, int field, size_t start, int
     return add(p, &node, result);
 }
 
-/* ---- expressions: functions that call each other no deeper than STN_SYSTEM_NESTED --------------------------------- */
+/* ---- expressions: functions that call each other no deeper than STN_SYSTEM_NESTED
+ * --------------------------------- */
 
 static stn_status parse_from(stn_system_parser *p, int least, int *result);
 

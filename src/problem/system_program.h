@@ -1,8 +1,9 @@
-/* An assignment of a system as straight-line code: one instruction for each node and each place around the point where the node is
- * needed, operands before their users.
+/* An assignment of a system as straight-line code: one instruction for each node and each place
+ * around the point where the node is needed, operands before their users.
  *
- * Of rows, an instruction is a whole row, shifted by offset[0] and offset[1] against the assigned one, and needed from `low` points
- * before its first point to `high` points after its last. Of points it is one value at offset[0..2]. */
+ * Of rows, an instruction is a whole row, shifted by offset[0] and offset[1] against the assigned
+ * one, and needed from `low` points before its first point to `high` points after its last. Of
+ * points it is one value at offset[0..2]. */
 #ifndef STN_PROBLEM_SYSTEM_PROGRAM_H
 #define STN_PROBLEM_SYSTEM_PROGRAM_H
 #include "problem/system.h"

@@ -1,11 +1,11 @@
 /* Where the levels of fields lie during a run.
  *
- * A field's states are numbered by the step after which they are present: 0 is the input's level 0, -1
- * its level 1. States that are computed lie in the field's buffers, levels + spare of them, which take
- * turns. In a run of T steps that is neither in place nor a stack, state s lies in buffer (T - s) modulo
- * their count, so that at the end level l is in buffer l, which is the caller's. Otherwise it lies in
- * buffer -s modulo their count: in place those are the inputs, which are rotated at the end; of stacks
- * all are the workspace's, and levels are copied. */
+ * A field's states are numbered by the step after which they are present: 0 is the input's level 0,
+ * -1 its level 1. States that are computed lie in the field's buffers, levels + spare of them,
+ * which take turns. In a run of T steps that is neither in place nor a stack, state s lies in
+ * buffer (T - s) modulo their count, so that at the end level l is in buffer l, which is the
+ * caller's. Otherwise it lies in buffer -s modulo their count: in place those are the inputs, which
+ * are rotated at the end; of stacks all are the workspace's, and levels are copied. */
 #ifndef STN_PROBLEM_SYSTEM_STATE_H
 #define STN_PROBLEM_SYSTEM_STATE_H
 #include "problem/system_task.h"

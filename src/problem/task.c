@@ -47,7 +47,8 @@ static int compare_offsets(const void *a, const void *b) {
     return 0;
 }
 
-/* Are taps, sorted and of different offsets, the whole box that they reach? stride: of each axis, in taps. */
+/* Are taps, sorted and of different offsets, the whole box that they reach? stride: of each axis,
+ * in taps. */
 static bool is_whole_box(const stn_task *task, size_t size[3], size_t stride[3]) {
     size_t taps = 1;
     for (int k = 2; k >= 0; k--) {

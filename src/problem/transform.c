@@ -113,7 +113,8 @@ static stn_status lift_side(stn_fft *fft, bool of_output, const ptrdiff_t *strid
     return STN_OK;
 }
 
-/* In place, every row of the output must lie where that row of the input lies. Axes of one element may have any stride.
+/* In place, every row of the output must lie where that row of the input lies. Axes of one element
+ * may have any stride.
  */
 static stn_status check_in_place(const stn_fft *fft, stn_error *error) {
     const stn_fft_side *in = &fft->in, *out = &fft->out;
@@ -150,7 +151,8 @@ stn_status stn_transform_validate(const stn_transform *transform, stn_error *err
     return stn_fft_make(transform, &fft, error);
 }
 
-/* ---- sizes ----------------------------------------------------------------------------------------------------- */
+/* ---- sizes
+ * ----------------------------------------------------------------------------------------------------- */
 
 size_t stn_fft_element(const stn_fft *fft, const stn_fft_side *side) {
     return stn_dtype_size(fft->dtype) * (side->real ? 1 : 2);
@@ -176,7 +178,8 @@ double stn_fft_flops(const stn_fft *fft) {
     return (fft->kind == STN_C2C ? 5 : 2.5) * n * log2(n) * (double)fft->batch;
 }
 
-/* ---- words ----------------------------------------------------------------------------------------------------- */
+/* ---- words
+ * ----------------------------------------------------------------------------------------------------- */
 
 const char *stn_transform_kind_name(stn_transform_kind kind) {
     return kind == STN_C2C ? "c2c" : kind == STN_R2C ? "r2c" : "c2r";

@@ -1,8 +1,8 @@
-/* A transform as a value: validated, lifted to three axes, with nothing left to default. It is what the strategies of
- * transforms see, as those of stencils see a task.
+/* A transform as a value: validated, lifted to three axes, with nothing left to default. It is what
+ * the strategies of transforms see, as those of stencils see a task.
  *
- * Lifting puts missing slow axes in front with extent 1: axis 2 is always the last one, and the first 3 - rank axes are
- * not transformed (an extent of 1 makes no difference). */
+ * Lifting puts missing slow axes in front with extent 1: axis 2 is always the last one, and the
+ * first 3 - rank axes are not transformed (an extent of 1 makes no difference). */
 #ifndef STN_PROBLEM_TRANSFORM_H
 #define STN_PROBLEM_TRANSFORM_H
 #include <stdbool.h>
@@ -10,7 +10,8 @@
 #include "base/text.h"
 #include "stentor.h"
 
-/* The input or the output: what its elements are and where they lie. Strides count the side's own elements. */
+/* The input or the output: what its elements are and where they lie. Strides count the side's own
+ * elements. */
 typedef struct stn_fft_side {
     bool real;            /* elements are real numbers, else complex ones */
     int64_t n[3];         /* elements: the half spectrum of R2C and C2R has n/2 + 1 along axis 2 */
@@ -46,8 +47,8 @@ double stn_fft_bytes(const stn_fft *fft);
 double stn_fft_flops(const stn_fft *fft);
 
 const char *stn_transform_kind_name(stn_transform_kind kind); /* "c2c" */
-/* In one line without a newline, such as "2D 256 x 512 c2c forward in batches of 4, f16", and as one JSON object.
- * Extents and strides there have the transform's rank. */
+/* In one line without a newline, such as "2D 256 x 512 c2c forward in batches of 4, f16", and as
+ * one JSON object. Extents and strides there have the transform's rank. */
 void stn_fft_print(const stn_fft *fft, stn_text *text);
 void stn_fft_json(const stn_fft *fft, stn_text *text);
 #endif

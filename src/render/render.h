@@ -3,7 +3,8 @@
 #define STN_RENDER_RENDER_H
 #include "base/text.h"
 
-/* One embedded template: kernel_templates/ relative name ("direct/direct_tile.cu", "device/ptx.cuh"), text, bytes. */
+/* One embedded template: kernel_templates/ relative name ("direct/direct_tile.cu",
+ * "device/ptx.cuh"), text, bytes. */
 typedef struct stn_template {
     const char *name;
     const char *text; /* NUL-terminated */
@@ -16,8 +17,8 @@ extern const size_t stn_embedded_template_count;
 /* A key of cache/FORMAT.md over all of them, made with them. */
 extern const unsigned char stn_embedded_templates_key[32];
 
-/* All templates as one owned set: the embedded ones, or those read from $STENTOR_TEMPLATE_DIR when it is set (edit and
- * rerun without a rebuild). Read once per context. */
+/* All templates as one owned set: the embedded ones, or those read from $STENTOR_TEMPLATE_DIR when
+ * it is set (edit and rerun without a rebuild). Read once per context. */
 typedef struct stn_templates {
     stn_template *list;
     size_t count;
@@ -40,9 +41,11 @@ void stn_params_elements(stn_text *params, stn_dtype dtype);
 void stn_params_ints(stn_text *params, const char *name, const int *values,
                      size_t n); /* constexpr int NAME[n] = {...}; */
 
-/* What taps reach along an axis, and what lies past its sides: of axis 0 Z_LOW, Z_SIDE_LOW, Z_HIGH, Z_SIDE_HIGH. */
+/* What taps reach along an axis, and what lies past its sides: of axis 0 Z_LOW, Z_SIDE_LOW, Z_HIGH,
+ * Z_SIDE_HIGH. */
 void stn_params_axis(stn_text *params, int axis, const int reach[2], const stn_boundary sides[2]);
 
-/* A value among a kernel's arguments, as its REAL for this dtype; returns how many bytes that is. */
+/* A value among a kernel's arguments, as its REAL for this dtype; returns how many bytes that
+ * is. */
 size_t stn_put_real(stn_dtype dtype, double value, void *to);
 #endif

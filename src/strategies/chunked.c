@@ -1,10 +1,12 @@
-/* A run of T steps as q chunks of k steps and a rest, each by the cheapest strategy for so many steps.
+/* A run of T steps as q chunks of k steps and a rest, each by the cheapest strategy for so many
+ * steps.
  *
  *     in -> chunk 0 -> spare -> chunk 1 -> out -> chunk 2 -> spare -> ... -> rest -> out
  *
- * So a plan is never dearer than plans of its parts: where taps of T steps together reach too far, or their error is too
- * large, for a strategy that serves k steps well, k shrinks instead. The spare grid lies in the workspace as the output
- * lies in memory; the parity of the number of chunks decides which grid comes first, so that the last chunk writes to out.
+ * So a plan is never dearer than plans of its parts: where taps of T steps together reach too far,
+ * or their error is too large, for a strategy that serves k steps well, k shrinks instead. The
+ * spare grid lies in the workspace as the output lies in memory; the parity of the number of chunks
+ * decides which grid comes first, so that the last chunk writes to out.
  */
 #include <math.h>
 #include <stdio.h>
@@ -16,12 +18,14 @@
 #include "plan/accuracy.h"
 #include "plan/plan.h"
 
-/* Of a chunk's error, the part that points the same way in every chunk and adds up; the rest adds up as its root. Launches
- * of `lowrank` in f32, whose parts of the same sign are the largest, were measured at a fifth. */
+/* Of a chunk's error, the part that points the same way in every chunk and adds up; the rest adds
+ * up as its root. Launches of `lowrank` in f32, whose parts of the same sign are the largest, were
+ * measured at a fifth. */
 #define ALIKE 0.125
 enum { ALIGNMENT = 256, LEAST_STEPS = 4 };
 
-/* FIRST reads the input as it lies; LATER reads what another chunk wrote; REST is the last one, of fewer steps. */
+/* FIRST reads the input as it lies; LATER reads what another chunk wrote; REST is the last one, of
+ * fewer steps. */
 enum { FIRST, LATER, REST, CHUNKS };
 
 typedef struct chunked_state {
@@ -136,8 +140,9 @@ static void try_steps(search *s, uint64_t steps) {
     if (stn_estimate_cost(&all) < s->cost) s->cost = stn_estimate_cost(&all), s->best = steps;
 }
 
-/* Two and three chunks; chunks of 4, 16, 64, ... steps until two sizes are worse than one before them; then twice and half the
- * best of these, then half as many again and a quarter fewer. Each size takes a ranking of all strategies, some milliseconds. */
+/* Two and three chunks; chunks of 4, 16, 64, ... steps until two sizes are worse than one before
+ * them; then twice and half the best of these, then half as many again and a quarter fewer. Each
+ * size takes a ranking of all strategies, some milliseconds. */
 static size_t compose(const stn_plan *plan, stn_candidate *list, size_t most) {
     const stn_task *task = &plan->task;
     const double grid = (double)stn_task_points(task) * (double)stn_dtype_size(task->dtype);
@@ -157,7 +162,8 @@ static size_t compose(const stn_plan *plan, stn_candidate *list, size_t most) {
     return 1;
 }
 
-/* ---- building ------------------------------------------------------------------------------------------------------ */
+/* ---- building
+ * ------------------------------------------------------------------------------------------------------ */
 
 static void release(stn_plan *plan) {
     chunked_state *state = plan->state;
@@ -194,7 +200,8 @@ static stn_status set_weights(stn_plan *plan, stn_error *error) {
     return STN_OK;
 }
 
-/* ---- running ------------------------------------------------------------------------------------------------------- */
+/* ---- running
+ * ------------------------------------------------------------------------------------------------------- */
 
 static stn_plan *chunk_at(const chunked_state *state, uint64_t i) {
     if (i >= state->whole) return state->chunk[REST];
@@ -216,7 +223,8 @@ static stn_status execute_part(stn_plan *plan, stn_part part, const stn_executio
     return STN_OK;
 }
 
-/* ---- in words ------------------------------------------------------------------------------------------------------ */
+/* ---- in words
+ * ------------------------------------------------------------------------------------------------------ */
 
 static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
     const chunked_state *state = plan->state;

@@ -1,11 +1,12 @@
-/* The cufft strategy of transforms: what our own kernels do not serve, by NVIDIA's library. Its scale factors are a kernel
- * of ours after it. There are three ways there:
+/* The cufft strategy of transforms: what our own kernels do not serve, by NVIDIA's library. Its
+ * scale factors are a kernel of ours after it. There are three ways there:
  *
  *     as it is    cuFFT reads the input and writes the output
  *     staged      the input is moved into the workspace, dense, in f32 where cuFFT has no f16 of that size; transformed
  *                 there in place; the result is moved out, scaled on the way: for every layout, every type
  *     apart       a c2r of several axes (which would ruin its input, and cuFFT 12.0 was seen to fail on it out of place) as
- *                 a c2c of all axes but the last, into the workspace, then a c2r of its rows, which takes no moves */
+ *                 a c2c of all axes but the last, into the workspace, then a c2r of its rows, which takes no
+ * moves */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,7 +37,8 @@ static bool is_half(const stn_fft *fft, const stn_candidate *candidate) {
     return fft->dtype == STN_F16 && !candidate->values[WIDENED];
 }
 
-/* ---- what cuFFT is asked to do ----------------------------------------------------------------------------------- */
+/* ---- what cuFFT is asked to do
+ * ----------------------------------------------------------------------------------- */
 
 /* Of several axes, as cuFFT counts them: the last one of real numbers is always one. */
 static bool is_deep(const stn_fft *fft) { return fft->n[0] > 1 || fft->n[1] > 1; }
@@ -84,7 +86,8 @@ static stn_status make_rows(const stn_fft *fft, stn_fft *made, stn_error *error)
     return stn_fft_make(&t, made, error);
 }
 
-/* What cuFFT does for a candidate, as one or two transforms; false where that cannot be, and why. */
+/* What cuFFT does for a candidate, as one or two transforms; false where that cannot be, and
+ * why. */
 static bool inner_of(const stn_fft *fft, const stn_candidate *candidate, stn_fft made[2], int *count, char *reason,
                      size_t size) {
     int way = candidate->values[WAY];
@@ -117,9 +120,11 @@ static size_t side_bytes(const stn_fft *fft, const stn_fft_side *side) {
     return (size_t)stn_fft_span(fft, side) * stn_fft_element(fft, side);
 }
 
-/* ---- choosing ---------------------------------------------------------------------------------------------------- */
+/* ---- choosing
+ * ---------------------------------------------------------------------------------------------------- */
 
-/* In the order in which they are tried: the next one serves where cuFFT refuses one of these when it plans. */
+/* In the order in which they are tried: the next one serves where cuFFT refuses one of these when
+ * it plans. */
 static size_t candidates(const stn_fft *fft, const stn_machine *machine, stn_candidate *list, size_t most) {
     static const stn_candidate all[] = {
         {{[WAY] = AS_IS}}, {{[WAY] = APART}}, {{[WAY] = STAGED}}, {{[WAY] = STAGED, [WIDENED] = 1}}};
@@ -146,7 +151,8 @@ static bool applies(const stn_fft *fft, const stn_machine *machine, char *reason
     return false;
 }
 
-/* The work that a factor of n other than 2, 3, 5 and 7 adds: beyond 127 a convolution of more than twice the length. */
+/* The work that a factor of n other than 2, 3, 5 and 7 adds: beyond 127 a convolution of more than
+ * twice the length. */
 static double slowdown(int64_t n) {
     static const int small[] = {2, 3, 5, 7};
     for (int i = 0; i < 4; i++)
@@ -167,8 +173,8 @@ static double moved_bytes(const stn_fft *fft, const stn_candidate *candidate) {
     return stn_fft_bytes(fft) + stn_fft_bytes(&inner);
 }
 
-/* Copies of the data that cuFFT takes on an H200 (bench/results/2026-11-22-fft-grid.md, the last row of `real` 2026-11-23-fft-grid.md).
- * Pairs: f64, f32. */
+/* Copies of the data that cuFFT takes on an H200 (bench/results/2026-11-22-fft-grid.md, the last
+ * row of `real` 2026-11-23-fft-grid.md). Pairs: f64, f32. */
 static const struct {
     struct axis_rate {
         int64_t to;                 /* the longest axis that it holds for */
@@ -242,7 +248,8 @@ static void estimate(const stn_fft *fft, const stn_machine *machine, const stn_c
                         (estimate->launches + 1) * machine->launch_seconds; /* one for the library's own way there */
 }
 
-/* ---- building ---------------------------------------------------------------------------------------------------- */
+/* ---- building
+ * ---------------------------------------------------------------------------------------------------- */
 
 /* cuFFT, or what is missing and why it is needed. */
 static stn_status open_cufft(const stn_plan *plan, stn_cufft **cufft, stn_error *error) {
@@ -301,7 +308,8 @@ static void release(stn_plan *plan) {
     plan->state = NULL;
 }
 
-/* ---- running ----------------------------------------------------------------------------------------------------- */
+/* ---- running
+ * ----------------------------------------------------------------------------------------------------- */
 
 /* Moves all elements of a side from one layout to another (or the same) and multiplies them. */
 static stn_status move(const stn_plan *plan, const stn_kernel *kernel, const stn_fft_side *from, const void *source,

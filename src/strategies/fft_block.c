@@ -1,5 +1,6 @@
-/* The block strategy of transforms: grids so small that a block's shared memory holds them whole, all axes in one launch. What
- * that saves is launches, and time on the CPU for them; see kernel_templates/fft/fft_block.cu. */
+/* The block strategy of transforms: grids so small that a block's shared memory holds them whole,
+ * all axes in one launch. What that saves is launches, and time on the CPU for them; see
+ * kernel_templates/fft/fft_block.cu. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -30,13 +31,15 @@ typedef struct block_state {
     void *roots; /* device memory */
 } block_state;
 
-/* A candidate's values: points a thread has at a time, as a power of two more or fewer than usual. */
+/* A candidate's values: points a thread has at a time, as a power of two more or fewer than
+ * usual. */
 enum { SHARE };
 
 static bool is_wide(const stn_fft *fft) { return fft->dtype == STN_F64; }
 static size_t cell_bytes(const stn_fft *fft) { return is_wide(fft) ? 16 : 8; }
 
-/* ---- the shape --------------------------------------------------------------------------------------------------- */
+/* ---- the shape
+ * --------------------------------------------------------------------------------------------------- */
 
 static bool has_butterfly(int radix) { return radix <= 10 || radix == 12 || (radix >= 14 && radix <= 16); }
 
@@ -113,10 +116,11 @@ static size_t candidates(const stn_fft *fft, const stn_machine *machine, stn_can
     return count;
 }
 
-/* ---- the estimate ------------------------------------------------------------------------------------------------ */
+/* ---- the estimate
+ * ------------------------------------------------------------------------------------------------ */
 
-/* Reckoned, and put high: nothing of it is measured. A rung waits for shared memory, arithmetic and a barrier; a launch for memory
- * twice; of the copy bandwidth many grids reach a part. */
+/* Reckoned, and put high: nothing of it is measured. A rung waits for shared memory, arithmetic and
+ * a barrier; a launch for memory twice; of the copy bandwidth many grids reach a part. */
 static const struct {
     double wait, rung; /* seconds */
     double point;      /* cycles of a multiprocessor that a rung takes for a point of f32 */
@@ -144,7 +148,8 @@ static void estimate(const stn_fft *fft, const stn_machine *machine, const stn_c
     result->seconds = fmax(fmax(waiting, working), moving) + machine->launch_seconds;
 }
 
-/* ---- building ---------------------------------------------------------------------------------------------------- */
+/* ---- building
+ * ---------------------------------------------------------------------------------------------------- */
 
 /* As fft_block.cu declares them; the scale follows in its arithmetic type. */
 typedef struct block_arguments {
@@ -215,7 +220,8 @@ static void release(stn_plan *plan) {
     plan->state = NULL;
 }
 
-/* ---- running ----------------------------------------------------------------------------------------------------- */
+/* ---- running
+ * ----------------------------------------------------------------------------------------------------- */
 
 static stn_status execute(stn_plan *plan, const stn_execution *run, stn_error *error) {
     const block_state *state = plan->state;

@@ -24,7 +24,8 @@ static size_t candidates(const stn_task *task, const stn_machine *machine, stn_c
     return 1;
 }
 
-/* What a step takes, fitted to 102 timed runs of one core: bench/results/2026-11-23-host-costs.md. */
+/* What a step takes, fitted to 102 timed runs of one core:
+ * bench/results/2026-11-23-host-costs.md. */
 static const struct {
     double flops_f64, flops_f32; /* of the flops that a core is assumed to have: sums of lines that lie in a cache */
     double cached, memory;       /* of its copy bandwidth, where all grids lie in a cache and where they do not */
@@ -35,7 +36,8 @@ static const struct {
     double half;     /* a number of a line, from half precision */
 } costs = {1.85, 2.5, 14, 2, 24e6, 15e-9, 16e-9, 3e-11, 1.9e-10};
 
-/* Lines that the sums of a row read: one for each row that taps see; where a round of taps ends, one again. */
+/* Lines that the sums of a row read: one for each row that taps see; where a round of taps ends,
+ * one again. */
 static double lines_of(const stn_task *task, double rounds) {
     double lines = rounds - 1;
     for (size_t k = 0; k < task->ntaps; k++) {

@@ -4,8 +4,9 @@
  *                            ^                        ^
  *     last rows of the neighbour below      first rows of the neighbour above
  *
- * A member's copies wait for its neighbours' marks, which follow the steps that wrote the rows. A neighbour writes into the
- * grid that was read only after its own next exchange, which waits for this member's next mark: so two grids are enough. */
+ * A member's copies wait for its neighbours' marks, which follow the steps that wrote the rows. A
+ * neighbour writes into the grid that was read only after its own next exchange, which waits for
+ * this member's next mark: so two grids are enough. */
 #include <string.h>
 
 #include "base/error.h"

@@ -18,7 +18,8 @@ struct stn_team {
     team_member member[TEAM_MOST];
 };
 
-/* A member's rows, and its two grids, which have halo[0] rows before its own and halo[1] after them. */
+/* A member's rows, and its two grids, which have halo[0] rows before its own and halo[1] after
+ * them. */
 typedef struct team_part {
     int64_t first, rows;
     int64_t halo[2];
@@ -41,15 +42,17 @@ struct stn_team_plan {
     team_part part[TEAM_MOST];
 };
 
-/* Where a row of grid `batch` lies in a grid of a part with halos; row 0 is the part's first own one. */
+/* Where a row of grid `batch` lies in a grid of a part with halos; row 0 is the part's first own
+ * one. */
 static inline int64_t team_offset(const stn_team_plan *plan, const team_part *part, int64_t batch, int64_t row) {
     const int64_t all = part->halo[0] + part->rows + part->halo[1];
     return (batch * all + part->halo[0] + row) * plan->row_bytes;
 }
 
 /* ---- exchange.c */
-/* Fills the halos of every member's grid number `which` (2: the source's) from its neighbours. Each member's work before is
- * marked on its lane by team_mark; what follows on a lane waits for the halos. */
+/* Fills the halos of every member's grid number `which` (2: the source's) from its neighbours. Each
+ * member's work before is marked on its lane by team_mark; what follows on a lane waits for the
+ * halos. */
 stn_status team_mark(const stn_team_plan *plan, stn_error *error);
 stn_status team_exchange(const stn_team_plan *plan, int which, stn_error *error);
 /* Waits for all members. */

@@ -1,11 +1,13 @@
-/* A plan of a team: a run of T steps as exchanges of halos and runs of f steps of each member's part.
+/* A plan of a team: a run of T steps as exchanges of halos and runs of f steps of each member's
+ * part.
  *
  *     the grid's rows:  | part 0 | part 1 | .. |        halos: f times the reach of the taps, at sides between parts
  *
  *     for each of T / f launches:  exchange halos;  every member takes f steps of its part and halos
  *
- * After f steps the halos are wrong, from the outside inwards, and the part's own rows are right: no value goes further than
- * taps carry it. So any side serves there, and members' plans are plans as any other. */
+ * After f steps the halos are wrong, from the outside inwards, and the part's own rows are right:
+ * no value goes further than taps carry it. So any side serves there, and members' plans are plans
+ * as any other. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -23,7 +25,8 @@
 #define ALIKE 0.125
 enum { ALIGNMENT = 256 };
 
-/* ---- parts --------------------------------------------------------------------------------------------------------- */
+/* ---- parts
+ * --------------------------------------------------------------------------------------------------------- */
 
 static int64_t reach_of(const stn_problem *problem) {
     const stn_tap *taps = stn_stencil_taps(problem->stencil);
@@ -69,7 +72,8 @@ static stn_problem problem_of(const stn_team_plan *plan, const stn_problem *prob
     return own;
 }
 
-/* ---- how many steps between two exchanges -------------------------------------------------------------------------- */
+/* ---- how many steps between two exchanges
+ * -------------------------------------------------------------------------- */
 
 typedef struct search {
     stn_team_plan *plan;
@@ -80,7 +84,8 @@ typedef struct search {
     double fastest;
 } search;
 
-/* Predicted seconds of the whole run. The rest, of fewer steps, takes its share of a launch. INFINITY: nothing serves it. */
+/* Predicted seconds of the whole run. The rest, of fewer steps, takes its share of a launch.
+ * INFINITY: nothing serves it. */
 static double seconds_of(const search *s, uint64_t between) {
     stn_team_plan *plan = s->plan;
     plan->between = between;
@@ -103,8 +108,9 @@ static bool try_between(search *s, uint64_t between) {
     return true;
 }
 
-/* As many as halos allow, then powers of two below that until three are slower than one before; then other multiples of the
- * fastest's eighths, for strategies take several steps a launch, and a number that these do not divide leaves a shorter one. */
+/* As many as halos allow, then powers of two below that until three are slower than one before;
+ * then other multiples of the fastest's eighths, for strategies take several steps a launch, and a
+ * number that these do not divide leaves a shorter one. */
 static void choose_between(stn_team_plan *plan, const stn_problem *problem, const stn_plan_options *options,
                            int64_t reach) {
     search s = {plan, problem, *options, reach, plan->steps, 1, INFINITY};
@@ -123,7 +129,8 @@ static void choose_between(stn_team_plan *plan, const stn_problem *problem, cons
     cut(plan, problem, (int64_t)s.best * reach);
 }
 
-/* ---- making -------------------------------------------------------------------------------------------------------- */
+/* ---- making
+ * -------------------------------------------------------------------------------------------------------- */
 
 static stn_status check_problem(const stn_problem *problem, stn_error *error) {
     STN_TRY(stn_problem_validate(problem, error));
@@ -219,10 +226,11 @@ stn_status stn_team_plan_set_weights(stn_team_plan *plan, size_t count, const do
     return STN_OK;
 }
 
-/* ---- running ------------------------------------------------------------------------------------------------------- */
+/* ---- running
+ * ------------------------------------------------------------------------------------------------------- */
 
-/* Grids of a caller: parts on the members' devices, or whole grids in host memory. `in` NULL: the run goes on from the grids
- * that the last one left; `out` NULL: it leaves its result there. */
+/* Grids of a caller: parts on the members' devices, or whole grids in host memory. `in` NULL: the
+ * run goes on from the grids that the last one left; `out` NULL: it leaves its result there. */
 typedef struct grids {
     bool whole;
     const void *const *in, *const *source; /* whole: one pointer each */
@@ -242,7 +250,8 @@ static stn_status copy_rows(const team_member *member, bool whole, bool comes, v
     return stn_device_copy(member->context->device, to, from, bytes, stn_lane_stream(member->lane), error);
 }
 
-/* A part's own rows of all grids: from the caller's to `grid`, or (back) from there to the caller's. */
+/* A part's own rows of all grids: from the caller's to `grid`, or (back) from there to the
+ * caller's. */
 static stn_status move_part(const stn_team_plan *plan, int m, bool whole, const void *given, void *back, void *grid,
                             stn_error *error) {
     const team_part *part = &plan->part[m];
@@ -332,7 +341,8 @@ stn_status stn_team_plan_execute_host(stn_team_plan *plan, const void *in, void 
     return run_and_wait(plan, &(grids){true, in ? &in : NULL, &source, out ? &out : NULL}, error);
 }
 
-/* ---- in words ------------------------------------------------------------------------------------------------------ */
+/* ---- in words
+ * ------------------------------------------------------------------------------------------------------ */
 
 stn_status stn_team_plan_describe(const stn_team_plan *plan, char **text, stn_error *error) {
     if (!plan || !text)

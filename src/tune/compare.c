@@ -45,13 +45,15 @@ stn_status tune_compare_start(const stn_kernel *kernel, const void *got, const v
     return stn_module_launch(kernel->module, &launch, &arguments, error);
 }
 
-/* The root of a sum of squares, times 2 to the exponent that goes with it. Twin of the kernel's scales. */
+/* The root of a sum of squares, times 2 to the exponent that goes with it. Twin of the kernel's
+ * scales. */
 typedef struct norm {
     double root;
     int exponent;
 } norm;
 
-/* Of tiny numbers, those between and huge ones; NaN in any is NaN. What is huge or between leaves nothing of squares below 2^-900. */
+/* Of tiny numbers, those between and huge ones; NaN in any is NaN. What is huge or between leaves
+ * nothing of squares below 2^-900. */
 static norm norm_of(const double *sums) {
     const double tiny = sums[0], plain = sums[1], huge = sums[2];
     if (isnan(tiny) || isnan(plain) || isnan(huge)) return (norm){NAN, 0};

@@ -13,15 +13,17 @@
 #include "tune/wisdom.h"
 
 #define LEG_SECONDS 10e-3 /* of work between two decisions: waiting for it costs some microseconds */
-/* Of a check beside its work: modules are loaded at a kernel's first launch, and sums are waited for. 0.11 ms of each where the search was measured to
- * take 0.75 ms of 7.3 and 1.4% of 45 and of 141 (bench/results/2026-11-23-regret-2.md). */
+/* Of a check beside its work: modules are loaded at a kernel's first launch, and sums are waited
+ * for. 0.11 ms of each where the search was measured to take 0.75 ms of 7.3 and 1.4% of 45 and of
+ * 141 (bench/results/2026-11-23-regret-2.md). */
 #define CHECK_SECONDS 0.15e-3
 #define LIKELY 1.5      /* times the best estimate: not tried, unless it is the best of its strategy */
 #define HOPELESS 3.0    /* then neither */
 #define MEMORY_PART 0.6 /* of the device's, that input, output and what this takes may have together */
 enum { LEGS_LEAST = 8, LEGS_MOST = 512, WIDE = 48, ALIGNMENT = 256 };
 
-/* ---- what is tried ----------------------------------------------------------------------------------------------- */
+/* ---- what is tried
+ * ----------------------------------------------------------------------------------------------- */
 
 static double leg_seconds(const stn_plan *plan) {
     return plan->context->play ? plan->context->play->leg_seconds : LEG_SECONDS;
@@ -41,7 +43,8 @@ static double seconds_in_legs(const stn_plan *plan, stn_plan *unit, uint64_t leg
     return one.seconds * (double)legs;
 }
 
-/* Legs of a run that steps: as long as is worth a look, and together hardly longer than the run at once. */
+/* Legs of a run that steps: as long as is worth a look, and together hardly longer than the run at
+ * once. */
 static uint64_t choose_legs(const stn_plan *plan, const char *strategy, stn_plan **unit) {
     const uint64_t steps = plan->kind->shape(plan).steps;
     const double most = plan->estimate.seconds / leg_seconds(plan);
@@ -78,7 +81,8 @@ static void add_arm(stn_online *o, const stn_strategy *strategy, const stn_candi
     o->search.arms[o->search.count++].predicted = seconds;
 }
 
-/* What the plan has, the cheapest by estimate, the best of each other strategy, then whatever is likely. */
+/* What the plan has, the cheapest by estimate, the best of each other strategy, then whatever is
+ * likely. */
 static void choose_arms(stn_online *o) {
     const stn_plan *plan = o->plan, *unit = o->unit;
     stn_estimate own = {0};
@@ -95,7 +99,8 @@ static void choose_arms(stn_online *o) {
         }
 }
 
-/* ---- opening and closing ----------------------------------------------------------------------------------------- */
+/* ---- opening and closing
+ * ----------------------------------------------------------------------------------------- */
 
 static void release(stn_online *o) {
     for (size_t i = 0; i < o->search.count; i++) {
@@ -177,7 +182,8 @@ void tune_online_open(stn_plan *plan, const char *strategy, double executions) {
     begin(o);
 }
 
-/* ---- the end, and changes -------------------------------------------------------------------------------------- */
+/* ---- the end, and changes
+ * -------------------------------------------------------------------------------------- */
 
 /* Seconds of the whole run. */
 static void remember(const stn_online *o) {
@@ -222,7 +228,8 @@ static void drop_arm(stn_online *o, size_t arm, const char *why) {
     atomic_store(&o->arms[arm].built, TUNE_FAILED);
 }
 
-/* The one that runs cannot be dropped: the plan's own candidate, which has the new weights, takes its place. */
+/* The one that runs cannot be dropped: the plan's own candidate, which has the new weights, takes
+ * its place. */
 static void begin_again(stn_online *o) {
     o->search.current = 0;
     o->search.arms[0].state = TUNE_ARM_CHECKED;

@@ -1,5 +1,6 @@
-/* The arms of an online plan come to be. Compiling takes long and concerns no device, so it is a thread's; loading modules, tables and memory
- * would end the capture of any stream, or wait for one, so an execution does that when it finds an arm compiled. */
+/* The arms of an online plan come to be. Compiling takes long and concerns no device, so it is a
+ * thread's; loading modules, tables and memory would end the capture of any stream, or wait for
+ * one, so an execution does that when it finds an arm compiled. */
 #include <unistd.h>
 
 #include "base/error.h"
@@ -50,7 +51,8 @@ void tune_online_look(stn_online *o, size_t from) {
         if (!o->arms[i].plan && atomic_load(&o->arms[i].built) == TUNE_UNBUILT) look_at_arm(o, &o->arms[i]);
 }
 
-/* ---- the thread -------------------------------------------------------------------------------------------------- */
+/* ---- the thread
+ * -------------------------------------------------------------------------------------------------- */
 
 static void compile_arm(const stn_online *o, online_arm *arm) {
     stn_error why = {0};

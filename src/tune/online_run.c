@@ -9,7 +9,8 @@
 
 #define LAG_SECONDS 0.2e-3 /* of work that a GPU has while a caller waits for it: more than a wait takes to end */
 
-/* ---- what a move came to ----------------------------------------------------------------------------------------- */
+/* ---- what a move came to
+ * ----------------------------------------------------------------------------------------- */
 
 static void say_wrong(const stn_online *o, double difference) {
     stn_log(&o->plan->context->logger, STN_LOG_WARNING,
@@ -27,7 +28,8 @@ static bool is_right(const stn_online *o) {
     return right;
 }
 
-/* A sample of a grid that is all but empty may have too little in it to compare rounding with: then all is compared, from this arm on. */
+/* A sample of a grid that is all but empty may have too little in it to compare rounding with: then
+ * all is compared, from this arm on. */
 static void doubt(stn_online *o) {
     if (o->compared.every == 1) return;
     o->search.compare *= (double)o->compared.every;
@@ -58,7 +60,8 @@ static void settle(stn_online *o, bool wait) {
                 o->arms[o->search.current].strategy->name, o->arms[before].strategy->name);
 }
 
-/* ---- one unit ---------------------------------------------------------------------------------------------------- */
+/* ---- one unit
+ * ---------------------------------------------------------------------------------------------------- */
 
 static void take_built(stn_online *o) {
     for (size_t i = 1; i < o->search.count; i++) {
@@ -129,8 +132,9 @@ static stn_status run_timed(stn_online *o, const stn_execution *each, stn_error 
     return run_current(o, each, error);
 }
 
-/* Is there work enough behind the move that flies? Callers enqueue hundreds of executions in the time of one, all of them by the one that
- * runs: so a move that has so much behind it is waited for, while the GPU has something to do. */
+/* Is there work enough behind the move that flies? Callers enqueue hundreds of executions in the
+ * time of one, all of them by the one that runs: so a move that has so much behind it is waited
+ * for, while the GPU has something to do. */
 static bool far_ahead(const stn_online *o) {
     return o->behind >= 2 && o->behind * tune_search_expects(&o->search, o->search.current) >= LAG_SECONDS;
 }
@@ -155,14 +159,16 @@ static stn_status run_unit(stn_online *o, const stn_execution *each, stn_error *
     return run_timed(o, each, error);
 }
 
-/* ---- all of them ------------------------------------------------------------------------------------------------- */
+/* ---- all of them
+ * ------------------------------------------------------------------------------------------------- */
 
 /* The state after a leg; after the last one it is the output. */
 static void *state_after(const stn_online *o, uint64_t leg, const stn_execution *run) {
     return (o->legs - 1 - leg) % 2 ? (char *)run->workspace + o->spare : run->out;
 }
 
-/* A decision wants what the last leg came to: without waiting, all would be enqueued before the first is done. */
+/* A decision wants what the last leg came to: without waiting, all would be enqueued before the
+ * first is done. */
 static stn_status await(stn_online *o, const stn_execution *run, stn_error *error) {
     if (o->legs == 1 || o->search.frozen || o->over) return STN_OK;
     if (!o->flying) return stn_synchronize(o->plan->context, run->stream, error);

@@ -47,7 +47,8 @@ typedef struct stn_online {
 } stn_online;
 
 /* ---- online_build.c
- * Learns what each arm but `from` lacks, and how much workspace it wants; those that lack nothing are built. */
+ * Learns what each arm but `from` lacks, and how much workspace it wants; those that lack nothing
+ * are built. */
 void tune_online_look(stn_online *o, size_t from);
 /* The thread that compiles begins; no more of it is wanted; the same, and it has ended. */
 void tune_online_start(stn_online *o);

@@ -16,7 +16,8 @@ typedef struct tune_records {
     tune_record list[TUNE_RECORDS];
 } tune_records;
 
-/* Replaces the record of the same strategy and candidate, or adds one; beyond TUNE_RECORDS it is dropped. */
+/* Replaces the record of the same strategy and candidate, or adds one; beyond TUNE_RECORDS it is
+ * dropped. */
 void tune_record_set(tune_records *records, const char *strategy, const stn_candidate *candidate, double seconds);
 /* NULL when there is none. */
 const tune_record *tune_record_find(const tune_records *records, const char *strategy, const stn_candidate *candidate);

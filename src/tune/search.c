@@ -22,8 +22,10 @@ static double median(const tune_arm *arm) {
 
 static double measured(const tune_arm *arm) { return arm->count ? median(arm) : arm->known; }
 
-/* How a strategy's estimates fare: its arms that were timed took so many times what was predicted of them, in the mean, with TUNE_FARES_TRUST more that
- * are right. Another's may be as far off to the other side: nothing is known of them by that (bench/results/2026-11-24-first-results-2.md). */
+/* How a strategy's estimates fare: its arms that were timed took so many times what was predicted
+ * of them, in the mean, with TUNE_FARES_TRUST more that are right. Another's may be as far off to
+ * the other side: nothing is known of them by that
+ * (bench/results/2026-11-24-first-results-2.md). */
 static double fares(const tune_search *search, const void *strategy) {
     double sum = 0;
     size_t timed = 0;
@@ -54,13 +56,15 @@ static void learn(tune_search *search) {
 
 static bool is_short(const tune_search *search) { return tune_search_expects(search, search->current) < TUNE_SHORT; }
 
-/* Of a sample. What ESTIMATE would run is not waited for so long: it is what others begin in place of, by far slower. */
+/* Of a sample. What ESTIMATE would run is not waited for so long: it is what others begin in place
+ * of, by far slower. */
 static unsigned units_of(const tune_search *search, size_t challenger) {
     if (challenger == search->estimated) return 1;
     return (unsigned)ceil(fmin(TUNE_SPAN / tune_search_expects(search, search->current), UNITS_MOST));
 }
 
-/* ---- the next move ----------------------------------------------------------------------------------------------- */
+/* ---- the next move
+ * ----------------------------------------------------------------------------------------------- */
 
 static bool sampled(const tune_arm *arm) { return arm->count == TUNE_ARM_SAMPLES; }
 
@@ -92,8 +96,9 @@ static double spread_of(const tune_search *search, const void *strategy) {
     return TUNE_SPREAD;
 }
 
-/* Seconds that a trial is expected to win in the units that are left. What an arm takes lies on either side of what is expected of it, the less likely by e
- * for each `spread` of that (Laplace): the mean of what lies below the one that runs. */
+/* Seconds that a trial is expected to win in the units that are left. What an arm takes lies on
+ * either side of what is expected of it, the less likely by e for each `spread` of that (Laplace):
+ * the mean of what lies below the one that runs. */
 static double promise(const tune_search *search, size_t arm) {
     const double now = tune_search_expects(search, search->current), expected = tune_search_expects(search, arm);
     const double spread = spread_of(search, search->arms[arm].strategy) * expected;
@@ -108,7 +113,8 @@ static double price(const tune_search *search, size_t arm) {
 
 static double gain(const tune_search *search, size_t arm) { return promise(search, arm) / price(search, arm); }
 
-/* The one that was begun, else the estimate's choice, else the one expected to win the most for what its trial takes. */
+/* The one that was begun, else the estimate's choice, else the one expected to win the most for
+ * what its trial takes. */
 static size_t challenger(const tune_search *search) {
     size_t best = TUNE_ARMS;
     for (size_t i = 0; i < search->count; i++) {
@@ -167,7 +173,8 @@ tune_move tune_search_next(tune_search *search) {
     return move;
 }
 
-/* ---- what came of it --------------------------------------------------------------------------------------------- */
+/* ---- what came of it
+ * --------------------------------------------------------------------------------------------- */
 
 static double shortest(const tune_arm *arm) {
     double least = INFINITY;
@@ -175,7 +182,8 @@ static double shortest(const tune_arm *arm) {
     return least;
 }
 
-/* By the median, and by the least: what disturbs a sample only lengthens it. A little faster may be chance until there are enough of them. */
+/* By the median, and by the least: what disturbs a sample only lengthens it. A little faster may be
+ * chance until there are enough of them. */
 static bool is_faster(const tune_arm *arm, const tune_arm *than, double tick) {
     const double known = median(than), least = shortest(than);
     const double part = arm->count < TUNE_ARM_SURE ? 1 / TUNE_ARM_BEHIND : TUNE_ARM_GAIN;
@@ -223,8 +231,9 @@ static void learn_compare(tune_search *search, const tune_move *move, double sec
     if (move->check && move->whole > 0) search->compare = fmax((search->compare + rest) / 2, 0);
 }
 
-/* The first run of an arm, beside the one that runs: it may have waited for its code, so it tells only what is far too slow. From now on the two take
- * turns, and what the other took in other minutes, at other clocks, is forgotten. */
+/* The first run of an arm, beside the one that runs: it may have waited for its code, so it tells
+ * only what is far too slow. From now on the two take turns, and what the other took in other
+ * minutes, at other clocks, is forgotten. */
 static void take_check(tune_search *search, size_t index, double seconds, bool right) {
     tune_arm *arm = &search->arms[index], *current = &search->arms[search->current];
     const double known = measured(current);
@@ -248,7 +257,8 @@ void tune_search_told(tune_search *search, const tune_move *move, double seconds
         for (size_t i = 0; i < search->count; i++) decide(search, i);
 }
 
-/* Where it is known how many units are left they only become fewer: what is not worth its trial now will not be. */
+/* Where it is known how many units are left they only become fewer: what is not worth its trial now
+ * will not be. */
 bool tune_search_over(const tune_search *search) {
     if (search->frozen) return true;
     for (size_t i = 0; i < search->count; i++) {

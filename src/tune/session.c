@@ -43,7 +43,8 @@ static bool has_trial(const session *s, const stn_strategy *strategy) {
     return false;
 }
 
-/* ---- which ------------------------------------------------------------------------------------------------------- */
+/* ---- which
+ * ------------------------------------------------------------------------------------------------------- */
 
 static void add_trial(session *s, const stn_ranked *row, size_t most) {
     if (s->count < most)
@@ -63,7 +64,8 @@ static void choose_trials(session *s, const tune_order *order) {
         if (!taken[i] && rows[i].estimate.seconds <= within * rows[0].estimate.seconds) add_trial(s, &rows[i], most);
 }
 
-/* Those of as many steps follow each other, so that the trusted candidate makes each number of steps once. */
+/* Those of as many steps follow each other, so that the trusted candidate makes each number of
+ * steps once. */
 static void group_by_steps(session *s) {
     tune_trial sorted[TRIALS];
     size_t count = 0;
@@ -86,7 +88,8 @@ static void find_estimated(session *s) {
             s->estimated = i;
 }
 
-/* ---- building ---------------------------------------------------------------------------------------------------- */
+/* ---- building
+ * ---------------------------------------------------------------------------------------------------- */
 
 static void run_on_all(stn_pool *pool, size_t count, void (*body)(void *user, int64_t begin, int64_t end), void *user) {
     if (pool)
@@ -138,7 +141,8 @@ static void free_gathers(session *s, size_t first, size_t count) {
     for (size_t i = first; i < first + count; i++) stn_gather_free(s->gathers[i]), s->gathers[i] = NULL;
 }
 
-/* ---- measuring ----------------------------------------------------------------------------------------------------- */
+/* ---- measuring
+ * ----------------------------------------------------------------------------------------------------- */
 
 static void tell(const session *s, const tune_trial *trial, double difference) {
     const stn_logger *logger = &s->plan->context->logger;
@@ -162,7 +166,8 @@ static void tell(const session *s, const tune_trial *trial, double difference) {
     stn_text_free(words);
 }
 
-/* First samples are compared by the least of each: what disturbs a millisecond only lengthens it. */
+/* First samples are compared by the least of each: what disturbs a millisecond only lengthens
+ * it. */
 static void note_best(session *s, const tune_trial *trial) {
     if (trial->state == TUNE_GOOD) s->best = fmin(s->best, tune_trial_least(trial));
 }
@@ -186,14 +191,16 @@ static stn_pool *pool_of(const session *s) {
     return pool;
 }
 
-/* What ESTIMATE would run is timed beside the others once more: its first samples are the first of all, right after the trusted run, which may
- * be long and leave lower clocks (10240^2 over 10,000 steps: a third longer than later, bench/results/2026-11-23-regret-5.md). */
+/* What ESTIMATE would run is timed beside the others once more: its first samples are the first of
+ * all, right after the trusted run, which may be long and leave lower clocks (10240^2 over 10,000
+ * steps: a third longer than later, bench/results/2026-11-23-regret-5.md). */
 static bool is_finalist(const session *s, const tune_trial *trial) {
     const double most = trial == &s->trials[s->estimated] ? TOO_SLOW : FINALIST;
     return trial->plan && trial->state == TUNE_GOOD && tune_trial_least(trial) <= most * s->best;
 }
 
-/* Batch after batch, each compiled by all threads, until all are measured or time is up; the first one is measured in any case. */
+/* Batch after batch, each compiled by all threads, until all are measured or time is up; the first
+ * one is measured in any case. */
 static void measure_all(session *s) {
     stn_pool *pool = pool_of(s);
     const size_t wide = pool ? (size_t)stn_pool_threads(pool) : 1, batch_size = wide > BATCH ? wide : BATCH;
@@ -214,8 +221,9 @@ static int by_least(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* The times of those that took turns are of longer runs, whose clocks are lower than those of earlier samples: all others, which were behind the last of
- * them, stay so. `before`: that one's least earlier sample. */
+/* The times of those that took turns are of longer runs, whose clocks are lower than those of
+ * earlier samples: all others, which were behind the last of them, stay so. `before`: that one's
+ * least earlier sample. */
 static void hold_back(session *s, const tune_trial *last, double before, tune_trial *const *turns, size_t count) {
     const double longer = tune_trial_median(last) / before;
     for (size_t i = 0; i < s->count; i++) {
@@ -234,7 +242,8 @@ static size_t choose_fastest(const session *s, tune_trial **order, size_t count,
     return count < most ? count : most;
 }
 
-/* By turns, with no wait between, so that what changes with time (clocks, heat) meets all alike; earlier samples do not count. */
+/* By turns, with no wait between, so that what changes with time (clocks, heat) meets all alike;
+ * earlier samples do not count. */
 static void take_turns(session *s, tune_trial **order, size_t count, double seconds, int samples) {
     const tune_trial *last = order[count - 1]; /* of those whose earlier samples are to be believed */
     if (last == &s->trials[s->estimated]) last = order[count - 2];
@@ -256,8 +265,8 @@ static void take_turns(session *s, tune_trial **order, size_t count, double seco
     if (timed && last->state == TUNE_GOOD) hold_back(s, last, before, order, count);
 }
 
-/* First samples, taken one candidate after the other, are off by some percent: where many are close, twice as many as there are finalists take shorter turns
- * before. */
+/* First samples, taken one candidate after the other, are off by some percent: where many are
+ * close, twice as many as there are finalists take shorter turns before. */
 static void measure_finalists(session *s) {
     tune_trial *order[TRIALS] = {NULL};
     size_t count = 0;

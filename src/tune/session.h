@@ -2,7 +2,8 @@
  *
  *     candidates, best estimate first -> compiled together -> checked, timed -> the slow drop out -> finalists by turns
  *
- * Every candidate is treated alike: the same input, checked before it is timed, the median of its samples. */
+ * Every candidate is treated alike: the same input, checked before it is timed, the median of its
+ * samples. */
 #ifndef STN_TUNE_SESSION_H
 #define STN_TUNE_SESSION_H
 #include "plan/plan.h"

@@ -1,5 +1,5 @@
-/* See trial.h. Samples are as long as clocks can tell and no longer: what is measured is a rate, and the estimate knows how
- * the whole run's launches compare with the trial's. */
+/* See trial.h. Samples are as long as clocks can tell and no longer: what is measured is a rate,
+ * and the estimate knows how the whole run's launches compare with the trial's. */
 #include "tune/trial.h"
 
 #include <math.h>
@@ -24,7 +24,8 @@ typedef struct fill_arguments {
     int64_t half_row, half_last;
 } fill_arguments;
 
-/* ---- the stage --------------------------------------------------------------------------------------------------- */
+/* ---- the stage
+ * --------------------------------------------------------------------------------------------------- */
 
 static stn_status launch_fill(const tune_stage *stage, fill_arguments *arguments, stn_error *error) {
     stn_launch launch = {.grid = {tune_blocks(arguments->count), 1, 1}, .block = {TUNE_THREADS, 1, 1}};
@@ -37,7 +38,8 @@ static stn_status fill_by(const tune_stage *stage, uint64_t seed, void *grid, in
     return launch_fill(stage, &arguments, error);
 }
 
-/* Of what comes in: transforms back to real numbers may do as they like with a spectrum that is no real grid's. */
+/* Of what comes in: transforms back to real numbers may do as they like with a spectrum that is no
+ * real grid's. */
 static stn_status fill_input(const tune_stage *stage, void *grid, int64_t elements, stn_error *error) {
     fill_arguments arguments = {grid, elements, SEED, -1, 1, stage->shape.half_row, stage->shape.half_last};
     return launch_fill(stage, &arguments, error);
@@ -48,7 +50,8 @@ static stn_status fill(const tune_stage *stage, void *grid, int64_t elements, do
     return fill_by(stage, SEED, grid, elements, low, high, error);
 }
 
-/* ---- the work, as its kind tells it ---------------------------------------------------------------------------------- */
+/* ---- the work, as its kind tells it
+ * ---------------------------------------------------------------------------------- */
 
 static bool in_place(const tune_stage *stage) { return stage->shape.in_place; }
 
@@ -70,9 +73,11 @@ static stn_status find_judge(tune_stage *stage, stn_error *error) {
 /* Twice the cache: nothing else is left in it. */
 static size_t sweep_bytes(const tune_stage *stage) { return 2 * stage->context->machine.l2_bytes; }
 
-/* ---- opening ------------------------------------------------------------------------------------------------------- */
+/* ---- opening
+ * ------------------------------------------------------------------------------------------------------- */
 
-/* Those that are read are filled, each with numbers of its own; those that are written have a second place. */
+/* Those that are read are filled, each with numbers of its own; those that are written have a
+ * second place. */
 static stn_status open_operands(tune_stage *stage, stn_error *error) {
     const stn_kind *kind = stage->plan->kind;
     if (kind->operands) kind->operands(stage->plan, stage->operand_numbers);
@@ -148,7 +153,8 @@ void tune_stage_close(tune_stage *stage) {
     *stage = (tune_stage){0};
 }
 
-/* ---- running a plan ---------------------------------------------------------------------------------------------- */
+/* ---- running a plan
+ * ---------------------------------------------------------------------------------------------- */
 
 static stn_status make_room(tune_stage *stage, const stn_plan *plan, stn_error *error) {
     if (plan->workspace_size <= stage->workspace_size) return STN_OK;
@@ -177,7 +183,8 @@ static stn_status run_plan(const tune_stage *stage, stn_plan *plan, const void *
     return stn_plan_run(plan, &run, error);
 }
 
-/* Into `out` or `want`, and the operands beside them, which hold NaN before, or in place the random input. */
+/* Into `out` or `want`, and the operands beside them, which hold NaN before, or in place the random
+ * input. */
 static stn_status run_fresh(const tune_stage *stage, stn_plan *plan, void *to, void *const *written, stn_error *error) {
     bool same = in_place(stage);
     STN_TRY(same ? fill_input(stage, to, numbers_of(stage, true), error)
@@ -212,7 +219,8 @@ static stn_status ask_judge(tune_stage *stage, uint64_t steps, stn_error *error)
 /* What a trial reads: in place what it wrote before. */
 static const void *input_of(const tune_stage *stage) { return stage->in ? stage->in : stage->out; }
 
-/* ---- comparing --------------------------------------------------------------------------------------------------- */
+/* ---- comparing
+ * --------------------------------------------------------------------------------------------------- */
 
 static stn_status compare_one(const tune_stage *stage, const void *got, const void *want, int64_t numbers,
                               double *difference, stn_error *error) {
@@ -234,7 +242,8 @@ static stn_status compare(const tune_stage *stage, double *difference, stn_error
     return STN_OK;
 }
 
-/* ---- trials ------------------------------------------------------------------------------------------------------ */
+/* ---- trials
+ * ------------------------------------------------------------------------------------------------------ */
 
 /* As the estimate of the whole run has it. Short trials are repeated. */
 static uint64_t launches_for(const stn_estimate *whole) {
@@ -302,7 +311,8 @@ static stn_status start(tune_stage *stage, const tune_trial *trial, stn_timer *t
     const int64_t swept = (int64_t)(sweep_bytes(stage) / stn_dtype_size(stage->shape.dtype));
     if (in_place(stage)) STN_TRY(fill_input(stage, stage->out, elements, error)); /* lest it fade to zero */
     if (stage->sweep) STN_TRY(fill(stage, stage->sweep, swept, 0, 1, error));
-    /* Alone it would begin after its event by what the CPU takes to launch it, the longer the busier the CPU is. */
+    /* Alone it would begin after its event by what the CPU takes to launch it, the longer the
+     * busier the CPU is. */
     if (!stage->sweep && trial->once < BEHIND)
         STN_TRY(run_plan(stage, trial->plan, input_of(stage), stage->out, stage->operand, error));
     STN_TRY(stn_timer_start(timer, NULL, error));

@@ -1,4 +1,5 @@
-/* Trials: one candidate each, run for a few launches on grids like the plan's own, compared with the trusted one, timed. */
+/* Trials: one candidate each, run for a few launches on grids like the plan's own, compared with
+ * the trusted one, timed. */
 #ifndef STN_TUNE_TRIAL_H
 #define STN_TUNE_TRIAL_H
 #include "context/kernel.h"
@@ -13,7 +14,8 @@ typedef struct tune_stage {
     stn_timer *timer;
     void *source;          /* NULL: none */
     void *in, *out, *want; /* want: what the trusted candidate made of `in`; in place there is no `in` */
-    /* Likewise what an execution brings besides, and of that which is written, what the trusted candidate made. */
+    /* Likewise what an execution brings besides, and of that which is written, what the trusted
+     * candidate made. */
     void *operand[STN_OPERANDS], *want_operand[STN_OPERANDS];
     int64_t operand_numbers[STN_OPERANDS];
     void *sweep;     /* written before each sample where the L2 cache shall be cold; else NULL */
@@ -52,15 +54,15 @@ void tune_stage_close(tune_stage *stage);
 uint64_t tune_trial_steps(const stn_plan *plan, const tune_trial *trial);
 /* Compiles. From any thread; what fails is in the trial. */
 void tune_trial_build(const stn_plan *plan, tune_trial *trial);
-/* Runs it once, compares every point with the trusted candidate, and runs it again to know how long it takes: the trial is
- * then good, wrong or skipped. *difference: relative L2. */
+/* Runs it once, compares every point with the trusted candidate, and runs it again to know how long
+ * it takes: the trial is then good, wrong or skipped. *difference: relative L2. */
 void tune_trial_check(tune_stage *stage, tune_trial *trial, double *difference);
 /* From now on a sample takes about so long, or one execution. */
 void tune_trial_lengthen(tune_trial *trial, double seconds);
 /* Adds a sample. */
 void tune_trial_time(tune_stage *stage, tune_trial *trial);
-/* The same in two halves, so that several trials follow each other with no wait between: the runs, with events around them, and what
- * they took. */
+/* The same in two halves, so that several trials follow each other with no wait between: the runs,
+ * with events around them, and what they took. */
 void tune_trial_start(tune_stage *stage, tune_trial *trial, stn_timer *timer);
 void tune_trial_take(tune_trial *trial, stn_timer *timer);
 /* Of its samples; INFINITY where there is none. */

@@ -1,4 +1,5 @@
-/* Measured times into a plan's ranking: those that are remembered, or those of trials made now (session.h). */
+/* Measured times into a plan's ranking: those that are remembered, or those of trials made now
+ * (session.h). */
 #include "tune/tuner.h"
 
 #include <math.h>
@@ -14,7 +15,8 @@
 #define OLD 1.15 /* nor from what was measured with other kernels: so far estimates are off anyway */
 enum { WIDE = 48 };
 
-/* ---- the ranking ------------------------------------------------------------------------------------------------- */
+/* ---- the ranking
+ * ------------------------------------------------------------------------------------------------- */
 
 static bool is_tuned(const stn_plan *plan, const stn_strategy *strategy) {
     for (size_t i = 0; i < plan->ranked; i++)
@@ -37,8 +39,9 @@ typedef struct place {
     double seconds;
 } place;
 
-/* Times are only compared with times, estimates with estimates: a row of a strategy that was never measured comes before all
- * that was only if the fastest of those was also estimated to be slower than it. */
+/* Times are only compared with times, estimates with estimates: a row of a strategy that was never
+ * measured comes before all that was only if the fastest of those was also estimated to be slower
+ * than it. */
 static place place_of(const stn_plan *plan, const stn_ranked *row, const stn_ranked *fastest) {
     if (!row->applies) return (place){row, 3, 0};
     if (row->measured > 0) return (place){row, 1, row->measured};
@@ -87,15 +90,16 @@ static void settle(stn_plan *plan, stn_chosen chosen) {
     plan->chosen = plan->ranked && plan->ranking[0].measured > 0 ? chosen : STN_CHOSEN_BY_ESTIMATE;
 }
 
-/* ---- what is remembered ------------------------------------------------------------------------------------------ */
+/* ---- what is remembered
+ * ------------------------------------------------------------------------------------------ */
 
 typedef struct recalling {
     stn_plan *plan;
     const char *strategy;
 } recalling;
 
-/* The row that was the fastest for a problem like this one, first: its time is not this one's. Not one that is estimated to take
- * `most` times the best here. */
+/* The row that was the fastest for a problem like this one, first: its time is not this one's. Not
+ * one that is estimated to take `most` times the best here. */
 static bool take_fastest(stn_plan *plan, const char *strategy, const tune_records *records, double most,
                          stn_chosen chosen) {
     const tune_record *fastest = NULL;
@@ -116,7 +120,8 @@ static bool take_fastest(stn_plan *plan, const char *strategy, const tune_record
     return true;
 }
 
-/* Times of this very problem go into the ranking; of others only the fastest one's candidate is taken over. */
+/* Times of this very problem go into the ranking; of others only the fastest one's candidate is
+ * taken over. */
 static bool use(void *user, const tune_records *records, tune_nearness nearness, bool shipped) {
     const recalling *r = user;
     if (nearness != TUNE_OWN)
@@ -138,7 +143,8 @@ static bool take_own(void *user, const tune_records *records, tune_nearness near
     return true; /* the nearest comes first */
 }
 
-/* ---- measuring ---------------------------------------------------------------------------------------------------- */
+/* ---- measuring
+ * ---------------------------------------------------------------------------------------------------- */
 
 /* The ranking that candidates are picked from; false: there is nothing to measure. */
 static bool rank_for(stn_plan *plan, const char *strategy, const tune_order *order) {

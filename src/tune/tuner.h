@@ -3,9 +3,10 @@
 #define STN_TUNE_TUNER_H
 #include "tune/session.h"
 
-/* Into the plan's ranking, whose first row is then what the plan should take. strategy: NULL or "auto" for all. */
+/* Into the plan's ranking, whose first row is then what the plan should take. strategy: NULL or
+ * "auto" for all. */
 void tune_measure(stn_plan *plan, const char *strategy, const tune_order *order);
-/* Only compiles what tune_measure would, on all threads of the plan's context, whose GPU need not be here: what finds the same cache
- * folder finds the kernels there. */
+/* Only compiles what tune_measure would, on all threads of the plan's context, whose GPU need not
+ * be here: what finds the same cache folder finds the kernels there. */
 void tune_compile(stn_plan *plan, const char *strategy, const tune_order *order);
 #endif

@@ -15,7 +15,8 @@
 
 enum { KEPT = 4 }; /* candidates of a shipped entry, the fastest: the first may not be on offer elsewhere */
 
-/* ---- the key ----------------------------------------------------------------------------------------------------- */
+/* ---- the key
+ * ----------------------------------------------------------------------------------------------------- */
 
 static void add_number(void *builder, const char *label, int64_t value) {
     unsigned char bytes[8];
@@ -68,7 +69,8 @@ stn_status tune_wisdom_key(const stn_plan *plan, stn_wisdom_key *key, stn_error 
     return STN_OK;
 }
 
-/* ---- where wisdom comes from ------------------------------------------------------------------------------------- */
+/* ---- where wisdom comes from
+ * ------------------------------------------------------------------------------------- */
 
 /* The file's text, or "" where it is none. */
 static char *read_seeds(const stn_context *context, const char *path) {
@@ -92,7 +94,8 @@ static char *read_seeds(const stn_context *context, const char *path) {
     return strdup("");
 }
 
-/* Text i of what does not come from the folder, NULL after the last. The file is looked at once in a context's life. Call locked. */
+/* Text i of what does not come from the folder, NULL after the last. The file is looked at once in
+ * a context's life. Call locked. */
 static const char *shipped_text(stn_context *context, size_t i) {
     const char *path = context->seeds ? NULL : secure_getenv("STENTOR_SEEDS");
     if (path && *path) context->seeds = read_seeds(context, path);
@@ -118,7 +121,8 @@ static void find_class(stn_context *context, const stn_key *class, stn_text *ent
     pthread_mutex_unlock(&context->lock);
 }
 
-/* ---- looking it up ----------------------------------------------------------------------------------------------- */
+/* ---- looking it up
+ * ----------------------------------------------------------------------------------------------- */
 
 bool tune_recall(const stn_plan *plan, tune_try try, void *user) {
     stn_wisdom_key key;
@@ -148,7 +152,8 @@ bool tune_recall(const stn_plan *plan, tune_try try, void *user) {
     return taken;
 }
 
-/* ---- adding to it ------------------------------------------------------------------------------------------------ */
+/* ---- adding to it
+ * ------------------------------------------------------------------------------------------------ */
 
 /* Words of the device's line; it is for people, and nothing reads it back. */
 static void print_clocks(const stn_device *device, stn_text *text) {
@@ -222,7 +227,8 @@ stn_status tune_wisdom_add_fastest(const stn_plan *plan, stn_text *entries, stn_
     return status;
 }
 
-/* ---- stentor.h --------------------------------------------------------------------------------------------------- */
+/* ---- stentor.h
+ * --------------------------------------------------------------------------------------------------- */
 
 static stn_status check_folder(const stn_context *context, stn_folder **folder, stn_error *error) {
     if (!context) return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "wisdom needs a context");

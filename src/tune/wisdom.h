@@ -1,5 +1,6 @@
-/* What plans look up in wisdom (cache/wisdom.h) and add to it: the cache folder's first, then what the library carries of cache/tuned, or the file that
- * STENTOR_SEEDS names instead. An entry's lines:
+/* What plans look up in wisdom (cache/wisdom.h) and add to it: the cache folder's first, then what
+ * the library carries of cache/tuned, or the file that STENTOR_SEEDS names instead. An entry's
+ * lines:
  *
  *     entry: CLASS PROBLEM KERNELS
  *     problem: 2D 4096 x 4096, f64, ...
@@ -22,15 +23,18 @@ typedef enum tune_nearness {
     TUNE_NEARNESSES
 } tune_nearness;
 
-/* Asked of the records of each entry of the plan's class, the nearest first and the newest of those; true ends it. shipped: they came with the library. */
+/* Asked of the records of each entry of the plan's class, the nearest first and the newest of
+ * those; true ends it. shipped: they came with the library. */
 typedef bool (*tune_try)(void *user, const tune_records *records, tune_nearness nearness, bool shipped);
 bool tune_recall(const stn_plan *plan, tune_try try, void *user);
 
-/* What was measured of the plan's problem becomes the newest entry, joined with what is known of it: a candidate's new time replaces the old one.
- * Where that cannot be done, as the folder's wisdom cannot be read or written, the logger is told. */
+/* What was measured of the plan's problem becomes the newest entry, joined with what is known of
+ * it: a candidate's new time replaces the old one. Where that cannot be done, as the folder's
+ * wisdom cannot be read or written, the logger is told. */
 void tune_remember(const stn_plan *plan, const tune_records *records);
 
-/* Adds an entry with the fastest of what was measured in the plan's ranking; nothing where nothing was. */
+/* Adds an entry with the fastest of what was measured in the plan's ranking; nothing where nothing
+ * was. */
 stn_status tune_wisdom_add_fastest(const stn_plan *plan, stn_text *entries, stn_error *error);
 
 stn_status tune_wisdom_key(const stn_plan *plan, stn_wisdom_key *key, stn_error *error);

@@ -4,7 +4,8 @@
 
 #include "base/half.h"
 
-/* The value of a half by its definition: sign * 2^(e-25) * (1024 + m), or 2^-24 * m for subnormals. */
+/* The value of a half by its definition: sign * 2^(e-25) * (1024 + m), or 2^-24 * m for
+ * subnormals. */
 static double defined(uint16_t h) {
     int exponent = h >> 10 & 31, mantissa = h & 1023;
     double magnitude = exponent ? ldexp(1024 + mantissa, exponent - 25) : ldexp(mantissa, -24);

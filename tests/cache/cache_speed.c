@@ -1,4 +1,5 @@
-/* How long a hit takes: key, disk (open, read, verify) and memory. A tool to be run by hand: cache_speed [folder]. */
+/* How long a hit takes: key, disk (open, read, verify) and memory. A tool to be run by hand:
+ * cache_speed [folder]. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

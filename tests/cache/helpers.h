@@ -1,4 +1,5 @@
-/* What the cache's tests share: a folder of their own, entries that can be told apart, a log that counts. */
+/* What the cache's tests share: a folder of their own, entries that can be told apart, a log that
+ * counts. */
 #ifndef STN_TESTS_CACHE_HELPERS_H
 #define STN_TESTS_CACHE_HELPERS_H
 #include <stdatomic.h>
@@ -24,7 +25,8 @@ void set_age(const char *path, long seconds);                         /* last us
 
 unsigned damage_entries(const char *folder); /* one byte of every entry; how many there were */
 
-/* A file system of our own, seen by this test's process (and its children) only; false where that is not allowed. */
+/* A file system of our own, seen by this test's process (and its children) only; false where that
+ * is not allowed. */
 bool mount_small(const char *at, const char *size);
 
 typedef struct counting_log {

@@ -1,5 +1,6 @@
-/* Many at once: processes and threads on one cold cache compile each kernel once; killed at any moment they leave
- * nothing bad and lose nothing that was in place. The compiler is a stand-in that counts. */
+/* Many at once: processes and threads on one cold cache compile each kernel once; killed at any
+ * moment they leave nothing bad and lose nothing that was in place. The compiler is a stand-in that
+ * counts. */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +20,8 @@
 
 enum { PROCESSES = 16, THREADS = 16, KEYS = 4, CUBIN = 3000 };
 
-/* ---- memo, find, lock, find, compile, store: as the context does, whose own tests start processes too ------------ */
+/* ---- memo, find, lock, find, compile, store: as the context does, whose own tests start processes too
+ * ------------ */
 
 typedef struct process {
     stn_cache *cache;
@@ -203,7 +205,8 @@ Test(crowd, results_are_right_on_a_full_file_system, .timeout = 60) {
     if (!mounted) cr_skip("mounting is not allowed here");
 }
 
-/* ---- the lock ---------------------------------------------------------------------------------------------------- */
+/* ---- the lock
+ * ---------------------------------------------------------------------------------------------------- */
 
 Test(crowd, the_wait_for_a_lock_is_bounded_and_the_dead_hold_none) {
     char *dir = make_temp_folder();
@@ -240,7 +243,8 @@ Test(crowd, the_wait_for_a_lock_is_bounded_and_the_dead_hold_none) {
     remove_temp_folder(dir);
 }
 
-/* ---- SIGKILL ----------------------------------------------------------------------------------------------------- */
+/* ---- SIGKILL
+ * ----------------------------------------------------------------------------------------------------- */
 
 enum { KILL_KEYS = 40 };
 

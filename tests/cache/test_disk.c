@@ -1,4 +1,5 @@
-/* The disk: found again, damaged ones removed and made again, caps, sweeps, the folder as a whole. */
+/* The disk: found again, damaged ones removed and made again, caps, sweeps, the folder as a
+ * whole. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>

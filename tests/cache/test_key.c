@@ -51,7 +51,8 @@ Test(key, order_matters_and_repetition_gives_the_same) {
 }
 
 Test(key, is_the_documented_sha256) {
-    /* sha256 of FORMAT.md's framing for this version, from another implementation: see tests/cache/key_vector.py */
+    /* sha256 of FORMAT.md's framing for this version, from another implementation: see
+     * tests/cache/key_vector.py */
     char hex[65];
     stn_key key = KEY({"name", "value"});
     stn_key_hex(&key, hex);

@@ -1,4 +1,5 @@
-/* The memo: one make per key however many ask, failures given to all who wait and then forgotten. */
+/* The memo: one make per key however many ask, failures given to all who wait and then
+ * forgotten. */
 #include <criterion/criterion.h>
 #include <pthread.h>
 #include <stdlib.h>

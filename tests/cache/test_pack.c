@@ -1,4 +1,5 @@
-/* Packs: what goes in comes out; every change of a byte and every truncation is seen; merging; searched first. */
+/* Packs: what goes in comes out; every change of a byte and every truncation is seen; merging;
+ * searched first. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -205,7 +206,8 @@ Test(pack, files_are_read_and_merged) {
     remove_temp_folder(dir);
 }
 
-/* A pack that lacks a kernel, for want of memory or for its size, must not be taken for a whole one. */
+/* A pack that lacks a kernel, for want of memory or for its size, must not be taken for a whole
+ * one. */
 Test(pack, is_not_finished_where_a_kernel_could_not_be_added) {
     stn_pack_writer *writer;
     stn_error error = {0};
@@ -244,7 +246,8 @@ Test(pack, a_file_cut_or_overwritten_while_open_is_damage_not_death) {
     remove_temp_folder(dir);
 }
 
-/* ---- packs in a cache -------------------------------------------------------------------------------------------- */
+/* ---- packs in a cache
+ * -------------------------------------------------------------------------------------------- */
 
 static stn_cache_source find_source(stn_cache *cache, unsigned number) {
     stn_key source = key_of_number(number + 1000);

@@ -1,5 +1,6 @@
-/* What is removed is proven to be damaged: what cannot be read for want of memory, of file handles or of permission is
- * left, and so is what took a damaged file's place meanwhile. Linked so that the cache's allocations come through here. */
+/* What is removed is proven to be damaged: what cannot be read for want of memory, of file handles
+ * or of permission is left, and so is what took a damaged file's place meanwhile. Linked so that
+ * the cache's allocations come through here. */
 #include <criterion/criterion.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -210,7 +211,8 @@ Test(repair, what_lies_in_a_closed_subfolder_is_not_gone) {
     remove_temp_folder(dir);
 }
 
-/* ---- a folder under an entry's name ------------------------------------------------------------------------------ */
+/* ---- a folder under an entry's name
+ * ------------------------------------------------------------------------------ */
 
 static void put_folder(const char *path, bool empty) {
     char *inside = path_in(path, "kept");
@@ -264,7 +266,8 @@ Test(repair, one_with_something_in_it_is_named) {
     remove_temp_folder(dir);
 }
 
-/* ---- another process puts a good file in a damaged one's place, between its reading and its removal -------------- */
+/* ---- another process puts a good file in a damaged one's place, between its reading and its removal
+ * -------------- */
 
 typedef struct race {
     stn_logger logger;

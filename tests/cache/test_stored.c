@@ -1,5 +1,5 @@
-/* Plans where only stored kernels can run: packs, disk entries and what is said when there is neither. NVRTC is the
- * emulated one, hidden again by its environment variable. */
+/* Plans where only stored kernels can run: packs, disk entries and what is said when there is
+ * neither. NVRTC is the emulated one, hidden again by its environment variable. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,5 @@
-/* The folder as a whole: caps, least recently used first, temporaries, listing, checking, clearing. */
+/* The folder as a whole: caps, least recently used first, temporaries, listing, checking,
+ * clearing. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* Folders that others could have written are refused with one warning; folders that cannot be used cost one warning.
- * Either way the run goes on. */
+/* Folders that others could have written are refused with one warning; folders that cannot be used
+ * cost one warning. Either way the run goes on. */
 #include <criterion/criterion.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -270,7 +270,8 @@ Test(trust, a_folder_deleted_underneath_is_made_again) {
     remove_temp_folder(parent);
 }
 
-/* ---- where the folder is ----------------------------------------------------------------------------------------- */
+/* ---- where the folder is
+ * ----------------------------------------------------------------------------------------- */
 
 static void expect_dir(const char *dir) {
     static const char *const defaults[] = {NULL, ""}; /* no wish, and an empty one */

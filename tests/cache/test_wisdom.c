@@ -1,4 +1,5 @@
-/* Wisdom as a text is read as it was written or refused; merging keeps the first time of each candidate and drops nothing. */
+/* Wisdom as a text is read as it was written or refused; merging keeps the first time of each
+ * candidate and drops nothing. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +26,8 @@ static stn_wisdom parsed(const char *text) {
     return wisdom;
 }
 
-/* ---- a text ------------------------------------------------------------------------------------------------------ */
+/* ---- a text
+ * ------------------------------------------------------------------------------------------------------ */
 
 static void expect_refused(const char *text, size_t size, const char *why) {
     stn_wisdom wisdom;
@@ -134,7 +136,8 @@ Test(wisdom, entries_are_found_by_their_class) {
     stn_text_clear(&text);
 }
 
-/* ---- merging ----------------------------------------------------------------------------------------------------- */
+/* ---- merging
+ * ----------------------------------------------------------------------------------------------------- */
 
 static void expect_joined(const stn_wisdom *one, const stn_wisdom *two, const char *const *lines, size_t count,
                           size_t both) {

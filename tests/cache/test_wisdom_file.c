@@ -1,4 +1,5 @@
-/* The folder's wisdom is never overwritten where it could not be read, writers at once lose nothing, and a lock is one of the file that others find. */
+/* The folder's wisdom is never overwritten where it could not be read, writers at once lose
+ * nothing, and a lock is one of the file that others find. */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -217,7 +218,8 @@ Test(wisdom_file, written_by_processes_at_once_loses_nothing) {
     cr_expect_eq(count_entries(), (size_t)PROCESSES * EACH);
 }
 
-/* ---- the lock ---------------------------------------------------------------------------------------------------- */
+/* ---- the lock
+ * ---------------------------------------------------------------------------------------------------- */
 
 static atomic_bool held;
 static void *wait_for_lock(void *user) {
@@ -229,7 +231,8 @@ static void *wait_for_lock(void *user) {
     return lock;
 }
 
-/* Who waited for the lock of a file that is gone, or lies elsewhere by now, waits for the new one's. */
+/* Who waited for the lock of a file that is gone, or lies elsewhere by now, waits for the new
+ * one's. */
 Test(wisdom_file, a_lock_whose_file_was_replaced_meanwhile_is_none) {
     const stn_key key = key_of_number(1);
     for (int moved = 0; moved < 2; moved++) {

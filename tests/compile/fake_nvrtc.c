@@ -1,7 +1,8 @@
-/* A stand-in for libnvrtc: it has a version (FAKE_MAJOR) and all functions. It compiles nothing and says that its
- * builtins are missing; but where FAKE_NVRTC_LOG names a file, it appends the rendered parameter's line to that and gives
- * made-up PTX and cubin, after as many milliseconds as FAKE_NVRTC_WAIT says.
- * For tests of what happens around a compile; the emulator has one whose output runs. */
+/* A stand-in for libnvrtc: it has a version (FAKE_MAJOR) and all functions. It compiles nothing and
+ * says that its builtins are missing; but where FAKE_NVRTC_LOG names a file, it appends the
+ * rendered parameter's line to that and gives made-up PTX and cubin, after as many milliseconds as
+ * FAKE_NVRTC_WAIT says. For tests of what happens around a compile; the emulator has one whose
+ * output runs. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

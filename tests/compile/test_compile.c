@@ -87,8 +87,8 @@ Test(compile, an_option_that_is_not_one) {
     cr_expect(strstr(error.message, "no-such-option"), "%s", error.message);
 }
 
-/* Every template compiles with params.cuh's defaults, headers alone, for each kind of chip: a typing error shows here
- * first. */
+/* Every template compiles with params.cuh's defaults, headers alone, for each kind of chip: a
+ * typing error shows here first. */
 Test(compile, embedded_templates) {
     stn_templates set;
     cr_assert_eq(stn_templates_load(&set, &error), STN_OK, "%s", error.message);

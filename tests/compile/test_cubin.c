@@ -6,7 +6,8 @@
 
 #include "compile/cubin.h"
 
-/* Sections: 0 none, 1 strings (of sections and symbols), 2 symbols, 3 .nv.info, 4 .nv.info.k, 5 .nv.shared.k */
+/* Sections: 0 none, 1 strings (of sections and symbols), 2 symbols, 3 .nv.info, 4 .nv.info.k, 5
+ * .nv.shared.k */
 enum { SECTIONS = 6, SIZE = 4096 };
 static const char names[] = "\0k\0.symtab\0.nv.info\0.nv.info.k\0.nv.shared.k";
 

@@ -1,4 +1,5 @@
-/* Where NVRTC is looked for, in which order, and what is said when it will not do. Stand-in libraries; no toolkit. */
+/* Where NVRTC is looked for, in which order, and what is said when it will not do. Stand-in
+ * libraries; no toolkit. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>

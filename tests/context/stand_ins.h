@@ -1,4 +1,5 @@
-/* The surroundings of a context in tests: the stand-in driver and NVRTC, and a cache folder of its own. */
+/* The surroundings of a context in tests: the stand-in driver and NVRTC, and a cache folder of its
+ * own. */
 #ifndef STAND_INS_H
 #define STAND_INS_H
 #include "../launch/fake_driver.h"

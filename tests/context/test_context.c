@@ -1,4 +1,5 @@
-/* Contexts: choosing a device, memory, what is found and what is missing. Stand-in driver and NVRTC. */
+/* Contexts: choosing a device, memory, what is found and what is missing. Stand-in driver and
+ * NVRTC. */
 #include <criterion/criterion.h>
 #include <jansson.h>
 #include <stdlib.h>
@@ -136,7 +137,8 @@ Test(context, memory_of_the_gpu) {
     cr_expect_eq(fake->allocations, 0);
 }
 
-/* What a forked child does with its parent's context: the GPU is not spoken to. 0, or the number of what went wrong. */
+/* What a forked child does with its parent's context: the GPU is not spoken to. 0, or the number of
+ * what went wrong. */
 static int use_in_child(void *memory) {
     void *more;
     int retained = fake->retained, modules = fake->modules, allocations = fake->allocations;

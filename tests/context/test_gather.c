@@ -1,5 +1,5 @@
-/* Kernels that are compiled together: what is missing is listed and not compiled, then compiled once each; others who ask meanwhile
- * get the real one. Stand-in driver and NVRTC. */
+/* Kernels that are compiled together: what is missing is listed and not compiled, then compiled
+ * once each; others who ask meanwhile get the real one. Stand-in driver and NVRTC. */
 #include <criterion/criterion.h>
 #include <pthread.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* From (template, params) to a kernel: memory, packs, disk, NVRTC, driver, and each of them missing or failing.
- * Stand-in driver and NVRTC, the real cache. */
+/* From (template, params) to a kernel: memory, packs, disk, NVRTC, driver, and each of them missing
+ * or failing. Stand-in driver and NVRTC, the real cache. */
 #include <criterion/criterion.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -233,7 +233,8 @@ Test(kernel, processes_share_one_compile, .timeout = 60) {
     cr_expect_eq(stand_ins_compiles(), KERNELS, "%d compiles", stand_ins_compiles());
 }
 
-/* What the driver made of PTX serves again, but only that driver, that arch and the PTX of the same inputs. */
+/* What the driver made of PTX serves again, but only that driver, that arch and the PTX of the same
+ * inputs. */
 static void expect_translations(int count, const char *what) {
     open_gpu();
     expect_kernel(params);

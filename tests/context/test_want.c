@@ -1,6 +1,6 @@
-/* Every allocation on the way to a kernel fails once, and each on the way to a description: a status and a sentence, no
- * device or module left open, nothing leaked (the sanitizer build looks). Linked so that the library's allocations come
- * through here. */
+/* Every allocation on the way to a kernel fails once, and each on the way to a description: a
+ * status and a sentence, no device or module left open, nothing leaked (the sanitizer build looks).
+ * Linked so that the library's allocations come through here. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,7 +37,8 @@ static stn_status all_the_way(stn_error *error) {
     return status;
 }
 
-/* How many allocations could fail; each failure is either told or, where the cache is concerned, worked around. */
+/* How many allocations could fail; each failure is either told or, where the cache is concerned,
+ * worked around. */
 static int fail_each(void) {
     for (int failures = 0;; failures++) {
         stn_error error = {0};

@@ -1,5 +1,6 @@
-// The life of a block, or of the blocks of a cluster: its place, its threads' beginning, its end. Between them the scheduler runs it
-// (engine.cpp); a launch that may begin early has blocks whose life begins before the launch before it has ended.
+// The life of a block, or of the blocks of a cluster: its place, its threads' beginning, its end.
+// Between them the scheduler runs it (engine.cpp); a launch that may begin early has blocks whose
+// life begins before the launch before it has ended.
 #include <cstring>
 
 #include "engine.h"

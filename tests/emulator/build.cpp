@@ -292,7 +292,8 @@ static bool compile(const std::vector<std::string> &compiler, const std::string 
     if (run(first, work + "/log") != 0) return false;
     std::string text = read_file(work + "/stn_main.ii");
     if (!write_file(work + "/stn_all.cpp", text + epilogue(find_kernels(text)))) return false;
-    // Kernels are linked without the sanitizers' libraries, which nothing calls: errors trap, accesses go to shim/races.cpp.
+    // Kernels are linked without the sanitizers' libraries, which nothing calls: errors trap,
+    // accesses go to shim/races.cpp.
     const std::string object = work + "/stn_all.o";
     if (watched) second.insert(second.end(), {"-g1", "-fsanitize=thread"});
     second.insert(second.end(), {"-c", work + "/stn_all.cpp", "-o", object});

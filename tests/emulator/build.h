@@ -1,4 +1,5 @@
-// A program as the stand-in NVRTC packs it and the stand-in driver unpacks it, and its way to a shared library.
+// A program as the stand-in NVRTC packs it and the stand-in driver unpacks it, and its way to a
+// shared library.
 #pragma once
 #include <string>
 #include <utility>
@@ -19,8 +20,9 @@ std::string pack(const Program &program);
 // false: not one of ours, cut short or damaged
 bool unpack(const void *image, Program *program);
 
-// Compiles the program, or finds it among those compiled before, and returns the library's path; empty and `log` when
-// it does not compile. Safe to call from many threads and processes at once. The library exports
+// Compiles the program, or finds it among those compiled before, and returns the library's path;
+// empty and `log` when it does not compile. Safe to call from many threads and processes at once.
+// The library exports
 //   void stn_bind(const Engine *)            to be called first
 //   const KernelEntry stn_kernels[]          its __global__ functions; the last one's name is null
 std::string build(const Program &program, std::string *log);

@@ -1,4 +1,5 @@
-// What kernels call: barriers, words of a warp, products, copies, clusters. All of it runs on a fiber.
+// What kernels call: barriers, words of a warp, products, copies, clusters. All of it runs on a
+// fiber.
 #include <cstring>
 
 #include "engine.h"

@@ -1,6 +1,6 @@
-// Running one block or a cluster of them. The scheduler picks a warp, runs its lanes until each of them waits or is done, then settles what
-// they wait for: a warp-wide word when all lanes of its mask have come, a barrier when all threads of the block
-// or the cluster have.
+// Running one block or a cluster of them. The scheduler picks a warp, runs its lanes until each of
+// them waits or is done, then settles what they wait for: a warp-wide word when all lanes of its
+// mask have come, a barrier when all threads of the block or the cluster have.
 #include "engine.h"
 
 #include <sys/mman.h>
@@ -222,7 +222,8 @@ bool Worker::resolve(unsigned warp) {
     return any;
 }
 
-// Runs a warp until all of its lanes wait for something outside it (false), or until chance stops it (true).
+// Runs a warp until all of its lanes wait for something outside it (false), or until chance stops
+// it (true).
 bool Worker::run_warp(unsigned warp) {
     unsigned first = warp * WARP, count = lanes_of(warp);
     for (;;) {

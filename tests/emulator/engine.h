@@ -1,4 +1,5 @@
-// Running one block, or the blocks of a cluster together: a fiber a thread, warps in random order, barriers and warp-wide words as on the GPU.
+// Running one block, or the blocks of a cluster together: a fiber a thread, warps in random order,
+// barriers and warp-wide words as on the GPU.
 #pragma once
 #include <csetjmp>
 #include <cstdint>
@@ -82,11 +83,13 @@ struct Worker {
     Traffic traffic;
 
     bool prepare();  // false: no memory
-    // Runs the blocks of a cluster, from `first` on, to their end; ERROR_NONE or the error, its story in `message`.
+    // Runs the blocks of a cluster, from `first` on, to their end; ERROR_NONE or the error, its
+    // story in `message`.
     LaunchError run_cluster(const Kernel &kernel, void *const *values, dim3 grid, dim3 threads, dim3 cluster,
                             uint3 first, unsigned shared, uint64_t seed);
-    // The same ahead of the end of the launch before: until all threads have ended, or wait for that launch's end or for each
-    // other. `values` must outlive the blocks. Then, after that end, the rest.
+    // The same ahead of the end of the launch before: until all threads have ended, or wait for
+    // that launch's end or for each other. `values` must outlive the blocks. Then, after that end,
+    // the rest.
     LaunchError begin_cluster(const Kernel &kernel, void *const *values, dim3 grid, dim3 threads, dim3 cluster,
                               uint3 first, unsigned shared, uint64_t seed, bool ahead);
     LaunchError end_cluster();

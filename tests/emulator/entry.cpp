@@ -93,8 +93,8 @@ static const Entry entries[] = {
 #undef X
 };
 
-// The newest variant that the caller's version knows, as the driver does it. `status`: 0 found, 1 no such name, 2 newer
-// than the version asked for.
+// The newest variant that the caller's version knows, as the driver does it. `status`: 0 found, 1
+// no such name, 2 newer than the version asked for.
 extern "C" __attribute__((visibility("default"))) CUresult cuGetProcAddress_v2(const char *name, void **function,
                                                                                int version, uint64_t flags,
                                                                                int *status) {

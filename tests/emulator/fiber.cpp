@@ -1,5 +1,5 @@
-// Stack switching: a few instructions on x86-64 and aarch64 (swapcontext asks the kernel for the signal mask each
-// time).
+// Stack switching: a few instructions on x86-64 and aarch64 (swapcontext asks the kernel for the
+// signal mask each time).
 #include "fiber.h"
 
 #include <cstring>

@@ -279,7 +279,8 @@ LaunchError run_grid(const GridLaunch &launch, const Settings &settings, const G
     if (job.error == ERROR_NONE) {
         Ahead *own = ahead;
         static Ahead *other = new Ahead;
-        // Static shared memory is an OS thread's own: blocks of one kernel do not wait while others of it run.
+        // Static shared memory is an OS thread's own: blocks of one kernel do not wait while others
+        // of it run.
         if (next && next->kernel != launch.kernel) other->begin(*next, settings.seed + launches * 1000003);
         run_blocks(&job, caller, settings.threads);
         own->clear();

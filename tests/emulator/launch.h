@@ -14,9 +14,9 @@ struct GridLaunch {
     std::vector<size_t> offsets;
 };
 
-// Blocks until done. An error's story goes to stderr. `next`, unless null, is an early launch that comes right after it: some of its
-// blocks begin before this one, go on until they wait for its end, and end when the next one is run. So a kernel that does not
-// wait for what it needs is found.
+// Blocks until done. An error's story goes to stderr. `next`, unless null, is an early launch that
+// comes right after it: some of its blocks begin before this one, go on until they wait for its
+// end, and end when the next one is run. So a kernel that does not wait for what it needs is found.
 LaunchError run_grid(const GridLaunch &launch, const Settings &settings, const GridLaunch *next = nullptr);
 
 }  // namespace stn_emulator

@@ -1,16 +1,18 @@
-// Matrix products of a warp. Where each register's elements lie (PTX ISA, matrix fragments for mma and mma.sp), with
-// g = lane / 4 and t = lane % 4; element i of a lane counts 16-bit halves from the low one, or whole registers:
+// Matrix products of a warp. Where each register's elements lie (PTX ISA, matrix fragments for mma
+// and mma.sp), with g = lane / 4 and t = lane % 4; element i of a lane counts 16-bit halves from
+// the low one, or whole registers:
 //
 //   16-bit a   row g + 8 (i / 2 % 2)   column 2t + i % 2 + 8 (i / 4)       b   row 2t + i % 2 + 8 (i / 2)   column g
 //   others a   row g + 8 (i % 2)       column t + 4 (i / 2)                b   row t + 4 i                  column g
 //   c          row g + 8 (i / 2)       column 2t + i % 2
 //   m8n8k4     a (g, t)   b (t, g)   c (g, 2t + i)
 //
-// Sparse a has the layout of a dense one half as wide. Its column j is, for 16 bits, non-zero j % 2 of the four
-// columns 4 (j / 2) ..., for tf32 the non-zero of the two columns 2j, 2j + 1. The metadata of a row are 16 bits for
-// each 16 (tf32: 8) columns, 4 bits a chunk, lowest first: two 2-bit places for 16 bits; 0b0100 (first) or 0b1110
-// (second) for tf32. Lane 4g + selector gives those of rows g (low half) and g + 8 (high half); of the shapes twice as
-// wide, lane 4g + 2 selector gives the first 16 (8) columns and lane 4g + 2 selector + 1 the others.
+// Sparse a has the layout of a dense one half as wide. Its column j is, for 16 bits, non-zero j % 2
+// of the four columns 4 (j / 2) ..., for tf32 the non-zero of the two columns 2j, 2j + 1. The
+// metadata of a row are 16 bits for each 16 (tf32: 8) columns, 4 bits a chunk, lowest first: two
+// 2-bit places for 16 bits; 0b0100 (first) or 0b1110 (second) for tf32. Lane 4g + selector gives
+// those of rows g (low half) and g + 8 (high half); of the shapes twice as wide, lane 4g + 2
+// selector gives the first 16 (8) columns and lane 4g + 2 selector + 1 the others.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -155,10 +157,11 @@ static bool spread(const Shape &s, const Lane *lanes, Operands *o, std::string *
     return true;
 }
 
-// Sums in f32 as tensor cores take them: the addends are shifted to the largest exponent among them (of a product: the sum of
-// its factors'), what falls below KEPT bits is cut off, and so is what f32 does not hold of their sum. Nothing is rounded, so
-// sums are too small, on average. KEPT is chosen so that long runs of lowrank in f32 lose what they lost on an H200, before
-// device/band.cuh took middles: 3e-5 in 1000 steps of a separable 7 x 7 stencil.
+// Sums in f32 as tensor cores take them: the addends are shifted to the largest exponent among them
+// (of a product: the sum of its factors'), what falls below KEPT bits is cut off, and so is what
+// f32 does not hold of their sum. Nothing is rounded, so sums are too small, on average. KEPT is
+// chosen so that long runs of lowrank in f32 lose what they lost on an H200, before device/band.cuh
+// took middles: 3e-5 in 1000 steps of a separable 7 x 7 stencil.
 constexpr int KEPT = 22;
 constexpr double SMALLEST = 0x1p-600,
                  LARGEST = 0x1p600;  // of products that are neither 0 nor infinite: 2^-298 to 2^256
@@ -183,7 +186,8 @@ TWICE double power_below(double value) {
     return value;
 }
 
-// One row of c: a[j] times row k[j] of b, for all j and columns. The loops over columns are for the compiler to vectorise.
+// One row of c: a[j] times row k[j] of b, for all j and columns. The loops over columns are for the
+// compiler to vectorise.
 TWICE void sum_row(const Operands &o, int row, int count, double *c) {
     double largest[COLUMNS], unit[COLUMNS], scale[COLUMNS];
     for (int x = 0; x < COLUMNS; x++) largest[x] = power_below(c[x]);

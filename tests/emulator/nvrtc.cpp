@@ -1,5 +1,5 @@
-// A stand-in for NVRTC 13.0: its "binary" is the program's text. It does compile, with the C++ compiler, so that errors
-// show where NVRTC shows them and the driver finds the result ready.
+// A stand-in for NVRTC 13.0: its "binary" is the program's text. It does compile, with the C++
+// compiler, so that errors show where NVRTC shows them and the driver finds the result ready.
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
@@ -97,7 +97,8 @@ EXPORT nvrtcResult nvrtcDestroyProgram(nvrtcProgram *program) {
 
 static bool starts(const std::string &s, const char *prefix) { return s.compare(0, strlen(prefix), prefix) == 0; }
 
-// The options of NVRTC that a caller may reasonably use; all but the arch and macros are taken without effect.
+// The options of NVRTC that a caller may reasonably use; all but the arch and macros are taken
+// without effect.
 static bool known_option(const std::string &option) {
     static const char *const names[] = {"--std=",
                                         "-std=",
@@ -172,7 +173,8 @@ EXPORT nvrtcResult nvrtcSetFlowCallback(nvrtcProgram p, int (*callback)(void *, 
     return NVRTC_SUCCESS;
 }
 
-// STENTOR_EMULATOR_COMPILE_SECONDS: what a compile lasts, of direct_any and sourced_add a tenth. False: it was cancelled meanwhile.
+// STENTOR_EMULATOR_COMPILE_SECONDS: what a compile lasts, of direct_any and sourced_add a tenth.
+// False: it was cancelled meanwhile.
 static bool play_time(const _nvrtcProgram &p, const std::string &name) {
     double left = atof(environment("STENTOR_EMULATOR_COMPILE_SECONDS", "0").c_str());
     const auto is = [&name](const char *kernel) { return name.find(kernel) != std::string::npos; };

@@ -1,7 +1,8 @@
-// When the work of streams is done: not before something waits for it. Work that waits for the work of another stream has
-// that done first; whether streams that nothing waits for yet come before, after or in between, chance decides. So work of two streams
-// that no event orders happens in the wrong order, for some seed or for all, and what they both write is mixed up. A launch of the default
-// stream is done at the next call.
+// When the work of streams is done: not before something waits for it. Work that waits for the work
+// of another stream has that done first; whether streams that nothing waits for yet come before,
+// after or in between, chance decides. So work of two streams that no event orders happens in the
+// wrong order, for some seed or for all, and what they both write is mixed up. A launch of the
+// default stream is done at the next call.
 #include <cstring>
 
 #include "driver.h"
@@ -51,7 +52,8 @@ static void finish_held_before(const Operation *next) {
 }
 void finish_held() { finish_held_before(nullptr); }
 
-// The next operation of a stream that has one. `until`: what the operation after it may begin early of.
+// The next operation of a stream that has one. `until`: what the operation after it may begin early
+// of.
 static void advance(CUstream stream, uint64_t until) {
     Operation next = std::move(stream->waiting.front());
     stream->waiting.pop_front();
@@ -62,7 +64,8 @@ static void advance(CUstream stream, uint64_t until) {
     if (exists(stream)) stream->busy = was_busy;
 }
 
-// Whether the stream's next operation can be done now; one that a stream is in the middle of is not done yet.
+// Whether the stream's next operation can be done now; one that a stream is in the middle of is not
+// done yet.
 static bool is_ready(CUstream stream) {
     if (stream->busy || stream->waiting.empty()) return false;
     const Operation &next = stream->waiting.front();

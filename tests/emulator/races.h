@@ -1,6 +1,7 @@
-// Accesses to a block's shared memory that nothing orders. Warps and lanes run in random order, but words that give lanes each other's
-// registers (shuffles, votes, products) make them wait for each other here, where a GPU promises no more than the registers. So who
-// touched what is kept: only __syncwarp, within a warp, and a barrier, for all, put what was before in order.
+// Accesses to a block's shared memory that nothing orders. Warps and lanes run in random order, but
+// words that give lanes each other's registers (shuffles, votes, products) make them wait for each
+// other here, where a GPU promises no more than the registers. So who touched what is kept: only
+// __syncwarp, within a warp, and a barrier, for all, put what was before in order.
 #pragma once
 #include <cstdint>
 #include <string>

@@ -1,4 +1,5 @@
-// What the environment sets, the calls that are to fail, and how often each was made. Used by both stand-ins.
+// What the environment sets, the calls that are to fail, and how often each was made. Used by both
+// stand-ins.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -20,8 +21,9 @@ struct Settings {
 };
 Settings read_settings();
 
-// Counts a call; true if STENTOR_EMULATOR_FAIL ("cuMemAlloc_v2:3,nvrtcCompileProgram:1", or ":*" for every call) names
-// it. Counts start again whenever that variable changes. "cuMemAlloc" stands for "cuMemAlloc_v2" too.
+// Counts a call; true if STENTOR_EMULATOR_FAIL ("cuMemAlloc_v2:3,nvrtcCompileProgram:1", or ":*"
+// for every call) names it. Counts start again whenever that variable changes. "cuMemAlloc" stands
+// for "cuMemAlloc_v2" too.
 bool count_call(const char *name);
 uint64_t calls_made(const char *name);
 void reset_calls();

@@ -26,7 +26,8 @@ static Spot spot_of(const void *code) {
     return {path, static_cast<size_t>(static_cast<const char *>(code) - static_cast<const char *>(info.dli_fbase)) - 1};
 }
 
-// Lines of addr2line -a -i: an address, then "path:line (discriminator)" from the innermost inlined function outwards.
+// Lines of addr2line -a -i: an address, then "path:line (discriminator)" from the innermost inlined
+// function outwards.
 static void read_answers(FILE *pipe, const std::string &path, std::map<Spot, std::string> *known) {
     char line[1000];
     Spot spot = {path, 0};

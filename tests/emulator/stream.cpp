@@ -1,5 +1,5 @@
-// The stand-in for libcuda.so.1: streams, events, launches, graphs. When work is done: queue.cpp. What a kernel did wrong shows
-// at the next call, as on the GPU.
+// The stand-in for libcuda.so.1: streams, events, launches, graphs. When work is done: queue.cpp.
+// What a kernel did wrong shows at the next call, as on the GPU.
 #include <cstring>
 #include <ctime>
 #include <memory>

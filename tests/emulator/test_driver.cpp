@@ -64,7 +64,8 @@ static void capture_forbids() {
     CHECK(!cuStreamDestroy_v2(stream) && !cuStreamDestroy_v2(other) && !cuEventDestroy_v2(event));
 }
 
-// Work of a stream waits until something waits for it, and then for what events say and for nothing else.
+// Work of a stream waits until something waits for it, and then for what events say and for nothing
+// else.
 static void work_waits() {
     CUstream first = nullptr, second = nullptr, blocking = nullptr;
     CUevent event = nullptr;

@@ -76,7 +76,8 @@ static void poison_spreads() {
     cuModuleUnload(m);
 }
 
-// Some of 20 launches, each with its own order of warps, lanes and blocks, must see the race; none where there is none.
+// Some of 20 launches, each with its own order of warps, lanes and blocks, must see the race; none
+// where there is none.
 static void races_show() {
     CUmodule m = load_kernels("faults");
     struct {
@@ -179,7 +180,8 @@ static void cluster_faults() {
     cuModuleUnload(m);
 }
 
-// A barrier of the block alone, where the cluster's is needed: some block goes ahead of the other, in one launch or another.
+// A barrier of the block alone, where the cluster's is needed: some block goes ahead of the other,
+// in one launch or another.
 static void clusters_wait() {
     CUmodule m = load_kernels("faults");
     for (int n = 0; n < 2; n++) {

@@ -1,5 +1,5 @@
-// Every tensor product against a plain matrix product. The maps below are written out from the PTX ISA's text, shape by
-// shape; the same test runs on the emulator and on a GPU.
+// Every tensor product against a plain matrix product. The maps below are written out from the PTX
+// ISA's text, shape by shape; the same test runs on the emulator and on a GPU.
 #include <cmath>
 #include <cstring>
 
@@ -90,7 +90,8 @@ static const ProductCase cases[] = {
 
 static unsigned random_bits(unsigned *state) { return (*state = *state * 1664525u + 1013904223u) >> 8; }
 
-// Small dyadic numbers: exact in every type, so that the answer is too, whatever order the hardware adds in.
+// Small dyadic numbers: exact in every type, so that the answer is too, whatever order the hardware
+// adds in.
 static double small_number(unsigned *state) { return (static_cast<int>(random_bits(state) % 33) - 16) / 8.0; }
 
 static unsigned half_bits(double v) {  // of small_number's values
@@ -126,7 +127,8 @@ struct Matrices {
     unsigned metadata[32];
 };
 
-// Every chunk of a sparse row keeps half of its places; the index goes where the PTX ISA's figures put it.
+// Every chunk of a sparse row keeps half of its places; the index goes where the PTX ISA's figures
+// put it.
 static void make_sparse(const ProductCase &p, Matrices *m, unsigned *state) {
     const bool half = p.element == Element::F16;
     const int chunk_width = half ? 4 : 2, chunks = p.depth / chunk_width;

@@ -28,7 +28,8 @@ static std::string variable(const char *name, const char *otherwise) {
 std::string kernel_folder() { return variable("STENTOR_SOURCE_ROOT", SOURCE_ROOT) + "/tests/emulator/kernels"; }
 std::string template_folder() { return variable("STENTOR_SOURCE_ROOT", SOURCE_ROOT) + "/kernel_templates"; }
 
-// NVRTC as a file, or as a folder that holds it; its builtins, which it does not find by itself, come first.
+// NVRTC as a file, or as a folder that holds it; its builtins, which it does not find by itself,
+// come first.
 static void *open_nvrtc(const std::string &path) {
     namespace fs = std::filesystem;
     std::error_code error;

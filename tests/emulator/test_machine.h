@@ -1,4 +1,5 @@
-// A GPU for the tests, real or emulated: the driver and NVRTC opened by path, kernels compiled from tests/emulator.
+// A GPU for the tests, real or emulated: the driver and NVRTC opened by path, kernels compiled from
+// tests/emulator.
 #pragma once
 #include <cstdio>
 #include <cstdlib>
@@ -81,7 +82,8 @@ void close_machine();
 // Ends the context and begins a new one: after a kernel's error.
 void renew_context();
 
-// From kernels/NAME.cu with the templates' headers; prints the log and returns null if it does not compile.
+// From kernels/NAME.cu with the templates' headers; prints the log and returns null if it does not
+// compile.
 std::string read_text(const std::string &path);
 std::string kernel_folder(), template_folder();  // under $STENTOR_SOURCE_ROOT, if the sources have moved
 CUmodule load_kernels(const char *name, const std::vector<std::string> &options = {});

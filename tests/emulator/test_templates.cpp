@@ -1,4 +1,5 @@
-// The emulator keeps up with kernel_templates: every word of device/ptx.cuh has its twin, every template compiles.
+// The emulator keeps up with kernel_templates: every word of device/ptx.cuh has its twin, every
+// template compiles.
 #include <filesystem>
 
 #include "test_machine.h"

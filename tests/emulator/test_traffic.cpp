@@ -37,7 +37,8 @@ static void requests() {
     const Ask ask = spaced(128, 4);
     CHECK(bank_cycles(ask.at, ask.bytes, 0x00010001u) == 2);  // two lanes of one bank
     CHECK(distinct_bytes(ask.at, ask.bytes, 0x00010001u) == 8);
-    // 16 bytes a lane, side by side, to shared memory: as they lie in memory, 16 bytes on, and each second one elsewhere
+    // 16 bytes a lane, side by side, to shared memory: as they lie in memory, 16 bytes on, and each
+    // second one elsewhere
     const Ask copied = spaced(16, 16);
     Ask to = copied;
     CHECK(answered_sectors(copied.at, to.at, copied.bytes, 0xffffffffu) == 16);

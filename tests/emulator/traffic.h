@@ -1,6 +1,8 @@
-// What a kernel asks of memory: for each line of its source, how often warps ask shared memory and how many cycles of its banks that
-// takes, how often they ask global memory and how many sectors of 32 bytes that touches, each beside the fewest that so many bytes need. A
-// few blocks of each launch are looked at. The rules are those of the CUDA programming guide's parts on coalescing and on banks.
+// What a kernel asks of memory: for each line of its source, how often warps ask shared memory and
+// how many cycles of its banks that takes, how often they ask global memory and how many sectors of
+// 32 bytes that touches, each beside the fewest that so many bytes need. A few blocks of each
+// launch are looked at. The rules are those of the CUDA programming guide's parts on coalescing and
+// on banks.
 #pragma once
 #include <cstdint>
 #include <map>

@@ -6,7 +6,8 @@
  *     STENTOR_FAULT_WITHIN   only calls from objects whose file name holds this text are counted
  *     STENTOR_FAULT_COUNT    a file that gets the number of calls of that kind when the program ends
  *
- * Calls that the C library makes of itself, inside fwrite for one, cannot be replaced: the outer call is. */
+ * Calls that the C library makes of itself, inside fwrite for one, cannot be replaced: the outer
+ * call is. */
 #undef _FILE_OFFSET_BITS /* both names of each call are here */
 #undef _FORTIFY_SOURCE   /* which makes inline functions of some of them */
 #include <dlfcn.h>
@@ -77,7 +78,8 @@ static bool fails(const char *call, const void *caller) {
 /* The function that is replaced. */
 #define REAL(type, name) ((type)(size_t)dlsym(RTLD_NEXT, name))
 
-/* ---- memory ---------------------------------------------------------------------------------------------------------- */
+/* ---- memory
+ * ---------------------------------------------------------------------------------------------------------- */
 
 EXPORT void *malloc(size_t size) {
     if (FAILS("malloc")) FAIL(ENOMEM, NULL);
@@ -104,7 +106,8 @@ EXPORT void *mmap64(void *address, size_t size, int protection, int flags, int f
     return (void *)syscall(SYS_mmap, address, size, protection, flags, fd, offset);
 }
 
-/* ---- files ----------------------------------------------------------------------------------------------------------- */
+/* ---- files
+ * ----------------------------------------------------------------------------------------------------------- */
 
 static int open_at(int folder, const char *name, int flags, va_list more) {
     const int mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(more, int) : 0;
@@ -194,7 +197,8 @@ EXPORT int renameat(int from_folder, const char *from, int to_folder, const char
     return (int)syscall(SYS_renameat, from_folder, from, to_folder, to);
 }
 
-/* ---- threads and libraries ------------------------------------------------------------------------------------------- */
+/* ---- threads and libraries
+ * ------------------------------------------------------------------------------------------- */
 
 EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *how, void *(*body)(void *), void *user) {
     if (FAILS("pthread_create")) return EAGAIN;

@@ -1,4 +1,5 @@
-/* What the host's tests share: random numbers, tasks from plain descriptions, grids of any dtype in guarded memory. */
+/* What the host's tests share: random numbers, tasks from plain descriptions, grids of any dtype in
+ * guarded memory. */
 #ifndef STN_TESTS_HOST_GRIDS_H
 #define STN_TESTS_HOST_GRIDS_H
 #include "host/host.h"

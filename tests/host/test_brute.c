@@ -1,5 +1,6 @@
-/* The host against a second opinion: pad the whole grid by copying, then sum every tap of every point. Both sum in double
- * precision and in one order, taps that mirror each other in pairs, so every bit must agree. */
+/* The host against a second opinion: pad the whole grid by copying, then sum every tap of every
+ * point. Both sum in double precision and in one order, taps that mirror each other in pairs, so
+ * every bit must agree. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
@@ -136,7 +137,8 @@ static int64_t element(const stn_task *task, bool of_output, int64_t batch, int6
     return place;
 }
 
-/* Runs a task on random numbers and compares every point, the untouched gaps, and that the input is kept. */
+/* Runs a task on random numbers and compares every point, the untouched gaps, and that the input is
+ * kept. */
 static void check(const stn_task *task, int threads, uint64_t *state, const char *what) {
     int64_t points = stn_task_points(task) / task->batch;
     int64_t in_span = stn_task_span(task, false), out_span = stn_task_span(task, true);
@@ -280,8 +282,8 @@ Test(brute, f64_all_boundaries_ranks_strides_batches) { check_dtype(STN_F64); }
 Test(brute, f32_all_boundaries_ranks_strides_batches) { check_dtype(STN_F32); }
 Test(brute, f16_all_boundaries_ranks_strides_batches) { check_dtype(STN_F16); }
 
-/* Large enough to be cut into many boxes along each axis; with few taps, summed in one round over whole rows, and with
- * many. */
+/* Large enough to be cut into many boxes along each axis; with few taps, summed in one round over
+ * whole rows, and with many. */
 static void check_large(int rank, const size_t *extent, int64_t radius, size_t tries, stn_dtype dtype) {
     uint64_t state = 5;
     stn_tap taps[40];

@@ -1,4 +1,5 @@
-/* Long lines are transformed as grids when they are few, and one by one when they are many: both give the same. */
+/* Long lines are transformed as grids when they are few, and one by one when they are many: both
+ * give the same. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
-/* Lines of the host's transforms: each instruction set gives the bits of plain C, lines do not touch each other, and all
- * agree with the sum that defines them. Built in float64 and in float32. */
+/* Lines of the host's transforms: each instruction set gives the bits of plain C, lines do not
+ * touch each other, and all agree with the sum that defines them. Built in float64 and in
+ * float32. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdlib.h>

@@ -25,7 +25,8 @@ static double mode_at(stn_boundary_kind kind, int64_t n, int m, int64_t i, doubl
     }
 }
 
-/* Taps even in each axis scale a product of such modes by lambda = sum of w * cos(angle . offset). */
+/* Taps even in each axis scale a product of such modes by lambda = sum of w * cos(angle .
+ * offset). */
 static void check_mode(int rank, size_t ntaps, const stn_tap *taps, const stn_boundary_kind *kinds, const int *m,
                        uint64_t steps) {
     stn_problem problem = {.extent = {13, 17, 19}, .steps = steps};
@@ -70,8 +71,8 @@ static void check_modes(int rank, size_t ntaps, const stn_tap *taps) {
     }
 }
 
-/* Weights of sum 1, even in each axis, one step wide: low modes decay slowly, so that rounding stays small beside
- * them. */
+/* Weights of sum 1, even in each axis, one step wide: low modes decay slowly, so that rounding
+ * stays small beside them. */
 Test(known, eigenmodes_1d) { check_modes(1, 3, (stn_tap[]){{{-1}, 0.2}, {{0}, 0.6}, {{1}, 0.2}}); }
 Test(known, eigenmodes_2d) {
     check_modes(2, 5, (stn_tap[]){{{-1, 0}, 0.02}, {{0, -1}, 0.03}, {{0, 0}, 0.9}, {{0, 1}, 0.03}, {{1, 0}, 0.02}});
@@ -109,8 +110,8 @@ static void check_polybench(int rank, size_t n, size_t ntaps, const stn_tap *tap
     free(out);
 }
 
-/* PolyBench sweeps A to B and back. Its jacobi codes start B with other values than A, of which only the outer layer is
- * ever read; here B's outer layer is A's, as `fixed` has it. */
+/* PolyBench sweeps A to B and back. Its jacobi codes start B with other values than A, of which
+ * only the outer layer is ever read; here B's outer layer is A's, as `fixed` has it. */
 Test(known, polybench_jacobi_1d) {
     enum { N = 400, T = 100 };
     static double a[N], b[N], start[N];

@@ -151,8 +151,9 @@ static void await_all(void *user, int64_t begin, int64_t end) {
     while (*waited_for) sched_yield();
 }
 
-/* A pool whose threads have all begun: a sanitizer holds locks of its own while a thread starts, and a child forked just
- * then finds them held for ever. A loop of one item a thread, none of which ends before all are there. */
+/* A pool whose threads have all begun: a sanitizer holds locks of its own while a thread starts,
+ * and a child forked just then finds them held for ever. A loop of one item a thread, none of which
+ * ends before all are there. */
 static stn_pool *make_running_pool(int threads) {
     stn_pool *pool = make_pool(threads);
     atomic_int waited_for = threads;
@@ -181,7 +182,8 @@ static bool has_threads(stn_pool *pool) {
     return seconds_now() - begin < 1.5;
 }
 
-/* A forked child has the pool but none of its threads: it starts its own, and destroying waits for no others. */
+/* A forked child has the pool but none of its threads: it starts its own, and destroying waits for
+ * no others. */
 static void use_in_child(stn_pool *pool) {
     check_loop(pool, ITEMS, 10);
     if (!has_threads(pool)) _exit(3);
@@ -232,7 +234,8 @@ Test(pool, survives_a_fork_within_a_loop, .timeout = 20) {
     stn_pool_destroy(f.pool);
 }
 
-/* ---- workers that have nothing to do ------------------------------------------------------------------------------ */
+/* ---- workers that have nothing to do
+ * ------------------------------------------------------------------------------ */
 
 static int threads_of_this_process(void) {
     int count = 0;

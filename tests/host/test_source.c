@@ -1,4 +1,5 @@
-/* A constant source: T steps with it are T times a step without it, then the source where no fixed side freezes. */
+/* A constant source: T steps with it are T times a step without it, then the source where no fixed
+ * side freezes. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdlib.h>
@@ -8,7 +9,8 @@
 
 static const stn_boundary_kind kinds[] = {STN_CONSTANT, STN_NEAREST, STN_REFLECT, STN_MIRROR, STN_FIXED};
 
-/* A random problem with a source: strided, batched, any sides, some taps per axis of either sign. */
+/* A random problem with a source: strided, batched, any sides, some taps per axis of either
+ * sign. */
 static stn_task random_task(uint64_t *state, stn_dtype dtype, bool in_place) {
     int rank = (int)random_int(state, 1, 3);
     stn_problem p = {.dtype = dtype, .steps = (uint64_t)random_int(state, 1, 5), .has_source = 1, .in_place = in_place};
@@ -52,7 +54,8 @@ static void run_with(const stn_task *task, const void *in, const void *source, v
     stn_pool_destroy(pool);
 }
 
-/* By steps without the source in double precision: sums and their source are rounded to the dtype once. */
+/* By steps without the source in double precision: sums and their source are rounded to the dtype
+ * once. */
 static void run_by_steps(const stn_task *task, void *grid, const void *source) {
     stn_task step = *task;
     int64_t span = stn_task_span(task, false);

@@ -1,4 +1,5 @@
-/* What must hold between runs: steps add up, threads and vector units change no bit, workspaces stay small. */
+/* What must hold between runs: steps add up, threads and vector units change no bit, workspaces
+ * stay small. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>

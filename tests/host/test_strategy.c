@@ -1,4 +1,5 @@
-/* The host strategy behind the public interface: when it applies, what it costs, plans used from several threads. */
+/* The host strategy behind the public interface: when it applies, what it costs, plans used from
+ * several threads. */
 #include <criterion/criterion.h>
 #include <pthread.h>
 #include <stdlib.h>

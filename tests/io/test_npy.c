@@ -207,7 +207,8 @@ Test(npy, wrong_files_are_refused) {
     cr_assert_null(a.data);
 }
 
-/* Any bytes are safe: flips of a good header either parse to something consistent or are refused (see it under ASan).
+/* Any bytes are safe: flips of a good header either parse to something consistent or are refused
+ * (see it under ASan).
  */
 Test(npy, flipped_bytes_never_break_the_parser) {
     size_t extent[] = {3, 4}, size;

@@ -75,7 +75,8 @@ Test(relief, both_halves_share_the_scale_of_the_first) {
     stn_array_clear(&after);
 }
 
-/* A hollow near the top left corner of the map is near the top left corner of the picture, in its lowest tint. */
+/* A hollow near the top left corner of the map is near the top left corner of the picture, in its
+ * lowest tint. */
 Test(relief, rows_run_down_and_columns_to_the_right) {
     enum { NY = 300, NX = 400, LEFT = 10, TOP = 10 + 22 };
     stn_array map = ramp(NY, NX, 0, 0);

@@ -1,5 +1,6 @@
-/* A stand-in for libcuda.so.1 that computes nothing: it counts, checks that a context is current, and fails what a test
- * tells it to fail. (The emulator, tests/emulator, is the one that runs kernels.) */
+/* A stand-in for libcuda.so.1 that computes nothing: it counts, checks that a context is current,
+ * and fails what a test tells it to fail. (The emulator, tests/emulator, is the one that runs
+ * kernels.) */
 #include "fake_driver.h"
 
 #include <stdbool.h>

@@ -1,5 +1,5 @@
-/* Linked into tests that need a device and NVRTC: where there is none, the program ends as skipped, and says why; beside the
- * emulator, where STENTOR_TESTS_MUST_RUN is set, as failed. */
+/* Linked into tests that need a device and NVRTC: where there is none, the program ends as skipped,
+ * and says why; beside the emulator, where STENTOR_TESTS_MUST_RUN is set, as failed. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,6 @@
-/* Our declarations of the driver against the toolkit's own headers: values, sizes, places, signatures and the release
- * that brought each. All is checked by the compiler; running it only says how much. */
+/* Our declarations of the driver against the toolkit's own headers: values, sizes, places,
+ * signatures and the release that brought each. All is checked by the compiler; running it only
+ * says how much. */
 #include <cuda.h>
 #include <cudaTypedefs.h>
 #include <stdio.h>
@@ -37,8 +38,9 @@ SAME_PLACE(stn_cu_launch_config, stream, CUlaunchConfig, hStream);
 SAME_PLACE(stn_cu_launch_config, attributes, CUlaunchConfig, attrs);
 SAME_PLACE(stn_cu_launch_config, attribute_count, CUlaunchConfig, numAttrs);
 
-/* The toolkit names a function's type by the release that brought it: PFN_cuMemAlloc_v3020. So our pinned release must
- * be one of those, and the signature must be that one's; our own structs take the place of the toolkit's. */
+/* The toolkit names a function's type by the release that brought it: PFN_cuMemAlloc_v3020. So our
+ * pinned release must be one of those, and the signature must be that one's; our own structs take
+ * the place of the toolkit's. */
 #define stn_cu_uuid CUuuid
 #define stn_cu_launch_config CUlaunchConfig
 #define CHECK_FUNCTION(name, version, arguments)                                                                       \

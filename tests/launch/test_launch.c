@@ -1,4 +1,5 @@
-/* The launch room against a stand-in driver: opening, errors, the caller's context, memory, modules, launches. */
+/* The launch room against a stand-in driver: opening, errors, the caller's context, memory,
+ * modules, launches. */
 #include <criterion/criterion.h>
 #include <dlfcn.h>
 #include <stdio.h>
@@ -237,7 +238,8 @@ Test(module, a_refused_image_comes_with_the_drivers_log) {
     cr_expect(strstr(error.message, "cuModuleGetFunction failed"), "%s", error.message);
     close_device();
 }
-/* Our share of a launch; the driver's own comes on top. The bound is far above what it takes, for slow machines. */
+/* Our share of a launch; the driver's own comes on top. The bound is far above what it takes, for
+ * slow machines. */
 Test(module, a_launch_costs_little) {
     open_device();
     stn_module *module;

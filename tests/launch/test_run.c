@@ -1,5 +1,5 @@
-/* Compile, load and launch for real: on the emulator in CI, on a GPU where there is one. Streams, graphs, clusters,
- * occupancy, timing, errors of the driver in every place. */
+/* Compile, load and launch for real: on the emulator in CI, on a GPU where there is one. Streams,
+ * graphs, clusters, occupancy, timing, errors of the driver in every place. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdio.h>
@@ -210,7 +210,8 @@ static stn_status time_nothing(stn_error *told) {
     stn_timer_destroy(timer);
     return status;
 }
-/* Each call of the driver fails once (the emulator alone can do that): a status, a sentence, and no crash. */
+/* Each call of the driver fails once (the emulator alone can do that): a status, a sentence, and no
+ * crash. */
 Test(run, every_call_fails_once) {
     if (!getenv("STENTOR_CUDA_PATH")) cr_skip_test("a real driver does not fail on demand");
     static const char *const calls[] = {

@@ -1,4 +1,5 @@
-/* Predicted errors: what they are shown as, and that a candidate which misses the bar is not chosen. */
+/* Predicted errors: what they are shown as, and that a candidate which misses the bar is not
+ * chosen. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <string.h>
@@ -102,7 +103,8 @@ Test(accuracy, what_was_asked_for_says_that_it_misses) {
     stn_context_destroy(context);
 }
 
-/* A symbol far below 1 loses digits where 1 minus it is what tables hold: transforms say so, and are not taken. */
+/* A symbol far below 1 loses digits where 1 minus it is what tables hold: transforms say so, and
+ * are not taken. */
 Test(accuracy, tiny_weights_are_not_transformed) {
     stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
     stn_context *places[2] = {h200(), NULL};

@@ -1,5 +1,6 @@
-/* Which strategy the planner takes for the grids that the bars are set for, by an H200's rates (bench/results), and that by its own
- * estimate, which may be somewhat off, it meets the bar there: a strategy that is said to be cheaper than it is, or dearer, turns up here. */
+/* Which strategy the planner takes for the grids that the bars are set for, by an H200's rates
+ * (bench/results), and that by its own estimate, which may be somewhat off, it meets the bar there:
+ * a strategy that is said to be cheaper than it is, or dearer, turns up here. */
 #include <criterion/criterion.h>
 
 #include "context/context.h"
@@ -76,7 +77,8 @@ Test(bars, are_met_by_the_strategy_that_is_taken) {
     stn_context_destroy(context);
 }
 
-/* Where cuFFT is here, by an H200's rates: its whole-grid transforms are taken where ours do not serve, and nowhere else. */
+/* Where cuFFT is here, by an H200's rates: its whole-grid transforms are taken where ours do not
+ * serve, and nowhere else. */
 static const struct {
     const char *stencil;
     size_t extent[3];

@@ -1,4 +1,5 @@
-/* What choosing a plan takes of our own time: no kernel is compiled or loaded here. The bar is 200 ms of CPU. */
+/* What choosing a plan takes of our own time: no kernel is compiled or loaded here. The bar is 200
+ * ms of CPU. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdio.h>
@@ -19,7 +20,8 @@ static double cpu_seconds(void) {
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* A name, or "random" and the number of points along a side: weights that no structure makes easy. */
+/* A name, or "random" and the number of points along a side: weights that no structure makes
+ * easy. */
 static stn_stencil *stencil_of(const char *name) {
     stn_stencil *stencil = NULL;
     double weights[SIDE * SIDE];

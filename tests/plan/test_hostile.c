@@ -1,9 +1,10 @@
-/* What nobody should ask, by chance: every call ends in a result or in one clear sentence, and leaves nothing behind.
+/* What nobody should ask, by chance: every call ends in a result or in one clear sentence, and
+ * leaves nothing behind.
  *
  *     test_hostile [--count N] [--seed S] [--first I] [--gpu]
  *
- * Number I of seed S is the same everywhere. A good problem, transform or layer is spoilt in a few places; what is still said to be
- * good, and small, is run. Prints TAP. */
+ * Number I of seed S is the same everywhere. A good problem, transform or layer is spoilt in a few
+ * places; what is still said to be good, and small, is run. Prints TAP. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -35,7 +36,8 @@ static bool told(const char *call, stn_status status, const stn_error *error) {
     return false;
 }
 
-/* ---- memory -------------------------------------------------------------------------------------------------------- */
+/* ---- memory
+ * -------------------------------------------------------------------------------------------------------- */
 
 static void *memory(size_t bytes, size_t offset) {
     void *device = NULL;
@@ -74,7 +76,8 @@ static void look_at_plan(dice *d, stn_plan *plan) {
     (void)stn_plan_predicted_seconds(plan), (void)stn_plan_strategy(plan);
 }
 
-/* ---- stencils ------------------------------------------------------------------------------------------------------ */
+/* ---- stencils
+ * ------------------------------------------------------------------------------------------------------ */
 
 static stn_stencil *some_stencil(dice *d) {
     stn_tap taps[8];
@@ -139,7 +142,8 @@ static void parse(dice *d) {
     stn_stencil_destroy(stencil);
 }
 
-/* ---- problems ------------------------------------------------------------------------------------------------------ */
+/* ---- problems
+ * ------------------------------------------------------------------------------------------------------ */
 
 static stn_problem some_problem(dice *d, const stn_stencil *stencil) {
     stn_problem p = STN_PROBLEM_INIT;

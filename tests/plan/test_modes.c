@@ -1,4 +1,5 @@
-/* How a plan is chosen, by mode: what is refused, what deterministic pins, and what compiling weighs. For a GPU that is not here. */
+/* How a plan is chosen, by mode: what is refused, what deterministic pins, and what compiling
+ * weighs. For a GPU that is not here. */
 #include <criterion/criterion.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* Plans: choosing, running, new weights, workspaces, graphs, and every wrong call. On the host, and with a GPU or the
- * emulator (their cases are skipped without one). */
+/* Plans: choosing, running, new weights, workspaces, graphs, and every wrong call. On the host, and
+ * with a GPU or the emulator (their cases are skipped without one). */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdio.h>
@@ -334,7 +334,8 @@ Test(plan_on_device, takes_the_callers_workspace) {
     bench_end(&b);
 }
 
-/* A warm execute is captured, and the graph replays it: any allocation, copy or wait inside would break the capture. */
+/* A warm execute is captured, and the graph replays it: any allocation, copy or wait inside would
+ * break the capture. */
 Test(plan_on_device, is_captured_in_a_graph) {
     bench b = bench_of(5, NULL);
     const stn_driver_functions *cu = stn_driver_table(b.context->driver);
@@ -380,7 +381,8 @@ Test(plan_on_device, serves_two_plans_of_one_kernel) {
     bench_end(&b);
 }
 
-/* Before Criterion starts, which has no way to end with "skipped": with STENTOR_TEST_ON_GPU, no GPU is no pass. */
+/* Before Criterion starts, which has no way to end with "skipped": with STENTOR_TEST_ON_GPU, no GPU
+ * is no pass. */
 __attribute__((constructor)) static void skip_without_device(void) {
     stn_error why = {0};
     stn_driver *there;

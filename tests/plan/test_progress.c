@@ -1,5 +1,6 @@
-/* Executions that are watched: what a progress function is told, and runs that are cancelled at some time, after which the plan gives what it
- * gives anyway. On a GPU, the emulator's, or without one on the host. */
+/* Executions that are watched: what a progress function is told, and runs that are cancelled at
+ * some time, after which the plan gives what it gives anyway. On a GPU, the emulator's, or without
+ * one on the host. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,7 +78,8 @@ static stn_status run(stn_plan *plan, const grids *g, told *t, char *to) {
     return status;
 }
 
-/* A plan whose run takes long enough; it is cancelled at several times, watched to its end, and gives the same each time. */
+/* A plan whose run takes long enough; it is cancelled at several times, watched to its end, and
+ * gives the same each time. */
 static void check(stn_plan *plan, grids *g, uint64_t steps, bool counts) {
     const double begin = now();
     OK(run(plan, g, NULL, g->first));

@@ -1,5 +1,6 @@
-/* What a plan does when its strategy refuses: candidates that cannot be prepared, new weights that were taken by half. The
- * strategy named "host" is one of our own, which refuses what a test tells it to: defined here, the library's is not linked. */
+/* What a plan does when its strategy refuses: candidates that cannot be prepared, new weights that
+ * were taken by half. The strategy named "host" is one of our own, which refuses what a test tells
+ * it to: defined here, the library's is not linked. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
@@ -154,7 +155,8 @@ Test(refused, for_want_of_memory_no_other_is_tried) {
     end();
 }
 
-/* What a multiprocessor has too little of for one candidate, it may have enough of for the next; any other failure is the plan's. */
+/* What a multiprocessor has too little of for one candidate, it may have enough of for the next;
+ * any other failure is the plan's. */
 Test(refused, resources_of_a_multiprocessor_are_counted_and_the_next_is_tried) {
     told.answers[0] = STN_ERROR_COMPILE, told.why[0] = "ptxas: function 'k' uses too much shared data (0xd000 bytes)";
     told.answers[1] = STN_ERROR_DRIVER, told.why[1] = "cuLaunchKernel failed: CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES = 701";
@@ -197,7 +199,8 @@ Test(refused, weights_taken_by_half_are_taken_back) {
     end();
 }
 
-/* Weights that the strategy does not take: the plan is made anew for them, in one piece or not at all. */
+/* Weights that the strategy does not take: the plan is made anew for them, in one piece or not at
+ * all. */
 Test(refused, for_weights_that_are_not_taken_the_plan_chooses_again) {
     double other[TAPS] = {0.5, -2, 0.25};
     cr_assert_eq(make_plan(), STN_OK, "%s", error.message);

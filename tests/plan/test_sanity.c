@@ -1,6 +1,7 @@
-/* What must hold of every choice, on problems drawn anew each time. By its own predictions a plan of more steps or of more
- * points takes no less time, a run takes no more than the runs it can be cut into, and choosing twice chooses the same.
- * Needs no GPU: plans are estimated for an architecture.
+/* What must hold of every choice, on problems drawn anew each time. By its own predictions a plan
+ * of more steps or of more points takes no less time, a run takes no more than the runs it can be
+ * cut into, and choosing twice chooses the same. Needs no GPU: plans are estimated for an
+ * architecture.
  *
  *     test_sanity [--count N] [--seed S] [--arch sm_90]
  *
@@ -16,14 +17,15 @@
 #include "plan/accuracy.h"
 #include "plan/plan.h"
 
-/* A plan may be predicted to take so many times what invariants allow, for strategies are searched by samples of steps and
- * tiles; and so many seconds more, which are a few launches. */
+/* A plan may be predicted to take so many times what invariants allow, for strategies are searched
+ * by samples of steps and tiles; and so many seconds more, which are a few launches. */
 #define LEEWAY 1.10
 /* Of all comparisons so many may fail, none by as much as FAR. */
 #define PART 0.01
 #define FAR 3.0
 #define LAUNCHES 15e-6
-/* One point less along an axis may cost so much: rows that begin at whole 16 bytes and blocks that divide a grid are faster. */
+/* One point less along an axis may cost so much: rows that begin at whole 16 bytes and blocks that
+ * divide a grid are faster. */
 #define UNEVEN 2.0
 /* Of a run's error, the part that adds up from run to run (chunked.c). */
 #define ALIKE 0.125
@@ -82,8 +84,8 @@ static void at_most(const drawing *d, const answer *a, double allowed, const ans
     report(d, a->seconds <= leeway * allowed + LAUNCHES, what, a, b, a->seconds / (leeway * allowed));
 }
 
-/* An axis that wraps, of a length with a prime factor above 7: cuFFT transforms it, and plans for a GPU that is not here have
- * no cuFFT. */
+/* An axis that wraps, of a length with a prime factor above 7: cuFFT transforms it, and plans for a
+ * GPU that is not here have no cuFFT. */
 static bool only_cufft(const stn_problem *p, int axis) {
     size_t n = p->extent[axis];
     for (size_t prime = 2; prime <= 7; prime++)

@@ -1,5 +1,5 @@
-/* Stacks of snapshots: every state equals a run of its own, by each strategy, whatever the layouts; the same on a GPU or
- * the emulator (skipped without one). */
+/* Stacks of snapshots: every state equals a run of its own, by each strategy, whatever the layouts;
+ * the same on a GPU or the emulator (skipped without one). */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdio.h>
@@ -171,7 +171,8 @@ Test(snapshots_on_device, lowrank) {
     stn_context_destroy(context);
 }
 
-/* Before Criterion starts, which has no way to end with "skipped": with STENTOR_TEST_ON_GPU, no GPU is no pass. */
+/* Before Criterion starts, which has no way to end with "skipped": with STENTOR_TEST_ON_GPU, no GPU
+ * is no pass. */
 __attribute__((constructor)) static void skip_without_device(void) {
     stn_error why = {0};
     stn_driver *there;

@@ -33,7 +33,8 @@ static bool mark(const stn_points *points) {
     return seen;
 }
 
-/* A layout whose own points are apart: axes in any order, each steps past those before it, some with room between. */
+/* A layout whose own points are apart: axes in any order, each steps past those before it, some
+ * with room between. */
 static stn_points random_points(int64_t from) {
     stn_points points = {.first = (uintptr_t)(BASE + from * any(1, 2)), .n = {1, 1, 1, 1, 1}, .size = 1 << any(1, 4)};
     int64_t next = points.size;

@@ -1,4 +1,5 @@
-/* The fold against its definition as an infinite pattern, the syntax, frozen points, and the dtypes' names. */
+/* The fold against its definition as an infinite pattern, the syntax, frozen points, and the
+ * dtypes' names. */
 #include <math.h>
 #include <stdlib.h>
 

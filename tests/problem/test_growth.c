@@ -1,4 +1,5 @@
-/* Growth beside the powers of whole matrices: the bounds hold for any taps and sides, and what is said to be nearly defective is. */
+/* Growth beside the powers of whole matrices: the bounds hold for any taps and sides, and what is
+ * said to be nearly defective is. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdlib.h>
@@ -73,7 +74,8 @@ static double largest_norm(const matrix *m) {
     return most;
 }
 
-/* By repeated products with the matrix and its transpose: no more than the norm, and soon near it. */
+/* By repeated products with the matrix and its transpose: no more than the norm, and soon near
+ * it. */
 static double plain_norm(const matrix *m) {
     double v[MOST], w[MOST], norm = 0;
     for (int i = 0; i < m->size; i++) v[i] = chance();
@@ -158,7 +160,8 @@ static const stn_boundary even[1][2] = {{{STN_REFLECT, 0}, {STN_REFLECT, 0}}};
 static const stn_tap upwind[3] = {{{-1}, 0.75}, {{0}, 0.2}, {{1}, 0.05}}, rising[2] = {{{-1}, 0.8}, {{0}, 0.5}},
                      heat[3] = {{{-1}, 0.25}, {{0}, 0.5}, {{1}, 0.25}};
 
-/* Eigenvalues 0.2 + 2 sqrt(0.75 0.05) cos(pi j / (n + 1)), eigenvectors that grow like sqrt(15)^x: as parallel as numbers can be. */
+/* Eigenvalues 0.2 + 2 sqrt(0.75 0.05) cos(pi j / (n + 1)), eigenvectors that grow like sqrt(15)^x:
+ * as parallel as numbers can be. */
 Test(growth, tells_what_is_nearly_defective) {
     stn_task task = task_of(1, (int[]){40}, 3, upwind, open);
     const stn_growth g = stn_task_growth(&task);

@@ -1,4 +1,5 @@
-/* Strides: what is lifted, what is refused, and that no accepted layout has two points at one element. */
+/* Strides: what is lifted, what is refused, and that no accepted layout has two points at one
+ * element. */
 #include <stdint.h>
 #include <stdlib.h>
 

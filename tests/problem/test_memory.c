@@ -1,5 +1,5 @@
-/* Every allocation fails once: a status, outputs NULL or empty, nothing leaked (the sanitizer build looks). The
- * executable is linked so that the library's allocations come through here. */
+/* Every allocation fails once: a status, outputs NULL or empty, nothing leaked (the sanitizer build
+ * looks). The executable is linked so that the library's allocations come through here. */
 #include <math.h>
 #include <stdlib.h>
 

@@ -80,7 +80,8 @@ Test(symbol, random_taps_against_brute_force) {
             taps[i].weight = any(&seed);
         }
         double value = stn_taps_max_symbol(ntaps, taps), samples = brute(ntaps, taps, 256);
-        /* the samples are below the peak by at most (radius pi / 256)^2 of it, the search by 1e-6 */
+        /* the samples are below the peak by at most (radius pi / 256)^2 of it, the search by
+         * 1e-6 */
         cr_expect_geq(value, samples * (1 - 1e-9), "round %d", round);
         cr_expect_leq(value, samples * (1 + 2 * radius * radius * 1.6e-4), "round %d", round);
     }

@@ -1,4 +1,5 @@
-/* The text of systems: what it means, its canonical form, every refusal with its line and column. */
+/* The text of systems: what it means, its canonical form, every refusal with its line and
+ * column. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

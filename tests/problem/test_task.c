@@ -341,7 +341,8 @@ static bool mirrors(const stn_task *task, int axis) {
     return true;
 }
 
-/* Whole boxes, centred and not, without one of their taps, and with another weight at each place. */
+/* Whole boxes, centred and not, without one of their taps, and with another weight at each
+ * place. */
 Test(task, knows_mirrored_boxes) {
     static const int64_t from[][2] = {{-1, -2}, {-2, -1}, {-1, -1}, {-1, 0}, {-2, -2}},
                          to[][2] = {{1, 2}, {2, 1}, {2, 1}, {1, 2}, {2, 2}};

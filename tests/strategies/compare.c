@@ -130,7 +130,8 @@ void compare_measure(const stn_task *task, const void *got, stn_dtype expected_d
                     unsigned char stored[8];
                     set_element(task->dtype, stored, 0, e);
                     long double lost = element(task->dtype, stored, 0) - e, off = g - e;
-                    /* A definition that steps in f16 holds such numbers exactly, and has lost as much on its way. */
+                    /* A definition that steps in f16 holds such numbers exactly, and has lost as
+                     * much on its way. */
                     if (task->dtype == STN_F16 && fabs(e) < 0x1p-14) lost = fmax(fabs((double)lost), 0x1p-24);
                     rounding += lost * lost;
                     error += off * off;
@@ -151,7 +152,8 @@ bool compare_good(const comparison *c) {
 }
 
 /* Fused strategies may use what the task's tolerance allows. */
-/* What strategies that fuse steps are held to is what a plan lets any candidate be predicted to err by. */
+/* What strategies that fuse steps are held to is what a plan lets any candidate be predicted to err
+ * by. */
 double compare_bar(const stn_task *task, bool fused) {
     double steps = (double)task->steps, tolerance = fused ? task->tolerance : 0;
     stn_task exact = *task;

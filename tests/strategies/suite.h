@@ -1,4 +1,5 @@
-/* What the tests of strategies share: parts that run alone or together, TAP, problems with random sides. */
+/* What the tests of strategies share: parts that run alone or together, TAP, problems with random
+ * sides. */
 #ifndef STN_TESTS_SUITE_H
 #define STN_TESTS_SUITE_H
 #include "compare.h"
@@ -30,8 +31,8 @@ stn_problem suite_problem(const suite *s, const stn_problem *problem);
 /* Compares with the host as compare_with_host does and reports. */
 void suite_compare(suite *s, const char *strategy, bool fused, const char *what, const stn_problem *problem,
                    uint64_t seed);
-/* For compare_candidate_with_host: the first of those worth measuring whose name has all of `words`, which | separates; past the last, so that it fails, where
- * there is none. */
+/* For compare_candidate_with_host: the first of those worth measuring whose name has all of
+ * `words`, which | separates; past the last, so that it fails, where there is none. */
 int suite_candidate(const suite *s, const stn_problem *problem, const char *strategy, const char *words);
 /* suite_compare of that candidate. */
 void suite_compare_words(suite *s, const char *strategy, const char *words, const char *what,
@@ -40,10 +41,11 @@ void suite_compare_words(suite *s, const char *strategy, const char *words, cons
 void suite_detail(const comparison *c, char *detail, size_t size);
 /* Any pair of sides on each axis; constants are no round numbers. */
 void random_sides(dice *d, stn_problem *problem, int rank);
-/* Says that there is no device, and why: TAP's plan to skip; or, where STENTOR_TESTS_MUST_RUN is set, as beside the emulator, a
- * failure. Returns the exit status. */
+/* Says that there is no device, and why: TAP's plan to skip; or, where STENTOR_TESTS_MUST_RUN is
+ * set, as beside the emulator, a failure. Returns the exit status. */
 int suite_without_device(const char *why);
-/* main of such a test: [--full] [--only PART] [--dtype T] [--tolerance X] [--strategy NAME]. An unknown PART fails. */
+/* main of such a test: [--full] [--only PART] [--dtype T] [--tolerance X] [--strategy NAME]. An
+ * unknown PART fails. */
 int suite_main(int argc, char **argv, const suite_part *parts, size_t count);
 /* The same on another device than the first GPU, as stn_context_options has it. */
 int suite_main_on(int device, int argc, char **argv, const suite_part *parts, size_t count);

@@ -1,6 +1,7 @@
-/* What strategies say they take, for an H200-like machine that is not here: golden times. Each case is one that another part of a
- * cost decides (memory, products, the walk of one block, faces, many launches), so that a factor that is wrong shows, and with it a
- * ranking that is upside down. The numbers are the model's own, as it ranks what bench/RESULTS.md measured; a change of the model
+/* What strategies say they take, for an H200-like machine that is not here: golden times. Each case
+ * is one that another part of a cost decides (memory, products, the walk of one block, faces, many
+ * launches), so that a factor that is wrong shows, and with it a ranking that is upside down. The
+ * numbers are the model's own, as it ranks what bench/RESULTS.md measured; a change of the model
  * changes them here, knowingly. */
 #include <criterion/criterion.h>
 

@@ -1,11 +1,13 @@
-/* Predicted errors beside what plans are off by, over problems by chance: named stencils of up to 2000 steps, weights of any sign for a few.
- * A prediction is safe if nothing exceeds it; it is tight if most of what it says is needed.
+/* Predicted errors beside what plans are off by, over problems by chance: named stencils of up to
+ * 2000 steps, weights of any sign for a few. A prediction is safe if nothing exceeds it; it is
+ * tight if most of what it says is needed.
  *
  *     test_errors --strategy NAME [--dtype T] [--tolerance X] [--count N] [--seed S] [--list] [--far X]
  *
- * Fails where a run errs by more than its plan says, or where more than one in ten says more than X times what it errs by (10). Runs that are
- * exact count as neither, nor do tiles whose margins are stepped: fixed sides may freeze most of such small grids, exactly, and no plan
- * counts on that. --list prints all of them. Prints TAP. */
+ * Fails where a run errs by more than its plan says, or where more than one in ten says more than X
+ * times what it errs by (10). Runs that are exact count as neither, nor do tiles whose margins are
+ * stepped: fixed sides may freeze most of such small grids, exactly, and no plan counts on that.
+ * --list prints all of them. Prints TAP. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -36,7 +38,8 @@ static const char *const smooth[3][4] = {
     {"heat-2d", "box-2d9p", "gaussian-2d:sigma=1,truncate=1", "gaussian-2d:sigma=1,truncate=3"},
     {"heat-3d", "box-3d27p", "gaussian-3d:sigma=1,truncate=1", "gaussian-3d:sigma=2,truncate=1"}};
 
-/* A problem, and whether its data are of one sign: where little but the mean is left after all steps, chance may leave no mean. */
+/* A problem, and whether its data are of one sign: where little but the mean is left after all
+ * steps, chance may leave no mean. */
 static stn_stencil *draw_problem(dice *d, stn_problem *p, char *what, size_t size) {
     static const int side[2][3] = {{2500, 60, 24}, {900, 40, 16}};
     static const double most_work = 4e6;

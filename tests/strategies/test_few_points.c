@@ -1,5 +1,6 @@
-/* Runs whose taps mix few points, in elements of 11 bits: what points that come to the same number err by is alike. No run errs by more than its plan
- * says, and no plan is chosen that says it misses the bar. Prints TAP. */
+/* Runs whose taps mix few points, in elements of 11 bits: what points that come to the same number
+ * err by is alike. No run errs by more than its plan says, and no plan is chosen that says it
+ * misses the bar. Prints TAP. */
 #include <math.h>
 #include <stdio.h>
 

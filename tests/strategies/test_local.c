@@ -1,6 +1,7 @@
-/* Accuracy that is asked for locally: what is not finite reaches the points that steps carry it to and no others, and a
- * value is as accurate as those that reach it. Every candidate beside the host's steps, on a GPU or the emulator; problems
- * are drawn by a seed from the clock, or from STENTOR_TEST_SEED. */
+/* Accuracy that is asked for locally: what is not finite reaches the points that steps carry it to
+ * and no others, and a value is as accurate as those that reach it. Every candidate beside the
+ * host's steps, on a GPU or the emulator; problems are drawn by a seed from the clock, or from
+ * STENTOR_TEST_SEED. */
 #include <criterion/criterion.h>
 #include <inttypes.h>
 #include <math.h>

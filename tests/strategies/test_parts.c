@@ -1,6 +1,6 @@
-/* A run in parts, as the progress bar makes it: launches cut at random places do to the bit what one execution does, in place
- * or not, for every strategy of the device that there is; with --host for the host's. Prints TAP.
- * Usage: test_parts [--host] [--full]. */
+/* A run in parts, as the progress bar makes it: launches cut at random places do to the bit what
+ * one execution does, in place or not, for every strategy of the device that there is; with --host
+ * for the host's. Prints TAP. Usage: test_parts [--host] [--full]. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

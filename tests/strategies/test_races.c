@@ -1,5 +1,6 @@
-/* Kernels whose lanes hand values to each other through shared memory, on an emulator that looks for races there
- * (STENTOR_EMULATOR_RACES): every candidate of some small problems, of which none may have one. Prints TAP. */
+/* Kernels whose lanes hand values to each other through shared memory, on an emulator that looks
+ * for races there (STENTOR_EMULATOR_RACES): every candidate of some small problems, of which none
+ * may have one. Prints TAP. */
 #include <stdio.h>
 #include <string.h>
 

@@ -2,8 +2,9 @@
  *
  *     test_random [--count N] [--seed S] [--first I] [--large] [--wild] [--host] [--new-weights] [--candidates N] [--jobs J]
  *
- * Problem I of seed S is the same everywhere: to run one alone, give --first I --count 1. What fails is made smaller and printed
- * as a `stentor run` command. --large: grids for a GPU, not for the emulator.
+ * Problem I of seed S is the same everywhere: to run one alone, give --first I --count 1. What
+ * fails is made smaller and printed as a `stentor run` command. --large: grids for a GPU, not for
+ * the emulator.
  * --new-weights: every plan is made for other weights, of any symmetry and sum, and then given the problem's: by one of the strategies, by the
  * planner's choice, and at times online.
  * --wild: also what is rare (random/wild.c). --host: the strategies of the host.
@@ -24,7 +25,8 @@
 
 #define MOST_JOBS 64
 #define SHRINKING 60 /* trials */
-/* Exit statuses of a process: there is no device; a call failed after which its context is of no use. */
+/* Exit statuses of a process: there is no device; a call failed after which its context is of no
+ * use. */
 #define NO_DEVICE 2
 #define ANOTHER 3
 
@@ -90,7 +92,9 @@ static size_t leave_few(dice *d, bool host, char names[][32], size_t count) {
     return dice_int(d, 0, 3) || host ? 2 : 3;
 }
 
-/* All strategies on one problem: one line of TAP. turn: the number of the candidate that each runs, if it has so many; -1: some candidate. False if the context is of no use any more: then nothing was made smaller. */
+/* All strategies on one problem: one line of TAP. turn: the number of the candidate that each runs,
+ * if it has so many; -1: some candidate. False if the context is of no use any more: then nothing
+ * was made smaller. */
 static bool run_problem(const random_bench *bench, const settings *how, shared *s, uint64_t index, int turn) {
     char names[RANDOM_STRATEGIES][32];
     random_outcome o[RANDOM_STRATEGIES], small[RANDOM_STRATEGIES];
@@ -203,7 +207,8 @@ static bool read_settings(int argc, char **argv, settings *how) {
     return how->jobs > 0 && how->count > 0;
 }
 
-/* What all processes found; a strategy that refuses most of what it says it serves is not tested. */
+/* What all processes found; a strategy that refuses most of what it says it serves is not
+ * tested. */
 static int conclude(shared *s, bool all) {
     for (int i = 0; i < RANDOM_STRATEGIES && s->of[i].name[0]; i++) {
         const tally *t = &s->of[i];
@@ -226,7 +231,8 @@ static pid_t fork_job(const settings *how, shared *s, int job) {
     _exit(work(how, s, job));
 }
 
-/* Waits for a process, and for those that take its place. Its last one's exit status; one that ends by itself is a failure. */
+/* Waits for a process, and for those that take its place. Its last one's exit status; one that ends
+ * by itself is a failure. */
 static int wait_for_job(const settings *how, shared *s, int job, pid_t pid) {
     for (uint64_t turn = 0; turn <= how->count; turn++) { /* each ends at a problem of its own */
         int status = 0;

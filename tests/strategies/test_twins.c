@@ -1,4 +1,5 @@
-/* A kernel whose launcher takes it to be something else does not compile: shared memory of other size, another argument struct. */
+/* A kernel whose launcher takes it to be something else does not compile: shared memory of other
+ * size, another argument struct. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +22,8 @@ static void setup(void) {
 static void teardown(void) { stn_context_destroy(context); }
 TestSuite(twins, .init = setup, .fini = teardown);
 
-/* The parameters with 64 more in one of them; NULL where it is not known (0) or not there. The caller's to free. */
+/* The parameters with 64 more in one of them; NULL where it is not known (0) or not there. The
+ * caller's to free. */
 static char *with_more(const char *params, const char *name) {
     char line[64];
     snprintf(line, sizeof line, "constexpr int %s = ", name);

@@ -1,6 +1,8 @@
-/* 10,000 plans, good ones and refused ones, and not a byte more at the end than after the first few hundred.
+/* 10,000 plans, good ones and refused ones, and not a byte more at the end than after the first few
+ * hundred.
  *
- * usage: leaks DEVICE PLANS, with DEVICE host or cuda. Under ASan or valgrind those count for themselves as well. */
+ * usage: leaks DEVICE PLANS, with DEVICE host or cuda. Under ASan or valgrind those count for
+ * themselves as well. */
 #include <malloc.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -13,8 +15,9 @@ enum { KINDS = 16, WARM_UP = 20 * KINDS, SKIPPED = 77, LEAKY = 1, SIDE = 23 };
 #define POINTS ((size_t)SIDE * SIDE * SIDE)
 #define SLACK 65536.0 /* bytes: allocators keep a little for themselves; a leak of 8 bytes a plan is more */
 
-/* Problem number k of KINDS: every rank, dtype and boundary in turn; the last ones are refused. With `compiled`, the kernels that the
- * context keeps are all there when the plan is made, else some may still compile when it is destroyed. */
+/* Problem number k of KINDS: every rank, dtype and boundary in turn; the last ones are refused.
+ * With `compiled`, the kernels that the context keeps are all there when the plan is made, else
+ * some may still compile when it is destroyed. */
 static stn_status attempt(stn_context *context, int k, const void *in, void *out, bool execute, bool compiled,
                           bool *refused) {
     static const char *const names[] = {"heat-1d", "heat-2d", "heat-3d", "box-2d9p", "star-2d13p"};

@@ -1,8 +1,10 @@
-/* Teams: one grid over 1 to 8 members equals one device's result, to the bit where members step by the same strategy. Members
- * share the processors, or are the emulator's GPUs. Problems are drawn anew each time: all sides, uneven parts, parts thinner
- * than halos, types, batches, sources. Prints TAP.
+/* Teams: one grid over 1 to 8 members equals one device's result, to the bit where members step by
+ * the same strategy. Members share the processors, or are the emulator's GPUs. Problems are drawn
+ * anew each time: all sides, uneven parts, parts thinner than halos, types, batches, sources.
+ * Prints TAP.
  *
- *     test_team [--gpus N] [--count N] [--seed S]                                  the seed is the clock's, and printed */
+ *     test_team [--gpus N] [--count N] [--seed S]                                  the seed is the clock's, and
+ * printed */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>

@@ -1,4 +1,5 @@
-/* What tests of plans on the emulator have in common: a context, a problem, and what the host makes of it. */
+/* What tests of plans on the emulator have in common: a context, a problem, and what the host makes
+ * of it. */
 #ifndef STENTOR_TESTS_EMULATED_H
 #define STENTOR_TESTS_EMULATED_H
 #include <criterion/criterion.h>

@@ -1,4 +1,5 @@
-/* A stand-in for libnvidia-ml: a GPU at 1755 and 3201 MHz, limited to 700 W; where FAKE_NVML names a function, that one fails. */
+/* A stand-in for libnvidia-ml: a GPU at 1755 and 3201 MHz, limited to 700 W; where FAKE_NVML names
+ * a function, that one fails. */
 #include <stdlib.h>
 #include <string.h>
 

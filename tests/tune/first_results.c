@@ -1,6 +1,6 @@
-/* First results: from an empty cache a plan with options.first_result, three executions of it, and one of a plan that
- * compiles everything first; all results must agree, and the second execution runs the chosen kernels. Prints seconds,
- * which mean something on a GPU alone.
+/* First results: from an empty cache a plan with options.first_result, three executions of it, and
+ * one of a plan that compiles everything first; all results must agree, and the second execution
+ * runs the chosen kernels. Prints seconds, which mean something on a GPU alone.
  *
  *     first_results                                            a few small problems
  *     first_results STENCIL SIZE DTYPE BOUNDARY STEPS ...      these, five words each */
@@ -123,7 +123,8 @@ static double number(const work *w, size_t i) {
     return w->problem.dtype == STN_F32 ? (double)((const float *)w->out)[i] : half(((const unsigned short *)w->out)[i]);
 }
 
-/* Relative L2 between result number `which` and the second, that of the plan that compiled everything. */
+/* Relative L2 between result number `which` and the second, that of the plan that compiled
+ * everything. */
 static double difference(const work *w, size_t which) {
     double apart = 0, all = 0;
     for (size_t i = 0; i < w->points; i++) {

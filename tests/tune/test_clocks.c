@@ -1,4 +1,5 @@
-/* Clocks and power limit are recorded with what was measured, where NVML is there, and else why they are not. On the emulator. */
+/* Clocks and power limit are recorded with what was measured, where NVML is there, and else why
+ * they are not. On the emulator. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* Results compared on the device, on the emulator: numbers whose squares no float64 holds are compared like others, and what is infinite or no
- * number is told as that. */
+/* Results compared on the device, on the emulator: numbers whose squares no float64 holds are
+ * compared like others, and what is infinite or no number is told as that. */
 #include <criterion/criterion.h>
 #include <float.h>
 #include <math.h>
@@ -207,7 +207,8 @@ Test(compare, a_sample_has_no_stride) {
     cr_expect_float_eq(difference, 1e-3, 1e-12, "%g", difference);
 }
 
-/* Weights that sum to more than one in magnitude: 216 steps grow past 1e154, whose squares overflow. */
+/* Weights that sum to more than one in magnitude: 216 steps grow past 1e154, whose squares
+ * overflow. */
 Test(compare, a_run_that_grows_past_the_root_of_what_there_is_can_be_tried) {
     stn_stencil *stencil;
     stn_problem problem = STN_PROBLEM_INIT;

@@ -1,5 +1,5 @@
-/* options.first_result on the emulator, which plays how long compiles last: the generic kernel runs one execution, the
- * chosen kernels all later ones, and every result is right. */
+/* options.first_result on the emulator, which plays how long compiles last: the generic kernel runs
+ * one execution, the chosen kernels all later ones, and every result is right. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <pthread.h>

@@ -1,5 +1,6 @@
-/* Fourier layers are measured, remembered and checked as stencils and transforms are, with all pointers that their executions bring. On the
- * emulator; what is right is cuBLAS's word where it is there, or else fno's plainest candidate. */
+/* Fourier layers are measured, remembered and checked as stencils and transforms are, with all
+ * pointers that their executions bring. On the emulator; what is right is cuBLAS's word where it is
+ * there, or else fno's plainest candidate. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdio.h>

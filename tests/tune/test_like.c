@@ -1,4 +1,5 @@
-/* A problem of the same class as one that was measured takes its candidate; another class does not. On the emulator or a GPU. */
+/* A problem of the same class as one that was measured takes its candidate; another class does not.
+ * On the emulator or a GPU. */
 #include <criterion/criterion.h>
 #include <string.h>
 

@@ -1,5 +1,6 @@
-/* ONLINE plans from end to end on the emulator, with their speed played: what they compute is right whatever runs when, they find the
- * candidate that is fastest, a wrong one never wins, and a captured stream freezes the choice. */
+/* ONLINE plans from end to end on the emulator, with their speed played: what they compute is right
+ * whatever runs when, they find the candidate that is fastest, a wrong one never wins, and a
+ * captured stream freezes the choice. */
 #include <unistd.h>
 
 #include "emulated.h"
@@ -105,7 +106,8 @@ Test(online, executions_try_candidates_and_stay_with_the_fastest) {
     stn_plan_destroy(plan);
 }
 
-/* Of a few microseconds: several are timed together, and so little is lost that hardly one challenger can be afforded. */
+/* Of a few microseconds: several are timed together, and so little is lost that hardly one
+ * challenger can be afforded. */
 static double play_short(void *user, const stn_strategy *strategy, const stn_candidate *candidate) {
     return 2e-6 * play(user, strategy, candidate);
 }

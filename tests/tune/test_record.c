@@ -1,4 +1,5 @@
-/* What is remembered: read back as it was written, refused when it was not, under a key of all that decides a time. */
+/* What is remembered: read back as it was written, refused when it was not, under a key of all that
+ * decides a time. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* The online search against a GPU that is played: what each candidate takes is made up, with noise, and the search is held to its
- * promises. It needs no GPU, no driver and no clock. */
+/* The online search against a GPU that is played: what each candidate takes is made up, with noise,
+ * and the search is held to its promises. It needs no GPU, no driver and no clock. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdint.h>
@@ -91,8 +91,8 @@ Test(search, finds_the_best_within_two_percent_of_having_known_it) {
     }
 }
 
-/* Units of 7 us, by events that are off by as much as half a microsecond: a thousand of them hardly lose, and however many there are, an arm that
- * only seems faster does not take over. */
+/* Units of 7 us, by events that are off by as much as half a microsecond: a thousand of them hardly
+ * lose, and however many there are, an arm that only seems faster does not take over. */
 static void play_short(int units, double *lost, int *slower, int *over) {
     for (int seed = 0; seed < 200; seed++) {
         double predicted[6], truth[6], best = INFINITY;
@@ -126,7 +126,8 @@ Test(search, units_of_a_few_microseconds_are_told_apart_by_more_than_a_tick) {
     cr_expect_leq(lost / 200, 0.01, "%g", lost / 200);
 }
 
-/* A GPU that was idle is fast at first: what the first one took then is nothing to hold the others to. */
+/* A GPU that was idle is fast at first: what the first one took then is nothing to hold the others
+ * to. */
 Test(search, clocks_that_fall_by_a_tenth_hide_no_better_one) {
     const double predicted[] = {1, 0.95, 1, 1.01, 1.02, 1.03}, truth[] = {1, 0.95, 1.05, 0.97, 1.1, 1.02};
     for (uint64_t seed = 0; seed < 50; seed++) {
@@ -216,7 +217,8 @@ Test(search, what_cannot_be_timed_is_out) {
     cr_expect_eq(w.search.arms[1].state, TUNE_ARM_OUT);
 }
 
-/* ---- what was recorded ------------------------------------------------------------------------------------------- */
+/* ---- what was recorded
+ * ------------------------------------------------------------------------------------------- */
 
 typedef struct recorded {
     const char *name;
@@ -237,12 +239,14 @@ enum { SEEDS = 10 };
 #define COUNT(list) ((int)(sizeof(list) / sizeof *(list)))
 static const char strategies[TUNE_ARMS]; /* only their addresses count */
 
-/* Seconds that a comparison moves: of two results, a sample of elements that are most often of 4 bytes. */
+/* Seconds that a comparison moves: of two results, a sample of elements that are most often of 4
+ * bytes. */
 static double compared(const recorded *p) {
     return 2 * p->bytes / (double)tune_sample((int64_t)(p->bytes / 4)) / 4.2e12;
 }
 
-/* A GPU whose clocks fall by up to 15% at first, or not, and swing by up to 1%; a sample in fifty is disturbed. */
+/* A GPU whose clocks fall by up to 15% at first, or not, and swing by up to 1%; a sample in fifty
+ * is disturbed. */
 typedef struct gpu {
     double fall, tau, wave, ready[TUNE_ARMS]; /* ready: seconds until an arm's kernels are there */
     double now, took, best, estimate;         /* seconds: the search's, and of both from the start */
@@ -291,8 +295,9 @@ static void step_recorded(world *w, gpu *g, const recorded *p) {
     tune_search_told(search, &move, move.timed ? told : 0, true);
 }
 
-/* A thousand units of each problem: how many lose over 2% beside the best from the start, and the mean of all, those over 20% as 20%. Never does
- * one lose over 5% beside the estimate's choice, nor end with what is slower than that. */
+/* A thousand units of each problem: how many lose over 2% beside the best from the start, and the
+ * mean of all, those over 20% as 20%. Never does one lose over 5% beside the estimate's choice, nor
+ * end with what is slower than that. */
 static void play_recorded(const recorded *list, int count, bool late, double noise, double *over, double *mean) {
     *over = *mean = 0;
     for (int i = 0; i < count; i++)
@@ -312,8 +317,9 @@ static void play_recorded(const recorded *list, int count, bool late, double noi
         }
 }
 
-/* One strategy's estimates turn out a fifth too short: nothing is known of another's by that, whose one candidate is the fastest (heat-2d 4096^2 f64,
- * ten steps). Were they all of one, it would not be worth a trial. */
+/* One strategy's estimates turn out a fifth too short: nothing is known of another's by that, whose
+ * one candidate is the fastest (heat-2d 4096^2 f64, ten steps). Were they all of one, it would not
+ * be worth a trial. */
 Test(search, a_strategy_whose_estimates_are_off_does_not_speak_for_others) {
     const double predicted[TUNE_ARMS] = {184.5e-6, 242.3e-6, 191.7e-6, 194e-6, 194.3e-6, 196.6e-6, 196.9e-6, 197.8e-6},
                  truth[TUNE_ARMS] = {221.8e-6, 208.9e-6, 231.6e-6, 254.8e-6, 231.2e-6, 234.9e-6, 232e-6, 240.3e-6};

@@ -1,5 +1,6 @@
-/* Seeds: what a file knows of a class of problems decides where nothing was measured, less so where it is of other templates, and not at
- * all where it is damaged. On the emulator: the files are made by hand, so what is fastest in them is what the test says. */
+/* Seeds: what a file knows of a class of problems decides where nothing was measured, less so where
+ * it is of other templates, and not at all where it is damaged. On the emulator: the files are made
+ * by hand, so what is fastest in them is what the test says. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-/* Candidates that are not measured are counted by what they ran into, and shown; none of it is an error. On the emulator. */
+/* Candidates that are not measured are counted by what they ran into, and shown; none of it is an
+ * error. On the emulator. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
@@ -115,7 +116,8 @@ Test(skips, none_where_there_is_a_source) {
     stn_plan_destroy(plan);
 }
 
-/* ---- without measuring ------------------------------------------------------------------------------------------- */
+/* ---- without measuring
+ * ------------------------------------------------------------------------------------------- */
 
 static stn_plan *plan_of(const char *name, stn_dtype dtype, const stn_plan_options *options) {
     stn_problem problem = STN_PROBLEM_INIT;

@@ -1,5 +1,5 @@
-/* Tuning from end to end, on the emulator or a GPU: what it picks is right, remembered and read back; what is damaged, wrong or
- * no longer on offer is not used. */
+/* Tuning from end to end, on the emulator or a GPU: what it picks is right, remembered and read
+ * back; what is damaged, wrong or no longer on offer is not used. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdio.h>
@@ -260,7 +260,8 @@ Test(tune, wisdom_that_cannot_be_read_is_not_overwritten) {
     end(&w);
 }
 
-/* ---- transforms -------------------------------------------------------------------------------------------------- */
+/* ---- transforms
+ * -------------------------------------------------------------------------------------------------- */
 
 static stn_plan *transform_of(world *w, const stn_transform *t, bool tune) {
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
@@ -322,7 +323,8 @@ Test(tune, a_transform_is_measured_and_remembered) {
     end(&w);
 }
 
-/* ---- one trial --------------------------------------------------------------------------------------------------- */
+/* ---- one trial
+ * --------------------------------------------------------------------------------------------------- */
 
 static int fault; /* 0: the last row is another; 1: the last point is none; 2: all are off by one part in 1e9 */
 

@@ -1,16 +1,21 @@
-/* Aperiodic: many steps at once beside sides past which no mirror goes on: several taps past a fixed or constant side, taps that are
- * not symmetric. Far from such a side T steps are what they would be without it, and transforms of the whole grid make them, by
- * `spectral` or `host-spectral`. What lies nearer than the taps of T steps reach, a band, is made again, in a box twice as wide:
+/* Aperiodic: many steps at once beside sides past which no mirror goes on: several taps past a
+ * fixed or constant side, taps that are not symmetric. Far from such a side T steps are what they
+ * would be without it, and transforms of the whole grid make them, by `spectral` or
+ * `host-spectral`. What lies nearer than the taps of T steps reach, a band, is made again, in a box
+ * twice as wide:
  *
  *     +----------------------------+      f steps at once by transforms, as if the grid wrapped: right but for the bands
  *     | band |              | band |      each band of a box whose other half is only there to be seen, by f steps, or as the
  *     |======|==----------==|======|      grid itself: some steps at once, and narrower bands of its own
  *     +----------------------------+      T / f times
  *
- * Bands grow with the square root of f, or slower than f at least, so that most points are hardly ever stepped. Which f at which
- * level is the candidate's. Narrow bands leave a GPU idle while launches wait for each other: so those of both sides of an axis lie in one
- * box, their halves that are only seen side by side, and those of different axes run beside each other. Everything is a plan made through stn_subplan, so it serves the host as it serves a GPU.
- * After R. Ahmad et al., Fast Stencil Computations using Fast Fourier Transforms (arXiv 2105.06676), who treat the aperiodic case. */
+ * Bands grow with the square root of f, or slower than f at least, so that most points are hardly
+ * ever stepped. Which f at which level is the candidate's. Narrow bands leave a GPU idle while
+ * launches wait for each other: so those of both sides of an axis lie in one box, their halves that
+ * are only seen side by side, and those of different axes run beside each other. Everything is a
+ * plan made through stn_subplan, so it serves the host as it serves a GPU. After R. Ahmad et al.,
+ * Fast Stencil Computations using Fast Fourier Transforms (arXiv 2105.06676), who treat the
+ * aperiodic case. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +33,8 @@ typedef struct aperiodic_state {
     tree tree;
 } aperiodic_state;
 
-/* What a candidate is, and what it costs by the same figures that it was found by: asking for them again would take as long. */
+/* What a candidate is, and what it costs by the same figures that it was found by: asking for them
+ * again would take as long. */
 typedef struct choice {
     levels levels;
     float seconds, passes, launches, rounds; /* as a division has them */
@@ -46,7 +52,8 @@ static choice choice_of(const stn_candidate *candidate) {
 
 static levels levels_of(const stn_candidate *candidate) { return choice_of(candidate).levels; }
 
-/* ---- choosing ------------------------------------------------------------------------------------------------------ */
+/* ---- choosing
+ * ------------------------------------------------------------------------------------------------------ */
 
 static bool applies(const stn_task *task, const stn_machine *machine, char *reason, size_t reason_size) {
     shape s;
@@ -74,7 +81,8 @@ static bool add(const shape *s, const rates *r, const levels *l, stn_candidate *
     return true;
 }
 
-/* Those worth measuring: bands divided wherever they can be, in one to three levels; bands that are only stepped, and those of bands. */
+/* Those worth measuring: bands divided wherever they can be, in one to three levels; bands that are
+ * only stepped, and those of bands. */
 static size_t add_measured(const shape *s, const rates *r, stn_candidate *list, size_t count, size_t most) {
     for (int depth = 1; depth <= SHAPE_LEVELS && count < most; depth++) {
         levels l = {.always = 1};
@@ -125,7 +133,8 @@ static void estimate(const stn_task *task, const stn_machine *machine, const stn
     result->error = hypot((double)c.error * sqrt(rounds), (double)c.step_error);
 }
 
-/* ---- building ------------------------------------------------------------------------------------------------------ */
+/* ---- building
+ * ------------------------------------------------------------------------------------------------------ */
 
 static stn_status prepare(stn_plan *plan, stn_error *error) {
     char reason[160] = "";
@@ -179,7 +188,8 @@ static stn_status execute(stn_plan *plan, const stn_execution *run, stn_error *e
     return tree_run(&state->tree, plan->context->device, &plan->task, run, error);
 }
 
-/* ---- in words ------------------------------------------------------------------------------------------------------ */
+/* ---- in words
+ * ------------------------------------------------------------------------------------------------------ */
 
 static void name_candidate(const stn_task *task, const stn_candidate *candidate, stn_text *text) {
     const levels l = levels_of(candidate);

@@ -1,5 +1,5 @@
-/* See cost.h. Everything is in proportion to points, but for what each launch takes: near enough to find a division that is close to
- * the best, whose bands are then planned one by one. */
+/* See cost.h. Everything is in proportion to points, but for what each launch takes: near enough to
+ * find a division that is close to the best, whose bands are then planned one by one. */
 #include "strategies/aperiodic/cost.h"
 
 #include <math.h>
@@ -31,8 +31,8 @@ const char *cost_transforms(const stn_task *task, const stn_machine *machine, st
     return cheapest(names, task, machine, estimate);
 }
 
-/* Times what `direct` estimates of narrow boxes it takes there, where that is a step a launch, up to 2.8; what lowrank estimates holds:
- * bench/results/2026-11-23-aperiodic.md. */
+/* Times what `direct` estimates of narrow boxes it takes there, where that is a step a launch, up
+ * to 2.8; what lowrank estimates holds: bench/results/2026-11-23-aperiodic.md. */
 #define NARROW 1.5
 
 /* In f32 lowrank errs by more than stepping does. */
@@ -70,8 +70,9 @@ static double seconds_at(const curve *c, double points) {
     return c->seconds[c->count - 1];
 }
 
-/* Bands as the run's own are, and one of a band's: what launches wait for in turn, which the whole grid's many blocks hide, is most of what
- * a step of these takes. bench/results/2026-11-23-regret.md: 130 launches on bands of 1D lines took 13 and 15 us each. */
+/* Bands as the run's own are, and one of a band's: what launches wait for in turn, which the whole
+ * grid's many blocks hide, is most of what a step of these takes.
+ * bench/results/2026-11-23-regret.md: 130 launches on bands of 1D lines took 13 and 15 us each. */
 static void sample_bands(const shape *s, const stn_machine *machine, uint64_t sampled, const char *transforms,
                          rates *r) {
     box at = shape_whole(s);
@@ -114,7 +115,8 @@ bool cost_rates(const shape *s, const stn_machine *machine, rates *made) {
     return true;
 }
 
-/* ---- a box --------------------------------------------------------------------------------------------------------- */
+/* ---- a box
+ * --------------------------------------------------------------------------------------------------------- */
 
 /* The first level whose steps are fewer than these; a whole run may be one level's. */
 static uint64_t next_steps(const levels *l, uint64_t steps, bool divided) {
@@ -160,7 +162,8 @@ double cost_untimed(const stn_machine *machine, const stn_task *task, const leve
     return (l->steps[1] ? 1.3 : 1) * (task->rank == 1 ? 1.1 : 1);
 }
 
-/* ---- searching ----------------------------------------------------------------------------------------------------- */
+/* ---- searching
+ * ----------------------------------------------------------------------------------------------------- */
 
 typedef struct search {
     const shape *s;
@@ -181,7 +184,8 @@ static void insert(search *found, const levels *l, double seconds) {
     found->list[place] = *l, found->seconds[place] = seconds;
 }
 
-/* Halvings from number `first` on at this level, or none. A level that changes nothing is left out. */
+/* Halvings from number `first` on at this level, or none. A level that changes nothing is left
+ * out. */
 static void try_levels(search *found, levels l, int level, int first, double before) {
     const box whole = shape_whole(found->s);
     for (int k = first; level < SHAPE_LEVELS && k < found->s->halvings; k++) {

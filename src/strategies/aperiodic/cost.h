@@ -3,14 +3,16 @@
 #define STN_STRATEGIES_APERIODIC_COST_H
 #include "strategies/aperiodic/shape.h"
 
-/* What a candidate says: at each level, how many steps are made at once; 0: no such level. `always`: bands are divided wherever
- * they can be, not only where that is cheaper: for measuring. */
+/* What a candidate says: at each level, how many steps are made at once; 0: no such level.
+ * `always`: bands are divided wherever they can be, not only where that is cheaper: for
+ * measuring. */
 typedef struct levels {
     int steps[SHAPE_LEVELS];
     int always;
 } levels;
 
-/* Seconds against points of a box, as the strategies say of some boxes of this grid, the largest first; straight lines between those. */
+/* Seconds against points of a box, as the strategies say of some boxes of this grid, the largest
+ * first; straight lines between those. */
 #define COST_SAMPLES 4
 typedef struct curve {
     int count;
@@ -27,14 +29,16 @@ typedef struct rates {
     stn_unit unit;
 } rates;
 
-/* The cheapest strategy of those that transform whole grids, or that step, for this task; NULL: none serves it. */
+/* The cheapest strategy of those that transform whole grids, or that step, for this task; NULL:
+ * none serves it. */
 const char *cost_transforms(const stn_task *task, const stn_machine *machine, stn_estimate *estimate);
 const char *cost_steps(const stn_task *task, const stn_machine *machine, stn_estimate *estimate);
 
 /* False: nothing transforms this grid, or nothing steps it. */
 bool cost_rates(const shape *s, const stn_machine *machine, rates *made);
 
-/* How a box's steps are made: `steps` at once, so many rounds of them, then `rest` once; or one after the other, with steps 0. */
+/* How a box's steps are made: `steps` at once, so many rounds of them, then `rest` once; or one
+ * after the other, with steps 0. */
 typedef struct division {
     uint64_t steps, rounds, rest;
     double seconds; /* of all, bands and copies too */
@@ -44,8 +48,9 @@ typedef struct division {
 /* The box's own bands are at `level`. divided: it is not to be stepped whole. */
 division cost_divide(const shape *s, const rates *r, const levels *l, const box *of, uint64_t steps, bool divided);
 
-/* Times the estimate, on a GPU, of several levels: beside each other they are not timed yet, one level is (bench/results/2026-11-23-aperiodic.md). And of
- * lines, whose bands run beside the whole grid's transforms since they were timed. */
+/* Times the estimate, on a GPU, of several levels: beside each other they are not timed yet, one
+ * level is (bench/results/2026-11-23-aperiodic.md). And of lines, whose bands run beside the whole
+ * grid's transforms since they were timed. */
 double cost_untimed(const stn_machine *machine, const stn_task *task, const levels *l);
 
 /* Fills the cheapest levels, cheapest first; returns how many, at most `most`. */

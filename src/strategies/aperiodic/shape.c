@@ -34,10 +34,12 @@ bool shape_sides(const stn_task *task, shape *s, char *reason, size_t size) {
     return false;
 }
 
-/* ---- depths -------------------------------------------------------------------------------------------------------- */
+/* ---- depths
+ * -------------------------------------------------------------------------------------------------------- */
 
-/* What steps do at a side that transforms know nothing of is felt t steps later by points within reach of the taps of t steps.
- * That reach need not grow with t where taps drift. What all steps leave there adds up, so each may leave less. */
+/* What steps do at a side that transforms know nothing of is felt t steps later by points within
+ * reach of the taps of t steps. That reach need not grow with t where taps drift. What all steps
+ * leave there adds up, so each may leave less. */
 static void depths_of(shape *s, int axis, double tail) {
     const bool drifts = !stn_task_mirrored(s->task, axis);
     int64_t most[2] = {0, 0};
@@ -71,7 +73,8 @@ static void find_depths(shape *s, void (*of)(shape *s, int axis, double tail)) {
 
 void shape_depths(shape *s) { find_depths(s, depths_of); }
 
-/* As if the taps of t steps were a normal distribution, whose tails are Chernoff's bound with their mean and variance alone. */
+/* As if the taps of t steps were a normal distribution, whose tails are Chernoff's bound with their
+ * mean and variance alone. */
 static void guesses_of(shape *s, int axis, double tail) {
     const stn_task *task = s->task;
     double sum = 0, mean = 0, variance = 0;
@@ -93,7 +96,8 @@ static void guesses_of(shape *s, int axis, double tail) {
     }
 }
 
-/* The logarithm of (sum of |w|) / max |K|: what taps of both signs take from each other at each step. */
+/* The logarithm of (sum of |w|) / max |K|: what taps of both signs take from each other at each
+ * step. */
 static double growth_of(const stn_task *task) {
     double sum = 0, all = 0;
     for (size_t i = 0; i < task->ntaps; i++) sum += fabs(task->taps[i].weight), all += task->taps[i].weight;
@@ -118,7 +122,8 @@ bool shape_has_room(const shape *s) {
     return shape_bands(&least, &whole, least.steps[0], unused) >= 0;
 }
 
-/* ---- bands --------------------------------------------------------------------------------------------------------- */
+/* ---- bands
+ * --------------------------------------------------------------------------------------------------------- */
 
 /* A good length for transforms that is no shorter. */
 static int64_t good_length(int64_t least) {
@@ -135,7 +140,8 @@ static bool has_band(const shape *s, const box *of, int k, int axis, int side) {
     return s->stepped[axis][side] && !of->cut[axis][side] && s->depth[k][axis][side] > 0;
 }
 
-/* Sides of later axes may stay wrong in it: their own bands are made after it, of these points too. */
+/* Sides of later axes may stay wrong in it: their own bands are made after it, of these points
+ * too. */
 static box box_of_band(const shape *s, const box *of, int k, int axis, int64_t wide) {
     box own = *of;
     own.n[axis] = wide;
@@ -188,7 +194,8 @@ box shape_whole(const shape *s) {
     return whole;
 }
 
-/* ---- tasks --------------------------------------------------------------------------------------------------------- */
+/* ---- tasks
+ * --------------------------------------------------------------------------------------------------------- */
 
 static stn_task task_of(const shape *s, const box *of, uint64_t steps) {
     stn_task own = *s->task;

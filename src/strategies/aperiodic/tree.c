@@ -1,6 +1,8 @@
-/* See tree.h. A box has two grids, packed, that its rounds take turns with; the first round of the whole grid reads the caller's where
- * that is packed too, and the last one writes it, so that every other round's result is all that lies in the workspace. A band's box is copied into one of its own, and what it
- * made right back; one that is only stepped is read where it lies. Copies are plans too: a stencil of one tap. */
+/* See tree.h. A box has two grids, packed, that its rounds take turns with; the first round of the
+ * whole grid reads the caller's where that is packed too, and the last one writes it, so that every
+ * other round's result is all that lies in the workspace. A band's box is copied into one of its
+ * own, and what it made right back; one that is only stepped is read where it lies. Copies are
+ * plans too: a stencil of one tap. */
 #include "strategies/aperiodic/tree.h"
 
 #include <stdint.h>
@@ -24,7 +26,8 @@ typedef struct maker {
     int branch;   /* that this is made for, from 1 on; 0: none */
 } maker;
 
-/* ---- plans --------------------------------------------------------------------------------------------------------- */
+/* ---- plans
+ * --------------------------------------------------------------------------------------------------------- */
 
 static int64_t element_of(const int64_t at[3], const int64_t stride[3]) {
     return at[0] * stride[0] + at[1] * stride[1] + at[2] * stride[2];
@@ -68,8 +71,8 @@ static stn_status add_copy(const maker *m, const box *of, int64_t copies, const 
     return add_plan(m, &task, m->plan->machine.is_device ? "direct" : "host", plan, error);
 }
 
-/* Rows between a band's box and the one that it is cut out of, whose layouts these are; both parts by one launch, as two boxes of a
- * batch, where they can be. */
+/* Rows between a band's box and the one that it is cut out of, whose layouts these are; both parts
+ * by one launch, as two boxes of a batch, where they can be. */
 static stn_status add_rows(const maker *m, const band *b, const rows *part, const stn_grid_layout *other,
                            const stn_grid_layout *own, bool load, stn_plan *plans[2], stn_error *error) {
     const int64_t there = other->stride[b->axis], here = own->stride[b->axis], batch = m->s->task->batch;
@@ -86,7 +89,8 @@ static stn_status add_rows(const maker *m, const band *b, const rows *part, cons
     return STN_OK;
 }
 
-/* ---- boxes --------------------------------------------------------------------------------------------------------- */
+/* ---- boxes
+ * --------------------------------------------------------------------------------------------------------- */
 
 static stn_status make_node(const maker *m, const box *of, const int64_t origin[3], uint64_t steps, const node *parent,
                             const band *from, int depth, node **made, stn_error *error);
@@ -231,7 +235,8 @@ size_t tree_workspace(const tree *t) {
     return bytes;
 }
 
-/* ---- running ------------------------------------------------------------------------------------------------------- */
+/* ---- running
+ * ------------------------------------------------------------------------------------------------------- */
 
 typedef struct job {
     const tree *tree;
@@ -294,8 +299,8 @@ static stn_status run_round(const job *j, const node *n, const stage *at, char *
     return STN_OK;
 }
 
-/* The same, bands beside each other and the transforms. They are launched first: each waits for itself many times, and what the others
- * leave of the GPU then is the transforms'. */
+/* The same, bands beside each other and the transforms. They are launched first: each waits for
+ * itself many times, and what the others leave of the GPU then is the transforms'. */
 static stn_status run_forked(const job *j, const node *n, const stage *at, char *from, char *after, stn_error *error) {
     stn_fork *fork = j->tree->fork;
     char *results[6];
@@ -354,7 +359,8 @@ stn_status tree_run(const tree *t, stn_device *device, const stn_task *task, con
     return status;
 }
 
-/* ---- the rest ------------------------------------------------------------------------------------------------------ */
+/* ---- the rest
+ * ------------------------------------------------------------------------------------------------------ */
 
 static stn_status set_node(node *n, const stn_task *task, stn_error *error) {
     for (int i = 0; i < n->count; i++) {

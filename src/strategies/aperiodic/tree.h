@@ -1,4 +1,5 @@
-/* A box and all that is made of it: rounds of many steps at once, and the bands at its sides, which are boxes themselves. */
+/* A box and all that is made of it: rounds of many steps at once, and the bands at its sides, which
+ * are boxes themselves. */
 #ifndef STN_STRATEGIES_APERIODIC_TREE_H
 #define STN_STRATEGIES_APERIODIC_TREE_H
 #include "launch/driver.h"
@@ -38,7 +39,8 @@ typedef struct tree {
     node *root;             /* owned */
     stn_plan *load, *store; /* owned: of the caller's grids; NULL: rounds read and write those as they are */
     uint64_t rounds;        /* of the root */
-    /* On a GPU the root's bands of a round are made beside each other and beside the round's transforms, on streams of their own. */
+    /* On a GPU the root's bands of a round are made beside each other and beside the round's
+     * transforms, on streams of their own. */
     bool forks;
     stn_fork *fork; /* owned; NULL: one after the other */
     size_t
@@ -47,8 +49,9 @@ typedef struct tree {
     int nodes, bands, depth;
 } tree;
 
-/* Copies of the whole grid that so many rounds take: none where the caller's grids lie as the root's own would, so that rounds read and
- * write them; one where they are the same grid and the first round would write over what it reads; else two. */
+/* Copies of the whole grid that so many rounds take: none where the caller's grids lie as the
+ * root's own would, so that rounds read and write them; one where they are the same grid and the
+ * first round would write over what it reads; else two. */
 int tree_copies(const stn_task *task, uint64_t rounds);
 /* In any case to be cleared. */
 stn_status tree_make(stn_plan *plan, const shape *s, const rates *r, const levels *l, tree *made, stn_error *error);

@@ -1,5 +1,6 @@
-/* Answers of searches that take milliseconds and are asked for again and again: by one plan's strategies, candidates and tables, and by the
- * next plan. They belong to a context, and any of its threads may ask. */
+/* Answers of searches that take milliseconds and are asked for again and again: by one plan's
+ * strategies, candidates and tables, and by the next plan. They belong to a context, and any of its
+ * threads may ask. */
 #ifndef STN_STRATEGIES_COMMON_FOUND_H
 #define STN_STRATEGIES_COMMON_FOUND_H
 #include <pthread.h>

@@ -1,7 +1,8 @@
 /* Which frequencies still count after all steps; see symbol.h.
  *
- * With one axis's frequency fixed, |K| is bounded over all frequencies of the others by samples: the largest of m samples around
- * the circle of a trigonometric polynomial of degree d is at least cos(pi d / m) of its largest value. */
+ * With one axis's frequency fixed, |K| is bounded over all frequencies of the others by samples:
+ * the largest of m samples around the circle of a trigonometric polynomial of degree d is at least
+ * cos(pi d / m) of its largest value. */
 #include <complex.h>
 #include <math.h>
 #include <stdlib.h>
@@ -64,8 +65,8 @@ static void sum_others(scan *s, double angle) {
     }
 }
 
-/* The largest |K| that samples show at one frequency of the axis. K(-k) is the conjugate of K(k), but not at a fixed frequency of the
- * axis, so the whole circle is looked at. */
+/* The largest |K| that samples show at one frequency of the axis. K(-k) is the conjugate of K(k),
+ * but not at a fixed frequency of the axis, so the whole circle is looked at. */
 static double largest_sample(const scan *s) {
     int rows = s->width[s->others[0]], width = s->width[s->others[1]];
     double most = 0;
@@ -86,21 +87,24 @@ static double largest_sample(const scan *s) {
     return sqrt(most);
 }
 
-/* At one frequency of the axis |K| is at most this: with weights of one sign that is the largest itself, without any sample. */
+/* At one frequency of the axis |K| is at most this: with weights of one sign that is the largest
+ * itself, without any sample. */
 static double most_possible(const scan *s) {
     double sum = 0;
     for (int i = 0; i < s->width[s->others[0]] * s->width[s->others[1]]; i++) sum += cabs(s->sums[i]);
     return sum;
 }
 
-/* By how much that, and a sample, changes at most from one of the axis's frequencies to the next. */
+/* By how much that, and a sample, changes at most from one of the axis's frequencies to the
+ * next. */
 static double most_change(const stn_task *task, int axis, int64_t length) {
     double slope = 0;
     for (size_t i = 0; i < task->ntaps; i++) slope += fabs(task->taps[i].weight * (double)task->taps[i].offset[axis]);
     return 2 * M_PI / (double)length * slope;
 }
 
-/* Of thousands of frequencies most are far below what counts, and so are some beside them: these need not be looked at. */
+/* Of thousands of frequencies most are far below what counts, and so are some beside them: these
+ * need not be looked at. */
 int64_t stn_symbol_kept(const stn_task *task, int axis, int64_t length, double dead) {
     scan s;
     int64_t kept = length / 2 + 1;

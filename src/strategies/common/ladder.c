@@ -23,7 +23,8 @@ int64_t stn_ladder_most_points(bool wide, size_t shared) {
     return (int64_t)(shared / cell_bytes(wide)) * 16 / 17 - 1; /* some are left out */
 }
 
-/* ---- where cells lie: the twins of device/ladder.cuh -------------------------------------------------------------- */
+/* ---- where cells lie: the twins of device/ladder.cuh
+ * -------------------------------------------------------------- */
 
 static int padded(int p, int pad) { return pad ? p + p / pad : p; }
 
@@ -54,7 +55,8 @@ size_t stn_ladder_shared(const stn_ladder *line, bool wide) {
            (size_t)(line->lines * line->copies + line->common) * cell_bytes(wide);
 }
 
-/* ---- choosing ------------------------------------------------------------------------------------------------------ */
+/* ---- choosing
+ * ------------------------------------------------------------------------------------------------------ */
 
 /* Instructions of a butterfly for each of its points; 0: there is none of this radix. */
 static double work_of(int radix) {
@@ -64,7 +66,8 @@ static double work_of(int radix) {
 
 enum { TURN_WORK = 4 }; /* of the product with a root, between two rungs */
 
-/* The least for what is left of a length in exactly so many rungs, radices falling; infinite where there are none. */
+/* The least for what is left of a length in exactly so many rungs, radices falling; infinite where
+ * there are none. */
 static double least_work(int64_t rest, int stages, int largest) {
     if (stages == 0) return rest == 1 ? 0 : INFINITY;
     double least = INFINITY;
@@ -85,7 +88,8 @@ double stn_ladder_work(int64_t n) {
 
 enum { LANES_LOOKED_AT = 96, PADS = 6 };
 
-/* Where the lanes of a rung's accesses begin, by sixteen or eight of them, and which line each has: pads change nothing of that. */
+/* Where the lanes of a rung's accesses begin, by sixteen or eight of them, and which line each has:
+ * pads change nothing of that. */
 typedef struct lanes {
     int groups, busy, count[LANES_LOOKED_AT / 8]; /* busy: groups of lanes that have a butterfly */
     int base[LANES_LOOKED_AT], column[LANES_LOOKED_AT];
@@ -117,7 +121,8 @@ static int busiest_of(uint64_t counts) {
     return most;
 }
 
-/* How many cells the busiest bank is asked for, over what a conflict-free access would ask, in one rung; or, as soon as it is `most` at least, so much of it. */
+/* How many cells the busiest bank is asked for, over what a conflict-free access would ask, in one
+ * rung; or, as soon as it is `most` at least, so much of it. */
 static double conflicts(const stn_ladder *line, const lanes *of, int stage, bool wide, double most) {
     const int units = wide ? 8 : 16, shift = line->pad ? __builtin_ctz((unsigned)line->pad) : 31; /* powers of two */
     const rung here = rung_of(line, stage);
@@ -140,8 +145,8 @@ static double conflicts(const stn_ladder *line, const lanes *of, int stage, bool
     return accesses ? (double)total / accesses : 1;
 }
 
-/* Cycles of a multiprocessor for each point, of arithmetic. Warps that have no butterfly in a round leave room for others; few threads
- * leave the units idle. */
+/* Cycles of a multiprocessor for each point, of arithmetic. Warps that have no butterfly in a round
+ * leave room for others; few threads leave the units idle. */
 static double work_cost(const stn_ladder *line, const stn_ladder_needs *needs) {
     double cost = 0, resident = (double)(line->threads * line->lines * line->blocks);
     for (int s = 0; s < line->stages; s++) {
@@ -154,7 +159,8 @@ static double work_cost(const stn_ladder *line, const stn_ladder_needs *needs) {
     return cost * (1 + 0.3 * (needs->threads / resident - 1));
 }
 
-/* Cost of some radices with one pad, with as many threads as are looked at: all others cost as the first that were asked for. */
+/* Cost of some radices with one pad, with as many threads as are looked at: all others cost as the
+ * first that were asked for. */
 typedef struct known {
     int threads; /* 0: not asked for yet */
     double cost; /* at least */
@@ -183,7 +189,8 @@ static void place_all(search *s, const stn_ladder *line) {
 /* Cycles of a multiprocessor for each point of a rung whose accesses meet in no bank. */
 static double access_cost(const stn_ladder_needs *needs) { return needs->wide ? 0.25 : 0.125; }
 
-/* What no pad gets below in this rung: every group of lanes that has a butterfly is served at once. */
+/* What no pad gets below in this rung: every group of lanes that has a butterfly is served at
+ * once. */
 static double least_of(const search *s, int stage) {
     return access_cost(s->needs) * s->lanes[stage].busy / stn_max(1, s->lanes[stage].groups);
 }
@@ -231,7 +238,8 @@ static void offer_pads(search *s) {
     }
 }
 
-/* What no number of threads gets below: all are at work all the time, and no bank is asked twice. */
+/* What no number of threads gets below: all are at work all the time, and no bank is asked
+ * twice. */
 static double least_cost(const search *s) {
     double cost = 0;
     for (int stage = 0; stage < s->now.stages; stage++) {
@@ -244,7 +252,8 @@ static double least_cost(const search *s) {
 
 enum { ROUNDS = 4 };
 
-/* With so many blocks: all numbers of threads that take a rung's butterflies in a few even rounds, each once. */
+/* With so many blocks: all numbers of threads that take a rung's butterflies in a few even rounds,
+ * each once. */
 static void offer_threads(search *s, int step, int most) {
     stn_ladder *now = &s->now;
     int offered[ROUNDS * STN_LADDER_STAGES], count = 0;
@@ -282,7 +291,8 @@ static void divide(search *s, int rest, int stages) {
     }
     for (int radix = 16; radix >= 2; radix--) {
         if (rest % radix || work_of(radix) == 0) continue;
-        /* The first rung's results go to the blocks of a cluster, which also share its butterflies. */
+        /* The first rung's results go to the blocks of a cluster, which also share its
+         * butterflies. */
         if (s->now.stages == 0 && (radix % s->now.shares || rest / radix % s->now.shares)) continue;
         if (stages == 1 && (radix != rest || radix > s->needs->last)) continue;
         s->now.radix[s->now.stages++] = radix;
@@ -327,7 +337,8 @@ void stn_ladder_search(int points, const stn_ladder_needs *needs, stn_ladder *li
     *line = s.best;
 }
 
-/* ---- tables -------------------------------------------------------------------------------------------------------- */
+/* ---- tables
+ * -------------------------------------------------------------------------------------------------------- */
 
 size_t stn_ladder_roots(const stn_ladder *line, bool wide, void *to) {
     size_t at = 0;

@@ -1,4 +1,5 @@
-/* Lines that a kernel transforms in shared memory (device/ladder.cuh): their radices, threads and padding. */
+/* Lines that a kernel transforms in shared memory (device/ladder.cuh): their radices, threads and
+ * padding. */
 #ifndef STN_STRATEGIES_COMMON_LADDER_H
 #define STN_STRATEGIES_COMMON_LADDER_H
 #include <stdbool.h>
@@ -41,12 +42,14 @@ typedef struct stn_ladder_needs {
 
 /* 2^a 3^b 5^c 7^d */
 bool stn_ladder_good(int64_t n);
-/* Instructions of arithmetic for each point of a line of a good length, about: by its best radices, which the lengths' primes decide. */
+/* Instructions of arithmetic for each point of a line of a good length, about: by its best radices,
+ * which the lengths' primes decide. */
 double stn_ladder_work(int64_t n);
 /* The most points of a line that one block holds. */
 int64_t stn_ladder_most_points(bool wide, size_t shared);
-/* Chooses all; fewer lines than wanted where shared memory is short of them. points: good and at most the most. Kept, where there is a place, for the last few
- * that were asked for: a search takes milliseconds, and a plan's estimates ask for the same lines again and again. */
+/* Chooses all; fewer lines than wanted where shared memory is short of them. points: good and at
+ * most the most. Kept, where there is a place, for the last few that were asked for: a search takes
+ * milliseconds, and a plan's estimates ask for the same lines again and again. */
 void stn_ladder_make(struct stn_found *found, int points, const stn_ladder_needs *needs, stn_ladder *line);
 void stn_ladder_search(int points, const stn_ladder_needs *needs, stn_ladder *line); /* not kept */
 size_t stn_ladder_shared(const stn_ladder *line, bool wide);

@@ -1,5 +1,6 @@
-/* Elements of a transform's side from one layout and type to another, times a factor, by a kernel of ours (fft/scale.cu): around
- * libraries that have no scale factors, take not every layout and type, and ruin their inputs. */
+/* Elements of a transform's side from one layout and type to another, times a factor, by a kernel
+ * of ours (fft/scale.cu): around libraries that have no scale factors, take not every layout and
+ * type, and ruin their inputs. */
 #ifndef STN_STRATEGIES_COMMON_MOVER_H
 #define STN_STRATEGIES_COMMON_MOVER_H
 #include "plan/plan.h"

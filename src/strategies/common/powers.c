@@ -30,7 +30,8 @@ stn_status stn_power_make(const stn_task *task, stn_power *power, stn_error *err
     return STN_OK;
 }
 
-/* Sums over the taps for `count` places in a row: several at a time, as each sum waits for its own last addition. */
+/* Sums over the taps for `count` places in a row: several at a time, as each sum waits for its own
+ * last addition. */
 static void sum_row(const stn_task *task, const ptrdiff_t *back, const long double *place, int count, long double *to) {
     int x = 0;
     for (; x + 3 < count; x += 4) {
@@ -57,8 +58,8 @@ static bool turns_about(const stn_task *task, const long double *weight, size_t 
     return same;
 }
 
-/* Weights of `size`, dense, convolved with the task's taps. A frame of zeros around `from` makes all weights one sum over the taps.
- * Half of them tell the rest where turning changes nothing. */
+/* Weights of `size`, dense, convolved with the task's taps. A frame of zeros around `from` makes
+ * all weights one sum over the taps. Half of them tell the rest where turning changes nothing. */
 static stn_status convolve(const stn_task *task, const int size[3], const long double *from, long double *to,
                            stn_error *error) {
     int more[3], padded[3];

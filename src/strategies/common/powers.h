@@ -1,11 +1,12 @@
-/* Powers of a stencil: the taps of f steps in one, a stencil convolved with itself f - 1 times, on the host and above the data's
- * precision. */
+/* Powers of a stencil: the taps of f steps in one, a stencil convolved with itself f - 1 times, on
+ * the host and above the data's precision. */
 #ifndef STN_STRATEGIES_COMMON_POWERS_H
 #define STN_STRATEGIES_COMMON_POWERS_H
 #include "base/error.h"
 #include "problem/task.h"
 
-/* Dense: weight[(z * size[1] + y) * size[2] + x] belongs to the offset (z, y, x) - low. An axis that no tap leaves has size 1. */
+/* Dense: weight[(z * size[1] + y) * size[2] + x] belongs to the offset (z, y, x) - low. An axis
+ * that no tap leaves has size 1. */
 typedef struct stn_power {
     int fused; /* f */
     int size[3], low[3];

@@ -3,7 +3,8 @@
  *   a bound   what lies at offsets o > R of S^f adds up to at most exp(-t (R + 1)) (sum of |w| exp(t o))^f for any t > 0
  *             (Chernoff). It needs no S^f, so f may be anything.
  *   a power   S^f itself, by squaring, of which ends are cut off that are far below what is asked for. What that can
- *             change, and rounding, is carried along, so the answer is none that rounding made up. */
+ *             change, and rounding, is carried along, so the answer is none that rounding made
+ * up. */
 #include "strategies/common/reach.h"
 
 #include <float.h>
@@ -24,7 +25,8 @@
 
 double stn_reach_tail(stn_dtype dtype) { return dtype == STN_F64 ? 0x1p-55 : 0x1p-26; }
 
-/* ---- the bound --------------------------------------------------------------------------------------------------- */
+/* ---- the bound
+ * --------------------------------------------------------------------------------------------------- */
 
 typedef struct line {
     const double *weight; /* of offsets from -low on */
@@ -59,7 +61,8 @@ static double bound(const line *l, int side, double steps, double tail) {
     return fmax(0, ceil(promised(l, side, steps, tail, exp(0.5 * (from + to)))) - 1);
 }
 
-/* ---- the power --------------------------------------------------------------------------------------------------- */
+/* ---- the power
+ * --------------------------------------------------------------------------------------------------- */
 
 /* Taps of offsets from -low on, |.| of all adding up to 1. */
 typedef struct power {
@@ -105,7 +108,8 @@ static void multiply_taps(const power *a, const power *b, long double *to) {
     }
 }
 
-/* What each of them is off by at most. Searches spend their time here: plain numbers side by side. */
+/* What each of them is off by at most. Searches spend their time here: plain numbers side by
+ * side. */
 static bool multiply_errors(const power *a, const power *b, double *to) {
     const double rounding = (double)(stn_min(a->count, b->count) + 2) * (double)LDBL_EPSILON;
     double *own = malloc(2 * (size_t)b->count * sizeof *own), *size = own + (own ? b->count : 0);
@@ -171,9 +175,11 @@ static int64_t cut_off(const power *p, int side, double tail, double *left) {
     return stn_max(reach, 0);
 }
 
-/* ---- both -------------------------------------------------------------------------------------------------------- */
+/* ---- both
+ * -------------------------------------------------------------------------------------------------------- */
 
-/* power_tail: the tail to look for in S^f, which has `line`'s own sum, not norm; 0: there is no such S^f. */
+/* power_tail: the tail to look for in S^f, which has `line`'s own sum, not norm; 0: there is no
+ * such S^f. */
 static stn_reach find_anew(const line *l, uint64_t steps, double tail, double power_tail) {
     stn_reach reach = {{(int64_t)l->low * (int64_t)steps, (int64_t)(l->count - 1 - l->low) * (int64_t)steps}, {0, 0}};
     for (int side = 0; side < 2; side++) {
@@ -209,7 +215,8 @@ static bool make_key(const line *l, uint64_t steps, double tail, double power_ta
     return true;
 }
 
-/* Looking takes milliseconds, and one plan's strategies, candidates and tables ask the same again and again. */
+/* Looking takes milliseconds, and one plan's strategies, candidates and tables ask the same again
+ * and again. */
 static stn_reach find(struct stn_found *found, const line *l, uint64_t steps, double tail, double power_tail) {
     stn_reach_answer asked = {0};
     if (!found || !make_key(l, steps, tail, power_tail, &asked.key)) return find_anew(l, steps, tail, power_tail);

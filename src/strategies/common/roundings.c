@@ -1,10 +1,12 @@
 /* See roundings.h.
  *
- * Of few points one step is written out as a matrix A, the map from grid to grid. A launch's errors are noise, of which i further
- * launches leave P(i) = |A^i|^2 / n of its square beside the data, by the largest eigenvalue. P falls, so its sum over 2^j <= i < 2^(j+1) is
- * at most 2^j P(2^j), and squaring a matrix j times gives that.
+ * Of few points one step is written out as a matrix A, the map from grid to grid. A launch's errors
+ * are noise, of which i further launches leave P(i) = |A^i|^2 / n of its square beside the data, by
+ * the largest eigenvalue. P falls, so its sum over 2^j <= i < 2^(j+1) is at most 2^j P(2^j), and
+ * squaring a matrix j times gives that.
  *
- * Rows of A^i that come to be the same, or each other's negative, are points that hold the same number from then on, and round alike. */
+ * Rows of A^i that come to be the same, or each other's negative, are points that hold the same
+ * number from then on, and round alike. */
 #include "strategies/common/roundings.h"
 
 #include <math.h>
@@ -42,9 +44,11 @@ double stn_mixed_points(const stn_task *task) {
     return points;
 }
 
-/* ---- matrices --------------------------------------------------------------------------------------------------- */
+/* ---- matrices
+ * --------------------------------------------------------------------------------------------------- */
 
-/* The point that a tap sees, among those that are mixed; -1: past a side that holds a value of its own. */
+/* The point that a tap sees, among those that are mixed; -1: past a side that holds a value of its
+ * own. */
 static int64_t seen_by(const stn_task *task, const bool mixed[3], const int64_t index[3], const stn_tap *tap) {
     int64_t seen = 0;
     for (int axis = 0; axis < 3; axis++) {
@@ -119,7 +123,8 @@ static double raise(const matrix *m, int power, matrix *to) {
     return size;
 }
 
-/* ---- what launches leave ---------------------------------------------------------------------------------------- */
+/* ---- what launches leave
+ * ---------------------------------------------------------------------------------------- */
 
 /* Do points p and q hold the same, up to the sign and less than what rounding moves them by? */
 static bool same_rows(const matrix *m, int p, int q) {
@@ -185,9 +190,10 @@ static double off_from_two(double factor) {
     return part < 0.75 ? 2 * part - 1 : 1 - part;
 }
 
-/* Points that hold the same number v make it s v in each launch. Where s is a power of two that is exact; near one v stays as it is, and errs
- * alike in all launches. Further off v moves by whole units and a part of one, which drifts from -1/2 to 1/2 in some 2 UNIT / off^2 launches and
- * then begins again: the sum over those is at most an eighth of them. */
+/* Points that hold the same number v make it s v in each launch. Where s is a power of two that is
+ * exact; near one v stays as it is, and errs alike in all launches. Further off v moves by whole
+ * units and a part of one, which drifts from -1/2 to 1/2 in some 2 UNIT / off^2 launches and then
+ * begins again: the sum over those is at most an eighth of them. */
 static double left_of_same(double factor, double launches) {
     const double off = off_from_two(factor);
     if (!(off > 0)) return 0;
@@ -215,8 +221,9 @@ static double sum_of_shares(const history *h, double end, bool roots) {
     return total;
 }
 
-/* Points that come to rest, between values that stay or as a mean does whose factor is a power of two, no longer move where they should by less
- * than half a unit: then all launches err alike, by up to that. What others err by is chance, and what points that hold the same do. */
+/* Points that come to rest, between values that stay or as a mean does whose factor is a power of
+ * two, no longer move where they should by less than half a unit: then all launches err alike, by
+ * up to that. What others err by is chance, and what points that hold the same do. */
 static double left_of_few(const stn_task *task, int fused, double launches) {
     history h;
     const int points = (int)stn_mixed_points(task);

@@ -20,10 +20,11 @@ static wide times(wide a, wide b) {
     return (wide){a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re}; /* NOLINT(clang-analyzer-core.*) */
 }
 
-/* ---- exp(2 pi i j / n), and 1 minus that, for all j --------------------------------------------------------------- */
+/* ---- exp(2 pi i j / n), and 1 minus that, for all j
+ * --------------------------------------------------------------- */
 
-/* Half angles pi j / n in order, from j = 0 on: each FINE-th by its sine and cosine, those between by that one and one of the first. Near 0
- * sines keep their relative error. */
+/* Half angles pi j / n in order, from j = 0 on: each FINE-th by its sine and cosine, those between
+ * by that one and one of the first. Near 0 sines keep their relative error. */
 enum { FINE = 64 };
 typedef struct half_angles {
     int64_t n, next;
@@ -67,7 +68,8 @@ static int64_t turned(int64_t frequency, int64_t offset, int64_t n) {
     return j < 0 ? j + n : j;
 }
 
-/* ---- form ---------------------------------------------------------------------------------------------------------- */
+/* ---- form
+ * ---------------------------------------------------------------------------------------------------------- */
 
 stn_symbol stn_symbol_form(const stn_task *task, int axis, const int64_t length[3], bool transforms) {
     stn_symbol s = {.axis = axis, .plain = true, .high = task->reach[axis][1], .low = task->reach[axis][0]};
@@ -93,7 +95,8 @@ size_t stn_symbol_angles(const stn_symbol *s, double *to) {
     return (size_t)(s->plain ? count : 2 * count);
 }
 
-/* ---- parts --------------------------------------------------------------------------------------------------------- */
+/* ---- parts
+ * --------------------------------------------------------------------------------------------------------- */
 
 /* Sums of weights by their offset along the axis; 1 - K(theta = 0) apart. */
 typedef struct line {
@@ -102,9 +105,10 @@ typedef struct line {
     long double chebyshev[MOST_PLAIN + 1][MOST_PLAIN + 1];
 } line;
 
-/* Taps that differ in the first of the two other axes alone, along which many lines have one frequency: with 1 - (1 - a)(1 - b) =
- * b + a (1 - b), a and b what the two axes are away from 1, a sum over them is made once for all these lines. Where weights are the same
- * mirrored along an axis, one cell stands for its mirror images too: of b and its conjugate the real part is left. */
+/* Taps that differ in the first of the two other axes alone, along which many lines have one
+ * frequency: with 1 - (1 - a)(1 - b) = b + a (1 - b), a and b what the two axes are away from 1, a
+ * sum over them is made once for all these lines. Where weights are the same mirrored along an
+ * axis, one cell stands for its mirror images too: of b and its conjugate the real part is left. */
 typedef struct cell {
     int64_t across; /* offset along the second of the other axes, */
     int number;     /* of that offset, */
@@ -194,7 +198,8 @@ static void add_away(line *l, const cell *each, wide away) {
     l->away.re += each->copies * away.re, l->away.im += each->copies * away.im;
 }
 
-/* At one frequency of the first of the other axes. *all: what all its lines have in common, of cells without an offset along the second. */
+/* At one frequency of the first of the other axes. *all: what all its lines have in common, of
+ * cells without an offset along the second. */
 static void cells_turn(cells *c, const stn_symbol *s, const stn_task *task, int axis, const wide *table, int64_t place,
                        line *all) {
     const int count = task->reach[s->axis][0] + task->reach[s->axis][1] + 1;
@@ -215,8 +220,8 @@ static void cells_turn(cells *c, const stn_symbol *s, const stn_task *task, int 
     }
 }
 
-/* Cells from number k on that lie at one place of the line, have an offset along the second of the other axes alone, and of b its real part;
- * returns how many. */
+/* Cells from number k on that lie at one place of the line, have an offset along the second of the
+ * other axes alone, and of b its real part; returns how many. */
 static size_t sum_run(const cells *c, size_t k, const wide *turns, line *l, long double *re_away) {
     const cell *const first = &c->list[k];
     long double weight = 0, re = 0;
@@ -268,7 +273,8 @@ static void sum_cells(const cells *c, const stn_symbol *s, const stn_task *task,
     for (int low = task->reach[s->axis][0], d = 1; c->along && d <= low; d++) l->sum[low - d] = l->sum[low + d];
 }
 
-/* 2 - 2 cos(d theta) as a polynomial in s, without its constant term, which is 0: coefficients of s^1 .. s^d. */
+/* 2 - 2 cos(d theta) as a polynomial in s, without its constant term, which is 0: coefficients of
+ * s^1 .. s^d. */
 static void chebyshev(int d, long double g[MOST_PLAIN + 1]) {
     long double before[MOST_PLAIN + 1] = {0}, now[MOST_PLAIN + 1] = {0, 1};
     for (int k = 1; k < d; k++) { /* g_(k+1) = 2 g_k - g_(k-1) + 2 s - s g_k */
@@ -363,8 +369,9 @@ bool stn_symbol_parts(const stn_symbol *s, const stn_task *task, int64_t count, 
     return good;
 }
 
-/* Of what is plain all real parts are the same there, and imaginary ones the negative; these count where a cell turns along both of the other
- * axes. They are 0 exactly if its taps are one pair there at most. */
+/* Of what is plain all real parts are the same there, and imaginary ones the negative; these count
+ * where a cell turns along both of the other axes. They are 0 exactly if its taps are one pair
+ * there at most. */
 bool stn_symbol_mirrored(const stn_symbol *s, const stn_task *task) {
     const int first = first_of_others(s), second = second_of_others(s);
     if (!s->plain || task->ntaps > MANY_PAIRS) return false;

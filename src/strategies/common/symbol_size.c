@@ -1,4 +1,5 @@
-/* How large a symbol is, how far down its powers count, and what they and transforms err by; see symbol.h. */
+/* How large a symbol is, how far down its powers count, and what they and transforms err by; see
+ * symbol.h. */
 #include <math.h>
 
 #include "plan/accuracy.h"
@@ -43,7 +44,8 @@ enum { KEPT_BITS = 64, KEPT_BITS_F32 = 44 };
 
 int stn_symbol_bits(stn_dtype dtype) { return dtype == STN_F64 ? KEPT_BITS : KEPT_BITS_F32; }
 
-/* The least K at the corners of the frequencies, which is the least of all for most symmetric taps. */
+/* The least K at the corners of the frequencies, which is the least of all for most symmetric
+ * taps. */
 static double lowest_corner(const stn_task *task) {
     double lowest = INFINITY;
     for (int corner = 0; corner < 8; corner++) {
@@ -58,8 +60,9 @@ static double lowest_corner(const stn_task *task) {
     return lowest;
 }
 
-/* A transform's roundings are as large at every frequency, and one step weighs them by the root mean square of K, that of the taps'
- * weights, where numbers from 0 to 1 (three quarters of their squares are their mean's, which K at 0 weighs) come out smaller. */
+/* A transform's roundings are as large at every frequency, and one step weighs them by the root
+ * mean square of K, that of the taps' weights, where numbers from 0 to 1 (three quarters of their
+ * squares are their mean's, which K at 0 weighs) come out smaller. */
 static double cancelling(const stn_task *task) {
     double sum = 0, squares = 0;
     if (task->steps > 1 || task->snapshots > 1 || task->sum) return stn_error_cancelling(task);
@@ -79,9 +82,10 @@ double stn_symbol_lost(const stn_task *task) {
     return sizes > 0 ? stn_error_rounding(STN_F64) * often / least : 0;
 }
 
-/* Two transforms, each of log2 N roundings at random, and of their roots' (of long lines in f32 the most): no less than what is found
- * (tests/strategies/test_errors.c); the symbol's power, whose error grows with the logarithm of T where K is real and
- * above -1, else with T; one rounding when stored. */
+/* Two transforms, each of log2 N roundings at random, and of their roots' (of long lines in f32 the
+ * most): no less than what is found (tests/strategies/test_errors.c); the symbol's power, whose
+ * error grows with the logarithm of T where K is real and above -1, else with T; one rounding when
+ * stored. */
 double stn_symbol_error(const stn_task *task, double points, bool plain) {
     const bool wide = task->dtype == STN_F64;
     double levels = log2(points + 1), steps = (double)task->steps * (double)task->snapshots;

@@ -4,8 +4,9 @@
 #include "base/error.h"
 #include "context/context.h"
 
-/* Before launch i the grid is in `out` or the workspace, as launch i - 1 left it; before the first it is the caller's. In
- * place and odd, the first would read what it writes: it starts from a copy, that launch 0 makes. */
+/* Before launch i the grid is in `out` or the workspace, as launch i - 1 left it; before the first
+ * it is the caller's. In place and odd, the first would read what it writes: it starts from a copy,
+ * that launch 0 makes. */
 stn_status stn_take_turns(const stn_plan *plan, const stn_layouts *at, uint64_t launches, stn_part part,
                           const stn_execution *run, stn_turn turn, const void *user, stn_error *error) {
     const void *in = run->in;

@@ -1,10 +1,12 @@
-/* The cublas strategy of Fourier layers: transforms by cuFFT, products by cuBLAS, and between them as few passes over memory
- * as their layouts allow. It serves every layer, and is what fused kernels are measured against.
+/* The cublas strategy of Fourier layers: transforms by cuFFT, products by cuBLAS, and between them
+ * as few passes over memory as their layouts allow. It serves every layer, and is what fused
+ * kernels are measured against.
  *
  *     in -> cuFFT -> spectrum -> gather -> kept modes -> cuBLAS -> kept modes -> scatter -> spectrum -> cuFFT -> out
  *     in -> cuFFT -> spectrum ------------- cuBLAS ------------> spectrum, padded --------------------> cuFFT -> out     straight
  *
- * then the skip weights as one more product, and one pass for bias, activation and types where there are such. */
+ * then the skip weights as one more product, and one pass for bias, activation and types where
+ * there are such. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +17,8 @@
 #include "context/context.h"
 #include "strategies/cublas/state.h"
 
-/* ---- choosing ---------------------------------------------------------------------------------------------------- */
+/* ---- choosing
+ * ---------------------------------------------------------------------------------------------------- */
 
 static bool too_large(const stn_layer *layer) {
     const cublas_shape s = cublas_shape_of(layer, &(stn_candidate){{0}});
@@ -43,8 +46,8 @@ static size_t candidates(const stn_layer *layer, const stn_machine *machine, stn
     return count;
 }
 
-/* Parts of the ceilings on an H200: products as read off the layers of one axis in bench/results/2026-11-22-layers.md; what
- * moves, by estimate. */
+/* Parts of the ceilings on an H200: products as read off the layers of one axis in
+ * bench/results/2026-11-22-layers.md; what moves, by estimate. */
 static const struct {
     double moving, product[2]; /* copies that a pass takes; part of the unit's rate, FMA and TF32 */
 } rates = {1.2, {0.95, 0.75}};
@@ -107,7 +110,8 @@ static void estimate(const stn_layer *layer, const stn_machine *machine, const s
     estimate->error = s.tf32 ? 4e-4 : layer->dtype == STN_F16 ? 3e-4 : layer->dtype == STN_F32 ? 4e-7 : 1e-15;
 }
 
-/* ---- building ---------------------------------------------------------------------------------------------------- */
+/* ---- building
+ * ---------------------------------------------------------------------------------------------------- */
 
 static stn_status make_kernels(stn_plan *plan, cublas_state *state, stn_error *error) {
     const cublas_shape *s = &state->shape;
@@ -150,7 +154,8 @@ static stn_status make_kernels(stn_plan *plan, cublas_state *state, stn_error *e
     return STN_OK;
 }
 
-/* A library, or what is missing and why it is needed: no other strategy of GPUs may serve this layer. */
+/* A library, or what is missing and why it is needed: no other strategy of GPUs may serve this
+ * layer. */
 static stn_status tell_missing(const stn_plan *plan, stn_status status, const stn_error *why, stn_error *error) {
     for (size_t i = 0; status == STN_ERROR_UNSUPPORTED && i < plan->ranked; i++)
         if (!plan->ranking[i].applies && !strcmp(plan->ranking[i].strategy->name, "fno"))

@@ -42,7 +42,8 @@ cublas_axes cublas_axes_whole(int64_t modes) {
     return (cublas_axes){.n = {1, 1, m}, .modes = {1, 1, m}, .length = m, .spectrum = m, .kept = m};
 }
 
-/* ---- made -------------------------------------------------------------------------------------------------------- */
+/* ---- made
+ * -------------------------------------------------------------------------------------------------------- */
 
 static const struct {
     const char *name;
@@ -76,7 +77,8 @@ stn_status cublas_kernel(stn_plan *plan, cublas_template of, const cublas_words 
     return STN_OK;
 }
 
-/* ---- launched ---------------------------------------------------------------------------------------------------- */
+/* ---- launched
+ * ---------------------------------------------------------------------------------------------------- */
 
 /* Blocks take their share by turns where there are more. */
 static stn_status launch(const stn_kernel *kernel, int64_t blocks, unsigned x, unsigned y, void *arguments,

@@ -1,4 +1,5 @@
-/* One run of the cublas strategy: transforms, products and kernels one after the other on the caller's stream. */
+/* One run of the cublas strategy: transforms, products and kernels one after the other on the
+ * caller's stream. */
 #include "base/arith.h"
 #include "base/error.h"
 #include "strategies/cublas/state.h"
@@ -51,7 +52,8 @@ static stn_status ready_skip(const job *j, const void **ready, stn_error *error)
     return cublas_gather(j->state->kernel[GATHER_SKIP], j->run->skip, own, j->s->pairs, &one, j->run->stream, error);
 }
 
-/* ---- from channels to channels ----------------------------------------------------------------------------------- */
+/* ---- from channels to channels
+ * ----------------------------------------------------------------------------------- */
 
 /* From the input's spectrum to the output's, which is returned. */
 static stn_status map_spectrum(const job *j, void **made, stn_error *error) {
@@ -108,7 +110,8 @@ static stn_status map(const job *j, stn_error *error) {
     return finish(j, x, grid, error);
 }
 
-/* ---- sums over the batch ----------------------------------------------------------------------------------------- */
+/* ---- sums over the batch
+ * ----------------------------------------------------------------------------------------- */
 
 /* Of bias: a channel's sum over its points is its frequency 0. */
 static stn_status sum_bias(const job *j, stn_error *error) {
@@ -120,14 +123,16 @@ static stn_status sum_bias(const job *j, stn_error *error) {
     return cublas_sums(j->state->kernel[SUMS], &a, j->run->stream, error);
 }
 
-/* A product that sums over the terms of items, in elements: where the next item and the next term of each factor begin. */
+/* A product that sums over the terms of items, in elements: where the next item and the next term
+ * of each factor begin. */
 typedef struct long_sum {
     stn_gemm g; /* of all terms of one item */
     const char *a, *b;
     int64_t items, terms, item_a, item_b, term_a, term_b;
 } long_sum;
 
-/* `count` pieces of `terms` terms each, from a term of an item on; `along`: of one item, or the same of several. */
+/* `count` pieces of `terms` terms each, from a term of an item on; `along`: of one item, or the
+ * same of several. */
 static stn_status add_pieces(const job *j, const long_sum *l, int64_t item, int64_t first, int64_t terms, int64_t count,
                              bool along, bool begun, stn_error *error) {
     const int64_t element = (int64_t)stn_dtype_size(j->s->inner) * (l->g.complex ? 2 : 1);
@@ -138,7 +143,8 @@ static stn_status add_pieces(const job *j, const long_sum *l, int64_t item, int6
                     l->b + (item * l->item_b + first * l->term_b) * element, part(j, CUBLAS_PARTIALS), error);
 }
 
-/* In whichever order takes fewer calls. The first call is the largest: later ones find all that they add to. */
+/* In whichever order takes fewer calls. The first call is the largest: later ones find all that
+ * they add to. */
 static stn_status sum_pieces(const job *j, const long_sum *l, int64_t *partials, stn_error *error) {
     const int64_t whole = l->terms / CUBLAS_PIECE, rest = l->terms % CUBLAS_PIECE;
     const bool along = whole > l->items;
@@ -168,7 +174,8 @@ static stn_status sum_skip(const job *j, const void *x, const void *gradient, st
     return cublas_sums(j->state->kernel[SUMS], &a, j->run->stream, error);
 }
 
-/* ---- the gradient of weights, of kept modes of the gradient and of x --------------------------------------------- */
+/* ---- the gradient of weights, of kept modes of the gradient and of x
+ * --------------------------------------------- */
 
 static stn_status store_weights(const job *j, const void *made, stn_error *error) {
     const cublas_shape *s = j->s;

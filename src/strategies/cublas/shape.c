@@ -64,7 +64,8 @@ stn_status cublas_transform(const cublas_shape *s, int64_t channels, bool invers
     return stn_fft_make(&t, fft, error);
 }
 
-/* ---- products ---------------------------------------------------------------------------------------------------- */
+/* ---- products
+ * ---------------------------------------------------------------------------------------------------- */
 
 static stn_gemm product(const cublas_shape *s, bool complex, int64_t m, int64_t n, int64_t k, int64_t batch) {
     return (stn_gemm){
@@ -78,8 +79,8 @@ static void lie(stn_gemm *g, int64_t lda, int64_t stride_a, int64_t ldb, int64_t
     g->ldc = ldc, g->stride_c = stride_c;
 }
 
-/* Forward, of each mode: Z^T (to x items) = W^T (to x from) X^T, where W^T is how [from][to] reads in columns. Backward: its
- * adjoint. The transforms' 1/N comes along. */
+/* Forward, of each mode: Z^T (to x items) = W^T (to x from) X^T, where W^T is how [from][to] reads
+ * in columns. Backward: its adjoint. The transforms' 1/N comes along. */
 stn_gemm cublas_map(const cublas_shape *s) {
     const stn_layer *layer = s->layer;
     const bool backward = layer->pass == STN_PASS_BACKWARD_X;

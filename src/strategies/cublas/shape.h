@@ -1,4 +1,5 @@
-/* How cuFFT and cuBLAS run a Fourier layer: which way, with what in the workspace, and by which products. */
+/* How cuFFT and cuBLAS run a Fourier layer: which way, with what in the workspace, and by which
+ * products. */
 #ifndef STN_CUBLAS_SHAPE_H
 #define STN_CUBLAS_SHAPE_H
 #include "launch/cublas.h"
@@ -22,8 +23,9 @@ typedef enum cublas_part {
 
 /* A candidate's values. */
 enum { CUBLAS_IS_STRAIGHT, CUBLAS_TF32 };
-/* Sums over a batch, over modes, over points: cuBLAS adds f32 one term after the other, and after some 2000 terms the result is no
- * longer f32's own precision. So they are made of pieces, and so many partial results are added up in f64 at the end. */
+/* Sums over a batch, over modes, over points: cuBLAS adds f32 one term after the other, and after
+ * some 2000 terms the result is no longer f32's own precision. So they are made of pieces, and so
+ * many partial results are added up in f64 at the end. */
 enum { CUBLAS_PIECE = 256, CUBLAS_AT_ONCE = 128 };
 
 typedef struct cublas_shape {

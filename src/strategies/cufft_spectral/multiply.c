@@ -50,9 +50,11 @@ static stn_status make_kernel(stn_plan *plan, const cufft_spectral_shape *shape,
     return STN_OK;
 }
 
-/* ---- tables -------------------------------------------------------------------------------------------------------- */
+/* ---- tables
+ * -------------------------------------------------------------------------------------------------------- */
 
-/* cos, sin(pi k / n) at k = 0, step, 2 step, ..: both of arguments below a quarter turn, so with a small relative error. */
+/* cos, sin(pi k / n) at k = 0, step, 2 step, ..: both of arguments below a quarter turn, so with a
+ * small relative error. */
 static void fill_turns(int64_t n, int64_t step, int64_t count, double *to) {
     for (int64_t i = 0; i < count; i++) {
         const long double angle = 3.14159265358979323846264338327950288L * (long double)(i * step) / (long double)n;
@@ -123,7 +125,8 @@ void cufft_spectral_multiply_clear(const stn_plan *plan, cufft_spectral_multiply
     m->tables = NULL;
 }
 
-/* ---- running ------------------------------------------------------------------------------------------------------- */
+/* ---- running
+ * ------------------------------------------------------------------------------------------------------- */
 
 stn_status cufft_spectral_multiply_run(const stn_plan *plan, const cufft_spectral_shape *shape,
                                        const cufft_spectral_multiply *m, void *spectrum, void *stream,

@@ -1,4 +1,5 @@
-/* Half spectra times K^T, between cuFFT's two transforms: the kernel, the symbol's tables on the device, the launch. */
+/* Half spectra times K^T, between cuFFT's two transforms: the kernel, the symbol's tables on the
+ * device, the launch. */
 #ifndef STN_STRATEGIES_CUFFT_SPECTRAL_MULTIPLY_H
 #define STN_STRATEGIES_CUFFT_SPECTRAL_MULTIPLY_H
 #include "plan/plan.h"

@@ -1,14 +1,17 @@
-/* What cuFFT is asked to do for a stencil: a real transform of each grid and its inverse, in one of three ways. */
+/* What cuFFT is asked to do for a stencil: a real transform of each grid and its inverse, in one of
+ * three ways. */
 #ifndef STN_STRATEGIES_CUFFT_SPECTRAL_WAYS_H
 #define STN_STRATEGIES_CUFFT_SPECTRAL_WAYS_H
 #include "plan/strategy.h"
 
-/* A candidate's value. Between the transforms the half spectra always lie dense at the same place of the workspace.
+/* A candidate's value. Between the transforms the half spectra always lie dense at the same place
+ * of the workspace.
  *
  *     DIRECT   r2c from the input there; back all axes but the last as c2c there, then c2r of rows into the output: cuFFT 12.0 was
  *              seen to fail on a c2r of several axes out of place
  *     AFTER    r2c from the input there; c2r in place there; moved to the output
- *     STAGED   the input moved there, r2c and c2r in place, moved to the output: for every layout, and f16 as f32 */
+ *     STAGED   the input moved there, r2c and c2r in place, moved to the output: for every layout, and f16 as
+ * f32 */
 typedef enum cufft_spectral_way {
     CUFFT_SPECTRAL_DIRECT,
     CUFFT_SPECTRAL_AFTER,

@@ -1,8 +1,10 @@
-/* direct: steps on the CUDA cores. Any taps, dtype, boundary and stride; the stepping path on the GPU.
+/* direct: steps on the CUDA cores. Any taps, dtype, boundary and stride; the stepping path on the
+ * GPU.
  *
- * One step a launch: direct_line (1D), direct_tile (2D and 3D) and direct_gather (stencils too large to unroll, and grids
- * whose fastest axis is strided), direct_any (anything, by one kernel for all tasks of a type); how these are shaped is in step.c. Several steps a launch: direct_time_*, in time.c;
- * the steps that are left over, in rest.c. */
+ * One step a launch: direct_line (1D), direct_tile (2D and 3D) and direct_gather (stencils too
+ * large to unroll, and grids whose fastest axis is strided), direct_any (anything, by one kernel
+ * for all tasks of a type); how these are shaped is in step.c. Several steps a launch:
+ * direct_time_*, in time.c; the steps that are left over, in rest.c. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -115,7 +117,8 @@ static void estimate(const stn_task *task, const stn_machine *machine, const stn
     result->stepping = true;
 }
 
-/* ---- building -------------------------------------------------------------------------------------------------- */
+/* ---- building
+ * -------------------------------------------------------------------------------------------------- */
 
 /* The two values of each axis, then the weights in the order in which the kernel takes them. */
 static void fill_values(const stn_task *task, pass *p) {
@@ -170,8 +173,8 @@ static size_t taps_size(const stn_task *task) {
     return task->ntaps * (task->dtype == STN_F64 ? sizeof(gather_tap64) : sizeof(gather_tap32));
 }
 
-/* Two tables, one for steps that read the user's grids, one for those that read the workspace, one after the other; out
- * has a third because its strides may differ from in's. */
+/* Two tables, one for steps that read the user's grids, one for those that read the workspace, one
+ * after the other; out has a third because its strides may differ from in's. */
 static stn_status upload_taps(stn_plan *plan, direct_state *state, stn_error *error) {
     size_t size = taps_size(&plan->task);
     if (!size) return STN_OK; /* every stencil has a tap, but the analyser cannot see it */
@@ -234,8 +237,8 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
     return state->has_rest ? prepare_pass(plan, &state->rest, error) : STN_OK;
 }
 
-/* A kernel that adds opposite points first is no longer right when their weights differ: then another takes its place.
- * When that fails, kernel and values stay those of the old weights. */
+/* A kernel that adds opposite points first is no longer right when their weights differ: then
+ * another takes its place. When that fails, kernel and values stay those of the old weights. */
 static stn_status renew_pass(stn_plan *plan, pass *p, stn_error *error) {
     if (p->shape.fused > 1 && !direct_time_mirror_holds(&plan->task, &p->shape)) {
         pass renewed = *p;
@@ -262,7 +265,8 @@ static void release(stn_plan *plan) {
     plan->state = NULL;
 }
 
-/* ---- running --------------------------------------------------------------------------------------------------- */
+/* ---- running
+ * --------------------------------------------------------------------------------------------------- */
 
 /* One launch: the kernel's arguments on the stack. */
 static stn_status launch(const stn_plan *plan, const pass *p, const stn_fused_launch *l, stn_error *error) {

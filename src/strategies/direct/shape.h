@@ -1,4 +1,5 @@
-/* The shape of a direct kernel: which kernel, how many points a thread, how many threads a block; its axes in the task. */
+/* The shape of a direct kernel: which kernel, how many points a thread, how many threads a block;
+ * its axes in the task. */
 #ifndef STN_STRATEGIES_DIRECT_SHAPE_H
 #define STN_STRATEGIES_DIRECT_SHAPE_H
 #include "plan/strategy.h"
@@ -32,8 +33,8 @@ typedef struct direct_shape {
 } direct_shape;
 _Static_assert(sizeof(direct_shape) <= sizeof(stn_candidate), "a shape is a candidate");
 
-/* The task's axis behind kernel axis 0 (z), 1 (y) or 2 (x). In 2D direct_tile walks along the task's axis 1, and its y
- * is the axis of extent 1. */
+/* The task's axis behind kernel axis 0 (z), 1 (y) or 2 (x). In 2D direct_tile walks along the
+ * task's axis 1, and its y is the axis of extent 1. */
 int direct_axis(const stn_task *task, const direct_shape *shape, int kernel_axis);
 /* The larger of the reaches towards the two sides of a kernel axis. */
 int direct_reach(const stn_task *task, const direct_shape *shape, int kernel_axis);

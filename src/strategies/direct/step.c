@@ -1,5 +1,6 @@
-/* See step.h. The rules were read off sweeps on an H200: in 2D short walks of many small blocks run at 93-99% of the copy
- * bandwidth; what costs is too few resident threads, so blocks are as many as registers allow. */
+/* See step.h. The rules were read off sweeps on an H200: in 2D short walks of many small blocks run
+ * at 93-99% of the copy bandwidth; what costs is too few resident threads, so blocks are as many as
+ * registers allow. */
 #include "strategies/direct/step.h"
 
 #include "base/arith.h"
@@ -24,8 +25,9 @@ static int span(const stn_task *task, int vector) {
     return (int)(stn_round_up(task->reach[2][0], vector) + vector + stn_round_up(task->reach[2][1], vector));
 }
 
-/* Registers that a walk gets: partial sums, one line of the window and its neighbour in flight, addresses; the rest was
- * read off sweeps: with more, too few threads are resident, with fewer, it spills. */
+/* Registers that a walk gets: partial sums, one line of the window and its neighbour in flight,
+ * addresses; the rest was read off sweeps: with more, too few threads are resident, with fewer, it
+ * spills. */
 static int tile_registers(const stn_task *task, const direct_shape *shape) {
     int z = direct_axis(task, shape, 0), words = real_words(task);
     int depth = task->reach[z][0] + task->reach[z][1] + 1;
@@ -62,7 +64,8 @@ static direct_shape tile_shape(const stn_task *task, const stn_machine *machine,
     return shape;
 }
 
-/* direct_tile counts indices in 32 bits and folds whole slots of a line: every axis must be longer than the taps reach. */
+/* direct_tile counts indices in 32 bits and folds whole slots of a line: every axis must be longer
+ * than the taps reach. */
 static bool extents_hold(const stn_task *task, const stn_machine *machine, void *of) {
     const direct_shape *shape = of;
     (void)machine;
@@ -133,8 +136,9 @@ static size_t solid_shapes(const stn_task *task, const stn_machine *machine, int
     size_t count = 0;
     bool wide = task->dtype == STN_F64, star = task->pattern == STN_PATTERN_STAR;
     int depth = task->reach[0][0] + task->reach[0][1];
-    /* 512^3 by walks of 4 and of 8 planes: 0.558 and 0.575 ms, f32 0.277 and 0.301 (bench/results/2026-11-23-regret-4.md). f16 and larger planes, of
-     * which the second level cache holds fewer, were timed by 8 */
+    /* 512^3 by walks of 4 and of 8 planes: 0.558 and 0.575 ms, f32 0.277 and 0.301
+     * (bench/results/2026-11-23-regret-4.md). f16 and larger planes, of which the second level
+     * cache holds fewer, were timed by 8 */
     const double plane = (double)(task->n[1] * task->n[2]) * (double)stn_dtype_size(task->dtype);
     const int walk = task->dtype == STN_F16 || 24 * plane > (double)machine->l2_bytes ? 8 : 4;
     if (depth <= 2 && wide && star) shapes[count++] = tile_shape(task, machine, vector, 6, walk, 1, 4, 160);
@@ -161,7 +165,8 @@ static double waves_of(const stn_task *task, const stn_machine *machine, const d
     return blocks / ((double)machine->multiprocessors * shape->blocks);
 }
 
-/* Where few waves of blocks serve the grid, walks half as long beside each: more blocks share the work, and the last wave is shorter. */
+/* Where few waves of blocks serve the grid, walks half as long beside each: more blocks share the
+ * work, and the last wave is shorter. */
 static size_t add_shorter_walks(const stn_task *task, const stn_machine *machine, direct_shape *shapes, size_t count,
                                 size_t most) {
     const size_t own = count;
@@ -175,8 +180,9 @@ static size_t add_shorter_walks(const stn_task *task, const stn_machine *machine
     return count;
 }
 
-/* Shapes that read rows that are not aligned by whole accesses. A wider reach, solids, and f32 by accesses of 8 bytes are as fast
- * or faster without (H100: star-2d13p in f32 0.225 and 0.239 ms, heat-3d 513^3 0.444 and 0.759). */
+/* Shapes that read rows that are not aligned by whole accesses. A wider reach, solids, and f32 by
+ * accesses of 8 bytes are as fast or faster without (H100: star-2d13p in f32 0.225 and 0.239 ms,
+ * heat-3d 513^3 0.444 and 0.759). */
 static size_t shifted_shapes(const stn_task *task, const stn_machine *machine, direct_shape shapes[4]) {
     const int vector = 16 / (int)stn_dtype_size(task->dtype);
     const bool long_rows = task->n[2] >= (int64_t)SHIFTED_WARPS * 32 * vector;

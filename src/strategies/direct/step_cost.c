@@ -4,9 +4,10 @@
 #include "base/arith.h"
 #include "strategies/direct/step.h"
 
-/* Read off some 110 measured candidates of direct_tile and 13 of direct_line on an H200, by bench/results/2026-11-23-estimates.md; a line's accesses by
- * 2026-11-23-regret-4.md. Cycles are of a
- * multiprocessor. Memory and what warps do for it are beside each other: the norm's exponent; a launch also takes what no work hides. */
+/* Read off some 110 measured candidates of direct_tile and 13 of direct_line on an H200, by
+ * bench/results/2026-11-23-estimates.md; a line's accesses by 2026-11-23-regret-4.md. Cycles are of
+ * a multiprocessor. Memory and what warps do for it are beside each other: the norm's exponent; a
+ * launch also takes what no work hides. */
 static const struct {
     double norm, launch;    /* seconds beside machine->launch_seconds */
     double near, near_copy; /* grids of this part of L2, both together, stay there: so many times the copy bandwidth */
@@ -14,7 +15,8 @@ static const struct {
     double fma, convert;    /* of the FMA rate: f16 is widened and narrowed besides */
     double load_cycles, halo_cycles;  /* of one resident warp: an access of a plane of its own, a plane beside them */
     double plane_cycles, more_cycles; /* alone on a multiprocessor: a plane, and each access of 16 bytes a lane */
-    /* the same of a block whose points past a side are folded back: of each plane past the first two, and of each number of an access there */
+    /* the same of a block whose points past a side are folded back: of each plane past the first
+     * two, and of each number of an access there */
     double fold_cycles, fold_more;
     double edge; /* blocks at an edge take so much longer */
     double
@@ -42,11 +44,14 @@ static const struct {
     double runs;                      /* several a thread: times as long */
     double gather[3], gather_solid;   /* cycles of a tap of a warp, f64, f32, f16; of 3D, whose planes lie far apart */
     double gather_taps, gather_chain; /* taps that the rest of a point costs; cycles of a tap where little hides it */
-    /* Of direct_any: cycles of a warp for a point, for each axis beyond the first, for a tap, in f64. Read off three runs of 1D with 7 and 15 taps, 2D with 5:
-     * 95, 121 and 100 (bench/results/2026-11-23-regret.md, first results); a tap is three accesses of L1, four in f64. */
+    /* Of direct_any: cycles of a warp for a point, for each axis beyond the first, for a tap, in
+     * f64. Read off three runs of 1D with 7 and 15 taps, 2D with 5: 95, 121 and 100
+     * (bench/results/2026-11-23-regret.md, first results); a tap is three accesses of L1, four in
+     * f64. */
     double any_point, any_axis, any, any_wide;
-    /* The same of 3D, whose taps' planes lie far apart: between fixed sides, past any other, where each tap's place is looked for; and times as
-     * much where there are more than a hundred. Read off first results of 7 to 729 taps (bench/results/2026-11-23-regret-2.md). */
+    /* The same of 3D, whose taps' planes lie far apart: between fixed sides, past any other, where
+     * each tap's place is looked for; and times as much where there are more than a hundred. Read
+     * off first results of 7 to 729 taps (bench/results/2026-11-23-regret-2.md). */
     double any_solid_fixed, any_solid, any_many;
 } other = {.fma = 1,
            .convert = 4.2,
@@ -78,7 +83,8 @@ static int slots_of(const stn_task *task, const direct_shape *shape) {
     return (int)(stn_div_up(task->reach[2][0], shape->vector) + 1 + stn_div_up(task->reach[2][1], shape->vector));
 }
 
-/* ---- direct_tile ------------------------------------------------------------------------------------------------- */
+/* ---- direct_tile
+ * ------------------------------------------------------------------------------------------------- */
 
 typedef struct tile_load {
     double warps, waves, inner; /* inner: the part of the blocks that meet no edge */
@@ -133,8 +139,8 @@ static bool folds(const stn_task *task) {
     return false;
 }
 
-/* The chains of warps: many hide each other's waiting, so that each access of a resident warp has its turn; few wait for every plane, longest at
- * sides that fold. */
+/* The chains of warps: many hide each other's waiting, so that each access of a resident warp has
+ * its turn; few wait for every plane, longest at sides that fold. */
 static double chain_cycles(const stn_task *task, const tile_load *l, const direct_shape *shape) {
     const double wide = shape->vector * (double)stn_dtype_size(task->dtype) / 16;
     const double accesses = shape->chunk * l->own + l->halo * l->beside;
@@ -160,7 +166,8 @@ static double tile_seconds(const stn_task *task, const stn_machine *machine, con
     return both * (1 + tile.edge * (1 - l.inner)) * (shape->place ? tile.later : 1) * shifted;
 }
 
-/* ---- the others -------------------------------------------------------------------------------------------------- */
+/* ---- the others
+ * -------------------------------------------------------------------------------------------------- */
 
 static double line_seconds(const stn_task *task, const stn_machine *machine, const direct_shape *shape) {
     const double warps = (double)stn_task_points(task) / (32.0 * shape->vector * machine->multiprocessors);

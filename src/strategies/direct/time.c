@@ -1,5 +1,6 @@
-/* See time.h. The rules and the rates were read off sweeps on an H200: a warp without neighbours, as many stages in
- * flight as registers hold, and few enough registers that eight to twelve warps fit on a multiprocessor. */
+/* See time.h. The rules and the rates were read off sweeps on an H200: a warp without neighbours,
+ * as many stages in flight as registers hold, and few enough registers that eight to twelve warps
+ * fit on a multiprocessor. */
 #include "strategies/direct/time.h"
 
 #include <math.h>
@@ -23,7 +24,8 @@ static int margin_x(const stn_task *task, const direct_shape *shape) {
     return (int)stn_round_up((int64_t)shape->fused * direct_reach(task, shape, 2), shape->vector);
 }
 
-/* threads: of a line or in 2D one warp along x; in 3D warps above each other, each threads[2] lanes wide. */
+/* threads: of a line or in 2D one warp along x; in 3D warps above each other, each threads[2] lanes
+ * wide. */
 static int own_x(const stn_task *task, const direct_shape *shape) {
     return shape->threads[2] * shape->points - 2 * margin_x(task, shape);
 }
@@ -49,7 +51,8 @@ bool direct_time_one_barrier(const stn_task *task, const direct_shape *shape) {
     return true;
 }
 
-/* REFRESH of direct/time_tile.cuh: points past an edge along y or x are taken from others of their plane in every stage. */
+/* REFRESH of direct/time_tile.cuh: points past an edge along y or x are taken from others of their
+ * plane in every stage. */
 bool direct_time_settles(const stn_task *task, const direct_shape *shape) {
     for (int k = 1; k < 3; k++)
         for (int side = 0; side < 2; side++) {
@@ -59,7 +62,8 @@ bool direct_time_settles(const stn_task *task, const direct_shape *shape) {
     return false;
 }
 
-/* ---- shapes ------------------------------------------------------------------------------------------------------- */
+/* ---- shapes
+ * ------------------------------------------------------------------------------------------------------- */
 
 static bool takes(const stn_task *task, const direct_shape *shape) {
     int longest = shape->kernel == DIRECT_TIME_LINE ? LINE_MAX_REACH : MAX_REACH;
@@ -88,7 +92,8 @@ size_t direct_time_shared(const stn_task *task, const direct_shape *shape) {
            sources + 16;
 }
 
-/* Partial sums, and with ONE_BARRIER the planes of a turn, stay in registers, of which a lane has at most 255. */
+/* Partial sums, and with ONE_BARRIER the planes of a turn, stay in registers, of which a lane has
+ * at most 255. */
 static bool registers_hold(const stn_task *task, const stn_machine *machine, void *of) {
     const direct_shape *shape = of;
     if (task->rank < 3) return true; /* flat_shapes takes no more steps than they hold */
@@ -207,7 +212,8 @@ static size_t line_shapes(const stn_task *task, const stn_machine *machine, dire
     return count;
 }
 
-/* Points a lane: four, but where one tile can hold whole rows, what these need, if registers hold the sums of two steps. */
+/* Points a lane: four, but where one tile can hold whole rows, what these need, if registers hold
+ * the sums of two steps. */
 static int flat_points(const stn_task *task, int sums_most) {
     for (int points = 2; points <= 8; points *= 2) {
         direct_shape shape = {.kernel = DIRECT_TIME_TILE, .threads = {1, 1, DIRECT_TIME_LANES}, .points = points};
@@ -219,8 +225,9 @@ static int flat_points(const stn_task *task, int sums_most) {
     return 4;
 }
 
-/* The partial sums of all stages stay in registers: 72 doubles or 96 floats a lane are what fits. A spill costs more than a
- * step gains: what local memory there is beside so much shared memory does not stay near. */
+/* The partial sums of all stages stay in registers: 72 doubles or 96 floats a lane are what fits. A
+ * spill costs more than a step gains: what local memory there is beside so much shared memory does
+ * not stay near. */
 static size_t flat_shapes(const stn_task *task, const stn_machine *machine, direct_shape *shapes, size_t most,
                           stn_tally *tally) {
     bool wide = task->dtype == STN_F64;

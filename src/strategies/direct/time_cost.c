@@ -21,7 +21,8 @@ static const struct {
         line_memory; /* a tile of a line is read, stepped and written in turn: part of the copy bandwidth, however few steps */
     double line_edge; /* cycles a point of a lane: tiles beside an edge read point by point */
 } rates = {3, 0.6, 40, 20, 150, 0.3, 1.07, 0.88, 0.5, 220};
-/* Planes, fitted to 40 measured candidates: bench/results/2026-11-23-estimates.md. Cycles are of a scheduler, of a warp's row of points. */
+/* Planes, fitted to 40 measured candidates: bench/results/2026-11-23-estimates.md. Cycles are of a
+ * scheduler, of a warp's row of points. */
 static const struct {
     double issue, more;         /* of an arithmetic instruction; of a stage besides */
     double row, spill;          /* of a turn: each point of a lane, to come and go; each word that no register holds */
@@ -39,8 +40,9 @@ typedef struct load {
     double edge;                                /* latency of a turn beside an edge */
 } load;
 
-/* Instructions a point and step, as if all were arithmetic: shuffles and moves besides, and what a launch costs a point. Read
- * off sweeps: f64 in 3D is held up by memory and latency more than by its arithmetic. */
+/* Instructions a point and step, as if all were arithmetic: shuffles and moves besides, and what a
+ * launch costs a point. Read off sweeps: f64 in 3D is held up by memory and latency more than by
+ * its arithmetic. */
 static double spent_on_point(const stn_task *task, const direct_shape *shape, double count, bool wide) {
     double fused = shape->fused;
     int kind = shape->kernel == DIRECT_TIME_LINE ? SPENT_LINE : wide ? SPENT_WIDE_BRICK : SPENT_BRICK;
@@ -82,7 +84,8 @@ static double spilled(const stn_task *task, const stn_machine *machine, const di
     return fmax(0, words * sums * shape->fused + DIRECT_TIME_ADDRESSES - room);
 }
 
-/* Cycles of a turn of one warp where so many are on a multiprocessor: its scheduler's instructions of all its warps, or its own chain. */
+/* Cycles of a turn of one warp where so many are on a multiprocessor: its scheduler's instructions
+ * of all its warps, or its own chain. */
 static double plane_turn(const stn_task *task, const stn_machine *machine, const direct_shape *shape, double warps) {
     const bool wide = task->dtype == STN_F64;
     const double each = (double)DIRECT_TIME_LANES * SCHEDULERS / (wide ? machine->wide_lanes : machine->lanes);
@@ -94,7 +97,8 @@ static double plane_turn(const stn_task *task, const stn_machine *machine, const
     return fmax(ceil(warps / SCHEDULERS) * turn, chain);
 }
 
-/* Whole waves, then those that are left, which have the schedulers to themselves; and the last, at an edge. */
+/* Whole waves, then those that are left, which have the schedulers to themselves; and the last, at
+ * an edge. */
 static double plane_seconds(const stn_task *task, const stn_machine *machine, const direct_shape *shape,
                             const load *l) {
     const double at_once = (double)machine->multiprocessors * shape->blocks, whole = floor(l->tiles / at_once);
@@ -107,8 +111,9 @@ static double plane_seconds(const stn_task *task, const stn_machine *machine, co
     return l->turns * (whole * full + rest + last) / machine->clock;
 }
 
-/* Seconds of one launch's work. Tiles run in waves of as many as are resident; the last of a wave are late by a third of a
- * tile, being at edges. A wave's turn is as long as its arithmetic, or as one tile's chain of stages. */
+/* Seconds of one launch's work. Tiles run in waves of as many as are resident; the last of a wave
+ * are late by a third of a tile, being at edges. A wave's turn is as long as its arithmetic, or as
+ * one tile's chain of stages. */
 static double work_seconds(const stn_task *task, const stn_machine *machine, const direct_shape *shape, const load *l) {
     if (shape->kernel == DIRECT_TIME_TILE && task->rank == 2) return plane_seconds(task, machine, shape, l);
     double resident = (double)machine->multiprocessors * shape->blocks;
@@ -117,8 +122,9 @@ static double work_seconds(const stn_task *task, const stn_machine *machine, con
     return fmax((ceil(l->tiles / resident) + rates.late) / rates.waves * l->turns * turn, l->turns * l->edge);
 }
 
-/* The rows of a tile: long ones repeat fewer rows, short ones fill the last wave. Of planes that repeat more than a fifth only those are measured
- * of grids with hardly a wave of tiles (4096^2 in f32, 10 steps: 53 rows 0.115 ms, 106 rows 0.148), so they are only for such. */
+/* The rows of a tile: long ones repeat fewer rows, short ones fill the last wave. Of planes that
+ * repeat more than a fifth only those are measured of grids with hardly a wave of tiles (4096^2 in
+ * f32, 10 steps: 53 rows 0.115 ms, 106 rows 0.148), so they are only for such. */
 enum { LEAST_PART = 10, LEAST_PART_OF_FEW = 5, MANY_WAVES = 2 };
 void direct_time_fit_chunk(const stn_task *task, const stn_machine *machine, direct_shape *shape) {
     const int reach = direct_reach(task, shape, 0);
@@ -138,8 +144,9 @@ void direct_time_fit_chunk(const stn_task *task, const stn_machine *machine, dir
     shape->chunk = best;
 }
 
-/* Bricks of f64 where points past a side are others of the grid, times what they take between fixed sides by the same rates: heat-3d 512^3,
- * two steps 0.91 and 0.73 ms, three 1.27 and 1.02, where 0.87 and 1.11 were predicted of both (bench/results/2026-11-23-envelope.md). */
+/* Bricks of f64 where points past a side are others of the grid, times what they take between fixed
+ * sides by the same rates: heat-3d 512^3, two steps 0.91 and 0.73 ms, three 1.27 and 1.02, where
+ * 0.87 and 1.11 were predicted of both (bench/results/2026-11-23-envelope.md). */
 static double beside_open_sides(const stn_task *task, const direct_shape *shape) {
     bool fixed = task->dtype != STN_F64 || shape->fused < 2;
     for (int axis = 0; axis < 3; axis++)

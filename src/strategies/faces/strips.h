@@ -1,12 +1,14 @@
-/* Strips: the margins that fused steps leave at the faces of a grid, for stencils that faces_tile.cu has no room for. The two
- * margins of an axis are one small task for strategy direct, on the grid pinched along that axis to what f steps of them can see:
+/* Strips: the margins that fused steps leave at the faces of a grid, for stencils that
+ * faces_tile.cu has no room for. The two margins of an axis are one small task for strategy direct,
+ * on the grid pinched along that axis to what f steps of them can see:
  *
  *     0    m0   depth0            n - depth1   m1   n         depth = f * (the reach towards the face + the larger reach)
  *     |####|.....|                     |.....|####|
  *                    pinched:  |####|.....|.....|####|
  *
- * Its faces are the grid's own. Where the two parts meet, what one step gets wrong is a reach wider after each step, and
- * after f of them it has come up to the margins (#). Axes take their turns: gather, step, scatter. */
+ * Its faces are the grid's own. Where the two parts meet, what one step gets wrong is a reach wider
+ * after each step, and after f of them it has come up to the margins (#). Axes take their turns:
+ * gather, step, scatter. */
 #ifndef STN_STRATEGIES_FACES_STRIPS_H
 #define STN_STRATEGIES_FACES_STRIPS_H
 #include "strategies/common/fused.h"

@@ -71,7 +71,8 @@ bool fft_find_shapes(const stn_fft *fft, const stn_machine *machine, const stn_c
     return true;
 }
 
-/* ---- what must hold ---------------------------------------------------------------------------------------------- */
+/* ---- what must hold
+ * ---------------------------------------------------------------------------------------------- */
 
 typedef struct form {
     const stn_fft *fft;
@@ -139,7 +140,8 @@ static bool stands(const stn_fft *fft, const stn_machine *machine, const stn_can
     return STN_CONSTRAINTS_HOLD(constraints, NULL, machine, &f, tally);
 }
 
-/* ---- candidates -------------------------------------------------------------------------------------------------- */
+/* ---- candidates
+ * -------------------------------------------------------------------------------------------------- */
 
 /* What plans are chosen from. */
 static const stn_candidate usual[] = {{{[IN_CLUSTERS] = 1}},

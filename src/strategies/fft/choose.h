@@ -20,10 +20,11 @@ typedef struct fft_state {
     void *roots;                  /* device memory: the tables of all passes */
 } fft_state;
 
-/* A candidate's values: passes that fft_warp can take are its own; images are fft_image's, and long lines are split so that
- * fft_long can take passes of them; longer or shorter accesses; lines that fill shared memory are fft_ladder's, all of
- * them, or not those across memory, whose accesses are short then, or those in clusters of blocks; half spectra lie in longer rows between passes; of those that
- * fft_ladder can take, fft_line takes what it is estimated to be faster at. */
+/* A candidate's values: passes that fft_warp can take are its own; images are fft_image's, and long
+ * lines are split so that fft_long can take passes of them; longer or shorter accesses; lines that
+ * fill shared memory are fft_ladder's, all of them, or not those across memory, whose accesses are
+ * short then, or those in clusters of blocks; half spectra lie in longer rows between passes; of
+ * those that fft_ladder can take, fft_line takes what it is estimated to be faster at. */
 enum { ON_TENSOR_CORES, IN_CLUSTERS, WIDTH, BY_RUNGS, PADDED, BY_EITHER };
 enum { ALL_RUNGS = 1, ROW_RUNGS = 2, SHARED_RUNGS = 3 };
 

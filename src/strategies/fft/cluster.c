@@ -7,13 +7,13 @@
 #include "context/kernel.h"
 #include "render/render.h"
 
-/* Found by timing on an H200: the smaller the blocks, the better some hide what others wait for. Either kernel's blocks
- * hold 8192 points; fft_long's also 16 x 16 roots, in rows of 20. */
+/* Found by timing on an H200: the smaller the blocks, the better some hide what others wait for.
+ * Either kernel's blocks hold 8192 points; fft_long's also 16 x 16 roots, in rows of 20. */
 enum { SIDE = 256, LINES = 16, CLUSTER = 8, WARPS = 4, BLOCKS = 6, POINTS = 8192, SHARED = 4 * POINTS };
 enum { ROOTS = 16 * 20 * 8 };
 
-/* On an H200: seconds before the first block and of a turn, parts of the copy bandwidth of images, of lines and of lines with roots
- * between two passes (bench/results/2026-11-21-transforms.md). */
+/* On an H200: seconds before the first block and of a turn, parts of the copy bandwidth of images,
+ * of lines and of lines with roots between two passes (bench/results/2026-11-21-transforms.md). */
 static const struct { double start, turn, image, line, outer; } rates = {5e-6, 3e-6, 0.74, 0.68, 0.6};
 
 static bool serves(const stn_fft *fft, const stn_machine *machine) {
@@ -21,7 +21,8 @@ static bool serves(const stn_fft *fft, const stn_machine *machine) {
            machine->shared_per_multiprocessor >= (size_t)(SHARED + ROOTS) * BLOCKS;
 }
 
-/* ---- images ------------------------------------------------------------------------------------------------------ */
+/* ---- images
+ * ------------------------------------------------------------------------------------------------------ */
 
 /* Are its rows read, or written, 16 bytes at a time? */
 static bool aligned(const stn_fft *fft, const stn_fft_side *side) {
@@ -79,7 +80,8 @@ stn_status fft_image_launch(const struct stn_kernel *kernel, const fft_pass *pas
     return stn_module_launch(kernel->module, &how, &a, error);
 }
 
-/* ---- long lines -------------------------------------------------------------------------------------------------- */
+/* ---- long lines
+ * -------------------------------------------------------------------------------------------------- */
 
 bool fft_cluster_long(const stn_fft *fft, const stn_machine *machine, const fft_pass *pass) {
     const fft_loop *lines = &pass->loop[0], *batch = &pass->loop[1];
@@ -114,7 +116,8 @@ stn_status fft_long_launch(const struct stn_kernel *kernel, const fft_pass *pass
     return stn_module_launch(kernel->module, &how, &a, error);
 }
 
-/* ---- both -------------------------------------------------------------------------------------------------------- */
+/* ---- both
+ * -------------------------------------------------------------------------------------------------------- */
 
 size_t fft_cluster_shared(const fft_pass *pass) { return pass->length == FFT_CLUSTER_LINE ? SHARED + ROOTS : SHARED; }
 

@@ -1,5 +1,6 @@
-/* The kernels whose points lie in the shared memory of a cluster of blocks between one read and one write: fft_image, f16
- * images of 256 x 256 points, and fft_long, sixteen lines of 4096 at a time, as one of two passes of a longer line. */
+/* The kernels whose points lie in the shared memory of a cluster of blocks between one read and one
+ * write: fft_image, f16 images of 256 x 256 points, and fft_long, sixteen lines of 4096 at a time,
+ * as one of two passes of a longer line. */
 #ifndef STN_STRATEGIES_FFT_CLUSTER_H
 #define STN_STRATEGIES_FFT_CLUSTER_H
 #include "plan/plan.h"
@@ -9,7 +10,8 @@
 
 struct stn_kernel;
 
-/* Makes one pass over images of a transform's passes; false, and nothing changed, where it cannot. */
+/* Makes one pass over images of a transform's passes; false, and nothing changed, where it
+ * cannot. */
 bool fft_cluster_image(const stn_fft *fft, const stn_machine *machine, fft_passes *passes);
 /* Does fft_long serve this pass of a transform? */
 bool fft_cluster_long(const stn_fft *fft, const stn_machine *machine, const fft_pass *pass);

@@ -3,7 +3,8 @@
 
 #include <math.h>
 
-/* What fft_line and fft_real take on an H200, beside the parts of the copy bandwidth in radices.c and shape.c: bench/results/2026-11-21-transforms.md. */
+/* What fft_line and fft_real take on an H200, beside the parts of the copy bandwidth in radices.c
+ * and shape.c: bench/results/2026-11-21-transforms.md. */
 static const struct {
     double first_wait, instructions; /* seconds until the first blocks compute; of a point */
     double real;                     /* fft_real: part of the copy bandwidth */

@@ -1,7 +1,7 @@
-/* The fft strategy: batched transforms after tcFFT. How a transform becomes passes is in passes.c. A pass is a launch of
- * fft_line, which takes any, shaped by shape.c, or of fft_warp, on tensor cores, which takes some (warp.c), or,
- * of real numbers in several passes, of fft_real (real.c), or of fft_image and fft_long, in clusters of blocks
- * (cluster.c). */
+/* The fft strategy: batched transforms after tcFFT. How a transform becomes passes is in passes.c.
+ * A pass is a launch of fft_line, which takes any, shaped by shape.c, or of fft_warp, on tensor
+ * cores, which takes some (warp.c), or, of real numbers in several passes, of fft_real (real.c), or
+ * of fft_image and fft_long, in clusters of blocks (cluster.c). */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -27,7 +27,8 @@ static const char *const kernel_names[] = {
     [BY_LINE] = "fft_line",   [BY_WARP] = "fft_warp", [BY_REAL] = "fft_real",
     [BY_IMAGE] = "fft_image", [BY_LONG] = "fft_long", [BY_LADDER] = "fft_ladder"};
 
-/* ---- the estimate ------------------------------------------------------------------------------------------------ */
+/* ---- the estimate
+ * ------------------------------------------------------------------------------------------------ */
 
 static double pass_seconds(const stn_fft *fft, const stn_machine *machine, const fft_state *state, int i) {
     const fft_pass *pass = &state->passes.pass[i];
@@ -53,7 +54,8 @@ static void estimate(const stn_fft *fft, const stn_machine *machine, const stn_c
     result->launches = state.passes.count;
 }
 
-/* ---- building ---------------------------------------------------------------------------------------------------- */
+/* ---- building
+ * ---------------------------------------------------------------------------------------------------- */
 
 static size_t root_bytes(const stn_plan *plan) { return plan->fft.dtype == STN_F64 ? 16 : 8; }
 
@@ -128,7 +130,8 @@ static void release(stn_plan *plan) {
     plan->state = NULL;
 }
 
-/* ---- running ----------------------------------------------------------------------------------------------------- */
+/* ---- running
+ * ----------------------------------------------------------------------------------------------------- */
 
 static stn_status launch(const stn_plan *plan, int i, const void *from, void *to, void *stream, stn_error *error) {
     const fft_state *state = plan->state;

@@ -20,7 +20,8 @@ int64_t fft_ladder_longest(stn_dtype dtype, const stn_machine *machine) {
     return dtype == STN_F16 ? 0 : machine->sm >= 90 ? SHARES * one : one;
 }
 
-/* Lines side by side: whole lines of a cache where that leaves room for more than one block, whole sectors where it can. */
+/* Lines side by side: whole lines of a cache where that leaves room for more than one block, whole
+ * sectors where it can. */
 static int lines_for(const fft_pass *pass, bool wide) {
     int cell = wide ? 16 : 8, length = (int)pass->length;
     if (!across(pass)) return length <= 256 ? 4 : length <= 1024 ? 2 : 1;
@@ -112,8 +113,9 @@ void fft_ladder_params(const fft_pass *pass, const stn_ladder *shape, stn_dtype 
     stn_params_int(params, "EXPECTED_HEADER", sizeof(ladder_arguments));
 }
 
-/* Parts of the copy bandwidth on an H200 (bench/results/2026-11-22-fft-grid.md, 2026-11-23-fft-grid.md): rows by length; columns
- * by the bytes that lie side by side; those that are not written where they were read, as sectors of others are then filled first. */
+/* Parts of the copy bandwidth on an H200 (bench/results/2026-11-22-fft-grid.md,
+ * 2026-11-23-fft-grid.md): rows by length; columns by the bytes that lie side by side; those that
+ * are not written where they were read, as sectors of others are then filled first. */
 static const struct {
     double row_short, row, row_real[2]; /* up to 1024 points; more; real, f64 and f32 */
     double column[5], moved[5];         /* of 8 bytes, 16, 32, 64, more */

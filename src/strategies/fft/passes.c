@@ -5,12 +5,13 @@
  *     pass 1:  over n1, for each n2:  y[k1, n2] = w_N^(k1 n2) sum over n1 of x[n1, n2] w_N1^(n1 k1)     in its place
  *     pass 2:  over n2, for each k1:  X[k1 + N1 k2] = sum over n2 of y[k1, n2] w_N2^(n2 k2)         into natural order
  *
- * and with N = N1 (N2 N3) the second is again two of these. Neighbouring n2, then neighbouring k1, lie side by side, so
- * that every access is as long as a tile of lines is wide.
+ * and with N = N1 (N2 N3) the second is again two of these. Neighbouring n2, then neighbouring k1,
+ * lie side by side, so that every access is as long as a tile of lines is wide.
  *
- * Rows of a half spectrum have an odd number of elements, so its columns lie across lines of a cache. Where passes are
- * `padded` only the first of a C2R, or the last of an R2C, sees that: between them it lies in the workspace with longer rows. A
- * C2R's columns in two passes stay in their place there, X[k1 + N1 k2] at row N2 k1 + k2; the rows' own pass puts that right. */
+ * Rows of a half spectrum have an odd number of elements, so its columns lie across lines of a
+ * cache. Where passes are `padded` only the first of a C2R, or the last of an R2C, sees that:
+ * between them it lies in the workspace with longer rows. A C2R's columns in two passes stay in
+ * their place there, X[k1 + N1 k2] at row N2 k1 + k2; the rows' own pass puts that right. */
 #include "strategies/fft/passes.h"
 
 #include <math.h>
@@ -74,7 +75,8 @@ static layout work_layout(const step *s) {
     return l;
 }
 
-/* ---- the loops over lines ---------------------------------------------------------------------------------------- */
+/* ---- the loops over lines
+ * ---------------------------------------------------------------------------------------- */
 
 typedef struct loops {
     fft_loop loop[6];
@@ -96,7 +98,8 @@ static void add_axis(loops *l, const step *s, int axis) {
     add_loop(l, n1, n / n1 * in, out);
 }
 
-/* The axes that a step does not transform, and the batch; those that follow each other evenly are made one. */
+/* The axes that a step does not transform, and the batch; those that follow each other evenly are
+ * made one. */
 static loops other_loops(const step *s) {
     loops all = {.count = 0}, merged = {.count = 0};
     for (int axis = 2; axis >= 0; axis--)
@@ -128,7 +131,8 @@ static bool set_loops(fft_pass *pass, const loops *l, int tile) {
     return true;
 }
 
-/* ---- steps ------------------------------------------------------------------------------------------------------- */
+/* ---- steps
+ * ------------------------------------------------------------------------------------------------------- */
 
 static fft_pass *add_pass(fft_passes *passes, const step *s, int64_t length) {
     fft_pass *pass = &passes->pass[passes->count++];
@@ -137,7 +141,8 @@ static fft_pass *add_pass(fft_passes *passes, const step *s, int64_t length) {
     return pass;
 }
 
-/* Lines that lie along memory: the longest row of them is shared out; across it: those side by side. */
+/* Lines that lie along memory: the longest row of them is shared out; across it: those side by
+ * side. */
 static bool one_pass(const step *s, fft_passes *passes) {
     loops l = other_loops(s);
     fft_pass *pass = add_pass(passes, s, s->length);
@@ -199,8 +204,9 @@ static bool last_pass_in_place(const step *s, const layout *work, int64_t n1, ff
     return set_loops(pass, &l, 0);
 }
 
-/* Three passes, n = n1 N2 N3 + n2 N3 + n3, k = k1 + N1 k2 + N1 N2 k3: the first as above, the second over n2 for each k1
- * and n3, the third over n3 for each k1 and k2. Batches must lie evenly and be all there is besides. */
+/* Three passes, n = n1 N2 N3 + n2 N3 + n3, k = k1 + N1 k2 + N1 N2 k3: the first as above, the
+ * second over n2 for each k1 and n3, the third over n3 for each k1 and k2. Batches must lie evenly
+ * and be all there is besides. */
 static bool three_passes(const step *s, const layout *work, int64_t n1, int64_t n2, fft_passes *passes) {
     int64_t n3 = s->length / n1 / n2, w = work->stride[s->axis];
     if (!first_pass(s, work, n1, passes)) return false;
@@ -249,7 +255,8 @@ static int64_t root_up(int64_t n, int power) {
     return r;
 }
 
-/* Between a half spectrum and the transform of a line's pairs of real numbers, where that takes several passes. */
+/* Between a half spectrum and the transform of a line's pairs of real numbers, where that takes
+ * several passes. */
 static bool real_pass(const step *s, const layout *from, const layout *to, fft_passes *passes) {
     step here = *s;
     here.from = *from, here.to = *to;
@@ -314,7 +321,8 @@ static bool add_step(step *s, fft_passes *passes, char *reason, size_t size) {
     return !real || s->fft->inverse || real_pass(s, &s->to, &s->to, passes) || refuse(reason, size, uneven);
 }
 
-/* Each pass takes its share of the scale, so that half precision neither overflows nor fades in between. */
+/* Each pass takes its share of the scale, so that half precision neither overflows nor fades in
+ * between. */
 static void share_scale(double scale, fft_passes *passes) {
     double all = 0;
     fft_pass *last = NULL;

@@ -1,6 +1,7 @@
-/* A transform as passes over memory: each reads every point once and writes it once, and transforms lines of points that
- * one block can hold. An axis that is too long is two or three of them, with roots of one in between; of real numbers, with
- * one more that makes a half spectrum of Z[k] and Z[N - k], or the other way. */
+/* A transform as passes over memory: each reads every point once and writes it once, and transforms
+ * lines of points that one block can hold. An axis that is too long is two or three of them, with
+ * roots of one in between; of real numbers, with one more that makes a half spectrum of Z[k] and
+ * Z[N - k], or the other way. */
 #ifndef STN_STRATEGIES_FFT_PASSES_H
 #define STN_STRATEGIES_FFT_PASSES_H
 #include "problem/transform.h"
@@ -9,7 +10,8 @@
 
 typedef enum fft_place { FFT_IN, FFT_OUT, FFT_WORK } fft_place;
 
-/* Lines side by side: how many, and complex elements from one to the next where they are read and written. */
+/* Lines side by side: how many, and complex elements from one to the next where they are read and
+ * written. */
 typedef struct fft_loop {
     int64_t n, in, out;
 } fft_loop;
@@ -36,10 +38,10 @@ typedef struct fft_passes {
 
 /* The longest line of one pass of fft_line: along memory on both sides, or across it. */
 int64_t fft_longest(stn_dtype dtype, bool across);
-/* How long the lines of passes may be, and where they lie. A line that takes several passes takes two where its first can
- * have `first` points and the second as many, or as few as one block can hold; 0: as even as can be. One pass takes
- * `longest` points along memory (and `longest_column` across it), if they are products of small primes, or what fft_line
- * can take, if that is more. */
+/* How long the lines of passes may be, and where they lie. A line that takes several passes takes
+ * two where its first can have `first` points and the second as many, or as few as one block can
+ * hold; 0: as even as can be. One pass takes `longest` points along memory (and `longest_column`
+ * across it), if they are products of small primes, or what fft_line can take, if that is more. */
 typedef struct fft_lengths {
     int64_t first, longest, longest_column;
     bool padded; /* a half spectrum lies in the workspace between passes, each row from a whole line of a cache on */

@@ -5,8 +5,8 @@
 
 #include "base/arith.h"
 
-/* Radices for lines of 2^i points, found by timing on an H200: as few exchanges as registers allow, and the more threads,
- * the longer the waits are. */
+/* Radices for lines of 2^i points, found by timing on an H200: as few exchanges as registers allow,
+ * and the more threads, the longer the waits are. */
 typedef struct plan_row {
     int points; /* of a thread */
     int radix[FFT_MAX_STAGES];
@@ -61,7 +61,8 @@ static const plan_row f64_rows[] = {
     [12] = {16, {16, 16, 16}, 256, false, 0.96},
     [13] = {16, {2, 16, 16, 16}, 512, false, 0.72},
 };
-/* The same where lines lie across memory, a block's side by side: fewer threads a line, for a tile has many lines. */
+/* The same where lines lie across memory, a block's side by side: fewer threads a line, for a tile
+ * has many lines. */
 static const plan_row f16_columns[] = {
     [7] = {16, {16, 8}, 128, true, 0.88},
     [8] = {16, {16, 16}, 128, true, 0.85},
@@ -88,7 +89,8 @@ static const struct plan_table {
                        {{ROWS_OF(f64_rows)}, {ROWS_OF(f32_rows)}, {ROWS_OF(f16_rows)}},
                        {{ROWS_OF(f64_columns)}, {ROWS_OF(f32_columns)}, {ROWS_OF(f16_columns)}}};
 
-/* ---- radices ----------------------------------------------------------------------------------------------------- */
+/* ---- radices
+ * ----------------------------------------------------------------------------------------------------- */
 
 static const plan_row *row_of(stn_dtype dtype, bool across, int64_t n) {
     const struct plan_table *table = &plan_tables[across][dtype];
@@ -131,7 +133,8 @@ static bool choose_threads(int most, fft_shape *shape) {
     return best > 0;
 }
 
-/* The fewest radices of at most `most` whose product is n, in rising order; of equally many those with the smallest sum. */
+/* The fewest radices of at most `most` whose product is n, in rising order; of equally many those
+ * with the smallest sum. */
 typedef struct search {
     int most, radix[FFT_MAX_STAGES], best[FFT_MAX_STAGES], count, sum;
 } search;
@@ -149,7 +152,8 @@ static void search_radices(search *s, int64_t n, int from, int depth, int sum) {
         }
 }
 
-/* Shares of a line that every radix divides, as large as registers allow: no thread idles, and many points are in flight. */
+/* Shares of a line that every radix divides, as large as registers allow: no thread idles, and many
+ * points are in flight. */
 enum { EVEN_POINTS = 24, EVEN_LEAST = 16, EVEN_SHORTEST = 160, EVEN_COLUMN = 512, EVEN_ROW = 1024 };
 
 typedef struct even_search {
@@ -184,8 +188,9 @@ static bool even_shares(int64_t n, int stages, fft_shape *shape) {
     return true;
 }
 
-/* 2^a 3^b 5^c 7^d in few stages; an odd radix goes first, for its writes meet in no bank. Parts of the copy bandwidth as of
- * bench/results/2026-11-23-fft-grid.md: columns of 70 and 80 points, rows of 100 and of 5120. */
+/* 2^a 3^b 5^c 7^d in few stages; an odd radix goes first, for its writes meet in no bank. Parts of
+ * the copy bandwidth as of bench/results/2026-11-23-fft-grid.md: columns of 70 and 80 points, rows
+ * of 100 and of 5120. */
 static bool mixed(int64_t n, bool wide, bool across, bool real, fft_shape *shape) {
     search s = {.most = wide ? 12 : 16, .count = FFT_MAX_STAGES + 1};
     search_radices(&s, n, 2, 0, 0);

@@ -24,9 +24,11 @@ typedef struct fft_shape {
     double part;    /* of the copy bandwidth that long lines of blocks reach */
 } fft_shape;
 
-/* Points that a thread holds at most: in a stage of radix r it has every line_threads-th of the n / r butterflies. */
+/* Points that a thread holds at most: in a stage of radix r it has every line_threads-th of the n /
+ * r butterflies. */
 int fft_points_of(const fft_shape *shape);
-/* Fills in stages, radices, line_threads, half_cells, even, measured, part; returns how many threads a block should have at
- * least, 0 where there are no radices. across: lines lie across memory; real: they hold their points twice. */
+/* Fills in stages, radices, line_threads, half_cells, even, measured, part; returns how many
+ * threads a block should have at least, 0 where there are no radices. across: lines lie across
+ * memory; real: they hold their points twice. */
 int fft_radices_for(int64_t length, stn_dtype dtype, bool across, bool real, fft_shape *shape);
 #endif

@@ -1,4 +1,5 @@
-/* The kernel fft_real: between a half spectrum and the transform of pairs of real numbers, for lines of several passes. */
+/* The kernel fft_real: between a half spectrum and the transform of pairs of real numbers, for
+ * lines of several passes. */
 #ifndef STN_STRATEGIES_FFT_REAL_H
 #define STN_STRATEGIES_FFT_REAL_H
 #include "plan/plan.h"

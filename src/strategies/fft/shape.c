@@ -10,7 +10,8 @@
 #include "strategies/common/roots.h"
 #include "strategies/fft/radices.h"
 
-/* ---- shared memory ----------------------------------------------------------------------------------------------- */
+/* ---- shared memory
+ * ----------------------------------------------------------------------------------------------- */
 
 static int cell_bytes(const fft_shape *shape, stn_dtype dtype) {
     return shape->half_cells ? 4 : dtype == STN_F64 ? 16 : 8;
@@ -88,9 +89,11 @@ size_t fft_shape_shared(const fft_pass *pass, const fft_shape *shape, stn_dtype 
     return (size_t)shape->pitch * (size_t)shape->lines * (size_t)cell_bytes(shape, dtype);
 }
 
-/* ---- the shape --------------------------------------------------------------------------------------------------- */
+/* ---- the shape
+ * --------------------------------------------------------------------------------------------------- */
 
-/* Registers a thread should have, found by timing on an H200. A real transform holds its points twice. */
+/* Registers a thread should have, found by timing on an H200. A real transform holds its points
+ * twice. */
 static int registers(const fft_pass *pass, const fft_shape *shape, stn_dtype dtype) {
     int words = fft_points_of(shape) * (dtype == STN_F64 ? 4 : 2);
     bool real = pass->load_real || pass->store_real;
@@ -107,8 +110,8 @@ static int tile_bytes(const fft_pass *pass, stn_dtype dtype) {
     return pass->length >= 1024 ? 64 : 128;
 }
 
-/* Lines of a block: to fill it and, where they lie across, long accesses; but where there are too few for every
- * multiprocessor to have a block, fewer, for nothing else hides their waits. */
+/* Lines of a block: to fill it and, where they lie across, long accesses; but where there are too
+ * few for every multiprocessor to have a block, fewer, for nothing else hides their waits. */
 static int lines_for(const fft_pass *pass, stn_dtype dtype, const stn_machine *machine, int line_threads, int threads) {
     bool columns = fft_fast_in(pass) || fft_fast_out(pass);
     int pair = 2 * (int)stn_dtype_size(dtype), least = columns ? (int)stn_max(1, 32 / pair) : 1;
@@ -123,14 +126,15 @@ static int lines_for(const fft_pass *pass, stn_dtype dtype, const stn_machine *m
     return lines;
 }
 
-/* Threads of a block where few lines make it up. A real transform waits twice more, in the smaller blocks the better. */
+/* Threads of a block where few lines make it up. A real transform waits twice more, in the smaller
+ * blocks the better. */
 static int threads_for(const fft_pass *pass, int least) {
     return pass->load_real || pass->store_real ? (int)stn_min(least, 128) : least;
 }
 
-/* Columns of one block that are all written equally far past the start of a line of the cache, in some blocks 0, in others
- * not: a tile that begins that much earlier writes whole lines. A half spectrum's rows, of an odd number of elements, are so
- * where a block has every 16th. */
+/* Columns of one block that are all written equally far past the start of a line of the cache, in
+ * some blocks 0, in others not: a tile that begins that much earlier writes whole lines. A half
+ * spectrum's rows, of an odd number of elements, are so where a block has every 16th. */
 static int shift_of(const fft_pass *pass, stn_dtype dtype) {
     const int unit = 128 / 2 / (int)stn_dtype_size(dtype);
     const fft_loop *l = pass->loop;
@@ -139,7 +143,8 @@ static int shift_of(const fft_pass *pass, stn_dtype dtype) {
     return columns && same && uneven && dtype != STN_F16 ? unit : 0;
 }
 
-/* Rows of few columns, such as those of a half spectrum, would leave a part of their last tiles idle: 65 take 5 of 16. */
+/* Rows of few columns, such as those of a half spectrum, would leave a part of their last tiles
+ * idle: 65 take 5 of 16. */
 static bool is_merged(const fft_pass *pass, int lines) {
     enum { MANY = 64 };
     const fft_loop *l = pass->loop;
@@ -170,8 +175,8 @@ bool fft_shape_for(const fft_pass *pass, stn_dtype dtype, const stn_machine *mac
     return fft_shape_shared(pass, shape, dtype) <= machine->shared_per_block;
 }
 
-/* Columns whose points lie all over a large grid: rows from whole sectors on; where read or written not; neither
- * (bench/results/2026-11-23-fft-grid.md). */
+/* Columns whose points lie all over a large grid: rows from whole sectors on; where read or written
+ * not; neither (bench/results/2026-11-23-fft-grid.md). */
 #define FAR 64e6                                                            /* bytes */
 static const double far_rates[2][3] = {{0.9, 0.77, 0.6}, {0.93, 0.8, 0.6}}; /* f64, f32 */
 static const double uneven_rows = 0.97; /* of a large grid, written from inside sectors on: put low */
@@ -192,14 +197,16 @@ static bool uneven(int64_t point, int64_t row1, int64_t row2, int64_t unit) {
     return point % unit || row1 % unit || row2 % unit;
 }
 
-/* Of reading and writing. Where tiles are shifted what is written is even, and what is read where it lies alike. */
+/* Of reading and writing. Where tiles are shifted what is written is even, and what is read where
+ * it lies alike. */
 static int uneven_sides(const fft_pass *pass, const fft_shape *shape, int64_t sector) {
     const fft_loop *l = pass->loop;
     if (shape->shift) return uneven(pass->in_stride, l[1].in - l[1].out, l[2].in - l[2].out, sector);
     return uneven(pass->in_stride, l[1].in, l[2].in, sector) + uneven(pass->out_stride, l[1].out, l[2].out, sector);
 }
 
-/* Measured apart: roots between launches cost a seventh, outputs that change places with inputs gain a twentieth. */
+/* Measured apart: roots between launches cost a seventh, outputs that change places with inputs
+ * gain a twentieth. */
 double fft_shape_part(const fft_pass *pass, const fft_shape *shape, stn_dtype dtype) {
     double part = shape->part;
     int64_t sector = 32 / 2 / (int64_t)stn_dtype_size(dtype);
@@ -224,9 +231,11 @@ int64_t fft_shape_blocks(const fft_pass *pass, const fft_shape *shape) {
     return blocks;
 }
 
-/* ---- tables ------------------------------------------------------------------------------------------------------ */
+/* ---- tables
+ * ------------------------------------------------------------------------------------------------------ */
 
-/* Roots of a real transform that are stored: one a thread where its points are equally spaced (it derives the others), else all. */
+/* Roots of a real transform that are stored: one a thread where its points are equally spaced (it
+ * derives the others), else all. */
 static int real_roots(const fft_shape *shape) {
     int points = fft_points_of(shape);
     bool even = points > 0 && points * shape->line_threads == shape->length && 32 % points == 0;
@@ -256,7 +265,8 @@ fft_tables fft_shape_tables(const fft_pass *pass, const fft_shape *shape, stn_dt
     return t;
 }
 
-/* ---- the launch --------------------------------------------------------------------------------------------------- */
+/* ---- the launch
+ * --------------------------------------------------------------------------------------------------- */
 
 /* Arguments as the kernel declares them; the scale follows in its arithmetic type. */
 typedef struct line_header {
@@ -288,7 +298,8 @@ stn_status fft_shape_launch(const struct stn_kernel *kernel, const fft_pass *pas
     return stn_module_launch(kernel->module, &how, arguments, error);
 }
 
-/* ---- params.cuh -------------------------------------------------------------------------------------------------- */
+/* ---- params.cuh
+ * -------------------------------------------------------------------------------------------------- */
 
 void fft_shape_params(const fft_pass *pass, const fft_shape *shape, stn_dtype dtype, stn_text *params) {
     const char *cell = shape->half_cells ? "unsigned short" : dtype == STN_F64 ? "double" : "float";

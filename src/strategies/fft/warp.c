@@ -9,14 +9,16 @@
 
 #define STAGES 2 /* lines of a warp in shared memory */
 
-/* Found by timing on an H200: more warps, or more lines ahead of each, read memory in a worse order. */
+/* Found by timing on an H200: more warps, or more lines ahead of each, read memory in a worse
+ * order. */
 typedef struct warp_shape {
     int64_t length;
     int warps, blocks;
 } warp_shape;
 static const warp_shape shapes[] = {{256, 4, 6}, {512, 4, 4}, {1024, 1, 8}};
 
-/* On an H200: seconds before the first line and of a turn, part of the copy bandwidth (bench/results/2026-11-21-transforms.md). */
+/* On an H200: seconds before the first line and of a turn, part of the copy bandwidth
+ * (bench/results/2026-11-21-transforms.md). */
 static const struct { double start, turn, memory; } rates = {3e-6, 1e-6, 0.925};
 
 static const warp_shape *shape_of(const fft_pass *pass) {
@@ -29,7 +31,8 @@ static size_t shared_bytes(const warp_shape *shape) {
     return (size_t)shape->warps * STAGES * (size_t)shape->length * 4;
 }
 
-/* Blocks that share the lines: no more than run at once, since each sets up its fragments of roots first. */
+/* Blocks that share the lines: no more than run at once, since each sets up its fragments of roots
+ * first. */
 static int64_t grid_of(const fft_pass *pass, const warp_shape *shape, const stn_machine *machine) {
     return stn_min(stn_div_up(pass->loop[0].n, shape->warps), (int64_t)machine->multiprocessors * shape->blocks);
 }

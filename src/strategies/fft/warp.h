@@ -1,4 +1,5 @@
-/* The kernel fft_warp, on tensor cores: f16 lines of 256, 512 or 1024 points that lie along memory. */
+/* The kernel fft_warp, on tensor cores: f16 lines of 256, 512 or 1024 points that lie along
+ * memory. */
 #ifndef STN_STRATEGIES_FFT_WARP_H
 #define STN_STRATEGIES_FFT_WARP_H
 #include "plan/plan.h"

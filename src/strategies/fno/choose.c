@@ -49,8 +49,8 @@ static void shape_singly(const fno_pass *pass, fno_numbers numbers, const stn_ma
         at->by = BY_FREQUENCY;
 }
 
-/* A pass by transforms; as a product where its length has no butterflies, or where it may be one and that is wanted; by each frequency where
- * it is too long for that. */
+/* A pass by transforms; as a product where its length has no butterflies, or where it may be one
+ * and that is wanted; by each frequency where it is too long for that. */
 static bool shape_pass(const fno_pass *pass, fno_numbers numbers, int way, const stn_machine *machine, stage_state *at,
                        char *reason, size_t size) {
     const bool product = way == AS_PRODUCTS;

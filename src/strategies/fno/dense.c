@@ -21,7 +21,8 @@ static int64_t tiles_of(const fno_pass *pass, const fno_dense_shape *shape) {
     const int64_t along = (int64_t)shape->tiles[1] * shape->warps[1];
     return stn_round_up(stn_div_up(columns_of(pass), 8), along);
 }
-/* f32's own precision whatever is asked of products of channels: errors of several passes add up. */
+/* f32's own precision whatever is asked of products of channels: errors of several passes add
+ * up. */
 static int parts_of(fno_numbers numbers) { return fno_wide(numbers) ? 1 : 2; }
 
 /* The twin of what fno_dense.cu takes. */
@@ -39,7 +40,8 @@ int64_t fno_dense_blocks(const fno_pass *pass, const fno_dense_shape *shape) {
     return blocks;
 }
 
-/* ---- the table --------------------------------------------------------------------------------------------------- */
+/* ---- the table
+ * --------------------------------------------------------------------------------------------------- */
 
 /* What number `term` of a line that comes in adds to number `column` of what goes out. */
 static double entry(const fno_pass *pass, int64_t term, int64_t column) {
@@ -68,7 +70,8 @@ size_t fno_dense_table(const fno_pass *pass, fno_numbers numbers, const fno_dens
     return (size_t)(used + tiles * 64) * fno_cell(numbers) / 2;
 }
 
-/* ---- built and launched ------------------------------------------------------------------------------------------ */
+/* ---- built and launched
+ * ------------------------------------------------------------------------------------------ */
 
 stn_status fno_dense_prepare(stn_context *context, const fno_pass *pass, fno_numbers numbers,
                              const fno_dense_shape *shape, stn_kernel **kernel, stn_error *error) {
@@ -93,11 +96,13 @@ stn_status fno_dense_launch(const stn_kernel *kernel, const fno_pass *pass, fno_
     return fno_pass_launch_as(kernel, pass, numbers, 1, at, &how, error);
 }
 
-/* ---- choosing, by what it costs ---------------------------------------------------------------------------------- */
+/* ---- choosing, by what it costs
+ * ---------------------------------------------------------------------------------- */
 
-/* Predictions, nothing is measured yet: parts of the copy rate and of the tensor cores' that are reached; cycles of a scheduler for a
- * number that is copied to shared memory, and for what a step does beside its products, a tile of lines and a tile of columns; the
- * first loads and last stores of a block; what one multiprocessor can read, over its share of the copy bandwidth. */
+/* Predictions, nothing is measured yet: parts of the copy rate and of the tensor cores' that are
+ * reached; cycles of a scheduler for a number that is copied to shared memory, and for what a step
+ * does beside its products, a tile of lines and a tile of columns; the first loads and last stores
+ * of a block; what one multiprocessor can read, over its share of the copy bandwidth. */
 static const struct {
     double copy, tensor, copied, row, column, begin, draw;
 } rates = {0.65, 0.5, 0.25, 14, 9, 4e-6, 3};
@@ -127,7 +132,8 @@ double fno_dense_cost(const fno_pass *pass, fno_numbers numbers, const fno_dense
     return fmax(moving, working) + 0.3 * fmin(moving, working) + rates.begin + machine->launch_seconds;
 }
 
-/* Whether the shape fits; then it knows how many blocks of it a multiprocessor holds. A lane's sums of a tile are 4 numbers. */
+/* Whether the shape fits; then it knows how many blocks of it a multiprocessor holds. A lane's sums
+ * of a tile are 4 numbers. */
 static bool fits(const fno_pass *pass, fno_numbers numbers, const stn_machine *machine, fno_dense_shape *shape) {
     const size_t shared = shared_of(pass, numbers, shape);
     const int wide = fno_wide(numbers) ? 2 : 1;

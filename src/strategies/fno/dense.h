@@ -1,5 +1,6 @@
-/* One launch of fno_dense (kernel_templates/fno/fno_dense.cu): a pass along an axis, without a product of channels, as a product with a
- * table of roots. It takes lines of any length; what it computes grows with length times modes. */
+/* One launch of fno_dense (kernel_templates/fno/fno_dense.cu): a pass along an axis, without a
+ * product of channels, as a product with a table of roots. It takes lines of any length; what it
+ * computes grows with length times modes. */
 #ifndef STN_STRATEGIES_FNO_DENSE_H
 #define STN_STRATEGIES_FNO_DENSE_H
 #include "strategies/fno/pass.h"

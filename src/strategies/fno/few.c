@@ -7,7 +7,8 @@
 #include "base/arith.h"
 #include "render/render.h"
 
-/* Frequencies that a thread sums in registers; butterflies side by side of which neighbours read whole sectors. */
+/* Frequencies that a thread sums in registers; butterflies side by side of which neighbours read
+ * whole sectors. */
 enum { MOST_FREQUENCIES = 33, LEAST_ACROSS = 16, THREADS = 128 };
 
 static int64_t per_line(const fno_pass *pass, const fno_few_shape *shape) { /* channels */
@@ -63,7 +64,8 @@ size_t fno_few_roots(const fno_pass *pass, fno_numbers numbers, const fno_few_sh
     return (size_t)all * fno_cell(numbers);
 }
 
-/* ---- built and launched ------------------------------------------------------------------------------------------ */
+/* ---- built and launched
+ * ------------------------------------------------------------------------------------------ */
 
 stn_status fno_few_prepare(stn_context *context, const fno_pass *pass, fno_numbers numbers, const fno_few_shape *shape,
                            stn_kernel **kernel, stn_error *error) {
@@ -87,19 +89,22 @@ stn_status fno_few_launch(const stn_kernel *kernel, const fno_pass *pass, fno_nu
     return fno_pass_launch_as(kernel, pass, numbers, 1, at, &how, error);
 }
 
-/* ---- choosing, by what it costs ---------------------------------------------------------------------------------- */
+/* ---- choosing, by what it costs
+ * ---------------------------------------------------------------------------------- */
 
-/* copy and begin are fitted to bench/results/2026-11-23-layers.md, the rest is counted or guessed: the part of the copy rate that is
- * reached by READY bytes a multiprocessor, which all its threads ask for at once; of what moves and what is issued how much of the
- * shorter work does not hide; instructions of a butterfly and of a thread beside its arithmetic; the first loads and last stores; how
- * long a thread waits for the points of one butterfly. */
+/* copy and begin are fitted to bench/results/2026-11-23-layers.md, the rest is counted or guessed:
+ * the part of the copy rate that is reached by READY bytes a multiprocessor, which all its threads
+ * ask for at once; of what moves and what is issued how much of the shorter work does not hide;
+ * instructions of a butterfly and of a thread beside its arithmetic; the first loads and last
+ * stores; how long a thread waits for the points of one butterfly. */
 enum { READY = 48 * 1024 };
 static const struct {
     double copy, apart, butterfly, thread, begin, wait;
 } rates = {0.75, 0.3, 16, 120, 1.5e-6, 0.4e-6};
 
-/* Instructions of a butterfly: a complex product for each frequency, another for its power of the root, and loads or stores with their
- * addresses; of real points, taking two transforms of half the length apart. */
+/* Instructions of a butterfly: a complex product for each frequency, another for its power of the
+ * root, and loads or stores with their addresses; of real points, taking two transforms of half the
+ * length apart. */
 static double butterfly_of(const fno_pass *pass, const fno_few_shape *shape) {
     const double own = shape->alone ? 8 : 0, points = 2.0 * (double)per_line(pass, shape) * width_of(shape);
     return shape->radix * (stn_ladder_work(shape->radix) + own) + points + 6.0 * frequencies_of(pass, shape) +
@@ -134,7 +139,8 @@ static int registers_of(const fno_pass *pass, fno_numbers numbers, const fno_few
     return 40 + cells * (fno_wide(numbers) ? 2 : 1);
 }
 
-/* Whether the shape fits; then it knows how many blocks of it a multiprocessor holds, and how its sums are divided. */
+/* Whether the shape fits; then it knows how many blocks of it a multiprocessor holds, and how its
+ * sums are divided. */
 static bool fits(const fno_pass *pass, fno_numbers numbers, const stn_machine *machine, fno_few_shape *shape) {
     const int threads = shape->threads * shape->lines, values = values_of(pass, shape);
     if (frequencies_of(pass, shape) > MOST_FREQUENCIES || pass->n % width_of(shape) ||

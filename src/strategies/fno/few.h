@@ -1,6 +1,7 @@
-/* One launch of fno_few (kernel_templates/fno/fno_few.cu): a pass along an axis, without a product of channels, that keeps few of a
- * line's frequencies. It reads points straight from memory into butterflies and sums each frequency by itself: no line is held, so long
- * lines cost what short ones do. */
+/* One launch of fno_few (kernel_templates/fno/fno_few.cu): a pass along an axis, without a product
+ * of channels, that keeps few of a line's frequencies. It reads points straight from memory into
+ * butterflies and sums each frequency by itself: no line is held, so long lines cost what short
+ * ones do. */
 #ifndef STN_STRATEGIES_FNO_FEW_H
 #define STN_STRATEGIES_FNO_FEW_H
 #include "strategies/fno/pass.h"

@@ -1,5 +1,6 @@
-/* The fno strategy of Fourier layers (after TurboFNO, 2025): our own transforms, which compute kept frequencies only, and complex
- * products on tensor cores, in one kernel where one matrix serves all modes, or in as many as are cheaper. */
+/* The fno strategy of Fourier layers (after TurboFNO, 2025): our own transforms, which compute kept
+ * frequencies only, and complex products on tensor cores, in one kernel where one matrix serves all
+ * modes, or in as many as are cheaper. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +29,8 @@ static void estimate(const stn_layer *layer, const stn_machine *machine, const s
         result->seconds += stage_cost(&state.route.stage[i], &state.stage[i], state.numbers, machine, result);
 }
 
-/* ---- building ---------------------------------------------------------------------------------------------------- */
+/* ---- building
+ * ---------------------------------------------------------------------------------------------------- */
 
 /* Of one stage: its roots or its table; returns how many bytes. to: NULL: only that. */
 static size_t make_roots(const fno_state *state, int i, void *to) {
@@ -97,7 +99,8 @@ static void release(stn_plan *plan) {
     plan->state = NULL;
 }
 
-/* ---- running ----------------------------------------------------------------------------------------------------- */
+/* ---- running
+ * ----------------------------------------------------------------------------------------------------- */
 
 static const void *read_at(const fno_state *state, const stn_execution *run, fno_place place) {
     if (place == FNO_X) return run->in;
@@ -142,7 +145,8 @@ static stn_status execute(stn_plan *plan, const stn_execution *run, stn_error *e
     return STN_OK;
 }
 
-/* ---- words ------------------------------------------------------------------------------------------------------- */
+/* ---- words
+ * ------------------------------------------------------------------------------------------------------- */
 
 static const char *const fusions[FNO_FUSIONS] = {"nothing fused", "transform and product fused",
                                                  "product and inverse fused", "all fused"};

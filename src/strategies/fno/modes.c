@@ -82,8 +82,9 @@ stn_status fno_modes_launch(const stn_kernel *kernel, const fno_modes *modes, fn
     return stn_module_launch(kernel->module, &how, arguments, error);
 }
 
-/* Estimates; begin, the first loads and last stores of a block, is measured (bench/results/2026-11-23-layers.md). Parts of the peak rates,
- * and of what a block reads again in L2. */
+/* Estimates; begin, the first loads and last stores of a block, is measured
+ * (bench/results/2026-11-23-layers.md). Parts of the peak rates, and of what a block reads again in
+ * L2. */
 static const struct {
     double copy, tensor, again, begin;
     double draw;  /* what one multiprocessor can read, over its share of the copy bandwidth */
@@ -115,7 +116,8 @@ double fno_modes_cost(const fno_modes *modes, fno_numbers numbers, const fno_mod
     return fmax(moving * alone, working * idle) + rates.begin + machine->launch_seconds;
 }
 
-/* ---- choosing: what costs least, of eight warps or fewer ----------------------------------------------------------- */
+/* ---- choosing: what costs least, of eight warps or fewer
+ * ----------------------------------------------------------- */
 
 static bool fits(fno_modes_shape *shape, fno_numbers numbers, const stn_machine *machine) {
     const int tiles = shape->tiles[0] * shape->tiles[1] * (fno_wide(numbers) ? 2 : 1);

@@ -1,4 +1,5 @@
-/* One launch of fno_modes (kernel_templates/fno/fno_modes.cu): a product of matrices for each mode. */
+/* One launch of fno_modes (kernel_templates/fno/fno_modes.cu): a product of matrices for each
+ * mode. */
 #ifndef STN_STRATEGIES_FNO_MODES_H
 #define STN_STRATEGIES_FNO_MODES_H
 #include "strategies/fno/pass.h"
@@ -11,8 +12,8 @@ typedef struct fno_modes {
     int64_t terms, modes, rows, columns;
     bool conjugate, conjugate_out;           /* right; out */
     bool left_store, right_store, out_store; /* elements are the layer's, else what is computed in */
-    /* Of real points, two of which are a complex number: 1 as rows, with real weights; 2 as terms, of which a real sum goes
-     * out. Strides are in numbers then, and there are so many points. */
+    /* Of real points, two of which are a complex number: 1 as rows, with real weights; 2 as terms,
+     * of which a real sum goes out. Strides are in numbers then, and there are so many points. */
     int points;
     int64_t real_points;
     double scale;

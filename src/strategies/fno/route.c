@@ -58,7 +58,8 @@ static int64_t first_cells(const builder *b, int64_t c) { /* of the points along
 }
 static int64_t mode_cells(const builder *b, int64_t c) { return b->layer->batch * stn_layer_modes(b->layer) * c; }
 
-/* Passes from points in `from` to where the first axis is next; gives the place where its points are then. scaled: by 1/n. */
+/* Passes from points in `from` to where the first axis is next; gives the place where its points
+ * are then. scaled: by 1/n. */
 static fno_place go_forward(builder *b, fno_place from, int64_t c, bool gradient) {
     for (int axis = 2; axis > b->first; axis--) {
         fno_stage *stage = next_stage(b->route);
@@ -74,7 +75,8 @@ static fno_place go_forward(builder *b, fno_place from, int64_t c, bool gradient
     return from;
 }
 
-/* Passes from points of the first axis in `from` to those of the output. The first axis' own pass is done. */
+/* Passes from points of the first axis in `from` to those of the output. The first axis' own pass
+ * is done. */
 static void go_back(builder *b, fno_place from, int64_t c) {
     for (int axis = b->first + 1; axis <= 2; axis++) {
         fno_stage *stage = next_stage(b->route);
@@ -161,7 +163,8 @@ static void sum_parts(builder *b, fno_place from, fno_place to, int64_t parts, i
     stage->sum = (fno_sum){.apart = 1, .step = numbers, .terms = parts, .outputs = numbers, .per = 1};
 }
 
-/* The bias' gradient, the sum of y's over items and points: frequency 0 of its spectrum, which is always kept, has it for each item. */
+/* The bias' gradient, the sum of y's over items and points: frequency 0 of its spectrum, which is
+ * always kept, has it for each item. */
 static void bias_gradient(builder *b, fno_place spectrum) {
     const stn_layer *l = b->layer;
     const int64_t zero = (-l->first[0] * l->modes[1] - l->first[1]) * l->modes[2] - l->first[2], per = stn_layer_per(l);
@@ -171,7 +174,8 @@ static void bias_gradient(builder *b, fno_place spectrum) {
     stage->sum.terms = l->batch, stage->sum.outputs = per * l->c_out, stage->sum.per = (int)per;
 }
 
-/* The gradient of weights: both spectra, their products for each mode, and the sum of these where there is one for all. */
+/* The gradient of weights: both spectra, their products for each mode, and the sum of these where
+ * there is one for all. */
 static void weight_gradient(builder *b) {
     const stn_layer *l = b->layer;
     const int64_t all = stn_layer_modes(l), batch = l->batch;
@@ -195,7 +199,8 @@ static void weight_gradient(builder *b) {
     sum_parts(b, stage->to, FNO_Y, all, 2 * l->c_in * l->c_out);
 }
 
-/* ---- bias and skip ----------------------------------------------------------------------------------------------- */
+/* ---- bias and skip
+ * ----------------------------------------------------------------------------------------------- */
 
 /* skip[c][o] with x of every point, or its adjoint with y's gradient. */
 static void skip_product(builder *b) {

@@ -1,8 +1,10 @@
-/* A layer as launches: which axis is transformed when, where the product is, and how numbers lie between.
+/* A layer as launches: which axis is transformed when, where the product is, and how numbers lie
+ * between.
  *
  *     rank 3    x [b][c][n0 n1 n2] -> axis 2 -> [b][k2][c][n0 n1] -> axis 1 -> [b][k1 k2][c][n0] -> axis 0, the product, and back
  *
- * The first axis, whichever that is, is the one that may be fused with the product; apart from it modes lie as [k][b][c]. */
+ * The first axis, whichever that is, is the one that may be fused with the product; apart from it
+ * modes lie as [k][b][c]. */
 #ifndef STN_STRATEGIES_FNO_ROUTE_H
 #define STN_STRATEGIES_FNO_ROUTE_H
 #include "problem/layer.h"

@@ -6,14 +6,17 @@
 
 #include "base/arith.h"
 
-/* STEP: channels whose weights come at once, where modes of all are held; SECTOR: bytes that memory moves at least */
+/* STEP: channels whose weights come at once, where modes of all are held; SECTOR: bytes that memory
+ * moves at least */
 enum { MOST_CELLS = 1024 * 1024, STEP = 16, SECTOR = 32 };
 
-/* ---- the ladder -------------------------------------------------------------------------------------------------- */
+/* ---- the ladder
+ * -------------------------------------------------------------------------------------------------- */
 
 static bool has_butterfly(int radix) { return radix != 11 && radix != 13; }
 
-/* The radices with fewest rungs, the first the largest; the last is best at most 8: so few registers are needed for it. */
+/* The radices with fewest rungs, the first the largest; the last is best at most 8: so few
+ * registers are needed for it. */
 static bool divide(int rest, int stages, int most, int last, int *radix) {
     static const int radices[] = {16, 15, 14, 12, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1};
     if (stages == 1) {
@@ -38,8 +41,8 @@ static bool find_radices(int64_t n, bool wide, stn_ladder *line) {
     return false;
 }
 
-/* Short lines: the first radix so small that neighbouring threads, which take neighbouring points, have whole sectors of 32 bytes. As
- * many rungs as without. */
+/* Short lines: the first radix so small that neighbouring threads, which take neighbouring points,
+ * have whole sectors of 32 bytes. As many rungs as without. */
 static void widen_rows(int64_t n, bool wide, int point, stn_ladder *line) {
     const int stages = line->stages;
     for (int first = line->radix[0]; first >= 2; first--) {
@@ -56,7 +59,8 @@ static int point_bytes(const fno_pass *pass, fno_numbers numbers) {
     return (int)(stored ? stn_dtype_size(numbers.dtype) : fno_cell(numbers) / 2) * (pass->real ? 1 : 2);
 }
 
-/* Neighbouring butterflies of the foot begin a radix apart, of four lines side by side: an odd distance meets every bank. */
+/* Neighbouring butterflies of the foot begin a radix apart, of four lines side by side: an odd
+ * distance meets every bank. */
 static int pad_of(const stn_ladder *line) {
     const int last = line->radix[line->stages - 1];
     return last % 2 ? 0 : last;
@@ -68,7 +72,8 @@ static int power_from(int64_t n) {
     return power;
 }
 
-/* ---- shared memory: the twin of fno_line.cu's CELLS --------------------------------------------------------------- */
+/* ---- shared memory: the twin of fno_line.cu's CELLS
+ * --------------------------------------------------------------- */
 
 static int64_t pitch(int64_t channels) { return stn_round_up(channels, 16); }
 static int64_t group_channels(const fno_pass *pass, const fno_shape *shape) {
@@ -98,7 +103,8 @@ size_t fno_shape_shared(const fno_pass *pass, fno_numbers numbers, const fno_sha
     return (size_t)(stn_round_up(ladder, 2) + held + stn_max(in, out)) * fno_cell(numbers);
 }
 
-/* ---- choosing ---------------------------------------------------------------------------------------------------- */
+/* ---- choosing
+ * ---------------------------------------------------------------------------------------------------- */
 
 typedef struct search {
     const fno_pass *pass;
@@ -137,8 +143,9 @@ static void offer(search *s, double waste, int by_registers) {
     if (busy * sectors < s->cost) s->cost = busy * sectors, s->best = *now;
 }
 
-/* All ways to share the product among the warps, of all modes or of those of a sweep. A lane's sums take 8 registers a tile, and what
- * is added to them as many for a row of tiles; 4 tiles leave room for two blocks of 256 threads. */
+/* All ways to share the product among the warps, of all modes or of those of a sweep. A lane's sums
+ * take 8 registers a tile, and what is added to them as many for a row of tiles; 4 tiles leave room
+ * for two blocks of 256 threads. */
 static void offer_products(search *s, int sweeps) {
     const int wide = fno_wide(s->numbers) ? 2 : 1, warps = (s->now.mixers ? s->now.mixers : s->now.threads) / 32;
     const int64_t rows = stn_div_up(stn_div_up(s->pass->modes, 16), sweeps), columns = stn_div_up(s->pass->outputs, 8);
@@ -168,7 +175,8 @@ static void offer_groups(search *s) {
         offer(s, (double)stn_round_up(all, channels) / (double)all, 512 / now->threads > 1 ? 768 / now->threads : 1);
 }
 
-/* Lines of so many threads, and how many at once. A warp of those that transform alone waits for no other: its lines are its own. */
+/* Lines of so many threads, and how many at once. A warp of those that transform alone waits for no
+ * other: its lines are its own. */
 static void offer_lines(search *s) {
     stn_ladder *line = &s->now.line;
     s->now.mixers = is_split(s) ? s->now.threads / 2 : 0;
@@ -211,24 +219,29 @@ int64_t fno_shape_blocks(const fno_pass *pass, const fno_shape *shape, const stn
     return stn_div_up(pass->items, *each);
 }
 
-/* ---- what it costs ----------------------------------------------------------------------------------------------- */
+/* ---- what it costs
+ * ----------------------------------------------------------------------------------------------- */
 
-/* Fitted to what an H200 took (bench/results/2026-11-22-fno-2.md; begin, tall, longer, parted, paired: 2026-11-23-layers.md), not draw.
- * Instructions for each point and rung with its loads and stores, of a transform alone and beside a product; parts of the peak rates
- * that are reached; how much of the shorter work hides behind the longer, in a transform alone; bytes a second of weights that come
- * again for every item; how much each further block of a multiprocessor lets the phases of a product's pass overlap; the first loads
- * and the last stores of a block; what one multiprocessor can read, over its share of the copy bandwidth; of the transforms and the
- * product that different warps do side by side how much of the shorter the longer still waits for, by their count of instructions, and
- * how much of its time such a block works, alone and with another on its multiprocessor; how much longer lines of more than TALL
- * points take, that leave a multiprocessor few blocks, and those of more than LONG; how much longer points take for each further access
- * to one of their sectors. */
+/* Fitted to what an H200 took (bench/results/2026-11-22-fno-2.md; begin, tall, longer, parted,
+ * paired: 2026-11-23-layers.md), not draw. Instructions for each point and rung with its loads and
+ * stores, of a transform alone and beside a product; parts of the peak rates that are reached; how
+ * much of the shorter work hides behind the longer, in a transform alone; bytes a second of weights
+ * that come again for every item; how much each further block of a multiprocessor lets the phases
+ * of a product's pass overlap; the first loads and the last stores of a block; what one
+ * multiprocessor can read, over its share of the copy bandwidth; of the transforms and the product
+ * that different warps do side by side how much of the shorter the longer still waits for, by their
+ * count of instructions, and how much of its time such a block works, alone and with another on its
+ * multiprocessor; how much longer lines of more than TALL points take, that leave a multiprocessor
+ * few blocks, and those of more than LONG; how much longer points take for each further access to
+ * one of their sectors. */
 enum { LONG = 256, TALL = 4096 };
 static const struct {
     double instructions, mixing, copy, tensor, hidden, again, overlap, begin, draw, beside, works, paired, tall, longer,
         parted;
 } rates = {17, 24, 0.9, 0.92, 0.7, 5.5e12, 0.16, 1.5e-6, 3, 0.35, 0.74, 0.82, 2.9, 1.6, 0.8};
 
-/* Accesses to a sector of points: neighbouring threads take neighbouring points, as many as butterflies begin side by side. */
+/* Accesses to a sector of points: neighbouring threads take neighbouring points, as many as
+ * butterflies begin side by side. */
 static double accesses(const fno_pass *pass, fno_numbers numbers, const fno_shape *shape) {
     const double side = fmin(shape->line.threads, (double)shape->line.points / shape->line.radix[0]);
     return fmax(1, SECTOR / (side * point_bytes(pass, numbers)));

@@ -1,12 +1,14 @@
-/* One launch of fno_line or fno_split (kernel_templates/fno/) as numbers: what it does to which lines, how it is shaped for a machine, and what it costs. */
+/* One launch of fno_line or fno_split (kernel_templates/fno/) as numbers: what it does to which
+ * lines, how it is shaped for a machine, and what it costs. */
 #ifndef STN_STRATEGIES_FNO_SHAPE_H
 #define STN_STRATEGIES_FNO_SHAPE_H
 #include "plan/machine.h"
 #include "plan/strategy.h"
 #include "strategies/common/ladder.h"
 
-/* Where a pass reads or writes, in complex numbers, or in numbers where its points are real: item i is i / inner in an outer
- * loop and i % inner in an inner one. Points of a channel, and channels of a mode, lie side by side. */
+/* Where a pass reads or writes, in complex numbers, or in numbers where its points are real: item i
+ * is i / inner in an outer loop and i % inner in an inner one. Points of a channel, and channels of
+ * a mode, lie side by side. */
 typedef struct fno_side {
     int64_t outer, inner, apart; /* apart: from channel to channel of points, from mode to mode of modes */
 } fno_side;
@@ -51,9 +53,10 @@ typedef struct fno_shape {
     int mixers;             /* threads that multiply while the others transform; 0: all do both in turn */
 } fno_shape;
 
-/* How the launch that has the product holds modes: those of a group of lines; of all channels, so that two blocks or more fit on a
- * multiprocessor; or of all channels of two items, which some warps transform while others multiply (fno_split), in one block of 512
- * threads or, as twins, in two of 256. */
+/* How the launch that has the product holds modes: those of a group of lines; of all channels, so
+ * that two blocks or more fit on a multiprocessor; or of all channels of two items, which some
+ * warps transform while others multiply (fno_split), in one block of 512 threads or, as twins, in
+ * two of 256. */
 typedef enum fno_form { FNO_BY_GROUPS, FNO_WHOLE, FNO_SPLIT, FNO_TWINS } fno_form;
 
 /* False where no block holds what the pass needs, and why. */

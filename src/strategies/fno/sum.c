@@ -15,7 +15,8 @@ typedef struct sum_arguments {
     int64_t apart, step, terms, outputs;
 } sum_arguments;
 
-/* Threads along what goes out: a warp where that lies side by side, else along the sum, the pair of a complex number at most. */
+/* Threads along what goes out: a warp where that lies side by side, else along the sum, the pair of
+ * a complex number at most. */
 static int across(const fno_sum *sum) { return sum->apart == sum->per ? SIDE : sum->per; }
 
 int64_t fno_sum_blocks(const fno_sum *sum) { return stn_div_up(sum->outputs, across(sum)); }

@@ -1,5 +1,6 @@
-/* Spectral on the host: all steps at once, by Fourier transforms of the whole grid in float64 on the CPU's threads. What a run costs
- * does not depend on the number of its steps. Sides are mirrors, as common/extension.h has them. */
+/* Spectral on the host: all steps at once, by Fourier transforms of the whole grid in float64 on
+ * the CPU's threads. What a run costs does not depend on the number of its steps. Sides are
+ * mirrors, as common/extension.h has them. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,7 +31,8 @@ static torus torus_of(const stn_candidate *candidate) {
     return t;
 }
 
-/* ---- choosing ------------------------------------------------------------------------------------------------------ */
+/* ---- choosing
+ * ------------------------------------------------------------------------------------------------------ */
 
 static bool applies(const stn_task *task, const stn_machine *machine, char *reason, size_t reason_size) {
     stn_extension e;
@@ -55,14 +57,16 @@ static size_t candidates(const stn_task *task, const stn_machine *machine, stn_c
     return 1;
 }
 
-/* Transforms err in proportion to the largest values, each stage by chance; the factors are exact to rounding of 1. */
+/* Transforms err in proportion to the largest values, each stage by chance; the factors are exact
+ * to rounding of 1. */
 static double predicted_error(const stn_task *task, double points) {
     const double transforms = stn_error_of(0, 1.5 * stn_error_rounding(STN_F64), 2 * log2(points + 1) + 4);
     return hypot(hypot(transforms, stn_symbol_lost(task)),
                  task->dtype == STN_F64 ? 0 : stn_error_rounding(task->dtype));
 }
 
-/* Operations of the symbol at one frequency: 1 - K, and its power where it lives; half of them do, as a rule. */
+/* Operations of the symbol at one frequency: 1 - K, and its power where it lives; half of them do,
+ * as a rule. */
 static double symbol_cost(const stn_task *task, int axis, bool source) {
     bool plain = true;
     for (int k = 0; k < 3; k++) plain = plain && stn_task_mirrored(task, k);
@@ -108,7 +112,8 @@ static void estimate(const stn_task *task, const stn_machine *machine, const stn
     result->error = predicted_error(task, length[0] * length[1] * length[2]);
 }
 
-/* ---- building ------------------------------------------------------------------------------------------------------ */
+/* ---- building
+ * ------------------------------------------------------------------------------------------------------ */
 
 static stn_status prepare(stn_plan *plan, stn_error *error) {
     spectral_state *state = calloc(1, sizeof *state);
@@ -139,7 +144,8 @@ static void release(stn_plan *plan) {
     plan->state = NULL;
 }
 
-/* ---- running ------------------------------------------------------------------------------------------------------- */
+/* ---- running
+ * ------------------------------------------------------------------------------------------------------- */
 
 static stn_status execute(stn_plan *plan, const stn_execution *run, stn_error *error) {
     (void)error;
@@ -148,7 +154,8 @@ static stn_status execute(stn_plan *plan, const stn_execution *run, stn_error *e
     return STN_OK;
 }
 
-/* ---- in words ------------------------------------------------------------------------------------------------------ */
+/* ---- in words
+ * ------------------------------------------------------------------------------------------------------ */
 
 static void name_candidate(const stn_task *task, const stn_candidate *candidate, stn_text *text) {
     const torus t = torus_of(candidate);

@@ -2,12 +2,14 @@
  *
  *     rows to frequencies along x -> [y to frequencies] -> y or z there, times K^T, back -> [y back] -> rows back
  *
- * Of a stack of snapshots the frequencies of the last axis are held, and all after that is made once for each:
+ * Of a stack of snapshots the frequencies of the last axis are held, and all after that is made
+ * once for each:
  *
  *     rows to frequencies along x -> [y to frequencies] -> y or z there, held;   times K^(i T), y or z back -> [y back] -> rows back
  *
- * A line's points are loaded through the images of its extension (common/extension.h), and only the grid's own are kept. Between
- * passes the spectrum lies row after row: [grid][z][y or its frequency][frequency along x], complex float64. */
+ * A line's points are loaded through the images of its extension (common/extension.h), and only the
+ * grid's own are kept. Between passes the spectrum lies row after row: [grid][z][y or its
+ * frequency][frequency along x], complex float64. */
 #include "strategies/host_spectral/passes.h"
 
 #include <string.h>
@@ -21,7 +23,8 @@ static stn_planes planes_at(const wave *w, double *planes, int which) {
     return (stn_planes){at, at + w->s->room};
 }
 
-/* ---- rows in memory ------------------------------------------------------------------------------------------------ */
+/* ---- rows in memory
+ * ------------------------------------------------------------------------------------------------ */
 
 static void read_row(const stn_task *task, const char *from, double *line) {
     const int64_t n = task->n[2], stride = task->in_stride[2];
@@ -37,7 +40,8 @@ static int64_t row_element(const stn_task *task, int64_t row, const int64_t stri
     return grid * batch_stride + z * stride[0] + y * stride[1];
 }
 
-/* ---- lines --------------------------------------------------------------------------------------------------------- */
+/* ---- lines
+ * --------------------------------------------------------------------------------------------------------- */
 
 static void forward(const wave *w, int axis, stn_planes *x, stn_planes *other) {
     const stn_planes y = stn_fft_line_run(w->s->line[axis], w->words, *x, *other, w->s->lanes[axis]);
@@ -69,7 +73,8 @@ static void extend(const wave *w, int axis, stn_planes *x, stn_planes *other) {
     *x = *other, *other = was;
 }
 
-/* ---- rows ---------------------------------------------------------------------------------------------------------- */
+/* ---- rows
+ * ---------------------------------------------------------------------------------------------------------- */
 
 typedef struct rows {
     int64_t first, count; /* of all grids' rows */
@@ -207,7 +212,8 @@ static void rows_back(const wave *w, const rows *r, stn_planes *x, stn_planes *o
     }
 }
 
-/* ---- passes -------------------------------------------------------------------------------------------------------- */
+/* ---- passes
+ * -------------------------------------------------------------------------------------------------------- */
 
 void pass_added(const wave *w, int64_t row, double *planes) {
     (void)planes;
@@ -308,7 +314,8 @@ void pass_middle_back(const wave *w, int64_t group, double *planes) {
     store_inside(w, 1, &c, x);
 }
 
-/* All frequencies of a group of columns, of the grids (0) or of what is added, in the places where they are held. */
+/* All frequencies of a group of columns, of the grids (0) or of what is added, in the places where
+ * they are held. */
 static double *held_at(const wave *w, int64_t group, int which) {
     const int axis = w->s->last;
     const int64_t groups = column_groups(w, axis), all = stn_div_up(w->s->torus.kept, w->s->lanes[axis]);

@@ -23,15 +23,17 @@ typedef struct wave {
 
 /* source.c: fills `added` for row number `row` of all grids' rows. */
 void source_fill_row(const wave *w, int64_t row);
-/* symbol.c: x times K^T at all frequencies of a group of lines, plus b times the sum's symbol (b: NULL planes where there is none);
- * count: frequencies; line: the first of the group. Where s->wide, sums holds A and B of common/symbol.h at all frequencies:
- * the transforms, back and forward, of what symbol_coefficients puts there. */
+/* symbol.c: x times K^T at all frequencies of a group of lines, plus b times the sum's symbol (b:
+ * NULL planes where there is none); count: frequencies; line: the first of the group. Where
+ * s->wide, sums holds A and B of common/symbol.h at all frequencies: the transforms, back and
+ * forward, of what symbol_coefficients puts there. */
 void symbol_apply(const shape *s, uint64_t steps, stn_planes x, stn_planes b, const stn_planes sums[2], int64_t line,
                   int64_t count, int64_t lanes);
 void symbol_coefficients(const shape *s, int which, int64_t line, stn_planes to, int64_t lanes);
 
-/* passes.c: the passes, each of one group of lines, with the planes of the thread that does it. Of rows (added, forward, back, and
- * lines, all at once), of the axis in the middle, and of the last one: hold, and last, where the symbol is. */
+/* passes.c: the passes, each of one group of lines, with the planes of the thread that does it. Of
+ * rows (added, forward, back, and lines, all at once), of the axis in the middle, and of the last
+ * one: hold, and last, where the symbol is. */
 typedef void pass_work(const wave *w, int64_t group, double *planes);
 pass_work pass_added, pass_rows_forward, pass_rows_back, pass_lines, pass_middle_forward, pass_middle_back, pass_hold,
     pass_last;

@@ -1,7 +1,9 @@
-/* K^T from 1 - K, above the data's precision: the twin of power_of in kernel_templates/spectral/symbol.cuh.
+/* K^T from 1 - K, above the data's precision: the twin of power_of in
+ * kernel_templates/spectral/symbol.cuh.
  *
- * The bits of T from the highest down. With K^m = 1 - a and K^n = 1 - b, K^(m + n) = 1 - (a + b - a b): what was taken so far is
- * kept as 1 minus it while that is small, then as it is, either way with a small relative error. */
+ * The bits of T from the highest down. With K^m = 1 - a and K^n = 1 - b, K^(m + n) = 1 - (a + b - a
+ * b): what was taken so far is kept as 1 minus it while that is small, then as it is, either way
+ * with a small relative error. */
 #ifndef STN_STRATEGIES_HOST_SPECTRAL_POWER_H
 #define STN_STRATEGIES_HOST_SPECTRAL_POWER_H
 #include <math.h>

@@ -16,10 +16,12 @@ enum { APART = 136 }; /* numbers that keep planes off each other's places in a c
 #define LONGEST ((int64_t)1 << 36)
 #define EACH_LENGTH 4096 /* that are looked at one by one */
 
-/* ---- lengths ------------------------------------------------------------------------------------------------------- */
+/* ---- lengths
+ * ------------------------------------------------------------------------------------------------------- */
 
-/* By radices, as measured: what a stage of each takes for a point. A large prime makes a convolution of twice the length, and a long
- * line leaves the caches. bench/results/2026-11-22-host-spectral.md */
+/* By radices, as measured: what a stage of each takes for a point. A large prime makes a
+ * convolution of twice the length, and a long line leaves the caches.
+ * bench/results/2026-11-22-host-spectral.md */
 double torus_line_cost(int64_t n) {
     static const struct {
         int64_t prime;
@@ -51,14 +53,16 @@ stn_task shape_run(const stn_task *task) {
     return run;
 }
 
-/* What the taps of all steps reach, and, where there are snapshots or a source, which is added at each step, those of fewer. */
+/* What the taps of all steps reach, and, where there are snapshots or a source, which is added at
+ * each step, those of fewer. */
 static stn_reach reach_of(const stn_task *task, int axis) {
     const uint64_t each = task->source ? 1 : task->steps;
     return stn_reach_of_all(task, axis, each, task->steps * task->snapshots / each, stn_reach_tail(task->dtype));
 }
 
-/* Whether a line that holds the grid and what the taps of all steps reach can be cheaper than a period: looking how far they reach
- * takes long just where it cannot. They reach 8 standard deviations to each side, as a rule; 5 are more than enough to know. */
+/* Whether a line that holds the grid and what the taps of all steps reach can be cheaper than a
+ * period: looking how far they reach takes long just where it cannot. They reach 8 standard
+ * deviations to each side, as a rule; 5 are more than enough to know. */
 static bool may_be_shorter(const stn_task *task, int axis, const stn_extension *e) {
     double sum = 0, first = 0, second = 0;
     for (size_t i = 0; i < task->ntaps; i++) {
@@ -87,7 +91,8 @@ static void try_smooth(int axis, int64_t from, int64_t to, double *cost, int64_t
                     if (n >= from) try_length(axis, n, cost, before, chosen);
 }
 
-/* The cheaper of a whole period and a line with as many more points as the taps of all steps reach. */
+/* The cheaper of a whole period and a line with as many more points as the taps of all steps
+ * reach. */
 static bool choose_axis(const stn_task *task, int axis, torus_axis *chosen, char *reason, size_t size) {
     stn_extension e;
     const stn_task run = shape_run(task);
@@ -161,7 +166,8 @@ bool torus_serves(const stn_task *task, const torus *t) {
     return t->kept == t->axis[2].length / 2 + 1 || choose_kept(task, t, task->steps) <= t->kept;
 }
 
-/* ---- tables -------------------------------------------------------------------------------------------------------- */
+/* ---- tables
+ * -------------------------------------------------------------------------------------------------------- */
 
 /* As many lines at once as leave a group's planes in a core's caches. */
 static int lanes_for(int64_t room, int64_t lines) {
@@ -272,8 +278,8 @@ void shape_clear(shape *s) {
     *s = (shape){.last = 0};
 }
 
-/* Pairs: two of the grids' lines, two of the source's, three of the symbol's polynomials; the last are always there, for new
- * weights may be wide where the old ones were not. */
+/* Pairs: two of the grids' lines, two of the source's, three of the symbol's polynomials; the last
+ * are always there, for new weights may be wide where the old ones were not. */
 int64_t shape_planes(const shape *s) { return 2 * SHAPE_PAIRS * s->room; }
 
 int64_t shape_held(const shape *s) { return 2 * s->axis[s->last].length * s->lanes[s->last]; }

@@ -9,7 +9,8 @@
 /* The task with the steps from its input to its last snapshot: its taps are the other's. */
 stn_task shape_run(const stn_task *task);
 
-/* What a candidate says: each axis's line (common/extension.h) and how many of its frequencies live through all steps. */
+/* What a candidate says: each axis's line (common/extension.h) and how many of its frequencies live
+ * through all steps. */
 typedef struct torus_axis {
     int64_t length, before;
 } torus_axis;
@@ -18,9 +19,11 @@ typedef struct torus {
     int64_t kept; /* of the half spectrum along x */
 } torus;
 
-/* False: these sides and taps go on in no mirror; the reason is one phrase. Cheap, but for what the taps' reach costs. */
+/* False: these sides and taps go on in no mirror; the reason is one phrase. Cheap, but for what the
+ * taps' reach costs. */
 bool torus_choose(const stn_task *task, torus *chosen, char *reason, size_t reason_size);
-/* Whether a torus that was chosen for other weights serves these; it is then as exact, if not the cheapest. */
+/* Whether a torus that was chosen for other weights serves these; it is then as exact, if not the
+ * cheapest. */
 bool torus_serves(const stn_task *task, const torus *chosen);
 /* Fixed or constant sides, or the problem itself, add something at each step. */
 bool torus_has_source(const stn_task *task);
@@ -45,7 +48,8 @@ typedef struct shape {
     stn_symbol symbol;
     bool wide;      /* its polynomials are long: they are transformed too */
     double largest; /* |K| */
-    /* As torus.kept, of 1, 2, 4, .. snapshots' steps; no fewer after more of them than what the last of these says. */
+    /* As torus.kept, of 1, 2, 4, .. snapshots' steps; no fewer after more of them than what the
+     * last of these says. */
     int64_t kept[SHAPE_DOUBLINGS];
     int lanes[3];
     int64_t room;           /* numbers of one plane of a thread's */
@@ -64,7 +68,8 @@ enum { SHAPE_PAIRS = 7 };
 /* Numbers of a thread's planes, and of all that lies between passes. */
 int64_t shape_planes(const shape *s);
 int64_t shape_between(const stn_task *task, const shape *s);
-/* Numbers of the frequencies of a group of columns along the last axis; and what of the above is there to hold them all. */
+/* Numbers of the frequencies of a group of columns along the last axis; and what of the above is
+ * there to hold them all. */
 int64_t shape_held(const shape *s);
 int64_t shape_all_held(const stn_task *task, const shape *s);
 #endif

@@ -1,5 +1,6 @@
-/* What each step adds: the problem's constant source, and beside fixed and constant sides the taps applied to the values there
- * alone. In the odd extension all else past such a side is what the mirror shows. Frozen points get nothing. */
+/* What each step adds: the problem's constant source, and beside fixed and constant sides the taps
+ * applied to the values there alone. In the odd extension all else past such a side is what the
+ * mirror shows. Frozen points get nothing. */
 #include <string.h>
 
 #include "strategies/host_spectral/numbers.h"
@@ -10,7 +11,8 @@ typedef struct grid_view {
     const char *base; /* of the grid */
 } grid_view;
 
-/* What a tap sees that lands at `at`, if that is a constant or a frozen point's value; else 0. The slowest axis decides. */
+/* What a tap sees that lands at `at`, if that is a constant or a frozen point's value; else 0. The
+ * slowest axis decides. */
 static double beyond(const grid_view *v, const int64_t at[3]) {
     const stn_task *task = v->w->task;
     int64_t seen[3], element = 0;

@@ -10,7 +10,8 @@ typedef struct powers {
     bool adds;
 } powers;
 
-/* ---- 1 - K at a frequency of a line, from its parts: see common/symbol.h ------------------------------------------- */
+/* ---- 1 - K at a frequency of a line, from its parts: see common/symbol.h
+ * ------------------------------------------- */
 
 static double real_away(const stn_symbol *form, const double *parts, double angle) {
     double sum = form->high ? parts[form->high] : 0;
@@ -55,7 +56,8 @@ void symbol_coefficients(const shape *s, int which, int64_t line, stn_planes to,
     }
 }
 
-/* ---- a number of a line -------------------------------------------------------------------------------------------- */
+/* ---- a number of a line
+ * -------------------------------------------------------------------------------------------- */
 
 static void apply_real(const powers *p, double away, double *re, double *im, const double *b_re, const double *b_im) {
     const real_power power = power_of_real(away, p->steps, p->top, p->dead);

@@ -1,8 +1,10 @@
-/* lowrank: f steps in one launch, as chains of banded matrix products on the tensor cores, after LoRAStencil. f steps are one
- * correlation with the taps' f-th power, convolved with itself on the host (common/powers.h); its weights are few separable terms.
+/* lowrank: f steps in one launch, as chains of banded matrix products on the tensor cores, after
+ * LoRAStencil. f steps are one correlation with the taps' f-th power, convolved with itself on the
+ * host (common/powers.h); its weights are few separable terms.
  *
- * Three tables of operations: flat, of 1D and 2D, and solid, of 3D, fuse steps; axes takes one, of separable taps of any radius.
- * Here it is told once which of them a task and its candidates have. */
+ * Three tables of operations: flat, of 1D and 2D, and solid, of 3D, fuse steps; axes takes one, of
+ * separable taps of any radius. Here it is told once which of them a task and its candidates
+ * have. */
 #include <stdio.h>
 
 #include "strategies/lowrank/axes/axes.h"

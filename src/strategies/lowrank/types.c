@@ -17,8 +17,8 @@
 const char lowrank_none[] =
     "its taps need too many separable terms, or their margins cover the grid, or the batch is too large";
 
-/* What a step leaves of rounding errors beside what it leaves of smooth data: the root of the squares of its weights beside their
- * sum. Below 1 it smooths; 4 at most. */
+/* What a step leaves of rounding errors beside what it leaves of smooth data: the root of the
+ * squares of its weights beside their sum. Below 1 it smooths; 4 at most. */
 static double smoothing(const stn_task *task) {
     double sum = 0, squares = 0;
     for (size_t i = 0; i < task->ntaps; i++)
@@ -26,9 +26,10 @@ static double smoothing(const stn_task *task) {
     return squares < 16 * sum * sum ? sqrt(squares) / fabs(sum) : 4;
 }
 
-/* Elements of 11 bits err by so much of themselves; that is what the answer errs by too, as long as it is no smaller than they are.
- * Taps that cancel make less of smooth data than of that rounding (the root of their squares beside their sum), and few
- * points may cancel by chance; in so few, more products cost nothing. */
+/* Elements of 11 bits err by so much of themselves; that is what the answer errs by too, as long as
+ * it is no smaller than they are. Taps that cancel make less of smooth data than of that rounding
+ * (the root of their squares beside their sum), and few points may cancel by chance; in so few,
+ * more products cost nothing. */
 static bool delicate(const stn_task *task) { return smoothing(task) > 1 || stn_task_points(task) < FEW_POINTS; }
 
 int lowrank_products(const stn_task *task, int launches) {
@@ -95,8 +96,8 @@ void lowrank_pack(stn_dtype dtype, bool scaled, const double *weights, int count
     for (int i = 0; i < count; i++) to += stn_put_real(dtype, i < first ? weights[i] : weights[i] / scale, to);
 }
 
-/* What one launch rounds the next one smooths: that hardly grows, but with taps that do not smooth it grows as the root of the launches, and
- * on few points too. */
+/* What one launch rounds the next one smooths: that hardly grows, but with taps that do not smooth
+ * it grows as the root of the launches, and on few points too. */
 static double grown_by(const stn_task *task, double launches) {
     const double left = smoothing(task);
     return sqrt(stn_roundings_left(task, launches, left < 1 ? 1 + log2(launches) : left * left * launches));

@@ -40,15 +40,16 @@ bool segment_sourced(const stn_task *task) {
 
 bool segment_lines(const stn_task *task) { return !has_taps(task, 0) && !has_taps(task, 1); }
 
-/* What sides' values add is known along lines, beside planes (source.h), and where it is one value that stays as it is. */
+/* What sides' values add is known along lines, beside planes (source.h), and where it is one value
+ * that stays as it is. */
 static bool serves_odd(const stn_task *task, const segment_axis *a, int side) {
     double value, drift;
     return segment_lines(task) || a->side[side] == STN_NEAREST || segment_one_value(task, &value, &drift) ||
            segment_sourced(task);
 }
 
-/* Symmetric taps commute with even reflection whatever their reach, and with an odd one; what a constant or a fixed side adds
- * is known where only one tap reaches past it (tables.c). */
+/* Symmetric taps commute with even reflection whatever their reach, and with an odd one; what a
+ * constant or a fixed side adds is known where only one tap reaches past it (tables.c). */
 static bool extend(const stn_task *task, segment_axis *a) {
     const stn_boundary *sides = task->boundary[a->axis];
     const bool one_past = a->low == 1 && a->count == 3;
@@ -74,8 +75,9 @@ static void begin(const stn_task *task, int axis, segment_axis *a) {
     if (!a->exact) a->side[0] = a->side[1] = STN_NEAREST;
 }
 
-/* The taps' sums over the other axes, in which a factor's sign counts as 1: `whole` times this axis's factor, whose |.| add up to 1. Where
- * all weights are positive, products of these have the taps' own symbol along every axis, to the last place. */
+/* The taps' sums over the other axes, in which a factor's sign counts as 1: `whole` times this
+ * axis's factor, whose |.| add up to 1. Where all weights are positive, products of these have the
+ * taps' own symbol along every axis, to the last place. */
 static void sum_others(const stn_task *task, double factors[3][STN_TASK_FACTORS], long double whole, segment_axis *a) {
     for (size_t t = 0; t < task->ntaps; t++) {
         const stn_tap *tap = &task->taps[t];
@@ -107,7 +109,8 @@ bool segment_axes_of(const stn_task *task, segment_axis axes[3], int *count) {
     return true;
 }
 
-/* f64: transforms round as much away. Of 2048 points, 4000 steps of heat-1d leave 1536 outputs then, and 1504 at 2^-55. */
+/* f64: transforms round as much away. Of 2048 points, 4000 steps of heat-1d leave 1536 outputs
+ * then, and 1504 at 2^-55. */
 double segment_tail(stn_dtype dtype) { return dtype == STN_F64 ? 0x1p-51 : stn_reach_tail(dtype); }
 
 stn_reach segment_axis_reach(const segment_axis *a, const stn_task *task, uint64_t steps) {

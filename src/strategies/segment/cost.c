@@ -12,11 +12,14 @@
 #define FLOPS_ALONE 6      /* more, of a segment that is both parts; two transforms of one: */
 #define FLOPS_TEAMS 20
 
-/* What the kernels reach, fitted to bench/results/2026-11-22-segment.md: parts of the unit's rate, for segments of 256 (a guess, for none is
- * measured yet), 512, 1024, 2048 and 4096 points, along x and of columns, and of copy bandwidth. Short segments leave more blocks beside each
- * other; 4096 points along x are as 4000 steps of heat-1d took (0.99 ms: at 1000 steps they were faster); columns of 512
- * by bench/results/2026-11-23-estimates.md, and along x in f64 by 2026-11-23-regret-4.md; all of f64, columns and what moves of the others once more
- * by 2026-11-23-segment-waves.md. 16384 is not measured but reckoned, below columns of 4096 points, which have one block a multiprocessor too. */
+/* What the kernels reach, fitted to bench/results/2026-11-22-segment.md: parts of the unit's rate,
+ * for segments of 256 (a guess, for none is measured yet), 512, 1024, 2048 and 4096 points, along x
+ * and of columns, and of copy bandwidth. Short segments leave more blocks beside each other; 4096
+ * points along x are as 4000 steps of heat-1d took (0.99 ms: at 1000 steps they were faster);
+ * columns of 512 by bench/results/2026-11-23-estimates.md, and along x in f64 by
+ * 2026-11-23-regret-4.md; all of f64, columns and what moves of the others once more by
+ * 2026-11-23-segment-waves.md. 16384 is not measured but reckoned, below columns of 4096 points,
+ * which have one block a multiprocessor too. */
 static const struct {
     stn_unit unit;
     double line[7], columns[5], line_memory, column_memory;
@@ -28,16 +31,20 @@ static const struct {
     [STN_F16] =
         {STN_UNIT_FMA_F32, {0.50, 0.58, 0.54, 0.51, 0.485, 0.48, 0.28}, {0, 0.35, 0.35, 0.305, 0.22}, 0.83, 0.43},
 };
-/* Times longer takes a pair of which a segment reaches past a side, and such columns: each index is folded, by five instructions or so. Reckoned,
- * not measured; nothing where a line lies in a segment's middle (3.77 ms for 4.15, bench/results/2026-11-23-segment.md). Cosines: 64 shuffles and as many multiply-adds beside 1232 of these a thread, and twice the table; reckoned too. */
+/* Times longer takes a pair of which a segment reaches past a side, and such columns: each index is
+ * folded, by five instructions or so. Reckoned, not measured; nothing where a line lies in a
+ * segment's middle (3.77 ms for 4.15, bench/results/2026-11-23-segment.md). Cosines: 64 shuffles
+ * and as many multiply-adds beside 1232 of these a thread, and twice the table; reckoned too. */
 #define SLOW_LINE 0.15
 #define SLOW_COLUMN 0.05
 #define SLOW_COSINES 0.15
-/* Of the tensor cores': of each type by its fragments, or parts of halves (product.h). bench/results/2026-11-23-regret-2.md; f16 by tf32 as f32. */
+/* Of the tensor cores': of each type by its fragments, or parts of halves (product.h).
+ * bench/results/2026-11-23-regret-2.md; f16 by tf32 as f32. */
 static const double product_rates[][3] = {
     [STN_F64] = {0.48, 0.46, 0.32}, [STN_F32] = {0.3, 0.3, 0.3}, [STN_F16] = {0.3, 0.11, 0.17}};
-/* Seconds of a block's own chain, of 256 to 16384 points along x: where not one wave of blocks serves the grid, that is what a pass takes. The same file; that
- * of 16384 points in f64 reckoned. */
+/* Seconds of a block's own chain, of 256 to 16384 points along x: where not one wave of blocks
+ * serves the grid, that is what a pass takes. The same file; that of 16384 points in f64
+ * reckoned. */
 static const double chains[][7] = {[STN_F64] = {4.6e-6, 5e-6, 5e-6, 5.5e-6, 8e-6, 11.5e-6, 18e-6},
                                    [STN_F32] = {2.9e-6, 3e-6, 3.5e-6, 3.6e-6, 5.3e-6, 6.6e-6, 11e-6},
                                    [STN_F16] = {2.9e-6, 3e-6, 3.5e-6, 3.6e-6, 5.3e-6, 6.6e-6, 11e-6}};
@@ -72,7 +79,8 @@ static double part_of_narrow(const stn_task *task, const segment_shape *shape, c
     return shape->pairs < 4 ? NARROWEST : shape->pairs < 8 ? NARROW : 1;
 }
 
-/* Of the unit's rate. Two segments make a pair: those at sides of one line lie in two pairs, or one with the next line's. */
+/* Of the unit's rate. Two segments make a pair: those at sides of one line lie in two pairs, or one
+ * with the next line's. */
 static double part_of_rate(const stn_task *task, const segment_shape *shape, const segment_pass *pass) {
     const double sides = pass->middle ? 0 : part_at_sides(task->n[pass->axis], pass);
     const int size = size_index(pass->first);
@@ -121,18 +129,21 @@ static bool leaves_away(const stn_task *task, const segment_shape *shape, const 
     return pass->reach < all && !whole;
 }
 
-/* Where values are alike, as beside a constant side, every step rounds them alike: that adds up, over the part of a line that is stepped. */
+/* Where values are alike, as beside a constant side, every step rounds them alike: that adds up,
+ * over the part of a line that is stepped. */
 static double margins_error(const stn_task *task, const segment_pass *pass) {
     const double rounding = stn_error_rounding(task->dtype == STN_F64 ? STN_F64 : STN_F32);
     const double part = fmin(1, pass->reach / (double)task->n[pass->axis]);
     return (double)task->steps * sqrt((double)task->ntaps / 3 * part) * rounding;
 }
 
-/* Relative L2 of random numbers of either sign or of one, no less than what runs are off by (tests/strategies/test_errors.c). A transform
- * rounds relative to what goes in, evenly over all frequencies; the symbol then takes of that noise what it takes of the numbers
- * themselves, and the inverse rounds relative to what comes out. So neither steps nor smoothing make it grow, and of several passes each
- * adds its own. What all launches do alike: the symbol's rounding, and what lies beyond its reach, which is a few times its
- * part of the weights beside what these leave of random numbers. */
+/* Relative L2 of random numbers of either sign or of one, no less than what runs are off by
+ * (tests/strategies/test_errors.c). A transform rounds relative to what goes in, evenly over all
+ * frequencies; the symbol then takes of that noise what it takes of the numbers themselves, and the
+ * inverse rounds relative to what comes out. So neither steps nor smoothing make it grow, and of
+ * several passes each adds its own. What all launches do alike: the symbol's rounding, and what
+ * lies beyond its reach, which is a few times its part of the weights beside what these leave of
+ * random numbers. */
 #define ROUNDINGS_F64 14 /* of a pass: powers of roots are made by squaring */
 #define ROUNDINGS_F32 7  /* or read */
 #define BEYOND 3.1       /* sqrt(9.7): a bell's ends are no wider than a third of it */
@@ -151,7 +162,8 @@ static double predicted_error(const stn_task *task, const segment_shape *shape) 
     return shape->margins ? hypot(own, margins_error(task, &shape->pass[0])) : own;
 }
 
-/* Of sides across axis k: so many convolutions of pairs of depths, in segments as along the other axis. */
+/* Of sides across axis k: so many convolutions of pairs of depths, in segments as along the other
+ * axis. */
 static void add_sources(const stn_task *task, const stn_machine *machine, const segment_shape *shape, stn_estimate *e) {
     const double launches = shape->launches;
     int odd = 0;

@@ -35,7 +35,8 @@ typedef struct columns_header {
     const void *profile[3];
 } columns_header;
 
-/* ---- the kernel ---------------------------------------------------------------------------------------------------- */
+/* ---- the kernel
+ * ---------------------------------------------------------------------------------------------------- */
 
 /* The one value past sides of more than lines; 0: there is none. */
 static double past_of(const stn_task *task) {
@@ -92,7 +93,8 @@ stn_status segment_kernel_get(stn_plan *plan, const stn_task *task, const segmen
     return STN_OK;
 }
 
-/* ---- tables -------------------------------------------------------------------------------------------------------- */
+/* ---- tables
+ * -------------------------------------------------------------------------------------------------------- */
 
 static bool is_odd(stn_boundary_kind kind) { return kind == STN_CONSTANT || kind == STN_FIXED; }
 
@@ -125,7 +127,8 @@ void segment_sweep_place(const stn_task *task, const segment_axis *axis, const s
     sweep->end = sweep->profile + (size_t)stn_round_up((2 * (int64_t)sweep->width + 1) * (int64_t)size, 256);
 }
 
-/* Entries of a profile of both sides in one table: a 0 stands for all points between that neither reaches. */
+/* Entries of a profile of both sides in one table: a 0 stands for all points between that neither
+ * reaches. */
 static int64_t joined_size(const stn_task *task, const segment_sweep *sweep) {
     return stn_min(task->n[sweep->pass.axis], 2 * (int64_t)sweep->width + 1);
 }
@@ -189,7 +192,8 @@ stn_status segment_sweep_fill(const stn_task *task, const segment_axis *axis, co
     return status;
 }
 
-/* ---- running ------------------------------------------------------------------------------------------------------- */
+/* ---- running
+ * ------------------------------------------------------------------------------------------------------- */
 
 static void line_arguments(const stn_task *task, const segment_sweep *sweep, const unsigned char *table,
                            const stn_fused_launch *l, unsigned char *to) {

@@ -22,14 +22,16 @@ typedef struct segment_kernel {
     bool turned;                    /* either kind serves wherever segments begin */
 } segment_kernel;
 
-/* For a task of the plan's. `axis`: that of the pass. A kernel that is there, for other weights, is turned or not as before. Errors: those of stn_kernel_make. */
+/* For a task of the plan's. `axis`: that of the pass. A kernel that is there, for other weights, is
+ * turned or not as before. Errors: those of stn_kernel_make. */
 stn_status segment_kernel_get(stn_plan *plan, const stn_task *task, const segment_axis *axis,
                               const segment_shape *shape, const segment_pass *pass, segment_kernel *kernel,
                               stn_error *error);
 /* Lays the tables of a sweep out from byte `at` on; its end is sweep->end. */
 void segment_sweep_place(const stn_task *task, const segment_axis *axis, const segment_pass *pass, uint64_t fused,
                          size_t at, segment_sweep *sweep);
-/* Fills host memory of all tables with this sweep's, in the kernel's arithmetic type. Errors: out of memory. */
+/* Fills host memory of all tables with this sweep's, in the kernel's arithmetic type. Errors: out
+ * of memory. */
 stn_status segment_sweep_fill(const stn_task *task, const segment_axis *axis, const segment_sweep *sweep,
                               unsigned char *tables, stn_error *error);
 /* One launch, from grid to grid: of pass number `pass` of these sweeps. */

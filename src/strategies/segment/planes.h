@@ -1,5 +1,6 @@
-/* The values beside a grid's fixed and constant sides, as segment_source.cu lays them out: across each axis, of each grid, a plane of the low side and one of
- * the high one. A plane's rows are along the slower of the other two axes. */
+/* The values beside a grid's fixed and constant sides, as segment_source.cu lays them out: across
+ * each axis, of each grid, a plane of the low side and one of the high one. A plane's rows are
+ * along the slower of the other two axes. */
 #ifndef STN_STRATEGIES_SEGMENT_PLANES_H
 #define STN_STRATEGIES_SEGMENT_PLANES_H
 #include "strategies/segment/axis.h"

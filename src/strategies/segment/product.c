@@ -16,11 +16,13 @@
 #define RUN 64
 #define PRODUCT_FLOPS (2.0 * ROWS * BLOCK * BLOCK)
 
-/* From two factors of which a warp holds the whole torus to three that fill shared memory; by length. With these gaps a line's neighbours
- * meet least in banks: half a warp in 2 cycles, where 3 were taken with 2 cells (counted by the emulator). */
+/* From two factors of which a warp holds the whole torus to three that fill shared memory; by
+ * length. With these gaps a line's neighbours meet least in banks: half a warp in 2 cycles, where 3
+ * were taken with 2 cells (counted by the emulator). */
 static const segment_factors products[SEGMENT_PRODUCTS] = {
     {{16, 15, 1}, 1, 6}, {{9, 8, 7}, 4, 10}, {{15, 8, 7}, 4, 6}, {{16, 15, 7}, 4, 6}, {{16, 15, 13}, 8, 6}};
-/* Whole fragments along y and x, but for what more columns would take of registers: a warp holds 16 rows of them twice. */
+/* Whole fragments along y and x, but for what more columns would take of registers: a warp holds 16
+ * rows of them twice. */
 static const segment_factors tiles_of[SEGMENT_TORI] = {{{16, 16, 1}, 1, 0}, {{32, 32, 1}, 2, 0}, {{48, 40, 1}, 3, 0},
                                                        {{64, 48, 1}, 4, 0}, {{8, 9, 10}, 4, 4},  {{16, 8, 16}, 8, 4},
                                                        {{16, 16, 8}, 8, 4}, {{16, 16, 16}, 8, 4}};
@@ -35,15 +37,17 @@ int segment_points(int first) { return first < 0 ? length_of(segment_factors_of(
 static int blocks(const segment_factors *f, int axis) { return (f->n[axis] + BLOCK - 1) / BLOCK; }
 static int strips(const segment_factors *f) { return (f->n[0] + ROWS - 1) / ROWS; }
 
-/* Tiles of 16 pairs (k1, k2), whose columns lie along the last axis; of two factors strips of 16 k1, whose columns are k2. */
+/* Tiles of 16 pairs (k1, k2), whose columns lie along the last axis; of two factors strips of 16
+ * k1, whose columns are k2. */
 static int tiles(const segment_factors *f) {
     if (f->n[2] == 1) return strips(f);
     return blocks(f, 1) == 2 ? f->n[0] : (f->n[0] + 1) / 2;
 }
 static int last_axis(const segment_factors *f) { return f->n[2] == 1 ? 1 : 2; }
 
-/* cells.cuh: CHAINED, whose matrices are all left factors; TURNED, a solid whose slices are; PERMUTED, whose left factors have columns 2t and 2t + 1 of each
- * eight where fragments have t and t + 4. */
+/* cells.cuh: CHAINED, whose matrices are all left factors; TURNED, a solid whose slices are;
+ * PERMUTED, whose left factors have columns 2t and 2t + 1 of each eight where fragments have t and
+ * t + 4. */
 static bool is_chained(const segment_factors *f) { return f->n[2] == 1 && blocks(f, 0) == 2 && blocks(f, 1) == 2; }
 static bool is_turned(const segment_factors *f, bool even) {
     return even && f->n[0] == 16 && f->n[1] == 16 && f->n[2] == 16;
@@ -81,13 +85,14 @@ stn_unit segment_product_unit(stn_dtype dtype, int fragment) {
 
 #define ROUNDINGS_F64 14
 #define ROUNDINGS_22 20 /* of f32: numbers of 22 bits; 5e-7 is found (emulator), and 1e-6 is allowed at one step */
-/* Of f16, of numbers in one half: with what is stored 4.1e-4 to 4.9e-4 is found after one launch (emulator), and 4e-4 to 1e-3 after two to five,
- * for matrices are rounded alike in all of them. */
+/* Of f16, of numbers in one half: with what is stored 4.1e-4 to 4.9e-4 is found after one launch
+ * (emulator), and 4e-4 to 1e-3 after two to five, for matrices are rounded alike in all of them. */
 #define ROUNDINGS_HALF 1.45
 #define ALIKE_HALF 0.6
 static bool is_half(stn_dtype dtype, int fragment) { return dtype == STN_F16 && fragment == SEGMENT_HALVES; }
 
-/* Weights of both signs may leave less of the data than of what f16 rounds away at the frequency that they leave most of. */
+/* Weights of both signs may leave less of the data than of what f16 rounds away at the frequency
+ * that they leave most of. */
 double segment_product_rounding(const stn_task *task, int fragment) {
     const double cancelling = stn_error_cancelling(task);
     if (is_half(task->dtype, fragment)) return cancelling * cancelling * ROUNDINGS_HALF * stn_error_rounding(STN_F16);
@@ -119,7 +124,8 @@ void segment_product_params(stn_text *params, const segment_factors *f, stn_dtyp
     stn_params_int(params, "SLICE_GAP", f->gap);
 }
 
-/* ---- operands ------------------------------------------------------------------------------------------------------ */
+/* ---- operands
+ * ------------------------------------------------------------------------------------------------------ */
 
 size_t segment_operands_size(const segment_factors *f, bool even) {
     const size_t last = f->n[2] > 1 ? (size_t)(blocks(f, 2) * blocks(f, 2)) : 0;
@@ -127,11 +133,12 @@ size_t segment_operands_size(const segment_factors *f, bool even) {
     return RUN * (even ? 1 : 2) * (left + right) + 1;
 }
 
-/* The power of two next to the root of n. Matrices over it have a first row of such powers: what is the same at all points comes through without
- * an error, whatever the type. */
+/* The power of two next to the root of n. Matrices over it have a first row of such powers: what is
+ * the same at all points comes through without an error, whatever the type. */
 static double divisor_of(int n) { return ldexp(1, (int)lround(log2(n) / 2)); }
 
-/* Part 0 is real, 1 imaginary; of one part their sum, cos + sin. Over divisor_of(n); 0 past the factor. */
+/* Part 0 is real, 1 imaginary; of one part their sum, cos + sin. Over divisor_of(n); 0 past the
+ * factor. */
 static double operand_at(int n, int row, int column, int parts, int part) {
     if (row >= n || column >= n) return 0;
     long double c, s;
@@ -171,7 +178,8 @@ void segment_operands_make(const segment_factors *f, bool even, double gain, dou
     *operands = gain;
 }
 
-/* ---- the symbol ---------------------------------------------------------------------------------------------------- */
+/* ---- the symbol
+ * ---------------------------------------------------------------------------------------------------- */
 
 size_t segment_places_size(const segment_factors *f, bool real) {
     return (size_t)(tiles(f) * blocks(f, last_axis(f))) * (real ? 2 : 4) * RUN;

@@ -55,7 +55,8 @@ static bool grows_too_far(const search *s, uint64_t fused) {
     return (double)fused * log10(s->largest) > (s->task->dtype == STN_F64 ? 290 : 36);
 }
 
-/* Of so many steps along each axis; axes with the same weights reach as far, and looking takes long. */
+/* Of so many steps along each axis; axes with the same weights reach as far, and looking takes
+ * long. */
 static void find_reaches(search *s, uint64_t fused) {
     for (int i = 0; i < s->count; i++) {
         const bool again = i && segment_same_weights(&s->axes[i], &s->axes[i - 1]);
@@ -63,7 +64,8 @@ static void find_reaches(search *s, uint64_t fused) {
     }
 }
 
-/* Where not one wave of blocks serves a grid, lines of 512 and 1024 points in f64 are up to 3% faster so (bench/results/2026-11-23-regret-2.md). */
+/* Where not one wave of blocks serves a grid, lines of 512 and 1024 points in f64 are up to 3%
+ * faster so (bench/results/2026-11-23-regret-2.md). */
 static void choose_whole(const search *s, segment_shape *shape) {
     const segment_pass *pass = &shape->pass[0];
     const int64_t blocks = (int64_t)s->machine->multiprocessors * segment_blocks(s->task, shape, pass);
@@ -73,8 +75,10 @@ static void choose_whole(const search *s, segment_shape *shape) {
     if (!holds(s, shape, &shape->pass[0])) shape->whole = 0;
 }
 
-/* The shortest segments in the way that was fastest: inputs straight to registers, by 5 to 18% on long lines in all types, and f16 not turned to whole lines of
- * memory besides, by 11% (bench/results/2026-11-23-regret-3.md); of several passes no type, by 1 to 2% (2026-11-24-regret-6.md). */
+/* The shortest segments in the way that was fastest: inputs straight to registers, by 5 to 18% on
+ * long lines in all types, and f16 not turned to whole lines of memory besides, by 11%
+ * (bench/results/2026-11-23-regret-3.md); of several passes no type, by 1 to 2%
+ * (2026-11-24-regret-6.md). */
 #define LONG_LINE 65536
 static void choose_way(const search *s, segment_shape *shape) {
     const segment_pass *pass = &shape->pass[0];
@@ -122,8 +126,9 @@ static bool open_search(search *s, const char **why) {
     return !s->margins || s->task->rank == 1;
 }
 
-/* What is worth measuring of a shape that is worth trying: more registers a thread, points whole; of products (first: any) other fragments; of
- * segments that are turned such as are not; of the shortest other ways (SEGMENT_WAY). */
+/* What is worth measuring of a shape that is worth trying: more registers a thread, points whole;
+ * of products (first: any) other fragments; of segments that are turned such as are not; of the
+ * shortest other ways (SEGMENT_WAY). */
 static const struct {
     int first;
     uint8_t whole, blocks, fragment, straight, way;
@@ -202,8 +207,8 @@ static bool add_shapes(const search *s, int64_t launches, segment_shape *best, d
     return any;
 }
 
-/* Products of every length, all steps in one launch, behind `found` shapes: to be timed beside the words, where shapes that take less have left them no
- * room among the cheapest. */
+/* Products of every length, all steps in one launch, behind `found` shapes: to be timed beside the
+ * words, where shapes that take less have left them no room among the cheapest. */
 static size_t add_products(search *s, segment_shape *best, size_t found, size_t most) {
     if (s->count > 1 || s->task->steps > INT32_MAX || grows_too_far(s, s->task->steps)) return found;
     if (s->margins && s->task->steps > MOST_MARGIN) return found;

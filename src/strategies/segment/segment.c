@@ -1,7 +1,8 @@
-/* segment: any number of steps in one pass over memory, by overlapping segments whose convolution with the fused taps is done in
- * shared memory (overlap-save; FlashFFTStencil). Overlaps are as wide as the fused taps reach, sides are folded in when loading,
- * what a plane's fixed and constant sides add is convolved along them, and weights that are products of one factor an axis take
- * one such pass an axis. See kernel_templates/segment. */
+/* segment: any number of steps in one pass over memory, by overlapping segments whose convolution
+ * with the fused taps is done in shared memory (overlap-save; FlashFFTStencil). Overlaps are as
+ * wide as the fused taps reach, sides are folded in when loading, what a plane's fixed and constant
+ * sides add is convolved along them, and weights that are products of one factor an axis take one
+ * such pass an axis. See kernel_templates/segment. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,9 +69,11 @@ static void estimate(const stn_task *task, const stn_machine *machine, const stn
     segment_cost(task, machine, &shape, result);
 }
 
-/* ---- building -------------------------------------------------------------------------------------------------- */
+/* ---- building
+ * -------------------------------------------------------------------------------------------------- */
 
-/* Kernels for uneven weights serve even ones too, so that these need no compile: a plan that has such keeps them. */
+/* Kernels for uneven weights serve even ones too, so that these need no compile: a plan that has
+ * such keeps them. */
 static void keep_uneven(const segment_axis old[3], segment_axis *axes, int count) {
     for (int i = 0; i < count; i++) {
         if (old[i].symmetric || old[i].axis != axes[i].axis) continue;
@@ -98,7 +101,8 @@ static stn_status place_tiles(const stn_task *task, segment_state *state, bool m
     return STN_OK;
 }
 
-/* The sweeps of state->shape for the task's weights. UNSUPPORTED: they reach further than the segments are long. */
+/* The sweeps of state->shape for the task's weights. UNSUPPORTED: they reach further than the
+ * segments are long. */
 static stn_status place_sweeps(const stn_task *task, segment_state *state, bool made, stn_error *error) {
     const uint64_t launches = (uint64_t)state->shape.launches;
     segment_axis old[3];
@@ -136,7 +140,8 @@ static stn_status place_sweeps(const stn_task *task, segment_state *state, bool 
     return STN_OK;
 }
 
-/* Fills tables on the device anew; there are none where the GPU is not here, nor for a plan that is only looked at. */
+/* Fills tables on the device anew; there are none where the GPU is not here, nor for a plan that is
+ * only looked at. */
 static stn_status make_tables(stn_plan *plan, segment_state *state, stn_error *error) {
     if (!plan->context->device || stn_gather_misses(plan->context)) return STN_OK;
     unsigned char *host = state->table_bytes ? calloc(1, state->table_bytes) : NULL;
@@ -193,7 +198,8 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
     return STN_OK;
 }
 
-/* Weights that are as symmetric as the old ones, or more so, need no compile: only tables change. */
+/* Weights that are as symmetric as the old ones, or more so, need no compile: only tables
+ * change. */
 static stn_status set_weights(stn_plan *plan, stn_error *error) {
     segment_state *state = plan->state, next = *state;
     STN_TRY(place_sweeps(&plan->task, &next, true, error));
@@ -220,7 +226,8 @@ static void release(stn_plan *plan) {
     plan->state = NULL;
 }
 
-/* ---- running --------------------------------------------------------------------------------------------------- */
+/* ---- running
+ * --------------------------------------------------------------------------------------------------- */
 
 typedef struct run {
     const segment_state *state;
@@ -270,7 +277,8 @@ static stn_status execute_part(stn_plan *plan, stn_part part, const stn_executio
     return stn_take_turns(plan, &state->at, launches(plan), part, at, take_turn, &r, error);
 }
 
-/* ---- words ------------------------------------------------------------------------------------------------------- */
+/* ---- words
+ * ------------------------------------------------------------------------------------------------------- */
 
 static void print_passes(const stn_task *task, const segment_shape *shape, bool turned, stn_text *text) {
     if (shape->tile) {

@@ -4,7 +4,8 @@
 #include "base/arith.h"
 
 #define LINE_BYTES 128 /* segments begin, and their outputs begin and end, at whole ones: */
-/* Or of these, where that leaves MORE times as many outputs. Of 16 bytes was slower: 0.606 ms, 0.584 of 32 (2026-11-23-segment.md). */
+/* Or of these, where that leaves MORE times as many outputs. Of 16 bytes was slower: 0.606 ms,
+ * 0.584 of 32 (2026-11-23-segment.md). */
 #define SECTOR_BYTES 32
 #define MORE 1.02
 #define GROUPS 8       /* pairs of the shortest segments, half a warp each, of a block */
@@ -61,17 +62,20 @@ int64_t segment_works(const stn_task *task, const segment_shape *shape, const se
                          : lines / task->n[2] * segments * segment_tiles(task, shape);
 }
 
-/* Not only as many as run at once, each with its share of the works: of those that share a multiprocessor some get ahead, and in the end too few are left to
- * hide each other's waits. Blocks of few works take each other's places; of one work alone nothing is fetched ahead
- * (bench/results/2026-11-23-segment-waves.md). Those of products begin with their matrices (2026-11-25-products.md). */
+/* Not only as many as run at once, each with its share of the works: of those that share a
+ * multiprocessor some get ahead, and in the end too few are left to hide each other's waits. Blocks
+ * of few works take each other's places; of one work alone nothing is fetched ahead
+ * (bench/results/2026-11-23-segment-waves.md). Those of products begin with their matrices
+ * (2026-11-25-products.md). */
 enum { WORKS_F64 = 2, WORKS = 4, WORKS_OF_PRODUCTS = 8 };
 int64_t segment_grid(const stn_task *task, int first, int64_t works, int64_t resident) {
     const int64_t each = first < 0 ? WORKS_OF_PRODUCTS : task->dtype == STN_F64 ? WORKS_F64 : WORKS;
     return stn_max(stn_min(works, resident), stn_div_up(works, each));
 }
 
-/* Half the period of a line that goes on mirrored about its ends: cosines have it. Sides that add something are convolved along
- * others in segments as these, and for that they must have a whole period. */
+/* Half the period of a line that goes on mirrored about its ends: cosines have it. Sides that add
+ * something are convolved along others in segments as these, and for that they must have a whole
+ * period. */
 static bool is_line_of_cosines(const stn_task *task, const segment_axis *axis, int first) {
     return axis->exact && axis->side[0] == STN_REFLECT && axis->side[1] == STN_REFLECT &&
            axis->n == 256 * (int64_t)first && first > 1 && first < 16 && !segment_sourced(task);
@@ -90,7 +94,8 @@ bool segment_turned(const stn_task *task, const segment_shape *shape, const segm
     return !whole;
 }
 
-/* A mirrored line of more than a quarter of one segment, and half of it at most, with as much room on both sides as its steps reach. 2: of half of it. */
+/* A mirrored line of more than a quarter of one segment, and half of it at most, with as much room
+ * on both sides as its steps reach. 2: of half of it. */
 static int is_middle(const segment_axis *axis, const stn_reach *reach, int64_t length, int first) {
     const int64_t quarter = length / 4;
     if (first < 4 || segment_alone(first) || !axis->exact || axis->side[0] == STN_WRAP) return 0;
@@ -105,7 +110,8 @@ static void place_outputs(const stn_reach *reach, int64_t length, int64_t unit, 
     pass->useful = (int)((length - pass->lead - reach->side[1]) / unit * unit);
 }
 
-/* A segment that holds whole periods of the line's extension needs no overlap: convolving on its circle is what is asked for. */
+/* A segment that holds whole periods of the line's extension needs no overlap: convolving on its
+ * circle is what is asked for. */
 bool segment_fit(const stn_task *task, const segment_axis *axis, const stn_reach *reach, int first, bool middle,
                  segment_pass *pass) {
     const int64_t length = segment_points(first), period = segment_period(axis);

@@ -41,7 +41,8 @@ static size_t real_size(const stn_task *task) { return task->dtype == STN_F64 ? 
 /* The axes are listed x first: y sides (0) are across axis 1 of that list, along axis 0. */
 static const segment_axis *across(const segment_axis *axes, int which) { return &axes[1 - which]; }
 
-/* ---- kernels ------------------------------------------------------------------------------------------------------- */
+/* ---- kernels
+ * ------------------------------------------------------------------------------------------------------- */
 
 static stn_status make_lines(stn_plan *plan, int back, stn_kernel **kernel, stn_error *error) {
     const stn_task *task = &plan->task;
@@ -105,7 +106,8 @@ stn_status segment_source_get(stn_plan *plan, const segment_axis *axes, const se
     return STN_OK;
 }
 
-/* ---- tables -------------------------------------------------------------------------------------------------------- */
+/* ---- tables
+ * -------------------------------------------------------------------------------------------------------- */
 
 static size_t side_values(const segment_shape *shape, int which, int width) {
     return (size_t)(width + 1) / 2 * 2 * segment_symbol_size(shape->pass[which].first, true);
@@ -167,7 +169,8 @@ stn_status segment_source_fill(const stn_task *task, const segment_axis *axes, c
     return STN_OK;
 }
 
-/* ---- launches ------------------------------------------------------------------------------------------------------ */
+/* ---- launches
+ * ------------------------------------------------------------------------------------------------------ */
 
 static source_header lines_header(const stn_task *task, const segment_axis *axes, const segment_shape *shape,
                                   const segment_source_tables *tables, const void *table, void *values) {

@@ -1,11 +1,13 @@
-/* What the fixed and constant sides of a plane add: values beside each side, in a line. A line is convolved along its side by
- * a symbol for each distance from it. See kernel_templates/segment/segment_source.cu and segment_face.cu. */
+/* What the fixed and constant sides of a plane add: values beside each side, in a line. A line is
+ * convolved along its side by a symbol for each distance from it. See
+ * kernel_templates/segment/segment_source.cu and segment_face.cu. */
 #ifndef STN_STRATEGIES_SEGMENT_SOURCE_H
 #define STN_STRATEGIES_SEGMENT_SOURCE_H
 #include "strategies/segment/pass.h"
 #include "strategies/segment/planes.h"
 
-/* Of launches of one length: each side's table in bytes from the tables' beginning, and for how many points from it. [0]: y. */
+/* Of launches of one length: each side's table in bytes from the tables' beginning, and for how
+ * many points from it. [0]: y. */
 typedef struct segment_source_tables {
     uint64_t fused;
     size_t side[2][2], taps, end;
@@ -19,7 +21,8 @@ typedef struct segment_source {
     size_t bytes;            /* in the workspace, whole 256: what is added, what is frozen */
 } segment_source;
 
-/* For plan->task, whose passes are `shape`'s; axes[i]: of pass i. Errors: those of stn_kernel_make. */
+/* For plan->task, whose passes are `shape`'s; axes[i]: of pass i. Errors: those of
+ * stn_kernel_make. */
 stn_status segment_source_get(stn_plan *plan, const segment_axis *axes, const segment_shape *shape,
                               segment_source *source, stn_error *error);
 /* Lays the tables out from byte `at` on, which is whole 256; their end is tables->end. */

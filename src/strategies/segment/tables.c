@@ -17,11 +17,13 @@ static cplx *roots_of(int64_t n) {
     return root;
 }
 
-/* ---- the symbol ---------------------------------------------------------------------------------------------------- */
+/* ---- the symbol
+ * ---------------------------------------------------------------------------------------------------- */
 
 static int powers_of(stn_dtype dtype) { return dtype == STN_F64 ? 1 : 4; }
 
-/* Of a segment of 256 * first points, first > 16: transforms of 4096 points that share it, and their radix. */
+/* Of a segment of 256 * first points, first > 16: transforms of 4096 points that share it, and
+ * their radix. */
 static int teams_of(int first) { return first > 32 ? 2 : 1; }
 static int radix_of(int first) { return first > 16 ? 16 : first; }
 
@@ -32,7 +34,8 @@ size_t segment_roots_size(int first, stn_dtype dtype) {
 
 size_t segment_symbol_size(int first, bool real) { return (size_t)(first / 2 + 1) * 256 * (real ? 1 : 2); }
 
-/* Of symmetric taps exactly real: cosines alone. Tap by tap k further round the circle, as a division for each takes most of the time. */
+/* Of symmetric taps exactly real: cosines alone. Tap by tap k further round the circle, as a
+ * division for each takes most of the time. */
 static cplx symbol_at(const segment_axis *a, const cplx *root, int64_t length, int64_t k) {
     cplx sum = {a->symmetric ? a->weight[a->low] : 0, 0};
     const int first = a->symmetric ? a->low + 1 : 0;
@@ -46,7 +49,8 @@ static cplx symbol_at(const segment_axis *a, const cplx *root, int64_t length, i
     return sum;
 }
 
-/* One entry of the table; the second half of a long one lies `apart` numbers on. Where the next entry begins. */
+/* One entry of the table; the second half of a long one lies `apart` numbers on. Where the next
+ * entry begins. */
 static double *put_root(int64_t k, int64_t length, stn_dtype dtype, size_t apart, double *to) {
     for (int i = 0; i < powers_of(dtype); i++, k *= 2) {
         const cplx root = root_of(k % length, length);
@@ -155,7 +159,8 @@ stn_status segment_alone_make(const segment_axis *a, int first, uint64_t steps, 
     return STN_OK;
 }
 
-/* ---- the profile of a side's value --------------------------------------------------------------------------------- */
+/* ---- the profile of a side's value
+ * --------------------------------------------------------------------------------- */
 
 /* 1 - K at the frequency with cosine 1 - 2 s of taps a, c, a. */
 static long double rest_of(const segment_axis *a, long double s) {
@@ -169,7 +174,8 @@ static long double geometric(uint64_t steps, long double rest) {
     return (1 - powl(1 - rest, (long double)steps)) / rest;
 }
 
-/* green[d]: what steps make of a source of 1 at each step, d points from it, on a circle of `size` points. */
+/* green[d]: what steps make of a source of 1 at each step, d points from it, on a circle of `size`
+ * points. */
 static stn_status fill_green(const segment_axis *a, uint64_t steps, int64_t size, int64_t most, long double *green,
                              stn_error *error) {
     cplx *root = roots_of(size);
@@ -190,7 +196,8 @@ static stn_status fill_green(const segment_axis *a, uint64_t steps, int64_t size
     return status;
 }
 
-/* A value of 1 past the low side is a source at the point that sees it, with all its images on the circle of the extension's period. */
+/* A value of 1 past the low side is a source at the point that sees it, with all its images on the
+ * circle of the extension's period. */
 static stn_status fill_side(const segment_axis *a, uint64_t steps, int width, double *profile, stn_error *error) {
     const int64_t period = segment_period(a), source = a->side[0] == STN_FIXED;
     long double *green = calloc((size_t)period / 2 + 1, sizeof *green);
@@ -224,9 +231,11 @@ stn_status segment_profile_make(const segment_axis *axis, uint64_t steps, int wi
     return STN_OK;
 }
 
-/* ---- the table of a side ------------------------------------------------------------------------------------------- */
+/* ---- the table of a side
+ * ------------------------------------------------------------------------------------------- */
 
-/* basis[m * width + d]: frequency m of a one beside the low side, with its images on the circle of the extension's period, at d. */
+/* basis[m * width + d]: frequency m of a one beside the low side, with its images on the circle of
+ * the extension's period, at d. */
 static stn_status fill_basis(const segment_axis *a, int64_t period, int width, double *basis, stn_error *error) {
     cplx *root = roots_of(period);
     if (!root) return stn_fail_memory(error, "roots of one", (size_t)period * sizeof *root);

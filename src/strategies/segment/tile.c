@@ -53,7 +53,8 @@ bool segment_tile_holds_plane(const stn_task *task, const segment_shape *shape) 
     return true;
 }
 
-/* ---- the axes ------------------------------------------------------------------------------------------------------ */
+/* ---- the axes
+ * ------------------------------------------------------------------------------------------------------ */
 
 static bool mirrors(const stn_task *task, int axis, int side) {
     const stn_boundary_kind kind = task->boundary[axis][side].kind;
@@ -104,7 +105,8 @@ bool segment_tile_again(const stn_task *task, segment_shape *shape) {
     return good;
 }
 
-/* ---- search -------------------------------------------------------------------------------------------------------- */
+/* ---- search
+ * -------------------------------------------------------------------------------------------------------- */
 
 static bool shared_holds(const stn_task *task, const stn_machine *machine, void *of) {
     return segment_tile_shared(task->dtype, of) <= machine->shared_per_block;

@@ -1,5 +1,5 @@
-/* Planes, whatever their weights, in one pass over memory: overlapping tiles, each a torus in the shared memory of one block or of a
- * cluster's (segment_tile.cu). */
+/* Planes, whatever their weights, in one pass over memory: overlapping tiles, each a torus in the
+ * shared memory of one block or of a cluster's (segment_tile.cu). */
 #ifndef STN_STRATEGIES_SEGMENT_TILE_H
 #define STN_STRATEGIES_SEGMENT_TILE_H
 #include "context/kernel.h"
@@ -25,12 +25,14 @@ typedef struct segment_tiles_found {
     size_t found, most;
 } segment_tiles_found;
 
-/* Adds shapes of tiles to lists of the cheapest: those in one block to [0], those of clusters to [1]. False, with *why: tiles do not serve
- * the task; *why stays where they do and none is found. */
+/* Adds shapes of tiles to lists of the cheapest: those in one block to [0], those of clusters to
+ * [1]. False, with *why: tiles do not serve the task; *why stays where they do and none is
+ * found. */
 bool segment_tile_search(const stn_task *task, const stn_machine *machine, segment_tiles_found lists[2],
                          const char **why, stn_tally *tally);
 void segment_tile_cost(const stn_task *task, const stn_machine *machine, const segment_shape *shape, stn_estimate *e);
-/* The same where it is known how many seconds of each launch the margins take: looking for that takes milliseconds. */
+/* The same where it is known how many seconds of each launch the margins take: looking for that
+ * takes milliseconds. */
 void segment_tile_cost_beside(const stn_task *task, const stn_machine *machine, const segment_shape *shape,
                               double faces, stn_estimate *e);
 double segment_tile_faces(const stn_task *task, const stn_machine *machine, const segment_shape *shape);
@@ -49,7 +51,8 @@ int segment_tile_blocks(const stn_task *task, const stn_machine *machine, const 
 bool segment_tile_again(const stn_task *task, segment_shape *shape);
 /* The radices of its columns: the first one, then that of the foot. */
 void segment_tile_radices(const segment_shape *shape, int radices[2]);
-/* What lies past an axis's sides: STN_WRAP or mirrored sides; where it is not exact, margins are stepped. */
+/* What lies past an axis's sides: STN_WRAP or mirrored sides; where it is not exact, margins are
+ * stepped. */
 segment_axis segment_tile_axis(const stn_task *task, int which);
 
 /* Errors: those of stn_kernel_make. */

@@ -27,10 +27,11 @@ int segment_tile_blocks(const stn_task *task, const stn_machine *machine, const 
     return (int)stn_max(1, stn_min(stn_min(held, room), 8));
 }
 
-/* Cycles, fitted to 614 timed tiles of 44 problems, of 448 x 384 to 19616 x 20880 points: the fast ones of each within 12%
- * (bench/results/2026-11-23-segment-tiles.md). A lone block waits at every barrier, for the instructions of each round of its threads, which
- * depend on each other, and for memory; others on its multiprocessor fill these, as far as its units and memory let them. f16 computes as f32
- * does; two problems only, a quarter slower. */
+/* Cycles, fitted to 614 timed tiles of 44 problems, of 448 x 384 to 19616 x 20880 points: the fast
+ * ones of each within 12% (bench/results/2026-11-23-segment-tiles.md). A lone block waits at every
+ * barrier, for the instructions of each round of its threads, which depend on each other, and for
+ * memory; others on its multiprocessor fill these, as far as its units and memory let them. f16
+ * computes as f32 does; two problems only, a quarter slower. */
 static const struct {
     double barrier, chain, byte; /* of a lone block: a phase, an instruction of a round, what goes in and out */
     double issue, point; /* of the multiprocessor for a warp: an instruction, a point there and back in shared memory */
@@ -43,8 +44,9 @@ static const struct {
 #define MOVES 0.5    /* shows of what reading and writing take at the copy rate, in quadrature */
 #define LANES_F64 64 /* of the multiprocessors that were measured */
 #define LANES 128
-/* Of clusters, fitted to 36 timed tiles of f64, of 3 problems; of 125 fast ones since, of both types and all sides, half are within 4%,
- * nine of ten within 9%. Those that hold a plane take longer (bench/results/2026-11-23-segment-tiles.md). */
+/* Of clusters, fitted to 36 timed tiles of f64, of 3 problems; of 125 fast ones since, of both
+ * types and all sides, half are within 4%, nine of ten within 9%. Those that hold a plane take
+ * longer (bench/results/2026-11-23-segment-tiles.md). */
 #define EXCHANGE 33     /* bytes a cycle of a multiprocessor, to and from other blocks */
 #define MEETING 625     /* cycles for each other block, until it is there and its first words have come */
 #define HOLDS_PLANE 1.1 /* times as long */
@@ -152,7 +154,8 @@ double segment_tile_seconds(const stn_task *task, const stn_machine *machine, co
            machine->launch_seconds;
 }
 
-/* As those of lines (cost.c), of two short passes; no less than what tests/strategies/test_errors finds. */
+/* As those of lines (cost.c), of two short passes; no less than what tests/strategies/test_errors
+ * finds. */
 #define ROUNDINGS_F64 6
 #define ROUNDINGS_F32 5
 #define BEYOND 3.1

@@ -47,7 +47,8 @@ stn_status segment_tile_get(stn_plan *plan, const segment_shape *shape, bool rea
     return STN_OK;
 }
 
-/* ---- tables -------------------------------------------------------------------------------------------------------- */
+/* ---- tables
+ * -------------------------------------------------------------------------------------------------------- */
 
 static stn_ladder ladder_of(const segment_shape *shape, int which) {
     stn_ladder line = {.points = segment_tile_points(shape, which) / (which ? 2 : 1), .stages = 2, .shares = 1};
@@ -132,7 +133,8 @@ static cplx symbol_at(const torus *s, int y, int x) {
     return power(sum, s->steps);
 }
 
-/* Half the sum and the difference at frequencies k and half a row's number further on, for each row and unit. */
+/* Half the sum and the difference at frequencies k and half a row's number further on, for each row
+ * and unit. */
 static size_t fill_symbol(const torus *s, int units, double *turns, double *symbol) {
     const int n = s->n[1] / 2, a = n / 8;
     const long double half = 0.5L / ((long double)n * (long double)s->n[0]);
@@ -179,7 +181,8 @@ stn_status segment_tile_fill(const stn_task *task, const segment_shape *shape, c
     return status;
 }
 
-/* ---- running ------------------------------------------------------------------------------------------------------- */
+/* ---- running
+ * ------------------------------------------------------------------------------------------------------- */
 
 stn_status segment_tile_launch(const stn_plan *plan, const segment_shape *shape, const segment_tile *tile,
                                const segment_tile_sweep *sweep, const void *tables, const stn_fused_launch *l,

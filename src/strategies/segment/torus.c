@@ -52,7 +52,8 @@ static segment_torus tile_of(const stn_candidate *candidate) {
     return tile;
 }
 
-/* ---- candidates ---------------------------------------------------------------------------------------------------- */
+/* ---- candidates
+ * ---------------------------------------------------------------------------------------------------- */
 
 static bool applies(const stn_task *task, const stn_machine *machine, char *reason, size_t size) {
     const char *why = NULL;
@@ -88,7 +89,8 @@ static void estimate(const stn_task *task, const stn_machine *machine, const stn
     segment_torus_cost(task, machine, &tile, result);
 }
 
-/* ---- building ------------------------------------------------------------------------------------------------------ */
+/* ---- building
+ * ------------------------------------------------------------------------------------------------------ */
 
 enum { WORKS = 12 }; /* bench/results/2026-11-25-products.md */
 static stn_status get_kernel(stn_plan *plan, tile_state *state, stn_error *error) {
@@ -114,14 +116,15 @@ static stn_status get_kernel(stn_plan *plan, tile_state *state, stn_error *error
     const int64_t resident =
         stn_kernel_resident(state->kernel, plan->machine.multiprocessors, 32 * block.warps, block.shared);
     const int64_t works = stn_div_up(segment_torus_count(task, tile, counts), block.tiles);
-    /* Of solids a block takes few: tiles that are worked on at once then stay neighbours, whose inputs are in L2. */
+    /* Of solids a block takes few: tiles that are worked on at once then stay neighbours, whose
+     * inputs are in L2. */
     const int64_t rounds = segment_torus_factors(tile->number)->n[2] > 1 ? stn_div_up(works, resident * WORKS) : 1;
     state->blocks = stn_min(works, resident * rounds);
     return STN_OK;
 }
 
-/* Tables for the task's weights. UNSUPPORTED: they reach further than tiles overlap. made: the kernel is there; one for uneven weights serves even ones
- * too, so that these need no compile. */
+/* Tables for the task's weights. UNSUPPORTED: they reach further than tiles overlap. made: the
+ * kernel is there; one for uneven weights serves even ones too, so that these need no compile. */
 static stn_status place_sweeps(const stn_task *task, tile_state *state, bool made, stn_error *error) {
     const uint64_t launches = (uint64_t)state->tile.launches;
     const size_t size = (task->dtype == STN_F64 ? sizeof(double) : sizeof(float));
@@ -167,7 +170,8 @@ static stn_status fill_sweep(const stn_task *task, const segment_torus *tile, bo
     return status;
 }
 
-/* On the device anew; there are none where the GPU is not here, nor for a plan that is only looked at. */
+/* On the device anew; there are none where the GPU is not here, nor for a plan that is only looked
+ * at. */
 static stn_status make_tables(const stn_plan *plan, tile_state *state, stn_error *error) {
     struct stn_device *device = plan->context->device;
     void *tables = NULL;
@@ -227,7 +231,8 @@ static void release(stn_plan *plan) {
     plan->state = NULL;
 }
 
-/* ---- running ------------------------------------------------------------------------------------------------------- */
+/* ---- running
+ * ------------------------------------------------------------------------------------------------------- */
 
 typedef struct run {
     const tile_state *state;
@@ -286,7 +291,8 @@ static stn_status execute_part(stn_plan *plan, stn_part part, const stn_executio
     return stn_take_turns(plan, &state->at, launches(plan), part, at, take_turn, &r, error);
 }
 
-/* ---- words --------------------------------------------------------------------------------------------------------- */
+/* ---- words
+ * --------------------------------------------------------------------------------------------------------- */
 
 static void print_tile(const stn_task *task, const segment_torus *tile, stn_text *text) {
     int points[3];

@@ -1,5 +1,6 @@
-/* Tiles of planes and solids whose weights may be any: tori of product.h that overlap by what a launch's steps reach, each convolved in shared
- * memory (segment_torus.cu); one pass over memory a launch. */
+/* Tiles of planes and solids whose weights may be any: tori of product.h that overlap by what a
+ * launch's steps reach, each convolved in shared memory (segment_torus.cu); one pass over memory a
+ * launch. */
 #ifndef STN_STRATEGIES_SEGMENT_TORUS_H
 #define STN_STRATEGIES_SEGMENT_TORUS_H
 #include "plan/strategy.h"
@@ -9,7 +10,8 @@
 
 typedef struct segment_torus {
     int mark, launches, fused; /* f steps in the longest of them */
-    /* Along z, y, x: of so many points of a tile, `lead` before `useful` outputs; the steps reach so far to both sides together. */
+    /* Along z, y, x: of so many points of a tile, `lead` before `useful` outputs; the steps reach
+     * so far to both sides together. */
     int lead[3], useful[3], reach[3];
     uint8_t number;   /* segment_torus_factors */
     uint8_t margins;  /* 1: sides are stepped by the faces; 0: every side is folded in */
@@ -29,15 +31,19 @@ typedef struct segment_sides {
 } segment_sides;
 
 segment_sides segment_sides_of(const stn_task *task);
-/* Fills lead, useful and reach of a tile for launches of tile->fused steps; false: they reach too far. reach: along each axis. */
+/* Fills lead, useful and reach of a tile for launches of tile->fused steps; false: they reach too
+ * far. reach: along each axis. */
 bool segment_torus_fit(const stn_task *task, const segment_sides *sides, const stn_reach reach[3], segment_torus *tile);
-/* Of one step: the root of the mean square of offsets about their mean along the axis where that is most, |weights| as chances. Spreads of steps add up
- * as roots: this tells without looking for the reach that it is too far. */
+/* Of one step: the root of the mean square of offsets about their mean along the axis where that is
+ * most, |weights| as chances. Spreads of steps add up as roots: this tells without looking for the
+ * reach that it is too far. */
 double segment_torus_spread(const stn_task *task);
-/* Spreads that steps reach in both directions together at least: f64's reach is some 16 of them, f32's 11. */
+/* Spreads that steps reach in both directions together at least: f64's reach is some 16 of them,
+ * f32's 11. */
 #define SEGMENT_SURELY 10.0
 void segment_torus_reach(const stn_task *task, uint64_t steps, stn_reach reach[3]);
-/* The cheapest shapes, at most `most`; 0: there is none, and *why says so. Asked for more than STN_CANDIDATES, others that are worth measuring follow. tally: may be NULL. */
+/* The cheapest shapes, at most `most`; 0: there is none, and *why says so. Asked for more than
+ * STN_CANDIDATES, others that are worth measuring follow. tally: may be NULL. */
 size_t segment_torus_search(const stn_task *task, const stn_machine *machine, segment_torus *best, size_t most,
                             const char **why, stn_tally *tally);
 void segment_torus_cost(const stn_task *task, const stn_machine *machine, const segment_torus *tile,

@@ -19,9 +19,10 @@
 #define LONGEST 64      /* points of a tile along an axis */
 #define MOST_TILES ((int64_t)1 << 30)
 
-/* Parts of the unit's rate by tile (segment_torus_factors), and of copy bandwidth: of planes bench/results/2026-11-23-segment-tiles.md, of f64
- * 2026-11-23-segment-forms.md; of solids 2026-11-26-solids.md. Of f32 and f16 numbers are split and packed beside each product, which takes longer than
- * the products: halves in one part take as long as in two. */
+/* Parts of the unit's rate by tile (segment_torus_factors), and of copy bandwidth: of planes
+ * bench/results/2026-11-23-segment-tiles.md, of f64 2026-11-23-segment-forms.md; of solids
+ * 2026-11-26-solids.md. Of f32 and f16 numbers are split and packed beside each product, which
+ * takes longer than the products: halves in one part take as long as in two. */
 static const double rates[][SEGMENT_TORI] = {[STN_F64] = {0.48, 0.72, 0.48, 0.62, 0.64, 0.40, 0.45, 0.71},
                                              [STN_F32] = {0.135, 0.195, 0.22, 0.163, 0.36, 0.27, 0.28, 0.39},
                                              [STN_F16] = {0.028, 0.028, 0.028, 0.028, 0.073, 0.052, 0.055, 0.08}};
@@ -40,15 +41,16 @@ int64_t segment_torus_count(const stn_task *task, const segment_torus *tile, int
     return task->batch * counts[0] * counts[1] * counts[2];
 }
 
-/* Threads of 16 rows of few columns have 168 registers or less in f64, of more all that there are; of solids 128, so that a block works while
- * another one's inputs are on their way. */
+/* Threads of 16 rows of few columns have 168 registers or less in f64, of more all that there are;
+ * of solids 128, so that a block works while another one's inputs are on their way. */
 static int most_threads(const stn_task *task, const segment_torus *tile) {
     const segment_factors *f = segment_torus_factors(tile->number);
     if (f->n[2] > 1) return 512;
     return task->dtype != STN_F64 ? (f->n[1] <= 32 ? 512 : 384) : f->n[1] <= 32 && tile->even ? 384 : 256;
 }
 
-/* 32 x 32 numbers, and the matrix, are what registers hold of f64: of smaller squares a tile's inputs and outputs take longer than its products. */
+/* 32 x 32 numbers, and the matrix, are what registers hold of f64: of smaller squares a tile's
+ * inputs and outputs take longer than its products. */
 #define SQUARE 1
 segment_torus_block segment_torus_block_of(const stn_task *task, const segment_torus *tile) {
     const segment_factors *f = segment_torus_factors(tile->number);
@@ -61,11 +63,13 @@ segment_torus_block segment_torus_block_of(const stn_task *task, const segment_t
     return b;
 }
 
-/* ---- sides --------------------------------------------------------------------------------------------------------- */
+/* ---- sides
+ * --------------------------------------------------------------------------------------------------------- */
 
 static int64_t taps_along(const stn_task *task, int axis) { return task->reach[axis][0] + task->reach[axis][1]; }
 
-/* Symmetric taps commute with even reflection whatever their reach, and with an odd one where one tap reaches past the side. */
+/* Symmetric taps commute with even reflection whatever their reach, and with an odd one where one
+ * tap reaches past the side. */
 static bool goes_on(const stn_task *task, int axis, bool one_value, stn_boundary_kind kind[2]) {
     const bool one_past = task->reach[axis][0] == 1 && task->reach[axis][1] == 1;
     for (int side = 0; side < 2; side++) kind[side] = task->boundary[axis][side].kind;
@@ -96,7 +100,8 @@ segment_sides segment_sides_of(const stn_task *task) {
     return s;
 }
 
-/* ---- tiles --------------------------------------------------------------------------------------------------------- */
+/* ---- tiles
+ * --------------------------------------------------------------------------------------------------------- */
 
 void segment_torus_reach(const stn_task *task, uint64_t steps, stn_reach reach[3]) {
     for (int k = 0; k < 3; k++) {
@@ -120,13 +125,15 @@ double segment_torus_spread(const stn_task *task) {
     return sqrt(most);
 }
 
-/* Sectors of memory that points `from` to before `to` of a row lie in, if rows begin at whole ones. */
+/* Sectors of memory that points `from` to before `to` of a row lie in, if rows begin at whole
+ * ones. */
 static int64_t sectors_of(int64_t from, int64_t to, int64_t unit) {
     const int64_t far = 1024 * unit; /* `from` may be a little before the row */
     return stn_div_up(to + far, unit) - (from + far) / unit;
 }
 
-/* Of what a row's first tiles read and write, two of them in one access, until they repeat. Outputs begin `shift` before the row. */
+/* Of what a row's first tiles read and write, two of them in one access, until they repeat. Outputs
+ * begin `shift` before the row. */
 static int64_t sectors_of_tiles(const segment_torus *tile, int64_t n, int length, int64_t unit, int shift) {
     const int64_t useful = tile->useful[2];
     int64_t sum = 0;
@@ -191,7 +198,8 @@ static const stn_constraint constraints[] = {
     {"tiles", "tiles are counted in 31 bits", tiles_hold},
 };
 
-/* ---- cost ---------------------------------------------------------------------------------------------------------- */
+/* ---- cost
+ * ---------------------------------------------------------------------------------------------------------- */
 
 /* As of segments (cost.c). What lies beyond the reach is left away. */
 #define BEYOND 3.1
@@ -256,7 +264,8 @@ void segment_torus_cost(const stn_task *task, const stn_machine *machine, const 
     cost_beside(task, machine, tile, faces_seconds(task, machine, tile), e);
 }
 
-/* ---- search -------------------------------------------------------------------------------------------------------- */
+/* ---- search
+ * -------------------------------------------------------------------------------------------------------- */
 
 typedef struct search {
     const stn_task *task;

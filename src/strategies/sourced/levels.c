@@ -1,11 +1,13 @@
-/* A source by runs of 1, 8 and 64 steps; see sourced.c. c_f is f steps from zero with constant sides at zero, and itself by parts:
- * c_1 = b where nothing is frozen, c_8 by 7 single steps, c_64 by 7 runs of 8:
+/* A source by runs of 1, 8 and 64 steps; see sourced.c. c_f is f steps from zero with constant
+ * sides at zero, and itself by parts: c_1 = b where nothing is frozen, c_8 by 7 single steps, c_64
+ * by 7 runs of 8:
  *
  *     level 0: 1 step, c_1        level 1: 8 steps, c_8        level 2: 64 steps, c_64
  *
- * A run of T steps is as many runs of the highest level as fit in, then of the lower ones. Between them grids lie packed in
- * the workspace: two that take turns, and c of each level above 0. There f16 is f32, b too: the sum of every run would be
- * rounded to 11 bits otherwise, and T steps be off by what so many roundings add up to. */
+ * A run of T steps is as many runs of the highest level as fit in, then of the lower ones. Between
+ * them grids lie packed in the workspace: two that take turns, and c of each level above 0. There
+ * f16 is f32, b too: the sum of every run would be rounded to 11 bits otherwise, and T steps be off
+ * by what so many roundings add up to. */
 #include <math.h>
 #include <string.h>
 
@@ -15,7 +17,8 @@
 
 #define RADIX 8
 
-/* The task without its source in the workspace's layout and type; past constant sides 0, or what is there. */
+/* The task without its source in the workspace's layout and type; past constant sides 0, or what is
+ * there. */
 static stn_task packed_task(const stn_task *task, uint64_t steps, bool zero) {
     stn_task own = *task;
     own.dtype = sourced_own_type(task);
@@ -108,13 +111,15 @@ stn_status sourced_prepare_levels(stn_plan *plan, sourced_state *state, stn_erro
     return STN_OK;
 }
 
-/* ---- running ------------------------------------------------------------------------------------------------------- */
+/* ---- running
+ * ------------------------------------------------------------------------------------------------------- */
 
 static sourced_grid source_of(const sourced_job *job, int level) {
     return level ? sourced_own_grid(job, 1 + level) : job->source;
 }
 
-/* The steps of a level from grid 0 to grid 1 of the workspace, and the level's source on top, into `to`. */
+/* The steps of a level from grid 0 to grid 1 of the workspace, and the level's source on top, into
+ * `to`. */
 static stn_status advance(const sourced_job *job, stn_plan *run, int level, sourced_way way, sourced_grid to,
                           stn_error *error) {
     const sourced_grid between = sourced_own_grid(job, 1);
@@ -126,7 +131,8 @@ static stn_status advance(const sourced_job *job, stn_plan *run, int level, sour
     return sourced_add(job, way, between, source_of(job, level), to, error);
 }
 
-/* c of every level above 0. c_8 = c_1 + S (c_1 + S (...)): 7 times a step, and c_1 added; likewise c_64 by runs of 8. */
+/* c of every level above 0. c_8 = c_1 + S (c_1 + S (...)): 7 times a step, and c_1 added; likewise
+ * c_64 by runs of 8. */
 static stn_status make_sources(const sourced_job *job, stn_error *error) {
     const sourced_state *state = job->state;
     for (int level = 1; level < state->levels; level++) {

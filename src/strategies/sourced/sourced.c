@@ -4,7 +4,8 @@
  * strategy is cheapest, then one addition. c_f is made once an execution:
  *
  *     whole    f is all steps, c added by transforms that multiply by the sum of the symbol's powers     whole.c
- *     levels   f is 1, 8 or 64, c by steps from zero                                                         levels.c */
+ *     levels   f is 1, 8 or 64, c by steps from zero                                                        
+ * levels.c */
 #include "strategies/sourced/sourced.h"
 
 #include <math.h>
@@ -13,7 +14,8 @@
 
 #include "base/error.h"
 
-/* ---- choosing ------------------------------------------------------------------------------------------------------ */
+/* ---- choosing
+ * ------------------------------------------------------------------------------------------------------ */
 
 static bool applies(const stn_task *task, const stn_machine *machine, char *reason, size_t reason_size) {
     const char *why = NULL;
@@ -55,7 +57,8 @@ static void estimate(const stn_task *task, const stn_machine *machine, const stn
     if (!served) result->seconds = INFINITY;
 }
 
-/* ---- building ------------------------------------------------------------------------------------------------------ */
+/* ---- building
+ * ------------------------------------------------------------------------------------------------------ */
 
 stn_status sourced_make_run(stn_plan *plan, const stn_task *task, stn_plan **run, stn_error *error) {
     if (plan->candidate.values[SOURCED_SOON])
@@ -96,14 +99,16 @@ static void release(stn_plan *plan) {
     plan->state = NULL;
 }
 
-/* ---- running ------------------------------------------------------------------------------------------------------- */
+/* ---- running
+ * ------------------------------------------------------------------------------------------------------- */
 
 static stn_status execute(stn_plan *plan, const stn_execution *at, stn_error *error) {
     const sourced_state *state = plan->state;
     return (state->levels == SOURCED_WHOLE ? sourced_execute_whole : sourced_execute_levels)(plan, at, error);
 }
 
-/* ---- in words ------------------------------------------------------------------------------------------------------ */
+/* ---- in words
+ * ------------------------------------------------------------------------------------------------------ */
 
 static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
     const sourced_state *state = plan->state;

@@ -1,4 +1,5 @@
-/* The parts of `sourced`: what its two ways share (add.c), runs of 1, 8, 64 steps (levels.c), all steps at once (whole.c). */
+/* The parts of `sourced`: what its two ways share (add.c), runs of 1, 8, 64 steps (levels.c), all
+ * steps at once (whole.c). */
 #ifndef STN_STRATEGIES_SOURCED_SOURCED_H
 #define STN_STRATEGIES_SOURCED_SOURCED_H
 #include "plan/plan.h"
@@ -11,7 +12,8 @@ struct stn_kernel;
 #define SOURCED_SOON                                                                                                   \
     1 /* which of them says that each step is by the kernel that all problems have, which compiles soon */
 
-/* What adds: out = x; out = c; out = x + c. What is read and written is the caller's or the workspace's. */
+/* What adds: out = x; out = c; out = x + c. What is read and written is the caller's or the
+ * workspace's. */
 typedef enum sourced_way {
     SOURCED_LOAD,
     SOURCED_COPY,
@@ -29,7 +31,8 @@ typedef struct sourced_grid {
 
 typedef struct sourced_state {
     int levels; /* or SOURCED_WHOLE */
-    /* Levels: of 8^level steps; the second for c, NULL where the first serves. Whole: number 0, of all steps, and sum. */
+    /* Levels: of 8^level steps; the second for c, NULL where the first serves. Whole: number 0, of
+     * all steps, and sum. */
     stn_plan *run[SOURCED_LEVELS], *from_zero[SOURCED_LEVELS], *sum;
     struct stn_kernel *add[SOURCED_WAYS]; /* this and what follows: of levels */
     stn_grid_layout in, out, packed;

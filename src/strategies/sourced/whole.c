@@ -1,5 +1,6 @@
-/* A source in all steps at once; see sourced.c. u_T = S^T u_0, from the input to the output by whatever strategy is cheapest; then
- * (1 + S + .. + S^(T-1)) b is added to the output by one that sums powers (task.h). Nothing of its own lies in the workspace. */
+/* A source in all steps at once; see sourced.c. u_T = S^T u_0, from the input to the output by
+ * whatever strategy is cheapest; then (1 + S + .. + S^(T-1)) b is added to the output by one that
+ * sums powers (task.h). Nothing of its own lies in the workspace. */
 #include <math.h>
 #include <string.h>
 

@@ -41,7 +41,8 @@ bool sparse_any_weight(const stn_power *power) {
     return false;
 }
 
-/* The distance to a number's neighbours among those of 11 bits, by its exponent's bits: frexp and ldexp took most of keep_sum. */
+/* The distance to a number's neighbours among those of 11 bits, by its exponent's bits: frexp and
+ * ldexp took most of keep_sum. */
 static double unit_of(stn_dtype dtype, float number) {
     uint32_t bits;
     uint64_t wide;
@@ -52,8 +53,8 @@ static double unit_of(stn_dtype dtype, float number) {
     return dtype == STN_F16 ? fmax(unit, 0x1p-24) : unit;
 }
 
-/* The weight that comes nearest to its own value when it moves by one unit to lessen what is left of the sum; `pairs`: weights that
- * mirror each other move together. */
+/* The weight that comes nearest to its own value when it moves by one unit to lessen what is left
+ * of the sum; `pairs`: weights that mirror each other move together. */
 static size_t find_move(stn_dtype dtype, const stn_power *power, double scale, const float *part, double rest,
                         bool pairs) {
     size_t count = sparse_weights(power), best = count;
@@ -70,8 +71,8 @@ static size_t find_move(stn_dtype dtype, const stn_power *power, double scale, c
     return best;
 }
 
-/* What rounding leaves of the sum goes to the weights that it costs least, a unit each. Where they are the same turned about, they
- * stay so: a drift would add up too. */
+/* What rounding leaves of the sum goes to the weights that it costs least, a unit each. Where they
+ * are the same turned about, they stay so: a drift would add up too. */
 static void keep_sum(stn_dtype dtype, const stn_power *power, double scale, float *part) {
     size_t count = sparse_weights(power);
     double rest = 0;
@@ -100,7 +101,8 @@ void sparse_round(const stn_task *task, const stn_power *power, double scale, in
     if (parts == 1) keep_sum(task->dtype, power, scale, to);
 }
 
-/* ---- symbols ---------------------------------------------------------------------------------------------------- */
+/* ---- symbols
+ * ---------------------------------------------------------------------------------------------------- */
 
 #define OCTAVES 11 /* pi, pi / 2, .. and 0 */
 #define EVEN 8     /* beside them, evenly over half a circle */
@@ -176,7 +178,8 @@ sparse_symbol *sparse_symbols_make(const stn_power *power, const float *rounded,
 }
 
 /* |a - b|^2 of a = exact^launches, b = rounded^launches over the power of a symbol whose square is `largest`: numbers of any size. By their
- * lengths and the angle between them, a b 2 (1 - cos angle) = 4 a b sin^2(angle / 2); logarithms of complex numbers take five times as long. */
+ * lengths and the angle between them, a b 2 (1 - cos angle) = 4 a b sin^2(angle / 2); logarithms of
+ * complex numbers take five times as long. */
 static double powers_differ(const sparse_symbol *s, double launches, double largest, double *exact) {
     const double one = exp(0.5 * launches * log(sparse_square(s->exact) / largest));
     const double other = exp(0.5 * launches * log(sparse_square(s->rounded) / largest));

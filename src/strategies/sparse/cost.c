@@ -10,7 +10,8 @@
 
 #define RUN 8 /* sums of a warp: products of one row of taps */
 
-/* Read off measured runs of an H200: bench/results/2026-11-22-sparse-2.md, most of which are met within 15%, and those named below. */
+/* Read off measured runs of an H200: bench/results/2026-11-22-sparse-2.md, most of which are met
+ * within 15%, and those named below. */
 static const struct {
     double sparse_per_dense; /* rate of 2:4 sparse products over that of dense ones of the type */
     double shared_rate;      /* part of shared memory's bandwidth */
@@ -55,12 +56,14 @@ static const struct {
 #define FULL 16.0       /* warps of a multiprocessor */
 #define MEMORY_LINE 128 /* bytes */
 
-/* Of a warp's tile of 16 x 64 points: products of 16 words, and cycles in which shared memory answers it, 128 bytes each. */
+/* Of a warp's tile of 16 x 64 points: products of 16 words, and cycles in which shared memory
+ * answers it, 128 bytes each. */
 typedef struct warp_work {
     double products, words, cycles;
 } warp_work;
 
-/* Of 16 rows, four times: four eights of rows by V, two column blocks by U; and what a walk does before its first block ends. */
+/* Of 16 rows, four times: four eights of rows by V, two column blocks by U; and what a walk does
+ * before its first block ends. */
 static warp_work chain_work(const stn_task *task, const sparse_shape *shape) {
     double eights = 16 + 4.0 * (sparse_waiting_blocks(task, shape) - 1) / shape->walk;
     warp_work work = {.words = eights * 8 * 8 * shape->halves};
@@ -78,8 +81,9 @@ static warp_work line_work(const stn_task *task, const sparse_shape *shape) {
     return work;
 }
 
-/* How many words of the 8 lanes that shared memory answers together lie in one bank: of columns g and g + 1 abreast, 16 points apart. Below
- * each other they lie apart but in windows of 3 halves, and those are as fast (the rates' file). */
+/* How many words of the 8 lanes that shared memory answers together lie in one bank: of columns g
+ * and g + 1 abreast, 16 points apart. Below each other they lie apart but in windows of 3 halves,
+ * and those are as fast (the rates' file). */
 static int lanes_in_bank(const stn_task *task, const sparse_shape *shape) {
     int most = 1, apart = task->dtype == STN_F16 ? 8 : 16, word[8];
     for (int lane = 0; lane < 8; lane++)
@@ -135,8 +139,8 @@ static double few_warps(const sparse_shape *shape) {
     return pow(fmax(1, FULL / (shape->warps * shape->blocks)), rates.few_warps_power);
 }
 
-/* Of lines what takes longest hides the rest, and most of it where whole lines of memory are read; else warps wait for one another at each
- * stage, and nothing hides what others take. */
+/* Of lines what takes longest hides the rest, and most of it where whole lines of memory are read;
+ * else warps wait for one another at each stage, and nothing hides what others take. */
 static double combine(const stn_task *task, const sparse_shape *shape, double memory, double tensor, double shared) {
     if (task->rank == 1) return few_warps(shape) * stn_cost_beside(memory, fmax(tensor, shared));
     if (shape->across) return few_warps(shape) * cbrt(pow(memory, 3) + pow(tensor, 3) + pow(shared, 3));
@@ -151,8 +155,9 @@ static double part_of_copy(const stn_task *task, const sparse_shape *shape) {
     return solid * (shape->beside == SPARSE_COLUMNS ? rates.copy_abreast : rates.copy_narrow);
 }
 
-/* A launch of sparse_walk in small blocks. Those that have several tiles copy the next ones while they compute; those with one wait first
- * and compute then, so the fewer their warps are, the less they ask for. */
+/* A launch of sparse_walk in small blocks. Those that have several tiles copy the next ones while
+ * they compute; those with one wait first and compute then, so the fewer their warps are, the less
+ * they ask for. */
 static double ring_seconds(const stn_task *task, const stn_machine *machine, const sparse_shape *shape, double tensor,
                            double idle) {
     const double bytes = 2 * (double)(stn_task_points(task) * (int64_t)stn_dtype_size(task->dtype));
@@ -196,7 +201,8 @@ void sparse_cost_beside(const stn_task *task, const stn_machine *machine, const 
         memory /= part_of_copy(task, shape);
     double rate = rates.sparse_per_dense * machine->flops[e->unit], tensor = e->flops / rate;
     double shared = work.cycles * units * launches / (rates.shared_rate * machine->multiprocessors * machine->clock);
-    /* A block's walk, whatever runs beside it: one step's products, one after the other in each of a multiprocessor's quarters. */
+    /* A block's walk, whatever runs beside it: one step's products, one after the other in each of
+     * a multiprocessor's quarters. */
     double alone = work.products * 2 * 16 * 8 * (task->dtype == STN_F16 ? 32 : 16) * shape->warps *
                    machine->multiprocessors / (rates.alone_rate * rate);
     double least = waves * shape->walk * alone + rates.begin_block / machine->clock;

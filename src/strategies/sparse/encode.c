@@ -14,13 +14,15 @@ int sparse_groups(const sparse_window *w, int product) { return is_half(w, produ
 int sparse_places(const sparse_window *w) { return 2 * points_of_word(w); }
 int sparse_kept(const sparse_window *w) { return points_of_word(w); }
 
-/* A group's words lie half the window apart: a row no longer than that meets two columns of four at most, in f32 one of two. */
+/* A group's words lie half the window apart: a row no longer than that meets two columns of four at
+ * most, in f32 one of two. */
 bool sparse_legal(const sparse_window *w) {
     return w->halves > 0 && w->halves <= SPARSE_MOST_HALVES && w->first >= 0 && w->span >= 0 &&
            w->first + w->span + SPARSE_OUTPUTS <= sparse_columns(w) && w->span < sparse_columns(w) / 2;
 }
 
-/* Lanes t = 2u and 2u + 1 hold a group's two words in register r, group 2r + u: r words on from where the lane begins. */
+/* Lanes t = 2u and 2u + 1 hold a group's two words in register r, group 2r + u: r words on from
+ * where the lane begins. */
 int sparse_column(const sparse_window *w, int product, int group, int place) {
     int points = points_of_word(w), registers = sparse_groups(w, product) / 2;
     int word = 8 * product + registers * (group % 2) + group / 2;

@@ -1,15 +1,17 @@
-/* Rows of taps as left factors of 2:4 sparse products (SPTCStencil): which columns of a window each place of a product stands
- * for, which of a group's places are kept, and a lane's registers.
+/* Rows of taps as left factors of 2:4 sparse products (SPTCStencil): which columns of a window each
+ * place of a product stands for, which of a group's places are kept, and a lane's registers.
  *
- * A row of taps w makes 16 neighbouring outputs of a window of points: K(i, c) = w[c - i - first], a band. 32 bits of the
- * window, one point of f32 or two of f16, are a word. The strided swap puts word v and word v + half the window side by side
- * in one group; a row of K is no longer than half the window, so that it meets half of a group at most:
+ * A row of taps w makes 16 neighbouring outputs of a window of points: K(i, c) = w[c - i - first],
+ * a band. 32 bits of the window, one point of f32 or two of f16, are a word. The strided swap puts
+ * word v and word v + half the window side by side in one group; a row of K is no longer than half
+ * the window, so that it meets half of a group at most:
  *
  *     words    0  1  2  3  4  5  6  7 | 8  9  10 11 12 13 14 15        halves 2: 16 words
  *     groups   0  1  2  3  4  5  6  7 | 0  1  2  3  4  5  6  7
  *
- * Groups go to products and lanes so that each lane's points are neighbours in memory: the swap of the points is where a
- * lane reads, no more. Which places are kept follows from the window alone: weights of 0 are kept like others. */
+ * Groups go to products and lanes so that each lane's points are neighbours in memory: the swap of
+ * the points is where a lane reads, no more. Which places are kept follows from the window alone:
+ * weights of 0 are kept like others. */
 #ifndef STN_STRATEGIES_SPARSE_ENCODE_H
 #define STN_STRATEGIES_SPARSE_ENCODE_H
 #include <stdbool.h>
@@ -44,13 +46,15 @@ int sparse_kept(const sparse_window *w);                /* of them: 2 or 1 */
 int sparse_column(const sparse_window *w, int product, int group, int place);
 /* The output that row i of the left factor makes. */
 int sparse_output(const sparse_window *w, int i);
-/* The places of a group that row i keeps, rising: all with taps, and others where those are fewer. */
+/* The places of a group that row i keeps, rising: all with taps, and others where those are
+ * fewer. */
 void sparse_keep(const sparse_window *w, int product, int group, int i, int kept[2]);
 
-/* One row of taps, weight[0 .. span], rounded to the type: SPARSE_FRAGMENT words for each product. */
+/* One row of taps, weight[0 .. span], rounded to the type: SPARSE_FRAGMENT words for each
+ * product. */
 void sparse_encode(const sparse_window *w, const float *weight, uint32_t *to);
-/* Metadata: so many registers of 32 lanes. Product k, of 16 words, has its in register k / 2, selector k % 2; half a product in
- * the last register, selector 0. */
+/* Metadata: so many registers of 32 lanes. Product k, of 16 words, has its in register k / 2,
+ * selector k % 2; half a product in the last register, selector 0. */
 int sparse_registers(const sparse_window *w);
 void sparse_metadata(const sparse_window *w, uint32_t *to);
 #endif

@@ -1,12 +1,13 @@
 /* See noise.h.
  *
- * A launch's rounding errors e are white: the n launches after it leave P(n f) of their square, P(m) = mean over frequencies |K|^2m, as
- * they do of data by chance. Of such data all launches together leave, beside what they leave of the data,
+ * A launch's rounding errors e are white: the n launches after it leave P(n f) of their square,
+ * P(m) = mean over frequencies |K|^2m, as they do of data by chance. Of such data all launches
+ * together leave, beside what they leave of the data,
  *
  *     e^2 (1 + sum over 0 < i < L of  P(i f) P((L - i) f) / P(L f)),         of data with a mean  e^2 (1 + sum of P(i f))
  *
- * Both sums have most of their weight at their ends. Those are sums over all frequencies; a grid of few points has few of them, which
- * common/roundings.h looks at. */
+ * Both sums have most of their weight at their ends. Those are sums over all frequencies; a grid of
+ * few points has few of them, which common/roundings.h looks at. */
 #include "strategies/sparse/noise.h"
 
 #include <complex.h>
@@ -20,7 +21,8 @@
 /* Angles of an axis, closer to each other near 0, where all that long runs leave is. */
 static const int angles_of_rank[] = {0, SPARSE_MOST_FREQUENCIES, 24, 10};
 
-/* pi u^2 for u evenly in 0 .. 1, and what each stands for; of another axis than the last both signs. */
+/* pi u^2 for u evenly in 0 .. 1, and what each stands for; of another axis than the last both
+ * signs. */
 static void find_frequencies(const stn_task *task, int axis, sparse_frequencies *f) {
     const int each = angles_of_rank[task->rank];
     *f = (sparse_frequencies){.count = 1, .share = {1}, .turn = {1}};
@@ -113,7 +115,8 @@ static double few_grown(const stn_task *task, sparse_spectrum *s, const sparse_l
     return s->few.grown;
 }
 
-/* ---- words between the products of a chain ------------------------------------------------------------------------ */
+/* ---- words between the products of a chain
+ * ------------------------------------------------------------------------ */
 
 typedef struct moments {
     double sum, sizes, squares;
@@ -133,8 +136,9 @@ static double dot(const stn_power *a, const stn_power *b) {
     return sum;
 }
 
-/* What they err by in one launch beside what it writes, squared, in squares of an element's rounding: of data by chance, whose mean is
- * 0 or its square three times their variance, and of data that earlier launches have smoothed. */
+/* What they err by in one launch beside what it writes, squared, in squares of an element's
+ * rounding: of data by chance, whose mean is 0 or its square three times their variance, and of
+ * data that earlier launches have smoothed. */
 typedef struct between_errors {
     double first, later;
 } between_errors;
@@ -154,17 +158,20 @@ static between_errors between_of(const sparse_spectrum *s, const sparse_terms *t
                             smooth / largest};
 }
 
-/* ---- all of it ---------------------------------------------------------------------------------------------------- */
+/* ---- all of it
+ * ---------------------------------------------------------------------------------------------------- */
 
-/* Where launches change data by less than a unit, points stay as they are that should move a little, and waves die late: read off runs of
- * random numbers around 0 by heat-1d, heat-2d, box-2d9p and box-3d27p, of 100 to 2000 launches of 1 to 15 steps
+/* Where launches change data by less than a unit, points stay as they are that should move a
+ * little, and waves die late: read off runs of random numbers around 0 by heat-1d, heat-2d,
+ * box-2d9p and box-3d27p, of 100 to 2000 launches of 1 to 15 steps
  * (bench/results/2026-11-22-sparse-2.md), of which this is 0.95 to 2 times. */
 static double freezes(const sparse_left *left) {
     return left->launches < 2 ? 0 : 0.028 * pow(left->one, 1.3) * pow(left->launches / 334, 1.5);
 }
 
-/* What a product's sums lose at most, which tensor cores cut off and do not round: off box-2d49p in 3 steps a launch, 38 products, whose
- * other errors are known (the same file); where the middle rows have most of the weight it is a third. */
+/* What a product's sums lose at most, which tensor cores cut off and do not round: off box-2d49p in
+ * 3 steps a launch, 38 products, whose other errors are known (the same file); where the middle
+ * rows have most of the weight it is a third. */
 #define CUT_OFF 6e-8
 
 /* Products that are added up to one number, one after the other. */
@@ -176,9 +183,10 @@ static double products_of_sum(const stn_task *task, const sparse_shape *shape) {
     return along + shape->parts * shape->terms * shape->halves_y / 2.0;
 }
 
-/* Of elements in two parts. A product's sum is its own and loses about a unit of its largest number's last place that tensor cores keep,
- * 22 bits below it, as tests/emulator/mma.cpp has them (which was fitted to an H200's losses in long runs of lowrank); all launches lose
- * alike. Sums of products are rounded, by chance. */
+/* Of elements in two parts. A product's sum is its own and loses about a unit of its largest
+ * number's last place that tensor cores keep, 22 bits below it, as tests/emulator/mma.cpp has them
+ * (which was fitted to an H200's losses in long runs of lowrank); all launches lose alike. Sums of
+ * products are rounded, by chance. */
 #define CUT_OFF_ONE 2e-7
 static double split_noise(const stn_task *task, const sparse_shape *shape) {
     sparse_rows rows = {.all = 1};
@@ -187,8 +195,9 @@ static double split_noise(const stn_task *task, const sparse_shape *shape) {
     return stn_error_of(CUT_OFF_ONE, chance, shape->launches) * stn_error_cancelling(task);
 }
 
-/* How far chance goes from its mean where it has few points to choose: over 110 grids of random numbers the most were 2.2 times it of 64
- * points, 1.35 of 256, 1.2 of 576 and 1.07 of 4096 (on the emulator, bench/results/2026-11-23-sparse-5.md). */
+/* How far chance goes from its mean where it has few points to choose: over 110 grids of random
+ * numbers the most were 2.2 times it of 64 points, 1.35 of 256, 1.2 of 576 and 1.07 of 4096 (on the
+ * emulator, bench/results/2026-11-23-sparse-5.md). */
 #define FEW 10.0
 
 double sparse_noise(const stn_task *task, sparse_spectrum *s, const sparse_shape *shape, const sparse_terms *terms) {

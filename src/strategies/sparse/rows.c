@@ -19,8 +19,9 @@ static void add_to_hull(hull *h, int plane, int low, int high) {
     h->high[plane] = (int)stn_max(h->high[plane], high);
 }
 
-/* Launches share the steps evenly: where that does not come out even, some make a step less. The same kernel does these, and
- * taps without one in the middle reach rows in f - 1 steps that f steps do not. */
+/* Launches share the steps evenly: where that does not come out even, some make a step less. The
+ * same kernel does these, and taps without one in the middle reach rows in f - 1 steps that f steps
+ * do not. */
 static bool has_shorter_launches(const stn_task *task, int fused) {
     return fused > 1 && task->steps % (uint64_t)stn_div_up((int64_t)task->steps, fused) != 0;
 }

@@ -49,7 +49,8 @@ static const stn_constraint constraints[] = {
     {"margins", "the margins of fused steps leave points between them", margins_hold},
 };
 
-/* Is there a kernel for so many steps? Those that need as many launches with fewer fused are cheaper so. */
+/* Is there a kernel for so many steps? Those that need as many launches with fewer fused are
+ * cheaper so. */
 static bool fits(const search *s, int fused, int terms, sparse_shape *shape, bool *cheaper) {
     if (!sparse_fit(s->task, s->machine, fused, terms, 1, shape, s->tally) ||
         !STN_CONSTRAINTS_HOLD(constraints, s->task, s->machine, shape, s->tally))
@@ -153,7 +154,8 @@ static bool insert_sum(search *s, sparse_shape shape) {
     return true;
 }
 
-/* The fewest terms of taps that are not separable that err little enough, of the most steps that each window holds. */
+/* The fewest terms of taps that are not separable that err little enough, of the most steps that
+ * each window holds. */
 static void search_sums(search *s, int most_fused) {
     sparse_shape shape, more;
     bool cheaper, unused;

@@ -3,7 +3,8 @@
 #define STN_STRATEGIES_SPARSE_SEARCH_H
 #include "strategies/sparse/shape.h"
 
-/* At most `most` shapes, the cheapest first; those of at most most_fused steps. tally: of those that no kernel takes; may be NULL. */
+/* At most `most` shapes, the cheapest first; those of at most most_fused steps. tally: of those
+ * that no kernel takes; may be NULL. */
 size_t sparse_search(const stn_task *task, const stn_machine *machine, int most_fused, sparse_shape *best, size_t most,
                      stn_tally *tally);
 bool sparse_any(const stn_task *task, const stn_machine *machine); /* is there one? */

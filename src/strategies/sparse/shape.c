@@ -49,7 +49,8 @@ int sparse_planes(const stn_task *task, const sparse_shape *shape) {
     return sparse_reach(task, shape, 0, 0) + sparse_reach(task, shape, 0, 1) + 1;
 }
 
-/* ---- the window and what a block holds ------------------------------------------------------------------------- */
+/* ---- the window and what a block holds
+ * ------------------------------------------------------------------------- */
 
 sparse_window sparse_window_of(const stn_task *task, const sparse_shape *shape) {
     int low = sparse_reach(task, shape, 2, 0), high = sparse_reach(task, shape, 2, 1);
@@ -127,11 +128,13 @@ sparse_tiles sparse_tiles_of(const stn_task *task, const sparse_shape *shape) {
     return tiles;
 }
 
-/* Do lanes that read a chain's words together meet in the banks of shared memory? Then they wait for each other. */
+/* Do lanes that read a chain's words together meet in the banks of shared memory? Then they wait
+ * for each other. */
 static bool lanes_meet(const sparse_shape *shape) { return shape->halves % 2 || shape->halves % 8 == 0; }
 
-/* Of a line: abreast each block of outputs has a window of its own, of as many points as it has products; else products of one size, which
- * blocks share, and of columns side by side lanes in different banks. */
+/* Of a line: abreast each block of outputs has a window of its own, of as many points as it has
+ * products; else products of one size, which blocks share, and of columns side by side lanes in
+ * different banks. */
 static bool legal_halves(const stn_task *task, const sparse_shape *shape) {
     const bool f16 = task->dtype == STN_F16;
     if (is_abreast(shape)) return shape->halves == (f16 ? 2 : 4);
@@ -190,7 +193,8 @@ static bool fit_factors(const stn_task *task, const stn_machine *machine, void *
     return sparse_rows_of(task, shape->fused, &rows) && rows.all * each <= MOST_PRODUCTS;
 }
 
-/* Blocks of 8 warps whose registers a multiprocessor holds: elements in two parts take more than half of them, with sums of their own. */
+/* Blocks of 8 warps whose registers a multiprocessor holds: elements in two parts take more than
+ * half of them, with sums of their own. */
 static int most_blocks(const stn_task *task, const sparse_shape *shape) {
     sparse_window w = sparse_window_of(task, shape);
     if (shape->terms) return chain_registers(task, shape) > MOST_OF_TWO ? 1 : 2;
@@ -198,8 +202,9 @@ static int most_blocks(const stn_task *task, const sparse_shape *shape) {
     return sparse_splits(task) ? 1 : 2;
 }
 
-/* Two stages of a 2D or 1D walk, or four chunks of a chain's, arrive while one is computed on; in 3D one, where memory for no more is left.
- * Narrow tiles read more past their sides, so they come last. */
+/* Two stages of a 2D or 1D walk, or four chunks of a chain's, arrive while one is computed on; in
+ * 3D one, where memory for no more is left. Narrow tiles read more past their sides, so they come
+ * last. */
 static bool fit_stages(const stn_task *task, const stn_machine *machine, void *of) {
     sparse_shape *shape = of;
     sparse_window y = sparse_window_y_of(task, shape);
@@ -280,7 +285,8 @@ bool sparse_fit(const stn_task *task, const stn_machine *machine, int fused, int
     return STN_CONSTRAINTS_HOLD(constraints, task, machine, shape, tally);
 }
 
-/* ---- sparse_walk ----------------------------------------------------------------------------------------------- */
+/* ---- sparse_walk
+ * ----------------------------------------------------------------------------------------------- */
 
 #define REGISTERS_OF_QUARTER 16384 /* of a multiprocessor's; a block's warps share them evenly */
 #define MOST_OF_THREAD 255         /* registers, given in units of 8 */
@@ -299,7 +305,8 @@ static int blocks_of_registers(int warps, int registers) {
     return (int)stn_min(4 * (REGISTERS_OF_QUARTER / each), MOST_WARPS) / warps;
 }
 
-/* In f16 small blocks, two warps side by side, as many as registers hold; in f32, whose rows shared memory holds fewer of, large ones. */
+/* In f16 small blocks, two warps side by side, as many as registers hold; in f32, whose rows shared
+ * memory holds fewer of, large ones. */
 bool sparse_fit_ring(const stn_task *task, const stn_machine *machine, int stages, sparse_shape *shape) {
     const bool small = task->dtype == STN_F16, short_window = shape->halves >= (small ? 2 : 3) && shape->halves <= 4;
     sparse_window w = sparse_window_of(task, shape);
@@ -319,7 +326,8 @@ bool sparse_fit_ring(const stn_task *task, const stn_machine *machine, int stage
     return few_blocks(task, shape);
 }
 
-/* ---- params.cuh ------------------------------------------------------------------------------------------------ */
+/* ---- params.cuh
+ * ------------------------------------------------------------------------------------------------ */
 
 void sparse_params(const stn_task *task, const sparse_shape *shape, stn_text *params) {
     sparse_rows rows = {0};

@@ -1,5 +1,5 @@
-/* How sparse's kernels are shaped for a task: steps fused, the window of a row of taps, what a block holds; what that costs; their
- * params.cuh. */
+/* How sparse's kernels are shaped for a task: steps fused, the window of a row of taps, what a
+ * block holds; what that costs; their params.cuh. */
 #ifndef STN_STRATEGIES_SPARSE_SHAPE_H
 #define STN_STRATEGIES_SPARSE_SHAPE_H
 #include "plan/strategy.h"
@@ -34,17 +34,19 @@ _Static_assert(sizeof(sparse_shape) <= sizeof(stn_candidate), "a shape is a cand
 
 /* What tolerance f32 needs where its elements are rounded to tf32. */
 #define SPARSE_TF32_TOLERANCE 5e-4
-/* Is f32 computed to its own accuracy? Then elements too are taken in two parts of 11 bits. Of planes, and not of terms. */
+/* Is f32 computed to its own accuracy? Then elements too are taken in two parts of 11 bits. Of
+ * planes, and not of terms. */
 bool sparse_splits(const stn_task *task);
 /* Products that a left factor takes, for all its parts. */
 int sparse_products_of_part(const stn_task *task, const sparse_shape *shape);
 
-/* The shape for launches of at most `fused` steps, of a chain of so many `terms` or, where those are 0, of a sum over rows of taps by
- * sparse_tile or sparse_line; false if no kernel can take it. tally: may be NULL. */
+/* The shape for launches of at most `fused` steps, of a chain of so many `terms` or, where those
+ * are 0, of a sum over rows of taps by sparse_tile or sparse_line; false if no kernel can take it.
+ * tally: may be NULL. */
 bool sparse_fit(const stn_task *task, const stn_machine *machine, int fused, int terms, int parts, sparse_shape *shape,
                 stn_tally *tally);
-/* The same of sparse_tile's by sparse_walk, of so many stages: 1 (f16 alone, a tile a block) or more. False if it has no words for it, or a
- * multiprocessor does not hold it. */
+/* The same of sparse_tile's by sparse_walk, of so many stages: 1 (f16 alone, a tile a block) or
+ * more. False if it has no words for it, or a multiprocessor does not hold it. */
 bool sparse_fit_ring(const stn_task *task, const stn_machine *machine, int stages, sparse_shape *shape);
 int sparse_points(const stn_task *task, const sparse_shape *shape); /* of outputs, that a warp makes at once */
 int sparse_planes(const stn_task *task, const sparse_shape *shape); /* that the taps look at */
@@ -59,7 +61,8 @@ const char *sparse_kernel_name(const stn_task *task, const sparse_shape *shape);
 size_t sparse_shared(const stn_task *task, const sparse_shape *shape); /* bytes of dynamic shared memory */
 size_t sparse_table_words(const stn_task *task, const sparse_shape *shape);
 
-/* Steps of a walk over one column of tiles, blocks that share them, and tiles of 3D along y, of all along x. */
+/* Steps of a walk over one column of tiles, blocks that share them, and tiles of 3D along y, of all
+ * along x. */
 typedef struct sparse_tiles {
     int64_t steps, walks, y, x;
 } sparse_tiles;

@@ -1,7 +1,9 @@
-/* sparse: f steps in one launch, as 2:4 sparse products on the tensor cores, after SPTCStencil. f steps are one correlation with
- * the taps' f-th power (common/powers.h), any weights: a sum over its rows, each a band that is encoded on the host (encode.h).
- * Of separable 2D taps it is a chain of two such products, and of sums of few such terms as many chains. See kernel_templates/sparse:
- * sparse_tile.cu, of few rows of 2D taps sparse_walk.cu, of lines sparse_line.cu; sparse_chain.cu. */
+/* sparse: f steps in one launch, as 2:4 sparse products on the tensor cores, after SPTCStencil. f
+ * steps are one correlation with the taps' f-th power (common/powers.h), any weights: a sum over
+ * its rows, each a band that is encoded on the host (encode.h). Of separable 2D taps it is a chain
+ * of two such products, and of sums of few such terms as many chains. See kernel_templates/sparse:
+ * sparse_tile.cu, of few rows of 2D taps sparse_walk.cu, of lines sparse_line.cu;
+ * sparse_chain.cu. */
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -89,9 +91,11 @@ static void estimate(const stn_task *task, const stn_machine *machine, const stn
     sparse_cost(task, machine, &shape, result);
 }
 
-/* ---- building -------------------------------------------------------------------------------------------------- */
+/* ---- building
+ * -------------------------------------------------------------------------------------------------- */
 
-/* Tables of the task's weights, into new memory of the device; there are none where the GPU is not here. */
+/* Tables of the task's weights, into new memory of the device; there are none where the GPU is not
+ * here. */
 static stn_status make_tables(stn_plan *plan, sparse_state *state, stn_error *error) {
     size_t words = sparse_table_words(&plan->task, &state->shape) * state->nsweeps;
     uint32_t *host = calloc(words, sizeof *host);
@@ -164,7 +168,8 @@ static void release(stn_plan *plan) {
     plan->state = NULL;
 }
 
-/* ---- running --------------------------------------------------------------------------------------------------- */
+/* ---- running
+ * --------------------------------------------------------------------------------------------------- */
 
 typedef struct run {
     const sparse_state *state;
@@ -178,8 +183,9 @@ typedef struct turn {
     bool follows;
 } turn;
 
-/* A sweep reads its left factors while the last blocks of the one before still run, and waits for those. Where there are faces, they are
- * the launch before. (Drivers before CUDA 12.3 cannot capture such a launch in a graph.) */
+/* A sweep reads its left factors while the last blocks of the one before still run, and waits for
+ * those. Where there are faces, they are the launch before. (Drivers before CUDA 12.3 cannot
+ * capture such a launch in a graph.) */
 static bool may_come_early(const stn_plan *plan, const sparse_shape *shape, const turn *t) {
     return t->follows && plan->machine.sm >= 90 && shape->extended &&
            stn_driver_version(plan->context->driver) >= 12030;
@@ -234,7 +240,8 @@ static stn_status execute_part(stn_plan *plan, stn_part part, const stn_executio
     return stn_take_turns(plan, &state->at, launches(plan), part, at, take_turn, &r, error);
 }
 
-/* ---- words ----------------------------------------------------------------------------------------------------- */
+/* ---- words
+ * ----------------------------------------------------------------------------------------------------- */
 
 static const char *arithmetic(const stn_task *task, const sparse_shape *shape) {
     if (task->dtype == STN_F16) return shape->parts == 1 ? "sparse f16" : "sparse f16 x 2";

@@ -9,7 +9,8 @@
 #include "strategies/sparse/noise.h"
 #include "strategies/sparse/terms.h"
 
-/* Row y of plane z of the shape's window, of weights that may reach less far: both are centred on the same point. */
+/* Row y of plane z of the shape's window, of weights that may reach less far: both are centred on
+ * the same point. */
 static void take_row(const stn_task *task, const sparse_shape *shape, const stn_power *power, const float *part, int z,
                      int y, float *row) {
     int at[3] = {z, y, 0};

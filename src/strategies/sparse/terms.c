@@ -16,7 +16,8 @@ bool sparse_separable(const stn_task *task, double factors[3][STN_TASK_FACTORS])
     return task->rank == 2 && stn_task_separable(task, factors);
 }
 
-/* ---- one term -------------------------------------------------------------------------------------------------- */
+/* ---- one term
+ * -------------------------------------------------------------------------------------------------- */
 
 static stn_status make_row(int fused, int size, int low, stn_power *row, stn_error *error) {
     *row = (stn_power){.fused = fused, .size = {1, 1, size}, .low = {0, 0, low}};
@@ -40,10 +41,11 @@ static stn_status make_factor(const stn_task *task, const double *factor, int fu
     return STN_OK;
 }
 
-/* ---- several --------------------------------------------------------------------------------------------------- */
+/* ---- several
+ * --------------------------------------------------------------------------------------------------- */
 
-/* rest = rest - u v^T with v of length 1 and u = rest v: the largest such term, by power iteration from the row that holds the
- * largest number. */
+/* rest = rest - u v^T with v of length 1 and u = rest v: the largest such term, by power iteration
+ * from the row that holds the largest number. */
 typedef struct split {
     int rows, columns;
     double *rest, *u, *v; /* rest: owned; u, v follow it */
@@ -131,7 +133,8 @@ static stn_status split_taps(const stn_power *taps, sparse_terms *terms, stn_err
     return status;
 }
 
-/* ---- all of them ----------------------------------------------------------------------------------------------- */
+/* ---- all of them
+ * ----------------------------------------------------------------------------------------------- */
 
 static long double sum_of(const stn_power *factor) {
     long double sum = 0;
@@ -151,8 +154,9 @@ static double rounded_sum(const stn_task *task, const sparse_terms *terms, int q
     return sum * (axis == 0 ? terms->scale : 1);
 }
 
-/* What the sum of all weights loses where those along x, and those of other terms, are rounded to few bits, the first term's along y make
- * good: finer ones are among them, and what is left of that sum errs alike in every launch. */
+/* What the sum of all weights loses where those along x, and those of other terms, are rounded to
+ * few bits, the first term's along y make good: finer ones are among them, and what is left of that
+ * sum errs alike in every launch. */
 static void keep_sums(const stn_task *task, sparse_terms *terms) {
     stn_power *y = &terms->factor[0][0], *x = &terms->factor[0][1];
     long double first = sum_of(y) * rounded_sum(task, terms, 0, 1), left = sum_of(y) * sum_of(x);
@@ -165,7 +169,8 @@ static void keep_sums(const stn_task *task, sparse_terms *terms) {
     for (int i = 0; i < y->size[2]; i++) y->weight[i] *= left / first;
 }
 
-/* Hands the size of weights along x over to those along y, of which the largest of all terms gives the scale. */
+/* Hands the size of weights along x over to those along y, of which the largest of all terms gives
+ * the scale. */
 static void share_scales(const stn_task *task, sparse_terms *terms) {
     terms->scale = 0;
     for (int q = 0; q < terms->count; q++) {

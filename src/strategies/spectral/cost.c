@@ -4,43 +4,54 @@
 #include "plan/accuracy.h"
 #include "strategies/spectral/shape.h"
 
-/* ---- cost ---------------------------------------------------------------------------------------------------------- */
+/* ---- cost
+ * ---------------------------------------------------------------------------------------------------------- */
 
-/* What passes reach of the copy bandwidth, by bench/results/2026-11-22-spectral.md, and of solids in f64 2026-11-23-spectral.md; rows also take what no access hides, as if their
- * arithmetic ran at so many times the unit's rate, and more where one row fills a multiprocessor. source: so many times the copy
- * bandwidth is what numbers of a source's frequencies come at, six for each frequency in 3D: of what fixed sides took beside
- * four steps on the same torus, before columns without points had a way of their own. face: of four in 2D, whose 10240^2 take
- * 2.49 and 1.35 ms between fixed sides (2026-11-23-segment-waves.md), on an H100 2.91 and 1.47 (2026-11-25-h100.md). */
+/* What passes reach of the copy bandwidth, by bench/results/2026-11-22-spectral.md, and of solids
+ * in f64 2026-11-23-spectral.md; rows also take what no access hides, as if their arithmetic ran at
+ * so many times the unit's rate, and more where one row fills a multiprocessor. source: so many
+ * times the copy bandwidth is what numbers of a source's frequencies come at, six for each
+ * frequency in 3D: of what fixed sides took beside four steps on the same torus, before columns
+ * without points had a way of their own. face: of four in 2D, whose 10240^2 take 2.49 and 1.35 ms
+ * between fixed sides (2026-11-23-segment-waves.md), on an H100 2.91 and 1.47
+ * (2026-11-25-h100.md). */
 static const struct {
     double plane, solid, source, face, arithmetic, alone, symbol;
 } rates[2] = {{0.505, 0.83, 1.27, 2.5, 1.4, 0.55, 0.38}, {0.505, 0.64, 0.95, 3, 0.9, 0.9, 0.38}}; /* f64, f32 */
 
-/* Tiles, by bench/results/2026-11-23-spectral.md: what bytes come at, and, of all instructions that multiprocessors could begin, those of
- * rows and of columns; what a segment takes beside its points, in instructions of one line; times as much where a block is one of two or
- * alone on a multiprocessor, and where its columns are less than a line of 128 bytes. */
+/* Tiles, by bench/results/2026-11-23-spectral.md: what bytes come at, and, of all instructions that
+ * multiprocessors could begin, those of rows and of columns; what a segment takes beside its
+ * points, in instructions of one line; times as much where a block is one of two or alone on a
+ * multiprocessor, and where its columns are less than a line of 128 bytes. */
 static const struct {
     double bytes, rows, columns, segment, two, alone, narrow;
 } tile_rates[2] = {{1.1, 0.62, 0.56, 550, 1.25, 1.6, 1.2}, {1.1, 0.46, 0.23, 1100, 1.1, 1.5, 1.2}}; /* f64, f32 */
-/* By bench/results/2026-11-23-estimates.md. A pass over lines as a whole takes, beside its bytes, as long as one block's chain of stages. Of a symbol's
- * terms, tiles' columns ask once for a leg, not for each of its segments. Tiles of f16 go through memory number by number: cycles of a
+/* By bench/results/2026-11-23-estimates.md. A pass over lines as a whole takes, beside its bytes,
+ * as long as one block's chain of stages. Of a symbol's terms, tiles' columns ask once for a leg,
+ * not for each of its segments. Tiles of f16 go through memory number by number: cycles of a
  * multiprocessor a point. */
 #define CHAIN 5.1e-6
 #define TERMS_OF_TILES 0.4
-/* Rows in six blocks, of tiles that are several along a row, beside those in three or four: 10240^2 in f32, by 2026-11-23-regret-4.md. */
+/* Rows in six blocks, of tiles that are several along a row, beside those in three or four: 10240^2
+ * in f32, by 2026-11-23-regret-4.md. */
 #define ROWS_OF_MANY 0.8
 #define NARROW_F16 0.5
-/* One step of many taps, columns in parts and rows in three rungs: what bytes come at, over other planes' rate. The timed rows of
- * "Dense taps" in bench/results/2026-11-23-spectral-2.md would have 1.5; but tiles were timed at 0.86 of their estimates, too. */
+/* One step of many taps, columns in parts and rows in three rungs: what bytes come at, over other
+ * planes' rate. The timed rows of "Dense taps" in bench/results/2026-11-23-spectral-2.md would have
+ * 1.5; but tiles were timed at 0.86 of their estimates, too. */
 #define IN_PARTS 1.22
-/* What they err by in f32, over what whole columns do, whose longest rungs form powers of their roots: found 6.1e-7 and 5.7e-7 by the emulator, of
- * 2304 x 4096 numbers from 0 to 1 and random taps of radius 60, wrap and reflect, where whole ones are predicted at 1.1e-6. */
+/* What they err by in f32, over what whole columns do, whose longest rungs form powers of their
+ * roots: found 6.1e-7 and 5.7e-7 by the emulator, of 2304 x 4096 numbers from 0 to 1 and random
+ * taps of radius 60, wrap and reflect, where whole ones are predicted at 1.1e-6. */
 #define SHORT_LINES 0.75
-/* Instructions of each point of a column of 4096, of which three for one step of many taps take twice what the rows there and back do. */
+/* Instructions of each point of a column of 4096, of which three for one step of many taps take
+ * twice what the rows there and back do. */
 #define WHOLE_COLUMN 41
 enum { PAIRS = 6 }; /* instructions of a row's pairs of frequencies, for each number */
 
-/* Numbers of a source that columns without points read, four a point, as a recursion reads them: so many times the copy bandwidth, of
- * what 512^3 between fixed sides takes in all (2026-11-23-spectral.md). */
+/* Numbers of a source that columns without points read, four a point, as a recursion reads them: so
+ * many times the copy bandwidth, of what 512^3 between fixed sides takes in all
+ * (2026-11-23-spectral.md). */
 enum { SETTLED = 2 };
 
 /* Of a symbol that is neither real nor a transform of taps. */
@@ -52,16 +63,16 @@ static double terms_of_symbol(const stn_task *task, const stn_machine *machine, 
            (rates[!spectral_wide(task)].symbol * machine->flops[STN_UNIT_FMA_F64]);
 }
 
-/* Of the stages of lines, those of rows and of columns that are kept: 10240^2 over 10,000 steps keeps one in twenty (2026-11-23-regret-4.md). Rates of
- * solids were fitted to all of them. */
+/* Of the stages of lines, those of rows and of columns that are kept: 10240^2 over 10,000 steps
+ * keeps one in twenty (2026-11-23-regret-4.md). Rates of solids were fitted to all of them. */
 static double part_of_stages(const spectral_shape *s) {
     const spectral_choice *c = &s->choice;
     const double rows = log2(c->length[2]), columns = log2(c->length[1]), kept = c->kept[2] / (0.5 * c->length[2] + 1);
     return s->last == 0 ? 1 : (rows + kept * columns) / (rows + columns);
 }
 
-/* Seconds of arithmetic beside all accesses: the stages of lines, the terms of a symbol whose taps are no transform, in f64, or one
- * more transform of each column. */
+/* Seconds of arithmetic beside all accesses: the stages of lines, the terms of a symbol whose taps
+ * are no transform, in f64, or one more transform of each column. */
 static double hidden_by_nothing(const stn_task *task, const stn_machine *machine, const spectral_shape *s,
                                 const stn_estimate *e) {
     const bool wide = spectral_wide(task),
@@ -87,7 +98,8 @@ static double seconds_of_tiles(const stn_task *task, const stn_machine *machine,
     const int blocks = s->line[1].blocks;
     const double waits = blocks > 2 ? 1 : blocks == 2 ? tile_rates[!wide].two : tile_rates[!wide].alone;
     const double narrow = s->line[1].lines * (wide ? 16 : 8) < 128 ? tile_rates[!wide].narrow : 1;
-    /* fewer blocks than multiprocessors: each is alone on its own, and has more of it than its share */
+    /* fewer blocks than multiprocessors: each is alone on its own, and has more of it than its
+     * share */
     const double each = ceil((double)s->pitch / s->line[1].lines) * (double)task->batch * s->legs;
     const bool few = blocks > 1 && each < machine->multiprocessors;
     const double own = few ? tile_rates[!wide].alone / (waits * blocks) : 1;
@@ -108,8 +120,9 @@ static double waves_of_rows(const stn_machine *machine, const spectral_shape *s,
     return waves < 1 ? 1 : ceil(waves) / waves;
 }
 
-/* Launches of slabs in place of one a pass, and what each of them takes besides: that it begins, and that its last blocks leave multiprocessors
- * without work. By bench/results/2026-11-23-slabs.md, of 10 slabs of 512^3. */
+/* Launches of slabs in place of one a pass, and what each of them takes besides: that it begins,
+ * and that its last blocks leave multiprocessors without work. By
+ * bench/results/2026-11-23-slabs.md, of 10 slabs of 512^3. */
 #define SLAB_GAP 1e-5
 static double launches_of_slabs(const stn_task *task, const spectral_shape *s) {
     const spectral_choice *c = &s->choice;
@@ -120,7 +133,8 @@ static double launches_of_slabs(const stn_task *task, const spectral_shape *s) {
     return launches * (double)task->batch - 3 - settles;
 }
 
-/* What lines leave away that hold no period, relative L2, in parts of the weights: of good lengths, most of which are longer than what is reached. */
+/* What lines leave away that hold no period, relative L2, in parts of the weights: of good lengths,
+ * most of which are longer than what is reached. */
 #define BEYOND 1
 static double left_away(const stn_task *task, const spectral_choice *c) {
     const double steps = (double)task->steps * (double)task->snapshots;

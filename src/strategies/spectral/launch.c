@@ -1,4 +1,5 @@
-/* What all kernels of rows and of columns share: the parameters of an extended line, and a launch. */
+/* What all kernels of rows and of columns share: the parameters of an extended line, and a
+ * launch. */
 #include "context/kernel.h"
 #include "render/render.h"
 #include "strategies/spectral/passes.h"

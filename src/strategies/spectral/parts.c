@@ -1,7 +1,9 @@
-/* One step of many taps: a column in parts that lie side by side in a block, each a torus of its own; see shape.h.
+/* One step of many taps: a column in parts that lie side by side in a block, each a torus of its
+ * own; see shape.h.
  *
- * A column of 4320 points takes four rungs, there, back and for its line of taps: 3 x 4320 points. Four parts of 1152 take three rungs, and
- * share a line of taps: 9 x 1152 points, of which two thirds go through shared memory as often. Memory sees the same accesses. */
+ * A column of 4320 points takes four rungs, there, back and for its line of taps: 3 x 4320 points.
+ * Four parts of 1152 take three rungs, and share a line of taps: 9 x 1152 points, of which two
+ * thirds go through shared memory as often. Memory sees the same accesses. */
 #include <math.h>
 
 #include "base/arith.h"
@@ -10,7 +12,8 @@
 enum { LEAST_STEP = 64 };
 #define PLAINLY 0.9 /* of what a whole column does */
 
-/* What a multiprocessor that holds so few blocks takes besides, as of tiles: one waits for its points while another computes. */
+/* What a multiprocessor that holds so few blocks takes besides, as of tiles: one waits for its
+ * points while another computes. */
 static double waits(const stn_machine *machine, size_t bytes) {
     const size_t blocks = machine->shared_per_multiprocessor / (bytes + 1024);
     return blocks >= 3 ? 1 : blocks == 2 ? 1.1 : 1.5;
@@ -43,7 +46,8 @@ static double choose_length(const stn_task *task, const stn_machine *machine, co
     return lowest;
 }
 
-/* One step of columns that a block has alone, whose sides only wrap or mirror, and which become one grid. */
+/* One step of columns that a block has alone, whose sides only wrap or mirror, and which become one
+ * grid. */
 static bool for_parts(const stn_task *task, const spectral_choice *whole) {
     return task->rank == 2 && task->steps == 1 && task->snapshots == 1 && !task->sum && whole->column_lines == 1 &&
            whole->group >= 2 && spectral_sides_are_even(task);

@@ -14,7 +14,8 @@
 #include "strategies/common/layout.h"
 #include "strategies/spectral/arguments.h"
 
-/* ---- kernels ------------------------------------------------------------------------------------------------------- */
+/* ---- kernels
+ * ------------------------------------------------------------------------------------------------------- */
 
 /* Some columns that meet the symbol have no points, only a source. */
 static bool columns_dead(const spectral_shape *shape) {
@@ -94,7 +95,8 @@ stn_status spectral_make_passes(stn_plan *plan, spectral_state *state, stn_error
     return STN_OK;
 }
 
-/* ---- tables -------------------------------------------------------------------------------------------------------- */
+/* ---- tables
+ * -------------------------------------------------------------------------------------------------------- */
 
 /* The frequency that lies at `place` along y of a spectrum that keeps |k| < kept. */
 static int64_t frequency_at(int64_t place, int64_t kept, int64_t length) {
@@ -134,8 +136,9 @@ static void find_mirrored(parts_job *j) {
     j->row = shape->pitch, j->rows = rows;
 }
 
-/* Half a million lines of a large grid, or some ten thousand of a stencil of many taps, take one thread a tenth of a second; a millisecond
- * of it is worth a thread. A pool of its own, as for compiling: the context's may be the one that this is called from. */
+/* Half a million lines of a large grid, or some ten thousand of a stencil of many taps, take one
+ * thread a tenth of a second; a millisecond of it is worth a thread. A pool of its own, as for
+ * compiling: the context's may be the one that this is called from. */
 static bool make_all_parts(const stn_context *context, parts_job *job) {
     enum { TERMS = 65536, LINES = 512, THREADS = 16 };
     find_mirrored(job);
@@ -155,7 +158,8 @@ static bool make_all_parts(const stn_context *context, parts_job *job) {
     return !atomic_load(&job->failed);
 }
 
-/* The parts of every line of the last axis. Padding between rows has those of frequency 0: nothing comes of them. */
+/* The parts of every line of the last axis. Padding between rows has those of frequency 0: nothing
+ * comes of them. */
 static stn_status fill_parts(const stn_plan *plan, const spectral_shape *shape, double *parts, stn_error *error) {
     const stn_task *task = &plan->task;
     int64_t count = shape->columns, *at = malloc(2 * (size_t)count * sizeof *at);
@@ -230,7 +234,8 @@ stn_status spectral_make_tables(stn_plan *plan, spectral_state *state, stn_error
     return status;
 }
 
-/* ---- launches ------------------------------------------------------------------------------------------------------ */
+/* ---- launches
+ * ------------------------------------------------------------------------------------------------------ */
 
 static const void *table(const spectral_state *state, size_t at) { return (const unsigned char *)state->tables + at; }
 

@@ -1,4 +1,5 @@
-/* The passes of a spectral plan: their kernels, the tables on the device, and how each is launched. */
+/* The passes of a spectral plan: their kernels, the tables on the device, and how each is
+ * launched. */
 #ifndef STN_STRATEGIES_SPECTRAL_PASSES_H
 #define STN_STRATEGIES_SPECTRAL_PASSES_H
 #include "plan/plan.h"
@@ -13,7 +14,8 @@ typedef struct spectral_pass {
     struct stn_kernel *kernel;
 } spectral_pass;
 
-/* What fixed and constant sides need besides: their source, its rows' and columns' frequencies (source.c). */
+/* What fixed and constant sides need besides: their source, its rows' and columns' frequencies
+ * (source.c). */
 typedef struct spectral_source {
     bool has;
     struct stn_kernel *kernel, *transform[3]; /* its values; forward along each axis */

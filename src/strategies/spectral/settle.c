@@ -1,4 +1,5 @@
-/* What columns come to of which nothing but a source is left; see kernel_templates/spectral/spectral_settle.cu. */
+/* What columns come to of which nothing but a source is left; see
+ * kernel_templates/spectral/spectral_settle.cu. */
 #include <math.h>
 
 #include "base/arith.h"
@@ -9,15 +10,18 @@
 #include "render/render.h"
 #include "strategies/spectral/passes.h"
 
-/* What a block has at most of threads; a piece of a row of the spectrum; points of a column at least; rows that a block does with the
- * values of faces kept, so many that reading them is little beside writing rows. */
+/* What a block has at most of threads; a piece of a row of the spectrum; points of a column at
+ * least; rows that a block does with the values of faces kept, so many that reading them is little
+ * beside writing rows. */
 enum { MOST_THREADS = 1024, PIECE = 128, LEAST_POINTS = 4, MOST_ROWS = 64 };
-/* A recursion adds up its roundings over 1 / (1 - lambda) points, which is no more than a transform does. */
+/* A recursion adds up its roundings over 1 / (1 - lambda) points, which is no more than a transform
+ * does. */
 #define SLOWEST 0.95
 
 static int columns_of(const stn_task *task) { return PIECE / (spectral_wide(task) ? 16 : 8); }
 static int rows_of(const spectral_choice *choice) { return choice->settles == SPECTRAL_SETTLES_ROWS ? MOST_ROWS : 1; }
-/* Points of a thread: 16, or 8 with fewer registers and more threads; where a block is alone, so that it has threads enough. */
+/* Points of a thread: 16, or 8 with fewer registers and more threads; where a block is alone, so
+ * that it has threads enough. */
 static int each_of(const stn_task *task, const spectral_choice *choice) {
     const bool few = stn_div_up(task->n[0], 8) * columns_of(task) <= MOST_THREADS / 2;
     return choice->settles == SPECTRAL_SETTLES_BY_8 || (rows_of(choice) > 1 && few) ? 8 : 16;
@@ -25,8 +29,8 @@ static int each_of(const stn_task *task, const spectral_choice *choice) {
 static int64_t parts_of(const stn_task *task, const spectral_choice *choice) {
     return stn_div_up(task->n[0], each_of(task, choice));
 }
-/* Bytes of shared memory: ends of each part and of the column; where blocks do rows, what is kept of the faces and of rows, and, if the
- * next row is asked for ahead, two stages of them. */
+/* Bytes of shared memory: ends of each part and of the column; where blocks do rows, what is kept
+ * of the faces and of rows, and, if the next row is asked for ahead, two stages of them. */
 static size_t shared_by(const stn_task *task, const spectral_choice *choice, bool ahead) {
     const int64_t parts = parts_of(task, choice), columns = columns_of(task);
     int64_t cells = (2 * parts + 2) * columns;
@@ -87,8 +91,9 @@ stn_status spectral_make_settle(stn_plan *plan, spectral_state *state, stn_error
     return STN_OK;
 }
 
-/* Rows of a block, as many as may be, for each begins by what it keeps of faces (15 us of 64 that 16 rows of 512^3 take), so that blocks fill
- * whole waves of one for each multiprocessor: 143 us by 135 blocks of 30 rows, five tiles of them, where 132 of 36 did six in 147. */
+/* Rows of a block, as many as may be, for each begins by what it keeps of faces (15 us of 64 that
+ * 16 rows of 512^3 take), so that blocks fill whole waves of one for each multiprocessor: 143 us by
+ * 135 blocks of 30 rows, five tiles of them, where 132 of 36 did six in 147. */
 static int32_t turns_of(int64_t rows, int64_t tiles, int multiprocessors) {
     for (int64_t wave = 1;; wave++) {
         const int64_t blocks = stn_max(1, wave * multiprocessors / tiles), turns = stn_div_up(rows, blocks);

@@ -26,12 +26,13 @@ stn_task spectral_run(const stn_task *task) {
 
 static int last_axis(const stn_task *task) { return task->rank == 3 ? 0 : 1; }
 
-/* ---- lengths ------------------------------------------------------------------------------------------------------- */
+/* ---- lengths
+ * ------------------------------------------------------------------------------------------------------- */
 
 enum { MAY_SHARE = 6000 }; /* points from which a column may need a cluster, of up to four blocks */
-/* What a line costs beside others: its points, of which one of a power of two takes so much of its time in arithmetic, 8 instructions
- * for each factor 4. (10239 x 10243 points, on 10584 = 2^3 3^3 7^2 each way, took 1.2 times what 10240 x 10240 did, and are 1.07 times as
- * many.) */
+/* What a line costs beside others: its points, of which one of a power of two takes so much of its
+ * time in arithmetic, 8 instructions for each factor 4. (10239 x 10243 points, on 10584 = 2^3 3^3
+ * 7^2 each way, took 1.2 times what 10240 x 10240 did, and are 1.07 times as many.) */
 #define ARITHMETIC 0.3
 static double cost_of(int64_t length, int64_t points) {
     const double usual = 4 * log2((double)points + 2) - 8;
@@ -53,14 +54,16 @@ typedef struct known_reach { /* of an axis, which others may share: looking take
     int axis; /* -1: none yet */
 } known_reach;
 
-/* What the taps of all steps reach, and, where there are snapshots or sums, those of fewer of them. */
+/* What the taps of all steps reach, and, where there are snapshots or sums, those of fewer of
+ * them. */
 static stn_reach reach_to(const stn_task *task, int axis, double tail) {
     const uint64_t each = task->sum ? 1 : task->steps;
     return stn_reach_of_all(task, axis, each, task->steps * task->snapshots / each, tail);
 }
 stn_reach spectral_reach(const stn_task *task, int axis) { return reach_to(task, axis, stn_reach_tail(task->dtype)); }
 
-/* Of solids, whose lines' lengths count three times, as much as transforms round away: 512^3 after 1000 steps of 27 taps lie in 896^3 for 960^3 in f64. */
+/* Of solids, whose lines' lengths count three times, as much as transforms round away: 512^3 after
+ * 1000 steps of 27 taps lie in 896^3 for 960^3 in f64. */
 double spectral_tail(const stn_task *task) {
     if (task->rank < 3) return stn_reach_tail(task->dtype);
     return task->dtype == STN_F64 ? 0x1p-51 : 0x1p-24;
@@ -135,7 +138,8 @@ void spectral_choose_kept(const stn_task *task, spectral_choice *choice) {
     choice->settles = source && spectral_settles(task, choice, dead);
 }
 
-/* Lines of a block so that neighbours in memory are read together: whole sectors of 32 bytes at least. */
+/* Lines of a block so that neighbours in memory are read together: whole sectors of 32 bytes at
+ * least. */
 static void choose_lines(const stn_task *task, spectral_choice *choice) {
     int cell = spectral_wide(task) ? 16 : 8, points = choice->length[task->rank == 3 ? 0 : 1];
     if (task->rank == 3) points = (int)stn_max(points, choice->length[1]);
@@ -144,12 +148,14 @@ static void choose_lines(const stn_task *task, spectral_choice *choice) {
     choice->group = (uint8_t)(choice->column_lines > 1 || task->n[1] == 1 ? 1 : 32 / cell);
     int row = choice->length[2] / 2;
     choice->row_lines = task->n[1] == 1 ? 1 : row <= 64 ? 16 : row <= 512 ? 8 : row <= 1024 ? 4 : choice->group;
-    /* rows of 10,240 points in f32: 0.50 and 0.69 ms in twos, 0.66 and 0.78 in fours, of which a multiprocessor holds one block */
+    /* rows of 10,240 points in f32: 0.50 and 0.69 ms in twos, 0.66 and 0.78 in fours, of which a
+     * multiprocessor holds one block */
     if (row > 4096) choice->row_lines = (int)stn_min(choice->row_lines, 2);
     /* 64^3 in f32: 68 us in eights, 83 in sixteens, which leave multiprocessors without work */
     if (task->rank == 3 && points > 64 && points <= 128) choice->column_lines = (int)stn_min(choice->column_lines, 8);
     if (task->rank < 3 || !spectral_wide(task)) return;
-    /* 512^3: 3.6 ms where a multiprocessor holds two blocks of columns and rows are in fours, 4.5 where one and in eights */
+    /* 512^3: 3.6 ms where a multiprocessor holds two blocks of columns and rows are in fours, 4.5
+     * where one and in eights */
     choice->column_blocks = 2;
     if (points > 800)
         choice->column_lines =
@@ -161,7 +167,8 @@ void spectral_choose_settling(const stn_task *task, const stn_machine *machine, 
     if (!choice->settles) return;
     /* 512^3 between fixed sides in f64: 5.8 ms so, 6.2 else; and 0.15 less by rows */
     if (spectral_wide(task)) choice->row_threads = choice->column_threads = 640, choice->row_blocks = 4;
-    /* 64^3: 75 us by columns, 102 by rows, which are fewer than multiprocessors; 512^3 in f32, in slabs: 3.22 ms and 2.94 */
+    /* 64^3: 75 us by columns, 102 by rows, which are fewer than multiprocessors; 512^3 in f32, in
+     * slabs: 3.22 ms and 2.94 */
     choice->settles = task->n[0] < machine->multiprocessors ? SPECTRAL_SETTLES : SPECTRAL_SETTLES_ROWS;
     if (!spectral_settles_as(task, machine, choice)) choice->settles = SPECTRAL_SETTLES;
 }
@@ -176,7 +183,8 @@ bool spectral_choose(const stn_task *task, const stn_machine *machine, spectral_
     return true;
 }
 
-/* By 2026-11-23-regret-4.md: planes whose rows leave room for one or two blocks on a multiprocessor, and tiles in f32, several along a row. */
+/* By 2026-11-23-regret-4.md: planes whose rows leave room for one or two blocks on a
+ * multiprocessor, and tiles in f32, several along a row. */
 spectral_choice spectral_busier(const stn_task *task, const stn_machine *machine, const spectral_choice *choice) {
     const int cell = spectral_wide(task) ? 16 : 8;
     spectral_choice c = *choice;
@@ -189,7 +197,8 @@ spectral_choice spectral_busier(const stn_task *task, const stn_machine *machine
     const size_t block = (size_t)(choice->row_lines * (choice->length[2] / 2) * cell);
     if (c.row_lines == 1 || 3 * block <= machine->shared_per_multiprocessor) return c;
     c.row_lines /= 2;
-    /* Where the kept columns stay in L2: within 4% of the best in f64 and f32, where the other way was 7 to 12% behind in f64. */
+    /* Where the kept columns stay in L2: within 4% of the best in f64 and f32, where the other way
+     * was 7 to 12% behind in f64. */
     if (task->n[1] * choice->kept[2] * cell <= (int64_t)machine->l2_bytes)
         c.row_threads = c.column_threads = 384;
     else
@@ -243,7 +252,8 @@ size_t spectral_variants(const stn_task *task, const stn_machine *machine, const
     return count;
 }
 
-/* ---- the whole shape ----------------------------------------------------------------------------------------------- */
+/* ---- the whole shape
+ * ----------------------------------------------------------------------------------------------- */
 
 /* Bytes of shared memory beside lines that a walk goes down. */
 static size_t beside_of_walk(const stn_task *task, const stn_machine *machine, const spectral_shape *s, int lines) {
@@ -319,7 +329,8 @@ void spectral_shape_make(const stn_task *task, const stn_machine *machine, const
     s->strips = choice->step[1] ? (int)stn_div_up(task->n[2], choice->step[1]) : 1;
     s->segments = choice->step[0] ? (int)stn_div_up(task->n[1], choice->step[0]) : 1;
     s->legs = 1;
-    /* rows of the spectrum begin with whole lines of 128 bytes where blocks that are far apart in time write beside each other */
+    /* rows of the spectrum begin with whole lines of 128 bytes where blocks that are far apart in
+     * time write beside each other */
     const int line = spectral_wide(task) ? 8 : 16;
     s->width = stn_round_up(choice->kept[2], choice->settles ? line : spectral_tiled(choice) ? 8 : 4);
     s->pitch = s->width * s->strips;

@@ -1,4 +1,5 @@
-/* How `spectral` lays a task out: the torus that stands for the grid, the spectrum in the workspace, the passes over it. */
+/* How `spectral` lays a task out: the torus that stands for the grid, the spectrum in the
+ * workspace, the passes over it. */
 #ifndef STN_STRATEGIES_SPECTRAL_SHAPE_H
 #define STN_STRATEGIES_SPECTRAL_SHAPE_H
 #include "plan/strategy.h"
@@ -6,8 +7,8 @@
 #include "strategies/common/ladder.h"
 #include "strategies/common/symbol.h"
 
-/* Columns that have a source and no points: by transforms as the others, or by a kernel of their own (settle.c), with 16 or 8 points a
- * thread, a row of columns a block or several. */
+/* Columns that have a source and no points: by transforms as the others, or by a kernel of their
+ * own (settle.c), with 16 or 8 points a thread, a row of columns a block or several. */
 enum { SPECTRAL_SETTLES_NOT, SPECTRAL_SETTLES, SPECTRAL_SETTLES_BY_8, SPECTRAL_SETTLES_ROWS };
 
 /* A candidate's values. Lengths are in halves, low and high, as an int holds them. */
@@ -28,8 +29,9 @@ typedef struct spectral_choice {
     int step[2]; /* tiles, 2D: of axis 1 and 2, the points of a line that it is there for; 0: the axis is one line */
 } spectral_choice;
 
-/* Slabs, 3D: where lines along y are longer than the grid, they are there for some neighbouring frequencies along x at a time. Those of
- * the rows lie in the rows of the output until these are written, as many as there is room for; the others in the workspace. */
+/* Slabs, 3D: where lines along y are longer than the grid, they are there for some neighbouring
+ * frequencies along x at a time. Those of the rows lie in the rows of the output until these are
+ * written, as many as there is room for; the others in the workspace. */
 typedef struct spectral_slabs {
     int line;             /* numbers of a line of memory */
     int held, skip;       /* frequencies of a row in the output's; elements of it before them */
@@ -58,7 +60,8 @@ bool spectral_wide(const stn_task *task); /* computed in f64 */
 stn_task spectral_run(const stn_task *task);
 /* 1 - |K| from which a factor counts as 0, where the largest |K| is this. */
 double spectral_dead(const stn_task *task, double largest);
-/* The same of the kernels: where sums of powers are asked for as well, because sides have a source or the task is a sum. */
+/* The same of the kernels: where sums of powers are asked for as well, because sides have a source
+ * or the task is a sum. */
 double spectral_dead_of(const stn_task *task, double largest, bool source);
 /* What the taps of all steps reach along an axis, at any of the snapshots. */
 stn_reach spectral_reach(const stn_task *task, int axis);
@@ -70,9 +73,11 @@ bool spectral_choose(const stn_task *task, const stn_machine *machine, spectral_
 /* Then the frequencies that are kept, which takes some ms. */
 void spectral_choose_kept(const stn_task *task, spectral_choice *choice);
 stn_symbol spectral_symbol_form(const stn_task *task, const stn_machine *machine, const int64_t torus[3]);
-/* settle.c: whether a kernel of its own serves the columns that have no points, and there are such. */
+/* settle.c: whether a kernel of its own serves the columns that have no points, and there are
+ * such. */
 bool spectral_settles(const stn_task *task, const spectral_choice *choice, double dead);
-/* Frequencies chosen: how such columns are settled, and with what threads all columns and rows are made then. */
+/* Frequencies chosen: how such columns are settled, and with what threads all columns and rows are
+ * made then. */
 void spectral_choose_settling(const stn_task *task, const stn_machine *machine, spectral_choice *choice);
 /* And whether a block has room for it in the choice's own way. */
 bool spectral_settles_as(const stn_task *task, const stn_machine *machine, const spectral_choice *choice);
@@ -85,7 +90,8 @@ size_t spectral_variants(const stn_task *task, const stn_machine *machine, const
 /* constraints.c: forms that a plan's task leaves out. */
 void spectral_left_out(const stn_plan *plan, stn_tally *tally);
 /* ---- tiles.c: where what taps reach is short beside the axes, tori of its own along a row and down the columns (spectral_walk.cu).
- * From a choice without (NULL: there is none), into as many along axis 1 and 2 at least; false: the task is not for tiles, or not for so many. */
+ * From a choice without (NULL: there is none), into as many along axis 1 and 2 at least; false: the
+ * task is not for tiles, or not for so many. */
 bool spectral_choose_tiles(const stn_task *task, const stn_machine *machine, const spectral_choice *whole,
                            const int least[2], spectral_choice *choice);
 /* Smaller ones, worth measuring; returns how many. */
@@ -106,9 +112,11 @@ typedef struct spectral_slab {
 bool spectral_next_slab(const spectral_shape *shape, bool settles, spectral_slab *slab);
 /* ---- source.c: bytes of the workspace that fixed and constant sides take besides. */
 size_t spectral_source_bytes(const stn_task *task, const spectral_shape *shape);
-/* ---- parts.c: columns of one step of many taps in parts, from a choice without. How many there may be at most: */
+/* ---- parts.c: columns of one step of many taps in parts, from a choice without. How many there may be at
+ * most: */
 #define SPECTRAL_PARTS 8
-/* Into so many, a power of two, or, 0, into the best number; false: the task is not for them, or, 0, a whole column takes no longer. */
+/* Into so many, a power of two, or, 0, into the best number; false: the task is not for them, or,
+ * 0, a whole column takes no longer. */
 bool spectral_choose_parts(const stn_task *task, const stn_machine *machine, const spectral_choice *whole, int count,
                            spectral_choice *choice);
 /* Instructions of a column of such a step, there, back and of its taps: in parts or whole. */
@@ -121,7 +129,8 @@ static inline int64_t spectral_parts_step(const stn_task *task, const spectral_c
 }
 /* Bytes of shared memory that a block of columns keeps beside its lines. */
 size_t spectral_walk_carry(const stn_task *task, const spectral_choice *choice, const stn_extension *axis, int lines);
-/* And behind that for all segments' factors, if there is room for them beside so many bytes; else 0. */
+/* And behind that for all segments' factors, if there is room for them beside so many bytes; else
+ * 0. */
 size_t spectral_walk_factors(const stn_task *task, const stn_machine *machine, const spectral_shape *shape, int lines,
                              size_t beside);
 /* Of each column: so many blocks walk down it, where there are few columns. */
@@ -133,7 +142,8 @@ size_t spectral_walk_aside(const stn_task *task, const spectral_shape *shape);
 /* Whether tiles have room for what these weights reach. */
 bool spectral_tiles_serve(const stn_task *task, const spectral_choice *choice);
 
-/* ---- shape.c: the rest, from the choice; radices only if `lines`, those of tiles' columns in any case. */
+/* ---- shape.c: the rest, from the choice; radices only if `lines`, those of tiles' columns in any
+ * case. */
 void spectral_shape_make(const stn_task *task, const stn_machine *machine, const spectral_choice *choice, bool lines,
                          spectral_shape *shape);
 /* Whether a block has room for its columns, once they are laid out. */

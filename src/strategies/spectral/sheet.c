@@ -12,11 +12,14 @@
 enum { LINE = 32, LENGTHS = 1024, MOST_SHARES = 8, MOST_IMAGES = 64 };
 #define MOST_LENGTH 0x7fffffffLL /* a line's points are counted in int */
 
-/* ---- rows and columns ---------------------------------------------------------------------------------------------- */
+/* ---- rows and columns
+ * ---------------------------------------------------------------------------------------------- */
 
-/* What lengths cost beside the best, times the points of a sheet: lines that leave a multiprocessor to one block or to a cluster;
- * columns read in pieces of a half and a quarter of the widest; rows that are short. f64 by what other transforms measured of pieces
- * of 128 bytes, 64 and 32 (bench/results/2026-11-22-fft-grid.md), f32 as what was measured of sheets, in pieces of 64, was chosen. */
+/* What lengths cost beside the best, times the points of a sheet: lines that leave a multiprocessor
+ * to one block or to a cluster; columns read in pieces of a half and a quarter of the widest; rows
+ * that are short. f64 by what other transforms measured of pieces of 128 bytes, 64 and 32
+ * (bench/results/2026-11-22-fft-grid.md), f32 as what was measured of sheets, in pieces of 64, was
+ * chosen. */
 static const struct {
     int widest; /* pairs of columns */
     double half, narrow, thin, alone, shared, few;
@@ -63,7 +66,8 @@ static int good_lengths(const limits *l, bool rows, int *list) {
     return count;
 }
 
-/* ---- choosing ------------------------------------------------------------------------------------------------------ */
+/* ---- choosing
+ * ------------------------------------------------------------------------------------------------------ */
 
 bool spectral_sheet_for(const stn_task *task, const stn_machine *machine) {
     spectral_choice choice;
@@ -75,7 +79,8 @@ typedef struct line {
     int64_t n, period, reach[2]; /* reach: INT64_MAX / 4 where it is that far or further */
 } line;
 
-/* What one sheet of so many points makes of a line: its windows, the useful points of each; false: too short. */
+/* What one sheet of so many points makes of a line: its windows, the useful points of each; false:
+ * too short. */
 static bool windows_of(const line *line, int64_t length, spectral_sheet_choice *choice, int64_t *windows) {
     const int unit =
         length >= 64 * LINE ? LINE : 2; /* windows begin where lines of memory do, or at even points at least */
@@ -100,7 +105,8 @@ static bool windows_of(const line *line, int64_t length, spectral_sheet_choice *
     return useful <= MOST_LENGTH;
 }
 
-/* No more points of a window are useful than those that nothing reaches into: so many windows at least, but for a whole period. */
+/* No more points of a window are useful than those that nothing reaches into: so many windows at
+ * least, but for a whole period. */
 static double windows_at_least(const line *line, int64_t length) {
     const int64_t useful = length - line->reach[0] - line->reach[1];
     return length == line->period || useful <= 0 ? 1 : 0.999 * (double)line->n / (double)useful;
@@ -149,8 +155,9 @@ static void find_sides(stn_found *found, const limits *l, bool wide, sides *s) {
     pthread_mutex_unlock(&found->lock);
 }
 
-/* The cheapest sheets of at most `longest` points. A hundred thousand pairs of lengths are looked at, all but a few only by what any windows cost: as many
- * points as the line and one of them have. */
+/* The cheapest sheets of at most `longest` points. A hundred thousand pairs of lengths are looked
+ * at, all but a few only by what any windows cost: as many points as the line and one of them
+ * have. */
 static bool search(const stn_task *task, const stn_machine *machine, const line *line, int64_t longest,
                    spectral_sheet_choice *choice) {
     const limits l = limits_of(task, machine);
@@ -215,7 +222,8 @@ bool spectral_sheet_choose(const stn_task *task, const stn_machine *machine, spe
 
 size_t spectral_sheet_variants(const stn_task *task, const stn_machine *machine, const spectral_sheet_choice *choice,
                                spectral_sheet_choice *list, size_t most) {
-    /* pairs: a power of two more; cut: windows so many times as short, `turn` of which may stay in the cache between passes */
+    /* pairs: a power of two more; cut: windows so many times as short, `turn` of which may stay in
+     * the cache between passes */
     static const struct {
         int pairs, cut, turn, column_threads, row_threads;
     } ways[] = {{1, 2, 0, 0, 0},   {0, 4, 0, 0, 0},   {0, 1, 1, 0, 0},  {0, 1, 2, 0, 0}, {0, 1, 8, 0, 0},
@@ -239,7 +247,8 @@ size_t spectral_sheet_variants(const stn_task *task, const stn_machine *machine,
     return count;
 }
 
-/* ---- the whole shape ----------------------------------------------------------------------------------------------- */
+/* ---- the whole shape
+ * ----------------------------------------------------------------------------------------------- */
 
 static void make_lines(const stn_task *task, const stn_machine *machine, spectral_sheet *s) {
     const bool wide = spectral_wide(task);
@@ -272,8 +281,8 @@ void spectral_sheet_make(const stn_task *task, const stn_machine *machine, const
     if (lines) make_lines(task, machine, s);
 }
 
-/* What its passes reach of the copy bandwidth, and its arithmetic of its unit's rate: as cost.c's of planes; f64 by one row of
- * bench/results/2026-11-22-spectral.md, in pieces of 64 bytes. */
+/* What its passes reach of the copy bandwidth, and its arithmetic of its unit's rate: as cost.c's
+ * of planes; f64 by one row of bench/results/2026-11-22-spectral.md, in pieces of 64 bytes. */
 static const struct { double part, arithmetic; } rates[2] = {{0.47, 1.4}, {0.5, 0.9}}; /* f64, f32 */
 
 void spectral_sheet_estimate(const stn_task *task, const stn_machine *machine, const spectral_sheet *s,

@@ -1,5 +1,6 @@
-/* Lines too long to be held together, 1D: each lies as a sheet of rows and is transformed down its columns, then along its rows, in
- * three passes (kernel_templates/spectral/spectral_sheet.cu); or as several, windows that overlap by what the taps reach. */
+/* Lines too long to be held together, 1D: each lies as a sheet of rows and is transformed down its
+ * columns, then along its rows, in three passes (kernel_templates/spectral/spectral_sheet.cu); or
+ * as several, windows that overlap by what the taps reach. */
 #ifndef STN_STRATEGIES_SPECTRAL_SHEET_H
 #define STN_STRATEGIES_SPECTRAL_SHEET_H
 #include "strategies/spectral/passes.h"
@@ -31,8 +32,9 @@ typedef struct spectral_sheet_state {
     spectral_sheet shape;
     bool has_source;
     struct stn_kernel *forward, *rows, *back, *source;
-    /* On the device, in bytes from there: roots of the ladders, of the line, half angles of rows and along them, the symbol's parts;
-     * images of the points beside sides, what rows see of them, where windows' begin, the taps */
+    /* On the device, in bytes from there: roots of the ladders, of the line, half angles of rows
+     * and along them, the symbol's parts; images of the points beside sides, what rows see of them,
+     * where windows' begin, the taps */
     void *tables;
     size_t down, along, fine, coarse, turns, angles, parts, image, image_row, images, taps, size;
     size_t values; /* in the workspace: the source beside either side, of each grid */

@@ -11,7 +11,8 @@
 #include "strategies/spectral/arguments.h"
 #include "strategies/spectral/sheet.h"
 
-/* ---- kernels ------------------------------------------------------------------------------------------------------- */
+/* ---- kernels
+ * ------------------------------------------------------------------------------------------------------- */
 
 static int frozen(const stn_extension *e, int side) { return !e->repeats && e->sign[side] < 0 && e->beyond[side] == 0; }
 
@@ -83,7 +84,8 @@ static stn_status make_source(stn_plan *plan, spectral_sheet_state *state, stn_e
     return spectral_source_kernel(plan, &state->source, error);
 }
 
-/* ---- building ------------------------------------------------------------------------------------------------------ */
+/* ---- building
+ * ------------------------------------------------------------------------------------------------------ */
 
 static size_t spectra(const stn_task *task, const spectral_sheet *s) {
     return (size_t)(s->spectrum * s->turn) * (spectral_wide(task) ? 16 : 8);
@@ -137,7 +139,8 @@ void spectral_sheet_release(stn_plan *plan) {
     plan->state = NULL;
 }
 
-/* ---- running ----------------------------------------------------------------------------------------------------- */
+/* ---- running
+ * ----------------------------------------------------------------------------------------------------- */
 
 static const void *table(const spectral_sheet_state *state, size_t at) {
     return (const unsigned char *)state->tables + at;
@@ -219,7 +222,8 @@ stn_status spectral_sheet_execute(stn_plan *plan, const stn_execution *run, stn_
     return STN_OK;
 }
 
-/* ---- describing ---------------------------------------------------------------------------------------------------- */
+/* ---- describing
+ * ---------------------------------------------------------------------------------------------------- */
 
 static void describe_line(const stn_ladder *line, const char *name, stn_text *text) {
     stn_text_printf(text, "; %s: %d x %d threads, ", name, line->lines, line->threads);

@@ -24,7 +24,8 @@ static void put_half(double *to, int64_t k, int64_t n) {
     to[0] = (double)cosl(angle), to[1] = (double)sinl(angle);
 }
 
-/* ---- images of the points beside sides ------------------------------------------------------------------------------- */
+/* ---- images of the points beside sides
+ * ------------------------------------------------------------------------------- */
 
 typedef struct images {
     int32_t *first; /* of each window, and the number of all */
@@ -40,8 +41,9 @@ static int side_of(const spectral_sheet *s, int64_t window, int64_t p, int *sign
     return -1;
 }
 
-/* The first image, at point `from` of the extended axis or after it, of a point beside a side: they come by turns as mirrors of each
- * other and repeat, with any sign, from one mirror at the low side to the next. */
+/* The first image, at point `from` of the extended axis or after it, of a point beside a side: they
+ * come by turns as mirrors of each other and repeat, with any sign, from one mirror at the low side
+ * to the next. */
 static int64_t next_image(const spectral_sheet *s, int64_t from) {
     const stn_extension *e = &s->axis;
     const int64_t apart = stn_extension_period(e) / (e->sign[0] == e->sign[1] ? 1 : 2);
@@ -81,7 +83,8 @@ static int64_t find_images(const spectral_sheet *s, images *to) {
     return count;
 }
 
-/* ---- all of them --------------------------------------------------------------------------------------------------- */
+/* ---- all of them
+ * --------------------------------------------------------------------------------------------------- */
 
 static void place_tables(const stn_task *task, spectral_sheet_state *state) {
     const spectral_sheet *s = &state->shape;

@@ -9,11 +9,13 @@
 
 /* Bytes in which neighbours are read together, and to which what the output holds is aligned. */
 enum { LINE = 128, SKIP = 64 };
-/* Of a grid: what a plan takes at most if that is possible, what a slab takes at most if it is not, and what is worth slabs. */
+/* Of a grid: what a plan takes at most if that is possible, what a slab takes at most if it is not,
+ * and what is worth slabs. */
 #define ROOM 0.99
 #define SLAB 0.25
 #define WORTH 1.05
-/* Slower than without by so much at most, by estimate, for what is left of the workspace at most. */
+/* Slower than without by so much at most, by estimate, for what is left of the workspace at
+ * most. */
 #define SLOWER 1.1
 #define SAVES 0.85
 
@@ -25,9 +27,11 @@ static size_t slab_bytes(const stn_task *task, const spectral_choice *c, int64_t
     return (size_t)(width * across_of(c) * task->n[0] * cell_of(task));
 }
 
-/* ---- where they lie ------------------------------------------------------------------------------------------------ */
+/* ---- where they lie
+ * ------------------------------------------------------------------------------------------------ */
 
-/* Whether rows of the output may hold complex numbers of the arithmetic's type until they are what they are to be. */
+/* Whether rows of the output may hold complex numbers of the arithmetic's type until they are what
+ * they are to be. */
 static bool output_serves(const stn_task *task) {
     const int cell = cell_of(task);
     return task->alignment >= cell && (int)stn_dtype_size(task->dtype) * 2 == cell && !task->sum;
@@ -70,7 +74,8 @@ bool spectral_next_slab(const spectral_shape *s, bool settles, spectral_slab *sl
     return true;
 }
 
-/* ---- choosing ------------------------------------------------------------------------------------------------------ */
+/* ---- choosing
+ * ------------------------------------------------------------------------------------------------------ */
 
 static bool choose_width(const stn_task *task, const stn_machine *machine, const spectral_choice *whole,
                          spectral_choice *choice) {
@@ -123,7 +128,8 @@ static double seconds_of(const stn_task *task, const stn_machine *machine, const
     return estimate.seconds;
 }
 
-/* As wide as makes them no slower than they are worth, for the memory that they save; of grids that no cache holds. */
+/* As wide as makes them no slower than they are worth, for the memory that they save; of grids that
+ * no cache holds. */
 static bool pay(const stn_task *task, const stn_machine *machine, const spectral_choice *whole,
                 spectral_choice *slabs) {
     const double most = SLOWER * seconds_of(task, machine, whole);
@@ -151,9 +157,11 @@ size_t spectral_choose_slabs(const stn_task *task, const stn_machine *machine, c
     return count + variants(task, machine, &slabs, list + count, most - count);
 }
 
-/* ---- launches ------------------------------------------------------------------------------------------------------ */
+/* ---- launches
+ * ------------------------------------------------------------------------------------------------------ */
 
-/* A slab as columns along y have it: where rows hold its first frequency, and where it is itself. */
+/* A slab as columns along y have it: where rows hold its first frequency, and where it is
+ * itself. */
 typedef struct slab_place {
     unsigned char *points, *slab;
     int64_t pitch, plane;  /* of the rows, complex numbers; uneven: elements */

@@ -1,7 +1,9 @@
-/* The source of fixed and constant sides; see passes.h. Its values lie beside the faces, two an axis: a kernel computes them at each
- * execution, the kernels of rows and columns transform each face along the two axes that it lies on.
+/* The source of fixed and constant sides; see passes.h. Its values lie beside the faces, two an
+ * axis: a kernel computes them at each execution, the kernels of rows and columns transform each
+ * face along the two axes that it lies on.
  *
- *     z faces [2][y][x]: along x, y      y faces [z][2][x]: along x, z      x faces [z][y][2]: along y, z; in 2D no z */
+ *     z faces [2][y][x]: along x, y      y faces [z][2][x]: along x, z      x faces [z][y][2]: along y, z; in 2D no
+ * z */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +17,8 @@
 
 enum { THREADS = 128 };
 
-/* ---- kernels ------------------------------------------------------------------------------------------------------- */
+/* ---- kernels
+ * ------------------------------------------------------------------------------------------------------- */
 
 /* Forward along one axis, of numbers in the arithmetic's type, without groups. */
 static stn_status make_transform(stn_plan *plan, spectral_state *state, int axis, stn_error *error) {
@@ -121,9 +124,11 @@ stn_status spectral_make_source(stn_plan *plan, spectral_state *state, size_t *b
     return make_kernels(plan, state, error);
 }
 
-/* ---- tables -------------------------------------------------------------------------------------------------------- */
+/* ---- tables
+ * -------------------------------------------------------------------------------------------------------- */
 
-/* The transform along an axis of a one beside each side, in all its images: `factor` times it, at k < count, [k][side]. */
+/* The transform along an axis of a one beside each side, in all its images: `factor` times it, at k
+ * < count, [k][side]. */
 static void fill_places(const stn_extension *e, int64_t count, double factor, bool wide, void *to) {
     for (int side = 0; side < 2; side++) {
         int64_t beside = stn_extension_beside(e, side);
@@ -179,7 +184,8 @@ void spectral_free_source(stn_plan *plan, spectral_state *state) {
     state->source.tables = NULL;
 }
 
-/* ---- launches ------------------------------------------------------------------------------------------------------ */
+/* ---- launches
+ * ------------------------------------------------------------------------------------------------------ */
 
 /* One thread for each of a.points, of all grids. */
 static stn_status launch_values(const stn_plan *plan, const stn_extension *const axes[3], const stn_kernel *kernel,
@@ -226,8 +232,8 @@ stn_status spectral_source_of_lines(const stn_plan *plan, const spectral_line_so
     return launch_values(plan, axes, source->kernel, &a, run, error);
 }
 
-/* Along x: z faces (axis 0) as planes of ny rows, y faces (axis 1) as planes of two. A launch a grid: the frequencies may take more
- * planes than there are. */
+/* Along x: z faces (axis 0) as planes of ny rows, y faces (axis 1) as planes of two. A launch a
+ * grid: the frequencies may take more planes than there are. */
 static stn_status run_rows(const stn_plan *plan, const spectral_state *state, int axis, const stn_execution *run,
                            stn_error *error) {
     const spectral_shape *shape = &state->shape;
@@ -250,7 +256,8 @@ static stn_status run_rows(const stn_plan *plan, const spectral_state *state, in
     return STN_OK;
 }
 
-/* Along y or z, in place, or y and x faces along z to where columns have them as frequencies: in each plane `pitch` columns side by side. */
+/* Along y or z, in place, or y and x faces along z to where columns have them as frequencies: in
+ * each plane `pitch` columns side by side. */
 static stn_status run_columns(const stn_plan *plan, const spectral_state *state, int faces, int along, int64_t planes,
                               int64_t plane, int64_t pitch, const stn_execution *run, stn_error *error) {
     const spectral_shape *shape = &state->shape;

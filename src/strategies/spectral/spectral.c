@@ -1,12 +1,15 @@
-/* The spectral strategy: all steps at once, by Fourier transforms of the whole grid. The cost does not depend on their number.
+/* The spectral strategy: all steps at once, by Fourier transforms of the whole grid. The cost does
+ * not depend on their number.
  *
  *     rows to frequencies along x; columns along y (and z) forward, times K^T, back; rows back
  *
- * The first pass reads the grid and goes on past its sides as fact 2 says (common/extension.h), the last stores only the grid. Between
- * them the spectrum lies in the workspace, each middle pass in place; of a stack of snapshots, the passes from the one that holds the
- * symbol on are made for each, from one spectrum into another.
+ * The first pass reads the grid and goes on past its sides as fact 2 says (common/extension.h), the
+ * last stores only the grid. Between them the spectrum lies in the workspace, each middle pass in
+ * place; of a stack of snapshots, the passes from the one that holds the symbol on are made for
+ * each, from one spectrum into another.
  *
- * A line too long to be held together is as good as a grid, a sheet of rows, that is transformed down its columns first: sheet.h. */
+ * A line too long to be held together is as good as a grid, a sheet of rows, that is transformed
+ * down its columns first: sheet.h. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,7 +39,8 @@ static spectral_choice choice_of(const stn_candidate *candidate) {
     return choice;
 }
 
-/* ---- choosing ---------------------------------------------------------------------------------------------------- */
+/* ---- choosing
+ * ---------------------------------------------------------------------------------------------------- */
 
 static bool applies(const stn_task *task, const stn_machine *machine, char *reason, size_t reason_size) {
     spectral_choice choice;
@@ -99,8 +103,9 @@ static bool plainly_faster(const stn_task *task, const stn_machine *machine, con
 
 enum { OTHERS = 28, SLABS = 11 }; /* that are worth measuring */
 
-/* Where columns make fewer than three blocks for two multiprocessors, half as many columns a block, as long as that is cheaper: 960 x 896 in f64 in
- * pairs 23.8 us, in fours 27.8; 512 x 512 18.4 one by one, 21.2 in pairs (bench/results/2026-11-23-regret-2.md), in f32 16.9 and 18.9. */
+/* Where columns make fewer than three blocks for two multiprocessors, half as many columns a block,
+ * as long as that is cheaper: 960 x 896 in f64 in pairs 23.8 us, in fours 27.8; 512 x 512 18.4 one
+ * by one, 21.2 in pairs (bench/results/2026-11-23-regret-2.md), in f32 16.9 and 18.9. */
 static void spread_columns(const stn_task *task, const stn_machine *machine, spectral_choice *choice) {
     while (choice->column_lines > 1) {
         spectral_shape now;
@@ -116,8 +121,9 @@ static void spread_columns(const stn_task *task, const stn_machine *machine, spe
     }
 }
 
-/* The cheapest of tiles of one length along rows, by their columns, then all others. How rows are best cut is not the estimate's: pieces
- * of 1024 points in f64 take a quarter more than it says, beside those of 2688. */
+/* The cheapest of tiles of one length along rows, by their columns, then all others. How rows are
+ * best cut is not the estimate's: pieces of 1024 points in f64 take a quarter more than it says,
+ * beside those of 2688. */
 enum { TILES = 8 };
 static size_t choose_tiles(const stn_task *task, const stn_machine *machine, const spectral_choice *whole,
                            spectral_choice list[TILES]) {
@@ -199,7 +205,8 @@ static size_t candidates(const stn_task *task, const stn_machine *machine, stn_c
     return count + more;
 }
 
-/* ---- building ---------------------------------------------------------------------------------------------------- */
+/* ---- building
+ * ---------------------------------------------------------------------------------------------------- */
 
 static stn_status prepare(stn_plan *plan, stn_error *error) {
     if (is_sheet(&plan->candidate)) {
@@ -272,7 +279,8 @@ static void release(stn_plan *plan) {
     plan->state = NULL;
 }
 
-/* ---- running ----------------------------------------------------------------------------------------------------- */
+/* ---- running
+ * ----------------------------------------------------------------------------------------------------- */
 
 static stn_status execute(stn_plan *plan, const stn_execution *run, stn_error *error) {
     if (is_sheet(&plan->candidate)) return spectral_sheet_execute(plan, run, error);

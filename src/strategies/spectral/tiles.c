@@ -2,7 +2,8 @@
  *
  *     |<-before->|<------ step ------>|<-after->|     a line of `length` points, of which `step` are right
  *
- * Rows are then short, several blocks to a multiprocessor; columns are read in whole lines of 128 bytes, whatever their length. */
+ * Rows are then short, several blocks to a multiprocessor; columns are read in whole lines of 128
+ * bytes, whatever their length. */
 #include <math.h>
 
 #include "base/arith.h"
@@ -12,8 +13,9 @@ enum { LEAST_STEP = 16, MOST_TILES = 4096, WAVES = 3, SHARED_PART = 8, MOST_POIN
 #define PLAINLY 0.87 /* of another time, by estimates that are not measured */
 #define PIECE 128    /* bytes of a row of the spectrum that a block of columns reads together */
 
-/* What a pass takes beside others for each of its points where so many blocks fit on a multiprocessor: loads of one wait for
- * nothing while another does arithmetic. Estimates: nothing of tiles is measured yet. */
+/* What a pass takes beside others for each of its points where so many blocks fit on a
+ * multiprocessor: loads of one wait for nothing while another does arithmetic. Estimates: nothing
+ * of tiles is measured yet. */
 static double waits(size_t total, size_t bytes) {
     const size_t blocks = total / (bytes + 1024);
     return blocks >= 3 ? 1 : blocks == 2 ? 1.1 : blocks == 1 ? 1.5 : INFINITY;
@@ -45,7 +47,8 @@ static size_t shared_by(const tile_needs *needs, int64_t length, int64_t step, i
     return bytes + factors <= needs->machine->shared_per_block ? bytes + factors : bytes;
 }
 
-/* The tiling of n points, into `tiles` at least, that costs least; its cost for each of them, infinite where there is none. */
+/* The tiling of n points, into `tiles` at least, that costs least; its cost for each of them,
+ * infinite where there is none. */
 static double choose_steps(int64_t n, int64_t tiles, const stn_reach *reach, const tile_needs *needs, int *length,
                            int *before, int *step) {
     const size_t total = needs->machine->shared_per_multiprocessor, most = needs->machine->shared_per_block;
@@ -59,7 +62,8 @@ static double choose_steps(int64_t n, int64_t tiles, const stn_reach *reach, con
         const int64_t points = good_length(low + own + high, needs->row);
         const size_t bytes = shared_by(needs, points, own, low);
         if (bytes > most) continue;
-        /* a walk finds what lies past the high side among the first points, or in what the last segment has of its own */
+        /* a walk finds what lies past the high side among the first points, or in what the last
+         * segment has of its own */
         const int64_t last = n - stn_div_up(n, own) * own + own, after = points - own - low;
         const bool finds = needs->wrap ? n >= points - own : own >= n || last >= after - low + 2;
         if (!needs->row && !finds) continue;
@@ -90,22 +94,24 @@ size_t spectral_walk_factors(const stn_task *task, const stn_machine *machine, c
     return beside + bytes <= machine->shared_per_block ? bytes : 0;
 }
 
-/* Legs of `each` segments down a column, or fewer in the last one, which has what the others read of it; 0: it would not. */
+/* Legs of `each` segments down a column, or fewer in the last one, which has what the others read
+ * of it; 0: it would not. */
 static int64_t legs_of(const stn_task *task, const spectral_shape *shape, int64_t each) {
     const int64_t count = stn_div_up(shape->segments, each), step = shape->choice.step[0];
     return task->n[1] - (count - 1) * each * step > shape->choice.length[1] - step ? count : 0;
 }
 
-/* How long so many legs take, in segments', while as many blocks as fit run side by side; what is left for a last turn takes most of one.
- * Each begins with what all its segments need, a line of taps half of a segment's work, and ends with a segment that asks for sides. */
+/* How long so many legs take, in segments', while as many blocks as fit run side by side; what is
+ * left for a last turn takes most of one. Each begins with what all its segments need, a line of
+ * taps half of a segment's work, and ends with a segment that asks for sides. */
 static double time_of_legs(const stn_machine *machine, const spectral_shape *shape, int64_t blocks, int64_t count) {
     const double slots = (double)machine->multiprocessors * shape->line[1].blocks;
     const double turns = (double)(count * blocks) / slots, beside = shape->symbol.taps ? 0.9 : 0.7;
     return (0.75 * ceil(turns) + 0.25 * fmax(1, turns)) * ((double)stn_div_up(shape->segments, count) + beside);
 }
 
-/* Blocks enough for three turns, so that the last of them do not stay behind alone, as long as what legs share is little; fewer where
- * that is plainly faster. */
+/* Blocks enough for three turns, so that the last of them do not stay behind alone, as long as what
+ * legs share is little; fewer where that is plainly faster. */
 int spectral_walk_legs(const stn_task *task, const stn_machine *machine, const spectral_shape *shape) {
     const stn_ladder *line = &shape->line[1];
     const int64_t slots = (int64_t)machine->multiprocessors * line->blocks, step = shape->choice.step[0];
@@ -157,7 +163,8 @@ static bool choose_columns(const stn_task *task, const stn_machine *machine, con
     stn_extension_sides(&run, 1, &columns, reason, sizeof reason);
     tile_needs needs = {
         .machine = machine, .cell = spectral_wide(task) ? 16 : 8, .copies = 1, .unit = 1, .wrap = columns.repeats};
-    /* a segment is longer than what reaches into it, and its taps lie beside it if those of such a one would */
+    /* a segment is longer than what reaches into it, and its taps lie beside it if those of such a
+     * one would */
     const int64_t torus[3] = {1, stn_min(y->side[0] + y->side[1], 1024) + LEAST_STEP, choice->length[2]};
     const stn_symbol form = spectral_symbol_form(task, machine, torus);
     if (form.taps) needs.copies = 2;
@@ -189,7 +196,8 @@ static bool choose_by(const stn_task *task, const stn_machine *machine, const sp
         return false;
     choice->kept[2] = choice->live[2] = choice->length[2] / 2 + 1;
     const bool found = choose_columns(task, machine, &reach[0], least[0], choice);
-    /* rows of 2688 and of 2100 points in f32: 0.73 and 0.235 ms in twos, 0.86 and 0.264 one a block; in f64 one is 2 to 4% sooner */
+    /* rows of 2688 and of 2100 points in f32: 0.73 and 0.235 ms in twos, 0.86 and 0.264 one a
+     * block; in f64 one is 2 to 4% sooner */
     const int row = choice->length[2] / 2, twos = wide ? 1024 : 2048;
     choice->row_lines = task->n[1] == 1 ? 1 : row <= 128 ? 8 : row <= (wide ? 512 : 1024) ? 4 : row <= twos ? 2 : 1;
     while (choice->row_lines > 2 && task->n[1] * task->batch < (int64_t)choice->row_lines * machine->multiprocessors)

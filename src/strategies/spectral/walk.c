@@ -1,4 +1,5 @@
-/* The middle pass of tiles: a walk down the columns; see kernel_templates/spectral/spectral_walk.cu. */
+/* The middle pass of tiles: a walk down the columns; see
+ * kernel_templates/spectral/spectral_walk.cu. */
 #include "base/arith.h"
 #include "base/error.h"
 #include "context/context.h"
@@ -54,8 +55,8 @@ static stn_status copy_rows(const stn_plan *plan, const unsigned char *plane, si
     return STN_OK;
 }
 
-/* What lies about the first point of each leg, of each grid. That of a wrap's first is at both ends of the column; of a mirror's it is
- * asked for by none. */
+/* What lies about the first point of each leg, of each grid. That of a wrap's first is at both ends
+ * of the column; of a mirror's it is asked for by none. */
 static stn_status copy_aside(const stn_plan *plan, const spectral_shape *shape, const stn_execution *run,
                              stn_error *error) {
     const size_t row = (size_t)shape->pitch * (spectral_wide(&plan->task) ? 16 : 8);

@@ -1,5 +1,5 @@
-/* What the fuzz targets share. Run as TARGET CORPUS_FOLDER; STENTOR_FUZZ_SEEDS=FOLDER has the target write its seeds
- * there first (the corpus folder is a good place). */
+/* What the fuzz targets share. Run as TARGET CORPUS_FOLDER; STENTOR_FUZZ_SEEDS=FOLDER has the
+ * target write its seeds there first (the corpus folder is a good place). */
 #ifndef STN_TESTS_CACHE_FUZZ_H
 #define STN_TESTS_CACHE_FUZZ_H
 #include <stdio.h>

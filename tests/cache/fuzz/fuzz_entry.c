@@ -1,5 +1,6 @@
-/* Any bytes as an entry: refused, or an entry that encodes to the very same bytes. As random bytes never carry a right
- * checksum, each input is tried once as it is and once with its checksum repaired. */
+/* Any bytes as an entry: refused, or an entry that encodes to the very same bytes. As random bytes
+ * never carry a right checksum, each input is tried once as it is and once with its checksum
+ * repaired. */
 #include "cache/entry.h"
 #include "fuzz.h"
 

@@ -1,5 +1,6 @@
-/* Any bytes as a pack: refused, or a pack whose entries, packed again, give the very same bytes. Each input is tried as
- * it is, with the index's checksum repaired, and with those of its entries repaired too. */
+/* Any bytes as a pack: refused, or a pack whose entries, packed again, give the very same bytes.
+ * Each input is tried as it is, with the index's checksum repaired, and with those of its entries
+ * repaired too. */
 #include "cache/pack.h"
 #include "fuzz.h"
 

@@ -1,5 +1,5 @@
-/* Any bytes as the texts that people and files give: a stencil, a boundary, a dtype, a key, a list of problems. Refused
- * with a sentence, or taken whole; the first byte says which text it is. */
+/* Any bytes as the texts that people and files give: a stencil, a boundary, a dtype, a key, a list
+ * of problems. Refused with a sentence, or taken whole; the first byte says which text it is. */
 #include "cli/problem_list.h"
 #include "fuzz.h"
 

@@ -9,7 +9,8 @@ struct arguments {
 
 extern __shared__ __align__(128) unsigned char stn_shared[];
 
-// Shared words n apart, written by one warp; a wide word a lane read from global memory, another written 32 bytes apart.
+// Shared words n apart, written by one warp; a wide word a lane read from global memory, another
+// written 32 bytes apart.
 extern "C" __global__ void asks(const __grid_constant__ arguments args) {
     unsigned *const mine = reinterpret_cast<unsigned *>(stn_shared);
     mine[args.n * threadIdx.x] = threadIdx.x;

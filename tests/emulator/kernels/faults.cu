@@ -46,8 +46,8 @@ extern "C" __global__ void divergent_barrier(const __grid_constant__ arguments a
         __syncthreads();
     static_cast<int *>(args.out)[threadIdx.x] = 1;
 }
-// No barrier between writing and reading what a thread n further wrote. Any fixed order of warps and lanes hides it in
-// one direction.
+// No barrier between writing and reading what a thread n further wrote. Any fixed order of warps
+// and lanes hides it in one direction.
 extern "C" __global__ void races(const __grid_constant__ arguments args) {
     double *tile = reinterpret_cast<double *>(stn_shared);
     const int i = threadIdx.x, other = i + args.n;
@@ -103,7 +103,8 @@ extern "C" __global__ void outside_array(const __grid_constant__ arguments args)
 }
 extern "C" __global__ void fails_assert(const __grid_constant__ arguments args) { assert(args.n == 0); }
 
-// A launch, and one that may begin early: it waits for the first one (0), does not (1), or reads before it waits (2).
+// A launch, and one that may begin early: it waits for the first one (0), does not (1), or reads
+// before it waits (2).
 extern "C" __global__ void fills(const __grid_constant__ arguments args) {
     let_next_launch_begin();
     static_cast<double *>(args.out)[blockIdx.x * blockDim.x + threadIdx.x] = 5.0;
@@ -129,7 +130,8 @@ extern "C" __global__ void cluster_faults(const __grid_constant__ arguments args
     store_run(static_cast<unsigned *>(args.out) + 4 * i, run);
 }
 
-// Clusters of two whose blocks hand their numbers to each other; n: they do not wait until that is done.
+// Clusters of two whose blocks hand their numbers to each other; n: they do not wait until that is
+// done.
 extern "C" __global__ void cluster_hand_over(const __grid_constant__ arguments args) {
     unsigned *mine = reinterpret_cast<unsigned *>(stn_shared), run[4];
     const unsigned i = threadIdx.x, rank = cluster_rank();
@@ -145,9 +147,10 @@ extern "C" __global__ void cluster_hand_over(const __grid_constant__ arguments a
     cluster_barrier();
 }
 
-// A value from each lane's neighbour through shared memory, dynamic (what & 1: static). What lies between writing and reading, and between
-// turns, is no order but registers that lanes hand to each other (what & 6: a shuffle, a ballot, a product), unless `what` has 8. what &
-// 16: neighbours are of another warp, and a barrier is needed (32). what & 64: asynchronous copies bring the values.
+// A value from each lane's neighbour through shared memory, dynamic (what & 1: static). What lies
+// between writing and reading, and between turns, is no order but registers that lanes hand to each
+// other (what & 6: a shuffle, a ballot, a product), unless `what` has 8. what & 16: neighbours are
+// of another warp, and a barrier is needed (32). what & 64: asynchronous copies bring the values.
 extern "C" __global__ void neighbours(const __grid_constant__ arguments args) {
     __shared__ __align__(16) double fixed[64];
     const int i = threadIdx.x, from = args.n & 16 ? (i + 32) % 64 : i ^ 1;

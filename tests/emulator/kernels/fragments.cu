@@ -1,5 +1,5 @@
-// One warp, one tensor product: every lane's registers come from memory and go back, so that the host alone decides
-// which element lies where.
+// One warp, one tensor product: every lane's registers come from memory and go back, so that the
+// host alone decides which element lies where.
 #include "device/ptx.cuh"
 
 struct arguments {

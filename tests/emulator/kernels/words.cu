@@ -21,7 +21,8 @@ extern "C" __global__ void __launch_bounds__(256) reverse(const __grid_constant_
     static_cast<double *>(args.out)[i] = tile[args.n - 1 - i];
 }
 
-// Inclusive sums within each block by __shfl_up_sync, block sums through shared memory; double values.
+// Inclusive sums within each block by __shfl_up_sync, block sums through shared memory; double
+// values.
 extern "C" __global__ void block_scan(const __grid_constant__ arguments args) {
     double *sums = reinterpret_cast<double *>(stn_shared);
     const int i = threadIdx.x, lane = i & 31, warp = i >> 5;
@@ -130,7 +131,8 @@ extern "C" __global__ void early(const __grid_constant__ arguments args) {
     static_cast<int *>(args.out)[i] = tile[args.n - 1 - i];
 }
 
-// Each block of a cluster of n hands its numbers on: out of thread i of block b are four of thread 31 - i of the next one.
+// Each block of a cluster of n hands its numbers on: out of thread i of block b are four of thread
+// 31 - i of the next one.
 extern "C" __global__ void cluster_turn(const __grid_constant__ arguments args) {
     unsigned *mine = reinterpret_cast<unsigned *>(stn_shared);
     const unsigned i = threadIdx.x, count = 4 * blockDim.x, rank = cluster_rank();
@@ -151,7 +153,8 @@ extern "C" __global__ void waves(const __grid_constant__ arguments args) {
     static_cast<float *>(args.out)[2 * i + 1] = cos_approx(angle);
 }
 
-// One warp's matrices of 8 rows of 8 halves, transposed: element i of a matrix is its number 8 * row + column.
+// One warp's matrices of 8 rows of 8 halves, transposed: element i of a matrix is its number 8 *
+// row + column.
 extern "C" __global__ void transpose(const __grid_constant__ arguments args) {
     unsigned four[4];
     load_run(four, static_cast<const unsigned *>(args.in) + 4 * threadIdx.x);

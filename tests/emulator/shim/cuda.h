@@ -1,5 +1,5 @@
-// The CUDA language as plain C++17, for kernels that the emulator runs. Included before every kernel; kept small, for
-// it is compiled with each of them.
+// The CUDA language as plain C++17, for kernels that the emulator runs. Included before every
+// kernel; kept small, for it is compiled with each of them.
 #pragma once
 #include "engine.h"
 
@@ -8,8 +8,9 @@
 #define STENTOR_EMULATOR 1
 #define __device__
 #define __host__
-// __global__: an attribute unknown to the compiler; the emulator looks for it. An inline function's static arrays are no single file's:
-// g++ -fsanitize=thread leaves accesses to such out, if their address goes nowhere.
+// __global__: an attribute unknown to the compiler; the emulator looks for it. An inline function's
+// static arrays are no single file's: g++ -fsanitize=thread leaves accesses to such out, if their
+// address goes nowhere.
 #ifdef STENTOR_EMULATOR_RACES
 #define __global__ inline __attribute__((stn_kernel))
 #else
@@ -45,8 +46,9 @@ __forceinline__ Thread *self() {
 #define blockIdx (stn_emulator::self()->block->index)
 #define blockDim (stn_emulator::self()->block->threads)
 #define gridDim (stn_emulator::self()->block->grid)
-// Dynamic shared memory; the emulator takes its declaration out of the source. Static arrays are for small fixed things:
-// an OS thread runs one block at a time, so they are its own, but they are not poisoned and have no guard page.
+// Dynamic shared memory; the emulator takes its declaration out of the source. Static arrays are
+// for small fixed things: an OS thread runs one block at a time, so they are its own, but they are
+// not poisoned and have no guard page.
 #define __shared__ static thread_local
 #define stn_shared (stn_emulator::self()->block->shared)
 

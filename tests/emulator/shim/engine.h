@@ -1,4 +1,5 @@
-// What a compiled kernel and the engine that runs it agree on. Included by both, so: no library headers.
+// What a compiled kernel and the engine that runs it agree on. Included by both, so: no library
+// headers.
 #pragma once
 
 struct uint3 {
@@ -10,8 +11,9 @@ struct dim3 {
 
 namespace stn_emulator {
 
-// Each thread of a block is a fiber with a stack of this size, aligned to it; the stacks of one block lie in a region
-// of 2^27 bytes, aligned to that. So a kernel finds its Thread from its stack pointer alone.
+// Each thread of a block is a fiber with a stack of this size, aligned to it; the stacks of one
+// block lie in a region of 2^27 bytes, aligned to that. So a kernel finds its Thread from its stack
+// pointer alone.
 constexpr unsigned long STACK_BYTES = 1ul << 16, REGION_BYTES = 1ul << 29, FIRST_SLOT = 16;
 
 struct Block {
@@ -73,7 +75,8 @@ struct Engine {
     void (*fail)(const char *message, Place place);
     void (*misaligned)(const void *address, int bytes, Place place);
     void (*wait_for_launch)(Place place);
-    // Of kernels compiled for it: an access; where the running OS thread has what the kernel declares as static shared memory.
+    // Of kernels compiled for it: an access; where the running OS thread has what the kernel
+    // declares as static shared memory.
     void (*touch)(const void *p, unsigned bytes, int writes, const void *code);
     void (*statics)(const unsigned char *from, unsigned bytes);
 };

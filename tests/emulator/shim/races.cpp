@@ -1,5 +1,5 @@
-// What g++ -fsanitize=thread calls at each access of a kernel, handed to the engine, which looks at those to shared memory. Linked to the
-// kernel, and compiled without that option.
+// What g++ -fsanitize=thread calls at each access of a kernel, handed to the engine, which looks at
+// those to shared memory. Linked to the kernel, and compiled without that option.
 #include <link.h>
 
 #include "engine.h"
@@ -9,7 +9,8 @@ extern const Engine *engine;
 }
 using stn_emulator::engine;
 
-// Static shared memory is what the library has as a thread's own: the engine is told where, in each thread.
+// Static shared memory is what the library has as a thread's own: the engine is told where, in each
+// thread.
 static thread_local char anchor;
 struct Own {
     const unsigned char *from;

@@ -1,4 +1,5 @@
-/* Any bytes as the start of a .npy file: refused with a sentence, or a header that keeps its promises. */
+/* Any bytes as the start of a .npy file: refused with a sentence, or a header that keeps its
+ * promises. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,5 @@
-/* Any bytes as a JSON list of taps: refused with a sentence, or taps that a stencil accepts or refuses by name. */
+/* Any bytes as a JSON list of taps: refused with a sentence, or taps that a stencil accepts or
+ * refuses by name. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

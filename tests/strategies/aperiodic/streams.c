@@ -46,7 +46,8 @@ static bool make(runs *r, const stn_problem *p) {
     return good;
 }
 
-/* Two streams at once; then one is captured, while the plan runs in the other, and the graph is launched. */
+/* Two streams at once; then one is captured, while the plan runs in the other, and the graph is
+ * launched. */
 static bool run(runs *r) {
     const stn_driver_functions *call = r->call;
     stn_cu_graph graph = NULL;

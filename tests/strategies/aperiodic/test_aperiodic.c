@@ -1,5 +1,6 @@
-/* aperiodic against host, every point: taps that no mirror takes, all pairs of sides, bands of bands, layouts, sources. Prints TAP.
- * Usage: test_aperiodic [--host] [--full] [--only PART]; with --host on the host, else on a GPU. */
+/* aperiodic against host, every point: taps that no mirror takes, all pairs of sides, bands of
+ * bands, layouts, sources. Prints TAP. Usage: test_aperiodic [--host] [--full] [--only PART]; with
+ * --host on the host, else on a GPU. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,8 +34,8 @@ static void name_of(const char *part, const stn_problem *p, int pick, char *what
     if (pick >= 0) snprintf(what + used, size - used, ", candidate %d", pick);
 }
 
-/* pick: of all candidates worth measuring, some of which divide bands however small they are; -1: the cheapest. False: there are
- * fewer. */
+/* pick: of all candidates worth measuring, some of which divide bands however small they are; -1:
+ * the cheapest. False: there are fewer. */
 static bool check_pick(suite *s, const char *part, const stn_problem *p, int pick, uint64_t seed) {
     char what[300], detail[400];
     comparison c;
@@ -51,8 +52,8 @@ static bool check_pick(suite *s, const char *part, const stn_problem *p, int pic
 
 static void check(suite *s, const char *part, const stn_problem *p, uint64_t seed) { check_pick(s, part, p, -1, seed); }
 
-/* Every pair of sides along every axis, of taps of both signs that are not symmetric and reach one to three points; to 200 steps where
- * there is time for them. */
+/* Every pair of sides along every axis, of taps of both signs that are not symmetric and reach one
+ * to three points; to 200 steps where there is time for them. */
 static void sides(suite *s) {
     const int most = s->full || on_host ? 200 : 14;
     static const int extents[][3] = {{401, 0, 0}, {97, 120, 0}, {40, 44, 50}};
@@ -80,7 +81,8 @@ static void sides(suite *s) {
             }
 }
 
-/* Several symmetric taps past sides of which some are mirrors and some are not: their bands lie at one side alone. */
+/* Several symmetric taps past sides of which some are mirrors and some are not: their bands lie at
+ * one side alone. */
 static void mixed(suite *s) {
     static const stn_boundary_kind kinds[][2] = {{STN_FIXED, STN_REFLECT},
                                                  {STN_MIRROR, STN_NEAREST},
@@ -115,7 +117,8 @@ static void crossed(suite *s) {
     stn_stencil_destroy(stencil);
 }
 
-/* Bands of bands, to three levels, however small they are; numbers of steps that leave a rest at each of them. */
+/* Bands of bands, to three levels, however small they are; numbers of steps that leave a rest at
+ * each of them. */
 static void deep(suite *s) {
     const bool all = s->full || on_host; /* the emulator: a line and a plane, their bands of bands */
     static const int extents[][3] = {{900, 0, 0}, {260, 241, 0}, {100, 96, 90}};
@@ -134,7 +137,8 @@ static void deep(suite *s) {
     crossed(s);
 }
 
-/* Taps that only look to one side, or far to one and hardly to the other: what many steps see lies far away. */
+/* Taps that only look to one side, or far to one and hardly to the other: what many steps see lies
+ * far away. */
 static void drift(suite *s) {
     static const double weights[][5] = {{0, 0, 0.3, 0.7, 0},        {0, 0.05, 0.25, 0.7, 0}, {0.6, 0.3, 0.1, 0, 0},
                                         {0.4, -0.3, 0.1, 0.1, 0.1}, {0, 0, 0, 0, 1},         {0.2, 0.1, 0.1, 0.1, 0.5}};
@@ -223,9 +227,11 @@ static void turns(suite *s) {
                  "turns: packed grids take a grid less of workspace", NULL);
 }
 
-/* ---- plans --------------------------------------------------------------------------------------------------------- */
+/* ---- plans
+ * --------------------------------------------------------------------------------------------------------- */
 
-/* The plan once, between copies of host memory that begin so many bytes past aligned addresses; out holds NaN before. */
+/* The plan once, between copies of host memory that begin so many bytes past aligned addresses; out
+ * holds NaN before. */
 static stn_status run_with_source(suite *s, stn_plan *plan, const double *in, const double *b, double *out,
                                   size_t bytes, size_t offset, stn_error *error) {
     const double *const from[3] = {in, b, out};
@@ -355,7 +361,8 @@ static void choice(suite *s) {
                  "leave nothing between them");
 }
 
-/* Each step of the points next to a side is a launch, or a loop on the host: as many as there is time for. */
+/* Each step of the points next to a side is a launch, or a loop on the host: as many as there is
+ * time for. */
 static void waves(suite *s) { waves_until(s, on_host ? 100000 : s->full ? 10000 : 100); }
 
 int main(int argc, char **argv) {

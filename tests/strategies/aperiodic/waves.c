@@ -1,6 +1,6 @@
-/* See waves.h. A wave along y that wraps is the same at all x, so slanted taps along x past sides that mirror leave it a wave: it is
- * multiplied by K^T, K = (sum of the factors along x) (1 - p (1 - cos)). Past a constant side it is not one, but a mean that is the
- * constant itself stays. */
+/* See waves.h. A wave along y that wraps is the same at all x, so slanted taps along x past sides
+ * that mirror leave it a wave: it is multiplied by K^T, K = (sum of the factors along x) (1 - p (1
+ * - cos)). Past a constant side it is not one, but a mean that is the constant itself stays. */
 #include "waves.h"
 
 #include <math.h>

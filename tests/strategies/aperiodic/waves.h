@@ -1,4 +1,5 @@
-/* Waves whose answer is known for any number of steps, past sides that transforms alone do not serve. */
+/* Waves whose answer is known for any number of steps, past sides that transforms alone do not
+ * serve. */
 #ifndef STN_TESTS_APERIODIC_WAVES_H
 #define STN_TESTS_APERIODIC_WAVES_H
 #include "../suite.h"

@@ -1,4 +1,5 @@
-/* The reach of many steps: known figures, and no point too few or needlessly many beside S^f written out. */
+/* The reach of many steps: known figures, and no point too few or needlessly many beside S^f
+ * written out. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdlib.h>
@@ -73,7 +74,8 @@ static double beyond(const long double *tap, int all, int low, int64_t reach, in
     return (double)(past / whole);
 }
 
-/* Weights of any sign, uneven: nothing above the tail lies beyond, and one point less would not do. */
+/* Weights of any sign, uneven: nothing above the tail lies beyond, and one point less would not
+ * do. */
 Test(reach, random_lines_are_cut_where_they_die_away) {
     unsigned long long state = 11;
     for (int trial = 0; trial < 60; trial++) {
@@ -109,7 +111,8 @@ Test(reach, drift_is_one_sided) {
     cr_expect_eq(stn_reach_of_line(NULL, none, 3, 1, 5, 0x1p-55).side[0], 0);
 }
 
-/* Taps of both signs in 2D, whose sums over y cancel: all |taps| past the reach along x, against S^f written out. */
+/* Taps of both signs in 2D, whose sums over y cancel: all |taps| past the reach along x, against
+ * S^f written out. */
 Test(reach, planes_of_any_sign) {
     enum { SIDE = 3, STEPS = 24, ALL = 2 * STEPS + 1 };
     static long double now[ALL][ALL], before[ALL][ALL];
@@ -134,7 +137,8 @@ Test(reach, planes_of_any_sign) {
     stn_stencil_destroy(stencil);
 }
 
-/* Two to five weights, one of them the largest by far: what the others reach is felt after few steps, and lost later. */
+/* Two to five weights, one of them the largest by far: what the others reach is felt after few
+ * steps, and lost later. */
 Test(reach, taps_that_drift_reach_furthest_after_some_steps) {
     unsigned long long state = 5;
     for (int trial = 0; trial < 60; trial++) {

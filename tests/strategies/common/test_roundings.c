@@ -1,4 +1,5 @@
-/* What many launches leave of roundings to 11 bits on few points: beside lines that are stepped in float64 and rounded after each launch. */
+/* What many launches leave of roundings to 11 bits on few points: beside lines that are stepped in
+ * float64 and rounded after each launch. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <string.h>
@@ -53,7 +54,8 @@ static void step(const stn_task *task, double *grid) {
     memcpy(grid, to, sizeof to);
 }
 
-/* Relative L2 of all lines, scaled where they would leave the range of halves: by powers of two, which round nothing. */
+/* Relative L2 of all lines, scaled where they would leave the range of halves: by powers of two,
+ * which round nothing. */
 static double found(const stn_task *task, const line *l, double lowest) {
     double difference = 0, size = 0;
     for (int i = 0; i < LINES; i++) {
@@ -77,7 +79,8 @@ static double found(const stn_task *task, const line *l, double lowest) {
     return sqrt(difference / size);
 }
 
-/* As lowrank's estimate takes it: no less than what is found of numbers of one sign and of either, and no more than some times that. */
+/* As lowrank's estimate takes it: no less than what is found of numbers of one sign and of either,
+ * and no more than some times that. */
 static void look_at(const line *l) {
     stn_tap taps[3];
     const stn_task task = task_of(l, taps);

@@ -1,5 +1,6 @@
-/* cufft-spectral against host, and eigenmodes of many steps: every way to take grids to cuFFT and back, sizes, types, layouts; where
- * there is no cuFFT, a reason. Prints TAP. Usage: test_cufft_spectral [--full] [--only PART]. */
+/* cufft-spectral against host, and eigenmodes of many steps: every way to take grids to cuFFT and
+ * back, sizes, types, layouts; where there is no cuFFT, a reason. Prints TAP. Usage:
+ * test_cufft_spectral [--full] [--only PART]. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -76,7 +77,8 @@ static void sizes(suite *s) {
             }
 }
 
-/* Symmetric weights, whose symbol is real; the same of one sign, so that much is left after many steps. */
+/* Symmetric weights, whose symbol is real; the same of one sign, so that much is left after many
+ * steps. */
 static void real_symbols(suite *s) {
     static const char *const names[] = {"heat-1d",    "1d7p",    "heat-2d",  "box-2d49p",
                                         "star-2d13p", "heat-3d", "box-3d27p"};
@@ -92,7 +94,8 @@ static void real_symbols(suite *s) {
         }
 }
 
-/* Gaps (after odd rows too), batches, in place, single elements' alignment, a strided last axis, axes in another order. */
+/* Gaps (after odd rows too), batches, in place, single elements' alignment, a strided last axis,
+ * axes in another order. */
 static void layouts(suite *s) {
     for (int rank = 1; rank <= 3; rank++)
         for (int layout = 0; layout < 9; layout++) {

@@ -1,5 +1,6 @@
-/* direct against host: every boundary pair, rank, dtype, tap pattern, radius and layout, on whatever device there is (the
- * emulator in CI, a GPU elsewhere). Prints TAP. Usage: test_direct [--full] [--only PART]. Exit 77: no device. */
+/* direct against host: every boundary pair, rank, dtype, tap pattern, radius and layout, on
+ * whatever device there is (the emulator in CI, a GPU elsewhere). Prints TAP. Usage: test_direct
+ * [--full] [--only PART]. Exit 77: no device. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +19,8 @@ static stn_problem problem_of(stn_stencil *stencil, const int *extent, stn_dtype
     return p;
 }
 
-/* Extents from the least that the radius allows up to 67 (a cube of 29 in 3D); one in two a multiple of 8. */
+/* Extents from the least that the radius allows up to 67 (a cube of 29 in 3D); one in two a
+ * multiple of 8. */
 static void random_extents(dice *d, int rank, int radius, int extent[3]) {
     int most = rank == 3 ? 29 : rank == 2 ? 67 : 67;
     for (int axis = 0; axis < rank; axis++) {
@@ -135,7 +137,8 @@ static void layouts(suite *s) {
             }
 }
 
-/* Every size from 1 to 67 along each axis, the others small: tiles that are empty, partial, exact and more than one. */
+/* Every size from 1 to 67 along each axis, the others small: tiles that are empty, partial, exact
+ * and more than one. */
 static void sizes(suite *s) {
     for (int rank = 1; rank <= 3; rank++)
         for (int axis = 0; axis < rank; axis++)
@@ -173,7 +176,8 @@ static void large(suite *s) {
         }
 }
 
-/* More than 2^31 points: indices that no longer fit 32 bits. Takes a minute, 9 GB on the device and 20 GB on the host. */
+/* More than 2^31 points: indices that no longer fit 32 bits. Takes a minute, 9 GB on the device and
+ * 20 GB on the host. */
 static void huge(suite *s) {
     if (!s->full) return;
     static const struct { int rank, extent[3]; } grids[] = {{1, {2147483000, 0, 0}}, {2, {46349, 46352, 0}}};

@@ -1,6 +1,7 @@
-/* What single lines of direct's tile kernels are for, each met on purpose: sides that mirror rows read in wide accesses, batches
- * whose grids lie otherwise apart in the output than in the input, rows in shared memory that take turns. Against the host, on
- * whatever device there is. Prints TAP. Usage: test_tile [--full] [--only PART]. */
+/* What single lines of direct's tile kernels are for, each met on purpose: sides that mirror rows
+ * read in wide accesses, batches whose grids lie otherwise apart in the output than in the input,
+ * rows in shared memory that take turns. Against the host, on whatever device there is. Prints TAP.
+ * Usage: test_tile [--full] [--only PART]. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,7 +10,8 @@
 #include "plan/plan.h"
 #include "strategies/direct/shape.h"
 
-/* The place in the ranking of the first candidate of that kernel, of rows read so many points at once (0: any); -1: none. */
+/* The place in the ranking of the first candidate of that kernel, of rows read so many points at
+ * once (0: any); -1: none. */
 static int place_of(suite *s, const stn_problem *problem, direct_kernel kernel, int vector) {
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
     options.strategy = "direct";
@@ -41,7 +43,8 @@ static void check(suite *s, const char *what, const stn_problem *problem, direct
     suite_report(s, good, named, detail);
 }
 
-/* An element past a mirrored edge comes out of two accesses once the taps reach as far as an access is wide. */
+/* An element past a mirrored edge comes out of two accesses once the taps reach as far as an access
+ * is wide. */
 static void mirror(suite *s) {
     static const int vectors[] = {[STN_F64] = 2, [STN_F32] = 4, [STN_F16] = 8};
     for (int dtype = STN_F64; dtype <= STN_F16; dtype++)
@@ -85,8 +88,8 @@ static void batches(suite *s) {
         }
 }
 
-/* Several warps, one barrier a turn: a warp that is a turn ahead writes the other set of rows. Walks of many turns, at all sides
- * and without any. */
+/* Several warps, one barrier a turn: a warp that is a turn ahead writes the other set of rows.
+ * Walks of many turns, at all sides and without any. */
 static void turns(suite *s) {
     for (int dtype = STN_F64; dtype <= STN_F32; dtype++)
         for (int wraps = 0; wraps < 2; wraps++) {
@@ -106,8 +109,8 @@ static void turns(suite *s) {
         }
 }
 
-/* Rows that begin anywhere within 16 bytes: pitches of input and output, and grids of a batch, that differ and share no alignment; rows a
- * point shorter or longer than warps cover; every side. */
+/* Rows that begin anywhere within 16 bytes: pitches of input and output, and grids of a batch, that
+ * differ and share no alignment; rows a point shorter or longer than warps cover; every side. */
 static void shifted(suite *s) {
     static const int vectors[] = {[STN_F64] = 2, [STN_F32] = 4, [STN_F16] = 8};
     for (int dtype = STN_F64; dtype <= STN_F16; dtype++)

@@ -1,5 +1,6 @@
-/* direct with several steps in one launch against host: every boundary pair, rank, dtype, tap pattern and radius, numbers of
- * steps that leave a rest, tiles that are partial and more than one. Prints TAP. Usage: test_time [--full] [--only PART]. */
+/* direct with several steps in one launch against host: every boundary pair, rank, dtype, tap
+ * pattern and radius, numbers of steps that leave a rest, tiles that are partial and more than one.
+ * Prints TAP. Usage: test_time [--full] [--only PART]. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -105,7 +106,8 @@ static void radii(suite *s) {
                 }
 }
 
-/* Named stencils, whose opposite weights are equal, on grids of many tiles, steps that leave every kind of rest. */
+/* Named stencils, whose opposite weights are equal, on grids of many tiles, steps that leave every
+ * kind of rest. */
 static void tiles(suite *s) {
     static const struct {
         const char *stencil;
@@ -130,7 +132,8 @@ static void tiles(suite *s) {
             check(s, &d, what, &p);
             stn_stencil_destroy(stencil);
         }
-    /* Between wrapped sides a star's planes take one barrier a turn: rows of this turn and of the last lie apart. */
+    /* Between wrapped sides a star's planes take one barrier a turn: rows of this turn and of the
+     * last lie apart. */
     dice d = {590};
     stn_stencil *star = NULL;
     if (stn_stencil_parse("heat-3d", &star, NULL) != STN_OK) return;
@@ -172,7 +175,8 @@ static void layouts(suite *s) {
             }
 }
 
-/* A kernel that was made for equal opposite weights is replaced when new ones differ: against a plan made with them. */
+/* A kernel that was made for equal opposite weights is replaced when new ones differ: against a
+ * plan made with them. */
 static bool same_after_new_weights(suite *s, const char *name, char *why, size_t why_size) {
     stn_stencil *old = NULL, *fresh = NULL;
     stn_plan *plan[2] = {NULL, NULL};

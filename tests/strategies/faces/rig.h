@@ -1,5 +1,5 @@
-/* Margins at faces alone against host: after a launch of f steps that leaves the interior out, every point of the margins must be right and
- * none of the interior made wrong. */
+/* Margins at faces alone against host: after a launch of f steps that leaves the interior out,
+ * every point of the margins must be right and none of the interior made wrong. */
 #ifndef STN_TESTS_FACES_RIG_H
 #define STN_TESTS_FACES_RIG_H
 #include "../compare.h"
@@ -30,7 +30,8 @@ typedef struct grids {
 /* A context on the GPU and a pool; false, and TAP says why, if there is no GPU. */
 bool rig_open(rig *r);
 int rig_close(rig *r); /* ends the TAP; what main returns */
-/* A rig with context and pool gets the rest, but for the caller's choice of a way. Its problem must outlive it. */
+/* A rig with context and pool gets the rest, but for the caller's choice of a way. Its problem must
+ * outlive it. */
 stn_status rig_make(rig *r, const stn_problem *problem, uint64_t seed, stn_error *error);
 void rig_clear(rig *r);
 stn_status grids_make(const rig *r, grids *g, stn_error *error);
@@ -38,7 +39,8 @@ void grids_clear(const rig *r, grids *g);
 stn_status rig_launch(const rig *r, const grids *g, void *stream, stn_error *error);
 /* What `out` holds, counted; then it holds poison again. */
 stn_status rig_look(const rig *r, const grids *g, tally *t, stn_error *error);
-/* One run, one with new weights: `weights` random ones, or those of another stencil with as many taps. */
+/* One run, one with new weights: `weights` random ones, or those of another stencil with as many
+ * taps. */
 stn_status rig_run_twice(rig *r, grids *g, uint64_t seed, const stn_stencil *other, tally t[2], stn_error *error);
 
 /* TAP lines; how many were run, how many of them failed. */

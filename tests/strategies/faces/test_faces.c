@@ -1,6 +1,7 @@
-/* Margins at faces alone against host: after a launch of f steps that leaves the interior out, every point of the margins is right and
- * none of the interior is made wrong. Also with new weights, captured in a graph, and from two threads at once. Prints TAP.
- * Usage: test_faces [--full]. */
+/* Margins at faces alone against host: after a launch of f steps that leaves the interior out,
+ * every point of the margins is right and none of the interior is made wrong. Also with new
+ * weights, captured in a graph, and from two threads at once. Prints TAP. Usage: test_faces
+ * [--full]. */
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -48,7 +49,8 @@ static void check_case(rig *r, int c) {
     stn_stencil_destroy(stencil);
 }
 
-/* So many steps that patches are large, with points in their middle that no other patch looks at. */
+/* So many steps that patches are large, with points in their middle that no other patch looks
+ * at. */
 static void check_large_patches(rig *r) {
     static const char *const stencils[] = {"gaussian-2d:sigma=1,truncate=1", "box-2d9p"};
     const char *driver = getenv("STENTOR_CUDA_PATH");
@@ -90,7 +92,8 @@ static stn_stencil *plain_case(stn_problem *p) {
 
 #define CU(call) (device_call = (call), device_call == 0)
 
-/* Captured once, launched twice; in the meantime the same faces run in a stream that is not captured. */
+/* Captured once, launched twice; in the meantime the same faces run in a stream that is not
+ * captured. */
 static stn_status run_captured(const rig *r, grids g[2], tally t[3], stn_error *error) {
     const stn_driver_functions *call = stn_driver_table(r->context->driver);
     stn_cu_stream stream = NULL;

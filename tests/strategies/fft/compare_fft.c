@@ -26,7 +26,8 @@ double relative_l2(const double *got, const double *expected, size_t count) {
     return size > 0 ? sqrt(error / size) : sqrt(error);
 }
 
-/* How far one element may be off beside the bar of all: what is rounded has a tail, and large elements round by more. */
+/* How far one element may be off beside the bar of all: what is rounded has a tail, and large
+ * elements round by more. */
 enum { WORST = 16 };
 
 static double worst_of(const double *got, const double *expected, size_t count) {
@@ -45,7 +46,8 @@ void fft_explain(const fft_comparison *c, char *detail, size_t size) {
              c->parameters, c->error.status ? c->error.message : "no error");
 }
 
-/* ---- numbers of a dtype ------------------------------------------------------------------------------------------ */
+/* ---- numbers of a dtype
+ * ------------------------------------------------------------------------------------------ */
 
 static bool is_poison(stn_dtype dtype, const void *data, int64_t i) {
     static const unsigned char ones[8] = {255, 255, 255, 255, 255, 255, 255, 255};
@@ -98,7 +100,8 @@ static size_t span_bytes(const stn_fft *fft, const stn_fft_side *side) {
     return (size_t)stn_fft_span(fft, side) * stn_fft_element(fft, side);
 }
 
-/* ---- running ----------------------------------------------------------------------------------------------------- */
+/* ---- running
+ * ----------------------------------------------------------------------------------------------------- */
 
 static stn_status make_plan(suite *s, const stn_transform *transform, const char *strategy, int pick, stn_plan **plan,
                             fft_comparison *result) {
@@ -146,8 +149,9 @@ static stn_status run_plan(suite *s, stn_plan *plan, void *in, size_t in_bytes, 
     return status;
 }
 
-/* Random numbers. Of a c2r they need not be a spectrum of real ones: what cannot be is dropped (the imaginary part of the
- * mean, say), as the sum that defines it says. cuFFT promises nothing then, and gets the spectrum of random real numbers. */
+/* Random numbers. Of a c2r they need not be a spectrum of real ones: what cannot be is dropped (the
+ * imaginary part of the mean, say), as the sum that defines it says. cuFFT promises nothing then,
+ * and gets the spectrum of random real numbers. */
 static void fill(suite *s, const stn_fft *dense, bool hermitian, uint64_t seed, double amplitude, double *x) {
     dice d = {seed};
     size_t count = numbers(dense, &dense->in);
@@ -231,7 +235,8 @@ bool compare_fft(suite *s, const stn_transform *transform, const char *strategy,
     result->served = status != STN_ERROR_UNSUPPORTED;
     double points = (double)(fft.n[0] * fft.n[1] * fft.n[2]);
     result->bar = fft_bar(fft.dtype, fft.f16_sums, points);
-    /* cuFFT's f16 is less exact than what we ask of ourselves: 0.0011 at 256 points, 0.0031 at 2^24 (on an H200). */
+    /* cuFFT's f16 is less exact than what we ask of ourselves: 0.0011 at 256 points, 0.0031 at 2^24
+     * (on an H200). */
     if (fft.dtype == STN_F16 && !strcmp(result->strategy, "cufft"))
         result->bar = fmax(result->bar, 2e-4 * log2(points));
     if (status != STN_OK) return stn_plan_destroy(plan), false;

@@ -1,7 +1,8 @@
-/* A stand-in for libcufft, for the emulator: plans of any layout, transformed by their defining sums in host memory, a line
- * at a time. It has cuFFT's habits that matter here: it brings no workspace unless told, writes all over what it is given,
- * refuses a c2r of several axes out of place, writes pairs of real numbers, so one more than rows of odd length have where
- * there is room between them, and fails the call that $FAKE_CUFFT_FAIL names (half: plans in f16). */
+/* A stand-in for libcufft, for the emulator: plans of any layout, transformed by their defining
+ * sums in host memory, a line at a time. It has cuFFT's habits that matter here: it brings no
+ * workspace unless told, writes all over what it is given, refuses a c2r of several axes out of
+ * place, writes pairs of real numbers, so one more than rows of odd length have where there is room
+ * between them, and fails the call that $FAKE_CUFFT_FAIL names (half: plans in f16). */
 #include <dlfcn.h>
 #include <math.h>
 #include <stdint.h>
@@ -166,7 +167,8 @@ static void store(const struct fake *p, long long b, const double *x, void *out)
             }
 }
 
-/* What was launched before on the stream comes first: it is waited for, since this works at once. */
+/* What was launched before on the stream comes first: it is waited for, since this works at
+ * once. */
 static int wait_for(stn_cu_stream stream) {
     const char *path = getenv("STENTOR_CUDA_PATH");
     void *driver = path ? dlopen(path, RTLD_NOW | RTLD_NOLOAD) : NULL, *found = NULL;

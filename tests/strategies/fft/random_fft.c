@@ -1,5 +1,6 @@
-/* Random transforms: ranks, sizes from 1 to 2^18 points (primes too), kinds, types, batches, in place. What fails is made
- * smaller while it still fails, then given as the command that does the same. */
+/* Random transforms: ranks, sizes from 1 to 2^18 points (primes too), kinds, types, batches, in
+ * place. What fails is made smaller while it still fails, then given as the command that does the
+ * same. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +23,8 @@ static bool is_smooth(size_t n) {
     return n == 1;
 }
 
-/* An extent up to `most`, by the logarithm: any, a prime, a power of two, a product of small primes. */
+/* An extent up to `most`, by the logarithm: any, a prime, a power of two, a product of small
+ * primes. */
 static size_t extent_up_to(dice *d, size_t most) {
     size_t n = (size_t)exp(log((double)most) * 0.5 * (1 + dice_real(d)));
     int sort = dice_int(d, 0, 19);

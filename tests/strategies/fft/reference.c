@@ -30,8 +30,8 @@ static long double *make_circle(int64_t n) {
     return circle;
 }
 
-/* Element j of the input of one transform, of all points: what a half spectrum leaves out is the conjugate of the element
- * at -j. */
+/* Element j of the input of one transform, of all points: what a half spectrum leaves out is the
+ * conjugate of the element at -j. */
 static void element_at(const stn_fft *fft, const double *in, const int64_t j[3], long double value[2]) {
     int64_t at[3] = {j[0], j[1], j[2]};
     bool mirrored = !fft->in.real && j[2] >= fft->in.n[2];

@@ -8,6 +8,7 @@
 stn_fft dense_f64(const stn_fft *fft);
 /* By the sum itself; in and out as of dense_f64. O(points^2). */
 void reference_sum(const stn_fft *dense, const double *in, double *out);
-/* By the host's code, which is checked at some elements against the sum; false if it is off there. */
+/* By the host's code, which is checked at some elements against the sum; false if it is off
+ * there. */
 bool reference_host(const stn_fft *dense, stn_pool *pool, const double *in, double *out);
 #endif

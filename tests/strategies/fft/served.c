@@ -1,5 +1,7 @@
-/* Which transforms a strategy may refuse: `fft` has kernels for products of small primes and no others, and its passes go
- * over memory by three loops; `block` has such, of grids that shared memory holds. Everything else is to be served, by every strategy: a refusal of it is a failure. */
+/* Which transforms a strategy may refuse: `fft` has kernels for products of small primes and no
+ * others, and its passes go over memory by three loops; `block` has such, of grids that shared
+ * memory holds. Everything else is to be served, by every strategy: a refusal of it is a
+ * failure. */
 #include <string.h>
 
 #include "compare_fft.h"
@@ -19,7 +21,8 @@ static bool odd_rows(const stn_fft *fft, const stn_fft_side *real) {
     return odd;
 }
 
-/* Lines so short that one butterfly does them cannot change places between their neighbours and their points. */
+/* Lines so short that one butterfly does them cannot change places between their neighbours and
+ * their points. */
 static bool turns_short_lines(const stn_fft *fft) {
     bool turns = false;
     for (int axis = 0; axis < 3; axis++) turns = turns || (fft->in.stride[axis] == 1) != (fft->out.stride[axis] == 1);

@@ -1,5 +1,6 @@
-/* Which strategy of transforms the estimates favour: rows of bench/results/2026-11-22-fft-grid.md (f64) and
- * 2026-11-23-fft-grid.md (f32), on a GPU like the one that was measured there. cuFFT's estimate needs no cuFFT. */
+/* Which strategy of transforms the estimates favour: rows of bench/results/2026-11-22-fft-grid.md
+ * (f64) and 2026-11-23-fft-grid.md (f32), on a GPU like the one that was measured there. cuFFT's
+ * estimate needs no cuFFT. */
 #include <criterion/criterion.h>
 #include <math.h>
 
@@ -27,7 +28,8 @@ static double seconds(const stn_fft *fft, const stn_machine *machine, const char
     return stn_subplan_estimate_fft(fft, machine, strategy, &estimate) ? estimate.seconds : INFINITY;
 }
 
-/* Milliseconds as measured; 0: not served then, UNTIMED: by a way that the estimate no longer takes, and the new one is untimed. */
+/* Milliseconds as measured; 0: not served then, UNTIMED: by a way that the estimate no longer
+ * takes, and the new one is untimed. */
 #define UNTIMED (-1)
 static const struct row {
     stn_dtype dtype;
@@ -70,7 +72,8 @@ Test(fft_choice, the_faster_one_of_two) {
     }
 }
 
-/* Of few points one launch takes what each of two does; one multiprocessor is no match for all of them. */
+/* Of few points one launch takes what each of two does; one multiprocessor is no match for all of
+ * them. */
 Test(fft_choice, whole_grids_where_they_are_small) {
     const stn_machine machine = h200();
     static const size_t sides[] = {8, 16, 32, 100, 128};

@@ -1,6 +1,7 @@
-/* Transforms by one strategy against their definition. Prints TAP; what a strategy may refuse (served.c) is skipped
- * by name. Usage: test_fft --strategy NAME [--full] [--only PART] [--seed N] [--count N]; the
- * strategy host runs on the host, others on a GPU. Random transforms: --seed and --count. */
+/* Transforms by one strategy against their definition. Prints TAP; what a strategy may refuse
+ * (served.c) is skipped by name. Usage: test_fft --strategy NAME [--full] [--only PART] [--seed N]
+ * [--count N]; the strategy host runs on the host, others on a GPU. Random transforms: --seed and
+ * --count. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +11,8 @@
 
 static const char *strategy;
 
-/* ---- one case ---------------------------------------------------------------------------------------------------- */
+/* ---- one case
+ * ---------------------------------------------------------------------------------------------------- */
 
 static void report(suite *s, const stn_transform *t, bool good, const fft_comparison *c, const char *what) {
     char line[700], detail[1500];
@@ -39,7 +41,8 @@ static size_t largest(const suite *s) { /* points of a case */
     return (size_t)1 << (strcmp(strategy, "host") ? s->full ? 24 : 14 : s->full ? 22 : 16);
 }
 
-/* ---- parts ------------------------------------------------------------------------------------------------------- */
+/* ---- parts
+ * ------------------------------------------------------------------------------------------------------- */
 
 /* Every power of two, both directions by turns, one and many. */
 static void powers(suite *s) {
@@ -141,7 +144,8 @@ static void splits(suite *s) {
     }
 }
 
-/* Strides of elements, rows and transforms, on each side apart; an odd start that asks for less alignment. */
+/* Strides of elements, rows and transforms, on each side apart; an odd start that asks for less
+ * alignment. */
 static void layouts(suite *s) {
     dice d = {77};
     for (int i = 0; i < (s->full ? 90 : 24); i++) {
@@ -196,7 +200,8 @@ static void scales(suite *s) {
     check(s, &t, "");
 }
 
-/* f16 lines for a warp's registers: more of them than run at once, with gaps, both ways, scaled and in place. */
+/* f16 lines for a warp's registers: more of them than run at once, with gaps, both ways, scaled and
+ * in place. */
 static void tensor_lines(suite *s) {
     for (int i = 0; i < 12; i++) {
         stn_transform t = fft_line(STN_F16, (size_t)256 << i % 3, s->full ? 20011 : 1 + (size_t)i % 5 * 40);
@@ -295,7 +300,8 @@ static void rungs(suite *s) {
             }
 }
 
-/* Half spectra of several axes, whose rows may be longer between passes; columns of one pass and of two, on either axis. */
+/* Half spectra of several axes, whose rows may be longer between passes; columns of one pass and of
+ * two, on either axis. */
 static void spectra(suite *s) {
     static const size_t sizes[][4] = {{1200, 12, 0, 1}, {20, 36, 0, 3},   {3, 1050, 10, 1}, {1120, 3, 12, 1},
                                       {9, 10, 14, 2},   {2048, 10, 0, 2}, {4200, 4, 0, 1},  {2048, 60, 0, 1},
@@ -345,7 +351,8 @@ static void beside(suite *s) {
         }
 }
 
-/* The host goes through a batch of small grids some at a time, about 2^20 points: the last ones may be fewer. */
+/* The host goes through a batch of small grids some at a time, about 2^20 points: the last ones may
+ * be fewer. */
 static void waves(suite *s) {
     for (int way = 0; way < 3; way++) {
         stn_transform t = fft_line(STN_F32, 64, strcmp(strategy, "host") ? 37 : 281);

@@ -1,5 +1,6 @@
-/* Plans of transforms: every wrong call, the caller's workspace, and what is said where cuFFT is missing, too old or fails.
- * On the host, and on the emulator with cuFFT's stand-in (or, for its plainest case, a GPU). */
+/* Plans of transforms: every wrong call, the caller's workspace, and what is said where cuFFT is
+ * missing, too old or fails. On the host, and on the emulator with cuFFT's stand-in (or, for its
+ * plainest case, a GPU). */
 #include <complex.h>
 #include <criterion/criterion.h>
 #include <math.h>
@@ -135,7 +136,8 @@ Test(fft_plan, an_estimate_builds_nothing) {
     stn_context_destroy(context);
 }
 
-/* Clusters of blocks, which came with sm_90, hold images and long lines; other chips get the passes that all have. */
+/* Clusters of blocks, which came with sm_90, hold images and long lines; other chips get the passes
+ * that all have. */
 Test(fft_plan, clusters_where_there_are_some) {
     static const struct {
         const char *arch;
@@ -164,7 +166,8 @@ Test(fft_plan, clusters_where_there_are_some) {
     }
 }
 
-/* ---- cuFFT, on the emulator -------------------------------------------------------------------------------------- */
+/* ---- cuFFT, on the emulator
+ * -------------------------------------------------------------------------------------- */
 
 Test(fft_cufft, other_sizes_go_there) {
     stn_context *context = context_on(STN_DEVICE_CUDA(0));
@@ -245,7 +248,8 @@ static void expect_words(stn_context *context, const stn_transform *t, const cha
     stn_plan_destroy(plan);
 }
 
-/* Where cuFFT has no f16, or says so when it plans, f16 goes through f32; a c2r of several axes, axis by axis. */
+/* Where cuFFT has no f16, or says so when it plans, f16 goes through f32; a c2r of several axes,
+ * axis by axis. */
 Test(fft_cufft, ways_around) {
     stn_context *context = context_on(STN_DEVICE_CUDA(0));
     stn_transform t = line(N);

@@ -1,4 +1,5 @@
-/* The shapes of fft_line, without a GPU: every length that it claims has one that the kernel can take. */
+/* The shapes of fft_line, without a GPU: every length that it claims has one that the kernel can
+ * take. */
 #include <criterion/criterion.h>
 
 #include "strategies/fft/shape.h"

@@ -1,10 +1,12 @@
-/* Strategy fno: every way to fuse a layer that it offers, by itself, against the definition. Usage as test_layer's. */
+/* Strategy fno: every way to fuse a layer that it offers, by itself, against the definition. Usage
+ * as test_layer's. */
 #include <stdio.h>
 #include <string.h>
 
 #include "../layer/compare_layer.h"
 
-/* Beside the fusions: spectra held whole, transforms beside products in one block or two, as products, by each frequency (twice). */
+/* Beside the fusions: spectra held whole, transforms beside products in one block or two, as
+ * products, by each frequency (twice). */
 enum { FUSIONS = 4, WAYS = FUSIONS + 6 };
 
 /* All candidates of one layer; at least `least` of them must serve it. */
@@ -47,7 +49,8 @@ static void paper(suite *s) {
     check_all(s, &c, FUSIONS);
 }
 
-/* Where one block of 512 threads would be alone on a multiprocessor, spectra are held whole, as another way. */
+/* Where one block of 512 threads would be alone on a multiprocessor, spectra are held whole, as
+ * another way. */
 static void whole(suite *s) {
     stn_spectral_conv c = layer_of(1, (size_t[]){32}, (size_t[]){32}, 1, 116, 128); /* the last channels fill no step */
     c.complex_data = 1, c.dtype = STN_F32;
@@ -62,8 +65,8 @@ static void whole(suite *s) {
     check_all(s, &c, FUSIONS + 1);
 }
 
-/* Transforms beside products: several items of a block, groups that only come in or only go out, channels that fill none, and f64,
- * whose points are not asked for early. */
+/* Transforms beside products: several items of a block, groups that only come in or only go out,
+ * channels that fill none, and f64, whose points are not asked for early. */
 static void beside(suite *s) {
     stn_spectral_conv c = layer_of(2, (size_t[]){16, 12}, (size_t[]){9, 12}, 29, 5, 3); /* 348 items of 132 blocks */
     c.complex_data = 1;
@@ -103,7 +106,8 @@ static void grids(suite *s) {
     check_all(s, &c, FUSIONS);
 }
 
-/* A matrix for each mode is not fused; products of more modes, rows and columns than a block takes. */
+/* A matrix for each mode is not fused; products of more modes, rows and columns than a block
+ * takes. */
 static void apart(suite *s) {
     stn_spectral_conv c = layer_of(1, (size_t[]){64}, (size_t[]){27}, 70, 19, 21);
     c.shared_weights = 0;
@@ -113,7 +117,8 @@ static void apart(suite *s) {
     }
 }
 
-/* Lengths that have no butterflies, and sums of several stages and sweeps: transforms as products. */
+/* Lengths that have no butterflies, and sums of several stages and sweeps: transforms as
+ * products. */
 static void dense(suite *s) {
     stn_spectral_conv c =
         layer_of(2, (size_t[]){22, 37}, (size_t[]){5, 19}, 1, 3, 5); /* 11 of 22 is no mode of both signs */
@@ -142,8 +147,9 @@ static void dense(suite *s) {
     check_all(s, &c, 1);
 }
 
-/* Few frequencies of long lines, each by itself: odd channels and several lines of a block, lengths of any factor beside the
- * butterflies', frequencies that share a butterfly's result, both signs and low ones, what is added at the end. */
+/* Few frequencies of long lines, each by itself: odd channels and several lines of a block, lengths
+ * of any factor beside the butterflies', frequencies that share a butterfly's result, both signs
+ * and low ones, what is added at the end. */
 static void few(suite *s) {
     stn_spectral_conv c =
         layer_of(1, (size_t[]){592}, (size_t[]){9}, 2, 5, 3); /* 16 x 37; 17 frequencies of 16 results */
@@ -179,7 +185,8 @@ static void few(suite *s) {
     check_all(s, &c, 2);
 }
 
-/* Precision by choice: what is asked for is what multiplies, and errs by about as much as its bits are wide. */
+/* Precision by choice: what is asked for is what multiplies, and errs by about as much as its bits
+ * are wide. */
 static void check_coarse(suite *s, stn_spectral_conv c, double tolerance, const char *products, double least) {
     char what[500], detail[1500], line[800];
     c.tolerance = tolerance;

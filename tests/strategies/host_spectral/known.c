@@ -54,7 +54,8 @@ void growth_is_told(suite *s) {
     check_said(s, "growth: the error that is to be expected", stays, 100, STN_TEXT, "(the bar is 7.6e-13)");
 }
 
-/* ---- eigenmodes ---------------------------------------------------------------------------------------------------- */
+/* ---- eigenmodes
+ * ---------------------------------------------------------------------------------------------------- */
 
 typedef struct mode {
     stn_boundary_kind kind;
@@ -136,7 +137,8 @@ void eigenmodes(suite *s) {
             }
 }
 
-/* ---- plans that live on -------------------------------------------------------------------------------------------- */
+/* ---- plans that live on
+ * -------------------------------------------------------------------------------------------- */
 
 void new_weights(suite *s) {
     static const double old[3] = {0.2, 0.6, 0.2}, wider[3] = {0.45, 0.1, 0.45}, near[3] = {0.1, 0.8, 0.1},
@@ -184,7 +186,8 @@ void new_weights(suite *s) {
     stn_stencil_destroy(stencil);
 }
 
-/* ---- snapshots ----------------------------------------------------------------------------------------------------- */
+/* ---- snapshots
+ * ----------------------------------------------------------------------------------------------------- */
 
 static stn_status run_stack(suite *s, const stn_problem *p, char *strategy, const double *in, const double *source,
                             double *stack, stn_error *error) {
@@ -199,7 +202,8 @@ static stn_status run_stack(suite *s, const stn_problem *p, char *strategy, cons
     return status;
 }
 
-/* All states of a stack against the host's, and with gaps between them that nobody writes. f64, dense grids. */
+/* All states of a stack against the host's, and with gaps between them that nobody writes. f64,
+ * dense grids. */
 static void check_stack(suite *s, const char *what, stn_problem *p, uint64_t seed) {
     const int64_t gap = 7;
     int64_t points = stn_max(1, (int64_t)p->batch);
@@ -226,7 +230,8 @@ static void check_stack(suite *s, const char *what, stn_problem *p, uint64_t see
     free(in), free(source), free(got), free(expected);
 }
 
-/* sides: one for all, or, where it is STN_FIXED, fixed and mirror, constant and reflect. weights: NULL: heat. */
+/* sides: one for all, or, where it is STN_FIXED, fixed and mirror, constant and reflect. weights:
+ * NULL: heat. */
 static void stack_of(suite *s, const char *what, const int extent[3], const double *weights, uint64_t every,
                      uint64_t states, stn_boundary_kind sides, int way) {
     static const char *const named[] = {"heat-1d", "heat-2d", "heat-3d"};
@@ -279,7 +284,8 @@ void snapshots(suite *s) {
     stn_stencil_destroy(stencil);
 }
 
-/* ---- the planner --------------------------------------------------------------------------------------------------- */
+/* ---- the planner
+ * --------------------------------------------------------------------------------------------------- */
 
 static void check_choice(suite *s, const char *what, int extent, uint64_t steps, const char *expected) {
     stn_stencil *stencil = NULL;

@@ -1,5 +1,6 @@
-/* host-spectral against host, every point: ranks, dtypes, sizes good and prime, taps of both signs, all pairs of sides, layouts,
- * sources, growth. Prints TAP. Usage: test_host_spectral [--full] [--only PART]. */
+/* host-spectral against host, every point: ranks, dtypes, sizes good and prime, taps of both signs,
+ * all pairs of sides, layouts, sources, growth. Prints TAP. Usage: test_host_spectral [--full]
+ * [--only PART]. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,7 +32,8 @@ static void check(suite *s, const char *part, const stn_problem *p, uint64_t see
     suite_compare(s, "host-spectral", true, what, p, seed);
 }
 
-/* Weights of both signs that are the same mirrored along each axis, magnitudes summing to 1. reach: along each axis. */
+/* Weights of both signs that are the same mirrored along each axis, magnitudes summing to 1. reach:
+ * along each axis. */
 static stn_stencil *mirrored_stencil(dice *d, int rank, const int *reach) {
     stn_tap taps[1000];
     double weight[8][8][8], sum = 0;
@@ -100,7 +102,8 @@ static void sides(suite *s) {
                 }
 }
 
-/* Even mirrors take any reach along the axis, wrap any taps; a side whose axis has no reach is nothing. */
+/* Even mirrors take any reach along the axis, wrap any taps; a side whose axis has no reach is
+ * nothing. */
 static void radii(suite *s) {
     static const int extents[][3] = {{61, 0, 0}, {29, 40, 0}, {13, 11, 17}};
     static const stn_boundary_kind kinds[] = {STN_REFLECT, STN_MIRROR, STN_WRAP};
@@ -124,7 +127,8 @@ static void radii(suite *s) {
         }
 }
 
-/* Taps that reach far, dense and of both signs: their symbols are transformed too. In a line as long as they reach as well. */
+/* Taps that reach far, dense and of both signs: their symbols are transformed too. In a line as
+ * long as they reach as well. */
 static void wide(suite *s) {
     static const int extents[][3] = {{61, 64, 0}, {18, 97, 0}, {64, 50, 0}, {100, 0, 0}, {15, 8, 9}};
     for (size_t e = 0; e < 5; e++)
@@ -247,7 +251,8 @@ static void sources(suite *s) {
         }
 }
 
-/* |K| above 1, far above it, and K of size 1 that turns; a line of which one frequency hardly dies while others do. */
+/* |K| above 1, far above it, and K of size 1 that turns; a line of which one frequency hardly dies while others
+ * do. */
 static void growth(suite *s) {
     static const struct {
         double weights[3];

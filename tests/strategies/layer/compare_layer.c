@@ -43,7 +43,8 @@ void layer_explain(const layer_comparison *c, char *detail, size_t size) {
              c->error.status ? c->error.message : "no error");
 }
 
-/* ---- running ----------------------------------------------------------------------------------------------------- */
+/* ---- running
+ * ----------------------------------------------------------------------------------------------------- */
 
 static stn_status make_plan(suite *s, const stn_spectral_conv *layer, const char *strategy, int pick, stn_plan **plan,
                             layer_comparison *result) {
@@ -133,7 +134,8 @@ bool layer_run(suite *s, const stn_spectral_conv *layer, const char *strategy, i
     return status == STN_OK;
 }
 
-/* ---- comparing --------------------------------------------------------------------------------------------------- */
+/* ---- comparing
+ * --------------------------------------------------------------------------------------------------- */
 
 /* The layer with its defaults written out, as the reference wants it, in f64. */
 static stn_spectral_conv in_full(const stn_spectral_conv *layer) {

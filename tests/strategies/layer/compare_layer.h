@@ -20,13 +20,14 @@ typedef struct layer_comparison {
 void layer_sizes(const stn_spectral_conv *layer, size_t numbers[LAYER_POINTERS]);
 bool layer_is_written(int pointer); /* out and the gradients of bias and skip */
 
-/* Runs a plan on numbers in f64, which are rounded to the layer's dtype on the way; what is written is poisoned before, and so
- * is the workspace. numbers: by pointer; NULL where there are none. */
+/* Runs a plan on numbers in f64, which are rounded to the layer's dtype on the way; what is written
+ * is poisoned before, and so is the workspace. numbers: by pointer; NULL where there are none. */
 bool layer_run(suite *s, const stn_spectral_conv *layer, const char *strategy, int pick,
                double *numbers[LAYER_POINTERS], layer_comparison *result);
 
-/* Random numbers through the strategy and through the defining sums, or, for layers too large for those, through the host's
- * in f64. pick: which of the strategy's candidates, in the order of their cost; -1: the planner's choice. */
+/* Random numbers through the strategy and through the defining sums, or, for layers too large for
+ * those, through the host's in f64. pick: which of the strategy's candidates, in the order of their
+ * cost; -1: the planner's choice. */
 bool layer_compare(suite *s, const stn_spectral_conv *layer, const char *strategy, int pick, uint64_t seed,
                    layer_comparison *result);
 

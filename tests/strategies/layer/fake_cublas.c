@@ -1,6 +1,7 @@
-/* A stand-in for libcublas, for the emulator: strided batches of products by their defining sums in host memory. It has
- * cuBLAS's habits that matter here: it sums f32 in f32, one term after the other, it takes no leading dimension that is too small,
- * writes all over its workspace, and reads no C where beta is 0; it fails the call that $FAKE_CUBLAS_FAIL names. */
+/* A stand-in for libcublas, for the emulator: strided batches of products by their defining sums in
+ * host memory. It has cuBLAS's habits that matter here: it sums f32 in f32, one term after the
+ * other, it takes no leading dimension that is too small, writes all over its workspace, and reads
+ * no C where beta is 0; it fails the call that $FAKE_CUBLAS_FAIL names. */
 #include <dlfcn.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -78,7 +79,8 @@ static number element_of(const matrix *m, long long row, long long column) {
 }
 static number times(number a, number b) { return (number){a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re}; }
 
-/* What was launched before on the stream comes first: it is waited for, since this works at once. */
+/* What was launched before on the stream comes first: it is waited for, since this works at
+ * once. */
 static int wait_for(stn_cu_stream stream) {
     const char *path = getenv("STENTOR_CUDA_PATH");
     void *driver = path ? dlopen(path, RTLD_NOW | RTLD_NOLOAD) : NULL, *found = NULL;

@@ -1,4 +1,5 @@
-/* Written from stentor.h alone, with nothing of the library's own: no transforms, no table of places. */
+/* Written from stentor.h alone, with nothing of the library's own: no transforms, no table of
+ * places. */
 #include "reference.h"
 
 #include <complex.h>
@@ -24,7 +25,8 @@ static double complex wave(const sums *s, size_t mode, size_t point) {
     for (int axis = s->c->rank - 1; axis >= 0; axis--) {
         const long n = (long)s->c->extent[axis];
         const long k = frequency(s->c, axis, mode % s->c->modes[axis]), p = (long)(point % s->c->extent[axis]);
-        /* Every axis of the rank has its table. NOLINTNEXTLINE(clang-analyzer-core.NullDereference) */
+        /* Every axis of the rank has its table.
+         * NOLINTNEXTLINE(clang-analyzer-core.NullDereference) */
         product *= s->root[axis][((k * p) % n + n) % n];
         mode /= s->c->modes[axis], point /= s->c->extent[axis];
     }
@@ -79,7 +81,8 @@ static double act(stn_activation activation, double x) {
     return activation == STN_ACTIVATION_GELU ? 0.5 * x * (1 + erf(x / sqrt(2))) : x;
 }
 
-/* ---- passes ------------------------------------------------------------------------------------------------------ */
+/* ---- passes
+ * ------------------------------------------------------------------------------------------------------ */
 
 static void forward(const sums *s, const layer_numbers *n) {
     const stn_spectral_conv *c = s->c;

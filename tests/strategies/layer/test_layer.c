@@ -1,6 +1,6 @@
-/* Fourier layers by one strategy against their definition. Prints TAP; what a strategy says that it does not serve is
- * skipped by name. Usage: test_layer --strategy NAME [--full] [--only PART] [--seed N] [--count N]; the strategy host runs on
- * the host, others on a GPU. */
+/* Fourier layers by one strategy against their definition. Prints TAP; what a strategy says that it
+ * does not serve is skipped by name. Usage: test_layer --strategy NAME [--full] [--only PART]
+ * [--seed N] [--count N]; the strategy host runs on the host, others on a GPU. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,7 +42,8 @@ static stn_spectral_conv layer_of(int rank, size_t n0, size_t n1, size_t n2, siz
     return c;
 }
 
-/* ---- parts ------------------------------------------------------------------------------------------------------- */
+/* ---- parts
+ * ------------------------------------------------------------------------------------------------------- */
 
 static size_t some(dice *d, int most) { return (size_t)dice_int(d, 1, most); }
 
@@ -97,7 +98,8 @@ static void edges(suite *s) {
         }
 }
 
-/* Larger ones, whose waves and tiles have remainders: beside the host's own f64 where the sums take too long. */
+/* Larger ones, whose waves and tiles have remainders: beside the host's own f64 where the sums take
+ * too long. */
 static void larger(suite *s) {
     stn_spectral_conv c = layer_of(1, 128, 0, 0, 33, 20, 17);
     c.modes[0] = 32, c.has_skip = c.has_bias = 1, c.activation = STN_ACTIVATION_GELU;
@@ -133,7 +135,8 @@ static void larger(suite *s) {
     }
 }
 
-/* ---- gradients: <g, dy> of a small change of one argument is its gradient's product with the change ------------------ */
+/* ---- gradients: <g, dy> of a small change of one argument is its gradient's product with the change
+ * ------------------ */
 
 static double inner(const double *a, const double *b, size_t n) {
     double sum = 0;

@@ -1,5 +1,6 @@
-/* lowrank's passes along the axes, for separable taps of any radius, against host: every boundary, rank, layout and type, new
- * weights, on whatever device there is. Prints TAP. Usage: test_axes [--full] [--only PART] [--dtype T]. */
+/* lowrank's passes along the axes, for separable taps of any radius, against host: every boundary,
+ * rank, layout and type, new weights, on whatever device there is. Prints TAP. Usage: test_axes
+ * [--full] [--only PART] [--dtype T]. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,8 +11,8 @@
 
 #define LONGEST (2 * STN_MAX_RADIUS + 1)
 
-/* Products of one random factor an axis, from low[axis] points on one side to high[axis] on the other; of `holes` one weight
- * in three, but the ends, is 0 and no tap at all. */
+/* Products of one random factor an axis, from low[axis] points on one side to high[axis] on the
+ * other; of `holes` one weight in three, but the ends, is 0 and no tap at all. */
 static stn_stencil *wide_stencil(dice *d, int rank, const int low[3], const int high[3], bool holes) {
     double factor[3][LONGEST];
     int size[3] = {1, 1, 1}, most = 1, count = 0;
@@ -41,8 +42,8 @@ static stn_stencil *wide_stencil(dice *d, int rank, const int low[3], const int 
     return stencil;
 }
 
-/* Where f16 is rounded between passes whose weights cancel, the plan says that it misses the bar: then it is as good as it says,
- * and is chosen by no plan that finds another. */
+/* Where f16 is rounded between passes whose weights cancel, the plan says that it misses the bar:
+ * then it is as good as it says, and is chosen by no plan that finds another. */
 static bool as_it_says(suite *s, const stn_problem *problem, const comparison *c) {
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
     stn_plan *plan = NULL;
@@ -55,7 +56,8 @@ static bool as_it_says(suite *s, const stn_problem *problem, const comparison *c
     return good;
 }
 
-/* Compares the candidate whose kernel this is with the host; for a small grid another may be cheaper. */
+/* Compares the candidate whose kernel this is with the host; for a small grid another may be
+ * cheaper. */
 static void check(suite *s, const char *what, const stn_problem *problem, uint64_t seed) {
     comparison c;
     char detail[1200];
@@ -129,7 +131,8 @@ static void radii(suite *s) {
     }
 }
 
-/* Sizes around tiles and walks; grids hardly larger than the reach; batches, strides, in place, small alignment. */
+/* Sizes around tiles and walks; grids hardly larger than the reach; batches, strides, in place,
+ * small alignment. */
 static void layouts(suite *s) {
     static const int sizes[][2] = {{18, 18},     {19, 200}, {200, 19}, {31, 33},
                                    {64, 16 * 9}, {129, 65}, {600, 20}, {20, 700}};
@@ -171,8 +174,8 @@ static void layouts(suite *s) {
     stn_stencil_destroy(one);
 }
 
-/* Weights along y that cancel but for one, and much of one value: what f16 rounds between the passes is large beside the answer, and
- * the plan says so. */
+/* Weights along y that cancel but for one, and much of one value: what f16 rounds between the
+ * passes is large beside the answer, and the plan says so. */
 static void cancelled(suite *s) {
     enum { REACH = 16, SIDE = 2 * REACH + 1 };
     stn_tap taps[SIDE * SIDE];
@@ -197,7 +200,8 @@ static void cancelled(suite *s) {
     stn_stencil_destroy(stencil);
 }
 
-/* Other weights of the same reach on the same plan; then weights that are no products, for which the plan chooses again. */
+/* Other weights of the same reach on the same plan; then weights that are no products, for which
+ * the plan chooses again. */
 static void new_weights(suite *s) {
     dice d = {11};
     stn_stencil *stencil = wide_stencil(&d, 2, (int[]){18, 12, 0}, (int[]){16, 18, 0}, false);

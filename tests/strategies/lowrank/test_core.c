@@ -1,4 +1,5 @@
-/* Cores of fused 3D taps: sizes that are known, what they leave, the taps they stand for written out. */
+/* Cores of fused 3D taps: sizes that are known, what they leave, the taps they stand for written
+ * out. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <string.h>
@@ -142,7 +143,8 @@ Test(core, nothing_but_zeros) {
     stn_stencil_destroy(stencil);
 }
 
-/* Numbers of 22 bits near those asked for, zeros where they were, and the sum that was asked for. */
+/* Numbers of 22 bits near those asked for, zeros where they were, and the sum that was asked
+ * for. */
 Test(core, rounding_keeps_sums) {
     static const double vectors[][5] = {{0.1, 0.2, 0.4, 0.2, 0.1},
                                         {1.0 / 3, 0, -1.0 / 7, 0, 1.0 / 3},

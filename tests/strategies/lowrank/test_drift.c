@@ -1,5 +1,6 @@
-/* Long runs of lowrank in f32: what every launch errs by in the same direction adds up. The emulator's tensor cores cut sums off
- * as a GPU's do. Every pattern of 1D and 2D, one term and several. Prints TAP. */
+/* Long runs of lowrank in f32: what every launch errs by in the same direction adds up. The
+ * emulator's tensor cores cut sums off as a GPU's do. Every pattern of 1D and 2D, one term and
+ * several. Prints TAP. */
 #include <stdio.h>
 
 #include "../suite.h"

@@ -1,5 +1,6 @@
-/* lowrank in f16 on numbers near the largest that it holds, 65504: what lies between the two products is no larger than the grid's
- * own numbers. Against host, on whatever device there is. Prints TAP. Usage: test_large [--full] [--only PART]. */
+/* lowrank in f16 on numbers near the largest that it holds, 65504: what lies between the two
+ * products is no larger than the grid's own numbers. Against host, on whatever device there is.
+ * Prints TAP. Usage: test_large [--full] [--only PART]. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,8 +62,8 @@ static void flat(suite *s) {
             }
 }
 
-/* Even along one axis and a peak along the other: factors of the same norm whose weights add up to more than 1 on the one side, and
- * to less on the other. */
+/* Even along one axis and a peak along the other: factors of the same norm whose weights add up to
+ * more than 1 on the one side, and to less on the other. */
 static void peaks(suite *s) {
     enum { SIDE = 7 };
     const size_t extent[3] = {45, 72}, size[2] = {SIDE, SIDE};

@@ -1,6 +1,7 @@
 /* lowrank against host: ranks, radii, steps, sizes, layouts, weights of every structure, on
- * whatever device there is (the emulator in CI, a GPU elsewhere). Prints TAP. Usage: test_lowrank [--full] [--only PART]
- * [--strategy sparse --dtype T --tolerance X]: the same cases, but splits, by another strategy. */
+ * whatever device there is (the emulator in CI, a GPU elsewhere). Prints TAP. Usage: test_lowrank
+ * [--full] [--only PART] [--strategy sparse --dtype T --tolerance X]: the same cases, but splits,
+ * by another strategy. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -115,8 +116,8 @@ static void steps(suite *s) {
     stn_stencil_destroy(heat);
 }
 
-/* Lines so long that every block takes several chunks one after the other, on however many multiprocessors; the test on the
- * emulator has few of them. */
+/* Lines so long that every block takes several chunks one after the other, on however many
+ * multiprocessors; the test on the emulator has few of them. */
 static void chunks(suite *s) {
     const stn_machine *machine = stn_context_machine(s->context);
     const int resident = machine->multiprocessors * (machine->threads / 128), chunk = 4 * 16 * 128; /* at most */
@@ -190,7 +191,8 @@ static void weights(suite *s) {
             }
 }
 
-/* Every candidate of problems whose taps split in several ways: by singular values, as a star, as a pyramid. */
+/* Every candidate of problems whose taps split in several ways: by singular values, as a star, as a
+ * pyramid. */
 static void splits(suite *s) {
     static const char *const names[] = {"heat-2d", "star-2d13p", "box-2d9p", "box-2d49p", "laplace-2d:order=4"};
     static const char *const needed[] = {"lowrank_mixed", "lowrank_plane", "(svd", "(star", "(pyramid"};

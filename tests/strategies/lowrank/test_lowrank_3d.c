@@ -1,6 +1,6 @@
-/* lowrank in 3D against host: boundaries, radii, steps, sizes, layouts, weights of every structure, all candidates, and new
- * weights on a plan, on whatever device there is. Prints TAP. Usage: test_lowrank_3d [--full] [--only PART] [--dtype T]
- * [--tolerance X] [--strategy sparse]. */
+/* lowrank in 3D against host: boundaries, radii, steps, sizes, layouts, weights of every structure,
+ * all candidates, and new weights on a plan, on whatever device there is. Prints TAP. Usage:
+ * test_lowrank_3d [--full] [--only PART] [--dtype T] [--tolerance X] [--strategy sparse]. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -204,8 +204,9 @@ static void weights(suite *s) {
             }
 }
 
-/* A tap of weight 0 is a tap: grids are read as far as it reaches, where no term does. It lies past all others at one end of an
- * axis, or there is no other, or one more of weight 0 at the other end. */
+/* A tap of weight 0 is a tap: grids are read as far as it reaches, where no term does. It lies past
+ * all others at one end of an axis, or there is no other, or one more of weight 0 at the other
+ * end. */
 static void zero_taps(suite *s) {
     for (int others = 0; others <= 3; others++)
         for (int end = 0; end < 6; end++) {
@@ -282,7 +283,8 @@ static void candidates(suite *s) {
         }
 }
 
-/* New weights of the same core, of a smaller one, and of larger ones, on a plan made for a separable stencil. */
+/* New weights of the same core, of a smaller one, and of larger ones, on a plan made for a
+ * separable stencil. */
 static void new_weights(suite *s) {
     enum { NZ = 16, NY = 21, NX = 38 };
     static double in[NZ * NY * NX];

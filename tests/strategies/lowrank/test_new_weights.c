@@ -1,5 +1,5 @@
-/* Plans of lowrank in 2D that are given new weights, of every structure, against host. Prints TAP. Usage: test_new_weights
- * [--dtype T] [--tolerance X]. */
+/* Plans of lowrank in 2D that are given new weights, of every structure, against host. Prints TAP.
+ * Usage: test_new_weights [--dtype T] [--tolerance X]. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,8 +61,9 @@ static stn_plan *plan_for(suite *s, const stn_problem *p, const char *name) {
     return plan;
 }
 
-/* A plan made for weights of one structure, then given others of the same taps: of the same rank and pattern, of lower
- * ones, and of higher ones. Beyond the sides are faces or not, as the weights are. */
+/* A plan made for weights of one structure, then given others of the same taps: of the same rank
+ * and pattern, of lower ones, and of higher ones. Beyond the sides are faces or not, as the weights
+ * are. */
 static void new_weights_after(suite *s, structure first, int side, uint64_t steps, const structure *kinds,
                               size_t count) {
     dice d = {99 + (uint64_t)side};
@@ -101,7 +102,8 @@ static void margins_follow(suite *s) {
     }
 }
 
-/* Weights that call for a kernel which cannot be compiled: refused, and the plan goes on with those that it had. */
+/* Weights that call for a kernel which cannot be compiled: refused, and the plan goes on with those
+ * that it had. */
 static void refused_weights(suite *s) {
     enum { SIDE = 5, TAPS = SIDE * SIDE };
     const char *driver = getenv("STENTOR_CUDA_PATH");

@@ -1,4 +1,5 @@
-/* Powers of a stencil and their separable terms: ranks that are known, residuals, sums that powers must have. */
+/* Powers of a stencil and their separable terms: ranks that are known, residuals, sums that powers
+ * must have. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdlib.h>
@@ -97,8 +98,8 @@ Test(terms, splits_are_for_their_own_taps) {
     lowrank_terms_clear(&terms);
 }
 
-/* Even weights of any kind: corners, centres and whole rows of zeros, pivots of all sizes. Where digits are lost all the
- * same, there is no pyramid. */
+/* Even weights of any kind: corners, centres and whole rows of zeros, pivots of all sizes. Where
+ * digits are lost all the same, there is no pyramid. */
 Test(terms, pyramids_need_no_corner) {
     int none = 0;
     for (int radius = 1; radius <= 8; radius++)
@@ -215,8 +216,9 @@ static int lengths_of(const stn_power *taps, lowrank_split split, double length[
     return count;
 }
 
-/* Those that are dropped together weigh no more than the tolerance, and all that it allows are dropped: tried on both sides of
- * each bar. Terms of an SVD lie across each other, so that their squares add up; others may point the same way. */
+/* Those that are dropped together weigh no more than the tolerance, and all that it allows are
+ * dropped: tried on both sides of each bar. Terms of an SVD lie across each other, so that their
+ * squares add up; others may point the same way. */
 Test(terms, those_that_a_tolerance_allows_are_dropped_and_no_more) {
     stn_task task = task_of("box-2d49p");
     stn_power taps = power_of(&task, 2);
@@ -287,7 +289,8 @@ Test(terms, ill_conditioned_weights_keep_their_residual) {
     lowrank_terms_clear(&terms);
 }
 
-/* What one lane of a term's first product is, on random data, beside the same rounded to 11 bits; and the answers of both. */
+/* What one lane of a term's first product is, on random data, beside the same rounded to 11 bits;
+ * and the answers of both. */
 static double error_of_rounded(const lowrank_terms *terms, int points) {
     double *grid = malloc((size_t)(points * points) * sizeof *grid), errors = 0, answers = 0;
     unsigned state = 1;
@@ -314,7 +317,8 @@ static double error_of_rounded(const lowrank_terms *terms, int points) {
     return sqrt(errors / answers);
 }
 
-/* The prediction of f16's plans, on weights that smooth and on some whose columns cancel each other. */
+/* The prediction of f16's plans, on weights that smooth and on some whose columns cancel each
+ * other. */
 Test(terms, what_rounding_the_first_product_is_multiplied_by) {
     static const double cancelling[6][3] = {{0, 2, 0.0192}, {1, -2, -0.0409}, {2, -2, -0.0176},
                                             {2, 2, 0.0176}, {3, -2, -0.0501}, {3, 1, 0.0439}};

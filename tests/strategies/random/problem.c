@@ -37,7 +37,8 @@ bool random_problem_valid(const random_problem *r) {
     return valid;
 }
 
-/* ---- extents and steps --------------------------------------------------------------------------------------------- */
+/* ---- extents and steps
+ * --------------------------------------------------------------------------------------------- */
 
 double random_problem_work(const random_problem *r) {
     double points = (double)r->problem.batch;
@@ -45,7 +46,8 @@ double random_problem_work(const random_problem *r) {
     return points * (double)(r->problem.steps * (r->ntaps + 8));
 }
 
-/* Mostly deeper than what a few steps reach; some as thin as may be; some lines very long; some whole blocks. */
+/* Mostly deeper than what a few steps reach; some as thin as may be; some lines very long; some
+ * whole blocks. */
 static void draw_extents(dice *d, random_problem *r, bool large) {
     static const double side[2][4] = {{0, 900, 44, 18}, {0, 60000, 400, 60}};
     int reach[3][2];
@@ -80,7 +82,8 @@ static void draw_steps(dice *d, random_problem *r, bool large) {
     }
 }
 
-/* ---- boundaries ---------------------------------------------------------------------------------------------------- */
+/* ---- boundaries
+ * ---------------------------------------------------------------------------------------------------- */
 
 static void draw_boundaries(dice *d, random_problem *r) {
     static const double values[] = {0.7, -1.3, 0, 2};
@@ -95,7 +98,8 @@ static void draw_boundaries(dice *d, random_problem *r) {
     }
 }
 
-/* ---- layouts ------------------------------------------------------------------------------------------------------- */
+/* ---- layouts
+ * ------------------------------------------------------------------------------------------------------- */
 
 /* Axes and the batch from the fastest on, with padding between them. */
 static void draw_strides(dice *d, const random_problem *r, ptrdiff_t stride[3], ptrdiff_t *batch) {

@@ -1,4 +1,5 @@
-/* A smaller problem that fails too: one simplification after the other is tried and kept if the failure stays. */
+/* A smaller problem that fails too: one simplification after the other is tried and kept if the
+ * failure stays. */
 #include <string.h>
 
 #include "trial.h"

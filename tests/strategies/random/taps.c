@@ -126,7 +126,8 @@ void random_taps_draw(dice *d, random_problem *r, bool large) {
     random_taps_normalise(r);
 }
 
-/* Any other weights: another symmetry, other signs, zeros, a product or none, and now and then waves that grow. */
+/* Any other weights: another symmetry, other signs, zeros, a product or none, and now and then
+ * waves that grow. */
 static void draw_anew(dice *d, const random_problem *r, double *weights) {
     const rule rule = draw_rule(d);
     const uint64_t seed = dice_next(d);

@@ -62,7 +62,8 @@ static stn_status make_online(const random_bench *bench, const stn_problem *p, s
     return stn_plan_create(bench->context, p, &options, plan, &c->error);
 }
 
-/* A plan made for this problem's weights, or for others and then given these, which none may refuse. */
+/* A plan made for this problem's weights, or for others and then given these, which none may
+ * refuse. */
 static stn_status make_plan(const random_bench *bench, const random_problem *r, const char *strategy, int pick,
                             stn_plan **plan, const char **wrong, comparison *c) {
     stn_problem p = r->problem;
@@ -100,9 +101,9 @@ static void *answer(const stn_task *run, stn_pool *pool, bool fused, const grids
                                  run->source ? g->source.sent + g->source.before : NULL, type);
 }
 
-/* f16: sides and weights may leave an answer that is a hundredth of the states before it; then whatever is kept in f16 between
- * steps is far off, and no bar beside the answer means anything. Four times what the host's own steps in f16 are off by, if
- * these miss the bar of steps. */
+/* f16: sides and weights may leave an answer that is a hundredth of the states before it; then
+ * whatever is kept in f16 between steps is far off, and no bar beside the answer means anything.
+ * Four times what the host's own steps in f16 are off by, if these miss the bar of steps. */
 static double lost_by_cancelling(const stn_task *run, stn_pool *pool, const grids *g, stn_dtype type,
                                  const void *expected) {
     stn_dtype own;
@@ -114,8 +115,9 @@ static double lost_by_cancelling(const stn_task *run, stn_pool *pool, const grid
     return c.relative_l2 > compare_bar(run, false) ? 4 * c.relative_l2 : 0;
 }
 
-/* f16: what rounds less often than once a step differs from the host's own steps in f16 by what these err by, and that may be more than their bar where
- * a grid comes to rest and all steps err alike. Then it is as near as the bar to the answer in f64. */
+/* f16: what rounds less often than once a step differs from the host's own steps in f16 by what
+ * these err by, and that may be more than their bar where a grid comes to rest and all steps err
+ * alike. Then it is as near as the bar to the answer in f64. */
 static void look_at_exact(const stn_task *run, stn_pool *pool, const grids *g, const void *got, comparison *c) {
     stn_dtype type;
     comparison other = *c;
@@ -127,9 +129,11 @@ static void look_at_exact(const stn_task *run, stn_pool *pool, const grids *g, c
     free(exact);
 }
 
-/* Taps that nearly cancel on a grid of a few points, or waves that have left it, may leave an answer far below what rounding of the states
- * before it leaves: no bar beside the answer means anything then. How far below the largest |K| to the steps it is, where that is
- * much, or where taps of all steps fold on a grid that is smaller than they reach; infinite past the type's range. */
+/* Taps that nearly cancel on a grid of a few points, or waves that have left it, may leave an
+ * answer far below what rounding of the states before it leaves: no bar beside the answer means
+ * anything then. How far below the largest |K| to the steps it is, where that is much, or where
+ * taps of all steps fold on a grid that is smaller than they reach; infinite past the type's
+ * range. */
 static double left_over(const stn_task *run, bool wild, const grids *g, stn_dtype type, const void *expected) {
     double sizes = 0, in = 0, out = 0, past = run->dtype == STN_F64 ? 1e300 : run->dtype == STN_F32 ? 1e38 : 6e4;
     bool folds = false;
@@ -304,7 +308,8 @@ static stn_plan *rank(const random_bench *bench, const random_problem *r, const 
     return plan;
 }
 
-/* What needs a library that is not here, or does not work on this device, refuses all: that is no finding. */
+/* What needs a library that is not here, or does not work on this device, refuses all: that is no
+ * finding. */
 static bool is_here(const random_bench *bench, const char *strategy) {
     static int works = -1; /* not known; processes have a context each */
     if (strcmp(strategy, "cufft-spectral") != 0) return true;

@@ -16,18 +16,20 @@ typedef struct random_outcome {
     comparison c;
 } random_outcome;
 
-/* Runs the candidate as compare.h counts them; every point, what lies between and beside the points, and the input are looked
- * at. */
+/* Runs the candidate as compare.h counts them; every point, what lies between and beside the
+ * points, and the input are looked at. */
 void random_trial(const random_bench *bench, const random_problem *r, const char *strategy, int pick,
                   random_outcome *outcome);
 
-/* The names of the strategies that serve the problem, in the table's order or not; returns how many, at most `most`. */
+/* The names of the strategies that serve the problem, in the table's order or not; returns how
+ * many, at most `most`. */
 #define RANDOM_STRATEGIES 16
 #define RANDOM_ONLINE "online" /* in place of a strategy: a plan that changes it between executions */
 size_t random_strategies(const random_bench *bench, const random_problem *r, char names[][32], size_t most);
 /* How many candidates a strategy has; all: those that are only worth measuring too. */
 int random_candidates(const random_bench *bench, const random_problem *r, const char *strategy, bool all);
-/* A candidate of that strategy: mostly the planner's choice or one of those that it chooses from. */
+/* A candidate of that strategy: mostly the planner's choice or one of those that it chooses
+ * from. */
 int random_pick(const random_bench *bench, const random_problem *r, const char *strategy, dice *d);
 
 /* Makes the problem smaller as long as it fails, in at most `trials` trials. */

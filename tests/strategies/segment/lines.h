@@ -21,7 +21,8 @@ static inline void set_sides(stn_problem *p, int axis, int low, int high) {
     p->boundary[axis][1] = (stn_boundary){(stn_boundary_kind)high, high == STN_CONSTANT ? -1.3 : 0};
 }
 
-/* Weights that are no one's mirror image, of radius 1 and more: wrapped, or between stepped margins. */
+/* Weights that are no one's mirror image, of radius 1 and more: wrapped, or between stepped
+ * margins. */
 static inline stn_stencil *uneven_line(dice *d, int radius) { return random_stencil(d, 1, TAPS_BOX, radius); }
 
 /* The same from either end; their |.| add up to 1. */
@@ -39,8 +40,9 @@ static inline stn_stencil *even_line(dice *d, int radius) {
     stn_stencil_create(1, (size_t)(2 * radius + 1), taps, &stencil, NULL);
     return stencil;
 }
-/* The same taps, divided by their largest |symbol|: no number of steps makes all of an answer smaller than numbers get. Weights
- * whose |.| add up to 1 but do not agree in sign leave 1e-300 of it after 2000. */
+/* The same taps, divided by their largest |symbol|: no number of steps makes all of an answer
+ * smaller than numbers get. Weights whose |.| add up to 1 but do not agree in sign leave 1e-300 of
+ * it after 2000. */
 static inline stn_stencil *lasting(stn_stencil *stencil) {
     stn_tap taps[2 * 8 + 1];
     size_t count = stn_stencil_tap_count(stencil);

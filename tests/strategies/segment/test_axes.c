@@ -1,5 +1,6 @@
-/* segment along several axes, against host: weights that are products of one factor an axis, on whatever device there is. Prints TAP.
- * Usage: test_segment_axes [--full] [--only PART] [--dtype T]. */
+/* segment along several axes, against host: weights that are products of one factor an axis, on
+ * whatever device there is. Prints TAP. Usage: test_segment_axes [--full] [--only PART] [--dtype
+ * T]. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +12,8 @@ static void check(suite *s, const char *what, const stn_problem *problem, uint64
     suite_compare(s, "segment", true, what, problem, seed);
 }
 
-/* Sides that even weights make right: even ones at any radius; at radius 1 nearest and a constant of 0 too. */
+/* Sides that even weights make right: even ones at any radius; at radius 1 nearest and a constant
+ * of 0 too. */
 static void sides(suite *s) {
     static const stn_boundary_kind kinds[] = {STN_REFLECT, STN_MIRROR, STN_NEAREST, STN_CONSTANT};
     for (int rank = 2; rank <= 3; rank++)
@@ -63,7 +65,8 @@ static void shifts(suite *s) {
         }
 }
 
-/* Lines of as many points as a segment has, mirrored at both ends, along each axis in turn; beside others, or a value. */
+/* Lines of as many points as a segment has, mirrored at both ends, along each axis in turn; beside
+ * others, or a value. */
 static void cosines(suite *s) {
     static const struct {
         int rank, axis, n, odd; /* odd: no rows that lie evenly */
@@ -120,7 +123,8 @@ static void wrapped(suite *s) {
         }
 }
 
-/* Taps along one axis of a solid, and values past its sides: of x as along a line, of the others one value. */
+/* Taps along one axis of a solid, and values past its sides: of x as along a line, of the others
+ * one value. */
 static void fewer_sides(suite *s) {
     for (int axis = 0; axis < 3; axis++) {
         stn_tap taps[3] = {{{0}, 0.25}, {{0}, 0.5}, {{0}, 0.25}};
@@ -137,7 +141,8 @@ static void fewer_sides(suite *s) {
     }
 }
 
-/* Factors of one tap: then there is no pass along that axis, and whatever lies past its sides is never seen. */
+/* Factors of one tap: then there is no pass along that axis, and whatever lies past its sides is
+ * never seen. */
 static void fewer(suite *s) {
     for (int which = 1; which < 7; which++) {
         dice d = {(uint64_t)which};
@@ -182,7 +187,8 @@ static void layouts(suite *s) {
         }
 }
 
-/* Every candidate: tiles of 4, 8 and 16 columns, segments of each length, one launch and several; wrapped, and with sides that add. */
+/* Every candidate: tiles of 4, 8 and 16 columns, segments of each length, one launch and several;
+ * wrapped, and with sides that add. */
 static void try_candidates(suite *s, const stn_problem *problem, uint64_t seed, int each, bool adds) {
     const stn_problem p = suite_problem(s, problem);
     int tried = 0;
@@ -231,7 +237,8 @@ static void candidates(suite *s) {
     stn_stencil_destroy(stencil);
 }
 
-/* What passes along axes cannot do exactly tiles do; taps that reach past all of these are refused in a sentence. */
+/* What passes along axes cannot do exactly tiles do; taps that reach past all of these are refused
+ * in a sentence. */
 static void refusals(suite *s) {
     static const struct {
         const char *stencil, *what;

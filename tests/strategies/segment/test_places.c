@@ -1,8 +1,9 @@
-/* Where segments and lines lie in each other and in memory, against host: candidates that know it at compile time. Prints TAP. Usage:
- * test_segment_places [--full] [--only PART] [--dtype T]. */
+/* Where segments and lines lie in each other and in memory, against host: candidates that know it
+ * at compile time. Prints TAP. Usage: test_segment_places [--full] [--only PART] [--dtype T]. */
 #include "lines.h"
 
-/* Mirrored lines of a quarter to half of a segment: at compile time threads know where images are. Every pair of sides, along each axis. */
+/* Mirrored lines of a quarter to half of a segment: at compile time threads know where images are.
+ * Every pair of sides, along each axis. */
 static void middles(suite *s) {
     static const int extents[] = {258, 512, 259, 511, 300, 509, 514, 1024, 1021};
     static const int lows[] = {STN_CONSTANT, STN_REFLECT, STN_MIRROR, STN_FIXED};
@@ -30,7 +31,8 @@ static void middles(suite *s) {
     }
 }
 
-/* Segments turned to whole lines of memory and such as are not: lines that begin anywhere, rows of any pitch. */
+/* Segments turned to whole lines of memory and such as are not: lines that begin anywhere, rows of
+ * any pitch. */
 static void turns(suite *s) {
     static const char *const words[] = {"segments of 256 points", "segments of 512 points", "segments of 1024 points",
                                         "not turned"};

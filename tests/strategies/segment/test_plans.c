@@ -1,5 +1,7 @@
-/* What plans of segment do besides one run, in each of its forms: runs that follow each other, stacks of snapshots, new weights for which nothing
- * is compiled; and of the same problems runs of 1 to 4096 steps against host; on whatever device there is. Prints TAP. Usage: test_segment_plans [--full] [--only PART] [--dtype T]. */
+/* What plans of segment do besides one run, in each of its forms: runs that follow each other,
+ * stacks of snapshots, new weights for which nothing is compiled; and of the same problems runs of
+ * 1 to 4096 steps against host; on whatever device there is. Prints TAP. Usage: test_segment_plans
+ * [--full] [--only PART] [--dtype T]. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -119,7 +121,8 @@ static double apart(stn_dtype dtype, const void *a, const void *b, size_t from, 
     return sqrt(error / size);
 }
 
-/* RUNS runs of one plan after each other, and the same steps by one plan, and as a stack of snapshots. */
+/* RUNS runs of one plan after each other, and the same steps by one plan, and as a stack of
+ * snapshots. */
 static void check_runs(suite *s, const form *f, uint64_t seed) {
     stn_stencil *stencil = stencil_of(f, f->even, seed);
     stn_problem few = problem_of(s, f, stencil, (uint64_t)f->steps), all = few;
@@ -172,8 +175,8 @@ static void follow(suite *s) {
         if (!is_left_out(s, &forms[i])) check_runs(s, &forms[i], i + 40);
 }
 
-/* Weights that are as even as the plan's own, or more so: nothing may be compiled for them, by a compiler that fails (the emulator's, on
- * request; elsewhere only the results are looked at). */
+/* Weights that are as even as the plan's own, or more so: nothing may be compiled for them, by a
+ * compiler that fails (the emulator's, on request; elsewhere only the results are looked at). */
 static void check_weights(suite *s, const form *f, bool to_even, uint64_t seed) {
     stn_stencil *stencil = stencil_of(f, f->even, seed), *fresh = stencil_of(f, to_even, seed + 100);
     stn_problem p = problem_of(s, f, stencil, (uint64_t)f->steps);

@@ -1,5 +1,6 @@
-/* segment against host: sides, steps, sizes, layouts, segment lengths, new weights, on whatever device there is (the emulator in CI,
- * a GPU elsewhere). Prints TAP. Usage: test_segment [--full] [--only PART] [--dtype T]. */
+/* segment against host: sides, steps, sizes, layouts, segment lengths, new weights, on whatever
+ * device there is (the emulator in CI, a GPU elsewhere). Prints TAP. Usage: test_segment [--full]
+ * [--only PART] [--dtype T]. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +12,8 @@ static void check(suite *s, const char *what, const stn_problem *problem, uint64
     suite_compare(s, "segment", true, what, problem, seed);
 }
 
-/* Every pair of sides that symmetric taps make right by themselves: radius 1 all, more only even ones. */
+/* Every pair of sides that symmetric taps make right by themselves: radius 1 all, more only even
+ * ones. */
 static void folds(suite *s) {
     for (int radius = 1; radius <= 3; radius += 2)
         for (int low = 1; low < 6; low++)
@@ -98,7 +100,8 @@ static void sizes(suite *s) {
         }
 }
 
-/* A segment that holds whole periods of the extended line needs no overlap, however far the steps reach. */
+/* A segment that holds whole periods of the extended line needs no overlap, however far the steps
+ * reach. */
 static void periods(suite *s) {
     static const struct {
         int n, low, high;
@@ -238,8 +241,8 @@ static void candidates(suite *s) {
     }
 }
 
-/* Ways of the shortest segments: inputs straight to registers, outputs that are not read again, wider fetches; turned or not, sides, batches,
- * odd layouts. */
+/* Ways of the shortest segments: inputs straight to registers, outputs that are not read again,
+ * wider fetches; turned or not, sides, batches, odd layouts. */
 static void ways(suite *s) {
     static const char *const words[] = {"inputs straight to registers", "outputs streamed", "fetched by 256 bytes",
                                         "outputs streamed, inputs straight to registers"};
@@ -274,7 +277,8 @@ static void ways(suite *s) {
         }
 }
 
-/* Coprime products of every length, in f64 and f16 by each fragment: sides, uneven weights, margins, 1 to 4096 steps, batches, odd layouts. */
+/* Coprime products of every length, in f64 and f16 by each fragment: sides, uneven weights,
+ * margins, 1 to 4096 steps, batches, odd layouts. */
 static void products(suite *s) {
     static const struct {
         const char *factors;
@@ -321,7 +325,8 @@ static void products(suite *s) {
     }
 }
 
-/* T runs of a plan of some steps are one plan of them all; and a plan takes new weights, even and uneven ones. */
+/* T runs of a plan of some steps are one plan of them all; and a plan takes new weights, even and
+ * uneven ones. */
 static void plans(suite *s) {
     enum { N = 2003, RUNS = 5, STEPS = 40 };
     if (s->dtype_given && s->dtype != STN_F64) return;

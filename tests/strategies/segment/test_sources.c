@@ -1,5 +1,6 @@
-/* segment where fixed sides, and constants of several values, add something to planes, against host, on whatever device there is. Prints TAP.
- * Usage: test_segment_sources [--full] [--only PART] [--dtype T]. */
+/* segment where fixed sides, and constants of several values, add something to planes, against
+ * host, on whatever device there is. Prints TAP. Usage: test_segment_sources [--full] [--only PART]
+ * [--dtype T]. */
 #include <stdio.h>
 #include <string.h>
 

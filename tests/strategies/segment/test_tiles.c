@@ -1,5 +1,6 @@
-/* segment by tiles, which are tori of both axes of a plane, against host: weights of any kind, on whatever device there is. Prints TAP.
- * Usage: test_segment_tiles [--full] [--only PART] [--dtype T]. */
+/* segment by tiles, which are tori of both axes of a plane, against host: weights of any kind, on
+ * whatever device there is. Prints TAP. Usage: test_segment_tiles [--full] [--only PART] [--dtype
+ * T]. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,7 +45,8 @@ static void check(suite *s, const char *words, const char *what, const stn_probl
     suite_compare_words(s, "segment", words, all, problem, seed);
 }
 
-/* Tiles of each side along each axis, which steps reach so far across that shorter ones hold too few outputs. */
+/* Tiles of each side along each axis, which steps reach so far across that shorter ones hold too
+ * few outputs. */
 static void lengths(suite *s) {
     static const int points[] = {32, 48, 64, 80, 96, 112, 128, 160, 192};
     for (size_t i = 0; i < sizeof points / sizeof *points; i++)
@@ -86,7 +88,8 @@ static void sides(suite *s) {
         }
 }
 
-/* Stars and boxes, even and not; primes and grids that are smaller than any tile; one launch and several; batches, odd layouts. */
+/* Stars and boxes, even and not; primes and grids that are smaller than any tile; one launch and
+ * several; batches, odd layouts. */
 static void problems(suite *s) {
     const int count = s->full ? 60 : 16;
     for (int i = 0; i < count; i++) {
@@ -112,7 +115,8 @@ static void problems(suite *s) {
     }
 }
 
-/* Sides that tiles do not make right by themselves: their margins are stepped. Weights of any kind, one launch and several. */
+/* Sides that tiles do not make right by themselves: their margins are stepped. Weights of any kind,
+ * one launch and several. */
 static void margins(suite *s) {
     static const stn_boundary_kind kinds[] = {STN_FIXED, STN_CONSTANT, STN_NEAREST, STN_REFLECT, STN_MIRROR};
     const int count = s->full ? 60 : 20;
@@ -202,8 +206,9 @@ static bool has_clusters(suite *s) {
     return has && offered;
 }
 
-/* Tiles that the blocks of a cluster hold together: each of them, of grids that are smaller and larger than it, with weights even and uneven, sides
- * folded in and stepped, one launch and several, batches. */
+/* Tiles that the blocks of a cluster hold together: each of them, of grids that are smaller and
+ * larger than it, with weights even and uneven, sides folded in and stepped, one launch and
+ * several, batches. */
 static void clusters(suite *s) {
     static const struct {
         const char *tile;
@@ -243,7 +248,8 @@ static void clusters(suite *s) {
     }
 }
 
-/* A plan takes new weights: even and uneven ones where all wraps; by the fastest tile, and by a cluster's. */
+/* A plan takes new weights: even and uneven ones where all wraps; by the fastest tile, and by a
+ * cluster's. */
 static void weights(suite *s) {
     enum { NY = 150, NX = 131, TAPS = 9 };
     static const struct {

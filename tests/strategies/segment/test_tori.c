@@ -1,5 +1,6 @@
-/* segment's tiles of planes and solids, against host: every tile, any weights, sides, steps, layouts, on whatever device there is. Prints
- * TAP. Usage: test_segment_tori [--full] [--only PART] [--dtype T]. */
+/* segment's tiles of planes and solids, against host: every tile, any weights, sides, steps,
+ * layouts, on whatever device there is. Prints TAP. Usage: test_segment_tori [--full] [--only PART]
+ * [--dtype T]. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +17,8 @@ static void check(suite *s, const char *what, stn_problem p, const char *tile, i
     char words[160], name[400], detail[1200];
     comparison c;
     p = suite_problem(s, &p);
-    /* Products round more often in f32 than tiles by words; below this only the latter may be offered. */
+    /* Products round more often in f32 than tiles by words; below this only the latter may be
+     * offered. */
     if (p.dtype == STN_F32) p.tolerance = fmax(p.tolerance, 2e-5);
     if (fused)
         snprintf(words, sizeof words, "%d steps a launch, tiles of %s points", fused, tile);
@@ -40,8 +42,8 @@ static stn_problem grid_of(const stn_stencil *stencil, dice *d, int least, int m
     return p;
 }
 
-/* Weights of one radius that are the same mirrored along each axis and no product; their |.| add up to 1. turned: opposite ones are the
- * same, mirrored ones are not. */
+/* Weights of one radius that are the same mirrored along each axis and no product; their |.| add up
+ * to 1. turned: opposite ones are the same, mirrored ones are not. */
 static stn_stencil *even_box(dice *d, int rank, int radius, bool positive, bool turned) {
     stn_tap taps[7 * 7 * 7];
     const int size = 2 * radius + 1, count = rank == 2 ? size * size : size * size * size;
@@ -61,7 +63,8 @@ static stn_stencil *even_box(dice *d, int rank, int radius, bool positive, bool 
     return stencil;
 }
 
-/* Every tile, of weights that are real sums, of such as are even about the centre alone, and of others. */
+/* Every tile, of weights that are real sums, of such as are even about the centre alone, and of
+ * others. */
 static void tiles(suite *s) {
     for (int i = 0; i < 24; i++) {
         const int rank = i % 8 < 4 ? 2 : 3, kind = i / 8, number = i % 4;
@@ -122,7 +125,8 @@ static void sides(suite *s) {
         dice d = {(uint64_t)i + 300};
         stn_stencil *stencil = even_box(&d, rank, low < 2 && high < 2 && rank == 2 ? 2 : 1, true, false);
         stn_problem p = grid_of(stencil, &d, 5, rank == 2 ? 90 : 30, (uint64_t)dice_int(&d, 1, rank == 2 ? 7 : 3));
-        /* shared: else it would be stepped; f32's rounds beside what little is left of so small a grid */
+        /* shared: else it would be stepped; f32's rounds beside what little is left of so small a
+         * grid */
         const double value = low == 3 && high == 3 && i % 2 ? (s->dtype_given && s->dtype == STN_F32 ? -0.1 : -0.7) : 0;
         p.boundary[axis % rank][0] = (stn_boundary){kinds[low], low == 3 ? value : 0};
         p.boundary[axis % rank][1] = (stn_boundary){kinds[high], high == 3 ? value : 0};
@@ -204,7 +208,8 @@ static stn_stencil *slanted(dice *d) {
 
 static double draw_large(dice *d) { return 900 + 100 * dice_real(d); }
 
-/* f16 by numbers in one half and in two, some of them such as f16 only holds scaled: predicted is no less than what is found. */
+/* f16 by numbers in one half and in two, some of them such as f16 only holds scaled: predicted is
+ * no less than what is found. */
 static void halves(suite *s) {
     for (int i = 0; i < 16; i++) {
         if (!s->full && i % 4 > 1) continue;
@@ -232,7 +237,8 @@ static void halves(suite *s) {
     }
 }
 
-/* Runs of one plan are a plan of all their steps; and a plan takes new weights, even and uneven ones. */
+/* Runs of one plan are a plan of all their steps; and a plan takes new weights, even and uneven
+ * ones. */
 static void plans(suite *s) {
     enum { N = 61, POINTS = N * N };
     static double in[POINTS];

@@ -1,4 +1,5 @@
-/* See modes.h. With S v = lambda v:  u_T = lambda^T u_0 + (1 - lambda^T) / (1 - lambda) b  where u_0 and b are multiples of v, whatever T. */
+/* See modes.h. With S v = lambda v:  u_T = lambda^T u_0 + (1 - lambda^T) / (1 - lambda) b  where u_0 and b are multiples of v, whatever
+ * T. */
 #include "modes.h"
 
 #include <math.h>

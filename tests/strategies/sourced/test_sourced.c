@@ -1,5 +1,5 @@
-/* A constant source on a device, by runs without it and sums of it: equal to the host's steps, at every point. On a GPU or
- * the emulator. */
+/* A constant source on a device, by runs without it and sums of it: equal to the host's steps, at
+ * every point. On a GPU or the emulator. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdio.h>

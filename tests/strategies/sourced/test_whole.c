@@ -1,6 +1,8 @@
-/* A constant source in all steps at once: the state by transforms or whatever is cheapest, the source's sum over the steps by
- * spectral's sum of the symbol's powers. Against the host, at every point: all sides that mirror or wrap, odd and prime extents, up to
- * 200 steps, taps whose symbol is 1 and -1 somewhere, strides, batches, in place, snapshots, new weights. On a GPU or the emulator. */
+/* A constant source in all steps at once: the state by transforms or whatever is cheapest, the
+ * source's sum over the steps by spectral's sum of the symbol's powers. Against the host, at every
+ * point: all sides that mirror or wrap, odd and prime extents, up to 200 steps, taps whose symbol
+ * is 1 and -1 somewhere, strides, batches, in place, snapshots, new weights. On a GPU or the
+ * emulator. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -28,7 +30,8 @@ static void draw_line(dice *d, int r, bool symmetric, double line[WIDTH]) {
     for (int i = 0; i < WIDTH; i++) line[i] /= sum;
 }
 
-/* A product of one factor an axis, or their mean, a star; their sizes add up to 1, or a little less. */
+/* A product of one factor an axis, or their mean, a star; their sizes add up to 1, or a little
+ * less. */
 static void draw_taps(dice *d, random_problem *r, const int reach[3], bool symmetric) {
     double line[3][WIDTH];
     const bool star = chance(d, 50);
@@ -106,7 +109,8 @@ static void draw(uint64_t seed, int rank, bool large, random_problem *r) {
     } while (!random_problem_valid(r));
 }
 
-/* Now and then a plan offers no such candidate: what it expects that to err by is more than the bar, as where taps leave little in f16. */
+/* Now and then a plan offers no such candidate: what it expects that to err by is more than the
+ * bar, as where taps leave little in f16. */
 static void cases(suite *s, int rank, int count) {
     static random_problem r;
     const random_bench bench = {s->context, s->pool, s->full};
@@ -135,7 +139,8 @@ static void cases(suite *s, int rank, int count) {
     suite_report(s, offered >= count - 1 - count / 20, "whole: hardly any is not offered", NULL);
 }
 
-/* Waves that grow by 10^21 beside a mean that stays, whose 1 - K is what its weights' sum rounds to. */
+/* Waves that grow by 10^21 beside a mean that stays, whose 1 - K is what its weights' sum rounds
+ * to. */
 static void growing(suite *s) {
     static random_problem r;
     const random_bench bench = {s->context, s->pool, s->full};

@@ -1,5 +1,5 @@
-/* Rows of taps as left factors of sparse products: read back as a GPU reads them, by the PTX ISA's layouts and by nothing of
- * encode.c but the columns that it says, they are the band again. */
+/* Rows of taps as left factors of sparse products: read back as a GPU reads them, by the PTX ISA's
+ * layouts and by nothing of encode.c but the columns that it says, they are the band again. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <string.h>
@@ -30,7 +30,8 @@ static void draw_weights(const sparse_window *w, float *weight) {
     }
 }
 
-/* The four bits of group `group` of row i, from the lane and the half of a register that the ISA says. */
+/* The four bits of group `group` of row i, from the lane and the half of a register that the ISA
+ * says. */
 static unsigned bits_of(const sparse_window *w, const uint32_t *meta, int product, int group, int i) {
     bool half = 2 * product + 1 == w->halves;
     int selector = half ? 0 : product % 2, at = half ? sparse_registers(w) - 1 : product / 2;
@@ -70,7 +71,8 @@ static void decode(const sparse_window *w, const float *weight, float (*band)[MO
             }
 }
 
-/* Lanes 2u and 2u + 1 of each four hold group 2 r + u in register r: consecutive words of either half of the window. */
+/* Lanes 2u and 2u + 1 of each four hold group 2 r + u in register r: consecutive words of either
+ * half of the window. */
 static void check_lanes(const sparse_window *w) {
     int points = w->dtype == STN_F16 ? 2 : 1;
     bool seen[MOST_COLUMNS] = {false};
@@ -112,7 +114,8 @@ Test(sparse_encode, decodes_to_the_taps) {
     cr_expect_gt(served, 2000);
 }
 
-/* Weights of 0 inside the pattern, up to all of them: metadata, which decode() looks at, name two places as ever, and what stands there is 0. */
+/* Weights of 0 inside the pattern, up to all of them: metadata, which decode() looks at, name two
+ * places as ever, and what stands there is 0. */
 Test(sparse_encode, zeros_stay_legal) {
     for (int turn = 0; turn < 400; turn++) {
         sparse_window w;
@@ -127,7 +130,8 @@ Test(sparse_encode, zeros_stay_legal) {
     }
 }
 
-/* The narrowest windows: radius 7 of f16 in one product, as L = 16 = 2 r + 2 says, and one tap more; half of all columns. */
+/* The narrowest windows: radius 7 of f16 in one product, as L = 16 = 2 r + 2 says, and one tap
+ * more; half of all columns. */
 Test(sparse_encode, windows_are_narrow) {
     static const struct {
         stn_dtype dtype;
@@ -141,7 +145,8 @@ Test(sparse_encode, windows_are_narrow) {
     }
 }
 
-/* Rows that the rule of legal windows lets pass keep all their taps: one more tap would lose one somewhere. */
+/* Rows that the rule of legal windows lets pass keep all their taps: one more tap would lose one
+ * somewhere. */
 Test(sparse_encode, longer_rows_are_not_legal) {
     for (int halves = 2; halves <= 8; halves++)
         for (int half = 0; half < 2; half++) {

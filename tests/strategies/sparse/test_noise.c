@@ -42,7 +42,8 @@ static void step(const double weight[3], const double *from, double *to, int poi
         to[x] = weight[0] * from[(x + points - 1) % points] + weight[1] * from[x] + weight[2] * from[(x + 1) % points];
 }
 
-/* The relative error of a run on a ring of random numbers whose elements are rounded after each launch. */
+/* The relative error of a run on a ring of random numbers whose elements are rounded after each
+ * launch. */
 static double run(const double weight[3], int points, int fused, int launches) {
     double *grid[4], difference = 0, size = 0;
     for (int i = 0; i < 4; i++) grid[i] = calloc((size_t)points, sizeof(double));
@@ -86,7 +87,8 @@ Test(sparse_noise, runs_err_by_what_is_predicted) {
     }
 }
 
-/* How many of so many runs err by more than is predicted for so many points, and the most beside what is predicted. */
+/* How many of so many runs err by more than is predicted for so many points, and the most beside
+ * what is predicted. */
 static int runs_beyond(int points, int runs, double *most) {
     static const double weights[][3] = {{0.125, 0.75, 0.125}, {0.25, 0.5, 0.25}, {0.6, 0.3, 0.1}};
     static const int lengths[][2] = {{1, 2}, {1, 20}, {1, 100}, {7, 6}}; /* steps of a launch, launches */
@@ -109,8 +111,8 @@ static int runs_beyond(int points, int runs, double *most) {
     return beyond;
 }
 
-/* Chance goes further from its mean where there are few points: one run of fifty may go beyond what is predicted. Were it predicted as of
- * many points, one of ten to seventeen would. */
+/* Chance goes further from its mean where there are few points: one run of fifty may go beyond what
+ * is predicted. Were it predicted as of many points, one of ten to seventeen would. */
 Test(sparse_noise, runs_on_few_points_err_by_what_is_predicted) {
     static const int grids[] = {32, 64, 256, 1024};
     enum { RUNS = 240 };

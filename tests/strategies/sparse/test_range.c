@@ -1,5 +1,6 @@
-/* sparse beside the ends of what f16 holds: numbers near 65504, weights that are no f16 numbers, runs that grow; and new weights of every structure, for
- * which nothing is compiled. Against host, on whatever device there is. Prints TAP. Usage: test_sparse_range [--full] [--only PART]. */
+/* sparse beside the ends of what f16 holds: numbers near 65504, weights that are no f16 numbers,
+ * runs that grow; and new weights of every structure, for which nothing is compiled. Against host,
+ * on whatever device there is. Prints TAP. Usage: test_sparse_range [--full] [--only PART]. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,7 +40,8 @@ static void check_all(suite *s, const stn_problem *p, const char *name, double (
     }
 }
 
-/* Positive weights that add up to 1, by every kernel: what lies between products and launches is no larger than the grid's numbers. */
+/* Positive weights that add up to 1, by every kernel: what lies between products and launches is no
+ * larger than the grid's numbers. */
 static void large(suite *s) {
     static const char *const names[] = {"heat-1d", "gaussian-2d:sigma=1,truncate=2", "box-2d9p", "box-3d27p",
                                         "gaussian-3d:sigma=1,truncate=1"};
@@ -77,7 +79,8 @@ static stn_stencil *box_of(int rank, double sum, bool uneven) {
     return stencil;
 }
 
-/* Weights of which f16 holds no digits, or none at all, of numbers that leave results it does hold. */
+/* Weights of which f16 holds no digits, or none at all, of numbers that leave results it does
+ * hold. */
 static void weights(suite *s) {
     int tried = 0;
     for (int i = 0; i < 12; i++) {
@@ -108,7 +111,8 @@ static uint64_t overflow_step(const stn_plan *plan) {
 
 static double draw_ones(dice *d) { return 0.9 + 0.05 * dice_real(d); }
 
-/* The step that a plan names is the first after which 1 is more than f16 holds, and until then runs are right. */
+/* The step that a plan names is the first after which 1 is more than f16 holds, and until then runs
+ * are right. */
 static void growth(suite *s) {
     static const double sums[] = {1.5, 2.5, 9};
     for (int i = 0; i < 6; i++) {
@@ -138,8 +142,9 @@ static void growth(suite *s) {
 
 enum { NY = 50, NX = 66 };
 
-/* The plan's weights become those of `kind`: it must give what a plan for them gives on the host, where all wraps with nothing compiled (by a
- * compiler that fails, the emulator's), or refuse them and go on with its own. */
+/* The plan's weights become those of `kind`: it must give what a plan for them gives on the host,
+ * where all wraps with nothing compiled (by a compiler that fails, the emulator's), or refuse them
+ * and go on with its own. */
 static bool check_structure(suite *s, stn_context *context, stn_plan *plan, stn_problem p, structure first,
                             structure kind, double *had) {
     static double in[NY * NX];

@@ -72,7 +72,8 @@ Test(sparse_rounding, error_is_predicted) {
     cr_expect_eq(sparse_rounding(&task, &power, false, 1, 200), 0);
 }
 
-/* ---- what rounded weights make of a run, from the definition ------------------------------------------------------ */
+/* ---- what rounded weights make of a run, from the definition
+ * ------------------------------------------------------ */
 
 static double complex symbol_at(const stn_power *power, const float *rounded, const double complex turn[3]) {
     double complex sum = 0;
@@ -90,7 +91,8 @@ static double complex power_of(double complex symbol, int launches) {
     return power;
 }
 
-/* The largest difference of powers, or what is left of random numbers, both beside the exact ones'. */
+/* The largest difference of powers, or what is left of random numbers, both beside the exact
+ * ones'. */
 static double differ(const stn_power *power, const float *rounded, int launches) {
     sparse_frequencies f[3];
     double most = 0, largest = 0, squares = 0, all = 0;

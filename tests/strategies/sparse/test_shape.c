@@ -53,7 +53,8 @@ Test(sparse_shape, rows_of_a_star) {
     stn_task_clear(&task);
 }
 
-/* Candidates fit the machine, cost something, and say what they err by; the cheapest comes first. */
+/* Candidates fit the machine, cost something, and say what they err by; the cheapest comes
+ * first. */
 Test(sparse_shape, candidates_fit) {
     static const char *const names[] = {"heat-1d", "heat-2d", "gaussian-2d:sigma=1,truncate=3", "box-3d27p"};
     for (int i = 0; i < 4; i++)

@@ -1,5 +1,6 @@
-/* sparse against host: ranks, radii, steps, sides, sizes, layouts, in f16 and in f32 by tolerance, on whatever device there is
- * (the emulator in CI, a GPU elsewhere). Prints TAP. Usage: test_sparse [--full] [--only PART] [--dtype T] [--tolerance X]. */
+/* sparse against host: ranks, radii, steps, sides, sizes, layouts, in f16 and in f32 by tolerance,
+ * on whatever device there is (the emulator in CI, a GPU elsewhere). Prints TAP. Usage: test_sparse
+ * [--full] [--only PART] [--dtype T] [--tolerance X]. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -148,7 +149,8 @@ static void steps(suite *s) {
         }
 }
 
-/* Launches of two lengths, of taps without one in the middle: the shorter ones reach rows that the longer ones do not. */
+/* Launches of two lengths, of taps without one in the middle: the shorter ones reach rows that the
+ * longer ones do not. */
 static void uneven(suite *s) {
     static const struct {
         int rank, n[3], offset[2][3];
@@ -239,7 +241,8 @@ static void chains(suite *s) {
     suite_report(s, seen > 4, "most of them are chains", NULL);
 }
 
-/* Taps that are sums of two or three products, as so many chains: all sides, reaches, launches of two lengths, many of them. */
+/* Taps that are sums of two or three products, as so many chains: all sides, reaches, launches of
+ * two lengths, many of them. */
 static void sums(suite *s) {
     static const char *const names[] = {"heat-2d", "box-2d9p", "box-2d49p", "star-2d13p", "heat-2d:alpha=0.25"};
     int seen = 0, of_three = 0;
@@ -274,7 +277,8 @@ static void sums(suite *s) {
 #define NY 66
 #define NX 90
 
-/* The plan's weights become w, of 3 x 3 taps: it must give what a plan for them gives on the host. */
+/* The plan's weights become w, of 3 x 3 taps: it must give what a plan for them gives on the
+ * host. */
 static void check_weights(suite *s, stn_plan *plan, stn_problem p, const double w[9], const char *what) {
     static double in[NY * NX];
     dice d = {7};
@@ -291,7 +295,8 @@ static void check_weights(suite *s, stn_plan *plan, stn_problem p, const double 
     stn_stencil_destroy(fresh);
 }
 
-/* New weights take no new kernel, but that a chain takes products of factors alone: for others the plan chooses again. */
+/* New weights take no new kernel, but that a chain takes products of factors alone: for others the
+ * plan chooses again. */
 static void new_weights(suite *s) {
     static const double product[9] = {0.02, 0.06, 0.04, 0.1, 0.3, 0.2, 0.05, 0.15, 0.1},
                         other[9] = {0.1, -0.2, 0.1, 0.05, -0.1, 0.05, -0.2, 0.4, -0.2},

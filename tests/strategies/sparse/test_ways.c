@@ -1,5 +1,6 @@
-/* sparse's kernels for few rows of taps, for long windows of lines, and for f32 to its own accuracy, against host, on whatever device there
- * is (the emulator in CI, a GPU elsewhere). Prints TAP. Usage: test_ways [--full] [--only PART]. */
+/* sparse's kernels for few rows of taps, for long windows of lines, and for f32 to its own
+ * accuracy, against host, on whatever device there is (the emulator in CI, a GPU elsewhere). Prints
+ * TAP. Usage: test_ways [--full] [--only PART]. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,7 +18,8 @@ static stn_problem problem_of(const stn_stencil *stencil, const int n[3], uint64
     return p;
 }
 
-/* Planes by sparse_walk, with a tile a block (f16) and with several: all sides, edges that cut a tile, rows that are not aligned. */
+/* Planes by sparse_walk, with a tile a block (f16) and with several: all sides, edges that cut a
+ * tile, rows that are not aligned. */
 static void rings(suite *s) {
     static const char *const ways[] = {"ring of 1 stages", "ring of 3 stages", "ring of 2 stages"};
     int seen[2][3] = {{0}};

@@ -36,7 +36,8 @@ static double mode_at(stn_boundary_kind kind, int n, int m, int i, double *angle
     }
 }
 
-/* K^T at the angles, of the weights as they are: 1 - K = (1 - sum of w) + sum of w (1 - cos of the angle along the tap's axis). */
+/* K^T at the angles, of the weights as they are: 1 - K = (1 - sum of w) + sum of w (1 - cos of the
+ * angle along the tap's axis). */
 static double factor_after(const stn_stencil *stencil, const double angle[3], uint64_t steps) {
     long double away = 1;
     for (size_t i = 0; i < stn_stencil_tap_count(stencil); i++) {
@@ -112,7 +113,8 @@ static void one_mode(suite *s, const mode_case *c) {
     stn_stencil_destroy(stencil);
 }
 
-/* Every side, type and rank, to a million steps: of the whole grid; waves of which about half is left. */
+/* Every side, type and rank, to a million steps: of the whole grid; waves of which about half is
+ * left. */
 static void whole(suite *s) {
     static const int extents[3][3] = {{1201, 1, 1}, {90, 75, 1}, {26, 30, 23}};
     static const uint64_t steps[] = {1, 1000, 1000000};
@@ -133,7 +135,8 @@ static void whole(suite *s) {
                 }
 }
 
-/* What the planner takes of large grids only; alpha so little that a million steps reach no further than a tile. */
+/* What the planner takes of large grids only; alpha so little that a million steps reach no further
+ * than a tile. */
 static void divided(suite *s) {
 #define ALL(kind)                                                                                                      \
     { kind, kind, kind }
@@ -155,7 +158,8 @@ static void divided(suite *s) {
     for (size_t i = 0; i < sizeof list / sizeof *list; i++) one_mode(s, &list[i]);
 }
 
-/* A mean stays for ever; a slow wave of the usual alpha, a little of which a million steps leave. */
+/* A mean stays for ever; a slow wave of the usual alpha, a little of which a million steps
+ * leave. */
 static void slow(suite *s) {
     for (int dtype = STN_F64; dtype <= STN_F16; dtype++)
         one_mode(s, &(mode_case){2, {96, 96, 1}, 0, ALL(STN_REFLECT), (stn_dtype)dtype, 1000000, 125000, NULL});

@@ -7,7 +7,8 @@
 
 #include "plan/plan.h"
 
-/* Weights at offsets low .. high down a column and -1 .. 1 along a row, where they are symmetric or not. */
+/* Weights at offsets low .. high down a column and -1 .. 1 along a row, where they are symmetric or
+ * not. */
 static stn_stencil *stencil_of(int low, int high, bool symmetric, dice *d) {
     stn_tap taps[3 * 129];
     stn_stencil *stencil = NULL;
@@ -50,7 +51,8 @@ static void one_plane(suite *s, const part_case *c, uint64_t seed) {
     stn_stencil_destroy(stencil);
 }
 
-/* Sides of rows that have a source, beside columns of many taps: their symbol is no transform, in short columns nor long ones. */
+/* Sides of rows that have a source, beside columns of many taps: their symbol is no transform, in
+ * short columns nor long ones. */
 static void beside_source(suite *s, int ny, stn_boundary_kind side) {
     dice d = {(uint64_t)ny};
     stn_problem p = STN_PROBLEM_INIT;
@@ -96,7 +98,8 @@ static void new_weights(suite *s, bool served) {
     free(grid);
 }
 
-/* Columns long enough for parts: lengths that parts divide and that they do not, taps to one side, every pair of sides, all types. */
+/* Columns long enough for parts: lengths that parts divide and that they do not, taps to one side,
+ * every pair of sides, all types. */
 void in_parts(suite *s) {
     static const part_case list[] = {
         {2304, 20, 1, -12, 12, STN_F32, {{STN_WRAP, STN_WRAP}, {STN_WRAP, STN_WRAP}}, false, "columns in"},

@@ -46,8 +46,8 @@ static void one_line(suite *s, const line_case *c, uint64_t seed) {
     stn_stencil_destroy(stencil);
 }
 
-/* Lines longer than a block holds: good and prime lengths, whole periods and windows, taps that drift, sides that mirror and that have
- * a source, which a window in the middle does not see. */
+/* Lines longer than a block holds: good and prime lengths, whole periods and windows, taps that
+ * drift, sides that mirror and that have a source, which a window in the middle does not see. */
 void sheets(suite *s) {
     enum { WINDOWS = COMPARE_MEASURED + 1 };
     static const line_case list[] = {

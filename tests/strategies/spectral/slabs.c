@@ -5,8 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Where the output may hold a part of its own spectrum: as it comes; in place; rows and planes with gaps of an even number; and where it may
- * not: rows of an odd number, an alignment of one element. */
+/* Where the output may hold a part of its own spectrum: as it comes; in place; rows and planes with
+ * gaps of an even number; and where it may not: rows of an odd number, an alignment of one
+ * element. */
 typedef enum layout { DENSE, IN_PLACE, EVEN_GAPS, EVEN_GAPS_IN_PLACE, ODD_ROWS, ONE_ELEMENT } layout;
 static const char *const layout_names[] = {"dense",    "in place",           "even gaps", "even gaps, in place",
                                            "odd rows", "one element aligned"};

@@ -1,5 +1,5 @@
-/* spectral against host: ranks, dtypes, sizes good and prime, taps of both signs, sides, layouts. Prints TAP.
- * Usage: test_spectral [--full] [--only PART]. */
+/* spectral against host: ranks, dtypes, sizes good and prime, taps of both signs, sides, layouts.
+ * Prints TAP. Usage: test_spectral [--full] [--only PART]. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -65,7 +65,8 @@ static void long_columns(suite *s) {
     }
 }
 
-/* One step of wide dense taps: the symbol is a transform of the taps. Mirrors are exact for one step of any taps. */
+/* One step of wide dense taps: the symbol is a transform of the taps. Mirrors are exact for one
+ * step of any taps. */
 static void dense(suite *s) {
     static const int extents[][3] = {{48, 60, 0}, {61, 67, 0}, {120, 0, 0}, {10, 12, 16}, {20, 4, 16}};
     for (size_t e = 0; e < sizeof extents / sizeof *extents; e++)
@@ -82,7 +83,8 @@ static void dense(suite *s) {
             }
 }
 
-/* Even mirrors on any pair of sides, of taps that are symmetric along the axis, and sizes that no transform has. */
+/* Even mirrors on any pair of sides, of taps that are symmetric along the axis, and sizes that no
+ * transform has. */
 static stn_stencil *symmetric_stencil(dice *d, int rank, int radius) {
     stn_tap taps[343];
     double sum = 0;
@@ -130,7 +132,8 @@ static void even_sides(suite *s) {
         }
 }
 
-/* Wrap on sizes that are primes or odd along x: the grid and what the taps reach; or twice the reach is more than there is. */
+/* Wrap on sizes that are primes or odd along x: the grid and what the taps reach; or twice the
+ * reach is more than there is. */
 static void sizes(suite *s) {
     static const int extents[][3] = {{997, 0, 0}, {1, 0, 0}, {89, 107, 0}, {64, 121, 0}, {211, 30, 0}, {23, 19, 29}};
     for (size_t e = 0; e < sizeof extents / sizeof *extents; e++)
@@ -174,7 +177,8 @@ static void odd_sides(suite *s) {
             }
 }
 
-/* A plan with new weights against the host: the same form of symbol, and from a real one to a complex one; wider ones are refused. */
+/* A plan with new weights against the host: the same form of symbol, and from a real one to a
+ * complex one; wider ones are refused. */
 static void new_weights(suite *s) {
     enum { NY = 24, NX = 40 };
     dice d = {4711};

@@ -79,7 +79,8 @@ static void nine_weights(double spread, bool drifts, double weights[9]) {
     for (int i = 0; i < 9; i++) weights[i] = i == 4 ? 1 - spread : spread / 8 * (drifts && i % 3 == 2 ? 0.4 : 1);
 }
 
-/* A plan of tiles takes new weights as far as its tiles have room for what these reach, and chooses again otherwise. */
+/* A plan of tiles takes new weights as far as its tiles have room for what these reach, and chooses
+ * again otherwise. */
 static void tile_weights(suite *s, uint64_t steps, stn_boundary_kind side, bool drifts, bool served) {
     enum { NY = 90, NX = 130 };
     double old[9], fresh[9], *grid = malloc(NY * NX * sizeof *grid);
@@ -113,8 +114,8 @@ static void tile_weights(suite *s, uint64_t steps, stn_boundary_kind side, bool 
     free(grid);
 }
 
-/* One tile and several along either axis; the last ones short; taps that drift, random dense ones that are a transform, mirrors of all
- * kinds, which lie in what the walk keeps. */
+/* One tile and several along either axis; the last ones short; taps that drift, random dense ones
+ * that are a transform, mirrors of all kinds, which lie in what the walk keeps. */
 void tiles(suite *s) {
 #define WRAPS                                                                                                          \
     {                                                                                                                  \

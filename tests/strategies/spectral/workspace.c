@@ -1,4 +1,5 @@
-/* See workspace.h. Nothing runs: plans are made without a workspace, and asked how large it would be. */
+/* See workspace.h. Nothing runs: plans are made without a workspace, and asked how large it would
+ * be. */
 #include "workspace.h"
 
 #include <stdio.h>
@@ -6,7 +7,8 @@
 
 #include "problem/task.h"
 
-/* The spectrum of a real grid is as large as the grid, in the arithmetic's type (f16: f32), and what lies past its sides comes on top:
+/* The spectrum of a real grid is as large as the grid, in the arithmetic's type (f16: f32), and
+ * what lies past its sides comes on top:
  *
  *     wrap, extents of small factors       a grid, and a row's last frequencies, padded to a line of memory
  *     other sides and extents, 1D and 2D   the same of the longer line, along x; down a column only points are stored
@@ -14,7 +16,8 @@
  *     3D                                   of the longer lines along x and y, as far as frequencies last; where that is more than a
  *                                          grid, those along y are there in slabs, and the output has a part of those along x
  *     a stack of snapshots                 twice that: what all begin with, and what is made for one
- *     a source beside it                   no more than without it, but that frequencies last of what is summed */
+ *     a source beside it                   no more than without it, but that frequencies last of what is
+ * summed */
 typedef struct bound {
     const char *stencil;
     int rank;

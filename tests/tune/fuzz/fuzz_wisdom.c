@@ -1,5 +1,6 @@
-/* Any bytes as wisdom: refused with a sentence, or taken, and then written and read again it is the same. As random bytes never carry
- * a right checksum, each input is tried as it is, with its checksum repaired, and as the body of a file. */
+/* Any bytes as wisdom: refused with a sentence, or taken, and then written and read again it is the
+ * same. As random bytes never carry a right checksum, each input is tried as it is, with its
+ * checksum repaired, and as the body of a file. */
 #include <sodium/crypto_hash_sha256.h>
 
 #include "../../cache/fuzz/fuzz.h"

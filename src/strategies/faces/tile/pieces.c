@@ -1,7 +1,8 @@
 /* Which points faces_tile.cu steps; see tile.h. */
 #include "strategies/faces/tile/tile.h"
 
-/* Margins of slower axes take the corners, so along those the others have the interior's points only. */
+/* Margins of slower axes take the corners, so along those the others have the interior's points
+ * only. */
 faces_tile_pieces faces_tile_cut(const stn_task *task, int fused) {
     faces_tile_pieces pieces = {0};
     int64_t low[3], high[3];

@@ -17,12 +17,13 @@ static const struct {
     double last_wave;    /* of four waves and more, how much of one is not full */
 } rates = {1.5, 3.8, 0.43, 180, 350, 1.15, 0.3};
 
-/* ---- boxes --------------------------------------------------------------------------------------------------------- */
+/* ---- boxes
+ * --------------------------------------------------------------------------------------------------------- */
 
 int faces_tile_patch(const faces_tile *tile, int axis) { return axis == 0 ? 1 : axis == 1 ? tile->rows : tile->points; }
 
-/* What a block's points of the face's own axis depend on: their own margin, f reaches more, and a reach past the face, where
- * points have values that somebody looks at. */
+/* What a block's points of the face's own axis depend on: their own margin, f reaches more, and a
+ * reach past the face, where points have values that somebody looks at. */
 static int depth_of(const stn_task *task, int fused, int axis) {
     int most = 0;
     for (int side = 0; side < 2; side++) {
@@ -44,7 +45,8 @@ static int lanes_of(const faces_tile *tile, int normal) {
     return box[0] * (box[1] / tile->rows) * (box[2] / tile->points);
 }
 
-/* Do so many lanes, by rows of lanes_x of them that begin `group` cells apart, look at one bank each? */
+/* Do so many lanes, by rows of lanes_x of them that begin `group` cells apart, look at one bank
+ * each? */
 static bool lanes_apart(int lanes_x, int group, int banks) {
     uint32_t taken = 0;
     for (int lane = 0, x = 0, first = 0; lane < banks; lane++, x++) {
@@ -90,8 +92,9 @@ static double tiles_of(const stn_task *task, const faces_tile_pieces *pieces, co
     return tiles;
 }
 
-/* Patches at work, added up over all steps: after each of them a reach less lies around the block's own points, on one side of
- * the face's axis and on both sides of the others. A product of three such lines is summed by powers of the step. */
+/* Patches at work, added up over all steps: after each of them a reach less lies around the block's
+ * own points, on one side of the face's axis and on both sides of the others. A product of three
+ * such lines is summed by powers of the step. */
 static double active_patches(const stn_task *task, const faces_tile *tile, int normal) {
     double f = tile->fused, sum[4] = {f, f * (f - 1) / 2, f * (f - 1) * (2 * f - 1) / 6, f * f * (f - 1) * (f - 1) / 4};
     double p[4] = {1, 0, 0, 0};
@@ -104,7 +107,8 @@ static double active_patches(const stn_task *task, const faces_tile *tile, int n
     return p[0] * sum[0] + p[1] * sum[1] + p[2] * sum[2] + p[3] * sum[3];
 }
 
-/* ---- cost ---------------------------------------------------------------------------------------------------------- */
+/* ---- cost
+ * ---------------------------------------------------------------------------------------------------------- */
 
 /* As is_seen of the kernel: points of a patch that are left for others in each step. */
 static int seen_points(const stn_task *task, const faces_tile *tile) {
@@ -168,8 +172,8 @@ static patch_work work_of(const stn_task *task, const faces_tile_pieces *pieces,
     return w;
 }
 
-/* Of the tiles at faces normal to one axis, in all grids: how many, cycles of a multiprocessor, bytes from and to memory by
- * runs of 64, weighed by how much slower than a copy they go. */
+/* Of the tiles at faces normal to one axis, in all grids: how many, cycles of a multiprocessor,
+ * bytes from and to memory by runs of 64, weighed by how much slower than a copy they go. */
 typedef struct tile_cost {
     double tiles, cycles, bytes;
 } tile_cost;
@@ -186,7 +190,8 @@ static tile_cost cost_of(const stn_task *task, const stn_machine *machine, const
     return c;
 }
 
-/* How many blocks run on a multiprocessor at a time: registers for a patch and a row of what it looks at, shared memory, threads. */
+/* How many blocks run on a multiprocessor at a time: registers for a patch and a row of what it
+ * looks at, shared memory, threads. */
 static int resident(const stn_task *task, const stn_machine *machine, const faces_tile *tile) {
     int words = task->dtype == STN_F64 ? 2 : 1, points = tile->rows * tile->points;
     int window = tile->points + task->reach[2][0] + task->reach[2][1];
@@ -234,8 +239,9 @@ static bool finish(const stn_task *task, const stn_machine *machine, const patch
     return true;
 }
 
-/* The extents of the box at faces normal to an axis: along it they are given, along the others they are as long as threads and
- * the grid allow; in 3D the shape that costs least a point of the face. */
+/* The extents of the box at faces normal to an axis: along it they are given, along the others they
+ * are as long as threads and the grid allow; in 3D the shape that costs least a point of the
+ * face. */
 static bool fit_box(const stn_task *task, const stn_machine *machine, const patch_work *w, faces_tile *tile, int normal,
                     int threads) {
     int *box = tile->box[normal], others[2], count = 0;

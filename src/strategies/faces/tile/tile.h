@@ -1,5 +1,5 @@
-/* How faces_tile.cu is shaped for the margins of f fused steps: boxes, patches, blocks; what a launch costs; its params.cuh
- * and its arguments. */
+/* How faces_tile.cu is shaped for the margins of f fused steps: boxes, patches, blocks; what a
+ * launch costs; its params.cuh and its arguments. */
 #ifndef STN_STRATEGIES_FACES_TILE_TILE_H
 #define STN_STRATEGIES_FACES_TILE_TILE_H
 #include "base/text.h"
@@ -39,10 +39,12 @@ typedef struct faces_tile_pieces {
 faces_tile_pieces faces_tile_cut(const stn_task *task, int fused);
 
 /* ---- shape.c */
-/* Points along an axis: of a patch; that the block of a tile at a face normal to axis `normal` calls its own. */
+/* Points along an axis: of a patch; that the block of a tile at a face normal to axis `normal`
+ * calls its own. */
 int faces_tile_patch(const faces_tile *tile, int axis);
 int faces_tile_own(const stn_task *task, const faces_tile *tile, int normal, int axis);
-/* The cheapest shape by estimate; false if there is none: too many taps, or no box holds what they reach. */
+/* The cheapest shape by estimate; false if there is none: too many taps, or no box holds what they
+ * reach. */
 bool faces_tile_choose(const stn_task *task, const stn_machine *machine, int fused, faces_tile *best);
 /* Sets what the kernel makes use of in the weights; whether they are still like that. */
 void faces_tile_use_weights(const stn_task *task, faces_tile *tile);

@@ -1,5 +1,6 @@
-/* See axes.h. A step is one pass for each axis that taps reach along: x, y, z. What lies past a side of a later axis goes on
- * from what earlier passes made, as the definition has it: the slowest axis decides at a corner. */
+/* See axes.h. A step is one pass for each axis that taps reach along: x, y, z. What lies past a
+ * side of a later axis goes on from what earlier passes made, as the definition has it: the slowest
+ * axis decides at a corner. */
 #include "strategies/lowrank/axes/axes.h"
 
 #include <stdio.h>
@@ -32,7 +33,8 @@ typedef struct axes_state {
     size_t packed_bytes;    /* of one of them, whole 256 */
 } axes_state;
 
-/* ---- candidates ------------------------------------------------------------------------------------------------ */
+/* ---- candidates
+ * ------------------------------------------------------------------------------------------------ */
 
 static bool applies(const stn_task *task, const stn_machine *machine, char *reason, size_t reason_size) {
     lowrank_factors factors;
@@ -66,7 +68,8 @@ static void estimate(const stn_task *task, const stn_machine *machine, const stn
     lowrank_passes_cost(task, machine, result);
 }
 
-/* ---- building -------------------------------------------------------------------------------------------------- */
+/* ---- building
+ * -------------------------------------------------------------------------------------------------- */
 
 static stn_status fill_values(const stn_plan *plan, axes_state *state, stn_error *error) {
     lowrank_factors factors;
@@ -118,7 +121,8 @@ static void release(stn_plan *plan) {
     plan->state = NULL;
 }
 
-/* ---- running --------------------------------------------------------------------------------------------------- */
+/* ---- running
+ * --------------------------------------------------------------------------------------------------- */
 
 static stn_status launch_pass(const stn_plan *plan, const axes_pass *pass, lowrank_grid in, lowrank_grid out,
                               lowrank_grid origin, void *stream, stn_error *error) {
@@ -141,8 +145,9 @@ static stn_status take_turn(const stn_plan *plan, const void *user, uint64_t i, 
     return launch_pass(plan, &state->passes[0], in, (lowrank_grid){l->to, l->out}, in, l->stream, error);
 }
 
-/* Of two or three passes the first never writes what the last one reads as its origin, nor any what it reads itself: then
- * nothing differs in place, and frozen points are read where they are written. */
+/* Of two or three passes the first never writes what the last one reads as its origin, nor any what
+ * it reads itself: then nothing differs in place, and frozen points are read where they are
+ * written. */
 static stn_status execute(stn_plan *plan, const stn_execution *run, stn_error *error) {
     const axes_state *state = plan->state;
     if (state->count == 1)
@@ -160,7 +165,8 @@ static stn_status execute(stn_plan *plan, const stn_execution *run, stn_error *e
     return STN_OK;
 }
 
-/* ---- in words -------------------------------------------------------------------------------------------------- */
+/* ---- in words
+ * -------------------------------------------------------------------------------------------------- */
 
 static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
     const axes_state *state = plan->state;

@@ -1,4 +1,5 @@
-/* lowrank for separable taps of any radius, in 2D and 3D, as a table of operations: one pass over memory for each axis. */
+/* lowrank for separable taps of any radius, in 2D and 3D, as a table of operations: one pass over
+ * memory for each axis. */
 #ifndef STN_STRATEGIES_LOWRANK_AXES_AXES_H
 #define STN_STRATEGIES_LOWRANK_AXES_AXES_H
 #include "plan/plan.h"

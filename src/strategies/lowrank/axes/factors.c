@@ -13,7 +13,8 @@ static int place(const stn_task *task, const stn_tap *tap, int axis) {
     return (int)tap->offset[axis] + task->reach[axis][0];
 }
 
-/* The lines through the largest tap. All other taps are products of theirs, so a line's zeros are zeros of all. */
+/* The lines through the largest tap. All other taps are products of theirs, so a line's zeros are
+ * zeros of all. */
 static bool take_lines(const stn_task *task, double weight[3][LOWRANK_FACTOR]) {
     const stn_tap *pivot = task->taps;
     for (size_t k = 0; k < task->ntaps; k++)
@@ -31,7 +32,8 @@ static bool take_lines(const stn_task *task, double weight[3][LOWRANK_FACTOR]) {
     return true;
 }
 
-/* As many products that are not 0 as there are such taps: then those that are missing are products with a 0. */
+/* As many products that are not 0 as there are such taps: then those that are missing are products
+ * with a 0. */
 static bool same_zeros(const stn_task *task, double weight[3][LOWRANK_FACTOR]) {
     size_t products = 1, taps = 0;
     for (int axis = 0; axis < 3; axis++) {
@@ -49,8 +51,8 @@ static long double product(const stn_task *task, double weight[3][LOWRANK_FACTOR
     return all;
 }
 
-/* The factor along one axis that fits best with the others: each of its weights by least squares. Weights that were rounded
- * before they came here err less so. */
+/* The factor along one axis that fits best with the others: each of its weights by least squares.
+ * Weights that were rounded before they came here err less so. */
 static void fit_factor(const stn_task *task, double weight[3][LOWRANK_FACTOR], int axis) {
     long double dot[LOWRANK_FACTOR] = {0}, size[LOWRANK_FACTOR] = {0};
     for (size_t k = 0; k < task->ntaps; k++) {

@@ -15,7 +15,8 @@
 #define STATIC_SHARED 4096 /* bytes, at most */
 #define OTHER_REGISTERS 75 /* of a lane beside its sums and its band, by the kernels that were compiled */
 
-/* What passes reach of the copy bandwidth and of the tensor cores' rate: bench/results/2026-11-22-filters.md; f16 is not measured. */
+/* What passes reach of the copy bandwidth and of the tensor cores' rate:
+ * bench/results/2026-11-22-filters.md; f16 is not measured. */
 #define OF_MEMORY 0.85
 static const double of_tensor[] = {[STN_F64] = 0.53, [STN_F32] = 0.38, [STN_F16] = 0.55};
 
@@ -26,7 +27,8 @@ static int lead(const stn_task *task, int axis) {
     return axis == 2 ? (int)stn_round_up(low, stn_max(4, lowrank_slot(task->dtype))) : low;
 }
 
-/* f64's band is read again for every product, which takes as long as four of other types, but where it is short. */
+/* f64's band is read again for every product, which takes as long as four of other types, but where
+ * it is short. */
 static void fit_registers(const stn_task *task, lowrank_pass *p) {
     int words = task->dtype == STN_F64 ? 2 : 1, sums = 4 * words * (p->seen + 1);
     int pair = task->dtype == STN_F64 ? 4 : task->dtype == STN_F32 ? 2 : 1;
@@ -39,7 +41,8 @@ static void fit_registers(const stn_task *task, lowrank_pass *p) {
 
 static int64_t walk_steps(const lowrank_pass *p, int64_t outputs) { return (stn_div_up(outputs, 8) + p->seen) / 2; }
 
-/* A short walk reads its lead again and again, a long one leaves multiprocessors idle at the end. */
+/* A short walk reads its lead again and again, a long one leaves multiprocessors idle at the
+ * end. */
 static void fit_segments(const stn_task *task, const stn_machine *machine, lowrank_pass *p) {
     double best = INFINITY, slots = (double)machine->multiprocessors * p->blocks * LOWRANK_PASS_WARPS;
     double lines = (double)p->strips * (double)task->n[p->other] * (double)task->batch;
@@ -104,8 +107,9 @@ int lowrank_passes(const stn_task *task, const stn_machine *machine, lowrank_pas
     return count;
 }
 
-/* f16: what a pass leaves is rounded to 11 bits before the next one, and where weights of later factors cancel, smooth data leave
- * less than they make of that rounding: their root of squares beside their sum. What that adds to the error of one step. */
+/* f16: what a pass leaves is rounded to 11 bits before the next one, and where weights of later
+ * factors cancel, smooth data leave less than they make of that rounding: their root of squares
+ * beside their sum. What that adds to the error of one step. */
 static double cancelled(const stn_task *task) {
     lowrank_factors factors;
     double sum = 1, square = 1, more = 0;
@@ -123,8 +127,8 @@ static double cancelled(const stn_task *task) {
     return stn_error_rounding(STN_F16) * sqrt(more);
 }
 
-/* One launch: the tensor cores or the memory, each at the part of its rate that the kernel reaches, and the walk of one
- * warp, which no number of multiprocessors makes shorter. */
+/* One launch: the tensor cores or the memory, each at the part of its rate that the kernel reaches,
+ * and the walk of one warp, which no number of multiprocessors makes shorter. */
 void lowrank_passes_cost(const stn_task *task, const stn_machine *machine, stn_estimate *e) {
     lowrank_pass passes[3];
     int count = lowrank_passes(task, machine, passes, NULL);
@@ -152,7 +156,8 @@ void lowrank_passes_cost(const stn_task *task, const stn_machine *machine, stn_e
     e->seconds = steps * seconds;
 }
 
-/* ---- what the kernel is given ------------------------------------------------------------------------------------ */
+/* ---- what the kernel is given
+ * ------------------------------------------------------------------------------------ */
 
 void lowrank_pass_params(const stn_task *task, const lowrank_pass *p, stn_text *params) {
     const int *reach = task->reach[p->axis];

@@ -1,11 +1,13 @@
-/* How the kernel lowrank_axis is shaped for one axis of separable taps; what that costs; its params.cuh and arguments. */
+/* How the kernel lowrank_axis is shaped for one axis of separable taps; what that costs; its
+ * params.cuh and arguments. */
 #ifndef STN_STRATEGIES_LOWRANK_AXES_SHAPE_H
 #define STN_STRATEGIES_LOWRANK_AXES_SHAPE_H
 #include "plan/strategy.h"
 #include "strategies/common/layout.h"
 #include "strategies/lowrank/axes/factors.h"
 
-/* One pass over memory: along `axis`, on lines that lie side by side along `across`, in planes along `other`. */
+/* One pass over memory: along `axis`, on lines that lie side by side along `across`, in planes
+ * along `other`. */
 typedef struct lowrank_pass {
     int axis, across, other;
     int products; /* of parts for one of elements: lowrank_products */
@@ -18,8 +20,8 @@ typedef struct lowrank_pass {
 } lowrank_pass;
 enum { LOWRANK_PASS_WARPS = 4 }; /* of a block */
 
-/* The passes of one step, in their order: x, y, z, those along which taps reach at all; returns how many, 1 to 3, or 0 if a
- * constraint does not hold. tally: may be NULL. */
+/* The passes of one step, in their order: x, y, z, those along which taps reach at all; returns how
+ * many, 1 to 3, or 0 if a constraint does not hold. tally: may be NULL. */
 int lowrank_passes(const stn_task *task, const stn_machine *machine, lowrank_pass passes[3], stn_tally *tally);
 void lowrank_passes_cost(const stn_task *task, const stn_machine *machine, stn_estimate *estimate);
 void lowrank_pass_params(const stn_task *task, const lowrank_pass *pass, stn_text *params);

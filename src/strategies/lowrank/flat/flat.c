@@ -1,5 +1,6 @@
-/* lowrank in 1D and 2D: in 1D f steps are one banded product; in 2D their weights are a sum of separable terms, each a chain of
- * two banded products. See kernel_templates/lowrank/lowrank_line.cu, _plane.cu and _mixed.cu. */
+/* lowrank in 1D and 2D: in 1D f steps are one banded product; in 2D their weights are a sum of
+ * separable terms, each a chain of two banded products. See
+ * kernel_templates/lowrank/lowrank_line.cu, _plane.cu and _mixed.cu. */
 #include "strategies/lowrank/flat/flat.h"
 
 #include <limits.h>
@@ -49,7 +50,8 @@ static bool applies(const stn_task *task, const stn_machine *machine, char *reas
     return false;
 }
 
-/* ---- candidates ------------------------------------------------------------------------------------------------ */
+/* ---- candidates
+ * ------------------------------------------------------------------------------------------------ */
 
 static size_t candidates(const stn_task *task, const stn_machine *machine, stn_candidate *list, size_t most) {
     lowrank_shape best[LOWRANK_MOST_BEST];
@@ -78,7 +80,8 @@ static void estimate(const stn_task *task, const stn_machine *machine, const stn
         result->error = hypot(result->error, lowrank_inner_error(task, shape.inner, shape.launches));
 }
 
-/* ---- building -------------------------------------------------------------------------------------------------- */
+/* ---- building
+ * -------------------------------------------------------------------------------------------------- */
 
 static stn_status get_kernel(stn_plan *plan, const lowrank_shape *shape, const lowrank_pattern *pattern,
                              stn_kernel **kernel, stn_error *error) {
@@ -132,7 +135,8 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
     return STN_OK;
 }
 
-/* A kernel and faces for weights that split otherwise: for more or wider terms, or for fewer fused steps. */
+/* A kernel and faces for weights that split otherwise: for more or wider terms, or for fewer fused
+ * steps. */
 static stn_status rebuild(stn_plan *plan, lowrank_state *next, stn_error *error) {
     struct stn_kernel *kernels[STN_PLAN_KERNELS];
     size_t nkernels = plan->nkernels;
@@ -181,7 +185,8 @@ static void release(stn_plan *plan) {
     plan->state = NULL;
 }
 
-/* ---- running --------------------------------------------------------------------------------------------------- */
+/* ---- running
+ * --------------------------------------------------------------------------------------------------- */
 
 /* A stn_interior; `user` is a sweep. */
 static stn_status launch_sweep(const stn_plan *plan, const void *user, const stn_fused_launch *l, stn_error *error) {

@@ -27,7 +27,8 @@ static int is_central(const lowrank_terms *terms, int q) {
     return largest > 0 && fabs(u[terms->low[0]]) >= SMALLEST_UNIT * largest;
 }
 
-/* The free place that takes this term with the least widening, the narrowest of those; -1 if none is free. */
+/* The free place that takes this term with the least widening, the narrowest of those; -1 if none
+ * is free. */
 static int best_place(const lowrank_pattern *pattern, const bool *taken, const lowrank_span *term) {
     int best = -1, best_cost = INT_MAX;
     for (int i = 0; i < pattern->count; i++) {

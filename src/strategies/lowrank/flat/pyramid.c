@@ -1,5 +1,5 @@
-/* Fused taps as separable terms that get narrower: a pyramid (LoRAStencil, pyramidal adaptation), and the powers of a
- * star. */
+/* Fused taps as separable terms that get narrower: a pyramid (LoRAStencil, pyramidal adaptation),
+ * and the powers of a star. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -9,7 +9,8 @@
 #define NOTHING 0x1p-58L /* what is left of a row after its term, in the same measure */
 #define GROWTH 4         /* most that a term may exceed what is left of the taps: else its pivot is too small */
 
-/* ---- pyramid --------------------------------------------------------------------------------------------------- */
+/* ---- pyramid
+ * --------------------------------------------------------------------------------------------------- */
 
 /* One quarter of taps that are even in both axes, the centre included. */
 typedef struct quarter {
@@ -41,8 +42,9 @@ bool lowrank_take_quarter(const stn_power *taps, long double *weight) {
     return true;
 }
 
-/* The pivot of row y, all rows past it being zero: the outermost column, so that the rest gets narrower by it too; but
- * not one so small that the term would exceed the taps. -1 if nothing is left of the row. */
+/* The pivot of row y, all rows past it being zero: the outermost column, so that the rest gets
+ * narrower by it too; but not one so small that the term would exceed the taps. -1 if nothing is
+ * left of the row. */
 static int find_pivot(const quarter *q, int y, long double nothing) {
     long double row = largest(q->weight + y * q->columns, q->columns, 1);
     long double all = largest(q->weight, (y + 1) * q->columns, 1);
@@ -87,9 +89,11 @@ stn_status lowrank_split_pyramid(const stn_power *taps, lowrank_terms *terms, st
     return STN_OK;
 }
 
-/* ---- star ------------------------------------------------------------------------------------------------------ */
+/* ---- star
+ * ------------------------------------------------------------------------------------------------------ */
 
-/* Powers 0 to `most` of one axis's weights: power[k] in a row of most * (low + high) + 1, centred at k * low. */
+/* Powers 0 to `most` of one axis's weights: power[k] in a row of most * (low + high) + 1, centred
+ * at k * low. */
 static void fill_powers(const long double *axis, int size, int most, long double *power) {
     int pitch = most * (size - 1) + 1;
     power[0] = 1;

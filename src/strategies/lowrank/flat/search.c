@@ -44,7 +44,8 @@ typedef struct search {
     double faces;
 } search;
 
-/* Can this shape be one of the best, as far as its interior tells? What its faces take is more work to find out. */
+/* Can this shape be one of the best, as far as its interior tells? What its faces take is more work
+ * to find out. */
 static bool may_win(const search *s, const lowrank_shape *shape) {
     lowrank_shape bare = *shape;
     stn_estimate e;
@@ -54,7 +55,8 @@ static bool may_win(const search *s, const lowrank_shape *shape) {
     return e.seconds < s->seconds[s->count - 1];
 }
 
-/* Stars and pyramids may be the same terms. Seconds alone do not tell: faces may hide what the interior takes. */
+/* Stars and pyramids may be the same terms. Seconds alone do not tell: faces may hide what the
+ * interior takes. */
 static bool same_work(const lowrank_shape *a, const lowrank_shape *b) {
     return a->fused == b->fused && a->mixed == b->mixed && a->terms == b->terms && a->bands == b->bands &&
            a->sums == b->sums && a->segment == b->segment;
@@ -129,8 +131,9 @@ static bool fuse(search *s, int fused) {
     return true;
 }
 
-/* Has this shape a chance with taps split in this way? Terms of stars and pyramids get no fewer, and no narrower, with
- * more steps; those of the SVD may: what takes long to split is asked first. */
+/* Has this shape a chance with taps split in this way? Terms of stars and pyramids get no fewer,
+ * and no narrower, with more steps; those of the SVD may: what takes long to split is asked
+ * first. */
 static bool has_chance(search *s, const lowrank_shape *shape, lowrank_split split) {
     attempt *a = &s->attempts[split];
     if (a->failures == MOST_FAILURES) return false;

@@ -5,9 +5,9 @@
 
 #define LOWRANK_MOST_BEST 4
 
-/* The best shapes with at most `most_fused` steps a launch, cheapest first: at most `most`, and LOWRANK_MOST_BEST. How many.
- * Making a plan waits for this, so taps are split only where what is known of fewer steps leaves a chance. tally: of splittings that no
- * kernel takes; may be NULL. */
+/* The best shapes with at most `most_fused` steps a launch, cheapest first: at most `most`, and
+ * LOWRANK_MOST_BEST. How many. Making a plan waits for this, so taps are split only where what is
+ * known of fewer steps leaves a chance. tally: of splittings that no kernel takes; may be NULL. */
 size_t lowrank_search(const stn_task *task, const stn_machine *machine, int most_fused, lowrank_shape *best,
                       size_t most, stn_tally *tally);
 /* Is there any? */

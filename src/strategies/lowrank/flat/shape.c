@@ -15,16 +15,18 @@
 #define MOST_REACH_LINE 96
 #define MOST_FUSED 96
 #define MIXED_PAIR 36 /* two rows of lowrank_mixed */
-/* lowrank_mixed, numbers that a lane holds: the bands, its rows and the sums. Up to 58 three blocks fit on a
- * multiprocessor, up to 72 two, and then registers spill; so many sums and products are all unrolled. */
+/* lowrank_mixed, numbers that a lane holds: the bands, its rows and the sums. Up to 58 three blocks
+ * fit on a multiprocessor, up to 72 two, and then registers spill; so many sums and products are
+ * all unrolled. */
 #define MIXED_THREE_BLOCKS 58
 #define MIXED_TWO_BLOCKS 72
 #define MIXED_MOST_SUMS 96
 #define STATIC_SHARED 20480 /* its bands and row starts take less */
 #define MOST_STATIC_SHARED 49152
-/* What these kernels reach on an H200, as parts of the tensor cores' rate or of the copy bandwidth, and cycles of a block's walk:
- * bench/results/2026-11-21-lowrank.md, bench/results/2026-11-21-lowrank-line.md,
- * bench/results/2026-11-21-lowrank-mixed.md, bench/results/2026-11-21-lowrank-limits.md. */
+/* What these kernels reach on an H200, as parts of the tensor cores' rate or of the copy bandwidth,
+ * and cycles of a block's walk: bench/results/2026-11-21-lowrank.md,
+ * bench/results/2026-11-21-lowrank-line.md, bench/results/2026-11-21-lowrank-mixed.md,
+ * bench/results/2026-11-21-lowrank-limits.md. */
 static const struct {
     double mixed, mixed_few;            /* lowrank_mixed, of three blocks a multiprocessor or fewer */
     double line, line_parts, line_once; /* lowrank_line: f64; other types, in several products or in one */
@@ -75,12 +77,14 @@ double lowrank_term_tolerance(const stn_task *task, const lowrank_shape *shape) 
     return fmax(task->tolerance / entries, rounding) / shape->launches;
 }
 
-/* Blocks of 8 rows or columns that a tile of `size` points sees; the window begins `lead` points before it. */
+/* Blocks of 8 rows or columns that a tile of `size` points sees; the window begins `lead` points
+ * before it. */
 static int blocks_seen(int size, int lead, int high) { return (int)stn_div_up(size + lead + high, 8); }
 static int lead_x(const stn_task *task, const lowrank_shape *shape) {
     return (int)stn_round_up(lowrank_reach(task, shape, 2, 0), stn_max(4, lowrank_slot(task->dtype)));
 }
-/* Blocks of 8 outputs that a tile has along x: f16's products take 16 points at once, and tiles of a line lie as far apart. */
+/* Blocks of 8 outputs that a tile has along x: f16's products take 16 points at once, and tiles of
+ * a line lie as far apart. */
 static int line_blocks_out(const stn_task *task) { return task->dtype == STN_F16 ? 2 : 1; }
 static int blocks_x(const stn_task *task, const lowrank_shape *shape) {
     int width = is_line(task) ? 8 * line_blocks_out(task) : 8;
@@ -92,8 +96,8 @@ static int blocks_y(const stn_task *task, const lowrank_shape *shape) {
     return (int)stn_round_up(blocks, lowrank_step(task->dtype));
 }
 
-/* Products of 16 x 8 x 8 for 128 points, or what takes as long: lowrank_mixed has products of half that depth, and its
- * sums run at half the rate, in the same pipe. */
+/* Products of 16 x 8 x 8 for 128 points, or what takes as long: lowrank_mixed has products of half
+ * that depth, and its sums run at half the rate, in the same pipe. */
 static double products(const stn_task *task, const lowrank_shape *shape) {
     if (is_line(task)) return blocks_x(task, shape);
     if (shape->mixed) return shape->bands / 2.0 + shape->sums / 4.0;
@@ -116,8 +120,8 @@ static int plane_lines(const stn_task *task, const lowrank_shape *shape) {
     return 16 * (shape->warps - 1) + 8 * blocks_y(task, shape);
 }
 
-/* Static shared memory of lowrank_plane: bands, where f64 is kept by element and other types as pairs in parts, and the
- * starts of rows. */
+/* Static shared memory of lowrank_plane: bands, where f64 is kept by element and other types as
+ * pairs in parts, and the starts of rows. */
 static size_t plane_static_shared(const stn_task *task, const lowrank_shape *shape) {
     int pair = task->dtype == STN_F16 ? 4 : 8;
     int entry = task->dtype == STN_F64 ? 8 : pair * lowrank_band_parts(shape->products);
@@ -143,8 +147,8 @@ static double walk_steps(const stn_task *task, const lowrank_shape *shape, int64
     return (double)stn_div_up(stn_min(segment, task->n[2]) + 8 * (blocks_x(task, shape) - 1), 16);
 }
 
-/* A short walk begins and reads its lead again and again, a long one leaves multiprocessors idle at the end; blocks whose
- * columns lie whole 2 KiB apart meet in the same channels of memory. */
+/* A short walk begins and reads its lead again and again, a long one leaves multiprocessors idle at
+ * the end; blocks whose columns lie whole 2 KiB apart meet in the same channels of memory. */
 static void fit_segment(const stn_task *task, const stn_machine *machine, lowrank_shape *shape) {
     double best = INFINITY, rows = (double)(task->batch * stn_div_up(task->n[1], 16 * shape->warps));
     double slots = (double)machine->multiprocessors * shape->blocks;
@@ -159,7 +163,8 @@ static void fit_segment(const stn_task *task, const stn_machine *machine, lowran
     }
 }
 
-/* Three blocks on a multiprocessor as long as their registers hold the band; longer segments where parts are few. */
+/* Three blocks on a multiprocessor as long as their registers hold the band; longer segments where
+ * parts are few. */
 static void fit_line(const stn_task *task, lowrank_shape *shape) {
     bool few_parts = task->dtype != STN_F64 && shape->products < 3;
     int most = task->dtype == STN_F16 && shape->products == 1 ? 26 : task->dtype == STN_F16 || !few_parts ? 14 : 0;
@@ -281,8 +286,8 @@ bool lowrank_holds(const stn_task *task, const stn_machine *machine, const lowra
     return (even || !shape->even) && lowrank_fit_terms(task, machine, pattern, &wider, NULL);
 }
 
-/* The part of the tensor cores' rate that a kernel reaches. Single products of f32 and f16 leave less time to load for the
- * next. */
+/* The part of the tensor cores' rate that a kernel reaches. Single products of f32 and f16 leave
+ * less time to load for the next. */
 static double tensor_part(const stn_task *task, const lowrank_shape *shape) {
     bool parts = task->dtype != STN_F64;
     if (shape->mixed) return shape->blocks > 2 ? rates.mixed : rates.mixed_few;
@@ -301,8 +306,8 @@ void lowrank_cost(const stn_task *task, const stn_machine *machine, const lowran
     lowrank_cost_beside(task, machine, shape, lowrank_faces(task, machine, shape), e);
 }
 
-/* One launch: the tensor cores or the memory, each at the part of its rate that the kernels reach, and the walk of one
- * block, which no number of multiprocessors makes shorter. */
+/* One launch: the tensor cores or the memory, each at the part of its rate that the kernels reach,
+ * and the walk of one block, which no number of multiprocessors makes shorter. */
 void lowrank_cost_beside(const stn_task *task, const stn_machine *machine, const lowrank_shape *shape, double faces,
                          stn_estimate *e) {
     double points = (double)stn_task_points(task), launches = ceil((double)task->steps / shape->fused);

@@ -1,4 +1,5 @@
-/* How the lowrank kernels are shaped for a task: steps fused, terms, warps a block; what that costs; its params.cuh. */
+/* How the lowrank kernels are shaped for a task: steps fused, terms, warps a block; what that
+ * costs; its params.cuh. */
 #ifndef STN_STRATEGIES_LOWRANK_FLAT_SHAPE_H
 #define STN_STRATEGIES_LOWRANK_FLAT_SHAPE_H
 #include "plan/strategy.h"
@@ -28,16 +29,19 @@ typedef struct lowrank_shape {
 } lowrank_shape;
 _Static_assert(sizeof(lowrank_shape) <= sizeof(stn_candidate), "a shape is a candidate");
 
-/* The shape for launches of at most `fused` steps, in 2D but for its terms; false if no kernel can take it. */
+/* The shape for launches of at most `fused` steps, in 2D but for its terms; false if no kernel can
+ * take it. */
 bool lowrank_fit(const stn_task *task, int fused, lowrank_shape *shape);
-/* 2D: the rest of it, for a pattern of terms and shape->mixed and shape->split. tally: may be NULL. */
+/* 2D: the rest of it, for a pattern of terms and shape->mixed and shape->split. tally: may be
+ * NULL. */
 bool lowrank_fit_terms(const stn_task *task, const stn_machine *machine, const lowrank_pattern *pattern,
                        lowrank_shape *shape, stn_tally *tally);
 /* Can this shape's kernel, with another pattern, take the weights that the task has now? */
 bool lowrank_holds(const stn_task *task, const stn_machine *machine, const lowrank_shape *shape,
                    const lowrank_pattern *pattern);
 void lowrank_cost(const stn_task *task, const stn_machine *machine, const lowrank_shape *shape, stn_estimate *estimate);
-/* The same where it is known what faces take a launch: all shapes of as many steps have the same. */
+/* The same where it is known what faces take a launch: all shapes of as many steps have the
+ * same. */
 double lowrank_faces(const stn_task *task, const stn_machine *machine, const lowrank_shape *shape);
 void lowrank_cost_beside(const stn_task *task, const stn_machine *machine, const lowrank_shape *shape, double faces,
                          stn_estimate *estimate);
@@ -46,8 +50,9 @@ void lowrank_cost_beside(const stn_task *task, const stn_machine *machine, const
 int lowrank_reach(const stn_task *task, const lowrank_shape *shape, int axis, int side);
 int lowrank_window(const stn_task *task, const lowrank_shape *shape, int axis);
 int lowrank_given(const stn_task *task, const lowrank_shape *shape, int axis); /* of it, as the kernel takes it */
-/* 2D: the largest residual that the terms may leave: the task's tolerance, in a norm that bounds what the operator can do to
- * any grid, or what the dtype rounds away; shared out to all launches, for they all err alike. */
+/* 2D: the largest residual that the terms may leave: the task's tolerance, in a norm that bounds
+ * what the operator can do to any grid, or what the dtype rounds away; shared out to all launches,
+ * for they all err alike. */
 double lowrank_term_tolerance(const stn_task *task, const lowrank_shape *shape);
 /* Bytes of dynamic shared memory, threads, and blocks of one launch. */
 size_t lowrank_shared(const stn_task *task, const lowrank_shape *shape);

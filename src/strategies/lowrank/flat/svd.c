@@ -1,5 +1,5 @@
-/* Fused taps as separable terms by their singular value decomposition: cross approximation to the rank, then one-sided
- * Jacobi. The fewest terms that there are, each as wide as the taps. */
+/* Fused taps as separable terms by their singular value decomposition: cross approximation to the
+ * rank, then one-sided Jacobi. The fewest terms that there are, each as wide as the taps. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,8 +25,8 @@ static long double dot(const long double *a, const long double *b, int n) {
 
 static long double norm(const long double *a, int n) { return sqrtl(dot(a, a, n)); }
 
-/* Columns of W that span it, orthonormal, into f->q: the residual's column with the largest entry, again and again until
- * nothing above `least` is left. `rest` is a copy of W and is used up. */
+/* Columns of W that span it, orthonormal, into f->q: the residual's column with the largest entry,
+ * again and again until nothing above `least` is left. `rest` is a copy of W and is used up. */
 static void find_columns(factors *f, long double *rest, long double least) {
     int most = f->rows < f->columns ? f->rows : f->columns;
     for (f->count = 0; f->count < most; f->count++) {
@@ -52,10 +52,11 @@ static void find_columns(factors *f, long double *rest, long double least) {
     }
 }
 
-/* ---- how many there are, at least ------------------------------------------------------------------------------ */
+/* ---- how many there are, at least
+ * ------------------------------------------------------------------------------ */
 
-/* Elimination with full pivots leaves nearly as little as the singular vectors do. Of even taps one quarter tells it: a
- * part of a matrix needs no more terms than the whole. */
+/* Elimination with full pivots leaves nearly as little as the singular vectors do. Of even taps one
+ * quarter tells it: a part of a matrix needs no more terms than the whole. */
 bool lowrank_svd_exceeds(const stn_power *taps, bool even, double tolerance, int most) {
     int rows = even ? taps->low[1] + 1 : taps->size[1], columns = even ? taps->low[2] + 1 : taps->size[2];
     int all = taps->size[1] * taps->size[2], count = rows * columns;
@@ -81,7 +82,8 @@ bool lowrank_svd_exceeds(const stn_power *taps, bool even, double tolerance, int
     return exceeds;
 }
 
-/* ---- the terms ------------------------------------------------------------------------------------------------- */
+/* ---- the terms
+ * ------------------------------------------------------------------------------------------------- */
 
 static void rotate(long double *a, long double *b, int n, long double c, long double s) {
     for (int i = 0; i < n; i++) {
@@ -91,7 +93,8 @@ static void rotate(long double *a, long double *b, int n, long double c, long do
     }
 }
 
-/* Turns columns i and j of M, and of Q alike, until M's are orthogonal; their lengths are kept up to date. */
+/* Turns columns i and j of M, and of Q alike, until M's are orthogonal; their lengths are kept up
+ * to date. */
 static bool turn_pair(factors *f, int i, int j, long double *length2) {
     long double *a = f->m + i * f->columns, *b = f->m + j * f->columns, ab = dot(a, b, f->columns);
     if (fabsl(ab) <= ORTHOGONAL * sqrtl(length2[i] * length2[j])) return false;
@@ -104,7 +107,8 @@ static bool turn_pair(factors *f, int i, int j, long double *length2) {
     return true;
 }
 
-/* All pairs, until nothing turns: the lengths of M's columns are the singular values. `length2` is scratch. */
+/* All pairs, until nothing turns: the lengths of M's columns are the singular values. `length2` is
+ * scratch. */
 static void make_orthogonal(factors *f, long double *length2) {
     bool turned = true;
     for (int sweep = 0; sweep < 40 && turned; sweep++) {
@@ -115,8 +119,8 @@ static void make_orthogonal(factors *f, long double *length2) {
     }
 }
 
-/* The factors by falling length of M's columns, the shortest dropped as long as they weigh no more than `dropped`, with
- * what is `left` beside them. */
+/* The factors by falling length of M's columns, the shortest dropped as long as they weigh no more
+ * than `dropped`, with what is `left` beside them. */
 static int order_terms(const factors *f, int *order, long double *length, long double left, long double dropped) {
     for (int k = 0; k < f->count; k++) {
         length[k] = norm(f->m + k * f->columns, f->columns);
@@ -134,8 +138,8 @@ static int order_terms(const factors *f, int *order, long double *length, long d
     return count;
 }
 
-/* The taps, or their quarter if they are even: weights that stand for two or four of the same are scaled, so that the
- * singular values stay. */
+/* The taps, or their quarter if they are even: weights that stand for two or four of the same are
+ * scaled, so that the singular values stay. */
 static factors take_weights(const stn_power *taps, long double *weight) {
     factors f = {.rows = taps->size[1], .columns = taps->size[2]};
     if (lowrank_take_quarter(taps, weight)) {

@@ -8,7 +8,8 @@
 #include "base/error.h"
 #include "strategies/lowrank/types.h"
 
-/* A term's vector in the window of the longer sweep, both centred on the same point: the first `count` weights of it. */
+/* A term's vector in the window of the longer sweep, both centred on the same point: the first
+ * `count` weights of it. */
 static void place_window(const double *from, int size, int low, double *to, int count, int to_low) {
     int shift = to_low - low;
     for (int i = 0; i < size && i + shift < count; i++) to[i + shift] = from[i];
@@ -22,8 +23,8 @@ static void fill_line(const stn_task *task, const lowrank_shape *shape, const st
     lowrank_pack(task->dtype, true, to->weights, lowrank_window(task, shape, 2), 0, to->values);
 }
 
-/* Makes the weights of u, as the kernel takes it, sum up to 1 at most: T_q is no larger than the grid's numbers then, which
- * f16 may hardly hold. */
+/* Makes the weights of u, as the kernel takes it, sum up to 1 at most: T_q is no larger than the
+ * grid's numbers then, which f16 may hardly hold. */
 static void make_bounded(double *u, int rows, bool even, double *v, int columns) {
     double sum = 0;
     for (int i = 0; i < rows; i++) sum += fabs(u[i]) * (even && i < rows - 1 ? 2 : 1);
@@ -67,8 +68,8 @@ typedef struct placed_terms {
     int place[LOWRANK_MAX_TERMS];
 } placed_terms;
 
-/* Places for the terms of all sweeps, the longest one first. No terms, or too many, are an error: then these weights do
- * not split as those that the kernel was made for. */
+/* Places for the terms of all sweeps, the longest one first. No terms, or too many, are an error:
+ * then these weights do not split as those that the kernel was made for. */
 static stn_status place_terms(const stn_task *task, const stn_machine *machine, lowrank_shape *shape,
                               lowrank_pattern *pattern, placed_terms *made, size_t nsweeps, bool *grown,
                               stn_error *error) {

@@ -12,8 +12,9 @@ typedef struct lowrank_sweep {
     unsigned char values[(1 + LOWRANK_MAX_WEIGHTS) * sizeof(double)]; /* as the kernel takes them */
 } lowrank_sweep;
 
-/* All sweeps for the task's taps, of sweeps[i].fused steps. shape.terms and the pattern grow to what they need, and
- * `grown` says so: then a kernel for the former ones is too narrow. What fits no kernel is STN_ERROR_UNSUPPORTED. */
+/* All sweeps for the task's taps, of sweeps[i].fused steps. shape.terms and the pattern grow to
+ * what they need, and `grown` says so: then a kernel for the former ones is too narrow. What fits
+ * no kernel is STN_ERROR_UNSUPPORTED. */
 stn_status lowrank_sweeps_make(const stn_task *task, const stn_machine *machine, lowrank_shape *shape,
                                lowrank_pattern *pattern, lowrank_sweep *sweeps, size_t nsweeps, bool *grown,
                                stn_error *error);

@@ -108,7 +108,8 @@ double lowrank_terms_growth(const lowrank_terms *terms, const stn_power *taps) {
     return size > 0 ? (double)fmaxl(products / size, 1) : 1;
 }
 
-/* Mean square of what such weights make of numbers between 0 and 1, in 12ths: of their mean, 1/2, and their variance, 1/12. */
+/* Mean square of what such weights make of numbers between 0 and 1, in 12ths: of their mean, 1/2,
+ * and their variance, 1/12. */
 static long double mean_square(long double sum, long double squares) { return 3 * sum * sum + squares; }
 
 static void add_up(const double *vector, int count, long double *sum, long double *squares) {

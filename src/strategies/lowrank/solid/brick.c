@@ -11,8 +11,9 @@
 #include "strategies/faces/margins.h"
 #include "strategies/lowrank/types.h"
 
-/* What lowrank_brick reaches on an H200, as parts of the tensor cores' rate or of the copy bandwidth, and cycles:
- * bench/results/2026-11-21-lowrank-brick.md, bench/results/2026-11-21-lowrank-3d-types.md. */
+/* What lowrank_brick reaches on an H200, as parts of the tensor cores' rate or of the copy
+ * bandwidth, and cycles: bench/results/2026-11-21-lowrank-brick.md,
+ * bench/results/2026-11-21-lowrank-3d-types.md. */
 static const struct {
     double f64, f64_many, f64_one_tile; /* tensor: of fewer than 12 warps a multiprocessor, of 12, of tiles of one */
     double f16, parts, once,
@@ -24,7 +25,8 @@ static const struct {
     double few_warps; /* times, with fewer than 12 warps a multiprocessor */
 } rates = {0.45, 0.49, 0.33, 0.33, 0.44, 0.38, 0.65, 0.8, 0.35, 20, 400, 5000, 3, 30, 70, 1.15};
 
-/* ---- what the kernel works out of its parameters, as far as its shape needs it ----------------------------------- */
+/* ---- what the kernel works out of its parameters, as far as its shape needs it
+ * ----------------------------------- */
 
 typedef struct span {
     int low, high;
@@ -46,7 +48,8 @@ static span span_of(const lowrank_core *core, bool plain) {
     return s;
 }
 
-/* Reach along z of what passes through the queue of partial sums, when single weights at its ends do not. */
+/* Reach along z of what passes through the queue of partial sums, when single weights at its ends
+ * do not. */
 static void inner_reach(const stn_power *taps, const lowrank_core *core, int inner[2]) {
     inner[0] = inner[1] = 0;
     for (int r = 0; r < core->terms; r++)
@@ -120,7 +123,8 @@ static void count_work(const stn_task *task, const stn_power *taps, const lowran
     b->shared = lines * pitch * (int)stn_dtype_size(task->dtype);
 }
 
-/* ---- the shape --------------------------------------------------------------------------------------------------- */
+/* ---- the shape
+ * --------------------------------------------------------------------------------------------------- */
 
 void lowrank_brick_tiles(const stn_task *task, const lowrank_brick *b, int64_t tiles[3]) {
     tiles[0] = stn_div_up(task->n[0], b->chunk);
@@ -128,8 +132,8 @@ void lowrank_brick_tiles(const stn_task *task, const lowrank_brick *b, int64_t t
     tiles[2] = stn_div_up(task->n[2], 16 * b->warps_x);
 }
 
-/* Planes that are read before the first output, or after the last, make short walks dear; whole waves of blocks leave no
- * multiprocessor idle. */
+/* Planes that are read before the first output, or after the last, make short walks dear; whole
+ * waves of blocks leave no multiprocessor idle. */
 static void fit_chunk(const stn_task *task, const stn_machine *machine, int depth, lowrank_brick *b) {
     int64_t tiles[3];
     double best = INFINITY, slots = (double)machine->multiprocessors * b->blocks;
@@ -147,8 +151,8 @@ static void fit_chunk(const stn_task *task, const stn_machine *machine, int dept
 }
 
 #define MOST_STATIC_SHARED (48 * 1024)
-/* Beside the stages: the bands, with zeros around them, by element in f64 and else as pairs in parts; where rows and columns
- * begin. */
+/* Beside the stages: the bands, with zeros around them, by element in f64 and else as pairs in
+ * parts; where rows and columns begin. */
 static size_t static_bytes(const stn_task *task, const stn_power *taps, const lowrank_core *core, lowrank_brick *b) {
     int bands = (int)stn_max(core->x_factors - core->identity, 1), rows = 8 * b->tiles * b->warps_y + taps->size[1] - 1;
     int band_x = grain_of(task) * steps_x(task, taps) + 34, band_y = 39 + 8 + taps->size[1];
@@ -157,13 +161,15 @@ static size_t static_bytes(const stn_task *task, const stn_power *taps, const lo
     return (size_t)((bands * band_x + core->terms * band_y) * entry + (rows + stage_width(task, taps, b)) * 8);
 }
 
-/* In f16 rows are an odd number of 16 bytes apart, for the banks, so that no beginning suits them all. */
+/* In f16 rows are an odd number of 16 bytes apart, for the banks, so that no beginning suits them
+ * all. */
 static int late_bytes(const stn_task *task, const stn_power *taps) {
     const size_t size = stn_dtype_size(task->dtype);
     return task->dtype == STN_F16 ? 0 : (int)stn_late_bytes(stn_round_up(taps->low[2], 16 / (int64_t)size), size);
 }
 
-/* One stage is computed on, `beyond` more stay or must be there, three arrive, or two where there is no room for three. */
+/* One stage is computed on, `beyond` more stay or must be there, three arrive, or two where there
+ * is no room for three. */
 static bool fit_stages(const stn_task *task, const stn_machine *machine, const stn_power *taps,
                        const lowrank_core *core, int beyond, lowrank_brick *b) {
     count_work(task, taps, core, b);
@@ -179,8 +185,9 @@ static bool fit_stages(const stn_task *task, const stn_machine *machine, const s
     return false;
 }
 
-/* Forms of a block, in the order in which they are tried: few warps, as many blocks as the registers hold, for while one
- * waits at its barrier others compute. Spilled registers cost more than any of it gains. The rest are for measuring. */
+/* Forms of a block, in the order in which they are tried: few warps, as many blocks as the
+ * registers hold, for while one waits at its barrier others compute. Spilled registers cost more
+ * than any of it gains. The rest are for measuring. */
 typedef struct form {
     int tiles, warps_x, warps_y, blocks;
 } form;
@@ -189,7 +196,8 @@ static const form forms[] = {{2, 2, 2, 4}, {2, 2, 3, 2}, {2, 2, 2, 2}, {1, 4, 2,
 enum { FORMS = sizeof forms / sizeof *forms, USUAL = 4, LAST_RESORT = 3 };
 static const int usual[2][USUAL] = {{0, 1, 2, LAST_RESORT}, {0, 4, 2, LAST_RESORT}}; /* of f64, of other types */
 
-/* By the kernels that were compiled: the queue's sums, the bands while their turn comes, addresses. */
+/* By the kernels that were compiled: the queue's sums, the bands while their turn comes,
+ * addresses. */
 static int registers_needed(const stn_task *task, const stn_power *taps, const lowrank_core *core, int passes,
                             int tiles, int depth) {
     int sums = 4 * tiles * depth, columns = grain_of(task) * steps_x(task, taps);
@@ -309,16 +317,18 @@ bool lowrank_brick_fit(const stn_task *task, const stn_machine *machine, const s
     return best.seconds < INFINITY;
 }
 
-/* The part of the tensor cores' rate that products by themselves reach. In f32 and f16 those of kernels with single
- * weights apart have their left factor mostly from memory, and do not wait for another product. */
+/* The part of the tensor cores' rate that products by themselves reach. In f32 and f16 those of
+ * kernels with single weights apart have their left factor mostly from memory, and do not wait for
+ * another product. */
 static double tensor_part(const stn_task *task, const lowrank_brick *b) {
     double part = task->dtype == STN_F16 ? rates.f16 : b->passes == 3 ? rates.parts : rates.once;
     if (task->dtype != STN_F64) return b->ring ? part / rates.ring : part;
     return b->tiles == 1 ? rates.f64_one_tile : b->warps_x * b->warps_y * b->blocks >= 12 ? rates.f64_many : rates.f64;
 }
 
-/* One launch: the tensor cores or the memory, each at the part of its rate that the kernel reaches, and the walk of one
- * block, which no number of multiprocessors makes shorter. Halos come from the second level cache, at a third of the price. */
+/* One launch: the tensor cores or the memory, each at the part of its rate that the kernel reaches,
+ * and the walk of one block, which no number of multiprocessors makes shorter. Halos come from the
+ * second level cache, at a third of the price. */
 void lowrank_brick_cost(const stn_task *task, const stn_machine *machine, const lowrank_brick *b, stn_estimate *e) {
     int64_t tiles[3];
     lowrank_brick_tiles(task, b, tiles);

@@ -22,8 +22,8 @@ typedef struct lowrank_brick {
 } lowrank_brick;
 _Static_assert(sizeof(lowrank_brick) <= sizeof(stn_candidate), "a brick is a candidate");
 
-/* The cheapest core of the taps and the brick for it, of one form from 1 to lowrank_brick_forms, or of the usual one (0);
- * false if the kernel can take none. tally: of forms; may be NULL. */
+/* The cheapest core of the taps and the brick for it, of one form from 1 to lowrank_brick_forms, or
+ * of the usual one (0); false if the kernel can take none. tally: of forms; may be NULL. */
 bool lowrank_brick_fit(const stn_task *task, const stn_machine *machine, const stn_power *taps, int form_asked,
                        lowrank_core *core, lowrank_brick *brick, stn_tally *tally);
 int lowrank_brick_forms(void);

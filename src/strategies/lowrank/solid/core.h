@@ -1,4 +1,5 @@
-/* What lowrank_brick makes of a 3D stencil's fused taps: a small core between vectors along z and x. */
+/* What lowrank_brick makes of a 3D stencil's fused taps: a small core between vectors along z and
+ * x. */
 #ifndef STN_STRATEGIES_LOWRANK_SOLID_CORE_H
 #define STN_STRATEGIES_LOWRANK_SOLID_CORE_H
 #include <stdbool.h>

@@ -1,5 +1,6 @@
-/* See find.h. Every slice of the taps is a sum of a few slices of theirs, so the vectors along z and x are the
- * coefficients of those sums, and the core is made of the taps' own fibres along y. */
+/* See find.h. Every slice of the taps is a sum of a few slices of theirs, so the vectors along z
+ * and x are the coefficients of those sums, and the core is made of the taps' own fibres along
+ * y. */
 #include "strategies/lowrank/solid/find.h"
 
 #include <math.h>
@@ -11,7 +12,8 @@
 
 #define SIDE LOWRANK_CORE_SIDE
 #define EXACT 0x1p-50 /* residual that counts as rounding */
-/* What rounding may be multiplied by, so that the bars of tests/NUMERICS.md hold: two digits of the sixteen in f64. */
+/* What rounding may be multiplied by, so that the bars of tests/NUMERICS.md hold: two digits of the
+ * sixteen in f64. */
 static double most_growth(stn_dtype dtype) { return dtype == STN_F64 ? 64 : dtype == STN_F32 ? 8 : 4; }
 
 static void measure(const stn_power *taps, lowrank_core *core) {

@@ -11,6 +11,7 @@ typedef enum lowrank_core_way {
     LOWRANK_CORE_PAIR,    /* one step's taps are two separable terms: f + 1 of them for f steps */
     LOWRANK_CORE_WAYS
 } lowrank_core_way;
-/* False if this way finds none that is exact to rounding, or none small enough. `taps` holds the task's fused taps. */
+/* False if this way finds none that is exact to rounding, or none small enough. `taps` holds the
+ * task's fused taps. */
 bool lowrank_core_make(const stn_task *task, const stn_power *taps, lowrank_core_way way, lowrank_core *core);
 #endif

@@ -49,8 +49,8 @@ static void make_bounded(lowrank_core *core) {
     }
 }
 
-/* f32: rounded as the kernel splits them, to 24 bits where it does not. Tensor cores truncate sums, which loses half a unit in the last
- * place on average: weights are scaled up by as much. */
+/* f32: rounded as the kernel splits them, to 24 bits where it does not. Tensor cores truncate sums,
+ * which loses half a unit in the last place on average: weights are scaled up by as much. */
 #define CUT_OFF 4.2e-8
 static void round_vectors(const stn_power *taps, int passes, lowrank_core *core) {
     int bits = 11 * lowrank_band_parts(passes);

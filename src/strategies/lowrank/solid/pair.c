@@ -18,7 +18,8 @@ static void solve2(long double m[2][2], const long double right[2], long double 
     out[1] = (m[0][0] * right[1] - m[1][0] * right[0]) / d;
 }
 
-/* With two slices each along z and x, the fibres along y are a pencil of 2 x 2 matrices M_y[p][k]. Two separable terms
+/* With two slices each along z and x, the fibres along y are a pencil of 2 x 2 matrices M_y[p][k].
+ * Two separable terms
  * make all of them diagonal in the same vectors: M_y = sum over i of  value[i][y] x_i z_i^T. */
 typedef struct pencil {
     int count;

@@ -30,7 +30,8 @@ static bool cut_slices(const stn_power *taps, int axis, lowrank_slices *s) {
     return true;
 }
 
-/* The residual of slice i: orthogonalised against all q, twice, which is enough for full precision. */
+/* The residual of slice i: orthogonalised against all q, twice, which is enough for full
+ * precision. */
 static long double leave(lowrank_slices *s, int i, long double *rest, long double along[LOWRANK_CORE_SIDE]) {
     memcpy(rest, s->slice + i * s->length, (size_t)s->length * sizeof *rest);
     memset(along, 0, LOWRANK_CORE_SIDE * sizeof *along);
@@ -75,7 +76,8 @@ static void find_outer(lowrank_slices *s, int low, long double least) {
         }
 }
 
-/* The slice with the largest residual first. `left` holds the residuals of all slices, exact enough to choose by. */
+/* The slice with the largest residual first. `left` holds the residuals of all slices, exact enough
+ * to choose by. */
 static void find_largest(lowrank_slices *s, long double *left, long double least) {
     memcpy(left, s->slice, (size_t)s->count * (size_t)s->length * sizeof *left);
     for (int turn = 0; turn < s->count; turn++) {
@@ -105,7 +107,8 @@ static void find_pivots(lowrank_slices *s, bool outer_first, int low, long doubl
     s->upper[0][0] = 1;
 }
 
-/* Every slice as a sum of the pivots. A slice that equals one says so exactly; traces of rounding are no weights. */
+/* Every slice as a sum of the pivots. A slice that equals one says so exactly; traces of rounding
+ * are no weights. */
 static void find_parts(lowrank_slices *s) {
     long double along[LOWRANK_CORE_SIDE], *rest = s->q + (size_t)s->count * (size_t)s->length;
     for (int i = 0; i < s->count; i++) {

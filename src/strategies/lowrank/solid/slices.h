@@ -13,8 +13,9 @@ typedef struct lowrank_slices {
     long double *slice, *q;                                  /* count and rank vectors, one allocation */
 } lowrank_slices;
 
-/* Cuts across axis 0 (z) or 2 (x), and finds the slices that span the others: those farthest from the middle first, or those
- * of which most is left. What is smaller than rounding is no slice of its own. False: out of memory. */
+/* Cuts across axis 0 (z) or 2 (x), and finds the slices that span the others: those farthest from
+ * the middle first, or those of which most is left. What is smaller than rounding is no slice of
+ * its own. False: out of memory. */
 bool lowrank_slices_make(const stn_power *taps, int axis, bool outer_first, lowrank_slices *slices);
 void lowrank_slices_clear(lowrank_slices *slices);
 #endif

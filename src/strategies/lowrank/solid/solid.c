@@ -1,5 +1,5 @@
-/* See solid.h. A launch of f steps is one walk of lowrank_brick over the fused taps' core; where T is no multiple of f,
- * two lengths of launches share it, each with a kernel of its own. */
+/* See solid.h. A launch of f steps is one walk of lowrank_brick over the fused taps' core; where T
+ * is no multiple of f, two lengths of launches share it, each with a kernel of its own. */
 #include "strategies/lowrank/solid/solid.h"
 
 #include <stdio.h>
@@ -34,7 +34,8 @@ typedef struct brick_state {
     size_t grid_bytes; /* of the workspace, whole 256; the faces' follows */
 } brick_state;
 
-/* ---- candidates ------------------------------------------------------------------------------------------------ */
+/* ---- candidates
+ * ------------------------------------------------------------------------------------------------ */
 
 static lowrank_brick brick_of(const stn_candidate *candidate) {
     lowrank_brick brick;
@@ -55,7 +56,8 @@ typedef struct search {
     lowrank_brick last; /* of the last f that has one; more steps take no fewer products */
 } search;
 
-/* Could f steps be among the best if they took the last brick's products, faces left out? A lower bound, and cheap. */
+/* Could f steps be among the best if they took the last brick's products, faces left out? A lower
+ * bound, and cheap. */
 static bool has_chance(const search *s, int fused) {
     lowrank_brick bare = s->last;
     stn_estimate e;
@@ -155,7 +157,8 @@ static void estimate(const stn_task *task, const stn_machine *machine, const stn
     result->error = lowrank_error(task, brick.passes, brick.launches, brick.growth, ALIKE);
 }
 
-/* ---- building -------------------------------------------------------------------------------------------------- */
+/* ---- building
+ * -------------------------------------------------------------------------------------------------- */
 
 static stn_status fail_terms(int fused, stn_error *error) {
     return stn_fail(error, STN_ERROR_UNSUPPORTED,
@@ -255,7 +258,8 @@ static stn_status rebuild(stn_plan *plan, brick_state *next, stn_error *error) {
     return status;
 }
 
-/* Weights with as many vectors of the same reach give the same parameters: then the kernels are there already. */
+/* Weights with as many vectors of the same reach give the same parameters: then the kernels are
+ * there already. */
 static stn_status set_weights(stn_plan *plan, stn_error *error) {
     brick_state *state = plan->state, *next = malloc(sizeof *next);
     if (!next) return stn_fail_memory(error, "new weights", sizeof *next);
@@ -285,7 +289,8 @@ static void release(stn_plan *plan) {
     plan->state = NULL;
 }
 
-/* ---- running --------------------------------------------------------------------------------------------------- */
+/* ---- running
+ * --------------------------------------------------------------------------------------------------- */
 
 /* A stn_interior; `user` is a sweep. */
 static stn_status launch_brick(const stn_plan *plan, const void *user, const stn_fused_launch *l, stn_error *error) {

@@ -1,4 +1,5 @@
-// The twin of kernel_templates/device/ptx.cuh for the emulator: the same words, in C++. Layouts are in ../../mma.cpp.
+// The twin of kernel_templates/device/ptx.cuh for the emulator: the same words, in C++. Layouts are
+// in ../../mma.cpp.
 #pragma once
 using half_t = unsigned short;  // IEEE binary16 bits
 
