@@ -6,7 +6,7 @@
 
 typedef struct fno_case {
     const char *group; /* fno: the paper's, complex, one matrix of weights; fno-grid: real, weights for each mode */
-    char name[64];     /* "1d-128-m64-c64-b4096": points, modes, channels, batch, as in bench/fno_torch.py */
+    char name[64];     /* "1d-128-m64-c64-b4096": points, modes, channels, batch, as in bench/studies/fno_torch.py */
     stn_spectral_conv layer;
     double bar;       /* ms at most; 0: none */
     double of_cublas; /* how many times cuFFT + cuBLAS's speed it must have at least; 0: none */

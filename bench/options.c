@@ -36,7 +36,7 @@ static const char help[] =
     "that);\n"
     "                     and its tiles of planes and solids beside other strategies (--case box-2d9p: of that)\n"
     "  --fusion           fused steps of segment beside a stencil by cuFFT: time and memory (--steps N: of so many)\n"
-    "  --envelope         what every strategy takes for 1 to 10^5 steps of heat-1d, -2d, -3d, as bench/envelope.py "
+    "  --envelope         what every strategy takes for 1 to 10^5 steps of heat-1d, -2d, -3d, as bench/studies/envelope.py "
     "reads it\n"
     "                     (--case heat-3d-fixed: of that)\n"
     "  --online           a thousand executions of ONLINE plans beside the best plan's, as bench/planner.py reads "

@@ -10,7 +10,7 @@
 #   layers     Fourier layers: the cases of the paper and the grid of real ones, and PyTorch's
 #   python     the Python package's tests on the GPU, what a call costs, and its table beside PyTorch
 #   torch      the same work by PyTorch
-#   pictures   one pass over memory by both forms; cost against steps, for bench/envelope.py
+#   pictures   one pass over memory by both forms; cost against steps, for bench/studies/envelope.py
 #   plans      how well plans are chosen, and how soon there is a first result (bench/planner.py)
 #   limits     Nsight Compute's counters of a case of each strategy
 #   rates      predicted and measured times, as bench/fit_rates.py reads them
@@ -61,7 +61,7 @@ speed() {
     done
 }
 
-torch() { python3 "$here/spectral_torch.py" && python3 "$here/filters_torch.py" "$build/bench/stentor-bench"; }
+torch() { python3 "$here/studies/spectral_torch.py" && python3 "$here/studies/filters_torch.py" "$build/bench/stentor-bench"; }
 
 layers() {
     local table status
@@ -69,7 +69,7 @@ layers() {
     "$build/bench/stentor-bench" --group fno,fno-grid --repeat 7 >"$table"
     status=$?
     cat "$table"
-    python3 "$here/fno_torch.py" --table "$table" --repeat 7 || [ $? = 77 ] || status=1
+    python3 "$here/studies/fno_torch.py" --table "$table" --repeat 7 || [ $? = 77 ] || status=1
     rm -f "$table"
     return "$status"
 }
@@ -77,13 +77,13 @@ layers() {
 python() {
     meson test -C "$build" --no-rebuild --print-errorlogs python-device-gpu python-kinds-gpu python-streams-gpu python-given-gpu \
         python-torch-gpu python-spectral-gpu || return 1
-    PYTHONPATH=$build/python python3 "$here/python_overhead.py" && PYTHONPATH=$build/python python3 "$here/python_torch.py"
+    PYTHONPATH=$build/python python3 "$here/python_overhead.py" && PYTHONPATH=$build/python python3 "$here/studies/python_torch.py"
 }
 
 pictures() {
     "$build/bench/stentor-bench" --forms --repeat 7 || return 1
     "$build/bench/stentor-bench" --envelope --repeat 3 >"$out/envelope.jsonl" || return 1
-    python3 "$here/envelope.py" "$out/envelope.jsonl" --svg "$out/envelope.svg"
+    python3 "$here/studies/envelope.py" "$out/envelope.jsonl" --svg "$out/envelope.svg"
 }
 
 plans() {

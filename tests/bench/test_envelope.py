@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""bench/envelope.py finds where a plan takes more than the cheapest strategy, and draws every run."""
+"""bench/studies/envelope.py finds where a plan takes more than the cheapest strategy, and draws every run."""
 import json
 import os
 import subprocess
@@ -7,7 +7,7 @@ import sys
 import tempfile
 import xml.dom.minidom
 
-SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', 'bench', 'envelope.py')
+SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', 'bench', 'studies', 'envelope.py')
 MACHINE = {'machine': 'test', 'copy_bandwidth': 4e12, 'peers': [{'stencil': 'heat-2d', 'peer': 'P', 'gstencils': 900}]}
 
 

@@ -1,5 +1,5 @@
-"""bench/fno_torch.py: it reads what stentor-bench prints, forms the ratios and counts what misses a bar; and where there is PyTorch,
-its layers are what they should be."""
+"""bench/studies/fno_torch.py: it reads what stentor-bench prints, forms the ratios and counts what
+misses a bar; and where there is PyTorch, its layers are what they should be."""
 import os
 import subprocess
 import sys
