@@ -1,35 +1,39 @@
 // FUSED steps of a 2D or 3D stencil in one launch.
 //
-//     u(t+1, z, y, x) = sum over taps k of  w[k] * u(t, z + TAP_Z[k], y + TAP_Y[k], x + TAP_X[k]),   t = 0 .. FUSED-1
+//     u(t+1, z, y, x) = sum over taps k of  w[k] * u(t, z + TAP_Z[k], y + TAP_Y[k], x + TAP_X[k]),
+//     t = 0 .. FUSED-1
 //
-// A block owns a tile of an x-y plane and walks it along z, a plane a turn, with all FUSED stages
-// in flight:
+// A block owns a tile of an x-y plane and marches along z, one plane an iteration, with all FUSED
+// stages in flight:
 //
-//     plane z           of level 0   read from memory, PREFETCH turns ahead
+//     plane z           of level 0   read from memory, PREFETCH iterations ahead
 //     plane z -   REACH of level 1   complete once plane z of level 0 is added to its partial sums
-//     plane z - 2 REACH of level 2   ... and so on; the plane of level FUSED goes to memory
+//     plane z - 2 REACH of level 2   ... and so on; the plane of level FUSED is stored
 //
-// Between turns a stage keeps the 2 * Z_REACH planes of partial sums that are not complete, in
-// registers. The lanes lie LANES_X by STACK on the tile, and each has ROWS by POINTS points:
+// Between iterations a stage keeps its 2 * Z_REACH planes of incomplete partial sums in registers.
+// The lanes cover the tile as LANES_X by STACK, each with ROWS by POINTS points:
 //
 //     +-----------------------------------+
-//     |  margin, FUSED * Y_REACH          |     margins are computed twice;
-//     |    +-------------------------+    |     neighbours' points come along x by shuffles, along y by whole rows in
-//     |    |  stored                 |    |     shared memory, with corners if a tap is one
+//     |  margin, FUSED * Y_REACH          |
+//     |    +-------------------------+    |
+//     |    |  stored                 |    |
 //     |    +-------------------------+    |
 //     +-----------------------------------+
 //
-// A 2D problem's axes are z and x: a plane is a row, STACK and ROWS are 1, a block is one warp, and
-// there is no barrier. In 3D, if taps off along z are on the axis (ONE_BARRIER), a point's sum is
-// completed by its own value alone: then all levels' planes are known before any neighbour is
-// asked, and a turn needs one barrier. Else every stage waits for its neighbours' rows.
+// Margins are computed by both neighbouring tiles. Neighbours' points come along x by shuffles,
+// along y by whole rows in shared memory, with corners if a tap is diagonal in the plane.
 //
-// Boundaries: turns that meet an edge take the same steps with these additions, so every level is
-// right at every point.
-//   x, y   a plane passes through shared memory, and points past an edge take the value of their fold; frozen points keep
-//          theirs;   wrap: margins are read from the other end, and just step
+// A 2D problem's axes are z and x: a plane is a row, STACK and ROWS are 1, a block is one warp, and
+// there is no barrier. In 3D, if all taps with a z offset are on the z axis (ONE_BARRIER), a
+// point's own value completes its sum: all levels' planes are then known before any neighbour is
+// needed, and an iteration has one barrier. Otherwise every stage waits for its neighbours' rows.
+//
+// Boundaries: iterations that meet an edge add these steps, so that every level is right at every
+// point.
+//   x, y   a plane passes through shared memory, and points past an edge take the value of their fold;
+//          frozen points keep theirs; wrap: margins are read from the other end and need no more
 //   z      device/edge.cuh
-// Where one tile SPANS all of a 2D row, nothing comes in from its ends: its margins only hold the
+// Where one tile SPANS a whole 2D row, no values enter from its ends; its margins only hold the
 // points past the edges.
 #include "device/twins.cuh"
 #include "direct/time_edge.cuh"
@@ -44,9 +48,10 @@ static_assert(POINTS % VECTOR == 0 && VECTOR * sizeof(STORE) <= 16 && ROWS * POI
 static_assert(!SPANS || X_SIDE_LOW != WRAP, "what lies past an end is made out of the row itself");
 static_assert((MIRROR_X == 0 || MIRROR_X == 1) && (MIRROR_Z == 0 || MIRROR_Z == 1), "flags");
 
-// ---- a stage takes a plane of its level and gives the plane, Z_REACH earlier, of the next
+// ---- a stage takes a plane of its level and produces the plane, Z_REACH earlier, of the next
+// level
 
-// The taps of plane `j` of the stencil at point (r, v), added to `sum`, or if they begin it, alone.
+// Adds the taps of stencil plane `j` at point (r, v) to `sum`, or begins the sum with them.
 __device__ __forceinline__ REAL add_taps(const tile_arguments &a, const window_type &window, int j, int r, int v,
                                          REAL sum, bool begin) {
 #pragma unroll
@@ -62,8 +67,8 @@ __device__ __forceinline__ REAL add_taps(const tile_arguments &a, const window_t
     return sum;
 }
 
-// The plane's taps added to the sums that it belongs to: next[d] is of the output whose tap plane
-// DEPTH-1-d this plane is.
+// Adds the plane's taps to the sums it contributes to: next[d] is the output for which this is tap
+// plane DEPTH-1-d.
 template <int FIRST>
 __device__ __forceinline__ void add_plane(const tile_arguments &a, const window_type &window, int r, int v,
                                           REAL (&next)[DEPTH]) {
@@ -82,8 +87,7 @@ __device__ __forceinline__ void add_plane(const tile_arguments &a, const window_
     }
 }
 
-// next[0], which is complete, becomes the plane of the next level; FIRST is 1 where that is done
-// already.
+// next[0] is complete and becomes the plane of the next level. FIRST is 1 if that is done already.
 template <bool EDGE, int FIRST>
 __device__ __forceinline__ void take_plane(const tile_arguments &a, const tile &t, const window_type &window, int z,
                                            patch &plane, sums_type &sums) {
@@ -149,7 +153,7 @@ __device__ __forceinline__ void take_early_turn(const tile_arguments &a, const t
         for (int v = 0; v < POINTS; v++) plane[r][v] = planes[FUSED][r][v];
 }
 
-// A plane of its level and its neighbours.
+// Prepares a plane of its level and loads its neighbours.
 template <bool EDGE>
 __device__ __forceinline__ void ready_plane(const tile_arguments &a, const tile &t, shared_type &shared,
                                             rows_type &rows, int z, patch &plane, window_type &window) {
@@ -160,7 +164,7 @@ __device__ __forceinline__ void ready_plane(const tile_arguments &a, const tile 
     others_rows(rows, window);
 }
 
-// All stages; the plane of the last level takes the plane's place.
+// Runs all stages; the plane of the last level replaces the input plane.
 template <bool EDGE, bool FOLDED>
 __device__ __forceinline__ void take_turn(const tile_arguments &a, const tile &t, shared_type &shared, int parity,
                                           int z, patch &plane, sums_type (&sums)[FUSED]) {
@@ -180,9 +184,7 @@ __device__ __forceinline__ void take_turn(const tile_arguments &a, const tile &t
     }
 }
 
-// ---- a block's tile
-
-// The tiles at the edges along x take longest, so they come first; then the others, side by side.
+// Tiles at the edges along x take longest, so they are scheduled first; then the others in order.
 __device__ __forceinline__ int tile_column(const tile_arguments &a, long long &number) {
     const int edges = min(a.tiles_x, 2);
     const long long early = a.tiles / a.tiles_x * edges;
@@ -249,7 +251,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     for (; z < last; z++) {
         copy_async_wait<PREFETCH - 1>();
         if (TURNED)
-            __syncwarp();  // the copies of other lanes too; and they have taken what they had from the slot that is next
+            // other lanes' copies are complete, and they have read the slot that is filled next
+            __syncwarp();
         const int ready = slot;
         if (z + PREFETCH < last) fetch_plane(a, t, z + PREFETCH, shared.slot[slot ? slot - 1 : PREFETCH]);
         copy_async_commit();

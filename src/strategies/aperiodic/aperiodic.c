@@ -52,8 +52,7 @@ static choice choice_of(const stn_candidate *candidate) {
 
 static levels levels_of(const stn_candidate *candidate) { return choice_of(candidate).levels; }
 
-/* ---- choosing
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- choosing */
 
 static bool applies(const stn_task *task, const stn_machine *machine, char *reason, size_t reason_size) {
     shape s;
@@ -133,8 +132,7 @@ static void estimate(const stn_task *task, const stn_machine *machine, const stn
     result->error = hypot((double)c.error * sqrt(rounds), (double)c.step_error);
 }
 
-/* ---- building
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- building */
 
 static stn_status prepare(stn_plan *plan, stn_error *error) {
     char reason[160] = "";
@@ -188,8 +186,7 @@ static stn_status execute(stn_plan *plan, const stn_execution *run, stn_error *e
     return tree_run(&state->tree, plan->context->device, &plan->task, run, error);
 }
 
-/* ---- in words
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- in words */
 
 static void name_candidate(const stn_task *task, const stn_candidate *candidate, stn_text *text) {
     const levels l = levels_of(candidate);

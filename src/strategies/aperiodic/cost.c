@@ -115,8 +115,7 @@ bool cost_rates(const shape *s, const stn_machine *machine, rates *made) {
     return true;
 }
 
-/* ---- a box
- * --------------------------------------------------------------------------------------------------------- */
+/* ---- a box */
 
 /* The first level whose steps are fewer than these; a whole run may be one level's. */
 static uint64_t next_steps(const levels *l, uint64_t steps, bool divided) {
@@ -162,8 +161,7 @@ double cost_untimed(const stn_machine *machine, const stn_task *task, const leve
     return (l->steps[1] ? 1.3 : 1) * (task->rank == 1 ? 1.1 : 1);
 }
 
-/* ---- searching
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- searching */
 
 typedef struct search {
     const shape *s;

@@ -34,8 +34,7 @@ bool shape_sides(const stn_task *task, shape *s, char *reason, size_t size) {
     return false;
 }
 
-/* ---- depths
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- depths */
 
 /* What steps do at a side that transforms know nothing of is felt t steps later by points within
  * reach of the taps of t steps. That reach need not grow with t where taps drift. What all steps
@@ -122,8 +121,7 @@ bool shape_has_room(const shape *s) {
     return shape_bands(&least, &whole, least.steps[0], unused) >= 0;
 }
 
-/* ---- bands
- * --------------------------------------------------------------------------------------------------------- */
+/* ---- bands */
 
 /* A good length for transforms that is no shorter. */
 static int64_t good_length(int64_t least) {
@@ -194,8 +192,7 @@ box shape_whole(const shape *s) {
     return whole;
 }
 
-/* ---- tasks
- * --------------------------------------------------------------------------------------------------------- */
+/* ---- tasks */
 
 static stn_task task_of(const shape *s, const box *of, uint64_t steps) {
     stn_task own = *s->task;

@@ -26,8 +26,7 @@ typedef struct maker {
     int branch;   /* that this is made for, from 1 on; 0: none */
 } maker;
 
-/* ---- plans
- * --------------------------------------------------------------------------------------------------------- */
+/* ---- plans */
 
 static int64_t element_of(const int64_t at[3], const int64_t stride[3]) {
     return at[0] * stride[0] + at[1] * stride[1] + at[2] * stride[2];
@@ -89,8 +88,7 @@ static stn_status add_rows(const maker *m, const band *b, const rows *part, cons
     return STN_OK;
 }
 
-/* ---- boxes
- * --------------------------------------------------------------------------------------------------------- */
+/* ---- boxes */
 
 static stn_status make_node(const maker *m, const box *of, const int64_t origin[3], uint64_t steps, const node *parent,
                             const band *from, int depth, node **made, stn_error *error);
@@ -235,8 +233,7 @@ size_t tree_workspace(const tree *t) {
     return bytes;
 }
 
-/* ---- running
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- running */
 
 typedef struct job {
     const tree *tree;
@@ -359,8 +356,7 @@ stn_status tree_run(const tree *t, stn_device *device, const stn_task *task, con
     return status;
 }
 
-/* ---- the rest
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- the rest */
 
 static stn_status set_node(node *n, const stn_task *task, stn_error *error) {
     for (int i = 0; i < n->count; i++) {

@@ -23,8 +23,7 @@ int64_t stn_ladder_most_points(bool wide, size_t shared) {
     return (int64_t)(shared / cell_bytes(wide)) * 16 / 17 - 1; /* some are left out */
 }
 
-/* ---- where cells lie: the twins of device/ladder.cuh
- * -------------------------------------------------------------- */
+/* ---- where cells lie: the twins of device/ladder.cuh */
 
 static int padded(int p, int pad) { return pad ? p + p / pad : p; }
 
@@ -55,8 +54,7 @@ size_t stn_ladder_shared(const stn_ladder *line, bool wide) {
            (size_t)(line->lines * line->copies + line->common) * cell_bytes(wide);
 }
 
-/* ---- choosing
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- choosing */
 
 /* Instructions of a butterfly for each of its points; 0: there is none of this radix. */
 static double work_of(int radix) {
@@ -337,8 +335,7 @@ void stn_ladder_search(int points, const stn_ladder_needs *needs, stn_ladder *li
     *line = s.best;
 }
 
-/* ---- tables
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- tables */
 
 size_t stn_ladder_roots(const stn_ladder *line, bool wide, void *to) {
     size_t at = 0;

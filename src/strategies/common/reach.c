@@ -25,8 +25,7 @@
 
 double stn_reach_tail(stn_dtype dtype) { return dtype == STN_F64 ? 0x1p-55 : 0x1p-26; }
 
-/* ---- the bound
- * --------------------------------------------------------------------------------------------------- */
+/* ---- the bound */
 
 typedef struct line {
     const double *weight; /* of offsets from -low on */
@@ -61,8 +60,7 @@ static double bound(const line *l, int side, double steps, double tail) {
     return fmax(0, ceil(promised(l, side, steps, tail, exp(0.5 * (from + to)))) - 1);
 }
 
-/* ---- the power
- * --------------------------------------------------------------------------------------------------- */
+/* ---- the power */
 
 /* Taps of offsets from -low on, |.| of all adding up to 1. */
 typedef struct power {
@@ -175,8 +173,7 @@ static int64_t cut_off(const power *p, int side, double tail, double *left) {
     return stn_max(reach, 0);
 }
 
-/* ---- both
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- both */
 
 /* power_tail: the tail to look for in S^f, which has `line`'s own sum, not norm; 0: there is no
  * such S^f. */

@@ -44,8 +44,7 @@ double stn_mixed_points(const stn_task *task) {
     return points;
 }
 
-/* ---- matrices
- * --------------------------------------------------------------------------------------------------- */
+/* ---- matrices */
 
 /* The point that a tap sees, among those that are mixed; -1: past a side that holds a value of its
  * own. */
@@ -123,8 +122,7 @@ static double raise(const matrix *m, int power, matrix *to) {
     return size;
 }
 
-/* ---- what launches leave
- * ---------------------------------------------------------------------------------------- */
+/* ---- what launches leave */
 
 /* Do points p and q hold the same, up to the sign and less than what rounding moves them by? */
 static bool same_rows(const matrix *m, int p, int q) {

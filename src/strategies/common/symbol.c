@@ -20,8 +20,7 @@ static wide times(wide a, wide b) {
     return (wide){a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re}; /* NOLINT(clang-analyzer-core.*) */
 }
 
-/* ---- exp(2 pi i j / n), and 1 minus that, for all j
- * --------------------------------------------------------------- */
+/* ---- exp(2 pi i j / n), and 1 minus that, for all j */
 
 /* Half angles pi j / n in order, from j = 0 on: each FINE-th by its sine and cosine, those between
  * by that one and one of the first. Near 0 sines keep their relative error. */
@@ -68,8 +67,7 @@ static int64_t turned(int64_t frequency, int64_t offset, int64_t n) {
     return j < 0 ? j + n : j;
 }
 
-/* ---- form
- * ---------------------------------------------------------------------------------------------------------- */
+/* ---- form */
 
 stn_symbol stn_symbol_form(const stn_task *task, int axis, const int64_t length[3], bool transforms) {
     stn_symbol s = {.axis = axis, .plain = true, .high = task->reach[axis][1], .low = task->reach[axis][0]};
@@ -95,8 +93,7 @@ size_t stn_symbol_angles(const stn_symbol *s, double *to) {
     return (size_t)(s->plain ? count : 2 * count);
 }
 
-/* ---- parts
- * --------------------------------------------------------------------------------------------------------- */
+/* ---- parts */
 
 /* Sums of weights by their offset along the axis; 1 - K(theta = 0) apart. */
 typedef struct line {

@@ -1,5 +1,5 @@
-/* Arguments of the direct kernels as they declare them; values (constants, then weights) follow in
- * the kernel's arithmetic type. */
+/* Arguments of the direct kernels, laid out as the kernels declare them: a header, then the
+ * boundary values and the weights in the kernel's arithmetic type. */
 #ifndef STN_STRATEGIES_DIRECT_ARGUMENTS_H
 #define STN_STRATEGIES_DIRECT_ARGUMENTS_H
 #include "strategies/common/turns.h"
@@ -7,10 +7,10 @@
 
 #define DIRECT_HEADER_MOST 176
 
-/* Bytes before the values. */
+/* Size of the header in bytes. */
 size_t direct_header_size(const direct_shape *shape);
-/* Writes them, and returns how many bytes, for a launch of *blocks blocks. table: of taps, for
- * those that have one. */
+/* Writes the arguments of one launch and returns their size in bytes; sets *blocks to the number of
+ * thread blocks. table: device table of taps, for kernels that read one. */
 size_t direct_arguments(const stn_task *task, const direct_shape *shape, const stn_fused_launch *l, void *table,
                         void *arguments, int64_t *blocks);
 #endif

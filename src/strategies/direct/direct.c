@@ -1,10 +1,9 @@
-/* direct: steps on the CUDA cores. Any taps, dtype, boundary and stride; the stepping path on the
- * GPU.
+/* Strategy direct: time steps on the CUDA cores, for any taps, dtype, boundary and stride.
  *
- * One step a launch: direct_line (1D), direct_tile (2D and 3D) and direct_gather (stencils too
- * large to unroll, and grids whose fastest axis is strided), direct_any (anything, by one kernel
- * for all tasks of a type); how these are shaped is in step.c. Several steps a launch:
- * direct_time_*, in time.c; the steps that are left over, in rest.c. */
+ * One step a launch: direct_line (1D), direct_tile (2D and 3D), direct_gather (stencils too large
+ * to unroll, and grids whose fastest axis is strided), direct_any (any problem, by one kernel for
+ * each dtype); step.c chooses their shapes. Several steps a launch: direct_time_*, in time.c;
+ * rest.c covers the remaining steps when these do not divide the run. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,20 +25,22 @@
 #include "strategies/direct/time.h"
 #include "strategies/direct/variants.h"
 
-/* A kernel and what it takes besides the grids. */
+/* A kernel and its constant arguments. */
 typedef struct pass {
     direct_shape shape;
     stn_kernel *kernel;
-    size_t slot; /* in plan->kernels */
+    size_t slot; /* index in plan->kernels */
     size_t values_size;
-    unsigned char values[4096]; /* constants and weights, as the kernel takes them */
+    unsigned char values[4096]; /* boundary values and weights in the kernel's arithmetic type */
 } pass;
 
 typedef struct direct_state {
-    pass most, rest; /* all launches but perhaps one, and that one: the steps that a fused kernel leaves over */
+    /* most: every launch but perhaps the last. rest: the last launch, which makes the remaining
+     * steps. */
+    pass most, rest;
     bool has_rest;
     stn_layouts at;
-    void *taps; /* direct_gather: the table, device memory */
+    void *taps; /* direct_gather: table of taps in device memory */
 } direct_state;
 
 static bool applies(const stn_task *task, const stn_machine *machine, char *reason, size_t reason_size) {
@@ -54,7 +55,7 @@ static bool applies(const stn_task *task, const stn_machine *machine, char *reas
     return true;
 }
 
-/* Blocks of one launch; direct_gather takes what it gets. */
+/* Thread blocks of one launch; direct_gather works with any number. */
 static int64_t block_count(const stn_task *task, const direct_shape *shape) {
     int64_t tiles[3] = {1, 1, 1};
     if (shape->kernel == DIRECT_LINE)
@@ -117,10 +118,9 @@ static void estimate(const stn_task *task, const stn_machine *machine, const stn
     result->stepping = true;
 }
 
-/* ---- building
- * -------------------------------------------------------------------------------------------------- */
+/* ---- building */
 
-/* The two values of each axis, then the weights in the order in which the kernel takes them. */
+/* Two boundary values for each axis, then the weights in the kernel's order. */
 static void fill_values(const stn_task *task, pass *p) {
     double values[sizeof p->values / 4];
     size_t count = 0;
@@ -155,7 +155,7 @@ typedef struct gather_tap32 {
     int32_t z, y, x;
 } gather_tap32;
 
-/* The table of direct_gather for one input layout at `to` (32 or 24 bytes a tap). */
+/* Writes the table of direct_gather for the input layout `in` to `to` (32 or 24 bytes a tap). */
 static void fill_taps(const stn_task *task, const double *weights, const stn_grid_layout *in, unsigned char *to) {
     for (size_t k = 0; k < task->ntaps; k++) {
         const int64_t *o = task->taps[k].offset;
@@ -173,11 +173,12 @@ static size_t taps_size(const stn_task *task) {
     return task->ntaps * (task->dtype == STN_F64 ? sizeof(gather_tap64) : sizeof(gather_tap32));
 }
 
-/* Two tables, one for steps that read the user's grids, one for those that read the workspace, one
- * after the other; out has a third because its strides may differ from in's. */
+/* Three tables follow each other: for launches that read the user's input, the workspace, and the
+ * user's output, whose strides may differ. */
 static stn_status upload_taps(stn_plan *plan, direct_state *state, stn_error *error) {
     size_t size = taps_size(&plan->task);
-    if (!size) return STN_OK; /* every stencil has a tap, but the analyser cannot see it */
+    /* Every stencil has a tap, but the static analyser cannot see that. */
+    if (!size) return STN_OK;
     unsigned char *tables = malloc(3 * size);
     double *weights = malloc(plan->task.ntaps * sizeof *weights);
     if (!tables || !weights) {
@@ -193,7 +194,7 @@ static stn_status upload_taps(stn_plan *plan, direct_state *state, stn_error *er
     stn_status status = STN_OK;
     if (!state->taps)
         status = stn_device_alloc(plan->context->device, 3 * size, &state->taps, error);
-    else /* executions under way still read the old weights */
+    else /* running executions still read the old weights */
         status = stn_device_synchronize_all(plan->context->device, error);
     if (status == STN_OK) status = stn_device_upload(plan->context->device, state->taps, tables, 3 * size, error);
     free(tables);
@@ -237,8 +238,8 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
     return state->has_rest ? prepare_pass(plan, &state->rest, error) : STN_OK;
 }
 
-/* A kernel that adds opposite points first is no longer right when their weights differ: then
- * another takes its place. When that fails, kernel and values stay those of the old weights. */
+/* A kernel that adds mirrored points before multiplying is wrong once their weights differ; it is
+ * then replaced. On failure, kernel and values remain those of the old weights. */
 static stn_status renew_pass(stn_plan *plan, pass *p, stn_error *error) {
     if (p->shape.fused > 1 && !direct_time_mirror_holds(&plan->task, &p->shape)) {
         pass renewed = *p;
@@ -265,10 +266,9 @@ static void release(stn_plan *plan) {
     plan->state = NULL;
 }
 
-/* ---- running
- * --------------------------------------------------------------------------------------------------- */
+/* ---- running */
 
-/* One launch: the kernel's arguments on the stack. */
+/* One launch, with the kernel's arguments on the stack. */
 static stn_status launch(const stn_plan *plan, const pass *p, const stn_fused_launch *l, stn_error *error) {
     const direct_state *state = plan->state;
     const direct_shape *shape = &p->shape;
@@ -286,7 +286,7 @@ static stn_status launch(const stn_plan *plan, const pass *p, const stn_fused_la
     return stn_module_launch(p->kernel->module, &how, arguments, error);
 }
 
-/* The last launch makes the steps that are left over. */
+/* Launch number i; the last one makes the remaining steps. */
 static stn_status take_turn(const stn_plan *plan, const void *user, uint64_t i, const stn_fused_launch *l,
                             stn_error *error) {
     const direct_state *state = user;
@@ -310,7 +310,7 @@ static void name_candidate(const stn_task *task, const stn_candidate *candidate,
     direct_name(&shape, text);
 }
 
-/* A shape serves any number of whole launches. */
+/* A trial of this candidate runs a whole number of launches. */
 static uint64_t shorten(const stn_task *task, const stn_candidate *candidate, uint64_t most, stn_candidate *trial) {
     uint64_t fused = (uint64_t)shape_of(candidate).fused;
     *trial = *candidate;

@@ -1,4 +1,4 @@
-/* See params.h. */
+/* Writes params.cuh for the direct kernels, and names and describes their shapes. */
 #include "strategies/direct/params.h"
 
 #include "render/render.h"
@@ -18,7 +18,7 @@ static void tap_params(const stn_task *task, const direct_shape *shape, stn_text
     }
 }
 
-/* What only the kernels that make several steps read. */
+/* Parameters of the multi-step kernels only. */
 static void time_params(const stn_task *task, const direct_shape *shape, stn_text *params) {
     static const char *const names[3] = {"Z_REACH", "Y_REACH", "X_REACH"};
     for (int k = 0; k < 3; k++) stn_params_int(params, names[k], direct_reach(task, shape, k));
@@ -43,7 +43,8 @@ void direct_params(const stn_task *task, const direct_shape *shape, stn_text *pa
     stn_params_int(params, "VECTOR", shape->vector);
     stn_params_int(params, "SHIFTED", shape->shifted);
     stn_params_int(params, "ROWS", shape->rows);
-    stn_params_int(params, "CHUNK", shape->fused > 1 ? 1 : shape->chunk); /* there an argument */
+    /* multi-step kernels take it as an argument */
+    stn_params_int(params, "CHUNK", shape->fused > 1 ? 1 : shape->chunk);
     stn_params_int(params, "THREADS_Y", shape->threads[1]);
     stn_params_int(params, "THREADS_Z", shape->threads[0]);
     stn_params_int(params, "BLOCKS", shape->blocks);

@@ -1,4 +1,4 @@
-/* See rest.h. */
+/* Cost of a whole run by multi-step launches, and the kernel for the steps that remain. */
 #include "strategies/direct/rest.h"
 
 #include <math.h>

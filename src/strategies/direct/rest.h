@@ -1,14 +1,13 @@
-/* Whole runs of launches that make several steps each: the steps that are left over, and what all
- * of it costs. */
+/* Runs by launches of several steps each: the steps that remain at the end, and the total cost. */
 #ifndef STN_STRATEGIES_DIRECT_REST_H
 #define STN_STRATEGIES_DIRECT_REST_H
 #include "strategies/direct/shape.h"
 
-/* The shape for the steps that are left over, fewer than shape->fused; *rest is untouched and false
- * returned when nothing is left. One step is left to a one-step kernel. */
+/* Chooses the shape for the steps that remain, fewer than shape->fused. Returns false and leaves
+ * *rest as it is when none remain. A single remaining step goes to a one-step kernel. */
 bool direct_time_rest(const stn_task *task, const stn_machine *machine, const direct_shape *shape, direct_shape *rest);
-/* Of the whole run: launches of shape->fused steps, and what is left over as direct_time_rest does
- * it. */
+/* Cost of the whole run: launches of shape->fused steps, and the remaining steps by
+ * direct_time_rest. */
 void direct_time_cost(const stn_task *task, const stn_machine *machine, const direct_shape *shape,
                       stn_estimate *estimate);
 #endif

@@ -1,4 +1,4 @@
-/* See shape.h. */
+/* Axes, reaches and access widths of the direct kernels. */
 #include "strategies/direct/shape.h"
 
 int direct_axis(const stn_task *task, const direct_shape *shape, int kernel_axis) {
@@ -14,7 +14,8 @@ int direct_reach(const stn_task *task, const direct_shape *shape, int kernel_axi
 
 int direct_widest_vector(const stn_task *task) {
     int size = (int)stn_dtype_size(task->dtype), vector = 16 / size;
-    bool any_end = task->rank == 1; /* the kernels of lines take what is left at the end point by point */
+    /* 1D kernels process the last, partial access point by point. */
+    bool any_end = task->rank == 1;
     while (vector > 1) {
         bool fits = task->alignment % (vector * size) == 0 && (any_end || task->n[2] % vector == 0);
         for (int axis = 0; axis < 2; axis++) {

@@ -1,23 +1,27 @@
-/* See step.h. The rules were read off sweeps on an H200: in 2D short walks of many small blocks run
- * at 93-99% of the copy bandwidth; what costs is too few resident threads, so blocks are as many as
- * registers allow. */
+/* Shapes of the one-step kernels. The rules were tuned on an H200: in 2D short marching loops of
+ * many small blocks reach 93-99% of the copy bandwidth; too few resident threads cost most, so
+ * blocks are as many as registers allow. */
 #include "strategies/direct/step.h"
 
 #include "base/arith.h"
 #include "strategies/direct/taps.h"
 
-#define ARGUMENT_BYTES 3900 /* of the 4 KiB, less the header */
-#define UNROLLED_FMAS 6000  /* more than this and a compile takes seconds */
+#define ARGUMENT_BYTES 3900 /* of the 4 KiB of kernel arguments, less the header */
+#define UNROLLED_FMAS 6000  /* more FMAs than this take seconds to compile */
 #define LINE_REACH 32
-#define LIKE_THE_LAST (-1) /* a place in the list: that of the shape before it */
-#define MOST_USED                                                                                                      \
-    128 /* registers of a thread of solids in f16: 25 taps 4.4 ms with 128, two blocks, 5.6 with more, one */
-#define LEAST_ALONE                                                                                                    \
-    80 /* registers where points are read one by one: many taps of a plane 10.7 us with 56, 9.0 with 80; solids in f64 27 with 48, 23 with 80 */
-#define SHIFTED_MORE                                                                                                   \
-    16 /* registers of a thread whose rows are not aligned: one more word of a line, its distance, addresses */
-#define SHIFTED_WARPS 8 /* of a row at least: the two at its ends read some points one by one */
-#define FEW_WAVES 3     /* of blocks: fewer leave multiprocessors without work at the end */
+#define LIKE_THE_LAST (-1) /* rank of a shape that shares the rank of its predecessor */
+/* Most registers of a thread in 3D in f16: 25 taps take 4.4 ms with 128 (two blocks), 5.6 ms with
+ * more (one block). */
+#define MOST_USED 128
+/* Least registers of a thread that reads points one by one: many taps in 2D take 10.7 us with 56,
+ * 9.0 us with 80; 3D in f64 27 us with 48, 23 us with 80. */
+#define LEAST_ALONE 80
+/* Extra registers of a thread with unaligned rows: one more word of a line, its shift, addresses.
+ */
+#define SHIFTED_MORE 16
+/* least warps of a row: the first and the last read some points one by one */
+#define SHIFTED_WARPS 8
+#define FEW_WAVES 3 /* with fewer waves of blocks, multiprocessors idle at the end */
 
 static int real_words(const stn_task *task) { return task->dtype == STN_F64 ? 2 : 1; }
 
@@ -25,9 +29,9 @@ static int span(const stn_task *task, int vector) {
     return (int)(stn_round_up(task->reach[2][0], vector) + vector + stn_round_up(task->reach[2][1], vector));
 }
 
-/* Registers that a walk gets: partial sums, one line of the window and its neighbour in flight,
- * addresses; the rest was read off sweeps: with more, too few threads are resident, with fewer, it
- * spills. */
+/* Registers of a thread: partial sums, one line of the window and the next one in flight, and
+ * addresses. The remainder is tuned: with more, too few threads are resident; with fewer, registers
+ * spill. */
 static int tile_registers(const stn_task *task, const direct_shape *shape) {
     int z = direct_axis(task, shape, 0), words = real_words(task);
     int depth = task->reach[z][0] + task->reach[z][1] + 1;
@@ -55,7 +59,7 @@ static void fit_unroll(const stn_task *task, direct_shape *shape) {
     shape->unroll = fmas * planes <= UNROLLED_FMAS ? planes : fmas * depth <= UNROLLED_FMAS ? depth : 1;
 }
 
-/* `registers`: what a sweep found best for it; 0: by tile_registers. */
+/* registers: the tuned number for this shape, or 0 to use tile_registers. */
 static direct_shape tile_shape(const stn_task *task, const stn_machine *machine, int vector, int rows, int chunk,
                                int tz, int ty, int registers) {
     direct_shape shape = {DIRECT_TILE, vector, rows, chunk, {tz, ty, 32}, 1, 1, .fused = 1};
@@ -64,8 +68,8 @@ static direct_shape tile_shape(const stn_task *task, const stn_machine *machine,
     return shape;
 }
 
-/* direct_tile counts indices in 32 bits and folds whole slots of a line: every axis must be longer
- * than the taps reach. */
+/* direct_tile counts indices in 32 bits and folds whole slots of a line, so every extent must
+ * exceed the reach along its axis. */
 static bool extents_hold(const stn_task *task, const stn_machine *machine, void *of) {
     const direct_shape *shape = of;
     (void)machine;
@@ -118,12 +122,13 @@ static bool tile_fits(const stn_task *task, const stn_machine *machine, direct_s
     return STN_CONSTRAINTS_HOLD(of_tiles, task, machine, shape, tally);
 }
 
-/* Best first, as sweeps found them. */
+/* Shapes for 2D, best first as measured. */
 static size_t flat_shapes(const stn_task *task, const stn_machine *machine, int vector, direct_shape shapes[4]) {
     size_t count = 0;
     bool near = task->reach[1][0] + task->reach[1][1] <= 2;
+    /* with 32 registers f16 spills: 27 us instead of 22.6 */
     if (near && task->pattern == STN_PATTERN_STAR)
-        shapes[count++] = tile_shape(task, machine, vector, 1, 2, 8, 1, 40); /* with 32, f16 spills: 27 us for 22.6 */
+        shapes[count++] = tile_shape(task, machine, vector, 1, 2, 8, 1, 40);
     else if (near)
         shapes[count++] = tile_shape(task, machine, vector, 1, 4, 8, 1, 0);
     bool long_walk = task->ntaps > 25 && task->dtype != STN_F64;
@@ -136,20 +141,20 @@ static size_t solid_shapes(const stn_task *task, const stn_machine *machine, int
     size_t count = 0;
     bool wide = task->dtype == STN_F64, star = task->pattern == STN_PATTERN_STAR;
     int depth = task->reach[0][0] + task->reach[0][1];
-    /* 512^3 by walks of 4 and of 8 planes: 0.558 and 0.575 ms, f32 0.277 and 0.301
-     * (bench/results/2026-11-23-regret-4.md). f16 and larger planes, of which the second level
-     * cache holds fewer, were timed by 8 */
+    /* 512^3 marching over 4 and 8 planes: 0.558 and 0.575 ms, in f32 0.277 and 0.301 ms. f16, and
+     * larger planes, of which fewer fit into L2, were measured with 8. */
     const double plane = (double)(task->n[1] * task->n[2]) * (double)stn_dtype_size(task->dtype);
     const int walk = task->dtype == STN_F16 || 24 * plane > (double)machine->l2_bytes ? 8 : 4;
     if (depth <= 2 && wide && star) shapes[count++] = tile_shape(task, machine, vector, 6, walk, 1, 4, 160);
     if (depth <= 2 && wide && !star) shapes[count++] = tile_shape(task, machine, vector, 2, 24, 1, 4, 96);
     if (depth <= 2 && !wide && star) shapes[count++] = tile_shape(task, machine, vector, 2, walk, 1, 4, 80);
     shapes[count++] = tile_shape(task, machine, vector, depth <= 4 ? 2 : 1, 16, 1, 8, depth <= 2 && !wide ? 80 : 0);
-    if (depth > 4)
-        shapes[count - 1] = tile_shape(task, machine, vector, 1, 32, 1, 8, 0); /* planes beside its own cost */
+    if (depth > 4) /* this many taps make the extra halo planes expensive */
+        shapes[count - 1] = tile_shape(task, machine, vector, 1, 32, 1, 8, 0);
     shapes[count++] = tile_shape(task, machine, vector, 1, 8, 1, 8, 0);
     int64_t tiles[3];
-    direct_tiles(task, &shapes[count - 1], tiles); /* too few for all multiprocessors: shorter walks */
+    /* too few tiles for all multiprocessors: shorter marching loops */
+    direct_tiles(task, &shapes[count - 1], tiles);
     if (count < 4 && tiles[0] * tiles[1] * tiles[2] * task->batch < machine->multiprocessors) {
         shapes[count] = tile_shape(task, machine, vector, 1, 4, 1, 8, 0);
         shapes[count++].place = LIKE_THE_LAST;
@@ -165,8 +170,8 @@ static double waves_of(const stn_task *task, const stn_machine *machine, const d
     return blocks / ((double)machine->multiprocessors * shape->blocks);
 }
 
-/* Where few waves of blocks serve the grid, walks half as long beside each: more blocks share the
- * work, and the last wave is shorter. */
+/* Where a few waves of blocks cover the grid, adds each shape with half the marching length: more
+ * blocks share the work and the last wave is shorter. */
 static size_t add_shorter_walks(const stn_task *task, const stn_machine *machine, direct_shape *shapes, size_t count,
                                 size_t most) {
     const size_t own = count;
@@ -180,9 +185,9 @@ static size_t add_shorter_walks(const stn_task *task, const stn_machine *machine
     return count;
 }
 
-/* Shapes that read rows that are not aligned by whole accesses. A wider reach, solids, and f32 by
- * accesses of 8 bytes are as fast or faster without (H100: star-2d13p in f32 0.225 and 0.239 ms,
- * heat-3d 513^3 0.444 and 0.759). */
+/* Shapes that read unaligned rows by aligned wide accesses. Wider reaches, 3D, and f32 by accesses
+ * of 8 bytes are as fast or faster without (H100: star-2d13p in f32 0.225 and 0.239 ms, heat-3d
+ * 513^3 0.444 and 0.759 ms). */
 static size_t shifted_shapes(const stn_task *task, const stn_machine *machine, direct_shape shapes[4]) {
     const int vector = 16 / (int)stn_dtype_size(task->dtype);
     const bool long_rows = task->n[2] >= (int64_t)SHIFTED_WARPS * 32 * vector;
@@ -227,7 +232,8 @@ static bool line_fits(const stn_task *task) {
 }
 
 bool direct_refit(const stn_task *task, const stn_machine *machine, direct_shape *shape, stn_tally *tally) {
-    if (shape->blocks < 1 || shape->chunk < 1 || shape->kernel != DIRECT_TILE) return false; /* it is no shape */
+    /* not a shape of direct_tile */
+    if (shape->blocks < 1 || shape->chunk < 1 || shape->kernel != DIRECT_TILE) return false;
     fit_unroll(task, shape);
     return tile_fits(task, machine, shape, tally);
 }

@@ -1,14 +1,14 @@
-/* Shapes of the kernels that make one step a launch (direct_line, _tile, _gather), and what they
- * cost. */
+/* Shapes of the kernels that make one step a launch (direct_line, _tile, _gather), and their cost.
+ */
 #ifndef STN_STRATEGIES_DIRECT_STEP_H
 #define STN_STRATEGIES_DIRECT_STEP_H
 #include "strategies/direct/shape.h"
 
-/* Best guess first; the last one, direct_gather, serves any task. tally: of those left out, may be
- * NULL, here and below. */
+/* Lists shapes, best guess first; the last one, direct_gather, serves any task. tally counts
+ * rejected shapes; it may be NULL, here and below. */
 size_t direct_shapes(const stn_task *task, const stn_machine *machine, direct_shape *shapes, size_t most,
                      stn_tally *tally);
-/* After a change of a one-step shape's chunk or blocks; false when no kernel takes it. */
+/* Revalidates a one-step shape after its chunk or blocks changed; false when no kernel takes it. */
 bool direct_refit(const stn_task *task, const stn_machine *machine, direct_shape *shape, stn_tally *tally);
 void direct_cost(const stn_task *task, const stn_machine *machine, const direct_shape *shape, stn_estimate *estimate);
 /* Blocks along z, y and x of direct_tile. */

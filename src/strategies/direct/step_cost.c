@@ -1,28 +1,36 @@
-/* What a step of direct_line, _tile, _gather and _any takes. See step.h. */
+/* Cost model of one step by direct_line, _tile, _gather and _any. */
 #include <math.h>
 
 #include "base/arith.h"
 #include "strategies/direct/step.h"
 
-/* Read off some 110 measured candidates of direct_tile and 13 of direct_line on an H200, by
- * bench/results/2026-11-23-estimates.md; a line's accesses by 2026-11-23-regret-4.md. Cycles are of
- * a multiprocessor. Memory and what warps do for it are beside each other: the norm's exponent; a
- * launch also takes what no work hides. */
+/* Fitted to some 110 measured candidates of direct_tile and 13 of direct_line on an H200. Cycles
+ * are those of a multiprocessor. Memory time and warp time overlap: they are combined by a p-norm.
+ * Fixed launch time is added to it. */
 static const struct {
-    double norm, launch;    /* seconds beside machine->launch_seconds */
-    double near, near_copy; /* grids of this part of L2, both together, stay there: so many times the copy bandwidth */
-    double again;           /* windows that overlap are read again from L2: times the copy bandwidth */
-    double fma, convert;    /* of the FMA rate: f16 is widened and narrowed besides */
-    double load_cycles, halo_cycles;  /* of one resident warp: an access of a plane of its own, a plane beside them */
-    double plane_cycles, more_cycles; /* alone on a multiprocessor: a plane, and each access of 16 bytes a lane */
-    /* the same of a block whose points past a side are folded back: of each plane past the first
-     * two, and of each number of an access there */
+    /* exponent p of the norm; seconds a launch, besides machine->launch_seconds */
+    double norm, launch;
+    /* when input and output together fit this part of L2, they stay there: then the bandwidth is
+     * near_copy times the copy bandwidth */
+    double near, near_copy;
+    double again;        /* L2 bandwidth for overlapping windows, in copy bandwidths */
+    double fma, convert; /* relative to the FMA rate; f16 is also converted */
+    /* cycles of a resident warp: an access to one of its own planes, to a halo plane */
+    double load_cycles, halo_cycles;
+    /* cycles of a lone warp: a plane, and each further 16-byte access of a lane */
+    double plane_cycles, more_cycles;
+    /* Cycles where a block folds points past a side back into the grid: for each plane past the
+     * first two, and for each element of an access there. */
     double fold_cycles, fold_more;
-    double edge; /* blocks at an edge take so much longer */
+    double edge; /* factor for blocks at an edge */
     double
-        shifted_halves; /* times as long: f16 whose words are shifted (8193^2, 5 taps: 0.133 ms on an H100, 0.1 predicted) */
+        /* Factor for f16 with shifted words (8193^2, 5 taps: 0.133 ms on an H100, 0.1 predicted).
+         */
+        shifted_halves;
     double
-        later; /* sweeps order the shapes of one problem more finely than a model: one lower in the list is for what is plainly faster */
+        /* Factor for each rank below the first: measured rankings of one problem's shapes are finer
+         * than this model, so a lower rank is chosen only when it is clearly faster. */
+        later;
 } tile = {.norm = 2.8,
           .launch = 1.5e-6,
           .near = 0.67,
@@ -40,18 +48,19 @@ static const struct {
           .shifted_halves = 1.55,
           .later = 1.12};
 static const struct {
-    double fma, convert, load_cycles; /* of an access of 16 bytes a lane */
-    double runs;                      /* several a thread: times as long */
-    double gather[3], gather_solid;   /* cycles of a tap of a warp, f64, f32, f16; of 3D, whose planes lie far apart */
-    double gather_taps, gather_chain; /* taps that the rest of a point costs; cycles of a tap where little hides it */
-    /* Of direct_any: cycles of a warp for a point, for each axis beyond the first, for a tap, in
-     * f64. Read off three runs of 1D with 7 and 15 taps, 2D with 5: 95, 121 and 100
-     * (bench/results/2026-11-23-regret.md, first results); a tap is three accesses of L1, four in
-     * f64. */
+    double fma, convert, load_cycles; /* load_cycles: cycles of a 16-byte access of each lane */
+    double runs;                      /* factor for several runs a thread */
+    /* cycles of a tap of a warp in f64, f32, f16; in 3D, whose planes are far apart */
+    double gather[3], gather_solid;
+    /* per-point overhead in taps; cycles of a tap where little hides latency */
+    double gather_taps, gather_chain;
+    /* direct_any: cycles of a warp for a point, for each axis beyond the first, for a tap, for a
+     * tap in f64. Fitted to 1D runs of 7 and 15 taps and 2D runs of 5; a tap is three L1 accesses,
+     * four in f64. */
     double any_point, any_axis, any, any_wide;
-    /* The same of 3D, whose taps' planes lie far apart: between fixed sides, past any other, where
-     * each tap's place is looked for; and times as much where there are more than a hundred. Read
-     * off first results of 7 to 729 taps (bench/results/2026-11-23-regret-2.md). */
+    /* direct_any in 3D, whose planes are far apart: cycles of a tap between fixed sides, past any
+     * other side (each index is folded), and the factor for more than a hundred taps. Fitted to
+     * runs of 7 to 729 taps. */
     double any_solid_fixed, any_solid, any_many;
 } other = {.fma = 1,
            .convert = 4.2,
@@ -74,7 +83,7 @@ static double copy_seconds(const stn_task *task, const stn_machine *machine) {
     return bytes / (machine->copy_bandwidth * (bytes < tile.near * (double)machine->l2_bytes ? tile.near_copy : 1));
 }
 
-/* Cycles of a multiprocessor that so many FMAs of a warp take. */
+/* Cycles of a multiprocessor for this many FMAs of a warp. */
 static double fma_cycles(const stn_task *task, const stn_machine *machine, double fmas) {
     return fmas * 32 / (task->dtype == STN_F64 ? machine->wide_lanes : machine->lanes);
 }
@@ -83,17 +92,17 @@ static int slots_of(const stn_task *task, const direct_shape *shape) {
     return (int)(stn_div_up(task->reach[2][0], shape->vector) + 1 + stn_div_up(task->reach[2][1], shape->vector));
 }
 
-/* ---- direct_tile
- * ------------------------------------------------------------------------------------------------- */
+/* ---- direct_tile */
 
 typedef struct tile_load {
-    double warps, waves, inner; /* inner: the part of the blocks that meet no edge */
-    double own, beside;         /* accesses of a warp to one plane of its own, and to one beside them */
-    double planes, halo;        /* planes that a warp reads, those beside its own among them */
-    double again;               /* elements that are read of windows, less the grid's */
+    double warps, waves, inner; /* inner: fraction of blocks that touch no edge */
+    /* accesses of a warp to one of its own planes, and to a halo plane */
+    double own, beside;
+    double planes, halo; /* planes that a warp reads, and the halo planes among them */
+    double again;        /* elements that overlapping windows read more than once */
 } tile_load;
 
-/* Of all blocks. A star's planes beside its own are read only where its points are. */
+/* Elements that all blocks read. A star reads its halo planes only at its own points. */
 static double elements_read(const stn_task *task, const direct_shape *shape, int64_t blocks) {
     const int y = direct_axis(task, shape, 1);
     const double low = task->reach[y][0] + task->reach[y][1],
@@ -128,7 +137,7 @@ static tile_load load_of(const stn_task *task, const stn_machine *machine, const
     return l;
 }
 
-/* Points past a side are others of the grid. */
+/* Whether points past some side are other points of the grid. */
 static bool folds(const stn_task *task) {
     for (int axis = 0; axis < 3; axis++)
         for (int side = 0; side < 2; side++) {
@@ -139,8 +148,8 @@ static bool folds(const stn_task *task) {
     return false;
 }
 
-/* The chains of warps: many hide each other's waiting, so that each access of a resident warp has
- * its turn; few wait for every plane, longest at sides that fold. */
+/* Cycles of the dependent accesses of warps. Many warps hide each other's latency, so the number of
+ * accesses counts; few warps wait for every plane, longest at sides that fold. */
 static double chain_cycles(const stn_task *task, const tile_load *l, const direct_shape *shape) {
     const double wide = shape->vector * (double)stn_dtype_size(task->dtype) / 16;
     const double accesses = shape->chunk * l->own + l->halo * l->beside;
@@ -154,7 +163,7 @@ static double tile_seconds(const stn_task *task, const stn_machine *machine, con
     const tile_load l = load_of(task, machine, shape);
     const size_t size = stn_dtype_size(task->dtype);
     const double warps = l.warps / machine->multiprocessors, points = (double)shape->rows * shape->vector;
-    const bool all = shape->unroll >= l.planes; /* else sums that no point needs are made too */
+    const bool all = shape->unroll >= l.planes; /* otherwise unused sums are computed as well */
     const double fmas = (double)task->ntaps * points * (all ? shape->chunk : l.planes);
     const double numbers = shape->vector * (shape->chunk * (l.own + shape->rows) + l.halo * l.beside);
     double cycles = tile.fma * fma_cycles(task, machine, warps * fmas) + chain_cycles(task, &l, shape);
@@ -166,8 +175,7 @@ static double tile_seconds(const stn_task *task, const stn_machine *machine, con
     return both * (1 + tile.edge * (1 - l.inner)) * (shape->place ? tile.later : 1) * shifted;
 }
 
-/* ---- the others
- * -------------------------------------------------------------------------------------------------- */
+/* ---- other kernels */
 
 static double line_seconds(const stn_task *task, const stn_machine *machine, const direct_shape *shape) {
     const double warps = (double)stn_task_points(task) / (32.0 * shape->vector * machine->multiprocessors);
@@ -189,7 +197,8 @@ static double any_tap(const stn_task *task) {
     return (task->dtype == STN_F64 ? other.any_wide * many : other.any);
 }
 
-/* A load and its table entry a tap; direct_any reckons more of each, and its points besides. */
+/* Seconds of a kernel that loads one table entry and one point for each tap; direct_any costs more
+ * for each, and a fixed amount a point. */
 static double table_seconds(const stn_task *task, const stn_machine *machine, const direct_shape *shape) {
     const bool any = shape->kernel == DIRECT_ANY;
     const double taps = (double)task->ntaps + other.gather_taps;

@@ -1,7 +1,7 @@
-/* See taps.h. */
+/* Order, mirror symmetry and cost of a task's taps in the direct kernels. */
 #include "strategies/direct/taps.h"
 
-/* By kernel y, then z, then x: direct_tile visits a line of its window once. */
+/* Sorts by kernel y, then z, then x, so that direct_tile loads each line of its window once. */
 void direct_tap_order(const stn_task *task, const direct_shape *shape, uint16_t order[DIRECT_MAX_TAPS]) {
     int key[3] = {direct_axis(task, shape, 1), direct_axis(task, shape, 0), direct_axis(task, shape, 2)};
     for (size_t i = 0; i < task->ntaps; i++) {
@@ -49,10 +49,11 @@ int direct_time_operations(const stn_task *task, const direct_shape *shape, int 
             plane += o[key[0]] == z && (!mx || o[key[1]] >= 0);
         }
         count += plane;
-        if (mz && z && plane) count += z == -reach ? 1 : 2; /* added to both outputs; to the newest it is the first */
+        /* added to two outputs; for the newest one it initialises the sum */
+        if (mz && z && plane) count += z == -reach ? 1 : 2;
     }
     for (int64_t x = 1; mx && x <= direct_reach(task, shape, 2);
-         x++) { /* a sum for every row of taps at this distance, but planes share them */
+         x++) { /* one addition for each row of taps at this distance, shared between planes */
         bool pair = false;
         for (size_t t = 0; t < task->ntaps; t++) pair = pair || task->taps[t].offset[2] == x;
         count += pair;

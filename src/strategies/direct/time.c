@@ -1,6 +1,5 @@
-/* See time.h. The rules and the rates were read off sweeps on an H200: a warp without neighbours,
- * as many stages in flight as registers hold, and few enough registers that eight to twelve warps
- * fit on a multiprocessor. */
+/* Shapes of the multi-step kernels. Tuned on an H200: independent warps, as many stages in flight
+ * as registers hold, and few enough registers for eight to twelve warps on a multiprocessor. */
 #include "strategies/direct/time.h"
 
 #include <math.h>
@@ -10,8 +9,8 @@
 #include "strategies/direct/taps.h"
 
 #define MAX_REACH 4      /* of direct_time_tile, along any axis */
-#define LINE_MAX_REACH 8 /* of the 1D kernel */
-#define BLOCKS_MOST 32   /* that a multiprocessor holds, of any kernel */
+#define LINE_MAX_REACH 8 /* of direct_time_line */
+#define BLOCKS_MOST 32   /* resident blocks on a multiprocessor, for any kernel */
 
 bool direct_time_spans(const stn_task *task, const direct_shape *shape) {
     if (shape->kernel != DIRECT_TIME_TILE || task->rank != 2 || task->boundary[2][0].kind == STN_WRAP) return false;
@@ -24,8 +23,8 @@ static int margin_x(const stn_task *task, const direct_shape *shape) {
     return (int)stn_round_up((int64_t)shape->fused * direct_reach(task, shape, 2), shape->vector);
 }
 
-/* threads: of a line or in 2D one warp along x; in 3D warps above each other, each threads[2] lanes
- * wide. */
+/* In 1D and 2D a block is one warp along x; in 3D its warps are stacked along y, each threads[2]
+ * lanes wide. */
 static int own_x(const stn_task *task, const direct_shape *shape) {
     return shape->threads[2] * shape->points - 2 * margin_x(task, shape);
 }
@@ -41,7 +40,6 @@ void direct_time_tiles(const stn_task *task, const direct_shape *shape, int64_t 
     tiles[2] = stn_div_up(task->n[2], own_x(task, shape));
 }
 
-/* ONE_BARRIER of device/time_tile.cuh: one barrier a turn. */
 bool direct_time_one_barrier(const stn_task *task, const direct_shape *shape) {
     if (direct_reach(task, shape, 1) == 0 || (shape->mirror & DIRECT_MIRROR_Z)) return false;
     for (size_t t = 0; t < task->ntaps; t++) {
@@ -51,8 +49,6 @@ bool direct_time_one_barrier(const stn_task *task, const direct_shape *shape) {
     return true;
 }
 
-/* REFRESH of direct/time_tile.cuh: points past an edge along y or x are taken from others of their
- * plane in every stage. */
 bool direct_time_settles(const stn_task *task, const direct_shape *shape) {
     for (int k = 1; k < 3; k++)
         for (int side = 0; side < 2; side++) {
@@ -62,8 +58,7 @@ bool direct_time_settles(const stn_task *task, const direct_shape *shape) {
     return false;
 }
 
-/* ---- shapes
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- shapes */
 
 static bool takes(const stn_task *task, const direct_shape *shape) {
     int longest = shape->kernel == DIRECT_TIME_LINE ? LINE_MAX_REACH : MAX_REACH;
@@ -72,12 +67,13 @@ static bool takes(const stn_task *task, const direct_shape *shape) {
         bool used = k == 2 || (shape->kernel == DIRECT_TIME_TILE && (k == 0 || task->rank == 3));
         if (used ? reach < 1 || reach > longest : reach > 0) return false;
         if (used && task->n[axis] < 2 * reach + 2) return false;
-        if (shape->kernel == DIRECT_TIME_TILE && task->n[axis] > INT32_MAX / 4) return false; /* counted in 32 bits */
+        /* indices are 32-bit */
+        if (shape->kernel == DIRECT_TIME_TILE && task->n[axis] > INT32_MAX / 4) return false;
     }
     return task->in_stride[2] == 1 && task->out_stride[2] == 1;
 }
 
-/* As shared_type of device/time_tile.cuh. */
+/* Mirrors shared_type of direct/time_tile.cuh. */
 size_t direct_time_shared(const stn_task *task, const direct_shape *shape) {
     if (shape->kernel != DIRECT_TIME_TILE) return 0;
     size_t size = stn_dtype_size(task->dtype), real = task->dtype == STN_F64 ? 8 : 4;
@@ -92,11 +88,11 @@ size_t direct_time_shared(const stn_task *task, const direct_shape *shape) {
            sources + 16;
 }
 
-/* Partial sums, and with ONE_BARRIER the planes of a turn, stay in registers, of which a lane has
- * at most 255. */
+/* Whether partial sums, and with ONE_BARRIER the planes of an iteration, fit into a lane's 255
+ * registers. */
 static bool registers_hold(const stn_task *task, const stn_machine *machine, void *of) {
     const direct_shape *shape = of;
-    if (task->rank < 3) return true; /* flat_shapes takes no more steps than they hold */
+    if (task->rank < 3) return true; /* plane_shapes limits the steps to what registers hold */
     int words = task->dtype == STN_F64 ? 2 : 1, points = shape->rows * shape->points, z = direct_reach(task, shape, 0);
     int held = words * (2 * z * shape->fused + 2 * z + 1) * points;
     int lanes = shape->threads[1] * shape->threads[2] * shape->blocks;
@@ -158,7 +154,8 @@ static bool fits(const stn_task *task, const stn_machine *machine, direct_shape 
 
 bool direct_time_refit(const stn_task *task, const stn_machine *machine, direct_shape *shape, bool chunk,
                        stn_tally *tally) {
-    if (shape->blocks < 1 || shape->chunk < 1 || shape->points < shape->vector) return false; /* it is no shape */
+    /* not a valid shape */
+    if (shape->blocks < 1 || shape->chunk < 1 || shape->points < shape->vector) return false;
     if (!fits(task, machine, shape, tally)) return false;
     if (chunk && shape->kernel != DIRECT_TIME_LINE) direct_time_fit_chunk(task, machine, shape);
     return true;
@@ -191,7 +188,7 @@ static size_t line_shapes(const stn_task *task, const stn_machine *machine, dire
                           stn_tally *tally) {
     int reach = task->reach[2][0] > task->reach[2][1] ? task->reach[2][0] : task->reach[2][1];
     bool wide = task->dtype == STN_F64;
-    static const int spread[] = {64, 48, 32, 16, 8, 4}; /* points of a margin */
+    static const int spread[] = {64, 48, 32, 16, 8, 4}; /* margin sizes in points */
     size_t count = 0;
     for (size_t i = 0; i < sizeof spread / sizeof *spread && count < most; i++) {
         int points = wide && spread[i] <= 32 ? 16 : 32, blocks = points == 16 ? 24 : wide ? 12 : 20;
@@ -203,17 +200,19 @@ static size_t line_shapes(const stn_task *task, const stn_machine *machine, dire
     }
     if (wide && count && count < most && (uint64_t)shapes[0].fused == task->steps && shapes[0].fused * reach <= 16) {
         direct_shape shape =
-            time_shape(task, machine, DIRECT_TIME_LINE, shapes[0].fused, 16, 16); /* more, shorter tiles */
+            /* more, shorter tiles */
+            time_shape(task, machine, DIRECT_TIME_LINE, shapes[0].fused, 16, 16);
         if (fits(task, machine, &shape, tally)) shapes[count++] = shape;
         shape = time_shape(task, machine, DIRECT_TIME_LINE, shape.fused, 8, 16);
-        const bool few = waves_of(task, machine, &shape) < 1; /* 131072 points: 4.4 us, 6.2 of 16 points a lane */
+        /* 131072 points: 4.4 us, against 6.2 us with 16 points a lane */
+        const bool few = waves_of(task, machine, &shape) < 1;
         if (few && count < most && fits(task, machine, &shape, tally)) shapes[count++] = shape;
     }
     return count;
 }
 
-/* Points a lane: four, but where one tile can hold whole rows, what these need, if registers hold
- * the sums of two steps. */
+/* Points a lane: four, unless one tile can hold a whole row with other numbers of points and
+ * registers hold the sums of two steps. */
 static int flat_points(const stn_task *task, int sums_most) {
     for (int points = 2; points <= 8; points *= 2) {
         direct_shape shape = {.kernel = DIRECT_TIME_TILE, .threads = {1, 1, DIRECT_TIME_LANES}, .points = points};
@@ -225,9 +224,8 @@ static int flat_points(const stn_task *task, int sums_most) {
     return 4;
 }
 
-/* The partial sums of all stages stay in registers: 72 doubles or 96 floats a lane are what fits. A
- * spill costs more than a step gains: what local memory there is beside so much shared memory does
- * not stay near. */
+/* The partial sums of all stages stay in registers: 72 doubles or 96 floats a lane fit. A spill
+ * costs more than a step gains, because so much shared memory leaves little L1 for local memory. */
 static size_t flat_shapes(const stn_task *task, const stn_machine *machine, direct_shape *shapes, size_t most,
                           stn_tally *tally) {
     bool wide = task->dtype == STN_F64;
@@ -244,13 +242,15 @@ static size_t flat_shapes(const stn_task *task, const stn_machine *machine, dire
         if (fits(task, machine, &shape, tally)) shapes[count++] = shape;
     }
     for (int fused = (int)stn_min(6, task->steps); wide && points == 4 && fused >= 4 && count < most; fused--) {
-        direct_shape shape = time_shape(task, machine, DIRECT_TIME_TILE, fused, 2, 8); /* more tiles: for few waves */
+        /* more tiles, for grids of few waves */
+        direct_shape shape = time_shape(task, machine, DIRECT_TIME_TILE, fused, 2, 8);
         if (fits(task, machine, &shape, tally)) shapes[count++] = shape;
     }
     return count;
 }
 
-/* Tiles of a plane of a 3D grid; what a lane holds of all stages must stay in registers. */
+/* Shapes for 3D grids, by tiles of an x-y plane; a lane's sums of all stages must stay in
+ * registers. */
 static size_t solid_shapes(const stn_task *task, const stn_machine *machine, direct_shape *shapes, size_t most,
                            stn_tally *tally) {
     static const struct {

@@ -1,48 +1,58 @@
-/* What launches of several steps take. See time.h. */
+/* Cost model of the multi-step kernels. */
 #include <math.h>
 
 #include "base/arith.h"
 #include "strategies/direct/time.h"
 
-/* What these kernels reach on an H200: bench/results/2026-11-21-direct-time.md and
- * bench/results/2026-11-21-direct-time-limits.md. */
+/* Rates of these kernels on an H200. */
 static const struct {
     double a, fixed,
-        of_launch; /* instructions a point and step: a * (those of its arithmetic) + fixed + of_launch / (steps of a launch) */
+        /* Instructions a point and step: a * (arithmetic instructions) + fixed + of_launch / (steps
+         * a launch). */
+        of_launch;
 } spent[] = {{0.95, 0.3, 0}, {0.65, 0, 37}, {0.9, 3, 30}};
 enum { SPENT_LINE, SPENT_WIDE_BRICK, SPENT_BRICK };
 static const struct {
-    double chained, far; /* bricks: instructions more with a second barrier; part more with a reach past 1 */
-    double stage_cycles, barrier_cycles; /* of a stage's chain, beside its arithmetic */
-    double settle_cycles; /* of a stage beside an edge: points past it are taken from others of the plane */
-    double late, waves;   /* part of a tile by which the last of a wave are late; times the whole waves' time */
-    double memory;        /* part of the copy bandwidth */
+    /* 3D: extra instructions with a second barrier; extra fraction for reaches beyond 1 */
+    double chained, far;
+    /* cycles of a stage's dependency chain besides its arithmetic */
+    double stage_cycles, barrier_cycles;
+    double settle_cycles; /* cycles to refresh points past an edge, in each stage */
+    double late, waves;   /* delay of a wave's last tile, in tiles; factor for whole waves */
+    double memory;        /* fraction of the copy bandwidth */
     double
-        line_memory; /* a tile of a line is read, stepped and written in turn: part of the copy bandwidth, however few steps */
-    double line_edge; /* cycles a point of a lane: tiles beside an edge read point by point */
+        /* Fraction of the copy bandwidth for 1D tiles, which are read, stepped and written one
+         * after another. */
+        line_memory;
+    double line_edge; /* cycles a point of a lane, in tiles at an edge, which read point by point */
 } rates = {3, 0.6, 40, 20, 150, 0.3, 1.07, 0.88, 0.5, 220};
-/* Planes, fitted to 40 measured candidates: bench/results/2026-11-23-estimates.md. Cycles are of a
- * scheduler, of a warp's row of points. */
+/* Rates in 2D, fitted to 40 measured candidates. Cycles are those of a warp scheduler for a warp's
+ * row of points. */
 static const struct {
-    double issue, more;         /* of an arithmetic instruction; of a stage besides */
-    double row, spill;          /* of a turn: each point of a lane, to come and go; each word that no register holds */
-    double chain, stage_cycles; /* of a stage that waits for itself: each arithmetic instruction, and beside them */
-    double late;                /* the last tile of all, at an edge and without others, in tiles */
+    double issue, more; /* cycles of an arithmetic instruction; further cycles of a stage */
+    /* cycles of an iteration: load and store of each point of a lane; each spilled word */
+    double row, spill;
+    /* cycles of a stage that waits for its own chain: for each instruction, and fixed */
+    double chain, stage_cycles;
+    double late; /* time of the last tile, alone and at an edge, in tiles */
     double
-        spread; /* of what settles at an edge: shows in the last of several waves (10240^2, 9 taps, 10 steps: nearest 0.56 ms, fixed 0.54) */
-    double memory, norm; /* times the copy's time, and the norm of what is beside each other */
+        /* Fraction of the edge cost that shows when there are several waves (10240^2, 9 taps, 10
+         * steps: nearest 0.56 ms, fixed 0.54 ms). */
+        spread;
+    /* memory time in copy times; exponent of the norm that combines overlapping times */
+    double memory, norm;
 } plane = {0.97, 2.5, 16, 12.4, 2.65, 32, 1.3, 0.2, 1.68, 4.5};
-#define LAUNCH_BESIDE 1.5e-6 /* seconds of a launch that nothing hides, as of a step's */
-enum { SCHEDULERS = 4 };     /* of a multiprocessor */
+#define LAUNCH_BESIDE 1.5e-6 /* seconds of a launch that nothing hides, as for a one-step launch */
+enum { SCHEDULERS = 4 };     /* warp schedulers of a multiprocessor */
 
 typedef struct load {
-    double tiles, turns, turn_seconds, latency; /* a turn: one row of one tile through all stages */
-    double edge;                                /* latency of a turn beside an edge */
+    /* an iteration moves one row of one tile through all stages */
+    double tiles, turns, turn_seconds, latency;
+    double edge; /* latency of an iteration at an edge */
 } load;
 
-/* Instructions a point and step, as if all were arithmetic: shuffles and moves besides, and what a
- * launch costs a point. Read off sweeps: f64 in 3D is held up by memory and latency more than by
- * its arithmetic. */
+/* Instructions a point and step, with shuffles, moves and the launch overhead of a point expressed
+ * as arithmetic. Fitted: f64 in 3D is bound by memory and latency more than by arithmetic. */
 static double spent_on_point(const stn_task *task, const direct_shape *shape, double count, bool wide) {
     double fused = shape->fused;
     int kind = shape->kernel == DIRECT_TIME_LINE ? SPENT_LINE : wide ? SPENT_WIDE_BRICK : SPENT_BRICK;
@@ -57,7 +67,8 @@ static double spent_on_point(const stn_task *task, const direct_shape *shape, do
 static load load_of(const stn_task *task, const stn_machine *machine, const direct_shape *shape) {
     bool wide = task->dtype == STN_F64, line = shape->kernel == DIRECT_TIME_LINE;
     double rate =
-        machine->flops[wide ? STN_UNIT_FMA_F64 : STN_UNIT_FMA_F32] / 2; /* instructions times lanes a second */
+        /* instructions times lanes a second */
+        machine->flops[wide ? STN_UNIT_FMA_F64 : STN_UNIT_FMA_F32] / 2;
     double count = shape->operations;
     double points = (double)shape->threads[1] * shape->threads[2] * shape->rows * shape->points * shape->fused;
     double spent = spent_on_point(task, shape, count, wide);
@@ -67,7 +78,8 @@ static load load_of(const stn_task *task, const stn_machine *machine, const dire
     l.tiles = (double)(tiles[0] * tiles[1] * tiles[2] * task->batch);
     l.turns = line ? 1 : shape->chunk + 2.0 * shape->fused * direct_reach(task, shape, 0);
     l.turn_seconds = points * spent / rate;
-    int warps = shape->threads[1] * shape->threads[2] / DIRECT_TIME_LANES; /* four of them issue at once */
+    /* four warps issue at once */
+    int warps = shape->threads[1] * shape->threads[2] / DIRECT_TIME_LANES;
     double instructions = count * shape->points * shape->rows * (double)stn_div_up(warps, 4);
     l.latency = shape->fused *
                 (rates.stage_cycles + rates.barrier_cycles * (warps > 1) + instructions * (wide ? 2 : 1)) /
@@ -77,15 +89,15 @@ static load load_of(const stn_task *task, const stn_machine *machine, const dire
     return l;
 }
 
-/* Words of partial sums, and of what finds them, that a lane of a plane has no registers for. */
+/* Words of partial sums and addresses of a lane that exceed its registers, in 2D. */
 static double spilled(const stn_task *task, const stn_machine *machine, const direct_shape *shape) {
     const int words = task->dtype == STN_F64 ? 2 : 1, sums = 2 * direct_reach(task, shape, 0) * shape->points;
     const double room = fmin(255, (double)machine->registers_per_multiprocessor / (DIRECT_TIME_LANES * shape->blocks));
     return fmax(0, words * sums * shape->fused + DIRECT_TIME_ADDRESSES - room);
 }
 
-/* Cycles of a turn of one warp where so many are on a multiprocessor: its scheduler's instructions
- * of all its warps, or its own chain. */
+/* Cycles of one iteration of a warp with `warps` warps on a multiprocessor: the larger of its
+ * scheduler's instructions and its own dependency chain. */
 static double plane_turn(const stn_task *task, const stn_machine *machine, const direct_shape *shape, double warps) {
     const bool wide = task->dtype == STN_F64;
     const double each = (double)DIRECT_TIME_LANES * SCHEDULERS / (wide ? machine->wide_lanes : machine->lanes);
@@ -97,22 +109,23 @@ static double plane_turn(const stn_task *task, const stn_machine *machine, const
     return fmax(ceil(warps / SCHEDULERS) * turn, chain);
 }
 
-/* Whole waves, then those that are left, which have the schedulers to themselves; and the last, at
- * an edge. */
+/* Seconds of a 2D launch: whole waves; the remaining tiles, which share the schedulers with fewer
+ * warps; and the last tile, at an edge. */
 static double plane_seconds(const stn_task *task, const stn_machine *machine, const direct_shape *shape,
                             const load *l) {
     const double at_once = (double)machine->multiprocessors * shape->blocks, whole = floor(l->tiles / at_once);
     const double left = (l->tiles - whole * at_once) / machine->multiprocessors;
     const double full = plane_turn(task, machine, shape, shape->blocks);
     const double rest = left > 0 ? plane_turn(task, machine, shape, left) : 0;
-    const double spread = whole > 0 ? plane.spread : 1; /* edges are in all waves, not only in the last */
+    /* edge tiles are in all waves, not only in the last */
+    const double spread = whole > 0 ? plane.spread : 1;
     const double settling = direct_time_settles(task, shape) ? spread * shape->fused * rates.settle_cycles : 0;
     const double last = plane.late * ((whole > 0 ? full : rest) + settling);
     return l->turns * (whole * full + rest + last) / machine->clock;
 }
 
-/* Seconds of one launch's work. Tiles run in waves of as many as are resident; the last of a wave
- * are late by a third of a tile, being at edges. A wave's turn is as long as its arithmetic, or as
+/* Seconds of one launch's work. Tiles run in waves of resident blocks; the last of a wave, at
+ * edges, finish a third of a tile late. An iteration takes the larger of a wave's arithmetic and
  * one tile's chain of stages. */
 static double work_seconds(const stn_task *task, const stn_machine *machine, const direct_shape *shape, const load *l) {
     if (shape->kernel == DIRECT_TIME_TILE && task->rank == 2) return plane_seconds(task, machine, shape, l);
@@ -122,9 +135,9 @@ static double work_seconds(const stn_task *task, const stn_machine *machine, con
     return fmax((ceil(l->tiles / resident) + rates.late) / rates.waves * l->turns * turn, l->turns * l->edge);
 }
 
-/* The rows of a tile: long ones repeat fewer rows, short ones fill the last wave. Of planes that
- * repeat more than a fifth only those are measured of grids with hardly a wave of tiles (4096^2 in
- * f32, 10 steps: 53 rows 0.115 ms, 106 rows 0.148), so they are only for such. */
+/* Rows of a tile: long tiles recompute fewer rows, short tiles fill the last wave. 2D tiles that
+ * recompute more than a fifth pay only where the grid has hardly a wave of tiles (4096^2 in f32, 10
+ * steps: 53 rows 0.115 ms, 106 rows 0.148 ms). */
 enum { LEAST_PART = 10, LEAST_PART_OF_FEW = 5, MANY_WAVES = 2 };
 void direct_time_fit_chunk(const stn_task *task, const stn_machine *machine, direct_shape *shape) {
     const int reach = direct_reach(task, shape, 0);
@@ -144,9 +157,9 @@ void direct_time_fit_chunk(const stn_task *task, const stn_machine *machine, dir
     shape->chunk = best;
 }
 
-/* Bricks of f64 where points past a side are others of the grid, times what they take between fixed
- * sides by the same rates: heat-3d 512^3, two steps 0.91 and 0.73 ms, three 1.27 and 1.02, where
- * 0.87 and 1.11 were predicted of both (bench/results/2026-11-23-envelope.md). */
+/* Factor for 3D tiles in f64 where points past a side are other points of the grid, relative to
+ * fixed sides: heat-3d 512^3, two steps 0.91 and 0.73 ms, three 1.27 and 1.02 ms, where the rates
+ * predict 0.87 and 1.11 ms for both. */
 static double beside_open_sides(const stn_task *task, const direct_shape *shape) {
     bool fixed = task->dtype != STN_F64 || shape->fused < 2;
     for (int axis = 0; axis < 3; axis++)

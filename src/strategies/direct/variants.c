@@ -1,4 +1,4 @@
-/* See variants.h. */
+/* Lists further shapes near the best estimated ones, for measuring. */
 #include "strategies/direct/variants.h"
 
 #include <string.h>
@@ -8,9 +8,10 @@
 #include "strategies/direct/step.h"
 #include "strategies/direct/time.h"
 
-enum { FIRST = 3, UNROLLED_MOST = 3000 }; /* instructions of one turn of a fused kernel: about 0.3 s of compiling */
+/* UNROLLED_MOST: instructions of one iteration of a multi-step kernel, about 0.3 s of compiling */
+enum { FIRST = 3, UNROLLED_MOST = 3000 };
 
-/* Shapes that the estimate likes best. */
+/* The FIRST shapes with the lowest estimates. */
 static size_t best_of(const stn_task *task, const stn_machine *machine, const direct_shape *shapes, size_t count,
                       const direct_shape *best[FIRST]) {
     double seconds[FIRST];
@@ -26,22 +27,24 @@ static size_t best_of(const stn_task *task, const stn_machine *machine, const di
 
 typedef struct change {
     int blocks;        /* added */
-    int points, chunk; /* times 2 to this power */
+    int points, chunk; /* exponents of 2 by which they are multiplied */
 } change;
 
 static int times_power(int value, int power) { return power < 0 ? value >> -power : value << power; }
 
-/* False when nothing changes or no kernel takes it. */
+/* Applies a change to a shape; false when nothing changes or no kernel takes the result. */
 static bool make_variant(const stn_task *task, const stn_machine *machine, const direct_shape *from, change by,
                          direct_shape *to, stn_tally *tally) {
     *to = *from;
     bool one_step = from->fused == 1, brick = from->kernel == DIRECT_TIME_TILE && from->threads[1] > 1;
-    int some = one_step ? (from->blocks + 3) / 4 : brick ? 1 : 4; /* blocks that make a difference */
+    /* smallest change of blocks that matters */
+    int some = one_step ? (from->blocks + 3) / 4 : brick ? 1 : 4;
     to->blocks += by.blocks * some;
     to->chunk = times_power(from->chunk, by.chunk);
     if (one_step) return !by.points && direct_refit(task, machine, to, tally);
     to->points = times_power(from->points, by.points);
-    if (by.points > 0 && from->kernel != DIRECT_TIME_LINE) to->fused /= 2; /* as many partial sums */
+    /* keeps the number of partial sums */
+    if (by.points > 0 && from->kernel != DIRECT_TIME_LINE) to->fused /= 2;
     if (from->kernel == DIRECT_TIME_LINE && by.chunk) return false;
     int turn = to->fused * to->points * to->rows * to->operations;
     return turn <= UNROLLED_MOST && direct_time_refit(task, machine, to, !by.chunk, tally);

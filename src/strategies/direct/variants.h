@@ -1,11 +1,11 @@
-/* Shapes that are worth measuring beside those that the estimate chooses from. */
+/* Further shapes worth measuring besides those that the estimate chooses from. */
 #ifndef STN_STRATEGIES_DIRECT_VARIANTS_H
 #define STN_STRATEGIES_DIRECT_VARIANTS_H
 #include "strategies/direct/shape.h"
 
 /* Neighbours of the best of `shapes` (more or fewer blocks, longer or shorter tiles, other points a
- * lane): estimates are not that fine. Returns how many, at most `most`. tally: of those that no
- * kernel takes, may be NULL. */
+ * lane), because estimates do not resolve them. Returns their number, at most `most`. tally counts
+ * rejected shapes; it may be NULL. */
 size_t direct_variants(const stn_task *task, const stn_machine *machine, const direct_shape *shapes, size_t count,
                        direct_shape *variants, size_t most, stn_tally *tally);
 #endif

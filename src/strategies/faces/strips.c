@@ -43,8 +43,7 @@ struct faces_strips {
     size_t grid; /* bytes of the largest strip; a run needs three: before, after, between */
 };
 
-/* ---- as tasks
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- as tasks */
 
 static size_t find_strips(const stn_task *task, int fused, strip strips[3]) {
     size_t count = 0;
@@ -93,8 +92,7 @@ double faces_strips_seconds(const stn_task *task, const stn_machine *machine, in
     return seconds;
 }
 
-/* ---- building
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- building */
 
 static stn_status get_copy(const stn_plan *plan, faces_strips *strips, stn_error *error) {
     stn_text params = STN_TEXT_EMPTY;
@@ -145,8 +143,7 @@ void faces_strips_list(stn_plan *plan, const faces_strips *strips) {
     for (size_t i = 0; i < strips->count; i++) stn_subplan_list_kernels(plan, strips->list[i].plan);
 }
 
-/* ---- running
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- running */
 
 /* The bytes of a grid's point. */
 static unsigned char *point(const void *grid, const stn_grid_layout *layout, const int64_t index[3], size_t size) {

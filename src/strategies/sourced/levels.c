@@ -111,8 +111,7 @@ stn_status sourced_prepare_levels(stn_plan *plan, sourced_state *state, stn_erro
     return STN_OK;
 }
 
-/* ---- running
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- running */
 
 static sourced_grid source_of(const sourced_job *job, int level) {
     return level ? sourced_own_grid(job, 1 + level) : job->source;

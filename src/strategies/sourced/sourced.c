@@ -14,8 +14,7 @@
 
 #include "base/error.h"
 
-/* ---- choosing
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- choosing */
 
 static bool applies(const stn_task *task, const stn_machine *machine, char *reason, size_t reason_size) {
     const char *why = NULL;
@@ -57,8 +56,7 @@ static void estimate(const stn_task *task, const stn_machine *machine, const stn
     if (!served) result->seconds = INFINITY;
 }
 
-/* ---- building
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- building */
 
 stn_status sourced_make_run(stn_plan *plan, const stn_task *task, stn_plan **run, stn_error *error) {
     if (plan->candidate.values[SOURCED_SOON])
@@ -99,16 +97,14 @@ static void release(stn_plan *plan) {
     plan->state = NULL;
 }
 
-/* ---- running
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- running */
 
 static stn_status execute(stn_plan *plan, const stn_execution *at, stn_error *error) {
     const sourced_state *state = plan->state;
     return (state->levels == SOURCED_WHOLE ? sourced_execute_whole : sourced_execute_levels)(plan, at, error);
 }
 
-/* ---- in words
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- in words */
 
 static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
     const sourced_state *state = plan->state;

@@ -101,8 +101,7 @@ void sparse_round(const stn_task *task, const stn_power *power, double scale, in
     if (parts == 1) keep_sum(task->dtype, power, scale, to);
 }
 
-/* ---- symbols
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- symbols */
 
 #define OCTAVES 11 /* pi, pi / 2, .. and 0 */
 #define EVEN 8     /* beside them, evenly over half a circle */

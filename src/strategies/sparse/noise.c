@@ -115,8 +115,7 @@ static double few_grown(const stn_task *task, sparse_spectrum *s, const sparse_l
     return s->few.grown;
 }
 
-/* ---- words between the products of a chain
- * ------------------------------------------------------------------------ */
+/* ---- words between the products of a chain */
 
 typedef struct moments {
     double sum, sizes, squares;
@@ -158,8 +157,7 @@ static between_errors between_of(const sparse_spectrum *s, const sparse_terms *t
                             smooth / largest};
 }
 
-/* ---- all of it
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- all of it */
 
 /* Where launches change data by less than a unit, points stay as they are that should move a
  * little, and waves die late: read off runs of random numbers around 0 by heat-1d, heat-2d,

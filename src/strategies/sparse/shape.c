@@ -49,8 +49,7 @@ int sparse_planes(const stn_task *task, const sparse_shape *shape) {
     return sparse_reach(task, shape, 0, 0) + sparse_reach(task, shape, 0, 1) + 1;
 }
 
-/* ---- the window and what a block holds
- * ------------------------------------------------------------------------- */
+/* ---- the window and what a block holds */
 
 sparse_window sparse_window_of(const stn_task *task, const sparse_shape *shape) {
     int low = sparse_reach(task, shape, 2, 0), high = sparse_reach(task, shape, 2, 1);
@@ -285,8 +284,7 @@ bool sparse_fit(const stn_task *task, const stn_machine *machine, int fused, int
     return STN_CONSTRAINTS_HOLD(constraints, task, machine, shape, tally);
 }
 
-/* ---- sparse_walk
- * ----------------------------------------------------------------------------------------------- */
+/* ---- sparse_walk */
 
 #define REGISTERS_OF_QUARTER 16384 /* of a multiprocessor's; a block's warps share them evenly */
 #define MOST_OF_THREAD 255         /* registers, given in units of 8 */
@@ -326,8 +324,7 @@ bool sparse_fit_ring(const stn_task *task, const stn_machine *machine, int stage
     return few_blocks(task, shape);
 }
 
-/* ---- params.cuh
- * ------------------------------------------------------------------------------------------------ */
+/* ---- params.cuh */
 
 void sparse_params(const stn_task *task, const sparse_shape *shape, stn_text *params) {
     sparse_rows rows = {0};

@@ -91,8 +91,7 @@ static void estimate(const stn_task *task, const stn_machine *machine, const stn
     sparse_cost(task, machine, &shape, result);
 }
 
-/* ---- building
- * -------------------------------------------------------------------------------------------------- */
+/* ---- building */
 
 /* Tables of the task's weights, into new memory of the device; there are none where the GPU is not
  * here. */
@@ -168,8 +167,7 @@ static void release(stn_plan *plan) {
     plan->state = NULL;
 }
 
-/* ---- running
- * --------------------------------------------------------------------------------------------------- */
+/* ---- running */
 
 typedef struct run {
     const sparse_state *state;
@@ -240,8 +238,7 @@ static stn_status execute_part(stn_plan *plan, stn_part part, const stn_executio
     return stn_take_turns(plan, &state->at, launches(plan), part, at, take_turn, &r, error);
 }
 
-/* ---- words
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- words */
 
 static const char *arithmetic(const stn_task *task, const sparse_shape *shape) {
     if (task->dtype == STN_F16) return shape->parts == 1 ? "sparse f16" : "sparse f16 x 2";

@@ -16,8 +16,7 @@ bool sparse_separable(const stn_task *task, double factors[3][STN_TASK_FACTORS])
     return task->rank == 2 && stn_task_separable(task, factors);
 }
 
-/* ---- one term
- * -------------------------------------------------------------------------------------------------- */
+/* ---- one term */
 
 static stn_status make_row(int fused, int size, int low, stn_power *row, stn_error *error) {
     *row = (stn_power){.fused = fused, .size = {1, 1, size}, .low = {0, 0, low}};
@@ -41,8 +40,7 @@ static stn_status make_factor(const stn_task *task, const double *factor, int fu
     return STN_OK;
 }
 
-/* ---- several
- * --------------------------------------------------------------------------------------------------- */
+/* ---- several */
 
 /* rest = rest - u v^T with v of length 1 and u = rest v: the largest such term, by power iteration
  * from the row that holds the largest number. */
@@ -133,8 +131,7 @@ static stn_status split_taps(const stn_power *taps, sparse_terms *terms, stn_err
     return status;
 }
 
-/* ---- all of them
- * ----------------------------------------------------------------------------------------------- */
+/* ---- all of them */
 
 static long double sum_of(const stn_power *factor) {
     long double sum = 0;

@@ -33,7 +33,7 @@ static places places_of(const step_assignment *a, stn_dtype dtype) {
     return p;
 }
 
-/* ---- what it reads ------------------------------------------------------------------------- */
+/* ---- what it reads */
 
 static int array_of(step_assignment *a, bool is_field, int index, int level) {
     for (int i = 0; i < a->narrays; i++)
@@ -97,7 +97,7 @@ bool step_assignment_fits(const stn_system_task *task, const stn_system_equation
     return fits;
 }
 
-/* ---- its text ------------------------------------------------------------------------------ */
+/* ---- its text */
 
 static void render_number(double value, stn_text *text) {
     char digits[STN_NUMBER_SIZE];
@@ -240,7 +240,7 @@ static void render(const stn_system_task *task, step_assignment *a, const stn_sy
     render_program(task, a, program, text);
 }
 
-/* ---- its arguments ------------------------------------------------------------------------- */
+/* ---- its arguments */
 
 /* All but pointers and numbers. */
 static void fill_header(const stn_system_task *task, step_assignment *a) {

@@ -34,7 +34,7 @@ typedef struct rotate_arguments {
     int32_t count, by;
 } rotate_arguments;
 
-/* ---- choosing ------------------------------------------------------------------------------ */
+/* ---- choosing */
 
 static bool applies(const stn_system_task *task, const stn_machine *machine, char *reason, size_t size) {
     if (!machine->is_device) {
@@ -102,7 +102,7 @@ static void estimate(const stn_system_task *task, const stn_machine *machine, co
         fmax(memory, arithmetic) * (1 + 0.01 * (wide * high - 1)) + result->launches * machine->launch_seconds;
 }
 
-/* ---- building ------------------------------------------------------------------------------ */
+/* ---- building */
 
 static stn_status make_rotate(stn_plan *plan, step_state *state, stn_error *error) {
     bool rotates = false;
@@ -132,7 +132,7 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
     return STN_OK;
 }
 
-/* ---- a run -------------------------------------------------------------------------------- */
+/* ---- a run */
 
 static stn_status copy_level(stn_plan *plan, const stn_system_state *s, int f, int64_t number, void *to, void *stream,
                              stn_error *error) {

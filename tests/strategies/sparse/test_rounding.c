@@ -72,8 +72,7 @@ Test(sparse_rounding, error_is_predicted) {
     cr_expect_eq(sparse_rounding(&task, &power, false, 1, 200), 0);
 }
 
-/* ---- what rounded weights make of a run, from the definition
- * ------------------------------------------------------ */
+/* ---- what rounded weights make of a run, from the definition */
 
 static double complex symbol_at(const stn_power *power, const float *rounded, const double complex turn[3]) {
     double complex sum = 0;

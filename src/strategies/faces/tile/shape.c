@@ -17,8 +17,7 @@ static const struct {
     double last_wave;    /* of four waves and more, how much of one is not full */
 } rates = {1.5, 3.8, 0.43, 180, 350, 1.15, 0.3};
 
-/* ---- boxes
- * --------------------------------------------------------------------------------------------------------- */
+/* ---- boxes */
 
 int faces_tile_patch(const faces_tile *tile, int axis) { return axis == 0 ? 1 : axis == 1 ? tile->rows : tile->points; }
 
@@ -107,8 +106,7 @@ static double active_patches(const stn_task *task, const faces_tile *tile, int n
     return p[0] * sum[0] + p[1] * sum[1] + p[2] * sum[2] + p[3] * sum[3];
 }
 
-/* ---- cost
- * ---------------------------------------------------------------------------------------------------------- */
+/* ---- cost */
 
 /* As is_seen of the kernel: points of a patch that are left for others in each step. */
 static int seen_points(const stn_task *task, const faces_tile *tile) {

@@ -33,8 +33,7 @@ typedef struct axes_state {
     size_t packed_bytes;    /* of one of them, whole 256 */
 } axes_state;
 
-/* ---- candidates
- * ------------------------------------------------------------------------------------------------ */
+/* ---- candidates */
 
 static bool applies(const stn_task *task, const stn_machine *machine, char *reason, size_t reason_size) {
     lowrank_factors factors;
@@ -68,8 +67,7 @@ static void estimate(const stn_task *task, const stn_machine *machine, const stn
     lowrank_passes_cost(task, machine, result);
 }
 
-/* ---- building
- * -------------------------------------------------------------------------------------------------- */
+/* ---- building */
 
 static stn_status fill_values(const stn_plan *plan, axes_state *state, stn_error *error) {
     lowrank_factors factors;
@@ -121,8 +119,7 @@ static void release(stn_plan *plan) {
     plan->state = NULL;
 }
 
-/* ---- running
- * --------------------------------------------------------------------------------------------------- */
+/* ---- running */
 
 static stn_status launch_pass(const stn_plan *plan, const axes_pass *pass, lowrank_grid in, lowrank_grid out,
                               lowrank_grid origin, void *stream, stn_error *error) {
@@ -165,8 +162,7 @@ static stn_status execute(stn_plan *plan, const stn_execution *run, stn_error *e
     return STN_OK;
 }
 
-/* ---- in words
- * -------------------------------------------------------------------------------------------------- */
+/* ---- in words */
 
 static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
     const axes_state *state = plan->state;

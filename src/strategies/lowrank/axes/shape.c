@@ -156,8 +156,7 @@ void lowrank_passes_cost(const stn_task *task, const stn_machine *machine, stn_e
     e->seconds = steps * seconds;
 }
 
-/* ---- what the kernel is given
- * ------------------------------------------------------------------------------------ */
+/* ---- what the kernel is given */
 
 void lowrank_pass_params(const stn_task *task, const lowrank_pass *p, stn_text *params) {
     const int *reach = task->reach[p->axis];

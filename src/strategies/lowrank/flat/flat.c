@@ -50,8 +50,7 @@ static bool applies(const stn_task *task, const stn_machine *machine, char *reas
     return false;
 }
 
-/* ---- candidates
- * ------------------------------------------------------------------------------------------------ */
+/* ---- candidates */
 
 static size_t candidates(const stn_task *task, const stn_machine *machine, stn_candidate *list, size_t most) {
     lowrank_shape best[LOWRANK_MOST_BEST];
@@ -80,8 +79,7 @@ static void estimate(const stn_task *task, const stn_machine *machine, const stn
         result->error = hypot(result->error, lowrank_inner_error(task, shape.inner, shape.launches));
 }
 
-/* ---- building
- * -------------------------------------------------------------------------------------------------- */
+/* ---- building */
 
 static stn_status get_kernel(stn_plan *plan, const lowrank_shape *shape, const lowrank_pattern *pattern,
                              stn_kernel **kernel, stn_error *error) {
@@ -185,8 +183,7 @@ static void release(stn_plan *plan) {
     plan->state = NULL;
 }
 
-/* ---- running
- * --------------------------------------------------------------------------------------------------- */
+/* ---- running */
 
 /* A stn_interior; `user` is a sweep. */
 static stn_status launch_sweep(const stn_plan *plan, const void *user, const stn_fused_launch *l, stn_error *error) {

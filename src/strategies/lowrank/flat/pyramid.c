@@ -9,8 +9,7 @@
 #define NOTHING 0x1p-58L /* what is left of a row after its term, in the same measure */
 #define GROWTH 4         /* most that a term may exceed what is left of the taps: else its pivot is too small */
 
-/* ---- pyramid
- * --------------------------------------------------------------------------------------------------- */
+/* ---- pyramid */
 
 /* One quarter of taps that are even in both axes, the centre included. */
 typedef struct quarter {
@@ -89,8 +88,7 @@ stn_status lowrank_split_pyramid(const stn_power *taps, lowrank_terms *terms, st
     return STN_OK;
 }
 
-/* ---- star
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- star */
 
 /* Powers 0 to `most` of one axis's weights: power[k] in a row of most * (low + high) + 1, centred
  * at k * low. */

@@ -52,8 +52,7 @@ static void find_columns(factors *f, long double *rest, long double least) {
     }
 }
 
-/* ---- how many there are, at least
- * ------------------------------------------------------------------------------ */
+/* ---- how many there are, at least */
 
 /* Elimination with full pivots leaves nearly as little as the singular vectors do. Of even taps one
  * quarter tells it: a part of a matrix needs no more terms than the whole. */
@@ -82,8 +81,7 @@ bool lowrank_svd_exceeds(const stn_power *taps, bool even, double tolerance, int
     return exceeds;
 }
 
-/* ---- the terms
- * ------------------------------------------------------------------------------------------------- */
+/* ---- the terms */
 
 static void rotate(long double *a, long double *b, int n, long double c, long double s) {
     for (int i = 0; i < n; i++) {

@@ -25,8 +25,7 @@ static const struct {
     double few_warps; /* times, with fewer than 12 warps a multiprocessor */
 } rates = {0.45, 0.49, 0.33, 0.33, 0.44, 0.38, 0.65, 0.8, 0.35, 20, 400, 5000, 3, 30, 70, 1.15};
 
-/* ---- what the kernel works out of its parameters, as far as its shape needs it
- * ----------------------------------- */
+/* ---- what the kernel works out of its parameters, as far as its shape needs it */
 
 typedef struct span {
     int low, high;
@@ -123,8 +122,7 @@ static void count_work(const stn_task *task, const stn_power *taps, const lowran
     b->shared = lines * pitch * (int)stn_dtype_size(task->dtype);
 }
 
-/* ---- the shape
- * --------------------------------------------------------------------------------------------------- */
+/* ---- the shape */
 
 void lowrank_brick_tiles(const stn_task *task, const lowrank_brick *b, int64_t tiles[3]) {
     tiles[0] = stn_div_up(task->n[0], b->chunk);

@@ -34,8 +34,7 @@ typedef struct brick_state {
     size_t grid_bytes; /* of the workspace, whole 256; the faces' follows */
 } brick_state;
 
-/* ---- candidates
- * ------------------------------------------------------------------------------------------------ */
+/* ---- candidates */
 
 static lowrank_brick brick_of(const stn_candidate *candidate) {
     lowrank_brick brick;
@@ -157,8 +156,7 @@ static void estimate(const stn_task *task, const stn_machine *machine, const stn
     result->error = lowrank_error(task, brick.passes, brick.launches, brick.growth, ALIKE);
 }
 
-/* ---- building
- * -------------------------------------------------------------------------------------------------- */
+/* ---- building */
 
 static stn_status fail_terms(int fused, stn_error *error) {
     return stn_fail(error, STN_ERROR_UNSUPPORTED,
@@ -289,8 +287,7 @@ static void release(stn_plan *plan) {
     plan->state = NULL;
 }
 
-/* ---- running
- * --------------------------------------------------------------------------------------------------- */
+/* ---- running */
 
 /* A stn_interior; `user` is a sweep. */
 static stn_status launch_brick(const stn_plan *plan, const void *user, const stn_fused_launch *l, stn_error *error) {
