@@ -1,5 +1,6 @@
-/* See cost.h. Everything is in proportion to points, but for what each launch takes: near enough to
- * find a division that is close to the best, whose bands are then planned one by one. */
+/* Cost model and search of divisions into transforms and bands. Costs are proportional to points
+ * plus a cost of each launch: accurate enough to find a nearly optimal division, whose bands are
+ * then planned one by one. */
 #include "strategies/aperiodic/cost.h"
 
 #include <math.h>
@@ -9,7 +10,8 @@
 #include "plan/accuracy.h"
 #include "plan/plan.h"
 
-#define SAMPLED_STEPS 64 /* that stepping is asked about: it may fuse some of them */
+/* steps in the tasks by which stepping is estimated; strategies may fuse some of them */
+#define SAMPLED_STEPS 64
 
 static const char *cheapest(const char *const *names, const stn_task *task, const stn_machine *machine,
                             stn_estimate *estimate) {
@@ -31,11 +33,11 @@ const char *cost_transforms(const stn_task *task, const stn_machine *machine, st
     return cheapest(names, task, machine, estimate);
 }
 
-/* Times what `direct` estimates of narrow boxes it takes there, where that is a step a launch, up
- * to 2.8; what lowrank estimates holds: bench/results/2026-11-23-aperiodic.md. */
+/* Factor on estimates of `direct` for narrow boxes with one step a launch; up to 2.8 measured.
+ * Estimates of lowrank need no factor. */
 #define NARROW 1.5
 
-/* In f32 lowrank errs by more than stepping does. */
+/* The cheapest stepping strategy. In f32 lowrank has a larger error than stepping. */
 const char *cost_steps(const stn_task *task, const stn_machine *machine, stn_estimate *estimate) {
     static const char *const on_host[] = {"host", NULL}, *const on_device[] = {"direct", NULL};
     const char *const *names = !machine->is_device ? on_host : task->source ? with_source : on_device;
@@ -52,7 +54,7 @@ static double points_of(const shape *s, const box *of) {
     return (double)s->task->batch * (double)of->n[0] * (double)of->n[1] * (double)of->n[2];
 }
 
-/* One smaller than those before it, which does not take longer. */
+/* Adds a sample with fewer points than the previous ones, at most as slow. */
 static void add_sample(curve *c, double points, double seconds) {
     if (c->count == COST_SAMPLES || (c->count && points >= c->points[c->count - 1])) return;
     c->points[c->count] = points;
@@ -70,9 +72,8 @@ static double seconds_at(const curve *c, double points) {
     return c->seconds[c->count - 1];
 }
 
-/* Bands as the run's own are, and one of a band's: what launches wait for in turn, which the whole
- * grid's many blocks hide, is most of what a step of these takes.
- * bench/results/2026-11-23-regret.md: 130 launches on bands of 1D lines took 13 and 15 us each. */
+/* Samples the run's own bands, and bands of a band: most of their time is launch latency, which the
+ * many blocks of the whole grid hide. 130 launches on bands of 1D lines took 13 and 15 us each. */
 static void sample_bands(const shape *s, const stn_machine *machine, uint64_t sampled, const char *transforms,
                          rates *r) {
     box at = shape_whole(s);
@@ -115,9 +116,10 @@ bool cost_rates(const shape *s, const stn_machine *machine, rates *made) {
     return true;
 }
 
-/* ---- a box */
+/* ---- boxes */
 
-/* The first level whose steps are fewer than these; a whole run may be one level's. */
+/* The first level with fewer steps than these, or (divided) as many: one level may take a whole
+ * run. */
 static uint64_t next_steps(const levels *l, uint64_t steps, bool divided) {
     for (int i = 0; i < SHAPE_LEVELS; i++)
         if (l->steps[i] > 0 && ((uint64_t)l->steps[i] < steps || (divided && (uint64_t)l->steps[i] == steps)))
@@ -125,7 +127,7 @@ static uint64_t next_steps(const levels *l, uint64_t steps, bool divided) {
     return 0;
 }
 
-/* So many steps at once, and all its bands. False: they do not fit. */
+/* Adds one round of `steps` steps at once, with all its bands; false if they do not fit. */
 static bool add_round(const shape *s, const rates *r, const levels *l, const box *of, uint64_t steps, double times,
                       division *sum) {
     band bands[6];
@@ -161,7 +163,7 @@ double cost_untimed(const stn_machine *machine, const stn_task *task, const leve
     return (l->steps[1] ? 1.3 : 1) * (task->rank == 1 ? 1.1 : 1);
 }
 
-/* ---- searching */
+/* ---- search */
 
 typedef struct search {
     const shape *s;
@@ -182,8 +184,8 @@ static void insert(search *found, const levels *l, double seconds) {
     found->list[place] = *l, found->seconds[place] = seconds;
 }
 
-/* Halvings from number `first` on at this level, or none. A level that changes nothing is left
- * out. */
+/* Tries the halvings from number `first` on at this level, or none. Levels without effect are
+ * dropped. */
 static void try_levels(search *found, levels l, int level, int first, double before) {
     const box whole = shape_whole(found->s);
     for (int k = first; level < SHAPE_LEVELS && k < found->s->halvings; k++) {

@@ -1,58 +1,57 @@
-/* What a division costs, and which one is cheapest. */
+/* The cost of a division, and the search for the cheapest. */
 #ifndef STN_STRATEGIES_APERIODIC_COST_H
 #define STN_STRATEGIES_APERIODIC_COST_H
 #include "strategies/aperiodic/shape.h"
 
-/* What a candidate says: at each level, how many steps are made at once; 0: no such level.
- * `always`: bands are divided wherever they can be, not only where that is cheaper: for
- * measuring. */
+/* A candidate's division: the number of steps at once at each level; 0: no such level. always:
+ * bands are divided wherever possible instead of where it is cheaper (for measuring). */
 typedef struct levels {
     int steps[SHAPE_LEVELS];
     int always;
 } levels;
 
-/* Seconds against points of a box, as the strategies say of some boxes of this grid, the largest
- * first; straight lines between those. */
+/* Seconds as a function of a box's points, sampled from the strategies' estimates for some boxes of
+ * this grid, largest first, with linear interpolation. */
 #define COST_SAMPLES 4
 typedef struct curve {
     int count;
     double points[COST_SAMPLES], seconds[COST_SAMPLES];
 } curve;
 
-/* Of one pass over a box by transforms, of one step of it, of a copy. */
+/* Costs of one transform pass over a box, of one step of it, of a copy. */
 typedef struct rates {
     curve transform, step;
     double copy_point, copy_start;
-    double bytes_point, flops_point; /* of a pass by transforms */
+    double bytes_point, flops_point; /* of a transform pass */
     double step_launches;
-    double transform_error, step_error; /* of a pass; of all steps */
+    double transform_error, step_error; /* of a transform pass; of all steps */
     stn_unit unit;
 } rates;
 
-/* The cheapest strategy of those that transform whole grids, or that step, for this task; NULL:
+/* The cheapest strategy for this task among those that transform whole grids, or that step; NULL if
  * none serves it. */
 const char *cost_transforms(const stn_task *task, const stn_machine *machine, stn_estimate *estimate);
 const char *cost_steps(const stn_task *task, const stn_machine *machine, stn_estimate *estimate);
 
-/* False: nothing transforms this grid, or nothing steps it. */
+/* False if no strategy transforms this grid, or none steps it. */
 bool cost_rates(const shape *s, const stn_machine *machine, rates *made);
 
-/* How a box's steps are made: `steps` at once, so many rounds of them, then `rest` once; or one
- * after the other, with steps 0. */
+/* How a box's steps are made: `rounds` rounds of `steps` steps at once, then `rest` steps at once;
+ * or, with steps 0, one after another. */
 typedef struct division {
     uint64_t steps, rounds, rest;
-    double seconds; /* of all, bands and copies too */
-    double passes;  /* by transforms, in points of boxes: of all, bands too */
+    double seconds; /* of everything, with bands and copies */
+    double passes;  /* transform passes, in box points: of everything, with bands */
     double launches;
 } division;
-/* The box's own bands are at `level`. divided: it is not to be stepped whole. */
+/* Estimates the cheapest way for a box whose own bands are at `level`. divided: stepping the whole
+ * box is excluded. */
 division cost_divide(const shape *s, const rates *r, const levels *l, const box *of, uint64_t steps, bool divided);
 
-/* Times the estimate, on a GPU, of several levels: beside each other they are not timed yet, one
- * level is (bench/results/2026-11-23-aperiodic.md). And of lines, whose bands run beside the whole
- * grid's transforms since they were timed. */
+/* Factor on the estimate, on a GPU, for divisions that were not measured: several concurrent
+ * levels, and 1D lines, whose bands now run concurrently with the whole grid's transforms. */
 double cost_untimed(const stn_machine *machine, const stn_task *task, const levels *l);
 
-/* Fills the cheapest levels, cheapest first; returns how many, at most `most`. */
+/* Lists the cheapest levels, cheapest first; returns their number, at most `most`. */
 size_t cost_search(const shape *s, const stn_machine *machine, const rates *r, levels *list, size_t most);
 #endif

@@ -1,4 +1,4 @@
-/* See shape.h. */
+/* Sides without a symmetric extension, the depths of their bands, and the tasks of boxes. */
 #include "strategies/aperiodic/shape.h"
 
 #include <float.h>
@@ -12,7 +12,7 @@
 #include "strategies/common/layout.h"
 #include "strategies/common/reach.h"
 
-/* Is there a mirror with the effect of this side, whatever the other one is? */
+/* Whether this side has an equivalent symmetric extension, whatever the other side is. */
 static bool has_mirror(const stn_task *task, int axis, int side) {
     stn_task both = *task; /* its taps are borrowed */
     stn_extension e;
@@ -36,9 +36,9 @@ bool shape_sides(const stn_task *task, shape *s, char *reason, size_t size) {
 
 /* ---- depths */
 
-/* What steps do at a side that transforms know nothing of is felt t steps later by points within
- * reach of the taps of t steps. That reach need not grow with t where taps drift. What all steps
- * leave there adds up, so each may leave less. */
+/* A wrong value at a side affects, t steps later, the points within reach of t steps' taps. This
+ * reach need not grow with t where taps drift. The errors of all steps add up, so each may
+ * contribute only its share. */
 static void depths_of(shape *s, int axis, double tail) {
     const bool drifts = !stn_task_mirrored(s->task, axis);
     int64_t most[2] = {0, 0};
@@ -53,7 +53,7 @@ static void depths_of(shape *s, int axis, double tail) {
     }
 }
 
-/* Which axes have depths, and of which other one they are the same. */
+/* Finds the axes with depths, and copies the depths of axes that are equal. */
 static void find_depths(shape *s, void (*of)(shape *s, int axis, double tail)) {
     const double tail = stn_reach_tail(s->task->dtype);
     s->halvings = 0;
@@ -72,8 +72,8 @@ static void find_depths(shape *s, void (*of)(shape *s, int axis, double tail)) {
 
 void shape_depths(shape *s) { find_depths(s, depths_of); }
 
-/* As if the taps of t steps were a normal distribution, whose tails are Chernoff's bound with their
- * mean and variance alone. */
+/* Treats the taps of t steps as a normal distribution and bounds its tails by Chernoff's bound with
+ * their mean and variance. */
 static void guesses_of(shape *s, int axis, double tail) {
     const stn_task *task = s->task;
     double sum = 0, mean = 0, variance = 0;
@@ -87,7 +87,7 @@ static void guesses_of(shape *s, int axis, double tail) {
         const double steps = (double)s->steps[k], rare = log(steps / tail) + steps * grows;
         for (int side = 0; side < 2; side++) {
             const double drift = side ? mean : -mean, reach = (double)task->reach[axis][side];
-            double t = steps; /* when it is felt furthest */
+            double t = steps; /* the step at which the effect reaches deepest */
             if (drift < 0) t = fmin(t, rare * variance / (2 * drift * drift));
             const double most = fmin(steps * reach, fmax(0, drift * t + sqrt(2 * rare * variance * t)));
             s->depth[k][axis][side] = (int64_t)(most + reach);
@@ -95,7 +95,7 @@ static void guesses_of(shape *s, int axis, double tail) {
     }
 }
 
-/* The logarithm of (sum of |w|) / max |K|: what taps of both signs take from each other at each
+/* The logarithm of (sum of |w|) / max |K|: the cancellation between taps of both signs in each
  * step. */
 static double growth_of(const stn_task *task) {
     double sum = 0, all = 0;
@@ -123,7 +123,7 @@ bool shape_has_room(const shape *s) {
 
 /* ---- bands */
 
-/* A good length for transforms that is no shorter. */
+/* The next larger length that is good for transforms. */
 static int64_t good_length(int64_t least) {
     for (int64_t slots = stn_div_up(least, 16);; slots++) {
         int64_t rest = slots;
@@ -133,13 +133,13 @@ static int64_t good_length(int64_t least) {
     }
 }
 
-/* Has this side of the box points that its band makes right? */
+/* Whether this side of the box has points that its band corrects. */
 static bool has_band(const shape *s, const box *of, int k, int axis, int side) {
     return s->stepped[axis][side] && !of->cut[axis][side] && s->depth[k][axis][side] > 0;
 }
 
-/* Sides of later axes may stay wrong in it: their own bands are made after it, of these points
- * too. */
+/* The box of a band. Sides of later axes may stay wrong in it: their own bands are made later and
+ * correct these points too. */
 static box box_of_band(const shape *s, const box *of, int k, int axis, int64_t wide) {
     box own = *of;
     own.n[axis] = wide;
@@ -149,7 +149,7 @@ static box box_of_band(const shape *s, const box *of, int k, int axis, int64_t w
     return own;
 }
 
-/* False: it would be no smaller than the box. */
+/* Makes one side's band; false if its box would be no smaller than `of`. */
 static bool make_band(const shape *s, const box *of, int k, int axis, int side, band *b) {
     const int64_t *depth = s->depth[k][axis], own = depth[side], n = of->n[axis];
     const int64_t wide = depth[0] + depth[1] < n ? good_length(depth[0] + depth[1]) : n;
@@ -160,7 +160,7 @@ static bool make_band(const shape *s, const box *of, int k, int axis, int side, 
     return wide < n;
 }
 
-/* Both sides': the same, half of the box each. */
+/* Makes one band for both sides of an axis, half of the box for each. */
 static bool make_both(const shape *s, const box *of, int k, int axis, band *b) {
     const int64_t *depth = s->depth[k][axis];
     const int64_t n = of->n[axis], least = 2 * (depth[0] + depth[1]), wide = least < n ? good_length(least) : n;
@@ -170,7 +170,7 @@ static bool make_both(const shape *s, const box *of, int k, int axis, band *b) {
     return wide < n;
 }
 
-/* A source lies where the caller put it: its box is one of his. */
+/* A source stays in the caller's grid, so its box is a box of that grid. */
 int shape_bands(const shape *s, const box *of, uint64_t steps, band bands[6]) {
     int count = 0, k = s->halvings - 1;
     while (k > 0 && s->steps[k] < steps) k--;
@@ -202,7 +202,8 @@ static stn_task task_of(const shape *s, const box *of, uint64_t steps) {
     memcpy(own.out_stride, packed.stride, sizeof own.out_stride);
     own.in_batch_stride = own.out_batch_stride = packed.batch;
     own.steps = steps, own.snapshots = 1, own.in_place = false;
-    if (!own.source || own.alignment > 16) own.alignment = 16; /* the source lies where the caller put it */
+    /* the source stays in the caller's grid */
+    if (!own.source || own.alignment > 16) own.alignment = 16;
     return own;
 }
 

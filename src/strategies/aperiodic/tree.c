@@ -1,8 +1,8 @@
-/* See tree.h. A box has two grids, packed, that its rounds take turns with; the first round of the
- * whole grid reads the caller's where that is packed too, and the last one writes it, so that every
- * other round's result is all that lies in the workspace. A band's box is copied into one of its
- * own, and what it made right back; one that is only stepped is read where it lies. Copies are
- * plans too: a stencil of one tap. */
+/* Plans and runs a tree of boxes. A box has two packed grids for ping-pong. The first round of the
+ * whole grid reads the caller's input if that is packed too, and the last one writes the caller's
+ * output, so that the workspace only holds every other round's result. A band's box is copied into
+ * a grid of its own and its corrected points are copied back; a band that is only stepped is read
+ * in place. Copies are plans too: a stencil of one tap. */
 #include "strategies/aperiodic/tree.h"
 
 #include <stdint.h>
@@ -14,7 +14,7 @@
 #include "context/context.h"
 
 #define MOST_NODES 400
-#define PLACES 256 /* bytes that each grid's place is a multiple of */
+#define PLACES 256 /* alignment of each grid in bytes */
 
 typedef struct maker {
     stn_plan *plan;
@@ -22,8 +22,8 @@ typedef struct maker {
     const rates *r;
     const levels *l;
     tree *tree;
-    size_t *used; /* bytes of the workspace: of the boxes that are at work together */
-    int branch;   /* that this is made for, from 1 on; 0: none */
+    size_t *used; /* workspace bytes of the boxes that are in use at the same time */
+    int branch;   /* the branch that this is made for, from 1 on; 0: none */
 } maker;
 
 /* ---- plans */
@@ -32,7 +32,7 @@ static int64_t element_of(const int64_t at[3], const int64_t stride[3]) {
     return at[0] * stride[0] + at[1] * stride[1] + at[2] * stride[2];
 }
 
-/* Pointers so many elements past an aligned one. */
+/* Reduces the alignment to that of an aligned pointer plus so many elements. */
 static void lower_alignment(stn_task *task, int64_t elements) {
     while (elements * (int64_t)stn_dtype_size(task->dtype) % task->alignment) task->alignment /= 2;
 }
@@ -50,13 +50,13 @@ static stn_status add_plan(const maker *m, const stn_task *task, const char *nam
     return STN_OK;
 }
 
-/* Where a box lies in a larger one, from its first element on. */
+/* The position of a box in a larger one: its layout and its first element. */
 typedef struct place {
     stn_grid_layout layout;
     int64_t element;
 } place;
 
-/* `copies`: boxes, a layout's batch stride apart. */
+/* copies: number of boxes, one batch stride apart. */
 static stn_status add_copy(const maker *m, const box *of, int64_t copies, const place *from, const place *to,
                            int alignment, stn_plan **plan, stn_error *error) {
     stn_tap one = {{0, 0, 0}, 1};
@@ -70,8 +70,8 @@ static stn_status add_copy(const maker *m, const box *of, int64_t copies, const 
     return add_plan(m, &task, m->plan->machine.is_device ? "direct" : "host", plan, error);
 }
 
-/* Rows between a band's box and the one that it is cut out of, whose layouts these are; both parts
- * by one launch, as two boxes of a batch, where they can be. */
+/* Plans copies of rows between a band's box and the enclosing box; both parts in one launch, as a
+ * batch of two, where possible. */
 static stn_status add_rows(const maker *m, const band *b, const rows *part, const stn_grid_layout *other,
                            const stn_grid_layout *own, bool load, stn_plan *plans[2], stn_error *error) {
     const int64_t there = other->stride[b->axis], here = own->stride[b->axis], batch = m->s->task->batch;
@@ -105,7 +105,7 @@ static stn_status make_edge(const maker *m, const node *parent, uint64_t steps, 
     return add_rows(m, b, b->right, other, own, false, e->store, error);
 }
 
-/* Some steps of the box at once. Its source lies as the caller's does. */
+/* Plans some steps of the box at once. Its source keeps the caller's layout. */
 static stn_status make_stage(const maker *m, node *n, uint64_t steps, uint64_t rounds, int depth, stn_error *error) {
     band bands[6];
     stn_estimate unused;
@@ -120,13 +120,14 @@ static stn_status make_stage(const maker *m, node *n, uint64_t steps, uint64_t r
     const int count = shape_bands(m->s, &n->box, steps, bands);
     const bool forks = m->tree->forks && depth == 0;
     const size_t used = *m->used;
-    size_t highest = m->tree->grids,
-           beside = used; /* to which those that are at work at the same time take the workspace, and all of theirs */
+    /* workspace end of the bands that run concurrently */
+    size_t highest = m->tree->grids, beside = used;
     for (int i = 0; i < count; i++) {
         edge *e = &at->edges[at->count++];
         maker own = *m;
         if (forks) own.branch = 1 + i % STN_FORK_BRANCHES;
-        *m->used = m->tree->grids = beside; /* otherwise bands are made one after the other, in the same memory */
+        /* otherwise bands run one after another and share memory */
+        *m->used = m->tree->grids = beside;
         e->band = bands[i];
         STN_TRY(make_edge(&own, n, steps, e, depth + 1, error));
         if (forks) beside = m->tree->grids;
@@ -136,7 +137,7 @@ static stn_status make_stage(const maker *m, node *n, uint64_t steps, uint64_t r
     return STN_OK;
 }
 
-/* One part is read where it was cut from. */
+/* Plans a box that is stepped. A band of one part is read in place. */
 static stn_status make_steps(const maker *m, node *n, uint64_t steps, const node *parent, const band *from,
                              stn_error *error) {
     stn_task task = shape_by_steps(m->s, &n->box, steps);
@@ -168,7 +169,8 @@ int tree_copies(const stn_task *task, uint64_t rounds) {
     return task->in_place && rounds % 2 == 1;
 }
 
-/* The root's, from rounds; a band that is stepped out of where it was cut from has one. */
+/* Index of the first grid that the box needs: the root may use the caller's grids, and a band that
+ * is stepped in place needs one grid only. */
 static int first_grid(const maker *m, const division *d, const band *from) {
     const stn_task *task = m->s->task;
     if (from) return !d->steps && from->parts == 1;
@@ -179,7 +181,7 @@ static int first_grid(const maker *m, const division *d, const band *from) {
     return m->tree->rounds > 1 || copies ? 1 : 2;
 }
 
-/* from: the band of the parent that it is; of the root NULL, as the parent. */
+/* from: the parent's band that this is; NULL, like the parent, for the root. */
 static stn_status make_node(const maker *m, const box *of, const int64_t origin[3], uint64_t steps, const node *parent,
                             const band *from, int depth, node **made, stn_error *error) {
     tree *t = m->tree;
@@ -215,8 +217,8 @@ stn_status tree_make(stn_plan *plan, const shape *s, const rates *r, const level
     STN_TRY(make_node(&m, &whole, (const int64_t[3]){0, 0, 0}, task->steps, NULL, NULL, 0, &made->root, error));
     stn_device *device = plan->context->device;
     if (made->forks && device && stn_fork_create(device, STN_FORK_BRANCHES, &made->fork, NULL) != STN_OK)
-        made->fork = NULL; /* a driver without streams to spare: one after the other */
-    /* What branches made right is stored where the whole grid's transforms run. */
+        made->fork = NULL; /* without spare streams, bands run one after another */
+    /* Results of branches are stored by plans that run on the main stream. */
     for (int i = 1; i <= STN_FORK_BRANCHES; i++)
         made->plans[0] = (size_t)stn_max((int64_t)made->plans[0], (int64_t)made->plans[i]);
     const int copies = tree_copies(task, made->rounds);
@@ -240,7 +242,7 @@ typedef struct job {
     const stn_task *task;
     const stn_execution *run;
     void *stream;
-    size_t plans; /* where the workspace of plans begins */
+    size_t plans; /* byte offset of the plans' workspace */
     bool forked;
 } job;
 
@@ -259,7 +261,7 @@ static stn_status run_plan(const job *j, stn_plan *plan, const void *in, void *o
 static stn_status run_node(const job *j, const node *n, char *from, char *const into[2], char **result,
                            stn_error *error);
 
-/* A band out of the grid before a round; *result: the grid of its box that it is made right in. */
+/* Computes a band from the grid before a round; *result: the grid of its box with the result. */
 static stn_status run_edge(const job *j, const node *parent, const edge *e, char *before, char **result,
                            stn_error *error) {
     const band *b = &e->band;
@@ -274,7 +276,7 @@ static stn_status run_edge(const job *j, const node *parent, const edge *e, char
     return run_node(j, e->node, own, into, result, error);
 }
 
-/* What it made right into the grid after the round. */
+/* Stores a band's corrected points into the grid after the round. */
 static stn_status store_edge(const job *j, const node *parent, const edge *e, const char *result, char *after,
                              stn_error *error) {
     const band *b = &e->band;
@@ -296,8 +298,8 @@ static stn_status run_round(const job *j, const node *n, const stage *at, char *
     return STN_OK;
 }
 
-/* The same, bands beside each other and the transforms. They are launched first: each waits for
- * itself many times, and what the others leave of the GPU then is the transforms'. */
+/* The same with bands and transforms running concurrently. Bands are launched first: they are bound
+ * by latency, and the transforms use the GPU's remaining capacity. */
 static stn_status run_forked(const job *j, const node *n, const stage *at, char *from, char *after, stn_error *error) {
     stn_fork *fork = j->tree->fork;
     char *results[6];
@@ -315,7 +317,7 @@ static stn_status run_forked(const job *j, const node *n, const stage *at, char 
     return STN_OK;
 }
 
-/* From one grid into two in turn; *result: the one that it ends in. */
+/* Runs a box from one grid, alternating between two; *result: the grid with the final result. */
 static stn_status run_node(const job *j, const node *n, char *from, char *const into[2], char **result,
                            stn_error *error) {
     int turn = 0;
@@ -341,8 +343,8 @@ static stn_status run_tree(const tree *t, const stn_task *task, const stn_execut
         STN_TRY(run_plan(&j, t->load, run->in, first, NULL, error));
         from = first;
     }
-    if (!t->store)
-        into[(t->rounds + 1) % 2] = run->out, into[t->rounds % 2] = own[1]; /* the last one's is the caller's */
+    if (!t->store) /* the last round writes the caller's output */
+        into[(t->rounds + 1) % 2] = run->out, into[t->rounds % 2] = own[1];
     STN_TRY(run_node(&j, t->root, from, into, &result, error));
     return t->store ? run_plan(&j, t->store, result, run->out, NULL, error) : STN_OK;
 }
@@ -356,7 +358,7 @@ stn_status tree_run(const tree *t, stn_device *device, const stn_task *task, con
     return status;
 }
 
-/* ---- the rest */
+/* ---- new weights, workspace, destruction */
 
 static stn_status set_node(node *n, const stn_task *task, stn_error *error) {
     for (int i = 0; i < n->count; i++) {

@@ -1,4 +1,4 @@
-/* See margins.h. */
+/* Runs the margins of a fused launch as tiles or as strips, whichever is cheaper. */
 #include "strategies/faces/margins.h"
 
 #include <stdlib.h>
@@ -78,9 +78,9 @@ size_t stn_faces_workspace(const stn_faces *faces) {
 
 stn_status stn_faces_set_weights(stn_plan *plan, stn_faces *faces, stn_error *error) {
     if (!faces) return STN_OK;
-    if (faces->strips)
-        STN_TRY(faces_strips_set_weights(plan, faces->strips, error));
-    else if (!faces_tile_fits(&plan->task, &faces->choice.tile)) { /* all is as it was if this fails */
+    if (faces->strips) STN_TRY(faces_strips_set_weights(plan, faces->strips, error));
+    /* on failure, everything stays unchanged */
+    else if (!faces_tile_fits(&plan->task, &faces->choice.tile)) {
         stn_faces next = {.choice = faces->choice};
         faces_tile_use_weights(&plan->task, &next.choice.tile);
         STN_TRY(build(plan, &next, error));
@@ -93,11 +93,12 @@ stn_status stn_faces_set_weights(stn_plan *plan, stn_faces *faces, stn_error *er
 void stn_faces_destroy(const stn_plan *plan, stn_faces *faces) {
     (void)plan;
     if (!faces) return;
-    faces_strips_destroy(faces->strips); /* kernels are the context's */
+    faces_strips_destroy(faces->strips); /* the context owns kernels */
     free(faces);
 }
 
-/* From sm_90 on; and drivers before CUDA 12.3 cannot capture such a launch in a graph. */
+/* Whether the launch may start before its predecessor ends (programmatic dependent launch): from
+ * sm_90, and from CUDA 12.3, because older drivers cannot capture it in a graph. */
 static bool may_come_early(const stn_plan *plan) {
     return plan->machine.sm >= 90 && stn_driver_version(plan->context->driver) >= 12030;
 }

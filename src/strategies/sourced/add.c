@@ -1,4 +1,4 @@
-/* What runs of few steps add by; see sourced.h. */
+/* Kernels and launches that add, copy and mask grids for runs of few steps. */
 #include <string.h>
 
 #include "base/arith.h"
@@ -9,9 +9,9 @@
 #include "strategies/sourced/sourced.h"
 
 #define THREADS 256
-#define CHUNK (4 * THREADS) /* points of a block, as sourced_add.cu has them */
+#define CHUNK (4 * THREADS) /* points of a block, as in sourced_add.cu */
 
-/* As sourced_add.cu declares it. */
+/* Same as in sourced_add.cu. */
 typedef struct add_arguments {
     sourced_grid x, c, out;
     int64_t n[3], live_low[3], live_high[3], chunks;

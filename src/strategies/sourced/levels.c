@@ -1,13 +1,13 @@
-/* A source by runs of 1, 8 and 64 steps; see sourced.c. c_f is f steps from zero with constant
- * sides at zero, and itself by parts: c_1 = b where nothing is frozen, c_8 by 7 single steps, c_64
- * by 7 runs of 8:
+/* A constant source by runs of 1, 8 and 64 steps. c_f is the result of f steps with the source from
+ * a zero grid, with constant sides at zero, and is built recursively: c_1 = b where nothing is
+ * frozen, c_8 by 7 single steps, c_64 by 7 runs of 8:
  *
  *     level 0: 1 step, c_1        level 1: 8 steps, c_8        level 2: 64 steps, c_64
  *
- * A run of T steps is as many runs of the highest level as fit in, then of the lower ones. Between
- * them grids lie packed in the workspace: two that take turns, and c of each level above 0. There
- * f16 is f32, b too: the sum of every run would be rounded to 11 bits otherwise, and T steps be off
- * by what so many roundings add up to. */
+ * A run of T steps has as many runs of the highest level as fit, then of the lower ones.
+ * Intermediate grids are packed in the workspace: two for ping-pong, and c of each level above 0.
+ * For f16 they are f32, as is b: otherwise every run would be rounded to 11 bits, and the rounding
+ * errors would accumulate over T steps. */
 #include <math.h>
 #include <string.h>
 
@@ -17,12 +17,12 @@
 
 #define RADIX 8
 
-/* The task without its source in the workspace's layout and type; past constant sides 0, or what is
- * there. */
+/* The task without its source, in the workspace's layout and type; zero: constant sides are 0. */
 static stn_task packed_task(const stn_task *task, uint64_t steps, bool zero) {
     stn_task own = *task;
     own.dtype = sourced_own_type(task);
-    if (own.dtype != task->dtype) own.tolerance = 0; /* what it allows is for the rounding at the end */
+    /* the tolerance is needed for the final rounding */
+    if (own.dtype != task->dtype) own.tolerance = 0;
     const stn_grid_layout packed = stn_packed_layout(task->n, own.dtype);
     memcpy(own.in_stride, packed.stride, sizeof own.in_stride);
     memcpy(own.out_stride, packed.stride, sizeof own.out_stride);
@@ -41,7 +41,7 @@ uint64_t sourced_steps_of(int level) {
     return steps;
 }
 
-/* How many runs of each level a run of T steps takes. */
+/* The number of runs of each level in a run of T steps. */
 static void count_runs(uint64_t steps, int levels, uint64_t runs[SOURCED_LEVELS]) {
     for (int level = levels - 1; level >= 0; level--)
         runs[level] = steps / sourced_steps_of(level), steps %= sourced_steps_of(level);
@@ -54,10 +54,11 @@ static bool has_constants(const stn_task *task) {
     return false;
 }
 
-/* The estimate of a level's steps, by the cheapest strategy or by what compiles soon. */
+/* Estimates a level's steps by the cheapest strategy, or (soon) by the generic kernel. */
 static bool estimate_level(const stn_task *task, const stn_machine *machine, int level, bool soon,
                            stn_estimate *estimate) {
-    const stn_task own = packed_task(task, sourced_steps_of(level), false); /* its taps are borrowed */
+    /* its taps are borrowed */
+    const stn_task own = packed_task(task, sourced_steps_of(level), false);
     return soon ? stn_subplan_estimate_generic(&own, machine, estimate)
                 : stn_subplan_estimate(&own, machine, NULL, estimate);
 }
@@ -82,7 +83,7 @@ bool sourced_estimate_levels(const stn_task *task, const stn_machine *machine, i
     return true;
 }
 
-/* In the workspace: two by turns, c of each level above 0, b if widened. */
+/* Grids in the workspace: two for ping-pong, c of each level above 0, and b if widened. */
 static int own_grids(const sourced_state *state) { return state->levels + 1 + state->widened; }
 
 static void place_grids(const stn_task *task, sourced_state *state) {
@@ -117,7 +118,7 @@ static sourced_grid source_of(const sourced_job *job, int level) {
     return level ? sourced_own_grid(job, 1 + level) : job->source;
 }
 
-/* The steps of a level from grid 0 to grid 1 of the workspace, and the level's source on top, into
+/* Makes the level's steps from grid 0 to grid 1 of the workspace, and adds the level's source into
  * `to`. */
 static stn_status advance(const sourced_job *job, stn_plan *run, int level, sourced_way way, sourced_grid to,
                           stn_error *error) {
@@ -130,8 +131,8 @@ static stn_status advance(const sourced_job *job, stn_plan *run, int level, sour
     return sourced_add(job, way, between, source_of(job, level), to, error);
 }
 
-/* c of every level above 0. c_8 = c_1 + S (c_1 + S (...)): 7 times a step, and c_1 added; likewise
- * c_64 by runs of 8. */
+/* Computes c of every level above 0: c_8 = c_1 + S (c_1 + S (...)), 7 times a step and an addition
+ * of c_1; likewise c_64 by runs of 8. */
 static stn_status make_sources(const sourced_job *job, stn_error *error) {
     const sourced_state *state = job->state;
     for (int level = 1; level < state->levels; level++) {

@@ -1,11 +1,13 @@
-/* sourced: a constant source beside strategies that know none, u[t+1] = S u[t] + b.
+/* Strategy sourced: a constant source, u[t+1] = S u[t] + b, on top of strategies without sources.
  *
- * In f steps   u[t+f] = S^f u[t] + c_f,   c_f = (1 + S + ... + S^(f-1)) b:   a run of f steps without the source, by whatever
- * strategy is cheapest, then one addition. c_f is made once an execution:
+ * f steps:   u[t+f] = S^f u[t] + c_f,   c_f = (1 + S + ... + S^(f-1)) b
  *
- *     whole    f is all steps, c added by transforms that multiply by the sum of the symbol's powers     whole.c
- *     levels   f is 1, 8 or 64, c by steps from zero                                                        
- * levels.c */
+ * This is a run of f steps without the source, by the cheapest strategy, then one addition. c_f is
+ * computed once for each execution:
+ *
+ *     whole    f is all steps; c by transforms that multiply by the sum of K's powers     whole.c
+ *     levels   f is 1, 8 or 64; c by steps from zero                                      levels.c
+ */
 #include "strategies/sourced/sourced.h"
 
 #include <math.h>
@@ -30,7 +32,7 @@ static bool applies(const stn_task *task, const stn_machine *machine, char *reas
     return false;
 }
 
-/* values[0]: levels, or SOURCED_WHOLE; single steps last. */
+/* values[0]: levels, or SOURCED_WHOLE; single steps are the last candidate. */
 static size_t candidates(const stn_task *task, const stn_machine *machine, stn_candidate *list, size_t most) {
     size_t count = 0;
     stn_estimate unused;
@@ -41,7 +43,7 @@ static size_t candidates(const stn_task *task, const stn_machine *machine, stn_c
     return count;
 }
 
-/* Single steps of the generic kernel, each followed by the addition of the source. */
+/* Single steps by the generic kernel, each followed by the addition of the source. */
 static bool generic(const stn_task *task, stn_candidate *candidate) {
     *candidate = (stn_candidate){{1, 1}};
     return sourced_adds(task);
@@ -104,7 +106,7 @@ static stn_status execute(stn_plan *plan, const stn_execution *at, stn_error *er
     return (state->levels == SOURCED_WHOLE ? sourced_execute_whole : sourced_execute_levels)(plan, at, error);
 }
 
-/* ---- in words */
+/* ---- descriptions */
 
 static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
     const sourced_state *state = plan->state;

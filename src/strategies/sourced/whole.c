@@ -1,6 +1,6 @@
-/* A source in all steps at once; see sourced.c. u_T = S^T u_0, from the input to the output by
- * whatever strategy is cheapest; then (1 + S + .. + S^(T-1)) b is added to the output by one that
- * sums powers (task.h). Nothing of its own lies in the workspace. */
+/* A constant source over all steps at once: u_T = S^T u_0, from input to output by the cheapest
+ * strategy; then a strategy that sums powers (task.h) adds (1 + S + .. + S^(T-1)) b to the output.
+ * It needs no workspace grids of its own. */
 #include <math.h>
 #include <string.h>
 
@@ -13,7 +13,7 @@ static stn_task run_task(const stn_task *task) {
     return run;
 }
 
-/* From the source, past sides that are 0. */
+/* The task whose input is the source and whose sides are 0. */
 static stn_task sum_task(const stn_task *task) {
     stn_task sum = run_task(task);
     sum.sum = true, sum.in_place = false;

@@ -1,4 +1,4 @@
-/* See points.h. */
+/* Builds and launches the tables of a system's point sources and receivers. */
 #include "strategies/step/points.h"
 
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 
 enum { THREADS = 64 };
 
-/* As system_points.cu declares them. */
+/* Same as in system_points.cu. */
 typedef struct table_point {
     int64_t at;
     double weight;
@@ -47,8 +47,8 @@ static int by_channel(const void *a, const void *b) {
     return x->number < y->number ? -1 : 1;
 }
 
-/* The first point of each thread, and how many threads there are; fields' threads follow each
- * other. */
+/* Finds the first point of each thread and the number of threads; the threads of each field follow
+ * those of the previous one. */
 static int64_t divide(const stn_system_task *task, bool adds, const sorted_point *list, size_t count, int64_t *first,
                       int64_t threads[STN_SYSTEM_MAX_FIELDS + 1]) {
     int64_t made = 0;

@@ -1,5 +1,5 @@
-/* step: systems on a GPU, one launch for each assignment of each step. The kernel of an assignment
- * is rendered from its text. */
+/* Strategy step: systems on a GPU, one launch for each assignment of each step. The kernel of an
+ * assignment is rendered from its text. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,17 +17,17 @@
 
 enum { ROTATED = 256 /* threads of a block of system_rotate */ };
 
-/* Parts of a copy's bandwidth: of a thread for each point, whose neighbours along z come from the
- * L2 cache, and of threads that march along z. Not measured yet. */
+/* Fractions of the copy bandwidth: one thread a point, whose neighbours along z come from L2; and
+ * threads that march along z. Not measured yet. */
 static const struct { double flat, marching; } rates = {0.65, 0.8};
 
 typedef struct step_state {
-    step_assignment assignments[STN_SYSTEM_MAX_FIELDS]; /* of the equations */
+    step_assignment assignments[STN_SYSTEM_MAX_FIELDS]; /* one for each equation */
     step_points sources, receivers;
-    stn_kernel *rotate; /* NULL: no field's levels are rotated */
+    stn_kernel *rotate; /* NULL if no field's levels are rotated */
 } step_state;
 
-/* As system_rotate.cu declares it. */
+/* Same as in system_rotate.cu. */
 typedef struct rotate_arguments {
     void *buffer[STN_SYSTEM_MOST_BUFFERS];
     int64_t points;
@@ -50,7 +50,8 @@ static bool applies(const stn_system_task *task, const stn_machine *machine, cha
     return true;
 }
 
-/* Does an assignment read along z? Then marching along it reads less. */
+/* The largest number of planes that an assignment reads; with more than one, marching along z reads
+ * less. */
 static int planes_read(const stn_system_task *task) {
     int most = 0;
     for (int e = 0; e < task->system->nequations; e++) {
@@ -81,13 +82,14 @@ static step_block block_of(const stn_candidate *candidate) {
     return block;
 }
 
-/* Threads past the end of rows and planes wait with the others of their block; a march begins with
- * planes that the one before it has read too; few blocks leave multiprocessors idle. */
+/* Threads past the end of rows and planes are idle; a marching block begins with planes that its
+ * predecessor has read as well; few blocks leave multiprocessors idle. */
 static void estimate(const stn_system_task *task, const stn_machine *machine, const stn_candidate *candidate,
                      stn_estimate *result) {
     const step_block block = block_of(candidate);
     const int planes = planes_read(task);
-    const double resident = 1536.0 * machine->multiprocessors; /* threads, at the registers that assignments take */
+    /* threads, with the registers that assignments need */
+    const double resident = 1536.0 * machine->multiprocessors;
     stn_system_cost(task, result);
     const double wide = (double)stn_round_up(task->n[2], block.x) / (double)task->n[2];
     const double high = (double)stn_round_up(task->n[1], block.y) / (double)task->n[1];
@@ -140,7 +142,7 @@ static stn_status copy_level(stn_plan *plan, const stn_system_state *s, int f, i
                            stn_system_level_bytes(s->task), stream, error);
 }
 
-/* Levels that are older than the run; those of a stack that are kept after state `number`. */
+/* Copies levels that are older than the run, and those of a snapshot stack after state `number`. */
 static stn_status copy_levels(stn_plan *plan, const stn_system_state *s, int64_t number, void *stream,
                               stn_error *error) {
     const stn_system_task *task = s->task;

@@ -1,4 +1,4 @@
-/* See faces_rig.h. */
+/* Test fixture for margins; see rig.h. */
 #include "rig.h"
 
 #include <math.h>
@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "host/host.h"
 
-/* `got` was all NaN before. */
+/* `got` was filled with NaN before. */
 static tally count_wrong(const stn_task *task, int fused, const void *got, const void *want) {
     int64_t low[3], high[3];
     tally t = {0};
@@ -33,7 +33,8 @@ static tally count_wrong(const stn_task *task, int fused, const void *got, const
     return t;
 }
 
-/* An interior that is left out, so that a point of it that faces touch shows. */
+/* An interior that writes nothing, so that any interior point that the margins write is detected.
+ */
 static stn_status nothing(const stn_plan *plan, const void *user, const stn_fused_launch *launch, stn_error *error) {
     (void)plan, (void)user, (void)launch, (void)error;
     return STN_OK;

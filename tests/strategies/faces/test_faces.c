@@ -1,7 +1,6 @@
-/* Margins at faces alone against host: after a launch of f steps that leaves the interior out,
- * every point of the margins is right and none of the interior is made wrong. Also with new
- * weights, captured in a graph, and from two threads at once. Prints TAP. Usage: test_faces
- * [--full]. */
+/* Margins at faces alone against the host: after a launch of f steps without the interior, every
+ * margin point is right and no interior point is changed. Also with new weights, captured in a
+ * graph, and from two threads at once. Prints TAP. Usage: test_faces [--full]. */
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -14,11 +13,11 @@
 
 static const char *const side_names[] = {"wrap", "constant", "nearest", "reflect", "mirror", "fixed"};
 
-/* A case by its number. The caller destroys the stencil. */
+/* A random problem, determined by its number. The caller destroys the stencil. */
 static stn_stencil *random_case(int c, stn_problem *p, uint64_t *seed, char *name, size_t size) {
     dice d = {(uint64_t)(4000 + c)};
     int rank = 1 + c % 3, radius = dice_int(&d, 1, rank == 3 ? 2 : 3), fused = dice_int(&d, 1, 5);
-    if (c % 12 == 1) radius = 6, fused = 2; /* in 2D: taps that faces_tile.cu has no room for */
+    if (c % 12 == 1) radius = 6, fused = 2; /* in 2D: too many taps for faces_tile.cu */
     *p = (stn_problem)STN_PROBLEM_INIT;
     stn_stencil *stencil = c % 4 == 3 ? product_stencil(&d, rank, radius)
                                       : random_stencil(&d, rank, (taps_kind)dice_int(&d, 0, 2), radius);
@@ -28,10 +27,12 @@ static stn_stencil *random_case(int c, stn_problem *p, uint64_t *seed, char *nam
     p->dtype = c % 5 == 3 ? STN_F32 : c % 7 == 5 ? STN_F16 : STN_F64;
     for (int axis = 0; axis < rank; axis++) {
         int low = dice_int(&d, 0, 5), high = low ? dice_int(&d, 1, 5) : 0;
-        int longest = rank == 3 ? 24 : c % 2 ? 60 : 140; /* long enough to be pinched, or taken whole */
+        /* long enough to be shortened, or short enough to be taken whole */
+        int longest = rank == 3 ? 24 : c % 2 ? 60 : 140;
         p->extent[axis] = (size_t)dice_int(&d, low || high ? 2 * radius + 2 : 1, longest);
         p->boundary[axis][0] = (stn_boundary){(stn_boundary_kind)low, low == STN_CONSTANT ? 0.7 : 0};
-        double value = c % 7 == 0 ? 0.7 : -1.3; /* corners of equal constants, and of others */
+        /* corners of equal constants, and of different ones */
+        double value = c % 7 == 0 ? 0.7 : -1.3;
         p->boundary[axis][1] = (stn_boundary){(stn_boundary_kind)high, high == STN_CONSTANT ? value : 0};
     }
     *seed = d.state;
@@ -49,8 +50,7 @@ static void check_case(rig *r, int c) {
     stn_stencil_destroy(stencil);
 }
 
-/* So many steps that patches are large, with points in their middle that no other patch looks
- * at. */
+/* So many steps that patches are large, with inner points that no other patch reads. */
 static void check_large_patches(rig *r) {
     static const char *const stencils[] = {"gaussian-2d:sigma=1,truncate=1", "box-2d9p"};
     const char *driver = getenv("STENTOR_CUDA_PATH");
@@ -66,7 +66,7 @@ static void check_large_patches(rig *r) {
         p.extent[0] = 141, p.extent[1] = 139;
         for (int side = 0; side < 4; side++) p.boundary[side / 2][side % 2].kind = side == 1 ? STN_CONSTANT : STN_FIXED;
         if (driver && strstr(driver, "emulated") &&
-            stn_task_make(&p, &task, &error) == STN_OK) { /* a GPU that is known */
+            stn_task_make(&p, &task, &error) == STN_OK) { /* the emulated GPU has a known shape */
             faces_tile_choose(&task, &r->context->machine, 45, &tile);
             stn_task_clear(&task);
             rig_report(tile.rows > 2 && tile.points > 2, &(tally){0}, &error, "45 steps take large patches");
@@ -92,8 +92,8 @@ static stn_stencil *plain_case(stn_problem *p) {
 
 #define CU(call) (device_call = (call), device_call == 0)
 
-/* Captured once, launched twice; in the meantime the same faces run in a stream that is not
- * captured. */
+/* Captured once, launched twice; meanwhile the same margins run in a stream that is not captured.
+ */
 static stn_status run_captured(const rig *r, grids g[2], tally t[3], stn_error *error) {
     const stn_driver_functions *call = stn_driver_table(r->context->driver);
     stn_cu_stream stream = NULL;
@@ -151,19 +151,20 @@ static void check_graph(rig *r) {
 typedef struct caller {
     const rig *rig;
     grids grids;
-    void *source; /* what `in` holds, device */
+    void *source; /* contents of `in`, device memory */
     tally worst;
     stn_status status;
     stn_error error;
 } caller;
 
-/* What each run reads arrives just before it, in its stream. */
+/* The input of each run arrives just before it, in its stream. */
 static stn_status call_often(caller *c, stn_cu_stream stream) {
     const rig *r = c->rig;
     stn_device *device = r->context->device;
     for (int i = 0; i < 20; i++) {
         tally t;
-        STN_TRY(stn_device_copy(device, c->grids.in, c->grids.out, r->bytes, stream, &c->error)); /* poison */
+        /* NaN */
+        STN_TRY(stn_device_copy(device, c->grids.in, c->grids.out, r->bytes, stream, &c->error));
         STN_TRY(stn_synchronize(r->context, stream, &c->error));
         STN_TRY(stn_device_copy(device, c->grids.in, c->source, r->bytes, stream, &c->error));
         STN_TRY(rig_launch(r, &c->grids, stream, &c->error));

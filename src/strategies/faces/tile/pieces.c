@@ -1,7 +1,7 @@
-/* Which points faces_tile.cu steps; see tile.h. */
+/* The boxes of points that faces_tile.cu steps. */
 #include "strategies/faces/tile/tile.h"
 
-/* Margins of slower axes take the corners, so along those the others have the interior's points
+/* Margins of slower axes include the corners; along those axes the other margins cover the interior
  * only. */
 faces_tile_pieces faces_tile_cut(const stn_task *task, int fused) {
     faces_tile_pieces pieces = {0};

@@ -1,4 +1,4 @@
-/* The shape of a faces_tile and what it costs; see tile.h. */
+/* Chooses the shape of faces_tile.cu (box, patch, threads) by a cost model. */
 #include <math.h>
 #include <string.h>
 
@@ -9,20 +9,22 @@
 #define MAX_REACH 32     /* along any axis */
 #define WARP 32
 
-/* What faces_tile reaches on an H200: bench/results/2026-11-21-faces.md. */
+/* Rates of faces_tile on an H200. */
 static const struct {
-    double runs_x, runs; /* bytes of runs of 64, times: at faces normal to x in 3D, at others */
-    double busy, wait;   /* cycles for one of the instructions: busy + wait / (threads that run beside each other) */
-    double step, alone;  /* cycles of a step, barriers and addresses; times, where one block runs alone */
-    double last_wave;    /* of four waves and more, how much of one is not full */
+    /* factors on the bytes of 64-element runs: at faces normal to x in 3D, at other faces */
+    double runs_x, runs;
+    double busy, wait; /* cycles an instruction: busy + wait / (resident threads) */
+    /* cycles a step for barriers and addresses; factor when one block runs alone */
+    double step, alone;
+    double last_wave; /* idle part of the last wave, when there are four waves or more */
 } rates = {1.5, 3.8, 0.43, 180, 350, 1.15, 0.3};
 
 /* ---- boxes */
 
 int faces_tile_patch(const faces_tile *tile, int axis) { return axis == 0 ? 1 : axis == 1 ? tile->rows : tile->points; }
 
-/* What a block's points of the face's own axis depend on: their own margin, f reaches more, and a
- * reach past the face, where points have values that somebody looks at. */
+/* Depth of the box along the face's axis: the tile's margin, f reaches more, and one reach past the
+ * face where boundary values are read. */
 static int depth_of(const stn_task *task, int fused, int axis) {
     int most = 0;
     for (int side = 0; side < 2; side++) {
@@ -44,34 +46,35 @@ static int lanes_of(const faces_tile *tile, int normal) {
     return box[0] * (box[1] / tile->rows) * (box[2] / tile->points);
 }
 
-/* Do so many lanes, by rows of lanes_x of them that begin `group` cells apart, look at one bank
- * each? */
+/* Whether a warp's lanes, in rows of lanes_x that begin `group` elements apart, access different
+ * banks. */
 static bool lanes_apart(int lanes_x, int group, int banks) {
     uint32_t taken = 0;
     for (int lane = 0, x = 0, first = 0; lane < banks; lane++, x++) {
         if (x == lanes_x) x = 0, first += group;
-        const uint32_t bank = UINT32_C(1) << ((first + x) & (banks - 1)); /* banks: a power of two */
+        /* banks is a power of two */
+        const uint32_t bank = UINT32_C(1) << ((first + x) & (banks - 1));
         if (taken & bank) return false;
         taken |= bank;
     }
     return true;
 }
 
-/* As find_skew of the kernel. */
+/* Same as find_skew of the kernel. */
 static int skew_of(int lanes_x, int rows, int banks) {
     for (int skew = 0; lanes_x > 0 && lanes_x < banks && skew < banks; skew++)
         if (lanes_apart(lanes_x, rows * lanes_x + skew, banks)) return skew;
     return 0;
 }
 
-/* Cells of shared memory, as `box` of the kernel counts them. */
+/* Elements of shared memory, as `box` of the kernel counts them. */
 static size_t cells_of(const stn_task *task, const faces_tile *tile, int normal) {
     const int *box = tile->box[normal], banks = task->dtype == STN_F64 ? 16 : 32;
     int lanes_x = box[2] / tile->points, lanes_y = box[1] / tile->rows;
     int group = tile->rows * lanes_x + skew_of(lanes_x, tile->rows, banks);
     int64_t rim =
         stn_div_up(stn_task_reach(task, 1), tile->rows) * group + stn_div_up(stn_task_reach(task, 2), tile->points);
-    int cells = box[0] * lanes_y * group; /* of a class, before padding */
+    int cells = box[0] * lanes_y * group; /* of one class, before padding */
     int padding = (banks + banks / tile->points - cells % banks) % banks;
     return (size_t)(tile->points * (cells + padding) + 2 * rim);
 }
@@ -91,9 +94,9 @@ static double tiles_of(const stn_task *task, const faces_tile_pieces *pieces, co
     return tiles;
 }
 
-/* Patches at work, added up over all steps: after each of them a reach less lies around the block's
- * own points, on one side of the face's axis and on both sides of the others. A product of three
- * such lines is summed by powers of the step. */
+/* Active patches, summed over all steps: each step leaves one reach less around the block's own
+ * points, on one side of the face's axis and on both sides of the others. The product of three such
+ * lengths is summed by powers of the step number. */
 static double active_patches(const stn_task *task, const faces_tile *tile, int normal) {
     double f = tile->fused, sum[4] = {f, f * (f - 1) / 2, f * (f - 1) * (2 * f - 1) / 6, f * f * (f - 1) * (f - 1) / 4};
     double p[4] = {1, 0, 0, 0};
@@ -108,7 +111,8 @@ static double active_patches(const stn_task *task, const faces_tile *tile, int n
 
 /* ---- cost */
 
-/* As is_seen of the kernel: points of a patch that are left for others in each step. */
+/* Same as is_seen of the kernel: points of a patch that are written to shared memory in each step.
+ */
 static int seen_points(const stn_task *task, const faces_tile *tile) {
     int64_t rows = tile->rows - task->reach[1][0] - task->reach[1][1],
             points = tile->points - task->reach[2][0] - task->reach[2][1];
@@ -121,9 +125,9 @@ static int seen_points(const stn_task *task, const faces_tile *tile) {
     return tile->rows * tile->points - (int)(rows * points);
 }
 
-/* What one patch does in one step, and where there are patches. */
+/* Work of one patch in one step, and the pieces that have patches. */
 typedef struct patch_work {
-    double accesses, operations; /* of shared memory; arithmetic */
+    double accesses, operations; /* accesses of shared memory; arithmetic instructions */
     const faces_tile_pieces *pieces;
 } patch_work;
 
@@ -153,7 +157,7 @@ static patch_work work_of(const stn_task *task, const faces_tile_pieces *pieces,
     int reach_y = stn_task_reach(task, 1);
     w.operations = tile->separable ? separable_operations(task, tile)
                                    : tile->points * (taps * tile->rows + (double)pairs * (tile->rows + 2 * reach_y));
-    /* of each plane of taps, rows that they look at and how far they go along x */
+    /* for each plane of taps: the rows and the range along x that they read */
     for (int z = -task->reach[0][0]; z <= task->reach[0][1]; z++)
         for (int y = -task->reach[1][0]; y < tile->rows + task->reach[1][1]; y++) {
             bool seen[2 * MAX_REACH + 8] = {false};
@@ -170,8 +174,8 @@ static patch_work work_of(const stn_task *task, const faces_tile_pieces *pieces,
     return w;
 }
 
-/* Of the tiles at faces normal to one axis, in all grids: how many, cycles of a multiprocessor,
- * bytes from and to memory by runs of 64, weighed by how much slower than a copy they go. */
+/* The tiles at faces normal to one axis, in all grids: their number, cycles of a multiprocessor,
+ * bytes moved in 64-element runs weighted by their slowdown relative to a copy. */
 typedef struct tile_cost {
     double tiles, cycles, bytes;
 } tile_cost;
@@ -188,8 +192,8 @@ static tile_cost cost_of(const stn_task *task, const stn_machine *machine, const
     return c;
 }
 
-/* How many blocks run on a multiprocessor at a time: registers for a patch and a row of what it
- * looks at, shared memory, threads. */
+/* Resident blocks on a multiprocessor, limited by registers (a patch and a row of its window),
+ * shared memory and threads. */
 static int resident(const stn_task *task, const stn_machine *machine, const faces_tile *tile) {
     int words = task->dtype == STN_F64 ? 2 : 1, points = tile->rows * tile->points;
     int window = tile->points + task->reach[2][0] + task->reach[2][1];
@@ -203,7 +207,8 @@ static int resident(const stn_task *task, const stn_machine *machine, const face
     return least < by_shared ? least : by_shared;
 }
 
-/* Shared memory, blocks, seconds of a tile whose boxes are known; false if it does not fit. */
+/* Computes shared memory, blocks and seconds of a tile whose boxes are known; false if it does not
+ * fit. */
 static bool finish(const stn_task *task, const stn_machine *machine, const patch_work *w, faces_tile *tile) {
     size_t cells = 0;
     int lanes = WARP;
@@ -225,7 +230,7 @@ static bool finish(const stn_task *task, const stn_machine *machine, const patch
             all.tiles += c.tiles, all.cycles += c.cycles, all.bytes += c.bytes;
         }
     if (!(all.tiles < INT32_MAX)) return false;
-    /* Blocks that run beside each other hide each other's waits, and waves are not always full. */
+    /* Resident blocks hide each other's latency; the last wave is partly idle. */
     double beside = fmin(tile->blocks, ceil(all.tiles / machine->multiprocessors));
     double waves = all.tiles / (machine->multiprocessors * beside),
            full = waves < 4 ? ceil(waves) : waves + rates.last_wave;
@@ -237,9 +242,9 @@ static bool finish(const stn_task *task, const stn_machine *machine, const patch
     return true;
 }
 
-/* The extents of the box at faces normal to an axis: along it they are given, along the others they
- * are as long as threads and the grid allow; in 3D the shape that costs least a point of the
- * face. */
+/* Sets the extents of the box at faces normal to an axis: along the axis they are given; along the
+ * others they are as long as threads and the grid allow, in 3D the shape with the least cost for a
+ * point of the face. */
 static bool fit_box(const stn_task *task, const stn_machine *machine, const patch_work *w, faces_tile *tile, int normal,
                     int threads) {
     int *box = tile->box[normal], others[2], count = 0;
@@ -252,7 +257,7 @@ static bool fit_box(const stn_task *task, const stn_machine *machine, const patc
     }
     int lanes = lanes_of(tile, normal);
     if (lanes < 1 || lanes > threads) return false;
-    int groups = threads / lanes; /* patches that are left for the other axes */
+    int groups = threads / lanes; /* patches left for the other axes */
     if (count == 0) return true;
     int best[2] = {0, 0};
     double least = INFINITY;

@@ -1,4 +1,4 @@
-/* What faces_tile.cu is given; see tile.h. */
+/* Parameters and arguments of faces_tile.cu. */
 #include "strategies/faces/tile/tile.h"
 
 #include <stdio.h>
@@ -12,7 +12,8 @@
 
 static const char axis_names[3] = {'Z', 'Y', 'X'};
 
-/* As the kernel takes them; returns how many. `list`, unless NULL, holds FACES_TILE_TAPS. */
+/* Lists the weights in the kernel's order and returns their number. `list` may be NULL; otherwise
+ * it holds FACES_TILE_TAPS values. */
 static size_t list_weights(const stn_task *task, const faces_tile *tile, double *list) {
     double factors[3][STN_TASK_FACTORS];
     size_t count = 0;
@@ -26,7 +27,7 @@ static size_t list_weights(const stn_task *task, const faces_tile *tile, double 
     return count;
 }
 
-/* As faces_tile.cu declares them. */
+/* Same as in faces_tile.cu. */
 typedef struct piece {
     int64_t low[3], end[3];
     int32_t tiles[3], axis, side, first;
