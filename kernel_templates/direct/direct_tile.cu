@@ -60,7 +60,7 @@ struct tile_arguments {
     STORE *out;
     long long in_z, in_y, out_z, out_y;  // strides in elements; along x they are 1
     long long in_batch, out_batch;
-    // every extent exceeds the reach along it; VECTOR divides nx unless SHIFTED
+    // Every extent exceeds the reach along it; VECTOR divides nx unless SHIFTED.
     int nz, ny, nx;
     int tiles_x, tiles_y, tiles_z;  // blocks along each axis; x fastest, then y, z, batch
     REAL constant[3][2];            // value past each side, axes z, y, x
@@ -93,13 +93,13 @@ constexpr span_table NEEDED = needed_spans();
 struct brick {
     const STORE *grid;
     int x, y, z;  // its first point
-    // folded y of each line of the window; PAST_LOW or PAST_HIGH past a constant side
+    // Folded y of each line of the window; PAST_LOW or PAST_HIGH past a constant side.
     int line[LINES];
     int slot[SLOTS];   // folded x of each slot's first element
     bool past[SLOTS];  // the slot lies outside the grid
     // SHIFTED: folded x of each element of the window, PAST_* past a constant side
     int column[WINDOW];
-    // bit v: point x + v keeps its value because a tap would reach past a fixed side along x
+    // Bit v: point x + v keeps its value because a tap would reach past a fixed side along x.
     unsigned frozen;
 };
 
@@ -179,7 +179,7 @@ __device__ __forceinline__ void load_shifted(const tile_arguments &a, const bric
     for (int i = 0; i < MOST; i++) {
         if (i >= words_of<SIZE>(count)) continue;
         unsigned word[4] = {};
-        // the last word may not be needed
+        // The last word may not be needed.
         const int at = i < words_of<SIZE>(count) - 1 ? i : min(i, last);
         const int first = begin + at * VECTOR;
         if (!FOLD_X || (first >= whole.first && first + VECTOR <= whole.last))
@@ -217,7 +217,7 @@ __device__ __forceinline__ void load_line(const tile_arguments &a, const brick &
     }
 #pragma unroll
     for (int s = 0; s < SLOTS; s++) {
-        // the slot's first x relative to the thread's first point
+        // The slot's first x relative to the thread's first point.
         const int low = s * VECTOR - CENTRE;
         if (low + VECTOR <= NEEDED.low[line] || low >= VECTOR + NEEDED.high[line]) continue;
         STORE run[VECTOR], other[VECTOR] = {};
@@ -280,7 +280,7 @@ __device__ __forceinline__ void save_plane(const tile_arguments &a, const brick 
         STORE result[VECTOR];
 #pragma unroll
         for (int v = 0; v < VECTOR; v++) result[v] = narrow<STORE>(sum[r][v]);
-        // frozen points get their old value back, which is still in cache
+        // Frozen points get their old value back, which is still in cache.
         if (FOLD_X && ANY_FIXED) {
             const bool row = FOLD_YZ && frozen_row(a, z, b.y + r);
             STORE before[VECTOR];
@@ -343,7 +343,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) direct_tile(const 
         walk<false, false>(a, b, out);
         return;
     }
-    // whole warps exit where SHIFTED, because their lanes store together
+    // Whole warps exit where SHIFTED, because their lanes store together.
     if ((!SHIFTED && b.x >= a.nx) || b.y >= a.ny || b.z >= a.nz) return;
     b.frozen = 0;
 #pragma unroll

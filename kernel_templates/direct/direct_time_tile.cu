@@ -251,7 +251,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     for (; z < last; z++) {
         copy_async_wait<PREFETCH - 1>();
         if (TURNED)
-            // other lanes' copies are complete, and they have read the slot that is filled next
+            // Other lanes' copies are complete, and they have read the slot that is filled next.
             __syncwarp();
         const int ready = slot;
         if (z + PREFETCH < last) fetch_plane(a, t, z + PREFETCH, shared.slot[slot ? slot - 1 : PREFETCH]);

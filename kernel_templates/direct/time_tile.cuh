@@ -12,7 +12,7 @@ constexpr int LANES_X = THREADS_X, STACK = THREADS_Y;  // lanes along x and y
 constexpr int THREADS = LANES_X * STACK;
 constexpr int WIDTH = LANES_X * POINTS, HEIGHT = STACK * ROWS;
 constexpr int MARGIN_X = round_up(SPANS ? X_REACH : FUSED * X_REACH, VECTOR), MARGIN_Y = FUSED * Y_REACH;
-// points that a tile stores
+// Points that a tile stores.
 constexpr int OWN_X = WIDTH - 2 * MARGIN_X, OWN_Y = HEIGHT - 2 * MARGIN_Y;
 constexpr int DEPTH = 2 * Z_REACH + 1, SIDE_Y = 2 * Y_REACH + 1, SIDE_X = 2 * X_REACH + 1;
 
@@ -23,8 +23,8 @@ struct tile_arguments {
     long long in_z, in_y, out_z, out_y;
     long long in_batch, out_batch;
     long long
-        // in all grids of the batch; x fastest, then y, z; but the first and last along x before
-        // all others
+        // In all grids of the batch; x fastest, then y, z; but the first and last along x before
+        // all others.
         tiles;
     int tiles_x, tiles_y, tiles_z;
     int chunk;                           // planes along z of a tile
@@ -79,30 +79,30 @@ struct alignas(VECTOR * sizeof(STORE)) run {
     STORE at[VECTOR];
 };
 constexpr bool TURNED = RUNS > 1;
-// a plane: run s of row r of every lane
+// A plane: run s of row r of every lane.
 typedef run slot_type[ROWS][RUNS][THREADS];
-// every lane's first and last rows
+// Every lane's first and last rows.
 typedef piece rows_type[STACK][Y_REACH ? 2 * Y_REACH : 1][PIECES][LANES_X];
 struct shared_type {
     slot_type slot[SLOTS + TURNED];  // of level 0; the last one is being stored
-    // a plane in row-major order, then the values past its four sides
+    // A plane in row-major order, then the values past its four sides.
     REAL exchange[REFRESH ? HEIGHT * WIDTH + 4 : 2];
     rows_type rows[ONE_BARRIER ? 2 : 1]
                   // ONE_BARRIER: of this iteration and of the previous one, which may still be read
                   [Y_REACH ? FUSED : 1];
-    // index in `exchange` of every point's source
+    // Index in `exchange` of every point's source.
     unsigned short source[REFRESH ? ROWS * POINTS : 1][REFRESH ? THREADS : 1];
 };
 
 struct tile {
     const STORE *grid;
     int y, x;  // of this lane's first point
-    // no point of the tile lies past an edge along x or y, or is frozen because of one
+    // No point of the tile lies past an edge along x or y, or is frozen because of one.
     bool inside;
     unsigned frozen;  // bit r * POINTS + v: this lane's point (r, v) is frozen
-    // x of the first run that this lane copies; its others follow LANES_X runs apart
+    // X of the first run that this lane copies; its others follow LANES_X runs apart.
     int run_x;
-    // bit r * RUNS + s: run s of row r that this lane copies lies in the grid, as a whole
+    // Bit r * RUNS + s: run s of row r that this lane copies lies in the grid, as a whole.
     unsigned exists;
     unsigned stored;  // bit r * RUNS + s: this lane stores that run
 };

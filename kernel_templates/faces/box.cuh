@@ -61,7 +61,7 @@ struct box {
     static constexpr int LANES_X = WIDTH / POINTS, LANES_Y = HEIGHT / ROWS, LANES = PLANES * LANES_Y * LANES_X;
     static constexpr int SKEW = find_skew(LANES_X), GROUP = ROWS * LANES_X + SKEW, PLANE = LANES_Y * GROUP,
                          CLASS = pad_class(PLANES * PLANE);
-    // in patches
+    // In patches.
     static constexpr int PAST_X = (X_REACH + POINTS - 1) / POINTS, PAST_Y = (Y_REACH + ROWS - 1) / ROWS;
     static constexpr int RIM = PAST_Y * GROUP + PAST_X, CELLS = POINTS * CLASS + 2 * RIM;
     static_assert(WIDTH % POINTS == 0 && HEIGHT % ROWS == 0 && LANES <= THREADS_X, "patches tile the box");
@@ -90,7 +90,7 @@ struct range {
 struct tile {
     place origin[3];
     range own[3], grid[3];
-    // points that steps change: not past a face, and not where a tap would reach past a fixed side
+    // Points that steps change: not past a face, and not where a tap would reach past a fixed side.
     range stepped[3];
 };
 
@@ -143,7 +143,7 @@ __device__ __forceinline__ REAL first_value(const face_arguments &a, const STORE
 template <int PLANES, int HEIGHT, int WIDTH, class VISIT>
 __device__ __forceinline__ void for_points(const long long (&stride)[3], long long where, const VISIT &visit) {
     constexpr int LANES = WIDTH < THREADS_X ? WIDTH : THREADS_X, AT_ONCE = THREADS_X / LANES;
-    // from one row of a thread to its next: planes, rows
+    // From one row of a thread to its next: planes, rows.
     constexpr int UP = AT_ONCE / HEIGHT, DOWN = AT_ONCE % HEIGHT;
     const int lane = threadIdx.x % LANES, first = threadIdx.x / LANES;
     if (first >= AT_ONCE) return;

@@ -139,7 +139,7 @@ __device__ __forceinline__ void refresh_axis(const face_arguments &a, const tile
         const int by[3] = {shift<0>(a, t, to[0]), shift<1>(a, t, to[1]), shift<2>(a, t, to[2])};
         bool here = (A < 1 || by[0] == 0) && (A < 2 || by[1] == 0);
 #pragma unroll
-        // nothing depends on the other points, or they lie past a constant side as well
+        // Nothing depends on the other points, or they lie past a constant side as well.
         for (int k = 0; k < 3; k++) {
             const range extent = {0, box<AXIS>::extent(k)};
             here = here && extent.has(to[k]) && extent.has(to[k] + by[k]);

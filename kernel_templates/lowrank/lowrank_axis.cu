@@ -3,31 +3,35 @@
 //
 //     out(p, q) = sum over j of  w[j] * in(p + j - AXIS_LOW, q),   p along the axis, q across it
 //
-// Past a side `in` goes on by that side's rule, read through the folded index: one step needs no
-// other margins. A warp owns 16 lines q and walks along p, 16 points at a time; it shares nothing
-// but the band with other warps:
+// Past a side `in` continues by that side's rule, read through the folded index: one step needs no
+// other margins. A warp owns 16 lines q and marches along p, 16 points at a time; it shares only
+// the band with other warps:
 //
-//     p ->    8 points   8 points                                 16 lines, 8 outputs a tile
-//     line 0  |  2s    |  2s+1  |      sum[e] is tile 2s+1-e:     sum[e] += X(2s) band(e-1) + X(2s+1) band(e)
-//      ..     |        |        |
-//     line 15 |        |        |      tiles SEEN and SEEN-1 are complete then, and all others move on by two
+//     p ->    8 points   8 points        16 lines, 8 outputs a tile
+//     line 0  |  2s    |  2s+1  |        sum[e] is tile 2s+1-e:
+//      ..     |        |        |        sum[e] += X(2s) band(e-1) + X(2s+1) band(e)
+//     line 15 |        |        |
 //
-// so every point is read once, however far the taps reach. Points come to shared memory 16 x 16 at
-// a time, STAGES - 1 stages ahead, as they lie in memory: a row of a stage is a line along x
-// (ALONG_X), else 16 lines side by side. The last pass of a step keeps what a fixed side has frozen
-// (FROZEN). Types and their parts: device/fragment.cuh.
+// Tiles SEEN and SEEN-1 are then complete, and all others move on by two. So every point is read
+// once, whatever the reach of the taps. Points arrive in shared memory 16 x 16 at a time, STAGES -
+// 1 stages ahead, in memory order: a row of a stage is a line along x (ALONG_X), otherwise 16
+// adjacent lines. The last pass of a step keeps points frozen by a fixed side (FROZEN). Types and
+// their parts: device/fragment.cuh.
 #include "device/band.cuh"
 #include "params.cuh"
 
 constexpr int round_up(int a, int b) { return (a + b - 1) / b * b; }
 constexpr int THREADS = 32 * WARPS, STEP = tensor<STORE>::STEP;
-constexpr int SLOT = 16 / sizeof(STORE);                                            // elements of one copy
-constexpr int LEAD = ALONG_X ? round_up(AXIS_LOW, SLOT < 4 ? 4 : SLOT) : AXIS_LOW;  // points before the first output
-constexpr int SEEN = (8 + LEAD + AXIS_HIGH + 7) / 8;                                // blocks of 8 that a tile sees
-constexpr int PITCH = ALONG_X ? 24 : 16 + SLOT;  // from row to row: a warp's reads meet in no bank
+constexpr int SLOT = 16 / sizeof(STORE);  // elements of one copy
+// Points before the first output.
+constexpr int LEAD = ALONG_X ? round_up(AXIS_LOW, SLOT < 4 ? 4 : SLOT) : AXIS_LOW;
+// Blocks of 8 that a tile depends on.
+constexpr int SEEN = (8 + LEAD + AXIS_HIGH + 7) / 8;
+// Row pitch without bank conflicts in a warp's reads.
+constexpr int PITCH = ALONG_X ? 24 : 16 + SLOT;
 constexpr int STAGE = 16 * PITCH;
 constexpr bool APART = sums_apart(DATA_PARTS, BAND_PARTS);
-constexpr int GROUP = 4;  // tiles whose products alternate
+constexpr int GROUP = 4;  // tiles whose independent products alternate
 static_assert(STAGES >= 2, "the walk computes on one stage while others arrive");
 
 struct axis_arguments {
@@ -35,15 +39,16 @@ struct axis_arguments {
     STORE *out;
     const STORE *origin;                      // FROZEN: the grid before this step
     long long n, lines, others;               // along, across, and along the third axis
-    long long in_along, in_across, in_other;  // strides, elements
+    long long in_along, in_across, in_other;  // strides in elements
     long long out_along, out_across, out_other;
     long long origin_along, origin_across, origin_other;
     long long in_batch, out_batch, origin_batch;
-    long long free_low[3], free_high[3];  // FROZEN: points from low to high - 1 of the three are computed
-    long long segment, segments;          // outputs of a walk, a multiple of 16
-    long long strips, walks;              // of 16 lines; of the whole batch
-    REAL past[2];                         // in of points past a constant side
-    REAL scale;                           // of all weights; 1 but for f16
+    // FROZEN: points from low to high - 1 along the three axes are computed
+    long long free_low[3], free_high[3];
+    long long segment, segments;  // outputs of a segment, a multiple of 16
+    long long strips, walks;      // strips of 16 lines; segments of the whole batch
+    REAL past[2];                 // value of `in` past a constant side
+    REAL scale;                   // of all weights; 1 except in f16
     REAL weight[AXIS_LOW + AXIS_HIGH + 1];
 };
 
@@ -51,7 +56,7 @@ using data_operand = operand<STORE, DATA_PARTS>;
 using band_operand = operand<STORE, BAND_PARTS>;
 using band_entry = band<STORE, BAND_PARTS>::entry;
 
-// What a warp works on: its first output and line, and where those and their plane begin.
+// A warp's work: its first output and line, and the addresses of those and of their plane.
 struct walk {
     long long p0, q0, other;
     const STORE *in;
@@ -59,7 +64,7 @@ struct walk {
     const STORE *origin;
 };
 
-// Points `first` to first + 15 of the walk's lines.
+// Loads points `first` to first + 15 of the warp's lines.
 __device__ __forceinline__ void load_stage(const axis_arguments &a, const walk &w, long long first, STORE *stage) {
     const int lane = threadIdx.x % 32;
     if (VECTOR > 1 && first >= 0 && first + 16 <= a.n && w.q0 + 16 <= a.lines) {
@@ -77,7 +82,7 @@ __device__ __forceinline__ void load_stage(const axis_arguments &a, const walk &
         const int row = i / 16, column = i % 16;
         const long long p = first + (ALONG_X ? column : row), q = w.q0 + (ALONG_X ? row : column);
         STORE *const to = stage + row * PITCH + column;
-        // Further out no output looks: weights there are zeros.
+        // Points further out only meet weights that are zero.
         const bool seen = p >= -AXIS_LOW && p < a.n + AXIS_HIGH;
         const long long at = seen ? fold<AXIS_SIDE_LOW, AXIS_SIDE_HIGH>(p, a.n) : PAST_LOW;
         if (at >= 0)
@@ -92,7 +97,7 @@ __device__ __forceinline__ bool frozen(const axis_arguments &a, const walk &w, l
            w.other < a.free_low[2] || w.other >= a.free_high[2];
 }
 
-// Outputs p and p + 1 of lines g and g + 8.
+// Stores outputs p and p + 1 of lines g and g + 8.
 __device__ __forceinline__ void store_tile(const axis_arguments &a, const walk &w, long long p, int g,
                                            const REAL (&tile)[4]) {
 #pragma unroll
@@ -115,8 +120,9 @@ __device__ __forceinline__ void store_tile(const axis_arguments &a, const walk &
     }
 }
 
-// Tiles 2s+1-e for e = first to first + GROUP - 1: two blocks of points, each with its block of the
-// band. `middle`: of the blocks, of lines g and g + 8; `sums`: this lane's columns of the band's.
+// Adds to tiles 2s+1-e for e = first to first + GROUP - 1: two blocks of points, each times its
+// block of the band. `middle`: centre values of the blocks, for lines g and g + 8; `sums`: of this
+// lane's columns of the band.
 template <class BAND>
 __device__ __forceinline__ void add_group(REAL (&sum)[SEEN + 1][4], int first, const data_operand (&top)[2],
                                           const data_operand (&bottom)[2], const REAL (&middle)[2][2],
@@ -154,7 +160,7 @@ __device__ __forceinline__ void add_group(REAL (&sum)[SEEN + 1][4], int first, c
         }
 }
 
-// All outputs of one walk. `ring`: the warp's stages; `sums`: of the band's blocks.
+// Computes all outputs of one segment. `ring`: the warp's stages; `sums`: of the band's blocks.
 template <class BAND>
 __device__ __forceinline__ void take_walk(const axis_arguments &a, const walk &w, STORE *ring, const float *sums,
                                           const BAND &block) {
@@ -172,7 +178,7 @@ __device__ __forceinline__ void take_walk(const axis_arguments &a, const walk &w
 #pragma unroll 1
     for (int s = 0; s < steps; s++) {
         copy_async_wait<STAGES - 2>();
-        __syncwarp();  // stage s is here for all lanes, and stage s - 1 has been read by all
+        __syncwarp();  // stage s has arrived for all lanes, and all have read stage s - 1
         fetch(s + STAGES - 1, slot ? slot - 1 : STAGES - 1);
         const STORE *const mine = ring + slot * STAGE;
         slot = slot + 1 < STAGES ? slot + 1 : 0;
@@ -192,7 +198,8 @@ __device__ __forceinline__ void take_walk(const axis_arguments &a, const walk &w
             }
         }
 #pragma unroll
-        for (int first = 0; first <= SEEN; first += GROUP)  // but for tiles before the first output or past the last
+        // Skips tiles before the first output or past the last.
+        for (int first = 0; first <= SEEN; first += GROUP)
             if (2 * s + 1 >= first && 2 * s + 2 - first - GROUP < tiles)
                 add_group(sum, first, top, bottom, middle, sums + 2 * t, block);
 #pragma unroll

@@ -166,7 +166,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) system_step(const 
     const long long grid = batch * a.points, plane = a.n[1] * a.n[2];
     const bool whole = holds(SYSTEM_REACH[2], first_y, THREADS_Y, a.n[1], SYSTEM_REACH[3]) &&
                        holds(SYSTEM_REACH[4], first_x, THREADS_X, a.n[2], SYSTEM_REACH[5]);
-    // planes [low, high) read nothing past sides
+    // Planes [low, high) read nothing past sides.
     const int low = whole ? (first > SYSTEM_REACH[0] ? first : SYSTEM_REACH[0]) : end;
     const int high = whole ? (end < n - SYSTEM_REACH[1] ? end : n - SYSTEM_REACH[1]) : end;
     all_queues queued;

@@ -10,7 +10,7 @@
 #include "plan/accuracy.h"
 #include "plan/plan.h"
 
-/* steps in the tasks by which stepping is estimated; strategies may fuse some of them */
+/* Steps in the tasks by which stepping is estimated; strategies may fuse some of them. */
 #define SAMPLED_STEPS 64
 
 static const char *cheapest(const char *const *names, const stn_task *task, const stn_machine *machine,

@@ -202,7 +202,7 @@ static stn_task task_of(const shape *s, const box *of, uint64_t steps) {
     memcpy(own.out_stride, packed.stride, sizeof own.out_stride);
     own.in_batch_stride = own.out_batch_stride = packed.batch;
     own.steps = steps, own.snapshots = 1, own.in_place = false;
-    /* the source stays in the caller's grid */
+    /* The source stays in the caller's grid. */
     if (!own.source || own.alignment > 16) own.alignment = 16;
     return own;
 }

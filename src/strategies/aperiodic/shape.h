@@ -11,7 +11,7 @@
 
 typedef struct shape {
     const stn_task *task;
-    /* sides that transforms cannot serve: points near them are advanced by steps */
+    /* Sides that transforms cannot serve: points near them are advanced by steps. */
     bool stepped[3][2];
     double growth; /* per step, of the bound that shape_guess uses */
     int halvings;

@@ -120,13 +120,13 @@ static stn_status make_stage(const maker *m, node *n, uint64_t steps, uint64_t r
     const int count = shape_bands(m->s, &n->box, steps, bands);
     const bool forks = m->tree->forks && depth == 0;
     const size_t used = *m->used;
-    /* workspace end of the bands that run concurrently */
+    /* Workspace end of the bands that run concurrently. */
     size_t highest = m->tree->grids, beside = used;
     for (int i = 0; i < count; i++) {
         edge *e = &at->edges[at->count++];
         maker own = *m;
         if (forks) own.branch = 1 + i % STN_FORK_BRANCHES;
-        /* otherwise bands run one after another and share memory */
+        /* Otherwise bands run one after another and share memory. */
         *m->used = m->tree->grids = beside;
         e->band = bands[i];
         STN_TRY(make_edge(&own, n, steps, e, depth + 1, error));

@@ -13,7 +13,7 @@ typedef struct edge {
     band band;
     node *node; /* owned */
     /* Owned; the second is NULL where the first copies both parts. */
-    /* copies the band's box from the enclosing one; NULL: the node reads that in place */
+    /* Copies the band's box from the enclosing one; NULL: the node reads that in place. */
     stn_plan *load[2];
     stn_plan *store[2]; /* copies the corrected points back */
 } edge;
@@ -21,7 +21,7 @@ typedef struct edge {
 /* `rounds` rounds of the same steps. */
 typedef struct stage {
     uint64_t rounds;
-    /* owned; for the whole box, by transforms or, if nothing else is left, by steps */
+    /* Owned; for the whole box, by transforms or, if nothing else is left, by steps. */
     stn_plan *plan;
     edge edges[6];
     int count;
@@ -34,8 +34,8 @@ struct node {
     stage stages[2];
     int count;
     bool reads_other; /* it is stepped as a whole, reading the enclosing box in place */
-    /* byte offsets of its two grids in the workspace; of the root: those that the caller's grids do
-     * not replace */
+    /* Byte offsets of its two grids in the workspace; of the root: those that the caller's grids do
+     * not replace. */
     size_t place[2];
 };
 

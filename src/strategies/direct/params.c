@@ -43,7 +43,7 @@ void direct_params(const stn_task *task, const direct_shape *shape, stn_text *pa
     stn_params_int(params, "VECTOR", shape->vector);
     stn_params_int(params, "SHIFTED", shape->shifted);
     stn_params_int(params, "ROWS", shape->rows);
-    /* multi-step kernels take it as an argument */
+    /* Multi-step kernels take it as an argument. */
     stn_params_int(params, "CHUNK", shape->fused > 1 ? 1 : shape->chunk);
     stn_params_int(params, "THREADS_Y", shape->threads[1]);
     stn_params_int(params, "THREADS_Z", shape->threads[0]);

@@ -19,7 +19,7 @@
 /* Extra registers of a thread with unaligned rows: one more word of a line, its shift, addresses.
  */
 #define SHIFTED_MORE 16
-/* least warps of a row: the first and the last read some points one by one */
+/* Least warps of a row: the first and the last read some points one by one. */
 #define SHIFTED_WARPS 8
 #define FEW_WAVES 3 /* with fewer waves of blocks, multiprocessors idle at the end */
 
@@ -126,7 +126,7 @@ static bool tile_fits(const stn_task *task, const stn_machine *machine, direct_s
 static size_t flat_shapes(const stn_task *task, const stn_machine *machine, int vector, direct_shape shapes[4]) {
     size_t count = 0;
     bool near = task->reach[1][0] + task->reach[1][1] <= 2;
-    /* with 32 registers f16 spills: 27 us instead of 22.6 */
+    /* With 32 registers f16 spills: 27 us instead of 22.6. */
     if (near && task->pattern == STN_PATTERN_STAR)
         shapes[count++] = tile_shape(task, machine, vector, 1, 2, 8, 1, 40);
     else if (near)
@@ -153,7 +153,7 @@ static size_t solid_shapes(const stn_task *task, const stn_machine *machine, int
         shapes[count - 1] = tile_shape(task, machine, vector, 1, 32, 1, 8, 0);
     shapes[count++] = tile_shape(task, machine, vector, 1, 8, 1, 8, 0);
     int64_t tiles[3];
-    /* too few tiles for all multiprocessors: shorter marching loops */
+    /* Too few tiles for all multiprocessors: shorter marching loops. */
     direct_tiles(task, &shapes[count - 1], tiles);
     if (count < 4 && tiles[0] * tiles[1] * tiles[2] * task->batch < machine->multiprocessors) {
         shapes[count] = tile_shape(task, machine, vector, 1, 4, 1, 8, 0);
@@ -232,7 +232,7 @@ static bool line_fits(const stn_task *task) {
 }
 
 bool direct_refit(const stn_task *task, const stn_machine *machine, direct_shape *shape, stn_tally *tally) {
-    /* not a shape of direct_tile */
+    /* Not a shape of direct_tile. */
     if (shape->blocks < 1 || shape->chunk < 1 || shape->kernel != DIRECT_TILE) return false;
     fit_unroll(task, shape);
     return tile_fits(task, machine, shape, tally);

@@ -8,16 +8,16 @@
  * are those of a multiprocessor. Memory time and warp time overlap: they are combined by a p-norm.
  * Fixed launch time is added to it. */
 static const struct {
-    /* exponent p of the norm; seconds a launch, besides machine->launch_seconds */
+    /* Exponent p of the norm; seconds a launch, besides machine->launch_seconds. */
     double norm, launch;
-    /* when input and output together fit this part of L2, they stay there: then the bandwidth is
-     * near_copy times the copy bandwidth */
+    /* When input and output together fit this part of L2, they stay there: then the bandwidth is
+     * near_copy times the copy bandwidth. */
     double near, near_copy;
     double again;        /* L2 bandwidth for overlapping windows, in copy bandwidths */
     double fma, convert; /* relative to the FMA rate; f16 is also converted */
-    /* cycles of a resident warp: an access to one of its own planes, to a halo plane */
+    /* Cycles of a resident warp: an access to one of its own planes, to a halo plane. */
     double load_cycles, halo_cycles;
-    /* cycles of a lone warp: a plane, and each further 16-byte access of a lane */
+    /* Cycles of a lone warp: a plane, and each further 16-byte access of a lane. */
     double plane_cycles, more_cycles;
     /* Cycles where a block folds points past a side back into the grid: for each plane past the
      * first two, and for each element of an access there. */
@@ -50,9 +50,9 @@ static const struct {
 static const struct {
     double fma, convert, load_cycles; /* load_cycles: cycles of a 16-byte access of each lane */
     double runs;                      /* factor for several runs a thread */
-    /* cycles of a tap of a warp in f64, f32, f16; in 3D, whose planes are far apart */
+    /* Cycles of a tap of a warp in f64, f32, f16; in 3D, whose planes are far apart. */
     double gather[3], gather_solid;
-    /* per-point overhead in taps; cycles of a tap where little hides latency */
+    /* Per-point overhead in taps; cycles of a tap where little hides latency. */
     double gather_taps, gather_chain;
     /* direct_any: cycles of a warp for a point, for each axis beyond the first, for a tap, for a
      * tap in f64. Fitted to 1D runs of 7 and 15 taps and 2D runs of 5; a tap is three L1 accesses,
@@ -96,7 +96,7 @@ static int slots_of(const stn_task *task, const direct_shape *shape) {
 
 typedef struct tile_load {
     double warps, waves, inner; /* inner: fraction of blocks that touch no edge */
-    /* accesses of a warp to one of its own planes, and to a halo plane */
+    /* Accesses of a warp to one of its own planes, and to a halo plane. */
     double own, beside;
     double planes, halo; /* planes that a warp reads, and the halo planes among them */
     double again;        /* elements that overlapping windows read more than once */

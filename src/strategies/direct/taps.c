@@ -49,7 +49,7 @@ int direct_time_operations(const stn_task *task, const direct_shape *shape, int 
             plane += o[key[0]] == z && (!mx || o[key[1]] >= 0);
         }
         count += plane;
-        /* added to two outputs; for the newest one it initialises the sum */
+        /* Added to two outputs; for the newest one it initialises the sum. */
         if (mz && z && plane) count += z == -reach ? 1 : 2;
     }
     for (int64_t x = 1; mx && x <= direct_reach(task, shape, 2);

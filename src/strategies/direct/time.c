@@ -67,7 +67,7 @@ static bool takes(const stn_task *task, const direct_shape *shape) {
         bool used = k == 2 || (shape->kernel == DIRECT_TIME_TILE && (k == 0 || task->rank == 3));
         if (used ? reach < 1 || reach > longest : reach > 0) return false;
         if (used && task->n[axis] < 2 * reach + 2) return false;
-        /* indices are 32-bit */
+        /* Indices are 32-bit. */
         if (shape->kernel == DIRECT_TIME_TILE && task->n[axis] > INT32_MAX / 4) return false;
     }
     return task->in_stride[2] == 1 && task->out_stride[2] == 1;
@@ -154,7 +154,7 @@ static bool fits(const stn_task *task, const stn_machine *machine, direct_shape 
 
 bool direct_time_refit(const stn_task *task, const stn_machine *machine, direct_shape *shape, bool chunk,
                        stn_tally *tally) {
-    /* not a valid shape */
+    /* Not a valid shape. */
     if (shape->blocks < 1 || shape->chunk < 1 || shape->points < shape->vector) return false;
     if (!fits(task, machine, shape, tally)) return false;
     if (chunk && shape->kernel != DIRECT_TIME_LINE) direct_time_fit_chunk(task, machine, shape);
@@ -200,7 +200,7 @@ static size_t line_shapes(const stn_task *task, const stn_machine *machine, dire
     }
     if (wide && count && count < most && (uint64_t)shapes[0].fused == task->steps && shapes[0].fused * reach <= 16) {
         direct_shape shape =
-            /* more, shorter tiles */
+            /* More, shorter tiles. */
             time_shape(task, machine, DIRECT_TIME_LINE, shapes[0].fused, 16, 16);
         if (fits(task, machine, &shape, tally)) shapes[count++] = shape;
         shape = time_shape(task, machine, DIRECT_TIME_LINE, shape.fused, 8, 16);
@@ -242,7 +242,7 @@ static size_t flat_shapes(const stn_task *task, const stn_machine *machine, dire
         if (fits(task, machine, &shape, tally)) shapes[count++] = shape;
     }
     for (int fused = (int)stn_min(6, task->steps); wide && points == 4 && fused >= 4 && count < most; fused--) {
-        /* more tiles, for grids of few waves */
+        /* More tiles, for grids of few waves. */
         direct_shape shape = time_shape(task, machine, DIRECT_TIME_TILE, fused, 2, 8);
         if (fits(task, machine, &shape, tally)) shapes[count++] = shape;
     }

@@ -15,7 +15,7 @@ enum { SPENT_LINE, SPENT_WIDE_BRICK, SPENT_BRICK };
 static const struct {
     /* 3D: extra instructions with a second barrier; extra fraction for reaches beyond 1 */
     double chained, far;
-    /* cycles of a stage's dependency chain besides its arithmetic */
+    /* Cycles of a stage's dependency chain besides its arithmetic. */
     double stage_cycles, barrier_cycles;
     double settle_cycles; /* cycles to refresh points past an edge, in each stage */
     double late, waves;   /* delay of a wave's last tile, in tiles; factor for whole waves */
@@ -30,23 +30,23 @@ static const struct {
  * row of points. */
 static const struct {
     double issue, more; /* cycles of an arithmetic instruction; further cycles of a stage */
-    /* cycles of an iteration: load and store of each point of a lane; each spilled word */
+    /* Cycles of an iteration: load and store of each point of a lane; each spilled word. */
     double row, spill;
-    /* cycles of a stage that waits for its own chain: for each instruction, and fixed */
+    /* Cycles of a stage that waits for its own chain: for each instruction, and fixed. */
     double chain, stage_cycles;
     double late; /* time of the last tile, alone and at an edge, in tiles */
     double
         /* Fraction of the edge cost that shows when there are several waves (10240^2, 9 taps, 10
          * steps: nearest 0.56 ms, fixed 0.54 ms). */
         spread;
-    /* memory time in copy times; exponent of the norm that combines overlapping times */
+    /* Memory time in copy times; exponent of the norm that combines overlapping times. */
     double memory, norm;
 } plane = {0.97, 2.5, 16, 12.4, 2.65, 32, 1.3, 0.2, 1.68, 4.5};
 #define LAUNCH_BESIDE 1.5e-6 /* seconds of a launch that nothing hides, as for a one-step launch */
 enum { SCHEDULERS = 4 };     /* warp schedulers of a multiprocessor */
 
 typedef struct load {
-    /* an iteration moves one row of one tile through all stages */
+    /* An iteration moves one row of one tile through all stages. */
     double tiles, turns, turn_seconds, latency;
     double edge; /* latency of an iteration at an edge */
 } load;
@@ -67,7 +67,7 @@ static double spent_on_point(const stn_task *task, const direct_shape *shape, do
 static load load_of(const stn_task *task, const stn_machine *machine, const direct_shape *shape) {
     bool wide = task->dtype == STN_F64, line = shape->kernel == DIRECT_TIME_LINE;
     double rate =
-        /* instructions times lanes a second */
+        /* Instructions times lanes a second. */
         machine->flops[wide ? STN_UNIT_FMA_F64 : STN_UNIT_FMA_F32] / 2;
     double count = shape->operations;
     double points = (double)shape->threads[1] * shape->threads[2] * shape->rows * shape->points * shape->fused;
@@ -78,7 +78,7 @@ static load load_of(const stn_task *task, const stn_machine *machine, const dire
     l.tiles = (double)(tiles[0] * tiles[1] * tiles[2] * task->batch);
     l.turns = line ? 1 : shape->chunk + 2.0 * shape->fused * direct_reach(task, shape, 0);
     l.turn_seconds = points * spent / rate;
-    /* four warps issue at once */
+    /* Four warps issue at once. */
     int warps = shape->threads[1] * shape->threads[2] / DIRECT_TIME_LANES;
     double instructions = count * shape->points * shape->rows * (double)stn_div_up(warps, 4);
     l.latency = shape->fused *
@@ -117,7 +117,7 @@ static double plane_seconds(const stn_task *task, const stn_machine *machine, co
     const double left = (l->tiles - whole * at_once) / machine->multiprocessors;
     const double full = plane_turn(task, machine, shape, shape->blocks);
     const double rest = left > 0 ? plane_turn(task, machine, shape, left) : 0;
-    /* edge tiles are in all waves, not only in the last */
+    /* Edge tiles are in all waves, not only in the last. */
     const double spread = whole > 0 ? plane.spread : 1;
     const double settling = direct_time_settles(task, shape) ? spread * shape->fused * rates.settle_cycles : 0;
     const double last = plane.late * ((whole > 0 ? full : rest) + settling);

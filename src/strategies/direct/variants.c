@@ -37,13 +37,13 @@ static bool make_variant(const stn_task *task, const stn_machine *machine, const
                          direct_shape *to, stn_tally *tally) {
     *to = *from;
     bool one_step = from->fused == 1, brick = from->kernel == DIRECT_TIME_TILE && from->threads[1] > 1;
-    /* smallest change of blocks that matters */
+    /* Smallest change of blocks that matters. */
     int some = one_step ? (from->blocks + 3) / 4 : brick ? 1 : 4;
     to->blocks += by.blocks * some;
     to->chunk = times_power(from->chunk, by.chunk);
     if (one_step) return !by.points && direct_refit(task, machine, to, tally);
     to->points = times_power(from->points, by.points);
-    /* keeps the number of partial sums */
+    /* Keeps the number of partial sums. */
     if (by.points > 0 && from->kernel != DIRECT_TIME_LINE) to->fused /= 2;
     if (from->kernel == DIRECT_TIME_LINE && by.chunk) return false;
     int turn = to->fused * to->points * to->rows * to->operations;

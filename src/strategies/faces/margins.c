@@ -79,7 +79,7 @@ size_t stn_faces_workspace(const stn_faces *faces) {
 stn_status stn_faces_set_weights(stn_plan *plan, stn_faces *faces, stn_error *error) {
     if (!faces) return STN_OK;
     if (faces->strips) STN_TRY(faces_strips_set_weights(plan, faces->strips, error));
-    /* on failure, everything stays unchanged */
+    /* On failure, everything stays unchanged. */
     else if (!faces_tile_fits(&plan->task, &faces->choice.tile)) {
         stn_faces next = {.choice = faces->choice};
         faces_tile_use_weights(&plan->task, &next.choice.tile);

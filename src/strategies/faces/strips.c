@@ -30,7 +30,7 @@ typedef struct copy_arguments {
 /* The margins of one axis. */
 typedef struct strip {
     int axis;
-    /* points along the axis at its low and at its high side; {n, 0}: the whole axis */
+    /* Points along the axis at its low and at its high side; {n, 0}: the whole axis. */
     int64_t depth[SIDES];
     stn_grid_layout layout;
     stn_plan *plan;
@@ -88,7 +88,7 @@ double faces_strips_seconds(const stn_task *task, const stn_machine *machine, in
         if (!stn_subplan_estimate(&own, machine, "direct", &e)) return INFINITY;
         double bytes = (double)stn_task_points(&own) * (double)stn_dtype_size(task->dtype);
         seconds +=
-            /* small grids take three times the estimate */
+            /* Small grids take three times the estimate. */
             3 * e.seconds + 4 * bytes / machine->copy_bandwidth + 2 * machine->launch_seconds;
     }
     return seconds;

@@ -1,4 +1,5 @@
-/* See types.h. */
+/* Arithmetic of the lowrank kernels for each element type: products, rounding of weights, predicted
+ * errors. */
 #include "strategies/lowrank/types.h"
 
 #include <math.h>
@@ -7,18 +8,19 @@
 #include "render/render.h"
 #include "strategies/common/roundings.h"
 
-/* the bars of tests/NUMERICS.md for data rounded to 11 bits */
+/* Error bounds of tests/NUMERICS.md for data rounded to 11 bits. */
 #define TF32_ERROR 5e-4
 #define F16_ERROR 1e-3
-#define WEIGHT_ERROR 0x1p-11 /* of one launch with weights of 11 bits */
+#define WEIGHT_ERROR 0x1p-11 /* error of one launch with 11-bit weights */
 #define FEW_POINTS 64
-#define ELEMENT_ERROR 0x1p-12 /* of one launch with elements of 11 bits that all err alike */
+/* Error of one launch with 11-bit elements that all have the same error. */
+#define ELEMENT_ERROR 0x1p-12
 
 const char lowrank_none[] =
     "its taps need too many separable terms, or their margins cover the grid, or the batch is too large";
 
-/* What a step leaves of rounding errors beside what it leaves of smooth data: the root of the
- * squares of its weights beside their sum. Below 1 it smooths; 4 at most. */
+/* The ratio of a step's effect on rounding errors to that on smooth data: the root of the squares
+ * of its weights over their sum. Below 1 it smooths; limited to 4. */
 static double smoothing(const stn_task *task) {
     double sum = 0, squares = 0;
     for (size_t i = 0; i < task->ntaps; i++)
@@ -26,16 +28,16 @@ static double smoothing(const stn_task *task) {
     return squares < 16 * sum * sum ? sqrt(squares) / fabs(sum) : 4;
 }
 
-/* Elements of 11 bits err by so much of themselves; that is what the answer errs by too, as long as
- * it is no smaller than they are. Taps that cancel make less of smooth data than of that rounding
- * (the root of their squares beside their sum), and few points may cancel by chance; in so few,
- * more products cost nothing. */
+/* The relative error of 11-bit elements passes to the result as long as the result is not much
+ * smaller than they are. Weights that cancel damp smooth data more than rounding errors, and few
+ * points may cancel by chance; for those, more products cost little. */
 static bool delicate(const stn_task *task) { return smoothing(task) > 1 || stn_task_points(task) < FEW_POINTS; }
 
 int lowrank_products(const stn_task *task, int launches) {
     if (task->dtype == STN_F64) return 1;
     if (task->dtype == STN_F32 && delicate(task)) return 3;
-    int factors = task->rank > 1 ? 2 : 1; /* of every weight; and so often is an element rounded in one launch */
+    /* Factors of every weight, and roundings of an element in one launch. */
+    int factors = task->rank > 1 ? 2 : 1;
     bool coarse = launches * factors * WEIGHT_ERROR <= task->tolerance;
     if (task->dtype == STN_F16) return coarse && task->tolerance >= F16_ERROR ? 1 : 2;
     double elements = fmax(factors * TF32_ERROR, task->rank == 3 ? launches * ELEMENT_ERROR : 0);
@@ -57,7 +59,7 @@ stn_unit lowrank_unit(stn_dtype dtype) {
 int lowrank_slot(stn_dtype dtype) { return 16 / (int)stn_dtype_size(dtype); }
 int lowrank_step(stn_dtype dtype) { return dtype == STN_F16 ? 2 : 1; }
 
-/* The nearest number of so many bits. */
+/* The nearest number with so many bits. */
 static double nearest(int bits, double number) {
     int exponent;
     double part = frexp(number, &exponent);
@@ -71,7 +73,8 @@ void lowrank_round(int bits, double factor, double *vector, int count, bool even
         vector[i] = nearest(bits, exact);
         rest += (exact - vector[i]) * (even && i < count - 1 ? 2 : 1);
     }
-    while (isfinite(rest)) { /* the rest goes to the largest, what is left of it to the next smaller one */
+    /* The remainder goes to the largest weight, what is left of it to the next smaller one. */
+    while (isfinite(rest)) {
         int next = -1;
         for (int i = 0; i < count; i++)
             if (fabs(vector[i]) < below && (next < 0 || fabs(vector[i]) > fabs(vector[next]))) next = i;
@@ -96,22 +99,23 @@ void lowrank_pack(stn_dtype dtype, bool scaled, const double *weights, int count
     for (int i = 0; i < count; i++) to += stn_put_real(dtype, i < first ? weights[i] : weights[i] / scale, to);
 }
 
-/* What one launch rounds the next one smooths: that hardly grows, but with taps that do not smooth
- * it grows as the root of the launches, and on few points too. */
+/* Each launch smooths the rounding errors of the previous ones, so they hardly grow; with taps that
+ * do not smooth they grow like the root of the number of launches, as they do on few points. */
 static double grown_by(const stn_task *task, double launches) {
     const double left = smoothing(task);
     return sqrt(stn_roundings_left(task, launches, left < 1 ? 1 + log2(launches) : left * left * launches));
 }
 
-/* Elements of 11 bits err by chance. f32's figures were read off long runs. */
+/* Rounding errors of 11-bit elements are random. The figures for f32 are fitted to long runs. */
 double lowrank_error(const stn_task *task, int products, double launches, double growth, double alike) {
     const double factors = task->rank > 1 ? 2 : 1, cancelling = stn_error_cancelling(task);
     const double own = stn_error_rounding(task->dtype) * cancelling;
-    if (task->dtype == STN_F64) /* and the definition's own steps, which round numbers that are alike all alike */
+    /* Includes the reference's own steps, whose rounding errors are correlated. */
+    if (task->dtype == STN_F64)
         return hypot(stn_error_of(0.3 * 0x1p-53 * growth, 8 * own * growth, launches),
                      0.6 * 0x1p-53 * (double)task->steps);
     double weights = products == 1 ? 0.15 * factors * WEIGHT_ERROR : alike;
-    if (task->dtype == STN_F16) /* what cancels is in `left`, and in what the callers add */
+    if (task->dtype == STN_F16) /* cancellation is in `left` and in what the callers add */
         return hypot(weights * launches * growth, 1.2 * stn_error_rounding(STN_F16) * grown_by(task, launches));
     double elements = products == 3 ? 20 * own : 1.2 * sqrt(factors) * stn_error_rounding(STN_F16) * cancelling;
     const double grown = products == 3 ? sqrt(launches) * growth : sqrt(stn_roundings_left(task, launches, 1));

@@ -21,7 +21,7 @@
 static stn_task packed_task(const stn_task *task, uint64_t steps, bool zero) {
     stn_task own = *task;
     own.dtype = sourced_own_type(task);
-    /* the tolerance is needed for the final rounding */
+    /* The tolerance is needed for the final rounding. */
     if (own.dtype != task->dtype) own.tolerance = 0;
     const stn_grid_layout packed = stn_packed_layout(task->n, own.dtype);
     memcpy(own.in_stride, packed.stride, sizeof own.in_stride);
@@ -57,7 +57,7 @@ static bool has_constants(const stn_task *task) {
 /* Estimates a level's steps by the cheapest strategy, or (soon) by the generic kernel. */
 static bool estimate_level(const stn_task *task, const stn_machine *machine, int level, bool soon,
                            stn_estimate *estimate) {
-    /* its taps are borrowed */
+    /* Its taps are borrowed. */
     const stn_task own = packed_task(task, sourced_steps_of(level), false);
     return soon ? stn_subplan_estimate_generic(&own, machine, estimate)
                 : stn_subplan_estimate(&own, machine, NULL, estimate);

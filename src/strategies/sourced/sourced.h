@@ -58,7 +58,7 @@ bool sourced_adds(const stn_task *task);
 stn_dtype sourced_own_type(const stn_task *task); /* of the grids in the workspace */
 stn_status sourced_make_kernels(stn_plan *plan, sourced_state *state, stn_error *error);
 sourced_grid sourced_grid_at(const stn_grid_layout *layout, const void *at);
-/* grid `number` in the workspace */
+/* Grid `number` in the workspace. */
 sourced_grid sourced_own_grid(const sourced_job *job, int number);
 stn_status sourced_add(const sourced_job *job, sourced_way way, sourced_grid x, sourced_grid c, sourced_grid out,
                        stn_error *error);

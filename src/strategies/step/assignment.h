@@ -27,7 +27,7 @@ typedef struct step_assignment {
     step_block block;
     int narrays, nvalues;
     step_array arrays[STEP_MOST_ARRAYS];
-    /* index in values of this coefficient; -1: not a number */
+    /* Index in values of this coefficient; -1: not a number. */
     int number_of[STN_SYSTEM_MAX_COEFFICIENTS];
     size_t arguments;                          /* size in bytes */
     int64_t tiles[3];                          /* blocks along x, y and z */

@@ -8,10 +8,10 @@
 
 typedef struct step_points {
     stn_kernel *kernel; /* NULL if there are none */
-    /* device memory, owned: the points, then the index of each thread's first point */
+    /* Device memory, owned: the points, then the index of each thread's first point. */
     void *table;
     size_t first; /* byte offset of those indices */
-    /* threads before each field's; the last entry: all */
+    /* Threads before each field's; the last entry: all. */
     int64_t threads[STN_SYSTEM_MAX_FIELDS + 1];
 } step_points;
 

@@ -88,7 +88,7 @@ static void estimate(const stn_system_task *task, const stn_machine *machine, co
                      stn_estimate *result) {
     const step_block block = block_of(candidate);
     const int planes = planes_read(task);
-    /* threads, with the registers that assignments need */
+    /* Threads, with the registers that assignments need. */
     const double resident = 1536.0 * machine->multiprocessors;
     stn_system_cost(task, result);
     const double wide = (double)stn_round_up(task->n[2], block.x) / (double)task->n[2];

@@ -27,11 +27,11 @@ static stn_stencil *random_case(int c, stn_problem *p, uint64_t *seed, char *nam
     p->dtype = c % 5 == 3 ? STN_F32 : c % 7 == 5 ? STN_F16 : STN_F64;
     for (int axis = 0; axis < rank; axis++) {
         int low = dice_int(&d, 0, 5), high = low ? dice_int(&d, 1, 5) : 0;
-        /* long enough to be shortened, or short enough to be taken whole */
+        /* Long enough to be shortened, or short enough to be taken whole. */
         int longest = rank == 3 ? 24 : c % 2 ? 60 : 140;
         p->extent[axis] = (size_t)dice_int(&d, low || high ? 2 * radius + 2 : 1, longest);
         p->boundary[axis][0] = (stn_boundary){(stn_boundary_kind)low, low == STN_CONSTANT ? 0.7 : 0};
-        /* corners of equal constants, and of different ones */
+        /* Corners of equal constants, and of different ones. */
         double value = c % 7 == 0 ? 0.7 : -1.3;
         p->boundary[axis][1] = (stn_boundary){(stn_boundary_kind)high, high == STN_CONSTANT ? value : 0};
     }

@@ -1,5 +1,5 @@
-/* lowrank's passes along the axes, for separable taps of any radius, against host: every boundary,
- * rank, layout and type, new weights, on whatever device there is. Prints TAP. Usage: test_axes
+/* lowrank's passes along the axes, for separable taps of any radius, against the host: every
+ * boundary, rank, layout and type, new weights, on any device. Prints TAP. Usage: test_axes
  * [--full] [--only PART] [--dtype T]. */
 #include <math.h>
 #include <stdio.h>
@@ -11,8 +11,8 @@
 
 #define LONGEST (2 * STN_MAX_RADIUS + 1)
 
-/* Products of one random factor an axis, from low[axis] points on one side to high[axis] on the
- * other; of `holes` one weight in three, but the ends, is 0 and no tap at all. */
+/* Products of one random factor for each axis, from low[axis] points on one side to high[axis] on
+ * the other; with `holes` one weight in three, except at the ends, is 0 and not a tap. */
 static stn_stencil *wide_stencil(dice *d, int rank, const int low[3], const int high[3], bool holes) {
     double factor[3][LONGEST];
     int size[3] = {1, 1, 1}, most = 1, count = 0;
@@ -42,8 +42,8 @@ static stn_stencil *wide_stencil(dice *d, int rank, const int low[3], const int 
     return stencil;
 }
 
-/* Where f16 is rounded between passes whose weights cancel, the plan says that it misses the bar:
- * then it is as good as it says, and is chosen by no plan that finds another. */
+/* Where f16 rounds between passes whose weights cancel, the plan predicts an error above the bound:
+ * it must then be as accurate as predicted, and no plan with an alternative may choose it. */
 static bool as_it_says(suite *s, const stn_problem *problem, const comparison *c) {
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
     stn_plan *plan = NULL;
@@ -51,13 +51,14 @@ static bool as_it_says(suite *s, const stn_problem *problem, const comparison *c
     options.estimate_only = 1;
     bool good = c->all_written && c->relative_l2 <= 1.25 * c->predicted && c->point <= COMPARE_POINT * c->predicted &&
                 stn_plan_create(s->context, problem, &options, &plan, &error) == STN_OK;
-    good = good && plan->estimate.error <= c->bar * sqrt((double)problem->steps); /* direct's, by steps */
+    /* direct's bound, by steps. */
+    good = good && plan->estimate.error <= c->bar * sqrt((double)problem->steps);
     stn_plan_destroy(plan);
     return good;
 }
 
-/* Compares the candidate whose kernel this is with the host; for a small grid another may be
- * cheaper. */
+/* Compares the candidate with this kernel with the host; another candidate may be cheaper on a
+ * small grid. */
 static void check(suite *s, const char *what, const stn_problem *problem, uint64_t seed) {
     comparison c;
     char detail[1200];
@@ -82,7 +83,7 @@ static stn_problem random_problem(dice *d, int rank, int least, int most, const 
     return p;
 }
 
-/* Every pair of sides on every axis, the others at random. */
+/* Every pair of sides on every axis, the other sides random. */
 static void boundaries(suite *s) {
     for (int rank = 2; rank <= 3; rank++)
         for (int low = 0; low < 6; low++)
@@ -131,7 +132,7 @@ static void radii(suite *s) {
     }
 }
 
-/* Sizes around tiles and walks; grids hardly larger than the reach; batches, strides, in place,
+/* Sizes around tiles and segments; grids hardly larger than the reach; batches, strides, in place,
  * small alignment. */
 static void layouts(suite *s) {
     static const int sizes[][2] = {{18, 18},     {19, 200}, {200, 19}, {31, 33},
@@ -163,7 +164,7 @@ static void layouts(suite *s) {
         }
     dice d = {5};
     stn_stencil *one = wide_stencil(&d, 2, (int[]){0, 18, 0}, (int[]){0, 18, 0}, false);
-    for (int steps = 1; steps <= 4; steps++) { /* one pass a step: launches by turns */
+    for (int steps = 1; steps <= 4; steps++) { /* one pass a step: ping-pong launches */
         stn_problem p = random_problem(&d, 2, 40, 60, one);
         p.in_place = steps % 2, p.steps = (uint64_t)steps;
         p.boundary[1][0].kind = p.boundary[1][1].kind = steps < 3 ? STN_FIXED : STN_REFLECT;
@@ -174,8 +175,8 @@ static void layouts(suite *s) {
     stn_stencil_destroy(one);
 }
 
-/* Weights along y that cancel but for one, and much of one value: what f16 rounds between the
- * passes is large beside the answer, and the plan says so. */
+/* Weights along y that cancel except one, with a large mean: the rounding of f16 between the passes
+ * is large relative to the result, and the plan predicts it. */
 static void cancelled(suite *s) {
     enum { REACH = 16, SIDE = 2 * REACH + 1 };
     stn_tap taps[SIDE * SIDE];
@@ -200,7 +201,7 @@ static void cancelled(suite *s) {
     stn_stencil_destroy(stencil);
 }
 
-/* Other weights of the same reach on the same plan; then weights that are no products, for which
+/* Other weights of the same reach on the same plan; then weights that are not separable, for which
  * the plan chooses again. */
 static void new_weights(suite *s) {
     dice d = {11};

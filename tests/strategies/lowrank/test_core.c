@@ -1,5 +1,4 @@
-/* Cores of fused 3D taps: sizes that are known, what they leave, the taps they stand for written
- * out. */
+/* Cores of fused 3D taps: known sizes, residuals, and expansion back into taps. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <string.h>
@@ -33,7 +32,7 @@ static stn_power power_of(const stn_task *task, int fused) {
     return cube;
 }
 
-/* The core written out is the cube: every weight, and reaches that hide none. */
+/* The expanded core equals the cube: every weight, and reaches that hide none. */
 static void expect_equal(const stn_power *cube, const lowrank_core *core, const char *what) {
     double largest = 0, error = 0;
     for (int z = 0, i = 0; z < cube->size[0]; z++)
@@ -99,7 +98,7 @@ Test(core, taps_that_are_no_pair_are_refused_as_one) {
     stn_task_clear(&task);
 }
 
-/* Random weights, dense: any way that gives a core gives the taps. */
+/* Random dense weights: every way that gives a core reproduces the taps. */
 Test(core, random_weights) {
     unsigned long long state = 7;
     for (int trial = 0; trial < 20; trial++) {
@@ -143,8 +142,7 @@ Test(core, nothing_but_zeros) {
     stn_stencil_destroy(stencil);
 }
 
-/* Numbers of 22 bits near those asked for, zeros where they were, and the sum that was asked
- * for. */
+/* Rounded numbers have 22 bits, zeros stay zeros, and the sum is preserved. */
 Test(core, rounding_keeps_sums) {
     static const double vectors[][5] = {{0.1, 0.2, 0.4, 0.2, 0.1},
                                         {1.0 / 3, 0, -1.0 / 7, 0, 1.0 / 3},

@@ -11,10 +11,10 @@
 
 /* Rates of faces_tile on an H200. */
 static const struct {
-    /* factors on the bytes of 64-element runs: at faces normal to x in 3D, at other faces */
+    /* Factors on the bytes of 64-element runs: at faces normal to x in 3D, at other faces. */
     double runs_x, runs;
     double busy, wait; /* cycles an instruction: busy + wait / (resident threads) */
-    /* cycles a step for barriers and addresses; factor when one block runs alone */
+    /* Cycles a step for barriers and addresses; factor when one block runs alone. */
     double step, alone;
     double last_wave; /* idle part of the last wave, when there are four waves or more */
 } rates = {1.5, 3.8, 0.43, 180, 350, 1.15, 0.3};
@@ -52,7 +52,7 @@ static bool lanes_apart(int lanes_x, int group, int banks) {
     uint32_t taken = 0;
     for (int lane = 0, x = 0, first = 0; lane < banks; lane++, x++) {
         if (x == lanes_x) x = 0, first += group;
-        /* banks is a power of two */
+        /* `banks` is a power of two. */
         const uint32_t bank = UINT32_C(1) << ((first + x) & (banks - 1));
         if (taken & bank) return false;
         taken |= bank;
@@ -157,7 +157,7 @@ static patch_work work_of(const stn_task *task, const faces_tile_pieces *pieces,
     int reach_y = stn_task_reach(task, 1);
     w.operations = tile->separable ? separable_operations(task, tile)
                                    : tile->points * (taps * tile->rows + (double)pairs * (tile->rows + 2 * reach_y));
-    /* for each plane of taps: the rows and the range along x that they read */
+    /* For each plane of taps: the rows and the range along x that they read. */
     for (int z = -task->reach[0][0]; z <= task->reach[0][1]; z++)
         for (int y = -task->reach[1][0]; y < tile->rows + task->reach[1][1]; y++) {
             bool seen[2 * MAX_REACH + 8] = {false};

@@ -15,10 +15,10 @@ typedef struct faces_tile {
     int rows, points; /* of a thread's patch, along y and x */
     int threads;
     int blocks; /* blocks that must fit on a multiprocessor */
-    /* weights are products of one factor for each axis, and the kernel gets these factors */
+    /* Weights are products of one factor for each axis, and the kernel gets these factors. */
     int separable;
     int mirror; /* weights at opposite x offsets are equal, so their points are added first */
-    /* extents along z, y, x of the box at a face normal to each axis; 0 where there is none */
+    /* Extents along z, y, x of the box at a face normal to each axis; 0 where there is none. */
     int box[3][3];
     size_t shared; /* bytes of shared memory of a block */
     double seconds;

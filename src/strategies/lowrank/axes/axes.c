@@ -1,6 +1,6 @@
-/* See axes.h. A step is one pass for each axis that taps reach along: x, y, z. What lies past a
- * side of a later axis goes on from what earlier passes made, as the definition has it: the slowest
- * axis decides at a corner. */
+/* Separable taps in one pass for each axis that taps reach along: x, y, z. Past a side of a later
+ * axis, values continue from the results of earlier passes, as in the definition: the slowest axis
+ * decides at a corner. */
 #include "strategies/lowrank/axes/axes.h"
 
 #include <stdio.h>
@@ -28,9 +28,11 @@ typedef struct axes_state {
     int count;
     axes_pass passes[3];
     double residual;
-    stn_layouts at;         /* of one pass: launches by turns; else in and out alone are used, and: */
+    /* With one pass: ping-pong launches; otherwise only in and out are used, and the fields below.
+     */
+    stn_layouts at;
     stn_grid_layout packed; /* grids between passes, one after another in the workspace */
-    size_t packed_bytes;    /* of one of them, whole 256 */
+    size_t packed_bytes;    /* bytes of one of them, a multiple of 256 */
 } axes_state;
 
 /* ---- candidates */
@@ -133,7 +135,7 @@ static stn_status launch_pass(const stn_plan *plan, const axes_pass *pass, lowra
     return stn_module_launch(pass->kernel->module, &launch, &arguments, error);
 }
 
-/* A stn_turn, of one pass. */
+/* A stn_turn for tasks of one pass. */
 static stn_status take_turn(const stn_plan *plan, const void *user, uint64_t i, const stn_fused_launch *l,
                             stn_error *error) {
     const axes_state *state = user;
@@ -142,9 +144,9 @@ static stn_status take_turn(const stn_plan *plan, const void *user, uint64_t i, 
     return launch_pass(plan, &state->passes[0], in, (lowrank_grid){l->to, l->out}, in, l->stream, error);
 }
 
-/* Of two or three passes the first never writes what the last one reads as its origin, nor any what
- * it reads itself: then nothing differs in place, and frozen points are read where they are
- * written. */
+/* With two or three passes, the first never writes what the last one reads as its origin, and no
+ * pass writes its own input; so running in place makes no difference, and frozen points are read
+ * where they are written. */
 static stn_status execute(stn_plan *plan, const stn_execution *run, stn_error *error) {
     const axes_state *state = plan->state;
     if (state->count == 1)
@@ -162,7 +164,7 @@ static stn_status execute(stn_plan *plan, const stn_execution *run, stn_error *e
     return STN_OK;
 }
 
-/* ---- in words */
+/* ---- descriptions */
 
 static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
     const axes_state *state = plan->state;
@@ -207,7 +209,7 @@ static void name_candidate(const stn_task *task, const stn_candidate *candidate,
                     lowrank_arithmetic(task->dtype, products));
 }
 
-/* Whole steps; the candidate says nothing about how many. */
+/* A trial runs whole steps; the candidate does not fix their number. */
 static uint64_t shorten(const stn_task *task, const stn_candidate *candidate, uint64_t most, stn_candidate *trial) {
     *trial = *candidate;
     return most / 3 < 1 ? 1 : most / 3 < task->steps ? most / 3 : task->steps;

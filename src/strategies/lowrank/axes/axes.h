@@ -5,6 +5,6 @@
 #include "plan/plan.h"
 
 extern const stn_strategy lowrank_axes;
-/* Is it a candidate of this table? */
+/* Whether the candidate belongs to this table. */
 bool lowrank_axes_is(const stn_candidate *candidate);
 #endif

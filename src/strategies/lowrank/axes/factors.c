@@ -1,4 +1,4 @@
-/* See factors.h. */
+/* Factorises separable taps: the lines through the largest tap, refined by least squares. */
 #include "strategies/lowrank/axes/factors.h"
 
 #include <float.h>
@@ -6,15 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DIGITS_LOST 0x1p-50 /* a residual above this is more than f64's rounding of every weight */
+#define DIGITS_LOST 0x1p-50 /* a larger residual exceeds f64's rounding of every weight */
 
 static int length(const stn_task *task, int axis) { return task->reach[axis][0] + task->reach[axis][1] + 1; }
 static int place(const stn_task *task, const stn_tap *tap, int axis) {
     return (int)tap->offset[axis] + task->reach[axis][0];
 }
 
-/* The lines through the largest tap. All other taps are products of theirs, so a line's zeros are
- * zeros of all. */
+/* Takes the lines through the largest tap. All other taps are products of their weights, so a zero
+ * in a line is a zero of all these products. */
 static bool take_lines(const stn_task *task, double weight[3][LOWRANK_FACTOR]) {
     const stn_tap *pivot = task->taps;
     for (size_t k = 0; k < task->ntaps; k++)
@@ -32,8 +32,8 @@ static bool take_lines(const stn_task *task, double weight[3][LOWRANK_FACTOR]) {
     return true;
 }
 
-/* As many products that are not 0 as there are such taps: then those that are missing are products
- * with a 0. */
+/* Whether the nonzero products are as many as the nonzero taps; then every missing tap is a product
+ * with a zero. */
 static bool same_zeros(const stn_task *task, double weight[3][LOWRANK_FACTOR]) {
     size_t products = 1, taps = 0;
     for (int axis = 0; axis < 3; axis++) {
@@ -51,8 +51,8 @@ static long double product(const stn_task *task, double weight[3][LOWRANK_FACTOR
     return all;
 }
 
-/* The factor along one axis that fits best with the others: each of its weights by least squares.
- * Weights that were rounded before they came here err less so. */
+/* Fits the factor along one axis to the others, each of its weights by least squares. This reduces
+ * the error of weights that were rounded by the caller. */
 static void fit_factor(const stn_task *task, double weight[3][LOWRANK_FACTOR], int axis) {
     long double dot[LOWRANK_FACTOR] = {0}, size[LOWRANK_FACTOR] = {0};
     for (size_t k = 0; k < task->ntaps; k++) {
@@ -67,7 +67,7 @@ static void fit_factor(const stn_task *task, double weight[3][LOWRANK_FACTOR], i
         if (weight[axis][i] != 0 && size[i] > 0) weight[axis][i] = (double)(dot[i] / size[i]);
 }
 
-/* By powers of two: that rounds nothing. */
+/* Scales by powers of two, which is exact. */
 static void make_bounded(const stn_task *task, double weight[3][LOWRANK_FACTOR]) {
     for (int axis = 2; axis > 0; axis--) {
         double sum = 0;
@@ -79,7 +79,7 @@ static void make_bounded(const stn_task *task, double weight[3][LOWRANK_FACTOR])
     }
 }
 
-/* The factor of the slowest axis with more than one weight takes those of axes with one. */
+/* Multiplies the factors of axes with one weight into that of the slowest axis with several. */
 static void gather_single(const stn_task *task, double weight[3][LOWRANK_FACTOR]) {
     int slowest = 0;
     while (slowest < 2 && length(task, slowest) == 1) slowest++;

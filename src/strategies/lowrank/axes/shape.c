@@ -1,4 +1,4 @@
-/* See shape.h. */
+/* Shape, cost, parameters and arguments of the kernel lowrank_axis. */
 #include "strategies/lowrank/axes/shape.h"
 
 #include <math.h>
@@ -11,12 +11,12 @@
 #include "strategies/common/roundings.h"
 #include "strategies/lowrank/types.h"
 
-#define MOST_BLOCKS 4      /* of a multiprocessor */
-#define STATIC_SHARED 4096 /* bytes, at most */
-#define OTHER_REGISTERS 75 /* of a lane beside its sums and its band, by the kernels that were compiled */
+#define MOST_BLOCKS 4      /* resident on a multiprocessor */
+#define STATIC_SHARED 4096 /* maximum size in bytes */
+#define OTHER_REGISTERS 75 /* registers of a lane besides its sums and its band, as compiled */
 
-/* What passes reach of the copy bandwidth and of the tensor cores' rate:
- * bench/results/2026-11-22-filters.md; f16 is not measured. */
+/* Fractions of the copy bandwidth and of the tensor cores' rate that passes reach; f16 is not
+ * measured. */
 #define OF_MEMORY 0.85
 static const double of_tensor[] = {[STN_F64] = 0.53, [STN_F32] = 0.38, [STN_F16] = 0.55};
 
@@ -27,8 +27,8 @@ static int lead(const stn_task *task, int axis) {
     return axis == 2 ? (int)stn_round_up(low, stn_max(4, lowrank_slot(task->dtype))) : low;
 }
 
-/* f64's band is read again for every product, which takes as long as four of other types, but where
- * it is short. */
+/* Decides whether the band stays in registers. f64 reads its band again for every product, which
+ * takes as long as for four of other types, unless the band is short. */
 static void fit_registers(const stn_task *task, lowrank_pass *p) {
     int words = task->dtype == STN_F64 ? 2 : 1, sums = 4 * words * (p->seen + 1);
     int pair = task->dtype == STN_F64 ? 4 : task->dtype == STN_F32 ? 2 : 1;
@@ -41,8 +41,7 @@ static void fit_registers(const stn_task *task, lowrank_pass *p) {
 
 static int64_t walk_steps(const lowrank_pass *p, int64_t outputs) { return (stn_div_up(outputs, 8) + p->seen) / 2; }
 
-/* A short walk reads its lead again and again, a long one leaves multiprocessors idle at the
- * end. */
+/* Short segments re-read their lead often; long ones leave multiprocessors idle at the end. */
 static void fit_segments(const stn_task *task, const stn_machine *machine, lowrank_pass *p) {
     double best = INFINITY, slots = (double)machine->multiprocessors * p->blocks * LOWRANK_PASS_WARPS;
     double lines = (double)p->strips * (double)task->n[p->other] * (double)task->batch;
@@ -99,7 +98,8 @@ static bool fit_pass(const stn_task *task, const stn_machine *machine, int axis,
 int lowrank_passes(const stn_task *task, const stn_machine *machine, lowrank_pass passes[3], stn_tally *tally) {
     int count = 0;
     for (int axis = 2; axis >= 0; axis--) {
-        bool none = axis == 0 && !count && !reaches(task, axis); /* one tap in the middle: a pass of one weight */
+        /* A single tap at the centre: one pass with one weight. */
+        bool none = axis == 0 && !count && !reaches(task, axis);
         if (!reaches(task, axis) && !none) continue;
         if (!fit_pass(task, machine, none ? 2 : axis, &passes[count++], tally)) return 0;
     }
@@ -107,9 +107,9 @@ int lowrank_passes(const stn_task *task, const stn_machine *machine, lowrank_pas
     return count;
 }
 
-/* f16: what a pass leaves is rounded to 11 bits before the next one, and where weights of later
- * factors cancel, smooth data leave less than they make of that rounding: their root of squares
- * beside their sum. What that adds to the error of one step. */
+/* f16: the error that rounding to 11 bits between passes adds to one step. Where the weights of
+ * later factors cancel, they damp smooth data more than rounding errors: by the ratio of the root
+ * of their squares to their sum. */
 static double cancelled(const stn_task *task) {
     lowrank_factors factors;
     double sum = 1, square = 1, more = 0;
@@ -127,8 +127,9 @@ static double cancelled(const stn_task *task) {
     return stn_error_rounding(STN_F16) * sqrt(more);
 }
 
-/* One launch: the tensor cores or the memory, each at the part of its rate that the kernel reaches,
- * and the walk of one warp, which no number of multiprocessors makes shorter. */
+/* Each launch takes the larger of tensor-core time and memory time, at the fraction of the peak
+ * rate that the kernel reaches, plus the serial march of one warp, which more multiprocessors do
+ * not shorten. */
 void lowrank_passes_cost(const stn_task *task, const stn_machine *machine, stn_estimate *e) {
     lowrank_pass passes[3];
     int count = lowrank_passes(task, machine, passes, NULL);
@@ -140,7 +141,8 @@ void lowrank_passes_cost(const stn_task *task, const stn_machine *machine, stn_e
     for (int i = 0; i < count; i++) {
         const lowrank_pass *p = &passes[i];
         double walk = (double)walk_steps(p, stn_min(p->segment, task->n[p->axis]));
-        double flops = 2048.0 * p->seen * p->products * 2 * (walk - p->seen / 4.0) * (double)p->walks; /* half idle */
+        /* Half of each band is zero. */
+        double flops = 2048.0 * p->seen * p->products * 2 * (walk - p->seen / 4.0) * (double)p->walks;
         double memory =
             fmax(e->bytes / e->launches / (OF_MEMORY * machine->copy_bandwidth), stn_cost_narrow(task, machine));
         double arithmetic = flops / (of_tensor[task->dtype] * machine->flops[e->unit]);
@@ -156,7 +158,7 @@ void lowrank_passes_cost(const stn_task *task, const stn_machine *machine, stn_e
     e->seconds = steps * seconds;
 }
 
-/* ---- what the kernel is given */
+/* ---- parameters and arguments */
 
 void lowrank_pass_params(const stn_task *task, const lowrank_pass *p, stn_text *params) {
     const int *reach = task->reach[p->axis];

@@ -34,14 +34,15 @@ typedef struct plane_header {
 
 typedef struct lowrank_state {
     lowrank_shape shape;
-    lowrank_pattern pattern; /* 2D: the terms that the kernel is for */
+    lowrank_pattern pattern; /* 2D: the terms that the kernel is compiled for */
     stn_kernel *kernel;
-    int64_t resident; /* 1D: blocks that run at once */
+    int64_t resident; /* 1D: resident blocks on the whole GPU */
     size_t nsweeps;
     lowrank_sweep sweeps[2];
-    stn_faces *faces[2]; /* of each sweep; NULL where all axes wrap */
+    stn_faces *faces[2]; /* for each operator; NULL where all axes wrap */
     stn_layouts at;
-    size_t grid_bytes; /* of the workspace, whole 256; the faces' follows */
+    /* Bytes of a workspace grid, a multiple of 256; the faces' workspace follows. */
+    size_t grid_bytes;
 } lowrank_state;
 
 static bool applies(const stn_task *task, const stn_machine *machine, char *reason, size_t reason_size) {
@@ -90,7 +91,7 @@ static stn_status get_kernel(stn_plan *plan, const lowrank_shape *shape, const l
                            lowrank_shared(&plan->task, shape), kernel, error);
 }
 
-/* The sweeps and the kernel of state->shape. */
+/* Makes the operators and the kernel of state->shape. */
 static stn_status build(stn_plan *plan, lowrank_state *state, stn_error *error) {
     uint64_t launches = (uint64_t)state->shape.launches, steps = plan->task.steps;
     state->nsweeps = steps % launches ? 2 : 1;
@@ -101,7 +102,7 @@ static stn_status build(stn_plan *plan, lowrank_state *state, stn_error *error) 
                                 state->nsweeps, &grown, error));
     STN_TRY(get_kernel(plan, &state->shape, &state->pattern, &state->kernel, error));
     plan->kernels[0] = state->kernel;
-    plan->nkernels = 1; /* the faces add theirs */
+    plan->nkernels = 1; /* the faces append their kernels */
     for (size_t i = 0; i < state->nsweeps; i++)
         STN_TRY(stn_faces_create(plan, state->sweeps[i].fused, STN_FACES_CHEAPEST, &state->faces[i], error));
     state->resident = stn_kernel_resident(state->kernel, plan->machine.multiprocessors, 32 * state->shape.warps,
@@ -126,15 +127,16 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
     if (!state) return stn_fail_memory(error, "a plan", sizeof *state);
     plan->state = state;
     state->shape = shape_of(&plan->candidate);
-    state->at = stn_task_layouts(&plan->task, plan->task.steps); /* new weights may need more launches */
+    /* New weights may need more launches. */
+    state->at = stn_task_layouts(&plan->task, plan->task.steps);
     state->grid_bytes = (size_t)stn_round_up((int64_t)state->at.work_bytes, 256);
     STN_TRY(build(plan, state, error));
     plan->workspace_size = state->grid_bytes + faces_bytes(state);
     return STN_OK;
 }
 
-/* A kernel and faces for weights that split otherwise: for more or wider terms, or for fewer fused
- * steps. */
+/* Makes a kernel and faces for weights that split differently: into more or wider terms, or for
+ * fewer fused steps. */
 static stn_status rebuild(stn_plan *plan, lowrank_state *next, stn_error *error) {
     struct stn_kernel *kernels[STN_PLAN_KERNELS];
     size_t nkernels = plan->nkernels;
@@ -150,7 +152,7 @@ static stn_status rebuild(stn_plan *plan, lowrank_state *next, stn_error *error)
     return status;
 }
 
-/* Weights whose terms fit the pattern need no compile. */
+/* Weights whose terms fit the pattern need no compilation. */
 static stn_status set_weights(stn_plan *plan, stn_error *error) {
     lowrank_state *state = plan->state, next = *state;
     stn_error full = {0};
@@ -172,7 +174,7 @@ static stn_status set_weights(stn_plan *plan, stn_error *error) {
         destroy_faces(plan, state);
     } else
         for (size_t i = 0; i < next.nsweeps; i++) STN_TRY(stn_faces_set_weights(plan, next.faces[i], error));
-    next.shape.extended = stn_task_extended(&plan->task); /* faces are there in any case */
+    next.shape.extended = stn_task_extended(&plan->task); /* the faces exist in any case */
     *state = next;
     return STN_OK;
 }
@@ -185,7 +187,7 @@ static void release(stn_plan *plan) {
 
 /* ---- running */
 
-/* A stn_interior; `user` is a sweep. */
+/* A stn_interior; `user` is an operator. */
 static stn_status launch_sweep(const stn_plan *plan, const void *user, const stn_fused_launch *l, stn_error *error) {
     const lowrank_state *state = plan->state;
     const lowrank_sweep *sweep = user;

@@ -1,4 +1,4 @@
-/* See pattern.h. */
+/* Assigns separable terms to the slots of a compiled pattern. */
 #include "strategies/lowrank/flat/pattern.h"
 
 #include <limits.h>
@@ -7,7 +7,9 @@
 
 #include "base/arith.h"
 
-#define SMALLEST_UNIT 0.01 /* of the largest weight along y: a smaller middle one would blow up the others */
+/* Relative to the largest weight along y: dividing by a smaller middle weight would blow up the
+ * others. */
+#define SMALLEST_UNIT 0.01
 
 static int width(const lowrank_span *s) { return s->y[0] + s->y[1] + s->x[0] + s->x[1]; }
 
@@ -27,8 +29,8 @@ static int is_central(const lowrank_terms *terms, int q) {
     return largest > 0 && fabs(u[terms->low[0]]) >= SMALLEST_UNIT * largest;
 }
 
-/* The free place that takes this term with the least widening, the narrowest of those; -1 if none
- * is free. */
+/* The free slot that holds this term with the least widening, and among those the narrowest; -1 if
+ * none is free. */
 static int best_place(const lowrank_pattern *pattern, const bool *taken, const lowrank_span *term) {
     int best = -1, best_cost = INT_MAX;
     for (int i = 0; i < pattern->count; i++) {
@@ -40,7 +42,7 @@ static int best_place(const lowrank_pattern *pattern, const bool *taken, const l
     return best;
 }
 
-/* The widest term that has no place yet. */
+/* The widest term without a slot. */
 static int widest_left(const lowrank_terms *terms, const bool *placed, lowrank_span *span) {
     int widest = -1;
     for (int q = 0; q < terms->count; q++) {

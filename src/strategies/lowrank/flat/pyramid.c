@@ -1,17 +1,19 @@
-/* Fused taps as separable terms that get narrower: a pyramid (LoRAStencil, pyramidal adaptation),
- * and the powers of a star. */
+/* Splits fused taps into separable terms of decreasing width: a pyramid (LoRAStencil, pyramidal
+ * adaptation), or the powers of a star. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "strategies/lowrank/flat/terms.h"
 
-#define EVEN_TO 0x1p-60L /* of the largest weight: two weights that differ by no more are the same */
-#define NOTHING 0x1p-58L /* what is left of a row after its term, in the same measure */
-#define GROWTH 4         /* most that a term may exceed what is left of the taps: else its pivot is too small */
+/* Relative to the largest weight: weights that differ by no more count as equal. */
+#define EVEN_TO 0x1p-60L
+#define NOTHING 0x1p-58L /* on the same scale: a row's remainder below this counts as zero */
+/* Most that a term may exceed the remaining taps; otherwise its pivot is too small. */
+#define GROWTH 4
 
 /* ---- pyramid */
 
-/* One quarter of taps that are even in both axes, the centre included. */
+/* One quarter of taps that are even in both axes, with the centre. */
 typedef struct quarter {
     int rows, columns;
     long double *weight;
@@ -41,9 +43,9 @@ bool lowrank_take_quarter(const stn_power *taps, long double *weight) {
     return true;
 }
 
-/* The pivot of row y, all rows past it being zero: the outermost column, so that the rest gets
- * narrower by it too; but not one so small that the term would exceed the taps. -1 if nothing is
- * left of the row. */
+/* The pivot of row y, when all rows beyond it are zero: the outermost column, so that the remainder
+ * becomes narrower as well, unless it is so small that the term would exceed the taps. -1 if the
+ * row is zero. */
 static int find_pivot(const quarter *q, int y, long double nothing) {
     long double row = largest(q->weight + y * q->columns, q->columns, 1);
     long double all = largest(q->weight, (y + 1) * q->columns, 1);
@@ -52,10 +54,10 @@ static int find_pivot(const quarter *q, int y, long double nothing) {
         long double pivot = fabsl(q->weight[y * q->columns + x]);
         if (pivot > nothing && largest(q->weight + x, y + 1, q->columns) * row <= GROWTH * all * pivot) return x;
     }
-    return -1; /* never: the row's largest weight is such a pivot */
+    return -1; /* unreachable: the row's largest weight is such a pivot */
 }
 
-/* Takes the term with pivot (y, x) out of the quarter: row y and column x are zero then. */
+/* Subtracts the term with pivot (y, x) from the quarter; row y and column x are zero afterwards. */
 static void take_term(quarter *q, int y, int x, const stn_power *taps, double *u, double *v) {
     long double *row = q->weight + y * q->columns, pivot = row[x];
     for (int k = 0; k <= y; k++) {
@@ -90,7 +92,7 @@ stn_status lowrank_split_pyramid(const stn_power *taps, lowrank_terms *terms, st
 
 /* ---- star */
 
-/* Powers 0 to `most` of one axis's weights: power[k] in a row of most * (low + high) + 1, centred
+/* Powers 0 to `most` of one axis's weights: power[k] is a row of most * (low + high) + 1, centred
  * at k * low. */
 static void fill_powers(const long double *axis, int size, int most, long double *power) {
     int pitch = most * (size - 1) + 1;
@@ -100,7 +102,7 @@ static void fill_powers(const long double *axis, int size, int most, long double
             for (int j = 0; j < size; j++) power[k * pitch + i + j] += power[(k - 1) * pitch + i] * axis[j];
 }
 
-/* The star's weights along axes 1 and 2; the centre is shared by both halves. */
+/* The star's weights along axes 1 and 2; half of the centre weight goes to each. */
 static void fill_axes(const stn_task *task, long double *const axis[2]) {
     for (size_t k = 0; k < task->ntaps; k++) {
         const stn_tap *tap = &task->taps[k];
@@ -125,7 +127,7 @@ stn_status lowrank_split_star(const stn_task *task, int fused, lowrank_terms *te
     long double *const axis[2] = {power[1] + rows * (size_t)pitch[1], power[1] + rows * (size_t)pitch[1] + size[0]};
     fill_axes(task, axis);
     for (int i = 0; i < 2; i++) fill_powers(axis[i], size[i], fused, power[i]);
-    long double ways = 1; /* fused over k */
+    long double ways = 1; /* binomial coefficient, fused over k */
     for (int k = 0; k <= fused; k++) {
         int part[2] = {k, fused - k};
         double *to[2] = {terms->u + k * terms->rows, terms->v + k * terms->columns};

@@ -1,4 +1,4 @@
-/* See search.h. */
+/* Searches steps a launch, splitting and kernel for the cheapest shapes in 1D and 2D. */
 #include "strategies/lowrank/flat/search.h"
 
 #include <limits.h>
@@ -9,10 +9,12 @@
 #include "base/best.h"
 #include "strategies/faces/margins.h"
 
-#define MOST_FAILURES 2 /* taps of so many f in a row that cannot be split in one way: nor can those of more steps */
-#define MOST_IDLE 4     /* so many f in a row have no chance to be cheaper: nor have more steps */
+/* When the taps of so many consecutive f cannot be split in one way, those of more steps cannot
+ * either. */
+#define MOST_FAILURES 2
+#define MOST_IDLE 4 /* when so many consecutive f cannot be cheaper, more steps cannot either */
 
-/* Reaches of fused taps that are worth a look: full blocks of 8 rows and columns. */
+/* Whether the reach of the fused taps fills blocks of 8 rows and columns well. */
 static bool worth_trying(const stn_task *task, int fused) {
     int reach = 1;
     for (int axis = 1; axis < 3; axis++)
@@ -23,29 +25,29 @@ static bool worth_trying(const stn_task *task, int fused) {
     return fewer && (whole || fused <= 4 || task->steps <= 128);
 }
 
-/* 2D: what is known of one way to split the taps. */
+/* 2D: results so far for one way to split the taps. */
 typedef struct attempt {
-    lowrank_pattern pattern; /* of the last f that were split */
+    lowrank_pattern pattern; /* of the last f that was split */
     int failures;            /* since then */
-    int fused, terms;        /* the last f that were looked at; their terms, at least */
+    int fused, terms;        /* the last f examined; a lower bound on its terms */
 } attempt;
 
-/* Candidates so far, cheapest first, and what they are for. */
+/* Candidates so far, cheapest first, and their problem. */
 typedef struct search {
     const stn_task *task;
     const stn_machine *machine;
     lowrank_shape *best;
-    size_t count, most; /* LOWRANK_MOST_BEST at most */
+    size_t count, most; /* at most LOWRANK_MOST_BEST */
     double seconds[LOWRANK_MOST_BEST];
     stn_power taps; /* 2D: of as many steps as were needed so far */
     attempt attempts[LOWRANK_SPLITS];
     stn_tally *tally;
-    int faced; /* steps of a launch whose faces take so many seconds */
+    int faced; /* steps of a launch whose faces take `faces` seconds */
     double faces;
 } search;
 
-/* Can this shape be one of the best, as far as its interior tells? What its faces take is more work
- * to find out. */
+/* Whether the cost of the interior alone allows this shape to be among the best; the cost of faces
+ * takes longer to compute. */
 static bool may_win(const search *s, const lowrank_shape *shape) {
     lowrank_shape bare = *shape;
     stn_estimate e;
@@ -55,8 +57,8 @@ static bool may_win(const search *s, const lowrank_shape *shape) {
     return e.seconds < s->seconds[s->count - 1];
 }
 
-/* Stars and pyramids may be the same terms. Seconds alone do not tell: faces may hide what the
- * interior takes. */
+/* Stars and pyramids may give the same terms. Equal seconds are not sufficient, because time on
+ * faces may hide that of the interior. */
 static bool same_work(const lowrank_shape *a, const lowrank_shape *b) {
     return a->fused == b->fused && a->mixed == b->mixed && a->terms == b->terms && a->bands == b->bands &&
            a->sums == b->sums && a->segment == b->segment;
@@ -74,7 +76,8 @@ static void insert_candidate(search *s, const lowrank_shape *shape) {
     if (place) *place = *shape;
 }
 
-/* The kernels for terms of this pattern: which of them fit (2 bits), as `shapes`. */
+/* Fits the kernels for terms of this pattern into `shapes`; returns a bit for each of the two that
+ * fits. */
 static unsigned fit_kernels(const search *s, const lowrank_shape *shape, lowrank_split split,
                             const lowrank_pattern *pattern, lowrank_shape shapes[2], stn_tally *tally) {
     unsigned fits = 0;
@@ -87,7 +90,7 @@ static unsigned fit_kernels(const search *s, const lowrank_shape *shape, lowrank
     return fits;
 }
 
-/* Could kernels for terms of this pattern be among the best? */
+/* Whether kernels for terms of this pattern could be among the best. */
 static bool pattern_may_win(const search *s, const lowrank_shape *shape, lowrank_split split,
                             const lowrank_pattern *pattern) {
     lowrank_shape shapes[2];
@@ -97,7 +100,8 @@ static bool pattern_may_win(const search *s, const lowrank_shape *shape, lowrank
     return false;
 }
 
-/* SVD: the most terms, each as wide as the taps, whose kernels could be among the best. */
+/* SVD: the largest number of terms, each as wide as the taps, with which a kernel could be among
+ * the best. */
 static int affordable_terms(const search *s, const lowrank_shape *shape) {
     lowrank_pattern pattern = {0};
     for (int i = 0; i < LOWRANK_MAX_TERMS; i++) {
@@ -118,7 +122,8 @@ static int affordable_terms(const search *s, const lowrank_shape *shape) {
     return least;
 }
 
-/* Terms of one step less, which some launches do, at least; 0: none do, or nothing is known. */
+/* A lower bound on the terms of one step less, which some launches make; 0 if none do, or if it is
+ * unknown. */
 static int shorter_terms(const search *s, const lowrank_shape *shape, lowrank_split split) {
     const attempt *a = &s->attempts[split];
     bool shorter = s->task->steps % (uint64_t)shape->launches != 0;
@@ -131,9 +136,9 @@ static bool fuse(search *s, int fused) {
     return true;
 }
 
-/* Has this shape a chance with taps split in this way? Terms of stars and pyramids get no fewer,
- * and no narrower, with more steps; those of the SVD may: what takes long to split is asked
- * first. */
+/* Whether this shape can win with taps split in this way. Terms of stars and pyramids do not become
+ * fewer or narrower with more steps; those of the SVD may, so the expensive splitting is done only
+ * after a cheap bound. */
 static bool has_chance(search *s, const lowrank_shape *shape, lowrank_split split) {
     attempt *a = &s->attempts[split];
     if (a->failures == MOST_FAILURES) return false;
@@ -145,7 +150,7 @@ static bool has_chance(search *s, const lowrank_shape *shape, lowrank_split spli
     return false;
 }
 
-/* The kernels for s->taps, split in one way. */
+/* Tries the kernels for s->taps, split in one way. */
 static void try_split(search *s, const lowrank_shape *shape, lowrank_split split) {
     attempt *a = &s->attempts[split];
     lowrank_terms terms;
@@ -173,7 +178,7 @@ static void try_split(search *s, const lowrank_shape *shape, lowrank_split split
     lowrank_terms_clear(&terms);
 }
 
-/* All kernels for this shape's steps; false where none has a chance. */
+/* Tries all kernels for this shape's steps; false if none can win. */
 static bool try_plane(search *s, const lowrank_shape *shape) {
     bool tried = false;
     for (int split = 0; split < LOWRANK_SPLITS; split++) {
@@ -185,7 +190,7 @@ static bool try_plane(search *s, const lowrank_shape *shape) {
     return tried;
 }
 
-/* Stops when `enough` are found. */
+/* Stops when `enough` shapes are found. */
 static size_t find_shapes(const stn_task *task, const stn_machine *machine, int most_fused, lowrank_shape *best,
                           size_t most, size_t enough, stn_tally *tally) {
     search s = {.task = task, .machine = machine, .best = best, .most = most, .tally = tally};

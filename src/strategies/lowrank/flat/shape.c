@@ -1,4 +1,5 @@
-/* See shape.h. The rules were read off sweeps on an H200. */
+/* Shapes and cost model of the kernels lowrank_line, _plane and _mixed. The rules were tuned on an
+ * H200. */
 #include "strategies/lowrank/flat/shape.h"
 
 #include <math.h>
@@ -10,31 +11,33 @@
 #include "strategies/faces/margins.h"
 #include "strategies/lowrank/types.h"
 
-#define MOST_BLOCKS_X 9 /* partial sums of 8 columns that a walk holds in registers */
+#define MOST_BLOCKS_X 9 /* blocks of 8 columns whose partial sums stay in registers */
 #define MOST_BLOCKS_Y 10
 #define MOST_REACH_LINE 96
 #define MOST_FUSED 96
 #define MIXED_PAIR 36 /* two rows of lowrank_mixed */
-/* lowrank_mixed, numbers that a lane holds: the bands, its rows and the sums. Up to 58 three blocks
- * fit on a multiprocessor, up to 72 two, and then registers spill; so many sums and products are
- * all unrolled. */
+/* lowrank_mixed: numbers that a lane holds (bands, rows, sums). Up to 58, three blocks fit on a
+ * multiprocessor, up to 72 two; beyond, registers spill. All sums and products are unrolled, so
+ * MIXED_MOST_SUMS limits their number. */
 #define MIXED_THREE_BLOCKS 58
 #define MIXED_TWO_BLOCKS 72
 #define MIXED_MOST_SUMS 96
-#define STATIC_SHARED 20480 /* its bands and row starts take less */
+#define STATIC_SHARED 20480 /* bands and row starts need less */
 #define MOST_STATIC_SHARED 49152
-/* What these kernels reach on an H200, as parts of the tensor cores' rate or of the copy bandwidth,
- * and cycles of a block's walk: bench/results/2026-11-21-lowrank.md,
- * bench/results/2026-11-21-lowrank-line.md, bench/results/2026-11-21-lowrank-mixed.md,
- * bench/results/2026-11-21-lowrank-limits.md. */
+/* Rates of these kernels on an H200, as fractions of the tensor cores' rate or of the copy
+ * bandwidth, and cycles of a block's march. */
 static const struct {
-    double mixed, mixed_few;            /* lowrank_mixed, of three blocks a multiprocessor or fewer */
-    double line, line_parts, line_once; /* lowrank_line: f64; other types, in several products or in one */
+    /* lowrank_mixed with three blocks a multiprocessor, or fewer. */
+    double mixed, mixed_few;
+    /* lowrank_line in f64; other types, in several products or in one. */
+    double line, line_parts, line_once;
     double plane, plane_terms, chain, chain_more,
-        chain_most;                 /* lowrank_plane, f64: one or two terms, more; one long chain */
-    double plane_parts, plane_once; /* of that, other types */
+        /* lowrank_plane in f64: one or two terms; more; one long chain. */
+        chain_most;
+    double plane_parts, plane_once; /* lowrank_plane, other types */
     double line_memory, mixed_memory, memory;
-    double product, line_start, step, plane_start, walk; /* cycles; part of a walk that nothing hides */
+    /* Cycles; fraction of a march that nothing hides. */
+    double product, line_start, step, plane_start, walk;
 } rates = {.mixed = 0.62,
            .mixed_few = 0.5,
            .line = 0.74,
@@ -55,7 +58,7 @@ static const struct {
            .step = 300,
            .plane_start = 8000,
            .walk = 0.6};
-#define BAND_PADS 30 /* device/band.cuh */
+#define BAND_PADS 30 /* same as BAND_PAD of device/band.cuh */
 
 static bool is_line(const stn_task *task) { return task->rank == 1; }
 
@@ -70,21 +73,21 @@ int lowrank_given(const stn_task *task, const lowrank_shape *shape, int axis) {
     return shape->even ? lowrank_reach(task, shape, axis, 0) + 1 : lowrank_window(task, shape, axis);
 }
 
-/* f64's own rounding is where the terms end in any case. */
+/* In f64 the terms are cut at rounding in any case. */
 double lowrank_term_tolerance(const stn_task *task, const lowrank_shape *shape) {
     double entries = (double)lowrank_window(task, shape, 1) * lowrank_window(task, shape, 2);
     double rounding = task->dtype == STN_F32 ? 0x1p-24 : task->dtype == STN_F16 ? 0x1p-13 : 0;
     return fmax(task->tolerance / entries, rounding) / shape->launches;
 }
 
-/* Blocks of 8 rows or columns that a tile of `size` points sees; the window begins `lead` points
- * before it. */
+/* Blocks of 8 rows or columns that a tile of `size` points depends on; the window begins `lead`
+ * points before it. */
 static int blocks_seen(int size, int lead, int high) { return (int)stn_div_up(size + lead + high, 8); }
 static int lead_x(const stn_task *task, const lowrank_shape *shape) {
     return (int)stn_round_up(lowrank_reach(task, shape, 2, 0), stn_max(4, lowrank_slot(task->dtype)));
 }
-/* Blocks of 8 outputs that a tile has along x: f16's products take 16 points at once, and tiles of
- * a line lie as far apart. */
+/* Blocks of 8 outputs of a tile along x: f16's products take 16 points at once, so tiles of a line
+ * are 16 wide. */
 static int line_blocks_out(const stn_task *task) { return task->dtype == STN_F16 ? 2 : 1; }
 static int blocks_x(const stn_task *task, const lowrank_shape *shape) {
     int width = is_line(task) ? 8 * line_blocks_out(task) : 8;
@@ -96,12 +99,13 @@ static int blocks_y(const stn_task *task, const lowrank_shape *shape) {
     return (int)stn_round_up(blocks, lowrank_step(task->dtype));
 }
 
-/* Products of 16 x 8 x 8 for 128 points, or what takes as long: lowrank_mixed has products of half
- * that depth, and its sums run at half the rate, in the same pipe. */
+/* Products of 16 x 8 x 8 for 128 points, or equivalent work: the products of lowrank_mixed have
+ * half that depth, and its sums run at half the rate in the same pipe. */
 static double products(const stn_task *task, const lowrank_shape *shape) {
     if (is_line(task)) return blocks_x(task, shape);
     if (shape->mixed) return shape->bands / 2.0 + shape->sums / 4.0;
-    int shared = lowrank_step(task->dtype) - 1; /* two columns at once begin and end with half a product */
+    /* Two columns at once begin and end with half a product. */
+    int shared = lowrank_step(task->dtype) - 1;
     return shape->terms * (blocks_y(task, shape) + blocks_x(task, shape) + shared);
 }
 
@@ -120,8 +124,8 @@ static int plane_lines(const stn_task *task, const lowrank_shape *shape) {
     return 16 * (shape->warps - 1) + 8 * blocks_y(task, shape);
 }
 
-/* Static shared memory of lowrank_plane: bands, where f64 is kept by element and other types as
- * pairs in parts, and the starts of rows. */
+/* Static shared memory of lowrank_plane: bands (single elements in f64, pairs in parts in other
+ * types) and the starts of rows. */
 static size_t plane_static_shared(const stn_task *task, const lowrank_shape *shape) {
     int pair = task->dtype == STN_F16 ? 4 : 8;
     int entry = task->dtype == STN_F64 ? 8 : pair * lowrank_band_parts(shape->products);
@@ -142,13 +146,13 @@ size_t lowrank_shared(const stn_task *task, const lowrank_shape *shape) {
     return (size_t)(stage * shape->stages) * stn_dtype_size(task->dtype);
 }
 
-/* Stages of 16 columns that a block of the plane walks through. */
+/* Stages of 16 columns that a block of the plane marches through. */
 static double walk_steps(const stn_task *task, const lowrank_shape *shape, int64_t segment) {
     return (double)stn_div_up(stn_min(segment, task->n[2]) + 8 * (blocks_x(task, shape) - 1), 16);
 }
 
-/* A short walk begins and reads its lead again and again, a long one leaves multiprocessors idle at
- * the end; blocks whose columns lie whole 2 KiB apart meet in the same channels of memory. */
+/* Short segments restart and re-read their lead often; long ones leave multiprocessors idle at the
+ * end; blocks whose columns are a multiple of 2 KiB apart share memory channels. */
 static void fit_segment(const stn_task *task, const stn_machine *machine, lowrank_shape *shape) {
     double best = INFINITY, rows = (double)(task->batch * stn_div_up(task->n[1], 16 * shape->warps));
     double slots = (double)machine->multiprocessors * shape->blocks;
@@ -226,7 +230,7 @@ static bool fit_mixed(const stn_task *task, const lowrank_pattern *pattern, lowr
     return held <= MIXED_TWO_BLOCKS && shape->sums <= MIXED_MOST_SUMS;
 }
 
-typedef struct terms_shape { /* what constraints look at */
+typedef struct terms_shape { /* argument of the constraints */
     const lowrank_pattern *pattern;
     lowrank_shape *shape;
 } terms_shape;
@@ -264,7 +268,7 @@ static bool blocks_hold(const stn_task *task, const stn_machine *machine, void *
     return task->batch <= INT32_MAX / tiles_y / tiles_x;
 }
 
-/* Each chooses what it leaves open, for the ones after it. */
+/* Each constraint fixes parameters for the following ones. */
 static const stn_constraint constraints[] = {
     {"arguments", "the weights of all terms fit the 4 KiB that a launch brings", weights_hold},
     {"element type", "terms with sums along y are of f64", type_holds},
@@ -286,8 +290,8 @@ bool lowrank_holds(const stn_task *task, const stn_machine *machine, const lowra
     return (even || !shape->even) && lowrank_fit_terms(task, machine, pattern, &wider, NULL);
 }
 
-/* The part of the tensor cores' rate that a kernel reaches. Single products of f32 and f16 leave
- * less time to load for the next. */
+/* The fraction of the tensor cores' rate that a kernel reaches. Single products of f32 and f16
+ * leave less time to load the next operands. */
 static double tensor_part(const stn_task *task, const lowrank_shape *shape) {
     bool parts = task->dtype != STN_F64;
     if (shape->mixed) return shape->blocks > 2 ? rates.mixed : rates.mixed_few;
@@ -306,8 +310,9 @@ void lowrank_cost(const stn_task *task, const stn_machine *machine, const lowran
     lowrank_cost_beside(task, machine, shape, lowrank_faces(task, machine, shape), e);
 }
 
-/* One launch: the tensor cores or the memory, each at the part of its rate that the kernels reach,
- * and the walk of one block, which no number of multiprocessors makes shorter. */
+/* Each launch takes the larger of tensor-core time and memory time, at the fraction of the peak
+ * rate that the kernels reach, plus the serial march of one block, which more multiprocessors do
+ * not shorten. */
 void lowrank_cost_beside(const stn_task *task, const stn_machine *machine, const lowrank_shape *shape, double faces,
                          stn_estimate *e) {
     double points = (double)stn_task_points(task), launches = ceil((double)task->steps / shape->fused);

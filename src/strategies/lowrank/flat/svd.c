@@ -1,16 +1,19 @@
-/* Fused taps as separable terms by their singular value decomposition: cross approximation to the
- * rank, then one-sided Jacobi. The fewest terms that there are, each as wide as the taps. */
+/* Splits fused taps into separable terms by singular value decomposition: cross approximation finds
+ * the rank, then one-sided Jacobi rotations. The number of terms is minimal; each is as wide as the
+ * taps. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "strategies/lowrank/flat/terms.h"
 
-#define ORTHOGONAL 1e-16L /* of their lengths, the product of two columns: its square is lost */
+/* Relative to the columns' lengths: a smaller inner product counts as orthogonal, because its
+ * square vanishes. */
+#define ORTHOGONAL 1e-16L
 #define SQRT2 1.41421356237309504880168872420969808L
-#define SLACK 16 /* by so much elimination may leave more than the best terms do */
+#define SLACK 16 /* elimination may leave this factor more than the best terms do */
 
-/* W = Q M^T, column by column: q[k] of `rows` numbers, m[k] of `columns`. */
+/* W = Q M^T, column by column: q[k] has `rows` numbers, m[k] has `columns`. */
 typedef struct factors {
     int rows, columns, count;
     bool quarter; /* W is one quarter of even taps */
@@ -25,8 +28,8 @@ static long double dot(const long double *a, const long double *b, int n) {
 
 static long double norm(const long double *a, int n) { return sqrtl(dot(a, a, n)); }
 
-/* Columns of W that span it, orthonormal, into f->q: the residual's column with the largest entry,
- * again and again until nothing above `least` is left. `rest` is a copy of W and is used up. */
+/* Fills f->q with orthonormal columns that span W: repeatedly takes the residual's column with the
+ * largest entry until no entry exceeds `least`. `rest` is a copy of W and is overwritten. */
 static void find_columns(factors *f, long double *rest, long double least) {
     int most = f->rows < f->columns ? f->rows : f->columns;
     for (f->count = 0; f->count < most; f->count++) {
@@ -36,7 +39,7 @@ static void find_columns(factors *f, long double *rest, long double least) {
         if (fabsl(rest[best]) <= least) return;
         long double *q = f->q + f->count * f->rows;
         for (int y = 0; y < f->rows; y++) q[y] = rest[y * f->columns + best % f->columns];
-        for (int turn = 0; turn < 2; turn++) { /* twice is enough for full precision */
+        for (int turn = 0; turn < 2; turn++) { /* two passes suffice for full precision */
             for (int k = 0; k < f->count; k++) {
                 long double along = dot(q, f->q + k * f->rows, f->rows);
                 for (int y = 0; y < f->rows; y++) q[y] -= along * f->q[k * f->rows + y];
@@ -52,10 +55,10 @@ static void find_columns(factors *f, long double *rest, long double least) {
     }
 }
 
-/* ---- how many there are, at least */
+/* ---- lower bound on the number of terms */
 
-/* Elimination with full pivots leaves nearly as little as the singular vectors do. Of even taps one
- * quarter tells it: a part of a matrix needs no more terms than the whole. */
+/* Elimination with full pivoting leaves nearly as little as the singular vectors do. For even taps
+ * one quarter suffices: a submatrix has no larger rank than the whole. */
 bool lowrank_svd_exceeds(const stn_power *taps, bool even, double tolerance, int most) {
     int rows = even ? taps->low[1] + 1 : taps->size[1], columns = even ? taps->low[2] + 1 : taps->size[2];
     int all = taps->size[1] * taps->size[2], count = rows * columns;
@@ -91,8 +94,8 @@ static void rotate(long double *a, long double *b, int n, long double c, long do
     }
 }
 
-/* Turns columns i and j of M, and of Q alike, until M's are orthogonal; their lengths are kept up
- * to date. */
+/* Rotates columns i and j of M, and of Q alike, so that those of M are orthogonal; updates their
+ * squared lengths. */
 static bool turn_pair(factors *f, int i, int j, long double *length2) {
     long double *a = f->m + i * f->columns, *b = f->m + j * f->columns, ab = dot(a, b, f->columns);
     if (fabsl(ab) <= ORTHOGONAL * sqrtl(length2[i] * length2[j])) return false;
@@ -105,8 +108,8 @@ static bool turn_pair(factors *f, int i, int j, long double *length2) {
     return true;
 }
 
-/* All pairs, until nothing turns: the lengths of M's columns are the singular values. `length2` is
- * scratch. */
+/* Rotates all pairs until none changes; the lengths of M's columns are then the singular values.
+ * `length2` is scratch. */
 static void make_orthogonal(factors *f, long double *length2) {
     bool turned = true;
     for (int sweep = 0; sweep < 40 && turned; sweep++) {
@@ -117,8 +120,8 @@ static void make_orthogonal(factors *f, long double *length2) {
     }
 }
 
-/* The factors by falling length of M's columns, the shortest dropped as long as they weigh no more
- * than `dropped`, with what is `left` beside them. */
+/* Orders the terms by decreasing length of M's columns, and drops the shortest whose norm, together
+ * with `left`, does not exceed `dropped`. */
 static int order_terms(const factors *f, int *order, long double *length, long double left, long double dropped) {
     for (int k = 0; k < f->count; k++) {
         length[k] = norm(f->m + k * f->columns, f->columns);
@@ -136,8 +139,8 @@ static int order_terms(const factors *f, int *order, long double *length, long d
     return count;
 }
 
-/* The taps, or their quarter if they are even: weights that stand for two or four of the same are
- * scaled, so that the singular values stay. */
+/* Takes the taps, or their quarter if they are even, in which weights that represent two or four
+ * equal ones are scaled so that the singular values stay the same. */
 static factors take_weights(const stn_power *taps, long double *weight) {
     factors f = {.rows = taps->size[1], .columns = taps->size[2]};
     if (lowrank_take_quarter(taps, weight)) {
@@ -149,7 +152,7 @@ static factors take_weights(const stn_power *taps, long double *weight) {
     return f;
 }
 
-/* One vector of a term, both halves of it if it is of a quarter. */
+/* Writes one vector of a term, mirrored if it is that of a quarter. */
 static void fill_vector(const factors *f, const long double *from, int count, long double scale, double *to) {
     for (int i = 0; i < count; i++)
         if (f->quarter)
@@ -161,7 +164,7 @@ static void fill_vector(const factors *f, const long double *from, int count, lo
 static void fill_terms(const factors *f, const int *order, const long double *length, lowrank_terms *terms) {
     for (int q = 0; q < terms->count && f->count; q++) {
         int k = order[q];
-        long double root = sqrtl(length[k]); /* shared out evenly */
+        long double root = sqrtl(length[k]); /* splits the singular value evenly between u and v */
         fill_vector(f, f->q + k * f->rows, f->rows, root, terms->u + q * terms->rows);
         fill_vector(f, f->m + k * f->columns, f->columns, 1 / root, terms->v + q * terms->columns);
     }

@@ -1,4 +1,4 @@
-/* See sweep.h. */
+/* Makes the operators (packed weights of fused steps) of a lowrank plan in 1D and 2D. */
 #include "strategies/lowrank/flat/sweep.h"
 
 #include <math.h>
@@ -8,8 +8,8 @@
 #include "base/error.h"
 #include "strategies/lowrank/types.h"
 
-/* A term's vector in the window of the longer sweep, both centred on the same point: the first
- * `count` weights of it. */
+/* Copies a term's vector into the window of the longer operator, both centred on the same point, up
+ * to `count` weights. */
 static void place_window(const double *from, int size, int low, double *to, int count, int to_low) {
     int shift = to_low - low;
     for (int i = 0; i < size && i + shift < count; i++) to[i + shift] = from[i];
@@ -23,8 +23,8 @@ static void fill_line(const stn_task *task, const lowrank_shape *shape, const st
     lowrank_pack(task->dtype, true, to->weights, lowrank_window(task, shape, 2), 0, to->values);
 }
 
-/* Makes the weights of u, as the kernel takes it, sum up to 1 at most: T_q is no larger than the
- * grid's numbers then, which f16 may hardly hold. */
+/* Scales u, as the kernel gets it, to an absolute sum of at most 1, so that T_q does not exceed the
+ * grid's values, which f16 might not represent. */
 static void make_bounded(double *u, int rows, bool even, double *v, int columns) {
     double sum = 0;
     for (int i = 0; i < rows; i++) sum += fabs(u[i]) * (even && i < rows - 1 ? 2 : 1);
@@ -43,7 +43,8 @@ static void fill_plane(const stn_task *task, const lowrank_shape *shape, const l
         place_window(terms->u + q * terms->rows, terms->rows, terms->low[0], u, given[0], low[0]);
         place_window(terms->v + q * terms->columns, terms->columns, terms->low[1], v, given[1], low[1]);
         if (task->dtype == STN_F16) make_bounded(u, given[0], shape->even, v, given[1]);
-        if (task->dtype == STN_F32) { /* what sums of weights lose to rounding errs alike in every launch */
+        /* Rounding errors of weight sums are the same in every launch. */
+        if (task->dtype == STN_F32) {
             lowrank_round(24, 1, u, given[0], shape->even);
             lowrank_round(24, 1, v, given[1], shape->even);
         }
@@ -62,14 +63,14 @@ stn_status lowrank_fail_terms(int fused, int terms, stn_error *error) {
                     fused, terms);
 }
 
-/* Terms of one sweep, and their places in the pattern. */
+/* The terms of one operator, and their slots in the pattern. */
 typedef struct placed_terms {
     lowrank_terms terms;
     int place[LOWRANK_MAX_TERMS];
 } placed_terms;
 
-/* Places for the terms of all sweeps, the longest one first. No terms, or too many, are an error:
- * then these weights do not split as those that the kernel was made for. */
+/* Finds slots for the terms of all operators, the longest operator first. No terms, or too many,
+ * are an error: the weights do not split like those that the kernel was made for. */
 static stn_status place_terms(const stn_task *task, const stn_machine *machine, lowrank_shape *shape,
                               lowrank_pattern *pattern, placed_terms *made, size_t nsweeps, bool *grown,
                               stn_error *error) {
@@ -92,7 +93,8 @@ stn_status lowrank_sweeps_make(const stn_task *task, const stn_machine *machine,
     placed_terms made[2] = {{.terms = {0}}, {.terms = {0}}};
     stn_status status = stn_power_make(task, &taps, error);
     *grown = false;
-    for (size_t i = nsweeps; i-- > 0 && status == STN_OK;) { /* the shorter sweep is the last one, and made first */
+    /* The shorter operator is the last one and is made first. */
+    for (size_t i = nsweeps; i-- > 0 && status == STN_OK;) {
         while (status == STN_OK && taps.fused < sweeps[i].fused) status = stn_power_fuse(task, &taps, error);
         if (status != STN_OK) break;
         memset(sweeps[i].weights, 0, sizeof sweeps[i].weights);

@@ -1,11 +1,12 @@
-/* See terms.h. */
+/* Splits fused taps into separable terms and drops the smallest within a tolerance. */
 #include "strategies/lowrank/flat/terms.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define DIGITS_LOST 0x1p-50 /* a residual above this: pivots were too small, another split is better */
+/* A larger residual means that pivots were too small, so another splitting is better. */
+#define DIGITS_LOST 0x1p-50
 
 const char *lowrank_split_name(lowrank_split split) {
     static const char *const names[LOWRANK_SPLITS] = {"svd", "star", "pyramid"};
@@ -18,7 +19,7 @@ static long double norm_of(const double *a, int n) {
     return sqrtl(sum);
 }
 
-/* Leaves out the smallest terms, as long as together they weigh no more than `dropped`. */
+/* Drops the smallest terms while their total norm does not exceed `dropped`. */
 static void drop_small_terms(lowrank_terms *terms, long double dropped) {
     long double total = 0;
     while (terms->count > 1) {
@@ -108,8 +109,8 @@ double lowrank_terms_growth(const lowrank_terms *terms, const stn_power *taps) {
     return size > 0 ? (double)fmaxl(products / size, 1) : 1;
 }
 
-/* Mean square of what such weights make of numbers between 0 and 1, in 12ths: of their mean, 1/2,
- * and their variance, 1/12. */
+/* Mean square, in 12ths, of the result for inputs uniform in [0, 1], from the sum and the sum of
+ * squares of the weights: mean 1/2, variance 1/12. */
 static long double mean_square(long double sum, long double squares) { return 3 * sum * sum + squares; }
 
 static void add_up(const double *vector, int count, long double *sum, long double *squares) {

@@ -1,54 +1,57 @@
 /* Fused taps as a sum of separable terms: the mathematics of the lowrank strategy, on the host and
- * above the data's precision. */
+ * in higher precision than the data. */
 #ifndef STN_STRATEGIES_LOWRANK_FLAT_TERMS_H
 #define STN_STRATEGIES_LOWRANK_FLAT_TERMS_H
 #include "strategies/common/powers.h"
 
 /* Ways to split taps W into terms u v^T. */
 typedef enum lowrank_split {
-    LOWRANK_SVD,     /* any taps: the fewest terms, each as wide as W */
-    LOWRANK_STAR,    /* powers of a star A + B, A along y and B along x: C(f, k) A^k B^(f - k), so wide as that is */
-    LOWRANK_PYRAMID, /* taps even in both axes: terms that get narrower by a row or more each, the last one a single tap */
+    LOWRANK_SVD, /* any taps: the fewest terms, each as wide as W */
+    /* Star A + B, A along y and B along x: terms C(f, k) A^k B^(f - k), of that width. */
+    LOWRANK_STAR,
+    /* Taps even in both axes: each term is narrower by a row or more, the last is a single tap. */
+    LOWRANK_PYRAMID,
     LOWRANK_SPLITS
 } lowrank_split;
 const char *lowrank_split_name(lowrank_split split);
 
 /* weight[y][x] = sum over terms q of  u[q][y] v[q][x]. */
 typedef struct lowrank_terms {
-    int count, rows, columns, low[2]; /* no terms: taps cannot be split in this way */
-    double *u, *v;                    /* owned; count rows of `rows` and of `columns` numbers */
-    double residual;                  /* what the terms, as they are rounded to double, leave: relative, Frobenius */
+    int count, rows, columns, low[2]; /* no terms: the taps cannot be split in this way */
+    /* Owned; `count` vectors of `rows` and of `columns` numbers. */
+    double *u, *v;
+    double residual; /* of the terms rounded to double: relative Frobenius norm */
 } lowrank_terms;
 
-/* The fewest terms of this kind whose residual is at most `tolerance` (relative, Frobenius), but no
- * less than rounding. SVD: at least one term, of zeros if all weights are; the others: none where
- * they do not apply, or lose digits. `task` gives the star's axes, and may be NULL for the others.
- * Errors: out of memory. */
+/* Finds the fewest terms of this kind whose relative Frobenius residual is at most `tolerance`, but
+ * not below rounding. SVD gives at least one term, of zeros if all weights are zero; the others
+ * give none where they do not apply or lose digits. `task` supplies the star's axes and may be NULL
+ * otherwise. Errors: out of memory. */
 stn_status lowrank_terms_make(const stn_task *task, const stn_power *taps, lowrank_split split, double tolerance,
                               lowrank_terms *terms, stn_error *error);
 void lowrank_terms_clear(lowrank_terms *terms);
-/* Sizes of all products of the terms' weights over those of the taps: what rounding is multiplied
- * by. */
+/* Total magnitude of the products of the terms' weights over that of the taps: the amplification of
+ * rounding errors. */
 double lowrank_terms_growth(const lowrank_terms *terms, const stn_power *taps);
-/* What rounding the first of a term's two products is multiplied by, on the way to the answer, for
- * random data from 0 to 1: the root of squares of U X, as V passes it on, over those of the answer.
- * Terms that cancel each other make it large. */
+/* The amplification of rounding errors in the first of a term's two products, for random data in
+ * [0, 1]: the root mean square of U X after V over that of the result. It is large when terms
+ * cancel each other. */
 double lowrank_terms_inner(const lowrank_terms *terms, const stn_power *taps);
-/* How far term q reaches along axis 0 (y) or 1 (x) towards the low and the high side: past that it
- * is 0. */
+/* The reach of term q along axis 0 (y) or 1 (x) towards the low and the high side; beyond it the
+ * term is 0. */
 void lowrank_terms_reach(const lowrank_terms *terms, int q, int axis, int reach[2]);
 
-/* The splits themselves: terms into u and v, which have room for as many as W has rows or columns,
- * or one more than there are fused steps. `dropped`: the norm that may be left out. */
-#define LOWRANK_ROUNDING 0x1p-54L /* of a double, relative */
+/* The splittings: they fill u and v, which have room for as many terms as W has rows or columns, or
+ * one more than there are fused steps. `dropped`: norm that may be neglected. */
+#define LOWRANK_ROUNDING 0x1p-54L /* relative rounding error of a double */
 stn_status lowrank_split_svd(const stn_power *taps, double dropped, lowrank_terms *terms, stn_error *error);
 stn_status lowrank_split_pyramid(const stn_power *taps, lowrank_terms *terms, stn_error *error);
 stn_status lowrank_split_star(const stn_task *task, int fused, lowrank_terms *terms, stn_error *error);
-/* One quarter of taps that are even in both axes, the centre included: weight[y * (columns / 2 + 1)
- * + x]. False where they are not. */
+/* Takes one quarter of taps that are even in both axes, with the centre: weight[y * (columns / 2 +
+ * 1) + x]. False if they are not even. */
 bool lowrank_take_quarter(const stn_power *taps, long double *weight);
 
-/* Are the terms of LOWRANK_SVD more than `most`? Much less work than to split: false may be wrong
- * by a few terms, true is right. `even`: the taps are symmetric in both axes. */
+/* Whether LOWRANK_SVD gives more than `most` terms. Much cheaper than splitting: true is exact,
+ * false may be wrong by a few terms. `even`: the taps are symmetric in both axes. */
 bool lowrank_svd_exceeds(const stn_power *taps, bool even, double tolerance, int most);
 #endif

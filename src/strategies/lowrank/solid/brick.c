@@ -1,4 +1,4 @@
-/* See brick.h. The rules were read off sweeps on an H200. */
+/* Shape and cost model of the kernel lowrank_brick. The rules were tuned on an H200. */
 #include "strategies/lowrank/solid/brick.h"
 
 #include <math.h>
@@ -11,21 +11,27 @@
 #include "strategies/faces/margins.h"
 #include "strategies/lowrank/types.h"
 
-/* What lowrank_brick reaches on an H200, as parts of the tensor cores' rate or of the copy
- * bandwidth, and cycles: bench/results/2026-11-21-lowrank-brick.md,
- * bench/results/2026-11-21-lowrank-3d-types.md. */
+/* Rates of lowrank_brick on an H200: fractions of the tensor cores' rate or of the copy bandwidth,
+ * and cycles. */
 static const struct {
-    double f64, f64_many, f64_one_tile; /* tensor: of fewer than 12 warps a multiprocessor, of 12, of tiles of one */
+    /* Tensor rate: fewer than 12 warps a multiprocessor; 12 or more; one tile a warp. */
+    double f64, f64_many, f64_one_tile;
     double f16, parts, once,
-        ring;            /* other types: f16; f32 in three products, in fewer; divided by, with single weights apart */
-    double memory, halo; /* part of the copy bandwidth; what a halo's point costs, from the second level cache */
-    double product, plane, start; /* cycles of a block's walk: a product, a plane beside them, the first planes */
+        /* Other types: f16; f32 in three products, in fewer; divisor when single weights are read
+         * from the ring. */
+        ring;
+    /* Fraction of the copy bandwidth; cost of a halo point, which comes from L2. */
+    double memory, halo;
+    /* Cycles of a block's march: a product, further cycles of a plane, the first planes. */
+    double product, plane, start;
     double sums, tile,
-        ring_tile;    /* of other types than f64: sums a cycle; cycles of a tile, with single weights apart */
-    double few_warps; /* times, with fewer than 12 warps a multiprocessor */
+        /* Other types than f64: sums a cycle; cycles of a tile when single weights are read from
+         * the ring. */
+        ring_tile;
+    double few_warps; /* factor with fewer than 12 warps a multiprocessor */
 } rates = {0.45, 0.49, 0.33, 0.33, 0.44, 0.38, 0.65, 0.8, 0.35, 20, 400, 5000, 3, 30, 70, 1.15};
 
-/* ---- what the kernel works out of its parameters, as far as its shape needs it */
+/* ---- kernel constants that the shape depends on */
 
 typedef struct span {
     int low, high;
@@ -47,8 +53,7 @@ static span span_of(const lowrank_core *core, bool plain) {
     return s;
 }
 
-/* Reach along z of what passes through the queue of partial sums, when single weights at its ends
- * do not. */
+/* Reach along z of the queue of partial sums when single weights at its ends bypass it. */
 static void inner_reach(const stn_power *taps, const lowrank_core *core, int inner[2]) {
     inner[0] = inner[1] = 0;
     for (int r = 0; r < core->terms; r++)
@@ -59,7 +64,8 @@ static void inner_reach(const stn_power *taps, const lowrank_core *core, int inn
         }
 }
 
-/* Terms of one x factor and one sum each, alike: the kernel's loop. */
+/* Whether all terms have one x factor and one sum each and the same form, so that the kernel loops
+ * over them. */
 static bool is_uniform(const stn_power *taps, const lowrank_core *core) {
     if (core->identity || core->x_factors < 2 || core->x_factors != core->terms || core->x_factors != core->sums)
         return false;
@@ -87,7 +93,7 @@ static int stage_pitch(const stn_task *task, int width) {
     return (int)stn_round_up(width - beyond, 16) + beyond;
 }
 
-/* Of a point, for one plane: its additions along z, and single weights. */
+/* Additions along z of a point for one plane, and single weights. */
 static int count_sums(const stn_power *taps, const lowrank_core *core) {
     bool counted[LOWRANK_CORE_SIDE][LOWRANK_CORE_SIDE] = {{false}};
     int sums = 0;
@@ -100,7 +106,8 @@ static int count_sums(const stn_power *taps, const lowrank_core *core) {
     return sums;
 }
 
-/* Products of a warp for one plane, sums of a lane, and the bytes of one stage. */
+/* Counts the products of a warp and the sums of a lane for one plane, and the bytes of one stage.
+ */
 static void count_work(const stn_task *task, const stn_power *taps, const lowrank_core *core, lowrank_brick *b) {
     span bands = span_of(core, false), plain = span_of(core, true);
     int grain = grain_of(task), rows = 8 * b->tiles, products = 0;
@@ -116,7 +123,8 @@ static void count_work(const stn_task *task, const stn_power *taps, const lowran
     b->products = products;
     b->sums = 4 * b->tiles * count_sums(taps, core);
     int before = (int)stn_max(stn_max(lead, plain.low), taps->low[1]);
-    int reach = taps->size[1] - 1 - taps->low[1]; /* of taps of weight 0 too, which no right has */
+    /* Taps of weight 0 too, beyond the reach of every v. */
+    int reach = taps->size[1] - 1 - taps->low[1];
     int after = (int)stn_max(stn_max(grain * grains - lead, grain * grains_plain - plain.low) - rows, reach);
     int lines = before + rows * b->warps_y + after, pitch = stage_pitch(task, stage_width(task, taps, b));
     b->shared = lines * pitch * (int)stn_dtype_size(task->dtype);
@@ -130,8 +138,8 @@ void lowrank_brick_tiles(const stn_task *task, const lowrank_brick *b, int64_t t
     tiles[2] = stn_div_up(task->n[2], 16 * b->warps_x);
 }
 
-/* Planes that are read before the first output, or after the last, make short walks dear; whole
- * waves of blocks leave no multiprocessor idle. */
+/* Planes read before the first output or after the last make short chunks expensive; whole waves of
+ * blocks leave no multiprocessor idle. */
 static void fit_chunk(const stn_task *task, const stn_machine *machine, int depth, lowrank_brick *b) {
     int64_t tiles[3];
     double best = INFINITY, slots = (double)machine->multiprocessors * b->blocks;
@@ -149,8 +157,8 @@ static void fit_chunk(const stn_task *task, const stn_machine *machine, int dept
 }
 
 #define MOST_STATIC_SHARED (48 * 1024)
-/* Beside the stages: the bands, with zeros around them, by element in f64 and else as pairs in
- * parts; where rows and columns begin. */
+/* Shared memory besides the stages: zero-padded bands (single elements in f64, pairs in parts in
+ * other types), and the starts of rows and columns. */
 static size_t static_bytes(const stn_task *task, const stn_power *taps, const lowrank_core *core, lowrank_brick *b) {
     int bands = (int)stn_max(core->x_factors - core->identity, 1), rows = 8 * b->tiles * b->warps_y + taps->size[1] - 1;
     int band_x = grain_of(task) * steps_x(task, taps) + 34, band_y = 39 + 8 + taps->size[1];
@@ -159,15 +167,15 @@ static size_t static_bytes(const stn_task *task, const stn_power *taps, const lo
     return (size_t)((bands * band_x + core->terms * band_y) * entry + (rows + stage_width(task, taps, b)) * 8);
 }
 
-/* In f16 rows are an odd number of 16 bytes apart, for the banks, so that no beginning suits them
- * all. */
+/* Alignment pad in bytes. In f16 rows are an odd multiple of 16 bytes apart, to avoid bank
+ * conflicts, so no pad aligns them all. */
 static int late_bytes(const stn_task *task, const stn_power *taps) {
     const size_t size = stn_dtype_size(task->dtype);
     return task->dtype == STN_F16 ? 0 : (int)stn_late_bytes(stn_round_up(taps->low[2], 16 / (int64_t)size), size);
 }
 
-/* One stage is computed on, `beyond` more stay or must be there, three arrive, or two where there
- * is no room for three. */
+/* One stage is being computed on, `beyond` more are kept or must be present, and three are
+ * arriving, or two where shared memory is too small for three. */
 static bool fit_stages(const stn_task *task, const stn_machine *machine, const stn_power *taps,
                        const lowrank_core *core, int beyond, lowrank_brick *b) {
     count_work(task, taps, core, b);
@@ -176,26 +184,27 @@ static bool fit_stages(const stn_task *task, const stn_machine *machine, const s
     if (fixed > MOST_STATIC_SHARED) return false;
     for (b->stages = beyond + 4; b->stages >= beyond + 3; b->stages--) {
         b->shared = late_bytes(task, taps) + stage * b->stages;
-        size_t bytes = (size_t)b->shared + fixed + 1024; /* that every block takes */
+        size_t bytes = (size_t)b->shared + fixed + 1024; /* reserved in every block */
         if (bytes <= machine->shared_per_block && bytes * (size_t)b->blocks <= machine->shared_per_multiprocessor)
             return true;
     }
     return false;
 }
 
-/* Forms of a block, in the order in which they are tried: few warps, as many blocks as the
- * registers hold, for while one waits at its barrier others compute. Spilled registers cost more
- * than any of it gains. The rest are for measuring. */
+/* Block forms in the order in which they are tried: few warps and as many blocks as registers hold,
+ * because some compute while others wait at a barrier. Spilled registers cost more than any form
+ * gains. The forms outside `usual` are for measuring. */
 typedef struct form {
     int tiles, warps_x, warps_y, blocks;
 } form;
 static const form forms[] = {{2, 2, 2, 4}, {2, 2, 3, 2}, {2, 2, 2, 2}, {1, 4, 2, 1}, {2, 2, 2, 3},
                              {2, 4, 2, 2}, {2, 4, 2, 1}, {4, 4, 2, 1}, {1, 2, 2, 4}, {1, 2, 4, 2}};
 enum { FORMS = sizeof forms / sizeof *forms, USUAL = 4, LAST_RESORT = 3 };
-static const int usual[2][USUAL] = {{0, 1, 2, LAST_RESORT}, {0, 4, 2, LAST_RESORT}}; /* of f64, of other types */
+/* For f64; for other types. */
+static const int usual[2][USUAL] = {{0, 1, 2, LAST_RESORT}, {0, 4, 2, LAST_RESORT}};
 
-/* By the kernels that were compiled: the queue's sums, the bands while their turn comes,
- * addresses. */
+/* Registers of a thread, fitted to compiled kernels: the queue's sums, the bands in use, addresses.
+ */
 static int registers_needed(const stn_task *task, const stn_power *taps, const lowrank_core *core, int passes,
                             int tiles, int depth) {
     int sums = 4 * tiles * depth, columns = grain_of(task) * steps_x(task, taps);
@@ -211,13 +220,13 @@ static int registers_given(const stn_machine *machine, const form *f) {
     return (int)stn_min(255, (int64_t)machine->registers_per_multiprocessor / threads / 8 * 8);
 }
 
-/* One form, with the ring or without, and what constraints look at. */
+/* One form, with or without the ring: the argument of the constraints. */
 typedef struct attempt {
     const stn_power *taps;
     const lowrank_core *core;
     const form *form;
-    int ring, spill; /* spill: registers that may be missing */
-    int depth;       /* planes that sums are held of */
+    int ring, spill; /* spill: number of registers that may be missing */
+    int depth;       /* planes of partial sums */
     lowrank_brick *brick;
 } attempt;
 
@@ -254,7 +263,7 @@ static bool blocks_hold(const stn_task *task, const stn_machine *machine, void *
     return tiles[0] * tiles[1] <= INT32_MAX && tiles[0] * tiles[1] * tiles[2] <= INT32_MAX / task->batch;
 }
 
-/* Each chooses what it leaves open, for the ones after it. */
+/* Each constraint fixes parameters for the following ones. */
 static const stn_constraint constraints[] = {
     {"ring", "planes that one tap a column reaches wait beside the sums only where there are such", ring_holds},
     {"registers", "the sums of a queue of planes and the bands stay in registers", registers_hold},
@@ -268,7 +277,7 @@ static bool fit_form(const stn_task *task, const stn_machine *machine, attempt *
     return STN_CONSTRAINTS_HOLD(constraints, task, machine, a, tally);
 }
 
-/* The form that the brick asks for, or the first that fits. */
+/* Fits the requested form, or the first that fits. */
 static bool fit_block(const stn_task *task, const stn_machine *machine, const stn_power *taps, const lowrank_core *core,
                       lowrank_brick *b, stn_tally *tally) {
     attempt a = {.taps = taps, .core = core, .brick = b};
@@ -276,7 +285,7 @@ static bool fit_block(const stn_task *task, const stn_machine *machine, const st
     for (int ring = 1; ring >= 0; ring--)
         for (int i = 0; i < USUAL; i++) {
             int form = usual[task->dtype != STN_F64][i];
-            if (form == LAST_RESORT && ring) continue; /* so many stages leave no room */
+            if (form == LAST_RESORT && ring) continue; /* the stages need too much shared memory */
             if (fit_form(task, machine, &a, form, ring, form == LAST_RESORT ? 1000 : 0, tally)) return true;
         }
     return false;
@@ -284,9 +293,9 @@ static bool fit_block(const stn_task *task, const stn_machine *machine, const st
 
 int lowrank_brick_forms(void) { return 2 * FORMS; }
 
-/* A core multiplies what its numbers err by its growth. */
+/* A core multiplies the elements' errors by its growth, so the tolerance is divided by it. */
 static int passes_of(const stn_task *task, const lowrank_core *core, int launches) {
-    stn_task stricter = *task; /* borrows the taps */
+    stn_task stricter = *task; /* its taps are borrowed */
     stricter.tolerance /= core->growth;
     return lowrank_products(&stricter, launches);
 }
@@ -304,7 +313,8 @@ bool lowrank_brick_fit(const stn_task *task, const stn_machine *machine, const s
         b.passes = passes_of(task, &tried, b.launches);
         b.growth = (float)tried.growth;
         if (!fit_block(task, machine, taps, &tried, &b, tally)) continue;
-        lowrank_brick bare = b; /* faces are the same for all ways, and more work to look at */
+        /* Faces cost the same for all ways, and their cost takes longer to compute. */
+        lowrank_brick bare = b;
         bare.extended = 1;
         lowrank_brick_cost(task, machine, &bare, &cost);
         if (cost.seconds >= best.seconds) continue;
@@ -315,18 +325,18 @@ bool lowrank_brick_fit(const stn_task *task, const stn_machine *machine, const s
     return best.seconds < INFINITY;
 }
 
-/* The part of the tensor cores' rate that products by themselves reach. In f32 and f16 those of
- * kernels with single weights apart have their left factor mostly from memory, and do not wait for
- * another product. */
+/* The fraction of the tensor cores' rate that products alone reach. In f32 and f16, kernels that
+ * read single weights from the ring load their left factor mostly from shared memory and do not
+ * wait for another product. */
 static double tensor_part(const stn_task *task, const lowrank_brick *b) {
     double part = task->dtype == STN_F16 ? rates.f16 : b->passes == 3 ? rates.parts : rates.once;
     if (task->dtype != STN_F64) return b->ring ? part / rates.ring : part;
     return b->tiles == 1 ? rates.f64_one_tile : b->warps_x * b->warps_y * b->blocks >= 12 ? rates.f64_many : rates.f64;
 }
 
-/* One launch: the tensor cores or the memory, each at the part of its rate that the kernel reaches,
- * and the walk of one block, which no number of multiprocessors makes shorter. Halos come from the
- * second level cache, at a third of the price. */
+/* Each launch takes the larger of tensor-core time and memory time, at the fraction of the peak
+ * rate that the kernel reaches, plus the serial march of one block, which more multiprocessors do
+ * not shorten. Halos come from L2, at a third of the cost. */
 void lowrank_brick_cost(const stn_task *task, const stn_machine *machine, const lowrank_brick *b, stn_estimate *e) {
     int64_t tiles[3];
     lowrank_brick_tiles(task, b, tiles);
@@ -349,7 +359,7 @@ void lowrank_brick_cost(const stn_task *task, const stn_machine *machine, const 
     double memory = size * (2 + rates.halo * (halo - 1)) * points * launches / (rates.memory * machine->copy_bandwidth);
     memory = fmax(memory, launches * stn_cost_narrow(task, machine));
     double arithmetic = e->flops / (tensor_part(task, b) * machine->flops[e->unit]);
-    if (task->dtype != STN_F64) { /* f64's sums and products share a pipe: they are in its part */
+    if (task->dtype != STN_F64) { /* in f64, sums and products share a pipe and one rate */
         double cycles = (b->sums / rates.sums + (b->ring ? rates.ring_tile : rates.tile) * b->tiles) * products /
                         b->products / machine->multiprocessors;
         bool few = b->warps_x * b->warps_y * b->blocks < 12;

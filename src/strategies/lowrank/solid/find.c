@@ -1,6 +1,6 @@
-/* See find.h. Every slice of the taps is a sum of a few slices of theirs, so the vectors along z
- * and x are the coefficients of those sums, and the core is made of the taps' own fibres along
- * y. */
+/* Finds the core of fused 3D taps. Every slice of the taps is a linear combination of a few of
+ * their slices, so the vectors along z and x hold the coefficients of these combinations, and the
+ * core consists of the taps' own fibres along y. */
 #include "strategies/lowrank/solid/find.h"
 
 #include <math.h>
@@ -11,9 +11,9 @@
 #include "strategies/lowrank/solid/slices.h"
 
 #define SIDE LOWRANK_CORE_SIDE
-#define EXACT 0x1p-50 /* residual that counts as rounding */
-/* What rounding may be multiplied by, so that the bars of tests/NUMERICS.md hold: two digits of the
- * sixteen in f64. */
+#define EXACT 0x1p-50 /* a smaller residual counts as rounding */
+/* The largest amplification of rounding errors that meets the bounds of tests/NUMERICS.md: two of
+ * sixteen digits in f64. */
 static double most_growth(stn_dtype dtype) { return dtype == STN_F64 ? 64 : dtype == STN_F32 ? 8 : 4; }
 
 static void measure(const stn_power *taps, lowrank_core *core) {
@@ -36,7 +36,8 @@ static void measure(const stn_power *taps, lowrank_core *core) {
     core->growth = weights > 0 ? (double)(sizes / weights) : 1;
 }
 
-/* Reaches of the vectors along y; a sum that goes to one plane takes its weight into them. */
+/* Sets the reaches of the vectors along y; the weight of a sum that contributes to one plane is
+ * multiplied into them. */
 static void finish_rights(const stn_power *taps, lowrank_core *core) {
     for (int k = 0; k < core->sums; k++) {
         int count = 0, last = 0;

@@ -1,4 +1,4 @@
-/* See given.h. */
+/* Writes params.cuh, packed weights and arguments of lowrank_brick. */
 #include "strategies/lowrank/solid/given.h"
 
 #include <math.h>
@@ -37,7 +37,7 @@ void lowrank_brick_params(const stn_task *task, const stn_power *taps, const low
     stn_params_ints(params, "SUM_USED", used, (size_t)(core->sums * taps->size[0]));
 }
 
-/* f16: rows of T stay as small as the data's if an x factor's weights sum to 1. */
+/* f16: rows of T stay within the data's range if the absolute weights of each x factor sum to 1. */
 static void make_bounded(lowrank_core *core) {
     for (int l = core->identity; l < core->x_factors; l++) {
         double sum = 0;
@@ -49,8 +49,8 @@ static void make_bounded(lowrank_core *core) {
     }
 }
 
-/* f32: rounded as the kernel splits them, to 24 bits where it does not. Tensor cores truncate sums,
- * which loses half a unit in the last place on average: weights are scaled up by as much. */
+/* f32: rounds weights as the kernel splits them, otherwise to 24 bits. Tensor cores truncate sums,
+ * losing half a unit in the last place on average; weights are scaled up to compensate. */
 #define CUT_OFF 4.2e-8
 static void round_vectors(const stn_power *taps, int passes, lowrank_core *core) {
     int bits = 11 * lowrank_band_parts(passes);

@@ -1,4 +1,5 @@
-/* See pair.h. */
+/* Detects taps that are two separable terms, by an eigenvalue problem of 2 x 2 matrices, and
+ * expands their powers. */
 #include "strategies/lowrank/solid/pair.h"
 
 #include <math.h>
@@ -19,8 +20,8 @@ static void solve2(long double m[2][2], const long double right[2], long double 
 }
 
 /* With two slices each along z and x, the fibres along y are a pencil of 2 x 2 matrices M_y[p][k].
- * Two separable terms
- * make all of them diagonal in the same vectors: M_y = sum over i of  value[i][y] x_i z_i^T. */
+ * Two separable terms diagonalise all of them with the same vectors:
+ * M_y = sum over i of  value[i][y] x_i z_i^T. */
 typedef struct pencil {
     int count;
     long double m[SIDE][2][2];
@@ -36,7 +37,7 @@ static void fill_pencil(const stn_power *taps, const lowrank_slices *z, const lo
             for (int k = 0; k < 2; k++) of->m[y][p][k] = *stn_power_at(taps, z->pivot[k], y, x->pivot[p]);
 }
 
-/* The matrix that is farthest from singular, and the one that is least a multiple of it. */
+/* Finds the matrix farthest from singular, and the one that is least a multiple of it. */
 static bool pick_two(const pencil *of, int *first, int *second) {
     long double best = 0, most = 0;
     *first = *second = 0;
@@ -44,7 +45,7 @@ static bool pick_two(const pencil *of, int *first, int *second) {
         long double size = fabsl(of->m[y][0][0] * of->m[y][1][1] - of->m[y][0][1] * of->m[y][1][0]);
         if (size > best) best = size, *first = y;
     }
-    const long double *a = of->m[*first][0]; /* four in a row */
+    const long double *a = of->m[*first][0]; /* four consecutive numbers */
     for (int y = 0; y < of->count; y++) {
         const long double *b = of->m[y][0];
         long double cross = 0;
@@ -55,7 +56,7 @@ static bool pick_two(const pencil *of, int *first, int *second) {
     return best > 0 && most > 0;
 }
 
-/* x_i: the eigenvectors of M_second M_first^-1. False unless there are two real ones. */
+/* x_i are the eigenvectors of M_second M_first^-1. False unless there are two real ones. */
 static bool find_x(pencil *of, int first, int second) {
     long double a[2][2], t[2][2] = {{of->m[first][0][0], of->m[first][1][0]}, {of->m[first][0][1], of->m[first][1][1]}};
     for (int p = 0; p < 2; p++) solve2(t, of->m[second][p], a[p]);
@@ -70,7 +71,7 @@ static bool find_x(pencil *of, int first, int second) {
     return true;
 }
 
-/* Rows of x^-1 M_y are value[i][y] z_i: z_i from M_first, then the values of all. */
+/* The rows of x^-1 M_y are value[i][y] z_i: z_i follows from M_first, then the values for all y. */
 static void find_values(pencil *of, int first) {
     for (int k = 0; k < 2; k++) {
         const long double right[2] = {of->m[first][0][k], of->m[first][1][k]};
@@ -106,7 +107,7 @@ static bool split_pair(const stn_power *taps, const lowrank_slices *z, const low
     return true;
 }
 
-/* a times b as polynomials, into a. */
+/* a = a * b, as polynomials. */
 static void multiply(long double *a, int *size, const long double *b, int count) {
     long double product[SIDE] = {0};
     for (int i = 0; i < *size; i++)
@@ -115,7 +116,7 @@ static void multiply(long double *a, int *size, const long double *b, int count)
     memcpy(a, product, sizeof product);
 }
 
-/* (first + second)^f by the binomial theorem. */
+/* Expands (first + second)^f by the binomial theorem. */
 static void fill_powers(const stn_power *one, const stn_power *taps, const term pair[2], lowrank_core *core) {
     long double binomial = 1;
     core->x_factors = core->sums = core->terms = taps->fused + 1;

@@ -5,7 +5,7 @@
 #include "strategies/common/powers.h"
 #include "strategies/lowrank/solid/core.h"
 
-/* The vectors of such a core for taps->fused steps, not yet measured; false if the task's taps are
- * no such pair. */
+/* Makes the vectors of such a core for taps->fused steps, without measuring its residual; false if
+ * the task's taps are not such a pair. */
 bool lowrank_pair_make(const stn_task *task, const stn_power *taps, lowrank_core *core);
 #endif

@@ -1,12 +1,13 @@
-/* See slices.h: pivoted Gram-Schmidt orthogonalisation. */
+/* Spanning slices of fused taps, by pivoted Gram-Schmidt orthogonalisation. */
 #include "strategies/lowrank/solid/slices.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define INDEPENDENT                                                                                                    \
-    0x1p-51L /* relative to all weights: a slice is linearly independent of the others if its residual is larger */
+/* Relative to all weights: a slice is linearly independent of the others if its residual is larger.
+ */
+#define INDEPENDENT 0x1p-51L
 
 static long double dot(const long double *a, const long double *b, int n) {
     long double sum = 0;
@@ -16,8 +17,9 @@ static long double dot(const long double *a, const long double *b, int n) {
 
 static bool cut_slices(const stn_power *taps, int axis, lowrank_slices *s) {
     *s = (lowrank_slices){.count = taps->size[axis], .length = taps->size[(axis + 1) % 3] * taps->size[(axis + 2) % 3]};
-    if (s->count < 1 || s->length < 1) return false; /* never; for the analyser */
-    size_t vectors = 3 * (size_t)s->count + 1;       /* slices, q and one more, room for what is left of slices */
+    if (s->count < 1 || s->length < 1) return false; /* impossible; for the static analyser */
+    /* Slices, q, one vector more, and space for the slices' residuals. */
+    size_t vectors = 3 * (size_t)s->count + 1;
     s->slice = calloc(vectors * (size_t)s->length, sizeof *s->slice);
     if (!s->slice) return false;
     s->q = s->slice + (size_t)s->count * (size_t)s->length;
@@ -30,8 +32,8 @@ static bool cut_slices(const stn_power *taps, int axis, lowrank_slices *s) {
     return true;
 }
 
-/* The residual of slice i: orthogonalised against all q, twice, which is enough for full
- * precision. */
+/* The residual of slice i, orthogonalised twice against all q, which suffices for full precision.
+ */
 static long double leave(lowrank_slices *s, int i, long double *rest, long double along[LOWRANK_CORE_SIDE]) {
     memcpy(rest, s->slice + i * s->length, (size_t)s->length * sizeof *rest);
     memset(along, 0, LOWRANK_CORE_SIDE * sizeof *along);
@@ -44,7 +46,7 @@ static long double leave(lowrank_slices *s, int i, long double *rest, long doubl
     return sqrtl(dot(rest, rest, s->length));
 }
 
-/* The pivot that slice i equals; -1: none. */
+/* The pivot that slice i equals; -1 if none. */
 static int same_pivot(const lowrank_slices *s, int i) {
     for (int k = 0; k < s->rank; k++) {
         const long double *a = s->slice + i * s->length, *b = s->slice + s->pivot[k] * s->length;
@@ -55,7 +57,7 @@ static int same_pivot(const lowrank_slices *s, int i) {
     return -1;
 }
 
-/* Slice i is one that spans, if more than `least` is left of it. */
+/* Adds slice i to the pivots if its residual exceeds `least`. */
 static void take_pivot(lowrank_slices *s, int i, long double least) {
     long double along[LOWRANK_CORE_SIDE], *rest = s->q + s->rank * s->length;
     if (same_pivot(s, i) >= 0) return;
@@ -67,7 +69,7 @@ static void take_pivot(lowrank_slices *s, int i, long double least) {
     s->pivot[s->rank++] = i;
 }
 
-/* Farthest from the middle first. */
+/* Adds slices from the outermost inwards. */
 static void find_outer(lowrank_slices *s, int low, long double least) {
     for (int reach = s->count; reach >= 0; reach--)
         for (int side = reach ? 1 : -1; side >= -1; side -= 2) {
@@ -76,8 +78,8 @@ static void find_outer(lowrank_slices *s, int low, long double least) {
         }
 }
 
-/* The slice with the largest residual first. `left` holds the residuals of all slices, exact enough
- * to choose by. */
+/* Adds the slice with the largest residual first. `left` holds the residuals of all slices,
+ * accurate enough to choose by. */
 static void find_largest(lowrank_slices *s, long double *left, long double least) {
     memcpy(left, s->slice, (size_t)s->count * (size_t)s->length * sizeof *left);
     for (int turn = 0; turn < s->count; turn++) {
@@ -103,12 +105,12 @@ static void find_pivots(lowrank_slices *s, bool outer_first, int low, long doubl
     else
         find_largest(s, s->q + (size_t)(s->count + 1) * (size_t)s->length, least);
     if (s->rank) return;
-    s->pivot[s->rank++] = low; /* nothing but zeros */
+    s->pivot[s->rank++] = low; /* all slices are zero */
     s->upper[0][0] = 1;
 }
 
-/* Every slice as a sum of the pivots. A slice that equals one says so exactly; traces of rounding
- * are no weights. */
+/* Writes every slice as a combination of the pivots. A slice equal to a pivot gets coefficient 1
+ * exactly; coefficients of the size of rounding are dropped. */
 static void find_parts(lowrank_slices *s) {
     long double along[LOWRANK_CORE_SIDE], *rest = s->q + (size_t)s->count * (size_t)s->length;
     for (int i = 0; i < s->count; i++) {

@@ -1,5 +1,5 @@
-/* See solid.h. A launch of f steps is one walk of lowrank_brick over the fused taps' core; where T
- * is no multiple of f, two lengths of launches share it, each with a kernel of its own. */
+/* Lowrank in 3D. A launch of f steps is one march of lowrank_brick with the core of the fused taps;
+ * where f does not divide T, launches of two lengths share it, each with its own kernel. */
 #include "strategies/lowrank/solid/solid.h"
 
 #include <stdio.h>
@@ -27,11 +27,12 @@ typedef struct brick_sweep {
 
 typedef struct brick_state {
     int launches, extended;
-    int form; /* of blocks, as the candidate asks for it */
+    int form; /* block form requested by the candidate */
     size_t nsweeps;
-    brick_sweep sweeps[2]; /* of one step less, the second */
+    brick_sweep sweeps[2]; /* the second makes one step less */
     stn_layouts at;
-    size_t grid_bytes; /* of the workspace, whole 256; the faces' follows */
+    /* Bytes of a workspace grid, a multiple of 256; the faces' workspace follows. */
+    size_t grid_bytes;
 } brick_state;
 
 /* ---- candidates */
@@ -43,20 +44,21 @@ static lowrank_brick brick_of(const stn_candidate *candidate) {
 }
 
 #define MOST_CANDIDATES 4
-#define MOST_FAILURES 2 /* so many f in a row that have no core, or no chance to be cheaper: nor have more steps */
+/* When so many consecutive f have no core or cannot be cheaper, more steps cannot either. */
+#define MOST_FAILURES 2
 
-/* Candidates so far, cheapest first, and what they are for. */
+/* Candidates so far, cheapest first, and their problem. */
 typedef struct search {
     const stn_task *task;
     const stn_machine *machine;
     stn_candidate *list;
-    size_t count, most; /* MOST_CANDIDATES at most */
+    size_t count, most; /* at most MOST_CANDIDATES */
     double seconds[MOST_CANDIDATES];
-    lowrank_brick last; /* of the last f that has one; more steps take no fewer products */
+    lowrank_brick last; /* of the last f with a core; more steps take no fewer products */
 } search;
 
-/* Could f steps be among the best if they took the last brick's products, faces left out? A lower
- * bound, and cheap. */
+/* Whether f steps could be among the best with the last brick's products and without faces: a cheap
+ * lower bound. */
 static bool has_chance(const search *s, int fused) {
     lowrank_brick bare = s->last;
     stn_estimate e;
@@ -82,7 +84,7 @@ static bool too_long(const stn_task *task, int fused) {
     return false;
 }
 
-/* Those of at most `most_fused` steps a launch; stops when `enough` are found. */
+/* Finds candidates with at most `most_fused` steps a launch; stops when `enough` are found. */
 static size_t find_bricks(const stn_task *task, const stn_machine *machine, int most_fused, stn_candidate *list,
                           size_t most, size_t enough, stn_tally *tally) {
     search s = {.task = task, .machine = machine, .list = list, .most = stn_min(most, MOST_CANDIDATES)};
@@ -102,7 +104,8 @@ static size_t find_bricks(const stn_task *task, const stn_machine *machine, int 
             failures = 0;
         } else if (++failures == MOST_FAILURES)
             break;
-        if (taps.size[0] * taps.size[1] * taps.size[2] == 1) break; /* one tap: f steps are no more work than one */
+        /* One tap: f steps are no more work than one. */
+        if (taps.size[0] * taps.size[1] * taps.size[2] == 1) break;
     }
     stn_power_clear(&taps);
     return s.count;
@@ -115,7 +118,7 @@ static bool applies(const stn_task *task, const stn_machine *machine, char *reas
     return false;
 }
 
-/* Other forms of the block for the candidate's steps, for measuring; how many. */
+/* Lists other block forms for the candidate's steps, for measuring; returns their number. */
 static size_t find_variants(const stn_task *task, const stn_machine *machine, const stn_candidate *of,
                             stn_candidate *list, size_t most) {
     stn_power taps;
@@ -127,8 +130,9 @@ static size_t find_variants(const stn_task *task, const stn_machine *machine, co
     for (int form = 1; form <= lowrank_brick_forms() && taps.fused == usual.fused && count < most; form++) {
         if (!lowrank_brick_fit(task, machine, &taps, form, &core, &brick, NULL)) continue;
         brick.form = 0;
-        /* candidates are compared as the values that they are stored as */
-        if (!memcmp(&brick, &usual, sizeof brick)) continue; /* NOLINT(bugprone-suspicious-memory-comparison) */
+        /* Candidates are compared by their stored values. */
+        /* NOLINT(bugprone-suspicious-memory-comparison) */
+        if (!memcmp(&brick, &usual, sizeof brick)) continue;
         brick.form = form;
         list[count++] = stn_candidate_of(&brick, sizeof brick);
     }
@@ -148,7 +152,8 @@ static void left_out(const stn_plan *plan, stn_tally *tally) {
     (void)find_bricks(&plan->task, &plan->machine, LOWRANK_CORE_SIDE, list, MOST_CANDIDATES, SIZE_MAX, tally);
 }
 
-#define ALIKE 1.5e-8 /* f32: of one launch, with weights as much larger as tensor cores cut off (brick.c), on an H200 */
+/* Systematic f32 error of one launch with weights scaled for truncation (given.c), on an H200. */
+#define ALIKE 1.5e-8
 static void estimate(const stn_task *task, const stn_machine *machine, const stn_candidate *candidate,
                      stn_estimate *result) {
     lowrank_brick brick = brick_of(candidate);
@@ -172,7 +177,7 @@ static stn_status get_kernel(stn_plan *plan, const stn_power *taps, const lowran
     return stn_kernel_make(plan->context, "lowrank_brick", &params, (size_t)to->brick.shared, &to->kernel, error);
 }
 
-/* The sweep of `fused` steps, from taps of at most as many. */
+/* Makes the operator of `fused` steps from taps of at most as many. */
 static stn_status make_sweep(stn_plan *plan, stn_power *taps, int fused, int form, brick_sweep *to, stn_error *error) {
     const stn_task *task = &plan->task;
     lowrank_core core;
@@ -185,14 +190,14 @@ static stn_status make_sweep(stn_plan *plan, stn_power *taps, int fused, int for
     return get_kernel(plan, taps, &core, to, error);
 }
 
-/* Kernels and weights of state->launches launches; their faces stay as they are. */
+/* Makes kernels and weights of state->launches launches; the faces stay as they are. */
 static stn_status make_sweeps(stn_plan *plan, brick_state *state, stn_error *error) {
     uint64_t launches = (uint64_t)state->launches, steps = plan->task.steps;
     stn_power taps;
     STN_TRY(stn_power_make(&plan->task, &taps, error));
     state->nsweeps = steps % launches ? 2 : 1;
     stn_status status = STN_OK;
-    for (size_t i = state->nsweeps; i-- > 0 && status == STN_OK;) /* the shorter one first */
+    for (size_t i = state->nsweeps; i-- > 0 && status == STN_OK;) /* the shorter operator first */
         status = make_sweep(plan, &taps, (int)((steps + (i ? 0 : launches - 1)) / launches), state->form,
                             &state->sweeps[i], error);
     stn_power_clear(&taps);
@@ -201,7 +206,7 @@ static stn_status make_sweeps(stn_plan *plan, brick_state *state, stn_error *err
 }
 
 static stn_status make_faces(stn_plan *plan, brick_state *state, stn_error *error) {
-    plan->nkernels = 0; /* the faces add theirs */
+    plan->nkernels = 0; /* the faces append their kernels */
     for (size_t i = 0; i < state->nsweeps; i++) plan->kernels[plan->nkernels++] = state->sweeps[i].kernel;
     for (size_t i = 0; i < state->nsweeps; i++)
         STN_TRY(
@@ -227,7 +232,8 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
     plan->state = state;
     state->launches = brick_of(&plan->candidate).launches;
     state->form = brick_of(&plan->candidate).form;
-    state->at = stn_task_layouts(&plan->task, plan->task.steps); /* new weights may need more launches */
+    /* New weights may need more launches. */
+    state->at = stn_task_layouts(&plan->task, plan->task.steps);
     state->grid_bytes = (size_t)stn_round_up((int64_t)state->at.work_bytes, 256);
     STN_TRY(make_sweeps(plan, state, error));
     STN_TRY(make_faces(plan, state, error));
@@ -235,7 +241,7 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
     return STN_OK;
 }
 
-/* Fewer steps a launch, for weights whose core grows too fast. */
+/* Uses fewer steps a launch, for weights whose core amplifies errors too much. */
 static stn_status rebuild(stn_plan *plan, brick_state *next, stn_error *error) {
     struct stn_kernel *kernels[STN_PLAN_KERNELS];
     size_t nkernels = plan->nkernels;
@@ -256,8 +262,8 @@ static stn_status rebuild(stn_plan *plan, brick_state *next, stn_error *error) {
     return status;
 }
 
-/* Weights with as many vectors of the same reach give the same parameters: then the kernels are
- * there already. */
+/* Weights with as many vectors of the same reach give the same parameters, so the kernels exist
+ * already. */
 static stn_status set_weights(stn_plan *plan, stn_error *error) {
     brick_state *state = plan->state, *next = malloc(sizeof *next);
     if (!next) return stn_fail_memory(error, "new weights", sizeof *next);
@@ -289,7 +295,7 @@ static void release(stn_plan *plan) {
 
 /* ---- running */
 
-/* A stn_interior; `user` is a sweep. */
+/* A stn_interior; `user` is an operator. */
 static stn_status launch_brick(const stn_plan *plan, const void *user, const stn_fused_launch *l, stn_error *error) {
     const brick_sweep *sweep = user;
     lowrank_brick_arguments arguments;
