@@ -1,4 +1,5 @@
-/* See accuracy.h. */
+/* Rounds the weights of sparse's kernels to parts of 11 bits and predicts the error by comparing
+ * symbols. */
 #include "strategies/sparse/accuracy.h"
 
 #include <assert.h>
@@ -15,7 +16,7 @@ size_t sparse_weights(const stn_power *power) {
     return (size_t)power->size[0] * (size_t)power->size[1] * (size_t)power->size[2];
 }
 
-/* The nearest number of 11 bits; of f16, no smaller unit than its own. */
+/* The nearest number of 11 bits; in f16 limited by its smallest unit. */
 static float nearest(stn_dtype dtype, double number) {
     int exponent;
     if (dtype == STN_F16) return stn_half_to_float(stn_float_to_half((float)number));
@@ -41,8 +42,8 @@ bool sparse_any_weight(const stn_power *power) {
     return false;
 }
 
-/* The distance to a number's neighbours among those of 11 bits, by its exponent's bits: frexp and
- * ldexp took most of keep_sum. */
+/* The spacing of 11-bit numbers around a number, computed from the bits of its exponent, because
+ * frexp and ldexp dominated the time of keep_sum. */
 static double unit_of(stn_dtype dtype, float number) {
     uint32_t bits;
     uint64_t wide;
@@ -53,12 +54,12 @@ static double unit_of(stn_dtype dtype, float number) {
     return dtype == STN_F16 ? fmax(unit, 0x1p-24) : unit;
 }
 
-/* The weight that comes nearest to its own value when it moves by one unit to lessen what is left
- * of the sum; `pairs`: weights that mirror each other move together. */
+/* The weight that stays nearest to its exact value when it moves by one unit to reduce the
+ * remainder of the sum. `pairs`: mirrored weights move together. */
 static size_t find_move(stn_dtype dtype, const stn_power *power, double scale, const float *part, double rest,
                         bool pairs) {
     size_t count = sparse_weights(power), best = count;
-    double most = -0.6; /* units: no weight errs by more than 1.6 */
+    double most = -0.6; /* in units: no weight may be off by more than 1.6 */
     for (size_t i = 0; i < (pairs ? (count + 1) / 2 : count); i++) {
         if (part[i] == 0) continue;
         double times = pairs && i != count - 1 - i ? 2 : 1, step = copysign(unit_of(dtype, part[i]), rest);
@@ -71,8 +72,8 @@ static size_t find_move(stn_dtype dtype, const stn_power *power, double scale, c
     return best;
 }
 
-/* What rounding leaves of the sum goes to the weights that it costs least, a unit each. Where they
- * are the same turned about, they stay so: a drift would add up too. */
+/* Distributes the rounding remainder of the sum over the weights, in single units, where the error
+ * grows least. Point-symmetric weights stay so, because a drift would accumulate too. */
 static void keep_sum(stn_dtype dtype, const stn_power *power, double scale, float *part) {
     size_t count = sparse_weights(power);
     double rest = 0;
@@ -103,12 +104,12 @@ void sparse_round(const stn_task *task, const stn_power *power, double scale, in
 
 /* ---- symbols */
 
-#define OCTAVES 11 /* pi, pi / 2, .. and 0 */
-#define EVEN 8     /* beside them, evenly over half a circle */
-#define DEAD 1e-9  /* a part of the largest that changes no error */
+#define OCTAVES 11 /* angles pi, pi / 2, .. and 0 */
+#define EVEN 8     /* further angles, evenly spaced over half a circle */
+#define DEAD 1e-9  /* relative to the largest: smaller powers do not affect the error */
 static_assert(1 + 2 * (OCTAVES + EVEN) <= SPARSE_MOST_FREQUENCIES, "an axis of all frequencies");
 
-/* Half the way to either neighbour, of angles from `first` to pi. */
+/* Each angle's share of [first, pi]: half the distance to either neighbour. */
 static void fill_shares(const double *angle, int count, double first, double *share) {
     for (int i = 0; i < count; i++) {
         double below = -INFINITY, above = INFINITY;
@@ -122,7 +123,7 @@ static void fill_shares(const double *angle, int count, double first, double *sh
     }
 }
 
-/* Both signs but for the last axis, whose other half is conjugate. */
+/* Both signs, except along the last axis, whose other half is the complex conjugate. */
 void sparse_frequencies_of(const stn_power *power, int axis, sparse_frequencies *f) {
     double angle[SPARSE_MOST_FREQUENCIES] = {0};
     f->count = 1;
@@ -134,13 +135,13 @@ void sparse_frequencies_of(const stn_power *power, int axis, sparse_frequencies 
     for (int i = 0; i < f->count; i++) f->turn[i] = cexp(I * angle[i]);
 }
 
-/* A symbol's sums of weights along one axis, of each row of the axes that are left. */
+/* The symbol's partial sums of weights along one axis, for each row of the remaining axes. */
 static void sum_rows(const stn_power *power, const float *part, double scale, double complex turn,
                      sparse_symbol *rows) {
     size_t columns = (size_t)power->size[2], count = sparse_weights(power) / columns;
     for (size_t r = 0; r < count; r++) {
         rows[r] = (sparse_symbol){0, 0, 0};
-        for (size_t x = columns; x-- > 0;) { /* Horner */
+        for (size_t x = columns; x-- > 0;) { /* Horner's scheme */
             rows[r].exact = rows[r].exact * turn + (double)power->weight[r * columns + x];
             if (part) rows[r].rounded = rows[r].rounded * turn + part[r * columns + x] * scale;
         }
@@ -176,9 +177,10 @@ sparse_symbol *sparse_symbols_make(const stn_power *power, const float *rounded,
     return symbols;
 }
 
-/* |a - b|^2 of a = exact^launches, b = rounded^launches over the power of a symbol whose square is `largest`: numbers of any size. By their
- * lengths and the angle between them, a b 2 (1 - cos angle) = 4 a b sin^2(angle / 2); logarithms of
- * complex numbers take five times as long. */
+/* Returns |a - b|^2 for a = exact^launches and b = rounded^launches, both divided by the power of a
+ * symbol whose square is `largest`, without overflow: from their lengths and the angle between
+ * them, a b 2 (1 - cos angle) = 4 a b sin^2(angle / 2). Complex logarithms would take five times as
+ * long. */
 static double powers_differ(const sparse_symbol *s, double launches, double largest, double *exact) {
     const double one = exp(0.5 * launches * log(sparse_square(s->exact) / largest));
     const double other = exp(0.5 * launches * log(sparse_square(s->rounded) / largest));
@@ -191,7 +193,7 @@ double sparse_symbols_differ(const sparse_symbol *symbols, size_t count, double 
     double largest = 0, difference = 0, squares = 0, all = 0;
     for (size_t i = 0; i < count; i++) largest = fmax(largest, sparse_square(symbols[i].exact));
     if (!(largest > 0) || !isfinite(largest)) return INFINITY;
-    const double dead = largest * pow(DEAD, 2 / launches); /* squares of what nothing is left of */
+    const double dead = largest * pow(DEAD, 2 / launches); /* squares below this have decayed */
     for (size_t i = 0; i < count; i++) {
         const sparse_symbol *s = &symbols[i];
         if (sparse_square(s->exact) < dead && sparse_square(s->rounded) < dead) continue;
@@ -214,7 +216,8 @@ double sparse_difference(const stn_power *power, const float *rounded, double sc
 }
 
 double sparse_rounding(const stn_task *task, const stn_power *power, bool bounded, int parts, double launches) {
-    if (parts == 2) return launches * 0x1p-23; /* 22 bits and more are left, which err by chance */
+    /* 22 bits or more remain, with random rounding errors. */
+    if (parts == 2) return launches * 0x1p-23;
     double error = INFINITY, scale = sparse_scale(task, power, bounded);
     float *rounded = calloc(sparse_weights(power) + 1, sizeof *rounded);
     if (rounded) {

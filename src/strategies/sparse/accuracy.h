@@ -1,4 +1,4 @@
-/* Weights of sparse's kernels, in parts of 11 bits, and how far off their results are. */
+/* Weights of sparse's kernels as sums of 11-bit parts, and the error of the results. */
 #ifndef STN_STRATEGIES_SPARSE_ACCURACY_H
 #define STN_STRATEGIES_SPARSE_ACCURACY_H
 #include <complex.h>
@@ -6,27 +6,28 @@
 #include "strategies/common/powers.h"
 #include "strategies/sparse/shape.h"
 
-/* The power of two that weights are divided by before they are rounded: of f16, which holds few
- * small numbers. `bounded`: their sizes sum up to 1 at most then, so that what they make of a grid
- * is no larger than it; else the largest is below 1. */
+/* The power of two by which weights are divided before rounding, for f16, which has few small
+ * numbers. `bounded`: their magnitudes sum to 1 at most, so that intermediate results stay within
+ * the grid's range; otherwise the largest is below 1. */
 double sparse_scale(const stn_task *task, const stn_power *power, bool bounded);
-/* A power's weights as products take them, `parts` times sparse_weights(power) numbers: to[p *
- * weights + i] is part p of power->weight[i] / scale. One part of them sums up to what the weights
- * do: what is left of a sum errs alike in every launch, which adds up. */
+/* sparse_round writes a power's weights as the products take them, `parts` times
+ * sparse_weights(power) numbers: to[p * weights + i] is part p of power->weight[i] / scale. With
+ * one part, their sum is preserved, because the error of the sum is the same in every launch and
+ * accumulates. */
 size_t sparse_weights(const stn_power *power);
-bool sparse_any_weight(const stn_power *power); /* but 0 */
+bool sparse_any_weight(const stn_power *power); /* is any weight nonzero? */
 void sparse_round(const stn_task *task, const stn_power *power, double scale, int parts, float *to);
 
-/* What weights `rounded`, times `scale`, err by after so many launches: the largest difference of
- * the symbol's powers, over frequencies from 0 on in octaves and on a grid of them, beside the
- * largest such power; or, where that is more, what they make of random numbers around 0, relative
- * L2. Infinite where memory is short. */
+/* The error of weights `rounded`, times `scale`, after so many launches: the largest difference
+ * between the powers of the exact and the rounded symbol, over frequencies in octaves and on a
+ * grid, relative to the largest power; or, if larger, the relative L2 error for random data of mean
+ * 0. Infinite if out of memory. */
 double sparse_difference(const stn_power *power, const float *rounded, double scale, double launches);
-/* The same of weights as sparse_round has them. */
+/* The same for the weights that sparse_round gives. */
 double sparse_rounding(const stn_task *task, const stn_power *power, bool bounded, int parts, double launches);
-/* That by hand: frequencies along an axis, exp(i angle), and what part of the axis each stands for;
- * the symbol of weights at a frequency, of which the index 0 has the phase 0, and its part of all
- * frequencies; what it errs by. */
+/* Parts of that computation. sparse_frequencies: frequencies exp(i angle) along an axis, and the
+ * share of the axis that each represents. sparse_symbol: the symbols of exact and rounded weights
+ * at one frequency, where index 0 has phase 0, and its share of all frequencies. */
 #define SPARSE_MOST_FREQUENCIES 64
 typedef struct sparse_frequencies {
     int count;
@@ -38,8 +39,8 @@ typedef struct sparse_symbol {
     double share;
 } sparse_symbol;
 void sparse_frequencies_of(const stn_power *power, int axis, sparse_frequencies *frequencies);
-/* At all frequencies along z, of these along y, of these along x; rounded: as sparse_difference has
- * it, or NULL. The caller frees them; NULL where memory is short. */
+/* The symbols at all combinations of the frequencies along z, y and x. rounded: as in
+ * sparse_difference, or NULL. The caller frees the result; NULL if out of memory. */
 sparse_symbol *sparse_symbols_make(const stn_power *power, const float *rounded, double scale,
                                    const sparse_frequencies along[3]);
 double sparse_symbols_differ(const sparse_symbol *symbols, size_t count, double launches);
@@ -47,6 +48,6 @@ static inline double sparse_square(double complex z) { return creal(z) * creal(z
 static inline size_t sparse_frequencies_count(const sparse_frequencies along[3]) {
     return (size_t)along[0].count * (size_t)along[1].count * (size_t)along[2].count;
 }
-/* Predicted error of all steps, relative L2. */
+/* Predicted relative L2 error of all steps. */
 double sparse_error(const sparse_shape *shape);
 #endif

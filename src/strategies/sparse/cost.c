@@ -1,4 +1,4 @@
-/* See cost.h. */
+/* Cost model of the sparse kernels. */
 #include "strategies/sparse/cost.h"
 
 #include <math.h>
@@ -8,31 +8,40 @@
 #include "strategies/faces/margins.h"
 #include "strategies/sparse/accuracy.h"
 
-#define RUN 8 /* sums of a warp: products of one row of taps */
+#define RUN 8 /* accumulators of a warp */
 
-/* Read off measured runs of an H200: bench/results/2026-11-22-sparse-2.md, most of which are met
- * within 15%, and those named below. */
+/* Rates fitted to runs on an H200, most of which the model meets within 15%. */
 static const struct {
-    double sparse_per_dense; /* rate of 2:4 sparse products over that of dense ones of the type */
-    double shared_rate;      /* part of shared memory's bandwidth */
-    double alone_rate;       /* part of the sparse rate that a lone block reaches in its multiprocessor's share */
+    /* Rate of 2:4 sparse products over that of dense ones of the same type. */
+    double sparse_per_dense;
+    double shared_rate; /* fraction of shared memory's bandwidth */
+    /* Fraction of the sparse rate that a lone block reaches in its multiprocessor. */
+    double alone_rate;
     double
-        few_warps_power; /* a launch whose multiprocessors hold fewer than FULL warps takes (FULL / warps)^this as long */
-    double begin_block; /* cycles */
-    double begin_ring;  /* seconds of a launch of small blocks: 2026-11-23-sparse-4.md */
+        /* exponent: with fewer than FULL warps a multiprocessor, time grows by (FULL / warps)^this.
+         */
+        few_warps_power;
+    double begin_block; /* start of a block, in cycles */
+    double begin_ring;  /* start of a launch of small blocks, in seconds */
     double copy_abreast, copy_narrow,
-        copy_chain;   /* parts of the copy bandwidth: columns of a product side by side or not; a chain */
-    double copy_line; /* the same of lines, of half a line of memory side by side in f16 */
+        /* Fractions of the copy bandwidth: all columns of a product adjacent; narrow tiles; a
+         * chain. */
+        copy_chain;
+    /* Fractions of the copy bandwidth in 1D: whole 128-byte lines; half a line in f16. */
+    double copy_line;
     double copy_half_line;
-    double copy_ring;       /* of sparse_walk in f16, with several tiles a block: 2026-11-23-sparse-5.md */
-    double copy_ring_once;  /* with one */
-    double warps_of_copy;   /* that must have asked for rows at once for as much as memory answers */
-    double copy_large_ring; /* in f32, beside cycles a point that nothing hides: 2026-11-23-sparse-3.md */
+    /* Fraction of the copy bandwidth of sparse_walk in f16 with several tiles a block. */
+    double copy_ring;
+    double copy_ring_once; /* the same with one tile a block */
+    /* Warps on a multiprocessor that must have loads in flight to saturate memory. */
+    double warps_of_copy;
+    /* Fraction of the copy bandwidth of sparse_walk in f32, to which cycles_of_point are added. */
+    double copy_large_ring;
     double cycles_of_point;
-    double rows_read_twice; /* part of a row's time that rows cost which two blocks look at */
-    double copy_solid;      /* of planes of 3D, on top: 2026-11-23-planning-2.md */
-    double element_loads;   /* times as long as 16 bytes at a time: 2026-11-22-rates.md */
-    double split;           /* times as long where f32 comes in two parts in narrow tiles */
+    double rows_read_twice; /* fraction of a row's time that a row costs which two blocks read */
+    double copy_solid;      /* further factor on the copy bandwidth in 3D */
+    double element_loads;   /* factor for loads of single elements instead of 16 bytes */
+    double split;           /* factor for f32 in two parts in narrow tiles */
 } rates = {.sparse_per_dense = 1.45,
            .shared_rate = 0.55,
            .alone_rate = 0.45,
@@ -56,14 +65,14 @@ static const struct {
 #define FULL 16.0       /* warps of a multiprocessor */
 #define MEMORY_LINE 128 /* bytes */
 
-/* Of a warp's tile of 16 x 64 points: products of 16 words, and cycles in which shared memory
- * answers it, 128 bytes each. */
+/* Work of a warp for a tile of 16 x 64 points: products of 16 words, words read from shared memory,
+ * and cycles of shared memory at 128 bytes each. */
 typedef struct warp_work {
     double products, words, cycles;
 } warp_work;
 
-/* Of 16 rows, four times: four eights of rows by V, two column blocks by U; and what a walk does
- * before its first block ends. */
+/* A chain makes 16 rows four times: four groups of eight rows by V, two column blocks by U; and the
+ * rows before its first block is complete. */
 static warp_work chain_work(const stn_task *task, const sparse_shape *shape) {
     double eights = 16 + 4.0 * (sparse_waiting_blocks(task, shape) - 1) / shape->walk;
     warp_work work = {.words = eights * 8 * 8 * shape->halves};
@@ -72,7 +81,7 @@ static warp_work chain_work(const stn_task *task, const sparse_shape *shape) {
     return work;
 }
 
-/* Of 8 segments of 8 blocks: sets of words for one product, each read once. */
+/* A line has 8 segments of 8 blocks: sets of words for one product, each read once. */
 static warp_work line_work(const stn_task *task, const sparse_shape *shape) {
     double next = shape->beside * (task->dtype == STN_F16 ? 1 : 2), products = shape->halves / 2.0;
     double sets = fmin(next, products) * (RUN - 1) + products;
@@ -81,9 +90,9 @@ static warp_work line_work(const stn_task *task, const sparse_shape *shape) {
     return work;
 }
 
-/* How many words of the 8 lanes that shared memory answers together lie in one bank: of columns g
- * and g + 1 abreast, 16 points apart. Below each other they lie apart but in windows of 3 halves,
- * and those are as fast (the rates' file). */
+/* Bank conflicts: the number of different words of 8 lanes in one bank, for columns g and g + 1
+ * that are adjacent, 16 points apart. Columns below each other conflict only in windows of 3
+ * halves, which measured as fast. */
 static int lanes_in_bank(const stn_task *task, const sparse_shape *shape) {
     int most = 1, apart = task->dtype == STN_F16 ? 8 : 16, word[8];
     for (int lane = 0; lane < 8; lane++)
@@ -116,16 +125,17 @@ static warp_work work_of(const stn_task *task, const sparse_shape *shape) {
 sparse_counts sparse_count(const stn_task *task, const sparse_shape *shape) {
     warp_work work = work_of(task, shape);
     double points = sparse_points(task, shape), each = task->dtype == STN_F16 ? 2 : 1;
-    double kept = 8 * each; /* of a row of a product of 16 words */
+    double kept = 8 * each; /* nonzeros in a row of a product of 16 words */
     sparse_rows rows = {0};
-    double factors = shape->terms * (shape->halves + shape->halves_y) / 2.0; /* of words, left, in products of 16 */
+    /* Products of 16 words with a left factor. */
+    double factors = shape->terms * (shape->halves + shape->halves_y) / 2.0;
     if (!shape->terms) factors = sparse_rows_of(task, shape->fused, &rows) ? rows.all * shape->halves / 2.0 : 0;
     return (sparse_counts){.compute = work.products * 16 * 8 * kept / points,
                            .input = work.words * each / points,
                            .parameters = factors * shape->parts * 16 * kept / points};
 }
 
-/* Elements one by one: of rows that are not aligned, and past mirrors. */
+/* Whether elements are loaded one by one: unaligned rows, and rows continued by mirrors. */
 static bool slow_loads(const stn_task *task, const sparse_shape *shape) {
     bool mirrors = true;
     for (int side = 0; side < 2; side++) {
@@ -139,8 +149,8 @@ static double few_warps(const sparse_shape *shape) {
     return pow(fmax(1, FULL / (shape->warps * shape->blocks)), rates.few_warps_power);
 }
 
-/* Of lines what takes longest hides the rest, and most of it where whole lines of memory are read;
- * else warps wait for one another at each stage, and nothing hides what others take. */
+/* In 1D the slowest resource hides the others, and nearly so where whole memory lines are read;
+ * otherwise warps wait for each other at each stage and times add up more. */
 static double combine(const stn_task *task, const sparse_shape *shape, double memory, double tensor, double shared) {
     if (task->rank == 1) return few_warps(shape) * stn_cost_beside(memory, fmax(tensor, shared));
     if (shape->across) return few_warps(shape) * cbrt(pow(memory, 3) + pow(tensor, 3) + pow(shared, 3));
@@ -155,9 +165,9 @@ static double part_of_copy(const stn_task *task, const sparse_shape *shape) {
     return solid * (shape->beside == SPARSE_COLUMNS ? rates.copy_abreast : rates.copy_narrow);
 }
 
-/* A launch of sparse_walk in small blocks. Those that have several tiles copy the next ones while
- * they compute; those with one wait first and compute then, so the fewer their warps are, the less
- * they ask for. */
+/* Seconds of a launch of sparse_walk in small blocks. Blocks with several tiles prefetch the next
+ * ones while they compute; those with one tile load first and compute then, so with fewer warps
+ * less memory traffic is in flight. */
 static double ring_seconds(const stn_task *task, const stn_machine *machine, const sparse_shape *shape, double tensor,
                            double idle) {
     const double bytes = 2 * (double)(stn_task_points(task) * (int64_t)stn_dtype_size(task->dtype));
@@ -186,14 +196,15 @@ void sparse_cost_beside(const stn_task *task, const stn_machine *machine, const 
     double units = (double)(task->batch * tiles.y * tiles.x) * (double)tiles.steps * shape->warps;
     double blocks = (double)(task->batch * tiles.y * tiles.x * tiles.walks);
     double slots = (double)machine->multiprocessors * shape->blocks, waves = ceil(blocks / slots);
-    double again = (double)tiles.walks * sparse_again(task, shape) / (double)tiles.steps; /* read twice */
+    /* Fraction of elements read twice. */
+    double again = (double)tiles.walks * sparse_again(task, shape) / (double)tiles.steps;
     e->unit = task->dtype == STN_F16 ? STN_UNIT_TENSOR_F16 : STN_UNIT_TENSOR_TF32;
     e->launches = launches;
     e->bytes = (2 + again) * (double)stn_dtype_size(task->dtype) * points * launches;
     e->flops = work.products * 2 * 16 * 8 * (task->dtype == STN_F16 ? 32 : 16) * units * launches;
     e->halo_waste = units * sparse_points(task, shape) / points - 1;
     double memory = e->bytes / machine->copy_bandwidth;
-    const double idle = waves / (blocks / slots); /* of multiprocessors, in the last wave */
+    const double idle = waves / (blocks / slots); /* idle factor of the last wave */
     if (shape->across)
         memory = memory / rates.copy_large_ring * idle +
                  launches * points * rates.cycles_of_point / (machine->multiprocessors * machine->clock);
@@ -201,8 +212,8 @@ void sparse_cost_beside(const stn_task *task, const stn_machine *machine, const 
         memory /= part_of_copy(task, shape);
     double rate = rates.sparse_per_dense * machine->flops[e->unit], tensor = e->flops / rate;
     double shared = work.cycles * units * launches / (rates.shared_rate * machine->multiprocessors * machine->clock);
-    /* A block's walk, whatever runs beside it: one step's products, one after the other in each of
-     * a multiprocessor's quarters. */
+    /* The serial time of one block: the products of each step one after another in each quarter of
+     * a multiprocessor. */
     double alone = work.products * 2 * 16 * 8 * (task->dtype == STN_F16 ? 32 : 16) * shape->warps *
                    machine->multiprocessors / (rates.alone_rate * rate);
     double least = waves * shape->walk * alone + rates.begin_block / machine->clock;

@@ -1,4 +1,4 @@
-/* See encode.h. */
+/* Encodes rows of taps as 2:4 sparse left factors and their metadata. */
 #include "strategies/sparse/encode.h"
 
 #include <string.h>
@@ -14,15 +14,15 @@ int sparse_groups(const sparse_window *w, int product) { return is_half(w, produ
 int sparse_places(const sparse_window *w) { return 2 * points_of_word(w); }
 int sparse_kept(const sparse_window *w) { return points_of_word(w); }
 
-/* A group's words lie half the window apart: a row no longer than that meets two columns of four at
- * most, in f32 one of two. */
+/* A group's words are half a window apart, so a row no longer than that has at most two of a
+ * group's four elements (f32: one of two). */
 bool sparse_legal(const sparse_window *w) {
     return w->halves > 0 && w->halves <= SPARSE_MOST_HALVES && w->first >= 0 && w->span >= 0 &&
            w->first + w->span + SPARSE_OUTPUTS <= sparse_columns(w) && w->span < sparse_columns(w) / 2;
 }
 
-/* Lanes t = 2u and 2u + 1 hold a group's two words in register r, group 2r + u: r words on from
- * where the lane begins. */
+/* Lanes t = 2u and 2u + 1 hold a group's two words in register r, for group 2r + u: r words after
+ * the lane's first. */
 int sparse_column(const sparse_window *w, int product, int group, int place) {
     int points = points_of_word(w), registers = sparse_groups(w, product) / 2;
     int word = 8 * product + registers * (group % 2) + group / 2;
@@ -55,7 +55,7 @@ void sparse_keep(const sparse_window *w, int product, int group, int i, int kept
         if (keep[place] && at < 2) kept[at++] = place;
 }
 
-/* What row i keeps of a group, as a register holds it. */
+/* The elements of a group that row i keeps, as a register word. */
 static uint32_t word_of(const sparse_window *w, const float *weight, int product, int group, int i) {
     int kept[2] = {0};
     uint32_t word = 0;
@@ -71,7 +71,7 @@ static uint32_t word_of(const sparse_window *w, const float *weight, int product
     return word;
 }
 
-/* Lane 4g + t holds of groups t and t + 4 rows g and g + 8. */
+/* Lane 4g + t holds rows g and g + 8 of groups t and t + 4. */
 void sparse_encode(const sparse_window *w, const float *weight, uint32_t *to) {
     memset(to, 0, (size_t)(sparse_products(w) * SPARSE_FRAGMENT) * sizeof *to);
     for (int product = 0; product < sparse_products(w); product++)

@@ -1,13 +1,14 @@
-/* See noise.h.
+/* Predicts the error of rounding elements to 11 bits in every launch.
  *
- * A launch's rounding errors e are white: the n launches after it leave P(n f) of their square,
- * P(m) = mean over frequencies |K|^2m, as they do of data by chance. Of such data all launches
- * together leave, beside what they leave of the data,
+ * A launch's rounding errors e are white: the n launches after it reduce their square by P(n f),
+ * P(m) = mean over frequencies |K|^2m, like that of random data. Relative to such data, all
+ * launches together leave
  *
- *     e^2 (1 + sum over 0 < i < L of  P(i f) P((L - i) f) / P(L f)),         of data with a mean  e^2 (1 + sum of P(i f))
+ *     e^2 (1 + sum over 0 < i < L of  P(i f) P((L - i) f) / P(L f));
+ *     relative to data with a mean,  e^2 (1 + sum of P(i f))
  *
- * Both sums have most of their weight at their ends. Those are sums over all frequencies; a grid of
- * few points has few of them, which common/roundings.h looks at. */
+ * The terms at the ends dominate both sums. These are means over all frequencies; a grid of few
+ * points has few of them: see common/roundings.h. */
 #include "strategies/sparse/noise.h"
 
 #include <complex.h>
@@ -18,11 +19,12 @@
 #include "strategies/common/roundings.h"
 #include "strategies/sparse/accuracy.h"
 
-/* Angles of an axis, closer to each other near 0, where all that long runs leave is. */
+/* Number of angles of an axis by rank; they are denser near 0, where the result of long runs is
+ * concentrated. */
 static const int angles_of_rank[] = {0, SPARSE_MOST_FREQUENCIES, 24, 10};
 
-/* pi u^2 for u evenly in 0 .. 1, and what each stands for; of another axis than the last both
- * signs. */
+/* Angles pi u^2 for u evenly in 0 .. 1, and the share of each; both signs except on the last axis.
+ */
 static void find_frequencies(const stn_task *task, int axis, sparse_frequencies *f) {
     const int each = angles_of_rank[task->rank];
     *f = (sparse_frequencies){.count = 1, .share = {1}, .turn = {1}};
@@ -72,14 +74,14 @@ void sparse_spectrum_clear(sparse_spectrum *spectrum) {
     *spectrum = (sparse_spectrum){0};
 }
 
-/* |K|^2 to a power from its logarithm, many times as fast as pow where it underflows; what is below e^-80 adds nothing to a sum of which
- * one part is 1. */
+/* Returns |K|^2 to a power, from its logarithm; much faster than pow where that underflows. Values
+ * below e^-80 do not change a sum with a term of 1. */
 static double raised(double log_square, double steps) {
     const double at = steps > 0 ? log_square * steps : 0;
     return at < -80 ? 0 : exp(at);
 }
 
-/* The geometric sum is added up by its formula. */
+/* The geometric sum is evaluated in closed form. */
 const sparse_left *sparse_spectrum_left(sparse_spectrum *s, double fused, double launches) {
     const double half = ceil(launches / 2);
     if (s->left.fused == fused && s->left.launches == launches) return &s->left;
@@ -97,7 +99,7 @@ const sparse_left *sparse_spectrum_left(sparse_spectrum *s, double fused, double
     return &s->left;
 }
 
-/* How much larger than one launch's all launches' errors are, squared, on a grid of many points. */
+/* The squared error of all launches relative to that of one launch, on a grid of many points. */
 static double growth(const sparse_left *left) {
     const double launches = left->launches;
     if (launches < 2) return 1;
@@ -106,7 +108,8 @@ static double growth(const sparse_left *left) {
     return 1 + fmin(ends, 4 * launches);
 }
 
-/* The same of the task's points: shapes of as many launches follow each other. */
+/* The same on the task's number of points, cached because shapes with the same number of launches
+ * follow each other. */
 static double few_grown(const stn_task *task, sparse_spectrum *s, const sparse_left *left) {
     if (s->few.fused != left->fused || s->few.launches != left->launches) {
         s->few = (sparse_few){.fused = left->fused, .launches = left->launches};
@@ -115,7 +118,7 @@ static double few_grown(const stn_task *task, sparse_spectrum *s, const sparse_l
     return s->few.grown;
 }
 
-/* ---- words between the products of a chain */
+/* ---- rounding between the products of a chain */
 
 typedef struct moments {
     double sum, sizes, squares;
@@ -135,9 +138,9 @@ static double dot(const stn_power *a, const stn_power *b) {
     return sum;
 }
 
-/* What they err by in one launch beside what it writes, squared, in squares of an element's
- * rounding: of data by chance, whose mean is 0 or its square three times their variance, and of
- * data that earlier launches have smoothed. */
+/* The squared error of rounding between products in one launch, relative to its output, in squares
+ * of an element's rounding: first for random data, whose mean is 0 or has a square of three times
+ * the variance, later for data smoothed by earlier launches. */
 typedef struct between_errors {
     double first, later;
 } between_errors;
@@ -157,22 +160,22 @@ static between_errors between_of(const sparse_spectrum *s, const sparse_terms *t
                             smooth / largest};
 }
 
-/* ---- all of it */
+/* ---- total error */
 
-/* Where launches change data by less than a unit, points stay as they are that should move a
- * little, and waves die late: read off runs of random numbers around 0 by heat-1d, heat-2d,
- * box-2d9p and box-3d27p, of 100 to 2000 launches of 1 to 15 steps
- * (bench/results/2026-11-22-sparse-2.md), of which this is 0.95 to 2 times. */
+/* Where launches change data by less than a rounding unit, points stay constant that should move a
+ * little, and waves decay late. Fitted to runs of random data of mean 0 by heat-1d, heat-2d,
+ * box-2d9p and box-3d27p, of 100 to 2000 launches of 1 to 15 steps, within a factor of 0.95 to 2.
+ */
 static double freezes(const sparse_left *left) {
     return left->launches < 2 ? 0 : 0.028 * pow(left->one, 1.3) * pow(left->launches / 334, 1.5);
 }
 
-/* What a product's sums lose at most, which tensor cores cut off and do not round: off box-2d49p in
- * 3 steps a launch, 38 products, whose other errors are known (the same file); where the middle
- * rows have most of the weight it is a third. */
+/* The largest relative loss of a product's sum by the tensor cores' truncation. Fitted to box-2d49p
+ * in 3 steps a launch, 38 products, whose other errors are known; a third where the middle rows
+ * have most of the weight. */
 #define CUT_OFF 6e-8
 
-/* Products that are added up to one number, one after the other. */
+/* Products that are accumulated into one number. */
 static double products_of_sum(const stn_task *task, const sparse_shape *shape) {
     sparse_rows rows = {.all = 1};
     if (!shape->terms && task->rank > 1) sparse_rows_of(task, shape->fused, &rows);
@@ -181,10 +184,9 @@ static double products_of_sum(const stn_task *task, const sparse_shape *shape) {
     return along + shape->parts * shape->terms * shape->halves_y / 2.0;
 }
 
-/* Of elements in two parts. A product's sum is its own and loses about a unit of its largest
- * number's last place that tensor cores keep, 22 bits below it, as tests/emulator/mma.cpp has them
- * (which was fitted to an H200's losses in long runs of lowrank); all launches lose alike. Sums of
- * products are rounded, by chance. */
+/* Elements in two parts. Each product has its own sum, which loses about one unit in the last place
+ * that tensor cores keep, 22 bits below the largest number (see tests/emulator/mma.cpp); the loss
+ * is the same in all launches. Sums of products have random rounding errors. */
 #define CUT_OFF_ONE 2e-7
 static double split_noise(const stn_task *task, const sparse_shape *shape) {
     sparse_rows rows = {.all = 1};
@@ -193,9 +195,8 @@ static double split_noise(const stn_task *task, const sparse_shape *shape) {
     return stn_error_of(CUT_OFF_ONE, chance, shape->launches) * stn_error_cancelling(task);
 }
 
-/* How far chance goes from its mean where it has few points to choose: over 110 grids of random
- * numbers the most were 2.2 times it of 64 points, 1.35 of 256, 1.2 of 576 and 1.07 of 4096 (on the
- * emulator, bench/results/2026-11-23-sparse-5.md). */
+/* The spread of random errors on few points: over 110 random grids the largest were 2.2 times the
+ * mean for 64 points, 1.35 for 256, 1.2 for 576 and 1.07 for 4096 (on the emulator). */
 #define FEW 10.0
 
 double sparse_noise(const stn_task *task, sparse_spectrum *s, const sparse_shape *shape, const sparse_terms *terms) {
@@ -215,5 +216,6 @@ double sparse_noise(const stn_task *task, sparse_spectrum *s, const sparse_shape
     const double few = 1 + FEW / sqrt(points);
     double chance = few * stn_error_rounding(STN_F16) * sqrt(grown + between) * stn_error_cancelling(task);
     const double cut = launches * CUT_OFF * products_of_sum(task, shape);
-    return hypot(chance, fmax(cut, freezes(left) - cut / 3)); /* one makes it larger, the other smaller */
+    /* Truncation makes results smaller, freezing makes them larger. */
+    return hypot(chance, fmax(cut, freezes(left) - cut / 3));
 }

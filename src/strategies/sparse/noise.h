@@ -1,40 +1,40 @@
-/* What rounding to elements of 11 bits in every launch makes of a run: by chance, smoothed by the
- * launches after it, and of smooth data alike. */
+/* Predicts the error of rounding elements to 11 bits in every launch: random errors, which later
+ * launches smooth, and the systematic errors of smooth data. */
 #ifndef STN_STRATEGIES_SPARSE_NOISE_H
 #define STN_STRATEGIES_SPARSE_NOISE_H
 #include "strategies/sparse/shape.h"
 #include "strategies/sparse/terms.h"
 
-/* What L launches of f fused steps leave of white noise, its square, beside what they leave of the
- * frequency that they leave most of: P(n) after n steps. */
+/* The fraction of the square of white noise that L launches of f fused steps leave, relative to the
+ * frequency that decays least: P(n) after n steps. */
 typedef struct sparse_left {
-    double fused, launches;      /* 0: of none yet */
+    double fused, launches;      /* 0: not computed yet */
     double one, half, last, all; /* P(f), P(h f), P((L - 1) f), P(L f); h = ceil(L / 2) */
     double to_half;              /* the sum over 0 < i <= h of P(i f) */
 } sparse_left;
 
-/* How much larger than one launch's errors, squared, those of so many are on the task's points. */
+/* The squared error of all launches relative to that of one launch, on the task's points. */
 typedef struct sparse_few {
     double fused, launches, grown;
 } sparse_few;
 
-/* |K|^2 of one step over all frequencies, beside the largest; each stands for a share of them, and the shares add up to
- * 1. */
+/* The spectrum |K|^2 of one step over all frequencies, relative to the largest; each has a share of
+ * all frequencies, and the shares sum to 1. */
 typedef struct sparse_spectrum {
     size_t count;
-    double *log_square, *share; /* natural, -inf of 0; owned; share follows it */
-    double log_largest;         /* of |K|, natural */
-    sparse_left left;           /* what was asked for last */
-    sparse_few few;             /* likewise, of the task that it was made of */
+    double *log_square, *share; /* natural logarithm, -inf for 0; owned, and followed by share */
+    double log_largest;         /* natural logarithm of the largest |K| */
+    sparse_left left;           /* cache of the last request */
+    sparse_few few;             /* cache of the last request, for the task of the spectrum */
 } sparse_spectrum;
-/* False where memory is short; then it is empty. */
+/* False if out of memory; the spectrum is then empty. */
 bool sparse_spectrum_make(const stn_task *task, sparse_spectrum *spectrum);
 void sparse_spectrum_clear(sparse_spectrum *spectrum);
-/* Of the spectrum until it is asked for others: shapes of as many launches follow each other. */
+/* Valid until the next call with other arguments. */
 const sparse_left *sparse_spectrum_left(sparse_spectrum *spectrum, double fused, double launches);
 
-/* Predicted error of a shape's launches but for what their weights' rounding does, relative L2.
- * `terms`: of a chain, else NULL. */
+/* Predicted relative L2 error of a shape's launches, without that of rounded weights. `terms`: of a
+ * chain, otherwise NULL. */
 double sparse_noise(const stn_task *task, sparse_spectrum *spectrum, const sparse_shape *shape,
                     const sparse_terms *terms);
 #endif

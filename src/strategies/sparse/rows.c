@@ -1,13 +1,14 @@
-/* See rows.h. */
+/* Lists the rows of fused taps. */
 #include "strategies/sparse/rows.h"
 
 #include <stdint.h>
 
 #include "base/arith.h"
 
-/* Lowest and highest row of each plane after f steps: those of f - 1 steps and one more. */
+/* Lowest and highest row of each plane after f steps, from those after f - 1 steps and one more
+ * step. */
 typedef struct hull {
-    int low[SPARSE_MOST_PLANES], high[SPARSE_MOST_PLANES]; /* low > high: none */
+    int low[SPARSE_MOST_PLANES], high[SPARSE_MOST_PLANES]; /* low > high: no rows */
 } hull;
 
 static void clear_hull(hull *h) {
@@ -19,9 +20,8 @@ static void add_to_hull(hull *h, int plane, int low, int high) {
     h->high[plane] = (int)stn_max(h->high[plane], high);
 }
 
-/* Launches share the steps evenly: where that does not come out even, some make a step less. The
- * same kernel does these, and taps without one in the middle reach rows in f - 1 steps that f steps
- * do not. */
+/* Launches share the steps evenly; where f does not divide them, some make one step less with the
+ * same kernel. Taps without a centre tap may reach rows in f - 1 steps that f steps do not. */
 static bool has_shorter_launches(const stn_task *task, int fused) {
     return fused > 1 && task->steps % (uint64_t)stn_div_up((int64_t)task->steps, fused) != 0;
 }

@@ -1,4 +1,4 @@
-/* See search.h. */
+/* Searches steps a launch, terms and kernel for sparse's cheapest shapes. */
 #include "strategies/sparse/search.h"
 
 #include <math.h>
@@ -12,9 +12,10 @@
 #include "strategies/sparse/noise.h"
 #include "strategies/sparse/terms.h"
 
-#define SAFE 0.97 /* of the bar: what terms leave is no chance */
-#define UNLIKE                                                                                                         \
-    0.05 /* what terms leave of one step's taps, from which on their powers are no sums of few terms either */
+#define SAFE 0.97 /* fraction of the error bound: the terms' residual is systematic */
+/* If the residual of one step's terms exceeds this, powers of the taps are not sums of few terms
+ * either. */
+#define UNLIKE 0.05
 
 typedef struct search {
     const stn_task *task;
@@ -22,10 +23,10 @@ typedef struct search {
     sparse_shape *best;
     double costs[STN_CANDIDATES];
     size_t count, most;
-    stn_power taps; /* of the launch in hand */
+    stn_power taps; /* of the current number of fused steps */
     sparse_spectrum spectrum;
     stn_tally *tally;
-    int faced; /* fused steps of a launch whose faces take so many seconds */
+    int faced; /* fused steps of a launch whose faces take `faces` seconds */
     double faces;
 } search;
 
@@ -49,8 +50,8 @@ static const stn_constraint constraints[] = {
     {"margins", "the margins of fused steps leave points between them", margins_hold},
 };
 
-/* Is there a kernel for so many steps? Those that need as many launches with fewer fused are
- * cheaper so. */
+/* Whether a kernel exists for so many steps. *cheaper: fewer fused steps need as many launches and
+ * are cheaper. */
 static bool fits(const search *s, int fused, int terms, sparse_shape *shape, bool *cheaper) {
     if (!sparse_fit(s->task, s->machine, fused, terms, 1, shape, s->tally) ||
         !STN_CONSTRAINTS_HOLD(constraints, s->task, s->machine, shape, s->tally))
@@ -65,7 +66,7 @@ static bool fuse_taps(search *s, int fused) {
     return true;
 }
 
-/* What the products do is given; how its rows come is not. */
+/* Inserts variants with the same products that load rows in different ways. */
 static void insert_tiles(search *s, const sparse_shape *shape) {
     insert(s, *shape);
     for (int stages = 1; stages <= 3; stages++) {
@@ -80,7 +81,8 @@ static void search_tiles(search *s, int most_fused) {
     for (int fused = 1; (uint64_t)fused <= s->task->steps && fused <= most_fused; fused++) {
         if (!fits(s, fused, 0, &shape, &cheaper)) return;
         if (cheaper) continue;
-        if (!sparse_splits(s->task) && !fuse_taps(s, fused)) return; /* two parts of a weight err by chance */
+        /* Two-part weights have random errors. */
+        if (!sparse_splits(s->task) && !fuse_taps(s, fused)) return;
         for (int parts = sparse_splits(s->task) ? 2 : 1; parts <= 2; parts++) {
             if (!sparse_fit(s->task, s->machine, fused, 0, parts, &shape, s->tally)) continue;
             shape.rounding = (float)sparse_rounding(s->task, &s->taps, false, parts, shape.launches);
@@ -90,7 +92,7 @@ static void search_tiles(search *s, int most_fused) {
     }
 }
 
-/* Of separable taps. */
+/* Chains for separable taps. */
 static void search_chains(search *s, int most_fused) {
     sparse_shape shape;
     sparse_terms terms;
@@ -109,9 +111,9 @@ static void search_chains(search *s, int most_fused) {
     }
 }
 
-#define FEWEST 2 /* terms of a sum: one is search_chains' */
+#define FEWEST 2 /* terms of a sum; search_chains handles one */
 
-/* What so many terms of the task's taps err by; false if that cannot be found out. */
+/* The errors of so many terms of the task's taps; false if they cannot be computed. */
 typedef struct sum_errors {
     double rounding[SPARSE_MOST_TERMS + 1], noise[SPARSE_MOST_TERMS + 1];
 } sum_errors;
@@ -136,7 +138,7 @@ static bool add_errors(search *s, int fused, int launches, sum_errors *errors) {
     return good;
 }
 
-/* Of the fewest terms that err little enough in launches of both lengths. */
+/* Inserts the fewest terms that are accurate enough in launches of both lengths. */
 static bool insert_sum(search *s, sparse_shape shape) {
     int fused = shape.fused, launches = shape.launches;
     sum_errors errors = {{0}, {0}};
@@ -154,8 +156,8 @@ static bool insert_sum(search *s, sparse_shape shape) {
     return true;
 }
 
-/* The fewest terms of taps that are not separable that err little enough, of the most steps that
- * each window holds. */
+/* For taps that are not separable: the fewest terms that are accurate enough, with the most steps
+ * that each window holds. */
 static void search_sums(search *s, int most_fused) {
     sparse_shape shape, more;
     bool cheaper, unused;
@@ -188,7 +190,7 @@ size_t sparse_search(const stn_task *task, const stn_machine *machine, int most_
     search_tiles(&s, most_fused);
     stn_power_clear(&s.taps);
     if (sparse_splits(task))
-        ; /* products of terms are not split */
+        ; /* chains are not available for two-part elements */
     else if (sparse_separable(task, factors))
         search_chains(&s, most_fused);
     else if (stn_power_make(task, &s.taps, NULL) == STN_OK) {

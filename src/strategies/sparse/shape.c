@@ -1,4 +1,4 @@
-/* See shape.h. */
+/* Shapes of the sparse kernels and their params.cuh. */
 #include "strategies/sparse/shape.h"
 
 #include <math.h>
@@ -9,19 +9,20 @@
 #include "strategies/common/late.h"
 #include "strategies/common/layout.h"
 
-#define MOST_PRODUCTS 64 /* of one run of 8 rows, all parts: eight times as many are unrolled */
+#define MOST_PRODUCTS 64 /* of one run of 8 rows, all parts; eight times as many are unrolled */
 #define MOST_FUSED 63
 #define MOST_FUSED_LINE 127
 #define MOST_HALVES 32      /* of a window */
-#define MOST_HALVES_LINE 36 /* the same of a line, whose windows come in fewer lengths */
-#define MOST_ROWS 64        /* reach along y, both sides */
+#define MOST_HALVES_LINE 36 /* of a window in 1D, where fewer window lengths exist */
+#define MOST_ROWS 64        /* reach along y, both sides together */
 #define MOST_CHAINED 200    /* registers of a chain: left factors, words between products, sums */
-#define MOST_OF_TWO 80      /* and so many where a multiprocessor takes two blocks: each has some 45 beside them */
-#define LONG_BESIDE 2       /* columns of a product side by side in long lines */
-#define MEMORY_LINE 128     /* bytes */
-#define CHUNK 32            /* rows of a chain's ring that arrive together */
-#define WALK_ROWS 8         /* of a warp of sparse_walk */
-#define FRAGMENTS_HELD 16   /* left factors in registers, 4 each; beside them 32 sums */
+/* The same where a multiprocessor takes two blocks, with some 45 further registers each. */
+#define MOST_OF_TWO 80
+#define LONG_BESIDE 2     /* adjacent columns of a product in long lines */
+#define MEMORY_LINE 128   /* bytes */
+#define CHUNK 32          /* rows of a chain's ring that arrive together */
+#define WALK_ROWS 8       /* of a warp of sparse_walk */
+#define FRAGMENTS_HELD 16 /* left factors in registers, 4 each, besides 32 for sums */
 
 int sparse_reach(const stn_task *task, const sparse_shape *shape, int axis, int side) {
     return shape->fused * task->reach[axis][side];
@@ -29,12 +30,12 @@ int sparse_reach(const stn_task *task, const sparse_shape *shape, int axis, int 
 
 bool sparse_splits(const stn_task *task) { return task->dtype == STN_F32 && task->tolerance < SPARSE_TF32_TOLERANCE; }
 int sparse_products_of_part(const stn_task *task, const sparse_shape *shape) {
-    return sparse_splits(task) ? 3 : shape->parts; /* high by high, and high by low both ways */
+    return sparse_splits(task) ? 3 : shape->parts; /* high x high, high x low, low x high */
 }
 
 static int slot(const stn_task *task) { return 16 / (int)stn_dtype_size(task->dtype); }
 static bool is_abreast(const sparse_shape *shape) { return shape->beside == SPARSE_COLUMNS; }
-/* Of a block's tile. */
+/* Width and height of a block's tile. */
 static int wide(const sparse_shape *shape) {
     return SPARSE_OUTPUTS * (shape->across ? SPARSE_COLUMNS * shape->across : shape->warps);
 }
@@ -49,7 +50,7 @@ int sparse_planes(const stn_task *task, const sparse_shape *shape) {
     return sparse_reach(task, shape, 0, 0) + sparse_reach(task, shape, 0, 1) + 1;
 }
 
-/* ---- the window and what a block holds */
+/* ---- windows and shared memory */
 
 sparse_window sparse_window_of(const stn_task *task, const sparse_shape *shape) {
     int low = sparse_reach(task, shape, 2, 0), high = sparse_reach(task, shape, 2, 1);
@@ -67,7 +68,7 @@ const char *sparse_kernel_name(const stn_task *task, const sparse_shape *shape) 
     return task->rank == 1 ? "sparse_line" : shape->across ? "sparse_walk" : "sparse_tile";
 }
 
-/* As the kernels lay stages out; abreast they leave no points out. */
+/* Same layout as the kernels' stages; adjacent columns need no padding. */
 static size_t stage_bytes(const stn_task *task, const sparse_shape *shape) {
     sparse_window w = sparse_window_of(task, shape);
     int64_t size = (int64_t)stn_dtype_size(task->dtype),
@@ -83,7 +84,7 @@ static size_t stage_bytes(const stn_task *task, const sparse_shape *shape) {
     return (size_t)(stn_div_up(lines, 8) * (8 * columns + banks) * size);
 }
 
-/* sparse_walk's rows: of so many tiles, and what taps reach. */
+/* Rows of sparse_walk's ring: those of `stages` tiles, and the reach of the taps. */
 static size_t ring_bytes(const stn_task *task, const sparse_shape *shape) {
     sparse_window w = sparse_window_of(task, shape);
     int reach = sparse_reach(task, shape, 1, 0) + sparse_reach(task, shape, 1, 1);
@@ -127,13 +128,12 @@ sparse_tiles sparse_tiles_of(const stn_task *task, const sparse_shape *shape) {
     return tiles;
 }
 
-/* Do lanes that read a chain's words together meet in the banks of shared memory? Then they wait
- * for each other. */
+/* Whether lanes that read a chain's words have bank conflicts. */
 static bool lanes_meet(const sparse_shape *shape) { return shape->halves % 2 || shape->halves % 8 == 0; }
 
-/* Of a line: abreast each block of outputs has a window of its own, of as many points as it has
- * products; else products of one size, which blocks share, and of columns side by side lanes in
- * different banks. */
+/* In 1D: with all columns adjacent, each block of outputs has its own window, of as many points as
+ * it has products; otherwise products have one size and are shared by blocks, and adjacent columns
+ * use different banks. */
 static bool legal_halves(const stn_task *task, const sparse_shape *shape) {
     const bool f16 = task->dtype == STN_F16;
     if (is_abreast(shape)) return shape->halves == (f16 ? 2 : 4);
@@ -169,7 +169,7 @@ static bool fit_window(const stn_task *task, const stn_machine *machine, void *o
 
 int sparse_waiting_blocks(const stn_task *task, const sparse_shape *shape) {
     sparse_window y = sparse_window_y_of(task, shape);
-    int sets = task->dtype == STN_F16 ? 1 : 2; /* of words for U, that 16 rows make */
+    int sets = task->dtype == STN_F16 ? 1 : 2; /* sets of words for U that 16 rows produce */
     return (sparse_products(&y) + sets - 1) / sets;
 }
 
@@ -179,7 +179,7 @@ static int chain_registers(const stn_task *task, const sparse_shape *shape) {
     return 4 * shape->terms * factors + 8 * shape->terms + 8 * sparse_waiting_blocks(task, shape);
 }
 
-/* Do the registers hold left factors? */
+/* Whether registers hold the left factors. */
 static bool fit_factors(const stn_task *task, const stn_machine *machine, void *of) {
     sparse_shape *shape = of;
     (void)machine;
@@ -192,8 +192,8 @@ static bool fit_factors(const stn_task *task, const stn_machine *machine, void *
     return sparse_rows_of(task, shape->fused, &rows) && rows.all * each <= MOST_PRODUCTS;
 }
 
-/* Blocks of 8 warps whose registers a multiprocessor holds: elements in two parts take more than
- * half of them, with sums of their own. */
+/* Blocks of 8 warps whose registers a multiprocessor holds. Elements in two parts need more than
+ * half of them, because they have separate sums. */
 static int most_blocks(const stn_task *task, const sparse_shape *shape) {
     sparse_window w = sparse_window_of(task, shape);
     if (shape->terms) return chain_registers(task, shape) > MOST_OF_TWO ? 1 : 2;
@@ -201,9 +201,9 @@ static int most_blocks(const stn_task *task, const sparse_shape *shape) {
     return sparse_splits(task) ? 1 : 2;
 }
 
-/* Two stages of a 2D or 1D walk, or four chunks of a chain's, arrive while one is computed on; in
- * 3D one, where memory for no more is left. Narrow tiles read more past their sides, so they come
- * last. */
+/* While one stage of a 2D or 1D tile, or one window of a chain, is computed on, two stages or four
+ * chunks arrive; in 3D one, where memory is short. Narrow tiles read more past their sides, so they
+ * are tried last. */
 static bool fit_stages(const stn_task *task, const stn_machine *machine, void *of) {
     sparse_shape *shape = of;
     sparse_window y = sparse_window_y_of(task, shape);
@@ -226,10 +226,10 @@ double sparse_again(const stn_task *task, const sparse_shape *shape) {
     return sparse_planes(task, shape) - 1;
 }
 
-/* Long walks leave multiprocessors idle at the end, short ones of 3D read planes twice. */
+/* Long loops leave multiprocessors idle at the end; short ones in 3D read planes twice. */
 static void fit_walk(const stn_task *task, const stn_machine *machine, sparse_shape *shape) {
     double best = INFINITY, slots = (double)machine->multiprocessors * shape->blocks;
-    double again = sparse_again(task, shape), start = 0.3; /* of a tile's time */
+    double again = sparse_again(task, shape), start = 0.3; /* start: in units of a tile's time */
     shape->walk = 1;
     sparse_tiles tiles = sparse_tiles_of(task, shape);
     int64_t steps = tiles.steps, last = 0;
@@ -263,7 +263,7 @@ static bool fit_blocks(const stn_task *task, const stn_machine *machine, void *o
     return few_blocks(task, shape);
 }
 
-/* Each chooses what it leaves open, for the ones after it. */
+/* Each constraint fixes parameters for the following ones. */
 static const stn_constraint constraints[] = {
     {"rows of taps", "the fused taps have at most 64 rows, of at most 63 steps (lines: 127)", fit_rows},
     {"window", "a window of the sparse products holds the fused taps along each axis", fit_window},
@@ -286,15 +286,17 @@ bool sparse_fit(const stn_task *task, const stn_machine *machine, int fused, int
 
 /* ---- sparse_walk */
 
-#define REGISTERS_OF_QUARTER 16384 /* of a multiprocessor's; a block's warps share them evenly */
-#define MOST_OF_THREAD 255         /* registers, given in units of 8 */
+/* Registers of a quarter multiprocessor, shared evenly by its warps. */
+#define REGISTERS_OF_QUARTER 16384
+#define MOST_OF_THREAD 255 /* registers, allocated in units of 8 */
 #define REGISTERS_AT_ONCE 8
-#define MOST_WARPS 32  /* on a multiprocessor: more are not waited for */
-#define ONCE_BESIDE 18 /* registers of a block with one tile, and with several, beside factors and sums */
+#define MOST_WARPS 32 /* on a multiprocessor: more warps are not useful */
+/* Registers besides factors and sums, of a block with one tile and with several. */
+#define ONCE_BESIDE 18
 #define WALK_BESIDE 36
 #define SMALL_WARPS 4 /* of a block in f16 */
 #define SMALL_ACROSS 2
-#define MOST_SMALL_WALK 6 /* tiles of a block (bench/results/2026-11-23-sparse-5.md) */
+#define MOST_SMALL_WALK 6 /* tiles of a block */
 
 /* Blocks of so many warps that a multiprocessor's registers hold. */
 static int blocks_of_registers(int warps, int registers) {
@@ -303,8 +305,8 @@ static int blocks_of_registers(int warps, int registers) {
     return (int)stn_min(4 * (REGISTERS_OF_QUARTER / each), MOST_WARPS) / warps;
 }
 
-/* In f16 small blocks, two warps side by side, as many as registers hold; in f32, whose rows shared
- * memory holds fewer of, large ones. */
+/* f16: small blocks of two adjacent columns of warps, as many as registers hold. f32: large blocks,
+ * because shared memory holds fewer rows. */
 bool sparse_fit_ring(const stn_task *task, const stn_machine *machine, int stages, sparse_shape *shape) {
     const bool small = task->dtype == STN_F16, short_window = shape->halves >= (small ? 2 : 3) && shape->halves <= 4;
     sparse_window w = sparse_window_of(task, shape);

@@ -1,9 +1,9 @@
-/* sparse: f steps in one launch, as 2:4 sparse products on the tensor cores, after SPTCStencil. f
- * steps are one correlation with the taps' f-th power (common/powers.h), any weights: a sum over
- * its rows, each a band that is encoded on the host (encode.h). Of separable 2D taps it is a chain
- * of two such products, and of sums of few such terms as many chains. See kernel_templates/sparse:
- * sparse_tile.cu, of few rows of 2D taps sparse_walk.cu, of lines sparse_line.cu;
- * sparse_chain.cu. */
+/* Strategy sparse: f steps in one launch, as 2:4 sparse products on the tensor cores, after
+ * SPTCStencil. f steps are one correlation with the taps' f-th power (common/powers.h), with any
+ * weights: a sum over its rows, each a banded matrix that is encoded on the host (encode.h).
+ * Separable 2D taps are a chain of two such products, and sums of few separable terms are as many
+ * chains. Kernels in kernel_templates/sparse: sparse_tile.cu; sparse_walk.cu for few rows of 2D
+ * taps; sparse_line.cu in 1D; sparse_chain.cu for terms. */
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,10 +41,11 @@ typedef struct sparse_state {
     stn_kernel *kernel;
     size_t nsweeps;
     sparse_sweep sweeps[2];
-    uint32_t *tables;    /* on the device, of all sweeps */
-    stn_faces *faces[2]; /* of each sweep; NULL where all axes wrap */
+    uint32_t *tables;    /* device memory, tables of all operators */
+    stn_faces *faces[2]; /* for each operator; NULL where all axes wrap */
     stn_layouts at;
-    size_t grid_bytes; /* of the workspace, whole 256; the faces' follows */
+    /* Bytes of a workspace grid, a multiple of 256; the faces' workspace follows. */
+    size_t grid_bytes;
 } sparse_state;
 
 static bool applies(const stn_task *task, const stn_machine *machine, char *reason, size_t reason_size) {
@@ -93,8 +94,7 @@ static void estimate(const stn_task *task, const stn_machine *machine, const stn
 
 /* ---- building */
 
-/* Tables of the task's weights, into new memory of the device; there are none where the GPU is not
- * here. */
+/* Uploads the tables of the task's weights into new device memory; none without a GPU. */
 static stn_status make_tables(stn_plan *plan, sparse_state *state, stn_error *error) {
     size_t words = sparse_table_words(&plan->task, &state->shape) * state->nsweeps;
     uint32_t *host = calloc(words, sizeof *host);
@@ -132,7 +132,7 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
     state->sweeps[1].fused = (int)(steps / launches);
     STN_TRY(get_kernel(plan, state, error));
     plan->kernels[0] = state->kernel;
-    plan->nkernels = 1; /* the faces add theirs */
+    plan->nkernels = 1; /* the faces append their kernels */
     STN_TRY(make_tables(plan, state, error));
     for (size_t i = 0; i < state->nsweeps; i++)
         STN_TRY(stn_faces_create(plan, state->sweeps[i].fused, STN_FACES_CHEAPEST, &state->faces[i], error));
@@ -141,7 +141,7 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
     return STN_OK;
 }
 
-/* Left factors hold any weights: only tables change. */
+/* The kernel takes any weights, so only tables change. */
 static stn_status set_weights(stn_plan *plan, stn_error *error) {
     sparse_state *state = plan->state, next = *state;
     STN_TRY(make_tables(plan, &next, error));
@@ -153,7 +153,7 @@ static stn_status set_weights(stn_plan *plan, stn_error *error) {
         return status;
     }
     if (state->tables) stn_device_free(plan->context->device, state->tables);
-    next.shape.extended = stn_task_extended(&plan->task); /* faces are there in any case */
+    next.shape.extended = stn_task_extended(&plan->task); /* the faces exist in any case */
     *state = next;
     return STN_OK;
 }
@@ -175,15 +175,15 @@ typedef struct run {
     uint64_t first;
 } run;
 
-/* A sweep, and whether another of this plan's is the launch before. */
+/* An operator, and whether the preceding launch is one of this plan's operators. */
 typedef struct turn {
     const sparse_sweep *sweep;
     bool follows;
 } turn;
 
-/* A sweep reads its left factors while the last blocks of the one before still run, and waits for
- * those. Where there are faces, they are the launch before. (Drivers before CUDA 12.3 cannot
- * capture such a launch in a graph.) */
+/* Programmatic dependent launch: the kernel loads its left factors while the last blocks of the
+ * preceding launch run, and waits for those. With faces, the preceding launch is theirs. (Drivers
+ * before CUDA 12.3 cannot capture such a launch in a graph.) */
 static bool may_come_early(const stn_plan *plan, const sparse_shape *shape, const turn *t) {
     return t->follows && plan->machine.sm >= 90 && shape->extended &&
            stn_driver_version(plan->context->driver) >= 12030;
@@ -238,7 +238,7 @@ static stn_status execute_part(stn_plan *plan, stn_part part, const stn_executio
     return stn_take_turns(plan, &state->at, launches(plan), part, at, take_turn, &r, error);
 }
 
-/* ---- words */
+/* ---- descriptions */
 
 static const char *arithmetic(const stn_task *task, const sparse_shape *shape) {
     if (task->dtype == STN_F16) return shape->parts == 1 ? "sparse f16" : "sparse f16 x 2";

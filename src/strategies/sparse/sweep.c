@@ -1,4 +1,4 @@
-/* See sweep.h. */
+/* Fills the encoded tables of a sparse plan's operators. */
 #include "strategies/sparse/sweep.h"
 
 #include <stdlib.h>
@@ -9,8 +9,8 @@
 #include "strategies/sparse/noise.h"
 #include "strategies/sparse/terms.h"
 
-/* Row y of plane z of the shape's window, of weights that may reach less far: both are centred on
- * the same point. */
+/* Copies row y of plane z of the shape's window, from weights that may reach less far; both are
+ * centred on the same point. */
 static void take_row(const stn_task *task, const sparse_shape *shape, const stn_power *power, const float *part, int z,
                      int y, float *row) {
     int at[3] = {z, y, 0};
@@ -59,7 +59,7 @@ static stn_status fill_tile(const stn_task *task, const sparse_shape *shape, con
     return STN_OK;
 }
 
-/* New weights may need more terms than those that a kernel was made for. */
+/* Whether new weights are accurate enough with the number of terms that the kernel was made for. */
 static bool err_little(const stn_task *task, const sparse_shape *shape, const stn_power *taps,
                        const sparse_terms *terms) {
     sparse_shape now = *shape;
@@ -71,7 +71,7 @@ static bool err_little(const stn_task *task, const sparse_shape *shape, const st
     return sparse_error(&now) <= stn_error_bar(task);
 }
 
-/* V (axis 1) or U (axis 0), of the longer sweep's window. */
+/* Encodes V (axis 1) or U (axis 0), in the window of the longer operator. */
 static stn_status fill_factor(const stn_task *task, const sparse_shape *shape, const sparse_terms *terms, int q,
                               int axis, const sparse_window *w, uint32_t **table, stn_error *error) {
     const stn_power *factor = &terms->factor[q][axis];
@@ -90,7 +90,7 @@ static stn_status fill_factor(const stn_task *task, const sparse_shape *shape, c
     return STN_OK;
 }
 
-/* Of each term V, then U, centred in the window of the longer sweep. */
+/* Encodes V, then U of each term, centred in the window of the longer operator. */
 static stn_status fill_chain(const stn_task *task, const sparse_shape *shape, const stn_power *taps,
                              sparse_sweep *sweep, uint32_t *table, stn_error *error) {
     const sparse_window w[2] = {sparse_window_y_of(task, shape), sparse_window_of(task, shape)};
@@ -126,7 +126,8 @@ stn_status sparse_sweeps_fill(const stn_task *task, const sparse_shape *shape, s
     stn_power power;
     STN_TRY(stn_power_make(task, &power, error));
     stn_status status = STN_OK;
-    for (size_t i = nsweeps; i-- > 0 && status == STN_OK;) { /* the shorter sweep is the last one, and made first */
+    /* The shorter operator is the last one and is made first. */
+    for (size_t i = nsweeps; i-- > 0 && status == STN_OK;) {
         while (status == STN_OK && power.fused < sweeps[i].fused) status = stn_power_fuse(task, &power, error);
         if (status != STN_OK) break;
         status = shape->terms ? fill_chain(task, shape, &power, &sweeps[i], tables + i * words, error)

@@ -1,4 +1,4 @@
-/* See terms.h. */
+/* Splits fused 2D taps into separable terms by power iteration. */
 #include "strategies/sparse/terms.h"
 
 #include <math.h>
@@ -8,9 +8,9 @@
 #include "plan/accuracy.h"
 #include "strategies/sparse/accuracy.h"
 
-#define TURNS 24      /* of a power iteration, at most: terms whose sizes are close need not be told apart */
-#define SETTLED 1e-14 /* by which a vector turns no more */
-#define NOTHING 1e-15 /* of the taps: rounding */
+#define TURNS 24      /* most power iterations; terms of similar size need not be separated */
+#define SETTLED 1e-14 /* change of a vector below which the iteration has converged */
+#define NOTHING 1e-15 /* relative to the taps: rounding */
 
 bool sparse_separable(const stn_task *task, double factors[3][STN_TASK_FACTORS]) {
     return task->rank == 2 && stn_task_separable(task, factors);
@@ -40,13 +40,13 @@ static stn_status make_factor(const stn_task *task, const double *factor, int fu
     return STN_OK;
 }
 
-/* ---- several */
+/* ---- several terms */
 
-/* rest = rest - u v^T with v of length 1 and u = rest v: the largest such term, by power iteration
- * from the row that holds the largest number. */
+/* rest = rest - u v^T with |v| = 1 and u = rest v: the largest such term, by power iteration from
+ * the row with the largest element. */
 typedef struct split {
     int rows, columns;
-    double *rest, *u, *v; /* rest: owned; u, v follow it */
+    double *rest, *u, *v; /* rest is owned and followed by u and v */
 } split;
 
 static void times_rest(const split *s) {
@@ -77,7 +77,7 @@ static void find_term(const split *s) {
         memset(s->v, 0, (size_t)s->columns * sizeof *s->v);
         for (int y = 0; y < s->rows; y++)
             for (int x = 0; x < s->columns; x++) s->v[x] += s->u[y] * s->rest[y * s->columns + x];
-        size = make_unit(s->v, s->columns); /* the square of the term's, in the end */
+        size = make_unit(s->v, s->columns); /* finally the square of the term's size */
     }
     times_rest(s);
     for (int y = 0; y < s->rows; y++)
@@ -131,7 +131,7 @@ static stn_status split_taps(const stn_power *taps, sparse_terms *terms, stn_err
     return status;
 }
 
-/* ---- all of them */
+/* ---- rounding of all terms */
 
 static long double sum_of(const stn_power *factor) {
     long double sum = 0;
@@ -139,7 +139,7 @@ static long double sum_of(const stn_power *factor) {
     return sum;
 }
 
-/* The same of a factor of term q as it is rounded; NaN where memory is short. */
+/* The sum of a factor of term q after rounding; NaN if out of memory. */
 static double rounded_sum(const stn_task *task, const sparse_terms *terms, int q, int axis) {
     size_t size = (size_t)terms->factor[q][axis].size[2];
     float *rounded = malloc(size * sizeof *rounded);
@@ -151,9 +151,9 @@ static double rounded_sum(const stn_task *task, const sparse_terms *terms, int q
     return sum * (axis == 0 ? terms->scale : 1);
 }
 
-/* What the sum of all weights loses where those along x, and those of other terms, are rounded to
- * few bits, the first term's along y make good: finer ones are among them, and what is left of that
- * sum errs alike in every launch. */
+/* Rounding the weights along x and those of other terms changes the sum of all weights; the first
+ * term's weights along y, some of which are finer, compensate, because the error of that sum is the
+ * same in every launch. */
 static void keep_sums(const stn_task *task, sparse_terms *terms) {
     stn_power *y = &terms->factor[0][0], *x = &terms->factor[0][1];
     long double first = sum_of(y) * rounded_sum(task, terms, 0, 1), left = sum_of(y) * sum_of(x);
@@ -161,12 +161,12 @@ static void keep_sums(const stn_task *task, sparse_terms *terms) {
         long double exact = sum_of(&terms->factor[q][0]) * sum_of(&terms->factor[q][1]);
         left += exact - (long double)rounded_sum(task, terms, q, 0) * rounded_sum(task, terms, q, 1);
     }
-    /* More than a rounding: it has little of the sum. */
+    /* A larger correction than rounding means that the first term has little of the sum. */
     if (first == 0 || !(fabsl(left - first) <= 0x1p-11L * fabsl(first))) return;
     for (int i = 0; i < y->size[2]; i++) y->weight[i] *= left / first;
 }
 
-/* Hands the size of weights along x over to those along y, of which the largest of all terms gives
+/* Moves the magnitude of the weights along x into those along y, whose largest among all terms sets
  * the scale. */
 static void share_scales(const stn_task *task, sparse_terms *terms) {
     terms->scale = 0;
@@ -208,7 +208,7 @@ void sparse_terms_round(const stn_task *task, const sparse_terms *terms, int q, 
     sparse_round(task, &terms->factor[q][axis], axis == 0 ? terms->scale : 1, parts, to);
 }
 
-/* Of all terms' factors along y and x. */
+/* Symbols of all terms' factors along y and x. */
 typedef double complex term_symbols[SPARSE_MOST_TERMS][2][SPARSE_MOST_FREQUENCIES];
 
 static bool find_symbols(const stn_task *task, const sparse_terms *terms, const sparse_frequencies along[3],
@@ -221,7 +221,8 @@ static bool find_symbols(const stn_task *task, const sparse_terms *terms, const 
             sparse_terms_round(task, terms, q, axis, 1, rounded);
             for (int i = 0; i < along[axis + 1].count; i++) {
                 double complex sum = 0;
-                for (size_t k = size; k-- > 0;) sum = sum * along[axis + 1].turn[i] + rounded[k]; /* Horner */
+                /* Horner's scheme. */
+                for (size_t k = size; k-- > 0;) sum = sum * along[axis + 1].turn[i] + rounded[k];
                 symbols[q][axis][i] = sum;
             }
         }

@@ -1,4 +1,4 @@
-/* Ladders that a context keeps are those that a search finds. */
+/* Factorisations cached by a context equal those of a new search. */
 #include <criterion/criterion.h>
 #include <pthread.h>
 #include <string.h>
@@ -30,7 +30,7 @@ Test(ladder, so_many_are_asked_for_that_old_ones_go) {
             }
 }
 
-/* Threads of one context: each gets what a search finds. */
+/* Threads of one context: each gets the result of a search. */
 static void *ask(void *user) {
     stn_ladder line, again;
     for (int points = 32; points < 300; points++)

@@ -1,5 +1,5 @@
-/* What many launches leave of roundings to 11 bits on few points: beside lines that are stepped in
- * float64 and rounded after each launch. */
+/* Accumulated rounding errors of many launches to 11 bits on few points, compared with lines
+ * stepped in float64 and rounded after each launch. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "plan/accuracy.h"
 #include "strategies/common/roundings.h"
 
-enum { LINES = 300, MOST = 40 }; /* lines of other numbers each, points of one */
+enum { LINES = 300, MOST = 40 }; /* number of random lines; most points of a line */
 
 static uint64_t state = 11;
 static double draw(void) {
@@ -54,8 +54,8 @@ static void step(const stn_task *task, double *grid) {
     memcpy(grid, to, sizeof to);
 }
 
-/* Relative L2 of all lines, scaled where they would leave the range of halves: by powers of two,
- * which round nothing. */
+/* Relative L2 error over all lines, which are scaled by powers of two (exactly) where they would
+ * leave the range of half precision. */
 static double found(const stn_task *task, const line *l, double lowest) {
     double difference = 0, size = 0;
     for (int i = 0; i < LINES; i++) {
@@ -79,8 +79,8 @@ static double found(const stn_task *task, const line *l, double lowest) {
     return sqrt(difference / size);
 }
 
-/* As lowrank's estimate takes it: no less than what is found of numbers of one sign and of either,
- * and no more than some times that. */
+/* As used by lowrank's estimate: not below the measured error for data of one sign or of both, and
+ * not many times above it. */
 static void look_at(const line *l) {
     stn_tap taps[3];
     const stn_task task = task_of(l, taps);

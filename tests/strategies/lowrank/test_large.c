@@ -1,4 +1,4 @@
-/* Lowrank in f16 on numbers near the largest representable one, 65504: intermediate values between
+/* lowrank in f16 on numbers near the largest representable one, 65504: intermediate values between
  * the two products do not exceed the grid's own range. Against the host, on any device. Prints TAP.
  * Usage: test_large [--full] [--only PART]. */
 #include <math.h>

@@ -1,4 +1,4 @@
-/* Lowrank against the host: ranks, radii, steps, sizes, layouts, weights of every structure, on any
+/* lowrank against the host: ranks, radii, steps, sizes, layouts, weights of every structure, on any
  * device (the emulator in CI, a GPU elsewhere). Prints TAP. Usage: test_lowrank [--full] [--only
  * PART] [--strategy sparse --dtype T --tolerance X]: the same cases, except splits, by another
  * strategy. */

@@ -1,4 +1,4 @@
-/* Lowrank in 3D against the host: boundaries, radii, steps, sizes, layouts, weights of every
+/* lowrank in 3D against the host: boundaries, radii, steps, sizes, layouts, weights of every
  * structure, all candidates, and new weights on a plan, on any device. Prints TAP. Usage:
  * test_lowrank_3d [--full] [--only PART] [--dtype T] [--tolerance X] [--strategy sparse]. */
 #include <math.h>

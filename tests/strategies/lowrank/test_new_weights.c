@@ -1,4 +1,4 @@
-/* Lowrank plans in 2D that get new weights, of every structure, against the host. Prints TAP.
+/* lowrank plans in 2D that get new weights, of every structure, against the host. Prints TAP.
  * Usage: test_new_weights [--dtype T] [--tolerance X]. */
 #include <math.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* Weights in parts of 11 bits: sums, symmetry, and the error that is predicted for them. */
+/* Weights in parts of 11 bits: sums, symmetry, and the predicted error. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <string.h>
@@ -14,7 +14,7 @@ static double draw(void) {
 #define SIDE 7
 #define COUNT (SIDE * SIDE)
 
-/* A plane of weights that sum up to 1; `turned`: the same turned about. */
+/* A plane of weights that sum to 1; `turned`: point symmetric. */
 static void make_power(bool turned, long double *weight, stn_power *power) {
     long double sum = 0;
     for (int i = 0; i < COUNT; i++) {
@@ -58,7 +58,7 @@ Test(sparse_rounding, two_parts_have_22_bits) {
         cr_expect_leq(fabs((double)rounded[i] + rounded[COUNT + i] - (double)weight[i]), 0x1p-22 * (double)weight[i]);
 }
 
-/* Weights that are no numbers of 11 bits err, more so in more launches; those that are do not. */
+/* Weights that need more than 11 bits have errors, growing with the launches; others have none. */
 Test(sparse_rounding, error_is_predicted) {
     long double weight[COUNT];
     stn_power power;
@@ -72,7 +72,7 @@ Test(sparse_rounding, error_is_predicted) {
     cr_expect_eq(sparse_rounding(&task, &power, false, 1, 200), 0);
 }
 
-/* ---- what rounded weights make of a run, from the definition */
+/* ---- the effect of rounded weights on a run, from the definition */
 
 static double complex symbol_at(const stn_power *power, const float *rounded, const double complex turn[3]) {
     double complex sum = 0;
@@ -90,8 +90,7 @@ static double complex power_of(double complex symbol, int launches) {
     return power;
 }
 
-/* The largest difference of powers, or what is left of random numbers, both beside the exact
- * ones'. */
+/* The largest difference of powers, or the relative remainder of random data. */
 static double differ(const stn_power *power, const float *rounded, int launches) {
     sparse_frequencies f[3];
     double most = 0, largest = 0, squares = 0, all = 0;

@@ -1,4 +1,4 @@
-/* Shapes of sparse's kernels: rows of taps, what is counted for a point. */
+/* Shapes of sparse's kernels: rows of taps, and work counted for a point. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
@@ -24,20 +24,21 @@ static void make_task(const char *name, const size_t extent[3], stn_dtype dtype,
     stn_stencil_destroy(stencil);
 }
 
-/* Table 1 of the paper, of our own: a box of radius 3, one step. */
+/* Our figures for table 1 of the paper: a box of radius 3, one step. */
 Test(sparse_shape, counts_of_a_box) {
     stn_task task;
     sparse_shape shape;
     make_task("box-2d49p", (size_t[3]){4096, 4096, 0}, STN_F16, &task);
     cr_assert(sparse_fit(&task, &machine, 1, 0, 1, &shape, NULL));
     sparse_counts counts = sparse_count(&task, &shape);
-    cr_expect_eq(counts.compute, 112); /* 7 rows, 16 kept of 32 */
-    cr_expect_eq(counts.input, 3.5);   /* 14 windows of 8 rows for 7 rows of taps and 8 of outputs */
+    cr_expect_eq(counts.compute, 112); /* 7 rows, 16 nonzeros of 32 */
+    /* 14 windows of 8 rows for 7 rows of taps and 8 of outputs. */
+    cr_expect_eq(counts.input, 3.5);
     cr_expect_eq(counts.parameters, 1.75);
     stn_task_clear(&task);
 }
 
-/* Planes of fused 3D stars are diamonds: no row of taps is multiplied that has none. */
+/* Planes of fused 3D stars are diamonds: rows without taps are not multiplied. */
 Test(sparse_shape, rows_of_a_star) {
     stn_task task;
     sparse_rows rows;
@@ -53,8 +54,7 @@ Test(sparse_shape, rows_of_a_star) {
     stn_task_clear(&task);
 }
 
-/* Candidates fit the machine, cost something, and say what they err by; the cheapest comes
- * first. */
+/* Candidates fit the machine, have a cost and a predicted error; the cheapest comes first. */
 Test(sparse_shape, candidates_fit) {
     static const char *const names[] = {"heat-1d", "heat-2d", "gaussian-2d:sigma=1,truncate=3", "box-3d27p"};
     for (int i = 0; i < 4; i++)

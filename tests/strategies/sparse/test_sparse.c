@@ -1,5 +1,5 @@
-/* sparse against host: ranks, radii, steps, sides, sizes, layouts, in f16 and in f32 by tolerance,
- * on whatever device there is (the emulator in CI, a GPU elsewhere). Prints TAP. Usage: test_sparse
+/* sparse against the host: ranks, radii, steps, sides, sizes, layouts, in f16 and in f32 by
+ * tolerance, on any device (the emulator in CI, a GPU elsewhere). Prints TAP. Usage: test_sparse
  * [--full] [--only PART] [--dtype T] [--tolerance X]. */
 #include <math.h>
 #include <stdio.h>
@@ -7,9 +7,9 @@
 
 #include "../suite.h"
 
-#define TOLERANCE 1e-3 /* of f32: tf32 */
+#define TOLERANCE 1e-3 /* for f32, by tf32 */
 
-/* Without --dtype, cases take f16 and f32 by turns. */
+/* Without --dtype, cases alternate between f16 and f32. */
 static void check(suite *s, const char *what, stn_problem p, int turn, uint64_t seed) {
     p.dtype = turn % 2 ? STN_F32 : STN_F16;
     p.tolerance = turn % 2 ? TOLERANCE : 0;
@@ -32,7 +32,7 @@ static void random_size(dice *d, int rank, int n[3]) {
     n[2] = dice_int(d, 40, 150);
 }
 
-/* Every pair of sides on every axis, the others at random: fused launches and faces. */
+/* Every pair of sides on every axis, the others random: fused launches and faces. */
 static void boundaries(suite *s) {
     int turn = 0;
     for (int rank = 1; rank <= 3; rank++)
@@ -76,7 +76,7 @@ static void radii(suite *s) {
             }
 }
 
-/* Taps that reach further to one side; a tap that stays; upwind. */
+/* Taps that reach further to one side; a single centre tap; upwind. */
 static void lopsided(suite *s) {
     static const int reaches[][2] = {{0, 1}, {0, 7}, {7, 0}, {1, 9}, {14, 0}, {0, 15}, {3, 11}, {0, 0}, {16, 1}};
     for (size_t i = 0; i < sizeof reaches / sizeof *reaches; i++)
@@ -104,7 +104,7 @@ static void lopsided(suite *s) {
         }
 }
 
-/* Sizes around those of tiles; far smaller than the taps reach. */
+/* Sizes around those of tiles; far smaller than the reach of the taps. */
 static void sizes(suite *s) {
     static const int planes[][2] = {{1, 1},    {1, 40},   {40, 1},  {2, 3},    {15, 17}, {64, 128},
                                     {63, 127}, {65, 129}, {130, 8}, {3, 1000}, {200, 1}};
@@ -129,7 +129,7 @@ static void sizes(suite *s) {
     }
 }
 
-/* Long runs, whose launches' errors could add up; two lengths of launches. */
+/* Long runs, in which the launches' errors could add up; two lengths of launches. */
 static void steps(suite *s) {
     static const struct {
         const char *name;
@@ -149,7 +149,7 @@ static void steps(suite *s) {
         }
 }
 
-/* Launches of two lengths, of taps without one in the middle: the shorter ones reach rows that the
+/* Launches of two lengths, with taps without a centre tap: the shorter ones reach rows that the
  * longer ones do not. */
 static void uneven(suite *s) {
     static const struct {
@@ -194,7 +194,8 @@ static void candidates(suite *s) {
             comparison c;
             int which = pick < 4 ? pick : suite_candidate(s, &p, "sparse", " x 2 ");
             bool good = compare_candidate_with_host(s->context, s->pool, &p, "sparse", which, true, d.state, &c);
-            const bool over = !good && pick > 1 && c.error.status == STN_ERROR_INVALID_ARGUMENT; /* there are no more */
+            /* No more candidates. */
+            const bool over = !good && pick > 1 && c.error.status == STN_ERROR_INVALID_ARGUMENT;
             if (over) stn_stencil_destroy(stencil);
             if (over) break;
             for (size_t k = 0; k < sizeof needed / sizeof *needed; k++)
@@ -242,7 +243,7 @@ static void chains(suite *s) {
 }
 
 /* Taps that are sums of two or three products, as so many chains: all sides, reaches, launches of
- * two lengths, many of them. */
+ * two lengths, many launches. */
 static void sums(suite *s) {
     static const char *const names[] = {"heat-2d", "box-2d9p", "box-2d49p", "star-2d13p", "heat-2d:alpha=0.25"};
     int seen = 0, of_three = 0;
@@ -260,7 +261,8 @@ static void sums(suite *s) {
         comparison c;
         int pick = suite_candidate(s, &p, "sparse", " chains");
         bool good = compare_candidate_with_host(s->context, s->pool, &p, "sparse", pick, true, d.state, &c);
-        bool none = !good && c.error.status == STN_ERROR_INVALID_ARGUMENT; /* all of them would err too much */
+        /* All candidates would be too inaccurate. */
+        bool none = !good && c.error.status == STN_ERROR_INVALID_ARGUMENT;
         char what[400], detail[1200];
         snprintf(what, sizeof what, "%s, %d x %d, %s, %llu steps: %s", names[turn % 5], n[0], n[1],
                  stn_dtype_name(p.dtype), (unsigned long long)p.steps, none ? "no sum" : c.parameters);
@@ -277,8 +279,7 @@ static void sums(suite *s) {
 #define NY 66
 #define NX 90
 
-/* The plan's weights become w, of 3 x 3 taps: it must give what a plan for them gives on the
- * host. */
+/* Sets the plan's weights to w, of 3 x 3 taps: it must agree with the host's result for them. */
 static void check_weights(suite *s, stn_plan *plan, stn_problem p, const double w[9], const char *what) {
     static double in[NY * NX];
     dice d = {7};
@@ -295,8 +296,8 @@ static void check_weights(suite *s, stn_plan *plan, stn_problem p, const double 
     stn_stencil_destroy(fresh);
 }
 
-/* New weights take no new kernel, but that a chain takes products of factors alone: for others the
- * plan chooses again. */
+/* New weights need no new kernel, except that one chain takes separable weights only: for others
+ * the plan chooses again. */
 static void new_weights(suite *s) {
     static const double product[9] = {0.02, 0.06, 0.04, 0.1, 0.3, 0.2, 0.05, 0.15, 0.1},
                         other[9] = {0.1, -0.2, 0.1, 0.05, -0.1, 0.05, -0.2, 0.4, -0.2},

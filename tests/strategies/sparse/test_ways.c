@@ -1,6 +1,6 @@
 /* sparse's kernels for few rows of taps, for long windows of lines, and for f32 to its own
- * accuracy, against host, on whatever device there is (the emulator in CI, a GPU elsewhere). Prints
- * TAP. Usage: test_ways [--full] [--only PART]. */
+ * accuracy, against the host, on any device. Prints TAP. Usage: test_ways [--full] [--only PART].
+ */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "../suite.h"
 #include "base/arith.h"
 
-#define TOLERANCE 1e-3 /* of f32: tf32 */
+#define TOLERANCE 1e-3 /* for f32, by tf32 */
 
 static stn_problem problem_of(const stn_stencil *stencil, const int n[3], uint64_t steps) {
     stn_problem p = STN_PROBLEM_INIT;
@@ -18,8 +18,8 @@ static stn_problem problem_of(const stn_stencil *stencil, const int n[3], uint64
     return p;
 }
 
-/* Planes by sparse_walk, with a tile a block (f16) and with several: all sides, edges that cut a
- * tile, rows that are not aligned. */
+/* Planes by sparse_walk, with one tile a block (f16) and with several: all sides, edges that cut a
+ * tile, unaligned rows. */
 static void rings(suite *s) {
     static const char *const ways[] = {"ring of 1 stages", "ring of 3 stages", "ring of 2 stages"};
     int seen[2][3] = {{0}};
@@ -51,7 +51,7 @@ static void rings(suite *s) {
     suite_report(s, all, "a tile a block, and several in both types", NULL);
 }
 
-/* Lines in windows too long to lie abreast: windows, sides and sizes at random. */
+/* Lines in windows too long for adjacent columns: random windows, sides and sizes. */
 static void lines(suite *s) {
     int seen[2] = {0};
     for (int turn = 0; turn < (s->full ? 120 : 8); turn++) {
@@ -81,7 +81,7 @@ static void lines(suite *s) {
     suite_report(s, seen[0] && seen[1], "two columns of both types", NULL);
 }
 
-/* f32 to its own accuracy, of planes: elements in two parts. */
+/* f32 to its own accuracy, in 2D: elements in two parts. */
 static void split(suite *s) {
     int seen = 0;
     for (int turn = 0; turn < (s->full ? 80 : 8); turn++) {
