@@ -20,7 +20,7 @@
 // Plane z contributes to the outputs z-Z_HIGH .. z+Z_LOW at once; their partial sums stay in
 // registers:
 //
-//    sum[0] (output z-Z_HIGH, complete after this plane) ... sum[DEPTH-1] (output z+Z_LOW, just begun)
+//     sum[0] (output z-Z_HIGH, complete after this plane) ... sum[DEPTH-1] (output z+Z_LOW, begun)
 //
 // There is no shared memory and no barrier: with the loop unrolled, the compiler issues the loads
 // of many windows before it needs the first.

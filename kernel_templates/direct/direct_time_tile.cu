@@ -30,8 +30,8 @@
 //
 // Boundaries: iterations that meet an edge add these steps, so that every level is right at every
 // point.
-//   x, y   a plane passes through shared memory, and points past an edge take the value of their fold;
-//          frozen points keep theirs; wrap: margins are read from the other end and need no more
+//   x, y   a plane passes through shared memory, and points past an edge take the value of their
+//          fold; frozen points keep theirs; wrap: margins are read from the other end
 //   z      device/edge.cuh
 // Where one tile SPANS a whole 2D row, no values enter from its ends; its margins only hold the
 // points past the edges.

@@ -11,9 +11,8 @@
 using STORED = SPARSE_STORE;
 constexpr int RANK = SPARSE_RANK, HALVES = SPARSE_HALVES, LEAD = SPARSE_LEAD, PARTS = SPARSE_PARTS;
 constexpr int THREADS = 32 * WARPS, SLOT = 16 / sizeof(STORED), POINTS_OF_WORD = sparse_words<STORED>::POINTS;
-constexpr int RUN = 8,
-              // RUN: accumulators of a warp; BELOW: such runs in a column of the tile.
-    BELOW = SPARSE_ACROSS ? WARPS / SPARSE_ACROSS : 8;
+// RUN: accumulators of a warp; BELOW: such runs in a column of the tile.
+constexpr int RUN = 8, BELOW = SPARSE_ACROSS ? WARPS / SPARSE_ACROSS : 8;
 constexpr int TALL = RUN * BELOW, WIDE = SPARSE_ACROSS ? 128 * SPARSE_ACROSS : 16 * WARPS;
 constexpr int PRODUCTS = (HALVES + 1) / 2, REGISTERS = (HALVES / 2 + 1) / 2 + HALVES % 2;
 constexpr int COLUMNS = WIDE - 16 + 8 * HALVES * POINTS_OF_WORD, SLOTS = COLUMNS / SLOT;
@@ -40,7 +39,7 @@ struct tile_place {
     long long first, last;  // iterations, or planes
 };
 __device__ __forceinline__ tile_place find_place(const tile_arguments &a) {
-    // there are fewer than 2^31 blocks, and 32-bit divisions take a quarter of the time
+    // There are fewer than 2^31 blocks, and 32-bit divisions take a quarter of the time.
     const unsigned across = static_cast<unsigned>(a.tiles_x), along = static_cast<unsigned>(a.tiles_y),
                    walks = static_cast<unsigned>(a.walks);
     unsigned b = blockIdx.x;

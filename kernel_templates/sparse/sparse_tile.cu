@@ -32,9 +32,8 @@
 #include "sparse/rows.cuh"
 
 constexpr int PLANES = Z_LOW + Z_HIGH + 1, AHEAD = STAGES - PLANES;
-constexpr bool ABREAST =
-    // As many columns of a product as warps, so the tile is the same.
-    SPARSE_BESIDE == 8 && WARPS == 8;
+// As many columns of a product as warps, so the tile is the same.
+constexpr bool ABREAST = SPARSE_BESIDE == 8 && WARPS == 8;
 constexpr int LIFT = 8 * COLUMNS + (ABREAST           ? 0
                                     : HALVES % 8 == 4 ? 8
                                                       : 16) *

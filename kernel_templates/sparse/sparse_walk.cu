@@ -37,9 +37,8 @@
 // the 16-byte pieces are exchanged, FLIP apart.
 #include "sparse/rows.cuh"
 
-constexpr int HALO = SLOTS - WIDE / SLOT,
-              // Slots of a row besides the outputs' own, and those left of them.
-    BEFORE = LEAD / SLOT;
+// Slots of a row besides the outputs' own, and those left of them.
+constexpr int HALO = SLOTS - WIDE / SLOT, BEFORE = LEAD / SLOT;
 constexpr int REACH = Y_LOW + Y_HIGH, COUNT = SPARSE_ROW_COUNT[0], AHEAD = STAGES - 1;
 constexpr int LINE_SLOTS = 128 / 16;  // of memory
 constexpr int ROW_SLOTS = sizeof(STORED) == 2 ? (SLOTS + LINE_SLOTS - 1) / LINE_SLOTS * LINE_SLOTS : SLOTS;

@@ -1,4 +1,4 @@
-/* See found.h. */
+/* Creates and destroys a context's cache of search results. */
 #include "strategies/common/found.h"
 
 #include <stdlib.h>

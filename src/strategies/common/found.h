@@ -1,6 +1,5 @@
-/* Answers of searches that take milliseconds and are asked for again and again: by one plan's
- * strategies, candidates and tables, and by the next plan. They belong to a context, and any of its
- * threads may ask. */
+/* Cache of the results of searches that take milliseconds and are repeated by a plan's strategies,
+ * candidates and tables, and by later plans. It belongs to a context and is thread-safe. */
 #ifndef STN_STRATEGIES_COMMON_FOUND_H
 #define STN_STRATEGIES_COMMON_FOUND_H
 #include <pthread.h>
@@ -12,16 +11,17 @@
 enum { STN_LADDERS_KEPT = 64, STN_NORMS_KEPT = 4 };
 
 struct stn_found {
-    pthread_mutex_t lock;                   /* guards all; no search is made under it */
-    stn_reach_answer reach[STN_REACH_KEPT]; /* the oldest makes room */
+    pthread_mutex_t lock;                   /* guards everything; never held during a search */
+    stn_reach_answer reach[STN_REACH_KEPT]; /* first in, first out */
     size_t reaches;
     struct {
         stn_key key;
         double norm;
-    } norm[STN_NORMS_KEPT]; /* likewise */
+    } norm[STN_NORMS_KEPT]; /* first in, first out */
     size_t norms;
     stn_ladder_answer ladder[STN_LADDERS_KEPT];
-    uint64_t asked[STN_LADDERS_KEPT], now; /* when, last; 0: nothing is kept there */
-    void *sheets;                          /* spectral/sheet.c's; freed with free() */
+    uint64_t asked[STN_LADDERS_KEPT], now; /* time of last use, for LRU replacement; 0: empty */
+    /* Cache of the four-step FFT (spectral/sheet.c), freed with free(). */
+    void *sheets;
 };
 #endif

@@ -1,8 +1,8 @@
-/* Which frequencies still count after all steps; see symbol.h.
+/* Finds the frequencies that have not decayed after all steps; see symbol.h.
  *
- * With one axis's frequency fixed, |K| is bounded over all frequencies of the others by samples:
- * the largest of m samples around the circle of a trigonometric polynomial of degree d is at least
- * cos(pi d / m) of its largest value. */
+ * With one axis's frequency fixed, |K| is bounded over all frequencies of the other axes by
+ * samples: the largest of m samples around the circle of a trigonometric polynomial of degree d is
+ * at least cos(pi d / m) times its maximum. */
 #include <complex.h>
 #include <math.h>
 #include <stdlib.h>
@@ -12,16 +12,17 @@
 #include "strategies/common/symbol.h"
 
 #define WIDEST (2 * STN_MAX_RADIUS + 1)
-#define BUDGET 3e7 /* complex products: some 50 ms */
+#define BUDGET 3e7 /* complex products, about 50 ms */
 
 typedef struct scan {
     const stn_task *task;
     int axis, others[2];
     int low[3], width[3];
     int samples[2];
-    double complex *roots[2]; /* of each other axis: exp(2 pi i j / samples) */
-    double complex *sums;     /* weights by their offsets along the others, [width][width] */
-    double bound;             /* the largest value over the largest sample */
+    double complex *roots[2]; /* for each other axis: exp(2 pi i j / samples) */
+    /* Weights summed along the axis, by their offsets along the others, [width][width]. */
+    double complex *sums;
+    double bound; /* ratio of the maximum to the largest sample, at most */
 } scan;
 
 static double degree(const scan *s, int other) { return (s->width[s->others[other]] - 1) / 2.0; }
@@ -54,7 +55,8 @@ static void close_scan(scan *s) { free(s->sums), free(s->roots[0]), free(s->root
 
 static void sum_others(scan *s, double angle) {
     const int *o = s->others, width = s->width[o[1]];
-    double complex turns[WIDEST], turn = cexp(I * angle); /* by its powers: a plan looks at thousands of frequencies */
+    /* Uses powers of the root: a plan evaluates thousands of frequencies. */
+    double complex turns[WIDEST], turn = cexp(I * angle);
     turns[0] = cexp(-I * angle * (double)s->low[s->axis]);
     for (int i = 1; i < s->width[s->axis]; i++) turns[i] = turns[i - 1] * turn;
     memset(s->sums, 0, (size_t)(s->width[o[0]] * width) * sizeof *s->sums);
@@ -65,8 +67,8 @@ static void sum_others(scan *s, double angle) {
     }
 }
 
-/* The largest |K| that samples show at one frequency of the axis. K(-k) is the conjugate of K(k),
- * but not at a fixed frequency of the axis, so the whole circle is looked at. */
+/* The largest sampled |K| at one frequency of the axis. K(-k) is the conjugate of K(k), but not at
+ * a fixed frequency of the axis, so the whole circle is sampled. */
 static double largest_sample(const scan *s) {
     int rows = s->width[s->others[0]], width = s->width[s->others[1]];
     double most = 0;
@@ -87,24 +89,24 @@ static double largest_sample(const scan *s) {
     return sqrt(most);
 }
 
-/* At one frequency of the axis |K| is at most this: with weights of one sign that is the largest
- * itself, without any sample. */
+/* An upper bound on |K| at one frequency of the axis; for weights of one sign it is the maximum,
+ * without samples. */
 static double most_possible(const scan *s) {
     double sum = 0;
     for (int i = 0; i < s->width[s->others[0]] * s->width[s->others[1]]; i++) sum += cabs(s->sums[i]);
     return sum;
 }
 
-/* By how much that, and a sample, changes at most from one of the axis's frequencies to the
- * next. */
+/* The largest possible change of that bound, and of a sample, between adjacent frequencies of the
+ * axis. */
 static double most_change(const stn_task *task, int axis, int64_t length) {
     double slope = 0;
     for (size_t i = 0; i < task->ntaps; i++) slope += fabs(task->taps[i].weight * (double)task->taps[i].offset[axis]);
     return 2 * M_PI / (double)length * slope;
 }
 
-/* Of thousands of frequencies most are far below what counts, and so are some beside them: these
- * need not be looked at. */
+/* Most frequencies are far below the threshold, so their neighbours are below it as well and are
+ * skipped. */
 int64_t stn_symbol_kept(const stn_task *task, int axis, int64_t length, double dead) {
     scan s;
     int64_t kept = length / 2 + 1;

@@ -1,4 +1,5 @@
-/* See ladder.h. */
+/* Shared-memory FFT: chooses radices, threads and padding of a line by a cost model, and makes
+ * tables of roots. */
 #include "strategies/common/ladder.h"
 
 #include <math.h>
@@ -11,7 +12,9 @@
 bool stn_ladder_good(int64_t n) {
     if (n < 1) return false;
     n >>= __builtin_ctzll((unsigned long long)n);
-    while (n % 3 == 0) n /= 3; /* one by one: searches ask for thousands, and a division by a constant is none */
+    /* Separate loops, because division by a constant is fast and searches test thousands of
+     * lengths. */
+    while (n % 3 == 0) n /= 3;
     while (n % 5 == 0) n /= 5;
     while (n % 7 == 0) n /= 7;
     return n == 1;
@@ -20,10 +23,10 @@ bool stn_ladder_good(int64_t n) {
 static size_t cell_bytes(bool wide) { return wide ? 16 : 8; }
 
 int64_t stn_ladder_most_points(bool wide, size_t shared) {
-    return (int64_t)(shared / cell_bytes(wide)) * 16 / 17 - 1; /* some are left out */
+    return (int64_t)(shared / cell_bytes(wide)) * 16 / 17 - 1; /* the rest is padding */
 }
 
-/* ---- where cells lie: the twins of device/ladder.cuh */
+/* ---- shared-memory indices, same as in device/ladder.cuh */
 
 static int padded(int p, int pad) { return pad ? p + p / pad : p; }
 
@@ -38,10 +41,11 @@ static rung rung_of(const stn_ladder *line, int stage) {
     return (rung){radix, block, block / radix, line->points / radix / line->shares};
 }
 
-/* stride: of all rungs. */
+/* stride: of all stages. */
 static int foot_of(const stn_ladder *line, const int *stride, int t) {
     int at = 0;
-    for (int s = 0; s + 1 < line->stages; s++) { /* t: a block's own butterfly of the foot */
+    /* t: number of the block's butterfly in the last stage. */
+    for (int s = 0; s + 1 < line->stages; s++) {
         int digits = s ? line->radix[s] : line->radix[s] / line->shares;
         at += t % digits * stride[s];
         t /= digits;
@@ -54,18 +58,18 @@ size_t stn_ladder_shared(const stn_ladder *line, bool wide) {
            (size_t)(line->lines * line->copies + line->common) * cell_bytes(wide);
 }
 
-/* ---- choosing */
+/* ---- cost model */
 
-/* Instructions of a butterfly for each of its points; 0: there is none of this radix. */
+/* Instructions of a butterfly divided by its radix; 0: no butterfly of this radix. */
 static double work_of(int radix) {
     static const double work[17] = {0, 0.1, 2, 5.3, 4, 7.2, 7.3, 9.4, 6.8, 12, 9.2, 0, 9.3, 0, 11.4, 12.5, 10};
     return work[radix];
 }
 
-enum { TURN_WORK = 4 }; /* of the product with a root, between two rungs */
+enum { TURN_WORK = 4 }; /* instructions of a twiddle multiplication between two stages */
 
-/* The least for what is left of a length in exactly so many rungs, radices falling; infinite where
- * there are none. */
+/* The least work for the remaining length in exactly so many stages of non-increasing radices;
+ * infinite if there are none. */
 static double least_work(int64_t rest, int stages, int largest) {
     if (stages == 0) return rest == 1 ? 0 : INFINITY;
     double least = INFINITY;
@@ -86,8 +90,8 @@ double stn_ladder_work(int64_t n) {
 
 enum { LANES_LOOKED_AT = 96, PADS = 6 };
 
-/* Where the lanes of a rung's accesses begin, by sixteen or eight of them, and which line each has:
- * pads change nothing of that. */
+/* First elements of the accesses of each group of sixteen or eight lanes in a stage, and the line
+ * of each lane; padding does not change them. */
 typedef struct lanes {
     int groups, busy, count[LANES_LOOKED_AT / 8]; /* busy: groups of lanes that have a butterfly */
     int base[LANES_LOOKED_AT], column[LANES_LOOKED_AT];
@@ -111,7 +115,7 @@ static void place_lanes(const stn_ladder *line, const int *stride, int stage, bo
     }
 }
 
-/* Of counts in a byte each, none above 16; 1 where all are less. */
+/* The largest of the counts, one in each byte, none above 16; 1 if all are smaller. */
 static int busiest_of(uint64_t counts) {
     int most = 1;
     for (uint64_t left = counts & UINT64_C(0xfefefefefefefefe) ? counts : 0; left; left >>= 8)
@@ -119,13 +123,14 @@ static int busiest_of(uint64_t counts) {
     return most;
 }
 
-/* How many cells the busiest bank is asked for, over what a conflict-free access would ask, in one
- * rung; or, as soon as it is `most` at least, so much of it. */
+/* The number of elements requested from the busiest bank relative to a conflict-free access, in one
+ * stage; once that reaches `most`, a lower bound. */
 static double conflicts(const stn_ladder *line, const lanes *of, int stage, bool wide, double most) {
-    const int units = wide ? 8 : 16, shift = line->pad ? __builtin_ctz((unsigned)line->pad) : 31; /* powers of two */
+    /* Powers of two. */
+    const int units = wide ? 8 : 16, shift = line->pad ? __builtin_ctz((unsigned)line->pad) : 31;
     const rung here = rung_of(line, stage);
-    const int accesses = 2 * of->groups; /* the first and the last leg of each */
-    int total = 2 * of->busy;            /* at least */
+    const int accesses = 2 * of->groups; /* the first and the last element of each butterfly */
+    int total = 2 * of->busy;            /* a lower bound */
     for (int group = 0; group < of->groups && total < most * accesses; group++) {
         const int *base = of->base + group * units, *column = of->column + group * units;
         for (int leg = 0; leg < 2; leg++) {
@@ -143,8 +148,8 @@ static double conflicts(const stn_ladder *line, const lanes *of, int stage, bool
     return accesses ? (double)total / accesses : 1;
 }
 
-/* Cycles of a multiprocessor for each point, of arithmetic. Warps that have no butterfly in a round
- * leave room for others; few threads leave the units idle. */
+/* Cycles of a multiprocessor for each point, for arithmetic. Warps without a butterfly in a round
+ * leave issue slots to others; with few threads the units are partly idle. */
 static double work_cost(const stn_ladder *line, const stn_ladder_needs *needs) {
     double cost = 0, resident = (double)(line->threads * line->lines * line->blocks);
     for (int s = 0; s < line->stages; s++) {
@@ -157,12 +162,12 @@ static double work_cost(const stn_ladder *line, const stn_ladder_needs *needs) {
     return cost * (1 + 0.3 * (needs->threads / resident - 1));
 }
 
-/* Cost of some radices with one pad, with as many threads as are looked at: all others cost as the
- * first that were asked for. */
+/* Shared-memory cost of the current radices with one pad; it is independent of the number of
+ * threads once all sampled lanes are in use. */
 typedef struct known {
-    int threads; /* 0: not asked for yet */
-    double cost; /* at least */
-    bool whole;  /* exactly */
+    int threads; /* 0: not computed yet */
+    double cost; /* a lower bound */
+    bool whole;  /* the bound is the exact cost */
 } known;
 
 typedef struct search {
@@ -171,7 +176,8 @@ typedef struct search {
     int least; /* blocks */
     double cost;
     known shared[PADS];
-    int placed; /* threads whose lanes are placed, for the radices of now; 0: of none */
+    /* Number of threads for which `lanes` is filled, for the radices of `now`; 0: none. */
+    int placed;
     lanes lanes[STN_LADDER_STAGES];
 } search;
 
@@ -184,16 +190,16 @@ static void place_all(search *s, const stn_ladder *line) {
     s->placed = line->threads;
 }
 
-/* Cycles of a multiprocessor for each point of a rung whose accesses meet in no bank. */
+/* Cycles of a multiprocessor for each point of a stage without bank conflicts. */
 static double access_cost(const stn_ladder_needs *needs) { return needs->wide ? 0.25 : 0.125; }
 
-/* What no pad gets below in this rung: every group of lanes that has a butterfly is served at
- * once. */
+/* A lower bound for this stage over all pads: no bank conflicts in any group with a butterfly. */
 static double least_of(const search *s, int stage) {
     return access_cost(s->needs) * s->lanes[stage].busy / stn_max(1, s->lanes[stage].groups);
 }
 
-/* Of all rungs; or, false, no less than `most` with what the others take at least. */
+/* The cost of all stages; returns false once the cost, with a lower bound for the remaining stages,
+ * reaches `most`. */
 static bool shared_cost(search *s, const stn_ladder *line, double most, double *cost) {
     const double access = access_cost(s->needs);
     double done = 0, after = 0;
@@ -211,7 +217,7 @@ static bool shared_cost(search *s, const stn_ladder *line, double most, double *
 
 static const int pads[PADS] = {8, 16, 0, 4, 32, 64};
 
-/* INFINITY where it is not less than `most`. */
+/* INFINITY where it is not below `most`. */
 static double shared_cost_of(search *s, size_t p, double most) {
     double cost;
     if (s->now.threads * s->now.lines < LANES_LOOKED_AT) return shared_cost(s, &s->now, most, &cost) ? cost : INFINITY;
@@ -231,13 +237,13 @@ static void offer_pads(search *s) {
         now->pad = pads[p];
         size_t shared = stn_ladder_shared(now, needs->wide) + needs->beside;
         if (shared > needs->shared || (shared + 1024) * (size_t)now->blocks > needs->total) continue;
-        double cost = work + shared_cost_of(s, p, 1.000001 * (s->cost - work)); /* equal ones to the end */
+        /* Candidates of equal cost are evaluated completely. */
+        double cost = work + shared_cost_of(s, p, 1.000001 * (s->cost - work));
         if (cost < s->cost) s->cost = cost, s->best = *now;
     }
 }
 
-/* What no number of threads gets below: all are at work all the time, and no bank is asked
- * twice. */
+/* A lower bound over all numbers of threads: all are busy and there are no bank conflicts. */
 static double least_cost(const search *s) {
     double cost = 0;
     for (int stage = 0; stage < s->now.stages; stage++) {
@@ -250,8 +256,8 @@ static double least_cost(const search *s) {
 
 enum { ROUNDS = 4 };
 
-/* With so many blocks: all numbers of threads that take a rung's butterflies in a few even rounds,
- * each once. */
+/* For a fixed number of blocks, tries all numbers of threads that process a stage's butterflies in
+ * a few full rounds, each number once. */
 static void offer_threads(search *s, int step, int most) {
     stn_ladder *now = &s->now;
     int offered[ROUNDS * STN_LADDER_STAGES], count = 0;
@@ -275,13 +281,13 @@ static void offer(search *s) {
     int lines = now->lines, step = lines >= 32 ? 1 : 32 / lines, most = s->needs->threads / lines;
     if (least_cost(s) >= s->cost) return;
     for (now->blocks = s->least; now->blocks <= stn_max(4, s->least); now->blocks++) offer_threads(s, step, most);
-    if (!(s->cost < INFINITY)) { /* many lines of one thread */
+    if (!(s->cost < INFINITY)) { /* many lines, one thread each */
         now->blocks = 1, now->threads = step;
         offer_pads(s);
     }
 }
 
-/* All orders of radices that make up `rest`, in exactly `stages` more rungs. */
+/* Tries all orders of radices for the factor `rest` in exactly `stages` more stages. */
 static void divide(search *s, int rest, int stages) {
     if (stages == 0) {
         if (rest == 1) offer(s);
@@ -289,8 +295,8 @@ static void divide(search *s, int rest, int stages) {
     }
     for (int radix = 16; radix >= 2; radix--) {
         if (rest % radix || work_of(radix) == 0) continue;
-        /* The first rung's results go to the blocks of a cluster, which also share its
-         * butterflies. */
+        /* The first stage's results are exchanged between the blocks of a cluster, which also share
+         * its butterflies. */
         if (s->now.stages == 0 && (radix % s->now.shares || rest / radix % s->now.shares)) continue;
         if (stages == 1 && (radix != rest || radix > s->needs->last)) continue;
         s->now.radix[s->now.stages++] = radix;
@@ -299,7 +305,7 @@ static void divide(search *s, int rest, int stages) {
     }
 }
 
-/* Lines too short for two rungs: the first does all. */
+/* Lines too short for two stages: the first stage does everything. */
 static void divide_short(search *s, int points) {
     s->now.stages = 2;
     s->now.radix[0] = points > s->needs->last ? points : 1;
@@ -307,7 +313,7 @@ static void divide_short(search *s, int points) {
     offer(s);
 }
 
-/* As many as are asked for, if there is room for them, and two warps for each. */
+/* The requested number of blocks, limited by shared memory and by two warps for each. */
 static int least_blocks(int points, const stn_ladder *line, const stn_ladder_needs *needs) {
     const size_t cells =
         (size_t)(points / line->shares) * 17 / 16 * (size_t)(line->lines * line->copies + line->common);
@@ -335,7 +341,7 @@ void stn_ladder_search(int points, const stn_ladder_needs *needs, stn_ladder *li
     *line = s.best;
 }
 
-/* ---- tables */
+/* ---- tables of roots */
 
 size_t stn_ladder_roots(const stn_ladder *line, bool wide, void *to) {
     size_t at = 0;
@@ -348,7 +354,8 @@ size_t stn_ladder_roots(const stn_ladder *line, bool wide, void *to) {
     return at * cell_bytes(wide);
 }
 
-/* A half turn of N: those past a quarter are mirrored, to the bit as roots.h has them. */
+/* exp(-pi i t / N) for half a circle: the second quarter mirrors the first, bit by bit as in
+ * roots.h. */
 size_t stn_ladder_half_roots(const stn_ladder *line, bool wide, void *to) {
     const int points = line->points;
     const size_t real = cell_bytes(wide) / 2, bytes = (size_t)(points + 1) * cell_bytes(wide);
@@ -357,7 +364,7 @@ size_t stn_ladder_half_roots(const stn_ladder *line, bool wide, void *to) {
     for (int t = points / 2 + 1; t <= points; t++) {
         unsigned char *const at = (unsigned char *)to + (size_t)t * 2 * real;
         memcpy(at, (unsigned char *)to + (size_t)(points - t) * 2 * real, 2 * real);
-        at[real - 1] ^= 0x80; /* the sign of its real part */
+        at[real - 1] ^= 0x80; /* flips the sign of the real part */
     }
     return bytes;
 }

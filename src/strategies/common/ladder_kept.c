@@ -1,4 +1,4 @@
-/* Ladders that were searched for: see ladder.h. */
+/* Cache of shared-memory FFTs, see ladder.h. */
 #include <string.h>
 
 #include "strategies/common/found.h"
@@ -9,7 +9,7 @@ static bool same_needs(const stn_ladder_needs *a, const stn_ladder_needs *b) {
            a->blocks == b->blocks && a->shared == b->shared && a->total == b->total && a->beside == b->beside;
 }
 
-/* Where it is, or else where there is room: what was asked for longest ago goes. */
+/* The index of the entry, or of the least recently used one. */
 static int place_of(const stn_found *kept, int points, const stn_ladder_needs *needs, bool *found) {
     int oldest = 0;
     for (int i = 0; i < STN_LADDERS_KEPT; i++) {

@@ -1,4 +1,4 @@
-/* See powers.h. */
+/* Powers of a stencil by repeated convolution in long double. */
 #include "strategies/common/powers.h"
 
 #include <stdlib.h>
@@ -30,8 +30,8 @@ stn_status stn_power_make(const stn_task *task, stn_power *power, stn_error *err
     return STN_OK;
 }
 
-/* Sums over the taps for `count` places in a row: several at a time, as each sum waits for its own
- * last addition. */
+/* Sums over the taps for `count` consecutive elements, four at a time, because each sum depends on
+ * its own last addition. */
 static void sum_row(const stn_task *task, const ptrdiff_t *back, const long double *place, int count, long double *to) {
     int x = 0;
     for (; x + 3 < count; x += 4) {
@@ -46,7 +46,7 @@ static void sum_row(const stn_task *task, const ptrdiff_t *back, const long doub
     }
 }
 
-/* Are the weights, and the task's taps, the same with all offsets negated? Taps are sorted. */
+/* Whether the weights and the task's taps are point symmetric. Taps are sorted. */
 static bool turns_about(const stn_task *task, const long double *weight, size_t count) {
     bool same = true;
     for (size_t k = 0; k < task->ntaps && same; k++) {
@@ -58,8 +58,8 @@ static bool turns_about(const stn_task *task, const long double *weight, size_t 
     return same;
 }
 
-/* Weights of `size`, dense, convolved with the task's taps. A frame of zeros around `from` makes
- * all weights one sum over the taps. Half of them tell the rest where turning changes nothing. */
+/* Convolves dense weights of `size` with the task's taps. A frame of zeros around `from` makes
+ * every result a sum over all taps. With point symmetry only half of them are computed. */
 static stn_status convolve(const stn_task *task, const int size[3], const long double *from, long double *to,
                            stn_error *error) {
     int more[3], padded[3];
@@ -69,7 +69,8 @@ static stn_status convolve(const stn_task *task, const int size[3], const long d
     }
     size_t count = (size_t)padded[0] * (size_t)padded[1] * (size_t)padded[2];
     long double *frame = calloc(count, sizeof *frame);
-    ptrdiff_t *back = calloc(task->ntaps, sizeof *back); /* from a weight's place to the one that a tap multiplies */
+    /* Offset from a weight to the one that the tap multiplies. */
+    ptrdiff_t *back = calloc(task->ntaps, sizeof *back);
     stn_status status = frame && back ? STN_OK : fail_taps(error, count * sizeof *frame);
     for (int z = 0; z < size[0] && status == STN_OK; z++)
         for (int y = 0; y < size[1]; y++)

@@ -1,10 +1,10 @@
-/* See reach.h. Two ways, and the shorter answer of both:
+/* Reach of many steps, as the smaller result of two methods:
  *
- *   a bound   what lies at offsets o > R of S^f adds up to at most exp(-t (R + 1)) (sum of |w| exp(t o))^f for any t > 0
- *             (Chernoff). It needs no S^f, so f may be anything.
- *   a power   S^f itself, by squaring, of which ends are cut off that are far below what is asked for. What that can
- *             change, and rounding, is carried along, so the answer is none that rounding made
- * up. */
+ *   bound   The weights of S^f at offsets o > R sum to at most
+ *           exp(-t (R + 1)) (sum of |w| exp(t o))^f for any t > 0 (Chernoff). S^f is not needed,
+ *           so f may be any number.
+ *   power   S^f itself, by repeated squaring, with ends far below the tail cut off. The error of
+ *           the cuts and of rounding is tracked, so rounding cannot produce a wrong reach. */
 #include "strategies/common/reach.h"
 
 #include <float.h>
@@ -16,12 +16,12 @@
 #include "cache/key.h"
 #include "problem/stencil.h"
 
-#define CUT 0x1p-120L                  /* of a power's sum, is left away at either end */
-#define LEAST_TAIL 1e-300              /* that is looked for in a power */
-#define ABOVE (1 + 0x1p-40)            /* more than rounding takes from a sum of that many bounds */
-#define FEW_STEPS 32                   /* among which reaches jump from one number to the next */
+#define CUT 0x1p-120L                  /* fraction of a power's sum that is cut off at either end */
+#define LEAST_TAIL 1e-300              /* smallest tail that a power can resolve */
+#define ABOVE (1 + 0x1p-40)            /* exceeds the rounding error of a sum of that many bounds */
+#define FEW_STEPS 32                   /* up to so many steps, reaches grow in jumps */
 #define MOST_POINTS 2048               /* of a power: squaring it takes a millisecond */
-#define MOST_STEPS (UINT64_C(1) << 40) /* whose number times a radius stays in 64 bits */
+#define MOST_STEPS (UINT64_C(1) << 40) /* steps times a radius must stay in 64 bits */
 
 double stn_reach_tail(stn_dtype dtype) { return dtype == STN_F64 ? 0x1p-55 : 0x1p-26; }
 
@@ -30,10 +30,10 @@ double stn_reach_tail(stn_dtype dtype) { return dtype == STN_F64 ? 0x1p-55 : 0x1
 typedef struct line {
     const double *weight; /* of offsets from -low on */
     int count, low;
-    double norm; /* at least so much is the sum of |taps| of S^f to the power of 1 / f */
+    double norm; /* lower bound on the f-th root of the sum of |taps| of S^f */
 } line;
 
-/* Logarithm of (sum of |w| exp(t o)) / norm, o counted towards `side`. */
+/* Logarithm of (sum of |w| exp(t o)) / norm, with o counted towards `side`. */
 static double log_moment(const line *l, int side, double t) {
     double most = -INFINITY, sum = 0;
     for (int i = 0; i < l->count; i++)
@@ -42,12 +42,12 @@ static double log_moment(const line *l, int side, double t) {
     return most + log(sum / l->norm);
 }
 
-/* R + 1 that t promises. */
+/* R + 1 of the bound for this t. */
 static double promised(const line *l, int side, double steps, double tail, double t) {
     return (steps * log_moment(l, side, t) - log(tail)) / t;
 }
 
-/* The promise falls, then rises with t: its least by sections of the logarithm of t. */
+/* The bound is unimodal in t: minimises it by ternary search in log t. */
 static double bound(const line *l, int side, double steps, double tail) {
     double from = log(1e-9), to = log(60);
     for (int i = 0; i < 90; i++) {
@@ -62,12 +62,12 @@ static double bound(const line *l, int side, double steps, double tail) {
 
 /* ---- the power */
 
-/* Taps of offsets from -low on, |.| of all adding up to 1. */
+/* Taps of offsets from -low on, scaled so that their magnitudes sum to 1. */
 typedef struct power {
     long double *tap;
-    double *error; /* what rounding may have changed in each, which needs no more digits */
+    double *error; /* error bound of each tap; few digits suffice */
     int64_t count, low;
-    long double cut; /* what all the cut ends may change, together */
+    long double cut; /* total effect of all cut ends, at most */
 } power;
 
 static bool make(power *p, int64_t count, int64_t low, long double cut) {
@@ -76,7 +76,7 @@ static bool make(power *p, int64_t count, int64_t low, long double cut) {
     return p->tap != NULL;
 }
 
-/* |.| of all becomes 1, and the ends that nobody will miss go. */
+/* Rescales the magnitudes to a sum of 1 and cuts off negligible ends. */
 static bool settle(power *p) {
     long double sum = 0, cut[2] = {0, 0};
     for (int64_t i = 0; i < p->count; i++) sum += fabsl(p->tap[i]);
@@ -96,7 +96,7 @@ static bool settle(power *p) {
     return true;
 }
 
-/* Taps of a * b; a square's pairs come twice. */
+/* Taps of a * b; a square computes each pair once. */
 static void multiply_taps(const power *a, const power *b, long double *to) {
     const bool square = a == b;
     for (int64_t i = 0; i < a->count; i++) {
@@ -106,8 +106,7 @@ static void multiply_taps(const power *a, const power *b, long double *to) {
     }
 }
 
-/* What each of them is off by at most. Searches spend their time here: plain numbers side by
- * side. */
+/* Error bounds of these taps. Searches spend most of their time here, in vectorisable loops. */
 static bool multiply_errors(const power *a, const power *b, double *to) {
     const double rounding = (double)(stn_min(a->count, b->count) + 2) * (double)LDBL_EPSILON;
     double *own = malloc(2 * (size_t)b->count * sizeof *own), *size = own + (own ? b->count : 0);
@@ -142,7 +141,7 @@ static bool times(power *p, const power *factor) {
     return good;
 }
 
-/* S^steps, from its highest binary digit on. The caller frees result->tap in any case. */
+/* S^steps by binary exponentiation. The caller frees result->tap in any case. */
 static bool raise(const line *l, uint64_t steps, power *result) {
     power once;
     bool good = make(&once, l->count, l->low, 0);
@@ -159,10 +158,10 @@ static bool raise(const line *l, uint64_t steps, power *result) {
     return good;
 }
 
-/* The least R towards `side` of whose taps beyond it |.| add up to `tail`; *left: to how much. */
+/* The least R towards `side` with |taps| beyond it summing to at most `tail`; *left: that sum. */
 static int64_t cut_off(const power *p, int side, double tail, double *left) {
     long double sum = p->cut;
-    int64_t reach = side ? p->count - 1 - p->low : p->low; /* of the tap at the end */
+    int64_t reach = side ? p->count - 1 - p->low : p->low; /* of the outermost tap */
     for (int64_t i = 0; i < p->count && reach > 0; i++, reach--) {
         int64_t at = side ? p->count - 1 - i : i;
         long double tap = fabsl(p->tap[at]) + p->error[at];
@@ -173,10 +172,10 @@ static int64_t cut_off(const power *p, int side, double tail, double *left) {
     return stn_max(reach, 0);
 }
 
-/* ---- both */
+/* ---- both methods */
 
-/* power_tail: the tail to look for in S^f, which has `line`'s own sum, not norm; 0: there is no
- * such S^f. */
+/* power_tail: the tail for S^f relative to the sum of `line` instead of norm; 0: no S^f is
+ * computed. */
 static stn_reach find_anew(const line *l, uint64_t steps, double tail, double power_tail) {
     stn_reach reach = {{(int64_t)l->low * (int64_t)steps, (int64_t)(l->count - 1 - l->low) * (int64_t)steps}, {0, 0}};
     for (int side = 0; side < 2; side++) {
@@ -187,8 +186,8 @@ static stn_reach find_anew(const line *l, uint64_t steps, double tail, double po
         }
     }
     power p = {0};
-    const bool short_enough =
-        reach.side[0] + reach.side[1] <= MOST_POINTS + MOST_POINTS / 8; /* the bound is that near */
+    /* The bound is only slightly larger than the reach. */
+    const bool short_enough = reach.side[0] + reach.side[1] <= MOST_POINTS + MOST_POINTS / 8;
     if (short_enough && power_tail >= LEAST_TAIL && raise(l, steps, &p) && p.cut <= power_tail / 2)
         for (int side = 0; side < 2; side++) {
             double left;
@@ -212,8 +211,8 @@ static bool make_key(const line *l, uint64_t steps, double tail, double power_ta
     return true;
 }
 
-/* Looking takes milliseconds, and one plan's strategies, candidates and tables ask the same again
- * and again. */
+/* Uses the context's cache, because a search takes milliseconds and one plan's strategies,
+ * candidates and tables repeat it. */
 static stn_reach find(struct stn_found *found, const line *l, uint64_t steps, double tail, double power_tail) {
     stn_reach_answer asked = {0};
     if (!found || !make_key(l, steps, tail, power_tail, &asked.key)) return find_anew(l, steps, tail, power_tail);
@@ -228,11 +227,12 @@ stn_reach stn_reach_of_line(struct stn_found *found, const double *weights, int 
     stn_tap taps[2 * STN_MAX_RADIUS + 1];
     for (int i = 0; i < count; i++) taps[i] = (stn_tap){{0, 0, i - low}, weights[i]};
     line l = {weights, count, low, stn_reach_norm(found, (size_t)count, taps)};
-    if (!(l.norm > 0)) return (stn_reach){{0, 0}, {0, 0}}; /* no weights at all */
+    if (!(l.norm > 0)) return (stn_reach){{0, 0}, {0, 0}}; /* all weights are zero */
     return find(found, &l, steps, tail, tail);
 }
 
-/* Sums over the other axes, of |.| where there are others; of all |.| together. */
+/* Sums the weights over the other axes, as magnitudes if there are others; returns the sum of all
+ * magnitudes. */
 static double project(const stn_task *task, int axis, double weights[2 * STN_MAX_RADIUS + 1]) {
     double sum = 0;
     memset(weights, 0, (2 * STN_MAX_RADIUS + 1) * sizeof *weights);
@@ -275,7 +275,8 @@ stn_reach stn_reach_of_all(const stn_task *task, int axis, uint64_t each, uint64
     }
     for (int side = 0; side < 2 && drifts; side++) {
         const int64_t further = most.side[side] + (most.side[side] + 15) / 16 + task->reach[axis][side];
-        most.side[side] = stn_min(further, furthest[side]); /* no power of the taps goes past that */
+        /* No power of the taps reaches further. */
+        most.side[side] = stn_min(further, furthest[side]);
     }
     return most;
 }

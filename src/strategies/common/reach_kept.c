@@ -1,4 +1,4 @@
-/* Reaches that were searched for, and norms: see reach.h. */
+/* Cache of reaches and norms, see reach.h. */
 #include <string.h>
 
 #include "problem/stencil.h"
@@ -22,7 +22,8 @@ bool stn_reach_recall(stn_found *found, stn_reach_answer *asked) {
     return known;
 }
 
-/* The largest |symbol| of taps takes as long, and each axis and number of steps asks for it. */
+/* The largest |symbol| of taps takes as long as a reach, and every axis and number of steps needs
+ * it. */
 double stn_reach_norm(stn_found *found, size_t ntaps, const stn_tap *taps) {
     stn_key_builder *builder;
     stn_key key;

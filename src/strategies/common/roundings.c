@@ -1,23 +1,26 @@
-/* See roundings.h.
+/* Rounding error accumulated over many launches on few points.
  *
- * Of few points one step is written out as a matrix A, the map from grid to grid. A launch's errors
- * are noise, of which i further launches leave P(i) = |A^i|^2 / n of its square beside the data, by
- * the largest eigenvalue. P falls, so its sum over 2^j <= i < 2^(j+1) is at most 2^j P(2^j), and
- * squaring a matrix j times gives that.
+ * One step on few points is a matrix A. A launch's rounding errors are noise; i further launches
+ * leave P(i) = |A^i|^2 / n of its square, relative to the data, which are scaled by the largest
+ * eigenvalue. P decreases, so its sum over 2^j <= i < 2^(j+1) is at most 2^j P(2^j), which j
+ * squarings of the matrix give.
  *
- * Rows of A^i that come to be the same, or each other's negative, are points that hold the same
- * number from then on, and round alike. */
+ * Rows of A^i that become equal, or each other's negative, are points that hold the same number
+ * from then on and have the same rounding errors. */
 #include "strategies/common/roundings.h"
 
 #include <math.h>
 #include <string.h>
 
-#define FEW 32                 /* points of a matrix */
-#define DOUBLINGS 16           /* of launches; after them only what lasts is left */
-#define UNIT 0x1p-11           /* what rounding moves a number by at most, relative */
-#define ROUNDING (0.58 * UNIT) /* and mostly: stn_error_rounding */
-#define RESTING (1.3 * UNIT)   /* by numbers that rest, each launch; of two products the first one rounds too */
-#define AT_REST 0x1p-8         /* so near to a power of two a factor moves numbers by few units */
+#define FEW 32 /* points of a matrix */
+/* Of the number of launches; afterwards only the dominant eigenvector remains. */
+#define DOUBLINGS 16
+#define UNIT 0x1p-11           /* largest relative rounding error */
+#define ROUNDING (0.58 * UNIT) /* typical relative rounding error: stn_error_rounding */
+/* Error of a launch on stationary values; of two products the first one rounds too. */
+#define RESTING (1.3 * UNIT)
+/* A factor this close to a power of two changes values by few units. */
+#define AT_REST 0x1p-8
 
 typedef struct matrix {
     int n;
@@ -26,11 +29,11 @@ typedef struct matrix {
 
 typedef struct history {
     double share[DOUBLINGS + 1]; /* P(2^j) */
-    int values[DOUBLINGS + 1];   /* different numbers among the points after 2^j launches */
-    double factor;               /* that a launch multiplies what lasts by */
+    int values[DOUBLINGS + 1];   /* distinct values among the points after 2^j launches */
+    double factor;               /* dominant eigenvalue of a launch */
 } history;
 
-/* Weights of 0 reach, but mix nothing. */
+/* Weights of 0 count as reach, but do not mix points. */
 static bool mixes(const stn_task *task, int axis) {
     for (size_t i = 0; i < task->ntaps; i++)
         if (task->taps[i].weight != 0 && task->taps[i].offset[axis] != 0) return true;
@@ -46,8 +49,7 @@ double stn_mixed_points(const stn_task *task) {
 
 /* ---- matrices */
 
-/* The point that a tap sees, among those that are mixed; -1: past a side that holds a value of its
- * own. */
+/* The point that a tap reads, among the mixed ones; -1: past a side with a value of its own. */
 static int64_t seen_by(const stn_task *task, const bool mixed[3], const int64_t index[3], const stn_tap *tap) {
     int64_t seen = 0;
     for (int axis = 0; axis < 3; axis++) {
@@ -59,7 +61,7 @@ static int64_t seen_by(const stn_task *task, const bool mixed[3], const int64_t 
     return seen;
 }
 
-/* Of points in the middle of all other axes. Those that keep their values do not round. */
+/* The matrix of a step at the centre of all other axes. Frozen points have no rounding errors. */
 static void write_step(const stn_task *task, matrix *step) {
     const bool mixed[3] = {mixes(task, 0), mixes(task, 1), mixes(task, 2)};
     memset(step, 0, sizeof *step);
@@ -96,7 +98,7 @@ static double size_of(const matrix *m) {
     return sqrt(square);
 }
 
-/* Divides it by its size, and returns that; not by 0. */
+/* Divides the matrix by its norm and returns the norm; a zero matrix stays as it is. */
 static double scale_down(matrix *m) {
     const double size = size_of(m);
     for (int p = 0; p < m->n && size > 0; p++)
@@ -104,13 +106,13 @@ static double scale_down(matrix *m) {
     return size;
 }
 
-/* m^power; its size apart, as a logarithm. */
+/* Computes m^power, scaled; returns the logarithm of the scale. */
 static double raise(const matrix *m, int power, matrix *to) {
     matrix next;
     *to = *m;
     double size = log(scale_down(to));
     for (int bit = 30; bit >= 0; bit--) {
-        if (power >> bit < 2) continue; /* up to the highest that is set */
+        if (power >> bit < 2) continue; /* skips down to the highest set bit */
         multiply(to, to, &next);
         *to = next;
         size = 2 * size + log(scale_down(to));
@@ -122,9 +124,9 @@ static double raise(const matrix *m, int power, matrix *to) {
     return size;
 }
 
-/* ---- what launches leave */
+/* ---- accumulated errors */
 
-/* Do points p and q hold the same, up to the sign and less than what rounding moves them by? */
+/* Whether points p and q hold the same value, up to the sign and rounding. */
 static bool same_rows(const matrix *m, int p, int q) {
     double plus = 0, minus = 0;
     for (int k = 0; k < m->n; k++) {
@@ -134,7 +136,7 @@ static bool same_rows(const matrix *m, int p, int q) {
     return fmin(plus, minus) <= UNIT * UNIT * square_of_row(m, p);
 }
 
-/* How many different numbers points hold; those that hold none of the data do not count. */
+/* The number of distinct values; points that depend on no data do not count. */
 static int count_values(const matrix *m) {
     int first[FEW], count = 0;
     for (int p = 0; p < m->n; p++) {
@@ -146,7 +148,7 @@ static int count_values(const matrix *m) {
     return count;
 }
 
-/* Do values come in besides the data? Then these need not last for the answer to. */
+/* Whether values enter besides the data, so that the result persists even if the data decay. */
 static bool has_sources(const stn_task *task) {
     bool found = task->source;
     for (int axis = 0; axis < 3; axis++)
@@ -158,7 +160,7 @@ static bool has_sources(const stn_task *task) {
     return found;
 }
 
-/* False where nothing lasts: all data leave the grid. */
+/* False if nothing persists because all data leave the grid. */
 static bool look_ahead(const stn_task *task, int fused, history *h) {
     matrix step, launch, power, next;
     double size[DOUBLINGS + 1];
@@ -181,17 +183,17 @@ static bool look_ahead(const stn_task *task, int fused, history *h) {
     return true;
 }
 
-/* How far a factor is from the power of two nearest to it, relative. */
+/* Relative distance of a factor from the nearest power of two. */
 static double off_from_two(double factor) {
     int exponent;
     const double part = frexp(fabs(factor), &exponent);
     return part < 0.75 ? 2 * part - 1 : 1 - part;
 }
 
-/* Points that hold the same number v make it s v in each launch. Where s is a power of two that is
- * exact; near one v stays as it is, and errs alike in all launches. Further off v moves by whole
- * units and a part of one, which drifts from -1/2 to 1/2 in some 2 UNIT / off^2 launches and then
- * begins again: the sum over those is at most an eighth of them. */
+/* Points that hold the same number v get s v in each launch. If s is a power of two, that is exact;
+ * near one, v stays constant and its error is the same in all launches. Further off, v changes by a
+ * whole number of units plus a fraction, which drifts from -1/2 to 1/2 in some 2 UNIT / off^2
+ * launches and then repeats: the accumulated error is at most an eighth of them. */
 static double left_of_same(double factor, double launches) {
     const double off = off_from_two(factor);
     if (!(off > 0)) return 0;
@@ -199,7 +201,7 @@ static double left_of_same(double factor, double launches) {
     return fmin(launches * launches, launches + drifts * drifts) * stays * stays;
 }
 
-/* After so many launches points hold the same that will; none may. */
+/* The number of launches after which all points that become equal are equal. */
 static double until_met(const history *h, int points, double launches) {
     const int last = h->values[DOUBLINGS];
     int j = 0;
@@ -208,7 +210,7 @@ static double until_met(const history *h, int points, double launches) {
     return fmin(launches, ldexp(1, j));
 }
 
-/* The sum over the launches i < `end` of P(i), or of the root of what of it does not last. */
+/* The sum over the launches i < `end` of P(i), or of the root of its decaying part. */
 static double sum_of_shares(const history *h, double end, bool roots) {
     const double lasts = roots ? h->share[DOUBLINGS] : 0;
     double total = 1;
@@ -219,9 +221,10 @@ static double sum_of_shares(const history *h, double end, bool roots) {
     return total;
 }
 
-/* Points that come to rest, between values that stay or as a mean does whose factor is a power of
- * two, no longer move where they should by less than half a unit: then all launches err alike, by
- * up to that. What others err by is chance, and what points that hold the same do. */
+/* Points that become stationary, between constant values or as a mean with a factor that is a power
+ * of two, do not move when they should by less than half a unit: then all launches have the same
+ * error, up to that size. Other errors are random, as are those of points that hold the same value.
+ */
 static double left_of_few(const stn_task *task, int fused, double launches) {
     history h;
     const int points = (int)stn_mixed_points(task);
@@ -237,7 +240,8 @@ static double left_of_few(const stn_task *task, int fused, double launches) {
 double stn_roundings_left(const stn_task *task, double launches, double many) {
     const double points = stn_mixed_points(task), steps = (double)task->steps;
     if (!(launches > 1)) return many;
-    if (points > FEW) return many + launches / points; /* the mean of all is one frequency of so many */
+    /* The mean is one frequency of as many as there are points. */
+    if (points > FEW) return many + launches / points;
     const int fused = (int)fmin(fmax(1, rint(steps / launches)), 1 << 30);
     const double runs = fmax(1, steps / fused); /* a step may be a launch for each axis */
     return fmax(many, left_of_few(task, fused, runs) * launches / runs);

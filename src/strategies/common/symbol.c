@@ -1,4 +1,4 @@
-/* See symbol.h. */
+/* The symbol of a stencil, 1 - K, as sums along one axis in long double. */
 #include "strategies/common/symbol.h"
 
 #include <math.h>
@@ -6,8 +6,8 @@
 #include <string.h>
 
 #define MOST_PLAIN 4   /* terms: powers of s lose digits beyond */
-#define MANY 8         /* taps along an axis from which a transform costs less */
-#define MANY_PAIRS 128 /* taps whose pairs are looked at */
+#define MANY 8         /* taps along an axis from which a transform is cheaper */
+#define MANY_PAIRS 128 /* largest number of taps whose pairs are compared */
 
 static const long double pi = 3.14159265358979323846264338327950288L;
 
@@ -16,14 +16,15 @@ typedef struct wide {
 } wide;
 
 static wide times(wide a, wide b) {
-    /* The analyzer loses sight of the table that the numbers come from. */
-    return (wide){a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re}; /* NOLINT(clang-analyzer-core.*) */
+    /* The static analyser cannot follow the table of these numbers. */
+    /* NOLINT(clang-analyzer-core.*). */
+    return (wide){a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
 }
 
-/* ---- exp(2 pi i j / n), and 1 minus that, for all j */
+/* ---- exp(2 pi i j / n) and 1 - exp(2 pi i j / n) for all j */
 
-/* Half angles pi j / n in order, from j = 0 on: each FINE-th by its sine and cosine, those between
- * by that one and one of the first. Near 0 sines keep their relative error. */
+/* Half angles pi j / n in increasing order: each FINE-th by sine and cosine, those in between by
+ * products. Near 0 sines keep their relative error. */
 enum { FINE = 64 };
 typedef struct half_angles {
     int64_t n, next;
@@ -42,7 +43,7 @@ static half_angles half_angles_of(int64_t n) {
     return h;
 }
 
-/* 1 - exp(2 pi i j / n) for the next j, whose real part is 2 sin^2(pi j / n). */
+/* 1 - exp(2 pi i j / n) for the next j; its real part is 2 sin^2(pi j / n). */
 static wide next_away(half_angles *h) {
     const int64_t j = h->next++;
     if (j && j % FINE == 0) h->coarse = half_angle(j, h->n);
@@ -62,7 +63,8 @@ static wide *away_table(int64_t n) {
 }
 
 static int64_t turned(int64_t frequency, int64_t offset, int64_t n) {
-    int64_t j = frequency * offset; /* |offset| is small, so hardly ever long: short divisions take half the time */
+    /* |offset| is small, and 32-bit divisions take half the time. */
+    int64_t j = frequency * offset;
     j = llabs(j) <= INT32_MAX && n <= INT32_MAX ? (int32_t)j % (int32_t)n : j % n;
     return j < 0 ? j + n : j;
 }
@@ -95,44 +97,47 @@ size_t stn_symbol_angles(const stn_symbol *s, double *to) {
 
 /* ---- parts */
 
-/* Sums of weights by their offset along the axis; 1 - K(theta = 0) apart. */
+/* Sums of weights by their offset along the axis, and 1 - K(theta = 0) separately. */
 typedef struct line {
     wide away;                        /* 1 - sum of all */
     wide sum[2 * STN_MAX_RADIUS + 1]; /* at offset -low .. high */
     long double chebyshev[MOST_PLAIN + 1][MOST_PLAIN + 1];
 } line;
 
-/* Taps that differ in the first of the two other axes alone, along which many lines have one
- * frequency: with 1 - (1 - a)(1 - b) = b + a (1 - b), a and b what the two axes are away from 1, a
- * sum over them is made once for all these lines. Where weights are the same mirrored along an
- * axis, one cell stands for its mirror images too: of b and its conjugate the real part is left. */
+/* A group of taps that differ only in their offset along the first of the other axes, a frequency
+ * of which many lines share. With 1 - (1 - a)(1 - b) = b + a (1 - b), where a and b are the
+ * distances of the two axes' factors from 1, the sum over the group is computed once for all these
+ * lines. Where weights are symmetric along an axis, one cell represents its mirror images too: b
+ * and its conjugate leave the real part. */
 typedef struct cell {
-    int64_t across; /* offset along the second of the other axes, */
-    int number;     /* of that offset, */
-    int along;      /* and place in a line's sums */
-    bool turns;     /* some of its taps have an offset along the first: else `away` is 0 */
+    int64_t across; /* offset along the second of the other axes */
+    int number;     /* index of that offset */
+    int along;      /* index in a line's sums */
+    bool turns;     /* some taps have an offset along the first axis; otherwise `away` is 0 */
     long double weight;
     wide away;          /* weights times a */
-    long double copies; /* along the line, it being one of them */
+    long double copies; /* number of mirror images along the line, itself included */
 } cell;
 
 typedef struct cells {
     cell *list;
     size_t count;
-    int64_t offset[2 * STN_MAX_RADIUS + 1]; /* along the second of the other axes, each once */
+    /* Distinct offsets along the second of the other axes. */
+    int64_t offset[2 * STN_MAX_RADIUS + 1];
     int offsets;
-    int *of_tap;        /* below 0: another cell stands for it */
+    int *of_tap;        /* negative: another cell represents it */
     long double rest;   /* 1 - sum of all weights */
-    bool across, along; /* weights are the same mirrored so */
-    bool star;          /* taps along the line lie on it, so that lines differ in `away` alone */
+    bool across, along; /* weights are symmetric in this direction */
+    /* Taps with an offset along the line have no other, so lines differ in `away` only. */
+    bool star;
 } cells;
 
 static void cells_clear(cells *c) { free(c->list), free(c->of_tap); }
 
-/* Cells across that it stands for. */
+/* The number of mirror images across that it represents. */
 static int beside_of(const cells *c, const cell *each) { return c->across && each->across ? 2 : 1; }
 
-/* Only one of those that are mirror images stays. */
+/* Keeps only one of several mirror images. */
 static void leave_mirrored(cells *c, size_t ntaps, int low) {
     int kept = 0, *place = c->of_tap + ntaps; /* of each */
     for (size_t k = 0; k < c->count; k++) {
@@ -164,7 +169,8 @@ static bool is_star(const cells *c, int low) {
 static bool cells_make(const stn_symbol *s, const stn_task *task, int first_axis, int across, cells *c) {
     const int low = task->reach[s->axis][0], wide_along = low + task->reach[s->axis][1] + 1;
     const int first = task->reach[across][0], wide_across = first + task->reach[across][1] + 1;
-    int *number = calloc((size_t)wide_along * (size_t)wide_across, sizeof *number); /* of a place's cell, from 1 on */
+    /* Cell of each position, from 1 on. */
+    int *number = calloc((size_t)wide_along * (size_t)wide_across, sizeof *number);
     *c = (cells){.list = malloc(task->ntaps * sizeof *c->list),
                  .of_tap = malloc(2 * task->ntaps * sizeof *c->of_tap),
                  .rest = 1,
@@ -195,8 +201,8 @@ static void add_away(line *l, const cell *each, wide away) {
     l->away.re += each->copies * away.re, l->away.im += each->copies * away.im;
 }
 
-/* At one frequency of the first of the other axes. *all: what all its lines have in common, of
- * cells without an offset along the second. */
+/* Evaluates the cells at one frequency of the first of the other axes. *all: the common part of all
+ * its lines, from cells without an offset along the second. */
 static void cells_turn(cells *c, const stn_symbol *s, const stn_task *task, int axis, const wide *table, int64_t place,
                        line *all) {
     const int count = task->reach[s->axis][0] + task->reach[s->axis][1] + 1;
@@ -217,8 +223,8 @@ static void cells_turn(cells *c, const stn_symbol *s, const stn_task *task, int 
     }
 }
 
-/* Cells from number k on that lie at one place of the line, have an offset along the second of the
- * other axes alone, and of b its real part; returns how many. */
+/* Sums the cells from number k on that have the same position on the line and an offset along the
+ * second of the other axes only, with the real part of b; returns their number. */
 static size_t sum_run(const cells *c, size_t k, const wide *turns, line *l, long double *re_away) {
     const cell *const first = &c->list[k];
     long double weight = 0, re = 0;
@@ -233,7 +239,7 @@ static size_t sum_run(const cells *c, size_t k, const wide *turns, line *l, long
     return count;
 }
 
-/* Half a million lines of a large grid have their sums made: what is 0 is left out. */
+/* Computes a line's sums. A large grid has half a million lines, so zeros are skipped. */
 static void sum_cells(const cells *c, const stn_symbol *s, const stn_task *task, int axis, const wide *table,
                       int64_t place, const line *all, line *l) {
     const int count = task->reach[s->axis][0] + task->reach[s->axis][1] + 1;
@@ -253,7 +259,7 @@ static void sum_cells(const cells *c, const stn_symbol *s, const stn_task *task,
             k += sum_run(c, k, turns, l, &re_away) - 1;
             continue;
         }
-        if (s->plain) { /* no imaginary part is asked for */
+        if (s->plain) { /* the imaginary part is not needed */
             const long double re = each->weight * b.re + each->away.re - (each->away.re * b.re - each->away.im * b.im);
             l->sum[each->along].re += each->weight - re;
             re_away += each->copies * re;
@@ -270,7 +276,7 @@ static void sum_cells(const cells *c, const stn_symbol *s, const stn_task *task,
     for (int low = task->reach[s->axis][0], d = 1; c->along && d <= low; d++) l->sum[low - d] = l->sum[low + d];
 }
 
-/* 2 - 2 cos(d theta) as a polynomial in s, without its constant term, which is 0: coefficients of
+/* 2 - 2 cos(d theta) as a polynomial in s without its constant term, which is 0: coefficients of
  * s^1 .. s^d. */
 static void chebyshev(int d, long double g[MOST_PLAIN + 1]) {
     long double before[MOST_PLAIN + 1] = {0}, now[MOST_PLAIN + 1] = {0, 1};
@@ -366,9 +372,9 @@ bool stn_symbol_parts(const stn_symbol *s, const stn_task *task, int64_t count, 
     return good;
 }
 
-/* Of what is plain all real parts are the same there, and imaginary ones the negative; these count
- * where a cell turns along both of the other axes. They are 0 exactly if its taps are one pair
- * there at most. */
+/* In the plain form, real parts agree at opposite frequencies and imaginary ones are negated; these
+ * matter where a cell has offsets along both of the other axes. They are exactly 0 if its taps are
+ * at most one pair there. */
 bool stn_symbol_mirrored(const stn_symbol *s, const stn_task *task) {
     const int first = first_of_others(s), second = second_of_others(s);
     if (!s->plain || task->ntaps > MANY_PAIRS) return false;

@@ -1,4 +1,4 @@
-/* See weights.h. */
+/* Rounds weights to a kernel's arithmetic type. */
 #include "strategies/common/weights.h"
 
 #include <math.h>

@@ -6,10 +6,9 @@
 
 /* Rates of these kernels on an H200. */
 static const struct {
-    double a, fixed,
-        /* Instructions a point and step: a * (arithmetic instructions) + fixed + of_launch / (steps
-         * a launch). */
-        of_launch;
+    /* Instructions a point and step: a * (arithmetic instructions) + fixed + of_launch / (steps a
+     * launch). */
+    double a, fixed, of_launch;
 } spent[] = {{0.95, 0.3, 0}, {0.65, 0, 37}, {0.9, 3, 30}};
 enum { SPENT_LINE, SPENT_WIDE_BRICK, SPENT_BRICK };
 static const struct {
@@ -66,9 +65,8 @@ static double spent_on_point(const stn_task *task, const direct_shape *shape, do
 
 static load load_of(const stn_task *task, const stn_machine *machine, const direct_shape *shape) {
     bool wide = task->dtype == STN_F64, line = shape->kernel == DIRECT_TIME_LINE;
-    double rate =
-        /* Instructions times lanes a second. */
-        machine->flops[wide ? STN_UNIT_FMA_F64 : STN_UNIT_FMA_F32] / 2;
+    /* Instructions times lanes a second. */
+    double rate = machine->flops[wide ? STN_UNIT_FMA_F64 : STN_UNIT_FMA_F32] / 2;
     double count = shape->operations;
     double points = (double)shape->threads[1] * shape->threads[2] * shape->rows * shape->points * shape->fused;
     double spent = spent_on_point(task, shape, count, wide);

@@ -87,9 +87,8 @@ double faces_strips_seconds(const stn_task *task, const stn_machine *machine, in
         stn_estimate e;
         if (!stn_subplan_estimate(&own, machine, "direct", &e)) return INFINITY;
         double bytes = (double)stn_task_points(&own) * (double)stn_dtype_size(task->dtype);
-        seconds +=
-            /* Small grids take three times the estimate. */
-            3 * e.seconds + 4 * bytes / machine->copy_bandwidth + 2 * machine->launch_seconds;
+        /* Small grids take three times the estimate. */
+        seconds += 3 * e.seconds + 4 * bytes / machine->copy_bandwidth + 2 * machine->launch_seconds;
     }
     return seconds;
 }

@@ -23,10 +23,8 @@ static const struct {
         few_warps_power;
     double begin_block; /* start of a block, in cycles */
     double begin_ring;  /* start of a launch of small blocks, in seconds */
-    double copy_abreast, copy_narrow,
-        /* Fractions of the copy bandwidth: all columns of a product adjacent; narrow tiles; a
-         * chain. */
-        copy_chain;
+    /* Fractions of the copy bandwidth: all columns of a product adjacent; narrow tiles; a chain. */
+    double copy_abreast, copy_narrow, copy_chain;
     /* Fractions of the copy bandwidth in 1D: whole 128-byte lines; half a line in f16. */
     double copy_line;
     double copy_half_line;

@@ -7,8 +7,8 @@
  * puts word v and the word half a window later into one group; a row of K is no longer than half
  * the window, so it has nonzeros in at most half of a group:
  *
+ *     words    0  1  2  3  4  5  6  7 | 8  9  10 11 12 13 14 15        halves 2: 16 words
  *     groups   0  1  2  3  4  5  6  7 | 0  1  2  3  4  5  6  7
- *
  *
  * Groups are assigned to products and lanes so that each lane's points are adjacent in memory:
  * swapping the points only changes the address where a lane reads. The kept elements follow from

@@ -31,9 +31,8 @@ static const struct {
     double mixed, mixed_few;
     /* lowrank_line in f64; other types, in several products or in one. */
     double line, line_parts, line_once;
-    double plane, plane_terms, chain, chain_more,
-        /* lowrank_plane in f64: one or two terms; more; one long chain. */
-        chain_most;
+    /* lowrank_plane in f64: one or two terms; more; one long chain. */
+    double plane, plane_terms, chain, chain_more, chain_most;
     double plane_parts, plane_once; /* lowrank_plane, other types */
     double line_memory, mixed_memory, memory;
     /* Cycles; fraction of a march that nothing hides. */

@@ -16,18 +16,16 @@
 static const struct {
     /* Tensor rate: fewer than 12 warps a multiprocessor; 12 or more; one tile a warp. */
     double f64, f64_many, f64_one_tile;
-    double f16, parts, once,
-        /* Other types: f16; f32 in three products, in fewer; divisor when single weights are read
-         * from the ring. */
-        ring;
+    /* Other types: f16; f32 in three products, in fewer; divisor when single weights are read from
+     * the ring. */
+    double f16, parts, once, ring;
     /* Fraction of the copy bandwidth; cost of a halo point, which comes from L2. */
     double memory, halo;
     /* Cycles of a block's march: a product, further cycles of a plane, the first planes. */
     double product, plane, start;
-    double sums, tile,
-        /* Other types than f64: sums a cycle; cycles of a tile when single weights are read from
-         * the ring. */
-        ring_tile;
+    /* Other types than f64: sums a cycle; cycles of a tile when single weights are read from the
+     * ring. */
+    double sums, tile, ring_tile;
     double few_warps; /* factor with fewer than 12 warps a multiprocessor */
 } rates = {0.45, 0.49, 0.33, 0.33, 0.44, 0.38, 0.65, 0.8, 0.35, 20, 400, 5000, 3, 30, 70, 1.15};
 
