@@ -140,7 +140,7 @@ static stn_status check_problem(const stn_problem *problem, stn_error *error) {
     if (strides)
         return stn_fail(error, STN_ERROR_UNSUPPORTED,
                         "a team's grids are packed, and the problem has strides: leave them 0 and bring packed parts");
-    if (problem->every && problem->every != problem->steps)
+    if (problem->every && problem->every != (problem->steps ? problem->steps : 1))
         return stn_fail(error, STN_ERROR_UNSUPPORTED,
                         "a team keeps no snapshots: execute a plan of `every` steps again and again instead");
     return STN_OK;
@@ -164,7 +164,7 @@ static void fill_plan(stn_team *team, const stn_problem *problem, stn_team_plan 
     plan->rank = stn_stencil_rank(problem->stencil);
     plan->rows = (int64_t)problem->extent[0];
     plan->batch = problem->batch ? (int64_t)problem->batch : 1;
-    plan->steps = problem->steps;
+    plan->steps = problem->steps ? problem->steps : 1;
     plan->has_source = problem->has_source != 0, plan->in_place = problem->in_place != 0;
     plan->row_bytes = (int64_t)stn_dtype_size(problem->dtype);
     for (int axis = 1; axis < plan->rank; axis++) plan->row_bytes *= (int64_t)problem->extent[axis];

@@ -29,6 +29,17 @@ void remove_temp_folder(char *path) {
     free(path);
 }
 
+static uid_t new_owner;
+static int give_one(const char *path, const struct stat *status, int type, struct FTW *where) {
+    (void)status, (void)type, (void)where;
+    return lchown(path, new_owner, (gid_t)-1);
+}
+
+void give_folder(const char *path, uid_t owner) {
+    new_owner = owner;
+    cr_assert_eq(nftw(path, give_one, 16, FTW_PHYS), 0);
+}
+
 char *path_in(const char *folder, const char *name) {
     char *path;
     cr_assert(asprintf(&path, "%s/%s", folder, name) > 0);

@@ -3,13 +3,15 @@
 #ifndef STN_TESTS_CACHE_HELPERS_H
 #define STN_TESTS_CACHE_HELPERS_H
 #include <stdatomic.h>
+#include <sys/types.h>
 
 #include "cache/cache.h"
 #include "cache/wisdom.h"
 
-char *make_temp_folder(void);              /* freed with remove_temp_folder */
-void remove_temp_folder(char *path);       /* and all that is in it */
-char *path_in(const char *, const char *); /* "folder/name", from malloc */
+char *make_temp_folder(void);                    /* freed with remove_temp_folder */
+void remove_temp_folder(char *path);             /* and all that is in it */
+void give_folder(const char *path, uid_t owner); /* and all that is in it */
+char *path_in(const char *, const char *);       /* "folder/name", from malloc */
 
 stn_key key_of_number(unsigned number);
 stn_entry entry_of_number(unsigned number, size_t cubin_size);    /* freed with stn_entry_clear */

@@ -14,6 +14,7 @@
 #include <time.h>
 
 #include "../strategies/random/problem.h"
+#include "base/arith.h"
 #include "plan/accuracy.h"
 #include "plan/plan.h"
 
@@ -93,6 +94,17 @@ static bool only_cufft(const stn_problem *p, int axis) {
     return n > 1 && p->boundary[axis][0].kind == STN_WRAP;
 }
 
+/* Kernels of several steps fold an index once, so they need 2 R + 2 points along an axis of taps
+ * that reach R. A point more may make a thinner grid one that they take. */
+static bool too_thin(const stn_problem *p, int axis) {
+    const stn_tap *taps = stn_stencil_taps(p->stencil);
+    const int rank = stn_stencil_rank(p->stencil);
+    int64_t reach = 0;
+    for (size_t i = 0; i < stn_stencil_tap_count(p->stencil); i++)
+        reach = stn_max(reach, llabs((long long)taps[i].offset[axis]));
+    return axis < rank && p->extent[axis] < 2 * (size_t)reach + 2;
+}
+
 static void check(drawing *d) {
     stn_problem p = d->r.problem, other;
     answer a, b, rest;
@@ -134,7 +146,7 @@ static void check(drawing *d) {
         other.in_batch_stride = other.out_batch_stride = plain.in_batch_stride = plain.out_batch_stride = 0;
         if (!ask(d, &plain, &a) || !ask(d, &other, &b)) continue;
         snprintf(what, sizeof what, "one point more along axis %d", axis);
-        if (!without_cufft) at_most(d, &a, b.seconds, &b, UNEVEN, what);
+        if (!without_cufft && !too_thin(&p, axis)) at_most(d, &a, b.seconds, &b, UNEVEN, what);
     }
 }
 

@@ -194,6 +194,28 @@ static void goes_on(rig *r) {
     stn_stencil_destroy(stencil);
 }
 
+/* As in every problem, 0 steps mean 1. */
+static void no_steps(rig *r) {
+    enum { NY = 30, NX = 20 };
+    double in[NY * NX], want[NY * NX], got[NY * NX] = {0};
+    dice d = {6};
+    stn_stencil *stencil = NULL;
+    stn_problem p = STN_PROBLEM_INIT;
+    stn_plan_options options = STN_PLAN_OPTIONS_INIT;
+    stn_team_plan *plan = NULL;
+    stn_error error = {0};
+    options.strategy = r->gpus ? "direct" : "host";
+    for (int i = 0; i < NY * NX; i++) in[i] = dice_real(&d);
+    stn_stencil_parse("heat-2d", &stencil, NULL);
+    p.stencil = stencil, p.extent[0] = NY, p.extent[1] = NX;
+    stn_status status = stn_team_plan_create(r->team[2], &p, &options, &plan, &error);
+    if (status == STN_OK) status = stn_team_plan_execute_host(plan, in, got, NULL, &error);
+    if (status == STN_OK) status = run_alone(r, &p, options.strategy, in, in, want, sizeof in, &error);
+    report(r, status == STN_OK && !memcmp(got, want, sizeof in), "0 steps mean 1", error.message);
+    stn_team_plan_destroy(plan);
+    stn_stencil_destroy(stencil);
+}
+
 static void refusals(rig *r) {
     stn_error error = {0};
     stn_team *team;
@@ -251,7 +273,7 @@ int main(int argc, char **argv) {
     for (int m = 1; m <= MOST && status == STN_OK; m++)
         status = stn_team_create(&options, m, devices, &r.team[m], &error);
     report(&r, status == STN_OK, "teams of 1 to 8 members", error.message);
-    if (status == STN_OK) refusals(&r), goes_on(&r);
+    if (status == STN_OK) refusals(&r), goes_on(&r), no_steps(&r);
     for (uint64_t i = 0; i < count && status == STN_OK; i++) draw(&r, seed, i);
     printf("1..%d\n", r.number);
     for (int m = 1; m <= MOST; m++) stn_team_destroy(r.team[m]);
