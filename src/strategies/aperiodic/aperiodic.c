@@ -29,7 +29,7 @@
 #include "base/error.h"
 #include "context/context.h"
 #include "plan/accuracy.h"
-#include "strategies/aperiodic/tree.h"
+#include "strategies/aperiodic/band_tree.h"
 
 typedef struct aperiodic_state {
     shape shape;

@@ -2,8 +2,8 @@
  *
  * One step a launch: direct_line (1D), direct_tile (2D and 3D), direct_gather (stencils too large
  * to unroll, and grids whose fastest axis is strided), direct_any (any problem, by one kernel for
- * each dtype); step.c chooses their shapes. Several steps a launch: direct_time_*, in time.c;
- * rest.c covers the remaining steps when these do not divide the run. */
+ * each dtype); one_step.c chooses their shapes. Several steps a launch: direct_time_*, in temporal_blocking.c;
+ * remaining_steps.c covers the remaining steps when these do not divide the run. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,14 +16,14 @@
 #include "plan/plan.h"
 #include "render/render.h"
 #include "strategies/common/turns.h"
-#include "strategies/common/weights.h"
-#include "strategies/direct/arguments.h"
-#include "strategies/direct/params.h"
-#include "strategies/direct/rest.h"
-#include "strategies/direct/step.h"
-#include "strategies/direct/taps.h"
-#include "strategies/direct/time.h"
-#include "strategies/direct/variants.h"
+#include "strategies/common/rounded_weights.h"
+#include "strategies/direct/direct_arguments.h"
+#include "strategies/direct/direct_params.h"
+#include "strategies/direct/remaining_steps.h"
+#include "strategies/direct/one_step.h"
+#include "strategies/direct/tap_order.h"
+#include "strategies/direct/temporal_blocking.h"
+#include "strategies/direct/direct_variants.h"
 
 /* A kernel and its constant arguments. */
 typedef struct pass {

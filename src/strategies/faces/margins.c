@@ -8,7 +8,7 @@
 #include "context/context.h"
 #include "context/kernel.h"
 #include "strategies/faces/strips.h"
-#include "strategies/faces/tile/tile.h"
+#include "strategies/faces/tile/faces_tile.h"
 
 typedef struct choice {
     stn_faces_way way;

@@ -1,15 +1,15 @@
 /* Strategy lowrank: f steps in one launch, as chains of banded matrix products on the tensor cores,
  * after LoRAStencil. f steps are one correlation with the taps' f-th power, convolved on the host
- * (common/powers.h); its weights are a sum of few separable terms.
+ * (common/stencil_power.h); its weights are a sum of few separable terms.
  *
  * There are three tables of operations: flat (1D and 2D) and solid (3D) fuse steps; axes makes one
  * step of separable taps of any radius. This file dispatches a task and its candidates to their
  * table. */
 #include <stdio.h>
 
-#include "strategies/lowrank/axes/axes.h"
-#include "strategies/lowrank/flat/flat.h"
-#include "strategies/lowrank/solid/solid.h"
+#include "strategies/lowrank/axes/lowrank_axes.h"
+#include "strategies/lowrank/plane/lowrank_plane.h"
+#include "strategies/lowrank/volume/lowrank_volume.h"
 
 static const stn_strategy *fused(const stn_task *task) { return task->rank == 3 ? &lowrank_solid : &lowrank_flat; }
 

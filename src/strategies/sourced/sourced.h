@@ -1,5 +1,5 @@
-/* Parts of the strategy sourced: shared functions (add.c), runs of 1, 8 and 64 steps (levels.c),
- * all steps at once (whole.c). */
+/* Parts of the strategy sourced: shared functions (source_add.c), runs of 1, 8 and 64 steps (source_levels.c),
+ * all steps at once (source_whole.c). */
 #ifndef STN_STRATEGIES_SOURCED_SOURCED_H
 #define STN_STRATEGIES_SOURCED_SOURCED_H
 #include "plan/plan.h"
@@ -53,7 +53,7 @@ typedef struct sourced_job {
 /* ---- sourced.c: creates a plan inside this one; the workspace grows as needed. */
 stn_status sourced_make_run(stn_plan *plan, const stn_task *task, stn_plan **run, stn_error *error);
 
-/* ---- add.c: whether a launch can add to all of the task's grids. */
+/* ---- source_add.c: whether a launch can add to all of the task's grids. */
 bool sourced_adds(const stn_task *task);
 stn_dtype sourced_own_type(const stn_task *task); /* of the grids in the workspace */
 stn_status sourced_make_kernels(stn_plan *plan, sourced_state *state, stn_error *error);
@@ -63,7 +63,7 @@ sourced_grid sourced_own_grid(const sourced_job *job, int number);
 stn_status sourced_add(const sourced_job *job, sourced_way way, sourced_grid x, sourced_grid c, sourced_grid out,
                        stn_error *error);
 
-/* ---- levels.c */
+/* ---- source_levels.c */
 uint64_t sourced_steps_of(int level);
 /* soon: by the generic kernel. False if no strategy serves a level. */
 bool sourced_estimate_levels(const stn_task *task, const stn_machine *machine, int levels, bool soon,
@@ -72,7 +72,7 @@ stn_status sourced_prepare_levels(stn_plan *plan, sourced_state *state, stn_erro
 stn_status sourced_execute_levels(stn_plan *plan, const stn_execution *at, stn_error *error);
 void sourced_describe_levels(const sourced_state *state, stn_format format, stn_text *text);
 
-/* ---- whole.c: false if no strategy sums the powers of these steps. */
+/* ---- source_whole.c: false if no strategy sums the powers of these steps. */
 bool sourced_estimate_whole(const stn_task *task, const stn_machine *machine, stn_estimate *result);
 stn_status sourced_prepare_whole(stn_plan *plan, sourced_state *state, stn_error *error);
 stn_status sourced_execute_whole(stn_plan *plan, const stn_execution *at, stn_error *error);

@@ -1,5 +1,5 @@
 /* Strategy sparse: f steps in one launch, as 2:4 sparse products on the tensor cores, after
- * SPTCStencil. f steps are one correlation with the taps' f-th power (common/powers.h), with any
+ * SPTCStencil. f steps are one correlation with the taps' f-th power (common/stencil_power.h), with any
  * weights: a sum over its rows, each a banded matrix that is encoded on the host (encode.h).
  * Separable 2D taps are a chain of two such products, and sums of few separable terms are as many
  * chains. Kernels in kernel_templates/sparse: sparse_tile.cu; sparse_walk.cu for few rows of 2D
@@ -16,9 +16,9 @@
 #include "render/render.h"
 #include "strategies/common/turns.h"
 #include "strategies/faces/margins.h"
-#include "strategies/sparse/cost.h"
-#include "strategies/sparse/search.h"
-#include "strategies/sparse/sweep.h"
+#include "strategies/sparse/sparse_cost_model.h"
+#include "strategies/sparse/sparse_search.h"
+#include "strategies/sparse/sparse_operator.h"
 
 /* Arguments as the kernel declares them; the scale follows. */
 typedef struct tile_header {

@@ -6,7 +6,7 @@
 
 #include "base/half.h"
 #include "plan/accuracy.h"
-#include "strategies/common/roundings.h"
+#include "strategies/common/rounding_accumulation.h"
 
 enum { LINES = 300, MOST = 40 }; /* number of random lines; most points of a line */
 

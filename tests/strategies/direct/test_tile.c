@@ -7,7 +7,7 @@
 
 #include "../suite.h"
 #include "plan/plan.h"
-#include "strategies/direct/shape.h"
+#include "strategies/direct/direct_shape.h"
 
 /* The rank of the first candidate with this kernel and this access width (0: any); -1 if there is
  * none. */

@@ -8,7 +8,7 @@
 
 #include "../suite.h"
 #include "plan/plan.h"
-#include "strategies/direct/shape.h"
+#include "strategies/direct/direct_shape.h"
 
 /* The ranks of candidates that fuse steps; returns their number. */
 static int fused_places(suite *s, const stn_problem *problem, int places[STN_PLAN_RANKING]) {

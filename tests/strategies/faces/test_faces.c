@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "rig.h"
-#include "strategies/faces/tile/tile.h"
+#include "margin_fixture.h"
+#include "strategies/faces/tile/faces_tile.h"
 
 static const char *const side_names[] = {"wrap", "constant", "nearest", "reflect", "mirror", "fixed"};
 

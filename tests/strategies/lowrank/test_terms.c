@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "plan/accuracy.h"
-#include "strategies/lowrank/flat/pattern.h"
+#include "strategies/lowrank/plane/term_pattern.h"
 
 static stn_task task_of(const char *name) {
     stn_stencil *stencil = NULL;

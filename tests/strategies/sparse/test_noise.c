@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/half.h"
-#include "strategies/sparse/noise.h"
+#include "strategies/sparse/rounding_noise.h"
 
 static uint64_t state = 7;
 static double draw(void) {

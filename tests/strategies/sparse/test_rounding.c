@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "strategies/sparse/accuracy.h"
+#include "strategies/sparse/weight_rounding.h"
 
 static uint64_t state = 99;
 static double draw(void) {
