@@ -15,15 +15,15 @@
 #include "plan/accuracy.h"
 #include "plan/plan.h"
 #include "render/render.h"
-#include "strategies/common/turns.h"
 #include "strategies/common/rounded_weights.h"
+#include "strategies/common/turns.h"
 #include "strategies/direct/direct_arguments.h"
 #include "strategies/direct/direct_params.h"
-#include "strategies/direct/remaining_steps.h"
+#include "strategies/direct/direct_variants.h"
 #include "strategies/direct/one_step.h"
+#include "strategies/direct/remaining_steps.h"
 #include "strategies/direct/tap_order.h"
 #include "strategies/direct/temporal_blocking.h"
-#include "strategies/direct/direct_variants.h"
 
 /* A kernel and its constant arguments. */
 typedef struct pass {

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/best.h"
-#include "strategies/direct/remaining_steps.h"
 #include "strategies/direct/one_step.h"
+#include "strategies/direct/remaining_steps.h"
 #include "strategies/direct/temporal_blocking.h"
 
 /* UNROLLED_MOST: instructions of one iteration of a multi-step kernel, about 0.3 s of compiling */

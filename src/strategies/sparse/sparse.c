@@ -17,8 +17,8 @@
 #include "strategies/common/turns.h"
 #include "strategies/faces/margins.h"
 #include "strategies/sparse/sparse_cost_model.h"
-#include "strategies/sparse/sparse_search.h"
 #include "strategies/sparse/sparse_operator.h"
+#include "strategies/sparse/sparse_search.h"
 
 /* Arguments as the kernel declares them; the scale follows. */
 typedef struct tile_header {

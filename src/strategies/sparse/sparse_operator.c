@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "plan/accuracy.h"
-#include "strategies/sparse/weight_rounding.h"
 #include "strategies/sparse/rounding_noise.h"
 #include "strategies/sparse/sparse_terms.h"
+#include "strategies/sparse/weight_rounding.h"
 
 /* Copies row y of plane z of the shape's window, from weights that may reach less far; both are
  * centred on the same point. */

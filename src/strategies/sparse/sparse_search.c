@@ -7,10 +7,10 @@
 #include "base/best.h"
 #include "plan/accuracy.h"
 #include "strategies/faces/margins.h"
-#include "strategies/sparse/weight_rounding.h"
-#include "strategies/sparse/sparse_cost_model.h"
 #include "strategies/sparse/rounding_noise.h"
+#include "strategies/sparse/sparse_cost_model.h"
 #include "strategies/sparse/sparse_terms.h"
+#include "strategies/sparse/weight_rounding.h"
 
 #define SAFE 0.97 /* fraction of the error bound: the terms' residual is systematic */
 /* If the residual of one step's terms exceeds this, powers of the taps are not sums of few terms

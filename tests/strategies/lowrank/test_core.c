@@ -3,8 +3,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "strategies/lowrank/volume/core_search.h"
 #include "strategies/lowrank/lowrank_types.h"
+#include "strategies/lowrank/volume/core_search.h"
 
 static stn_task task_of(const stn_stencil *stencil) {
     stn_task task;

@@ -16,9 +16,9 @@
 #include "render/render.h"
 #include "strategies/common/turns.h"
 #include "strategies/faces/margins.h"
-#include "strategies/lowrank/plane/plane_search.h"
-#include "strategies/lowrank/plane/plane_operator.h"
 #include "strategies/lowrank/lowrank_types.h"
+#include "strategies/lowrank/plane/plane_operator.h"
+#include "strategies/lowrank/plane/plane_search.h"
 
 /* Arguments as the kernels declare them; the weights follow. */
 typedef struct line_header {

@@ -13,8 +13,8 @@
 #include "context/kernel.h"
 #include "strategies/common/turns.h"
 #include "strategies/faces/margins.h"
-#include "strategies/lowrank/volume/volume_arguments.h"
 #include "strategies/lowrank/lowrank_types.h"
+#include "strategies/lowrank/volume/volume_arguments.h"
 
 typedef struct brick_sweep {
     lowrank_brick brick;

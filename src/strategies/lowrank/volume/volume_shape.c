@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/arith.h"
-#include "strategies/common/cost.h"
 #include "strategies/common/alignment_pad.h"
+#include "strategies/common/cost.h"
 #include "strategies/common/layout.h"
 #include "strategies/faces/margins.h"
 #include "strategies/lowrank/lowrank_types.h"
