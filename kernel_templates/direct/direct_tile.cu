@@ -90,7 +90,7 @@ constexpr span_table needed_spans() {
 constexpr span_table NEEDED = needed_spans();
 
 // A thread's position and, near an edge, the positions that it reads.
-struct brick {
+struct thread_tile {
     const STORE *grid;
     int x, y, z;  // its first point
     // Folded y of each line of the window; PAST_LOW or PAST_HIGH past a constant side.
@@ -122,8 +122,8 @@ __device__ __forceinline__ int fold_slot_high(int x, int nx) {
 // Converts the elements read for a slot past the low edge into its values; `other` is the following
 // slot (mirror only).
 template <int KIND>
-__device__ __forceinline__ void right_low(STORE (&run)[VECTOR], const STORE (&other)[VECTOR], STORE constant,
-                                          bool past) {
+__device__ __forceinline__ void fold_slot_values_low(STORE (&run)[VECTOR], const STORE (&other)[VECTOR], STORE constant,
+                                                     bool past) {
     STORE folded[VECTOR];
 #pragma unroll
     for (int e = 0; e < VECTOR; e++) {
@@ -138,8 +138,8 @@ __device__ __forceinline__ void right_low(STORE (&run)[VECTOR], const STORE (&ot
 }
 // The same past the high edge; `other` is the preceding slot.
 template <int KIND>
-__device__ __forceinline__ void right_high(STORE (&run)[VECTOR], const STORE (&other)[VECTOR], STORE constant,
-                                           bool past) {
+__device__ __forceinline__ void fold_slot_values_high(STORE (&run)[VECTOR], const STORE (&other)[VECTOR],
+                                                      STORE constant, bool past) {
     STORE folded[VECTOR];
 #pragma unroll
     for (int e = 0; e < VECTOR; e++) {
@@ -156,7 +156,7 @@ __device__ __forceinline__ void right_high(STORE (&run)[VECTOR], const STORE (&o
 
 // SHIFTED: loads elements low .. low + count of a line, relative to the thread's first point.
 template <bool FOLD_X>
-__device__ __forceinline__ void load_shifted(const tile_arguments &a, const brick &b, const STORE *row, int low,
+__device__ __forceinline__ void load_shifted(const tile_arguments &a, const thread_tile &b, const STORE *row, int low,
                                              int count, REAL (&window)[SPAN]) {
     constexpr int SIZE = sizeof(STORE), MOST = words_of<SIZE>(VECTOR + X_LOW + X_HIGH);
     const STORE *const from = row + b.x + low;
@@ -204,7 +204,7 @@ __device__ __forceinline__ void load_shifted(const tile_arguments &a, const bric
 // Loads one line of a window. `blank`: the plane or the line lies past a constant side, so every
 // element is `value`.
 template <bool FOLD_X, bool FOLD_YZ>
-__device__ __forceinline__ void load_line(const tile_arguments &a, const brick &b, const STORE *row, int line,
+__device__ __forceinline__ void load_line(const tile_arguments &a, const thread_tile &b, const STORE *row, int line,
                                           bool blank, REAL value, REAL (&window)[SPAN]) {
     if (SHIFTED) {
         const int low = NEEDED.low[line], count = VECTOR + NEEDED.high[line] - low;
@@ -224,10 +224,10 @@ __device__ __forceinline__ void load_line(const tile_arguments &a, const brick &
         load_run(run, row + (FOLD_X ? b.slot[s] : s * VECTOR));
         if (FOLD_X && s < LOW_SLOTS) {
             if (X_SIDE_LOW == MIRROR && VECTOR > 1) load_run(other, row + b.slot[s] + (b.past[s] ? VECTOR : 0));
-            right_low<X_SIDE_LOW>(run, other, narrow<STORE>(a.constant[2][0]), b.past[s]);
+            fold_slot_values_low<X_SIDE_LOW>(run, other, narrow<STORE>(a.constant[2][0]), b.past[s]);
         } else if (FOLD_X && s > LOW_SLOTS) {
             if (X_SIDE_HIGH == MIRROR && VECTOR > 1) load_run(other, row + b.slot[s] - (b.past[s] ? VECTOR : 0));
-            right_high<X_SIDE_HIGH>(run, other, narrow<STORE>(a.constant[2][1]), b.past[s]);
+            fold_slot_values_high<X_SIDE_HIGH>(run, other, narrow<STORE>(a.constant[2][1]), b.past[s]);
         }
 #pragma unroll
         for (int e = 0; e < VECTOR; e++)
@@ -238,7 +238,7 @@ __device__ __forceinline__ void load_line(const tile_arguments &a, const brick &
 // Adds the taps that read plane z to sum[d][r][v]. `first` is where its window begins (x from 0 if
 // FOLD_X or SHIFTED) if the plane and all lines are inside the grid.
 template <bool FOLD_X, bool FOLD_YZ>
-__device__ __forceinline__ void add_plane(const tile_arguments &a, const brick &b, const STORE *first, int z,
+__device__ __forceinline__ void add_plane(const tile_arguments &a, const thread_tile &b, const STORE *first, int z,
                                           REAL (&sum)[DEPTH][ROWS][VECTOR]) {
     const int fz = FOLD_YZ ? fold<Z_SIDE_LOW, Z_SIDE_HIGH>(z < a.nz + Z_HIGH ? z : 0, a.nz) : z;
 #pragma unroll
@@ -272,7 +272,7 @@ __device__ __forceinline__ bool frozen_row(const tile_arguments &a, int z, int y
 }
 
 template <bool FOLD_X, bool FOLD_YZ>
-__device__ __forceinline__ void save_plane(const tile_arguments &a, const brick &b, STORE *out, int z,
+__device__ __forceinline__ void save_plane(const tile_arguments &a, const thread_tile &b, STORE *out, int z,
                                            const REAL (&sum)[ROWS][VECTOR]) {
 #pragma unroll
     for (int r = 0; r < ROWS; r++) {
@@ -302,7 +302,7 @@ __device__ __forceinline__ void save_plane(const tile_arguments &a, const brick 
 }
 
 template <bool FOLD_X, bool FOLD_YZ>
-__device__ __forceinline__ void walk(const tile_arguments &a, const brick &b, STORE *out) {
+__device__ __forceinline__ void walk(const tile_arguments &a, const thread_tile &b, STORE *out) {
     const STORE *const first =  // of the first plane, as add_plane expects it
         b.grid + (b.z - Z_LOW) * a.in_z + (b.y - Y_LOW) * a.in_y + (FOLD_X || SHIFTED ? 0 : b.x - CENTRE);
     REAL sum[DEPTH][ROWS][VECTOR] = {};
@@ -330,7 +330,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) direct_tile(const 
     const int z0 = block % a.tiles_z * BZ;
     const long long batch = block / a.tiles_z;
 
-    brick b;
+    thread_tile b;
     b.grid = a.in + batch * a.in_batch;
     b.x = x0 + threadIdx.x % THREADS_X * VECTOR;
     b.y = y0 + threadIdx.x / THREADS_X % THREADS_Y * ROWS;

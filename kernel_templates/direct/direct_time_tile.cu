@@ -135,8 +135,8 @@ __device__ __forceinline__ void take_early_turn(const tile_arguments &a, const t
         for (int v = 0; v < POINTS; v++) planes[0][r][v] = plane[r][v];
 #pragma unroll
     for (int s = 0; s < FUSED; s++) {
-        settle_plane<EDGE>(a, t, z - s * Z_REACH, shared, planes[s]);
-        leave_rows(planes[s], rows[Y_REACH ? s : 0]);
+        complete_edges<EDGE>(a, t, z - s * Z_REACH, shared, planes[s]);
+        publish_rows(planes[s], rows[Y_REACH ? s : 0]);
         complete_plane<EDGE>(a, t, z - s * Z_REACH, planes[s], sums[s], planes[s + 1]);
     }
     synchronize();
@@ -144,7 +144,7 @@ __device__ __forceinline__ void take_early_turn(const tile_arguments &a, const t
     for (int s = 0; s < FUSED; s++) {
         window_type window;
         own_rows(planes[s], window);
-        others_rows(rows[Y_REACH ? s : 0], window);
+        fetch_rows(rows[Y_REACH ? s : 0], window);
         take_plane<EDGE, 1>(a, t, window, z - s * Z_REACH, planes[s], sums[s]);
     }
 #pragma unroll
@@ -155,19 +155,19 @@ __device__ __forceinline__ void take_early_turn(const tile_arguments &a, const t
 
 // Prepares a plane of its level and loads its neighbours.
 template <bool EDGE>
-__device__ __forceinline__ void ready_plane(const tile_arguments &a, const tile &t, shared_type &shared,
-                                            rows_type &rows, int z, patch &plane, window_type &window) {
-    settle_plane<EDGE>(a, t, z, shared, plane);
-    leave_rows(plane, rows);
+__device__ __forceinline__ void prepare_plane(const tile_arguments &a, const tile &t, shared_type &shared,
+                                              rows_type &rows, int z, patch &plane, window_type &window) {
+    complete_edges<EDGE>(a, t, z, shared, plane);
+    publish_rows(plane, rows);
     own_rows(plane, window);
     if (Y_REACH) synchronize();
-    others_rows(rows, window);
+    fetch_rows(rows, window);
 }
 
 // Runs all stages; the plane of the last level replaces the input plane.
 template <bool EDGE, bool FOLDED>
-__device__ __forceinline__ void take_turn(const tile_arguments &a, const tile &t, shared_type &shared, int parity,
-                                          int z, patch &plane, sums_type (&sums)[FUSED]) {
+__device__ __forceinline__ void advance(const tile_arguments &a, const tile &t, shared_type &shared, int parity, int z,
+                                        patch &plane, sums_type (&sums)[FUSED]) {
     if (ONE_BARRIER && !FOLDED) {
         take_early_turn<EDGE>(a, t, shared, shared.rows[ONE_BARRIER ? parity : 0], z, plane, sums);
         return;
@@ -175,8 +175,8 @@ __device__ __forceinline__ void take_turn(const tile_arguments &a, const tile &t
 #pragma unroll
     for (int s = 0; s < FUSED; s++) {
         window_type window;
-        ready_plane<EDGE>(a, t, shared, shared.rows[ONE_BARRIER ? parity : 0][Y_REACH ? s : 0], z - s * Z_REACH, plane,
-                          window);
+        prepare_plane<EDGE>(a, t, shared, shared.rows[ONE_BARRIER ? parity : 0][Y_REACH ? s : 0], z - s * Z_REACH,
+                            plane, window);
         take_plane<EDGE, 0>(a, t, window, z - s * Z_REACH, plane, sums[s]);
         if (!FOLDED) continue;
         const unsigned folded = folded_rows(z - s * Z_REACH, a.nz), outputs = frozen_outputs(z - s * Z_REACH, a.nz);
@@ -236,7 +236,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     tile t;
     t.grid = a.in + number * a.in_batch;
     place_lane(a, own_y, column * OWN_X, t);
-    if (REFRESH && !t.inside) find_sources(a, t, shared);
+    if (REFRESH && !t.inside) find_fold_sources(a, t, shared);
     STORE *const out = a.out + number * a.out_batch;
     const int z1 = min(z0 + a.chunk, nz), last = z1 + FUSED * Z_REACH;
 
@@ -250,7 +250,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
 #pragma unroll 1
     for (; z < last; z++) {
         copy_async_wait<PREFETCH - 1>();
-        if (TURNED)
+        if (TRANSPOSED)
             // Other lanes' copies are complete, and they have read the slot that is filled next.
             __syncwarp();
         const int ready = slot;
@@ -263,13 +263,13 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
         const bool inside_xy = (X_SIDE_LOW == WRAP && (Y_REACH == 0 || Y_SIDE_LOW == WRAP)) || t.inside;
         receive_plane(shared.slot[ready], plane);
         if (inside_z && inside_xy)
-            take_turn<false, false>(a, t, shared, parity, z, plane, sums);
+            advance<false, false>(a, t, shared, parity, z, plane, sums);
         else if (inside_z || !FOLDS_Z)
-            take_turn<true, false>(a, t, shared, parity, z, plane, sums);
+            advance<true, false>(a, t, shared, parity, z, plane, sums);
         else
-            take_turn<true, true>(a, t, shared, parity, z, plane, sums);
+            advance<true, true>(a, t, shared, parity, z, plane, sums);
         const int done = z - FUSED * Z_REACH;
-        if (done >= z0) store_plane(a, t, out, done, shared.slot[SLOTS + TURNED - 1], plane);
+        if (done >= z0) store_plane(a, t, out, done, shared.slot[SLOTS + TRANSPOSED - 1], plane);
         parity ^= 1;
     }
 }

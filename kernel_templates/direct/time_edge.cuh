@@ -15,7 +15,7 @@ __device__ __forceinline__ int source(int i, int n, int reach) {
 // For each of this lane's points, the index in `exchange` that it is read from in every plane: its
 // own, or past an edge along x or y that of its fold, or the entry for what lies past that side.
 // Computed once, because these decisions cost many times what a step does.
-__device__ __forceinline__ void find_sources(const tile_arguments &a, const tile &t, shared_type &shared) {
+__device__ __forceinline__ void find_fold_sources(const tile_arguments &a, const tile &t, shared_type &shared) {
     const int lane_x = threadIdx.x % LANES_X * POINTS, lane_y = threadIdx.x / LANES_X * ROWS;
     const int first_x = t.x - lane_x, first_y = t.y - lane_y;
     constexpr int PAST_Y = HEIGHT * WIDTH, PAST_X = PAST_Y + 2;
@@ -57,8 +57,8 @@ __device__ __forceinline__ void refresh_plane(shared_type &shared, patch &plane)
 
 // Completes a plane of its level before use: points past an edge get their values.
 template <bool EDGE>
-__device__ __forceinline__ void settle_plane(const tile_arguments &a, const tile &t, int z, shared_type &shared,
-                                             patch &plane) {
+__device__ __forceinline__ void complete_edges(const tile_arguments &a, const tile &t, int z, shared_type &shared,
+                                               patch &plane) {
     if (!EDGE) return;
     if (REFRESH && !t.inside) refresh_plane(shared, plane);
     if (past_z(z, a.nz))

@@ -68,7 +68,7 @@ typedef patch sums_type[DEPTH - 1];  // of one stage
 typedef REAL window_type[ROWS + 2 * Y_REACH][POINTS + 2 * X_REACH];
 
 // ---- Shared memory: lanes' elements are ordered by access, so that no access has bank conflicts.
-// Where a lane's points are several runs (TURNED), adjacent lanes copy adjacent runs and read their
+// Where a lane's points are several runs (TRANSPOSED), adjacent lanes copy adjacent runs and read their
 // own later; otherwise every access would touch twice the sectors of memory.
 constexpr int PIECE = POINTS * sizeof(REAL) > 16 ? 16 / sizeof(REAL) : POINTS;
 constexpr int PIECES = POINTS / PIECE, RUNS = POINTS / VECTOR, SLOTS = PREFETCH + 1;
@@ -78,13 +78,13 @@ struct alignas(PIECE * sizeof(REAL)) piece {
 struct alignas(VECTOR * sizeof(STORE)) run {
     STORE at[VECTOR];
 };
-constexpr bool TURNED = RUNS > 1;
+constexpr bool TRANSPOSED = RUNS > 1;
 // A plane: run s of row r of every lane.
 typedef run slot_type[ROWS][RUNS][THREADS];
 // Every lane's first and last rows.
 typedef piece rows_type[STACK][Y_REACH ? 2 * Y_REACH : 1][PIECES][LANES_X];
 struct shared_type {
-    slot_type slot[SLOTS + TURNED];  // of level 0; the last one is being stored
+    slot_type slot[SLOTS + TRANSPOSED];  // of level 0; the last one is being stored
     // A plane in row-major order, then the values past its four sides.
     REAL exchange[REFRESH ? HEIGHT * WIDTH + 4 : 2];
     rows_type rows[ONE_BARRIER ? 2 : 1]
@@ -184,14 +184,14 @@ __device__ __forceinline__ void store_plane(const tile_arguments &a, const tile 
         for (int s = 0; s < RUNS; s++) {
 #pragma unroll
             for (int e = 0; e < VECTOR; e++) own[r][s].at[e] = narrow<STORE>(plane[r][s * VECTOR + e]);
-            if (TURNED) slot[r][s][threadIdx.x] = own[r][s];
+            if (TRANSPOSED) slot[r][s][threadIdx.x] = own[r][s];
         }
-    if (TURNED) __syncwarp();
+    if (TRANSPOSED) __syncwarp();
 #pragma unroll
     for (int r = 0; r < ROWS; r++)
 #pragma unroll
         for (int s = 0; s < RUNS; s++) {
-            const run leaving = TURNED ? copied_run(slot, r, s) : own[r][s];
+            const run leaving = TRANSPOSED ? copied_run(slot, r, s) : own[r][s];
             if (t.stored >> (r * RUNS + s) & 1) store_run(to + r * a.out_y + s * LANES_X * VECTOR, leaving.at);
         }
 }
@@ -199,7 +199,7 @@ __device__ __forceinline__ void store_plane(const tile_arguments &a, const tile 
 // ---- neighbours' points
 
 // Leaves this lane's first and last rows for the lanes below and above.
-__device__ __forceinline__ void leave_rows(const patch &plane, rows_type &rows) {
+__device__ __forceinline__ void publish_rows(const patch &plane, rows_type &rows) {
     const int lane_x = threadIdx.x % LANES_X, lane_y = threadIdx.x / LANES_X;
 #pragma unroll
     for (int k = 0; k < Y_REACH; k++)
@@ -236,7 +236,7 @@ __device__ __forceinline__ void own_rows(const patch &plane, window_type &window
 
 // Fetches the rows above and below; the outermost lanes take their own, which only invalidates
 // margins.
-__device__ __forceinline__ void others_rows(const rows_type &rows, window_type &window) {
+__device__ __forceinline__ void fetch_rows(const rows_type &rows, window_type &window) {
     const int lane_x = threadIdx.x % LANES_X, lane_y = threadIdx.x / LANES_X;
     const int above = lane_y > 0 ? lane_y - 1 : 0, below = lane_y < STACK - 1 ? lane_y + 1 : lane_y;
 #pragma unroll

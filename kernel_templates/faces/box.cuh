@@ -99,7 +99,7 @@ __device__ __forceinline__ int near(place i) {
 }
 
 template <int AXIS>
-__device__ __forceinline__ tile place_tile(const face_arguments &a, const piece &f, int number) {
+__device__ __forceinline__ tile locate_tile(const face_arguments &a, const piece &f, int number) {
     tile t;
 #pragma unroll
     for (int k = 2; k >= 0; k--) {
@@ -161,6 +161,6 @@ __device__ __forceinline__ void for_points(const long long (&stride)[3], long lo
     }
 }
 
-__device__ __forceinline__ long long first_place(const tile &t, const long long (&stride)[3]) {
+__device__ __forceinline__ long long first_position(const tile &t, const long long (&stride)[3]) {
     return t.origin[0] * stride[0] + t.origin[1] * stride[1] + t.origin[2] * stride[2];
 }

@@ -151,18 +151,18 @@ __device__ __forceinline__ void refresh_axis(const face_arguments &a, const tile
 }
 
 // A patch of the box and its position.
-struct patch_place {
+struct patch_position {
     int z, y, x, cell;
     unsigned changes;  // bit r * POINTS + v: steps change that point
     int last;          // the last step in which it is needed
 };
 
 template <int AXIS>
-__device__ __forceinline__ patch_place find_patch(const tile &t) {
+__device__ __forceinline__ patch_position find_patch(const tile &t) {
     typedef box<AXIS> box;
     const int lane = threadIdx.x, x = lane % box::LANES_X * POINTS, y = lane / box::LANES_X % box::LANES_Y * ROWS;
     const int z = lane / (box::LANES_X * box::LANES_Y);
-    patch_place p = {z, y, x, box::cell(z, y, x), 0, 0};
+    patch_position p = {z, y, x, box::cell(z, y, x), 0, 0};
     if (lane >= box::LANES || !t.stepped[0].has(z)) return p;
     if (t.stepped[1].has(y, ROWS) && t.stepped[2].has(x, POINTS))
         p.changes = ALL;
@@ -184,7 +184,7 @@ __device__ __forceinline__ void load_box(const face_arguments &a, const STORE *g
     typedef box<AXIS> box;
     const bool inside = t.grid[0].has(0, box::PLANES) && t.grid[1].has(0, box::HEIGHT) && t.grid[2].has(0, box::WIDTH);
     for_points<box::PLANES, box::HEIGHT, box::WIDTH>(
-        a.in_stride, first_place(t, a.in_stride), [&](int z, int y, int x, long long at) {
+        a.in_stride, first_position(t, a.in_stride), [&](int z, int y, int x, long long at) {
             REAL *const cell = cells + box::cell(z, y, x);
             if (!inside && (!t.grid[0].has(z) || !t.grid[1].has(y) || !t.grid[2].has(x)))
                 *cell = first_value(a, grid, t.origin[0] + z, t.origin[1] + y, t.origin[2] + x);
@@ -205,7 +205,7 @@ __device__ __forceinline__ void store_tile(const face_arguments &a, const tile &
     for_points<AXIS == 0 ? DEPTH : box::PLANES - 2 * FUSED * Z_REACH,
                AXIS == 1 ? DEPTH : box::HEIGHT - 2 * FUSED * Y_REACH,
                AXIS == 2 ? DEPTH : box::WIDTH - 2 * FUSED * X_REACH>(
-        a.out_stride, first_place(t, a.out_stride) + first, [&](int z, int y, int x, long long at) {
+        a.out_stride, first_position(t, a.out_stride) + first, [&](int z, int y, int x, long long at) {
             if (z0 + z < t.own[0].end && y0 + y < t.own[1].end && x0 + x < t.own[2].end)
                 out[at] = narrow<STORE>(cells[box::cell(z0 + z, y0 + y, x0 + x)]);
         });
@@ -217,7 +217,7 @@ __device__ constexpr bool is_seen(int r, int v) {
 }
 
 template <int AXIS, bool WHOLE>
-__device__ __forceinline__ void leave_patch(const patch &own, REAL *cells) {
+__device__ __forceinline__ void publish_patch(const patch &own, REAL *cells) {
 #pragma unroll
     for (int r = 0; r < ROWS; r++)
 #pragma unroll
@@ -239,9 +239,9 @@ __device__ __forceinline__ void restore(patch &own, const REAL *cells, unsigned 
 template <int AXIS>
 __device__ __forceinline__ void step_tile(const face_arguments &a, const piece &f, int number, const STORE *grid,
                                           STORE *out, REAL *cells) {
-    const tile t = place_tile<AXIS>(a, f, number);
+    const tile t = locate_tile<AXIS>(a, f, number);
     load_box<AXIS>(a, grid, t, cells);
-    const patch_place p = find_patch<AXIS>(t);
+    const patch_position p = find_patch<AXIS>(t);
     const bool has_patch = threadIdx.x < box<AXIS>::LANES;
     patch own;
     __syncthreads();
@@ -262,7 +262,7 @@ __device__ __forceinline__ void step_tile(const face_arguments &a, const piece &
         }
         __syncthreads();  // all threads have finished reading
         if (s == FUSED) break;
-        if (s <= p.last) leave_patch<AXIS, false>(own, cells + p.cell);
+        if (s <= p.last) publish_patch<AXIS, false>(own, cells + p.cell);
         __syncthreads();
         if (!FOLDS) continue;
         if constexpr (folds_along(0)) refresh_axis<AXIS, 0>(a, t, cells);
@@ -271,7 +271,7 @@ __device__ __forceinline__ void step_tile(const face_arguments &a, const piece &
         __syncthreads();
         if (has_patch) restore<AXIS>(own, cells + p.cell, p.changes);
     }
-    if (p.last == FUSED) leave_patch<AXIS, true>(own, cells + p.cell);
+    if (p.last == FUSED) publish_patch<AXIS, true>(own, cells + p.cell);
     __syncthreads();
     wait_for_launch_before();  // the operator's launch may write invalid values in the margins
     store_tile<AXIS>(a, t, cells, out);

@@ -12,8 +12,8 @@ using STORED = SPARSE_STORE;
 constexpr int RANK = SPARSE_RANK, HALVES = SPARSE_HALVES, LEAD = SPARSE_LEAD, PARTS = SPARSE_PARTS;
 constexpr int THREADS = 32 * WARPS, SLOT = 16 / sizeof(STORED), POINTS_OF_WORD = sparse_words<STORED>::POINTS;
 // RUN: accumulators of a warp; BELOW: such runs in a column of the tile.
-constexpr int RUN = 8, BELOW = SPARSE_ACROSS ? WARPS / SPARSE_ACROSS : 8;
-constexpr int TALL = RUN * BELOW, WIDE = SPARSE_ACROSS ? 128 * SPARSE_ACROSS : 16 * WARPS;
+constexpr int RUN = 8, BELOW = SPARSE_ADJACENT_WARPS ? WARPS / SPARSE_ADJACENT_WARPS : 8;
+constexpr int TALL = RUN * BELOW, WIDE = SPARSE_ADJACENT_WARPS ? 128 * SPARSE_ADJACENT_WARPS : 16 * WARPS;
 constexpr int PRODUCTS = (HALVES + 1) / 2, REGISTERS = (HALVES / 2 + 1) / 2 + HALVES % 2;
 constexpr int COLUMNS = WIDE - 16 + 8 * HALVES * POINTS_OF_WORD, SLOTS = COLUMNS / SLOT;
 constexpr int LINES = TALL + Y_LOW + Y_HIGH;
@@ -121,15 +121,15 @@ __device__ __forceinline__ void add_window(float (&sum)[RUN][4], const fragments
                                                        sum[S - i >= 0 ? S - i : 0], a.word[i][K][part], b.high, meta);
 }
 
-// Stores a warp's outputs, from `row` and x on of the block's tile. ABREAST: as drawn in
+// Stores a warp's outputs, from `row` and x on of the block's tile. ADJACENT: as drawn in
 // sparse_tile.cu and sparse_walk.cu.
-constexpr int ACROSS = SPARSE_ACROSS ? SPARSE_ACROSS : 1;
-template <bool ABREAST>
+constexpr int ACROSS = SPARSE_ADJACENT_WARPS ? SPARSE_ADJACENT_WARPS : 1;
+template <bool ADJACENT>
 __device__ __forceinline__ void store_tile(const tile_arguments &a, STORED *grid, long long row, long long x, int warp,
                                            int g, int t, const float (&sum)[RUN][4]) {
     const float scale = static_cast<float>(a.scale);
-    const int column = column_of<STORED>(g, t), down = 8 * (ABREAST ? warp / ACROSS : column);
-    const int right = (ABREAST ? warp % ACROSS * 128 + 16 * column : 16 * warp) + 4 * four_of<STORED>(g, t);
+    const int column = column_of<STORED>(g, t), down = 8 * (ADJACENT ? warp / ACROSS : column);
+    const int right = (ADJACENT ? warp % ACROSS * 128 + 16 * column : 16 * warp) + 4 * four_of<STORED>(g, t);
     const bool inside = VECTOR > 1 && x + WIDE <= a.nx && row + TALL <= a.ny;
     STORED *to = grid + (row + down) * a.out_y + x + right;
     if (inside) {

@@ -12,13 +12,13 @@
 //     BESIDE 2:         | g 0 | g 1 | g 0 | g 1 | ..  c = 0, 0, 1, 1, ..    256 points on: g 2, g 3
 //     set s             sum[0] += K(s) set s,   sum[1] += K(s - NEXT) set s,  ..
 //
-// ABREAST: all eight columns are adjacent, and sum[c] belongs to segment c. Then a warp stores
+// ADJACENT: all eight columns are adjacent, and sum[c] belongs to segment c. Then a warp stores
 // whole memory lines; no words are shared between blocks, so this suits windows that each block
 // reads for itself: PRODUCTS = SETS.
 //
 // Each tile, with the reach of the taps, is one stage of shared memory, point after point, while
 // AHEAD of them arrive. A stage begins at a memory line, SKIP points before its window, so that
-// eight threads load one line. In f32 ABREAST, the 16-byte pieces in every second run of 128 bytes
+// eight threads load one line. In f32 ADJACENT, the 16-byte pieces in every second run of 128 bytes
 // are exchanged, FLIP apart, which avoids bank conflicts.
 //
 //     stage:   SKIP | LEAD | WIDE outputs | points right of them
@@ -39,16 +39,16 @@ constexpr int BLOCKS_OF_SEGMENT = 8, SEGMENT_POINTS = 16 * BLOCKS_OF_SEGMENT, WI
 constexpr int PRODUCTS = HALVES / 2, REGISTERS = (PRODUCTS + 1) / 2, FRAGMENT = 128;  // words
 // Sets of a block.
 constexpr int POINTS_OF_SET = 8 * POINTS_OF_WORD, SETS = 16 / POINTS_OF_SET;
-constexpr bool ABREAST = SPARSE_BESIDE == 8;
-constexpr int BESIDE = SPARSE_BESIDE, NEXT_BLOCK = 16 * BESIDE;  // points to a column's next block
+constexpr bool ADJACENT = SPARSE_ADJACENT_COLUMNS == 8;
+constexpr int BESIDE = SPARSE_ADJACENT_COLUMNS, NEXT_BLOCK = 16 * BESIDE;  // points to a column's next block
 constexpr int POINTS_OF_MEMORY_LINE = 128 / static_cast<int>(sizeof(STORED));
-constexpr int SKIP = round_up(LEAD, POINTS_OF_MEMORY_LINE) - LEAD, FLIP = ABREAST && sizeof(STORED) == 4 ? 2 : 0;
+constexpr int SKIP = round_up(LEAD, POINTS_OF_MEMORY_LINE) - LEAD, FLIP = ADJACENT && sizeof(STORED) == 4 ? 2 : 0;
 constexpr int STAGE_POINTS = SKIP + WIDE - 16 + 8 * HALVES * POINTS_OF_WORD;
 constexpr int STAGE = round_up(STAGE_POINTS, SEGMENT_POINTS), AHEAD = STAGES - 1;
 constexpr int AT_ONCE = THREADS * SLOT;  // points that are copied at once
 static_assert(HALVES % 2 == 0, "products of one size, which the blocks share");
-static_assert(!ABREAST || PRODUCTS == SETS, "no words that two blocks look at");
-static_assert(ABREAST || HALVES % (4 * POINTS_OF_WORD) == 2 * POINTS_OF_WORD,
+static_assert(!ADJACENT || PRODUCTS == SETS, "no words that two blocks look at");
+static_assert(ADJACENT || HALVES % (4 * POINTS_OF_WORD) == 2 * POINTS_OF_WORD,
               "two columns' lanes lie in different banks");
 static_assert(AHEAD >= 1, "the next tile arrives while this one is computed on");
 static_assert(LEAD % SLOT == 0 && AT_ONCE % SEGMENT_POINTS == 0, "copies of 16 bytes, whole segments at once");
@@ -66,7 +66,7 @@ struct line_arguments {
 static_assert(is_twin(sizeof(line_arguments), sizeof(line_arguments::scale)), "the launcher's twin of the arguments");
 
 // The index of a point in the stage.
-__device__ __forceinline__ int place_of(int point) { return point ^ (point / (8 * SLOT) % 2 * FLIP * SLOT); }
+__device__ __forceinline__ int index_of(int point) { return point ^ (point / (8 * SLOT) % 2 * FLIP * SLOT); }
 
 // The index of a column's first block among its warp's points.
 __device__ __forceinline__ int column_start(int column) {
@@ -76,7 +76,7 @@ __device__ __forceinline__ int column_start(int column) {
 // Loads points x0 to x0 + STAGE_POINTS - 1 of a line of n.
 __device__ __forceinline__ void load_tile(STORED *stage, const STORED *line, long long x0, long long n) {
     const int first = threadIdx.x * SLOT;
-    STORED *const to = stage + place_of(first);
+    STORED *const to = stage + index_of(first);
     const STORED *const from = line + x0 + first;
     if (VECTOR > 1 && x0 >= 0 && x0 + STAGE_POINTS <= n) {
 #pragma unroll
@@ -102,10 +102,10 @@ __device__ __forceinline__ void load_tile(STORED *stage, const STORED *line, lon
 
 // Elements of long windows are read five times or more, so f32 is rounded to tf32 once, in the
 // stage, by the threads that copied it.
-constexpr bool ROUNDS = sizeof(STORED) == 4 && !ABREAST;
+constexpr bool ROUNDS = sizeof(STORED) == 4 && !ADJACENT;
 __device__ __forceinline__ void round_own(STORED *stage) {
     const int first = threadIdx.x * SLOT;
-    STORED *const mine = stage + place_of(first);
+    STORED *const mine = stage + index_of(first);
 #pragma unroll
     for (int i = 0; i < STAGE_POINTS; i += AT_ONCE)
         if (i + AT_ONCE <= STAGE_POINTS || first < STAGE_POINTS - i) round_words(mine + i);
@@ -145,7 +145,7 @@ __device__ __forceinline__ void add_sets(float (&sum)[BLOCKS_OF_SEGMENT][4], con
     });
 }
 
-// The same ABREAST: block c starts one segment further on; `begin`: the lane's first word for each
+// The same ADJACENT: block c starts one segment further on; `begin`: the lane's first word for each
 // product.
 __device__ __forceinline__ void add_segments(float (&sum)[BLOCKS_OF_SEGMENT][4], const factor &f, const STORED *stage,
                                              const int (&begin)[PRODUCTS]) {
@@ -191,7 +191,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_line(const 
     const int at = first_block + (4 * (t / 2) + t % 2 * 4 * HALVES) * POINTS_OF_WORD;
     int begin[PRODUCTS];
 #pragma unroll
-    for (int k = 0; k < PRODUCTS; k++) begin[k] = place_of(SKIP + at + k * POINTS_OF_SET);
+    for (int k = 0; k < PRODUCTS; k++) begin[k] = index_of(SKIP + at + k * POINTS_OF_SET);
     int stage = 0, filled = 0;
     long long next = first;
     wait_for_launch_before();
@@ -207,7 +207,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_line(const 
         next += step, filled = filled + 1 == STAGES ? 0 : filled + 1;
         if (tile < first) continue;
         float sum[BLOCKS_OF_SEGMENT][4] = {};
-        if constexpr (ABREAST)
+        if constexpr (ADJACENT)
             add_segments(sum, f, shared + stage * STAGE, begin);
         else
             add_sets(sum, f, shared + stage * STAGE + SKIP + at);

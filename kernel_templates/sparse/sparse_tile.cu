@@ -15,7 +15,7 @@
 //     row 8  |  m = 0  |
 //     ..
 //
-// SPARSE_BESIDE 8 (ABREAST): the same tile transposed: each warp has 8 of the rows and all columns,
+// SPARSE_ADJACENT_COLUMNS 8 (ADJACENT): the same tile transposed: each warp has 8 of the rows and all columns,
 // which products take 16 apart. Then a warp stores 512 adjacent bytes of a row (256 in f16), whole
 // memory lines, instead of 32 or 64 bytes of each of 8 rows:
 //
@@ -28,13 +28,13 @@
 //     stage:   LEAD | WIDE outputs | columns right of them
 //
 // 16 words (halves 4 and 12: 8 words) are left out after 8 rows, so that lanes of rows 8 apart are
-// in different banks; ABREAST needs no padding.
+// in different banks; ADJACENT needs no padding.
 #include "sparse/rows.cuh"
 
 constexpr int PLANES = Z_LOW + Z_HIGH + 1, AHEAD = STAGES - PLANES;
 // As many columns of a product as warps, so the tile is the same.
-constexpr bool ABREAST = SPARSE_BESIDE == 8 && WARPS == 8;
-constexpr int LIFT = 8 * COLUMNS + (ABREAST           ? 0
+constexpr bool ADJACENT = SPARSE_ADJACENT_COLUMNS == 8 && WARPS == 8;
+constexpr int LIFT = 8 * COLUMNS + (ADJACENT          ? 0
                                     : HALVES % 8 == 4 ? 8
                                                       : 16) *
                                        POINTS_OF_WORD;  // distance from a row to the row 8 below
@@ -127,7 +127,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_tile(const 
     for (int i = 0; i < REGISTERS; i++) meta[i] = a.table[32 * i + lane];
     fragments<ALL_HELD ? SPARSE_ROW_COUNT[0] : 1> held;
     if constexpr (ALL_HELD) read_fragments(held, a.table, 0, lane);
-    const int below = ABREAST ? warp : g, beside = ABREAST ? g : warp;
+    const int below = ADJACENT ? warp : g, beside = ADJACENT ? g : warp;
     const int begin = below * LIFT + 16 * beside + t % 2 * 4 * HALVES * POINTS_OF_WORD;
     const int whole = begin + 4 * (t / 2) * POINTS_OF_WORD, half = begin + 2 * (t / 2) * POINTS_OF_WORD;
     int stage = 0;  // of the iteration's first plane
@@ -147,7 +147,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_tile(const 
             add_plane<decltype(plane)::value>(sum, held, meta, a.table, start, lane);
         });
         STORED *const grid = a.out + at.batch * a.out_batch + (RANK == 3 ? p * a.out_z : 0);
-        store_tile<ABREAST>(a, grid, RANK == 3 ? at.y : TALL * p, at.x, warp, g, t, sum);
+        store_tile<ADJACENT>(a, grid, RANK == 3 ? at.y : TALL * p, at.x, warp, g, t, sum);
         stage = stage + 1 == STAGES ? 0 : stage + 1;
     }
     copy_async_wait<0>();

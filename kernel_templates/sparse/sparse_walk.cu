@@ -1,4 +1,4 @@
-// A few rows of 2D taps as 2:4 sparse products, like sparse_tile's ABREAST, for memory-bound
+// A few rows of 2D taps as 2:4 sparse products, like sparse_tile's ADJACENT, for memory-bound
 // launches: memory is read in whole lines, and each row once.
 //
 //     out(y, x) = sum over i of  K(i) X(y + i - Y_LOW)
@@ -52,7 +52,7 @@ static_assert(!FLIP || SLOTS / 8 % 2 == 0 || SLOTS % 8 == 0 || !EXPECTED_SHARED,
               "pieces that are exchanged lie in the row");
 
 // The index of a slot of 16 bytes in a row of the ring.
-__device__ __forceinline__ int place_of(int slot) {
+__device__ __forceinline__ int index_of(int slot) {
     const int at = slot < BEFORE ? slot - BEFORE + ROW_SLOTS : slot - BEFORE;
     return (at ^ (at / 8 % 2 * FLIP)) * SLOT;
 }
@@ -65,7 +65,7 @@ struct row_copies {
     long long x;      // in the grid
 
     __device__ __forceinline__ void begin(int slot, long long x0, long long nx) {
-        line = threadIdx.x / COUNT_OF, place = place_of(slot), x = x0 + slot * SLOT;
+        line = threadIdx.x / COUNT_OF, place = index_of(slot), x = x0 + slot * SLOT;
         if (x < 0 || x >= nx)
             x = repeats<X_SIDE_LOW, X_SIDE_HIGH>() ? fold_far<X_SIDE_LOW, X_SIDE_HIGH>(x, nx) : x < 0 ? 0 : nx - SLOT;
     }
@@ -110,7 +110,7 @@ __device__ __forceinline__ void take_elements(STORED *ring, int first, FROM from
 #pragma unroll 1
     for (int i = threadIdx.x; i < ROWS * SLOTS; i += THREADS) {
         const int line = i / SLOTS, slot = i % SLOTS, at = (first + line) * PITCH;
-        STORED *const to = ring + (at < RING_SIZE ? at : at - RING_SIZE) + place_of(slot);
+        STORED *const to = ring + (at < RING_SIZE ? at : at - RING_SIZE) + index_of(slot);
         const STORED *const row = from(line);
         const long long x = x0 + slot * SLOT;
         STORED run[SLOT];
@@ -171,7 +171,7 @@ __device__ __forceinline__ void add_rows(float (&sum)[RUN][4], const fragments<C
 }
 
 // The index in a row of the ring of the window's point where a lane begins to read.
-__device__ __forceinline__ int column_at(int point) { return place_of(point / SLOT) + point % SLOT; }
+__device__ __forceinline__ int column_at(int point) { return index_of(point / SLOT) + point % SLOT; }
 
 static_assert(is_given(RING_SIZE * sizeof(STORED)), "the launcher gives the shared memory that this takes");
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_walk(const __grid_constant__ tile_arguments a) {

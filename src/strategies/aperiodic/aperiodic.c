@@ -128,7 +128,7 @@ static void estimate(const stn_task *task, const stn_machine *machine, const stn
     const double points = (double)stn_task_points(task), passes = (double)c.passes, rounds = (double)c.rounds;
     const levels l = levels_of(candidate);
     *result = (stn_estimate){.unit = (stn_unit)c.unit, .stepping = true};
-    result->seconds = (double)c.seconds * cost_untimed(machine, task, &l);
+    result->seconds = (double)c.seconds * cost_unmeasured_factor(machine, task, &l);
     const double copies = tree_copies(task, (uint64_t)c.rounds);
     result->bytes = passes * (double)c.bytes + 2 * copies * points * (double)stn_dtype_size(task->dtype);
     result->flops = passes * (double)c.flops;

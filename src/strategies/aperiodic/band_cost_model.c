@@ -35,7 +35,7 @@ const char *cost_transforms(const stn_task *task, const stn_machine *machine, st
 
 /* Factor on estimates of `direct` for narrow boxes with one step a launch; up to 2.8 measured.
  * Estimates of lowrank need no factor. */
-#define NARROW 1.5
+#define NARROW_BOX_FACTOR 1.5
 
 /* The cheapest stepping strategy. In f32 lowrank has a larger error than stepping. */
 const char *cost_steps(const stn_task *task, const stn_machine *machine, stn_estimate *estimate) {
@@ -44,7 +44,7 @@ const char *cost_steps(const stn_task *task, const stn_machine *machine, stn_est
     const char *chosen = cheapest(names, task, machine, estimate);
     stn_estimate products;
     if (names != on_device || task->dtype != STN_F64 || !stn_subplan_estimate(task, machine, "lowrank", &products) ||
-        (chosen && products.seconds > NARROW * estimate->seconds))
+        (chosen && products.seconds > NARROW_BOX_FACTOR * estimate->seconds))
         return chosen;
     *estimate = products;
     return "lowrank";
@@ -158,7 +158,7 @@ division cost_divide(const shape *s, const rates *r, const levels *l, const box 
     return fits && (divided || l->always || some.seconds < whole.seconds) ? some : whole;
 }
 
-double cost_untimed(const stn_machine *machine, const stn_task *task, const levels *l) {
+double cost_unmeasured_factor(const stn_machine *machine, const stn_task *task, const levels *l) {
     if (!machine->is_device) return 1;
     return (l->steps[1] ? 1.3 : 1) * (task->rank == 1 ? 1.1 : 1);
 }
@@ -193,7 +193,7 @@ static void try_levels(search *found, levels l, int level, int first, double bef
         l.steps[level] = (int)found->s->steps[k];
         const division d = cost_divide(found->s, found->r, &l, &whole, found->s->task->steps, true);
         if (d.steps == 0 || d.seconds >= before) continue;
-        insert(found, &l, d.seconds * cost_untimed(found->machine, found->s->task, &l));
+        insert(found, &l, d.seconds * cost_unmeasured_factor(found->machine, found->s->task, &l));
         try_levels(found, l, level + 1, k + 1, d.seconds);
     }
 }

@@ -50,7 +50,7 @@ division cost_divide(const shape *s, const rates *r, const levels *l, const box 
 
 /* Factor on the estimate, on a GPU, for divisions that were not measured: several concurrent
  * levels, and 1D lines, whose bands now run concurrently with the whole grid's transforms. */
-double cost_untimed(const stn_machine *machine, const stn_task *task, const levels *l);
+double cost_unmeasured_factor(const stn_machine *machine, const stn_task *task, const levels *l);
 
 /* Lists the cheapest levels, cheapest first; returns their number, at most `most`. */
 size_t cost_search(const shape *s, const stn_machine *machine, const rates *r, levels *list, size_t most);

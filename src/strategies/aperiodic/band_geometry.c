@@ -161,7 +161,7 @@ static bool make_band(const shape *s, const box *of, int k, int axis, int side, 
 }
 
 /* Makes one band for both sides of an axis, half of the box for each. */
-static bool make_both(const shape *s, const box *of, int k, int axis, band *b) {
+static bool make_shared_band(const shape *s, const box *of, int k, int axis, band *b) {
     const int64_t *depth = s->depth[k][axis];
     const int64_t n = of->n[axis], least = 2 * (depth[0] + depth[1]), wide = least < n ? good_length(least) : n;
     *b = (band){.box = box_of_band(s, of, k, axis, wide), .axis = axis, .parts = 2};
@@ -176,7 +176,7 @@ int shape_bands(const shape *s, const box *of, uint64_t steps, band bands[6]) {
     while (k > 0 && s->steps[k] < steps) k--;
     for (int axis = 0; axis < 3; axis++) {
         const bool has[2] = {has_band(s, of, k, axis, 0), has_band(s, of, k, axis, 1)};
-        if (has[0] && has[1] && !s->task->source && make_both(s, of, k, axis, &bands[count])) {
+        if (has[0] && has[1] && !s->task->source && make_shared_band(s, of, k, axis, &bands[count])) {
             count++;
             continue;
         }

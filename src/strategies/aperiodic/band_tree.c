@@ -14,7 +14,7 @@
 #include "context/context.h"
 
 #define MOST_NODES 400
-#define PLACES 256 /* alignment of each grid in bytes */
+#define GRID_ALIGNMENT 256 /* alignment of each grid in bytes */
 
 typedef struct maker {
     stn_plan *plan;
@@ -45,7 +45,7 @@ static void lies_in(stn_task *task, const stn_grid_layout *layout, bool output) 
 static stn_status add_plan(const maker *m, const stn_task *task, const char *name, stn_plan **plan, stn_error *error) {
     STN_TRY(stn_subplan(m->plan, task, name, plan, error));
     size_t *most = &m->tree->plans[m->branch];
-    *most = (size_t)stn_round_up(stn_max((int64_t)*most, (int64_t)(*plan)->workspace_size), PLACES);
+    *most = (size_t)stn_round_up(stn_max((int64_t)*most, (int64_t)(*plan)->workspace_size), GRID_ALIGNMENT);
     stn_subplan_list_kernels(m->plan, *plan);
     return STN_OK;
 }
@@ -197,7 +197,7 @@ static stn_status make_node(const maker *m, const box *of, const int64_t origin[
     const size_t bytes = (size_t)(n->layout.batch * m->s->task->batch) * stn_dtype_size(m->s->task->dtype);
     for (int i = first_grid(m, &d, from); i < 2; i++) {
         n->place[i] = *m->used;
-        *m->used += (size_t)stn_round_up((int64_t)bytes, PLACES);
+        *m->used += (size_t)stn_round_up((int64_t)bytes, GRID_ALIGNMENT);
     }
     if (*m->used > t->grids) t->grids = *m->used;
     if (!d.steps && parent) return make_steps(m, n, steps, parent, from, error);

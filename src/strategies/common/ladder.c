@@ -20,29 +20,29 @@ bool stn_ladder_good(int64_t n) {
     return n == 1;
 }
 
-static size_t cell_bytes(bool wide) { return wide ? 16 : 8; }
+static size_t element_bytes(bool wide) { return wide ? 16 : 8; }
 
 int64_t stn_ladder_most_points(bool wide, size_t shared) {
-    return (int64_t)(shared / cell_bytes(wide)) * 16 / 17 - 1; /* the rest is padding */
+    return (int64_t)(shared / element_bytes(wide)) * 16 / 17 - 1; /* the rest is padding */
 }
 
 /* ---- shared-memory indices, same as in device/ladder.cuh */
 
 static int padded(int p, int pad) { return pad ? p + p / pad : p; }
 
-typedef struct rung {
+typedef struct fft_stage {
     int radix, block, stride, count;
-} rung;
+} fft_stage;
 
-static rung rung_of(const stn_ladder *line, int stage) {
+static fft_stage stage_of(const stn_ladder *line, int stage) {
     int before = 1;
     for (int s = 0; s < stage; s++) before *= line->radix[s];
     int block = line->points / before, radix = line->radix[stage];
-    return (rung){radix, block, block / radix, line->points / radix / line->shares};
+    return (fft_stage){radix, block, block / radix, line->points / radix / line->shares};
 }
 
 /* stride: of all stages. */
-static int foot_of(const stn_ladder *line, const int *stride, int t) {
+static int last_stage_offset(const stn_ladder *line, const int *stride, int t) {
     int at = 0;
     /* t: number of the block's butterfly in the last stage. */
     for (int s = 0; s + 1 < line->stages; s++) {
@@ -55,7 +55,7 @@ static int foot_of(const stn_ladder *line, const int *stride, int t) {
 
 size_t stn_ladder_shared(const stn_ladder *line, bool wide) {
     return (size_t)(padded(line->points / line->shares - 1, line->pad) + 1) *
-           (size_t)(line->lines * line->copies + line->common) * cell_bytes(wide);
+           (size_t)(line->lines * line->copies + line->common) * element_bytes(wide);
 }
 
 /* ---- cost model */
@@ -66,7 +66,7 @@ static double work_of(int radix) {
     return work[radix];
 }
 
-enum { TURN_WORK = 4 }; /* instructions of a twiddle multiplication between two stages */
+enum { TWIDDLE_WORK = 4 }; /* instructions of a twiddle multiplication between two stages */
 
 /* The least work for the remaining length in exactly so many stages of non-increasing radices;
  * infinite if there are none. */
@@ -75,7 +75,7 @@ static double least_work(int64_t rest, int stages, int largest) {
     double least = INFINITY;
     for (int radix = largest; radix >= 2; radix--)
         if (rest % radix == 0 && work_of(radix) > 0)
-            least = fmin(least, work_of(radix) + TURN_WORK + least_work(rest / radix, stages - 1, radix));
+            least = fmin(least, work_of(radix) + TWIDDLE_WORK + least_work(rest / radix, stages - 1, radix));
     return least;
 }
 
@@ -83,7 +83,7 @@ double stn_ladder_work(int64_t n) {
     if (n <= 16 && work_of((int)n) > 0) return work_of((int)n);
     for (int stages = 2; stages <= STN_LADDER_STAGES; stages++) {
         const double least = least_work(n, stages, 16);
-        if (least < INFINITY) return least - TURN_WORK;
+        if (least < INFINITY) return least - TWIDDLE_WORK;
     }
     return INFINITY;
 }
@@ -99,7 +99,7 @@ typedef struct lanes {
 
 static void place_lanes(const stn_ladder *line, const int *stride, int stage, bool wide, lanes *to) {
     const int threads = (int)stn_min(line->threads * line->lines, LANES_LOOKED_AT), units = wide ? 8 : 16;
-    const rung here = rung_of(line, stage);
+    const fft_stage here = stage_of(line, stage);
     const bool foot = stage == line->stages - 1;
     to->groups = to->busy = 0;
     for (int first = 0; first < threads; first += units) {
@@ -107,7 +107,8 @@ static void place_lanes(const stn_ladder *line, const int *stride, int stage, bo
         for (int lane = first; lane < first + units && lane < line->threads * line->lines; lane++) {
             const int j = lane / line->lines;
             if (j >= here.count) continue;
-            to->base[first + count] = foot ? foot_of(line, stride, j) : j / here.stride * here.block + j % here.stride;
+            to->base[first + count] =
+                foot ? last_stage_offset(line, stride, j) : j / here.stride * here.block + j % here.stride;
             to->column[first + count++] = lane % line->lines;
         }
         to->count[to->groups++] = count;
@@ -128,13 +129,13 @@ static int busiest_of(uint64_t counts) {
 static double conflicts(const stn_ladder *line, const lanes *of, int stage, bool wide, double most) {
     /* Powers of two. */
     const int units = wide ? 8 : 16, shift = line->pad ? __builtin_ctz((unsigned)line->pad) : 31;
-    const rung here = rung_of(line, stage);
+    const fft_stage here = stage_of(line, stage);
     const int accesses = 2 * of->groups; /* the first and the last element of each butterfly */
     int total = 2 * of->busy;            /* a lower bound */
     for (int group = 0; group < of->groups && total < most * accesses; group++) {
         const int *base = of->base + group * units, *column = of->column + group * units;
-        for (int leg = 0; leg < 2; leg++) {
-            const int r = leg * (here.radix - 1);
+        for (int end = 0; end < 2; end++) {
+            const int r = end * (here.radix - 1);
             uint64_t low = 0, high = 0; /* a byte for each bank */
             for (int i = 0; i < of->count[group]; i++) {
                 const int at = base[i] + r * here.stride, cell = (at + (at >> shift)) * line->lines + column[i];
@@ -153,9 +154,9 @@ static double conflicts(const stn_ladder *line, const lanes *of, int stage, bool
 static double work_cost(const stn_ladder *line, const stn_ladder_needs *needs) {
     double cost = 0, resident = (double)(line->threads * line->lines * line->blocks);
     for (int s = 0; s < line->stages; s++) {
-        rung here = rung_of(line, s);
+        fft_stage here = stage_of(line, s);
         double rounds = (double)(stn_div_up(here.count, line->threads) * line->threads) / here.count;
-        double work = work_of(here.radix) + (here.stride > 1 ? TURN_WORK : 0);
+        double work = work_of(here.radix) + (here.stride > 1 ? TWIDDLE_WORK : 0);
         if (here.stride * (here.radix - 1) > STN_LADDER_TABLE) work += 3;
         cost += work / (needs->wide ? 64 : 128) * (0.8 + 0.2 * rounds);
     }
@@ -164,18 +165,18 @@ static double work_cost(const stn_ladder *line, const stn_ladder_needs *needs) {
 
 /* Shared-memory cost of the current radices with one pad; it is independent of the number of
  * threads once all sampled lanes are in use. */
-typedef struct known {
+typedef struct known_cost {
     int threads; /* 0: not computed yet */
     double cost; /* a lower bound */
     bool whole;  /* the bound is the exact cost */
-} known;
+} known_cost;
 
 typedef struct search {
     const stn_ladder_needs *needs;
     stn_ladder now, best;
     int least; /* blocks */
     double cost;
-    known shared[PADS];
+    known_cost shared[PADS];
     /* Number of threads for which `lanes` is filled, for the radices of `now`; 0: none. */
     int placed;
     lanes lanes[STN_LADDER_STAGES];
@@ -184,7 +185,7 @@ typedef struct search {
 static void place_all(search *s, const stn_ladder *line) {
     int stride[STN_LADDER_STAGES];
     if (s->placed == line->threads) return;
-    for (int stage = 0; stage < line->stages; stage++) stride[stage] = rung_of(line, stage).stride;
+    for (int stage = 0; stage < line->stages; stage++) stride[stage] = stage_of(line, stage).stride;
     for (int stage = 0; stage < line->stages; stage++)
         place_lanes(line, stride, stage, s->needs->wide, &s->lanes[stage]);
     s->placed = line->threads;
@@ -221,7 +222,7 @@ static const int pads[PADS] = {8, 16, 0, 4, 32, 64};
 static double shared_cost_of(search *s, size_t p, double most) {
     double cost;
     if (s->now.threads * s->now.lines < LANES_LOOKED_AT) return shared_cost(s, &s->now, most, &cost) ? cost : INFINITY;
-    known *k = &s->shared[p];
+    known_cost *k = &s->shared[p];
     stn_ladder first = s->now;
     if (!k->threads) k->threads = s->now.threads;
     first.threads = k->threads;
@@ -248,7 +249,7 @@ static double least_cost(const search *s) {
     double cost = 0;
     for (int stage = 0; stage < s->now.stages; stage++) {
         const int radix = s->now.radix[stage];
-        cost += (work_of(radix) + (stage + 1 < s->now.stages ? TURN_WORK : 0)) / (s->needs->wide ? 64 : 128) +
+        cost += (work_of(radix) + (stage + 1 < s->now.stages ? TWIDDLE_WORK : 0)) / (s->needs->wide ? 64 : 128) +
                 access_cost(s->needs);
     }
     return cost;
@@ -317,7 +318,7 @@ static void divide_short(search *s, int points) {
 static int least_blocks(int points, const stn_ladder *line, const stn_ladder_needs *needs) {
     const size_t cells =
         (size_t)(points / line->shares) * 17 / 16 * (size_t)(line->lines * line->copies + line->common);
-    const int64_t room = (int64_t)(needs->total / (cells * cell_bytes(needs->wide) + needs->beside + 1024));
+    const int64_t room = (int64_t)(needs->total / (cells * element_bytes(needs->wide) + needs->beside + 1024));
     return (int)stn_max(1, stn_min(needs->blocks, stn_min(room, needs->threads / 64)));
 }
 
@@ -330,7 +331,7 @@ void stn_ladder_search(int points, const stn_ladder_needs *needs, stn_ladder *li
                         .common = needs->common},
                 .cost = INFINITY};
     if (needs->fixed) s.now.shares = needs->fixed;
-    const size_t line_bytes = (size_t)(points / s.now.shares) * cell_bytes(needs->wide) * 17 / 16;
+    const size_t line_bytes = (size_t)(points / s.now.shares) * element_bytes(needs->wide) * 17 / 16;
     while (s.now.lines > 1 && line_bytes * (size_t)(s.now.lines * s.now.copies) > needs->shared) s.now.lines /= 2;
     while (!needs->fixed && s.now.shares < needs->shares &&
            points / s.now.shares > stn_ladder_most_points(needs->wide, needs->shared))
@@ -346,19 +347,19 @@ void stn_ladder_search(int points, const stn_ladder_needs *needs, stn_ladder *li
 size_t stn_ladder_roots(const stn_ladder *line, bool wide, void *to) {
     size_t at = 0;
     for (int s = 0; s + 1 < line->stages; s++) {
-        rung here = rung_of(line, s);
+        fft_stage here = stage_of(line, s);
         bool all = here.stride * (here.radix - 1) <= STN_LADDER_TABLE;
         for (int r = 1; r < (all ? here.radix : 2); r++)
             for (int q = 0; q < here.stride; q++) stn_put_root(to, at++, wide, (int64_t)q * r, here.block);
     }
-    return at * cell_bytes(wide);
+    return at * element_bytes(wide);
 }
 
 /* exp(-pi i t / N) for half a circle: the second quarter mirrors the first, bit by bit as in
  * roots.h. */
 size_t stn_ladder_half_roots(const stn_ladder *line, bool wide, void *to) {
     const int points = line->points;
-    const size_t real = cell_bytes(wide) / 2, bytes = (size_t)(points + 1) * cell_bytes(wide);
+    const size_t real = element_bytes(wide) / 2, bytes = (size_t)(points + 1) * element_bytes(wide);
     if (!to) return bytes;
     for (int t = 0; 2 * t <= points; t++) stn_put_root(to, (size_t)t, wide, t, 2 * (int64_t)points);
     for (int t = points / 2 + 1; t <= points; t++) {

@@ -43,7 +43,7 @@ static double log_moment(const line *l, int side, double t) {
 }
 
 /* R + 1 of the bound for this t. */
-static double promised(const line *l, int side, double steps, double tail, double t) {
+static double chernoff_reach(const line *l, int side, double steps, double tail, double t) {
     return (steps * log_moment(l, side, t) - log(tail)) / t;
 }
 
@@ -52,12 +52,12 @@ static double bound(const line *l, int side, double steps, double tail) {
     double from = log(1e-9), to = log(60);
     for (int i = 0; i < 90; i++) {
         double a = from + (to - from) / 3, b = to - (to - from) / 3;
-        if (promised(l, side, steps, tail, exp(a)) < promised(l, side, steps, tail, exp(b)))
+        if (chernoff_reach(l, side, steps, tail, exp(a)) < chernoff_reach(l, side, steps, tail, exp(b)))
             to = b;
         else
             from = a;
     }
-    return fmax(0, ceil(promised(l, side, steps, tail, exp(0.5 * (from + to)))) - 1);
+    return fmax(0, ceil(chernoff_reach(l, side, steps, tail, exp(0.5 * (from + to)))) - 1);
 }
 
 /* ---- the power */
@@ -77,7 +77,7 @@ static bool make(power *p, int64_t count, int64_t low, long double cut) {
 }
 
 /* Rescales the magnitudes to a sum of 1 and cuts off negligible ends. */
-static bool settle(power *p) {
+static bool normalise(power *p) {
     long double sum = 0, cut[2] = {0, 0};
     for (int64_t i = 0; i < p->count; i++) sum += fabsl(p->tap[i]);
     if (!(sum > 0) || !isfinite((double)sum)) return false;
@@ -130,7 +130,7 @@ static bool multiply(const power *a, const power *b, power *product) {
     *product = (power){0};
     if (count > MOST_POINTS || !make(product, count, a->low + b->low, a->cut + b->cut)) return false;
     multiply_taps(a, b, product->tap);
-    return multiply_errors(a, b, product->error) && settle(product);
+    return multiply_errors(a, b, product->error) && normalise(product);
 }
 
 static bool times(power *p, const power *factor) {
@@ -147,7 +147,7 @@ static bool raise(const line *l, uint64_t steps, power *result) {
     bool good = make(&once, l->count, l->low, 0);
     good = make(result, l->count, l->low, 0) && good;
     for (int i = 0; i < l->count && good; i++) once.tap[i] = result->tap[i] = l->weight[i];
-    good = good && settle(&once) && settle(result);
+    good = good && normalise(&once) && normalise(result);
     int digit = 63;
     while (!(steps >> digit & 1)) digit--;
     while (good && digit-- > 0) {

@@ -110,12 +110,12 @@ static double most_change(const stn_task *task, int axis, int64_t length) {
 int64_t stn_symbol_kept(const stn_task *task, int axis, int64_t length, double dead) {
     scan s;
     int64_t kept = length / 2 + 1;
-    const double change = 1.001 * most_change(task, axis, length), counts = 1 - dead;
+    const double change = 1.001 * most_change(task, axis, length), threshold = 1 - dead;
     if (open_scan(&s, task, axis, length))
         while (kept > 1) {
             sum_others(&s, 2 * M_PI * (double)(kept - 1) / (double)length);
-            double below = counts - most_possible(&s);
-            if (!(below > 0)) below = (counts - largest_sample(&s) * s.bound) / s.bound;
+            double below = threshold - most_possible(&s);
+            if (!(below > 0)) below = (threshold - largest_sample(&s) * s.bound) / s.bound;
             if (!(below > 0)) break;
             kept = stn_max(1, kept - 1 - (int64_t)fmin(below / change, (double)length));
         }

@@ -18,9 +18,9 @@
 #define UNIT 0x1p-11           /* largest relative rounding error */
 #define ROUNDING (0.58 * UNIT) /* typical relative rounding error: stn_error_rounding */
 /* Error of a launch on stationary values; of two products the first one rounds too. */
-#define RESTING (1.3 * UNIT)
+#define STATIONARY_ERROR (1.3 * UNIT)
 /* A factor this close to a power of two changes values by few units. */
-#define AT_REST 0x1p-8
+#define STATIONARY_FACTOR 0x1p-8
 
 typedef struct matrix {
     int n;
@@ -161,7 +161,7 @@ static bool has_sources(const stn_task *task) {
 }
 
 /* False if nothing persists because all data leave the grid. */
-static bool look_ahead(const stn_task *task, int fused, history *h) {
+static bool make_history(const stn_task *task, int fused, history *h) {
     matrix step, launch, power, next;
     double size[DOUBLINGS + 1];
     write_step(task, &step);
@@ -194,7 +194,7 @@ static double off_from_two(double factor) {
  * near one, v stays constant and its error is the same in all launches. Further off, v changes by a
  * whole number of units plus a fraction, which drifts from -1/2 to 1/2 in some 2 UNIT / off^2
  * launches and then repeats: the accumulated error is at most an eighth of them. */
-static double left_of_same(double factor, double launches) {
+static double error_of_equal_points(double factor, double launches) {
     const double off = off_from_two(factor);
     if (!(off > 0)) return 0;
     const double drifts = 0.57 * UNIT / (off * off), stays = fmin(1, off / ROUNDING);
@@ -202,7 +202,7 @@ static double left_of_same(double factor, double launches) {
 }
 
 /* The number of launches after which all points that become equal are equal. */
-static double until_met(const history *h, int points, double launches) {
+static double launches_until_equal(const history *h, int points, double launches) {
     const int last = h->values[DOUBLINGS];
     int j = 0;
     if (last == points && points > 1) return launches;
@@ -225,15 +225,16 @@ static double sum_of_shares(const history *h, double end, bool roots) {
  * of two, do not move when they should by less than half a unit: then all launches have the same
  * error, up to that size. Other errors are random, as are those of points that hold the same value.
  */
-static double left_of_few(const stn_task *task, int fused, double launches) {
+static double error_of_few_points(const stn_task *task, int fused, double launches) {
     history h;
     const int points = (int)stn_mixed_points(task);
-    if (!look_ahead(task, fused, &h)) return 1;
-    const bool settles = has_sources(task) && fabs(h.factor) < 1, rests = settles || off_from_two(h.factor) < AT_REST;
-    const double apart = settles ? launches : until_met(&h, points, launches);
+    if (!make_history(task, fused, &h)) return 1;
+    const bool settles = has_sources(task) && fabs(h.factor) < 1,
+               rests = settles || off_from_two(h.factor) < STATIONARY_FACTOR;
+    const double apart = settles ? launches : launches_until_equal(&h, points, launches);
     const double shared = fmin(1, h.share[DOUBLINGS] * points / fmax(1, h.values[DOUBLINGS]));
-    const double chance = sum_of_shares(&h, apart, false) + shared * left_of_same(h.factor, launches - apart);
-    const double rest = rests ? RESTING / ROUNDING * sum_of_shares(&h, launches, true) : 0;
+    const double chance = sum_of_shares(&h, apart, false) + shared * error_of_equal_points(h.factor, launches - apart);
+    const double rest = rests ? STATIONARY_ERROR / ROUNDING * sum_of_shares(&h, launches, true) : 0;
     return fmax(chance, rest * rest);
 }
 
@@ -244,5 +245,5 @@ double stn_roundings_left(const stn_task *task, double launches, double many) {
     if (points > FEW) return many + launches / points;
     const int fused = (int)fmin(fmax(1, rint(steps / launches)), 1 << 30);
     const double runs = fmax(1, steps / fused); /* a step may be a launch for each axis */
-    return fmax(many, left_of_few(task, fused, runs) * launches / runs);
+    return fmax(many, error_of_few_points(task, fused, runs) * launches / runs);
 }

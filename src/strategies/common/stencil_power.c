@@ -47,7 +47,7 @@ static void sum_row(const stn_task *task, const ptrdiff_t *back, const long doub
 }
 
 /* Whether the weights and the task's taps are point symmetric. Taps are sorted. */
-static bool turns_about(const stn_task *task, const long double *weight, size_t count) {
+static bool is_point_symmetric(const stn_task *task, const long double *weight, size_t count) {
     bool same = true;
     for (size_t k = 0; k < task->ntaps && same; k++) {
         const stn_tap *tap = &task->taps[k], *other = &task->taps[task->ntaps - 1 - k];
@@ -80,7 +80,7 @@ static stn_status convolve(const stn_task *task, const int size[3], const long d
         for (int axis = 0; axis < 3; axis++)
             back[k] = back[k] * padded[axis] + task->reach[axis][1] - (ptrdiff_t)task->taps[k].offset[axis];
     int columns = size[2] + more[2], lines = size[1] + more[1], rows = (size[0] + more[0]) * lines;
-    bool half = turns_about(task, from, (size_t)size[0] * (size_t)size[1] * (size_t)size[2]);
+    bool half = is_point_symmetric(task, from, (size_t)size[0] * (size_t)size[1] * (size_t)size[2]);
     for (int row = 0; row < (half ? (rows + 1) / 2 : rows) && status == STN_OK; row++)
         sum_row(task, back, frame + ((ptrdiff_t)(row / lines) * padded[1] + row % lines) * padded[2], columns,
                 to + (ptrdiff_t)row * columns);

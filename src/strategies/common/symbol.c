@@ -44,25 +44,25 @@ static half_angles half_angles_of(int64_t n) {
 }
 
 /* 1 - exp(2 pi i j / n) for the next j; its real part is 2 sin^2(pi j / n). */
-static wide next_away(half_angles *h) {
+static wide next_one_minus(half_angles *h) {
     const int64_t j = h->next++;
     if (j && j % FINE == 0) h->coarse = half_angle(j, h->n);
     const wide at = j < FINE ? h->fine[j] : times(h->coarse, h->fine[j % FINE]);
     return (wide){2 * at.im * at.im, -2 * at.im * at.re};
 }
 
-static wide *away_table(int64_t n) {
+static wide *one_minus_table(int64_t n) {
     wide *table = calloc((size_t)n, sizeof *table);
     half_angles h = half_angles_of(n);
     for (int64_t j = 0; table && 2 * j <= n; j++) {
-        const wide away = next_away(&h);
-        if (j) table[n - j] = (wide){away.re, -away.im};
-        table[j] = away;
+        const wide one_minus = next_one_minus(&h);
+        if (j) table[n - j] = (wide){one_minus.re, -one_minus.im};
+        table[j] = one_minus;
     }
     return table;
 }
 
-static int64_t turned(int64_t frequency, int64_t offset, int64_t n) {
+static int64_t root_index(int64_t frequency, int64_t offset, int64_t n) {
     /* |offset| is small, and 32-bit divisions take half the time. */
     int64_t j = frequency * offset;
     j = llabs(j) <= INT32_MAX && n <= INT32_MAX ? (int32_t)j % (int32_t)n : j % n;
@@ -86,11 +86,11 @@ size_t stn_symbol_angles(const stn_symbol *s, double *to) {
     const int64_t n = s->length[s->axis], count = n / 2 + 1;
     half_angles h = half_angles_of(n);
     for (int64_t k = 0; to && k < count; k++) {
-        const wide away = next_away(&h);
+        const wide one_minus = next_one_minus(&h);
         if (s->plain)
-            to[k] = (double)(2 * away.re);
+            to[k] = (double)(2 * one_minus.re);
         else
-            to[2 * k] = (double)away.re, to[2 * k + 1] = (double)-away.im;
+            to[2 * k] = (double)one_minus.re, to[2 * k + 1] = (double)-one_minus.im;
     }
     return (size_t)(s->plain ? count : 2 * count);
 }
@@ -99,7 +99,7 @@ size_t stn_symbol_angles(const stn_symbol *s, double *to) {
 
 /* Sums of weights by their offset along the axis, and 1 - K(theta = 0) separately. */
 typedef struct line {
-    wide away;                        /* 1 - sum of all */
+    wide one_minus;                   /* 1 - sum of all */
     wide sum[2 * STN_MAX_RADIUS + 1]; /* at offset -low .. high */
     long double chebyshev[MOST_PLAIN + 1][MOST_PLAIN + 1];
 } line;
@@ -109,18 +109,18 @@ typedef struct line {
  * distances of the two axes' factors from 1, the sum over the group is computed once for all these
  * lines. Where weights are symmetric along an axis, one cell represents its mirror images too: b
  * and its conjugate leave the real part. */
-typedef struct cell {
+typedef struct tap_group {
     int64_t across; /* offset along the second of the other axes */
     int number;     /* index of that offset */
     int along;      /* index in a line's sums */
     bool turns;     /* some taps have an offset along the first axis; otherwise `away` is 0 */
     long double weight;
-    wide away;          /* weights times a */
+    wide one_minus;     /* weights times a */
     long double copies; /* number of mirror images along the line, itself included */
-} cell;
+} tap_group;
 
-typedef struct cells {
-    cell *list;
+typedef struct tap_groups {
+    tap_group *list;
     size_t count;
     /* Distinct offsets along the second of the other axes. */
     int64_t offset[2 * STN_MAX_RADIUS + 1];
@@ -130,20 +130,20 @@ typedef struct cells {
     bool across, along; /* weights are symmetric in this direction */
     /* Taps with an offset along the line have no other, so lines differ in `away` only. */
     bool star;
-} cells;
+} tap_groups;
 
-static void cells_clear(cells *c) { free(c->list), free(c->of_tap); }
+static void tap_groups_clear(tap_groups *c) { free(c->list), free(c->of_tap); }
 
 /* The number of mirror images across that it represents. */
-static int beside_of(const cells *c, const cell *each) { return c->across && each->across ? 2 : 1; }
+static int mirror_count(const tap_groups *c, const tap_group *each) { return c->across && each->across ? 2 : 1; }
 
 /* Keeps only one of several mirror images. */
-static void leave_mirrored(cells *c, size_t ntaps, int low) {
+static void drop_mirrored(tap_groups *c, size_t ntaps, int low) {
     int kept = 0, *place = c->of_tap + ntaps; /* of each */
     for (size_t k = 0; k < c->count; k++) {
-        cell each = c->list[k];
+        tap_group each = c->list[k];
         each.copies = c->along && each.along != low ? 2 : 1;
-        each.weight *= beside_of(c, &each);
+        each.weight *= mirror_count(c, &each);
         const bool stays = (!c->across || each.across >= 0) && (!c->along || each.along >= low);
         place[k] = stays ? kept : -1;
         if (stays) c->list[kept++] = each;
@@ -152,37 +152,37 @@ static void leave_mirrored(cells *c, size_t ntaps, int low) {
     c->count = (size_t)kept;
 }
 
-static void number_offsets(cells *c) {
+static void number_offsets(tap_groups *c) {
     for (size_t k = 0; k < c->count; k++) {
-        cell *each = &c->list[k];
+        tap_group *each = &c->list[k];
         while (each->number < c->offsets && c->offset[each->number] != each->across) each->number++;
         if (each->number == c->offsets) c->offset[c->offsets++] = each->across;
     }
 }
 
-static bool is_star(const cells *c, int low) {
+static bool is_star(const tap_groups *c, int low) {
     for (size_t k = 0; k < c->count; k++)
         if (c->list[k].along != low && (c->list[k].across || c->list[k].turns)) return false;
     return true;
 }
 
-static bool cells_make(const stn_symbol *s, const stn_task *task, int first_axis, int across, cells *c) {
+static bool tap_groups_make(const stn_symbol *s, const stn_task *task, int first_axis, int across, tap_groups *c) {
     const int low = task->reach[s->axis][0], wide_along = low + task->reach[s->axis][1] + 1;
     const int first = task->reach[across][0], wide_across = first + task->reach[across][1] + 1;
     /* Cell of each position, from 1 on. */
     int *number = calloc((size_t)wide_along * (size_t)wide_across, sizeof *number);
-    *c = (cells){.list = malloc(task->ntaps * sizeof *c->list),
-                 .of_tap = malloc(2 * task->ntaps * sizeof *c->of_tap),
-                 .rest = 1,
-                 .across = stn_task_mirrored(task, across),
-                 .along = stn_task_mirrored(task, s->axis)};
+    *c = (tap_groups){.list = malloc(task->ntaps * sizeof *c->list),
+                      .of_tap = malloc(2 * task->ntaps * sizeof *c->of_tap),
+                      .rest = 1,
+                      .across = stn_task_mirrored(task, across),
+                      .along = stn_task_mirrored(task, s->axis)};
     const bool good = number && c->list && c->of_tap;
     for (size_t i = 0; good && i < task->ntaps; i++) {
         const int64_t *o = task->taps[i].offset;
         const int along = (int)o[s->axis] + low;
         int *at = &number[((int)o[across] + first) * wide_along + along];
         if (!*at) {
-            c->list[c->count++] = (cell){.across = o[across], .along = along};
+            c->list[c->count++] = (tap_group){.across = o[across], .along = along};
             *at = (int)c->count;
         }
         c->of_tap[i] = *at - 1;
@@ -190,89 +190,90 @@ static bool cells_make(const stn_symbol *s, const stn_task *task, int first_axis
         c->list[*at - 1].turns |= o[first_axis] != 0;
         c->rest -= task->taps[i].weight;
     }
-    if (good) leave_mirrored(c, task->ntaps, low), number_offsets(c), c->star = is_star(c, low);
+    if (good) drop_mirrored(c, task->ntaps, low), number_offsets(c), c->star = is_star(c, low);
     free(number);
     return good;
 }
 
-static void add_away(line *l, const cell *each, wide away) {
+static void add_one_minus(line *l, const tap_group *each, wide one_minus) {
     wide *sum = &l->sum[each->along];
-    sum->re += each->weight - away.re, sum->im -= away.im;
-    l->away.re += each->copies * away.re, l->away.im += each->copies * away.im;
+    sum->re += each->weight - one_minus.re, sum->im -= one_minus.im;
+    l->one_minus.re += each->copies * one_minus.re, l->one_minus.im += each->copies * one_minus.im;
 }
 
 /* Evaluates the cells at one frequency of the first of the other axes. *all: the common part of all
  * its lines, from cells without an offset along the second. */
-static void cells_turn(cells *c, const stn_symbol *s, const stn_task *task, int axis, const wide *table, int64_t place,
-                       line *all) {
+static void tap_groups_evaluate(tap_groups *c, const stn_symbol *s, const stn_task *task, int axis, const wide *table,
+                                int64_t place, line *all) {
     const int count = task->reach[s->axis][0] + task->reach[s->axis][1] + 1;
-    for (size_t k = 0; k < c->count; k++) c->list[k].away = (wide){0, 0};
+    for (size_t k = 0; k < c->count; k++) c->list[k].one_minus = (wide){0, 0};
     for (size_t i = 0; i < task->ntaps; i++) {
         const stn_tap *tap = &task->taps[i];
         if (c->of_tap[i] < 0) continue;
-        const wide a = table[turned(place, tap->offset[axis], s->length[axis])];
-        wide *away = &c->list[c->of_tap[i]].away;
-        away->re += tap->weight * a.re, away->im += tap->weight * a.im;
+        const wide a = table[root_index(place, tap->offset[axis], s->length[axis])];
+        wide *one_minus = &c->list[c->of_tap[i]].one_minus;
+        one_minus->re += tap->weight * a.re, one_minus->im += tap->weight * a.im;
     }
     memset(all->sum, 0, (size_t)count * sizeof *all->sum);
-    all->away = (wide){c->rest, 0};
+    all->one_minus = (wide){c->rest, 0};
     for (size_t k = 0; k < c->count; k++) {
-        cell *each = &c->list[k];
-        each->away.re *= beside_of(c, each), each->away.im *= beside_of(c, each);
-        if (!each->across) add_away(all, each, each->away);
+        tap_group *each = &c->list[k];
+        each->one_minus.re *= mirror_count(c, each), each->one_minus.im *= mirror_count(c, each);
+        if (!each->across) add_one_minus(all, each, each->one_minus);
     }
 }
 
 /* Sums the cells from number k on that have the same position on the line and an offset along the
  * second of the other axes only, with the real part of b; returns their number. */
-static size_t sum_run(const cells *c, size_t k, const wide *turns, line *l, long double *re_away) {
-    const cell *const first = &c->list[k];
+static size_t sum_run(const tap_groups *c, size_t k, const wide *turns, line *l, long double *re_one_minus) {
+    const tap_group *const first = &c->list[k];
     long double weight = 0, re = 0;
     size_t count = 0;
     for (; k + count < c->count; count++) {
-        const cell *each = first + count;
+        const tap_group *each = first + count;
         if (each->along != first->along || !each->across || each->turns) break;
         weight += each->weight, re += each->weight * turns[each->number].re;
     }
     l->sum[first->along].re += weight - re;
-    *re_away += first->copies * re;
+    *re_one_minus += first->copies * re;
     return count;
 }
 
 /* Computes a line's sums. A large grid has half a million lines, so zeros are skipped. */
-static void sum_cells(const cells *c, const stn_symbol *s, const stn_task *task, int axis, const wide *table,
-                      int64_t place, const line *all, line *l) {
+static void sum_tap_groups(const tap_groups *c, const stn_symbol *s, const stn_task *task, int axis, const wide *table,
+                           int64_t place, const line *all, line *l) {
     const int count = task->reach[s->axis][0] + task->reach[s->axis][1] + 1;
-    long double re_away = 0;
+    long double re_one_minus = 0;
     wide turns[2 * STN_MAX_RADIUS + 1]; /* of each offset */
     for (int i = 0; i < c->offsets; i++) {
-        turns[i] = table[turned(place, c->offset[i], s->length[axis])];
+        turns[i] = table[root_index(place, c->offset[i], s->length[axis])];
         if (c->across) turns[i].im = 0;
     }
     memcpy(l->sum, all->sum, (size_t)count * sizeof *l->sum);
-    l->away = all->away;
+    l->one_minus = all->one_minus;
     for (size_t k = 0; k < c->count; k++) {
-        const cell *each = &c->list[k];
+        const tap_group *each = &c->list[k];
         if (!each->across) continue;
         const wide b = turns[each->number];
         if (!each->turns && (s->plain || c->across)) {
-            k += sum_run(c, k, turns, l, &re_away) - 1;
+            k += sum_run(c, k, turns, l, &re_one_minus) - 1;
             continue;
         }
         if (s->plain) { /* the imaginary part is not needed */
-            const long double re = each->weight * b.re + each->away.re - (each->away.re * b.re - each->away.im * b.im);
+            const long double re =
+                each->weight * b.re + each->one_minus.re - (each->one_minus.re * b.re - each->one_minus.im * b.im);
             l->sum[each->along].re += each->weight - re;
-            re_away += each->copies * re;
+            re_one_minus += each->copies * re;
             continue;
         }
-        wide away = {each->weight * b.re, each->weight * b.im};
+        wide one_minus = {each->weight * b.re, each->weight * b.im};
         if (each->turns) {
-            const wide both = times(each->away, b);
-            away.re += each->away.re - both.re, away.im += each->away.im - both.im;
+            const wide both = times(each->one_minus, b);
+            one_minus.re += each->one_minus.re - both.re, one_minus.im += each->one_minus.im - both.im;
         }
-        add_away(l, each, away);
+        add_one_minus(l, each, one_minus);
     }
-    l->away.re += re_away;
+    l->one_minus.re += re_one_minus;
     for (int low = task->reach[s->axis][0], d = 1; c->along && d <= low; d++) l->sum[low - d] = l->sum[low + d];
 }
 
@@ -302,11 +303,11 @@ static void put_line(const stn_symbol *s, const stn_task *task, const line *l, d
         long double p[MOST_PLAIN + 1] = {0};
         for (int d = 1; d <= high; d++)
             for (int j = 1; j <= d; j++) p[j] += centre[d].re * l->chebyshev[d][j];
-        parts[0] = (double)l->away.re;
+        parts[0] = (double)l->one_minus.re;
         for (int j = 1; j <= high; j++) parts[j] = (double)p[j];
         return;
     }
-    parts[0] = (double)l->away.re, parts[1] = (double)l->away.im;
+    parts[0] = (double)l->one_minus.re, parts[1] = (double)l->one_minus.im;
     for (int way = 0; way < 2; way++) {
         int terms = way ? low : high;
         double *to = parts + 2 * (way ? 1 + high : 1);
@@ -329,7 +330,8 @@ struct stn_symbol_turns {
 stn_symbol_turns *stn_symbol_turns_make(const stn_symbol *s) {
     stn_symbol_turns *turns = calloc(1, sizeof *turns);
     if (!turns) return NULL;
-    *turns = (stn_symbol_turns){away_table(s->length[first_of_others(s)]), away_table(s->length[second_of_others(s)])};
+    *turns = (stn_symbol_turns){one_minus_table(s->length[first_of_others(s)]),
+                                one_minus_table(s->length[second_of_others(s)])};
     if (turns->first && turns->second) return turns;
     stn_symbol_turns_free(turns);
     return NULL;
@@ -344,22 +346,23 @@ bool stn_symbol_parts_by(const stn_symbol *s, const stn_task *task, const stn_sy
                          const int64_t *const place[2], double *parts) {
     const int first = first_of_others(s), second = second_of_others(s);
     line *l = malloc(2 * sizeof *l), *all = l + 1;
-    cells c;
-    bool good = cells_make(s, task, first, second, &c) && l;
+    tap_groups c;
+    bool good = tap_groups_make(s, task, first, second, &c) && l;
     for (int d = 1; good && s->plain && d <= task->reach[s->axis][1]; d++) chebyshev(d, l->chebyshev[d]);
     for (int64_t i = 0; good && i < count; i++) {
-        if (i == 0 || place[0][i] != place[0][i - 1]) cells_turn(&c, s, task, first, turns->first, place[0][i], all);
-        sum_cells(&c, s, task, second, turns->second, place[1][i], all, l);
+        if (i == 0 || place[0][i] != place[0][i - 1])
+            tap_groups_evaluate(&c, s, task, first, turns->first, place[0][i], all);
+        sum_tap_groups(&c, s, task, second, turns->second, place[1][i], all, l);
         double *const to = parts + i * s->parts;
         if (i == 0 || !c.star || s->taps) {
             put_line(s, task, l, to);
             continue;
         }
         memcpy(to, parts, (size_t)s->parts * sizeof *to);
-        to[0] = (double)l->away.re;
-        if (!s->plain) to[1] = (double)l->away.im;
+        to[0] = (double)l->one_minus.re;
+        if (!s->plain) to[1] = (double)l->one_minus.im;
     }
-    cells_clear(&c);
+    tap_groups_clear(&c);
     free(l);
     return good;
 }

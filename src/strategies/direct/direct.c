@@ -231,7 +231,7 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
     plan->state = state;
     state->most.shape = shape_of(&plan->candidate);
     if (state->most.shape.fused > 1)
-        state->has_rest = direct_time_rest(&plan->task, &plan->machine, &state->most.shape, &state->rest.shape);
+        state->has_rest = direct_time_remainder(&plan->task, &plan->machine, &state->most.shape, &state->rest.shape);
     state->at = stn_task_layouts(&plan->task, launches(plan));
     plan->workspace_size = state->at.work_bytes;
     STN_TRY(prepare_pass(plan, &state->most, error));

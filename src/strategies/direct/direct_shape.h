@@ -24,7 +24,7 @@ typedef struct direct_shape {
     int blocks;      /* blocks that must fit on a multiprocessor */
     int unroll;      /* planes unrolled in the marching loop */
     int column_walk; /* blocks at an edge along x only have a marching loop of their own */
-    int place;       /* rank in the list of shapes for the problem, best first */
+    int rank;        /* rank in the list of shapes for the problem, best first */
     int fused;       /* steps a launch */
     int points;      /* direct_time_*: points along x of a lane */
     int mirror;      /* direct_time_*: DIRECT_MIRROR_* bits */

@@ -9,16 +9,16 @@
 #define ARGUMENT_BYTES 3900 /* of the 4 KiB of kernel arguments, less the header */
 #define UNROLLED_FMAS 6000  /* more FMAs than this take seconds to compile */
 #define LINE_REACH 32
-#define LIKE_THE_LAST (-1) /* rank of a shape that shares the rank of its predecessor */
+#define SAME_RANK (-1) /* rank of a shape that shares the rank of its predecessor */
 /* Most registers of a thread in 3D in f16: 25 taps take 4.4 ms with 128 (two blocks), 5.6 ms with
  * more (one block). */
-#define MOST_USED 128
+#define MOST_REGISTERS_F16_3D 128
 /* Least registers of a thread that reads points one by one: many taps in 2D take 10.7 us with 56,
  * 9.0 us with 80; 3D in f64 27 us with 48, 23 us with 80. */
-#define LEAST_ALONE 80
+#define LEAST_REGISTERS_SCALAR 80
 /* Extra registers of a thread with unaligned rows: one more word of a line, its shift, addresses.
  */
-#define SHIFTED_MORE 16
+#define SHIFTED_EXTRA_REGISTERS 16
 /* Least warps of a row: the first and the last read some points one by one. */
 #define SHIFTED_WARPS 8
 #define FEW_WAVES 3 /* with fewer waves of blocks, multiprocessors idle at the end */
@@ -40,9 +40,9 @@ static int tile_registers(const stn_task *task, const direct_shape *shape) {
                : task->pattern == STN_PATTERN_STAR ? (words == 2 ? -12 : -4)
                                                    : (task->ntaps > 25 ? 12 : 4);
     const int registers = 20 + rest + words * (depth * shape->rows * shape->vector + span(task, shape->vector));
-    if (task->dtype == STN_F16 && task->rank == 3) return (int)stn_min(registers, MOST_USED);
+    if (task->dtype == STN_F16 && task->rank == 3) return (int)stn_min(registers, MOST_REGISTERS_F16_3D);
     const bool alone = shape->vector == 1 && (task->rank == 2 ? task->ntaps > 25 : words == 2);
-    return alone ? (int)stn_max(registers, LEAST_ALONE) : registers;
+    return alone ? (int)stn_max(registers, LEAST_REGISTERS_SCALAR) : registers;
 }
 
 static void fit_blocks(const stn_machine *machine, direct_shape *shape, int registers) {
@@ -123,7 +123,7 @@ static bool tile_fits(const stn_task *task, const stn_machine *machine, direct_s
 }
 
 /* Shapes for 2D, best first as measured. */
-static size_t flat_shapes(const stn_task *task, const stn_machine *machine, int vector, direct_shape shapes[4]) {
+static size_t plane_shapes(const stn_task *task, const stn_machine *machine, int vector, direct_shape shapes[4]) {
     size_t count = 0;
     bool near = task->reach[1][0] + task->reach[1][1] <= 2;
     /* With 32 registers f16 spills: 27 us instead of 22.6. */
@@ -137,7 +137,7 @@ static size_t flat_shapes(const stn_task *task, const stn_machine *machine, int 
     return count;
 }
 
-static size_t solid_shapes(const stn_task *task, const stn_machine *machine, int vector, direct_shape shapes[4]) {
+static size_t volume_shapes(const stn_task *task, const stn_machine *machine, int vector, direct_shape shapes[4]) {
     size_t count = 0;
     bool wide = task->dtype == STN_F64, star = task->pattern == STN_PATTERN_STAR;
     int depth = task->reach[0][0] + task->reach[0][1];
@@ -157,7 +157,7 @@ static size_t solid_shapes(const stn_task *task, const stn_machine *machine, int
     direct_tiles(task, &shapes[count - 1], tiles);
     if (count < 4 && tiles[0] * tiles[1] * tiles[2] * task->batch < machine->multiprocessors) {
         shapes[count] = tile_shape(task, machine, vector, 1, 4, 1, 8, 0);
-        shapes[count++].place = LIKE_THE_LAST;
+        shapes[count++].rank = SAME_RANK;
     }
     for (size_t i = 0; i < count; i++) shapes[i].column_walk = 1;
     return count;
@@ -198,7 +198,7 @@ static size_t shifted_shapes(const stn_task *task, const stn_machine *machine, d
         direct_shape *shape = &shapes[count++];
         *shape = tile_shape(task, machine, vector, 1, walk, 4, 1, 0);
         shape->shifted = shape->column_walk = 1;
-        fit_blocks(machine, shape, tile_registers(task, shape) + SHIFTED_MORE);
+        fit_blocks(machine, shape, tile_registers(task, shape) + SHIFTED_EXTRA_REGISTERS);
     }
     return count;
 }
@@ -210,16 +210,16 @@ static size_t tile_shapes(const stn_task *task, const stn_machine *machine, dire
     const size_t shifted = shifted_shapes(task, machine, tried);
     for (size_t i = 0; i < shifted && count < most; i++)
         if (tile_fits(task, machine, &tried[i], tally)) {
-            tried[i].place = (int)count - (tried[i].place == LIKE_THE_LAST);
+            tried[i].rank = (int)count - (tried[i].rank == SAME_RANK);
             shapes[count++] = tried[i];
         }
     const size_t own = count;
     for (int vector = direct_widest_vector(task); vector >= 1 && count == own; vector /= 2) {
         size_t tries =
-            task->rank == 2 ? flat_shapes(task, machine, vector, tried) : solid_shapes(task, machine, vector, tried);
+            task->rank == 2 ? plane_shapes(task, machine, vector, tried) : volume_shapes(task, machine, vector, tried);
         for (size_t i = 0; i < tries && count < most; i++)
             if (tile_fits(task, machine, &tried[i], tally)) {
-                tried[i].place = (int)(count - own) - (tried[i].place == LIKE_THE_LAST);
+                tried[i].rank = (int)(count - own) - (tried[i].rank == SAME_RANK);
                 shapes[count++] = tried[i];
             }
     }
@@ -245,7 +245,7 @@ size_t direct_shapes(const stn_task *task, const stn_machine *machine, direct_sh
         int vector = direct_widest_vector(task);
         shapes[count++] = (direct_shape){DIRECT_LINE, vector, 1, 1, {1, 1, 256}, 1, 1, .fused = 1};
         if (count < most)
-            shapes[count++] = (direct_shape){DIRECT_LINE, vector, 4, 1, {1, 1, 128}, 1, 1, .place = 1, .fused = 1};
+            shapes[count++] = (direct_shape){DIRECT_LINE, vector, 4, 1, {1, 1, 128}, 1, 1, .rank = 1, .fused = 1};
     } else if (task->rank > 1)
         count = tile_shapes(task, machine, shapes, most - 1, tally);
     if (count < most) shapes[count++] = (direct_shape){DIRECT_GATHER, 1, 1, 1, {1, 1, 256}, 1, 1, .fused = 1};

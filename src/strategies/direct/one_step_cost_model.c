@@ -9,78 +9,79 @@
  * Fixed launch time is added to it. */
 static const struct {
     /* Exponent p of the norm; seconds a launch, besides machine->launch_seconds. */
-    double norm, launch;
+    double overlap_exponent, launch_seconds;
     /* When input and output together fit this part of L2, they stay there: then the bandwidth is
      * near_copy times the copy bandwidth. */
-    double near, near_copy;
-    double again;        /* L2 bandwidth for overlapping windows, in copy bandwidths */
-    double fma, convert; /* relative to the FMA rate; f16 is also converted */
+    double l2_fraction, l2_copy_factor;
+    double reread_copy_factor; /* L2 bandwidth for overlapping windows, in copy bandwidths */
+    double fma, convert;       /* relative to the FMA rate; f16 is also converted */
     /* Cycles of a resident warp: an access to one of its own planes, to a halo plane. */
     double load_cycles, halo_cycles;
     /* Cycles of a lone warp: a plane, and each further 16-byte access of a lane. */
-    double plane_cycles, more_cycles;
+    double plane_cycles, access_cycles;
     /* Cycles where a block folds points past a side back into the grid: for each plane past the
      * first two, and for each element of an access there. */
-    double fold_cycles, fold_more;
-    double edge; /* factor for blocks at an edge */
+    double fold_cycles, fold_element_cycles;
+    double edge_factor; /* factor for blocks at an edge */
     double
         /* Factor for f16 with shifted words (8193^2, 5 taps: 0.133 ms on an H100, 0.1 predicted).
          */
-        shifted_halves;
+        shifted_f16_factor;
     double
         /* Factor for each rank below the first: measured rankings of one problem's shapes are finer
          * than this model, so a lower rank is chosen only when it is clearly faster. */
-        later;
-} tile = {.norm = 2.8,
-          .launch = 1.5e-6,
-          .near = 0.67,
-          .near_copy = 2.8,
-          .again = 1.5,
+        rank_factor;
+} tile = {.overlap_exponent = 2.8,
+          .launch_seconds = 1.5e-6,
+          .l2_fraction = 0.67,
+          .l2_copy_factor = 2.8,
+          .reread_copy_factor = 1.5,
           .fma = 1.1,
           .convert = 1.4,
           .load_cycles = 73,
           .halo_cycles = 172,
           .plane_cycles = 257,
-          .more_cycles = 16,
+          .access_cycles = 16,
           .fold_cycles = 600,
-          .fold_more = 250,
-          .edge = 0.077,
-          .shifted_halves = 1.55,
-          .later = 1.12};
+          .fold_element_cycles = 250,
+          .edge_factor = 0.077,
+          .shifted_f16_factor = 1.55,
+          .rank_factor = 1.12};
 static const struct {
     double fma, convert, load_cycles; /* load_cycles: cycles of a 16-byte access of each lane */
-    double runs;                      /* factor for several runs a thread */
+    double runs_factor;               /* factor for several runs a thread */
     /* Cycles of a tap of a warp in f64, f32, f16; in 3D, whose planes are far apart. */
-    double gather[3], gather_solid;
+    double gather_cycles[3], gather_3d_cycles;
     /* Per-point overhead in taps; cycles of a tap where little hides latency. */
-    double gather_taps, gather_chain;
+    double gather_overhead_taps, gather_chain_cycles;
     /* direct_any: cycles of a warp for a point, for each axis beyond the first, for a tap, for a
      * tap in f64. Fitted to 1D runs of 7 and 15 taps and 2D runs of 5; a tap is three L1 accesses,
      * four in f64. */
-    double any_point, any_axis, any, any_wide;
+    double any_point_cycles, any_axis_cycles, any_tap_cycles, any_f64_tap_cycles;
     /* direct_any in 3D, whose planes are far apart: cycles of a tap between fixed sides, past any
      * other side (each index is folded), and the factor for more than a hundred taps. Fitted to
      * runs of 7 to 729 taps. */
-    double any_solid_fixed, any_solid, any_many;
+    double any_3d_fixed_cycles, any_3d_cycles, any_many_taps_factor;
 } other = {.fma = 1,
            .convert = 4.2,
            .load_cycles = 8,
-           .runs = 1.06,
-           .gather = {[STN_F64] = 6.5, [STN_F32] = 4.2, [STN_F16] = 4},
-           .gather_solid = 9,
-           .gather_taps = 8,
-           .gather_chain = 150,
-           .any_point = 75,
-           .any_axis = 12,
-           .any = 4,
-           .any_wide = 5,
-           .any_solid_fixed = 3.2,
-           .any_solid = 9.3,
-           .any_many = 1.5};
+           .runs_factor = 1.06,
+           .gather_cycles = {[STN_F64] = 6.5, [STN_F32] = 4.2, [STN_F16] = 4},
+           .gather_3d_cycles = 9,
+           .gather_overhead_taps = 8,
+           .gather_chain_cycles = 150,
+           .any_point_cycles = 75,
+           .any_axis_cycles = 12,
+           .any_tap_cycles = 4,
+           .any_f64_tap_cycles = 5,
+           .any_3d_fixed_cycles = 3.2,
+           .any_3d_cycles = 9.3,
+           .any_many_taps_factor = 1.5};
 
 static double copy_seconds(const stn_task *task, const stn_machine *machine) {
     const double bytes = 2 * (double)stn_dtype_size(task->dtype) * (double)stn_task_points(task);
-    return bytes / (machine->copy_bandwidth * (bytes < tile.near * (double)machine->l2_bytes ? tile.near_copy : 1));
+    return bytes /
+           (machine->copy_bandwidth * (bytes < tile.l2_fraction * (double)machine->l2_bytes ? tile.l2_copy_factor : 1));
 }
 
 /* Cycles of a multiprocessor for this many FMAs of a warp. */
@@ -154,8 +155,9 @@ static double chain_cycles(const stn_task *task, const tile_load *l, const direc
     const double wide = shape->vector * (double)stn_dtype_size(task->dtype) / 16;
     const double accesses = shape->chunk * l->own + l->halo * l->beside;
     const double many = l->waves * (shape->chunk * l->own * tile.load_cycles + l->halo * tile.halo_cycles);
-    const double fold = folds(task) ? fmax(0, l->halo - 2) * (tile.fold_cycles + tile.fold_more * shape->vector) : 0;
-    const double few = l->planes * tile.plane_cycles + accesses * wide * tile.more_cycles + fold;
+    const double fold =
+        folds(task) ? fmax(0, l->halo - 2) * (tile.fold_cycles + tile.fold_element_cycles * shape->vector) : 0;
+    const double few = l->planes * tile.plane_cycles + accesses * wide * tile.access_cycles + fold;
     return fmax(many, few);
 }
 
@@ -169,10 +171,12 @@ static double tile_seconds(const stn_task *task, const stn_machine *machine, con
     double cycles = tile.fma * fma_cycles(task, machine, warps * fmas) + chain_cycles(task, &l, shape);
     if (task->dtype == STN_F16) cycles += tile.convert * fma_cycles(task, machine, warps * numbers);
     const double memory = copy_seconds(task, machine);
-    const double work = cycles / machine->clock + l.again * (double)size / (tile.again * machine->copy_bandwidth);
-    const double both = pow(pow(memory, tile.norm) + pow(work, tile.norm), 1 / tile.norm);
-    const double shifted = shape->shifted && task->dtype == STN_F16 ? tile.shifted_halves : 1;
-    return both * (1 + tile.edge * (1 - l.inner)) * (shape->place ? tile.later : 1) * shifted;
+    const double work =
+        cycles / machine->clock + l.again * (double)size / (tile.reread_copy_factor * machine->copy_bandwidth);
+    const double both =
+        pow(pow(memory, tile.overlap_exponent) + pow(work, tile.overlap_exponent), 1 / tile.overlap_exponent);
+    const double shifted = shape->shifted && task->dtype == STN_F16 ? tile.shifted_f16_factor : 1;
+    return both * (1 + tile.edge_factor * (1 - l.inner)) * (shape->rank ? tile.rank_factor : 1) * shifted;
 }
 
 /* ---- other kernels */
@@ -183,7 +187,7 @@ static double line_seconds(const stn_task *task, const stn_machine *machine, con
     double cycles = other.fma * fma_cycles(task, machine, warps * (double)task->ntaps * shape->vector) +
                     other.load_cycles * warps * accesses * fmax(wide, 0.25);
     if (task->dtype == STN_F16) cycles += other.convert * fma_cycles(task, machine, warps * accesses * shape->vector);
-    return fmax(copy_seconds(task, machine), cycles / machine->clock) * (shape->rows > 1 ? other.runs : 1);
+    return fmax(copy_seconds(task, machine), cycles / machine->clock) * (shape->rows > 1 ? other.runs_factor : 1);
 }
 
 /* Cycles of a tap of direct_any. */
@@ -192,21 +196,22 @@ static double any_tap(const stn_task *task) {
     for (int axis = 0; axis < 3; axis++)
         for (int side = 0; side < 2; side++)
             fixed = fixed && (!task->reach[axis][side] || task->boundary[axis][side].kind == STN_FIXED);
-    const double many = task->ntaps > 100 && task->rank > 1 ? other.any_many : 1;
-    if (task->rank == 3) return (fixed ? other.any_solid_fixed : other.any_solid) * many;
-    return (task->dtype == STN_F64 ? other.any_wide * many : other.any);
+    const double many = task->ntaps > 100 && task->rank > 1 ? other.any_many_taps_factor : 1;
+    if (task->rank == 3) return (fixed ? other.any_3d_fixed_cycles : other.any_3d_cycles) * many;
+    return (task->dtype == STN_F64 ? other.any_f64_tap_cycles * many : other.any_tap_cycles);
 }
 
 /* Seconds of a kernel that loads one table entry and one point for each tap; direct_any costs more
  * for each, and a fixed amount a point. */
 static double table_seconds(const stn_task *task, const stn_machine *machine, const direct_shape *shape) {
     const bool any = shape->kernel == DIRECT_ANY;
-    const double taps = (double)task->ntaps + other.gather_taps;
-    const double gather = taps * (task->rank == 3 ? other.gather_solid : other.gather[task->dtype]);
+    const double taps = (double)task->ntaps + other.gather_overhead_taps;
+    const double gather = taps * (task->rank == 3 ? other.gather_3d_cycles : other.gather_cycles[task->dtype]);
     const double point =
-        any ? other.any_point + other.any_axis * (task->rank - 1) + (double)task->ntaps * any_tap(task) : gather;
+        any ? other.any_point_cycles + other.any_axis_cycles * (task->rank - 1) + (double)task->ntaps * any_tap(task)
+            : gather;
     const double all = point * (double)stn_task_points(task) / 32 / machine->multiprocessors;
-    return fmax(copy_seconds(task, machine), fmax(all, taps * other.gather_chain) / machine->clock);
+    return fmax(copy_seconds(task, machine), fmax(all, taps * other.gather_chain_cycles) / machine->clock);
 }
 
 void direct_cost(const stn_task *task, const stn_machine *machine, const direct_shape *shape, stn_estimate *e) {
@@ -221,5 +226,5 @@ void direct_cost(const stn_task *task, const stn_machine *machine, const direct_
     const double one = walks                          ? tile_seconds(task, machine, shape)
                        : shape->kernel == DIRECT_LINE ? line_seconds(task, machine, shape)
                                                       : table_seconds(task, machine, shape);
-    e->seconds = steps * (one + tile.launch + machine->launch_seconds);
+    e->seconds = steps * (one + tile.launch_seconds + machine->launch_seconds);
 }

@@ -6,7 +6,8 @@
 #include "strategies/direct/one_step.h"
 #include "strategies/direct/temporal_blocking.h"
 
-bool direct_time_rest(const stn_task *task, const stn_machine *machine, const direct_shape *shape, direct_shape *rest) {
+bool direct_time_remainder(const stn_task *task, const stn_machine *machine, const direct_shape *shape,
+                           direct_shape *rest) {
     int left = (int)(task->steps % (uint64_t)shape->fused);
     if (left == 0) return false;
     if (left == 1) {
@@ -33,7 +34,7 @@ void direct_time_cost(const stn_task *task, const stn_machine *machine, const di
     e->halo_waste = computed / points - 1;
     e->launches = launches;
     direct_shape rest = *shape;
-    if (direct_time_rest(task, machine, shape, &rest)) {
+    if (direct_time_remainder(task, machine, shape, &rest)) {
         e->launches++;
         if (rest.fused > 1)
             e->seconds += direct_time_launch_seconds(task, machine, &rest, &of_rest);

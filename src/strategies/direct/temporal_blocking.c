@@ -8,9 +8,9 @@
 #include "base/arith.h"
 #include "strategies/direct/tap_order.h"
 
-#define MAX_REACH 4      /* of direct_time_tile, along any axis */
-#define LINE_MAX_REACH 8 /* of direct_time_line */
-#define BLOCKS_MOST 32   /* resident blocks on a multiprocessor, for any kernel */
+#define MAX_REACH 4            /* of direct_time_tile, along any axis */
+#define LINE_MAX_REACH 8       /* of direct_time_line */
+#define MAX_RESIDENT_BLOCKS 32 /* resident blocks on a multiprocessor, for any kernel */
 
 bool direct_time_spans(const stn_task *task, const direct_shape *shape) {
     if (shape->kernel != DIRECT_TIME_TILE || task->rank != 2 || task->boundary[2][0].kind == STN_WRAP) return false;
@@ -49,7 +49,7 @@ bool direct_time_one_barrier(const stn_task *task, const direct_shape *shape) {
     return true;
 }
 
-bool direct_time_settles(const stn_task *task, const direct_shape *shape) {
+bool direct_time_refreshes(const stn_task *task, const direct_shape *shape) {
     for (int k = 1; k < 3; k++)
         for (int side = 0; side < 2; side++) {
             const stn_boundary_kind kind = task->boundary[direct_axis(task, shape, k)][side].kind;
@@ -60,7 +60,7 @@ bool direct_time_settles(const stn_task *task, const direct_shape *shape) {
 
 /* ---- shapes */
 
-static bool takes(const stn_task *task, const direct_shape *shape) {
+static bool is_supported(const stn_task *task, const direct_shape *shape) {
     int longest = shape->kernel == DIRECT_TIME_LINE ? LINE_MAX_REACH : MAX_REACH;
     for (int k = 0; k < 3; k++) {
         int axis = direct_axis(task, shape, k), reach = direct_reach(task, shape, k);
@@ -79,7 +79,7 @@ size_t direct_time_shared(const stn_task *task, const direct_shape *shape) {
     size_t size = stn_dtype_size(task->dtype), real = task->dtype == STN_F64 ? 8 : 4;
     size_t width = (size_t)(shape->threads[2] * shape->points), height = (size_t)(shape->threads[1] * shape->rows);
     int reach = direct_reach(task, shape, 1);
-    bool turned = shape->points > shape->vector, refresh = direct_time_settles(task, shape);
+    bool turned = shape->points > shape->vector, refresh = direct_time_refreshes(task, shape);
     size_t rows = (size_t)shape->threads[1] * width * (reach ? 2 * (size_t)reach * (size_t)shape->fused : 1);
     size_t bytes = (size_t)(DIRECT_TIME_PREFETCH + 1 + turned) * width * height * size;
     bytes = (size_t)stn_round_up((int64_t)bytes, (int64_t)real) + (refresh ? width * height + 4 : 2) * real;
@@ -127,7 +127,7 @@ static bool shared_holds(const stn_task *task, const stn_machine *machine, void 
 static bool threads_hold(const stn_task *task, const stn_machine *machine, void *of) {
     const direct_shape *shape = of;
     (void)task;
-    return shape->blocks >= 1 && shape->blocks <= BLOCKS_MOST &&
+    return shape->blocks >= 1 && shape->blocks <= MAX_RESIDENT_BLOCKS &&
            shape->blocks * shape->threads[0] * shape->threads[1] * shape->threads[2] <= machine->threads;
 }
 
@@ -212,7 +212,7 @@ static size_t line_shapes(const stn_task *task, const stn_machine *machine, dire
 
 /* Points a lane: four, unless one tile can hold a whole row with other numbers of points and
  * registers hold the sums of two steps. */
-static int flat_points(const stn_task *task, int sums_most) {
+static int plane_points(const stn_task *task, int sums_most) {
     for (int points = 2; points <= 8; points *= 2) {
         direct_shape shape = {.kernel = DIRECT_TIME_TILE, .threads = {1, 1, DIRECT_TIME_LANES}, .points = points};
         shape.vector = (int)stn_min(direct_widest_vector(task), points);
@@ -225,11 +225,11 @@ static int flat_points(const stn_task *task, int sums_most) {
 
 /* The partial sums of all stages stay in registers: 72 doubles or 96 floats a lane fit. A spill
  * costs more than a step gains, because so much shared memory leaves little L1 for local memory. */
-static size_t flat_shapes(const stn_task *task, const stn_machine *machine, direct_shape *shapes, size_t most,
-                          stn_tally *tally) {
+static size_t plane_shapes(const stn_task *task, const stn_machine *machine, direct_shape *shapes, size_t most,
+                           stn_tally *tally) {
     bool wide = task->dtype == STN_F64;
     direct_shape probe = {.kernel = DIRECT_TIME_TILE};
-    int sums_most = wide ? 72 : 96, points = flat_points(task, sums_most);
+    int sums_most = wide ? 72 : 96, points = plane_points(task, sums_most);
     int sums = 2 * direct_reach(task, &probe, 0) * points, deepest = sums_most / sums;
     size_t count = 0;
     for (int fused = (int)stn_min((uint64_t)deepest, task->steps); fused >= 2 && count < most; fused--) {
@@ -250,8 +250,8 @@ static size_t flat_shapes(const stn_task *task, const stn_machine *machine, dire
 
 /* Shapes for 3D grids, by tiles of an x-y plane; a lane's sums of all stages must stay in
  * registers. */
-static size_t solid_shapes(const stn_task *task, const stn_machine *machine, direct_shape *shapes, size_t most,
-                           stn_tally *tally) {
+static size_t volume_shapes(const stn_task *task, const stn_machine *machine, direct_shape *shapes, size_t most,
+                            stn_tally *tally) {
     static const struct {
         bool wide;
         int fused, points, rows, lanes_x, warps, blocks;
@@ -282,8 +282,8 @@ static size_t solid_shapes(const stn_task *task, const stn_machine *machine, dir
 size_t direct_time_shapes(const stn_task *task, const stn_machine *machine, direct_shape *shapes, size_t most,
                           stn_tally *tally) {
     direct_shape probe = {.kernel = task->rank == 1 ? DIRECT_TIME_LINE : DIRECT_TIME_TILE};
-    if (task->steps < 2 || !takes(task, &probe)) return 0;
+    if (task->steps < 2 || !is_supported(task, &probe)) return 0;
     return task->rank == 1   ? line_shapes(task, machine, shapes, most, tally)
-           : task->rank == 2 ? flat_shapes(task, machine, shapes, most, tally)
-                             : solid_shapes(task, machine, shapes, most, tally);
+           : task->rank == 2 ? plane_shapes(task, machine, shapes, most, tally)
+                             : volume_shapes(task, machine, shapes, most, tally);
 }

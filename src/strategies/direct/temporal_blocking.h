@@ -29,7 +29,7 @@ void direct_time_fit_chunk(const stn_task *task, const stn_machine *machine, dir
 bool direct_time_one_barrier(const stn_task *task, const direct_shape *shape);
 /* Value of REFRESH in direct/time_tile.cuh: every stage refreshes points past an edge along y or x
  * from the points of their plane that they fold to. */
-bool direct_time_settles(const stn_task *task, const direct_shape *shape);
+bool direct_time_refreshes(const stn_task *task, const direct_shape *shape);
 
 /* Tiles along z, y and x of one grid. */
 void direct_time_tiles(const stn_task *task, const direct_shape *shape, int64_t tiles[3]);

@@ -11,7 +11,7 @@
 #include "strategies/lowrank/plane/lowrank_plane.h"
 #include "strategies/lowrank/volume/lowrank_volume.h"
 
-static const stn_strategy *fused(const stn_task *task) { return task->rank == 3 ? &lowrank_solid : &lowrank_flat; }
+static const stn_strategy *fused(const stn_task *task) { return task->rank == 3 ? &lowrank_volume : &lowrank_plane; }
 
 static const stn_strategy *of(const stn_task *task, const stn_candidate *candidate) {
     return lowrank_axes_is(candidate) ? &lowrank_axes : fused(task);

@@ -31,11 +31,13 @@ static double smoothing(const stn_task *task) {
 /* The relative error of 11-bit elements passes to the result as long as the result is not much
  * smaller than they are. Weights that cancel damp smooth data more than rounding errors, and few
  * points may cancel by chance; for those, more products cost little. */
-static bool delicate(const stn_task *task) { return smoothing(task) > 1 || stn_task_points(task) < FEW_POINTS; }
+static bool needs_full_precision(const stn_task *task) {
+    return smoothing(task) > 1 || stn_task_points(task) < FEW_POINTS;
+}
 
 int lowrank_products(const stn_task *task, int launches) {
     if (task->dtype == STN_F64) return 1;
-    if (task->dtype == STN_F32 && delicate(task)) return 3;
+    if (task->dtype == STN_F32 && needs_full_precision(task)) return 3;
     /* Factors of every weight, and roundings of an element in one launch. */
     int factors = task->rank > 1 ? 2 : 1;
     bool coarse = launches * factors * WEIGHT_ERROR <= task->tolerance;
@@ -101,22 +103,23 @@ void lowrank_pack(stn_dtype dtype, bool scaled, const double *weights, int count
 
 /* Each launch smooths the rounding errors of the previous ones, so they hardly grow; with taps that
  * do not smooth they grow like the root of the number of launches, as they do on few points. */
-static double grown_by(const stn_task *task, double launches) {
+static double accumulated_error(const stn_task *task, double launches) {
     const double left = smoothing(task);
     return sqrt(stn_roundings_left(task, launches, left < 1 ? 1 + log2(launches) : left * left * launches));
 }
 
 /* Rounding errors of 11-bit elements are random. The figures for f32 are fitted to long runs. */
-double lowrank_error(const stn_task *task, int products, double launches, double growth, double alike) {
+double lowrank_error(const stn_task *task, int products, double launches, double growth, double systematic) {
     const double factors = task->rank > 1 ? 2 : 1, cancelling = stn_error_cancelling(task);
     const double own = stn_error_rounding(task->dtype) * cancelling;
     /* Includes the reference's own steps, whose rounding errors are correlated. */
     if (task->dtype == STN_F64)
         return hypot(stn_error_of(0.3 * 0x1p-53 * growth, 8 * own * growth, launches),
                      0.6 * 0x1p-53 * (double)task->steps);
-    double weights = products == 1 ? 0.15 * factors * WEIGHT_ERROR : alike;
+    double weights = products == 1 ? 0.15 * factors * WEIGHT_ERROR : systematic;
     if (task->dtype == STN_F16) /* cancellation is in `left` and in what the callers add */
-        return hypot(weights * launches * growth, 1.2 * stn_error_rounding(STN_F16) * grown_by(task, launches));
+        return hypot(weights * launches * growth,
+                     1.2 * stn_error_rounding(STN_F16) * accumulated_error(task, launches));
     double elements = products == 3 ? 20 * own : 1.2 * sqrt(factors) * stn_error_rounding(STN_F16) * cancelling;
     const double grown = products == 3 ? sqrt(launches) * growth : sqrt(stn_roundings_left(task, launches, 1));
     return hypot(weights * launches * growth, elements * grown);

@@ -37,8 +37,8 @@ void lowrank_pack(stn_dtype dtype, bool scaled, const double *weights, int count
 /* Predicted relative L2 error of so many launches. `growth`: amplification of rounding errors, the
  * total magnitude of the products of weights over that of the taps. `alike`: for f32 by three
  * products, the systematic truncation error of one launch. */
-#define LOWRANK_ALIKE 1.75e-8 /* with middles (device/band.cuh) */
-double lowrank_error(const stn_task *task, int products, double launches, double growth, double alike);
+#define LOWRANK_SYSTEMATIC_ERROR 1.75e-8 /* with middles (device/band.cuh) */
+double lowrank_error(const stn_task *task, int products, double launches, double growth, double systematic);
 /* The error that rounding the first of two products to f16 adds, amplified by `inner`
  * (lowrank_terms_inner). It is random, and on few points it may be large by chance. */
 double lowrank_inner_error(const stn_task *task, double inner, double launches);

@@ -19,11 +19,11 @@ typedef struct add_arguments {
 
 static const struct {
     bool grid, source, reads_given, writes_given;
-} ways[SOURCED_WAYS] = {[SOURCED_LOAD] = {true, false, true, false},
-                        [SOURCED_COPY] = {true, false, false, false},
-                        [SOURCED_MASK] = {false, true, true, false},
-                        [SOURCED_ADD] = {true, true, false, false},
-                        [SOURCED_LAST] = {true, true, false, true}};
+} ways[SOURCED_OPERATIONS] = {[SOURCED_LOAD] = {true, false, true, false},
+                              [SOURCED_COPY] = {true, false, false, false},
+                              [SOURCED_MASK] = {false, true, true, false},
+                              [SOURCED_ADD] = {true, true, false, false},
+                              [SOURCED_LAST] = {true, true, false, true}};
 
 stn_dtype sourced_own_type(const stn_task *task) { return task->dtype == STN_F16 ? STN_F32 : task->dtype; }
 
@@ -32,7 +32,7 @@ bool sourced_adds(const stn_task *task) {
 }
 
 stn_status sourced_make_kernels(stn_plan *plan, sourced_state *state, stn_error *error) {
-    for (int way = 0; way < SOURCED_WAYS; way++) {
+    for (int way = 0; way < SOURCED_OPERATIONS; way++) {
         stn_text params = STN_TEXT_EMPTY;
         stn_params_begin(&params);
         const stn_dtype given = plan->task.dtype, own = sourced_own_type(&plan->task);
@@ -58,7 +58,7 @@ sourced_grid sourced_own_grid(const sourced_job *job, int number) {
     return sourced_grid_at(&job->state->packed, grids + (size_t)number * job->state->grid);
 }
 
-stn_status sourced_add(const sourced_job *job, sourced_way way, sourced_grid x, sourced_grid c, sourced_grid out,
+stn_status sourced_add(const sourced_job *job, sourced_operation way, sourced_grid x, sourced_grid c, sourced_grid out,
                        stn_error *error) {
     const stn_task *task = &job->plan->task;
     add_arguments a = {.x = x, .c = c, .out = out, .chunks = stn_div_up(task->n[2], CHUNK)};

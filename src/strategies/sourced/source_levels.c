@@ -35,7 +35,7 @@ static stn_task packed_task(const stn_task *task, uint64_t steps, bool zero) {
     return own;
 }
 
-uint64_t sourced_steps_of(int level) {
+uint64_t sourced_level_steps(int level) {
     uint64_t steps = 1;
     while (level-- > 0) steps *= RADIX;
     return steps;
@@ -44,7 +44,7 @@ uint64_t sourced_steps_of(int level) {
 /* The number of runs of each level in a run of T steps. */
 static void count_runs(uint64_t steps, int levels, uint64_t runs[SOURCED_LEVELS]) {
     for (int level = levels - 1; level >= 0; level--)
-        runs[level] = steps / sourced_steps_of(level), steps %= sourced_steps_of(level);
+        runs[level] = steps / sourced_level_steps(level), steps %= sourced_level_steps(level);
 }
 
 static bool has_constants(const stn_task *task) {
@@ -55,15 +55,15 @@ static bool has_constants(const stn_task *task) {
 }
 
 /* Estimates a level's steps by the cheapest strategy, or (soon) by the generic kernel. */
-static bool estimate_level(const stn_task *task, const stn_machine *machine, int level, bool soon,
+static bool estimate_level(const stn_task *task, const stn_machine *machine, int level, bool by_generic,
                            stn_estimate *estimate) {
     /* Its taps are borrowed. */
-    const stn_task own = packed_task(task, sourced_steps_of(level), false);
-    return soon ? stn_subplan_estimate_generic(&own, machine, estimate)
-                : stn_subplan_estimate(&own, machine, NULL, estimate);
+    const stn_task own = packed_task(task, sourced_level_steps(level), false);
+    return by_generic ? stn_subplan_estimate_generic(&own, machine, estimate)
+                      : stn_subplan_estimate(&own, machine, NULL, estimate);
 }
 
-bool sourced_estimate_levels(const stn_task *task, const stn_machine *machine, int levels, bool soon,
+bool sourced_estimate_levels(const stn_task *task, const stn_machine *machine, int levels, bool by_generic,
                              stn_estimate *result) {
     const double grid = (double)stn_task_points(task) * (double)stn_dtype_size(sourced_own_type(task));
     uint64_t runs[SOURCED_LEVELS];
@@ -73,7 +73,7 @@ bool sourced_estimate_levels(const stn_task *task, const stn_machine *machine, i
     for (int level = 0; level < levels; level++) {
         const double times = (double)runs[level] + (level < levels - 1 ? RADIX - 1 : 0);
         stn_estimate own;
-        if (!estimate_level(task, machine, level, soon, &own)) return false;
+        if (!estimate_level(task, machine, level, by_generic, &own)) return false;
         result->unit = own.unit;
         result->bytes += times * (own.bytes + 3 * grid);
         result->flops += times * own.flops;
@@ -102,10 +102,10 @@ stn_status sourced_prepare_levels(stn_plan *plan, sourced_state *state, stn_erro
     place_grids(task, state);
     STN_TRY(sourced_make_kernels(plan, state, error));
     for (int level = 0; level < state->levels; level++) {
-        const stn_task own = packed_task(task, sourced_steps_of(level), false);
+        const stn_task own = packed_task(task, sourced_level_steps(level), false);
         STN_TRY(sourced_make_run(plan, &own, &state->run[level], error));
         if (level == state->levels - 1 || !has_constants(task)) continue;
-        const stn_task zero = packed_task(task, sourced_steps_of(level), true);
+        const stn_task zero = packed_task(task, sourced_level_steps(level), true);
         STN_TRY(sourced_make_run(plan, &zero, &state->from_zero[level], error));
     }
     plan->workspace_size += (size_t)own_grids(state) * state->grid;
@@ -120,7 +120,7 @@ static sourced_grid source_of(const sourced_job *job, int level) {
 
 /* Makes the level's steps from grid 0 to grid 1 of the workspace, and adds the level's source into
  * `to`. */
-static stn_status advance(const sourced_job *job, stn_plan *run, int level, sourced_way way, sourced_grid to,
+static stn_status advance(const sourced_job *job, stn_plan *run, int level, sourced_operation way, sourced_grid to,
                           stn_error *error) {
     const sourced_grid between = sourced_own_grid(job, 1);
     const stn_execution once = {.in = sourced_own_grid(job, 0).at,
@@ -183,12 +183,12 @@ void sourced_describe_levels(const sourced_state *state, stn_format format, stn_
         const stn_plan *run = state->run[level];
         if (format == STN_TEXT) {
             stn_text_printf(text, "%s %d step%s by %s", level < state->levels - 1 ? ";" : "",
-                            (int)sourced_steps_of(level), level ? "s" : "", run->strategy->name);
+                            (int)sourced_level_steps(level), level ? "s" : "", run->strategy->name);
             continue;
         }
         stn_json_comma(text);
         stn_text_append(text, "{", 1);
-        stn_json_integer(text, "steps", (int64_t)sourced_steps_of(level));
+        stn_json_integer(text, "steps", (int64_t)sourced_level_steps(level));
         stn_json_key(text, "strategy");
         stn_json_string(text, run->strategy->name);
         stn_text_append(text, "}", 1);

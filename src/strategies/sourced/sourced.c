@@ -39,7 +39,7 @@ static size_t candidates(const stn_task *task, const stn_machine *machine, stn_c
     if (most > 0 && !task->local && sourced_estimate_whole(task, machine, &unused))
         list[count++] = (stn_candidate){{SOURCED_WHOLE}};
     for (int levels = SOURCED_LEVELS; levels >= 1 && count < most && sourced_adds(task); levels--)
-        if (sourced_steps_of(levels - 1) <= task->steps) list[count++] = (stn_candidate){{levels}};
+        if (sourced_level_steps(levels - 1) <= task->steps) list[count++] = (stn_candidate){{levels}};
     return count;
 }
 
@@ -51,17 +51,17 @@ static bool generic(const stn_task *task, stn_candidate *candidate) {
 
 static void estimate(const stn_task *task, const stn_machine *machine, const stn_candidate *candidate,
                      stn_estimate *result) {
-    const bool soon = candidate->values[SOURCED_SOON] != 0;
+    const bool by_generic = candidate->values[SOURCED_GENERIC] != 0;
     const bool served = candidate->values[0] == SOURCED_WHOLE
                             ? sourced_estimate_whole(task, machine, result)
-                            : sourced_estimate_levels(task, machine, candidate->values[0], soon, result);
+                            : sourced_estimate_levels(task, machine, candidate->values[0], by_generic, result);
     if (!served) result->seconds = INFINITY;
 }
 
 /* ---- building */
 
 stn_status sourced_make_run(stn_plan *plan, const stn_task *task, stn_plan **run, stn_error *error) {
-    if (plan->candidate.values[SOURCED_SOON])
+    if (plan->candidate.values[SOURCED_GENERIC])
         STN_TRY(stn_subplan_generic(plan, task, run, error));
     else
         STN_TRY(stn_subplan(plan, task, NULL, run, error));
@@ -122,9 +122,9 @@ static void name_candidate(const stn_task *task, const stn_candidate *candidate,
         stn_text_printf(text, "all steps at once, and the source's sum");
         return;
     }
-    const int steps = (int)sourced_steps_of(candidate->values[0] - 1);
+    const int steps = (int)sourced_level_steps(candidate->values[0] - 1);
     stn_text_printf(text, "runs of %d step%s%s", steps, steps == 1 ? "" : "s",
-                    candidate->values[SOURCED_SOON] ? " by the kernel of all problems" : "");
+                    candidate->values[SOURCED_GENERIC] ? " by the kernel of all problems" : "");
 }
 
 const stn_strategy stn_strategy_sourced = {

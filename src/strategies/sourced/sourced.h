@@ -11,18 +11,18 @@ struct stn_kernel;
 #define SOURCED_WHOLE 0 /* a candidate's values[0]: levels, or this */
 /* Index of the candidate value that selects the generic kernel for each step, which compiles
  * quickly. */
-#define SOURCED_SOON 1
+#define SOURCED_GENERIC 1
 
 /* Operations: out = x; out = c; out = x + c. Inputs and outputs are the caller's grids or the
  * workspace's. */
-typedef enum sourced_way {
+typedef enum sourced_operation {
     SOURCED_LOAD,
     SOURCED_COPY,
     SOURCED_MASK,
     SOURCED_ADD,
     SOURCED_LAST,
-    SOURCED_WAYS
-} sourced_way;
+    SOURCED_OPERATIONS
+} sourced_operation;
 
 /* Same as in sourced_add.cu. */
 typedef struct sourced_grid {
@@ -35,7 +35,7 @@ typedef struct sourced_state {
     /* Levels: plans of 8^level steps; from_zero: the same for c, NULL where `run` serves. Whole:
      * run[0] makes all steps, `sum` the source's sum. */
     stn_plan *run[SOURCED_LEVELS], *from_zero[SOURCED_LEVELS], *sum;
-    struct stn_kernel *add[SOURCED_WAYS]; /* this and the following fields: levels only */
+    struct stn_kernel *add[SOURCED_OPERATIONS]; /* this and the following fields: levels only */
     stn_grid_layout in, out, packed;
     bool widened; /* workspace grids have another type than the caller's */
     size_t grid;  /* bytes of a workspace grid */
@@ -60,13 +60,13 @@ stn_status sourced_make_kernels(stn_plan *plan, sourced_state *state, stn_error 
 sourced_grid sourced_grid_at(const stn_grid_layout *layout, const void *at);
 /* Grid `number` in the workspace. */
 sourced_grid sourced_own_grid(const sourced_job *job, int number);
-stn_status sourced_add(const sourced_job *job, sourced_way way, sourced_grid x, sourced_grid c, sourced_grid out,
+stn_status sourced_add(const sourced_job *job, sourced_operation way, sourced_grid x, sourced_grid c, sourced_grid out,
                        stn_error *error);
 
 /* ---- source_levels.c */
-uint64_t sourced_steps_of(int level);
+uint64_t sourced_level_steps(int level);
 /* soon: by the generic kernel. False if no strategy serves a level. */
-bool sourced_estimate_levels(const stn_task *task, const stn_machine *machine, int levels, bool soon,
+bool sourced_estimate_levels(const stn_task *task, const stn_machine *machine, int levels, bool by_generic,
                              stn_estimate *result);
 stn_status sourced_prepare_levels(stn_plan *plan, sourced_state *state, stn_error *error);
 stn_status sourced_execute_levels(stn_plan *plan, const stn_execution *at, stn_error *error);

@@ -82,10 +82,10 @@ static double raised(double log_square, double steps) {
 }
 
 /* The geometric sum is evaluated in closed form. */
-const sparse_left *sparse_spectrum_left(sparse_spectrum *s, double fused, double launches) {
+const sparse_damping *sparse_spectrum_damping(sparse_spectrum *s, double fused, double launches) {
     const double half = ceil(launches / 2);
     if (s->left.fused == fused && s->left.launches == launches) return &s->left;
-    sparse_left left = {.fused = fused, .launches = launches};
+    sparse_damping left = {.fused = fused, .launches = launches};
     for (size_t i = 0; i < s->count; i++) {
         const double one = raised(s->log_square[i], fused), middle = raised(s->log_square[i], fused * half),
                      last = raised(s->log_square[i], fused * (launches - 1));
@@ -93,29 +93,29 @@ const sparse_left *sparse_spectrum_left(sparse_spectrum *s, double fused, double
         left.half += s->share[i] * middle;
         left.last += s->share[i] * last;
         left.all += s->share[i] * one * last;
-        left.to_half += s->share[i] * (one < 1 - 1e-9 ? one * (1 - middle) / (1 - one) : half);
+        left.sum_to_half += s->share[i] * (one < 1 - 1e-9 ? one * (1 - middle) / (1 - one) : half);
     }
     s->left = left;
     return &s->left;
 }
 
 /* The squared error of all launches relative to that of one launch, on a grid of many points. */
-static double growth(const sparse_left *left) {
+static double growth(const sparse_damping *left) {
     const double launches = left->launches;
     if (launches < 2) return 1;
     const double beside = left->all > 0 ? fmin(4, left->half / left->all) : 4;
-    const double ends = launches > 2 ? 2 * beside * left->to_half : 0;
+    const double ends = launches > 2 ? 2 * beside * left->sum_to_half : 0;
     return 1 + fmin(ends, 4 * launches);
 }
 
 /* The same on the task's number of points, cached because shapes with the same number of launches
  * follow each other. */
-static double few_grown(const stn_task *task, sparse_spectrum *s, const sparse_left *left) {
+static double few_points_growth(const stn_task *task, sparse_spectrum *s, const sparse_damping *left) {
     if (s->few.fused != left->fused || s->few.launches != left->launches) {
-        s->few = (sparse_few){.fused = left->fused, .launches = left->launches};
-        s->few.grown = stn_roundings_left(task, left->launches, growth(left));
+        s->few = (sparse_few_points){.fused = left->fused, .launches = left->launches};
+        s->few.growth_factor = stn_roundings_left(task, left->launches, growth(left));
     }
-    return s->few.grown;
+    return s->few.growth_factor;
 }
 
 /* ---- rounding between the products of a chain */
@@ -141,10 +141,10 @@ static double dot(const stn_power *a, const stn_power *b) {
 /* The squared error of rounding between products in one launch, relative to its output, in squares
  * of an element's rounding: first for random data, whose mean is 0 or has a square of three times
  * the variance, later for data smoothed by earlier launches. */
-typedef struct between_errors {
+typedef struct chain_rounding {
     double first, later;
-} between_errors;
-static between_errors between_of(const sparse_spectrum *s, const sparse_terms *terms, double fused) {
+} chain_rounding;
+static chain_rounding chain_rounding_of(const sparse_spectrum *s, const sparse_terms *terms, double fused) {
     double white = 0, mean = 0, smooth = 0, all_white = 0, sum = 0, largest = exp(2 * fused * s->log_largest);
     for (int q = 0; q < terms->count; q++) {
         const stn_power *y = &terms->factor[q][0], *x = &terms->factor[q][1];
@@ -155,8 +155,8 @@ static between_errors between_of(const sparse_spectrum *s, const sparse_terms *t
         sum += u.sum * v.sum;
         for (int p = 0; p < terms->count; p++) all_white += dot(y, &terms->factor[p][0]) * dot(x, &terms->factor[p][1]);
     }
-    if (!(all_white > 0) || !(largest > 0)) return (between_errors){INFINITY, INFINITY};
-    return (between_errors){fmax(white / all_white, (white + 3 * mean) / (all_white + 3 * sum * sum)),
+    if (!(all_white > 0) || !(largest > 0)) return (chain_rounding){INFINITY, INFINITY};
+    return (chain_rounding){fmax(white / all_white, (white + 3 * mean) / (all_white + 3 * sum * sum)),
                             smooth / largest};
 }
 
@@ -166,7 +166,7 @@ static between_errors between_of(const sparse_spectrum *s, const sparse_terms *t
  * little, and waves decay late. Fitted to runs of random data of mean 0 by heat-1d, heat-2d,
  * box-2d9p and box-3d27p, of 100 to 2000 launches of 1 to 15 steps, within a factor of 0.95 to 2.
  */
-static double freezes(const sparse_left *left) {
+static double freezing_error(const sparse_damping *left) {
     return left->launches < 2 ? 0 : 0.028 * pow(left->one, 1.3) * pow(left->launches / 334, 1.5);
 }
 
@@ -203,19 +203,19 @@ double sparse_noise(const stn_task *task, sparse_spectrum *s, const sparse_shape
     const double launches = shape->launches, points = (double)stn_task_points(task);
     if (sparse_splits(task)) return split_noise(task, shape);
     if (!s->count) return INFINITY;
-    const sparse_left *left = sparse_spectrum_left(s, shape->fused, launches);
-    double grown = few_grown(task, s, left), between = 0;
+    const sparse_damping *left = sparse_spectrum_damping(s, shape->fused, launches);
+    double growth_factor = few_points_growth(task, s, left), between = 0;
     if (terms) {
-        between_errors b = between_of(s, terms, shape->fused);
+        chain_rounding b = chain_rounding_of(s, terms, shape->fused);
         between = b.first;
         if (launches > 1) {
             const double beside = left->all > 0 ? fmin(4, left->last / left->all) : 4;
-            between = beside * (b.first * fmin(1, left->one) + b.later * grown);
+            between = beside * (b.first * fmin(1, left->one) + b.later * growth_factor);
         }
     }
     const double few = 1 + FEW / sqrt(points);
-    double chance = few * stn_error_rounding(STN_F16) * sqrt(grown + between) * stn_error_cancelling(task);
+    double chance = few * stn_error_rounding(STN_F16) * sqrt(growth_factor + between) * stn_error_cancelling(task);
     const double cut = launches * CUT_OFF * products_of_sum(task, shape);
     /* Truncation makes results smaller, freezing makes them larger. */
-    return hypot(chance, fmax(cut, freezes(left) - cut / 3));
+    return hypot(chance, fmax(cut, freezing_error(left) - cut / 3));
 }

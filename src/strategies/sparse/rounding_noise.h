@@ -7,16 +7,16 @@
 
 /* The fraction of the square of white noise that L launches of f fused steps leave, relative to the
  * frequency that decays least: P(n) after n steps. */
-typedef struct sparse_left {
+typedef struct sparse_damping {
     double fused, launches;      /* 0: not computed yet */
     double one, half, last, all; /* P(f), P(h f), P((L - 1) f), P(L f); h = ceil(L / 2) */
-    double to_half;              /* the sum over 0 < i <= h of P(i f) */
-} sparse_left;
+    double sum_to_half;          /* the sum over 0 < i <= h of P(i f) */
+} sparse_damping;
 
 /* The squared error of all launches relative to that of one launch, on the task's points. */
-typedef struct sparse_few {
-    double fused, launches, grown;
-} sparse_few;
+typedef struct sparse_few_points {
+    double fused, launches, growth_factor;
+} sparse_few_points;
 
 /* The spectrum |K|^2 of one step over all frequencies, relative to the largest; each has a share of
  * all frequencies, and the shares sum to 1. */
@@ -24,14 +24,14 @@ typedef struct sparse_spectrum {
     size_t count;
     double *log_square, *share; /* natural logarithm, -inf for 0; owned, and followed by share */
     double log_largest;         /* natural logarithm of the largest |K| */
-    sparse_left left;           /* cache of the last request */
-    sparse_few few;             /* cache of the last request, for the task of the spectrum */
+    sparse_damping left;        /* cache of the last request */
+    sparse_few_points few;      /* cache of the last request, for the task of the spectrum */
 } sparse_spectrum;
 /* False if out of memory; the spectrum is then empty. */
 bool sparse_spectrum_make(const stn_task *task, sparse_spectrum *spectrum);
 void sparse_spectrum_clear(sparse_spectrum *spectrum);
 /* Valid until the next call with other arguments. */
-const sparse_left *sparse_spectrum_left(sparse_spectrum *spectrum, double fused, double launches);
+const sparse_damping *sparse_spectrum_damping(sparse_spectrum *spectrum, double fused, double launches);
 
 /* Predicted relative L2 error of a shape's launches, without that of rounded weights. `terms`: of a
  * chain, otherwise NULL. */

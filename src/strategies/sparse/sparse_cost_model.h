@@ -4,11 +4,11 @@
 #include "strategies/sparse/sparse_shape.h"
 
 void sparse_cost(const stn_task *task, const stn_machine *machine, const sparse_shape *shape, stn_estimate *estimate);
-/* sparse_faces: seconds of a launch's faces, equal for all shapes of as many fused steps.
- * sparse_cost_beside: the cost when these seconds are known. */
-double sparse_faces(const stn_task *task, const stn_machine *machine, const sparse_shape *shape);
-void sparse_cost_beside(const stn_task *task, const stn_machine *machine, const sparse_shape *shape, double faces,
-                        stn_estimate *estimate);
+/* sparse_faces_seconds: seconds of a launch's faces, equal for all shapes of as many fused steps.
+ * sparse_cost_with_faces: the cost when these seconds are known. */
+double sparse_faces_seconds(const stn_task *task, const stn_machine *machine, const sparse_shape *shape);
+void sparse_cost_with_faces(const stn_task *task, const stn_machine *machine, const sparse_shape *shape, double faces,
+                            stn_estimate *estimate);
 
 /* Work for each point of the grid, counted as in table 1 of the SPTCStencil paper: multiplications
  * of the products, grid elements read, and elements of the left factors. The paper has 56, 14 and 7

@@ -33,7 +33,7 @@ static void encode_row(const sparse_window *w, const sparse_shape *shape, int pa
 }
 
 static stn_status fill_tile(const stn_task *task, const sparse_shape *shape, const stn_power *power,
-                            sparse_sweep *sweep, uint32_t *table, stn_error *error) {
+                            sparse_operator *op, uint32_t *table, stn_error *error) {
     sparse_window w = sparse_window_of(task, shape);
     sparse_rows rows;
     float row[16 * SPARSE_MOST_HALVES];
@@ -43,8 +43,8 @@ static stn_status fill_tile(const stn_task *task, const sparse_shape *shape, con
     size_t weights = sparse_weights(power), bytes = weights * (size_t)shape->parts * sizeof(float);
     float *rounded = malloc(bytes);
     if (!rounded) return stn_fail_memory(error, "rounded weights", bytes);
-    sweep->scale = sparse_scale(task, power, false);
-    sparse_round(task, power, sweep->scale, shape->parts, rounded);
+    op->scale = sparse_scale(task, power, false);
+    sparse_round(task, power, op->scale, shape->parts, rounded);
     sparse_metadata(&w, table);
     table += 32 * sparse_registers(&w);
     for (int z = 0; z < rows.planes; z++)
@@ -60,8 +60,8 @@ static stn_status fill_tile(const stn_task *task, const sparse_shape *shape, con
 }
 
 /* Whether new weights are accurate enough with the number of terms that the kernel was made for. */
-static bool err_little(const stn_task *task, const sparse_shape *shape, const stn_power *taps,
-                       const sparse_terms *terms) {
+static bool is_accurate(const stn_task *task, const sparse_shape *shape, const stn_power *taps,
+                        const sparse_terms *terms) {
     sparse_shape now = *shape;
     sparse_spectrum spectrum;
     if (!sparse_spectrum_make(task, &spectrum)) return false;
@@ -92,11 +92,11 @@ static stn_status fill_factor(const stn_task *task, const sparse_shape *shape, c
 
 /* Encodes V, then U of each term, centred in the window of the longer operator. */
 static stn_status fill_chain(const stn_task *task, const sparse_shape *shape, const stn_power *taps,
-                             sparse_sweep *sweep, uint32_t *table, stn_error *error) {
+                             sparse_operator *op, uint32_t *table, stn_error *error) {
     const sparse_window w[2] = {sparse_window_y_of(task, shape), sparse_window_of(task, shape)};
     sparse_terms terms;
-    STN_TRY(sparse_terms_make(task, taps, sweep->fused, shape->terms, shape->parts, &terms, error));
-    if (shape->terms > 1 && !err_little(task, shape, taps, &terms)) {
+    STN_TRY(sparse_terms_make(task, taps, op->fused, shape->terms, shape->parts, &terms, error));
+    if (shape->terms > 1 && !is_accurate(task, shape, taps, &terms)) {
         sparse_terms_clear(&terms);
         return stn_fail(
             error, STN_ERROR_UNSUPPORTED,
@@ -104,7 +104,7 @@ static stn_status fill_chain(const stn_task *task, const sparse_shape *shape, co
             "with strategy auto",
             shape->terms);
     }
-    sweep->scale = terms.scale;
+    op->scale = terms.scale;
     for (int axis = 1; axis >= 0; axis--) {
         sparse_metadata(&w[axis], table);
         table += 32 * sparse_registers(&w[axis]);
@@ -117,21 +117,21 @@ static stn_status fill_chain(const stn_task *task, const sparse_shape *shape, co
     return status;
 }
 
-stn_status sparse_sweeps_fill(const stn_task *task, const sparse_shape *shape, sparse_sweep *sweeps, size_t nsweeps,
-                              uint32_t *tables, stn_error *error) {
+stn_status sparse_operators_fill(const stn_task *task, const sparse_shape *shape, sparse_operator *operators,
+                                 size_t noperators, uint32_t *tables, stn_error *error) {
     size_t words = sparse_table_words(task, shape);
-    for (size_t i = 0; i < nsweeps && shape->terms == 1; i++)
-        STN_TRY(fill_chain(task, shape, NULL, &sweeps[i], tables + i * words, error));
+    for (size_t i = 0; i < noperators && shape->terms == 1; i++)
+        STN_TRY(fill_chain(task, shape, NULL, &operators[i], tables + i * words, error));
     if (shape->terms == 1) return STN_OK;
     stn_power power;
     STN_TRY(stn_power_make(task, &power, error));
     stn_status status = STN_OK;
     /* The shorter operator is the last one and is made first. */
-    for (size_t i = nsweeps; i-- > 0 && status == STN_OK;) {
-        while (status == STN_OK && power.fused < sweeps[i].fused) status = stn_power_fuse(task, &power, error);
+    for (size_t i = noperators; i-- > 0 && status == STN_OK;) {
+        while (status == STN_OK && power.fused < operators[i].fused) status = stn_power_fuse(task, &power, error);
         if (status != STN_OK) break;
-        status = shape->terms ? fill_chain(task, shape, &power, &sweeps[i], tables + i * words, error)
-                              : fill_tile(task, shape, &power, &sweeps[i], tables + i * words, error);
+        status = shape->terms ? fill_chain(task, shape, &power, &operators[i], tables + i * words, error)
+                              : fill_tile(task, shape, &power, &operators[i], tables + i * words, error);
     }
     stn_power_clear(&power);
     return status;

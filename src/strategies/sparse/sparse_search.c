@@ -12,10 +12,10 @@
 #include "strategies/sparse/sparse_terms.h"
 #include "strategies/sparse/weight_rounding.h"
 
-#define SAFE 0.97 /* fraction of the error bound: the terms' residual is systematic */
+#define ERROR_MARGIN 0.97 /* fraction of the error bound: the terms' residual is systematic */
 /* If the residual of one step's terms exceeds this, powers of the taps are not sums of few terms
  * either. */
-#define UNLIKE 0.05
+#define MAX_ONE_STEP_RESIDUAL 0.05
 
 typedef struct search {
     const stn_task *task;
@@ -26,15 +26,15 @@ typedef struct search {
     stn_power taps; /* of the current number of fused steps */
     sparse_spectrum spectrum;
     stn_tally *tally;
-    int faced; /* fused steps of a launch whose faces take `faces` seconds */
+    int faces_fused; /* fused steps of a launch whose faces take `faces` seconds */
     double faces;
 } search;
 
 static void insert(search *s, sparse_shape shape) {
     stn_estimate e = {0};
-    if (!shape.extended && s->faced != shape.fused)
-        s->faced = shape.fused, s->faces = sparse_faces(s->task, s->machine, &shape);
-    sparse_cost_beside(s->task, s->machine, &shape, shape.extended ? 0 : s->faces, &e);
+    if (!shape.extended && s->faces_fused != shape.fused)
+        s->faces_fused = shape.fused, s->faces = sparse_faces_seconds(s->task, s->machine, &shape);
+    sparse_cost_with_faces(s->task, s->machine, &shape, shape.extended ? 0 : s->faces, &e);
     sparse_shape *to = stn_best_insert(s->best, s->costs, sizeof shape, &s->count, s->most, e.seconds);
     if (to) *to = shape;
 }
@@ -149,7 +149,7 @@ static bool insert_sum(search *s, sparse_shape shape) {
         if (!sparse_fit(s->task, s->machine, fused, count, 1, &shape, s->tally)) break;
         shape.rounding = (float)errors.rounding[count];
         shape.noise = (float)errors.noise[count];
-        if (sparse_error(&shape) > SAFE * stn_error_bar(s->task)) continue;
+        if (sparse_error(&shape) > ERROR_MARGIN * stn_error_bar(s->task)) continue;
         insert(s, shape);
         break;
     }
@@ -161,7 +161,7 @@ static bool insert_sum(search *s, sparse_shape shape) {
 static void search_sums(search *s, int most_fused) {
     sparse_shape shape, more;
     bool cheaper, unused;
-    if (s->task->rank != 2 || sparse_terms_rest(&s->taps, SPARSE_MOST_TERMS) > UNLIKE) return;
+    if (s->task->rank != 2 || sparse_terms_residual(&s->taps, SPARSE_MOST_TERMS) > MAX_ONE_STEP_RESIDUAL) return;
     for (int fused = 1; (uint64_t)fused <= s->task->steps && fused <= most_fused; fused++) {
         if (!fits(s, fused, FEWEST, &shape, &cheaper)) return;
         bool last =
@@ -171,7 +171,7 @@ static void search_sums(search *s, int most_fused) {
     }
 }
 
-bool sparse_any(const stn_task *task, const stn_machine *machine) {
+bool sparse_search_any(const stn_task *task, const stn_machine *machine) {
     search s = {.task = task, .machine = machine};
     double factors[3][STN_TASK_FACTORS];
     sparse_shape shape;

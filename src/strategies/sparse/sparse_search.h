@@ -7,5 +7,5 @@
  * it may be NULL. */
 size_t sparse_search(const stn_task *task, const stn_machine *machine, int most_fused, sparse_shape *best, size_t most,
                      stn_tally *tally);
-bool sparse_any(const stn_task *task, const stn_machine *machine); /* is there any shape? */
+bool sparse_search_any(const stn_task *task, const stn_machine *machine); /* is there any shape? */
 #endif

@@ -12,17 +12,17 @@
 #define MOST_PRODUCTS 64 /* of one run of 8 rows, all parts; eight times as many are unrolled */
 #define MOST_FUSED 63
 #define MOST_FUSED_LINE 127
-#define MOST_HALVES 32      /* of a window */
-#define MOST_HALVES_LINE 36 /* of a window in 1D, where fewer window lengths exist */
-#define MOST_ROWS 64        /* reach along y, both sides together */
-#define MOST_CHAINED 200    /* registers of a chain: left factors, words between products, sums */
+#define MOST_HALVES 32          /* of a window */
+#define MOST_HALVES_LINE 36     /* of a window in 1D, where fewer window lengths exist */
+#define MOST_ROWS 64            /* reach along y, both sides together */
+#define MAX_CHAIN_REGISTERS 200 /* registers of a chain: left factors, words between products, sums */
 /* The same where a multiprocessor takes two blocks, with some 45 further registers each. */
-#define MOST_OF_TWO 80
-#define LONG_BESIDE 2     /* adjacent columns of a product in long lines */
-#define MEMORY_LINE 128   /* bytes */
-#define CHUNK 32          /* rows of a chain's ring that arrive together */
-#define WALK_ROWS 8       /* of a warp of sparse_walk */
-#define FRAGMENTS_HELD 16 /* left factors in registers, 4 each, besides 32 for sums */
+#define MAX_REGISTERS_TWO_BLOCKS 80
+#define LONG_LINE_ADJACENT 2 /* adjacent columns of a product in long lines */
+#define MEMORY_LINE 128      /* bytes */
+#define CHUNK 32             /* rows of a chain's ring that arrive together */
+#define WARP_ROWS 8          /* of a warp of sparse_walk */
+#define FRAGMENTS_HELD 16    /* left factors in registers, 4 each, besides 32 for sums */
 
 int sparse_reach(const stn_task *task, const sparse_shape *shape, int axis, int side) {
     return shape->fused * task->reach[axis][side];
@@ -34,17 +34,17 @@ int sparse_products_of_part(const stn_task *task, const sparse_shape *shape) {
 }
 
 static int slot(const stn_task *task) { return 16 / (int)stn_dtype_size(task->dtype); }
-static bool is_abreast(const sparse_shape *shape) { return shape->beside == SPARSE_COLUMNS; }
+static bool is_adjacent(const sparse_shape *shape) { return shape->adjacent_columns == SPARSE_COLUMNS; }
 /* Width and height of a block's tile. */
-static int wide(const sparse_shape *shape) {
-    return SPARSE_OUTPUTS * (shape->across ? SPARSE_COLUMNS * shape->across : shape->warps);
+static int tile_width(const sparse_shape *shape) {
+    return SPARSE_OUTPUTS * (shape->adjacent_warps ? SPARSE_COLUMNS * shape->adjacent_warps : shape->warps);
 }
-static int tall(const sparse_shape *shape) {
-    return shape->across ? WALK_ROWS * shape->warps / shape->across : SPARSE_TALL;
+static int tile_height(const sparse_shape *shape) {
+    return shape->adjacent_warps ? WARP_ROWS * shape->warps / shape->adjacent_warps : SPARSE_TILE_ROWS;
 }
 int sparse_points(const stn_task *task, const sparse_shape *shape) {
     (void)task;
-    return wide(shape) * tall(shape) / shape->warps;
+    return tile_width(shape) * tile_height(shape) / shape->warps;
 }
 int sparse_planes(const stn_task *task, const sparse_shape *shape) {
     return sparse_reach(task, shape, 0, 0) + sparse_reach(task, shape, 0, 1) + 1;
@@ -65,22 +65,22 @@ sparse_window sparse_window_y_of(const stn_task *task, const sparse_shape *shape
 
 const char *sparse_kernel_name(const stn_task *task, const sparse_shape *shape) {
     if (shape->terms) return "sparse_chain";
-    return task->rank == 1 ? "sparse_line" : shape->across ? "sparse_walk" : "sparse_tile";
+    return task->rank == 1 ? "sparse_line" : shape->adjacent_warps ? "sparse_walk" : "sparse_tile";
 }
 
 /* Same layout as the kernels' stages; adjacent columns need no padding. */
 static size_t stage_bytes(const stn_task *task, const sparse_shape *shape) {
     sparse_window w = sparse_window_of(task, shape);
     int64_t size = (int64_t)stn_dtype_size(task->dtype),
-            banks = is_abreast(shape) ? 0 : (shape->halves % 8 == 4 ? 32 : 64) / size;
-    int64_t columns = wide(shape) - SPARSE_OUTPUTS + sparse_columns(&w);
+            banks = is_adjacent(shape) ? 0 : (shape->halves % 8 == 4 ? 32 : 64) / size;
+    int64_t columns = tile_width(shape) - SPARSE_OUTPUTS + sparse_columns(&w);
     if (task->rank == 1) {
-        int64_t points = SPARSE_TALL * wide(shape) - SPARSE_OUTPUTS + sparse_columns(&w);
+        int64_t points = SPARSE_TILE_ROWS * tile_width(shape) - SPARSE_OUTPUTS + sparse_columns(&w);
         points += stn_round_up(shape->lead, MEMORY_LINE / size) - shape->lead;
         return (size_t)(stn_round_up(points, 128) * size);
     }
     if (shape->terms) return (size_t)(CHUNK * (stn_round_up(columns - banks, 128 / size) + banks) * size);
-    int64_t lines = SPARSE_TALL + sparse_reach(task, shape, 1, 0) + sparse_reach(task, shape, 1, 1);
+    int64_t lines = SPARSE_TILE_ROWS + sparse_reach(task, shape, 1, 0) + sparse_reach(task, shape, 1, 1);
     return (size_t)(stn_div_up(lines, 8) * (8 * columns + banks) * size);
 }
 
@@ -88,14 +88,14 @@ static size_t stage_bytes(const stn_task *task, const sparse_shape *shape) {
 static size_t ring_bytes(const stn_task *task, const sparse_shape *shape) {
     sparse_window w = sparse_window_of(task, shape);
     int reach = sparse_reach(task, shape, 1, 0) + sparse_reach(task, shape, 1, 1);
-    int64_t rows = (int64_t)shape->stages * tall(shape) + stn_round_up(reach, 8);
-    int64_t row = (wide(shape) - SPARSE_OUTPUTS + sparse_columns(&w)) * (int64_t)stn_dtype_size(task->dtype);
+    int64_t rows = (int64_t)shape->stages * tile_height(shape) + stn_round_up(reach, 8);
+    int64_t row = (tile_width(shape) - SPARSE_OUTPUTS + sparse_columns(&w)) * (int64_t)stn_dtype_size(task->dtype);
     if (task->dtype == STN_F16) row = stn_round_up(row, MEMORY_LINE);
     return (size_t)(rows * row);
 }
 
 size_t sparse_shared(const stn_task *task, const sparse_shape *shape) {
-    if (shape->across) return ring_bytes(task, shape);
+    if (shape->adjacent_warps) return ring_bytes(task, shape);
     const size_t late = task->rank > 1 ? stn_late_bytes(shape->lead, stn_dtype_size(task->dtype)) : 0;
     return late + stage_bytes(task, shape) * (size_t)shape->stages;
 }
@@ -114,29 +114,29 @@ size_t sparse_table_words(const stn_task *task, const sparse_shape *shape) {
 }
 
 sparse_tiles sparse_tiles_of(const stn_task *task, const sparse_shape *shape) {
-    sparse_tiles tiles = {.y = 1, .x = stn_div_up(task->n[2], wide(shape))};
+    sparse_tiles tiles = {.y = 1, .x = stn_div_up(task->n[2], tile_width(shape))};
     if (task->rank == 1) {
-        tiles.steps = stn_div_up(task->n[2], SPARSE_TALL * wide(shape));
+        tiles.steps = stn_div_up(task->n[2], SPARSE_TILE_ROWS * tile_width(shape));
         tiles.x = 1;
     } else if (task->rank == 2)
-        tiles.steps = stn_div_up(task->n[1], tall(shape));
+        tiles.steps = stn_div_up(task->n[1], tile_height(shape));
     else {
         tiles.steps = task->n[0];
-        tiles.y = stn_div_up(task->n[1], tall(shape));
+        tiles.y = stn_div_up(task->n[1], tile_height(shape));
     }
-    tiles.walks = stn_div_up(tiles.steps, shape->walk);
+    tiles.walks = stn_div_up(tiles.steps, shape->iterations);
     return tiles;
 }
 
 /* Whether lanes that read a chain's words have bank conflicts. */
-static bool lanes_meet(const sparse_shape *shape) { return shape->halves % 2 || shape->halves % 8 == 0; }
+static bool has_bank_conflicts(const sparse_shape *shape) { return shape->halves % 2 || shape->halves % 8 == 0; }
 
 /* In 1D: with all columns adjacent, each block of outputs has its own window, of as many points as
  * it has products; otherwise products have one size and are shared by blocks, and adjacent columns
  * use different banks. */
 static bool legal_halves(const stn_task *task, const sparse_shape *shape) {
     const bool f16 = task->dtype == STN_F16;
-    if (is_abreast(shape)) return shape->halves == (f16 ? 2 : 4);
+    if (is_adjacent(shape)) return shape->halves == (f16 ? 2 : 4);
     return f16 ? shape->halves % 8 == 4 : shape->halves % 4 == 2;
 }
 
@@ -145,7 +145,7 @@ static bool find_halves(const stn_task *task, sparse_shape *shape) {
     for (shape->halves = 1; shape->halves <= most; shape->halves++) {
         sparse_window w = sparse_window_of(task, shape);
         if (task->rank == 1 && !legal_halves(task, shape)) continue;
-        if (sparse_legal(&w) && !(shape->terms && lanes_meet(shape))) return true;
+        if (sparse_legal(&w) && !(shape->terms && has_bank_conflicts(shape))) return true;
     }
     return false;
 }
@@ -155,9 +155,9 @@ static bool fit_window(const stn_task *task, const stn_machine *machine, void *o
     sparse_shape *shape = of;
     (void)machine;
     shape->lead = (int)stn_round_up(sparse_reach(task, shape, 2, 0), slot(task));
-    shape->beside = task->rank == 1 ? SPARSE_COLUMNS : 0;
+    shape->adjacent_columns = task->rank == 1 ? SPARSE_COLUMNS : 0;
     if (!find_halves(task, shape)) {
-        shape->beside = LONG_BESIDE;
+        shape->adjacent_columns = LONG_LINE_ADJACENT;
         if (task->rank > 1 || !find_halves(task, shape)) return false;
     }
     for (shape->halves_y = 2; shape->terms && shape->halves_y <= MOST_HALVES; shape->halves_y += 2) {
@@ -167,7 +167,7 @@ static bool fit_window(const stn_task *task, const stn_machine *machine, void *o
     return shape->halves_y <= MOST_HALVES;
 }
 
-int sparse_waiting_blocks(const stn_task *task, const sparse_shape *shape) {
+int sparse_accumulating_blocks(const stn_task *task, const sparse_shape *shape) {
     sparse_window y = sparse_window_y_of(task, shape);
     int sets = task->dtype == STN_F16 ? 1 : 2; /* sets of words for U that 16 rows produce */
     return (sparse_products(&y) + sets - 1) / sets;
@@ -176,7 +176,7 @@ int sparse_waiting_blocks(const stn_task *task, const sparse_shape *shape) {
 static int chain_registers(const stn_task *task, const sparse_shape *shape) {
     sparse_window w = sparse_window_of(task, shape), y = sparse_window_y_of(task, shape);
     int factors = (sparse_products(&w) + sparse_products(&y)) * shape->parts;
-    return 4 * shape->terms * factors + 8 * shape->terms + 8 * sparse_waiting_blocks(task, shape);
+    return 4 * shape->terms * factors + 8 * shape->terms + 8 * sparse_accumulating_blocks(task, shape);
 }
 
 /* Whether registers hold the left factors. */
@@ -187,7 +187,7 @@ static bool fit_factors(const stn_task *task, const stn_machine *machine, void *
     int each = sparse_products(&w) * shape->parts;
     sparse_rows rows;
     shape->held = 1;
-    if (shape->terms) return chain_registers(task, shape) <= MOST_CHAINED;
+    if (shape->terms) return chain_registers(task, shape) <= MAX_CHAIN_REGISTERS;
     shape->held = (int)stn_max(1, FRAGMENTS_HELD / each);
     return sparse_rows_of(task, shape->fused, &rows) && rows.all * each <= MOST_PRODUCTS;
 }
@@ -196,8 +196,8 @@ static bool fit_factors(const stn_task *task, const stn_machine *machine, void *
  * half of them, because they have separate sums. */
 static int most_blocks(const stn_task *task, const sparse_shape *shape) {
     sparse_window w = sparse_window_of(task, shape);
-    if (shape->terms) return chain_registers(task, shape) > MOST_OF_TWO ? 1 : 2;
-    if (task->rank == 1) return 4 * sparse_products(&w) * shape->parts > MOST_OF_TWO ? 1 : 2;
+    if (shape->terms) return chain_registers(task, shape) > MAX_REGISTERS_TWO_BLOCKS ? 1 : 2;
+    if (task->rank == 1) return 4 * sparse_products(&w) * shape->parts > MAX_REGISTERS_TWO_BLOCKS ? 1 : 2;
     return sparse_splits(task) ? 1 : 2;
 }
 
@@ -209,7 +209,8 @@ static bool fit_stages(const stn_task *task, const stn_machine *machine, void *o
     sparse_window y = sparse_window_y_of(task, shape);
     int window = (int)stn_div_up(CHUNK + sparse_columns(&y) / 2, CHUNK); /* chunks computed on */
     for (shape->warps = SPARSE_WARPS; shape->warps >= 2; shape->warps /= 2) {
-        if (task->rank > 1 && !shape->terms) shape->beside = shape->warps == SPARSE_COLUMNS ? SPARSE_COLUMNS : 1;
+        if (task->rank > 1 && !shape->terms)
+            shape->adjacent_columns = shape->warps == SPARSE_COLUMNS ? SPARSE_COLUMNS : 1;
         size_t stage = stage_bytes(task, shape), whole = machine->shared_per_block;
         for (shape->blocks = most_blocks(task, shape) * SPARSE_WARPS / shape->warps; shape->blocks; shape->blocks--)
             for (int ahead = shape->terms ? 4 : 2; ahead; ahead--) {
@@ -220,17 +221,17 @@ static bool fit_stages(const stn_task *task, const stn_machine *machine, void *o
     return false;
 }
 
-double sparse_again(const stn_task *task, const sparse_shape *shape) {
+double sparse_halo_fraction(const stn_task *task, const sparse_shape *shape) {
     sparse_window y = sparse_window_y_of(task, shape);
-    if (shape->terms && task->rank == 2) return (sparse_columns(&y) - SPARSE_OUTPUTS) / (double)SPARSE_TALL;
+    if (shape->terms && task->rank == 2) return (sparse_columns(&y) - SPARSE_OUTPUTS) / (double)SPARSE_TILE_ROWS;
     return sparse_planes(task, shape) - 1;
 }
 
 /* Long loops leave multiprocessors idle at the end; short ones in 3D read planes twice. */
-static void fit_walk(const stn_task *task, const stn_machine *machine, sparse_shape *shape) {
+static void fit_iterations(const stn_task *task, const stn_machine *machine, sparse_shape *shape) {
     double best = INFINITY, slots = (double)machine->multiprocessors * shape->blocks;
-    double again = sparse_again(task, shape), start = 0.3; /* start: in units of a tile's time */
-    shape->walk = 1;
+    double again = sparse_halo_fraction(task, shape), start = 0.3; /* start: in units of a tile's time */
+    shape->iterations = 1;
     sparse_tiles tiles = sparse_tiles_of(task, shape);
     int64_t steps = tiles.steps, last = 0;
     for (int64_t walks = 1; walks <= steps && walks <= 4096; walks++) {
@@ -241,7 +242,7 @@ static void fit_walk(const stn_task *task, const stn_machine *machine, sparse_sh
         double cost = ((double)walk + again + start) * fmax(1, ceil(blocks / slots));
         if (cost >= best) continue;
         best = cost;
-        shape->walk = (int)walk;
+        shape->iterations = (int)walk;
     }
 }
 
@@ -259,7 +260,7 @@ static bool few_blocks(const stn_task *task, const sparse_shape *shape) {
 
 static bool fit_blocks(const stn_task *task, const stn_machine *machine, void *of) {
     sparse_shape *shape = of;
-    fit_walk(task, machine, shape);
+    fit_iterations(task, machine, shape);
     return few_blocks(task, shape);
 }
 
@@ -292,11 +293,11 @@ bool sparse_fit(const stn_task *task, const stn_machine *machine, int fused, int
 #define REGISTERS_AT_ONCE 8
 #define MOST_WARPS 32 /* on a multiprocessor: more warps are not useful */
 /* Registers besides factors and sums, of a block with one tile and with several. */
-#define ONCE_BESIDE 18
-#define WALK_BESIDE 36
+#define SINGLE_TILE_REGISTERS 18
+#define MULTI_TILE_REGISTERS 36
 #define SMALL_WARPS 4 /* of a block in f16 */
-#define SMALL_ACROSS 2
-#define MOST_SMALL_WALK 6 /* tiles of a block */
+#define SMALL_ADJACENT_WARPS 2
+#define SMALL_BLOCK_TILES 6 /* tiles of a block */
 
 /* Blocks of so many warps that a multiprocessor's registers hold. */
 static int blocks_of_registers(int warps, int registers) {
@@ -311,18 +312,20 @@ bool sparse_fit_ring(const stn_task *task, const stn_machine *machine, int stage
     const bool small = task->dtype == STN_F16, short_window = shape->halves >= (small ? 2 : 3) && shape->halves <= 4;
     sparse_window w = sparse_window_of(task, shape);
     sparse_rows rows;
-    if (task->rank != 2 || shape->terms || sparse_splits(task) || !is_abreast(shape) || !short_window) return false;
+    if (task->rank != 2 || shape->terms || sparse_splits(task) || !is_adjacent(shape) || !short_window) return false;
     if (!sparse_rows_of(task, shape->fused, &rows) || rows.all > shape->held || (stages == 1 && !small)) return false;
-    shape->across = small ? SMALL_ACROSS : 1, shape->warps = small ? SMALL_WARPS : SPARSE_WARPS;
+    shape->adjacent_warps = small ? SMALL_ADJACENT_WARPS : 1, shape->warps = small ? SMALL_WARPS : SPARSE_WARPS;
     shape->stages = stages;
-    const int factors = 4 * rows.all * sparse_products(&w) * shape->parts, sums = 4 * WALK_ROWS;
-    shape->blocks = small ? blocks_of_registers(SMALL_WARPS, factors + sums + (stages == 1 ? ONCE_BESIDE : WALK_BESIDE))
-                          : most_blocks(task, shape);
+    const int factors = 4 * rows.all * sparse_products(&w) * shape->parts, sums = 4 * WARP_ROWS;
+    shape->blocks =
+        small ? blocks_of_registers(SMALL_WARPS,
+                                    factors + sums + (stages == 1 ? SINGLE_TILE_REGISTERS : MULTI_TILE_REGISTERS))
+              : most_blocks(task, shape);
     const size_t each = sparse_shared(task, shape) + 1024;
     shape->blocks = (int)stn_min(shape->blocks, (int64_t)(machine->shared_per_block / each));
     if (!shape->blocks) return false;
-    fit_walk(task, machine, shape);
-    if (small) shape->walk = (int)stn_min(shape->walk, stages == 1 ? 1 : MOST_SMALL_WALK);
+    fit_iterations(task, machine, shape);
+    if (small) shape->iterations = (int)stn_min(shape->iterations, stages == 1 ? 1 : SMALL_BLOCK_TILES);
     return few_blocks(task, shape);
 }
 
@@ -345,8 +348,8 @@ void sparse_params(const stn_task *task, const sparse_shape *shape, stn_text *pa
     stn_params_int(params, "SPARSE_LEAD", shape->lead);
     stn_params_int(params, "SPARSE_PARTS", shape->parts);
     stn_params_int(params, "SPARSE_SPLIT", sparse_splits(task));
-    stn_params_int(params, "SPARSE_BESIDE", shape->beside);
-    stn_params_int(params, "SPARSE_ACROSS", shape->across);
+    stn_params_int(params, "SPARSE_ADJACENT_COLUMNS", shape->adjacent_columns);
+    stn_params_int(params, "SPARSE_ADJACENT_WARPS", shape->adjacent_warps);
     stn_params_int(params, "SPARSE_HELD", shape->held);
     stn_params_ints(params, "SPARSE_ROW_FIRST", rows.first, (size_t)rows.planes);
     stn_params_ints(params, "SPARSE_ROW_COUNT", rows.count, (size_t)rows.planes);

@@ -6,9 +6,9 @@
 #include "strategies/sparse/encode.h"
 #include "strategies/sparse/tap_rows.h"
 
-#define SPARSE_TALL 64   /* rows of a block's tile */
-#define SPARSE_WARPS 8   /* maximum warps of a block */
-#define SPARSE_COLUMNS 8 /* columns of a product's right factor */
+#define SPARSE_TILE_ROWS 64 /* rows of a block's tile */
+#define SPARSE_WARPS 8      /* maximum warps of a block */
+#define SPARSE_COLUMNS 8    /* columns of a product's right factor */
 
 /* Must fit into a stn_candidate. */
 typedef struct sparse_shape {
@@ -23,10 +23,10 @@ typedef struct sparse_shape {
     int warps, blocks;
     int stages; /* stages in shared memory */
     /* Adjacent columns among a product's eight: 8, in long lines 2, in narrow tiles 1. */
-    int beside;
-    int across; /* sparse_walk: adjacent warps of a block; 0: another kernel */
-    int held;   /* rows of taps in registers at the same time */
-    int walk;   /* iterations of a block: planes in 3D, otherwise tiles */
+    int adjacent_columns;
+    int adjacent_warps; /* sparse_walk: adjacent warps of a block; 0: another kernel */
+    int held;           /* rows of taps in registers at the same time */
+    int iterations;     /* iterations of a block: planes in 3D, otherwise tiles */
     /* Fused launches are right up to the faces: axes wrap, or mirror symmetric taps. */
     int extended;
     float rounding; /* predicted error of rounding the weights, of all launches: weight_rounding.h */
@@ -54,9 +54,9 @@ bool sparse_fit_ring(const stn_task *task, const stn_machine *machine, int stage
 int sparse_points(const stn_task *task, const sparse_shape *shape);
 int sparse_planes(const stn_task *task, const sparse_shape *shape); /* planes that the taps read */
 /* Further planes, or tiles, that a block reads besides its own. */
-double sparse_again(const stn_task *task, const sparse_shape *shape);
+double sparse_halo_fraction(const stn_task *task, const sparse_shape *shape);
 /* Chain: blocks of 16 rows that accumulate at the same time. */
-int sparse_waiting_blocks(const stn_task *task, const sparse_shape *shape);
+int sparse_accumulating_blocks(const stn_task *task, const sparse_shape *shape);
 int sparse_reach(const stn_task *task, const sparse_shape *shape, int axis, int side);
 sparse_window sparse_window_of(const stn_task *task, const sparse_shape *shape); /* along x */
 /* chain: along y. */

@@ -8,9 +8,9 @@
 #include "plan/accuracy.h"
 #include "strategies/sparse/weight_rounding.h"
 
-#define TURNS 24      /* most power iterations; terms of similar size need not be separated */
-#define SETTLED 1e-14 /* change of a vector below which the iteration has converged */
-#define NOTHING 1e-15 /* relative to the taps: rounding */
+#define MAX_ITERATIONS 24    /* most power iterations; terms of similar size need not be separated */
+#define CONVERGED 1e-14      /* change of a vector below which the iteration has converged */
+#define ZERO_THRESHOLD 1e-15 /* relative to the taps: rounding */
 
 bool sparse_separable(const stn_task *task, double factors[3][STN_TASK_FACTORS]) {
     return task->rank == 2 && stn_task_separable(task, factors);
@@ -71,7 +71,7 @@ static void find_term(const split *s) {
     memcpy(s->v, s->rest + best / s->columns * s->columns, (size_t)s->columns * sizeof *s->v);
     make_unit(s->v, s->columns);
     double last = 0, size = 1;
-    for (int turn = 0; turn < TURNS && fabs(size - last) > SETTLED * size; turn++) {
+    for (int turn = 0; turn < MAX_ITERATIONS && fabs(size - last) > CONVERGED * size; turn++) {
         times_rest(s);
         last = size;
         memset(s->v, 0, (size_t)s->columns * sizeof *s->v);
@@ -101,11 +101,11 @@ static bool begin_split(const stn_power *taps, split *s) {
     return true;
 }
 
-double sparse_terms_rest(const stn_power *taps, int count) {
+double sparse_terms_residual(const stn_power *taps, int count) {
     split s;
     if (!begin_split(taps, &s)) return INFINITY;
     double whole = norm_of(&s), left = whole;
-    for (int q = 0; q < count && left > NOTHING * whole; q++) {
+    for (int q = 0; q < count && left > ZERO_THRESHOLD * whole; q++) {
         find_term(&s);
         left = norm_of(&s);
     }
@@ -116,7 +116,7 @@ double sparse_terms_rest(const stn_power *taps, int count) {
 static stn_status split_taps(const stn_power *taps, sparse_terms *terms, stn_error *error) {
     split s;
     if (!begin_split(taps, &s)) return stn_fail_memory(error, "the terms of fused taps", sizeof s);
-    double least = NOTHING * norm_of(&s);
+    double least = ZERO_THRESHOLD * norm_of(&s);
     stn_status status = STN_OK;
     for (int q = 0; q < terms->count && status == STN_OK; q++) {
         stn_power *y = &terms->factor[q][0], *x = &terms->factor[q][1];

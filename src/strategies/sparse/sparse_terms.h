@@ -36,5 +36,5 @@ double sparse_terms_rounding(const stn_task *task, const stn_power *taps, const 
 bool sparse_sums_rounding(const stn_task *task, const stn_power *taps, const sparse_terms *terms, int fewest,
                           double launches, double error[SPARSE_MOST_TERMS + 1]);
 /* The relative Frobenius residual of so many terms of the taps. */
-double sparse_terms_rest(const stn_power *taps, int count);
+double sparse_terms_residual(const stn_power *taps, int count);
 #endif

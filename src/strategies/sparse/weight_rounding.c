@@ -104,9 +104,9 @@ void sparse_round(const stn_task *task, const stn_power *power, double scale, in
 
 /* ---- symbols */
 
-#define OCTAVES 11 /* angles pi, pi / 2, .. and 0 */
-#define EVEN 8     /* further angles, evenly spaced over half a circle */
-#define DEAD 1e-9  /* relative to the largest: smaller powers do not affect the error */
+#define OCTAVES 11   /* angles pi, pi / 2, .. and 0 */
+#define EVEN 8       /* further angles, evenly spaced over half a circle */
+#define DECAYED 1e-9 /* relative to the largest: smaller powers do not affect the error */
 static_assert(1 + 2 * (OCTAVES + EVEN) <= SPARSE_MOST_FREQUENCIES, "an axis of all frequencies");
 
 /* Each angle's share of [first, pi]: half the distance to either neighbour. */
@@ -193,10 +193,10 @@ double sparse_symbols_differ(const sparse_symbol *symbols, size_t count, double 
     double largest = 0, difference = 0, squares = 0, all = 0;
     for (size_t i = 0; i < count; i++) largest = fmax(largest, sparse_square(symbols[i].exact));
     if (!(largest > 0) || !isfinite(largest)) return INFINITY;
-    const double dead = largest * pow(DEAD, 2 / launches); /* squares below this have decayed */
+    const double decayed = largest * pow(DECAYED, 2 / launches); /* squares below this have decayed */
     for (size_t i = 0; i < count; i++) {
         const sparse_symbol *s = &symbols[i];
-        if (sparse_square(s->exact) < dead && sparse_square(s->rounded) < dead) continue;
+        if (sparse_square(s->exact) < decayed && sparse_square(s->rounded) < decayed) continue;
         double exact, differ = powers_differ(s, launches, largest, &exact);
         if (isnan(differ)) return INFINITY;
         difference = fmax(difference, differ);

@@ -18,13 +18,13 @@
 #define SHORT_PROGRAM 200 /* instructions */
 
 /* Byte offsets of the parts of the arguments. */
-typedef struct places {
+typedef struct argument_offsets {
     size_t out, fixed, tiles, values, end;
-} places;
+} argument_offsets;
 
-static places places_of(const step_assignment *a, stn_dtype dtype) {
+static argument_offsets argument_offsets_of(const step_assignment *a, stn_dtype dtype) {
     const size_t arrays = (size_t)a->narrays, real = dtype == STN_F64 ? 8 : 4;
-    places p;
+    argument_offsets p;
     p.out = 8 * arrays;
     p.fixed = p.out + 16;
     p.tiles = p.fixed + 10 * 8;
@@ -73,7 +73,7 @@ static bool list_reads(const stn_system_task *task, const stn_system_program *pr
         for (int side = 0; side < 6; side++)
             a->nvalues += variable_of(task, &a->arrays[i])->side[side / 2][side % 2].kind == STN_CONSTANT;
     if (!a->nvalues) a->nvalues = 1;
-    return places_of(a, task->dtype).end <= STEP_MOST_ARGUMENTS;
+    return argument_offsets_of(a, task->dtype).end <= STEP_MOST_ARGUMENTS;
 }
 
 bool step_assignment_fits(const stn_system_task *task, const stn_system_equation *equation, char *reason, size_t size) {
@@ -236,7 +236,7 @@ static void render(const stn_system_task *task, step_assignment *a, const stn_sy
     stn_params_int(text, "THREADS_Y", a->block.y);
     stn_params_int(text, "SYSTEM_PLANES", a->block.planes);
     stn_params_int(text, "BLOCKS", resident_blocks(task, a, program));
-    stn_params_int(text, "EXPECTED_HEADER", (int64_t)places_of(a, task->dtype).values);
+    stn_params_int(text, "EXPECTED_HEADER", (int64_t)argument_offsets_of(a, task->dtype).values);
     render_program(task, a, program, text);
 }
 
@@ -244,7 +244,7 @@ static void render(const stn_system_task *task, step_assignment *a, const stn_sy
 
 /* Fills all arguments but pointers and numbers. */
 static void fill_header(const stn_system_task *task, step_assignment *a) {
-    const places p = places_of(a, task->dtype);
+    const argument_offsets p = argument_offsets_of(a, task->dtype);
     const size_t real = task->dtype == STN_F64 ? 8 : 4;
     int64_t fixed[10] = {task->n[0], task->n[1], task->n[2], stn_system_task_points(task)};
     const uint32_t tiles[4] = {(uint32_t)a->tiles[0], (uint32_t)a->tiles[1], (uint32_t)a->tiles[2], 0};
@@ -277,7 +277,7 @@ stn_status step_assignment_make(stn_plan *plan, const stn_system_equation *equat
         status =
             stn_fail(error, STN_ERROR_UNSUPPORTED, "an assignment reads more arrays than a kernel has arguments for");
     if (status == STN_OK) {
-        made->arguments = places_of(made, task->dtype).end;
+        made->arguments = argument_offsets_of(made, task->dtype).end;
         render(task, made, &program, &params);
         fill_header(task, made);
         status = stn_kernel_make(plan->context, "system_step", &params, 0, &made->kernel, error);
@@ -290,7 +290,7 @@ stn_status step_assignment_make(stn_plan *plan, const stn_system_equation *equat
 stn_status step_assignment_run(const step_assignment *a, const stn_system_state *state, int64_t number, void *stream,
                                stn_error *error) {
     const stn_system_task *task = state->task;
-    const places p = places_of(a, task->dtype);
+    const argument_offsets p = argument_offsets_of(a, task->dtype);
     const size_t real = task->dtype == STN_F64 ? 8 : 4;
     const int field = a->equation->field;
     _Alignas(16) unsigned char arguments[STEP_MOST_ARGUMENTS];

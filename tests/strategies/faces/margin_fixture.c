@@ -40,13 +40,13 @@ static stn_status nothing(const stn_plan *plan, const void *user, const stn_fuse
     return STN_OK;
 }
 
-static void rig_expect(rig *r) {
+static void rig_expect(fixture *r) {
     void *workspace = malloc(stn_host_workspace(&r->plan->task) + 1);
     stn_host_run(&r->plan->task, r->pool, r->in, r->want, workspace);
     free(workspace);
 }
 
-stn_status rig_make(rig *r, const stn_problem *problem, uint64_t seed, stn_error *error) {
+stn_status fixture_make(fixture *r, const stn_problem *problem, uint64_t seed, stn_error *error) {
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
     options.strategy = "direct";
     options.estimate_only = 1;
@@ -65,14 +65,14 @@ stn_status rig_make(rig *r, const stn_problem *problem, uint64_t seed, stn_error
     return STN_OK;
 }
 
-void rig_clear(rig *r) {
+void fixture_clear(fixture *r) {
     stn_faces_destroy(r->plan, r->faces);
     stn_plan_destroy(r->plan);
     free(r->in), free(r->want), free(r->poison);
-    *r = (rig){.context = r->context, .pool = r->pool, .way = r->way};
+    *r = (fixture){.context = r->context, .pool = r->pool, .way = r->way};
 }
 
-stn_status grids_make(const rig *r, grids *g, stn_error *error) {
+stn_status grids_make(const fixture *r, grids *g, stn_error *error) {
     STN_TRY(stn_memory_alloc(r->context, r->bytes, &g->in, error));
     STN_TRY(stn_memory_alloc(r->context, r->bytes, &g->out, error));
     STN_TRY(stn_memory_alloc(r->context, stn_faces_workspace(r->faces), &g->workspace, error));
@@ -80,19 +80,19 @@ stn_status grids_make(const rig *r, grids *g, stn_error *error) {
     return stn_memory_upload(r->context, g->out, r->poison, r->bytes, error);
 }
 
-void grids_clear(const rig *r, grids *g) {
+void grids_clear(const fixture *r, grids *g) {
     stn_memory_free(r->context, g->in);
     stn_memory_free(r->context, g->out);
     stn_memory_free(r->context, g->workspace);
     *g = (grids){0};
 }
 
-stn_status rig_launch(const rig *r, const grids *g, void *stream, stn_error *error) {
+stn_status fixture_launch(const fixture *r, const grids *g, void *stream, stn_error *error) {
     stn_fused_launch l = {&r->from, &r->to, g->in, g->out, stream};
     return stn_faces_run(r->plan, r->faces, nothing, NULL, &l, g->workspace, error);
 }
 
-stn_status rig_look(const rig *r, const grids *g, tally *t, stn_error *error) {
+stn_status fixture_check_output(const fixture *r, const grids *g, tally *t, stn_error *error) {
     void *got = malloc(r->bytes);
     stn_status status = stn_memory_download(r->context, got, g->out, r->bytes, error);
     if (status == STN_OK) *t = count_wrong(&r->plan->task, (int)r->plan->task.steps, got, r->want);
@@ -100,11 +100,12 @@ stn_status rig_look(const rig *r, const grids *g, tally *t, stn_error *error) {
     return status == STN_OK ? stn_memory_upload(r->context, g->out, r->poison, r->bytes, error) : status;
 }
 
-stn_status rig_run_twice(rig *r, grids *g, uint64_t seed, const stn_stencil *other, tally t[2], stn_error *error) {
+stn_status fixture_run_twice(fixture *r, grids *g, uint64_t seed, const stn_stencil *other, tally t[2],
+                             stn_error *error) {
     STN_TRY(grids_make(r, g, error));
-    STN_TRY(rig_launch(r, g, NULL, error));
+    STN_TRY(fixture_launch(r, g, NULL, error));
     STN_TRY(stn_synchronize(r->context, NULL, error));
-    STN_TRY(rig_look(r, g, &t[0], error));
+    STN_TRY(fixture_check_output(r, g, &t[0], error));
     dice d = {seed};
     double weights[400];
     size_t count = r->plan->task.ntaps;
@@ -113,16 +114,16 @@ stn_status rig_run_twice(rig *r, grids *g, uint64_t seed, const stn_stencil *oth
     STN_TRY(stn_task_set_weights(&r->plan->task, count, weights, error));
     STN_TRY(stn_faces_set_weights(r->plan, r->faces, error));
     rig_expect(r);
-    STN_TRY(rig_launch(r, g, NULL, error));
+    STN_TRY(fixture_launch(r, g, NULL, error));
     STN_TRY(stn_synchronize(r->context, NULL, error));
-    return rig_look(r, g, &t[1], error);
+    return fixture_check_output(r, g, &t[1], error);
 }
 
-int rig_run, rig_failed;
+int fixture_tests, fixture_failed;
 
-void rig_report(bool good, const tally *t, const stn_error *error, const char *what) {
-    rig_run++, rig_failed += !good;
-    printf("%s %d - %s\n", good ? "ok" : "not ok", rig_run, what);
+void fixture_report(bool good, const tally *t, const stn_error *error, const char *what) {
+    fixture_tests++, fixture_failed += !good;
+    printf("%s %d - %s\n", good ? "ok" : "not ok", fixture_tests, what);
     if (!good)
         printf("# %d wrong, %d of the interior made wrong, worst of the others %.3g; %s\n", t->wrong, t->touched,
                t->worst, error->status ? error->message : "no error");
@@ -131,26 +132,26 @@ void rig_report(bool good, const tally *t, const stn_error *error, const char *w
 
 bool right(const tally *t) { return !t->wrong && !t->touched; }
 
-void rig_check(rig *r, const stn_problem *p, uint64_t seed, const stn_stencil *other, const char *name) {
+void fixture_check(fixture *r, const stn_problem *p, uint64_t seed, const stn_stencil *other, const char *name) {
     grids g = {0};
     tally t[2] = {{.wrong = -1}, {.wrong = -1}};
     stn_error error = {0};
-    stn_status status = rig_make(r, p, seed, &error);
-    if (status == STN_OK) status = rig_run_twice(r, &g, seed, other, t, &error);
+    stn_status status = fixture_make(r, p, seed, &error);
+    if (status == STN_OK) status = fixture_run_twice(r, &g, seed, other, t, &error);
     bool first = right(&t[0]);
-    rig_report(status == STN_OK && first && right(&t[1]), first ? &t[1] : &t[0], &error, name);
+    fixture_report(status == STN_OK && first && right(&t[1]), first ? &t[1] : &t[0], &error, name);
     grids_clear(r, &g);
-    rig_clear(r);
+    fixture_clear(r);
 }
 
-bool rig_open(rig *r) {
+bool fixture_open(fixture *r) {
     stn_error error = {0};
     stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
     options.device = STN_DEVICE_CUDA(0);
     options.cache_dir = ":memory:";
     if (stn_context_create(&options, &r->context, &error) != STN_OK) {
         if (getenv("STENTOR_TESTS_MUST_RUN"))
-            rig_report(false, &(tally){0}, &error, "a device, which this test must have");
+            fixture_report(false, &(tally){0}, &error, "a device, which this test must have");
         else
             printf("1..0 # SKIP %s\n", error.message);
         return false;
@@ -158,9 +159,9 @@ bool rig_open(rig *r) {
     return stn_pool_create(2, &r->pool, &error) == STN_OK;
 }
 
-int rig_close(rig *r) {
-    printf("1..%d\n", rig_run);
+int fixture_close(fixture *r) {
+    printf("1..%d\n", fixture_tests);
     stn_pool_destroy(r->pool);
     stn_context_destroy(r->context);
-    return rig_failed != 0;
+    return fixture_failed != 0;
 }

@@ -41,17 +41,17 @@ static stn_stencil *random_case(int c, stn_problem *p, uint64_t *seed, char *nam
     return stencil;
 }
 
-static void check_case(rig *r, int c) {
+static void check_case(fixture *r, int c) {
     stn_problem p;
     uint64_t seed;
     char name[128];
     stn_stencil *stencil = random_case(c, &p, &seed, name, sizeof name);
-    rig_check(r, &p, seed, NULL, name);
+    fixture_check(r, &p, seed, NULL, name);
     stn_stencil_destroy(stencil);
 }
 
 /* So many steps that patches are large, with inner points that no other patch reads. */
-static void check_large_patches(rig *r) {
+static void check_large_patches(fixture *r) {
     static const char *const stencils[] = {"gaussian-2d:sigma=1,truncate=1", "box-2d9p"};
     const char *driver = getenv("STENTOR_CUDA_PATH");
     for (int i = 0; i < 2; i++) {
@@ -69,9 +69,9 @@ static void check_large_patches(rig *r) {
             stn_task_make(&p, &task, &error) == STN_OK) { /* the emulated GPU has a known shape */
             faces_tile_choose(&task, &r->context->machine, 45, &tile);
             stn_task_clear(&task);
-            rig_report(tile.rows > 2 && tile.points > 2, &(tally){0}, &error, "45 steps take large patches");
+            fixture_report(tile.rows > 2 && tile.points > 2, &(tally){0}, &error, "45 steps take large patches");
         }
-        rig_check(r, &p, 9, NULL, stencils[i]);
+        fixture_check(r, &p, 9, NULL, stencils[i]);
         stn_stencil_destroy(stencil);
     }
 }
@@ -94,7 +94,7 @@ static stn_stencil *plain_case(stn_problem *p) {
 
 /* Captured once, launched twice; meanwhile the same margins run in a stream that is not captured.
  */
-static stn_status run_captured(const rig *r, grids g[2], tally t[3], stn_error *error) {
+static stn_status run_captured(const fixture *r, grids g[2], tally t[3], stn_error *error) {
     const stn_driver_functions *call = stn_driver_table(r->context->driver);
     stn_cu_stream stream = NULL;
     stn_cu_stream other = NULL;
@@ -106,15 +106,15 @@ static stn_status run_captured(const rig *r, grids g[2], tally t[3], stn_error *
     bool good = CU(call->cuStreamCreate(&stream, STN_CU_STREAM_NON_BLOCKING)) &&
                 CU(call->cuStreamCreate(&other, STN_CU_STREAM_NON_BLOCKING)) &&
                 CU(call->cuStreamBeginCapture(stream, STN_CU_STREAM_CAPTURE_MODE_RELAXED));
-    if (good && status == STN_OK) status = rig_launch(r, &g[0], stream, error);
-    if (good && status == STN_OK) status = rig_launch(r, &g[0], stream, error);
-    if (good && status == STN_OK) status = rig_launch(r, &g[1], other, error);
+    if (good && status == STN_OK) status = fixture_launch(r, &g[0], stream, error);
+    if (good && status == STN_OK) status = fixture_launch(r, &g[0], stream, error);
+    if (good && status == STN_OK) status = fixture_launch(r, &g[1], other, error);
     good = good && CU(call->cuStreamEndCapture(stream, &graph)) && CU(call->cuStreamSynchronize(other));
-    if (good && status == STN_OK) status = rig_look(r, &g[1], &t[2], error);
+    if (good && status == STN_OK) status = fixture_check_output(r, &g[1], &t[2], error);
     good = good && CU(call->cuGraphInstantiateWithFlags(&exec, graph, 0));
     for (int i = 0; i < 2 && good && status == STN_OK; i++) {
         good = CU(call->cuGraphLaunch(exec, stream)) && CU(call->cuStreamSynchronize(stream));
-        if (good) status = rig_look(r, &g[0], &t[i], error);
+        if (good) status = fixture_check_output(r, &g[0], &t[i], error);
     }
     if (status == STN_OK) status = stn_driver_check(r->context->driver, "a call around a graph", device_call, error);
     if (exec) call->cuGraphExecDestroy(exec);
@@ -124,13 +124,13 @@ static stn_status run_captured(const rig *r, grids g[2], tally t[3], stn_error *
     return status;
 }
 
-static void check_graph(rig *r) {
+static void check_graph(fixture *r) {
     stn_problem p;
     stn_stencil *stencil = plain_case(&p);
     grids g[2] = {{0}};
     tally t[3] = {{.wrong = -1}, {.wrong = -1}, {.wrong = -1}};
     stn_error error = {0};
-    stn_status status = rig_make(r, &p, 5, &error);
+    stn_status status = fixture_make(r, &p, 5, &error);
     if (status == STN_OK) status = stn_device_enter(r->context->device, &error);
     if (status == STN_OK) {
         status = run_captured(r, g, t, &error);
@@ -138,18 +138,18 @@ static void check_graph(rig *r) {
     }
     for (int i = 0; i < 3; i++) {
         static const char *const names[] = {"a graph's first launch", "its second", "beside its capture"};
-        rig_report(status == STN_OK && right(&t[i]), &t[i], &error, names[i]);
+        fixture_report(status == STN_OK && right(&t[i]), &t[i], &error, names[i]);
     }
     grids_clear(r, &g[0]);
     grids_clear(r, &g[1]);
-    rig_clear(r);
+    fixture_clear(r);
     stn_stencil_destroy(stencil);
 }
 
 /* ---- from two threads */
 
 typedef struct caller {
-    const rig *rig;
+    const fixture *fixture;
     grids grids;
     void *source; /* contents of `in`, device memory */
     tally worst;
@@ -159,7 +159,7 @@ typedef struct caller {
 
 /* The input of each run arrives just before it, in its stream. */
 static stn_status call_often(caller *c, stn_cu_stream stream) {
-    const rig *r = c->rig;
+    const fixture *r = c->fixture;
     stn_device *device = r->context->device;
     for (int i = 0; i < 20; i++) {
         tally t;
@@ -167,9 +167,9 @@ static stn_status call_often(caller *c, stn_cu_stream stream) {
         STN_TRY(stn_device_copy(device, c->grids.in, c->grids.out, r->bytes, stream, &c->error));
         STN_TRY(stn_synchronize(r->context, stream, &c->error));
         STN_TRY(stn_device_copy(device, c->grids.in, c->source, r->bytes, stream, &c->error));
-        STN_TRY(rig_launch(r, &c->grids, stream, &c->error));
+        STN_TRY(fixture_launch(r, &c->grids, stream, &c->error));
         STN_TRY(stn_synchronize(r->context, stream, &c->error));
-        STN_TRY(rig_look(r, &c->grids, &t, &c->error));
+        STN_TRY(fixture_check_output(r, &c->grids, &t, &c->error));
         if (i == 0 || !right(&t)) c->worst = t;
     }
     return STN_OK;
@@ -177,8 +177,8 @@ static stn_status call_often(caller *c, stn_cu_stream stream) {
 
 static void *call_from_thread(void *argument) {
     caller *c = argument;
-    stn_device *device = c->rig->context->device;
-    const stn_driver_functions *call = stn_driver_table(c->rig->context->driver);
+    stn_device *device = c->fixture->context->device;
+    const stn_driver_functions *call = stn_driver_table(c->fixture->context->driver);
     stn_cu_stream stream = NULL;
     c->status = stn_device_enter(device, &c->error);
     if (c->status != STN_OK) return NULL;
@@ -190,13 +190,13 @@ static void *call_from_thread(void *argument) {
     return NULL;
 }
 
-static void check_threads(rig *r) {
+static void check_threads(fixture *r) {
     stn_problem p;
     stn_stencil *stencil = plain_case(&p);
-    caller callers[2] = {{.rig = r, .worst = {.wrong = -1}}, {.rig = r, .worst = {.wrong = -1}}};
+    caller callers[2] = {{.fixture = r, .worst = {.wrong = -1}}, {.fixture = r, .worst = {.wrong = -1}}};
     pthread_t threads[2];
     stn_error error = {0};
-    stn_status status = rig_make(r, &p, 6, &error);
+    stn_status status = fixture_make(r, &p, 6, &error);
     for (int i = 0; i < 2 && status == STN_OK; i++) {
         status = grids_make(r, &callers[i].grids, &error);
         if (status == STN_OK) status = stn_memory_alloc(r->context, r->bytes, &callers[i].source, &error);
@@ -206,21 +206,21 @@ static void check_threads(rig *r) {
     for (int i = 0; i < 2; i++) {
         if (status == STN_OK) pthread_join(threads[i], NULL);
         bool good = status == STN_OK && callers[i].status == STN_OK && right(&callers[i].worst);
-        rig_report(good, &callers[i].worst, status == STN_OK ? &callers[i].error : &error, "one of two threads");
+        fixture_report(good, &callers[i].worst, status == STN_OK ? &callers[i].error : &error, "one of two threads");
         grids_clear(r, &callers[i].grids);
         stn_memory_free(r->context, callers[i].source);
     }
-    rig_clear(r);
+    fixture_clear(r);
     stn_stencil_destroy(stencil);
 }
 
 int main(int argc, char **argv) {
     bool full = argc > 1 && !strcmp(argv[1], "--full");
-    rig r = {0};
-    if (!rig_open(&r)) return rig_failed;
+    fixture r = {0};
+    if (!fixture_open(&r)) return fixture_failed;
     check_graph(&r);
     check_threads(&r);
     check_large_patches(&r);
     for (int c = 0; c < (full ? 90 : 24); c++) check_case(&r, c);
-    return rig_close(&r);
+    return fixture_close(&r);
 }

@@ -31,8 +31,8 @@ Test(sparse_noise, left_of_white_noise_is_the_squares_of_a_powers_weights) {
         for (int i = 4 * n - 3; i <= 4 * n; i++) squares *= i;
         squares /= 16.0 * pow((2.0 * n - 1) * 2.0 * n, 2);
         if ((n & (n - 1)) == 0)
-            cr_expect_float_eq(sparse_spectrum_left(&spectrum, n, 1)->one / squares, 1, 0.03, "%d steps: %g, not %g", n,
-                               sparse_spectrum_left(&spectrum, n, 1)->one, squares);
+            cr_expect_float_eq(sparse_spectrum_damping(&spectrum, n, 1)->one / squares, 1, 0.03, "%d steps: %g, not %g",
+                               n, sparse_spectrum_damping(&spectrum, n, 1)->one, squares);
     }
     sparse_spectrum_clear(&spectrum);
 }

@@ -48,7 +48,7 @@ static int lanes_of(const faces_tile *tile, int normal) {
 
 /* Whether a warp's lanes, in rows of lanes_x that begin `group` elements apart, access different
  * banks. */
-static bool lanes_apart(int lanes_x, int group, int banks) {
+static bool is_conflict_free(int lanes_x, int group, int banks) {
     uint32_t taken = 0;
     for (int lane = 0, x = 0, first = 0; lane < banks; lane++, x++) {
         if (x == lanes_x) x = 0, first += group;
@@ -63,7 +63,7 @@ static bool lanes_apart(int lanes_x, int group, int banks) {
 /* Same as find_skew of the kernel. */
 static int skew_of(int lanes_x, int rows, int banks) {
     for (int skew = 0; lanes_x > 0 && lanes_x < banks && skew < banks; skew++)
-        if (lanes_apart(lanes_x, rows * lanes_x + skew, banks)) return skew;
+        if (is_conflict_free(lanes_x, rows * lanes_x + skew, banks)) return skew;
     return 0;
 }
 

@@ -153,7 +153,7 @@ void lowrank_passes_cost(const stn_task *task, const stn_machine *machine, stn_e
         done += flops;
     }
     e->halo_waste = done / needed - 1;
-    e->error = hypot(lowrank_error(task, passes[0].products, e->launches, 1, LOWRANK_ALIKE),
+    e->error = hypot(lowrank_error(task, passes[0].products, e->launches, 1, LOWRANK_SYSTEMATIC_ERROR),
                      cancelled(task) * sqrt(stn_roundings_left(task, steps, 1 + log2(steps))));
     e->seconds = steps * seconds;
 }

@@ -37,8 +37,8 @@ typedef struct lowrank_state {
     lowrank_pattern pattern; /* 2D: the terms that the kernel is compiled for */
     stn_kernel *kernel;
     int64_t resident; /* 1D: resident blocks on the whole GPU */
-    size_t nsweeps;
-    lowrank_sweep sweeps[2];
+    size_t noperators;
+    lowrank_operator operators[2];
     stn_faces *faces[2]; /* for each operator; NULL where all axes wrap */
     stn_layouts at;
     /* Bytes of a workspace grid, a multiple of 256; the faces' workspace follows. */
@@ -75,7 +75,7 @@ static void estimate(const stn_task *task, const stn_machine *machine, const stn
                      stn_estimate *result) {
     lowrank_shape shape = shape_of(candidate);
     lowrank_cost(task, machine, &shape, result);
-    result->error = lowrank_error(task, shape.products, shape.launches, shape.growth, LOWRANK_ALIKE);
+    result->error = lowrank_error(task, shape.products, shape.launches, shape.growth, LOWRANK_SYSTEMATIC_ERROR);
     if (task->dtype == STN_F16)
         result->error = hypot(result->error, lowrank_inner_error(task, shape.inner, shape.launches));
 }
@@ -94,17 +94,17 @@ static stn_status get_kernel(stn_plan *plan, const lowrank_shape *shape, const l
 /* Makes the operators and the kernel of state->shape. */
 static stn_status build(stn_plan *plan, lowrank_state *state, stn_error *error) {
     uint64_t launches = (uint64_t)state->shape.launches, steps = plan->task.steps;
-    state->nsweeps = steps % launches ? 2 : 1;
-    state->sweeps[0].fused = state->shape.fused = (int)((steps + launches - 1) / launches);
-    state->sweeps[1].fused = (int)(steps / launches);
+    state->noperators = steps % launches ? 2 : 1;
+    state->operators[0].fused = state->shape.fused = (int)((steps + launches - 1) / launches);
+    state->operators[1].fused = (int)(steps / launches);
     bool grown;
-    STN_TRY(lowrank_sweeps_make(&plan->task, &plan->machine, &state->shape, &state->pattern, state->sweeps,
-                                state->nsweeps, &grown, error));
+    STN_TRY(lowrank_operators_make(&plan->task, &plan->machine, &state->shape, &state->pattern, state->operators,
+                                   state->noperators, &grown, error));
     STN_TRY(get_kernel(plan, &state->shape, &state->pattern, &state->kernel, error));
     plan->kernels[0] = state->kernel;
     plan->nkernels = 1; /* the faces append their kernels */
-    for (size_t i = 0; i < state->nsweeps; i++)
-        STN_TRY(stn_faces_create(plan, state->sweeps[i].fused, STN_FACES_CHEAPEST, &state->faces[i], error));
+    for (size_t i = 0; i < state->noperators; i++)
+        STN_TRY(stn_faces_create(plan, state->operators[i].fused, STN_FACES_CHEAPEST, &state->faces[i], error));
     state->resident = stn_kernel_resident(state->kernel, plan->machine.multiprocessors, 32 * state->shape.warps,
                                           lowrank_shared(&plan->task, &state->shape));
     return STN_OK;
@@ -157,8 +157,8 @@ static stn_status set_weights(stn_plan *plan, stn_error *error) {
     lowrank_state *state = plan->state, next = *state;
     stn_error full = {0};
     bool grown;
-    stn_status status = lowrank_sweeps_make(&plan->task, &plan->machine, &next.shape, &next.pattern, next.sweeps,
-                                            next.nsweeps, &grown, &full);
+    stn_status status = lowrank_operators_make(&plan->task, &plan->machine, &next.shape, &next.pattern, next.operators,
+                                               next.noperators, &grown, &full);
     if (status != STN_OK && status != STN_ERROR_UNSUPPORTED) {
         if (error) *error = full;
         return status;
@@ -173,7 +173,7 @@ static stn_status set_weights(stn_plan *plan, stn_error *error) {
         STN_TRY(rebuild(plan, &next, error));
         destroy_faces(plan, state);
     } else
-        for (size_t i = 0; i < next.nsweeps; i++) STN_TRY(stn_faces_set_weights(plan, next.faces[i], error));
+        for (size_t i = 0; i < next.noperators; i++) STN_TRY(stn_faces_set_weights(plan, next.faces[i], error));
     next.shape.extended = stn_task_extended(&plan->task); /* the faces exist in any case */
     *state = next;
     return STN_OK;
@@ -188,12 +188,12 @@ static void release(stn_plan *plan) {
 /* ---- running */
 
 /* A stn_interior; `user` is an operator. */
-static stn_status launch_sweep(const stn_plan *plan, const void *user, const stn_fused_launch *l, stn_error *error) {
+static stn_status launch_operator(const stn_plan *plan, const void *user, const stn_fused_launch *l, stn_error *error) {
     const lowrank_state *state = plan->state;
-    const lowrank_sweep *sweep = user;
+    const lowrank_operator *op = user;
     const stn_grid_layout *from = l->from, *to = l->to;
     const stn_task *task = &plan->task;
-    _Alignas(16) unsigned char arguments[sizeof(plane_header) + sizeof sweep->values];
+    _Alignas(16) unsigned char arguments[sizeof(plane_header) + sizeof op->values];
     size_t header;
     int64_t blocks;
     if (task->rank == 1) {
@@ -209,7 +209,7 @@ static stn_status launch_sweep(const stn_plan *plan, const void *user, const stn
         memcpy(arguments, &h, header = sizeof h);
         blocks = tiles_y * tiles_x * task->batch;
     }
-    memcpy(arguments + header, sweep->values, sizeof sweep->values);
+    memcpy(arguments + header, op->values, sizeof op->values);
     stn_launch launch = {.grid = {(unsigned)blocks, 1, 1},
                          .block = {32 * (unsigned)state->shape.warps, 1, 1},
                          .shared = lowrank_shared(task, &state->shape),
@@ -226,9 +226,9 @@ static stn_status take_turn(const stn_plan *plan, const void *user, uint64_t i, 
                             stn_error *error) {
     const lowrank_state *state = ((const run *)user)->state;
     uint64_t longer = plan->task.steps % (uint64_t)state->shape.launches;
-    int which = state->nsweeps == 2 && i >= longer;
+    int which = state->noperators == 2 && i >= longer;
     const stn_faces *faces = state->shape.extended ? NULL : state->faces[which];
-    return stn_faces_run(plan, faces, launch_sweep, &state->sweeps[which], l, ((const run *)user)->faces, error);
+    return stn_faces_run(plan, faces, launch_operator, &state->operators[which], l, ((const run *)user)->faces, error);
 }
 
 static uint64_t launches(const stn_plan *plan) {
@@ -244,11 +244,11 @@ static stn_status execute_part(stn_plan *plan, stn_part part, const stn_executio
 static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
     const lowrank_state *state = plan->state;
     const lowrank_shape *shape = &state->shape;
-    const lowrank_sweep *first = &state->sweeps[0];
+    const lowrank_operator *first = &state->operators[0];
     if (format == STN_TEXT) {
         stn_text_printf(text, "kernel %s, %d launches of %d fused steps", lowrank_kernel_name(&plan->task, shape),
                         shape->launches, first->fused);
-        if (state->nsweeps == 2) stn_text_printf(text, " or %d", state->sweeps[1].fused);
+        if (state->noperators == 2) stn_text_printf(text, " or %d", state->operators[1].fused);
         if (plan->task.rank > 1)
             stn_text_printf(text, ", %d x %d taps in %d separable terms (%s, residual %.2g)",
                             lowrank_window(&plan->task, shape, 1), lowrank_window(&plan->task, shape, 2), first->terms,
@@ -297,7 +297,7 @@ static uint64_t shorten(const stn_task *task, const stn_candidate *candidate, ui
     return steps;
 }
 
-const stn_strategy lowrank_flat = {
+const stn_strategy lowrank_plane = {
     .name = "lowrank",
     .applies = applies,
     .candidates = candidates,

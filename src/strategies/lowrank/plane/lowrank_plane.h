@@ -3,5 +3,5 @@
 #define STN_STRATEGIES_LOWRANK_PLANE_LOWRANK_PLANE_H
 #include "plan/plan.h"
 
-extern const stn_strategy lowrank_flat;
+extern const stn_strategy lowrank_plane;
 #endif

@@ -15,7 +15,7 @@ static void place_window(const double *from, int size, int low, double *to, int 
     for (int i = 0; i < size && i + shift < count; i++) to[i + shift] = from[i];
 }
 
-static void fill_line(const stn_task *task, const lowrank_shape *shape, const stn_power *taps, lowrank_sweep *to) {
+static void fill_line(const stn_task *task, const lowrank_shape *shape, const stn_power *taps, lowrank_operator *to) {
     int shift = lowrank_reach(task, shape, 2, 0) - taps->low[2];
     for (int x = 0; x < taps->size[2]; x++) to->weights[x + shift] = (double)taps->weight[x];
     to->terms = 1;
@@ -34,8 +34,8 @@ static void make_bounded(double *u, int rows, bool even, double *v, int columns)
 }
 
 static void fill_plane(const stn_task *task, const lowrank_shape *shape, const lowrank_pattern *pattern,
-                       const lowrank_terms *terms, const int *place, lowrank_sweep *to) {
-    int given[2] = {lowrank_given(task, shape, 1), lowrank_given(task, shape, 2)};
+                       const lowrank_terms *terms, const int *place, lowrank_operator *to) {
+    int given[2] = {lowrank_stored_window(task, shape, 1), lowrank_stored_window(task, shape, 2)};
     int low[2] = {lowrank_reach(task, shape, 1, 0), lowrank_reach(task, shape, 2, 0)};
     for (int q = 0; q < terms->count; q++) {
         double *u = to->weights + place[q] * given[0];
@@ -72,11 +72,11 @@ typedef struct placed_terms {
 /* Finds slots for the terms of all operators, the longest operator first. No terms, or too many,
  * are an error: the weights do not split like those that the kernel was made for. */
 static stn_status place_terms(const stn_task *task, const stn_machine *machine, lowrank_shape *shape,
-                              lowrank_pattern *pattern, placed_terms *made, size_t nsweeps, bool *grown,
+                              lowrank_pattern *pattern, placed_terms *made, size_t noperators, bool *grown,
                               stn_error *error) {
     lowrank_pattern wider = *pattern;
     bool widened = false, good = true;
-    for (size_t i = 0; i < nsweeps && good; i++)
+    for (size_t i = 0; i < noperators && good; i++)
         good = made[i].terms.count && lowrank_pattern_cover(&wider, &made[i].terms, made[i].place, &widened);
     if (!good || !lowrank_holds(task, machine, shape, &wider))
         return lowrank_fail_terms(shape->fused, made[0].terms.count, error);
@@ -86,28 +86,28 @@ static stn_status place_terms(const stn_task *task, const stn_machine *machine, 
     return STN_OK;
 }
 
-stn_status lowrank_sweeps_make(const stn_task *task, const stn_machine *machine, lowrank_shape *shape,
-                               lowrank_pattern *pattern, lowrank_sweep *sweeps, size_t nsweeps, bool *grown,
-                               stn_error *error) {
+stn_status lowrank_operators_make(const stn_task *task, const stn_machine *machine, lowrank_shape *shape,
+                                  lowrank_pattern *pattern, lowrank_operator *operators, size_t noperators, bool *grown,
+                                  stn_error *error) {
     stn_power taps;
     placed_terms made[2] = {{.terms = {0}}, {.terms = {0}}};
     stn_status status = stn_power_make(task, &taps, error);
     *grown = false;
     /* The shorter operator is the last one and is made first. */
-    for (size_t i = nsweeps; i-- > 0 && status == STN_OK;) {
-        while (status == STN_OK && taps.fused < sweeps[i].fused) status = stn_power_fuse(task, &taps, error);
+    for (size_t i = noperators; i-- > 0 && status == STN_OK;) {
+        while (status == STN_OK && taps.fused < operators[i].fused) status = stn_power_fuse(task, &taps, error);
         if (status != STN_OK) break;
-        memset(sweeps[i].weights, 0, sizeof sweeps[i].weights);
+        memset(operators[i].weights, 0, sizeof operators[i].weights);
         if (task->rank == 1)
-            fill_line(task, shape, &taps, &sweeps[i]);
+            fill_line(task, shape, &taps, &operators[i]);
         else
             status = lowrank_terms_make(task, &taps, (lowrank_split)shape->split, lowrank_term_tolerance(task, shape),
                                         &made[i].terms, error);
     }
     if (status == STN_OK && task->rank > 1)
-        status = place_terms(task, machine, shape, pattern, made, nsweeps, grown, error);
-    for (size_t i = 0; i < nsweeps && status == STN_OK && task->rank > 1; i++)
-        fill_plane(task, shape, pattern, &made[i].terms, made[i].place, &sweeps[i]);
+        status = place_terms(task, machine, shape, pattern, made, noperators, grown, error);
+    for (size_t i = 0; i < noperators && status == STN_OK && task->rank > 1; i++)
+        fill_plane(task, shape, pattern, &made[i].terms, made[i].place, &operators[i]);
     for (int i = 0; i < 2; i++) lowrank_terms_clear(&made[i].terms);
     stn_power_clear(&taps);
     return status;

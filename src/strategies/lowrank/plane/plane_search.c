@@ -42,7 +42,7 @@ typedef struct search {
     stn_power taps; /* 2D: of as many steps as were needed so far */
     attempt attempts[LOWRANK_SPLITS];
     stn_tally *tally;
-    int faced; /* steps of a launch whose faces take `faces` seconds */
+    int faces_fused; /* steps of a launch whose faces take `faces` seconds */
     double faces;
 } search;
 
@@ -67,9 +67,9 @@ static bool same_work(const lowrank_shape *a, const lowrank_shape *b) {
 static void insert_candidate(search *s, const lowrank_shape *shape) {
     stn_estimate own;
     if (!may_win(s, shape)) return;
-    if (!shape->extended && s->faced != shape->fused)
-        s->faced = shape->fused, s->faces = lowrank_faces(s->task, s->machine, shape);
-    lowrank_cost_beside(s->task, s->machine, shape, shape->extended ? 0 : s->faces, &own);
+    if (!shape->extended && s->faces_fused != shape->fused)
+        s->faces_fused = shape->fused, s->faces = lowrank_faces_seconds(s->task, s->machine, shape);
+    lowrank_cost_with_faces(s->task, s->machine, shape, shape->extended ? 0 : s->faces, &own);
     for (size_t i = 0; i < s->count; i++)
         if (same_work(&s->best[i], shape)) return;
     lowrank_shape *place = stn_best_insert(s->best, s->seconds, sizeof *shape, &s->count, s->most, own.seconds);
@@ -139,7 +139,7 @@ static bool fuse(search *s, int fused) {
 /* Whether this shape can win with taps split in this way. Terms of stars and pyramids do not become
  * fewer or narrower with more steps; those of the SVD may, so the expensive splitting is done only
  * after a cheap bound. */
-static bool has_chance(search *s, const lowrank_shape *shape, lowrank_split split) {
+static bool can_win(search *s, const lowrank_shape *shape, lowrank_split split) {
     attempt *a = &s->attempts[split];
     if (a->failures == MOST_FAILURES) return false;
     if (split != LOWRANK_SVD) return !a->pattern.count || pattern_may_win(s, shape, split, &a->pattern);
@@ -182,7 +182,7 @@ static void try_split(search *s, const lowrank_shape *shape, lowrank_split split
 static bool try_plane(search *s, const lowrank_shape *shape) {
     bool tried = false;
     for (int split = 0; split < LOWRANK_SPLITS; split++) {
-        if (!has_chance(s, shape, (lowrank_split)split)) continue;
+        if (!can_win(s, shape, (lowrank_split)split)) continue;
         if (!fuse(s, shape->fused)) return false;
         try_split(s, shape, (lowrank_split)split);
         tried = true;

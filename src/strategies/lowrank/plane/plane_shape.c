@@ -68,7 +68,7 @@ int lowrank_window(const stn_task *task, const lowrank_shape *shape, int axis) {
     return lowrank_reach(task, shape, axis, 0) + lowrank_reach(task, shape, axis, 1) + 1;
 }
 
-int lowrank_given(const stn_task *task, const lowrank_shape *shape, int axis) {
+int lowrank_stored_window(const stn_task *task, const lowrank_shape *shape, int axis) {
     return shape->even ? lowrank_reach(task, shape, axis, 0) + 1 : lowrank_window(task, shape, axis);
 }
 
@@ -237,7 +237,8 @@ typedef struct terms_shape { /* argument of the constraints */
 static bool weights_hold(const stn_task *task, const stn_machine *machine, void *of) {
     const lowrank_shape *shape = ((terms_shape *)of)->shape;
     (void)machine;
-    return (lowrank_given(task, shape, 1) + lowrank_given(task, shape, 2)) * shape->terms <= LOWRANK_MAX_WEIGHTS;
+    return (lowrank_stored_window(task, shape, 1) + lowrank_stored_window(task, shape, 2)) * shape->terms <=
+           LOWRANK_MAX_WEIGHTS;
 }
 
 static bool type_holds(const stn_task *task, const stn_machine *machine, void *of) {
@@ -301,19 +302,19 @@ static double tensor_part(const stn_task *task, const lowrank_shape *shape) {
     return f64 * (!parts ? 1 : shape->products == 1 ? rates.plane_once : rates.plane_parts);
 }
 
-double lowrank_faces(const stn_task *task, const stn_machine *machine, const lowrank_shape *shape) {
+double lowrank_faces_seconds(const stn_task *task, const stn_machine *machine, const lowrank_shape *shape) {
     return shape->extended ? 0 : stn_faces_seconds(task, machine, shape->fused);
 }
 
 void lowrank_cost(const stn_task *task, const stn_machine *machine, const lowrank_shape *shape, stn_estimate *e) {
-    lowrank_cost_beside(task, machine, shape, lowrank_faces(task, machine, shape), e);
+    lowrank_cost_with_faces(task, machine, shape, lowrank_faces_seconds(task, machine, shape), e);
 }
 
 /* Each launch takes the larger of tensor-core time and memory time, at the fraction of the peak
  * rate that the kernels reach, plus the serial march of one block, which more multiprocessors do
  * not shorten. */
-void lowrank_cost_beside(const stn_task *task, const stn_machine *machine, const lowrank_shape *shape, double faces,
-                         stn_estimate *e) {
+void lowrank_cost_with_faces(const stn_task *task, const stn_machine *machine, const lowrank_shape *shape, double faces,
+                             stn_estimate *e) {
     double points = (double)stn_task_points(task), launches = ceil((double)task->steps / shape->fused);
     double per_tile = products(task, shape), tiles, walk;
     if (is_line(task)) {

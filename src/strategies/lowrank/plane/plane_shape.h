@@ -42,17 +42,17 @@ bool lowrank_fit_terms(const stn_task *task, const stn_machine *machine, const l
 bool lowrank_holds(const stn_task *task, const stn_machine *machine, const lowrank_shape *shape,
                    const lowrank_pattern *pattern);
 void lowrank_cost(const stn_task *task, const stn_machine *machine, const lowrank_shape *shape, stn_estimate *estimate);
-/* lowrank_faces: seconds of the faces in a launch, equal for all shapes of as many steps.
- * lowrank_cost_beside: the cost when these seconds are known. */
-double lowrank_faces(const stn_task *task, const stn_machine *machine, const lowrank_shape *shape);
-void lowrank_cost_beside(const stn_task *task, const stn_machine *machine, const lowrank_shape *shape, double faces,
-                         stn_estimate *estimate);
+/* lowrank_faces_seconds: seconds of the faces in a launch, equal for all shapes of as many steps.
+ * lowrank_cost_with_faces: the cost when these seconds are known. */
+double lowrank_faces_seconds(const stn_task *task, const stn_machine *machine, const lowrank_shape *shape);
+void lowrank_cost_with_faces(const stn_task *task, const stn_machine *machine, const lowrank_shape *shape, double faces,
+                             stn_estimate *estimate);
 
 /* Window of the fused taps along axis 1 (y) or 2 (x): points towards a side, and all points. */
 int lowrank_reach(const stn_task *task, const lowrank_shape *shape, int axis, int side);
 int lowrank_window(const stn_task *task, const lowrank_shape *shape, int axis);
 /* The part of the window that the kernel gets. */
-int lowrank_given(const stn_task *task, const lowrank_shape *shape, int axis);
+int lowrank_stored_window(const stn_task *task, const lowrank_shape *shape, int axis);
 /* 2D: the largest residual allowed for the terms: the task's tolerance, in a norm that bounds the
  * operator's effect on any grid, or the dtype's rounding; divided by the number of launches,
  * because their errors are equal and add up. */

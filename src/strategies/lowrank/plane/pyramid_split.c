@@ -6,10 +6,10 @@
 #include "strategies/lowrank/plane/separable_terms.h"
 
 /* Relative to the largest weight: weights that differ by no more count as equal. */
-#define EVEN_TO 0x1p-60L
-#define NOTHING 0x1p-58L /* on the same scale: a row's remainder below this counts as zero */
+#define EVEN_TOLERANCE 0x1p-60L
+#define ZERO_THRESHOLD 0x1p-58L /* on the same scale: a row's remainder below this counts as zero */
 /* Most that a term may exceed the remaining taps; otherwise its pivot is too small. */
-#define GROWTH 4
+#define MAX_GROWTH 4
 
 /* ---- pyramid */
 
@@ -35,7 +35,7 @@ bool lowrank_take_quarter(const stn_power *taps, long double *weight) {
             for (int side = 0; side < 4; side++) {
                 int row = taps->low[1] + (side & 1 ? y : -y), column = taps->low[2] + (side & 2 ? x : -x);
                 long double one = taps->weight[row * taps->size[2] + column];
-                if (side && fabsl(one - sum / side) > most * EVEN_TO) return false;
+                if (side && fabsl(one - sum / side) > most * EVEN_TOLERANCE) return false;
                 sum += one;
             }
             weight[y * columns + x] = sum / 4;
@@ -52,7 +52,7 @@ static int find_pivot(const quarter *q, int y, long double nothing) {
     if (row <= nothing) return -1;
     for (int x = q->columns - 1; x >= 0; x--) {
         long double pivot = fabsl(q->weight[y * q->columns + x]);
-        if (pivot > nothing && largest(q->weight + x, y + 1, q->columns) * row <= GROWTH * all * pivot) return x;
+        if (pivot > nothing && largest(q->weight + x, y + 1, q->columns) * row <= MAX_GROWTH * all * pivot) return x;
     }
     return -1; /* unreachable: the row's largest weight is such a pivot */
 }
@@ -78,7 +78,7 @@ stn_status lowrank_split_pyramid(const stn_power *taps, lowrank_terms *terms, st
     q.weight = calloc(count, sizeof *q.weight);
     if (!q.weight) return stn_fail_memory(error, "a quarter of fused taps", count * sizeof *q.weight);
     if (lowrank_take_quarter(taps, q.weight)) {
-        long double nothing = NOTHING * largest(q.weight, (int)count, 1);
+        long double nothing = ZERO_THRESHOLD * largest(q.weight, (int)count, 1);
         for (int y = q.rows - 1; y >= 0; y--) {
             int x = find_pivot(&q, y, nothing), k = terms->count;
             if (x < 0) continue;

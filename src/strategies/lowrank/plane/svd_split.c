@@ -39,7 +39,7 @@ static void find_columns(factors *f, long double *rest, long double least) {
         if (fabsl(rest[best]) <= least) return;
         long double *q = f->q + f->count * f->rows;
         for (int y = 0; y < f->rows; y++) q[y] = rest[y * f->columns + best % f->columns];
-        for (int turn = 0; turn < 2; turn++) { /* two passes suffice for full precision */
+        for (int pass = 0; pass < 2; pass++) { /* two passes suffice for full precision */
             for (int k = 0; k < f->count; k++) {
                 long double along = dot(q, f->q + k * f->rows, f->rows);
                 for (int y = 0; y < f->rows; y++) q[y] -= along * f->q[k * f->rows + y];
@@ -96,7 +96,7 @@ static void rotate(long double *a, long double *b, int n, long double c, long do
 
 /* Rotates columns i and j of M, and of Q alike, so that those of M are orthogonal; updates their
  * squared lengths. */
-static bool turn_pair(factors *f, int i, int j, long double *length2) {
+static bool rotate_pair(factors *f, int i, int j, long double *length2) {
     long double *a = f->m + i * f->columns, *b = f->m + j * f->columns, ab = dot(a, b, f->columns);
     if (fabsl(ab) <= ORTHOGONAL * sqrtl(length2[i] * length2[j])) return false;
     long double tau = (length2[j] - length2[i]) / (2 * ab);
@@ -111,12 +111,12 @@ static bool turn_pair(factors *f, int i, int j, long double *length2) {
 /* Rotates all pairs until none changes; the lengths of M's columns are then the singular values.
  * `length2` is scratch. */
 static void make_orthogonal(factors *f, long double *length2) {
-    bool turned = true;
-    for (int sweep = 0; sweep < 40 && turned; sweep++) {
-        turned = false;
+    bool rotated = true;
+    for (int iteration = 0; iteration < 40 && rotated; iteration++) {
+        rotated = false;
         for (int k = 0; k < f->count; k++) length2[k] = dot(f->m + k * f->columns, f->m + k * f->columns, f->columns);
         for (int i = 0; i < f->count; i++)
-            for (int j = i + 1; j < f->count; j++) turned = turn_pair(f, i, j, length2) || turned;
+            for (int j = i + 1; j < f->count; j++) rotated = rotate_pair(f, i, j, length2) || rotated;
     }
 }
 

@@ -16,20 +16,20 @@
 #include "strategies/lowrank/lowrank_types.h"
 #include "strategies/lowrank/volume/volume_arguments.h"
 
-typedef struct brick_sweep {
+typedef struct volume_operator {
     lowrank_brick brick;
     int terms, x_factors, sums;
     double residual;
     unsigned char values[LOWRANK_BRICK_VALUES];
     stn_kernel *kernel;
     stn_faces *faces; /* NULL where all axes wrap */
-} brick_sweep;
+} volume_operator;
 
 typedef struct brick_state {
     int launches, extended;
     int form; /* block form requested by the candidate */
-    size_t nsweeps;
-    brick_sweep sweeps[2]; /* the second makes one step less */
+    size_t noperators;
+    volume_operator operators[2]; /* the second makes one step less */
     stn_layouts at;
     /* Bytes of a workspace grid, a multiple of 256; the faces' workspace follows. */
     size_t grid_bytes;
@@ -59,7 +59,7 @@ typedef struct search {
 
 /* Whether f steps could be among the best with the last brick's products and without faces: a cheap
  * lower bound. */
-static bool has_chance(const search *s, int fused) {
+static bool can_win(const search *s, int fused) {
     lowrank_brick bare = s->last;
     stn_estimate e;
     if (s->count < s->most) return true;
@@ -99,7 +99,7 @@ static size_t find_bricks(const stn_task *task, const stn_machine *machine, int 
         bool fewer = fused == 1 || (task->steps + (uint64_t)fused - 1) / (uint64_t)fused <
                                        (task->steps + (uint64_t)fused - 2) / (uint64_t)(fused - 1);
         if (!fewer) continue;
-        if (has_chance(&s, fused) && lowrank_brick_fit(task, machine, &taps, 0, &core, &s.last, tally)) {
+        if (can_win(&s, fused) && lowrank_brick_fit(task, machine, &taps, 0, &core, &s.last, tally)) {
             insert_candidate(&s, &s.last);
             failures = 0;
         } else if (++failures == MOST_FAILURES)
@@ -153,12 +153,12 @@ static void left_out(const stn_plan *plan, stn_tally *tally) {
 }
 
 /* Systematic f32 error of one launch with weights scaled for truncation (volume_arguments.c), on an H200. */
-#define ALIKE 1.5e-8
+#define SYSTEMATIC_ERROR 1.5e-8
 static void estimate(const stn_task *task, const stn_machine *machine, const stn_candidate *candidate,
                      stn_estimate *result) {
     lowrank_brick brick = brick_of(candidate);
     lowrank_brick_cost(task, machine, &brick, result);
-    result->error = lowrank_error(task, brick.passes, brick.launches, brick.growth, ALIKE);
+    result->error = lowrank_error(task, brick.passes, brick.launches, brick.growth, SYSTEMATIC_ERROR);
 }
 
 /* ---- building */
@@ -170,7 +170,7 @@ static stn_status fail_terms(int fused, stn_error *error) {
                     fused);
 }
 
-static stn_status get_kernel(stn_plan *plan, const stn_power *taps, const lowrank_core *core, brick_sweep *to,
+static stn_status get_kernel(stn_plan *plan, const stn_power *taps, const lowrank_core *core, volume_operator *to,
                              stn_error *error) {
     stn_text params = STN_TEXT_EMPTY;
     lowrank_brick_params(&plan->task, taps, core, &to->brick, &params);
@@ -178,7 +178,8 @@ static stn_status get_kernel(stn_plan *plan, const stn_power *taps, const lowran
 }
 
 /* Makes the operator of `fused` steps from taps of at most as many. */
-static stn_status make_sweep(stn_plan *plan, stn_power *taps, int fused, int form, brick_sweep *to, stn_error *error) {
+static stn_status make_operator(stn_plan *plan, stn_power *taps, int fused, int form, volume_operator *to,
+                                stn_error *error) {
     const stn_task *task = &plan->task;
     lowrank_core core;
     while (taps->fused < fused) STN_TRY(stn_power_fuse(&plan->task, taps, error));
@@ -191,15 +192,15 @@ static stn_status make_sweep(stn_plan *plan, stn_power *taps, int fused, int for
 }
 
 /* Makes kernels and weights of state->launches launches; the faces stay as they are. */
-static stn_status make_sweeps(stn_plan *plan, brick_state *state, stn_error *error) {
+static stn_status make_operators(stn_plan *plan, brick_state *state, stn_error *error) {
     uint64_t launches = (uint64_t)state->launches, steps = plan->task.steps;
     stn_power taps;
     STN_TRY(stn_power_make(&plan->task, &taps, error));
-    state->nsweeps = steps % launches ? 2 : 1;
+    state->noperators = steps % launches ? 2 : 1;
     stn_status status = STN_OK;
-    for (size_t i = state->nsweeps; i-- > 0 && status == STN_OK;) /* the shorter operator first */
-        status = make_sweep(plan, &taps, (int)((steps + (i ? 0 : launches - 1)) / launches), state->form,
-                            &state->sweeps[i], error);
+    for (size_t i = state->noperators; i-- > 0 && status == STN_OK;) /* the shorter operator first */
+        status = make_operator(plan, &taps, (int)((steps + (i ? 0 : launches - 1)) / launches), state->form,
+                               &state->operators[i], error);
     stn_power_clear(&taps);
     state->extended = stn_task_extended(&plan->task);
     return status;
@@ -207,22 +208,23 @@ static stn_status make_sweeps(stn_plan *plan, brick_state *state, stn_error *err
 
 static stn_status make_faces(stn_plan *plan, brick_state *state, stn_error *error) {
     plan->nkernels = 0; /* the faces append their kernels */
-    for (size_t i = 0; i < state->nsweeps; i++) plan->kernels[plan->nkernels++] = state->sweeps[i].kernel;
-    for (size_t i = 0; i < state->nsweeps; i++)
-        STN_TRY(
-            stn_faces_create(plan, state->sweeps[i].brick.fused, STN_FACES_CHEAPEST, &state->sweeps[i].faces, error));
+    for (size_t i = 0; i < state->noperators; i++) plan->kernels[plan->nkernels++] = state->operators[i].kernel;
+    for (size_t i = 0; i < state->noperators; i++)
+        STN_TRY(stn_faces_create(plan, state->operators[i].brick.fused, STN_FACES_CHEAPEST, &state->operators[i].faces,
+                                 error));
     return STN_OK;
 }
 
 static void destroy_faces(const stn_plan *plan, brick_state *state) {
     for (int i = 0; i < 2; i++) {
-        stn_faces_destroy(plan, state->sweeps[i].faces);
-        state->sweeps[i].faces = NULL;
+        stn_faces_destroy(plan, state->operators[i].faces);
+        state->operators[i].faces = NULL;
     }
 }
 
 static size_t workspace_of(const brick_state *state) {
-    size_t first = stn_faces_workspace(state->sweeps[0].faces), second = stn_faces_workspace(state->sweeps[1].faces);
+    size_t first = stn_faces_workspace(state->operators[0].faces),
+           second = stn_faces_workspace(state->operators[1].faces);
     return state->grid_bytes + (first > second ? first : second);
 }
 
@@ -235,7 +237,7 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
     /* New weights may need more launches. */
     state->at = stn_task_layouts(&plan->task, plan->task.steps);
     state->grid_bytes = (size_t)stn_round_up((int64_t)state->at.work_bytes, 256);
-    STN_TRY(make_sweeps(plan, state, error));
+    STN_TRY(make_operators(plan, state, error));
     STN_TRY(make_faces(plan, state, error));
     plan->workspace_size = workspace_of(state);
     return STN_OK;
@@ -246,15 +248,15 @@ static stn_status rebuild(stn_plan *plan, brick_state *next, stn_error *error) {
     struct stn_kernel *kernels[STN_PLAN_KERNELS];
     size_t nkernels = plan->nkernels;
     stn_candidate best;
-    if (!find_bricks(&plan->task, &plan->machine, next->sweeps[0].brick.fused, &best, 1, SIZE_MAX, NULL))
+    if (!find_bricks(&plan->task, &plan->machine, next->operators[0].brick.fused, &best, 1, SIZE_MAX, NULL))
         return fail_terms(1, error);
     memcpy(kernels, plan->kernels, sizeof kernels);
-    for (int i = 0; i < 2; i++) next->sweeps[i].faces = NULL;
+    for (int i = 0; i < 2; i++) next->operators[i].faces = NULL;
     next->launches = brick_of(&best).launches;
-    stn_status status = make_sweeps(plan, next, error);
+    stn_status status = make_operators(plan, next, error);
     if (status == STN_OK) status = make_faces(plan, next, error);
     if (status == STN_OK && workspace_of(next) > plan->workspace_size)
-        status = fail_terms(next->sweeps[0].brick.fused, error);
+        status = fail_terms(next->operators[0].brick.fused, error);
     if (status == STN_OK) return STN_OK;
     destroy_faces(plan, next);
     memcpy(plan->kernels, kernels, sizeof kernels);
@@ -269,15 +271,15 @@ static stn_status set_weights(stn_plan *plan, stn_error *error) {
     if (!next) return stn_fail_memory(error, "new weights", sizeof *next);
     stn_error full = {0};
     *next = *state;
-    stn_status status = make_sweeps(plan, next, &full);
+    stn_status status = make_operators(plan, next, &full);
     if (status == STN_ERROR_UNSUPPORTED) {
         *next = *state;
         status = rebuild(plan, next, &full);
         if (status == STN_OK) destroy_faces(plan, state);
     } else
-        for (size_t i = 0; i < next->nsweeps && status == STN_OK; i++) {
-            plan->kernels[i] = next->sweeps[i].kernel;
-            status = stn_faces_set_weights(plan, next->sweeps[i].faces, &full);
+        for (size_t i = 0; i < next->noperators && status == STN_OK; i++) {
+            plan->kernels[i] = next->operators[i].kernel;
+            status = stn_faces_set_weights(plan, next->operators[i].faces, &full);
         }
     if (status == STN_OK)
         *state = *next;
@@ -297,15 +299,15 @@ static void release(stn_plan *plan) {
 
 /* A stn_interior; `user` is an operator. */
 static stn_status launch_brick(const stn_plan *plan, const void *user, const stn_fused_launch *l, stn_error *error) {
-    const brick_sweep *sweep = user;
+    const volume_operator *op = user;
     lowrank_brick_arguments arguments;
-    int64_t blocks = lowrank_brick_words(&plan->task, &sweep->brick, l, arguments.words);
-    memcpy(arguments.values, sweep->values, sizeof arguments.values);
+    int64_t blocks = lowrank_brick_words(&plan->task, &op->brick, l, arguments.words);
+    memcpy(arguments.values, op->values, sizeof arguments.values);
     stn_launch launch = {.grid = {(unsigned)blocks, 1, 1},
-                         .block = {32 * (unsigned)(sweep->brick.warps_x * sweep->brick.warps_y), 1, 1},
-                         .shared = (size_t)sweep->brick.shared,
+                         .block = {32 * (unsigned)(op->brick.warps_x * op->brick.warps_y), 1, 1},
+                         .shared = (size_t)op->brick.shared,
                          .stream = l->stream};
-    return stn_module_launch(sweep->kernel->module, &launch, &arguments, error);
+    return stn_module_launch(op->kernel->module, &launch, &arguments, error);
 }
 
 typedef struct run {
@@ -317,8 +319,8 @@ static stn_status take_turn(const stn_plan *plan, const void *user, uint64_t i, 
                             stn_error *error) {
     const run *r = user;
     uint64_t longer = plan->task.steps % (uint64_t)r->state->launches;
-    const brick_sweep *sweep = &r->state->sweeps[r->state->nsweeps == 2 && i >= longer];
-    return stn_faces_run(plan, r->state->extended ? NULL : sweep->faces, launch_brick, sweep, l, r->faces, error);
+    const volume_operator *op = &r->state->operators[r->state->noperators == 2 && i >= longer];
+    return stn_faces_run(plan, r->state->extended ? NULL : op->faces, launch_brick, op, l, r->faces, error);
 }
 
 static uint64_t launches(const stn_plan *plan) { return (uint64_t)((const brick_state *)plan->state)->launches; }
@@ -331,11 +333,11 @@ static stn_status execute_part(stn_plan *plan, stn_part part, const stn_executio
 
 static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
     const brick_state *state = plan->state;
-    const brick_sweep *first = &state->sweeps[0];
+    const volume_operator *first = &state->operators[0];
     const lowrank_brick *b = &first->brick;
     if (format == STN_TEXT) {
         stn_text_printf(text, "kernel lowrank_brick, %d launches of %d fused steps", state->launches, b->fused);
-        if (state->nsweeps == 2) stn_text_printf(text, " or %d", state->sweeps[1].brick.fused);
+        if (state->noperators == 2) stn_text_printf(text, " or %d", state->operators[1].brick.fused);
         stn_text_printf(text,
                         ", planes of %d terms (%d vectors along x, %d along z, residual %.2g), %d %s products a tile, "
                         "%d x %d warps a block",
@@ -373,7 +375,7 @@ static uint64_t shorten(const stn_task *task, const stn_candidate *candidate, ui
     return steps;
 }
 
-const stn_strategy lowrank_solid = {
+const stn_strategy lowrank_volume = {
     .name = "lowrank",
     .applies = applies,
     .candidates = candidates,

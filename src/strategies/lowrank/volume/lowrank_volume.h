@@ -3,5 +3,5 @@
 #define STN_STRATEGIES_LOWRANK_VOLUME_LOWRANK_VOLUME_H
 #include "plan/plan.h"
 
-extern const stn_strategy lowrank_solid;
+extern const stn_strategy lowrank_volume;
 #endif

@@ -34,7 +34,7 @@ static bool cut_slices(const stn_power *taps, int axis, lowrank_slices *s) {
 
 /* The residual of slice i, orthogonalised twice against all q, which suffices for full precision.
  */
-static long double leave(lowrank_slices *s, int i, long double *rest, long double along[LOWRANK_CORE_SIDE]) {
+static long double residual_of(lowrank_slices *s, int i, long double *rest, long double along[LOWRANK_CORE_SIDE]) {
     memcpy(rest, s->slice + i * s->length, (size_t)s->length * sizeof *rest);
     memset(along, 0, LOWRANK_CORE_SIDE * sizeof *along);
     for (int turn = 0; turn < 2; turn++)
@@ -61,7 +61,7 @@ static int same_pivot(const lowrank_slices *s, int i) {
 static void take_pivot(lowrank_slices *s, int i, long double least) {
     long double along[LOWRANK_CORE_SIDE], *rest = s->q + s->rank * s->length;
     if (same_pivot(s, i) >= 0) return;
-    long double left = leave(s, i, rest, along);
+    long double left = residual_of(s, i, rest, along);
     if (left <= least) return;
     for (int j = 0; j < s->length; j++) rest[j] /= left;
     for (int k = 0; k < s->rank; k++) s->upper[k][s->rank] = along[k];
@@ -119,7 +119,7 @@ static void find_parts(lowrank_slices *s) {
             s->part[same][i] = 1;
             continue;
         }
-        leave(s, i, rest, along);
+        residual_of(s, i, rest, along);
         for (int k = s->rank - 1; k >= 0; k--) {
             long double value = along[k];
             for (int j = k + 1; j < s->rank; j++) value -= s->upper[k][j] * s->part[j][i];

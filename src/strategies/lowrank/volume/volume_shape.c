@@ -76,15 +76,15 @@ static bool is_uniform(const stn_power *taps, const lowrank_core *core) {
     return true;
 }
 
-static int grain_of(const stn_task *task) { return task->dtype == STN_F64 ? 4 : 8; }
+static int k_slice_of(const stn_task *task) { return task->dtype == STN_F64 ? 4 : 8; }
 static int lead_x(const stn_power *taps) { return (int)stn_round_up(taps->low[2], 2); }
 static int steps_x(const stn_task *task, const stn_power *taps) {
-    return (int)stn_div_up(16 + lead_x(taps) + taps->size[2] - 1 - taps->low[2], grain_of(task));
+    return (int)stn_div_up(16 + lead_x(taps) + taps->size[2] - 1 - taps->low[2], k_slice_of(task));
 }
 /* Columns of a stage, and elements from row to row. */
 static int stage_width(const stn_task *task, const stn_power *taps, const lowrank_brick *b) {
     int slot = lowrank_slot(task->dtype), skip = (int)stn_round_up(taps->low[2], slot) - lead_x(taps);
-    return (int)stn_round_up(skip + 16 * (b->warps_x - 1) + grain_of(task) * steps_x(task, taps), slot);
+    return (int)stn_round_up(skip + 16 * (b->warps_x - 1) + k_slice_of(task) * steps_x(task, taps), slot);
 }
 static int stage_pitch(const stn_task *task, int width) {
     int beyond = task->dtype == STN_F64 ? 4 : 8;
@@ -108,7 +108,7 @@ static int count_sums(const stn_power *taps, const lowrank_core *core) {
  */
 static void count_work(const stn_task *task, const stn_power *taps, const lowrank_core *core, lowrank_brick *b) {
     span bands = span_of(core, false), plain = span_of(core, true);
-    int grain = grain_of(task), rows = 8 * b->tiles, products = 0;
+    int grain = k_slice_of(task), rows = 8 * b->tiles, products = 0;
     int lead = bands.single ? (int)stn_round_up(bands.low, grain) : bands.low;
     int grains = bands.banded || bands.single ? (int)stn_div_up(rows + lead + bands.high, grain) : 0;
     int grains_plain = plain.banded ? (int)stn_div_up(rows + plain.low + plain.high, grain) : 0;
@@ -159,7 +159,7 @@ static void fit_chunk(const stn_task *task, const stn_machine *machine, int dept
  * other types), and the starts of rows and columns. */
 static size_t static_bytes(const stn_task *task, const stn_power *taps, const lowrank_core *core, lowrank_brick *b) {
     int bands = (int)stn_max(core->x_factors - core->identity, 1), rows = 8 * b->tiles * b->warps_y + taps->size[1] - 1;
-    int band_x = grain_of(task) * steps_x(task, taps) + 34, band_y = 39 + 8 + taps->size[1];
+    int band_x = k_slice_of(task) * steps_x(task, taps) + 34, band_y = 39 + 8 + taps->size[1];
     int pair = task->dtype == STN_F16 ? 4 : 8;
     int entry = task->dtype == STN_F64 ? 8 : pair * lowrank_band_parts(b->passes);
     return (size_t)((bands * band_x + core->terms * band_y) * entry + (rows + stage_width(task, taps, b)) * 8);
@@ -167,7 +167,7 @@ static size_t static_bytes(const stn_task *task, const stn_power *taps, const lo
 
 /* Alignment pad in bytes. In f16 rows are an odd multiple of 16 bytes apart, to avoid bank
  * conflicts, so no pad aligns them all. */
-static int late_bytes(const stn_task *task, const stn_power *taps) {
+static int alignment_pad_bytes(const stn_task *task, const stn_power *taps) {
     const size_t size = stn_dtype_size(task->dtype);
     return task->dtype == STN_F16 ? 0 : (int)stn_late_bytes(stn_round_up(taps->low[2], 16 / (int64_t)size), size);
 }
@@ -181,7 +181,7 @@ static bool fit_stages(const stn_task *task, const stn_machine *machine, const s
     size_t fixed = static_bytes(task, taps, core, b);
     if (fixed > MOST_STATIC_SHARED) return false;
     for (b->stages = beyond + 4; b->stages >= beyond + 3; b->stages--) {
-        b->shared = late_bytes(task, taps) + stage * b->stages;
+        b->shared = alignment_pad_bytes(task, taps) + stage * b->stages;
         size_t bytes = (size_t)b->shared + fixed + 1024; /* reserved in every block */
         if (bytes <= machine->shared_per_block && bytes * (size_t)b->blocks <= machine->shared_per_multiprocessor)
             return true;
@@ -197,15 +197,15 @@ typedef struct form {
 } form;
 static const form forms[] = {{2, 2, 2, 4}, {2, 2, 3, 2}, {2, 2, 2, 2}, {1, 4, 2, 1}, {2, 2, 2, 3},
                              {2, 4, 2, 2}, {2, 4, 2, 1}, {4, 4, 2, 1}, {1, 2, 2, 4}, {1, 2, 4, 2}};
-enum { FORMS = sizeof forms / sizeof *forms, USUAL = 4, LAST_RESORT = 3 };
+enum { FORMS = sizeof forms / sizeof *forms, DEFAULTS = 4, LAST_RESORT = 3 };
 /* For f64; for other types. */
-static const int usual[2][USUAL] = {{0, 1, 2, LAST_RESORT}, {0, 4, 2, LAST_RESORT}};
+static const int default_forms[2][DEFAULTS] = {{0, 1, 2, LAST_RESORT}, {0, 4, 2, LAST_RESORT}};
 
 /* Registers of a thread, fitted to compiled kernels: the queue's sums, the bands in use, addresses.
  */
 static int registers_needed(const stn_task *task, const stn_power *taps, const lowrank_core *core, int passes,
                             int tiles, int depth) {
-    int sums = 4 * tiles * depth, columns = grain_of(task) * steps_x(task, taps);
+    int sums = 4 * tiles * depth, columns = k_slice_of(task) * steps_x(task, taps);
     bool one = core->terms == 1, loop = one || is_uniform(taps, core);
     if (task->dtype == STN_F64) return 2 * sums + 70 + (loop ? (columns > 20 ? 28 : 12) : 8 * core->terms);
     if (task->dtype == STN_F16) return sums + (loop ? 62 : 50 + 8 * core->terms);
@@ -281,8 +281,8 @@ static bool fit_block(const stn_task *task, const stn_machine *machine, const st
     attempt a = {.taps = taps, .core = core, .brick = b};
     if (b->form) return fit_form(task, machine, &a, (b->form - 1) % FORMS, (b->form - 1) / FORMS, 24, tally);
     for (int ring = 1; ring >= 0; ring--)
-        for (int i = 0; i < USUAL; i++) {
-            int form = usual[task->dtype != STN_F64][i];
+        for (int i = 0; i < DEFAULTS; i++) {
+            int form = default_forms[task->dtype != STN_F64][i];
             if (form == LAST_RESORT && ring) continue; /* the stages need too much shared memory */
             if (fit_form(task, machine, &a, form, ring, form == LAST_RESORT ? 1000 : 0, tally)) return true;
         }
@@ -352,7 +352,7 @@ void lowrank_brick_cost(const stn_task *task, const stn_machine *machine, const 
     e->unit = lowrank_unit(task->dtype);
     e->launches = launches;
     e->bytes = 2 * size * points * launches;
-    e->flops = 256 * grain_of(task) * products * b->passes * launches;
+    e->flops = 256 * k_slice_of(task) * products * b->passes * launches;
     e->halo_waste = blocks * (double)b->chunk * 128 * b->tiles * b->warps_x * b->warps_y / points - 1;
     double memory = size * (2 + rates.halo * (halo - 1)) * points * launches / (rates.memory * machine->copy_bandwidth);
     memory = fmax(memory, launches * stn_cost_narrow(task, machine));
