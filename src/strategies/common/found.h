@@ -4,24 +4,27 @@
 #define STN_STRATEGIES_COMMON_FOUND_H
 #include <pthread.h>
 
+#include "cache/key.h"
 #include "plan/machine.h"
-#include "strategies/common/ladder.h"
-#include "strategies/common/reach.h"
 
-enum { STN_LADDERS_KEPT = 64, STN_NORMS_KEPT = 4 };
+typedef enum stn_found_kind { STN_FOUND_REACH, STN_FOUND_NORM, STN_FOUND_FFT, STN_FOUND_KINDS } stn_found_kind;
+enum { STN_FOUND_ENTRIES = 64, STN_FOUND_BYTES = 96 };
 
 struct stn_found {
-    pthread_mutex_t lock;                   /* guards everything; never held during a search */
-    stn_reach_answer reach[STN_REACH_KEPT]; /* first in, first out */
-    size_t reaches;
+    pthread_mutex_t lock; /* guards everything; never held during a search */
     struct {
         stn_key key;
-        double norm;
-    } norm[STN_NORMS_KEPT]; /* first in, first out */
-    size_t norms;
-    stn_ladder_answer ladder[STN_LADDERS_KEPT];
-    uint64_t asked[STN_LADDERS_KEPT], now; /* time of last use, for LRU replacement; 0: empty */
+        uint64_t used; /* time of last use, for LRU replacement; 0: empty */
+        unsigned char result[STN_FOUND_BYTES];
+    } entry[STN_FOUND_KINDS][STN_FOUND_ENTRIES];
+    uint64_t now;
     /* Cache of the four-step FFT (spectral/sheet.c), freed with free(). */
     void *sheets;
 };
+
+/* Copies the result of this key, of `size` bytes, if it is in the cache. The key contains
+ * everything that the result depends on. */
+bool stn_found_lookup(stn_found *found, stn_found_kind kind, const stn_key *key, void *result, size_t size);
+/* Stores a result of at most STN_FOUND_BYTES in place of the least recently used one. */
+void stn_found_store(stn_found *found, stn_found_kind kind, const stn_key *key, const void *result, size_t size);
 #endif

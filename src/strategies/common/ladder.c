@@ -6,7 +6,9 @@
 #include <string.h>
 
 #include "base/arith.h"
+#include "cache/key.h"
 #include "render/render.h"
+#include "strategies/common/found.h"
 #include "strategies/common/roots.h"
 
 bool stn_ladder_good(int64_t n) {
@@ -340,6 +342,29 @@ void stn_ladder_search(int points, const stn_ladder_needs *needs, stn_ladder *li
     if (points <= 16 && work_of(points) > 0) divide_short(&s, points);
     for (int stages = 2; stages <= STN_LADDER_STAGES && !(s.cost < INFINITY); stages++) divide(&s, points, stages);
     *line = s.best;
+}
+
+/* ---- the cache */
+
+static bool make_key(int points, const stn_ladder_needs *needs, stn_key *key) {
+    stn_key_builder *builder;
+    if (stn_key_begin(&builder, NULL) != STN_OK) return false;
+    const int numbers[] = {points,       needs->wide,   needs->last,   needs->lines,   needs->shares,
+                           needs->fixed, needs->copies, needs->common, needs->threads, needs->blocks};
+    const size_t sizes[] = {needs->shared, needs->total, needs->beside};
+    stn_key_add(builder, "numbers", numbers, sizeof numbers);
+    stn_key_add(builder, "sizes", sizes, sizeof sizes);
+    stn_key_finish(builder, key);
+    return true;
+}
+
+void stn_ladder_make(stn_found *found, int points, const stn_ladder_needs *needs, stn_ladder *line) {
+    stn_key key;
+    _Static_assert(sizeof *line <= STN_FOUND_BYTES, "the cache holds a line");
+    const bool cached = found && make_key(points, needs, &key);
+    if (cached && stn_found_lookup(found, STN_FOUND_FFT, &key, line, sizeof *line)) return;
+    stn_ladder_search(points, needs, line);
+    if (cached) stn_found_store(found, STN_FOUND_FFT, &key, line, sizeof *line);
 }
 
 /* ---- tables of roots */

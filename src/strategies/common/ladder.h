@@ -62,10 +62,4 @@ size_t stn_ladder_roots(const stn_ladder *line, bool wide, void *to);
 size_t stn_ladder_half_roots(const stn_ladder *line, bool wide, void *to);
 void stn_ladder_params(const stn_ladder *line, stn_text *params);
 
-/* A request and its result. */
-typedef struct stn_ladder_answer {
-    int points;
-    stn_ladder_needs needs;
-    stn_ladder line;
-} stn_ladder_answer;
 #endif

@@ -15,6 +15,7 @@
 #include "base/arith.h"
 #include "cache/key.h"
 #include "problem/stencil.h"
+#include "strategies/common/found.h"
 
 #define CUT 0x1p-120L                  /* fraction of a power's sum that is cut off at either end */
 #define LEAST_TAIL 1e-300              /* smallest tail that a power can resolve */
@@ -176,7 +177,7 @@ static int64_t cut_off(const power *p, int side, double tail, double *left) {
 
 /* power_tail: the tail for S^f relative to the sum of `line` instead of norm; 0: no S^f is
  * computed. */
-static stn_reach find_anew(const line *l, uint64_t steps, double tail, double power_tail) {
+static stn_reach search(const line *l, uint64_t steps, double tail, double power_tail) {
     stn_reach reach = {{(int64_t)l->low * (int64_t)steps, (int64_t)(l->count - 1 - l->low) * (int64_t)steps}, {0, 0}};
     for (int side = 0; side < 2; side++) {
         double bounded = bound(l, side, (double)steps, tail);
@@ -213,20 +214,35 @@ static bool make_key(const line *l, uint64_t steps, double tail, double power_ta
 
 /* Uses the context's cache, because a search takes milliseconds and one plan's strategies,
  * candidates and tables repeat it. */
-static stn_reach find(struct stn_found *found, const line *l, uint64_t steps, double tail, double power_tail) {
-    stn_reach_answer asked = {0};
-    if (!found || !make_key(l, steps, tail, power_tail, &asked.key)) return find_anew(l, steps, tail, power_tail);
-    if (stn_reach_recall(found, &asked)) return asked.reach;
-    asked.reach = find_anew(l, steps, tail, power_tail);
-    stn_reach_learn(found, &asked);
-    return asked.reach;
+static stn_reach find(stn_found *found, const line *l, uint64_t steps, double tail, double power_tail) {
+    stn_key key;
+    stn_reach reach;
+    if (!found || !make_key(l, steps, tail, power_tail, &key)) return search(l, steps, tail, power_tail);
+    if (stn_found_lookup(found, STN_FOUND_REACH, &key, &reach, sizeof reach)) return reach;
+    reach = search(l, steps, tail, power_tail);
+    stn_found_store(found, STN_FOUND_REACH, &key, &reach, sizeof reach);
+    return reach;
 }
 
-stn_reach stn_reach_of_line(struct stn_found *found, const double *weights, int count, int low, uint64_t steps,
-                            double tail) {
+/* The largest |symbol| of taps takes as long as a reach, and every axis and number of steps needs
+ * it. */
+static double norm_of(stn_found *found, size_t ntaps, const stn_tap *taps) {
+    stn_key_builder *builder;
+    stn_key key;
+    double norm;
+    if (!found || stn_key_begin(&builder, NULL) != STN_OK) return stn_taps_max_symbol(ntaps, taps);
+    stn_key_add(builder, "taps", taps, ntaps * sizeof *taps);
+    stn_key_finish(builder, &key);
+    if (stn_found_lookup(found, STN_FOUND_NORM, &key, &norm, sizeof norm)) return norm;
+    norm = stn_taps_max_symbol(ntaps, taps);
+    stn_found_store(found, STN_FOUND_NORM, &key, &norm, sizeof norm);
+    return norm;
+}
+
+stn_reach stn_reach_of_line(stn_found *found, const double *weights, int count, int low, uint64_t steps, double tail) {
     stn_tap taps[2 * STN_MAX_RADIUS + 1];
     for (int i = 0; i < count; i++) taps[i] = (stn_tap){{0, 0, i - low}, weights[i]};
-    line l = {weights, count, low, stn_reach_norm(found, (size_t)count, taps)};
+    line l = {weights, count, low, norm_of(found, (size_t)count, taps)};
     if (!(l.norm > 0)) return (stn_reach){{0, 0}, {0, 0}}; /* all weights are zero */
     return find(found, &l, steps, tail, tail);
 }
@@ -259,7 +275,7 @@ stn_reach stn_reach_find(const stn_task *task, int axis, uint64_t steps, double 
     const int low = task->reach[axis][0], count = low + task->reach[axis][1] + 1;
     const double sum = project(task, axis, weights);
     if (task->rank == 1) return stn_reach_of_line(task->found, weights, count, low, steps, tail);
-    line l = {weights, count, low, stn_reach_norm(task->found, task->ntaps, task->taps)};
+    line l = {weights, count, low, norm_of(task->found, task->ntaps, task->taps)};
     if (!(l.norm > 0)) return (stn_reach){{0, 0}, {0, 0}};
     return find(task->found, &l, steps, tail, tail * pow(l.norm / sum, (double)steps));
 }

@@ -2,7 +2,6 @@
  * r. */
 #ifndef STN_STRATEGIES_COMMON_REACH_H
 #define STN_STRATEGIES_COMMON_REACH_H
-#include "cache/key.h"
 #include "problem/task.h"
 
 /* Towards the low and the high side of an axis: the least distances found beyond which the |taps|
@@ -26,19 +25,6 @@ stn_reach stn_reach_find(const stn_task *task, int axis, uint64_t steps, double 
 stn_reach stn_reach_of_all(const stn_task *task, int axis, uint64_t each, uint64_t count, double tail);
 /* Whether the taps have the same reach along both axes, because their sums agree to rounding. */
 bool stn_reach_alike(const stn_task *task, int a, int b);
-
-/* Requests and results in the order of computation. The key contains everything that a result
- * depends on. */
-typedef struct stn_reach_answer {
-    stn_key key;
-    stn_reach reach;
-} stn_reach_answer;
-enum { STN_REACH_KEPT = 64 };
-void stn_reach_learn(struct stn_found *found, const stn_reach_answer *answer);
-/* Looks up the result of this key in the cache; false if it is absent. */
-bool stn_reach_recall(struct stn_found *found, stn_reach_answer *asked);
-/* The largest |symbol| of the taps, also cached. found may be NULL: no cache. */
-double stn_reach_norm(struct stn_found *found, size_t ntaps, const stn_tap *taps);
 
 /* The reach of one line of weights, of offsets -low, -low + 1, ...: of a factor of separable taps.
  */
