@@ -94,8 +94,9 @@ constexpr int SPARSE_PARTS = 1;     // 11-bit parts of a weight
 // 1: f32 elements are split into two parts of 11 bits too (not in 1D).
 constexpr int SPARSE_SPLIT = 0;
 constexpr int SPARSE_ADJACENT_COLUMNS = 8;  // adjacent columns among a product's eight: 1, 2 or 8
-constexpr int SPARSE_ADJACENT_WARPS = 1;    // sparse_walk: adjacent warps of a block; other kernels: 0
-constexpr int SPARSE_HELD = 8;              // rows of taps in registers at the same time, at most
+// sparse_walk: adjacent warps of a block; other kernels: 0.
+constexpr int SPARSE_ADJACENT_WARPS = 1;
+constexpr int SPARSE_HELD = 8;  // rows of taps in registers at the same time, at most
 // For each plane: its first row of taps, from -Y_LOW on, and the number of rows.
 constexpr int SPARSE_ROW_FIRST[3] = {0, 0, 0};
 constexpr int SPARSE_ROW_COUNT[3] = {1, 1, 1};

@@ -31,7 +31,8 @@ struct any_arguments {
     int ntaps, unused;
     REAL constant[3][2];  // value past each side
 };
-static_assert(is_twin(sizeof(any_arguments), sizeof(any_arguments::constant)), "the launcher's twin of the arguments");
+static_assert(is_twin(sizeof(any_arguments), sizeof(any_arguments::constant)),
+              "the launcher's mirrored struct of the arguments");
 
 // Same as fold of device/index.cuh, with boundary kinds that are data.
 __device__ long long fold_by(const int (&side)[2], long long i, long long n) {

@@ -28,7 +28,7 @@ struct gather_arguments {
     REAL constant[3][2];  // value past each side, axes z, y, x
 };
 static_assert(is_twin(sizeof(gather_arguments), sizeof(gather_arguments::constant)),
-              "the launcher's twin of the arguments");
+              "the launcher's mirrored struct of the arguments");
 
 __device__ __forceinline__ REAL folded_tap(const gather_arguments &a, const STORE *grid, long long z, long long y,
                                            long long x) {

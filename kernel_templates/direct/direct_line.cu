@@ -35,7 +35,7 @@ struct line_arguments {
     REAL weight[NTAPS];
 };
 static_assert(is_twin(sizeof(line_arguments), sizeof(line_arguments::constant) + sizeof(line_arguments::weight)),
-              "the launcher's twin of the arguments");
+              "the launcher's mirrored struct of the arguments");
 
 __device__ __forceinline__ void load_window(const line_arguments &a, const STORE *line, long long x,
                                             STORE (&window)[SPAN]) {

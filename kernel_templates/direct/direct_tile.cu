@@ -67,7 +67,7 @@ struct tile_arguments {
     REAL weight[NTAPS];
 };
 static_assert(is_twin(sizeof(tile_arguments), sizeof(tile_arguments::constant) + sizeof(tile_arguments::weight)),
-              "the launcher's twin of the arguments");
+              "the launcher's mirrored struct of the arguments");
 
 // The range of x that each line of a window needs: line i serves row r through the taps with TAP_Y
 // = i - Y_LOW - r.
@@ -302,7 +302,7 @@ __device__ __forceinline__ void save_plane(const tile_arguments &a, const thread
 }
 
 template <bool FOLD_X, bool FOLD_YZ>
-__device__ __forceinline__ void walk(const tile_arguments &a, const thread_tile &b, STORE *out) {
+__device__ __forceinline__ void march(const tile_arguments &a, const thread_tile &b, STORE *out) {
     const STORE *const first =  // of the first plane, as add_plane expects it
         b.grid + (b.z - Z_LOW) * a.in_z + (b.y - Y_LOW) * a.in_y + (FOLD_X || SHIFTED ? 0 : b.x - CENTRE);
     REAL sum[DEPTH][ROWS][VECTOR] = {};
@@ -340,7 +340,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) direct_tile(const 
                                   : x0 >= CENTRE && x0 + BX + HIGH_SLOTS * VECTOR <= a.nx;
     const bool inside_yz = y0 >= Y_LOW && y0 + BY + Y_HIGH <= a.ny && z0 >= Z_LOW && z0 + BZ + Z_HIGH <= a.nz;
     if (inside_x && inside_yz) {
-        walk<false, false>(a, b, out);
+        march<false, false>(a, b, out);
         return;
     }
     // Whole warps exit where SHIFTED, because their lanes store together.
@@ -362,7 +362,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) direct_tile(const 
         b.slot[s] = x < 0 ? fold_slot_low<X_SIDE_LOW>(x, a.nx) : x >= a.nx ? fold_slot_high<X_SIDE_HIGH>(x, a.nx) : x;
     }
     if (COLUMN_WALK && inside_yz) {
-        walk<true, false>(a, b, out);
+        march<true, false>(a, b, out);
         return;
     }
 #pragma unroll
@@ -370,5 +370,5 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) direct_tile(const 
         const int y = b.y + i - Y_LOW;
         b.line[i] = y < a.ny + Y_HIGH ? fold<Y_SIDE_LOW, Y_SIDE_HIGH>(y, a.ny) : 0;
     }
-    walk<true, true>(a, b, out);
+    march<true, true>(a, b, out);
 }

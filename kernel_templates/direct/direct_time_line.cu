@@ -39,7 +39,7 @@ struct line_arguments {
     REAL weight[SIDE];    // of every offset, 0 where there is no tap
 };
 static_assert(is_twin(sizeof(line_arguments), sizeof(line_arguments::constant) + sizeof(line_arguments::weight)),
-              "the launcher's twin of the arguments");
+              "the launcher's mirrored struct of the arguments");
 
 struct tap_map {
     bool has[SIDE];

@@ -45,7 +45,7 @@ static_assert(FUSED >= 2, "between two uses of a stage's rows in shared memory l
 static_assert(X_REACH >= 1 && Z_REACH >= 1 && (Y_REACH >= 1 || (STACK == 1 && ROWS == 1)), "every axis is coupled");
 static_assert(X_REACH <= POINTS && Y_REACH <= ROWS && OWN_X > X_REACH && OWN_Y > Y_REACH, "neighbours hold the halo");
 static_assert(POINTS % VECTOR == 0 && VECTOR * sizeof(STORE) <= 16 && ROWS * POINTS <= 32, "whole accesses; bits");
-static_assert(!SPANS || X_SIDE_LOW != WRAP, "what lies past an end is made out of the row itself");
+static_assert(!SPANS || X_SIDE_LOW != WRAP, "points past an end fold to points of the row");
 static_assert((MIRROR_X == 0 || MIRROR_X == 1) && (MIRROR_Z == 0 || MIRROR_Z == 1), "flags");
 
 // ---- a stage takes a plane of its level and produces the plane, Z_REACH earlier, of the next
@@ -222,7 +222,7 @@ __device__ __forceinline__ void place_lane(const tile_arguments &a, int own_y, i
         }
 }
 
-static_assert(is_given(sizeof(shared_type), 63), "the launcher gives the shared memory that this takes");
+static_assert(is_given(sizeof(shared_type), 63), "the launcher gives as much shared memory");
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     direct_time_tile(const __grid_constant__ tile_arguments a) {
     extern __shared__ __align__(16) unsigned char stn_shared[];

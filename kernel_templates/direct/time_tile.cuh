@@ -32,7 +32,7 @@ struct tile_arguments {
     REAL weight[DEPTH][SIDE_Y][SIDE_X];  // of every offset, 0 where there is no tap
 };
 static_assert(is_twin(sizeof(tile_arguments), sizeof(tile_arguments::constant) + sizeof(tile_arguments::weight)),
-              "the launcher's twin of the arguments");
+              "the launcher's mirrored struct of the arguments");
 
 // The offsets that are taps; only those are computed.
 static_assert(DEPTH <= 32, "a bit for each plane");
@@ -68,8 +68,8 @@ typedef patch sums_type[DEPTH - 1];  // of one stage
 typedef REAL window_type[ROWS + 2 * Y_REACH][POINTS + 2 * X_REACH];
 
 // ---- Shared memory: lanes' elements are ordered by access, so that no access has bank conflicts.
-// Where a lane's points are several runs (TRANSPOSED), adjacent lanes copy adjacent runs and read their
-// own later; otherwise every access would touch twice the sectors of memory.
+// Where a lane's points are several runs (TRANSPOSED), adjacent lanes copy adjacent runs and read
+// their own later; otherwise every access would touch twice the sectors of memory.
 constexpr int PIECE = POINTS * sizeof(REAL) > 16 ? 16 / sizeof(REAL) : POINTS;
 constexpr int PIECES = POINTS / PIECE, RUNS = POINTS / VECTOR, SLOTS = PREFETCH + 1;
 struct alignas(PIECE * sizeof(REAL)) piece {

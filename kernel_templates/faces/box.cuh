@@ -33,7 +33,7 @@ struct face_arguments {
     REAL weight[NWEIGHTS];  // of the taps; SEPARABLE: factors along z, y, x
 };
 static_assert(is_twin(sizeof(face_arguments), sizeof(face_arguments::constant) + sizeof(face_arguments::weight)),
-              "the launcher's twin of the arguments");
+              "the launcher's mirrored struct of the arguments");
 
 // The box of a tile at a face normal to AXIS, and its layout in shared memory. Where a row has
 // fewer patches than there are banks, SKEW unused elements after each row of patches place the next

@@ -284,7 +284,7 @@ constexpr int most_cells() {
     for (int axis = 0; axis < 3; axis++) most = cells[axis] > most ? cells[axis] : most;
     return most;
 }
-static_assert(is_given(most_cells() * sizeof(REAL)), "the launcher gives the shared memory that this takes");
+static_assert(is_given(most_cells() * sizeof(REAL)), "the launcher gives as much shared memory");
 extern "C" __global__ void __launch_bounds__(THREADS_X, BLOCKS) faces_tile(const __grid_constant__ face_arguments a) {
     let_next_launch_begin();  // the operator's next launch may start
     extern __shared__ __align__(16) unsigned char stn_shared[];

@@ -84,7 +84,7 @@ constexpr int COPIED = TILE_Y + Y_LOW + Y_HIGH;  // copied rows; the others are 
 constexpr int SLOTS = WIDTH / SLOT, ROWS_AT_ONCE = THREADS / SLOTS;
 constexpr int SKIP_Y = ROW_FIRST - Y_LOW;
 constexpr int BAND_Y = 2 * BAND_PAD + ROW_FIRST + Y_HIGH + 9, BAND_X = band_size(STEPS * GRAIN / 8) + 4;
-static_assert(STAGES >= BACK + AHEAD + 2, "the walk computes on some stages while others arrive");
+static_assert(STAGES >= BACK + AHEAD + 2, "the loop computes on some stages while others arrive");
 static_assert(SKIP_Y + COPIED <= LINES, "all rows that are copied have room");
 static_assert(ROWS_AT_ONCE >= 1, "the threads of a block copy whole rows");
 

@@ -32,7 +32,7 @@ constexpr int PITCH = ALONG_X ? 24 : 16 + SLOT;
 constexpr int STAGE = 16 * PITCH;
 constexpr bool APART = sums_apart(DATA_PARTS, BAND_PARTS);
 constexpr int GROUP = 4;  // tiles whose independent products alternate
-static_assert(STAGES >= 2, "the walk computes on one stage while others arrive");
+static_assert(STAGES >= 2, "the loop computes on one stage while others arrive");
 
 struct axis_arguments {
     const STORE *in;
@@ -45,10 +45,10 @@ struct axis_arguments {
     long long in_batch, out_batch, origin_batch;
     // FROZEN: points from low to high - 1 along the three axes are computed
     long long free_low[3], free_high[3];
-    long long segment, segments;  // outputs of a segment, a multiple of 16
-    long long strips, walks;      // strips of 16 lines; segments of the whole batch
-    REAL past[2];                 // value of `in` past a constant side
-    REAL scale;                   // of all weights; 1 except in f16
+    long long segment, segments;     // outputs of a segment, a multiple of 16
+    long long strips, all_segments;  // strips of 16 lines; segments of the whole batch
+    REAL past[2];                    // value of `in` past a constant side
+    REAL scale;                      // of all weights; 1 except in f16
     REAL weight[AXIS_LOW + AXIS_HIGH + 1];
 };
 
@@ -57,7 +57,7 @@ using band_operand = operand<STORE, BAND_PARTS>;
 using band_entry = band<STORE, BAND_PARTS>::entry;
 
 // A warp's work: its first output and line, and the addresses of those and of their plane.
-struct walk {
+struct warp_segment {
     long long p0, q0, other;
     const STORE *in;
     STORE *out;
@@ -65,7 +65,8 @@ struct walk {
 };
 
 // Loads points `first` to first + 15 of the warp's lines.
-__device__ __forceinline__ void load_stage(const axis_arguments &a, const walk &w, long long first, STORE *stage) {
+__device__ __forceinline__ void load_stage(const axis_arguments &a, const warp_segment &w, long long first,
+                                           STORE *stage) {
     const int lane = threadIdx.x % 32;
     if (VECTOR > 1 && first >= 0 && first + 16 <= a.n && w.q0 + 16 <= a.lines) {
         const STORE *const from = w.in + first * a.in_along + w.q0 * a.in_across;
@@ -92,13 +93,13 @@ __device__ __forceinline__ void load_stage(const axis_arguments &a, const walk &
     }
 }
 
-__device__ __forceinline__ bool frozen(const axis_arguments &a, const walk &w, long long p, long long q) {
+__device__ __forceinline__ bool frozen(const axis_arguments &a, const warp_segment &w, long long p, long long q) {
     return p < a.free_low[0] || p >= a.free_high[0] || q < a.free_low[1] || q >= a.free_high[1] ||
            w.other < a.free_low[2] || w.other >= a.free_high[2];
 }
 
 // Stores outputs p and p + 1 of lines g and g + 8.
-__device__ __forceinline__ void store_tile(const axis_arguments &a, const walk &w, long long p, int g,
+__device__ __forceinline__ void store_tile(const axis_arguments &a, const warp_segment &w, long long p, int g,
                                            const REAL (&tile)[4]) {
 #pragma unroll
     for (int half = 0; half < 2; half++) {
@@ -162,8 +163,8 @@ __device__ __forceinline__ void add_group(REAL (&sum)[SEEN + 1][4], int first, c
 
 // Computes all outputs of one segment. `ring`: the warp's stages; `sums`: of the band's blocks.
 template <class BAND>
-__device__ __forceinline__ void take_walk(const axis_arguments &a, const walk &w, STORE *ring, const float *sums,
-                                          const BAND &block) {
+__device__ __forceinline__ void compute_segment(const axis_arguments &a, const warp_segment &w, STORE *ring,
+                                                const float *sums, const BAND &block) {
     const int lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
     const long long outputs = a.n - w.p0 < a.segment ? a.n - w.p0 : a.segment;
     const int tiles = static_cast<int>((outputs + 7) / 8), steps = (tiles + SEEN) / 2;
@@ -222,9 +223,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) lowrank_axis(const
     if (APART) fill_sums<0>(sums, 8 * SEEN, a.weight, AXIS_LOW + AXIS_HIGH + 1, LEAD - AXIS_LOW, threadIdx.x, THREADS);
     __syncthreads();
     const long long number = static_cast<long long>(blockIdx.x) * WARPS + warp;
-    if (number >= a.walks) return;
+    if (number >= a.all_segments) return;
     const long long part = number / a.strips, plane = part / a.segments, batch = plane / a.others;
-    walk w;
+    warp_segment w;
     w.q0 = number % a.strips * 16, w.p0 = part % a.segments * a.segment, w.other = plane % a.others;
     w.in = a.in + batch * a.in_batch + w.other * a.in_other;
     w.out = a.out + batch * a.out_batch + w.other * a.out_other;
@@ -237,7 +238,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) lowrank_axis(const
     if (HELD)
 #pragma unroll
         for (int k = 0; k < SEEN; k++) held[HELD ? k : 0] = band_pair(mine + 8 * k);
-    take_walk(a, w, ring, sums, [&](int k) {
+    compute_segment(a, w, ring, sums, [&](int k) {
         if (k < 0 || k >= SEEN) return zero;
         return HELD ? held[HELD ? k : 0] : band_pair(mine + 8 * k);
     });

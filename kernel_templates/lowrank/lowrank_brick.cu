@@ -57,7 +57,7 @@ struct brick_arguments {
 };
 static_assert(is_twin(sizeof(brick_arguments), sizeof(brick_arguments::scale) + sizeof(brick_arguments::c) +
                                                    sizeof(brick_arguments::u) + sizeof(brick_arguments::v)),
-              "the launcher's twin of the arguments");
+              "the launcher's mirrored struct of the arguments");
 
 // Position of 8 rows along y in a fragment: register `half` of lane t. A warp's loads of rows have
 // no bank conflicts, nor have those of single elements, except two-way conflicts in f32.
@@ -326,14 +326,13 @@ __device__ __forceinline__ void store_oldest(const brick_arguments &a, tile_sums
     }
 }
 
-constexpr int LATE = sizeof(STORE) > 2 ? late<STORE>(SKIP_X + LEAD_X)
-                                       : 0;  // f16 rows are odd multiples of 16 bytes apart
-static_assert(is_given((LATE + STAGES * STAGE) * sizeof(STORE)),
-              "the launcher gives the shared memory that this takes");
+// f16 rows are odd multiples of 16 bytes apart.
+constexpr int ALIGNMENT_PAD = sizeof(STORE) > 2 ? late<STORE>(SKIP_X + LEAD_X) : 0;
+static_assert(is_given((ALIGNMENT_PAD + STAGES * STAGE) * sizeof(STORE)), "the launcher gives as much shared memory");
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) lowrank_brick(const __grid_constant__ brick_arguments a) {
     let_next_launch_begin();  // the faces' launch may start
     extern __shared__ __align__(128) unsigned char stn_shared[];
-    STORE *const shared = reinterpret_cast<STORE *>(stn_shared) + LATE;  // STAGES stages
+    STORE *const shared = reinterpret_cast<STORE *>(stn_shared) + ALIGNMENT_PAD;  // STAGES stages
     __shared__ bands b;
     __shared__ long long row_start[COPIED], column[WIDTH];
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4, t = lane % 4;

@@ -57,7 +57,7 @@ struct line_arguments {
     REAL weight[X_LOW + X_HIGH + 1];
 };
 static_assert(is_twin(sizeof(line_arguments), sizeof(line_arguments::scale) + sizeof(line_arguments::weight)),
-              "the launcher's twin of the arguments");
+              "the launcher's mirrored struct of the arguments");
 
 __device__ __forceinline__ int place(int point) { return point ^ (point / SEGMENT % SLOT * 8); }
 
@@ -172,7 +172,7 @@ __device__ __forceinline__ void compute_chunk(const line_arguments &a, long long
     }
 }
 
-static_assert(is_given(BUFFERS * STAGE * sizeof(STORE)), "the launcher gives the shared memory that this takes");
+static_assert(is_given(BUFFERS * STAGE * sizeof(STORE)), "the launcher gives as much shared memory");
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) lowrank_line(const __grid_constant__ line_arguments a) {
     let_next_launch_begin();  // the faces' launch may start
     extern __shared__ __align__(128) unsigned char stn_shared[];

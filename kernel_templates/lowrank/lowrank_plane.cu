@@ -187,7 +187,7 @@ __device__ __forceinline__ void store_tile(const plane_arguments &a, STORE *out,
     }
 }
 
-static_assert(is_given(STAGES * STAGE * sizeof(STORE)), "the launcher gives the shared memory that this takes");
+static_assert(is_given(STAGES * STAGE * sizeof(STORE)), "the launcher gives as much shared memory");
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) lowrank_plane(const __grid_constant__ plane_arguments a) {
     let_next_launch_begin();  // the faces' launch may start
     extern __shared__ __align__(128) unsigned char stn_shared[];

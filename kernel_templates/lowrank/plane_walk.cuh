@@ -8,7 +8,7 @@
 #include "params.cuh"
 
 static_assert(!EVEN || (Y_LOW == Y_HIGH && X_LOW == X_HIGH), "even weights reach as far to either side");
-static_assert(STAGES >= 2, "the walk computes on one stage while others arrive");
+static_assert(STAGES >= 2, "the loop computes on one stage while others arrive");
 constexpr int THREADS = 32 * WARPS;
 // Weights of a term that the launcher passes.
 constexpr int WEIGHTS_Y = EVEN ? Y_LOW + 1 : Y_LOW + Y_HIGH + 1;
@@ -24,7 +24,7 @@ struct plane_grids {
     long long segment;
     long long tiles_y, tiles_x;  // blocks of one grid
 };
-static_assert(is_twin(sizeof(plane_grids)), "the launcher's twin of the arguments");
+static_assert(is_twin(sizeof(plane_grids)), "the launcher's mirrored struct of the arguments");
 
 // This block's region.
 struct plane_block {

@@ -31,7 +31,8 @@ struct tile_arguments {
     long long tiles_y, tiles_x;
     REAL scale;  // of all weights; 1 except in f16
 };
-static_assert(is_twin(sizeof(tile_arguments), sizeof(tile_arguments::scale)), "the launcher's twin of the arguments");
+static_assert(is_twin(sizeof(tile_arguments), sizeof(tile_arguments::scale)),
+              "the launcher's mirrored struct of the arguments");
 
 // A block's position.
 struct tile_place {

@@ -68,7 +68,8 @@ struct chain_arguments {
     long long tiles_x;
     REAL scale;  // of all weights
 };
-static_assert(is_twin(sizeof(chain_arguments), sizeof(chain_arguments::scale)), "the launcher's twin of the arguments");
+static_assert(is_twin(sizeof(chain_arguments), sizeof(chain_arguments::scale)),
+              "the launcher's mirrored struct of the arguments");
 
 struct factors {
     row_factors<STORED, HALVES, PARTS, SPARSE_TERMS> rows;
@@ -114,12 +115,12 @@ __device__ __forceinline__ void load_chunk(const chain_arguments &a, const copie
         a.nx);
 }
 
-constexpr int LATE = late<STORED>(LEAD);
-static_assert(is_given((LATE + RING_SIZE) * sizeof(STORED)), "the launcher gives the shared memory that this takes");
+constexpr int ALIGNMENT_PAD = late<STORED>(LEAD);
+static_assert(is_given((ALIGNMENT_PAD + RING_SIZE) * sizeof(STORED)), "the launcher gives as much shared memory");
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_chain(const __grid_constant__ chain_arguments a) {
     let_next_launch_begin();  // the launch of the faces, or of the next operator, may start
     extern __shared__ __align__(128) unsigned char stn_shared[];
-    STORED *const shared = reinterpret_cast<STORED *>(stn_shared) + LATE;
+    STORED *const shared = reinterpret_cast<STORED *>(stn_shared) + ALIGNMENT_PAD;
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4, t = lane % 4;
     const long long block = blockIdx.x, x0 = block % a.tiles_x * WIDE, walk = block / a.tiles_x % a.walks;
     const long long first = walk * a.walk, last = first + a.walk < a.steps ? first + a.walk : a.steps;

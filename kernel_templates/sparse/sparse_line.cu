@@ -40,7 +40,8 @@ constexpr int PRODUCTS = HALVES / 2, REGISTERS = (PRODUCTS + 1) / 2, FRAGMENT = 
 // Sets of a block.
 constexpr int POINTS_OF_SET = 8 * POINTS_OF_WORD, SETS = 16 / POINTS_OF_SET;
 constexpr bool ADJACENT = SPARSE_ADJACENT_COLUMNS == 8;
-constexpr int BESIDE = SPARSE_ADJACENT_COLUMNS, NEXT_BLOCK = 16 * BESIDE;  // points to a column's next block
+// Points to a column's next block.
+constexpr int BESIDE = SPARSE_ADJACENT_COLUMNS, NEXT_BLOCK = 16 * BESIDE;
 constexpr int POINTS_OF_MEMORY_LINE = 128 / static_cast<int>(sizeof(STORED));
 constexpr int SKIP = round_up(LEAD, POINTS_OF_MEMORY_LINE) - LEAD, FLIP = ADJACENT && sizeof(STORED) == 4 ? 2 : 0;
 constexpr int STAGE_POINTS = SKIP + WIDE - 16 + 8 * HALVES * POINTS_OF_WORD;
@@ -63,7 +64,8 @@ struct line_arguments {
     long long tiles_y, tiles_x;
     REAL scale;  // of all weights; 1 except in f16
 };
-static_assert(is_twin(sizeof(line_arguments), sizeof(line_arguments::scale)), "the launcher's twin of the arguments");
+static_assert(is_twin(sizeof(line_arguments), sizeof(line_arguments::scale)),
+              "the launcher's mirrored struct of the arguments");
 
 // The index of a point in the stage.
 __device__ __forceinline__ int index_of(int point) { return point ^ (point / (8 * SLOT) % 2 * FLIP * SLOT); }
@@ -175,7 +177,7 @@ __device__ __forceinline__ void store_segments(const line_arguments &a, STORED *
     }
 }
 
-static_assert(is_given(STAGES * STAGE * sizeof(STORED)), "the launcher gives the shared memory that this takes");
+static_assert(is_given(STAGES * STAGE * sizeof(STORED)), "the launcher gives as much shared memory");
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_line(const __grid_constant__ line_arguments a) {
     let_next_launch_begin();  // the launch of the faces, or of the next operator, may start
     extern __shared__ __align__(128) unsigned char stn_shared[];

@@ -15,9 +15,9 @@
 //     row 8  |  m = 0  |
 //     ..
 //
-// SPARSE_ADJACENT_COLUMNS 8 (ADJACENT): the same tile transposed: each warp has 8 of the rows and all columns,
-// which products take 16 apart. Then a warp stores 512 adjacent bytes of a row (256 in f16), whole
-// memory lines, instead of 32 or 64 bytes of each of 8 rows:
+// SPARSE_ADJACENT_COLUMNS 8 (ADJACENT): the same tile transposed: each warp has 8 of the rows and
+// all columns, which products take 16 apart. Then a warp stores 512 adjacent bytes of a row (256 in
+// f16), whole memory lines, instead of 32 or 64 bytes of each of 8 rows:
 //
 //            16 columns | 16 columns | ..    column g: row s, columns from 16 g on
 //     row m  |  g = 0   |  g = 1     | ..    sum m: row m
@@ -103,13 +103,12 @@ __device__ __forceinline__ void add_plane(float (&sum)[RUN][4], const fragments<
         });
 }
 
-constexpr int LATE = late<STORED>(LEAD);
-static_assert(is_given((LATE + STAGES * STAGE) * sizeof(STORED)),
-              "the launcher gives the shared memory that this takes");
+constexpr int ALIGNMENT_PAD = late<STORED>(LEAD);
+static_assert(is_given((ALIGNMENT_PAD + STAGES * STAGE) * sizeof(STORED)), "the launcher gives as much shared memory");
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_tile(const __grid_constant__ tile_arguments a) {
     let_next_launch_begin();  // the launch of the faces, or of the next operator, may start
     extern __shared__ __align__(128) unsigned char stn_shared[];
-    STORED *const shared = reinterpret_cast<STORED *>(stn_shared) + LATE;  // STAGES stages
+    STORED *const shared = reinterpret_cast<STORED *>(stn_shared) + ALIGNMENT_PAD;  // STAGES stages
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4, t = lane % 4;
     const tile_place at = find_place(a);
     long long next = at.first - Z_LOW;

@@ -173,7 +173,7 @@ __device__ __forceinline__ void add_rows(float (&sum)[RUN][4], const fragments<C
 // The index in a row of the ring of the window's point where a lane begins to read.
 __device__ __forceinline__ int column_at(int point) { return index_of(point / SLOT) + point % SLOT; }
 
-static_assert(is_given(RING_SIZE * sizeof(STORED)), "the launcher gives the shared memory that this takes");
+static_assert(is_given(RING_SIZE * sizeof(STORED)), "the launcher gives as much shared memory");
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_walk(const __grid_constant__ tile_arguments a) {
     let_next_launch_begin();  // the launch of the faces, or of the next operator, may start
     extern __shared__ __align__(128) unsigned char stn_shared[];

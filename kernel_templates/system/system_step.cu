@@ -34,7 +34,7 @@ struct system_arguments {
     REAL values[SYSTEM_VALUES];                 // numbers, then the sides' constants
 };
 static_assert(is_twin(sizeof(system_arguments), sizeof(system_arguments::values)),
-              "the launcher's twin of the arguments");
+              "the launcher's mirrored struct of the arguments");
 
 // Folding of reads past a side of array A along one axis: SYSTEM_SIDES has 4 bits for each side,
 // boundary_kind plus 8 where the side is odd.

@@ -148,7 +148,7 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
     shape_sides(&plan->task, &state->shape, reason, sizeof reason);
     shape_depths(&state->shape);
     if (!cost_rates(&state->shape, &plan->machine, &state->rates))
-        return stn_fail(error, STN_ERROR_UNSUPPORTED, "aperiodic finds nothing that transforms this grid");
+        return stn_fail(error, STN_ERROR_UNSUPPORTED, "no transform that aperiodic can use serves this grid");
     STN_TRY(tree_make(plan, &state->shape, &state->rates, &l, &state->tree, error));
     plan->workspace_size = tree_workspace(&state->tree);
     return STN_OK;

@@ -114,7 +114,8 @@ static stn_status make_stage(const maker *m, node *n, uint64_t steps, uint64_t r
     if (task.source) lower_alignment(&task, element_of(n->origin, task.source_stride));
     const char *name = cost_transforms(&task, &m->plan->machine, &unused);
     if (!name)
-        return stn_fail(error, STN_ERROR_UNSUPPORTED, "aperiodic has a band that nothing transforms: use another size");
+        return stn_fail(error, STN_ERROR_UNSUPPORTED,
+                        "no transform serves one of the bands of aperiodic: use another size");
     at->rounds = rounds;
     STN_TRY(add_plan(m, &task, name, &at->plan, error));
     const int count = shape_bands(m->s, &n->box, steps, bands);
@@ -188,7 +189,8 @@ static stn_status make_node(const maker *m, const box *of, const int64_t origin[
     node *n = *made = calloc(1, sizeof *n);
     if (!n) return stn_fail_memory(error, "a plan", sizeof *n);
     if (++t->nodes > MOST_NODES)
-        return stn_fail(error, STN_ERROR_UNSUPPORTED, "aperiodic has more than %d bands of bands here", MOST_NODES);
+        return stn_fail(error, STN_ERROR_UNSUPPORTED, "aperiodic would need more than %d nested bands here",
+                        MOST_NODES);
     t->depth = (int)stn_max(t->depth, depth);
     n->box = *of;
     memcpy(n->origin, origin, sizeof n->origin);

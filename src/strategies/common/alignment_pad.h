@@ -6,5 +6,7 @@
 #include <stdint.h>
 
 /* lead: elements, of `element` bytes, of a stage's line before its first whole memory line. */
-static inline size_t stn_late_bytes(int64_t lead, size_t element) { return (size_t)lead * element % 32 ? 16 : 0; }
+static inline size_t stn_alignment_pad_bytes(int64_t lead, size_t element) {
+    return (size_t)lead * element % 32 ? 16 : 0;
+}
 #endif

@@ -21,10 +21,10 @@ static bool mirror_of(const stn_task *task, int axis, int side, stn_extension *e
     bool odd = kind == STN_CONSTANT || kind == STN_FIXED;
     /* One step only reads the mirror. */
     bool once = task->steps == 1 && (kind == STN_REFLECT || kind == STN_MIRROR);
-    if (reach > 1 && odd) return refuse(reason, size, name, "a fixed or constant side takes taps of reach 1", shown);
-    if (reach > 1 && kind == STN_NEAREST) return refuse(reason, size, name, "nearest takes taps of reach 1", shown);
+    if (reach > 1 && odd) return refuse(reason, size, name, "a fixed or constant side needs taps of reach 1", shown);
+    if (reach > 1 && kind == STN_NEAREST) return refuse(reason, size, name, "nearest needs taps of reach 1", shown);
     if (reach && !once && !stn_task_mirrored(task, axis))
-        return refuse(reason, size, name, "taps that are not symmetric along it go on in no mirror", shown);
+        return refuse(reason, size, name, "taps that are not symmetric along it have no symmetric extension", shown);
     extension->sign[side] = odd ? -1 : 1;
     extension->beyond[side] = kind == STN_CONSTANT ? 2 : kind == STN_FIXED || kind == STN_MIRROR ? 0 : 1;
     /* Repeats the only point. */

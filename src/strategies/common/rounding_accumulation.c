@@ -238,7 +238,7 @@ static double error_of_few_points(const stn_task *task, int fused, double launch
     return fmax(chance, rest * rest);
 }
 
-double stn_roundings_left(const stn_task *task, double launches, double many) {
+double stn_rounding_accumulated(const stn_task *task, double launches, double many) {
     const double points = stn_mixed_points(task), steps = (double)task->steps;
     if (!(launches > 1)) return many;
     /* The mean is one frequency of as many as there are points. */

@@ -11,5 +11,5 @@
 double stn_mixed_points(const stn_task *task);
 /* The squared error accumulated from rounding to 11 bits in so many launches, in units of one
  * launch's; `many`: its value on a grid of many points, a lower bound. */
-double stn_roundings_left(const stn_task *task, double launches, double many);
+double stn_rounding_accumulated(const stn_task *task, double launches, double many);
 #endif

@@ -2,8 +2,9 @@
  *
  * One step a launch: direct_line (1D), direct_tile (2D and 3D), direct_gather (stencils too large
  * to unroll, and grids whose fastest axis is strided), direct_any (any problem, by one kernel for
- * each dtype); one_step.c chooses their shapes. Several steps a launch: direct_time_*, in temporal_blocking.c;
- * remaining_steps.c covers the remaining steps when these do not divide the run. */
+ * each dtype); one_step.c chooses their shapes. Several steps a launch: direct_time_*, in
+ * temporal_blocking.c; remaining_steps.c covers the remaining steps when these do not divide the
+ * run. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,10 +36,10 @@ typedef struct pass {
 } pass;
 
 typedef struct direct_state {
-    /* most: every launch but perhaps the last. rest: the last launch, which makes the remaining
-     * steps. */
-    pass most, rest;
-    bool has_rest;
+    /* full: every launch but perhaps the last. remainder: the last launch, which makes the
+     * remaining steps. */
+    pass full, remainder;
+    bool has_remainder;
     stn_layouts at;
     void *taps; /* direct_gather: table of taps in device memory */
 } direct_state;
@@ -222,20 +223,21 @@ static stn_status prepare_pass(stn_plan *plan, pass *p, stn_error *error) {
 
 static uint64_t launches(const stn_plan *plan) {
     const direct_state *state = plan->state;
-    return plan->task.steps / (uint64_t)state->most.shape.fused + state->has_rest;
+    return plan->task.steps / (uint64_t)state->full.shape.fused + state->has_remainder;
 }
 
 static stn_status prepare(stn_plan *plan, stn_error *error) {
     direct_state *state = calloc(1, sizeof *state);
     if (!state) return stn_fail_memory(error, "a plan", sizeof *state);
     plan->state = state;
-    state->most.shape = shape_of(&plan->candidate);
-    if (state->most.shape.fused > 1)
-        state->has_rest = direct_time_remainder(&plan->task, &plan->machine, &state->most.shape, &state->rest.shape);
+    state->full.shape = shape_of(&plan->candidate);
+    if (state->full.shape.fused > 1)
+        state->has_remainder =
+            direct_time_remainder(&plan->task, &plan->machine, &state->full.shape, &state->remainder.shape);
     state->at = stn_task_layouts(&plan->task, launches(plan));
     plan->workspace_size = state->at.work_bytes;
-    STN_TRY(prepare_pass(plan, &state->most, error));
-    return state->has_rest ? prepare_pass(plan, &state->rest, error) : STN_OK;
+    STN_TRY(prepare_pass(plan, &state->full, error));
+    return state->has_remainder ? prepare_pass(plan, &state->remainder, error) : STN_OK;
 }
 
 /* A kernel that adds mirrored points before multiplying is wrong once their weights differ; it is
@@ -254,8 +256,8 @@ static stn_status renew_pass(stn_plan *plan, pass *p, stn_error *error) {
 
 static stn_status set_weights(stn_plan *plan, stn_error *error) {
     direct_state *state = plan->state;
-    STN_TRY(renew_pass(plan, &state->most, error));
-    return state->has_rest ? renew_pass(plan, &state->rest, error) : STN_OK;
+    STN_TRY(renew_pass(plan, &state->full, error));
+    return state->has_remainder ? renew_pass(plan, &state->remainder, error) : STN_OK;
 }
 
 static void release(stn_plan *plan) {
@@ -287,21 +289,21 @@ static stn_status launch(const stn_plan *plan, const pass *p, const stn_fused_la
 }
 
 /* Launch number i; the last one makes the remaining steps. */
-static stn_status take_turn(const stn_plan *plan, const void *user, uint64_t i, const stn_fused_launch *l,
-                            stn_error *error) {
+static stn_status run_launch(const stn_plan *plan, const void *user, uint64_t i, const stn_fused_launch *l,
+                             stn_error *error) {
     const direct_state *state = user;
-    bool last = state->has_rest && i + 1 == launches(plan);
-    return launch(plan, last ? &state->rest : &state->most, l, error);
+    bool last = state->has_remainder && i + 1 == launches(plan);
+    return launch(plan, last ? &state->remainder : &state->full, l, error);
 }
 
 static stn_status execute_part(stn_plan *plan, stn_part part, const stn_execution *run, stn_error *error) {
     const direct_state *state = plan->state;
-    return stn_take_turns(plan, &state->at, launches(plan), part, run, take_turn, state, error);
+    return stn_take_turns(plan, &state->at, launches(plan), part, run, run_launch, state, error);
 }
 
 static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
     const direct_state *state = plan->state;
-    direct_describe(&state->most.shape, format, text);
+    direct_describe(&state->full.shape, format, text);
 }
 
 static void name_candidate(const stn_task *task, const stn_candidate *candidate, stn_text *text) {

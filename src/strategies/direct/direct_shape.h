@@ -8,7 +8,8 @@ typedef enum direct_kernel {
     DIRECT_LINE,
     DIRECT_TILE,
     DIRECT_GATHER,
-    DIRECT_TIME_LINE, /* the DIRECT_TIME_* kernels make several steps in one launch: temporal_blocking.h */
+    /* The DIRECT_TIME_* kernels make several steps in one launch: temporal_blocking.h. */
+    DIRECT_TIME_LINE,
     DIRECT_TIME_TILE,
     DIRECT_ANY /* one step; the problem is data: the generic kernel */
 } direct_kernel;

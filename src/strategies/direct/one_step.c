@@ -114,7 +114,7 @@ static const stn_constraint of_tiles[] = {
     {"strides", "the fastest axis is contiguous", strides_hold},
     {"extents", "every axis is longer than the taps reach, and counted in 32 bits", extents_hold},
     {"registers", "a thread's sums and window stay in registers", registers_hold},
-    {"unrolled code", "a compile of the unrolled taps takes no seconds", code_holds},
+    {"unrolled code", "the unrolled taps compile in less than a second", code_holds},
     {"threads", "a multiprocessor runs as many blocks at once", threads_hold},
 };
 

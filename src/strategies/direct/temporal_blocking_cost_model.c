@@ -16,19 +16,22 @@ static const struct {
     double second_barrier_instructions, far_reach_fraction;
     /* Cycles of a stage's dependency chain besides its arithmetic. */
     double stage_cycles, barrier_cycles;
-    double refresh_cycles;          /* cycles to refresh points past an edge, in each stage */
-    double late_tiles, wave_factor; /* delay of a wave's last tile, in tiles; factor for whole waves */
-    double copy_fraction;           /* fraction of the copy bandwidth */
+    double refresh_cycles; /* cycles to refresh points past an edge, in each stage */
+    /* Delay of a wave's last tile, in tiles; factor for whole waves. */
+    double late_tiles, wave_factor;
+    double copy_fraction; /* fraction of the copy bandwidth */
     double
         /* Fraction of the copy bandwidth for 1D tiles, which are read, stepped and written one
          * after another. */
         line_copy_fraction;
-    double line_edge_cycles; /* cycles a point of a lane, in tiles at an edge, which read point by point */
+    /* Cycles a point of a lane, in tiles at an edge, which read point by point. */
+    double line_edge_cycles;
 } rates = {3, 0.6, 40, 20, 150, 0.3, 1.07, 0.88, 0.5, 220};
 /* Rates in 2D, fitted to 40 measured candidates. Cycles are those of a warp scheduler for a warp's
  * row of points. */
 static const struct {
-    double instruction_cycles, stage_issue_cycles; /* cycles of an arithmetic instruction; further cycles of a stage */
+    /* Cycles of an arithmetic instruction; further cycles of a stage. */
+    double instruction_cycles, stage_issue_cycles;
     /* Cycles of an iteration: load and store of each point of a lane; each spilled word. */
     double point_cycles, spill_cycles;
     /* Cycles of a stage that waits for its own chain: for each instruction, and fixed. */
@@ -41,8 +44,9 @@ static const struct {
     /* Memory time in copy times; exponent of the norm that combines overlapping times. */
     double memory_factor, overlap_exponent;
 } plane = {0.97, 2.5, 16, 12.4, 2.65, 32, 1.3, 0.2, 1.68, 4.5};
-#define LAUNCH_OVERHEAD 1.5e-6 /* seconds of a launch that nothing hides, as for a one-step launch */
-enum { SCHEDULERS = 4 };       /* warp schedulers of a multiprocessor */
+/* Seconds of a launch that nothing hides, as for a one-step launch. */
+#define LAUNCH_OVERHEAD 1.5e-6
+enum { SCHEDULERS = 4 }; /* warp schedulers of a multiprocessor */
 
 typedef struct load {
     /* An iteration moves one row of one tile through all stages. */

@@ -105,7 +105,7 @@ void lowrank_pack(stn_dtype dtype, bool scaled, const double *weights, int count
  * do not smooth they grow like the root of the number of launches, as they do on few points. */
 static double accumulated_error(const stn_task *task, double launches) {
     const double left = smoothing(task);
-    return sqrt(stn_roundings_left(task, launches, left < 1 ? 1 + log2(launches) : left * left * launches));
+    return sqrt(stn_rounding_accumulated(task, launches, left < 1 ? 1 + log2(launches) : left * left * launches));
 }
 
 /* Rounding errors of 11-bit elements are random. The figures for f32 are fitted to long runs. */
@@ -121,11 +121,11 @@ double lowrank_error(const stn_task *task, int products, double launches, double
         return hypot(weights * launches * growth,
                      1.2 * stn_error_rounding(STN_F16) * accumulated_error(task, launches));
     double elements = products == 3 ? 20 * own : 1.2 * sqrt(factors) * stn_error_rounding(STN_F16) * cancelling;
-    const double grown = products == 3 ? sqrt(launches) * growth : sqrt(stn_roundings_left(task, launches, 1));
+    const double grown = products == 3 ? sqrt(launches) * growth : sqrt(stn_rounding_accumulated(task, launches, 1));
     return hypot(weights * launches * growth, elements * grown);
 }
 
 double lowrank_inner_error(const stn_task *task, double inner, double launches) {
     const double few = 1 + 2 / sqrt((double)stn_task_points(task));
-    return stn_error_rounding(task->dtype) * inner * few * sqrt(stn_roundings_left(task, launches, 1));
+    return stn_error_rounding(task->dtype) * inner * few * sqrt(stn_rounding_accumulated(task, launches, 1));
 }

@@ -124,7 +124,7 @@ static void name_candidate(const stn_task *task, const stn_candidate *candidate,
     }
     const int steps = (int)sourced_level_steps(candidate->values[0] - 1);
     stn_text_printf(text, "runs of %d step%s%s", steps, steps == 1 ? "" : "s",
-                    candidate->values[SOURCED_GENERIC] ? " by the kernel of all problems" : "");
+                    candidate->values[SOURCED_GENERIC] ? " by the generic kernel" : "");
 }
 
 const stn_strategy stn_strategy_sourced = {

@@ -1,5 +1,5 @@
-/* Parts of the strategy sourced: shared functions (source_add.c), runs of 1, 8 and 64 steps (source_levels.c),
- * all steps at once (source_whole.c). */
+/* Parts of the strategy sourced: shared functions (source_add.c), runs of 1, 8 and 64 steps
+ * (source_levels.c), all steps at once (source_whole.c). */
 #ifndef STN_STRATEGIES_SOURCED_SOURCED_H
 #define STN_STRATEGIES_SOURCED_SOURCED_H
 #include "plan/plan.h"

@@ -113,7 +113,7 @@ static double growth(const sparse_damping *left) {
 static double few_points_growth(const stn_task *task, sparse_spectrum *s, const sparse_damping *left) {
     if (s->few.fused != left->fused || s->few.launches != left->launches) {
         s->few = (sparse_few_points){.fused = left->fused, .launches = left->launches};
-        s->few.growth_factor = stn_roundings_left(task, left->launches, growth(left));
+        s->few.growth_factor = stn_rounding_accumulated(task, left->launches, growth(left));
     }
     return s->few.growth_factor;
 }

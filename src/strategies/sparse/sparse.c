@@ -1,6 +1,6 @@
 /* Strategy sparse: f steps in one launch, as 2:4 sparse products on the tensor cores, after
- * SPTCStencil. f steps are one correlation with the taps' f-th power (common/stencil_power.h), with any
- * weights: a sum over its rows, each a banded matrix that is encoded on the host (encode.h).
+ * SPTCStencil. f steps are one correlation with the taps' f-th power (common/stencil_power.h), with
+ * any weights: a sum over its rows, each a banded matrix that is encoded on the host (encode.h).
  * Separable 2D taps are a chain of two such products, and sums of few separable terms are as many
  * chains. Kernels in kernel_templates/sparse: sparse_tile.cu; sparse_walk.cu for few rows of 2D
  * taps; sparse_line.cu in 1D; sparse_chain.cu for terms. */
@@ -181,15 +181,15 @@ typedef struct run {
 } run;
 
 /* An operator, and whether the preceding launch is one of this plan's operators. */
-typedef struct turn {
+typedef struct operator_launch {
     const sparse_operator *op;
     bool follows;
-} turn;
+} operator_launch;
 
 /* Programmatic dependent launch: the kernel loads its left factors while the last blocks of the
  * preceding launch run, and waits for those. With faces, the preceding launch is theirs. (Drivers
  * before CUDA 12.3 cannot capture such a launch in a graph.) */
-static bool may_come_early(const stn_plan *plan, const sparse_shape *shape, const turn *t) {
+static bool may_start_early(const stn_plan *plan, const sparse_shape *shape, const operator_launch *t) {
     return t->follows && plan->machine.sm >= 90 && shape->extended &&
            stn_driver_version(plan->context->driver) >= 12030;
 }
@@ -197,7 +197,7 @@ static bool may_come_early(const stn_plan *plan, const sparse_shape *shape, cons
 /* A stn_interior; `user` is a turn. */
 static stn_status launch_operator(const stn_plan *plan, const void *user, const stn_fused_launch *l, stn_error *error) {
     const sparse_state *state = plan->state;
-    const sparse_operator *op = ((const turn *)user)->op;
+    const sparse_operator *op = ((const operator_launch *)user)->op;
     const stn_task *task = &plan->task;
     const sparse_shape *shape = &state->shape;
     const stn_grid_layout *from = l->from, *to = l->to;
@@ -222,18 +222,18 @@ static stn_status launch_operator(const stn_plan *plan, const void *user, const 
                          .block = {32 * (unsigned)shape->warps, 1, 1},
                          .shared = sparse_shared(task, shape),
                          .stream = l->stream,
-                         .early = may_come_early(plan, shape, user)};
+                         .early = may_start_early(plan, shape, user)};
     return stn_module_launch(state->kernel->module, &launch, arguments, error);
 }
 
-static stn_status take_turn(const stn_plan *plan, const void *user, uint64_t i, const stn_fused_launch *l,
-                            stn_error *error) {
+static stn_status run_launch(const stn_plan *plan, const void *user, uint64_t i, const stn_fused_launch *l,
+                             stn_error *error) {
     const run *r = user;
     const sparse_state *state = r->state;
     uint64_t longer = plan->task.steps % (uint64_t)state->shape.launches;
     int which = state->noperators == 2 && i >= longer;
     const stn_faces *faces = state->shape.extended ? NULL : state->faces[which];
-    const turn t = {&state->operators[which], i > r->first};
+    const operator_launch t = {&state->operators[which], i > r->first};
     return stn_faces_run(plan, faces, launch_operator, &t, l, r->faces, error);
 }
 
@@ -242,7 +242,7 @@ static uint64_t launches(const stn_plan *plan) { return (uint64_t)((const sparse
 static stn_status execute_part(stn_plan *plan, stn_part part, const stn_execution *at, stn_error *error) {
     const sparse_state *state = plan->state;
     run r = {state, (unsigned char *)at->workspace + state->grid_bytes, part.first};
-    return stn_take_turns(plan, &state->at, launches(plan), part, at, take_turn, &r, error);
+    return stn_take_turns(plan, &state->at, launches(plan), part, at, run_launch, &r, error);
 }
 
 /* ---- descriptions */
@@ -308,7 +308,7 @@ static void name_candidate(const stn_task *task, const stn_candidate *candidate,
     if (shape.terms > 1) stn_text_printf(text, " as %d chains", shape.terms);
     if (!shape.terms) stn_text_printf(text, ", %d columns side by side", shape.adjacent_columns);
     if (shape.adjacent_warps)
-        stn_text_printf(text, ", in a ring of %d stages, walks of %d", shape.stages, shape.iterations);
+        stn_text_printf(text, ", in a ring of %d stages, %d tiles a block", shape.stages, shape.iterations);
     stn_text_printf(text,
                     ", windows of %d points, %s products, %d warps, %d block%s, a point takes %.4g multiplications, "
                     "%.4g elements, %.4g weights",

@@ -18,8 +18,8 @@ static const struct {
     /* Fraction of the sparse rate that a lone block reaches in its multiprocessor. */
     double lone_block_tensor_fraction;
     double
-        /* exponent: with fewer than FULL_WARPS warps a multiprocessor, time grows by (FULL_WARPS / warps)^this.
-         */
+        /* exponent: with fewer than FULL_WARPS warps a multiprocessor, time grows by (FULL_WARPS /
+         * warps)^this. */
         few_warps_exponent;
     double block_start_cycles;  /* start of a block, in cycles */
     double ring_launch_seconds; /* start of a launch of small blocks, in seconds */
@@ -36,7 +36,8 @@ static const struct {
     /* Fraction of the copy bandwidth of sparse_walk in f32, to which cycles_of_point are added. */
     double large_ring_copy_fraction;
     double large_ring_point_cycles;
-    double shared_row_fraction; /* fraction of a row's time that a row costs which two blocks read */
+    /* Fraction of a row's time that a row costs which two blocks read. */
+    double shared_row_fraction;
     double copy_factor_3d;      /* further factor on the copy bandwidth in 3D */
     double element_load_factor; /* factor for loads of single elements instead of 16 bytes */
     double split_narrow_factor; /* factor for f32 in two parts in narrow tiles */

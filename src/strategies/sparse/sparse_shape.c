@@ -12,10 +12,11 @@
 #define MOST_PRODUCTS 64 /* of one run of 8 rows, all parts; eight times as many are unrolled */
 #define MOST_FUSED 63
 #define MOST_FUSED_LINE 127
-#define MOST_HALVES 32          /* of a window */
-#define MOST_HALVES_LINE 36     /* of a window in 1D, where fewer window lengths exist */
-#define MOST_ROWS 64            /* reach along y, both sides together */
-#define MAX_CHAIN_REGISTERS 200 /* registers of a chain: left factors, words between products, sums */
+#define MOST_HALVES 32      /* of a window */
+#define MOST_HALVES_LINE 36 /* of a window in 1D, where fewer window lengths exist */
+#define MOST_ROWS 64        /* reach along y, both sides together */
+/* Registers of a chain: left factors, words between products, sums. */
+#define MAX_CHAIN_REGISTERS 200
 /* The same where a multiprocessor takes two blocks, with some 45 further registers each. */
 #define MAX_REGISTERS_TWO_BLOCKS 80
 #define LONG_LINE_ADJACENT 2 /* adjacent columns of a product in long lines */
@@ -96,7 +97,7 @@ static size_t ring_bytes(const stn_task *task, const sparse_shape *shape) {
 
 size_t sparse_shared(const stn_task *task, const sparse_shape *shape) {
     if (shape->adjacent_warps) return ring_bytes(task, shape);
-    const size_t late = task->rank > 1 ? stn_late_bytes(shape->lead, stn_dtype_size(task->dtype)) : 0;
+    const size_t late = task->rank > 1 ? stn_alignment_pad_bytes(shape->lead, stn_dtype_size(task->dtype)) : 0;
     return late + stage_bytes(task, shape) * (size_t)shape->stages;
 }
 
@@ -230,7 +231,8 @@ double sparse_halo_fraction(const stn_task *task, const sparse_shape *shape) {
 /* Long loops leave multiprocessors idle at the end; short ones in 3D read planes twice. */
 static void fit_iterations(const stn_task *task, const stn_machine *machine, sparse_shape *shape) {
     double best = INFINITY, slots = (double)machine->multiprocessors * shape->blocks;
-    double again = sparse_halo_fraction(task, shape), start = 0.3; /* start: in units of a tile's time */
+    /* start: in units of a tile's time. */
+    double again = sparse_halo_fraction(task, shape), start = 0.3;
     shape->iterations = 1;
     sparse_tiles tiles = sparse_tiles_of(task, shape);
     int64_t steps = tiles.steps, last = 0;
@@ -269,7 +271,7 @@ static const stn_constraint constraints[] = {
     {"rows of taps", "the fused taps have at most 64 rows, of at most 63 steps (lines: 127)", fit_rows},
     {"window", "a window of the sparse products holds the fused taps along each axis", fit_window},
     {"registers", "left factors, words between products and sums stay in registers", fit_factors},
-    {"shared memory", "the stages of a walk fit a block's shared memory", fit_stages},
+    {"shared memory", "the stages of a march fit a block's shared memory", fit_stages},
     {"blocks", "a launch has fewer than 2^31 blocks", fit_blocks},
 };
 

@@ -29,8 +29,9 @@ typedef struct sparse_shape {
     int iterations;     /* iterations of a block: planes in 3D, otherwise tiles */
     /* Fused launches are right up to the faces: axes wrap, or mirror symmetric taps. */
     int extended;
-    float rounding; /* predicted error of rounding the weights, of all launches: weight_rounding.h */
-    float noise;    /* predicted error of rounding elements: rounding_noise.h */
+    /* Predicted error of rounding the weights, of all launches: weight_rounding.h. */
+    float rounding;
+    float noise; /* predicted error of rounding elements: rounding_noise.h */
 } sparse_shape;
 _Static_assert(sizeof(sparse_shape) <= sizeof(stn_candidate), "a shape is a candidate");
 

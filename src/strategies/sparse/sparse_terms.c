@@ -8,7 +8,8 @@
 #include "plan/accuracy.h"
 #include "strategies/sparse/weight_rounding.h"
 
-#define MAX_ITERATIONS 24    /* most power iterations; terms of similar size need not be separated */
+/* Most power iterations; terms of similar size need not be separated. */
+#define MAX_ITERATIONS 24
 #define CONVERGED 1e-14      /* change of a vector below which the iteration has converged */
 #define ZERO_THRESHOLD 1e-15 /* relative to the taps: rounding */
 
@@ -185,10 +186,9 @@ stn_status sparse_terms_make(const stn_task *task, const stn_power *taps, int fu
     stn_status status = STN_OK;
     *terms = (sparse_terms){.count = count};
     if (count == 1 && !sparse_separable(task, factors))
-        return stn_fail(
-            error, STN_ERROR_UNSUPPORTED,
-            "these weights are no product of a factor along each axis, and the kernel takes such alone: make "
-            "a new plan with strategy auto");
+        return stn_fail(error, STN_ERROR_UNSUPPORTED,
+                        "these weights are not products of one factor for each axis, which the kernel requires: make "
+                        "a new plan with strategy auto");
     for (int axis = 0; axis < 2 && count == 1 && status == STN_OK; axis++)
         status = make_factor(task, factors[axis + 1], fused, axis + 1, &terms->factor[0][axis], error);
     if (count > 1) status = split_taps(taps, terms, error);

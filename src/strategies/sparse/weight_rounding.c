@@ -193,7 +193,8 @@ double sparse_symbols_differ(const sparse_symbol *symbols, size_t count, double 
     double largest = 0, difference = 0, squares = 0, all = 0;
     for (size_t i = 0; i < count; i++) largest = fmax(largest, sparse_square(symbols[i].exact));
     if (!(largest > 0) || !isfinite(largest)) return INFINITY;
-    const double decayed = largest * pow(DECAYED, 2 / launches); /* squares below this have decayed */
+    /* Squares below this have decayed. */
+    const double decayed = largest * pow(DECAYED, 2 / launches);
     for (size_t i = 0; i < count; i++) {
         const sparse_symbol *s = &symbols[i];
         if (sparse_square(s->exact) < decayed && sparse_square(s->rounded) < decayed) continue;

@@ -92,7 +92,7 @@ bool step_assignment_fits(const stn_system_task *task, const stn_system_equation
         }
         stn_system_program_clear(&program);
     } else
-        snprintf(reason, size, "there is no memory to look at it");
+        snprintf(reason, size, "out of memory");
     free(a);
     return fits;
 }

@@ -39,7 +39,7 @@ static void fit_registers(const stn_task *task, lowrank_pass *p) {
     p->blocks = (int)stn_max(2, stn_min(blocks, MOST_BLOCKS));
 }
 
-static int64_t walk_steps(const lowrank_pass *p, int64_t outputs) { return (stn_div_up(outputs, 8) + p->seen) / 2; }
+static int64_t march_stages(const lowrank_pass *p, int64_t outputs) { return (stn_div_up(outputs, 8) + p->seen) / 2; }
 
 /* Short segments re-read their lead often; long ones leave multiprocessors idle at the end. */
 static void fit_segments(const stn_task *task, const stn_machine *machine, lowrank_pass *p) {
@@ -48,7 +48,7 @@ static void fit_segments(const stn_task *task, const stn_machine *machine, lowra
     for (int64_t count = 1; count <= 256; count++) {
         int64_t segment = stn_round_up(stn_div_up(task->n[p->axis], count), 16);
         int64_t segments = stn_div_up(task->n[p->axis], segment);
-        double cost = ceil(lines * (double)segments / slots) * (double)(walk_steps(p, segment) + 4);
+        double cost = ceil(lines * (double)segments / slots) * (double)(march_stages(p, segment) + 4);
         if (cost >= best) continue;
         best = cost;
         p->segment = segment, p->segments = segments;
@@ -65,7 +65,7 @@ static bool any_frozen(const stn_task *task) {
 static bool blocks_hold(const stn_task *task, const stn_machine *machine, void *shape) {
     const lowrank_pass *p = shape;
     (void)task, (void)machine;
-    return p->walks / LOWRANK_PASS_WARPS < INT32_MAX;
+    return p->all_segments / LOWRANK_PASS_WARPS < INT32_MAX;
 }
 
 static bool shared_holds(const stn_task *task, const stn_machine *machine, void *shape) {
@@ -90,8 +90,8 @@ static bool fit_pass(const stn_task *task, const stn_machine *machine, int axis,
     p->shared = (size_t)(LOWRANK_PASS_WARPS * p->stages * 16 * pitch) * stn_dtype_size(task->dtype);
     fit_registers(task, p);
     fit_segments(task, machine, p);
-    double walks = (double)p->strips * (double)p->segments * (double)task->n[p->other] * (double)task->batch;
-    p->walks = (int64_t)walks;
+    double all_segments = (double)p->strips * (double)p->segments * (double)task->n[p->other] * (double)task->batch;
+    p->all_segments = (int64_t)all_segments;
     return STN_CONSTRAINTS_HOLD(constraints, task, machine, p, tally);
 }
 
@@ -140,9 +140,9 @@ void lowrank_passes_cost(const stn_task *task, const stn_machine *machine, stn_e
     e->bytes = 2 * (double)stn_dtype_size(task->dtype) * points * e->launches;
     for (int i = 0; i < count; i++) {
         const lowrank_pass *p = &passes[i];
-        double walk = (double)walk_steps(p, stn_min(p->segment, task->n[p->axis]));
+        double walk = (double)march_stages(p, stn_min(p->segment, task->n[p->axis]));
         /* Half of each band is zero. */
-        double flops = 2048.0 * p->seen * p->products * 2 * (walk - p->seen / 4.0) * (double)p->walks;
+        double flops = 2048.0 * p->seen * p->products * 2 * (walk - p->seen / 4.0) * (double)p->all_segments;
         double memory =
             fmax(e->bytes / e->launches / (OF_MEMORY * machine->copy_bandwidth), stn_cost_narrow(task, machine));
         double arithmetic = flops / (of_tensor[task->dtype] * machine->flops[e->unit]);
@@ -154,7 +154,7 @@ void lowrank_passes_cost(const stn_task *task, const stn_machine *machine, stn_e
     }
     e->halo_waste = done / needed - 1;
     e->error = hypot(lowrank_error(task, passes[0].products, e->launches, 1, LOWRANK_SYSTEMATIC_ERROR),
-                     cancelled(task) * sqrt(stn_roundings_left(task, steps, 1 + log2(steps))));
+                     cancelled(task) * sqrt(stn_rounding_accumulated(task, steps, 1 + log2(steps))));
     e->seconds = steps * seconds;
 }
 
@@ -214,6 +214,6 @@ int64_t lowrank_pass_words(const stn_task *task, const lowrank_pass *p, lowrank_
         words[18 + i] = sides[0].kind == STN_FIXED ? task->reach[axes[i]][0] : 0;
         words[21 + i] = task->n[axes[i]] - (sides[1].kind == STN_FIXED ? task->reach[axes[i]][1] : 0);
     }
-    words[24] = p->segment, words[25] = p->segments, words[26] = p->strips, words[27] = p->walks;
-    return stn_div_up(p->walks, LOWRANK_PASS_WARPS);
+    words[24] = p->segment, words[25] = p->segments, words[26] = p->strips, words[27] = p->all_segments;
+    return stn_div_up(p->all_segments, LOWRANK_PASS_WARPS);
 }

@@ -15,7 +15,7 @@ typedef struct lowrank_pass {
     int seen;     /* blocks of 8 points that 8 outputs depend on */
     int held, blocks, stages;
     bool frozen; /* the last pass of a step, with points frozen by a fixed side */
-    int64_t segment, segments, strips, walks;
+    int64_t segment, segments, strips, all_segments;
     size_t shared; /* bytes of dynamic shared memory */
 } lowrank_pass;
 enum { LOWRANK_PASS_WARPS = 4 }; /* warps of a block */

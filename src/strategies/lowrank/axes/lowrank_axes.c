@@ -42,7 +42,7 @@ static bool applies(const stn_task *task, const stn_machine *machine, char *reas
     lowrank_pass passes[3];
     if (task->rank > 1 && lowrank_passes(task, machine, passes, NULL) && lowrank_factors_make(task, &factors))
         return true;
-    snprintf(reason, reason_size, "its taps are no products of one factor an axis");
+    snprintf(reason, reason_size, "its taps are not products of one factor for each axis");
     return false;
 }
 
@@ -75,9 +75,10 @@ static stn_status fill_values(const stn_plan *plan, axes_state *state, stn_error
     lowrank_factors factors;
     double gain = 1;
     if (!lowrank_factors_make(&plan->task, &factors))
-        return stn_fail(error, STN_ERROR_UNSUPPORTED,
-                        "these weights are no products of one factor an axis, as the plan's kernels take them: make a "
-                        "new plan with strategy auto");
+        return stn_fail(
+            error, STN_ERROR_UNSUPPORTED,
+            "these weights are not products of one factor for each axis, as the plan's kernels take them: make a "
+            "new plan with strategy auto");
     for (int i = 0; i < state->count; i++) {
         axes_pass *pass = &state->passes[i];
         int axis = pass->shape.axis, count = plan->task.reach[axis][0] + plan->task.reach[axis][1] + 1;
@@ -136,8 +137,8 @@ static stn_status launch_pass(const stn_plan *plan, const axes_pass *pass, lowra
 }
 
 /* A stn_turn for tasks of one pass. */
-static stn_status take_turn(const stn_plan *plan, const void *user, uint64_t i, const stn_fused_launch *l,
-                            stn_error *error) {
+static stn_status run_launch(const stn_plan *plan, const void *user, uint64_t i, const stn_fused_launch *l,
+                             stn_error *error) {
     const axes_state *state = user;
     (void)i;
     lowrank_grid in = {l->from, l->in};
@@ -150,7 +151,7 @@ static stn_status take_turn(const stn_plan *plan, const void *user, uint64_t i, 
 static stn_status execute(stn_plan *plan, const stn_execution *run, stn_error *error) {
     const axes_state *state = plan->state;
     if (state->count == 1)
-        return stn_take_turns(plan, &state->at, plan->task.steps, (stn_part){0, plan->task.steps}, run, take_turn,
+        return stn_take_turns(plan, &state->at, plan->task.steps, (stn_part){0, plan->task.steps}, run, run_launch,
                               state, error);
     for (uint64_t step = 0; step < plan->task.steps; step++) {
         lowrank_grid origin = {step ? &state->at.out : &state->at.in, step ? run->out : run->in}, from = origin;

@@ -222,8 +222,8 @@ typedef struct run {
     unsigned char *faces;
 } run;
 
-static stn_status take_turn(const stn_plan *plan, const void *user, uint64_t i, const stn_fused_launch *l,
-                            stn_error *error) {
+static stn_status run_launch(const stn_plan *plan, const void *user, uint64_t i, const stn_fused_launch *l,
+                             stn_error *error) {
     const lowrank_state *state = ((const run *)user)->state;
     uint64_t longer = plan->task.steps % (uint64_t)state->shape.launches;
     int which = state->noperators == 2 && i >= longer;
@@ -238,7 +238,7 @@ static uint64_t launches(const stn_plan *plan) {
 static stn_status execute_part(stn_plan *plan, stn_part part, const stn_execution *at, stn_error *error) {
     const lowrank_state *state = plan->state;
     run r = {state, (unsigned char *)at->workspace + state->grid_bytes};
-    return stn_take_turns(plan, &state->at, launches(plan), part, at, take_turn, &r, error);
+    return stn_take_turns(plan, &state->at, launches(plan), part, at, run_launch, &r, error);
 }
 
 static void describe(const stn_plan *plan, stn_format format, stn_text *text) {

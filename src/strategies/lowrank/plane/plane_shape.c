@@ -146,7 +146,7 @@ size_t lowrank_shared(const stn_task *task, const lowrank_shape *shape) {
 }
 
 /* Stages of 16 columns that a block of the plane marches through. */
-static double walk_steps(const stn_task *task, const lowrank_shape *shape, int64_t segment) {
+static double march_stages(const stn_task *task, const lowrank_shape *shape, int64_t segment) {
     return (double)stn_div_up(stn_min(segment, task->n[2]) + 8 * (blocks_x(task, shape) - 1), 16);
 }
 
@@ -158,7 +158,7 @@ static void fit_segment(const stn_task *task, const stn_machine *machine, lowran
     for (int64_t tiles = 1; tiles <= 64; tiles++) {
         int64_t segment = stn_round_up(stn_div_up(task->n[2], tiles), 16);
         if (segment < 64 && tiles > 1) break;
-        double cost = (walk_steps(task, shape, segment) + 6) * (fmax(1, rows * (double)tiles / slots) + 0.5);
+        double cost = (march_stages(task, shape, segment) + 6) * (fmax(1, rows * (double)tiles / slots) + 0.5);
         if (segment % 256 == 0 && tiles > 1) cost *= 1.05;
         if (cost >= best) continue;
         best = cost;
@@ -273,7 +273,7 @@ static const stn_constraint constraints[] = {
     {"arguments", "the weights of all terms fit the 4 KiB that a launch brings", weights_hold},
     {"element type", "terms with sums along y are of f64", type_holds},
     {"registers", "bands, columns and sums of mixed terms stay in registers", registers_hold},
-    {"shared memory", "bands and the stages of a walk fit a block's shared memory", shared_holds},
+    {"shared memory", "bands and the stages of a march fit a block's shared memory", shared_holds},
     {"blocks", "a launch has fewer than 2^31 blocks", blocks_hold},
 };
 
@@ -325,7 +325,7 @@ void lowrank_cost_with_faces(const stn_task *task, const stn_machine *machine, c
     } else {
         int64_t tiles_y, tiles_x;
         lowrank_tiles(task, shape, &tiles_y, &tiles_x);
-        double steps = walk_steps(task, shape, shape->segment);
+        double steps = march_stages(task, shape, shape->segment);
         tiles = (double)(task->batch * tiles_y * tiles_x) * steps * 2 * shape->warps;
         walk = steps * (2 * per_tile * rates.product + rates.step) + rates.plane_start;
     }

@@ -152,7 +152,8 @@ static void left_out(const stn_plan *plan, stn_tally *tally) {
     (void)find_bricks(&plan->task, &plan->machine, LOWRANK_CORE_SIDE, list, MOST_CANDIDATES, SIZE_MAX, tally);
 }
 
-/* Systematic f32 error of one launch with weights scaled for truncation (volume_arguments.c), on an H200. */
+/* Systematic f32 error of one launch with weights scaled for truncation (volume_arguments.c), on an
+ * H200. */
 #define SYSTEMATIC_ERROR 1.5e-8
 static void estimate(const stn_task *task, const stn_machine *machine, const stn_candidate *candidate,
                      stn_estimate *result) {
@@ -198,7 +199,8 @@ static stn_status make_operators(stn_plan *plan, brick_state *state, stn_error *
     STN_TRY(stn_power_make(&plan->task, &taps, error));
     state->noperators = steps % launches ? 2 : 1;
     stn_status status = STN_OK;
-    for (size_t i = state->noperators; i-- > 0 && status == STN_OK;) /* the shorter operator first */
+    /* The shorter operator first. */
+    for (size_t i = state->noperators; i-- > 0 && status == STN_OK;)
         status = make_operator(plan, &taps, (int)((steps + (i ? 0 : launches - 1)) / launches), state->form,
                                &state->operators[i], error);
     stn_power_clear(&taps);
@@ -315,8 +317,8 @@ typedef struct run {
     unsigned char *faces;
 } run;
 
-static stn_status take_turn(const stn_plan *plan, const void *user, uint64_t i, const stn_fused_launch *l,
-                            stn_error *error) {
+static stn_status run_launch(const stn_plan *plan, const void *user, uint64_t i, const stn_fused_launch *l,
+                             stn_error *error) {
     const run *r = user;
     uint64_t longer = plan->task.steps % (uint64_t)r->state->launches;
     const volume_operator *op = &r->state->operators[r->state->noperators == 2 && i >= longer];
@@ -328,7 +330,7 @@ static uint64_t launches(const stn_plan *plan) { return (uint64_t)((const brick_
 static stn_status execute_part(stn_plan *plan, stn_part part, const stn_execution *at, stn_error *error) {
     const brick_state *state = plan->state;
     run r = {state, (unsigned char *)at->workspace + state->grid_bytes};
-    return stn_take_turns(plan, &state->at, launches(plan), part, at, take_turn, &r, error);
+    return stn_take_turns(plan, &state->at, launches(plan), part, at, run_launch, &r, error);
 }
 
 static void describe(const stn_plan *plan, stn_format format, stn_text *text) {

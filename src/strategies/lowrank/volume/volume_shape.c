@@ -169,7 +169,8 @@ static size_t static_bytes(const stn_task *task, const stn_power *taps, const lo
  * conflicts, so no pad aligns them all. */
 static int alignment_pad_bytes(const stn_task *task, const stn_power *taps) {
     const size_t size = stn_dtype_size(task->dtype);
-    return task->dtype == STN_F16 ? 0 : (int)stn_late_bytes(stn_round_up(taps->low[2], 16 / (int64_t)size), size);
+    return task->dtype == STN_F16 ? 0
+                                  : (int)stn_alignment_pad_bytes(stn_round_up(taps->low[2], 16 / (int64_t)size), size);
 }
 
 /* One stage is being computed on, `beyond` more are kept or must be present, and three are
@@ -263,9 +264,9 @@ static bool blocks_hold(const stn_task *task, const stn_machine *machine, void *
 
 /* Each constraint fixes parameters for the following ones. */
 static const stn_constraint constraints[] = {
-    {"ring", "planes that one tap a column reaches wait beside the sums only where there are such", ring_holds},
+    {"ring", "only cores with single-weight planes at their ends use the ring", ring_holds},
     {"registers", "the sums of a queue of planes and the bands stay in registers", registers_hold},
-    {"shared memory", "bands and the stages of a walk fit a block's shared memory", shared_holds},
+    {"shared memory", "bands and the stages of a march fit a block's shared memory", shared_holds},
     {"blocks", "a launch has fewer than 2^31 blocks", blocks_hold},
 };
 
