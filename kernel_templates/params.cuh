@@ -37,7 +37,7 @@ constexpr int THREADS_Z = 8;
 constexpr int BLOCKS = 1;   // blocks that must fit on a multiprocessor (limits registers)
 constexpr int UNROLL = 16;  // planes unrolled in the marching loop
 // 1: blocks at an edge along x only have an unrolled loop of their own (3D: one block in six).
-constexpr int COLUMN_WALK = 0;
+constexpr int COLUMN_LOOP = 0;
 
 // ---- lowrank: X_LOW .. Y_HIGH are then those of the fused taps
 constexpr int TERMS = 2;  // separable terms of a plane's taps

@@ -361,7 +361,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) direct_tile(const 
         b.past[s] = x < 0 || x >= a.nx;
         b.slot[s] = x < 0 ? fold_slot_low<X_SIDE_LOW>(x, a.nx) : x >= a.nx ? fold_slot_high<X_SIDE_HIGH>(x, a.nx) : x;
     }
-    if (COLUMN_WALK && inside_yz) {
+    if (COLUMN_LOOP && inside_yz) {
         march<true, false>(a, b, out);
         return;
     }

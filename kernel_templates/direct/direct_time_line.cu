@@ -108,9 +108,9 @@ __device__ __forceinline__ int cut(long long i) {
 // either.
 __device__ __forceinline__ void refresh(const line_arguments &a, line_ends line, REAL *cells, REAL (&u)[POINTS]) {
     const int own = threadIdx.x * POINTS;
-    const bool beside_low = own <= line.low + X_REACH && own + POINTS > line.low - X_REACH;
-    const bool beside_high = own < line.high + X_REACH && own + POINTS >= line.high - X_REACH;
-    const bool beside = beside_low || beside_high;
+    const bool near_low = own <= line.low + X_REACH && own + POINTS > line.low - X_REACH;
+    const bool near_high = own < line.high + X_REACH && own + POINTS >= line.high - X_REACH;
+    const bool beside = near_low || near_high;
     __syncwarp();
     if (beside)
 #pragma unroll

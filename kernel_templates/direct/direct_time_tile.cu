@@ -125,9 +125,9 @@ __device__ __forceinline__ void complete_plane(const tile_arguments &a, const ti
 }
 
 template <bool EDGE>
-__device__ __forceinline__ void take_early_turn(const tile_arguments &a, const tile &t, shared_type &shared,
-                                                rows_type (&rows)[Y_REACH ? FUSED : 1], int z, patch &plane,
-                                                sums_type (&sums)[FUSED]) {
+__device__ __forceinline__ void advance_one_barrier(const tile_arguments &a, const tile &t, shared_type &shared,
+                                                    rows_type (&rows)[Y_REACH ? FUSED : 1], int z, patch &plane,
+                                                    sums_type (&sums)[FUSED]) {
     patch planes[FUSED + 1];
 #pragma unroll
     for (int r = 0; r < ROWS; r++)
@@ -169,7 +169,7 @@ template <bool EDGE, bool FOLDED>
 __device__ __forceinline__ void advance(const tile_arguments &a, const tile &t, shared_type &shared, int parity, int z,
                                         patch &plane, sums_type (&sums)[FUSED]) {
     if (ONE_BARRIER && !FOLDED) {
-        take_early_turn<EDGE>(a, t, shared, shared.rows[ONE_BARRIER ? parity : 0], z, plane, sums);
+        advance_one_barrier<EDGE>(a, t, shared, shared.rows[ONE_BARRIER ? parity : 0], z, plane, sums);
         return;
     }
 #pragma unroll
@@ -187,13 +187,13 @@ __device__ __forceinline__ void advance(const tile_arguments &a, const tile &t, 
 // Tiles at the edges along x take longest, so they are scheduled first; then the others in order.
 __device__ __forceinline__ int tile_column(const tile_arguments &a, long long &number) {
     const int edges = min(a.tiles_x, 2);
-    const long long early = a.tiles / a.tiles_x * edges;
-    const bool is_early = number < early;
-    const int columns = is_early ? edges : a.tiles_x - edges;
-    if (!is_early) number -= early;
+    const long long edge_blocks = a.tiles / a.tiles_x * edges;
+    const bool is_edge = number < edge_blocks;
+    const int columns = is_edge ? edges : a.tiles_x - edges;
+    if (!is_edge) number -= edge_blocks;
     const int column = static_cast<int>(number % columns);
     number /= columns;
-    return is_early ? column * (a.tiles_x - 1) : column + 1;
+    return is_edge ? column * (a.tiles_x - 1) : column + 1;
 }
 
 __device__ __forceinline__ void place_lane(const tile_arguments &a, int own_y, int own_x, tile &t) {

@@ -15,10 +15,10 @@ __device__ constexpr bool folds_along(int axis) {
 }
 constexpr bool FOLDS = folds_along(0) || folds_along(1) || folds_along(2);
 
-typedef long long place;  // an index along an axis
+typedef long long grid_index;  // an index along an axis
 
 struct piece {  // part of the margin of a face normal to `axis`
-    place low[3], end[3];
+    grid_index low[3], end[3];
     int tiles[3];
     int axis, side, first;  // first: number of its first block within a grid
 };
@@ -26,7 +26,7 @@ struct face_arguments {
     const STORE *in;
     STORE *out;
     long long in_stride[3], out_stride[3], in_batch, out_batch;
-    place n[3];
+    grid_index n[3];
     int pieces, blocks;  // of one grid
     piece at[PIECES];
     REAL constant[3][2];    // value past each side, axes z, y, x
@@ -88,13 +88,13 @@ struct range {
 
 // Ranges count from the origin of the box, which may lie outside the grid.
 struct tile {
-    place origin[3];
+    grid_index origin[3];
     range own[3], grid[3];
     // Points that steps change: not past a face, and not where a tap would reach past a fixed side.
     range stepped[3];
 };
 
-__device__ __forceinline__ int near(place i) {
+__device__ __forceinline__ int near(grid_index i) {
     return static_cast<int>(i < -(1 << 24) ? -(1 << 24) : i > 1 << 24 ? 1 << 24 : i);
 }
 
@@ -104,7 +104,7 @@ __device__ __forceinline__ tile locate_tile(const face_arguments &a, const piece
 #pragma unroll
     for (int k = 2; k >= 0; k--) {
         const int own = k == AXIS ? near(f.end[k] - f.low[k]) : box<AXIS>::extent(k) - 2 * FUSED * REACH[k];
-        const place low = f.low[k] + static_cast<place>(number % f.tiles[k]) * own;
+        const grid_index low = f.low[k] + static_cast<grid_index>(number % f.tiles[k]) * own;
         number /= f.tiles[k];
         const bool at_low = k == AXIS && f.side == 0;
         const int before = at_low ? (SIDE[k][0] == FIXED ? 0 : TAPS_REACH[k][0]) : FUSED * REACH[k];
@@ -120,16 +120,17 @@ __device__ __forceinline__ tile locate_tile(const face_arguments &a, const piece
 
 // For index i of the box along axis A: the grid index whose value it has before the first step;
 // PAST_LOW, PAST_HIGH past a constant or fixed side; ABSENT where nothing depends on it.
-constexpr place ABSENT = -3;
+constexpr grid_index ABSENT = -3;
 template <int A>
-__device__ __forceinline__ place source(place i, place n) {
+__device__ __forceinline__ grid_index source(grid_index i, grid_index n) {
     if (i >= 0 && i < n) return i;
     if (SIDE[A][0] == WRAP) return fold_far<WRAP, WRAP>(i, n);
     if (i < -TAPS_REACH[A][0] || i >= n + TAPS_REACH[A][1]) return ABSENT;
     return fold<SIDE[A][0], SIDE[A][1]>(i, n);
 }
 
-__device__ __forceinline__ REAL first_value(const face_arguments &a, const STORE *grid, place z, place y, place x) {
+__device__ __forceinline__ REAL first_value(const face_arguments &a, const STORE *grid, grid_index z, grid_index y,
+                                            grid_index x) {
     z = source<0>(z, a.n[0]), y = source<1>(y, a.n[1]), x = source<2>(x, a.n[2]);
     if (z == ABSENT || y == ABSENT || x == ABSENT) return 0;
     if (z < 0) return a.constant[0][z == PAST_HIGH];

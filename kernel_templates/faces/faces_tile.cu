@@ -120,7 +120,7 @@ __device__ __forceinline__ void step_separably(const face_arguments &a, const RE
 template <int A>
 __device__ __forceinline__ int shift(const face_arguments &a, const tile &t, int i) {
     if (SIDE[A][0] == WRAP || t.grid[A].has(i)) return 0;
-    const place from = source<A>(t.origin[A] + i, a.n[A]);
+    const grid_index from = source<A>(t.origin[A] + i, a.n[A]);
     return from < 0 ? -(1 << 24) : near(from - t.origin[A] - i);
 }
 

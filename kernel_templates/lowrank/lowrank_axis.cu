@@ -30,7 +30,7 @@ constexpr int SEEN = (8 + LEAD + AXIS_HIGH + 7) / 8;
 // Row pitch without bank conflicts in a warp's reads.
 constexpr int PITCH = ALONG_X ? 24 : 16 + SLOT;
 constexpr int STAGE = 16 * PITCH;
-constexpr bool APART = sums_apart(DATA_PARTS, BAND_PARTS);
+constexpr bool SEPARATE_SUMS = sums_apart(DATA_PARTS, BAND_PARTS);
 constexpr int GROUP = 4;  // tiles whose independent products alternate
 static_assert(STAGES >= 2, "the loop computes on one stage while others arrive");
 
@@ -129,7 +129,7 @@ __device__ __forceinline__ void add_group(REAL (&sum)[SEEN + 1][4], int first, c
                                           const data_operand (&bottom)[2], const REAL (&middle)[2][2],
                                           const float *sums, const BAND &block) {
     band_operand right[GROUP + 1];
-    REAL apart[GROUP][4] = {};
+    REAL separate[GROUP][4] = {};
 #pragma unroll
     for (int i = 0; i <= GROUP; i++) right[i] = block(first + i - 1);
 #pragma unroll
@@ -144,12 +144,12 @@ __device__ __forceinline__ void add_group(REAL (&sum)[SEEN + 1][4], int first, c
                 band_operand blocks[STEP];
                 for (int b = 0; b < STEP; b++)
                     upper[b] = top[h + b], lower[b] = bottom[h + b], blocks[b] = right[i + h + b];
-                product_pass(pass, APART ? apart[i] : sum[e], upper, lower, blocks);
+                product_pass(pass, SEPARATE_SUMS ? separate[i] : sum[e], upper, lower, blocks);
             }
-    if (APART)
+    if (SEPARATE_SUMS)
 #pragma unroll
         for (int i = 0; i < GROUP && first + i <= SEEN; i++) {
-            add_tile(sum[first + i], apart[i]);
+            add_tile(sum[first + i], separate[i]);
 #pragma unroll
             for (int h = 0; h < 2; h++) {
                 const int k = first + i - 1 + h;
@@ -189,7 +189,7 @@ __device__ __forceinline__ void compute_segment(const axis_arguments &a, const w
 #pragma unroll
         for (int h = 0; h < 2; h++) {
             const STORE *const upper = mine + g * LINE + 8 * h * POINT, *const lower = upper + 8 * LINE;
-            if (APART) middle[h][0] = widen(upper[MIDDLE * POINT]), middle[h][1] = widen(lower[MIDDLE * POINT]);
+            if (SEPARATE_SUMS) middle[h][0] = widen(upper[MIDDLE * POINT]), middle[h][1] = widen(lower[MIDDLE * POINT]);
             if (ALONG_X) {
                 load_less(top[h], upper + 2 * t, middle[h][0]);
                 load_less(bottom[h], lower + 2 * t, middle[h][1]);
@@ -217,10 +217,11 @@ __device__ __forceinline__ void compute_segment(const axis_arguments &a, const w
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) lowrank_axis(const __grid_constant__ axis_arguments a) {
     extern __shared__ __align__(128) unsigned char stn_shared[];
     __shared__ band_entry padded[band_size(SEEN)];
-    __shared__ float sums[sums_size(APART, SEEN)];
+    __shared__ float sums[sums_size(SEPARATE_SUMS, SEEN)];
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4, t = lane % 4;
     fill_band<0>(padded, band_size(SEEN), a.weight, AXIS_LOW + AXIS_HIGH + 1, LEAD - AXIS_LOW, threadIdx.x, THREADS);
-    if (APART) fill_sums<0>(sums, 8 * SEEN, a.weight, AXIS_LOW + AXIS_HIGH + 1, LEAD - AXIS_LOW, threadIdx.x, THREADS);
+    if (SEPARATE_SUMS)
+        fill_sums<0>(sums, 8 * SEEN, a.weight, AXIS_LOW + AXIS_HIGH + 1, LEAD - AXIS_LOW, threadIdx.x, THREADS);
     __syncthreads();
     const long long number = static_cast<long long>(blockIdx.x) * WARPS + warp;
     if (number >= a.all_segments) return;

@@ -37,14 +37,14 @@
 #include "device/twins.cuh"
 #include "lowrank/brick_shape.cuh"
 
-constexpr bool APART = sums_apart(DATA_PARTS, BAND_PARTS);
+constexpr bool SEPARATE_SUMS = sums_apart(DATA_PARTS, BAND_PARTS);
 constexpr int PASSES = passes(BAND_PARTS, DATA_PARTS);
 // Independent accumulators of T's products.
-constexpr int CHAINS = APART ? STEPS : GRAIN == 8 ? 2 : 1;
+constexpr int CHAINS = SEPARATE_SUMS ? STEPS : GRAIN == 8 ? 2 : 1;
 using data_grain = grain<STORE, DATA_PARTS>::operand;
 using band_grain = grain<STORE, BAND_PARTS>::operand;
 
-struct brick_arguments {
+struct volume_arguments {
     const STORE *in;
     STORE *out;
     long long nz, ny, nx;
@@ -55,8 +55,8 @@ struct brick_arguments {
     REAL scale;                           // of all v; 1 except in f16
     REAL c[SUMS][SIDE_Z], u[BANDS][SIDE_X], v[CORE_TERMS][SIDE_Y];
 };
-static_assert(is_twin(sizeof(brick_arguments), sizeof(brick_arguments::scale) + sizeof(brick_arguments::c) +
-                                                   sizeof(brick_arguments::u) + sizeof(brick_arguments::v)),
+static_assert(is_twin(sizeof(volume_arguments), sizeof(volume_arguments::scale) + sizeof(volume_arguments::c) +
+                                                    sizeof(volume_arguments::u) + sizeof(volume_arguments::v)),
               "the launcher's mirrored struct of the arguments");
 
 // Position of 8 rows along y in a fragment: register `half` of lane t. A warp's loads of rows have
@@ -99,7 +99,7 @@ struct copier {
     const long long *row_start, *column;  // starts of rows and columns, in shared memory
     bool whole;                           // the thread's columns are one aligned access
 };
-__device__ __forceinline__ void load_stage(const brick_arguments &a, const copier &c, long long z, STORE *stage) {
+__device__ __forceinline__ void load_stage(const volume_arguments &a, const copier &c, long long z, STORE *stage) {
     const int row = threadIdx.x / SLOTS, slot = threadIdx.x % SLOTS;
     if (row >= ROWS_AT_ONCE) return;
     const STORE *const plane = c.grid + fold_far<Z_SIDE_LOW, Z_SIDE_HIGH>(z, a.nz) * a.in_z;
@@ -154,15 +154,15 @@ __device__ __forceinline__ REAL (&target(tile_sums (&sums)[DEPTH], tile_sums (&y
 __device__ __forceinline__ void right_products(tile_sums (&sums)[DEPTH], tile_sums (&y)[SUMS], const data_grain &top,
                                                const data_grain &bottom, const band_grain (&band)[LAST + 1], int r,
                                                int j, int q) {
-    tile_sums apart = {};
+    tile_sums separate = {};
 #pragma unroll
     for (int pass = 0; pass < PASSES; pass++)
 #pragma unroll
         for (int i = 0; i < TILES; i++) {
             const int m = GRAINS * (j - i) + q, inside = m > 0 && m <= LAST ? m : 0;
             if (m < 0 || m > LAST || !PATTERN.meets[r][inside]) continue;
-            grain_product(pass, APART ? apart[i] : target(sums, y, r, i), top, bottom, band[inside]);
-            if (APART && pass == PASSES - 1) add_tile(target(sums, y, r, i), apart[i]);
+            grain_product(pass, SEPARATE_SUMS ? separate[i] : target(sums, y, r, i), top, bottom, band[inside]);
+            if (SEPARATE_SUMS && pass == PASSES - 1) add_tile(target(sums, y, r, i), separate[i]);
         }
 }
 
@@ -181,7 +181,7 @@ __device__ __forceinline__ void add_single(tile_sums (&sums)[DEPTH], tile_sums (
 
 // Adds everything that x factor l (the n-th of UNIFORM ones) contributes to the outputs of this
 // plane.
-__device__ __forceinline__ void add_x_factor(const brick_arguments &a, tile_sums (&sums)[DEPTH], const STORE *mine,
+__device__ __forceinline__ void add_x_factor(const volume_arguments &a, tile_sums (&sums)[DEPTH], const STORE *mine,
                                              int l, int n, const lane_bands &held, int g, int t) {
     const bool plain = IDENTITY && l == 0;
     const int delay = plain ? DELAY_PLAIN : DELAY_T, seen = plain ? GRAINS_X : GRAINS_T;
@@ -237,7 +237,7 @@ __device__ __forceinline__ void add_x_factor(const brick_arguments &a, tile_sums
 
 // Adds the single weights of planes outside the queue: `mine` is o planes from the plane that the
 // queue takes in.
-__device__ __forceinline__ void add_outer(const brick_arguments &a, tile_sums (&sums)[DEPTH], const STORE *mine, int o,
+__device__ __forceinline__ void add_outer(const volume_arguments &a, tile_sums (&sums)[DEPTH], const STORE *mine, int o,
                                           int g, int t) {
     const int dz = o < 0 ? o - INNER.low : o + INNER.high, d = o < 0 ? DEPTH - 1 : 0;
 #pragma unroll
@@ -254,11 +254,11 @@ __device__ __forceinline__ void add_outer(const brick_arguments &a, tile_sums (&
 }
 
 // This block's region: its origin and number of planes.
-struct brick_block {
+struct volume_block {
     long long x0, y0, z0, batch, planes;
 };
-__device__ __forceinline__ brick_block find_block(const brick_arguments &a) {
-    brick_block at;
+__device__ __forceinline__ volume_block find_block(const volume_arguments &a) {
+    volume_block at;
     long long number = blockIdx.x;
     at.x0 = number % a.tiles_x * TILE_X;
     number /= a.tiles_x;
@@ -270,7 +270,7 @@ __device__ __forceinline__ brick_block find_block(const brick_arguments &a) {
 }
 
 // Fills the zero-padded bands, and the starts of rows and columns, also past the sides.
-__device__ __forceinline__ void fill_tables(const brick_arguments &a, const brick_block &at, bands &b,
+__device__ __forceinline__ void fill_tables(const volume_arguments &a, const volume_block &at, bands &b,
                                             long long *row_start, long long *column, STORE *shared) {
     for (int i = threadIdx.x; i < COPIED; i += THREADS)
         row_start[i] = fold_far<Y_SIDE_LOW, Y_SIDE_HIGH>(at.y0 - Y_LOW + i, a.ny) * a.in_y;
@@ -285,7 +285,7 @@ __device__ __forceinline__ void fill_tables(const brick_arguments &a, const bric
 
 // Adds one plane to the sums of all outputs in flight: through its x factors, and (RING) from
 // planes before and after it.
-__device__ __forceinline__ void add_plane(const brick_arguments &a, tile_sums (&sums)[DEPTH], const STORE *mine,
+__device__ __forceinline__ void add_plane(const volume_arguments &a, tile_sums (&sums)[DEPTH], const STORE *mine,
                                           int slot, const bands &b, lane_bands &held, int g, int t) {
     if (UNIFORM) {
 #pragma unroll 1
@@ -308,7 +308,7 @@ __device__ __forceinline__ void add_plane(const brick_arguments &a, tile_sums (&
 }
 
 // Stores the oldest output of the queue if it is valid; the others move up.
-__device__ __forceinline__ void store_oldest(const brick_arguments &a, tile_sums (&sums)[DEPTH], STORE *to,
+__device__ __forceinline__ void store_oldest(const volume_arguments &a, tile_sums (&sums)[DEPTH], STORE *to,
                                              const long long (&out_row)[2], bool complete, int rows_left,
                                              int columns_left, int t) {
 #pragma unroll
@@ -329,7 +329,8 @@ __device__ __forceinline__ void store_oldest(const brick_arguments &a, tile_sums
 // f16 rows are odd multiples of 16 bytes apart.
 constexpr int ALIGNMENT_PAD = sizeof(STORE) > 2 ? late<STORE>(SKIP_X + LEAD_X) : 0;
 static_assert(is_given((ALIGNMENT_PAD + STAGES * STAGE) * sizeof(STORE)), "the launcher gives as much shared memory");
-extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) lowrank_brick(const __grid_constant__ brick_arguments a) {
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
+    lowrank_brick(const __grid_constant__ volume_arguments a) {
     let_next_launch_begin();  // the faces' launch may start
     extern __shared__ __align__(128) unsigned char stn_shared[];
     STORE *const shared = reinterpret_cast<STORE *>(stn_shared) + ALIGNMENT_PAD;  // STAGES stages
@@ -337,7 +338,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) lowrank_brick(cons
     __shared__ long long row_start[COPIED], column[WIDTH];
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4, t = lane % 4;
     const int warp_x = warp % WARPS_X * 16, warp_y = warp / WARPS_X * WARP_ROWS;
-    const brick_block at = find_block(a);
+    const volume_block at = find_block(a);
     fill_tables(a, at, b, row_start, column, shared);
     __syncthreads();
     const long long *const mine_x = column + threadIdx.x % SLOTS * SLOT;

@@ -42,7 +42,7 @@ constexpr int OUTPUTS = WARPS * 16 * SEGMENT;                   // outputs of a 
 constexpr int INPUTS = OUTPUTS + 8 * (BLOCKS_IN - BLOCKS_OUT);  // inputs of a chunk
 constexpr int STAGE = round_up(INPUTS, 8 * SLOT);               // whole lines
 constexpr int TURN = 2, GROUP = 4;  // blocks, and tiles, whose independent products alternate
-constexpr bool APART = sums_apart(DATA_PARTS, BAND_PARTS);
+constexpr bool SEPARATE_SUMS = sums_apart(DATA_PARTS, BAND_PARTS);
 static_assert(SEGMENT % (8 * SLOT) == 0 && SEGMENT_TILES % GROUP == 0, "a segment is whole lines and groups of tiles");
 static_assert(BLOCKS_OUT % STEP == 0, "products of 16 points need tiles of 16");
 constexpr int BUFFERS = STAGES > 1 ? 2 : 1;  // chunks in shared memory
@@ -96,7 +96,7 @@ __device__ __forceinline__ void add_products(REAL (&sum)[SEGMENT_TILES][4], int 
                                              const operand<STORE, DATA_PARTS> (&in)[TURN][2],
                                              const REAL (&middle)[TURN][2], const float *sums,
                                              const band_operand (&held)[BLOCKS_OUT][BLOCKS_IN]) {
-    REAL apart[GROUP][4] = {};
+    REAL separate[GROUP][4] = {};
 #pragma unroll
     for (int pass = 0; pass < passes(DATA_PARTS, BAND_PARTS); pass++)
 #pragma unroll
@@ -109,12 +109,12 @@ __device__ __forceinline__ void add_products(REAL (&sum)[SEGMENT_TILES][4], int 
                 band_operand right[STEP];
                 for (int b = 0; b < STEP; b++)
                     top[b] = in[s + b][0], bottom[b] = in[s + b][1], right[b] = held[half][k + b];
-                product_pass(pass, APART ? apart[i] : sum[first + i], top, bottom, right);
+                product_pass(pass, SEPARATE_SUMS ? separate[i] : sum[first + i], top, bottom, right);
             }
-    if (APART)
+    if (SEPARATE_SUMS)
 #pragma unroll
         for (int i = 0; i < GROUP; i++) {
-            add_tile(sum[first + i], apart[i]);
+            add_tile(sum[first + i], separate[i]);
 #pragma unroll
             for (int s = 0; s < TURN; s++) {
                 const int k = block + s - (first + i);  // f32's tiles are one block wide
@@ -153,7 +153,7 @@ __device__ __forceinline__ void compute_chunk(const line_arguments &a, long long
         for (int s = 0; s < TURN && block + s < SEEN; s++)
             for (int h = 0; h < 2; h++) {
                 const STORE *const from = stage + place((warp * 16 + 8 * h + g) * SEGMENT + 8 * (block + s));
-                if (APART) middle[s][h] = widen(from[MIDDLE]);
+                if (SEPARATE_SUMS) middle[s][h] = widen(from[MIDDLE]);
                 load_less(in[s][h], from + 2 * t, middle[s][h]);
             }
 #pragma unroll
@@ -178,11 +178,12 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) lowrank_line(const
     extern __shared__ __align__(128) unsigned char stn_shared[];
     STORE *const shared = reinterpret_cast<STORE *>(stn_shared);  // BUFFERS stages
     __shared__ band_entry padded[band_size(BLOCKS_IN)];
-    __shared__ float sums[sums_size(APART, BLOCKS_IN)];
+    __shared__ float sums[sums_size(SEPARATE_SUMS, BLOCKS_IN)];
     const int lane = threadIdx.x % 32;
 
     fill_band<0>(padded, band_size(BLOCKS_IN), a.weight, X_LOW + X_HIGH + 1, LEAD - X_LOW, threadIdx.x, THREADS);
-    if (APART) fill_sums<0>(sums, 8 * BLOCKS_IN, a.weight, X_LOW + X_HIGH + 1, LEAD - X_LOW, threadIdx.x, THREADS);
+    if (SEPARATE_SUMS)
+        fill_sums<0>(sums, 8 * BLOCKS_IN, a.weight, X_LOW + X_HIGH + 1, LEAD - X_LOW, threadIdx.x, THREADS);
     long long chunk = blockIdx.x;
     if (BUFFERS == 2 && chunk < a.all_chunks) load_chunk(a, chunk, shared);
     __syncthreads();

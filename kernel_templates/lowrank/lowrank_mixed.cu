@@ -50,7 +50,7 @@ struct mixed_arguments {
 };
 
 // Where a row of a stage begins.
-struct row_place {
+struct row_offset {
     __device__ __forceinline__ constexpr int operator()(int row) const { return row / 2 * GROUP + row % 2 * 16; }
 };
 
@@ -133,7 +133,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) lowrank_mixed(cons
     const int steps = static_cast<int>((b.columns + 8 * (BLOCKS_X - 1) + 15) / 16);
     const auto fetch = [&](int s, int slot) {
         if (s < steps)
-            load_stage<LINES, THREADS, VECTOR, X_SIDE_LOW, X_SIDE_HIGH>(shared + slot * STAGE, row_place(), b.grid,
+            load_stage<LINES, THREADS, VECTOR, X_SIDE_LOW, X_SIDE_HIGH>(shared + slot * STAGE, row_offset(), b.grid,
                                                                         row_start, b.x0 - LEAD + 16LL * s, a.at.nx);
         copy_async_commit();
     };
@@ -155,7 +155,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) lowrank_mixed(cons
         slot = slot + 1 < STAGES ? slot + 1 : 0;
         unroll<0, 4>([&](auto m) {
             lane_rows in;
-            unroll<0, 2 + Y_LOW + Y_HIGH>([&](auto i) { in[i] = mine[row_place()(i) + 4 * m]; });
+            unroll<0, 2 + Y_LOW + Y_HIGH>([&](auto i) { in[i] = mine[row_offset()(i) + 4 * m]; });
             add_columns<decltype(m)::value>(sums, a, in, band);
         });
 #pragma unroll

@@ -38,7 +38,7 @@ constexpr int BLOCKS_Y = round_up((16 + Y_LOW + Y_HIGH + 7) / 8, STEP);
 constexpr int BLOCKS_X = (8 + LEAD + X_HIGH + 7) / 8;
 constexpr int LINES = 16 * (WARPS - 1) + 8 * BLOCKS_Y;
 constexpr int PITCH = 16 + SLOT, STAGE = LINES * PITCH;
-constexpr bool APART = sums_apart(DATA_PARTS, BAND_PARTS);
+constexpr bool SEPARATE_SUMS = sums_apart(DATA_PARTS, BAND_PARTS);
 constexpr int CHAINS = sizeof(STORE) == 8 ? 1 : 2;  // independent accumulators of a tile's rows
 constexpr int BAND_Y = band_size(BLOCKS_Y - 1), BAND_X = band_size(BLOCKS_X);
 
@@ -73,7 +73,7 @@ __device__ __forceinline__ void multiply_rows(REAL (&rows)[2][4], const data_ope
     REAL sum[2][CHAINS][4] = {};
 #pragma unroll
     for (int turn = 0; turn < BLOCKS_Y; turn += CHAINS * STEP) {
-        REAL apart[2][CHAINS][4] = {};
+        REAL separate[2][CHAINS][4] = {};
 #pragma unroll
         for (int pass = 0; pass < passes(BAND_PARTS, DATA_PARTS); pass++)
 #pragma unroll
@@ -87,9 +87,9 @@ __device__ __forceinline__ void multiply_rows(REAL (&rows)[2][4], const data_ope
                         const int k = turn + c * STEP + b;
                         top[b] = bands.y[k], bottom[b] = bands.before(k), right[b] = in[h][k];
                     }
-                    product_pass(pass, APART ? apart[h][c] : sum[h][c], top, bottom, right);
+                    product_pass(pass, SEPARATE_SUMS ? separate[h][c] : sum[h][c], top, bottom, right);
                 }
-        if (APART)
+        if (SEPARATE_SUMS)
             for (int h = 0; h < 2; h++)
                 for (int c = 0; c < CHAINS && turn + c < BLOCKS_Y; c++) {
                     const int k = turn + c;
@@ -98,7 +98,7 @@ __device__ __forceinline__ void multiply_rows(REAL (&rows)[2][4], const data_ope
                     const float top = k < BLOCKS_Y - 1 ? sums[8 * k] : 0, bottom = k ? sums[8 * (k ? k - 1 : 0)] : 0;
                     const REAL middles[4] = {even, odd, even, odd};
                     const float weights[4] = {top, top, bottom, bottom};
-                    add_tile(sum[h][c], apart[h][c]);
+                    add_tile(sum[h][c], separate[h][c]);
                     add_middles(sum[h][c], middles, weights);
                 }
     }
@@ -132,12 +132,12 @@ __device__ __forceinline__ void multiply_columns(int pass, REAL (&sum)[BLOCKS_X 
 __device__ __forceinline__ void add_term(REAL (&sum)[BLOCKS_X + 1][4], const data_operand (&in)[2][BLOCKS_Y],
                                          const STORE *middle, const float *sums, const term_bands &bands, int g,
                                          int t) {
-    REAL rows[2][4], apart[BLOCKS_X + 1][4] = {}, middles[2][4] = {};
+    REAL rows[2][4], separate[BLOCKS_X + 1][4] = {}, middles[2][4] = {};
     multiply_rows(rows, in, middle + 2 * t, sums + g, bands);
     data_operand top[2], bottom[2];
 #pragma unroll
     for (int h = 0; h < 2; h++) {
-        if (APART)
+        if (SEPARATE_SUMS)
 #pragma unroll
             for (int e = 0; e < 4; e++) {  // of a row, from the lane that has it
                 if (e % 2 == 0) middles[h][e] = __shfl_sync(0xffffffffu, rows[h][e], 4 * g + MIDDLE / 2);
@@ -149,11 +149,11 @@ __device__ __forceinline__ void add_term(REAL (&sum)[BLOCKS_X + 1][4], const dat
     }
 #pragma unroll
     for (int pass = 0; pass < passes(DATA_PARTS, BAND_PARTS); pass++)
-        multiply_columns(pass, APART ? apart : sum, top, bottom, bands);
-    if (APART)
+        multiply_columns(pass, SEPARATE_SUMS ? separate : sum, top, bottom, bands);
+    if (SEPARATE_SUMS)
 #pragma unroll
         for (int e = 0; e <= BLOCKS_X; e++) {
-            add_tile(sum[e], apart[e]);
+            add_tile(sum[e], separate[e]);
 #pragma unroll
             for (int h = 0; h < 2; h++) {
                 const int d = e - 1 + h;
@@ -166,7 +166,7 @@ __device__ __forceinline__ void add_term(REAL (&sum)[BLOCKS_X + 1][4], const dat
 }
 
 // Where a row of a stage begins.
-struct row_place {
+struct row_offset {
     __device__ __forceinline__ constexpr int operator()(int row) const { return row * PITCH; }
 };
 
@@ -193,7 +193,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) lowrank_plane(cons
     extern __shared__ __align__(128) unsigned char stn_shared[];
     STORE *const shared = reinterpret_cast<STORE *>(stn_shared);  // STAGES stages
     __shared__ band_entry bands[TERMS][BAND_Y + BAND_X];
-    __shared__ float sums[APART ? TERMS : 1][sums_size(APART, BLOCKS_Y - 1 + BLOCKS_X)];
+    __shared__ float sums[SEPARATE_SUMS ? TERMS : 1][sums_size(SEPARATE_SUMS, BLOCKS_Y - 1 + BLOCKS_X)];
     __shared__ long long row_start[LINES];
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4, t = lane % 4;
     const plane_block b = find_block(a.at);
@@ -203,9 +203,10 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) lowrank_plane(cons
     for (int q = 0; q < TERMS; q++) {
         fill_band<EVEN>(bands[q], BAND_Y, a.u[q], Y_LOW + Y_HIGH + 1, 0, threadIdx.x, THREADS);
         fill_band<EVEN>(bands[q] + BAND_Y, BAND_X, a.v[q], X_LOW + X_HIGH + 1, LEAD - X_LOW, threadIdx.x, THREADS);
-        if (!APART) continue;
-        float *const of_x = sums[APART ? q : 0] + 8 * (BLOCKS_Y - 1);
-        fill_sums<EVEN>(sums[APART ? q : 0], 8 * (BLOCKS_Y - 1), a.u[q], Y_LOW + Y_HIGH + 1, 0, threadIdx.x, THREADS);
+        if (!SEPARATE_SUMS) continue;
+        float *const of_x = sums[SEPARATE_SUMS ? q : 0] + 8 * (BLOCKS_Y - 1);
+        fill_sums<EVEN>(sums[SEPARATE_SUMS ? q : 0], 8 * (BLOCKS_Y - 1), a.u[q], Y_LOW + Y_HIGH + 1, 0, threadIdx.x,
+                        THREADS);
         fill_sums<EVEN>(of_x, 8 * BLOCKS_X, a.v[q], X_LOW + X_HIGH + 1, LEAD - X_LOW, threadIdx.x, THREADS);
     }
     __syncthreads();
@@ -217,7 +218,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) lowrank_plane(cons
     const int steps = static_cast<int>((b.columns + 8 * (BLOCKS_X - 1) + 15) / 16);
     const auto fetch = [&](int s, int slot) {
         if (s < steps)
-            load_stage<LINES, THREADS, VECTOR, X_SIDE_LOW, X_SIDE_HIGH>(shared + slot * STAGE, row_place(), b.grid,
+            load_stage<LINES, THREADS, VECTOR, X_SIDE_LOW, X_SIDE_HIGH>(shared + slot * STAGE, row_offset(), b.grid,
                                                                         row_start, b.x0 - LEAD + 16LL * s, a.at.nx);
         copy_async_commit();
     };
@@ -238,17 +239,19 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) lowrank_plane(cons
         for (int k = 0; k < BLOCKS_Y; k++)
             for (int h = 0; h < 2; h++) {
                 const STORE *const from = mine + 8 * k * PITCH + 8 * h;
-                load_less(in[h][k], from, from + PITCH, APART ? widen(middle[8 * k * PITCH + 8 * h + g]) : REAL(0));
+                load_less(in[h][k], from, from + PITCH,
+                          SEPARATE_SUMS ? widen(middle[8 * k * PITCH + 8 * h + g]) : REAL(0));
             }
         if (HELD) {
 #pragma unroll
-            for (int q = 0; q < TERMS; q++) add_term(sum, in, middle, sums[APART ? q : 0], held[HELD ? q : 0], g, t);
+            for (int q = 0; q < TERMS; q++)
+                add_term(sum, in, middle, sums[SEPARATE_SUMS ? q : 0], held[HELD ? q : 0], g, t);
         } else {
 #pragma unroll 1
             for (int q = 0; q < TERMS; q++) {
                 term_bands read;
                 read_bands(read, bands[q], g, t);
-                add_term(sum, in, middle, sums[APART ? q : 0], read, g, t);
+                add_term(sum, in, middle, sums[SEPARATE_SUMS ? q : 0], read, g, t);
             }
         }
 #pragma unroll

@@ -27,7 +27,7 @@ struct tile_arguments {
     const unsigned *table;  // metadata, then left factors of all rows, products and parts
     long long nz, ny, nx, in_z, in_y, in_batch, out_z, out_y, out_batch;
     // Iterations of a block; blocks along the marching axis; iterations of all of them.
-    long long walk, walks, steps;
+    long long iterations, march_blocks, steps;
     long long tiles_y, tiles_x;
     REAL scale;  // of all weights; 1 except in f16
 };
@@ -35,20 +35,20 @@ static_assert(is_twin(sizeof(tile_arguments), sizeof(tile_arguments::scale)),
               "the launcher's mirrored struct of the arguments");
 
 // A block's position.
-struct tile_place {
+struct tile_position {
     long long batch, y, x;  // y: in 3D
     long long first, last;  // iterations, or planes
 };
-__device__ __forceinline__ tile_place find_place(const tile_arguments &a) {
+__device__ __forceinline__ tile_position find_tile(const tile_arguments &a) {
     // There are fewer than 2^31 blocks, and 32-bit divisions take a quarter of the time.
     const unsigned across = static_cast<unsigned>(a.tiles_x), along = static_cast<unsigned>(a.tiles_y),
-                   walks = static_cast<unsigned>(a.walks);
+                   march_blocks = static_cast<unsigned>(a.march_blocks);
     unsigned b = blockIdx.x;
-    tile_place at;
+    tile_position at;
     at.x = static_cast<long long>(b % across) * WIDE, b /= across;
     at.y = static_cast<long long>(b % along) * TALL, b /= along;
-    at.first = b % walks * a.walk, at.batch = b / walks;
-    at.last = at.first + a.walk < a.steps ? at.first + a.walk : a.steps;
+    at.first = b % march_blocks * a.iterations, at.batch = b / march_blocks;
+    at.last = at.first + a.iterations < a.steps ? at.first + a.iterations : a.steps;
     return at;
 }
 

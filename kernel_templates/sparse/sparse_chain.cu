@@ -64,7 +64,7 @@ struct chain_arguments {
     const unsigned *table;
     long long ny, nx, in_y, in_batch, out_y, out_batch;
     // Tiles of 64 rows of a block; blocks along y; tiles of all of them.
-    long long walk, walks, steps;
+    long long iterations, march_blocks, steps;
     long long tiles_x;
     REAL scale;  // of all weights
 };
@@ -122,10 +122,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_chain(const
     extern __shared__ __align__(128) unsigned char stn_shared[];
     STORED *const shared = reinterpret_cast<STORED *>(stn_shared) + ALIGNMENT_PAD;
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4, t = lane % 4;
-    const long long block = blockIdx.x, x0 = block % a.tiles_x * WIDE, walk = block / a.tiles_x % a.walks;
-    const long long first = walk * a.walk, last = first + a.walk < a.steps ? first + a.walk : a.steps;
-    const STORED *const in = a.in + block / a.tiles_x / a.walks * a.in_batch;
-    STORED *const out = a.out + block / a.tiles_x / a.walks * a.out_batch;
+    const long long block = blockIdx.x, x0 = block % a.tiles_x * WIDE, iterations = block / a.tiles_x % a.march_blocks;
+    const long long first = iterations * a.iterations,
+                    last = first + a.iterations < a.steps ? first + a.iterations : a.steps;
+    const STORED *const in = a.in + block / a.tiles_x / a.march_blocks * a.in_batch;
+    STORED *const out = a.out + block / a.tiles_x / a.march_blocks * a.out_batch;
     const int steps = static_cast<int>(last - first) * (TALL / 16) + DEPTH - 1;
     const int chunks = (16 * steps + SECOND + RING_CHUNK - 1) / RING_CHUNK;  // chunks that are read
     copies mine;

@@ -60,7 +60,8 @@ struct line_arguments {
     const unsigned *table;  // metadata, then left factors of all products and parts
     // used: nx and the batches.
     long long nz, ny, nx, in_z, in_y, in_batch, out_z, out_y, out_batch;
-    long long walk, walks, steps;  // tiles of a block; blocks of a line; tiles of all of them
+    // Tiles of a block; blocks of a line; tiles of all of them.
+    long long iterations, march_blocks, steps;
     long long tiles_y, tiles_x;
     REAL scale;  // of all weights; 1 except in f16
 };
@@ -183,8 +184,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_line(const 
     extern __shared__ __align__(128) unsigned char stn_shared[];
     STORED *const shared = reinterpret_cast<STORED *>(stn_shared);  // STAGES stages
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4, t = lane % 4;
-    const long long walk = blockIdx.x % a.walks, batch = blockIdx.x / a.walks;
-    const long long step = a.walks, first = walk, last = a.steps;
+    const long long iterations = blockIdx.x % a.march_blocks, batch = blockIdx.x / a.march_blocks;
+    const long long step = a.march_blocks, first = iterations, last = a.steps;
     const STORED *const in = a.in + batch * a.in_batch;
     STORED *const out = a.out + batch * a.out_batch;
     factor f;

@@ -45,7 +45,7 @@ static_assert(AHEAD >= 1, "the next stage arrives while this one is computed on"
 using copies = line_copies<STORED, SLOTS, THREADS>;
 
 // Loads plane, or tile, p into its stage.
-__device__ __forceinline__ void load_plane(const tile_arguments &a, const tile_place &at, const copies &mine,
+__device__ __forceinline__ void load_plane(const tile_arguments &a, const tile_position &at, const copies &mine,
                                            long long p, STORED *stage) {
     const auto place = [](int line) { return line / 8 * LIFT + line % 8 * COLUMNS; };
     const STORED *grid = a.in + at.batch * a.in_batch;
@@ -110,7 +110,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_tile(const 
     extern __shared__ __align__(128) unsigned char stn_shared[];
     STORED *const shared = reinterpret_cast<STORED *>(stn_shared) + ALIGNMENT_PAD;  // STAGES stages
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4, t = lane % 4;
-    const tile_place at = find_place(a);
+    const tile_position at = find_tile(a);
     long long next = at.first - Z_LOW;
     int filled = 0;  // the stage that is filled next
     copies mine;

@@ -83,7 +83,7 @@ struct row_copies {
     }
 };
 
-struct walk_copies {
+struct ring_copies {
     row_copies<WIDE / SLOT> own;
     row_copies<HALO> halo;
     long long x0;  // column of the grid where a row of the ring begins
@@ -123,7 +123,7 @@ __device__ __forceinline__ void take_elements(STORED *ring, int first, FROM from
 
 // Loads rows y to y + ROWS - 1 of the grid into the ring from row `first` on.
 template <int ROWS>
-__device__ __forceinline__ void load_rows(const tile_arguments &a, const walk_copies &mine, const STORED *grid,
+__device__ __forceinline__ void load_rows(const tile_arguments &a, const ring_copies &mine, const STORED *grid,
                                           STORED *ring, int first, long long y) {
     if (!mine.whole)
         take_elements<ROWS>(
@@ -179,10 +179,10 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_walk(const 
     extern __shared__ __align__(128) unsigned char stn_shared[];
     STORED *const ring = reinterpret_cast<STORED *>(stn_shared);
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4, t = lane % 4;
-    const tile_place at = find_place(a);
+    const tile_position at = find_tile(a);
     const STORED *const in = a.in + at.batch * a.in_batch;
     STORED *const out = a.out + at.batch * a.out_batch;
-    walk_copies mine;
+    ring_copies mine;
     mine.begin(at.x - LEAD, a.nx);
     // Rows of the ring: where rows go next, and this iteration's first.
     int filled = TALL + REACH, row = 0;

@@ -99,7 +99,7 @@ typedef struct lanes {
     int base[LANES_LOOKED_AT], column[LANES_LOOKED_AT];
 } lanes;
 
-static void place_lanes(const stn_ladder *line, const int *stride, int stage, bool wide, lanes *to) {
+static void fill_lanes(const stn_ladder *line, const int *stride, int stage, bool wide, lanes *to) {
     const int threads = (int)stn_min(line->threads * line->lines, LANES_LOOKED_AT), units = wide ? 8 : 16;
     const fft_stage here = stage_of(line, stage);
     const bool foot = stage == line->stages - 1;
@@ -184,12 +184,12 @@ typedef struct search {
     lanes lanes[STN_LADDER_STAGES];
 } search;
 
-static void place_all(search *s, const stn_ladder *line) {
+static void fill_all_lanes(search *s, const stn_ladder *line) {
     int stride[STN_LADDER_STAGES];
     if (s->placed == line->threads) return;
     for (int stage = 0; stage < line->stages; stage++) stride[stage] = stage_of(line, stage).stride;
     for (int stage = 0; stage < line->stages; stage++)
-        place_lanes(line, stride, stage, s->needs->wide, &s->lanes[stage]);
+        fill_lanes(line, stride, stage, s->needs->wide, &s->lanes[stage]);
     s->placed = line->threads;
 }
 
@@ -206,7 +206,7 @@ static double least_of(const search *s, int stage) {
 static bool shared_cost(search *s, const stn_ladder *line, double most, double *cost) {
     const double access = access_cost(s->needs);
     double done = 0, after = 0;
-    place_all(s, line);
+    fill_all_lanes(s, line);
     for (int stage = 0; stage < line->stages; stage++) after += least_of(s, stage);
     for (int stage = 0; stage < line->stages; stage++) {
         *cost = done + after;
@@ -267,9 +267,9 @@ static void offer_threads(search *s, int step, int most) {
     for (int i = 0; i < now->stages * ROUNDS; i++) {
         const int radix = now->radix[i / ROUNDS], rounds = 1 + i % ROUNDS;
         int64_t even = stn_div_up(stn_div_up(now->points / now->shares, radix), rounds);
-        int64_t threads = stn_round_up(even, step), room = most / now->blocks / step * step;
+        int64_t threads = stn_round_up(even, step), capacity = most / now->blocks / step * step;
         bool again = false;
-        now->threads = (int)stn_max(step, stn_min(threads, room));
+        now->threads = (int)stn_max(step, stn_min(threads, capacity));
         for (int k = 0; k < count; k++) again = again || offered[k] == now->threads;
         offered[count++] = now->threads;
         if (!again && now->threads * now->lines * now->blocks <= s->needs->threads && now->threads * now->lines <= 1024)
@@ -320,8 +320,8 @@ static void divide_short(search *s, int points) {
 static int least_blocks(int points, const stn_ladder *line, const stn_ladder_needs *needs) {
     const size_t cells =
         (size_t)(points / line->shares) * 17 / 16 * (size_t)(line->lines * line->copies + line->common);
-    const int64_t room = (int64_t)(needs->total / (cells * element_bytes(needs->wide) + needs->beside + 1024));
-    return (int)stn_max(1, stn_min(needs->blocks, stn_min(room, needs->threads / 64)));
+    const int64_t capacity = (int64_t)(needs->total / (cells * element_bytes(needs->wide) + needs->beside + 1024));
+    return (int)stn_max(1, stn_min(needs->blocks, stn_min(capacity, needs->threads / 64)));
 }
 
 void stn_ladder_search(int points, const stn_ladder_needs *needs, stn_ladder *line) {

@@ -11,14 +11,14 @@
 
 static const long double pi = 3.14159265358979323846264338327950288L;
 
-typedef struct wide {
+typedef struct complex_ld {
     long double re, im;
-} wide;
+} complex_ld;
 
-static wide times(wide a, wide b) {
+static complex_ld times(complex_ld a, complex_ld b) {
     /* The static analyser cannot follow the table of these numbers. */
     /* NOLINT(clang-analyzer-core.*). */
-    return (wide){a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
+    return (complex_ld){a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
 }
 
 /* ---- exp(2 pi i j / n) and 1 - exp(2 pi i j / n) for all j */
@@ -28,11 +28,11 @@ static wide times(wide a, wide b) {
 enum { FINE = 64 };
 typedef struct half_angles {
     int64_t n, next;
-    wide fine[FINE], coarse; /* cosine, sine */
+    complex_ld fine[FINE], coarse; /* cosine, sine */
 } half_angles;
 
-static wide half_angle(int64_t j, int64_t n) {
-    wide at;
+static complex_ld half_angle(int64_t j, int64_t n) {
+    complex_ld at;
     sincosl(pi * (long double)j / (long double)n, &at.im, &at.re);
     return at;
 }
@@ -44,19 +44,19 @@ static half_angles half_angles_of(int64_t n) {
 }
 
 /* 1 - exp(2 pi i j / n) for the next j; its real part is 2 sin^2(pi j / n). */
-static wide next_one_minus(half_angles *h) {
+static complex_ld next_one_minus(half_angles *h) {
     const int64_t j = h->next++;
     if (j && j % FINE == 0) h->coarse = half_angle(j, h->n);
-    const wide at = j < FINE ? h->fine[j] : times(h->coarse, h->fine[j % FINE]);
-    return (wide){2 * at.im * at.im, -2 * at.im * at.re};
+    const complex_ld at = j < FINE ? h->fine[j] : times(h->coarse, h->fine[j % FINE]);
+    return (complex_ld){2 * at.im * at.im, -2 * at.im * at.re};
 }
 
-static wide *one_minus_table(int64_t n) {
-    wide *table = calloc((size_t)n, sizeof *table);
+static complex_ld *one_minus_table(int64_t n) {
+    complex_ld *table = calloc((size_t)n, sizeof *table);
     half_angles h = half_angles_of(n);
     for (int64_t j = 0; table && 2 * j <= n; j++) {
-        const wide one_minus = next_one_minus(&h);
-        if (j) table[n - j] = (wide){one_minus.re, -one_minus.im};
+        const complex_ld one_minus = next_one_minus(&h);
+        if (j) table[n - j] = (complex_ld){one_minus.re, -one_minus.im};
         table[j] = one_minus;
     }
     return table;
@@ -86,7 +86,7 @@ size_t stn_symbol_angles(const stn_symbol *s, double *to) {
     const int64_t n = s->length[s->axis], count = n / 2 + 1;
     half_angles h = half_angles_of(n);
     for (int64_t k = 0; to && k < count; k++) {
-        const wide one_minus = next_one_minus(&h);
+        const complex_ld one_minus = next_one_minus(&h);
         if (s->plain)
             to[k] = (double)(2 * one_minus.re);
         else
@@ -99,8 +99,8 @@ size_t stn_symbol_angles(const stn_symbol *s, double *to) {
 
 /* Sums of weights by their offset along the axis, and 1 - K(theta = 0) separately. */
 typedef struct line {
-    wide one_minus;                   /* 1 - sum of all */
-    wide sum[2 * STN_MAX_RADIUS + 1]; /* at offset -low .. high */
+    complex_ld one_minus;                   /* 1 - sum of all */
+    complex_ld sum[2 * STN_MAX_RADIUS + 1]; /* at offset -low .. high */
     long double chebyshev[MOST_PLAIN + 1][MOST_PLAIN + 1];
 } line;
 
@@ -115,8 +115,8 @@ typedef struct tap_group {
     int along;      /* index in a line's sums */
     bool turns;     /* some taps have an offset along the first axis; otherwise `away` is 0 */
     long double weight;
-    wide one_minus;     /* weights times a */
-    long double copies; /* number of mirror images along the line, itself included */
+    complex_ld one_minus; /* weights times a */
+    long double copies;   /* number of mirror images along the line, itself included */
 } tap_group;
 
 typedef struct tap_groups {
@@ -195,27 +195,27 @@ static bool tap_groups_make(const stn_symbol *s, const stn_task *task, int first
     return good;
 }
 
-static void add_one_minus(line *l, const tap_group *each, wide one_minus) {
-    wide *sum = &l->sum[each->along];
+static void add_one_minus(line *l, const tap_group *each, complex_ld one_minus) {
+    complex_ld *sum = &l->sum[each->along];
     sum->re += each->weight - one_minus.re, sum->im -= one_minus.im;
     l->one_minus.re += each->copies * one_minus.re, l->one_minus.im += each->copies * one_minus.im;
 }
 
 /* Evaluates the cells at one frequency of the first of the other axes. *all: the common part of all
  * its lines, from cells without an offset along the second. */
-static void tap_groups_evaluate(tap_groups *c, const stn_symbol *s, const stn_task *task, int axis, const wide *table,
-                                int64_t place, line *all) {
+static void tap_groups_evaluate(tap_groups *c, const stn_symbol *s, const stn_task *task, int axis,
+                                const complex_ld *table, int64_t place, line *all) {
     const int count = task->reach[s->axis][0] + task->reach[s->axis][1] + 1;
-    for (size_t k = 0; k < c->count; k++) c->list[k].one_minus = (wide){0, 0};
+    for (size_t k = 0; k < c->count; k++) c->list[k].one_minus = (complex_ld){0, 0};
     for (size_t i = 0; i < task->ntaps; i++) {
         const stn_tap *tap = &task->taps[i];
         if (c->of_tap[i] < 0) continue;
-        const wide a = table[root_index(place, tap->offset[axis], s->length[axis])];
-        wide *one_minus = &c->list[c->of_tap[i]].one_minus;
+        const complex_ld a = table[root_index(place, tap->offset[axis], s->length[axis])];
+        complex_ld *one_minus = &c->list[c->of_tap[i]].one_minus;
         one_minus->re += tap->weight * a.re, one_minus->im += tap->weight * a.im;
     }
     memset(all->sum, 0, (size_t)count * sizeof *all->sum);
-    all->one_minus = (wide){c->rest, 0};
+    all->one_minus = (complex_ld){c->rest, 0};
     for (size_t k = 0; k < c->count; k++) {
         tap_group *each = &c->list[k];
         each->one_minus.re *= mirror_count(c, each), each->one_minus.im *= mirror_count(c, each);
@@ -225,7 +225,7 @@ static void tap_groups_evaluate(tap_groups *c, const stn_symbol *s, const stn_ta
 
 /* Sums the cells from number k on that have the same position on the line and an offset along the
  * second of the other axes only, with the real part of b; returns their number. */
-static size_t sum_run(const tap_groups *c, size_t k, const wide *turns, line *l, long double *re_one_minus) {
+static size_t sum_run(const tap_groups *c, size_t k, const complex_ld *turns, line *l, long double *re_one_minus) {
     const tap_group *const first = &c->list[k];
     long double weight = 0, re = 0;
     size_t count = 0;
@@ -240,11 +240,11 @@ static size_t sum_run(const tap_groups *c, size_t k, const wide *turns, line *l,
 }
 
 /* Computes a line's sums. A large grid has half a million lines, so zeros are skipped. */
-static void sum_tap_groups(const tap_groups *c, const stn_symbol *s, const stn_task *task, int axis, const wide *table,
-                           int64_t place, const line *all, line *l) {
+static void sum_tap_groups(const tap_groups *c, const stn_symbol *s, const stn_task *task, int axis,
+                           const complex_ld *table, int64_t place, const line *all, line *l) {
     const int count = task->reach[s->axis][0] + task->reach[s->axis][1] + 1;
     long double re_one_minus = 0;
-    wide turns[2 * STN_MAX_RADIUS + 1]; /* of each offset */
+    complex_ld turns[2 * STN_MAX_RADIUS + 1]; /* of each offset */
     for (int i = 0; i < c->offsets; i++) {
         turns[i] = table[root_index(place, c->offset[i], s->length[axis])];
         if (c->across) turns[i].im = 0;
@@ -254,7 +254,7 @@ static void sum_tap_groups(const tap_groups *c, const stn_symbol *s, const stn_t
     for (size_t k = 0; k < c->count; k++) {
         const tap_group *each = &c->list[k];
         if (!each->across) continue;
-        const wide b = turns[each->number];
+        const complex_ld b = turns[each->number];
         if (!each->turns && (s->plain || c->across)) {
             k += sum_run(c, k, turns, l, &re_one_minus) - 1;
             continue;
@@ -266,9 +266,9 @@ static void sum_tap_groups(const tap_groups *c, const stn_symbol *s, const stn_t
             re_one_minus += each->copies * re;
             continue;
         }
-        wide one_minus = {each->weight * b.re, each->weight * b.im};
+        complex_ld one_minus = {each->weight * b.re, each->weight * b.im};
         if (each->turns) {
-            const wide both = times(each->one_minus, b);
+            const complex_ld both = times(each->one_minus, b);
             one_minus.re += each->one_minus.re - both.re, one_minus.im += each->one_minus.im - both.im;
         }
         add_one_minus(l, each, one_minus);
@@ -293,7 +293,7 @@ static void chebyshev(int d, long double g[MOST_PLAIN + 1]) {
 
 static void put_line(const stn_symbol *s, const stn_task *task, const line *l, double *parts) {
     int low = task->reach[s->axis][0], high = task->reach[s->axis][1];
-    const wide *centre = &l->sum[low];
+    const complex_ld *centre = &l->sum[low];
     if (s->taps) {
         for (int d = 0; d <= low + high; d++)
             parts[2 * d] = (double)l->sum[d].re, parts[2 * d + 1] = (double)l->sum[d].im;
@@ -311,9 +311,9 @@ static void put_line(const stn_symbol *s, const stn_task *task, const line *l, d
     for (int way = 0; way < 2; way++) {
         int terms = way ? low : high;
         double *to = parts + 2 * (way ? 1 + high : 1);
-        wide sum = {0, 0};
+        complex_ld sum = {0, 0};
         for (int j = terms - 1; j >= 0; j--) {
-            const wide *w = way ? centre - (j + 1) : centre + (j + 1);
+            const complex_ld *w = way ? centre - (j + 1) : centre + (j + 1);
             sum.re += w->re, sum.im += w->im;
             to[2 * j] = (double)sum.re, to[2 * j + 1] = (double)sum.im;
         }
@@ -324,7 +324,7 @@ static int first_of_others(const stn_symbol *s) { return s->axis == 0 ? 1 : 0; }
 static int second_of_others(const stn_symbol *s) { return s->axis == 2 ? 1 : 2; }
 
 struct stn_symbol_turns {
-    wide *first, *second; /* of the other axes */
+    complex_ld *first, *second; /* of the other axes */
 };
 
 stn_symbol_turns *stn_symbol_turns_make(const stn_symbol *s) {

@@ -49,7 +49,7 @@ void direct_params(const stn_task *task, const direct_shape *shape, stn_text *pa
     stn_params_int(params, "THREADS_Z", shape->threads[0]);
     stn_params_int(params, "BLOCKS", shape->blocks);
     stn_params_int(params, "UNROLL", shape->unroll);
-    stn_params_int(params, "COLUMN_WALK", shape->column_walk);
+    stn_params_int(params, "COLUMN_LOOP", shape->column_loop);
     if (shape->fused > 1) time_params(task, shape, params);
 }
 
@@ -92,7 +92,7 @@ void direct_describe(const direct_shape *shape, stn_format format, stn_text *tex
                    {"threads_x", shape->threads[2]},
                    {"blocks", shape->blocks},
                    {"unroll", shape->unroll},
-                   {"column_walk", shape->column_walk},
+                   {"column_walk", shape->column_loop},
                    {"fused", shape->fused},
                    {"points", shape->points}};
     stn_json_key(text, "kernel");

@@ -24,7 +24,7 @@ typedef struct direct_shape {
     int threads[3];  /* threads of a block along z, y, x */
     int blocks;      /* blocks that must fit on a multiprocessor */
     int unroll;      /* planes unrolled in the marching loop */
-    int column_walk; /* blocks at an edge along x only have a marching loop of their own */
+    int column_loop; /* blocks at an edge along x only have a marching loop of their own */
     int rank;        /* rank in the list of shapes for the problem, best first */
     int fused;       /* steps a launch */
     int points;      /* direct_time_*: points along x of a lane */

@@ -131,9 +131,9 @@ static size_t plane_shapes(const stn_task *task, const stn_machine *machine, int
         shapes[count++] = tile_shape(task, machine, vector, 1, 2, 8, 1, 40);
     else if (near)
         shapes[count++] = tile_shape(task, machine, vector, 1, 4, 8, 1, 0);
-    bool long_walk = task->ntaps > 25 && task->dtype != STN_F64;
-    shapes[count++] = tile_shape(task, machine, vector, 1, long_walk ? 8 : 6, 4, 1, 0);
-    shapes[count++] = tile_shape(task, machine, vector, 1, long_walk ? 6 : 8, 4, 1, 0);
+    bool long_chunk = task->ntaps > 25 && task->dtype != STN_F64;
+    shapes[count++] = tile_shape(task, machine, vector, 1, long_chunk ? 8 : 6, 4, 1, 0);
+    shapes[count++] = tile_shape(task, machine, vector, 1, long_chunk ? 6 : 8, 4, 1, 0);
     return count;
 }
 
@@ -159,7 +159,7 @@ static size_t volume_shapes(const stn_task *task, const stn_machine *machine, in
         shapes[count] = tile_shape(task, machine, vector, 1, 4, 1, 8, 0);
         shapes[count++].rank = SAME_RANK;
     }
-    for (size_t i = 0; i < count; i++) shapes[i].column_walk = 1;
+    for (size_t i = 0; i < count; i++) shapes[i].column_loop = 1;
     return count;
 }
 
@@ -172,8 +172,8 @@ static double waves_of(const stn_task *task, const stn_machine *machine, const d
 
 /* Where a few waves of blocks cover the grid, adds each shape with half the marching length: more
  * blocks share the work and the last wave is shorter. */
-static size_t add_shorter_walks(const stn_task *task, const stn_machine *machine, direct_shape *shapes, size_t count,
-                                size_t most) {
+static size_t add_shorter_chunks(const stn_task *task, const stn_machine *machine, direct_shape *shapes, size_t count,
+                                 size_t most) {
     const size_t own = count;
     for (size_t i = 0; i < own && count < most; i++) {
         if (shapes[i].chunk < 2 || waves_of(task, machine, &shapes[i]) >= FEW_WAVES) continue;
@@ -197,7 +197,7 @@ static size_t shifted_shapes(const stn_task *task, const stn_machine *machine, d
     for (int walk = 4; walk <= 8; walk += 2) {
         direct_shape *shape = &shapes[count++];
         *shape = tile_shape(task, machine, vector, 1, walk, 4, 1, 0);
-        shape->shifted = shape->column_walk = 1;
+        shape->shifted = shape->column_loop = 1;
         fit_blocks(machine, shape, tile_registers(task, shape) + SHIFTED_EXTRA_REGISTERS);
     }
     return count;
@@ -223,7 +223,7 @@ static size_t tile_shapes(const stn_task *task, const stn_machine *machine, dire
                 shapes[count++] = tried[i];
             }
     }
-    return add_shorter_walks(task, machine, shapes, count, most);
+    return add_shorter_chunks(task, machine, shapes, count, most);
 }
 
 static bool line_fits(const stn_task *task) {

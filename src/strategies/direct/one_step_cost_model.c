@@ -98,9 +98,9 @@ static int slots_of(const stn_task *task, const direct_shape *shape) {
 typedef struct tile_load {
     double warps, waves, inner; /* inner: fraction of blocks that touch no edge */
     /* Accesses of a warp to one of its own planes, and to a halo plane. */
-    double own, beside;
-    double planes, halo; /* planes that a warp reads, and the halo planes among them */
-    double again;        /* elements that overlapping windows read more than once */
+    double own, halo_accesses;
+    double planes, halo;    /* planes that a warp reads, and the halo planes among them */
+    double reread_elements; /* elements that overlapping windows read more than once */
 } tile_load;
 
 /* Elements that all blocks read. A star reads its halo planes only at its own points. */
@@ -127,10 +127,10 @@ static tile_load load_of(const stn_task *task, const stn_machine *machine, const
     l.planes = shape->chunk + l.halo;
     const bool lean = star && shape->unroll >= l.planes;
     l.own = star ? shape->rows * slots + low : (shape->rows + low) * slots;
-    l.beside = lean ? shape->rows : l.own;
+    l.halo_accesses = lean ? shape->rows : l.own;
     l.warps = (double)blocks * shape->threads[0] * shape->threads[1] * shape->threads[2] / 32;
     l.waves = (double)blocks / ((double)machine->multiprocessors * shape->blocks);
-    l.again = fmax(0, elements_read(task, shape, blocks) - (double)stn_task_points(task));
+    l.reread_elements = fmax(0, elements_read(task, shape, blocks) - (double)stn_task_points(task));
     for (int k = 0; k < 3; k++) {
         const int axis = direct_axis(task, shape, k);
         if (task->reach[axis][0] + task->reach[axis][1]) l.inner *= (double)stn_max(tiles[k] - 2, 0) / (double)tiles[k];
@@ -153,7 +153,7 @@ static bool folds(const stn_task *task) {
  * accesses counts; few warps wait for every plane, longest at sides that fold. */
 static double chain_cycles(const stn_task *task, const tile_load *l, const direct_shape *shape) {
     const double wide = shape->vector * (double)stn_dtype_size(task->dtype) / 16;
-    const double accesses = shape->chunk * l->own + l->halo * l->beside;
+    const double accesses = shape->chunk * l->own + l->halo * l->halo_accesses;
     const double many = l->waves * (shape->chunk * l->own * tile.load_cycles + l->halo * tile.halo_cycles);
     const double fold =
         folds(task) ? fmax(0, l->halo - 2) * (tile.fold_cycles + tile.fold_element_cycles * shape->vector) : 0;
@@ -167,12 +167,12 @@ static double tile_seconds(const stn_task *task, const stn_machine *machine, con
     const double warps = l.warps / machine->multiprocessors, points = (double)shape->rows * shape->vector;
     const bool all = shape->unroll >= l.planes; /* otherwise unused sums are computed as well */
     const double fmas = (double)task->ntaps * points * (all ? shape->chunk : l.planes);
-    const double numbers = shape->vector * (shape->chunk * (l.own + shape->rows) + l.halo * l.beside);
+    const double numbers = shape->vector * (shape->chunk * (l.own + shape->rows) + l.halo * l.halo_accesses);
     double cycles = tile.fma * fma_cycles(task, machine, warps * fmas) + chain_cycles(task, &l, shape);
     if (task->dtype == STN_F16) cycles += tile.convert * fma_cycles(task, machine, warps * numbers);
     const double memory = copy_seconds(task, machine);
-    const double work =
-        cycles / machine->clock + l.again * (double)size / (tile.reread_copy_factor * machine->copy_bandwidth);
+    const double work = cycles / machine->clock +
+                        l.reread_elements * (double)size / (tile.reread_copy_factor * machine->copy_bandwidth);
     const double both =
         pow(pow(memory, tile.overlap_exponent) + pow(work, tile.overlap_exponent), 1 / tile.overlap_exponent);
     const double shifted = shape->shifted && task->dtype == STN_F16 ? tile.shifted_f16_factor : 1;

@@ -11,7 +11,7 @@
 #include "strategies/faces/tile/faces_tile.h"
 
 typedef struct choice {
-    stn_faces_way way;
+    stn_faces_method method;
     faces_tile tile;
     double seconds;
 } choice;
@@ -28,9 +28,9 @@ static bool any_face(const stn_task *task) {
     return false;
 }
 
-static choice choose(const stn_task *task, const stn_machine *machine, int fused, stn_faces_way way) {
-    choice tiles = {.way = STN_FACES_TILES};
-    if (way != STN_FACES_STRIPS && faces_tile_choose(task, machine, fused, &tiles.tile)) {
+static choice choose(const stn_task *task, const stn_machine *machine, int fused, stn_faces_method method) {
+    choice tiles = {.method = STN_FACES_TILES};
+    if (method != STN_FACES_STRIPS && faces_tile_choose(task, machine, fused, &tiles.tile)) {
         tiles.seconds = tiles.tile.seconds;
         return tiles;
     }
@@ -44,7 +44,7 @@ double stn_faces_seconds(const stn_task *task, const stn_machine *machine, int f
 static stn_status build(stn_plan *plan, stn_faces *faces, stn_error *error) {
     const choice *c = &faces->choice;
     stn_text params = STN_TEXT_EMPTY;
-    if (c->way == STN_FACES_STRIPS) return faces_strips_create(plan, c->tile.fused, &faces->strips, error);
+    if (c->method == STN_FACES_STRIPS) return faces_strips_create(plan, c->tile.fused, &faces->strips, error);
     faces_tile_params(&plan->task, &c->tile, &params);
     return stn_kernel_make(plan->context, "faces_tile", &params, c->tile.shared, &faces->tile, error);
 }
@@ -54,12 +54,12 @@ static void list_kernels(stn_plan *plan, const stn_faces *faces) {
     if (faces->tile) stn_plan_list_kernel(plan, faces->tile);
 }
 
-stn_status stn_faces_create(stn_plan *plan, int fused, stn_faces_way way, stn_faces **result, stn_error *error) {
+stn_status stn_faces_create(stn_plan *plan, int fused, stn_faces_method method, stn_faces **result, stn_error *error) {
     *result = NULL;
     if (!any_face(&plan->task)) return STN_OK;
     stn_faces *faces = calloc(1, sizeof *faces);
     if (!faces) return stn_fail_memory(error, "the faces", sizeof *faces);
-    faces->choice = choose(&plan->task, &plan->machine, fused, way);
+    faces->choice = choose(&plan->task, &plan->machine, fused, method);
     stn_status status = build(plan, faces, error);
     if (status != STN_OK) {
         stn_faces_destroy(plan, faces);
@@ -70,7 +70,7 @@ stn_status stn_faces_create(stn_plan *plan, int fused, stn_faces_way way, stn_fa
     return STN_OK;
 }
 
-stn_faces_way stn_faces_way_of(const stn_faces *faces) { return faces->choice.way; }
+stn_faces_method stn_faces_method_of(const stn_faces *faces) { return faces->choice.method; }
 
 size_t stn_faces_workspace(const stn_faces *faces) {
     return faces && faces->strips ? faces_strips_workspace(faces->strips) : 0;

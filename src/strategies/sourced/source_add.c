@@ -18,12 +18,12 @@ typedef struct add_arguments {
 } add_arguments;
 
 static const struct {
-    bool grid, source, reads_given, writes_given;
-} ways[SOURCED_OPERATIONS] = {[SOURCED_LOAD] = {true, false, true, false},
-                              [SOURCED_COPY] = {true, false, false, false},
-                              [SOURCED_MASK] = {false, true, true, false},
-                              [SOURCED_ADD] = {true, true, false, false},
-                              [SOURCED_LAST] = {true, true, false, true}};
+    bool grid, source, reads_caller_type, writes_caller_type;
+} operations[SOURCED_OPERATIONS] = {[SOURCED_LOAD] = {true, false, true, false},
+                                    [SOURCED_COPY] = {true, false, false, false},
+                                    [SOURCED_MASK] = {false, true, true, false},
+                                    [SOURCED_ADD] = {true, true, false, false},
+                                    [SOURCED_LAST] = {true, true, false, true}};
 
 stn_dtype sourced_own_type(const stn_task *task) { return task->dtype == STN_F16 ? STN_F32 : task->dtype; }
 
@@ -32,17 +32,17 @@ bool sourced_adds(const stn_task *task) {
 }
 
 stn_status sourced_make_kernels(stn_plan *plan, sourced_state *state, stn_error *error) {
-    for (int way = 0; way < SOURCED_OPERATIONS; way++) {
+    for (int operation = 0; operation < SOURCED_OPERATIONS; operation++) {
         stn_text params = STN_TEXT_EMPTY;
         stn_params_begin(&params);
         const stn_dtype given = plan->task.dtype, own = sourced_own_type(&plan->task);
-        stn_params_elements(&params, ways[way].reads_given ? given : own);
-        stn_params_store(&params, "WRITTEN", ways[way].writes_given ? given : own);
+        stn_params_elements(&params, operations[operation].reads_caller_type ? given : own);
+        stn_params_store(&params, "WRITTEN", operations[operation].writes_caller_type ? given : own);
         stn_params_int(&params, "THREADS_X", THREADS);
-        stn_params_int(&params, "HAS_GRID", ways[way].grid);
-        stn_params_int(&params, "HAS_SOURCE", ways[way].source);
-        STN_TRY(stn_kernel_make(plan->context, "sourced_add", &params, 0, &state->add[way], error));
-        stn_plan_list_kernel(plan, state->add[way]);
+        stn_params_int(&params, "HAS_GRID", operations[operation].grid);
+        stn_params_int(&params, "HAS_SOURCE", operations[operation].source);
+        STN_TRY(stn_kernel_make(plan->context, "sourced_add", &params, 0, &state->add[operation], error));
+        stn_plan_list_kernel(plan, state->add[operation]);
     }
     return STN_OK;
 }
@@ -58,8 +58,8 @@ sourced_grid sourced_own_grid(const sourced_job *job, int number) {
     return sourced_grid_at(&job->state->packed, grids + (size_t)number * job->state->grid);
 }
 
-stn_status sourced_add(const sourced_job *job, sourced_operation way, sourced_grid x, sourced_grid c, sourced_grid out,
-                       stn_error *error) {
+stn_status sourced_add(const sourced_job *job, sourced_operation operation, sourced_grid x, sourced_grid c,
+                       sourced_grid out, stn_error *error) {
     const stn_task *task = &job->plan->task;
     add_arguments a = {.x = x, .c = c, .out = out, .chunks = stn_div_up(task->n[2], CHUNK)};
     for (int axis = 0; axis < 3; axis++) {
@@ -70,5 +70,5 @@ stn_status sourced_add(const sourced_job *job, sourced_operation way, sourced_gr
     }
     const int64_t blocks = task->batch * task->n[0] * task->n[1] * a.chunks;
     stn_launch launch = {.grid = {(unsigned)blocks, 1, 1}, .block = {THREADS, 1, 1}, .stream = job->at->stream};
-    return stn_module_launch(job->state->add[way]->module, &launch, &a, error);
+    return stn_module_launch(job->state->add[operation]->module, &launch, &a, error);
 }

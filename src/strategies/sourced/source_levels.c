@@ -120,15 +120,15 @@ static sourced_grid source_of(const sourced_job *job, int level) {
 
 /* Makes the level's steps from grid 0 to grid 1 of the workspace, and adds the level's source into
  * `to`. */
-static stn_status advance(const sourced_job *job, stn_plan *run, int level, sourced_operation way, sourced_grid to,
-                          stn_error *error) {
+static stn_status advance(const sourced_job *job, stn_plan *run, int level, sourced_operation operation,
+                          sourced_grid to, stn_error *error) {
     const sourced_grid between = sourced_own_grid(job, 1);
     const stn_execution once = {.in = sourced_own_grid(job, 0).at,
                                 .out = (void *)between.at,
                                 .workspace = job->workspace,
                                 .stream = job->at->stream};
     STN_TRY(stn_plan_run_whole(run, &once, error));
-    return sourced_add(job, way, between, source_of(job, level), to, error);
+    return sourced_add(job, operation, between, source_of(job, level), to, error);
 }
 
 /* Computes c of every level above 0: c_8 = c_1 + S (c_1 + S (...)), 7 times a step and an addition

@@ -5,8 +5,8 @@
  * This is a run of f steps without the source, by the cheapest strategy, then one addition. c_f is
  * computed once for each execution:
  *
- *     whole    f is all steps; c by transforms that multiply by the sum of K's powers     source_whole.c
- *     levels   f is 1, 8 or 64; c by steps from zero                                      source_levels.c
+ *     whole    f is all steps; c by transforms, times the sum of K's powers   source_whole.c
+ *     levels   f is 1, 8 or 64; c by steps from zero                           source_levels.c
  */
 #include "strategies/sourced/sourced.h"
 

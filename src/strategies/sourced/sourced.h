@@ -60,8 +60,8 @@ stn_status sourced_make_kernels(stn_plan *plan, sourced_state *state, stn_error 
 sourced_grid sourced_grid_at(const stn_grid_layout *layout, const void *at);
 /* Grid `number` in the workspace. */
 sourced_grid sourced_own_grid(const sourced_job *job, int number);
-stn_status sourced_add(const sourced_job *job, sourced_operation way, sourced_grid x, sourced_grid c, sourced_grid out,
-                       stn_error *error);
+stn_status sourced_add(const sourced_job *job, sourced_operation operation, sourced_grid x, sourced_grid c,
+                       sourced_grid out, stn_error *error);
 
 /* ---- source_levels.c */
 uint64_t sourced_level_steps(int level);

@@ -42,11 +42,11 @@ bool sparse_legal(const sparse_window *w);
 int sparse_products(const sparse_window *w);
 int sparse_groups(const sparse_window *w, int product); /* groups of a product's row: 8 or 4 */
 /* Elements of a group: 4 in f16, 2 in f32. */
-int sparse_places(const sparse_window *w);
+int sparse_group_elements(const sparse_window *w);
 int sparse_kept(const sparse_window *w); /* kept elements of a group: 2 or 1 */
 
 /* The window column of an element of a group of a product. */
-int sparse_column(const sparse_window *w, int product, int group, int place);
+int sparse_column(const sparse_window *w, int product, int group, int element);
 /* The output of row i of the left factor. */
 int sparse_output(const sparse_window *w, int i);
 /* The elements of a group that row i keeps, ascending: all with taps, then others. */

@@ -27,13 +27,13 @@ static const int angles_of_rank[] = {0, SPARSE_MOST_FREQUENCIES, 24, 10};
  */
 static void find_frequencies(const stn_task *task, int axis, sparse_frequencies *f) {
     const int each = angles_of_rank[task->rank];
-    *f = (sparse_frequencies){.count = 1, .share = {1}, .turn = {1}};
+    *f = (sparse_frequencies){.count = 1, .share = {1}, .root = {1}};
     if (axis < 3 - task->rank) return;
     f->count = 0;
     for (int sign = 1; sign >= (axis == 2 ? 1 : -1); sign -= 2)
         for (int i = 0; i < each; i++, f->count++) {
             const double u = (i + 0.5) / each;
-            f->turn[f->count] = cexp(I * sign * acos(-1) * u * u);
+            f->root[f->count] = cexp(I * sign * acos(-1) * u * u);
             f->share[f->count] = 2 * u / each / (axis == 2 ? 1 : 2);
         }
 }

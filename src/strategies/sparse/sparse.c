@@ -26,14 +26,14 @@ typedef struct tile_header {
     void *out;
     const void *table;
     int64_t nz, ny, nx, in_z, in_y, in_batch, out_z, out_y, out_batch;
-    int64_t walk, walks, steps, tiles_y, tiles_x;
+    int64_t iterations, march_blocks, steps, tiles_y, tiles_x;
 } tile_header;
 typedef struct chain_header {
     const void *in;
     void *out;
     const void *table;
     int64_t ny, nx, in_y, in_batch, out_y, out_batch;
-    int64_t walk, walks, steps, tiles_x;
+    int64_t iterations, march_blocks, steps, tiles_x;
 } chain_header;
 
 typedef struct sparse_state {
@@ -206,19 +206,32 @@ static stn_status launch_operator(const stn_plan *plan, const void *user, const 
     _Alignas(16) unsigned char arguments[sizeof(tile_header) + 16] = {0};
     size_t header;
     if (shape->terms) {
-        chain_header h = {l->in,           l->out,      table,         task->n[1], task->n[2],
-                          from->stride[1], from->batch, to->stride[1], to->batch,  shape->iterations,
-                          tiles.walks,     tiles.steps, tiles.x};
+        chain_header h = {l->in,       l->out,        table,     task->n[1],        task->n[2],         from->stride[1],
+                          from->batch, to->stride[1], to->batch, shape->iterations, tiles.march_blocks, tiles.steps,
+                          tiles.x};
         memcpy(arguments, &h, header = sizeof h);
     } else {
-        tile_header h = {
-            l->in,           l->out,      table,         task->n[0],    task->n[1], task->n[2],        from->stride[0],
-            from->stride[1], from->batch, to->stride[0], to->stride[1], to->batch,  shape->iterations, tiles.walks,
-            tiles.steps,     tiles.y,     tiles.x};
+        tile_header h = {l->in,
+                         l->out,
+                         table,
+                         task->n[0],
+                         task->n[1],
+                         task->n[2],
+                         from->stride[0],
+                         from->stride[1],
+                         from->batch,
+                         to->stride[0],
+                         to->stride[1],
+                         to->batch,
+                         shape->iterations,
+                         tiles.march_blocks,
+                         tiles.steps,
+                         tiles.y,
+                         tiles.x};
         memcpy(arguments, &h, header = sizeof h);
     }
     stn_put_real(task->dtype, op->scale, arguments + header);
-    stn_launch launch = {.grid = {(unsigned)(task->batch * tiles.walks * tiles.y * tiles.x), 1, 1},
+    stn_launch launch = {.grid = {(unsigned)(task->batch * tiles.march_blocks * tiles.y * tiles.x), 1, 1},
                          .block = {32 * (unsigned)shape->warps, 1, 1},
                          .shared = sparse_shared(task, shape),
                          .stream = l->stream,

@@ -114,8 +114,8 @@ static warp_work work_of(const stn_task *task, const sparse_shape *shape) {
     work.products = ACCUMULATORS * rows.all * (shape->halves / 2.0) * sparse_products_of_part(task, shape);
     for (int d = 0; d < rows.planes; d++)
         for (int at = 0; at < rows.count[d]; at += shape->held) {
-            double turns = (double)stn_min(shape->held, rows.count[d] - at) + ACCUMULATORS - 1;
-            work.words += turns * 32 * 2 * shape->halves; /* 8 rows of 8 words for each half */
+            double row_passes = (double)stn_min(shape->held, rows.count[d] - at) + ACCUMULATORS - 1;
+            work.words += row_passes * 32 * 2 * shape->halves; /* 8 rows of 8 words for each half */
         }
     work.cycles = work.words / 32 * lanes_in_bank(task, shape) + 4.0 * rows.all * sparse_products(&w) * shape->parts;
     return work;
@@ -161,8 +161,8 @@ static double copy_fraction(const stn_task *task, const sparse_shape *shape) {
     const bool line = shape->adjacent_columns * SPARSE_OUTPUTS * (int)stn_dtype_size(task->dtype) % MEMORY_LINE == 0;
     if (task->rank == 1) return line ? rates.line_copy_fraction : rates.half_line_copy_fraction;
     if (shape->terms) return rates.chain_copy_fraction;
-    const double solid = task->rank == 3 ? rates.copy_factor_3d : 1;
-    return solid *
+    const double factor_3d = task->rank == 3 ? rates.copy_factor_3d : 1;
+    return factor_3d *
            (shape->adjacent_columns == SPARSE_COLUMNS ? rates.adjacent_copy_fraction : rates.narrow_copy_fraction);
 }
 
@@ -196,10 +196,10 @@ void sparse_cost_with_faces(const stn_task *task, const stn_machine *machine, co
     warp_work work = work_of(task, shape);
     double points = (double)stn_task_points(task), launches = ceil((double)task->steps / shape->fused);
     double units = (double)(task->batch * tiles.y * tiles.x) * (double)tiles.steps * shape->warps;
-    double blocks = (double)(task->batch * tiles.y * tiles.x * tiles.walks);
+    double blocks = (double)(task->batch * tiles.y * tiles.x * tiles.march_blocks);
     double slots = (double)machine->multiprocessors * shape->blocks, waves = ceil(blocks / slots);
     /* Fraction of elements read twice. */
-    double again = (double)tiles.walks * sparse_halo_fraction(task, shape) / (double)tiles.steps;
+    double again = (double)tiles.march_blocks * sparse_halo_tiles(task, shape) / (double)tiles.steps;
     e->unit = task->dtype == STN_F16 ? STN_UNIT_TENSOR_F16 : STN_UNIT_TENSOR_TF32;
     e->launches = launches;
     e->bytes = (2 + again) * (double)stn_dtype_size(task->dtype) * points * launches;

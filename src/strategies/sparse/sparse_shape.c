@@ -97,8 +97,8 @@ static size_t ring_bytes(const stn_task *task, const sparse_shape *shape) {
 
 size_t sparse_shared(const stn_task *task, const sparse_shape *shape) {
     if (shape->adjacent_warps) return ring_bytes(task, shape);
-    const size_t late = task->rank > 1 ? stn_alignment_pad_bytes(shape->lead, stn_dtype_size(task->dtype)) : 0;
-    return late + stage_bytes(task, shape) * (size_t)shape->stages;
+    const size_t pad = task->rank > 1 ? stn_alignment_pad_bytes(shape->lead, stn_dtype_size(task->dtype)) : 0;
+    return pad + stage_bytes(task, shape) * (size_t)shape->stages;
 }
 
 static int words_of(const sparse_window *w, int rows, int parts) {
@@ -125,7 +125,7 @@ sparse_tiles sparse_tiles_of(const stn_task *task, const sparse_shape *shape) {
         tiles.steps = task->n[0];
         tiles.y = stn_div_up(task->n[1], tile_height(shape));
     }
-    tiles.walks = stn_div_up(tiles.steps, shape->iterations);
+    tiles.march_blocks = stn_div_up(tiles.steps, shape->iterations);
     return tiles;
 }
 
@@ -222,7 +222,7 @@ static bool fit_stages(const stn_task *task, const stn_machine *machine, void *o
     return false;
 }
 
-double sparse_halo_fraction(const stn_task *task, const sparse_shape *shape) {
+double sparse_halo_tiles(const stn_task *task, const sparse_shape *shape) {
     sparse_window y = sparse_window_y_of(task, shape);
     if (shape->terms && task->rank == 2) return (sparse_columns(&y) - SPARSE_OUTPUTS) / (double)SPARSE_TILE_ROWS;
     return sparse_planes(task, shape) - 1;
@@ -232,19 +232,19 @@ double sparse_halo_fraction(const stn_task *task, const sparse_shape *shape) {
 static void fit_iterations(const stn_task *task, const stn_machine *machine, sparse_shape *shape) {
     double best = INFINITY, slots = (double)machine->multiprocessors * shape->blocks;
     /* start: in units of a tile's time. */
-    double again = sparse_halo_fraction(task, shape), start = 0.3;
+    double halo_tiles = sparse_halo_tiles(task, shape), start = 0.3;
     shape->iterations = 1;
     sparse_tiles tiles = sparse_tiles_of(task, shape);
     int64_t steps = tiles.steps, last = 0;
-    for (int64_t walks = 1; walks <= steps && walks <= 4096; walks++) {
-        int64_t walk = stn_div_up(steps, walks);
-        if (walk == last || walk > INT32_MAX) continue;
-        last = walk;
-        double blocks = (double)(task->batch * tiles.y * tiles.x * stn_div_up(steps, walk));
-        double cost = ((double)walk + again + start) * fmax(1, ceil(blocks / slots));
+    for (int64_t march_blocks = 1; march_blocks <= steps && march_blocks <= 4096; march_blocks++) {
+        int64_t iterations = stn_div_up(steps, march_blocks);
+        if (iterations == last || iterations > INT32_MAX) continue;
+        last = iterations;
+        double blocks = (double)(task->batch * tiles.y * tiles.x * stn_div_up(steps, iterations));
+        double cost = ((double)iterations + halo_tiles + start) * fmax(1, ceil(blocks / slots));
         if (cost >= best) continue;
         best = cost;
-        shape->iterations = (int)walk;
+        shape->iterations = (int)iterations;
     }
 }
 
@@ -257,7 +257,7 @@ static bool fit_rows(const stn_task *task, const stn_machine *machine, void *of)
 
 static bool few_blocks(const stn_task *task, const sparse_shape *shape) {
     const sparse_tiles tiles = sparse_tiles_of(task, shape);
-    return task->batch <= INT32_MAX / tiles.walks / tiles.y / tiles.x;
+    return task->batch <= INT32_MAX / tiles.march_blocks / tiles.y / tiles.x;
 }
 
 static bool fit_blocks(const stn_task *task, const stn_machine *machine, void *of) {

@@ -55,7 +55,7 @@ bool sparse_fit_ring(const stn_task *task, const stn_machine *machine, int stage
 int sparse_points(const stn_task *task, const sparse_shape *shape);
 int sparse_planes(const stn_task *task, const sparse_shape *shape); /* planes that the taps read */
 /* Further planes, or tiles, that a block reads besides its own. */
-double sparse_halo_fraction(const stn_task *task, const sparse_shape *shape);
+double sparse_halo_tiles(const stn_task *task, const sparse_shape *shape);
 /* Chain: blocks of 16 rows that accumulate at the same time. */
 int sparse_accumulating_blocks(const stn_task *task, const sparse_shape *shape);
 int sparse_reach(const stn_task *task, const sparse_shape *shape, int axis, int side);
@@ -70,7 +70,7 @@ size_t sparse_table_words(const stn_task *task, const sparse_shape *shape);
 /* steps: tiles along the marching axis; walks: blocks that share them; tiles along y in 3D, and
  * along x. */
 typedef struct sparse_tiles {
-    int64_t steps, walks, y, x;
+    int64_t steps, march_blocks, y, x;
 } sparse_tiles;
 sparse_tiles sparse_tiles_of(const stn_task *task, const sparse_shape *shape);
 

@@ -72,7 +72,7 @@ static void find_term(const split *s) {
     memcpy(s->v, s->rest + best / s->columns * s->columns, (size_t)s->columns * sizeof *s->v);
     make_unit(s->v, s->columns);
     double last = 0, size = 1;
-    for (int turn = 0; turn < MAX_ITERATIONS && fabs(size - last) > CONVERGED * size; turn++) {
+    for (int root = 0; root < MAX_ITERATIONS && fabs(size - last) > CONVERGED * size; root++) {
         times_rest(s);
         last = size;
         memset(s->v, 0, (size_t)s->columns * sizeof *s->v);
@@ -222,7 +222,7 @@ static bool find_symbols(const stn_task *task, const sparse_terms *terms, const 
             for (int i = 0; i < along[axis + 1].count; i++) {
                 double complex sum = 0;
                 /* Horner's scheme. */
-                for (size_t k = size; k-- > 0;) sum = sum * along[axis + 1].turn[i] + rounded[k];
+                for (size_t k = size; k-- > 0;) sum = sum * along[axis + 1].root[i] + rounded[k];
                 symbols[q][axis][i] = sum;
             }
         }

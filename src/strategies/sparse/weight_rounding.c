@@ -82,7 +82,7 @@ static void keep_sum(stn_dtype dtype, const stn_power *power, double scale, floa
         rest += (double)power->weight[i] / scale - part[i];
         pairs = pairs && part[i] == part[count - 1 - i];
     }
-    for (size_t turn = 0; turn < count && isfinite(rest); turn++) {
+    for (size_t root = 0; root < count && isfinite(rest); root++) {
         size_t i = find_move(dtype, power, scale, part, rest, pairs);
         if (i == count) return;
         float moved = (float)(part[i] + copysign(unit_of(dtype, part[i]), rest));
@@ -132,26 +132,26 @@ void sparse_frequencies_of(const stn_power *power, int axis, sparse_frequencies 
         for (int i = 1; i < EVEN && power->size[0] == 1; i++) angle[f->count++] = sign * acos(-1) * (i - 0.37) / EVEN;
     }
     fill_shares(angle, f->count, axis == 2 ? 0 : -acos(-1), f->share);
-    for (int i = 0; i < f->count; i++) f->turn[i] = cexp(I * angle[i]);
+    for (int i = 0; i < f->count; i++) f->root[i] = cexp(I * angle[i]);
 }
 
 /* The symbol's partial sums of weights along one axis, for each row of the remaining axes. */
-static void sum_rows(const stn_power *power, const float *part, double scale, double complex turn,
+static void sum_rows(const stn_power *power, const float *part, double scale, double complex root,
                      sparse_symbol *rows) {
     size_t columns = (size_t)power->size[2], count = sparse_weights(power) / columns;
     for (size_t r = 0; r < count; r++) {
         rows[r] = (sparse_symbol){0, 0, 0};
         for (size_t x = columns; x-- > 0;) { /* Horner's scheme */
-            rows[r].exact = rows[r].exact * turn + (double)power->weight[r * columns + x];
-            if (part) rows[r].rounded = rows[r].rounded * turn + part[r * columns + x] * scale;
+            rows[r].exact = rows[r].exact * root + (double)power->weight[r * columns + x];
+            if (part) rows[r].rounded = rows[r].rounded * root + part[r * columns + x] * scale;
         }
     }
 }
-static sparse_symbol sum_of(const sparse_symbol *parts, int count, bool both, double complex turn) {
+static sparse_symbol sum_of(const sparse_symbol *parts, int count, bool both, double complex root) {
     sparse_symbol sum = {0, 0, 0};
     for (int i = count; i-- > 0;) {
-        sum.exact = sum.exact * turn + parts[i].exact;
-        if (both) sum.rounded = sum.rounded * turn + parts[i].rounded;
+        sum.exact = sum.exact * root + parts[i].exact;
+        if (both) sum.rounded = sum.rounded * root + parts[i].rounded;
     }
     return sum;
 }
@@ -164,12 +164,12 @@ sparse_symbol *sparse_symbols_make(const stn_power *power, const float *rounded,
     if (!symbols) return NULL;
     sparse_symbol *row = symbols + all, *plane = row + rows, *to = symbols;
     for (int x = 0; x < along[2].count; x++) {
-        sum_rows(power, rounded, scale, along[2].turn[x], row);
+        sum_rows(power, rounded, scale, along[2].root[x], row);
         for (int y = 0; y < along[1].count; y++) {
             for (size_t z = 0; z < planes; z++)
-                plane[z] = sum_of(row + z * (size_t)power->size[1], power->size[1], rounded, along[1].turn[y]);
+                plane[z] = sum_of(row + z * (size_t)power->size[1], power->size[1], rounded, along[1].root[y]);
             for (int z = 0; z < along[0].count; z++, to++) {
-                *to = sum_of(plane, power->size[0], rounded, along[0].turn[z]);
+                *to = sum_of(plane, power->size[0], rounded, along[0].root[z]);
                 to->share = along[0].share[z] * along[1].share[y] * along[2].share[x];
             }
         }

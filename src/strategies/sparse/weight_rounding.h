@@ -32,7 +32,7 @@ double sparse_rounding(const stn_task *task, const stn_power *power, bool bounde
 typedef struct sparse_frequencies {
     int count;
     double share[SPARSE_MOST_FREQUENCIES];
-    double complex turn[SPARSE_MOST_FREQUENCIES];
+    double complex root[SPARSE_MOST_FREQUENCIES];
 } sparse_frequencies;
 typedef struct sparse_symbol {
     double complex exact, rounded;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "strategies/common/found.h"
+#include "strategies/common/ladder.h"
 
 static stn_found *found;
 static void setup(void) { cr_assert_not_null(found = stn_found_create()); }
@@ -19,7 +20,7 @@ static void expect_same(const stn_ladder *a, const stn_ladder *b) {
     for (int s = 0; s < a->stages; s++) cr_expect_eq(a->radix[s], b->radix[s]);
 }
 
-Test(ladder, so_many_are_asked_for_that_old_ones_go) {
+Test(ladder, old_entries_are_replaced) {
     stn_ladder line, again;
     for (int turn = 0; turn < 2; turn++)
         for (int points = 32; points < 400; points++)
@@ -42,7 +43,7 @@ static void *ask(void *user) {
     return user;
 }
 
-Test(ladder, threads_ask_at_once) {
+Test(ladder, concurrent_requests) {
     pthread_t threads[4];
     for (int i = 0; i < 4; i++) cr_assert_eq(pthread_create(&threads[i], NULL, ask, NULL), 0);
     for (int i = 0; i < 4; i++) cr_assert_eq(pthread_join(threads[i], NULL), 0);

@@ -76,7 +76,7 @@ static double beyond(const long double *tap, int all, int low, int64_t reach, in
 
 /* Random uneven weights of any sign: at most the tail lies beyond the reach, and one point less
  * would not suffice. */
-Test(reach, random_lines_are_cut_where_they_die_away) {
+Test(reach, random_lines_have_minimal_reach) {
     unsigned long long state = 11;
     for (int trial = 0; trial < 60; trial++) {
         double w[9], tail = trial % 2 ? 0x1p-26 : 0x1p-55;

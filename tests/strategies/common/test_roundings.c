@@ -126,7 +126,7 @@ static const line lines[] = {
     {"4 that move by some units", 4, STN_WRAP, {-1, 0, 1}, {0.25, 0.503, 0.25}, 1, 100},
 };
 
-Test(roundings, few_points_are_no_less_than_found) {
+Test(roundings, estimate_is_not_below_measured_error) {
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) look_at(&lines[i]);
 }
 

@@ -16,7 +16,7 @@ bool right(const tally *t);
 typedef struct fixture {
     stn_context *context;
     stn_pool *pool;
-    stn_faces_way way;
+    stn_faces_method method;
     stn_plan *plan; /* provides task and context */
     stn_faces *faces;
     stn_grid_layout from, to;

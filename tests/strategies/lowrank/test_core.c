@@ -49,11 +49,11 @@ static void expect_equal(const stn_power *cube, const lowrank_core *core, const 
     cr_expect_leq(error, 4e-15 * largest, "%s: off by %g of %g", what, error, largest);
 }
 
-static lowrank_core core_of(const char *name, int fused, lowrank_core_way way) {
+static lowrank_core core_of(const char *name, int fused, lowrank_core_method method) {
     stn_task task = named(name);
     stn_power cube = power_of(&task, fused);
     lowrank_core core;
-    cr_assert(lowrank_core_make(&task, &cube, way, &core), "%s, %d steps, way %d", name, fused, way);
+    cr_assert(lowrank_core_make(&task, &cube, method, &core), "%s, %d steps, way %d", name, fused, method);
     cr_expect_leq(core.residual, 1e-15, "%s: residual %g", name, core.residual);
     expect_equal(&cube, &core, name);
     stn_power_clear(&cube);
@@ -63,8 +63,8 @@ static lowrank_core core_of(const char *name, int fused, lowrank_core_way way) {
 
 Test(core, separable_taps_are_one_term_however_many_steps) {
     for (int f = 1; f <= 8; f++)
-        for (int way = LOWRANK_CORE_OUTER; way <= LOWRANK_CORE_LARGEST; way++) {
-            lowrank_core core = core_of("gaussian-3d:sigma=1,truncate=1", f, (lowrank_core_way)way);
+        for (int method = LOWRANK_CORE_OUTER; method <= LOWRANK_CORE_LARGEST; method++) {
+            lowrank_core core = core_of("gaussian-3d:sigma=1,truncate=1", f, (lowrank_core_method)method);
             cr_expect(core.x_factors == 1 && core.sums == 1 && core.terms == 1, "%d steps: %d, %d, %d", f,
                       core.x_factors, core.sums, core.terms);
         }
@@ -89,7 +89,7 @@ Test(core, two_terms_have_f_plus_one_in_f_steps) {
     }
 }
 
-Test(core, taps_that_are_no_pair_are_refused_as_one) {
+Test(core, other_taps_are_not_a_pair) {
     stn_task task = named("gaussian-3d:sigma=1,truncate=1"); /* one term */
     stn_power cube = power_of(&task, 2);
     lowrank_core core;
@@ -113,9 +113,9 @@ Test(core, random_weights) {
         cr_assert_eq(stn_stencil_create_dense(3, extent, w, &stencil, NULL), STN_OK);
         stn_task task = task_of(stencil);
         stn_power cube = power_of(&task, 1);
-        for (int way = 0; way < LOWRANK_CORE_WAYS; way++) {
+        for (int method = 0; method < LOWRANK_CORE_METHODS; method++) {
             lowrank_core core;
-            if (!lowrank_core_make(&task, &cube, (lowrank_core_way)way, &core)) continue;
+            if (!lowrank_core_make(&task, &cube, (lowrank_core_method)method, &core)) continue;
             expect_equal(&cube, &core, "random weights");
             made++;
         }

@@ -43,7 +43,7 @@ static void check(suite *s, const char *what, const stn_stencil *stencil, const 
     free(values);
 }
 
-static void flat(suite *s) {
+static void plane(suite *s) {
     static const structure kinds[] = {SEPARABLE, UNIFORM, EVEN_RANK_TWO};
     const size_t extent[3] = {45, 72};
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
@@ -82,7 +82,7 @@ static void peaks(suite *s) {
     }
 }
 
-static void solid(suite *s) {
+static void volume(suite *s) {
     static const char *const names[] = {"gaussian-3d:sigma=0.8,truncate=2", "box-3d27p", "gaussian-3d:sigma=1.3"};
     const size_t extent[3] = {19, 24, 40};
     for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
@@ -98,6 +98,6 @@ static void solid(suite *s) {
 }
 
 int main(int argc, char **argv) {
-    static const suite_part parts[] = {{"flat", flat}, {"peaks", peaks}, {"solid", solid}};
+    static const suite_part parts[] = {{"flat", plane}, {"peaks", peaks}, {"solid", volume}};
     return suite_main(argc, argv, parts, sizeof parts / sizeof *parts);
 }

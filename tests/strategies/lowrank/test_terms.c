@@ -139,21 +139,21 @@ Test(pattern, holds_shorter_powers_and_other_weights) {
         for (int split = LOWRANK_SVD + 1; split < LOWRANK_SPLITS; split++)
             for (int fused = 2; fused <= 4; fused++) {
                 lowrank_terms longer, shorter, other;
-                int place[LOWRANK_MAX_TERMS];
+                int slot[LOWRANK_MAX_TERMS];
                 bool changed = false;
                 split_of(names[i][0], fused, (lowrank_split)split, &longer);
                 split_of(names[i][0], fused - 1, (lowrank_split)split, &shorter);
                 split_of(names[i][1], fused, (lowrank_split)split, &other);
                 lowrank_pattern pattern = {0};
-                cr_assert(lowrank_pattern_cover(&pattern, &longer, place, &changed));
+                cr_assert(lowrank_pattern_cover(&pattern, &longer, slot, &changed));
                 cr_expect_eq(pattern.count, longer.count);
                 cr_expect_eq(changed, longer.count > 0);
                 changed = false;
-                cr_assert(lowrank_pattern_cover(&pattern, &shorter, place, &changed));
-                cr_assert(lowrank_pattern_cover(&pattern, &other, place, &changed));
+                cr_assert(lowrank_pattern_cover(&pattern, &shorter, slot, &changed));
+                cr_assert(lowrank_pattern_cover(&pattern, &other, slot, &changed));
                 cr_expect(!changed, "%s, %d steps, %s", names[i][0], fused, lowrank_split_name((lowrank_split)split));
                 for (int q = 0; q < other.count; q++)
-                    for (int p = 0; p < q; p++) cr_expect_neq(place[p], place[q]);
+                    for (int p = 0; p < q; p++) cr_expect_neq(slot[p], slot[q]);
                 lowrank_terms_clear(&longer), lowrank_terms_clear(&shorter), lowrank_terms_clear(&other);
             }
 }
@@ -183,7 +183,7 @@ Test(pattern, counts_what_the_kernel_does) {
     cr_expect_eq(lowrank_pattern_sums(&wide, false), 5, "the middle row is added as it is");
 }
 
-Test(terms, ranks_that_are_known) {
+Test(terms, known_ranks) {
     cr_expect_eq(terms_of("gaussian-2d:sigma=1.5", 1, 0), 1);
     cr_expect_eq(terms_of("gaussian-2d:sigma=1.5", 4, 0), 1, "a power of separable taps is separable");
     cr_expect_eq(terms_of("heat-2d", 1, 0), 2, "a star has rank 2");
@@ -218,7 +218,7 @@ static int lengths_of(const stn_power *taps, lowrank_split split, double length[
 /* Dropped terms together do not exceed the tolerance, and all that it allows are dropped: tested on
  * both sides of each threshold. Terms of an SVD are orthogonal, so their squares add up; others may
  * be parallel. */
-Test(terms, those_that_a_tolerance_allows_are_dropped_and_no_more) {
+Test(terms, tolerance_decides_dropped_terms) {
     stn_task task = task_of("box-2d49p");
     stn_power taps = power_of(&task, 2);
     double size = 0;
@@ -318,7 +318,7 @@ static double error_of_rounded(const lowrank_terms *terms, int points) {
 
 /* The error prediction of f16 plans, for weights that smooth and for some whose columns cancel each
  * other. */
-Test(terms, what_rounding_the_first_product_is_multiplied_by) {
+Test(terms, amplification_of_first_product_rounding) {
     static const double cancelling[6][3] = {{0, 2, 0.0192}, {1, -2, -0.0409}, {2, -2, -0.0176},
                                             {2, 2, 0.0176}, {3, -2, -0.0501}, {3, 1, 0.0439}};
     for (int cancels = 0; cancels < 2; cancels++) {

@@ -59,14 +59,14 @@ static void decode(const sparse_window *w, const float *weight, float (*band)[MO
         for (int group = 0; group < sparse_groups(w, product); group++)
             for (int i = 0; i < SPARSE_OUTPUTS; i++) {
                 unsigned bits = bits_of(w, meta, product, group, i);
-                int place[2] = {(int)(bits & 3), (int)(bits >> 2)};
+                int element[2] = {(int)(bits & 3), (int)(bits >> 2)};
                 if (w->dtype == STN_F16)
-                    cr_assert_lt(place[0], place[1], "metadata %x is no ordered pair", bits);
+                    cr_assert_lt(element[0], element[1], "metadata %x is no ordered pair", bits);
                 else
                     cr_assert(bits == 0x4 || bits == 0xe, "metadata %x says none of two", bits);
-                if (w->dtype == STN_F32) place[0] = bits == 0xe;
+                if (w->dtype == STN_F32) element[0] = bits == 0xe;
                 for (int k = 0; k < sparse_kept(w) && k < 2; k++)
-                    band[sparse_output(w, i)][sparse_column(w, product, group, place[k])] +=
+                    band[sparse_output(w, i)][sparse_column(w, product, group, element[k])] +=
                         value_of(w, fragments, product, group, i, k);
             }
 }
@@ -93,10 +93,10 @@ static void check_lanes(const sparse_window *w) {
 
 Test(sparse_encode, decodes_to_the_taps) {
     int served = 0;
-    for (int turn = 0; turn < 4000; turn++) {
+    for (int variant = 0; variant < 4000; variant++) {
         sparse_window w;
-        stn_dtype dtype = turn % 2 ? STN_F32 : STN_F16;
-        int most = turn % 3 ? 7 : 60;
+        stn_dtype dtype = variant % 2 ? STN_F32 : STN_F16;
+        int most = variant % 3 ? 7 : 60;
         if (!make_window(dtype, between(0, most), between(0, most), between(0, 2) / 2, &w)) continue;
         static float weight[MOST_COLUMNS], band[SPARSE_OUTPUTS][MOST_COLUMNS];
         draw_weights(&w, weight);
@@ -117,11 +117,11 @@ Test(sparse_encode, decodes_to_the_taps) {
 /* Zero weights inside the pattern, up to all of them: the metadata, which decode() reads, still
  * name two elements, and their values are 0. */
 Test(sparse_encode, zeros_stay_legal) {
-    for (int turn = 0; turn < 400; turn++) {
+    for (int variant = 0; variant < 400; variant++) {
         sparse_window w;
-        if (!make_window(turn % 2 ? STN_F32 : STN_F16, between(0, 9), between(0, 9), 0, &w)) continue;
+        if (!make_window(variant % 2 ? STN_F32 : STN_F16, between(0, 9), between(0, 9), 0, &w)) continue;
         static float weight[MOST_COLUMNS], band[SPARSE_OUTPUTS][MOST_COLUMNS];
-        const int kept = turn % 4 ? between(0, w.span) : -1; /* the only nonzero tap */
+        const int kept = variant % 4 ? between(0, w.span) : -1; /* the only nonzero tap */
         for (int j = 0; j <= w.span; j++) weight[j] = j == kept ? 0.75f : 0;
         decode(&w, weight, band);
         for (int i = 0; i < SPARSE_OUTPUTS; i++)
@@ -159,8 +159,8 @@ Test(sparse_encode, longer_rows_are_not_legal) {
                 for (int group = 0; group < sparse_groups(&w, product); group++)
                     for (int i = 0; i < SPARSE_OUTPUTS; i++) {
                         int taps = 0;
-                        for (int place = 0; place < sparse_places(&w); place++) {
-                            int tap = sparse_column(&w, product, group, place) - sparse_output(&w, i) - w.first;
+                        for (int element = 0; element < sparse_group_elements(&w); element++) {
+                            int tap = sparse_column(&w, product, group, element) - sparse_output(&w, i) - w.first;
                             taps += tap >= 0 && tap <= w.span;
                         }
                         lost = lost || taps > sparse_kept(&w);

@@ -66,7 +66,7 @@ static double run(const double weight[3], int points, int fused, int launches) {
     return sqrt(difference / size);
 }
 
-Test(sparse_noise, runs_err_by_what_is_predicted) {
+Test(sparse_noise, measured_errors_match_prediction) {
     static const double weights[][3] = {{0.125, 0.75, 0.125}, {0.3, 0.4, 0.3}, {0.6, 0.3, 0.1}};
     /* Steps of a launch, launches. */
     static const int lengths[][2] = {{1, 1}, {1, 30}, {1, 200}, {7, 40}, {20, 30}};
@@ -115,7 +115,7 @@ static int runs_beyond(int points, int runs, double *most) {
 
 /* Random errors spread more widely on few points: one run of fifty may exceed the prediction. With
  * the prediction for many points, one of ten to seventeen would. */
-Test(sparse_noise, runs_on_few_points_err_by_what_is_predicted) {
+Test(sparse_noise, measured_errors_on_few_points_match_prediction) {
     static const int grids[] = {32, 64, 256, 1024};
     enum { RUNS = 240 };
     for (size_t i = 0; i < sizeof grids / sizeof *grids; i++) {

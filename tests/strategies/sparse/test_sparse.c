@@ -10,8 +10,8 @@
 #define TOLERANCE 1e-3 /* for f32, by tf32 */
 
 /* Without --dtype, cases alternate between f16 and f32; in 3D sparse supports f16 only. */
-static void check(suite *s, const char *what, stn_problem p, int turn, uint64_t seed) {
-    const bool f32 = turn % 2 && stn_stencil_rank(p.stencil) < 3;
+static void check(suite *s, const char *what, stn_problem p, int variant, uint64_t seed) {
+    const bool f32 = variant % 2 && stn_stencil_rank(p.stencil) < 3;
     p.dtype = f32 ? STN_F32 : STN_F16;
     p.tolerance = f32 ? TOLERANCE : 0;
     char typed[200];
@@ -35,7 +35,7 @@ static void random_size(dice *d, int rank, int n[3]) {
 
 /* Every pair of sides on every axis, the others random: fused launches and faces. */
 static void boundaries(suite *s) {
-    int turn = 0;
+    int variant = 0;
     for (int rank = 1; rank <= 3; rank++)
         for (int low = 0; low < 6; low++)
             for (int high = low ? 1 : 0; high < (low ? 6 : 1); high++)
@@ -52,14 +52,14 @@ static void boundaries(suite *s) {
                     char what[160];
                     snprintf(what, sizeof what, "%dD %s:%s on axis %d, radius %d, %llu steps", rank, side_names[low],
                              side_names[high], axis, radius, (unsigned long long)p.steps);
-                    check(s, what, p, turn++, d.state);
+                    check(s, what, p, variant++, d.state);
                     stn_stencil_destroy(stencil);
                 }
 }
 
 /* Every radius and tap pattern, one step and a few. */
 static void radii(suite *s) {
-    int turn = 0;
+    int variant = 0;
     for (int rank = 1; rank <= 3; rank++)
         for (int radius = 1; radius <= (rank == 1 ? 20 : rank == 2 ? 9 : 2); radius++)
             for (int taps = 0; taps < 3; taps++) {
@@ -72,7 +72,7 @@ static void radii(suite *s) {
                 char what[160];
                 snprintf(what, sizeof what, "%dD %s radius %d, %llu steps", rank, taps_names[taps], radius,
                          (unsigned long long)p.steps);
-                check(s, what, p, turn++, d.state);
+                check(s, what, p, variant++, d.state);
                 stn_stencil_destroy(stencil);
             }
     dice d = {77};
@@ -228,18 +228,18 @@ static void candidates(suite *s) {
 /* Separable taps, as chains: all sides, reaches, fused steps, weights in one part and in two. */
 static void chains(suite *s) {
     int seen = 0;
-    for (int turn = 0; turn < (s->full ? 120 : 7); turn++) {
-        dice d = {(uint64_t)(500 + turn)};
+    for (int variant = 0; variant < (s->full ? 120 : 7); variant++) {
+        dice d = {(uint64_t)(500 + variant)};
         int n[3] = {dice_int(&d, 30, 200), dice_int(&d, 30, 300), 0};
         stn_stencil *stencil = product_stencil(&d, 2, dice_int(&d, 1, 6));
         stn_problem p = problem_of(stencil, n, (uint64_t)dice_int(&d, 1, 9));
         random_sides(&d, &p, 2);
-        if (turn % 3 == 0) p.batch = 2;
-        if (turn % 5 == 0) p.alignment = turn % 2 ? 4 : 2;
-        p.dtype = turn % 2 ? STN_F32 : STN_F16;
+        if (variant % 3 == 0) p.batch = 2;
+        if (variant % 5 == 0) p.alignment = variant % 2 ? 4 : 2;
+        p.dtype = variant % 2 ? STN_F32 : STN_F16;
         p.tolerance = TOLERANCE;
         comparison c;
-        int pick = suite_candidate(s, &p, "sparse", turn % 3 == 2 ? " as a chain| x 2" : " as a chain");
+        int pick = suite_candidate(s, &p, "sparse", variant % 3 == 2 ? " as a chain| x 2" : " as a chain");
         bool good = compare_candidate_with_host(s->context, s->pool, &p, "sparse", pick, true, d.state, &c);
         if (!good && c.error.status == STN_ERROR_INVALID_ARGUMENT) /* there is none */
             good = compare_candidate_with_host(s->context, s->pool, &p, "sparse", 0, true, d.state, &c);
@@ -261,24 +261,24 @@ static void chains(suite *s) {
 static void sums(suite *s) {
     static const char *const names[] = {"heat-2d", "box-2d9p", "box-2d49p", "star-2d13p", "heat-2d:alpha=0.25"};
     int seen = 0, of_three = 0;
-    for (int turn = 0; turn < (s->full ? 60 : 5); turn++) {
-        dice d = {(uint64_t)(900 + turn)};
+    for (int variant = 0; variant < (s->full ? 60 : 5); variant++) {
+        dice d = {(uint64_t)(900 + variant)};
         int n[3] = {dice_int(&d, 90, 230), dice_int(&d, 90, 300), 0};
         stn_stencil *stencil = NULL;
-        stn_stencil_parse(names[turn % 5], &stencil, NULL);
+        stn_stencil_parse(names[variant % 5], &stencil, NULL);
         stn_problem p = problem_of(stencil, n, (uint64_t)dice_int(&d, 12, s->full ? 200 : 40));
-        if (turn % 2) random_sides(&d, &p, 2);
-        if (turn % 4 == 0) p.batch = 2;
-        p.dtype = turn % 3 == 1 ? STN_F32 : STN_F16;
+        if (variant % 2) random_sides(&d, &p, 2);
+        if (variant % 4 == 0) p.batch = 2;
+        p.dtype = variant % 3 == 1 ? STN_F32 : STN_F16;
         p.tolerance = TOLERANCE;
-        if (s->full && turn % 10 == 0) p.steps = 1000;
+        if (s->full && variant % 10 == 0) p.steps = 1000;
         comparison c;
         int pick = suite_candidate(s, &p, "sparse", " chains");
         bool good = compare_candidate_with_host(s->context, s->pool, &p, "sparse", pick, true, d.state, &c);
         /* All candidates would be too inaccurate. */
         bool none = !good && c.error.status == STN_ERROR_INVALID_ARGUMENT;
         char what[400], detail[1200];
-        snprintf(what, sizeof what, "%s, %d x %d, %s, %llu steps: %s", names[turn % 5], n[0], n[1],
+        snprintf(what, sizeof what, "%s, %d x %d, %s, %llu steps: %s", names[variant % 5], n[0], n[1],
                  stn_dtype_name(p.dtype), (unsigned long long)p.steps, none ? "no sum" : c.parameters);
         suite_detail(&c, detail, sizeof detail);
         s->worst = fmax(s->worst, good ? c.relative_l2 / c.bar : 0);
@@ -341,7 +341,7 @@ static const char *const layout_names[] = {
     "padded rows", "rows of an odd pitch", "a batch", "grids an odd way apart", "in place", "alignment of one element"};
 
 static void layouts(suite *s) {
-    int turn = 0;
+    int variant = 0;
     for (int rank = 1; rank <= 2; rank++)
         for (int layout = 0; layout < LAYOUTS; layout++)
             for (uint64_t t = 1; t <= 16; t += 15) {
@@ -359,10 +359,10 @@ static void layouts(suite *s) {
                 if (layout == ODD_GRIDS) p.in_batch_stride = 64 * 41 + 777, p.out_batch_stride = 96 * 41 + 777;
                 p.boundary[rank - 1][0].kind = p.boundary[rank - 1][1].kind = layout % 2 ? STN_REFLECT : STN_WRAP;
                 if (layout == IN_PLACE) p.in_place = 1;
-                if (layout == UNALIGNED) p.alignment = turn % 2 ? 4 : 2;
+                if (layout == UNALIGNED) p.alignment = variant % 2 ? 4 : 2;
                 char what[160];
                 snprintf(what, sizeof what, "%dD %s, %llu steps", rank, layout_names[layout], (unsigned long long)t);
-                check(s, what, p, turn++, d.state);
+                check(s, what, p, variant++, d.state);
                 stn_stencil_destroy(stencil);
             }
 }

@@ -23,19 +23,19 @@ static stn_problem problem_of(const stn_stencil *stencil, const int n[3], uint64
 static void rings(suite *s) {
     static const char *const ways[] = {"ring of 1 stages", "ring of 3 stages", "ring of 2 stages"};
     int seen[2][3] = {{0}};
-    for (int turn = 0; turn < (s->full ? 120 : 18); turn++) {
-        dice d = {(uint64_t)(1700 + turn)};
+    for (int variant = 0; variant < (s->full ? 120 : 18); variant++) {
+        dice d = {(uint64_t)(1700 + variant)};
         int n[3] = {dice_int(&d, 20, 700), dice_int(&d, 20, 1200), 0}, radius = dice_int(&d, 1, 3);
-        if (turn % 2) n[1] = (int)stn_round_up(n[1], 16);
+        if (variant % 2) n[1] = (int)stn_round_up(n[1], 16);
         stn_stencil *stencil = random_stencil(&d, 2, (taps_kind)dice_int(&d, 0, 2), radius);
         stn_problem p = problem_of(stencil, n, (uint64_t)dice_int(&d, 1, 3));
-        if (turn % 4) random_sides(&d, &p, 2);
-        if (turn % 5 == 0) p.batch = 3;
-        if (turn % 11 == 10) p.alignment = 4;
-        p.dtype = turn / 3 % 2 ? STN_F32 : STN_F16;
+        if (variant % 4) random_sides(&d, &p, 2);
+        if (variant % 5 == 0) p.batch = 3;
+        if (variant % 11 == 10) p.alignment = 4;
+        p.dtype = variant / 3 % 2 ? STN_F32 : STN_F16;
         p.tolerance = TOLERANCE;
         comparison c;
-        int pick = suite_candidate(s, &p, "sparse", ways[turn % 3]);
+        int pick = suite_candidate(s, &p, "sparse", ways[variant % 3]);
         bool good = compare_candidate_with_host(s->context, s->pool, &p, "sparse", pick, true, d.state, &c);
         bool none = !good && c.error.status == STN_ERROR_INVALID_ARGUMENT;
         char what[400], detail[1200];
@@ -43,7 +43,7 @@ static void rings(suite *s) {
                  radius, (unsigned long long)p.steps, none ? "none" : c.parameters);
         suite_detail(&c, detail, sizeof detail);
         s->worst = fmax(s->worst, good ? c.relative_l2 / c.bar : 0);
-        seen[p.dtype == STN_F16][turn % 3] += strstr(c.parameters, "sparse_walk") != NULL;
+        seen[p.dtype == STN_F16][variant % 3] += strstr(c.parameters, "sparse_walk") != NULL;
         suite_report(s, good || none, what, detail);
         stn_stencil_destroy(stencil);
     }
@@ -54,16 +54,16 @@ static void rings(suite *s) {
 /* Lines in windows too long for adjacent columns: random windows, sides and sizes. */
 static void lines(suite *s) {
     int seen[2] = {0};
-    for (int turn = 0; turn < (s->full ? 120 : 8); turn++) {
-        dice d = {(uint64_t)(2900 + turn)};
+    for (int variant = 0; variant < (s->full ? 120 : 8); variant++) {
+        dice d = {(uint64_t)(2900 + variant)};
         int radius = dice_int(&d, 1, 6), n[3] = {dice_int(&d, 1500, 70000), 0, 0};
-        if (turn % 2) n[0] = (int)stn_round_up(n[0], 16);
+        if (variant % 2) n[0] = (int)stn_round_up(n[0], 16);
         stn_stencil *stencil = random_stencil(&d, 1, (taps_kind)dice_int(&d, 0, 2), radius);
         stn_problem p = problem_of(stencil, n, (uint64_t)dice_int(&d, 8, 200) / (uint64_t)radius + 2);
-        if (turn % 4) random_sides(&d, &p, 1);
-        if (turn % 5 == 0) p.batch = 3;
-        if (turn % 7 == 6) p.alignment = 4;
-        p.dtype = turn % 2 ? STN_F16 : STN_F32;
+        if (variant % 4) random_sides(&d, &p, 1);
+        if (variant % 5 == 0) p.batch = 3;
+        if (variant % 7 == 6) p.alignment = 4;
+        p.dtype = variant % 2 ? STN_F16 : STN_F32;
         p.tolerance = TOLERANCE;
         comparison c;
         int pick = suite_candidate(s, &p, "sparse", "2 columns side by side");
@@ -74,7 +74,7 @@ static void lines(suite *s) {
                  (unsigned long long)p.steps, none ? "none" : c.parameters);
         suite_detail(&c, detail, sizeof detail);
         s->worst = fmax(s->worst, good ? c.relative_l2 / c.bar : 0);
-        seen[turn % 2] += !none;
+        seen[variant % 2] += !none;
         suite_report(s, good || none, what, detail);
         stn_stencil_destroy(stencil);
     }
@@ -84,14 +84,14 @@ static void lines(suite *s) {
 /* f32 to its own accuracy, in 2D: elements in two parts. */
 static void split(suite *s) {
     int seen = 0;
-    for (int turn = 0; turn < (s->full ? 80 : 8); turn++) {
-        dice d = {(uint64_t)(8100 + turn)};
+    for (int variant = 0; variant < (s->full ? 80 : 8); variant++) {
+        dice d = {(uint64_t)(8100 + variant)};
         int radius = dice_int(&d, 1, 6), n[3] = {dice_int(&d, 20, 300), dice_int(&d, 20, 300), 0};
-        if (turn % 2) n[1] = (int)stn_round_up(n[1], 16);
+        if (variant % 2) n[1] = (int)stn_round_up(n[1], 16);
         stn_stencil *stencil = random_stencil(&d, 2, (taps_kind)dice_int(&d, 0, 2), radius);
         stn_problem p = problem_of(stencil, n, (uint64_t)dice_int(&d, 1, radius > 2 ? 3 : 12));
         p.dtype = STN_F32;
-        if (turn % 4) random_sides(&d, &p, 2);
+        if (variant % 4) random_sides(&d, &p, 2);
         comparison c;
         bool good = compare_candidate_with_host(s->context, s->pool, &p, "sparse", -1, true, d.state, &c);
         char what[400], detail[1200];

@@ -10,7 +10,7 @@
 
 /* Copies a term's vector into the window of the longer operator, both centred on the same point, up
  * to `count` weights. */
-static void place_window(const double *from, int size, int low, double *to, int count, int to_low) {
+static void copy_window(const double *from, int size, int low, double *to, int count, int to_low) {
     int shift = to_low - low;
     for (int i = 0; i < size && i + shift < count; i++) to[i + shift] = from[i];
 }
@@ -34,26 +34,26 @@ static void make_bounded(double *u, int rows, bool even, double *v, int columns)
 }
 
 static void fill_plane(const stn_task *task, const lowrank_shape *shape, const lowrank_pattern *pattern,
-                       const lowrank_terms *terms, const int *place, lowrank_operator *to) {
-    int given[2] = {lowrank_stored_window(task, shape, 1), lowrank_stored_window(task, shape, 2)};
+                       const lowrank_terms *terms, const int *slot, lowrank_operator *to) {
+    int stored[2] = {lowrank_stored_window(task, shape, 1), lowrank_stored_window(task, shape, 2)};
     int low[2] = {lowrank_reach(task, shape, 1, 0), lowrank_reach(task, shape, 2, 0)};
     for (int q = 0; q < terms->count; q++) {
-        double *u = to->weights + place[q] * given[0];
-        double *v = to->weights + shape->terms * given[0] + place[q] * given[1];
-        place_window(terms->u + q * terms->rows, terms->rows, terms->low[0], u, given[0], low[0]);
-        place_window(terms->v + q * terms->columns, terms->columns, terms->low[1], v, given[1], low[1]);
-        if (task->dtype == STN_F16) make_bounded(u, given[0], shape->even, v, given[1]);
+        double *u = to->weights + slot[q] * stored[0];
+        double *v = to->weights + shape->terms * stored[0] + slot[q] * stored[1];
+        copy_window(terms->u + q * terms->rows, terms->rows, terms->low[0], u, stored[0], low[0]);
+        copy_window(terms->v + q * terms->columns, terms->columns, terms->low[1], v, stored[1], low[1]);
+        if (task->dtype == STN_F16) make_bounded(u, stored[0], shape->even, v, stored[1]);
         /* Rounding errors of weight sums are the same in every launch. */
         if (task->dtype == STN_F32) {
-            lowrank_round(24, 1, u, given[0], shape->even);
-            lowrank_round(24, 1, v, given[1], shape->even);
+            lowrank_round(24, 1, u, stored[0], shape->even);
+            lowrank_round(24, 1, v, stored[1], shape->even);
         }
-        if (shape->mixed) lowrank_pattern_scale(&pattern->term[place[q]], u, given[0], low[0], v, given[1], low[1]);
+        if (shape->mixed) lowrank_pattern_scale(&pattern->term[slot[q]], u, stored[0], low[0], v, stored[1], low[1]);
     }
     to->terms = terms->count;
     to->residual = terms->residual;
-    int all = shape->terms * (given[0] + given[1]);
-    lowrank_pack(task->dtype, !shape->mixed, to->weights, all, shape->terms * given[0], to->values);
+    int all = shape->terms * (stored[0] + stored[1]);
+    lowrank_pack(task->dtype, !shape->mixed, to->weights, all, shape->terms * stored[0], to->values);
 }
 
 stn_status lowrank_fail_terms(int fused, int terms, stn_error *error) {
@@ -66,18 +66,18 @@ stn_status lowrank_fail_terms(int fused, int terms, stn_error *error) {
 /* The terms of one operator, and their slots in the pattern. */
 typedef struct placed_terms {
     lowrank_terms terms;
-    int place[LOWRANK_MAX_TERMS];
+    int slot[LOWRANK_MAX_TERMS];
 } placed_terms;
 
 /* Finds slots for the terms of all operators, the longest operator first. No terms, or too many,
  * are an error: the weights do not split like those that the kernel was made for. */
-static stn_status place_terms(const stn_task *task, const stn_machine *machine, lowrank_shape *shape,
-                              lowrank_pattern *pattern, placed_terms *made, size_t noperators, bool *grown,
-                              stn_error *error) {
+static stn_status assign_slots(const stn_task *task, const stn_machine *machine, lowrank_shape *shape,
+                               lowrank_pattern *pattern, placed_terms *made, size_t noperators, bool *grown,
+                               stn_error *error) {
     lowrank_pattern wider = *pattern;
     bool widened = false, good = true;
     for (size_t i = 0; i < noperators && good; i++)
-        good = made[i].terms.count && lowrank_pattern_cover(&wider, &made[i].terms, made[i].place, &widened);
+        good = made[i].terms.count && lowrank_pattern_cover(&wider, &made[i].terms, made[i].slot, &widened);
     if (!good || !lowrank_holds(task, machine, shape, &wider))
         return lowrank_fail_terms(shape->fused, made[0].terms.count, error);
     *grown = shape->mixed ? widened : wider.count > pattern->count;
@@ -105,9 +105,9 @@ stn_status lowrank_operators_make(const stn_task *task, const stn_machine *machi
                                         &made[i].terms, error);
     }
     if (status == STN_OK && task->rank > 1)
-        status = place_terms(task, machine, shape, pattern, made, noperators, grown, error);
+        status = assign_slots(task, machine, shape, pattern, made, noperators, grown, error);
     for (size_t i = 0; i < noperators && status == STN_OK && task->rank > 1; i++)
-        fill_plane(task, shape, pattern, &made[i].terms, made[i].place, &operators[i]);
+        fill_plane(task, shape, pattern, &made[i].terms, made[i].slot, &operators[i]);
     for (int i = 0; i < 2; i++) lowrank_terms_clear(&made[i].terms);
     stn_power_clear(&taps);
     return status;

@@ -72,8 +72,8 @@ static void insert_candidate(search *s, const lowrank_shape *shape) {
     lowrank_cost_with_faces(s->task, s->machine, shape, shape->extended ? 0 : s->faces, &own);
     for (size_t i = 0; i < s->count; i++)
         if (same_work(&s->best[i], shape)) return;
-    lowrank_shape *place = stn_best_insert(s->best, s->seconds, sizeof *shape, &s->count, s->most, own.seconds);
-    if (place) *place = *shape;
+    lowrank_shape *slot = stn_best_insert(s->best, s->seconds, sizeof *shape, &s->count, s->most, own.seconds);
+    if (slot) *slot = *shape;
 }
 
 /* Fits the kernels for terms of this pattern into `shapes`; returns a bit for each of the two that
@@ -156,12 +156,12 @@ static void try_split(search *s, const lowrank_shape *shape, lowrank_split split
     lowrank_terms terms;
     lowrank_pattern pattern = {0};
     lowrank_shape shapes[2];
-    int place[LOWRANK_MAX_TERMS];
+    int slot[LOWRANK_MAX_TERMS];
     bool changed;
     a->failures++;
     if (lowrank_terms_make(s->task, &s->taps, split, lowrank_term_tolerance(s->task, shape), &terms, NULL) != STN_OK)
         return;
-    if (terms.count && lowrank_pattern_cover(&pattern, &terms, place, &changed)) {
+    if (terms.count && lowrank_pattern_cover(&pattern, &terms, slot, &changed)) {
         int least = (int)stn_min(shorter_terms(s, shape, split), LOWRANK_MAX_TERMS);
         while (pattern.count < least) pattern.term[pattern.count++] = pattern.term[0];
         unsigned fits = fit_kernels(s, shape, split, &pattern, shapes, s->tally);

@@ -125,9 +125,9 @@ static void make_orthogonal(factors *f, long double *length2) {
 static int order_terms(const factors *f, int *order, long double *length, long double left, long double dropped) {
     for (int k = 0; k < f->count; k++) {
         length[k] = norm(f->m + k * f->columns, f->columns);
-        int place = k;
-        for (; place > 0 && length[order[place - 1]] < length[k]; place--) order[place] = order[place - 1];
-        order[place] = k;
+        int slot = k;
+        for (; slot > 0 && length[order[slot - 1]] < length[k]; slot--) order[slot] = order[slot - 1];
+        order[slot] = k;
     }
     int count = f->count;
     long double tail = left * left;

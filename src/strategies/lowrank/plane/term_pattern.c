@@ -31,7 +31,7 @@ static int is_central(const lowrank_terms *terms, int q) {
 
 /* The free slot that holds this term with the least widening, and among those the narrowest; -1 if
  * none is free. */
-static int best_place(const lowrank_pattern *pattern, const bool *taken, const lowrank_span *term) {
+static int best_slot(const lowrank_pattern *pattern, const bool *taken, const lowrank_span *term) {
     int best = -1, best_cost = INT_MAX;
     for (int i = 0; i < pattern->count; i++) {
         if (taken[i]) continue;
@@ -57,13 +57,13 @@ static int widest_left(const lowrank_terms *terms, const bool *placed, lowrank_s
     return widest;
 }
 
-bool lowrank_pattern_cover(lowrank_pattern *pattern, const lowrank_terms *terms, int place[LOWRANK_MAX_TERMS],
+bool lowrank_pattern_cover(lowrank_pattern *pattern, const lowrank_terms *terms, int slot[LOWRANK_MAX_TERMS],
                            bool *changed) {
     bool taken[LOWRANK_MAX_TERMS] = {0}, placed[LOWRANK_MAX_TERMS] = {0};
     if (terms->count > LOWRANK_MAX_TERMS) return false;
     for (int k = 0; k < terms->count; k++) {
         lowrank_span span = {{0}, {0}, 0};
-        int q = widest_left(terms, placed, &span), to = best_place(pattern, taken, &span);
+        int q = widest_left(terms, placed, &span), to = best_slot(pattern, taken, &span);
         if (to < 0) {
             to = pattern->count++;
             pattern->term[to] = span;
@@ -72,17 +72,17 @@ bool lowrank_pattern_cover(lowrank_pattern *pattern, const lowrank_terms *terms,
         lowrank_span before = pattern->term[to], *now = &pattern->term[to];
         *now = wider(before, &span);
         if (width(now) != width(&before) || now->central != before.central) *changed = true;
-        place[q] = to;
+        slot[q] = to;
         placed[q] = taken[to] = true;
     }
     return true;
 }
 
-bool lowrank_pattern_unit(const lowrank_span *place) { return place->central && (place->x[0] || place->x[1]); }
+bool lowrank_pattern_unit(const lowrank_span *slot) { return slot->central && (slot->x[0] || slot->x[1]); }
 
-void lowrank_pattern_scale(const lowrank_span *place, double *u, int rows, int y, double *v, int columns, int x) {
-    bool along_x = place->x[0] || place->x[1];
-    double from_v = along_x ? 1 : v[x], from_u = lowrank_pattern_unit(place) ? u[y] : 1;
+void lowrank_pattern_scale(const lowrank_span *slot, double *u, int rows, int y, double *v, int columns, int x) {
+    bool along_x = slot->x[0] || slot->x[1];
+    double from_v = along_x ? 1 : v[x], from_u = lowrank_pattern_unit(slot) ? u[y] : 1;
     for (int i = 0; i < rows; i++) u[i] = u[i] * from_v / from_u;
     for (int i = 0; i < columns && along_x; i++) v[i] *= from_u;
 }

@@ -18,16 +18,16 @@ typedef struct lowrank_pattern {
 
 /* Finds a slot in the pattern for every term: place[q] for term q, all different. Widens the
  * pattern where needed and sets `changed`. False if there are more terms than a pattern holds. */
-bool lowrank_pattern_cover(lowrank_pattern *pattern, const lowrank_terms *terms, int place[LOWRANK_MAX_TERMS],
+bool lowrank_pattern_cover(lowrank_pattern *pattern, const lowrank_terms *terms, int slot[LOWRANK_MAX_TERMS],
                            bool *changed);
 
 /* Whether lowrank_mixed takes the middle weight along y as 1, which saves a multiplication a point;
  * the factor along x, if any, is scaled accordingly. */
-bool lowrank_pattern_unit(const lowrank_span *place);
+bool lowrank_pattern_unit(const lowrank_span *slot);
 /* Scales u and v of a term, with middle weights u[y] and v[x], to the form that lowrank_mixed
  * expects in this slot: without a reach along x, v is 1; otherwise the middle of u is 1 where the
  * slot is unit. */
-void lowrank_pattern_scale(const lowrank_span *place, double *u, int rows, int y, double *v, int columns, int x);
+void lowrank_pattern_scale(const lowrank_span *slot, double *u, int rows, int y, double *v, int columns, int x);
 
 /* Work of lowrank_mixed for 8 columns: blocks of 4 columns by 8 of the bands; and its operations
  * (additions, or multiply-adds) for one point. */

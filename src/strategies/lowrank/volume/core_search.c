@@ -96,12 +96,12 @@ static bool make_sliced(const stn_power *taps, bool outer_first, lowrank_core *c
     return made;
 }
 
-bool lowrank_core_make(const stn_task *task, const stn_power *taps, lowrank_core_way way, lowrank_core *core) {
+bool lowrank_core_make(const stn_task *task, const stn_power *taps, lowrank_core_method method, lowrank_core *core) {
     memset(core, 0, sizeof *core);
     for (int axis = 0; axis < 3; axis++)
         if (taps->size[axis] > SIDE) return false;
-    bool made = way == LOWRANK_CORE_PAIR ? lowrank_pair_make(task, taps, core)
-                                         : make_sliced(taps, way == LOWRANK_CORE_OUTER, core);
+    bool made = method == LOWRANK_CORE_PAIR ? lowrank_pair_make(task, taps, core)
+                                            : make_sliced(taps, method == LOWRANK_CORE_OUTER, core);
     if (!made) return false;
     finish_rights(taps, core);
     measure(taps, core);

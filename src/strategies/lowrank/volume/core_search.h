@@ -6,15 +6,15 @@
 #include "strategies/lowrank/volume/tap_core.h"
 
 /* Ways to find a core. */
-typedef enum lowrank_core_way {
+typedef enum lowrank_core_method {
     /* Vectors through the outermost slices: nested reaches, so stars and symmetric taps stay
      * sparse. */
     LOWRANK_CORE_OUTER,
     LOWRANK_CORE_LARGEST, /* vectors through the largest slices: safe for any weights */
     LOWRANK_CORE_PAIR,    /* one step's taps are two separable terms: f + 1 terms for f steps */
-    LOWRANK_CORE_WAYS
-} lowrank_core_way;
+    LOWRANK_CORE_METHODS
+} lowrank_core_method;
 /* False if this way finds no core that is exact to rounding and small enough. `taps` holds the
  * task's fused taps. */
-bool lowrank_core_make(const stn_task *task, const stn_power *taps, lowrank_core_way way, lowrank_core *core);
+bool lowrank_core_make(const stn_task *task, const stn_power *taps, lowrank_core_method method, lowrank_core *core);
 #endif

@@ -7,8 +7,8 @@
 #include "render/render.h"
 #include "strategies/lowrank/lowrank_types.h"
 
-void lowrank_brick_params(const stn_task *task, const stn_power *taps, const lowrank_core *core, const lowrank_brick *b,
-                          stn_text *params) {
+void lowrank_volume_params(const stn_task *task, const stn_power *taps, const lowrank_core *core,
+                           const lowrank_volume_shape *b, stn_text *params) {
     int used[LOWRANK_CORE_SIDE * LOWRANK_CORE_SIDE];
     stn_params_begin(params);
     stn_params_elements(params, task->dtype);
@@ -27,7 +27,7 @@ void lowrank_brick_params(const stn_task *task, const stn_power *taps, const low
         {"STAGES", b->stages},          {"RING", b->ring},    {"HELD", b->held},           {"BLOCKS", b->blocks}};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         stn_params_int(params, numbers[i].name, numbers[i].value);
-    stn_params_int(params, "EXPECTED_HEADER", LOWRANK_BRICK_HEADER * sizeof(int64_t));
+    stn_params_int(params, "EXPECTED_HEADER", LOWRANK_VOLUME_HEADER * sizeof(int64_t));
     stn_params_ints(params, "TERM_X", core->x_factor, (size_t)core->terms);
     stn_params_ints(params, "TERM_SUM", core->sum, (size_t)core->terms);
     stn_params_ints(params, "TERM_LOW", core->low, (size_t)core->terms);
@@ -64,8 +64,8 @@ static void round_vectors(const stn_power *taps, int passes, lowrank_core *core)
             lowrank_round(bits, more, core->v[r], taps->size[1], false);
 }
 
-void lowrank_brick_values(const stn_task *task, const stn_power *taps, const lowrank_core *core, int passes,
-                          unsigned char values[LOWRANK_BRICK_VALUES]) {
+void lowrank_volume_values(const stn_task *task, const stn_power *taps, const lowrank_core *core, int passes,
+                           unsigned char values[LOWRANK_VOLUME_VALUES]) {
     double numbers[LOWRANK_CORE_VALUES] = {0}, *to = numbers;
     lowrank_core bounded = *core;
     if (task->dtype == STN_F16) make_bounded(&bounded);
@@ -78,12 +78,12 @@ void lowrank_brick_values(const stn_task *task, const stn_power *taps, const low
     int first = (int)(to - numbers);
     for (int r = 0; r < core->terms; r++)
         for (int y = 0; y < taps->size[1]; y++) *to++ = bounded.v[r][y];
-    memset(values, 0, LOWRANK_BRICK_VALUES);
+    memset(values, 0, LOWRANK_VOLUME_VALUES);
     lowrank_pack(task->dtype, true, numbers, (int)(to - numbers), first, values);
 }
 
-int64_t lowrank_brick_words(const stn_task *task, const lowrank_brick *b, const stn_fused_launch *l,
-                            int64_t words[LOWRANK_BRICK_HEADER]) {
+int64_t lowrank_volume_words(const stn_task *task, const lowrank_volume_shape *b, const stn_fused_launch *l,
+                             int64_t words[LOWRANK_VOLUME_HEADER]) {
     const struct {
         const void *in;
         void *out;
@@ -98,9 +98,9 @@ int64_t lowrank_brick_words(const stn_task *task, const lowrank_brick *b, const 
               l->from->batch,
               l->to->batch,
               b->chunk};
-    _Static_assert(sizeof head + 3 * sizeof *words == LOWRANK_BRICK_HEADER * sizeof *words,
+    _Static_assert(sizeof head + 3 * sizeof *words == LOWRANK_VOLUME_HEADER * sizeof *words,
                    "as the kernel declares it");
     memcpy(words, &head, sizeof head);
-    lowrank_brick_tiles(task, b, words + LOWRANK_BRICK_HEADER - 3);
+    lowrank_volume_tiles(task, b, words + LOWRANK_VOLUME_HEADER - 3);
     return words[12] * words[13] * words[14] * task->batch;
 }

@@ -4,22 +4,22 @@
 #include "strategies/common/fused.h"
 #include "strategies/lowrank/volume/volume_shape.h"
 
-void lowrank_brick_params(const stn_task *task, const stn_power *taps, const lowrank_core *core,
-                          const lowrank_brick *brick, stn_text *params);
+void lowrank_volume_params(const stn_task *task, const stn_power *taps, const lowrank_core *core,
+                           const lowrank_volume_shape *shape, stn_text *params);
 
 /* The arguments of one launch, as the kernel declares them. */
 /* Words before the weights. */
-#define LOWRANK_BRICK_HEADER 15
+#define LOWRANK_VOLUME_HEADER 15
 /* Bytes; the first value is a scale. */
-#define LOWRANK_BRICK_VALUES ((LOWRANK_CORE_VALUES + 1) * (int)sizeof(double))
-typedef struct lowrank_brick_arguments {
-    int64_t words[LOWRANK_BRICK_HEADER];
-    unsigned char values[LOWRANK_BRICK_VALUES];
-} lowrank_brick_arguments;
+#define LOWRANK_VOLUME_VALUES ((LOWRANK_CORE_VALUES + 1) * (int)sizeof(double))
+typedef struct lowrank_volume_arguments {
+    int64_t words[LOWRANK_VOLUME_HEADER];
+    unsigned char values[LOWRANK_VOLUME_VALUES];
+} lowrank_volume_arguments;
 /* Packs the vectors as the kernel declares them. */
-void lowrank_brick_values(const stn_task *task, const stn_power *taps, const lowrank_core *core, int passes,
-                          unsigned char values[LOWRANK_BRICK_VALUES]);
+void lowrank_volume_values(const stn_task *task, const stn_power *taps, const lowrank_core *core, int passes,
+                           unsigned char values[LOWRANK_VOLUME_VALUES]);
 /* Fills the header words and returns the number of blocks. */
-int64_t lowrank_brick_words(const stn_task *task, const lowrank_brick *brick, const stn_fused_launch *launch,
-                            int64_t words[LOWRANK_BRICK_HEADER]);
+int64_t lowrank_volume_words(const stn_task *task, const lowrank_volume_shape *shape, const stn_fused_launch *launch,
+                             int64_t words[LOWRANK_VOLUME_HEADER]);
 #endif

@@ -82,7 +82,7 @@ static int steps_x(const stn_task *task, const stn_power *taps) {
     return (int)stn_div_up(16 + lead_x(taps) + taps->size[2] - 1 - taps->low[2], k_slice_of(task));
 }
 /* Columns of a stage, and elements from row to row. */
-static int stage_width(const stn_task *task, const stn_power *taps, const lowrank_brick *b) {
+static int stage_width(const stn_task *task, const stn_power *taps, const lowrank_volume_shape *b) {
     int slot = lowrank_slot(task->dtype), skip = (int)stn_round_up(taps->low[2], slot) - lead_x(taps);
     return (int)stn_round_up(skip + 16 * (b->warps_x - 1) + k_slice_of(task) * steps_x(task, taps), slot);
 }
@@ -106,7 +106,7 @@ static int count_sums(const stn_power *taps, const lowrank_core *core) {
 
 /* Counts the products of a warp and the sums of a lane for one plane, and the bytes of one stage.
  */
-static void count_work(const stn_task *task, const stn_power *taps, const lowrank_core *core, lowrank_brick *b) {
+static void count_work(const stn_task *task, const stn_power *taps, const lowrank_core *core, lowrank_volume_shape *b) {
     span bands = span_of(core, false), plain = span_of(core, true);
     int grain = k_slice_of(task), rows = 8 * b->tiles, products = 0;
     int lead = bands.single ? (int)stn_round_up(bands.low, grain) : bands.low;
@@ -130,7 +130,7 @@ static void count_work(const stn_task *task, const stn_power *taps, const lowran
 
 /* ---- the shape */
 
-void lowrank_brick_tiles(const stn_task *task, const lowrank_brick *b, int64_t tiles[3]) {
+void lowrank_volume_tiles(const stn_task *task, const lowrank_volume_shape *b, int64_t tiles[3]) {
     tiles[0] = stn_div_up(task->n[0], b->chunk);
     tiles[1] = stn_div_up(task->n[1], 8 * b->tiles * b->warps_y);
     tiles[2] = stn_div_up(task->n[2], 16 * b->warps_x);
@@ -138,14 +138,14 @@ void lowrank_brick_tiles(const stn_task *task, const lowrank_brick *b, int64_t t
 
 /* Planes read before the first output or after the last make short chunks expensive; whole waves of
  * blocks leave no multiprocessor idle. */
-static void fit_chunk(const stn_task *task, const stn_machine *machine, int depth, lowrank_brick *b) {
+static void fit_chunk(const stn_task *task, const stn_machine *machine, int depth, lowrank_volume_shape *b) {
     int64_t tiles[3];
     double best = INFINITY, slots = (double)machine->multiprocessors * b->blocks;
     for (int64_t parts = 1; parts <= 64 && parts <= task->n[0]; parts++) {
         int64_t chunk = stn_min(stn_div_up(task->n[0], parts), INT32_MAX / 2);
-        lowrank_brick tried = *b;
+        lowrank_volume_shape tried = *b;
         tried.chunk = (int)chunk;
-        lowrank_brick_tiles(task, &tried, tiles);
+        lowrank_volume_tiles(task, &tried, tiles);
         double waves = (double)tiles[0] * (double)tiles[1] * (double)tiles[2] * (double)task->batch / slots;
         double cost = ((double)chunk + depth + 5) * (ceil(waves) + 0.05);
         if (cost >= best) continue;
@@ -157,7 +157,8 @@ static void fit_chunk(const stn_task *task, const stn_machine *machine, int dept
 #define MOST_STATIC_SHARED (48 * 1024)
 /* Shared memory besides the stages: zero-padded bands (single elements in f64, pairs in parts in
  * other types), and the starts of rows and columns. */
-static size_t static_bytes(const stn_task *task, const stn_power *taps, const lowrank_core *core, lowrank_brick *b) {
+static size_t static_bytes(const stn_task *task, const stn_power *taps, const lowrank_core *core,
+                           lowrank_volume_shape *b) {
     int bands = (int)stn_max(core->x_factors - core->identity, 1), rows = 8 * b->tiles * b->warps_y + taps->size[1] - 1;
     int band_x = k_slice_of(task) * steps_x(task, taps) + 34, band_y = 39 + 8 + taps->size[1];
     int pair = task->dtype == STN_F16 ? 4 : 8;
@@ -176,7 +177,7 @@ static int alignment_pad_bytes(const stn_task *task, const stn_power *taps) {
 /* One stage is being computed on, `beyond` more are kept or must be present, and three are
  * arriving, or two where shared memory is too small for three. */
 static bool fit_stages(const stn_task *task, const stn_machine *machine, const stn_power *taps,
-                       const lowrank_core *core, int beyond, lowrank_brick *b) {
+                       const lowrank_core *core, int beyond, lowrank_volume_shape *b) {
     count_work(task, taps, core, b);
     int stage = b->shared;
     size_t fixed = static_bytes(task, taps, core, b);
@@ -226,7 +227,7 @@ typedef struct attempt {
     const form *form;
     int ring, spill; /* spill: number of registers that may be missing */
     int depth;       /* planes of partial sums */
-    lowrank_brick *brick;
+    lowrank_volume_shape *shape;
 } attempt;
 
 static bool ring_holds(const stn_task *task, const stn_machine *machine, void *shape) {
@@ -240,13 +241,13 @@ static bool ring_holds(const stn_task *task, const stn_machine *machine, void *s
 
 static bool registers_hold(const stn_task *task, const stn_machine *machine, void *shape) {
     const attempt *a = shape;
-    return registers_needed(task, a->taps, a->core, a->brick->passes, a->form->tiles, a->depth) <=
+    return registers_needed(task, a->taps, a->core, a->shape->passes, a->form->tiles, a->depth) <=
            registers_given(machine, a->form) + a->spill;
 }
 
 static bool shared_holds(const stn_task *task, const stn_machine *machine, void *shape) {
     const attempt *a = shape;
-    lowrank_brick *b = a->brick;
+    lowrank_volume_shape *b = a->shape;
     b->tiles = a->form->tiles, b->warps_x = a->form->warps_x, b->warps_y = a->form->warps_y;
     b->blocks = a->form->blocks;
     b->ring = a->ring;
@@ -257,8 +258,8 @@ static bool shared_holds(const stn_task *task, const stn_machine *machine, void 
 static bool blocks_hold(const stn_task *task, const stn_machine *machine, void *shape) {
     const attempt *a = shape;
     int64_t tiles[3];
-    fit_chunk(task, machine, a->depth, a->brick);
-    lowrank_brick_tiles(task, a->brick, tiles);
+    fit_chunk(task, machine, a->depth, a->shape);
+    lowrank_volume_tiles(task, a->shape, tiles);
     return tiles[0] * tiles[1] <= INT32_MAX && tiles[0] * tiles[1] * tiles[2] <= INT32_MAX / task->batch;
 }
 
@@ -278,8 +279,8 @@ static bool fit_form(const stn_task *task, const stn_machine *machine, attempt *
 
 /* Fits the requested form, or the first that fits. */
 static bool fit_block(const stn_task *task, const stn_machine *machine, const stn_power *taps, const lowrank_core *core,
-                      lowrank_brick *b, stn_tally *tally) {
-    attempt a = {.taps = taps, .core = core, .brick = b};
+                      lowrank_volume_shape *b, stn_tally *tally) {
+    attempt a = {.taps = taps, .core = core, .shape = b};
     if (b->form) return fit_form(task, machine, &a, (b->form - 1) % FORMS, (b->form - 1) / FORMS, 24, tally);
     for (int ring = 1; ring >= 0; ring--)
         for (int i = 0; i < DEFAULTS; i++) {
@@ -290,7 +291,7 @@ static bool fit_block(const stn_task *task, const stn_machine *machine, const st
     return false;
 }
 
-int lowrank_brick_forms(void) { return 2 * FORMS; }
+int lowrank_volume_forms(void) { return 2 * FORMS; }
 
 /* A core multiplies the elements' errors by its growth, so the tolerance is divided by it. */
 static int passes_of(const stn_task *task, const lowrank_core *core, int launches) {
@@ -299,27 +300,28 @@ static int passes_of(const stn_task *task, const lowrank_core *core, int launche
     return lowrank_products(&stricter, launches);
 }
 
-bool lowrank_brick_fit(const stn_task *task, const stn_machine *machine, const stn_power *taps, int form_asked,
-                       lowrank_core *core, lowrank_brick *brick, stn_tally *tally) {
+bool lowrank_volume_fit(const stn_task *task, const stn_machine *machine, const stn_power *taps, int form_asked,
+                        lowrank_core *core, lowrank_volume_shape *shape, stn_tally *tally) {
     lowrank_core tried;
     stn_estimate best = {.seconds = INFINITY}, cost;
-    for (int way = 0; way < LOWRANK_CORE_WAYS; way++) {
-        if (way == LOWRANK_CORE_LARGEST && best.seconds < INFINITY) continue;
-        if (!lowrank_core_make(task, taps, (lowrank_core_way)way, &tried)) continue;
-        lowrank_brick b = {.fused = taps->fused, .vector = stn_task_vector(task), .form = form_asked, .chunk = 1};
+    for (int method = 0; method < LOWRANK_CORE_METHODS; method++) {
+        if (method == LOWRANK_CORE_LARGEST && best.seconds < INFINITY) continue;
+        if (!lowrank_core_make(task, taps, (lowrank_core_method)method, &tried)) continue;
+        lowrank_volume_shape b = {
+            .fused = taps->fused, .vector = stn_task_vector(task), .form = form_asked, .chunk = 1};
         b.extended = stn_task_extended(task);
         b.launches = (int)((task->steps + (uint64_t)b.fused - 1) / (uint64_t)b.fused);
         b.passes = passes_of(task, &tried, b.launches);
         b.growth = (float)tried.growth;
         if (!fit_block(task, machine, taps, &tried, &b, tally)) continue;
         /* Faces cost the same for all ways, and their cost takes longer to compute. */
-        lowrank_brick bare = b;
+        lowrank_volume_shape bare = b;
         bare.extended = 1;
-        lowrank_brick_cost(task, machine, &bare, &cost);
+        lowrank_volume_cost(task, machine, &bare, &cost);
         if (cost.seconds >= best.seconds) continue;
         best = cost;
         *core = tried;
-        *brick = b;
+        *shape = b;
     }
     return best.seconds < INFINITY;
 }
@@ -327,7 +329,7 @@ bool lowrank_brick_fit(const stn_task *task, const stn_machine *machine, const s
 /* The fraction of the tensor cores' rate that products alone reach. In f32 and f16, kernels that
  * read single weights from the ring load their left factor mostly from shared memory and do not
  * wait for another product. */
-static double tensor_part(const stn_task *task, const lowrank_brick *b) {
+static double tensor_part(const stn_task *task, const lowrank_volume_shape *b) {
     double part = task->dtype == STN_F16 ? rates.f16 : b->passes == 3 ? rates.parts : rates.once;
     if (task->dtype != STN_F64) return b->ring ? part / rates.ring : part;
     return b->tiles == 1 ? rates.f64_one_tile : b->warps_x * b->warps_y * b->blocks >= 12 ? rates.f64_many : rates.f64;
@@ -336,9 +338,10 @@ static double tensor_part(const stn_task *task, const lowrank_brick *b) {
 /* Each launch takes the larger of tensor-core time and memory time, at the fraction of the peak
  * rate that the kernel reaches, plus the serial march of one block, which more multiprocessors do
  * not shorten. Halos come from L2, at a third of the cost. */
-void lowrank_brick_cost(const stn_task *task, const stn_machine *machine, const lowrank_brick *b, stn_estimate *e) {
+void lowrank_volume_cost(const stn_task *task, const stn_machine *machine, const lowrank_volume_shape *b,
+                         stn_estimate *e) {
     int64_t tiles[3];
-    lowrank_brick_tiles(task, b, tiles);
+    lowrank_volume_tiles(task, b, tiles);
     double points = (double)stn_task_points(task), launches = ceil((double)task->steps / b->fused);
     double halo = 1;
     for (int axis = 1; axis < 3; axis++) {

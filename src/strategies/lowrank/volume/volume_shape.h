@@ -5,7 +5,7 @@
 #include "strategies/lowrank/volume/core_search.h"
 
 /* Must fit into a stn_candidate. */
-typedef struct lowrank_brick {
+typedef struct lowrank_volume_shape {
     /* Most steps of one launch; launches share the task's steps evenly. */
     int fused;
     int launches; /* launches, each of `fused` or `fused` - 1 steps */
@@ -23,17 +23,17 @@ typedef struct lowrank_brick {
     int shared;   /* bytes of dynamic shared memory */
     int form;     /* requested block form; 0: chosen by rule */
     float growth; /* error amplification of the core */
-} lowrank_brick;
-_Static_assert(sizeof(lowrank_brick) <= sizeof(stn_candidate), "a brick is a candidate");
+} lowrank_volume_shape;
+_Static_assert(sizeof(lowrank_volume_shape) <= sizeof(stn_candidate), "a brick is a candidate");
 
-/* Finds the cheapest core of the taps and its brick, of one form from 1 to lowrank_brick_forms, or
+/* Finds the cheapest core of the taps and its brick, of one form from 1 to lowrank_volume_forms, or
  * of the default form (0); false if the kernel can take none. tally counts rejected forms; it may
  * be NULL. */
-bool lowrank_brick_fit(const stn_task *task, const stn_machine *machine, const stn_power *taps, int form_asked,
-                       lowrank_core *core, lowrank_brick *brick, stn_tally *tally);
-int lowrank_brick_forms(void);
-void lowrank_brick_cost(const stn_task *task, const stn_machine *machine, const lowrank_brick *brick,
-                        stn_estimate *estimate);
+bool lowrank_volume_fit(const stn_task *task, const stn_machine *machine, const stn_power *taps, int form_asked,
+                        lowrank_core *core, lowrank_volume_shape *shape, stn_tally *tally);
+int lowrank_volume_forms(void);
+void lowrank_volume_cost(const stn_task *task, const stn_machine *machine, const lowrank_volume_shape *shape,
+                         stn_estimate *estimate);
 /* Blocks of a launch along z, y and x of one grid. */
-void lowrank_brick_tiles(const stn_task *task, const lowrank_brick *brick, int64_t tiles[3]);
+void lowrank_volume_tiles(const stn_task *task, const lowrank_volume_shape *shape, int64_t tiles[3]);
 #endif
