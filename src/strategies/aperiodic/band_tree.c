@@ -122,16 +122,16 @@ static stn_status make_stage(const maker *m, node *n, uint64_t steps, uint64_t r
     const bool forks = m->tree->forks && depth == 0;
     const size_t used = *m->used;
     /* Workspace end of the bands that run concurrently. */
-    size_t highest = m->tree->grids, beside = used;
+    size_t highest = m->tree->grids, concurrent_end = used;
     for (int i = 0; i < count; i++) {
         edge *e = &at->edges[at->count++];
         maker own = *m;
         if (forks) own.branch = 1 + i % STN_FORK_BRANCHES;
         /* Otherwise bands run one after another and share memory. */
-        *m->used = m->tree->grids = beside;
+        *m->used = m->tree->grids = concurrent_end;
         e->band = bands[i];
         STN_TRY(make_edge(&own, n, steps, e, depth + 1, error));
-        if (forks) beside = m->tree->grids;
+        if (forks) concurrent_end = m->tree->grids;
         highest = highest > m->tree->grids ? highest : m->tree->grids;
     }
     *m->used = used, m->tree->grids = highest;

@@ -56,14 +56,14 @@ static void close_scan(scan *s) { free(s->sums), free(s->roots[0]), free(s->root
 static void sum_others(scan *s, double angle) {
     const int *o = s->others, width = s->width[o[1]];
     /* Uses powers of the root: a plan evaluates thousands of frequencies. */
-    double complex turns[WIDEST], turn = cexp(I * angle);
-    turns[0] = cexp(-I * angle * (double)s->low[s->axis]);
-    for (int i = 1; i < s->width[s->axis]; i++) turns[i] = turns[i - 1] * turn;
+    double complex roots[WIDEST], root = cexp(I * angle);
+    roots[0] = cexp(-I * angle * (double)s->low[s->axis]);
+    for (int i = 1; i < s->width[s->axis]; i++) roots[i] = roots[i - 1] * root;
     memset(s->sums, 0, (size_t)(s->width[o[0]] * width) * sizeof *s->sums);
     for (size_t i = 0; i < s->task->ntaps; i++) {
         const stn_tap *tap = &s->task->taps[i];
         int64_t at = (tap->offset[o[0]] + s->low[o[0]]) * width + tap->offset[o[1]] + s->low[o[1]];
-        s->sums[at] += tap->weight * turns[tap->offset[s->axis] + s->low[s->axis]];
+        s->sums[at] += tap->weight * roots[tap->offset[s->axis] + s->low[s->axis]];
     }
 }
 
@@ -75,8 +75,8 @@ static double largest_sample(const scan *s) {
     for (int j = 0; j < s->samples[0]; j++) {
         double complex line[WIDEST] = {0};
         for (int r = 0; r < rows; r++) {
-            double complex turn = s->roots[0][(int64_t)j * r % s->samples[0]];
-            for (int i = 0; i < width; i++) line[i] += turn * s->sums[r * width + i];
+            double complex root = s->roots[0][(int64_t)j * r % s->samples[0]];
+            for (int i = 0; i < width; i++) line[i] += root * s->sums[r * width + i];
         }
         for (int k = 0; k < s->samples[1]; k++) {
             double complex z = s->roots[1][k], value = line[width - 1];

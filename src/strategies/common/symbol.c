@@ -113,7 +113,7 @@ typedef struct tap_group {
     int64_t across; /* offset along the second of the other axes */
     int number;     /* index of that offset */
     int along;      /* index in a line's sums */
-    bool turns;     /* some taps have an offset along the first axis; otherwise `away` is 0 */
+    bool varies;    /* some taps have an offset along the first axis; otherwise `one_minus` is 0 */
     long double weight;
     complex_ld one_minus; /* weights times a */
     long double copies;   /* number of mirror images along the line, itself included */
@@ -128,7 +128,7 @@ typedef struct tap_groups {
     int *of_tap;        /* negative: another cell represents it */
     long double rest;   /* 1 - sum of all weights */
     bool across, along; /* weights are symmetric in this direction */
-    /* Taps with an offset along the line have no other, so lines differ in `away` only. */
+    /* Taps with an offset along the line have no other, so lines differ in `one_minus` only. */
     bool star;
 } tap_groups;
 
@@ -162,7 +162,7 @@ static void number_offsets(tap_groups *c) {
 
 static bool is_star(const tap_groups *c, int low) {
     for (size_t k = 0; k < c->count; k++)
-        if (c->list[k].along != low && (c->list[k].across || c->list[k].turns)) return false;
+        if (c->list[k].along != low && (c->list[k].across || c->list[k].varies)) return false;
     return true;
 }
 
@@ -187,7 +187,7 @@ static bool tap_groups_make(const stn_symbol *s, const stn_task *task, int first
         }
         c->of_tap[i] = *at - 1;
         c->list[*at - 1].weight += task->taps[i].weight;
-        c->list[*at - 1].turns |= o[first_axis] != 0;
+        c->list[*at - 1].varies |= o[first_axis] != 0;
         c->rest -= task->taps[i].weight;
     }
     if (good) drop_mirrored(c, task->ntaps, low), number_offsets(c), c->star = is_star(c, low);
@@ -225,14 +225,14 @@ static void tap_groups_evaluate(tap_groups *c, const stn_symbol *s, const stn_ta
 
 /* Sums the cells from number k on that have the same position on the line and an offset along the
  * second of the other axes only, with the real part of b; returns their number. */
-static size_t sum_run(const tap_groups *c, size_t k, const complex_ld *turns, line *l, long double *re_one_minus) {
+static size_t sum_run(const tap_groups *c, size_t k, const complex_ld *factors, line *l, long double *re_one_minus) {
     const tap_group *const first = &c->list[k];
     long double weight = 0, re = 0;
     size_t count = 0;
     for (; k + count < c->count; count++) {
         const tap_group *each = first + count;
-        if (each->along != first->along || !each->across || each->turns) break;
-        weight += each->weight, re += each->weight * turns[each->number].re;
+        if (each->along != first->along || !each->across || each->varies) break;
+        weight += each->weight, re += each->weight * factors[each->number].re;
     }
     l->sum[first->along].re += weight - re;
     *re_one_minus += first->copies * re;
@@ -244,19 +244,19 @@ static void sum_tap_groups(const tap_groups *c, const stn_symbol *s, const stn_t
                            const complex_ld *table, int64_t place, const line *all, line *l) {
     const int count = task->reach[s->axis][0] + task->reach[s->axis][1] + 1;
     long double re_one_minus = 0;
-    complex_ld turns[2 * STN_MAX_RADIUS + 1]; /* of each offset */
+    complex_ld factors[2 * STN_MAX_RADIUS + 1]; /* of each offset */
     for (int i = 0; i < c->offsets; i++) {
-        turns[i] = table[root_index(place, c->offset[i], s->length[axis])];
-        if (c->across) turns[i].im = 0;
+        factors[i] = table[root_index(place, c->offset[i], s->length[axis])];
+        if (c->across) factors[i].im = 0;
     }
     memcpy(l->sum, all->sum, (size_t)count * sizeof *l->sum);
     l->one_minus = all->one_minus;
     for (size_t k = 0; k < c->count; k++) {
         const tap_group *each = &c->list[k];
         if (!each->across) continue;
-        const complex_ld b = turns[each->number];
-        if (!each->turns && (s->plain || c->across)) {
-            k += sum_run(c, k, turns, l, &re_one_minus) - 1;
+        const complex_ld b = factors[each->number];
+        if (!each->varies && (s->plain || c->across)) {
+            k += sum_run(c, k, factors, l, &re_one_minus) - 1;
             continue;
         }
         if (s->plain) { /* the imaginary part is not needed */
@@ -267,7 +267,7 @@ static void sum_tap_groups(const tap_groups *c, const stn_symbol *s, const stn_t
             continue;
         }
         complex_ld one_minus = {each->weight * b.re, each->weight * b.im};
-        if (each->turns) {
+        if (each->varies) {
             const complex_ld both = times(each->one_minus, b);
             one_minus.re += each->one_minus.re - both.re, one_minus.im += each->one_minus.im - both.im;
         }
@@ -328,21 +328,21 @@ struct stn_symbol_turns {
 };
 
 stn_symbol_turns *stn_symbol_turns_make(const stn_symbol *s) {
-    stn_symbol_turns *turns = calloc(1, sizeof *turns);
-    if (!turns) return NULL;
-    *turns = (stn_symbol_turns){one_minus_table(s->length[first_of_others(s)]),
-                                one_minus_table(s->length[second_of_others(s)])};
-    if (turns->first && turns->second) return turns;
-    stn_symbol_turns_free(turns);
+    stn_symbol_turns *tables = calloc(1, sizeof *tables);
+    if (!tables) return NULL;
+    *tables = (stn_symbol_turns){one_minus_table(s->length[first_of_others(s)]),
+                                 one_minus_table(s->length[second_of_others(s)])};
+    if (tables->first && tables->second) return tables;
+    stn_symbol_turns_free(tables);
     return NULL;
 }
 
-void stn_symbol_turns_free(stn_symbol_turns *turns) {
-    if (turns) free(turns->first), free(turns->second);
-    free(turns);
+void stn_symbol_turns_free(stn_symbol_turns *tables) {
+    if (tables) free(tables->first), free(tables->second);
+    free(tables);
 }
 
-bool stn_symbol_parts_by(const stn_symbol *s, const stn_task *task, const stn_symbol_turns *turns, int64_t count,
+bool stn_symbol_parts_by(const stn_symbol *s, const stn_task *task, const stn_symbol_turns *tables, int64_t count,
                          const int64_t *const place[2], double *parts) {
     const int first = first_of_others(s), second = second_of_others(s);
     line *l = malloc(2 * sizeof *l), *all = l + 1;
@@ -351,8 +351,8 @@ bool stn_symbol_parts_by(const stn_symbol *s, const stn_task *task, const stn_sy
     for (int d = 1; good && s->plain && d <= task->reach[s->axis][1]; d++) chebyshev(d, l->chebyshev[d]);
     for (int64_t i = 0; good && i < count; i++) {
         if (i == 0 || place[0][i] != place[0][i - 1])
-            tap_groups_evaluate(&c, s, task, first, turns->first, place[0][i], all);
-        sum_tap_groups(&c, s, task, second, turns->second, place[1][i], all, l);
+            tap_groups_evaluate(&c, s, task, first, tables->first, place[0][i], all);
+        sum_tap_groups(&c, s, task, second, tables->second, place[1][i], all, l);
         double *const to = parts + i * s->parts;
         if (i == 0 || !c.star || s->taps) {
             put_line(s, task, l, to);
@@ -369,9 +369,9 @@ bool stn_symbol_parts_by(const stn_symbol *s, const stn_task *task, const stn_sy
 
 bool stn_symbol_parts(const stn_symbol *s, const stn_task *task, int64_t count, const int64_t *const place[2],
                       double *parts) {
-    stn_symbol_turns *turns = stn_symbol_turns_make(s);
-    const bool good = turns && stn_symbol_parts_by(s, task, turns, count, place, parts);
-    stn_symbol_turns_free(turns);
+    stn_symbol_turns *tables = stn_symbol_turns_make(s);
+    const bool good = tables && stn_symbol_parts_by(s, task, tables, count, place, parts);
+    stn_symbol_turns_free(tables);
     return good;
 }
 

@@ -27,11 +27,11 @@ stn_symbol stn_symbol_form(const stn_task *task, int axis, const int64_t length[
  * other axes, in order of the axes. False if out of memory. */
 bool stn_symbol_parts(const stn_symbol *symbol, const stn_task *task, int64_t count, const int64_t *const place[2],
                       double *parts);
-/* The same with a table of roots that all lines share; NULL if out of memory. */
+/* The same with tables of 1 - exp(i theta) that all lines share; NULL if out of memory. */
 typedef struct stn_symbol_turns stn_symbol_turns;
 stn_symbol_turns *stn_symbol_turns_make(const stn_symbol *symbol);
-void stn_symbol_turns_free(stn_symbol_turns *turns);
-bool stn_symbol_parts_by(const stn_symbol *symbol, const stn_task *task, const stn_symbol_turns *turns, int64_t count,
+void stn_symbol_turns_free(stn_symbol_turns *tables);
+bool stn_symbol_parts_by(const stn_symbol *symbol, const stn_task *task, const stn_symbol_turns *tables, int64_t count,
                          const int64_t *const place[2], double *parts);
 /* Whether lines at opposite frequencies of the first of the other axes have bitwise equal parts. */
 bool stn_symbol_mirrored(const stn_symbol *symbol, const stn_task *task);

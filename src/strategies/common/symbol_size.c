@@ -12,11 +12,11 @@
 static double size_at(const stn_task *task, const int64_t length[3], const int64_t k[3]) {
     double re = 0, im = 0;
     for (size_t i = 0; i < task->ntaps; i++) {
-        double turns = 0;
+        double periods = 0;
         for (int axis = 0; axis < 3; axis++)
-            turns += (double)(k[axis] * task->taps[i].offset[axis] % length[axis]) / (double)length[axis];
-        re += task->taps[i].weight * cos(2 * M_PI * turns);
-        im += task->taps[i].weight * sin(2 * M_PI * turns);
+            periods += (double)(k[axis] * task->taps[i].offset[axis] % length[axis]) / (double)length[axis];
+        re += task->taps[i].weight * cos(2 * M_PI * periods);
+        im += task->taps[i].weight * sin(2 * M_PI * periods);
     }
     return hypot(re, im);
 }

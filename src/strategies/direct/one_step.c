@@ -144,10 +144,10 @@ static size_t volume_shapes(const stn_task *task, const stn_machine *machine, in
     /* 512^3 marching over 4 and 8 planes: 0.558 and 0.575 ms, in f32 0.277 and 0.301 ms. f16, and
      * larger planes, of which fewer fit into L2, were measured with 8. */
     const double plane = (double)(task->n[1] * task->n[2]) * (double)stn_dtype_size(task->dtype);
-    const int walk = task->dtype == STN_F16 || 24 * plane > (double)machine->l2_bytes ? 8 : 4;
-    if (depth <= 2 && wide && star) shapes[count++] = tile_shape(task, machine, vector, 6, walk, 1, 4, 160);
+    const int march = task->dtype == STN_F16 || 24 * plane > (double)machine->l2_bytes ? 8 : 4;
+    if (depth <= 2 && wide && star) shapes[count++] = tile_shape(task, machine, vector, 6, march, 1, 4, 160);
     if (depth <= 2 && wide && !star) shapes[count++] = tile_shape(task, machine, vector, 2, 24, 1, 4, 96);
-    if (depth <= 2 && !wide && star) shapes[count++] = tile_shape(task, machine, vector, 2, walk, 1, 4, 80);
+    if (depth <= 2 && !wide && star) shapes[count++] = tile_shape(task, machine, vector, 2, march, 1, 4, 80);
     shapes[count++] = tile_shape(task, machine, vector, depth <= 4 ? 2 : 1, 16, 1, 8, depth <= 2 && !wide ? 80 : 0);
     if (depth > 4) /* this many taps make the extra halo planes expensive */
         shapes[count - 1] = tile_shape(task, machine, vector, 1, 32, 1, 8, 0);
@@ -194,9 +194,9 @@ static size_t shifted_shapes(const stn_task *task, const stn_machine *machine, d
     const bool near = task->reach[1][0] + task->reach[1][1] <= 2 && task->reach[2][0] + task->reach[2][1] <= 2;
     if (task->rank != 2 || !near || !long_rows || direct_widest_vector(task) > (vector > 4 ? 2 : 1)) return 0;
     size_t count = 0;
-    for (int walk = 4; walk <= 8; walk += 2) {
+    for (int march = 4; march <= 8; march += 2) {
         direct_shape *shape = &shapes[count++];
-        *shape = tile_shape(task, machine, vector, 1, walk, 4, 1, 0);
+        *shape = tile_shape(task, machine, vector, 1, march, 4, 1, 0);
         shape->shifted = shape->column_loop = 1;
         fit_blocks(machine, shape, tile_registers(task, shape) + SHIFTED_EXTRA_REGISTERS);
     }

@@ -35,7 +35,7 @@ void lowrank_round(int bits, double factor, double *vector, int count, bool even
  * bytes. */
 void lowrank_pack(stn_dtype dtype, bool scaled, const double *weights, int count, int first, unsigned char *to);
 /* Predicted relative L2 error of so many launches. `growth`: amplification of rounding errors, the
- * total magnitude of the products of weights over that of the taps. `alike`: for f32 by three
+ * total magnitude of the products of weights over that of the taps. `systematic`: for f32 by three
  * products, the systematic truncation error of one launch. */
 #define LOWRANK_SYSTEMATIC_ERROR 1.75e-8 /* with middles (device/band.cuh) */
 double lowrank_error(const stn_task *task, int products, double launches, double growth, double systematic);

@@ -65,7 +65,7 @@ stn_status sourced_add(const sourced_job *job, sourced_operation operation, sour
 
 /* ---- source_levels.c */
 uint64_t sourced_level_steps(int level);
-/* soon: by the generic kernel. False if no strategy serves a level. */
+/* by_generic: by the generic kernel. False if no strategy serves a level. */
 bool sourced_estimate_levels(const stn_task *task, const stn_machine *machine, int levels, bool by_generic,
                              stn_estimate *result);
 stn_status sourced_prepare_levels(stn_plan *plan, sourced_state *state, stn_error *error);

@@ -194,7 +194,7 @@ static bool may_start_early(const stn_plan *plan, const sparse_shape *shape, con
            stn_driver_version(plan->context->driver) >= 12030;
 }
 
-/* A stn_interior; `user` is a turn. */
+/* A stn_interior; `user` is an operator_launch. */
 static stn_status launch_operator(const stn_plan *plan, const void *user, const stn_fused_launch *l, stn_error *error) {
     const sparse_state *state = plan->state;
     const sparse_operator *op = ((const operator_launch *)user)->op;

@@ -9,7 +9,7 @@ typedef struct sparse_operator {
     double scale; /* of all weights, a power of two */
 } sparse_operator;
 
-/* Fills the tables of all operators, of sweeps[i].fused steps, the longer one first,
+/* Fills the tables of all operators, of operators[i].fused steps, the longer one first,
  * sparse_table_words each. A table has the metadata, then a left factor for each row of taps,
  * product and part. */
 stn_status sparse_operators_fill(const stn_task *task, const sparse_shape *shape, sparse_operator *operators,

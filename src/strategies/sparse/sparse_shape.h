@@ -67,8 +67,8 @@ const char *sparse_kernel_name(const stn_task *task, const sparse_shape *shape);
 size_t sparse_shared(const stn_task *task, const sparse_shape *shape);
 size_t sparse_table_words(const stn_task *task, const sparse_shape *shape);
 
-/* steps: tiles along the marching axis; walks: blocks that share them; tiles along y in 3D, and
- * along x. */
+/* steps: tiles along the marching axis; march_blocks: blocks that share them; tiles along y in 3D,
+ * and along x. */
 typedef struct sparse_tiles {
     int64_t steps, march_blocks, y, x;
 } sparse_tiles;

@@ -34,7 +34,7 @@ typedef struct sorted_point {
     size_t number;
 } sorted_point;
 
-static int by_place(const void *a, const void *b) {
+static int by_location(const void *a, const void *b) {
     const sorted_point *x = a, *y = b;
     if (x->point.field != y->point.field) return x->point.field < y->point.field ? -1 : 1;
     if (x->point.at != y->point.at) return x->point.at < y->point.at ? -1 : 1;
@@ -84,17 +84,17 @@ static stn_status make_table(stn_plan *plan, bool adds, step_points *points, stn
     const stn_system_task *task = &plan->system;
     const size_t count = adds ? task->nsources : task->nreceivers;
     const size_t threads = adds ? count : (size_t)task->receiver_channels;
-    const stn_system_point *given = adds ? task->sources : task->receivers;
+    const stn_system_point *listed = adds ? task->sources : task->receivers;
     const size_t bytes = count * sizeof(table_point) + (threads + 1) * sizeof(int64_t);
     sorted_point *list = calloc(count, sizeof *list);
     char *table = malloc(bytes);
     stn_status status = STN_OK;
     if (list && table) {
         for (size_t k = 0; k < count; k++) {
-            const int64_t *i = given[k].index, at = (i[0] * task->n[1] + i[1]) * task->n[2] + i[2];
-            list[k] = (sorted_point){{at, given[k].weight, (int32_t)given[k].channel, (int32_t)given[k].field}, k};
+            const int64_t *i = listed[k].index, at = (i[0] * task->n[1] + i[1]) * task->n[2] + i[2];
+            list[k] = (sorted_point){{at, listed[k].weight, (int32_t)listed[k].channel, (int32_t)listed[k].field}, k};
         }
-        qsort(list, count, sizeof *list, adds ? by_place : by_channel);
+        qsort(list, count, sizeof *list, adds ? by_location : by_channel);
         for (size_t k = 0; k < count; k++) memcpy(table + k * sizeof(table_point), &list[k].point, sizeof(table_point));
         points->first = count * sizeof(table_point);
         (void)divide(task, adds, list, count, (int64_t *)(void *)(table + points->first), points->threads);

@@ -21,24 +21,24 @@ static void expect_same(const stn_ladder *a, const stn_ladder *b) {
 }
 
 Test(ladder, old_entries_are_replaced) {
-    stn_ladder line, again;
+    stn_ladder line, expected;
     for (int turn = 0; turn < 2; turn++)
         for (int points = 32; points < 400; points++)
             if (stn_ladder_good(points)) {
                 stn_ladder_make(found, points, &needs, &line);
-                stn_ladder_search(points, &needs, &again);
-                expect_same(&line, &again);
+                stn_ladder_search(points, &needs, &expected);
+                expect_same(&line, &expected);
             }
 }
 
 /* Threads of one context: each gets the result of a search. */
 static void *ask(void *user) {
-    stn_ladder line, again;
+    stn_ladder line, expected;
     for (int points = 32; points < 300; points++)
         if (stn_ladder_good(points)) {
             stn_ladder_make(found, points, &needs, &line);
-            stn_ladder_search(points, &needs, &again);
-            expect_same(&line, &again);
+            stn_ladder_search(points, &needs, &expected);
+            expect_same(&line, &expected);
         }
     return user;
 }

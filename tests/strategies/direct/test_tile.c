@@ -11,7 +11,7 @@
 
 /* The rank of the first candidate with this kernel and this access width (0: any); -1 if there is
  * none. */
-static int place_of(suite *s, const stn_problem *problem, direct_kernel kernel, int vector) {
+static int rank_of(suite *s, const stn_problem *problem, direct_kernel kernel, int vector) {
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
     options.strategy = "direct";
     options.estimate_only = 1;
@@ -30,7 +30,7 @@ static int place_of(suite *s, const stn_problem *problem, direct_kernel kernel, 
 
 static void check(suite *s, const char *what, const stn_problem *problem, direct_kernel kernel, int vector,
                   uint64_t seed) {
-    const int place = place_of(s, problem, kernel, vector);
+    const int place = rank_of(s, problem, kernel, vector);
     const bool fused = kernel == DIRECT_TIME_TILE;
     comparison c = {.bar = 0};
     bool good =

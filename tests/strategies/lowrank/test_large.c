@@ -25,8 +25,8 @@ static void check(suite *s, const char *what, const stn_stencil *stencil, const 
     double *values = malloc(count * sizeof *values), error_size = INFINITY;
     for (size_t i = 0; i < count; i++) values[i] = LARGE * (0.99 + 0.01 * dice_real(&d));
     comparison c = {0};
-    /* Excludes passes along the axes, often the cheapest for separable taps; test_axes covers
-     * those. */
+    /* Excludes passes along the axes, often the cheapest for separable taps; test_lowrank_axes
+     * covers those. */
     bool fused = false;
     for (int pick = 0; pick < STN_CANDIDATES && !fused; pick++) {
         stn_plan_destroy(plan);

@@ -13,9 +13,9 @@ typedef struct lowrank_operator {
     unsigned char values[(1 + LOWRANK_MAX_WEIGHTS) * sizeof(double)]; /* packed for the kernel */
 } lowrank_operator;
 
-/* Makes all operators for the task's taps, of sweeps[i].fused steps. Enlarges shape.terms and the
- * pattern as needed and sets `grown`; an existing kernel is then too narrow. STN_ERROR_UNSUPPORTED
- * if no kernel fits. */
+/* Makes all operators for the task's taps, of operators[i].fused steps. Enlarges shape.terms and
+ * the pattern as needed and sets `grown`; an existing kernel is then too narrow.
+ * STN_ERROR_UNSUPPORTED if no kernel fits. */
 stn_status lowrank_operators_make(const stn_task *task, const stn_machine *machine, lowrank_shape *shape,
                                   lowrank_pattern *pattern, lowrank_operator *operators, size_t noperators, bool *grown,
                                   stn_error *error);

@@ -36,7 +36,7 @@ static const struct {
     double plane_parts, plane_once; /* lowrank_plane, other types */
     double line_memory, mixed_memory, memory;
     /* Cycles; fraction of a march that nothing hides. */
-    double product, line_start, step, plane_start, walk;
+    double product, line_start, step, plane_start, march;
 } rates = {.mixed = 0.62,
            .mixed_few = 0.5,
            .line = 0.74,
@@ -56,7 +56,7 @@ static const struct {
            .line_start = 7000,
            .step = 300,
            .plane_start = 8000,
-           .walk = 0.6};
+           .march = 0.6};
 #define BAND_PADS 30 /* same as BAND_PAD of device/band.cuh */
 
 static bool is_line(const stn_task *task) { return task->rank == 1; }
@@ -316,18 +316,18 @@ void lowrank_cost(const stn_task *task, const stn_machine *machine, const lowran
 void lowrank_cost_with_faces(const stn_task *task, const stn_machine *machine, const lowrank_shape *shape, double faces,
                              stn_estimate *e) {
     double points = (double)stn_task_points(task), launches = ceil((double)task->steps / shape->fused);
-    double per_tile = products(task, shape), tiles, walk;
+    double per_tile = products(task, shape), tiles, march;
     if (is_line(task)) {
         double chunks = (double)(task->batch * lowrank_chunks(task, shape));
         int64_t tiles_of_chunk = chunk_points(shape) / 128, tiles_of_segment = shape->segment / 8;
         tiles = chunks * (double)tiles_of_chunk;
-        walk = (double)tiles_of_segment * per_tile * rates.product + rates.line_start;
+        march = (double)tiles_of_segment * per_tile * rates.product + rates.line_start;
     } else {
         int64_t tiles_y, tiles_x;
         lowrank_tiles(task, shape, &tiles_y, &tiles_x);
         double steps = march_stages(task, shape, shape->segment);
         tiles = (double)(task->batch * tiles_y * tiles_x) * steps * 2 * shape->warps;
-        walk = steps * (2 * per_tile * rates.product + rates.step) + rates.plane_start;
+        march = steps * (2 * per_tile * rates.product + rates.step) + rates.plane_start;
     }
     e->unit = lowrank_unit(task->dtype);
     e->launches = launches;
@@ -342,7 +342,7 @@ void lowrank_cost_with_faces(const stn_task *task, const stn_machine *machine, c
     if (!line) memory = fmax(memory, launches * stn_cost_narrow(task, machine));
     double arithmetic = e->flops / (tensor_part(task, shape) * machine->flops[e->unit]);
     double longer = shape->mixed ? stn_cost_beside(memory, arithmetic) : fmax(memory, arithmetic);
-    double launch = longer / launches + rates.walk * walk / machine->clock;
+    double launch = longer / launches + rates.march * march / machine->clock;
     e->seconds = launches * (machine->launch_seconds + launch + faces);
 }
 

@@ -1,4 +1,4 @@
-/* Lowrank in 3D. A launch of f steps is one march of lowrank_brick with the core of the fused taps;
+/* lowrank in 3D. A launch of f steps is one march of lowrank_brick with the core of the fused taps;
  * where f does not divide T, launches of two lengths share it, each with its own kernel. */
 #include "strategies/lowrank/volume/lowrank_volume.h"
 
@@ -57,7 +57,7 @@ typedef struct search {
     lowrank_volume_shape last; /* of the last f with a core; more steps take no fewer products */
 } search;
 
-/* Whether f steps could be among the best with the last brick's products and without faces: a cheap
+/* Whether f steps could be among the best with the last shape's products and without faces: a cheap
  * lower bound. */
 static bool can_win(const search *s, int fused) {
     lowrank_volume_shape bare = s->last;

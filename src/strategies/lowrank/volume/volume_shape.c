@@ -108,22 +108,22 @@ static int count_sums(const stn_power *taps, const lowrank_core *core) {
  */
 static void count_work(const stn_task *task, const stn_power *taps, const lowrank_core *core, lowrank_volume_shape *b) {
     span bands = span_of(core, false), plain = span_of(core, true);
-    int grain = k_slice_of(task), rows = 8 * b->tiles, products = 0;
-    int lead = bands.single ? (int)stn_round_up(bands.low, grain) : bands.low;
-    int grains = bands.banded || bands.single ? (int)stn_div_up(rows + lead + bands.high, grain) : 0;
-    int grains_plain = plain.banded ? (int)stn_div_up(rows + plain.low + plain.high, grain) : 0;
-    products += (core->x_factors - core->identity) * steps_x(task, taps) * (int)stn_div_up(grains * grain, 8);
+    int k_slice = k_slice_of(task), rows = 8 * b->tiles, products = 0;
+    int lead = bands.single ? (int)stn_round_up(bands.low, k_slice) : bands.low;
+    int k_slices = bands.banded || bands.single ? (int)stn_div_up(rows + lead + bands.high, k_slice) : 0;
+    int k_slices_plain = plain.banded ? (int)stn_div_up(rows + plain.low + plain.high, k_slice) : 0;
+    products += (core->x_factors - core->identity) * steps_x(task, taps) * (int)stn_div_up(k_slices * k_slice, 8);
     for (int r = 0; r < core->terms; r++)
         for (int m = 0; m < 8 && !lowrank_core_single(core, r); m++) {
-            int first = grain * m - (is_plain(core, r) ? plain.low : lead);
-            products += first + grain - 1 >= -core->low[r] && first <= 7 + core->high[r] ? b->tiles : 0;
+            int first = k_slice * m - (is_plain(core, r) ? plain.low : lead);
+            products += first + k_slice - 1 >= -core->low[r] && first <= 7 + core->high[r] ? b->tiles : 0;
         }
     b->products = products;
     b->sums = 4 * b->tiles * count_sums(taps, core);
     int before = (int)stn_max(stn_max(lead, plain.low), taps->low[1]);
     /* Taps of weight 0 too, beyond the reach of every v. */
     int reach = taps->size[1] - 1 - taps->low[1];
-    int after = (int)stn_max(stn_max(grain * grains - lead, grain * grains_plain - plain.low) - rows, reach);
+    int after = (int)stn_max(stn_max(k_slice * k_slices - lead, k_slice * k_slices_plain - plain.low) - rows, reach);
     int lines = before + rows * b->warps_y + after, pitch = stage_pitch(task, stage_width(task, taps, b));
     b->shared = lines * pitch * (int)stn_dtype_size(task->dtype);
 }
@@ -193,7 +193,7 @@ static bool fit_stages(const stn_task *task, const stn_machine *machine, const s
 
 /* Block forms in the order in which they are tried: few warps and as many blocks as registers hold,
  * because some compute while others wait at a barrier. Spilled registers cost more than any form
- * gains. The forms outside `usual` are for measuring. */
+ * gains. The forms outside `default_forms` are for measuring. */
 typedef struct form {
     int tiles, warps_x, warps_y, blocks;
 } form;
