@@ -1,21 +1,21 @@
-// One step of any stencil on any grid, all of it data: taps, reaches, sides, strides.
+// One step of any stencil on any grid; taps, reaches, sides and strides are all data.
 //
 //     out(z, y, x) = sum over taps k of  w[k] * in(z + tap.z, y + tap.y, x + tap.x)
 //
-//     taps (device memory)   [offset w z y x] [offset w z y x] ...     a point reads them in this order
-//     one thread a point     x fastest, then y, z, batch; further points lie a whole grid of threads on
+//     taps (device memory)   [offset w z y x] [offset w z y x] ...     read in this order
+//     one thread a point     x fastest, then y, z, batch; a grid-stride loop covers the rest
 //
-// As direct_gather, but nothing that is known of a problem is in its source besides the types:
-// there is one such kernel for f64, f32 and f16 each, it compiles in less than a tenth of a second,
-// and whoever has run any problem has it stored. A run begins with it while better kernels compile.
-// So hardly anything is unrolled and sides are told apart as it goes.
+// Only the types are compiled in, so one kernel each for f64, f32 and f16 serves all problems; it
+// compiles in less than 0.1 s and is usually in the cache already. A run starts with it while
+// better kernels compile. Therefore hardly anything is unrolled, and boundary kinds are tested at
+// run time.
 #include "device/element.cuh"
 #include "device/index.cuh"
 #include "device/twins.cuh"
 #include "params.cuh"
 
 struct any_tap {
-    long long offset;  // elements from the point to the tap's
+    long long offset;  // elements from the point to the tap's point
     REAL weight;
     int z, y, x;
 };
@@ -25,15 +25,16 @@ struct any_arguments {
     const any_tap *taps;
     long long n[3], in_stride[3], out_stride[3];  // axes z, y, x; strides in elements
     long long in_batch, out_batch;
-    long long points;  // of all grids of the batch
+    long long points;  // in all grids of the batch
     int reach[3][2];   // of the taps, towards each side
     int side[3][2];    // boundary_kind
     int ntaps, unused;
     REAL constant[3][2];  // value past each side
 };
-static_assert(is_twin(sizeof(any_arguments), sizeof(any_arguments::constant)), "the launcher's twin of the arguments");
+static_assert(is_twin(sizeof(any_arguments), sizeof(any_arguments::constant)),
+              "the launcher's mirrored struct of the arguments");
 
-// As fold of device/index.cuh, with kinds that are data.
+// Same as fold of device/index.cuh, with boundary kinds that are data.
 __device__ long long fold_by(const int (&side)[2], long long i, long long n) {
 #pragma unroll 1
     for (int turn = 0; turn < 3 && (i < 0 || i >= n); turn++) {
@@ -64,8 +65,8 @@ __device__ REAL tap_near_a_side(const any_arguments &a, const STORE *grid, const
     return widen(grid[offset]);
 }
 
-// Of point number i: its place along each axis, and its grid's in the batch. Divisions of 64 bits
-// are four times as long.
+// The indices of point number i along each axis, and the number of its grid in the batch. 64-bit
+// divisions take four times as long as 32-bit ones.
 __device__ void places(const any_arguments &a, long long i, long long (&at)[3], long long &grid_number) {
     if (a.points >> 32) {
 #pragma unroll

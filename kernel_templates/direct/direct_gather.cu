@@ -1,18 +1,18 @@
-// One step of any stencil at all: any number of taps, any strides, any rank.
+// One step of any stencil: any number of taps, any strides, any rank.
 //
 //     out(z, y, x) = sum over taps k of  w[k] * in(z + tap.z, y + tap.y, x + tap.x)
 //
-// One thread a point, one trip of the loop a tap; the taps are a table in memory that all threads
-// read in step. Where no tap reaches an edge the table's linear offset is enough; near an edge
-// every index is folded (device/index.cuh). This is the path for stencils too large to unroll and
-// for grids whose fastest axis is strided.
+// One thread a point, one iteration a tap; all threads read the table of taps in device memory in
+// step. Where no tap reaches an edge, the table's linear offset suffices; near an edge every index
+// is folded (device/index.cuh). It serves stencils too large to unroll and grids whose fastest axis
+// is strided.
 #include "device/element.cuh"
 #include "device/index.cuh"
 #include "device/twins.cuh"
 #include "params.cuh"
 
 struct gather_tap {
-    long long offset;  // elements from the point to the tap's
+    long long offset;  // elements from the point to the tap's point
     REAL weight;
     int z, y, x;
 };
@@ -21,14 +21,14 @@ struct gather_arguments {
     STORE *out;
     const gather_tap *taps;
     long long nz, ny, nx;
-    long long in_z, in_y, in_x, out_z, out_y, out_x;  // strides, elements
+    long long in_z, in_y, in_x, out_z, out_y, out_x;  // strides in elements
     long long in_batch, out_batch;
-    long long points;  // of all grids of the batch
+    long long points;  // in all grids of the batch
     int ntaps, unused;
     REAL constant[3][2];  // value past each side, axes z, y, x
 };
 static_assert(is_twin(sizeof(gather_arguments), sizeof(gather_arguments::constant)),
-              "the launcher's twin of the arguments");
+              "the launcher's mirrored struct of the arguments");
 
 __device__ __forceinline__ REAL folded_tap(const gather_arguments &a, const STORE *grid, long long z, long long y,
                                            long long x) {

@@ -2,14 +2,13 @@
 //
 //     out(x) = sum over taps k of  w[k] * in(x + TAP_X[k])
 //
-// A thread computes ITEMS runs of VECTOR consecutive points, a block's runs lie side by side, so
-// that accesses coalesce:
+// A thread computes ITEMS runs of VECTOR consecutive points. The runs of a block's threads are
+// adjacent, so that accesses coalesce:
 //
 //     item 0:  | t0 | t1 | t2 | ... | t(THREADS-1) |  item 1:  | t0 | t1 | ...
 //
-// Each run reads its window straight from memory in accesses of VECTOR elements; neighbours'
-// windows overlap in the first level cache. All windows are asked for before the first is used,
-// which is what hides the latency.
+// Each run loads its window from memory in accesses of VECTOR elements; neighbouring windows
+// overlap in L1. All windows are loaded before the first is used, to hide latency.
 //
 //              window:  | SPAN_LOW | VECTOR points | SPAN_HIGH |
 //
@@ -31,12 +30,12 @@ struct line_arguments {
     STORE *out;
     long long nx;
     long long in_batch, out_batch;  // elements from one line to the next
-    long long tiles;                // blocks a line
+    long long tiles;                // blocks for each line
     REAL constant[2];               // value past the low and the high side
     REAL weight[NTAPS];
 };
 static_assert(is_twin(sizeof(line_arguments), sizeof(line_arguments::constant) + sizeof(line_arguments::weight)),
-              "the launcher's twin of the arguments");
+              "the launcher's mirrored struct of the arguments");
 
 __device__ __forceinline__ void load_window(const line_arguments &a, const STORE *line, long long x,
                                             STORE (&window)[SPAN]) {
@@ -54,7 +53,7 @@ __device__ __forceinline__ void load_window(const line_arguments &a, const STORE
     for (int s = 0; s < SPAN; s++) {
         const long long i = x - SPAN_LOW + s;
         if (i < -X_LOW || i >= a.nx + X_HIGH) {
-            window[s] = narrow<STORE>(REAL(0));  // serves no point that is stored
+            window[s] = narrow<STORE>(REAL(0));  // used by no stored point
             continue;
         }
         const long long f = fold<X_SIDE_LOW, X_SIDE_HIGH>(i, a.nx);

@@ -2,35 +2,38 @@
 //
 //     out(z, y, x) = sum over taps k of  w[k] * in(z + TAP_Z[k], y + TAP_Y[k], x + TAP_X[k])
 //
-// A thread owns a small brick, VECTOR points along x, ROWS along y (1 in 2D, where z and x are the
-// axes), CHUNK along z, and walks it plane by plane. It reads the plane's window straight from
-// memory, in slots of VECTOR elements:
+// A thread computes a 3D block of VECTOR points along x, ROWS along y (1 in 2D, where z and x are
+// the axes) and CHUNK along z, and marches through it plane by plane. It loads each plane's window
+// from memory, in slots of VECTOR elements:
 //
 //             low slots     x       x+VECTOR  high slots
 //     y-Y_LOW    +------+------+----------+------+
-//                |      |      |  centre  |      |      a block's bricks lie side by side (THREADS_X, _Y, _Z of them),
-//     y          |      |      +----------+      |      so their windows overlap in the first level cache, and blocks
-//                |      |      |  points  |      |      that run together overlap in the second
+//                |      |      |  centre  |      |
+//     y          |      |      +----------+      |
+//                |      |      |  points  |      |
 //     y+ROWS     |      |      +----------+      |
 //                +------+------+----------+------+
 //
-// The plane at z adds to the outputs z-Z_HIGH .. z+Z_LOW at once; their partial sums live in
+// The threads of a block (THREADS_X by _Y by _Z) are adjacent, so their windows overlap in L1;
+// windows of blocks that run at the same time overlap in L2.
+//
+// Plane z contributes to the outputs z-Z_HIGH .. z+Z_LOW at once; their partial sums stay in
 // registers:
 //
-//     sum[0] (output z-Z_HIGH, complete after this plane)  ...  sum[DEPTH-1] (output z+Z_LOW, just begun)
+//     sum[0] (output z-Z_HIGH, complete after this plane) ... sum[DEPTH-1] (output z+Z_LOW, begun)
 //
-// No shared memory, no barrier: with the walk unrolled the compiler asks for many windows before it
-// needs the first.
+// There is no shared memory and no barrier: with the loop unrolled, the compiler issues the loads
+// of many windows before it needs the first.
 //
-// Near edges the same walk reads folded planes and lines (FOLD_YZ) and folded slots (FOLD_X), still
+// Near edges the same loop reads folded planes and lines (FOLD_YZ) and folded slots (FOLD_X), still
 // without branches (device/index.cuh). Since VECTOR divides nx, a slot lies inside or outside as a
-// whole, and only what is in the slot must then be put right:
-//     wrap  as it is     nearest  one element, repeated     reflect  reversed     constant  the value
+// whole, and only its elements need correction:
+//     wrap  unchanged    nearest  one element repeated    reflect  reversed    constant  the value
 //     mirror  reversed and shifted by one, so a second slot is read
 //
-// SHIFTED: rows begin anywhere within 16 bytes, and any number of points long. The window's words
-// are shifted in registers (device/shift.cuh). Near an edge, elements past it, and those in words
-// that the row does not fill, are read one by one.
+// SHIFTED: rows may begin at any element within 16 bytes and have any length. The window's words
+// are shifted in registers (device/shift.cuh). Elements past an edge, and those in partial words at
+// the row's ends, are loaded one by one.
 #include "device/element.cuh"
 #include "device/index.cuh"
 #include "device/shift.cuh"
@@ -55,18 +58,19 @@ static_assert(!SHIFTED || (VECTOR * sizeof(STORE) == 16 && THREADS_X == 32), "a 
 struct tile_arguments {
     const STORE *in;
     STORE *out;
-    long long in_z, in_y, out_z, out_y;  // strides, elements; along x they are 1
+    long long in_z, in_y, out_z, out_y;  // strides in elements; along x they are 1
     long long in_batch, out_batch;
-    int nz, ny, nx;                 // every extent is larger than the reach along it; VECTOR divides nx unless SHIFTED
+    // Every extent exceeds the reach along it; VECTOR divides nx unless SHIFTED.
+    int nz, ny, nx;
     int tiles_x, tiles_y, tiles_z;  // blocks along each axis; x fastest, then y, z, batch
     REAL constant[3][2];            // value past each side, axes z, y, x
     REAL weight[NTAPS];
 };
 static_assert(is_twin(sizeof(tile_arguments), sizeof(tile_arguments::constant) + sizeof(tile_arguments::weight)),
-              "the launcher's twin of the arguments");
+              "the launcher's mirrored struct of the arguments");
 
-// The x span that line i of a window needs: it serves row r through the taps with TAP_Y = i - Y_LOW
-// - r.
+// The range of x that each line of a window needs: line i serves row r through the taps with TAP_Y
+// = i - Y_LOW - r.
 struct span_table {
     int low[LINES], high[LINES];
 };
@@ -85,18 +89,21 @@ constexpr span_table needed_spans() {
 }
 constexpr span_table NEEDED = needed_spans();
 
-// Where a thread is and, near an edge, where it reads.
-struct brick {
+// A thread's position and, near an edge, the positions that it reads.
+struct thread_tile {
     const STORE *grid;
-    int x, y, z;         // its first point
-    int line[LINES];     // folded y of each line of the window; PAST_LOW or PAST_HIGH past a constant side
-    int slot[SLOTS];     // folded x of each slot's first element
-    bool past[SLOTS];    // the slot lies outside the grid
-    int column[WINDOW];  // where SHIFTED: folded x of each element of the window, PAST_* past a constant side
-    unsigned frozen;     // bit v: point x + v keeps its value, because a tap would reach past a fixed side along x
+    int x, y, z;  // its first point
+    // Folded y of each line of the window; PAST_LOW or PAST_HIGH past a constant side.
+    int line[LINES];
+    int slot[SLOTS];   // folded x of each slot's first element
+    bool past[SLOTS];  // the slot lies outside the grid
+    // SHIFTED: folded x of each element of the window, PAST_* past a constant side
+    int column[WINDOW];
+    // Bit v: point x + v keeps its value because a tap would reach past a fixed side along x.
+    unsigned frozen;
 };
 
-// The slot (x, x + VECTOR) past the low or high edge: where the elements that it stands for begin.
+// For the slot (x, x + VECTOR) past the low or high edge: the first of the elements it folds to.
 template <int KIND>
 __device__ __forceinline__ int fold_slot_low(int x, int nx) {
     if (KIND == WRAP) return x + nx;
@@ -112,11 +119,11 @@ __device__ __forceinline__ int fold_slot_high(int x, int nx) {
     return nx - VECTOR;
 }
 
-// What a slot past the low edge holds, from the elements read for it; `other` is the slot that
-// follows (mirror only).
+// Converts the elements read for a slot past the low edge into its values; `other` is the following
+// slot (mirror only).
 template <int KIND>
-__device__ __forceinline__ void right_low(STORE (&run)[VECTOR], const STORE (&other)[VECTOR], STORE constant,
-                                          bool past) {
+__device__ __forceinline__ void fold_slot_values_low(STORE (&run)[VECTOR], const STORE (&other)[VECTOR], STORE constant,
+                                                     bool past) {
     STORE folded[VECTOR];
 #pragma unroll
     for (int e = 0; e < VECTOR; e++) {
@@ -129,10 +136,10 @@ __device__ __forceinline__ void right_low(STORE (&run)[VECTOR], const STORE (&ot
 #pragma unroll
     for (int e = 0; e < VECTOR; e++) run[e] = past ? folded[e] : run[e];
 }
-// The same past the high edge; `other` is the slot before.
+// The same past the high edge; `other` is the preceding slot.
 template <int KIND>
-__device__ __forceinline__ void right_high(STORE (&run)[VECTOR], const STORE (&other)[VECTOR], STORE constant,
-                                           bool past) {
+__device__ __forceinline__ void fold_slot_values_high(STORE (&run)[VECTOR], const STORE (&other)[VECTOR],
+                                                      STORE constant, bool past) {
     STORE folded[VECTOR];
 #pragma unroll
     for (int e = 0; e < VECTOR; e++) {
@@ -147,9 +154,9 @@ __device__ __forceinline__ void right_high(STORE (&run)[VECTOR], const STORE (&o
     for (int e = 0; e < VECTOR; e++) run[e] = past ? folded[e] : run[e];
 }
 
-// Elements low .. low + count of a line, from the thread's first point, where SHIFTED.
+// SHIFTED: loads elements low .. low + count of a line, relative to the thread's first point.
 template <bool FOLD_X>
-__device__ __forceinline__ void load_shifted(const tile_arguments &a, const brick &b, const STORE *row, int low,
+__device__ __forceinline__ void load_shifted(const tile_arguments &a, const thread_tile &b, const STORE *row, int low,
                                              int count, REAL (&window)[SPAN]) {
     constexpr int SIZE = sizeof(STORE), MOST = words_of<SIZE>(VECTOR + X_LOW + X_HIGH);
     const STORE *const from = row + b.x + low;
@@ -157,8 +164,8 @@ __device__ __forceinline__ void load_shifted(const tile_arguments &a, const bric
               last = (bytes + count * SIZE - 1) / 16;
     const whole_words whole = FOLD_X ? words_of_row(row, a.nx) : whole_words{};
     unsigned words[4 * MOST];
-    // All lanes ask for each element, those that have it in a word for the row's first one: no load
-    // waits for another.
+    // All lanes load each element; lanes that have it in a word already load the row's first one.
+    // No load depends on another.
     STORE single[WINDOW];
     unsigned alone = 0;
 #pragma unroll
@@ -172,7 +179,8 @@ __device__ __forceinline__ void load_shifted(const tile_arguments &a, const bric
     for (int i = 0; i < MOST; i++) {
         if (i >= words_of<SIZE>(count)) continue;
         unsigned word[4] = {};
-        const int at = i < words_of<SIZE>(count) - 1 ? i : min(i, last);  // the last one may not be needed
+        // The last word may not be needed.
+        const int at = i < words_of<SIZE>(count) - 1 ? i : min(i, last);
         const int first = begin + at * VECTOR;
         if (!FOLD_X || (first >= whole.first && first + VECTOR <= whole.last))
             load_run(word, reinterpret_cast<const unsigned *>(row + first));
@@ -193,10 +201,10 @@ __device__ __forceinline__ void load_shifted(const tile_arguments &a, const bric
     }
 }
 
-// One line of a window. `blank`: the plane or the line lies past a constant side, all of it has
-// `value`.
+// Loads one line of a window. `blank`: the plane or the line lies past a constant side, so every
+// element is `value`.
 template <bool FOLD_X, bool FOLD_YZ>
-__device__ __forceinline__ void load_line(const tile_arguments &a, const brick &b, const STORE *row, int line,
+__device__ __forceinline__ void load_line(const tile_arguments &a, const thread_tile &b, const STORE *row, int line,
                                           bool blank, REAL value, REAL (&window)[SPAN]) {
     if (SHIFTED) {
         const int low = NEEDED.low[line], count = VECTOR + NEEDED.high[line] - low;
@@ -209,16 +217,17 @@ __device__ __forceinline__ void load_line(const tile_arguments &a, const brick &
     }
 #pragma unroll
     for (int s = 0; s < SLOTS; s++) {
-        const int low = s * VECTOR - CENTRE;  // the slot's first x, from the thread's
+        // The slot's first x relative to the thread's first point.
+        const int low = s * VECTOR - CENTRE;
         if (low + VECTOR <= NEEDED.low[line] || low >= VECTOR + NEEDED.high[line]) continue;
         STORE run[VECTOR], other[VECTOR] = {};
         load_run(run, row + (FOLD_X ? b.slot[s] : s * VECTOR));
         if (FOLD_X && s < LOW_SLOTS) {
             if (X_SIDE_LOW == MIRROR && VECTOR > 1) load_run(other, row + b.slot[s] + (b.past[s] ? VECTOR : 0));
-            right_low<X_SIDE_LOW>(run, other, narrow<STORE>(a.constant[2][0]), b.past[s]);
+            fold_slot_values_low<X_SIDE_LOW>(run, other, narrow<STORE>(a.constant[2][0]), b.past[s]);
         } else if (FOLD_X && s > LOW_SLOTS) {
             if (X_SIDE_HIGH == MIRROR && VECTOR > 1) load_run(other, row + b.slot[s] - (b.past[s] ? VECTOR : 0));
-            right_high<X_SIDE_HIGH>(run, other, narrow<STORE>(a.constant[2][1]), b.past[s]);
+            fold_slot_values_high<X_SIDE_HIGH>(run, other, narrow<STORE>(a.constant[2][1]), b.past[s]);
         }
 #pragma unroll
         for (int e = 0; e < VECTOR; e++)
@@ -226,10 +235,10 @@ __device__ __forceinline__ void load_line(const tile_arguments &a, const brick &
     }
 }
 
-// sum[d][r][v] += the taps that look at plane z; `first` is where its window begins (x from 0 if
-// FOLD_X or SHIFTED), if the plane and all lines are inside.
+// Adds the taps that read plane z to sum[d][r][v]. `first` is where its window begins (x from 0 if
+// FOLD_X or SHIFTED) if the plane and all lines are inside the grid.
 template <bool FOLD_X, bool FOLD_YZ>
-__device__ __forceinline__ void add_plane(const tile_arguments &a, const brick &b, const STORE *first, int z,
+__device__ __forceinline__ void add_plane(const tile_arguments &a, const thread_tile &b, const STORE *first, int z,
                                           REAL (&sum)[DEPTH][ROWS][VECTOR]) {
     const int fz = FOLD_YZ ? fold<Z_SIDE_LOW, Z_SIDE_HIGH>(z < a.nz + Z_HIGH ? z : 0, a.nz) : z;
 #pragma unroll
@@ -247,7 +256,7 @@ __device__ __forceinline__ void add_plane(const tile_arguments &a, const brick &
         load_line<FOLD_X, FOLD_YZ>(a, b, row, line, blank, value, window);
 #pragma unroll
         for (int k = 0; k < NTAPS; k++) {
-            const int r = line - Y_LOW - TAP_Y[k];  // the row that sees this line through tap k
+            const int r = line - Y_LOW - TAP_Y[k];  // the row that uses this line through tap k
             if (r < 0 || r >= ROWS) continue;
 #pragma unroll
             for (int v = 0; v < VECTOR; v++)
@@ -256,14 +265,14 @@ __device__ __forceinline__ void add_plane(const tile_arguments &a, const brick &
     }
 }
 
-// Does row (z, y) keep its values, because a tap would reach past a fixed side along z or y?
+// Whether row (z, y) keeps its values because a tap would reach past a fixed side along z or y.
 __device__ __forceinline__ bool frozen_row(const tile_arguments &a, int z, int y) {
     return (Z_SIDE_LOW == FIXED && z < Z_LOW) || (Z_SIDE_HIGH == FIXED && z >= a.nz - Z_HIGH) ||
            (Y_SIDE_LOW == FIXED && y < Y_LOW) || (Y_SIDE_HIGH == FIXED && y >= a.ny - Y_HIGH);
 }
 
 template <bool FOLD_X, bool FOLD_YZ>
-__device__ __forceinline__ void save_plane(const tile_arguments &a, const brick &b, STORE *out, int z,
+__device__ __forceinline__ void save_plane(const tile_arguments &a, const thread_tile &b, STORE *out, int z,
                                            const REAL (&sum)[ROWS][VECTOR]) {
 #pragma unroll
     for (int r = 0; r < ROWS; r++) {
@@ -271,7 +280,8 @@ __device__ __forceinline__ void save_plane(const tile_arguments &a, const brick 
         STORE result[VECTOR];
 #pragma unroll
         for (int v = 0; v < VECTOR; v++) result[v] = narrow<STORE>(sum[r][v]);
-        if (FOLD_X && ANY_FIXED) {  // frozen points get their value back; it was read for this brick, so it is near
+        // Frozen points get their old value back, which is still in cache.
+        if (FOLD_X && ANY_FIXED) {
             const bool row = FOLD_YZ && frozen_row(a, z, b.y + r);
             STORE before[VECTOR];
             if constexpr (SHIFTED) {
@@ -292,8 +302,8 @@ __device__ __forceinline__ void save_plane(const tile_arguments &a, const brick 
 }
 
 template <bool FOLD_X, bool FOLD_YZ>
-__device__ __forceinline__ void walk(const tile_arguments &a, const brick &b, STORE *out) {
-    const STORE *const first =  // of the first plane, as add_plane wants it
+__device__ __forceinline__ void march(const tile_arguments &a, const thread_tile &b, STORE *out) {
+    const STORE *const first =  // of the first plane, as add_plane expects it
         b.grid + (b.z - Z_LOW) * a.in_z + (b.y - Y_LOW) * a.in_y + (FOLD_X || SHIFTED ? 0 : b.x - CENTRE);
     REAL sum[DEPTH][ROWS][VECTOR] = {};
 #pragma unroll(FOLD_YZ || (SHIFTED && FOLD_X) ? 1 : UNROLL)
@@ -320,7 +330,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) direct_tile(const 
     const int z0 = block % a.tiles_z * BZ;
     const long long batch = block / a.tiles_z;
 
-    brick b;
+    thread_tile b;
     b.grid = a.in + batch * a.in_batch;
     b.x = x0 + threadIdx.x % THREADS_X * VECTOR;
     b.y = y0 + threadIdx.x / THREADS_X % THREADS_Y * ROWS;
@@ -330,10 +340,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) direct_tile(const 
                                   : x0 >= CENTRE && x0 + BX + HIGH_SLOTS * VECTOR <= a.nx;
     const bool inside_yz = y0 >= Y_LOW && y0 + BY + Y_HIGH <= a.ny && z0 >= Z_LOW && z0 + BZ + Z_HIGH <= a.nz;
     if (inside_x && inside_yz) {
-        walk<false, false>(a, b, out);
+        march<false, false>(a, b, out);
         return;
     }
-    if ((!SHIFTED && b.x >= a.nx) || b.y >= a.ny || b.z >= a.nz) return;  // whole warps where these store together
+    // Whole warps exit where SHIFTED, because their lanes store together.
+    if ((!SHIFTED && b.x >= a.nx) || b.y >= a.ny || b.z >= a.nz) return;
     b.frozen = 0;
 #pragma unroll
     for (int v = 0; v < VECTOR; v++)
@@ -341,7 +352,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) direct_tile(const 
             b.frozen |= 1u << v;
 #pragma unroll
     for (int e = 0; e < WINDOW; e++) {
-        const int x = b.x - X_LOW + e;  // what lies further out than the taps reach is needed for no point
+        const int x = b.x - X_LOW + e;  // elements beyond the reach of all taps are not used
         b.column[e] = !SHIFTED || x >= a.nx + X_HIGH ? 0 : fold_once<X_SIDE_LOW, X_SIDE_HIGH>(x, a.nx);
     }
 #pragma unroll
@@ -350,8 +361,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) direct_tile(const 
         b.past[s] = x < 0 || x >= a.nx;
         b.slot[s] = x < 0 ? fold_slot_low<X_SIDE_LOW>(x, a.nx) : x >= a.nx ? fold_slot_high<X_SIDE_HIGH>(x, a.nx) : x;
     }
-    if (COLUMN_WALK && inside_yz) {
-        walk<true, false>(a, b, out);
+    if (COLUMN_LOOP && inside_yz) {
+        march<true, false>(a, b, out);
         return;
     }
 #pragma unroll
@@ -359,5 +370,5 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) direct_tile(const 
         const int y = b.y + i - Y_LOW;
         b.line[i] = y < a.ny + Y_HIGH ? fold<Y_SIDE_LOW, Y_SIDE_HIGH>(y, a.ny) : 0;
     }
-    walk<true, true>(a, b, out);
+    march<true, true>(a, b, out);
 }

@@ -2,16 +2,16 @@
 //
 //     u(t+1, x) = sum over taps k of  w[k] * u(t, x + TAP_X[k]),   t = 0 .. FUSED-1
 //
-// A warp (a block of its own) holds 32 * POINTS consecutive points in registers, POINTS to a lane,
-// and steps them in place; the neighbours' X_REACH points come by shuffles. Each step spoils
-// X_REACH more points at either end, so the tiles overlap:
+// A warp (its own block) holds 32 * POINTS consecutive points in registers, POINTS for each lane,
+// and steps them in place; shuffles bring the neighbours' X_REACH points. Each step invalidates
+// X_REACH more points at either end, so tiles overlap:
 //
 //     | MARGIN |        OWN points, stored        | MARGIN |
 //                                          | MARGIN |        OWN points of the next warp  ...
 //
-// Shared memory only turns whole accesses (lane after lane) into a lane's own run of points, and
-// back. A tile that meets an edge brings the points past it up to date before every step, from the
-// points that they fold to; frozen points keep their value.
+// Shared memory only transposes between coalesced accesses and a lane's own run of points. A tile
+// at an edge refreshes the points past it before every step from the points that they fold to;
+// frozen points keep their value.
 #include "device/arith.cuh"
 #include "device/element.cuh"
 #include "device/index.cuh"
@@ -22,7 +22,7 @@ constexpr int WIDTH = 32 * POINTS;
 constexpr int MARGIN = round_up(FUSED * X_REACH, VECTOR);
 constexpr int OWN = WIDTH - 2 * MARGIN;
 constexpr int SIDE = 2 * X_REACH + 1;
-constexpr int SKEW = 16 / sizeof(STORE);  // elements between lanes' runs, so that lanes meet different banks
+constexpr int SKEW = 16 / sizeof(STORE);  // elements between lanes' runs, to avoid bank conflicts
 static_assert(X_REACH >= 1 && X_REACH <= POINTS && OWN > X_REACH, "a lane's neighbours hold its halo");
 static_assert(POINTS % VECTOR == 0 && VECTOR * sizeof(STORE) <= 16, "a lane's points are whole accesses");
 
@@ -32,14 +32,14 @@ struct line_arguments {
     long long nz, ny, nx;
     long long in_z, in_y, out_z, out_y;
     long long in_batch, out_batch;
-    long long tiles;  // of all grids of the batch; x fastest
+    long long tiles;  // in all grids of the batch; x fastest
     int tiles_x, tiles_y, tiles_z;
     int chunk;
     REAL constant[3][2];  // value past each side, axes z, y, x
     REAL weight[SIDE];    // of every offset, 0 where there is no tap
 };
 static_assert(is_twin(sizeof(line_arguments), sizeof(line_arguments::constant) + sizeof(line_arguments::weight)),
-              "the launcher's twin of the arguments");
+              "the launcher's mirrored struct of the arguments");
 
 struct tap_map {
     bool has[SIDE];
@@ -53,7 +53,7 @@ constexpr tap_map TAPS = find_taps();
 
 __device__ __forceinline__ int place(int point) { return point + point / POINTS * SKEW; }
 
-// The tile into shared memory; points that do not exist become 0.
+// Loads the tile into shared memory; points outside the grid become 0.
 __device__ __forceinline__ void load_tile(const line_arguments &a, const STORE *line, long long first, bool inside,
                                           STORE *tile) {
     const int lane = threadIdx.x;
@@ -95,7 +95,7 @@ __device__ __forceinline__ void store_tile(const line_arguments &a, STORE *out, 
     }
 }
 
-// Where the line begins and ends, counted from the tile's first point; what is far away is cut.
+// Where the line begins and ends, relative to the tile's first point, clamped to 32 bits.
 struct line_ends {
     int low, high;
 };
@@ -104,13 +104,13 @@ __device__ __forceinline__ int cut(long long i) {
     return i < -FAR ? -FAR : i > FAR ? FAR : static_cast<int>(i);
 }
 
-// Points past an edge take the value of the point that they fold to. Only the lanes beside an edge
-// hold either.
+// Points past an edge take the value of the point that they fold to. Only lanes near an edge hold
+// either.
 __device__ __forceinline__ void refresh(const line_arguments &a, line_ends line, REAL *cells, REAL (&u)[POINTS]) {
     const int own = threadIdx.x * POINTS;
-    const bool beside_low = own <= line.low + X_REACH && own + POINTS > line.low - X_REACH;
-    const bool beside_high = own < line.high + X_REACH && own + POINTS >= line.high - X_REACH;
-    const bool beside = beside_low || beside_high;
+    const bool near_low = own <= line.low + X_REACH && own + POINTS > line.low - X_REACH;
+    const bool near_high = own < line.high + X_REACH && own + POINTS >= line.high - X_REACH;
+    const bool beside = near_low || near_high;
     __syncwarp();
     if (beside)
 #pragma unroll

@@ -1,35 +1,39 @@
 // FUSED steps of a 2D or 3D stencil in one launch.
 //
-//     u(t+1, z, y, x) = sum over taps k of  w[k] * u(t, z + TAP_Z[k], y + TAP_Y[k], x + TAP_X[k]),   t = 0 .. FUSED-1
+//     u(t+1, z, y, x) = sum over taps k of  w[k] * u(t, z + TAP_Z[k], y + TAP_Y[k], x + TAP_X[k]),
+//     t = 0 .. FUSED-1
 //
-// A block owns a tile of an x-y plane and walks it along z, a plane a turn, with all FUSED stages
-// in flight:
+// A block owns a tile of an x-y plane and marches along z, one plane an iteration, with all FUSED
+// stages in flight:
 //
-//     plane z           of level 0   read from memory, PREFETCH turns ahead
+//     plane z           of level 0   read from memory, PREFETCH iterations ahead
 //     plane z -   REACH of level 1   complete once plane z of level 0 is added to its partial sums
-//     plane z - 2 REACH of level 2   ... and so on; the plane of level FUSED goes to memory
+//     plane z - 2 REACH of level 2   ... and so on; the plane of level FUSED is stored
 //
-// Between turns a stage keeps the 2 * Z_REACH planes of partial sums that are not complete, in
-// registers. The lanes lie LANES_X by STACK on the tile, and each has ROWS by POINTS points:
+// Between iterations a stage keeps its 2 * Z_REACH planes of incomplete partial sums in registers.
+// The lanes cover the tile as LANES_X by STACK, each with ROWS by POINTS points:
 //
 //     +-----------------------------------+
-//     |  margin, FUSED * Y_REACH          |     margins are computed twice;
-//     |    +-------------------------+    |     neighbours' points come along x by shuffles, along y by whole rows in
-//     |    |  stored                 |    |     shared memory, with corners if a tap is one
+//     |  margin, FUSED * Y_REACH          |
+//     |    +-------------------------+    |
+//     |    |  stored                 |    |
 //     |    +-------------------------+    |
 //     +-----------------------------------+
 //
-// A 2D problem's axes are z and x: a plane is a row, STACK and ROWS are 1, a block is one warp, and
-// there is no barrier. In 3D, if taps off along z are on the axis (ONE_BARRIER), a point's sum is
-// completed by its own value alone: then all levels' planes are known before any neighbour is
-// asked, and a turn needs one barrier. Else every stage waits for its neighbours' rows.
+// Margins are computed by both neighbouring tiles. Neighbours' points come along x by shuffles,
+// along y by whole rows in shared memory, with corners if a tap is diagonal in the plane.
 //
-// Boundaries: turns that meet an edge take the same steps with these additions, so every level is
-// right at every point.
-//   x, y   a plane passes through shared memory, and points past an edge take the value of their fold; frozen points keep
-//          theirs;   wrap: margins are read from the other end, and just step
+// A 2D problem's axes are z and x: a plane is a row, STACK and ROWS are 1, a block is one warp, and
+// there is no barrier. In 3D, if all taps with a z offset are on the z axis (ONE_BARRIER), a
+// point's own value completes its sum: all levels' planes are then known before any neighbour is
+// needed, and an iteration has one barrier. Otherwise every stage waits for its neighbours' rows.
+//
+// Boundaries: iterations that meet an edge add these steps, so that every level is right at every
+// point.
+//   x, y   a plane passes through shared memory, and points past an edge take the value of their
+//          fold; frozen points keep theirs; wrap: margins are read from the other end
 //   z      device/edge.cuh
-// Where one tile SPANS all of a 2D row, nothing comes in from its ends: its margins only hold the
+// Where one tile SPANS a whole 2D row, no values enter from its ends; its margins only hold the
 // points past the edges.
 #include "device/twins.cuh"
 #include "direct/time_edge.cuh"
@@ -41,12 +45,13 @@ static_assert(FUSED >= 2, "between two uses of a stage's rows in shared memory l
 static_assert(X_REACH >= 1 && Z_REACH >= 1 && (Y_REACH >= 1 || (STACK == 1 && ROWS == 1)), "every axis is coupled");
 static_assert(X_REACH <= POINTS && Y_REACH <= ROWS && OWN_X > X_REACH && OWN_Y > Y_REACH, "neighbours hold the halo");
 static_assert(POINTS % VECTOR == 0 && VECTOR * sizeof(STORE) <= 16 && ROWS * POINTS <= 32, "whole accesses; bits");
-static_assert(!SPANS || X_SIDE_LOW != WRAP, "what lies past an end is made out of the row itself");
+static_assert(!SPANS || X_SIDE_LOW != WRAP, "points past an end fold to points of the row");
 static_assert((MIRROR_X == 0 || MIRROR_X == 1) && (MIRROR_Z == 0 || MIRROR_Z == 1), "flags");
 
-// ---- a stage takes a plane of its level and gives the plane, Z_REACH earlier, of the next
+// ---- a stage takes a plane of its level and produces the plane, Z_REACH earlier, of the next
+// level
 
-// The taps of plane `j` of the stencil at point (r, v), added to `sum`, or if they begin it, alone.
+// Adds the taps of stencil plane `j` at point (r, v) to `sum`, or begins the sum with them.
 __device__ __forceinline__ REAL add_taps(const tile_arguments &a, const window_type &window, int j, int r, int v,
                                          REAL sum, bool begin) {
 #pragma unroll
@@ -62,8 +67,8 @@ __device__ __forceinline__ REAL add_taps(const tile_arguments &a, const window_t
     return sum;
 }
 
-// The plane's taps added to the sums that it belongs to: next[d] is of the output whose tap plane
-// DEPTH-1-d this plane is.
+// Adds the plane's taps to the sums it contributes to: next[d] is the output for which this is tap
+// plane DEPTH-1-d.
 template <int FIRST>
 __device__ __forceinline__ void add_plane(const tile_arguments &a, const window_type &window, int r, int v,
                                           REAL (&next)[DEPTH]) {
@@ -82,8 +87,7 @@ __device__ __forceinline__ void add_plane(const tile_arguments &a, const window_
     }
 }
 
-// next[0], which is complete, becomes the plane of the next level; FIRST is 1 where that is done
-// already.
+// next[0] is complete and becomes the plane of the next level. FIRST is 1 if that is done already.
 template <bool EDGE, int FIRST>
 __device__ __forceinline__ void take_plane(const tile_arguments &a, const tile &t, const window_type &window, int z,
                                            patch &plane, sums_type &sums) {
@@ -121,9 +125,9 @@ __device__ __forceinline__ void complete_plane(const tile_arguments &a, const ti
 }
 
 template <bool EDGE>
-__device__ __forceinline__ void take_early_turn(const tile_arguments &a, const tile &t, shared_type &shared,
-                                                rows_type (&rows)[Y_REACH ? FUSED : 1], int z, patch &plane,
-                                                sums_type (&sums)[FUSED]) {
+__device__ __forceinline__ void advance_one_barrier(const tile_arguments &a, const tile &t, shared_type &shared,
+                                                    rows_type (&rows)[Y_REACH ? FUSED : 1], int z, patch &plane,
+                                                    sums_type (&sums)[FUSED]) {
     patch planes[FUSED + 1];
 #pragma unroll
     for (int r = 0; r < ROWS; r++)
@@ -131,8 +135,8 @@ __device__ __forceinline__ void take_early_turn(const tile_arguments &a, const t
         for (int v = 0; v < POINTS; v++) planes[0][r][v] = plane[r][v];
 #pragma unroll
     for (int s = 0; s < FUSED; s++) {
-        settle_plane<EDGE>(a, t, z - s * Z_REACH, shared, planes[s]);
-        leave_rows(planes[s], rows[Y_REACH ? s : 0]);
+        complete_edges<EDGE>(a, t, z - s * Z_REACH, shared, planes[s]);
+        publish_rows(planes[s], rows[Y_REACH ? s : 0]);
         complete_plane<EDGE>(a, t, z - s * Z_REACH, planes[s], sums[s], planes[s + 1]);
     }
     synchronize();
@@ -140,7 +144,7 @@ __device__ __forceinline__ void take_early_turn(const tile_arguments &a, const t
     for (int s = 0; s < FUSED; s++) {
         window_type window;
         own_rows(planes[s], window);
-        others_rows(rows[Y_REACH ? s : 0], window);
+        fetch_rows(rows[Y_REACH ? s : 0], window);
         take_plane<EDGE, 1>(a, t, window, z - s * Z_REACH, planes[s], sums[s]);
     }
 #pragma unroll
@@ -149,30 +153,30 @@ __device__ __forceinline__ void take_early_turn(const tile_arguments &a, const t
         for (int v = 0; v < POINTS; v++) plane[r][v] = planes[FUSED][r][v];
 }
 
-// A plane of its level and its neighbours.
+// Prepares a plane of its level and loads its neighbours.
 template <bool EDGE>
-__device__ __forceinline__ void ready_plane(const tile_arguments &a, const tile &t, shared_type &shared,
-                                            rows_type &rows, int z, patch &plane, window_type &window) {
-    settle_plane<EDGE>(a, t, z, shared, plane);
-    leave_rows(plane, rows);
+__device__ __forceinline__ void prepare_plane(const tile_arguments &a, const tile &t, shared_type &shared,
+                                              rows_type &rows, int z, patch &plane, window_type &window) {
+    complete_edges<EDGE>(a, t, z, shared, plane);
+    publish_rows(plane, rows);
     own_rows(plane, window);
     if (Y_REACH) synchronize();
-    others_rows(rows, window);
+    fetch_rows(rows, window);
 }
 
-// All stages; the plane of the last level takes the plane's place.
+// Runs all stages; the plane of the last level replaces the input plane.
 template <bool EDGE, bool FOLDED>
-__device__ __forceinline__ void take_turn(const tile_arguments &a, const tile &t, shared_type &shared, int parity,
-                                          int z, patch &plane, sums_type (&sums)[FUSED]) {
+__device__ __forceinline__ void advance(const tile_arguments &a, const tile &t, shared_type &shared, int parity, int z,
+                                        patch &plane, sums_type (&sums)[FUSED]) {
     if (ONE_BARRIER && !FOLDED) {
-        take_early_turn<EDGE>(a, t, shared, shared.rows[ONE_BARRIER ? parity : 0], z, plane, sums);
+        advance_one_barrier<EDGE>(a, t, shared, shared.rows[ONE_BARRIER ? parity : 0], z, plane, sums);
         return;
     }
 #pragma unroll
     for (int s = 0; s < FUSED; s++) {
         window_type window;
-        ready_plane<EDGE>(a, t, shared, shared.rows[ONE_BARRIER ? parity : 0][Y_REACH ? s : 0], z - s * Z_REACH, plane,
-                          window);
+        prepare_plane<EDGE>(a, t, shared, shared.rows[ONE_BARRIER ? parity : 0][Y_REACH ? s : 0], z - s * Z_REACH,
+                            plane, window);
         take_plane<EDGE, 0>(a, t, window, z - s * Z_REACH, plane, sums[s]);
         if (!FOLDED) continue;
         const unsigned folded = folded_rows(z - s * Z_REACH, a.nz), outputs = frozen_outputs(z - s * Z_REACH, a.nz);
@@ -180,18 +184,16 @@ __device__ __forceinline__ void take_turn(const tile_arguments &a, const tile &t
     }
 }
 
-// ---- a block's tile
-
-// The tiles at the edges along x take longest, so they come first; then the others, side by side.
+// Tiles at the edges along x take longest, so they are scheduled first; then the others in order.
 __device__ __forceinline__ int tile_column(const tile_arguments &a, long long &number) {
     const int edges = min(a.tiles_x, 2);
-    const long long early = a.tiles / a.tiles_x * edges;
-    const bool is_early = number < early;
-    const int columns = is_early ? edges : a.tiles_x - edges;
-    if (!is_early) number -= early;
+    const long long edge_blocks = a.tiles / a.tiles_x * edges;
+    const bool is_edge = number < edge_blocks;
+    const int columns = is_edge ? edges : a.tiles_x - edges;
+    if (!is_edge) number -= edge_blocks;
     const int column = static_cast<int>(number % columns);
     number /= columns;
-    return is_early ? column * (a.tiles_x - 1) : column + 1;
+    return is_edge ? column * (a.tiles_x - 1) : column + 1;
 }
 
 __device__ __forceinline__ void place_lane(const tile_arguments &a, int own_y, int own_x, tile &t) {
@@ -220,7 +222,7 @@ __device__ __forceinline__ void place_lane(const tile_arguments &a, int own_y, i
         }
 }
 
-static_assert(is_given(sizeof(shared_type), 63), "the launcher gives the shared memory that this takes");
+static_assert(is_given(sizeof(shared_type), 63), "the launcher gives as much shared memory");
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     direct_time_tile(const __grid_constant__ tile_arguments a) {
     extern __shared__ __align__(16) unsigned char stn_shared[];
@@ -234,7 +236,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     tile t;
     t.grid = a.in + number * a.in_batch;
     place_lane(a, own_y, column * OWN_X, t);
-    if (REFRESH && !t.inside) find_sources(a, t, shared);
+    if (REFRESH && !t.inside) find_fold_sources(a, t, shared);
     STORE *const out = a.out + number * a.out_batch;
     const int z1 = min(z0 + a.chunk, nz), last = z1 + FUSED * Z_REACH;
 
@@ -248,8 +250,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
 #pragma unroll 1
     for (; z < last; z++) {
         copy_async_wait<PREFETCH - 1>();
-        if (TURNED)
-            __syncwarp();  // the copies of other lanes too; and they have taken what they had from the slot that is next
+        if (TRANSPOSED)
+            // Other lanes' copies are complete, and they have read the slot that is filled next.
+            __syncwarp();
         const int ready = slot;
         if (z + PREFETCH < last) fetch_plane(a, t, z + PREFETCH, shared.slot[slot ? slot - 1 : PREFETCH]);
         copy_async_commit();
@@ -260,13 +263,13 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
         const bool inside_xy = (X_SIDE_LOW == WRAP && (Y_REACH == 0 || Y_SIDE_LOW == WRAP)) || t.inside;
         receive_plane(shared.slot[ready], plane);
         if (inside_z && inside_xy)
-            take_turn<false, false>(a, t, shared, parity, z, plane, sums);
+            advance<false, false>(a, t, shared, parity, z, plane, sums);
         else if (inside_z || !FOLDS_Z)
-            take_turn<true, false>(a, t, shared, parity, z, plane, sums);
+            advance<true, false>(a, t, shared, parity, z, plane, sums);
         else
-            take_turn<true, true>(a, t, shared, parity, z, plane, sums);
+            advance<true, true>(a, t, shared, parity, z, plane, sums);
         const int done = z - FUSED * Z_REACH;
-        if (done >= z0) store_plane(a, t, out, done, shared.slot[SLOTS + TURNED - 1], plane);
+        if (done >= z0) store_plane(a, t, out, done, shared.slot[SLOTS + TRANSPOSED - 1], plane);
         parity ^= 1;
     }
 }

@@ -1,9 +1,9 @@
-// What direct_time_tile does where a tile meets an edge of the grid.
+// Boundary handling of direct_time_tile in tiles that meet an edge of the grid.
 #pragma once
 #include "direct/time_tile.cuh"
 
-// Where i folds to: i itself if that needs nothing, PAST_* past a constant or fixed side, UNUSED if
-// no tap looks there.
+// The index that i folds to: i itself where no folding is needed, PAST_* past a constant or fixed
+// side, UNUSED where no tap reads.
 constexpr int UNUSED = -3;
 template <int LOW, int HIGH>
 __device__ __forceinline__ int source(int i, int n, int reach) {
@@ -12,10 +12,10 @@ __device__ __forceinline__ int source(int i, int n, int reach) {
     return static_cast<int>(i < 0 ? fold_low<LOW>(i, n) : fold_high<HIGH>(i, n));
 }
 
-// Which cell of `exchange` each of this lane's points is taken from in every plane: its own, but
-// past an edge along x or y that of the point it folds to, or the cell of what lies past that side.
-// Found once: the same decisions in every step cost many times what a step does.
-__device__ __forceinline__ void find_sources(const tile_arguments &a, const tile &t, shared_type &shared) {
+// For each of this lane's points, the index in `exchange` that it is read from in every plane: its
+// own, or past an edge along x or y that of its fold, or the entry for what lies past that side.
+// Computed once, because these decisions cost many times what a step does.
+__device__ __forceinline__ void find_fold_sources(const tile_arguments &a, const tile &t, shared_type &shared) {
     const int lane_x = threadIdx.x % LANES_X * POINTS, lane_y = threadIdx.x / LANES_X * ROWS;
     const int first_x = t.x - lane_x, first_y = t.y - lane_y;
     constexpr int PAST_Y = HEIGHT * WIDTH, PAST_X = PAST_Y + 2;
@@ -29,7 +29,7 @@ __device__ __forceinline__ void find_sources(const tile_arguments &a, const tile
         const bool no_y = Y_SIDE_LOW != WRAP && y < 0, no_x = X_SIDE_LOW != WRAP && x < 0;
         int cell = (own_y - first_y) * WIDTH + own_x - first_x;
         if ((no_y && y == UNUSED) || (no_x && x == UNUSED))
-            ;  // no tap looks there
+            ;  // no tap reads there
         else if (no_y)
             cell = PAST_Y + (own_y >= 0);
         else if (no_x)
@@ -40,7 +40,7 @@ __device__ __forceinline__ void find_sources(const tile_arguments &a, const tile
     }
 }
 
-// Points past an edge along x or y, from the points of the same plane that they fold to.
+// Refreshes points past an edge along x or y from the points of the same plane that they fold to.
 __device__ __forceinline__ void refresh_plane(shared_type &shared, patch &plane) {
     const int lane_x = threadIdx.x % LANES_X * POINTS, lane_y = threadIdx.x / LANES_X * ROWS;
     synchronize();
@@ -55,10 +55,10 @@ __device__ __forceinline__ void refresh_plane(shared_type &shared, patch &plane)
         for (int v = 0; v < POINTS; v++) plane[r][v] = shared.exchange[shared.source[r * POINTS + v][threadIdx.x]];
 }
 
-// A plane of its level before it is taken: points past an edge have their values.
+// Completes a plane of its level before use: points past an edge get their values.
 template <bool EDGE>
-__device__ __forceinline__ void settle_plane(const tile_arguments &a, const tile &t, int z, shared_type &shared,
-                                             patch &plane) {
+__device__ __forceinline__ void complete_edges(const tile_arguments &a, const tile &t, int z, shared_type &shared,
+                                               patch &plane) {
     if (!EDGE) return;
     if (REFRESH && !t.inside) refresh_plane(shared, plane);
     if (past_z(z, a.nz))
@@ -68,15 +68,16 @@ __device__ __forceinline__ void settle_plane(const tile_arguments &a, const tile
             for (int v = 0; v < POINTS; v++) plane[r][v] = value_past_z(z, a.constant[0]);
 }
 
-// The lane's points of output d (edge.cuh) that keep their value, as in `frozen` of the tile.
+// The lane's points of output d (edge.cuh) that keep their value, as bits like `frozen` of the
+// tile.
 template <bool EDGE>
 __device__ __forceinline__ unsigned kept_points(const tile &t, unsigned outputs, int d) {
     if (!EDGE) return 0;
     return ANY_FIXED_Z && (outputs >> d & 1) ? ~0u : FREEZES_XY ? t.frozen : 0;
 }
 
-// A plane near an edge along z, added in the place of those that fold to it; `plane` is the output
-// that is complete.
+// Adds a plane near an edge along z once for each plane that folds to it; `plane` receives the
+// output that is complete.
 __device__ __forceinline__ void add_folded(const tile_arguments &a, const tile &t, const window_type &window,
                                            unsigned folded, unsigned outputs, patch &plane, sums_type &sums) {
 #pragma unroll 1
@@ -96,8 +97,8 @@ __device__ __forceinline__ void add_folded(const tile_arguments &a, const tile &
                     for (int i = 0; i < SIDE_Y; i++)
 #pragma unroll
                         for (int k = 0; k < SIDE_X; k++)
-                            if (TAPS.planes[i][k] >> tap & 1)  // a weight of 0 would make NaN of what is not finite
-                                more += a.weight[tap][i][k] * window[r + i][v + k];
+                            // 0 times infinity would be NaN, so absent taps are skipped
+                            if (TAPS.planes[i][k] >> tap & 1) more += a.weight[tap][i][k] * window[r + i][v + k];
                     if (!FREEZES_XY || !(t.frozen >> (r * POINTS + v) & 1)) sum = more;
                 }
         }

@@ -1,5 +1,5 @@
-// What a tile of direct_time_tile is: its layout, its shared memory, planes from and to memory,
-// neighbours' points.
+// A tile of direct_time_tile: its layout, its shared memory, loads and stores of planes, and the
+// exchange of neighbours' points.
 #pragma once
 #include "device/arith.cuh"
 #include "device/edge.cuh"
@@ -12,7 +12,8 @@ constexpr int LANES_X = THREADS_X, STACK = THREADS_Y;  // lanes along x and y
 constexpr int THREADS = LANES_X * STACK;
 constexpr int WIDTH = LANES_X * POINTS, HEIGHT = STACK * ROWS;
 constexpr int MARGIN_X = round_up(SPANS ? X_REACH : FUSED * X_REACH, VECTOR), MARGIN_Y = FUSED * Y_REACH;
-constexpr int OWN_X = WIDTH - 2 * MARGIN_X, OWN_Y = HEIGHT - 2 * MARGIN_Y;  // points that a tile stores
+// Points that a tile stores.
+constexpr int OWN_X = WIDTH - 2 * MARGIN_X, OWN_Y = HEIGHT - 2 * MARGIN_Y;
 constexpr int DEPTH = 2 * Z_REACH + 1, SIDE_Y = 2 * Y_REACH + 1, SIDE_X = 2 * X_REACH + 1;
 
 struct tile_arguments {
@@ -22,23 +23,25 @@ struct tile_arguments {
     long long in_z, in_y, out_z, out_y;
     long long in_batch, out_batch;
     long long
-        tiles;  // of all grids of the batch; x fastest, then y, z; but the first and last along x before all others
+        // In all grids of the batch; x fastest, then y, z; but the first and last along x before
+        // all others.
+        tiles;
     int tiles_x, tiles_y, tiles_z;
     int chunk;                           // planes along z of a tile
     REAL constant[3][2];                 // value past each side, axes z, y, x
     REAL weight[DEPTH][SIDE_Y][SIDE_X];  // of every offset, 0 where there is no tap
 };
 static_assert(is_twin(sizeof(tile_arguments), sizeof(tile_arguments::constant) + sizeof(tile_arguments::weight)),
-              "the launcher's twin of the arguments");
+              "the launcher's mirrored struct of the arguments");
 
-// Which offsets are taps; only those cost anything.
+// The offsets that are taps; only those are computed.
 static_assert(DEPTH <= 32, "a bit for each plane");
 struct tap_map {
     bool has[DEPTH][SIDE_Y][SIDE_X];
-    unsigned planes[SIDE_Y][SIDE_X];  // bit d: in plane d
-    bool plane[DEPTH];                // any in this plane
+    unsigned planes[SIDE_Y][SIDE_X];  // bit d: a tap in plane d
+    bool plane[DEPTH];                // the plane has a tap
     bool corner;                      // a tap is off both x and y
-    bool axis;                        // no tap is off z and another axis
+    bool axis;                        // every tap off z is on the z axis
 };
 constexpr tap_map find_taps() {
     tap_map m{};
@@ -61,12 +64,12 @@ constexpr bool FREEZES_XY = (X_SIDE_LOW == FIXED && X_LOW) || (X_SIDE_HIGH == FI
                             (Y_SIDE_LOW == FIXED && Y_LOW) || (Y_SIDE_HIGH == FIXED && Y_HIGH);
 
 typedef REAL patch[ROWS][POINTS];
-typedef patch sums_type[DEPTH - 1];  // of a stage
+typedef patch sums_type[DEPTH - 1];  // of one stage
 typedef REAL window_type[ROWS + 2 * Y_REACH][POINTS + 2 * X_REACH];
 
-// ---- shared memory: what lanes hold lies as they access it, one access of all lanes after another, so that no two meet a
-// bank. Where a lane's points are several runs (TURNED), lanes side by side copy runs side by side
-// and take their own later: else every access would touch twice the sectors of memory.
+// ---- Shared memory: lanes' elements are ordered by access, so that no access has bank conflicts.
+// Where a lane's points are several runs (TRANSPOSED), adjacent lanes copy adjacent runs and read
+// their own later; otherwise every access would touch twice the sectors of memory.
 constexpr int PIECE = POINTS * sizeof(REAL) > 16 ? 16 / sizeof(REAL) : POINTS;
 constexpr int PIECES = POINTS / PIECE, RUNS = POINTS / VECTOR, SLOTS = PREFETCH + 1;
 struct alignas(PIECE * sizeof(REAL)) piece {
@@ -75,25 +78,33 @@ struct alignas(PIECE * sizeof(REAL)) piece {
 struct alignas(VECTOR * sizeof(STORE)) run {
     STORE at[VECTOR];
 };
-constexpr bool TURNED = RUNS > 1;
-typedef run slot_type[ROWS][RUNS][THREADS];                                  // a plane: run s of row r of every lane
-typedef piece rows_type[STACK][Y_REACH ? 2 * Y_REACH : 1][PIECES][LANES_X];  // every lane's first and last rows
+constexpr bool TRANSPOSED = RUNS > 1;
+// A plane: run s of row r of every lane.
+typedef run slot_type[ROWS][RUNS][THREADS];
+// Every lane's first and last rows.
+typedef piece rows_type[STACK][Y_REACH ? 2 * Y_REACH : 1][PIECES][LANES_X];
 struct shared_type {
-    slot_type slot[SLOTS + TURNED];                   // of level 0; the last one on its way to memory
-    REAL exchange[REFRESH ? HEIGHT * WIDTH + 4 : 2];  // a plane by its own indices; what lies past its four sides
+    slot_type slot[SLOTS + TRANSPOSED];  // of level 0; the last one is being stored
+    // A plane in row-major order, then the values past its four sides.
+    REAL exchange[REFRESH ? HEIGHT * WIDTH + 4 : 2];
     rows_type rows[ONE_BARRIER ? 2 : 1]
-                  [Y_REACH ? FUSED : 1];  // ONE_BARRIER: of this turn, and of the last, which may still be read
-    unsigned short source[REFRESH ? ROWS * POINTS : 1][REFRESH ? THREADS : 1];  // in `exchange`, of every point
+                  // ONE_BARRIER: of this iteration and of the previous one, which may still be read
+                  [Y_REACH ? FUSED : 1];
+    // Index in `exchange` of every point's source.
+    unsigned short source[REFRESH ? ROWS * POINTS : 1][REFRESH ? THREADS : 1];
 };
 
 struct tile {
     const STORE *grid;
-    int y, x;         // of this lane's first point
-    bool inside;      // no point of the tile lies past an edge along x or y, or is frozen because of one
-    unsigned frozen;  // bit r * POINTS + v: this lane's point (r, v) is
-    int run_x;        // of the first run that this lane copies; the others lie LANES_X runs apart
-    unsigned exists;  // bit r * RUNS + s: run s of row r that this lane copies lies in the grid; no run lies half in it
-    unsigned stored;  // ... and this lane stores it
+    int y, x;  // of this lane's first point
+    // No point of the tile lies past an edge along x or y, or is frozen because of one.
+    bool inside;
+    unsigned frozen;  // bit r * POINTS + v: this lane's point (r, v) is frozen
+    // X of the first run that this lane copies; its others follow LANES_X runs apart.
+    int run_x;
+    // Bit r * RUNS + s: run s of row r that this lane copies lies in the grid, as a whole.
+    unsigned exists;
+    unsigned stored;  // bit r * RUNS + s: this lane stores that run
 };
 constexpr bool WRAPS_XY = X_SIDE_LOW == WRAP || (Y_REACH && Y_SIDE_LOW == WRAP);
 
@@ -110,7 +121,7 @@ __device__ __forceinline__ void synchronize() {
         __syncthreads();
 }
 
-// ---- planes from and to memory
+// ---- loads and stores of planes
 
 __device__ __forceinline__ void copy_run(run &to, const STORE *from) {
     if (sizeof(run) == 16)
@@ -123,13 +134,14 @@ __device__ __forceinline__ void copy_run(run &to, const STORE *from) {
         to.at[0] = from[0];
 }
 
-// The place of the s-th run of row r that this lane copies.
+// The shared-memory index of the s-th run of row r that this lane copies.
 __device__ __forceinline__ run &copied_run(slot_type &slot, int r, int s) {
     const int j = s * LANES_X + threadIdx.x % LANES_X;
     return slot[r][j % RUNS][threadIdx.x / LANES_X * LANES_X + j / RUNS];
 }
 
-// Runs of a plane of level 0 set out for their slot; what no boundary rule can use stays as it is.
+// Starts the copies of a level 0 plane into its slot; points that no boundary rule uses stay as
+// they are.
 __device__ __forceinline__ void fetch_plane(const tile_arguments &a, const tile &t, int z, slot_type &slot) {
     const int nz = static_cast<int>(a.nz), ny = static_cast<int>(a.ny), nx = static_cast<int>(a.nx);
     if (!lies_in(z, nz)) {
@@ -172,22 +184,22 @@ __device__ __forceinline__ void store_plane(const tile_arguments &a, const tile 
         for (int s = 0; s < RUNS; s++) {
 #pragma unroll
             for (int e = 0; e < VECTOR; e++) own[r][s].at[e] = narrow<STORE>(plane[r][s * VECTOR + e]);
-            if (TURNED) slot[r][s][threadIdx.x] = own[r][s];
+            if (TRANSPOSED) slot[r][s][threadIdx.x] = own[r][s];
         }
-    if (TURNED) __syncwarp();
+    if (TRANSPOSED) __syncwarp();
 #pragma unroll
     for (int r = 0; r < ROWS; r++)
 #pragma unroll
         for (int s = 0; s < RUNS; s++) {
-            const run leaving = TURNED ? copied_run(slot, r, s) : own[r][s];
+            const run leaving = TRANSPOSED ? copied_run(slot, r, s) : own[r][s];
             if (t.stored >> (r * RUNS + s) & 1) store_run(to + r * a.out_y + s * LANES_X * VECTOR, leaving.at);
         }
 }
 
 // ---- neighbours' points
 
-// This lane's first and last rows, for the lanes below and above.
-__device__ __forceinline__ void leave_rows(const patch &plane, rows_type &rows) {
+// Leaves this lane's first and last rows for the lanes below and above.
+__device__ __forceinline__ void publish_rows(const patch &plane, rows_type &rows) {
     const int lane_x = threadIdx.x % LANES_X, lane_y = threadIdx.x / LANES_X;
 #pragma unroll
     for (int k = 0; k < Y_REACH; k++)
@@ -204,7 +216,7 @@ __device__ __forceinline__ void leave_rows(const patch &plane, rows_type &rows) 
         }
 }
 
-// A row's neighbours along x.
+// Fetches a row's neighbours along x.
 __device__ __forceinline__ void widen_row(REAL (&row)[POINTS + 2 * X_REACH]) {
 #pragma unroll
     for (int k = 0; k < X_REACH; k++) {
@@ -222,8 +234,9 @@ __device__ __forceinline__ void own_rows(const patch &plane, window_type &window
     }
 }
 
-// The rows above and below; the outermost lanes take their own, which spoils margins.
-__device__ __forceinline__ void others_rows(const rows_type &rows, window_type &window) {
+// Fetches the rows above and below; the outermost lanes take their own, which only invalidates
+// margins.
+__device__ __forceinline__ void fetch_rows(const rows_type &rows, window_type &window) {
     const int lane_x = threadIdx.x % LANES_X, lane_y = threadIdx.x / LANES_X;
     const int above = lane_y > 0 ? lane_y - 1 : 0, below = lane_y < STACK - 1 ? lane_y + 1 : lane_y;
 #pragma unroll

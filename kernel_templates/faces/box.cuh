@@ -1,13 +1,13 @@
-// Where the work of faces_tile.cu lies: margins and their tiles in the grid, the box of a tile in
-// shared memory, a thread's patch in the box. Reads the sides, reaches and boxes of params.cuh,
-// ROWS, POINTS, THREADS_X, FUSED.
+// Geometry of faces_tile.cu: margins and their tiles in the grid, the box of a tile in shared
+// memory, a thread's patch in the box. Reads the sides, reaches and boxes of params.cuh, ROWS,
+// POINTS, THREADS_X, FUSED.
 #pragma once
 #include "device/element.cuh"
 #include "device/twins.cuh"
 #include "faces/sides.cuh"
 
 constexpr int PIECES = 6;
-constexpr int REACH[3] = {Z_REACH, Y_REACH, X_REACH};  // the larger one of each axis
+constexpr int REACH[3] = {Z_REACH, Y_REACH, X_REACH};  // the larger reach of each axis
 
 __device__ constexpr bool folds(int side) { return side == NEAREST || side == REFLECT || side == MIRROR; }
 __device__ constexpr bool folds_along(int axis) {
@@ -15,32 +15,32 @@ __device__ constexpr bool folds_along(int axis) {
 }
 constexpr bool FOLDS = folds_along(0) || folds_along(1) || folds_along(2);
 
-typedef long long place;  // an index of an axis
+typedef long long grid_index;  // an index along an axis
 
-struct piece {  // of the margin of a face normal to `axis`
-    place low[3], end[3];
+struct piece {  // part of the margin of a face normal to `axis`
+    grid_index low[3], end[3];
     int tiles[3];
-    int axis, side, first;  // of its blocks, among those of a grid
+    int axis, side, first;  // first: number of its first block within a grid
 };
 struct face_arguments {
     const STORE *in;
     STORE *out;
     long long in_stride[3], out_stride[3], in_batch, out_batch;
-    place n[3];
-    int pieces, blocks;  // of a grid
+    grid_index n[3];
+    int pieces, blocks;  // of one grid
     piece at[PIECES];
     REAL constant[3][2];    // value past each side, axes z, y, x
     REAL weight[NWEIGHTS];  // of the taps; SEPARABLE: factors along z, y, x
 };
 static_assert(is_twin(sizeof(face_arguments), sizeof(face_arguments::constant) + sizeof(face_arguments::weight)),
-              "the launcher's twin of the arguments");
+              "the launcher's mirrored struct of the arguments");
 
-// The box of a tile at a face normal to AXIS, and where its points lie in shared memory. Where
-// fewer patches lie side by side than there are banks, SKEW cells after each row of patches let the
-// next go on in the next banks. Patches at the rim look past it, for points that nobody needs: they
-// find whatever lies there, and at both ends some cells that are never written.
+// The box of a tile at a face normal to AXIS, and its layout in shared memory. Where a row has
+// fewer patches than there are banks, SKEW unused elements after each row of patches place the next
+// row in the following banks. Patches at the rim read past it, for points that are not needed; at
+// both ends they read elements that are never written.
 constexpr int BANKS = 128 / sizeof(REAL);
-constexpr int find_skew(int lanes_x) {  // the least that keeps as many patches as there are banks apart
+constexpr int find_skew(int lanes_x) {  // the least skew that avoids bank conflicts
     for (int skew = 0; lanes_x < BANKS && skew < BANKS; skew++) {
         bool taken[BANKS] = {}, apart = true;
         for (int lane = 0; lane < BANKS; lane++) {
@@ -52,8 +52,8 @@ constexpr int find_skew(int lanes_x) {  // the least that keeps as many patches 
     }
     return 0;
 }
-// Points side by side along x lie in different banks too, when a box is filled and when a tile is
-// stored.
+// Padding places adjacent points along x in different banks too, when a box is filled and when a
+// tile is stored.
 constexpr int pad_class(int cells) { return cells + (BANKS + BANKS / POINTS - cells % BANKS) % BANKS; }
 template <int AXIS>
 struct box {
@@ -61,10 +61,11 @@ struct box {
     static constexpr int LANES_X = WIDTH / POINTS, LANES_Y = HEIGHT / ROWS, LANES = PLANES * LANES_Y * LANES_X;
     static constexpr int SKEW = find_skew(LANES_X), GROUP = ROWS * LANES_X + SKEW, PLANE = LANES_Y * GROUP,
                          CLASS = pad_class(PLANES * PLANE);
-    static constexpr int PAST_X = (X_REACH + POINTS - 1) / POINTS, PAST_Y = (Y_REACH + ROWS - 1) / ROWS;  // patches
+    // In patches.
+    static constexpr int PAST_X = (X_REACH + POINTS - 1) / POINTS, PAST_Y = (Y_REACH + ROWS - 1) / ROWS;
     static constexpr int RIM = PAST_Y * GROUP + PAST_X, CELLS = POINTS * CLASS + 2 * RIM;
     static_assert(WIDTH % POINTS == 0 && HEIGHT % ROWS == 0 && LANES <= THREADS_X, "patches tile the box");
-    // Of the point at (z, y, x) of the box; y and x may lie past it.
+    // Index of the point (z, y, x) of the box; y and x may lie past it.
     static __device__ constexpr int cell(int z, int y, int x) { return RIM + offset(z, y, x); }
     static __device__ constexpr int offset(int z, int y, int x) {
         const int row = y + PAST_Y * ROWS, column = x + PAST_X * POINTS;  // not negative
@@ -74,7 +75,7 @@ struct box {
     static constexpr int extent(int axis) { return axis == 0 ? PLANES : axis == 1 ? HEIGHT : WIDTH; }
 };
 
-// What a thread holds.
+// The points that a thread holds.
 typedef REAL patch[ROWS][POINTS];
 constexpr unsigned ALL = ROWS * POINTS == 32 ? ~0u : (1u << (ROWS * POINTS % 32)) - 1;
 
@@ -85,24 +86,25 @@ struct range {
     __device__ bool has(int first, int count) const { return first >= low && first + count <= end; }
 };
 
-// Its ranges count from where the box begins, which may lie outside the grid.
+// Ranges count from the origin of the box, which may lie outside the grid.
 struct tile {
-    place origin[3];
+    grid_index origin[3];
     range own[3], grid[3];
-    range stepped[3];  // not past a face, and not where a tap would reach past a fixed side
+    // Points that steps change: not past a face, and not where a tap would reach past a fixed side.
+    range stepped[3];
 };
 
-__device__ __forceinline__ int near(place i) {
+__device__ __forceinline__ int near(grid_index i) {
     return static_cast<int>(i < -(1 << 24) ? -(1 << 24) : i > 1 << 24 ? 1 << 24 : i);
 }
 
 template <int AXIS>
-__device__ __forceinline__ tile place_tile(const face_arguments &a, const piece &f, int number) {
+__device__ __forceinline__ tile locate_tile(const face_arguments &a, const piece &f, int number) {
     tile t;
 #pragma unroll
     for (int k = 2; k >= 0; k--) {
         const int own = k == AXIS ? near(f.end[k] - f.low[k]) : box<AXIS>::extent(k) - 2 * FUSED * REACH[k];
-        const place low = f.low[k] + static_cast<place>(number % f.tiles[k]) * own;
+        const grid_index low = f.low[k] + static_cast<grid_index>(number % f.tiles[k]) * own;
         number /= f.tiles[k];
         const bool at_low = k == AXIS && f.side == 0;
         const int before = at_low ? (SIDE[k][0] == FIXED ? 0 : TAPS_REACH[k][0]) : FUSED * REACH[k];
@@ -116,19 +118,19 @@ __device__ __forceinline__ tile place_tile(const face_arguments &a, const piece 
     return t;
 }
 
-// Of axis A, for index i of the box's points: the index in the grid whose value it has before the
-// first step; PAST_LOW, PAST_HIGH past a constant or fixed side; ABSENT where nothing depends on
-// it.
-constexpr place ABSENT = -3;
+// For index i of the box along axis A: the grid index whose value it has before the first step;
+// PAST_LOW, PAST_HIGH past a constant or fixed side; ABSENT where nothing depends on it.
+constexpr grid_index ABSENT = -3;
 template <int A>
-__device__ __forceinline__ place source(place i, place n) {
+__device__ __forceinline__ grid_index source(grid_index i, grid_index n) {
     if (i >= 0 && i < n) return i;
     if (SIDE[A][0] == WRAP) return fold_far<WRAP, WRAP>(i, n);
     if (i < -TAPS_REACH[A][0] || i >= n + TAPS_REACH[A][1]) return ABSENT;
     return fold<SIDE[A][0], SIDE[A][1]>(i, n);
 }
 
-__device__ __forceinline__ REAL first_value(const face_arguments &a, const STORE *grid, place z, place y, place x) {
+__device__ __forceinline__ REAL first_value(const face_arguments &a, const STORE *grid, grid_index z, grid_index y,
+                                            grid_index x) {
     z = source<0>(z, a.n[0]), y = source<1>(y, a.n[1]), x = source<2>(x, a.n[2]);
     if (z == ABSENT || y == ABSENT || x == ABSENT) return 0;
     if (z < 0) return a.constant[0][z == PAST_HIGH];
@@ -137,12 +139,13 @@ __device__ __forceinline__ REAL first_value(const face_arguments &a, const STORE
     return widen(grid[z * a.in_stride[0] + y * a.in_stride[1] + x * a.in_stride[2]]);
 }
 
-// visit(z, y, x, where) for all points below the extents, those of a row by threads side by side;
-// they lie z, y, x strides from each other, the first one at `where`.
+// Calls visit(z, y, x, where) for all points below the extents; adjacent threads take adjacent
+// points of a row. `where` is the offset with the given strides; the first point's is passed in.
 template <int PLANES, int HEIGHT, int WIDTH, class VISIT>
 __device__ __forceinline__ void for_points(const long long (&stride)[3], long long where, const VISIT &visit) {
     constexpr int LANES = WIDTH < THREADS_X ? WIDTH : THREADS_X, AT_ONCE = THREADS_X / LANES;
-    constexpr int UP = AT_ONCE / HEIGHT, DOWN = AT_ONCE % HEIGHT;  // to the next row of a thread: planes, rows
+    // From one row of a thread to its next: planes, rows.
+    constexpr int UP = AT_ONCE / HEIGHT, DOWN = AT_ONCE % HEIGHT;
     const int lane = threadIdx.x % LANES, first = threadIdx.x / LANES;
     if (first >= AT_ONCE) return;
     const long long next = UP * stride[0] + DOWN * stride[1], wrapped = stride[0] - HEIGHT * stride[1];
@@ -159,6 +162,6 @@ __device__ __forceinline__ void for_points(const long long (&stride)[3], long lo
     }
 }
 
-__device__ __forceinline__ long long first_place(const tile &t, const long long (&stride)[3]) {
+__device__ __forceinline__ long long first_position(const tile &t, const long long (&stride)[3]) {
     return t.origin[0] * stride[0] + t.origin[1] * stride[1] + t.origin[2] * stride[2];
 }

@@ -1,15 +1,18 @@
-// Two boxes of points from one place to another: the two ends of a grid, into a grid of their own
-// and back.
+// Copies two boxes of points: the two ends of a grid into a separate grid, or back.
 //
 //     out(p) = in(p)     for p in box 0, box 1
 //
 //     +-----------------------------+
-//     |           box 0             |      Both in one launch. A thread has ROWS points above each other, threads lie along x,
-//     +-----------------------------+      then y, then z, then the grids of the batch. Both pointers are those of a box's
-//     |                             |      first point.
+//     |           box 0             |
+//     +-----------------------------+
+//     |                             |
 //     +-----------------------------+
 //     |           box 1             |
 //     +-----------------------------+
+//
+// Both boxes are copied in one launch. A thread copies ROWS points along y; threads are ordered
+// along x, then y, then z, then the grids of the batch. Both pointers are those of a box's first
+// point.
 #include "device/element.cuh"
 #include "params.cuh"
 
@@ -22,7 +25,7 @@ struct copy_box {
     long long in_stride[3], out_stride[3];  // axes z, y, x
     long long in_batch, out_batch;
     long long extent[3];
-    long long threads;  // of all grids of the batch
+    long long threads;  // in all grids of the batch
 };
 struct copy_arguments {
     copy_box box[BOXES];
@@ -36,7 +39,7 @@ extern "C" __global__ void __launch_bounds__(THREADS_X) faces_copy(const __grid_
     if (which >= a.boxes) return;
     const copy_box &b = a.box[which];
     const long long groups = (b.extent[1] + ROWS - 1) / ROWS;
-    long long group, plane, batch;  // divisions of 32 bits are many times cheaper
+    long long group, plane, batch;  // 32-bit divisions are many times cheaper
     if (b.threads <= 0xffffffffLL) {
         group = static_cast<unsigned>(i) / static_cast<unsigned>(b.extent[2]);
         plane = static_cast<unsigned>(group) / static_cast<unsigned>(groups);

@@ -1,49 +1,49 @@
-// FUSED steps of the margins at the faces of a grid, which one operator for FUSED steps gets wrong,
-// in one launch, that begins while the operator's own ends.
+// FUSED steps of the margins at the faces of a grid, which one operator for FUSED steps computes
+// incorrectly. The launch starts while the operator's launch ends.
 //
-//     u(t+1, p) = sum over taps k of  w[k] * u(t, p + TAP[k]),   t = 0 .. FUSED-1,   for the points p of
+//     u(t+1, p) = sum over taps k of  w[k] * u(t, p + TAP[k]),   t = 0 .. FUSED-1,   p in a margin:
 //
 //     +------------------------------+
-//     |   margin of a face           |     margins: FUSED * reach points inside each side that does not wrap;
-//     +---+----------------------+---+     they share no point, as those of the slower axis take the corners
-//     |   |  the operator's      |   |
+//     |   margin of a face           |     margins: FUSED * reach points inside each side that
+//     +---+----------------------+---+     does not wrap; they are disjoint, because those of the
+//     |   |  the operator's      |   |     slower axis include the corners
 //     |   |  own points          |   |
 //     +---+----------------------+---+
 //
-// A block owns a tile of one margin, as deep as that is, and keeps the box of all that its points
-// depend on: FUSED reaches more on every side but the face's own, where points past the face have
-// the values that the boundary gives them.
+// A block owns a tile of one margin, as deep as the margin, and holds the box of all points that
+// its tile depends on: FUSED reaches more on every side but the face's own, where points past the
+// face have their boundary values.
 //
-//        past the face        . . . . . . . . . . .        each step, what is right
+//        past the face        . . . . . . . . . . .        each step, the valid region
 //        the face         ----+---+-----------+---+----    shrinks by a reach from
-//                             | \ |  tile     | / |        the sides that are no faces
+//                             | \ |  tile     | / |        the sides that are not faces
 //                             |  \+-----------+/  |
 //                             +-------------------+
 //
 // A thread holds a patch of ROWS x POINTS points of one plane of the box in registers; all threads
-// leave the points that neighbours look at in shared memory. There lie the first points of all
-// patches side by side, then all second points, .., so that threads side by side never meet in a
-// bank.
+// write the points that neighbours read to shared memory. Its layout puts the first points of all
+// patches first, then all second points, and so on, so that adjacent threads have no bank
+// conflicts.
 //
-// The shape of the box depends on the axis that the face is normal to: BOX_Z[axis] x BOX_Y[axis] x
+// The extents of the box depend on the axis that the face is normal to: BOX_Z[axis] x BOX_Y[axis] x
 // BOX_X[axis].
 #include "device/twins.cuh"
 #include "faces/box.cuh"
 
 constexpr int WINDOW = POINTS + X_LOW + X_HIGH;
 
-// The last step that is needed of points first to first + count - 1 of an axis: as many before
-// FUSED as reaches lie between them and the block's own.
+// The last step in which points first .. first + count - 1 of an axis are needed: FUSED less their
+// distance from the block's own points in reaches.
 __device__ __forceinline__ int last_step(int first, int count, const range &own, int reach) {
     const int gap = first >= own.end ? first - own.end + 1 : own.low - first - count + 1;
     return gap <= 0 ? FUSED : reach == 0 ? 0 : FUSED - (gap + reach - 1) / reach;
 }
 
-// The products that a step of a patch adds up: each tap for each row of the patch, ordered by the
-// plane and row that the tap reads, so that few points are held at a time. A list without gaps is
-// unrolled quickly: the compiler would unroll every combination of plane, row and tap first, and
-// only then drop those that are not needed. MIRROR_X: points at opposite offsets along x have the
-// same weight and are added first; one tap stands for both.
+// The multiply-adds of one step of a patch: each tap for each row of the patch, ordered by the
+// plane and row that the tap reads, so that few points are held at a time. A dense list compiles
+// quickly; the compiler would otherwise unroll every combination of plane, row and tap before
+// dropping the unused ones. MIRROR_X: points at opposite x offsets have the same weight and are
+// added first, so one tap stands for both.
 struct patch_taps {
     int count, tap[ROWS * NTAPS], row[ROWS * NTAPS];
     constexpr patch_taps() : count(0), tap(), row() {
@@ -58,7 +58,7 @@ struct patch_taps {
 };
 constexpr patch_taps PATCH{};
 
-// next = the patch one step later; its first point lies at `cells`.
+// next = the patch one step later; the patch's first point is at `cells`.
 template <int AXIS>
 __device__ __forceinline__ void step_patch(const face_arguments &a, const REAL *cells, const patch &own, patch &next) {
 #pragma unroll
@@ -80,8 +80,8 @@ __device__ __forceinline__ void step_patch(const face_arguments &a, const REAL *
     }
 }
 
-// The same where a weight is the product of a factor of each axis, those of z and x being 1 at
-// offset 0: planes are added up first, then columns, then rows.
+// The same for separable weights, whose z and x factors are 1 at offset 0: sums planes first, then
+// columns, then rows.
 template <int AXIS>
 __device__ __forceinline__ void step_separably(const face_arguments &a, const REAL *cells, const patch &own,
                                                patch &next) {
@@ -116,16 +116,16 @@ __device__ __forceinline__ void step_separably(const face_arguments &a, const RE
     }
 }
 
-// How far from i the point lies that it folds to: out of any box if there is none.
+// The distance from i to the point that it folds to; outside every box if there is none.
 template <int A>
 __device__ __forceinline__ int shift(const face_arguments &a, const tile &t, int i) {
     if (SIDE[A][0] == WRAP || t.grid[A].has(i)) return 0;
-    const place from = source<A>(t.origin[A] + i, a.n[A]);
+    const grid_index from = source<A>(t.origin[A] + i, a.n[A]);
     return from < 0 ? -(1 << 24) : near(from - t.origin[A] - i);
 }
 
-// Points past a face along axis A, from those that they fold to; those past a slower axis's face
-// are done there.
+// Refreshes points past a face along axis A from the points that they fold to; points past a slower
+// axis's face are already refreshed.
 template <int AXIS, int A>
 __device__ __forceinline__ void refresh_axis(const face_arguments &a, const tile &t, REAL *cells) {
     constexpr int LOW = TAPS_REACH[A][0], LAYERS = LOW + TAPS_REACH[A][1];
@@ -139,7 +139,8 @@ __device__ __forceinline__ void refresh_axis(const face_arguments &a, const tile
         const int by[3] = {shift<0>(a, t, to[0]), shift<1>(a, t, to[1]), shift<2>(a, t, to[2])};
         bool here = (A < 1 || by[0] == 0) && (A < 2 || by[1] == 0);
 #pragma unroll
-        for (int k = 0; k < 3; k++) {  // nothing depends on the others, or they lie past a constant side as well
+        // Nothing depends on the other points, or they lie past a constant side as well.
+        for (int k = 0; k < 3; k++) {
             const range extent = {0, box<AXIS>::extent(k)};
             here = here && extent.has(to[k]) && extent.has(to[k] + by[k]);
         }
@@ -149,19 +150,19 @@ __device__ __forceinline__ void refresh_axis(const face_arguments &a, const tile
     }
 }
 
-// A patch of the box.
-struct patch_place {
+// A patch of the box and its position.
+struct patch_position {
     int z, y, x, cell;
-    unsigned changes;  // bit r * POINTS + v: a step changes that point
-    int last;          // the last step that it is needed for
+    unsigned changes;  // bit r * POINTS + v: steps change that point
+    int last;          // the last step in which it is needed
 };
 
 template <int AXIS>
-__device__ __forceinline__ patch_place find_patch(const tile &t) {
+__device__ __forceinline__ patch_position find_patch(const tile &t) {
     typedef box<AXIS> box;
     const int lane = threadIdx.x, x = lane % box::LANES_X * POINTS, y = lane / box::LANES_X % box::LANES_Y * ROWS;
     const int z = lane / (box::LANES_X * box::LANES_Y);
-    patch_place p = {z, y, x, box::cell(z, y, x), 0, 0};
+    patch_position p = {z, y, x, box::cell(z, y, x), 0, 0};
     if (lane >= box::LANES || !t.stepped[0].has(z)) return p;
     if (t.stepped[1].has(y, ROWS) && t.stepped[2].has(x, POINTS))
         p.changes = ALL;
@@ -177,13 +178,13 @@ __device__ __forceinline__ patch_place find_patch(const tile &t) {
     return p;
 }
 
-// The box as it is before the first step.
+// Loads the box as it is before the first step.
 template <int AXIS>
 __device__ __forceinline__ void load_box(const face_arguments &a, const STORE *grid, const tile &t, REAL *cells) {
     typedef box<AXIS> box;
     const bool inside = t.grid[0].has(0, box::PLANES) && t.grid[1].has(0, box::HEIGHT) && t.grid[2].has(0, box::WIDTH);
     for_points<box::PLANES, box::HEIGHT, box::WIDTH>(
-        a.in_stride, first_place(t, a.in_stride), [&](int z, int y, int x, long long at) {
+        a.in_stride, first_position(t, a.in_stride), [&](int z, int y, int x, long long at) {
             REAL *const cell = cells + box::cell(z, y, x);
             if (!inside && (!t.grid[0].has(z) || !t.grid[1].has(y) || !t.grid[2].has(x)))
                 *cell = first_value(a, grid, t.origin[0] + z, t.origin[1] + y, t.origin[2] + x);
@@ -194,7 +195,7 @@ __device__ __forceinline__ void load_box(const face_arguments &a, const STORE *g
     copy_async_wait<0>();
 }
 
-// The tile's own points after the last step.
+// Stores the tile's own points after the last step.
 template <int AXIS>
 __device__ __forceinline__ void store_tile(const face_arguments &a, const tile &t, const REAL *cells, STORE *out) {
     typedef box<AXIS> box;
@@ -204,19 +205,19 @@ __device__ __forceinline__ void store_tile(const face_arguments &a, const tile &
     for_points<AXIS == 0 ? DEPTH : box::PLANES - 2 * FUSED * Z_REACH,
                AXIS == 1 ? DEPTH : box::HEIGHT - 2 * FUSED * Y_REACH,
                AXIS == 2 ? DEPTH : box::WIDTH - 2 * FUSED * X_REACH>(
-        a.out_stride, first_place(t, a.out_stride) + first, [&](int z, int y, int x, long long at) {
+        a.out_stride, first_position(t, a.out_stride) + first, [&](int z, int y, int x, long long at) {
             if (z0 + z < t.own[0].end && y0 + y < t.own[1].end && x0 + x < t.own[2].end)
                 out[at] = narrow<STORE>(cells[box::cell(z0 + z, y0 + y, x0 + x)]);
         });
 }
 
-// Whether other patches look at a point of a patch, or the rule of a side may.
+// Whether other patches, or a boundary rule, may read a point of a patch.
 __device__ constexpr bool is_seen(int r, int v) {
     return FOLDS || Z_REACH > 0 || r < Y_HIGH || r >= ROWS - Y_LOW || v < X_HIGH || v >= POINTS - X_LOW;
 }
 
 template <int AXIS, bool WHOLE>
-__device__ __forceinline__ void leave_patch(const patch &own, REAL *cells) {
+__device__ __forceinline__ void publish_patch(const patch &own, REAL *cells) {
 #pragma unroll
     for (int r = 0; r < ROWS; r++)
 #pragma unroll
@@ -224,7 +225,7 @@ __device__ __forceinline__ void leave_patch(const patch &own, REAL *cells) {
             if (WHOLE || is_seen(r, v)) cells[box<AXIS>::offset(0, r, v)] = own[r][v];
 }
 
-// Points that no step changes, from where they lie.
+// Restores points that no step changes from shared memory.
 template <int AXIS>
 __device__ __forceinline__ void restore(patch &own, const REAL *cells, unsigned changes) {
     if (changes == ALL) return;
@@ -238,9 +239,9 @@ __device__ __forceinline__ void restore(patch &own, const REAL *cells, unsigned 
 template <int AXIS>
 __device__ __forceinline__ void step_tile(const face_arguments &a, const piece &f, int number, const STORE *grid,
                                           STORE *out, REAL *cells) {
-    const tile t = place_tile<AXIS>(a, f, number);
+    const tile t = locate_tile<AXIS>(a, f, number);
     load_box<AXIS>(a, grid, t, cells);
-    const patch_place p = find_patch<AXIS>(t);
+    const patch_position p = find_patch<AXIS>(t);
     const bool has_patch = threadIdx.x < box<AXIS>::LANES;
     patch own;
     __syncthreads();
@@ -259,9 +260,9 @@ __device__ __forceinline__ void step_tile(const face_arguments &a, const piece &
                 for (int v = 0; v < POINTS; v++) own[r][v] = next[r][v];
             restore<AXIS>(own, cells + p.cell, p.changes);
         }
-        __syncthreads();  // all have read what they need
+        __syncthreads();  // all threads have finished reading
         if (s == FUSED) break;
-        if (s <= p.last) leave_patch<AXIS, false>(own, cells + p.cell);
+        if (s <= p.last) publish_patch<AXIS, false>(own, cells + p.cell);
         __syncthreads();
         if (!FOLDS) continue;
         if constexpr (folds_along(0)) refresh_axis<AXIS, 0>(a, t, cells);
@@ -270,22 +271,22 @@ __device__ __forceinline__ void step_tile(const face_arguments &a, const piece &
         __syncthreads();
         if (has_patch) restore<AXIS>(own, cells + p.cell, p.changes);
     }
-    if (p.last == FUSED) leave_patch<AXIS, true>(own, cells + p.cell);
+    if (p.last == FUSED) publish_patch<AXIS, true>(own, cells + p.cell);
     __syncthreads();
-    wait_for_launch_before();  // which may write nonsense where the margins are
+    wait_for_launch_before();  // the operator's launch may write invalid values in the margins
     store_tile<AXIS>(a, t, cells, out);
 }
 
-// Cells of the largest box.
+// Elements of the largest box.
 constexpr int most_cells() {
     const int cells[3] = {TILED[0] ? box<0>::CELLS : 0, TILED[1] ? box<1>::CELLS : 0, TILED[2] ? box<2>::CELLS : 0};
     int most = 0;
     for (int axis = 0; axis < 3; axis++) most = cells[axis] > most ? cells[axis] : most;
     return most;
 }
-static_assert(is_given(most_cells() * sizeof(REAL)), "the launcher gives the shared memory that this takes");
+static_assert(is_given(most_cells() * sizeof(REAL)), "the launcher gives as much shared memory");
 extern "C" __global__ void __launch_bounds__(THREADS_X, BLOCKS) faces_tile(const __grid_constant__ face_arguments a) {
-    let_next_launch_begin();  // the operator's next launch
+    let_next_launch_begin();  // the operator's next launch may start
     extern __shared__ __align__(16) unsigned char stn_shared[];
     REAL *const cells = reinterpret_cast<REAL *>(stn_shared);
     const long long batch = blockIdx.x / a.blocks;

@@ -1,5 +1,5 @@
-// The sides and the reaches of params.cuh by axis (z, y, x) and side, and which sides are faces:
-// those that take a margin.
+// The sides and reaches of params.cuh by axis (z, y, x) and side, and which sides are faces, that
+// is, need a margin.
 #pragma once
 #include "device/index.cuh"
 #include "params.cuh"

@@ -1,5 +1,5 @@
-// What lowrank_brick works out of its parameters before any weight is known: reaches, sizes of its
-// parts, and which products the pattern of the core calls for.
+// Compile-time constants of lowrank_brick that follow from its parameters: reaches, sizes, and the
+// products that the pattern of the core needs.
 #pragma once
 #include "device/arith.cuh"
 #include "device/band.cuh"
@@ -7,13 +7,13 @@
 #include "params.cuh"
 
 constexpr int THREADS = 32 * WARPS_X * WARPS_Y;
-constexpr int GRAIN = grain_size<STORE>(), GRAINS = 8 / GRAIN;  // of a block of 8
+constexpr int GRAIN = grain_size<STORE>(), GRAINS = 8 / GRAIN;  // k-slices in a block of 8
 constexpr int SIDE_Z = Z_LOW + Z_HIGH + 1;
 constexpr int SIDE_Y = Y_LOW + Y_HIGH + 1, SIDE_X = X_LOW + X_HIGH + 1;
 constexpr int BANDS = larger(X_FACTORS - IDENTITY, 1);  // x factors that are bands
 constexpr int WARP_ROWS = 8 * TILES;                    // of a warp
 
-// What the terms need of T: rows past the tile, and whether any adds T's own registers.
+// Rows of T past the tile that the terms need, and whether any term adds T's own registers.
 struct reach {
     int low, high;
     bool banded, single;
@@ -30,8 +30,8 @@ constexpr reach find_reach(bool plain) {
     return m;
 }
 constexpr reach OF_BANDS = find_reach(false), OF_PLAIN = find_reach(true);
-// Planes that only single weights reach, at either end (RING), never enter the queue: they are read
-// where they lie in shared memory, as an output begins and as it is completed.
+// RING: planes that only single weights reach, at either end, bypass the queue: they are read from
+// shared memory when an output begins and when it is completed.
 struct inner_reach {
     int low, high;
 };
@@ -45,49 +45,58 @@ constexpr inner_reach find_inner() {
     return m;
 }
 constexpr inner_reach INNER = find_inner();
-constexpr int DEPTH = INNER.low + INNER.high + 1;                     // of the queue
-constexpr int BACK = Z_LOW - INNER.low, AHEAD = Z_HIGH - INNER.high;  // stages that stay, and that must be there
+constexpr int DEPTH = INNER.low + INNER.high + 1;  // of the queue
+// Stages that are kept, and that must be present.
+constexpr int BACK = Z_LOW - INNER.low, AHEAD = Z_HIGH - INNER.high;
 constexpr int LEAD_Y = OF_BANDS.single ? round_up(OF_BANDS.low, GRAIN) : OF_BANDS.low;
 constexpr int LEAD_PLAIN = OF_PLAIN.low;
 constexpr int LEAD_X = round_up(X_LOW, 2);
 constexpr bool SWAPPED = OF_BANDS.single && LEAD_Y % 8 == 4;
-constexpr int grains(int lead, int high) { return round_up(WARP_ROWS + lead + high, GRAIN) / GRAIN; }  // a warp sees
+// k-slices that a warp depends on.
+constexpr int grains(int lead, int high) { return round_up(WARP_ROWS + lead + high, GRAIN) / GRAIN; }
 constexpr int GRAINS_T = OF_BANDS.banded || OF_BANDS.single ? grains(LEAD_Y, OF_BANDS.high) : 0;
 constexpr int GRAINS_X = OF_PLAIN.banded ? grains(LEAD_PLAIN, OF_PLAIN.high) : 0;
-constexpr int STEPS = round_up(16 + LEAD_X + X_HIGH, GRAIN) / GRAIN;  // grains of a row that 16 columns see
-constexpr bool ODD = STEPS % GRAINS != 0;                             // f64: the last is by itself
-constexpr int last_grain(int lead, int high) { return (7 + lead + high) / GRAIN; }  // that a tile meets
+// k-slices of a row for 16 columns.
+constexpr int STEPS = round_up(16 + LEAD_X + X_HIGH, GRAIN) / GRAIN;
+// f64: the last k-slice has no pair.
+constexpr bool ODD = STEPS % GRAINS != 0;
+// Last k-slice that a tile uses.
+constexpr int last_grain(int lead, int high) { return (7 + lead + high) / GRAIN; }
 constexpr int LAST_T = GRAINS_T ? last_grain(LEAD_Y, OF_BANDS.high) : 0;
 constexpr int LAST_PLAIN = GRAINS_X ? last_grain(LEAD_PLAIN, OF_PLAIN.high) : 0, LAST = larger(LAST_T, LAST_PLAIN);
-constexpr int DELAY_T = LAST_T / GRAINS, DELAY_PLAIN = LAST_PLAIN / GRAINS;  // blocks from a tile's first to its last
+// Blocks from a tile's first to its last.
+constexpr int DELAY_T = LAST_T / GRAINS, DELAY_PLAIN = LAST_PLAIN / GRAINS;
 
 constexpr int TILE_X = 16 * WARPS_X, TILE_Y = WARP_ROWS * WARPS_Y;
-constexpr int ROW_FIRST = larger(LEAD_Y, larger(LEAD_PLAIN, Y_LOW));  // rows in shared memory before the block's
-// Rows past the tile: those of whole grains, and all that the taps reach, also where no right does:
-// a tap of weight 0.
+// Rows in shared memory before the block's.
+constexpr int ROW_FIRST = larger(LEAD_Y, larger(LEAD_PLAIN, Y_LOW));
+// Rows past the tile: those of whole k-slices, and all that the taps reach, also where no v does
+// (taps of weight 0).
 constexpr int ROWS_PAST = larger(larger(GRAINS_T * GRAIN - LEAD_Y, GRAINS_X *GRAIN - LEAD_PLAIN) - WARP_ROWS, Y_HIGH);
 constexpr int LINES = ROW_FIRST + TILE_Y + ROWS_PAST;
-constexpr int SLOT = 16 / sizeof(STORE);                            // elements of one copy
-constexpr int SKIP_X = round_up(X_LOW, SLOT) - round_up(X_LOW, 2);  // columns in shared memory before LEAD_X
+constexpr int SLOT = 16 / sizeof(STORE);  // elements of one copy
+// Columns in shared memory before LEAD_X.
+constexpr int SKIP_X = round_up(X_LOW, SLOT) - round_up(X_LOW, 2);
 constexpr int WIDTH = round_up(SKIP_X + TILE_X - 16 + GRAIN * STEPS, SLOT);
-constexpr int BEYOND = sizeof(STORE) == 8 ? 4 : 8;  // rows lie in different banks: see row_of
+constexpr int BEYOND = sizeof(STORE) == 8 ? 4 : 8;  // places rows in different banks: see row_of
 constexpr int PITCH = round_up(WIDTH - BEYOND, 16) + BEYOND, STAGE = LINES * PITCH;
-constexpr int COPIED = TILE_Y + Y_LOW + Y_HIGH;  // rows; the others are zeros
+constexpr int COPIED = TILE_Y + Y_LOW + Y_HIGH;  // copied rows; the others are zeros
 constexpr int SLOTS = WIDTH / SLOT, ROWS_AT_ONCE = THREADS / SLOTS;
 constexpr int SKIP_Y = ROW_FIRST - Y_LOW;
 constexpr int BAND_Y = 2 * BAND_PAD + ROW_FIRST + Y_HIGH + 9, BAND_X = band_size(STEPS * GRAIN / 8) + 4;
-static_assert(STAGES >= BACK + AHEAD + 2, "the walk computes on some stages while others arrive");
+static_assert(STAGES >= BACK + AHEAD + 2, "the loop computes on some stages while others arrive");
 static_assert(SKIP_Y + COPIED <= LINES, "all rows that are copied have room");
 static_assert(ROWS_AT_ONCE >= 1, "the threads of a block copy whole rows");
 
-// What is known of the pattern before any weight. Output d of the queue has the tap dz = INNER.high
-// - d.
+// The pattern as known at compile time. Output d of the queue has the tap dz = INNER.high - d.
 struct pattern {
-    bool goes[SUMS][DEPTH];            // does sum k go to output d?
-    bool inner[SUMS];                  // to any of them?
-    int only[SUMS];                    // the one output that it goes to: then it is added there at once; -1: several
-    bool uses[X_FACTORS][SUMS];        // does x factor l give to sum k?
-    bool meets[CORE_TERMS][LAST + 1];  // does grain m, counted from the lead of a tile, meet the weights of term r?
+    bool goes[SUMS][DEPTH];  // does sum k contribute to output d?
+    bool inner[SUMS];        // to any output?
+    // Its only output, to which it is added directly; -1: several.
+    int only[SUMS];
+    bool uses[X_FACTORS][SUMS];  // does x factor l contribute to sum k?
+    // Does k-slice m, counted from a tile's lead, meet weights of term r?
+    bool meets[CORE_TERMS][LAST + 1];
 };
 constexpr pattern find_pattern() {
     pattern p{};
@@ -112,7 +121,8 @@ constexpr pattern find_pattern() {
     return p;
 }
 constexpr pattern PATTERN = find_pattern();
-// Terms of the same form, one x factor and one sum each, are one loop.
+// Whether all terms have the same form, with one x factor and one sum each, so that one loop runs
+// over them.
 constexpr bool find_uniform() {
     if (IDENTITY || X_FACTORS == 1 || X_FACTORS != CORE_TERMS || X_FACTORS != SUMS) return false;
     for (int r = 0; r < CORE_TERMS; r++) {

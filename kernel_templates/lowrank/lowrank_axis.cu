@@ -3,47 +3,52 @@
 //
 //     out(p, q) = sum over j of  w[j] * in(p + j - AXIS_LOW, q),   p along the axis, q across it
 //
-// Past a side `in` goes on by that side's rule, read through the folded index: one step needs no
-// other margins. A warp owns 16 lines q and walks along p, 16 points at a time; it shares nothing
-// but the band with other warps:
+// Past a side `in` continues by that side's rule, read through the folded index: one step needs no
+// other margins. A warp owns 16 lines q and marches along p, 16 points at a time; it shares only
+// the band with other warps:
 //
-//     p ->    8 points   8 points                                 16 lines, 8 outputs a tile
-//     line 0  |  2s    |  2s+1  |      sum[e] is tile 2s+1-e:     sum[e] += X(2s) band(e-1) + X(2s+1) band(e)
-//      ..     |        |        |
-//     line 15 |        |        |      tiles SEEN and SEEN-1 are complete then, and all others move on by two
+//     p ->    8 points   8 points        16 lines, 8 outputs a tile
+//     line 0  |  2s    |  2s+1  |        sum[e] is tile 2s+1-e:
+//      ..     |        |        |        sum[e] += X(2s) band(e-1) + X(2s+1) band(e)
+//     line 15 |        |        |
 //
-// so every point is read once, however far the taps reach. Points come to shared memory 16 x 16 at
-// a time, STAGES - 1 stages ahead, as they lie in memory: a row of a stage is a line along x
-// (ALONG_X), else 16 lines side by side. The last pass of a step keeps what a fixed side has frozen
-// (FROZEN). Types and their parts: device/fragment.cuh.
+// Tiles SEEN and SEEN-1 are then complete, and all others move on by two. So every point is read
+// once, whatever the reach of the taps. Points arrive in shared memory 16 x 16 at a time, STAGES -
+// 1 stages ahead, in memory order: a row of a stage is a line along x (ALONG_X), otherwise 16
+// adjacent lines. The last pass of a step keeps points frozen by a fixed side (FROZEN). Types and
+// their parts: device/fragment.cuh.
 #include "device/band.cuh"
 #include "params.cuh"
 
 constexpr int round_up(int a, int b) { return (a + b - 1) / b * b; }
 constexpr int THREADS = 32 * WARPS, STEP = tensor<STORE>::STEP;
-constexpr int SLOT = 16 / sizeof(STORE);                                            // elements of one copy
-constexpr int LEAD = ALONG_X ? round_up(AXIS_LOW, SLOT < 4 ? 4 : SLOT) : AXIS_LOW;  // points before the first output
-constexpr int SEEN = (8 + LEAD + AXIS_HIGH + 7) / 8;                                // blocks of 8 that a tile sees
-constexpr int PITCH = ALONG_X ? 24 : 16 + SLOT;  // from row to row: a warp's reads meet in no bank
+constexpr int SLOT = 16 / sizeof(STORE);  // elements of one copy
+// Points before the first output.
+constexpr int LEAD = ALONG_X ? round_up(AXIS_LOW, SLOT < 4 ? 4 : SLOT) : AXIS_LOW;
+// Blocks of 8 that a tile depends on.
+constexpr int SEEN = (8 + LEAD + AXIS_HIGH + 7) / 8;
+// Row pitch without bank conflicts in a warp's reads.
+constexpr int PITCH = ALONG_X ? 24 : 16 + SLOT;
 constexpr int STAGE = 16 * PITCH;
-constexpr bool APART = sums_apart(DATA_PARTS, BAND_PARTS);
-constexpr int GROUP = 4;  // tiles whose products alternate
-static_assert(STAGES >= 2, "the walk computes on one stage while others arrive");
+constexpr bool SEPARATE_SUMS = sums_apart(DATA_PARTS, BAND_PARTS);
+constexpr int GROUP = 4;  // tiles whose independent products alternate
+static_assert(STAGES >= 2, "the loop computes on one stage while others arrive");
 
 struct axis_arguments {
     const STORE *in;
     STORE *out;
     const STORE *origin;                      // FROZEN: the grid before this step
     long long n, lines, others;               // along, across, and along the third axis
-    long long in_along, in_across, in_other;  // strides, elements
+    long long in_along, in_across, in_other;  // strides in elements
     long long out_along, out_across, out_other;
     long long origin_along, origin_across, origin_other;
     long long in_batch, out_batch, origin_batch;
-    long long free_low[3], free_high[3];  // FROZEN: points from low to high - 1 of the three are computed
-    long long segment, segments;          // outputs of a walk, a multiple of 16
-    long long strips, walks;              // of 16 lines; of the whole batch
-    REAL past[2];                         // in of points past a constant side
-    REAL scale;                           // of all weights; 1 but for f16
+    // FROZEN: points from low to high - 1 along the three axes are computed
+    long long free_low[3], free_high[3];
+    long long segment, segments;     // outputs of a segment, a multiple of 16
+    long long strips, all_segments;  // strips of 16 lines; segments of the whole batch
+    REAL past[2];                    // value of `in` past a constant side
+    REAL scale;                      // of all weights; 1 except in f16
     REAL weight[AXIS_LOW + AXIS_HIGH + 1];
 };
 
@@ -51,16 +56,17 @@ using data_operand = operand<STORE, DATA_PARTS>;
 using band_operand = operand<STORE, BAND_PARTS>;
 using band_entry = band<STORE, BAND_PARTS>::entry;
 
-// What a warp works on: its first output and line, and where those and their plane begin.
-struct walk {
+// A warp's work: its first output and line, and the addresses of those and of their plane.
+struct warp_segment {
     long long p0, q0, other;
     const STORE *in;
     STORE *out;
     const STORE *origin;
 };
 
-// Points `first` to first + 15 of the walk's lines.
-__device__ __forceinline__ void load_stage(const axis_arguments &a, const walk &w, long long first, STORE *stage) {
+// Loads points `first` to first + 15 of the warp's lines.
+__device__ __forceinline__ void load_stage(const axis_arguments &a, const warp_segment &w, long long first,
+                                           STORE *stage) {
     const int lane = threadIdx.x % 32;
     if (VECTOR > 1 && first >= 0 && first + 16 <= a.n && w.q0 + 16 <= a.lines) {
         const STORE *const from = w.in + first * a.in_along + w.q0 * a.in_across;
@@ -77,7 +83,7 @@ __device__ __forceinline__ void load_stage(const axis_arguments &a, const walk &
         const int row = i / 16, column = i % 16;
         const long long p = first + (ALONG_X ? column : row), q = w.q0 + (ALONG_X ? row : column);
         STORE *const to = stage + row * PITCH + column;
-        // Further out no output looks: weights there are zeros.
+        // Points further out only meet weights that are zero.
         const bool seen = p >= -AXIS_LOW && p < a.n + AXIS_HIGH;
         const long long at = seen ? fold<AXIS_SIDE_LOW, AXIS_SIDE_HIGH>(p, a.n) : PAST_LOW;
         if (at >= 0)
@@ -87,13 +93,13 @@ __device__ __forceinline__ void load_stage(const axis_arguments &a, const walk &
     }
 }
 
-__device__ __forceinline__ bool frozen(const axis_arguments &a, const walk &w, long long p, long long q) {
+__device__ __forceinline__ bool frozen(const axis_arguments &a, const warp_segment &w, long long p, long long q) {
     return p < a.free_low[0] || p >= a.free_high[0] || q < a.free_low[1] || q >= a.free_high[1] ||
            w.other < a.free_low[2] || w.other >= a.free_high[2];
 }
 
-// Outputs p and p + 1 of lines g and g + 8.
-__device__ __forceinline__ void store_tile(const axis_arguments &a, const walk &w, long long p, int g,
+// Stores outputs p and p + 1 of lines g and g + 8.
+__device__ __forceinline__ void store_tile(const axis_arguments &a, const warp_segment &w, long long p, int g,
                                            const REAL (&tile)[4]) {
 #pragma unroll
     for (int half = 0; half < 2; half++) {
@@ -115,14 +121,15 @@ __device__ __forceinline__ void store_tile(const axis_arguments &a, const walk &
     }
 }
 
-// Tiles 2s+1-e for e = first to first + GROUP - 1: two blocks of points, each with its block of the
-// band. `middle`: of the blocks, of lines g and g + 8; `sums`: this lane's columns of the band's.
+// Adds to tiles 2s+1-e for e = first to first + GROUP - 1: two blocks of points, each times its
+// block of the band. `middle`: centre values of the blocks, for lines g and g + 8; `sums`: of this
+// lane's columns of the band.
 template <class BAND>
 __device__ __forceinline__ void add_group(REAL (&sum)[SEEN + 1][4], int first, const data_operand (&top)[2],
                                           const data_operand (&bottom)[2], const REAL (&middle)[2][2],
                                           const float *sums, const BAND &block) {
     band_operand right[GROUP + 1];
-    REAL apart[GROUP][4] = {};
+    REAL separate[GROUP][4] = {};
 #pragma unroll
     for (int i = 0; i <= GROUP; i++) right[i] = block(first + i - 1);
 #pragma unroll
@@ -137,12 +144,12 @@ __device__ __forceinline__ void add_group(REAL (&sum)[SEEN + 1][4], int first, c
                 band_operand blocks[STEP];
                 for (int b = 0; b < STEP; b++)
                     upper[b] = top[h + b], lower[b] = bottom[h + b], blocks[b] = right[i + h + b];
-                product_pass(pass, APART ? apart[i] : sum[e], upper, lower, blocks);
+                product_pass(pass, SEPARATE_SUMS ? separate[i] : sum[e], upper, lower, blocks);
             }
-    if (APART)
+    if (SEPARATE_SUMS)
 #pragma unroll
         for (int i = 0; i < GROUP && first + i <= SEEN; i++) {
-            add_tile(sum[first + i], apart[i]);
+            add_tile(sum[first + i], separate[i]);
 #pragma unroll
             for (int h = 0; h < 2; h++) {
                 const int k = first + i - 1 + h;
@@ -154,10 +161,10 @@ __device__ __forceinline__ void add_group(REAL (&sum)[SEEN + 1][4], int first, c
         }
 }
 
-// All outputs of one walk. `ring`: the warp's stages; `sums`: of the band's blocks.
+// Computes all outputs of one segment. `ring`: the warp's stages; `sums`: of the band's blocks.
 template <class BAND>
-__device__ __forceinline__ void take_walk(const axis_arguments &a, const walk &w, STORE *ring, const float *sums,
-                                          const BAND &block) {
+__device__ __forceinline__ void compute_segment(const axis_arguments &a, const warp_segment &w, STORE *ring,
+                                                const float *sums, const BAND &block) {
     const int lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
     const long long outputs = a.n - w.p0 < a.segment ? a.n - w.p0 : a.segment;
     const int tiles = static_cast<int>((outputs + 7) / 8), steps = (tiles + SEEN) / 2;
@@ -172,7 +179,7 @@ __device__ __forceinline__ void take_walk(const axis_arguments &a, const walk &w
 #pragma unroll 1
     for (int s = 0; s < steps; s++) {
         copy_async_wait<STAGES - 2>();
-        __syncwarp();  // stage s is here for all lanes, and stage s - 1 has been read by all
+        __syncwarp();  // stage s has arrived for all lanes, and all have read stage s - 1
         fetch(s + STAGES - 1, slot ? slot - 1 : STAGES - 1);
         const STORE *const mine = ring + slot * STAGE;
         slot = slot + 1 < STAGES ? slot + 1 : 0;
@@ -182,7 +189,7 @@ __device__ __forceinline__ void take_walk(const axis_arguments &a, const walk &w
 #pragma unroll
         for (int h = 0; h < 2; h++) {
             const STORE *const upper = mine + g * LINE + 8 * h * POINT, *const lower = upper + 8 * LINE;
-            if (APART) middle[h][0] = widen(upper[MIDDLE * POINT]), middle[h][1] = widen(lower[MIDDLE * POINT]);
+            if (SEPARATE_SUMS) middle[h][0] = widen(upper[MIDDLE * POINT]), middle[h][1] = widen(lower[MIDDLE * POINT]);
             if (ALONG_X) {
                 load_less(top[h], upper + 2 * t, middle[h][0]);
                 load_less(bottom[h], lower + 2 * t, middle[h][1]);
@@ -192,7 +199,8 @@ __device__ __forceinline__ void take_walk(const axis_arguments &a, const walk &w
             }
         }
 #pragma unroll
-        for (int first = 0; first <= SEEN; first += GROUP)  // but for tiles before the first output or past the last
+        // Skips tiles before the first output or past the last.
+        for (int first = 0; first <= SEEN; first += GROUP)
             if (2 * s + 1 >= first && 2 * s + 2 - first - GROUP < tiles)
                 add_group(sum, first, top, bottom, middle, sums + 2 * t, block);
 #pragma unroll
@@ -209,15 +217,16 @@ __device__ __forceinline__ void take_walk(const axis_arguments &a, const walk &w
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) lowrank_axis(const __grid_constant__ axis_arguments a) {
     extern __shared__ __align__(128) unsigned char stn_shared[];
     __shared__ band_entry padded[band_size(SEEN)];
-    __shared__ float sums[sums_size(APART, SEEN)];
+    __shared__ float sums[sums_size(SEPARATE_SUMS, SEEN)];
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4, t = lane % 4;
     fill_band<0>(padded, band_size(SEEN), a.weight, AXIS_LOW + AXIS_HIGH + 1, LEAD - AXIS_LOW, threadIdx.x, THREADS);
-    if (APART) fill_sums<0>(sums, 8 * SEEN, a.weight, AXIS_LOW + AXIS_HIGH + 1, LEAD - AXIS_LOW, threadIdx.x, THREADS);
+    if (SEPARATE_SUMS)
+        fill_sums<0>(sums, 8 * SEEN, a.weight, AXIS_LOW + AXIS_HIGH + 1, LEAD - AXIS_LOW, threadIdx.x, THREADS);
     __syncthreads();
     const long long number = static_cast<long long>(blockIdx.x) * WARPS + warp;
-    if (number >= a.walks) return;
+    if (number >= a.all_segments) return;
     const long long part = number / a.strips, plane = part / a.segments, batch = plane / a.others;
-    walk w;
+    warp_segment w;
     w.q0 = number % a.strips * 16, w.p0 = part % a.segments * a.segment, w.other = plane % a.others;
     w.in = a.in + batch * a.in_batch + w.other * a.in_other;
     w.out = a.out + batch * a.out_batch + w.other * a.out_other;
@@ -230,7 +239,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) lowrank_axis(const
     if (HELD)
 #pragma unroll
         for (int k = 0; k < SEEN; k++) held[HELD ? k : 0] = band_pair(mine + 8 * k);
-    take_walk(a, w, ring, sums, [&](int k) {
+    compute_segment(a, w, ring, sums, [&](int k) {
         if (k < 0 || k >= SEEN) return zero;
         return HELD ? held[HELD ? k : 0] : band_pair(mine + 8 * k);
     });

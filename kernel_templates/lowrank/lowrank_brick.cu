@@ -4,27 +4,32 @@
 //     out(z, y, x) = sum over dz, dy, dx of  W[dz][dy][dx] * in(z + dz, y + dy, x + dx)
 //     W[dz][dy][dx] = sum over terms r of   c[TERM_SUM(r)][dz] * v[r][dy] * u[TERM_X(r)][dx]
 //
-// A block walks along z. For every plane X that arrives, with banded Toeplitz U_l (along x) and V_r
-// (along y),
+// A block marches along z. For every plane X that arrives, with banded Toeplitz U_l (along x) and
+// V_r (along y),
 //
-//     T_l = U_l X^T                          STEPS products of 16 x 8 x GRAIN for 8 rows; x factor 0 may be the identity
-//     Y_k = sum over r with TERM_SUM(r) = k of  T_TERM_X(r) V_r    about (8 + reach) / GRAIN products for 8 rows
+//     T_l = U_l X^T                          STEPS products of 16 x 8 x GRAIN for 8 rows;
+//                                            x factor 0 may be the identity
+//     Y_k = sum over r with TERM_SUM(r) = k of  T_TERM_X(r) V_r
+//                                            about (8 + reach) / GRAIN products for 8 rows
 //     sums(z - dz) += c[k][dz] Y_k           on the CUDA cores
 //
-// so all outputs that a plane touches take it in at once, and the only state of the walk is a queue
-// of their partial sums. A warp owns 16 columns (the rows of its fragments) and TILES tiles of 8
-// rows:
+// so a plane contributes to all its outputs at once, and the only state between planes is a queue
+// of partial sums. A warp owns 16 columns (the rows of its fragments) and TILES tiles of 8 rows:
 //
-//              x ->  16 columns                        f64, GRAIN 4: half 0 of a fragment's registers holds rows 0 .. 3
-//     y   rows of T  | block 0 |  starts LEAD before     of 8 rows y, half 1 the rows 4 .. 7, so that each half is the
-//     |   tile 0     | block 1 |                         left factor of one product as it stands; others, GRAIN 8: all
-//     v   tile 1     | block 2 |                         rows are that of one product
+//              x ->  16 columns
+//     y   rows of T  | block 0 |  starts LEAD before
+//     |   tile 0     | block 1 |
+//     v   tile 1     | block 2 |
 //
-// V_r with a single weight in its middle costs no product: T's own registers are added. For that
-// T's blocks begin a multiple of GRAIN rows before the tile; where that is 4 and not 8, halves
-// change places (SWAPPED). Planes come to shared memory with their margins, STAGES - 1 ahead; rows
-// are PITCH elements long: see row_of. Types and their parts: device/fragment.cuh; what follows
-// from the parameters: device/brick_shape.cuh.
+// GRAIN is the k-slice of a product. f64, GRAIN 4: half 0 of a fragment's registers holds rows 0 ..
+// 3 of 8 rows y, half 1 the rows 4 .. 7, so that each half is directly the left factor of one
+// product. Other types, GRAIN 8: all rows belong to one product.
+//
+// V_r with a single weight in its middle costs no product: T's own registers are added. T's blocks
+// then begin a multiple of GRAIN rows before the tile; where that is 4 and not 8, the halves are
+// exchanged (SWAPPED). Planes arrive in shared memory with their margins, STAGES - 1 ahead; rows
+// are PITCH elements long: see row_of. Types and their parts: device/fragment.cuh; constants:
+// lowrank/brick_shape.cuh.
 //
 // Reads STORE, DATA_PARTS, BAND_PARTS, X_FACTORS, CORE_TERMS, SUMS, IDENTITY, TERM_*, SUM_USED,
 // Z_LOW .. X_HIGH (of the fused taps), the sides, VECTOR, TILES, WARPS_X, WARPS_Y, STAGES, RING,
@@ -32,33 +37,35 @@
 #include "device/twins.cuh"
 #include "lowrank/brick_shape.cuh"
 
-constexpr bool APART = sums_apart(DATA_PARTS, BAND_PARTS);
+constexpr bool SEPARATE_SUMS = sums_apart(DATA_PARTS, BAND_PARTS);
 constexpr int PASSES = passes(BAND_PARTS, DATA_PARTS);
-constexpr int CHAINS = APART ? STEPS : GRAIN == 8 ? 2 : 1;  // sums of T's products that do not wait for each other
+// Independent accumulators of T's products.
+constexpr int CHAINS = SEPARATE_SUMS ? STEPS : GRAIN == 8 ? 2 : 1;
 using data_grain = grain<STORE, DATA_PARTS>::operand;
 using band_grain = grain<STORE, BAND_PARTS>::operand;
 
-struct brick_arguments {
+struct volume_arguments {
     const STORE *in;
     STORE *out;
     long long nz, ny, nx;
-    long long in_z, in_y, out_z, out_y, in_batch, out_batch;  // strides, elements; along x they are 1
-    long long chunk;                                          // planes of a block's walk
-    long long tiles_z, tiles_y, tiles_x;                      // blocks of one grid
-    REAL scale;                                               // of all v; 1 but for f16
+    // Strides in elements; along x they are 1.
+    long long in_z, in_y, out_z, out_y, in_batch, out_batch;
+    long long chunk;                      // planes that a block marches through
+    long long tiles_z, tiles_y, tiles_x;  // blocks of one grid
+    REAL scale;                           // of all v; 1 except in f16
     REAL c[SUMS][SIDE_Z], u[BANDS][SIDE_X], v[CORE_TERMS][SIDE_Y];
 };
-static_assert(is_twin(sizeof(brick_arguments), sizeof(brick_arguments::scale) + sizeof(brick_arguments::c) +
-                                                   sizeof(brick_arguments::u) + sizeof(brick_arguments::v)),
-              "the launcher's twin of the arguments");
+static_assert(is_twin(sizeof(volume_arguments), sizeof(volume_arguments::scale) + sizeof(volume_arguments::c) +
+                                                    sizeof(volume_arguments::u) + sizeof(volume_arguments::v)),
+              "the launcher's mirrored struct of the arguments");
 
-// Where rows of 8 along y lie in a fragment: register `half` of lane t. A warp's loads of rows do
-// not meet in a bank, nor do those of single elements, but for f32's, of which two do.
+// Position of 8 rows along y in a fragment: register `half` of lane t. A warp's loads of rows have
+// no bank conflicts, nor have those of single elements, except two-way conflicts in f32.
 __device__ __forceinline__ int row_of(int half, int t) { return GRAIN == 8 ? 2 * t + half : half ? 4 + (t ^ 2) : t; }
 __device__ __forceinline__ int row_out(int half, int t) { return SWAPPED ? half ? 4 + t : t ^ 2 : row_of(half, t); }
 
-// The bands, and what a lane holds of them: of all x factors all the time, or of one while it is
-// its turn.
+// The bands, and a lane's operands from them: of all x factors permanently, or of the current one
+// only.
 using band_entry = band<STORE, BAND_PARTS>::entry;
 struct bands {
     band_entry u[BANDS][BAND_X], v[CORE_TERMS][BAND_Y];
@@ -66,13 +73,14 @@ struct bands {
 struct lane_bands {
     band_grain u[BANDS][STEPS], v[CORE_TERMS][LAST + 1];
 };
-// X factor l and its terms; of UNIFORM ones the n-th takes the first one's place.
+// Loads x factor l and its terms; for UNIFORM ones the n-th replaces the first.
 __device__ __forceinline__ void hold_bands(lane_bands &to, const bands &b, int l, int n, int g, int t) {
     if (!IDENTITY || l)
 #pragma unroll
         for (int s = 0; s < STEPS; s++) {
-            const int block = 8 * (s / GRAINS), first = ODD && s == STEPS - 1 ? block - 8 + t  // its rows 8 .. 15
-                                                                              : block + 2 * t + s % GRAINS;
+            // Its rows 8 .. 15.
+            const int block = 8 * (s / GRAINS),
+                      first = ODD && s == STEPS - 1 ? block - 8 + t : block + 2 * t + s % GRAINS;
             to.u[l - IDENTITY][s] = b.u[l - IDENTITY + n][BAND_PAD + first - g];
         }
 #pragma unroll
@@ -85,13 +93,13 @@ __device__ __forceinline__ void hold_bands(lane_bands &to, const bands &b, int l
     }
 }
 
-// What a thread copies of every plane: SLOT columns of some rows.
+// A thread's copies of every plane: SLOT columns of some rows.
 struct copier {
     const STORE *grid;
-    const long long *row_start, *column;  // where rows and columns begin, in shared memory
+    const long long *row_start, *column;  // starts of rows and columns, in shared memory
     bool whole;                           // the thread's columns are one aligned access
 };
-__device__ __forceinline__ void load_stage(const brick_arguments &a, const copier &c, long long z, STORE *stage) {
+__device__ __forceinline__ void load_stage(const volume_arguments &a, const copier &c, long long z, STORE *stage) {
     const int row = threadIdx.x / SLOTS, slot = threadIdx.x % SLOTS;
     if (row >= ROWS_AT_ONCE) return;
     const STORE *const plane = c.grid + fold_far<Z_SIDE_LOW, Z_SIDE_HIGH>(z, a.nz) * a.in_z;
@@ -111,8 +119,8 @@ __device__ __forceinline__ void load_stage(const brick_arguments &a, const copie
     }
 }
 
-// 8 rows of T for one band, from row `from` on. Where only the first half is wanted (WHOLE 0), the
-// other's lanes read it too.
+// 8 rows of T for one band, from row `from` on. Where only the first half is needed (WHOLE 0), the
+// lanes of the other half read it too.
 template <bool WHOLE>
 __device__ __forceinline__ void left_products(REAL (&rows)[4], const STORE *from, const band_grain (&band)[STEPS],
                                               int g, int t) {
@@ -123,7 +131,8 @@ __device__ __forceinline__ void left_products(REAL (&rows)[4], const STORE *from
     for (int pass = 0; pass < PASSES; pass++)
 #pragma unroll
         for (int s = 0; s < STEPS; s++) {
-            band_grain top = {}, bottom = {};  // rows 8 .. 15 of a block of the band are rows 0 .. 7 of the one before
+            // Rows 8 .. 15 of a block of the band are rows 0 .. 7 of the previous one.
+            band_grain top = {}, bottom = {};
             const bool lone = ODD && s == STEPS - 1;
             if (!lone && (ODD || s < STEPS - GRAINS)) top = band[s];
             if (lone || s >= GRAINS) bottom = band[lone ? s : s >= GRAINS ? s - GRAINS : 0];
@@ -135,30 +144,29 @@ __device__ __forceinline__ void left_products(REAL (&rows)[4], const STORE *from
 
 using tile_sums = REAL[TILES][4];
 
-// Where term r's part of tile i is gathered: the partial sum of the one output it goes to, or a sum
-// of its own.
+// Accumulator of term r's part of tile i: the partial sum of its only output, or a separate sum.
 __device__ __forceinline__ REAL (&target(tile_sums (&sums)[DEPTH], tile_sums (&y)[SUMS], int r, int i))[4] {
     const int k = TERM_SUM[r], d = PATTERN.only[k];
     return d >= 0 ? sums[d >= 0 ? d : 0][i] : y[k][i];
 }
 
-// Grain q of block j, as left factor of T or of X, to all tiles that it meets.
+// Multiplies k-slice q of block j, as left factor of T or of X, into all tiles that it meets.
 __device__ __forceinline__ void right_products(tile_sums (&sums)[DEPTH], tile_sums (&y)[SUMS], const data_grain &top,
                                                const data_grain &bottom, const band_grain (&band)[LAST + 1], int r,
                                                int j, int q) {
-    tile_sums apart = {};
+    tile_sums separate = {};
 #pragma unroll
     for (int pass = 0; pass < PASSES; pass++)
 #pragma unroll
         for (int i = 0; i < TILES; i++) {
             const int m = GRAINS * (j - i) + q, inside = m > 0 && m <= LAST ? m : 0;
             if (m < 0 || m > LAST || !PATTERN.meets[r][inside]) continue;
-            grain_product(pass, APART ? apart[i] : target(sums, y, r, i), top, bottom, band[inside]);
-            if (APART && pass == PASSES - 1) add_tile(target(sums, y, r, i), apart[i]);
+            grain_product(pass, SEPARATE_SUMS ? separate[i] : target(sums, y, r, i), top, bottom, band[inside]);
+            if (SEPARATE_SUMS && pass == PASSES - 1) add_tile(target(sums, y, r, i), separate[i]);
         }
 }
 
-// A term with a single weight: T's registers where they are rows of a tile.
+// A term with a single weight: adds T's registers where they are rows of a tile.
 __device__ __forceinline__ void add_single(tile_sums (&sums)[DEPTH], tile_sums (&y)[SUMS], const REAL (&rows)[4], int r,
                                            int j, REAL weight) {
 #pragma unroll
@@ -171,8 +179,9 @@ __device__ __forceinline__ void add_single(tile_sums (&sums)[DEPTH], tile_sums (
     }
 }
 
-// All that x factor l (of UNIFORM ones the n-th) gives to the outputs that this plane touches.
-__device__ __forceinline__ void add_x_factor(const brick_arguments &a, tile_sums (&sums)[DEPTH], const STORE *mine,
+// Adds everything that x factor l (the n-th of UNIFORM ones) contributes to the outputs of this
+// plane.
+__device__ __forceinline__ void add_x_factor(const volume_arguments &a, tile_sums (&sums)[DEPTH], const STORE *mine,
                                              int l, int n, const lane_bands &held, int g, int t) {
     const bool plain = IDENTITY && l == 0;
     const int delay = plain ? DELAY_PLAIN : DELAY_T, seen = plain ? GRAINS_X : GRAINS_T;
@@ -203,7 +212,7 @@ __device__ __forceinline__ void add_x_factor(const brick_arguments &a, tile_sums
             for (int r = 0; r < CORE_TERMS; r++)
                 if (TERM_X[r] == l && !is_single(r)) right_products(sums, y, top, bottom, held.v[r], r, j, q);
         }
-        const int i = j < delay ? 0 : j - delay;  // the tile that is complete
+        const int i = j < delay ? 0 : j - delay;  // the completed tile
 #pragma unroll
         for (int r = 0; r < CORE_TERMS; r++) {
             if (TERM_X[r] != l || !is_single(r) || !PATTERN.inner[TERM_SUM[r]]) continue;
@@ -226,9 +235,9 @@ __device__ __forceinline__ void add_x_factor(const brick_arguments &a, tile_sums
     }
 }
 
-// The single weights of the planes outside of the queue: `mine` lies o planes from the one that the
+// Adds the single weights of planes outside the queue: `mine` is o planes from the plane that the
 // queue takes in.
-__device__ __forceinline__ void add_outer(const brick_arguments &a, tile_sums (&sums)[DEPTH], const STORE *mine, int o,
+__device__ __forceinline__ void add_outer(const volume_arguments &a, tile_sums (&sums)[DEPTH], const STORE *mine, int o,
                                           int g, int t) {
     const int dz = o < 0 ? o - INNER.low : o + INNER.high, d = o < 0 ? DEPTH - 1 : 0;
 #pragma unroll
@@ -244,12 +253,12 @@ __device__ __forceinline__ void add_outer(const brick_arguments &a, tile_sums (&
     }
 }
 
-// This block's bricks: where they begin, and how many planes.
-struct brick_block {
+// This block's region: its origin and number of planes.
+struct volume_block {
     long long x0, y0, z0, batch, planes;
 };
-__device__ __forceinline__ brick_block find_block(const brick_arguments &a) {
-    brick_block at;
+__device__ __forceinline__ volume_block find_block(const volume_arguments &a) {
+    volume_block at;
     long long number = blockIdx.x;
     at.x0 = number % a.tiles_x * TILE_X;
     number /= a.tiles_x;
@@ -260,8 +269,8 @@ __device__ __forceinline__ brick_block find_block(const brick_arguments &a) {
     return at;
 }
 
-// The bands, with zeros around them, and where rows and columns begin, past the sides too.
-__device__ __forceinline__ void fill_tables(const brick_arguments &a, const brick_block &at, bands &b,
+// Fills the zero-padded bands, and the starts of rows and columns, also past the sides.
+__device__ __forceinline__ void fill_tables(const volume_arguments &a, const volume_block &at, bands &b,
                                             long long *row_start, long long *column, STORE *shared) {
     for (int i = threadIdx.x; i < COPIED; i += THREADS)
         row_start[i] = fold_far<Y_SIDE_LOW, Y_SIDE_HIGH>(at.y0 - Y_LOW + i, a.ny) * a.in_y;
@@ -274,9 +283,9 @@ __device__ __forceinline__ void fill_tables(const brick_arguments &a, const bric
         column[i] = fold_column<X_SIDE_LOW, X_SIDE_HIGH>(at.x0 - SKIP_X - LEAD_X + i, a.nx);
 }
 
-// What one plane adds to the sums of all outputs under way: through its x factors, and where planes
-// are read as they lie, from those before and after it.
-__device__ __forceinline__ void add_plane(const brick_arguments &a, tile_sums (&sums)[DEPTH], const STORE *mine,
+// Adds one plane to the sums of all outputs in flight: through its x factors, and (RING) from
+// planes before and after it.
+__device__ __forceinline__ void add_plane(const volume_arguments &a, tile_sums (&sums)[DEPTH], const STORE *mine,
                                           int slot, const bands &b, lane_bands &held, int g, int t) {
     if (UNIFORM) {
 #pragma unroll 1
@@ -298,8 +307,8 @@ __device__ __forceinline__ void add_plane(const brick_arguments &a, tile_sums (&
         }
 }
 
-// The oldest output of the queue goes out, if it is one; the others move up.
-__device__ __forceinline__ void store_oldest(const brick_arguments &a, tile_sums (&sums)[DEPTH], STORE *to,
+// Stores the oldest output of the queue if it is valid; the others move up.
+__device__ __forceinline__ void store_oldest(const volume_arguments &a, tile_sums (&sums)[DEPTH], STORE *to,
                                              const long long (&out_row)[2], bool complete, int rows_left,
                                              int columns_left, int t) {
 #pragma unroll
@@ -317,19 +326,19 @@ __device__ __forceinline__ void store_oldest(const brick_arguments &a, tile_sums
     }
 }
 
-constexpr int LATE = sizeof(STORE) > 2 ? late<STORE>(SKIP_X + LEAD_X)
-                                       : 0;  // of f16, rows are odd numbers of 16 bytes apart
-static_assert(is_given((LATE + STAGES * STAGE) * sizeof(STORE)),
-              "the launcher gives the shared memory that this takes");
-extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) lowrank_brick(const __grid_constant__ brick_arguments a) {
-    let_next_launch_begin();  // the faces
+// f16 rows are odd multiples of 16 bytes apart.
+constexpr int ALIGNMENT_PAD = sizeof(STORE) > 2 ? late<STORE>(SKIP_X + LEAD_X) : 0;
+static_assert(is_given((ALIGNMENT_PAD + STAGES * STAGE) * sizeof(STORE)), "the launcher gives as much shared memory");
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
+    lowrank_brick(const __grid_constant__ volume_arguments a) {
+    let_next_launch_begin();  // the faces' launch may start
     extern __shared__ __align__(128) unsigned char stn_shared[];
-    STORE *const shared = reinterpret_cast<STORE *>(stn_shared) + LATE;  // STAGES stages
+    STORE *const shared = reinterpret_cast<STORE *>(stn_shared) + ALIGNMENT_PAD;  // STAGES stages
     __shared__ bands b;
     __shared__ long long row_start[COPIED], column[WIDTH];
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4, t = lane % 4;
     const int warp_x = warp % WARPS_X * 16, warp_y = warp / WARPS_X * WARP_ROWS;
-    const brick_block at = find_block(a);
+    const volume_block at = find_block(a);
     fill_tables(a, at, b, row_start, column, shared);
     __syncthreads();
     const long long *const mine_x = column + threadIdx.x % SLOTS * SLOT;
@@ -357,7 +366,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) lowrank_brick(cons
 #pragma unroll 1
     for (int step = 0; step < steps; step++, out += a.out_z) {
         copy_async_wait<STAGES - 2 - BACK - AHEAD>();
-        __syncthreads();  // the stages up to AHEAD are here for all, and the one before BACK has been read by all
+        // Stages up to AHEAD have arrived for all threads, and all have read the one before BACK.
+        __syncthreads();
         const int next = step + STAGES - 1, freed = slot > BACK ? slot - BACK - 1 : slot - BACK - 1 + STAGES;
         if (next < arriving) load_stage(a, c, at.z0 - Z_LOW + next, shared + freed * STAGE);
         copy_async_commit();

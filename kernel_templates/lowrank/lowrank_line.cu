@@ -1,40 +1,48 @@
 // Several steps of a 1D stencil at once, as one product with a banded Toeplitz matrix on the tensor
 // cores.
 //
-//     out(x) = sum over j of  w[j] * in(x + j - X_LOW),   w: the stencil convolved with itself, X_LOW + X_HIGH + 1 long
+//     out(x) = sum over j of  w[j] * in(x + j - X_LOW)
 //
-// A block brings INPUTS consecutive points to shared memory, while it computes on the chunk before.
-// A warp owns 16 neighbouring segments of SEGMENT points, one a row of the product; a tile is WIDTH
-// points of each:
+// w is the stencil convolved with itself, X_LOW + X_HIGH + 1 long. A block copies INPUTS
+// consecutive points to shared memory while it computes on the previous chunk. A warp owns 16
+// neighbouring segments of SEGMENT points, one for each row of the product; a tile is WIDTH points
+// of each:
 //
 //                     tile 0     tile 1
-//     segment 0    | x .. x+7 |    ..    |         out(x + i + S n) = sum over j of  in(x + j + S n) * band(j, i)
+//     segment 0    | x .. x+7 |    ..    |
 //     segment 1    | x+S ..   |          |
-//        ..                                        S: SEGMENT, n: the segment
+//        ..
 //     segment 15   |          |          |
 //
+//     out(x + i + S n) = sum over j of  in(x + j + S n) * band(j, i)     S: SEGMENT, n: the segment
+//
 // Eight points j of all segments are one left factor, used for every tile of the segment as soon as
-// it is read; the band stays in registers. Types and their parts: device/fragment.cuh. Eight points
-// are 1/2, 1/4 or 1/8 of a line of 128 bytes; so many neighbouring segments have theirs at
-// different places of it, and never meet in a bank. PAIRED tiles are 16 wide, two products whose
-// columns 2t and 2t+1 are outputs 4t, 4t+1 and 4t+2, 4t+3: a lane stores four neighbours at once.
+// it is loaded; the band stays in registers. Types and their parts: device/fragment.cuh. Eight
+// points are 1/2, 1/4 or 1/8 of a 128-byte line; as many neighbouring segments place theirs at
+// different offsets of it and have no bank conflicts. PAIRED tiles are 16 wide, two products whose
+// columns 2t and 2t+1 are outputs 4t, 4t+1 and 4t+2, 4t+3: a lane stores four adjacent outputs at
+// once.
 #include "device/arith.cuh"
 #include "device/band.cuh"
 #include "device/twins.cuh"
 #include "params.cuh"
 
 constexpr int THREADS = 32 * WARPS, STEP = tensor<STORE>::STEP;
-constexpr int SLOT = 16 / sizeof(STORE);                    // elements of one copy
-constexpr int LEAD = round_up(X_LOW, SLOT < 4 ? 4 : SLOT);  // the chunk begins LEAD points before its first output
+constexpr int SLOT = 16 / sizeof(STORE);  // elements of one copy
+// The chunk begins LEAD points before its first output.
+constexpr int LEAD = round_up(X_LOW, SLOT < 4 ? 4 : SLOT);
 constexpr int BLOCKS_OUT = PAIRED ? 2 : 1, WIDTH = 8 * BLOCKS_OUT;
-constexpr int BLOCKS_IN = round_up((WIDTH + LEAD + X_HIGH + 7) / 8, STEP);  // of 8 points, that a tile sees
-constexpr int SEGMENT_TILES = SEGMENT / 8;                                  // of 8 outputs; PAIRED: halves of them
-constexpr int SEEN = SEGMENT_TILES - BLOCKS_OUT + BLOCKS_IN;                // blocks of 8 points that a segment sees
-constexpr int OUTPUTS = WARPS * 16 * SEGMENT;                               // outputs of a chunk
-constexpr int INPUTS = OUTPUTS + 8 * (BLOCKS_IN - BLOCKS_OUT);              // inputs of a chunk
-constexpr int STAGE = round_up(INPUTS, 8 * SLOT);                           // whole lines
-constexpr int TURN = 2, GROUP = 4;  // blocks, and tiles, whose products alternate
-constexpr bool APART = sums_apart(DATA_PARTS, BAND_PARTS);
+// Blocks of 8 points that a tile depends on.
+constexpr int BLOCKS_IN = round_up((WIDTH + LEAD + X_HIGH + 7) / 8, STEP);
+// Tiles of 8 outputs; PAIRED: halves of tiles.
+constexpr int SEGMENT_TILES = SEGMENT / 8;
+// Blocks of 8 points that a segment depends on.
+constexpr int SEEN = SEGMENT_TILES - BLOCKS_OUT + BLOCKS_IN;
+constexpr int OUTPUTS = WARPS * 16 * SEGMENT;                   // outputs of a chunk
+constexpr int INPUTS = OUTPUTS + 8 * (BLOCKS_IN - BLOCKS_OUT);  // inputs of a chunk
+constexpr int STAGE = round_up(INPUTS, 8 * SLOT);               // whole lines
+constexpr int TURN = 2, GROUP = 4;  // blocks, and tiles, whose independent products alternate
+constexpr bool SEPARATE_SUMS = sums_apart(DATA_PARTS, BAND_PARTS);
 static_assert(SEGMENT % (8 * SLOT) == 0 && SEGMENT_TILES % GROUP == 0, "a segment is whole lines and groups of tiles");
 static_assert(BLOCKS_OUT % STEP == 0, "products of 16 points need tiles of 16");
 constexpr int BUFFERS = STAGES > 1 ? 2 : 1;  // chunks in shared memory
@@ -45,11 +53,11 @@ struct line_arguments {
     long long nx, in_batch, out_batch;
     long long chunks;      // of one grid
     long long all_chunks;  // of the batch
-    REAL scale;            // of all weights; 1 but for f16
+    REAL scale;            // of all weights; 1 except in f16
     REAL weight[X_LOW + X_HIGH + 1];
 };
 static_assert(is_twin(sizeof(line_arguments), sizeof(line_arguments::scale) + sizeof(line_arguments::weight)),
-              "the launcher's twin of the arguments");
+              "the launcher's mirrored struct of the arguments");
 
 __device__ __forceinline__ int place(int point) { return point ^ (point / SEGMENT % SLOT * 8); }
 
@@ -67,7 +75,7 @@ __device__ __forceinline__ void load_chunk(const line_arguments &a, long long ch
     copy_async_commit();
 }
 
-// Blocks of the band; of PAIRED tiles, for either half.
+// Reads the band's blocks; of PAIRED tiles, for either half.
 using band_operand = operand<STORE, BAND_PARTS>;
 using band_entry = band<STORE, BAND_PARTS>::entry;
 __device__ __forceinline__ void read_band(band_operand (&held)[BLOCKS_OUT][BLOCKS_IN], const band_entry *band, int g,
@@ -81,13 +89,14 @@ __device__ __forceinline__ void read_band(band_operand (&held)[BLOCKS_OUT][BLOCK
         }
 }
 
-// Products of blocks `block` to block + TURN - 1 with the band for tiles `first` to first + GROUP -
-// 1. `middle`: of the blocks, of rows g and g + 8; `sums`: this lane's columns of the band's.
+// Multiplies blocks `block` to block + TURN - 1 by the band for tiles `first` to first + GROUP - 1.
+// `middle`: centre values of the blocks, for rows g and g + 8; `sums`: of this lane's columns of
+// the band.
 __device__ __forceinline__ void add_products(REAL (&sum)[SEGMENT_TILES][4], int first, int block,
                                              const operand<STORE, DATA_PARTS> (&in)[TURN][2],
                                              const REAL (&middle)[TURN][2], const float *sums,
                                              const band_operand (&held)[BLOCKS_OUT][BLOCKS_IN]) {
-    REAL apart[GROUP][4] = {};
+    REAL separate[GROUP][4] = {};
 #pragma unroll
     for (int pass = 0; pass < passes(DATA_PARTS, BAND_PARTS); pass++)
 #pragma unroll
@@ -100,12 +109,12 @@ __device__ __forceinline__ void add_products(REAL (&sum)[SEGMENT_TILES][4], int 
                 band_operand right[STEP];
                 for (int b = 0; b < STEP; b++)
                     top[b] = in[s + b][0], bottom[b] = in[s + b][1], right[b] = held[half][k + b];
-                product_pass(pass, APART ? apart[i] : sum[first + i], top, bottom, right);
+                product_pass(pass, SEPARATE_SUMS ? separate[i] : sum[first + i], top, bottom, right);
             }
-    if (APART)
+    if (SEPARATE_SUMS)
 #pragma unroll
         for (int i = 0; i < GROUP; i++) {
-            add_tile(sum[first + i], apart[i]);
+            add_tile(sum[first + i], separate[i]);
 #pragma unroll
             for (int s = 0; s < TURN; s++) {
                 const int k = block + s - (first + i);  // f32's tiles are one block wide
@@ -117,7 +126,7 @@ __device__ __forceinline__ void add_products(REAL (&sum)[SEGMENT_TILES][4], int 
         }
 }
 
-// One row of BLOCKS_OUT tiles, from output x on: this lane has two neighbours of each.
+// Stores one row of BLOCKS_OUT tiles, from output x on; this lane has two adjacent outputs of each.
 __device__ __forceinline__ void store_row(const line_arguments &a, STORE *out, long long x, bool whole,
                                           const REAL (&sum)[SEGMENT_TILES][4], int tile, int row) {
     STORE run[2 * BLOCKS_OUT];
@@ -144,7 +153,7 @@ __device__ __forceinline__ void compute_chunk(const line_arguments &a, long long
         for (int s = 0; s < TURN && block + s < SEEN; s++)
             for (int h = 0; h < 2; h++) {
                 const STORE *const from = stage + place((warp * 16 + 8 * h + g) * SEGMENT + 8 * (block + s));
-                if (APART) middle[s][h] = widen(from[MIDDLE]);
+                if (SEPARATE_SUMS) middle[s][h] = widen(from[MIDDLE]);
                 load_less(in[s][h], from + 2 * t, middle[s][h]);
             }
 #pragma unroll
@@ -163,17 +172,18 @@ __device__ __forceinline__ void compute_chunk(const line_arguments &a, long long
     }
 }
 
-static_assert(is_given(BUFFERS * STAGE * sizeof(STORE)), "the launcher gives the shared memory that this takes");
+static_assert(is_given(BUFFERS * STAGE * sizeof(STORE)), "the launcher gives as much shared memory");
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) lowrank_line(const __grid_constant__ line_arguments a) {
-    let_next_launch_begin();  // the faces
+    let_next_launch_begin();  // the faces' launch may start
     extern __shared__ __align__(128) unsigned char stn_shared[];
     STORE *const shared = reinterpret_cast<STORE *>(stn_shared);  // BUFFERS stages
     __shared__ band_entry padded[band_size(BLOCKS_IN)];
-    __shared__ float sums[sums_size(APART, BLOCKS_IN)];
+    __shared__ float sums[sums_size(SEPARATE_SUMS, BLOCKS_IN)];
     const int lane = threadIdx.x % 32;
 
     fill_band<0>(padded, band_size(BLOCKS_IN), a.weight, X_LOW + X_HIGH + 1, LEAD - X_LOW, threadIdx.x, THREADS);
-    if (APART) fill_sums<0>(sums, 8 * BLOCKS_IN, a.weight, X_LOW + X_HIGH + 1, LEAD - X_LOW, threadIdx.x, THREADS);
+    if (SEPARATE_SUMS)
+        fill_sums<0>(sums, 8 * BLOCKS_IN, a.weight, X_LOW + X_HIGH + 1, LEAD - X_LOW, threadIdx.x, THREADS);
     long long chunk = blockIdx.x;
     if (BUFFERS == 2 && chunk < a.all_chunks) load_chunk(a, chunk, shared);
     __syncthreads();

@@ -1,23 +1,28 @@
-// Several steps of a 2D stencil at once, as separable terms of a reach of their own: along y sums
-// on the CUDA cores, along x products on the f64 tensor cores, which work side by side
-// (LoRAStencil's pyramid and star, terms many and narrow).
+// Several steps of a 2D stencil at once, as separable terms that each have their own reach: along y
+// sums on the CUDA cores, along x products on the f64 tensor cores, which run concurrently
+// (LoRAStencil's pyramid and star, with many narrow terms).
 //
-//     T_q(y, x)  = sum over i of  u[q][i] * in(y + i - U_LOW, x)           sums: x stays, so a lane needs its own column only
-//     out(y, x)  = sum over terms q, j of  v[q][j] * T_q(y, x + j - V_LOW)  products: banded Toeplitz V_q, a Toeplitz matrix of its weights
+//     T_q(y, x)  = sum over i of  u[q][i] * in(y + i - U_LOW, x)             sums
+//     out(y, x)  = sum over terms q, j of  v[q][j] * T_q(y, x + j - V_LOW)   products
 //
-// A term without a reach along x adds T_q as it is. Along y the middle weight is 1 where it can be.
-// Of every 4 columns a lane (g = lane / 4, t = lane % 4) holds two rows of one:
+// In the sums x is fixed, so a lane needs its own column only; the products have banded Toeplitz
+// matrices V_q of the weights. A term without a reach along x adds T_q directly. Along y the middle
+// weight is 1 where possible. Of every 4 columns a lane (g = lane / 4, t = lane % 4) holds two rows
+// of one:
 //
-//              x ->    t=0 1 2 3 | 0 1 2 3 |       rows 2g and 2g+1 are rows g and g + 8 of a left factor, columns 4k + t its
-//     g = 0    row 0     . . . . | . . . . |       columns: T_q is a left factor as it stands, and no row is read twice, for
-//              row 1     . . . . | . . . . |       all the terms
+//              x ->    t=0 1 2 3 | 0 1 2 3 |
+//     g = 0    row 0     . . . . | . . . . |
+//              row 1     . . . . | . . . . |
 //     g = 1    row 2     ...
 //
-// Columns of the right factor, and so of the sums, are permuted (butterfly): accumulators 2t and
-// 2t+1 are columns t and 4+t, so that T_q and the sums lie alike. A warp walks along x, 16 columns
-// at a time, with the BLOCKS_X + 1 sums of 8 columns that are not complete yet. Columns come to
-// shared memory STAGES - 1 stages ahead; after every two rows 4 places are unused, so that lanes g
-// = 0..3, t = 0..3 read from different banks.
+// Rows 2g and 2g+1 are rows g and g + 8 of a left factor, columns 4k + t its columns: T_q is
+// directly a left factor, and every row is read once for all terms.
+//
+// The columns of the right factor, and so of the sums, are permuted: accumulators 2t and 2t+1 are
+// columns t and 4+t, so that T_q and the sums have the same layout. A warp marches along x, 16
+// columns at a time, with the BLOCKS_X + 1 incomplete sums of 8 columns. Columns arrive in shared
+// memory STAGES - 1 stages ahead; after every two rows 4 elements are unused, so that lanes g =
+// 0..3, t = 0..3 read from different banks.
 //
 // Reads TERMS, TERM_Y_LOW .. TERM_X_HIGH, TERM_UNIT, EVEN; Y_LOW .. X_HIGH, the sides; VECTOR,
 // WARPS, STAGES, BLOCKS.
@@ -29,11 +34,14 @@
 #include "lowrank/plane_walk.cuh"
 #include "params.cuh"
 
-constexpr int LEAD = round_up(X_LOW, 4);               // the first column read, before the first output
-constexpr int BLOCKS_X = (LEAD + X_HIGH + 7) / 8 + 1;  // of 8 columns, that the window of 8 columns touches
+// The first column read, before the first output.
+constexpr int LEAD = round_up(X_LOW, 4);
+// Blocks of 8 columns that the window of 8 columns touches.
+constexpr int BLOCKS_X = (LEAD + X_HIGH + 7) / 8 + 1;
 constexpr int LINES = 16 * WARPS + Y_LOW + Y_HIGH;
 constexpr int GROUP = 2 * 16 + 4, STAGE = (LINES + 1) / 2 * GROUP;
-constexpr int BAND = X_LOW + X_HIGH + 1 + 2 * 14;  // 14 zeros before and after: every 4 x 8 of the band can be read
+// 14 zeros before and after, so that every 4 x 8 block of the band can be read
+constexpr int BAND = X_LOW + X_HIGH + 1 + 2 * 14;
 constexpr int FIRST_BAND = -((X_LOW + 3) / 4), BANDS = (7 + X_HIGH) / 4 - FIRST_BAND + 1;
 
 struct mixed_arguments {
@@ -42,11 +50,11 @@ struct mixed_arguments {
 };
 
 // Where a row of a stage begins.
-struct row_place {
+struct row_offset {
     __device__ __forceinline__ constexpr int operator()(int row) const { return row / 2 * GROUP + row % 2 * 16; }
 };
 
-// Where block b of term q's band, rows 4b to 4b + 3 of the window, is not zero.
+// Whether block b of term q's band, rows 4b to 4b + 3 of the window, is nonzero.
 __device__ __forceinline__ constexpr bool meets(int q, int b) {
     return 4 * b + 3 >= -TERM_X_LOW[q] && 4 * b <= 7 + TERM_X_HIGH[q];
 }
@@ -64,8 +72,8 @@ __device__ __forceinline__ double sum_rows(const mixed_arguments &a, const lane_
     return sum;
 }
 
-// All terms of the four columns 4M to 4M + 3 of a stage; sums[j] is the tile whose first column
-// lies 8 (j - BLOCKS_X + 1) after the stage's, less LEAD.
+// Adds all terms of columns 4M to 4M + 3 of a stage; sums[j] is the tile whose first column is 8 (j
+// - BLOCKS_X + 1) after the stage's, less LEAD.
 template <int M>
 __device__ __forceinline__ void add_columns(double (&sums)[BLOCKS_X + 1][4], const mixed_arguments &a,
                                             const lane_rows &in, const double (&band)[TERMS][BANDS]) {
@@ -84,7 +92,7 @@ __device__ __forceinline__ void add_columns(double (&sums)[BLOCKS_X + 1][4], con
     });
 }
 
-// A tile's two rows, of this lane: columns x and x + 4.
+// Stores this lane's two rows of a tile: columns x and x + 4.
 __device__ __forceinline__ void store_tile(double *to, long long pitch, const double (&tile)[4], int rows,
                                            int columns) {
 #pragma unroll
@@ -97,9 +105,9 @@ __device__ __forceinline__ void store_tile(double *to, long long pitch, const do
             }
 }
 
-static_assert(is_given(STAGES * STAGE * sizeof(double)), "the launcher gives the shared memory that this takes");
+static_assert(is_given(STAGES * STAGE * sizeof(double)), "the launcher gives as much shared memory");
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) lowrank_mixed(const __grid_constant__ mixed_arguments a) {
-    let_next_launch_begin();  // the faces
+    let_next_launch_begin();  // the faces' launch may start
     extern __shared__ __align__(128) unsigned char stn_shared[];
     double *const shared = reinterpret_cast<double *>(stn_shared);  // STAGES stages
     __shared__ double bands[TERMS][BAND];
@@ -115,7 +123,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) lowrank_mixed(cons
     }
     __syncthreads();
     double band[TERMS][BANDS];
-    const int column = t - g / 2 - g % 2 * 4;  // of the window, less the sum's
+    const int column = t - g / 2 - g % 2 * 4;  // of the window, less the sum's column
     unroll<0, TERMS>([&](auto q) {
         unroll<0, BANDS>([&](auto block) {
             if (meets(q, block + FIRST_BAND)) band[q][block] = bands[q][14 + X_LOW + 4 * (block + FIRST_BAND) + column];
@@ -125,7 +133,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) lowrank_mixed(cons
     const int steps = static_cast<int>((b.columns + 8 * (BLOCKS_X - 1) + 15) / 16);
     const auto fetch = [&](int s, int slot) {
         if (s < steps)
-            load_stage<LINES, THREADS, VECTOR, X_SIDE_LOW, X_SIDE_HIGH>(shared + slot * STAGE, row_place(), b.grid,
+            load_stage<LINES, THREADS, VECTOR, X_SIDE_LOW, X_SIDE_HIGH>(shared + slot * STAGE, row_offset(), b.grid,
                                                                         row_start, b.x0 - LEAD + 16LL * s, a.at.nx);
         copy_async_commit();
     };
@@ -133,20 +141,21 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) lowrank_mixed(cons
     for (int s = 0; s < STAGES - 1; s++) fetch(s, s);
     double sums[BLOCKS_X + 1][4] = {};
     const long long y = b.y0 + 16 * warp + 2 * g;
-    const int rows = static_cast<int>(a.at.ny - y < 2 ? a.at.ny - y : 2);  // of this lane, in the grid
+    // Rows of this lane in the grid.
+    const int rows = static_cast<int>(a.at.ny - y < 2 ? a.at.ny - y : 2);
     double *to = b.out + y * a.at.out_y + b.x0 + t - 8 * (BLOCKS_X - 1);
     int left = static_cast<int>(b.columns) + 8 * (BLOCKS_X - 1) - t,
-        slot = 0;  // columns from `to` to the end of the walk
+        slot = 0;  // columns from `to` to the end of the segment
 #pragma unroll 1
     for (int s = 0; s < steps; s++, to += 16, left -= 16) {
         copy_async_wait<STAGES - 2>();
-        __syncthreads();  // stage s is here for all, and stage s - 1 has been read by all
+        __syncthreads();  // stage s has arrived for all threads, and all have read stage s - 1
         fetch(s + STAGES - 1, slot ? slot - 1 : STAGES - 1);
         const double *const mine = shared + slot * STAGE + (warp * 8 + g) * GROUP + t;
         slot = slot + 1 < STAGES ? slot + 1 : 0;
         unroll<0, 4>([&](auto m) {
             lane_rows in;
-            unroll<0, 2 + Y_LOW + Y_HIGH>([&](auto i) { in[i] = mine[row_place()(i) + 4 * m]; });
+            unroll<0, 2 + Y_LOW + Y_HIGH>([&](auto i) { in[i] = mine[row_offset()(i) + 4 * m]; });
             add_columns<decltype(m)::value>(sums, a, in, band);
         });
 #pragma unroll

@@ -3,23 +3,24 @@
 //
 //     out(y, x) = sum over terms q, i, j of  u[q][i] * v[q][j] * in(y + i - Y_LOW, x + j - X_LOW)
 //
-// that is, out = sum over q of  U_q X V_q  with banded Toeplitz U_q (rows) and V_q (columns); see device/band.cuh. A
-// warp owns 16 rows and walks along x, two columns of 8 at a time; a block's warps lie one below
-// the other:
+// that is, out = sum over q of U_q X V_q with banded Toeplitz U_q (rows) and V_q (columns); see
+// device/band.cuh. A warp owns 16 rows and marches along x, two blocks of 8 columns at a time; a
+// block's warps are stacked along y:
 //
 //              x ->   columns of 8
 //     warp 0   | j-1 |  j  | j+1 |      T_q = U_q X(:, j)          BLOCKS_Y products, 16 x 8
-//     warp 1   |     |     |     |      sum(j - d) += T_q V_q(d)   BLOCKS_X products, for d = 0 .. BLOCKS_X - 1
+//     warp 1   |     |     |     |      sum(j - d) += T_q V_q(d)   BLOCKS_X products, d < BLOCKS_X
 //     ...
 //
-// so every column is read once from shared memory for all terms, T_q never leaves its registers,
-// and the only state of the walk are BLOCKS_X + 1 partial sums. Columns come to shared memory 16 at
-// a time, STAGES - 1 stages ahead:
+// So every column is read once from shared memory for all terms, T_q stays in registers, and the
+// only state between columns are BLOCKS_X + 1 partial sums. Columns arrive in shared memory 16 at a
+// time, STAGES - 1 stages ahead:
 //
-//     stage:   row 0   | 16 columns | unused |     16 bytes of a row are unused: rows 2t apart lie in different banks
+//     stage:   row 0   | 16 columns | unused |
 //              row 1   | ...
 //
-// Types and their parts: device/fragment.cuh.
+// 16 bytes of a row are unused, so that rows 2t apart are in different banks. Types and their
+// parts: device/fragment.cuh.
 #include "device/arith.cuh"
 #include "device/band.cuh"
 #include "device/twins.cuh"
@@ -28,29 +29,32 @@
 #include "params.cuh"
 
 constexpr int STEP = tensor<STORE>::STEP;
-constexpr int SLOT = 16 / sizeof(STORE);                    // elements of one copy
-constexpr int LEAD = round_up(X_LOW, SLOT < 4 ? 4 : SLOT);  // the first column read, before the first output
-constexpr int BLOCKS_Y = round_up((16 + Y_LOW + Y_HIGH + 7) / 8, STEP);  // of 8 rows, that a tile sees
-constexpr int BLOCKS_X = (8 + LEAD + X_HIGH + 7) / 8;                    // of 8 columns, that a tile sees
+constexpr int SLOT = 16 / sizeof(STORE);  // elements of one copy
+// The first column read, before the first output.
+constexpr int LEAD = round_up(X_LOW, SLOT < 4 ? 4 : SLOT);
+// Blocks of 8 rows that a tile depends on.
+constexpr int BLOCKS_Y = round_up((16 + Y_LOW + Y_HIGH + 7) / 8, STEP);
+// Blocks of 8 columns that a tile depends on.
+constexpr int BLOCKS_X = (8 + LEAD + X_HIGH + 7) / 8;
 constexpr int LINES = 16 * (WARPS - 1) + 8 * BLOCKS_Y;
 constexpr int PITCH = 16 + SLOT, STAGE = LINES * PITCH;
-constexpr bool APART = sums_apart(DATA_PARTS, BAND_PARTS);
-constexpr int CHAINS = sizeof(STORE) == 8 ? 1 : 2;  // sums of a tile's rows that do not wait for each other
+constexpr bool SEPARATE_SUMS = sums_apart(DATA_PARTS, BAND_PARTS);
+constexpr int CHAINS = sizeof(STORE) == 8 ? 1 : 2;  // independent accumulators of a tile's rows
 constexpr int BAND_Y = band_size(BLOCKS_Y - 1), BAND_X = band_size(BLOCKS_X);
 
 struct plane_arguments {
     plane_grids at;
-    REAL scale;  // of all v; 1 but for f16
+    REAL scale;  // of all v; 1 except in f16
     REAL u[TERMS][WEIGHTS_Y], v[TERMS][WEIGHTS_X];
 };
 
-// Both factors' blocks for one term: in registers, or read from shared memory as they are needed.
+// Both factors' blocks for one term: in registers, or read from shared memory as needed.
 using data_operand = operand<STORE, DATA_PARTS>;
 using band_operand = operand<STORE, BAND_PARTS>;
 using band_entry = band<STORE, BAND_PARTS>::entry;
 struct term_bands {
     band_operand y[BLOCKS_Y], x[BLOCKS_X], zero;
-    // What row 8 and on of a tile see of block k: the block before it, for the first none.
+    // The part of block k for rows 8 and above of a tile: the previous block; zero for the first.
     __device__ __forceinline__ const band_operand &before(int k) const { return k ? y[k ? k - 1 : 0] : zero; }
 };
 __device__ __forceinline__ void read_bands(term_bands &to, const band_entry *bands, int g, int t) {
@@ -62,14 +66,14 @@ __device__ __forceinline__ void read_bands(term_bands &to, const band_entry *ban
     for (int d = 0; d < BLOCKS_X; d++) to.x[d] = band_pair(bands + BAND_Y + BAND_PAD + 8 * d + 2 * t - g);
 }
 
-// T_q of the two columns: U_q times their blocks. `middle`: the blocks' of column 2t, `sums`: row g
-// of U_q's.
+// T_q of the two blocks of columns: U_q times their blocks. `middle`: centre values for column 2t;
+// `sums`: of row g of U_q's blocks.
 __device__ __forceinline__ void multiply_rows(REAL (&rows)[2][4], const data_operand (&in)[2][BLOCKS_Y],
                                               const STORE *middle, const float *sums, const term_bands &bands) {
     REAL sum[2][CHAINS][4] = {};
 #pragma unroll
     for (int turn = 0; turn < BLOCKS_Y; turn += CHAINS * STEP) {
-        REAL apart[2][CHAINS][4] = {};
+        REAL separate[2][CHAINS][4] = {};
 #pragma unroll
         for (int pass = 0; pass < passes(BAND_PARTS, DATA_PARTS); pass++)
 #pragma unroll
@@ -83,9 +87,9 @@ __device__ __forceinline__ void multiply_rows(REAL (&rows)[2][4], const data_ope
                         const int k = turn + c * STEP + b;
                         top[b] = bands.y[k], bottom[b] = bands.before(k), right[b] = in[h][k];
                     }
-                    product_pass(pass, APART ? apart[h][c] : sum[h][c], top, bottom, right);
+                    product_pass(pass, SEPARATE_SUMS ? separate[h][c] : sum[h][c], top, bottom, right);
                 }
-        if (APART)
+        if (SEPARATE_SUMS)
             for (int h = 0; h < 2; h++)
                 for (int c = 0; c < CHAINS && turn + c < BLOCKS_Y; c++) {
                     const int k = turn + c;
@@ -94,7 +98,7 @@ __device__ __forceinline__ void multiply_rows(REAL (&rows)[2][4], const data_ope
                     const float top = k < BLOCKS_Y - 1 ? sums[8 * k] : 0, bottom = k ? sums[8 * (k ? k - 1 : 0)] : 0;
                     const REAL middles[4] = {even, odd, even, odd};
                     const float weights[4] = {top, top, bottom, bottom};
-                    add_tile(sum[h][c], apart[h][c]);
+                    add_tile(sum[h][c], separate[h][c]);
                     add_middles(sum[h][c], middles, weights);
                 }
     }
@@ -104,8 +108,8 @@ __device__ __forceinline__ void multiply_rows(REAL (&rows)[2][4], const data_ope
         for (int e = 0; e < 4; e++) rows[h][e] = CHAINS > 1 ? sum[h][0][e] + sum[h][CHAINS - 1][e] : sum[h][0][e];
 }
 
-// T_q V_q: sum[e] gathers output column j + 1 - e, from block e - 1 of the band for column j, and e
-// for column j + 1.
+// T_q V_q: sum[e] accumulates output column j + 1 - e, from block e - 1 of the band for column j,
+// and e for column j + 1.
 __device__ __forceinline__ void multiply_columns(int pass, REAL (&sum)[BLOCKS_X + 1][4], const data_operand (&top)[2],
                                                  const data_operand (&bottom)[2], const term_bands &bands) {
 #pragma unroll
@@ -124,17 +128,16 @@ __device__ __forceinline__ void multiply_columns(int pass, REAL (&sum)[BLOCKS_X 
         }
 }
 
-// One term of the two columns j and j + 1. Products that wait for each other alternate with others,
-// which do not.
+// Adds one term of the two columns j and j + 1. Dependent products alternate with independent ones.
 __device__ __forceinline__ void add_term(REAL (&sum)[BLOCKS_X + 1][4], const data_operand (&in)[2][BLOCKS_Y],
                                          const STORE *middle, const float *sums, const term_bands &bands, int g,
                                          int t) {
-    REAL rows[2][4], apart[BLOCKS_X + 1][4] = {}, middles[2][4] = {};
+    REAL rows[2][4], separate[BLOCKS_X + 1][4] = {}, middles[2][4] = {};
     multiply_rows(rows, in, middle + 2 * t, sums + g, bands);
     data_operand top[2], bottom[2];
 #pragma unroll
     for (int h = 0; h < 2; h++) {
-        if (APART)
+        if (SEPARATE_SUMS)
 #pragma unroll
             for (int e = 0; e < 4; e++) {  // of a row, from the lane that has it
                 if (e % 2 == 0) middles[h][e] = __shfl_sync(0xffffffffu, rows[h][e], 4 * g + MIDDLE / 2);
@@ -146,11 +149,11 @@ __device__ __forceinline__ void add_term(REAL (&sum)[BLOCKS_X + 1][4], const dat
     }
 #pragma unroll
     for (int pass = 0; pass < passes(DATA_PARTS, BAND_PARTS); pass++)
-        multiply_columns(pass, APART ? apart : sum, top, bottom, bands);
-    if (APART)
+        multiply_columns(pass, SEPARATE_SUMS ? separate : sum, top, bottom, bands);
+    if (SEPARATE_SUMS)
 #pragma unroll
         for (int e = 0; e <= BLOCKS_X; e++) {
-            add_tile(sum[e], apart[e]);
+            add_tile(sum[e], separate[e]);
 #pragma unroll
             for (int h = 0; h < 2; h++) {
                 const int d = e - 1 + h;
@@ -163,7 +166,7 @@ __device__ __forceinline__ void add_term(REAL (&sum)[BLOCKS_X + 1][4], const dat
 }
 
 // Where a row of a stage begins.
-struct row_place {
+struct row_offset {
     __device__ __forceinline__ constexpr int operator()(int row) const { return row * PITCH; }
 };
 
@@ -184,13 +187,13 @@ __device__ __forceinline__ void store_tile(const plane_arguments &a, STORE *out,
     }
 }
 
-static_assert(is_given(STAGES * STAGE * sizeof(STORE)), "the launcher gives the shared memory that this takes");
+static_assert(is_given(STAGES * STAGE * sizeof(STORE)), "the launcher gives as much shared memory");
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) lowrank_plane(const __grid_constant__ plane_arguments a) {
-    let_next_launch_begin();  // the faces
+    let_next_launch_begin();  // the faces' launch may start
     extern __shared__ __align__(128) unsigned char stn_shared[];
     STORE *const shared = reinterpret_cast<STORE *>(stn_shared);  // STAGES stages
     __shared__ band_entry bands[TERMS][BAND_Y + BAND_X];
-    __shared__ float sums[APART ? TERMS : 1][sums_size(APART, BLOCKS_Y - 1 + BLOCKS_X)];
+    __shared__ float sums[SEPARATE_SUMS ? TERMS : 1][sums_size(SEPARATE_SUMS, BLOCKS_Y - 1 + BLOCKS_X)];
     __shared__ long long row_start[LINES];
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4, t = lane % 4;
     const plane_block b = find_block(a.at);
@@ -200,9 +203,10 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) lowrank_plane(cons
     for (int q = 0; q < TERMS; q++) {
         fill_band<EVEN>(bands[q], BAND_Y, a.u[q], Y_LOW + Y_HIGH + 1, 0, threadIdx.x, THREADS);
         fill_band<EVEN>(bands[q] + BAND_Y, BAND_X, a.v[q], X_LOW + X_HIGH + 1, LEAD - X_LOW, threadIdx.x, THREADS);
-        if (!APART) continue;
-        float *const of_x = sums[APART ? q : 0] + 8 * (BLOCKS_Y - 1);
-        fill_sums<EVEN>(sums[APART ? q : 0], 8 * (BLOCKS_Y - 1), a.u[q], Y_LOW + Y_HIGH + 1, 0, threadIdx.x, THREADS);
+        if (!SEPARATE_SUMS) continue;
+        float *const of_x = sums[SEPARATE_SUMS ? q : 0] + 8 * (BLOCKS_Y - 1);
+        fill_sums<EVEN>(sums[SEPARATE_SUMS ? q : 0], 8 * (BLOCKS_Y - 1), a.u[q], Y_LOW + Y_HIGH + 1, 0, threadIdx.x,
+                        THREADS);
         fill_sums<EVEN>(of_x, 8 * BLOCKS_X, a.v[q], X_LOW + X_HIGH + 1, LEAD - X_LOW, threadIdx.x, THREADS);
     }
     __syncthreads();
@@ -214,7 +218,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) lowrank_plane(cons
     const int steps = static_cast<int>((b.columns + 8 * (BLOCKS_X - 1) + 15) / 16);
     const auto fetch = [&](int s, int slot) {
         if (s < steps)
-            load_stage<LINES, THREADS, VECTOR, X_SIDE_LOW, X_SIDE_HIGH>(shared + slot * STAGE, row_place(), b.grid,
+            load_stage<LINES, THREADS, VECTOR, X_SIDE_LOW, X_SIDE_HIGH>(shared + slot * STAGE, row_offset(), b.grid,
                                                                         row_start, b.x0 - LEAD + 16LL * s, a.at.nx);
         copy_async_commit();
     };
@@ -225,7 +229,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) lowrank_plane(cons
 #pragma unroll 1
     for (int s = 0; s < steps; s++) {
         copy_async_wait<STAGES - 2>();
-        __syncthreads();  // stage s is here for all, and stage s - 1 has been read by all
+        __syncthreads();  // stage s has arrived for all threads, and all have read stage s - 1
         fetch(s + STAGES - 1, slot ? slot - 1 : STAGES - 1);
         const STORE *const mine = shared + slot * STAGE + (warp * 16 + 2 * t) * PITCH + g;
         const STORE *const middle = shared + slot * STAGE + (warp * 16 + MIDDLE) * PITCH;
@@ -235,17 +239,19 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) lowrank_plane(cons
         for (int k = 0; k < BLOCKS_Y; k++)
             for (int h = 0; h < 2; h++) {
                 const STORE *const from = mine + 8 * k * PITCH + 8 * h;
-                load_less(in[h][k], from, from + PITCH, APART ? widen(middle[8 * k * PITCH + 8 * h + g]) : REAL(0));
+                load_less(in[h][k], from, from + PITCH,
+                          SEPARATE_SUMS ? widen(middle[8 * k * PITCH + 8 * h + g]) : REAL(0));
             }
         if (HELD) {
 #pragma unroll
-            for (int q = 0; q < TERMS; q++) add_term(sum, in, middle, sums[APART ? q : 0], held[HELD ? q : 0], g, t);
+            for (int q = 0; q < TERMS; q++)
+                add_term(sum, in, middle, sums[SEPARATE_SUMS ? q : 0], held[HELD ? q : 0], g, t);
         } else {
 #pragma unroll 1
             for (int q = 0; q < TERMS; q++) {
                 term_bands read;
                 read_bands(read, bands[q], g, t);
-                add_term(sum, in, middle, sums[APART ? q : 0], read, g, t);
+                add_term(sum, in, middle, sums[SEPARATE_SUMS ? q : 0], read, g, t);
             }
         }
 #pragma unroll

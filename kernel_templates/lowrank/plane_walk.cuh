@@ -1,31 +1,32 @@
-// What lowrank_plane and lowrank_mixed have in common: a block's 16 * WARPS rows of one grid,
-// through which it walks along x in stages of 16 columns; `lead` columns come before its first
-// outputs.
+// Common parts of lowrank_plane and lowrank_mixed: a block has 16 * WARPS rows of one grid and
+// marches through them along x in stages of 16 columns; `lead` columns precede its first outputs.
 //
 //            x0 - lead   x0                 x0 + columns
-//     y0         |-------|------- walk ->--------|
+//     y0         |-------|------ march ->--------|
 #pragma once
 #include "device/twins.cuh"
 #include "params.cuh"
 
 static_assert(!EVEN || (Y_LOW == Y_HIGH && X_LOW == X_HIGH), "even weights reach as far to either side");
-static_assert(STAGES >= 2, "the walk computes on one stage while others arrive");
+static_assert(STAGES >= 2, "the loop computes on one stage while others arrive");
 constexpr int THREADS = 32 * WARPS;
-constexpr int WEIGHTS_Y = EVEN ? Y_LOW + 1 : Y_LOW + Y_HIGH + 1;  // given, of a term
+// Weights of a term that the launcher passes.
+constexpr int WEIGHTS_Y = EVEN ? Y_LOW + 1 : Y_LOW + Y_HIGH + 1;
 constexpr int WEIGHTS_X = EVEN ? X_LOW + 1 : X_LOW + X_HIGH + 1;
 
-// The grids, as their launcher gives them; the weights follow.
+// The grids, as the launcher passes them; the weights follow.
 struct plane_grids {
     const STORE *in;
     STORE *out;
     long long ny, nx;
-    long long in_y, out_y, in_batch, out_batch;  // strides, elements; along x they are 1
-    long long segment;                           // columns of a block's walk, a multiple of 16
-    long long tiles_y, tiles_x;                  // blocks of one grid
+    long long in_y, out_y, in_batch, out_batch;  // strides in elements; along x they are 1
+    // Columns that a block marches through, a multiple of 16.
+    long long segment;
+    long long tiles_y, tiles_x;  // blocks of one grid
 };
-static_assert(is_twin(sizeof(plane_grids)), "the launcher's twin of the arguments");
+static_assert(is_twin(sizeof(plane_grids)), "the launcher's mirrored struct of the arguments");
 
-// This block's part.
+// This block's region.
 struct plane_block {
     const STORE *grid;
     STORE *out;

@@ -1,12 +1,15 @@
-// A grid and a source into a third one, each in its own layout; f16 is widened on its way in and
-// rounded once on its way out.
+// Adds a grid and a source into a third grid, each with its own layout; f16 is widened on load and
+// rounded once on store.
 //
-//     out(p) = x(p) + c(p)      p inside the live box: what no fixed side freezes
-//     out(p) = x(p)             elsewhere                    HAS_GRID 0: x is 0, HAS_SOURCE 0: c is 0
+//     out(p) = x(p) + c(p)      p inside the live box, where no fixed side freezes points
+//     out(p) = x(p)             elsewhere              HAS_GRID 0: x is 0, HAS_SOURCE 0: c is 0
 //
-//     row    |<- COVERED ->|<- COVERED ->|<-    |     A block has one chunk of one row; its threads lie along x and take PER_THREAD
-//     of x   | block 0   | block 1   | ...  |     points each, THREADS_X apart. Rows follow by y, then z, then grids of the
-//                                                 batch. Three streams over memory and an addition: the copy roof decides.
+//     row    |<- COVERED ->|<- COVERED ->|<-    |
+//     of x   | block 0     | block 1     | ...  |
+//
+// A block has one chunk of one row; each thread takes PER_THREAD points, THREADS_X apart. Rows
+// follow by y, then z, then grids of the batch. Three memory streams and one addition: memory
+// bound.
 //
 // Reads STORE (of x and c), WRITTEN (of out), REAL, THREADS_X, HAS_GRID, HAS_SOURCE.
 #include "device/element.cuh"
@@ -18,13 +21,13 @@ static_assert(HAS_GRID || HAS_SOURCE, "something is written");
 template <typename S>
 struct add_grid {
     S *at;
-    long long stride[3], batch;  // elements; axes z, y, x
+    long long stride[3], batch;  // in elements; axes z, y, x
 };
 struct add_arguments {
     add_grid<const STORE> x, c;
     add_grid<WRITTEN> out;
     long long n[3], live_low[3], live_high[3];
-    long long chunks;  // of a row
+    long long chunks;  // of each row
 };
 
 template <typename S>

@@ -1,14 +1,15 @@
-// The factors of chains of two sparse products of sparse_chain: V along x, whose sums are words of
-// the right factor of U, along y (the drawing is sparse_chain's).
+// The two factors in sparse_chain: V along x, whose sums are the words of the right factor of U,
+// along y (drawn in sparse_chain.cu).
 #pragma once
 #include "device/sparse.cuh"
 #include "device/unroll.cuh"
 #include "sparse/stage.cuh"
 
-// Bands of so many halves as left factors: one of them, and what all have in common.
+// Metadata and lane positions that all banded left factors of HALVES have in common.
 template <int HALVES>
 struct places {
-    static constexpr int REGISTERS = (HALVES / 2 + 1) / 2 + HALVES % 2, WORDS = 32 * REGISTERS;  // of the table
+    // Of the table.
+    static constexpr int REGISTERS = (HALVES / 2 + 1) / 2 + HALVES % 2, WORDS = 32 * REGISTERS;
     unsigned meta[REGISTERS];
 
     __device__ __forceinline__ void read(const unsigned *table, int lane) {
@@ -18,7 +19,8 @@ struct places {
 };
 template <class STORED, int HALVES, int PARTS>
 struct factor {
-    static constexpr int FRAGMENT = 128, PRODUCTS = HALVES / 2, WORDS = PRODUCTS * PARTS * FRAGMENT;  // of the table
+    // Of the table.
+    static constexpr int FRAGMENT = 128, PRODUCTS = HALVES / 2, WORDS = PRODUCTS * PARTS * FRAGMENT;
     static_assert(HALVES % 2 == 0, "products of one size");
     unsigned word[PRODUCTS][PARTS][4];
 
@@ -29,7 +31,7 @@ struct factor {
             for (int part = 0; part < PARTS; part++)
                 load_run(word[k][part], table + (k * PARTS + part) * FRAGMENT + 4 * lane);
     }
-    // sum += product K of this and b.
+    // sum += product K of this factor and b.
     template <int K>
     __device__ __forceinline__ void add(float (&sum)[4], const places<HALVES> &at, const unsigned (&b)[4]) const {
 #pragma unroll
@@ -38,16 +40,16 @@ struct factor {
     }
 };
 
-// Of V for all terms, and what it makes: the words of one set for U.
+// V for all terms, and its result: the words of one set for U.
 template <class STORED, int HALVES, int PARTS, int TERMS>
 struct row_factors {
     static constexpr int POINTS_OF_WORD = sparse_words<STORED>::POINTS;
-    static constexpr int EIGHTS = 2 * POINTS_OF_WORD;  // of rows, that make a set
+    static constexpr int EIGHTS = 2 * POINTS_OF_WORD;  // groups of eight rows that make a set
     places<HALVES> at;
     factor<STORED, HALVES, PARTS> v[TERMS];
 
-    // Words of a set: [0] of columns 0, 1, 4, 5, .., [1] of the others. `from`: where a lane begins
-    // to read, of lines PITCH apart.
+    // Words of a set: [0] of columns 0, 1, 4, 5, .., [1] of the others. `from`: the lane's first
+    // word, in lines PITCH apart.
     template <int PITCH>
     __device__ __forceinline__ void make_set(unsigned (&words)[TERMS][2][4], const STORED *from) const {
         unroll<0, EIGHTS>([&](auto eight) {
@@ -67,7 +69,7 @@ struct row_factors {
                     take_words(words[q][i], AT, sum[q][2 * i], sum[q][2 * i + 1], static_cast<const STORED *>(nullptr));
         });
     }
-    // Words that the sums of two lines of a column are, from register `at` on.
+    // Converts the sums of two lines of a column to words, from register `at` on.
     static __device__ __forceinline__ void take_words(unsigned (&to)[4], int at, float first, float second,
                                                       const half_t *) {
         to[at] = floats_to_half2(first, second);
@@ -78,7 +80,7 @@ struct row_factors {
     }
 };
 
-// The line and the column that a lane begins to read at, of the first set.
+// The line and the column of a lane's first word, for the first set.
 template <class STORED>
 __device__ __forceinline__ int first_line(int g, int halves_y) {
     return (4 * (g / 4) + g / 2 % 2 * 4 * halves_y) * sparse_words<STORED>::POINTS + g % 2;
@@ -95,7 +97,7 @@ __device__ __forceinline__ four_outputs<float> gather(const float *, float c0, f
     return {{__float_as_uint(c0), __float_as_uint(c1), __float_as_uint(c2), __float_as_uint(c3)}};
 }
 
-// A block of a warp, 16 rows of a grid of ny from y on and 16 columns of nx from x on.
+// Stores a warp's block: 16 rows from y on of a grid with ny rows, 16 columns from x on of nx.
 template <int VECTOR, class STORED>
 __device__ __forceinline__ void store_block(STORED *grid, long long pitch, long long ny, long long nx, float scale,
                                             long long y, long long x, int g, int t, const float (&sum)[2][4]) {

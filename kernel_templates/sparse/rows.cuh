@@ -1,5 +1,5 @@
-// What sparse_tile and sparse_walk have in common: their arguments, a block's place, left factors
-// of rows of taps, and outputs.
+// Common parts of sparse_tile and sparse_walk: arguments, a block's position, left factors of rows
+// of taps, stores of outputs.
 #pragma once
 #include "device/arith.cuh"
 #include "device/sparse.cuh"
@@ -11,9 +11,9 @@
 using STORED = SPARSE_STORE;
 constexpr int RANK = SPARSE_RANK, HALVES = SPARSE_HALVES, LEAD = SPARSE_LEAD, PARTS = SPARSE_PARTS;
 constexpr int THREADS = 32 * WARPS, SLOT = 16 / sizeof(STORED), POINTS_OF_WORD = sparse_words<STORED>::POINTS;
-constexpr int RUN = 8,
-              BELOW = SPARSE_ACROSS ? WARPS / SPARSE_ACROSS : 8;  // sums of a warp; of them the tile has in a column
-constexpr int TALL = RUN * BELOW, WIDE = SPARSE_ACROSS ? 128 * SPARSE_ACROSS : 16 * WARPS;
+// RUN: accumulators of a warp; BELOW: such runs in a column of the tile.
+constexpr int RUN = 8, BELOW = SPARSE_ADJACENT_WARPS ? WARPS / SPARSE_ADJACENT_WARPS : 8;
+constexpr int TALL = RUN * BELOW, WIDE = SPARSE_ADJACENT_WARPS ? 128 * SPARSE_ADJACENT_WARPS : 16 * WARPS;
 constexpr int PRODUCTS = (HALVES + 1) / 2, REGISTERS = (HALVES / 2 + 1) / 2 + HALVES % 2;
 constexpr int COLUMNS = WIDE - 16 + 8 * HALVES * POINTS_OF_WORD, SLOTS = COLUMNS / SLOT;
 constexpr int LINES = TALL + Y_LOW + Y_HIGH;
@@ -26,27 +26,29 @@ struct tile_arguments {
     STORED *out;
     const unsigned *table;  // metadata, then left factors of all rows, products and parts
     long long nz, ny, nx, in_z, in_y, in_batch, out_z, out_y, out_batch;
-    long long walk, walks, steps;  // of a block; blocks one after the other; of all of them
+    // Iterations of a block; blocks along the marching axis; iterations of all of them.
+    long long iterations, march_blocks, steps;
     long long tiles_y, tiles_x;
-    REAL scale;  // of all weights; 1 but for f16
+    REAL scale;  // of all weights; 1 except in f16
 };
-static_assert(is_twin(sizeof(tile_arguments), sizeof(tile_arguments::scale)), "the launcher's twin of the arguments");
+static_assert(is_twin(sizeof(tile_arguments), sizeof(tile_arguments::scale)),
+              "the launcher's mirrored struct of the arguments");
 
-// Where a block is.
-struct tile_place {
+// A block's position.
+struct tile_position {
     long long batch, y, x;  // y: in 3D
-    long long first, last;  // steps, or planes
+    long long first, last;  // iterations, or planes
 };
-__device__ __forceinline__ tile_place find_place(const tile_arguments &a) {
-    // Blocks are fewer than 2^31, and numbers of 32 bits divide in a quarter of the time.
+__device__ __forceinline__ tile_position find_tile(const tile_arguments &a) {
+    // There are fewer than 2^31 blocks, and 32-bit divisions take a quarter of the time.
     const unsigned across = static_cast<unsigned>(a.tiles_x), along = static_cast<unsigned>(a.tiles_y),
-                   walks = static_cast<unsigned>(a.walks);
+                   march_blocks = static_cast<unsigned>(a.march_blocks);
     unsigned b = blockIdx.x;
-    tile_place at;
+    tile_position at;
     at.x = static_cast<long long>(b % across) * WIDE, b /= across;
     at.y = static_cast<long long>(b % along) * TALL, b /= along;
-    at.first = b % walks * a.walk, at.batch = b / walks;
-    at.last = at.first + a.walk < a.steps ? at.first + a.walk : a.steps;
+    at.first = b % march_blocks * a.iterations, at.batch = b / march_blocks;
+    at.last = at.first + a.iterations < a.steps ? at.first + a.iterations : a.steps;
     return at;
 }
 
@@ -67,8 +69,8 @@ __device__ __forceinline__ void read_fragments(fragments<COUNT> &to, const unsig
                          table + 32 * REGISTERS + (((row + i) * PRODUCTS + k) * PARTS + part) * FRAGMENT + 4 * lane);
 }
 
-// A lane's words of a window. SPLIT: products take elements of f32 in two parts of 11 bits as they
-// take weights, three of the four ways, and as accurate as f32 is: the fourth is too small.
+// A lane's words of a window. SPLIT: f32 elements are split into two parts of 11 bits like weights;
+// three of the four cross products suffice for f32's accuracy, because the fourth is too small.
 constexpr bool SPLIT = SPARSE_SPLIT;
 static_assert(!SPLIT || (PARTS == 2 && sizeof(STORED) == 4), "f32 in two parts");
 template <int WORDS>
@@ -82,9 +84,9 @@ struct window_words {
     }
 };
 
-// add_window of both parts. Tensor cores cut off what falls below some 22 bits of a product's
-// largest number, its sum included, so each product has a sum of its own, small numbers first, and
-// those are rounded as they are added up.
+// add_window for both parts. Tensor cores truncate below some 22 bits of the largest number in a
+// product, its accumulator included, so each product has its own accumulator, small numbers first,
+// and the sums are rounded when they are added.
 template <int K, int S, int COUNT, int WORDS>
 __device__ __forceinline__ void add_split(float (&sum)[RUN][4], const fragments<COUNT> &a, const window_words<WORDS> &b,
                                           unsigned meta) {
@@ -102,8 +104,8 @@ __device__ __forceinline__ void add_split(float (&sum)[RUN][4], const fragments<
         }
 }
 
-// A window of rows LINE + 8 g, times those rows of taps that meet it in sums 0 to RUN - 1: tap row
-// i in sum S - i.
+// Multiplies the window of rows LINE + 8 g by the rows of taps that meet it, into sums 0 to RUN -
+// 1: tap row i into sum S - i.
 template <int K, int S, int COUNT, int WORDS>
 __device__ __forceinline__ void add_window(float (&sum)[RUN][4], const fragments<COUNT> &a,
                                            const window_words<WORDS> &b, unsigned meta) {
@@ -120,15 +122,15 @@ __device__ __forceinline__ void add_window(float (&sum)[RUN][4], const fragments
                                                        sum[S - i >= 0 ? S - i : 0], a.word[i][K][part], b.high, meta);
 }
 
-// The outputs of a warp, of the block's tile from `row` and x on. ABREAST: sparse_tile's and
-// sparse_walk's drawing.
-constexpr int ACROSS = SPARSE_ACROSS ? SPARSE_ACROSS : 1;
-template <bool ABREAST>
+// Stores a warp's outputs, from `row` and x on of the block's tile. ADJACENT: as drawn in
+// sparse_tile.cu and sparse_walk.cu.
+constexpr int ACROSS = SPARSE_ADJACENT_WARPS ? SPARSE_ADJACENT_WARPS : 1;
+template <bool ADJACENT>
 __device__ __forceinline__ void store_tile(const tile_arguments &a, STORED *grid, long long row, long long x, int warp,
                                            int g, int t, const float (&sum)[RUN][4]) {
     const float scale = static_cast<float>(a.scale);
-    const int column = column_of<STORED>(g, t), down = 8 * (ABREAST ? warp / ACROSS : column);
-    const int right = (ABREAST ? warp % ACROSS * 128 + 16 * column : 16 * warp) + 4 * four_of<STORED>(g, t);
+    const int column = column_of<STORED>(g, t), down = 8 * (ADJACENT ? warp / ACROSS : column);
+    const int right = (ADJACENT ? warp % ACROSS * 128 + 16 * column : 16 * warp) + 4 * four_of<STORED>(g, t);
     const bool inside = VECTOR > 1 && x + WIDE <= a.nx && row + TALL <= a.ny;
     STORED *to = grid + (row + down) * a.out_y + x + right;
     if (inside) {

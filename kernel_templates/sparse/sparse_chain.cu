@@ -3,32 +3,34 @@
 //
 //     out(y, x) = sum over q, i, j of  u[q][i] v[q][j] in(y + i - Y_LOW, x + j - X_LOW)
 //
-// that is, transposed, T_q = V_q X^T and out = sum over q of  U_q T_q^T. U and V: bands of 16 outputs, half of them zeros, encoded by
-// the launcher. A block walks down WIDE columns, each warp 16 of them, 16 rows a step. Eight rows
-// make a right factor of V; its sums, 16 columns x of those eight rows y, are words of the right
-// factor of U as they stand:
+// that is, transposed, T_q = V_q X^T and out = sum over q of U_q T_q^T, where U and V are banded
+// matrices of 16 outputs, half zeros, encoded by the launcher. A block marches down WIDE columns,
+// 16 for each warp, 16 rows an iteration. Eight rows make a right factor of V; its sums, 16 columns
+// x of those eight rows y, are directly words of the right factor of U:
 //
-//            row y ->                            lane 4 g + t of V's sums:  (x g, rows 2t, 2t + 1), (x g + 8, the same)
-//     x 0   |     |     |     |     |            of U's right factor:       column g, words of t
-//     ..    |  8 rows   ..    8 rows
-//     x 15  |     |     |     |     |            so rows go to the eight columns as U's groups want them (device/sparse.cuh)
+//            row y ->
+//     x 0   |     |     |     |     |     lane 4 g + t of V's sums:  (x g, rows 2t, 2t + 1),
+//     ..    |  8 rows   ..    8 rows                                 (x g + 8, the same)
+//     x 15  |     |     |     |     |     of U's right factor:       column g, words of t
 //
-// and nothing is moved between lanes. x is ordered so that a lane ends with four neighbours of rows
-// g and g + 8. Product K of U for a block of 16 rows takes the same words as product K - SETS for
-// the next block: T is made once, and added to the sums of DEPTH blocks, of which sum[d] waits for
-// DEPTH - 1 - d steps more:
+// Rows are assigned to the eight columns as U's groups need them (device/sparse.cuh), so nothing
+// moves between lanes. x is ordered so that a lane ends with four adjacent outputs of rows g and g
+// + 8. Product K of U for a block of 16 rows takes the same words as product K - SETS for the next
+// block: T is computed once, and added to the sums of DEPTH blocks, of which sum[d] still needs
+// DEPTH - 1 - d iterations:
 //
-//     step s    sum[0], block s, += U(0) T(s)     sum[1], block s - 1, += U(1) T(s)   ..    sum[DEPTH - 1] is complete
+//     iteration s    sum[0], block s, += U(0) T(s)     sum[1], block s - 1, += U(1) T(s)
+//                    ..    sum[DEPTH - 1] is complete
 //
-// Rows come to a ring of STAGES chunks of shared memory, each of them once; AHEAD chunks arrive
-// while WINDOW are computed on:
+// Rows arrive in a ring of STAGES chunks of shared memory, each row once; AHEAD chunks arrive while
+// WINDOW are computed on:
 //
-//     chunk:   LEAD | WIDE outputs | what is right of them | unused      lines are padded so that two neighbouring lines'
-//                                                                        words lie in different banks
+//     chunk:   LEAD | WIDE outputs | columns right of them | unused
+//
+// Lines are padded so that the words of two neighbouring lines are in different banks.
 //
 // For 1024 points in windows of 64 (15 steps of reach 1, f16): 48 products a term, 96 cycles; 32
-// reads of 512 bytes for all terms, 128 cycles of shared memory; memory takes 220. (Each block's T
-// made anew took 80 products and 64 reads, from 1.75 times the rows.)
+// reads of 512 bytes for all terms, 128 cycles of shared memory; memory takes 220.
 #include "device/arith.cuh"
 #include "device/twins.cuh"
 #include "params.cuh"
@@ -39,13 +41,16 @@ constexpr int HALVES = SPARSE_HALVES, HALVES_Y = SPARSE_HALVES_Y, LEAD = SPARSE_
 constexpr int THREADS = 32 * WARPS, SLOT = 16 / sizeof(STORED), POINTS_OF_WORD = sparse_words<STORED>::POINTS;
 constexpr int TALL = 64, WIDE = 16 * WARPS, RING_CHUNK = 32;
 constexpr int COLUMNS = WIDE - 16 + 8 * HALVES * POINTS_OF_WORD, SLOTS = COLUMNS / SLOT;
-constexpr int BANKS = (HALVES % 8 == 4 ? 8 : 16) * POINTS_OF_WORD;  // from line to line, past whole 128 bytes
+// Pitch of lines modulo 128 bytes.
+constexpr int BANKS = (HALVES % 8 == 4 ? 8 : 16) * POINTS_OF_WORD;
 constexpr int PITCH = round_up(COLUMNS - BANKS, 32 * POINTS_OF_WORD) + BANKS;
 constexpr int STAGE = RING_CHUNK * PITCH, RING_SIZE = STAGES * STAGE;
-constexpr int SECOND = 4 * HALVES_Y * POINTS_OF_WORD;  // rows from the first half of U's window to the second
+// Rows from the first half of U's window to the second.
+constexpr int SECOND = 4 * HALVES_Y * POINTS_OF_WORD;
 constexpr int WINDOW = (RING_CHUNK + SECOND + RING_CHUNK - 1) / RING_CHUNK, AHEAD = STAGES - WINDOW;
 constexpr int PRODUCTS_Y = HALVES_Y / 2;  // of U
-constexpr int SETS = 2 / POINTS_OF_WORD;  // of words, that 16 rows make: each for one product of U
+// Sets of words that 16 rows make, each for one product of U.
+constexpr int SETS = 2 / POINTS_OF_WORD;
 constexpr int DEPTH = (PRODUCTS_Y + SETS - 1) / SETS;
 static_assert(LEAD % SLOT == 0, "copies of 16 bytes");
 static_assert(HALVES_Y % 2 == 0, "products of one size, which the blocks of rows share");
@@ -54,13 +59,17 @@ static_assert(AHEAD >= 1, "the next chunk arrives while this one is computed on"
 struct chain_arguments {
     const STORED *in;
     STORED *out;
-    const unsigned *table;  // metadata of V and U, then of each term V's left factors, all products and parts, and U's
+    // Metadata of V and U, then for each term the left factors of V, all products and parts, and
+    // those of U.
+    const unsigned *table;
     long long ny, nx, in_y, in_batch, out_y, out_batch;
-    long long walk, walks, steps;  // tiles of 64 rows, of a block; blocks one below the other; tiles of all of them
+    // Tiles of 64 rows of a block; blocks along y; tiles of all of them.
+    long long iterations, march_blocks, steps;
     long long tiles_x;
     REAL scale;  // of all weights
 };
-static_assert(is_twin(sizeof(chain_arguments), sizeof(chain_arguments::scale)), "the launcher's twin of the arguments");
+static_assert(is_twin(sizeof(chain_arguments), sizeof(chain_arguments::scale)),
+              "the launcher's mirrored struct of the arguments");
 
 struct factors {
     row_factors<STORED, HALVES, PARTS, SPARSE_TERMS> rows;
@@ -80,7 +89,7 @@ struct factors {
     }
 };
 
-// A set of words, added to the sums of all blocks that look at its rows.
+// Adds a set of words to the sums of all blocks that depend on its rows.
 template <int SET>
 __device__ __forceinline__ void add_set(float (&sum)[DEPTH][2][4], const factors &f, const STORED *from) {
     unsigned words[SPARSE_TERMS][2][4];
@@ -95,7 +104,7 @@ __device__ __forceinline__ void add_set(float (&sum)[DEPTH][2][4], const factors
     });
 }
 
-// Chunk c of a walk whose first row is y0, into the ring.
+// Loads chunk c, counted from row y0, into the ring.
 using copies = line_copies<STORED, SLOTS, THREADS>;
 __device__ __forceinline__ void load_chunk(const chain_arguments &a, const copies &mine, const STORED *in, long long y0,
                                            long long x0, STORED *stage) {
@@ -106,19 +115,20 @@ __device__ __forceinline__ void load_chunk(const chain_arguments &a, const copie
         a.nx);
 }
 
-constexpr int LATE = late<STORED>(LEAD);
-static_assert(is_given((LATE + RING_SIZE) * sizeof(STORED)), "the launcher gives the shared memory that this takes");
+constexpr int ALIGNMENT_PAD = late<STORED>(LEAD);
+static_assert(is_given((ALIGNMENT_PAD + RING_SIZE) * sizeof(STORED)), "the launcher gives as much shared memory");
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_chain(const __grid_constant__ chain_arguments a) {
-    let_next_launch_begin();  // the faces, or where there are none the next sweep
+    let_next_launch_begin();  // the launch of the faces, or of the next operator, may start
     extern __shared__ __align__(128) unsigned char stn_shared[];
-    STORED *const shared = reinterpret_cast<STORED *>(stn_shared) + LATE;
+    STORED *const shared = reinterpret_cast<STORED *>(stn_shared) + ALIGNMENT_PAD;
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4, t = lane % 4;
-    const long long block = blockIdx.x, x0 = block % a.tiles_x * WIDE, walk = block / a.tiles_x % a.walks;
-    const long long first = walk * a.walk, last = first + a.walk < a.steps ? first + a.walk : a.steps;
-    const STORED *const in = a.in + block / a.tiles_x / a.walks * a.in_batch;
-    STORED *const out = a.out + block / a.tiles_x / a.walks * a.out_batch;
+    const long long block = blockIdx.x, x0 = block % a.tiles_x * WIDE, iterations = block / a.tiles_x % a.march_blocks;
+    const long long first = iterations * a.iterations,
+                    last = first + a.iterations < a.steps ? first + a.iterations : a.steps;
+    const STORED *const in = a.in + block / a.tiles_x / a.march_blocks * a.in_batch;
+    STORED *const out = a.out + block / a.tiles_x / a.march_blocks * a.out_batch;
     const int steps = static_cast<int>(last - first) * (TALL / 16) + DEPTH - 1;
-    const int chunks = (16 * steps + SECOND + RING_CHUNK - 1) / RING_CHUNK;  // that are looked at
+    const int chunks = (16 * steps + SECOND + RING_CHUNK - 1) / RING_CHUNK;  // chunks that are read
     copies mine;
     mine.template begin<VECTOR, X_SIDE_LOW, X_SIDE_HIGH>(x0 - LEAD, a.nx);
     factors f;
@@ -133,7 +143,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_chain(const
     for (int chunk = 1 - STAGES; 2 * chunk < steps; chunk++) {
         if (chunk >= 0) {
             copy_async_wait<AHEAD - 1>();
-            __syncthreads();  // and all have done with the chunk that is filled next
+            __syncthreads();  // also: all threads have finished with the chunk that is filled next
         }
         if (next < chunks)
             load_chunk(a, mine, in, first * TALL - Y_LOW + RING_CHUNK * next, x0 - LEAD, shared + filled * STAGE);

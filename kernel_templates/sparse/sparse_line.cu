@@ -1,31 +1,30 @@
-// Taps of one step, or of several at once, of a line, as 2:4 sparse products on the tensor cores
-// (SPTCStencil).
+// One or several steps of a 1D stencil as 2:4 sparse products on the tensor cores (SPTCStencil).
 //
-//     out(x) = sum over i of  w[i] in(x + i - X_LOW)  =  K X(x),   K: w as a band of 16 outputs, half of it zeros (the launcher's)
+//     out(x) = sum over i of  w[i] in(x + i - X_LOW)  =  K X(x)
 //
-// A block has a tile of WIDE points, each warp 8 segments of 128 of them. The eight columns of its
-// right factors are blocks of 16 points, BESIDE of them side by side, and a column's next block
-// lies as far on as those are wide: a warp stores 64 bytes and more side by side. Product k of a
-// block takes the words that product k - NEXT takes of the column's next block: each set of words
-// is read once and added to the sums of all blocks that look at it:
+// K is w as a banded matrix of 16 outputs, half zeros, encoded by the launcher. A block has a tile
+// of WIDE points, each warp 8 segments of 128. The eight columns of its right factors are blocks of
+// 16 points, BESIDE of them adjacent, and a column's next block is as far on as those are wide: a
+// warp stores 64 or more adjacent bytes. Product k of a block takes the words that product k - NEXT
+// takes of the column's next block: each set of words is read once and added to the sums of all
+// blocks that depend on it:
 //
-//     2 side by side:   | g 0 | g 1 | g 0 | g 1 | ..  c = 0, 0, 1, 1, ..    256 points on: g 2, g 3
+//     BESIDE 2:         | g 0 | g 1 | g 0 | g 1 | ..  c = 0, 0, 1, 1, ..    256 points on: g 2, g 3
 //     set s             sum[0] += K(s) set s,   sum[1] += K(s - NEXT) set s,  ..
 //
-// ABREAST: all eight lie side by side, and sum[c] are those of segment c. Then a warp stores whole
-// lines of memory; nothing is shared between blocks, so that is for windows of which each block has
-// its own: PRODUCTS = SETS.
+// ADJACENT: all eight columns are adjacent, and sum[c] belongs to segment c. Then a warp stores
+// whole memory lines; no words are shared between blocks, so this suits windows that each block
+// reads for itself: PRODUCTS = SETS.
 //
-// Each tile lies in one stage of shared memory, point after point, with what the taps reach, while
-// AHEAD of them arrive. A stage begins where a line of memory does, SKIP points earlier than its
-// window, so that eight threads ask for one line. In f32 abreast its pieces of 16 bytes lie FLIP
-// apart in every second run of 128 bytes: no two lanes in a bank.
+// Each tile, with the reach of the taps, is one stage of shared memory, point after point, while
+// AHEAD of them arrive. A stage begins at a memory line, SKIP points before its window, so that
+// eight threads load one line. In f32 ADJACENT, the 16-byte pieces in every second run of 128 bytes
+// are exchanged, FLIP apart, which avoids bank conflicts.
 //
-//     stage:   SKIP | LEAD | WIDE outputs | what is right of them
+//     stage:   SKIP | LEAD | WIDE outputs | points right of them
 //
-// A block's tiles lie as far apart as there are blocks, so that all that is read at a time lies
-// side by side, as where threads copy a line point by point.
-//
+// A block's tiles are as many tiles apart as there are blocks, so that all concurrent loads are
+// adjacent, as in a coalesced copy.
 #include "device/arith.cuh"
 #include "device/sparse.cuh"
 #include "device/twins.cuh"
@@ -38,17 +37,19 @@ constexpr int HALVES = SPARSE_HALVES, LEAD = SPARSE_LEAD, PARTS = SPARSE_PARTS;
 constexpr int THREADS = 32 * WARPS, SLOT = 16 / sizeof(STORED), POINTS_OF_WORD = sparse_words<STORED>::POINTS;
 constexpr int BLOCKS_OF_SEGMENT = 8, SEGMENT_POINTS = 16 * BLOCKS_OF_SEGMENT, WIDE = 8 * SEGMENT_POINTS * WARPS;
 constexpr int PRODUCTS = HALVES / 2, REGISTERS = (PRODUCTS + 1) / 2, FRAGMENT = 128;  // words
-constexpr int POINTS_OF_SET = 8 * POINTS_OF_WORD, SETS = 16 / POINTS_OF_SET;          // of a block
-constexpr bool ABREAST = SPARSE_BESIDE == 8;
-constexpr int BESIDE = SPARSE_BESIDE, NEXT_BLOCK = 16 * BESIDE;  // points to a column's next block
+// Sets of a block.
+constexpr int POINTS_OF_SET = 8 * POINTS_OF_WORD, SETS = 16 / POINTS_OF_SET;
+constexpr bool ADJACENT = SPARSE_ADJACENT_COLUMNS == 8;
+// Points to a column's next block.
+constexpr int BESIDE = SPARSE_ADJACENT_COLUMNS, NEXT_BLOCK = 16 * BESIDE;
 constexpr int POINTS_OF_MEMORY_LINE = 128 / static_cast<int>(sizeof(STORED));
-constexpr int SKIP = round_up(LEAD, POINTS_OF_MEMORY_LINE) - LEAD, FLIP = ABREAST && sizeof(STORED) == 4 ? 2 : 0;
+constexpr int SKIP = round_up(LEAD, POINTS_OF_MEMORY_LINE) - LEAD, FLIP = ADJACENT && sizeof(STORED) == 4 ? 2 : 0;
 constexpr int STAGE_POINTS = SKIP + WIDE - 16 + 8 * HALVES * POINTS_OF_WORD;
 constexpr int STAGE = round_up(STAGE_POINTS, SEGMENT_POINTS), AHEAD = STAGES - 1;
 constexpr int AT_ONCE = THREADS * SLOT;  // points that are copied at once
 static_assert(HALVES % 2 == 0, "products of one size, which the blocks share");
-static_assert(!ABREAST || PRODUCTS == SETS, "no words that two blocks look at");
-static_assert(ABREAST || HALVES % (4 * POINTS_OF_WORD) == 2 * POINTS_OF_WORD,
+static_assert(!ADJACENT || PRODUCTS == SETS, "no words that two blocks look at");
+static_assert(ADJACENT || HALVES % (4 * POINTS_OF_WORD) == 2 * POINTS_OF_WORD,
               "two columns' lanes lie in different banks");
 static_assert(AHEAD >= 1, "the next tile arrives while this one is computed on");
 static_assert(LEAD % SLOT == 0 && AT_ONCE % SEGMENT_POINTS == 0, "copies of 16 bytes, whole segments at once");
@@ -57,25 +58,28 @@ struct line_arguments {
     const STORED *in;
     STORED *out;
     const unsigned *table;  // metadata, then left factors of all products and parts
-    long long nz, ny, nx, in_z, in_y, in_batch, out_z, out_y, out_batch;  // of them nx and batches
-    long long walk, walks, steps;  // tiles of a block; blocks one after the other; tiles of all of them
+    // used: nx and the batches.
+    long long nz, ny, nx, in_z, in_y, in_batch, out_z, out_y, out_batch;
+    // Tiles of a block; blocks of a line; tiles of all of them.
+    long long iterations, march_blocks, steps;
     long long tiles_y, tiles_x;
-    REAL scale;  // of all weights; 1 but for f16
+    REAL scale;  // of all weights; 1 except in f16
 };
-static_assert(is_twin(sizeof(line_arguments), sizeof(line_arguments::scale)), "the launcher's twin of the arguments");
+static_assert(is_twin(sizeof(line_arguments), sizeof(line_arguments::scale)),
+              "the launcher's mirrored struct of the arguments");
 
-// Where a point of the stage lies in it.
-__device__ __forceinline__ int place_of(int point) { return point ^ (point / (8 * SLOT) % 2 * FLIP * SLOT); }
+// The index of a point in the stage.
+__device__ __forceinline__ int index_of(int point) { return point ^ (point / (8 * SLOT) % 2 * FLIP * SLOT); }
 
-// Where the first block of a column lies in its warp's points.
+// The index of a column's first block among its warp's points.
 __device__ __forceinline__ int column_start(int column) {
     return column / BESIDE * BESIDE * SEGMENT_POINTS + column % BESIDE * 16;
 }
 
-// Points x0 to x0 + STAGE_POINTS - 1 of a line of n.
+// Loads points x0 to x0 + STAGE_POINTS - 1 of a line of n.
 __device__ __forceinline__ void load_tile(STORED *stage, const STORED *line, long long x0, long long n) {
     const int first = threadIdx.x * SLOT;
-    STORED *const to = stage + place_of(first);
+    STORED *const to = stage + index_of(first);
     const STORED *const from = line + x0 + first;
     if (VECTOR > 1 && x0 >= 0 && x0 + STAGE_POINTS <= n) {
 #pragma unroll
@@ -99,12 +103,12 @@ __device__ __forceinline__ void load_tile(STORED *stage, const STORED *line, lon
     }
 }
 
-// Elements of long windows are read five times and more, so f32 is rounded once, in the stage, by
-// the threads that have copied it.
-constexpr bool ROUNDS = sizeof(STORED) == 4 && !ABREAST;
+// Elements of long windows are read five times or more, so f32 is rounded to tf32 once, in the
+// stage, by the threads that copied it.
+constexpr bool ROUNDS = sizeof(STORED) == 4 && !ADJACENT;
 __device__ __forceinline__ void round_own(STORED *stage) {
     const int first = threadIdx.x * SLOT;
-    STORED *const mine = stage + place_of(first);
+    STORED *const mine = stage + index_of(first);
 #pragma unroll
     for (int i = 0; i < STAGE_POINTS; i += AT_ONCE)
         if (i + AT_ONCE <= STAGE_POINTS || first < STAGE_POINTS - i) round_words(mine + i);
@@ -123,9 +127,10 @@ struct factor {
     }
 };
 
-// All sets of a warp's segments. `begin`: where a lane begins to read.
+// Adds all sets of a warp's segments. `begin`: the lane's first word.
 __device__ __forceinline__ void add_sets(float (&sum)[BLOCKS_OF_SEGMENT][4], const factor &f, const STORED *begin) {
-    constexpr int NEXT = NEXT_BLOCK / POINTS_OF_SET, LAST = NEXT * (BLOCKS_OF_SEGMENT - 1);  // of a column's blocks
+    // Of a column's blocks.
+    constexpr int NEXT = NEXT_BLOCK / POINTS_OF_SET, LAST = NEXT * (BLOCKS_OF_SEGMENT - 1);
     unroll<0, LAST + PRODUCTS>([&](auto set) {
         constexpr int S = set;
         if constexpr ((S < LAST ? S % NEXT : S - LAST) < PRODUCTS) {
@@ -143,8 +148,8 @@ __device__ __forceinline__ void add_sets(float (&sum)[BLOCKS_OF_SEGMENT][4], con
     });
 }
 
-// The same abreast: block c of `begin`, where a lane begins to read for each product, lies a
-// segment further on.
+// The same ADJACENT: block c starts one segment further on; `begin`: the lane's first word for each
+// product.
 __device__ __forceinline__ void add_segments(float (&sum)[BLOCKS_OF_SEGMENT][4], const factor &f, const STORED *stage,
                                              const int (&begin)[PRODUCTS]) {
     unroll<0, BLOCKS_OF_SEGMENT * PRODUCTS>([&](auto set) {
@@ -157,7 +162,7 @@ __device__ __forceinline__ void add_segments(float (&sum)[BLOCKS_OF_SEGMENT][4],
     });
 }
 
-// The outputs of a warp, from x on.
+// Stores a warp's outputs, from x on.
 __device__ __forceinline__ void store_segments(const line_arguments &a, STORED *line, long long x, int g, int t,
                                                const float (&sum)[BLOCKS_OF_SEGMENT][4]) {
     const float scale = static_cast<float>(a.scale);
@@ -173,14 +178,14 @@ __device__ __forceinline__ void store_segments(const line_arguments &a, STORED *
     }
 }
 
-static_assert(is_given(STAGES * STAGE * sizeof(STORED)), "the launcher gives the shared memory that this takes");
+static_assert(is_given(STAGES * STAGE * sizeof(STORED)), "the launcher gives as much shared memory");
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_line(const __grid_constant__ line_arguments a) {
-    let_next_launch_begin();  // the faces, or where there are none the next sweep
+    let_next_launch_begin();  // the launch of the faces, or of the next operator, may start
     extern __shared__ __align__(128) unsigned char stn_shared[];
     STORED *const shared = reinterpret_cast<STORED *>(stn_shared);  // STAGES stages
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4, t = lane % 4;
-    const long long walk = blockIdx.x % a.walks, batch = blockIdx.x / a.walks;
-    const long long step = a.walks, first = walk, last = a.steps;
+    const long long iterations = blockIdx.x % a.march_blocks, batch = blockIdx.x / a.march_blocks;
+    const long long step = a.march_blocks, first = iterations, last = a.steps;
     const STORED *const in = a.in + batch * a.in_batch;
     STORED *const out = a.out + batch * a.out_batch;
     factor f;
@@ -189,7 +194,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_line(const 
     const int at = first_block + (4 * (t / 2) + t % 2 * 4 * HALVES) * POINTS_OF_WORD;
     int begin[PRODUCTS];
 #pragma unroll
-    for (int k = 0; k < PRODUCTS; k++) begin[k] = place_of(SKIP + at + k * POINTS_OF_SET);
+    for (int k = 0; k < PRODUCTS; k++) begin[k] = index_of(SKIP + at + k * POINTS_OF_SET);
     int stage = 0, filled = 0;
     long long next = first;
     wait_for_launch_before();
@@ -198,14 +203,14 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_line(const 
         if (tile >= first) {
             copy_async_wait<AHEAD - 1>();
             if constexpr (ROUNDS) round_own(shared + stage * STAGE);
-            __syncthreads();  // and all have done with the stage that is filled next
+            __syncthreads();  // also: all threads have finished with the stage that is filled next
         }
         if (next < last) load_tile(shared + filled * STAGE, in, next * WIDE - LEAD - SKIP, a.nx);
         copy_async_commit();
         next += step, filled = filled + 1 == STAGES ? 0 : filled + 1;
         if (tile < first) continue;
         float sum[BLOCKS_OF_SEGMENT][4] = {};
-        if constexpr (ABREAST)
+        if constexpr (ADJACENT)
             add_segments(sum, f, shared + stage * STAGE, begin);
         else
             add_sets(sum, f, shared + stage * STAGE + SKIP + at);

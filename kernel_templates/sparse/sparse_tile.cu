@@ -1,12 +1,12 @@
-// Taps of one step, or of several at once, as 2:4 sparse products on the tensor cores
-// (SPTCStencil): a sum over rows of taps.
+// One or several steps as 2:4 sparse products on the tensor cores (SPTCStencil): a sum over rows of
+// taps.
 //
 //     out(z, y, x) = sum over d, i of  K(d, i) X(z + d - Z_LOW, y + i - Y_LOW)
 //
-// K(d, i): a row of taps as a band of 16 outputs, half of it zeros, encoded by the launcher; X: a
-// window of HALVES * 8 words for each of 8 rows. A block has a tile of WIDE columns and 64 rows,
-// each warp 16 of the columns and all rows; products take rows that lie 8 apart, so that a window
-// read once serves every tap that looks at its rows:
+// K(d, i): a row of taps as a banded matrix of 16 outputs, half zeros, encoded by the launcher; X:
+// a window of HALVES * 8 words for each of 8 rows. A block has a tile of WIDE columns and 64 rows,
+// each warp 16 of the columns and all rows; products take rows that are 8 apart, so that a window
+// read once serves every tap that reads its rows:
 //
 //            16 columns                     column g of the right factor: row s + 8 g
 //     row 0  |  m = 0  |                    X of row s, times K(i), is added to sum m = s - i
@@ -15,36 +15,37 @@
 //     row 8  |  m = 0  |
 //     ..
 //
-// SPARSE_BESIDE 8: the same block's tile the other way round, each warp 8 of the rows and all
-// columns, which products take 16 apart. Then a warp stores 512 bytes of a row (256 in f16) at
-// once, whole lines of memory, where it stores 32 or 64 bytes of each of 8 rows else:
+// SPARSE_ADJACENT_COLUMNS 8 (ADJACENT): the same tile transposed: each warp has 8 of the rows and
+// all columns, which products take 16 apart. Then a warp stores 512 adjacent bytes of a row (256 in
+// f16), whole memory lines, instead of 32 or 64 bytes of each of 8 rows:
 //
-//            16 columns | 16 columns | ..    column g of the right factor: row s, columns from 16 g on
+//            16 columns | 16 columns | ..    column g: row s, columns from 16 g on
 //     row m  |  g = 0   |  g = 1     | ..    sum m: row m
 //
-// A block walks: in 3D along z, from plane to plane; in 2D down from tile to tile. Each step's
-// plane, or tile, lies in one stage of shared memory with what the taps reach; AHEAD of them
-// arrive.
+// A block marches in 3D along z, from plane to plane, in 2D down from tile to tile. Each plane, or
+// tile, with the reach of the taps, is one stage of shared memory; AHEAD of them arrive.
 //
-//     stage:   LEAD | WIDE outputs | what is right of them      16 words are left out after 8 rows: lanes of rows 8 apart
-//                                                               (halves 4 and 12: 8 words) lie in different banks; abreast none
+//     stage:   LEAD | WIDE outputs | columns right of them
+//
+// 16 words (halves 4 and 12: 8 words) are left out after 8 rows, so that lanes of rows 8 apart are
+// in different banks; ADJACENT needs no padding.
 #include "sparse/rows.cuh"
 
 constexpr int PLANES = Z_LOW + Z_HIGH + 1, AHEAD = STAGES - PLANES;
-constexpr bool ABREAST =
-    SPARSE_BESIDE == 8 && WARPS == 8;  // as many columns of a product as warps: the tile is the same
-constexpr int LIFT = 8 * COLUMNS + (ABREAST           ? 0
+// As many columns of a product as warps, so the tile is the same.
+constexpr bool ADJACENT = SPARSE_ADJACENT_COLUMNS == 8 && WARPS == 8;
+constexpr int LIFT = 8 * COLUMNS + (ADJACENT          ? 0
                                     : HALVES % 8 == 4 ? 8
                                                       : 16) *
-                                       POINTS_OF_WORD;  // from a row to that 8 below
+                                       POINTS_OF_WORD;  // distance from a row to the row 8 below
 constexpr int STAGE = (LINES + 7) / 8 * LIFT;
 constexpr bool ALL_HELD = PLANES == 1 && SPARSE_ROW_COUNT[0] <= SPARSE_HELD;
 static_assert(AHEAD >= 1, "the next stage arrives while this one is computed on");
 
 using copies = line_copies<STORED, SLOTS, THREADS>;
 
-// Plane, or tile, p into its stage.
-__device__ __forceinline__ void load_plane(const tile_arguments &a, const tile_place &at, const copies &mine,
+// Loads plane, or tile, p into its stage.
+__device__ __forceinline__ void load_plane(const tile_arguments &a, const tile_position &at, const copies &mine,
                                            long long p, STORED *stage) {
     const auto place = [](int line) { return line / 8 * LIFT + line % 8 * COLUMNS; };
     const STORED *grid = a.in + at.batch * a.in_batch;
@@ -56,13 +57,12 @@ __device__ __forceinline__ void load_plane(const tile_arguments &a, const tile_p
         at.x - LEAD, a.nx);
 }
 
-// What a lane begins with: the words of its first product in row g of 8, of a whole product and of
-// half a one.
+// A lane's first words in row g of 8: of a whole product and of half a product.
 struct lane_start {
     const STORED *whole, *half;
 };
 
-// COUNT rows of taps, of which the first looks at row LINE of the stage for output 0.
+// Adds COUNT rows of taps, the first of which reads row LINE of the stage for output 0.
 template <int LINE, int COUNT>
 __device__ __forceinline__ void add_rows(float (&sum)[RUN][4], const fragments<COUNT> &a,
                                          const unsigned (&meta)[REGISTERS], const lane_start &start) {
@@ -85,7 +85,7 @@ __device__ __forceinline__ void add_rows(float (&sum)[RUN][4], const fragments<C
 
 constexpr int rows_before(int plane) { return plane ? rows_before(plane - 1) + SPARSE_ROW_COUNT[plane - 1] : 0; }
 
-// All rows of taps of one plane, SPARSE_HELD of them in registers at a time.
+// Adds all rows of taps of one plane, SPARSE_HELD of them in registers at a time.
 template <int PLANE, int COUNT>
 __device__ __forceinline__ void add_plane(float (&sum)[RUN][4], const fragments<COUNT> &held,
                                           const unsigned (&meta)[REGISTERS], const unsigned *table,
@@ -97,21 +97,20 @@ __device__ __forceinline__ void add_plane(float (&sum)[RUN][4], const fragments<
             constexpr int FIRST = chunk * SPARSE_HELD, LEFT = SPARSE_ROW_COUNT[PLANE] - FIRST;
             fragments<(LEFT < SPARSE_HELD ? LEFT : SPARSE_HELD)> read;
             int again = lane;
-            keep_here(again);  // not before the walk: registers would not hold all of them
+            keep_here(again);  // stops the compiler from hoisting these loads, which would spill
             read_fragments(read, table, rows_before(PLANE) + FIRST, again);
             add_rows<SPARSE_ROW_FIRST[PLANE] + FIRST>(sum, read, meta, start);
         });
 }
 
-constexpr int LATE = late<STORED>(LEAD);
-static_assert(is_given((LATE + STAGES * STAGE) * sizeof(STORED)),
-              "the launcher gives the shared memory that this takes");
+constexpr int ALIGNMENT_PAD = late<STORED>(LEAD);
+static_assert(is_given((ALIGNMENT_PAD + STAGES * STAGE) * sizeof(STORED)), "the launcher gives as much shared memory");
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_tile(const __grid_constant__ tile_arguments a) {
-    let_next_launch_begin();  // the faces, or where there are none the next sweep
+    let_next_launch_begin();  // the launch of the faces, or of the next operator, may start
     extern __shared__ __align__(128) unsigned char stn_shared[];
-    STORED *const shared = reinterpret_cast<STORED *>(stn_shared) + LATE;  // STAGES stages
+    STORED *const shared = reinterpret_cast<STORED *>(stn_shared) + ALIGNMENT_PAD;  // STAGES stages
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4, t = lane % 4;
-    const tile_place at = find_place(a);
+    const tile_position at = find_tile(a);
     long long next = at.first - Z_LOW;
     int filled = 0;  // the stage that is filled next
     copies mine;
@@ -127,16 +126,16 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_tile(const 
     for (int i = 0; i < REGISTERS; i++) meta[i] = a.table[32 * i + lane];
     fragments<ALL_HELD ? SPARSE_ROW_COUNT[0] : 1> held;
     if constexpr (ALL_HELD) read_fragments(held, a.table, 0, lane);
-    const int below = ABREAST ? warp : g, beside = ABREAST ? g : warp;
+    const int below = ADJACENT ? warp : g, beside = ADJACENT ? g : warp;
     const int begin = below * LIFT + 16 * beside + t % 2 * 4 * HALVES * POINTS_OF_WORD;
     const int whole = begin + 4 * (t / 2) * POINTS_OF_WORD, half = begin + 2 * (t / 2) * POINTS_OF_WORD;
-    int stage = 0;  // of the step's first plane
+    int stage = 0;  // of the iteration's first plane
     wait_for_launch_before();
 #pragma unroll 1
     for (long long p = at.first - (STAGES - 1); p < at.last; p++) {
         if (p >= at.first) {
             copy_async_wait<AHEAD - 1>();
-            __syncthreads();  // and all have done with the stage that is filled next
+            __syncthreads();  // also: all threads have finished with the stage that is filled next
         }
         load_next();
         if (p < at.first) continue;
@@ -147,7 +146,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_tile(const 
             add_plane<decltype(plane)::value>(sum, held, meta, a.table, start, lane);
         });
         STORED *const grid = a.out + at.batch * a.out_batch + (RANK == 3 ? p * a.out_z : 0);
-        store_tile<ABREAST>(a, grid, RANK == 3 ? at.y : TALL * p, at.x, warp, g, t, sum);
+        store_tile<ADJACENT>(a, grid, RANK == 3 ? at.y : TALL * p, at.x, warp, g, t, sum);
         stage = stage + 1 == STAGES ? 0 : stage + 1;
     }
     copy_async_wait<0>();

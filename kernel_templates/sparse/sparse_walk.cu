@@ -1,57 +1,58 @@
-// A few rows of 2D taps as 2:4 sparse products, as sparse_tile's (abreast), for launches that wait
-// for memory: what is read comes in whole lines of memory, and each row once.
+// A few rows of 2D taps as 2:4 sparse products, like sparse_tile's ADJACENT, for memory-bound
+// launches: memory is read in whole lines, and each row once.
 //
 //     out(y, x) = sum over i of  K(i) X(y + i - Y_LOW)
 //
-// A block walks down WIDE columns, TALL rows a step, of which each warp has 8 of 128 columns; a
-// product's columns are blocks of 16 outputs side by side:
+// A block marches down WIDE columns, TALL rows an iteration; each warp has 8 rows of 128 columns,
+// and a product's columns are adjacent blocks of 16 outputs:
 //
-//            16 columns | 16 columns | ..    column g of the right factor: row s, columns from 16 g on
+//            16 columns | 16 columns | ..    column g: row s, columns from 16 g on
 //     row m  |  g = 0   |  g = 1     | ..    sum m: row m
 //
-// ACROSS warps lie side by side, the others below: of wider tiles a smaller part is columns that
-// two blocks read, which take a request for each row and side, and pieces of a row are longer.
+// ACROSS warps are adjacent along x, the others are below: wider tiles have a smaller fraction of
+// columns that two blocks read, which take a request for each row and side, and longer pieces of
+// rows.
 //
-// Rows lie in a ring: a step reads the TALL below those that the step before has read, and the
-// first one what taps reach besides.
+// Rows are in a ring: an iteration reads the TALL rows below those of the previous one, and the
+// first iteration also the reach of the taps.
 //
-//     ring:    rows of this step | of the next AHEAD steps | of the step before, filled next ..
+//     ring:    rows of this iteration | of the next AHEAD | of the previous one, filled next ..
 //
-// STAGES 1: a block has one tile, all of whose rows it asks for at once; many small blocks, of
-// which some wait while others compute.
+// STAGES 1: a block has one tile and requests all its rows at once; there are many small blocks,
+// and some wait while others compute.
 //
-// The outputs' own columns are copied by themselves: they begin where a line of memory begins, and
-// eight threads ask for one line. A row begins with the outputs' own columns, and what is left of
-// them comes last, so that a line of memory lies as it lies in the grid:
+// The outputs' own columns are copied separately: they begin at a memory line, and eight threads
+// load one line. A row of the ring begins with them, and the columns left of them come last, so
+// that a memory line keeps its alignment:
 //
-//     row of the ring:   WIDE outputs | what is right of them | .. | LEAD
+//     row of the ring:   WIDE outputs | columns right of them | .. | LEAD
 //
-// Copies whose target lies otherwise within its 32 bytes than their source are answered a sector
-// for each 16 bytes: when a row began with LEAD, L2 answered with 2.2 to 2.7 times the bytes of the
-// grid, and one step of radius 3 took 0.126 ms where it takes 0.113 now (ncu,
-// bench/results/2026-11-23-sparse-5.md). In f16 rows are whole lines of memory, too; in f32 shared
-// memory does not hold so many.
+// If source and target of copies differ in alignment within 32 bytes, L2 delivers a sector for each
+// 16 bytes: with rows that began with LEAD, L2 delivered 2.2 to 2.7 times the bytes of the grid,
+// and one step of radius 3 took 0.126 ms instead of 0.113. In f16 rows are whole memory lines too;
+// in f32 shared memory does not hold so many.
 //
-// Banks: lanes that read together begin in f32 0, 12, 4 and 16 words on for each g (windows of 24
-// points), so that of g = 0 and 1 two are 32 apart. There every second run of 128 bytes of a row
-// has its pieces of 16 exchanged, FLIP apart.
+// Banks: in f32, lanes that read together begin 0, 12, 4 and 16 words on for each g (windows of 24
+// points), so two of g = 0 and 1 are 32 apart. Therefore in every second run of 128 bytes of a row
+// the 16-byte pieces are exchanged, FLIP apart.
 #include "sparse/rows.cuh"
 
-constexpr int HALO = SLOTS - WIDE / SLOT,
-              BEFORE = LEAD / SLOT;  // of a row: slots beside the outputs' own, and left of them
+// Slots of a row besides the outputs' own, and those left of them.
+constexpr int HALO = SLOTS - WIDE / SLOT, BEFORE = LEAD / SLOT;
 constexpr int REACH = Y_LOW + Y_HIGH, COUNT = SPARSE_ROW_COUNT[0], AHEAD = STAGES - 1;
 constexpr int LINE_SLOTS = 128 / 16;  // of memory
 constexpr int ROW_SLOTS = sizeof(STORED) == 2 ? (SLOTS + LINE_SLOTS - 1) / LINE_SLOTS * LINE_SLOTS : SLOTS;
 constexpr int PITCH = ROW_SLOTS * SLOT;
 constexpr int RING_ROWS = STAGES * TALL + (REACH + 7) / 8 * 8, RING_SIZE = RING_ROWS * PITCH;
-constexpr int EIGHTS = (SPARSE_ROW_FIRST[0] + COUNT + RUN - 2) / 8 + 1;  // of rows, that a warp reads
+// Groups of eight rows that a warp reads.
+constexpr int EIGHTS = (SPARSE_ROW_FIRST[0] + COUNT + RUN - 2) / 8 + 1;
 constexpr int FLIP = sizeof(STORED) == 4 ? 2 : 0;
 static_assert(WARPS % ACROSS == 0, "warps in whole rows");
 static_assert(!FLIP || SLOTS / 8 % 2 == 0 || SLOTS % 8 == 0 || !EXPECTED_SHARED,
               "pieces that are exchanged lie in the row");
 
-// Where 16 bytes of a row lie in it.
-__device__ __forceinline__ int place_of(int slot) {
+// The index of a slot of 16 bytes in a row of the ring.
+__device__ __forceinline__ int index_of(int slot) {
     const int at = slot < BEFORE ? slot - BEFORE + ROW_SLOTS : slot - BEFORE;
     return (at ^ (at / 8 % 2 * FLIP)) * SLOT;
 }
@@ -60,15 +61,15 @@ __device__ __forceinline__ int place_of(int slot) {
 template <int COUNT_OF>
 struct row_copies {
     static constexpr int AT_ONCE = THREADS / COUNT_OF;
-    int line, place;  // of the rows copied at once; of the row in the ring
-    long long x;      // of the grid
+    int line, place;  // line: among the rows copied at once; place: in the row of the ring
+    long long x;      // in the grid
 
     __device__ __forceinline__ void begin(int slot, long long x0, long long nx) {
-        line = threadIdx.x / COUNT_OF, place = place_of(slot), x = x0 + slot * SLOT;
+        line = threadIdx.x / COUNT_OF, place = index_of(slot), x = x0 + slot * SLOT;
         if (x < 0 || x >= nx)
             x = repeats<X_SIDE_LOW, X_SIDE_HIGH>() ? fold_far<X_SIDE_LOW, X_SIDE_HIGH>(x, nx) : x < 0 ? 0 : nx - SLOT;
     }
-    // `from(line)` of ROWS rows, into the ring from row `first` on.
+    // Copies ROWS rows, which begin at `from(line)`, into the ring from row `first` on.
     template <int ROWS, class FROM>
     __device__ __forceinline__ void take(STORED *ring, int first, FROM from) const {
         const int start = (first + line) * PITCH;
@@ -82,11 +83,11 @@ struct row_copies {
     }
 };
 
-struct walk_copies {
+struct ring_copies {
     row_copies<WIDE / SLOT> own;
     row_copies<HALO> halo;
-    long long x0;  // of the grid, where a row of the ring begins
-    bool whole;    // all 16 bytes lie side by side in the grid
+    long long x0;  // column of the grid where a row of the ring begins
+    bool whole;    // all 16-byte slots are contiguous in the grid
 
     __device__ __forceinline__ void begin(long long of, long long nx) {
         x0 = of;
@@ -103,13 +104,13 @@ struct walk_copies {
     }
 };
 
-// The same of rows whose 16 bytes do not lie side by side: element by element, waited for together.
+// The same for rows whose slots are not contiguous: element by element, with one wait for all.
 template <int ROWS, class FROM>
 __device__ __forceinline__ void take_elements(STORED *ring, int first, FROM from, long long x0, long long nx) {
 #pragma unroll 1
     for (int i = threadIdx.x; i < ROWS * SLOTS; i += THREADS) {
         const int line = i / SLOTS, slot = i % SLOTS, at = (first + line) * PITCH;
-        STORED *const to = ring + (at < RING_SIZE ? at : at - RING_SIZE) + place_of(slot);
+        STORED *const to = ring + (at < RING_SIZE ? at : at - RING_SIZE) + index_of(slot);
         const STORED *const row = from(line);
         const long long x = x0 + slot * SLOT;
         STORED run[SLOT];
@@ -120,9 +121,9 @@ __device__ __forceinline__ void take_elements(STORED *ring, int first, FROM from
     }
 }
 
-// Rows y to y + ROWS - 1 of the grid, into the ring from row `first` on.
+// Loads rows y to y + ROWS - 1 of the grid into the ring from row `first` on.
 template <int ROWS>
-__device__ __forceinline__ void load_rows(const tile_arguments &a, const walk_copies &mine, const STORED *grid,
+__device__ __forceinline__ void load_rows(const tile_arguments &a, const ring_copies &mine, const STORED *grid,
                                           STORED *ring, int first, long long y) {
     if (!mine.whole)
         take_elements<ROWS>(
@@ -135,7 +136,7 @@ __device__ __forceinline__ void load_rows(const tile_arguments &a, const walk_co
                         [&](int line) { return grid + fold_far<Y_SIDE_LOW, Y_SIDE_HIGH>(y + line, a.ny) * a.in_y; });
 }
 
-// Where a lane reads the words of each product, in each eight rows that its warp reads.
+// Where a lane reads the words of each product, in each group of eight rows that its warp reads.
 struct lane_starts {
     const STORED *of[EIGHTS][PRODUCTS];
 };
@@ -169,21 +170,22 @@ __device__ __forceinline__ void add_rows(float (&sum)[RUN][4], const fragments<C
     });
 }
 
-// A point of the window that a lane begins to read at, as it lies in a row of the ring.
-__device__ __forceinline__ int column_at(int point) { return place_of(point / SLOT) + point % SLOT; }
+// The index in a row of the ring of the window's point where a lane begins to read.
+__device__ __forceinline__ int column_at(int point) { return index_of(point / SLOT) + point % SLOT; }
 
-static_assert(is_given(RING_SIZE * sizeof(STORED)), "the launcher gives the shared memory that this takes");
+static_assert(is_given(RING_SIZE * sizeof(STORED)), "the launcher gives as much shared memory");
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_walk(const __grid_constant__ tile_arguments a) {
-    let_next_launch_begin();  // the faces, or where there are none the next sweep
+    let_next_launch_begin();  // the launch of the faces, or of the next operator, may start
     extern __shared__ __align__(128) unsigned char stn_shared[];
     STORED *const ring = reinterpret_cast<STORED *>(stn_shared);
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4, t = lane % 4;
-    const tile_place at = find_place(a);
+    const tile_position at = find_tile(a);
     const STORED *const in = a.in + at.batch * a.in_batch;
     STORED *const out = a.out + at.batch * a.out_batch;
-    walk_copies mine;
+    ring_copies mine;
     mine.begin(at.x - LEAD, a.nx);
-    int filled = TALL + REACH, row = 0;  // of the ring: where rows go next, and this step's first
+    // Rows of the ring: where rows go next, and this iteration's first.
+    int filled = TALL + REACH, row = 0;
     const auto load_next = [&](long long p) {
         if (p < at.last) load_rows<TALL>(a, mine, in, ring, filled, p * TALL - Y_LOW + REACH);
         copy_async_commit();
@@ -195,7 +197,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_walk(const 
         load_rows<TALL + REACH>(a, mine, in, ring, 0, at.first * TALL - Y_LOW);
         copy_async_commit();
     };
-    if constexpr (AHEAD == 0) begin();  // ahead of the left factors
+    if constexpr (AHEAD == 0) begin();  // before the left factors are loaded
     unsigned meta[REGISTERS];
 #pragma unroll
     for (int i = 0; i < REGISTERS; i++) meta[i] = a.table[32 * i + lane];
@@ -227,7 +229,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_walk(const 
                 continue;
             }
             copy_async_wait<AHEAD - 1>();
-            __syncthreads();  // and all have done with the rows that are filled next
+            __syncthreads();  // also: all threads have finished with the rows that are filled next
             load_next(p + AHEAD);
             compute(p);
             row += TALL;

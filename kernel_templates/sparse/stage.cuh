@@ -1,18 +1,19 @@
-// Lines of a grid on their way into shared memory, 16 bytes at a time, and outputs on their way
-// back, for the kernels of sparse.
+// Copies of grid lines into shared memory, 16 bytes at a time, and stores of outputs, for the
+// sparse kernels.
 //
-// What a warp's tile of 1024 points may cost is counted in issue slots: an H200 copies 4096 bytes,
-// 1024 points of f16 in and out, in some 220 cycles of a multiprocessor, which issues 4
-// instructions in each. Copies that fold their line and column each by itself took 75 instructions,
-// 375 a tile (of three rows of taps, in SASS), and stores that look at the grid's ends each by
-// itself 340: with products and the walk 820 of 890, of which 16 warps that wait for one another
-// find half, and so products' time was added to memory's. Ends are looked at once for all now: 76
-// for the copies, 95 for the stores, 290 in all. Shared memory answers a tile's reads in 40 cycles
-// and takes its copies in 20, no bank twice; 10 windows, 24 products. (f32: 8 stores of 16 bytes,
-// where 32 of 4 were; windows of 24 points keep two lanes in a bank, 120 cycles of 440.)
+// The budget of a warp's tile of 1024 points is counted in issue slots: an H200 copies 4096 bytes
+// (1024 points of f16 in and out) in some 220 cycles of a multiprocessor, which issues 4
+// instructions in each. Grid ends are tested once for all copies and stores of a thread: this takes
+// 76 instructions for the copies and 95 for the stores, 290 in all; tests for each copy and store
+// took 820. Shared memory serves a tile's reads in 40 cycles and takes its copies in 20, without
+// bank conflicts; 10 windows, 24 products. (f32: 8 stores of 16 bytes; windows of 24 points have
+// two-way conflicts, 120 cycles of 440.)
 //
-//     line 0  | threads 0 .. SLOTS - 1            |     a thread copies the same 16 bytes of every AT_ONCE-th line
-//     line 1  | threads SLOTS .. 2 SLOTS - 1      |     (SLOTS of 16 bytes in a line; threads that are left copy nothing)
+//     line 0  | threads 0 .. SLOTS - 1            |
+//     line 1  | threads SLOTS .. 2 SLOTS - 1      |
+//
+// A thread copies the same 16 bytes of every AT_ONCE-th line (SLOTS of 16 bytes in a line); the
+// remaining threads copy nothing.
 #pragma once
 #include "device/element.cuh"
 #include "device/index.cuh"
@@ -21,11 +22,11 @@ template <class STORED, int SLOTS, int THREADS>
 struct line_copies {
     static constexpr int SLOT = 16 / sizeof(STORED), AT_ONCE = THREADS / SLOTS;
     static_assert(AT_ONCE > 0, "a line has no more slots than the block has threads");
-    int line, column;  // of the stage: the first that is this thread's
-    long long x;       // of the grid, where that is read, if `whole`
-    bool whole;        // of all the block's threads: those 16 bytes lie side by side in the grid
+    int line, column;  // the first line and column of the stage that this thread copies
+    long long x;       // column of the grid where it reads, if `whole`
+    bool whole;        // for all threads of the block: those 16 bytes are contiguous in the grid
 
-    // Columns x0 .. x0 + SLOTS * SLOT - 1 of a grid that is nx wide.
+    // Prepares columns x0 .. x0 + SLOTS * SLOT - 1 of a grid with nx columns.
     template <int VECTOR, int LOW, int HIGH>
     __device__ __forceinline__ void begin(long long x0, long long nx) {
         line = threadIdx.x / SLOTS, column = threadIdx.x % SLOTS * SLOT, x = x0 + column;
@@ -40,7 +41,8 @@ struct line_copies {
             for (int i = 0; i < LINES; i += AT_ONCE)
                 if (i + AT_ONCE <= LINES || line < LINES - i) copy(line + i);
     }
-    // LINES lines `pitch` elements apart, the first one at `from`: line i goes to stage + place(i).
+    // Copies LINES lines `pitch` elements apart, the first one at `from`: line i goes to stage +
+    // place(i).
     template <int LINES, class PLACE>
     __device__ __forceinline__ void take(STORED *stage, PLACE place, const STORED *from, long long pitch) const {
         const STORED *at = from + x + line * pitch;
@@ -49,8 +51,8 @@ struct line_copies {
             at += AT_ONCE * pitch;
         });
     }
-    // Lines y to y + LINES - 1 of a grid of ny lines that begins at `from`, folded: |y| and what is
-    // past the end less than ny.
+    // Copies lines y to y + LINES - 1, folded, of a grid of ny lines that begins at `from`; |y| and
+    // the excess past the end must be less than ny.
     template <int LINES, int LOW, int HIGH, class PLACE>
     __device__ __forceinline__ void take_folded(STORED *stage, PLACE place, const STORED *from, long long pitch, int y,
                                                 int ny) const {
@@ -60,8 +62,8 @@ struct line_copies {
     }
 };
 
-// Lines y0 to y0 + LINES - 1 of a grid by what their threads have in common. False if it is
-// nothing: load_lines takes them.
+// Copies lines y0 to y0 + LINES - 1 of a grid with the block's prepared copies. False if these do
+// not apply; then load_lines does it.
 template <int LINES, int LOW, int HIGH, class COPIES, class STORED, class PLACE>
 __device__ __forceinline__ bool take_lines(const COPIES &copies, STORED *stage, PLACE place, const STORED *grid,
                                            long long pitch, long long y0, long long ny) {
@@ -76,14 +78,14 @@ __device__ __forceinline__ bool take_lines(const COPIES &copies, STORED *stage, 
     return true;
 }
 
-// The block's threads ask for LINES lines of SLOTS * 16 bytes from column x0 on: line i of the grid
-// begins at line(i), and goes to stage + place(i). Element by element where rows are not aligned
-// (VECTOR 1), past mirrors, and where a grid ends within 16 bytes: a thread's elements are waited
-// for together.
+// Copies LINES lines of SLOTS * 16 bytes from column x0 on: line i of the grid begins at line(i)
+// and goes to stage + place(i). Element by element where rows are unaligned (VECTOR 1), past
+// mirrors, and where a grid ends within 16 bytes; a thread waits once for all its elements.
 template <int LINES, int SLOTS, int THREADS, int VECTOR, int LOW, int HIGH, class STORED, class PLACE, class LINE>
 __device__ __forceinline__ void load_lines(STORED *stage, PLACE place, LINE line, long long x0, long long nx) {
     constexpr int SLOT = 16 / sizeof(STORED);
-    const bool whole = !mirrors<LOW, HIGH>() && nx % SLOT == 0;  // past a side all 16 bytes lie side by side
+    // All 16 bytes past a side are contiguous.
+    const bool whole = !mirrors<LOW, HIGH>() && nx % SLOT == 0;
 #pragma unroll 1
     for (int i = threadIdx.x; i < LINES * SLOTS; i += THREADS) {
         const int row = i / SLOTS, column = i % SLOTS * SLOT;
@@ -104,7 +106,7 @@ __device__ __forceinline__ void load_lines(STORED *stage, PLACE place, LINE line
     }
 }
 
-// Four neighbours of a row: two words of f16, four of f32.
+// Four adjacent outputs of a row: two words of f16, four of f32.
 template <class STORED>
 struct four_outputs {
     unsigned word[sizeof(STORED)];
@@ -119,7 +121,7 @@ __device__ __forceinline__ float four_outputs<float>::element(int e) const {
     return __uint_as_float(word[e]);
 }
 
-// In one access, and of those that a row has left.
+// Stores them in one access, or as many as remain in the row.
 template <class STORED>
 __device__ __forceinline__ void store_four(STORED *to, const four_outputs<STORED> &four) {
     store_run(reinterpret_cast<unsigned *>(to), four.word);
@@ -131,8 +133,8 @@ __device__ __forceinline__ void store_some(STORED *to, const four_outputs<STORED
         if (e < left) to[e] = four.element(e);
 }
 
-// A product's sums as a lane stores them: four neighbours of column column_of() of the right
-// factor, from output 4 * four_of() on. In f32 lanes of odd and even g hand each other a column.
+// A product's sums as a lane stores them: four adjacent outputs of column column_of() of the right
+// factor, from output 4 * four_of() on. In f32, lanes of odd and even g exchange a column.
 template <class STORED>
 __device__ __forceinline__ int column_of(int g, int t) {
     return sizeof(STORED) == 2 ? g : 2 * t + g % 2;

@@ -1,17 +1,19 @@
-// Points of a system's fields, after an assignment or a step:
+// Point sources and receivers of a system's fields, after an assignment or a step:
 //
-//     SYSTEM_ADDS 1    field(p) += weight * amplitude[row][channel]            a thread has one place p, and all points there
-//     SYSTEM_ADDS 0    record[row][grid][channel] = sum of weight * field(p)   a thread has one channel
+//     SYSTEM_ADDS 1    field(p) += weight * amplitude[row][channel]
+//                      one thread for each location p, with all sources there
+//     SYSTEM_ADDS 0    record[row][grid][channel] = sum of weight * field(p)
+//                      one thread for each channel
 //
-// in the order of the points, so that sums do not depend on chance. first[i] .. first[i + 1] are
-// the points of thread i; grids of the batch follow each other.
+// in the order of the list, so that sums are deterministic. Thread i has the points first[i] ..
+// first[i + 1]; grids of the batch follow each other.
 //
 // Reads STORE, REAL, SYSTEM_ADDS, THREADS_X.
 #include "device/element.cuh"
 #include "params.cuh"
 
 struct system_point {
-    long long at;  // in the grid
+    long long at;  // index in the grid
     double weight;
     int channel, field;
 };
@@ -19,8 +21,8 @@ struct points_arguments {
     STORE *field[16];
     const system_point *list;
     const long long *first;
-    const REAL *amplitudes;  // of this row
-    REAL *records;           // of this row, all grids
+    const REAL *amplitudes;  // of this step's row
+    REAL *records;           // of this step's row, all grids
     long long threads, batch, points, channels;
 };
 

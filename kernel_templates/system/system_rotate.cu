@@ -1,6 +1,5 @@
-// Levels of a field that took turns in place are put where they belong: buffer b gets what is in
-// buffer b - by, modulo `count`. A thread has one point of all buffers, which it reads before it
-// writes any.
+// Rotates the levels of a field that were updated in place: buffer b gets the contents of buffer b
+// - by, modulo `count`. A thread has one point of all buffers, which it reads before it writes any.
 //
 // Reads STORE, THREADS_X.
 #include "device/element.cuh"

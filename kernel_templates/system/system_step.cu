@@ -1,16 +1,18 @@
 // One assignment of a system, at every point: out(p) = system_value(around p).
 //
-//     rows along x     |<- THREADS_X ->|<- THREADS_X ->| ...      a thread has one point of each of SYSTEM_PLANES planes
-//     blocks           x fastest, then THREADS_Y rows, then SYSTEM_PLANES planes, then grids of the batch
+//     rows along x     |<- THREADS_X ->|<- THREADS_X ->| ...
+//     blocks           x fastest, then THREADS_Y rows, then SYSTEM_PLANES planes, then the batch
 //
-// system_value is rendered from the assignment's text: a straight line of `const REAL tN = ...;`,
-// which reads arrays by around.field<A>(z, y, x) and around.shared<A>(z, y, x) (a coefficient,
-// which all grids of a batch share), and numbers by around.number(I). It is compiled twice: where a
-// block and all that it reads lie inside, reads are plain offsets; else each axis along which a
-// read is off the point is folded by the array's own rules, axis 0 first.
+// A thread has one point of each of SYSTEM_PLANES planes. system_value is rendered from the
+// assignment's text as a sequence of `const REAL tN = ...;`, which reads arrays by
+// around.field<A>(z, y, x) and around.shared<A>(z, y, x) (a coefficient that all grids of a batch
+// share), and numbers by around.number(I). It is compiled twice: where a block and all its reads
+// lie inside the grid, reads are plain offsets; otherwise each axis with an offset is folded by the
+// array's own boundary rules, axis 0 first.
 //
-//     SYSTEM_PLANES > 1       a block marches along z. What is read straight above and below of an array with SYSTEM_QUEUE > 0 stays in
-//                      registers: each plane of it is read once, and again by neighbours along x and y, from a cache.
+// SYSTEM_PLANES > 1: a block marches along z. Values at offsets along z only, of arrays with
+// SYSTEM_QUEUE > 0, stay in registers: a thread loads each plane of the array once, and only
+// neighbours along x and y read it again, from a cache.
 //
 // Reads STORE, REAL, SYSTEM_ARRAYS, SYSTEM_VALUES, SYSTEM_REACH, SYSTEM_FREEZES, SYSTEM_SIDES,
 // SYSTEM_PAST, SYSTEM_SHARED, SYSTEM_QUEUE_LOW, SYSTEM_QUEUE, THREADS_X, THREADS_Y, SYSTEM_PLANES,
@@ -25,21 +27,21 @@ constexpr int THREADS = THREADS_X * THREADS_Y;
 struct system_arguments {
     const STORE *array[SYSTEM_ARRAYS];
     STORE *out;
-    const STORE *present;    // what frozen points keep
-    long long n[3], points;  // of a grid; axes z, y, x
+    const STORE *present;    // the value that frozen points keep
+    long long n[3], points;  // points of one grid; axes z, y, x
     long long live_low[3], live_high[3];
     unsigned tiles_x, tiles_y, chunks, unused;  // blocks along x, y and z
-    REAL values[SYSTEM_VALUES];                 // numbers, then constants of sides
+    REAL values[SYSTEM_VALUES];                 // numbers, then the sides' constants
 };
 static_assert(is_twin(sizeof(system_arguments), sizeof(system_arguments::values)),
-              "the launcher's twin of the arguments");
+              "the launcher's mirrored struct of the arguments");
 
-// Where a read past a side of array A looks along one axis: SYSTEM_SIDES has 4 bits a side,
-// boundary_kind and 8 where it is odd.
+// Folding of reads past a side of array A along one axis: SYSTEM_SIDES has 4 bits for each side,
+// boundary_kind plus 8 where the side is odd.
 template <int A, int AXIS>
 struct rule {
     static constexpr int LOW = SYSTEM_SIDES[A] >> 8 * AXIS & 15, HIGH = SYSTEM_SIDES[A] >> (8 * AXIS + 4) & 15;
-    // As fold_once, for a fixed side too, past which others see the nearest point.
+    // Same as fold_once, also for a fixed side, past which other points read the nearest point.
     __device__ __forceinline__ static int fold(int i, int n) {
         constexpr int L = (LOW & 7) == FIXED ? NEAREST : LOW & 7, H = (HIGH & 7) == FIXED ? NEAREST : HIGH & 7;
         return fold_once<L, H>(i, n);
@@ -93,8 +95,8 @@ struct near_side {
     __device__ __forceinline__ REAL number(int i) const { return a.values[i]; }
 };
 
-// Of arrays 0 to A: what is read straight above and below the point, from SYSTEM_QUEUE_LOW planes
-// below it on.
+// Register queues of arrays 0 to A: the values along z, beginning SYSTEM_QUEUE_LOW planes below the
+// point.
 template <int A>
 struct queues : queues<A - 1> {
     REAL held[SYSTEM_QUEUE[A] > 0 ? SYSTEM_QUEUE[A] : 1];
@@ -105,7 +107,7 @@ using all_queues = queues<SYSTEM_ARRAYS - 1>;
 
 struct inside {
     const system_arguments &a;
-    long long grid, at;  // elements before the grid, and before the point in it
+    long long grid, at;  // elements before the grid; elements before the point within the grid
     const all_queues &queued;
 
     template <int A>
@@ -124,8 +126,8 @@ struct inside {
     __device__ __forceinline__ REAL number(int i) const { return a.values[i]; }
 };
 
-// The queues move on by a plane: FIRST, to the plane before the first one, of which all but the
-// last are read.
+// Advances the queues by one plane. FIRST: fills them for the plane before the first one, all but
+// the last entry.
 template <int A>
 __device__ __forceinline__ void advance(const system_arguments &a, long long grid, long long at, bool first,
                                         queues<A> &q) {

@@ -1,25 +1,27 @@
-// How far a candidate's grid is from the trusted one, for the relative L2 error.
+// Differences between a candidate's grid and the reference grid, for the relative L2 error.
 //
-//     sum of (got[i] - want[i])^2,   sum of want[i]^2,   how many want[i] are infinite
+//     sum of (got[i] - want[i])^2,   sum of want[i]^2,   number of infinite want[i]
 //
-// Squares of float64 may overflow, or vanish, where the numbers themselves do not: so each sum is
-// three (Blue 1978), of numbers that are
+// Squares of float64 may overflow or underflow where the numbers themselves do not, so each sum has
+// three accumulators (Blue 1978), for numbers that are
 //
-//     below 2^-450: times 2^600, then squared | squared as they are | from 2^450: times 2^-600, then squared
+//     below 2^-450: scaled by 2^600  |  in between: unscaled  |  from 2^450: scaled by 2^-600
 //
-// A difference goes by the larger of the two that are subtracted, which is 2^53 times a difference
-// at most: so it is as exact as they are, denormal numbers too. Smaller types have no such numbers.
-// Each block sums its elements (as in tune_fill) and leaves its sums in out[block]; the host adds
-// those up:
+// A difference is classified by the larger of its two operands, which exceeds the difference by a
+// factor of 2^53 at most, so it stays exact, denormal numbers included. Smaller types need no
+// scaling. Each block sums its elements (like tune_fill) and stores its sums in out[block]; the
+// host adds those:
 //
 //     threads  | s s s s s s s s |  ->  | s s s s |  ->  | s s |  ->  | s |  ->  out[block]
 //
-// Of every `every` chunks of THREADS_X elements one is compared, a power of two:
+// Of every `every` (a power of two) chunks of THREADS_X elements one is compared:
 //
-//     every = 4:   |C . . .|. . C .|. C . .|. . C|      in the first group the first, in the last the last, else one picked by a hash
+//     every = 4:   |C . . .|. . C .|. C . .|. . C|
 //
-// NaN in both grids is equal (elements between rows, which nobody writes); in one of them it makes
-// the first sum NaN. Reads STORE, REAL, THREADS_X.
+// In the first group the first chunk, in the last group the last, otherwise one picked by a hash.
+//
+// NaN in both grids counts as equal (padding between rows is never written); NaN in one of them
+// makes the first sum NaN. Reads STORE, REAL, THREADS_X.
 #include "device/element.cuh"
 #include "params.cuh"
 
@@ -30,12 +32,12 @@ enum place { DIFFERENCE = 0, WANTED = 3, INFINITE = 6, NUMBERS = 7 };
 
 struct compare_arguments {
     const STORE *got, *want;
-    double *out;  // [blocks][NUMBERS]: DIFFERENCE and WANTED of tiny numbers, others, huge ones
+    double *out;  // [blocks][NUMBERS]: DIFFERENCE and WANTED for tiny, medium and huge numbers
     long long count, every;
 };
 
-// The chunk of a group that is compared: no stride that a grid or a tile could have. Multiplication
-// as by Fibonacci hashing (Knuth, 6.4).
+// The chunk of a group that is compared, without a fixed stride that could coincide with a grid's
+// or a tile's. Fibonacci hashing (Knuth, 6.4).
 __device__ __forceinline__ long long pick(long long group, long long chunks, long long every) {
     const long long first = group * every;
     if (group == 0) return 0;
@@ -46,7 +48,7 @@ __device__ __forceinline__ long long pick(long long group, long long chunks, lon
 
 __device__ __forceinline__ double magnitude(double v) { return v < 0 ? -v : v; }
 
-// (a - b)^2, the larger magnitude of both given, which says where it goes.
+// Adds (a - b)^2; `larger`, the larger magnitude of both, selects the accumulator.
 __device__ __forceinline__ void add_square(double *sums, double a, double b, double larger) {
     const bool can = sizeof(STORE) == sizeof(double), huge = can && larger >= HUGE_FROM,
                tiny = can && larger < TINY_BELOW;
@@ -69,7 +71,7 @@ extern "C" __global__ void __launch_bounds__(THREADS_X) tune_compare(const __gri
     const long long chunks = (a.count + THREADS_X - 1) / THREADS_X, groups = (chunks + a.every - 1) / a.every;
     for (long long group = blockIdx.x; group < groups; group += gridDim.x) {
         const long long i = pick(group, chunks, a.every) * THREADS_X + me;
-        if (i >= a.count) break;  // of the last chunk
+        if (i >= a.count) break;  // past the end of the last chunk
         const double got = widen(a.got[i]), want = widen(a.want[i]), size = magnitude(want);
         const bool same = got == want || (got != got && want != want), finite = want - want == 0;
         if (!same) add_square(sums + DIFFERENCE, got, want, magnitude(got) > size ? magnitude(got) : size);

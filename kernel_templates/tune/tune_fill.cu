@@ -1,13 +1,14 @@
-// Random numbers, for grids that candidates are measured on: zeros would be cheaper to compute
+// Fills a grid with random numbers for measuring candidates; zeros would be cheaper to compute
 // with.
 //
 //     out[i] = low + (high - low) * hash(seed, i),    hash uniform in [0, 1)
 //
-// One thread an element, then the element a whole grid of threads further:  | t0 t1 t2 ... t(N-1) | t0 t1 ...
-// Of a half spectrum, whose rows are half_row numbers apart (0: it is none), the first element of a
-// row and the last are 0: with any numbers there those two columns are no spectra of real numbers,
-// and transforms back may differ. NaN for both ends fills with NaN, which shows what is never
-// written. Reads STORE, REAL, THREADS_X.
+// A grid-stride loop, one element a thread:  | t0 t1 t2 ... t(N-1) | t0 t1 ...
+//
+// In a half spectrum with rows of half_row elements (0: not a spectrum), the first and the last
+// element of each row are 0: with random numbers these two columns would not belong to the spectrum
+// of a real signal, and inverse transforms may differ. NaN for both limits fills with NaN, which
+// shows elements that are never written. Reads STORE, REAL, THREADS_X.
 #include "device/element.cuh"
 #include "params.cuh"
 
@@ -19,7 +20,7 @@ struct fill_arguments {
     long long half_row, half_last;
 };
 
-// splitmix64 (Steele, Lea, Flood 2014): neighbours' numbers have nothing in common.
+// splitmix64 (Steele, Lea, Flood 2014): consecutive seeds give uncorrelated numbers.
 __device__ __forceinline__ double hash(unsigned long long seed, unsigned long long i) {
     unsigned long long z = seed + (i + 1) * 0x9e3779b97f4a7c15ull;
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;

@@ -169,7 +169,7 @@ Test(skips, by_constraints_that_a_strategy_declares) {
     expect_removed(&stn_strategy_sparse, plan, "shared memory");
     expect_words(plan, STN_JSON,
                  "{\"strategy\":\"sparse\",\"constraint\":\"shared memory\",\"sentence\":\"the stages of a "
-                 "walk fit a block's shared memory\",\"removed\":");
+                 "march fit a block's shared memory\",\"removed\":");
     stn_plan_destroy(plan);
     plan = plan_of("gaussian-2d:sigma=4,truncate=4", STN_F64, &options);
     expect_words(plan, STN_TEXT, " of direct    by arguments: the taps fit the 4 KiB that a launch brings\n");

@@ -1,21 +1,25 @@
-/* Aperiodic: many steps at once beside sides past which no mirror goes on: several taps past a
- * fixed or constant side, taps that are not symmetric. Far from such a side T steps are what they
- * would be without it, and transforms of the whole grid make them, by `spectral` or
- * `host-spectral`. What lies nearer than the taps of T steps reach, a band, is made again, in a box
- * twice as wide:
+/* Strategy aperiodic: many steps at once with sides that no symmetric extension serves: several
+ * taps past a fixed or constant side, or taps that are not symmetric. Far from such a side T steps
+ * do not depend on it, and transforms of the whole grid by `spectral` or `host-spectral` compute
+ * them. Points nearer than the taps of T steps reach, a band, are recomputed in a box twice as
+ * wide:
  *
- *     +----------------------------+      f steps at once by transforms, as if the grid wrapped: right but for the bands
- *     | band |              | band |      each band of a box whose other half is only there to be seen, by f steps, or as the
- *     |======|==----------==|======|      grid itself: some steps at once, and narrower bands of its own
- *     +----------------------------+      T / f times
+ *     +----------------------------+
+ *     | band |              | band |
+ *     |======|==----------==|======|
+ *     +----------------------------+
  *
- * Bands grow with the square root of f, or slower than f at least, so that most points are hardly
- * ever stepped. Which f at which level is the candidate's. Narrow bands leave a GPU idle while
- * launches wait for each other: so those of both sides of an axis lie in one box, their halves that
- * are only seen side by side, and those of different axes run beside each other. Everything is a
- * plan made through stn_subplan, so it serves the host as it serves a GPU. After R. Ahmad et al.,
- * Fast Stencil Computations using Fast Fourier Transforms (arXiv 2105.06676), who treat the
- * aperiodic case. */
+ * f steps at once by transforms, as if the grid were periodic, are right except in the bands. Each
+ * band is computed from a box whose other half only supplies its dependencies: by f single steps,
+ * or like the grid itself, with fewer steps at once and narrower bands. This repeats T / f times.
+ *
+ * Band width grows like the square root of f, or at least more slowly than f, so most points are
+ * hardly ever stepped. The candidate says f at each level. Narrow bands leave a GPU idle, because
+ * launches wait for each other: therefore the bands of both sides of an axis share a box, with
+ * their outer halves adjacent, and those of different axes run concurrently. All parts are plans
+ * made through stn_subplan, so the strategy serves host and GPU. After R. Ahmad et al., Fast
+ * Stencil Computations using Fast Fourier Transforms (arXiv 2105.06676), who treat the aperiodic
+ * case. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +29,7 @@
 #include "base/error.h"
 #include "context/context.h"
 #include "plan/accuracy.h"
-#include "strategies/aperiodic/tree.h"
+#include "strategies/aperiodic/band_tree.h"
 
 typedef struct aperiodic_state {
     shape shape;
@@ -33,13 +37,14 @@ typedef struct aperiodic_state {
     tree tree;
 } aperiodic_state;
 
-/* What a candidate is, and what it costs by the same figures that it was found by: asking for them
- * again would take as long. */
+/* A candidate and the cost found with it, kept because computing the cost again would take as long.
+ */
 typedef struct choice {
     levels levels;
-    float seconds, passes, launches, rounds; /* as a division has them */
-    float bytes, flops, error;               /* of a pass by transforms: a point's; all of it */
-    float step_error;                        /* of all steps */
+    float seconds, passes, launches, rounds; /* as in the division */
+    /* Of a transform pass: bytes and flops a point, total error. */
+    float bytes, flops, error;
+    float step_error; /* error of all steps */
     int unit;
 } choice;
 
@@ -52,8 +57,7 @@ static choice choice_of(const stn_candidate *candidate) {
 
 static levels levels_of(const stn_candidate *candidate) { return choice_of(candidate).levels; }
 
-/* ---- choosing
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- choosing */
 
 static bool applies(const stn_task *task, const stn_machine *machine, char *reason, size_t reason_size) {
     shape s;
@@ -81,8 +85,8 @@ static bool add(const shape *s, const rates *r, const levels *l, stn_candidate *
     return true;
 }
 
-/* Those worth measuring: bands divided wherever they can be, in one to three levels; bands that are
- * only stepped, and those of bands. */
+/* Adds candidates worth measuring: bands divided wherever possible, in one to three levels; bands
+ * that are only stepped; and bands of bands. */
 static size_t add_measured(const shape *s, const rates *r, stn_candidate *list, size_t count, size_t most) {
     for (int depth = 1; depth <= SHAPE_LEVELS && count < most; depth++) {
         levels l = {.always = 1};
@@ -117,14 +121,14 @@ static size_t candidates(const stn_task *task, const stn_machine *machine, stn_c
     return count && most > STN_CANDIDATES ? add_measured(&s, &r, list, count, most) : count;
 }
 
-/* Bands are stepped: they err as stepping does. */
+/* Bands are stepped, so their error is that of stepping. */
 static void estimate(const stn_task *task, const stn_machine *machine, const stn_candidate *candidate,
                      stn_estimate *result) {
     const choice c = choice_of(candidate);
     const double points = (double)stn_task_points(task), passes = (double)c.passes, rounds = (double)c.rounds;
     const levels l = levels_of(candidate);
     *result = (stn_estimate){.unit = (stn_unit)c.unit, .stepping = true};
-    result->seconds = (double)c.seconds * cost_untimed(machine, task, &l);
+    result->seconds = (double)c.seconds * cost_unmeasured_factor(machine, task, &l);
     const double copies = tree_copies(task, (uint64_t)c.rounds);
     result->bytes = passes * (double)c.bytes + 2 * copies * points * (double)stn_dtype_size(task->dtype);
     result->flops = passes * (double)c.flops;
@@ -133,8 +137,7 @@ static void estimate(const stn_task *task, const stn_machine *machine, const stn
     result->error = hypot((double)c.error * sqrt(rounds), (double)c.step_error);
 }
 
-/* ---- building
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- building */
 
 static stn_status prepare(stn_plan *plan, stn_error *error) {
     char reason[160] = "";
@@ -145,13 +148,13 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
     shape_sides(&plan->task, &state->shape, reason, sizeof reason);
     shape_depths(&state->shape);
     if (!cost_rates(&state->shape, &plan->machine, &state->rates))
-        return stn_fail(error, STN_ERROR_UNSUPPORTED, "aperiodic finds nothing that transforms this grid");
+        return stn_fail(error, STN_ERROR_UNSUPPORTED, "no transform that aperiodic can use serves this grid");
     STN_TRY(tree_make(plan, &state->shape, &state->rates, &l, &state->tree, error));
     plan->workspace_size = tree_workspace(&state->tree);
     return STN_OK;
 }
 
-/* Bands are as wide as the old weights asked for. */
+/* Bands are as wide as the old weights required; checks that this suffices for the new ones. */
 static bool still_fits(const shape *old, const stn_task *task) {
     shape now;
     char reason[160];
@@ -188,8 +191,7 @@ static stn_status execute(stn_plan *plan, const stn_execution *run, stn_error *e
     return tree_run(&state->tree, plan->context->device, &plan->task, run, error);
 }
 
-/* ---- in words
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- descriptions */
 
 static void name_candidate(const stn_task *task, const stn_candidate *candidate, stn_text *text) {
     const levels l = levels_of(candidate);

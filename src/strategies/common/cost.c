@@ -1,4 +1,4 @@
-/* See cost.h. */
+/* Shared formulas of the strategies' cost models. */
 #include "strategies/common/cost.h"
 
 #include <math.h>
@@ -6,7 +6,7 @@
 #include "strategies/common/layout.h"
 
 #define NORM 6
-/* Cycles of a multiprocessor for each point that is read and written one by one. */
+/* Cycles of a multiprocessor for each point that is loaded and stored as a single element. */
 static const double narrow_cycles[] = {[STN_F64] = 0, [STN_F32] = 1.4, [STN_F16] = 2};
 
 double stn_cost_beside(double one, double other) {

@@ -1,17 +1,15 @@
-/* Words of cost models. */
+/* Shared formulas of the strategies' cost models. */
 #ifndef STN_STRATEGIES_COMMON_COST_H
 #define STN_STRATEGIES_COMMON_COST_H
 #include "plan/strategy.h"
 
-/* Seconds of two kinds of work that run beside each other on the same warps. The longer of them
- * alone where they differ; where both take the same each waits for the other now and then: 12%
- * more. A smooth maximum (their 6-norm), whose exponent was read off lowrank_mixed on an H200:
- * bench/results/2026-11-21-lowrank-mixed.md. */
+/* Seconds of two kinds of work that run concurrently on the same warps: the longer one where they
+ * differ much; where both are equal, each waits for the other sometimes, which costs 12%. A smooth
+ * maximum (p-norm with p = 6), fitted to lowrank_mixed on an H200. */
 double stn_cost_beside(double one, double other);
 
-/* Least seconds of a launch of lowrank whose rows lie so that every access has one element of less
- * than eight bytes: copies take turns of a multiprocessor then, whatever the memory could do. 0
- * where accesses are wider. Read off the problems of odd extents in
- * bench/results/2026-11-22-rates.md. */
+/* A lower bound on the seconds of a lowrank launch whose row alignment limits accesses to one
+ * element of less than eight bytes: it is then bound by the rate of instructions, not by memory. 0
+ * where accesses are wider. Fitted to problems with odd extents. */
 double stn_cost_narrow(const stn_task *task, const stn_machine *machine);
 #endif

@@ -1,4 +1,5 @@
-/* See extension.h. */
+/* Periodic extensions of an axis: mirrors equivalent to a boundary, and the choice of line length.
+ */
 #include "strategies/common/extension.h"
 
 #include <math.h>
@@ -11,21 +12,25 @@ static bool refuse(char *reason, size_t size, const char *side, const char *why,
     return false;
 }
 
-/* One side as a mirror. Whether many taps are symmetric takes longest to know. */
+/* Expresses one side as a mirror. The test whether many taps are symmetric comes last because it is
+ * the slowest. */
 static bool mirror_of(const stn_task *task, int axis, int side, stn_extension *extension, char *reason, size_t size) {
     stn_boundary_kind kind = task->boundary[axis][side].kind;
     const char *name = side ? "high" : "low";
     int shown = axis - (3 - task->rank), reach = stn_task_reach(task, axis);
     bool odd = kind == STN_CONSTANT || kind == STN_FIXED;
-    bool once = task->steps == 1 && (kind == STN_REFLECT || kind == STN_MIRROR); /* one step only reads the mirror */
-    if (reach > 1 && odd) return refuse(reason, size, name, "a fixed or constant side takes taps of reach 1", shown);
-    if (reach > 1 && kind == STN_NEAREST) return refuse(reason, size, name, "nearest takes taps of reach 1", shown);
+    /* One step only reads the mirror. */
+    bool once = task->steps == 1 && (kind == STN_REFLECT || kind == STN_MIRROR);
+    if (reach > 1 && odd) return refuse(reason, size, name, "a fixed or constant side needs taps of reach 1", shown);
+    if (reach > 1 && kind == STN_NEAREST) return refuse(reason, size, name, "nearest needs taps of reach 1", shown);
     if (reach && !once && !stn_task_mirrored(task, axis))
-        return refuse(reason, size, name, "taps that are not symmetric along it go on in no mirror", shown);
+        return refuse(reason, size, name, "taps that are not symmetric along it have no symmetric extension", shown);
     extension->sign[side] = odd ? -1 : 1;
     extension->beyond[side] = kind == STN_CONSTANT ? 2 : kind == STN_FIXED || kind == STN_MIRROR ? 0 : 1;
-    if (kind == STN_MIRROR && task->n[axis] == 1) extension->beyond[side] = 1; /* its only point again */
-    if (kind == STN_FIXED && reach == 0) extension->sign[side] = 1, extension->beyond[side] = 1; /* freezes no point */
+    /* Repeats the only point. */
+    if (kind == STN_MIRROR && task->n[axis] == 1) extension->beyond[side] = 1;
+    /* Freezes no point. */
+    if (kind == STN_FIXED && reach == 0) extension->sign[side] = 1, extension->beyond[side] = 1;
     return true;
 }
 
@@ -71,7 +76,7 @@ int64_t stn_extension_beside(const stn_extension *e, int side) {
     return side == 1 && at[1] == at[0] ? -1 : at[side];
 }
 
-/* Lines this much longer than the shortest are looked at. */
+/* The search covers lines up to 1/16 longer than the shortest. */
 static int64_t some_longer(int64_t length) { return length + length / 16; }
 
 bool stn_extension_fit(stn_extension *e, const stn_reach *reach, double (*cost)(int64_t length), int64_t most) {
@@ -81,11 +86,11 @@ bool stn_extension_fit(stn_extension *e, const stn_reach *reach, double (*cost)(
     if (stn_add_overflows(e->n, reach->side[0], &least) || stn_add_overflows(least, reach->side[1], &least))
         least = INT64_MAX;
     if (period <= most && cost(period) < INFINITY) e->length = period, lowest = cost(period);
-    const bool whole = e->length == e->n; /* no line is shorter; the reach need not be known */
+    const bool whole = e->length == e->n; /* no line is shorter, so the reach is not needed */
     for (int64_t length = least, last = whole ? 0 : most; length <= last; length++) {
         const double here = cost(length);
         if (here == INFINITY) continue;
-        last = stn_min(last, some_longer(length)); /* than the first one */
+        last = stn_min(last, some_longer(length)); /* relative to the first valid length */
         if (here < lowest) e->length = length, lowest = here;
     }
     if (!e->length) return false;

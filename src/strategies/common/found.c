@@ -1,7 +1,8 @@
-/* See found.h. */
+/* Cache of search results: a table of fixed size for each kind, with LRU replacement. */
 #include "strategies/common/found.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 stn_found *stn_found_create(void) {
     stn_found *found = calloc(1, sizeof *found);
@@ -14,4 +15,37 @@ void stn_found_destroy(stn_found *found) {
     pthread_mutex_destroy(&found->lock);
     free(found->sheets);
     free(found);
+}
+
+/* The index of this key, or of the least recently used entry. */
+static int index_of(const stn_found *found, stn_found_kind kind, const stn_key *key, bool *present) {
+    int oldest = 0;
+    for (int i = 0; i < STN_FOUND_ENTRIES; i++) {
+        *present = found->entry[kind][i].used && !memcmp(&found->entry[kind][i].key, key, sizeof *key);
+        if (*present) return i;
+        if (found->entry[kind][i].used < found->entry[kind][oldest].used) oldest = i;
+    }
+    return oldest;
+}
+
+bool stn_found_lookup(stn_found *found, stn_found_kind kind, const stn_key *key, void *result, size_t size) {
+    bool present;
+    pthread_mutex_lock(&found->lock);
+    const int i = index_of(found, kind, key, &present);
+    if (present) {
+        memcpy(result, found->entry[kind][i].result, size);
+        found->entry[kind][i].used = ++found->now;
+    }
+    pthread_mutex_unlock(&found->lock);
+    return present;
+}
+
+void stn_found_store(stn_found *found, stn_found_kind kind, const stn_key *key, const void *result, size_t size) {
+    bool present;
+    pthread_mutex_lock(&found->lock);
+    const int i = index_of(found, kind, key, &present);
+    found->entry[kind][i].key = *key;
+    memcpy(found->entry[kind][i].result, result, size);
+    found->entry[kind][i].used = ++found->now;
+    pthread_mutex_unlock(&found->lock);
 }

@@ -1,27 +1,30 @@
-/* Answers of searches that take milliseconds and are asked for again and again: by one plan's
- * strategies, candidates and tables, and by the next plan. They belong to a context, and any of its
- * threads may ask. */
+/* Cache of the results of searches that take milliseconds and are repeated by a plan's strategies,
+ * candidates and tables, and by later plans. It belongs to a context and is thread-safe. */
 #ifndef STN_STRATEGIES_COMMON_FOUND_H
 #define STN_STRATEGIES_COMMON_FOUND_H
 #include <pthread.h>
 
+#include "cache/key.h"
 #include "plan/machine.h"
-#include "strategies/common/ladder.h"
-#include "strategies/common/reach.h"
 
-enum { STN_LADDERS_KEPT = 64, STN_NORMS_KEPT = 4 };
+typedef enum stn_found_kind { STN_FOUND_REACH, STN_FOUND_NORM, STN_FOUND_FFT, STN_FOUND_KINDS } stn_found_kind;
+enum { STN_FOUND_ENTRIES = 64, STN_FOUND_BYTES = 96 };
 
 struct stn_found {
-    pthread_mutex_t lock;                   /* guards all; no search is made under it */
-    stn_reach_answer reach[STN_REACH_KEPT]; /* the oldest makes room */
-    size_t reaches;
+    pthread_mutex_t lock; /* guards everything; never held during a search */
     struct {
         stn_key key;
-        double norm;
-    } norm[STN_NORMS_KEPT]; /* likewise */
-    size_t norms;
-    stn_ladder_answer ladder[STN_LADDERS_KEPT];
-    uint64_t asked[STN_LADDERS_KEPT], now; /* when, last; 0: nothing is kept there */
-    void *sheets;                          /* spectral/sheet.c's; freed with free() */
+        uint64_t used; /* time of last use, for LRU replacement; 0: empty */
+        unsigned char result[STN_FOUND_BYTES];
+    } entry[STN_FOUND_KINDS][STN_FOUND_ENTRIES];
+    uint64_t now;
+    /* Cache of the four-step FFT (spectral/sheet.c), freed with free(). */
+    void *sheets;
 };
+
+/* Copies the result of this key, of `size` bytes, if it is in the cache. The key contains
+ * everything that the result depends on. */
+bool stn_found_lookup(stn_found *found, stn_found_kind kind, const stn_key *key, void *result, size_t size);
+/* Stores a result of at most STN_FOUND_BYTES in place of the least recently used one. */
+void stn_found_store(stn_found *found, stn_found_kind kind, const stn_key *key, const void *result, size_t size);
 #endif

@@ -1,5 +1,5 @@
-/* A launch of several steps in one, which a strategy does in the interior of a grid and others may
- * complete at its faces. */
+/* A launch that makes several steps: a strategy computes the interior of a grid, and margins may
+ * complete it at the faces. */
 #ifndef STN_STRATEGIES_COMMON_FUSED_H
 #define STN_STRATEGIES_COMMON_FUSED_H
 #include "plan/plan.h"
@@ -12,11 +12,12 @@ typedef struct stn_fused_launch {
     void *out;
     void *stream;
 } stn_fused_launch;
-/* A strategy's own part of it; `user` is the strategy's. What it must write, the caller says. */
+/* A strategy's own part of the launch, with its argument `user`. The caller specifies which points
+ * it must write. */
 typedef stn_status (*stn_interior)(const stn_plan *plan, const void *user, const stn_fused_launch *launch,
                                    stn_error *error);
 
-/* For a strategy's `shorten`: *launches becomes at most `most`, of `fused` steps each. Returns
+/* Helper for a strategy's `shorten`: limits *launches to `most`, of `fused` steps each, and returns
  * their steps. */
 static inline uint64_t stn_fused_shorten(const stn_task *task, int fused, uint64_t most, int *launches) {
     if (most >= (uint64_t)*launches) return task->steps;

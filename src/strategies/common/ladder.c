@@ -1,48 +1,53 @@
-/* See ladder.h. */
+/* Shared-memory FFT: chooses radices, threads and padding of a line by a cost model, and makes
+ * tables of roots. */
 #include "strategies/common/ladder.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "base/arith.h"
+#include "cache/key.h"
 #include "render/render.h"
+#include "strategies/common/found.h"
 #include "strategies/common/roots.h"
 
 bool stn_ladder_good(int64_t n) {
     if (n < 1) return false;
     n >>= __builtin_ctzll((unsigned long long)n);
-    while (n % 3 == 0) n /= 3; /* one by one: searches ask for thousands, and a division by a constant is none */
+    /* Separate loops, because division by a constant is fast and searches test thousands of
+     * lengths. */
+    while (n % 3 == 0) n /= 3;
     while (n % 5 == 0) n /= 5;
     while (n % 7 == 0) n /= 7;
     return n == 1;
 }
 
-static size_t cell_bytes(bool wide) { return wide ? 16 : 8; }
+static size_t element_bytes(bool wide) { return wide ? 16 : 8; }
 
 int64_t stn_ladder_most_points(bool wide, size_t shared) {
-    return (int64_t)(shared / cell_bytes(wide)) * 16 / 17 - 1; /* some are left out */
+    return (int64_t)(shared / element_bytes(wide)) * 16 / 17 - 1; /* the rest is padding */
 }
 
-/* ---- where cells lie: the twins of device/ladder.cuh
- * -------------------------------------------------------------- */
+/* ---- shared-memory indices, same as in device/ladder.cuh */
 
 static int padded(int p, int pad) { return pad ? p + p / pad : p; }
 
-typedef struct rung {
+typedef struct fft_stage {
     int radix, block, stride, count;
-} rung;
+} fft_stage;
 
-static rung rung_of(const stn_ladder *line, int stage) {
+static fft_stage stage_of(const stn_ladder *line, int stage) {
     int before = 1;
     for (int s = 0; s < stage; s++) before *= line->radix[s];
     int block = line->points / before, radix = line->radix[stage];
-    return (rung){radix, block, block / radix, line->points / radix / line->shares};
+    return (fft_stage){radix, block, block / radix, line->points / radix / line->shares};
 }
 
-/* stride: of all rungs. */
-static int foot_of(const stn_ladder *line, const int *stride, int t) {
+/* stride: of all stages. */
+static int last_stage_offset(const stn_ladder *line, const int *stride, int t) {
     int at = 0;
-    for (int s = 0; s + 1 < line->stages; s++) { /* t: a block's own butterfly of the foot */
+    /* t: number of the block's butterfly in the last stage. */
+    for (int s = 0; s + 1 < line->stages; s++) {
         int digits = s ? line->radix[s] : line->radix[s] / line->shares;
         at += t % digits * stride[s];
         t /= digits;
@@ -52,28 +57,27 @@ static int foot_of(const stn_ladder *line, const int *stride, int t) {
 
 size_t stn_ladder_shared(const stn_ladder *line, bool wide) {
     return (size_t)(padded(line->points / line->shares - 1, line->pad) + 1) *
-           (size_t)(line->lines * line->copies + line->common) * cell_bytes(wide);
+           (size_t)(line->lines * line->copies + line->common) * element_bytes(wide);
 }
 
-/* ---- choosing
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- cost model */
 
-/* Instructions of a butterfly for each of its points; 0: there is none of this radix. */
+/* Instructions of a butterfly divided by its radix; 0: no butterfly of this radix. */
 static double work_of(int radix) {
     static const double work[17] = {0, 0.1, 2, 5.3, 4, 7.2, 7.3, 9.4, 6.8, 12, 9.2, 0, 9.3, 0, 11.4, 12.5, 10};
     return work[radix];
 }
 
-enum { TURN_WORK = 4 }; /* of the product with a root, between two rungs */
+enum { TWIDDLE_WORK = 4 }; /* instructions of a twiddle multiplication between two stages */
 
-/* The least for what is left of a length in exactly so many rungs, radices falling; infinite where
- * there are none. */
+/* The least work for the remaining length in exactly so many stages of non-increasing radices;
+ * infinite if there are none. */
 static double least_work(int64_t rest, int stages, int largest) {
     if (stages == 0) return rest == 1 ? 0 : INFINITY;
     double least = INFINITY;
     for (int radix = largest; radix >= 2; radix--)
         if (rest % radix == 0 && work_of(radix) > 0)
-            least = fmin(least, work_of(radix) + TURN_WORK + least_work(rest / radix, stages - 1, radix));
+            least = fmin(least, work_of(radix) + TWIDDLE_WORK + least_work(rest / radix, stages - 1, radix));
     return least;
 }
 
@@ -81,23 +85,23 @@ double stn_ladder_work(int64_t n) {
     if (n <= 16 && work_of((int)n) > 0) return work_of((int)n);
     for (int stages = 2; stages <= STN_LADDER_STAGES; stages++) {
         const double least = least_work(n, stages, 16);
-        if (least < INFINITY) return least - TURN_WORK;
+        if (least < INFINITY) return least - TWIDDLE_WORK;
     }
     return INFINITY;
 }
 
 enum { LANES_LOOKED_AT = 96, PADS = 6 };
 
-/* Where the lanes of a rung's accesses begin, by sixteen or eight of them, and which line each has:
- * pads change nothing of that. */
+/* First elements of the accesses of each group of sixteen or eight lanes in a stage, and the line
+ * of each lane; padding does not change them. */
 typedef struct lanes {
     int groups, busy, count[LANES_LOOKED_AT / 8]; /* busy: groups of lanes that have a butterfly */
     int base[LANES_LOOKED_AT], column[LANES_LOOKED_AT];
 } lanes;
 
-static void place_lanes(const stn_ladder *line, const int *stride, int stage, bool wide, lanes *to) {
+static void fill_lanes(const stn_ladder *line, const int *stride, int stage, bool wide, lanes *to) {
     const int threads = (int)stn_min(line->threads * line->lines, LANES_LOOKED_AT), units = wide ? 8 : 16;
-    const rung here = rung_of(line, stage);
+    const fft_stage here = stage_of(line, stage);
     const bool foot = stage == line->stages - 1;
     to->groups = to->busy = 0;
     for (int first = 0; first < threads; first += units) {
@@ -105,7 +109,8 @@ static void place_lanes(const stn_ladder *line, const int *stride, int stage, bo
         for (int lane = first; lane < first + units && lane < line->threads * line->lines; lane++) {
             const int j = lane / line->lines;
             if (j >= here.count) continue;
-            to->base[first + count] = foot ? foot_of(line, stride, j) : j / here.stride * here.block + j % here.stride;
+            to->base[first + count] =
+                foot ? last_stage_offset(line, stride, j) : j / here.stride * here.block + j % here.stride;
             to->column[first + count++] = lane % line->lines;
         }
         to->count[to->groups++] = count;
@@ -113,7 +118,7 @@ static void place_lanes(const stn_ladder *line, const int *stride, int stage, bo
     }
 }
 
-/* Of counts in a byte each, none above 16; 1 where all are less. */
+/* The largest of the counts, one in each byte, none above 16; 1 if all are smaller. */
 static int busiest_of(uint64_t counts) {
     int most = 1;
     for (uint64_t left = counts & UINT64_C(0xfefefefefefefefe) ? counts : 0; left; left >>= 8)
@@ -121,17 +126,18 @@ static int busiest_of(uint64_t counts) {
     return most;
 }
 
-/* How many cells the busiest bank is asked for, over what a conflict-free access would ask, in one
- * rung; or, as soon as it is `most` at least, so much of it. */
+/* The number of elements requested from the busiest bank relative to a conflict-free access, in one
+ * stage; once that reaches `most`, a lower bound. */
 static double conflicts(const stn_ladder *line, const lanes *of, int stage, bool wide, double most) {
-    const int units = wide ? 8 : 16, shift = line->pad ? __builtin_ctz((unsigned)line->pad) : 31; /* powers of two */
-    const rung here = rung_of(line, stage);
-    const int accesses = 2 * of->groups; /* the first and the last leg of each */
-    int total = 2 * of->busy;            /* at least */
+    /* Powers of two. */
+    const int units = wide ? 8 : 16, shift = line->pad ? __builtin_ctz((unsigned)line->pad) : 31;
+    const fft_stage here = stage_of(line, stage);
+    const int accesses = 2 * of->groups; /* the first and the last element of each butterfly */
+    int total = 2 * of->busy;            /* a lower bound */
     for (int group = 0; group < of->groups && total < most * accesses; group++) {
         const int *base = of->base + group * units, *column = of->column + group * units;
-        for (int leg = 0; leg < 2; leg++) {
-            const int r = leg * (here.radix - 1);
+        for (int end = 0; end < 2; end++) {
+            const int r = end * (here.radix - 1);
             uint64_t low = 0, high = 0; /* a byte for each bank */
             for (int i = 0; i < of->count[group]; i++) {
                 const int at = base[i] + r * here.stride, cell = (at + (at >> shift)) * line->lines + column[i];
@@ -145,61 +151,62 @@ static double conflicts(const stn_ladder *line, const lanes *of, int stage, bool
     return accesses ? (double)total / accesses : 1;
 }
 
-/* Cycles of a multiprocessor for each point, of arithmetic. Warps that have no butterfly in a round
- * leave room for others; few threads leave the units idle. */
+/* Cycles of a multiprocessor for each point, for arithmetic. Warps without a butterfly in a round
+ * leave issue slots to others; with few threads the units are partly idle. */
 static double work_cost(const stn_ladder *line, const stn_ladder_needs *needs) {
     double cost = 0, resident = (double)(line->threads * line->lines * line->blocks);
     for (int s = 0; s < line->stages; s++) {
-        rung here = rung_of(line, s);
+        fft_stage here = stage_of(line, s);
         double rounds = (double)(stn_div_up(here.count, line->threads) * line->threads) / here.count;
-        double work = work_of(here.radix) + (here.stride > 1 ? TURN_WORK : 0);
+        double work = work_of(here.radix) + (here.stride > 1 ? TWIDDLE_WORK : 0);
         if (here.stride * (here.radix - 1) > STN_LADDER_TABLE) work += 3;
         cost += work / (needs->wide ? 64 : 128) * (0.8 + 0.2 * rounds);
     }
     return cost * (1 + 0.3 * (needs->threads / resident - 1));
 }
 
-/* Cost of some radices with one pad, with as many threads as are looked at: all others cost as the
- * first that were asked for. */
-typedef struct known {
-    int threads; /* 0: not asked for yet */
-    double cost; /* at least */
-    bool whole;  /* exactly */
-} known;
+/* Shared-memory cost of the current radices with one pad; it is independent of the number of
+ * threads once all sampled lanes are in use. */
+typedef struct known_cost {
+    int threads; /* 0: not computed yet */
+    double cost; /* a lower bound */
+    bool whole;  /* the bound is the exact cost */
+} known_cost;
 
 typedef struct search {
     const stn_ladder_needs *needs;
     stn_ladder now, best;
     int least; /* blocks */
     double cost;
-    known shared[PADS];
-    int placed; /* threads whose lanes are placed, for the radices of now; 0: of none */
+    known_cost shared[PADS];
+    /* Number of threads for which `lanes` is filled, for the radices of `now`; 0: none. */
+    int placed;
     lanes lanes[STN_LADDER_STAGES];
 } search;
 
-static void place_all(search *s, const stn_ladder *line) {
+static void fill_all_lanes(search *s, const stn_ladder *line) {
     int stride[STN_LADDER_STAGES];
     if (s->placed == line->threads) return;
-    for (int stage = 0; stage < line->stages; stage++) stride[stage] = rung_of(line, stage).stride;
+    for (int stage = 0; stage < line->stages; stage++) stride[stage] = stage_of(line, stage).stride;
     for (int stage = 0; stage < line->stages; stage++)
-        place_lanes(line, stride, stage, s->needs->wide, &s->lanes[stage]);
+        fill_lanes(line, stride, stage, s->needs->wide, &s->lanes[stage]);
     s->placed = line->threads;
 }
 
-/* Cycles of a multiprocessor for each point of a rung whose accesses meet in no bank. */
+/* Cycles of a multiprocessor for each point of a stage without bank conflicts. */
 static double access_cost(const stn_ladder_needs *needs) { return needs->wide ? 0.25 : 0.125; }
 
-/* What no pad gets below in this rung: every group of lanes that has a butterfly is served at
- * once. */
+/* A lower bound for this stage over all pads: no bank conflicts in any group with a butterfly. */
 static double least_of(const search *s, int stage) {
     return access_cost(s->needs) * s->lanes[stage].busy / stn_max(1, s->lanes[stage].groups);
 }
 
-/* Of all rungs; or, false, no less than `most` with what the others take at least. */
+/* The cost of all stages; returns false once the cost, with a lower bound for the remaining stages,
+ * reaches `most`. */
 static bool shared_cost(search *s, const stn_ladder *line, double most, double *cost) {
     const double access = access_cost(s->needs);
     double done = 0, after = 0;
-    place_all(s, line);
+    fill_all_lanes(s, line);
     for (int stage = 0; stage < line->stages; stage++) after += least_of(s, stage);
     for (int stage = 0; stage < line->stages; stage++) {
         *cost = done + after;
@@ -213,11 +220,11 @@ static bool shared_cost(search *s, const stn_ladder *line, double most, double *
 
 static const int pads[PADS] = {8, 16, 0, 4, 32, 64};
 
-/* INFINITY where it is not less than `most`. */
+/* INFINITY where it is not below `most`. */
 static double shared_cost_of(search *s, size_t p, double most) {
     double cost;
     if (s->now.threads * s->now.lines < LANES_LOOKED_AT) return shared_cost(s, &s->now, most, &cost) ? cost : INFINITY;
-    known *k = &s->shared[p];
+    known_cost *k = &s->shared[p];
     stn_ladder first = s->now;
     if (!k->threads) k->threads = s->now.threads;
     first.threads = k->threads;
@@ -233,18 +240,18 @@ static void offer_pads(search *s) {
         now->pad = pads[p];
         size_t shared = stn_ladder_shared(now, needs->wide) + needs->beside;
         if (shared > needs->shared || (shared + 1024) * (size_t)now->blocks > needs->total) continue;
-        double cost = work + shared_cost_of(s, p, 1.000001 * (s->cost - work)); /* equal ones to the end */
+        /* Candidates of equal cost are evaluated completely. */
+        double cost = work + shared_cost_of(s, p, 1.000001 * (s->cost - work));
         if (cost < s->cost) s->cost = cost, s->best = *now;
     }
 }
 
-/* What no number of threads gets below: all are at work all the time, and no bank is asked
- * twice. */
+/* A lower bound over all numbers of threads: all are busy and there are no bank conflicts. */
 static double least_cost(const search *s) {
     double cost = 0;
     for (int stage = 0; stage < s->now.stages; stage++) {
         const int radix = s->now.radix[stage];
-        cost += (work_of(radix) + (stage + 1 < s->now.stages ? TURN_WORK : 0)) / (s->needs->wide ? 64 : 128) +
+        cost += (work_of(radix) + (stage + 1 < s->now.stages ? TWIDDLE_WORK : 0)) / (s->needs->wide ? 64 : 128) +
                 access_cost(s->needs);
     }
     return cost;
@@ -252,17 +259,17 @@ static double least_cost(const search *s) {
 
 enum { ROUNDS = 4 };
 
-/* With so many blocks: all numbers of threads that take a rung's butterflies in a few even rounds,
- * each once. */
+/* For a fixed number of blocks, tries all numbers of threads that process a stage's butterflies in
+ * a few full rounds, each number once. */
 static void offer_threads(search *s, int step, int most) {
     stn_ladder *now = &s->now;
     int offered[ROUNDS * STN_LADDER_STAGES], count = 0;
     for (int i = 0; i < now->stages * ROUNDS; i++) {
         const int radix = now->radix[i / ROUNDS], rounds = 1 + i % ROUNDS;
         int64_t even = stn_div_up(stn_div_up(now->points / now->shares, radix), rounds);
-        int64_t threads = stn_round_up(even, step), room = most / now->blocks / step * step;
+        int64_t threads = stn_round_up(even, step), capacity = most / now->blocks / step * step;
         bool again = false;
-        now->threads = (int)stn_max(step, stn_min(threads, room));
+        now->threads = (int)stn_max(step, stn_min(threads, capacity));
         for (int k = 0; k < count; k++) again = again || offered[k] == now->threads;
         offered[count++] = now->threads;
         if (!again && now->threads * now->lines * now->blocks <= s->needs->threads && now->threads * now->lines <= 1024)
@@ -277,13 +284,13 @@ static void offer(search *s) {
     int lines = now->lines, step = lines >= 32 ? 1 : 32 / lines, most = s->needs->threads / lines;
     if (least_cost(s) >= s->cost) return;
     for (now->blocks = s->least; now->blocks <= stn_max(4, s->least); now->blocks++) offer_threads(s, step, most);
-    if (!(s->cost < INFINITY)) { /* many lines of one thread */
+    if (!(s->cost < INFINITY)) { /* many lines, one thread each */
         now->blocks = 1, now->threads = step;
         offer_pads(s);
     }
 }
 
-/* All orders of radices that make up `rest`, in exactly `stages` more rungs. */
+/* Tries all orders of radices for the factor `rest` in exactly `stages` more stages. */
 static void divide(search *s, int rest, int stages) {
     if (stages == 0) {
         if (rest == 1) offer(s);
@@ -291,8 +298,8 @@ static void divide(search *s, int rest, int stages) {
     }
     for (int radix = 16; radix >= 2; radix--) {
         if (rest % radix || work_of(radix) == 0) continue;
-        /* The first rung's results go to the blocks of a cluster, which also share its
-         * butterflies. */
+        /* The first stage's results are exchanged between the blocks of a cluster, which also share
+         * its butterflies. */
         if (s->now.stages == 0 && (radix % s->now.shares || rest / radix % s->now.shares)) continue;
         if (stages == 1 && (radix != rest || radix > s->needs->last)) continue;
         s->now.radix[s->now.stages++] = radix;
@@ -301,7 +308,7 @@ static void divide(search *s, int rest, int stages) {
     }
 }
 
-/* Lines too short for two rungs: the first does all. */
+/* Lines too short for two stages: the first stage does everything. */
 static void divide_short(search *s, int points) {
     s->now.stages = 2;
     s->now.radix[0] = points > s->needs->last ? points : 1;
@@ -309,12 +316,12 @@ static void divide_short(search *s, int points) {
     offer(s);
 }
 
-/* As many as are asked for, if there is room for them, and two warps for each. */
+/* The requested number of blocks, limited by shared memory and by two warps for each. */
 static int least_blocks(int points, const stn_ladder *line, const stn_ladder_needs *needs) {
     const size_t cells =
         (size_t)(points / line->shares) * 17 / 16 * (size_t)(line->lines * line->copies + line->common);
-    const int64_t room = (int64_t)(needs->total / (cells * cell_bytes(needs->wide) + needs->beside + 1024));
-    return (int)stn_max(1, stn_min(needs->blocks, stn_min(room, needs->threads / 64)));
+    const int64_t capacity = (int64_t)(needs->total / (cells * element_bytes(needs->wide) + needs->beside + 1024));
+    return (int)stn_max(1, stn_min(needs->blocks, stn_min(capacity, needs->threads / 64)));
 }
 
 void stn_ladder_search(int points, const stn_ladder_needs *needs, stn_ladder *line) {
@@ -326,7 +333,7 @@ void stn_ladder_search(int points, const stn_ladder_needs *needs, stn_ladder *li
                         .common = needs->common},
                 .cost = INFINITY};
     if (needs->fixed) s.now.shares = needs->fixed;
-    const size_t line_bytes = (size_t)(points / s.now.shares) * cell_bytes(needs->wide) * 17 / 16;
+    const size_t line_bytes = (size_t)(points / s.now.shares) * element_bytes(needs->wide) * 17 / 16;
     while (s.now.lines > 1 && line_bytes * (size_t)(s.now.lines * s.now.copies) > needs->shared) s.now.lines /= 2;
     while (!needs->fixed && s.now.shares < needs->shares &&
            points / s.now.shares > stn_ladder_most_points(needs->wide, needs->shared))
@@ -337,30 +344,53 @@ void stn_ladder_search(int points, const stn_ladder_needs *needs, stn_ladder *li
     *line = s.best;
 }
 
-/* ---- tables
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- the cache */
+
+static bool make_key(int points, const stn_ladder_needs *needs, stn_key *key) {
+    stn_key_builder *builder;
+    if (stn_key_begin(&builder, NULL) != STN_OK) return false;
+    const int numbers[] = {points,       needs->wide,   needs->last,   needs->lines,   needs->shares,
+                           needs->fixed, needs->copies, needs->common, needs->threads, needs->blocks};
+    const size_t sizes[] = {needs->shared, needs->total, needs->beside};
+    stn_key_add(builder, "numbers", numbers, sizeof numbers);
+    stn_key_add(builder, "sizes", sizes, sizeof sizes);
+    stn_key_finish(builder, key);
+    return true;
+}
+
+void stn_ladder_make(stn_found *found, int points, const stn_ladder_needs *needs, stn_ladder *line) {
+    stn_key key;
+    _Static_assert(sizeof *line <= STN_FOUND_BYTES, "the cache holds a line");
+    const bool cached = found && make_key(points, needs, &key);
+    if (cached && stn_found_lookup(found, STN_FOUND_FFT, &key, line, sizeof *line)) return;
+    stn_ladder_search(points, needs, line);
+    if (cached) stn_found_store(found, STN_FOUND_FFT, &key, line, sizeof *line);
+}
+
+/* ---- tables of roots */
 
 size_t stn_ladder_roots(const stn_ladder *line, bool wide, void *to) {
     size_t at = 0;
     for (int s = 0; s + 1 < line->stages; s++) {
-        rung here = rung_of(line, s);
+        fft_stage here = stage_of(line, s);
         bool all = here.stride * (here.radix - 1) <= STN_LADDER_TABLE;
         for (int r = 1; r < (all ? here.radix : 2); r++)
             for (int q = 0; q < here.stride; q++) stn_put_root(to, at++, wide, (int64_t)q * r, here.block);
     }
-    return at * cell_bytes(wide);
+    return at * element_bytes(wide);
 }
 
-/* A half turn of N: those past a quarter are mirrored, to the bit as roots.h has them. */
+/* exp(-pi i t / N) for half a circle: the second quarter mirrors the first, bit by bit as in
+ * roots.h. */
 size_t stn_ladder_half_roots(const stn_ladder *line, bool wide, void *to) {
     const int points = line->points;
-    const size_t real = cell_bytes(wide) / 2, bytes = (size_t)(points + 1) * cell_bytes(wide);
+    const size_t real = element_bytes(wide) / 2, bytes = (size_t)(points + 1) * element_bytes(wide);
     if (!to) return bytes;
     for (int t = 0; 2 * t <= points; t++) stn_put_root(to, (size_t)t, wide, t, 2 * (int64_t)points);
     for (int t = points / 2 + 1; t <= points; t++) {
         unsigned char *const at = (unsigned char *)to + (size_t)t * 2 * real;
         memcpy(at, (unsigned char *)to + (size_t)(points - t) * 2 * real, 2 * real);
-        at[real - 1] ^= 0x80; /* the sign of its real part */
+        at[real - 1] ^= 0x80; /* flips the sign of the real part */
     }
     return bytes;
 }

@@ -1,4 +1,4 @@
-/* See layout.h. */
+/* Memory layouts of a task's grids and of the workspace. */
 #include "strategies/common/layout.h"
 
 #include <string.h>

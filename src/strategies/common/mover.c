@@ -1,4 +1,4 @@
-/* See mover.h. */
+/* Copies grids between layouts and types, with a scale factor. */
 #include "strategies/common/mover.h"
 
 #include <stddef.h>
@@ -11,7 +11,7 @@
 
 enum { THREADS = 256, TILE = 8 * THREADS, MOST_BLOCKS = 1 << 20 };
 
-/* As scale.cu declares it, in the larger of the two arithmetic types. */
+/* Same as in scale.cu, for the wider of the two arithmetic types. */
 typedef struct scale_arguments {
     const void *from;
     void *to;
@@ -21,7 +21,8 @@ typedef struct scale_arguments {
 
 stn_status stn_mover_make(stn_plan *plan, stn_dtype from, stn_dtype to, stn_kernel **kernel, stn_error *error) {
     stn_text params = STN_TEXT_EMPTY;
-    static const char *const store[] = {"double", "float", "unsigned short"}; /* by stn_dtype */
+    /* Indexed by stn_dtype. */
+    static const char *const store[] = {"double", "float", "unsigned short"};
     stn_params_begin(&params);
     stn_params_type(&params, "SCALE_FROM", store[from]);
     stn_params_type(&params, "SCALE_TO", store[to]);
@@ -48,7 +49,7 @@ stn_status stn_mover_run(const stn_kernel *kernel, stn_dtype type, const stn_mov
     memcpy(a.from_stride, source->stride, sizeof a.from_stride);
     memcpy(a.to_stride, target->stride, sizeof a.to_stride);
     a.from_batch = source->batch_stride, a.to_batch = target->batch_stride;
-    if (source == target && is_dense(target, batch)) { /* in any order */
+    if (source == target && is_dense(target, batch)) { /* elements may be processed in any order */
         a.n[0] = a.n[1] = 1, a.n[2] *= rows, rows = 1;
         a.from_stride[2] = a.to_stride[2] = 1;
     }

@@ -1,10 +1,10 @@
-/* See reach.h. Two ways, and the shorter answer of both:
+/* Reach of many steps, as the smaller result of two methods:
  *
- *   a bound   what lies at offsets o > R of S^f adds up to at most exp(-t (R + 1)) (sum of |w| exp(t o))^f for any t > 0
- *             (Chernoff). It needs no S^f, so f may be anything.
- *   a power   S^f itself, by squaring, of which ends are cut off that are far below what is asked for. What that can
- *             change, and rounding, is carried along, so the answer is none that rounding made
- * up. */
+ *   bound   The weights of S^f at offsets o > R sum to at most
+ *           exp(-t (R + 1)) (sum of |w| exp(t o))^f for any t > 0 (Chernoff). S^f is not needed,
+ *           so f may be any number.
+ *   power   S^f itself, by repeated squaring, with ends far below the tail cut off. The error of
+ *           the cuts and of rounding is tracked, so rounding cannot produce a wrong reach. */
 #include "strategies/common/reach.h"
 
 #include <float.h>
@@ -15,26 +15,26 @@
 #include "base/arith.h"
 #include "cache/key.h"
 #include "problem/stencil.h"
+#include "strategies/common/found.h"
 
-#define CUT 0x1p-120L                  /* of a power's sum, is left away at either end */
-#define LEAST_TAIL 1e-300              /* that is looked for in a power */
-#define ABOVE (1 + 0x1p-40)            /* more than rounding takes from a sum of that many bounds */
-#define FEW_STEPS 32                   /* among which reaches jump from one number to the next */
+#define CUT 0x1p-120L                  /* fraction of a power's sum that is cut off at either end */
+#define LEAST_TAIL 1e-300              /* smallest tail that a power can resolve */
+#define ABOVE (1 + 0x1p-40)            /* exceeds the rounding error of a sum of that many bounds */
+#define FEW_STEPS 32                   /* up to so many steps, reaches grow in jumps */
 #define MOST_POINTS 2048               /* of a power: squaring it takes a millisecond */
-#define MOST_STEPS (UINT64_C(1) << 40) /* whose number times a radius stays in 64 bits */
+#define MOST_STEPS (UINT64_C(1) << 40) /* steps times a radius must stay in 64 bits */
 
 double stn_reach_tail(stn_dtype dtype) { return dtype == STN_F64 ? 0x1p-55 : 0x1p-26; }
 
-/* ---- the bound
- * --------------------------------------------------------------------------------------------------- */
+/* ---- the bound */
 
 typedef struct line {
     const double *weight; /* of offsets from -low on */
     int count, low;
-    double norm; /* at least so much is the sum of |taps| of S^f to the power of 1 / f */
+    double norm; /* lower bound on the f-th root of the sum of |taps| of S^f */
 } line;
 
-/* Logarithm of (sum of |w| exp(t o)) / norm, o counted towards `side`. */
+/* Logarithm of (sum of |w| exp(t o)) / norm, with o counted towards `side`. */
 static double log_moment(const line *l, int side, double t) {
     double most = -INFINITY, sum = 0;
     for (int i = 0; i < l->count; i++)
@@ -43,33 +43,32 @@ static double log_moment(const line *l, int side, double t) {
     return most + log(sum / l->norm);
 }
 
-/* R + 1 that t promises. */
-static double promised(const line *l, int side, double steps, double tail, double t) {
+/* R + 1 of the bound for this t. */
+static double chernoff_reach(const line *l, int side, double steps, double tail, double t) {
     return (steps * log_moment(l, side, t) - log(tail)) / t;
 }
 
-/* The promise falls, then rises with t: its least by sections of the logarithm of t. */
+/* The bound is unimodal in t: minimises it by ternary search in log t. */
 static double bound(const line *l, int side, double steps, double tail) {
     double from = log(1e-9), to = log(60);
     for (int i = 0; i < 90; i++) {
         double a = from + (to - from) / 3, b = to - (to - from) / 3;
-        if (promised(l, side, steps, tail, exp(a)) < promised(l, side, steps, tail, exp(b)))
+        if (chernoff_reach(l, side, steps, tail, exp(a)) < chernoff_reach(l, side, steps, tail, exp(b)))
             to = b;
         else
             from = a;
     }
-    return fmax(0, ceil(promised(l, side, steps, tail, exp(0.5 * (from + to)))) - 1);
+    return fmax(0, ceil(chernoff_reach(l, side, steps, tail, exp(0.5 * (from + to)))) - 1);
 }
 
-/* ---- the power
- * --------------------------------------------------------------------------------------------------- */
+/* ---- the power */
 
-/* Taps of offsets from -low on, |.| of all adding up to 1. */
+/* Taps of offsets from -low on, scaled so that their magnitudes sum to 1. */
 typedef struct power {
     long double *tap;
-    double *error; /* what rounding may have changed in each, which needs no more digits */
+    double *error; /* error bound of each tap; few digits suffice */
     int64_t count, low;
-    long double cut; /* what all the cut ends may change, together */
+    long double cut; /* total effect of all cut ends, at most */
 } power;
 
 static bool make(power *p, int64_t count, int64_t low, long double cut) {
@@ -78,8 +77,8 @@ static bool make(power *p, int64_t count, int64_t low, long double cut) {
     return p->tap != NULL;
 }
 
-/* |.| of all becomes 1, and the ends that nobody will miss go. */
-static bool settle(power *p) {
+/* Rescales the magnitudes to a sum of 1 and cuts off negligible ends. */
+static bool normalise(power *p) {
     long double sum = 0, cut[2] = {0, 0};
     for (int64_t i = 0; i < p->count; i++) sum += fabsl(p->tap[i]);
     if (!(sum > 0) || !isfinite((double)sum)) return false;
@@ -98,7 +97,7 @@ static bool settle(power *p) {
     return true;
 }
 
-/* Taps of a * b; a square's pairs come twice. */
+/* Taps of a * b; a square computes each pair once. */
 static void multiply_taps(const power *a, const power *b, long double *to) {
     const bool square = a == b;
     for (int64_t i = 0; i < a->count; i++) {
@@ -108,8 +107,7 @@ static void multiply_taps(const power *a, const power *b, long double *to) {
     }
 }
 
-/* What each of them is off by at most. Searches spend their time here: plain numbers side by
- * side. */
+/* Error bounds of these taps. Searches spend most of their time here, in vectorisable loops. */
 static bool multiply_errors(const power *a, const power *b, double *to) {
     const double rounding = (double)(stn_min(a->count, b->count) + 2) * (double)LDBL_EPSILON;
     double *own = malloc(2 * (size_t)b->count * sizeof *own), *size = own + (own ? b->count : 0);
@@ -133,7 +131,7 @@ static bool multiply(const power *a, const power *b, power *product) {
     *product = (power){0};
     if (count > MOST_POINTS || !make(product, count, a->low + b->low, a->cut + b->cut)) return false;
     multiply_taps(a, b, product->tap);
-    return multiply_errors(a, b, product->error) && settle(product);
+    return multiply_errors(a, b, product->error) && normalise(product);
 }
 
 static bool times(power *p, const power *factor) {
@@ -144,13 +142,13 @@ static bool times(power *p, const power *factor) {
     return good;
 }
 
-/* S^steps, from its highest binary digit on. The caller frees result->tap in any case. */
+/* S^steps by binary exponentiation. The caller frees result->tap in any case. */
 static bool raise(const line *l, uint64_t steps, power *result) {
     power once;
     bool good = make(&once, l->count, l->low, 0);
     good = make(result, l->count, l->low, 0) && good;
     for (int i = 0; i < l->count && good; i++) once.tap[i] = result->tap[i] = l->weight[i];
-    good = good && settle(&once) && settle(result);
+    good = good && normalise(&once) && normalise(result);
     int digit = 63;
     while (!(steps >> digit & 1)) digit--;
     while (good && digit-- > 0) {
@@ -161,10 +159,10 @@ static bool raise(const line *l, uint64_t steps, power *result) {
     return good;
 }
 
-/* The least R towards `side` of whose taps beyond it |.| add up to `tail`; *left: to how much. */
+/* The least R towards `side` with |taps| beyond it summing to at most `tail`; *left: that sum. */
 static int64_t cut_off(const power *p, int side, double tail, double *left) {
     long double sum = p->cut;
-    int64_t reach = side ? p->count - 1 - p->low : p->low; /* of the tap at the end */
+    int64_t reach = side ? p->count - 1 - p->low : p->low; /* of the outermost tap */
     for (int64_t i = 0; i < p->count && reach > 0; i++, reach--) {
         int64_t at = side ? p->count - 1 - i : i;
         long double tap = fabsl(p->tap[at]) + p->error[at];
@@ -175,12 +173,11 @@ static int64_t cut_off(const power *p, int side, double tail, double *left) {
     return stn_max(reach, 0);
 }
 
-/* ---- both
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- both methods */
 
-/* power_tail: the tail to look for in S^f, which has `line`'s own sum, not norm; 0: there is no
- * such S^f. */
-static stn_reach find_anew(const line *l, uint64_t steps, double tail, double power_tail) {
+/* power_tail: the tail for S^f relative to the sum of `line` instead of norm; 0: no S^f is
+ * computed. */
+static stn_reach search(const line *l, uint64_t steps, double tail, double power_tail) {
     stn_reach reach = {{(int64_t)l->low * (int64_t)steps, (int64_t)(l->count - 1 - l->low) * (int64_t)steps}, {0, 0}};
     for (int side = 0; side < 2; side++) {
         double bounded = bound(l, side, (double)steps, tail);
@@ -190,8 +187,8 @@ static stn_reach find_anew(const line *l, uint64_t steps, double tail, double po
         }
     }
     power p = {0};
-    const bool short_enough =
-        reach.side[0] + reach.side[1] <= MOST_POINTS + MOST_POINTS / 8; /* the bound is that near */
+    /* The bound is only slightly larger than the reach. */
+    const bool short_enough = reach.side[0] + reach.side[1] <= MOST_POINTS + MOST_POINTS / 8;
     if (short_enough && power_tail >= LEAST_TAIL && raise(l, steps, &p) && p.cut <= power_tail / 2)
         for (int side = 0; side < 2; side++) {
             double left;
@@ -215,27 +212,43 @@ static bool make_key(const line *l, uint64_t steps, double tail, double power_ta
     return true;
 }
 
-/* Looking takes milliseconds, and one plan's strategies, candidates and tables ask the same again
- * and again. */
-static stn_reach find(struct stn_found *found, const line *l, uint64_t steps, double tail, double power_tail) {
-    stn_reach_answer asked = {0};
-    if (!found || !make_key(l, steps, tail, power_tail, &asked.key)) return find_anew(l, steps, tail, power_tail);
-    if (stn_reach_recall(found, &asked)) return asked.reach;
-    asked.reach = find_anew(l, steps, tail, power_tail);
-    stn_reach_learn(found, &asked);
-    return asked.reach;
+/* Uses the context's cache, because a search takes milliseconds and one plan's strategies,
+ * candidates and tables repeat it. */
+static stn_reach find(stn_found *found, const line *l, uint64_t steps, double tail, double power_tail) {
+    stn_key key;
+    stn_reach reach;
+    if (!found || !make_key(l, steps, tail, power_tail, &key)) return search(l, steps, tail, power_tail);
+    if (stn_found_lookup(found, STN_FOUND_REACH, &key, &reach, sizeof reach)) return reach;
+    reach = search(l, steps, tail, power_tail);
+    stn_found_store(found, STN_FOUND_REACH, &key, &reach, sizeof reach);
+    return reach;
 }
 
-stn_reach stn_reach_of_line(struct stn_found *found, const double *weights, int count, int low, uint64_t steps,
-                            double tail) {
+/* The largest |symbol| of taps takes as long as a reach, and every axis and number of steps needs
+ * it. */
+static double norm_of(stn_found *found, size_t ntaps, const stn_tap *taps) {
+    stn_key_builder *builder;
+    stn_key key;
+    double norm;
+    if (!found || stn_key_begin(&builder, NULL) != STN_OK) return stn_taps_max_symbol(ntaps, taps);
+    stn_key_add(builder, "taps", taps, ntaps * sizeof *taps);
+    stn_key_finish(builder, &key);
+    if (stn_found_lookup(found, STN_FOUND_NORM, &key, &norm, sizeof norm)) return norm;
+    norm = stn_taps_max_symbol(ntaps, taps);
+    stn_found_store(found, STN_FOUND_NORM, &key, &norm, sizeof norm);
+    return norm;
+}
+
+stn_reach stn_reach_of_line(stn_found *found, const double *weights, int count, int low, uint64_t steps, double tail) {
     stn_tap taps[2 * STN_MAX_RADIUS + 1];
     for (int i = 0; i < count; i++) taps[i] = (stn_tap){{0, 0, i - low}, weights[i]};
-    line l = {weights, count, low, stn_reach_norm(found, (size_t)count, taps)};
-    if (!(l.norm > 0)) return (stn_reach){{0, 0}, {0, 0}}; /* no weights at all */
+    line l = {weights, count, low, norm_of(found, (size_t)count, taps)};
+    if (!(l.norm > 0)) return (stn_reach){{0, 0}, {0, 0}}; /* all weights are zero */
     return find(found, &l, steps, tail, tail);
 }
 
-/* Sums over the other axes, of |.| where there are others; of all |.| together. */
+/* Sums the weights over the other axes, as magnitudes if there are others; returns the sum of all
+ * magnitudes. */
 static double project(const stn_task *task, int axis, double weights[2 * STN_MAX_RADIUS + 1]) {
     double sum = 0;
     memset(weights, 0, (2 * STN_MAX_RADIUS + 1) * sizeof *weights);
@@ -262,7 +275,7 @@ stn_reach stn_reach_find(const stn_task *task, int axis, uint64_t steps, double 
     const int low = task->reach[axis][0], count = low + task->reach[axis][1] + 1;
     const double sum = project(task, axis, weights);
     if (task->rank == 1) return stn_reach_of_line(task->found, weights, count, low, steps, tail);
-    line l = {weights, count, low, stn_reach_norm(task->found, task->ntaps, task->taps)};
+    line l = {weights, count, low, norm_of(task->found, task->ntaps, task->taps)};
     if (!(l.norm > 0)) return (stn_reach){{0, 0}, {0, 0}};
     return find(task->found, &l, steps, tail, tail * pow(l.norm / sum, (double)steps));
 }
@@ -278,7 +291,8 @@ stn_reach stn_reach_of_all(const stn_task *task, int axis, uint64_t each, uint64
     }
     for (int side = 0; side < 2 && drifts; side++) {
         const int64_t further = most.side[side] + (most.side[side] + 15) / 16 + task->reach[axis][side];
-        most.side[side] = stn_min(further, furthest[side]); /* no power of the taps goes past that */
+        /* No power of the taps reaches further. */
+        most.side[side] = stn_min(further, furthest[side]);
     }
     return most;
 }

@@ -1,4 +1,4 @@
-/* See roots.h. */
+/* Tables of roots of unity. */
 #include "strategies/common/roots.h"
 
 #include "base/arith.h"

@@ -1,4 +1,4 @@
-/* See symbol.h. */
+/* The symbol of a stencil, 1 - K, as sums along one axis in long double. */
 #include "strategies/common/symbol.h"
 
 #include <math.h>
@@ -6,33 +6,33 @@
 #include <string.h>
 
 #define MOST_PLAIN 4   /* terms: powers of s lose digits beyond */
-#define MANY 8         /* taps along an axis from which a transform costs less */
-#define MANY_PAIRS 128 /* taps whose pairs are looked at */
+#define MANY 8         /* taps along an axis from which a transform is cheaper */
+#define MANY_PAIRS 128 /* largest number of taps whose pairs are compared */
 
 static const long double pi = 3.14159265358979323846264338327950288L;
 
-typedef struct wide {
+typedef struct complex_ld {
     long double re, im;
-} wide;
+} complex_ld;
 
-static wide times(wide a, wide b) {
-    /* The analyzer loses sight of the table that the numbers come from. */
-    return (wide){a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re}; /* NOLINT(clang-analyzer-core.*) */
+static complex_ld times(complex_ld a, complex_ld b) {
+    /* The static analyser cannot follow the table of these numbers. */
+    /* NOLINT(clang-analyzer-core.*). */
+    return (complex_ld){a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
 }
 
-/* ---- exp(2 pi i j / n), and 1 minus that, for all j
- * --------------------------------------------------------------- */
+/* ---- exp(2 pi i j / n) and 1 - exp(2 pi i j / n) for all j */
 
-/* Half angles pi j / n in order, from j = 0 on: each FINE-th by its sine and cosine, those between
- * by that one and one of the first. Near 0 sines keep their relative error. */
+/* Half angles pi j / n in increasing order: each FINE-th by sine and cosine, those in between by
+ * products. Near 0 sines keep their relative error. */
 enum { FINE = 64 };
 typedef struct half_angles {
     int64_t n, next;
-    wide fine[FINE], coarse; /* cosine, sine */
+    complex_ld fine[FINE], coarse; /* cosine, sine */
 } half_angles;
 
-static wide half_angle(int64_t j, int64_t n) {
-    wide at;
+static complex_ld half_angle(int64_t j, int64_t n) {
+    complex_ld at;
     sincosl(pi * (long double)j / (long double)n, &at.im, &at.re);
     return at;
 }
@@ -43,33 +43,33 @@ static half_angles half_angles_of(int64_t n) {
     return h;
 }
 
-/* 1 - exp(2 pi i j / n) for the next j, whose real part is 2 sin^2(pi j / n). */
-static wide next_away(half_angles *h) {
+/* 1 - exp(2 pi i j / n) for the next j; its real part is 2 sin^2(pi j / n). */
+static complex_ld next_one_minus(half_angles *h) {
     const int64_t j = h->next++;
     if (j && j % FINE == 0) h->coarse = half_angle(j, h->n);
-    const wide at = j < FINE ? h->fine[j] : times(h->coarse, h->fine[j % FINE]);
-    return (wide){2 * at.im * at.im, -2 * at.im * at.re};
+    const complex_ld at = j < FINE ? h->fine[j] : times(h->coarse, h->fine[j % FINE]);
+    return (complex_ld){2 * at.im * at.im, -2 * at.im * at.re};
 }
 
-static wide *away_table(int64_t n) {
-    wide *table = calloc((size_t)n, sizeof *table);
+static complex_ld *one_minus_table(int64_t n) {
+    complex_ld *table = calloc((size_t)n, sizeof *table);
     half_angles h = half_angles_of(n);
     for (int64_t j = 0; table && 2 * j <= n; j++) {
-        const wide away = next_away(&h);
-        if (j) table[n - j] = (wide){away.re, -away.im};
-        table[j] = away;
+        const complex_ld one_minus = next_one_minus(&h);
+        if (j) table[n - j] = (complex_ld){one_minus.re, -one_minus.im};
+        table[j] = one_minus;
     }
     return table;
 }
 
-static int64_t turned(int64_t frequency, int64_t offset, int64_t n) {
-    int64_t j = frequency * offset; /* |offset| is small, so hardly ever long: short divisions take half the time */
+static int64_t root_index(int64_t frequency, int64_t offset, int64_t n) {
+    /* |offset| is small, and 32-bit divisions take half the time. */
+    int64_t j = frequency * offset;
     j = llabs(j) <= INT32_MAX && n <= INT32_MAX ? (int32_t)j % (int32_t)n : j % n;
     return j < 0 ? j + n : j;
 }
 
-/* ---- form
- * ---------------------------------------------------------------------------------------------------------- */
+/* ---- form */
 
 stn_symbol stn_symbol_form(const stn_task *task, int axis, const int64_t length[3], bool transforms) {
     stn_symbol s = {.axis = axis, .plain = true, .high = task->reach[axis][1], .low = task->reach[axis][0]};
@@ -86,62 +86,64 @@ size_t stn_symbol_angles(const stn_symbol *s, double *to) {
     const int64_t n = s->length[s->axis], count = n / 2 + 1;
     half_angles h = half_angles_of(n);
     for (int64_t k = 0; to && k < count; k++) {
-        const wide away = next_away(&h);
+        const complex_ld one_minus = next_one_minus(&h);
         if (s->plain)
-            to[k] = (double)(2 * away.re);
+            to[k] = (double)(2 * one_minus.re);
         else
-            to[2 * k] = (double)away.re, to[2 * k + 1] = (double)-away.im;
+            to[2 * k] = (double)one_minus.re, to[2 * k + 1] = (double)-one_minus.im;
     }
     return (size_t)(s->plain ? count : 2 * count);
 }
 
-/* ---- parts
- * --------------------------------------------------------------------------------------------------------- */
+/* ---- parts */
 
-/* Sums of weights by their offset along the axis; 1 - K(theta = 0) apart. */
+/* Sums of weights by their offset along the axis, and 1 - K(theta = 0) separately. */
 typedef struct line {
-    wide away;                        /* 1 - sum of all */
-    wide sum[2 * STN_MAX_RADIUS + 1]; /* at offset -low .. high */
+    complex_ld one_minus;                   /* 1 - sum of all */
+    complex_ld sum[2 * STN_MAX_RADIUS + 1]; /* at offset -low .. high */
     long double chebyshev[MOST_PLAIN + 1][MOST_PLAIN + 1];
 } line;
 
-/* Taps that differ in the first of the two other axes alone, along which many lines have one
- * frequency: with 1 - (1 - a)(1 - b) = b + a (1 - b), a and b what the two axes are away from 1, a
- * sum over them is made once for all these lines. Where weights are the same mirrored along an
- * axis, one cell stands for its mirror images too: of b and its conjugate the real part is left. */
-typedef struct cell {
-    int64_t across; /* offset along the second of the other axes, */
-    int number;     /* of that offset, */
-    int along;      /* and place in a line's sums */
-    bool turns;     /* some of its taps have an offset along the first: else `away` is 0 */
+/* A group of taps that differ only in their offset along the first of the other axes, a frequency
+ * of which many lines share. With 1 - (1 - a)(1 - b) = b + a (1 - b), where a and b are the
+ * distances of the two axes' factors from 1, the sum over the group is computed once for all these
+ * lines. Where weights are symmetric along an axis, one cell represents its mirror images too: b
+ * and its conjugate leave the real part. */
+typedef struct tap_group {
+    int64_t across; /* offset along the second of the other axes */
+    int number;     /* index of that offset */
+    int along;      /* index in a line's sums */
+    bool varies;    /* some taps have an offset along the first axis; otherwise `one_minus` is 0 */
     long double weight;
-    wide away;          /* weights times a */
-    long double copies; /* along the line, it being one of them */
-} cell;
+    complex_ld one_minus; /* weights times a */
+    long double copies;   /* number of mirror images along the line, itself included */
+} tap_group;
 
-typedef struct cells {
-    cell *list;
+typedef struct tap_groups {
+    tap_group *list;
     size_t count;
-    int64_t offset[2 * STN_MAX_RADIUS + 1]; /* along the second of the other axes, each once */
+    /* Distinct offsets along the second of the other axes. */
+    int64_t offset[2 * STN_MAX_RADIUS + 1];
     int offsets;
-    int *of_tap;        /* below 0: another cell stands for it */
+    int *of_tap;        /* negative: another cell represents it */
     long double rest;   /* 1 - sum of all weights */
-    bool across, along; /* weights are the same mirrored so */
-    bool star;          /* taps along the line lie on it, so that lines differ in `away` alone */
-} cells;
+    bool across, along; /* weights are symmetric in this direction */
+    /* Taps with an offset along the line have no other, so lines differ in `one_minus` only. */
+    bool star;
+} tap_groups;
 
-static void cells_clear(cells *c) { free(c->list), free(c->of_tap); }
+static void tap_groups_clear(tap_groups *c) { free(c->list), free(c->of_tap); }
 
-/* Cells across that it stands for. */
-static int beside_of(const cells *c, const cell *each) { return c->across && each->across ? 2 : 1; }
+/* The number of mirror images across that it represents. */
+static int mirror_count(const tap_groups *c, const tap_group *each) { return c->across && each->across ? 2 : 1; }
 
-/* Only one of those that are mirror images stays. */
-static void leave_mirrored(cells *c, size_t ntaps, int low) {
+/* Keeps only one of several mirror images. */
+static void drop_mirrored(tap_groups *c, size_t ntaps, int low) {
     int kept = 0, *place = c->of_tap + ntaps; /* of each */
     for (size_t k = 0; k < c->count; k++) {
-        cell each = c->list[k];
+        tap_group each = c->list[k];
         each.copies = c->along && each.along != low ? 2 : 1;
-        each.weight *= beside_of(c, &each);
+        each.weight *= mirror_count(c, &each);
         const bool stays = (!c->across || each.across >= 0) && (!c->along || each.along >= low);
         place[k] = stays ? kept : -1;
         if (stays) c->list[kept++] = each;
@@ -150,130 +152,132 @@ static void leave_mirrored(cells *c, size_t ntaps, int low) {
     c->count = (size_t)kept;
 }
 
-static void number_offsets(cells *c) {
+static void number_offsets(tap_groups *c) {
     for (size_t k = 0; k < c->count; k++) {
-        cell *each = &c->list[k];
+        tap_group *each = &c->list[k];
         while (each->number < c->offsets && c->offset[each->number] != each->across) each->number++;
         if (each->number == c->offsets) c->offset[c->offsets++] = each->across;
     }
 }
 
-static bool is_star(const cells *c, int low) {
+static bool is_star(const tap_groups *c, int low) {
     for (size_t k = 0; k < c->count; k++)
-        if (c->list[k].along != low && (c->list[k].across || c->list[k].turns)) return false;
+        if (c->list[k].along != low && (c->list[k].across || c->list[k].varies)) return false;
     return true;
 }
 
-static bool cells_make(const stn_symbol *s, const stn_task *task, int first_axis, int across, cells *c) {
+static bool tap_groups_make(const stn_symbol *s, const stn_task *task, int first_axis, int across, tap_groups *c) {
     const int low = task->reach[s->axis][0], wide_along = low + task->reach[s->axis][1] + 1;
     const int first = task->reach[across][0], wide_across = first + task->reach[across][1] + 1;
-    int *number = calloc((size_t)wide_along * (size_t)wide_across, sizeof *number); /* of a place's cell, from 1 on */
-    *c = (cells){.list = malloc(task->ntaps * sizeof *c->list),
-                 .of_tap = malloc(2 * task->ntaps * sizeof *c->of_tap),
-                 .rest = 1,
-                 .across = stn_task_mirrored(task, across),
-                 .along = stn_task_mirrored(task, s->axis)};
+    /* Cell of each position, from 1 on. */
+    int *number = calloc((size_t)wide_along * (size_t)wide_across, sizeof *number);
+    *c = (tap_groups){.list = malloc(task->ntaps * sizeof *c->list),
+                      .of_tap = malloc(2 * task->ntaps * sizeof *c->of_tap),
+                      .rest = 1,
+                      .across = stn_task_mirrored(task, across),
+                      .along = stn_task_mirrored(task, s->axis)};
     const bool good = number && c->list && c->of_tap;
     for (size_t i = 0; good && i < task->ntaps; i++) {
         const int64_t *o = task->taps[i].offset;
         const int along = (int)o[s->axis] + low;
         int *at = &number[((int)o[across] + first) * wide_along + along];
         if (!*at) {
-            c->list[c->count++] = (cell){.across = o[across], .along = along};
+            c->list[c->count++] = (tap_group){.across = o[across], .along = along};
             *at = (int)c->count;
         }
         c->of_tap[i] = *at - 1;
         c->list[*at - 1].weight += task->taps[i].weight;
-        c->list[*at - 1].turns |= o[first_axis] != 0;
+        c->list[*at - 1].varies |= o[first_axis] != 0;
         c->rest -= task->taps[i].weight;
     }
-    if (good) leave_mirrored(c, task->ntaps, low), number_offsets(c), c->star = is_star(c, low);
+    if (good) drop_mirrored(c, task->ntaps, low), number_offsets(c), c->star = is_star(c, low);
     free(number);
     return good;
 }
 
-static void add_away(line *l, const cell *each, wide away) {
-    wide *sum = &l->sum[each->along];
-    sum->re += each->weight - away.re, sum->im -= away.im;
-    l->away.re += each->copies * away.re, l->away.im += each->copies * away.im;
+static void add_one_minus(line *l, const tap_group *each, complex_ld one_minus) {
+    complex_ld *sum = &l->sum[each->along];
+    sum->re += each->weight - one_minus.re, sum->im -= one_minus.im;
+    l->one_minus.re += each->copies * one_minus.re, l->one_minus.im += each->copies * one_minus.im;
 }
 
-/* At one frequency of the first of the other axes. *all: what all its lines have in common, of
- * cells without an offset along the second. */
-static void cells_turn(cells *c, const stn_symbol *s, const stn_task *task, int axis, const wide *table, int64_t place,
-                       line *all) {
+/* Evaluates the cells at one frequency of the first of the other axes. *all: the common part of all
+ * its lines, from cells without an offset along the second. */
+static void tap_groups_evaluate(tap_groups *c, const stn_symbol *s, const stn_task *task, int axis,
+                                const complex_ld *table, int64_t place, line *all) {
     const int count = task->reach[s->axis][0] + task->reach[s->axis][1] + 1;
-    for (size_t k = 0; k < c->count; k++) c->list[k].away = (wide){0, 0};
+    for (size_t k = 0; k < c->count; k++) c->list[k].one_minus = (complex_ld){0, 0};
     for (size_t i = 0; i < task->ntaps; i++) {
         const stn_tap *tap = &task->taps[i];
         if (c->of_tap[i] < 0) continue;
-        const wide a = table[turned(place, tap->offset[axis], s->length[axis])];
-        wide *away = &c->list[c->of_tap[i]].away;
-        away->re += tap->weight * a.re, away->im += tap->weight * a.im;
+        const complex_ld a = table[root_index(place, tap->offset[axis], s->length[axis])];
+        complex_ld *one_minus = &c->list[c->of_tap[i]].one_minus;
+        one_minus->re += tap->weight * a.re, one_minus->im += tap->weight * a.im;
     }
     memset(all->sum, 0, (size_t)count * sizeof *all->sum);
-    all->away = (wide){c->rest, 0};
+    all->one_minus = (complex_ld){c->rest, 0};
     for (size_t k = 0; k < c->count; k++) {
-        cell *each = &c->list[k];
-        each->away.re *= beside_of(c, each), each->away.im *= beside_of(c, each);
-        if (!each->across) add_away(all, each, each->away);
+        tap_group *each = &c->list[k];
+        each->one_minus.re *= mirror_count(c, each), each->one_minus.im *= mirror_count(c, each);
+        if (!each->across) add_one_minus(all, each, each->one_minus);
     }
 }
 
-/* Cells from number k on that lie at one place of the line, have an offset along the second of the
- * other axes alone, and of b its real part; returns how many. */
-static size_t sum_run(const cells *c, size_t k, const wide *turns, line *l, long double *re_away) {
-    const cell *const first = &c->list[k];
+/* Sums the cells from number k on that have the same position on the line and an offset along the
+ * second of the other axes only, with the real part of b; returns their number. */
+static size_t sum_run(const tap_groups *c, size_t k, const complex_ld *factors, line *l, long double *re_one_minus) {
+    const tap_group *const first = &c->list[k];
     long double weight = 0, re = 0;
     size_t count = 0;
     for (; k + count < c->count; count++) {
-        const cell *each = first + count;
-        if (each->along != first->along || !each->across || each->turns) break;
-        weight += each->weight, re += each->weight * turns[each->number].re;
+        const tap_group *each = first + count;
+        if (each->along != first->along || !each->across || each->varies) break;
+        weight += each->weight, re += each->weight * factors[each->number].re;
     }
     l->sum[first->along].re += weight - re;
-    *re_away += first->copies * re;
+    *re_one_minus += first->copies * re;
     return count;
 }
 
-/* Half a million lines of a large grid have their sums made: what is 0 is left out. */
-static void sum_cells(const cells *c, const stn_symbol *s, const stn_task *task, int axis, const wide *table,
-                      int64_t place, const line *all, line *l) {
+/* Computes a line's sums. A large grid has half a million lines, so zeros are skipped. */
+static void sum_tap_groups(const tap_groups *c, const stn_symbol *s, const stn_task *task, int axis,
+                           const complex_ld *table, int64_t place, const line *all, line *l) {
     const int count = task->reach[s->axis][0] + task->reach[s->axis][1] + 1;
-    long double re_away = 0;
-    wide turns[2 * STN_MAX_RADIUS + 1]; /* of each offset */
+    long double re_one_minus = 0;
+    complex_ld factors[2 * STN_MAX_RADIUS + 1]; /* of each offset */
     for (int i = 0; i < c->offsets; i++) {
-        turns[i] = table[turned(place, c->offset[i], s->length[axis])];
-        if (c->across) turns[i].im = 0;
+        factors[i] = table[root_index(place, c->offset[i], s->length[axis])];
+        if (c->across) factors[i].im = 0;
     }
     memcpy(l->sum, all->sum, (size_t)count * sizeof *l->sum);
-    l->away = all->away;
+    l->one_minus = all->one_minus;
     for (size_t k = 0; k < c->count; k++) {
-        const cell *each = &c->list[k];
+        const tap_group *each = &c->list[k];
         if (!each->across) continue;
-        const wide b = turns[each->number];
-        if (!each->turns && (s->plain || c->across)) {
-            k += sum_run(c, k, turns, l, &re_away) - 1;
+        const complex_ld b = factors[each->number];
+        if (!each->varies && (s->plain || c->across)) {
+            k += sum_run(c, k, factors, l, &re_one_minus) - 1;
             continue;
         }
-        if (s->plain) { /* no imaginary part is asked for */
-            const long double re = each->weight * b.re + each->away.re - (each->away.re * b.re - each->away.im * b.im);
+        if (s->plain) { /* the imaginary part is not needed */
+            const long double re =
+                each->weight * b.re + each->one_minus.re - (each->one_minus.re * b.re - each->one_minus.im * b.im);
             l->sum[each->along].re += each->weight - re;
-            re_away += each->copies * re;
+            re_one_minus += each->copies * re;
             continue;
         }
-        wide away = {each->weight * b.re, each->weight * b.im};
-        if (each->turns) {
-            const wide both = times(each->away, b);
-            away.re += each->away.re - both.re, away.im += each->away.im - both.im;
+        complex_ld one_minus = {each->weight * b.re, each->weight * b.im};
+        if (each->varies) {
+            const complex_ld both = times(each->one_minus, b);
+            one_minus.re += each->one_minus.re - both.re, one_minus.im += each->one_minus.im - both.im;
         }
-        add_away(l, each, away);
+        add_one_minus(l, each, one_minus);
     }
-    l->away.re += re_away;
+    l->one_minus.re += re_one_minus;
     for (int low = task->reach[s->axis][0], d = 1; c->along && d <= low; d++) l->sum[low - d] = l->sum[low + d];
 }
 
-/* 2 - 2 cos(d theta) as a polynomial in s, without its constant term, which is 0: coefficients of
+/* 2 - 2 cos(d theta) as a polynomial in s without its constant term, which is 0: coefficients of
  * s^1 .. s^d. */
 static void chebyshev(int d, long double g[MOST_PLAIN + 1]) {
     long double before[MOST_PLAIN + 1] = {0}, now[MOST_PLAIN + 1] = {0, 1};
@@ -289,7 +293,7 @@ static void chebyshev(int d, long double g[MOST_PLAIN + 1]) {
 
 static void put_line(const stn_symbol *s, const stn_task *task, const line *l, double *parts) {
     int low = task->reach[s->axis][0], high = task->reach[s->axis][1];
-    const wide *centre = &l->sum[low];
+    const complex_ld *centre = &l->sum[low];
     if (s->taps) {
         for (int d = 0; d <= low + high; d++)
             parts[2 * d] = (double)l->sum[d].re, parts[2 * d + 1] = (double)l->sum[d].im;
@@ -299,17 +303,17 @@ static void put_line(const stn_symbol *s, const stn_task *task, const line *l, d
         long double p[MOST_PLAIN + 1] = {0};
         for (int d = 1; d <= high; d++)
             for (int j = 1; j <= d; j++) p[j] += centre[d].re * l->chebyshev[d][j];
-        parts[0] = (double)l->away.re;
+        parts[0] = (double)l->one_minus.re;
         for (int j = 1; j <= high; j++) parts[j] = (double)p[j];
         return;
     }
-    parts[0] = (double)l->away.re, parts[1] = (double)l->away.im;
+    parts[0] = (double)l->one_minus.re, parts[1] = (double)l->one_minus.im;
     for (int way = 0; way < 2; way++) {
         int terms = way ? low : high;
         double *to = parts + 2 * (way ? 1 + high : 1);
-        wide sum = {0, 0};
+        complex_ld sum = {0, 0};
         for (int j = terms - 1; j >= 0; j--) {
-            const wide *w = way ? centre - (j + 1) : centre + (j + 1);
+            const complex_ld *w = way ? centre - (j + 1) : centre + (j + 1);
             sum.re += w->re, sum.im += w->im;
             to[2 * j] = (double)sum.re, to[2 * j + 1] = (double)sum.im;
         }
@@ -320,58 +324,60 @@ static int first_of_others(const stn_symbol *s) { return s->axis == 0 ? 1 : 0; }
 static int second_of_others(const stn_symbol *s) { return s->axis == 2 ? 1 : 2; }
 
 struct stn_symbol_turns {
-    wide *first, *second; /* of the other axes */
+    complex_ld *first, *second; /* of the other axes */
 };
 
 stn_symbol_turns *stn_symbol_turns_make(const stn_symbol *s) {
-    stn_symbol_turns *turns = calloc(1, sizeof *turns);
-    if (!turns) return NULL;
-    *turns = (stn_symbol_turns){away_table(s->length[first_of_others(s)]), away_table(s->length[second_of_others(s)])};
-    if (turns->first && turns->second) return turns;
-    stn_symbol_turns_free(turns);
+    stn_symbol_turns *tables = calloc(1, sizeof *tables);
+    if (!tables) return NULL;
+    *tables = (stn_symbol_turns){one_minus_table(s->length[first_of_others(s)]),
+                                 one_minus_table(s->length[second_of_others(s)])};
+    if (tables->first && tables->second) return tables;
+    stn_symbol_turns_free(tables);
     return NULL;
 }
 
-void stn_symbol_turns_free(stn_symbol_turns *turns) {
-    if (turns) free(turns->first), free(turns->second);
-    free(turns);
+void stn_symbol_turns_free(stn_symbol_turns *tables) {
+    if (tables) free(tables->first), free(tables->second);
+    free(tables);
 }
 
-bool stn_symbol_parts_by(const stn_symbol *s, const stn_task *task, const stn_symbol_turns *turns, int64_t count,
+bool stn_symbol_parts_by(const stn_symbol *s, const stn_task *task, const stn_symbol_turns *tables, int64_t count,
                          const int64_t *const place[2], double *parts) {
     const int first = first_of_others(s), second = second_of_others(s);
     line *l = malloc(2 * sizeof *l), *all = l + 1;
-    cells c;
-    bool good = cells_make(s, task, first, second, &c) && l;
+    tap_groups c;
+    bool good = tap_groups_make(s, task, first, second, &c) && l;
     for (int d = 1; good && s->plain && d <= task->reach[s->axis][1]; d++) chebyshev(d, l->chebyshev[d]);
     for (int64_t i = 0; good && i < count; i++) {
-        if (i == 0 || place[0][i] != place[0][i - 1]) cells_turn(&c, s, task, first, turns->first, place[0][i], all);
-        sum_cells(&c, s, task, second, turns->second, place[1][i], all, l);
+        if (i == 0 || place[0][i] != place[0][i - 1])
+            tap_groups_evaluate(&c, s, task, first, tables->first, place[0][i], all);
+        sum_tap_groups(&c, s, task, second, tables->second, place[1][i], all, l);
         double *const to = parts + i * s->parts;
         if (i == 0 || !c.star || s->taps) {
             put_line(s, task, l, to);
             continue;
         }
         memcpy(to, parts, (size_t)s->parts * sizeof *to);
-        to[0] = (double)l->away.re;
-        if (!s->plain) to[1] = (double)l->away.im;
+        to[0] = (double)l->one_minus.re;
+        if (!s->plain) to[1] = (double)l->one_minus.im;
     }
-    cells_clear(&c);
+    tap_groups_clear(&c);
     free(l);
     return good;
 }
 
 bool stn_symbol_parts(const stn_symbol *s, const stn_task *task, int64_t count, const int64_t *const place[2],
                       double *parts) {
-    stn_symbol_turns *turns = stn_symbol_turns_make(s);
-    const bool good = turns && stn_symbol_parts_by(s, task, turns, count, place, parts);
-    stn_symbol_turns_free(turns);
+    stn_symbol_turns *tables = stn_symbol_turns_make(s);
+    const bool good = tables && stn_symbol_parts_by(s, task, tables, count, place, parts);
+    stn_symbol_turns_free(tables);
     return good;
 }
 
-/* Of what is plain all real parts are the same there, and imaginary ones the negative; these count
- * where a cell turns along both of the other axes. They are 0 exactly if its taps are one pair
- * there at most. */
+/* In the plain form, real parts agree at opposite frequencies and imaginary ones are negated; these
+ * matter where a cell has offsets along both of the other axes. They are exactly 0 if its taps are
+ * at most one pair there. */
 bool stn_symbol_mirrored(const stn_symbol *s, const stn_task *task) {
     const int first = first_of_others(s), second = second_of_others(s);
     if (!s->plain || task->ntaps > MANY_PAIRS) return false;

@@ -1,22 +1,22 @@
-/* How large a symbol is, how far down its powers count, and what they and transforms err by; see
- * symbol.h. */
+/* The size of a symbol, the threshold for decayed modes, and the error of its powers and of
+ * transforms; see symbol.h. */
 #include <math.h>
 
 #include "plan/accuracy.h"
 #include "problem/stencil.h"
 #include "strategies/common/symbol.h"
 
-#define FEW 1e5 /* taps times frequencies that are looked at one by one: some ms */
+#define FEW 1e5 /* largest number of taps times frequencies evaluated one by one: some ms */
 
 /* |K| at one frequency. */
 static double size_at(const stn_task *task, const int64_t length[3], const int64_t k[3]) {
     double re = 0, im = 0;
     for (size_t i = 0; i < task->ntaps; i++) {
-        double turns = 0;
+        double periods = 0;
         for (int axis = 0; axis < 3; axis++)
-            turns += (double)(k[axis] * task->taps[i].offset[axis] % length[axis]) / (double)length[axis];
-        re += task->taps[i].weight * cos(2 * M_PI * turns);
-        im += task->taps[i].weight * sin(2 * M_PI * turns);
+            periods += (double)(k[axis] * task->taps[i].offset[axis] % length[axis]) / (double)length[axis];
+        re += task->taps[i].weight * cos(2 * M_PI * periods);
+        im += task->taps[i].weight * sin(2 * M_PI * periods);
     }
     return hypot(re, im);
 }
@@ -39,13 +39,13 @@ double stn_symbol_dead_of_sum(double largest, uint64_t steps, int bits) {
     return stn_symbol_dead(fmin(largest, 1), steps, bits);
 }
 
-/* A factor so far below the largest is 0. */
+/* Factors below 2^-bits of the largest count as 0. */
 enum { KEPT_BITS = 64, KEPT_BITS_F32 = 44 };
 
 int stn_symbol_bits(stn_dtype dtype) { return dtype == STN_F64 ? KEPT_BITS : KEPT_BITS_F32; }
 
-/* The least K at the corners of the frequencies, which is the least of all for most symmetric
- * taps. */
+/* The least K at the corners of the frequency domain, which is the global minimum for most
+ * symmetric taps. */
 static double lowest_corner(const stn_task *task) {
     double lowest = INFINITY;
     for (int corner = 0; corner < 8; corner++) {
@@ -60,9 +60,9 @@ static double lowest_corner(const stn_task *task) {
     return lowest;
 }
 
-/* A transform's roundings are as large at every frequency, and one step weighs them by the root
- * mean square of K, that of the taps' weights, where numbers from 0 to 1 (three quarters of their
- * squares are their mean's, which K at 0 weighs) come out smaller. */
+/* A transform's rounding errors are equally large at every frequency, and one step multiplies them
+ * by the root mean square of K, that of the taps' weights; data from 0 to 1, three quarters of
+ * whose squares are in their mean, are multiplied by K at 0 mostly. */
 static double cancelling(const stn_task *task) {
     double sum = 0, squares = 0;
     if (task->steps > 1 || task->snapshots > 1 || task->sum) return stn_error_cancelling(task);
@@ -77,15 +77,15 @@ double stn_symbol_lost(const stn_task *task) {
         const double weight = task->taps[i].weight;
         sum += weight, squares += weight * weight, sizes += fabs(weight);
     }
-    const double least = fmax(fabs(sum), sqrt(squares)); /* squares of the smallest are 0 */
+    const double least = fmax(fabs(sum), sqrt(squares)); /* squares of the smallest underflow */
     const double often = sizes < 0.5 ? (double)task->steps * (double)task->snapshots : 1;
     return sizes > 0 ? stn_error_rounding(STN_F64) * often / least : 0;
 }
 
-/* Two transforms, each of log2 N roundings at random, and of their roots' (of long lines in f32 the
- * most): no less than what is found (tests/strategies/test_errors.c); the symbol's power, whose
- * error grows with the logarithm of T where K is real and above -1, else with T; one rounding when
- * stored. */
+/* Two transforms, each with log2 N random rounding errors, and those of their roots (largest for
+ * long lines in f32), not below measured errors (tests/strategies/test_errors.c); the symbol's
+ * power, whose error grows with the logarithm of T where K is real and above -1, otherwise with T;
+ * one rounding on store. */
 double stn_symbol_error(const stn_task *task, double points, bool plain) {
     const bool wide = task->dtype == STN_F64;
     double levels = log2(points + 1), steps = (double)task->steps * (double)task->snapshots;

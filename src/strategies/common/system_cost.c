@@ -1,16 +1,17 @@
-/* See system_cost.h. */
+/* Bytes and operations of a run of a system. */
 #include "strategies/common/system_cost.h"
 
 #include <string.h>
 
 #include "problem/task.h"
 
-/* Arrays read and operations a point of one assignment. */
+/* Arrays read and operations at a point, for one assignment. */
 static void add_equation(const stn_system_task *task, const stn_system_equation *equation, double *arrays,
                          double *operations) {
     const stn_system *system = task->system;
     bool read[STN_SYSTEM_MAX_FIELDS * (STN_SYSTEM_MAX_LEVELS + 1) + STN_SYSTEM_MAX_COEFFICIENTS] = {false};
-    /* Nodes of other assignments lie among these: few, and no more than an estimate minds. */
+    /* This range includes nodes of other assignments: few, which is accurate enough for an
+     * estimate. */
     for (int i = 0; i <= equation->root; i++) {
         const stn_system_node *node = &system->nodes[i];
         int place = -1;

@@ -1,12 +1,12 @@
-/* See turns.h. */
+/* Ping-pong execution of fused launches. */
 #include "strategies/common/turns.h"
 
 #include "base/error.h"
 #include "context/context.h"
 
-/* Before launch i the grid is in `out` or the workspace, as launch i - 1 left it; before the first
- * it is the caller's. In place and odd, the first would read what it writes: it starts from a copy,
- * that launch 0 makes. */
+/* Before launch i > 0 the grid is in `out` or the workspace, where launch i - 1 left it; before
+ * launch 0 it is the caller's input. In place with an odd number of launches, the first one would
+ * read what it writes, so launch 0 starts from a copy. */
 stn_status stn_take_turns(const stn_plan *plan, const stn_layouts *at, uint64_t launches, stn_part part,
                           const stn_execution *run, stn_turn turn, const void *user, stn_error *error) {
     const void *in = run->in;

@@ -1,10 +1,10 @@
-/* direct: steps on the CUDA cores. Any taps, dtype, boundary and stride; the stepping path on the
- * GPU.
+/* Strategy direct: time steps on the CUDA cores, for any taps, dtype, boundary and stride.
  *
- * One step a launch: direct_line (1D), direct_tile (2D and 3D) and direct_gather (stencils too
- * large to unroll, and grids whose fastest axis is strided), direct_any (anything, by one kernel
- * for all tasks of a type); how these are shaped is in step.c. Several steps a launch:
- * direct_time_*, in time.c; the steps that are left over, in rest.c. */
+ * One step a launch: direct_line (1D), direct_tile (2D and 3D), direct_gather (stencils too large
+ * to unroll, and grids whose fastest axis is strided), direct_any (any problem, by one kernel for
+ * each dtype); one_step.c chooses their shapes. Several steps a launch: direct_time_*, in
+ * temporal_blocking.c; remaining_steps.c covers the remaining steps when these do not divide the
+ * run. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,30 +16,32 @@
 #include "plan/accuracy.h"
 #include "plan/plan.h"
 #include "render/render.h"
+#include "strategies/common/rounded_weights.h"
 #include "strategies/common/turns.h"
-#include "strategies/common/weights.h"
-#include "strategies/direct/arguments.h"
-#include "strategies/direct/params.h"
-#include "strategies/direct/rest.h"
-#include "strategies/direct/step.h"
-#include "strategies/direct/taps.h"
-#include "strategies/direct/time.h"
-#include "strategies/direct/variants.h"
+#include "strategies/direct/direct_arguments.h"
+#include "strategies/direct/direct_params.h"
+#include "strategies/direct/direct_variants.h"
+#include "strategies/direct/one_step.h"
+#include "strategies/direct/remaining_steps.h"
+#include "strategies/direct/tap_order.h"
+#include "strategies/direct/temporal_blocking.h"
 
-/* A kernel and what it takes besides the grids. */
+/* A kernel and its constant arguments. */
 typedef struct pass {
     direct_shape shape;
     stn_kernel *kernel;
-    size_t slot; /* in plan->kernels */
+    size_t slot; /* index in plan->kernels */
     size_t values_size;
-    unsigned char values[4096]; /* constants and weights, as the kernel takes them */
+    unsigned char values[4096]; /* boundary values and weights in the kernel's arithmetic type */
 } pass;
 
 typedef struct direct_state {
-    pass most, rest; /* all launches but perhaps one, and that one: the steps that a fused kernel leaves over */
-    bool has_rest;
+    /* full: every launch but perhaps the last. remainder: the last launch, which makes the
+     * remaining steps. */
+    pass full, remainder;
+    bool has_remainder;
     stn_layouts at;
-    void *taps; /* direct_gather: the table, device memory */
+    void *taps; /* direct_gather: table of taps in device memory */
 } direct_state;
 
 static bool applies(const stn_task *task, const stn_machine *machine, char *reason, size_t reason_size) {
@@ -54,7 +56,7 @@ static bool applies(const stn_task *task, const stn_machine *machine, char *reas
     return true;
 }
 
-/* Blocks of one launch; direct_gather takes what it gets. */
+/* Thread blocks of one launch; direct_gather works with any number. */
 static int64_t block_count(const stn_task *task, const direct_shape *shape) {
     int64_t tiles[3] = {1, 1, 1};
     if (shape->kernel == DIRECT_LINE)
@@ -117,10 +119,9 @@ static void estimate(const stn_task *task, const stn_machine *machine, const stn
     result->stepping = true;
 }
 
-/* ---- building
- * -------------------------------------------------------------------------------------------------- */
+/* ---- building */
 
-/* The two values of each axis, then the weights in the order in which the kernel takes them. */
+/* Two boundary values for each axis, then the weights in the kernel's order. */
 static void fill_values(const stn_task *task, pass *p) {
     double values[sizeof p->values / 4];
     size_t count = 0;
@@ -155,7 +156,7 @@ typedef struct gather_tap32 {
     int32_t z, y, x;
 } gather_tap32;
 
-/* The table of direct_gather for one input layout at `to` (32 or 24 bytes a tap). */
+/* Writes the table of direct_gather for the input layout `in` to `to` (32 or 24 bytes a tap). */
 static void fill_taps(const stn_task *task, const double *weights, const stn_grid_layout *in, unsigned char *to) {
     for (size_t k = 0; k < task->ntaps; k++) {
         const int64_t *o = task->taps[k].offset;
@@ -173,11 +174,12 @@ static size_t taps_size(const stn_task *task) {
     return task->ntaps * (task->dtype == STN_F64 ? sizeof(gather_tap64) : sizeof(gather_tap32));
 }
 
-/* Two tables, one for steps that read the user's grids, one for those that read the workspace, one
- * after the other; out has a third because its strides may differ from in's. */
+/* Three tables follow each other: for launches that read the user's input, the workspace, and the
+ * user's output, whose strides may differ. */
 static stn_status upload_taps(stn_plan *plan, direct_state *state, stn_error *error) {
     size_t size = taps_size(&plan->task);
-    if (!size) return STN_OK; /* every stencil has a tap, but the analyser cannot see it */
+    /* Every stencil has a tap, but the static analyser cannot see that. */
+    if (!size) return STN_OK;
     unsigned char *tables = malloc(3 * size);
     double *weights = malloc(plan->task.ntaps * sizeof *weights);
     if (!tables || !weights) {
@@ -193,7 +195,7 @@ static stn_status upload_taps(stn_plan *plan, direct_state *state, stn_error *er
     stn_status status = STN_OK;
     if (!state->taps)
         status = stn_device_alloc(plan->context->device, 3 * size, &state->taps, error);
-    else /* executions under way still read the old weights */
+    else /* running executions still read the old weights */
         status = stn_device_synchronize_all(plan->context->device, error);
     if (status == STN_OK) status = stn_device_upload(plan->context->device, state->taps, tables, 3 * size, error);
     free(tables);
@@ -221,24 +223,25 @@ static stn_status prepare_pass(stn_plan *plan, pass *p, stn_error *error) {
 
 static uint64_t launches(const stn_plan *plan) {
     const direct_state *state = plan->state;
-    return plan->task.steps / (uint64_t)state->most.shape.fused + state->has_rest;
+    return plan->task.steps / (uint64_t)state->full.shape.fused + state->has_remainder;
 }
 
 static stn_status prepare(stn_plan *plan, stn_error *error) {
     direct_state *state = calloc(1, sizeof *state);
     if (!state) return stn_fail_memory(error, "a plan", sizeof *state);
     plan->state = state;
-    state->most.shape = shape_of(&plan->candidate);
-    if (state->most.shape.fused > 1)
-        state->has_rest = direct_time_rest(&plan->task, &plan->machine, &state->most.shape, &state->rest.shape);
+    state->full.shape = shape_of(&plan->candidate);
+    if (state->full.shape.fused > 1)
+        state->has_remainder =
+            direct_time_remainder(&plan->task, &plan->machine, &state->full.shape, &state->remainder.shape);
     state->at = stn_task_layouts(&plan->task, launches(plan));
     plan->workspace_size = state->at.work_bytes;
-    STN_TRY(prepare_pass(plan, &state->most, error));
-    return state->has_rest ? prepare_pass(plan, &state->rest, error) : STN_OK;
+    STN_TRY(prepare_pass(plan, &state->full, error));
+    return state->has_remainder ? prepare_pass(plan, &state->remainder, error) : STN_OK;
 }
 
-/* A kernel that adds opposite points first is no longer right when their weights differ: then
- * another takes its place. When that fails, kernel and values stay those of the old weights. */
+/* A kernel that adds mirrored points before multiplying is wrong once their weights differ; it is
+ * then replaced. On failure, kernel and values remain those of the old weights. */
 static stn_status renew_pass(stn_plan *plan, pass *p, stn_error *error) {
     if (p->shape.fused > 1 && !direct_time_mirror_holds(&plan->task, &p->shape)) {
         pass renewed = *p;
@@ -253,8 +256,8 @@ static stn_status renew_pass(stn_plan *plan, pass *p, stn_error *error) {
 
 static stn_status set_weights(stn_plan *plan, stn_error *error) {
     direct_state *state = plan->state;
-    STN_TRY(renew_pass(plan, &state->most, error));
-    return state->has_rest ? renew_pass(plan, &state->rest, error) : STN_OK;
+    STN_TRY(renew_pass(plan, &state->full, error));
+    return state->has_remainder ? renew_pass(plan, &state->remainder, error) : STN_OK;
 }
 
 static void release(stn_plan *plan) {
@@ -265,10 +268,9 @@ static void release(stn_plan *plan) {
     plan->state = NULL;
 }
 
-/* ---- running
- * --------------------------------------------------------------------------------------------------- */
+/* ---- running */
 
-/* One launch: the kernel's arguments on the stack. */
+/* One launch, with the kernel's arguments on the stack. */
 static stn_status launch(const stn_plan *plan, const pass *p, const stn_fused_launch *l, stn_error *error) {
     const direct_state *state = plan->state;
     const direct_shape *shape = &p->shape;
@@ -286,22 +288,22 @@ static stn_status launch(const stn_plan *plan, const pass *p, const stn_fused_la
     return stn_module_launch(p->kernel->module, &how, arguments, error);
 }
 
-/* The last launch makes the steps that are left over. */
-static stn_status take_turn(const stn_plan *plan, const void *user, uint64_t i, const stn_fused_launch *l,
-                            stn_error *error) {
+/* Launch number i; the last one makes the remaining steps. */
+static stn_status run_launch(const stn_plan *plan, const void *user, uint64_t i, const stn_fused_launch *l,
+                             stn_error *error) {
     const direct_state *state = user;
-    bool last = state->has_rest && i + 1 == launches(plan);
-    return launch(plan, last ? &state->rest : &state->most, l, error);
+    bool last = state->has_remainder && i + 1 == launches(plan);
+    return launch(plan, last ? &state->remainder : &state->full, l, error);
 }
 
 static stn_status execute_part(stn_plan *plan, stn_part part, const stn_execution *run, stn_error *error) {
     const direct_state *state = plan->state;
-    return stn_take_turns(plan, &state->at, launches(plan), part, run, take_turn, state, error);
+    return stn_take_turns(plan, &state->at, launches(plan), part, run, run_launch, state, error);
 }
 
 static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
     const direct_state *state = plan->state;
-    direct_describe(&state->most.shape, format, text);
+    direct_describe(&state->full.shape, format, text);
 }
 
 static void name_candidate(const stn_task *task, const stn_candidate *candidate, stn_text *text) {
@@ -310,7 +312,7 @@ static void name_candidate(const stn_task *task, const stn_candidate *candidate,
     direct_name(&shape, text);
 }
 
-/* A shape serves any number of whole launches. */
+/* A trial of this candidate runs a whole number of launches. */
 static uint64_t shorten(const stn_task *task, const stn_candidate *candidate, uint64_t most, stn_candidate *trial) {
     uint64_t fused = (uint64_t)shape_of(candidate).fused;
     *trial = *candidate;

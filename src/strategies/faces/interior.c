@@ -1,4 +1,4 @@
-/* See interior.h. */
+/* The interior of a grid: the points that f fused steps compute correctly by themselves. */
 #include "strategies/faces/interior.h"
 
 #include "base/arith.h"

@@ -1,4 +1,4 @@
-/* See margins.h. */
+/* Runs the margins of a fused launch as tiles or as strips, whichever is cheaper. */
 #include "strategies/faces/margins.h"
 
 #include <stdlib.h>
@@ -8,10 +8,10 @@
 #include "context/context.h"
 #include "context/kernel.h"
 #include "strategies/faces/strips.h"
-#include "strategies/faces/tile/tile.h"
+#include "strategies/faces/tile/faces_tile.h"
 
 typedef struct choice {
-    stn_faces_way way;
+    stn_faces_method method;
     faces_tile tile;
     double seconds;
 } choice;
@@ -28,9 +28,9 @@ static bool any_face(const stn_task *task) {
     return false;
 }
 
-static choice choose(const stn_task *task, const stn_machine *machine, int fused, stn_faces_way way) {
-    choice tiles = {.way = STN_FACES_TILES};
-    if (way != STN_FACES_STRIPS && faces_tile_choose(task, machine, fused, &tiles.tile)) {
+static choice choose(const stn_task *task, const stn_machine *machine, int fused, stn_faces_method method) {
+    choice tiles = {.method = STN_FACES_TILES};
+    if (method != STN_FACES_STRIPS && faces_tile_choose(task, machine, fused, &tiles.tile)) {
         tiles.seconds = tiles.tile.seconds;
         return tiles;
     }
@@ -44,7 +44,7 @@ double stn_faces_seconds(const stn_task *task, const stn_machine *machine, int f
 static stn_status build(stn_plan *plan, stn_faces *faces, stn_error *error) {
     const choice *c = &faces->choice;
     stn_text params = STN_TEXT_EMPTY;
-    if (c->way == STN_FACES_STRIPS) return faces_strips_create(plan, c->tile.fused, &faces->strips, error);
+    if (c->method == STN_FACES_STRIPS) return faces_strips_create(plan, c->tile.fused, &faces->strips, error);
     faces_tile_params(&plan->task, &c->tile, &params);
     return stn_kernel_make(plan->context, "faces_tile", &params, c->tile.shared, &faces->tile, error);
 }
@@ -54,12 +54,12 @@ static void list_kernels(stn_plan *plan, const stn_faces *faces) {
     if (faces->tile) stn_plan_list_kernel(plan, faces->tile);
 }
 
-stn_status stn_faces_create(stn_plan *plan, int fused, stn_faces_way way, stn_faces **result, stn_error *error) {
+stn_status stn_faces_create(stn_plan *plan, int fused, stn_faces_method method, stn_faces **result, stn_error *error) {
     *result = NULL;
     if (!any_face(&plan->task)) return STN_OK;
     stn_faces *faces = calloc(1, sizeof *faces);
     if (!faces) return stn_fail_memory(error, "the faces", sizeof *faces);
-    faces->choice = choose(&plan->task, &plan->machine, fused, way);
+    faces->choice = choose(&plan->task, &plan->machine, fused, method);
     stn_status status = build(plan, faces, error);
     if (status != STN_OK) {
         stn_faces_destroy(plan, faces);
@@ -70,7 +70,7 @@ stn_status stn_faces_create(stn_plan *plan, int fused, stn_faces_way way, stn_fa
     return STN_OK;
 }
 
-stn_faces_way stn_faces_way_of(const stn_faces *faces) { return faces->choice.way; }
+stn_faces_method stn_faces_method_of(const stn_faces *faces) { return faces->choice.method; }
 
 size_t stn_faces_workspace(const stn_faces *faces) {
     return faces && faces->strips ? faces_strips_workspace(faces->strips) : 0;
@@ -78,9 +78,9 @@ size_t stn_faces_workspace(const stn_faces *faces) {
 
 stn_status stn_faces_set_weights(stn_plan *plan, stn_faces *faces, stn_error *error) {
     if (!faces) return STN_OK;
-    if (faces->strips)
-        STN_TRY(faces_strips_set_weights(plan, faces->strips, error));
-    else if (!faces_tile_fits(&plan->task, &faces->choice.tile)) { /* all is as it was if this fails */
+    if (faces->strips) STN_TRY(faces_strips_set_weights(plan, faces->strips, error));
+    /* On failure, everything stays unchanged. */
+    else if (!faces_tile_fits(&plan->task, &faces->choice.tile)) {
         stn_faces next = {.choice = faces->choice};
         faces_tile_use_weights(&plan->task, &next.choice.tile);
         STN_TRY(build(plan, &next, error));
@@ -93,12 +93,13 @@ stn_status stn_faces_set_weights(stn_plan *plan, stn_faces *faces, stn_error *er
 void stn_faces_destroy(const stn_plan *plan, stn_faces *faces) {
     (void)plan;
     if (!faces) return;
-    faces_strips_destroy(faces->strips); /* kernels are the context's */
+    faces_strips_destroy(faces->strips); /* the context owns kernels */
     free(faces);
 }
 
-/* From sm_90 on; and drivers before CUDA 12.3 cannot capture such a launch in a graph. */
-static bool may_come_early(const stn_plan *plan) {
+/* Whether the launch may start before its predecessor ends (programmatic dependent launch): from
+ * sm_90, and from CUDA 12.3, because older drivers cannot capture it in a graph. */
+static bool may_start_early(const stn_plan *plan) {
     return plan->machine.sm >= 90 && stn_driver_version(plan->context->driver) >= 12030;
 }
 
@@ -113,7 +114,7 @@ static stn_status launch_tiles(const stn_plan *plan, const stn_faces *faces, con
                       .block = {(unsigned)tile->threads, 1, 1},
                       .shared = tile->shared,
                       .stream = l->stream,
-                      .early = may_come_early(plan)};
+                      .early = may_start_early(plan)};
     return stn_module_launch(faces->tile->module, &how, arguments, error);
 }
 

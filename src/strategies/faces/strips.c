@@ -1,4 +1,4 @@
-/* See strips.h. */
+/* Margins as small tasks of strategy direct: copy two margins together, step them, copy back. */
 #include "strategies/faces/strips.h"
 
 #include <math.h>
@@ -16,7 +16,7 @@
 #define THREADS 256
 #define ROWS 4 /* points of a thread of faces_copy.cu */
 
-/* As faces_copy.cu declares them. */
+/* Same as in faces_copy.cu. */
 typedef struct copy_box {
     const void *in;
     void *out;
@@ -30,7 +30,8 @@ typedef struct copy_arguments {
 /* The margins of one axis. */
 typedef struct strip {
     int axis;
-    int64_t depth[SIDES]; /* points of the axis at its low and at its high side; {n, 0}: all */
+    /* Points along the axis at its low and at its high side; {n, 0}: the whole axis. */
+    int64_t depth[SIDES];
     stn_grid_layout layout;
     stn_plan *plan;
 } strip;
@@ -40,11 +41,10 @@ struct faces_strips {
     size_t count;
     strip list[3];
     stn_kernel *copy;
-    size_t grid; /* bytes of the largest strip; a run needs three: before, after, between */
+    size_t grid; /* bytes of the largest strip; a run needs three: input, output, intermediate */
 };
 
-/* ---- as tasks
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- tasks */
 
 static size_t find_strips(const stn_task *task, int fused, strip strips[3]) {
     size_t count = 0;
@@ -64,7 +64,7 @@ static size_t find_strips(const stn_task *task, int fused, strip strips[3]) {
     return count;
 }
 
-/* Its taps are those of the grid's task until it gets its own. */
+/* The strip's task; it uses the taps of the grid's task until it has its own. */
 static stn_task strip_task(const stn_task *task, int fused, const strip *s) {
     stn_task own = *task;
     own.n[s->axis] = s->depth[0] + s->depth[1];
@@ -87,14 +87,13 @@ double faces_strips_seconds(const stn_task *task, const stn_machine *machine, in
         stn_estimate e;
         if (!stn_subplan_estimate(&own, machine, "direct", &e)) return INFINITY;
         double bytes = (double)stn_task_points(&own) * (double)stn_dtype_size(task->dtype);
-        seconds +=
-            3 * e.seconds + 4 * bytes / machine->copy_bandwidth + 2 * machine->launch_seconds; /* few rows: thrice */
+        /* Small grids take three times the estimate. */
+        seconds += 3 * e.seconds + 4 * bytes / machine->copy_bandwidth + 2 * machine->launch_seconds;
     }
     return seconds;
 }
 
-/* ---- building
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- building */
 
 static stn_status get_copy(const stn_plan *plan, faces_strips *strips, stn_error *error) {
     stn_text params = STN_TEXT_EMPTY;
@@ -145,17 +144,16 @@ void faces_strips_list(stn_plan *plan, const faces_strips *strips) {
     for (size_t i = 0; i < strips->count; i++) stn_subplan_list_kernels(plan, strips->list[i].plan);
 }
 
-/* ---- running
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- running */
 
-/* The bytes of a grid's point. */
+/* The address of a grid's point. */
 static unsigned char *point(const void *grid, const stn_grid_layout *layout, const int64_t index[3], size_t size) {
     int64_t elements = 0;
     for (int axis = 0; axis < 3; axis++) elements += index[axis] * layout->stride[axis];
     return (unsigned char *)grid + elements * (int64_t)size;
 }
 
-/* One more box, if it holds any point. */
+/* Adds a box to the copy unless it is empty. */
 static void add_box(const stn_task *task, copy_arguments *a, const stn_grid_layout *from, const void *in,
                     const stn_grid_layout *to, void *out, const int64_t extent[3]) {
     if (extent[0] <= 0 || extent[1] <= 0 || extent[2] <= 0) return;
@@ -176,7 +174,7 @@ static stn_status copy(const faces_strips *strips, copy_arguments *a, void *stre
     return stn_module_launch(strips->copy->module, &launch, a, error);
 }
 
-/* The grid's two ends side by side. */
+/* Copies the grid's two ends next to each other. */
 static stn_status gather(const stn_task *task, const faces_strips *strips, const strip *s, const stn_fused_launch *l,
                          unsigned char *to, stn_error *error) {
     copy_arguments a = {.boxes = 0};
@@ -191,7 +189,7 @@ static stn_status gather(const stn_task *task, const faces_strips *strips, const
     return copy(strips, &a, l->stream, error);
 }
 
-/* The margins of its axis, and nothing else, out of the strip. Slower axes took the corners. */
+/* Copies the margins of the strip's axis back, and nothing else. Slower axes have the corners. */
 static stn_status scatter(const stn_task *task, const faces_strips *strips, const strip *s, const stn_fused_launch *l,
                           const unsigned char *from, stn_error *error) {
     copy_arguments a = {.boxes = 0};

@@ -1,14 +1,15 @@
-/* Strips: the margins that fused steps leave at the faces of a grid, for stencils that
- * faces_tile.cu has no room for. The two margins of an axis are one small task for strategy direct,
- * on the grid pinched along that axis to what f steps of them can see:
+/* Strips: margins of fused steps at the faces of a grid, for stencils with too many taps for
+ * faces_tile.cu. The two margins of an axis form one small task for strategy direct, on a grid that
+ * keeps only the points along that axis which f steps of the margins depend on:
  *
- *     0    m0   depth0            n - depth1   m1   n         depth = f * (the reach towards the face + the larger reach)
+ *     0    m0   depth0            n - depth1   m1   n
  *     |####|.....|                     |.....|####|
- *                    pinched:  |####|.....|.....|####|
+ *                     shortened: |####|.....|.....|####|
  *
- * Its faces are the grid's own. Where the two parts meet, what one step gets wrong is a reach wider
- * after each step, and after f of them it has come up to the margins (#). Axes take their turns:
- * gather, step, scatter. */
+ * depth = f * (the reach towards the face + the larger reach). The strip's faces are the grid's
+ * own. Each step invalidates one more reach around the seam between the two parts; after f steps
+ * the invalid points border the margins (#). Axes are processed one after another: gather, step,
+ * scatter. */
 #ifndef STN_STRATEGIES_FACES_STRIPS_H
 #define STN_STRATEGIES_FACES_STRIPS_H
 #include "strategies/common/fused.h"
@@ -17,7 +18,7 @@
 typedef struct faces_strips faces_strips;
 /* Errors: memory, those of stn_kernel_get, driver. */
 stn_status faces_strips_create(stn_plan *plan, int fused, faces_strips **strips, stn_error *error);
-void faces_strips_destroy(faces_strips *strips); /* NULL is fine */
+void faces_strips_destroy(faces_strips *strips); /* accepts NULL */
 size_t faces_strips_workspace(const faces_strips *strips);
 stn_status faces_strips_set_weights(stn_plan *plan, faces_strips *strips, stn_error *error);
 /* Adds its kernels to plan->kernels. */

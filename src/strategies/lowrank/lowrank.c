@@ -1,17 +1,17 @@
-/* lowrank: f steps in one launch, as chains of banded matrix products on the tensor cores, after
- * LoRAStencil. f steps are one correlation with the taps' f-th power, convolved with itself on the
- * host (common/powers.h); its weights are few separable terms.
+/* Strategy lowrank: f steps in one launch, as chains of banded matrix products on the tensor cores,
+ * after LoRAStencil. f steps are one correlation with the taps' f-th power, convolved on the host
+ * (common/stencil_power.h); its weights are a sum of few separable terms.
  *
- * Three tables of operations: flat, of 1D and 2D, and solid, of 3D, fuse steps; axes takes one, of
- * separable taps of any radius. Here it is told once which of them a task and its candidates
- * have. */
+ * There are three tables of operations: flat (1D and 2D) and solid (3D) fuse steps; axes makes one
+ * step of separable taps of any radius. This file dispatches a task and its candidates to their
+ * table. */
 #include <stdio.h>
 
-#include "strategies/lowrank/axes/axes.h"
-#include "strategies/lowrank/flat/flat.h"
-#include "strategies/lowrank/solid/solid.h"
+#include "strategies/lowrank/axes/lowrank_axes.h"
+#include "strategies/lowrank/plane/lowrank_plane.h"
+#include "strategies/lowrank/volume/lowrank_volume.h"
 
-static const stn_strategy *fused(const stn_task *task) { return task->rank == 3 ? &lowrank_solid : &lowrank_flat; }
+static const stn_strategy *fused(const stn_task *task) { return task->rank == 3 ? &lowrank_volume : &lowrank_plane; }
 
 static const stn_strategy *of(const stn_task *task, const stn_candidate *candidate) {
     return lowrank_axes_is(candidate) ? &lowrank_axes : fused(task);
@@ -53,7 +53,7 @@ static void estimate(const stn_task *task, const stn_machine *machine, const stn
 
 static stn_status prepare(stn_plan *plan, stn_error *error) { return of_plan(plan)->prepare(plan, error); }
 
-/* Passes along the axes are one piece. */
+/* Passes along the axes count as one launch. */
 static uint64_t launches(const stn_plan *plan) {
     const stn_strategy *own = of_plan(plan);
     return own->launches ? own->launches(plan) : 1;

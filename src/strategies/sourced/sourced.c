@@ -1,11 +1,13 @@
-/* sourced: a constant source beside strategies that know none, u[t+1] = S u[t] + b.
+/* Strategy sourced: a constant source, u[t+1] = S u[t] + b, on top of strategies without sources.
  *
- * In f steps   u[t+f] = S^f u[t] + c_f,   c_f = (1 + S + ... + S^(f-1)) b:   a run of f steps without the source, by whatever
- * strategy is cheapest, then one addition. c_f is made once an execution:
+ * f steps:   u[t+f] = S^f u[t] + c_f,   c_f = (1 + S + ... + S^(f-1)) b
  *
- *     whole    f is all steps, c added by transforms that multiply by the sum of the symbol's powers     whole.c
- *     levels   f is 1, 8 or 64, c by steps from zero                                                        
- * levels.c */
+ * This is a run of f steps without the source, by the cheapest strategy, then one addition. c_f is
+ * computed once for each execution:
+ *
+ *     whole    f is all steps; c by transforms, times the sum of K's powers   source_whole.c
+ *     levels   f is 1, 8 or 64; c by steps from zero                           source_levels.c
+ */
 #include "strategies/sourced/sourced.h"
 
 #include <math.h>
@@ -14,8 +16,7 @@
 
 #include "base/error.h"
 
-/* ---- choosing
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- choosing */
 
 static bool applies(const stn_task *task, const stn_machine *machine, char *reason, size_t reason_size) {
     const char *why = NULL;
@@ -31,18 +32,18 @@ static bool applies(const stn_task *task, const stn_machine *machine, char *reas
     return false;
 }
 
-/* values[0]: levels, or SOURCED_WHOLE; single steps last. */
+/* values[0]: levels, or SOURCED_WHOLE; single steps are the last candidate. */
 static size_t candidates(const stn_task *task, const stn_machine *machine, stn_candidate *list, size_t most) {
     size_t count = 0;
     stn_estimate unused;
     if (most > 0 && !task->local && sourced_estimate_whole(task, machine, &unused))
         list[count++] = (stn_candidate){{SOURCED_WHOLE}};
     for (int levels = SOURCED_LEVELS; levels >= 1 && count < most && sourced_adds(task); levels--)
-        if (sourced_steps_of(levels - 1) <= task->steps) list[count++] = (stn_candidate){{levels}};
+        if (sourced_level_steps(levels - 1) <= task->steps) list[count++] = (stn_candidate){{levels}};
     return count;
 }
 
-/* Single steps of the generic kernel, each followed by the addition of the source. */
+/* Single steps by the generic kernel, each followed by the addition of the source. */
 static bool generic(const stn_task *task, stn_candidate *candidate) {
     *candidate = (stn_candidate){{1, 1}};
     return sourced_adds(task);
@@ -50,18 +51,17 @@ static bool generic(const stn_task *task, stn_candidate *candidate) {
 
 static void estimate(const stn_task *task, const stn_machine *machine, const stn_candidate *candidate,
                      stn_estimate *result) {
-    const bool soon = candidate->values[SOURCED_SOON] != 0;
+    const bool by_generic = candidate->values[SOURCED_GENERIC] != 0;
     const bool served = candidate->values[0] == SOURCED_WHOLE
                             ? sourced_estimate_whole(task, machine, result)
-                            : sourced_estimate_levels(task, machine, candidate->values[0], soon, result);
+                            : sourced_estimate_levels(task, machine, candidate->values[0], by_generic, result);
     if (!served) result->seconds = INFINITY;
 }
 
-/* ---- building
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- building */
 
 stn_status sourced_make_run(stn_plan *plan, const stn_task *task, stn_plan **run, stn_error *error) {
-    if (plan->candidate.values[SOURCED_SOON])
+    if (plan->candidate.values[SOURCED_GENERIC])
         STN_TRY(stn_subplan_generic(plan, task, run, error));
     else
         STN_TRY(stn_subplan(plan, task, NULL, run, error));
@@ -99,16 +99,14 @@ static void release(stn_plan *plan) {
     plan->state = NULL;
 }
 
-/* ---- running
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- running */
 
 static stn_status execute(stn_plan *plan, const stn_execution *at, stn_error *error) {
     const sourced_state *state = plan->state;
     return (state->levels == SOURCED_WHOLE ? sourced_execute_whole : sourced_execute_levels)(plan, at, error);
 }
 
-/* ---- in words
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- descriptions */
 
 static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
     const sourced_state *state = plan->state;
@@ -124,9 +122,9 @@ static void name_candidate(const stn_task *task, const stn_candidate *candidate,
         stn_text_printf(text, "all steps at once, and the source's sum");
         return;
     }
-    const int steps = (int)sourced_steps_of(candidate->values[0] - 1);
+    const int steps = (int)sourced_level_steps(candidate->values[0] - 1);
     stn_text_printf(text, "runs of %d step%s%s", steps, steps == 1 ? "" : "s",
-                    candidate->values[SOURCED_SOON] ? " by the kernel of all problems" : "");
+                    candidate->values[SOURCED_GENERIC] ? " by the generic kernel" : "");
 }
 
 const stn_strategy stn_strategy_sourced = {

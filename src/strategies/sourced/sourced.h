@@ -1,5 +1,5 @@
-/* The parts of `sourced`: what its two ways share (add.c), runs of 1, 8, 64 steps (levels.c), all
- * steps at once (whole.c). */
+/* Parts of the strategy sourced: shared functions (source_add.c), runs of 1, 8 and 64 steps
+ * (source_levels.c), all steps at once (source_whole.c). */
 #ifndef STN_STRATEGIES_SOURCED_SOURCED_H
 #define STN_STRATEGIES_SOURCED_SOURCED_H
 #include "plan/plan.h"
@@ -9,68 +9,70 @@ struct stn_kernel;
 
 #define SOURCED_LEVELS 3
 #define SOURCED_WHOLE 0 /* a candidate's values[0]: levels, or this */
-#define SOURCED_SOON                                                                                                   \
-    1 /* which of them says that each step is by the kernel that all problems have, which compiles soon */
+/* Index of the candidate value that selects the generic kernel for each step, which compiles
+ * quickly. */
+#define SOURCED_GENERIC 1
 
-/* What adds: out = x; out = c; out = x + c. What is read and written is the caller's or the
+/* Operations: out = x; out = c; out = x + c. Inputs and outputs are the caller's grids or the
  * workspace's. */
-typedef enum sourced_way {
+typedef enum sourced_operation {
     SOURCED_LOAD,
     SOURCED_COPY,
     SOURCED_MASK,
     SOURCED_ADD,
     SOURCED_LAST,
-    SOURCED_WAYS
-} sourced_way;
+    SOURCED_OPERATIONS
+} sourced_operation;
 
-/* As sourced_add.cu declares it. */
+/* Same as in sourced_add.cu. */
 typedef struct sourced_grid {
     const void *at;
     int64_t stride[3], batch;
 } sourced_grid;
 
 typedef struct sourced_state {
-    int levels; /* or SOURCED_WHOLE */
-    /* Levels: of 8^level steps; the second for c, NULL where the first serves. Whole: number 0, of
-     * all steps, and sum. */
+    int levels; /* number of levels, or SOURCED_WHOLE */
+    /* Levels: plans of 8^level steps; from_zero: the same for c, NULL where `run` serves. Whole:
+     * run[0] makes all steps, `sum` the source's sum. */
     stn_plan *run[SOURCED_LEVELS], *from_zero[SOURCED_LEVELS], *sum;
-    struct stn_kernel *add[SOURCED_WAYS]; /* this and what follows: of levels */
+    struct stn_kernel *add[SOURCED_OPERATIONS]; /* this and the following fields: levels only */
     stn_grid_layout in, out, packed;
-    bool widened; /* the workspace's grids are of another type than the caller's */
-    size_t grid;  /* bytes of one */
+    bool widened; /* workspace grids have another type than the caller's */
+    size_t grid;  /* bytes of a workspace grid */
 } sourced_state;
 
-/* One execution by levels: where everything lies. */
+/* The grids of one execution by levels. */
 typedef struct sourced_job {
     const stn_plan *plan;
     const sourced_state *state;
     const stn_execution *at;
     sourced_grid source;
-    void *workspace; /* of the runs */
+    void *workspace; /* of the plans of runs */
 } sourced_job;
 
-/* ---- sourced.c: a plan of the room's own; the workspace grows to what it needs. */
+/* ---- sourced.c: creates a plan inside this one; the workspace grows as needed. */
 stn_status sourced_make_run(stn_plan *plan, const stn_task *task, stn_plan **run, stn_error *error);
 
-/* ---- add.c: whether a launch can add to all of the task's grids. */
+/* ---- source_add.c: whether a launch can add to all of the task's grids. */
 bool sourced_adds(const stn_task *task);
 stn_dtype sourced_own_type(const stn_task *task); /* of the grids in the workspace */
 stn_status sourced_make_kernels(stn_plan *plan, sourced_state *state, stn_error *error);
 sourced_grid sourced_grid_at(const stn_grid_layout *layout, const void *at);
-sourced_grid sourced_own_grid(const sourced_job *job, int number); /* of the workspace */
-stn_status sourced_add(const sourced_job *job, sourced_way way, sourced_grid x, sourced_grid c, sourced_grid out,
-                       stn_error *error);
+/* Grid `number` in the workspace. */
+sourced_grid sourced_own_grid(const sourced_job *job, int number);
+stn_status sourced_add(const sourced_job *job, sourced_operation operation, sourced_grid x, sourced_grid c,
+                       sourced_grid out, stn_error *error);
 
-/* ---- levels.c */
-uint64_t sourced_steps_of(int level);
-/* soon: by what compiles soon. False: no strategy serves a level. */
-bool sourced_estimate_levels(const stn_task *task, const stn_machine *machine, int levels, bool soon,
+/* ---- source_levels.c */
+uint64_t sourced_level_steps(int level);
+/* by_generic: by the generic kernel. False if no strategy serves a level. */
+bool sourced_estimate_levels(const stn_task *task, const stn_machine *machine, int levels, bool by_generic,
                              stn_estimate *result);
 stn_status sourced_prepare_levels(stn_plan *plan, sourced_state *state, stn_error *error);
 stn_status sourced_execute_levels(stn_plan *plan, const stn_execution *at, stn_error *error);
 void sourced_describe_levels(const sourced_state *state, stn_format format, stn_text *text);
 
-/* ---- whole.c: false: no strategy sums the powers of these steps. */
+/* ---- source_whole.c: false if no strategy sums the powers of these steps. */
 bool sourced_estimate_whole(const stn_task *task, const stn_machine *machine, stn_estimate *result);
 stn_status sourced_prepare_whole(stn_plan *plan, sourced_state *state, stn_error *error);
 stn_status sourced_execute_whole(stn_plan *plan, const stn_execution *at, stn_error *error);

@@ -1,4 +1,4 @@
-/* See encode.h. */
+/* Encodes rows of taps as 2:4 sparse left factors and their metadata. */
 #include "strategies/sparse/encode.h"
 
 #include <string.h>
@@ -11,23 +11,23 @@ static bool is_half(const sparse_window *w, int product) { return 2 * product + 
 int sparse_columns(const sparse_window *w) { return 8 * w->halves * points_of_word(w); }
 int sparse_products(const sparse_window *w) { return (w->halves + 1) / 2; }
 int sparse_groups(const sparse_window *w, int product) { return is_half(w, product) ? 4 : 8; }
-int sparse_places(const sparse_window *w) { return 2 * points_of_word(w); }
+int sparse_group_elements(const sparse_window *w) { return 2 * points_of_word(w); }
 int sparse_kept(const sparse_window *w) { return points_of_word(w); }
 
-/* A group's words lie half the window apart: a row no longer than that meets two columns of four at
- * most, in f32 one of two. */
+/* A group's words are half a window apart, so a row no longer than that has at most two of a
+ * group's four elements (f32: one of two). */
 bool sparse_legal(const sparse_window *w) {
     return w->halves > 0 && w->halves <= SPARSE_MOST_HALVES && w->first >= 0 && w->span >= 0 &&
            w->first + w->span + SPARSE_OUTPUTS <= sparse_columns(w) && w->span < sparse_columns(w) / 2;
 }
 
-/* Lanes t = 2u and 2u + 1 hold a group's two words in register r, group 2r + u: r words on from
- * where the lane begins. */
-int sparse_column(const sparse_window *w, int product, int group, int place) {
+/* Lanes t = 2u and 2u + 1 hold a group's two words in register r, for group 2r + u: r words after
+ * the lane's first. */
+int sparse_column(const sparse_window *w, int product, int group, int element) {
     int points = points_of_word(w), registers = sparse_groups(w, product) / 2;
     int word = 8 * product + registers * (group % 2) + group / 2;
-    if (place >= points) word += 4 * w->halves;
-    return word * points + place % points;
+    if (element >= points) word += 4 * w->halves;
+    return word * points + element % points;
 }
 
 int sparse_output(const sparse_window *w, int i) {
@@ -35,27 +35,27 @@ int sparse_output(const sparse_window *w, int i) {
     return 4 * (i % 8 / 2) + i % 2 + 2 * (i / 8);
 }
 
-static int tap_of(const sparse_window *w, int product, int group, int place, int i) {
-    int tap = sparse_column(w, product, group, place) - sparse_output(w, i) - w->first;
+static int tap_of(const sparse_window *w, int product, int group, int element, int i) {
+    int tap = sparse_column(w, product, group, element) - sparse_output(w, i) - w->first;
     return tap >= 0 && tap <= w->span ? tap : -1;
 }
 
 void sparse_keep(const sparse_window *w, int product, int group, int i, int kept[2]) {
     bool keep[4] = {false};
-    int places = sparse_places(w), count = 0, at = 0;
-    for (int place = 0; place < places; place++) {
-        keep[place] = tap_of(w, product, group, place, i) >= 0;
-        count += keep[place];
+    int places = sparse_group_elements(w), count = 0, at = 0;
+    for (int element = 0; element < places; element++) {
+        keep[element] = tap_of(w, product, group, element, i) >= 0;
+        count += keep[element];
     }
-    for (int place = 0; place < places && count < sparse_kept(w); place++) {
-        count += !keep[place];
-        keep[place] = true;
+    for (int element = 0; element < places && count < sparse_kept(w); element++) {
+        count += !keep[element];
+        keep[element] = true;
     }
-    for (int place = 0; place < places; place++)
-        if (keep[place] && at < 2) kept[at++] = place;
+    for (int element = 0; element < places; element++)
+        if (keep[element] && at < 2) kept[at++] = element;
 }
 
-/* What row i keeps of a group, as a register holds it. */
+/* The elements of a group that row i keeps, as a register word. */
 static uint32_t word_of(const sparse_window *w, const float *weight, int product, int group, int i) {
     int kept[2] = {0};
     uint32_t word = 0;
@@ -71,7 +71,7 @@ static uint32_t word_of(const sparse_window *w, const float *weight, int product
     return word;
 }
 
-/* Lane 4g + t holds of groups t and t + 4 rows g and g + 8. */
+/* Lane 4g + t holds rows g and g + 8 of groups t and t + 4. */
 void sparse_encode(const sparse_window *w, const float *weight, uint32_t *to) {
     memset(to, 0, (size_t)(sparse_products(w) * SPARSE_FRAGMENT) * sizeof *to);
     for (int product = 0; product < sparse_products(w); product++)

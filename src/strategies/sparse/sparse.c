@@ -1,9 +1,9 @@
-/* sparse: f steps in one launch, as 2:4 sparse products on the tensor cores, after SPTCStencil. f
- * steps are one correlation with the taps' f-th power (common/powers.h), any weights: a sum over
- * its rows, each a band that is encoded on the host (encode.h). Of separable 2D taps it is a chain
- * of two such products, and of sums of few such terms as many chains. See kernel_templates/sparse:
- * sparse_tile.cu, of few rows of 2D taps sparse_walk.cu, of lines sparse_line.cu;
- * sparse_chain.cu. */
+/* Strategy sparse: f steps in one launch, as 2:4 sparse products on the tensor cores, after
+ * SPTCStencil. f steps are one correlation with the taps' f-th power (common/stencil_power.h), with
+ * any weights: a sum over its rows, each a banded matrix that is encoded on the host (encode.h).
+ * Separable 2D taps are a chain of two such products, and sums of few separable terms are as many
+ * chains. Kernels in kernel_templates/sparse: sparse_tile.cu; sparse_walk.cu for few rows of 2D
+ * taps; sparse_line.cu in 1D; sparse_chain.cu for terms. */
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,9 +16,9 @@
 #include "render/render.h"
 #include "strategies/common/turns.h"
 #include "strategies/faces/margins.h"
-#include "strategies/sparse/cost.h"
-#include "strategies/sparse/search.h"
-#include "strategies/sparse/sweep.h"
+#include "strategies/sparse/sparse_cost_model.h"
+#include "strategies/sparse/sparse_operator.h"
+#include "strategies/sparse/sparse_search.h"
 
 /* Arguments as the kernel declares them; the scale follows. */
 typedef struct tile_header {
@@ -26,25 +26,26 @@ typedef struct tile_header {
     void *out;
     const void *table;
     int64_t nz, ny, nx, in_z, in_y, in_batch, out_z, out_y, out_batch;
-    int64_t walk, walks, steps, tiles_y, tiles_x;
+    int64_t iterations, march_blocks, steps, tiles_y, tiles_x;
 } tile_header;
 typedef struct chain_header {
     const void *in;
     void *out;
     const void *table;
     int64_t ny, nx, in_y, in_batch, out_y, out_batch;
-    int64_t walk, walks, steps, tiles_x;
+    int64_t iterations, march_blocks, steps, tiles_x;
 } chain_header;
 
 typedef struct sparse_state {
     sparse_shape shape;
     stn_kernel *kernel;
-    size_t nsweeps;
-    sparse_sweep sweeps[2];
-    uint32_t *tables;    /* on the device, of all sweeps */
-    stn_faces *faces[2]; /* of each sweep; NULL where all axes wrap */
+    size_t noperators;
+    sparse_operator operators[2];
+    uint32_t *tables;    /* device memory, tables of all operators */
+    stn_faces *faces[2]; /* for each operator; NULL where all axes wrap */
     stn_layouts at;
-    size_t grid_bytes; /* of the workspace, whole 256; the faces' follows */
+    /* Bytes of a workspace grid, a multiple of 256; the faces' workspace follows. */
+    size_t grid_bytes;
 } sparse_state;
 
 static bool applies(const stn_task *task, const stn_machine *machine, char *reason, size_t reason_size) {
@@ -56,8 +57,8 @@ static bool applies(const stn_task *task, const stn_machine *machine, char *reas
     else if (task->dtype == STN_F64)
         why = "sparse tensor cores have no f64";
     else if (task->rank == 3 && task->dtype == STN_F32)
-        /* Few steps fit a launch. The roundings of many launches of smooth data are alike and add up:
-         * to 0.7% after 150 launches of a grid whose mean is 1, which random data do not tell. */
+        /* Only few steps fit into a launch. The rounding errors of many launches of smooth data are
+         * correlated and add up: to 0.7% after 150 launches of a grid with mean 1. */
         why = "in 3D f32 would be computed in tf32, whose 11 bits err too much over many launches";
     else if (sparse_splits(task) && task->rank != 2)
         why = "f32 is computed in tf32, which needs a tolerance of 5e-4 or more but in 2D";
@@ -65,7 +66,7 @@ static bool applies(const stn_task *task, const stn_machine *machine, char *reas
         why = "the fastest axis is strided";
     else if (stn_task_points(task) >> 37 || task->steps >> 31)
         why = "the grid has 2^37 points or more, or there are 2^31 steps or more";
-    else if (!sparse_any(task, machine))
+    else if (!sparse_search_any(task, machine))
         why = "its taps reach too far, or their margins cover the grid, or the batch is too large";
     if (why) snprintf(reason, reason_size, "%s", why);
     return !why;
@@ -95,17 +96,16 @@ static void estimate(const stn_task *task, const stn_machine *machine, const stn
     sparse_cost(task, machine, &shape, result);
 }
 
-/* ---- building
- * -------------------------------------------------------------------------------------------------- */
+/* ---- building */
 
-/* Tables of the task's weights, into new memory of the device; there are none where the GPU is not
- * here. */
+/* Uploads the tables of the task's weights into new device memory; none without a GPU. */
 static stn_status make_tables(stn_plan *plan, sparse_state *state, stn_error *error) {
-    size_t words = sparse_table_words(&plan->task, &state->shape) * state->nsweeps;
+    size_t words = sparse_table_words(&plan->task, &state->shape) * state->noperators;
     uint32_t *host = calloc(words, sizeof *host);
     void *tables = NULL;
     if (!host) return stn_fail_memory(error, "a plan's weights", words * sizeof *host);
-    stn_status status = sparse_sweeps_fill(&plan->task, &state->shape, state->sweeps, state->nsweeps, host, error);
+    stn_status status =
+        sparse_operators_fill(&plan->task, &state->shape, state->operators, state->noperators, host, error);
     stn_device *device = plan->context->device;
     state->tables = NULL;
     if (status == STN_OK && device) status = stn_device_alloc(device, words * sizeof *host, &tables, error);
@@ -132,33 +132,33 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
     uint64_t launches = (uint64_t)state->shape.launches, steps = plan->task.steps;
     state->at = stn_task_layouts(&plan->task, launches);
     state->grid_bytes = (size_t)stn_round_up((int64_t)state->at.work_bytes, 256);
-    state->nsweeps = steps % launches ? 2 : 1;
-    state->sweeps[0].fused = (int)((steps + launches - 1) / launches);
-    state->sweeps[1].fused = (int)(steps / launches);
+    state->noperators = steps % launches ? 2 : 1;
+    state->operators[0].fused = (int)((steps + launches - 1) / launches);
+    state->operators[1].fused = (int)(steps / launches);
     STN_TRY(get_kernel(plan, state, error));
     plan->kernels[0] = state->kernel;
-    plan->nkernels = 1; /* the faces add theirs */
+    plan->nkernels = 1; /* the faces append their kernels */
     STN_TRY(make_tables(plan, state, error));
-    for (size_t i = 0; i < state->nsweeps; i++)
-        STN_TRY(stn_faces_create(plan, state->sweeps[i].fused, STN_FACES_CHEAPEST, &state->faces[i], error));
+    for (size_t i = 0; i < state->noperators; i++)
+        STN_TRY(stn_faces_create(plan, state->operators[i].fused, STN_FACES_CHEAPEST, &state->faces[i], error));
     size_t first = stn_faces_workspace(state->faces[0]), second = stn_faces_workspace(state->faces[1]);
     plan->workspace_size = state->grid_bytes + (first > second ? first : second);
     return STN_OK;
 }
 
-/* Left factors hold any weights: only tables change. */
+/* The kernel takes any weights, so only tables change. */
 static stn_status set_weights(stn_plan *plan, stn_error *error) {
     sparse_state *state = plan->state, next = *state;
     STN_TRY(make_tables(plan, &next, error));
     stn_status status = STN_OK;
-    for (size_t i = 0; i < next.nsweeps && status == STN_OK; i++)
+    for (size_t i = 0; i < next.noperators && status == STN_OK; i++)
         status = stn_faces_set_weights(plan, next.faces[i], error);
     if (status != STN_OK) {
         if (next.tables) stn_device_free(plan->context->device, next.tables);
         return status;
     }
     if (state->tables) stn_device_free(plan->context->device, state->tables);
-    next.shape.extended = stn_task_extended(&plan->task); /* faces are there in any case */
+    next.shape.extended = stn_task_extended(&plan->task); /* the faces exist in any case */
     *state = next;
     return STN_OK;
 }
@@ -172,8 +172,7 @@ static void release(stn_plan *plan) {
     plan->state = NULL;
 }
 
-/* ---- running
- * --------------------------------------------------------------------------------------------------- */
+/* ---- running */
 
 typedef struct run {
     const sparse_state *state;
@@ -181,59 +180,74 @@ typedef struct run {
     uint64_t first;
 } run;
 
-/* A sweep, and whether another of this plan's is the launch before. */
-typedef struct turn {
-    const sparse_sweep *sweep;
+/* An operator, and whether the preceding launch is one of this plan's operators. */
+typedef struct operator_launch {
+    const sparse_operator *op;
     bool follows;
-} turn;
+} operator_launch;
 
-/* A sweep reads its left factors while the last blocks of the one before still run, and waits for
- * those. Where there are faces, they are the launch before. (Drivers before CUDA 12.3 cannot
- * capture such a launch in a graph.) */
-static bool may_come_early(const stn_plan *plan, const sparse_shape *shape, const turn *t) {
+/* Programmatic dependent launch: the kernel loads its left factors while the last blocks of the
+ * preceding launch run, and waits for those. With faces, the preceding launch is theirs. (Drivers
+ * before CUDA 12.3 cannot capture such a launch in a graph.) */
+static bool may_start_early(const stn_plan *plan, const sparse_shape *shape, const operator_launch *t) {
     return t->follows && plan->machine.sm >= 90 && shape->extended &&
            stn_driver_version(plan->context->driver) >= 12030;
 }
 
-/* A stn_interior; `user` is a turn. */
-static stn_status launch_sweep(const stn_plan *plan, const void *user, const stn_fused_launch *l, stn_error *error) {
+/* A stn_interior; `user` is an operator_launch. */
+static stn_status launch_operator(const stn_plan *plan, const void *user, const stn_fused_launch *l, stn_error *error) {
     const sparse_state *state = plan->state;
-    const sparse_sweep *sweep = ((const turn *)user)->sweep;
+    const sparse_operator *op = ((const operator_launch *)user)->op;
     const stn_task *task = &plan->task;
     const sparse_shape *shape = &state->shape;
     const stn_grid_layout *from = l->from, *to = l->to;
     sparse_tiles tiles = sparse_tiles_of(task, shape);
-    const uint32_t *table = state->tables + (size_t)(sweep - state->sweeps) * sparse_table_words(task, shape);
+    const uint32_t *table = state->tables + (size_t)(op - state->operators) * sparse_table_words(task, shape);
     _Alignas(16) unsigned char arguments[sizeof(tile_header) + 16] = {0};
     size_t header;
     if (shape->terms) {
-        chain_header h = {l->in,         l->out,    table,       task->n[1],  task->n[2],  from->stride[1], from->batch,
-                          to->stride[1], to->batch, shape->walk, tiles.walks, tiles.steps, tiles.x};
+        chain_header h = {l->in,       l->out,        table,     task->n[1],        task->n[2],         from->stride[1],
+                          from->batch, to->stride[1], to->batch, shape->iterations, tiles.march_blocks, tiles.steps,
+                          tiles.x};
         memcpy(arguments, &h, header = sizeof h);
     } else {
-        tile_header h = {l->in,           l->out,          table,       task->n[0],    task->n[1],    task->n[2],
-                         from->stride[0], from->stride[1], from->batch, to->stride[0], to->stride[1], to->batch,
-                         shape->walk,     tiles.walks,     tiles.steps, tiles.y,       tiles.x};
+        tile_header h = {l->in,
+                         l->out,
+                         table,
+                         task->n[0],
+                         task->n[1],
+                         task->n[2],
+                         from->stride[0],
+                         from->stride[1],
+                         from->batch,
+                         to->stride[0],
+                         to->stride[1],
+                         to->batch,
+                         shape->iterations,
+                         tiles.march_blocks,
+                         tiles.steps,
+                         tiles.y,
+                         tiles.x};
         memcpy(arguments, &h, header = sizeof h);
     }
-    stn_put_real(task->dtype, sweep->scale, arguments + header);
-    stn_launch launch = {.grid = {(unsigned)(task->batch * tiles.walks * tiles.y * tiles.x), 1, 1},
+    stn_put_real(task->dtype, op->scale, arguments + header);
+    stn_launch launch = {.grid = {(unsigned)(task->batch * tiles.march_blocks * tiles.y * tiles.x), 1, 1},
                          .block = {32 * (unsigned)shape->warps, 1, 1},
                          .shared = sparse_shared(task, shape),
                          .stream = l->stream,
-                         .early = may_come_early(plan, shape, user)};
+                         .early = may_start_early(plan, shape, user)};
     return stn_module_launch(state->kernel->module, &launch, arguments, error);
 }
 
-static stn_status take_turn(const stn_plan *plan, const void *user, uint64_t i, const stn_fused_launch *l,
-                            stn_error *error) {
+static stn_status run_launch(const stn_plan *plan, const void *user, uint64_t i, const stn_fused_launch *l,
+                             stn_error *error) {
     const run *r = user;
     const sparse_state *state = r->state;
     uint64_t longer = plan->task.steps % (uint64_t)state->shape.launches;
-    int which = state->nsweeps == 2 && i >= longer;
+    int which = state->noperators == 2 && i >= longer;
     const stn_faces *faces = state->shape.extended ? NULL : state->faces[which];
-    const turn t = {&state->sweeps[which], i > r->first};
-    return stn_faces_run(plan, faces, launch_sweep, &t, l, r->faces, error);
+    const operator_launch t = {&state->operators[which], i > r->first};
+    return stn_faces_run(plan, faces, launch_operator, &t, l, r->faces, error);
 }
 
 static uint64_t launches(const stn_plan *plan) { return (uint64_t)((const sparse_state *)plan->state)->shape.launches; }
@@ -241,11 +255,10 @@ static uint64_t launches(const stn_plan *plan) { return (uint64_t)((const sparse
 static stn_status execute_part(stn_plan *plan, stn_part part, const stn_execution *at, stn_error *error) {
     const sparse_state *state = plan->state;
     run r = {state, (unsigned char *)at->workspace + state->grid_bytes, part.first};
-    return stn_take_turns(plan, &state->at, launches(plan), part, at, take_turn, &r, error);
+    return stn_take_turns(plan, &state->at, launches(plan), part, at, run_launch, &r, error);
 }
 
-/* ---- words
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- descriptions */
 
 static const char *arithmetic(const stn_task *task, const sparse_shape *shape) {
     if (task->dtype == STN_F16) return shape->parts == 1 ? "sparse f16" : "sparse f16 x 2";
@@ -263,8 +276,8 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
     sparse_counts counts = sparse_count(task, shape);
     if (format == STN_TEXT) {
         stn_text_printf(text, "kernel %s, %d launches of %d fused steps", sparse_kernel_name(task, shape),
-                        shape->launches, state->sweeps[0].fused);
-        if (state->nsweeps == 2) stn_text_printf(text, " or %d", state->sweeps[1].fused);
+                        shape->launches, state->operators[0].fused);
+        if (state->noperators == 2) stn_text_printf(text, " or %d", state->operators[1].fused);
         if (shape->terms > 1) stn_text_printf(text, ", %d separable terms", shape->terms);
         stn_text_printf(text,
                         ", %d row%s of %d taps in windows of %d points, %s products, %d warps a block; for each point "
@@ -280,7 +293,7 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
     const struct {
         const char *key;
         double value;
-    } numbers[] = {{"fused_steps", state->sweeps[0].fused},
+    } numbers[] = {{"fused_steps", state->operators[0].fused},
                    {"launches", shape->launches},
                    {"rows", rows.all},
                    {"terms", shape->terms},
@@ -288,8 +301,8 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
                    {"window", sparse_columns(&w)},
                    {"warps", shape->warps},
                    {"stages", shape->stages},
-                   {"columns_beside", shape->beside},
-                   {"walk", shape->walk},
+                   {"columns_beside", shape->adjacent_columns},
+                   {"walk", shape->iterations},
                    {"multiplications_of_point", counts.compute},
                    {"elements_of_point", counts.input},
                    {"weights_of_point", counts.parameters}};
@@ -306,8 +319,9 @@ static void name_candidate(const stn_task *task, const stn_candidate *candidate,
     stn_text_printf(text, "%d steps a launch", shape.fused);
     if (shape.terms == 1) stn_text_printf(text, " as a chain");
     if (shape.terms > 1) stn_text_printf(text, " as %d chains", shape.terms);
-    if (!shape.terms) stn_text_printf(text, ", %d columns side by side", shape.beside);
-    if (shape.across) stn_text_printf(text, ", in a ring of %d stages, walks of %d", shape.stages, shape.walk);
+    if (!shape.terms) stn_text_printf(text, ", %d columns side by side", shape.adjacent_columns);
+    if (shape.adjacent_warps)
+        stn_text_printf(text, ", in a ring of %d stages, %d tiles a block", shape.stages, shape.iterations);
     stn_text_printf(text,
                     ", windows of %d points, %s products, %d warps, %d block%s, a point takes %.4g multiplications, "
                     "%.4g elements, %.4g weights",

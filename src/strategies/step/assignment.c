@@ -1,7 +1,7 @@
-/* See assignment.h. The arguments, as system_step.cu declares them:
+/* Renders the kernel of one assignment and packs its arguments, as system_step.cu declares them:
  *
- *     pointers of arrays, of what is written, of what frozen points keep
- *     extents, points, what is not frozen     blocks along axes     values */
+ *     pointers to the arrays, the output, and the values that frozen points keep
+ *     extents, points, the box that is not frozen     blocks along axes     values */
 #include "strategies/step/assignment.h"
 
 #include <stdio.h>
@@ -17,14 +17,14 @@
 
 #define SHORT_PROGRAM 200 /* instructions */
 
-/* Where parts of the arguments begin, in bytes. */
-typedef struct places {
+/* Byte offsets of the parts of the arguments. */
+typedef struct argument_offsets {
     size_t out, fixed, tiles, values, end;
-} places;
+} argument_offsets;
 
-static places places_of(const step_assignment *a, stn_dtype dtype) {
+static argument_offsets argument_offsets_of(const step_assignment *a, stn_dtype dtype) {
     const size_t arrays = (size_t)a->narrays, real = dtype == STN_F64 ? 8 : 4;
-    places p;
+    argument_offsets p;
     p.out = 8 * arrays;
     p.fixed = p.out + 16;
     p.tiles = p.fixed + 10 * 8;
@@ -33,7 +33,7 @@ static places places_of(const step_assignment *a, stn_dtype dtype) {
     return p;
 }
 
-/* ---- what it reads ------------------------------------------------------------------------- */
+/* ---- arrays and numbers that the assignment reads */
 
 static int array_of(step_assignment *a, bool is_field, int index, int level) {
     for (int i = 0; i < a->narrays; i++)
@@ -53,7 +53,7 @@ static void note_plane(step_array *array, const int offset[3]) {
     array->above = (int)stn_max(array->above, offset[0]);
 }
 
-/* Arrays, numbers and constants of sides; false: there are too many. */
+/* Lists arrays, numbers and constants of sides; false if there are too many. */
 static bool list_reads(const stn_system_task *task, const stn_system_program *program, step_assignment *a) {
     a->narrays = a->nvalues = 0;
     for (int i = 0; i < STN_SYSTEM_MAX_COEFFICIENTS; i++) a->number_of[i] = -1;
@@ -73,7 +73,7 @@ static bool list_reads(const stn_system_task *task, const stn_system_program *pr
         for (int side = 0; side < 6; side++)
             a->nvalues += variable_of(task, &a->arrays[i])->side[side / 2][side % 2].kind == STN_CONSTANT;
     if (!a->nvalues) a->nvalues = 1;
-    return places_of(a, task->dtype).end <= STEP_MOST_ARGUMENTS;
+    return argument_offsets_of(a, task->dtype).end <= STEP_MOST_ARGUMENTS;
 }
 
 bool step_assignment_fits(const stn_system_task *task, const stn_system_equation *equation, char *reason, size_t size) {
@@ -92,12 +92,12 @@ bool step_assignment_fits(const stn_system_task *task, const stn_system_equation
         }
         stn_system_program_clear(&program);
     } else
-        snprintf(reason, size, "there is no memory to look at it");
+        snprintf(reason, size, "out of memory");
     free(a);
     return fits;
 }
 
-/* ---- its text ------------------------------------------------------------------------------ */
+/* ---- kernel text */
 
 static void render_number(double value, stn_text *text) {
     char digits[STN_NUMBER_SIZE];
@@ -173,13 +173,13 @@ static bool freezes(const stn_system_task *task, const stn_system_equation *equa
     return !all;
 }
 
-/* Planes of an array that a marching thread holds; 0: none. */
+/* Planes of an array that a marching thread holds in registers; 0: none. */
 static int queue_of(const step_assignment *a, const step_array *array) {
     return a->block.planes > 1 && array->below + array->above ? array->below + array->above + 1 : 0;
 }
 
-/* The rules past an array's sides, 4 bits a side, and which values are the constants among them,
- * from *value on. */
+/* The boundary rules of an array's sides, 4 bits each, and the indices of their constants among the
+ * values, from *value on. */
 static uint32_t rules_of(const stn_system_variable *v, int past[6], int *value) {
     uint32_t rules = 0;
     for (unsigned side = 0; side < 6; side++) {
@@ -215,8 +215,8 @@ static void render_arrays(const stn_system_task *task, const step_assignment *a,
     stn_params_ints(text, "SYSTEM_QUEUE_LOW", low, (size_t)a->narrays);
 }
 
-/* Blocks that must fit on a multiprocessor, which caps the registers: some 80 of each thread (of
- * f64 128) are enough for short assignments, and keep enough reads under way. */
+/* Blocks that must fit on a multiprocessor, which limits registers: some 80 for each thread (128 in
+ * f64) suffice for short assignments and allow enough loads in flight. */
 static int resident_blocks(const stn_system_task *task, const step_assignment *a, const stn_system_program *program) {
     const int threads = program->count > SHORT_PROGRAM ? 0 : task->dtype == STN_F64 ? 512 : 768;
     return (int)stn_max(1, threads / (a->block.x * a->block.y));
@@ -236,15 +236,15 @@ static void render(const stn_system_task *task, step_assignment *a, const stn_sy
     stn_params_int(text, "THREADS_Y", a->block.y);
     stn_params_int(text, "SYSTEM_PLANES", a->block.planes);
     stn_params_int(text, "BLOCKS", resident_blocks(task, a, program));
-    stn_params_int(text, "EXPECTED_HEADER", (int64_t)places_of(a, task->dtype).values);
+    stn_params_int(text, "EXPECTED_HEADER", (int64_t)argument_offsets_of(a, task->dtype).values);
     render_program(task, a, program, text);
 }
 
-/* ---- its arguments ------------------------------------------------------------------------- */
+/* ---- arguments */
 
-/* All but pointers and numbers. */
+/* Fills all arguments but pointers and numbers. */
 static void fill_header(const stn_system_task *task, step_assignment *a) {
-    const places p = places_of(a, task->dtype);
+    const argument_offsets p = argument_offsets_of(a, task->dtype);
     const size_t real = task->dtype == STN_F64 ? 8 : 4;
     int64_t fixed[10] = {task->n[0], task->n[1], task->n[2], stn_system_task_points(task)};
     const uint32_t tiles[4] = {(uint32_t)a->tiles[0], (uint32_t)a->tiles[1], (uint32_t)a->tiles[2], 0};
@@ -277,7 +277,7 @@ stn_status step_assignment_make(stn_plan *plan, const stn_system_equation *equat
         status =
             stn_fail(error, STN_ERROR_UNSUPPORTED, "an assignment reads more arrays than a kernel has arguments for");
     if (status == STN_OK) {
-        made->arguments = places_of(made, task->dtype).end;
+        made->arguments = argument_offsets_of(made, task->dtype).end;
         render(task, made, &program, &params);
         fill_header(task, made);
         status = stn_kernel_make(plan->context, "system_step", &params, 0, &made->kernel, error);
@@ -290,7 +290,7 @@ stn_status step_assignment_make(stn_plan *plan, const stn_system_equation *equat
 stn_status step_assignment_run(const step_assignment *a, const stn_system_state *state, int64_t number, void *stream,
                                stn_error *error) {
     const stn_system_task *task = state->task;
-    const places p = places_of(a, task->dtype);
+    const argument_offsets p = argument_offsets_of(a, task->dtype);
     const size_t real = task->dtype == STN_F64 ? 8 : 4;
     const int field = a->equation->field;
     _Alignas(16) unsigned char arguments[STEP_MOST_ARGUMENTS];

@@ -1,9 +1,10 @@
-/* Ladders that a context keeps are those that a search finds. */
+/* Factorisations cached by a context equal those of a new search. */
 #include <criterion/criterion.h>
 #include <pthread.h>
 #include <string.h>
 
 #include "strategies/common/found.h"
+#include "strategies/common/ladder.h"
 
 static stn_found *found;
 static void setup(void) { cr_assert_not_null(found = stn_found_create()); }
@@ -19,30 +20,30 @@ static void expect_same(const stn_ladder *a, const stn_ladder *b) {
     for (int s = 0; s < a->stages; s++) cr_expect_eq(a->radix[s], b->radix[s]);
 }
 
-Test(ladder, so_many_are_asked_for_that_old_ones_go) {
-    stn_ladder line, again;
+Test(ladder, old_entries_are_replaced) {
+    stn_ladder line, expected;
     for (int turn = 0; turn < 2; turn++)
         for (int points = 32; points < 400; points++)
             if (stn_ladder_good(points)) {
                 stn_ladder_make(found, points, &needs, &line);
-                stn_ladder_search(points, &needs, &again);
-                expect_same(&line, &again);
+                stn_ladder_search(points, &needs, &expected);
+                expect_same(&line, &expected);
             }
 }
 
-/* Threads of one context: each gets what a search finds. */
+/* Threads of one context: each gets the result of a search. */
 static void *ask(void *user) {
-    stn_ladder line, again;
+    stn_ladder line, expected;
     for (int points = 32; points < 300; points++)
         if (stn_ladder_good(points)) {
             stn_ladder_make(found, points, &needs, &line);
-            stn_ladder_search(points, &needs, &again);
-            expect_same(&line, &again);
+            stn_ladder_search(points, &needs, &expected);
+            expect_same(&line, &expected);
         }
     return user;
 }
 
-Test(ladder, threads_ask_at_once) {
+Test(ladder, concurrent_requests) {
     pthread_t threads[4];
     for (int i = 0; i < 4; i++) cr_assert_eq(pthread_create(&threads[i], NULL, ask, NULL), 0);
     for (int i = 0; i < 4; i++) cr_assert_eq(pthread_join(threads[i], NULL), 0);

@@ -1,5 +1,5 @@
-/* The reach of many steps: known figures, and no point too few or needlessly many beside S^f
- * written out. */
+/* The reach of many steps: known figures, and neither too few nor needlessly many points compared
+ * with S^f computed explicitly. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdlib.h>
@@ -49,7 +49,7 @@ Test(reach, grows_as_the_root_of_steps) {
     cr_expect(flat.side[0] > 100 && flat.side[0] < 300, "%g", (double)flat.side[0]);
 }
 
-/* S^f of one line of taps, written out. */
+/* S^f of one line of taps, computed explicitly. */
 static long double *power_of(const double *w, int count, int steps) {
     int all = (count - 1) * steps + 1;
     long double *to = calloc((size_t)all, sizeof *to), *from = calloc((size_t)all, sizeof *from);
@@ -63,7 +63,7 @@ static long double *power_of(const double *w, int count, int steps) {
     return to;
 }
 
-/* Of whole: the sum of |taps| past `reach` towards either side. */
+/* The sum of |taps| beyond `reach` towards one side, relative to that of all taps. */
 static double beyond(const long double *tap, int all, int low, int64_t reach, int side) {
     long double past = 0, whole = 0;
     for (int i = 0; i < all; i++) {
@@ -74,9 +74,9 @@ static double beyond(const long double *tap, int all, int low, int64_t reach, in
     return (double)(past / whole);
 }
 
-/* Weights of any sign, uneven: nothing above the tail lies beyond, and one point less would not
- * do. */
-Test(reach, random_lines_are_cut_where_they_die_away) {
+/* Random uneven weights of any sign: at most the tail lies beyond the reach, and one point less
+ * would not suffice. */
+Test(reach, random_lines_have_minimal_reach) {
     unsigned long long state = 11;
     for (int trial = 0; trial < 60; trial++) {
         double w[9], tail = trial % 2 ? 0x1p-26 : 0x1p-55;
@@ -111,8 +111,8 @@ Test(reach, drift_is_one_sided) {
     cr_expect_eq(stn_reach_of_line(NULL, none, 3, 1, 5, 0x1p-55).side[0], 0);
 }
 
-/* Taps of both signs in 2D, whose sums over y cancel: all |taps| past the reach along x, against
- * S^f written out. */
+/* Taps of both signs in 2D, whose sums over y cancel: all |taps| beyond the reach along x, compared
+ * with S^f computed explicitly. */
 Test(reach, planes_of_any_sign) {
     enum { SIDE = 3, STEPS = 24, ALL = 2 * STEPS + 1 };
     static long double now[ALL][ALL], before[ALL][ALL];
@@ -137,8 +137,8 @@ Test(reach, planes_of_any_sign) {
     stn_stencil_destroy(stencil);
 }
 
-/* Two to five weights, one of them the largest by far: what the others reach is felt after few
- * steps, and lost later. */
+/* Two to five weights, one much larger than the others: the others' reach is significant after few
+ * steps and negligible later. */
 Test(reach, taps_that_drift_reach_furthest_after_some_steps) {
     unsigned long long state = 5;
     for (int trial = 0; trial < 60; trial++) {

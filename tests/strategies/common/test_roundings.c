@@ -1,14 +1,14 @@
-/* What many launches leave of roundings to 11 bits on few points: beside lines that are stepped in
- * float64 and rounded after each launch. */
+/* Accumulated rounding errors of many launches to 11 bits on few points, compared with lines
+ * stepped in float64 and rounded after each launch. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <string.h>
 
 #include "base/half.h"
 #include "plan/accuracy.h"
-#include "strategies/common/roundings.h"
+#include "strategies/common/rounding_accumulation.h"
 
-enum { LINES = 300, MOST = 40 }; /* lines of other numbers each, points of one */
+enum { LINES = 300, MOST = 40 }; /* number of random lines; most points of a line */
 
 static uint64_t state = 11;
 static double draw(void) {
@@ -54,8 +54,8 @@ static void step(const stn_task *task, double *grid) {
     memcpy(grid, to, sizeof to);
 }
 
-/* Relative L2 of all lines, scaled where they would leave the range of halves: by powers of two,
- * which round nothing. */
+/* Relative L2 error over all lines, which are scaled by powers of two (exactly) where they would
+ * leave the range of half precision. */
 static double found(const stn_task *task, const line *l, double lowest) {
     double difference = 0, size = 0;
     for (int i = 0; i < LINES; i++) {
@@ -79,12 +79,12 @@ static double found(const stn_task *task, const line *l, double lowest) {
     return sqrt(difference / size);
 }
 
-/* As lowrank's estimate takes it: no less than what is found of numbers of one sign and of either,
- * and no more than some times that. */
+/* As used by lowrank's estimate: not below the measured error for data of one sign or of both, and
+ * not many times above it. */
 static void look_at(const line *l) {
     stn_tap taps[3];
     const stn_task task = task_of(l, taps);
-    const double left = stn_roundings_left(&task, l->launches, 1 + log2(l->launches));
+    const double left = stn_rounding_accumulated(&task, l->launches, 1 + log2(l->launches));
     const double predicted = 1.2 * stn_error_rounding(STN_F16) * sqrt(left);
     for (int sign = 0; sign >= -1; sign--) {
         const double error = found(&task, l, sign);
@@ -126,7 +126,7 @@ static const line lines[] = {
     {"4 that move by some units", 4, STN_WRAP, {-1, 0, 1}, {0.25, 0.503, 0.25}, 1, 100},
 };
 
-Test(roundings, few_points_are_no_less_than_found) {
+Test(roundings, estimate_is_not_below_measured_error) {
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) look_at(&lines[i]);
 }
 
@@ -134,26 +134,26 @@ Test(roundings, many_points_are_what_they_were) {
     stn_tap taps[3];
     const line l = {"", 1000, STN_WRAP, {-1, 0, 1}, {0.25, 0.5, 0.25}, 1, 100};
     const stn_task task = task_of(&l, taps);
-    cr_expect_float_eq(stn_roundings_left(&task, 100, 7), 7.1, 1e-12);
-    cr_expect_eq(stn_roundings_left(&task, 1, 1), 1);
+    cr_expect_float_eq(stn_rounding_accumulated(&task, 100, 7), 7.1, 1e-12);
+    cr_expect_eq(stn_rounding_accumulated(&task, 1, 1), 1);
 }
 
 Test(roundings, axes_that_no_tap_reaches_along_mix_nothing) {
     stn_tap taps[4];
     const line l = {"", 2, STN_MIRROR, {-1, 0, 1}, {-0.4, -0.2, -0.4}, 1, 100};
     stn_task task = task_of(&l, taps);
-    const double alone = stn_roundings_left(&task, 100, 1);
+    const double alone = stn_rounding_accumulated(&task, 100, 1);
     task.rank = 3, task.n[0] = 300, task.n[1] = 500;
     cr_expect_eq(stn_mixed_points(&task), 2);
-    cr_expect_eq(stn_roundings_left(&task, 100, 1), alone);
+    cr_expect_eq(stn_rounding_accumulated(&task, 100, 1), alone);
     task.ntaps = 4, task.reach[1][1] = 1, taps[3] = (stn_tap){{0, 1, 0}, 0};
     for (int side = 0; side < 2; side++) task.boundary[1][side].kind = STN_FIXED;
-    cr_expect_eq(stn_roundings_left(&task, 100, 1), alone, "of a weight of 0");
+    cr_expect_eq(stn_rounding_accumulated(&task, 100, 1), alone, "of a weight of 0");
 }
 
 Test(roundings, data_that_leave_the_grid_leave_no_more) {
     stn_tap taps[3];
     const line l = {"", 5, STN_CONSTANT, {-1, -2, -3}, {0.5, 0.25, 0.25}, 1, 100};
     const stn_task task = task_of(&l, taps);
-    cr_expect_eq(stn_roundings_left(&task, 100, 3), 3);
+    cr_expect_eq(stn_rounding_accumulated(&task, 100, 3), 3);
 }

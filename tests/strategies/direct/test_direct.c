@@ -1,6 +1,6 @@
-/* direct against host: every boundary pair, rank, dtype, tap pattern, radius and layout, on
- * whatever device there is (the emulator in CI, a GPU elsewhere). Prints TAP. Usage: test_direct
- * [--full] [--only PART]. Exit 77: no device. */
+/* direct against the host: every boundary pair, rank, dtype, tap pattern, radius and layout, on any
+ * device (the emulator in CI, a GPU elsewhere). Prints TAP. Usage: test_direct [--full] [--only
+ * PART]. Exit 77: no device. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,8 +19,8 @@ static stn_problem problem_of(stn_stencil *stencil, const int *extent, stn_dtype
     return p;
 }
 
-/* Extents from the least that the radius allows up to 67 (a cube of 29 in 3D); one in two a
- * multiple of 8. */
+/* Extents from the least that the radius allows up to 67 (29 in 3D); half of them multiples of 8.
+ */
 static void random_extents(dice *d, int rank, int radius, int extent[3]) {
     int most = rank == 3 ? 29 : rank == 2 ? 67 : 67;
     for (int axis = 0; axis < rank; axis++) {
@@ -45,7 +45,7 @@ static void boundary_pairs(suite *s) {
                     random_sides(&d, &p, rank);
                     p.boundary[axis][0] = (stn_boundary){(stn_boundary_kind)low, low == STN_CONSTANT ? 0.3 : 0};
                     p.boundary[axis][1] = (stn_boundary){(stn_boundary_kind)high, high == STN_CONSTANT ? -1.1 : 0};
-                    p.steps = 1; /* so that a one-step kernel runs; test_time has more */
+                    p.steps = 1; /* selects a one-step kernel; test_time covers more */
                     char what[160];
                     snprintf(what, sizeof what, "%dD %s:%s on axis %d, %s radius %d, %s, %llu steps", rank,
                              side_names[low], side_names[high], axis, taps_names[taps], radius, stn_dtype_name(dtype),
@@ -106,7 +106,8 @@ static void set_layout(stn_problem *p, int rank, layout_kind layout) {
             if (axis == 1) stride += 64 * 16;
         }
     if (layout == BATCHED || layout == SPREAD) p->batch = 3;
-    if (layout == SPREAD) { /* each side by its own stride, whole accesses on the one */
+    /* Different strides of input and output, wide accesses on one of them. */
+    if (layout == SPREAD) {
         ptrdiff_t points = 1;
         for (int axis = 0; axis < rank; axis++) points *= (ptrdiff_t)p->extent[axis];
         p->in_batch_stride = points + 32;
@@ -137,13 +138,14 @@ static void layouts(suite *s) {
             }
 }
 
-/* Every size from 1 to 67 along each axis, the others small: tiles that are empty, partial, exact
- * and more than one. */
+/* Every size from 1 to 67 along each axis, the others small: tiles that are empty, partial, full,
+ * and several. */
 static void sizes(suite *s) {
     for (int rank = 1; rank <= 3; rank++)
         for (int axis = 0; axis < rank; axis++)
             for (int n = 1; n <= 67; n += s->full || n < 4 ? 1 : 9) {
-                dice d = {(uint64_t)(rank * 10 + axis)}; /* one stencil and boundary for all sizes: few kernels */
+                /* One stencil and boundary for all sizes, so few kernels are compiled. */
+                dice d = {(uint64_t)(rank * 10 + axis)};
                 stn_stencil *stencil = random_stencil(&d, rank, TAPS_BOX, 1);
                 int extent[3] = {8, 8, 8};
                 extent[axis] = n;
@@ -156,7 +158,7 @@ static void sizes(suite *s) {
             }
 }
 
-/* Blocks that meet no edge, and many of them. */
+/* Many blocks that meet no edge. */
 static void large(suite *s) {
     static const struct {
         int rank, extent[3];
@@ -176,8 +178,8 @@ static void large(suite *s) {
         }
 }
 
-/* More than 2^31 points: indices that no longer fit 32 bits. Takes a minute, 9 GB on the device and
- * 20 GB on the host. */
+/* More than 2^31 points: indices that exceed 32 bits. Takes a minute, 9 GB on the device and 20 GB
+ * on the host. */
 static void huge(suite *s) {
     if (!s->full) return;
     static const struct { int rank, extent[3]; } grids[] = {{1, {2147483000, 0, 0}}, {2, {46349, 46352, 0}}};

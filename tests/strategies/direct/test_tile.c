@@ -1,18 +1,17 @@
-/* What single lines of direct's tile kernels are for, each met on purpose: sides that mirror rows
- * read in wide accesses, batches whose grids lie otherwise apart in the output than in the input,
- * rows in shared memory that take turns. Against the host, on whatever device there is. Prints TAP.
- * Usage: test_tile [--full] [--only PART]. */
+/* Special cases of direct's tile kernels: sides that mirror rows read in wide accesses, batches
+ * with different strides in input and output, alternating rows in shared memory. Against the host,
+ * on any device. Prints TAP. Usage: test_tile [--full] [--only PART]. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "../suite.h"
 #include "plan/plan.h"
-#include "strategies/direct/shape.h"
+#include "strategies/direct/direct_shape.h"
 
-/* The place in the ranking of the first candidate of that kernel, of rows read so many points at
- * once (0: any); -1: none. */
-static int place_of(suite *s, const stn_problem *problem, direct_kernel kernel, int vector) {
+/* The rank of the first candidate with this kernel and this access width (0: any); -1 if there is
+ * none. */
+static int rank_of(suite *s, const stn_problem *problem, direct_kernel kernel, int vector) {
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
     options.strategy = "direct";
     options.estimate_only = 1;
@@ -31,7 +30,7 @@ static int place_of(suite *s, const stn_problem *problem, direct_kernel kernel, 
 
 static void check(suite *s, const char *what, const stn_problem *problem, direct_kernel kernel, int vector,
                   uint64_t seed) {
-    const int place = place_of(s, problem, kernel, vector);
+    const int place = rank_of(s, problem, kernel, vector);
     const bool fused = kernel == DIRECT_TIME_TILE;
     comparison c = {.bar = 0};
     bool good =
@@ -43,12 +42,13 @@ static void check(suite *s, const char *what, const stn_problem *problem, direct
     suite_report(s, good, named, detail);
 }
 
-/* An element past a mirrored edge comes out of two accesses once the taps reach as far as an access
- * is wide. */
+/* An element past a mirrored edge comes from two accesses once the reach equals the access width.
+ */
 static void mirror(suite *s) {
     static const int vectors[] = {[STN_F64] = 2, [STN_F32] = 4, [STN_F16] = 8};
+    /* Radius 8 is the largest of the tile kernels. */
     for (int dtype = STN_F64; dtype <= STN_F16; dtype++)
-        for (int more = 0; more <= (dtype != STN_F16); more++) { /* radius 8 is the largest of tiles */
+        for (int more = 0; more <= (dtype != STN_F16); more++) {
             const int radius = vectors[dtype] + more;
             dice d = {(uint64_t)(100 + radius)};
             stn_stencil *stencil = random_stencil(&d, 2, TAPS_STAR, radius);
@@ -64,7 +64,7 @@ static void mirror(suite *s) {
         }
 }
 
-/* Grids of the input 3 rows apart, of the output 1: neither may be taken for the other. */
+/* Grids of the input are 3 rows apart, those of the output 1: the strides must not be confused. */
 static void batches(suite *s) {
     static const direct_kernel kernels[] = {DIRECT_TILE, DIRECT_TIME_TILE};
     for (int rank = 2; rank <= 3; rank++)
@@ -88,8 +88,8 @@ static void batches(suite *s) {
         }
 }
 
-/* Several warps, one barrier a turn: a warp that is a turn ahead writes the other set of rows.
- * Walks of many turns, at all sides and without any. */
+/* Several warps with one barrier an iteration: a warp that is one iteration ahead writes the other
+ * set of rows. Long marching loops, with all sides and without any. */
 static void turns(suite *s) {
     for (int dtype = STN_F64; dtype <= STN_F32; dtype++)
         for (int wraps = 0; wraps < 2; wraps++) {
@@ -109,8 +109,8 @@ static void turns(suite *s) {
         }
 }
 
-/* Rows that begin anywhere within 16 bytes: pitches of input and output, and grids of a batch, that
- * differ and share no alignment; rows a point shorter or longer than warps cover; every side. */
+/* Rows that begin at any element: pitches and batch strides of input and output differ and share no
+ * alignment; rows a point shorter or longer than warps cover; every side. */
 static void shifted(suite *s) {
     static const int vectors[] = {[STN_F64] = 2, [STN_F32] = 4, [STN_F16] = 8};
     for (int dtype = STN_F64; dtype <= STN_F16; dtype++)

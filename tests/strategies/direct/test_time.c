@@ -1,6 +1,6 @@
-/* direct with several steps in one launch against host: every boundary pair, rank, dtype, tap
- * pattern and radius, numbers of steps that leave a rest, tiles that are partial and more than one.
- * Prints TAP. Usage: test_time [--full] [--only PART]. */
+/* direct with several steps in one launch against the host: every boundary pair, rank, dtype, tap
+ * pattern and radius, numbers of steps with a remainder, partial and several tiles. Prints TAP.
+ * Usage: test_time [--full] [--only PART]. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,9 +8,9 @@
 
 #include "../suite.h"
 #include "plan/plan.h"
-#include "strategies/direct/shape.h"
+#include "strategies/direct/direct_shape.h"
 
-/* The places in the ranking of candidates that fuse steps; returns how many. */
+/* The ranks of candidates that fuse steps; returns their number. */
 static int fused_places(suite *s, const stn_problem *problem, int places[STN_PLAN_RANKING]) {
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
     options.strategy = "direct";
@@ -27,7 +27,7 @@ static int fused_places(suite *s, const stn_problem *problem, int places[STN_PLA
     return count;
 }
 
-/* One of the candidates, by the dice. A problem without any is a failure of the test. */
+/* Checks one random candidate. A problem without any fails the test. */
 static void check(suite *s, dice *d, const char *what, const stn_problem *problem) {
     int places[STN_PLAN_RANKING], count = fused_places(s, problem, places);
     comparison c = {.bar = 0};
@@ -48,7 +48,7 @@ static stn_problem problem_of(stn_stencil *stencil, const int *extent, stn_dtype
     return p;
 }
 
-/* From the least that the kernels take, mostly odd. */
+/* Extents from the least that the kernels take, mostly odd. */
 static void random_extents(dice *d, int rank, int radius, int extent[3]) {
     for (int axis = 0; axis < rank; axis++) {
         int least = 2 * radius + 2;
@@ -74,8 +74,8 @@ static void boundary_pairs(suite *s) {
                     random_sides(&d, &p, rank);
                     p.boundary[axis][0] = (stn_boundary){(stn_boundary_kind)low, low == STN_CONSTANT ? 0.3 : 0};
                     p.boundary[axis][1] = (stn_boundary){(stn_boundary_kind)high, high == STN_CONSTANT ? -1.1 : 0};
-                    p.steps =
-                        (uint64_t)dice_int(&d, 2, dtype == STN_F16 ? 4 : 23); /* random weights shrink what f16 holds */
+                    /* f16 loses precision as random weights shrink the values. */
+                    p.steps = (uint64_t)dice_int(&d, 2, dtype == STN_F16 ? 4 : 23);
                     char what[160];
                     snprintf(what, sizeof what, "%dD %s:%s on axis %d, %s radius %d, %s, %llu steps", rank,
                              side_names[low], side_names[high], axis, taps_names[taps], radius, stn_dtype_name(dtype),
@@ -106,8 +106,8 @@ static void radii(suite *s) {
                 }
 }
 
-/* Named stencils, whose opposite weights are equal, on grids of many tiles, steps that leave every
- * kind of rest. */
+/* Named stencils with equal mirrored weights, on grids of many tiles, with every remainder of
+ * steps. */
 static void tiles(suite *s) {
     static const struct {
         const char *stencil;
@@ -132,8 +132,8 @@ static void tiles(suite *s) {
             check(s, &d, what, &p);
             stn_stencil_destroy(stencil);
         }
-    /* Between wrapped sides a star's planes take one barrier a turn: rows of this turn and of the
-     * last lie apart. */
+    /* Between wrapped sides a star's planes need one barrier an iteration: the rows of this
+     * iteration and of the last one are stored separately. */
     dice d = {590};
     stn_stencil *star = NULL;
     if (stn_stencil_parse("heat-3d", &star, NULL) != STN_OK) return;
@@ -175,7 +175,7 @@ static void layouts(suite *s) {
             }
 }
 
-/* A kernel that was made for equal opposite weights is replaced when new ones differ: against a
+/* A kernel compiled for equal mirrored weights is replaced when new weights differ: compared with a
  * plan made with them. */
 static bool same_after_new_weights(suite *s, const char *name, char *why, size_t why_size) {
     stn_stencil *old = NULL, *fresh = NULL;

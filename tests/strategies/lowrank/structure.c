@@ -1,4 +1,4 @@
-/* See structure.h. */
+/* Dense test weights of a given structure. */
 #include "structure.h"
 
 #include <math.h>

@@ -1,9 +1,9 @@
-/* Dense weights of some structure: what splits of taps into terms live on. */
+/* Dense test weights with structures that matter for splitting taps into terms. */
 #ifndef STN_TESTS_LOWRANK_STRUCTURE_H
 #define STN_TESTS_LOWRANK_STRUCTURE_H
 #include "../compare.h"
 
-/* Dense weights of some structure, 3 x 3 to 7 x 7. */
+/* Structures, for 3 x 3 to 7 x 7 weights. */
 typedef enum structure {
     SEPARABLE,
     SYMMETRIC,
@@ -24,6 +24,6 @@ typedef enum structure {
 } structure;
 extern const char *const structure_names[STRUCTURES];
 
-/* side x side of them; their magnitudes sum to 1. */
+/* Writes side x side weights whose magnitudes sum to 1. */
 void fill_weights(dice *d, structure kind, int side, double *w);
 #endif

@@ -1,11 +1,10 @@
-/* Cores of fused 3D taps: sizes that are known, what they leave, the taps they stand for written
- * out. */
+/* Cores of fused 3D taps: known sizes, residuals, and expansion back into taps. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <string.h>
 
-#include "strategies/lowrank/solid/find.h"
-#include "strategies/lowrank/types.h"
+#include "strategies/lowrank/lowrank_types.h"
+#include "strategies/lowrank/volume/core_search.h"
 
 static stn_task task_of(const stn_stencil *stencil) {
     stn_task task;
@@ -33,7 +32,7 @@ static stn_power power_of(const stn_task *task, int fused) {
     return cube;
 }
 
-/* The core written out is the cube: every weight, and reaches that hide none. */
+/* The expanded core equals the cube: every weight, and reaches that hide none. */
 static void expect_equal(const stn_power *cube, const lowrank_core *core, const char *what) {
     double largest = 0, error = 0;
     for (int z = 0, i = 0; z < cube->size[0]; z++)
@@ -50,11 +49,11 @@ static void expect_equal(const stn_power *cube, const lowrank_core *core, const 
     cr_expect_leq(error, 4e-15 * largest, "%s: off by %g of %g", what, error, largest);
 }
 
-static lowrank_core core_of(const char *name, int fused, lowrank_core_way way) {
+static lowrank_core core_of(const char *name, int fused, lowrank_core_method method) {
     stn_task task = named(name);
     stn_power cube = power_of(&task, fused);
     lowrank_core core;
-    cr_assert(lowrank_core_make(&task, &cube, way, &core), "%s, %d steps, way %d", name, fused, way);
+    cr_assert(lowrank_core_make(&task, &cube, method, &core), "%s, %d steps, way %d", name, fused, method);
     cr_expect_leq(core.residual, 1e-15, "%s: residual %g", name, core.residual);
     expect_equal(&cube, &core, name);
     stn_power_clear(&cube);
@@ -64,8 +63,8 @@ static lowrank_core core_of(const char *name, int fused, lowrank_core_way way) {
 
 Test(core, separable_taps_are_one_term_however_many_steps) {
     for (int f = 1; f <= 8; f++)
-        for (int way = LOWRANK_CORE_OUTER; way <= LOWRANK_CORE_LARGEST; way++) {
-            lowrank_core core = core_of("gaussian-3d:sigma=1,truncate=1", f, (lowrank_core_way)way);
+        for (int method = LOWRANK_CORE_OUTER; method <= LOWRANK_CORE_LARGEST; method++) {
+            lowrank_core core = core_of("gaussian-3d:sigma=1,truncate=1", f, (lowrank_core_method)method);
             cr_expect(core.x_factors == 1 && core.sums == 1 && core.terms == 1, "%d steps: %d, %d, %d", f,
                       core.x_factors, core.sums, core.terms);
         }
@@ -90,7 +89,7 @@ Test(core, two_terms_have_f_plus_one_in_f_steps) {
     }
 }
 
-Test(core, taps_that_are_no_pair_are_refused_as_one) {
+Test(core, other_taps_are_not_a_pair) {
     stn_task task = named("gaussian-3d:sigma=1,truncate=1"); /* one term */
     stn_power cube = power_of(&task, 2);
     lowrank_core core;
@@ -99,7 +98,7 @@ Test(core, taps_that_are_no_pair_are_refused_as_one) {
     stn_task_clear(&task);
 }
 
-/* Random weights, dense: any way that gives a core gives the taps. */
+/* Random dense weights: every way that gives a core reproduces the taps. */
 Test(core, random_weights) {
     unsigned long long state = 7;
     for (int trial = 0; trial < 20; trial++) {
@@ -114,9 +113,9 @@ Test(core, random_weights) {
         cr_assert_eq(stn_stencil_create_dense(3, extent, w, &stencil, NULL), STN_OK);
         stn_task task = task_of(stencil);
         stn_power cube = power_of(&task, 1);
-        for (int way = 0; way < LOWRANK_CORE_WAYS; way++) {
+        for (int method = 0; method < LOWRANK_CORE_METHODS; method++) {
             lowrank_core core;
-            if (!lowrank_core_make(&task, &cube, (lowrank_core_way)way, &core)) continue;
+            if (!lowrank_core_make(&task, &cube, (lowrank_core_method)method, &core)) continue;
             expect_equal(&cube, &core, "random weights");
             made++;
         }
@@ -143,8 +142,7 @@ Test(core, nothing_but_zeros) {
     stn_stencil_destroy(stencil);
 }
 
-/* Numbers of 22 bits near those asked for, zeros where they were, and the sum that was asked
- * for. */
+/* Rounded numbers have 22 bits, zeros stay zeros, and the sum is preserved. */
 Test(core, rounding_keeps_sums) {
     static const double vectors[][5] = {{0.1, 0.2, 0.4, 0.2, 0.1},
                                         {1.0 / 3, 0, -1.0 / 7, 0, 1.0 / 3},

@@ -1,11 +1,11 @@
-/* Long runs of lowrank in f32: what every launch errs by in the same direction adds up. The
- * emulator's tensor cores cut sums off as a GPU's do. Every pattern of 1D and 2D, one term and
- * several. Prints TAP. */
+/* Long runs of lowrank in f32: systematic errors of the launches accumulate. The emulator's tensor
+ * cores truncate sums like a GPU's. Every pattern of 1D and 2D, one term and several. Prints TAP.
+ */
 #include <stdio.h>
 
 #include "../suite.h"
 
-enum { SEED = 5 }; /* what is left of so small a grid is its mean: of this seed it is no tiny one */
+enum { SEED = 5 }; /* so small a grid decays to its mean, which must not be tiny */
 
 static void thousand_steps(suite *s) {
     static const struct {

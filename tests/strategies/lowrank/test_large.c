@@ -1,6 +1,6 @@
-/* lowrank in f16 on numbers near the largest that it holds, 65504: what lies between the two
- * products is no larger than the grid's own numbers. Against host, on whatever device there is.
- * Prints TAP. Usage: test_large [--full] [--only PART]. */
+/* lowrank in f16 on numbers near the largest representable one, 65504: intermediate values between
+ * the two products do not exceed the grid's own range. Against the host, on any device. Prints TAP.
+ * Usage: test_large [--full] [--only PART]. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,10 +10,10 @@
 #include "plan/strategy.h"
 #include "structure.h"
 
-#define LARGE 64000.0 /* what rounding adds on the way stays below 65504 too */
+#define LARGE 64000.0 /* rounding keeps intermediate values below 65504 */
 #define BAR 2e-3
 
-/* All numbers of one sign: sums are as large as weights allow. */
+/* All numbers have one sign, so sums are as large as the weights allow. */
 static void check(suite *s, const char *what, const stn_stencil *stencil, const size_t extent[3], uint64_t steps) {
     const int rank = stn_stencil_rank(stencil);
     stn_problem p = STN_PROBLEM_INIT;
@@ -25,7 +25,9 @@ static void check(suite *s, const char *what, const stn_stencil *stencil, const 
     double *values = malloc(count * sizeof *values), error_size = INFINITY;
     for (size_t i = 0; i < count; i++) values[i] = LARGE * (0.99 + 0.01 * dice_real(&d));
     comparison c = {0};
-    bool fused = false; /* not passes along the axes, which separable taps may be cheapest by: of those test_axes */
+    /* Excludes passes along the axes, often the cheapest for separable taps; test_lowrank_axes
+     * covers those. */
+    bool fused = false;
     for (int pick = 0; pick < STN_CANDIDATES && !fused; pick++) {
         stn_plan_destroy(plan);
         plan = NULL;
@@ -41,7 +43,7 @@ static void check(suite *s, const char *what, const stn_stencil *stencil, const 
     free(values);
 }
 
-static void flat(suite *s) {
+static void plane(suite *s) {
     static const structure kinds[] = {SEPARABLE, UNIFORM, EVEN_RANK_TWO};
     const size_t extent[3] = {45, 72};
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
@@ -62,8 +64,8 @@ static void flat(suite *s) {
             }
 }
 
-/* Even along one axis and a peak along the other: factors of the same norm whose weights add up to
- * more than 1 on the one side, and to less on the other. */
+/* Constant along one axis and a peak along the other: factors of the same norm whose weights sum to
+ * more than 1 on one side and to less on the other. */
 static void peaks(suite *s) {
     enum { SIDE = 7 };
     const size_t extent[3] = {45, 72}, size[2] = {SIDE, SIDE};
@@ -80,7 +82,7 @@ static void peaks(suite *s) {
     }
 }
 
-static void solid(suite *s) {
+static void volume(suite *s) {
     static const char *const names[] = {"gaussian-3d:sigma=0.8,truncate=2", "box-3d27p", "gaussian-3d:sigma=1.3"};
     const size_t extent[3] = {19, 24, 40};
     for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
@@ -96,6 +98,6 @@ static void solid(suite *s) {
 }
 
 int main(int argc, char **argv) {
-    static const suite_part parts[] = {{"flat", flat}, {"peaks", peaks}, {"solid", solid}};
+    static const suite_part parts[] = {{"flat", plane}, {"peaks", peaks}, {"solid", volume}};
     return suite_main(argc, argv, parts, sizeof parts / sizeof *parts);
 }

@@ -1,7 +1,7 @@
-/* lowrank against host: ranks, radii, steps, sizes, layouts, weights of every structure, on
- * whatever device there is (the emulator in CI, a GPU elsewhere). Prints TAP. Usage: test_lowrank
- * [--full] [--only PART] [--strategy sparse --dtype T --tolerance X]: the same cases, but splits,
- * by another strategy. */
+/* lowrank against the host: ranks, radii, steps, sizes, layouts, weights of every structure, on any
+ * device (the emulator in CI, a GPU elsewhere). Prints TAP. Usage: test_lowrank [--full] [--only
+ * PART] [--strategy sparse --dtype T --tolerance X]: the same cases, except splits, by another
+ * strategy. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@ static stn_problem problem_of(const stn_stencil *stencil, int n0, int n1, uint64
     return p;
 }
 
-/* Every pair of sides on every axis, the other axis at random: fused launches and faces. */
+/* Every pair of sides on every axis, the other axis random: fused launches and faces. */
 static void boundaries(suite *s) {
     for (int rank = 1; rank <= 2; rank++)
         for (int low = 0; low < 6; low++)
@@ -111,16 +111,17 @@ static void steps(suite *s) {
     stn_stencil_parse("heat-1d", &heat, NULL);
     stn_problem p = problem_of(heat, 12345, 0, 200);
     check(s, "heat-1d, 200 steps: two lengths of launches", &p, 5);
-    p.steps = 2000; /* errors of launches that all err the same way would add up */
+    p.steps = 2000; /* systematic errors of launches would add up */
     check(s, "heat-1d, 2000 steps", &p, 5);
     stn_stencil_destroy(heat);
 }
 
-/* Lines so long that every block takes several chunks one after the other, on however many
- * multiprocessors; the test on the emulator has few of them. */
+/* Lines so long that every block takes several chunks, on any number of multiprocessors; the
+ * emulator has few. */
 static void chunks(suite *s) {
     const stn_machine *machine = stn_context_machine(s->context);
-    const int resident = machine->multiprocessors * (machine->threads / 128), chunk = 4 * 16 * 128; /* at most */
+    /* At most. */
+    const int resident = machine->multiprocessors * (machine->threads / 128), chunk = 4 * 16 * 128;
     const bool large = machine->multiprocessors > 8 && !s->full;
     if (large && !s->dtype_given)
         suite_report(s, false, "several chunks a block",
@@ -141,7 +142,7 @@ static void chunks(suite *s) {
         }
 }
 
-/* Sizes around those of tiles and segments; far smaller than the fused taps reach. */
+/* Sizes around those of tiles and segments; far smaller than the reach of the fused taps. */
 static void sizes(suite *s) {
     static const int lines[] = {1, 2, 3, 7, 16, 63, 64, 127, 128, 129, 511, 1024, 4095, 4096, 4097, 8191};
     static const int planes[][2] = {{1, 1},   {1, 40},  {40, 1},  {2, 3},   {15, 17},  {16, 16},  {17, 15}, {63, 64},
@@ -162,7 +163,8 @@ static void sizes(suite *s) {
         snprintf(what, sizeof what, "2D, %d x %d points, 4 steps", planes[i][0], planes[i][1]);
         check(s, what, &p, i);
     }
-    for (int high = 0; high < 2 && !s->dtype_given; high++) { /* zeros of a band times what lies past a side */
+    /* A band's zeros multiply values past a side. */
+    for (int high = 0; high < 2 && !s->dtype_given; high++) {
         stn_problem p = problem_of(plane, 50, 240, 6);
         for (int i = 0; i < 4; i++) p.boundary[i / 2][i % 2].kind = i / 2 ? STN_FIXED : STN_NEAREST;
         suite_report(s, nan_reaches(s->context, &p, "lowrank", high ? 237 : 3) < 64, "2D, a NaN stays near its side",
@@ -191,8 +193,7 @@ static void weights(suite *s) {
             }
 }
 
-/* Every candidate of problems whose taps split in several ways: by singular values, as a star, as a
- * pyramid. */
+/* Every candidate of problems whose taps split in several ways: by SVD, as a star, as a pyramid. */
 static void splits(suite *s) {
     static const char *const names[] = {"heat-2d", "star-2d13p", "box-2d9p", "box-2d49p", "laplace-2d:order=4"};
     static const char *const needed[] = {"lowrank_mixed", "lowrank_plane", "(svd", "(star", "(pyramid"};

@@ -1,5 +1,5 @@
-/* lowrank in 3D against host: boundaries, radii, steps, sizes, layouts, weights of every structure,
- * all candidates, and new weights on a plan, on whatever device there is. Prints TAP. Usage:
+/* lowrank in 3D against the host: boundaries, radii, steps, sizes, layouts, weights of every
+ * structure, all candidates, and new weights on a plan, on any device. Prints TAP. Usage:
  * test_lowrank_3d [--full] [--only PART] [--dtype T] [--tolerance X] [--strategy sparse]. */
 #include <math.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@ static stn_problem problem_of(const stn_stencil *stencil, int n0, int n1, int n2
     return p;
 }
 
-/* Every pair of sides on every axis, the other axes at random: fused launches and faces. */
+/* Every pair of sides on every axis, the other axes random: fused launches and faces. */
 static void boundaries(suite *s) {
     for (int low = 0; low < 6; low++)
         for (int high = low ? 1 : 0; high < (low ? 6 : 1); high++)
@@ -62,7 +62,7 @@ static void mirrors(suite *s) {
         }
 }
 
-/* Every radius that the kernel takes, and a refusal in a sentence where it takes none. */
+/* Every radius that the kernel takes, and a clear refusal where it takes none. */
 static void radii(suite *s) {
     for (int radius = 1; radius <= 8; radius++)
         for (int taps = 0; taps < 3; taps++) {
@@ -109,14 +109,15 @@ static void steps(suite *s) {
         check(s, what, &p, d.state);
         stn_stencil_destroy(stencil);
     }
-    stn_stencil *smooth = NULL; /* errors of launches that all err the same way would add up */
+    stn_stencil *smooth = NULL; /* systematic errors of launches would add up */
     stn_stencil_parse("gaussian-3d:sigma=1,truncate=1", &smooth, NULL);
     stn_problem p = problem_of(smooth, 14, 20, 30, 300);
-    if (s->dtype != STN_F16) check(s, "300 steps", &p, 5); /* f16 grids are rounded after every launch */
+    /* f16 grids are rounded after every launch. */
+    if (s->dtype != STN_F16) check(s, "300 steps", &p, 5);
     stn_stencil_destroy(smooth);
 }
 
-/* Sizes around those of tiles, and far smaller than the fused taps reach. */
+/* Sizes around those of tiles, and far smaller than the reach of the fused taps. */
 static void sizes(suite *s) {
     static const int grids[][3] = {{1, 1, 1},    {1, 1, 40},  {40, 1, 1},  {1, 40, 1},  {2, 3, 5},    {15, 17, 16},
                                    {16, 32, 32}, {5, 31, 33}, {9, 33, 31}, {64, 9, 9},  {3, 128, 9},  {3, 9, 128},
@@ -131,7 +132,8 @@ static void sizes(suite *s) {
         snprintf(what, sizeof what, "%d x %d x %d points, 3 steps", grids[i][0], grids[i][1], grids[i][2]);
         check(s, what, &p, i);
     }
-    for (int high = 0; high < 2 && !s->dtype_given; high++) { /* zeros of a band times what lies past a side */
+    /* A band's zeros multiply values past a side. */
+    for (int high = 0; high < 2 && !s->dtype_given; high++) {
         stn_problem p = problem_of(stencil, 20, 30, 160, 4);
         for (int i = 0; i < 6; i++) p.boundary[i / 2][i % 2].kind = STN_FIXED;
         suite_report(s, nan_reaches(s->context, &p, "lowrank", high ? 157 : 3) < 64, "a NaN stays near its side", NULL);
@@ -204,9 +206,9 @@ static void weights(suite *s) {
             }
 }
 
-/* A tap of weight 0 is a tap: grids are read as far as it reaches, where no term does. It lies past
- * all others at one end of an axis, or there is no other, or one more of weight 0 at the other
- * end. */
+/* A tap of weight 0 is a tap: grids are read as far as it reaches, beyond every term. It is the
+ * outermost tap at one end of an axis, or the only one, or there is another of weight 0 at the
+ * other end. */
 static void zero_taps(suite *s) {
     for (int others = 0; others <= 3; others++)
         for (int end = 0; end < 6; end++) {
@@ -260,7 +262,7 @@ static void layouts(suite *s) {
         }
 }
 
-/* Every candidate of the planner's, and of measuring's, not only the one it would choose. */
+/* Every candidate of the planner and of measuring, not only the one it would choose. */
 static void candidates(suite *s) {
     static const char *const names[] = {"heat-3d", "box-3d27p", "gaussian-3d:sigma=1,truncate=1", "laplace-3d:order=8"};
     for (int which = 0; which < 4; which++)
@@ -276,15 +278,16 @@ static void candidates(suite *s) {
             bool good =
                 compare_candidate_with_host(s->context, s->pool, &p, "lowrank", COMPARE_MEASURED + pick, true, 7, &c);
             stn_stencil_destroy(stencil);
-            if (pick > 3 && c.error.status == STN_ERROR_INVALID_ARGUMENT) break; /* it has no more */
+            /* No more candidates. */
+            if (pick > 3 && c.error.status == STN_ERROR_INVALID_ARGUMENT) break;
             snprintf(what, sizeof what, "%s, candidate %d", names[which], pick);
             suite_detail(&c, detail, sizeof detail);
             suite_report(s, good, what, detail);
         }
 }
 
-/* New weights of the same core, of a smaller one, and of larger ones, on a plan made for a
- * separable stencil. */
+/* New weights with the same core, a smaller one, and larger ones, on a plan made for a separable
+ * stencil. */
 static void new_weights(suite *s) {
     enum { NZ = 16, NY = 21, NX = 38 };
     static double in[NZ * NY * NX];
@@ -296,7 +299,8 @@ static void new_weights(suite *s) {
     stn_stencil *stencil = NULL;
     stn_stencil_create_dense(3, extent, w, &stencil, NULL);
     stn_problem p = problem_of(stencil, NZ, NY, NX, 7);
-    p.boundary[0][0].kind = p.boundary[0][1].kind = STN_REFLECT; /* faces or not, as the weights are */
+    /* With or without faces, depending on the weights. */
+    p.boundary[0][0].kind = p.boundary[0][1].kind = STN_REFLECT;
     p.boundary[1][0].kind = p.boundary[1][1].kind = STN_WRAP;
     p.boundary[2][0].kind = p.boundary[2][1].kind = STN_MIRROR;
     p = suite_problem(s, &p);
@@ -310,7 +314,7 @@ static void new_weights(suite *s) {
     static const structure kinds[] = {SEPARABLE, UNIFORM, TWO_TERMS, SYMMETRIC, ZERO_CENTRE, SEPARABLE};
     for (size_t k = 0; made && k < sizeof kinds / sizeof *kinds; k++) {
         fill_weights(&d, kinds[k], 3, w);
-        if (kinds[k] == ZERO_CENTRE) w[13] = 1e-9; /* a tap stays a tap */
+        if (kinds[k] == ZERO_CENTRE) w[13] = 1e-9; /* keeps the tap */
         stn_stencil *fresh = NULL;
         stn_stencil_create_dense(3, extent, w, &fresh, NULL);
         stn_problem q = p;

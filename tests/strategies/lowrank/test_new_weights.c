@@ -1,4 +1,4 @@
-/* Plans of lowrank in 2D that are given new weights, of every structure, against host. Prints TAP.
+/* lowrank plans in 2D that get new weights, of every structure, against the host. Prints TAP.
  * Usage: test_new_weights [--dtype T] [--tolerance X]. */
 #include <math.h>
 #include <stdio.h>
@@ -29,7 +29,7 @@ static double bar_of(const stn_problem *p) {
     return fmax(p->dtype == STN_F64 ? 5e-13 : p->dtype == STN_F32 ? 4e-6 : 1e-3, p->tolerance);
 }
 
-/* The plan's weights become `w`; it must give what a plan for them gives on the host. */
+/* Sets the plan's weights to `w`; it must agree with the host's result for them. */
 static void check_weights(suite *s, stn_plan *plan, const stn_problem *p, const size_t extent[2], double *w,
                           const char *name) {
     const size_t taps = extent[0] * extent[1];
@@ -37,7 +37,7 @@ static void check_weights(suite *s, stn_plan *plan, const stn_problem *p, const 
     stn_error error = {0};
     char what[160], detail[1200];
     for (size_t i = 0; i < taps; i++)
-        if (w[i] == 0) w[i] = 1e-15; /* a tap stays a tap */
+        if (w[i] == 0) w[i] = 1e-15; /* keeps the tap */
     stn_stencil_create_dense(2, extent, w, &fresh, NULL);
     stn_problem q = *p;
     q.stencil = fresh;
@@ -61,9 +61,8 @@ static stn_plan *plan_for(suite *s, const stn_problem *p, const char *name) {
     return plan;
 }
 
-/* A plan made for weights of one structure, then given others of the same taps: of the same rank
- * and pattern, of lower ones, and of higher ones. Beyond the sides are faces or not, as the weights
- * are. */
+/* A plan made for weights of one structure gets others with the same taps: of the same rank and
+ * pattern, of lower and of higher ones. Sides have faces or not, depending on the weights. */
 static void new_weights_after(suite *s, structure first, int side, uint64_t steps, const structure *kinds,
                               size_t count) {
     dice d = {99 + (uint64_t)side};
@@ -84,7 +83,7 @@ static void new_weights_after(suite *s, structure first, int side, uint64_t step
     stn_stencil_destroy(stencil);
 }
 
-/* The margins have weights of their own, whichever way they are stepped. */
+/* The margins have weights of their own, however they are stepped. */
 static void margins_follow(suite *s) {
     for (int frozen = 0; frozen < 2; frozen++) {
         const size_t extent[2] = {3, 1};
@@ -102,12 +101,13 @@ static void margins_follow(suite *s) {
     }
 }
 
-/* Weights that call for a kernel which cannot be compiled: refused, and the plan goes on with those
- * that it had. */
+/* Weights that need a kernel which fails to compile are refused, and the plan keeps its old
+ * weights. */
 static void refused_weights(suite *s) {
     enum { SIDE = 5, TAPS = SIDE * SIDE };
     const char *driver = getenv("STENTOR_CUDA_PATH");
-    if (!driver || !strstr(driver, "emulated")) return; /* only the emulator's compiler fails on request */
+    /* Only the emulator's compiler fails on request. */
+    if (!driver || !strstr(driver, "emulated")) return;
     dice d = {91};
     size_t extent[2] = {SIDE, SIDE};
     double old[TAPS], new[TAPS];

@@ -1,12 +1,11 @@
-/* Powers of a stencil and their separable terms: ranks that are known, residuals, sums that powers
- * must have. */
+/* Powers of a stencil and their separable terms: known ranks, residuals, sums of powers. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "plan/accuracy.h"
-#include "strategies/lowrank/flat/pattern.h"
+#include "strategies/lowrank/plane/term_pattern.h"
 
 static stn_task task_of(const char *name) {
     stn_stencil *stencil = NULL;
@@ -28,7 +27,7 @@ static stn_power power_of(const stn_task *task, int fused) {
     return taps;
 }
 
-/* The number of terms of `fused` steps, its residual checked. */
+/* The number of terms of `fused` steps; checks their residual. */
 static int terms_of(const char *name, int fused, double tolerance) {
     stn_task task = task_of(name);
     stn_power taps = power_of(&task, fused);
@@ -42,7 +41,7 @@ static int terms_of(const char *name, int fused, double tolerance) {
     return count;
 }
 
-/* The terms of `fused` steps split in one way; *terms is the caller's. */
+/* Splits the taps of `fused` steps in one way; the caller owns *terms. */
 static void split_of(const char *name, int fused, lowrank_split split, lowrank_terms *terms) {
     stn_task task = task_of(name);
     stn_power taps = power_of(&task, fused);
@@ -99,7 +98,7 @@ Test(terms, splits_are_for_their_own_taps) {
 }
 
 /* Even weights of any kind: corners, centres and whole rows of zeros, pivots of all sizes. Where
- * digits are lost all the same, there is no pyramid. */
+ * digits would be lost nevertheless, there is no pyramid. */
 Test(terms, pyramids_need_no_corner) {
     int none = 0;
     for (int radius = 1; radius <= 8; radius++)
@@ -130,7 +129,7 @@ Test(terms, pyramids_need_no_corner) {
     cr_expect_leq(none, 1);
 }
 
-/* A kernel for f steps takes those of f - 1, and other weights, as they are. */
+/* A kernel for f steps also takes f - 1 steps and other weights. */
 Test(pattern, holds_shorter_powers_and_other_weights) {
     static const char *const names[][2] = {{"heat-2d", "heat-2d:alpha=0.05"},
                                            {"star-2d13p", "star-2d13p"},
@@ -140,21 +139,21 @@ Test(pattern, holds_shorter_powers_and_other_weights) {
         for (int split = LOWRANK_SVD + 1; split < LOWRANK_SPLITS; split++)
             for (int fused = 2; fused <= 4; fused++) {
                 lowrank_terms longer, shorter, other;
-                int place[LOWRANK_MAX_TERMS];
+                int slot[LOWRANK_MAX_TERMS];
                 bool changed = false;
                 split_of(names[i][0], fused, (lowrank_split)split, &longer);
                 split_of(names[i][0], fused - 1, (lowrank_split)split, &shorter);
                 split_of(names[i][1], fused, (lowrank_split)split, &other);
                 lowrank_pattern pattern = {0};
-                cr_assert(lowrank_pattern_cover(&pattern, &longer, place, &changed));
+                cr_assert(lowrank_pattern_cover(&pattern, &longer, slot, &changed));
                 cr_expect_eq(pattern.count, longer.count);
                 cr_expect_eq(changed, longer.count > 0);
                 changed = false;
-                cr_assert(lowrank_pattern_cover(&pattern, &shorter, place, &changed));
-                cr_assert(lowrank_pattern_cover(&pattern, &other, place, &changed));
+                cr_assert(lowrank_pattern_cover(&pattern, &shorter, slot, &changed));
+                cr_assert(lowrank_pattern_cover(&pattern, &other, slot, &changed));
                 cr_expect(!changed, "%s, %d steps, %s", names[i][0], fused, lowrank_split_name((lowrank_split)split));
                 for (int q = 0; q < other.count; q++)
-                    for (int p = 0; p < q; p++) cr_expect_neq(place[p], place[q]);
+                    for (int p = 0; p < q; p++) cr_expect_neq(slot[p], slot[q]);
                 lowrank_terms_clear(&longer), lowrank_terms_clear(&shorter), lowrank_terms_clear(&other);
             }
 }
@@ -184,7 +183,7 @@ Test(pattern, counts_what_the_kernel_does) {
     cr_expect_eq(lowrank_pattern_sums(&wide, false), 5, "the middle row is added as it is");
 }
 
-Test(terms, ranks_that_are_known) {
+Test(terms, known_ranks) {
     cr_expect_eq(terms_of("gaussian-2d:sigma=1.5", 1, 0), 1);
     cr_expect_eq(terms_of("gaussian-2d:sigma=1.5", 4, 0), 1, "a power of separable taps is separable");
     cr_expect_eq(terms_of("heat-2d", 1, 0), 2, "a star has rank 2");
@@ -200,7 +199,7 @@ static int by_size(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* The lengths of the terms, the shortest first. */
+/* The norms of the terms, smallest first. */
 static int lengths_of(const stn_power *taps, lowrank_split split, double length[LOWRANK_MAX_TERMS]) {
     lowrank_terms terms;
     cr_assert_eq(lowrank_terms_make(NULL, taps, split, 0, &terms, NULL), STN_OK);
@@ -216,10 +215,10 @@ static int lengths_of(const stn_power *taps, lowrank_split split, double length[
     return count;
 }
 
-/* Those that are dropped together weigh no more than the tolerance, and all that it allows are
- * dropped: tried on both sides of each bar. Terms of an SVD lie across each other, so that their
- * squares add up; others may point the same way. */
-Test(terms, those_that_a_tolerance_allows_are_dropped_and_no_more) {
+/* Dropped terms together do not exceed the tolerance, and all that it allows are dropped: tested on
+ * both sides of each threshold. Terms of an SVD are orthogonal, so their squares add up; others may
+ * be parallel. */
+Test(terms, tolerance_decides_dropped_terms) {
     stn_task task = task_of("box-2d49p");
     stn_power taps = power_of(&task, 2);
     double size = 0;
@@ -232,7 +231,7 @@ Test(terms, those_that_a_tolerance_allows_are_dropped_and_no_more) {
         for (int k = 0; k < count - 1; k++) {
             sum += length[k], squares += length[k] * length[k];
             const double bar = (split == LOWRANK_SVD ? sqrt(squares) : sum) / size;
-            if (bar < 1e-10) continue; /* too near to what rounding drops */
+            if (bar < 1e-10) continue; /* too near to the rounding threshold */
             for (int above = 0; above < 2; above++, bars++) {
                 lowrank_terms terms;
                 const double tolerance = bar * (above ? 1 + 1e-4 : 1 - 1e-4);
@@ -275,7 +274,7 @@ Test(terms, zeros_are_one_term_of_zeros) {
     lowrank_terms_clear(&terms);
 }
 
-/* Nearly dependent rows, and numbers sixteen orders apart. */
+/* Nearly dependent rows, and numbers sixteen orders of magnitude apart. */
 Test(terms, ill_conditioned_weights_keep_their_residual) {
     long double weight[25];
     for (int y = 0; y < 5; y++)
@@ -289,8 +288,8 @@ Test(terms, ill_conditioned_weights_keep_their_residual) {
     lowrank_terms_clear(&terms);
 }
 
-/* What one lane of a term's first product is, on random data, beside the same rounded to 11 bits;
- * and the answers of both. */
+/* The error of rounding a term's first product to 11 bits on random data, relative to the result.
+ */
 static double error_of_rounded(const lowrank_terms *terms, int points) {
     double *grid = malloc((size_t)(points * points) * sizeof *grid), errors = 0, answers = 0;
     unsigned state = 1;
@@ -317,9 +316,9 @@ static double error_of_rounded(const lowrank_terms *terms, int points) {
     return sqrt(errors / answers);
 }
 
-/* The prediction of f16's plans, on weights that smooth and on some whose columns cancel each
+/* The error prediction of f16 plans, for weights that smooth and for some whose columns cancel each
  * other. */
-Test(terms, what_rounding_the_first_product_is_multiplied_by) {
+Test(terms, amplification_of_first_product_rounding) {
     static const double cancelling[6][3] = {{0, 2, 0.0192}, {1, -2, -0.0409}, {2, -2, -0.0176},
                                             {2, 2, 0.0176}, {3, -2, -0.0501}, {3, 1, 0.0439}};
     for (int cancels = 0; cancels < 2; cancels++) {

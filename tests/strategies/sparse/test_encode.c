@@ -1,5 +1,5 @@
-/* Rows of taps as left factors of sparse products: read back as a GPU reads them, by the PTX ISA's
- * layouts and by nothing of encode.c but the columns that it says, they are the band again. */
+/* Rows of taps as left factors of sparse products: decoded by the layouts of the PTX ISA, with only
+ * the column mapping of encode.c, they give the banded matrix again. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <string.h>
@@ -22,7 +22,7 @@ static bool make_window(stn_dtype dtype, int low, int high, int wider, sparse_wi
     return false;
 }
 
-/* Weights that the type holds; some are 0. */
+/* Weights representable in the type; some are 0. */
 static void draw_weights(const sparse_window *w, float *weight) {
     for (int j = 0; j <= w->span; j++) {
         float value = (float)between(-2000, 2000) / 1024;
@@ -30,8 +30,8 @@ static void draw_weights(const sparse_window *w, float *weight) {
     }
 }
 
-/* The four bits of group `group` of row i, from the lane and the half of a register that the ISA
- * says. */
+/* The four metadata bits of group `group` of row i, from the lane and register half that the ISA
+ * specifies. */
 static unsigned bits_of(const sparse_window *w, const uint32_t *meta, int product, int group, int i) {
     bool half = 2 * product + 1 == w->halves;
     int selector = half ? 0 : product % 2, at = half ? sparse_registers(w) - 1 : product / 2;
@@ -39,7 +39,7 @@ static unsigned bits_of(const sparse_window *w, const uint32_t *meta, int produc
     return meta[32 * at + lane] >> (16 * (i / 8) + 4 * (group % 4)) & 15;
 }
 
-/* Element k of what row i keeps of a group. */
+/* Element k of those that row i keeps of a group. */
 static float value_of(const sparse_window *w, const uint32_t *fragments, int product, int group, int i, int k) {
     uint32_t word = fragments[product * SPARSE_FRAGMENT + 4 * (4 * (i % 8) + group % 4) + i / 8 + 2 * (group / 4)];
     if (w->dtype == STN_F16) return stn_half_to_float((uint16_t)(word >> (16 * k)));
@@ -59,14 +59,14 @@ static void decode(const sparse_window *w, const float *weight, float (*band)[MO
         for (int group = 0; group < sparse_groups(w, product); group++)
             for (int i = 0; i < SPARSE_OUTPUTS; i++) {
                 unsigned bits = bits_of(w, meta, product, group, i);
-                int place[2] = {(int)(bits & 3), (int)(bits >> 2)};
+                int element[2] = {(int)(bits & 3), (int)(bits >> 2)};
                 if (w->dtype == STN_F16)
-                    cr_assert_lt(place[0], place[1], "metadata %x is no ordered pair", bits);
+                    cr_assert_lt(element[0], element[1], "metadata %x is no ordered pair", bits);
                 else
                     cr_assert(bits == 0x4 || bits == 0xe, "metadata %x says none of two", bits);
-                if (w->dtype == STN_F32) place[0] = bits == 0xe;
+                if (w->dtype == STN_F32) element[0] = bits == 0xe;
                 for (int k = 0; k < sparse_kept(w) && k < 2; k++)
-                    band[sparse_output(w, i)][sparse_column(w, product, group, place[k])] +=
+                    band[sparse_output(w, i)][sparse_column(w, product, group, element[k])] +=
                         value_of(w, fragments, product, group, i, k);
             }
 }
@@ -93,10 +93,10 @@ static void check_lanes(const sparse_window *w) {
 
 Test(sparse_encode, decodes_to_the_taps) {
     int served = 0;
-    for (int turn = 0; turn < 4000; turn++) {
+    for (int variant = 0; variant < 4000; variant++) {
         sparse_window w;
-        stn_dtype dtype = turn % 2 ? STN_F32 : STN_F16;
-        int most = turn % 3 ? 7 : 60;
+        stn_dtype dtype = variant % 2 ? STN_F32 : STN_F16;
+        int most = variant % 3 ? 7 : 60;
         if (!make_window(dtype, between(0, most), between(0, most), between(0, 2) / 2, &w)) continue;
         static float weight[MOST_COLUMNS], band[SPARSE_OUTPUTS][MOST_COLUMNS];
         draw_weights(&w, weight);
@@ -114,14 +114,14 @@ Test(sparse_encode, decodes_to_the_taps) {
     cr_expect_gt(served, 2000);
 }
 
-/* Weights of 0 inside the pattern, up to all of them: metadata, which decode() looks at, name two
- * places as ever, and what stands there is 0. */
+/* Zero weights inside the pattern, up to all of them: the metadata, which decode() reads, still
+ * name two elements, and their values are 0. */
 Test(sparse_encode, zeros_stay_legal) {
-    for (int turn = 0; turn < 400; turn++) {
+    for (int variant = 0; variant < 400; variant++) {
         sparse_window w;
-        if (!make_window(turn % 2 ? STN_F32 : STN_F16, between(0, 9), between(0, 9), 0, &w)) continue;
+        if (!make_window(variant % 2 ? STN_F32 : STN_F16, between(0, 9), between(0, 9), 0, &w)) continue;
         static float weight[MOST_COLUMNS], band[SPARSE_OUTPUTS][MOST_COLUMNS];
-        const int kept = turn % 4 ? between(0, w.span) : -1; /* the only tap that is not 0 */
+        const int kept = variant % 4 ? between(0, w.span) : -1; /* the only nonzero tap */
         for (int j = 0; j <= w.span; j++) weight[j] = j == kept ? 0.75f : 0;
         decode(&w, weight, band);
         for (int i = 0; i < SPARSE_OUTPUTS; i++)
@@ -130,7 +130,7 @@ Test(sparse_encode, zeros_stay_legal) {
     }
 }
 
-/* The narrowest windows: radius 7 of f16 in one product, as L = 16 = 2 r + 2 says, and one tap
+/* The narrowest windows: radius 7 of f16 in one product, as L = 16 = 2 r + 2 requires, and one tap
  * more; half of all columns. */
 Test(sparse_encode, windows_are_narrow) {
     static const struct {
@@ -145,8 +145,7 @@ Test(sparse_encode, windows_are_narrow) {
     }
 }
 
-/* Rows that the rule of legal windows lets pass keep all their taps: one more tap would lose one
- * somewhere. */
+/* Legal rows keep all their taps; with one more tap, some row would lose one. */
 Test(sparse_encode, longer_rows_are_not_legal) {
     for (int halves = 2; halves <= 8; halves++)
         for (int half = 0; half < 2; half++) {
@@ -160,8 +159,8 @@ Test(sparse_encode, longer_rows_are_not_legal) {
                 for (int group = 0; group < sparse_groups(&w, product); group++)
                     for (int i = 0; i < SPARSE_OUTPUTS; i++) {
                         int taps = 0;
-                        for (int place = 0; place < sparse_places(&w); place++) {
-                            int tap = sparse_column(&w, product, group, place) - sparse_output(&w, i) - w.first;
+                        for (int element = 0; element < sparse_group_elements(&w); element++) {
+                            int tap = sparse_column(&w, product, group, element) - sparse_output(&w, i) - w.first;
                             taps += tap >= 0 && tap <= w.span;
                         }
                         lost = lost || taps > sparse_kept(&w);

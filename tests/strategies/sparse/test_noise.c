@@ -1,10 +1,10 @@
-/* What elements of 11 bits err by, predicted, beside runs that round them. */
+/* The predicted error of 11-bit elements, compared with runs that round them. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdlib.h>
 
 #include "base/half.h"
-#include "strategies/sparse/noise.h"
+#include "strategies/sparse/rounding_noise.h"
 
 static uint64_t state = 7;
 static double draw(void) {
@@ -26,13 +26,13 @@ Test(sparse_noise, left_of_white_noise_is_the_squares_of_a_powers_weights) {
     sparse_spectrum spectrum;
     make_task(weight, 1000, taps, &task);
     cr_assert(sparse_spectrum_make(&task, &spectrum));
-    double squares = 1; /* of n steps: binomial(4 n, 2 n) / 16^n */
+    double squares = 1; /* for n steps: binomial(4 n, 2 n) / 16^n */
     for (int n = 1; n <= 4096; n++) {
         for (int i = 4 * n - 3; i <= 4 * n; i++) squares *= i;
         squares /= 16.0 * pow((2.0 * n - 1) * 2.0 * n, 2);
         if ((n & (n - 1)) == 0)
-            cr_expect_float_eq(sparse_spectrum_left(&spectrum, n, 1)->one / squares, 1, 0.03, "%d steps: %g, not %g", n,
-                               sparse_spectrum_left(&spectrum, n, 1)->one, squares);
+            cr_expect_float_eq(sparse_spectrum_damping(&spectrum, n, 1)->one / squares, 1, 0.03, "%d steps: %g, not %g",
+                               n, sparse_spectrum_damping(&spectrum, n, 1)->one, squares);
     }
     sparse_spectrum_clear(&spectrum);
 }
@@ -42,8 +42,8 @@ static void step(const double weight[3], const double *from, double *to, int poi
         to[x] = weight[0] * from[(x + points - 1) % points] + weight[1] * from[x] + weight[2] * from[(x + 1) % points];
 }
 
-/* The relative error of a run on a ring of random numbers whose elements are rounded after each
- * launch. */
+/* The relative error of a periodic run on random data whose elements are rounded after each launch.
+ */
 static double run(const double weight[3], int points, int fused, int launches) {
     double *grid[4], difference = 0, size = 0;
     for (int i = 0; i < 4; i++) grid[i] = calloc((size_t)points, sizeof(double));
@@ -66,9 +66,10 @@ static double run(const double weight[3], int points, int fused, int launches) {
     return sqrt(difference / size);
 }
 
-Test(sparse_noise, runs_err_by_what_is_predicted) {
+Test(sparse_noise, measured_errors_match_prediction) {
     static const double weights[][3] = {{0.125, 0.75, 0.125}, {0.3, 0.4, 0.3}, {0.6, 0.3, 0.1}};
-    static const int lengths[][2] = {{1, 1}, {1, 30}, {1, 200}, {7, 40}, {20, 30}}; /* steps of a launch, launches */
+    /* Steps of a launch, launches. */
+    static const int lengths[][2] = {{1, 1}, {1, 30}, {1, 200}, {7, 40}, {20, 30}};
     const int points = 20000;
     for (size_t w = 0; w < sizeof weights / sizeof *weights; w++) {
         stn_tap taps[3];
@@ -87,11 +88,12 @@ Test(sparse_noise, runs_err_by_what_is_predicted) {
     }
 }
 
-/* How many of so many runs err by more than is predicted for so many points, and the most beside
- * what is predicted. */
+/* The number of runs whose error exceeds the prediction for so many points, and the largest ratio.
+ */
 static int runs_beyond(int points, int runs, double *most) {
     static const double weights[][3] = {{0.125, 0.75, 0.125}, {0.25, 0.5, 0.25}, {0.6, 0.3, 0.1}};
-    static const int lengths[][2] = {{1, 2}, {1, 20}, {1, 100}, {7, 6}}; /* steps of a launch, launches */
+    /* Steps of a launch, launches. */
+    static const int lengths[][2] = {{1, 2}, {1, 20}, {1, 100}, {7, 6}};
     int beyond = 0;
     *most = 0;
     for (int i = 0; i < runs; i++) {
@@ -111,9 +113,9 @@ static int runs_beyond(int points, int runs, double *most) {
     return beyond;
 }
 
-/* Chance goes further from its mean where there are few points: one run of fifty may go beyond what
- * is predicted. Were it predicted as of many points, one of ten to seventeen would. */
-Test(sparse_noise, runs_on_few_points_err_by_what_is_predicted) {
+/* Random errors spread more widely on few points: one run of fifty may exceed the prediction. With
+ * the prediction for many points, one of ten to seventeen would. */
+Test(sparse_noise, measured_errors_on_few_points_match_prediction) {
     static const int grids[] = {32, 64, 256, 1024};
     enum { RUNS = 240 };
     for (size_t i = 0; i < sizeof grids / sizeof *grids; i++) {

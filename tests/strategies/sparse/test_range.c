@@ -1,6 +1,6 @@
-/* sparse beside the ends of what f16 holds: numbers near 65504, weights that are no f16 numbers,
- * runs that grow; and new weights of every structure, for which nothing is compiled. Against host,
- * on whatever device there is. Prints TAP. Usage: test_sparse_range [--full] [--only PART]. */
+/* sparse near the limits of f16: values near 65504, weights that f16 cannot represent, growing
+ * runs; and new weights of every structure without compilation. Against the host, on any device.
+ * Prints TAP. Usage: test_sparse_range [--full] [--only PART]. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "../lowrank/structure.h"
 #include "../suite.h"
 
-#define LARGE 64000.0 /* what rounding adds on the way stays below 65504 too */
+#define LARGE 64000.0 /* rounding keeps intermediate values below 65504 */
 #define TOLERANCE 1e-3
 
 static stn_problem problem_of(const stn_stencil *stencil, uint64_t steps) {
@@ -20,11 +20,11 @@ static stn_problem problem_of(const stn_stencil *stencil, uint64_t steps) {
     return p;
 }
 
-/* All of one sign: sums are as large as weights allow. */
+/* All values have one sign, so sums are as large as the weights allow. */
 static double draw_large(dice *d) { return LARGE * (0.99 + 0.01 * dice_real(d)); }
 static double draw_small(dice *d) { return 1e-4 * (0.5 + 0.25 * dice_real(d)); }
 
-/* Every candidate of a problem, or each third; *tried counts them. */
+/* Every candidate of a problem, or every third; *tried counts them. */
 static void check_all(suite *s, const stn_problem *p, const char *name, double (*draw)(dice *), int *tried) {
     for (int pick = 0; pick < 200; pick++) {
         comparison c;
@@ -32,7 +32,7 @@ static void check_all(suite *s, const stn_problem *p, const char *name, double (
         if (!s->full && pick % 3) continue;
         const bool good = compare_drawn_with_host(s->context, s->pool, p, "sparse", COMPARE_MEASURED + pick, true, draw,
                                                   (uint64_t)pick + 5, &c);
-        if (c.error.status == STN_ERROR_INVALID_ARGUMENT) break; /* there are no more */
+        if (c.error.status == STN_ERROR_INVALID_ARGUMENT) break; /* no more candidates */
         ++*tried;
         snprintf(what, sizeof what, "%s, %d steps: %s", name, (int)p->steps, c.parameters);
         suite_detail(&c, detail, sizeof detail);
@@ -40,8 +40,8 @@ static void check_all(suite *s, const stn_problem *p, const char *name, double (
     }
 }
 
-/* Positive weights that add up to 1, by every kernel: what lies between products and launches is no
- * larger than the grid's numbers. */
+/* Positive weights that sum to 1, by every kernel: intermediate values do not exceed the grid's
+ * range. */
 static void large(suite *s) {
     static const char *const names[] = {"heat-1d", "gaussian-2d:sigma=1,truncate=2", "box-2d9p", "box-3d27p",
                                         "gaussian-3d:sigma=1,truncate=1"};
@@ -57,7 +57,7 @@ static void large(suite *s) {
     suite_report(s, tried > 20, "many candidates", NULL);
 }
 
-/* A box of weights that add up to so much; uneven: no products of factors. */
+/* A box of weights with a given sum; uneven: not separable. */
 static stn_stencil *box_of(int rank, double sum, bool uneven) {
     stn_tap taps[27];
     int count = 0;
@@ -79,8 +79,7 @@ static stn_stencil *box_of(int rank, double sum, bool uneven) {
     return stencil;
 }
 
-/* Weights of which f16 holds no digits, or none at all, of numbers that leave results it does
- * hold. */
+/* Weights that underflow in f16, partly or entirely, on values whose results are representable. */
 static void weights(suite *s) {
     int tried = 0;
     for (int i = 0; i < 12; i++) {
@@ -97,7 +96,7 @@ static void weights(suite *s) {
     suite_report(s, tried > 12, "many candidates", NULL);
 }
 
-/* The first step past which numbers of about 1 may be, as a plan says it; 0: it says none. */
+/* The first step that a plan names after which values of about 1 may overflow; 0: none. */
 static uint64_t overflow_step(const stn_plan *plan) {
     char *text = NULL;
     uint64_t step = 0;
@@ -111,8 +110,8 @@ static uint64_t overflow_step(const stn_plan *plan) {
 
 static double draw_ones(dice *d) { return 0.9 + 0.05 * dice_real(d); }
 
-/* The step that a plan names is the first after which 1 is more than f16 holds, and until then runs
- * are right. */
+/* The step that a plan names is the first after which 1 exceeds f16's range; until then runs are
+ * right. */
 static void growth(suite *s) {
     static const double sums[] = {1.5, 2.5, 9};
     for (int i = 0; i < 6; i++) {
@@ -142,9 +141,9 @@ static void growth(suite *s) {
 
 enum { NY = 50, NX = 66 };
 
-/* The plan's weights become those of `kind`: it must give what a plan for them gives on the host,
- * where all wraps with nothing compiled (by a compiler that fails, the emulator's), or refuse them
- * and go on with its own. */
+/* Sets the plan's weights to those of `kind`: it must agree with the host's result for them,
+ * without compilation if all sides wrap (the emulator's compiler is made to fail), or refuse them
+ * and keep its own. */
 static bool check_structure(suite *s, stn_context *context, stn_plan *plan, stn_problem p, structure first,
                             structure kind, double *had) {
     static double in[NY * NX];
@@ -154,9 +153,9 @@ static bool check_structure(suite *s, stn_context *context, stn_plan *plan, stn_
     for (int i = 0; i < NY * NX; i++) in[i] = dice_real(&d);
     fill_weights(&d, kind, 5, w);
     for (int i = 0; i < 25; i++)
-        if (w[i] == 0) w[i] = 1e-15; /* a tap stays a tap */
+        if (w[i] == 0) w[i] = 1e-15; /* keeps the tap */
     stn_error error = {0};
-    /* Between mirrors uneven weights take margins where even ones took none. */
+    /* Between mirrors, asymmetric weights need margins that symmetric ones do not. */
     if (p.boundary[0][0].kind == STN_WRAP) setenv("STENTOR_EMULATOR_FAIL", "nvrtcCompileProgram:*", 1);
     const stn_status status = stn_plan_set_weights(plan, 25, w, &error);
     unsetenv("STENTOR_EMULATOR_FAIL");

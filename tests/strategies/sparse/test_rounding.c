@@ -1,9 +1,9 @@
-/* Weights in parts of 11 bits: sums, symmetry, and the error that is predicted for them. */
+/* Weights in parts of 11 bits: sums, symmetry, and the predicted error. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <string.h>
 
-#include "strategies/sparse/accuracy.h"
+#include "strategies/sparse/weight_rounding.h"
 
 static uint64_t state = 99;
 static double draw(void) {
@@ -14,7 +14,7 @@ static double draw(void) {
 #define SIDE 7
 #define COUNT (SIDE * SIDE)
 
-/* A plane of weights that sum up to 1; `turned`: the same turned about. */
+/* A plane of weights that sum to 1; `turned`: point symmetric. */
 static void make_power(bool turned, long double *weight, stn_power *power) {
     long double sum = 0;
     for (int i = 0; i < COUNT; i++) {
@@ -26,12 +26,12 @@ static void make_power(bool turned, long double *weight, stn_power *power) {
 }
 
 Test(sparse_rounding, sums_stay) {
-    for (int turn = 0; turn < 200; turn++) {
+    for (int root = 0; root < 200; root++) {
         long double weight[COUNT];
         float rounded[2 * COUNT];
         stn_power power;
-        stn_task task = {.rank = 2, .dtype = turn % 2 ? STN_F32 : STN_F16};
-        bool turned = turn / 2 % 2;
+        stn_task task = {.rank = 2, .dtype = root % 2 ? STN_F32 : STN_F16};
+        bool turned = root / 2 % 2;
         make_power(turned, weight, &power);
         double scale = sparse_scale(&task, &power, false), sum = 0, smallest = INFINITY;
         sparse_round(&task, &power, scale, 1, rounded);
@@ -58,7 +58,7 @@ Test(sparse_rounding, two_parts_have_22_bits) {
         cr_expect_leq(fabs((double)rounded[i] + rounded[COUNT + i] - (double)weight[i]), 0x1p-22 * (double)weight[i]);
 }
 
-/* Weights that are no numbers of 11 bits err, more so in more launches; those that are do not. */
+/* Weights that need more than 11 bits have errors, growing with the launches; others have none. */
 Test(sparse_rounding, error_is_predicted) {
     long double weight[COUNT];
     stn_power power;
@@ -72,16 +72,15 @@ Test(sparse_rounding, error_is_predicted) {
     cr_expect_eq(sparse_rounding(&task, &power, false, 1, 200), 0);
 }
 
-/* ---- what rounded weights make of a run, from the definition
- * ------------------------------------------------------ */
+/* ---- the effect of rounded weights on a run, from the definition */
 
-static double complex symbol_at(const stn_power *power, const float *rounded, const double complex turn[3]) {
+static double complex symbol_at(const stn_power *power, const float *rounded, const double complex root[3]) {
     double complex sum = 0;
     for (int i = 0, z = 0; z < power->size[0]; z++)
         for (int y = 0; y < power->size[1]; y++)
             for (int x = 0; x < power->size[2]; x++, i++)
                 sum += (rounded ? rounded[i] : (double)power->weight[i]) *
-                       cexp(I * (z * carg(turn[0]) + y * carg(turn[1]) + x * carg(turn[2])));
+                       cexp(I * (z * carg(root[0]) + y * carg(root[1]) + x * carg(root[2])));
     return sum;
 }
 
@@ -91,8 +90,7 @@ static double complex power_of(double complex symbol, int launches) {
     return power;
 }
 
-/* The largest difference of powers, or what is left of random numbers, both beside the exact
- * ones'. */
+/* The largest difference of powers, or the relative remainder of random data. */
 static double differ(const stn_power *power, const float *rounded, int launches) {
     sparse_frequencies f[3];
     double most = 0, largest = 0, squares = 0, all = 0;
@@ -100,9 +98,9 @@ static double differ(const stn_power *power, const float *rounded, int launches)
     for (int z = 0; z < f[0].count; z++)
         for (int y = 0; y < f[1].count; y++)
             for (int x = 0; x < f[2].count; x++) {
-                const double complex turn[3] = {f[0].turn[z], f[1].turn[y], f[2].turn[x]};
-                const double complex exact = power_of(symbol_at(power, NULL, turn), launches);
-                const double off = cabs(power_of(symbol_at(power, rounded, turn), launches) - exact);
+                const double complex root[3] = {f[0].root[z], f[1].root[y], f[2].root[x]};
+                const double complex exact = power_of(symbol_at(power, NULL, root), launches);
+                const double off = cabs(power_of(symbol_at(power, rounded, root), launches) - exact);
                 const double part = f[0].share[z] * f[1].share[y] * f[2].share[x];
                 largest = fmax(largest, cabs(exact)), most = fmax(most, off);
                 squares += part * off * off, all += part * cabs(exact) * cabs(exact);
@@ -112,8 +110,8 @@ static double differ(const stn_power *power, const float *rounded, int launches)
 
 Test(sparse_rounding, differences_of_lopsided_weights_are_those_of_their_powers) {
     static const int sizes[][3] = {{1, 1, 9}, {1, 4, 5}, {3, 2, 4}, {3, 1, 1}};
-    for (int turn = 0; turn < 24; turn++) {
-        const int *size = sizes[turn % 4], launches = 1 + turn % 3 * 9;
+    for (int root = 0; root < 24; root++) {
+        const int *size = sizes[root % 4], launches = 1 + root % 3 * 9;
         long double weight[24], sum = 0;
         float rounded[24];
         stn_power power = {.fused = 1, .size = {size[0], size[1], size[2]}, .weight = weight};

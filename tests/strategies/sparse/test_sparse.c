@@ -1,5 +1,5 @@
-/* sparse against host: ranks, radii, steps, sides, sizes, layouts, in f16 and in f32 by tolerance,
- * on whatever device there is (the emulator in CI, a GPU elsewhere). Prints TAP. Usage: test_sparse
+/* sparse against the host: ranks, radii, steps, sides, sizes, layouts, in f16 and in f32 by
+ * tolerance, on any device (the emulator in CI, a GPU elsewhere). Prints TAP. Usage: test_sparse
  * [--full] [--only PART] [--dtype T] [--tolerance X]. */
 #include <math.h>
 #include <stdio.h>
@@ -7,11 +7,11 @@
 
 #include "../suite.h"
 
-#define TOLERANCE 1e-3 /* of f32: tf32 */
+#define TOLERANCE 1e-3 /* for f32, by tf32 */
 
-/* Without --dtype, cases take f16 and f32 by turns; in 3D sparse has f16 alone. */
-static void check(suite *s, const char *what, stn_problem p, int turn, uint64_t seed) {
-    const bool f32 = turn % 2 && stn_stencil_rank(p.stencil) < 3;
+/* Without --dtype, cases alternate between f16 and f32; in 3D sparse supports f16 only. */
+static void check(suite *s, const char *what, stn_problem p, int variant, uint64_t seed) {
+    const bool f32 = variant % 2 && stn_stencil_rank(p.stencil) < 3;
     p.dtype = f32 ? STN_F32 : STN_F16;
     p.tolerance = f32 ? TOLERANCE : 0;
     char typed[200];
@@ -33,9 +33,9 @@ static void random_size(dice *d, int rank, int n[3]) {
     n[2] = dice_int(d, 40, 150);
 }
 
-/* Every pair of sides on every axis, the others at random: fused launches and faces. */
+/* Every pair of sides on every axis, the others random: fused launches and faces. */
 static void boundaries(suite *s) {
-    int turn = 0;
+    int variant = 0;
     for (int rank = 1; rank <= 3; rank++)
         for (int low = 0; low < 6; low++)
             for (int high = low ? 1 : 0; high < (low ? 6 : 1); high++)
@@ -52,14 +52,14 @@ static void boundaries(suite *s) {
                     char what[160];
                     snprintf(what, sizeof what, "%dD %s:%s on axis %d, radius %d, %llu steps", rank, side_names[low],
                              side_names[high], axis, radius, (unsigned long long)p.steps);
-                    check(s, what, p, turn++, d.state);
+                    check(s, what, p, variant++, d.state);
                     stn_stencil_destroy(stencil);
                 }
 }
 
 /* Every radius and tap pattern, one step and a few. */
 static void radii(suite *s) {
-    int turn = 0;
+    int variant = 0;
     for (int rank = 1; rank <= 3; rank++)
         for (int radius = 1; radius <= (rank == 1 ? 20 : rank == 2 ? 9 : 2); radius++)
             for (int taps = 0; taps < 3; taps++) {
@@ -72,7 +72,7 @@ static void radii(suite *s) {
                 char what[160];
                 snprintf(what, sizeof what, "%dD %s radius %d, %llu steps", rank, taps_names[taps], radius,
                          (unsigned long long)p.steps);
-                check(s, what, p, turn++, d.state);
+                check(s, what, p, variant++, d.state);
                 stn_stencil_destroy(stencil);
             }
     dice d = {77};
@@ -89,7 +89,7 @@ static void radii(suite *s) {
     stn_stencil_destroy(volume);
 }
 
-/* Taps that reach further to one side; a tap that stays; upwind. */
+/* Taps that reach further to one side; a single centre tap; upwind. */
 static void lopsided(suite *s) {
     static const int reaches[][2] = {{0, 1}, {0, 7}, {7, 0}, {1, 9}, {14, 0}, {0, 15}, {3, 11}, {0, 0}, {16, 1}};
     for (size_t i = 0; i < sizeof reaches / sizeof *reaches; i++)
@@ -117,7 +117,7 @@ static void lopsided(suite *s) {
         }
 }
 
-/* Sizes around those of tiles; far smaller than the taps reach. */
+/* Sizes around those of tiles; far smaller than the reach of the taps. */
 static void sizes(suite *s) {
     static const int planes[][2] = {{1, 1},    {1, 40},   {40, 1},  {2, 3},    {15, 17}, {64, 128},
                                     {63, 127}, {65, 129}, {130, 8}, {3, 1000}, {200, 1}};
@@ -142,7 +142,7 @@ static void sizes(suite *s) {
     }
 }
 
-/* Long runs, whose launches' errors could add up; two lengths of launches. */
+/* Long runs, in which the launches' errors could add up; two lengths of launches. */
 static void steps(suite *s) {
     static const struct {
         const char *name;
@@ -162,7 +162,7 @@ static void steps(suite *s) {
         }
 }
 
-/* Launches of two lengths, of taps without one in the middle: the shorter ones reach rows that the
+/* Launches of two lengths, with taps without a centre tap: the shorter ones reach rows that the
  * longer ones do not. */
 static void uneven(suite *s) {
     static const struct {
@@ -208,7 +208,8 @@ static void candidates(suite *s) {
             comparison c;
             int which = pick < 4 ? pick : suite_candidate(s, &p, "sparse", " x 2 ");
             bool good = compare_candidate_with_host(s->context, s->pool, &p, "sparse", which, true, d.state, &c);
-            const bool over = !good && pick > 1 && c.error.status == STN_ERROR_INVALID_ARGUMENT; /* there are no more */
+            /* No more candidates. */
+            const bool over = !good && pick > 1 && c.error.status == STN_ERROR_INVALID_ARGUMENT;
             if (over) stn_stencil_destroy(stencil);
             if (over) break;
             for (size_t k = 0; k < sizeof needed / sizeof *needed; k++)
@@ -227,18 +228,18 @@ static void candidates(suite *s) {
 /* Separable taps, as chains: all sides, reaches, fused steps, weights in one part and in two. */
 static void chains(suite *s) {
     int seen = 0;
-    for (int turn = 0; turn < (s->full ? 120 : 7); turn++) {
-        dice d = {(uint64_t)(500 + turn)};
+    for (int variant = 0; variant < (s->full ? 120 : 7); variant++) {
+        dice d = {(uint64_t)(500 + variant)};
         int n[3] = {dice_int(&d, 30, 200), dice_int(&d, 30, 300), 0};
         stn_stencil *stencil = product_stencil(&d, 2, dice_int(&d, 1, 6));
         stn_problem p = problem_of(stencil, n, (uint64_t)dice_int(&d, 1, 9));
         random_sides(&d, &p, 2);
-        if (turn % 3 == 0) p.batch = 2;
-        if (turn % 5 == 0) p.alignment = turn % 2 ? 4 : 2;
-        p.dtype = turn % 2 ? STN_F32 : STN_F16;
+        if (variant % 3 == 0) p.batch = 2;
+        if (variant % 5 == 0) p.alignment = variant % 2 ? 4 : 2;
+        p.dtype = variant % 2 ? STN_F32 : STN_F16;
         p.tolerance = TOLERANCE;
         comparison c;
-        int pick = suite_candidate(s, &p, "sparse", turn % 3 == 2 ? " as a chain| x 2" : " as a chain");
+        int pick = suite_candidate(s, &p, "sparse", variant % 3 == 2 ? " as a chain| x 2" : " as a chain");
         bool good = compare_candidate_with_host(s->context, s->pool, &p, "sparse", pick, true, d.state, &c);
         if (!good && c.error.status == STN_ERROR_INVALID_ARGUMENT) /* there is none */
             good = compare_candidate_with_host(s->context, s->pool, &p, "sparse", 0, true, d.state, &c);
@@ -256,27 +257,28 @@ static void chains(suite *s) {
 }
 
 /* Taps that are sums of two or three products, as so many chains: all sides, reaches, launches of
- * two lengths, many of them. */
+ * two lengths, many launches. */
 static void sums(suite *s) {
     static const char *const names[] = {"heat-2d", "box-2d9p", "box-2d49p", "star-2d13p", "heat-2d:alpha=0.25"};
     int seen = 0, of_three = 0;
-    for (int turn = 0; turn < (s->full ? 60 : 5); turn++) {
-        dice d = {(uint64_t)(900 + turn)};
+    for (int variant = 0; variant < (s->full ? 60 : 5); variant++) {
+        dice d = {(uint64_t)(900 + variant)};
         int n[3] = {dice_int(&d, 90, 230), dice_int(&d, 90, 300), 0};
         stn_stencil *stencil = NULL;
-        stn_stencil_parse(names[turn % 5], &stencil, NULL);
+        stn_stencil_parse(names[variant % 5], &stencil, NULL);
         stn_problem p = problem_of(stencil, n, (uint64_t)dice_int(&d, 12, s->full ? 200 : 40));
-        if (turn % 2) random_sides(&d, &p, 2);
-        if (turn % 4 == 0) p.batch = 2;
-        p.dtype = turn % 3 == 1 ? STN_F32 : STN_F16;
+        if (variant % 2) random_sides(&d, &p, 2);
+        if (variant % 4 == 0) p.batch = 2;
+        p.dtype = variant % 3 == 1 ? STN_F32 : STN_F16;
         p.tolerance = TOLERANCE;
-        if (s->full && turn % 10 == 0) p.steps = 1000;
+        if (s->full && variant % 10 == 0) p.steps = 1000;
         comparison c;
         int pick = suite_candidate(s, &p, "sparse", " chains");
         bool good = compare_candidate_with_host(s->context, s->pool, &p, "sparse", pick, true, d.state, &c);
-        bool none = !good && c.error.status == STN_ERROR_INVALID_ARGUMENT; /* all of them would err too much */
+        /* All candidates would be too inaccurate. */
+        bool none = !good && c.error.status == STN_ERROR_INVALID_ARGUMENT;
         char what[400], detail[1200];
-        snprintf(what, sizeof what, "%s, %d x %d, %s, %llu steps: %s", names[turn % 5], n[0], n[1],
+        snprintf(what, sizeof what, "%s, %d x %d, %s, %llu steps: %s", names[variant % 5], n[0], n[1],
                  stn_dtype_name(p.dtype), (unsigned long long)p.steps, none ? "no sum" : c.parameters);
         suite_detail(&c, detail, sizeof detail);
         s->worst = fmax(s->worst, good ? c.relative_l2 / c.bar : 0);
@@ -291,8 +293,7 @@ static void sums(suite *s) {
 #define NY 66
 #define NX 90
 
-/* The plan's weights become w, of 3 x 3 taps: it must give what a plan for them gives on the
- * host. */
+/* Sets the plan's weights to w, of 3 x 3 taps: it must agree with the host's result for them. */
 static void check_weights(suite *s, stn_plan *plan, stn_problem p, const double w[9], const char *what) {
     static double in[NY * NX];
     dice d = {7};
@@ -309,8 +310,8 @@ static void check_weights(suite *s, stn_plan *plan, stn_problem p, const double 
     stn_stencil_destroy(fresh);
 }
 
-/* New weights take no new kernel, but that a chain takes products of factors alone: for others the
- * plan chooses again. */
+/* New weights need no new kernel, except that one chain takes separable weights only: for others
+ * the plan chooses again. */
 static void new_weights(suite *s) {
     static const double product[9] = {0.02, 0.06, 0.04, 0.1, 0.3, 0.2, 0.05, 0.15, 0.1},
                         other[9] = {0.1, -0.2, 0.1, 0.05, -0.1, 0.05, -0.2, 0.4, -0.2},
@@ -340,7 +341,7 @@ static const char *const layout_names[] = {
     "padded rows", "rows of an odd pitch", "a batch", "grids an odd way apart", "in place", "alignment of one element"};
 
 static void layouts(suite *s) {
-    int turn = 0;
+    int variant = 0;
     for (int rank = 1; rank <= 2; rank++)
         for (int layout = 0; layout < LAYOUTS; layout++)
             for (uint64_t t = 1; t <= 16; t += 15) {
@@ -358,10 +359,10 @@ static void layouts(suite *s) {
                 if (layout == ODD_GRIDS) p.in_batch_stride = 64 * 41 + 777, p.out_batch_stride = 96 * 41 + 777;
                 p.boundary[rank - 1][0].kind = p.boundary[rank - 1][1].kind = layout % 2 ? STN_REFLECT : STN_WRAP;
                 if (layout == IN_PLACE) p.in_place = 1;
-                if (layout == UNALIGNED) p.alignment = turn % 2 ? 4 : 2;
+                if (layout == UNALIGNED) p.alignment = variant % 2 ? 4 : 2;
                 char what[160];
                 snprintf(what, sizeof what, "%dD %s, %llu steps", rank, layout_names[layout], (unsigned long long)t);
-                check(s, what, p, turn++, d.state);
+                check(s, what, p, variant++, d.state);
                 stn_stencil_destroy(stencil);
             }
 }

@@ -1,0 +1,206 @@
+/* Cost model and search of divisions into transforms and bands. Costs are proportional to points
+ * plus a cost of each launch: accurate enough to find a nearly optimal division, whose bands are
+ * then planned one by one. */
+#include "strategies/aperiodic/band_cost_model.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/arith.h"
+#include "plan/accuracy.h"
+#include "plan/plan.h"
+
+/* Steps in the tasks by which stepping is estimated; strategies may fuse some of them. */
+#define SAMPLED_STEPS 64
+
+static const char *cheapest(const char *const *names, const stn_task *task, const stn_machine *machine,
+                            stn_estimate *estimate) {
+    const char *chosen = NULL;
+    for (; *names; names++) {
+        stn_estimate own;
+        if (!stn_subplan_estimate(task, machine, *names, &own) || (chosen && own.seconds >= estimate->seconds))
+            continue;
+        chosen = *names, *estimate = own;
+    }
+    return chosen;
+}
+
+static const char *const with_source[] = {"sourced", NULL}; /* on a GPU */
+
+const char *cost_transforms(const stn_task *task, const stn_machine *machine, stn_estimate *estimate) {
+    static const char *const on_host[] = {"host-spectral", NULL}, *const on_device[] = {"spectral", "segment", NULL};
+    const char *const *names = !machine->is_device ? on_host : task->source ? with_source : on_device;
+    return cheapest(names, task, machine, estimate);
+}
+
+/* Factor on estimates of `direct` for narrow boxes with one step a launch; up to 2.8 measured.
+ * Estimates of lowrank need no factor. */
+#define NARROW_BOX_FACTOR 1.5
+
+/* The cheapest stepping strategy. In f32 lowrank has a larger error than stepping. */
+const char *cost_steps(const stn_task *task, const stn_machine *machine, stn_estimate *estimate) {
+    static const char *const on_host[] = {"host", NULL}, *const on_device[] = {"direct", NULL};
+    const char *const *names = !machine->is_device ? on_host : task->source ? with_source : on_device;
+    const char *chosen = cheapest(names, task, machine, estimate);
+    stn_estimate products;
+    if (names != on_device || task->dtype != STN_F64 || !stn_subplan_estimate(task, machine, "lowrank", &products) ||
+        (chosen && products.seconds > NARROW_BOX_FACTOR * estimate->seconds))
+        return chosen;
+    *estimate = products;
+    return "lowrank";
+}
+
+static double points_of(const shape *s, const box *of) {
+    return (double)s->task->batch * (double)of->n[0] * (double)of->n[1] * (double)of->n[2];
+}
+
+/* Adds a sample with fewer points than the previous ones, at most as slow. */
+static void add_sample(curve *c, double points, double seconds) {
+    if (c->count == COST_SAMPLES || (c->count && points >= c->points[c->count - 1])) return;
+    c->points[c->count] = points;
+    c->seconds[c->count] = c->count ? fmin(seconds, c->seconds[c->count - 1]) : seconds;
+    c->count++;
+}
+
+static double seconds_at(const curve *c, double points) {
+    if (points >= c->points[0]) return c->seconds[0] * points / c->points[0];
+    for (int i = 1; i < c->count; i++) {
+        if (points < c->points[i]) continue;
+        const double part = (points - c->points[i]) / (c->points[i - 1] - c->points[i]);
+        return c->seconds[i] + part * (c->seconds[i - 1] - c->seconds[i]);
+    }
+    return c->seconds[c->count - 1];
+}
+
+/* Samples the run's own bands, and bands of a band: most of their time is launch latency, which the
+ * many blocks of the whole grid hide. 130 launches on bands of 1D lines took 13 and 15 us each. */
+static void sample_bands(const shape *s, const stn_machine *machine, uint64_t sampled, const char *transforms,
+                         rates *r) {
+    box at = shape_whole(s);
+    for (int level = 0; level < 2; level++) {
+        const int k = (int)stn_min(s->halvings - 1, s->halvings / 2 + level);
+        band bands[6];
+        const int count = shape_bands(s, &at, s->steps[k], bands);
+        stn_estimate found;
+        if (count < 1) return;
+        at = bands[level ? 0 : count - 1].box;
+        const stn_task steps = shape_by_steps(s, &at, sampled), once = shape_by_transforms(s, &at, s->steps[k]);
+        const char *name = cost_steps(&steps, machine, &found);
+        if (name) add_sample(&r->step, points_of(s, &at), found.seconds / (double)sampled);
+        if (name && !strcmp(name, "lowrank"))
+            r->step_error = fmax(r->step_error, found.error * (double)s->task->steps / (double)sampled);
+        if (level == 0 && stn_subplan_estimate(&once, machine, transforms, &found))
+            add_sample(&r->transform, points_of(s, &at), found.seconds);
+    }
+}
+
+bool cost_rates(const shape *s, const stn_machine *machine, rates *made) {
+    const box whole = shape_whole(s);
+    const double points = points_of(s, &whole), launch = machine->launch_seconds;
+    const uint64_t sampled = s->task->steps < SAMPLED_STEPS ? s->task->steps : SAMPLED_STEPS;
+    const stn_task steps = shape_by_steps(s, &whole, sampled),
+                   once = shape_by_transforms(s, &whole, s->steps[s->halvings / 2]);
+    stn_estimate stepped = {.seconds = 0}, transformed = {.seconds = 0};
+    const char *transforms = cost_transforms(&once, machine, &transformed);
+    if (!transforms || !cost_steps(&steps, machine, &stepped)) return false;
+    *made = (rates){.copy_start = launch, .unit = transformed.unit, .transform_error = transformed.error};
+    made->step_launches = stepped.launches / (double)sampled;
+    made->step_error = stn_error_stepping(s->task);
+    add_sample(&made->step, points, stepped.seconds / (double)sampled);
+    add_sample(&made->transform, points, transformed.seconds);
+    if (machine->is_device) sample_bands(s, machine, sampled, transforms, made);
+    add_sample(&made->step, 0, made->step_launches * launch);
+    add_sample(&made->transform, 0, transformed.launches * launch);
+    made->copy_point = 2 * (double)stn_dtype_size(s->task->dtype) / machine->copy_bandwidth;
+    made->bytes_point = transformed.bytes / points, made->flops_point = transformed.flops / points;
+    return true;
+}
+
+/* ---- boxes */
+
+/* The first level with fewer steps than these, or (divided) as many: one level may take a whole
+ * run. */
+static uint64_t next_steps(const levels *l, uint64_t steps, bool divided) {
+    for (int i = 0; i < SHAPE_LEVELS; i++)
+        if (l->steps[i] > 0 && ((uint64_t)l->steps[i] < steps || (divided && (uint64_t)l->steps[i] == steps)))
+            return (uint64_t)l->steps[i];
+    return 0;
+}
+
+/* Adds one round of `steps` steps at once, with all its bands; false if they do not fit. */
+static bool add_round(const shape *s, const rates *r, const levels *l, const box *of, uint64_t steps, double times,
+                      division *sum) {
+    band bands[6];
+    const int count = shape_bands(s, of, steps, bands);
+    const double points = points_of(s, of);
+    if (count < 0) return false;
+    sum->seconds += times * seconds_at(&r->transform, points);
+    sum->passes += times * points, sum->launches += times;
+    for (int i = 0; i < count; i++) {
+        const division own = cost_divide(s, r, l, &bands[i].box, steps, false);
+        const bool loaded = own.steps || bands[i].parts > 1;
+        const int parts = s->task->batch > 1 ? bands[i].parts : 1;
+        const double copied = points_of(s, &bands[i].box) * (loaded ? 1.5 : 0.5), copies = parts * (1 + loaded);
+        sum->seconds += times * (own.seconds + copied * r->copy_point + copies * r->copy_start);
+        sum->passes += times * own.passes, sum->launches += times * (own.launches + copies);
+    }
+    return true;
+}
+
+division cost_divide(const shape *s, const rates *r, const levels *l, const box *of, uint64_t steps, bool divided) {
+    const double points = points_of(s, of), all = (double)steps;
+    division whole = {.seconds = all * seconds_at(&r->step, points), .launches = all * r->step_launches};
+    const uint64_t each = next_steps(l, steps, divided);
+    if (each == 0) return whole;
+    division some = {.steps = each, .rounds = steps / each, .rest = steps % each};
+    bool fits = add_round(s, r, l, of, each, (double)some.rounds, &some);
+    if (fits && some.rest) fits = add_round(s, r, l, of, some.rest, 1, &some);
+    return fits && (divided || l->always || some.seconds < whole.seconds) ? some : whole;
+}
+
+double cost_unmeasured_factor(const stn_machine *machine, const stn_task *task, const levels *l) {
+    if (!machine->is_device) return 1;
+    return (l->steps[1] ? 1.3 : 1) * (task->rank == 1 ? 1.1 : 1);
+}
+
+/* ---- search */
+
+typedef struct search {
+    const shape *s;
+    const rates *r;
+    levels *list;
+    double seconds[STN_CANDIDATES];
+    size_t count, most;
+    const stn_machine *machine;
+} search;
+
+static void insert(search *found, const levels *l, double seconds) {
+    size_t place = found->count;
+    while (place > 0 && found->seconds[place - 1] > seconds) place--;
+    if (place == found->most) return;
+    if (found->count < found->most) found->count++;
+    for (size_t i = found->count - 1; i > place; i--)
+        found->list[i] = found->list[i - 1], found->seconds[i] = found->seconds[i - 1];
+    found->list[place] = *l, found->seconds[place] = seconds;
+}
+
+/* Tries the halvings from number `first` on at this level, or none. Levels without effect are
+ * dropped. */
+static void try_levels(search *found, levels l, int level, int first, double before) {
+    const box whole = shape_whole(found->s);
+    for (int k = first; level < SHAPE_LEVELS && k < found->s->halvings; k++) {
+        if (found->s->steps[k] > 0x7fffffff) continue;
+        l.steps[level] = (int)found->s->steps[k];
+        const division d = cost_divide(found->s, found->r, &l, &whole, found->s->task->steps, true);
+        if (d.steps == 0 || d.seconds >= before) continue;
+        insert(found, &l, d.seconds * cost_unmeasured_factor(found->machine, found->s->task, &l));
+        try_levels(found, l, level + 1, k + 1, d.seconds);
+    }
+}
+
+size_t cost_search(const shape *s, const stn_machine *machine, const rates *r, levels *list, size_t most) {
+    search found = {
+        .s = s, .r = r, .list = list, .machine = machine, .most = most < STN_CANDIDATES ? most : STN_CANDIDATES};
+    if (found.most) try_levels(&found, (levels){.always = 0}, 0, 0, INFINITY);
+    return found.count;
+}

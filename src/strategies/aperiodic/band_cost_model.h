@@ -1,0 +1,57 @@
+/* The cost of a division, and the search for the cheapest. */
+#ifndef STN_STRATEGIES_APERIODIC_BAND_COST_MODEL_H
+#define STN_STRATEGIES_APERIODIC_BAND_COST_MODEL_H
+#include "strategies/aperiodic/band_geometry.h"
+
+/* A candidate's division: the number of steps at once at each level; 0: no such level. always:
+ * bands are divided wherever possible instead of where it is cheaper (for measuring). */
+typedef struct levels {
+    int steps[SHAPE_LEVELS];
+    int always;
+} levels;
+
+/* Seconds as a function of a box's points, sampled from the strategies' estimates for some boxes of
+ * this grid, largest first, with linear interpolation. */
+#define COST_SAMPLES 4
+typedef struct curve {
+    int count;
+    double points[COST_SAMPLES], seconds[COST_SAMPLES];
+} curve;
+
+/* Costs of one transform pass over a box, of one step of it, of a copy. */
+typedef struct rates {
+    curve transform, step;
+    double copy_point, copy_start;
+    double bytes_point, flops_point; /* of a transform pass */
+    double step_launches;
+    double transform_error, step_error; /* of a transform pass; of all steps */
+    stn_unit unit;
+} rates;
+
+/* The cheapest strategy for this task among those that transform whole grids, or that step; NULL if
+ * none serves it. */
+const char *cost_transforms(const stn_task *task, const stn_machine *machine, stn_estimate *estimate);
+const char *cost_steps(const stn_task *task, const stn_machine *machine, stn_estimate *estimate);
+
+/* False if no strategy transforms this grid, or none steps it. */
+bool cost_rates(const shape *s, const stn_machine *machine, rates *made);
+
+/* How a box's steps are made: `rounds` rounds of `steps` steps at once, then `rest` steps at once;
+ * or, with steps 0, one after another. */
+typedef struct division {
+    uint64_t steps, rounds, rest;
+    double seconds; /* of everything, with bands and copies */
+    double passes;  /* transform passes, in box points: of everything, with bands */
+    double launches;
+} division;
+/* Estimates the cheapest way for a box whose own bands are at `level`. divided: stepping the whole
+ * box is excluded. */
+division cost_divide(const shape *s, const rates *r, const levels *l, const box *of, uint64_t steps, bool divided);
+
+/* Factor on the estimate, on a GPU, for divisions that were not measured: several concurrent
+ * levels, and 1D lines, whose bands now run concurrently with the whole grid's transforms. */
+double cost_unmeasured_factor(const stn_machine *machine, const stn_task *task, const levels *l);
+
+/* Lists the cheapest levels, cheapest first; returns their number, at most `most`. */
+size_t cost_search(const shape *s, const stn_machine *machine, const rates *r, levels *list, size_t most);
+#endif

@@ -1,0 +1,62 @@
+/* The sides of a problem without a symmetric extension, and the depth to which they affect the
+ * result. */
+#ifndef STN_STRATEGIES_APERIODIC_BAND_GEOMETRY_H
+#define STN_STRATEGIES_APERIODIC_BAND_GEOMETRY_H
+#include "plan/strategy.h"
+
+/* Maximum number of step counts tried: the run's, a half, a quarter, ... */
+#define SHAPE_HALVINGS 24
+/* Maximum nesting of bands; the candidate says the steps at each level. */
+#define SHAPE_LEVELS 3
+
+typedef struct shape {
+    const stn_task *task;
+    /* Sides that transforms cannot serve: points near them are advanced by steps. */
+    bool stepped[3][2];
+    double growth; /* per step, of the bound that shape_guess uses */
+    int halvings;
+    uint64_t steps[SHAPE_HALVINGS];
+    /* For each step count: points nearer to the side than this depend on values past it. */
+    int64_t depth[SHAPE_HALVINGS][3][2];
+} shape;
+
+/* A box of the grid, and the sides at which it was cut out; values past a cut are unknown. */
+typedef struct box {
+    int64_t n[3];
+    bool cut[3][2];
+} box;
+
+/* Rows along a band's axis: first index in the enclosing box and in the band's own box, and count.
+ */
+typedef struct rows {
+    int64_t from, at, count;
+} rows;
+
+/* The points near a side that a run of the box leaves wrong, with the points that they depend on;
+ * or those near both sides of an axis in one box, where each half acts as the other's cut: wrong
+ * values cross the seam between them as far as they would enter from a cut. This halves the number
+ * of launches and doubles their blocks. */
+typedef struct band {
+    box box;
+    int axis, parts;        /* parts 1: one side; 2: both sides */
+    rows seen[2], right[2]; /* rows copied into its box; rows that it corrects */
+} band;
+
+/* False if the strategy has nothing to do; the reason is one phrase. */
+bool shape_sides(const stn_task *task, shape *made, char *reason, size_t reason_size);
+/* shape_depths computes the depths, in milliseconds; shape_guess approximates them at once, for
+ * choosing. */
+void shape_depths(shape *made);
+void shape_guess(shape *made);
+/* Whether any number of steps has bands that leave points between them; needs no depths. */
+bool shape_has_room(const shape *s);
+/* The bands of a box for so many steps at once, at most 6; -1 if one of them is no smaller than the
+ * box. */
+int shape_bands(const shape *s, const box *of, uint64_t steps, band bands[6]);
+box shape_whole(const shape *s);
+
+/* A box as a task: packed, without snapshots, not in place, with borrowed taps. shape_by_transforms
+ * replaces sides that transforms cannot serve; shape_by_steps has no values past a cut. */
+stn_task shape_by_transforms(const shape *s, const box *of, uint64_t steps);
+stn_task shape_by_steps(const shape *s, const box *of, uint64_t steps);
+#endif

@@ -1,0 +1,70 @@
+/* A tree of boxes: rounds of many steps at once, and the bands at a box's sides, which are boxes
+ * themselves. */
+#ifndef STN_STRATEGIES_APERIODIC_BAND_TREE_H
+#define STN_STRATEGIES_APERIODIC_BAND_TREE_H
+#include "launch/driver.h"
+#include "plan/plan.h"
+#include "strategies/aperiodic/band_cost_model.h"
+#include "strategies/common/layout.h"
+
+typedef struct node node;
+
+typedef struct edge {
+    band band;
+    node *node; /* owned */
+    /* Owned; the second is NULL where the first copies both parts. */
+    /* Copies the band's box from the enclosing one; NULL: the node reads that in place. */
+    stn_plan *load[2];
+    stn_plan *store[2]; /* copies the corrected points back */
+} edge;
+
+/* `rounds` rounds of the same steps. */
+typedef struct stage {
+    uint64_t rounds;
+    /* Owned; for the whole box, by transforms or, if nothing else is left, by steps. */
+    stn_plan *plan;
+    edge edges[6];
+    int count;
+} stage;
+
+struct node {
+    box box;
+    int64_t origin[3]; /* in the grid */
+    stn_grid_layout layout;
+    stage stages[2];
+    int count;
+    bool reads_other; /* it is stepped as a whole, reading the enclosing box in place */
+    /* Byte offsets of its two grids in the workspace; of the root: those that the caller's grids do
+     * not replace. */
+    size_t place[2];
+};
+
+typedef struct tree {
+    node *root;             /* owned */
+    stn_plan *load, *store; /* owned; copy the caller's grids; NULL: rounds use those directly */
+    uint64_t rounds;        /* of the root */
+    /* On a GPU the root's bands of a round run on streams of their own, concurrently with each
+     * other and with the round's transforms. */
+    bool forks;
+    stn_fork *fork; /* owned; NULL: one after another */
+    size_t
+        /* Workspace bytes: of all boxes' grids; then the maximum over the plans of the whole grid
+         * and of each branch. */
+        grids;
+    size_t plans[1 + STN_FORK_BRANCHES];
+    int nodes, bands, depth;
+} tree;
+
+/* Copies of the whole grid that so many rounds need: none where the caller's grids have the root's
+ * own layout, so that rounds use them directly; one where input and output are the same grid and
+ * the first round would overwrite its input; otherwise two. */
+int tree_copies(const stn_task *task, uint64_t rounds);
+/* Must be cleared even after an error. */
+stn_status tree_make(stn_plan *plan, const shape *s, const rates *r, const levels *l, tree *made, stn_error *error);
+/* device: NULL on the host. */
+stn_status tree_run(const tree *t, stn_device *device, const stn_task *task, const stn_execution *run,
+                    stn_error *error);
+stn_status tree_set_weights(tree *t, const stn_task *task, stn_error *error);
+size_t tree_workspace(const tree *t);
+void tree_clear(tree *t);
+#endif

@@ -1,0 +1,124 @@
+/* Finds the frequencies that have not decayed after all steps; see symbol.h.
+ *
+ * With one axis's frequency fixed, |K| is bounded over all frequencies of the other axes by
+ * samples: the largest of m samples around the circle of a trigonometric polynomial of degree d is
+ * at least cos(pi d / m) times its maximum. */
+#include <complex.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arith.h"
+#include "strategies/common/symbol.h"
+
+#define WIDEST (2 * STN_MAX_RADIUS + 1)
+#define BUDGET 3e7 /* complex products, about 50 ms */
+
+typedef struct scan {
+    const stn_task *task;
+    int axis, others[2];
+    int low[3], width[3];
+    int samples[2];
+    double complex *roots[2]; /* for each other axis: exp(2 pi i j / samples) */
+    /* Weights summed along the axis, by their offsets along the others, [width][width]. */
+    double complex *sums;
+    double bound; /* ratio of the maximum to the largest sample, at most */
+} scan;
+
+static double degree(const scan *s, int other) { return (s->width[s->others[other]] - 1) / 2.0; }
+
+static bool open_scan(scan *s, const stn_task *task, int axis, int64_t length) {
+    *s = (scan){.task = task, .axis = axis, .others = {axis == 0 ? 1 : 0, axis == 2 ? 1 : 2}, .bound = 1};
+    double work = (double)length / 2;
+    bool both = true;
+    for (int k = 0; k < 3; k++) {
+        s->low[k] = task->reach[k][0];
+        s->width[k] = task->reach[k][0] + task->reach[k][1] + 1;
+        both = both && (k == axis || s->width[k] > 1);
+    }
+    for (int o = 0; o < 2; o++) {
+        s->samples[o] = s->width[s->others[o]] == 1 ? 1 : (int)ceil((both ? 64 : 256) * degree(s, o));
+        s->bound /= cos(M_PI * degree(s, o) / s->samples[o]);
+        work *= s->samples[o];
+    }
+    work = work * s->width[s->others[1]] / 2 + (double)length / 2 * (double)task->ntaps;
+    if (work > BUDGET) return false;
+    s->sums = malloc((size_t)(s->width[s->others[0]] * s->width[s->others[1]]) * sizeof *s->sums);
+    for (int o = 0; o < 2; o++) {
+        s->roots[o] = malloc((size_t)s->samples[o] * sizeof *s->roots[o]);
+        for (int j = 0; s->roots[o] && j < s->samples[o]; j++) s->roots[o][j] = cexp(2 * M_PI * I * j / s->samples[o]);
+    }
+    return s->sums && s->roots[0] && s->roots[1];
+}
+
+static void close_scan(scan *s) { free(s->sums), free(s->roots[0]), free(s->roots[1]); }
+
+static void sum_others(scan *s, double angle) {
+    const int *o = s->others, width = s->width[o[1]];
+    /* Uses powers of the root: a plan evaluates thousands of frequencies. */
+    double complex roots[WIDEST], root = cexp(I * angle);
+    roots[0] = cexp(-I * angle * (double)s->low[s->axis]);
+    for (int i = 1; i < s->width[s->axis]; i++) roots[i] = roots[i - 1] * root;
+    memset(s->sums, 0, (size_t)(s->width[o[0]] * width) * sizeof *s->sums);
+    for (size_t i = 0; i < s->task->ntaps; i++) {
+        const stn_tap *tap = &s->task->taps[i];
+        int64_t at = (tap->offset[o[0]] + s->low[o[0]]) * width + tap->offset[o[1]] + s->low[o[1]];
+        s->sums[at] += tap->weight * roots[tap->offset[s->axis] + s->low[s->axis]];
+    }
+}
+
+/* The largest sampled |K| at one frequency of the axis. K(-k) is the conjugate of K(k), but not at
+ * a fixed frequency of the axis, so the whole circle is sampled. */
+static double largest_sample(const scan *s) {
+    int rows = s->width[s->others[0]], width = s->width[s->others[1]];
+    double most = 0;
+    for (int j = 0; j < s->samples[0]; j++) {
+        double complex line[WIDEST] = {0};
+        for (int r = 0; r < rows; r++) {
+            double complex root = s->roots[0][(int64_t)j * r % s->samples[0]];
+            for (int i = 0; i < width; i++) line[i] += root * s->sums[r * width + i];
+        }
+        for (int k = 0; k < s->samples[1]; k++) {
+            double complex z = s->roots[1][k], value = line[width - 1];
+            for (int i = width - 2; i >= 0; i--)
+                value = line[i] + __builtin_complex(creal(value) * creal(z) - cimag(value) * cimag(z),
+                                                    creal(value) * cimag(z) + cimag(value) * creal(z));
+            most = fmax(most, creal(value) * creal(value) + cimag(value) * cimag(value));
+        }
+    }
+    return sqrt(most);
+}
+
+/* An upper bound on |K| at one frequency of the axis; for weights of one sign it is the maximum,
+ * without samples. */
+static double most_possible(const scan *s) {
+    double sum = 0;
+    for (int i = 0; i < s->width[s->others[0]] * s->width[s->others[1]]; i++) sum += cabs(s->sums[i]);
+    return sum;
+}
+
+/* The largest possible change of that bound, and of a sample, between adjacent frequencies of the
+ * axis. */
+static double most_change(const stn_task *task, int axis, int64_t length) {
+    double slope = 0;
+    for (size_t i = 0; i < task->ntaps; i++) slope += fabs(task->taps[i].weight * (double)task->taps[i].offset[axis]);
+    return 2 * M_PI / (double)length * slope;
+}
+
+/* Most frequencies are far below the threshold, so their neighbours are below it as well and are
+ * skipped. */
+int64_t stn_symbol_kept(const stn_task *task, int axis, int64_t length, double dead) {
+    scan s;
+    int64_t kept = length / 2 + 1;
+    const double change = 1.001 * most_change(task, axis, length), threshold = 1 - dead;
+    if (open_scan(&s, task, axis, length))
+        while (kept > 1) {
+            sum_others(&s, 2 * M_PI * (double)(kept - 1) / (double)length);
+            double below = threshold - most_possible(&s);
+            if (!(below > 0)) below = (threshold - largest_sample(&s) * s.bound) / s.bound;
+            if (!(below > 0)) break;
+            kept = stn_max(1, kept - 1 - (int64_t)fmin(below / change, (double)length));
+        }
+    close_scan(&s);
+    return kept;
+}

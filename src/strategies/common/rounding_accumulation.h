@@ -1,0 +1,15 @@
+/* Rounding error accumulated over many launches. On a grid of many points each launch's errors are
+ * random and later launches smooth them. On few points they do not: of two points that converge to
+ * the same value half of a launch's squared errors remain, and once they are equal, so are their
+ * rounding errors, which averaging does not reduce. */
+#ifndef STN_STRATEGIES_COMMON_ROUNDING_ACCUMULATION_H
+#define STN_STRATEGIES_COMMON_ROUNDING_ACCUMULATION_H
+#include "problem/task.h"
+
+/* The number of points that steps mix: the product of the extents of the axes along which nonzero
+ * weights reach; 1 if there are none. */
+double stn_mixed_points(const stn_task *task);
+/* The squared error accumulated from rounding to 11 bits in so many launches, in units of one
+ * launch's; `many`: its value on a grid of many points, a lower bound. */
+double stn_rounding_accumulated(const stn_task *task, double launches, double many);
+#endif

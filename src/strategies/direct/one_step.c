@@ -1,0 +1,259 @@
+/* Shapes of the one-step kernels. The rules were tuned on an H200: in 2D short marching loops of
+ * many small blocks reach 93-99% of the copy bandwidth; too few resident threads cost most, so
+ * blocks are as many as registers allow. */
+#include "strategies/direct/one_step.h"
+
+#include "base/arith.h"
+#include "strategies/direct/tap_order.h"
+
+#define ARGUMENT_BYTES 3900 /* of the 4 KiB of kernel arguments, less the header */
+#define UNROLLED_FMAS 6000  /* more FMAs than this take seconds to compile */
+#define LINE_REACH 32
+#define SAME_RANK (-1) /* rank of a shape that shares the rank of its predecessor */
+/* Most registers of a thread in 3D in f16: 25 taps take 4.4 ms with 128 (two blocks), 5.6 ms with
+ * more (one block). */
+#define MOST_REGISTERS_F16_3D 128
+/* Least registers of a thread that reads points one by one: many taps in 2D take 10.7 us with 56,
+ * 9.0 us with 80; 3D in f64 27 us with 48, 23 us with 80. */
+#define LEAST_REGISTERS_SCALAR 80
+/* Extra registers of a thread with unaligned rows: one more word of a line, its shift, addresses.
+ */
+#define SHIFTED_EXTRA_REGISTERS 16
+/* Least warps of a row: the first and the last read some points one by one. */
+#define SHIFTED_WARPS 8
+#define FEW_WAVES 3 /* with fewer waves of blocks, multiprocessors idle at the end */
+
+static int real_words(const stn_task *task) { return task->dtype == STN_F64 ? 2 : 1; }
+
+static int span(const stn_task *task, int vector) {
+    return (int)(stn_round_up(task->reach[2][0], vector) + vector + stn_round_up(task->reach[2][1], vector));
+}
+
+/* Registers of a thread: partial sums, one line of the window and the next one in flight, and
+ * addresses. The remainder is tuned: with more, too few threads are resident; with fewer, registers
+ * spill. */
+static int tile_registers(const stn_task *task, const direct_shape *shape) {
+    int z = direct_axis(task, shape, 0), words = real_words(task);
+    int depth = task->reach[z][0] + task->reach[z][1] + 1;
+    if (task->rank == 2 && task->pattern == STN_PATTERN_STAR && depth <= 3) return 40;
+    int rest = task->rank == 3                     ? (words == 2 ? 8 : 24)
+               : task->pattern == STN_PATTERN_STAR ? (words == 2 ? -12 : -4)
+                                                   : (task->ntaps > 25 ? 12 : 4);
+    const int registers = 20 + rest + words * (depth * shape->rows * shape->vector + span(task, shape->vector));
+    if (task->dtype == STN_F16 && task->rank == 3) return (int)stn_min(registers, MOST_REGISTERS_F16_3D);
+    const bool alone = shape->vector == 1 && (task->rank == 2 ? task->ntaps > 25 : words == 2);
+    return alone ? (int)stn_max(registers, LEAST_REGISTERS_SCALAR) : registers;
+}
+
+static void fit_blocks(const stn_machine *machine, direct_shape *shape, int registers) {
+    int threads = shape->threads[0] * shape->threads[1] * shape->threads[2];
+    registers = (int)stn_round_up(stn_max(registers, 32), 8);
+    int by_registers = (int)(machine->registers_per_multiprocessor / (size_t)(threads * registers));
+    shape->blocks = (int)stn_max(1, stn_min(by_registers, machine->threads / threads));
+}
+
+static void fit_unroll(const stn_task *task, direct_shape *shape) {
+    int z = direct_axis(task, shape, 0);
+    int depth = task->reach[z][0] + task->reach[z][1] + 1, planes = shape->chunk + depth - 1;
+    int64_t fmas = (int64_t)task->ntaps * shape->rows * shape->vector;
+    shape->unroll = fmas * planes <= UNROLLED_FMAS ? planes : fmas * depth <= UNROLLED_FMAS ? depth : 1;
+}
+
+/* registers: the tuned number for this shape, or 0 to use tile_registers. */
+static direct_shape tile_shape(const stn_task *task, const stn_machine *machine, int vector, int rows, int chunk,
+                               int tz, int ty, int registers) {
+    direct_shape shape = {DIRECT_TILE, vector, rows, chunk, {tz, ty, 32}, 1, 1, .fused = 1};
+    fit_unroll(task, &shape);
+    fit_blocks(machine, &shape, registers ? registers : tile_registers(task, &shape));
+    return shape;
+}
+
+/* direct_tile counts indices in 32 bits and folds whole slots of a line, so every extent must
+ * exceed the reach along its axis. */
+static bool extents_hold(const stn_task *task, const stn_machine *machine, void *of) {
+    const direct_shape *shape = of;
+    (void)machine;
+    for (int axis = 0; axis < 3; axis++) {
+        int64_t reach = stn_max(task->reach[axis][0], task->reach[axis][1]);
+        int64_t least = axis < 2 ? reach + 1 : stn_round_up(reach, shape->vector) + shape->vector;
+        if (task->n[axis] < (reach ? least : 1) || task->n[axis] > INT32_MAX / 2) return false;
+    }
+    return true;
+}
+
+static bool taps_hold(const stn_task *task, const stn_machine *machine, void *shape) {
+    const size_t values = (6 + task->ntaps) * (task->dtype == STN_F64 ? 8 : 4);
+    (void)machine, (void)shape;
+    return task->ntaps <= DIRECT_MAX_TAPS && values <= ARGUMENT_BYTES;
+}
+
+static bool strides_hold(const stn_task *task, const stn_machine *machine, void *shape) {
+    (void)machine, (void)shape;
+    return task->in_stride[2] == 1 && task->out_stride[2] == 1;
+}
+
+static bool registers_hold(const stn_task *task, const stn_machine *machine, void *shape) {
+    (void)machine;
+    return tile_registers(task, shape) <= 220;
+}
+
+static bool code_holds(const stn_task *task, const stn_machine *machine, void *of) {
+    const direct_shape *shape = of;
+    (void)machine;
+    return (int64_t)task->ntaps * shape->rows * shape->vector <= UNROLLED_FMAS / 2;
+}
+
+static bool threads_hold(const stn_task *task, const stn_machine *machine, void *of) {
+    const direct_shape *shape = of;
+    (void)task;
+    return shape->blocks * shape->threads[0] * shape->threads[1] * shape->threads[2] <= machine->threads;
+}
+
+static const stn_constraint of_tiles[] = {
+    {"arguments", "the taps fit the 4 KiB that a launch brings", taps_hold},
+    {"strides", "the fastest axis is contiguous", strides_hold},
+    {"extents", "every axis is longer than the taps reach, and counted in 32 bits", extents_hold},
+    {"registers", "a thread's sums and window stay in registers", registers_hold},
+    {"unrolled code", "the unrolled taps compile in less than a second", code_holds},
+    {"threads", "a multiprocessor runs as many blocks at once", threads_hold},
+};
+
+static bool tile_fits(const stn_task *task, const stn_machine *machine, direct_shape *shape, stn_tally *tally) {
+    return STN_CONSTRAINTS_HOLD(of_tiles, task, machine, shape, tally);
+}
+
+/* Shapes for 2D, best first as measured. */
+static size_t plane_shapes(const stn_task *task, const stn_machine *machine, int vector, direct_shape shapes[4]) {
+    size_t count = 0;
+    bool near = task->reach[1][0] + task->reach[1][1] <= 2;
+    /* With 32 registers f16 spills: 27 us instead of 22.6. */
+    if (near && task->pattern == STN_PATTERN_STAR)
+        shapes[count++] = tile_shape(task, machine, vector, 1, 2, 8, 1, 40);
+    else if (near)
+        shapes[count++] = tile_shape(task, machine, vector, 1, 4, 8, 1, 0);
+    bool long_chunk = task->ntaps > 25 && task->dtype != STN_F64;
+    shapes[count++] = tile_shape(task, machine, vector, 1, long_chunk ? 8 : 6, 4, 1, 0);
+    shapes[count++] = tile_shape(task, machine, vector, 1, long_chunk ? 6 : 8, 4, 1, 0);
+    return count;
+}
+
+static size_t volume_shapes(const stn_task *task, const stn_machine *machine, int vector, direct_shape shapes[4]) {
+    size_t count = 0;
+    bool wide = task->dtype == STN_F64, star = task->pattern == STN_PATTERN_STAR;
+    int depth = task->reach[0][0] + task->reach[0][1];
+    /* 512^3 marching over 4 and 8 planes: 0.558 and 0.575 ms, in f32 0.277 and 0.301 ms. f16, and
+     * larger planes, of which fewer fit into L2, were measured with 8. */
+    const double plane = (double)(task->n[1] * task->n[2]) * (double)stn_dtype_size(task->dtype);
+    const int march = task->dtype == STN_F16 || 24 * plane > (double)machine->l2_bytes ? 8 : 4;
+    if (depth <= 2 && wide && star) shapes[count++] = tile_shape(task, machine, vector, 6, march, 1, 4, 160);
+    if (depth <= 2 && wide && !star) shapes[count++] = tile_shape(task, machine, vector, 2, 24, 1, 4, 96);
+    if (depth <= 2 && !wide && star) shapes[count++] = tile_shape(task, machine, vector, 2, march, 1, 4, 80);
+    shapes[count++] = tile_shape(task, machine, vector, depth <= 4 ? 2 : 1, 16, 1, 8, depth <= 2 && !wide ? 80 : 0);
+    if (depth > 4) /* this many taps make the extra halo planes expensive */
+        shapes[count - 1] = tile_shape(task, machine, vector, 1, 32, 1, 8, 0);
+    shapes[count++] = tile_shape(task, machine, vector, 1, 8, 1, 8, 0);
+    int64_t tiles[3];
+    /* Too few tiles for all multiprocessors: shorter marching loops. */
+    direct_tiles(task, &shapes[count - 1], tiles);
+    if (count < 4 && tiles[0] * tiles[1] * tiles[2] * task->batch < machine->multiprocessors) {
+        shapes[count] = tile_shape(task, machine, vector, 1, 4, 1, 8, 0);
+        shapes[count++].rank = SAME_RANK;
+    }
+    for (size_t i = 0; i < count; i++) shapes[i].column_loop = 1;
+    return count;
+}
+
+static double waves_of(const stn_task *task, const stn_machine *machine, const direct_shape *shape) {
+    int64_t tiles[3];
+    direct_tiles(task, shape, tiles);
+    const double blocks = (double)(tiles[0] * tiles[1] * tiles[2]) * (double)task->batch;
+    return blocks / ((double)machine->multiprocessors * shape->blocks);
+}
+
+/* Where a few waves of blocks cover the grid, adds each shape with half the marching length: more
+ * blocks share the work and the last wave is shorter. */
+static size_t add_shorter_chunks(const stn_task *task, const stn_machine *machine, direct_shape *shapes, size_t count,
+                                 size_t most) {
+    const size_t own = count;
+    for (size_t i = 0; i < own && count < most; i++) {
+        if (shapes[i].chunk < 2 || waves_of(task, machine, &shapes[i]) >= FEW_WAVES) continue;
+        direct_shape shorter = shapes[i];
+        shorter.chunk /= 2;
+        fit_unroll(task, &shorter);
+        if (tile_fits(task, machine, &shorter, NULL)) shapes[count++] = shorter;
+    }
+    return count;
+}
+
+/* Shapes that read unaligned rows by aligned wide accesses. Wider reaches, 3D, and f32 by accesses
+ * of 8 bytes are as fast or faster without (H100: star-2d13p in f32 0.225 and 0.239 ms, heat-3d
+ * 513^3 0.444 and 0.759 ms). */
+static size_t shifted_shapes(const stn_task *task, const stn_machine *machine, direct_shape shapes[4]) {
+    const int vector = 16 / (int)stn_dtype_size(task->dtype);
+    const bool long_rows = task->n[2] >= (int64_t)SHIFTED_WARPS * 32 * vector;
+    const bool near = task->reach[1][0] + task->reach[1][1] <= 2 && task->reach[2][0] + task->reach[2][1] <= 2;
+    if (task->rank != 2 || !near || !long_rows || direct_widest_vector(task) > (vector > 4 ? 2 : 1)) return 0;
+    size_t count = 0;
+    for (int march = 4; march <= 8; march += 2) {
+        direct_shape *shape = &shapes[count++];
+        *shape = tile_shape(task, machine, vector, 1, march, 4, 1, 0);
+        shape->shifted = shape->column_loop = 1;
+        fit_blocks(machine, shape, tile_registers(task, shape) + SHIFTED_EXTRA_REGISTERS);
+    }
+    return count;
+}
+
+static size_t tile_shapes(const stn_task *task, const stn_machine *machine, direct_shape *shapes, size_t most,
+                          stn_tally *tally) {
+    size_t count = 0;
+    direct_shape tried[4];
+    const size_t shifted = shifted_shapes(task, machine, tried);
+    for (size_t i = 0; i < shifted && count < most; i++)
+        if (tile_fits(task, machine, &tried[i], tally)) {
+            tried[i].rank = (int)count - (tried[i].rank == SAME_RANK);
+            shapes[count++] = tried[i];
+        }
+    const size_t own = count;
+    for (int vector = direct_widest_vector(task); vector >= 1 && count == own; vector /= 2) {
+        size_t tries =
+            task->rank == 2 ? plane_shapes(task, machine, vector, tried) : volume_shapes(task, machine, vector, tried);
+        for (size_t i = 0; i < tries && count < most; i++)
+            if (tile_fits(task, machine, &tried[i], tally)) {
+                tried[i].rank = (int)(count - own) - (tried[i].rank == SAME_RANK);
+                shapes[count++] = tried[i];
+            }
+    }
+    return add_shorter_chunks(task, machine, shapes, count, most);
+}
+
+static bool line_fits(const stn_task *task) {
+    return task->rank == 1 && task->in_stride[2] == 1 && task->out_stride[2] == 1 && task->reach[2][0] <= LINE_REACH &&
+           task->reach[2][1] <= LINE_REACH;
+}
+
+bool direct_refit(const stn_task *task, const stn_machine *machine, direct_shape *shape, stn_tally *tally) {
+    /* Not a shape of direct_tile. */
+    if (shape->blocks < 1 || shape->chunk < 1 || shape->kernel != DIRECT_TILE) return false;
+    fit_unroll(task, shape);
+    return tile_fits(task, machine, shape, tally);
+}
+
+size_t direct_shapes(const stn_task *task, const stn_machine *machine, direct_shape *shapes, size_t most,
+                     stn_tally *tally) {
+    size_t count = 0;
+    if (line_fits(task)) {
+        int vector = direct_widest_vector(task);
+        shapes[count++] = (direct_shape){DIRECT_LINE, vector, 1, 1, {1, 1, 256}, 1, 1, .fused = 1};
+        if (count < most)
+            shapes[count++] = (direct_shape){DIRECT_LINE, vector, 4, 1, {1, 1, 128}, 1, 1, .rank = 1, .fused = 1};
+    } else if (task->rank > 1)
+        count = tile_shapes(task, machine, shapes, most - 1, tally);
+    if (count < most) shapes[count++] = (direct_shape){DIRECT_GATHER, 1, 1, 1, {1, 1, 256}, 1, 1, .fused = 1};
+    return count;
+}
+
+void direct_tiles(const stn_task *task, const direct_shape *shape, int64_t tiles[3]) {
+    int64_t brick[3] = {(int64_t)shape->chunk * shape->threads[0], (int64_t)shape->rows * shape->threads[1],
+                        (int64_t)shape->vector * shape->threads[2]};
+    for (int k = 0; k < 3; k++) tiles[k] = stn_div_up(task->n[direct_axis(task, shape, k)], brick[k]);
+}

@@ -1,0 +1,16 @@
+/* Shapes of the kernels that make one step a launch (direct_line, _tile, _gather), and their cost.
+ */
+#ifndef STN_STRATEGIES_DIRECT_ONE_STEP_H
+#define STN_STRATEGIES_DIRECT_ONE_STEP_H
+#include "strategies/direct/direct_shape.h"
+
+/* Lists shapes, best guess first; the last one, direct_gather, serves any task. tally counts
+ * rejected shapes; it may be NULL, here and below. */
+size_t direct_shapes(const stn_task *task, const stn_machine *machine, direct_shape *shapes, size_t most,
+                     stn_tally *tally);
+/* Revalidates a one-step shape after its chunk or blocks changed; false when no kernel takes it. */
+bool direct_refit(const stn_task *task, const stn_machine *machine, direct_shape *shape, stn_tally *tally);
+void direct_cost(const stn_task *task, const stn_machine *machine, const direct_shape *shape, stn_estimate *estimate);
+/* Blocks along z, y and x of direct_tile. */
+void direct_tiles(const stn_task *task, const direct_shape *shape, int64_t tiles[3]);
+#endif

@@ -1,0 +1,230 @@
+/* Cost model of one step by direct_line, _tile, _gather and _any. */
+#include <math.h>
+
+#include "base/arith.h"
+#include "strategies/direct/one_step.h"
+
+/* Fitted to some 110 measured candidates of direct_tile and 13 of direct_line on an H200. Cycles
+ * are those of a multiprocessor. Memory time and warp time overlap: they are combined by a p-norm.
+ * Fixed launch time is added to it. */
+static const struct {
+    /* Exponent p of the norm; seconds a launch, besides machine->launch_seconds. */
+    double overlap_exponent, launch_seconds;
+    /* When input and output together fit this part of L2, they stay there: then the bandwidth is
+     * near_copy times the copy bandwidth. */
+    double l2_fraction, l2_copy_factor;
+    double reread_copy_factor; /* L2 bandwidth for overlapping windows, in copy bandwidths */
+    double fma, convert;       /* relative to the FMA rate; f16 is also converted */
+    /* Cycles of a resident warp: an access to one of its own planes, to a halo plane. */
+    double load_cycles, halo_cycles;
+    /* Cycles of a lone warp: a plane, and each further 16-byte access of a lane. */
+    double plane_cycles, access_cycles;
+    /* Cycles where a block folds points past a side back into the grid: for each plane past the
+     * first two, and for each element of an access there. */
+    double fold_cycles, fold_element_cycles;
+    double edge_factor; /* factor for blocks at an edge */
+    double
+        /* Factor for f16 with shifted words (8193^2, 5 taps: 0.133 ms on an H100, 0.1 predicted).
+         */
+        shifted_f16_factor;
+    double
+        /* Factor for each rank below the first: measured rankings of one problem's shapes are finer
+         * than this model, so a lower rank is chosen only when it is clearly faster. */
+        rank_factor;
+} tile = {.overlap_exponent = 2.8,
+          .launch_seconds = 1.5e-6,
+          .l2_fraction = 0.67,
+          .l2_copy_factor = 2.8,
+          .reread_copy_factor = 1.5,
+          .fma = 1.1,
+          .convert = 1.4,
+          .load_cycles = 73,
+          .halo_cycles = 172,
+          .plane_cycles = 257,
+          .access_cycles = 16,
+          .fold_cycles = 600,
+          .fold_element_cycles = 250,
+          .edge_factor = 0.077,
+          .shifted_f16_factor = 1.55,
+          .rank_factor = 1.12};
+static const struct {
+    double fma, convert, load_cycles; /* load_cycles: cycles of a 16-byte access of each lane */
+    double runs_factor;               /* factor for several runs a thread */
+    /* Cycles of a tap of a warp in f64, f32, f16; in 3D, whose planes are far apart. */
+    double gather_cycles[3], gather_3d_cycles;
+    /* Per-point overhead in taps; cycles of a tap where little hides latency. */
+    double gather_overhead_taps, gather_chain_cycles;
+    /* direct_any: cycles of a warp for a point, for each axis beyond the first, for a tap, for a
+     * tap in f64. Fitted to 1D runs of 7 and 15 taps and 2D runs of 5; a tap is three L1 accesses,
+     * four in f64. */
+    double any_point_cycles, any_axis_cycles, any_tap_cycles, any_f64_tap_cycles;
+    /* direct_any in 3D, whose planes are far apart: cycles of a tap between fixed sides, past any
+     * other side (each index is folded), and the factor for more than a hundred taps. Fitted to
+     * runs of 7 to 729 taps. */
+    double any_3d_fixed_cycles, any_3d_cycles, any_many_taps_factor;
+} other = {.fma = 1,
+           .convert = 4.2,
+           .load_cycles = 8,
+           .runs_factor = 1.06,
+           .gather_cycles = {[STN_F64] = 6.5, [STN_F32] = 4.2, [STN_F16] = 4},
+           .gather_3d_cycles = 9,
+           .gather_overhead_taps = 8,
+           .gather_chain_cycles = 150,
+           .any_point_cycles = 75,
+           .any_axis_cycles = 12,
+           .any_tap_cycles = 4,
+           .any_f64_tap_cycles = 5,
+           .any_3d_fixed_cycles = 3.2,
+           .any_3d_cycles = 9.3,
+           .any_many_taps_factor = 1.5};
+
+static double copy_seconds(const stn_task *task, const stn_machine *machine) {
+    const double bytes = 2 * (double)stn_dtype_size(task->dtype) * (double)stn_task_points(task);
+    return bytes /
+           (machine->copy_bandwidth * (bytes < tile.l2_fraction * (double)machine->l2_bytes ? tile.l2_copy_factor : 1));
+}
+
+/* Cycles of a multiprocessor for this many FMAs of a warp. */
+static double fma_cycles(const stn_task *task, const stn_machine *machine, double fmas) {
+    return fmas * 32 / (task->dtype == STN_F64 ? machine->wide_lanes : machine->lanes);
+}
+
+static int slots_of(const stn_task *task, const direct_shape *shape) {
+    return (int)(stn_div_up(task->reach[2][0], shape->vector) + 1 + stn_div_up(task->reach[2][1], shape->vector));
+}
+
+/* ---- direct_tile */
+
+typedef struct tile_load {
+    double warps, waves, inner; /* inner: fraction of blocks that touch no edge */
+    /* Accesses of a warp to one of its own planes, and to a halo plane. */
+    double own, halo_accesses;
+    double planes, halo;    /* planes that a warp reads, and the halo planes among them */
+    double reread_elements; /* elements that overlapping windows read more than once */
+} tile_load;
+
+/* Elements that all blocks read. A star reads its halo planes only at its own points. */
+static double elements_read(const stn_task *task, const direct_shape *shape, int64_t blocks) {
+    const int y = direct_axis(task, shape, 1);
+    const double low = task->reach[y][0] + task->reach[y][1],
+                 halo = (double)shape->vector * (slots_of(task, shape) - 1);
+    const double z = (double)shape->chunk * shape->threads[0], rows = (double)shape->rows * shape->threads[1];
+    const double x = (double)shape->vector * shape->threads[2];
+    const int depth = task->reach[direct_axis(task, shape, 0)][0] + task->reach[direct_axis(task, shape, 0)][1];
+    const bool star = task->pattern == STN_PATTERN_STAR;
+    const double own = star ? rows * (x + halo) + low * x : (rows + low) * (x + halo);
+    return (double)blocks * (own * z + depth * (star ? rows * x : own));
+}
+
+static tile_load load_of(const stn_task *task, const stn_machine *machine, const direct_shape *shape) {
+    const int z = direct_axis(task, shape, 0), y = direct_axis(task, shape, 1);
+    const int low = task->reach[y][0] + task->reach[y][1], slots = slots_of(task, shape);
+    const bool star = task->pattern == STN_PATTERN_STAR;
+    int64_t tiles[3];
+    direct_tiles(task, shape, tiles);
+    const int64_t blocks = tiles[0] * tiles[1] * tiles[2] * task->batch;
+    tile_load l = {.halo = task->reach[z][0] + task->reach[z][1], .inner = 1};
+    l.planes = shape->chunk + l.halo;
+    const bool lean = star && shape->unroll >= l.planes;
+    l.own = star ? shape->rows * slots + low : (shape->rows + low) * slots;
+    l.halo_accesses = lean ? shape->rows : l.own;
+    l.warps = (double)blocks * shape->threads[0] * shape->threads[1] * shape->threads[2] / 32;
+    l.waves = (double)blocks / ((double)machine->multiprocessors * shape->blocks);
+    l.reread_elements = fmax(0, elements_read(task, shape, blocks) - (double)stn_task_points(task));
+    for (int k = 0; k < 3; k++) {
+        const int axis = direct_axis(task, shape, k);
+        if (task->reach[axis][0] + task->reach[axis][1]) l.inner *= (double)stn_max(tiles[k] - 2, 0) / (double)tiles[k];
+    }
+    return l;
+}
+
+/* Whether points past some side are other points of the grid. */
+static bool folds(const stn_task *task) {
+    for (int axis = 0; axis < 3; axis++)
+        for (int side = 0; side < 2; side++) {
+            const stn_boundary_kind kind = task->boundary[axis][side].kind;
+            const bool near = kind == STN_NEAREST || kind == STN_REFLECT || kind == STN_MIRROR;
+            if (near && task->reach[axis][side]) return true;
+        }
+    return false;
+}
+
+/* Cycles of the dependent accesses of warps. Many warps hide each other's latency, so the number of
+ * accesses counts; few warps wait for every plane, longest at sides that fold. */
+static double chain_cycles(const stn_task *task, const tile_load *l, const direct_shape *shape) {
+    const double wide = shape->vector * (double)stn_dtype_size(task->dtype) / 16;
+    const double accesses = shape->chunk * l->own + l->halo * l->halo_accesses;
+    const double many = l->waves * (shape->chunk * l->own * tile.load_cycles + l->halo * tile.halo_cycles);
+    const double fold =
+        folds(task) ? fmax(0, l->halo - 2) * (tile.fold_cycles + tile.fold_element_cycles * shape->vector) : 0;
+    const double few = l->planes * tile.plane_cycles + accesses * wide * tile.access_cycles + fold;
+    return fmax(many, few);
+}
+
+static double tile_seconds(const stn_task *task, const stn_machine *machine, const direct_shape *shape) {
+    const tile_load l = load_of(task, machine, shape);
+    const size_t size = stn_dtype_size(task->dtype);
+    const double warps = l.warps / machine->multiprocessors, points = (double)shape->rows * shape->vector;
+    const bool all = shape->unroll >= l.planes; /* otherwise unused sums are computed as well */
+    const double fmas = (double)task->ntaps * points * (all ? shape->chunk : l.planes);
+    const double numbers = shape->vector * (shape->chunk * (l.own + shape->rows) + l.halo * l.halo_accesses);
+    double cycles = tile.fma * fma_cycles(task, machine, warps * fmas) + chain_cycles(task, &l, shape);
+    if (task->dtype == STN_F16) cycles += tile.convert * fma_cycles(task, machine, warps * numbers);
+    const double memory = copy_seconds(task, machine);
+    const double work = cycles / machine->clock +
+                        l.reread_elements * (double)size / (tile.reread_copy_factor * machine->copy_bandwidth);
+    const double both =
+        pow(pow(memory, tile.overlap_exponent) + pow(work, tile.overlap_exponent), 1 / tile.overlap_exponent);
+    const double shifted = shape->shifted && task->dtype == STN_F16 ? tile.shifted_f16_factor : 1;
+    return both * (1 + tile.edge_factor * (1 - l.inner)) * (shape->rank ? tile.rank_factor : 1) * shifted;
+}
+
+/* ---- other kernels */
+
+static double line_seconds(const stn_task *task, const stn_machine *machine, const direct_shape *shape) {
+    const double warps = (double)stn_task_points(task) / (32.0 * shape->vector * machine->multiprocessors);
+    const double accesses = slots_of(task, shape) + 1, wide = shape->vector * (double)stn_dtype_size(task->dtype) / 16;
+    double cycles = other.fma * fma_cycles(task, machine, warps * (double)task->ntaps * shape->vector) +
+                    other.load_cycles * warps * accesses * fmax(wide, 0.25);
+    if (task->dtype == STN_F16) cycles += other.convert * fma_cycles(task, machine, warps * accesses * shape->vector);
+    return fmax(copy_seconds(task, machine), cycles / machine->clock) * (shape->rows > 1 ? other.runs_factor : 1);
+}
+
+/* Cycles of a tap of direct_any. */
+static double any_tap(const stn_task *task) {
+    bool fixed = true;
+    for (int axis = 0; axis < 3; axis++)
+        for (int side = 0; side < 2; side++)
+            fixed = fixed && (!task->reach[axis][side] || task->boundary[axis][side].kind == STN_FIXED);
+    const double many = task->ntaps > 100 && task->rank > 1 ? other.any_many_taps_factor : 1;
+    if (task->rank == 3) return (fixed ? other.any_3d_fixed_cycles : other.any_3d_cycles) * many;
+    return (task->dtype == STN_F64 ? other.any_f64_tap_cycles * many : other.any_tap_cycles);
+}
+
+/* Seconds of a kernel that loads one table entry and one point for each tap; direct_any costs more
+ * for each, and a fixed amount a point. */
+static double table_seconds(const stn_task *task, const stn_machine *machine, const direct_shape *shape) {
+    const bool any = shape->kernel == DIRECT_ANY;
+    const double taps = (double)task->ntaps + other.gather_overhead_taps;
+    const double gather = taps * (task->rank == 3 ? other.gather_3d_cycles : other.gather_cycles[task->dtype]);
+    const double point =
+        any ? other.any_point_cycles + other.any_axis_cycles * (task->rank - 1) + (double)task->ntaps * any_tap(task)
+            : gather;
+    const double all = point * (double)stn_task_points(task) / 32 / machine->multiprocessors;
+    return fmax(copy_seconds(task, machine), fmax(all, taps * other.gather_chain_cycles) / machine->clock);
+}
+
+void direct_cost(const stn_task *task, const stn_machine *machine, const direct_shape *shape, stn_estimate *e) {
+    const double points = (double)stn_task_points(task), steps = (double)task->steps;
+    const int z = direct_axis(task, shape, 0);
+    e->unit = task->dtype == STN_F64 ? STN_UNIT_FMA_F64 : STN_UNIT_FMA_F32;
+    e->launches = steps;
+    e->bytes = 2 * (double)stn_dtype_size(task->dtype) * points * steps;
+    e->flops = 2 * (double)task->ntaps * points * steps;
+    const bool walks = shape->kernel == DIRECT_TILE;
+    e->halo_waste = walks ? (double)(task->reach[z][0] + task->reach[z][1]) / shape->chunk : 0;
+    const double one = walks                          ? tile_seconds(task, machine, shape)
+                       : shape->kernel == DIRECT_LINE ? line_seconds(task, machine, shape)
+                                                      : table_seconds(task, machine, shape);
+    e->seconds = steps * (one + tile.launch_seconds + machine->launch_seconds);
+}

@@ -1,0 +1,41 @@
+/* Shapes of the kernels that make several steps in one launch (direct_time_*.cu): steps a launch,
+ * points a lane, and their cost. A direct_shape with fused > 1 is one of these. */
+#ifndef STN_STRATEGIES_DIRECT_TEMPORAL_BLOCKING_H
+#define STN_STRATEGIES_DIRECT_TEMPORAL_BLOCKING_H
+#include "strategies/direct/direct_shape.h"
+
+/* Planes that direct_time_tile prefetches: three were no faster, one was a tenth slower in 3D. */
+#define DIRECT_TIME_PREFETCH 2
+
+/* Lists shapes for task->steps steps, most promising first; none when these kernels cannot run the
+ * task (strided fastest axis, reach too long, extents that no tile fits). tally counts rejected
+ * shapes; it may be NULL, here and below. */
+size_t direct_time_shapes(const stn_task *task, const stn_machine *machine, direct_shape *shapes, size_t most,
+                          stn_tally *tally);
+/* Revalidates a shape after its points, blocks or fused changed; false when no kernel takes it.
+ * chunk: also choose shape->chunk again. */
+bool direct_time_refit(const stn_task *task, const stn_machine *machine, direct_shape *shape, bool chunk,
+                       stn_tally *tally);
+/* Seconds of one launch of shape->fused steps. *computed: points computed in each step, with points
+ * that several tiles compute counted for each of them. */
+double direct_time_launch_seconds(const stn_task *task, const stn_machine *machine, const direct_shape *shape,
+                                  double *computed);
+
+/* ADDRESSES: registers of a lane besides its partial sums */
+enum { DIRECT_TIME_LANES = 32, DIRECT_TIME_ADDRESSES = 44 };
+/* Sets shape->chunk to the cheapest number of rows of a tile. */
+void direct_time_fit_chunk(const stn_task *task, const stn_machine *machine, direct_shape *shape);
+/* Value of ONE_BARRIER in direct/time_tile.cuh: an iteration needs one barrier only. */
+bool direct_time_one_barrier(const stn_task *task, const direct_shape *shape);
+/* Value of REFRESH in direct/time_tile.cuh: every stage refreshes points past an edge along y or x
+ * from the points of their plane that they fold to. */
+bool direct_time_refreshes(const stn_task *task, const direct_shape *shape);
+
+/* Tiles along z, y and x of one grid. */
+void direct_time_tiles(const stn_task *task, const direct_shape *shape, int64_t tiles[3]);
+/* Whether one tile of a plane holds whole rows and the points past their ends, so that no values
+ * enter from the sides. */
+bool direct_time_spans(const stn_task *task, const direct_shape *shape);
+/* Bytes of dynamic shared memory of a block. */
+size_t direct_time_shared(const stn_task *task, const direct_shape *shape);
+#endif

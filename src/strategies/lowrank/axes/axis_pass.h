@@ -1,0 +1,50 @@
+/* The shape of the kernel lowrank_axis for one axis of separable taps, its cost, its params.cuh and
+ * its arguments. */
+#ifndef STN_STRATEGIES_LOWRANK_AXES_AXIS_PASS_H
+#define STN_STRATEGIES_LOWRANK_AXES_AXIS_PASS_H
+#include "plan/strategy.h"
+#include "strategies/common/layout.h"
+#include "strategies/lowrank/axes/tap_factors.h"
+
+/* One pass over memory: along `axis`, on lines that are adjacent along `across`, in planes along
+ * `other`. */
+typedef struct lowrank_pass {
+    int axis, across, other;
+    int products; /* tensor products for one product of elements: lowrank_products */
+    int vector;   /* elements of one access along x: 16 bytes, or 1 where rows are unaligned */
+    int seen;     /* blocks of 8 points that 8 outputs depend on */
+    int held, blocks, stages;
+    bool frozen; /* the last pass of a step, with points frozen by a fixed side */
+    int64_t segment, segments, strips, all_segments;
+    size_t shared; /* bytes of dynamic shared memory */
+} lowrank_pass;
+enum { LOWRANK_PASS_WARPS = 4 }; /* warps of a block */
+
+/* Lists the passes of one step in order (x, y, z, only axes along which taps reach) and returns
+ * their number, 1 to 3, or 0 if a constraint does not hold. tally may be NULL. */
+int lowrank_passes(const stn_task *task, const stn_machine *machine, lowrank_pass passes[3], stn_tally *tally);
+void lowrank_passes_cost(const stn_task *task, const stn_machine *machine, stn_estimate *estimate);
+void lowrank_pass_params(const stn_task *task, const lowrank_pass *pass, stn_text *params);
+
+/* Arguments as declared by the kernel. */
+/* Header words, before the values. */
+#define LOWRANK_PASS_WORDS 28
+/* Two values past the sides, a scale, the weights. */
+#define LOWRANK_PASS_VALUES ((3 + LOWRANK_FACTOR) * (int)sizeof(double))
+typedef struct lowrank_pass_arguments {
+    int64_t words[LOWRANK_PASS_WORDS];
+    unsigned char values[LOWRANK_PASS_VALUES];
+} lowrank_pass_arguments;
+/* Writes the values. gain: the factor by which earlier passes multiply a constant grid. */
+void lowrank_pass_values(const stn_task *task, const lowrank_pass *pass, const lowrank_factors *factors, double gain,
+                         unsigned char values[LOWRANK_PASS_VALUES]);
+/* A grid of a pass. */
+typedef struct lowrank_grid {
+    const stn_grid_layout *at;
+    const void *data;
+} lowrank_grid;
+/* Fills the header words and returns the number of blocks. origin: the grid before the step, for
+ * frozen points. */
+int64_t lowrank_pass_words(const stn_task *task, const lowrank_pass *pass, lowrank_grid in, lowrank_grid out,
+                           lowrank_grid origin, int64_t words[LOWRANK_PASS_WORDS]);
+#endif

@@ -1,0 +1,131 @@
+/* Arithmetic of the lowrank kernels for each element type: products, rounding of weights, predicted
+ * errors. */
+#include "strategies/lowrank/lowrank_types.h"
+
+#include <math.h>
+
+#include "plan/accuracy.h"
+#include "render/render.h"
+#include "strategies/common/rounding_accumulation.h"
+
+/* Error bounds of tests/NUMERICS.md for data rounded to 11 bits. */
+#define TF32_ERROR 5e-4
+#define F16_ERROR 1e-3
+#define WEIGHT_ERROR 0x1p-11 /* error of one launch with 11-bit weights */
+#define FEW_POINTS 64
+/* Error of one launch with 11-bit elements that all have the same error. */
+#define ELEMENT_ERROR 0x1p-12
+
+const char lowrank_none[] =
+    "its taps need too many separable terms, or their margins cover the grid, or the batch is too large";
+
+/* The ratio of a step's effect on rounding errors to that on smooth data: the root of the squares
+ * of its weights over their sum. Below 1 it smooths; limited to 4. */
+static double smoothing(const stn_task *task) {
+    double sum = 0, squares = 0;
+    for (size_t i = 0; i < task->ntaps; i++)
+        sum += task->taps[i].weight, squares += task->taps[i].weight * task->taps[i].weight;
+    return squares < 16 * sum * sum ? sqrt(squares) / fabs(sum) : 4;
+}
+
+/* The relative error of 11-bit elements passes to the result as long as the result is not much
+ * smaller than they are. Weights that cancel damp smooth data more than rounding errors, and few
+ * points may cancel by chance; for those, more products cost little. */
+static bool needs_full_precision(const stn_task *task) {
+    return smoothing(task) > 1 || stn_task_points(task) < FEW_POINTS;
+}
+
+int lowrank_products(const stn_task *task, int launches) {
+    if (task->dtype == STN_F64) return 1;
+    if (task->dtype == STN_F32 && needs_full_precision(task)) return 3;
+    /* Factors of every weight, and roundings of an element in one launch. */
+    int factors = task->rank > 1 ? 2 : 1;
+    bool coarse = launches * factors * WEIGHT_ERROR <= task->tolerance;
+    if (task->dtype == STN_F16) return coarse && task->tolerance >= F16_ERROR ? 1 : 2;
+    double elements = fmax(factors * TF32_ERROR, task->rank == 3 ? launches * ELEMENT_ERROR : 0);
+    return task->tolerance < elements ? 3 : coarse ? 1 : 2;
+}
+
+int lowrank_data_parts(int products) { return products == 3 ? 2 : 1; }
+int lowrank_band_parts(int products) { return products > 1 ? 2 : 1; }
+
+const char *lowrank_arithmetic(stn_dtype dtype, int products) {
+    if (dtype == STN_F64) return "f64";
+    if (dtype == STN_F16) return products == 1 ? "f16" : "f16 x 2";
+    return products == 1 ? "tf32" : products == 2 ? "tf32 x 2" : "tf32 x 3";
+}
+
+stn_unit lowrank_unit(stn_dtype dtype) {
+    return dtype == STN_F64 ? STN_UNIT_TENSOR_F64 : dtype == STN_F32 ? STN_UNIT_TENSOR_TF32 : STN_UNIT_TENSOR_F16;
+}
+int lowrank_slot(stn_dtype dtype) { return 16 / (int)stn_dtype_size(dtype); }
+int lowrank_step(stn_dtype dtype) { return dtype == STN_F16 ? 2 : 1; }
+
+/* The nearest number with so many bits. */
+static double nearest(int bits, double number) {
+    int exponent;
+    double part = frexp(number, &exponent);
+    return ldexp(rint(ldexp(part, bits)), exponent - bits);
+}
+
+void lowrank_round(int bits, double factor, double *vector, int count, bool even) {
+    double rest = 0, below = INFINITY;
+    for (int i = 0; i < count; i++) {
+        double exact = vector[i] * factor;
+        vector[i] = nearest(bits, exact);
+        rest += (exact - vector[i]) * (even && i < count - 1 ? 2 : 1);
+    }
+    /* The remainder goes to the largest weight, what is left of it to the next smaller one. */
+    while (isfinite(rest)) {
+        int next = -1;
+        for (int i = 0; i < count; i++)
+            if (fabs(vector[i]) < below && (next < 0 || fabs(vector[i]) > fabs(vector[next]))) next = i;
+        if (next < 0 || vector[next] == 0) return;
+        below = fabs(vector[next]);
+        int times = even && next < count - 1 ? 2 : 1;
+        double exact = vector[next] + rest / times;
+        vector[next] = nearest(bits, exact);
+        rest = (exact - vector[next]) * times;
+    }
+}
+
+void lowrank_pack(stn_dtype dtype, bool scaled, const double *weights, int count, int first, unsigned char *to) {
+    double largest = 0, scale = 1;
+    int exponent = 0;
+    for (int i = first; i < count; i++) largest = fmax(largest, fabs(weights[i]));
+    if (dtype == STN_F16 && largest > 0 && isfinite(largest)) {
+        frexp(largest, &exponent);
+        scale = ldexp(1, exponent);
+    }
+    if (scaled) to += stn_put_real(dtype, scale, to);
+    for (int i = 0; i < count; i++) to += stn_put_real(dtype, i < first ? weights[i] : weights[i] / scale, to);
+}
+
+/* Each launch smooths the rounding errors of the previous ones, so they hardly grow; with taps that
+ * do not smooth they grow like the root of the number of launches, as they do on few points. */
+static double accumulated_error(const stn_task *task, double launches) {
+    const double left = smoothing(task);
+    return sqrt(stn_rounding_accumulated(task, launches, left < 1 ? 1 + log2(launches) : left * left * launches));
+}
+
+/* Rounding errors of 11-bit elements are random. The figures for f32 are fitted to long runs. */
+double lowrank_error(const stn_task *task, int products, double launches, double growth, double systematic) {
+    const double factors = task->rank > 1 ? 2 : 1, cancelling = stn_error_cancelling(task);
+    const double own = stn_error_rounding(task->dtype) * cancelling;
+    /* Includes the reference's own steps, whose rounding errors are correlated. */
+    if (task->dtype == STN_F64)
+        return hypot(stn_error_of(0.3 * 0x1p-53 * growth, 8 * own * growth, launches),
+                     0.6 * 0x1p-53 * (double)task->steps);
+    double weights = products == 1 ? 0.15 * factors * WEIGHT_ERROR : systematic;
+    if (task->dtype == STN_F16) /* cancellation is in `left` and in what the callers add */
+        return hypot(weights * launches * growth,
+                     1.2 * stn_error_rounding(STN_F16) * accumulated_error(task, launches));
+    double elements = products == 3 ? 20 * own : 1.2 * sqrt(factors) * stn_error_rounding(STN_F16) * cancelling;
+    const double grown = products == 3 ? sqrt(launches) * growth : sqrt(stn_rounding_accumulated(task, launches, 1));
+    return hypot(weights * launches * growth, elements * grown);
+}
+
+double lowrank_inner_error(const stn_task *task, double inner, double launches) {
+    const double few = 1 + 2 / sqrt((double)stn_task_points(task));
+    return stn_error_rounding(task->dtype) * inner * few * sqrt(stn_rounding_accumulated(task, launches, 1));
+}

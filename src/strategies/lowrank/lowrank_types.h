@@ -1,0 +1,45 @@
+/* Arithmetic of the lowrank kernels for each element type: the host's view of device/fragment.cuh.
+ */
+#ifndef STN_STRATEGIES_LOWRANK_LOWRANK_TYPES_H
+#define STN_STRATEGIES_LOWRANK_LOWRANK_TYPES_H
+#include "base/text.h"
+#include "plan/machine.h"
+#include "problem/task.h"
+
+/* One phrase for all ranks that says why there is no candidate. */
+extern const char lowrank_none[];
+
+/* Tensor-core products for one product of elements, in a run of so many launches. f64: 1. f32: 3,
+ * of upper and lower halves, with f32's error. f16: 2, the weights in halves. Fewer where the
+ * task's tolerance allows. Rounding errors of elements to 11 bits are random and hardly accumulate,
+ * except in 3D, where terms and launches are many and the rows of a smooth grid have the same
+ * errors. The rounding error of a weight, at most 2^-11, is the same in every launch and
+ * accumulates. */
+int lowrank_products(const stn_task *task, int launches);
+/* Parts into which the kernels split an element and a weight: DATA_PARTS and BAND_PARTS. */
+int lowrank_data_parts(int products);
+int lowrank_band_parts(int products);
+/* Text for describe: "tf32 x 3". */
+const char *lowrank_arithmetic(stn_dtype dtype, int products);
+
+stn_unit lowrank_unit(stn_dtype dtype);
+int lowrank_slot(stn_dtype dtype); /* elements in 16 bytes */
+int lowrank_step(stn_dtype dtype); /* blocks of 8 that one product takes at once */
+
+/* Rounds a vector, times `factor`, to numbers of so many bits with the same sum, because the error
+ * of a sum is the same in every launch and accumulates. Of an `even` vector only the first half and
+ * the middle are stored. */
+void lowrank_round(int bits, double factor, double *vector, int count, bool even);
+/* Packs `count` weights for a kernel. If `scaled`, they follow the power of two by which those from
+ * `first` on are divided, because half precision has few small numbers. At most (count + 1) * 8
+ * bytes. */
+void lowrank_pack(stn_dtype dtype, bool scaled, const double *weights, int count, int first, unsigned char *to);
+/* Predicted relative L2 error of so many launches. `growth`: amplification of rounding errors, the
+ * total magnitude of the products of weights over that of the taps. `systematic`: for f32 by three
+ * products, the systematic truncation error of one launch. */
+#define LOWRANK_SYSTEMATIC_ERROR 1.75e-8 /* with middles (device/band.cuh) */
+double lowrank_error(const stn_task *task, int products, double launches, double growth, double systematic);
+/* The error that rounding the first of two products to f16 adds, amplified by `inner`
+ * (lowrank_terms_inner). It is random, and on few points it may be large by chance. */
+double lowrank_inner_error(const stn_task *task, double inner, double launches);
+#endif

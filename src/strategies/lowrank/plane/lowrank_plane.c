@@ -1,0 +1,314 @@
+/* lowrank in 1D and 2D: in 1D f steps are one banded product; in 2D their weights are a sum of
+ * separable terms, each a chain of two banded products. See
+ * kernel_templates/lowrank/lowrank_line.cu, _plane.cu and _mixed.cu. */
+#include "strategies/lowrank/plane/lowrank_plane.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arith.h"
+#include "base/error.h"
+#include "context/context.h"
+#include "context/kernel.h"
+#include "render/render.h"
+#include "strategies/common/turns.h"
+#include "strategies/faces/margins.h"
+#include "strategies/lowrank/lowrank_types.h"
+#include "strategies/lowrank/plane/plane_operator.h"
+#include "strategies/lowrank/plane/plane_search.h"
+
+/* Arguments as the kernels declare them; the weights follow. */
+typedef struct line_header {
+    const void *in;
+    void *out;
+    int64_t nx, in_batch, out_batch, chunks, all_chunks;
+} line_header;
+typedef struct plane_header {
+    const void *in;
+    void *out;
+    int64_t ny, nx, in_y, out_y, in_batch, out_batch, segment, tiles_y, tiles_x;
+} plane_header;
+
+typedef struct lowrank_state {
+    lowrank_shape shape;
+    lowrank_pattern pattern; /* 2D: the terms that the kernel is compiled for */
+    stn_kernel *kernel;
+    int64_t resident; /* 1D: resident blocks on the whole GPU */
+    size_t noperators;
+    lowrank_operator operators[2];
+    stn_faces *faces[2]; /* for each operator; NULL where all axes wrap */
+    stn_layouts at;
+    /* Bytes of a workspace grid, a multiple of 256; the faces' workspace follows. */
+    size_t grid_bytes;
+} lowrank_state;
+
+static bool applies(const stn_task *task, const stn_machine *machine, char *reason, size_t reason_size) {
+    if (lowrank_search_any(task, machine)) return true;
+    snprintf(reason, reason_size, "%s", lowrank_none);
+    return false;
+}
+
+/* ---- candidates */
+
+static size_t candidates(const stn_task *task, const stn_machine *machine, stn_candidate *list, size_t most) {
+    lowrank_shape best[LOWRANK_MOST_BEST];
+    size_t count = lowrank_search(task, machine, INT_MAX, best, most, NULL);
+    for (size_t i = 0; i < count; i++) list[i] = stn_candidate_of(&best[i], sizeof best[i]);
+    return count;
+}
+
+static void left_out(const stn_plan *plan, stn_tally *tally) {
+    lowrank_shape best[LOWRANK_MOST_BEST];
+    (void)lowrank_search(&plan->task, &plan->machine, INT_MAX, best, LOWRANK_MOST_BEST, tally);
+}
+
+static lowrank_shape shape_of(const stn_candidate *candidate) {
+    lowrank_shape shape;
+    memcpy(&shape, candidate->values, sizeof shape);
+    return shape;
+}
+
+static void estimate(const stn_task *task, const stn_machine *machine, const stn_candidate *candidate,
+                     stn_estimate *result) {
+    lowrank_shape shape = shape_of(candidate);
+    lowrank_cost(task, machine, &shape, result);
+    result->error = lowrank_error(task, shape.products, shape.launches, shape.growth, LOWRANK_SYSTEMATIC_ERROR);
+    if (task->dtype == STN_F16)
+        result->error = hypot(result->error, lowrank_inner_error(task, shape.inner, shape.launches));
+}
+
+/* ---- building */
+
+static stn_status get_kernel(stn_plan *plan, const lowrank_shape *shape, const lowrank_pattern *pattern,
+                             stn_kernel **kernel, stn_error *error) {
+    stn_text params = STN_TEXT_EMPTY;
+    lowrank_params(&plan->task, shape, pattern, &params);
+    stn_params_int(&params, "EXPECTED_HEADER", plan->task.rank == 1 ? sizeof(line_header) : sizeof(plane_header));
+    return stn_kernel_make(plan->context, lowrank_kernel_name(&plan->task, shape), &params,
+                           lowrank_shared(&plan->task, shape), kernel, error);
+}
+
+/* Makes the operators and the kernel of state->shape. */
+static stn_status build(stn_plan *plan, lowrank_state *state, stn_error *error) {
+    uint64_t launches = (uint64_t)state->shape.launches, steps = plan->task.steps;
+    state->noperators = steps % launches ? 2 : 1;
+    state->operators[0].fused = state->shape.fused = (int)((steps + launches - 1) / launches);
+    state->operators[1].fused = (int)(steps / launches);
+    bool grown;
+    STN_TRY(lowrank_operators_make(&plan->task, &plan->machine, &state->shape, &state->pattern, state->operators,
+                                   state->noperators, &grown, error));
+    STN_TRY(get_kernel(plan, &state->shape, &state->pattern, &state->kernel, error));
+    plan->kernels[0] = state->kernel;
+    plan->nkernels = 1; /* the faces append their kernels */
+    for (size_t i = 0; i < state->noperators; i++)
+        STN_TRY(stn_faces_create(plan, state->operators[i].fused, STN_FACES_CHEAPEST, &state->faces[i], error));
+    state->resident = stn_kernel_resident(state->kernel, plan->machine.multiprocessors, 32 * state->shape.warps,
+                                          lowrank_shared(&plan->task, &state->shape));
+    return STN_OK;
+}
+
+static size_t faces_bytes(const lowrank_state *state) {
+    size_t first = stn_faces_workspace(state->faces[0]), second = stn_faces_workspace(state->faces[1]);
+    return first > second ? first : second;
+}
+
+static void destroy_faces(const stn_plan *plan, lowrank_state *state) {
+    for (int i = 0; i < 2; i++) {
+        stn_faces_destroy(plan, state->faces[i]);
+        state->faces[i] = NULL;
+    }
+}
+
+static stn_status prepare(stn_plan *plan, stn_error *error) {
+    lowrank_state *state = calloc(1, sizeof *state);
+    if (!state) return stn_fail_memory(error, "a plan", sizeof *state);
+    plan->state = state;
+    state->shape = shape_of(&plan->candidate);
+    /* New weights may need more launches. */
+    state->at = stn_task_layouts(&plan->task, plan->task.steps);
+    state->grid_bytes = (size_t)stn_round_up((int64_t)state->at.work_bytes, 256);
+    STN_TRY(build(plan, state, error));
+    plan->workspace_size = state->grid_bytes + faces_bytes(state);
+    return STN_OK;
+}
+
+/* Makes a kernel and faces for weights that split differently: into more or wider terms, or for
+ * fewer fused steps. */
+static stn_status rebuild(stn_plan *plan, lowrank_state *next, stn_error *error) {
+    struct stn_kernel *kernels[STN_PLAN_KERNELS];
+    size_t nkernels = plan->nkernels;
+    memcpy(kernels, plan->kernels, sizeof kernels);
+    next->faces[0] = next->faces[1] = NULL;
+    stn_status status = build(plan, next, error);
+    if (status == STN_OK && next->grid_bytes + faces_bytes(next) > plan->workspace_size)
+        status = lowrank_fail_terms(next->shape.fused, next->shape.terms, error);
+    if (status == STN_OK) return STN_OK;
+    destroy_faces(plan, next);
+    memcpy(plan->kernels, kernels, sizeof kernels);
+    plan->nkernels = nkernels;
+    return status;
+}
+
+/* Weights whose terms fit the pattern need no compilation. */
+static stn_status set_weights(stn_plan *plan, stn_error *error) {
+    lowrank_state *state = plan->state, next = *state;
+    stn_error full = {0};
+    bool grown;
+    stn_status status = lowrank_operators_make(&plan->task, &plan->machine, &next.shape, &next.pattern, next.operators,
+                                               next.noperators, &grown, &full);
+    if (status != STN_OK && status != STN_ERROR_UNSUPPORTED) {
+        if (error) *error = full;
+        return status;
+    }
+    if (status == STN_ERROR_UNSUPPORTED) {
+        if (!lowrank_search(&plan->task, &plan->machine, state->shape.fused, &next.shape, 1, NULL))
+            return lowrank_fail_terms(1, next.shape.terms, error);
+        next.pattern.count = 0;
+        grown = true;
+    }
+    if (grown) {
+        STN_TRY(rebuild(plan, &next, error));
+        destroy_faces(plan, state);
+    } else
+        for (size_t i = 0; i < next.noperators; i++) STN_TRY(stn_faces_set_weights(plan, next.faces[i], error));
+    next.shape.extended = stn_task_extended(&plan->task); /* the faces exist in any case */
+    *state = next;
+    return STN_OK;
+}
+
+static void release(stn_plan *plan) {
+    if (plan->state) destroy_faces(plan, plan->state);
+    free(plan->state);
+    plan->state = NULL;
+}
+
+/* ---- running */
+
+/* A stn_interior; `user` is an operator. */
+static stn_status launch_operator(const stn_plan *plan, const void *user, const stn_fused_launch *l, stn_error *error) {
+    const lowrank_state *state = plan->state;
+    const lowrank_operator *op = user;
+    const stn_grid_layout *from = l->from, *to = l->to;
+    const stn_task *task = &plan->task;
+    _Alignas(16) unsigned char arguments[sizeof(plane_header) + sizeof op->values];
+    size_t header;
+    int64_t blocks;
+    if (task->rank == 1) {
+        int64_t chunks = lowrank_chunks(task, &state->shape), all = chunks * task->batch;
+        line_header h = {l->in, l->out, task->n[2], from->batch, to->batch, chunks, all};
+        memcpy(arguments, &h, header = sizeof h);
+        blocks = stn_min(all, state->resident);
+    } else {
+        int64_t tiles_y, tiles_x;
+        lowrank_tiles(task, &state->shape, &tiles_y, &tiles_x);
+        plane_header h = {l->in,       l->out,    task->n[1],           task->n[2], from->stride[1], to->stride[1],
+                          from->batch, to->batch, state->shape.segment, tiles_y,    tiles_x};
+        memcpy(arguments, &h, header = sizeof h);
+        blocks = tiles_y * tiles_x * task->batch;
+    }
+    memcpy(arguments + header, op->values, sizeof op->values);
+    stn_launch launch = {.grid = {(unsigned)blocks, 1, 1},
+                         .block = {32 * (unsigned)state->shape.warps, 1, 1},
+                         .shared = lowrank_shared(task, &state->shape),
+                         .stream = l->stream};
+    return stn_module_launch(state->kernel->module, &launch, arguments, error);
+}
+
+typedef struct run {
+    const lowrank_state *state;
+    unsigned char *faces;
+} run;
+
+static stn_status run_launch(const stn_plan *plan, const void *user, uint64_t i, const stn_fused_launch *l,
+                             stn_error *error) {
+    const lowrank_state *state = ((const run *)user)->state;
+    uint64_t longer = plan->task.steps % (uint64_t)state->shape.launches;
+    int which = state->noperators == 2 && i >= longer;
+    const stn_faces *faces = state->shape.extended ? NULL : state->faces[which];
+    return stn_faces_run(plan, faces, launch_operator, &state->operators[which], l, ((const run *)user)->faces, error);
+}
+
+static uint64_t launches(const stn_plan *plan) {
+    return (uint64_t)((const lowrank_state *)plan->state)->shape.launches;
+}
+
+static stn_status execute_part(stn_plan *plan, stn_part part, const stn_execution *at, stn_error *error) {
+    const lowrank_state *state = plan->state;
+    run r = {state, (unsigned char *)at->workspace + state->grid_bytes};
+    return stn_take_turns(plan, &state->at, launches(plan), part, at, run_launch, &r, error);
+}
+
+static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
+    const lowrank_state *state = plan->state;
+    const lowrank_shape *shape = &state->shape;
+    const lowrank_operator *first = &state->operators[0];
+    if (format == STN_TEXT) {
+        stn_text_printf(text, "kernel %s, %d launches of %d fused steps", lowrank_kernel_name(&plan->task, shape),
+                        shape->launches, first->fused);
+        if (state->noperators == 2) stn_text_printf(text, " or %d", state->operators[1].fused);
+        if (plan->task.rank > 1)
+            stn_text_printf(text, ", %d x %d taps in %d separable terms (%s, residual %.2g)",
+                            lowrank_window(&plan->task, shape, 1), lowrank_window(&plan->task, shape, 2), first->terms,
+                            lowrank_split_name((lowrank_split)shape->split), first->residual);
+        else
+            stn_text_printf(text, ", %d taps", lowrank_window(&plan->task, shape, 2));
+        stn_text_printf(text, ", %s products, %d warps a block", lowrank_arithmetic(plan->task.dtype, shape->products),
+                        shape->warps);
+        return;
+    }
+    stn_json_key(text, "kernel");
+    stn_json_string(text, lowrank_kernel_name(&plan->task, shape));
+    stn_json_key(text, "arithmetic");
+    stn_json_string(text, lowrank_arithmetic(plan->task.dtype, shape->products));
+    if (plan->task.rank > 1) {
+        stn_json_key(text, "split");
+        stn_json_string(text, lowrank_split_name((lowrank_split)shape->split));
+    }
+    const struct {
+        const char *key;
+        double value;
+    } numbers[] = {{"fused_steps", first->fused}, {"launches", shape->launches}, {"terms", first->terms},
+                   {"residual", first->residual}, {"warps", shape->warps},       {"stages", shape->stages},
+                   {"segment", shape->segment}};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        stn_json_key(text, numbers[i].key);
+        stn_json_number(text, numbers[i].value);
+    }
+}
+
+static void name_candidate(const stn_task *task, const stn_candidate *candidate, stn_text *text) {
+    lowrank_shape shape = shape_of(candidate);
+    stn_text_printf(text, "%d steps a launch", shape.fused);
+    if (task->rank > 1)
+        stn_text_printf(text, ", %d separable term%s (%s, residual %.2g)%s", shape.terms, shape.terms == 1 ? "" : "s",
+                        lowrank_split_name((lowrank_split)shape.split), shape.residual,
+                        shape.mixed ? ", sums along y" : "");
+    stn_text_printf(text, ", %s products, %d warps, %d block%s", lowrank_arithmetic(task->dtype, shape.products),
+                    shape.warps, shape.blocks, shape.blocks == 1 ? "" : "s");
+}
+
+static uint64_t shorten(const stn_task *task, const stn_candidate *candidate, uint64_t most, stn_candidate *trial) {
+    lowrank_shape shape = shape_of(candidate);
+    uint64_t steps = stn_fused_shorten(task, shape.fused, most, &shape.launches);
+    *trial = stn_candidate_of(&shape, sizeof shape);
+    return steps;
+}
+
+const stn_strategy lowrank_plane = {
+    .name = "lowrank",
+    .applies = applies,
+    .candidates = candidates,
+    .estimate = estimate,
+    .prepare = prepare,
+    .set_weights = set_weights,
+    .describe = describe,
+    .release = release,
+    .name_candidate = name_candidate,
+    .left_out = left_out,
+    .shorten = shorten,
+    .launches = launches,
+    .execute_part = execute_part,
+};

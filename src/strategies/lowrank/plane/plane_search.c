@@ -1,0 +1,224 @@
+/* Searches steps a launch, splitting and kernel for the cheapest shapes in 1D and 2D. */
+#include "strategies/lowrank/plane/plane_search.h"
+
+#include <limits.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/arith.h"
+#include "base/best.h"
+#include "strategies/faces/margins.h"
+
+/* When the taps of so many consecutive f cannot be split in one way, those of more steps cannot
+ * either. */
+#define MOST_FAILURES 2
+#define MOST_IDLE 4 /* when so many consecutive f cannot be cheaper, more steps cannot either */
+
+/* Whether the reach of the fused taps fills blocks of 8 rows and columns well. */
+static bool worth_trying(const stn_task *task, int fused) {
+    int reach = 1;
+    for (int axis = 1; axis < 3; axis++)
+        for (int side = 0; side < 2; side++) reach = (int)stn_max(reach, task->reach[axis][side]);
+    bool whole = reach * fused % 4 == 0 || reach * (fused + 1) / 4 != reach * fused / 4;
+    bool fewer = fused == 1 || (task->steps + (uint64_t)fused - 1) / (uint64_t)fused <
+                                   (task->steps + (uint64_t)fused - 2) / (uint64_t)(fused - 1);
+    return fewer && (whole || fused <= 4 || task->steps <= 128);
+}
+
+/* 2D: results so far for one way to split the taps. */
+typedef struct attempt {
+    lowrank_pattern pattern; /* of the last f that was split */
+    int failures;            /* since then */
+    int fused, terms;        /* the last f examined; a lower bound on its terms */
+} attempt;
+
+/* Candidates so far, cheapest first, and their problem. */
+typedef struct search {
+    const stn_task *task;
+    const stn_machine *machine;
+    lowrank_shape *best;
+    size_t count, most; /* at most LOWRANK_MOST_BEST */
+    double seconds[LOWRANK_MOST_BEST];
+    stn_power taps; /* 2D: of as many steps as were needed so far */
+    attempt attempts[LOWRANK_SPLITS];
+    stn_tally *tally;
+    int faces_fused; /* steps of a launch whose faces take `faces` seconds */
+    double faces;
+} search;
+
+/* Whether the cost of the interior alone allows this shape to be among the best; the cost of faces
+ * takes longer to compute. */
+static bool may_win(const search *s, const lowrank_shape *shape) {
+    lowrank_shape bare = *shape;
+    stn_estimate e;
+    if (s->count < s->most) return true;
+    bare.extended = 1;
+    lowrank_cost(s->task, s->machine, &bare, &e);
+    return e.seconds < s->seconds[s->count - 1];
+}
+
+/* Stars and pyramids may give the same terms. Equal seconds are not sufficient, because time on
+ * faces may hide that of the interior. */
+static bool same_work(const lowrank_shape *a, const lowrank_shape *b) {
+    return a->fused == b->fused && a->mixed == b->mixed && a->terms == b->terms && a->bands == b->bands &&
+           a->sums == b->sums && a->segment == b->segment;
+}
+
+static void insert_candidate(search *s, const lowrank_shape *shape) {
+    stn_estimate own;
+    if (!may_win(s, shape)) return;
+    if (!shape->extended && s->faces_fused != shape->fused)
+        s->faces_fused = shape->fused, s->faces = lowrank_faces_seconds(s->task, s->machine, shape);
+    lowrank_cost_with_faces(s->task, s->machine, shape, shape->extended ? 0 : s->faces, &own);
+    for (size_t i = 0; i < s->count; i++)
+        if (same_work(&s->best[i], shape)) return;
+    lowrank_shape *slot = stn_best_insert(s->best, s->seconds, sizeof *shape, &s->count, s->most, own.seconds);
+    if (slot) *slot = *shape;
+}
+
+/* Fits the kernels for terms of this pattern into `shapes`; returns a bit for each of the two that
+ * fits. */
+static unsigned fit_kernels(const search *s, const lowrank_shape *shape, lowrank_split split,
+                            const lowrank_pattern *pattern, lowrank_shape shapes[2], stn_tally *tally) {
+    unsigned fits = 0;
+    for (int mixed = split == LOWRANK_SVD ? 0 : 1; mixed < 2; mixed++) {
+        shapes[mixed] = *shape;
+        shapes[mixed].mixed = mixed;
+        shapes[mixed].split = (int)split;
+        if (lowrank_fit_terms(s->task, s->machine, pattern, &shapes[mixed], tally)) fits |= 1u << mixed;
+    }
+    return fits;
+}
+
+/* Whether kernels for terms of this pattern could be among the best. */
+static bool pattern_may_win(const search *s, const lowrank_shape *shape, lowrank_split split,
+                            const lowrank_pattern *pattern) {
+    lowrank_shape shapes[2];
+    unsigned fits = fit_kernels(s, shape, split, pattern, shapes, NULL);
+    for (int mixed = 0; mixed < 2; mixed++)
+        if (fits >> mixed & 1 && may_win(s, &shapes[mixed])) return true;
+    return false;
+}
+
+/* SVD: the largest number of terms, each as wide as the taps, with which a kernel could be among
+ * the best. */
+static int affordable_terms(const search *s, const lowrank_shape *shape) {
+    lowrank_pattern pattern = {0};
+    for (int i = 0; i < LOWRANK_MAX_TERMS; i++) {
+        pattern.term[i].central = 1;
+        for (int side = 0; side < 2; side++) {
+            pattern.term[i].y[side] = lowrank_reach(s->task, shape, 1, side);
+            pattern.term[i].x[side] = lowrank_reach(s->task, shape, 2, side);
+        }
+    }
+    int least = 0, most = LOWRANK_MAX_TERMS;
+    while (least < most) {
+        pattern.count = (least + most + 1) / 2;
+        if (pattern_may_win(s, shape, LOWRANK_SVD, &pattern))
+            least = pattern.count;
+        else
+            most = pattern.count - 1;
+    }
+    return least;
+}
+
+/* A lower bound on the terms of one step less, which some launches make; 0 if none do, or if it is
+ * unknown. */
+static int shorter_terms(const search *s, const lowrank_shape *shape, lowrank_split split) {
+    const attempt *a = &s->attempts[split];
+    bool shorter = s->task->steps % (uint64_t)shape->launches != 0;
+    return shorter && a->fused == shape->fused - 1 ? a->terms : 0;
+}
+
+static bool fuse(search *s, int fused) {
+    while (s->taps.fused < fused)
+        if (stn_power_fuse(s->task, &s->taps, NULL) != STN_OK) return false;
+    return true;
+}
+
+/* Whether this shape can win with taps split in this way. Terms of stars and pyramids do not become
+ * fewer or narrower with more steps; those of the SVD may, so the expensive splitting is done only
+ * after a cheap bound. */
+static bool can_win(search *s, const lowrank_shape *shape, lowrank_split split) {
+    attempt *a = &s->attempts[split];
+    if (a->failures == MOST_FAILURES) return false;
+    if (split != LOWRANK_SVD) return !a->pattern.count || pattern_may_win(s, shape, split, &a->pattern);
+    int most = affordable_terms(s, shape);
+    if (!most || shorter_terms(s, shape, split) > most || !fuse(s, shape->fused)) return false;
+    if (!lowrank_svd_exceeds(&s->taps, shape->even, lowrank_term_tolerance(s->task, shape), most)) return true;
+    a->fused = shape->fused, a->terms = most + 1;
+    return false;
+}
+
+/* Tries the kernels for s->taps, split in one way. */
+static void try_split(search *s, const lowrank_shape *shape, lowrank_split split) {
+    attempt *a = &s->attempts[split];
+    lowrank_terms terms;
+    lowrank_pattern pattern = {0};
+    lowrank_shape shapes[2];
+    int slot[LOWRANK_MAX_TERMS];
+    bool changed;
+    a->failures++;
+    if (lowrank_terms_make(s->task, &s->taps, split, lowrank_term_tolerance(s->task, shape), &terms, NULL) != STN_OK)
+        return;
+    if (terms.count && lowrank_pattern_cover(&pattern, &terms, slot, &changed)) {
+        int least = (int)stn_min(shorter_terms(s, shape, split), LOWRANK_MAX_TERMS);
+        while (pattern.count < least) pattern.term[pattern.count++] = pattern.term[0];
+        unsigned fits = fit_kernels(s, shape, split, &pattern, shapes, s->tally);
+        for (int mixed = 0; mixed < 2; mixed++) {
+            shapes[mixed].residual = (float)terms.residual;
+            shapes[mixed].growth = (float)lowrank_terms_growth(&terms, &s->taps);
+            shapes[mixed].inner = (float)lowrank_terms_inner(&terms, &s->taps);
+            if (fits >> mixed & 1) insert_candidate(s, &shapes[mixed]);
+        }
+        a->pattern = pattern;
+        a->failures = 0;
+        a->fused = shape->fused, a->terms = terms.count;
+    }
+    lowrank_terms_clear(&terms);
+}
+
+/* Tries all kernels for this shape's steps; false if none can win. */
+static bool try_plane(search *s, const lowrank_shape *shape) {
+    bool tried = false;
+    for (int split = 0; split < LOWRANK_SPLITS; split++) {
+        if (!can_win(s, shape, (lowrank_split)split)) continue;
+        if (!fuse(s, shape->fused)) return false;
+        try_split(s, shape, (lowrank_split)split);
+        tried = true;
+    }
+    return tried;
+}
+
+/* Stops when `enough` shapes are found. */
+static size_t find_shapes(const stn_task *task, const stn_machine *machine, int most_fused, lowrank_shape *best,
+                          size_t most, size_t enough, stn_tally *tally) {
+    search s = {.task = task, .machine = machine, .best = best, .most = most, .tally = tally};
+    lowrank_shape shape;
+    int idle = 0;
+    if (stn_power_make(task, &s.taps, NULL) != STN_OK) return 0;
+    for (int fused = 1; (uint64_t)fused <= task->steps && fused <= most_fused && s.count < enough; fused++) {
+        int64_t low[3], high[3];
+        if (!worth_trying(task, fused)) continue;
+        if (!lowrank_fit(task, fused, &shape)) break; /* more steps reach further still */
+        if (!stn_faces_interior(task, fused, low, high)) break;
+        if (task->rank == 1)
+            insert_candidate(&s, &shape);
+        else
+            idle = try_plane(&s, &shape) ? 0 : idle + 1;
+        if (idle == MOST_IDLE) break;
+    }
+    stn_power_clear(&s.taps);
+    return s.count;
+}
+
+size_t lowrank_search(const stn_task *task, const stn_machine *machine, int most_fused, lowrank_shape *best,
+                      size_t most, stn_tally *tally) {
+    return find_shapes(task, machine, most_fused, best, most < LOWRANK_MOST_BEST ? most : LOWRANK_MOST_BEST, SIZE_MAX,
+                       tally);
+}
+
+bool lowrank_search_any(const stn_task *task, const stn_machine *machine) {
+    lowrank_shape any;
+    return find_shapes(task, machine, INT_MAX, &any, 1, 1, NULL) > 0;
+}

@@ -1,0 +1,398 @@
+/* Shapes and cost model of the kernels lowrank_line, _plane and _mixed. The rules were tuned on an
+ * H200. */
+#include "strategies/lowrank/plane/plane_shape.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/arith.h"
+#include "render/render.h"
+#include "strategies/common/cost.h"
+#include "strategies/faces/margins.h"
+#include "strategies/lowrank/lowrank_types.h"
+
+#define MOST_BLOCKS_X 9 /* blocks of 8 columns whose partial sums stay in registers */
+#define MOST_BLOCKS_Y 10
+#define MOST_REACH_LINE 96
+#define MOST_FUSED 96
+#define MIXED_PAIR 36 /* two rows of lowrank_mixed */
+/* lowrank_mixed: numbers that a lane holds (bands, rows, sums). Up to 58, three blocks fit on a
+ * multiprocessor, up to 72 two; beyond, registers spill. All sums and products are unrolled, so
+ * MIXED_MOST_SUMS limits their number. */
+#define MIXED_THREE_BLOCKS 58
+#define MIXED_TWO_BLOCKS 72
+#define MIXED_MOST_SUMS 96
+#define STATIC_SHARED 20480 /* bands and row starts need less */
+#define MOST_STATIC_SHARED 49152
+/* Rates of these kernels on an H200, as fractions of the tensor cores' rate or of the copy
+ * bandwidth, and cycles of a block's march. */
+static const struct {
+    /* lowrank_mixed with three blocks a multiprocessor, or fewer. */
+    double mixed, mixed_few;
+    /* lowrank_line in f64; other types, in several products or in one. */
+    double line, line_parts, line_once;
+    /* lowrank_plane in f64: one or two terms; more; one long chain. */
+    double plane, plane_terms, chain, chain_more, chain_most;
+    double plane_parts, plane_once; /* lowrank_plane, other types */
+    double line_memory, mixed_memory, memory;
+    /* Cycles; fraction of a march that nothing hides. */
+    double product, line_start, step, plane_start, march;
+} rates = {.mixed = 0.62,
+           .mixed_few = 0.5,
+           .line = 0.74,
+           .line_parts = 0.61,
+           .line_once = 0.46,
+           .plane = 0.73,
+           .plane_terms = 0.77,
+           .chain = 0.56,
+           .chain_more = 0.03,
+           .chain_most = 0.62,
+           .plane_parts = 0.7,
+           .plane_once = 0.55,
+           .line_memory = 0.82,
+           .mixed_memory = 0.78,
+           .memory = 0.75,
+           .product = 40,
+           .line_start = 7000,
+           .step = 300,
+           .plane_start = 8000,
+           .march = 0.6};
+#define BAND_PADS 30 /* same as BAND_PAD of device/band.cuh */
+
+static bool is_line(const stn_task *task) { return task->rank == 1; }
+
+int lowrank_reach(const stn_task *task, const lowrank_shape *shape, int axis, int side) {
+    return shape->fused * task->reach[axis][side];
+}
+int lowrank_window(const stn_task *task, const lowrank_shape *shape, int axis) {
+    return lowrank_reach(task, shape, axis, 0) + lowrank_reach(task, shape, axis, 1) + 1;
+}
+
+int lowrank_stored_window(const stn_task *task, const lowrank_shape *shape, int axis) {
+    return shape->even ? lowrank_reach(task, shape, axis, 0) + 1 : lowrank_window(task, shape, axis);
+}
+
+/* In f64 the terms are cut at rounding in any case. */
+double lowrank_term_tolerance(const stn_task *task, const lowrank_shape *shape) {
+    double entries = (double)lowrank_window(task, shape, 1) * lowrank_window(task, shape, 2);
+    double rounding = task->dtype == STN_F32 ? 0x1p-24 : task->dtype == STN_F16 ? 0x1p-13 : 0;
+    return fmax(task->tolerance / entries, rounding) / shape->launches;
+}
+
+/* Blocks of 8 rows or columns that a tile of `size` points depends on; the window begins `lead`
+ * points before it. */
+static int blocks_seen(int size, int lead, int high) { return (int)stn_div_up(size + lead + high, 8); }
+static int lead_x(const stn_task *task, const lowrank_shape *shape) {
+    return (int)stn_round_up(lowrank_reach(task, shape, 2, 0), stn_max(4, lowrank_slot(task->dtype)));
+}
+/* Blocks of 8 outputs of a tile along x: f16's products take 16 points at once, so tiles of a line
+ * are 16 wide. */
+static int line_blocks_out(const stn_task *task) { return task->dtype == STN_F16 ? 2 : 1; }
+static int blocks_x(const stn_task *task, const lowrank_shape *shape) {
+    int width = is_line(task) ? 8 * line_blocks_out(task) : 8;
+    int blocks = blocks_seen(width, lead_x(task, shape), lowrank_reach(task, shape, 2, 1));
+    return is_line(task) ? (int)stn_round_up(blocks, lowrank_step(task->dtype)) : blocks;
+}
+static int blocks_y(const stn_task *task, const lowrank_shape *shape) {
+    int blocks = blocks_seen(16, lowrank_reach(task, shape, 1, 0), lowrank_reach(task, shape, 1, 1));
+    return (int)stn_round_up(blocks, lowrank_step(task->dtype));
+}
+
+/* Products of 16 x 8 x 8 for 128 points, or equivalent work: the products of lowrank_mixed have
+ * half that depth, and its sums run at half the rate in the same pipe. */
+static double products(const stn_task *task, const lowrank_shape *shape) {
+    if (is_line(task)) return blocks_x(task, shape);
+    if (shape->mixed) return shape->bands / 2.0 + shape->sums / 4.0;
+    /* Two columns at once begin and end with half a product. */
+    int shared = lowrank_step(task->dtype) - 1;
+    return shape->terms * (blocks_y(task, shape) + blocks_x(task, shape) + shared);
+}
+
+static int64_t chunk_points(const lowrank_shape *shape) { return (int64_t)shape->warps * 16 * shape->segment; }
+
+int64_t lowrank_chunks(const stn_task *task, const lowrank_shape *shape) {
+    return stn_div_up(task->n[2], chunk_points(shape));
+}
+
+void lowrank_tiles(const stn_task *task, const lowrank_shape *shape, int64_t *tiles_y, int64_t *tiles_x) {
+    *tiles_y = stn_div_up(task->n[1], 16 * shape->warps);
+    *tiles_x = stn_div_up(task->n[2], shape->segment);
+}
+
+static int plane_lines(const stn_task *task, const lowrank_shape *shape) {
+    return 16 * (shape->warps - 1) + 8 * blocks_y(task, shape);
+}
+
+/* Static shared memory of lowrank_plane: bands (single elements in f64, pairs in parts in other
+ * types) and the starts of rows. */
+static size_t plane_static_shared(const stn_task *task, const lowrank_shape *shape) {
+    int pair = task->dtype == STN_F16 ? 4 : 8;
+    int entry = task->dtype == STN_F64 ? 8 : pair * lowrank_band_parts(shape->products);
+    int entries = 8 * (blocks_y(task, shape) - 1 + blocks_x(task, shape)) + 2 * BAND_PADS;
+    if (task->dtype == STN_F32 && shape->products == 3) /* sums of the weights in each block */
+        entries += 8 * (blocks_y(task, shape) - 1 + blocks_x(task, shape)) * 4 / entry;
+    return (size_t)shape->terms * (size_t)(entries * entry) + (size_t)plane_lines(task, shape) * 8;
+}
+
+size_t lowrank_shared(const stn_task *task, const lowrank_shape *shape) {
+    int64_t stage;
+    if (is_line(task))
+        stage = stn_round_up(chunk_points(shape) + 8 * (blocks_x(task, shape) - line_blocks_out(task)),
+                             8 * lowrank_slot(task->dtype));
+    else
+        stage = (int64_t)plane_lines(task, shape) * (16 + lowrank_slot(task->dtype));
+    if (shape->mixed) stage = stn_div_up(16 * shape->warps + lowrank_window(task, shape, 1) - 1, 2) * MIXED_PAIR;
+    return (size_t)(stage * shape->stages) * stn_dtype_size(task->dtype);
+}
+
+/* Stages of 16 columns that a block of the plane marches through. */
+static double march_stages(const stn_task *task, const lowrank_shape *shape, int64_t segment) {
+    return (double)stn_div_up(stn_min(segment, task->n[2]) + 8 * (blocks_x(task, shape) - 1), 16);
+}
+
+/* Short segments restart and re-read their lead often; long ones leave multiprocessors idle at the
+ * end; blocks whose columns are a multiple of 2 KiB apart share memory channels. */
+static void fit_segment(const stn_task *task, const stn_machine *machine, lowrank_shape *shape) {
+    double best = INFINITY, rows = (double)(task->batch * stn_div_up(task->n[1], 16 * shape->warps));
+    double slots = (double)machine->multiprocessors * shape->blocks;
+    for (int64_t tiles = 1; tiles <= 64; tiles++) {
+        int64_t segment = stn_round_up(stn_div_up(task->n[2], tiles), 16);
+        if (segment < 64 && tiles > 1) break;
+        double cost = (march_stages(task, shape, segment) + 6) * (fmax(1, rows * (double)tiles / slots) + 0.5);
+        if (segment % 256 == 0 && tiles > 1) cost *= 1.05;
+        if (cost >= best) continue;
+        best = cost;
+        shape->segment = (int)stn_min(segment, INT32_MAX);
+    }
+}
+
+/* Three blocks on a multiprocessor as long as their registers hold the band; longer segments where
+ * parts are few. */
+static void fit_line(const stn_task *task, lowrank_shape *shape) {
+    bool few_parts = task->dtype != STN_F64 && shape->products < 3;
+    int most = task->dtype == STN_F16 && shape->products == 1 ? 26 : task->dtype == STN_F16 || !few_parts ? 14 : 0;
+    if (task->dtype == STN_F64) most = 0;
+    shape->warps = 4;
+    shape->stages = 2;
+    shape->held = 1;
+    shape->segment = few_parts ? 128 : 64;
+    shape->blocks = blocks_x(task, shape) <= most ? 3 : 2;
+}
+
+/* f32 and f16: the band of a single term stays in registers. */
+static void fit_plane_parts(const stn_task *task, lowrank_shape *shape) {
+    int pair = task->dtype == STN_F32 ? 2 : 1;
+    int band = (blocks_y(task, shape) + blocks_x(task, shape)) * pair * lowrank_band_parts(shape->products);
+    shape->held = shape->terms == 1;
+    if (shape->held) shape->blocks = band <= 24 ? 4 : band <= 48 ? 3 : 2;
+}
+
+static void fit_plane(const stn_task *task, lowrank_shape *shape) {
+    shape->warps = 4;
+    shape->stages = 3;
+    int blocks = blocks_x(task, shape);
+    shape->held = shape->terms <= 2 && blocks <= 2;
+    if (shape->terms == 1)
+        shape->blocks = shape->held || blocks > 6 ? 3 : 4;
+    else
+        shape->blocks = shape->held ? 3 : blocks <= 2 ? 4 : blocks <= 6 ? 3 : 2;
+    if (task->dtype != STN_F64) fit_plane_parts(task, shape);
+}
+
+bool lowrank_fit(const stn_task *task, int fused, lowrank_shape *shape) {
+    memset(shape, 0, sizeof *shape);
+    if (fused > MOST_FUSED) return false;
+    shape->launches = (int)stn_min((int64_t)((task->steps + (uint64_t)fused - 1) / (uint64_t)fused), INT32_MAX);
+    shape->fused = fused;
+    shape->terms = 1;
+    shape->growth = 1;
+    shape->products = lowrank_products(task, shape->launches);
+    shape->vector = stn_task_vector(task);
+    shape->extended = stn_task_extended(task);
+    if (!is_line(task)) {
+        shape->even = stn_task_mirrored(task, 1) && stn_task_mirrored(task, 2);
+        return blocks_x(task, shape) <= MOST_BLOCKS_X && blocks_y(task, shape) <= MOST_BLOCKS_Y;
+    }
+    for (int side = 0; side < 2; side++)
+        if (lowrank_reach(task, shape, 2, side) > MOST_REACH_LINE) return false;
+    fit_line(task, shape);
+    return true;
+}
+
+static bool fit_mixed(const stn_task *task, const lowrank_pattern *pattern, lowrank_shape *shape) {
+    shape->bands = lowrank_pattern_blocks(pattern);
+    shape->sums = lowrank_pattern_sums(pattern, shape->even);
+    int held = shape->bands + lowrank_window(task, shape, 1) + 1 + 4 * (blocks_x(task, shape) + 1);
+    shape->warps = 4;
+    shape->stages = 3;
+    shape->blocks = held <= MIXED_THREE_BLOCKS ? 3 : 2;
+    return held <= MIXED_TWO_BLOCKS && shape->sums <= MIXED_MOST_SUMS;
+}
+
+typedef struct terms_shape { /* argument of the constraints */
+    const lowrank_pattern *pattern;
+    lowrank_shape *shape;
+} terms_shape;
+
+static bool weights_hold(const stn_task *task, const stn_machine *machine, void *of) {
+    const lowrank_shape *shape = ((terms_shape *)of)->shape;
+    (void)machine;
+    return (lowrank_stored_window(task, shape, 1) + lowrank_stored_window(task, shape, 2)) * shape->terms <=
+           LOWRANK_MAX_WEIGHTS;
+}
+
+static bool type_holds(const stn_task *task, const stn_machine *machine, void *of) {
+    (void)machine;
+    return !((terms_shape *)of)->shape->mixed || task->dtype == STN_F64;
+}
+
+static bool registers_hold(const stn_task *task, const stn_machine *machine, void *of) {
+    const terms_shape *t = of;
+    (void)machine;
+    if (t->shape->mixed) return fit_mixed(task, t->pattern, t->shape);
+    fit_plane(task, t->shape);
+    return true;
+}
+
+static bool shared_holds(const stn_task *task, const stn_machine *machine, void *of) {
+    const lowrank_shape *shape = ((terms_shape *)of)->shape;
+    const size_t fixed = shape->mixed ? STATIC_SHARED : plane_static_shared(task, shape);
+    return fixed <= MOST_STATIC_SHARED && lowrank_shared(task, shape) + fixed <= machine->shared_per_block;
+}
+
+static bool blocks_hold(const stn_task *task, const stn_machine *machine, void *of) {
+    lowrank_shape *shape = ((terms_shape *)of)->shape;
+    int64_t tiles_y, tiles_x;
+    fit_segment(task, machine, shape);
+    lowrank_tiles(task, shape, &tiles_y, &tiles_x);
+    return task->batch <= INT32_MAX / tiles_y / tiles_x;
+}
+
+/* Each constraint fixes parameters for the following ones. */
+static const stn_constraint constraints[] = {
+    {"arguments", "the weights of all terms fit the 4 KiB that a launch brings", weights_hold},
+    {"element type", "terms with sums along y are of f64", type_holds},
+    {"registers", "bands, columns and sums of mixed terms stay in registers", registers_hold},
+    {"shared memory", "bands and the stages of a march fit a block's shared memory", shared_holds},
+    {"blocks", "a launch has fewer than 2^31 blocks", blocks_hold},
+};
+
+bool lowrank_fit_terms(const stn_task *task, const stn_machine *machine, const lowrank_pattern *pattern,
+                       lowrank_shape *shape, stn_tally *tally) {
+    shape->terms = pattern->count;
+    return STN_CONSTRAINTS_HOLD(constraints, task, machine, &((terms_shape){pattern, shape}), tally);
+}
+
+bool lowrank_holds(const stn_task *task, const stn_machine *machine, const lowrank_shape *shape,
+                   const lowrank_pattern *pattern) {
+    lowrank_shape wider = *shape;
+    bool even = stn_task_mirrored(task, 1) && stn_task_mirrored(task, 2);
+    return (even || !shape->even) && lowrank_fit_terms(task, machine, pattern, &wider, NULL);
+}
+
+/* The fraction of the tensor cores' rate that a kernel reaches. Single products of f32 and f16
+ * leave less time to load the next operands. */
+static double tensor_part(const stn_task *task, const lowrank_shape *shape) {
+    bool parts = task->dtype != STN_F64;
+    if (shape->mixed) return shape->blocks > 2 ? rates.mixed : rates.mixed_few;
+    if (is_line(task)) return !parts ? rates.line : shape->products == 1 ? rates.line_once : rates.line_parts;
+    bool long_chains = shape->terms == 1 && blocks_x(task, shape) > 5;
+    double chains = fmin(rates.chain_most, rates.chain + rates.chain_more * fmax(0, blocks_x(task, shape) - 8));
+    double f64 = long_chains ? chains : shape->terms > 2 ? rates.plane_terms : rates.plane;
+    return f64 * (!parts ? 1 : shape->products == 1 ? rates.plane_once : rates.plane_parts);
+}
+
+double lowrank_faces_seconds(const stn_task *task, const stn_machine *machine, const lowrank_shape *shape) {
+    return shape->extended ? 0 : stn_faces_seconds(task, machine, shape->fused);
+}
+
+void lowrank_cost(const stn_task *task, const stn_machine *machine, const lowrank_shape *shape, stn_estimate *e) {
+    lowrank_cost_with_faces(task, machine, shape, lowrank_faces_seconds(task, machine, shape), e);
+}
+
+/* Each launch takes the larger of tensor-core time and memory time, at the fraction of the peak
+ * rate that the kernels reach, plus the serial march of one block, which more multiprocessors do
+ * not shorten. */
+void lowrank_cost_with_faces(const stn_task *task, const stn_machine *machine, const lowrank_shape *shape, double faces,
+                             stn_estimate *e) {
+    double points = (double)stn_task_points(task), launches = ceil((double)task->steps / shape->fused);
+    double per_tile = products(task, shape), tiles, march;
+    if (is_line(task)) {
+        double chunks = (double)(task->batch * lowrank_chunks(task, shape));
+        int64_t tiles_of_chunk = chunk_points(shape) / 128, tiles_of_segment = shape->segment / 8;
+        tiles = chunks * (double)tiles_of_chunk;
+        march = (double)tiles_of_segment * per_tile * rates.product + rates.line_start;
+    } else {
+        int64_t tiles_y, tiles_x;
+        lowrank_tiles(task, shape, &tiles_y, &tiles_x);
+        double steps = march_stages(task, shape, shape->segment);
+        tiles = (double)(task->batch * tiles_y * tiles_x) * steps * 2 * shape->warps;
+        march = steps * (2 * per_tile * rates.product + rates.step) + rates.plane_start;
+    }
+    e->unit = lowrank_unit(task->dtype);
+    e->launches = launches;
+    e->bytes = 2 * (double)stn_dtype_size(task->dtype) * points * launches;
+    e->flops = 2048 * per_tile * shape->products * tiles * launches;
+    e->halo_waste = tiles * 128 / points - 1;
+    bool line = is_line(task);
+    double memory_part = line && task->dtype != STN_F16 ? rates.line_memory
+                         : shape->mixed                 ? rates.mixed_memory
+                                                        : rates.memory;
+    double memory = e->bytes / (memory_part * machine->copy_bandwidth);
+    if (!line) memory = fmax(memory, launches * stn_cost_narrow(task, machine));
+    double arithmetic = e->flops / (tensor_part(task, shape) * machine->flops[e->unit]);
+    double longer = shape->mixed ? stn_cost_beside(memory, arithmetic) : fmax(memory, arithmetic);
+    double launch = longer / launches + rates.march * march / machine->clock;
+    e->seconds = launches * (machine->launch_seconds + launch + faces);
+}
+
+const char *lowrank_kernel_name(const stn_task *task, const lowrank_shape *shape) {
+    return is_line(task) ? "lowrank_line" : shape->mixed ? "lowrank_mixed" : "lowrank_plane";
+}
+
+static void side_params(const stn_task *task, int axis, stn_text *params) {
+    stn_params_int(params, axis == 2 ? "X_SIDE_LOW" : "Y_SIDE_LOW", task->boundary[axis][0].kind);
+    stn_params_int(params, axis == 2 ? "X_SIDE_HIGH" : "Y_SIDE_HIGH", task->boundary[axis][1].kind);
+}
+
+static void term_params(const lowrank_pattern *pattern, stn_text *params) {
+    static const char *const names[2][2] = {{"TERM_Y_LOW", "TERM_Y_HIGH"}, {"TERM_X_LOW", "TERM_X_HIGH"}};
+    for (int axis = 0; axis < 2; axis++)
+        for (int side = 0; side < 2; side++) {
+            int reach[LOWRANK_MAX_TERMS];
+            for (int q = 0; q < pattern->count; q++) reach[q] = (axis ? pattern->term[q].x : pattern->term[q].y)[side];
+            stn_params_ints(params, names[axis][side], reach, (size_t)pattern->count);
+        }
+    int unit[LOWRANK_MAX_TERMS];
+    for (int q = 0; q < pattern->count; q++) unit[q] = lowrank_pattern_unit(&pattern->term[q]);
+    stn_params_ints(params, "TERM_UNIT", unit, (size_t)pattern->count);
+}
+
+void lowrank_params(const stn_task *task, const lowrank_shape *shape, const lowrank_pattern *pattern,
+                    stn_text *params) {
+    stn_params_begin(params);
+    stn_params_elements(params, task->dtype);
+    stn_params_int(params, "DATA_PARTS", lowrank_data_parts(shape->products));
+    stn_params_int(params, "BAND_PARTS", lowrank_band_parts(shape->products));
+    stn_params_int(params, "X_LOW", lowrank_reach(task, shape, 2, 0));
+    stn_params_int(params, "X_HIGH", lowrank_reach(task, shape, 2, 1));
+    side_params(task, 2, params);
+    stn_params_int(params, "VECTOR", shape->vector);
+    stn_params_int(params, "WARPS", shape->warps);
+    stn_params_int(params, "STAGES", shape->stages);
+    stn_params_int(params, "BLOCKS", shape->blocks);
+    if (is_line(task)) {
+        stn_params_int(params, "SEGMENT", shape->segment);
+        stn_params_int(params, "PAIRED", line_blocks_out(task) - 1);
+        return;
+    }
+    stn_params_int(params, "Y_LOW", lowrank_reach(task, shape, 1, 0));
+    stn_params_int(params, "Y_HIGH", lowrank_reach(task, shape, 1, 1));
+    side_params(task, 1, params);
+    stn_params_int(params, "TERMS", shape->terms);
+    if (shape->mixed)
+        term_params(pattern, params);
+    else
+        stn_params_int(params, "HELD", shape->held);
+    stn_params_int(params, "EVEN", shape->even);
+}

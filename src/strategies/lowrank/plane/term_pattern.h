@@ -1,0 +1,36 @@
+/* The pattern of separable terms that a kernel is compiled for: the reach of each term. The terms'
+ * weights are data, so new weights, and launches of fewer steps, run on a pattern that covers their
+ * terms. */
+#ifndef STN_STRATEGIES_LOWRANK_PLANE_TERM_PATTERN_H
+#define STN_STRATEGIES_LOWRANK_PLANE_TERM_PATTERN_H
+#include "strategies/lowrank/plane/separable_terms.h"
+
+#define LOWRANK_MAX_TERMS 17 /* as many as taps of radius 8 can have */
+
+typedef struct lowrank_span {
+    int y[2], x[2]; /* reach of a term towards the low and the high side */
+    int central;    /* its middle weight along y is not small compared with the others */
+} lowrank_span;
+typedef struct lowrank_pattern {
+    int count;
+    lowrank_span term[LOWRANK_MAX_TERMS];
+} lowrank_pattern;
+
+/* Finds a slot in the pattern for every term: place[q] for term q, all different. Widens the
+ * pattern where needed and sets `changed`. False if there are more terms than a pattern holds. */
+bool lowrank_pattern_cover(lowrank_pattern *pattern, const lowrank_terms *terms, int slot[LOWRANK_MAX_TERMS],
+                           bool *changed);
+
+/* Whether lowrank_mixed takes the middle weight along y as 1, which saves a multiplication a point;
+ * the factor along x, if any, is scaled accordingly. */
+bool lowrank_pattern_unit(const lowrank_span *slot);
+/* Scales u and v of a term, with middle weights u[y] and v[x], to the form that lowrank_mixed
+ * expects in this slot: without a reach along x, v is 1; otherwise the middle of u is 1 where the
+ * slot is unit. */
+void lowrank_pattern_scale(const lowrank_span *slot, double *u, int rows, int y, double *v, int columns, int x);
+
+/* Work of lowrank_mixed for 8 columns: blocks of 4 columns by 8 of the bands; and its operations
+ * (additions, or multiply-adds) for one point. */
+int lowrank_pattern_blocks(const lowrank_pattern *pattern);
+int lowrank_pattern_sums(const lowrank_pattern *pattern, bool even);
+#endif

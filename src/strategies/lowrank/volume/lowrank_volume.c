@@ -1,0 +1,394 @@
+/* lowrank in 3D. A launch of f steps is one march of lowrank_brick with the core of the fused taps;
+ * where f does not divide T, launches of two lengths share it, each with its own kernel. */
+#include "strategies/lowrank/volume/lowrank_volume.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arith.h"
+#include "base/best.h"
+#include "base/error.h"
+#include "context/context.h"
+#include "context/kernel.h"
+#include "strategies/common/turns.h"
+#include "strategies/faces/margins.h"
+#include "strategies/lowrank/lowrank_types.h"
+#include "strategies/lowrank/volume/volume_arguments.h"
+
+typedef struct volume_operator {
+    lowrank_volume_shape shape;
+    int terms, x_factors, sums;
+    double residual;
+    unsigned char values[LOWRANK_VOLUME_VALUES];
+    stn_kernel *kernel;
+    stn_faces *faces; /* NULL where all axes wrap */
+} volume_operator;
+
+typedef struct volume_state {
+    int launches, extended;
+    int form; /* block form requested by the candidate */
+    size_t noperators;
+    volume_operator operators[2]; /* the second makes one step less */
+    stn_layouts at;
+    /* Bytes of a workspace grid, a multiple of 256; the faces' workspace follows. */
+    size_t grid_bytes;
+} volume_state;
+
+/* ---- candidates */
+
+static lowrank_volume_shape volume_shape_of(const stn_candidate *candidate) {
+    lowrank_volume_shape shape;
+    memcpy(&shape, candidate->values, sizeof shape);
+    return shape;
+}
+
+#define MOST_CANDIDATES 4
+/* When so many consecutive f have no core or cannot be cheaper, more steps cannot either. */
+#define MOST_FAILURES 2
+
+/* Candidates so far, cheapest first, and their problem. */
+typedef struct search {
+    const stn_task *task;
+    const stn_machine *machine;
+    stn_candidate *list;
+    size_t count, most; /* at most MOST_CANDIDATES */
+    double seconds[MOST_CANDIDATES];
+    lowrank_volume_shape last; /* of the last f with a core; more steps take no fewer products */
+} search;
+
+/* Whether f steps could be among the best with the last shape's products and without faces: a cheap
+ * lower bound. */
+static bool can_win(const search *s, int fused) {
+    lowrank_volume_shape bare = s->last;
+    stn_estimate e;
+    if (s->count < s->most) return true;
+    bare.fused = fused;
+    bare.extended = 1;
+    lowrank_volume_cost(s->task, s->machine, &bare, &e);
+    return e.seconds < s->seconds[s->count - 1];
+}
+
+static void insert_candidate(search *s, const lowrank_volume_shape *shape) {
+    stn_estimate own;
+    lowrank_volume_cost(s->task, s->machine, shape, &own);
+    stn_candidate *place = stn_best_insert(s->list, s->seconds, sizeof *place, &s->count, s->most, own.seconds);
+    if (!place) return;
+    memset(place, 0, sizeof *place);
+    memcpy(place->values, shape, sizeof *shape);
+}
+
+static bool too_long(const stn_task *task, int fused) {
+    for (int axis = 0; axis < 3; axis++)
+        if (fused * (task->reach[axis][0] + task->reach[axis][1]) + 1 > LOWRANK_CORE_SIDE) return true;
+    return false;
+}
+
+/* Finds candidates with at most `most_fused` steps a launch; stops when `enough` are found. */
+static size_t find_volume_shapes(const stn_task *task, const stn_machine *machine, int most_fused, stn_candidate *list,
+                                 size_t most, size_t enough, stn_tally *tally) {
+    search s = {.task = task, .machine = machine, .list = list, .most = stn_min(most, MOST_CANDIDATES)};
+    stn_power taps;
+    lowrank_core core;
+    int failures = 0;
+    if (stn_power_make(task, &taps, NULL) != STN_OK) return 0;
+    for (int fused = 1; (uint64_t)fused <= task->steps && fused <= most_fused && s.count < enough; fused++) {
+        int64_t low[3], high[3];
+        if (too_long(task, fused) || !stn_faces_interior(task, fused, low, high)) break;
+        if (fused > 1 && stn_power_fuse(task, &taps, NULL) != STN_OK) break;
+        bool fewer = fused == 1 || (task->steps + (uint64_t)fused - 1) / (uint64_t)fused <
+                                       (task->steps + (uint64_t)fused - 2) / (uint64_t)(fused - 1);
+        if (!fewer) continue;
+        if (can_win(&s, fused) && lowrank_volume_fit(task, machine, &taps, 0, &core, &s.last, tally)) {
+            insert_candidate(&s, &s.last);
+            failures = 0;
+        } else if (++failures == MOST_FAILURES)
+            break;
+        /* One tap: f steps are no more work than one. */
+        if (taps.size[0] * taps.size[1] * taps.size[2] == 1) break;
+    }
+    stn_power_clear(&taps);
+    return s.count;
+}
+
+static bool applies(const stn_task *task, const stn_machine *machine, char *reason, size_t reason_size) {
+    stn_candidate any;
+    if (find_volume_shapes(task, machine, LOWRANK_CORE_SIDE, &any, 1, 1, NULL) > 0) return true;
+    snprintf(reason, reason_size, "%s", lowrank_none);
+    return false;
+}
+
+/* Lists other block forms for the candidate's steps, for measuring; returns their number. */
+static size_t find_variants(const stn_task *task, const stn_machine *machine, const stn_candidate *of,
+                            stn_candidate *list, size_t most) {
+    stn_power taps;
+    lowrank_core core;
+    lowrank_volume_shape usual = volume_shape_of(of), shape;
+    size_t count = 0;
+    if (stn_power_make(task, &taps, NULL) != STN_OK) return 0;
+    while (taps.fused < usual.fused && stn_power_fuse(task, &taps, NULL) == STN_OK) continue;
+    for (int form = 1; form <= lowrank_volume_forms() && taps.fused == usual.fused && count < most; form++) {
+        if (!lowrank_volume_fit(task, machine, &taps, form, &core, &shape, NULL)) continue;
+        shape.form = 0;
+        /* Candidates are compared by their stored values. */
+        /* NOLINT(bugprone-suspicious-memory-comparison) */
+        if (!memcmp(&shape, &usual, sizeof shape)) continue;
+        shape.form = form;
+        list[count++] = stn_candidate_of(&shape, sizeof shape);
+    }
+    stn_power_clear(&taps);
+    return count;
+}
+
+static size_t candidates(const stn_task *task, const stn_machine *machine, stn_candidate *list, size_t most) {
+    size_t best = find_volume_shapes(task, machine, LOWRANK_CORE_SIDE, list, most, SIZE_MAX, NULL), count = best;
+    for (size_t i = 0; i < best && i < 2 && most > STN_CANDIDATES; i++)
+        count += find_variants(task, machine, &list[i], list + count, most - count);
+    return count;
+}
+
+static void left_out(const stn_plan *plan, stn_tally *tally) {
+    stn_candidate list[MOST_CANDIDATES];
+    (void)find_volume_shapes(&plan->task, &plan->machine, LOWRANK_CORE_SIDE, list, MOST_CANDIDATES, SIZE_MAX, tally);
+}
+
+/* Systematic f32 error of one launch with weights scaled for truncation (volume_arguments.c), on an
+ * H200. */
+#define SYSTEMATIC_ERROR 1.5e-8
+static void estimate(const stn_task *task, const stn_machine *machine, const stn_candidate *candidate,
+                     stn_estimate *result) {
+    lowrank_volume_shape shape = volume_shape_of(candidate);
+    lowrank_volume_cost(task, machine, &shape, result);
+    result->error = lowrank_error(task, shape.passes, shape.launches, shape.growth, SYSTEMATIC_ERROR);
+}
+
+/* ---- building */
+
+static stn_status fail_terms(int fused, stn_error *error) {
+    return stn_fail(error, STN_ERROR_UNSUPPORTED,
+                    "%d fused steps of these weights need more terms than the kernel takes: make a new plan with "
+                    "strategy auto",
+                    fused);
+}
+
+static stn_status get_kernel(stn_plan *plan, const stn_power *taps, const lowrank_core *core, volume_operator *to,
+                             stn_error *error) {
+    stn_text params = STN_TEXT_EMPTY;
+    lowrank_volume_params(&plan->task, taps, core, &to->shape, &params);
+    return stn_kernel_make(plan->context, "lowrank_brick", &params, (size_t)to->shape.shared, &to->kernel, error);
+}
+
+/* Makes the operator of `fused` steps from taps of at most as many. */
+static stn_status make_operator(stn_plan *plan, stn_power *taps, int fused, int form, volume_operator *to,
+                                stn_error *error) {
+    const stn_task *task = &plan->task;
+    lowrank_core core;
+    while (taps->fused < fused) STN_TRY(stn_power_fuse(&plan->task, taps, error));
+    if (!(form && lowrank_volume_fit(task, &plan->machine, taps, form, &core, &to->shape, NULL)) &&
+        !lowrank_volume_fit(task, &plan->machine, taps, 0, &core, &to->shape, NULL))
+        return fail_terms(fused, error);
+    to->terms = core.terms, to->x_factors = core.x_factors, to->sums = core.sums, to->residual = core.residual;
+    lowrank_volume_values(task, taps, &core, to->shape.passes, to->values);
+    return get_kernel(plan, taps, &core, to, error);
+}
+
+/* Makes kernels and weights of state->launches launches; the faces stay as they are. */
+static stn_status make_operators(stn_plan *plan, volume_state *state, stn_error *error) {
+    uint64_t launches = (uint64_t)state->launches, steps = plan->task.steps;
+    stn_power taps;
+    STN_TRY(stn_power_make(&plan->task, &taps, error));
+    state->noperators = steps % launches ? 2 : 1;
+    stn_status status = STN_OK;
+    /* The shorter operator first. */
+    for (size_t i = state->noperators; i-- > 0 && status == STN_OK;)
+        status = make_operator(plan, &taps, (int)((steps + (i ? 0 : launches - 1)) / launches), state->form,
+                               &state->operators[i], error);
+    stn_power_clear(&taps);
+    state->extended = stn_task_extended(&plan->task);
+    return status;
+}
+
+static stn_status make_faces(stn_plan *plan, volume_state *state, stn_error *error) {
+    plan->nkernels = 0; /* the faces append their kernels */
+    for (size_t i = 0; i < state->noperators; i++) plan->kernels[plan->nkernels++] = state->operators[i].kernel;
+    for (size_t i = 0; i < state->noperators; i++)
+        STN_TRY(stn_faces_create(plan, state->operators[i].shape.fused, STN_FACES_CHEAPEST, &state->operators[i].faces,
+                                 error));
+    return STN_OK;
+}
+
+static void destroy_faces(const stn_plan *plan, volume_state *state) {
+    for (int i = 0; i < 2; i++) {
+        stn_faces_destroy(plan, state->operators[i].faces);
+        state->operators[i].faces = NULL;
+    }
+}
+
+static size_t workspace_of(const volume_state *state) {
+    size_t first = stn_faces_workspace(state->operators[0].faces),
+           second = stn_faces_workspace(state->operators[1].faces);
+    return state->grid_bytes + (first > second ? first : second);
+}
+
+static stn_status prepare(stn_plan *plan, stn_error *error) {
+    volume_state *state = calloc(1, sizeof *state);
+    if (!state) return stn_fail_memory(error, "a plan", sizeof *state);
+    plan->state = state;
+    state->launches = volume_shape_of(&plan->candidate).launches;
+    state->form = volume_shape_of(&plan->candidate).form;
+    /* New weights may need more launches. */
+    state->at = stn_task_layouts(&plan->task, plan->task.steps);
+    state->grid_bytes = (size_t)stn_round_up((int64_t)state->at.work_bytes, 256);
+    STN_TRY(make_operators(plan, state, error));
+    STN_TRY(make_faces(plan, state, error));
+    plan->workspace_size = workspace_of(state);
+    return STN_OK;
+}
+
+/* Uses fewer steps a launch, for weights whose core amplifies errors too much. */
+static stn_status rebuild(stn_plan *plan, volume_state *next, stn_error *error) {
+    struct stn_kernel *kernels[STN_PLAN_KERNELS];
+    size_t nkernels = plan->nkernels;
+    stn_candidate best;
+    if (!find_volume_shapes(&plan->task, &plan->machine, next->operators[0].shape.fused, &best, 1, SIZE_MAX, NULL))
+        return fail_terms(1, error);
+    memcpy(kernels, plan->kernels, sizeof kernels);
+    for (int i = 0; i < 2; i++) next->operators[i].faces = NULL;
+    next->launches = volume_shape_of(&best).launches;
+    stn_status status = make_operators(plan, next, error);
+    if (status == STN_OK) status = make_faces(plan, next, error);
+    if (status == STN_OK && workspace_of(next) > plan->workspace_size)
+        status = fail_terms(next->operators[0].shape.fused, error);
+    if (status == STN_OK) return STN_OK;
+    destroy_faces(plan, next);
+    memcpy(plan->kernels, kernels, sizeof kernels);
+    plan->nkernels = nkernels;
+    return status;
+}
+
+/* Weights with as many vectors of the same reach give the same parameters, so the kernels exist
+ * already. */
+static stn_status set_weights(stn_plan *plan, stn_error *error) {
+    volume_state *state = plan->state, *next = malloc(sizeof *next);
+    if (!next) return stn_fail_memory(error, "new weights", sizeof *next);
+    stn_error full = {0};
+    *next = *state;
+    stn_status status = make_operators(plan, next, &full);
+    if (status == STN_ERROR_UNSUPPORTED) {
+        *next = *state;
+        status = rebuild(plan, next, &full);
+        if (status == STN_OK) destroy_faces(plan, state);
+    } else
+        for (size_t i = 0; i < next->noperators && status == STN_OK; i++) {
+            plan->kernels[i] = next->operators[i].kernel;
+            status = stn_faces_set_weights(plan, next->operators[i].faces, &full);
+        }
+    if (status == STN_OK)
+        *state = *next;
+    else if (error)
+        *error = full;
+    free(next);
+    return status;
+}
+
+static void release(stn_plan *plan) {
+    if (plan->state) destroy_faces(plan, plan->state);
+    free(plan->state);
+    plan->state = NULL;
+}
+
+/* ---- running */
+
+/* A stn_interior; `user` is an operator. */
+static stn_status launch_volume(const stn_plan *plan, const void *user, const stn_fused_launch *l, stn_error *error) {
+    const volume_operator *op = user;
+    lowrank_volume_arguments arguments;
+    int64_t blocks = lowrank_volume_words(&plan->task, &op->shape, l, arguments.words);
+    memcpy(arguments.values, op->values, sizeof arguments.values);
+    stn_launch launch = {.grid = {(unsigned)blocks, 1, 1},
+                         .block = {32 * (unsigned)(op->shape.warps_x * op->shape.warps_y), 1, 1},
+                         .shared = (size_t)op->shape.shared,
+                         .stream = l->stream};
+    return stn_module_launch(op->kernel->module, &launch, &arguments, error);
+}
+
+typedef struct run {
+    const volume_state *state;
+    unsigned char *faces;
+} run;
+
+static stn_status run_launch(const stn_plan *plan, const void *user, uint64_t i, const stn_fused_launch *l,
+                             stn_error *error) {
+    const run *r = user;
+    uint64_t longer = plan->task.steps % (uint64_t)r->state->launches;
+    const volume_operator *op = &r->state->operators[r->state->noperators == 2 && i >= longer];
+    return stn_faces_run(plan, r->state->extended ? NULL : op->faces, launch_volume, op, l, r->faces, error);
+}
+
+static uint64_t launches(const stn_plan *plan) { return (uint64_t)((const volume_state *)plan->state)->launches; }
+
+static stn_status execute_part(stn_plan *plan, stn_part part, const stn_execution *at, stn_error *error) {
+    const volume_state *state = plan->state;
+    run r = {state, (unsigned char *)at->workspace + state->grid_bytes};
+    return stn_take_turns(plan, &state->at, launches(plan), part, at, run_launch, &r, error);
+}
+
+static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
+    const volume_state *state = plan->state;
+    const volume_operator *first = &state->operators[0];
+    const lowrank_volume_shape *b = &first->shape;
+    if (format == STN_TEXT) {
+        stn_text_printf(text, "kernel lowrank_brick, %d launches of %d fused steps", state->launches, b->fused);
+        if (state->noperators == 2) stn_text_printf(text, " or %d", state->operators[1].shape.fused);
+        stn_text_printf(text,
+                        ", planes of %d terms (%d vectors along x, %d along z, residual %.2g), %d %s products a tile, "
+                        "%d x %d warps a block",
+                        first->terms, first->x_factors, first->sums, first->residual, b->products / b->tiles,
+                        lowrank_arithmetic(plan->task.dtype, b->passes), b->warps_y, b->warps_x);
+        return;
+    }
+    stn_json_key(text, "kernel");
+    stn_json_string(text, "lowrank_brick");
+    stn_json_key(text, "arithmetic");
+    stn_json_string(text, lowrank_arithmetic(plan->task.dtype, b->passes));
+    const struct {
+        const char *key;
+        double value;
+    } numbers[] = {{"fused_steps", b->fused},          {"launches", state->launches}, {"terms", first->terms},
+                   {"x_factors", first->x_factors},    {"sums", first->sums},         {"residual", first->residual},
+                   {"warps", b->warps_x * b->warps_y}, {"stages", b->stages},         {"chunk", b->chunk}};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        stn_json_key(text, numbers[i].key);
+        stn_json_number(text, numbers[i].value);
+    }
+}
+
+static void name_candidate(const stn_task *task, const stn_candidate *candidate, stn_text *text) {
+    lowrank_volume_shape b = volume_shape_of(candidate);
+    stn_text_printf(text, "%d steps a launch, %d %s products a tile, %d x %d warps of %d, %d block%s, planes by %d%s",
+                    b.fused, b.products / b.tiles, lowrank_arithmetic(task->dtype, b.passes), b.warps_y, b.warps_x,
+                    b.tiles, b.blocks, b.blocks == 1 ? "" : "s", b.chunk, b.ring ? ", single weights apart" : "");
+}
+
+static uint64_t shorten(const stn_task *task, const stn_candidate *candidate, uint64_t most, stn_candidate *trial) {
+    lowrank_volume_shape b = volume_shape_of(candidate);
+    uint64_t steps = stn_fused_shorten(task, b.fused, most, &b.launches);
+    *trial = stn_candidate_of(&b, sizeof b);
+    return steps;
+}
+
+const stn_strategy lowrank_volume = {
+    .name = "lowrank",
+    .applies = applies,
+    .candidates = candidates,
+    .estimate = estimate,
+    .prepare = prepare,
+    .set_weights = set_weights,
+    .left_out = left_out,
+    .describe = describe,
+    .release = release,
+    .name_candidate = name_candidate,
+    .shorten = shorten,
+    .launches = launches,
+    .execute_part = execute_part,
+};

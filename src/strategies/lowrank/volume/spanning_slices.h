@@ -1,0 +1,23 @@
+/* Slices of fused taps perpendicular to one axis, as linear combinations of a few of them. */
+#ifndef STN_STRATEGIES_LOWRANK_VOLUME_SPANNING_SLICES_H
+#define STN_STRATEGIES_LOWRANK_VOLUME_SPANNING_SLICES_H
+#include "strategies/common/stencil_power.h"
+#include "strategies/lowrank/volume/tap_core.h"
+
+/* The slices perpendicular to one axis, each as one vector, and the spanning ones. */
+typedef struct lowrank_slices {
+    int count, length, rank;
+    int pivot[LOWRANK_CORE_SIDE]; /* indices of the spanning slices */
+    /* Slice i = sum over k of part[k][i] * slice pivot[k]. */
+    long double part[LOWRANK_CORE_SIDE][LOWRANK_CORE_SIDE];
+    /* Slice pivot[k] = sum over j of upper[j][k] * q[j]. */
+    long double upper[LOWRANK_CORE_SIDE][LOWRANK_CORE_SIDE];
+    long double *slice, *q; /* count and rank vectors, one allocation */
+} lowrank_slices;
+
+/* Cuts the taps perpendicular to axis 0 (z) or 2 (x) and finds the spanning slices: from the
+ * outermost inwards, or those with the largest residual first. Residuals of the size of rounding
+ * count as zero. False if out of memory. */
+bool lowrank_slices_make(const stn_power *taps, int axis, bool outer_first, lowrank_slices *slices);
+void lowrank_slices_clear(lowrank_slices *slices);
+#endif

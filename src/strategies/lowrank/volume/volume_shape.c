@@ -1,0 +1,373 @@
+/* Shape and cost model of the kernel lowrank_brick. The rules were tuned on an H200. */
+#include "strategies/lowrank/volume/volume_shape.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/arith.h"
+#include "strategies/common/alignment_pad.h"
+#include "strategies/common/cost.h"
+#include "strategies/common/layout.h"
+#include "strategies/faces/margins.h"
+#include "strategies/lowrank/lowrank_types.h"
+
+/* Rates of lowrank_brick on an H200: fractions of the tensor cores' rate or of the copy bandwidth,
+ * and cycles. */
+static const struct {
+    /* Tensor rate: fewer than 12 warps a multiprocessor; 12 or more; one tile a warp. */
+    double f64, f64_many, f64_one_tile;
+    /* Other types: f16; f32 in three products, in fewer; divisor when single weights are read from
+     * the ring. */
+    double f16, parts, once, ring;
+    /* Fraction of the copy bandwidth; cost of a halo point, which comes from L2. */
+    double memory, halo;
+    /* Cycles of a block's march: a product, further cycles of a plane, the first planes. */
+    double product, plane, start;
+    /* Other types than f64: sums a cycle; cycles of a tile when single weights are read from the
+     * ring. */
+    double sums, tile, ring_tile;
+    double few_warps; /* factor with fewer than 12 warps a multiprocessor */
+} rates = {0.45, 0.49, 0.33, 0.33, 0.44, 0.38, 0.65, 0.8, 0.35, 20, 400, 5000, 3, 30, 70, 1.15};
+
+/* ---- kernel constants that the shape depends on */
+
+typedef struct span {
+    int low, high;
+    bool banded, single;
+} span;
+
+static bool is_plain(const lowrank_core *core, int r) { return core->identity && core->x_factor[r] == 0; }
+
+static span span_of(const lowrank_core *core, bool plain) {
+    span s = {0};
+    for (int r = 0; r < core->terms; r++) {
+        if (is_plain(core, r) != plain) continue;
+        s.low = (int)stn_max(s.low, core->low[r]), s.high = (int)stn_max(s.high, core->high[r]);
+        if (lowrank_core_single(core, r))
+            s.single = true;
+        else
+            s.banded = true;
+    }
+    return s;
+}
+
+/* Reach along z of the queue of partial sums when single weights at its ends bypass it. */
+static void inner_reach(const stn_power *taps, const lowrank_core *core, int inner[2]) {
+    inner[0] = inner[1] = 0;
+    for (int r = 0; r < core->terms; r++)
+        for (int z = 0; z < taps->size[0]; z++) {
+            int dz = z - taps->low[0];
+            if ((is_plain(core, r) && lowrank_core_single(core, r)) || core->c[core->sum[r]][z] == 0) continue;
+            inner[0] = (int)stn_max(inner[0], -dz), inner[1] = (int)stn_max(inner[1], dz);
+        }
+}
+
+/* Whether all terms have one x factor and one sum each and the same form, so that the kernel loops
+ * over them. */
+static bool is_uniform(const stn_power *taps, const lowrank_core *core) {
+    if (core->identity || core->x_factors < 2 || core->x_factors != core->terms || core->x_factors != core->sums)
+        return false;
+    for (int r = 0; r < core->terms; r++) {
+        int planes = 0;
+        for (int z = 0; z < taps->size[0]; z++) planes += core->c[r][z] != 0;
+        if (core->x_factor[r] != r || core->sum[r] != r || lowrank_core_single(core, r) || planes < 2) return false;
+        if (core->low[r] != core->low[0] || core->high[r] != core->high[0]) return false;
+    }
+    return true;
+}
+
+static int k_slice_of(const stn_task *task) { return task->dtype == STN_F64 ? 4 : 8; }
+static int lead_x(const stn_power *taps) { return (int)stn_round_up(taps->low[2], 2); }
+static int steps_x(const stn_task *task, const stn_power *taps) {
+    return (int)stn_div_up(16 + lead_x(taps) + taps->size[2] - 1 - taps->low[2], k_slice_of(task));
+}
+/* Columns of a stage, and elements from row to row. */
+static int stage_width(const stn_task *task, const stn_power *taps, const lowrank_volume_shape *b) {
+    int slot = lowrank_slot(task->dtype), skip = (int)stn_round_up(taps->low[2], slot) - lead_x(taps);
+    return (int)stn_round_up(skip + 16 * (b->warps_x - 1) + k_slice_of(task) * steps_x(task, taps), slot);
+}
+static int stage_pitch(const stn_task *task, int width) {
+    int beyond = task->dtype == STN_F64 ? 4 : 8;
+    return (int)stn_round_up(width - beyond, 16) + beyond;
+}
+
+/* Additions along z of a point for one plane, and single weights. */
+static int count_sums(const stn_power *taps, const lowrank_core *core) {
+    bool counted[LOWRANK_CORE_SIDE][LOWRANK_CORE_SIDE] = {{false}};
+    int sums = 0;
+    for (int r = 0; r < core->terms; r++) {
+        int l = core->x_factor[r], k = core->sum[r], planes = 0;
+        for (int z = 0; z < taps->size[0]; z++) planes += core->c[k][z] != 0;
+        sums += (counted[l][k] || planes == 1 ? 0 : planes) + lowrank_core_single(core, r);
+        counted[l][k] = true;
+    }
+    return sums;
+}
+
+/* Counts the products of a warp and the sums of a lane for one plane, and the bytes of one stage.
+ */
+static void count_work(const stn_task *task, const stn_power *taps, const lowrank_core *core, lowrank_volume_shape *b) {
+    span bands = span_of(core, false), plain = span_of(core, true);
+    int k_slice = k_slice_of(task), rows = 8 * b->tiles, products = 0;
+    int lead = bands.single ? (int)stn_round_up(bands.low, k_slice) : bands.low;
+    int k_slices = bands.banded || bands.single ? (int)stn_div_up(rows + lead + bands.high, k_slice) : 0;
+    int k_slices_plain = plain.banded ? (int)stn_div_up(rows + plain.low + plain.high, k_slice) : 0;
+    products += (core->x_factors - core->identity) * steps_x(task, taps) * (int)stn_div_up(k_slices * k_slice, 8);
+    for (int r = 0; r < core->terms; r++)
+        for (int m = 0; m < 8 && !lowrank_core_single(core, r); m++) {
+            int first = k_slice * m - (is_plain(core, r) ? plain.low : lead);
+            products += first + k_slice - 1 >= -core->low[r] && first <= 7 + core->high[r] ? b->tiles : 0;
+        }
+    b->products = products;
+    b->sums = 4 * b->tiles * count_sums(taps, core);
+    int before = (int)stn_max(stn_max(lead, plain.low), taps->low[1]);
+    /* Taps of weight 0 too, beyond the reach of every v. */
+    int reach = taps->size[1] - 1 - taps->low[1];
+    int after = (int)stn_max(stn_max(k_slice * k_slices - lead, k_slice * k_slices_plain - plain.low) - rows, reach);
+    int lines = before + rows * b->warps_y + after, pitch = stage_pitch(task, stage_width(task, taps, b));
+    b->shared = lines * pitch * (int)stn_dtype_size(task->dtype);
+}
+
+/* ---- the shape */
+
+void lowrank_volume_tiles(const stn_task *task, const lowrank_volume_shape *b, int64_t tiles[3]) {
+    tiles[0] = stn_div_up(task->n[0], b->chunk);
+    tiles[1] = stn_div_up(task->n[1], 8 * b->tiles * b->warps_y);
+    tiles[2] = stn_div_up(task->n[2], 16 * b->warps_x);
+}
+
+/* Planes read before the first output or after the last make short chunks expensive; whole waves of
+ * blocks leave no multiprocessor idle. */
+static void fit_chunk(const stn_task *task, const stn_machine *machine, int depth, lowrank_volume_shape *b) {
+    int64_t tiles[3];
+    double best = INFINITY, slots = (double)machine->multiprocessors * b->blocks;
+    for (int64_t parts = 1; parts <= 64 && parts <= task->n[0]; parts++) {
+        int64_t chunk = stn_min(stn_div_up(task->n[0], parts), INT32_MAX / 2);
+        lowrank_volume_shape tried = *b;
+        tried.chunk = (int)chunk;
+        lowrank_volume_tiles(task, &tried, tiles);
+        double waves = (double)tiles[0] * (double)tiles[1] * (double)tiles[2] * (double)task->batch / slots;
+        double cost = ((double)chunk + depth + 5) * (ceil(waves) + 0.05);
+        if (cost >= best) continue;
+        best = cost;
+        b->chunk = (int)chunk;
+    }
+}
+
+#define MOST_STATIC_SHARED (48 * 1024)
+/* Shared memory besides the stages: zero-padded bands (single elements in f64, pairs in parts in
+ * other types), and the starts of rows and columns. */
+static size_t static_bytes(const stn_task *task, const stn_power *taps, const lowrank_core *core,
+                           lowrank_volume_shape *b) {
+    int bands = (int)stn_max(core->x_factors - core->identity, 1), rows = 8 * b->tiles * b->warps_y + taps->size[1] - 1;
+    int band_x = k_slice_of(task) * steps_x(task, taps) + 34, band_y = 39 + 8 + taps->size[1];
+    int pair = task->dtype == STN_F16 ? 4 : 8;
+    int entry = task->dtype == STN_F64 ? 8 : pair * lowrank_band_parts(b->passes);
+    return (size_t)((bands * band_x + core->terms * band_y) * entry + (rows + stage_width(task, taps, b)) * 8);
+}
+
+/* Alignment pad in bytes. In f16 rows are an odd multiple of 16 bytes apart, to avoid bank
+ * conflicts, so no pad aligns them all. */
+static int alignment_pad_bytes(const stn_task *task, const stn_power *taps) {
+    const size_t size = stn_dtype_size(task->dtype);
+    return task->dtype == STN_F16 ? 0
+                                  : (int)stn_alignment_pad_bytes(stn_round_up(taps->low[2], 16 / (int64_t)size), size);
+}
+
+/* One stage is being computed on, `beyond` more are kept or must be present, and three are
+ * arriving, or two where shared memory is too small for three. */
+static bool fit_stages(const stn_task *task, const stn_machine *machine, const stn_power *taps,
+                       const lowrank_core *core, int beyond, lowrank_volume_shape *b) {
+    count_work(task, taps, core, b);
+    int stage = b->shared;
+    size_t fixed = static_bytes(task, taps, core, b);
+    if (fixed > MOST_STATIC_SHARED) return false;
+    for (b->stages = beyond + 4; b->stages >= beyond + 3; b->stages--) {
+        b->shared = alignment_pad_bytes(task, taps) + stage * b->stages;
+        size_t bytes = (size_t)b->shared + fixed + 1024; /* reserved in every block */
+        if (bytes <= machine->shared_per_block && bytes * (size_t)b->blocks <= machine->shared_per_multiprocessor)
+            return true;
+    }
+    return false;
+}
+
+/* Block forms in the order in which they are tried: few warps and as many blocks as registers hold,
+ * because some compute while others wait at a barrier. Spilled registers cost more than any form
+ * gains. The forms outside `default_forms` are for measuring. */
+typedef struct form {
+    int tiles, warps_x, warps_y, blocks;
+} form;
+static const form forms[] = {{2, 2, 2, 4}, {2, 2, 3, 2}, {2, 2, 2, 2}, {1, 4, 2, 1}, {2, 2, 2, 3},
+                             {2, 4, 2, 2}, {2, 4, 2, 1}, {4, 4, 2, 1}, {1, 2, 2, 4}, {1, 2, 4, 2}};
+enum { FORMS = sizeof forms / sizeof *forms, DEFAULTS = 4, LAST_RESORT = 3 };
+/* For f64; for other types. */
+static const int default_forms[2][DEFAULTS] = {{0, 1, 2, LAST_RESORT}, {0, 4, 2, LAST_RESORT}};
+
+/* Registers of a thread, fitted to compiled kernels: the queue's sums, the bands in use, addresses.
+ */
+static int registers_needed(const stn_task *task, const stn_power *taps, const lowrank_core *core, int passes,
+                            int tiles, int depth) {
+    int sums = 4 * tiles * depth, columns = k_slice_of(task) * steps_x(task, taps);
+    bool one = core->terms == 1, loop = one || is_uniform(taps, core);
+    if (task->dtype == STN_F64) return 2 * sums + 70 + (loop ? (columns > 20 ? 28 : 12) : 8 * core->terms);
+    if (task->dtype == STN_F16) return sums + (loop ? 62 : 50 + 8 * core->terms);
+    if (!loop) return sums + 70 + 8 * core->terms;
+    return sums + (one ? 88 : passes == 3 ? 96 : 72) + (columns > 24 ? 22 : 0);
+}
+
+static int registers_given(const stn_machine *machine, const form *f) {
+    int64_t threads = 32 * f->warps_x * f->warps_y * f->blocks;
+    return (int)stn_min(255, (int64_t)machine->registers_per_multiprocessor / threads / 8 * 8);
+}
+
+/* One form, with or without the ring: the argument of the constraints. */
+typedef struct attempt {
+    const stn_power *taps;
+    const lowrank_core *core;
+    const form *form;
+    int ring, spill; /* spill: number of registers that may be missing */
+    int depth;       /* planes of partial sums */
+    lowrank_volume_shape *shape;
+} attempt;
+
+static bool ring_holds(const stn_task *task, const stn_machine *machine, void *shape) {
+    attempt *a = shape;
+    int inner[2];
+    (void)task, (void)machine;
+    inner_reach(a->taps, a->core, inner);
+    a->depth = a->ring ? inner[0] + inner[1] + 1 : a->taps->size[0];
+    return !a->ring || a->depth < a->taps->size[0];
+}
+
+static bool registers_hold(const stn_task *task, const stn_machine *machine, void *shape) {
+    const attempt *a = shape;
+    return registers_needed(task, a->taps, a->core, a->shape->passes, a->form->tiles, a->depth) <=
+           registers_given(machine, a->form) + a->spill;
+}
+
+static bool shared_holds(const stn_task *task, const stn_machine *machine, void *shape) {
+    const attempt *a = shape;
+    lowrank_volume_shape *b = a->shape;
+    b->tiles = a->form->tiles, b->warps_x = a->form->warps_x, b->warps_y = a->form->warps_y;
+    b->blocks = a->form->blocks;
+    b->ring = a->ring;
+    b->held = a->core->terms == 1 && !a->core->identity;
+    return fit_stages(task, machine, a->taps, a->core, a->taps->size[0] - a->depth, b);
+}
+
+static bool blocks_hold(const stn_task *task, const stn_machine *machine, void *shape) {
+    const attempt *a = shape;
+    int64_t tiles[3];
+    fit_chunk(task, machine, a->depth, a->shape);
+    lowrank_volume_tiles(task, a->shape, tiles);
+    return tiles[0] * tiles[1] <= INT32_MAX && tiles[0] * tiles[1] * tiles[2] <= INT32_MAX / task->batch;
+}
+
+/* Each constraint fixes parameters for the following ones. */
+static const stn_constraint constraints[] = {
+    {"ring", "only cores with single-weight planes at their ends use the ring", ring_holds},
+    {"registers", "the sums of a queue of planes and the bands stay in registers", registers_hold},
+    {"shared memory", "bands and the stages of a march fit a block's shared memory", shared_holds},
+    {"blocks", "a launch has fewer than 2^31 blocks", blocks_hold},
+};
+
+static bool fit_form(const stn_task *task, const stn_machine *machine, attempt *a, int number, int ring, int spill,
+                     stn_tally *tally) {
+    a->form = &forms[number], a->ring = ring, a->spill = spill;
+    return STN_CONSTRAINTS_HOLD(constraints, task, machine, a, tally);
+}
+
+/* Fits the requested form, or the first that fits. */
+static bool fit_block(const stn_task *task, const stn_machine *machine, const stn_power *taps, const lowrank_core *core,
+                      lowrank_volume_shape *b, stn_tally *tally) {
+    attempt a = {.taps = taps, .core = core, .shape = b};
+    if (b->form) return fit_form(task, machine, &a, (b->form - 1) % FORMS, (b->form - 1) / FORMS, 24, tally);
+    for (int ring = 1; ring >= 0; ring--)
+        for (int i = 0; i < DEFAULTS; i++) {
+            int form = default_forms[task->dtype != STN_F64][i];
+            if (form == LAST_RESORT && ring) continue; /* the stages need too much shared memory */
+            if (fit_form(task, machine, &a, form, ring, form == LAST_RESORT ? 1000 : 0, tally)) return true;
+        }
+    return false;
+}
+
+int lowrank_volume_forms(void) { return 2 * FORMS; }
+
+/* A core multiplies the elements' errors by its growth, so the tolerance is divided by it. */
+static int passes_of(const stn_task *task, const lowrank_core *core, int launches) {
+    stn_task stricter = *task; /* its taps are borrowed */
+    stricter.tolerance /= core->growth;
+    return lowrank_products(&stricter, launches);
+}
+
+bool lowrank_volume_fit(const stn_task *task, const stn_machine *machine, const stn_power *taps, int form_asked,
+                        lowrank_core *core, lowrank_volume_shape *shape, stn_tally *tally) {
+    lowrank_core tried;
+    stn_estimate best = {.seconds = INFINITY}, cost;
+    for (int method = 0; method < LOWRANK_CORE_METHODS; method++) {
+        if (method == LOWRANK_CORE_LARGEST && best.seconds < INFINITY) continue;
+        if (!lowrank_core_make(task, taps, (lowrank_core_method)method, &tried)) continue;
+        lowrank_volume_shape b = {
+            .fused = taps->fused, .vector = stn_task_vector(task), .form = form_asked, .chunk = 1};
+        b.extended = stn_task_extended(task);
+        b.launches = (int)((task->steps + (uint64_t)b.fused - 1) / (uint64_t)b.fused);
+        b.passes = passes_of(task, &tried, b.launches);
+        b.growth = (float)tried.growth;
+        if (!fit_block(task, machine, taps, &tried, &b, tally)) continue;
+        /* Faces cost the same for all ways, and their cost takes longer to compute. */
+        lowrank_volume_shape bare = b;
+        bare.extended = 1;
+        lowrank_volume_cost(task, machine, &bare, &cost);
+        if (cost.seconds >= best.seconds) continue;
+        best = cost;
+        *core = tried;
+        *shape = b;
+    }
+    return best.seconds < INFINITY;
+}
+
+/* The fraction of the tensor cores' rate that products alone reach. In f32 and f16, kernels that
+ * read single weights from the ring load their left factor mostly from shared memory and do not
+ * wait for another product. */
+static double tensor_part(const stn_task *task, const lowrank_volume_shape *b) {
+    double part = task->dtype == STN_F16 ? rates.f16 : b->passes == 3 ? rates.parts : rates.once;
+    if (task->dtype != STN_F64) return b->ring ? part / rates.ring : part;
+    return b->tiles == 1 ? rates.f64_one_tile : b->warps_x * b->warps_y * b->blocks >= 12 ? rates.f64_many : rates.f64;
+}
+
+/* Each launch takes the larger of tensor-core time and memory time, at the fraction of the peak
+ * rate that the kernel reaches, plus the serial march of one block, which more multiprocessors do
+ * not shorten. Halos come from L2, at a third of the cost. */
+void lowrank_volume_cost(const stn_task *task, const stn_machine *machine, const lowrank_volume_shape *b,
+                         stn_estimate *e) {
+    int64_t tiles[3];
+    lowrank_volume_tiles(task, b, tiles);
+    double points = (double)stn_task_points(task), launches = ceil((double)task->steps / b->fused);
+    double halo = 1;
+    for (int axis = 1; axis < 3; axis++) {
+        double tile = axis == 1 ? 8 * b->tiles * b->warps_y : 16 * b->warps_x;
+        halo *= 1 + b->fused * (task->reach[axis][0] + task->reach[axis][1]) / tile;
+    }
+    double depth = 1 + b->fused * (task->reach[0][0] + task->reach[0][1]);
+    double blocks = (double)(tiles[0] * tiles[1] * tiles[2] * task->batch), planes = (double)b->chunk + depth - 1;
+    double products = b->products * planes * b->warps_x * b->warps_y * blocks;
+    double walk = planes * (b->products * b->passes * rates.product + rates.plane) + rates.start;
+    double size = (double)stn_dtype_size(task->dtype);
+    e->unit = lowrank_unit(task->dtype);
+    e->launches = launches;
+    e->bytes = 2 * size * points * launches;
+    e->flops = 256 * k_slice_of(task) * products * b->passes * launches;
+    e->halo_waste = blocks * (double)b->chunk * 128 * b->tiles * b->warps_x * b->warps_y / points - 1;
+    double memory = size * (2 + rates.halo * (halo - 1)) * points * launches / (rates.memory * machine->copy_bandwidth);
+    memory = fmax(memory, launches * stn_cost_narrow(task, machine));
+    double arithmetic = e->flops / (tensor_part(task, b) * machine->flops[e->unit]);
+    if (task->dtype != STN_F64) { /* in f64, sums and products share a pipe and one rate */
+        double cycles = (b->sums / rates.sums + (b->ring ? rates.ring_tile : rates.tile) * b->tiles) * products /
+                        b->products / machine->multiprocessors;
+        bool few = b->warps_x * b->warps_y * b->blocks < 12;
+        arithmetic = (arithmetic + launches * cycles / machine->clock) * (few ? rates.few_warps : 1);
+    }
+    double launch = fmax(fmax(memory, arithmetic) / launches, walk / machine->clock);
+    double faces = b->extended ? 0 : stn_faces_seconds(task, machine, b->fused);
+    e->seconds = launches * (machine->launch_seconds + launch + faces);
+}

@@ -1,0 +1,74 @@
+/* Kernels and launches that add, copy and mask grids for runs of few steps. */
+#include <string.h>
+
+#include "base/arith.h"
+#include "base/error.h"
+#include "context/context.h"
+#include "context/kernel.h"
+#include "render/render.h"
+#include "strategies/sourced/sourced.h"
+
+#define THREADS 256
+#define CHUNK (4 * THREADS) /* points of a block, as in sourced_add.cu */
+
+/* Same as in sourced_add.cu. */
+typedef struct add_arguments {
+    sourced_grid x, c, out;
+    int64_t n[3], live_low[3], live_high[3], chunks;
+} add_arguments;
+
+static const struct {
+    bool grid, source, reads_caller_type, writes_caller_type;
+} operations[SOURCED_OPERATIONS] = {[SOURCED_LOAD] = {true, false, true, false},
+                                    [SOURCED_COPY] = {true, false, false, false},
+                                    [SOURCED_MASK] = {false, true, true, false},
+                                    [SOURCED_ADD] = {true, true, false, false},
+                                    [SOURCED_LAST] = {true, true, false, true}};
+
+stn_dtype sourced_own_type(const stn_task *task) { return task->dtype == STN_F16 ? STN_F32 : task->dtype; }
+
+bool sourced_adds(const stn_task *task) {
+    return task->batch * task->n[0] * task->n[1] <= INT32_MAX / stn_div_up(task->n[2], CHUNK);
+}
+
+stn_status sourced_make_kernels(stn_plan *plan, sourced_state *state, stn_error *error) {
+    for (int operation = 0; operation < SOURCED_OPERATIONS; operation++) {
+        stn_text params = STN_TEXT_EMPTY;
+        stn_params_begin(&params);
+        const stn_dtype given = plan->task.dtype, own = sourced_own_type(&plan->task);
+        stn_params_elements(&params, operations[operation].reads_caller_type ? given : own);
+        stn_params_store(&params, "WRITTEN", operations[operation].writes_caller_type ? given : own);
+        stn_params_int(&params, "THREADS_X", THREADS);
+        stn_params_int(&params, "HAS_GRID", operations[operation].grid);
+        stn_params_int(&params, "HAS_SOURCE", operations[operation].source);
+        STN_TRY(stn_kernel_make(plan->context, "sourced_add", &params, 0, &state->add[operation], error));
+        stn_plan_list_kernel(plan, state->add[operation]);
+    }
+    return STN_OK;
+}
+
+sourced_grid sourced_grid_at(const stn_grid_layout *layout, const void *at) {
+    sourced_grid g = {.at = at, .batch = layout->batch};
+    memcpy(g.stride, layout->stride, sizeof g.stride);
+    return g;
+}
+
+sourced_grid sourced_own_grid(const sourced_job *job, int number) {
+    const unsigned char *grids = job->at->workspace;
+    return sourced_grid_at(&job->state->packed, grids + (size_t)number * job->state->grid);
+}
+
+stn_status sourced_add(const sourced_job *job, sourced_operation operation, sourced_grid x, sourced_grid c,
+                       sourced_grid out, stn_error *error) {
+    const stn_task *task = &job->plan->task;
+    add_arguments a = {.x = x, .c = c, .out = out, .chunks = stn_div_up(task->n[2], CHUNK)};
+    for (int axis = 0; axis < 3; axis++) {
+        const stn_boundary *sides = task->boundary[axis];
+        a.n[axis] = task->n[axis];
+        a.live_low[axis] = sides[0].kind == STN_FIXED ? task->reach[axis][0] : 0;
+        a.live_high[axis] = task->n[axis] - (sides[1].kind == STN_FIXED ? task->reach[axis][1] : 0);
+    }
+    const int64_t blocks = task->batch * task->n[0] * task->n[1] * a.chunks;
+    stn_launch launch = {.grid = {(unsigned)blocks, 1, 1}, .block = {THREADS, 1, 1}, .stream = job->at->stream};
+    return stn_module_launch(job->state->add[operation]->module, &launch, &a, error);
+}

@@ -1,0 +1,68 @@
+/* A constant source over all steps at once: u_T = S^T u_0, from input to output by the cheapest
+ * strategy; then a strategy that sums powers (task.h) adds (1 + S + .. + S^(T-1)) b to the output.
+ * It needs no workspace grids of its own. */
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "strategies/sourced/sourced.h"
+
+static stn_task run_task(const stn_task *task) {
+    stn_task run = *task;
+    run.source = false, run.snapshots = 1;
+    return run;
+}
+
+/* The task whose input is the source and whose sides are 0. */
+static stn_task sum_task(const stn_task *task) {
+    stn_task sum = run_task(task);
+    sum.sum = true, sum.in_place = false;
+    memcpy(sum.in_stride, task->source_stride, sizeof sum.in_stride);
+    sum.in_batch_stride = task->source_batch_stride;
+    for (int axis = 0; axis < 3; axis++)
+        for (int side = 0; side < 2; side++) sum.boundary[axis][side].value = 0;
+    return sum;
+}
+
+bool sourced_estimate_whole(const stn_task *task, const stn_machine *machine, stn_estimate *result) {
+    const stn_task run = run_task(task), sum = sum_task(task); /* their taps are borrowed */
+    stn_estimate added;
+    if (task->steps < 2 || !stn_subplan_estimate(&sum, machine, NULL, &added) ||
+        !stn_subplan_estimate(&run, machine, NULL, result))
+        return false;
+    result->bytes += added.bytes;
+    result->flops += added.flops;
+    result->launches += added.launches;
+    result->seconds += added.seconds;
+    result->error = hypot(result->error, added.error);
+    return true;
+}
+
+stn_status sourced_prepare_whole(stn_plan *plan, sourced_state *state, stn_error *error) {
+    const stn_task run = run_task(&plan->task), sum = sum_task(&plan->task);
+    STN_TRY(sourced_make_run(plan, &run, &state->run[0], error));
+    return sourced_make_run(plan, &sum, &state->sum, error);
+}
+
+stn_status sourced_execute_whole(stn_plan *plan, const stn_execution *at, stn_error *error) {
+    const sourced_state *state = plan->state;
+    stn_execution once = *at;
+    once.source = NULL;
+    STN_TRY(stn_plan_run_whole(state->run[0], &once, error));
+    once.in = at->source;
+    return stn_plan_run_whole(state->sum, &once, error);
+}
+
+void sourced_describe_whole(const stn_plan *plan, stn_format format, stn_text *text) {
+    const sourced_state *state = plan->state;
+    const char *run = state->run[0]->strategy->name, *sum = state->sum->strategy->name;
+    if (format == STN_JSON) {
+        stn_json_key(text, "run");
+        stn_json_string(text, run);
+        stn_json_key(text, "sum");
+        stn_json_string(text, sum);
+        return;
+    }
+    stn_text_printf(text, "all %llu steps by %s, then the source's sum over them by %s",
+                    (unsigned long long)plan->task.steps, run, sum);
+}

@@ -1,0 +1,230 @@
+/* Cost model of the sparse kernels. */
+#include "strategies/sparse/sparse_cost_model.h"
+
+#include <math.h>
+
+#include "base/arith.h"
+#include "strategies/common/cost.h"
+#include "strategies/faces/margins.h"
+#include "strategies/sparse/weight_rounding.h"
+
+#define ACCUMULATORS 8 /* accumulators of a warp */
+
+/* Rates fitted to runs on an H200, most of which the model meets within 15%. */
+static const struct {
+    /* Rate of 2:4 sparse products over that of dense ones of the same type. */
+    double sparse_rate_per_dense_rate;
+    double shared_memory_fraction; /* fraction of shared memory's bandwidth */
+    /* Fraction of the sparse rate that a lone block reaches in its multiprocessor. */
+    double lone_block_tensor_fraction;
+    double
+        /* exponent: with fewer than FULL_WARPS warps a multiprocessor, time grows by (FULL_WARPS /
+         * warps)^this. */
+        few_warps_exponent;
+    double block_start_cycles;  /* start of a block, in cycles */
+    double ring_launch_seconds; /* start of a launch of small blocks, in seconds */
+    /* Fractions of the copy bandwidth: all columns of a product adjacent; narrow tiles; a chain. */
+    double adjacent_copy_fraction, narrow_copy_fraction, chain_copy_fraction;
+    /* Fractions of the copy bandwidth in 1D: whole 128-byte lines; half a line in f16. */
+    double line_copy_fraction;
+    double half_line_copy_fraction;
+    /* Fraction of the copy bandwidth of sparse_walk in f16 with several tiles a block. */
+    double ring_copy_fraction;
+    double single_tile_copy_fraction; /* the same with one tile a block */
+    /* Warps on a multiprocessor that must have loads in flight to saturate memory. */
+    double saturating_warps;
+    /* Fraction of the copy bandwidth of sparse_walk in f32, to which cycles_of_point are added. */
+    double large_ring_copy_fraction;
+    double large_ring_point_cycles;
+    /* Fraction of a row's time that a row costs which two blocks read. */
+    double shared_row_fraction;
+    double copy_factor_3d;      /* further factor on the copy bandwidth in 3D */
+    double element_load_factor; /* factor for loads of single elements instead of 16 bytes */
+    double split_narrow_factor; /* factor for f32 in two parts in narrow tiles */
+} rates = {.sparse_rate_per_dense_rate = 1.45,
+           .shared_memory_fraction = 0.55,
+           .lone_block_tensor_fraction = 0.45,
+           .few_warps_exponent = 0.35,
+           .block_start_cycles = 6000,
+           .ring_launch_seconds = 5e-6,
+           .adjacent_copy_fraction = 0.80,
+           .narrow_copy_fraction = 0.72,
+           .chain_copy_fraction = 0.72,
+           .line_copy_fraction = 0.86,
+           .half_line_copy_fraction = 0.80,
+           .ring_copy_fraction = 0.955,
+           .single_tile_copy_fraction = 0.98,
+           .saturating_warps = 19.4,
+           .large_ring_copy_fraction = 0.99,
+           .large_ring_point_cycles = 0.048,
+           .shared_row_fraction = 0.135,
+           .copy_factor_3d = 0.72,
+           .element_load_factor = 6,
+           .split_narrow_factor = 1.2};
+#define FULL_WARPS 16.0 /* warps of a multiprocessor */
+#define MEMORY_LINE 128 /* bytes */
+
+/* Work of a warp for a tile of 16 x 64 points: products of 16 words, words read from shared memory,
+ * and cycles of shared memory at 128 bytes each. */
+typedef struct warp_work {
+    double products, words, cycles;
+} warp_work;
+
+/* A chain makes 16 rows four times: four groups of eight rows by V, two column blocks by U; and the
+ * rows before its first block is complete. */
+static warp_work chain_work(const stn_task *task, const sparse_shape *shape) {
+    double eights = 16 + 4.0 * (sparse_accumulating_blocks(task, shape) - 1) / shape->iterations;
+    warp_work work = {.words = eights * 8 * 8 * shape->halves};
+    work.products = shape->parts * shape->terms * (eights * shape->halves / 2.0 + eights / 2 * shape->halves_y / 2.0);
+    work.cycles = work.words / 32;
+    return work;
+}
+
+/* A line has 8 segments of 8 blocks: sets of words for one product, each read once. */
+static warp_work line_work(const stn_task *task, const sparse_shape *shape) {
+    double next = shape->adjacent_columns * (task->dtype == STN_F16 ? 1 : 2), products = shape->halves / 2.0;
+    double sets = fmin(next, products) * (ACCUMULATORS - 1) + products;
+    warp_work work = {.products = ACCUMULATORS * products * shape->parts, .words = sets * 32 * 4};
+    work.cycles = work.words / 32;
+    return work;
+}
+
+/* Bank conflicts: the number of different words of 8 lanes in one bank, for columns g and g + 1
+ * that are adjacent, 16 points apart. Columns below each other conflict only in windows of 3
+ * halves, which measured as fast. */
+static int lanes_in_bank(const stn_task *task, const sparse_shape *shape) {
+    int most = 1, apart = task->dtype == STN_F16 ? 8 : 16, word[8];
+    for (int lane = 0; lane < 8; lane++)
+        word[lane] = lane / 4 * apart + lane % 4 / 2 * 4 + lane % 2 * 4 * shape->halves;
+    for (int a = 0; a < 8 && shape->adjacent_columns == SPARSE_COLUMNS && !shape->adjacent_warps; a++) {
+        int meet = 1;
+        for (int b = 0; b < a; b++) meet += word[a] != word[b] && word[a] / 4 % 8 == word[b] / 4 % 8;
+        most = (int)stn_max(most, meet);
+    }
+    return most;
+}
+
+static warp_work work_of(const stn_task *task, const sparse_shape *shape) {
+    warp_work work = {0};
+    sparse_window w = sparse_window_of(task, shape);
+    sparse_rows rows;
+    if (shape->terms) return chain_work(task, shape);
+    if (!sparse_rows_of(task, shape->fused, &rows)) return work;
+    if (task->rank == 1) return line_work(task, shape);
+    work.products = ACCUMULATORS * rows.all * (shape->halves / 2.0) * sparse_products_of_part(task, shape);
+    for (int d = 0; d < rows.planes; d++)
+        for (int at = 0; at < rows.count[d]; at += shape->held) {
+            double row_passes = (double)stn_min(shape->held, rows.count[d] - at) + ACCUMULATORS - 1;
+            work.words += row_passes * 32 * 2 * shape->halves; /* 8 rows of 8 words for each half */
+        }
+    work.cycles = work.words / 32 * lanes_in_bank(task, shape) + 4.0 * rows.all * sparse_products(&w) * shape->parts;
+    return work;
+}
+
+sparse_counts sparse_count(const stn_task *task, const sparse_shape *shape) {
+    warp_work work = work_of(task, shape);
+    double points = sparse_points(task, shape), each = task->dtype == STN_F16 ? 2 : 1;
+    double kept = 8 * each; /* nonzeros in a row of a product of 16 words */
+    sparse_rows rows = {0};
+    /* Products of 16 words with a left factor. */
+    double factors = shape->terms * (shape->halves + shape->halves_y) / 2.0;
+    if (!shape->terms) factors = sparse_rows_of(task, shape->fused, &rows) ? rows.all * shape->halves / 2.0 : 0;
+    return (sparse_counts){.compute = work.products * 16 * 8 * kept / points,
+                           .input = work.words * each / points,
+                           .parameters = factors * shape->parts * 16 * kept / points};
+}
+
+/* Whether elements are loaded one by one: unaligned rows, and rows continued by mirrors. */
+static bool slow_loads(const stn_task *task, const sparse_shape *shape) {
+    bool mirrors = true;
+    for (int side = 0; side < 2; side++) {
+        stn_boundary_kind kind = task->boundary[2][side].kind;
+        mirrors = mirrors && (kind == STN_REFLECT || kind == STN_MIRROR);
+    }
+    return task->rank > 1 && (shape->vector == 1 || mirrors);
+}
+
+static double few_warps_factor(const sparse_shape *shape) {
+    return pow(fmax(1, FULL_WARPS / (shape->warps * shape->blocks)), rates.few_warps_exponent);
+}
+
+/* In 1D the slowest resource hides the others, and nearly so where whole memory lines are read;
+ * otherwise warps wait for each other at each stage and times add up more. */
+static double overlap_seconds(const stn_task *task, const sparse_shape *shape, double memory, double tensor,
+                              double shared) {
+    if (task->rank == 1) return few_warps_factor(shape) * stn_cost_beside(memory, fmax(tensor, shared));
+    if (shape->adjacent_warps) return few_warps_factor(shape) * cbrt(pow(memory, 3) + pow(tensor, 3) + pow(shared, 3));
+    return few_warps_factor(shape) * hypot(hypot(memory, tensor), shared);
+}
+
+static double copy_fraction(const stn_task *task, const sparse_shape *shape) {
+    const bool line = shape->adjacent_columns * SPARSE_OUTPUTS * (int)stn_dtype_size(task->dtype) % MEMORY_LINE == 0;
+    if (task->rank == 1) return line ? rates.line_copy_fraction : rates.half_line_copy_fraction;
+    if (shape->terms) return rates.chain_copy_fraction;
+    const double factor_3d = task->rank == 3 ? rates.copy_factor_3d : 1;
+    return factor_3d *
+           (shape->adjacent_columns == SPARSE_COLUMNS ? rates.adjacent_copy_fraction : rates.narrow_copy_fraction);
+}
+
+/* Seconds of a launch of sparse_walk in small blocks. Blocks with several tiles prefetch the next
+ * ones while they compute; those with one tile load first and compute then, so with fewer warps
+ * less memory traffic is in flight. */
+static double ring_seconds(const stn_task *task, const stn_machine *machine, const sparse_shape *shape, double tensor,
+                           double idle) {
+    const double bytes = 2 * (double)(stn_task_points(task) * (int64_t)stn_dtype_size(task->dtype));
+    const double copy = idle * bytes / machine->copy_bandwidth, warps = shape->warps * shape->blocks;
+    if (shape->stages == 1)
+        return rates.ring_launch_seconds +
+               fmax(copy / rates.single_tile_copy_fraction, copy * rates.saturating_warps / warps + tensor);
+    const int rows = 8 * shape->warps / shape->adjacent_warps * shape->iterations;
+    const int reach = sparse_reach(task, shape, 1, 0) + sparse_reach(task, shape, 1, 1);
+    const double memory = copy / rates.ring_copy_fraction * (1 + rates.shared_row_fraction * reach / rows);
+    return rates.ring_launch_seconds + few_warps_factor(shape) * cbrt(pow(memory, 3) + pow(tensor, 3));
+}
+
+double sparse_faces_seconds(const stn_task *task, const stn_machine *machine, const sparse_shape *shape) {
+    return shape->extended ? 0 : stn_faces_seconds(task, machine, shape->fused);
+}
+
+void sparse_cost(const stn_task *task, const stn_machine *machine, const sparse_shape *shape, stn_estimate *e) {
+    sparse_cost_with_faces(task, machine, shape, sparse_faces_seconds(task, machine, shape), e);
+}
+
+void sparse_cost_with_faces(const stn_task *task, const stn_machine *machine, const sparse_shape *shape, double faces,
+                            stn_estimate *e) {
+    sparse_tiles tiles = sparse_tiles_of(task, shape);
+    warp_work work = work_of(task, shape);
+    double points = (double)stn_task_points(task), launches = ceil((double)task->steps / shape->fused);
+    double units = (double)(task->batch * tiles.y * tiles.x) * (double)tiles.steps * shape->warps;
+    double blocks = (double)(task->batch * tiles.y * tiles.x * tiles.march_blocks);
+    double slots = (double)machine->multiprocessors * shape->blocks, waves = ceil(blocks / slots);
+    /* Fraction of elements read twice. */
+    double again = (double)tiles.march_blocks * sparse_halo_tiles(task, shape) / (double)tiles.steps;
+    e->unit = task->dtype == STN_F16 ? STN_UNIT_TENSOR_F16 : STN_UNIT_TENSOR_TF32;
+    e->launches = launches;
+    e->bytes = (2 + again) * (double)stn_dtype_size(task->dtype) * points * launches;
+    e->flops = work.products * 2 * 16 * 8 * (task->dtype == STN_F16 ? 32 : 16) * units * launches;
+    e->halo_waste = units * sparse_points(task, shape) / points - 1;
+    double memory = e->bytes / machine->copy_bandwidth;
+    const double idle = waves / (blocks / slots); /* idle factor of the last wave */
+    if (shape->adjacent_warps)
+        memory = memory / rates.large_ring_copy_fraction * idle +
+                 launches * points * rates.large_ring_point_cycles / (machine->multiprocessors * machine->clock);
+    else
+        memory /= copy_fraction(task, shape);
+    double rate = rates.sparse_rate_per_dense_rate * machine->flops[e->unit], tensor = e->flops / rate;
+    double shared =
+        work.cycles * units * launches / (rates.shared_memory_fraction * machine->multiprocessors * machine->clock);
+    /* The serial time of one block: the products of each step one after another in each quarter of
+     * a multiprocessor. */
+    double alone = work.products * 2 * 16 * 8 * (task->dtype == STN_F16 ? 32 : 16) * shape->warps *
+                   machine->multiprocessors / (rates.lone_block_tensor_fraction * rate);
+    double least = waves * shape->iterations * alone + rates.block_start_cycles / machine->clock;
+    double launch = overlap_seconds(task, shape, memory, tensor, shared) / launches;
+    if (shape->adjacent_warps > 1) launch = ring_seconds(task, machine, shape, tensor / launches, idle);
+    launch = fmax(launch, least);
+    if (sparse_splits(task) && shape->adjacent_columns == 1) launch *= rates.split_narrow_factor;
+    if (slow_loads(task, shape)) launch *= rates.element_load_factor;
+    e->seconds = launches * (machine->launch_seconds + launch + faces);
+    e->error = sparse_error(shape);
+}

@@ -1,0 +1,21 @@
+/* The cost of sparse's shapes. */
+#ifndef STN_STRATEGIES_SPARSE_SPARSE_COST_MODEL_H
+#define STN_STRATEGIES_SPARSE_SPARSE_COST_MODEL_H
+#include "strategies/sparse/sparse_shape.h"
+
+void sparse_cost(const stn_task *task, const stn_machine *machine, const sparse_shape *shape, stn_estimate *estimate);
+/* sparse_faces_seconds: seconds of a launch's faces, equal for all shapes of as many fused steps.
+ * sparse_cost_with_faces: the cost when these seconds are known. */
+double sparse_faces_seconds(const stn_task *task, const stn_machine *machine, const sparse_shape *shape);
+void sparse_cost_with_faces(const stn_task *task, const stn_machine *machine, const sparse_shape *shape, double faces,
+                            stn_estimate *estimate);
+
+/* Work for each point of the grid, counted as in table 1 of the SPTCStencil paper: multiplications
+ * of the products, grid elements read, and elements of the left factors. The paper has 56, 14 and 7
+ * for a box of radius 3 in tiles of 8 x 8; tiles of 16 x 64 take 112, 3.5 and 1.75: their windows
+ * are wider than that radius needs, and are read once for several rows of taps. */
+typedef struct sparse_counts {
+    double compute, input, parameters;
+} sparse_counts;
+sparse_counts sparse_count(const stn_task *task, const sparse_shape *shape);
+#endif

@@ -1,0 +1,202 @@
+/* Searches steps a launch, terms and kernel for sparse's cheapest shapes. */
+#include "strategies/sparse/sparse_search.h"
+
+#include <math.h>
+
+#include "base/arith.h"
+#include "base/best.h"
+#include "plan/accuracy.h"
+#include "strategies/faces/margins.h"
+#include "strategies/sparse/rounding_noise.h"
+#include "strategies/sparse/sparse_cost_model.h"
+#include "strategies/sparse/sparse_terms.h"
+#include "strategies/sparse/weight_rounding.h"
+
+#define ERROR_MARGIN 0.97 /* fraction of the error bound: the terms' residual is systematic */
+/* If the residual of one step's terms exceeds this, powers of the taps are not sums of few terms
+ * either. */
+#define MAX_ONE_STEP_RESIDUAL 0.05
+
+typedef struct search {
+    const stn_task *task;
+    const stn_machine *machine;
+    sparse_shape *best;
+    double costs[STN_CANDIDATES];
+    size_t count, most;
+    stn_power taps; /* of the current number of fused steps */
+    sparse_spectrum spectrum;
+    stn_tally *tally;
+    int faces_fused; /* fused steps of a launch whose faces take `faces` seconds */
+    double faces;
+} search;
+
+static void insert(search *s, sparse_shape shape) {
+    stn_estimate e = {0};
+    if (!shape.extended && s->faces_fused != shape.fused)
+        s->faces_fused = shape.fused, s->faces = sparse_faces_seconds(s->task, s->machine, &shape);
+    sparse_cost_with_faces(s->task, s->machine, &shape, shape.extended ? 0 : s->faces, &e);
+    sparse_shape *to = stn_best_insert(s->best, s->costs, sizeof shape, &s->count, s->most, e.seconds);
+    if (to) *to = shape;
+}
+
+static bool margins_hold(const stn_task *task, const stn_machine *machine, void *of) {
+    const sparse_shape *shape = of;
+    int64_t low[3], high[3];
+    (void)machine;
+    return stn_faces_interior(task, shape->fused, low, high);
+}
+
+static const stn_constraint constraints[] = {
+    {"margins", "the margins of fused steps leave points between them", margins_hold},
+};
+
+/* Whether a kernel exists for so many steps. *cheaper: fewer fused steps need as many launches and
+ * are cheaper. */
+static bool fits(const search *s, int fused, int terms, sparse_shape *shape, bool *cheaper) {
+    if (!sparse_fit(s->task, s->machine, fused, terms, 1, shape, s->tally) ||
+        !STN_CONSTRAINTS_HOLD(constraints, s->task, s->machine, shape, s->tally))
+        return false;
+    *cheaper = fused > 1 && stn_div_up((int64_t)s->task->steps, shape->launches) != fused;
+    return true;
+}
+
+static bool fuse_taps(search *s, int fused) {
+    while (s->taps.fused < fused)
+        if (stn_power_fuse(s->task, &s->taps, NULL) != STN_OK) return false;
+    return true;
+}
+
+/* Inserts variants with the same products that load rows in different ways. */
+static void insert_tiles(search *s, const sparse_shape *shape) {
+    insert(s, *shape);
+    for (int stages = 1; stages <= 3; stages++) {
+        sparse_shape ring = *shape;
+        if (sparse_fit_ring(s->task, s->machine, stages, &ring)) insert(s, ring);
+    }
+}
+
+static void search_tiles(search *s, int most_fused) {
+    sparse_shape shape;
+    bool cheaper;
+    for (int fused = 1; (uint64_t)fused <= s->task->steps && fused <= most_fused; fused++) {
+        if (!fits(s, fused, 0, &shape, &cheaper)) return;
+        if (cheaper) continue;
+        /* Two-part weights have random errors. */
+        if (!sparse_splits(s->task) && !fuse_taps(s, fused)) return;
+        for (int parts = sparse_splits(s->task) ? 2 : 1; parts <= 2; parts++) {
+            if (!sparse_fit(s->task, s->machine, fused, 0, parts, &shape, s->tally)) continue;
+            shape.rounding = (float)sparse_rounding(s->task, &s->taps, false, parts, shape.launches);
+            shape.noise = (float)sparse_noise(s->task, &s->spectrum, &shape, NULL);
+            insert_tiles(s, &shape);
+        }
+    }
+}
+
+/* Chains for separable taps. */
+static void search_chains(search *s, int most_fused) {
+    sparse_shape shape;
+    sparse_terms terms;
+    bool cheaper;
+    for (int fused = 1; (uint64_t)fused <= s->task->steps && fused <= most_fused; fused++) {
+        if (!fits(s, fused, 1, &shape, &cheaper)) return;
+        if (cheaper) continue;
+        for (int parts = 1; parts <= 2; parts++) {
+            if (!sparse_fit(s->task, s->machine, fused, 1, parts, &shape, s->tally)) continue;
+            if (sparse_terms_make(s->task, NULL, fused, 1, parts, &terms, NULL) != STN_OK) return;
+            shape.rounding = (float)sparse_terms_rounding(s->task, NULL, &terms, parts, shape.launches);
+            shape.noise = (float)sparse_noise(s->task, &s->spectrum, &shape, &terms);
+            sparse_terms_clear(&terms);
+            insert(s, shape);
+        }
+    }
+}
+
+#define FEWEST 2 /* terms of a sum; search_chains handles one */
+
+/* The errors of so many terms of the task's taps; false if they cannot be computed. */
+typedef struct sum_errors {
+    double rounding[SPARSE_MOST_TERMS + 1], noise[SPARSE_MOST_TERMS + 1];
+} sum_errors;
+static bool add_errors(search *s, int fused, int launches, sum_errors *errors) {
+    sparse_shape shapes[SPARSE_MOST_TERMS + 1];
+    sparse_terms terms;
+    double rounding[SPARSE_MOST_TERMS + 1];
+    int end = FEWEST;
+    if (!fuse_taps(s, fused)) return false;
+    while (end <= SPARSE_MOST_TERMS && sparse_fit(s->task, s->machine, fused, end, 1, &shapes[end], s->tally)) end++;
+    if (sparse_terms_make(s->task, &s->taps, fused, SPARSE_MOST_TERMS, 1, &terms, NULL) != STN_OK) return false;
+    terms.count = end - 1;
+    bool good = sparse_sums_rounding(s->task, &s->taps, &terms, FEWEST, launches, rounding);
+    for (terms.count = FEWEST; terms.count < end && good; terms.count++) {
+        const int count = terms.count;
+        shapes[count].launches = launches;
+        errors->rounding[count] = fmax(errors->rounding[count], rounding[count]);
+        errors->noise[count] = fmax(errors->noise[count], sparse_noise(s->task, &s->spectrum, &shapes[count], &terms));
+    }
+    terms.count = SPARSE_MOST_TERMS;
+    sparse_terms_clear(&terms);
+    return good;
+}
+
+/* Inserts the fewest terms that are accurate enough in launches of both lengths. */
+static bool insert_sum(search *s, sparse_shape shape) {
+    int fused = shape.fused, launches = shape.launches;
+    sum_errors errors = {{0}, {0}};
+    bool uneven = s->task->steps % (uint64_t)launches != 0;
+    if (uneven && !add_errors(s, fused - 1, launches, &errors)) return false;
+    if (!add_errors(s, fused, launches, &errors)) return false;
+    for (int count = FEWEST; count <= SPARSE_MOST_TERMS; count++) {
+        if (!sparse_fit(s->task, s->machine, fused, count, 1, &shape, s->tally)) break;
+        shape.rounding = (float)errors.rounding[count];
+        shape.noise = (float)errors.noise[count];
+        if (sparse_error(&shape) > ERROR_MARGIN * stn_error_bar(s->task)) continue;
+        insert(s, shape);
+        break;
+    }
+    return true;
+}
+
+/* For taps that are not separable: the fewest terms that are accurate enough, with the most steps
+ * that each window holds. */
+static void search_sums(search *s, int most_fused) {
+    sparse_shape shape, more;
+    bool cheaper, unused;
+    if (s->task->rank != 2 || sparse_terms_residual(&s->taps, SPARSE_MOST_TERMS) > MAX_ONE_STEP_RESIDUAL) return;
+    for (int fused = 1; (uint64_t)fused <= s->task->steps && fused <= most_fused; fused++) {
+        if (!fits(s, fused, FEWEST, &shape, &cheaper)) return;
+        bool last =
+            (uint64_t)fused == s->task->steps || fused == most_fused || !fits(s, fused + 1, FEWEST, &more, &unused);
+        if (cheaper || (!last && more.halves == shape.halves && more.halves_y == shape.halves_y)) continue;
+        if (!insert_sum(s, shape)) return;
+    }
+}
+
+bool sparse_search_any(const stn_task *task, const stn_machine *machine) {
+    search s = {.task = task, .machine = machine};
+    double factors[3][STN_TASK_FACTORS];
+    sparse_shape shape;
+    bool cheaper;
+    return fits(&s, 1, 0, &shape, &cheaper) ||
+           (!sparse_splits(task) && sparse_separable(task, factors) && fits(&s, 1, 1, &shape, &cheaper));
+}
+
+size_t sparse_search(const stn_task *task, const stn_machine *machine, int most_fused, sparse_shape *best, size_t most,
+                     stn_tally *tally) {
+    search s = {.task = task, .machine = machine, .best = best, .most = most, .tally = tally};
+    double factors[3][STN_TASK_FACTORS];
+    if (most > STN_CANDIDATES) s.most = STN_CANDIDATES;
+    if (!sparse_splits(task) && !sparse_spectrum_make(task, &s.spectrum)) return 0;
+    if (stn_power_make(task, &s.taps, NULL) != STN_OK) return sparse_spectrum_clear(&s.spectrum), 0;
+    search_tiles(&s, most_fused);
+    stn_power_clear(&s.taps);
+    if (sparse_splits(task))
+        ; /* chains are not available for two-part elements */
+    else if (sparse_separable(task, factors))
+        search_chains(&s, most_fused);
+    else if (stn_power_make(task, &s.taps, NULL) == STN_OK) {
+        search_sums(&s, most_fused);
+        stn_power_clear(&s.taps);
+    }
+    sparse_spectrum_clear(&s.spectrum);
+    return s.count;
+}

@@ -1,0 +1,362 @@
+/* Shapes of the sparse kernels and their params.cuh. */
+#include "strategies/sparse/sparse_shape.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/arith.h"
+#include "render/render.h"
+#include "strategies/common/alignment_pad.h"
+#include "strategies/common/layout.h"
+
+#define MOST_PRODUCTS 64 /* of one run of 8 rows, all parts; eight times as many are unrolled */
+#define MOST_FUSED 63
+#define MOST_FUSED_LINE 127
+#define MOST_HALVES 32      /* of a window */
+#define MOST_HALVES_LINE 36 /* of a window in 1D, where fewer window lengths exist */
+#define MOST_ROWS 64        /* reach along y, both sides together */
+/* Registers of a chain: left factors, words between products, sums. */
+#define MAX_CHAIN_REGISTERS 200
+/* The same where a multiprocessor takes two blocks, with some 45 further registers each. */
+#define MAX_REGISTERS_TWO_BLOCKS 80
+#define LONG_LINE_ADJACENT 2 /* adjacent columns of a product in long lines */
+#define MEMORY_LINE 128      /* bytes */
+#define CHUNK 32             /* rows of a chain's ring that arrive together */
+#define WARP_ROWS 8          /* of a warp of sparse_walk */
+#define FRAGMENTS_HELD 16    /* left factors in registers, 4 each, besides 32 for sums */
+
+int sparse_reach(const stn_task *task, const sparse_shape *shape, int axis, int side) {
+    return shape->fused * task->reach[axis][side];
+}
+
+bool sparse_splits(const stn_task *task) { return task->dtype == STN_F32 && task->tolerance < SPARSE_TF32_TOLERANCE; }
+int sparse_products_of_part(const stn_task *task, const sparse_shape *shape) {
+    return sparse_splits(task) ? 3 : shape->parts; /* high x high, high x low, low x high */
+}
+
+static int slot(const stn_task *task) { return 16 / (int)stn_dtype_size(task->dtype); }
+static bool is_adjacent(const sparse_shape *shape) { return shape->adjacent_columns == SPARSE_COLUMNS; }
+/* Width and height of a block's tile. */
+static int tile_width(const sparse_shape *shape) {
+    return SPARSE_OUTPUTS * (shape->adjacent_warps ? SPARSE_COLUMNS * shape->adjacent_warps : shape->warps);
+}
+static int tile_height(const sparse_shape *shape) {
+    return shape->adjacent_warps ? WARP_ROWS * shape->warps / shape->adjacent_warps : SPARSE_TILE_ROWS;
+}
+int sparse_points(const stn_task *task, const sparse_shape *shape) {
+    (void)task;
+    return tile_width(shape) * tile_height(shape) / shape->warps;
+}
+int sparse_planes(const stn_task *task, const sparse_shape *shape) {
+    return sparse_reach(task, shape, 0, 0) + sparse_reach(task, shape, 0, 1) + 1;
+}
+
+/* ---- windows and shared memory */
+
+sparse_window sparse_window_of(const stn_task *task, const sparse_shape *shape) {
+    int low = sparse_reach(task, shape, 2, 0), high = sparse_reach(task, shape, 2, 1);
+    return (sparse_window){
+        .dtype = task->dtype, .halves = shape->halves, .first = shape->lead - low, .span = low + high, .paired = true};
+}
+
+sparse_window sparse_window_y_of(const stn_task *task, const sparse_shape *shape) {
+    int span = sparse_reach(task, shape, 1, 0) + sparse_reach(task, shape, 1, 1);
+    return (sparse_window){.dtype = task->dtype, .halves = shape->halves_y, .span = span};
+}
+
+const char *sparse_kernel_name(const stn_task *task, const sparse_shape *shape) {
+    if (shape->terms) return "sparse_chain";
+    return task->rank == 1 ? "sparse_line" : shape->adjacent_warps ? "sparse_walk" : "sparse_tile";
+}
+
+/* Same layout as the kernels' stages; adjacent columns need no padding. */
+static size_t stage_bytes(const stn_task *task, const sparse_shape *shape) {
+    sparse_window w = sparse_window_of(task, shape);
+    int64_t size = (int64_t)stn_dtype_size(task->dtype),
+            banks = is_adjacent(shape) ? 0 : (shape->halves % 8 == 4 ? 32 : 64) / size;
+    int64_t columns = tile_width(shape) - SPARSE_OUTPUTS + sparse_columns(&w);
+    if (task->rank == 1) {
+        int64_t points = SPARSE_TILE_ROWS * tile_width(shape) - SPARSE_OUTPUTS + sparse_columns(&w);
+        points += stn_round_up(shape->lead, MEMORY_LINE / size) - shape->lead;
+        return (size_t)(stn_round_up(points, 128) * size);
+    }
+    if (shape->terms) return (size_t)(CHUNK * (stn_round_up(columns - banks, 128 / size) + banks) * size);
+    int64_t lines = SPARSE_TILE_ROWS + sparse_reach(task, shape, 1, 0) + sparse_reach(task, shape, 1, 1);
+    return (size_t)(stn_div_up(lines, 8) * (8 * columns + banks) * size);
+}
+
+/* Rows of sparse_walk's ring: those of `stages` tiles, and the reach of the taps. */
+static size_t ring_bytes(const stn_task *task, const sparse_shape *shape) {
+    sparse_window w = sparse_window_of(task, shape);
+    int reach = sparse_reach(task, shape, 1, 0) + sparse_reach(task, shape, 1, 1);
+    int64_t rows = (int64_t)shape->stages * tile_height(shape) + stn_round_up(reach, 8);
+    int64_t row = (tile_width(shape) - SPARSE_OUTPUTS + sparse_columns(&w)) * (int64_t)stn_dtype_size(task->dtype);
+    if (task->dtype == STN_F16) row = stn_round_up(row, MEMORY_LINE);
+    return (size_t)(rows * row);
+}
+
+size_t sparse_shared(const stn_task *task, const sparse_shape *shape) {
+    if (shape->adjacent_warps) return ring_bytes(task, shape);
+    const size_t pad = task->rank > 1 ? stn_alignment_pad_bytes(shape->lead, stn_dtype_size(task->dtype)) : 0;
+    return pad + stage_bytes(task, shape) * (size_t)shape->stages;
+}
+
+static int words_of(const sparse_window *w, int rows, int parts) {
+    return 32 * sparse_registers(w) + rows * sparse_products(w) * parts * SPARSE_FRAGMENT;
+}
+
+size_t sparse_table_words(const stn_task *task, const sparse_shape *shape) {
+    sparse_window w = sparse_window_of(task, shape), y = sparse_window_y_of(task, shape);
+    sparse_rows rows;
+    if (shape->terms)
+        return (size_t)(32 * (sparse_registers(&w) + sparse_registers(&y)) +
+                        shape->terms * (sparse_products(&w) + sparse_products(&y)) * shape->parts * SPARSE_FRAGMENT);
+    return sparse_rows_of(task, shape->fused, &rows) ? (size_t)words_of(&w, rows.all, shape->parts) : 0;
+}
+
+sparse_tiles sparse_tiles_of(const stn_task *task, const sparse_shape *shape) {
+    sparse_tiles tiles = {.y = 1, .x = stn_div_up(task->n[2], tile_width(shape))};
+    if (task->rank == 1) {
+        tiles.steps = stn_div_up(task->n[2], SPARSE_TILE_ROWS * tile_width(shape));
+        tiles.x = 1;
+    } else if (task->rank == 2)
+        tiles.steps = stn_div_up(task->n[1], tile_height(shape));
+    else {
+        tiles.steps = task->n[0];
+        tiles.y = stn_div_up(task->n[1], tile_height(shape));
+    }
+    tiles.march_blocks = stn_div_up(tiles.steps, shape->iterations);
+    return tiles;
+}
+
+/* Whether lanes that read a chain's words have bank conflicts. */
+static bool has_bank_conflicts(const sparse_shape *shape) { return shape->halves % 2 || shape->halves % 8 == 0; }
+
+/* In 1D: with all columns adjacent, each block of outputs has its own window, of as many points as
+ * it has products; otherwise products have one size and are shared by blocks, and adjacent columns
+ * use different banks. */
+static bool legal_halves(const stn_task *task, const sparse_shape *shape) {
+    const bool f16 = task->dtype == STN_F16;
+    if (is_adjacent(shape)) return shape->halves == (f16 ? 2 : 4);
+    return f16 ? shape->halves % 8 == 4 : shape->halves % 4 == 2;
+}
+
+static bool find_halves(const stn_task *task, sparse_shape *shape) {
+    const int most = task->rank == 1 ? MOST_HALVES_LINE : MOST_HALVES;
+    for (shape->halves = 1; shape->halves <= most; shape->halves++) {
+        sparse_window w = sparse_window_of(task, shape);
+        if (task->rank == 1 && !legal_halves(task, shape)) continue;
+        if (sparse_legal(&w) && !(shape->terms && has_bank_conflicts(shape))) return true;
+    }
+    return false;
+}
+
+/* The narrowest window that holds the taps. */
+static bool fit_window(const stn_task *task, const stn_machine *machine, void *of) {
+    sparse_shape *shape = of;
+    (void)machine;
+    shape->lead = (int)stn_round_up(sparse_reach(task, shape, 2, 0), slot(task));
+    shape->adjacent_columns = task->rank == 1 ? SPARSE_COLUMNS : 0;
+    if (!find_halves(task, shape)) {
+        shape->adjacent_columns = LONG_LINE_ADJACENT;
+        if (task->rank > 1 || !find_halves(task, shape)) return false;
+    }
+    for (shape->halves_y = 2; shape->terms && shape->halves_y <= MOST_HALVES; shape->halves_y += 2) {
+        sparse_window w = sparse_window_y_of(task, shape);
+        if (sparse_legal(&w)) break;
+    }
+    return shape->halves_y <= MOST_HALVES;
+}
+
+int sparse_accumulating_blocks(const stn_task *task, const sparse_shape *shape) {
+    sparse_window y = sparse_window_y_of(task, shape);
+    int sets = task->dtype == STN_F16 ? 1 : 2; /* sets of words for U that 16 rows produce */
+    return (sparse_products(&y) + sets - 1) / sets;
+}
+
+static int chain_registers(const stn_task *task, const sparse_shape *shape) {
+    sparse_window w = sparse_window_of(task, shape), y = sparse_window_y_of(task, shape);
+    int factors = (sparse_products(&w) + sparse_products(&y)) * shape->parts;
+    return 4 * shape->terms * factors + 8 * shape->terms + 8 * sparse_accumulating_blocks(task, shape);
+}
+
+/* Whether registers hold the left factors. */
+static bool fit_factors(const stn_task *task, const stn_machine *machine, void *of) {
+    sparse_shape *shape = of;
+    (void)machine;
+    sparse_window w = sparse_window_of(task, shape);
+    int each = sparse_products(&w) * shape->parts;
+    sparse_rows rows;
+    shape->held = 1;
+    if (shape->terms) return chain_registers(task, shape) <= MAX_CHAIN_REGISTERS;
+    shape->held = (int)stn_max(1, FRAGMENTS_HELD / each);
+    return sparse_rows_of(task, shape->fused, &rows) && rows.all * each <= MOST_PRODUCTS;
+}
+
+/* Blocks of 8 warps whose registers a multiprocessor holds. Elements in two parts need more than
+ * half of them, because they have separate sums. */
+static int most_blocks(const stn_task *task, const sparse_shape *shape) {
+    sparse_window w = sparse_window_of(task, shape);
+    if (shape->terms) return chain_registers(task, shape) > MAX_REGISTERS_TWO_BLOCKS ? 1 : 2;
+    if (task->rank == 1) return 4 * sparse_products(&w) * shape->parts > MAX_REGISTERS_TWO_BLOCKS ? 1 : 2;
+    return sparse_splits(task) ? 1 : 2;
+}
+
+/* While one stage of a 2D or 1D tile, or one window of a chain, is computed on, two stages or four
+ * chunks arrive; in 3D one, where memory is short. Narrow tiles read more past their sides, so they
+ * are tried last. */
+static bool fit_stages(const stn_task *task, const stn_machine *machine, void *of) {
+    sparse_shape *shape = of;
+    sparse_window y = sparse_window_y_of(task, shape);
+    int window = (int)stn_div_up(CHUNK + sparse_columns(&y) / 2, CHUNK); /* chunks computed on */
+    for (shape->warps = SPARSE_WARPS; shape->warps >= 2; shape->warps /= 2) {
+        if (task->rank > 1 && !shape->terms)
+            shape->adjacent_columns = shape->warps == SPARSE_COLUMNS ? SPARSE_COLUMNS : 1;
+        size_t stage = stage_bytes(task, shape), whole = machine->shared_per_block;
+        for (shape->blocks = most_blocks(task, shape) * SPARSE_WARPS / shape->warps; shape->blocks; shape->blocks--)
+            for (int ahead = shape->terms ? 4 : 2; ahead; ahead--) {
+                shape->stages = (shape->terms ? window : sparse_planes(task, shape)) + ahead;
+                if ((stage * (size_t)shape->stages + 1024) * (size_t)shape->blocks <= whole) return true;
+            }
+    }
+    return false;
+}
+
+double sparse_halo_tiles(const stn_task *task, const sparse_shape *shape) {
+    sparse_window y = sparse_window_y_of(task, shape);
+    if (shape->terms && task->rank == 2) return (sparse_columns(&y) - SPARSE_OUTPUTS) / (double)SPARSE_TILE_ROWS;
+    return sparse_planes(task, shape) - 1;
+}
+
+/* Long loops leave multiprocessors idle at the end; short ones in 3D read planes twice. */
+static void fit_iterations(const stn_task *task, const stn_machine *machine, sparse_shape *shape) {
+    double best = INFINITY, slots = (double)machine->multiprocessors * shape->blocks;
+    /* start: in units of a tile's time. */
+    double halo_tiles = sparse_halo_tiles(task, shape), start = 0.3;
+    shape->iterations = 1;
+    sparse_tiles tiles = sparse_tiles_of(task, shape);
+    int64_t steps = tiles.steps, last = 0;
+    for (int64_t march_blocks = 1; march_blocks <= steps && march_blocks <= 4096; march_blocks++) {
+        int64_t iterations = stn_div_up(steps, march_blocks);
+        if (iterations == last || iterations > INT32_MAX) continue;
+        last = iterations;
+        double blocks = (double)(task->batch * tiles.y * tiles.x * stn_div_up(steps, iterations));
+        double cost = ((double)iterations + halo_tiles + start) * fmax(1, ceil(blocks / slots));
+        if (cost >= best) continue;
+        best = cost;
+        shape->iterations = (int)iterations;
+    }
+}
+
+static bool fit_rows(const stn_task *task, const stn_machine *machine, void *of) {
+    const sparse_shape *shape = of;
+    (void)machine;
+    const int most = task->rank == 1 ? MOST_FUSED_LINE : MOST_FUSED;
+    return shape->fused <= most && (int64_t)shape->fused * (task->reach[1][0] + task->reach[1][1]) <= MOST_ROWS;
+}
+
+static bool few_blocks(const stn_task *task, const sparse_shape *shape) {
+    const sparse_tiles tiles = sparse_tiles_of(task, shape);
+    return task->batch <= INT32_MAX / tiles.march_blocks / tiles.y / tiles.x;
+}
+
+static bool fit_blocks(const stn_task *task, const stn_machine *machine, void *of) {
+    sparse_shape *shape = of;
+    fit_iterations(task, machine, shape);
+    return few_blocks(task, shape);
+}
+
+/* Each constraint fixes parameters for the following ones. */
+static const stn_constraint constraints[] = {
+    {"rows of taps", "the fused taps have at most 64 rows, of at most 63 steps (lines: 127)", fit_rows},
+    {"window", "a window of the sparse products holds the fused taps along each axis", fit_window},
+    {"registers", "left factors, words between products and sums stay in registers", fit_factors},
+    {"shared memory", "the stages of a march fit a block's shared memory", fit_stages},
+    {"blocks", "a launch has fewer than 2^31 blocks", fit_blocks},
+};
+
+bool sparse_fit(const stn_task *task, const stn_machine *machine, int fused, int terms, int parts, sparse_shape *shape,
+                stn_tally *tally) {
+    memset(shape, 0, sizeof *shape);
+    shape->fused = fused;
+    shape->launches = (int)stn_div_up((int64_t)task->steps, fused);
+    shape->terms = terms;
+    shape->parts = parts;
+    shape->vector = stn_task_vector(task);
+    shape->extended = stn_task_extended(task);
+    return STN_CONSTRAINTS_HOLD(constraints, task, machine, shape, tally);
+}
+
+/* ---- sparse_walk */
+
+/* Registers of a quarter multiprocessor, shared evenly by its warps. */
+#define REGISTERS_OF_QUARTER 16384
+#define MOST_OF_THREAD 255 /* registers, allocated in units of 8 */
+#define REGISTERS_AT_ONCE 8
+#define MOST_WARPS 32 /* on a multiprocessor: more warps are not useful */
+/* Registers besides factors and sums, of a block with one tile and with several. */
+#define SINGLE_TILE_REGISTERS 18
+#define MULTI_TILE_REGISTERS 36
+#define SMALL_WARPS 4 /* of a block in f16 */
+#define SMALL_ADJACENT_WARPS 2
+#define SMALL_BLOCK_TILES 6 /* tiles of a block */
+
+/* Blocks of so many warps that a multiprocessor's registers hold. */
+static int blocks_of_registers(int warps, int registers) {
+    const int each = 32 * (int)stn_round_up(registers, REGISTERS_AT_ONCE);
+    if (registers > MOST_OF_THREAD) return 0;
+    return (int)stn_min(4 * (REGISTERS_OF_QUARTER / each), MOST_WARPS) / warps;
+}
+
+/* f16: small blocks of two adjacent columns of warps, as many as registers hold. f32: large blocks,
+ * because shared memory holds fewer rows. */
+bool sparse_fit_ring(const stn_task *task, const stn_machine *machine, int stages, sparse_shape *shape) {
+    const bool small = task->dtype == STN_F16, short_window = shape->halves >= (small ? 2 : 3) && shape->halves <= 4;
+    sparse_window w = sparse_window_of(task, shape);
+    sparse_rows rows;
+    if (task->rank != 2 || shape->terms || sparse_splits(task) || !is_adjacent(shape) || !short_window) return false;
+    if (!sparse_rows_of(task, shape->fused, &rows) || rows.all > shape->held || (stages == 1 && !small)) return false;
+    shape->adjacent_warps = small ? SMALL_ADJACENT_WARPS : 1, shape->warps = small ? SMALL_WARPS : SPARSE_WARPS;
+    shape->stages = stages;
+    const int factors = 4 * rows.all * sparse_products(&w) * shape->parts, sums = 4 * WARP_ROWS;
+    shape->blocks =
+        small ? blocks_of_registers(SMALL_WARPS,
+                                    factors + sums + (stages == 1 ? SINGLE_TILE_REGISTERS : MULTI_TILE_REGISTERS))
+              : most_blocks(task, shape);
+    const size_t each = sparse_shared(task, shape) + 1024;
+    shape->blocks = (int)stn_min(shape->blocks, (int64_t)(machine->shared_per_block / each));
+    if (!shape->blocks) return false;
+    fit_iterations(task, machine, shape);
+    if (small) shape->iterations = (int)stn_min(shape->iterations, stages == 1 ? 1 : SMALL_BLOCK_TILES);
+    return few_blocks(task, shape);
+}
+
+/* ---- params.cuh */
+
+void sparse_params(const stn_task *task, const sparse_shape *shape, stn_text *params) {
+    sparse_rows rows = {0};
+    sparse_rows_of(task, shape->fused, &rows);
+    stn_params_begin(params);
+    stn_params_elements(params, task->dtype);
+    stn_params_type(params, "SPARSE_STORE", task->dtype == STN_F16 ? "unsigned short" : "float");
+    for (int axis = 0; axis < 3; axis++) {
+        int reach[2] = {sparse_reach(task, shape, axis, 0), sparse_reach(task, shape, axis, 1)};
+        stn_params_axis(params, axis, reach, task->boundary[axis]);
+    }
+    if (shape->terms) stn_params_int(params, "SPARSE_HALVES_Y", shape->halves_y);
+    if (shape->terms) stn_params_int(params, "SPARSE_TERMS", shape->terms);
+    stn_params_int(params, "SPARSE_RANK", task->rank);
+    stn_params_int(params, "SPARSE_HALVES", shape->halves);
+    stn_params_int(params, "SPARSE_LEAD", shape->lead);
+    stn_params_int(params, "SPARSE_PARTS", shape->parts);
+    stn_params_int(params, "SPARSE_SPLIT", sparse_splits(task));
+    stn_params_int(params, "SPARSE_ADJACENT_COLUMNS", shape->adjacent_columns);
+    stn_params_int(params, "SPARSE_ADJACENT_WARPS", shape->adjacent_warps);
+    stn_params_int(params, "SPARSE_HELD", shape->held);
+    stn_params_ints(params, "SPARSE_ROW_FIRST", rows.first, (size_t)rows.planes);
+    stn_params_ints(params, "SPARSE_ROW_COUNT", rows.count, (size_t)rows.planes);
+    stn_params_int(params, "VECTOR", shape->vector);
+    stn_params_int(params, "WARPS", shape->warps);
+    stn_params_int(params, "STAGES", shape->stages);
+    stn_params_int(params, "BLOCKS", shape->blocks);
+}

@@ -1,0 +1,78 @@
+/* The shape of sparse's kernels for a task (fused steps, window of a row of taps, a block's tile),
+ * its cost, its params.cuh. */
+#ifndef STN_STRATEGIES_SPARSE_SPARSE_SHAPE_H
+#define STN_STRATEGIES_SPARSE_SPARSE_SHAPE_H
+#include "plan/strategy.h"
+#include "strategies/sparse/encode.h"
+#include "strategies/sparse/tap_rows.h"
+
+#define SPARSE_TILE_ROWS 64 /* rows of a block's tile */
+#define SPARSE_WARPS 8      /* maximum warps of a block */
+#define SPARSE_COLUMNS 8    /* columns of a product's right factor */
+
+/* Must fit into a stn_candidate. */
+typedef struct sparse_shape {
+    int fused;    /* most steps of one launch; launches share the task's steps evenly */
+    int launches; /* launches, each of `fused` or `fused` - 1 steps */
+    int parts;    /* 11-bit parts of a weight */
+    int vector;   /* elements of one access along x: 16 bytes, or 1 where rows are unaligned */
+    int terms;    /* separable terms (sparse_chain); 0: a sum over rows of taps */
+    int halves;   /* length of the window in units of 8 words (encode.h) */
+    int halves_y; /* chain: length of the window along y, even */
+    int lead;     /* points from the window's start to its first output */
+    int warps, blocks;
+    int stages; /* stages in shared memory */
+    /* Adjacent columns among a product's eight: 8, in long lines 2, in narrow tiles 1. */
+    int adjacent_columns;
+    int adjacent_warps; /* sparse_walk: adjacent warps of a block; 0: another kernel */
+    int held;           /* rows of taps in registers at the same time */
+    int iterations;     /* iterations of a block: planes in 3D, otherwise tiles */
+    /* Fused launches are right up to the faces: axes wrap, or mirror symmetric taps. */
+    int extended;
+    /* Predicted error of rounding the weights, of all launches: weight_rounding.h. */
+    float rounding;
+    float noise; /* predicted error of rounding elements: rounding_noise.h */
+} sparse_shape;
+_Static_assert(sizeof(sparse_shape) <= sizeof(stn_candidate), "a shape is a candidate");
+
+/* The tolerance that f32 needs for elements rounded to tf32. */
+#define SPARSE_TF32_TOLERANCE 5e-4
+/* Whether f32 is computed to its own accuracy, with elements in two parts of 11 bits as well. Only
+ * in 2D, and not for terms. */
+bool sparse_splits(const stn_task *task);
+/* Products of a left factor, for all its parts. */
+int sparse_products_of_part(const stn_task *task, const sparse_shape *shape);
+
+/* Makes the shape for launches of at most `fused` steps: a chain of `terms` terms, or with 0 terms
+ * a sum over rows of taps by sparse_tile or sparse_line; false if no kernel can take it. tally may
+ * be NULL. */
+bool sparse_fit(const stn_task *task, const stn_machine *machine, int fused, int terms, int parts, sparse_shape *shape,
+                stn_tally *tally);
+/* Changes a shape of sparse_tile to sparse_walk with so many stages: 1 (f16 only, one tile a block)
+ * or more. False if the window is unsuitable or a multiprocessor cannot hold it. */
+bool sparse_fit_ring(const stn_task *task, const stn_machine *machine, int stages, sparse_shape *shape);
+/* Outputs that a warp computes at once. */
+int sparse_points(const stn_task *task, const sparse_shape *shape);
+int sparse_planes(const stn_task *task, const sparse_shape *shape); /* planes that the taps read */
+/* Further planes, or tiles, that a block reads besides its own. */
+double sparse_halo_tiles(const stn_task *task, const sparse_shape *shape);
+/* Chain: blocks of 16 rows that accumulate at the same time. */
+int sparse_accumulating_blocks(const stn_task *task, const sparse_shape *shape);
+int sparse_reach(const stn_task *task, const sparse_shape *shape, int axis, int side);
+sparse_window sparse_window_of(const stn_task *task, const sparse_shape *shape); /* along x */
+/* chain: along y. */
+sparse_window sparse_window_y_of(const stn_task *task, const sparse_shape *shape);
+const char *sparse_kernel_name(const stn_task *task, const sparse_shape *shape);
+/* Bytes of dynamic shared memory. */
+size_t sparse_shared(const stn_task *task, const sparse_shape *shape);
+size_t sparse_table_words(const stn_task *task, const sparse_shape *shape);
+
+/* steps: tiles along the marching axis; march_blocks: blocks that share them; tiles along y in 3D,
+ * and along x. */
+typedef struct sparse_tiles {
+    int64_t steps, march_blocks, y, x;
+} sparse_tiles;
+sparse_tiles sparse_tiles_of(const stn_task *task, const sparse_shape *shape);
+
+void sparse_params(const stn_task *task, const sparse_shape *shape, stn_text *params);
+#endif
