@@ -5,7 +5,8 @@
 #include "plan/plan.h"
 
 /* Every strategy of systems, one row each. */
-static const stn_system_strategy *const strategies[] = {&stn_system_strategy_host, &stn_system_strategy_step};
+static const stn_system_strategy *const strategies[] = {&stn_system_strategy_host, &stn_system_strategy_modes,
+                                                        &stn_system_strategy_step};
 
 static const stn_strategy *strategy(size_t i) {
     return i < sizeof strategies / sizeof *strategies ? &strategies[i]->run : NULL;
