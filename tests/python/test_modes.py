@@ -342,7 +342,7 @@ class Choice(unittest.TestCase):
         with self.assertRaisesRegex(KeyError, 'enough'):
             wave({'u': u}, {'c2': 0.2}, 400, every=1, strategy='modes', progress=stop)
         self.assertEqual((len(told), told[-1][1]), (2, 400))
-        self.assertLess(told[-1][0], 400)
+        self.assertTrue(0 < told[-1][0] < 400)
 
 
 if __name__ == '__main__':
