@@ -480,6 +480,10 @@ typedef struct stn_system_problem {
     size_t source_count, receiver_count;
     const stn_system_point *sources, *receivers;
     uint64_t record_every;
+    double tolerance; /* relative L2 error allowed for the whole run; 0 means rounding of the dtype */
+    /* A stn_accuracy. GLOBAL: where a step is linear with coefficients that are numbers, all steps
+     * may be taken at once by transforms; LOCAL: step by step. */
+    int accuracy;
 } stn_system_problem;
 #define STN_SYSTEM_PROBLEM_INIT STN_INIT_OF(stn_system_problem)
 

@@ -49,6 +49,8 @@ class _Key(NamedTuple):
     record_every: int
     strategy: Optional[str]
     in_place: bool = False
+    local: bool = False
+    tolerance: float = 0.0
 
 
 class System:
@@ -160,7 +162,7 @@ class System:
     def __call__(self, fields: Mapping[str, Any], coefficients: Optional[Mapping[str, Any]] = None, steps: int = 1, *, every: int = 0,
                  sources: Sequence[Tuple[str, Any, Any]] = (), receivers: Sequence[Tuple[str, Any]] = (), record_every: int = 1,
                  rank: Optional[int] = None, dtype: Any = None, device: Any = None, strategy: Optional[str] = None, stream: Any = None,
-                 progress: Any = None, overwrite: bool = False) -> Any:
+                 progress: Any = None, overwrite: bool = False, accuracy: str = 'global', tolerance: float = 0.0) -> Any:
         """Run all steps.
 
         Parameters
@@ -194,6 +196,11 @@ class System:
         overwrite : bool, optional
             The new state is written over the arrays of `fields`, which are dense, of the dtype, and all levels: no more memory is
             taken for them.
+        accuracy : {'global', 'local'}, optional
+            Relative to what results are accurate. 'global': to the largest values of the grid, so that all steps of a linear system
+            with numbers for coefficients may be taken at once, by transforms; 'local': to the values that reach a point, step by step.
+        tolerance : float, optional
+            A relative L2 error that is allowed for the whole run; 0 means rounding of the type.
 
         Returns
         -------
@@ -203,25 +210,30 @@ class System:
         """
         with watched(progress):
             return _Call(self, fields, coefficients or {}, rank, dtype, device, stream).run(
-                whole(steps, 'steps', 1), whole(every, 'every', 0), sources, receivers, whole(record_every, 'record_every', 1), strategy, bool(overwrite))
+                whole(steps, 'steps', 1), whole(every, 'every', 0), sources, receivers, whole(record_every, 'record_every', 1), strategy, bool(overwrite),
+                _is_local(accuracy), number(tolerance, 'tolerance'))
 
-    def describe(self, shape: Sequence[int], *, steps: int = 1, dtype: Any = 'float64', device: Any = 'host', form: str = 'text') -> str:
+    def describe(self, shape: Sequence[int], *, steps: int = 1, every: int = 0, dtype: Any = 'float64', device: Any = 'host', form: str = 'text',
+                 strategy: Optional[str] = None, accuracy: str = 'global', tolerance: float = 0.0) -> str:
         """The plan for a grid of this shape, in words or as JSON.
 
         Parameters
         ----------
         shape : sequence of int
-        steps : int, optional
+        steps, every : int, optional
         dtype : dtype, optional
         device : str or int, optional
         form : {'text', 'json'}, optional
+        strategy, accuracy, tolerance : optional
+            As those of a call.
 
         Returns
         -------
         str
         """
         key = _Key(device_number(device), tuple(whole(each, 'an extent', 1) for each in listed(shape, 'shape')), (), dtype_of(dtype).name,
-                   whole(steps, 'steps', 1), 0, self._numbers({}), (), (), 1, None)
+                   whole(steps, 'steps', 1), whole(every, 'every', 0), self._numbers({}), (), (), 1, strategy, False, _is_local(accuracy),
+                   number(tolerance, 'tolerance'))
         return self._plan(key)[0].describe(form)
 
     def _numbers(self, given: Mapping[str, Any]) -> Tuple[int, ...]:
@@ -244,7 +256,8 @@ class System:
         problem.every, problem.record_every = key.every, key.record_every
         numbers = ffi.new('int[]', list(key.numbers) or [0])
         problem.is_number = numbers
-        problem.in_place = key.in_place
+        problem.in_place, problem.tolerance = key.in_place, key.tolerance
+        problem.accuracy = lib.STN_ACCURACY_LOCAL if key.local else lib.STN_ACCURACY_GLOBAL
         problem.alignment = np.dtype(key.dtype).itemsize
         sources, receivers = (ffi.new('stn_system_point[]', [(p.channel, p.field, list(p.at), p.weight) for p in points])
                               for points in (key.sources, key.receivers))
@@ -388,7 +401,8 @@ class _Call:
         array = np.ascontiguousarray(opened.array, self.dtype)
         return array if array.flags.aligned else array.copy()
 
-    def run(self, steps: int, every: int, sources: Any, receivers: Any, record_every: int, strategy: Optional[str], overwrite: bool) -> Any:
+    def run(self, steps: int, every: int, sources: Any, receivers: Any, record_every: int, strategy: Optional[str], overwrite: bool,
+            local: bool, tolerance: float) -> Any:
         system = self.system
         points: List[_Point] = []
         amplitudes = []
@@ -402,7 +416,7 @@ class _Call:
         for i, (field, position) in enumerate(receivers):
             recorded += system._points(field, position, i, self.extent, f'receiver {i}')
         key = _Key(self.number, self.extent, self.batch, self.dtype.name, steps, every, tuple(int(name in self.values) for name in system._coefficients),
-                   tuple(points), tuple(recorded), record_every, strategy, overwrite)
+                   tuple(points), tuple(recorded), record_every, strategy, overwrite, local, tolerance)
         if overwrite:
             self._check_overwrite(every)
         self._warn(steps)
@@ -535,6 +549,12 @@ def run_arrays(handle: Any, inputs: List[int], outputs: List[int], coefficients:
 
 def _level(name: str, level: int) -> str:
     return name + ('' if not level else '.prev' if level == 1 else f'.prev{level}')
+
+
+def _is_local(accuracy: Any) -> bool:
+    if accuracy not in ('global', 'local'):
+        raise ValueError(f"accuracy is {said(accuracy)}: give 'global' or 'local'")
+    return accuracy == 'local'
 
 
 def _word(text: Any) -> str:

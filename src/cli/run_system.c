@@ -45,15 +45,10 @@ static stn_status check_alone(const cli_problem_settings *problem, stn_error *er
     const struct {
         const char *name;
         bool given;
-    } others[] = {{"--stencil", problem->stencil != NULL},
-                  {"--taps", problem->taps != NULL},
-                  {"--in", problem->in != NULL},
-                  {"--size", problem->size != NULL},
-                  {"--shape", problem->shape != NULL},
-                  {"--boundary", problem->boundary != NULL},
-                  {"--source", problem->source != NULL},
-                  {"--tolerance", problem->tolerance != NULL},
-                  {"--accuracy", problem->accuracy != NULL}};
+    } others[] = {{"--stencil", problem->stencil != NULL}, {"--taps", problem->taps != NULL},
+                  {"--in", problem->in != NULL},           {"--size", problem->size != NULL},
+                  {"--shape", problem->shape != NULL},     {"--boundary", problem->boundary != NULL},
+                  {"--source", problem->source != NULL}};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (others[i].given)
             return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
@@ -91,6 +86,7 @@ static stn_status make_problem(system_run *run, const cli_problem_settings *prob
     run->problem.batch = batched ? first->extent[0] : 1;
     run->problem.dtype = first->dtype, run->problem.steps = problem->steps, run->problem.every = problem->every;
     run->problem.is_number = run->input.is_number;
+    STN_TRY(cli_read_accuracy(problem, &run->problem.tolerance, &run->problem.accuracy, error));
     STN_TRY(stn_system_problem_validate(&run->problem, error));
     const stn_tap centre = {{0}, 1}; /* the job's stencil says the rank alone */
     STN_TRY(stn_stencil_create(rank, 1, &centre, &run->job.stencil, error));

@@ -173,6 +173,16 @@ static stn_status fit_source(const cli_problem_settings *settings, cli_job *job,
     return STN_OK;
 }
 
+stn_status cli_read_accuracy(const cli_problem_settings *settings, double *tolerance, int *accuracy, stn_error *error) {
+    if (settings->tolerance && !stn_number_parse(settings->tolerance, strlen(settings->tolerance), tolerance))
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "--tolerance %s: that is no number", settings->tolerance);
+    *accuracy = settings->accuracy && !strcmp(settings->accuracy, "local");
+    if (settings->accuracy && !*accuracy && strcmp(settings->accuracy, "global") != 0)
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "--accuracy %.40s is unknown: give global or local",
+                        settings->accuracy);
+    return STN_OK;
+}
+
 stn_status cli_job_make(const cli_problem_settings *settings, cli_job *job, stn_error *error) {
     memset(job, 0, sizeof *job);
     job->problem = (stn_problem)STN_PROBLEM_INIT;
@@ -180,13 +190,7 @@ stn_status cli_job_make(const cli_problem_settings *settings, cli_job *job, stn_
     stn_task task;
     if (settings->steps == 0)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "--steps 0 would do nothing: give 1 or more");
-    if (settings->tolerance &&
-        !stn_number_parse(settings->tolerance, strlen(settings->tolerance), &job->problem.tolerance))
-        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "--tolerance %s: that is no number", settings->tolerance);
-    job->problem.accuracy = settings->accuracy && !strcmp(settings->accuracy, "local");
-    if (settings->accuracy && !job->problem.accuracy && strcmp(settings->accuracy, "global") != 0)
-        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "--accuracy %.40s is unknown: give global or local",
-                        settings->accuracy);
+    STN_TRY(cli_read_accuracy(settings, &job->problem.tolerance, &job->problem.accuracy, error));
     STN_TRY_GOTO(status, load_stencil(settings, &job->stencil, error), fail);
     STN_TRY_GOTO(status, find_grid(settings, job, error), fail);
     STN_TRY_GOTO(status, fit_grid(settings, job, error), fail);

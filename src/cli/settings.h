@@ -56,6 +56,8 @@ stn_status cli_settle_mode(cli_problem_settings *problem, cli_device_settings *d
 
 /* Stencil, extents (from --size or the header of --in), dtype, boundaries, steps, snapshots; the
  * header of --source. Reads no grid. */
+/* --tolerance and --accuracy. */
+stn_status cli_read_accuracy(const cli_problem_settings *settings, double *tolerance, int *accuracy, stn_error *error);
 stn_status cli_job_make(const cli_problem_settings *settings, cli_job *job, stn_error *error);
 void cli_job_clear(cli_job *job);
 

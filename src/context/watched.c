@@ -28,7 +28,7 @@ static stn_status run_host(stn_plan *plan, const stn_execution *run, stn_watch *
     STN_TRY(stn_context_pool(plan->context, &pool, error));
     if (plan->strategy == &stn_strategy_host)
         watch->span = plan->task.steps; /* others make no steps, or parts of a grid's */
-    if (plan->strategy == &stn_system_strategy_host.run) watch->span = watch->total;
+    if (plan->kind == &stn_kind_system) watch->span = watch->total;
     stn_pool_watch(pool, watch);
     const stn_status status = stn_plan_execute_part(plan, (stn_part){0, stn_plan_launches(plan)}, run, error);
     stn_pool_unwatch(pool, watch);

@@ -4,9 +4,12 @@
 #include <math.h>
 
 double stn_error_bar(const stn_task *task) {
-    const double steps = (double)task->steps;
-    if (task->tolerance > 0) return task->tolerance;
-    switch (task->dtype) {
+    return stn_error_bar_of(task->dtype, task->tolerance, (double)task->steps);
+}
+
+double stn_error_bar_of(stn_dtype dtype, double tolerance, double steps) {
+    if (tolerance > 0) return tolerance;
+    switch (dtype) {
         case STN_F64:
             return 1e-13 * (1 + log2(steps));
         case STN_F32:

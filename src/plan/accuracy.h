@@ -8,6 +8,7 @@
  * rounding may come to by its dtype and steps. The same for every strategy: a candidate is judged
  * by its predicted error alone. */
 double stn_error_bar(const stn_task *task);
+double stn_error_bar_of(stn_dtype dtype, double tolerance, double steps);
 /* Does the estimate meet it? One that does not know its error does. */
 bool stn_error_meets(const stn_task *task, const stn_estimate *estimate);
 

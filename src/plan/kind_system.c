@@ -1,11 +1,14 @@
 /* Systems as a kind of work: their table of strategies, and what plans ask of a stn_system_task. */
 #include <math.h>
+#include <stdio.h>
 
+#include "plan/accuracy.h"
 #include "plan/calibration.h"
 #include "plan/plan.h"
 
 /* Every strategy of systems, one row each. */
-static const stn_system_strategy *const strategies[] = {&stn_system_strategy_host, &stn_system_strategy_step};
+static const stn_system_strategy *const strategies[] = {&stn_system_strategy_host, &stn_system_strategy_modes,
+                                                        &stn_system_strategy_step};
 
 static const stn_strategy *strategy(size_t i) {
     return i < sizeof strategies / sizeof *strategies ? &strategies[i]->run : NULL;
@@ -48,6 +51,10 @@ static stn_work_shape shape(const stn_plan *plan) {
 /* ---- choosing ------------------------------------------------------------------------------ */
 
 static bool applies(const stn_plan *plan, const stn_strategy *row, char *reason, size_t size) {
+    if (plan->system.local && !row->local) {
+        snprintf(reason, size, "its errors depend on the whole grid, and accuracy is asked for locally");
+        return false;
+    }
     return row_of(row)->applies(&plan->system, &plan->machine, reason, size);
 }
 
@@ -60,6 +67,11 @@ static void estimate(const stn_plan *plan, const stn_strategy *row, const stn_ca
     row_of(row)->estimate(&plan->system, &plan->machine, candidate, result);
     const stn_run_class of = {row->name, plan->system.rank, plan->system.dtype, false};
     stn_calibrate(&of, result);
+}
+
+static double bar(const stn_plan *plan) {
+    const stn_system_task *task = &plan->system;
+    return stn_error_bar_of(task->dtype, task->tolerance, (double)task->steps * (double)task->states);
 }
 
 /* ---- words -------------------------------------------------------------------------------- */
@@ -100,6 +112,7 @@ const stn_kind stn_kind_system = {
     .applies = applies,
     .candidates = candidates,
     .estimate = estimate,
+    .bar = bar,
     .print = print,
     .json = json,
     .more = more,

@@ -92,6 +92,14 @@ static stn_status lift_words(const stn_system_problem *g, stn_system_task *task,
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
                         "the alignment is %d bytes: it must be a power of two from %d (one %s) to 4096", alignment,
                         size, stn_dtype_name(g->dtype));
+    if (!(g->tolerance >= 0 && isfinite(g->tolerance)))
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                        "the problem's tolerance is %g: it must be finite and not below 0", g->tolerance);
+    if (g->accuracy != STN_ACCURACY_GLOBAL && g->accuracy != STN_ACCURACY_LOCAL)
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                        "the accuracy %d is unknown: use STN_ACCURACY_GLOBAL or STN_ACCURACY_LOCAL", g->accuracy);
+    task->tolerance = g->tolerance;
+    task->local = g->accuracy == STN_ACCURACY_LOCAL;
     task->dtype = g->dtype;
     task->alignment = alignment;
     task->in_place = g->in_place != 0;
@@ -271,6 +279,7 @@ void stn_system_task_print(const stn_system_task *task, stn_text *text) {
     if (task->nsources) stn_text_printf(text, ", %zu source points", task->nsources);
     if (task->nreceivers) stn_text_printf(text, ", %zu receiver points", task->nreceivers);
     if (task->in_place) stn_text_printf(text, ", in place");
+    if (task->local) stn_text_printf(text, ", accurate locally");
 }
 
 void stn_system_task_json(const stn_system_task *task, stn_text *text) {
@@ -286,6 +295,10 @@ void stn_system_task_json(const stn_system_task *task, stn_text *text) {
     stn_json_integer(text, "in_place", task->in_place);
     stn_json_integer(text, "source_points", (int64_t)task->nsources);
     stn_json_integer(text, "receiver_points", (int64_t)task->nreceivers);
+    stn_json_key(text, "tolerance");
+    stn_json_number(text, task->tolerance);
+    stn_json_key(text, "accuracy");
+    stn_json_string(text, task->local ? "local" : "global");
     stn_json_key(text, "system");
     text->failed |= stn_system_print(task->system, &source, NULL) != STN_OK;
     stn_json_string(text, source);

@@ -23,6 +23,8 @@ typedef struct stn_system_task {
     stn_system_point *sources, *receivers; /* owned; index on three axes */
     int64_t source_channels, receiver_channels;
     uint64_t record_every;
+    double tolerance;                 /* relative L2; 0: rounding of the dtype */
+    bool local;                       /* STN_ACCURACY_LOCAL: only strategies that take step by step */
     int arrays;                       /* in all: of all fields, all levels */
     int first[STN_SYSTEM_MAX_FIELDS]; /* the array of each field's level 0 */
     /* Can a field's next state be written where its oldest level lies? If not, its levels take

@@ -1,0 +1,437 @@
+/* See linear.h. */
+#include "strategies/modes/linear.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "strategies/modes/lanes.h"
+
+/* ---- which expressions are linear ----------------------------------------------------------- */
+
+static const char *name_of(const stn_system *system, int root) {
+    for (int e = 0; e < system->nequations; e++)
+        if (system->equations[e].root >= root) return system->fields[system->equations[e].field].name;
+    return "a field";
+}
+
+/* Why a node whose operands depend on the fields is not linear. */
+static void refuse(const stn_system *system, int number, char *reason, size_t size) {
+    const stn_system_node *node = &system->nodes[number];
+    const char *name = name_of(system, number);
+    if (node->op == STN_SYSTEM_MULTIPLY)
+        snprintf(reason, size, "%s.next is not linear: it multiplies fields with each other", name);
+    else if (node->op == STN_SYSTEM_DIVIDE)
+        snprintf(reason, size, "%s.next is not linear: it divides by a field", name);
+    else if (node->op >= STN_SYSTEM_LESS && node->op <= STN_SYSTEM_NOT_EQUAL)
+        snprintf(reason, size, "%s.next is not linear: it compares fields by %s", name, stn_system_ops[node->op].word);
+    else
+        snprintf(reason, size, "%s.next is not linear: it takes the %s of a field", name,
+                 stn_system_ops[node->op].word);
+}
+
+static int stencil_number(modes_linear *l, const stn_system_stencil *taps) {
+    for (int i = 0; i < l->nstencils; i++)
+        if (l->stencils[i].taps == taps) return i;
+    modes_stencil *s = &l->stencils[l->nstencils];
+    *s = (modes_stencil){taps, l->nterms, 0};
+    for (size_t k = 0; k < taps->ntaps; k++) {
+        const int offset = (int)taps->taps[k].offset[2];
+        int term = s->first;
+        while (term < l->nterms && l->term[term] != offset) term++;
+        if (term == l->nterms) l->term[l->nterms++] = offset, s->count++;
+        for (int axis = 0; axis < 3; axis++) {
+            const int reach = abs((int)taps->taps[k].offset[axis]);
+            if (reach > l->reach[axis]) l->reach[axis] = reach;
+        }
+    }
+    return l->nstencils++;
+}
+
+static int append(modes_linear *l, modes_operation operation) {
+    operation.columns |= operation.kind == MODES_LEVEL ? 0 : l->operations[operation.a].columns;
+    if (operation.kind == MODES_ADD || operation.kind == MODES_SUBTRACT)
+        operation.columns |= l->operations[operation.b].columns;
+    l->operations[l->count] = operation;
+    return l->count++;
+}
+
+/* The operation of a node, or -1; constant[i]: node i has a constant part that may differ from 0.
+ * False: it is not linear. */
+static bool add_node(modes_linear *l, int number, bool *constant, char *reason, size_t size) {
+    const stn_system *system = l->task->system;
+    const stn_system_node *node = &system->nodes[number];
+    const int count = stn_system_ops[node->op].operands, *x = node->operand;
+    const int a = count ? l->operation_of[x[0]] : -1, b = count > 1 ? l->operation_of[x[1]] : -1;
+    bool depends = false;
+    int made = -1;
+    for (int k = 0; k < count; k++) {
+        const bool is_factor = l->operation_of[x[k]] < 0 && node->op >= STN_SYSTEM_MULTIPLY;
+        depends = depends || l->operation_of[x[k]] >= 0;
+        constant[number] = constant[number] || (constant[x[k]] && !is_factor);
+    }
+    if (node->op == STN_SYSTEM_COEFFICIENT && !l->task->is_number[node->index]) {
+        snprintf(reason, size, "the coefficient %s is an array, so that steps differ from place to place",
+                 system->coefficients[node->index].name);
+        return false;
+    }
+    if (node->op == STN_SYSTEM_FIELD && node->level == STN_SYSTEM_NEXT) {
+        made = l->root[node->index];
+        constant[number] = constant[l->root_node[node->index]];
+    } else if (node->op == STN_SYSTEM_FIELD) {
+        uint64_t columns = ((UINT64_C(2) << node->level) - 1) << l->first[node->index];
+        made = append(
+            l, (modes_operation){.kind = MODES_LEVEL, .field = node->index, .level = node->level, .columns = columns});
+    } else if (!depends)
+        constant[number] = true;
+    else if (node->op == STN_SYSTEM_STENCIL)
+        made =
+            append(l, (modes_operation){
+                          .kind = MODES_STENCIL, .a = a, .stencil = stencil_number(l, &system->stencils[node->index])});
+    else if (node->op == STN_SYSTEM_NEGATE)
+        made = append(l, (modes_operation){.kind = MODES_NEGATE, .a = a});
+    else if ((node->op == STN_SYSTEM_ADD || node->op == STN_SYSTEM_SUBTRACT) && a >= 0 && b >= 0)
+        made = append(
+            l, (modes_operation){.kind = node->op == STN_SYSTEM_ADD ? MODES_ADD : MODES_SUBTRACT, .a = a, .b = b});
+    else if (node->op == STN_SYSTEM_ADD || (node->op == STN_SYSTEM_SUBTRACT && a >= 0))
+        made = a >= 0 ? a : b;
+    else if (node->op == STN_SYSTEM_SUBTRACT)
+        made = append(l, (modes_operation){.kind = MODES_NEGATE, .a = b});
+    else if (node->op == STN_SYSTEM_MULTIPLY && (a < 0 || b < 0))
+        made = append(l, (modes_operation){.kind = MODES_SCALE, .a = a < 0 ? b : a, .node = a < 0 ? x[0] : x[1]});
+    else if (node->op == STN_SYSTEM_DIVIDE && b < 0)
+        made = append(l, (modes_operation){.kind = MODES_DIVIDE, .a = a, .node = x[1]});
+    else {
+        refuse(system, number, reason, size);
+        return false;
+    }
+    l->operation_of[number] = made;
+    return true;
+}
+
+/* Nodes of an assignment come after those before it, so that next states are known where they are
+ * read. */
+static bool add_nodes(modes_linear *l, bool *constant, char *reason, size_t size) {
+    const stn_system *system = l->task->system;
+    int number = 0;
+    for (int e = 0; e < system->nequations; e++) {
+        const stn_system_equation *equation = &system->equations[e];
+        for (; number <= equation->root; number++)
+            if (!add_node(l, number, constant, reason, size)) return false;
+        l->root[equation->field] = l->operation_of[equation->root];
+        l->root_node[equation->field] = equation->root;
+        l->affine = l->affine || constant[equation->root];
+    }
+    return true;
+}
+
+/* ---- sides ---------------------------------------------------------------------------------- */
+
+static const char *kind_name(const stn_system_side *side) {
+    static const char *const names[] = {[STN_WRAP] = "wrap",   [STN_CONSTANT] = "constant", [STN_NEAREST] = "nearest",
+                                        [STN_FIXED] = "fixed", [STN_REFLECT] = "reflect",   [STN_MIRROR] = "mirror"};
+    return side->odd && side->kind == STN_MIRROR ? "odd-mirror" : names[side->kind];
+}
+
+/* Half points from the outer point to the mirror that has a side's effect; -1: none has. */
+static int mirror_of(const stn_system_side *side, int reach) {
+    if (side->kind == STN_REFLECT) return 1;
+    if (side->kind == STN_MIRROR && !side->odd) return 0;
+    if (side->kind == STN_CONSTANT && side->value == 0 && reach <= 1) return 2;
+    return -1;
+}
+
+static bool set_axis(modes_linear *l, int axis, char *reason, size_t size) {
+    const stn_system *system = l->task->system;
+    modes_axis *to = &l->axis[axis];
+    int reach = 0, wraps = 0;
+    *to = (modes_axis){.n = l->task->n[axis], .length = l->task->n[axis], .beyond = -1};
+    for (int e = 0; e < system->nequations; e++)
+        for (int side = 0; side < 2; side++)
+            if (system->equations[e].reach[axis][side] > reach) reach = system->equations[e].reach[axis][side];
+    if (!reach) return true; /* its sides are never seen */
+    for (int f = 0; f < system->nfields; f++) wraps += system->fields[f].side[axis][0].kind == STN_WRAP;
+    if (wraps == system->nfields) return true;
+    bool twice = false;
+    for (int f = 0; f < system->nfields; f++)
+        for (int i = 0; i < 2; i++) {
+            const stn_system_side *side = &system->fields[f].side[axis][i];
+            const int beyond = mirror_of(side, reach);
+            if (beyond < 0) {
+                snprintf(reason, size, "%s has %s side%s along %c, which no waves fit", system->fields[f].name,
+                         kind_name(side), side->kind == STN_WRAP ? "s where other fields have none" : "s", 'z' - axis);
+                return false;
+            }
+            if (to->beyond < 0) to->beyond = beyond;
+            if (beyond != to->beyond) {
+                snprintf(reason, size, "the sides along %c mirror about different places", 'z' - axis);
+                return false;
+            }
+            to->sign[f][i] = side->odd || beyond == 2 ? -1 : 1;
+            if (l->affine && to->sign[f][i] < 0) {
+                snprintf(reason, size, "a step adds a constant, and %s changes its sign past a side along %c",
+                         system->fields[f].name, 'z' - axis);
+                return false;
+            }
+        }
+    for (int f = 0; f < system->nfields; f++) twice = twice || to->sign[f][0] != to->sign[f][1];
+    to->mirrored = true;
+    to->length = (twice ? 4 : 2) * (to->n + to->beyond - 1);
+    return true;
+}
+
+int64_t modes_image(const modes_axis *axis, int field, int64_t i, int *sign) {
+    *sign = 1;
+    if (!axis->mirrored) return i;
+    const int64_t half = axis->n + axis->beyond - 1; /* points from mirror to mirror */
+    const int64_t low = i - (axis->beyond == 2 ? -1 : 0), part = low / half, at = low % half;
+    const signed char *at_side = axis->sign[field];
+    if (axis->beyond == 2 && at == 0) return *sign = 0, 0;
+    if (part % 4 == 1) *sign = at_side[1];
+    if (part % 4 == 2) *sign = at_side[0] * at_side[1];
+    if (part % 4 == 3) *sign = at_side[0];
+    if (axis->beyond == 2) return part % 2 ? half - 1 - at : at - 1;
+    return part % 2 ? axis->beyond == 1 ? half - 1 - at : half - at : at;
+}
+
+/* ---- symmetries ----------------------------------------------------------------------------- */
+
+#define ALIKE 1e-20 /* relative, of numbers that are the same but for rounding */
+
+typedef struct probe {
+    const modes_linear *l;
+    const modes_lanes *lanes;
+    double *constants;
+    modes_pair *powers[2], *terms, *z, *plain, *flipped;
+    void *scratch;
+} probe;
+
+static void matrix_at(const probe *p, const modes_pair at[3], modes_pair *to) {
+    const int width = p->l->width;
+    for (int axis = 0; axis < 2; axis++) modes_powers(at[axis], p->l->reach[axis], p->powers[axis]);
+    modes_terms(p->l, (const modes_pair *[2]){p->powers[0], p->powers[1]}, p->terms);
+    for (int k = 0; k < p->lanes->lanes; k++) p->z[k] = at[2];
+    p->lanes->fill(p->l, p->constants, p->terms, p->z, false, p->scratch);
+    for (int i = 0; i < width * width; i++) to[i] = p->lanes->entry(p->l, i, 0, p->scratch);
+}
+
+static double far_off(modes_wide a, modes_wide b, int sign) {
+    const modes_wide d = modes_add(a, sign < 0 ? b : modes_negate(b));
+    return fabs(d.top + d.rest);
+}
+
+/* Is number i of the second matrix `sign` times that of the first? */
+static bool is_alike(const probe *p, int i, int sign, double largest) {
+    const modes_pair a = p->plain[i], b = p->flipped[i];
+    return far_off(a.re, b.re, sign) + far_off(a.im, b.im, sign) <= ALIKE * largest;
+}
+
+static bool all_alike(const probe *p, double largest) {
+    bool alike = true;
+    for (int i = 0; i < p->l->width * p->l->width; i++) alike = alike && is_alike(p, i, 1, largest);
+    return alike;
+}
+
+/* Of a mirrored axis: waves that have the fields' signs keep them. */
+static bool keeps_signs(const probe *p, int axis, double largest) {
+    const stn_system *system = p->l->task->system;
+    const signed char(*sign)[2] = p->l->axis[axis].sign;
+    const int width = p->l->width;
+    for (int f = 0; f < system->nfields; f++)
+        for (int g = 0; g < system->nfields; g++)
+            for (int i = 0; i < system->fields[f].levels; i++)
+                for (int j = 0; j < system->fields[g].levels; j++)
+                    for (int side = 0; side < 2; side++)
+                        if (!is_alike(p, (p->l->first[f] + i) * width + p->l->first[g] + j,
+                                      sign[f][side] * sign[g][side], largest))
+                            return false;
+    return true;
+}
+
+/* Frequencies that stand for all: a symmetry that holds at some of them by chance alone is next to
+ * impossible. */
+static bool find_symmetries(modes_linear *l, const probe *p, char *reason, size_t size) {
+    static const double angles[2][3] = {{0.7316, 1.9271, 2.4173}, {2.7182, 0.3893, 1.1337}};
+    l->real = l->even[0] = l->even[1] = true;
+    for (int round = 0; round < 2; round++) {
+        modes_pair at[3], flipped[3], back[3];
+        double largest = 0;
+        for (int axis = 0; axis < 3; axis++) {
+            at[axis] = (modes_pair){modes_wide_of(cos(angles[round][axis])), modes_wide_of(sin(angles[round][axis]))};
+            back[axis] = (modes_pair){at[axis].re, modes_negate(at[axis].im)};
+        }
+        matrix_at(p, at, p->plain);
+        for (int i = 0; i < l->width * l->width; i++)
+            largest = fmax(largest, fmax(fabs(p->plain[i].re.top), fabs(p->plain[i].im.top)));
+        matrix_at(p, back, p->flipped);
+        l->real = l->real && all_alike(p, largest);
+        for (int axis = 0; axis < 3; axis++) {
+            for (int other = 0; other < 3; other++) flipped[other] = axis == other ? back[other] : at[other];
+            matrix_at(p, flipped, p->flipped);
+            if (axis < 2) l->even[axis] = l->even[axis] && all_alike(p, largest);
+            if (!l->axis[axis].mirrored || keeps_signs(p, axis, largest)) continue;
+            snprintf(reason, size, "its stencils do not keep the mirror symmetry of the sides along %c", 'z' - axis);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Coefficients that executions bring are given values of no meaning. */
+static bool probe_symmetries(modes_linear *l, char *reason, size_t size) {
+    const modes_lanes *lanes = modes_lanes_at(0);
+    const size_t entries = (size_t)(l->width * l->width);
+    double numbers[STN_SYSTEM_MAX_COEFFICIENTS];
+    for (int i = 0; i < STN_SYSTEM_MAX_COEFFICIENTS; i++) numbers[i] = 0.6180339887 + 0.1414213562 * i;
+    probe p = {.l = l, .lanes = lanes};
+    p.constants = malloc((size_t)l->task->system->nnodes * sizeof *p.constants);
+    p.powers[0] = malloc((size_t)(l->reach[0] + l->reach[1] + 2 + l->nterms + lanes->lanes + 1) * sizeof *p.terms +
+                         2 * entries * sizeof *p.terms);
+    p.scratch = aligned_alloc(64, lanes->scratch(l));
+    bool served = p.constants && p.powers[0] && p.scratch;
+    if (served) {
+        p.powers[1] = p.powers[0] + l->reach[0] + 1, p.terms = p.powers[1] + l->reach[1] + 1;
+        p.z = p.terms + l->nterms, p.plain = p.z + lanes->lanes, p.flipped = p.plain + entries;
+        modes_constants(l, numbers, p.constants);
+        served = find_symmetries(l, &p, reason, size);
+    } else
+        snprintf(reason, size, "there is no memory for its matrices");
+    free(p.constants);
+    free(p.powers[0]);
+    free(p.scratch);
+    return served;
+}
+
+/* ---- making it ------------------------------------------------------------------------------ */
+
+bool modes_linear_make(const stn_system_task *task, modes_linear *l, char *reason, size_t size) {
+    const stn_system *system = task->system;
+    const size_t nodes = (size_t)system->nnodes;
+    size_t taps = 0;
+    *l = (modes_linear){.task = task};
+    for (int f = 0; f < system->nfields; f++) {
+        l->first[f] = l->width;
+        l->width += system->fields[f].levels;
+    }
+    for (int i = 0; i < system->nstencils; i++) taps += system->stencils[i].ntaps;
+    bool *constant = calloc(nodes + 1, sizeof *constant);
+    l->operations = calloc(nodes + 1, sizeof *l->operations);
+    l->operation_of = malloc((nodes + 1) * sizeof *l->operation_of);
+    l->stencils = calloc((size_t)system->nstencils + 1, sizeof *l->stencils);
+    l->term = malloc((taps + 1) * sizeof *l->term);
+    bool served = constant && l->operations && l->operation_of && l->stencils && l->term;
+    if (!served) snprintf(reason, size, "there is no memory for its matrices");
+    served = served && add_nodes(l, constant, reason, size);
+    free(constant);
+    for (int axis = 0; axis < 3 && served; axis++) served = set_axis(l, axis, reason, size);
+    return served && probe_symmetries(l, reason, size);
+}
+
+void modes_linear_clear(modes_linear *l) {
+    free(l->operations);
+    free(l->operation_of);
+    free(l->stencils);
+    free(l->term);
+    *l = (modes_linear){0};
+}
+
+/* ---- numbers -------------------------------------------------------------------------------- */
+
+#define DEFINE_APPLY(name, real, f)                                                                                    \
+    static double name(stn_system_op op, real a, real b, real c) {                                                     \
+        switch (op) {                                                                                                  \
+            case STN_SYSTEM_NEGATE:                                                                                    \
+                return -a;                                                                                             \
+            case STN_SYSTEM_ADD:                                                                                       \
+                return a + b;                                                                                          \
+            case STN_SYSTEM_SUBTRACT:                                                                                  \
+                return a - b;                                                                                          \
+            case STN_SYSTEM_MULTIPLY:                                                                                  \
+                return a * b;                                                                                          \
+            case STN_SYSTEM_DIVIDE:                                                                                    \
+                return a / b;                                                                                          \
+            case STN_SYSTEM_LESS:                                                                                      \
+                return a < b;                                                                                          \
+            case STN_SYSTEM_LESS_EQUAL:                                                                                \
+                return a <= b;                                                                                         \
+            case STN_SYSTEM_GREATER:                                                                                   \
+                return a > b;                                                                                          \
+            case STN_SYSTEM_GREATER_EQUAL:                                                                             \
+                return a >= b;                                                                                         \
+            case STN_SYSTEM_EQUAL:                                                                                     \
+                return a == b;                                                                                         \
+            case STN_SYSTEM_NOT_EQUAL:                                                                                 \
+                return a != b;                                                                                         \
+            case STN_SYSTEM_MIN:                                                                                       \
+                return fmin##f(a, b);                                                                                  \
+            case STN_SYSTEM_MAX:                                                                                       \
+                return fmax##f(a, b);                                                                                  \
+            case STN_SYSTEM_POW:                                                                                       \
+                return pow##f(a, b);                                                                                   \
+            case STN_SYSTEM_ABS:                                                                                       \
+                return fabs##f(a);                                                                                     \
+            case STN_SYSTEM_SQRT:                                                                                      \
+                return sqrt##f(a);                                                                                     \
+            case STN_SYSTEM_EXP:                                                                                       \
+                return exp##f(a);                                                                                      \
+            case STN_SYSTEM_LOG:                                                                                       \
+                return log##f(a);                                                                                      \
+            case STN_SYSTEM_SIN:                                                                                       \
+                return sin##f(a);                                                                                      \
+            case STN_SYSTEM_COS:                                                                                       \
+                return cos##f(a);                                                                                      \
+            case STN_SYSTEM_TANH:                                                                                      \
+                return tanh##f(a);                                                                                     \
+            default:                                                                                                   \
+                return a != 0 ? b : c;                                                                                 \
+        }                                                                                                              \
+    }
+DEFINE_APPLY(apply_f64, double, )
+DEFINE_APPLY(apply_f32, float, f)
+
+static double stored(const modes_linear *l, double x) { return l->task->dtype == STN_F64 ? x : (double)(float)x; }
+
+static double sum_of(const modes_linear *l, const stn_system_stencil *stencil, double value) {
+    double sum = 0;
+    for (size_t k = 0; k < stencil->ntaps; k++)
+        sum = stored(l, sum + stored(l, stored(l, stencil->taps[k].weight) * value));
+    return sum;
+}
+
+void modes_constants(const modes_linear *l, const double *numbers, double *constants) {
+    const stn_system *system = l->task->system;
+    constants[0] = 0; /* which stands for operands that a node does not have */
+    for (int i = 0; i < system->nnodes; i++) {
+        const stn_system_node *node = &system->nodes[i];
+        const double a = constants[node->operand[0]], b = constants[node->operand[1]], c = constants[node->operand[2]];
+        if (node->op == STN_SYSTEM_NUMBER)
+            constants[i] = stored(l, node->number);
+        else if (node->op == STN_SYSTEM_COEFFICIENT)
+            constants[i] = stored(l, numbers ? numbers[node->index] : system->coefficients[node->index].value);
+        else if (node->op == STN_SYSTEM_FIELD)
+            constants[i] = node->level == STN_SYSTEM_NEXT ? constants[l->root_node[node->index]] : 0;
+        else if (node->op == STN_SYSTEM_STENCIL)
+            constants[i] = sum_of(l, &system->stencils[node->index], a);
+        else
+            constants[i] = l->task->dtype == STN_F64 ? apply_f64(node->op, a, b, c)
+                                                     : apply_f32(node->op, (float)a, (float)b, (float)c);
+    }
+}
+
+void modes_terms(const modes_linear *l, const modes_pair *powers[2], modes_pair *terms) {
+    const modes_wide zero = modes_wide_of(0);
+    for (int i = 0; i < l->nterms; i++) terms[i] = (modes_pair){zero, zero};
+    for (int i = 0; i < l->nstencils; i++) {
+        const modes_stencil *s = &l->stencils[i];
+        for (size_t k = 0; k < s->taps->ntaps; k++) {
+            const int64_t *o = s->taps->taps[k].offset;
+            int term = s->first;
+            while (l->term[term] != (int)o[2]) term++;
+            const modes_pair turn =
+                modes_pair_times(modes_power_of(powers[0], (int)o[0]), modes_power_of(powers[1], (int)o[1]));
+            const modes_wide weight = modes_wide_of(stored(l, s->taps->taps[k].weight));
+            terms[term] = modes_pair_add(terms[term], modes_pair_scale(turn, weight));
+        }
+    }
+}

@@ -1,0 +1,139 @@
+/* modes: a linear system with constant coefficients as a small matrix at each frequency, on the
+ * host. Its T-th power is taken by squaring, so that the cost of a run hardly depends on the number
+ * of its steps. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "context/context.h"
+#include "plan/accuracy.h"
+#include "plan/plan.h"
+#include "strategies/modes/passes.h"
+
+typedef struct modes_state {
+    stn_pool *pool; /* the context's */
+    modes_passes passes;
+} modes_state;
+
+/* ---- choosing ------------------------------------------------------------------------------- */
+
+static bool applies(const stn_system_task *task, const stn_machine *machine, char *reason, size_t size) {
+    modes_linear linear;
+    if (machine->is_device) {
+        snprintf(reason, size, "it works on host memory, and this context's plans take device pointers");
+        return false;
+    }
+    if (task->nsources || task->nreceivers) {
+        snprintf(reason, size, "it takes all steps at once, and %s %s between them",
+                 task->nsources ? "sources" : "receivers", task->nsources ? "add" : "look");
+        return false;
+    }
+    const bool served = modes_linear_make(task, &linear, reason, size);
+    modes_linear_clear(&linear);
+    return served;
+}
+
+static size_t candidates(const stn_system_task *task, const stn_machine *machine, stn_candidate *list, size_t most) {
+    (void)task;
+    (void)machine;
+    if (!most) return 0;
+    list[0] = (stn_candidate){{0}};
+    return 1;
+}
+
+static const struct {
+    double product, form;         /* operations of a product of the power, and of a number of the step's matrix */
+    double arithmetic, transform; /* parts of the flops that the host's machine is assumed to have */
+    double start;                 /* seconds: a few runs' part of making the plan */
+} rates = {13, 100, 0.25, 0.2, 1e-4};
+
+static void estimate(const stn_system_task *task, const stn_machine *machine, const stn_candidate *candidate,
+                     stn_estimate *result) {
+    modes_linear l;
+    char reason[160];
+    (void)candidate;
+    *result = (stn_estimate){.unit = STN_UNIT_FMA_F64, .seconds = INFINITY};
+    if (modes_linear_make(task, &l, reason, sizeof reason)) {
+        double points = 1, frequencies = 1;
+        for (int axis = 0; axis < 3; axis++) {
+            const double length = (double)l.axis[axis].length, halved = floor(length / 2) + 1;
+            points *= length;
+            frequencies *= axis == 2 || l.even[axis] ? halved : length;
+        }
+        const double w = l.width, batch = (double)task->batch, states = (double)task->states;
+        const double fields = task->system->nfields, back = task->stack ? states * fields : w;
+        const double bits = log2((double)task->steps), wide = task->dtype == STN_F64 ? rates.product : 2;
+        const double products = (l.real ? 1 : 4) * w * w * w * 1.5 * bits * wide + rates.form * w * l.count;
+        const double transforms = (w + back) * batch * points * 2.5 * log2(points + 1);
+        const double applied = states * batch * points / 2 * w * w * 8;
+        result->flops = states * frequencies * products + applied + transforms;
+        result->bytes = batch * points * 8 * (w * (2 + 2 * states) + 2 * back + 2 * task->rank * (w + back));
+        result->launches = (w + back) * task->rank + 2 * states;
+        result->seconds =
+            ((states * frequencies * products + applied) / rates.arithmetic + transforms / rates.transform) /
+                machine->flops[STN_UNIT_FMA_F64] +
+            result->bytes / machine->copy_bandwidth + result->launches * machine->launch_seconds + rates.start;
+        result->halo_waste = points / (double)stn_system_task_points(task) - 1;
+        result->error = hypot(stn_error_of(0, 1.5 * stn_error_rounding(STN_F64), 2 * log2(points + 1) + 4),
+                              task->dtype == STN_F64 ? 0 : stn_error_rounding(task->dtype));
+    }
+    modes_linear_clear(&l);
+}
+
+/* ---- running -------------------------------------------------------------------------------- */
+
+static stn_status prepare(stn_plan *plan, stn_error *error) {
+    modes_state *state = calloc(1, sizeof *state);
+    if (!state) return stn_fail_memory(error, "a plan", sizeof *state);
+    plan->state = state;
+    STN_TRY(stn_context_pool(plan->context, &state->pool, error));
+    STN_TRY(modes_passes_make(&plan->system, stn_pool_threads(state->pool), &state->passes, error));
+    plan->workspace_size = modes_passes_workspace(&state->passes);
+    return STN_OK;
+}
+
+static stn_status execute(stn_plan *plan, const stn_execution *run, stn_error *error) {
+    (void)error;
+    const modes_state *state = plan->state;
+    modes_passes_run(&state->passes, state->pool, run->system, run->workspace);
+    return STN_OK;
+}
+
+static void release(stn_plan *plan) {
+    modes_state *state = plan->state;
+    if (!state) return;
+    modes_passes_clear(&state->passes);
+    free(state);
+    plan->state = NULL;
+}
+
+static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
+    const modes_state *state = plan->state;
+    if (!state || !state->pool) return;
+    const modes_linear *l = &state->passes.linear;
+    const int threads = stn_pool_threads(state->pool), rank = plan->system.rank;
+    if (format == STN_JSON) {
+        static const char *const names[] = {"length_z", "length_y", "length_x"};
+        for (int axis = 3 - rank; axis < 3; axis++) stn_json_integer(text, names[axis], l->axis[axis].length);
+        stn_json_integer(text, "matrix", l->width);
+        stn_json_key(text, "matrix_kind");
+        stn_json_string(text, l->real ? "real" : "complex");
+        stn_json_integer(text, "threads", threads);
+        return;
+    }
+    stn_text_printf(text, "all %llu steps at once as the power of a %s %d x %d matrix at each frequency of",
+                    (unsigned long long)plan->system.steps, l->real ? "real" : "complex", l->width, l->width);
+    for (int axis = 3 - rank; axis < 3; axis++)
+        stn_text_printf(text, axis > 3 - rank ? " x %lld" : " %lld", (long long)l->axis[axis].length);
+    stn_text_printf(text, " points, on %d thread%s", threads, threads == 1 ? "" : "s");
+    if (plan->system.states > 1)
+        stn_text_printf(text, "; for each of %llu states", (unsigned long long)plan->system.states);
+}
+
+const stn_system_strategy stn_system_strategy_modes = {
+    .run = {.name = "modes", .prepare = prepare, .execute = execute, .describe = describe, .release = release},
+    .applies = applies,
+    .candidates = candidates,
+    .estimate = estimate,
+};

@@ -1,0 +1,286 @@
+/* See passes.h.
+ *
+ *     levels of each field to their differences, extended past mirrors -> transform -> matrix power -> back -> levels
+ *
+ * Of a stack each state comes from the one before, and is transformed back into memory of its
+ * own. Numbers lie as [number of the state][batch][extended extent], float64, rows padded for
+ * transforms in place. */
+#include "strategies/modes/passes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arith.h"
+#include "base/error.h"
+#include "base/half.h"
+
+enum {
+    SHARES = 4, /* of the pieces, for each thread */
+    PIECE = 128 /* frequencies of a row that are one piece, at least */
+};
+#define ALIGNED 256
+
+static size_t rounded(size_t bytes) { return (size_t)stn_round_up((int64_t)bytes, ALIGNED); }
+
+/* ---- making it ------------------------------------------------------------------------------ */
+
+static stn_status make_transform(const modes_passes *p, bool inverse, bool in_place, int64_t batch, int threads,
+                                 stn_host_fft **made, stn_error *error) {
+    const stn_system_task *task = p->linear.task;
+    stn_transform t = STN_TRANSFORM_INIT;
+    stn_fft fft;
+    t.rank = task->rank, t.batch = (size_t)batch, t.dtype = STN_F64, t.in_place = in_place;
+    t.kind = inverse ? STN_C2R : STN_R2C;
+    t.inverse_scale = 1;
+    ptrdiff_t complex_stride = 1, real_stride = 1;
+    for (int own = task->rank - 1; own >= 0; own--) {
+        const int64_t length = p->linear.axis[3 - task->rank + own].length;
+        const bool last = own == task->rank - 1;
+        t.extent[own] = (size_t)length;
+        t.inverse_scale /= (double)length;
+        (inverse ? t.in_stride : t.out_stride)[own] = complex_stride;
+        (inverse ? t.out_stride : t.in_stride)[own] = real_stride;
+        complex_stride *= last ? p->pitch : length;
+        real_stride *= last ? 2 * p->pitch : length;
+    }
+    t.in_batch_stride = inverse ? p->grid : 2 * p->grid;
+    t.out_batch_stride = inverse ? 2 * p->grid : p->grid;
+    STN_TRY(stn_fft_make(&t, &fft, error));
+    return stn_host_fft_create(&fft, threads, made, error);
+}
+
+static stn_status make_transforms(modes_passes *p, int threads, stn_error *error) {
+    const stn_system_task *task = p->linear.task;
+    STN_TRY(make_transform(p, false, true, task->batch * p->linear.width, threads, &p->forward, error));
+    if (!task->stack) return make_transform(p, true, true, task->batch * p->linear.width, threads, &p->inverse, error);
+    return make_transform(p, true, false, task->batch, threads, &p->inverse_one, error);
+}
+
+static void lay_out(modes_passes *p, int threads) {
+    const stn_system_task *task = p->linear.task;
+    const int64_t half = p->pitch;
+    size_t transforms = stn_host_fft_workspace(p->forward), terms;
+    int levels = 0;
+    for (int f = 0; f < task->system->nfields; f++) levels = (int)stn_max(levels, task->system->fields[f].levels);
+    for (int i = 0; i < 2; i++)
+        p->rows[i] = p->linear.even[i] ? p->linear.axis[i].length / 2 + 1 : p->linear.axis[i].length;
+    p->chunks = stn_div_up(half, PIECE);
+    p->shares = (int)stn_min(threads > 1 ? SHARES * threads : 1, p->rows[0] * p->rows[1] * p->chunks);
+    terms =
+        (size_t)(p->linear.reach[0] + p->linear.reach[1] + 2 + p->linear.nterms + p->lanes->lanes) * sizeof(modes_pair);
+    p->constants = rounded((size_t)task->system->nnodes * sizeof(double));
+    p->spectra = rounded((size_t)(task->batch * p->linear.width * p->grid) * 2 * sizeof(double));
+    p->stage = task->stack ? rounded((size_t)(task->batch * levels * p->grid) * 2 * sizeof(double)) : 0;
+    p->scratch = rounded(p->lanes->scratch(&p->linear)) + rounded(terms);
+    for (int i = 0; i < 2; i++) {
+        stn_host_fft *back = i ? p->inverse : p->inverse_one;
+        if (back && stn_host_fft_workspace(back) > transforms) transforms = stn_host_fft_workspace(back);
+    }
+    p->shared = (size_t)stn_max((int64_t)rounded(transforms), (int64_t)(p->scratch * (size_t)p->shares));
+}
+
+stn_status modes_passes_make(const stn_system_task *task, int threads, modes_passes *p, stn_error *error) {
+    char reason[160];
+    p->lanes = modes_lanes_best();
+    if (!modes_linear_make(task, &p->linear, reason, sizeof reason))
+        return stn_fail(error, STN_ERROR_UNSUPPORTED, "%s", reason);
+    for (int axis = 0; axis < 3; axis++) STN_TRY(modes_roots_make(p->linear.axis[axis].length, &p->roots[axis], error));
+    p->pitch = p->linear.axis[2].length / 2 + 1;
+    p->grid = p->linear.axis[0].length * p->linear.axis[1].length * p->pitch;
+    STN_TRY(make_transforms(p, threads, error));
+    lay_out(p, threads);
+    return STN_OK;
+}
+
+void modes_passes_clear(modes_passes *p) {
+    stn_host_fft_destroy(p->forward);
+    stn_host_fft_destroy(p->inverse);
+    stn_host_fft_destroy(p->inverse_one);
+    for (int axis = 0; axis < 3; axis++) modes_roots_clear(&p->roots[axis]);
+    modes_linear_clear(&p->linear);
+}
+
+size_t modes_passes_workspace(const modes_passes *p) { return p->constants + p->spectra + p->stage + p->shared; }
+
+/* ---- a run ---------------------------------------------------------------------------------- */
+
+typedef struct pass {
+    const modes_passes *p;
+    const stn_system_arrays *arrays;
+    double *constants, *spectra, *stage;
+    char *shared;
+    int64_t pieces, shares;
+    int field;      /* that is stored; -1: all are */
+    uint64_t state; /* of a stack */
+} pass;
+
+static void read_row(stn_dtype dtype, const void *from, int64_t at, int64_t n, int sign, double *to) {
+    const double by = sign;
+    if (dtype == STN_F64)
+        for (int64_t i = 0; i < n; i++) to[i] = by * ((const double *)from)[at + i];
+    else if (dtype == STN_F32)
+        for (int64_t i = 0; i < n; i++) to[i] = by * (double)((const float *)from)[at + i];
+    else
+        for (int64_t i = 0; i < n; i++) to[i] = by * (double)stn_half_to_float(((const uint16_t *)from)[at + i]);
+}
+
+static void write_row(stn_dtype dtype, void *to, int64_t at, int64_t n, const double *from) {
+    if (dtype == STN_F64)
+        memcpy((double *)to + at, from, (size_t)n * sizeof *from);
+    else if (dtype == STN_F32)
+        for (int64_t i = 0; i < n; i++) ((float *)to)[at + i] = (float)from[i];
+    else
+        for (int64_t i = 0; i < n; i++) ((uint16_t *)to)[at + i] = stn_float_to_half((float)from[i]);
+}
+
+/* Row `row` of grid `grid` of numbers from number `first` of the state on. */
+static double *row_at(const modes_passes *p, double *numbers, int64_t first, int64_t grid, int64_t row) {
+    return numbers + 2 * ((first * p->linear.task->batch + grid) * p->grid + row * p->pitch);
+}
+
+/* Row by row of the extended grids: the levels of each field to their differences. */
+static void load_rows(void *user, int64_t begin, int64_t end) {
+    const pass *r = user;
+    const modes_passes *p = r->p;
+    const stn_system_task *task = p->linear.task;
+    const modes_axis *axis = p->linear.axis;
+    const int64_t plane = axis[0].length * axis[1].length, between = 2 * task->batch * p->grid, n = axis[2].n;
+    for (int64_t i = begin; i < end; i++)
+        for (int f = 0; f < task->system->nfields; f++) {
+            int signs[3];
+            const int64_t z = modes_image(&axis[0], f, i % plane / axis[1].length, &signs[0]);
+            const int64_t y = modes_image(&axis[1], f, i % axis[1].length, &signs[1]);
+            const int64_t from = ((i / plane * axis[0].n + z) * axis[1].n + y) * n;
+            const int levels = task->system->fields[f].levels;
+            double *to = row_at(p, r->spectra, p->linear.first[f], i / plane, i % plane);
+            for (int l = 0; l < levels; l++)
+                read_row(task->dtype, r->arrays->in[task->first[f] + l], from, n, signs[0] * signs[1],
+                         to + l * between);
+            for (int j = 1; j < levels; j++)
+                for (int l = levels - 1; l >= j; l--)
+                    for (int64_t x = 0; x < n; x++)
+                        to[l * between + x] = to[(l - 1) * between + x] - to[l * between + x];
+            for (int64_t x = n; x < axis[2].length; x++) {
+                const int64_t seen = modes_image(&axis[2], f, x, &signs[2]);
+                for (int l = 0; l < levels; l++) to[l * between + x] = signs[2] * to[l * between + seen];
+            }
+        }
+}
+
+/* Row by row of the grids themselves. */
+static void store_rows(void *user, int64_t begin, int64_t end) {
+    const pass *r = user;
+    const modes_passes *p = r->p;
+    const stn_system_task *task = p->linear.task;
+    const modes_axis *axis = p->linear.axis;
+    const int64_t plane = axis[0].n * axis[1].n, between = 2 * task->batch * p->grid, n = axis[2].n;
+    const int64_t before = (int64_t)r->state * stn_system_task_numbers(task);
+    for (int64_t i = begin; i < end; i++)
+        for (int f = r->field < 0 ? 0 : r->field; f < (r->field < 0 ? task->system->nfields : r->field + 1); f++) {
+            const int64_t row = i % plane / axis[1].n * axis[1].length + i % axis[1].n;
+            const int levels = task->system->fields[f].levels;
+            double *from = r->field < 0 ? row_at(p, r->spectra, p->linear.first[f], i / plane, row)
+                                        : row_at(p, r->stage, 0, i / plane, row);
+            void *const *out = r->arrays->out + task->first[f];
+            int last = levels - 1;
+            while (last > 0 && !out[last]) last--;
+            for (int j = last; j >= 1; j--)
+                for (int l = j; l <= last; l++)
+                    for (int64_t x = 0; x < n; x++)
+                        from[l * between + x] = from[(l - 1) * between + x] - from[l * between + x];
+            for (int l = 0; l <= last; l++)
+                if (out[l]) write_row(task->dtype, out[l], before + i * n, n, from + l * between);
+        }
+}
+
+/* The rows that have the matrix of row (z, y). */
+static void find_rows(const modes_passes *p, int64_t z, int64_t y, modes_target *t) {
+    const modes_axis *axis = p->linear.axis;
+    const int64_t other_z = p->linear.even[0] ? (axis[0].length - z) % axis[0].length : z;
+    const int64_t other_y = p->linear.even[1] ? (axis[1].length - y) % axis[1].length : y;
+    t->rows = 0;
+    for (int i = 0; i < 2; i++)
+        for (int j = 0; j < 2; j++) {
+            if ((i && other_z == z) || (j && other_y == y)) continue;
+            t->row[t->rows++] = ((i ? other_z : z) * axis[1].length + (j ? other_y : y)) * p->pitch;
+        }
+}
+
+/* Some frequencies of a row. */
+static void run_piece(const pass *r, int64_t piece, char *scratch) {
+    const modes_passes *p = r->p;
+    const modes_linear *l = &p->linear;
+    modes_pair *powers[2] = {(modes_pair *)(scratch + rounded(p->lanes->scratch(l)))};
+    powers[1] = powers[0] + l->reach[0] + 1;
+    modes_pair *terms = powers[1] + l->reach[1] + 1, *z = terms + l->nterms;
+    const int64_t row = piece / p->chunks, chunk = piece % p->chunks, at[2] = {row / p->rows[1], row % p->rows[1]};
+    const int64_t last = p->pitch * (chunk + 1) / p->chunks;
+    const int lanes = p->lanes->lanes;
+    modes_target t = {.from = r->spectra, .grids = l->task->batch, .grid = p->grid};
+    find_rows(p, at[0], at[1], &t);
+    for (int axis = 0; axis < 2; axis++)
+        modes_powers(modes_root(&p->roots[axis], at[axis]), l->reach[axis], powers[axis]);
+    modes_terms(l, (const modes_pair *[2]){powers[0], powers[1]}, terms);
+    for (t.first = p->pitch * chunk / p->chunks; t.first < last; t.first += lanes) {
+        const bool affine = l->affine && !row && !t.first;
+        t.count = (int)stn_min(lanes, last - t.first);
+        t.ones = affine ? (double)(l->axis[0].length * l->axis[1].length) * (double)l->axis[2].length : 0;
+        for (int k = 0; k < lanes; k++) z[k] = modes_root(&p->roots[2], stn_min(t.first + k, last - 1));
+        p->lanes->fill(l, r->constants, terms, z, affine, scratch);
+        p->lanes->raise(l, l->task->steps, l->task->dtype != STN_F64, affine, scratch);
+        p->lanes->apply(l, &t, affine, scratch);
+    }
+}
+
+static void run_shares(void *user, int64_t first, int64_t last) {
+    const pass *r = user;
+    for (int64_t share = first; share < last; share++) {
+        const int64_t begin = r->pieces * share / r->shares, end = r->pieces * (share + 1) / r->shares;
+        for (int64_t piece = begin; piece < end; piece++)
+            run_piece(r, piece, r->shared + (size_t)share * r->p->scratch);
+    }
+}
+
+static void store_state(pass *r, stn_pool *pool) {
+    const modes_passes *p = r->p;
+    const stn_system_task *task = p->linear.task;
+    const int64_t rows = task->batch * p->linear.axis[0].n * p->linear.axis[1].n;
+    const int64_t size = 2 * task->batch * p->grid, grain = stn_div_up(4096, p->linear.axis[2].n);
+    r->field = -1;
+    if (!task->stack) {
+        stn_host_fft_run(p->inverse, pool, r->spectra, r->spectra, r->shared);
+        stn_pool_for(pool, rows, grain, store_rows, r);
+        return;
+    }
+    for (int f = 0; f < task->system->nfields; f++) {
+        int last = -1;
+        for (int l = 0; l < task->system->fields[f].levels; l++)
+            if (r->arrays->out[task->first[f] + l]) last = l;
+        r->field = f;
+        for (int l = 0; l <= last; l++)
+            stn_host_fft_run(p->inverse_one, pool, r->spectra + (p->linear.first[f] + l) * size, r->stage + l * size,
+                             r->shared);
+        if (last >= 0) stn_pool_for(pool, rows, grain, store_rows, r);
+    }
+}
+
+void modes_passes_run(const modes_passes *p, stn_pool *pool, const stn_system_arrays *arrays, void *workspace) {
+    const stn_system_task *task = p->linear.task;
+    const modes_axis *axis = p->linear.axis;
+    stn_watch *watch = stn_pool_watched(pool);
+    char *at = workspace;
+    pass r = {.p = p, .arrays = arrays, .constants = (double *)at};
+    r.spectra = (double *)(at + p->constants);
+    r.stage = (double *)(at + p->constants + p->spectra);
+    r.shared = at + p->constants + p->spectra + p->stage;
+    r.pieces = p->rows[0] * p->rows[1] * p->chunks, r.shares = p->shares;
+    modes_constants(&p->linear, arrays->numbers, r.constants);
+    stn_pool_for(pool, task->batch * axis[0].length * axis[1].length, stn_div_up(4096, axis[2].length), load_rows, &r);
+    stn_host_fft_run(p->forward, pool, r.spectra, r.spectra, r.shared);
+    for (; r.state < task->states && stn_watch_goes_on(watch); r.state++) {
+        stn_watch_reach(watch, 3 * r.state + 1, 3 * task->states + 1);
+        stn_pool_for(pool, r.shares, 1, run_shares, &r);
+        stn_watch_reach(watch, 3 * r.state + 2, 3 * task->states + 1);
+        store_state(&r, pool);
+    }
+}

@@ -1,0 +1,27 @@
+/* A run of a linear system: its state to frequencies, the power of the step's matrix there, and
+ * back. */
+#ifndef STN_STRATEGIES_MODES_PASSES_H
+#define STN_STRATEGIES_MODES_PASSES_H
+#include "host/fft.h"
+#include "host/pool.h"
+#include "strategies/modes/lanes.h"
+
+typedef struct modes_passes {
+    modes_linear linear;
+    const modes_lanes *lanes;
+    modes_roots roots[3];
+    stn_host_fft *forward, *inverse, *inverse_one; /* of all arrays in place; of one array to another */
+    int64_t pitch, grid;                           /* complex numbers of a row, of a grid's spectrum */
+    int64_t rows[2], chunks;                       /* rows of frequencies that differ, and pieces of one */
+    int shares;                                    /* of the pieces of all rows, each with a scratch memory */
+    size_t constants, spectra, stage, scratch;     /* bytes */
+    size_t shared;                                 /* of the transforms, or of all shares */
+} modes_passes;
+
+/* Made of zeros by the caller, who clears it in any case. False in `served`, with the reason:
+ * waves do not serve the system. */
+stn_status modes_passes_make(const stn_system_task *task, int threads, modes_passes *made, stn_error *error);
+void modes_passes_clear(modes_passes *passes);
+size_t modes_passes_workspace(const modes_passes *passes);
+void modes_passes_run(const modes_passes *passes, stn_pool *pool, const stn_system_arrays *arrays, void *workspace);
+#endif

@@ -1,0 +1,349 @@
+"""modes, which takes all steps of a linear system at once: against NumPy's single steps, the host's, and what is known exactly."""
+import json
+import os
+import time
+import unittest
+import warnings
+
+import numpy as np
+
+import stentor
+from systems import Generator
+
+SEED = int(os.environ.get('STENTOR_TEST_SEED', time.time_ns() % 2**32))
+COUNT = int(os.environ.get('STENTOR_TEST_COUNT', 60))
+BARS = {np.float64: 1e-13, np.float32: 1e-6, np.float16: 1e-3}
+
+
+class Linear(Generator):
+    """Draws a linear system. mirrored: between mirrors, with stencils that are symmetric along each axis; else it wraps."""
+
+    def __init__(self, rng, rank=None, mirrored=False):
+        self.mirrored, self.affine = mirrored, False
+        self.affine_allowed = rng.random() < 0.3
+        super().__init__(rng, rank)
+        for name, value in self.coefficients.items():
+            self.coefficients[name] = value
+
+    def stencil(self):
+        text, taps = super().stencil()
+        if not self.mirrored or text.startswith('laplace'):
+            return text, taps
+        full = {}
+        for offset, weight in taps.items():
+            for signs in np.ndindex(*(2,) * self.rank):
+                full[tuple(o * (1 - 2 * s) for o, s in zip(offset, signs))] = weight
+        text = f'taps [{", ".join(" ".join(map(str, o)) for o in full)}] ({", ".join(map(repr, full.values()))})'
+        return text, dict(sorted(full.items()))
+
+    def boundary(self, field):
+        if not field:
+            return [[('nearest', 0.0)] * 2] * self.rank
+        if not self.mirrored:
+            return [[('wrap', 0.0)] * 2] * self.rank
+        if not hasattr(self, 'rules'):
+            even = self.affine_allowed
+            kinds = [('wrap', 'wrap'), ('reflect', 'reflect'), ('mirror', 'mirror')] + ([] if even else [('odd-reflect', 'odd-reflect'),
+                     ('reflect', 'odd-reflect'), ('odd-reflect', 'reflect')])
+            self.rules = [[(name, 0.0) for name in self.pick(kinds)] for _ in range(self.rank)]
+        return self.rules
+
+    def number(self, depth=2):
+        """A constant expression."""
+        draw = self.rng.random()
+        if not depth or draw < 0.5:
+            if self.coefficients and self.rng.random() < 0.5:
+                return ('coefficient', self.pick(list(self.coefficients)))
+            return ('number', float(np.round(self.rng.uniform(0, 1), 2)))
+        if draw < 0.8:
+            return (self.pick('+-*'), self.number(depth - 1), self.number(depth - 1))
+        return self.pick([('sqrt', ('abs', self.number(depth - 1))), ('min', self.number(depth - 1), ('number', 0.5)),
+                          ('where', ('<', self.number(depth - 1), ('number', 0.21)), self.number(depth - 1), ('number', 0.3))])
+
+    def field(self):
+        name = self.pick(list(self.fields))
+        if name in self.equations and self.rng.random() < 0.5:
+            return ('field', name, -1)
+        return ('field', name, int(self.rng.integers(self.fields[name])))
+
+    def linear(self, depth, stencils):
+        draw = self.rng.random()
+        if not depth or draw < 0.1:
+            return self.field()
+        if draw < 0.4 and stencils:
+            return ('stencil', self.pick(list(self.stencils)), self.linear(depth - 1, stencils - 1))
+        if draw < 0.7:
+            return (self.pick('+-'), self.linear(depth - 1, stencils), self.linear(depth - 1, stencils))
+        if draw < 0.85:
+            pair = [self.number(), self.linear(depth - 1, stencils)]
+            return ('*', *(pair if self.rng.random() < 0.5 else pair[::-1]))
+        if draw < 0.92:
+            return ('/', self.linear(depth - 1, stencils), ('+', ('number', 1.5), ('abs', self.number())))
+        if draw < 0.97 or not self.affine_allowed:
+            return ('negate', self.linear(depth - 1, stencils))
+        self.affine = True
+        return (self.pick('+-'), *([self.number(), self.linear(depth - 1, stencils)][:: 1 - 2 * int(self.rng.integers(2))]))
+
+    def tree(self, depth, stencils):
+        """Not far from a rotation or a decay, so that long runs stay finite."""
+        return ('+', ('*', ('number', 0.7), self.field()), ('*', ('number', 0.2), self.linear(depth, stencils)))
+
+
+def named(state):
+    return {name + ('', '.prev', '.prev2')[level]: array for name, levels in state.items() for level, array in enumerate(levels)}
+
+
+def quietly(call, *given, **more):
+    with warnings.catch_warnings():
+        warnings.simplefilter('ignore')
+        return call(*given, **more)
+
+
+class Random(unittest.TestCase):
+    def test_random_linear_systems_are_what_numpy_makes_of_them(self):
+        served = 0
+        print(f'seeds {SEED} to {SEED + COUNT - 1}', flush=True)
+        for number in range(COUNT):
+            with self.subTest(seed=SEED + number):
+                served += self.check(SEED + number)
+        self.assertGreater(served, COUNT * 2 // 3)
+
+    def check(self, seed):
+        rng = np.random.default_rng(seed)
+        system = Linear(rng, mirrored=rng.random() < 0.4)
+        reach = system.reach()
+        extent = tuple(1 + max(max(each[a]) for each in reach.values()) + int(rng.integers(0, (80, 14, 7)[system.rank - 1])) for a in range(system.rank))
+        batch, dtype = int(rng.integers(1, 4)), (np.float64, np.float64, np.float32, np.float16)[int(rng.integers(4))]
+        state = {name: [rng.uniform(-1, 1, (batch, *extent)).astype(dtype) for _ in range(levels)] for name, levels in system.fields.items()}
+        coefficients = {name: float(np.round(rng.uniform(-1, 1), 2)) for name, value in system.coefficients.items() if value is None or rng.random() < 0.3}
+        steps = int(rng.choice([1, 2, 3, 7, 16, 29]))
+        divisors = [each for each in range(1, steps + 1) if steps % each == 0]
+        every = int(rng.choice(divisors)) if rng.random() < 0.4 else 0
+        overwrite = not every and bool(rng.random() < 0.4)
+        prepared = stentor.System(system.text())
+        given = {name: each.copy() for name, each in named(state).items()}
+        try:
+            made = quietly(prepared, given, coefficients, steps, every=every, rank=system.rank, strategy='modes', overwrite=overwrite)
+        except stentor.StentorError as error:
+            self.assertIn('mirror', str(error))  # stencils that look another way
+            return 0
+        if not overwrite:
+            for name, each in named(state).items():
+                np.testing.assert_array_equal(given[name], each, 'inputs keep their content')
+        largest = max(np.sqrt(np.mean(each.astype(np.float64) ** 2)) for each in named(state).values())
+        with np.errstate(all='ignore'):
+            for step, now, _ in system.run(state, coefficients, steps, dtype):
+                largest = max([largest] + [np.sqrt(np.mean(each.astype(np.float64) ** 2)) for each in named(now).values()])
+                if not np.isfinite(largest) or dtype == np.float16 and largest > 1e3:
+                    return 1  # near the largest numbers
+                if every and step % every == 0:
+                    self.compare(system, {name: each[step // every - 1] for name, each in made.items()},
+                                 {name: levels[0] for name, levels in now.items()}, dtype, step, largest)
+        if not every:
+            self.compare(system, made, named(now), dtype, steps, largest)
+        return 1
+
+    def compare(self, system, made, expected, dtype, steps, largest):
+        self.assertEqual(set(made), set(expected))
+        for name, each in expected.items():
+            self.assertEqual(made[name].shape, each.shape)
+            off = np.sqrt(np.mean((made[name].astype(np.float64) - each.astype(np.float64)) ** 2)) / largest
+            self.assertLessEqual(off, BARS[dtype] * max(1, np.sqrt(steps)) * 2, f'{name} of {dtype.__name__}, {steps} steps\n{system.text()}')
+
+
+WAVE = '''
+field u(2)
+coefficient c2
+stencil lap = laplace-{rank}d:order={order}
+boundary u = {sides}
+u.next = 2*u - u.prev + c2*lap(u)
+'''
+MAXWELL = '''
+field e, hx, hy
+coefficient k = 0.4
+stencil xf = taps x [0, 1] (-1 1), xb = taps x [-1, 0] (-1 1), yf = taps y [0, 1] (-1 1), yb = taps y [-1, 0] (-1 1)
+hx.next = hx - k*yf(e)
+hy.next = hy + k*xf(e)
+e.next = e + k*(xb(hy.next) - yb(hx.next))
+'''
+BASHFORTH = '''
+field u(3)
+stencil flow = taps x [-2, -1, 1, 2] (1/12 -2/3 2/3 -1/12), damp = laplace-2d
+u.next = u - 0.3*(23/12*flow(u) - 16/12*flow(u.prev) + 5/12*flow(u.prev2)) + 0.02*damp(u.prev)
+'''
+# f even and g odd at the sides along x, which a centred difference turns into each other
+CENTRED = '''
+field f, g
+stencil d = taps x [-1, 1] (-1/2 1/2), lap = laplace-2d
+boundary f = mirror, reflect
+boundary g = mirror, odd-reflect
+f.next = f - 0.3*d(g) + 0.01*lap(f)
+g.next = g - 0.3*d(f.next)
+'''
+
+
+class Steps(unittest.TestCase):
+    """Beside the host's single steps, which err by rounding in each."""
+
+    def test_long_runs(self):
+        rng = np.random.default_rng(11)
+        for text, extent, longest in ((WAVE.format(rank=1, order=8, sides='wrap'), (211,), 301), (WAVE.format(rank=1, order=2, sides='wrap'), (2,), 50),
+                                    (WAVE.format(rank=2, order=4, sides='wrap'), (37, 64), 500), (WAVE.format(rank=3, order=2, sides='wrap'), (13, 8, 17), 1023),
+                                    (WAVE.format(rank=2, order=2, sides='constant, odd-reflect:reflect'), (31, 20), 1000),
+                                    (WAVE.format(rank=3, order=6, sides='mirror, wrap, reflect'), (9, 10, 11), 500),
+                                    (MAXWELL, (29, 41), 1500), (BASHFORTH, (30, 23), 2000), (CENTRED, (21, 26), 700)):
+            system = stentor.System(text)
+            for dtype, steps in ((np.float64, longest), (np.float32, min(longest, 201))):
+                state = {name: rng.uniform(-1, 1, (2, *extent)).astype(dtype) for name in named({n: [0] * l for n, l in system.fields.items()})}
+                numbers = {'c2': 0.21} if 'c2' in system.coefficients else None
+                rank = len(extent)
+                made, host = (system(state, numbers, steps, rank=rank, strategy=each) for each in ('modes', 'host'))
+                for name in made:
+                    off = np.linalg.norm(made[name].astype(np.float64) - host[name]) / np.linalg.norm(host[name].astype(np.float64))
+                    bar = 1e-13 * (1 + np.log2(steps)) if dtype == np.float64 else 1e-6 * np.sqrt(steps)
+                    with self.subTest(name=name, extent=extent, steps=steps, dtype=dtype.__name__):
+                        self.assertLessEqual(off, bar, text)
+
+    def test_many_frames_are_one_run_after_another(self):
+        system, u = stentor.System(WAVE.format(rank=2, order=2, sides='wrap')), np.random.default_rng(2).uniform(size=(30, 22))
+        state = {'u': u, 'u.prev': u}
+        frames = system(state, {'c2': 0.3}, 600, every=50, strategy='modes')['u']
+        self.assertEqual(frames.shape, (12, 30, 22))
+        for frame in frames:
+            state = system(state, {'c2': 0.3}, 50, strategy='modes')
+            np.testing.assert_allclose(frame, state['u'], atol=2e-13)
+
+    def test_numbers_change_between_executions(self):
+        system = stentor.System('field u\ncoefficient k = 0.1\ncoefficient s = 0\nstencil h = laplace-1d\nboundary u = reflect\nu.next = u + k*h(u) + s')
+        u = np.random.default_rng(4).uniform(size=65)
+        for numbers in (None, {'k': 0.2}, {'s': 0.5}, {'k': -0.1, 's': -2.0}):
+            made, host = (quietly(system, {'u': u}, numbers, 60, strategy=each)['u'] for each in ('modes', 'host'))
+            np.testing.assert_allclose(made, host, rtol=1e-12, atol=1e-12 * np.abs(host).max())
+
+    def test_what_has_decayed_is_zero(self):
+        """After 10^6 steps of heat the mean is left, which is kept."""
+        system, u = stentor.System('field u\nstencil h = heat-2d\nu.next = h(u)'), np.random.default_rng(6).uniform(size=(40, 50))
+        made = system({'u': u}, None, 10**6, strategy='modes')['u']
+        np.testing.assert_allclose(made, np.full(u.shape, u.mean()), rtol=1e-12)
+
+
+class Exact(unittest.TestCase):
+    def symbol(self, order, k):
+        n = order // 2
+        weights = np.linalg.solve([[j ** (2 * i) for j in range(1, n + 1)] for i in range(1, n + 1)], [1.0] + [0.0] * (n - 1))
+        return sum(w * 2 * (np.cos(k * j) - 1) for j, w in zip(range(1, n + 1), weights))
+
+    def test_standing_waves(self):
+        """shape cos(w t) is a solution with 2 cos w - 2 = c2 * symbol(k), for waves of every kind of side."""
+        n, c2 = 48, 0.15
+        at = np.arange(n)
+        for sides, k, shape in (('wrap', 2 * np.pi * 3 / n, np.cos(2 * np.pi * 3 / n * at)), ('reflect', np.pi * 3 / n, np.cos(np.pi * 3 / n * (at + 0.5))),
+                                ('odd-reflect', np.pi * 3 / n, np.sin(np.pi * 3 / n * (at + 0.5))),
+                                ('odd-reflect:reflect', np.pi * 3.5 / n, np.sin(np.pi * 3.5 / n * (at + 0.5))),
+                                ('mirror', np.pi * 3 / (n - 1), np.cos(np.pi * 3 / (n - 1) * at)),
+                                ('constant', np.pi * 3 / (n + 1), np.sin(np.pi * 3 / (n + 1) * (at + 1)))):
+            for order in (2, 4, 8) if sides != 'constant' else (2,):
+                for steps in (1, 60, 4096):
+                    w = np.arccos(1 + c2 * self.symbol(order, k) / 2)
+                    wave = stentor.System(WAVE.format(rank=1, order=order, sides=sides))
+                    made = wave({'u': shape, 'u.prev': shape * np.cos(w)}, {'c2': c2}, steps, strategy='modes')
+                    with self.subTest(sides=sides, order=order, steps=steps):
+                        np.testing.assert_allclose(made['u'], shape * np.cos(w * steps), atol=4e-15 * steps + 1e-14)
+                        np.testing.assert_allclose(made['u.prev'], shape * np.cos(w * (steps - 1)), atol=4e-15 * steps + 1e-14)
+
+    def test_slow_waves_keep_their_digits(self):
+        """The longest wave of a large grid, over its first quarter: single steps lose three digits."""
+        n, c2 = 4096, 1e-4
+        k = 2 * np.pi / n
+        s = 4 * c2 * np.sin(k / 2) ** 2
+        w = 2 * np.arcsin(np.sqrt(s) / 2)
+        steps = round(np.pi / 2 / w) // 2
+        shape = np.cos(k * np.arange(n))
+        wave = stentor.System(WAVE.format(rank=1, order=2, sides='wrap'))
+        made = wave({'u': shape, 'u.prev': shape}, {'c2': c2}, steps, strategy='modes')['u']
+        exact = shape * (np.cos(w * steps) - np.tan(w / 2) * np.sin(w * steps))
+        self.assertLess(np.linalg.norm(made - exact) / np.linalg.norm(exact), 1e-14)
+
+    def test_the_energy_of_a_leapfrog_is_kept(self):
+        """|u - u.prev|^2 / c2 - u . lap(u.prev) over 10^4 steps, and in each of ten frames."""
+        rng, n, c2 = np.random.default_rng(7), (24, 21), 0.3
+        lap = stentor.System('field v, u\nstencil lap = laplace-2d\nu.next = u\nv.next = lap(u)')
+        wave = stentor.System(WAVE.format(rank=2, order=2, sides='wrap'))
+
+        def energy(state):
+            u, before = state['u'], state['u.prev']
+            return np.sum((u - before) ** 2) / c2 - np.sum(u * lap({'v': u, 'u': before}, strategy='host')['v'])
+
+        u = rng.uniform(-1, 1, n)
+        state = {'u': u, 'u.prev': u + 0.1 * rng.uniform(-1, 1, n)}
+        first = energy(state)
+        self.assertLess(abs(energy(wave(state, {'c2': c2}, 10000, strategy='modes')) / first - 1), 1e-12)
+        for _ in range(10):
+            state = wave(state, {'c2': c2}, 1000, strategy='modes')
+            self.assertLess(abs(energy(state) / first - 1), 1e-12)
+
+
+class Choice(unittest.TestCase):
+    def test_what_it_cannot_serve_is_said(self):
+        u = np.zeros((20, 24))
+        for system, coefficients, message in (
+                ('field u\nu.next = u*u', {}, 'u.next is not linear: it multiplies fields with each other'),
+                ('field u, v\nu.next = u + v\nv.next = v/(1 + u)', {}, 'v.next is not linear: it divides by a field'),
+                ('field u\nu.next = abs(u)', {}, 'u.next is not linear: it takes the abs of a field'),
+                ('field u\nu.next = where(u > 0, u, 0)', {}, 'u.next is not linear: it compares fields by >'),
+                ('field u\nu.next = max(u, 0)', {}, 'u.next is not linear: it takes the max of a field'),
+                ('field u\ncoefficient k\nu.next = k*u', {'k': u}, 'the coefficient k is an array'),
+                ('field u\nstencil h = heat-2d\nboundary u = nearest\nu.next = h(u)', {}, 'u has nearest sides along z, which no waves fit'.replace('z', 'y')),
+                ('field u\nstencil h = heat-2d\nboundary u = fixed\nu.next = h(u)', {}, 'u has fixed sides'),
+                ('field u\nstencil h = heat-2d\nboundary u = constant=2\nu.next = h(u)', {}, 'u has constant sides'),
+                ('field u\nstencil h = laplace-2d:order=4\nboundary u = constant\nu.next = u + 0.1*h(u)', {}, 'u has constant sides'),
+                ('field u\nstencil h = heat-2d\nboundary u = odd-mirror\nu.next = h(u)', {}, 'u has odd-mirror sides'),
+                ('field u\nstencil h = heat-2d\nboundary u = odd-reflect\nu.next = h(u) + 1', {}, 'a step adds a constant'),
+                ('field u\nstencil d = taps x [0, 1] (-1 1)\nboundary u = reflect\nu.next = u - 0.1*d(u)', {}, 'mirror symmetry of the sides along x'),
+                ('field u, v\nstencil h = heat-2d\nboundary u = reflect\nu.next = h(u)\nv.next = h(v)', {}, 'v has wrap sides where other fields have none')):
+            with self.subTest(message):
+                with self.assertRaisesRegex(stentor.StentorError, message.replace('+', '\\+').replace('(', '\\(')) as caught:
+                    quietly(stentor.System(system), {name: u for name in stentor.System(system).fields}, coefficients, 5, strategy='modes', rank=2)
+                self.assertIn('strategy modes cannot run this problem', str(caught.exception))
+        for points in ({'sources': [('u', (3, 3), 1.0)]}, {'receivers': [('u', (3, 3))]}):
+            with self.assertRaisesRegex(stentor.StentorError, 'it takes all steps at once, and'):
+                stentor.System('field u\nstencil h = heat-2d\nu.next = h(u)')({'u': u}, None, 5, strategy='modes', **points)
+
+    def test_it_is_chosen_for_long_runs_where_accuracy_allows(self):
+        wave = stentor.System(WAVE.format(rank=2, order=2, sides='wrap').replace('coefficient c2', 'coefficient c2 = 0.2'))
+
+        def chosen(**more):
+            return json.loads(wave.describe((200, 300), form='json', **more))
+
+        self.assertEqual(chosen(steps=2)['strategy'], 'host')
+        self.assertEqual(chosen(steps=5000)['strategy'], 'modes')
+        self.assertEqual(chosen(steps=5000, every=1)['strategy'], 'host')
+        self.assertEqual(chosen(steps=5000, every=1000)['strategy'], 'modes')
+        self.assertEqual(chosen(steps=5000, accuracy='local')['strategy'], 'host')
+        self.assertEqual(chosen(steps=5000, tolerance=1e-18)['strategy'], 'host')
+        self.assertEqual(chosen(steps=2, strategy='modes')['strategy'], 'modes')
+        told = chosen(steps=5000)
+        self.assertEqual((told['parameters']['matrix'], told['parameters']['matrix_kind']), (2, 'real'))
+        text = wave.describe((200, 300), steps=5000)
+        self.assertIn('modes, all 5000 steps at once as the power of a real 2 x 2 matrix at each frequency of 200 x 300 points', text)
+        self.assertIn('accuracy is asked for locally', wave.describe((200, 300), steps=5000, accuracy='local'))
+        with self.assertRaisesRegex(ValueError, 'accuracy is'):
+            wave.describe((200, 300), accuracy='some')
+
+    def test_a_call_can_be_cancelled(self):
+        wave, told = stentor.System(WAVE.format(rank=2, order=2, sides='wrap')), []
+        u = np.random.default_rng(1).uniform(size=(200, 300))
+
+        def stop(done, total):
+            told.append((done, total))
+            if len(told) > 1:
+                raise KeyError('enough')
+
+        with self.assertRaisesRegex(KeyError, 'enough'):
+            wave({'u': u}, {'c2': 0.2}, 400, every=1, strategy='modes', progress=stop)
+        self.assertEqual((len(told), told[-1][1]), (2, 400))
+        self.assertTrue(0 < told[-1][0] < 400)
+
+
+if __name__ == '__main__':
+    unittest.main()
