@@ -1,4 +1,5 @@
-/* See online.h. */
+/* Opens, closes and changes an online plan (candidates are tried in the caller's own executions);
+ * see online.h. */
 #include "tune/online.h"
 
 #include <stdlib.h>
@@ -12,24 +13,27 @@
 #include "tune/online_state.h"
 #include "tune/wisdom.h"
 
-#define LEG_SECONDS 10e-3 /* of work between two decisions: waiting for it costs some microseconds */
-/* Of a check beside its work: modules are loaded at a kernel's first launch, and sums are waited
- * for. 0.11 ms of each where the search was measured to take 0.75 ms of 7.3 and 1.4% of 45 and of
- * 141 (bench/results/2026-11-23-regret-2.md). */
+/* Work between two decisions, in seconds: each decision costs a wait of some microseconds. */
+#define LEG_SECONDS 10e-3
+/* Overhead of a check besides its work, in seconds: modules are loaded at a kernel's first launch,
+ * and the host waits for the sums. Measured: 0.11 ms each. */
 #define CHECK_SECONDS 0.15e-3
-#define LIKELY 1.5      /* times the best estimate: not tried, unless it is the best of its strategy */
-#define HOPELESS 3.0    /* then neither */
-#define MEMORY_PART 0.6 /* of the device's, that input, output and what this takes may have together */
+/* Candidates estimated at more than this many times the best are not tried, unless best of their
+ * strategy. */
+#define LIKELY 1.5
+/* Candidates estimated at more than this many times the best are never tried. */
+#define HOPELESS 3.0
+/* Largest part of device memory for the input, the output and the online workspace together. */
+#define MEMORY_PART 0.6
 enum { LEGS_LEAST = 8, LEGS_MOST = 512, WIDE = 48, ALIGNMENT = 256 };
 
-/* ---- what is tried
- * ----------------------------------------------------------------------------------------------- */
+/* ---- candidates ------------------------------------------------------------------------------ */
 
 static double leg_seconds(const stn_plan *plan) {
     return plan->context->play ? plan->context->play->leg_seconds : LEG_SECONDS;
 }
 
-/* A unit's work, with what its candidates are estimated to take. */
+/* The work of one unit, with the estimates of its candidates. */
 static stn_plan *make_unit(const stn_plan *plan, uint64_t steps, const char *strategy) {
     stn_plan *unit;
     if (stn_plan_copy(plan, plan->kind, plan->kind->work(plan), steps, &unit, NULL) != STN_OK) return NULL;
@@ -43,8 +47,8 @@ static double seconds_in_legs(const stn_plan *plan, stn_plan *unit, uint64_t leg
     return one.seconds * (double)legs;
 }
 
-/* Legs of a run that steps: as long as is worth a look, and together hardly longer than the run at
- * once. */
+/* The number of chunks that a run of many steps is divided into: each long enough to time, all
+ * together at most 1% slower than the undivided run by estimate. */
 static uint64_t choose_legs(const stn_plan *plan, const char *strategy, stn_plan **unit) {
     const uint64_t steps = plan->kind->shape(plan).steps;
     const double most = plan->estimate.seconds / leg_seconds(plan);
@@ -81,8 +85,8 @@ static void add_arm(stn_online *o, const stn_strategy *strategy, const stn_candi
     o->search.arms[o->search.count++].predicted = seconds;
 }
 
-/* What the plan has, the cheapest by estimate, the best of each other strategy, then whatever is
- * likely. */
+/* Adds the plan's own candidate, the cheapest by estimate, the best of each other strategy, then
+ * all others that are likely to be fast. */
 static void choose_arms(stn_online *o) {
     const stn_plan *plan = o->plan, *unit = o->unit;
     stn_estimate own = {0};
@@ -99,8 +103,7 @@ static void choose_arms(stn_online *o) {
         }
 }
 
-/* ---- opening and closing
- * ----------------------------------------------------------------------------------------- */
+/* ---- opening and closing --------------------------------------------------------------------- */
 
 static void release(stn_online *o) {
     for (size_t i = 0; i < o->search.count; i++) {
@@ -118,7 +121,7 @@ static void release(stn_online *o) {
 
 static size_t aligned(size_t bytes) { return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT; }
 
-/* Room for what arms need. */
+/* Sets the sizes of the workspace that candidates need. */
 static void measure_up(stn_online *o) {
     const stn_work_shape shape = o->plan->kind->shape(o->plan);
     o->inner = aligned(o->inner);
@@ -131,7 +134,8 @@ static bool fits(const stn_online *o) {
     return (double)o->inner + 4.0 * (double)o->grid <= MEMORY_PART * (double)o->plan->machine.memory_bytes;
 }
 
-/* Arm 0 by units of several legs: what the plan runs is there, so little is missing. */
+/* Candidate 0, for one unit of several chunks: the plan's own kernels are loaded, so few are
+ * missing. */
 static bool furnish_first(stn_online *o) {
     o->inner = o->plan->workspace_size;
     if (o->legs == 1) return true;
@@ -139,7 +143,7 @@ static bool furnish_first(stn_online *o) {
     return o->arms[0].plan != NULL;
 }
 
-/* False where there is nothing to try, or nothing to try it with. */
+/* False if there is no other candidate, or if memory or a timer is missing. */
 static bool furnish(stn_online *o) {
     stn_plan *plan = o->plan;
     stn_device *device = plan->context->device;
@@ -182,10 +186,9 @@ void tune_online_open(stn_plan *plan, const char *strategy, double executions) {
     begin(o);
 }
 
-/* ---- the end, and changes
- * -------------------------------------------------------------------------------------- */
+/* ---- closing, and new weights ---------------------------------------------------------------- */
 
-/* Seconds of the whole run. */
+/* Remembers the measured times, in seconds of the whole run. */
 static void remember(const stn_online *o) {
     tune_records *records = calloc(1, sizeof *records);
     for (size_t i = 0; records && i < o->search.count; i++)
@@ -207,7 +210,7 @@ void tune_online_close(stn_plan *plan) {
 
 uint64_t tune_online_legs(const stn_plan *plan) { return plan->online->legs; }
 
-/* What arms are built like gets the plan's new weights. */
+/* Gives the unit that candidates are built from the plan's new weights. */
 static bool renew_unit(stn_online *o) {
     const stn_plan *plan = o->plan;
     stn_plan *unit;
@@ -228,8 +231,8 @@ static void drop_arm(stn_online *o, size_t arm, const char *why) {
     atomic_store(&o->arms[arm].built, TUNE_FAILED);
 }
 
-/* The one that runs cannot be dropped: the plan's own candidate, which has the new weights, takes
- * its place. */
+/* Restarts from candidate 0, which has the new weights, because the running candidate was
+ * dropped. */
 static void begin_again(stn_online *o) {
     o->search.current = 0;
     o->search.arms[0].state = TUNE_ARM_CHECKED;
@@ -240,7 +243,7 @@ stn_status tune_online_set_weights(stn_plan *plan, size_t count, const double *w
     tune_online_end(o);
     o->flying = false;
     o->left = 0;
-    stn_gather_free(o->compare_gather); /* it is cancelled */
+    stn_gather_free(o->compare_gather); /* It was cancelled. */
     o->compare_gather = NULL;
     if (!renew_unit(o)) return stn_fail_memory(error, "a plan", sizeof *plan);
     for (size_t i = 0; i < o->search.count; i++) {

@@ -1,6 +1,6 @@
-/* The arms of an online plan come to be. Compiling takes long and concerns no device, so it is a
- * thread's; loading modules, tables and memory would end the capture of any stream, or wait for
- * one, so an execution does that when it finds an arm compiled. */
+/* Builds the candidates of an online plan. Compiling takes long and needs no device, so a thread
+ * does it. Loading modules and allocating memory would break a stream capture or wait for one, so
+ * an execution does that for a candidate whose kernels are compiled. */
 #include <unistd.h>
 
 #include "base/error.h"
@@ -15,7 +15,7 @@ void tune_online_build(stn_online *o, online_arm *arm) {
     if (arm->plan && arm->plan->workspace_size > o->inner) {
         if (!o->plan->online)
             o->inner = arm->plan->workspace_size;
-        else { /* with other weights than it was made for */
+        else { /* The new weights need a larger workspace than the old ones. */
             status = stn_fail(&arm->why, STN_ERROR_UNSUPPORTED, "it wants a larger workspace than the plan has");
             stn_plan_destroy(arm->plan);
             arm->plan = NULL;
@@ -31,7 +31,7 @@ static void look_at_arm(stn_online *o, online_arm *arm) {
     const size_t missing = stn_gather_end(arm->gather);
     if (!missing) return;
     if (arm->plan && arm->plan->workspace_size > o->inner && !o->plan->online) o->inner = arm->plan->workspace_size;
-    stn_plan_destroy(arm->plan); /* it has stand-ins */
+    stn_plan_destroy(arm->plan); /* It was built with stand-in kernels. */
     arm->plan = NULL;
     arm->why = (stn_error){0};
     atomic_store(&arm->built, TUNE_UNBUILT);
@@ -42,7 +42,7 @@ static void look_at_compare(stn_online *o) {
     o->compare_gather = stn_gather_begin(o->plan->context);
     (void)tune_kernel(o->plan->context, o->plan->kind->shape(o->plan).dtype, "tune_compare", &o->compare, NULL);
     stn_gather_end(o->compare_gather);
-    o->compare = NULL; /* it may be a stand-in: executions ask again */
+    o->compare = NULL; /* It may be a stand-in: executions ask again. */
 }
 
 void tune_online_look(stn_online *o, size_t from) {
@@ -51,8 +51,7 @@ void tune_online_look(stn_online *o, size_t from) {
         if (!o->arms[i].plan && atomic_load(&o->arms[i].built) == TUNE_UNBUILT) look_at_arm(o, &o->arms[i]);
 }
 
-/* ---- the thread
- * -------------------------------------------------------------------------------------------------- */
+/* ---- the thread ------------------------------------------------------------------------------ */
 
 static void compile_arm(const stn_online *o, online_arm *arm) {
     stn_error why = {0};
@@ -69,7 +68,8 @@ static void compile_arm(const stn_online *o, online_arm *arm) {
 static void *compile_all(void *user) {
     stn_online *o = user;
     if (o->compare_gather && stn_gather_compile_apart(o->compare_gather, NULL) != STN_OK)
-        atomic_store(&o->stop, true); /* nothing can be checked, so nothing is tried */
+        /* Without the comparison no candidate can be checked, so none is tried. */
+        atomic_store(&o->stop, true);
     else
         atomic_store(&o->comparable, true);
     for (size_t i = 1; i < o->search.count && !atomic_load(&o->stop); i++)

@@ -1,4 +1,4 @@
-/* Executions of an online plan, unit by unit: see online.h. */
+/* Executions of an online plan, one unit after the other; see online.h. */
 #include <math.h>
 
 #include "base/error.h"
@@ -7,10 +7,11 @@
 #include "tune/online.h"
 #include "tune/online_state.h"
 
-#define LAG_SECONDS 0.2e-3 /* of work that a GPU has while a caller waits for it: more than a wait takes to end */
+/* Work that the GPU must still have while the host waits for a timed unit: longer than a wait takes
+ * to return. */
+#define LAG_SECONDS 0.2e-3
 
-/* ---- what a move came to
- * ----------------------------------------------------------------------------------------- */
+/* ---- results of a timed move ----------------------------------------------------------------- */
 
 static void say_wrong(const stn_online *o, double difference) {
     stn_log(&o->plan->context->logger, STN_LOG_WARNING,
@@ -28,8 +29,8 @@ static bool is_right(const stn_online *o) {
     return right;
 }
 
-/* A sample of a grid that is all but empty may have too little in it to compare rounding with: then
- * all is compared, from this arm on. */
+/* A sample of a mostly empty grid may hold too few values to judge rounding by. From here on whole
+ * results are compared, beginning with this candidate. */
 static void doubt(stn_online *o) {
     if (o->compared.every == 1) return;
     o->search.compare *= (double)o->compared.every;
@@ -37,14 +38,14 @@ static void doubt(stn_online *o) {
     o->search.arms[o->flight.arm].state = TUNE_ARM_READY;
 }
 
-/* Tells the search of the move that flies, if it has landed. */
+/* Updates the search with the move in flight, if it has finished. */
 static void settle(stn_online *o, bool wait) {
     const tune_play *play = o->plan->context->play;
     double took = 0, done = 0;
     stn_timer *last = o->flight.check ? o->done : o->took;
     if (!o->flying) return;
     const stn_status status = stn_timer_read(last, wait, &done, NULL);
-    if (status == STN_OK && !(done > 0)) return; /* under way */
+    if (status == STN_OK && !(done > 0)) return; /* still running */
     o->flying = false;
     if (status == STN_OK && stn_timer_read(o->took, false, &took, NULL) != STN_OK) took = 0;
     took /= o->flight.units;
@@ -60,8 +61,7 @@ static void settle(stn_online *o, bool wait) {
                 o->arms[o->search.current].strategy->name, o->arms[before].strategy->name);
 }
 
-/* ---- one unit
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- one unit -------------------------------------------------------------------------------- */
 
 static void take_built(stn_online *o) {
     for (size_t i = 1; i < o->search.count; i++) {
@@ -69,8 +69,8 @@ static void take_built(stn_online *o) {
         const int built = atomic_load(&o->arms[i].built);
         if (arm->state != TUNE_ARM_WAITING || !atomic_load(&o->comparable)) continue;
         if (built == TUNE_COMPILED && o->search.known > 0 && !tune_search_wants(&o->search, i))
-            continue;                 /* its code and its tables are not worth the wait */
-        if (built == TUNE_COMPILED) { /* one an execution: loading takes a moment */
+            continue;                 /* Not worth the time to load its code and tables. */
+        if (built == TUNE_COMPILED) { /* One for each execution: loading takes a moment. */
             tune_online_build(o, &o->arms[i]);
             return;
         }
@@ -78,7 +78,7 @@ static void take_built(stn_online *o) {
         if (built == TUNE_FAILED) arm->state = TUNE_ARM_OUT;
     }
     if (!atomic_load(&o->stop)) return;
-    for (size_t i = 1; i < o->search.count; i++) /* nobody builds them any more */
+    for (size_t i = 1; i < o->search.count; i++) /* The builder thread has stopped. */
         if (o->search.arms[i].state == TUNE_ARM_WAITING) o->search.arms[i].state = TUNE_ARM_OUT;
 }
 
@@ -93,14 +93,14 @@ static stn_status run_current(stn_online *o, const stn_execution *each, stn_erro
     return STN_OK;
 }
 
-/* The kernel that compares, which is compiled by now. */
+/* The comparison kernel; it is compiled by now. */
 static stn_status get_compare(stn_online *o, stn_error *error) {
     if (o->compare) return STN_OK;
     const stn_dtype dtype = o->plan->kind->shape(o->plan).dtype;
     return tune_kernel(o->plan->context, dtype, "tune_compare", &o->compare, error);
 }
 
-/* The arm beside the one that runs, whose result is the caller's. */
+/* Runs a candidate next to the current one, whose result the caller gets. */
 static stn_status check(stn_online *o, const stn_execution *each, stn_error *error) {
     stn_execution beside = *each;
     beside.out = (char *)each->workspace + o->inner;
@@ -118,7 +118,7 @@ static stn_status check(stn_online *o, const stn_execution *each, stn_error *err
     return STN_OK;
 }
 
-/* One of the units that are timed together; the last one sends them off. */
+/* Runs one of the units that are timed together; the last one puts the move in flight. */
 static stn_status run_timed(stn_online *o, const stn_execution *each, stn_error *error) {
     const bool first = o->left == o->flight.units;
     stn_status status = first ? stn_timer_start(o->took, each->stream, error) : STN_OK;
@@ -128,13 +128,13 @@ static stn_status run_timed(stn_online *o, const stn_execution *each, stn_error 
     o->left = 0;
     o->flying = status == STN_OK;
     if (o->flying || o->flight.arm == o->search.current) return status;
-    o->search.arms[o->flight.arm].state = TUNE_ARM_OUT; /* the trusted one makes it whole */
+    /* The trusted candidate repeats the unit. */
+    o->search.arms[o->flight.arm].state = TUNE_ARM_OUT;
     return run_current(o, each, error);
 }
 
-/* Is there work enough behind the move that flies? Callers enqueue hundreds of executions in the
- * time of one, all of them by the one that runs: so a move that has so much behind it is waited
- * for, while the GPU has something to do. */
+/* Is enough work enqueued behind the timed move? Callers enqueue hundreds of executions in the time
+ * of one, all run by the current candidate. Waiting for the timed move then leaves the GPU busy. */
 static bool far_ahead(const stn_online *o) {
     return o->behind >= 2 && o->behind * tune_search_expects(&o->search, o->search.current) >= LAG_SECONDS;
 }
@@ -145,7 +145,7 @@ static stn_status run_unit(stn_online *o, const stn_execution *each, stn_error *
     take_built(o);
     settle(o, far_ahead(o));
     o->over = tune_search_over(&o->search) && !o->flying;
-    if (o->over) tune_online_halt(o); /* nobody will try what still compiles */
+    if (o->over) tune_online_halt(o); /* Cancels compilations that no trial needs any more. */
     if (o->flying) {
         o->behind++;
         return run_current(o, each, error);
@@ -159,16 +159,15 @@ static stn_status run_unit(stn_online *o, const stn_execution *each, stn_error *
     return run_timed(o, each, error);
 }
 
-/* ---- all of them
- * ------------------------------------------------------------------------------------------------- */
+/* ---- all units ------------------------------------------------------------------------------- */
 
-/* The state after a leg; after the last one it is the output. */
+/* The buffer that holds the state after a chunk; after the last chunk it is the output. */
 static void *state_after(const stn_online *o, uint64_t leg, const stn_execution *run) {
     return (o->legs - 1 - leg) % 2 ? (char *)run->workspace + o->spare : run->out;
 }
 
-/* A decision wants what the last leg came to: without waiting, all would be enqueued before the
- * first is done. */
+/* Waits for the last chunk: otherwise all chunks would be enqueued before the first result is
+ * known, and no decision could use it. */
 static stn_status await(stn_online *o, const stn_execution *run, stn_error *error) {
     if (o->legs == 1 || o->search.frozen || o->over) return STN_OK;
     if (!o->flying) return stn_synchronize(o->plan->context, run->stream, error);
@@ -181,7 +180,7 @@ stn_status tune_online_run(stn_plan *plan, stn_part part, const stn_execution *r
     stn_status status = STN_OK;
     pthread_mutex_lock(&o->lock);
     if (!o->over && stn_device_capturing(plan->context->device, run->stream)) {
-        o->search.frozen = true; /* what a graph holds stays */
+        o->search.frozen = true; /* A captured graph keeps its kernels, so the choice is final. */
         tune_online_halt(o);
         o->flying = false;
         o->left = 0;

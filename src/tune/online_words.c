@@ -1,4 +1,5 @@
-/* An online plan in words: what runs now, what was tried, what could not be compiled. */
+/* Describes an online plan: the current candidate, how many were tried, and which could not be
+ * compiled. */
 #include "base/error.h"
 #include "tune/online.h"
 #include "tune/online_state.h"
@@ -11,7 +12,7 @@ static void name_arm(const stn_online *o, const online_arm *arm, stn_text *text)
     }
 }
 
-/* How many could not be built; *first: one of them. */
+/* The number of candidates that could not be built; *first: one of them. */
 static size_t count_failed(const stn_online *o, const online_arm **first) {
     size_t failed = 0;
     for (size_t i = o->search.count; i-- > 1;)

@@ -1,5 +1,5 @@
-/* See record.h. A line has a candidate's strategy, the seconds of the whole run, and all its
- * values:
+/* Lines of measured candidates: strategy, seconds of the whole run (or "wrong"), and all values of
+ * the candidate. See record.h.
  *
  *     candidate: direct 0.0893 4 2 1 640 1 1 32 8 1 0 0 10 4 3 5 0 0 0 0 0
  *     candidate: lowrank wrong 4 2 1 640 1 1 32 8 1 0 0 10 4 3 5 0 0 0 0 0 */
@@ -44,8 +44,8 @@ void tune_records_print(const tune_records *records, stn_text *text) {
     }
 }
 
-/* The word at `at`, which ends at one space or the line's end; where the next one begins, or NULL:
- * it is empty or too long. */
+/* Copies the word at `at`, which ends at a space or at the end of the line. Returns the start of
+ * the next word, or NULL if the word is empty or too long. */
 static const char *next_word(const char *at, char *word, size_t room) {
     const size_t size = strcspn(at, " \n");
     if (!size || size >= room) return NULL;

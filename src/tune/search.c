@@ -1,4 +1,5 @@
-/* See search.h. */
+/* Chooses the candidate for the next unit: a bandit search by expected gain over trial cost, with a
+ * bound on the regret. See search.h. */
 #include "tune/search.h"
 
 #include <math.h>
@@ -6,7 +7,7 @@
 #include <string.h>
 
 enum { UNITS_MOST = 16 };
-#define TUNE_CALL 10e-6 /* seconds that a first run of a few microseconds may wait for its code */
+#define TUNE_CALL 10e-6 /* Allowance, in seconds, for loading code at a candidate's first run. */
 
 static int by_value(const void *a, const void *b) {
     double x = *(const double *)a, y = *(const double *)b;
@@ -22,10 +23,9 @@ static double median(const tune_arm *arm) {
 
 static double measured(const tune_arm *arm) { return arm->count ? median(arm) : arm->known; }
 
-/* How a strategy's estimates fare: its arms that were timed took so many times what was predicted
- * of them, in the mean, with TUNE_FARES_TRUST more that are right. Another's may be as far off to
- * the other side: nothing is known of them by that
- * (bench/results/2026-11-24-first-results-2.md). */
+/* The bias of a strategy's estimates: the geometric mean of measured over predicted time of its
+ * timed candidates, with a prior of TUNE_FARES_TRUST candidates without bias. The estimates of
+ * other strategies may be off to the other side, so they say nothing. */
 static double fares(const tune_search *search, const void *strategy) {
     double sum = 0;
     size_t timed = 0;
@@ -41,7 +41,7 @@ double tune_search_expects(const tune_search *search, size_t index) {
     return measured(arm) > 0 ? measured(arm) : arm->predicted * fares(search, arm->strategy);
 }
 
-/* How far off estimates are, of which TUNE_SPREAD is known before any arm was timed. */
+/* Updates the mean relative error of estimates, with TUNE_SPREAD as the prior. */
 static void learn(tune_search *search) {
     double off = 0;
     size_t timed = 0;
@@ -56,25 +56,24 @@ static void learn(tune_search *search) {
 
 static bool is_short(const tune_search *search) { return tune_search_expects(search, search->current) < TUNE_SHORT; }
 
-/* Of a sample. What ESTIMATE would run is not waited for so long: it is what others begin in place
- * of, by far slower. */
+/* Units in one sample. Candidates compared with the estimate's choice are taken one unit at a time,
+ * since the current candidate is then by far the slower one. */
 static unsigned units_of(const tune_search *search, size_t challenger) {
     if (challenger == search->estimated) return 1;
     return (unsigned)ceil(fmin(TUNE_SPAN / tune_search_expects(search, search->current), UNITS_MOST));
 }
 
-/* ---- the next move
- * ----------------------------------------------------------------------------------------------- */
+/* ---- the next move --------------------------------------------------------------------------- */
 
 static bool sampled(const tune_arm *arm) { return arm->count == TUNE_ARM_SAMPLES; }
 
-/* An arm that still has to show what it can. */
+/* True for a candidate whose trial has not ended. */
 static bool on_trial(const tune_search *search, size_t index) {
     const tune_arm *arm = &search->arms[index];
     return index != search->current && (arm->state == TUNE_ARM_READY || arm->state == TUNE_ARM_CHECKED);
 }
 
-/* Seconds that a move may lose at worst. Nobody has seen what was not timed yet. */
+/* The most seconds that a move may lose; a candidate that was never timed may be a surprise. */
 static double risk(const tune_search *search, size_t arm) {
     const double expected = tune_search_expects(search, arm);
     const double reference = tune_search_expects(search, search->estimated);
@@ -84,28 +83,28 @@ static double risk(const tune_search *search, size_t arm) {
     return units_of(search, arm) * fmax(expected - reference, 0);
 }
 
-/* Where nobody says how many units there will be, as many again as are done. */
+/* If the number of units is not known, expects as many again as are done. */
 static double units_left(const tune_search *search) {
     return search->known > 0 ? fmax(search->known - search->units, 0) : search->units;
 }
 
-/* Nothing is learned yet of a strategy that no arm was timed of. */
+/* The spread of a strategy's estimates: the prior if none of its candidates was timed. */
 static double spread_of(const tune_search *search, const void *strategy) {
     for (size_t i = 0; i < search->count; i++)
         if (search->arms[i].strategy == strategy && measured(&search->arms[i]) > 0) return search->spread;
     return TUNE_SPREAD;
 }
 
-/* Seconds that a trial is expected to win in the units that are left. What an arm takes lies on
- * either side of what is expected of it, the less likely by e for each `spread` of that (Laplace):
- * the mean of what lies below the one that runs. */
+/* Expected gain of a trial in the remaining units, in seconds. The true time has a Laplace
+ * distribution around the expected one with scale `spread`; this is the mean of the part below the
+ * current candidate's time. */
 static double promise(const tune_search *search, size_t arm) {
     const double now = tune_search_expects(search, search->current), expected = tune_search_expects(search, arm);
     const double spread = spread_of(search, search->arms[arm].strategy) * expected;
     return units_left(search) * (fmax(now - expected, 0) + spread / 2 * exp(-fabs(now - expected) / spread));
 }
 
-/* Seconds that a trial takes: its check, and the samples by turns of what is slower. */
+/* Cost of a trial in seconds: its check, and what its samples lose if it is slower. */
 static double price(const tune_search *search, size_t arm) {
     const double now = tune_search_expects(search, search->current), expected = tune_search_expects(search, arm);
     return search->compare + expected + TUNE_ARM_LEAST * units_of(search, arm) * fmax(expected - now, 0);
@@ -113,8 +112,8 @@ static double price(const tune_search *search, size_t arm) {
 
 static double gain(const tune_search *search, size_t arm) { return promise(search, arm) / price(search, arm); }
 
-/* The one that was begun, else the estimate's choice, else the one expected to win the most for
- * what its trial takes. */
+/* The candidate whose trial has begun, else the estimate's choice, else the one with the largest
+ * expected gain per trial cost. */
 static size_t challenger(const tune_search *search) {
     size_t best = TUNE_ARMS;
     for (size_t i = 0; i < search->count; i++) {
@@ -127,13 +126,14 @@ static size_t challenger(const tune_search *search) {
     return best;
 }
 
-/* What is hardly felt is tried whatever is expected of it. */
+/* A trial that costs less than TUNE_TRIFLE of the remaining time is always worth it. */
 static bool is_worth(const tune_search *search, size_t arm) {
     const double least = TUNE_TRIFLE * units_left(search) * tune_search_expects(search, search->current);
     return search->arms[arm].state == TUNE_ARM_CHECKED || fmax(promise(search, arm), least) >= price(search, arm);
 }
 
-/* Would its trial leave all of them within TUNE_TRIALS? What was begun is ended. */
+/* Does the trial stay within TUNE_TRIALS of the run's time? A trial that has begun is always
+ * finished. */
 static bool is_spared(const tune_search *search, size_t arm) {
     if (!(search->known > 0) || search->arms[arm].state == TUNE_ARM_CHECKED) return true;
     const double most = TUNE_TRIALS * search->known * tune_search_expects(search, search->current);
@@ -145,14 +145,15 @@ bool tune_search_wants(const tune_search *search, size_t arm) {
 }
 
 static bool affordable(const tune_search *search, size_t arm) {
-    if (arm == search->estimated) return true; /* it would have run anyway */
+    if (arm == search->estimated) return true; /* A plan by estimate would have run it anyway. */
     if (!tune_search_wants(search, arm)) return false;
     const double units = fmax(search->units + 1, search->known);
     const double part = is_short(search) ? TUNE_REGRET_SHORT : TUNE_REGRET;
     return search->lost + risk(search, arm) <= part * units * tune_search_expects(search, search->estimated);
 }
 
-/* Is the next sample the current arm's? They take turns, it first; before a check it needs one. */
+/* Does the next sample belong to the current candidate? The two alternate, current first; a check
+ * needs one sample of the current candidate. */
 static bool is_turn(const tune_search *search, size_t challenger) {
     const tune_arm *arm = &search->arms[challenger], *current = &search->arms[search->current];
     return arm->state == TUNE_ARM_READY ? !current->count : current->count <= arm->count;
@@ -173,8 +174,7 @@ tune_move tune_search_next(tune_search *search) {
     return move;
 }
 
-/* ---- what came of it
- * --------------------------------------------------------------------------------------------- */
+/* ---- updates --------------------------------------------------------------------------------- */
 
 static double shortest(const tune_arm *arm) {
     double least = INFINITY;
@@ -182,15 +182,15 @@ static double shortest(const tune_arm *arm) {
     return least;
 }
 
-/* By the median, and by the least: what disturbs a sample only lengthens it. A little faster may be
- * chance until there are enough of them. */
+/* Compares medians and minima, since disturbances only lengthen a sample. A small difference may be
+ * chance until there are enough samples. */
 static bool is_faster(const tune_arm *arm, const tune_arm *than, double tick) {
     const double known = median(than), least = shortest(than);
     const double part = arm->count < TUNE_ARM_SURE ? 1 / TUNE_ARM_BEHIND : TUNE_ARM_GAIN;
     return median(arm) < fmin(part * known, known - tick) && shortest(arm) < fmin(part * least, least - tick);
 }
 
-/* Where one of the two says that it is faster, more samples tell. */
+/* If median and minimum disagree, more samples are taken. */
 static bool is_slower(const tune_arm *arm, const tune_arm *than) {
     return median(arm) >= median(than) && shortest(arm) >= shortest(than);
 }
@@ -213,10 +213,12 @@ static void decide(tune_search *search, size_t index) {
         arm->state = TUNE_ARM_OUT;
 }
 
-/* Against the estimate's choice; a unit that was not timed takes what its arm is known to. */
+/* Counts the loss against the estimate's choice; a unit that was not timed counts with its expected
+ * time. */
 static void count_loss(tune_search *search, const tune_move *move, double seconds) {
     search->units += move->units;
-    if (search->arms[search->estimated].state == TUNE_ARM_WAITING) return; /* ESTIMATE would wait for it too */
+    /* A plan by estimate would wait for it too. */
+    if (search->arms[search->estimated].state == TUNE_ARM_WAITING) return;
     const double reference = tune_search_expects(search, search->estimated);
     double took = seconds > 0 ? seconds : tune_search_expects(search, move->arm);
     const double now = tune_search_expects(search, search->current);
@@ -225,15 +227,15 @@ static void count_loss(tune_search *search, const tune_move *move, double second
     search->spent += move->units * fmax(took - now, 0);
 }
 
-/* What checks take beside their work: a wait for code, or for sums. */
+/* Updates the overhead of checks: waits for code or for sums. */
 static void learn_compare(tune_search *search, const tune_move *move, double seconds) {
     const double rest = move->whole - seconds - tune_search_expects(search, search->current);
     if (move->check && move->whole > 0) search->compare = fmax((search->compare + rest) / 2, 0);
 }
 
-/* The first run of an arm, beside the one that runs: it may have waited for its code, so it tells
- * only what is far too slow. From now on the two take turns, and what the other took in other
- * minutes, at other clocks, is forgotten. */
+/* A candidate's first run, next to the current one. It may include loading its code, so it only
+ * excludes candidates that are far too slow. From here on the two alternate, and older samples of
+ * the current one, at other clock rates, are discarded. */
 static void take_check(tune_search *search, size_t index, double seconds, bool right) {
     tune_arm *arm = &search->arms[index], *current = &search->arms[search->current];
     const double known = measured(current);
@@ -257,8 +259,8 @@ void tune_search_told(tune_search *search, const tune_move *move, double seconds
         for (size_t i = 0; i < search->count; i++) decide(search, i);
 }
 
-/* Where it is known how many units are left they only become fewer: what is not worth its trial now
- * will not be. */
+/* The remaining units only become fewer, so a candidate that is not worth its trial now never will
+ * be. */
 bool tune_search_over(const tune_search *search) {
     if (search->frozen) return true;
     for (size_t i = 0; i < search->count; i++) {

@@ -1,5 +1,5 @@
-/* See trial.h. Samples are as long as clocks can tell and no longer: what is measured is a rate,
- * and the estimate knows how the whole run's launches compare with the trial's. */
+/* Timing trials of single candidates; see trial.h. A trial runs a few launches and measures a rate;
+ * the estimates of the shortened and the whole run give the factor between the two. */
 #include "tune/trial.h"
 
 #include <math.h>
@@ -11,11 +11,12 @@
 #include "tune/compare.h"
 
 #define TRIAL_SECONDS 1e-3
-#define BEHIND 2e-3 /* seconds: what takes less is timed behind one more run of it */
+/* A trial shorter than this many seconds is timed behind one more run of itself. */
+#define BEHIND 2e-3
 enum { LAUNCHES_LEAST = 2, LAUNCHES_MOST = 8, REPEATS_MOST = 4096 };
 enum { SEED = 2025 };
 
-/* Twin of the kernel's arguments. */
+/* Mirrors the kernel's argument struct. */
 typedef struct fill_arguments {
     void *out;
     int64_t count;
@@ -24,8 +25,7 @@ typedef struct fill_arguments {
     int64_t half_row, half_last;
 } fill_arguments;
 
-/* ---- the stage
- * --------------------------------------------------------------------------------------------------- */
+/* ---- filling grids --------------------------------------------------------------------------- */
 
 static stn_status launch_fill(const tune_stage *stage, fill_arguments *arguments, stn_error *error) {
     stn_launch launch = {.grid = {tune_blocks(arguments->count), 1, 1}, .block = {TUNE_THREADS, 1, 1}};
@@ -38,8 +38,8 @@ static stn_status fill_by(const tune_stage *stage, uint64_t seed, void *grid, in
     return launch_fill(stage, &arguments, error);
 }
 
-/* Of what comes in: transforms back to real numbers may do as they like with a spectrum that is no
- * real grid's. */
+/* Fills the input. A transform to real numbers gets a Hermitian spectrum: its result is undefined
+ * for any other. */
 static stn_status fill_input(const tune_stage *stage, void *grid, int64_t elements, stn_error *error) {
     fill_arguments arguments = {grid, elements, SEED, -1, 1, stage->shape.half_row, stage->shape.half_last};
     return launch_fill(stage, &arguments, error);
@@ -50,12 +50,11 @@ static stn_status fill(const tune_stage *stage, void *grid, int64_t elements, do
     return fill_by(stage, SEED, grid, elements, low, high, error);
 }
 
-/* ---- the work, as its kind tells it
- * ---------------------------------------------------------------------------------- */
+/* ---- sizes ----------------------------------------------------------------------------------- */
 
 static bool in_place(const tune_stage *stage) { return stage->shape.in_place; }
 
-/* Numbers of the dtype from a grid's first to its last. */
+/* Elements of a grid, from its first to its last in memory. */
 static int64_t numbers_of(const tune_stage *stage, bool of_output) {
     return of_output ? stage->shape.out_numbers : stage->shape.in_numbers;
 }
@@ -70,14 +69,13 @@ static stn_status find_judge(tune_stage *stage, stn_error *error) {
     return stage->plan->kind->judge(stage->plan, &stage->which, &stage->judge, &stage->trusted, error);
 }
 
-/* Twice the cache: nothing else is left in it. */
+/* Bytes to write to flush the L2 cache: twice its size. */
 static size_t sweep_bytes(const tune_stage *stage) { return 2 * stage->context->machine.l2_bytes; }
 
-/* ---- opening
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- opening --------------------------------------------------------------------------------- */
 
-/* Those that are read are filled, each with numbers of its own; those that are written have a
- * second place. */
+/* Allocates the operands. Read ones are filled with random numbers; written ones get a second
+ * buffer for the reference result. */
 static stn_status open_operands(tune_stage *stage, stn_error *error) {
     const stn_kind *kind = stage->plan->kind;
     if (kind->operands) kind->operands(stage->plan, stage->operand_numbers);
@@ -102,7 +100,7 @@ static stn_status open_source(tune_stage *stage, stn_error *error) {
     return fill_by(stage, SEED + 1 + STN_OPERANDS, stage->source, numbers, -1, 1, error);
 }
 
-/* Values that overflow could not be compared. */
+/* Rescales the plan's taps if its values would overflow, since those cannot be compared. */
 static stn_status calm(tune_stage *stage, stn_error *error) {
     const stn_plan *plan = stage->plan;
     stn_plan *copy;
@@ -153,12 +151,11 @@ void tune_stage_close(tune_stage *stage) {
     *stage = (tune_stage){0};
 }
 
-/* ---- running a plan
- * ---------------------------------------------------------------------------------------------- */
+/* ---- running a plan -------------------------------------------------------------------------- */
 
 static stn_status make_room(tune_stage *stage, const stn_plan *plan, stn_error *error) {
     if (plan->workspace_size <= stage->workspace_size) return STN_OK;
-    stn_memory_free(stage->context, stage->workspace); /* all work on it has been waited for */
+    stn_memory_free(stage->context, stage->workspace); /* No work on it is pending. */
     stage->workspace = NULL;
     stage->workspace_size = 0;
     STN_TRY(stn_memory_alloc(stage->context, plan->workspace_size, &stage->workspace, error));
@@ -166,7 +163,7 @@ static stn_status make_room(tune_stage *stage, const stn_plan *plan, stn_error *
     return STN_OK;
 }
 
-/* What is written besides goes to `written`. */
+/* Written operands go to `written`. */
 static stn_status run_plan(const tune_stage *stage, stn_plan *plan, const void *in, void *out, void *const *written,
                            stn_error *error) {
     const stn_execution run = {.struct_size = sizeof run,
@@ -183,8 +180,8 @@ static stn_status run_plan(const tune_stage *stage, stn_plan *plan, const void *
     return stn_plan_run(plan, &run, error);
 }
 
-/* Into `out` or `want`, and the operands beside them, which hold NaN before, or in place the random
- * input. */
+/* Runs into `out` or `want` and the written operands, which hold NaN before; an in-place run begins
+ * with the random input. */
 static stn_status run_fresh(const tune_stage *stage, stn_plan *plan, void *to, void *const *written, stn_error *error) {
     bool same = in_place(stage);
     STN_TRY(same ? fill_input(stage, to, numbers_of(stage, true), error)
@@ -201,7 +198,8 @@ static stn_status run_trusted(tune_stage *stage, uint64_t steps, stn_error *erro
     STN_TRY(stn_plan_build(stage->plan, steps, stage->judge, &stage->trusted, &plan, error));
     stn_status status = make_room(stage, plan, error);
     if (status == STN_OK) status = run_fresh(stage, plan, stage->want, stage->want_operand, error);
-    if (status == STN_OK) status = stn_synchronize(stage->context, NULL, error); /* before the plan's tables go */
+    /* Before the plan's tables are freed. */
+    if (status == STN_OK) status = stn_synchronize(stage->context, NULL, error);
     stn_plan_destroy(plan);
     if (status == STN_OK) stage->want_steps = steps;
     return status;
@@ -216,11 +214,10 @@ static stn_status ask_judge(tune_stage *stage, uint64_t steps, stn_error *error)
     return run_trusted(stage, steps, error);
 }
 
-/* What a trial reads: in place what it wrote before. */
+/* The input of a trial; in place it is the output of the previous run. */
 static const void *input_of(const tune_stage *stage) { return stage->in ? stage->in : stage->out; }
 
-/* ---- comparing
- * --------------------------------------------------------------------------------------------------- */
+/* ---- comparing ------------------------------------------------------------------------------- */
 
 static stn_status compare_one(const tune_stage *stage, const void *got, const void *want, int64_t numbers,
                               double *difference, stn_error *error) {
@@ -230,7 +227,7 @@ static stn_status compare_one(const tune_stage *stage, const void *got, const vo
     return tune_compare_read(stage->context, stage->sums, all, difference, error);
 }
 
-/* The largest of all that is written; NaN stays. */
+/* The largest difference over everything that is written; NaN stays NaN. */
 static stn_status compare(const tune_stage *stage, double *difference, stn_error *error) {
     double each;
     STN_TRY(compare_one(stage, stage->out, stage->want, numbers_of(stage, true), difference, error));
@@ -242,16 +239,17 @@ static stn_status compare(const tune_stage *stage, double *difference, stn_error
     return STN_OK;
 }
 
-/* ---- trials
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- trials ---------------------------------------------------------------------------------- */
 
-/* As the estimate of the whole run has it. Short trials are repeated. */
+/* The number of launches of a trial, by the estimate of the whole run. Short trials are
+ * repeated. */
 static uint64_t launches_for(const stn_estimate *whole) {
     double one = whole->seconds / fmax(whole->launches, 1), wanted = TRIAL_SECONDS / one;
     return wanted >= LAUNCHES_MOST ? LAUNCHES_MOST : wanted > LAUNCHES_LEAST ? (uint64_t)wanted : LAUNCHES_LEAST;
 }
 
-/* As that many steps have it, and what the whole run is estimated to take. */
+/* Returns the number of steps of the trial, sets the candidate for so many steps and the estimate
+ * of the whole run. */
 static uint64_t shorten(const stn_plan *plan, const tune_trial *trial, stn_candidate *candidate, stn_estimate *whole) {
     const stn_strategy *strategy = trial->strategy;
     *candidate = trial->candidate;
@@ -309,10 +307,11 @@ void tune_trial_check(tune_stage *stage, tune_trial *trial, double *difference) 
 static stn_status start(tune_stage *stage, const tune_trial *trial, stn_timer *timer, stn_error *error) {
     int64_t elements = numbers_of(stage, true);
     const int64_t swept = (int64_t)(sweep_bytes(stage) / stn_dtype_size(stage->shape.dtype));
-    if (in_place(stage)) STN_TRY(fill_input(stage, stage->out, elements, error)); /* lest it fade to zero */
+    /* Keeps the values from decaying to zero. */
+    if (in_place(stage)) STN_TRY(fill_input(stage, stage->out, elements, error));
     if (stage->sweep) STN_TRY(fill(stage, stage->sweep, swept, 0, 1, error));
-    /* Alone it would begin after its event by what the CPU takes to launch it, the longer the
-     * busier the CPU is. */
+    /* A run alone would begin after its event by the CPU's launch time, which grows with the
+     * load. */
     if (!stage->sweep && trial->once < BEHIND)
         STN_TRY(run_plan(stage, trial->plan, input_of(stage), stage->out, stage->operand, error));
     STN_TRY(stn_timer_start(timer, NULL, error));
@@ -323,7 +322,8 @@ static stn_status start(tune_stage *stage, const tune_trial *trial, stn_timer *t
 
 void tune_trial_start(tune_stage *stage, tune_trial *trial, stn_timer *timer) {
     if (trial->state != TUNE_GOOD || trial->count == TUNE_SAMPLES) return;
-    if (stage->sweep) trial->repeats = 1; /* the second one would find the first one's grids */
+    /* A second run would find the grids of the first one in the cache. */
+    if (stage->sweep) trial->repeats = 1;
     if (start(stage, trial, timer, &trial->why) != STN_OK) trial->state = TUNE_SKIPPED;
 }
 

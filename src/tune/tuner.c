@@ -1,5 +1,4 @@
-/* Measured times into a plan's ranking: those that are remembered, or those of trials made now
- * (session.h). */
+/* Sorts a plan's ranking by measured times, from wisdom or from a tuning session (session.h). */
 #include "tune/tuner.h"
 
 #include <math.h>
@@ -11,12 +10,13 @@
 #include "tune/online.h"
 #include "tune/wisdom.h"
 
-#define LIKE 1.5 /* times the best estimate: not taken over from a problem like this */
-#define OLD 1.15 /* nor from what was measured with other kernels: so far estimates are off anyway */
+/* A candidate of a similar problem is not taken if it is estimated at more than this many times the
+ * best. */
+#define LIKE 1.5
+#define OLD 1.15 /* The same for times measured with other kernels: the usual error of estimates. */
 enum { WIDE = 48 };
 
-/* ---- the ranking
- * ------------------------------------------------------------------------------------------------- */
+/* ---- the ranking ----------------------------------------------------------------------------- */
 
 static bool is_tuned(const stn_plan *plan, const stn_strategy *strategy) {
     for (size_t i = 0; i < plan->ranked; i++)
@@ -39,9 +39,9 @@ typedef struct place {
     double seconds;
 } place;
 
-/* Times are only compared with times, estimates with estimates: a row of a strategy that was never
- * measured comes before all that was only if the fastest of those was also estimated to be slower
- * than it. */
+/* Measured times are only compared with measured times, estimates with estimates. A row whose
+ * strategy was never measured comes first only if its estimate is below the estimate of the fastest
+ * measured row. */
 static place place_of(const stn_plan *plan, const stn_ranked *row, const stn_ranked *fastest) {
     if (!row->applies) return (place){row, 3, 0};
     if (row->measured > 0) return (place){row, 1, row->measured};
@@ -53,7 +53,7 @@ static int compare_places(const void *a, const void *b) {
     const place *x = a, *y = b;
     if (x->class != y->class) return x->class - y->class;
     if (x->seconds != y->seconds) return x->seconds < y->seconds ? -1 : 1;
-    return x->row < y->row ? -1 : x->row > y->row; /* as they were */
+    return x->row < y->row ? -1 : x->row > y->row; /* Keeps the order of equal rows. */
 }
 
 static void reorder(stn_plan *plan) {
@@ -66,7 +66,7 @@ static void reorder(stn_plan *plan) {
     memcpy(plan->ranking, before, plan->ranked * sizeof *before);
 }
 
-/* Writes what is known into the rows. True if any is. */
+/* Writes known times into the rows. True if there was one. */
 static bool apply(stn_plan *plan, const tune_records *records) {
     bool any = false;
     for (size_t i = 0; i < plan->ranked; i++) {
@@ -90,16 +90,15 @@ static void settle(stn_plan *plan, stn_chosen chosen) {
     plan->chosen = plan->ranked && plan->ranking[0].measured > 0 ? chosen : STN_CHOSEN_BY_ESTIMATE;
 }
 
-/* ---- what is remembered
- * ------------------------------------------------------------------------------------------ */
+/* ---- from wisdom ----------------------------------------------------------------------------- */
 
 typedef struct recalling {
     stn_plan *plan;
     const char *strategy;
 } recalling;
 
-/* The row that was the fastest for a problem like this one, first: its time is not this one's. Not
- * one that is estimated to take `most` times the best here. */
+/* Moves the row that was the fastest for a similar problem to the front, without its time, unless
+ * it is estimated at `most` times the best here or more. */
 static bool take_fastest(stn_plan *plan, const char *strategy, const tune_records *records, double most,
                          stn_chosen chosen) {
     const tune_record *fastest = NULL;
@@ -120,8 +119,8 @@ static bool take_fastest(stn_plan *plan, const char *strategy, const tune_record
     return true;
 }
 
-/* Times of this very problem go into the ranking; of others only the fastest one's candidate is
- * taken over. */
+/* Times of the same problem go into the ranking; of a similar one only the fastest candidate is
+ * used. */
 static bool use(void *user, const tune_records *records, tune_nearness nearness, bool shipped) {
     const recalling *r = user;
     if (nearness != TUNE_OWN)
@@ -140,19 +139,18 @@ static bool recall(stn_plan *plan, const char *strategy) {
 static bool take_own(void *user, const tune_records *records, tune_nearness nearness, bool shipped) {
     (void)shipped;
     if (nearness == TUNE_OWN) *(tune_records *)user = *records;
-    return true; /* the nearest comes first */
+    return true; /* The nearest entry comes first. */
 }
 
-/* ---- measuring
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- measuring ------------------------------------------------------------------------------- */
 
-/* The ranking that candidates are picked from; false: there is nothing to measure. */
+/* Makes the ranking that candidates are taken from; false: there is nothing to measure. */
 static bool rank_for(stn_plan *plan, const char *strategy, const tune_order *order) {
     stn_plan_rank(plan, strategy, order->all ? STN_PLAN_RANKING : WIDE);
     return plan->ranked && plan->ranking[0].applies;
 }
 
-/* Ranks by estimate where nothing can be measured or remembered. */
+/* Ranks by estimate if nothing can be measured or remembered. */
 static void tune_locked(stn_plan *plan, const char *strategy, const tune_order *order) {
     tune_records *records = calloc(1, sizeof *records);
     stn_error why = {0};
