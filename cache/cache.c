@@ -1,4 +1,4 @@
-/* Packs and disk behind one door, and the counters. */
+/* The cache: searches packs, then the disk, and counts hits and misses; see cache.h. */
 #include "cache/cache.h"
 
 #include <errno.h>
@@ -16,22 +16,22 @@ enum { DEFAULT_FILES = 16384, DEFAULT_WAIT_MS = 30000, SWEEP_STORES = 64 };
 
 typedef struct opened_pack {
     stn_pack *pack;
-    atomic_bool *passed; /* one an entry: damaged, or would not load */
+    atomic_bool *passed; /* per entry: skip it, because it is damaged or could not be loaded */
 } opened_pack;
 
 struct stn_cache {
     const stn_logger *logger;
     stn_disk disk;
     unsigned lock_wait_ms;
-    atomic_uint stores; /* every so often one is followed by a sweep */
+    atomic_uint stores; /* Every SWEEP_STORES stores a collection follows. */
     opened_pack *packs;
     size_t npacks;
-    stn_pack_writer *record; /* borrowed; NULL mostly */
+    stn_pack_writer *record; /* borrowed; usually NULL */
     pthread_mutex_t lock;    /* guards stats */
-    stn_cache_stats stats;   /* what the disk does not count itself */
+    stn_cache_stats stats;   /* without the disk's own counters */
 };
 
-/* What the caller wants, else a whole number above 0 in the environment, else the default. */
+/* The caller's value, else a whole number above 0 from the environment, else the default. */
 static uint64_t limit(uint64_t wanted, const char *variable, uint64_t otherwise) {
     const char *text = secure_getenv(variable);
     char *end = NULL;
@@ -45,8 +45,7 @@ static bool asked(const char *variable) {
     return text && *text && strcmp(text, "0") != 0;
 }
 
-/* ---- opening
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- opening --------------------------------------------------------------------------------- */
 
 static stn_status add_pack(stn_cache *cache, stn_pack *pack, stn_error *error) {
     opened_pack *added = &cache->packs[cache->npacks];
@@ -79,7 +78,7 @@ static stn_status open_packs(stn_cache *cache, const stn_cache_options *options,
     return STN_OK;
 }
 
-/* A folder that is there but not to be used is known, and said, from the start. */
+/* Detects, and warns of, an existing but unusable folder at once. */
 static void check_folder(stn_folder *folder) {
     int fd = stn_folder_open(folder, false);
     if (fd >= 0)
@@ -136,8 +135,7 @@ const char *stn_cache_dir_problem(const stn_cache *cache) {
     return atomic_load(&cache->disk.folder.told) ? cache->disk.folder.problem : NULL;
 }
 
-/* ---- finding and storing
- * ----------------------------------------------------------------------------------------- */
+/* ---- finding and storing --------------------------------------------------------------------- */
 
 static void note_pack_hit(stn_cache *cache, uint64_t bytes) {
     pthread_mutex_lock(&cache->lock);
@@ -174,7 +172,8 @@ static bool find_in_packs(stn_cache *cache, const stn_key *source, stn_entry *en
             return true;
         }
         stn_log(cache->logger, STN_LOG_WARNING, "%s; it is passed over", why.message);
-        if (status == STN_ERROR_FORMAT) pass_over(cache, in, index); /* want of memory may pass */
+        /* Out of memory may be temporary. */
+        if (status == STN_ERROR_FORMAT) pass_over(cache, in, index);
     }
     return false;
 }
@@ -212,7 +211,8 @@ void stn_cache_reject(stn_cache *cache, const stn_key *key) {
     for (size_t i = 0; i < cache->npacks; i++) {
         size_t index;
         if (!stn_pack_find(cache->packs[i].pack, key, &index) || atomic_load(&cache->packs[i].passed[index])) continue;
-        pass_over(cache, &cache->packs[i], index); /* the first that had it is where it came from */
+        /* The entry came from the first pack that has it. */
+        pass_over(cache, &cache->packs[i], index);
         return;
     }
     (void)stn_disk_remove(&cache->disk, key);
@@ -224,8 +224,7 @@ stn_cache_lock *stn_cache_lock_key(stn_cache *cache, const stn_key *key) {
     return stn_folder_lock(&cache->disk.folder, cache->lock_wait_ms, key);
 }
 
-/* ---- counters
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- counters -------------------------------------------------------------------------------- */
 
 void stn_cache_stats_get(stn_cache *cache, stn_cache_stats *stats) {
     pthread_mutex_lock(&cache->lock);
@@ -245,8 +244,7 @@ void stn_cache_count(stn_cache *cache, double compile_seconds, double load_secon
     pthread_mutex_unlock(&cache->lock);
 }
 
-/* ---- the folder as a whole
- * --------------------------------------------------------------------------------------- */
+/* ---- listing and collection ------------------------------------------------------------------ */
 
 stn_status stn_cache_each(stn_cache *cache, stn_cache_visit visit, void *user, stn_error *error) {
     return stn_disk_each(&cache->disk, visit, user, error);
@@ -281,14 +279,14 @@ stn_status stn_cache_resolve(stn_cache *cache, const char *prefix, stn_key *key,
     return STN_OK;
 }
 
-/* What is damaged gives way in the update, which keeps it aside. */
+/* The update moves a damaged file aside. */
 static stn_status keep(void *user, stn_wisdom *before, stn_text *after, stn_error *error) {
     (void)user;
     return stn_wisdom_join(before, &(stn_wisdom){0}, after, NULL, error);
 }
 
-/* Adds what the folder's wisdom has to the sums; verify: a damaged one is set aside, and one that
- * cannot be read is named. */
+/* Adds the folder's wisdom to the counts. verify: a damaged file is moved aside, an unreadable one
+ * is logged. */
 static void sweep_wisdom(stn_cache *cache, bool verify, stn_cache_sweep *sweep) {
     stn_folder *folder = &cache->disk.folder;
     stn_wisdom wisdom;

@@ -1,4 +1,4 @@
-/* Reading and writing entries as files. Whatever goes wrong, the run goes on: at worst a kernel is
+/* Entries as files in the cache folder. A failure here never ends the run: at worst a kernel is
  * compiled again. */
 #include "cache/disk.h"
 
@@ -62,7 +62,7 @@ bool stn_disk_find_source(stn_disk *disk, const stn_key *source, stn_key *key, s
     const int sub = stn_folder_open_at(&disk->folder, sub_name, false);
     ssize_t size = sub < 0 ? -1 : readlinkat(sub, alias, target, sizeof target);
     if (sub >= 0) close(sub);
-    if (size == 64) { /* the text is the entry's key, nothing else */
+    if (size == 64) { /* The text is exactly the entry's key. */
         target[64] = '\0';
         if (!stn_key_parse(target, key) || !stn_disk_find(disk, key, entry)) return false;
         if (!memcmp(stn_entry_source(key, entry), source, sizeof *source)) return true;
@@ -70,11 +70,12 @@ bool stn_disk_find_source(stn_disk *disk, const stn_key *source, stn_key *key, s
         return false;
     }
     *key = *source;
-    return stn_disk_find(disk, source, entry); /* an entry that has no other source key is its own */
+    /* An entry without another source key is stored under its own key. */
+    return stn_disk_find(disk, source, entry);
 }
 
-/* Points the source key at this entry. Without it only a search without a compiler is the poorer:
- * no warning. */
+/* Makes the source key's alias name this entry. A failure only affects searches without a compiler,
+ * so there is no warning. */
 static void put_alias(stn_disk *disk, int root, const stn_key *source, const stn_key *key) {
     char sub_name[3], name[STN_DISK_NAME], alias[STN_DISK_NAME + sizeof STN_DISK_ALIAS], hex[65];
     stn_disk_place(source, sub_name, name);
@@ -86,7 +87,7 @@ static void put_alias(stn_disk *disk, int root, const stn_key *source, const stn
     close(sub);
 }
 
-/* One attempt. errno ENOENT: the folder vanished meanwhile. */
+/* One attempt. errno ENOENT: the folder was removed meanwhile. */
 static bool store(stn_disk *disk, const stn_key *key, const stn_entry *entry, const void *image, size_t size) {
     char sub_name[3], name[STN_DISK_NAME], params[STN_DISK_NAME + sizeof STN_DISK_PARAMS];
     mode_t mode = disk->folder.shared ? 0666 : 0600;

@@ -86,7 +86,8 @@ static int make_path(const stn_folder *folder) {
         last = !*slash;
         *slash = '\0';
         made = !mkdir(path, mode) || errno == EEXIST;
-        if (!made && !why) why = errno; /* perhaps only a parent that exists and may not be written: go on */
+        /* perhaps only a parent that exists and may not be written: go on */
+        if (!made && !why) why = errno;
         *slash = last ? '\0' : '/';
     }
     free(path);

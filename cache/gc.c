@@ -1,5 +1,5 @@
-/* The folder as a whole: listing, checking, least-recently-used removal, clearing. Only files that
- * bear the cache's names are touched. */
+/* Cache collection: listing, checking, removal of least recently used entries, clearing. Only files
+ * with the cache's names are touched. */
 #include "cache/gc.h"
 
 #include <dirent.h>
@@ -29,7 +29,7 @@ typedef struct file {
 typedef struct files {
     file *list;
     size_t count, capacity;
-    bool hidden[256]; /* subfolders that are there but could not be looked into */
+    bool hidden[256]; /* subfolders that exist but cannot be read */
 } files;
 
 static file_kind kind_of(const char *name) {
@@ -41,7 +41,8 @@ static file_kind kind_of(const char *name) {
     return strcmp(suffix, STN_DISK_ALIAS) ? FILE_OTHER : FILE_ALIAS;
 }
 
-static size_t number_of(const char *sub) { return strtoul(sub, NULL, 16) % 256; } /* of any text: an index */
+/* of any text: an index */
+static size_t number_of(const char *sub) { return strtoul(sub, NULL, 16) % 256; }
 
 static bool add_file(files *all, const char *sub, const char *name, const struct stat *status) {
     if (all->count == all->capacity) {
@@ -58,8 +59,8 @@ static bool add_file(files *all, const char *sub, const char *name, const struct
     return true;
 }
 
-/* Adds what one subfolder holds; takes the descriptor. False: no memory. A folder under an entry's
- * name is listed, so that it is found to be none. */
+/* Lists one subfolder; takes over the descriptor. False: out of memory. A folder under an entry's
+ * name is listed too, so that it is reported. */
 static bool scan_sub(files *all, int sub, const char *sub_name) {
     DIR *folder = fdopendir(sub);
     if (!folder) {
@@ -91,7 +92,7 @@ static int by_use(const void *a, const void *b) {
     return x->used < y->used ? -1 : x->used > y->used ? 1 : by_name(a, b);
 }
 
-/* Kernels that cannot be seen now are not gone. */
+/* Warns of unreadable subfolders: their kernels still exist. */
 static void warn_of_hidden(const stn_disk *disk, const files *all) {
     size_t count = 0;
     int first = 0;
@@ -103,9 +104,8 @@ static void warn_of_hidden(const stn_disk *disk, const files *all) {
                 disk->folder.path, first);
 }
 
-/* Everything in the folder that is the cache's. *root is open (or -1 when there is no folder yet:
- * nothing is listed).
- */
+/* Lists all files of the cache. *root is opened, or -1 if there is no folder yet (nothing is
+ * listed). */
 static stn_status scan(stn_disk *disk, int *root, files *all, stn_error *error) {
     *all = (files){0};
     *root = -1;
@@ -140,7 +140,7 @@ static void key_of(const file *entry, stn_key *key) {
     char hex[65];
     memcpy(hex, entry->sub, 2);
     memcpy(hex + 2, entry->name, STN_DISK_NAME);
-    (void)stn_key_parse(hex, key); /* kind_of saw only hex digits */
+    (void)stn_key_parse(hex, key); /* kind_of accepted only hex digits. */
 }
 
 stn_status stn_disk_keys(stn_disk *disk, void (*visit)(void *user, const stn_key *key), void *user, stn_error *error) {
@@ -157,8 +157,8 @@ stn_status stn_disk_keys(stn_disk *disk, void (*visit)(void *user, const stn_key
     return STN_OK;
 }
 
-/* One entry that was read, or why it was not. `status` is that of the file that was read, where the
- * item is damaged. */
+/* One entry, or why it could not be read. `status` is that of the file that was read, if the entry
+ * is damaged. */
 typedef struct found {
     stn_disk *disk;
     int sub;
@@ -167,7 +167,7 @@ typedef struct found {
     struct stat status;
 } found;
 
-/* False: there is no such file any more. */
+/* False: the file no longer exists. */
 static bool read_one(found *one, stn_entry *entry, stn_error *why) {
     key_of(one->file, &one->item.key);
     one->item.bytes = one->file->bytes;
@@ -238,23 +238,22 @@ static bool has_entry(const files *all, const char *sub, const char *name) {
     file wanted = {.kind = FILE_ENTRY};
     memcpy(wanted.sub, sub, 2);
     memcpy(wanted.name, name, STN_DISK_NAME - 1);
-    if (all->hidden[number_of(wanted.sub)]) return true; /* for all that is known */
+    if (all->hidden[number_of(wanted.sub)]) return true; /* It may exist. */
     return bsearch(&wanted, all->list, all->count, sizeof(file), by_name) != NULL;
 }
 
-/* True if an alias names an entry that is there, or cannot be read now. */
+/* True if an alias names an existing entry, or cannot be read now. */
 static bool alias_serves(stn_disk *disk, int root, const files *all, const file *alias) {
     char target[STN_DISK_NAME + 2];
     int sub = stn_folder_open_sub(&disk->folder, root, alias->sub, false);
     ssize_t size = sub < 0 ? -1 : readlinkat(sub, alias->name, target, sizeof target);
-    bool unread = sub < 0 || (size < 0 && errno != EINVAL); /* EINVAL: it is no symlink */
+    bool unread = sub < 0 || (size < 0 && errno != EINVAL); /* EINVAL: it is no symlink. */
     if (sub >= 0) close(sub);
     return unread || (size == 64 && has_entry(all, target, target + 2));
 }
 
-/* Old temporaries (of writers that were killed), sources and aliases whose entry is gone; call with
- * the list by name.
- */
+/* Removes old temporary files (of killed writers), and sources and aliases whose entry is gone. The
+ * list must be sorted by name. */
 static void remove_leftovers(stn_disk *disk, int root, files *all, int64_t now, stn_cache_sweep *sweep) {
     for (size_t i = 0; i < all->count; i++) {
         const file *each = &all->list[i];
@@ -284,7 +283,7 @@ stn_status stn_disk_gc(stn_disk *disk, int64_t spare_seconds, stn_cache_sweep *s
         const file *each = &all.list[i];
         if (each->kind != FILE_ENTRY) continue;
         if (sweep->files <= disk->max_files && sweep->bytes <= disk->max_bytes) break;
-        if (now - each->used < spare_seconds) break; /* those that follow were used later still */
+        if (now - each->used < spare_seconds) break; /* All following ones were used later. */
         if (!remove_file(disk, root, each, sweep)) continue;
         sweep->files--;
         sweep->bytes -= each->bytes;
@@ -307,8 +306,7 @@ stn_status stn_disk_clear(stn_disk *disk, stn_cache_sweep *sweep, stn_error *err
     return STN_OK;
 }
 
-/* What is damaged is told before it is removed; what cannot be read, or not be removed, is told and
- * left. */
+/* Logs and removes a damaged entry; logs and keeps one that cannot be read or removed. */
 static bool verify_one(void *user, const found *one) {
     stn_cache_sweep *sweep = user;
     const stn_folder *folder = &one->disk->folder;
@@ -319,7 +317,7 @@ static bool verify_one(void *user, const found *one) {
                 fault);
         gone = stn_file_remove_seen(one->sub, name, &one->status);
         if (!gone && errno == ENOENT) return true;
-        if (!gone && errno == ESTALE) fault = NULL; /* a new one took its place */
+        if (!gone && errno == ESTALE) fault = NULL; /* A new file has replaced it. */
     }
     if (gone) {
         atomic_fetch_add(&one->disk->rejected, 1);

@@ -1,4 +1,5 @@
-/* Wisdom as a text, and as the file that a cache folder keeps. */
+/* Wisdom: parsing, searching, merging and writing the text, and the cache folder's file; see
+ * wisdom.h. */
 #include "cache/wisdom.h"
 
 #include <errno.h>
@@ -32,11 +33,10 @@ static void checksum(const char *text, size_t size, char hex[HEX + 1]) {
     stn_key_hex(&sum, hex);
 }
 
-/* ---- reading a text
- * ---------------------------------------------------------------------------------------------- */
+/* ---- reading a text -------------------------------------------------------------------------- */
 
-/* The first line, the last line, and nothing but lines of printable ASCII: so no terminal is ever
- * led astray. */
+/* Checks the first line, the checksum line, and that all bytes are printable ASCII or newlines (no
+ * terminal control sequences). */
 static stn_status check_frame(const char *text, size_t size, stn_error *error) {
     char hex[HEX + 1];
     const size_t format = sizeof format_line - 1;
@@ -97,7 +97,7 @@ stn_status stn_wisdom_parse(const char *text, size_t size, stn_wisdom *wisdom, s
     if (!made.text || !made.entry)
         status = stn_fail_memory(error, "wisdom", size);
     else
-        /* Entries point into the text, which the analyzer takes for its loss.
+        /* Entries point into the text, which the analyzer reports as a leak.
          * NOLINTNEXTLINE(clang-analyzer-unix.Malloc) */
         status = find_entries(&made, made.text + size - SUM_LINE, error);
     if (status == STN_OK)
@@ -113,8 +113,7 @@ void stn_wisdom_clear(stn_wisdom *wisdom) {
     *wisdom = (stn_wisdom){0};
 }
 
-/* ---- entries
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- entries --------------------------------------------------------------------------------- */
 
 const char *stn_wisdom_find(const char *at, const stn_key *class, const char **end) {
     char label[sizeof entry_label + 1 + HEX + 1] = "\n";
@@ -149,8 +148,7 @@ size_t stn_wisdom_line(const char *entry, const char *end, const char *label, co
     return 0;
 }
 
-/* ---- writing a text
- * ---------------------------------------------------------------------------------------------- */
+/* ---- writing a text -------------------------------------------------------------------------- */
 
 void stn_wisdom_begin(stn_text *text) { stn_text_append(text, format_line, sizeof format_line - 1); }
 
@@ -169,7 +167,7 @@ void stn_wisdom_end(stn_text *text) {
     stn_text_printf(text, "%s%s\n", sum_label, hex);
 }
 
-/* The same line, or the same strategy and the same values, whatever the seconds between them. */
+/* The same line, or the same strategy and values with any seconds between them. */
 static bool same_candidate(const char *a, const char *b) {
     const size_t whole = strcspn(a, "\n") + 1;
     if (!strncmp(a, b, whole)) return true;
@@ -181,7 +179,7 @@ static bool same_candidate(const char *a, const char *b) {
     return values == strcspn(b, "\n") && !memcmp(a, b, values);
 }
 
-/* The candidates that only the second entry has. */
+/* Adds the candidates that only the second entry has. */
 static void add_candidates(const char *first, const char *first_end, const char *second, const char *second_end,
                            stn_text *text) {
     for (const char *at = second; at < second_end; at = next_line(at)) {
@@ -192,7 +190,7 @@ static void add_candidates(const char *first, const char *first_end, const char 
     }
 }
 
-/* Which entry of the same class, problem and kernels; `count`: none. */
+/* The index of the entry with the same class, problem and kernels; `count` if there is none. */
 static size_t place_of(const stn_wisdom *wisdom, const char *entry) {
     size_t i = 0;
     while (i < wisdom->count && memcmp(wisdom->entry[i], entry, KEY_LINE)) i++;
@@ -220,8 +218,7 @@ stn_status stn_wisdom_join(const stn_wisdom *first, const stn_wisdom *second, st
                     STN_WISDOM_ENTRIES, STN_WISDOM_BYTES);
 }
 
-/* ---- the folder's file
- * ------------------------------------------------------------------------------------------- */
+/* ---- the folder's file ----------------------------------------------------------------------- */
 
 static stn_status fail_folder(const stn_folder *folder, stn_error *error) {
     return stn_fail(error, STN_ERROR_IO, "the cache folder cannot be used: %s",
@@ -259,7 +256,7 @@ stn_status stn_wisdom_refresh(stn_folder *folder, stn_wisdom *wisdom, struct sta
     return stn_wisdom_read(folder, wisdom, seen, error);
 }
 
-/* What is damaged is kept for people to look at. */
+/* Keeps a damaged file for inspection. */
 static stn_status set_aside(stn_folder *folder, const char *why, stn_error *error) {
     const int root = stn_folder_open(folder, false);
     const bool done = root >= 0 && !renameat(root, NAME, root, NAME ".damaged");
