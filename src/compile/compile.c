@@ -1,4 +1,4 @@
-/* One compile: text -> PTX and cubin. */
+/* Compiles one CUDA C++ text to PTX and cubin with NVRTC. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 
 const char *const stn_compile_options[] = {
     "-std=c++17", "-default-device", /* a function without a qualifier runs on the device */
-    "--modify-stack-limit=false",    /* NVRTC would change the limit of the whole process */
+    "--modify-stack-limit=false",    /* NVRTC would change the stack limit of the whole process. */
 };
 const size_t stn_compile_option_count = sizeof stn_compile_options / sizeof *stn_compile_options;
 
@@ -18,8 +18,8 @@ static double now(void) {
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* "--gpu-architecture=": machine code for a chip that this NVRTC knows, else PTX of the newest one
- * below it, which the driver turns into machine code: that is worth a word, once. */
+/* Chooses "--gpu-architecture=": sm_NN (machine code) if this NVRTC knows the chip, else PTX for
+ * the newest chip below it, which the driver compiles; the latter is logged once. */
 static stn_status choose_arch(stn_compiler *compiler, int sm, char option[48], stn_error *error) {
     if (stn_compiler_knows(compiler, sm)) {
         snprintf(option, 48, "--gpu-architecture=sm_%d", sm);
@@ -58,8 +58,8 @@ static stn_status create(const stn_compiler *compiler, const stn_compile_request
                     "nvrtcCreateProgram failed for %s: %s", request->name, compiler->call.nvrtcGetErrorString(result));
 }
 
-/* The program's log, line by line to the logger; returns its first line with "error" in it, else
- * its first, owned by the caller (NULL: no log). */
+/* Logs the program's log line by line. Returns its first line with "error", else its first line;
+ * owned by the caller. NULL: no log. */
 static char *tell_log(const stn_compiler *compiler, stn_nvrtc_program program, stn_log_level level) {
     size_t size = 0;
     char *first = NULL, *log = NULL;
@@ -92,10 +92,9 @@ static stn_status run(const stn_compiler *compiler, const stn_compile_request *r
     int count = 0;
     options[count++] = arch;
     for (size_t i = 0; i < request->option_count; i++) options[count++] = request->options[i];
-    /* Later versions keep a cache of their own; ours is the one that people can look into. */
+    /* Later versions have a cache of their own; ours is open to inspection. */
     if (compiler->major > 12 || compiler->minor >= 9) options[count++] = "--no-cache";
-    /* Leaves away declarations of the runtime's, which every front end would read; what is made is
-     * the same to the bit. */
+    /* Omits declarations of the CUDA runtime from every compile; the output is bitwise the same. */
     if (compiler->major > 12 || compiler->minor >= 4) options[count++] = "--minimal";
     if (request->cancel && compiler->call.nvrtcSetFlowCallback)
         (void)compiler->call.nvrtcSetFlowCallback(program, asks_to_stop, (void *)request->cancel);
@@ -122,7 +121,7 @@ static stn_status run(const stn_compiler *compiler, const stn_compile_request *r
 typedef stn_nvrtc_result (*size_fn)(stn_nvrtc_program program, size_t *size);
 typedef stn_nvrtc_result (*data_fn)(stn_nvrtc_program program, char *data);
 
-/* One of the program's outputs, NUL-terminated beyond its size. */
+/* Takes one of the program's outputs; a NUL follows its `size` bytes. */
 static stn_status take(const stn_compiler *compiler, stn_nvrtc_program program, const char *what, size_fn get_size,
                        data_fn get_data, char **data, size_t *size, stn_error *error) {
     stn_nvrtc_result result = get_size(program, size);

@@ -1,4 +1,4 @@
-/* The build id of a shared object, read from its file. */
+/* Reads the build id of a shared object from its ELF file. */
 #include <elf.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@ static bool read_at(int file, void *to, size_t size, uint64_t at) {
     return at <= INT64_MAX && pread(file, to, size, (off_t)at) == (ssize_t)size;
 }
 
-/* Writes the id of a segment of notes as hexadecimal digits. */
+/* Writes the build id in a segment of ELF notes as hexadecimal digits. */
 static bool id_of_notes(const unsigned char *notes, size_t size, char *digits, size_t room) {
     for (size_t at = 0; at + sizeof(Elf64_Nhdr) <= size;) {
         Elf64_Nhdr note;
@@ -59,7 +59,8 @@ bool stn_library_build(const char *path, char *identity, size_t size) {
     char digits[2 * 32 + 1];
     struct stat info;
     Elf64_Ehdr header;
-    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* to open a FIFO would wait for a writer */
+    /* O_NONBLOCK: opening a FIFO would wait for a writer. */
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (file < 0) return false;
     bool ours = !fstat(file, &info) && S_ISREG(info.st_mode) && read_at(file, &header, sizeof header, 0) &&
                 !memcmp(header.e_ident, ELFMAG, SELFMAG) && header.e_ident[EI_CLASS] == ELFCLASS64 &&

@@ -1,4 +1,4 @@
-/* Opening cuBLAS, and its products in our words. */
+/* Opens cuBLAS and runs batched matrix products (GEMM). */
 #include "launch/cublas.h"
 
 #include <dlfcn.h>
@@ -18,11 +18,10 @@ struct stn_cublas {
     stn_device *device;
     stn_cublas_handle handle;
     int version;
-    pthread_mutex_t turn; /* stream and workspace are the handle's state */
+    pthread_mutex_t turn; /* Guards stream and workspace, which belong to the handle. */
 };
 
-/* ---- opening
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- opening --------------------------------------------------------------------------------- */
 
 static bool resolve(stn_cublas_functions *call, void *library, const char **missing) {
     static const char *const names[] = {
@@ -34,7 +33,7 @@ static bool resolve(stn_cublas_functions *call, void *library, const char **miss
     return stn_library_resolve(library, names, sizeof names / sizeof *names, call, missing);
 }
 
-/* A handle on the device, which must be current. */
+/* Makes a handle on the device, whose context must be current. */
 static bool make_handle(stn_cublas *cublas) {
     if (cublas->call.cublasCreate_v2(&cublas->handle) != STN_CUBLAS_STATUS_SUCCESS) {
         cublas->handle = NULL;
@@ -106,8 +105,7 @@ void stn_cublas_close(stn_cublas *cublas) {
 
 int stn_cublas_version(const stn_cublas *cublas) { return cublas->version; }
 
-/* ---- products
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- GEMM ------------------------------------------------------------------------------------ */
 
 static stn_status check(const char *function, stn_cublas_result result, stn_error *error) {
     static const struct {
@@ -134,7 +132,7 @@ bool stn_gemm_fits(const stn_gemm *g) {
     return true;
 }
 
-/* A factor as cuBLAS reads it: of the elements' type. */
+/* alpha or beta in the type that cuBLAS reads. */
 typedef union factor {
     double wide[2];
     float narrow[2];

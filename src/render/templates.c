@@ -1,4 +1,4 @@
-/* The set of templates: the embedded ones, or a folder's. */
+/* The set of templates: embedded, or read from a folder. */
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
@@ -58,7 +58,7 @@ static stn_status add(stn_templates *set, const char *folder, const char *name, 
     return read_file(path, item, error);
 }
 
-/* Reads the templates of folder/prefix, and of its subfolders one level down. */
+/* Reads the templates in folder/prefix, and in its subfolders one level down. */
 static stn_status walk(stn_templates *set, const char *folder, const char *prefix, stn_error *error) {
     char path[PATH_MAX];
     snprintf(path, sizeof path, "%s/%s", folder, prefix);
@@ -123,7 +123,7 @@ const stn_template *stn_templates_find(const stn_templates *templates, const cha
     return NULL;
 }
 
-/* Each strategy's kernels lie in its folder; their names are unique without it. */
+/* Kernels lie in the folders of their strategies; their names are unique without the folder. */
 const stn_template *stn_templates_kernel(const stn_templates *templates, const char *kernel) {
     const size_t length = strlen(kernel);
     for (size_t i = 0; i < templates->count; i++) {
