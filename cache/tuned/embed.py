@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Writes seeds as a C table: embed.py OUTPUT.c FILE... Each file is wisdom of one architecture; there may be none."""
+"""Writes wisdom files as a C table: embed.py OUTPUT.c [FILE...], one file per architecture."""
 import sys
 from pathlib import Path
 
 
 def array(text: bytes) -> str:
-    values = [str(byte if byte < 128 else byte - 256) for byte in text + b"\0"]  # as a signed char holds it
+    # Values of a signed char.
+    values = [str(byte if byte < 128 else byte - 256) for byte in text + b"\0"]
     return "\n".join(",".join(values[i : i + 32]) + "," for i in range(0, len(values), 32))
 
 

@@ -42,7 +42,7 @@ def wrong_figures(root):
     """A note's line has as many values as a candidate."""
     values = number(root / 'src/plan/strategy.h', r'#define STN_CANDIDATE_VALUES (\d+)')
     format_of = root / 'cache/FORMAT.md'
-    last, said = number(format_of, r'V0 \.\.\. V(\d+)'), number(format_of, r'(\d+) numbers by which the strategy')
+    last, said = number(format_of, r'V0 \.\.\. V(\d+)'), number(format_of, r'(\d+)\s+parameters\s+of\s+the\s+candidate')
     if values is None or last is None or said is None:
         yield 'cache/FORMAT.md:1: the values of a candidate are not found there or in src/plan/strategy.h'
     elif (last + 1, said) != (values, values):
