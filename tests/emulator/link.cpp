@@ -1,4 +1,4 @@
-// The driver's own just-in-time compiler: PTX becomes a cubin for this chip.
+// Emulates the driver's just-in-time compiler: PTX becomes a cubin for this chip.
 #include <cstring>
 
 #include "build.h"

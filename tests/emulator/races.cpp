@@ -1,4 +1,4 @@
-// See races.h.
+// Race detector for shared memory; see races.h.
 #include "races.h"
 
 #include <sys/mman.h>
@@ -10,14 +10,15 @@ namespace stn_emulator {
 
 bool Races::wanted;
 
-constexpr unsigned GRAIN = 2;  // bytes of a cell: the smallest element of any template
-constexpr size_t BLOCK_CELLS = SHARED_BYTES / GRAIN, STATIC_CELLS = BLOCK_CELLS;  // static memory: as much at most
+constexpr unsigned GRAIN = 2;  // Bytes per cell: the smallest element of any template.
+// At most as much static memory.
+constexpr size_t BLOCK_CELLS = SHARED_BYTES / GRAIN, STATIC_CELLS = BLOCK_CELLS;
 
 void Races::begin() {
     theirs = {};
     if (!wanted) return;
     if (!cells) {
-        // Zero pages, of which few are ever touched.
+        // Zero pages, few of which are ever touched.
         void *p = mmap(nullptr, (MOST_BLOCKS * BLOCK_CELLS + STATIC_CELLS) * sizeof(Cell), PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (p != MAP_FAILED) cells = static_cast<Cell *>(p);

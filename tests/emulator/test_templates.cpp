@@ -1,10 +1,10 @@
-// The emulator keeps up with kernel_templates: every word of device/ptx.cuh has its twin, every
+// The emulator matches kernel_templates: it has every function of device/ptx.cuh, and every
 // template compiles.
 #include <filesystem>
 
 #include "test_machine.h"
 
-// The functions that a header defines: the names before "(" in what follows __forceinline__.
+// The names of the functions that a header defines: the word before "(" after __forceinline__.
 static std::vector<std::string> words_of(const std::string &text) {
     std::vector<std::string> words;
     const std::string mark = "__forceinline__";

@@ -1,4 +1,4 @@
-// See traffic.h.
+// Counts memory traffic per source line and prints the table; see traffic.h.
 #include "traffic.h"
 
 #include <algorithm>
@@ -13,11 +13,11 @@
 namespace stn_emulator {
 
 std::string &Traffic::wanted() {
-    static auto *path = new std::string;  // still there when the process ends
+    static auto *path = new std::string;  // Never destroyed: still needed when the process ends.
     return *path;
 }
 
-// ---- the blocks that run now
+// ---- the running blocks
 
 void Traffic::close(const Line &line, Open *open, const Request &request) {
     const bool shared = line.memory == MEMORY_SHARED;
@@ -49,7 +49,7 @@ void Traffic::access(unsigned lane, const void *from, unsigned bytes, bool write
     const unsigned char *p = static_cast<const unsigned char *>(from);
     uint64_t at;
     const Memory memory = in_shared(lane, p, &at) ? MEMORY_SHARED : MEMORY_GLOBAL;
-    if (memory == MEMORY_GLOBAL && !memory_holds(p, bytes)) return;  // a stack's, or an argument's
+    if (memory == MEMORY_GLOBAL && !memory_holds(p, bytes)) return;  // on a stack, or an argument
     const Line line = {site, writes, bytes, memory};
     Open &open = lines[line];
     if (open.turns.size() <= lane) open.turns.resize(lanes);
@@ -64,7 +64,7 @@ void Traffic::access(unsigned lane, const void *from, unsigned bytes, bool write
     open.waiting.erase(key);
 }
 
-// ---- the table, of all OS threads
+// ---- the table, over all OS threads
 
 struct Row {
     std::string where;
@@ -82,7 +82,7 @@ struct Sheet {
     uint64_t blocks = 0, happenings[HAPPENINGS] = {};
 };
 static std::mutex mutex;
-static std::map<std::string, Sheet> *sheets;  // by kernel; left to the process's end
+static std::map<std::string, Sheet> *sheets;  // by kernel; never destroyed
 
 static void print_row(FILE *file, const Sheet &sheet, const std::string &where, const char *what, const Tally &t) {
     const double blocks = (double)sheet.blocks;
@@ -105,7 +105,7 @@ static void print_memory(FILE *file, const Sheet &sheet, Memory memory) {
     if (all.requests) print_row(file, sheet, "all", "", all);
 }
 
-// The table so far, at the end of the file, and a new one begun.
+// Appends the table to the file and clears it.
 extern "C" __attribute__((visibility("default"), destructor)) void stentor_emulator_write_traffic() {
     std::lock_guard<std::mutex> lock(mutex);
     FILE *file = sheets && !sheets->empty() ? fopen(Traffic::wanted().c_str(), "a") : nullptr;
