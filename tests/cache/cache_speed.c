@@ -1,5 +1,4 @@
-/* How long a hit takes: key, disk (open, read, verify) and memory. A tool to be run by hand:
- * cache_speed [folder]. */
+/* Times a hit: key, disk (open, read, verify) and memory. Run by hand: cache_speed [folder]. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,4 @@
-/* The disk: found again, damaged ones removed and made again, caps, sweeps, the folder as a
- * whole. */
+/* Entries on disk: found again, damaged ones removed and replaced, aliases. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -139,7 +138,7 @@ Test(disk, a_source_key_finds_the_newest_compilers_entry) {
     cr_assert_eq(stn_cache_find(cache, &source, &entry), STN_CACHE_NONE, "a source key is no key");
     stn_cache_reject(cache, &key);
     cr_assert_eq(stn_cache_find_source(cache, &source, &entry), STN_CACHE_NONE, "its entry is gone");
-    store_number(cache, 3, 8); /* an entry that was not made from this source, but that the alias is made to name */
+    store_number(cache, 3, 8); /* An entry from another source, which the alias is made to name. */
     stn_key other = key_of_number(3);
     char hex[65], *alias, *path = entry_path(dir, &source);
     stn_key_hex(&other, hex);

@@ -1,4 +1,4 @@
-/* Keys: no two lists of fields share one, the same list always does. */
+/* Keys: different lists of fields have different keys, the same list always the same. */
 #include <criterion/criterion.h>
 #include <string.h>
 
@@ -31,7 +31,7 @@ Test(key, fields_that_concatenate_alike_differ) {
 }
 
 Test(key, a_length_inside_a_field_does_not_collide) {
-    /* The bytes of a second field's framing, put inside the first field's value. */
+    /* The encoding of a second field, as part of the first field's value. */
     const unsigned char framed[] = {1, 0, 0, 0, 0, 0, 0, 0, 'b', 1, 0, 0, 0, 0, 0, 0, 0, 'y'};
     stn_key_builder *builder;
     stn_key inside, two = KEY({"a", "x"}, {"b", "y"});
@@ -51,8 +51,8 @@ Test(key, order_matters_and_repetition_gives_the_same) {
 }
 
 Test(key, is_the_documented_sha256) {
-    /* sha256 of FORMAT.md's framing for this version, from another implementation: see
-     * tests/cache/key_vector.py */
+    /* SHA-256 of the encoding in FORMAT.md for this version, from another implementation:
+     * tests/cache/key_vector.py. */
     char hex[65];
     stn_key key = KEY({"name", "value"});
     stn_key_hex(&key, hex);

@@ -1,5 +1,5 @@
-/* The memo: one make per key however many ask, failures given to all who wait and then
- * forgotten. */
+/* The memo: each key is made once for all that ask; a failure is given to all waiters and not
+ * kept. */
 #include <criterion/criterion.h>
 #include <pthread.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
-/* What is removed is proven to be damaged: what cannot be read for want of memory, of file handles
- * or of permission is left, and so is what took a damaged file's place meanwhile. Linked so that
- * the cache's allocations come through here. */
+/* Only proven damage is removed: entries that cannot be read now (no memory, no file handles, no
+ * permission) are left, and so is a file that has replaced a damaged one. Linked so that the
+ * cache's allocations go through this file. */
 #include <criterion/criterion.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 
 enum { ENTRIES = 6, HOUR = 3600 };
 
-static int allocations_left = -1; /* until one fails; below 0: none does */
+static int allocations_left = -1; /* allocations until one fails; below 0: none fails */
 static bool refuse(void) { return allocations_left >= 0 && allocations_left-- == 0; }
 
 #define WRAP(type, name, arguments, values)                                                                            \
@@ -35,7 +35,7 @@ static stn_status join_it(void *user, stn_wisdom *before, stn_text *after, stn_e
     return stn_wisdom_join(before, user, after, NULL, error);
 }
 
-/* One entry more. failing: which allocation of the writing fails; -1: none. */
+/* Adds an entry. failing: the number of the allocation that fails during writing; -1: none. */
 static stn_status add_wisdom(stn_cache *cache, unsigned number, int failing, stn_error *error) {
     const stn_wisdom_key key = {key_of_number(number), key_of_number(number), key_of_number(number)};
     stn_wisdom wisdom = {0};
@@ -75,10 +75,11 @@ static void expect_all_there(stn_cache *cache) {
 }
 
 static void not_as_root(void) {
-    if (geteuid() == 0) cr_assert_eq(setresuid(65534, 65534, 65534), 0); /* root may read everything */
+    /* root may read everything */
+    if (geteuid() == 0) cr_assert_eq(setresuid(65534, 65534, 65534), 0);
 }
 
-/* Nor does a look for one remove it. */
+/* A search does not remove an entry either. */
 static void look_without_memory(stn_cache *cache, int failures) {
     stn_key key = key_of_number((unsigned)failures % ENTRIES);
     stn_entry entry = {0};
@@ -112,7 +113,7 @@ Test(repair, verify_keeps_what_there_is_no_memory_to_read) {
     remove_temp_folder(dir);
 }
 
-/* Whatever allocation fails, what was known stays, and what was acknowledged is there. */
+/* Whichever allocation fails, known entries stay, and acknowledged ones exist. */
 Test(repair, wisdom_is_whole_where_memory_is_short) {
     char *dir = make_temp_folder();
     stn_cache *cache = filled_cache(dir, NULL);
@@ -181,7 +182,7 @@ Test(repair, verify_keeps_and_names_what_may_not_be_read) {
     remove_temp_folder(dir);
 }
 
-/* Nor are the aliases and sources of entries removed whose subfolder cannot be looked into. */
+/* Aliases and sources of entries in an unreadable subfolder are not removed. */
 Test(repair, what_lies_in_a_closed_subfolder_is_not_gone) {
     not_as_root();
     char *dir = make_temp_folder(), *sub = path_of(dir, 0), *alias;
@@ -211,8 +212,7 @@ Test(repair, what_lies_in_a_closed_subfolder_is_not_gone) {
     remove_temp_folder(dir);
 }
 
-/* ---- a folder under an entry's name
- * ------------------------------------------------------------------------------ */
+/* ---- a folder under an entry's name ---------------------------------------------------------- */
 
 static void put_folder(const char *path, bool empty) {
     char *inside = path_in(path, "kept");
@@ -266,12 +266,12 @@ Test(repair, one_with_something_in_it_is_named) {
     remove_temp_folder(dir);
 }
 
-/* ---- another process puts a good file in a damaged one's place, between its reading and its removal
- * -------------- */
+/* ---- a damaged file is replaced by a good one between its reading and its removal ------------ */
 
 typedef struct race {
     stn_logger logger;
-    const char *away, *path; /* the good file, and where it is put when removing is announced */
+    /* The good file, and where it is moved to when the removal is logged. */
+    const char *away, *path;
     int times;
 } race;
 
@@ -284,7 +284,7 @@ static void put_in_place(void *user, stn_log_level level, const char *message) {
     r->path = NULL;
 }
 
-/* Takes the file away, and leaves a damaged one. */
+/* Moves the file away, and leaves a damaged one. */
 static void damage(race *r, const char *path) {
     cr_assert_eq(rename(path, r->away), 0);
     write_file(path, "damaged", 7);

@@ -1,5 +1,5 @@
-/* Plans where only stored kernels can run: packs, disk entries and what is said when there is
- * neither. NVRTC is the emulated one, hidden again by its environment variable. */
+/* Plans when only stored kernels can run: packs, disk entries, and the message if there is neither.
+ * NVRTC is the emulated one, then hidden by its environment variable. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,7 +39,7 @@ static stn_plan *plan_with(stn_context *context, int estimate_only) {
     stn_plan *plan;
     stn_error error = {0};
     options.estimate_only = estimate_only;
-    options.strategy = "direct"; /* several candidates, of one kernel each */
+    options.strategy = "direct"; /* has several candidates, of one kernel each */
     cr_assert_eq(stn_plan_create(context, &problem, &options, &plan, &error), STN_OK, "%s", error.message);
     return plan;
 }
@@ -95,7 +95,8 @@ Test(stored, what_is_not_stored_is_named_with_the_remedy) {
 
 Test(stored, the_disk_serves_without_a_compiler_and_recovers_from_damage_with_one) {
     char *dir = make_temp_folder();
-    for (int round = 0; round < 3; round++) { /* compile; damaged: compile again; no compiler: from disk */
+    /* Compiles; compiles again because the entry is damaged; loads from disk without a compiler. */
+    for (int round = 0; round < 3; round++) {
         if (round == 2) hide_compiler();
         stn_context *context = open_context(dir, NULL, 0);
         stn_plan *plan = plan_with(context, 0);

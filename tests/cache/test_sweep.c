@@ -1,4 +1,4 @@
-/* The folder as a whole: caps, least recently used first, temporaries, listing, checking,
+/* Collecting and listing the folder: caps, least recently used first, temporary files, checking,
  * clearing. */
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -38,8 +38,9 @@ Test(sweep, the_file_cap_removes_what_was_used_longest_ago) {
     char *dir = make_temp_folder();
     stn_cache *cache = open_capped(dir, 0, 4);
     for (unsigned i = 0; i < 10; i++) store_number(cache, i, 8);
-    for (unsigned i = 0; i < 10; i++) age_number(dir, i, (2 + (i * 7) % 10) * DAY); /* in no order of keys */
-    cr_assert(find_number(cache, 7));                                               /* the oldest but a few, used now */
+    /* in another order than the keys */
+    for (unsigned i = 0; i < 10; i++) age_number(dir, i, (2 + (i * 7) % 10) * DAY);
+    cr_assert(find_number(cache, 7)); /* one of the oldest, used now */
     stn_cache_sweep sweep;
     cr_assert_eq(stn_cache_gc(cache, -1, &sweep, NULL), STN_OK);
     cr_assert_eq(sweep.files, 4);
@@ -112,7 +113,8 @@ Test(sweep, storing_sweeps_now_and_then) {
     stn_cache_close(cache);
     cr_assert_eq(count_files(dir, NULL), 30);
     cache = open_capped(dir, 0, 10);
-    store_number(cache, 100, 8); /* a cache object's first store is followed by a sweep */
+    /* The first store of a cache object is followed by a collection. */
+    store_number(cache, 100, 8);
     cr_assert_eq(count_files(dir, NULL), 10);
     for (unsigned i = 101; i < 200; i++) {
         store_number(cache, i, 8);

@@ -1,5 +1,5 @@
-/* The folder's wisdom is never overwritten where it could not be read, writers at once lose
- * nothing, and a lock is one of the file that others find. */
+/* The folder's wisdom is never overwritten if it cannot be read, concurrent writers lose nothing,
+ * and a lock is on the file that others find. */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -88,7 +88,8 @@ Test(wisdom_file, is_read_again_only_when_it_is_another_one) {
 }
 
 static void not_as_root(void) {
-    if (geteuid() == 0) cr_assert_eq(setresuid(65534, 65534, 65534), 0); /* root may read everything */
+    /* root may read everything */
+    if (geteuid() == 0) cr_assert_eq(setresuid(65534, 65534, 65534), 0);
 }
 
 static void expect_kept(const void *before, size_t size) {
@@ -99,7 +100,7 @@ static void expect_kept(const void *before, size_t size) {
     free(bytes);
 }
 
-/* What cannot be read is neither empty nor damaged. */
+/* An unreadable file is neither empty nor damaged. */
 Test(wisdom_file, that_cannot_be_read_is_never_overwritten) {
     stn_wisdom wisdom;
     struct stat seen;
@@ -142,7 +143,8 @@ Test(wisdom_file, is_kept_where_there_are_no_file_handles) {
     while (count < 128 && (taken[count] = open("/dev/null", O_RDONLY | O_CLOEXEC)) >= 0) count++;
     cr_assert(count > 20 && count < 128);
     for (int spare = 0; spare < 5; spare++) {
-        const stn_status status = add(1); /* nothing new: the file stays as it is where this serves too */
+        /* Nothing new: the file stays the same if this succeeds. */
+        const stn_status status = add(1);
         failed += status == STN_ERROR_IO;
         cr_expect(status == STN_OK || status == STN_ERROR_IO, "%s", error.message);
         if (count) close(taken[--count]);
@@ -218,8 +220,7 @@ Test(wisdom_file, written_by_processes_at_once_loses_nothing) {
     cr_expect_eq(count_entries(), (size_t)PROCESSES * EACH);
 }
 
-/* ---- the lock
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- the lock -------------------------------------------------------------------------------- */
 
 static atomic_bool held;
 static void *wait_for_lock(void *user) {
@@ -231,8 +232,8 @@ static void *wait_for_lock(void *user) {
     return lock;
 }
 
-/* Who waited for the lock of a file that is gone, or lies elsewhere by now, waits for the new
- * one's. */
+/* A waiter for the lock of a file that was deleted or moved meanwhile must get the new file's
+ * lock. */
 Test(wisdom_file, a_lock_whose_file_was_replaced_meanwhile_is_none) {
     const stn_key key = key_of_number(1);
     for (int moved = 0; moved < 2; moved++) {

@@ -78,8 +78,7 @@ static bool fails(const char *call, const void *caller) {
 /* The function that is replaced. */
 #define REAL(type, name) ((type)(size_t)dlsym(RTLD_NEXT, name))
 
-/* ---- memory
- * ---------------------------------------------------------------------------------------------------------- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 EXPORT void *malloc(size_t size) {
     if (FAILS("malloc")) FAIL(ENOMEM, NULL);
@@ -106,8 +105,7 @@ EXPORT void *mmap64(void *address, size_t size, int protection, int flags, int f
     return (void *)syscall(SYS_mmap, address, size, protection, flags, fd, offset);
 }
 
-/* ---- files
- * ----------------------------------------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 static int open_at(int folder, const char *name, int flags, va_list more) {
     const int mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(more, int) : 0;
@@ -197,8 +195,7 @@ EXPORT int renameat(int from_folder, const char *from, int to_folder, const char
     return (int)syscall(SYS_renameat, from_folder, from, to_folder, to);
 }
 
-/* ---- threads and libraries
- * ------------------------------------------------------------------------------------------- */
+/* ---- threads and libraries ------------------------------------------------------------------- */
 
 EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *how, void *(*body)(void *), void *user) {
     if (FAILS("pthread_create")) return EAGAIN;

@@ -36,8 +36,7 @@ static bool told(const char *call, stn_status status, const stn_error *error) {
     return false;
 }
 
-/* ---- memory
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 static void *memory(size_t bytes, size_t offset) {
     void *device = NULL;
@@ -76,8 +75,7 @@ static void look_at_plan(dice *d, stn_plan *plan) {
     (void)stn_plan_predicted_seconds(plan), (void)stn_plan_strategy(plan);
 }
 
-/* ---- stencils
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- stencils -------------------------------------------------------------------------------- */
 
 static stn_stencil *some_stencil(dice *d) {
     stn_tap taps[8];
@@ -142,8 +140,7 @@ static void parse(dice *d) {
     stn_stencil_destroy(stencil);
 }
 
-/* ---- problems
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- problems -------------------------------------------------------------------------------- */
 
 static stn_problem some_problem(dice *d, const stn_stencil *stencil) {
     stn_problem p = STN_PROBLEM_INIT;

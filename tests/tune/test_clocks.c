@@ -1,5 +1,5 @@
-/* Clocks and power limit are recorded with what was measured, where NVML is there, and else why
- * they are not. On the emulator. */
+/* Clocks and power limit are recorded with measured times if NVML is installed, and otherwise the
+ * reason why not. On the emulator. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +34,7 @@ TestSuite(clocks, .init = start, .fini = end);
 
 static void expect_line(const char *path, const char *failing, const char *words) {
     stn_text text = STN_TEXT_EMPTY;
-    stn_plan like = *plan; /* borrows all */
+    stn_plan like = *plan; /* borrows all members */
     setenv("STENTOR_NVML_PATH", path, 1);
     setenv("FAKE_NVML", failing, 1);
     like.ranking[0].measured = 0.5;

@@ -1,5 +1,5 @@
-/* Results compared on the device, on the emulator: numbers whose squares no float64 holds are
- * compared like others, and what is infinite or no number is told as that. */
+/* Comparing results on the device (emulated): numbers whose squares overflow a float64 are compared
+ * like others; infinities and NaN are reported. */
 #include <criterion/criterion.h>
 #include <float.h>
 #include <math.h>
@@ -50,7 +50,7 @@ static stn_status compare(int count, stn_dtype dtype, const void *a, const void 
     return compare_some((tune_compared){count, 1}, dtype, a, b, difference);
 }
 
-/* By numbers of more range. */
+/* The expected difference, in a type of larger range. */
 static double expected(int count) {
     long double off = 0, all = 0;
     for (int i = 0; i < count; i++) {
@@ -67,7 +67,7 @@ static void expect(int count, const char *what) {
     cr_expect(fabs(difference - right) <= 1e-9 * right, "%s: %.17g, not %.17g", what, difference, right);
 }
 
-/* Around a size, off by so much of it. */
+/* Values around `size`, with errors of size * off. */
 static void fill(int count, double size, double off) {
     for (int i = 0; i < count; i++) {
         want[i] = size * (0.5 + 0.5 * sin(0.7 * i)) * (i % 2 ? 1 : -1);
@@ -86,7 +86,7 @@ Test(compare, numbers_of_any_size) {
             expect(count, what);
             fill(count, sizes[i], 0);
             expect(count, what);
-            got[count / 2] = nextafter(want[count / 2], 0); /* the last bit of one */
+            got[count / 2] = nextafter(want[count / 2], 0); /* one wrong last bit */
             expect(count, what);
         }
 }
@@ -166,7 +166,7 @@ Test(compare, float32_from_the_least_to_the_largest) {
     }
 }
 
-/* Which elements a sample has, as differences of one each tell. */
+/* Counts the elements in a sample by setting differences of one. */
 static int count_sampled(int count, int64_t every, int first, int last) {
     double difference;
     for (int i = 0; i < count; i++) want[i] = 0, got[i] = i >= first && i < last;
@@ -188,7 +188,7 @@ Test(compare, a_sample_has_a_chunk_of_each_group_and_both_ends) {
         }
 }
 
-/* Sixteen chunks of four groups and more are not all in the same place of theirs. */
+/* Sixteen chunks of four groups and more are sampled at different positions. */
 Test(compare, a_sample_has_no_stride) {
     double difference;
     int places = 0;
@@ -207,7 +207,7 @@ Test(compare, a_sample_has_no_stride) {
     cr_expect_float_eq(difference, 1e-3, 1e-12, "%g", difference);
 }
 
-/* Weights that sum to more than one in magnitude: 216 steps grow past 1e154, whose squares
+/* Weights with a magnitude sum above one: after 216 steps values exceed 1e154, whose squares
  * overflow. */
 Test(compare, a_run_that_grows_past_the_root_of_what_there_is_can_be_tried) {
     stn_stencil *stencil;

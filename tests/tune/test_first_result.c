@@ -1,5 +1,5 @@
-/* options.first_result on the emulator, which plays how long compiles last: the generic kernel runs
- * one execution, the chosen kernels all later ones, and every result is right. */
+/* options.first_result on the emulator, which simulates the duration of compiles: the generic
+ * kernel runs one execution, the chosen kernels all later ones, and every result is right. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <pthread.h>
@@ -42,7 +42,7 @@ static stn_plan *make_soon(void) {
     return make(&options);
 }
 
-/* The generic kernel serves the plan's first execution. */
+/* A plan whose first execution runs the generic kernel. */
 static stn_plan *make_generic(void) {
     stn_plan *plan = make_soon();
     cr_assert(stn_first_result_now(plan) != plan);
@@ -131,7 +131,8 @@ Test(first_result, in_place_and_with_new_weights) {
 Test(first_result, a_kernel_that_does_not_compile_leaves_the_generic_one) {
     setenv("STENTOR_EMULATOR_COMPILE_SECONDS", "2", 1);
     set_problem("heat-2d", 2, 1, fixed);
-    stn_plan_destroy(make_generic()); /* its kernel is stored, and the others' compile is cancelled */
+    /* Its kernel is stored; the compile of the others is cancelled. */
+    stn_plan_destroy(make_generic());
     setenv("STENTOR_EMULATOR_FAIL", "nvrtcCompileProgram:*", 1);
     set_problem("box-2d49p", 2, 1, fixed);
     stn_plan *plan = make_generic();
@@ -149,7 +150,7 @@ Test(first_result, a_kernel_that_does_not_compile_leaves_the_generic_one) {
 Test(first_result, ends_while_it_compiles) {
     setenv("STENTOR_EMULATOR_COMPILE_SECONDS", "20", 1);
     set_problem("box-3d27p", 3, 1, fixed);
-    stn_plan_destroy(make_generic()); /* the compile is cancelled */
+    stn_plan_destroy(make_generic()); /* The compile is cancelled. */
     setenv("STENTOR_EMULATOR_COMPILE_SECONDS", "0", 1);
     stn_plan *plan = make(NULL);
     expect_right(plan);

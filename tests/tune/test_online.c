@@ -1,6 +1,6 @@
-/* ONLINE plans from end to end on the emulator, with their speed played: what they compute is right
- * whatever runs when, they find the candidate that is fastest, a wrong one never wins, and a
- * captured stream freezes the choice. */
+/* ONLINE plans from end to end on the emulator, with simulated speed: results are right whichever
+ * candidate runs, the fastest candidate is found, a wrong one never wins, and a stream capture
+ * freezes the choice. */
 #include <unistd.h>
 
 #include "emulated.h"
@@ -33,7 +33,7 @@ static void end(void) {
 }
 TestSuite(online, .init = start, .fini = end);
 
-/* The larger a candidate's last values, the faster: nothing that the estimate knows. */
+/* A simulated time that the estimate does not know: it depends on the candidate's values. */
 static double play(void *user, const stn_strategy *strategy, const stn_candidate *candidate) {
     double seconds = 1;
     (void)user, (void)strategy;
@@ -52,8 +52,8 @@ static stn_plan *plan_with(const tune_play *player) {
     cr_assert_not_null(plan->online, "there is nothing to try");
     tune_search *search = &plan->online->search;
     cr_assert_geq(search->count, 3u, "%zu arms", search->count);
-    for (size_t i = 0; i < search->count; i++) /* about as long as is played; others are faster, so worth a trial */
-        search->arms[i].predicted = i ? 5 : 10;
+    /* About as long as simulated; the others are faster, so worth a trial. */
+    for (size_t i = 0; i < search->count; i++) search->arms[i].predicted = i ? 5 : 10;
     return plan;
 }
 
@@ -106,8 +106,8 @@ Test(online, executions_try_candidates_and_stay_with_the_fastest) {
     stn_plan_destroy(plan);
 }
 
-/* Of a few microseconds: several are timed together, and so little is lost that hardly one
- * challenger can be afforded. */
+/* Units of a few microseconds: several are timed together, and the bound on losses hardly allows
+ * one challenger. */
 static double play_short(void *user, const stn_strategy *strategy, const stn_candidate *candidate) {
     return 2e-6 * play(user, strategy, candidate);
 }
@@ -118,13 +118,13 @@ Test(online, short_executions_are_timed_together_and_hardly_tried) {
     stn_online *o = plan->online;
     unsigned most = 0;
     wait_until_built(plan);
-    for (size_t i = 0; i < o->search.count; i++)
-        o->search.arms[i].predicted *= 1e-3; /* not what an emulator's GPU takes */
+    /* unlike times on the emulator */
+    for (size_t i = 0; i < o->search.count; i++) o->search.arms[i].predicted *= 1e-3;
     for (int i = 0; i < 60; i++) expect_right(plan, i);
     for (size_t i = 1; i < o->search.count; i++)
         cr_expect(i == o->search.estimated || !(o->search.arms[i].known > 0),
                   "a check takes more than a thousand of them could win");
-    o->search.known = 1e6, o->over = false; /* more executions than it was told of */
+    o->search.known = 1e6, o->over = false; /* more executions than announced */
     for (int i = 0; i < 120; i++) {
         expect_right(plan, i);
         if (o->left + 1 > most) most = o->left + 1;
@@ -136,7 +136,8 @@ Test(online, short_executions_are_timed_together_and_hardly_tried) {
     stn_plan_destroy(plan);
 }
 
-/* Such work is not done before something waits for it: the plan itself has to, now and then. */
+/* Pending work runs only when something waits for it, so the plan itself has to wait now and
+ * then. */
 Test(online, executions_that_nobody_waits_for_do_too) {
     const tune_play player = {play, NULL, INFINITY};
     end();
@@ -171,7 +172,8 @@ Test(online, legs_of_one_execution_do_too) {
     stn_plan *plan = plan_with(&player);
     cr_assert_geq(tune_online_legs(plan), 8u);
     wait_until_built(plan);
-    for (int i = 0; i < 3; i++) expect_right(plan, i); /* in goes to out over so many legs that switch on the way */
+    /* The current candidate changes between the chunks of one execution. */
+    for (int i = 0; i < 3; i++) expect_right(plan, i);
     expect_best(plan);
     cr_expect_eq(warnings, 0u);
     stn_plan_destroy(plan);
@@ -181,11 +183,11 @@ static stn_status execute_wrongly(stn_plan *plan, stn_part part, const stn_execu
     double got[N];
     stn_status status = stn_strategy_direct.execute_part(plan, part, run, why);
     if (status == STN_OK) status = stn_memory_download(plan->context, got, run->out, sizeof got, why);
-    got[0] += 1e-6; /* all samples have the first */
+    got[0] += 1e-6; /* All samples contain the first element. */
     return status == STN_OK ? stn_memory_upload(plan->context, run->out, got, sizeof got, why) : status;
 }
 
-/* Whose other arms, so many of them, are wrong. */
+/* A plan whose first `liars` other candidates are wrong. */
 static stn_plan *plan_with_liars(const tune_play *player, size_t liars) {
     static stn_strategy liar;
     liar = stn_strategy_direct;
@@ -194,7 +196,8 @@ static stn_plan *plan_with_liars(const tune_play *player, size_t liars) {
     wait_until_built(plan);
     for (size_t i = 1; i < plan->online->search.count && i <= liars; i++) {
         online_arm *arm = &plan->online->arms[i];
-        arm->strategy = &liar; /* executions build it, or it was built from the plan's own kernels */
+        /* Executions build it, or it was built from the plan's own kernels. */
+        arm->strategy = &liar;
         if (arm->plan) arm->plan->strategy = &liar;
     }
     return plan;
@@ -211,7 +214,7 @@ Test(online, a_wrong_candidate_never_wins_and_is_reported) {
     stn_plan_destroy(plan);
 }
 
-/* What differs in a sample is compared whole before anybody is told. */
+/* A difference in a sample is verified on the whole result before it is reported. */
 Test(online, a_wrong_sample_is_followed_by_the_whole) {
     const tune_play player = {play, NULL, INFINITY};
     stn_plan *plan = plan_with_liars(&player, 1);
@@ -246,7 +249,7 @@ Test(online, a_captured_stream_freezes_the_choice) {
     const tune_play player = {play, NULL, INFINITY};
     const stn_driver_functions *call = stn_driver_table(context->driver);
     stn_plan *plan = plan_with(&player);
-    wait_until_built(plan); /* loading modules would end the capture */
+    wait_until_built(plan); /* Loading modules would end the capture. */
     expect_right(plan, 0);
     stn_cu_stream stream;
     stn_cu_graph graph;

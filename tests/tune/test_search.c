@@ -1,5 +1,5 @@
-/* The online search against a GPU that is played: what each candidate takes is made up, with noise,
- * and the search is held to its promises. It needs no GPU, no driver and no clock. */
+/* The online search against a simulated GPU with made-up candidate times and noise; it must keep
+ * its bounds. Needs no GPU, no driver and no clock. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdint.h>
@@ -14,11 +14,11 @@ typedef struct world {
     tune_search search;
     double truth[TUNE_ARMS]; /* seconds of a unit */
     bool wrong[TUNE_ARMS];
-    int built[TUNE_ARMS]; /* units until its kernels are there */
+    int built[TUNE_ARMS]; /* units until its kernels are compiled */
     double noise;
     uint64_t state;
     double took, wrong_units;
-    int checks[TUNE_ARMS], unit; /* unit: how many are done */
+    int checks[TUNE_ARMS], unit; /* unit: number of units done */
 } world;
 
 static double random_unit(world *w) {
@@ -28,13 +28,13 @@ static double random_unit(world *w) {
 
 static double run(world *w, size_t arm) { return w->truth[arm] * (1 + w->noise * (2 * random_unit(w) - 1)); }
 
-/* What events say a unit takes, of several timed together: they are off as a whole. */
+/* The measured time of a unit when several are timed together; the noise is of the whole sample. */
 static double run_units(world *w, const tune_move *move) {
     const double off = run(w, move->arm) - w->truth[move->arm];
     return w->truth[move->arm] + off / move->units;
 }
 
-/* Arms as predicted; arm 0 is trusted and the estimate's choice. */
+/* Candidates with predicted times; candidate 0 is trusted and the estimate's choice. */
 static void begin(world *w, size_t count, const double *predicted, const double *truth) {
     *w = (world){.noise = 0.004, .state = 7};
     w->search.count = count;
@@ -65,7 +65,7 @@ static void step(world *w) {
 static void play(world *w, int units) {
     while (w->unit < units) {
         step(w);
-        if (w->search.known > 0) continue; /* then the whole run is what counts */
+        if (w->search.known > 0) continue; /* The bound then holds for the whole run. */
         cr_assert_leq(w->took, (1 + TUNE_REGRET) * (w->unit + 0.5) * w->truth[0] * (1 + w->noise), "after %d units: %g",
                       w->unit, w->took / w->truth[0]);
     }
@@ -91,8 +91,8 @@ Test(search, finds_the_best_within_two_percent_of_having_known_it) {
     }
 }
 
-/* Units of 7 us, by events that are off by as much as half a microsecond: a thousand of them hardly
- * lose, and however many there are, an arm that only seems faster does not take over. */
+/* Units of 7 us, with event times off by up to half a microsecond: a thousand of them lose hardly
+ * anything, and for any number of units a candidate that only seems faster does not take over. */
 static void play_short(int units, double *lost, int *slower, int *over) {
     for (int seed = 0; seed < 200; seed++) {
         double predicted[6], truth[6], best = INFINITY;
@@ -126,8 +126,8 @@ Test(search, units_of_a_few_microseconds_are_told_apart_by_more_than_a_tick) {
     cr_expect_leq(lost / 200, 0.01, "%g", lost / 200);
 }
 
-/* A GPU that was idle is fast at first: what the first one took then is nothing to hold the others
- * to. */
+/* An idle GPU is fast at first: the first candidate's time from then must not be compared with
+ * later ones. */
 Test(search, clocks_that_fall_by_a_tenth_hide_no_better_one) {
     const double predicted[] = {1, 0.95, 1, 1.01, 1.02, 1.03}, truth[] = {1, 0.95, 1.05, 0.97, 1.1, 1.02};
     for (uint64_t seed = 0; seed < 50; seed++) {
@@ -135,7 +135,7 @@ Test(search, clocks_that_fall_by_a_tenth_hide_no_better_one) {
         begin(&w, 6, predicted, truth);
         w.state = seed;
         w.search.known = UNITS;
-        w.built[1] = 70; /* the first is timed beside the others long before */
+        w.built[1] = 70; /* The first one is timed next to the others long before. */
         while (w.unit < UNITS) {
             for (int i = 0; i < 6; i++) w.truth[i] = truth[i] * (1 + 0.1 * fmin(w.unit, 60) / 60);
             step(&w);
@@ -149,7 +149,7 @@ Test(search, never_loses_more_than_it_may_where_all_others_are_slower) {
     const double predicted[] = {1, 1, 1, 1.01, 1.02}, truth[] = {1, 1.9, 2.4, 1.5, 2.46};
     world w;
     begin(&w, 5, predicted, truth);
-    play(&w, UNITS); /* the bound holds after each unit */
+    play(&w, UNITS); /* The bound holds after each unit. */
     cr_expect_eq(w.search.current, 0u);
     cr_expect(tune_search_over(&w.search));
     for (int i = 1; i < 5; i++) cr_expect_eq(w.checks[i], 1, "arm %d", i);
@@ -217,15 +217,14 @@ Test(search, what_cannot_be_timed_is_out) {
     cr_expect_eq(w.search.arms[1].state, TUNE_ARM_OUT);
 }
 
-/* ---- what was recorded
- * ------------------------------------------------------------------------------------------- */
+/* ---- recorded candidates --------------------------------------------------------------------- */
 
 typedef struct recorded {
     const char *name;
-    double bytes, best; /* of a grid; microseconds of the fastest of all candidates */
+    double bytes, best; /* bytes of a grid; microseconds of the fastest of all candidates */
     int count;
-    double arms[TUNE_ARMS]
-               [3]; /* microseconds as predicted, and as measured; number of its strategy, 0 where it was not told */
+    /* Microseconds as predicted and as measured; number of its strategy, 0 if not recorded. */
+    double arms[TUNE_ARMS][3];
 } recorded;
 
 static const recorded problems[] = {
@@ -235,21 +234,21 @@ static const recorded problems_24[] = {
 #include "recorded_arms_24.inc"
 };
 enum { SEEDS = 10 };
-#define NOISE 0.004 /* of a sample, as a part: an H200's */
+#define NOISE 0.004 /* Relative noise of a sample on an H200. */
 #define COUNT(list) ((int)(sizeof(list) / sizeof *(list)))
-static const char strategies[TUNE_ARMS]; /* only their addresses count */
+static const char strategies[TUNE_ARMS]; /* Only their addresses matter. */
 
-/* Seconds that a comparison moves: of two results, a sample of elements that are most often of 4
- * bytes. */
+/* Seconds to compare samples of two results; elements mostly have 4 bytes. */
 static double compared(const recorded *p) {
     return 2 * p->bytes / (double)tune_sample((int64_t)(p->bytes / 4)) / 4.2e12;
 }
 
-/* A GPU whose clocks fall by up to 15% at first, or not, and swing by up to 1%; a sample in fifty
+/* A GPU whose clocks fall by up to 15% at first, or not, and vary by up to 1%; one sample in fifty
  * is disturbed. */
 typedef struct gpu {
-    double fall, tau, wave, ready[TUNE_ARMS]; /* ready: seconds until an arm's kernels are there */
-    double now, took, best, estimate;         /* seconds: the search's, and of both from the start */
+    /* ready: seconds until a candidate's kernels are compiled */
+    double fall, tau, wave, ready[TUNE_ARMS];
+    double now, took, best, estimate; /* of the search, and of both others from the start */
 } gpu;
 
 static double clock_of(const gpu *g) { return 1 + g->fall * fmin(g->now / g->tau, 1) + g->wave * sin(40 * g->now); }
@@ -268,7 +267,7 @@ static void begin_recorded(world *w, gpu *g, const recorded *p, uint64_t seed, b
     for (int i = 1; i < p->count && late; i++) g->ready[i] = 0.15 + 0.45 * i * random_unit(w);
 }
 
-/* Of a unit, as events tell it. */
+/* The seconds of a unit as events measure them. */
 static double sample(world *w, double seconds, unsigned units) {
     const double off = seconds * w->noise * (2 * random_unit(w) - 1) + 0.5e-6 * (2 * random_unit(w) - 1) / units;
     return (seconds + off) * (random_unit(w) < 0.02 ? 1 + 0.3 * random_unit(w) : 1);
@@ -295,9 +294,9 @@ static void step_recorded(world *w, gpu *g, const recorded *p) {
     tune_search_told(search, &move, move.timed ? told : 0, true);
 }
 
-/* A thousand units of each problem: how many lose over 2% beside the best from the start, and the
- * mean of all, those over 20% as 20%. Never does one lose over 5% beside the estimate's choice, nor
- * end with what is slower than that. */
+/* A thousand units of each problem. *over: the part that loses over 2% against the best candidate
+ * from the start; *mean: the mean loss, losses over 20% counted as 20%. No run may lose over 5%
+ * against the estimate's choice, or end with a slower candidate. */
 static void play_recorded(const recorded *list, int count, bool late, double noise, double *over, double *mean) {
     *over = *mean = 0;
     for (int i = 0; i < count; i++)
@@ -317,9 +316,9 @@ static void play_recorded(const recorded *list, int count, bool late, double noi
         }
 }
 
-/* One strategy's estimates turn out a fifth too short: nothing is known of another's by that, whose
- * one candidate is the fastest (heat-2d 4096^2 f64, ten steps). Were they all of one, it would not
- * be worth a trial. */
+/* One strategy's estimates turn out a fifth too short, which says nothing about another strategy's,
+ * whose only candidate is the fastest (heat-2d 4096^2 f64, ten steps). If all were of one strategy,
+ * it would not be worth a trial. */
 Test(search, a_strategy_whose_estimates_are_off_does_not_speak_for_others) {
     const double predicted[TUNE_ARMS] = {184.5e-6, 242.3e-6, 191.7e-6, 194e-6, 194.3e-6, 196.6e-6, 196.9e-6, 197.8e-6},
                  truth[TUNE_ARMS] = {221.8e-6, 208.9e-6, 231.6e-6, 254.8e-6, 231.2e-6, 234.9e-6, 232e-6, 240.3e-6};
@@ -346,7 +345,7 @@ Test(search, of_recorded_candidates) {
     cr_expect_leq(mean, 0.015, "compiled late: %g in the mean", mean);
 }
 
-/* Timed another day, and their strategies are told. */
+/* Recorded on another day, with their strategies. */
 Test(search, of_candidates_recorded_with_their_strategies) {
     double over, mean;
     play_recorded(problems_24, COUNT(problems_24), false, NOISE, &over, &mean);
@@ -355,7 +354,7 @@ Test(search, of_candidates_recorded_with_their_strategies) {
     cr_expect_leq(mean, 0.014, "%g in the mean", mean);
 }
 
-/* Four times the noise: samples go on where they tell nothing yet. */
+/* Four times the noise: sampling continues while samples are inconclusive. */
 Test(search, of_recorded_candidates_whose_samples_are_off_by_more) {
     double over, mean;
     play_recorded(problems, COUNT(problems), false, 4 * NOISE, &over, &mean);

@@ -1,5 +1,5 @@
-/* Tuning from end to end, on the emulator or a GPU: what it picks is right, remembered and read
- * back; what is damaged, wrong or no longer on offer is not used. */
+/* Tuning from end to end, on the emulator or a GPU: the choice is right, remembered and read back;
+ * records that are damaged, wrong or of candidates that no longer exist are not used. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdio.h>
@@ -51,7 +51,7 @@ static void end(world *w) {
     remove_temp_folder(w->dir);
 }
 
-/* The next process. */
+/* As a new process does. */
 static void reopen(world *w) {
     stn_context_destroy(w->context);
     open_context(w, w->dir);
@@ -67,7 +67,7 @@ static stn_plan *plan_of(world *w, bool tune, double seconds) {
     return plan;
 }
 
-/* As the host has it, at every point. */
+/* Compares with the host's result at every point. */
 static void expect_right(world *w, stn_plan *plan) {
     double in[N], got[N], want[N];
     void *from, *to;
@@ -112,7 +112,7 @@ Test(tune, picks_what_is_fastest_and_remembers_it) {
     cr_assert_eq(w.told.warnings, 0u, "%s", w.told.last);
 
     stn_context *first = w.context;
-    open_context(&w, w.dir); /* another process, meanwhile */
+    open_context(&w, w.dir); /* another process, concurrently */
     stn_plan *recalled = plan_of(&w, false, 0);
     cr_assert_eq(recalled->chosen, STN_CHOSEN_BY_MEMORY);
     cr_assert_eq(recalled->measured, tuned->measured);
@@ -168,7 +168,7 @@ Test(tune, keeps_to_its_time) {
     end(&w);
 }
 
-/* Instead of all that is known: this one candidate of the world's problem. */
+/* Replaces all wisdom by this one candidate of the world's problem. */
 static void leave(world *w, const char *strategy, const stn_candidate *candidate, double seconds) {
     static tune_records records;
     stn_plan *plan = plan_of(w, false, 0);
@@ -234,11 +234,12 @@ Test(tune, a_candidate_that_was_wrong_is_not_chosen) {
     end(&w);
 }
 
-/* Times that cannot be remembered are told, and what was known stays. */
+/* A failure to remember times is logged, and the old wisdom stays. */
 Test(tune, wisdom_that_cannot_be_read_is_not_overwritten) {
     static tune_records records;
     world w;
-    if (geteuid() == 0) cr_assert_eq(setresuid(65534, 65534, 65534), 0); /* root may read everything */
+    /* root may read everything */
+    if (geteuid() == 0) cr_assert_eq(setresuid(65534, 65534, 65534), 0);
     begin(&w);
     stn_plan *plan = plan_of(&w, false, 0);
     tune_record_set(&records, plan->strategy->name, &plan->candidate, 1);
@@ -260,8 +261,7 @@ Test(tune, wisdom_that_cannot_be_read_is_not_overwritten) {
     end(&w);
 }
 
-/* ---- transforms
- * -------------------------------------------------------------------------------------------------- */
+/* ---- transforms ------------------------------------------------------------------------------ */
 
 static stn_plan *transform_of(world *w, const stn_transform *t, bool tune) {
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
@@ -273,7 +273,7 @@ static stn_plan *transform_of(world *w, const stn_transform *t, bool tune) {
     return plan;
 }
 
-/* A wave: all of its spectrum is in one place. */
+/* A plane wave: its spectrum is a single peak. */
 static void expect_one_peak(world *w, stn_plan *plan, int n, int batch, int wave) {
     float *grid = calloc((size_t)(2 * n * batch), sizeof *grid);
     size_t bytes = (size_t)(2 * n * batch) * sizeof *grid;
@@ -323,10 +323,10 @@ Test(tune, a_transform_is_measured_and_remembered) {
     end(&w);
 }
 
-/* ---- one trial
- * --------------------------------------------------------------------------------------------------- */
+/* ---- one trial ------------------------------------------------------------------------------- */
 
-static int fault; /* 0: the last row is another; 1: the last point is none; 2: all are off by one part in 1e9 */
+/* 0: the last row is wrong; 1: the last point is NaN; 2: all points are off by one part in 1e9 */
+static int fault;
 
 static stn_status execute_wrongly(stn_plan *plan, const stn_execution *run, stn_error *why) {
     static double grid[N];

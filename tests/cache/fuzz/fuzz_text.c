@@ -1,5 +1,6 @@
-/* Any bytes as the texts that people and files give: a stencil, a boundary, a dtype, a key, a list
- * of problems. Refused with a sentence, or taken whole; the first byte says which text it is. */
+/* Fuzzes texts of users and files: a stencil, a boundary, a dtype, a key, a list of problems. Any
+ * bytes are refused with a message, or accepted as a whole; the first byte selects the kind of
+ * text. */
 #include "cli/problem_list.h"
 #include "fuzz.h"
 
@@ -57,7 +58,7 @@ static void try_key(const char *text) {
     FUZZ_CHECK(!strcasecmp(hex, text));
 }
 
-/* Kinds of work by their keys alone. */
+/* Kinds of work with only their keys. */
 static const cli_listed_key of_transforms[] = {{"transform", false},
                                                {"axes", false},
                                                {"size", false},
@@ -73,7 +74,8 @@ static void try_list(const char *bytes, size_t size) {
     stn_status status = cli_problem_list_parse("list", bytes, size, kinds, &problems, &error);
     expect_story(status, &error);
     FUZZ_CHECK((status == STN_OK) == (problems.count > 0) && problems.count <= CLI_PROBLEMS_MOST);
-    for (size_t i = 0; i < problems.count; i++) /* every text can be read, every label ends */
+    /* Every text can be read, every label is terminated. */
+    for (size_t i = 0; i < problems.count; i++)
         FUZZ_CHECK(strlen(problems.list[i].label) < sizeof problems.list[i].label &&
                    (problems.list[i].kind != kinds[0] || problems.list[i].value[0].text));
     cli_problem_list_clear(&problems);
@@ -81,7 +83,7 @@ static void try_list(const char *bytes, size_t size) {
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size) {
     if (!size) return 0;
-    char *text = malloc(size); /* what follows the first byte, with a terminator */
+    char *text = malloc(size); /* the bytes after the first, with a terminator */
     FUZZ_CHECK(text);
     memcpy(text, data + 1, size - 1);
     text[size - 1] = '\0';
