@@ -1,5 +1,5 @@
-/* Kernels that are compiled together: what is missing is listed and not compiled, then compiled
- * once each; others who ask meanwhile get the real one. Stand-in driver and NVRTC. */
+/* Compile batches: missing kernels are collected and not compiled, then each is compiled once;
+ * other threads that ask meanwhile get the real kernel. With a fake driver and NVRTC. */
 #include <criterion/criterion.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -94,7 +94,7 @@ Test(gather, a_compile_that_nobody_waits_for_is_stopped) {
     cr_expect_not_null(get(0)->module, "whoever wants it later compiles it");
 }
 
-/* Of two kernels; its thread has begun. */
+/* Starts a background compile of two kernels; returns once its thread runs. */
 static stn_ahead *compile_two_ahead(stn_gather **gather) {
     *gather = stn_gather_begin(context);
     get(0), get(1);
@@ -163,7 +163,7 @@ Test(gather, is_of_one_thread_alone) {
 
 Test(gather, without_a_compiler_tells_why_at_once) {
     const stn_context_options options = {.device = STN_DEVICE_CUDA(0), .threads = 3};
-    stn_context_destroy(context); /* it has opened one, as nothing is stored */
+    stn_context_destroy(context); /* It has opened an NVRTC, as nothing is stored. */
     setenv("STENTOR_NVRTC_PATH", "/nowhere/libnvrtc.so", 1);
     cr_assert_eq(stn_context_create(&options, &context, &error), STN_OK, "%s", error.message);
     stn_gather *gather = stn_gather_begin(context);

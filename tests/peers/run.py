@@ -1,4 +1,6 @@
-"""Runs another library's tests with Stentor's functions: ndimage, scipy_fft, fftpack, signal or numpy_fft. Exits with 77 where they cannot be had."""
+"""Runs another library's tests with Stentor's functions; see README.md.
+
+Exits with 77 if the library's tests or pytest are not installed."""
 
 import pathlib
 import sys
@@ -13,7 +15,7 @@ MODULES = {'ndimage': ('scipy', ['scipy.ndimage.tests.test_filters']),
 def main(name):
     library, modules = MODULES[name]
     try:
-        import hypothesis  # noqa: F401  scipy's tests use it
+        import hypothesis  # noqa: F401  (scipy's tests need it)
         import pytest
         for module in modules:
             __import__(module)

@@ -1,4 +1,4 @@
-/* Estimates are calibrated by the row of their class, and by no other. */
+/* Estimates are calibrated by the row of their class only. */
 #include <criterion/criterion.h>
 
 #include "plan/calibration.h"

@@ -1,4 +1,4 @@
-/* Plans of Fourier layers: what an execution must bring, and what plans say. */
+/* Plans of Fourier layers: the required arrays of an execution, and descriptions. */
 #include <criterion/criterion.h>
 #include <string.h>
 
@@ -76,7 +76,7 @@ Test(layer_plan, writes_gradients_apart) {
     stn_plan_destroy(plan);
 }
 
-/* Other kinds take none of it. */
+/* Other kinds of plans accept none of these arrays. */
 Test(layer_plan, stencils_take_none) {
     stn_stencil *heat;
     stn_plan *plan;

@@ -1,5 +1,5 @@
-/* How a plan is chosen, by mode: what is refused, what deterministic pins, and what compiling
- * weighs. For a GPU that is not here. */
+/* How a plan is chosen in each mode: refused options, deterministic choices, and the cost of
+ * compiling. For a GPU that is not installed. */
 #include <criterion/criterion.h>
 #include <string.h>
 

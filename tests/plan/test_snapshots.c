@@ -1,5 +1,5 @@
-/* Stacks of snapshots: every state equals a run of its own, by each strategy, whatever the layouts;
- * the same on a GPU or the emulator (skipped without one). */
+/* Snapshots: every state in the stack equals a separate run, for each strategy and layout. On the
+ * host, and on a GPU or the emulator (skipped without one). */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdio.h>
@@ -43,7 +43,8 @@ static stn_problem problem_of(const stn_stencil *stencil, layout in, layout out,
     return p;
 }
 
-/* Runs the problem from `in` and gives the `size` doubles of its output, poisoned before. */
+/* Runs the problem from `in` and returns its output of `size` doubles, which was poisoned
+ * before. */
 static void run(stn_context *context, const stn_problem *p, const char *strategy, const double *in, size_t in_size,
                 double *out, size_t size, const double *weights, size_t nweights) {
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
@@ -171,8 +172,8 @@ Test(snapshots_on_device, lowrank) {
     stn_context_destroy(context);
 }
 
-/* Before Criterion starts, which has no way to end with "skipped": with STENTOR_TEST_ON_GPU, no GPU
- * is no pass. */
+/* Runs before Criterion starts, which cannot end with "skipped": with STENTOR_TEST_ON_GPU a missing
+ * GPU must not count as a pass. */
 __attribute__((constructor)) static void skip_without_device(void) {
     stn_error why = {0};
     stn_driver *there;

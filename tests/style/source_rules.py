@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Rules that every source file keeps: an opening comment, a bearable length, nothing left to do, pure templates.
+"""Rules for every source file: an opening comment, no unfinished work, pure templates, secure getenv.
 
 Usage: source_rules.py ROOT. Prints each violation as FILE:LINE: sentence and exits 1 if there is one.
 """
@@ -33,19 +33,19 @@ def line_of(text, position):
 
 
 def without_comments(text):
-    """The code alone, with line numbers kept."""
+    """The code without comments; line numbers stay."""
     return COMMENT.sub(lambda match: re.sub(r'[^\n]', ' ', match.group()), text)
 
 
 def opening_problem(path, text):
-    """A file opens with what it is for."""
+    """A file opens with a comment."""
     body = text[text.find('\n') + 1:] if text.startswith('#!') else text
     opening = ('/*', '//') if path.suffix in C_LIKE else ('"""', "'''", '#')
     return None if body.lstrip().startswith(opening) else '1: does not open with a comment that says what it is for'
 
 
 def template_problems(path, text):
-    """Templates are compiled by NVRTC without a toolkit, and every word of PTX has its twin in the emulator."""
+    """Templates compile with NVRTC alone, and inline PTX is only where the emulator replaces it."""
     code = without_comments(text)
     for match in SYSTEM_INCLUDE.finditer(code):
         yield f'{line_of(code, match.start())}: a template includes a system header: there is none where it is compiled'
@@ -55,7 +55,7 @@ def template_problems(path, text):
 
 
 def twin_problems(root):
-    """Every word of device/ptx*.cuh that the emulator does not know."""
+    """Functions of device/ptx*.cuh that the emulator lacks."""
     for path in sorted((root / 'kernel_templates' / 'device').glob('ptx*.cuh')):
         twin = root / TWINS / path.name
         known = twin.read_text(encoding='utf-8') if twin.is_file() else ''
@@ -69,7 +69,7 @@ def twin_problems(root):
 
 
 def environment_problems(path, text):
-    """A set-user-id program must not load what its caller's environment names."""
+    """A set-user-id program must not trust its caller's environment."""
     code = without_comments(text)
     for match in PLAIN_GETENV.finditer(code):
         yield f'{line_of(code, match.start())}: calls getenv: the library reads the environment by secure_getenv'

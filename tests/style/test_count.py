@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""CI's counting is right about what passed, failed, leaked and was skipped."""
+"""Tests of CI's counting of passed, failed, leaking and skipped tests."""
 import contextlib
 import importlib.util
 import io

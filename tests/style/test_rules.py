@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The rules themselves can fail: each is shown a bad sample and must name it, and a good one and must be quiet."""
+"""Tests of the style rules: each must report a bad sample and accept a good one."""
 import pathlib
 import tempfile
 import unittest
@@ -34,7 +34,7 @@ GOOD = {
 
 class Rules(unittest.TestCase):
     def tree(self, **changes):
-        """A tree of the good samples with some replaced; keys name files with __ for / and _dot_ for the dot."""
+        """A tree of the good samples, some replaced; in keys __ stands for / and _dot_ for the dot."""
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         files = dict(GOOD)
