@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""After `meson install` a small project finds the library with pkg-config and CMake; checks the manual page.
+"""An installed library is found by pkg-config and CMake; the manual page is complete.
 
 Usage: test_install.py BUILD CONSUMER MAN_PAGE. STENTOR_COMMAND names the command, if it is built.
 """
@@ -87,7 +87,8 @@ class Installed(unittest.TestCase):
     def test_the_header_in_cpp(self):
         """Every initialiser compiles with all warnings, also if the header is included as C."""
         header = next(self.prefix.rglob('include/stentor.h'))
-        made = re.findall(r'^#define (STN_\w+_INIT) STN_INIT_OF\((\w+)\)', header.read_text(encoding='utf-8'), re.MULTILINE)
+        made = re.findall(r'^#define (STN_\w+_INIT) STN_INIT_OF\((\w+)\)',
+                          header.read_text(encoding='utf-8'), re.MULTILINE)
         self.assertGreater(len(made), 5)
         body = ''.join(f'static bool f{i}() {{ {kind} x = {macro}; {kind} y = {kind}(); x = {macro}; '
                        f'return x.struct_size == sizeof x && y.struct_size == 0; }}\n' for i, (macro, kind) in enumerate(made))

@@ -36,7 +36,7 @@ class Symbols(unittest.TestCase):
 
 
 class State(unittest.TestCase):
-    """No variable is written after loading: constants are in .rodata or, with pointers, .data.rel.ro."""
+    """No mutable variables: constants are in .rodata or, with pointers, in .data.rel.ro."""
 
     def test_no_object_has_variables(self):
         found, where = [], ''

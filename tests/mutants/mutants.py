@@ -20,7 +20,8 @@ def read(path):
     """The faults in a file, as a list of (file, test, before, after)."""
     found = []
     for block in path.read_text().split('\n\n'):
-        words = dict(line.split(' ', 1) for line in block.strip().splitlines() if not line.startswith('#'))
+        words = dict(line.split(' ', 1) for line in block.strip().splitlines()
+                     if not line.startswith('#'))
         found.append((words['file'], words['test'], words['-'], words['+']))
     return found
 

@@ -25,7 +25,8 @@ def main(name):
     import adapter
     first, *lines = pathlib.Path(__file__).with_name(f'expected_{name}.txt').read_text().splitlines()
     version, least = first.lstrip('# ').split()[1:4:2]
-    plugin = adapter.Adapter([line.partition(' # ')[0].strip() for line in lines if line.strip() and not line.startswith('#')])
+    plugin = adapter.Adapter([line.partition(' # ')[0].strip() for line in lines
+                              if line.strip() and not line.startswith('#')])
     status = pytest.main(['-q', '--no-header', '--no-summary', '-p', 'no:cacheprovider', '-p', 'no:warnings', '--pyargs', *modules], plugins=[plugin])
     total = plugin.passed + plugin.named + sum(' fails: ' in each for each in plugin.failures)
     installed = sys.modules[library].__version__

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Strategies are independent: each includes common/, the one public header of faces/, and no other strategy.
+"""Strategies are independent: each includes common/, the public header of faces/, and no other one.
 
 Usage: strategy_rule.py ROOT. Prints each violation as FILE:LINE: sentence; exits 1 if there is one.
 
