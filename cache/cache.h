@@ -60,7 +60,7 @@ void stn_cache_stats_get(stn_cache *cache, stn_cache_stats *stats);
 /* Adds to the counters. compile_seconds > 0 means that a kernel had to be compiled: a miss. */
 void stn_cache_count(stn_cache *cache, double compile_seconds, double load_seconds, bool memory_hit);
 
-/* ---- gc.c: listing, checking and collecting the folder, for `stentor cache` ------------------ */
+/* ---- collection.c: listing, checking and collecting the folder ------------------------------- */
 /* Reads and checks every entry, in the order of keys; changes nothing. A missing folder is empty; a
  * cache without a disk folder is an error that says why. */
 stn_status stn_cache_each(stn_cache *cache, stn_cache_visit visit, void *user, stn_error *error);
@@ -70,12 +70,12 @@ stn_status stn_cache_resolve(stn_cache *cache, const char *prefix, stn_key *key,
 /* Removes damaged entries. Entries that cannot be read now (no memory, no file handles, its mode)
  * or cannot be removed (a non-empty folder under an entry's name) are left, counted and named to
  * the logger. */
-stn_status stn_cache_verify(stn_cache *cache, stn_cache_sweep *sweep, stn_error *error);
+stn_status stn_cache_verify(stn_cache *cache, stn_cache_sweep *counts, stn_error *error);
 /* Collects the least recently used entries until the caps hold, except those used in the last
  * `spare_seconds` (negative: 24 hours), and temporary files older than an hour. */
-stn_status stn_cache_gc(stn_cache *cache, int64_t spare_seconds, stn_cache_sweep *sweep, stn_error *error);
+stn_status stn_cache_gc(stn_cache *cache, int64_t spare_seconds, stn_cache_sweep *counts, stn_error *error);
 /* Removes every entry and all wisdom; leaves files that are not the cache's. */
-stn_status stn_cache_clear(stn_cache *cache, stn_cache_sweep *sweep, stn_error *error);
+stn_status stn_cache_clear(stn_cache *cache, stn_cache_sweep *counts, stn_error *error);
 
 /* Adds every entry that the cache finds or stores from now on to the writer too (NULL: stop). Call
  * only while no other thread uses the cache. */

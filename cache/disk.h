@@ -18,7 +18,7 @@ typedef struct stn_disk {
 #define STN_DISK_ALIAS ".any"
 
 /* The subfolder and file name of a key. */
-void stn_disk_place(const stn_key *key, char sub[3], char name[STN_DISK_NAME]);
+void stn_disk_name(const stn_key *key, char sub[3], char name[STN_DISK_NAME]);
 
 bool stn_disk_find(stn_disk *disk, const stn_key *key, stn_entry *entry);
 /* Finds by the source key, through the alias (its text is read; it is never followed); key gets the

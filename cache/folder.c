@@ -62,7 +62,7 @@ void stn_folder_warn(stn_folder *folder, const char *format, ...) {
     va_start(arguments, format);
     vsnprintf(folder->problem, sizeof folder->problem, format, arguments);
     va_end(arguments);
-    atomic_store(&folder->told, true);
+    atomic_store(&folder->has_problem, true);
     stn_log(folder->logger, STN_LOG_WARNING, "%s", folder->problem);
 }
 

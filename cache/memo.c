@@ -61,12 +61,12 @@ static slot *slot_add(stn_memo *memo, const stn_key *key) {
 static void slot_make(stn_memo *memo, slot *mine, stn_memo_make make, void *make_user) {
     pthread_mutex_unlock(&memo->lock);
     void *value = NULL;
-    stn_error story = {0};
-    stn_status status = make(make_user, &mine->key, &value, &story);
+    stn_error why = {0};
+    stn_status status = make(make_user, &mine->key, &value, &why);
     pthread_mutex_lock(&memo->lock);
     mine->value = value;
     mine->status = status;
-    mine->error = story;
+    mine->error = why;
     mine->state = status == STN_OK ? SLOT_READY : SLOT_FAILED;
     if (status != STN_OK) HASH_DEL(memo->slots, mine); /* The next request tries again. */
     pthread_cond_broadcast(&memo->made);

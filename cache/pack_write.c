@@ -63,12 +63,12 @@ static bool insert(stn_pack_writer *writer, const piece *added, bool *failed) {
     if (there) return false;
     if (writer->count == writer->capacity) {
         size_t capacity = writer->capacity ? 2 * writer->capacity : 16;
-        piece *grown = realloc(writer->pieces, capacity * sizeof *grown);
-        if (!grown) {
+        piece *resized = realloc(writer->pieces, capacity * sizeof *resized);
+        if (!resized) {
             *failed = true;
             return false;
         }
-        writer->pieces = grown;
+        writer->pieces = resized;
         writer->capacity = capacity;
     }
     memmove(writer->pieces + at + 1, writer->pieces + at, (writer->count - at) * sizeof(piece));

@@ -191,7 +191,7 @@ static void add_candidates(const char *first, const char *first_end, const char 
 }
 
 /* The index of the entry with the same class, problem and kernels; `count` if there is none. */
-static size_t place_of(const stn_wisdom *wisdom, const char *entry) {
+static size_t find_same(const stn_wisdom *wisdom, const char *entry) {
     size_t i = 0;
     while (i < wisdom->count && memcmp(wisdom->entry[i], entry, KEY_LINE)) i++;
     return i;
@@ -203,13 +203,13 @@ stn_status stn_wisdom_join(const stn_wisdom *first, const stn_wisdom *second, st
     stn_wisdom_begin(text);
     for (size_t i = 0; i < first->count; i++) {
         const char *const *own = &first->entry[i];
-        const size_t k = place_of(second, own[0]);
+        const size_t k = find_same(second, own[0]);
         stn_text_append(text, own[0], (size_t)(own[1] - own[0]));
         both += k < second->count;
         if (k < second->count) add_candidates(own[0], own[1], second->entry[k], second->entry[k + 1], text);
     }
     for (size_t i = 0; i < second->count; i++)
-        if (place_of(first, second->entry[i]) == first->count)
+        if (find_same(first, second->entry[i]) == first->count)
             stn_text_append(text, second->entry[i], (size_t)(second->entry[i + 1] - second->entry[i]));
     stn_wisdom_end(text);
     if (known) *known = both;

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "compile/internal.h"
+#include "compile/compile_internal.h"
 
 const char *const stn_compile_options[] = {
     "-std=c++17", "-default-device", /* a function without a qualifier runs on the device */
@@ -28,7 +28,7 @@ static stn_status choose_arch(stn_compiler *compiler, int sm, char option[48], s
     for (int i = compiler->arch_count; i-- > 0;)
         if (compiler->archs[i] < sm) {
             snprintf(option, 48, "--gpu-architecture=compute_%d", compiler->archs[i]);
-            if (atomic_exchange(&compiler->told, sm) != sm)
+            if (atomic_exchange(&compiler->logged_sm, sm) != sm)
                 stn_log(compiler->logger, STN_LOG_WARNING,
                         "NVRTC %s knows no sm_%d: it makes PTX for sm_%d, which the driver of a newer GPU turns into "
                         "machine code",
@@ -60,7 +60,7 @@ static stn_status create(const stn_compiler *compiler, const stn_compile_request
 
 /* Logs the program's log line by line. Returns its first line with "error", else its first line;
  * owned by the caller. NULL: no log. */
-static char *tell_log(const stn_compiler *compiler, stn_nvrtc_program program, stn_log_level level) {
+static char *log_program(const stn_compiler *compiler, stn_nvrtc_program program, stn_log_level level) {
     size_t size = 0;
     char *first = NULL, *log = NULL;
     if (compiler->call.nvrtcGetProgramLogSize(program, &size) || size < 2 || !(log = calloc(1, size + 1))) return NULL;
@@ -86,9 +86,9 @@ static int asks_to_stop(void *payload, void *unused) {
 
 static stn_status run(const stn_compiler *compiler, const stn_compile_request *request, stn_nvrtc_program program,
                       const char *arch, stn_error *error) {
-    const size_t room = request->option_count + 3;
-    const char **options = calloc(room, sizeof *options);
-    if (!options) return stn_fail_memory(error, "a list of options", room * sizeof *options);
+    const size_t capacity = request->option_count + 3;
+    const char **options = calloc(capacity, sizeof *options);
+    if (!options) return stn_fail_memory(error, "a list of options", capacity * sizeof *options);
     int count = 0;
     options[count++] = arch;
     for (size_t i = 0; i < request->option_count; i++) options[count++] = request->options[i];
@@ -101,7 +101,7 @@ static stn_status run(const stn_compiler *compiler, const stn_compile_request *r
     stn_nvrtc_result result = compiler->call.nvrtcCompileProgram(program, count, options);
     free(options);
     const bool stopped = result && request->cancel && atomic_load(request->cancel);
-    char *line = tell_log(compiler, program, result && !stopped ? STN_LOG_ERROR : STN_LOG_DEBUG);
+    char *line = log_program(compiler, program, result && !stopped ? STN_LOG_ERROR : STN_LOG_DEBUG);
     stn_status status = STN_OK;
     if (result == STN_NVRTC_OUT_OF_MEMORY)
         status =

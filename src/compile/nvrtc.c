@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compile/internal.h"
+#include "compile/compile_internal.h"
 
 static bool resolve(stn_nvrtc_functions *call, void *library, const char **missing) {
     static const char *const names[] = {

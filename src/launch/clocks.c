@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "compile/library.h"
-#include "launch/internal.h"
+#include "launch/launch_internal.h"
 
 typedef struct nvml_device *nvml_handle;
 enum { NVML_CLOCK_SM = 1, NVML_CLOCK_MEM = 2 };

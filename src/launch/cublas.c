@@ -9,7 +9,7 @@
 #include "compile/library.h"
 #include "launch/cublas_functions.h"
 #include "launch/cufft_functions.h"
-#include "launch/internal.h"
+#include "launch/launch_internal.h"
 
 #define OLDEST_VERSION 120000
 
@@ -18,7 +18,7 @@ struct stn_cublas {
     stn_device *device;
     stn_cublas_handle handle;
     int version;
-    pthread_mutex_t turn; /* Guards stream and workspace, which belong to the handle. */
+    pthread_mutex_t lock; /* Guards stream and workspace, which belong to the handle. */
 };
 
 /* ---- opening --------------------------------------------------------------------------------- */
@@ -76,7 +76,7 @@ stn_status stn_cublas_open(const stn_logger *logger, stn_device *device, stn_cub
     stn_cublas *made = calloc(1, sizeof *made);
     if (!made) return stn_fail_memory(error, "cuBLAS's table", sizeof *made);
     made->device = device;
-    pthread_mutex_init(&made->turn, NULL);
+    pthread_mutex_init(&made->lock, NULL);
     opening o = {made, STN_TEXT_EMPTY, logger};
     stn_status status = stn_device_enter(device, error);
     if (status == STN_OK) {
@@ -99,7 +99,7 @@ void stn_cublas_close(stn_cublas *cublas) {
         cublas->call.cublasDestroy_v2(cublas->handle);
         stn_device_leave(cublas->device);
     }
-    pthread_mutex_destroy(&cublas->turn);
+    pthread_mutex_destroy(&cublas->lock);
     free(cublas);
 }
 
@@ -168,9 +168,9 @@ static stn_status enqueue(const stn_cublas *cublas, const stn_gemm *g, const voi
 stn_status stn_cublas_run(stn_cublas *cublas, const stn_gemm *gemm, const void *a, const void *b, void *c,
                           void *workspace, void *stream, stn_error *error) {
     STN_TRY(stn_device_enter(cublas->device, error));
-    pthread_mutex_lock(&cublas->turn);
+    pthread_mutex_lock(&cublas->lock);
     stn_status status = enqueue(cublas, gemm, a, b, c, workspace, stream, error);
-    pthread_mutex_unlock(&cublas->turn);
+    pthread_mutex_unlock(&cublas->lock);
     stn_device_leave(cublas->device);
     return status;
 }

@@ -10,7 +10,7 @@
 #include "base/arith.h"
 #include "compile/library.h"
 #include "launch/cufft_functions.h"
-#include "launch/internal.h"
+#include "launch/launch_internal.h"
 
 #define OLDEST_VERSION 11000 /* CUDA 12.0 */
 
@@ -25,7 +25,7 @@ struct stn_cufft_plan {
     stn_cufft_handle handle;
     bool made;
     int direction;
-    pthread_mutex_t turn; /* Guards stream and work area, which belong to the cuFFT plan. */
+    pthread_mutex_t lock; /* Guards stream and work area, which belong to the cuFFT plan. */
 };
 
 /* ---- opening --------------------------------------------------------------------------------- */
@@ -203,7 +203,7 @@ stn_status stn_cufft_plan_create(const stn_cufft *cufft, stn_device *device, con
     made->cufft = cufft;
     made->device = device;
     made->direction = fft->inverse ? STN_CUFFT_INVERSE : STN_CUFFT_FORWARD;
-    pthread_mutex_init(&made->turn, NULL);
+    pthread_mutex_init(&made->lock, NULL);
     stn_status status = stn_device_enter(device, error);
     if (status == STN_OK) {
         status = make(made, fft, workspace, error);
@@ -222,7 +222,7 @@ void stn_cufft_plan_destroy(stn_cufft_plan *plan) {
         plan->cufft->call.cufftDestroy(plan->handle);
         stn_device_leave(plan->device);
     }
-    pthread_mutex_destroy(&plan->turn);
+    pthread_mutex_destroy(&plan->lock);
     free(plan);
 }
 
@@ -236,9 +236,9 @@ static stn_status enqueue(const stn_cufft_plan *plan, void *in, void *out, void 
 stn_status stn_cufft_plan_execute(stn_cufft_plan *plan, void *in, void *out, void *workspace, void *stream,
                                   stn_error *error) {
     STN_TRY(stn_device_enter(plan->device, error));
-    pthread_mutex_lock(&plan->turn);
+    pthread_mutex_lock(&plan->lock);
     stn_status status = enqueue(plan, in, out, workspace, stream, error);
-    pthread_mutex_unlock(&plan->turn);
+    pthread_mutex_unlock(&plan->lock);
     stn_device_leave(plan->device);
     return status;
 }

@@ -5,7 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "launch/internal.h"
+#include "launch/launch_internal.h"
 
 /* The value of an attribute; 0 if unknown (all attributes that we read are positive). */
 static int attribute(const stn_device *device, stn_cu_enum which) {

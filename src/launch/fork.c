@@ -2,11 +2,11 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "launch/internal.h"
+#include "launch/launch_internal.h"
 
 struct stn_fork {
     stn_device *device;   /* outlives the fork */
-    pthread_mutex_t turn; /* Held from begin to the last join: an event only has its last record. */
+    pthread_mutex_t lock; /* Held from begin to the last join: an event only has its last record. */
     int branches;
     stn_cu_event begun;
     stn_cu_stream stream[STN_FORK_BRANCHES];
@@ -27,7 +27,7 @@ stn_status stn_fork_create(stn_device *device, int branches, stn_fork **fork, st
     *fork = NULL;
     stn_fork *made = calloc(1, sizeof *made);
     if (!made) return stn_fail_memory(error, "streams", sizeof *made);
-    pthread_mutex_init(&made->turn, NULL);
+    pthread_mutex_init(&made->lock, NULL);
     made->device = device, made->branches = branches < STN_FORK_BRANCHES ? branches : STN_FORK_BRANCHES;
     stn_status status = stn_device_enter(device, error);
     if (status == STN_OK) {
@@ -52,12 +52,12 @@ void stn_fork_destroy(stn_fork *fork) {
         if (fork->begun) call->cuEventDestroy(fork->begun);
         stn_device_leave(fork->device);
     }
-    pthread_mutex_destroy(&fork->turn);
+    pthread_mutex_destroy(&fork->lock);
     free(fork);
 }
 
-void stn_fork_lock(stn_fork *fork) { pthread_mutex_lock(&fork->turn); }
-void stn_fork_unlock(stn_fork *fork) { pthread_mutex_unlock(&fork->turn); }
+void stn_fork_lock(stn_fork *fork) { pthread_mutex_lock(&fork->lock); }
+void stn_fork_unlock(stn_fork *fork) { pthread_mutex_unlock(&fork->lock); }
 void *stn_fork_stream(const stn_fork *fork, int branch) { return fork->stream[branch]; }
 
 /* The `later` streams wait for the work enqueued on `earlier` so far. */

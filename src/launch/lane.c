@@ -2,7 +2,7 @@
  * process. */
 #include <stdlib.h>
 
-#include "launch/internal.h"
+#include "launch/launch_internal.h"
 
 struct stn_lane {
     stn_device *device; /* outlives the lane */

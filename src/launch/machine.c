@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "launch/internal.h"
+#include "launch/launch_internal.h"
 
 #define KIB ((size_t)1 << 10)
 #define MIB ((size_t)1 << 20)

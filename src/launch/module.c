@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "launch/internal.h"
+#include "launch/launch_internal.h"
 
 #define JIT_LOG_SIZE 8192
 

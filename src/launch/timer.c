@@ -1,7 +1,7 @@
 /* Timing on a stream with events; measures the copy bandwidth. */
 #include <stdlib.h>
 
-#include "launch/internal.h"
+#include "launch/launch_internal.h"
 
 struct stn_timer {
     stn_device *device; /* outlives the timer */

@@ -46,9 +46,9 @@ static stn_status read_file(const char *path, stn_template *item, stn_error *err
 }
 
 static stn_status add(stn_templates *set, const char *folder, const char *name, stn_error *error) {
-    stn_template *grown = realloc(set->list, (set->count + 1) * sizeof *grown);
-    if (!grown) return stn_fail_memory(error, "the list of templates", (set->count + 1) * sizeof *grown);
-    set->list = grown;
+    stn_template *resized = realloc(set->list, (set->count + 1) * sizeof *resized);
+    if (!resized) return stn_fail_memory(error, "the list of templates", (set->count + 1) * sizeof *resized);
+    set->list = resized;
     stn_template *item = &set->list[set->count];
     *item = (stn_template){strdup(name), NULL, 0};
     if (!item->name) return stn_fail_memory(error, "a template's name", strlen(name) + 1);

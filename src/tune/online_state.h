@@ -9,27 +9,27 @@
 #include "plan/gather.h"
 #include "plan/plan.h"
 #include "tune/compare.h"
-#include "tune/search.h"
+#include "tune/online_search.h"
 
 enum { TUNE_UNBUILT, TUNE_COMPILED, TUNE_BUILT, TUNE_FAILED };
 
-typedef struct online_arm {
+typedef struct online_candidate {
     const stn_strategy *strategy;
-    stn_candidate candidate;
+    stn_candidate config;
     /* Owned: runs one unit. NULL: not built, or candidate 0 if a unit is the whole run. */
     stn_plan *plan;
     stn_gather *gather; /* missing kernels */
     atomic_int built;
     stn_error why; /* The reason of a failure; written before `built`. */
-} online_arm;
+} online_candidate;
 
 typedef struct stn_online {
     stn_plan *plan; /* the plan that was opened */
     /* Owned: the work of one unit and its ranking, not prepared; candidates are built from it. */
     stn_plan *unit;
-    uint64_t legs;
+    uint64_t chunks;
     tune_search search;
-    online_arm arms[TUNE_ARMS];
+    online_candidate candidates[TUNE_CANDIDATES];
     pthread_mutex_t lock; /* held during executions */
     pthread_t builder;    /* Compiles; device work is done by executions. */
     bool has_builder;
@@ -40,8 +40,8 @@ typedef struct stn_online {
     void *sums;
     /* Timers of the move in flight; done: of a whole check, trusted run and comparison included. */
     stn_timer *took, *done;
-    bool flying, over; /* over: the current candidate runs from here on. */
-    tune_move flight;
+    bool in_flight, over; /* over: the current candidate runs from here on. */
+    tune_move timed_move;
     unsigned left; /* Units of the move that must still run before it is in flight. */
     double behind; /* Executions enqueued after the timed one. */
     /* Bytes: of the candidates' workspace; of a grid; offset of the spare grid. */
@@ -52,11 +52,11 @@ typedef struct stn_online {
 /* ---- online_build.c
  * Collects the kernels that each candidate from index `from` on lacks, and the workspace it needs;
  * builds those that lack none. */
-void tune_online_look(stn_online *o, size_t from);
+void tune_online_collect(stn_online *o, size_t from);
 /* Starts the compiling thread; halt: cancels what has not started; end: halts and joins it. */
 void tune_online_start(stn_online *o);
 void tune_online_halt(stn_online *o);
 void tune_online_end(stn_online *o);
 /* Builds a candidate whose kernels are compiled, during an execution; arm->why has a failure. */
-void tune_online_build(stn_online *o, online_arm *arm);
+void tune_online_build(stn_online *o, online_candidate *candidate);
 #endif

@@ -11,11 +11,11 @@
 #include "base/error.h"
 #include "context/context.h"
 #include "context/gather.h"
-#include "tune/trial.h"
+#include "tune/timing_trial.h"
 
 /* Candidates estimated at more than this many times the best are not tried, unless best of their
  * strategy. */
-#define HOPELESS 3.0
+#define DOMINATED 3.0
 #define TOO_SLOW 2.0  /* A candidate slower than this many times the best gets no more samples. */
 #define FINALIST 1.15 /* Finalists are within this many times the best. */
 #define FIRST_SECONDS 1e-3
@@ -59,7 +59,7 @@ static void add_trial(session *s, const stn_ranked *row, size_t most) {
 static void choose_trials(session *s, const tune_order *order) {
     const stn_ranked *rows = s->plan->ranking;
     const size_t most = order->all ? TRIALS : LIKELY;
-    const double within = order->within > 0 ? order->within : order->all ? INFINITY : HOPELESS;
+    const double within = order->within > 0 ? order->within : order->all ? INFINITY : DOMINATED;
     bool taken[STN_PLAN_RANKING] = {false};
     for (size_t i = 0; i < s->plan->ranked && rows[i].applies; i++)
         if (!has_trial(s, rows[i].strategy)) add_trial(s, &rows[i], most), taken[i] = true;
@@ -107,7 +107,7 @@ typedef struct batch {
 } batch;
 
 /* Builds the trials whose kernels are all there; collects the missing kernels of the others. */
-static void look_at_some(void *user, int64_t begin, int64_t end) {
+static void build_or_collect_some(void *user, int64_t begin, int64_t end) {
     const batch *part = user;
     session *s = part->s;
     for (int64_t i = (int64_t)part->first + begin; i < (int64_t)part->first + end; i++) {
@@ -135,7 +135,7 @@ static void build_some(void *user, int64_t begin, int64_t end) {
 }
 
 static void compile_batch(session *s, stn_pool *pool, size_t first, size_t count) {
-    run_on_all(pool, count, look_at_some, &(batch){s, first});
+    run_on_all(pool, count, build_or_collect_some, &(batch){s, first});
     stn_gathers_compile(s->plan->context, &s->gathers[first], count);
 }
 
@@ -145,7 +145,7 @@ static void free_gathers(session *s, size_t first, size_t count) {
 
 /* ---- measuring ------------------------------------------------------------------------------- */
 
-static void tell(const session *s, const tune_trial *trial, double difference) {
+static void log_trial(const session *s, const tune_trial *trial, double difference) {
     const stn_logger *logger = &s->plan->context->logger;
     const char *strategy = trial->strategy->name;
     stn_text name = STN_TEXT_EMPTY;
@@ -182,7 +182,7 @@ static void measure_one(session *s, tune_trial *trial) {
         note_best(s, trial);
         if (trial->count > 1 && tune_trial_least(trial) > TOO_SLOW * s->best) break;
     }
-    tell(s, trial, difference);
+    log_trial(s, trial, difference);
 }
 
 static stn_pool *pool_of(const session *s) {
@@ -224,7 +224,7 @@ static int by_least(const void *a, const void *b) {
 /* Final times come from longer runs at lower clocks than earlier samples. Scales the samples of all
  * trials that were not finalists by the same factor, so that they stay behind the last finalist.
  * before: that one's smallest earlier sample. */
-static void hold_back(session *s, const tune_trial *last, double before, tune_trial *const *turns, size_t count) {
+static void rescale_others(session *s, const tune_trial *last, double before, tune_trial *const *turns, size_t count) {
     const double longer = tune_trial_median(last) / before;
     for (size_t i = 0; i < s->count; i++) {
         tune_trial *trial = &s->trials[i];
@@ -244,7 +244,7 @@ static size_t choose_fastest(const session *s, tune_trial **order, size_t count,
 
 /* Times the candidates alternately, without waits between, so that changes of clocks and heat
  * affect all alike. Earlier samples are discarded. */
-static void take_turns(session *s, tune_trial **order, size_t count, double seconds, int samples) {
+static void time_alternately(session *s, tune_trial **order, size_t count, double seconds, int samples) {
     /* The last one whose earlier samples are reliable. */
     const tune_trial *last = order[count - 1];
     if (last == &s->trials[s->estimated]) last = order[count - 2];
@@ -263,7 +263,7 @@ static void take_turns(session *s, tune_trial **order, size_t count, double seco
         for (size_t i = 0; i < count; i++) tune_trial_take(order[i], timers[i]);
     }
     for (size_t i = 0; i < count; i++) stn_timer_destroy(timers[i]);
-    if (timed && last->state == TUNE_GOOD) hold_back(s, last, before, order, count);
+    if (timed && last->state == TUNE_GOOD) rescale_others(s, last, before, order, count);
 }
 
 /* First samples, taken one candidate after the other, are off by some percent. If many candidates
@@ -276,10 +276,10 @@ static void measure_finalists(session *s) {
     count = choose_fastest(s, order, count, SEMIFINALISTS);
     if (count < 2 || now() > s->deadline) return;
     const bool is_long = order[0]->once > LONG_SECONDS;
-    if (count > FINALISTS && !is_long) take_turns(s, order, count, SEMI_SECONDS, SEMI_SAMPLES);
+    if (count > FINALISTS && !is_long) time_alternately(s, order, count, SEMI_SECONDS, SEMI_SAMPLES);
     if (now() > s->deadline) return;
     count = choose_fastest(s, order, count, FINALISTS);
-    take_turns(s, order, count, FINAL_SECONDS, is_long ? FINAL_SAMPLES_LONG : FINAL_SAMPLES);
+    time_alternately(s, order, count, FINAL_SECONDS, is_long ? FINAL_SAMPLES_LONG : FINAL_SAMPLES);
 }
 
 static void record_trials(const session *s, tune_records *records) {

@@ -8,7 +8,7 @@
 #ifndef STN_TUNE_SESSION_H
 #define STN_TUNE_SESSION_H
 #include "plan/plan.h"
-#include "tune/record.h"
+#include "tune/time_record.h"
 
 typedef struct tune_order {
     double seconds; /* time limit, roughly */

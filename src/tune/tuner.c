@@ -12,8 +12,9 @@
 
 /* A candidate of a similar problem is not taken if it is estimated at more than this many times the
  * best. */
-#define LIKE 1.5
-#define OLD 1.15 /* The same for times measured with other kernels: the usual error of estimates. */
+#define SIMILAR_LIMIT 1.5
+/* The same for times measured with other kernels: the usual error of estimates. */
+#define OLD_LIMIT 1.15
 enum { WIDE = 48 };
 
 /* ---- the ranking ----------------------------------------------------------------------------- */
@@ -33,24 +34,24 @@ static const stn_ranked *fastest_of(const stn_plan *plan) {
     return fastest;
 }
 
-typedef struct place {
+typedef struct sort_key {
     const stn_ranked *row;
     int class;
     double seconds;
-} place;
+} sort_key;
 
 /* Measured times are only compared with measured times, estimates with estimates. A row whose
  * strategy was never measured comes first only if its estimate is below the estimate of the fastest
  * measured row. */
-static place place_of(const stn_plan *plan, const stn_ranked *row, const stn_ranked *fastest) {
-    if (!row->applies) return (place){row, 3, 0};
-    if (row->measured > 0) return (place){row, 1, row->measured};
+static sort_key sort_key_of(const stn_plan *plan, const stn_ranked *row, const stn_ranked *fastest) {
+    if (!row->applies) return (sort_key){row, 3, 0};
+    if (row->measured > 0) return (sort_key){row, 1, row->measured};
     bool first = fastest && row->estimate.seconds < fastest->estimate.seconds && !is_tuned(plan, row->strategy);
-    return (place){row, first ? 0 : 2, row->estimate.seconds};
+    return (sort_key){row, first ? 0 : 2, row->estimate.seconds};
 }
 
-static int compare_places(const void *a, const void *b) {
-    const place *x = a, *y = b;
+static int compare_sort_keys(const void *a, const void *b) {
+    const sort_key *x = a, *y = b;
     if (x->class != y->class) return x->class - y->class;
     if (x->seconds != y->seconds) return x->seconds < y->seconds ? -1 : 1;
     return x->row < y->row ? -1 : x->row > y->row; /* Keeps the order of equal rows. */
@@ -58,11 +59,11 @@ static int compare_places(const void *a, const void *b) {
 
 static void reorder(stn_plan *plan) {
     stn_ranked before[STN_PLAN_RANKING];
-    place places[STN_PLAN_RANKING];
+    sort_key sort_keys[STN_PLAN_RANKING];
     const stn_ranked *fastest = fastest_of(plan);
-    for (size_t i = 0; i < plan->ranked; i++) places[i] = place_of(plan, &plan->ranking[i], fastest);
-    if (plan->ranked) qsort(places, plan->ranked, sizeof *places, compare_places);
-    for (size_t i = 0; i < plan->ranked; i++) before[i] = *places[i].row;
+    for (size_t i = 0; i < plan->ranked; i++) sort_keys[i] = sort_key_of(plan, &plan->ranking[i], fastest);
+    if (plan->ranked) qsort(sort_keys, plan->ranked, sizeof *sort_keys, compare_sort_keys);
+    for (size_t i = 0; i < plan->ranked; i++) before[i] = *sort_keys[i].row;
     memcpy(plan->ranking, before, plan->ranked * sizeof *before);
 }
 
@@ -86,7 +87,7 @@ static bool apply(stn_plan *plan, const tune_records *records) {
     return any;
 }
 
-static void settle(stn_plan *plan, stn_chosen chosen) {
+static void set_chosen(stn_plan *plan, stn_chosen chosen) {
     plan->chosen = plan->ranked && plan->ranking[0].measured > 0 ? chosen : STN_CHOSEN_BY_ESTIMATE;
 }
 
@@ -102,18 +103,18 @@ typedef struct recalling {
 static bool take_fastest(stn_plan *plan, const char *strategy, const tune_records *records, double most,
                          stn_chosen chosen) {
     const tune_record *fastest = NULL;
-    size_t place = 0;
+    size_t index = 0;
     stn_plan_rank(plan, strategy, WIDE);
     for (size_t i = 0; i < plan->ranked && plan->ranking[i].applies; i++) {
         const stn_ranked *row = &plan->ranking[i];
         const tune_record *known = tune_record_find(records, row->strategy->name, &row->candidate);
         if (!known || !(known->seconds > 0) || row->estimate.seconds > most * plan->ranking[0].estimate.seconds)
             continue;
-        if (!fastest || known->seconds < fastest->seconds) fastest = known, place = i;
+        if (!fastest || known->seconds < fastest->seconds) fastest = known, index = i;
     }
     if (!fastest) return false;
-    const stn_ranked first = plan->ranking[place];
-    memmove(plan->ranking + 1, plan->ranking, place * sizeof first);
+    const stn_ranked first = plan->ranking[index];
+    memmove(plan->ranking + 1, plan->ranking, index * sizeof first);
     plan->ranking[0] = first;
     plan->chosen = chosen;
     return true;
@@ -123,12 +124,12 @@ static bool take_fastest(stn_plan *plan, const char *strategy, const tune_record
  * used. */
 static bool use(void *user, const tune_records *records, tune_nearness nearness, bool shipped) {
     const recalling *r = user;
-    if (nearness != TUNE_OWN)
-        return take_fastest(r->plan, r->strategy, records, nearness == TUNE_LIKE ? LIKE : OLD,
+    if (nearness != TUNE_SAME)
+        return take_fastest(r->plan, r->strategy, records, nearness == TUNE_SIMILAR ? SIMILAR_LIMIT : OLD_LIMIT,
                             shipped ? STN_CHOSEN_BY_SEEDS : STN_CHOSEN_BY_LIKENESS);
     stn_plan_rank(r->plan, r->strategy, WIDE);
     if (!apply(r->plan, records)) return false;
-    settle(r->plan, STN_CHOSEN_BY_MEMORY);
+    set_chosen(r->plan, STN_CHOSEN_BY_MEMORY);
     return true;
 }
 
@@ -138,7 +139,7 @@ static bool recall(stn_plan *plan, const char *strategy) {
 
 static bool take_own(void *user, const tune_records *records, tune_nearness nearness, bool shipped) {
     (void)shipped;
-    if (nearness == TUNE_OWN) *(tune_records *)user = *records;
+    if (nearness == TUNE_SAME) *(tune_records *)user = *records;
     return true; /* The nearest entry comes first. */
 }
 
@@ -164,7 +165,7 @@ static void tune_locked(stn_plan *plan, const char *strategy, const tune_order *
                     why.message);
     }
     if (!ready || !apply(plan, records)) stn_plan_rank(plan, strategy, STN_CANDIDATES);
-    settle(plan, STN_CHOSEN_BY_MEASURING);
+    set_chosen(plan, STN_CHOSEN_BY_MEASURING);
     free(records);
 }
 
@@ -195,7 +196,7 @@ const stn_tuner stn_tuner_default = {.recall = recall,
                                      .tune = tune,
                                      .open = tune_online_open,
                                      .now = tune_online_now,
-                                     .legs = tune_online_legs,
+                                     .legs = tune_online_chunks,
                                      .run = tune_online_run,
                                      .set_weights = tune_online_set_weights,
                                      .strategy = tune_online_strategy,

@@ -124,7 +124,7 @@ static void find_class(stn_context *context, const stn_key *class, stn_text *ent
 
 /* ---- lookup ---------------------------------------------------------------------------------- */
 
-bool tune_recall(const stn_plan *plan, tune_try try, void *user) {
+bool tune_recall(const stn_plan *plan, tune_try visit, void *user) {
     stn_wisdom_key key;
     stn_text entries = STN_TEXT_EMPTY;
     size_t own;
@@ -137,15 +137,16 @@ bool tune_recall(const stn_plan *plan, tune_try try, void *user) {
     stn_text_append(&entries, "", 1);
     const char *begin = entries.failed ? "" : entries.data;
     bool taken = false;
-    for (int nearness = TUNE_OWN; nearness < TUNE_NEARNESSES && !taken; nearness++)
+    for (int nearness = TUNE_SAME; nearness < TUNE_NEARNESSES && !taken; nearness++)
         for (const char *end, *at = begin; !taken && *at; at = end) {
             bool same_kernels;
             const char *next = strstr(at + 1, "\nentry: ");
             end = next ? next + 1 : at + strlen(at);
             const bool shipped = (size_t)(at - begin) >= own, same = stn_wisdom_is_of(at, &key, &same_kernels);
-            if (nearness != (!same_kernels ? TUNE_OLD : same && !shipped ? TUNE_OWN : TUNE_LIKE)) continue;
+            if (nearness != (!same_kernels ? TUNE_OTHER_KERNELS : same && !shipped ? TUNE_SAME : TUNE_SIMILAR))
+                continue;
             tune_records_parse(at, end, records);
-            taken = try(user, records, (tune_nearness)nearness, shipped);
+            taken = visit(user, records, (tune_nearness)nearness, shipped);
         }
     stn_text_clear(&entries);
     free(records);
@@ -268,17 +269,17 @@ static void print_import(const stn_context *context, const importing *in, stn_te
     const stn_wisdom *wisdom = &in->wisdom;
     const stn_wisdom_key key = {.kernels = context->templates_key};
     const char *device;
-    size_t here = 0, old = 0;
+    size_t for_machine = 0, old = 0;
     for (size_t i = 0; i < wisdom->count; i++) {
         bool kernels;
         const size_t name = strlen(context->machine.name),
                      size = stn_wisdom_line(wisdom->entry[i], wisdom->entry[i + 1], "device: ", &device);
-        here += size > name && !strncmp(device, context->machine.name, name) && device[name] == ',';
+        for_machine += size > name && !strncmp(device, context->machine.name, name) && device[name] == ',';
         (void)stn_wisdom_is_of(wisdom->entry[i], &key, &kernels);
         old += !kernels;
     }
     stn_text_printf(text, "%zu entries taken, %zu of them for %s; %zu were known and got what they lacked\n",
-                    wisdom->count, here, context->machine.name, in->known);
+                    wisdom->count, for_machine, context->machine.name, in->known);
     if (old)
         stn_text_printf(
             text, "%zu are of other kernels than this library's, and decide only where estimates are close\n", old);

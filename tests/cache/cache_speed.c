@@ -110,8 +110,8 @@ int main(int argc, char **argv) {
     time_disk(cache, 40 << 10, 28 << 10);
     time_disk(cache, 120 << 10, 72 << 10);
     time_memory();
-    stn_cache_sweep sweep;
-    (void)stn_cache_clear(cache, &sweep, &error);
+    stn_cache_sweep counts;
+    (void)stn_cache_clear(cache, &counts, &error);
     stn_cache_close(cache);
     return 0;
 }

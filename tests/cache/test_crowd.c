@@ -196,9 +196,9 @@ Test(crowd, results_are_right_on_a_full_file_system, .timeout = 60) {
         for (unsigned i = 0; i < KEYS; i++) compiled += compiles(counters, i);
         cr_assert(compiled > KEYS, "%zu compiles: nothing was ever short of room", compiled);
         stn_cache *cache = open_cache(dir, NULL);
-        stn_cache_sweep sweep;
-        cr_assert_eq(stn_cache_verify(cache, &sweep, NULL), STN_OK);
-        cr_assert_eq(sweep.damaged, 0);
+        stn_cache_sweep counts;
+        cr_assert_eq(stn_cache_verify(cache, &counts, NULL), STN_OK);
+        cr_assert_eq(counts.damaged, 0);
         stn_cache_close(cache);
         cr_assert_eq(umount(small), 0);
     }

@@ -155,18 +155,18 @@ Test(disk, a_source_key_finds_the_newest_compilers_entry) {
 Test(disk, in_memory_there_is_none) {
     stn_cache *cache = open_cache(":memory:", NULL);
     stn_error error = {0};
-    stn_cache_sweep sweep;
+    stn_cache_sweep counts;
     stn_key key = key_of_number(1);
     cr_assert_null(stn_cache_dir(cache));
     store_number(cache, 1, 8);
     cr_assert_not(find_number(cache, 1));
     cr_assert_null(stn_cache_lock_key(cache, &key));
-    cr_assert_eq(stn_cache_gc(cache, 0, &sweep, &error), STN_ERROR_IO);
+    cr_assert_eq(stn_cache_gc(cache, 0, &counts, &error), STN_ERROR_IO);
     cr_assert_not_null(strstr(error.message, "memory"));
     stn_cache_close(cache);
 }
 
-Test(disk, the_source_is_kept_beside_it_on_request) {
+Test(disk, the_source_is_kept_next_to_it_on_request) {
     char *dir = make_temp_folder(), *path, *params;
     stn_cache *cache;
     stn_cache_options options = {.dir = dir, .keep_source = true};

@@ -96,15 +96,15 @@ Test(repair, verify_keeps_what_there_is_no_memory_to_read) {
     stn_cache *cache = filled_cache(dir, &log);
     int failures = 0, unread = 0;
     for (bool failed = true; failed; failures++) {
-        stn_cache_sweep sweep;
+        stn_cache_sweep counts;
         stn_error error = {0};
         allocations_left = failures;
-        stn_status status = stn_cache_verify(cache, &sweep, &error);
+        stn_status status = stn_cache_verify(cache, &counts, &error);
         failed = allocations_left < 0;
         allocations_left = -1;
         cr_assert(status == STN_OK || status == STN_ERROR_OUT_OF_MEMORY, "%s", error.message);
-        if (status == STN_OK) cr_assert_eq(sweep.damaged, 0, "allocation %d", failures);
-        unread += status == STN_OK && sweep.left;
+        if (status == STN_OK) cr_assert_eq(counts.damaged, 0, "allocation %d", failures);
+        unread += status == STN_OK && counts.left;
         look_without_memory(cache, failures);
         expect_all_there(cache);
     }
@@ -145,11 +145,11 @@ Test(repair, verify_keeps_what_there_are_no_file_handles_for) {
     cr_assert(count > 20 && count < 256);
     unsigned unread = 0;
     for (int spare = 0; spare < 8; spare++) {
-        stn_cache_sweep sweep = {0};
-        if (stn_cache_verify(cache, &sweep, NULL) == STN_OK) unread += sweep.left > 0;
-        cr_assert_eq(sweep.damaged, 0, "%d spare handles", spare);
+        stn_cache_sweep counts = {0};
+        if (stn_cache_verify(cache, &counts, NULL) == STN_OK) unread += counts.left > 0;
+        cr_assert_eq(counts.damaged, 0, "%d spare handles", spare);
         (void)find_number(cache, 0);
-        if (stn_cache_gc(cache, 0, &sweep, NULL) == STN_OK) cr_assert_eq(sweep.removed_files, 0);
+        if (stn_cache_gc(cache, 0, &counts, NULL) == STN_OK) cr_assert_eq(counts.removed_files, 0);
         close(taken[--count]);
     }
     cr_assert(unread > 1);
@@ -166,14 +166,14 @@ Test(repair, verify_keeps_and_names_what_may_not_be_read) {
     counting_log_init(&log);
     stn_cache *cache = filled_cache(dir, &log);
     cr_assert_eq(chmod(entry, 0), 0);
-    stn_cache_sweep sweep;
-    cr_assert_eq(stn_cache_verify(cache, &sweep, NULL), STN_OK);
-    cr_assert(sweep.damaged == 0 && sweep.left == 1 && sweep.files == ENTRIES);
+    stn_cache_sweep counts;
+    cr_assert_eq(stn_cache_verify(cache, &counts, NULL), STN_OK);
+    cr_assert(counts.damaged == 0 && counts.left == 1 && counts.files == ENTRIES);
     cr_assert_not_null(strstr(log.last, entry), "%s", log.last);
     cr_assert_not_null(strstr(log.last, "Permission denied"), "%s", log.last);
     cr_assert_eq(chmod(note, 0), 0);
-    cr_assert_eq(stn_cache_verify(cache, &sweep, NULL), STN_OK);
-    cr_assert(sweep.damaged == 0 && sweep.left == 2);
+    cr_assert_eq(stn_cache_verify(cache, &counts, NULL), STN_OK);
+    cr_assert(counts.damaged == 0 && counts.left == 2);
     cr_assert_not_null(strstr(log.last, note), "%s", log.last);
     cr_assert(chmod(entry, 0600) == 0 && chmod(note, 0600) == 0);
     expect_all_there(cache);
@@ -200,11 +200,11 @@ Test(repair, what_lies_in_a_closed_subfolder_is_not_gone) {
     cr_assert(exists(alias));
     set_age(alias, 2 * HOUR);
     cr_assert_eq(chmod(sub, 0), 0);
-    stn_cache_sweep sweep;
-    cr_assert_eq(stn_cache_gc(cache, -1, &sweep, NULL), STN_OK);
+    stn_cache_sweep counts;
+    cr_assert_eq(stn_cache_gc(cache, -1, &counts, NULL), STN_OK);
     cr_assert(exists(alias), "its entry is there, for all that is known");
-    cr_assert_eq(stn_cache_verify(cache, &sweep, NULL), STN_OK);
-    cr_assert(sweep.damaged == 0 && sweep.left == 1, "%llu left", (unsigned long long)sweep.left);
+    cr_assert_eq(stn_cache_verify(cache, &counts, NULL), STN_OK);
+    cr_assert(counts.damaged == 0 && counts.left == 1, "%llu left", (unsigned long long)counts.left);
     cr_assert_eq(chmod(sub, 0700), 0);
     expect_all_there(cache);
     stn_cache_close(cache);
@@ -229,10 +229,10 @@ Test(repair, an_empty_folder_under_an_entrys_name_gives_way) {
     stn_cache *cache = filled_cache(dir, &log);
     for (int by_verify = 0; by_verify < 2; by_verify++) {
         put_folder(entry, true);
-        stn_cache_sweep sweep;
+        stn_cache_sweep counts;
         if (by_verify) {
-            cr_assert_eq(stn_cache_verify(cache, &sweep, NULL), STN_OK);
-            cr_assert(sweep.damaged == 1 && sweep.left == 0);
+            cr_assert_eq(stn_cache_verify(cache, &counts, NULL), STN_OK);
+            cr_assert(counts.damaged == 1 && counts.left == 0);
         } else
             cr_assert_not(find_number(cache, 1));
         store_number(cache, 1, 3000);
@@ -254,9 +254,9 @@ Test(repair, one_with_something_in_it_is_named) {
     store_number(cache, 1, 3000);
     cr_assert_eq(log.warnings, 1);
     cr_assert_not_null(strstr(log.last, entry), "%s", log.last);
-    stn_cache_sweep sweep;
-    cr_assert_eq(stn_cache_verify(cache, &sweep, NULL), STN_OK);
-    cr_assert(sweep.damaged == 0 && sweep.left == 1);
+    stn_cache_sweep counts;
+    cr_assert_eq(stn_cache_verify(cache, &counts, NULL), STN_OK);
+    cr_assert(counts.damaged == 0 && counts.left == 1);
     cr_assert_not_null(strstr(log.last, entry), "%s", log.last);
     cr_assert_not_null(strstr(log.last, "not a plain file"), "%s", log.last);
     char *inside = path_in(entry, "kept");
@@ -302,10 +302,10 @@ Test(repair, a_file_replaced_between_reading_and_removal_stays) {
     damage(&r, entry);
     cr_assert_not(find_number(cache, 1));
     cr_assert(find_number(cache, 1), "the good one that came meanwhile");
-    stn_cache_sweep sweep;
+    stn_cache_sweep counts;
     damage(&r, entry);
-    cr_assert_eq(stn_cache_verify(cache, &sweep, NULL), STN_OK);
-    cr_assert(sweep.damaged == 0 && sweep.left == 0 && sweep.files == ENTRIES);
+    cr_assert_eq(stn_cache_verify(cache, &counts, NULL), STN_OK);
+    cr_assert(counts.damaged == 0 && counts.left == 0 && counts.files == ENTRIES);
     cr_assert(find_number(cache, 1));
     cr_assert_eq(r.times, 2);
     stn_cache_close(cache);

@@ -111,7 +111,7 @@ Test(compile, embedded_templates) {
 }
 
 /* Without preloading, an NVRTC outside of the loader's path cannot compile. */
-Test(compile, builtins_are_loaded_from_beside_it) {
+Test(compile, builtins_are_loaded_from_its_folder) {
     char line[4096];
     bool loaded = false;
     FILE *maps = fopen("/proc/self/maps", "r");

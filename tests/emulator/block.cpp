@@ -1,10 +1,10 @@
-// Begin and end of a block, or of the blocks of a cluster; in between the scheduler (engine.cpp)
+// Begin and end of a block, or of the blocks of a cluster; in between the scheduler (scheduler.cpp)
 // runs it. Blocks of a programmatic dependent launch may begin before the previous launch has
 // ended.
 #include <cstring>
 
-#include "engine.h"
 #include "memory.h"
+#include "scheduler.h"
 
 namespace stn_emulator {
 
@@ -70,7 +70,7 @@ LaunchError Worker::guarded_schedule() {
     worker = this;
     if (sigsetjmp(escape, 0) == 0) schedule();  // A fault in a kernel returns here.
     in_fiber = false;
-    if (races.found()) message += " (" + races.story() + ")";
+    if (races.found()) message += " (" + races.describe() + ")";
     worker = outer;
     return error;
 }

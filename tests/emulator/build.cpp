@@ -13,7 +13,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "settings.h"
+#include "emulator_settings.h"
 
 extern char **environ;
 
@@ -275,7 +275,8 @@ static std::vector<std::string> compiler_words() {
 }
 
 // Writes the sources into a work folder, with the shim's headers in place of the originals.
-static bool write_sources(const Program &program, const std::string &work, const std::string &twin, std::string *log) {
+static bool write_sources(const Program &program, const std::string &work, const std::string &emulated,
+                          std::string *log) {
     bool ok =
         write_file(work + "/stn_main.cu", "#line 1 \"" + program.name + "\"\n" + without_shared(program.source, log));
     for (const auto &header : program.headers) {
@@ -283,7 +284,7 @@ static bool write_sources(const Program &program, const std::string &work, const
         size_t slash = header.first.rfind('/');
         if (slash != std::string::npos) make_folders(work + "/" + header.first.substr(0, slash));
         ok = ok && write_file(work + "/" + header.first,
-                              header.first == "device/ptx.cuh" ? twin : without_shared(header.second, log));
+                              header.first == "device/ptx.cuh" ? emulated : without_shared(header.second, log));
     }
     return ok && log->empty();
 }
@@ -297,7 +298,7 @@ static bool compile(const std::vector<std::string> &compiler, const std::string 
     std::string text = read_file(work + "/stn_main.ii");
     if (!write_file(work + "/stn_all.cpp", text + epilogue(find_kernels(text)))) return false;
     // Kernels are linked without the sanitizers' libraries: errors trap, accesses call
-    // shim/races.cpp.
+    // shim/tsan_calls.cpp.
     const std::string object = work + "/stn_all.o";
     if (watched) second.insert(second.end(), {"-g1", "-fsanitize=thread"});
     second.insert(second.end(), {"-c", work + "/stn_all.cpp", "-o", object});
@@ -305,7 +306,7 @@ static bool compile(const std::vector<std::string> &compiler, const std::string 
     std::vector<std::string> last = {compiler[0], "-shared", object, "-o", work + "/out.so"};
     if (watched) {
         last = compiler;
-        last.insert(last.end(), {"-I", shim, shim + "/races.cpp", object, "-o", work + "/out.so", "-lm"});
+        last.insert(last.end(), {"-I", shim, shim + "/tsan_calls.cpp", object, "-o", work + "/out.so", "-lm"});
     } else
         last.insert(last.end(), {"-nostdlib", "-lm", "-lgcc", "-lc"});
     return run(last, work + "/log") == 0;
@@ -313,7 +314,7 @@ static bool compile(const std::vector<std::string> &compiler, const std::string 
 
 std::string build(const Program &program, std::string *log) {
     const std::string shim = environment("STENTOR_EMULATOR_SHIM", STENTOR_EMULATOR_SHIM);
-    std::string twin = read_file(shim + "/device/ptx.cuh");
+    std::string emulated = read_file(shim + "/device/ptx.cuh");
     std::vector<std::string> words = compiler_words();
     words.push_back("-D__CUDA_ARCH__=" + std::to_string(program.sm * 10));
     for (const auto &define : program.defines) words.push_back("-D" + define);
@@ -323,8 +324,9 @@ std::string build(const Program &program, std::string *log) {
     if (races) words.push_back("-DSTENTOR_EMULATOR_RACES");
     Program normal = program;  // PTX and cubin of one source share a library.
     normal.ptx = false;
-    std::string key = pack(normal) + read_file(shim + "/cuda.h") + read_file(shim + "/engine.h") + twin + epilogue({});
-    if (watched) key += "watched" + read_file(shim + "/races.cpp");
+    std::string key =
+        pack(normal) + read_file(shim + "/cuda.h") + read_file(shim + "/engine.h") + emulated + epilogue({});
+    if (watched) key += "watched" + read_file(shim + "/tsan_calls.cpp");
     for (const auto &word : words) key += word + "\n";
 
     log->clear();
@@ -335,7 +337,7 @@ std::string build(const Program &program, std::string *log) {
         *log = "error: " + folder + " is not writable: set STENTOR_EMULATOR_CACHE\n";
         return "";
     }
-    bool ok = write_sources(program, work, twin, log) && compile(words, work, shim, watched);
+    bool ok = write_sources(program, work, emulated, log) && compile(words, work, shim, watched);
     if (log->empty()) *log = read_file(work + "/log");
     if (ok && rename((work + "/out.so").c_str(), path.c_str()) == 0) {
         log->clear();

@@ -2,9 +2,9 @@
 // asynchronous copies, clusters. All run on a fiber.
 #include <cstring>
 
-#include "engine.h"
 #include "fiber.h"
 #include "memory.h"
+#include "scheduler.h"
 
 namespace stn_emulator {
 

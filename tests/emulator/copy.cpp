@@ -1,5 +1,5 @@
 // Emulated driver: memory, and copies in streams.
-#include "driver.h"
+#include "emulated_driver.h"
 
 using namespace stn_emulator;
 

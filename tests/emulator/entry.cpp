@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "abi.h"
-#include "settings.h"
+#include "emulator_settings.h"
 
 using namespace stn_emulator;
 

@@ -1,7 +1,7 @@
 // Runs a grid of blocks on a few OS threads.
 #pragma once
-#include "engine.h"
-#include "settings.h"
+#include "emulator_settings.h"
+#include "scheduler.h"
 
 namespace stn_emulator {
 

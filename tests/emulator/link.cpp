@@ -2,7 +2,7 @@
 #include <cstring>
 
 #include "build.h"
-#include "driver.h"
+#include "emulated_driver.h"
 
 using namespace stn_emulator;
 

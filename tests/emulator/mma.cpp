@@ -21,8 +21,8 @@
 #include <cstring>
 #include <vector>
 
-#include "engine.h"
-#include "settings.h"
+#include "emulator_settings.h"
+#include "scheduler.h"
 
 // Marks functions whose loops are compiled twice: for CPUs with AVX2 and FMA, and for others.
 #if defined(__x86_64__)

@@ -9,7 +9,7 @@
 #include <map>
 
 #include "build.h"
-#include "driver.h"
+#include "emulated_driver.h"
 
 using namespace stn_emulator;
 

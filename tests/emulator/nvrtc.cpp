@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "build.h"
-#include "settings.h"
+#include "emulator_settings.h"
 
 using namespace stn_emulator;
 

@@ -4,7 +4,7 @@
 // seeds. A launch in the default stream is held until the next call.
 #include <cstring>
 
-#include "driver.h"
+#include "emulated_driver.h"
 
 namespace stn_emulator {
 

@@ -36,11 +36,11 @@ struct Races {
     bool found() const { return theirs.code != nullptr; }
     unsigned other_lane() const { return theirs.lane; }
     uint64_t now() const { return clock; }
-    std::string story() const;  // the source lines; must not be called on a fiber
+    std::string describe() const;  // the source lines; must not be called on a fiber
 
    private:
     Cell *cells = nullptr;  // cells of the blocks' shared memory, then of static memory
-    uint64_t clock = 0, warp_turn[MOST_WARPS] = {}, block_turn[MOST_BLOCKS] = {};
+    uint64_t clock = 0, warp_sync[MOST_WARPS] = {}, block_sync[MOST_BLOCKS] = {};
     const unsigned char *statics = nullptr;
     unsigned static_bytes = 0;
     Access mine = {}, theirs = {};

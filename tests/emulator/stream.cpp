@@ -4,7 +4,7 @@
 #include <ctime>
 #include <memory>
 
-#include "driver.h"
+#include "emulated_driver.h"
 
 using namespace stn_emulator;
 

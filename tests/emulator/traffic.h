@@ -64,7 +64,7 @@ struct Traffic {
     };
     struct Open {
         Tally tally = {};
-        std::vector<uint32_t> turns;                    // per lane: how often it was here
+        std::vector<uint32_t> visits;                   // per lane: how often it was here
         std::unordered_map<uint64_t, Request> waiting;  // by warp and turn
     };
 

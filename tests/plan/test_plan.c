@@ -364,22 +364,22 @@ Test(plan_on_device, is_captured_in_a_graph) {
 Test(plan_on_device, serves_two_plans_of_one_kernel) {
     bench b = bench_of(2, NULL);
     stn_cache_stats before, stats;
-    stn_plan *twin;
+    stn_plan *second;
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
     options.deterministic = 1; /* nothing compiles in the background */
     stn_plan_destroy(b.plan);
     OK(stn_plan_create(b.context, &b.problem, &options, &b.plan, &error));
     stn_context_cache_stats(b.context, &before);
-    OK(stn_plan_create(b.context, &b.problem, &options, &twin, &error));
+    OK(stn_plan_create(b.context, &b.problem, &options, &second, &error));
     stn_context_cache_stats(b.context, &stats);
     cr_assert_geq(before.misses, 1u);
     cr_assert_eq(stats.misses, before.misses);
     cr_assert_eq(stats.memory_hits - before.memory_hits,
                  /* The second plan takes all kernels from memory. */
                  stn_plan_kernel_count(b.plan));
-    OK(stn_plan_execute(twin, b.in, b.out, NULL, &error));
+    OK(stn_plan_execute(second, b.in, b.out, NULL, &error));
     bench_check(&b, &b.problem);
-    stn_plan_destroy(twin);
+    stn_plan_destroy(second);
     bench_end(&b);
 }
 

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "context/context.h"
 #include "tune/compare.h"
-#include "tune/trial.h"
+#include "tune/timing_trial.h"
 
 static stn_error error;
 #define OK(call) cr_assert_eq((call), STN_OK, "%s", error.message)

@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "context/context.h"
 #include "told.h"
-#include "tune/trial.h"
+#include "tune/timing_trial.h"
 
 typedef struct world {
     char *dir;

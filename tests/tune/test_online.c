@@ -53,7 +53,7 @@ static stn_plan *plan_with(const tune_play *player) {
     tune_search *search = &plan->online->search;
     cr_assert_geq(search->count, 3u, "%zu arms", search->count);
     /* About as long as simulated; the others are faster, so worth a trial. */
-    for (size_t i = 0; i < search->count; i++) search->arms[i].predicted = i ? 5 : 10;
+    for (size_t i = 0; i < search->count; i++) search->candidates[i].predicted = i ? 5 : 10;
     return plan;
 }
 
@@ -68,7 +68,7 @@ static void expect_right(stn_plan *plan, int execution) {
 
 static void wait_until_built(const stn_plan *plan) {
     for (size_t i = 1; i < plan->online->search.count; i++)
-        while (atomic_load(&plan->online->arms[i].built) == TUNE_UNBUILT && !atomic_load(&plan->online->stop))
+        while (atomic_load(&plan->online->candidates[i].built) == TUNE_UNBUILT && !atomic_load(&plan->online->stop))
             usleep(1000);
     while (!atomic_load(&plan->online->comparable) && !atomic_load(&plan->online->stop)) usleep(1000);
 }
@@ -76,14 +76,14 @@ static void wait_until_built(const stn_plan *plan) {
 static double best_played(const stn_plan *plan) {
     double best = INFINITY;
     for (size_t i = 0; i < plan->online->search.count; i++)
-        best = fmin(best, play(NULL, NULL, &plan->online->arms[i].candidate));
+        best = fmin(best, play(NULL, NULL, &plan->online->candidates[i].config));
     return best;
 }
 
 static void expect_best(stn_plan *plan) {
     stn_candidate now;
     stn_tuner_default.strategy(plan, &now);
-    cr_expect_leq(play(NULL, NULL, &now), best_played(plan) / TUNE_ARM_GAIN);
+    cr_expect_leq(play(NULL, NULL, &now), best_played(plan) / TUNE_FASTER_RATIO);
     cr_expect(tune_search_over(&plan->online->search));
     char *text;
     OK(stn_plan_describe(plan, STN_TEXT, &text, &error));
@@ -97,7 +97,7 @@ static void expect_best(stn_plan *plan) {
 Test(online, executions_try_candidates_and_stay_with_the_fastest) {
     const tune_play player = {play, NULL, INFINITY};
     stn_plan *plan = plan_with(&player);
-    cr_assert_eq(tune_online_legs(plan), 1u);
+    cr_assert_eq(tune_online_chunks(plan), 1u);
     expect_right(plan, 0); /* while others compile */
     wait_until_built(plan);
     for (int i = 1; i < 60; i++) expect_right(plan, i);
@@ -119,10 +119,10 @@ Test(online, short_executions_are_timed_together_and_hardly_tried) {
     unsigned most = 0;
     wait_until_built(plan);
     /* unlike times on the emulator */
-    for (size_t i = 0; i < o->search.count; i++) o->search.arms[i].predicted *= 1e-3;
+    for (size_t i = 0; i < o->search.count; i++) o->search.candidates[i].predicted *= 1e-3;
     for (int i = 0; i < 60; i++) expect_right(plan, i);
     for (size_t i = 1; i < o->search.count; i++)
-        cr_expect(i == o->search.estimated || !(o->search.arms[i].known > 0),
+        cr_expect(i == o->search.estimated || !(o->search.candidates[i].known > 0),
                   "a check takes more than a thousand of them could win");
     o->search.known = 1e6, o->over = false; /* more executions than announced */
     for (int i = 0; i < 120; i++) {
@@ -170,7 +170,7 @@ Test(online, legs_of_one_execution_do_too) {
     for (int side = 0; side < 2; side++) problem.boundary[1][side].kind = STN_FIXED;
     define(grid, want);
     stn_plan *plan = plan_with(&player);
-    cr_assert_geq(tune_online_legs(plan), 8u);
+    cr_assert_geq(tune_online_chunks(plan), 8u);
     wait_until_built(plan);
     /* The current candidate changes between the chunks of one execution. */
     for (int i = 0; i < 3; i++) expect_right(plan, i);
@@ -195,17 +195,17 @@ static stn_plan *plan_with_liars(const tune_play *player, size_t liars) {
     stn_plan *plan = plan_with(player);
     wait_until_built(plan);
     for (size_t i = 1; i < plan->online->search.count && i <= liars; i++) {
-        online_arm *arm = &plan->online->arms[i];
+        online_candidate *candidate = &plan->online->candidates[i];
         /* Executions build it, or it was built from the plan's own kernels. */
-        arm->strategy = &liar;
-        if (arm->plan) arm->plan->strategy = &liar;
+        candidate->strategy = &liar;
+        if (candidate->plan) candidate->plan->strategy = &liar;
     }
     return plan;
 }
 
 Test(online, a_wrong_candidate_never_wins_and_is_reported) {
     const tune_play player = {play, NULL, INFINITY};
-    stn_plan *plan = plan_with_liars(&player, TUNE_ARMS);
+    stn_plan *plan = plan_with_liars(&player, TUNE_CANDIDATES);
     stn_online *o = plan->online;
     for (int i = 0; i < 40; i++) expect_right(plan, i);
     cr_expect_eq(o->search.current, 0u);
@@ -224,7 +224,7 @@ Test(online, a_wrong_sample_is_followed_by_the_whole) {
     for (int i = 0; i < 60; i++) expect_right(plan, i);
     cr_expect_eq(o->compared.every, 1);
     cr_expect_eq(warnings, 1u, "%u", warnings);
-    cr_expect_eq(o->search.arms[1].state, TUNE_ARM_OUT);
+    cr_expect_eq(o->search.candidates[1].state, TUNE_CANDIDATE_OUT);
     expect_best(plan);
     stn_plan_destroy(plan);
 }

@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "context/context.h"
 #include "told.h"
-#include "tune/trial.h"
+#include "tune/timing_trial.h"
 #include "tune/wisdom.h"
 
 enum { NY = 20, NX = 24, N = NY * NX, STEPS = 3 };

@@ -28,7 +28,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv) {
     return 0;
 }
 
-static void expect_story(stn_status status, const stn_error *error) {
+static void expect_message(stn_status status, const stn_error *error) {
     if (status != STN_OK) FUZZ_CHECK(error->status == status && *error->message);
 }
 
@@ -36,7 +36,7 @@ static void try_stencil(const char *text) {
     stn_stencil *stencil = NULL;
     stn_error error = {0};
     stn_status status = stn_stencil_parse(text, &stencil, &error);
-    expect_story(status, &error);
+    expect_message(status, &error);
     FUZZ_CHECK((status == STN_OK) == (stencil != NULL));
     if (stencil) FUZZ_CHECK(stn_stencil_tap_count(stencil) > 0 && stn_stencil_rank(stencil) <= STN_MAX_RANK);
     stn_stencil_destroy(stencil);
@@ -46,7 +46,7 @@ static void try_boundary(const char *text) {
     stn_boundary sides[2];
     stn_error error = {0};
     stn_status status = stn_boundary_parse(text, sides, &error);
-    expect_story(status, &error);
+    expect_message(status, &error);
     if (status == STN_OK) FUZZ_CHECK(sides[0].kind <= STN_FIXED && sides[1].kind <= STN_FIXED);
 }
 
@@ -72,7 +72,7 @@ static void try_list(const char *bytes, size_t size) {
     cli_problem_list problems = {0};
     stn_error error = {0};
     stn_status status = cli_problem_list_parse("list", bytes, size, kinds, &problems, &error);
-    expect_story(status, &error);
+    expect_message(status, &error);
     FUZZ_CHECK((status == STN_OK) == (problems.count > 0) && problems.count <= CLI_PROBLEMS_MOST);
     /* Every text can be read, every label is terminated. */
     for (size_t i = 0; i < problems.count; i++)
@@ -97,7 +97,7 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size) {
             try_boundary(text);
             break;
         case 0:
-            expect_story(stn_dtype_parse(text, &dtype, &error), &error);
+            expect_message(stn_dtype_parse(text, &dtype, &error), &error);
             break;
         case 1:
             try_key(text);

@@ -5,7 +5,7 @@
 
 #include "../../cache/fuzz/fuzz.h"
 #include "cache/wisdom.h"
-#include "tune/record.h"
+#include "tune/time_record.h"
 
 #define HEX "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 static const char one_entry[] = "entry: " HEX " " HEX " " HEX

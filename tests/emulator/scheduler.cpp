@@ -1,7 +1,7 @@
 // Scheduler of one block or cluster. It picks a warp and runs its lanes until each of them waits or
 // is done; then it completes what they wait for: a warp-wide operation once all lanes of its mask
 // have arrived, a barrier once all threads of the block or the cluster have.
-#include "engine.h"
+#include "scheduler.h"
 
 #include <sys/mman.h>
 

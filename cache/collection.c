@@ -1,6 +1,6 @@
 /* Cache collection: listing, checking, removal of least recently used entries, clearing. Only files
  * with the cache's names are touched. */
-#include "cache/gc.h"
+#include "cache/collection.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -47,9 +47,9 @@ static size_t number_of(const char *sub) { return strtoul(sub, NULL, 16) % 256; 
 static bool add_file(files *all, const char *sub, const char *name, const struct stat *status) {
     if (all->count == all->capacity) {
         size_t capacity = all->capacity ? 2 * all->capacity : 256;
-        file *grown = realloc(all->list, capacity * sizeof *grown);
-        if (!grown) return false;
-        all->list = grown;
+        file *resized = realloc(all->list, capacity * sizeof *resized);
+        if (!resized) return false;
+        all->list = resized;
         all->capacity = capacity;
     }
     file *added = &all->list[all->count++];
@@ -223,12 +223,12 @@ stn_status stn_disk_each(stn_disk *disk, stn_cache_visit visit, void *user, stn_
     return STN_OK;
 }
 
-static bool remove_file(stn_disk *disk, int root, const file *which, stn_cache_sweep *sweep) {
+static bool remove_file(stn_disk *disk, int root, const file *which, stn_cache_sweep *counts) {
     int sub = stn_folder_open_sub(&disk->folder, root, which->sub, false);
     bool gone = sub >= 0 && stn_file_remove(sub, which->name);
     if (gone) {
-        sweep->removed_files++;
-        sweep->removed_bytes += which->bytes;
+        counts->removed_files++;
+        counts->removed_bytes += which->bytes;
     }
     if (sub >= 0) close(sub);
     return gone;
@@ -254,53 +254,53 @@ static bool alias_serves(stn_disk *disk, int root, const files *all, const file 
 
 /* Removes old temporary files (of killed writers), and sources and aliases whose entry is gone. The
  * list must be sorted by name. */
-static void remove_leftovers(stn_disk *disk, int root, files *all, int64_t now, stn_cache_sweep *sweep) {
+static void remove_leftovers(stn_disk *disk, int root, files *all, int64_t now, stn_cache_sweep *counts) {
     for (size_t i = 0; i < all->count; i++) {
         const file *each = &all->list[i];
         bool old = now - each->used > TEMP_SECONDS;
         if ((each->kind == FILE_TEMP && old) ||
             (each->kind == FILE_PARAMS && old && !has_entry(all, each->sub, each->name)) ||
             (each->kind == FILE_ALIAS && old && !alias_serves(disk, root, all, each)))
-            (void)remove_file(disk, root, each, sweep);
+            (void)remove_file(disk, root, each, counts);
     }
 }
 
-stn_status stn_disk_gc(stn_disk *disk, int64_t spare_seconds, stn_cache_sweep *sweep, stn_error *error) {
+stn_status stn_disk_gc(stn_disk *disk, int64_t spare_seconds, stn_cache_sweep *counts, stn_error *error) {
     files all;
     int root;
-    *sweep = (stn_cache_sweep){0};
+    *counts = (stn_cache_sweep){0};
     if (spare_seconds < 0) spare_seconds = SPARE_SECONDS;
     STN_TRY(scan(disk, &root, &all, error));
     int64_t now = time(NULL);
-    remove_leftovers(disk, root, &all, now, sweep);
+    remove_leftovers(disk, root, &all, now, counts);
     for (size_t i = 0; i < all.count; i++)
         if (all.list[i].kind == FILE_ENTRY) {
-            sweep->files++;
-            sweep->bytes += all.list[i].bytes;
+            counts->files++;
+            counts->bytes += all.list[i].bytes;
         }
     if (all.count) qsort(all.list, all.count, sizeof(file), by_use);
     for (size_t i = 0; i < all.count; i++) {
         const file *each = &all.list[i];
         if (each->kind != FILE_ENTRY) continue;
-        if (sweep->files <= disk->max_files && sweep->bytes <= disk->max_bytes) break;
+        if (counts->files <= disk->max_files && counts->bytes <= disk->max_bytes) break;
         if (now - each->used < spare_seconds) break; /* All following ones were used later. */
-        if (!remove_file(disk, root, each, sweep)) continue;
-        sweep->files--;
-        sweep->bytes -= each->bytes;
+        if (!remove_file(disk, root, each, counts)) continue;
+        counts->files--;
+        counts->bytes -= each->bytes;
     }
     done(root, &all);
     return STN_OK;
 }
 
-stn_status stn_disk_clear(stn_disk *disk, stn_cache_sweep *sweep, stn_error *error) {
+stn_status stn_disk_clear(stn_disk *disk, stn_cache_sweep *counts, stn_error *error) {
     files all;
     int root;
-    *sweep = (stn_cache_sweep){0};
+    *counts = (stn_cache_sweep){0};
     STN_TRY(scan(disk, &root, &all, error));
     for (size_t i = 0; i < all.count; i++)
-        if (!remove_file(disk, root, &all.list[i], sweep) && all.list[i].kind == FILE_ENTRY) {
-            sweep->files++;
-            sweep->bytes += all.list[i].bytes;
+        if (!remove_file(disk, root, &all.list[i], counts) && all.list[i].kind == FILE_ENTRY) {
+            counts->files++;
+            counts->bytes += all.list[i].bytes;
         }
     done(root, &all);
     return STN_OK;
@@ -308,7 +308,7 @@ stn_status stn_disk_clear(stn_disk *disk, stn_cache_sweep *sweep, stn_error *err
 
 /* Logs and removes a damaged entry; logs and keeps one that cannot be read or removed. */
 static bool verify_one(void *user, const found *one) {
-    stn_cache_sweep *sweep = user;
+    stn_cache_sweep *counts = user;
     const stn_folder *folder = &one->disk->folder;
     const char *sub = one->file->sub, *name = one->file->name, *fault = one->item.fault;
     bool gone = false;
@@ -321,41 +321,41 @@ static bool verify_one(void *user, const found *one) {
     }
     if (gone) {
         atomic_fetch_add(&one->disk->rejected, 1);
-        sweep->damaged++;
-        sweep->removed_files++;
-        sweep->removed_bytes += one->item.bytes;
+        counts->damaged++;
+        counts->removed_files++;
+        counts->removed_bytes += one->item.bytes;
         return true;
     }
     if (fault) {
         const char *why = one->item.damaged ? strerror(errno) : "what cannot be read is not known to be damaged";
         stn_log(folder->logger, STN_LOG_WARNING, "%s/%s/%s is left: %s (%s)", folder->path, sub, name, fault, why);
-        sweep->left++;
+        counts->left++;
     }
-    sweep->files++;
-    sweep->bytes += one->item.bytes;
+    counts->files++;
+    counts->bytes += one->item.bytes;
     return true;
 }
 
-stn_status stn_disk_verify(stn_disk *disk, stn_cache_sweep *sweep, stn_error *error) {
+stn_status stn_disk_verify(stn_disk *disk, stn_cache_sweep *counts, stn_error *error) {
     files all;
     int root;
-    *sweep = (stn_cache_sweep){0};
+    *counts = (stn_cache_sweep){0};
     STN_TRY(scan(disk, &root, &all, error));
     for (int i = 0; i < 256; i++) {
         if (!all.hidden[i]) continue;
         stn_log(disk->folder.logger, STN_LOG_WARNING, "%s/%02x is left: it cannot be looked into", disk->folder.path,
                 i);
-        sweep->left++;
+        counts->left++;
     }
-    read_all(disk, root, &all, verify_one, sweep);
+    read_all(disk, root, &all, verify_one, counts);
     done(root, &all);
     return STN_OK;
 }
 
-void stn_disk_sweep(stn_disk *disk) {
-    stn_cache_sweep sweep;
+void stn_disk_collect(stn_disk *disk) {
+    stn_cache_sweep counts;
     stn_error error;
-    if (stn_disk_gc(disk, -1, &sweep, &error) == STN_OK && sweep.removed_files)
+    if (stn_disk_gc(disk, -1, &counts, &error) == STN_OK && counts.removed_files)
         stn_log(disk->folder.logger, STN_LOG_DEBUG, "%llu files (%llu bytes) were removed from the cache folder %s",
-                (unsigned long long)sweep.removed_files, (unsigned long long)sweep.removed_bytes, disk->folder.path);
+                (unsigned long long)counts.removed_files, (unsigned long long)counts.removed_bytes, disk->folder.path);
 }

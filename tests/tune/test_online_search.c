@@ -6,19 +6,19 @@
 #include <stdlib.h>
 
 #include "tune/compare.h"
-#include "tune/search.h"
+#include "tune/online_search.h"
 
 enum { UNITS = 1000 };
 
 typedef struct world {
     tune_search search;
-    double truth[TUNE_ARMS]; /* seconds of a unit */
-    bool wrong[TUNE_ARMS];
-    int built[TUNE_ARMS]; /* units until its kernels are compiled */
+    double truth[TUNE_CANDIDATES]; /* seconds of a unit */
+    bool wrong[TUNE_CANDIDATES];
+    int built[TUNE_CANDIDATES]; /* units until its kernels are compiled */
     double noise;
     uint64_t state;
     double took, wrong_units;
-    int checks[TUNE_ARMS], unit; /* unit: number of units done */
+    int checks[TUNE_CANDIDATES], unit; /* unit: number of units done */
 } world;
 
 static double random_unit(world *w) {
@@ -26,12 +26,14 @@ static double random_unit(world *w) {
     return (double)(w->state >> 11) * 0x1p-53;
 }
 
-static double run(world *w, size_t arm) { return w->truth[arm] * (1 + w->noise * (2 * random_unit(w) - 1)); }
+static double run(world *w, size_t candidate) {
+    return w->truth[candidate] * (1 + w->noise * (2 * random_unit(w) - 1));
+}
 
 /* The measured time of a unit when several are timed together; the noise is of the whole sample. */
 static double run_units(world *w, const tune_move *move) {
-    const double off = run(w, move->arm) - w->truth[move->arm];
-    return w->truth[move->arm] + off / move->units;
+    const double off = run(w, move->candidate) - w->truth[move->candidate];
+    return w->truth[move->candidate] + off / move->units;
 }
 
 /* Candidates with predicted times; candidate 0 is trusted and the estimate's choice. */
@@ -40,26 +42,27 @@ static void begin(world *w, size_t count, const double *predicted, const double 
     w->search.count = count;
     w->search.compare = 0.2 * truth[0];
     for (size_t i = 0; i < count; i++) {
-        w->search.arms[i].predicted = predicted[i];
+        w->search.candidates[i].predicted = predicted[i];
         w->truth[i] = truth[i];
     }
-    w->search.arms[0].state = TUNE_ARM_CHECKED;
+    w->search.candidates[0].state = TUNE_CANDIDATE_CHECKED;
 }
 
 static void step(world *w) {
     tune_search *search = &w->search;
     for (size_t i = 1; i < search->count; i++)
-        if (search->arms[i].state == TUNE_ARM_WAITING && w->unit >= w->built[i]) search->arms[i].state = TUNE_ARM_READY;
+        if (search->candidates[i].state == TUNE_CANDIDATE_WAITING && w->unit >= w->built[i])
+            search->candidates[i].state = TUNE_CANDIDATE_READY;
     const tune_move move = tune_search_next(search);
     const double seconds = run_units(w, &move);
     w->took += seconds * move.units;
     w->unit += (int)move.units;
     if (move.check) {
         w->took += run(w, search->current) + search->compare;
-        w->checks[move.arm]++;
-    } else if (w->wrong[move.arm])
+        w->checks[move.candidate]++;
+    } else if (w->wrong[move.candidate])
         w->wrong_units += move.units;
-    tune_search_told(search, &move, move.timed ? seconds : 0, !w->wrong[move.arm]);
+    tune_search_update(search, &move, move.timed ? seconds : 0, !w->wrong[move.candidate]);
 }
 
 static void play(world *w, int units) {
@@ -165,7 +168,7 @@ Test(search, a_wrong_result_is_never_the_users) {
     w.wrong[1] = true;
     play(&w, UNITS);
     cr_expect_eq(w.wrong_units, 0);
-    cr_expect_eq(w.search.arms[1].state, TUNE_ARM_OUT);
+    cr_expect_eq(w.search.candidates[1].state, TUNE_CANDIDATE_OUT);
     cr_expect_eq(w.search.current, 2u, "the right one that is faster");
 }
 
@@ -179,7 +182,7 @@ Test(search, begins_with_what_is_ready_and_changes_when_the_better_one_is) {
     cr_expect_eq(w.search.current, 0u);
     for (int unit = 20; unit < 30; unit++) step(&w);
     cr_expect_eq(w.search.current, 1u, "in a few units");
-    cr_expect_eq(w.search.arms[0].state, TUNE_ARM_OUT);
+    cr_expect_eq(w.search.candidates[0].state, TUNE_CANDIDATE_OUT);
     cr_expect(tune_search_over(&w.search));
 }
 
@@ -211,10 +214,10 @@ Test(search, what_cannot_be_timed_is_out) {
     const double predicted[] = {1, 0.9}, truth[] = {1, 0.9};
     world w;
     begin(&w, 2, predicted, truth);
-    w.search.arms[1].state = TUNE_ARM_READY;
-    const tune_move check = {.arm = 1, .check = true, .timed = true, .units = 1};
-    tune_search_told(&w.search, &check, 0, true);
-    cr_expect_eq(w.search.arms[1].state, TUNE_ARM_OUT);
+    w.search.candidates[1].state = TUNE_CANDIDATE_READY;
+    const tune_move check = {.candidate = 1, .check = true, .timed = true, .units = 1};
+    tune_search_update(&w.search, &check, 0, true);
+    cr_expect_eq(w.search.candidates[1].state, TUNE_CANDIDATE_OUT);
 }
 
 /* ---- recorded candidates --------------------------------------------------------------------- */
@@ -224,7 +227,7 @@ typedef struct recorded {
     double bytes, best; /* bytes of a grid; microseconds of the fastest of all candidates */
     int count;
     /* Microseconds as predicted and as measured; number of its strategy, 0 if not recorded. */
-    double arms[TUNE_ARMS][3];
+    double candidates[TUNE_CANDIDATES][3];
 } recorded;
 
 static const recorded problems[] = {
@@ -236,7 +239,7 @@ static const recorded problems_24[] = {
 enum { SEEDS = 10 };
 #define NOISE 0.004 /* Relative noise of a sample on an H200. */
 #define COUNT(list) ((int)(sizeof(list) / sizeof *(list)))
-static const char strategies[TUNE_ARMS]; /* Only their addresses matter. */
+static const char strategies[TUNE_CANDIDATES]; /* Only their addresses matter. */
 
 /* Seconds to compare samples of two results; elements mostly have 4 bytes. */
 static double compared(const recorded *p) {
@@ -247,17 +250,17 @@ static double compared(const recorded *p) {
  * is disturbed. */
 typedef struct gpu {
     /* ready: seconds until a candidate's kernels are compiled */
-    double fall, tau, wave, ready[TUNE_ARMS];
+    double fall, tau, wave, ready[TUNE_CANDIDATES];
     double now, took, best, estimate; /* of the search, and of both others from the start */
 } gpu;
 
 static double clock_of(const gpu *g) { return 1 + g->fall * fmin(g->now / g->tau, 1) + g->wave * sin(40 * g->now); }
 
 static void begin_recorded(world *w, gpu *g, const recorded *p, uint64_t seed, bool late) {
-    double predicted[TUNE_ARMS] = {0}, truth[TUNE_ARMS] = {0};
-    for (int i = 0; i < p->count; i++) predicted[i] = 1e-6 * p->arms[i][0], truth[i] = 1e-6 * p->arms[i][1];
+    double predicted[TUNE_CANDIDATES] = {0}, truth[TUNE_CANDIDATES] = {0};
+    for (int i = 0; i < p->count; i++) predicted[i] = 1e-6 * p->candidates[i][0], truth[i] = 1e-6 * p->candidates[i][1];
     begin(w, (size_t)p->count, predicted, truth);
-    for (int i = 0; i < p->count; i++) w->search.arms[i].strategy = &strategies[(int)p->arms[i][2]];
+    for (int i = 0; i < p->count; i++) w->search.candidates[i].strategy = &strategies[(int)p->candidates[i][2]];
     w->state = seed;
     for (int i = 0; i < 5; i++) (void)random_unit(w);
     w->search.known = UNITS;
@@ -276,9 +279,10 @@ static double sample(world *w, double seconds, unsigned units) {
 static void step_recorded(world *w, gpu *g, const recorded *p) {
     tune_search *search = &w->search;
     for (size_t i = 1; i < search->count; i++)
-        if (search->arms[i].state == TUNE_ARM_WAITING && g->now >= g->ready[i]) search->arms[i].state = TUNE_ARM_READY;
+        if (search->candidates[i].state == TUNE_CANDIDATE_WAITING && g->now >= g->ready[i])
+            search->candidates[i].state = TUNE_CANDIDATE_READY;
     const tune_move move = tune_search_next(search);
-    const double clock = clock_of(g), one = w->truth[move.arm] * clock;
+    const double clock = clock_of(g), one = w->truth[move.candidate] * clock;
     double told = sample(w, one, move.units), spent = one * move.units;
     if (move.check) {
         const double load = random_unit(w) < 0.3 ? 0 : 50e-6 * random_unit(w),
@@ -291,7 +295,7 @@ static void step_recorded(world *w, gpu *g, const recorded *p) {
     g->took += spent, g->now += spent;
     g->best += best * clock * move.units, g->estimate += w->truth[0] * clock * move.units;
     w->unit += (int)move.units;
-    tune_search_told(search, &move, move.timed ? told : 0, true);
+    tune_search_update(search, &move, move.timed ? told : 0, true);
 }
 
 /* A thousand units of each problem. *over: the part that loses over 2% against the best candidate
@@ -320,15 +324,17 @@ static void play_recorded(const recorded *list, int count, bool late, double noi
  * whose only candidate is the fastest (heat-2d 4096^2 f64, ten steps). If all were of one strategy,
  * it would not be worth a trial. */
 Test(search, a_strategy_whose_estimates_are_off_does_not_speak_for_others) {
-    const double predicted[TUNE_ARMS] = {184.5e-6, 242.3e-6, 191.7e-6, 194e-6, 194.3e-6, 196.6e-6, 196.9e-6, 197.8e-6},
-                 truth[TUNE_ARMS] = {221.8e-6, 208.9e-6, 231.6e-6, 254.8e-6, 231.2e-6, 234.9e-6, 232e-6, 240.3e-6};
+    const double predicted[TUNE_CANDIDATES] = {184.5e-6, 242.3e-6, 191.7e-6, 194e-6,
+                                               194.3e-6, 196.6e-6, 196.9e-6, 197.8e-6},
+                 truth[TUNE_CANDIDATES] = {221.8e-6, 208.9e-6, 231.6e-6, 254.8e-6,
+                                           231.2e-6, 234.9e-6, 232e-6,   240.3e-6};
     for (int alike = 0; alike < 2; alike++) {
         world w;
-        begin(&w, TUNE_ARMS, predicted, truth);
+        begin(&w, TUNE_CANDIDATES, predicted, truth);
         w.search.known = UNITS;
         w.search.compare = 0.15e-3;
-        for (size_t i = 1; i < TUNE_ARMS; i++) w.search.arms[i].state = TUNE_ARM_READY;
-        for (size_t i = 0; i < TUNE_ARMS; i++) w.search.arms[i].strategy = &strategies[i == 1 && !alike];
+        for (size_t i = 1; i < TUNE_CANDIDATES; i++) w.search.candidates[i].state = TUNE_CANDIDATE_READY;
+        for (size_t i = 0; i < TUNE_CANDIDATES; i++) w.search.candidates[i].strategy = &strategies[i == 1 && !alike];
         play(&w, UNITS);
         cr_expect_eq(w.search.current, alike ? 0u : 1u, "alike %d: %zu", alike, w.search.current);
     }

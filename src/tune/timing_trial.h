@@ -1,7 +1,7 @@
 /* Trials: one candidate each, run for a few launches on grids like the plan's own, compared with
  * the reference candidate, and timed. */
-#ifndef STN_TUNE_TRIAL_H
-#define STN_TUNE_TRIAL_H
+#ifndef STN_TUNE_TIMING_TRIAL_H
+#define STN_TUNE_TIMING_TRIAL_H
 #include "context/kernel.h"
 #include "plan/plan.h"
 
@@ -11,7 +11,7 @@ typedef struct tune_stage {
     /* The plan whose work trials do: the whole run, or a transform; borrowed. */
     const stn_plan *plan;
     /* Owned: a copy of the plan with its taps rescaled against overflow, else NULL. */
-    stn_plan *calmed;
+    stn_plan *rescaled;
     stn_kernel *fill, *compare;
     stn_timer *timer;
     void *source;          /* NULL: none */
@@ -20,15 +20,16 @@ typedef struct tune_stage {
     void *operand[STN_OPERANDS], *want_operand[STN_OPERANDS];
     int64_t operand_numbers[STN_OPERANDS];
     /* Written before each sample to flush the L2 cache; NULL: samples may find a warm cache. */
-    void *sweep;
+    void *flush;
     void *sums;      /* partial sums of a comparison */
     void *workspace; /* as large as the largest trial so far */
     size_t workspace_size;
-    stn_work_shape shape;      /* of the plan's work */
-    int which;                 /* index of the kind's reference candidate */
-    const stn_strategy *judge; /* strategy of the reference candidate */
-    stn_candidate trusted;     /* the reference candidate */
-    uint64_t want_steps;       /* Steps of the result in `want`, 1 for a transform; 0: none yet. */
+    stn_work_shape shape;          /* of the plan's work */
+    int which;                     /* index of the kind's reference candidate */
+    const stn_strategy *reference; /* strategy of the reference candidate */
+    stn_candidate trusted;         /* the reference candidate */
+    /* Steps of the result in `want`, 1 for a transform; 0: none yet. */
+    uint64_t want_steps;
 } tune_stage;
 
 typedef enum tune_state { TUNE_NEW, TUNE_SKIPPED, TUNE_WRONG, TUNE_GOOD } tune_state;

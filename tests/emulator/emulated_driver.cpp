@@ -1,5 +1,5 @@
 // Emulated driver: initialization, devices and contexts.
-#include "driver.h"
+#include "emulated_driver.h"
 
 #include <cstdio>
 #include <cstring>

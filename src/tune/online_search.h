@@ -15,34 +15,36 @@
  * units that are done or known to come. The current candidate is timed anew next to each
  * challenger, because clocks drift by more than candidates differ. Several short units are timed as
  * one sample; units of a few microseconds have the smaller bound TUNE_REGRET_SHORT. */
-#ifndef STN_TUNE_SEARCH_H
-#define STN_TUNE_SEARCH_H
+#ifndef STN_TUNE_ONLINE_SEARCH_H
+#define STN_TUNE_ONLINE_SEARCH_H
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { TUNE_ARMS = 8, TUNE_ARM_SAMPLES = 7 }; /* The most samples of one trial. */
-/* After TUNE_ARM_LEAST samples a candidate is out if both its median and its minimum are slower,
- * and it takes over if it is faster by TUNE_ARM_BEHIND. After TUNE_ARM_SURE samples TUNE_ARM_GAIN
- * suffices. If median and minimum disagree, more samples are taken: they cost only the difference
- * of the two times, while a check costs a whole run. */
-enum { TUNE_ARM_LEAST = 3, TUNE_ARM_SURE = 5 };
+/* The most candidates of a plan, and the most samples of one trial. */
+enum { TUNE_CANDIDATES = 8, TUNE_CANDIDATE_SAMPLES = 7 };
+/* After TUNE_SAMPLES_LEAST samples a candidate is out if both its median and its minimum are
+ * slower, and it takes over if it is faster by TUNE_BEHIND_RATIO. After TUNE_SAMPLES_SURE samples
+ * TUNE_FASTER_RATIO suffices. If median and minimum disagree, more samples are taken: they cost
+ * only the difference of the two times, while a check costs a whole run. */
+enum { TUNE_SAMPLES_LEAST = 3, TUNE_SAMPLES_SURE = 5 };
 #define TUNE_REGRET 0.05 /* Part of the time that the estimate's choice would have taken. */
 /* The true time may be this many times the expected one: the worst seen was 2.46. */
-#define TUNE_SURPRISE 2.5
-#define TUNE_ARM_SLOW 2.0    /* Times the current one: out after one sample. */
-#define TUNE_ARM_BEHIND 1.03 /* Times the current one: out after two samples, if both are slower. */
-#define TUNE_ARM_GAIN 0.995  /* Times the current one: a candidate below it takes over. */
+#define TUNE_WORST_RATIO 2.5
+#define TUNE_SLOW_RATIO 2.0 /* Times the current one: out after one sample. */
+/* Times the current one: out after two samples, if both are slower. */
+#define TUNE_BEHIND_RATIO 1.03
+#define TUNE_FASTER_RATIO 0.995 /* Times the current one: a candidate below it takes over. */
 
 /* Prior of the mean relative error of an estimate, weighted as this many timed candidates. Fitted
  * on recorded candidates of 87 problems; 0.05 to 0.12 and weights of 1 to 4 lose hardly more. */
 #define TUNE_SPREAD 0.07
-#define TUNE_SPREAD_TRUST 4
+#define TUNE_SPREAD_WEIGHT 4
 /* Weight of the prior that a strategy's estimates have no bias, in timed candidates. The candidates
  * that are timed first have the lowest estimates and thus a larger bias than the others. Fitted on
  * recordings. */
-#define TUNE_FARES_TRUST 0.5
+#define TUNE_BIAS_WEIGHT 0.5
 /* Part of the remaining time: a trial that costs no more is always made. */
-#define TUNE_TRIFLE 3e-3
+#define TUNE_NEGLIGIBLE 3e-3
 /* If the number of units is known, the largest part of the run's time for all trials together.
  * Fitted on recorded candidates of 87 problems; 0.013 to 0.017 are alike. */
 #define TUNE_TRIALS 0.014
@@ -56,19 +58,24 @@ enum { TUNE_ARM_LEAST = 3, TUNE_ARM_SURE = 5 };
 /* There is little to gain, and each check costs as much as several units. */
 #define TUNE_REGRET_SHORT 0.01
 
-typedef enum tune_arm_state { TUNE_ARM_WAITING, TUNE_ARM_READY, TUNE_ARM_CHECKED, TUNE_ARM_OUT } tune_arm_state;
+typedef enum tune_candidate_state {
+    TUNE_CANDIDATE_WAITING,
+    TUNE_CANDIDATE_READY,
+    TUNE_CANDIDATE_CHECKED,
+    TUNE_CANDIDATE_OUT
+} tune_candidate_state;
 
-typedef struct tune_arm {
+typedef struct tune_candidate {
     double predicted;     /* seconds of a unit */
     const void *strategy; /* Only compared. */
-    tune_arm_state state;
+    tune_candidate_state state;
     unsigned count;
-    double samples[TUNE_ARM_SAMPLES]; /* seconds of a unit */
-    double known;                     /* Their median before they were discarded; 0: none. */
-} tune_arm;
+    double samples[TUNE_CANDIDATE_SAMPLES]; /* seconds of a unit */
+    double known;                           /* Their median before they were discarded; 0: none. */
+} tune_candidate;
 
 typedef struct tune_search {
-    tune_arm arms[TUNE_ARMS];
+    tune_candidate candidates[TUNE_CANDIDATES];
     size_t count;
     size_t current; /* index of the candidate that runs */
     /* Index of what STN_MODE_ESTIMATE would run: losses are counted against it, and it is always
@@ -85,7 +92,7 @@ typedef struct tune_search {
 } tune_search;
 
 typedef struct tune_move {
-    size_t arm;
+    size_t candidate;
     bool check;     /* Run it next to the current candidate, whose result is the user's. */
     bool timed;     /* Report the time it took. */
     unsigned units; /* Consecutive units that are timed together. */
@@ -97,13 +104,13 @@ typedef struct tune_move {
 tune_move tune_search_next(tune_search *search);
 /* Updates the search with a finished move. seconds: of one unit; 0: not timed or not known. right:
  * the result of the check. */
-void tune_search_told(tune_search *search, const tune_move *move, double seconds, bool right);
+void tune_search_update(tune_search *search, const tune_move *move, double seconds, bool right);
 /* Is a candidate worth its trial, within the bound on all trials? If the number of units is known,
  * false means that it never will be. Waiting candidates may be asked for. */
-bool tune_search_wants(const tune_search *search, size_t arm);
+bool tune_search_wants(const tune_search *search, size_t candidate);
 /* No trial is left: the current candidate runs from here on. */
 bool tune_search_over(const tune_search *search);
 /* Expected seconds of a unit: the median of its samples, else the estimate corrected by its
  * bias. */
-double tune_search_expects(const tune_search *search, size_t arm);
+double tune_search_expects(const tune_search *search, size_t candidate);
 #endif

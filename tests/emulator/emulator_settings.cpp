@@ -1,5 +1,5 @@
 // Environment settings and failure injection of the emulator.
-#include "settings.h"
+#include "emulator_settings.h"
 
 #include <cstdlib>
 #include <cstring>

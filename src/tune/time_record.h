@@ -1,6 +1,6 @@
 /* What was measured of one problem's candidates, and the lines of wisdom that say so. */
-#ifndef STN_TUNE_RECORD_H
-#define STN_TUNE_RECORD_H
+#ifndef STN_TUNE_TIME_RECORD_H
+#define STN_TUNE_TIME_RECORD_H
 #include "base/text.h"
 #include "plan/strategy.h"
 

@@ -1,5 +1,5 @@
 /* Device memory: allocation, copies, synchronization. */
-#include "launch/internal.h"
+#include "launch/launch_internal.h"
 
 static stn_cu_pointer address(const void *pointer) { return (stn_cu_pointer)(uintptr_t)pointer; }
 

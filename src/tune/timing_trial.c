@@ -1,6 +1,6 @@
-/* Timing trials of single candidates; see trial.h. A trial runs a few launches and measures a rate;
- * the estimates of the shortened and the whole run give the factor between the two. */
-#include "tune/trial.h"
+/* Timing trials of single candidates; see timing_trial.h. A trial runs a few launches and measures
+ * a rate; the estimates of the shortened and the whole run give the factor between the two. */
+#include "tune/timing_trial.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -65,12 +65,12 @@ static size_t bytes_of(const tune_stage *stage, bool of_output) {
 
 static uint64_t steps_of(const stn_plan *plan) { return plan->kind->shape(plan).steps; }
 
-static stn_status find_judge(tune_stage *stage, stn_error *error) {
-    return stage->plan->kind->judge(stage->plan, &stage->which, &stage->judge, &stage->trusted, error);
+static stn_status find_reference(tune_stage *stage, stn_error *error) {
+    return stage->plan->kind->judge(stage->plan, &stage->which, &stage->reference, &stage->trusted, error);
 }
 
 /* Bytes to write to flush the L2 cache: twice its size. */
-static size_t sweep_bytes(const tune_stage *stage) { return 2 * stage->context->machine.l2_bytes; }
+static size_t flush_bytes(const tune_stage *stage) { return 2 * stage->context->machine.l2_bytes; }
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
@@ -101,14 +101,14 @@ static stn_status open_source(tune_stage *stage, stn_error *error) {
 }
 
 /* Rescales the plan's taps if its values would overflow, since those cannot be compared. */
-static stn_status calm(tune_stage *stage, stn_error *error) {
+static stn_status rescale(tune_stage *stage, stn_error *error) {
     const stn_plan *plan = stage->plan;
     stn_plan *copy;
     if (!plan->kind->calm) return STN_OK;
     STN_TRY(stn_plan_copy(plan, plan->kind, plan->kind->work(plan), stage->shape.steps, &copy, error));
     if (plan->kind->calm(copy)) {
         copy->cold = plan->cold;
-        stage->plan = stage->calmed = copy;
+        stage->plan = stage->rescaled = copy;
     } else
         stn_plan_destroy(copy);
     return STN_OK;
@@ -116,8 +116,8 @@ static stn_status calm(tune_stage *stage, stn_error *error) {
 
 static stn_status open_stage(tune_stage *stage, stn_error *error) {
     stn_context *context = stage->context;
-    STN_TRY(calm(stage, error));
-    STN_TRY(find_judge(stage, error));
+    STN_TRY(rescale(stage, error));
+    STN_TRY(find_reference(stage, error));
     STN_TRY(tune_kernel(context, stage->shape.dtype, "tune_fill", &stage->fill, error));
     STN_TRY(tune_kernel(context, stage->shape.dtype, "tune_compare", &stage->compare, error));
     STN_TRY(stn_timer_create(context->device, &stage->timer, error));
@@ -127,7 +127,7 @@ static stn_status open_stage(tune_stage *stage, stn_error *error) {
     STN_TRY(stn_memory_alloc(context, TUNE_SUMS, &stage->sums, error));
     STN_TRY(open_operands(stage, error));
     STN_TRY(open_source(stage, error));
-    if (stage->plan->cold) STN_TRY(stn_memory_alloc(context, sweep_bytes(stage), &stage->sweep, error));
+    if (stage->plan->cold) STN_TRY(stn_memory_alloc(context, flush_bytes(stage), &stage->flush, error));
     return in_place(stage) ? STN_OK : fill_input(stage, stage->in, numbers_of(stage, false), error);
 }
 
@@ -140,20 +140,20 @@ stn_status tune_stage_open(const stn_plan *plan, tune_stage *stage, stn_error *e
 
 void tune_stage_close(tune_stage *stage) {
     void *const memory[] = {stage->in,    stage->out,       stage->want,  stage->sums,
-                            stage->sweep, stage->workspace, stage->source};
+                            stage->flush, stage->workspace, stage->source};
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) stn_memory_free(stage->context, memory[i]);
     for (int i = 0; i < STN_OPERANDS; i++) {
         stn_memory_free(stage->context, stage->operand[i]);
         stn_memory_free(stage->context, stage->want_operand[i]);
     }
     stn_timer_destroy(stage->timer);
-    stn_plan_destroy(stage->calmed);
+    stn_plan_destroy(stage->rescaled);
     *stage = (tune_stage){0};
 }
 
 /* ---- running a plan -------------------------------------------------------------------------- */
 
-static stn_status make_room(tune_stage *stage, const stn_plan *plan, stn_error *error) {
+static stn_status grow_workspace(tune_stage *stage, const stn_plan *plan, stn_error *error) {
     if (plan->workspace_size <= stage->workspace_size) return STN_OK;
     stn_memory_free(stage->context, stage->workspace); /* No work on it is pending. */
     stage->workspace = NULL;
@@ -195,8 +195,8 @@ static stn_status run_fresh(const tune_stage *stage, stn_plan *plan, void *to, v
 static stn_status run_trusted(tune_stage *stage, uint64_t steps, stn_error *error) {
     stn_plan *plan;
     stage->want_steps = 0;
-    STN_TRY(stn_plan_build(stage->plan, steps, stage->judge, &stage->trusted, &plan, error));
-    stn_status status = make_room(stage, plan, error);
+    STN_TRY(stn_plan_build(stage->plan, steps, stage->reference, &stage->trusted, &plan, error));
+    stn_status status = grow_workspace(stage, plan, error);
     if (status == STN_OK) status = run_fresh(stage, plan, stage->want, stage->want_operand, error);
     /* Before the plan's tables are freed. */
     if (status == STN_OK) status = stn_synchronize(stage->context, NULL, error);
@@ -205,11 +205,11 @@ static stn_status run_trusted(tune_stage *stage, uint64_t steps, stn_error *erro
     return status;
 }
 
-static stn_status ask_judge(tune_stage *stage, uint64_t steps, stn_error *error) {
+static stn_status run_reference(tune_stage *stage, uint64_t steps, stn_error *error) {
     stn_status status = run_trusted(stage, steps, error);
     tune_stage next = *stage;
     next.which++;
-    if (status == STN_OK || find_judge(&next, NULL) != STN_OK) return status;
+    if (status == STN_OK || find_reference(&next, NULL) != STN_OK) return status;
     *stage = next;
     return run_trusted(stage, steps, error);
 }
@@ -279,8 +279,8 @@ void tune_trial_build(const stn_plan *plan, tune_trial *trial) {
 
 static stn_status check(tune_stage *stage, tune_trial *trial, double *difference, stn_error *error) {
     uint64_t steps = steps_of(trial->plan);
-    if (stage->want_steps != steps) STN_TRY(ask_judge(stage, steps, error));
-    STN_TRY(make_room(stage, trial->plan, error));
+    if (stage->want_steps != steps) STN_TRY(run_reference(stage, steps, error));
+    STN_TRY(grow_workspace(stage, trial->plan, error));
     STN_TRY(run_fresh(stage, trial->plan, stage->out, stage->operand, error));
     STN_TRY(compare(stage, difference, error));
     STN_TRY(stn_timer_start(stage->timer, NULL, error));
@@ -306,13 +306,13 @@ void tune_trial_check(tune_stage *stage, tune_trial *trial, double *difference) 
 
 static stn_status start(tune_stage *stage, const tune_trial *trial, stn_timer *timer, stn_error *error) {
     int64_t elements = numbers_of(stage, true);
-    const int64_t swept = (int64_t)(sweep_bytes(stage) / stn_dtype_size(stage->shape.dtype));
+    const int64_t flushed = (int64_t)(flush_bytes(stage) / stn_dtype_size(stage->shape.dtype));
     /* Keeps the values from decaying to zero. */
     if (in_place(stage)) STN_TRY(fill_input(stage, stage->out, elements, error));
-    if (stage->sweep) STN_TRY(fill(stage, stage->sweep, swept, 0, 1, error));
+    if (stage->flush) STN_TRY(fill(stage, stage->flush, flushed, 0, 1, error));
     /* A run alone would begin after its event by the CPU's launch time, which grows with the
      * load. */
-    if (!stage->sweep && trial->once < BEHIND)
+    if (!stage->flush && trial->once < BEHIND)
         STN_TRY(run_plan(stage, trial->plan, input_of(stage), stage->out, stage->operand, error));
     STN_TRY(stn_timer_start(timer, NULL, error));
     for (int i = 0; i < trial->repeats; i++)
@@ -323,7 +323,7 @@ static stn_status start(tune_stage *stage, const tune_trial *trial, stn_timer *t
 void tune_trial_start(tune_stage *stage, tune_trial *trial, stn_timer *timer) {
     if (trial->state != TUNE_GOOD || trial->count == TUNE_SAMPLES) return;
     /* A second run would find the grids of the first one in the cache. */
-    if (stage->sweep) trial->repeats = 1;
+    if (stage->flush) trial->repeats = 1;
     if (start(stage, trial, timer, &trial->why) != STN_OK) trial->state = TUNE_SKIPPED;
 }
 

@@ -7,9 +7,9 @@
 #include <thread>
 
 #include "abi.h"
+#include "emulator_settings.h"
 #include "launch.h"
 #include "memory.h"
-#include "settings.h"
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
 

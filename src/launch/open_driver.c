@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 
 #include "compile/library.h"
-#include "launch/internal.h"
+#include "launch/launch_internal.h"
 
 typedef stn_cu_result (*get_proc_address_fn)(const char *name, void **function, int version, uint64_t flags,
                                              stn_cu_enum *found);
