@@ -29,8 +29,8 @@ struct Races {
     void sync_block(unsigned block, unsigned warps);
     // Sets the location of the kernel's static shared memory.
     void set_statics(const unsigned char *from, unsigned bytes);
-    // Records an access of block `block` with this shared memory; true if it races: story() has the
-    // details.
+    // Records an access of block `block` with this shared memory; true if it races: describe() has
+    // the details.
     bool touch(const unsigned char *shared, unsigned shared_bytes, const void *p, unsigned bytes, bool writes,
                Access access, unsigned block);
     bool found() const { return theirs.code != nullptr; }

@@ -5,7 +5,7 @@ The command must end with the right result, or with a status and a message of on
 not hang, die of a signal, leave an unfinished file, or damage the cache folder.
 
 Usage: faults.py [--all] [--seed N] [--kinds N] [--per N] [--only TEXT]. By default a few random n
-of each command and some kinds; --all: every n of every kind, or 2000 random ones if there are more."""
+of each command and some kinds; --all: every n of every kind, but at most 2000 random ones."""
 import argparse
 import os
 import pathlib

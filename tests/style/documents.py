@@ -27,8 +27,8 @@ def missing_documents(root):
     for path, text in texts(root):
         for match in CITED.finditer(text):
             cited = match.group()
-            beside = (path.parent / cited).resolve()
-            if beside.exists() or any(d == cited or d.endswith('/' + cited) for d in documents):
+            sibling = (path.parent / cited).resolve()
+            if sibling.exists() or any(d == cited or d.endswith('/' + cited) for d in documents):
                 continue
             yield f'{path.relative_to(root)}:{text.count(chr(10), 0, match.start()) + 1}: there is no {cited}'
 

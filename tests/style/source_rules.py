@@ -49,12 +49,12 @@ def template_problems(path, text):
     """Templates compile with NVRTC alone, and inline PTX is only where the emulator replaces it."""
     code = without_comments(text)
     for match in SYSTEM_INCLUDE.finditer(code):
-        yield (f'{line_of(code, match.start())}: a template includes a system header: NVRTC compiles it '
-               'without any')
+        yield (f'{line_of(code, match.start())}: a template includes a system header: NVRTC has '
+               'none')
     if not (path.parent.name == 'device' and path.name.startswith('ptx') and path.suffix == '.cuh'):
         for match in INLINE_ASSEMBLY.finditer(code):
-            yield (f'{line_of(code, match.start())}: inline PTX outside device/ptx*.cuh: the emulator '
-                   'cannot replace it')
+            yield (f'{line_of(code, match.start())}: inline PTX outside device/ptx*.cuh: the '
+                   'emulator cannot replace it')
 
 
 def emulator_problems(root):
@@ -67,8 +67,8 @@ def emulator_problems(root):
         for match in PTX_WORD.finditer(text):
             word = match.group(1)
             if word not in seen and not re.search(rf'\b{word}\b', known):
-                yield (f'{path.relative_to(root)}:{line_of(text, match.start())}: {word} is missing in '
-                       f'{EMULATED}/{path.name}')
+                place = f'{path.relative_to(root)}:{line_of(text, match.start())}'
+                yield f'{place}: {word} is missing in {EMULATED}/{path.name}'
             seen.add(word)
 
 
@@ -76,8 +76,8 @@ def environment_problems(path, text):
     """A set-user-id program must not trust its caller's environment."""
     code = without_comments(text)
     for match in PLAIN_GETENV.finditer(code):
-        yield (f'{line_of(code, match.start())}: calls getenv: the library reads the environment by '
-               'secure_getenv')
+        yield (f'{line_of(code, match.start())}: calls getenv: the library reads the environment '
+               'by secure_getenv')
 
 
 def violations(root):
@@ -101,7 +101,7 @@ def warnings(root):
     """A list of sentences, one for each very long file."""
     root = pathlib.Path(root).resolve()
     lengths = {path: path.read_text(encoding='utf-8').count('\n') for path in sources(root)}
-    return [f'{path.relative_to(root)}:{length}: warning: longer than {TOO_LONG} lines: is it one concept?'
+    return [f'{path.relative_to(root)}:{length}: warning: longer than {TOO_LONG} lines'
             for path, length in lengths.items() if length > TOO_LONG]
 
 

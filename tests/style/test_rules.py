@@ -8,6 +8,7 @@ import circle_rule
 import include_rule
 import source_rules
 import strategy_rule
+import words_rule
 
 GOOD = {
     'src/base/error.h': '/* errors */\n#include "stentor.h"\n',
@@ -29,7 +30,7 @@ GOOD = {
     'src/strategies/direct/time.h': '/* steps */\n#include "shape.h"\n',
     'src/strategies/host.c': '/* host */\n#include "strategies/common/turns.h"\n',
     'kernel_templates/device/ptx.cuh': '// words\n__device__ __forceinline__ void leave() { asm volatile("exit;"); }\n',
-    'tests/emulator/shim/device/ptx.cuh': '// twins\n__device__ __forceinline__ void leave(int where) {}\n',
+    'tests/emulator/shim/device/ptx.cuh': '// emulated\n__device__ __forceinline__ void leave(int where) {}\n',
     'kernel_templates/march.cu': '// march: no asm("here"), no\n// #include <cuda_fp16.h>\n'
                                  '#include "device/ptx.cuh"\n',
     'tests/style/rule.py': '#!/usr/bin/env python3\n"""a rule"""\n',
@@ -104,7 +105,8 @@ class Rules(unittest.TestCase):
         self.assertIn('of the strategy direct', self.one_strategy(src__strategies__faces__tile__strips_dot_c=text))
         self.assertIn('of the strategy direct',
                       self.one_strategy(
-                          src__strategies__sparse__s_dot_h='/* s */\n#include "../direct/shape.h"\n'))
+                          src__strategies__sparse__s_dot_h='/* s */\n'
+                                                           '#include "../direct/shape.h"\n'))
 
     def test_what_strategies_share_has_an_order(self):
         text = '/* t */\n#include "strategies/faces/margins.h"\n'
@@ -131,7 +133,8 @@ class Rules(unittest.TestCase):
         self.assertIn('src/base/log.c:1: does not open',
                       self.one_source(src__base__log_dot_c='#include "stentor.h"\n'))
         self.assertIn('does not open',
-                      self.one_source(tests__style__rule_dot_py='#!/usr/bin/env python3\nimport os\n'))
+                      self.one_source(
+                          tests__style__rule_dot_py='#!/usr/bin/env python3\nimport os\n'))
 
     def test_length(self):
         for lines, warned in ((999, 0), (1000, 1)):
@@ -160,6 +163,41 @@ class Rules(unittest.TestCase):
         text = '// words\n__device__ __forceinline__ unsigned long\nstay(int a) { return 1; }\n'
         self.assertIn('kernel_templates/device/ptx.cuh:2: stay is missing',
                       self.one_source(kernel_templates__device__ptx_dot_cuh=text))
+
+    def words(self, **changes):
+        return words_rule.violations(self.tree(**changes), ['src', 'tests'])
+
+    def one_word(self, **changes):
+        found = self.words(**changes)
+        self.assertEqual(len(found), 1, found)
+        return found[0]
+
+    def test_good_words_are_quiet(self):
+        self.assertEqual(self.words(), [])
+        long = 'x' * 120
+        self.assertEqual(self.words(src__base__log_dot_c=f'/* log */\nchar *text = "{long} // {long}";\n'), [])
+        text = f'"""a rule"""\ntext = "# {long} torus"\n'
+        self.assertEqual(self.words(tests__style__rule_dot_py=text), [])
+        self.assertEqual(self.words(src__base__log_dot_c='/* log */\nint x; /* the price of a twin */\n'), [])
+
+    def test_wide_comments(self):
+        long = 'word ' * 21
+        for name, text in (('src__base__log_dot_c', f'/* log\n * {long} */\n'),
+                           ('src__base__log_dot_c', f'/* log */\nint x; // {long}\n'),
+                           ('src__base__log_dot_cu', f'// log\n\n// {long}\n'),
+                           ('tests__style__rule_dot_py', f'"""a rule\n{long}\n"""\n'),
+                           ('tests__style__rule_dot_py', f'"""a rule"""\nx = 1  # {long}\n')):
+            self.assertRegex(self.one_word(**{name: text}), r':[23]: a comment line of 1\d\d columns: at most 100')
+
+    def test_retired_words(self):
+        for name, text in (('src__base__log_dot_c', '/* log */\n/* A hurry. */\n'),
+                           ('src__base__log_dot_h', '/* log */\nint max_hurry;\n'),
+                           ('tests__style__rule_dot_py', '"""a rule"""\nhurry = 1\n'),
+                           ('tests__style__rule_dot_py', '"""a rule"""\nx = 1  # hurry\n')):
+            self.assertIn(':2: "hurry" in ', self.one_word(**{name: text}))
+        self.assertIn(':3: "torus" in a comment: write "periodic domain"',
+                      self.one_word(src__base__log_dot_c='/* log */\n/* one\n * torus */\n'))
+        self.assertIn('"price" in price_of', self.one_word(src__base__log_dot_c='/* log */\nint price_of;\n'))
 
 
 if __name__ == '__main__':

@@ -161,7 +161,7 @@ Test(online, executions_that_nobody_waits_for_do_too) {
     stn_plan_destroy(plan);
 }
 
-Test(online, legs_of_one_execution_do_too) {
+Test(online, chunks_of_one_execution_do_too) {
     const tune_play player = {play, NULL, 1e-12};
     stn_stencil_destroy(stencil);
     OK(stn_stencil_parse("box-2d49p", &stencil, &error));
