@@ -29,7 +29,7 @@ static bool is_right(const stn_online *o) {
     return right;
 }
 
-/* A sample of a mostly empty grid may hold too few values to judge rounding by. From here on whole
+/* A sample of a mostly empty grid may hold too few values to compare rounding. From here on whole
  * results are compared, beginning with this candidate. */
 static void compare_whole(stn_online *o) {
     if (o->compared.every == 1) return;

@@ -4,7 +4,8 @@
 Usage: words_rule.py ROOT FOLDER... Prints violations as FILE:LINE: sentence; exits 1 if any.
 
 Reads C, C++, CUDA and Python sources. A retired word is a private word for which a standard term
-exists. An identifier contains a word if the word is one of its parts between underscores.
+exists (retired_words.txt). An identifier contains a word if the word is one of its parts between
+underscores.
 """
 import collections
 import io
@@ -15,31 +16,24 @@ import tokenize
 
 COLUMNS = 100
 C_LIKE = {'.c', '.h', '.cu', '.cuh', '.cpp', '.hpp'}
-# Retired words, and the standard term for each.
-RETIRED = {
-    'hurry': 'fast compile', 'hurries': 'fast compile', 'hurried': 'fast-compiled',
-    'beginner': 'fallback kernel', 'follower': 'target kernel',
-    'fares': 'bias', 'crowded': 'cap reached', 'hopeless': 'dominated', 'calm': 'rescale',
-    'calmed': 'rescaled', 'leg': 'chunk', 'legs': 'chunks',
-    'story': 'message', 'stories': 'messages',
-    'rung': 'stage', 'rungs': 'stages', 'ladder': 'shared-memory FFT', 'grain': 'k-slice',
-    'twins': 'mirrored structs',
-    'torus': 'periodic domain', 'tori': 'periodic domains',
-    'brick': '3D block', 'bricks': '3D blocks',
-    'sourced': 'constant source', 'aperiodic': 'interior and bands',
-}
-# Words with a common English use: refused in identifiers only.
-RETIRED_NAMES = {
-    'arm': 'candidate', 'arms': 'candidates', 'promise': 'expected gain', 'price': 'trial cost',
-    'twin': 'mirrored struct', 'grown': 'versioned struct', 'lift': 'canonicalise',
-    'lifted': 'canonical', 'solid': 'volume', 'beside': 'next to', 'turned': 'transposed',
-    'coprime': 'prime-factor form', 'settle': 'solve, stabilise or round',
-    'judge': 'reference candidate', 'sheet': 'four-step FFT', 'sheets': 'four-step FFTs',
-}
 C_TOKEN = re.compile(r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|//[^\n]*|/\*.*?\*/|[A-Za-z_]\w*', re.DOTALL)
 WORD = re.compile(r'\w+')
+LIST = pathlib.Path(__file__).with_name('retired_words.txt')
 
 Found = collections.namedtuple('Found', 'line text is_comment')
+
+
+def read_list():
+    """Two dicts from a retired word to a standard term: of words everywhere, and of names only."""
+    everywhere, names = {}, {}
+    for line in LIST.read_text(encoding='utf-8').splitlines():
+        word, _, standard = line.partition(': ')
+        if not line.startswith('#'):
+            (names if word.startswith('name ') else everywhere)[word.split()[-1]] = standard
+    return everywhere, names
+
+
+RETIRED, RETIRED_NAMES = read_list()
 
 
 def c_tokens(text):
@@ -92,7 +86,7 @@ def violations(root, folders):
     root = pathlib.Path(root).resolve()
     return [f'{path.relative_to(root)}:{number}: {problem}'
             for folder in folders for path in sorted((root / folder).rglob('*'))
-            if path.is_file() and path.suffix in C_LIKE | {'.py'} and path.name != pathlib.Path(__file__).name
+            if path.is_file() and path.suffix in C_LIKE | {'.py'}
             for number, problem in problems_of(path, path.read_text(encoding='utf-8'))]
 
 
