@@ -84,7 +84,9 @@ Test(kernel, what_makes_another_kernel) {
     expect_kernel(params);
     cr_expect_eq(stand_ins_compiles(), 4, "the compiler");
     close_context();
-    snprintf(command, sizeof command, "cp -r %s %s/t && echo '// edited' >> %s/t/device/index.cuh",
+    snprintf(command, sizeof command,
+             "cp -r %s %s/t && "
+             "echo '// edited' >> %s/t/device/index.cuh",
              TEMPLATE_FOLDER, stand_ins_folder, stand_ins_folder);
     cr_assert_eq(system(command), 0);
     snprintf(command, sizeof command, "%s/t", stand_ins_folder);
@@ -253,7 +255,9 @@ Test(kernel, a_translation_is_kept_for_its_driver_and_inputs) {
     fake->version = 13000;
     expect_translations(2, "the first driver again");
     char command[512];
-    snprintf(command, sizeof command, "cp -r %s %s/t && echo '// edited' >> %s/t/device/index.cuh",
+    snprintf(command, sizeof command,
+             "cp -r %s %s/t && "
+             "echo '// edited' >> %s/t/device/index.cuh",
              TEMPLATE_FOLDER, stand_ins_folder, stand_ins_folder);
     cr_assert_eq(system(command), 0);
     snprintf(command, sizeof command, "%s/t", stand_ins_folder);

@@ -174,7 +174,9 @@ Test(record, has_a_key_of_driver_templates_and_gpu, .init = stand_ins_start, .fi
     keys[2] = key_on_gpu(&w.problem, 0);
     fake->version = 13000;
     char command[512];
-    snprintf(command, sizeof command, "cp -r %s %s/t && echo '// edited' >> %s/t/device/index.cuh",
+    snprintf(command, sizeof command,
+             "cp -r %s %s/t && "
+             "echo '// edited' >> %s/t/device/index.cuh",
              TEMPLATE_FOLDER, stand_ins_folder, stand_ins_folder);
     cr_assert_eq(system(command), 0);
     snprintf(command, sizeof command, "%s/t", stand_ins_folder);
