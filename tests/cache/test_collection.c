@@ -34,7 +34,7 @@ static bool on_disk(const char *dir, unsigned number) {
     return there;
 }
 
-Test(counts, the_file_cap_removes_what_was_used_longest_ago) {
+Test(collection, the_file_cap_removes_least_recently_used_entries) {
     char *dir = make_temp_folder();
     stn_cache *cache = open_capped(dir, 0, 4);
     for (unsigned i = 0; i < 10; i++) store_number(cache, i, 8);
@@ -54,7 +54,7 @@ Test(counts, the_file_cap_removes_what_was_used_longest_ago) {
     remove_temp_folder(dir);
 }
 
-Test(counts, the_environment_sets_caps) {
+Test(collection, the_environment_sets_caps) {
     char *dir = make_temp_folder();
     setenv("STENTOR_CACHE_MAX_FILES", "nonsense", 1);
     stn_cache *cache = open_capped(dir, 0, 0);
@@ -71,7 +71,7 @@ Test(counts, the_environment_sets_caps) {
     remove_temp_folder(dir);
 }
 
-Test(counts, the_byte_cap_holds) {
+Test(collection, the_byte_cap_holds) {
     char *dir = make_temp_folder();
     stn_cache *cache = open_capped(dir, 50000, 0);
     for (unsigned i = 0; i < 10; i++) {
@@ -87,7 +87,7 @@ Test(counts, the_byte_cap_holds) {
     remove_temp_folder(dir);
 }
 
-Test(counts, the_last_day_is_spared) {
+Test(collection, spares_entries_of_the_last_day) {
     char *dir = make_temp_folder();
     stn_cache *cache = open_capped(dir, 0, 1);
     for (unsigned i = 0; i < 5; i++) store_number(cache, i, 8);
@@ -103,7 +103,7 @@ Test(counts, the_last_day_is_spared) {
     remove_temp_folder(dir);
 }
 
-Test(counts, storing_sweeps_now_and_then) {
+Test(collection, storing_collects_now_and_then) {
     char *dir = make_temp_folder();
     stn_cache *cache = open_capped(dir, 0, 10);
     for (unsigned i = 0; i < 30; i++) {
@@ -125,7 +125,7 @@ Test(counts, storing_sweeps_now_and_then) {
     remove_temp_folder(dir);
 }
 
-Test(counts, use_is_noted_but_not_every_time) {
+Test(collection, use_updates_the_time_at_most_once_a_minute) {
     char *dir = make_temp_folder();
     stn_cache *cache = open_capped(dir, 0, 0);
     store_number(cache, 1, 8);
@@ -145,7 +145,7 @@ Test(counts, use_is_noted_but_not_every_time) {
     remove_temp_folder(dir);
 }
 
-Test(counts, leftovers_go_and_strangers_stay) {
+Test(collection, leftovers_are_removed_and_other_files_stay) {
     char *dir = make_temp_folder();
     stn_cache *cache;
     stn_cache_options options = {.dir = dir, .keep_source = true};
@@ -218,7 +218,7 @@ static bool list_one(void *user, const stn_cache_item *item) {
     return list->good + list->bad != list->stop_at;
 }
 
-Test(counts, each_lists_and_verify_removes_the_damaged) {
+Test(collection, each_lists_and_verify_removes_damaged_entries) {
     char *dir = make_temp_folder();
     stn_cache *cache = open_capped(dir, 0, 0);
     listing list = {.sorted = true};
@@ -246,7 +246,7 @@ Test(counts, each_lists_and_verify_removes_the_damaged) {
     remove_temp_folder(dir);
 }
 
-Test(counts, a_prefix_resolves_to_one_key) {
+Test(collection, a_prefix_resolves_to_one_key) {
     char *dir = make_temp_folder();
     stn_cache *cache = open_capped(dir, 0, 0);
     for (unsigned i = 0; i < 30; i++) store_number(cache, i, 8);

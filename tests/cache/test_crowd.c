@@ -157,7 +157,7 @@ static void delete_it(const char *dir) {
     free(away);
 }
 
-Test(crowd, results_are_right_with_the_folder_deleted_underneath, .timeout = 60) {
+Test(crowd, results_are_right_if_the_folder_is_deleted, .timeout = 60) {
     char *parent = make_temp_folder(), *dir = path_in(parent, "cache"), *counters = path_in(parent, "compiles");
     cr_assert_eq(mkdir(counters, 0700), 0);
     crowd(dir, counters, delete_it);
@@ -173,7 +173,7 @@ static void close_it(const char *dir) {
     usleep(2000);
 }
 
-Test(crowd, results_are_right_with_the_folder_made_read_only, .timeout = 60) {
+Test(crowd, results_are_right_if_the_folder_becomes_read_only, .timeout = 60) {
     /* root may write everywhere */
     if (geteuid() == 0) cr_assert_eq(setresuid(65534, 65534, 65534), 0);
     char *parent = make_temp_folder(), *dir = path_in(parent, "cache"), *counters = path_in(parent, "compiles");
@@ -209,7 +209,7 @@ Test(crowd, results_are_right_on_a_full_file_system, .timeout = 60) {
 
 /* ---- the lock -------------------------------------------------------------------------------- */
 
-Test(crowd, the_wait_for_a_lock_is_bounded_and_the_dead_hold_none) {
+Test(crowd, lock_waits_are_bounded_and_released_on_death) {
     char *dir = make_temp_folder();
     stn_cache *cache;
     stn_cache_options options = {.dir = dir, .lock_wait_ms = 150};
@@ -266,7 +266,7 @@ static void store_until_killed(const char *dir, int told, unsigned seed) {
     }
 }
 
-Test(crowd, killed_at_any_moment_nothing_bad_stays_and_nothing_is_lost, .timeout = 600) {
+Test(crowd, killing_leaves_no_damage_and_loses_nothing, .timeout = 600) {
     const char *many = getenv("STENTOR_TEST_KILLS");
     unsigned kills = many ? (unsigned)atoi(many) : 100, stored_in_all = 0;
     char *dir = make_temp_folder();

@@ -8,7 +8,7 @@
 
 #include "helpers.h"
 
-Test(disk, finds_what_was_stored_also_in_another_cache) {
+Test(disk, finds_entries_stored_by_another_cache) {
     char *dir = make_temp_folder();
     counting_log log;
     counting_log_init(&log);
@@ -38,7 +38,7 @@ Test(disk, finds_what_was_stored_also_in_another_cache) {
     remove_temp_folder(dir);
 }
 
-Test(disk, files_are_for_this_user_only_and_where_FORMAT_says) {
+Test(disk, files_have_the_documented_mode_and_path) {
     char *parent = make_temp_folder(), *dir = path_in(parent, "a/b");
     stn_cache *cache = open_cache(dir, NULL);
     cr_assert_not(exists(dir), "made when the first entry is stored");
@@ -56,7 +56,7 @@ Test(disk, files_are_for_this_user_only_and_where_FORMAT_says) {
     remove_temp_folder(parent);
 }
 
-Test(disk, every_flip_and_truncation_of_the_file_is_recovered_from) {
+Test(disk, recovers_from_every_change_and_truncation) {
     char *dir = make_temp_folder();
     counting_log log;
     counting_log_init(&log);
@@ -87,7 +87,7 @@ Test(disk, every_flip_and_truncation_of_the_file_is_recovered_from) {
     remove_temp_folder(dir);
 }
 
-Test(disk, an_entry_under_another_key_is_not_given) {
+Test(disk, an_entry_under_another_key_is_refused) {
     char *dir = make_temp_folder();
     stn_cache *cache = open_cache(dir, NULL);
     store_number(cache, 1, 8);
@@ -152,7 +152,7 @@ Test(disk, a_source_key_finds_the_newest_compilers_entry) {
     remove_temp_folder(dir);
 }
 
-Test(disk, in_memory_there_is_none) {
+Test(disk, has_no_files_in_memory_mode) {
     stn_cache *cache = open_cache(":memory:", NULL);
     stn_error error = {0};
     stn_cache_sweep counts;

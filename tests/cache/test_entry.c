@@ -30,7 +30,7 @@ static bool decodes(const unsigned char *image, size_t size) {
     return good;
 }
 
-Test(entry, goes_there_and_back) {
+Test(entry, round_trips) {
     size_t size;
     unsigned char *image = image_of(3, 100, &size);
     stn_key key, wanted = key_of_number(3);
@@ -44,7 +44,7 @@ Test(entry, goes_there_and_back) {
     free(image);
 }
 
-Test(entry, may_lack_anything) {
+Test(entry, may_lack_any_member) {
     stn_key key = key_of_number(1), own;
     stn_entry none = {0}, back;
     none.source = key_of_number(2);
@@ -62,7 +62,7 @@ Test(entry, may_lack_anything) {
     free(image);
 }
 
-Test(entry, every_flip_of_every_byte_is_seen) {
+Test(entry, detects_every_changed_byte) {
     size_t size;
     unsigned char *image = image_of(5, 40, &size);
     cr_assert(decodes(image, size));
@@ -76,7 +76,7 @@ Test(entry, every_flip_of_every_byte_is_seen) {
     free(image);
 }
 
-Test(entry, every_truncation_and_growth_is_seen) {
+Test(entry, detects_truncation_and_growth) {
     size_t size;
     unsigned char *image = image_of(6, 40, &size);
     for (size_t cut = 0; cut < size; cut++) cr_assert_not(decodes(image, cut), "cut to %zu", cut);
@@ -130,7 +130,7 @@ Test(entry, a_future_version_is_named) {
     free(image);
 }
 
-Test(entry, too_big_a_kernel_is_not_kept) {
+Test(entry, a_too_large_kernel_is_not_stored) {
     stn_key key = key_of_number(1);
     stn_entry entry = entry_of_number(1, 4);
     entry.cubin_size = STN_ENTRY_MAX; /* refused before it is read */

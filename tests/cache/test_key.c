@@ -18,7 +18,7 @@ static stn_key key_of(const field *fields, size_t count) {
 }
 #define KEY(...) key_of((const field[]){__VA_ARGS__}, sizeof((const field[]){__VA_ARGS__}) / sizeof(field))
 
-Test(key, fields_that_concatenate_alike_differ) {
+Test(key, fields_with_equal_concatenation_differ) {
     const stn_key keys[] = {
         KEY({"ab", "cd"}),   KEY({"a", "bcd"}),           KEY({"abc", "d"}),           KEY({"abcd", ""}),
         KEY({"", "abcd"}),   KEY({"ab", ""}, {"cd", ""}), KEY({"ab", "c"}, {"d", ""}), KEY({"ab", "c"}, {"", "d"}),
@@ -59,7 +59,7 @@ Test(key, is_the_documented_sha256) {
     cr_assert_str_eq(hex, STN_TEST_KEY_VECTOR);
 }
 
-Test(key, hex_goes_there_and_back) {
+Test(key, hex_round_trips) {
     stn_key key = key_of_number(7), back;
     char hex[66];
     stn_key_hex(&key, hex);

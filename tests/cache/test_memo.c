@@ -103,7 +103,7 @@ Test(memo, sixteen_threads_make_each_key_once) {
     cr_assert_eq(m.frees, KEYS);
 }
 
-Test(memo, a_failure_reaches_all_and_is_forgotten) {
+Test(memo, a_failure_is_given_to_all_and_not_kept) {
     maker m = {.pause_us = 3000, .answer = STN_ERROR_COMPILE};
     stn_memo *memo;
     int good, bad;

@@ -41,7 +41,7 @@ static bool pack_has(const stn_pack *pack, unsigned number) {
     return true;
 }
 
-Test(pack, goes_there_and_back) {
+Test(pack, round_trips) {
     for (unsigned count = 0; count < 12; count++) {
         size_t size;
         unsigned char *data = pack_of(0, count, 50, &size);
@@ -91,7 +91,7 @@ static bool all_well(const unsigned char *data, size_t size) {
     return status == STN_OK;
 }
 
-Test(pack, every_flip_of_every_byte_is_seen) {
+Test(pack, detects_every_changed_byte) {
     size_t size;
     unsigned char *data = pack_of(0, 3, 10, &size);
     cr_assert(all_well(data, size));
@@ -105,7 +105,7 @@ Test(pack, every_flip_of_every_byte_is_seen) {
     free(data);
 }
 
-Test(pack, every_truncation_and_growth_is_seen) {
+Test(pack, detects_truncation_and_growth) {
     size_t size;
     unsigned char *data = pack_of(0, 3, 10, &size);
     for (size_t cut = 0; cut < size; cut++) cr_assert_not(all_well(data, cut), "cut to %zu", cut);
@@ -207,7 +207,7 @@ Test(pack, files_are_read_and_merged) {
 }
 
 /* A pack that lacks a kernel, because of its size or for lack of memory, must not be finished. */
-Test(pack, is_not_finished_where_a_kernel_could_not_be_added) {
+Test(pack, is_not_finished_if_a_kernel_could_not_be_added) {
     stn_pack_writer *writer;
     stn_error error = {0};
     void *data = NULL;
@@ -226,7 +226,7 @@ Test(pack, is_not_finished_where_a_kernel_could_not_be_added) {
     stn_pack_writer_destroy(writer);
 }
 
-Test(pack, a_file_cut_or_overwritten_while_open_is_damage_not_death) {
+Test(pack, survives_truncation_while_open) {
     char *dir = make_temp_folder(), *path = path_in(dir, "a.stnpack");
     size_t size;
     unsigned char *data = pack_of(0, 4, 3000, &size);
@@ -289,7 +289,7 @@ Test(pack, is_searched_before_the_disk) {
     remove_temp_folder(dir);
 }
 
-Test(pack, a_damaged_entry_is_passed_over_with_one_warning) {
+Test(pack, skips_a_damaged_entry_with_one_warning) {
     char *dir = make_temp_folder(), *path = path_in(dir, "a.stnpack");
     size_t size;
     unsigned char *data = pack_of(0, 2, 10, &size);
@@ -311,7 +311,7 @@ Test(pack, a_damaged_entry_is_passed_over_with_one_warning) {
     remove_temp_folder(dir);
 }
 
-Test(pack, one_that_cannot_be_used_is_an_error) {
+Test(pack, an_unusable_pack_is_an_error) {
     stn_cache *cache;
     stn_error error = {0};
     const char *packs[] = {"/nowhere/kernels.stnpack", NULL};

@@ -89,7 +89,7 @@ static void look_without_memory(stn_cache *cache, int failures) {
     stn_entry_clear(&entry);
 }
 
-Test(repair, verify_keeps_what_there_is_no_memory_to_read) {
+Test(repair, verify_keeps_entries_if_memory_is_short) {
     char *dir = make_temp_folder();
     counting_log log;
     counting_log_init(&log);
@@ -114,7 +114,7 @@ Test(repair, verify_keeps_what_there_is_no_memory_to_read) {
 }
 
 /* Whichever allocation fails, known entries stay, and acknowledged ones exist. */
-Test(repair, wisdom_is_whole_where_memory_is_short) {
+Test(repair, wisdom_stays_whole_if_memory_is_short) {
     char *dir = make_temp_folder();
     stn_cache *cache = filled_cache(dir, NULL);
     size_t there = 1;
@@ -133,7 +133,7 @@ Test(repair, wisdom_is_whole_where_memory_is_short) {
     remove_temp_folder(dir);
 }
 
-Test(repair, verify_keeps_what_there_are_no_file_handles_for) {
+Test(repair, verify_keeps_entries_without_file_handles) {
     char *dir = make_temp_folder();
     stn_cache *cache = filled_cache(dir, NULL);
     struct rlimit limit;
@@ -159,7 +159,7 @@ Test(repair, verify_keeps_what_there_are_no_file_handles_for) {
     remove_temp_folder(dir);
 }
 
-Test(repair, verify_keeps_and_names_what_may_not_be_read) {
+Test(repair, verify_keeps_and_names_unreadable_entries) {
     not_as_root();
     char *dir = make_temp_folder(), *entry = path_of(dir, 2), *note = path_in(dir, "wisdom");
     counting_log log;
@@ -183,7 +183,7 @@ Test(repair, verify_keeps_and_names_what_may_not_be_read) {
 }
 
 /* Aliases and sources of entries in an unreadable subfolder are not removed. */
-Test(repair, what_lies_in_a_closed_subfolder_is_not_gone) {
+Test(repair, entries_in_an_unreadable_subfolder_stay) {
     not_as_root();
     char *dir = make_temp_folder(), *sub = path_of(dir, 0), *alias;
     *strrchr(sub, '/') = '\0';
@@ -222,7 +222,7 @@ static void put_folder(const char *path, bool empty) {
     free(inside);
 }
 
-Test(repair, an_empty_folder_under_an_entrys_name_gives_way) {
+Test(repair, an_empty_folder_under_an_entrys_name_is_removed) {
     char *dir = make_temp_folder(), *entry = path_of(dir, 1);
     counting_log log;
     counting_log_init(&log);
@@ -244,7 +244,7 @@ Test(repair, an_empty_folder_under_an_entrys_name_gives_way) {
     remove_temp_folder(dir);
 }
 
-Test(repair, one_with_something_in_it_is_named) {
+Test(repair, a_nonempty_folder_under_an_entrys_name_is_named) {
     char *dir = make_temp_folder(), *entry = path_of(dir, 1);
     counting_log log;
     counting_log_init(&log);

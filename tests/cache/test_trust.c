@@ -142,7 +142,7 @@ static void folder_for_file(const char *entry, const char *sub) {
     cr_assert_eq(mkdir(entry, 0700), 0);
 }
 
-Test(trust, what_lies_inside_is_checked_too, .timeout = 20) {
+Test(trust, subfolders_and_files_are_checked_too, .timeout = 20) {
     expect_not_given(open_file_to_all);
     expect_not_given(open_sub_to_all);
     expect_not_given(link_file);
@@ -253,7 +253,7 @@ Test(trust, a_full_file_system_costs_one_warning_and_loses_nothing) {
     if (!mounted) cr_skip("mounting is not allowed here");
 }
 
-Test(trust, a_folder_deleted_underneath_is_made_again) {
+Test(trust, a_deleted_folder_is_made_again) {
     char *parent = make_temp_folder();
     counting_log log;
     counting_log_init(&log);
@@ -285,7 +285,7 @@ static void expect_dir(const char *dir) {
     }
 }
 
-Test(trust, the_environment_says_where) {
+Test(trust, the_environment_gives_the_folder) {
     unsetenv("STENTOR_CACHE_DIR");
     unsetenv("XDG_CACHE_HOME");
     setenv("HOME", "/nowhere/home", 1);

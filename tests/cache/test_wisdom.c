@@ -44,7 +44,7 @@ static void expect_body_refused(const char *body, const char *why) {
     stn_text_clear(&text);
 }
 
-Test(wisdom, any_byte_that_differs_is_noticed) {
+Test(wisdom, detects_every_changed_byte) {
     stn_wisdom wisdom = wisdom_of_number(1, "candidate: direct 0.5 1 2\n");
     char *text = strdup(wisdom.text);
     const size_t size = strlen(text);
@@ -62,7 +62,7 @@ Test(wisdom, any_byte_that_differs_is_noticed) {
     free(text);
 }
 
-Test(wisdom, what_is_none_is_refused_with_its_reason) {
+Test(wisdom, invalid_texts_are_refused_with_a_reason) {
     char entry[300], body[400];
     const stn_wisdom_key key = key_of(1, 1, 1);
     stn_text line = STN_TEXT_EMPTY;
@@ -158,7 +158,7 @@ static void expect_joined(const stn_wisdom *one, const stn_wisdom *two, const ch
     stn_text_clear(&text);
 }
 
-Test(wisdom, the_first_time_stays_and_nothing_is_dropped) {
+Test(wisdom, merging_keeps_the_first_time_and_drops_nothing) {
     stn_wisdom one = wisdom_of_number(1, "candidate: direct 0.5 1 2\ncandidate: fft 1 3 4\n"),
                two = wisdom_of_number(
                    1,

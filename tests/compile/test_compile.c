@@ -70,14 +70,14 @@ Test(compile, an_error_carries_the_line_at_fault) {
     cr_expect(strstr(error.message, "twice.cu(3): error: identifier \"nonsense\" is undefined"), "%s", error.message);
     cr_expect(strstr(said, "nonsense") && strstr(said, "1 error detected"), "the log: %s", said);
 }
-Test(compile, an_include_that_is_not_there) {
+Test(compile, a_missing_include) {
     stn_compile_request request = request_for(80);
     request.header_count = 1;
     stn_compile_output output;
     cr_expect_eq(stn_compile(compiler, &request, &output, &error), STN_ERROR_COMPILE);
     cr_expect(strstr(error.message, "params.cuh"), "%s", error.message);
 }
-Test(compile, an_option_that_is_not_one) {
+Test(compile, an_unknown_option) {
     const char *options[] = {"--no-such-option"};
     stn_compile_request request = request_for(80);
     request.options = options;

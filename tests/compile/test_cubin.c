@@ -58,7 +58,7 @@ Test(cubin, usage_is_read) {
     free(file);
 }
 
-Test(cubin, cut_or_flipped_bytes_are_safe) {
+Test(cubin, truncated_or_changed_bytes_are_safe) {
     unsigned char *file = make_cubin();
     stn_cubin_usage usage;
     uint32_t state = 1;

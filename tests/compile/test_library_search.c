@@ -54,7 +54,7 @@ static void set(const char *variable, const char *below_home) {
 
 #define WHEEL "lib/python3.11/site-packages/nvidia/"
 
-Test(search, each_place_goes_before_the_next) {
+Test(search, locations_are_searched_in_order) {
     shell("mkdir -p $H/cuda/lib64; cp $NEW $H/cuda/lib64/libnvrtc.so.12");
     set("CUDA_HOME", "cuda");
     shell("mkdir -p $H/path; cp $NEW $H/path/libnvrtc.so.12");
@@ -88,7 +88,7 @@ Test(search, python_on_the_path) {
     expect_found("py/bin/../" WHEEL "cu13/lib/libnvrtc.so.13");
     setenv("PATH", "/usr/bin:/bin", 1);
 }
-Test(search, one_that_is_too_old_is_passed_over) {
+Test(search, a_too_old_library_is_skipped) {
     shell("mkdir -p $H/venv/" WHEEL "cuda_nvrtc/lib $H/path; cp $OLD $H/venv/" WHEEL
           "cuda_nvrtc/lib/libnvrtc.so.11.2; "
           "cp $NEW $H/path/libnvrtc.so.12");
@@ -98,7 +98,7 @@ Test(search, one_that_is_too_old_is_passed_over) {
     cr_expect(strstr(stn_compiler_path(compiler), "/path/libnvrtc.so.12"), "%s", stn_compiler_path(compiler));
     stn_compiler_close(compiler);
 }
-Test(search, the_variable_names_one_that_will_not_do) {
+Test(search, the_variable_names_an_unusable_library) {
     shell("cp $OLD $H/libnvrtc.so.11; echo no > $H/text; mkdir $H/empty");
     setenv("STENTOR_NVRTC_PATH", NO_NVRTC, 1);
     expect_missing("lacks nvrtcGetNumSupportedArchs and is no NVRTC of 12.0 or later");
@@ -115,7 +115,7 @@ Test(search, the_variable_names_one_that_will_not_do) {
     cr_expect_not(stn_compiler_locate(&place));
 }
 /* Opening a FIFO would wait for a writer: these tests would hang. */
-Test(search, what_is_no_file_is_not_opened, .timeout = 20) {
+Test(search, special_files_are_not_opened, .timeout = 20) {
     stn_compiler_place place;
     char build[160], path[256];
     shell("mkfifo $H/fifo; mkdir $H/folder $H/path; mkfifo $H/folder/libnvrtc.so.13 $H/path/libnvrtc.so.13");

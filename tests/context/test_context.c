@@ -82,7 +82,7 @@ Test(context, options_that_are_wrong) {
     setenv("STENTOR_TEMPLATE_DIR", "/nowhere", 1);
     expect_error(create(STN_DEVICE_AUTO), STN_ERROR_IO, "/nowhere");
 }
-Test(context, a_gpu_that_is_not_here_needs_no_driver) {
+Test(context, an_absent_gpu_needs_no_driver) {
     setenv("STENTOR_CUDA_PATH", "/nowhere", 1);
     stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
     options.arch = "sm_80";

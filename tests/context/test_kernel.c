@@ -63,7 +63,7 @@ Test(kernel, compiled_once_then_remembered_then_stored) {
     cr_expect_eq(stand_ins_compiles(), 2);
     close_context();
 }
-Test(kernel, what_makes_another_kernel) {
+Test(kernel, inputs_that_change_the_kernel) {
     open_gpu();
     expect_kernel(params);
     cr_assert_eq(stn_kernel_get(context, "direct_line", params, &kernel, &error), STN_OK);
@@ -147,7 +147,7 @@ Test(kernel, a_pack_serves_without_nvrtc_and_before_the_disk) {
     close_context();
     free(pack);
 }
-Test(kernel, a_stored_kernel_that_does_not_load_is_made_again) {
+Test(kernel, a_stored_kernel_that_does_not_load_is_recompiled) {
     open_gpu();
     expect_kernel(params);
     close_context();
@@ -166,7 +166,7 @@ Test(kernel, a_stored_kernel_that_does_not_load_is_made_again) {
     cr_expect_eq(stand_ins_compiles(), 2);
     close_context();
 }
-Test(kernel, errors_travel) {
+Test(kernel, errors_are_passed_on) {
     open_gpu();
     cr_expect_eq(stn_kernel_get(context, "no_such", params, &kernel, &error), STN_ERROR_INTERNAL);
     cr_expect(strstr(error.message, "no_such.cu"), "%s", error.message);

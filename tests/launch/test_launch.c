@@ -51,7 +51,7 @@ static void expect_no_driver(const char *part) {
     cr_expect(strstr(error.message, part), "\"%s\" does not say \"%s\"", error.message, part);
 }
 
-Test(driver, a_library_that_is_not_there) {
+Test(driver, a_missing_library) {
     setenv("STENTOR_CUDA_PATH", "/nowhere/libcuda.so.1", 1);
     expect_no_driver("STENTOR_CUDA_PATH is set to \"/nowhere/libcuda.so.1\"");
 }
@@ -97,7 +97,7 @@ Test(driver, a_function_is_missing) {
     fake->absent = "cuLaunchKernelEx";
     expect_no_driver("lacks cuLaunchKernelEx of CUDA 11.6");
 }
-Test(driver, the_folder_of_the_library_will_do) {
+Test(driver, accepts_the_folder_of_the_library) {
     char folder[] = FAKE_DRIVER, command[4096];
     *strrchr(folder, '/') = '\0';
     snprintf(command, sizeof command, "ln -sf %s %s/libcuda.so.1", FAKE_DRIVER, folder);
@@ -126,7 +126,7 @@ Test(device, an_ordinal_out_of_range) {
     cr_expect_eq(stn_device_open(driver, -1, &device, &error), STN_ERROR_NO_DEVICE);
     stn_driver_close(driver);
 }
-Test(device, what_it_tells_scales_the_ceilings) {
+Test(device, reported_properties_scale_the_peak_rates) {
     open_device();
     stn_machine machine, whole;
     stn_device_describe(device, &machine);
@@ -146,7 +146,7 @@ Test(device, what_it_tells_scales_the_ceilings) {
     cr_expect_float_eq(machine.copy_bandwidth, 4.26e12, 0.05e12);
     close_device();
 }
-Test(device, ceilings_of_absent_chips) {
+Test(device, peak_rates_of_absent_chips) {
     stn_machine machine;
     cr_assert(stn_machine_for_arch("sm_80", &machine));
     cr_expect_float_eq(machine.flops[STN_UNIT_TENSOR_F64], 19.5e12, 1e6);

@@ -186,7 +186,7 @@ Test(run, images_that_are_refused) {
     cr_expect(strstr(error.message, "cuModuleGetFunction failed: CUDA_ERROR_NOT_FOUND"), "%s", error.message);
     free(cut);
 }
-Test(run, a_launch_that_cannot_be) {
+Test(run, an_impossible_launch) {
     arguments a = upload();
     stn_launch launch = usual;
     launch.block[0] = 4096;

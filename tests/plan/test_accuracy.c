@@ -68,7 +68,7 @@ Test(accuracy, errors_of_the_same_sign_add_up) {
 }
 
 /* In so long a run the accumulated error of all launches exceeds the bound. */
-Test(accuracy, what_misses_the_bar_is_not_ranked) {
+Test(accuracy, candidates_above_the_bound_are_not_ranked) {
     stn_context *context = h200();
     stn_plan *plan = plan_of(context, "auto", 100000, 0);
     const stn_ranked *row = row_of(plan, "lowrank");
@@ -91,7 +91,7 @@ Test(accuracy, what_misses_the_bar_is_not_ranked) {
 }
 
 /* A strategy that was asked for by name is used, and reports its predicted error. */
-Test(accuracy, what_was_asked_for_says_that_it_misses) {
+Test(accuracy, a_named_strategy_reports_a_large_error) {
     stn_context *context = h200();
     stn_plan *plan = plan_of(context, "lowrank", 100000, 0);
     char *text = NULL;
@@ -138,7 +138,7 @@ static char *described(stn_context *host, const stn_problem *p, stn_format forma
 }
 
 /* Nonsymmetric taps between fixed boundaries; on a periodic axis; and symmetric ones. */
-Test(accuracy, says_what_is_nearly_defective) {
+Test(accuracy, reports_nearly_defective_matrices) {
     stn_context *host = NULL;
     stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
     options.device = STN_DEVICE_HOST, options.cache_dir = ":memory:";

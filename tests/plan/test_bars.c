@@ -66,7 +66,7 @@ static void check(stn_context *context, const bar_case *c) {
     stn_stencil_destroy(stencil);
 }
 
-Test(bars, are_met_by_the_strategy_that_is_taken) {
+Test(bars, are_met_by_the_chosen_strategy) {
     stn_context *context = NULL;
     stn_error error = {0};
     stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
@@ -91,7 +91,7 @@ static const struct {
              {"heat-1d", {536870912}, 1000, false},    {"heat-2d", {30000, 30000}, 100000, true},
              {"heat-2d", {100, 1000000}, 1000, true},  {"heat-2d", {30000, 30000}, 1, false}};
 
-Test(bars, whole_grids_by_cufft_are_taken_where_ours_do_not_serve) {
+Test(bars, cufft_is_chosen_where_ours_cannot_be_used) {
     stn_context *context = NULL;
     stn_error error = {0};
     stn_context_options options = STN_CONTEXT_OPTIONS_INIT;

@@ -217,7 +217,7 @@ Test(plan, on_the_host_survives_a_fork, .timeout = 60) {
     free(in);
 }
 
-Test(plan, of_a_transform_refuses_them_too) {
+Test(plan, of_a_transform_refuses_overlap_too) {
     stn_context *host = context_on(STN_DEVICE_HOST);
     stn_transform t = STN_TRANSFORM_INIT;
     t.rank = 1;
@@ -235,7 +235,7 @@ Test(plan, of_a_transform_refuses_them_too) {
     stn_context_destroy(host);
 }
 
-Test(plan, runs_without_a_gpu_only_on_paper) {
+Test(plan, without_a_gpu_is_only_estimated) {
     stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
     options.arch = "sm_90";
     options.cache_dir = ":memory:";
@@ -361,7 +361,7 @@ Test(plan_on_device, is_captured_in_a_graph) {
     bench_end(&b);
 }
 
-Test(plan_on_device, serves_two_plans_of_one_kernel) {
+Test(plan_on_device, two_plans_share_one_kernel) {
     bench b = bench_of(2, NULL);
     stn_cache_stats before, stats;
     stn_plan *second;

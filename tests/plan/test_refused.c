@@ -120,7 +120,7 @@ static void end(void) {
     stn_context_destroy(context);
 }
 
-Test(refused, the_next_candidate_starts_anew) {
+Test(refused, the_next_candidate_starts_clean) {
     told.answers[0] = STN_ERROR_UNSUPPORTED;
     told.answers[1] = STN_ERROR_NO_COMPILER;
     cr_assert_eq(make_plan(), STN_OK, "%s", error.message);
@@ -145,7 +145,7 @@ Test(refused, all_of_them) {
     end();
 }
 
-Test(refused, for_want_of_memory_no_other_is_tried) {
+Test(refused, out_of_memory_tries_no_other_candidate) {
     told.answers[0] = STN_ERROR_UNSUPPORTED;
     told.answers[1] = STN_ERROR_OUT_OF_MEMORY;
     cr_expect_eq(make_plan(), STN_ERROR_OUT_OF_MEMORY);
@@ -172,14 +172,14 @@ Test(refused, resources_of_a_multiprocessor_are_counted_and_the_next_is_tried) {
     end();
 }
 
-Test(refused, what_does_not_compile_is_no_skip) {
+Test(refused, a_compile_error_is_not_a_skip) {
     told.answers[0] = STN_ERROR_COMPILE, told.why[0] = "a template says: error: expected a ';'";
     cr_expect_eq(make_plan(), STN_ERROR_COMPILE);
     cr_expect_eq(told.prepared, 1);
     end();
 }
 
-Test(refused, weights_taken_by_half_are_taken_back) {
+Test(refused, half_set_weights_are_reverted) {
     cr_assert_eq(make_plan(), STN_OK, "%s", error.message);
     const built *made = plan->state;
     double before[TAPS], other[TAPS] = {0.5, -2, 0.25};
@@ -199,7 +199,7 @@ Test(refused, weights_taken_by_half_are_taken_back) {
 }
 
 /* For weights that the strategy refuses, the plan is rebuilt completely or not at all. */
-Test(refused, for_weights_that_are_not_taken_the_plan_chooses_again) {
+Test(refused, refused_weights_make_the_plan_choose_again) {
     double other[TAPS] = {0.5, -2, 0.25};
     cr_assert_eq(make_plan(), STN_OK, "%s", error.message);
     told.weights_refused = 1, told.refusal = STN_ERROR_UNSUPPORTED;
@@ -218,7 +218,7 @@ Test(refused, for_weights_that_are_not_taken_the_plan_chooses_again) {
     cr_expect_eq(told.prepared, told.released);
 }
 
-Test(refused, where_choosing_again_fails_the_plan_is_as_it_was) {
+Test(refused, a_failed_new_choice_leaves_the_plan_unchanged) {
     double other[TAPS] = {0.5, -2, 0.25}, before[TAPS];
     cr_assert_eq(make_plan(), STN_OK, "%s", error.message);
     built *made = plan->state;

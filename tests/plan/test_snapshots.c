@@ -111,7 +111,7 @@ Test(snapshots, host) {
     stn_context_destroy(context);
 }
 
-Test(snapshots, are_refused_in_place_and_where_they_overlap) {
+Test(snapshots, are_refused_in_place_and_if_they_overlap) {
     stn_stencil *stencil;
     OK(stn_stencil_parse("heat-2d", &stencil, &error));
     const layout dense = {NX, NX * NY, 0};
@@ -132,7 +132,7 @@ Test(snapshots, are_refused_in_place_and_where_they_overlap) {
     stn_stencil_destroy(stencil);
 }
 
-Test(sources, must_come_where_they_are_said_to) {
+Test(sources, are_required_if_declared) {
     stn_stencil *stencil;
     OK(stn_stencil_parse("heat-2d", &stencil, &error));
     stn_context *context = context_on(STN_DEVICE_HOST);

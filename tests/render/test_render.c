@@ -119,7 +119,7 @@ Test(render, templates_from_a_folder) {
     cr_expect_eq(system(path), 0);
 }
 
-Test(render, a_folder_that_is_not_there) {
+Test(render, a_missing_folder) {
     setenv("STENTOR_TEMPLATE_DIR", "/nowhere/at/all", 1);
     stn_templates set;
     stn_error error = {0};

@@ -50,7 +50,7 @@ Test(clocks, are_recorded) {
     expect_line(FAKE_NVML_PATH, "power", ", multiprocessors at 1755 MHz, memory at 3201 MHz\n");
 }
 
-Test(clocks, that_are_not_known_say_why) {
+Test(clocks, unknown_ones_have_a_reason) {
     expect_line("/nowhere/libnvidia-ml.so.1", "", ", clocks not known: there is no NVML\n");
     expect_line(FAKE_NVML_PATH, "init", ", clocks not known: NVML does not start\n");
     expect_line(FAKE_NVML_PATH, "uuid", ", clocks not known: NVML does not know GPU-");

@@ -91,7 +91,7 @@ Test(compare, numbers_of_any_size) {
         }
 }
 
-Test(compare, what_differs_in_size_among_each_other) {
+Test(compare, numbers_of_different_sizes) {
     static const double others[] = {1e-320, 1e-200, 1e-130, 1, 1e130, 1e200, 1e307};
     for (int i = 0; i < 7; i++)
         for (int k = 0; k < 7; k++) {
@@ -107,7 +107,7 @@ Test(compare, what_differs_in_size_among_each_other) {
         }
 }
 
-Test(compare, one_far_too_large_among_tiny_ones_is_told) {
+Test(compare, finds_one_large_error_among_tiny_numbers) {
     double difference;
     fill(300, 1e-200, 0);
     got[5] = 1e-130;
@@ -130,7 +130,7 @@ Test(compare, zeros) {
     expect(100, "zeros instead of numbers");
 }
 
-Test(compare, infinite_and_no_numbers) {
+Test(compare, infinities_and_nan) {
     double difference;
     static const double sizes[] = {1e-300, 1, 1e300};
     for (int i = 0; i < 3; i++) {
@@ -174,7 +174,7 @@ static int count_sampled(int count, int64_t every, int first, int last) {
     return (int)lround(difference * difference);
 }
 
-Test(compare, a_sample_has_a_chunk_of_each_group_and_both_ends) {
+Test(compare, samples_each_group_and_both_ends) {
     static const int counts[] = {1, 255, 256, 257, 1023, 1025, 4 * 256 * 3 + 7, MOST};
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
         for (int64_t every = 1; every <= 16; every *= 2) {
@@ -209,7 +209,7 @@ Test(compare, a_sample_has_no_stride) {
 
 /* Weights with a magnitude sum above one: after 216 steps values exceed 1e154, whose squares
  * overflow. */
-Test(compare, a_run_that_grows_past_the_root_of_what_there_is_can_be_tried) {
+Test(compare, values_whose_squares_overflow_can_be_tried) {
     stn_stencil *stencil;
     stn_problem problem = STN_PROBLEM_INIT;
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;

@@ -134,7 +134,7 @@ static stn_status execute_layer_wrongly(stn_plan *plan, const stn_execution *run
                              : STN_OK;
 }
 
-Test(tune_layers, are_checked_in_all_that_is_written) {
+Test(tune_layers, checks_every_output) {
     world w;
     begin(&w);
     const stn_spectral_conv c = layer_of(STN_PASS_BACKWARD_WEIGHTS);

@@ -138,7 +138,7 @@ Test(online, short_executions_are_timed_together_and_hardly_tried) {
 
 /* Pending work runs only when something waits for it, so the plan itself has to wait now and
  * then. */
-Test(online, executions_that_nobody_waits_for_do_too) {
+Test(online, works_if_nothing_waits_for_executions) {
     const tune_play player = {play, NULL, INFINITY};
     end();
     setenv("STENTOR_EMULATOR_BUSY", "1", 1);
@@ -161,7 +161,7 @@ Test(online, executions_that_nobody_waits_for_do_too) {
     stn_plan_destroy(plan);
 }
 
-Test(online, chunks_of_one_execution_do_too) {
+Test(online, works_with_chunks_of_one_execution) {
     const tune_play player = {play, NULL, 1e-12};
     stn_stencil_destroy(stencil);
     OK(stn_stencil_parse("box-2d49p", &stencil, &error));
@@ -215,7 +215,7 @@ Test(online, a_wrong_candidate_never_wins_and_is_reported) {
 }
 
 /* A difference in a sample is verified on the whole result before it is reported. */
-Test(online, a_wrong_sample_is_followed_by_the_whole) {
+Test(online, verifies_a_wrong_sample_on_the_whole_result) {
     const tune_play player = {play, NULL, INFINITY};
     stn_plan *plan = plan_with_liars(&player, 1);
     stn_online *o = plan->online;
@@ -229,7 +229,7 @@ Test(online, a_wrong_sample_is_followed_by_the_whole) {
     stn_plan_destroy(plan);
 }
 
-Test(online, new_weights_are_those_of_all_candidates) {
+Test(online, sets_new_weights_of_all_candidates) {
     const tune_play player = {play, NULL, INFINITY};
     stn_plan *plan = plan_with(&player);
     wait_until_built(plan);
@@ -267,14 +267,14 @@ Test(online, a_captured_stream_freezes_the_choice) {
     stn_plan_destroy(plan);
 }
 
-Test(online, ends_while_candidates_compile) {
+Test(online, can_be_closed_while_candidates_compile) {
     const tune_play player = {play, NULL, INFINITY};
     stn_plan *plan = plan_with(&player);
     expect_right(plan, 0);
     stn_plan_destroy(plan);
 }
 
-Test(online, is_asked_for) {
+Test(online, is_off_by_default) {
     stn_plan *plan;
     problem.steps = 100 * 1000 * 1000;
     OK(stn_plan_create(context, &problem, NULL, &plan, &error));
@@ -282,7 +282,7 @@ Test(online, is_asked_for) {
     stn_plan_destroy(plan);
 }
 
-Test(online, is_not_where_a_run_cannot_be_repeated) {
+Test(online, is_off_if_a_run_cannot_be_repeated) {
     stn_plan *plan;
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
     options.mode = STN_MODE_ONLINE;

@@ -74,7 +74,7 @@ static void play(world *w, int units) {
     }
 }
 
-Test(search, finds_the_best_within_two_percent_of_having_known_it) {
+Test(search, finds_the_best_with_two_percent_loss) {
     for (int seed = 0; seed < 200; seed++) {
         double predicted[6], truth[6], best = INFINITY;
         world w = {.state = (uint64_t)seed};
@@ -117,7 +117,7 @@ static void play_short(int units, double *lost, int *slower, int *over) {
     }
 }
 
-Test(search, units_of_a_few_microseconds_are_told_apart_by_more_than_a_tick) {
+Test(search, short_units_are_compared_beyond_timer_resolution) {
     double lost = 0;
     int slower = 0, over = 0;
     play_short(UNITS, &lost, &slower, &over);
@@ -131,7 +131,7 @@ Test(search, units_of_a_few_microseconds_are_told_apart_by_more_than_a_tick) {
 
 /* An idle GPU is fast at first: the first candidate's time from then must not be compared with
  * later ones. */
-Test(search, clocks_that_fall_by_a_tenth_hide_no_better_one) {
+Test(search, falling_clocks_hide_no_better_candidate) {
     const double predicted[] = {1, 0.95, 1, 1.01, 1.02, 1.03}, truth[] = {1, 0.95, 1.05, 0.97, 1.1, 1.02};
     for (uint64_t seed = 0; seed < 50; seed++) {
         world w;
@@ -148,7 +148,7 @@ Test(search, clocks_that_fall_by_a_tenth_hide_no_better_one) {
     }
 }
 
-Test(search, never_loses_more_than_it_may_where_all_others_are_slower) {
+Test(search, bounds_the_loss_if_all_others_are_slower) {
     const double predicted[] = {1, 1, 1, 1.01, 1.02}, truth[] = {1, 1.9, 2.4, 1.5, 2.46};
     world w;
     begin(&w, 5, predicted, truth);
@@ -161,7 +161,7 @@ Test(search, never_loses_more_than_it_may_where_all_others_are_slower) {
     cr_expect_leq(w.took - before, 100 * (1 + w.noise), "and nothing after");
 }
 
-Test(search, a_wrong_result_is_never_the_users) {
+Test(search, never_returns_a_wrong_result) {
     const double predicted[] = {1, 0.5, 0.9}, truth[] = {1, 0.5, 0.9};
     world w;
     begin(&w, 3, predicted, truth);
@@ -172,7 +172,7 @@ Test(search, a_wrong_result_is_never_the_users) {
     cr_expect_eq(w.search.current, 2u, "the right one that is faster");
 }
 
-Test(search, begins_with_what_is_ready_and_changes_when_the_better_one_is) {
+Test(search, changes_to_a_better_candidate_once_compiled) {
     const double predicted[] = {8, 1}, truth[] = {8, 1};
     world w;
     begin(&w, 2, predicted, truth);
@@ -210,7 +210,7 @@ Test(search, frozen_tries_nothing) {
     cr_expect(tune_search_over(&w.search));
 }
 
-Test(search, what_cannot_be_timed_is_out) {
+Test(search, drops_candidates_that_cannot_be_timed) {
     const double predicted[] = {1, 0.9}, truth[] = {1, 0.9};
     world w;
     begin(&w, 2, predicted, truth);
@@ -323,7 +323,7 @@ static void play_recorded(const recorded *list, int count, bool late, double noi
 /* One strategy's estimates turn out a fifth too short, which says nothing about another strategy's,
  * whose only candidate is the fastest (heat-2d 4096^2 f64, ten steps). If all were of one strategy,
  * it would not be worth a trial. */
-Test(search, a_strategy_whose_estimates_are_off_does_not_speak_for_others) {
+Test(search, bias_of_one_strategy_does_not_affect_others) {
     const double predicted[TUNE_CANDIDATES] = {184.5e-6, 242.3e-6, 191.7e-6, 194e-6,
                                                194.3e-6, 196.6e-6, 196.9e-6, 197.8e-6},
                  truth[TUNE_CANDIDATES] = {221.8e-6, 208.9e-6, 231.6e-6, 254.8e-6,
@@ -361,7 +361,7 @@ Test(search, of_candidates_recorded_with_their_strategies) {
 }
 
 /* Four times the noise: sampling continues while samples are inconclusive. */
-Test(search, of_recorded_candidates_whose_samples_are_off_by_more) {
+Test(search, of_recorded_candidates_with_more_noise) {
     double over, mean;
     play_recorded(problems, COUNT(problems), false, 4 * NOISE, &over, &mean);
     cr_log_info("23 November: %.1f%% lose over 2%%, %.2f%% in the mean", 100 * over, 100 * mean);

@@ -52,7 +52,7 @@ static stn_wisdom_key key_of(stn_context *context, const stn_problem *problem) {
     return key;
 }
 
-Test(record, is_read_back_as_written) {
+Test(record, round_trips) {
     static tune_records written, read;
     stn_candidate candidate = {{1, -2, 2147483647, -2147483647 - 1}};
     tune_record_set(&written, "direct", &candidate, 0.125);
@@ -78,7 +78,7 @@ Test(record, is_read_back_as_written) {
 }
 
 #define VALUES " 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20"
-Test(record, that_was_not_so_written_is_passed_over) {
+Test(record, skips_malformed_lines) {
     static const char *const wrong[] = {
         "candidate: direct 0.5" VALUES " \n",
         "candidate: direct 0.5" VALUES " 21\n",
@@ -103,7 +103,7 @@ Test(record, that_was_not_so_written_is_passed_over) {
     }
 }
 
-Test(record, has_a_key_of_all_that_decides_a_time) {
+Test(record, key_covers_everything_that_affects_a_time) {
     world w = world_of();
     stn_problem other[9];
     stn_wisdom_key first = key_of(w.context, &w.problem), again = key_of(w.context, &w.problem);
@@ -139,7 +139,7 @@ static stn_wisdom_key key_of_weights(world *w, const double weights[5]) {
     return key;
 }
 
-Test(record, has_a_key_of_the_weights_symmetry_alone) {
+Test(record, key_covers_only_the_symmetry_of_weights) {
     world w = world_of();
     stn_wisdom_key first = key_of(w.context, &w.problem);
     stn_wisdom_key scaled =
@@ -163,7 +163,7 @@ static stn_wisdom_key key_on_gpu(const stn_problem *problem, int gpu) {
     return key;
 }
 
-Test(record, has_a_key_of_driver_templates_and_gpu, .init = stand_ins_start, .fini = stand_ins_end) {
+Test(record, key_covers_driver_templates_and_gpu, .init = stand_ins_start, .fini = stand_ins_end) {
     world w = world_of();
     stn_wisdom_key keys[5];
     keys[0] = key_on_gpu(&w.problem, 0);

@@ -93,7 +93,7 @@ static stn_chosen chosen_with_seeds(size_t points, stn_candidate *candidate) {
     return chosen;
 }
 
-Test(seeds, decide_where_nothing_was_measured) {
+Test(seeds, decide_if_nothing_was_measured) {
     stn_candidate taken;
     stn_context *context = open_context(":memory:");
     stn_plan *plan = plan_of(context, 4096, STN_MODE_AUTO);
@@ -116,7 +116,7 @@ Test(seeds, decide_where_nothing_was_measured) {
     stn_context_destroy(context);
 }
 
-Test(seeds, of_other_templates_decide_only_what_is_close) {
+Test(seeds, of_other_templates_decide_only_close_estimates) {
     stn_candidate taken;
     setenv("STENTOR_SEEDS", "none", 1);
     stn_context *context = open_context(":memory:");
@@ -139,7 +139,7 @@ static void remember(const stn_plan *plan, const stn_candidate *fastest) {
     tune_remember(plan, &records);
 }
 
-Test(seeds, come_after_what_was_measured_here) {
+Test(seeds, come_after_own_measurements) {
     setenv("STENTOR_SEEDS", "none", 1);
     stn_context *context = open_context(folder);
     stn_plan *plan = plan_of(context, 4096, STN_MODE_AUTO);
@@ -163,7 +163,7 @@ Test(seeds, come_after_what_was_measured_here) {
     stn_context_destroy(context);
 }
 
-Test(seeds, that_are_damaged_are_told_and_not_used) {
+Test(seeds, damaged_ones_are_reported_and_not_used) {
     setenv("STENTOR_SEEDS", "none", 1);
     stn_context *context = open_context(":memory:");
     stn_plan *plan = plan_of(context, 4096, STN_MODE_AUTO);

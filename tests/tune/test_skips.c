@@ -75,7 +75,7 @@ Test(skips, by_a_compile_that_fails) {
 }
 
 /* Values grow by at least 7 a step, beyond f16 after 6 steps. */
-Test(skips, none_where_values_would_overflow) {
+Test(skips, none_if_values_would_overflow) {
     stn_problem problem = STN_PROBLEM_INIT;
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
     stn_plan *plan;
@@ -95,7 +95,7 @@ Test(skips, none_where_values_would_overflow) {
 }
 
 /* None are skipped if a source is added. */
-Test(skips, none_where_there_is_a_source) {
+Test(skips, none_with_a_source) {
     stn_problem problem = STN_PROBLEM_INIT;
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
     stn_plan *plan;
@@ -176,7 +176,7 @@ Test(skips, by_constraints_that_a_strategy_declares) {
     stn_plan_destroy(plan);
 }
 
-Test(skips, of_solids_by_registers) {
+Test(skips, of_volumes_by_registers) {
     stn_problem problem = STN_PROBLEM_INIT;
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
     stn_plan *plan;

@@ -100,7 +100,7 @@ static void expect_same_choice(const stn_plan *a, const stn_plan *b) {
     cr_assert_eq(memcmp(&a->candidate, &b->candidate, sizeof a->candidate), 0);
 }
 
-Test(tune, picks_what_is_fastest_and_remembers_it) {
+Test(tune, chooses_and_remembers_the_fastest_candidate) {
     world w;
     begin(&w);
     stn_plan *tuned = plan_of(&w, true, 60);
@@ -154,7 +154,7 @@ Test(tune, in_place_and_without_a_folder) {
     end(&w);
 }
 
-Test(tune, keeps_to_its_time) {
+Test(tune, stops_at_the_time_limit) {
     world w;
     begin(&w);
     stn_plan *tuned = plan_of(&w, true, 1e-9);
@@ -179,7 +179,7 @@ static void leave(world *w, const char *strategy, const stn_candidate *candidate
     stn_plan_destroy(plan);
 }
 
-Test(tune, a_line_that_makes_no_sense_is_passed_over) {
+Test(tune, skips_malformed_lines) {
     world w;
     char *text, *line;
     begin(&w);
@@ -205,7 +205,7 @@ Test(tune, a_line_that_makes_no_sense_is_passed_over) {
     end(&w);
 }
 
-Test(tune, a_candidate_that_is_not_on_offer_is_ignored) {
+Test(tune, ignores_unknown_candidates) {
     world w;
     begin(&w);
     stn_plan *estimated = plan_of(&w, false, 0);
@@ -221,7 +221,7 @@ Test(tune, a_candidate_that_is_not_on_offer_is_ignored) {
     end(&w);
 }
 
-Test(tune, a_candidate_that_was_wrong_is_not_chosen) {
+Test(tune, does_not_choose_a_wrong_candidate) {
     world w;
     begin(&w);
     stn_plan *estimated = plan_of(&w, false, 0);
@@ -235,7 +235,7 @@ Test(tune, a_candidate_that_was_wrong_is_not_chosen) {
 }
 
 /* A failure to remember times is logged, and the old wisdom stays. */
-Test(tune, wisdom_that_cannot_be_read_is_not_overwritten) {
+Test(tune, does_not_overwrite_unreadable_wisdom) {
     static tune_records records;
     world w;
     /* root may read everything */
@@ -365,21 +365,21 @@ static tune_state try_strategy(const stn_strategy *strategy) {
     return state;
 }
 
-Test(trial, of_what_is_right_is_good) { cr_assert_eq(try_strategy(&stn_strategy_direct), TUNE_GOOD); }
+Test(trial, accepts_a_right_result) { cr_assert_eq(try_strategy(&stn_strategy_direct), TUNE_GOOD); }
 
-Test(trial, of_a_wrong_result_cannot_win) {
+Test(trial, rejects_a_wrong_result) {
     stn_strategy liar = stn_strategy_direct;
     liar.execute = execute_wrongly;
     for (fault = 0; fault < 3; fault++) cr_assert_eq(try_strategy(&liar), TUNE_WRONG, "fault %d", fault);
 }
 
-Test(trial, that_cannot_be_built_is_skipped) {
+Test(trial, skips_a_candidate_that_cannot_be_built) {
     stn_strategy poor = stn_strategy_direct;
     poor.prepare = fail_to_prepare;
     cr_assert_eq(try_strategy(&poor), TUNE_SKIPPED);
 }
 
-Test(trial, of_fewer_launches_tells_the_whole_runs_time) {
+Test(trial, scales_fewer_launches_to_the_whole_run) {
     world w;
     begin(&w);
     w.problem.steps = 300;
