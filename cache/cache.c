@@ -171,7 +171,7 @@ static bool find_in_packs(stn_cache *cache, const stn_key *source, stn_entry *en
             record(cache, &key, entry);
             return true;
         }
-        stn_log(cache->logger, STN_LOG_WARNING, "%s; it is passed over", why.message);
+        stn_log(cache->logger, STN_LOG_WARNING, "%s; it is skipped", why.message);
         /* Out of memory may be temporary. */
         if (status == STN_ERROR_FORMAT) skip_entry(cache, in, index);
     }

@@ -327,7 +327,7 @@ static bool verify_one(void *user, const found *one) {
         return true;
     }
     if (fault) {
-        const char *why = one->item.damaged ? strerror(errno) : "what cannot be read is not known to be damaged";
+        const char *why = one->item.damaged ? strerror(errno) : "an unreadable entry may be intact";
         stn_log(folder->logger, STN_LOG_WARNING, "%s/%s/%s is left: %s (%s)", folder->path, sub, name, fault, why);
         counts->left++;
     }
@@ -343,8 +343,7 @@ stn_status stn_disk_verify(stn_disk *disk, stn_cache_sweep *counts, stn_error *e
     STN_TRY(scan(disk, &root, &all, error));
     for (int i = 0; i < 256; i++) {
         if (!all.hidden[i]) continue;
-        stn_log(disk->folder.logger, STN_LOG_WARNING, "%s/%02x is left: it cannot be looked into", disk->folder.path,
-                i);
+        stn_log(disk->folder.logger, STN_LOG_WARNING, "%s/%02x is left: it cannot be read", disk->folder.path, i);
         counts->left++;
     }
     read_all(disk, root, &all, verify_one, counts);

@@ -45,7 +45,7 @@ bool stn_disk_find(stn_disk *disk, const stn_key *key, stn_entry *entry) {
         if (result == STN_OK)
             atomic_fetch_add(&disk->bytes_read, (unsigned long long)status.st_size);
         else if (result == STN_ERROR_FORMAT) {
-            stn_log(disk->folder.logger, STN_LOG_INFO, "the stored kernel %s/%s/%s is dropped and made again: %s",
+            stn_log(disk->folder.logger, STN_LOG_INFO, "the stored kernel %s/%s/%s is removed and compiled again: %s",
                     disk->folder.path, sub_name, name, why.message);
             atomic_fetch_add(&disk->rejected, 1);
             (void)stn_file_remove_seen(sub, name, &status);

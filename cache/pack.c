@@ -61,8 +61,8 @@ static stn_status check_rows(const stn_pack *pack, stn_error *error) {
             return stn_fail(error, STN_ERROR_FORMAT, "the pack %s is damaged: row %zu of its index is out of order",
                             pack->name, i);
         if (offset != next || size < STN_ENTRY_HEADER || size > STN_ENTRY_MAX || size > pack->size - offset)
-            return stn_fail(error, STN_ERROR_FORMAT, "the pack %s is damaged: row %zu of its index points astray",
-                            pack->name, i);
+            return stn_fail(error, STN_ERROR_FORMAT,
+                            "the pack %s is damaged: row %zu of its index has a wrong offset or size", pack->name, i);
         next = offset + size;
     }
     if (next != pack->size)

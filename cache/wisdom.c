@@ -55,7 +55,7 @@ static stn_status check_frame(const char *text, size_t size, stn_error *error) {
         return stn_fail(error, STN_ERROR_FORMAT, "the wisdom is cut short: its last line is not its checksum");
     checksum(text, size - SUM_LINE, hex);
     if (memcmp(text + size - 1 - HEX, hex, HEX))
-        return stn_fail(error, STN_ERROR_FORMAT, "the wisdom is damaged: its checksum is another one");
+        return stn_fail(error, STN_ERROR_FORMAT, "the wisdom is damaged: its checksum is wrong");
     for (size_t i = 0; i < size; i++)
         if ((text[i] < ' ' && text[i] != '\n') || text[i] > '~')
             return stn_fail(error, STN_ERROR_FORMAT, "the wisdom is no text of printable ASCII: byte %zu", i + 1);

@@ -107,10 +107,11 @@ static stn_status run(const stn_compiler *compiler, const stn_compile_request *r
         status =
             stn_fail(error, STN_ERROR_OUT_OF_MEMORY, "NVRTC ran out of memory while it compiled %s", request->name);
     else if (result == STN_NVRTC_BUILTIN_FAILURE)
-        status = stn_fail(error, STN_ERROR_NO_COMPILER,
-                          "NVRTC %s (%s) did not find its libnvrtc-builtins.so.%s: put it beside it or install NVRTC "
-                          "again (%s)",
-                          compiler->version, compiler->path, compiler->version, line ? line : "no log");
+        status =
+            stn_fail(error, STN_ERROR_NO_COMPILER,
+                     "NVRTC %s (%s) did not find its libnvrtc-builtins.so.%s: put it into its folder or install NVRTC "
+                     "again (%s)",
+                     compiler->version, compiler->path, compiler->version, line ? line : "no log");
     else if (result)
         status = stn_fail(error, STN_ERROR_COMPILE, "%s did not compile for %s (%s): %.700s", request->name,
                           strchr(arch, '=') + 1, compiler->call.nvrtcGetErrorString(result), line ? line : "no log");
@@ -131,7 +132,7 @@ static stn_status take(const stn_compiler *compiler, stn_nvrtc_program program, 
         result = get_data(program, *data);
     }
     if (!result) return STN_OK;
-    return stn_fail(error, STN_ERROR_COMPILE, "NVRTC did not hand over the %s: %s", what,
+    return stn_fail(error, STN_ERROR_COMPILE, "NVRTC did not return the %s: %s", what,
                     compiler->call.nvrtcGetErrorString(result));
 }
 

@@ -76,7 +76,7 @@ static bool try_library(stn_compiler *compiler, const char *path, stn_text *reas
         stn_text_printf(reasons, "%s is NVRTC %d.%d and 12.0 is needed; ", path, compiler->major, compiler->minor);
         works = false;
     } else if (!read_archs(compiler, no_memory)) {
-        stn_text_printf(reasons, "%s does not tell which chips it knows; ", path);
+        stn_text_printf(reasons, "%s does not list the chips that it supports; ", path);
         works = false;
     } else
         works = !(*no_memory = !(compiler->path = path_of(library, path)));

@@ -43,7 +43,7 @@ static void read_clocks(const nvml_functions *call, const stn_device *device, st
     if (call->power_limit(handle, &milliwatts)) milliwatts = 0;
     clocks->power_limit = (milliwatts + 500) / 1000;
     if (!clocks->multiprocessor && !clocks->memory && !clocks->power_limit)
-        snprintf(clocks->why, sizeof clocks->why, "NVML tells none of them");
+        snprintf(clocks->why, sizeof clocks->why, "NVML reports none of them");
 }
 
 void stn_device_clocks(const stn_device *device, stn_clocks *clocks) {

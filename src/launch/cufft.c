@@ -161,7 +161,7 @@ bool stn_cufft_takes(const stn_fft *fft, char *reason, size_t reason_size) {
     else if (fft->dtype == STN_F16 && real && real->stride[2] != 1)
         why = "cuFFT wants stride 1 along the last axis of the real side in f16";
     else if (writes_past_rows(fft))
-        why = "cuFFT writes a number more than odd rows have into what lies between them";
+        why = "cuFFT writes one number past each row of odd length, into the padding";
     if (why) snprintf(reason, reason_size, "%s", why);
     return !why;
 }

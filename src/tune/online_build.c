@@ -62,7 +62,7 @@ static void compile_candidate(const stn_online *o, online_candidate *candidate) 
         atomic_store(&candidate->built, TUNE_COMPILED);
     else if (!atomic_load(&o->stop)) {
         candidate->why = why;
-        stn_log(&o->plan->context->logger, STN_LOG_INFO, "a candidate of strategy %s is passed over: %s",
+        stn_log(&o->plan->context->logger, STN_LOG_INFO, "a candidate of strategy %s is skipped: %s",
                 candidate->strategy->name, why.message);
         atomic_store(&candidate->built, TUNE_FAILED);
     }

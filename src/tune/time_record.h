@@ -24,6 +24,6 @@ const tune_record *tune_record_find(const tune_records *records, const char *str
 
 /* A line for each. */
 void tune_records_print(const tune_records *records, stn_text *text);
-/* The records of such lines, which end at `end`; lines that say something else are passed over. */
+/* The records of such lines, which end at `end`; lines that say something else are skipped. */
 void tune_records_parse(const char *lines, const char *end, tune_records *records);
 #endif

@@ -364,9 +364,9 @@ void tune_count_skip(stn_plan *plan, const tune_trial *trial) {
     if (trial->state == TUNE_SKIPPED)
         stn_plan_count_skip(plan, stn_skip_name(&trial->why), trial->why.message);
     else if (trial->state == TUNE_NEW)
-        stn_plan_count_skip(plan, "time", "the time for measuring was up");
+        stn_plan_count_skip(plan, "time", "the time limit was reached");
     else if (trial->state == TUNE_WRONG)
-        stn_plan_count_skip(plan, "wrong result", "it differs from the trusted one by more than rounding");
+        stn_plan_count_skip(plan, "wrong result", "it differs from the reference by more than rounding");
 }
 
 void tune_trial_clear(tune_trial *trial) {

@@ -79,7 +79,7 @@ static bool apply(stn_plan *plan, const tune_records *records) {
         row->measured = known->seconds;
         row->applies = known->seconds > 0;
         if (!row->applies) {
-            static const char wrong[] = "a candidate gave a wrong result when it was measured here";
+            static const char wrong[] = "a candidate gave a wrong result when it was measured";
             memcpy(row->reason, wrong, sizeof wrong);
         }
     }
@@ -174,8 +174,8 @@ void tune_measure(stn_plan *plan, const char *strategy, const tune_order *order)
     if (!context->device || !plan->kind->judge) {
         stn_log(&context->logger, STN_LOG_WARNING, "nothing is measured, as %s: the estimate decides",
                 context->device              ? "this kind of work is not measured yet"
-                : context->machine.is_device ? "the GPU that is planned for is not here"
-                                             : "only plans of GPUs are");
+                : context->machine.is_device ? "the planned GPU is not installed"
+                                             : "only plans for GPUs are measured");
         stn_plan_rank(plan, strategy, STN_CANDIDATES);
         return;
     }

@@ -278,11 +278,11 @@ static void print_import(const stn_context *context, const importing *in, stn_te
         (void)stn_wisdom_is_of(wisdom->entry[i], &key, &kernels);
         old += !kernels;
     }
-    stn_text_printf(text, "%zu entries taken, %zu of them for %s; %zu were known and got what they lacked\n",
-                    wisdom->count, for_machine, context->machine.name, in->known);
+    stn_text_printf(text, "%zu entries taken, %zu of them for %s; %zu were known and are completed\n", wisdom->count,
+                    for_machine, context->machine.name, in->known);
     if (old)
         stn_text_printf(
-            text, "%zu are of other kernels than this library's, and decide only where estimates are close\n", old);
+            text, "%zu are of other kernels than this library's, and are used only if estimates are close\n", old);
 }
 
 stn_status stn_wisdom_import(stn_context *context, const char *text, size_t size, char **report, stn_error *error) {

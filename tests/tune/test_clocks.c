@@ -54,5 +54,5 @@ Test(clocks, unknown_ones_have_a_reason) {
     expect_line("/nowhere/libnvidia-ml.so.1", "", ", clocks not known: there is no NVML\n");
     expect_line(FAKE_NVML_PATH, "init", ", clocks not known: NVML does not start\n");
     expect_line(FAKE_NVML_PATH, "uuid", ", clocks not known: NVML does not know GPU-");
-    expect_line(FAKE_NVML_PATH, "clocks", ", clocks not known: NVML tells none of them\n");
+    expect_line(FAKE_NVML_PATH, "clocks", ", clocks not known: NVML reports none of them\n");
 }

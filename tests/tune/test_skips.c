@@ -57,7 +57,7 @@ Test(skips, by_time) {
     cr_assert_not_null(skip);
     cr_expect_gt(skip->count, 1u);
     cr_expect_eq(plan->chosen, STN_CHOSEN_BY_MEASURING, "the first one is measured in any case");
-    expect_words(plan, STN_TEXT, " by time (the time for measuring was up)");
+    expect_words(plan, STN_TEXT, " by time (the time limit was reached)");
     stn_plan_destroy(plan);
 }
 
