@@ -217,7 +217,7 @@ static void print_search(const tune_search *search, stn_text *text) {
     stn_json_key(text, "check_beside"), stn_json_number(text, search->compare);
     stn_json_key(text, "tried"), stn_text_printf(text, "[");
     for (size_t i = 0; i < search->count; i++) {
-        const tune_arm *arm = &search->arms[i];
+        const tune_candidate *arm = &search->candidates[i];
         stn_text_printf(text, "%s[%d, ", i ? ", " : "", (int)arm->state), stn_json_number(text, arm->predicted);
         stn_text_printf(text, ", "), stn_json_number(text, arm->known);
         for (unsigned k = 0; k < arm->count; k++) stn_text_printf(text, ", "), stn_json_number(text, arm->samples[k]);

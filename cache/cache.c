@@ -1,4 +1,4 @@
-/* Packs and disk behind one door, and the counters. */
+/* The cache: searches packs, then the disk, and counts hits and misses; see cache.h. */
 #include "cache/cache.h"
 
 #include <errno.h>
@@ -8,30 +8,30 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "cache/gc.h"
+#include "cache/collection.h"
 #include "cache/wisdom.h"
 
-enum { DEFAULT_FILES = 16384, DEFAULT_WAIT_MS = 30000, SWEEP_STORES = 64 };
+enum { DEFAULT_FILES = 16384, DEFAULT_WAIT_MS = 30000, STORES_PER_COLLECTION = 64 };
 #define DEFAULT_BYTES ((uint64_t)1 << 30)
 
 typedef struct opened_pack {
     stn_pack *pack;
-    atomic_bool *passed; /* one an entry: damaged, or would not load */
+    atomic_bool *skipped; /* per entry: skip it, because it is damaged or could not be loaded */
 } opened_pack;
 
 struct stn_cache {
     const stn_logger *logger;
     stn_disk disk;
     unsigned lock_wait_ms;
-    atomic_uint stores; /* every so often one is followed by a sweep */
+    atomic_uint stores; /* Every STORES_PER_COLLECTION stores a collection follows. */
     opened_pack *packs;
     size_t npacks;
-    stn_pack_writer *record; /* borrowed; NULL mostly */
+    stn_pack_writer *record; /* borrowed; usually NULL */
     pthread_mutex_t lock;    /* guards stats */
-    stn_cache_stats stats;   /* what the disk does not count itself */
+    stn_cache_stats stats;   /* without the disk's own counters */
 };
 
-/* What the caller wants, else a whole number above 0 in the environment, else the default. */
+/* The caller's value, else a whole number above 0 from the environment, else the default. */
 static uint64_t limit(uint64_t wanted, const char *variable, uint64_t otherwise) {
     const char *text = secure_getenv(variable);
     char *end = NULL;
@@ -40,19 +40,18 @@ static uint64_t limit(uint64_t wanted, const char *variable, uint64_t otherwise)
     return value && !*end ? value : otherwise;
 }
 
-static bool asked(const char *variable) {
+static bool is_set(const char *variable) {
     const char *text = secure_getenv(variable);
     return text && *text && strcmp(text, "0") != 0;
 }
 
-/* ---- opening
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- opening --------------------------------------------------------------------------------- */
 
 static stn_status add_pack(stn_cache *cache, stn_pack *pack, stn_error *error) {
     opened_pack *added = &cache->packs[cache->npacks];
     size_t count = stn_pack_count(pack);
-    added->passed = calloc(count ? count : 1, sizeof *added->passed);
-    if (!added->passed) {
+    added->skipped = calloc(count ? count : 1, sizeof *added->skipped);
+    if (!added->skipped) {
         stn_pack_close(pack);
         return stn_fail_memory(error, "a pack of kernels", count);
     }
@@ -79,7 +78,7 @@ static stn_status open_packs(stn_cache *cache, const stn_cache_options *options,
     return STN_OK;
 }
 
-/* A folder that is there but not to be used is known, and said, from the start. */
+/* Detects, and warns of, an existing but unusable folder at once. */
 static void check_folder(stn_folder *folder) {
     int fd = stn_folder_open(folder, false);
     if (fd >= 0)
@@ -98,7 +97,7 @@ stn_status stn_cache_open(const stn_cache_options *options, stn_cache **cache, s
     made->disk.max_bytes = limit(options->max_bytes, "STENTOR_CACHE_MAX_BYTES", DEFAULT_BYTES);
     made->disk.max_files = limit(options->max_files, "STENTOR_CACHE_MAX_FILES", DEFAULT_FILES);
     made->lock_wait_ms = options->lock_wait_ms ? options->lock_wait_ms : DEFAULT_WAIT_MS;
-    made->disk.keep_source = options->keep_source || asked("STENTOR_CACHE_KEEP_SOURCE");
+    made->disk.keep_source = options->keep_source || is_set("STENTOR_CACHE_KEEP_SOURCE");
     stn_status status = open_packs(made, options, error);
     if (status == STN_OK)
         status = stn_folder_init(&made->disk.folder, options->dir, options->shared, options->logger, error);
@@ -115,7 +114,7 @@ void stn_cache_close(stn_cache *cache) {
     if (!cache) return;
     for (size_t i = 0; i < cache->npacks; i++) {
         stn_pack_close(cache->packs[i].pack);
-        free(cache->packs[i].passed);
+        free(cache->packs[i].skipped);
     }
     free(cache->packs);
     stn_folder_clear(&cache->disk.folder);
@@ -133,11 +132,10 @@ stn_folder *stn_cache_folder(stn_cache *cache) { return &cache->disk.folder; }
 const char *stn_cache_dir(const stn_cache *cache) { return cache->disk.folder.path; }
 
 const char *stn_cache_dir_problem(const stn_cache *cache) {
-    return atomic_load(&cache->disk.folder.told) ? cache->disk.folder.problem : NULL;
+    return atomic_load(&cache->disk.folder.has_problem) ? cache->disk.folder.problem : NULL;
 }
 
-/* ---- finding and storing
- * ----------------------------------------------------------------------------------------- */
+/* ---- finding and storing --------------------------------------------------------------------- */
 
 static void note_pack_hit(stn_cache *cache, uint64_t bytes) {
     pthread_mutex_lock(&cache->lock);
@@ -146,8 +144,8 @@ static void note_pack_hit(stn_cache *cache, uint64_t bytes) {
     pthread_mutex_unlock(&cache->lock);
 }
 
-static void pass_over(stn_cache *cache, opened_pack *in, size_t index) {
-    if (atomic_exchange(&in->passed[index], true)) return;
+static void skip_entry(stn_cache *cache, opened_pack *in, size_t index) {
+    if (atomic_exchange(&in->skipped[index], true)) return;
     pthread_mutex_lock(&cache->lock);
     cache->stats.rejected++;
     pthread_mutex_unlock(&cache->lock);
@@ -164,7 +162,7 @@ static bool find_in_packs(stn_cache *cache, const stn_key *source, stn_entry *en
     for (size_t i = 0; i < cache->npacks; i++) {
         opened_pack *in = &cache->packs[i];
         size_t index;
-        if (!stn_pack_find(in->pack, source, &index) || atomic_load(&in->passed[index])) continue;
+        if (!stn_pack_find(in->pack, source, &index) || atomic_load(&in->skipped[index])) continue;
         stn_error why = {0};
         stn_key key;
         const stn_status status = stn_pack_read(in->pack, index, &key, entry, &why);
@@ -173,8 +171,9 @@ static bool find_in_packs(stn_cache *cache, const stn_key *source, stn_entry *en
             record(cache, &key, entry);
             return true;
         }
-        stn_log(cache->logger, STN_LOG_WARNING, "%s; it is passed over", why.message);
-        if (status == STN_ERROR_FORMAT) pass_over(cache, in, index); /* want of memory may pass */
+        stn_log(cache->logger, STN_LOG_WARNING, "%s; it is skipped", why.message);
+        /* Out of memory may be temporary. */
+        if (status == STN_ERROR_FORMAT) skip_entry(cache, in, index);
     }
     return false;
 }
@@ -204,15 +203,16 @@ stn_cache_source stn_cache_find_source(stn_cache *cache, const stn_key *source, 
 
 void stn_cache_store(stn_cache *cache, const stn_key *key, const stn_entry *entry) {
     record(cache, key, entry);
-    if (stn_disk_store(&cache->disk, key, entry) && atomic_fetch_add(&cache->stores, 1) % SWEEP_STORES == 0)
-        stn_disk_sweep(&cache->disk);
+    if (stn_disk_store(&cache->disk, key, entry) && atomic_fetch_add(&cache->stores, 1) % STORES_PER_COLLECTION == 0)
+        stn_disk_collect(&cache->disk);
 }
 
 void stn_cache_reject(stn_cache *cache, const stn_key *key) {
     for (size_t i = 0; i < cache->npacks; i++) {
         size_t index;
-        if (!stn_pack_find(cache->packs[i].pack, key, &index) || atomic_load(&cache->packs[i].passed[index])) continue;
-        pass_over(cache, &cache->packs[i], index); /* the first that had it is where it came from */
+        if (!stn_pack_find(cache->packs[i].pack, key, &index) || atomic_load(&cache->packs[i].skipped[index])) continue;
+        /* The entry came from the first pack that has it. */
+        skip_entry(cache, &cache->packs[i], index);
         return;
     }
     (void)stn_disk_remove(&cache->disk, key);
@@ -224,8 +224,7 @@ stn_cache_lock *stn_cache_lock_key(stn_cache *cache, const stn_key *key) {
     return stn_folder_lock(&cache->disk.folder, cache->lock_wait_ms, key);
 }
 
-/* ---- counters
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- counters -------------------------------------------------------------------------------- */
 
 void stn_cache_stats_get(stn_cache *cache, stn_cache_stats *stats) {
     pthread_mutex_lock(&cache->lock);
@@ -245,8 +244,7 @@ void stn_cache_count(stn_cache *cache, double compile_seconds, double load_secon
     pthread_mutex_unlock(&cache->lock);
 }
 
-/* ---- the folder as a whole
- * --------------------------------------------------------------------------------------- */
+/* ---- listing and collection ------------------------------------------------------------------ */
 
 stn_status stn_cache_each(stn_cache *cache, stn_cache_visit visit, void *user, stn_error *error) {
     return stn_disk_each(&cache->disk, visit, user, error);
@@ -281,47 +279,47 @@ stn_status stn_cache_resolve(stn_cache *cache, const char *prefix, stn_key *key,
     return STN_OK;
 }
 
-/* What is damaged gives way in the update, which keeps it aside. */
+/* The update moves a damaged file aside. */
 static stn_status keep(void *user, stn_wisdom *before, stn_text *after, stn_error *error) {
     (void)user;
     return stn_wisdom_join(before, &(stn_wisdom){0}, after, NULL, error);
 }
 
-/* Adds what the folder's wisdom has to the sums; verify: a damaged one is set aside, and one that
- * cannot be read is named. */
-static void sweep_wisdom(stn_cache *cache, bool verify, stn_cache_sweep *sweep) {
+/* Adds the folder's wisdom to the counts. verify: a damaged file is moved aside, an unreadable one
+ * is logged. */
+static void count_wisdom(stn_cache *cache, bool verify, stn_cache_sweep *counts) {
     stn_folder *folder = &cache->disk.folder;
     stn_wisdom wisdom;
     struct stat seen;
     stn_error why = {0};
     stn_status status = stn_wisdom_read(folder, &wisdom, &seen, &why);
-    sweep->measured = wisdom.count;
-    sweep->bytes += (uint64_t)seen.st_size;
+    counts->measured = wisdom.count;
+    counts->bytes += (uint64_t)seen.st_size;
     stn_wisdom_clear(&wisdom);
     if (!verify || status == STN_OK) return;
     if (status == STN_ERROR_FORMAT && stn_wisdom_update(folder, keep, NULL, &why) == STN_OK) {
-        sweep->damaged++, sweep->removed_files++;
-        sweep->removed_bytes += (uint64_t)seen.st_size;
-        sweep->bytes -= (uint64_t)seen.st_size;
+        counts->damaged++, counts->removed_files++;
+        counts->removed_bytes += (uint64_t)seen.st_size;
+        counts->bytes -= (uint64_t)seen.st_size;
     } else {
         stn_log(cache->logger, STN_LOG_WARNING, "%s; it is left", why.message);
-        sweep->left++;
+        counts->left++;
     }
 }
 
-stn_status stn_cache_verify(stn_cache *cache, stn_cache_sweep *sweep, stn_error *error) {
-    STN_TRY(stn_disk_verify(&cache->disk, sweep, error));
-    sweep_wisdom(cache, true, sweep);
+stn_status stn_cache_verify(stn_cache *cache, stn_cache_sweep *counts, stn_error *error) {
+    STN_TRY(stn_disk_verify(&cache->disk, counts, error));
+    count_wisdom(cache, true, counts);
     return STN_OK;
 }
 
-stn_status stn_cache_gc(stn_cache *cache, int64_t spare_seconds, stn_cache_sweep *sweep, stn_error *error) {
-    STN_TRY(stn_disk_gc(&cache->disk, spare_seconds, sweep, error));
-    sweep_wisdom(cache, false, sweep);
+stn_status stn_cache_gc(stn_cache *cache, int64_t spare_seconds, stn_cache_sweep *counts, stn_error *error) {
+    STN_TRY(stn_disk_gc(&cache->disk, spare_seconds, counts, error));
+    count_wisdom(cache, false, counts);
     return STN_OK;
 }
 
-stn_status stn_cache_clear(stn_cache *cache, stn_cache_sweep *sweep, stn_error *error) {
-    STN_TRY(stn_disk_clear(&cache->disk, sweep, error));
+stn_status stn_cache_clear(stn_cache *cache, stn_cache_sweep *counts, stn_error *error) {
+    STN_TRY(stn_disk_clear(&cache->disk, counts, error));
     return stn_wisdom_remove(&cache->disk.folder, error);
 }

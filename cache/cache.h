@@ -1,5 +1,6 @@
-/* The kernel cache: key -> PTX and cubin. Packs first (read-only, shipped), then the disk; loaded
- * kernels are kept in memory by stn_memo. FORMAT.md specifies entry and pack byte by byte. */
+/* The kernel cache maps a key to PTX and cubin: it looks in packs (read-only, shipped) first, then
+ * on disk. Loaded kernels are kept in memory by stn_memo. FORMAT.md specifies entry and pack byte
+ * by byte. */
 #ifndef STN_CACHE_CACHE_H
 #define STN_CACHE_CACHE_H
 #include <stdbool.h>
@@ -12,72 +13,72 @@
 #include "cache/memo.h"
 #include "cache/pack.h"
 
-/* ---- the cache: packs and disk; one per context, thread-safe
- * ----------------------------------------------------- */
+/* ---- the cache: packs and disk; one per context, thread-safe --------------------------------- */
 typedef struct stn_cache stn_cache;
 typedef struct stn_cache_options {
-    const char *dir;          /* NULL or "": by the environment; ":memory:": no disk */
-    bool shared;              /* accept a folder that others own or may write, or a symlink */
+    const char *dir;          /* NULL or "": from the environment; ":memory:": no disk */
+    bool shared;              /* Accept a folder that others own or may write, or a symlink. */
     const char *const *packs; /* NULL-terminated list, or NULL */
     const void *pack_data;    /* borrowed for the cache's life */
     size_t pack_size;
     const stn_logger *logger; /* borrowed for the cache's life */
-    uint64_t max_bytes;       /* size of all entries together; 0: $STENTOR_CACHE_MAX_BYTES, else 1 GiB */
-    uint64_t max_files;       /* 0: $STENTOR_CACHE_MAX_FILES, else 16384 */
-    unsigned lock_wait_ms;    /* longest wait for another process's compile; 0: 30 s */
-    bool keep_source; /* write each entry's params.cuh beside it, for people; also $STENTOR_CACHE_KEEP_SOURCE=1 */
+    /* size of all entries together; 0: $STENTOR_CACHE_MAX_BYTES, else 1 GiB */
+    uint64_t max_bytes;
+    uint64_t max_files;    /* 0: $STENTOR_CACHE_MAX_FILES, else 16384 */
+    unsigned lock_wait_ms; /* longest wait for another process's compile; 0: 30 s */
+    /* Write each entry's params.cuh beside it, for people; also $STENTOR_CACHE_KEEP_SOURCE=1. */
+    bool keep_source;
 } stn_cache_options;
-/* Fails only on out of memory or a pack that cannot be used; a disk folder that cannot be used is
- * one warning. The folder is made when the first entry is stored. */
+/* Fails only on out of memory or on a pack that cannot be used; a disk folder that cannot be used
+ * is one warning. The folder is made when the first entry is stored. */
 stn_status stn_cache_open(const stn_cache_options *options, stn_cache **cache, stn_error *error);
 void stn_cache_close(stn_cache *cache);
-stn_folder *stn_cache_folder(stn_cache *cache);    /* borrowed; its path is NULL when in memory only */
+/* borrowed; its path is NULL when in memory only */
+stn_folder *stn_cache_folder(stn_cache *cache);
 const char *stn_cache_dir(const stn_cache *cache); /* that path */
-/* Has it no packs, and a folder on disk in which nothing lies yet? */
+/* True if it has no packs, and a folder on disk without entries. */
 bool stn_cache_is_empty(stn_cache *cache);
 const char *stn_cache_dir_problem(const stn_cache *cache); /* why there is no disk, or NULL */
 
 typedef enum stn_cache_source { STN_CACHE_NONE, STN_CACHE_PACK, STN_CACHE_DISK } stn_cache_source;
-/* Where the entry was found, STN_CACHE_NONE if nowhere (never an error: a damaged entry is removed
- * and counts as absent).
- */
+/* Where the entry was found; STN_CACHE_NONE if nowhere. Never an error: a damaged entry is removed
+ * and counts as absent. */
 stn_cache_source stn_cache_find(stn_cache *cache, const stn_key *key, stn_entry *entry);
-/* The same by the source key, for when there is no compiler to ask for its identity: packs, then
- * whatever compiler's entry the disk got last. */
+/* The same by the source key, if there is no compiler whose identity could be part of the key:
+ * packs first, then the disk's newest entry of any compiler. */
 stn_cache_source stn_cache_find_source(stn_cache *cache, const stn_key *source, stn_entry *entry);
-/* Packs only, by the source key: to be asked before a compiler is opened. */
+/* Searches packs only, by the source key, before a compiler is opened. */
 stn_cache_source stn_cache_find_pack(stn_cache *cache, const stn_key *source, stn_entry *entry);
-/* Best effort: temp, fsync, rename; trouble is one warning. */
+/* Best effort (temporary file, fsync, rename); a failure is one warning. */
 void stn_cache_store(stn_cache *cache, const stn_key *key, const stn_entry *entry);
-/* The entry was found but would not load: remove it (a pack's is passed over from now on). */
+/* Removes an entry that was found but cannot be loaded (a pack's entry is skipped from now on). */
 void stn_cache_reject(stn_cache *cache, const stn_key *key);
-/* A bounded per-key lock between processes, so that a kernel is compiled once: find, lock, find
- * again, compile, store, unlock. NULL when it could not be had in time: go on without it. */
+/* A per-key lock between processes with a time limit, so that a kernel is compiled once: find,
+ * lock, find again, compile, store, unlock. NULL if the time is up: continue without it. */
 stn_cache_lock *stn_cache_lock_key(stn_cache *cache, const stn_key *key);
 void stn_cache_stats_get(stn_cache *cache, stn_cache_stats *stats);
-/* Adds to the counters. compile_seconds above 0 says that a kernel had to be compiled: a miss. */
+/* Adds to the counters. compile_seconds > 0 means that a kernel had to be compiled: a miss. */
 void stn_cache_count(stn_cache *cache, double compile_seconds, double load_seconds, bool memory_hit);
 
-/* ---- gc.c: the folder as a whole, for `stentor cache`
- * ------------------------------------------------------------ */
-/* Reads and checks every entry, in the order of keys. Changes nothing. Having no disk folder is an
- * error that says why; an absent one is empty. */
+/* ---- collection.c: listing, checking and collecting the folder ------------------------------- */
+/* Reads and checks every entry, in the order of keys; changes nothing. A missing folder is empty; a
+ * cache without a disk folder is an error that says why. */
 stn_status stn_cache_each(stn_cache *cache, stn_cache_visit visit, void *user, stn_error *error);
 /* The one key on disk that starts with these hex digits (at least 4). */
 stn_status stn_cache_resolve(stn_cache *cache, const char *prefix, stn_key *key, stn_error *error);
 
-/* Removes what is proven to be damaged. What could not be read (no memory, no file handles, its
- * mode) and what could not be removed (a folder under an entry's name, with something in it) is
- * left, counted and named to the logger. */
-stn_status stn_cache_verify(stn_cache *cache, stn_cache_sweep *sweep, stn_error *error);
-/* Removes what was used longest ago until the caps hold, but nothing that was used in the last
- * `spare_seconds` (negative: 24 hours), and temporaries that are older than an hour. */
-stn_status stn_cache_gc(stn_cache *cache, int64_t spare_seconds, stn_cache_sweep *sweep, stn_error *error);
+/* Removes damaged entries. Entries that cannot be read now (no memory, no file handles, its mode)
+ * or cannot be removed (a non-empty folder under an entry's name) are left, counted and named to
+ * the logger. */
+stn_status stn_cache_verify(stn_cache *cache, stn_cache_sweep *counts, stn_error *error);
+/* Collects the least recently used entries until the caps hold, except those used in the last
+ * `spare_seconds` (negative: 24 hours), and temporary files older than an hour. */
+stn_status stn_cache_gc(stn_cache *cache, int64_t spare_seconds, stn_cache_sweep *counts, stn_error *error);
 /* Removes every entry and all wisdom; leaves files that are not the cache's. */
-stn_status stn_cache_clear(stn_cache *cache, stn_cache_sweep *sweep, stn_error *error);
+stn_status stn_cache_clear(stn_cache *cache, stn_cache_sweep *counts, stn_error *error);
 
-/* From now on every entry that the cache finds or stores is added to the writer too (NULL: no
- * longer). Set it while no other thread uses the cache. */
+/* Adds every entry that the cache finds or stores from now on to the writer too (NULL: stop). Call
+ * only while no other thread uses the cache. */
 void stn_cache_record(stn_cache *cache, stn_pack_writer *writer);
 
 #endif

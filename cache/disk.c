@@ -1,4 +1,4 @@
-/* Reading and writing entries as files. Whatever goes wrong, the run goes on: at worst a kernel is
+/* Entries as files in the cache folder. A failure here never ends the run: at worst a kernel is
  * compiled again. */
 #include "cache/disk.h"
 
@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "cache/file.h"
 
-void stn_disk_place(const stn_key *key, char sub[3], char name[STN_DISK_NAME]) {
+void stn_disk_name(const stn_key *key, char sub[3], char name[STN_DISK_NAME]) {
     char hex[65];
     stn_key_hex(key, hex);
     memcpy(sub, hex, 2);
@@ -35,7 +35,7 @@ stn_status stn_disk_read(const stn_disk *disk, int sub, const char *name, const 
 
 bool stn_disk_find(stn_disk *disk, const stn_key *key, stn_entry *entry) {
     char sub_name[3], name[STN_DISK_NAME];
-    stn_disk_place(key, sub_name, name);
+    stn_disk_name(key, sub_name, name);
     const int sub = stn_folder_open_at(&disk->folder, sub_name, false);
     stn_status result = STN_ERROR_IO;
     if (sub >= 0) {
@@ -45,7 +45,7 @@ bool stn_disk_find(stn_disk *disk, const stn_key *key, stn_entry *entry) {
         if (result == STN_OK)
             atomic_fetch_add(&disk->bytes_read, (unsigned long long)status.st_size);
         else if (result == STN_ERROR_FORMAT) {
-            stn_log(disk->folder.logger, STN_LOG_INFO, "the stored kernel %s/%s/%s is dropped and made again: %s",
+            stn_log(disk->folder.logger, STN_LOG_INFO, "the stored kernel %s/%s/%s is removed and compiled again: %s",
                     disk->folder.path, sub_name, name, why.message);
             atomic_fetch_add(&disk->rejected, 1);
             (void)stn_file_remove_seen(sub, name, &status);
@@ -57,12 +57,12 @@ bool stn_disk_find(stn_disk *disk, const stn_key *key, stn_entry *entry) {
 
 bool stn_disk_find_source(stn_disk *disk, const stn_key *source, stn_key *key, stn_entry *entry) {
     char sub_name[3], name[STN_DISK_NAME], alias[STN_DISK_NAME + sizeof STN_DISK_ALIAS], target[80];
-    stn_disk_place(source, sub_name, name);
+    stn_disk_name(source, sub_name, name);
     snprintf(alias, sizeof alias, "%s%s", name, STN_DISK_ALIAS);
     const int sub = stn_folder_open_at(&disk->folder, sub_name, false);
     ssize_t size = sub < 0 ? -1 : readlinkat(sub, alias, target, sizeof target);
     if (sub >= 0) close(sub);
-    if (size == 64) { /* the text is the entry's key, nothing else */
+    if (size == 64) { /* The text is exactly the entry's key. */
         target[64] = '\0';
         if (!stn_key_parse(target, key) || !stn_disk_find(disk, key, entry)) return false;
         if (!memcmp(stn_entry_source(key, entry), source, sizeof *source)) return true;
@@ -70,14 +70,15 @@ bool stn_disk_find_source(stn_disk *disk, const stn_key *source, stn_key *key, s
         return false;
     }
     *key = *source;
-    return stn_disk_find(disk, source, entry); /* an entry that has no other source key is its own */
+    /* An entry without another source key is stored under its own key. */
+    return stn_disk_find(disk, source, entry);
 }
 
-/* Points the source key at this entry. Without it only a search without a compiler is the poorer:
- * no warning. */
+/* Makes the source key's alias name this entry. A failure only affects searches without a compiler,
+ * so there is no warning. */
 static void put_alias(stn_disk *disk, int root, const stn_key *source, const stn_key *key) {
     char sub_name[3], name[STN_DISK_NAME], alias[STN_DISK_NAME + sizeof STN_DISK_ALIAS], hex[65];
-    stn_disk_place(source, sub_name, name);
+    stn_disk_name(source, sub_name, name);
     snprintf(alias, sizeof alias, "%s%s", name, STN_DISK_ALIAS);
     stn_key_hex(key, hex);
     int sub = stn_folder_open_sub(&disk->folder, root, sub_name, true);
@@ -86,11 +87,11 @@ static void put_alias(stn_disk *disk, int root, const stn_key *source, const stn
     close(sub);
 }
 
-/* One attempt. errno ENOENT: the folder vanished meanwhile. */
+/* One attempt. errno ENOENT: the folder was removed meanwhile. */
 static bool store(stn_disk *disk, const stn_key *key, const stn_entry *entry, const void *image, size_t size) {
     char sub_name[3], name[STN_DISK_NAME], params[STN_DISK_NAME + sizeof STN_DISK_PARAMS];
     mode_t mode = disk->folder.shared ? 0666 : 0600;
-    stn_disk_place(key, sub_name, name);
+    stn_disk_name(key, sub_name, name);
     int root = stn_folder_open(&disk->folder, true);
     if (root < 0) return false;
     int sub = stn_folder_open_sub(&disk->folder, root, sub_name, true);
@@ -111,7 +112,7 @@ static bool store(stn_disk *disk, const stn_key *key, const stn_entry *entry, co
 
 static void warn_not_stored(stn_disk *disk, const stn_key *key, int why) {
     char sub_name[3], name[STN_DISK_NAME];
-    stn_disk_place(key, sub_name, name);
+    stn_disk_name(key, sub_name, name);
     if (why == EISDIR)
         stn_folder_warn(&disk->folder,
                         "a kernel is kept in memory only, as a folder that is not empty lies in its place: remove "
@@ -148,7 +149,7 @@ bool stn_disk_store(stn_disk *disk, const stn_key *key, const stn_entry *entry) 
 
 bool stn_disk_remove(stn_disk *disk, const stn_key *key) {
     char sub_name[3], name[STN_DISK_NAME];
-    stn_disk_place(key, sub_name, name);
+    stn_disk_name(key, sub_name, name);
     const int sub = stn_folder_open_at(&disk->folder, sub_name, false);
     bool gone = sub >= 0 && stn_file_remove(sub, name);
     if (gone) atomic_fetch_add(&disk->rejected, 1);

@@ -1,5 +1,4 @@
-/* Entries to bytes and back. Nothing is believed before the checksum over all of it has been seen
- * to hold. */
+/* Encodes and decodes entries. Nothing in an image is used before its checksum is verified. */
 #include "cache/entry.h"
 
 #include <sodium/crypto_hash_sha256.h>
@@ -62,7 +61,7 @@ stn_status stn_entry_encode(const stn_key *key, const stn_entry *entry, unsigned
     return STN_OK;
 }
 
-/* The sizes of the four parts; fails unless header and parts are exactly the whole image. */
+/* Checks an image: header and parts must fill it exactly. Returns the sizes of the four parts. */
 static stn_status check(const unsigned char *image, size_t size, size_t length[PARTS], stn_error *error) {
     if (size < AT_FLAGS || memcmp(image, magic, sizeof magic))
         return stn_fail(error, STN_ERROR_FORMAT, "it is not a stored kernel");
@@ -87,7 +86,7 @@ static stn_status check(const unsigned char *image, size_t size, size_t length[P
     return STN_OK;
 }
 
-/* A copy with a NUL behind it; *failed is sticky. */
+/* Copies with a NUL appended; *failed is sticky. */
 static void *copy(const unsigned char *from, size_t size, bool *failed) {
     char *made = malloc(size + 1);
     if (!made) {

@@ -1,4 +1,4 @@
-/* temp, write, fsync, rename: a reader sees all of a file or nothing, whenever the writer dies. */
+/* Atomic writing: temporary file, write, fsync, rename. A reader sees the whole file or none. */
 #include "cache/file.h"
 
 #include <errno.h>
@@ -39,7 +39,7 @@ bool stn_file_put(int dir, const char *prefix, const char *name, mode_t mode, co
     int fd = openat(dir, temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
     bool good = fd >= 0 && write_all(fd, bytes, size) && (!sync || !fsync(fd));
     int why = errno;
-    if (fd >= 0 && close(fd) && good) { /* NFS tells a full disk only now */
+    if (fd >= 0 && close(fd) && good) { /* NFS reports a full disk only here. */
         good = false;
         why = errno;
     }
@@ -55,7 +55,8 @@ bool stn_file_put(int dir, const char *prefix, const char *name, mode_t mode, co
 
 bool stn_file_store(stn_folder *folder, const char *sub, const char *name, const void *bytes, size_t size, bool sync) {
     bool good = false;
-    for (int attempt = 0; attempt < 3 && !good; attempt++) { /* the folder may vanish between its making and its use */
+    /* The folder may be removed between its making and its use. */
+    for (int attempt = 0; attempt < 3 && !good; attempt++) {
         const int dir = stn_folder_open_at(folder, sub, true);
         good = dir >= 0 && stn_file_put(dir, TEMP, name, folder->shared ? 0666 : 0600, bytes, size, sync);
         const int why = errno;
@@ -66,7 +67,7 @@ bool stn_file_store(stn_folder *folder, const char *sub, const char *name, const
     return good;
 }
 
-/* errno 0: the file is shorter than it was said to be. */
+/* errno 0: the file is shorter than its size said. */
 static bool read_all(int fd, char *bytes, size_t size) {
     for (size_t done = 0; done < size;) {
         const ssize_t got = read(fd, bytes + done, size - done);
@@ -100,7 +101,7 @@ static stn_status read_opened(const stn_folder *folder, int fd, size_t least, si
 
 stn_status stn_file_read(const stn_folder *folder, int dir, const char *name, size_t least, size_t most, bool use,
                          char **bytes, struct stat *status, stn_error *error) {
-    /* O_NONBLOCK: something else under this name (a FIFO) must not hang the run. */
+    /* O_NONBLOCK: a FIFO under this name must not block. */
     const int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0 && errno == ELOOP && !fstatat(dir, name, status, AT_SYMLINK_NOFOLLOW))
         return stn_fail(error, STN_ERROR_FORMAT, "it is a symlink");
@@ -111,7 +112,7 @@ stn_status stn_file_read(const stn_folder *folder, int dir, const char *name, si
         return STN_ERROR_IO;
     }
     const stn_status result = read_opened(folder, fd, least, most, bytes, status, error);
-    /* The time of last use, for the sweep; relatime leaves the access time a day behind. */
+    /* The time of last use, for collection; with relatime the access time is up to a day late. */
     if (result == STN_OK && use && time(NULL) - status->st_mtime > TOUCH_SECONDS) (void)futimens(fd, NULL);
     close(fd);
     errno = 0;
@@ -131,7 +132,7 @@ bool stn_file_link(int dir, const char *prefix, const char *name, const char *ta
 
 bool stn_file_remove(int dir, const char *name) {
     if (!unlinkat(dir, name, 0)) return true;
-    bool folder = errno == EISDIR || errno == EPERM; /* Linux says EISDIR, POSIX EPERM */
+    bool folder = errno == EISDIR || errno == EPERM; /* EISDIR on Linux, EPERM by POSIX */
     return folder && !unlinkat(dir, name, AT_REMOVEDIR);
 }
 

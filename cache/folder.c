@@ -1,5 +1,5 @@
-/* Finding and trusting the cache's folder: kernels that someone else could have written are never
- * run. */
+/* Finds, checks and opens the cache's folder. Kernels that another user could have written are
+ * never run. */
 #include "cache/folder.h"
 
 #include <ctype.h>
@@ -18,7 +18,7 @@ static const char *environment(const char *name) {
     return value && *value ? value : NULL;
 }
 
-/* "base/rest", made absolute so that a later chdir does not move the cache; NULL if there is no
+/* The path "base/rest", made absolute so that a later chdir does not move the cache; NULL if out of
  * memory. */
 static char *join(const char *base, const char *rest) {
     char *path = NULL, *here = NULL;
@@ -36,7 +36,7 @@ stn_status stn_folder_init(stn_folder *folder, const char *dir, bool shared, con
     if (!base) base = environment("STENTOR_CACHE_DIR");
     if (!base && (base = environment("XDG_CACHE_HOME"))) {
         rest = "/stentor";
-        if (*base != '/') base = NULL; /* the XDG specification: relative ones are to be ignored */
+        if (*base != '/') base = NULL; /* By the XDG specification relative paths are ignored. */
     }
     if (!base && (base = environment("HOME"))) rest = "/.cache/stentor";
     if (!base) {
@@ -62,7 +62,7 @@ void stn_folder_warn(stn_folder *folder, const char *format, ...) {
     va_start(arguments, format);
     vsnprintf(folder->problem, sizeof folder->problem, format, arguments);
     va_end(arguments);
-    atomic_store(&folder->told, true);
+    atomic_store(&folder->has_problem, true);
     stn_log(folder->logger, STN_LOG_WARNING, "%s", folder->problem);
 }
 
@@ -78,7 +78,7 @@ const char *stn_folder_distrust(const stn_folder *folder, const struct stat *sta
 static int make_path(const stn_folder *folder) {
     char *path = strdup(folder->path);
     if (!path) return -1;
-    mode_t mode = folder->shared ? 0777 : 0700; /* shared: the user's umask decides */
+    mode_t mode = folder->shared ? 0777 : 0700; /* With `shared` the user's umask decides. */
     int why = 0;
     bool last = false, made = false;
     for (char *slash = path + 1; !last; slash++) {
@@ -86,7 +86,8 @@ static int make_path(const stn_folder *folder) {
         last = !*slash;
         *slash = '\0';
         made = !mkdir(path, mode) || errno == EEXIST;
-        if (!made && !why) why = errno; /* perhaps only a parent that exists and may not be written: go on */
+        /* Perhaps a parent that exists but is not writable: continue. */
+        if (!made && !why) why = errno;
         *slash = last ? '\0' : '/';
     }
     free(path);
@@ -94,7 +95,7 @@ static int make_path(const stn_folder *folder) {
     return made ? 0 : -1;
 }
 
-/* Checks an opened folder; closes it when it is not to be trusted. */
+/* Checks owner and mode of an opened folder; closes it if it is not trusted. */
 static int trust(stn_folder *folder, int fd, const char *name) {
     struct stat status;
     const char *why = fstat(fd, &status) ? strerror(errno) : stn_folder_distrust(folder, &status);
@@ -112,9 +113,9 @@ static int flags(const stn_folder *folder) {
     return O_RDONLY | O_DIRECTORY | O_CLOEXEC | (folder->shared ? 0 : O_NOFOLLOW);
 }
 
-/* The warning for a folder that would not open. */
+/* Warns of a folder that cannot be opened. */
 static int refuse(stn_folder *folder, const char *name, int why) {
-    /* O_NOFOLLOW with O_DIRECTORY says ENOTDIR for a symlink on some systems, ELOOP on others. */
+    /* For a symlink, O_NOFOLLOW with O_DIRECTORY gives ENOTDIR on some systems, ELOOP on others. */
     const char *reason = why == ENOTDIR || why == ELOOP ? "is a symlink or no folder" : strerror(why);
     stn_folder_warn(folder,
                     "kernels are kept in memory only, as the cache folder %s%s%s cannot be used: %s; name another with "
@@ -142,9 +143,7 @@ int stn_folder_open_sub(stn_folder *folder, int root, const char *name, bool cre
     int fd = openat(root, name, flags(folder));
     if (fd < 0 && errno == ENOENT) {
         if (!create) return -1;
-        /* The folder itself may vanish between its opening and this: then errno is ENOENT and the
-         * caller tries again.
-         */
+        /* The folder itself may be removed meanwhile: with errno ENOENT the caller tries again. */
         if (mkdirat(root, name, folder->shared ? 0777 : 0700) && errno != EEXIST)
             return errno == ENOENT ? -1 : refuse(folder, name, errno);
         fd = openat(root, name, flags(folder));

@@ -1,4 +1,4 @@
-/* The cache's folder: where it is, whether it may be trusted, and opening it. */
+/* The cache's folder: its path, the check of its owner and mode, and opening it. */
 #ifndef STN_CACHE_FOLDER_H
 #define STN_CACHE_FOLDER_H
 #include <stdatomic.h>
@@ -12,32 +12,32 @@ typedef struct stn_folder {
     char *path;  /* absolute; NULL: no disk */
     bool shared; /* others may own or write it */
     const stn_logger *logger;
-    atomic_bool warned; /* the one warning was given */
-    char problem[512];  /* its text; complete once warned is set */
-    atomic_bool told;   /* problem is complete */
+    atomic_bool warned;      /* the one warning was given */
+    char problem[512];       /* text of the warning; complete once `told` is set */
+    atomic_bool has_problem; /* problem is complete */
 } stn_folder;
 
-/* dir: NULL or "" for the environment's, ":memory:" for none. Only running out of memory fails. */
+/* dir: NULL or "": from the environment; ":memory:": none. Fails only on out of memory. */
 stn_status stn_folder_init(stn_folder *folder, const char *dir, bool shared, const stn_logger *logger,
                            stn_error *error);
 void stn_folder_clear(stn_folder *folder);
 
-/* Says what is wrong, once per cache. The run goes on. */
+/* Logs a warning, once per cache; the program continues. */
 __attribute__((format(printf, 2, 3))) void stn_folder_warn(stn_folder *folder, const char *format, ...);
 
-/* A descriptor of the folder, looked up and checked anew each time, so that one deleted or replaced
- * underneath is noticed; -1 when it is absent (errno ENOENT, no warning) or refused (errno EPERM,
- * warned). With `create` an absent one is made, its parents too. */
+/* Returns a descriptor of the folder. The path is opened and checked each time, so that a deleted
+ * or replaced folder is noticed. -1 if it is absent (errno ENOENT, no warning) or refused (errno
+ * EPERM, warned). `create` makes an absent one, with its parents. */
 int stn_folder_open(stn_folder *folder, bool create);
-/* The same for the subfolder that an entry lives in ("ab"). */
+/* The same for the subfolder of an entry ("ab"). */
 int stn_folder_open_sub(stn_folder *folder, int root, const char *name, bool create);
 
-/* Both at once: the subfolder `sub`, or with NULL the folder itself. */
+/* Opens the subfolder `sub`, or with NULL the folder itself. */
 int stn_folder_open_at(stn_folder *folder, const char *sub, bool create);
 
-/* Does no entry lie in it? */
+/* True if it holds no entry. */
 bool stn_folder_is_empty(stn_folder *folder);
 
-/* NULL, or why something with this status is not to be trusted: "is not owned by this user". */
+/* NULL, or why a file with this status is not trusted: "is not owned by this user". */
 const char *stn_folder_distrust(const stn_folder *folder, const struct stat *status);
 #endif

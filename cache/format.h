@@ -1,4 +1,4 @@
-/* The numbers of FORMAT.md: versions, sizes, places, and how whole numbers are laid down. */
+/* Constants of FORMAT.md: versions, sizes, offsets; little-endian integers. */
 #ifndef STN_CACHE_FORMAT_H
 #define STN_CACHE_FORMAT_H
 #include <stddef.h>
@@ -6,7 +6,8 @@
 
 #define STN_ENTRY_VERSION 1u
 #define STN_ENTRY_HEADER 144u
-#define STN_ENTRY_MAX ((size_t)1 << 28) /* bytes of a whole entry; more is refused before memory is asked for */
+/* Largest entry in bytes; more is refused before memory is allocated. */
+#define STN_ENTRY_MAX ((size_t)1 << 28)
 
 #define STN_PACK_VERSION 1u
 #define STN_PACK_HEADER 64u
@@ -16,7 +17,7 @@
 enum { STN_PACK_AT_VERSION = 8, STN_PACK_AT_FLAGS = 12, STN_PACK_AT_COUNT = 16, STN_PACK_AT_SIZE = 24 };
 enum { STN_PACK_AT_SUM = 32, STN_PACK_ROW_OFFSET = 32, STN_PACK_ROW_SIZE = 40 };
 
-/* Least byte first. */
+/* Little-endian. */
 static inline void stn_put32(unsigned char *at, uint32_t value) {
     for (int i = 0; i < 4; i++) at[i] = (unsigned char)(value >> (8 * i));
 }

@@ -67,7 +67,8 @@ static int hex_digit(char c) {
 
 bool stn_key_parse(const char *hex, stn_key *key) {
     for (int i = 0; i < 64; i++) {
-        int digit = hex_digit(hex[i]); /* the terminator is no digit, so this never reads past it */
+        /* The terminator is no digit, so this never reads past it. */
+        int digit = hex_digit(hex[i]);
         if (digit < 0) return false;
         key->bytes[i / 2] = (unsigned char)(i % 2 ? key->bytes[i / 2] | digit : digit << 4);
     }

@@ -1,4 +1,4 @@
-/* What is said of the folder as a whole: each entry to a visitor, and what an upkeep did. */
+/* Entries as visitors see them, and the counts of a collection. */
 #ifndef STN_CACHE_LISTING_H
 #define STN_CACHE_LISTING_H
 #include "cache/entry.h"
@@ -9,16 +9,17 @@ typedef struct stn_cache_item {
     int64_t used;           /* last use, seconds since 1970 */
     const stn_entry *entry; /* NULL with a fault */
     const char *fault;      /* what is wrong with it, or NULL */
-    bool damaged;           /* the fault is its own; else it could not be read now */
+    bool damaged;           /* True: the entry is damaged; false: it could not be read now. */
 } stn_cache_item;           /* all borrowed during the visit */
 typedef bool (*stn_cache_visit)(void *user, const stn_cache_item *item); /* false: stop */
 
-/* Of kernels and wisdom together. */
+/* Counts of kernels and wisdom together. */
 typedef struct stn_cache_sweep {
-    uint64_t files, bytes;                 /* kernels kept; bytes of wisdom too */
-    uint64_t measured;                     /* entries of wisdom kept */
-    uint64_t removed_files, removed_bytes; /* entries, temporaries and leftovers removed */
-    uint64_t damaged;                      /* of those removed, how many were damaged (verify only) */
-    uint64_t left; /* faulty or unreadable and still there, each named to the logger (verify only) */
+    uint64_t files, bytes;                 /* kernels kept; bytes of kernels and wisdom kept */
+    uint64_t measured;                     /* wisdom entries kept */
+    uint64_t removed_files, removed_bytes; /* entries, temporary files and leftovers */
+    uint64_t damaged;                      /* damaged ones among the removed (verify only) */
+    /* Faulty or unreadable ones that remain, each named to the logger (verify only). */
+    uint64_t left;
 } stn_cache_sweep;
 #endif

@@ -1,9 +1,7 @@
-/* One compile per key between processes: a byte range of one lock file, where the byte's position
- * is the key.
- *
- * The kernel drops such a lock when its holder dies, so none goes stale, and the file is never
- * removed, so no two processes can hold "the" lock of two different files. It belongs to the open
- * file description: threads exclude each other as processes do. */
+/* One lock per key between processes: a one-byte range of one lock file, at the offset that the key
+ * gives. The kernel releases it when the holder dies. The file is never removed, so that two
+ * processes cannot lock different files. The lock belongs to the open file description, so that
+ * threads exclude each other as well. */
 #include "cache/lock.h"
 
 #include <errno.h>
@@ -34,7 +32,7 @@ static int open_lock(stn_folder *folder) {
     return fd;
 }
 
-/* Is the file that is open still the one that others find? */
+/* True if the open file is still the one under the lock's name. */
 static bool is_current(stn_folder *folder, int fd) {
     struct stat held, named;
     const int root = stn_folder_open(folder, false);
@@ -44,9 +42,9 @@ static bool is_current(stn_folder *folder, int fd) {
     return same;
 }
 
-/* True once held; false when there is no such lock here or the time is up. */
+/* True once held; false if locking is not supported or the time is up. */
 static bool wait_for(int fd, const stn_key *key, int64_t deadline) {
-    /* Two keys that agree in 62 bits would wait for each other, at no harm. */
+    /* Two keys with the same first 62 bits share a lock, which does no harm. */
     struct flock range = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1};
     range.l_start = (off_t)(stn_get64(key->bytes) >> 2);
     for (long pause = 500000; fcntl(fd, F_OFD_SETLK, &range); pause = pause < 8000000 ? pause * 2 : pause) {
@@ -62,8 +60,8 @@ stn_cache_lock *stn_folder_lock(stn_folder *folder, unsigned wait_ms, const stn_
     if (!lock) return NULL;
     int64_t deadline = milliseconds() + wait_ms;
     int why = EAGAIN;
-    /* When the folder was deleted or moved away and made anew meanwhile, others lock another file:
-     * then once more. */
+    /* If the folder was removed or moved and made again meanwhile, others lock another file: try
+     * again. */
     for (int attempt = 0; attempt < 3; attempt++) {
         lock->fd = open_lock(folder);
         if (lock->fd < 0) {

@@ -1,4 +1,4 @@
-/* The per-key lock between processes. */
+/* The lock between processes on one key. */
 #ifndef STN_CACHE_LOCK_H
 #define STN_CACHE_LOCK_H
 #include "cache/key.h"
@@ -7,7 +7,7 @@
 
 struct stn_folder;
 typedef struct stn_cache_lock stn_cache_lock;
-/* NULL, with errno, when it could not be had within so many milliseconds. */
+/* NULL, with errno, if it was not acquired within wait_ms milliseconds. */
 stn_cache_lock *stn_folder_lock(struct stn_folder *folder, unsigned wait_ms, const stn_key *key);
 void stn_cache_unlock(stn_cache_lock *lock); /* NULL is fine */
 #endif

@@ -1,4 +1,4 @@
-/* Values made once per process: a hash table of slots; whoever comes first makes, the others
+/* Memoization: a hash table of slots. The first thread to ask for a key makes its value; the others
  * wait. */
 #include "cache/memo.h"
 
@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 
-#define HASH_NONFATAL_OOM 1 /* uthash would end the process otherwise */
+#define HASH_NONFATAL_OOM 1 /* otherwise uthash ends the process */
 #define uthash_nonfatal_oom(slot) ((slot)->state = SLOT_FAILED)
 #include <uthash.h>
 
@@ -17,9 +17,9 @@ typedef enum slot_state { SLOT_MAKING, SLOT_READY, SLOT_FAILED } slot_state;
 typedef struct slot {
     stn_key key;
     slot_state state;
-    size_t users; /* threads inside stn_memo_get that look at this slot while it is made */
+    size_t users; /* threads inside stn_memo_get that use this slot */
     void *value;
-    stn_status status; /* of a failure, with its story, for those who wait */
+    stn_status status; /* of a failure, with its message, for the waiting threads */
     stn_error error;
     UT_hash_handle hh;
 } slot;
@@ -43,7 +43,7 @@ stn_status stn_memo_create(stn_memo_free free_value, void *user, stn_memo **memo
     return STN_OK;
 }
 
-/* A new slot in the table, in the making; NULL if there is no memory. Call locked. */
+/* Adds a slot in state SLOT_MAKING; NULL if out of memory. Call locked. */
 static slot *slot_add(stn_memo *memo, const stn_key *key) {
     slot *added = calloc(1, sizeof *added);
     if (!added) return NULL;
@@ -57,18 +57,18 @@ static slot *slot_add(stn_memo *memo, const stn_key *key) {
     return added;
 }
 
-/* Calls `make` without the lock and settles the slot. Call locked. */
+/* Calls `make` without the lock and sets the slot's state. Call locked; returns locked. */
 static void slot_make(stn_memo *memo, slot *mine, stn_memo_make make, void *make_user) {
     pthread_mutex_unlock(&memo->lock);
     void *value = NULL;
-    stn_error story = {0};
-    stn_status status = make(make_user, &mine->key, &value, &story);
+    stn_error why = {0};
+    stn_status status = make(make_user, &mine->key, &value, &why);
     pthread_mutex_lock(&memo->lock);
     mine->value = value;
     mine->status = status;
-    mine->error = story;
+    mine->error = why;
     mine->state = status == STN_OK ? SLOT_READY : SLOT_FAILED;
-    if (status != STN_OK) HASH_DEL(memo->slots, mine); /* the next one to ask tries again */
+    if (status != STN_OK) HASH_DEL(memo->slots, mine); /* The next request tries again. */
     pthread_cond_broadcast(&memo->made);
 }
 
@@ -91,7 +91,7 @@ stn_status stn_memo_get(stn_memo *memo, const stn_key *key, stn_memo_make make, 
         *value = found->value;
     else {
         if (error) *error = found->error;
-        if (!found->users) free(found); /* it left the table when it failed */
+        if (!found->users) free(found); /* It was removed from the table when it failed. */
     }
     pthread_mutex_unlock(&memo->lock);
     if (hit) *hit = there && status == STN_OK;
@@ -110,7 +110,7 @@ bool stn_memo_is_making(stn_memo *memo, const stn_key *key) {
 void stn_memo_destroy(stn_memo *memo) {
     if (!memo) return;
     slot *each = memo->slots;
-    HASH_CLEAR(hh, memo->slots); /* frees the table; the slots stay linked */
+    HASH_CLEAR(hh, memo->slots); /* Frees the table; the slots remain linked. */
     while (each) {
         slot *next = each->hh.next;
         if (memo->free_value) memo->free_value(memo->user, each->value);

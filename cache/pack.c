@@ -1,7 +1,6 @@
-/* Reading packs. Header and index are checked when a pack is opened, each entry when it is read.
- *
- * A file is read by position, not mapped: when somebody overwrites or cuts a mapped file, touching
- * it kills the process; read this way it is an entry whose checksum is wrong. */
+/* Reads packs. Header and index are checked when a pack is opened, each entry when it is read.
+ * Files are read with pread, not mapped: if a mapped file is truncated, an access kills the
+ * process, while a read only finds a wrong checksum. */
 #include "cache/pack.h"
 
 #include <errno.h>
@@ -20,7 +19,8 @@ struct stn_pack {
     int fd;                    /* -1: in memory */
     const unsigned char *data; /* borrowed; NULL: in a file */
     uint64_t size;
-    unsigned char *index; /* owned copy, checked: later changes of the file cannot lead reads astray */
+    /* owned, checked copy: later changes of the file cannot misdirect reads */
+    unsigned char *index;
     size_t count;
 };
 
@@ -33,7 +33,7 @@ void stn_pack_checksum(const unsigned char *header, const unsigned char *index, 
     crypto_hash_sha256_final(&state, sum);
 }
 
-/* `size` bytes from `offset`, all or nothing. */
+/* Reads `size` bytes at `offset`, or fails. */
 static stn_status read_at(const stn_pack *pack, uint64_t offset, void *bytes, size_t size, stn_error *error) {
     const bool inside = offset <= pack->size && size <= pack->size - offset;
     if (inside && pack->data) memcpy(bytes, pack->data + offset, size);
@@ -50,8 +50,8 @@ static stn_status read_at(const stn_pack *pack, uint64_t offset, void *bytes, si
 
 static const unsigned char *row_at(const stn_pack *pack, size_t i) { return pack->index + i * STN_PACK_ROW; }
 
-/* Rows sorted by key, none twice; their entries follow the index without gaps and end where the
- * pack ends. */
+/* Checks that rows are sorted by key without duplicates, and that entries follow the index without
+ * gaps up to the end of the pack. */
 static stn_status check_rows(const stn_pack *pack, stn_error *error) {
     uint64_t next = STN_PACK_HEADER + (uint64_t)pack->count * STN_PACK_ROW;
     for (size_t i = 0; i < pack->count; i++) {
@@ -61,8 +61,8 @@ static stn_status check_rows(const stn_pack *pack, stn_error *error) {
             return stn_fail(error, STN_ERROR_FORMAT, "the pack %s is damaged: row %zu of its index is out of order",
                             pack->name, i);
         if (offset != next || size < STN_ENTRY_HEADER || size > STN_ENTRY_MAX || size > pack->size - offset)
-            return stn_fail(error, STN_ERROR_FORMAT, "the pack %s is damaged: row %zu of its index points astray",
-                            pack->name, i);
+            return stn_fail(error, STN_ERROR_FORMAT,
+                            "the pack %s is damaged: row %zu of its index has a wrong offset or size", pack->name, i);
         next = offset + size;
     }
     if (next != pack->size)

@@ -1,4 +1,5 @@
-/* Building packs: entries gathered in memory, sorted by source key, laid out in one go. */
+/* Builds packs: collects entries in memory sorted by source key, then writes header, index and
+ * entries. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,7 +36,7 @@ void stn_pack_writer_destroy(stn_pack_writer *writer) {
     free(writer);
 }
 
-/* Where a source key is, or belongs. */
+/* The index of a source key, or the index where to insert it. */
 static size_t position(const stn_pack_writer *writer, const stn_key *source, bool *there) {
     size_t low = 0, high = writer->count;
     while (low < high) {
@@ -54,7 +55,7 @@ static size_t position(const stn_pack_writer *writer, const stn_key *source, boo
     return low;
 }
 
-/* Takes the image if it returns true; *failed: no memory. Call locked. */
+/* Takes over the image if it returns true; *failed: out of memory. Call locked. */
 static bool insert(stn_pack_writer *writer, const piece *added, bool *failed) {
     bool there;
     size_t at = position(writer, &added->source, &there);
@@ -62,12 +63,12 @@ static bool insert(stn_pack_writer *writer, const piece *added, bool *failed) {
     if (there) return false;
     if (writer->count == writer->capacity) {
         size_t capacity = writer->capacity ? 2 * writer->capacity : 16;
-        piece *grown = realloc(writer->pieces, capacity * sizeof *grown);
-        if (!grown) {
+        piece *resized = realloc(writer->pieces, capacity * sizeof *resized);
+        if (!resized) {
             *failed = true;
             return false;
         }
-        writer->pieces = grown;
+        writer->pieces = resized;
         writer->capacity = capacity;
     }
     memmove(writer->pieces + at + 1, writer->pieces + at, (writer->count - at) * sizeof(piece));
@@ -76,7 +77,7 @@ static bool insert(stn_pack_writer *writer, const piece *added, bool *failed) {
     return true;
 }
 
-/* A pack that lacks a kernel must not come to be: finishing it fails too. */
+/* Remembers the failure: a pack that lacks a kernel must not be finished. */
 static stn_status note_failure(stn_pack_writer *writer, const stn_error *why, stn_error *error) {
     pthread_mutex_lock(&writer->lock);
     if (!writer->failed.status) writer->failed = *why;
@@ -118,7 +119,7 @@ size_t stn_pack_writer_count(stn_pack_writer *writer) {
     return count;
 }
 
-/* Header, index and entries into `bytes`. */
+/* Writes header, index and entries into `bytes`. */
 static void lay_out(const stn_pack_writer *writer, unsigned char *bytes, size_t size) {
     size_t index_size = writer->count * STN_PACK_ROW;
     uint64_t offset = STN_PACK_HEADER + index_size;

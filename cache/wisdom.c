@@ -1,4 +1,5 @@
-/* Wisdom as a text, and as the file that a cache folder keeps. */
+/* Wisdom: parsing, searching, merging and writing the text, and the cache folder's file; see
+ * wisdom.h. */
 #include "cache/wisdom.h"
 
 #include <errno.h>
@@ -32,11 +33,10 @@ static void checksum(const char *text, size_t size, char hex[HEX + 1]) {
     stn_key_hex(&sum, hex);
 }
 
-/* ---- reading a text
- * ---------------------------------------------------------------------------------------------- */
+/* ---- reading a text -------------------------------------------------------------------------- */
 
-/* The first line, the last line, and nothing but lines of printable ASCII: so no terminal is ever
- * led astray. */
+/* Checks the first line, the checksum line, and that all bytes are printable ASCII or newlines (no
+ * terminal control sequences). */
 static stn_status check_frame(const char *text, size_t size, stn_error *error) {
     char hex[HEX + 1];
     const size_t format = sizeof format_line - 1;
@@ -55,7 +55,7 @@ static stn_status check_frame(const char *text, size_t size, stn_error *error) {
         return stn_fail(error, STN_ERROR_FORMAT, "the wisdom is cut short: its last line is not its checksum");
     checksum(text, size - SUM_LINE, hex);
     if (memcmp(text + size - 1 - HEX, hex, HEX))
-        return stn_fail(error, STN_ERROR_FORMAT, "the wisdom is damaged: its checksum is another one");
+        return stn_fail(error, STN_ERROR_FORMAT, "the wisdom is damaged: its checksum is wrong");
     for (size_t i = 0; i < size; i++)
         if ((text[i] < ' ' && text[i] != '\n') || text[i] > '~')
             return stn_fail(error, STN_ERROR_FORMAT, "the wisdom is no text of printable ASCII: byte %zu", i + 1);
@@ -97,7 +97,7 @@ stn_status stn_wisdom_parse(const char *text, size_t size, stn_wisdom *wisdom, s
     if (!made.text || !made.entry)
         status = stn_fail_memory(error, "wisdom", size);
     else
-        /* Entries point into the text, which the analyzer takes for its loss.
+        /* Entries point into the text, which the analyzer reports as a leak.
          * NOLINTNEXTLINE(clang-analyzer-unix.Malloc) */
         status = find_entries(&made, made.text + size - SUM_LINE, error);
     if (status == STN_OK)
@@ -113,8 +113,7 @@ void stn_wisdom_clear(stn_wisdom *wisdom) {
     *wisdom = (stn_wisdom){0};
 }
 
-/* ---- entries
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- entries --------------------------------------------------------------------------------- */
 
 const char *stn_wisdom_find(const char *at, const stn_key *class, const char **end) {
     char label[sizeof entry_label + 1 + HEX + 1] = "\n";
@@ -149,8 +148,7 @@ size_t stn_wisdom_line(const char *entry, const char *end, const char *label, co
     return 0;
 }
 
-/* ---- writing a text
- * ---------------------------------------------------------------------------------------------- */
+/* ---- writing a text -------------------------------------------------------------------------- */
 
 void stn_wisdom_begin(stn_text *text) { stn_text_append(text, format_line, sizeof format_line - 1); }
 
@@ -169,7 +167,7 @@ void stn_wisdom_end(stn_text *text) {
     stn_text_printf(text, "%s%s\n", sum_label, hex);
 }
 
-/* The same line, or the same strategy and the same values, whatever the seconds between them. */
+/* The same line, or the same strategy and values with any seconds between them. */
 static bool same_candidate(const char *a, const char *b) {
     const size_t whole = strcspn(a, "\n") + 1;
     if (!strncmp(a, b, whole)) return true;
@@ -181,7 +179,7 @@ static bool same_candidate(const char *a, const char *b) {
     return values == strcspn(b, "\n") && !memcmp(a, b, values);
 }
 
-/* The candidates that only the second entry has. */
+/* Adds the candidates that only the second entry has. */
 static void add_candidates(const char *first, const char *first_end, const char *second, const char *second_end,
                            stn_text *text) {
     for (const char *at = second; at < second_end; at = next_line(at)) {
@@ -192,8 +190,8 @@ static void add_candidates(const char *first, const char *first_end, const char 
     }
 }
 
-/* Which entry of the same class, problem and kernels; `count`: none. */
-static size_t place_of(const stn_wisdom *wisdom, const char *entry) {
+/* The index of the entry with the same class, problem and kernels; `count` if there is none. */
+static size_t find_same(const stn_wisdom *wisdom, const char *entry) {
     size_t i = 0;
     while (i < wisdom->count && memcmp(wisdom->entry[i], entry, KEY_LINE)) i++;
     return i;
@@ -205,13 +203,13 @@ stn_status stn_wisdom_join(const stn_wisdom *first, const stn_wisdom *second, st
     stn_wisdom_begin(text);
     for (size_t i = 0; i < first->count; i++) {
         const char *const *own = &first->entry[i];
-        const size_t k = place_of(second, own[0]);
+        const size_t k = find_same(second, own[0]);
         stn_text_append(text, own[0], (size_t)(own[1] - own[0]));
         both += k < second->count;
         if (k < second->count) add_candidates(own[0], own[1], second->entry[k], second->entry[k + 1], text);
     }
     for (size_t i = 0; i < second->count; i++)
-        if (place_of(first, second->entry[i]) == first->count)
+        if (find_same(first, second->entry[i]) == first->count)
             stn_text_append(text, second->entry[i], (size_t)(second->entry[i + 1] - second->entry[i]));
     stn_wisdom_end(text);
     if (known) *known = both;
@@ -220,8 +218,7 @@ stn_status stn_wisdom_join(const stn_wisdom *first, const stn_wisdom *second, st
                     STN_WISDOM_ENTRIES, STN_WISDOM_BYTES);
 }
 
-/* ---- the folder's file
- * ------------------------------------------------------------------------------------------- */
+/* ---- the folder's file ----------------------------------------------------------------------- */
 
 static stn_status fail_folder(const stn_folder *folder, stn_error *error) {
     return stn_fail(error, STN_ERROR_IO, "the cache folder cannot be used: %s",
@@ -259,7 +256,7 @@ stn_status stn_wisdom_refresh(stn_folder *folder, stn_wisdom *wisdom, struct sta
     return stn_wisdom_read(folder, wisdom, seen, error);
 }
 
-/* What is damaged is kept for people to look at. */
+/* Keeps a damaged file for inspection. */
 static stn_status set_aside(stn_folder *folder, const char *why, stn_error *error) {
     const int root = stn_folder_open(folder, false);
     const bool done = root >= 0 && !renameat(root, NAME, root, NAME ".damaged");

@@ -1,14 +1,14 @@
-/* One compile: text -> PTX and cubin. */
+/* Compiles one CUDA C++ text to PTX and cubin with NVRTC. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include "compile/internal.h"
+#include "compile/compile_internal.h"
 
 const char *const stn_compile_options[] = {
     "-std=c++17", "-default-device", /* a function without a qualifier runs on the device */
-    "--modify-stack-limit=false",    /* NVRTC would change the limit of the whole process */
+    "--modify-stack-limit=false",    /* NVRTC would change the stack limit of the whole process. */
 };
 const size_t stn_compile_option_count = sizeof stn_compile_options / sizeof *stn_compile_options;
 
@@ -18,8 +18,8 @@ static double now(void) {
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* "--gpu-architecture=": machine code for a chip that this NVRTC knows, else PTX of the newest one
- * below it, which the driver turns into machine code: that is worth a word, once. */
+/* Chooses "--gpu-architecture=": sm_NN (machine code) if this NVRTC knows the chip, else PTX for
+ * the newest chip below it, which the driver compiles; the latter is logged once. */
 static stn_status choose_arch(stn_compiler *compiler, int sm, char option[48], stn_error *error) {
     if (stn_compiler_knows(compiler, sm)) {
         snprintf(option, 48, "--gpu-architecture=sm_%d", sm);
@@ -28,7 +28,7 @@ static stn_status choose_arch(stn_compiler *compiler, int sm, char option[48], s
     for (int i = compiler->arch_count; i-- > 0;)
         if (compiler->archs[i] < sm) {
             snprintf(option, 48, "--gpu-architecture=compute_%d", compiler->archs[i]);
-            if (atomic_exchange(&compiler->told, sm) != sm)
+            if (atomic_exchange(&compiler->logged_sm, sm) != sm)
                 stn_log(compiler->logger, STN_LOG_WARNING,
                         "NVRTC %s knows no sm_%d: it makes PTX for sm_%d, which the driver of a newer GPU turns into "
                         "machine code",
@@ -58,9 +58,9 @@ static stn_status create(const stn_compiler *compiler, const stn_compile_request
                     "nvrtcCreateProgram failed for %s: %s", request->name, compiler->call.nvrtcGetErrorString(result));
 }
 
-/* The program's log, line by line to the logger; returns its first line with "error" in it, else
- * its first, owned by the caller (NULL: no log). */
-static char *tell_log(const stn_compiler *compiler, stn_nvrtc_program program, stn_log_level level) {
+/* Logs the program's log line by line. Returns its first line with "error", else its first line;
+ * owned by the caller. NULL: no log. */
+static char *log_program(const stn_compiler *compiler, stn_nvrtc_program program, stn_log_level level) {
     size_t size = 0;
     char *first = NULL, *log = NULL;
     if (compiler->call.nvrtcGetProgramLogSize(program, &size) || size < 2 || !(log = calloc(1, size + 1))) return NULL;
@@ -86,32 +86,32 @@ static int asks_to_stop(void *payload, void *unused) {
 
 static stn_status run(const stn_compiler *compiler, const stn_compile_request *request, stn_nvrtc_program program,
                       const char *arch, stn_error *error) {
-    const size_t room = request->option_count + 3;
-    const char **options = calloc(room, sizeof *options);
-    if (!options) return stn_fail_memory(error, "a list of options", room * sizeof *options);
+    const size_t capacity = request->option_count + 3;
+    const char **options = calloc(capacity, sizeof *options);
+    if (!options) return stn_fail_memory(error, "a list of options", capacity * sizeof *options);
     int count = 0;
     options[count++] = arch;
     for (size_t i = 0; i < request->option_count; i++) options[count++] = request->options[i];
-    /* Later versions keep a cache of their own; ours is the one that people can look into. */
+    /* Later versions have a cache of their own; ours is open to inspection. */
     if (compiler->major > 12 || compiler->minor >= 9) options[count++] = "--no-cache";
-    /* Leaves away declarations of the runtime's, which every front end would read; what is made is
-     * the same to the bit. */
+    /* Omits declarations of the CUDA runtime from every compile; the output is bitwise the same. */
     if (compiler->major > 12 || compiler->minor >= 4) options[count++] = "--minimal";
     if (request->cancel && compiler->call.nvrtcSetFlowCallback)
         (void)compiler->call.nvrtcSetFlowCallback(program, asks_to_stop, (void *)request->cancel);
     stn_nvrtc_result result = compiler->call.nvrtcCompileProgram(program, count, options);
     free(options);
     const bool stopped = result && request->cancel && atomic_load(request->cancel);
-    char *line = tell_log(compiler, program, result && !stopped ? STN_LOG_ERROR : STN_LOG_DEBUG);
+    char *line = log_program(compiler, program, result && !stopped ? STN_LOG_ERROR : STN_LOG_DEBUG);
     stn_status status = STN_OK;
     if (result == STN_NVRTC_OUT_OF_MEMORY)
         status =
             stn_fail(error, STN_ERROR_OUT_OF_MEMORY, "NVRTC ran out of memory while it compiled %s", request->name);
     else if (result == STN_NVRTC_BUILTIN_FAILURE)
-        status = stn_fail(error, STN_ERROR_NO_COMPILER,
-                          "NVRTC %s (%s) did not find its libnvrtc-builtins.so.%s: put it beside it or install NVRTC "
-                          "again (%s)",
-                          compiler->version, compiler->path, compiler->version, line ? line : "no log");
+        status =
+            stn_fail(error, STN_ERROR_NO_COMPILER,
+                     "NVRTC %s (%s) did not find its libnvrtc-builtins.so.%s: put it into its folder or install NVRTC "
+                     "again (%s)",
+                     compiler->version, compiler->path, compiler->version, line ? line : "no log");
     else if (result)
         status = stn_fail(error, STN_ERROR_COMPILE, "%s did not compile for %s (%s): %.700s", request->name,
                           strchr(arch, '=') + 1, compiler->call.nvrtcGetErrorString(result), line ? line : "no log");
@@ -122,7 +122,7 @@ static stn_status run(const stn_compiler *compiler, const stn_compile_request *r
 typedef stn_nvrtc_result (*size_fn)(stn_nvrtc_program program, size_t *size);
 typedef stn_nvrtc_result (*data_fn)(stn_nvrtc_program program, char *data);
 
-/* One of the program's outputs, NUL-terminated beyond its size. */
+/* Takes one of the program's outputs; a NUL follows its `size` bytes. */
 static stn_status take(const stn_compiler *compiler, stn_nvrtc_program program, const char *what, size_fn get_size,
                        data_fn get_data, char **data, size_t *size, stn_error *error) {
     stn_nvrtc_result result = get_size(program, size);
@@ -132,7 +132,7 @@ static stn_status take(const stn_compiler *compiler, stn_nvrtc_program program, 
         result = get_data(program, *data);
     }
     if (!result) return STN_OK;
-    return stn_fail(error, STN_ERROR_COMPILE, "NVRTC did not hand over the %s: %s", what,
+    return stn_fail(error, STN_ERROR_COMPILE, "NVRTC did not return the %s: %s", what,
                     compiler->call.nvrtcGetErrorString(result));
 }
 

@@ -1,6 +1,9 @@
-/* A cubin is an ELF file. What its kernels use stands in records of its .nv.info sections:
- *     byte format, byte attribute, then 16 bits: a value, or for format 4 the size of the payload that follows
- * The common section has registers and stack, with the kernel's symbol; the kernel's own has its
+/* Reads a kernel's resource usage from a cubin, which is an ELF file, from records of .nv.info
+ * sections:
+ *
+ *     byte format, byte attribute, 16 bits: a value, or the size of a payload (format 4)
+ *
+ * The common section has registers and stack per kernel symbol; the kernel's own section has its
  * block size. */
 #include "compile/cubin.h"
 
@@ -18,7 +21,7 @@ typedef struct file {
     Elf64_Ehdr header;
 } file;
 
-/* bytes [offset, offset + size) of the file; NULL if it has not that many */
+/* Bytes [offset, offset + size) of the file; NULL if the file is too short. */
 static const unsigned char *range(const file *f, uint64_t offset, uint64_t size) {
     return offset <= f->size && size <= f->size - offset ? f->bytes + offset : NULL;
 }
@@ -49,7 +52,7 @@ static bool find_section(const file *f, const char *prefix, const char *kernel, 
     return false;
 }
 
-/* The index of the kernel's symbol; 0, which is no symbol's, if there is none. */
+/* The index of the kernel's symbol; 0 (no symbol has it) if there is none. */
 static uint32_t find_symbol(const file *f, const char *kernel) {
     Elf64_Shdr symbols, strings;
     if (!find_section(f, ".symtab", "", &symbols) || !read_section(f, symbols.sh_link, &strings)) return 0;
@@ -62,7 +65,7 @@ static uint32_t find_symbol(const file *f, const char *kernel) {
     return 0;
 }
 
-/* Word `index` of the first record of this attribute whose first word is `owner` (any, if 0). -1 if
+/* Word `index` of the first record of this attribute whose first word is `owner` (0: any); -1 if
  * there is none. */
 static int find_record(const file *f, const Elf64_Shdr *info, int attribute, uint32_t owner, size_t index) {
     const unsigned char *at = range(f, info->sh_offset, info->sh_size), *end = at ? at + info->sh_size : NULL;

@@ -1,4 +1,4 @@
-/* The search for CUDA's libraries. */
+/* Searches for CUDA's libraries; see library.h. */
 #include "compile/library.h"
 
 #include <dlfcn.h>
@@ -43,13 +43,14 @@ typedef struct search {
     void *user;
 } search;
 
-/* Joins two parts of a path; false if it gets too long or the first is missing or empty. */
+/* Joins two parts of a path; false if the path is too long or the first part is missing or
+ * empty. */
 static bool join(char path[PATH_MAX], const char *folder, const char *name) {
     return folder && *folder && snprintf(path, PATH_MAX, "%s/%s", folder, name) < PATH_MAX;
 }
 
-/* The library by its known names, newest first. Asks for files rather than reading the folder: that
- * of a distribution holds thousands. */
+/* Tries the library's known names, newest first. Tests single files instead of reading the folder,
+ * since a distribution's folder holds thousands of files. */
 static bool in_folder(const search *s, const char *folder) {
     char path[PATH_MAX];
     for (const char *const *soname = s->spec->sonames; *soname; soname++)
@@ -62,7 +63,7 @@ static bool below(const search *s, const char *folder, const char *name) {
     return join(path, folder, name) && in_folder(s, path);
 }
 
-/* Every folder that a pattern names. */
+/* Tries every folder that matches a pattern. */
 static bool in_folders(const search *s, const char *pattern, bool (*look)(const search *s, const char *folder)) {
     glob_t found;
     bool done = false;
@@ -74,7 +75,8 @@ static bool in_folders(const search *s, const char *pattern, bool (*look)(const 
 
 static int newest_first(const void *a, const void *b) { return strverscmp(*(char *const *)b, *(char *const *)a); }
 
-/* The variable's file, or any version in its folder. */
+/* Tries the file that the environment variable names, or all versions in the folder that it
+ * names. */
 static bool in_variable(const search *s, const char *value) {
     struct stat info;
     char pattern[PATH_MAX];
@@ -102,8 +104,7 @@ static bool already_loaded(const search *s) {
     return done;
 }
 
-/* ---- pip's wheels: PREFIX/lib/python3.x/site-packages/nvidia/WHEEL/lib
- * ------------------------------------------- */
+/* ---- pip's wheels: PREFIX/lib/python3.x/site-packages/nvidia/WHEEL/lib ----------------------- */
 
 static bool in_packages(const search *s, const char *python) {
     static const char *const kinds[] = {"site-packages/nvidia", "dist-packages/nvidia"};
@@ -132,7 +133,7 @@ static bool next_folder(const char **list, char folder[PATH_MAX]) {
     return false;
 }
 
-/* The prefix of the python3 that the user would start. */
+/* Tries the prefix of the first python3 in $PATH. */
 static bool of_python_on_path(const search *s) {
     char folder[PATH_MAX], file[PATH_MAX];
     for (const char *list = secure_getenv("PATH"); next_folder(&list, folder);)
@@ -149,8 +150,7 @@ static bool in_wheels(const search *s) {
            in_prefix(s, "/usr");
 }
 
-/* ---- the loader's path and toolkits
- * ------------------------------------------------------------------------------ */
+/* ---- the loader's path and toolkits ---------------------------------------------------------- */
 
 static bool on_loader_path(const search *s) {
     static const char *const usual[] = {"/usr/local/lib", DEBIAN_FOLDER, "/usr/lib64", "/usr/lib"};
@@ -192,7 +192,7 @@ void *stn_library_open(const char *path, stn_text *reasons) {
         stn_text_printf(reasons, "%s is no file; ", path);
         return NULL;
     }
-    /* Never unloaded: it keeps state of its own, and opening it again is slow. */
+    /* Never unloaded: it has global state, and opening it again is slow. */
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     if (library) return library;
     const char *why = dlerror();

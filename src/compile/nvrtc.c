@@ -1,4 +1,4 @@
-/* Opening NVRTC: which one, whether it will do, its builtins. */
+/* Opens NVRTC: search, version check, preloading of its builtins library. */
 #include <dlfcn.h>
 #include <limits.h>
 #include <link.h>
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compile/internal.h"
+#include "compile/compile_internal.h"
 
 static bool resolve(stn_nvrtc_functions *call, void *library, const char **missing) {
     static const char *const names[] = {
@@ -38,8 +38,8 @@ static bool read_archs(stn_compiler *compiler, bool *no_memory) {
     return true;
 }
 
-/* NVRTC opens its builtins by their bare name, at the first compile, and has no RUNPATH: one that
- * was opened by its path finds them only if they are already loaded. */
+/* NVRTC opens its builtins library by bare name at the first compile and has no RUNPATH, so an
+ * NVRTC that was opened by its path only finds them if they are already loaded. */
 static void preload_builtins(const stn_compiler *compiler) {
     char real[PATH_MAX];
     const char *const from[] = {compiler->path, realpath(compiler->path, real)};
@@ -56,16 +56,15 @@ static void preload_builtins(const stn_compiler *compiler) {
     }
 }
 
-/* The whole path of an opened library, which the loader knows better than the name that it was
- * asked for. */
+/* The path of an opened library from the loader, else the name that was asked for. */
 static char *path_of(void *library, const char *asked) {
     struct link_map *map = NULL;
     bool known = !dlinfo(library, RTLD_DI_LINKMAP, &map) && map && *map->l_name;
     return strdup(known ? map->l_name : asked);
 }
 
-/* Takes the library at `path` for the compiler if it will do; else says why not and leaves the
- * compiler empty. */
+/* Fills the compiler from the library at `path`; if it is unusable, appends the reason and leaves
+ * the compiler empty. */
 static bool try_library(stn_compiler *compiler, const char *path, stn_text *reasons, bool *no_memory) {
     void *library = stn_library_open(path, reasons);
     const char *missing = NULL;
@@ -77,7 +76,7 @@ static bool try_library(stn_compiler *compiler, const char *path, stn_text *reas
         stn_text_printf(reasons, "%s is NVRTC %d.%d and 12.0 is needed; ", path, compiler->major, compiler->minor);
         works = false;
     } else if (!read_archs(compiler, no_memory)) {
-        stn_text_printf(reasons, "%s does not tell which chips it knows; ", path);
+        stn_text_printf(reasons, "%s does not list the chips that it supports; ", path);
         works = false;
     } else
         works = !(*no_memory = !(compiler->path = path_of(library, path)));
@@ -99,7 +98,8 @@ typedef struct opening {
 
 static bool try_to_open(void *user, const char *path) {
     opening *o = user;
-    return try_library(o->compiler, path, &o->reasons, &o->no_memory) || o->no_memory; /* no use in going on */
+    /* out of memory: stop the search */
+    return try_library(o->compiler, path, &o->reasons, &o->no_memory) || o->no_memory;
 }
 
 stn_status stn_compiler_open(const stn_logger *logger, stn_compiler **compiler, stn_error *error) {

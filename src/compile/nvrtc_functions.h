@@ -1,4 +1,4 @@
-/* Every NVRTC function that we call: X(name, (arguments)); all are in NVRTC 12.0 and later. */
+/* X-macro list of all NVRTC functions that we call: X(name, (arguments)). All are in NVRTC 12.0. */
 #ifndef STN_COMPILE_NVRTC_FUNCTIONS_H
 #define STN_COMPILE_NVRTC_FUNCTIONS_H
 #include <stddef.h>
@@ -29,7 +29,8 @@ typedef struct stn_nvrtc_functions {
     STN_NVRTC_FUNCTION_LIST(STN_NVRTC_FIELD)
 #undef STN_NVRTC_FIELD
     const char *(*nvrtcGetErrorString)(stn_nvrtc_result result);
-    /* NULL before NVRTC 12.9: calls back while it compiles, and stops where that returns 1 */
+    /* NULL before NVRTC 12.9. The callback is called during a compile, which stops if it returns
+     * 1. */
     stn_nvrtc_result (*nvrtcSetFlowCallback)(stn_nvrtc_program program, int (*callback)(void *payload, void *unused),
                                              void *payload);
 } stn_nvrtc_functions;

@@ -1,4 +1,4 @@
-/* See clocks.h. */
+/* Reads clocks and power limit from NVML, opened at run time; see clocks.h. */
 #include "launch/clocks.h"
 
 #include <dlfcn.h>
@@ -7,12 +7,12 @@
 #include <string.h>
 
 #include "compile/library.h"
-#include "launch/internal.h"
+#include "launch/launch_internal.h"
 
 typedef struct nvml_device *nvml_handle;
 enum { NVML_CLOCK_SM = 1, NVML_CLOCK_MEM = 2 };
 
-/* In the order of `names`; 0 is success. */
+/* In the order of `names`; each returns 0 on success. */
 typedef struct nvml_functions {
     int (*init)(void);
     int (*shutdown)(void);
@@ -24,7 +24,7 @@ static const char *const names[] = {"nvmlInit_v2", "nvmlShutdown", "nvmlDeviceGe
                                     "nvmlDeviceGetClockInfo", "nvmlDeviceGetEnforcedPowerLimit"};
 _Static_assert(sizeof(nvml_functions) == sizeof names, "the table is an array of pointers");
 
-/* "GPU-" and 32 digits, as NVML writes them: in groups. */
+/* Formats "GPU-" and 32 digits as NVML does, in groups. */
 static void write_uuid(const char *digits, char uuid[41]) {
     snprintf(uuid, 41, "GPU-%.8s-%.4s-%.4s-%.4s-%.12s", digits + 4, digits + 12, digits + 16, digits + 20, digits + 24);
 }
@@ -43,7 +43,7 @@ static void read_clocks(const nvml_functions *call, const stn_device *device, st
     if (call->power_limit(handle, &milliwatts)) milliwatts = 0;
     clocks->power_limit = (milliwatts + 500) / 1000;
     if (!clocks->multiprocessor && !clocks->memory && !clocks->power_limit)
-        snprintf(clocks->why, sizeof clocks->why, "NVML tells none of them");
+        snprintf(clocks->why, sizeof clocks->why, "NVML reports none of them");
 }
 
 void stn_device_clocks(const stn_device *device, stn_clocks *clocks) {

@@ -1,4 +1,4 @@
-/* Opening cuBLAS, and its products in our words. */
+/* Opens cuBLAS and runs batched matrix products (GEMM). */
 #include "launch/cublas.h"
 
 #include <dlfcn.h>
@@ -9,7 +9,7 @@
 #include "compile/library.h"
 #include "launch/cublas_functions.h"
 #include "launch/cufft_functions.h"
-#include "launch/internal.h"
+#include "launch/launch_internal.h"
 
 #define OLDEST_VERSION 120000
 
@@ -18,11 +18,10 @@ struct stn_cublas {
     stn_device *device;
     stn_cublas_handle handle;
     int version;
-    pthread_mutex_t turn; /* stream and workspace are the handle's state */
+    pthread_mutex_t lock; /* Guards stream and workspace, which belong to the handle. */
 };
 
-/* ---- opening
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- opening --------------------------------------------------------------------------------- */
 
 static bool resolve(stn_cublas_functions *call, void *library, const char **missing) {
     static const char *const names[] = {
@@ -34,7 +33,7 @@ static bool resolve(stn_cublas_functions *call, void *library, const char **miss
     return stn_library_resolve(library, names, sizeof names / sizeof *names, call, missing);
 }
 
-/* A handle on the device, which must be current. */
+/* Makes a handle on the device, whose context must be current. */
 static bool make_handle(stn_cublas *cublas) {
     if (cublas->call.cublasCreate_v2(&cublas->handle) != STN_CUBLAS_STATUS_SUCCESS) {
         cublas->handle = NULL;
@@ -77,7 +76,7 @@ stn_status stn_cublas_open(const stn_logger *logger, stn_device *device, stn_cub
     stn_cublas *made = calloc(1, sizeof *made);
     if (!made) return stn_fail_memory(error, "cuBLAS's table", sizeof *made);
     made->device = device;
-    pthread_mutex_init(&made->turn, NULL);
+    pthread_mutex_init(&made->lock, NULL);
     opening o = {made, STN_TEXT_EMPTY, logger};
     stn_status status = stn_device_enter(device, error);
     if (status == STN_OK) {
@@ -100,14 +99,13 @@ void stn_cublas_close(stn_cublas *cublas) {
         cublas->call.cublasDestroy_v2(cublas->handle);
         stn_device_leave(cublas->device);
     }
-    pthread_mutex_destroy(&cublas->turn);
+    pthread_mutex_destroy(&cublas->lock);
     free(cublas);
 }
 
 int stn_cublas_version(const stn_cublas *cublas) { return cublas->version; }
 
-/* ---- products
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- GEMM ------------------------------------------------------------------------------------ */
 
 static stn_status check(const char *function, stn_cublas_result result, stn_error *error) {
     static const struct {
@@ -134,7 +132,7 @@ bool stn_gemm_fits(const stn_gemm *g) {
     return true;
 }
 
-/* A factor as cuBLAS reads it: of the elements' type. */
+/* alpha or beta in the type that cuBLAS reads. */
 typedef union factor {
     double wide[2];
     float narrow[2];
@@ -170,9 +168,9 @@ static stn_status enqueue(const stn_cublas *cublas, const stn_gemm *g, const voi
 stn_status stn_cublas_run(stn_cublas *cublas, const stn_gemm *gemm, const void *a, const void *b, void *c,
                           void *workspace, void *stream, stn_error *error) {
     STN_TRY(stn_device_enter(cublas->device, error));
-    pthread_mutex_lock(&cublas->turn);
+    pthread_mutex_lock(&cublas->lock);
     stn_status status = enqueue(cublas, gemm, a, b, c, workspace, stream, error);
-    pthread_mutex_unlock(&cublas->turn);
+    pthread_mutex_unlock(&cublas->lock);
     stn_device_leave(cublas->device);
     return status;
 }

@@ -1,19 +1,19 @@
-/* cuBLAS, opened at run time: batched products of matrices where a plan needs them. */
+/* cuBLAS, opened at run time: strided batched GEMM. */
 #ifndef STN_LAUNCH_CUBLAS_H
 #define STN_LAUNCH_CUBLAS_H
 #include <stdbool.h>
 
 #include "launch/driver.h"
 
-typedef struct stn_cublas stn_cublas; /* the library and one handle of it; any thread may use it */
+typedef struct stn_cublas stn_cublas; /* the library and one handle; thread-safe */
 
 /* Opens libcublas ($STENTOR_CUBLAS_PATH overrides) and makes a handle on the device.
- * STN_ERROR_UNSUPPORTED: there is none; what was looked at, and how to get it. */
+ * STN_ERROR_UNSUPPORTED: not found; the message says what was tried and how to install it. */
 stn_status stn_cublas_open(const stn_logger *logger, stn_device *device, stn_cublas **cublas, stn_error *error);
 void stn_cublas_close(stn_cublas *cublas);        /* NULL is fine */
 int stn_cublas_version(const stn_cublas *cublas); /* 130000 */
 
-/* Of each of `batch` triples, in columns as cuBLAS counts: C (m x n) = alpha op(A) (m x k) op(B) (k
+/* For each of `batch` triples, column-major as in cuBLAS: C (m x n) = alpha op(A) (m x k) op(B) (k
  * x n) + beta C. */
 typedef enum stn_gemm_op { STN_GEMM_PLAIN, STN_GEMM_TRANSPOSED, STN_GEMM_ADJOINT } stn_gemm_op;
 typedef struct stn_gemm {
@@ -25,11 +25,12 @@ typedef struct stn_gemm {
     int64_t batch;
     double alpha, beta;
 } stn_gemm;
-#define STN_CUBLAS_WORKSPACE ((size_t)32 << 20) /* bytes that cuBLAS wants for all of its kernels since Hopper */
+/* Workspace in bytes that cuBLAS recommends since Hopper. */
+#define STN_CUBLAS_WORKSPACE ((size_t)32 << 20)
 
-/* Do all its numbers fit cuBLAS's? */
+/* Do all sizes fit into cuBLAS's 32-bit integers? */
 bool stn_gemm_fits(const stn_gemm *gemm);
-/* workspace: STN_CUBLAS_WORKSPACE bytes. Enqueues; allocates and waits for nothing. */
+/* Enqueues without allocating or waiting. workspace: STN_CUBLAS_WORKSPACE bytes. */
 stn_status stn_cublas_run(stn_cublas *cublas, const stn_gemm *gemm, const void *a, const void *b, void *c,
                           void *workspace, void *stream, stn_error *error);
 #endif

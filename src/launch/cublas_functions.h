@@ -1,5 +1,5 @@
-/* cuBLAS's functions and constants as we use them; where the toolkit's header is found,
- * tests/launch checks them against it. */
+/* X-macro lists of the cuBLAS functions and constants that we use. If the toolkit's header is
+ * installed, tests/launch compares them with it. */
 #ifndef STN_LAUNCH_CUBLAS_FUNCTIONS_H
 #define STN_LAUNCH_CUBLAS_FUNCTIONS_H
 #include "launch/cuda_types.h"
@@ -9,7 +9,7 @@ typedef struct stn_cublas_context *stn_cublas_handle;
 typedef unsigned stn_cublas_operation, stn_cublas_type, stn_cublas_compute;
 typedef int stn_cublas_algorithm;
 
-/* cuBLAS's results and what a user can do about them. */
+/* cuBLAS's status values, and advice for the user. */
 #define STN_CUBLAS_RESULT_LIST(X)                                                                                      \
     X(CUBLAS_STATUS_SUCCESS, 0, "")                                                                                    \
     X(CUBLAS_STATUS_NOT_INITIALIZED, 1, "check that the driver is as new as this cuBLAS needs")                        \
@@ -26,8 +26,8 @@ typedef enum stn_cublas_result {
 #undef STN_CUBLAS_RESULT_ENUM
 } stn_cublas_result;
 
-/* cublasOperation_t, cublasComputeType_t, cublasGemmAlgo_t; element types are cudaDataType:
- * launch/cufft_functions.h */
+/* cublasOperation_t, cublasComputeType_t, cublasGemmAlgo_t; the element types (cudaDataType) are in
+ * launch/cufft_functions.h. */
 enum { STN_CUBLAS_OP_N = 0, STN_CUBLAS_OP_T = 1, STN_CUBLAS_OP_C = 2 };
 enum { STN_CUBLAS_COMPUTE_32F = 68, STN_CUBLAS_COMPUTE_64F = 70, STN_CUBLAS_COMPUTE_32F_FAST_TF32 = 77 };
 enum { STN_CUBLAS_GEMM_DEFAULT = -1 };

@@ -1,13 +1,13 @@
-/* The driver's binary interface as far as we use it: handles, constants, launch records. No CUDA
- * header is needed to build; where one is found, tests/launch checks every line of this file
- * against it. */
+/* The part of the driver's binary interface that we use: handles, constants, launch structs. The
+ * build needs no CUDA header; if one is installed, tests/launch compares every line of this file
+ * with it. */
 #ifndef STN_LAUNCH_CUDA_TYPES_H
 #define STN_LAUNCH_CUDA_TYPES_H
 #include <stddef.h>
 #include <stdint.h>
 
-/* Handles carry the driver's own struct tags, so pointers from cuda.h or the runtime's headers fit
- * without a cast. */
+/* Handles have the driver's own struct tags, so that pointers from cuda.h or the CUDA runtime need
+ * no cast. */
 typedef struct CUctx_st *stn_cu_context;
 typedef struct CUmod_st *stn_cu_module;
 typedef struct CUfunc_st *stn_cu_function;
@@ -107,7 +107,7 @@ enum {
 #undef STN_CU_CONSTANT
 };
 
-/* What cuLaunchKernelEx reads. */
+/* The structs that cuLaunchKernelEx reads. */
 typedef struct stn_cu_launch_attribute {
     stn_cu_enum id;
     char padding[4];

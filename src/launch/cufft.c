@@ -1,4 +1,4 @@
-/* Opening cuFFT, and its plans in our words. */
+/* Opens cuFFT and makes cuFFT plans from stn_fft. */
 #include "launch/cufft.h"
 
 #include <dlfcn.h>
@@ -10,7 +10,7 @@
 #include "base/arith.h"
 #include "compile/library.h"
 #include "launch/cufft_functions.h"
-#include "launch/internal.h"
+#include "launch/launch_internal.h"
 
 #define OLDEST_VERSION 11000 /* CUDA 12.0 */
 
@@ -25,11 +25,10 @@ struct stn_cufft_plan {
     stn_cufft_handle handle;
     bool made;
     int direction;
-    pthread_mutex_t turn; /* stream and workspace are cuFFT's state of the plan */
+    pthread_mutex_t lock; /* Guards stream and work area, which belong to the cuFFT plan. */
 };
 
-/* ---- opening
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- opening --------------------------------------------------------------------------------- */
 
 static bool resolve(stn_cufft_functions *call, void *library, const char **missing) {
     static const char *const names[] = {
@@ -107,11 +106,10 @@ static stn_status check(const char *function, stn_cufft_result result, stn_error
 }
 #define CUFFT(cufft, function, arguments, error) check(#function, (cufft)->call.function arguments, (error))
 
-/* ---- plans
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- plans ----------------------------------------------------------------------------------- */
 
-/* The axes that cuFFT hears of: those of one point make no difference, but where a side is real,
- * the last one does. */
+/* The axes passed to cuFFT: all but those of one point, except the last axis of a real
+ * transform. */
 static int axes_of(const stn_fft *fft, int axes[3]) {
     int count = 0;
     for (int axis = 3 - fft->rank; axis < 3; axis++)
@@ -119,15 +117,15 @@ static int axes_of(const stn_fft *fft, int axes[3]) {
     return count;
 }
 
-/* cuFFT's words for a layout: the innermost stride, and for the axes outside of it how many of the
- * next axis' steps one step is. */
+/* cuFFT's form of a layout: the stride of the innermost axis, and for each outer axis its stride in
+ * units of the next axis' stride. */
 typedef struct embedding {
     long long embed[3], stride, distance;
 } embedding;
 
 static bool embed(const stn_fft *fft, const stn_fft_side *side, embedding *e) {
     int axes[3] = {2, 2, 2}, count = axes_of(fft, axes);
-    /* An axis of a transform is there always: count >= 1. NOLINTNEXTLINE(clang-analyzer-core.*) */
+    /* There is always one axis: count >= 1. NOLINTNEXTLINE(clang-analyzer-core.*) */
     *e = (embedding){.stride = side->stride[axes[count - 1]], .distance = side->batch_stride};
     e->embed[0] = side->n[axes[0]];
     for (int i = 1; i < count; i++) {
@@ -141,9 +139,9 @@ static bool embed(const stn_fft *fft, const stn_fft_side *side, embedding *e) {
 
 static bool power_of_two(int64_t n) { return !(n & (n - 1)); }
 
-/* A c2r of rows of odd length writes their last number and one more, as a pair, where there is room
- * between rows: cuFFT 12.0 was seen to do so (27 x 32 x 11 in f64, rows of 12). Rows of one number
- * are taken to be no exception. In place that is the spectrum's own room. */
+/* A c2r transform with rows of odd length writes one number past each row if there is padding
+ * between rows (seen in cuFFT 12.0: 27 x 32 x 11 in f64, rows of 12). Rows of one number are
+ * assumed to behave the same. In place the padding belongs to the spectrum. */
 static bool writes_past_rows(const stn_fft *fft) {
     const stn_fft_side *out = &fft->out;
     if (!out->real || fft->in_place || fft->n[2] % 2 == 0 || out->stride[2] != 1) return false;
@@ -163,7 +161,7 @@ bool stn_cufft_takes(const stn_fft *fft, char *reason, size_t reason_size) {
     else if (fft->dtype == STN_F16 && real && real->stride[2] != 1)
         why = "cuFFT wants stride 1 along the last axis of the real side in f16";
     else if (writes_past_rows(fft))
-        why = "cuFFT writes a number more than odd rows have into what lies between them";
+        why = "cuFFT writes one number past each row of odd length, into the padding";
     if (why) snprintf(reason, reason_size, "%s", why);
     return !why;
 }
@@ -205,7 +203,7 @@ stn_status stn_cufft_plan_create(const stn_cufft *cufft, stn_device *device, con
     made->cufft = cufft;
     made->device = device;
     made->direction = fft->inverse ? STN_CUFFT_INVERSE : STN_CUFFT_FORWARD;
-    pthread_mutex_init(&made->turn, NULL);
+    pthread_mutex_init(&made->lock, NULL);
     stn_status status = stn_device_enter(device, error);
     if (status == STN_OK) {
         status = make(made, fft, workspace, error);
@@ -224,7 +222,7 @@ void stn_cufft_plan_destroy(stn_cufft_plan *plan) {
         plan->cufft->call.cufftDestroy(plan->handle);
         stn_device_leave(plan->device);
     }
-    pthread_mutex_destroy(&plan->turn);
+    pthread_mutex_destroy(&plan->lock);
     free(plan);
 }
 
@@ -238,9 +236,9 @@ static stn_status enqueue(const stn_cufft_plan *plan, void *in, void *out, void 
 stn_status stn_cufft_plan_execute(stn_cufft_plan *plan, void *in, void *out, void *workspace, void *stream,
                                   stn_error *error) {
     STN_TRY(stn_device_enter(plan->device, error));
-    pthread_mutex_lock(&plan->turn);
+    pthread_mutex_lock(&plan->lock);
     stn_status status = enqueue(plan, in, out, workspace, stream, error);
-    pthread_mutex_unlock(&plan->turn);
+    pthread_mutex_unlock(&plan->lock);
     stn_device_leave(plan->device);
     return status;
 }

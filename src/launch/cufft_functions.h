@@ -1,6 +1,5 @@
-/* Every cuFFT function that we call: X(name, (arguments)); all are in cuFFT 11 and later. And its
- * types, as far as we use them; where the toolkit's header is found, tests/launch checks them
- * against it. */
+/* X-macro list of all cuFFT functions that we call: X(name, (arguments)), all in cuFFT 11, and the
+ * types that they use. If the toolkit's header is installed, tests/launch compares them with it. */
 #ifndef STN_LAUNCH_CUFFT_FUNCTIONS_H
 #define STN_LAUNCH_CUFFT_FUNCTIONS_H
 #include "launch/cuda_types.h"
@@ -8,7 +7,7 @@
 typedef int stn_cufft_handle;
 typedef int stn_cufft_type; /* cudaDataType */
 
-/* cuFFT's results and what a user can do about them. */
+/* cuFFT's result values, and advice for the user. */
 #define STN_CUFFT_RESULT_LIST(X)                                                                                       \
     X(CUFFT_SUCCESS, 0, "")                                                                                            \
     X(CUFFT_INVALID_PLAN, 1, "please report this message")                                                             \
@@ -35,7 +34,7 @@ typedef enum stn_cufft_result {
 } stn_cufft_result;
 
 enum { STN_CUFFT_FORWARD = -1, STN_CUFFT_INVERSE = 1 };
-/* cudaDataType by dtype: real, complex */
+/* cudaDataType of each dtype: real, complex. */
 enum {
     STN_CUDA_R_32F = 0,
     STN_CUDA_R_64F = 1,

@@ -1,13 +1,13 @@
-/* A device and its primary context. */
+/* Opens a device and its primary context; reads its properties. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "launch/internal.h"
+#include "launch/launch_internal.h"
 
-/* An attribute's value; 0 when the driver does not tell (all that we ask for are positive). */
+/* The value of an attribute; 0 if unknown (all attributes that we read are positive). */
 static int attribute(const stn_device *device, stn_cu_enum which) {
     int value = 0;
     if (device->driver->call.cuDeviceGetAttribute(&value, which, device->handle) != STN_CUDA_SUCCESS) return 0;
@@ -22,7 +22,7 @@ static void fill_machine(stn_device *device) {
     double memory_clock = 1e3 * attribute(device, STN_CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE);
     double bus_bytes = attribute(device, STN_CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH) / 8.0;
     stn_machine_assume(machine, sm, attribute(device, STN_CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT), clock,
-                       2 * memory_clock * bus_bytes); /* two transfers a clock */
+                       2 * memory_clock * bus_bytes); /* two transfers per clock */
     machine->present = true;
     const struct {
         size_t *field;

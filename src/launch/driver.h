@@ -1,5 +1,4 @@
-/* The CUDA driver, opened at run time. One list of functions makes the table, the loader and the
- * messages. */
+/* The CUDA driver, opened at run time: devices, memory, streams, modules, launches, timers. */
 #ifndef STN_LAUNCH_DRIVER_H
 #define STN_LAUNCH_DRIVER_H
 #include <stdbool.h>
@@ -10,57 +9,57 @@
 #include "plan/machine.h"
 #include "stentor.h"
 
-#define STN_OLDEST_DRIVER 12000 /* as cuDriverGetVersion counts: CUDA 12.0 */
+#define STN_OLDEST_DRIVER 12000 /* CUDA 12.0, as cuDriverGetVersion encodes it */
 
 typedef struct stn_driver stn_driver; /* immutable once open: any thread may use it */
 
-/* The functions of driver_functions.h, by the driver's own names. */
+/* The functions of driver_functions.h, under the driver's own names. */
 typedef struct stn_driver_functions {
 #define STN_DRIVER_FIELD(name, version, arguments) stn_cu_result(*name) arguments;
     STN_DRIVER_FUNCTION_LIST(STN_DRIVER_FIELD)
 #undef STN_DRIVER_FIELD
 } stn_driver_functions;
 
-/* Opens libcuda.so.1 ($STENTOR_CUDA_PATH overrides), resolves through cuGetProcAddress, calls
- * cuInit. Failures: STN_ERROR_NO_DEVICE with one sentence (no library, no device, driver too
- * old). */
+/* Opens libcuda.so.1 ($STENTOR_CUDA_PATH overrides), resolves its functions with cuGetProcAddress,
+ * and calls cuInit. STN_ERROR_NO_DEVICE: no library, no device, or the driver is too old. */
 stn_status stn_driver_open(const stn_logger *logger, stn_driver **driver, stn_error *error);
 void stn_driver_close(stn_driver *driver);
 int stn_driver_version(const stn_driver *driver); /* 13000 */
 int stn_driver_device_count(const stn_driver *driver);
-const char *stn_driver_path(const stn_driver *driver); /* the file or name that was opened; owned by the driver */
-/* The raw table, for what this header has no word for (streams and graphs in tests). A context must
- * be current: stn_device_enter. */
+/* the opened file or name; owned by the driver */
+const char *stn_driver_path(const stn_driver *driver);
+/* The table of raw functions, for calls that this header does not wrap (graphs in tests). A context
+ * must be current: stn_device_enter. */
 const stn_driver_functions *stn_driver_table(const stn_driver *driver);
-/* STN_OK for 0; else writes "cuXxx failed: NAME (text): what to do". */
+/* STN_OK for 0; else the message is "cuXxx failed: NAME (text): what to do". */
 stn_status stn_driver_check(const stn_driver *driver, const char *function, stn_cu_result result, stn_error *error);
 
-/* A device: its primary context, retained. All calls push that context and pop it again: the
- * caller's stays current. */
+/* A device with its retained primary context. All calls push that context and pop it, so that the
+ * caller's context stays current. */
 typedef struct stn_device stn_device;
 stn_status stn_device_open(stn_driver *driver, int ordinal, stn_device **device, stn_error *error);
 void stn_device_close(stn_device *device);
-/* Makes the device's primary context current, and the caller's again. Every call below does this by
- * itself. */
+/* Makes the device's primary context current / makes the caller's current again. All calls below do
+ * this themselves. */
 stn_status stn_device_enter(stn_device *device, stn_error *error);
 void stn_device_leave(stn_device *device);
-/* Seconds in which any thread was between the two so far, launches left out: the driver's share of
- * what a caller waits for. NULL: 0. */
+/* Seconds that any thread spent between enter and leave so far, without launches: the driver's
+ * share of a caller's waiting time. NULL: 0. */
 double stn_device_seconds(stn_device *device);
 /* "GPU-" and 32 hexadecimal digits; owned by the device. */
 const char *stn_device_uuid(const stn_device *device);
-/* Name, arch, counts; ceilings are assumed from the arch here, scaled by clocks and counts; see
- * stn_device_measure_copy. */
+/* Name, architecture, counts. Peak rates are assumed from the architecture, scaled by clocks and
+ * counts; stn_device_measure_copy measures the bandwidth. */
 void stn_device_describe(const stn_device *device, stn_machine *machine);
-/* Measures the copy bandwidth, bytes/s of reading plus writing: a device-to-device copy of at least
- * 4 L2 caches, the median of 5. Takes a few milliseconds and that much memory. */
+/* Measures the copy bandwidth in bytes/s, reading plus writing: the median of 3 timings of 4
+ * device-to-device copies of 4 L2 sizes each. Takes a few milliseconds and that much memory. */
 stn_status stn_device_measure_copy(stn_device *device, double *bytes_per_second, stn_error *error);
-/* The ceilings of an arch that is not here ("sm_80", "sm_90", "sm_100"); false if the name is not
- * sm_NN. */
+/* Assumed peak rates of an architecture ("sm_80", "sm_90", "sm_100") without a device; false if the
+ * name is not sm_NN. */
 bool stn_machine_for_arch(const char *arch, stn_machine *machine);
 
-/* Device memory; 0 bytes give a valid pointer too. upload and download return when the bytes have
- * arrived. */
+/* Device memory; 0 bytes give a valid pointer too. upload and download return when the copy is
+ * complete. */
 stn_status stn_device_alloc(stn_device *device, size_t bytes, void **pointer, stn_error *error);
 void stn_device_free(stn_device *device, void *pointer);
 stn_status stn_device_upload(stn_device *device, void *to, const void *from, size_t bytes, stn_error *error);
@@ -68,68 +67,70 @@ stn_status stn_device_download(stn_device *device, void *to, const void *from, s
 stn_status stn_device_copy(stn_device *device, void *to, const void *from, size_t bytes, void *stream,
                            stn_error *error);
 stn_status stn_device_synchronize(stn_device *device, void *stream, stn_error *error);
-stn_status stn_device_synchronize_all(stn_device *device, stn_error *error); /* all streams of the device */
+/* all streams of the device */
+stn_status stn_device_synchronize_all(stn_device *device, stn_error *error);
 
-/* Timing on a stream. */
+/* Timing on a stream with two events. */
 typedef struct stn_timer stn_timer;
 stn_status stn_timer_create(stn_device *device, stn_timer **timer, stn_error *error);
 stn_status stn_timer_start(stn_timer *timer, void *stream, stn_error *error);
-stn_status stn_timer_stop(stn_timer *timer, void *stream, double *seconds, stn_error *error); /* waits */
-/* The same without waiting: the end is marked, and read once the stream has come there. *seconds
- * stays 0 where it has not, and `wait` is not asked for. */
+/* waits */
+stn_status stn_timer_stop(stn_timer *timer, void *stream, double *seconds, stn_error *error);
+/* The same without waiting: mark records the end event, read gives the time once the event has
+ * completed. *seconds is 0 if it has not completed and `wait` is false. */
 stn_status stn_timer_mark(stn_timer *timer, void *stream, stn_error *error);
 stn_status stn_timer_read(stn_timer *timer, bool wait, double *seconds, stn_error *error);
-/* Has the stream come to the mark? */
+/* Has the end event completed? */
 stn_status stn_timer_reached(stn_timer *timer, bool *reached, stn_error *error);
 void stn_timer_destroy(stn_timer *timer);
 /* Is the stream being captured into a graph? */
 bool stn_device_capturing(stn_device *device, void *stream);
 
-/* Streams beside a given one. Between begin and the joins of all branches, under the lock, what is
- * launched on a branch's stream goes on beside what is launched on the given one, which is not
- * being captured: a capture that two plans' executions share would take both. */
+/* Fork and join of streams: between begin and the joins of all branches, work on a branch's stream
+ * may run concurrently with work on the given stream. Hold the lock meanwhile. The given stream
+ * must not be in capture: two plans that share branch streams would join one capture. */
 #define STN_FORK_BRANCHES 3
 typedef struct stn_fork stn_fork;
-stn_status stn_fork_create(stn_device *device, int branches, stn_fork **fork, stn_error *error); /* at most so many */
-void stn_fork_destroy(stn_fork *fork);                                                           /* NULL is fine */
+/* branches: at most STN_FORK_BRANCHES */
+stn_status stn_fork_create(stn_device *device, int branches, stn_fork **fork, stn_error *error);
+void stn_fork_destroy(stn_fork *fork); /* NULL is fine */
 void stn_fork_lock(stn_fork *fork);
 void stn_fork_unlock(stn_fork *fork);
 void *stn_fork_stream(const stn_fork *fork, int branch);
 stn_status stn_fork_begin(stn_fork *fork, void *stream, stn_error *error);
-/* The given stream goes on when the branch has come to its end. */
+/* The given stream waits for the work enqueued on the branch. */
 stn_status stn_fork_join(stn_fork *fork, int branch, void *stream, stn_error *error);
 
-/* A stream of a device and a mark in it, for work that several devices share. Its calls are one
- * thread's at a time. */
+/* A stream of a device and an event in it, for work on several devices. Not thread-safe. */
 typedef struct stn_lane stn_lane;
 stn_status stn_lane_create(stn_device *device, stn_lane **lane, stn_error *error);
 void stn_lane_destroy(stn_lane *lane); /* NULL is fine; waits for nothing */
 void *stn_lane_stream(const stn_lane *lane);
-/* Lets the device read the other's memory directly, where the two are linked; copies go through the
- * host otherwise. */
+/* Enables peer access to the other's device, if the two are linked; without it copies go through
+ * the host. */
 void stn_lane_link(const stn_lane *lane, const stn_lane *other);
-/* Marks how far the stream has come; the other's stream goes on when it has come there. */
+/* mark records the event in the lane's stream; await makes this lane's stream wait for it. */
 stn_status stn_lane_mark(const stn_lane *lane, stn_error *error);
 stn_status stn_lane_await(const stn_lane *lane, const stn_lane *marked, stn_error *error);
-/* From memory of the other lane's device to this one's, on this one's stream. */
+/* Copies from the other lane's device to this one's, on this lane's stream. */
 stn_status stn_lane_copy(const stn_lane *lane, void *to, const stn_lane *other, const void *from, size_t bytes,
                          stn_error *error);
 
 /* A loaded module with one kernel. */
 typedef struct stn_module stn_module;
-/* image: a cubin or NUL-terminated PTX, copied. An error carries the driver's own log of a PTX it
- * refused. The device must outlive the module. */
+/* image: a cubin or NUL-terminated PTX, copied. If the driver refuses a PTX, its log is in the
+ * error. The device must outlive the module. */
 stn_status stn_module_load(stn_device *device, const void *image, const char *kernel_name, stn_module **module,
                            stn_error *error);
 void stn_module_unload(stn_module *module);
-/* The cubin that the driver's own just-in-time compiler makes of NUL-terminated PTX for this
- * device. *cubin is freed with free(). */
+/* Compiles NUL-terminated PTX to a cubin for this device with the driver's JIT compiler. *cubin is
+ * freed with free(). */
 stn_status stn_device_translate(stn_device *device, const char *ptx, void **cubin, size_t *size, stn_error *error);
 typedef struct stn_module_info {
     int registers, shared_bytes, local_bytes, max_threads;
 } stn_module_info;
 stn_module_info stn_module_describe(const stn_module *module);
-/* Raises the dynamic shared memory limit; must precede launches with more than 48 KiB. */
+/* Raises the limit of dynamic shared memory; needed before launches with more than 48 KiB. */
 stn_status stn_module_allow_shared(stn_module *module, size_t bytes, stn_error *error);
 /* Resident blocks per multiprocessor at this block size and dynamic shared memory. */
 int stn_module_occupancy(const stn_module *module, int threads, size_t shared);
@@ -139,9 +140,11 @@ typedef struct stn_launch {
     size_t shared;
     void *stream;
     unsigned cluster; /* blocks along x in a cluster; 0 or 1: none */
-    bool early;       /* from sm_90 on: begins as soon as all blocks of the launch before it have; its kernel must call
-                       * wait_for_launch_before() ahead of what that one writes */
+    /* Programmatic dependent launch (sm_90 and newer): starts before the previous launch ends. The
+     * kernel must call wait_for_launch_before() before it reads what the previous one wrote. */
+    bool early;
 } stn_launch;
-/* Launches with one by-value struct argument, copied during the call. Fast path: no allocation. */
+/* Launches with one struct as by-value argument, which is copied during the call. Never
+ * allocates. */
 stn_status stn_module_launch(stn_module *module, const stn_launch *launch, void *arguments, stn_error *error);
 #endif

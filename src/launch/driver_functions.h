@@ -1,10 +1,10 @@
-/* Every driver function that we call: X(name, version, (arguments)). One list makes the table, the
- * loader and the messages.
+/* X-macro list of all driver functions that we call: X(name, version, (arguments)). It defines the
+ * table, the loader and the messages.
  *
- * `name` goes to cuGetProcAddress as it is, without _v2 and the like: `version` picks the
- * signature, as a CUDA release (3020 is 3.2). It is pinned to the release that brought the
- * signature written here, so a newer driver cannot hand out another one. All are older than 12.0,
- * the oldest driver that we accept. */
+ * `name` is passed to cuGetProcAddress as it is, without a suffix such as _v2; `version` selects
+ * the signature (3020 is CUDA 3.2). It is the release that introduced the signature written here,
+ * so that a newer driver cannot return another one. All are older than 12.0, the oldest driver that
+ * we accept. */
 #ifndef STN_LAUNCH_DRIVER_FUNCTIONS_H
 #define STN_LAUNCH_DRIVER_FUNCTIONS_H
 

@@ -1,13 +1,12 @@
-/* Streams beside a given one, for work of one execution that does not wait for each other; see
- * driver.h. */
+/* Fork and join of streams with events, for independent work of one execution; see driver.h. */
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "launch/internal.h"
+#include "launch/launch_internal.h"
 
 struct stn_fork {
-    stn_device *device;   /* outlives it */
-    pthread_mutex_t turn; /* an event says what was recorded last: from begin to the last join it is one thread's */
+    stn_device *device;   /* outlives the fork */
+    pthread_mutex_t lock; /* Held from begin to the last join: an event only has its last record. */
     int branches;
     stn_cu_event begun;
     stn_cu_stream stream[STN_FORK_BRANCHES];
@@ -28,7 +27,7 @@ stn_status stn_fork_create(stn_device *device, int branches, stn_fork **fork, st
     *fork = NULL;
     stn_fork *made = calloc(1, sizeof *made);
     if (!made) return stn_fail_memory(error, "streams", sizeof *made);
-    pthread_mutex_init(&made->turn, NULL);
+    pthread_mutex_init(&made->lock, NULL);
     made->device = device, made->branches = branches < STN_FORK_BRANCHES ? branches : STN_FORK_BRANCHES;
     stn_status status = stn_device_enter(device, error);
     if (status == STN_OK) {
@@ -53,15 +52,15 @@ void stn_fork_destroy(stn_fork *fork) {
         if (fork->begun) call->cuEventDestroy(fork->begun);
         stn_device_leave(fork->device);
     }
-    pthread_mutex_destroy(&fork->turn);
+    pthread_mutex_destroy(&fork->lock);
     free(fork);
 }
 
-void stn_fork_lock(stn_fork *fork) { pthread_mutex_lock(&fork->turn); }
-void stn_fork_unlock(stn_fork *fork) { pthread_mutex_unlock(&fork->turn); }
+void stn_fork_lock(stn_fork *fork) { pthread_mutex_lock(&fork->lock); }
+void stn_fork_unlock(stn_fork *fork) { pthread_mutex_unlock(&fork->lock); }
 void *stn_fork_stream(const stn_fork *fork, int branch) { return fork->stream[branch]; }
 
-/* `later` goes on when `earlier` has come to where it is now. */
+/* The `later` streams wait for the work enqueued on `earlier` so far. */
 static stn_status order(const stn_fork *fork, stn_cu_event event, stn_cu_stream earlier, const stn_cu_stream *later,
                         int count, stn_error *error) {
     const stn_driver *driver = fork->device->driver;

@@ -1,11 +1,11 @@
-/* A stream of a device and a mark in it: how devices of one process wait for each other and copy
- * between each other. */
+/* A stream of a device and an event in it: synchronization and copies between the devices of one
+ * process. */
 #include <stdlib.h>
 
-#include "launch/internal.h"
+#include "launch/launch_internal.h"
 
 struct stn_lane {
-    stn_device *device; /* outlives it */
+    stn_device *device; /* outlives the lane */
     stn_cu_stream stream;
     stn_cu_event mark;
 };
@@ -46,7 +46,8 @@ void *stn_lane_stream(const stn_lane *lane) { return lane->stream; }
 
 void stn_lane_link(const stn_lane *lane, const stn_lane *other) {
     if (lane->device->context == other->device->context || stn_device_enter(lane->device, NULL) != STN_OK) return;
-    (void)lane->device->driver->call.cuCtxEnablePeerAccess(other->device->context, 0); /* enabled before, or no link */
+    /* An error means that it is enabled already, or that there is no link. */
+    (void)lane->device->driver->call.cuCtxEnablePeerAccess(other->device->context, 0);
     stn_device_leave(lane->device);
 }
 

@@ -1,24 +1,24 @@
-/* What is assumed of a GPU before anything is measured: a table of chips, scaled by what a device
- * tells of itself. */
+/* Assumed properties of a GPU before measurement: a table of chips, scaled by what a device
+ * reports. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "launch/internal.h"
+#include "launch/launch_internal.h"
 
 #define KIB ((size_t)1 << 10)
 #define MIB ((size_t)1 << 20)
 #define GIB ((size_t)1 << 30)
 
-/* A copy reaches this part of the memory's peak rate (4.26 of 4.9 TB/s, measured on an H200). */
+/* Part of the peak memory rate that a copy reaches (4.26 of 4.9 TB/s, measured on an H200). */
 #define COPY_PART 0.87
-/* Of every multiprocessor from sm_50 on. */
+/* per multiprocessor, from sm_50 on */
 #define REGISTERS 65536
-/* One launch that waits for the one before, on one stream. */
+/* Seconds from one launch to the next dependent one on a stream. */
 #define LAUNCH_SECONDS 2.2e-6
 
-/* One typical chip of an architecture. Rates in 1e12 operations a second, as kernels reach them
- * with mma.sync: of sm_90 measured (H200), of the others by datasheet. */
+/* A typical chip of an architecture. Rates in 1e12 operations per second, as kernels reach them
+ * with mma.sync: measured for sm_90 (H200), from data sheets for the others. */
 typedef struct chip {
     int sm;
     const char *name;
@@ -52,7 +52,7 @@ static const chip chips[] = { /* f64, f32, tensor f64, tf32, f16; lanes of f32, 
 };
 /* clang-format on */
 
-/* The newest known chip that is not newer than sm; the oldest when all are. */
+/* The newest known chip not newer than sm; the oldest one if all are newer. */
 static const chip *nearest(int sm) {
     const chip *found = &chips[0];
     for (size_t i = 0; i < sizeof chips / sizeof *chips; i++)

@@ -1,9 +1,9 @@
-/* A module with one kernel: loading, limits, launching. */
+/* A module with one kernel: loading, attributes, occupancy, launching. */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "launch/internal.h"
+#include "launch/launch_internal.h"
 
 #define JIT_LOG_SIZE 8192
 
@@ -14,7 +14,7 @@ struct stn_module {
     stn_module_info info;
 };
 
-/* Loads the image; the driver's log of a refused one ends up in the error. */
+/* Loads the image; if the driver refuses it, its log goes into the error. */
 static stn_status load(stn_module *module, const void *image, stn_error *error) {
     const stn_driver *driver = module->device->driver;
     char *log = calloc(1, JIT_LOG_SIZE);
@@ -62,7 +62,7 @@ stn_status stn_module_load(stn_device *device, const void *image, const char *ke
         status = load(made, image, error);
         if (status == STN_OK)
             status = STN_CU(device->driver, cuModuleGetFunction, (&made->kernel, made->handle, kernel_name), error);
-        /* Asking for attributes also makes a driver that loads lazily load now, not at the first
+        /* Reading attributes also forces a lazily loading driver to load now, not at the first
          * launch. */
         if (status == STN_OK) status = inspect(made, error);
         stn_device_leave(device);
@@ -75,7 +75,7 @@ stn_status stn_module_load(stn_device *device, const void *image, const char *ke
     return STN_OK;
 }
 
-/* Inside the device's context. What the driver gives belongs to its link state. */
+/* The device's context is current. The link state owns the driver's cubin, so it is copied. */
 static stn_status translate(const stn_driver *driver, stn_cu_link_state state, const char *ptx, void **cubin,
                             size_t *size, stn_error *error) {
     void *made = NULL;

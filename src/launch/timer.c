@@ -1,7 +1,7 @@
-/* Timing on a stream by events, and the copy bandwidth measured with it. */
+/* Timing on a stream with events; measures the copy bandwidth. */
 #include <stdlib.h>
 
-#include "launch/internal.h"
+#include "launch/launch_internal.h"
 
 struct stn_timer {
     stn_device *device; /* outlives the timer */
@@ -77,7 +77,7 @@ stn_status stn_timer_stop(stn_timer *timer, void *stream, double *seconds, stn_e
 }
 
 bool stn_device_capturing(stn_device *device, void *stream) {
-    stn_cu_enum status = 0; /* a driver that cannot tell captures nothing that we know of */
+    stn_cu_enum status = 0; /* If the driver cannot tell, the stream is taken as not in capture. */
     if (stn_device_enter(device, NULL) != STN_OK) return false;
     stn_cu_result result = device->driver->call.cuStreamIsCapturing((stn_cu_stream)stream, &status);
     stn_device_leave(device);
@@ -94,7 +94,8 @@ void stn_timer_destroy(stn_timer *timer) {
     free(timer);
 }
 
-enum { COPIES = 3, IN_A_ROW = 4 }; /* one alone would begin microseconds after its event: 8% on an H200 */
+/* A single copy would begin microseconds after its event, an error of 8% on an H200. */
+enum { COPIES = 3, IN_A_ROW = 4 };
 
 static int by_value(const void *a, const void *b) {
     double x = *(const double *)a, y = *(const double *)b;
@@ -102,7 +103,8 @@ static int by_value(const void *a, const void *b) {
 }
 
 stn_status stn_device_measure_copy(stn_device *device, double *bytes_per_second, stn_error *error) {
-    size_t bytes = 4 * device->machine.l2_bytes; /* each buffer, so nothing of the next copy is still in L2 */
+    /* For each buffer, so that the next copy finds nothing in the L2 cache. */
+    size_t bytes = 4 * device->machine.l2_bytes;
     void *from = NULL, *to = NULL;
     stn_timer *timer = NULL;
     double seconds[COPIES];
@@ -110,7 +112,8 @@ stn_status stn_device_measure_copy(stn_device *device, double *bytes_per_second,
     STN_TRY_GOTO(status, stn_device_alloc(device, bytes, &from, error), done);
     STN_TRY_GOTO(status, stn_device_alloc(device, bytes, &to, error), done);
     STN_TRY_GOTO(status, stn_timer_create(device, &timer, error), done);
-    STN_TRY_GOTO(status, stn_device_copy(device, from, to, bytes, NULL, error), done); /* warm, and pages touched */
+    /* Warms up and touches the pages. */
+    STN_TRY_GOTO(status, stn_device_copy(device, from, to, bytes, NULL, error), done);
     for (int i = 0; i < COPIES; i++) {
         STN_TRY_GOTO(status, stn_timer_start(timer, NULL, error), done);
         for (int k = 0; k < IN_A_ROW; k++)

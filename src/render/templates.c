@@ -1,4 +1,4 @@
-/* The set of templates: the embedded ones, or a folder's. */
+/* The set of templates: embedded, or read from a folder. */
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
@@ -46,9 +46,9 @@ static stn_status read_file(const char *path, stn_template *item, stn_error *err
 }
 
 static stn_status add(stn_templates *set, const char *folder, const char *name, stn_error *error) {
-    stn_template *grown = realloc(set->list, (set->count + 1) * sizeof *grown);
-    if (!grown) return stn_fail_memory(error, "the list of templates", (set->count + 1) * sizeof *grown);
-    set->list = grown;
+    stn_template *resized = realloc(set->list, (set->count + 1) * sizeof *resized);
+    if (!resized) return stn_fail_memory(error, "the list of templates", (set->count + 1) * sizeof *resized);
+    set->list = resized;
     stn_template *item = &set->list[set->count];
     *item = (stn_template){strdup(name), NULL, 0};
     if (!item->name) return stn_fail_memory(error, "a template's name", strlen(name) + 1);
@@ -58,7 +58,7 @@ static stn_status add(stn_templates *set, const char *folder, const char *name, 
     return read_file(path, item, error);
 }
 
-/* Reads the templates of folder/prefix, and of its subfolders one level down. */
+/* Reads the templates in folder/prefix, and in its subfolders one level down. */
 static stn_status walk(stn_templates *set, const char *folder, const char *prefix, stn_error *error) {
     char path[PATH_MAX];
     snprintf(path, sizeof path, "%s/%s", folder, prefix);
@@ -123,7 +123,7 @@ const stn_template *stn_templates_find(const stn_templates *templates, const cha
     return NULL;
 }
 
-/* Each strategy's kernels lie in its folder; their names are unique without it. */
+/* Kernels lie in the folders of their strategies; their names are unique without the folder. */
 const stn_template *stn_templates_kernel(const stn_templates *templates, const char *kernel) {
     const size_t length = strlen(kernel);
     for (size_t i = 0; i < templates->count; i++) {

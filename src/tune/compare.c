@@ -1,4 +1,4 @@
-/* See compare.h. */
+/* Relative L2 difference of two results on the device; see compare.h. */
 #include "tune/compare.h"
 
 #include <math.h>
@@ -8,10 +8,13 @@
 #include "context/context.h"
 #include "render/render.h"
 
-enum { SPARSEST = 16, SAMPLE_LEAST = 1 << 16 }; /* of a sample: one chunk of so many, and elements at least */
-enum { SCALE = 600 }; /* powers of two: the kernel squares huge numbers so much smaller, tiny ones so much larger */
+/* A sample takes one chunk of SPARSEST at the fewest, and at least SAMPLE_LEAST elements. */
+enum { SPARSEST = 16, SAMPLE_LEAST = 1 << 16 };
+/* Power of two by which the kernel scales huge numbers down, and tiny ones up, before it squares
+ * them. */
+enum { SCALE = 600 };
 
-/* Twin of the kernel's arguments. */
+/* Mirrors the kernel's argument struct. */
 typedef struct compare_arguments {
     const void *got, *want;
     double *out;
@@ -45,15 +48,14 @@ stn_status tune_compare_start(const stn_kernel *kernel, const void *got, const v
     return stn_module_launch(kernel->module, &launch, &arguments, error);
 }
 
-/* The root of a sum of squares, times 2 to the exponent that goes with it. Twin of the kernel's
- * scales. */
+/* A norm is root * 2^exponent. Must match the scales of the kernel. */
 typedef struct norm {
     double root;
     int exponent;
 } norm;
 
-/* Of tiny numbers, those between and huge ones; NaN in any is NaN. What is huge or between leaves
- * nothing of squares below 2^-900. */
+/* Combines the sums of tiny, ordinary and huge squares; a NaN in any of them gives NaN. Squares
+ * below 2^-900 vanish beside ordinary or huge ones. */
 static norm norm_of(const double *sums) {
     const double tiny = sums[0], plain = sums[1], huge = sums[2];
     if (isnan(tiny) || isnan(plain) || isnan(huge)) return (norm){NAN, 0};

@@ -1,29 +1,30 @@
-/* Two results compared on the device: sums by tune_compare.cu, on a stream, read when that is
- * done. */
+/* Compares two results on the device: tune_compare.cu writes one partial sum per block, on a
+ * stream; the host reads them once the stream is done. */
 #ifndef STN_TUNE_COMPARE_H
 #define STN_TUNE_COMPARE_H
 #include "context/kernel.h"
 
 enum { TUNE_THREADS = 256, TUNE_BLOCKS = 1024, TUNE_SUMS_EACH = 7 };
-#define TUNE_SUMS                                                                                                      \
-    (TUNE_BLOCKS * TUNE_SUMS_EACH * sizeof(double)) /* bytes of device memory that a comparison leaves its sums in */
+/* Bytes of device memory for the partial sums of one comparison. */
+#define TUNE_SUMS (TUNE_BLOCKS * TUNE_SUMS_EACH * sizeof(double))
 
-/* tune_fill or tune_compare. */
+/* Makes the kernel tune_fill or tune_compare. */
 stn_status tune_kernel(stn_context *context, stn_dtype dtype, const char *name, stn_kernel **kernel, stn_error *error);
 unsigned tune_blocks(int64_t elements);
-/* One chunk of TUNE_THREADS elements of so many: 1 is all, else a power of two. */
+/* Compares one chunk of TUNE_THREADS elements out of `every` chunks (a power of two; 1: all). */
 typedef struct tune_compared {
     int64_t elements, every;
 } tune_compared;
-/* `every` of a sample that takes a small part of the time of a step, and has enough elements of any
- * part of a grid. */
+/* Chooses `every`: the sample takes a small part of the time of a step, and has enough elements of
+ * each part of a grid. */
 int64_t tune_sample(int64_t elements);
 stn_status tune_compare_start(const stn_kernel *kernel, const void *got, const void *want, void *sums,
                               tune_compared what, void *stream, stn_error *error);
-/* Relative L2 of a comparison's sums, all blocks' added up; absolute where all is zero that was
- * wanted. NaN where one is. */
+/* Relative L2 difference from a comparison's sums, added up over all blocks; the absolute one if
+ * every expected value is zero. NaN if any value is NaN. */
 double tune_compare_sums(const double *sums);
-/* What the stream must have done before. *difference: relative L2. Fails where values overflow. */
+/* Call once the stream has done the comparison. *difference: relative L2. Fails if values
+ * overflow. */
 stn_status tune_compare_read(stn_context *context, const void *sums, tune_compared what, double *difference,
                              stn_error *error);
 #endif

@@ -1,6 +1,6 @@
-/* The arms of an online plan come to be. Compiling takes long and concerns no device, so it is a
- * thread's; loading modules, tables and memory would end the capture of any stream, or wait for
- * one, so an execution does that when it finds an arm compiled. */
+/* Builds the candidates of an online plan. Compiling takes long and needs no device, so a thread
+ * does it. Loading modules and allocating memory would break a stream capture or wait for one, so
+ * an execution does that for a candidate whose kernels are compiled. */
 #include <unistd.h>
 
 #include "base/error.h"
@@ -9,71 +9,74 @@
 #include "tune/compare.h"
 #include "tune/online_state.h"
 
-void tune_online_build(stn_online *o, online_arm *arm) {
+void tune_online_build(stn_online *o, online_candidate *candidate) {
     const uint64_t steps = o->plan->kind->shape(o->unit).steps;
-    stn_status status = stn_plan_build(o->unit, steps, arm->strategy, &arm->candidate, &arm->plan, &arm->why);
-    if (arm->plan && arm->plan->workspace_size > o->inner) {
+    stn_status status =
+        stn_plan_build(o->unit, steps, candidate->strategy, &candidate->config, &candidate->plan, &candidate->why);
+    if (candidate->plan && candidate->plan->workspace_size > o->inner) {
         if (!o->plan->online)
-            o->inner = arm->plan->workspace_size;
-        else { /* with other weights than it was made for */
-            status = stn_fail(&arm->why, STN_ERROR_UNSUPPORTED, "it wants a larger workspace than the plan has");
-            stn_plan_destroy(arm->plan);
-            arm->plan = NULL;
+            o->inner = candidate->plan->workspace_size;
+        else { /* The new weights need a larger workspace than the old ones. */
+            status = stn_fail(&candidate->why, STN_ERROR_UNSUPPORTED, "it wants a larger workspace than the plan has");
+            stn_plan_destroy(candidate->plan);
+            candidate->plan = NULL;
         }
     }
-    atomic_store(&arm->built, status == STN_OK ? TUNE_BUILT : TUNE_FAILED);
+    atomic_store(&candidate->built, status == STN_OK ? TUNE_BUILT : TUNE_FAILED);
 }
 
-static void look_at_arm(stn_online *o, online_arm *arm) {
-    stn_gather_free(arm->gather);
-    arm->gather = stn_gather_begin(o->plan->context);
-    tune_online_build(o, arm);
-    const size_t missing = stn_gather_end(arm->gather);
+static void build_or_collect(stn_online *o, online_candidate *candidate) {
+    stn_gather_free(candidate->gather);
+    candidate->gather = stn_gather_begin(o->plan->context);
+    tune_online_build(o, candidate);
+    const size_t missing = stn_gather_end(candidate->gather);
     if (!missing) return;
-    if (arm->plan && arm->plan->workspace_size > o->inner && !o->plan->online) o->inner = arm->plan->workspace_size;
-    stn_plan_destroy(arm->plan); /* it has stand-ins */
-    arm->plan = NULL;
-    arm->why = (stn_error){0};
-    atomic_store(&arm->built, TUNE_UNBUILT);
+    if (candidate->plan && candidate->plan->workspace_size > o->inner && !o->plan->online)
+        o->inner = candidate->plan->workspace_size;
+    stn_plan_destroy(candidate->plan); /* It was built with stand-in kernels. */
+    candidate->plan = NULL;
+    candidate->why = (stn_error){0};
+    atomic_store(&candidate->built, TUNE_UNBUILT);
 }
 
-static void look_at_compare(stn_online *o) {
+static void collect_compare(stn_online *o) {
     if (o->compare_gather) return;
     o->compare_gather = stn_gather_begin(o->plan->context);
     (void)tune_kernel(o->plan->context, o->plan->kind->shape(o->plan).dtype, "tune_compare", &o->compare, NULL);
     stn_gather_end(o->compare_gather);
-    o->compare = NULL; /* it may be a stand-in: executions ask again */
+    o->compare = NULL; /* It may be a stand-in: executions ask again. */
 }
 
-void tune_online_look(stn_online *o, size_t from) {
-    look_at_compare(o);
+void tune_online_collect(stn_online *o, size_t from) {
+    collect_compare(o);
     for (size_t i = from; i < o->search.count; i++)
-        if (!o->arms[i].plan && atomic_load(&o->arms[i].built) == TUNE_UNBUILT) look_at_arm(o, &o->arms[i]);
+        if (!o->candidates[i].plan && atomic_load(&o->candidates[i].built) == TUNE_UNBUILT)
+            build_or_collect(o, &o->candidates[i]);
 }
 
-/* ---- the thread
- * -------------------------------------------------------------------------------------------------- */
+/* ---- the thread ------------------------------------------------------------------------------ */
 
-static void compile_arm(const stn_online *o, online_arm *arm) {
+static void compile_candidate(const stn_online *o, online_candidate *candidate) {
     stn_error why = {0};
-    if (!arm->gather || stn_gather_compile_apart(arm->gather, &why) == STN_OK)
-        atomic_store(&arm->built, TUNE_COMPILED);
+    if (!candidate->gather || stn_gather_compile_apart(candidate->gather, &why) == STN_OK)
+        atomic_store(&candidate->built, TUNE_COMPILED);
     else if (!atomic_load(&o->stop)) {
-        arm->why = why;
-        stn_log(&o->plan->context->logger, STN_LOG_INFO, "a candidate of strategy %s is passed over: %s",
-                arm->strategy->name, why.message);
-        atomic_store(&arm->built, TUNE_FAILED);
+        candidate->why = why;
+        stn_log(&o->plan->context->logger, STN_LOG_INFO, "a candidate of strategy %s is skipped: %s",
+                candidate->strategy->name, why.message);
+        atomic_store(&candidate->built, TUNE_FAILED);
     }
 }
 
 static void *compile_all(void *user) {
     stn_online *o = user;
     if (o->compare_gather && stn_gather_compile_apart(o->compare_gather, NULL) != STN_OK)
-        atomic_store(&o->stop, true); /* nothing can be checked, so nothing is tried */
+        /* Without the comparison no candidate can be checked, so none is tried. */
+        atomic_store(&o->stop, true);
     else
         atomic_store(&o->comparable, true);
     for (size_t i = 1; i < o->search.count && !atomic_load(&o->stop); i++)
-        if (atomic_load(&o->arms[i].built) == TUNE_UNBUILT) compile_arm(o, &o->arms[i]);
+        if (atomic_load(&o->candidates[i].built) == TUNE_UNBUILT) compile_candidate(o, &o->candidates[i]);
     return NULL;
 }
 
@@ -86,7 +89,7 @@ void tune_online_start(stn_online *o) {
 void tune_online_halt(stn_online *o) {
     atomic_store(&o->stop, true);
     stn_gather_cancel(o->compare_gather);
-    for (size_t i = 1; i < o->search.count; i++) stn_gather_cancel(o->arms[i].gather);
+    for (size_t i = 1; i < o->search.count; i++) stn_gather_cancel(o->candidates[i].gather);
 }
 
 void tune_online_end(stn_online *o) {

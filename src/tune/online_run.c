@@ -1,4 +1,4 @@
-/* Executions of an online plan, unit by unit: see online.h. */
+/* Executions of an online plan, one unit after the other; see online.h. */
 #include <math.h>
 
 #include "base/error.h"
@@ -7,16 +7,17 @@
 #include "tune/online.h"
 #include "tune/online_state.h"
 
-#define LAG_SECONDS 0.2e-3 /* of work that a GPU has while a caller waits for it: more than a wait takes to end */
+/* Work that the GPU must still have while the host waits for a timed unit: longer than a wait takes
+ * to return. */
+#define LAG_SECONDS 0.2e-3
 
-/* ---- what a move came to
- * ----------------------------------------------------------------------------------------- */
+/* ---- results of a timed move ----------------------------------------------------------------- */
 
-static void say_wrong(const stn_online *o, double difference) {
+static void log_wrong(const stn_online *o, double difference) {
     stn_log(&o->plan->context->logger, STN_LOG_WARNING,
             "strategy %s gives a wrong result on this GPU (relative L2 difference %.3g) and is not used: please report "
             "this",
-            o->arms[o->flight.arm].strategy->name, difference);
+            o->candidates[o->timed_move.candidate].strategy->name, difference);
 }
 
 static bool is_right(const stn_online *o) {
@@ -24,117 +25,116 @@ static bool is_right(const stn_online *o) {
     if (tune_compare_read(o->plan->context, o->sums, o->compared, &difference, NULL) != STN_OK) return false;
     const uint64_t steps = o->plan->kind->shape(o->unit).steps;
     const bool right = difference <= o->plan->kind->allowed_difference(o->plan, steps);
-    if (!right && o->compared.every == 1) say_wrong(o, difference);
+    if (!right && o->compared.every == 1) log_wrong(o, difference);
     return right;
 }
 
-/* A sample of a grid that is all but empty may have too little in it to compare rounding with: then
- * all is compared, from this arm on. */
-static void doubt(stn_online *o) {
+/* A sample of a mostly empty grid may hold too few values to compare rounding. From here on whole
+ * results are compared, beginning with this candidate. */
+static void compare_whole(stn_online *o) {
     if (o->compared.every == 1) return;
     o->search.compare *= (double)o->compared.every;
     o->compared.every = 1;
-    o->search.arms[o->flight.arm].state = TUNE_ARM_READY;
+    o->search.candidates[o->timed_move.candidate].state = TUNE_CANDIDATE_READY;
 }
 
-/* Tells the search of the move that flies, if it has landed. */
-static void settle(stn_online *o, bool wait) {
+/* Updates the search with the move in flight, if it has finished. */
+static void finish_move(stn_online *o, bool wait) {
     const tune_play *play = o->plan->context->play;
     double took = 0, done = 0;
-    stn_timer *last = o->flight.check ? o->done : o->took;
-    if (!o->flying) return;
+    stn_timer *last = o->timed_move.check ? o->done : o->took;
+    if (!o->in_flight) return;
     const stn_status status = stn_timer_read(last, wait, &done, NULL);
-    if (status == STN_OK && !(done > 0)) return; /* under way */
-    o->flying = false;
+    if (status == STN_OK && !(done > 0)) return; /* still running */
+    o->in_flight = false;
     if (status == STN_OK && stn_timer_read(o->took, false, &took, NULL) != STN_OK) took = 0;
-    took /= o->flight.units;
-    const online_arm *arm = &o->arms[o->flight.arm];
-    o->flight.whole = o->flight.check && !play ? done : 0;
-    if (play) took = play->seconds(play->user, arm->strategy, &arm->candidate);
+    took /= o->timed_move.units;
+    const online_candidate *candidate = &o->candidates[o->timed_move.candidate];
+    o->timed_move.whole = o->timed_move.check && !play ? done : 0;
+    if (play) took = play->seconds(play->user, candidate->strategy, &candidate->config);
     const size_t before = o->search.current;
-    const bool right = status == STN_OK && (!o->flight.check || is_right(o));
-    tune_search_told(&o->search, &o->flight, took, right);
-    if (status == STN_OK && !right) doubt(o);
+    const bool right = status == STN_OK && (!o->timed_move.check || is_right(o));
+    tune_search_update(&o->search, &o->timed_move, took, right);
+    if (status == STN_OK && !right) compare_whole(o);
     if (o->search.current != before)
         stn_log(&o->plan->context->logger, STN_LOG_INFO, "online: strategy %s takes over from %s",
-                o->arms[o->search.current].strategy->name, o->arms[before].strategy->name);
+                o->candidates[o->search.current].strategy->name, o->candidates[before].strategy->name);
 }
 
-/* ---- one unit
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- one unit -------------------------------------------------------------------------------- */
 
 static void take_built(stn_online *o) {
     for (size_t i = 1; i < o->search.count; i++) {
-        tune_arm *arm = &o->search.arms[i];
-        const int built = atomic_load(&o->arms[i].built);
-        if (arm->state != TUNE_ARM_WAITING || !atomic_load(&o->comparable)) continue;
+        tune_candidate *candidate = &o->search.candidates[i];
+        const int built = atomic_load(&o->candidates[i].built);
+        if (candidate->state != TUNE_CANDIDATE_WAITING || !atomic_load(&o->comparable)) continue;
         if (built == TUNE_COMPILED && o->search.known > 0 && !tune_search_wants(&o->search, i))
-            continue;                 /* its code and its tables are not worth the wait */
-        if (built == TUNE_COMPILED) { /* one an execution: loading takes a moment */
-            tune_online_build(o, &o->arms[i]);
+            continue;                 /* Not worth the time to load its code and tables. */
+        if (built == TUNE_COMPILED) { /* One for each execution: loading takes a moment. */
+            tune_online_build(o, &o->candidates[i]);
             return;
         }
-        if (built == TUNE_BUILT) arm->state = TUNE_ARM_READY;
-        if (built == TUNE_FAILED) arm->state = TUNE_ARM_OUT;
+        if (built == TUNE_BUILT) candidate->state = TUNE_CANDIDATE_READY;
+        if (built == TUNE_FAILED) candidate->state = TUNE_CANDIDATE_OUT;
     }
     if (!atomic_load(&o->stop)) return;
-    for (size_t i = 1; i < o->search.count; i++) /* nobody builds them any more */
-        if (o->search.arms[i].state == TUNE_ARM_WAITING) o->search.arms[i].state = TUNE_ARM_OUT;
+    for (size_t i = 1; i < o->search.count; i++) /* The builder thread has stopped. */
+        if (o->search.candidates[i].state == TUNE_CANDIDATE_WAITING) o->search.candidates[i].state = TUNE_CANDIDATE_OUT;
 }
 
-static stn_status run_arm(const stn_online *o, size_t arm, const stn_execution *each, stn_error *error) {
-    return stn_plan_run_whole(o->arms[arm].plan ? o->arms[arm].plan : o->plan, each, error);
+static stn_status run_candidate(const stn_online *o, size_t candidate, const stn_execution *each, stn_error *error) {
+    return stn_plan_run_whole(o->candidates[candidate].plan ? o->candidates[candidate].plan : o->plan, each, error);
 }
 
 static stn_status run_current(stn_online *o, const stn_execution *each, stn_error *error) {
-    const tune_move move = {.arm = o->search.current, .units = 1};
-    STN_TRY(run_arm(o, move.arm, each, error));
-    tune_search_told(&o->search, &move, 0, true);
+    const tune_move move = {.candidate = o->search.current, .units = 1};
+    STN_TRY(run_candidate(o, move.candidate, each, error));
+    tune_search_update(&o->search, &move, 0, true);
     return STN_OK;
 }
 
-/* The kernel that compares, which is compiled by now. */
+/* The comparison kernel; it is compiled by now. */
 static stn_status get_compare(stn_online *o, stn_error *error) {
     if (o->compare) return STN_OK;
     const stn_dtype dtype = o->plan->kind->shape(o->plan).dtype;
     return tune_kernel(o->plan->context, dtype, "tune_compare", &o->compare, error);
 }
 
-/* The arm beside the one that runs, whose result is the caller's. */
+/* Runs a candidate next to the current one, whose result the caller gets. */
 static stn_status check(stn_online *o, const stn_execution *each, stn_error *error) {
-    stn_execution beside = *each;
-    beside.out = (char *)each->workspace + o->inner;
+    stn_execution checked = *each;
+    checked.out = (char *)each->workspace + o->inner;
     stn_status status = stn_timer_start(o->done, each->stream, error);
     if (status == STN_OK) status = stn_timer_start(o->took, each->stream, error);
-    if (status == STN_OK) status = run_arm(o, o->flight.arm, &beside, error);
+    if (status == STN_OK) status = run_candidate(o, o->timed_move.candidate, &checked, error);
     if (status == STN_OK) status = stn_timer_mark(o->took, each->stream, error);
-    STN_TRY(run_arm(o, o->search.current, each, error));
+    STN_TRY(run_candidate(o, o->search.current, each, error));
     if (status == STN_OK) status = get_compare(o, error);
     if (status == STN_OK)
-        status = tune_compare_start(o->compare, beside.out, each->out, o->sums, o->compared, each->stream, error);
+        status = tune_compare_start(o->compare, checked.out, each->out, o->sums, o->compared, each->stream, error);
     if (status == STN_OK) status = stn_timer_mark(o->done, each->stream, error);
-    o->flying = status == STN_OK;
-    if (!o->flying) tune_search_told(&o->search, &o->flight, 0, false);
+    o->in_flight = status == STN_OK;
+    if (!o->in_flight) tune_search_update(&o->search, &o->timed_move, 0, false);
     return STN_OK;
 }
 
-/* One of the units that are timed together; the last one sends them off. */
+/* Runs one of the units that are timed together; the last one puts the move in flight. */
 static stn_status run_timed(stn_online *o, const stn_execution *each, stn_error *error) {
-    const bool first = o->left == o->flight.units;
+    const bool first = o->left == o->timed_move.units;
     stn_status status = first ? stn_timer_start(o->took, each->stream, error) : STN_OK;
-    if (status == STN_OK) status = run_arm(o, o->flight.arm, each, error);
+    if (status == STN_OK) status = run_candidate(o, o->timed_move.candidate, each, error);
     if (status == STN_OK && --o->left) return STN_OK;
     if (status == STN_OK) status = stn_timer_mark(o->took, each->stream, error);
     o->left = 0;
-    o->flying = status == STN_OK;
-    if (o->flying || o->flight.arm == o->search.current) return status;
-    o->search.arms[o->flight.arm].state = TUNE_ARM_OUT; /* the trusted one makes it whole */
+    o->in_flight = status == STN_OK;
+    if (o->in_flight || o->timed_move.candidate == o->search.current) return status;
+    /* The trusted candidate repeats the unit. */
+    o->search.candidates[o->timed_move.candidate].state = TUNE_CANDIDATE_OUT;
     return run_current(o, each, error);
 }
 
-/* Is there work enough behind the move that flies? Callers enqueue hundreds of executions in the
- * time of one, all of them by the one that runs: so a move that has so much behind it is waited
- * for, while the GPU has something to do. */
+/* Is enough work enqueued behind the timed move? Callers enqueue hundreds of executions in the time
+ * of one, all run by the current candidate. Waiting for the timed move then leaves the GPU busy. */
 static bool far_ahead(const stn_online *o) {
     return o->behind >= 2 && o->behind * tune_search_expects(&o->search, o->search.current) >= LAG_SECONDS;
 }
@@ -143,36 +143,35 @@ static stn_status run_unit(stn_online *o, const stn_execution *each, stn_error *
     if (o->search.frozen || o->over) return run_current(o, each, error);
     if (o->left) return run_timed(o, each, error);
     take_built(o);
-    settle(o, far_ahead(o));
-    o->over = tune_search_over(&o->search) && !o->flying;
-    if (o->over) tune_online_halt(o); /* nobody will try what still compiles */
-    if (o->flying) {
+    finish_move(o, far_ahead(o));
+    o->over = tune_search_over(&o->search) && !o->in_flight;
+    if (o->over) tune_online_halt(o); /* Cancels compilations that no trial needs any more. */
+    if (o->in_flight) {
         o->behind++;
         return run_current(o, each, error);
     }
     o->behind = 0;
     const tune_move move = tune_search_next(&o->search);
     if (!move.timed) return run_current(o, each, error);
-    o->flight = move;
+    o->timed_move = move;
     if (move.check) return check(o, each, error);
     o->left = move.units;
     return run_timed(o, each, error);
 }
 
-/* ---- all of them
- * ------------------------------------------------------------------------------------------------- */
+/* ---- all units ------------------------------------------------------------------------------- */
 
-/* The state after a leg; after the last one it is the output. */
-static void *state_after(const stn_online *o, uint64_t leg, const stn_execution *run) {
-    return (o->legs - 1 - leg) % 2 ? (char *)run->workspace + o->spare : run->out;
+/* The buffer that holds the state after a chunk; after the last chunk it is the output. */
+static void *state_after(const stn_online *o, uint64_t chunk, const stn_execution *run) {
+    return (o->chunks - 1 - chunk) % 2 ? (char *)run->workspace + o->spare : run->out;
 }
 
-/* A decision wants what the last leg came to: without waiting, all would be enqueued before the
- * first is done. */
+/* Waits for the last chunk: otherwise all chunks would be enqueued before the first result is
+ * known, and no decision could use it. */
 static stn_status await(stn_online *o, const stn_execution *run, stn_error *error) {
-    if (o->legs == 1 || o->search.frozen || o->over) return STN_OK;
-    if (!o->flying) return stn_synchronize(o->plan->context, run->stream, error);
-    settle(o, true);
+    if (o->chunks == 1 || o->search.frozen || o->over) return STN_OK;
+    if (!o->in_flight) return stn_synchronize(o->plan->context, run->stream, error);
+    finish_move(o, true);
     return STN_OK;
 }
 
@@ -181,15 +180,15 @@ stn_status tune_online_run(stn_plan *plan, stn_part part, const stn_execution *r
     stn_status status = STN_OK;
     pthread_mutex_lock(&o->lock);
     if (!o->over && stn_device_capturing(plan->context->device, run->stream)) {
-        o->search.frozen = true; /* what a graph holds stays */
+        o->search.frozen = true; /* A captured graph keeps its kernels, so the choice is final. */
         tune_online_halt(o);
-        o->flying = false;
+        o->in_flight = false;
         o->left = 0;
     }
-    for (uint64_t leg = part.first; leg < part.first + part.count && status == STN_OK; leg++) {
+    for (uint64_t chunk = part.first; chunk < part.first + part.count && status == STN_OK; chunk++) {
         stn_execution each = *run;
-        each.in = leg ? state_after(o, leg - 1, run) : run->in;
-        each.out = state_after(o, leg, run);
+        each.in = chunk ? state_after(o, chunk - 1, run) : run->in;
+        each.out = state_after(o, chunk, run);
         status = run_unit(o, &each, error);
         if (status == STN_OK) status = await(o, run, error);
     }

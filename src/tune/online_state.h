@@ -1,4 +1,4 @@
-/* What an online plan keeps: online.h. */
+/* State of an online plan; see online.h. */
 #ifndef STN_TUNE_ONLINE_STATE_H
 #define STN_TUNE_ONLINE_STATE_H
 #include <pthread.h>
@@ -9,51 +9,54 @@
 #include "plan/gather.h"
 #include "plan/plan.h"
 #include "tune/compare.h"
-#include "tune/search.h"
+#include "tune/online_search.h"
 
 enum { TUNE_UNBUILT, TUNE_COMPILED, TUNE_BUILT, TUNE_FAILED };
 
-typedef struct online_arm {
+typedef struct online_candidate {
     const stn_strategy *strategy;
-    stn_candidate candidate;
-    stn_plan *plan;     /* owned; of a unit. NULL: not built, or arm 0 where a unit is the whole run */
-    stn_gather *gather; /* kernels that are missing */
+    stn_candidate config;
+    /* Owned: runs one unit. NULL: not built, or candidate 0 if a unit is the whole run. */
+    stn_plan *plan;
+    stn_gather *gather; /* missing kernels */
     atomic_int built;
-    stn_error why; /* it failed; written before `built` */
-} online_arm;
+    stn_error why; /* The reason of a failure; written before `built`. */
+} online_candidate;
 
 typedef struct stn_online {
-    stn_plan *plan; /* whose work it is */
-    stn_plan *unit; /* owned: the work of one unit and its ranking, nothing prepared; arms are built like it */
-    uint64_t legs;
+    stn_plan *plan; /* the plan that was opened */
+    /* Owned: the work of one unit and its ranking, not prepared; candidates are built from it. */
+    stn_plan *unit;
+    uint64_t chunks;
     tune_search search;
-    online_arm arms[TUNE_ARMS];
-    pthread_mutex_t lock; /* held by executions */
-    pthread_t builder;    /* compiles: what concerns the device is done by executions */
+    online_candidate candidates[TUNE_CANDIDATES];
+    pthread_mutex_t lock; /* held during executions */
+    pthread_t builder;    /* Compiles; device work is done by executions. */
     bool has_builder;
-    atomic_bool stop, comparable; /* comparable: the kernel is compiled */
+    atomic_bool stop, comparable; /* comparable: the comparison kernel is compiled. */
     stn_gather *compare_gather;
     pid_t owner;
     stn_kernel *compare;
     void *sums;
-    stn_timer *took,
-        *done; /* of the move that flies; done: of all of a check, the trusted run and the comparison among it */
-    bool flying, over; /* over: current runs for good */
-    tune_move flight;
-    unsigned left;             /* units of the move that are still to run before it flies */
-    double behind;             /* units that were enqueued since it took off */
-    size_t inner, grid, spare; /* bytes: of the arms' workspace, of a grid, before the spare grid */
-    tune_compared compared;    /* of two results */
+    /* Timers of the move in flight; done: of a whole check, trusted run and comparison included. */
+    stn_timer *took, *done;
+    bool in_flight, over; /* over: the current candidate runs from here on. */
+    tune_move timed_move;
+    unsigned left; /* Units of the move that must still run before it is in flight. */
+    double behind; /* Executions enqueued after the timed one. */
+    /* Bytes: of the candidates' workspace; of a grid; offset of the spare grid. */
+    size_t inner, grid, spare;
+    tune_compared compared; /* the sample of two results */
 } stn_online;
 
 /* ---- online_build.c
- * Learns what each arm but `from` lacks, and how much workspace it wants; those that lack nothing
- * are built. */
-void tune_online_look(stn_online *o, size_t from);
-/* The thread that compiles begins; no more of it is wanted; the same, and it has ended. */
+ * Collects the kernels that each candidate from index `from` on lacks, and the workspace it needs;
+ * builds those that lack none. */
+void tune_online_collect(stn_online *o, size_t from);
+/* Starts the compiling thread; halt: cancels what has not started; end: halts and joins it. */
 void tune_online_start(stn_online *o);
 void tune_online_halt(stn_online *o);
 void tune_online_end(stn_online *o);
-/* Builds an arm whose kernels are compiled, for an execution; what fails is in arm->why. */
-void tune_online_build(stn_online *o, online_arm *arm);
+/* Builds a candidate whose kernels are compiled, during an execution; arm->why has a failure. */
+void tune_online_build(stn_online *o, online_candidate *candidate);
 #endif

@@ -1,4 +1,5 @@
-/* See session.h. */
+/* Offline tuning session: compiles, checks and times the candidates of a plan's ranking in rounds.
+ * See session.h. */
 #include "tune/session.h"
 
 #include <math.h>
@@ -10,15 +11,17 @@
 #include "base/error.h"
 #include "context/context.h"
 #include "context/gather.h"
-#include "tune/trial.h"
+#include "tune/timing_trial.h"
 
-#define HOPELESS 3.0  /* times the best estimate: not tried, unless it is the best of its strategy */
-#define TOO_SLOW 2.0  /* times the best: no more samples */
-#define FINALIST 1.15 /* times the best */
+/* Candidates estimated at more than this many times the best are not tried, unless best of their
+ * strategy. */
+#define DOMINATED 3.0
+#define TOO_SLOW 2.0  /* A candidate slower than this many times the best gets no more samples. */
+#define FINALIST 1.15 /* Finalists are within this many times the best. */
 #define FIRST_SECONDS 1e-3
 #define SEMI_SECONDS 4e-3
-#define FINAL_SECONDS 20e-3 /* long enough that clocks settle where a long run's do */
-#define LONG_SECONDS 10e-3  /* of one execution: hardly noise, so few samples will do */
+#define FINAL_SECONDS 20e-3 /* Long enough for clocks to settle as in a long run. */
+#define LONG_SECONDS 10e-3  /* Of one execution: the noise is small, so few samples suffice. */
 enum { TRIALS = STN_PLAN_RANKING, LIKELY = 32, SEMIFINALISTS = 12, FINALISTS = 6, BATCH = 8 };
 enum { FIRST_SAMPLES = 3, SEMI_SAMPLES = 3, FINAL_SAMPLES = 5, FIRST_SAMPLES_LONG = 1, FINAL_SAMPLES_LONG = 3 };
 
@@ -26,9 +29,10 @@ typedef struct session {
     stn_plan *plan;
     tune_stage stage;
     tune_trial trials[TRIALS];
-    stn_gather *gathers[TRIALS]; /* kernels that a trial's candidate lacks */
-    size_t count, estimated;     /* estimated: the trial of what ESTIMATE would run */
-    double deadline, best;       /* best: the least sample so far */
+    stn_gather *gathers[TRIALS]; /* Kernels that each trial's candidate lacks. */
+    /* estimated: index of the trial that STN_MODE_ESTIMATE would run. */
+    size_t count, estimated;
+    double deadline, best; /* best: the smallest sample so far. */
 } session;
 
 static double now(void) {
@@ -43,8 +47,7 @@ static bool has_trial(const session *s, const stn_strategy *strategy) {
     return false;
 }
 
-/* ---- which
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- candidates ------------------------------------------------------------------------------ */
 
 static void add_trial(session *s, const stn_ranked *row, size_t most) {
     if (s->count < most)
@@ -52,11 +55,11 @@ static void add_trial(session *s, const stn_ranked *row, size_t most) {
             (tune_trial){.strategy = row->strategy, .candidate = row->candidate, .predicted = row->estimate.seconds};
 }
 
-/* The best estimate of each strategy, then all others that have a chance, best estimate first. */
+/* The best estimate of each strategy, then all others within the limit, best estimate first. */
 static void choose_trials(session *s, const tune_order *order) {
     const stn_ranked *rows = s->plan->ranking;
     const size_t most = order->all ? TRIALS : LIKELY;
-    const double within = order->within > 0 ? order->within : order->all ? INFINITY : HOPELESS;
+    const double within = order->within > 0 ? order->within : order->all ? INFINITY : DOMINATED;
     bool taken[STN_PLAN_RANKING] = {false};
     for (size_t i = 0; i < s->plan->ranked && rows[i].applies; i++)
         if (!has_trial(s, rows[i].strategy)) add_trial(s, &rows[i], most), taken[i] = true;
@@ -64,7 +67,7 @@ static void choose_trials(session *s, const tune_order *order) {
         if (!taken[i] && rows[i].estimate.seconds <= within * rows[0].estimate.seconds) add_trial(s, &rows[i], most);
 }
 
-/* Those of as many steps follow each other, so that the trusted candidate makes each number of
+/* Groups trials with the same number of steps, so that the reference candidate runs each number of
  * steps once. */
 static void group_by_steps(session *s) {
     tune_trial sorted[TRIALS];
@@ -88,8 +91,7 @@ static void find_estimated(session *s) {
             s->estimated = i;
 }
 
-/* ---- building
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- building -------------------------------------------------------------------------------- */
 
 static void run_on_all(stn_pool *pool, size_t count, void (*body)(void *user, int64_t begin, int64_t end), void *user) {
     if (pool)
@@ -98,26 +100,26 @@ static void run_on_all(stn_pool *pool, size_t count, void (*body)(void *user, in
         body(user, 0, (int64_t)count);
 }
 
-/* Trials from number `first` on. */
+/* The trials from index `first` on. */
 typedef struct batch {
     session *s;
     size_t first;
 } batch;
 
-/* What lacks nothing is built; of the rest it is known what that is. */
-static void look_at_some(void *user, int64_t begin, int64_t end) {
+/* Builds the trials whose kernels are all there; collects the missing kernels of the others. */
+static void build_or_collect_some(void *user, int64_t begin, int64_t end) {
     const batch *part = user;
     session *s = part->s;
     for (int64_t i = (int64_t)part->first + begin; i < (int64_t)part->first + end; i++) {
         stn_gather *gather = s->gathers[i] = stn_gather_begin(s->plan->context);
         tune_trial_build(s->stage.plan, &s->trials[i]);
         if (!stn_gather_end(gather)) continue;
-        tune_trial_clear(&s->trials[i]); /* it has stand-ins */
+        tune_trial_clear(&s->trials[i]); /* It was built with stand-in kernels. */
         s->trials[i].state = TUNE_NEW;
     }
 }
 
-/* What was compiled meanwhile is there. */
+/* Builds the trials whose kernels were compiled in the meantime. */
 static void build_some(void *user, int64_t begin, int64_t end) {
     const batch *part = user;
     session *s = part->s;
@@ -133,7 +135,7 @@ static void build_some(void *user, int64_t begin, int64_t end) {
 }
 
 static void compile_batch(session *s, stn_pool *pool, size_t first, size_t count) {
-    run_on_all(pool, count, look_at_some, &(batch){s, first});
+    run_on_all(pool, count, build_or_collect_some, &(batch){s, first});
     stn_gathers_compile(s->plan->context, &s->gathers[first], count);
 }
 
@@ -141,10 +143,9 @@ static void free_gathers(session *s, size_t first, size_t count) {
     for (size_t i = first; i < first + count; i++) stn_gather_free(s->gathers[i]), s->gathers[i] = NULL;
 }
 
-/* ---- measuring
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- measuring ------------------------------------------------------------------------------- */
 
-static void tell(const session *s, const tune_trial *trial, double difference) {
+static void log_trial(const session *s, const tune_trial *trial, double difference) {
     const stn_logger *logger = &s->plan->context->logger;
     const char *strategy = trial->strategy->name;
     stn_text name = STN_TEXT_EMPTY;
@@ -166,8 +167,7 @@ static void tell(const session *s, const tune_trial *trial, double difference) {
     stn_text_free(words);
 }
 
-/* First samples are compared by the least of each: what disturbs a millisecond only lengthens
- * it. */
+/* First samples are compared by their minimum: disturbances only lengthen a sample. */
 static void note_best(session *s, const tune_trial *trial) {
     if (trial->state == TUNE_GOOD) s->best = fmin(s->best, tune_trial_least(trial));
 }
@@ -182,25 +182,25 @@ static void measure_one(session *s, tune_trial *trial) {
         note_best(s, trial);
         if (trial->count > 1 && tune_trial_least(trial) > TOO_SLOW * s->best) break;
     }
-    tell(s, trial, difference);
+    log_trial(s, trial, difference);
 }
 
 static stn_pool *pool_of(const session *s) {
     stn_pool *pool = NULL;
-    (void)stn_context_pool(s->plan->context, &pool, NULL); /* without threads one after the other */
+    /* Without a pool: one after the other. */
+    (void)stn_context_pool(s->plan->context, &pool, NULL);
     return pool;
 }
 
-/* What ESTIMATE would run is timed beside the others once more: its first samples are the first of
- * all, right after the trusted run, which may be long and leave lower clocks (10240^2 over 10,000
- * steps: a third longer than later, bench/results/2026-11-23-regret-5.md). */
+/* The estimate's choice is always a finalist: its first samples come right after the long run of
+ * the reference candidate, which may leave lower clocks (a third slower was seen). */
 static bool is_finalist(const session *s, const tune_trial *trial) {
     const double most = trial == &s->trials[s->estimated] ? TOO_SLOW : FINALIST;
     return trial->plan && trial->state == TUNE_GOOD && tune_trial_least(trial) <= most * s->best;
 }
 
-/* Batch after batch, each compiled by all threads, until all are measured or time is up; the first
- * one is measured in any case. */
+/* Compiles batch after batch with all threads and measures it, until all candidates are measured or
+ * time is up. The first batch is always measured. */
 static void measure_all(session *s) {
     stn_pool *pool = pool_of(s);
     const size_t wide = pool ? (size_t)stn_pool_threads(pool) : 1, batch_size = wide > BATCH ? wide : BATCH;
@@ -211,7 +211,7 @@ static void measure_all(session *s) {
         run_on_all(pool, count, build_some, &(batch){s, first});
         free_gathers(s, first, count);
         for (size_t i = first; i < first + count && (i == 0 || now() < s->deadline); i++) measure_one(s, &s->trials[i]);
-        for (size_t i = first; i < first + count; i++) /* plans hold memory */
+        for (size_t i = first; i < first + count; i++) /* Frees the plans' memory. */
             if (!is_finalist(s, &s->trials[i])) tune_trial_clear(&s->trials[i]);
     }
 }
@@ -221,10 +221,10 @@ static int by_least(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* The times of those that took turns are of longer runs, whose clocks are lower than those of
- * earlier samples: all others, which were behind the last of them, stay so. `before`: that one's
- * least earlier sample. */
-static void hold_back(session *s, const tune_trial *last, double before, tune_trial *const *turns, size_t count) {
+/* Final times come from longer runs at lower clocks than earlier samples. Scales the samples of all
+ * trials that were not finalists by the same factor, so that they stay behind the last finalist.
+ * before: that one's smallest earlier sample. */
+static void rescale_others(session *s, const tune_trial *last, double before, tune_trial *const *turns, size_t count) {
     const double longer = tune_trial_median(last) / before;
     for (size_t i = 0; i < s->count; i++) {
         tune_trial *trial = &s->trials[i];
@@ -234,7 +234,7 @@ static void hold_back(session *s, const tune_trial *last, double before, tune_tr
     }
 }
 
-/* Those with the least samples first, `most` of them, the estimate's choice among these. */
+/* Sorts by the smallest sample and keeps `most`, the estimate's choice among them. */
 static size_t choose_fastest(const session *s, tune_trial **order, size_t count, size_t most) {
     qsort(order, count, sizeof *order, by_least);
     for (size_t i = most; i < count; i++)
@@ -242,10 +242,11 @@ static size_t choose_fastest(const session *s, tune_trial **order, size_t count,
     return count < most ? count : most;
 }
 
-/* By turns, with no wait between, so that what changes with time (clocks, heat) meets all alike;
- * earlier samples do not count. */
-static void take_turns(session *s, tune_trial **order, size_t count, double seconds, int samples) {
-    const tune_trial *last = order[count - 1]; /* of those whose earlier samples are to be believed */
+/* Times the candidates alternately, without waits between, so that changes of clocks and heat
+ * affect all alike. Earlier samples are discarded. */
+static void time_alternately(session *s, tune_trial **order, size_t count, double seconds, int samples) {
+    /* The last one whose earlier samples are reliable. */
+    const tune_trial *last = order[count - 1];
     if (last == &s->trials[s->estimated]) last = order[count - 2];
     const double before = tune_trial_least(last);
     stn_timer *timers[SEMIFINALISTS] = {NULL};
@@ -256,17 +257,17 @@ static void take_turns(session *s, tune_trial **order, size_t count, double seco
     }
     for (int round = 0; timed && round <= samples && (round <= 1 || now() < s->deadline); round++) {
         for (size_t i = 0; i < count; i++) {
-            if (round <= 1) order[i]->count = 0; /* round 0 warms up */
+            if (round <= 1) order[i]->count = 0; /* Round 0 is a warm-up. */
             tune_trial_start(&s->stage, order[i], timers[i]);
         }
         for (size_t i = 0; i < count; i++) tune_trial_take(order[i], timers[i]);
     }
     for (size_t i = 0; i < count; i++) stn_timer_destroy(timers[i]);
-    if (timed && last->state == TUNE_GOOD) hold_back(s, last, before, order, count);
+    if (timed && last->state == TUNE_GOOD) rescale_others(s, last, before, order, count);
 }
 
-/* First samples, taken one candidate after the other, are off by some percent: where many are
- * close, twice as many as there are finalists take shorter turns before. */
+/* First samples, taken one candidate after the other, are off by some percent. If many candidates
+ * are close, a semifinal with shorter samples selects the finalists. */
 static void measure_finalists(session *s) {
     tune_trial *order[TRIALS] = {NULL};
     size_t count = 0;
@@ -275,10 +276,10 @@ static void measure_finalists(session *s) {
     count = choose_fastest(s, order, count, SEMIFINALISTS);
     if (count < 2 || now() > s->deadline) return;
     const bool is_long = order[0]->once > LONG_SECONDS;
-    if (count > FINALISTS && !is_long) take_turns(s, order, count, SEMI_SECONDS, SEMI_SAMPLES);
+    if (count > FINALISTS && !is_long) time_alternately(s, order, count, SEMI_SECONDS, SEMI_SAMPLES);
     if (now() > s->deadline) return;
     count = choose_fastest(s, order, count, FINALISTS);
-    take_turns(s, order, count, FINAL_SECONDS, is_long ? FINAL_SAMPLES_LONG : FINAL_SAMPLES);
+    time_alternately(s, order, count, FINAL_SECONDS, is_long ? FINAL_SAMPLES_LONG : FINAL_SAMPLES);
 }
 
 static void record_trials(const session *s, tune_records *records) {

@@ -1,5 +1,4 @@
-/* Measured times into a plan's ranking: those that are remembered, or those of trials made now
- * (session.h). */
+/* Sorts a plan's ranking by measured times, from wisdom or from a tuning session (session.h). */
 #include "tune/tuner.h"
 
 #include <math.h>
@@ -11,12 +10,14 @@
 #include "tune/online.h"
 #include "tune/wisdom.h"
 
-#define LIKE 1.5 /* times the best estimate: not taken over from a problem like this */
-#define OLD 1.15 /* nor from what was measured with other kernels: so far estimates are off anyway */
+/* A candidate of a similar problem is not taken if it is estimated at more than this many times the
+ * best. */
+#define SIMILAR_LIMIT 1.5
+/* The same for times measured with other kernels: the usual error of estimates. */
+#define OLD_LIMIT 1.15
 enum { WIDE = 48 };
 
-/* ---- the ranking
- * ------------------------------------------------------------------------------------------------- */
+/* ---- the ranking ----------------------------------------------------------------------------- */
 
 static bool is_tuned(const stn_plan *plan, const stn_strategy *strategy) {
     for (size_t i = 0; i < plan->ranked; i++)
@@ -33,40 +34,40 @@ static const stn_ranked *fastest_of(const stn_plan *plan) {
     return fastest;
 }
 
-typedef struct place {
+typedef struct sort_key {
     const stn_ranked *row;
     int class;
     double seconds;
-} place;
+} sort_key;
 
-/* Times are only compared with times, estimates with estimates: a row of a strategy that was never
- * measured comes before all that was only if the fastest of those was also estimated to be slower
- * than it. */
-static place place_of(const stn_plan *plan, const stn_ranked *row, const stn_ranked *fastest) {
-    if (!row->applies) return (place){row, 3, 0};
-    if (row->measured > 0) return (place){row, 1, row->measured};
+/* Measured times are only compared with measured times, estimates with estimates. A row whose
+ * strategy was never measured comes first only if its estimate is below the estimate of the fastest
+ * measured row. */
+static sort_key sort_key_of(const stn_plan *plan, const stn_ranked *row, const stn_ranked *fastest) {
+    if (!row->applies) return (sort_key){row, 3, 0};
+    if (row->measured > 0) return (sort_key){row, 1, row->measured};
     bool first = fastest && row->estimate.seconds < fastest->estimate.seconds && !is_tuned(plan, row->strategy);
-    return (place){row, first ? 0 : 2, row->estimate.seconds};
+    return (sort_key){row, first ? 0 : 2, row->estimate.seconds};
 }
 
-static int compare_places(const void *a, const void *b) {
-    const place *x = a, *y = b;
+static int compare_sort_keys(const void *a, const void *b) {
+    const sort_key *x = a, *y = b;
     if (x->class != y->class) return x->class - y->class;
     if (x->seconds != y->seconds) return x->seconds < y->seconds ? -1 : 1;
-    return x->row < y->row ? -1 : x->row > y->row; /* as they were */
+    return x->row < y->row ? -1 : x->row > y->row; /* Keeps the order of equal rows. */
 }
 
 static void reorder(stn_plan *plan) {
     stn_ranked before[STN_PLAN_RANKING];
-    place places[STN_PLAN_RANKING];
+    sort_key sort_keys[STN_PLAN_RANKING];
     const stn_ranked *fastest = fastest_of(plan);
-    for (size_t i = 0; i < plan->ranked; i++) places[i] = place_of(plan, &plan->ranking[i], fastest);
-    if (plan->ranked) qsort(places, plan->ranked, sizeof *places, compare_places);
-    for (size_t i = 0; i < plan->ranked; i++) before[i] = *places[i].row;
+    for (size_t i = 0; i < plan->ranked; i++) sort_keys[i] = sort_key_of(plan, &plan->ranking[i], fastest);
+    if (plan->ranked) qsort(sort_keys, plan->ranked, sizeof *sort_keys, compare_sort_keys);
+    for (size_t i = 0; i < plan->ranked; i++) before[i] = *sort_keys[i].row;
     memcpy(plan->ranking, before, plan->ranked * sizeof *before);
 }
 
-/* Writes what is known into the rows. True if any is. */
+/* Writes known times into the rows. True if there was one. */
 static bool apply(stn_plan *plan, const tune_records *records) {
     bool any = false;
     for (size_t i = 0; i < plan->ranked; i++) {
@@ -78,7 +79,7 @@ static bool apply(stn_plan *plan, const tune_records *records) {
         row->measured = known->seconds;
         row->applies = known->seconds > 0;
         if (!row->applies) {
-            static const char wrong[] = "a candidate gave a wrong result when it was measured here";
+            static const char wrong[] = "a candidate gave a wrong result when it was measured";
             memcpy(row->reason, wrong, sizeof wrong);
         }
     }
@@ -86,50 +87,49 @@ static bool apply(stn_plan *plan, const tune_records *records) {
     return any;
 }
 
-static void settle(stn_plan *plan, stn_chosen chosen) {
+static void set_chosen(stn_plan *plan, stn_chosen chosen) {
     plan->chosen = plan->ranked && plan->ranking[0].measured > 0 ? chosen : STN_CHOSEN_BY_ESTIMATE;
 }
 
-/* ---- what is remembered
- * ------------------------------------------------------------------------------------------ */
+/* ---- from wisdom ----------------------------------------------------------------------------- */
 
 typedef struct recalling {
     stn_plan *plan;
     const char *strategy;
 } recalling;
 
-/* The row that was the fastest for a problem like this one, first: its time is not this one's. Not
- * one that is estimated to take `most` times the best here. */
+/* Moves the row that was the fastest for a similar problem to the front, without its time, unless
+ * it is estimated at `most` times the best here or more. */
 static bool take_fastest(stn_plan *plan, const char *strategy, const tune_records *records, double most,
                          stn_chosen chosen) {
     const tune_record *fastest = NULL;
-    size_t place = 0;
+    size_t index = 0;
     stn_plan_rank(plan, strategy, WIDE);
     for (size_t i = 0; i < plan->ranked && plan->ranking[i].applies; i++) {
         const stn_ranked *row = &plan->ranking[i];
         const tune_record *known = tune_record_find(records, row->strategy->name, &row->candidate);
         if (!known || !(known->seconds > 0) || row->estimate.seconds > most * plan->ranking[0].estimate.seconds)
             continue;
-        if (!fastest || known->seconds < fastest->seconds) fastest = known, place = i;
+        if (!fastest || known->seconds < fastest->seconds) fastest = known, index = i;
     }
     if (!fastest) return false;
-    const stn_ranked first = plan->ranking[place];
-    memmove(plan->ranking + 1, plan->ranking, place * sizeof first);
+    const stn_ranked first = plan->ranking[index];
+    memmove(plan->ranking + 1, plan->ranking, index * sizeof first);
     plan->ranking[0] = first;
     plan->chosen = chosen;
     return true;
 }
 
-/* Times of this very problem go into the ranking; of others only the fastest one's candidate is
- * taken over. */
+/* Times of the same problem go into the ranking; of a similar one only the fastest candidate is
+ * used. */
 static bool use(void *user, const tune_records *records, tune_nearness nearness, bool shipped) {
     const recalling *r = user;
-    if (nearness != TUNE_OWN)
-        return take_fastest(r->plan, r->strategy, records, nearness == TUNE_LIKE ? LIKE : OLD,
+    if (nearness != TUNE_SAME)
+        return take_fastest(r->plan, r->strategy, records, nearness == TUNE_SIMILAR ? SIMILAR_LIMIT : OLD_LIMIT,
                             shipped ? STN_CHOSEN_BY_SEEDS : STN_CHOSEN_BY_LIKENESS);
     stn_plan_rank(r->plan, r->strategy, WIDE);
     if (!apply(r->plan, records)) return false;
-    settle(r->plan, STN_CHOSEN_BY_MEMORY);
+    set_chosen(r->plan, STN_CHOSEN_BY_MEMORY);
     return true;
 }
 
@@ -139,20 +139,19 @@ static bool recall(stn_plan *plan, const char *strategy) {
 
 static bool take_own(void *user, const tune_records *records, tune_nearness nearness, bool shipped) {
     (void)shipped;
-    if (nearness == TUNE_OWN) *(tune_records *)user = *records;
-    return true; /* the nearest comes first */
+    if (nearness == TUNE_SAME) *(tune_records *)user = *records;
+    return true; /* The nearest entry comes first. */
 }
 
-/* ---- measuring
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- measuring ------------------------------------------------------------------------------- */
 
-/* The ranking that candidates are picked from; false: there is nothing to measure. */
+/* Makes the ranking that candidates are taken from; false: there is nothing to measure. */
 static bool rank_for(stn_plan *plan, const char *strategy, const tune_order *order) {
     stn_plan_rank(plan, strategy, order->all ? STN_PLAN_RANKING : WIDE);
     return plan->ranked && plan->ranking[0].applies;
 }
 
-/* Ranks by estimate where nothing can be measured or remembered. */
+/* Ranks by estimate if nothing can be measured or remembered. */
 static void tune_locked(stn_plan *plan, const char *strategy, const tune_order *order) {
     tune_records *records = calloc(1, sizeof *records);
     stn_error why = {0};
@@ -166,7 +165,7 @@ static void tune_locked(stn_plan *plan, const char *strategy, const tune_order *
                     why.message);
     }
     if (!ready || !apply(plan, records)) stn_plan_rank(plan, strategy, STN_CANDIDATES);
-    settle(plan, STN_CHOSEN_BY_MEASURING);
+    set_chosen(plan, STN_CHOSEN_BY_MEASURING);
     free(records);
 }
 
@@ -175,8 +174,8 @@ void tune_measure(stn_plan *plan, const char *strategy, const tune_order *order)
     if (!context->device || !plan->kind->judge) {
         stn_log(&context->logger, STN_LOG_WARNING, "nothing is measured, as %s: the estimate decides",
                 context->device              ? "this kind of work is not measured yet"
-                : context->machine.is_device ? "the GPU that is planned for is not here"
-                                             : "only plans of GPUs are");
+                : context->machine.is_device ? "the planned GPU is not installed"
+                                             : "only plans for GPUs are measured");
         stn_plan_rank(plan, strategy, STN_CANDIDATES);
         return;
     }
@@ -197,7 +196,7 @@ const stn_tuner stn_tuner_default = {.recall = recall,
                                      .tune = tune,
                                      .open = tune_online_open,
                                      .now = tune_online_now,
-                                     .legs = tune_online_legs,
+                                     .legs = tune_online_chunks,
                                      .run = tune_online_run,
                                      .set_weights = tune_online_set_weights,
                                      .strategy = tune_online_strategy,

@@ -1,12 +1,12 @@
-/* Measuring a plan's candidates, for those who say more than a plan's options do. */
+/* Measures a plan's candidates, with more options than a plan has. */
 #ifndef STN_TUNE_TUNER_H
 #define STN_TUNE_TUNER_H
 #include "tune/session.h"
 
-/* Into the plan's ranking, whose first row is then what the plan should take. strategy: NULL or
- * "auto" for all. */
+/* Measures and sorts the plan's ranking; its first row is the best. strategy: NULL or "auto" for
+ * all. */
 void tune_measure(stn_plan *plan, const char *strategy, const tune_order *order);
-/* Only compiles what tune_measure would, on all threads of the plan's context, whose GPU need not
- * be here: what finds the same cache folder finds the kernels there. */
+/* Only compiles what tune_measure would, with all threads of the plan's context, into the cache
+ * folder. Needs no GPU. */
 void tune_compile(stn_plan *plan, const char *strategy, const tune_order *order);
 #endif

@@ -1,4 +1,5 @@
-/* See wisdom.h. */
+/* Wisdom of plans: keys, lookup by nearness, new entries, and the functions of stentor.h. See
+ * wisdom.h. */
 #include "tune/wisdom.h"
 
 #include <fcntl.h>
@@ -13,10 +14,10 @@
 #include "context/context.h"
 #include "launch/clocks.h"
 
-enum { KEPT = 4 }; /* candidates of a shipped entry, the fastest: the first may not be on offer elsewhere */
+/* Fastest candidates of a shipped entry: the first may not exist on another machine. */
+enum { KEPT = 4 };
 
-/* ---- the key
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- the key --------------------------------------------------------------------------------- */
 
 static void add_number(void *builder, const char *label, int64_t value) {
     unsigned char bytes[8];
@@ -26,7 +27,8 @@ static void add_number(void *builder, const char *label, int64_t value) {
 
 static void add_text(void *builder, const char *label, const char *value) { stn_key_add_text(builder, label, value); }
 
-/* Half powers of two, and how often two divides the number: accesses go by that. */
+/* Size class: the size rounded to half powers of two, and the number of factors of two (at most 4),
+ * which alignment depends on. */
 static int64_t size_class(int64_t value) {
     if (value <= 1) return value;
     const int twos = __builtin_ctzll((uint64_t)value);
@@ -69,10 +71,9 @@ stn_status tune_wisdom_key(const stn_plan *plan, stn_wisdom_key *key, stn_error 
     return STN_OK;
 }
 
-/* ---- where wisdom comes from
- * ------------------------------------------------------------------------------------- */
+/* ---- sources of wisdom ----------------------------------------------------------------------- */
 
-/* The file's text, or "" where it is none. */
+/* The text of the file, or "" if it cannot be used. */
 static char *read_seeds(const stn_context *context, const char *path) {
     const stn_folder anyone = {.shared = true};
     stn_wisdom wisdom;
@@ -94,8 +95,8 @@ static char *read_seeds(const stn_context *context, const char *path) {
     return strdup("");
 }
 
-/* Text i of what does not come from the folder, NULL after the last. The file is looked at once in
- * a context's life. Call locked. */
+/* Text i of the wisdom outside of the cache folder, NULL after the last. The file is read once in a
+ * context's life. Call locked. */
 static const char *shipped_text(stn_context *context, size_t i) {
     const char *path = context->seeds ? NULL : secure_getenv("STENTOR_SEEDS");
     if (path && *path) context->seeds = read_seeds(context, path);
@@ -107,7 +108,7 @@ static void append_class(const char *text, const stn_key *class, stn_text *entri
         stn_text_append(entries, at, (size_t)(end - at));
 }
 
-/* All entries of the class: the folder's, of which *own bytes are, then the shipped ones. */
+/* Collects all entries of the class: *own bytes from the folder, then the shipped ones. */
 static void find_class(stn_context *context, const stn_key *class, stn_text *entries, size_t *own) {
     stn_folder *folder = stn_cache_folder(context->cache);
     stn_error why = {0};
@@ -121,10 +122,9 @@ static void find_class(stn_context *context, const stn_key *class, stn_text *ent
     pthread_mutex_unlock(&context->lock);
 }
 
-/* ---- looking it up
- * ----------------------------------------------------------------------------------------------- */
+/* ---- lookup ---------------------------------------------------------------------------------- */
 
-bool tune_recall(const stn_plan *plan, tune_try try, void *user) {
+bool tune_recall(const stn_plan *plan, tune_try visit, void *user) {
     stn_wisdom_key key;
     stn_text entries = STN_TEXT_EMPTY;
     size_t own;
@@ -137,25 +137,25 @@ bool tune_recall(const stn_plan *plan, tune_try try, void *user) {
     stn_text_append(&entries, "", 1);
     const char *begin = entries.failed ? "" : entries.data;
     bool taken = false;
-    for (int nearness = TUNE_OWN; nearness < TUNE_NEARNESSES && !taken; nearness++)
+    for (int nearness = TUNE_SAME; nearness < TUNE_NEARNESSES && !taken; nearness++)
         for (const char *end, *at = begin; !taken && *at; at = end) {
             bool same_kernels;
             const char *next = strstr(at + 1, "\nentry: ");
             end = next ? next + 1 : at + strlen(at);
             const bool shipped = (size_t)(at - begin) >= own, same = stn_wisdom_is_of(at, &key, &same_kernels);
-            if (nearness != (!same_kernels ? TUNE_OLD : same && !shipped ? TUNE_OWN : TUNE_LIKE)) continue;
+            if (nearness != (!same_kernels ? TUNE_OTHER_KERNELS : same && !shipped ? TUNE_SAME : TUNE_SIMILAR))
+                continue;
             tune_records_parse(at, end, records);
-            taken = try(user, records, (tune_nearness)nearness, shipped);
+            taken = visit(user, records, (tune_nearness)nearness, shipped);
         }
     stn_text_clear(&entries);
     free(records);
     return taken;
 }
 
-/* ---- adding to it
- * ------------------------------------------------------------------------------------------------ */
+/* ---- new entries ----------------------------------------------------------------------------- */
 
-/* Words of the device's line; it is for people, and nothing reads it back. */
+/* Adds the clocks to the device's line, for human readers only; it is never parsed. */
 static void print_clocks(const stn_device *device, stn_text *text) {
     stn_clocks clocks;
     stn_device_clocks(device, &clocks);
@@ -175,7 +175,8 @@ static stn_status print_entry(const stn_plan *plan, const tune_records *records,
     stn_text_printf(text, "\ndevice: %s, driver %d", plan->machine.name, driver_of(plan));
     if (plan->context->device) print_clocks(plan->context->device, text);
     stn_text_printf(text, "\n");
-    for (size_t i = begin; i < text->size; i++) /* what a driver or NVML calls itself is not ours */
+    /* Names from a driver or NVML may hold any character. */
+    for (size_t i = begin; i < text->size; i++)
         if ((text->data[i] < ' ' && text->data[i] != '\n') || text->data[i] > '~') text->data[i] = '?';
     tune_records_print(records, text);
     return STN_OK;
@@ -227,8 +228,7 @@ stn_status tune_wisdom_add_fastest(const stn_plan *plan, stn_text *entries, stn_
     return status;
 }
 
-/* ---- stentor.h
- * --------------------------------------------------------------------------------------------------- */
+/* ---- stentor.h ------------------------------------------------------------------------------- */
 
 static stn_status check_folder(const stn_context *context, stn_folder **folder, stn_error *error) {
     if (!context) return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "wisdom needs a context");
@@ -269,20 +269,20 @@ static void print_import(const stn_context *context, const importing *in, stn_te
     const stn_wisdom *wisdom = &in->wisdom;
     const stn_wisdom_key key = {.kernels = context->templates_key};
     const char *device;
-    size_t here = 0, old = 0;
+    size_t for_machine = 0, old = 0;
     for (size_t i = 0; i < wisdom->count; i++) {
         bool kernels;
         const size_t name = strlen(context->machine.name),
                      size = stn_wisdom_line(wisdom->entry[i], wisdom->entry[i + 1], "device: ", &device);
-        here += size > name && !strncmp(device, context->machine.name, name) && device[name] == ',';
+        for_machine += size > name && !strncmp(device, context->machine.name, name) && device[name] == ',';
         (void)stn_wisdom_is_of(wisdom->entry[i], &key, &kernels);
         old += !kernels;
     }
-    stn_text_printf(text, "%zu entries taken, %zu of them for %s; %zu were known and got what they lacked\n",
-                    wisdom->count, here, context->machine.name, in->known);
+    stn_text_printf(text, "%zu entries taken, %zu of them for %s; %zu were known and are completed\n", wisdom->count,
+                    for_machine, context->machine.name, in->known);
     if (old)
         stn_text_printf(
-            text, "%zu are of other kernels than this library's, and decide only where estimates are close\n", old);
+            text, "%zu are of other kernels than this library's, and are used only if estimates are close\n", old);
 }
 
 stn_status stn_wisdom_import(stn_context *context, const char *text, size_t size, char **report, stn_error *error) {

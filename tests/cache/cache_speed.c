@@ -1,5 +1,4 @@
-/* How long a hit takes: key, disk (open, read, verify) and memory. A tool to be run by hand:
- * cache_speed [folder]. */
+/* Times a hit: key, disk (open, read, verify) and memory. Run by hand: cache_speed [folder]. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -111,8 +110,8 @@ int main(int argc, char **argv) {
     time_disk(cache, 40 << 10, 28 << 10);
     time_disk(cache, 120 << 10, 72 << 10);
     time_memory();
-    stn_cache_sweep sweep;
-    (void)stn_cache_clear(cache, &sweep, &error);
+    stn_cache_sweep counts;
+    (void)stn_cache_clear(cache, &counts, &error);
     stn_cache_close(cache);
     return 0;
 }

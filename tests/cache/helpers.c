@@ -1,4 +1,4 @@
-/* See helpers.h. */
+/* Helpers of the cache's tests; see helpers.h. */
 #include "helpers.h"
 
 #include <criterion/criterion.h>

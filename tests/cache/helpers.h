@@ -1,5 +1,4 @@
-/* What the cache's tests share: a folder of their own, entries that can be told apart, a log that
- * counts. */
+/* Shared by the cache's tests: temporary folders, distinguishable entries, a log that counts. */
 #ifndef STN_TESTS_CACHE_HELPERS_H
 #define STN_TESTS_CACHE_HELPERS_H
 #include <stdatomic.h>
@@ -9,26 +8,30 @@
 #include "cache/wisdom.h"
 
 char *make_temp_folder(void);                    /* freed with remove_temp_folder */
-void remove_temp_folder(char *path);             /* and all that is in it */
-void give_folder(const char *path, uid_t owner); /* and all that is in it */
+void remove_temp_folder(char *path);             /* with everything in it */
+void give_folder(const char *path, uid_t owner); /* with everything in it */
 char *path_in(const char *, const char *);       /* "folder/name", from malloc */
 
 stn_key key_of_number(unsigned number);
 stn_entry entry_of_number(unsigned number, size_t cubin_size);    /* freed with stn_entry_clear */
-bool entry_is_of_number(const stn_entry *entry, unsigned number); /* of any cubin size */
-/* Of one entry, with these lines; its keys are those of number, 100 + number and 200. */
+bool entry_is_of_number(const stn_entry *entry, unsigned number); /* for any cubin size */
+/* Wisdom with one entry with these lines; its keys are those of number, 100 + number and 200. */
 stn_wisdom wisdom_of_number(unsigned number, const char *lines);
-char *entry_path(const char *folder, const stn_key *key);          /* DIR/ab/cdef..., from malloc */
-unsigned char *read_file(const char *path, size_t *size);          /* from malloc; NULL when absent */
+char *entry_path(const char *folder, const stn_key *key); /* DIR/ab/cdef..., from malloc */
+/* from malloc; NULL when absent */
+unsigned char *read_file(const char *path, size_t *size);
 void write_file(const char *path, const void *bytes, size_t size); /* mode 0600 */
 bool exists(const char *path);
-unsigned count_files(const char *folder, const char *prefix_or_null); /* plain files, at any depth */
-void set_age(const char *path, long seconds);                         /* last use that long ago */
+/* plain files, at any depth */
+unsigned count_files(const char *folder, const char *prefix_or_null);
+/* sets the last use to so many seconds ago */
+void set_age(const char *path, long seconds);
 
-unsigned damage_entries(const char *folder); /* one byte of every entry; how many there were */
+/* Changes one byte of every entry; returns how many there were. */
+unsigned damage_entries(const char *folder);
 
-/* A file system of our own, seen by this test's process (and its children) only; false where that
- * is not allowed. */
+/* Mounts a file system that only this test's process and its children see; false if not
+ * permitted. */
 bool mount_small(const char *at, const char *size);
 
 typedef struct counting_log {

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The key of one field (name, value) as FORMAT.md defines it, by Python's hashlib. Prints the hex digits."""
+"""Prints the key of one field (name, value), by FORMAT.md and Python's hashlib, in hex digits."""
 import hashlib
 import struct
 import sys

@@ -1,5 +1,5 @@
-/* Many at once: processes and threads on one cold cache compile each kernel once; killed at any
- * moment they leave nothing bad and lose nothing that was in place. The compiler is a stand-in that
+/* Concurrency: processes and threads on one cold cache compile each kernel once; if they are killed
+ * at any moment, nothing damaged is left and no stored entry is lost. The compiler is a fake that
  * counts. */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -20,13 +20,12 @@
 
 enum { PROCESSES = 16, THREADS = 16, KEYS = 4, CUBIN = 3000 };
 
-/* ---- memo, find, lock, find, compile, store: as the context does, whose own tests start processes too
- * ------------ */
+/* ---- memo, find, lock, find, compile, store, as the context does ----------------------------- */
 
 typedef struct process {
     stn_cache *cache;
     stn_memo *memo;
-    const char *counters; /* folder: one file a key, one byte a compile */
+    const char *counters; /* a folder with one file per key, one byte per compile */
     pthread_barrier_t start;
     unsigned rounds;
     atomic_uint wrong;
@@ -83,11 +82,12 @@ static void *thread_main(void *user) {
     return NULL;
 }
 
-/* One process with all its threads; the exit code says how many results were wrong. */
+/* One process with all its threads; the exit code is the number of wrong results. */
 static int process_main(const char *dir, const char *counters, int go) {
     process in = {.counters = counters};
     char byte;
-    if (read(go, &byte, 1) != 0) return 100; /* the other end is closed for all at once */
+    /* The other end is closed for all processes at once. */
+    if (read(go, &byte, 1) != 0) return 100;
     stn_cache_options options = {.dir = dir};
     if (stn_cache_open(&options, &in.cache, NULL) != STN_OK) return 101;
     if (stn_memo_create(free_entry, NULL, &in.memo, NULL) != STN_OK) return 102;
@@ -101,7 +101,8 @@ static int process_main(const char *dir, const char *counters, int go) {
     return in.wrong ? 1 : 0;
 }
 
-/* Starts all processes together and waits; `meanwhile` runs in the parent as long as they do. */
+/* Starts all processes together and waits; `meanwhile` runs repeatedly in the parent until they
+ * end. */
 static void crowd(const char *dir, const char *counters, void (*meanwhile)(const char *dir)) {
     int go[2];
     pid_t pids[PROCESSES];
@@ -143,7 +144,7 @@ Test(crowd, sixteen_processes_of_sixteen_threads_compile_once, .timeout = 60) {
     crowd(dir, counters, NULL);
     for (unsigned i = 0; i < KEYS; i++)
         cr_assert_eq(compiles(counters, i), 1, "kernel %u: %zu times", i, compiles(counters, i));
-    crowd(dir, counters, NULL); /* warm: none at all */
+    crowd(dir, counters, NULL); /* warm: no compile at all */
     for (unsigned i = 0; i < KEYS; i++) cr_assert_eq(compiles(counters, i), 1);
     free(dir), free(counters);
     remove_temp_folder(parent);
@@ -152,11 +153,11 @@ Test(crowd, sixteen_processes_of_sixteen_threads_compile_once, .timeout = 60) {
 static void delete_it(const char *dir) {
     char *away;
     cr_assert(asprintf(&away, "%s-%lx", dir, (long)clock()) > 0);
-    if (!rename(dir, away)) usleep(3000); /* the renamed one is removed with its parent */
+    if (!rename(dir, away)) usleep(3000); /* The renamed folder is removed with its parent. */
     free(away);
 }
 
-Test(crowd, results_are_right_with_the_folder_deleted_underneath, .timeout = 60) {
+Test(crowd, results_are_right_if_the_folder_is_deleted, .timeout = 60) {
     char *parent = make_temp_folder(), *dir = path_in(parent, "cache"), *counters = path_in(parent, "compiles");
     cr_assert_eq(mkdir(counters, 0700), 0);
     crowd(dir, counters, delete_it);
@@ -172,8 +173,9 @@ static void close_it(const char *dir) {
     usleep(2000);
 }
 
-Test(crowd, results_are_right_with_the_folder_made_read_only, .timeout = 60) {
-    if (geteuid() == 0) cr_assert_eq(setresuid(65534, 65534, 65534), 0); /* root may write everywhere */
+Test(crowd, results_are_right_if_the_folder_becomes_read_only, .timeout = 60) {
+    /* root may write everywhere */
+    if (geteuid() == 0) cr_assert_eq(setresuid(65534, 65534, 65534), 0);
     char *parent = make_temp_folder(), *dir = path_in(parent, "cache"), *counters = path_in(parent, "compiles");
     cr_assert_eq(mkdir(counters, 0700), 0);
     crowd(dir, counters, close_it);
@@ -187,16 +189,16 @@ Test(crowd, results_are_right_on_a_full_file_system, .timeout = 60) {
     char *counters = path_in(parent, "compiles");
     cr_assert_eq(mkdir(small, 0700), 0);
     cr_assert_eq(mkdir(counters, 0700), 0);
-    bool mounted = mount_small(small, "size=8k"); /* room for two kernels of four */
+    bool mounted = mount_small(small, "size=8k"); /* room for two of four kernels */
     if (mounted) {
         size_t compiled = 0;
         crowd(dir, counters, NULL);
         for (unsigned i = 0; i < KEYS; i++) compiled += compiles(counters, i);
         cr_assert(compiled > KEYS, "%zu compiles: nothing was ever short of room", compiled);
         stn_cache *cache = open_cache(dir, NULL);
-        stn_cache_sweep sweep;
-        cr_assert_eq(stn_cache_verify(cache, &sweep, NULL), STN_OK);
-        cr_assert_eq(sweep.damaged, 0);
+        stn_cache_sweep counts;
+        cr_assert_eq(stn_cache_verify(cache, &counts, NULL), STN_OK);
+        cr_assert_eq(counts.damaged, 0);
         stn_cache_close(cache);
         cr_assert_eq(umount(small), 0);
     }
@@ -205,10 +207,9 @@ Test(crowd, results_are_right_on_a_full_file_system, .timeout = 60) {
     if (!mounted) cr_skip("mounting is not allowed here");
 }
 
-/* ---- the lock
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- the lock -------------------------------------------------------------------------------- */
 
-Test(crowd, the_wait_for_a_lock_is_bounded_and_the_dead_hold_none) {
+Test(crowd, lock_waits_are_bounded_and_released_on_death) {
     char *dir = make_temp_folder();
     stn_cache *cache;
     stn_cache_options options = {.dir = dir, .lock_wait_ms = 150};
@@ -243,12 +244,11 @@ Test(crowd, the_wait_for_a_lock_is_bounded_and_the_dead_hold_none) {
     remove_temp_folder(dir);
 }
 
-/* ---- SIGKILL
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- SIGKILL --------------------------------------------------------------------------------- */
 
 enum { KILL_KEYS = 40 };
 
-/* Stores round after round and says so, entry by entry, until it is killed. */
+/* Stores entry after entry, reporting each, until it is killed. */
 static void store_until_killed(const char *dir, int told, unsigned seed) {
     stn_cache_options options = {.dir = dir, .keep_source = true};
     stn_cache *cache;
@@ -266,7 +266,7 @@ static void store_until_killed(const char *dir, int told, unsigned seed) {
     }
 }
 
-Test(crowd, killed_at_any_moment_nothing_bad_stays_and_nothing_is_lost, .timeout = 600) {
+Test(crowd, killing_leaves_no_damage_and_loses_nothing, .timeout = 600) {
     const char *many = getenv("STENTOR_TEST_KILLS");
     unsigned kills = many ? (unsigned)atoi(many) : 100, stored_in_all = 0;
     char *dir = make_temp_folder();

@@ -1,5 +1,4 @@
-/* The disk: found again, damaged ones removed and made again, caps, sweeps, the folder as a
- * whole. */
+/* Entries on disk: found again, damaged ones removed and replaced, aliases. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +8,7 @@
 
 #include "helpers.h"
 
-Test(disk, finds_what_was_stored_also_in_another_cache) {
+Test(disk, finds_entries_stored_by_another_cache) {
     char *dir = make_temp_folder();
     counting_log log;
     counting_log_init(&log);
@@ -39,7 +38,7 @@ Test(disk, finds_what_was_stored_also_in_another_cache) {
     remove_temp_folder(dir);
 }
 
-Test(disk, files_are_for_this_user_only_and_where_FORMAT_says) {
+Test(disk, files_have_the_documented_mode_and_path) {
     char *parent = make_temp_folder(), *dir = path_in(parent, "a/b");
     stn_cache *cache = open_cache(dir, NULL);
     cr_assert_not(exists(dir), "made when the first entry is stored");
@@ -57,7 +56,7 @@ Test(disk, files_are_for_this_user_only_and_where_FORMAT_says) {
     remove_temp_folder(parent);
 }
 
-Test(disk, every_flip_and_truncation_of_the_file_is_recovered_from) {
+Test(disk, recovers_from_every_change_and_truncation) {
     char *dir = make_temp_folder();
     counting_log log;
     counting_log_init(&log);
@@ -88,7 +87,7 @@ Test(disk, every_flip_and_truncation_of_the_file_is_recovered_from) {
     remove_temp_folder(dir);
 }
 
-Test(disk, an_entry_under_another_key_is_not_given) {
+Test(disk, an_entry_under_another_key_is_refused) {
     char *dir = make_temp_folder();
     stn_cache *cache = open_cache(dir, NULL);
     store_number(cache, 1, 8);
@@ -139,7 +138,7 @@ Test(disk, a_source_key_finds_the_newest_compilers_entry) {
     cr_assert_eq(stn_cache_find(cache, &source, &entry), STN_CACHE_NONE, "a source key is no key");
     stn_cache_reject(cache, &key);
     cr_assert_eq(stn_cache_find_source(cache, &source, &entry), STN_CACHE_NONE, "its entry is gone");
-    store_number(cache, 3, 8); /* an entry that was not made from this source, but that the alias is made to name */
+    store_number(cache, 3, 8); /* An entry from another source, which the alias is made to name. */
     stn_key other = key_of_number(3);
     char hex[65], *alias, *path = entry_path(dir, &source);
     stn_key_hex(&other, hex);
@@ -153,21 +152,21 @@ Test(disk, a_source_key_finds_the_newest_compilers_entry) {
     remove_temp_folder(dir);
 }
 
-Test(disk, in_memory_there_is_none) {
+Test(disk, has_no_files_in_memory_mode) {
     stn_cache *cache = open_cache(":memory:", NULL);
     stn_error error = {0};
-    stn_cache_sweep sweep;
+    stn_cache_sweep counts;
     stn_key key = key_of_number(1);
     cr_assert_null(stn_cache_dir(cache));
     store_number(cache, 1, 8);
     cr_assert_not(find_number(cache, 1));
     cr_assert_null(stn_cache_lock_key(cache, &key));
-    cr_assert_eq(stn_cache_gc(cache, 0, &sweep, &error), STN_ERROR_IO);
+    cr_assert_eq(stn_cache_gc(cache, 0, &counts, &error), STN_ERROR_IO);
     cr_assert_not_null(strstr(error.message, "memory"));
     stn_cache_close(cache);
 }
 
-Test(disk, the_source_is_kept_beside_it_on_request) {
+Test(disk, the_source_is_kept_next_to_it_on_request) {
     char *dir = make_temp_folder(), *path, *params;
     stn_cache *cache;
     stn_cache_options options = {.dir = dir, .keep_source = true};

@@ -1,4 +1,4 @@
-/* Entries: every change of a single byte and every truncation is seen. */
+/* Entries: every change of a byte and every truncation is detected. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,8 @@ static unsigned char *image_of(unsigned number, size_t cubin, size_t *size) {
 static bool decodes(const unsigned char *image, size_t size) {
     stn_key key;
     stn_entry entry = {0};
-    unsigned char *exact = malloc(size ? size : 1); /* so that a sanitizer sees a read past the end */
+    /* An exact allocation, so that a sanitizer sees a read past the end. */
+    unsigned char *exact = malloc(size ? size : 1);
     memcpy(exact, image, size);
     stn_error error = {0};
     bool good = stn_entry_decode(exact, size, &key, &entry, &error) == STN_OK;
@@ -29,7 +30,7 @@ static bool decodes(const unsigned char *image, size_t size) {
     return good;
 }
 
-Test(entry, goes_there_and_back) {
+Test(entry, round_trips) {
     size_t size;
     unsigned char *image = image_of(3, 100, &size);
     stn_key key, wanted = key_of_number(3);
@@ -43,7 +44,7 @@ Test(entry, goes_there_and_back) {
     free(image);
 }
 
-Test(entry, may_lack_anything) {
+Test(entry, may_lack_any_member) {
     stn_key key = key_of_number(1), own;
     stn_entry none = {0}, back;
     none.source = key_of_number(2);
@@ -61,7 +62,7 @@ Test(entry, may_lack_anything) {
     free(image);
 }
 
-Test(entry, every_flip_of_every_byte_is_seen) {
+Test(entry, detects_every_changed_byte) {
     size_t size;
     unsigned char *image = image_of(5, 40, &size);
     cr_assert(decodes(image, size));
@@ -75,7 +76,7 @@ Test(entry, every_flip_of_every_byte_is_seen) {
     free(image);
 }
 
-Test(entry, every_truncation_and_growth_is_seen) {
+Test(entry, detects_truncation_and_growth) {
     size_t size;
     unsigned char *image = image_of(6, 40, &size);
     for (size_t cut = 0; cut < size; cut++) cr_assert_not(decodes(image, cut), "cut to %zu", cut);
@@ -86,7 +87,7 @@ Test(entry, every_truncation_and_growth_is_seen) {
     free(image);
 }
 
-/* Headers that lie but carry a right checksum, as a hostile writer would make them. */
+/* Malicious headers with a right checksum. */
 Test(entry, hostile_sizes_are_refused) {
     size_t size;
     unsigned char *image = image_of(8, 40, &size);
@@ -104,7 +105,7 @@ Test(entry, hostile_sizes_are_refused) {
     stn_entry_checksum(image, size, image + 112);
     cr_assert(decodes(image, size));
     uint64_t metadata = stn_get64(image + 80), params = stn_get64(image + 88);
-    stn_put64(image + 80, metadata + params + 1); /* sizes whose sum wraps around to the right one */
+    stn_put64(image + 80, metadata + params + 1); /* sizes whose sum overflows to the right one */
     stn_put64(image + 88, UINT64_MAX);
     stn_entry_checksum(image, size, image + 112);
     cr_assert_not(decodes(image, size), "sizes that wrap around");
@@ -129,7 +130,7 @@ Test(entry, a_future_version_is_named) {
     free(image);
 }
 
-Test(entry, too_big_a_kernel_is_not_kept) {
+Test(entry, a_too_large_kernel_is_not_stored) {
     stn_key key = key_of_number(1);
     stn_entry entry = entry_of_number(1, 4);
     entry.cubin_size = STN_ENTRY_MAX; /* refused before it is read */

@@ -1,4 +1,4 @@
-/* Keys: no two lists of fields share one, the same list always does. */
+/* Keys: different lists of fields have different keys, the same list always the same. */
 #include <criterion/criterion.h>
 #include <string.h>
 
@@ -18,7 +18,7 @@ static stn_key key_of(const field *fields, size_t count) {
 }
 #define KEY(...) key_of((const field[]){__VA_ARGS__}, sizeof((const field[]){__VA_ARGS__}) / sizeof(field))
 
-Test(key, fields_that_concatenate_alike_differ) {
+Test(key, fields_with_equal_concatenation_differ) {
     const stn_key keys[] = {
         KEY({"ab", "cd"}),   KEY({"a", "bcd"}),           KEY({"abc", "d"}),           KEY({"abcd", ""}),
         KEY({"", "abcd"}),   KEY({"ab", ""}, {"cd", ""}), KEY({"ab", "c"}, {"d", ""}), KEY({"ab", "c"}, {"", "d"}),
@@ -31,7 +31,7 @@ Test(key, fields_that_concatenate_alike_differ) {
 }
 
 Test(key, a_length_inside_a_field_does_not_collide) {
-    /* The bytes of a second field's framing, put inside the first field's value. */
+    /* The encoding of a second field, as part of the first field's value. */
     const unsigned char framed[] = {1, 0, 0, 0, 0, 0, 0, 0, 'b', 1, 0, 0, 0, 0, 0, 0, 0, 'y'};
     stn_key_builder *builder;
     stn_key inside, two = KEY({"a", "x"}, {"b", "y"});
@@ -51,15 +51,15 @@ Test(key, order_matters_and_repetition_gives_the_same) {
 }
 
 Test(key, is_the_documented_sha256) {
-    /* sha256 of FORMAT.md's framing for this version, from another implementation: see
-     * tests/cache/key_vector.py */
+    /* SHA-256 of the encoding in FORMAT.md for this version, from another implementation:
+     * tests/cache/key_vector.py. */
     char hex[65];
     stn_key key = KEY({"name", "value"});
     stn_key_hex(&key, hex);
     cr_assert_str_eq(hex, STN_TEST_KEY_VECTOR);
 }
 
-Test(key, hex_goes_there_and_back) {
+Test(key, hex_round_trips) {
     stn_key key = key_of_number(7), back;
     char hex[66];
     stn_key_hex(&key, hex);

@@ -1,5 +1,5 @@
-/* The memo: one make per key however many ask, failures given to all who wait and then
- * forgotten. */
+/* The memo: each key is made once for all that ask; a failure is given to all waiters and not
+ * kept. */
 #include <criterion/criterion.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -103,7 +103,7 @@ Test(memo, sixteen_threads_make_each_key_once) {
     cr_assert_eq(m.frees, KEYS);
 }
 
-Test(memo, a_failure_reaches_all_and_is_forgotten) {
+Test(memo, a_failure_is_given_to_all_and_not_kept) {
     maker m = {.pause_us = 3000, .answer = STN_ERROR_COMPILE};
     stn_memo *memo;
     int good, bad;

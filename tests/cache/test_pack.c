@@ -1,5 +1,5 @@
-/* Packs: what goes in comes out; every change of a byte and every truncation is seen; merging;
- * searched first. */
+/* Packs: entries come out as they went in; every change of a byte and every truncation is detected;
+ * merging; the cache searches packs first. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,7 +41,7 @@ static bool pack_has(const stn_pack *pack, unsigned number) {
     return true;
 }
 
-Test(pack, goes_there_and_back) {
+Test(pack, round_trips) {
     for (unsigned count = 0; count < 12; count++) {
         size_t size;
         unsigned char *data = pack_of(0, count, 50, &size);
@@ -62,7 +62,7 @@ Test(pack, bytes_do_not_depend_on_the_order) {
     void *other;
     cr_assert_eq(stn_pack_writer_create(&writer, NULL), STN_OK);
     for (unsigned i = 0; i < 9; i++) add_number(writer, i * 4 % 9, 20);
-    add_number(writer, 3, 777); /* the first of a key stays */
+    add_number(writer, 3, 777); /* The first entry of a key stays. */
     cr_assert_eq(stn_pack_finish(writer, &other, &other_size, NULL), STN_OK);
     cr_assert_eq(size, other_size);
     cr_assert(!memcmp(data, other, size));
@@ -91,7 +91,7 @@ static bool all_well(const unsigned char *data, size_t size) {
     return status == STN_OK;
 }
 
-Test(pack, every_flip_of_every_byte_is_seen) {
+Test(pack, detects_every_changed_byte) {
     size_t size;
     unsigned char *data = pack_of(0, 3, 10, &size);
     cr_assert(all_well(data, size));
@@ -105,7 +105,7 @@ Test(pack, every_flip_of_every_byte_is_seen) {
     free(data);
 }
 
-Test(pack, every_truncation_and_growth_is_seen) {
+Test(pack, detects_truncation_and_growth) {
     size_t size;
     unsigned char *data = pack_of(0, 3, 10, &size);
     for (size_t cut = 0; cut < size; cut++) cr_assert_not(all_well(data, cut), "cut to %zu", cut);
@@ -116,7 +116,7 @@ Test(pack, every_truncation_and_growth_is_seen) {
     free(data);
 }
 
-/* Lies with right checksums, as a hostile writer would make them. */
+/* Malicious indexes with right checksums. */
 Test(pack, hostile_indexes_are_refused) {
     size_t size;
     unsigned char *data = pack_of(0, 3, 10, &size);
@@ -146,7 +146,7 @@ Test(pack, hostile_indexes_are_refused) {
     memcpy(data + STN_PACK_HEADER + STN_PACK_ROW, row, 32);
     stn_pack_checksum(data, data + STN_PACK_HEADER, index_size, data + STN_PACK_AT_SUM);
     cr_assert_not(opens(data, size));
-    memcpy(data + STN_PACK_HEADER + STN_PACK_ROW, data + STN_PACK_HEADER, 32); /* and back */
+    memcpy(data + STN_PACK_HEADER + STN_PACK_ROW, data + STN_PACK_HEADER, 32); /* swapped back */
     memcpy(data + STN_PACK_HEADER, row, 32);
     data[STN_PACK_HEADER + 31] ^= 1; /* a key that its entry does not have */
     stn_pack_checksum(data, data + STN_PACK_HEADER, index_size, data + STN_PACK_AT_SUM);
@@ -206,9 +206,8 @@ Test(pack, files_are_read_and_merged) {
     remove_temp_folder(dir);
 }
 
-/* A pack that lacks a kernel, for want of memory or for its size, must not be taken for a whole
- * one. */
-Test(pack, is_not_finished_where_a_kernel_could_not_be_added) {
+/* A pack that lacks a kernel, because of its size or for lack of memory, must not be finished. */
+Test(pack, is_not_finished_if_a_kernel_could_not_be_added) {
     stn_pack_writer *writer;
     stn_error error = {0};
     void *data = NULL;
@@ -217,7 +216,7 @@ Test(pack, is_not_finished_where_a_kernel_could_not_be_added) {
     add_number(writer, 1, 50);
     stn_key key = key_of_number(2);
     stn_entry entry = entry_of_number(2, 50), too_large = entry;
-    too_large.cubin_size = STN_ENTRY_MAX; /* it is refused before a byte of it is read */
+    too_large.cubin_size = STN_ENTRY_MAX; /* refused before it is read */
     cr_assert_eq(stn_pack_add(writer, &key, &too_large, NULL), STN_ERROR_FORMAT);
     stn_entry_clear(&entry);
     add_number(writer, 3, 50);
@@ -227,7 +226,7 @@ Test(pack, is_not_finished_where_a_kernel_could_not_be_added) {
     stn_pack_writer_destroy(writer);
 }
 
-Test(pack, a_file_cut_or_overwritten_while_open_is_damage_not_death) {
+Test(pack, survives_truncation_while_open) {
     char *dir = make_temp_folder(), *path = path_in(dir, "a.stnpack");
     size_t size;
     unsigned char *data = pack_of(0, 4, 3000, &size);
@@ -246,8 +245,7 @@ Test(pack, a_file_cut_or_overwritten_while_open_is_damage_not_death) {
     remove_temp_folder(dir);
 }
 
-/* ---- packs in a cache
- * -------------------------------------------------------------------------------------------- */
+/* ---- packs in a cache ------------------------------------------------------------------------ */
 
 static stn_cache_source find_source(stn_cache *cache, unsigned number) {
     stn_key source = key_of_number(number + 1000);
@@ -279,7 +277,7 @@ Test(pack, is_searched_before_the_disk) {
     stn_cache_store(cache, &key, &entry);
     stn_entry_clear(&entry);
     cr_assert_eq(find_source(cache, 1), STN_CACHE_PACK);
-    stn_cache_reject(cache, &source); /* it would not load */
+    stn_cache_reject(cache, &source); /* as if it could not be loaded */
     cr_assert_eq(find_source(cache, 1), STN_CACHE_DISK);
     cr_assert_eq(stn_cache_find_pack(cache, &source, &entry), STN_CACHE_NONE);
     stn_cache_stats stats;
@@ -291,11 +289,11 @@ Test(pack, is_searched_before_the_disk) {
     remove_temp_folder(dir);
 }
 
-Test(pack, a_damaged_entry_is_passed_over_with_one_warning) {
+Test(pack, skips_a_damaged_entry_with_one_warning) {
     char *dir = make_temp_folder(), *path = path_in(dir, "a.stnpack");
     size_t size;
     unsigned char *data = pack_of(0, 2, 10, &size);
-    data[size - 1] ^= 1; /* the entry laid out last */
+    data[size - 1] ^= 1; /* the last entry in the file */
     write_file(path, data, size);
     counting_log log;
     counting_log_init(&log);
@@ -313,7 +311,7 @@ Test(pack, a_damaged_entry_is_passed_over_with_one_warning) {
     remove_temp_folder(dir);
 }
 
-Test(pack, one_that_cannot_be_used_is_an_error) {
+Test(pack, an_unusable_pack_is_an_error) {
     stn_cache *cache;
     stn_error error = {0};
     const char *packs[] = {"/nowhere/kernels.stnpack", NULL};

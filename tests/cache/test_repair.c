@@ -1,6 +1,6 @@
-/* What is removed is proven to be damaged: what cannot be read for want of memory, of file handles
- * or of permission is left, and so is what took a damaged file's place meanwhile. Linked so that
- * the cache's allocations come through here. */
+/* Only proven damage is removed: entries that cannot be read now (no memory, no file handles, no
+ * permission) are left, and so is a file that has replaced a damaged one. Linked so that the
+ * cache's allocations go through this file. */
 #include <criterion/criterion.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 
 enum { ENTRIES = 6, HOUR = 3600 };
 
-static int allocations_left = -1; /* until one fails; below 0: none does */
+static int allocations_left = -1; /* allocations until one fails; below 0: none fails */
 static bool refuse(void) { return allocations_left >= 0 && allocations_left-- == 0; }
 
 #define WRAP(type, name, arguments, values)                                                                            \
@@ -35,7 +35,7 @@ static stn_status join_it(void *user, stn_wisdom *before, stn_text *after, stn_e
     return stn_wisdom_join(before, user, after, NULL, error);
 }
 
-/* One entry more. failing: which allocation of the writing fails; -1: none. */
+/* Adds an entry. failing: the number of the allocation that fails during writing; -1: none. */
 static stn_status add_wisdom(stn_cache *cache, unsigned number, int failing, stn_error *error) {
     const stn_wisdom_key key = {key_of_number(number), key_of_number(number), key_of_number(number)};
     stn_wisdom wisdom = {0};
@@ -75,10 +75,11 @@ static void expect_all_there(stn_cache *cache) {
 }
 
 static void not_as_root(void) {
-    if (geteuid() == 0) cr_assert_eq(setresuid(65534, 65534, 65534), 0); /* root may read everything */
+    /* root may read everything */
+    if (geteuid() == 0) cr_assert_eq(setresuid(65534, 65534, 65534), 0);
 }
 
-/* Nor does a look for one remove it. */
+/* A search does not remove an entry either. */
 static void look_without_memory(stn_cache *cache, int failures) {
     stn_key key = key_of_number((unsigned)failures % ENTRIES);
     stn_entry entry = {0};
@@ -88,22 +89,22 @@ static void look_without_memory(stn_cache *cache, int failures) {
     stn_entry_clear(&entry);
 }
 
-Test(repair, verify_keeps_what_there_is_no_memory_to_read) {
+Test(repair, verify_keeps_entries_if_memory_is_short) {
     char *dir = make_temp_folder();
     counting_log log;
     counting_log_init(&log);
     stn_cache *cache = filled_cache(dir, &log);
     int failures = 0, unread = 0;
     for (bool failed = true; failed; failures++) {
-        stn_cache_sweep sweep;
+        stn_cache_sweep counts;
         stn_error error = {0};
         allocations_left = failures;
-        stn_status status = stn_cache_verify(cache, &sweep, &error);
+        stn_status status = stn_cache_verify(cache, &counts, &error);
         failed = allocations_left < 0;
         allocations_left = -1;
         cr_assert(status == STN_OK || status == STN_ERROR_OUT_OF_MEMORY, "%s", error.message);
-        if (status == STN_OK) cr_assert_eq(sweep.damaged, 0, "allocation %d", failures);
-        unread += status == STN_OK && sweep.left;
+        if (status == STN_OK) cr_assert_eq(counts.damaged, 0, "allocation %d", failures);
+        unread += status == STN_OK && counts.left;
         look_without_memory(cache, failures);
         expect_all_there(cache);
     }
@@ -112,8 +113,8 @@ Test(repair, verify_keeps_what_there_is_no_memory_to_read) {
     remove_temp_folder(dir);
 }
 
-/* Whatever allocation fails, what was known stays, and what was acknowledged is there. */
-Test(repair, wisdom_is_whole_where_memory_is_short) {
+/* Whichever allocation fails, known entries stay, and acknowledged ones exist. */
+Test(repair, wisdom_stays_whole_if_memory_is_short) {
     char *dir = make_temp_folder();
     stn_cache *cache = filled_cache(dir, NULL);
     size_t there = 1;
@@ -132,7 +133,7 @@ Test(repair, wisdom_is_whole_where_memory_is_short) {
     remove_temp_folder(dir);
 }
 
-Test(repair, verify_keeps_what_there_are_no_file_handles_for) {
+Test(repair, verify_keeps_entries_without_file_handles) {
     char *dir = make_temp_folder();
     stn_cache *cache = filled_cache(dir, NULL);
     struct rlimit limit;
@@ -144,11 +145,11 @@ Test(repair, verify_keeps_what_there_are_no_file_handles_for) {
     cr_assert(count > 20 && count < 256);
     unsigned unread = 0;
     for (int spare = 0; spare < 8; spare++) {
-        stn_cache_sweep sweep = {0};
-        if (stn_cache_verify(cache, &sweep, NULL) == STN_OK) unread += sweep.left > 0;
-        cr_assert_eq(sweep.damaged, 0, "%d spare handles", spare);
+        stn_cache_sweep counts = {0};
+        if (stn_cache_verify(cache, &counts, NULL) == STN_OK) unread += counts.left > 0;
+        cr_assert_eq(counts.damaged, 0, "%d spare handles", spare);
         (void)find_number(cache, 0);
-        if (stn_cache_gc(cache, 0, &sweep, NULL) == STN_OK) cr_assert_eq(sweep.removed_files, 0);
+        if (stn_cache_gc(cache, 0, &counts, NULL) == STN_OK) cr_assert_eq(counts.removed_files, 0);
         close(taken[--count]);
     }
     cr_assert(unread > 1);
@@ -158,21 +159,21 @@ Test(repair, verify_keeps_what_there_are_no_file_handles_for) {
     remove_temp_folder(dir);
 }
 
-Test(repair, verify_keeps_and_names_what_may_not_be_read) {
+Test(repair, verify_keeps_and_names_unreadable_entries) {
     not_as_root();
     char *dir = make_temp_folder(), *entry = path_of(dir, 2), *note = path_in(dir, "wisdom");
     counting_log log;
     counting_log_init(&log);
     stn_cache *cache = filled_cache(dir, &log);
     cr_assert_eq(chmod(entry, 0), 0);
-    stn_cache_sweep sweep;
-    cr_assert_eq(stn_cache_verify(cache, &sweep, NULL), STN_OK);
-    cr_assert(sweep.damaged == 0 && sweep.left == 1 && sweep.files == ENTRIES);
+    stn_cache_sweep counts;
+    cr_assert_eq(stn_cache_verify(cache, &counts, NULL), STN_OK);
+    cr_assert(counts.damaged == 0 && counts.left == 1 && counts.files == ENTRIES);
     cr_assert_not_null(strstr(log.last, entry), "%s", log.last);
     cr_assert_not_null(strstr(log.last, "Permission denied"), "%s", log.last);
     cr_assert_eq(chmod(note, 0), 0);
-    cr_assert_eq(stn_cache_verify(cache, &sweep, NULL), STN_OK);
-    cr_assert(sweep.damaged == 0 && sweep.left == 2);
+    cr_assert_eq(stn_cache_verify(cache, &counts, NULL), STN_OK);
+    cr_assert(counts.damaged == 0 && counts.left == 2);
     cr_assert_not_null(strstr(log.last, note), "%s", log.last);
     cr_assert(chmod(entry, 0600) == 0 && chmod(note, 0600) == 0);
     expect_all_there(cache);
@@ -181,8 +182,8 @@ Test(repair, verify_keeps_and_names_what_may_not_be_read) {
     remove_temp_folder(dir);
 }
 
-/* Nor are the aliases and sources of entries removed whose subfolder cannot be looked into. */
-Test(repair, what_lies_in_a_closed_subfolder_is_not_gone) {
+/* Aliases and sources of entries in an unreadable subfolder are not removed. */
+Test(repair, entries_in_an_unreadable_subfolder_stay) {
     not_as_root();
     char *dir = make_temp_folder(), *sub = path_of(dir, 0), *alias;
     *strrchr(sub, '/') = '\0';
@@ -199,11 +200,11 @@ Test(repair, what_lies_in_a_closed_subfolder_is_not_gone) {
     cr_assert(exists(alias));
     set_age(alias, 2 * HOUR);
     cr_assert_eq(chmod(sub, 0), 0);
-    stn_cache_sweep sweep;
-    cr_assert_eq(stn_cache_gc(cache, -1, &sweep, NULL), STN_OK);
+    stn_cache_sweep counts;
+    cr_assert_eq(stn_cache_gc(cache, -1, &counts, NULL), STN_OK);
     cr_assert(exists(alias), "its entry is there, for all that is known");
-    cr_assert_eq(stn_cache_verify(cache, &sweep, NULL), STN_OK);
-    cr_assert(sweep.damaged == 0 && sweep.left == 1, "%llu left", (unsigned long long)sweep.left);
+    cr_assert_eq(stn_cache_verify(cache, &counts, NULL), STN_OK);
+    cr_assert(counts.damaged == 0 && counts.left == 1, "%llu left", (unsigned long long)counts.left);
     cr_assert_eq(chmod(sub, 0700), 0);
     expect_all_there(cache);
     stn_cache_close(cache);
@@ -211,8 +212,7 @@ Test(repair, what_lies_in_a_closed_subfolder_is_not_gone) {
     remove_temp_folder(dir);
 }
 
-/* ---- a folder under an entry's name
- * ------------------------------------------------------------------------------ */
+/* ---- a folder under an entry's name ---------------------------------------------------------- */
 
 static void put_folder(const char *path, bool empty) {
     char *inside = path_in(path, "kept");
@@ -222,17 +222,17 @@ static void put_folder(const char *path, bool empty) {
     free(inside);
 }
 
-Test(repair, an_empty_folder_under_an_entrys_name_gives_way) {
+Test(repair, an_empty_folder_under_an_entrys_name_is_removed) {
     char *dir = make_temp_folder(), *entry = path_of(dir, 1);
     counting_log log;
     counting_log_init(&log);
     stn_cache *cache = filled_cache(dir, &log);
     for (int by_verify = 0; by_verify < 2; by_verify++) {
         put_folder(entry, true);
-        stn_cache_sweep sweep;
+        stn_cache_sweep counts;
         if (by_verify) {
-            cr_assert_eq(stn_cache_verify(cache, &sweep, NULL), STN_OK);
-            cr_assert(sweep.damaged == 1 && sweep.left == 0);
+            cr_assert_eq(stn_cache_verify(cache, &counts, NULL), STN_OK);
+            cr_assert(counts.damaged == 1 && counts.left == 0);
         } else
             cr_assert_not(find_number(cache, 1));
         store_number(cache, 1, 3000);
@@ -244,7 +244,7 @@ Test(repair, an_empty_folder_under_an_entrys_name_gives_way) {
     remove_temp_folder(dir);
 }
 
-Test(repair, one_with_something_in_it_is_named) {
+Test(repair, a_nonempty_folder_under_an_entrys_name_is_named) {
     char *dir = make_temp_folder(), *entry = path_of(dir, 1);
     counting_log log;
     counting_log_init(&log);
@@ -254,9 +254,9 @@ Test(repair, one_with_something_in_it_is_named) {
     store_number(cache, 1, 3000);
     cr_assert_eq(log.warnings, 1);
     cr_assert_not_null(strstr(log.last, entry), "%s", log.last);
-    stn_cache_sweep sweep;
-    cr_assert_eq(stn_cache_verify(cache, &sweep, NULL), STN_OK);
-    cr_assert(sweep.damaged == 0 && sweep.left == 1);
+    stn_cache_sweep counts;
+    cr_assert_eq(stn_cache_verify(cache, &counts, NULL), STN_OK);
+    cr_assert(counts.damaged == 0 && counts.left == 1);
     cr_assert_not_null(strstr(log.last, entry), "%s", log.last);
     cr_assert_not_null(strstr(log.last, "not a plain file"), "%s", log.last);
     char *inside = path_in(entry, "kept");
@@ -266,12 +266,12 @@ Test(repair, one_with_something_in_it_is_named) {
     remove_temp_folder(dir);
 }
 
-/* ---- another process puts a good file in a damaged one's place, between its reading and its removal
- * -------------- */
+/* ---- a damaged file is replaced by a good one between its reading and its removal ------------ */
 
 typedef struct race {
     stn_logger logger;
-    const char *away, *path; /* the good file, and where it is put when removing is announced */
+    /* The good file, and where it is moved to when the removal is logged. */
+    const char *away, *path;
     int times;
 } race;
 
@@ -284,7 +284,7 @@ static void put_in_place(void *user, stn_log_level level, const char *message) {
     r->path = NULL;
 }
 
-/* Takes the file away, and leaves a damaged one. */
+/* Moves the file away, and leaves a damaged one. */
 static void damage(race *r, const char *path) {
     cr_assert_eq(rename(path, r->away), 0);
     write_file(path, "damaged", 7);
@@ -302,10 +302,10 @@ Test(repair, a_file_replaced_between_reading_and_removal_stays) {
     damage(&r, entry);
     cr_assert_not(find_number(cache, 1));
     cr_assert(find_number(cache, 1), "the good one that came meanwhile");
-    stn_cache_sweep sweep;
+    stn_cache_sweep counts;
     damage(&r, entry);
-    cr_assert_eq(stn_cache_verify(cache, &sweep, NULL), STN_OK);
-    cr_assert(sweep.damaged == 0 && sweep.left == 0 && sweep.files == ENTRIES);
+    cr_assert_eq(stn_cache_verify(cache, &counts, NULL), STN_OK);
+    cr_assert(counts.damaged == 0 && counts.left == 0 && counts.files == ENTRIES);
     cr_assert(find_number(cache, 1));
     cr_assert_eq(r.times, 2);
     stn_cache_close(cache);

@@ -1,5 +1,5 @@
-/* Plans where only stored kernels can run: packs, disk entries and what is said when there is
- * neither. NVRTC is the emulated one, hidden again by its environment variable. */
+/* Plans when only stored kernels can run: packs, disk entries, and the message if there is neither.
+ * NVRTC is the emulated one, then hidden by its environment variable. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,14 +39,14 @@ static stn_plan *plan_with(stn_context *context, int estimate_only) {
     stn_plan *plan;
     stn_error error = {0};
     options.estimate_only = estimate_only;
-    options.strategy = "direct"; /* several candidates, of one kernel each */
+    options.strategy = "direct"; /* has several candidates, of one kernel each */
     cr_assert_eq(stn_plan_create(context, &problem, &options, &plan, &error), STN_OK, "%s", error.message);
     return plan;
 }
 
 static void hide_compiler(void) { setenv("STENTOR_NVRTC_PATH", "/nonexistent", 1); }
 
-Test(stored, a_candidate_whose_kernels_are_stored_serves_where_the_best_is_not) {
+Test(stored, uses_a_stored_candidate_if_the_best_is_not_stored) {
     stn_context *context = open_context(":memory:", NULL, 0);
     stn_pack_writer *writer;
     void *pack;
@@ -80,7 +80,7 @@ Test(stored, a_candidate_whose_kernels_are_stored_serves_where_the_best_is_not) 
     free(pack);
 }
 
-Test(stored, what_is_not_stored_is_named_with_the_remedy) {
+Test(stored, names_missing_kernels_and_the_remedy) {
     hide_compiler();
     stn_context *context = open_context(":memory:", NULL, 0);
     stn_plan *plan = NULL;
@@ -93,9 +93,10 @@ Test(stored, what_is_not_stored_is_named_with_the_remedy) {
     stn_context_destroy(context);
 }
 
-Test(stored, the_disk_serves_without_a_compiler_and_recovers_from_damage_with_one) {
+Test(stored, disk_works_without_a_compiler_and_recovers_with_one) {
     char *dir = make_temp_folder();
-    for (int round = 0; round < 3; round++) { /* compile; damaged: compile again; no compiler: from disk */
+    /* Compiles; compiles again because the entry is damaged; loads from disk without a compiler. */
+    for (int round = 0; round < 3; round++) {
         if (round == 2) hide_compiler();
         stn_context *context = open_context(dir, NULL, 0);
         stn_plan *plan = plan_with(context, 0);

@@ -1,5 +1,5 @@
-/* Folders that others could have written are refused with one warning; folders that cannot be used
- * cost one warning. Either way the run goes on. */
+/* Folders that others could have written are refused with one warning; unusable folders cost one
+ * warning. The program continues in either case. */
 #include <criterion/criterion.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 
 enum { NOBODY = 65534 };
 
-/* Refused: warned once, in memory only, nothing read, nothing written. */
+/* Refused: one warning, memory only, nothing read, nothing written. */
 static void expect_refused(const char *dir, const char *reason) {
     counting_log log;
     counting_log_init(&log);
@@ -27,9 +27,9 @@ static void expect_refused(const char *dir, const char *reason) {
     cr_assert_not_null(strstr(log.last, dir), "%s", log.last);
     cr_assert_null(stn_cache_dir(cache));
     cr_assert_str_eq(stn_cache_dir_problem(cache), log.last);
-    stn_cache_sweep sweep;
+    stn_cache_sweep counts;
     stn_error error = {0};
-    cr_assert_eq(stn_cache_clear(cache, &sweep, &error), STN_ERROR_IO);
+    cr_assert_eq(stn_cache_clear(cache, &counts, &error), STN_ERROR_IO);
     cr_assert_not_null(strstr(error.message, reason), "%s", error.message);
     stn_cache_close(cache);
 }
@@ -88,7 +88,7 @@ Test(trust, a_folder_of_another_user_is_refused) {
     remove_temp_folder(dir);
 }
 
-/* Stores one, spoils its subfolder or file, expects it not to be given. */
+/* Stores an entry, tampers with its subfolder or file, and expects a miss. */
 static void expect_not_given(void (*spoil)(const char *entry, const char *sub)) {
     char *dir = make_temp_folder();
     counting_log log;
@@ -142,7 +142,7 @@ static void folder_for_file(const char *entry, const char *sub) {
     cr_assert_eq(mkdir(entry, 0700), 0);
 }
 
-Test(trust, what_lies_inside_is_checked_too, .timeout = 20) {
+Test(trust, subfolders_and_files_are_checked_too, .timeout = 20) {
     expect_not_given(open_file_to_all);
     expect_not_given(open_sub_to_all);
     expect_not_given(link_file);
@@ -151,13 +151,13 @@ Test(trust, what_lies_inside_is_checked_too, .timeout = 20) {
     expect_not_given(folder_for_file);
 }
 
-/* Can be read but not written: hits are served, stores cost one warning. */
+/* A read-only folder: hits are served, all stores together cost one warning. */
 static void expect_read_only(const char *dir) {
     counting_log log;
     counting_log_init(&log);
     stn_cache *cache = open_cache(dir, &log);
     cr_assert(find_number(cache, 1), "%s", log.last);
-    for (unsigned i = 2; i < 600; i++) store_number(cache, i, 8); /* every subfolder */
+    for (unsigned i = 2; i < 600; i++) store_number(cache, i, 8); /* in every subfolder */
     stn_key key = key_of_number(5);
     stn_cache_unlock(stn_cache_lock_key(cache, &key));
     cr_assert_eq(log.warnings, 1, "%u warnings, %s", log.warnings, log.last);
@@ -174,7 +174,8 @@ static void one_entry(const char *dir) {
 }
 
 Test(trust, a_folder_without_write_permission_is_read_with_one_warning) {
-    if (geteuid() == 0) cr_assert_eq(setresuid(NOBODY, NOBODY, NOBODY), 0); /* root may write everywhere */
+    /* root may write everywhere */
+    if (geteuid() == 0) cr_assert_eq(setresuid(NOBODY, NOBODY, NOBODY), 0);
     char *dir = make_temp_folder();
     one_entry(dir);
     stn_key key = key_of_number(1);
@@ -240,8 +241,8 @@ Test(trust, a_full_file_system_costs_one_warning_and_loses_nothing) {
         stn_cache_stats_get(cache, &stats);
         cr_assert_eq(stats.rejected, 0, "nothing half-written was ever in place");
         cr_assert_eq(count_files(dir, ".tmp-"), 0);
-        stn_cache_sweep sweep; /* there is room again: it works again */
-        cr_assert_eq(stn_cache_clear(cache, &sweep, NULL), STN_OK);
+        stn_cache_sweep counts; /* There is space again, so storing works again. */
+        cr_assert_eq(stn_cache_clear(cache, &counts, NULL), STN_OK);
         store_number(cache, 1, 9000);
         cr_assert(find_number(cache, 1));
         stn_cache_close(cache);
@@ -252,7 +253,7 @@ Test(trust, a_full_file_system_costs_one_warning_and_loses_nothing) {
     if (!mounted) cr_skip("mounting is not allowed here");
 }
 
-Test(trust, a_folder_deleted_underneath_is_made_again) {
+Test(trust, a_deleted_folder_is_made_again) {
     char *parent = make_temp_folder();
     counting_log log;
     counting_log_init(&log);
@@ -270,11 +271,10 @@ Test(trust, a_folder_deleted_underneath_is_made_again) {
     remove_temp_folder(parent);
 }
 
-/* ---- where the folder is
- * ----------------------------------------------------------------------------------------- */
+/* ---- where the folder is --------------------------------------------------------------------- */
 
 static void expect_dir(const char *dir) {
-    static const char *const defaults[] = {NULL, ""}; /* no wish, and an empty one */
+    static const char *const defaults[] = {NULL, ""}; /* no folder given, and an empty one */
     for (int i = 0; i < 2; i++) {
         stn_cache *cache = open_cache(defaults[i], NULL);
         if (dir)
@@ -285,7 +285,7 @@ static void expect_dir(const char *dir) {
     }
 }
 
-Test(trust, the_environment_says_where) {
+Test(trust, the_environment_gives_the_folder) {
     unsetenv("STENTOR_CACHE_DIR");
     unsetenv("XDG_CACHE_HOME");
     setenv("HOME", "/nowhere/home", 1);

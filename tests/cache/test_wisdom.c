@@ -1,4 +1,4 @@
-/* Wisdom as a text is read as it was written or refused; merging keeps the first time of each
+/* A wisdom text is parsed as it was written, or refused; merging keeps the first time of each
  * candidate and drops nothing. */
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -26,8 +26,7 @@ static stn_wisdom parsed(const char *text) {
     return wisdom;
 }
 
-/* ---- a text
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- a text ---------------------------------------------------------------------------------- */
 
 static void expect_refused(const char *text, size_t size, const char *why) {
     stn_wisdom wisdom;
@@ -36,7 +35,7 @@ static void expect_refused(const char *text, size_t size, const char *why) {
     cr_expect(!wisdom.count && !wisdom.text && !wisdom.entry);
 }
 
-/* With a right last line. */
+/* With a right checksum line. */
 static void expect_body_refused(const char *body, const char *why) {
     stn_text text = STN_TEXT_EMPTY;
     stn_text_printf(&text, "%s", body);
@@ -45,7 +44,7 @@ static void expect_body_refused(const char *body, const char *why) {
     stn_text_clear(&text);
 }
 
-Test(wisdom, any_byte_that_differs_is_noticed) {
+Test(wisdom, detects_every_changed_byte) {
     stn_wisdom wisdom = wisdom_of_number(1, "candidate: direct 0.5 1 2\n");
     char *text = strdup(wisdom.text);
     const size_t size = strlen(text);
@@ -63,7 +62,7 @@ Test(wisdom, any_byte_that_differs_is_noticed) {
     free(text);
 }
 
-Test(wisdom, what_is_none_is_refused_with_its_reason) {
+Test(wisdom, invalid_texts_are_refused_with_a_reason) {
     char entry[300], body[400];
     const stn_wisdom_key key = key_of(1, 1, 1);
     stn_text line = STN_TEXT_EMPTY;
@@ -81,7 +80,7 @@ Test(wisdom, what_is_none_is_refused_with_its_reason) {
     expect_body_refused(body, "no text of printable ASCII");
     snprintf(body, sizeof body, "stentor wisdom 2\n%sproblem: \xc2\x9b\n", entry);
     expect_body_refused(body, "no text of printable ASCII");
-    entry[10] = 'A'; /* digits are small letters: one key has one text */
+    entry[10] = 'A'; /* Digits are lower case, so that each key has one text. */
     snprintf(body, sizeof body, "stentor wisdom 2\n%s", entry);
     expect_body_refused(body, "line 2 of the wisdom is no line of an entry");
 }
@@ -136,8 +135,7 @@ Test(wisdom, entries_are_found_by_their_class) {
     stn_text_clear(&text);
 }
 
-/* ---- merging
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- merging --------------------------------------------------------------------------------- */
 
 static void expect_joined(const stn_wisdom *one, const stn_wisdom *two, const char *const *lines, size_t count,
                           size_t both) {
@@ -160,7 +158,7 @@ static void expect_joined(const stn_wisdom *one, const stn_wisdom *two, const ch
     stn_text_clear(&text);
 }
 
-Test(wisdom, the_first_time_stays_and_nothing_is_dropped) {
+Test(wisdom, merging_keeps_the_first_time_and_drops_nothing) {
     stn_wisdom one = wisdom_of_number(1, "candidate: direct 0.5 1 2\ncandidate: fft 1 3 4\n"),
                two = wisdom_of_number(
                    1,

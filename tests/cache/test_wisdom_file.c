@@ -1,5 +1,5 @@
-/* The folder's wisdom is never overwritten where it could not be read, writers at once lose
- * nothing, and a lock is one of the file that others find. */
+/* The folder's wisdom is never overwritten if it cannot be read, concurrent writers lose nothing,
+ * and a lock is on the file that others find. */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -55,7 +55,7 @@ static size_t count_entries(void) {
     return count;
 }
 
-Test(wisdom_file, is_read_as_it_was_written) {
+Test(wisdom_file, round_trips) {
     cr_expect_eq(count_entries(), 0u);
     OK(add(1));
     OK(add(2));
@@ -68,7 +68,7 @@ Test(wisdom_file, is_read_as_it_was_written) {
     cr_expect_eq(heard.warnings, 0u, "%s", heard.last);
 }
 
-Test(wisdom_file, is_read_again_only_when_it_is_another_one) {
+Test(wisdom_file, is_read_again_only_if_it_changed) {
     stn_wisdom wisdom = {0};
     struct stat seen = {0};
     OK(stn_wisdom_refresh(&folder, &wisdom, &seen, &error));
@@ -88,7 +88,8 @@ Test(wisdom_file, is_read_again_only_when_it_is_another_one) {
 }
 
 static void not_as_root(void) {
-    if (geteuid() == 0) cr_assert_eq(setresuid(65534, 65534, 65534), 0); /* root may read everything */
+    /* root may read everything */
+    if (geteuid() == 0) cr_assert_eq(setresuid(65534, 65534, 65534), 0);
 }
 
 static void expect_kept(const void *before, size_t size) {
@@ -99,8 +100,8 @@ static void expect_kept(const void *before, size_t size) {
     free(bytes);
 }
 
-/* What cannot be read is neither empty nor damaged. */
-Test(wisdom_file, that_cannot_be_read_is_never_overwritten) {
+/* An unreadable file is neither empty nor damaged. */
+Test(wisdom_file, unreadable_is_never_overwritten) {
     stn_wisdom wisdom;
     struct stat seen;
     size_t size;
@@ -130,7 +131,7 @@ Test(wisdom_file, that_cannot_be_read_is_never_overwritten) {
     free(before);
 }
 
-Test(wisdom_file, is_kept_where_there_are_no_file_handles) {
+Test(wisdom_file, is_kept_without_file_handles) {
     OK(add(1));
     size_t size;
     unsigned char *before = read_file(path, &size);
@@ -142,7 +143,8 @@ Test(wisdom_file, is_kept_where_there_are_no_file_handles) {
     while (count < 128 && (taken[count] = open("/dev/null", O_RDONLY | O_CLOEXEC)) >= 0) count++;
     cr_assert(count > 20 && count < 128);
     for (int spare = 0; spare < 5; spare++) {
-        const stn_status status = add(1); /* nothing new: the file stays as it is where this serves too */
+        /* Nothing new: the file stays the same if this succeeds. */
+        const stn_status status = add(1);
         failed += status == STN_ERROR_IO;
         cr_expect(status == STN_OK || status == STN_ERROR_IO, "%s", error.message);
         if (count) close(taken[--count]);
@@ -153,7 +155,7 @@ Test(wisdom_file, is_kept_where_there_are_no_file_handles) {
     free(before);
 }
 
-Test(wisdom_file, that_is_damaged_is_set_aside) {
+Test(wisdom_file, damaged_is_set_aside) {
     char *aside = path_in(dir, "wisdom.damaged");
     OK(add(1));
     size_t size, kept;
@@ -174,7 +176,7 @@ Test(wisdom_file, that_is_damaged_is_set_aside) {
 }
 
 /* A symlink, a folder, a FIFO (which must not block), a file that others may write. */
-Test(wisdom_file, that_is_not_ours_alone_is_not_used) {
+Test(wisdom_file, writable_by_others_is_not_used) {
     char *elsewhere = path_in(dir, "elsewhere");
     stn_wisdom wisdom;
     struct stat seen;
@@ -199,7 +201,7 @@ Test(wisdom_file, that_is_not_ours_alone_is_not_used) {
     free(elsewhere);
 }
 
-Test(wisdom_file, written_by_processes_at_once_loses_nothing) {
+Test(wisdom_file, concurrent_writers_lose_nothing) {
     enum { PROCESSES = 8, EACH = 10 };
     pid_t running[PROCESSES];
     for (unsigned p = 0; p < PROCESSES; p++) {
@@ -218,8 +220,7 @@ Test(wisdom_file, written_by_processes_at_once_loses_nothing) {
     cr_expect_eq(count_entries(), (size_t)PROCESSES * EACH);
 }
 
-/* ---- the lock
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- the lock -------------------------------------------------------------------------------- */
 
 static atomic_bool held;
 static void *wait_for_lock(void *user) {
@@ -231,9 +232,9 @@ static void *wait_for_lock(void *user) {
     return lock;
 }
 
-/* Who waited for the lock of a file that is gone, or lies elsewhere by now, waits for the new
- * one's. */
-Test(wisdom_file, a_lock_whose_file_was_replaced_meanwhile_is_none) {
+/* A waiter for the lock of a file that was deleted or moved meanwhile must get the new file's
+ * lock. */
+Test(wisdom_file, a_lock_on_a_replaced_file_does_not_count) {
     const stn_key key = key_of_number(1);
     for (int moved = 0; moved < 2; moved++) {
         pthread_t waiter;

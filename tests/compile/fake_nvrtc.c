@@ -1,8 +1,7 @@
-/* A stand-in for libnvrtc: it has a version (FAKE_MAJOR) and all functions. It compiles nothing and
- * says that its builtins are missing; but where FAKE_NVRTC_LOG names a file, it appends the
- * rendered parameter's line to that and gives made-up PTX and cubin, after as many milliseconds as
- * FAKE_NVRTC_WAIT says. For tests of what happens around a compile; the emulator has one whose
- * output runs. */
+/* A fake libnvrtc with all functions and the version FAKE_MAJOR. It compiles nothing and reports
+ * missing builtins. But if FAKE_NVRTC_LOG names a file, it appends the line of the rendered
+ * parameter to that file and returns made-up PTX and cubin, after FAKE_NVRTC_WAIT milliseconds. For
+ * tests of everything around a compile; the emulator's NVRTC makes code that runs. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,13 +28,13 @@ FAKE nvrtcGetCUBIN(stn_nvrtc_program program, char *data) {
 FAKE nvrtcCreateProgram(stn_nvrtc_program *program, const char *source, const char *name, int count,
                         const char *const *headers, const char *const *names) {
     (void)source, (void)name;
-    char *params = NULL; /* the text of the only params.cuh is all that there is to a program */
+    char *params = NULL; /* A program is only the text of its params.cuh. */
     for (int i = 0; i < count; i++)
         if (!strcmp(names[i], "params.cuh") && !params) params = strdup(headers[i]);
     *program = (stn_nvrtc_program)(params ? params : strdup(NOTHING));
     return 0;
 }
-/* Of the thread: tests have one program at a time on each. */
+/* Per thread: tests have one program at a time on each thread. */
 static _Thread_local int (*may_stop)(void *payload, void *unused);
 static _Thread_local void *stop_payload;
 FAKE nvrtcSetFlowCallback(stn_nvrtc_program program, int (*callback)(void *, void *), void *payload) {
@@ -50,7 +49,7 @@ FAKE nvrtcDestroyProgram(stn_nvrtc_program *program) {
 FAKE nvrtcCompileProgram(stn_nvrtc_program program, int count, const char *const *options) {
     const char *log = getenv("FAKE_NVRTC_LOG"), *params = (const char *)program, *line = strchr(params, '\n') + 1;
     if (!log || !*log) return STN_NVRTC_BUILTIN_FAILURE;
-    if (!strcmp(params, NOTHING)) return 0; /* a compile that only warms up */
+    if (!strcmp(params, NOTHING)) return 0; /* a warm-up compile */
     const char *wait = getenv("FAKE_NVRTC_WAIT");
     for (int i = 0; wait && i < atoi(wait); i++) {
         usleep(1000);

@@ -1,4 +1,4 @@
-/* Text -> PTX and cubin with the real NVRTC; skipped where there is none. */
+/* Compiles text to PTX and cubin with the real NVRTC; skipped without one. */
 #include <criterion/criterion.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -70,14 +70,14 @@ Test(compile, an_error_carries_the_line_at_fault) {
     cr_expect(strstr(error.message, "twice.cu(3): error: identifier \"nonsense\" is undefined"), "%s", error.message);
     cr_expect(strstr(said, "nonsense") && strstr(said, "1 error detected"), "the log: %s", said);
 }
-Test(compile, an_include_that_is_not_there) {
+Test(compile, a_missing_include) {
     stn_compile_request request = request_for(80);
     request.header_count = 1;
     stn_compile_output output;
     cr_expect_eq(stn_compile(compiler, &request, &output, &error), STN_ERROR_COMPILE);
     cr_expect(strstr(error.message, "params.cuh"), "%s", error.message);
 }
-Test(compile, an_option_that_is_not_one) {
+Test(compile, an_unknown_option) {
     const char *options[] = {"--no-such-option"};
     stn_compile_request request = request_for(80);
     request.options = options;
@@ -87,8 +87,8 @@ Test(compile, an_option_that_is_not_one) {
     cr_expect(strstr(error.message, "no-such-option"), "%s", error.message);
 }
 
-/* Every template compiles with params.cuh's defaults, headers alone, for each kind of chip: a
- * typing error shows here first. */
+/* Every template compiles with params.cuh's defaults, and every header alone, for each kind of
+ * chip. */
 Test(compile, embedded_templates) {
     stn_templates set;
     cr_assert_eq(stn_templates_load(&set, &error), STN_OK, "%s", error.message);
@@ -110,8 +110,8 @@ Test(compile, embedded_templates) {
     stn_templates_free(&set);
 }
 
-/* Without this, an NVRTC that the loader does not know cannot compile. */
-Test(compile, builtins_are_loaded_from_beside_it) {
+/* Without preloading, an NVRTC outside of the loader's path cannot compile. */
+Test(compile, builtins_are_loaded_from_its_folder) {
     char line[4096];
     bool loaded = false;
     FILE *maps = fopen("/proc/self/maps", "r");
@@ -140,12 +140,12 @@ Test(compile, threads_get_the_same_bytes) {
     for (int i = 0; i < 4; i++) stn_compile_output_free(&outputs[i]);
 }
 
-/* Before Criterion starts: it has no way to end with "skipped". */
+/* Runs before Criterion starts, which cannot end with "skipped". */
 __attribute__((constructor)) static void skip_without_nvrtc(void) {
     stn_compiler_place place;
     if (stn_compiler_locate(&place)) return;
     stn_error why = {0};
-    if (stn_compiler_open(NULL, &compiler, &why) == STN_OK) return; /* the loader knew one */
+    if (stn_compiler_open(NULL, &compiler, &why) == STN_OK) return; /* The loader found one. */
     printf("skipped: %s\n", why.message);
     fflush(stdout);
     _exit(77);

@@ -1,4 +1,4 @@
-/* What a kernel uses, from a cubin made by hand; and bytes that are no cubin. */
+/* Resource usage from a handmade cubin; and bytes that are no cubin. */
 #include <criterion/criterion.h>
 #include <elf.h>
 #include <stdlib.h>
@@ -29,9 +29,9 @@ static unsigned char *make_cubin(void) {
     header.e_ident[EI_CLASS] = ELFCLASS64;
     Elf64_Shdr sections[SECTIONS] = {{0}};
     Elf64_Sym symbols[2] = {{0}, {.st_name = 1, .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC)}};
-    static const unsigned char common[] = {4, 0x2f, 8, 0, 9, 0, 0, 0, 255, 0, 0, 0, /* another kernel's */
-                                           4, 0x2f, 8, 0, 1, 0, 0, 0, 40,  0, 0, 0,
-                                           4, 0x11, 8, 0, 1, 0, 0, 0, 32,  3, 0, 0};
+    /* another kernel's */
+    static const unsigned char common[] = {4, 0x2f, 8,  0, 9, 0, 0, 0,    255, 0, 0, 0, 4, 0x2f, 8,  0, 1, 0,
+                                           0, 0,    40, 0, 0, 0, 4, 0x11, 8,   0, 1, 0, 0, 0,    32, 3, 0, 0};
     static const unsigned char own[] = {3, 0x1b, 255, 0, 4, 0x05, 12, 0, 32, 0, 0, 0, 6, 0, 0, 0, 1, 0, 0, 0};
     size_t at = sizeof header + sizeof sections;
     at = put(file, at, &sections[1], NULL, names, sizeof names);
@@ -58,13 +58,14 @@ Test(cubin, usage_is_read) {
     free(file);
 }
 
-Test(cubin, cut_or_flipped_bytes_are_safe) {
+Test(cubin, truncated_or_changed_bytes_are_safe) {
     unsigned char *file = make_cubin();
     stn_cubin_usage usage;
     uint32_t state = 1;
     int refused = 0;
     for (size_t cut = 0; cut < 1200; cut++) {
-        unsigned char *copy = malloc(cut ? cut : 1); /* its own block, so that ASan sees a step past the end */
+        /* An exact allocation, so that ASan sees a read past the end. */
+        unsigned char *copy = malloc(cut ? cut : 1);
         memcpy(copy, file, cut);
         refused += !stn_cubin_read(copy, cut, "k", &usage);
         free(copy);

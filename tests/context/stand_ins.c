@@ -1,4 +1,4 @@
-/* Sets up and clears away what a context finds. */
+/* Sets up and removes the surroundings of a context; see stand_ins.h. */
 #include "stand_ins.h"
 
 #include <criterion/criterion.h>

@@ -1,4 +1,4 @@
-/* The surroundings of a context in tests: the stand-in driver and NVRTC, and a cache folder of its
+/* The surroundings of a context in tests: a fake driver, a fake NVRTC, and a cache folder of its
  * own. */
 #ifndef STAND_INS_H
 #define STAND_INS_H
@@ -8,6 +8,7 @@ extern fake_state *fake;
 extern char stand_ins_folder[64]; /* the cache folder */
 void stand_ins_start(void);
 void stand_ins_end(void);
-int stand_ins_compiles(void);                  /* how often the stand-in NVRTC has compiled */
-int stand_ins_compiled_with(const char *text); /* how often with this in the arch and the second line of params.cuh */
+int stand_ins_compiles(void); /* number of compiles by the fake NVRTC */
+/* those with this text in the architecture and the second line of params.cuh */
+int stand_ins_compiled_with(const char *text);
 #endif

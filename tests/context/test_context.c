@@ -1,5 +1,5 @@
-/* Contexts: choosing a device, memory, what is found and what is missing. Stand-in driver and
- * NVRTC. */
+/* Contexts: choosing a device, memory, and the messages about missing libraries. With a fake driver
+ * and NVRTC. */
 #include <criterion/criterion.h>
 #include <jansson.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 static stn_context *context;
 static stn_error error;
 
-/* A request for too much memory is part of the tests. */
+/* The tests include a request for too much memory. */
 __attribute__((visibility("default"))) const char *__asan_default_options(void) {
     return "allocator_may_return_null=1";
 }
@@ -82,7 +82,7 @@ Test(context, options_that_are_wrong) {
     setenv("STENTOR_TEMPLATE_DIR", "/nowhere", 1);
     expect_error(create(STN_DEVICE_AUTO), STN_ERROR_IO, "/nowhere");
 }
-Test(context, a_gpu_that_is_not_here_needs_no_driver) {
+Test(context, an_absent_gpu_needs_no_driver) {
     setenv("STENTOR_CUDA_PATH", "/nowhere", 1);
     stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
     options.arch = "sm_80";
@@ -137,8 +137,8 @@ Test(context, memory_of_the_gpu) {
     cr_expect_eq(fake->allocations, 0);
 }
 
-/* What a forked child does with its parent's context: the GPU is not spoken to. 0, or the number of
- * what went wrong. */
+/* Uses its parent's context in a forked child, where the driver must not be called. Returns 0, or
+ * the number of the check that failed. */
 static int use_in_child(void *memory) {
     void *more;
     int retained = fake->retained, modules = fake->modules, allocations = fake->allocations;
@@ -217,7 +217,7 @@ Test(context, describe_a_bare_machine) {
 Test(context, the_measured_bandwidth_is_remembered) {
     char path[512];
     snprintf(path, sizeof path, "%s/machines/GPU-abababababababababababababababab-driver-13000.txt", stand_ins_folder);
-    cr_assert_eq(create(STN_DEVICE_CUDA(0)), STN_OK); /* the first context measures */
+    cr_assert_eq(create(STN_DEVICE_CUDA(0)), STN_OK); /* The first context measures. */
     cr_expect(stn_context_machine(context)->measured);
     stn_context_destroy(context);
     cr_expect_eq(access(path, R_OK), 0);
@@ -225,7 +225,7 @@ Test(context, the_measured_bandwidth_is_remembered) {
     cr_assert(kept);
     fputs("copy_bandwidth 2.5e12\n", kept);
     fclose(kept);
-    cr_assert_eq(create(STN_DEVICE_CUDA(0)), STN_OK); /* the next one remembers */
+    cr_assert_eq(create(STN_DEVICE_CUDA(0)), STN_OK); /* The next one reads the stored value. */
     cr_expect(stn_context_machine(context)->measured);
     cr_expect_eq(stn_context_machine(context)->copy_bandwidth, 2.5e12);
     stn_context_destroy(context);
@@ -240,7 +240,7 @@ Test(context, the_measured_bandwidth_is_remembered) {
         fputs(wrong[i], file);
         fclose(file);
         cr_assert_eq(create(STN_DEVICE_CUDA(0)), STN_OK);
-        cr_expect(stn_context_machine(context)->measured, "\"%s\"", wrong[i]); /* anew */
+        cr_expect(stn_context_machine(context)->measured, "\"%s\"", wrong[i]); /* measured again */
         cr_expect(stn_context_machine(context)->copy_bandwidth > 1e9, "\"%s\"", wrong[i]);
         stn_context_destroy(context);
     }

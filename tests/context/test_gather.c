@@ -1,5 +1,5 @@
-/* Kernels that are compiled together: what is missing is listed and not compiled, then compiled
- * once each; others who ask meanwhile get the real one. Stand-in driver and NVRTC. */
+/* Compile batches: missing kernels are collected and not compiled, then each is compiled once;
+ * other threads that ask meanwhile get the real kernel. With a fake driver and NVRTC. */
 #include <criterion/criterion.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -34,7 +34,7 @@ static stn_kernel *get(int i) {
     return kernel;
 }
 
-Test(gather, lists_what_is_missing_and_compiles_it_once) {
+Test(gather, collects_missing_kernels_and_compiles_each_once) {
     const stn_kernel *stored = get(0);
     stn_gather *gather = stn_gather_begin(context);
     cr_assert_not_null(gather);
@@ -60,7 +60,7 @@ static void *cancel_soon(void *gather) {
     return NULL;
 }
 
-Test(gather, compiles_apart_from_the_device) {
+Test(gather, compiles_without_the_device) {
     stn_gather *gather = stn_gather_begin(context);
     get(0), get(1);
     cr_expect_eq(stn_gather_end(gather), 2u);
@@ -75,7 +75,7 @@ Test(gather, compiles_apart_from_the_device) {
     cr_expect_eq(stand_ins_compiles(), 2);
 }
 
-Test(gather, a_compile_that_nobody_waits_for_is_stopped) {
+Test(gather, an_abandoned_compile_is_cancelled) {
     struct timespec begin, end;
     pthread_t other;
     setenv("FAKE_NVRTC_WAIT", "20000", 1);
@@ -94,7 +94,7 @@ Test(gather, a_compile_that_nobody_waits_for_is_stopped) {
     cr_expect_not_null(get(0)->module, "whoever wants it later compiles it");
 }
 
-/* Of two kernels; its thread has begun. */
+/* Starts a background compile of two kernels; returns once its thread runs. */
 static stn_ahead *compile_two_ahead(stn_gather **gather) {
     *gather = stn_gather_begin(context);
     get(0), get(1);
@@ -105,7 +105,7 @@ static stn_ahead *compile_two_ahead(stn_gather **gather) {
     return ahead;
 }
 
-Test(gather, compiles_ahead_and_whoever_asks_waits_for_it) {
+Test(gather, background_compiles_are_waited_for) {
     setenv("FAKE_NVRTC_WAIT", "100", 1);
     stn_gather *gather;
     stn_ahead *ahead = compile_two_ahead(&gather);
@@ -121,7 +121,7 @@ Test(gather, compiles_ahead_and_whoever_asks_waits_for_it) {
     cr_expect_eq(stand_ins_compiles(), 2, "each once");
 }
 
-Test(gather, what_is_compiled_ahead_is_given_back) {
+Test(gather, background_compiles_are_released) {
     setenv("FAKE_NVRTC_WAIT", "20000", 1);
     stn_gather *gather;
     stn_ahead *ahead = compile_two_ahead(&gather);
@@ -135,7 +135,7 @@ Test(gather, what_is_compiled_ahead_is_given_back) {
     cr_expect_not_null(get(1)->module);
 }
 
-Test(gather, with_nothing_missing_is_nothing) {
+Test(gather, is_empty_if_nothing_is_missing) {
     stn_gather *gather = stn_gather_begin(context);
     cr_expect_eq(stn_gather_end(gather), 0u);
     cr_expect_eq(stn_gather_seconds(gather), 0.0);
@@ -148,7 +148,7 @@ static void *ask(void *kernel) {
     return NULL;
 }
 
-Test(gather, is_of_one_thread_alone) {
+Test(gather, belongs_to_one_thread) {
     stn_gather *gather = stn_gather_begin(context);
     pthread_t thread;
     stn_kernel *theirs = NULL;
@@ -161,9 +161,9 @@ Test(gather, is_of_one_thread_alone) {
     stn_gather_free(gather);
 }
 
-Test(gather, without_a_compiler_tells_why_at_once) {
+Test(gather, fails_at_once_without_a_compiler) {
     const stn_context_options options = {.device = STN_DEVICE_CUDA(0), .threads = 3};
-    stn_context_destroy(context); /* it has opened one, as nothing is stored */
+    stn_context_destroy(context); /* It has opened an NVRTC, as nothing is stored. */
     setenv("STENTOR_NVRTC_PATH", "/nowhere/libnvrtc.so", 1);
     cr_assert_eq(stn_context_create(&options, &context, &error), STN_OK, "%s", error.message);
     stn_gather *gather = stn_gather_begin(context);

@@ -1,5 +1,5 @@
 /* From (template, params) to a kernel: memory, packs, disk, NVRTC, driver, and each of them missing
- * or failing. Stand-in driver and NVRTC, the real cache. */
+ * or failing. With a fake driver and NVRTC, and the real cache. */
 #include <criterion/criterion.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -63,7 +63,7 @@ Test(kernel, compiled_once_then_remembered_then_stored) {
     cr_expect_eq(stand_ins_compiles(), 2);
     close_context();
 }
-Test(kernel, what_makes_another_kernel) {
+Test(kernel, inputs_that_change_the_kernel) {
     open_gpu();
     expect_kernel(params);
     cr_assert_eq(stn_kernel_get(context, "direct_line", params, &kernel, &error), STN_OK);
@@ -84,8 +84,10 @@ Test(kernel, what_makes_another_kernel) {
     expect_kernel(params);
     cr_expect_eq(stand_ins_compiles(), 4, "the compiler");
     close_context();
-    snprintf(command, sizeof command, "cp -r %s %s/t && echo '// edited' >> %s/t/device/index.cuh", TEMPLATE_FOLDER,
-             stand_ins_folder, stand_ins_folder);
+    snprintf(command, sizeof command,
+             "cp -r %s %s/t && "
+             "echo '// edited' >> %s/t/device/index.cuh",
+             TEMPLATE_FOLDER, stand_ins_folder, stand_ins_folder);
     cr_assert_eq(system(command), 0);
     snprintf(command, sizeof command, "%s/t", stand_ins_folder);
     setenv("STENTOR_TEMPLATE_DIR", command, 1);
@@ -134,24 +136,24 @@ Test(kernel, a_pack_serves_without_nvrtc_and_before_the_disk) {
     expect_kernel(params);
     cr_expect_eq(COUNTERS(pack_hits), 1u);
     close_context();
-    bare.arch = "sm_103"; /* newer than the pack: its PTX will do */
+    bare.arch = "sm_103"; /* newer than the pack's cubin: its PTX is used */
     open_with(bare);
     expect_kernel(params);
     cr_expect_eq(COUNTERS(pack_hits), 1u);
     close_context();
-    bare.arch = "sm_80"; /* older: nothing will do */
+    bare.arch = "sm_80"; /* older: nothing in the pack can be used */
     open_with(bare);
     cr_expect_eq(get(params), STN_ERROR_NO_COMPILER);
     close_context();
     free(pack);
 }
-Test(kernel, a_stored_kernel_that_does_not_load_is_made_again) {
+Test(kernel, a_stored_kernel_that_does_not_load_is_recompiled) {
     open_gpu();
     expect_kernel(params);
     close_context();
     open_gpu();
     fake->refused = "cubin";
-    expect_kernel(params); /* the PTX serves in its place */
+    expect_kernel(params); /* The PTX is used instead. */
     cr_expect_eq(COUNTERS(rejected), 0u);
     close_context();
     open_gpu();
@@ -160,11 +162,11 @@ Test(kernel, a_stored_kernel_that_does_not_load_is_made_again) {
     cr_expect_eq(stand_ins_compiles(), 2);
     cr_expect_eq(COUNTERS(rejected), 1u);
     fake->load = 0;
-    expect_kernel(params); /* from disk, where the second compile went */
+    expect_kernel(params); /* from disk, where the second compile was stored */
     cr_expect_eq(stand_ins_compiles(), 2);
     close_context();
 }
-Test(kernel, errors_travel) {
+Test(kernel, errors_are_passed_on) {
     open_gpu();
     cr_expect_eq(stn_kernel_get(context, "no_such", params, &kernel, &error), STN_ERROR_INTERNAL);
     cr_expect(strstr(error.message, "no_such.cu"), "%s", error.message);
@@ -197,12 +199,12 @@ Test(kernel, threads_share_one_compile) {
     close_context();
 }
 
-/* Processes of their own that want the same kernels of a cold cache, all at once. */
+/* Processes that need the same kernels of a cold cache at the same time. */
 enum { PROCESSES = 6, KERNELS = 2 };
 
 static int get_in_process(int go) {
     char byte;
-    if (read(go, &byte, 1) != 0) return 1; /* the other end is closed for all at once */
+    if (read(go, &byte, 1) != 0) return 1; /* The other end is closed for all processes at once. */
     if (stn_context_create(&(stn_context_options){.device = STN_DEVICE_CUDA(0)}, &context, &error) != STN_OK) return 2;
     for (int i = 0; i < KERNELS; i++) {
         char text[64];
@@ -214,7 +216,8 @@ static int get_in_process(int go) {
 }
 Test(kernel, processes_share_one_compile, .timeout = 60) {
     int go[2];
-    setenv("FAKE_NVRTC_WAIT", "150", 1); /* long enough for all to have found nothing stored */
+    /* Long enough for all processes to have found nothing stored. */
+    setenv("FAKE_NVRTC_WAIT", "150", 1);
     cr_assert_eq(pipe(go), 0);
     for (int i = 0; i < PROCESSES; i++) {
         pid_t child = fork();
@@ -233,8 +236,8 @@ Test(kernel, processes_share_one_compile, .timeout = 60) {
     cr_expect_eq(stand_ins_compiles(), KERNELS, "%d compiles", stand_ins_compiles());
 }
 
-/* What the driver made of PTX serves again, but only that driver, that arch and the PTX of the same
- * inputs. */
+/* The cubin that a driver made of PTX is used again, but only for that driver and architecture, and
+ * for PTX of the same inputs. */
 static void expect_translations(int count, const char *what) {
     open_gpu();
     expect_kernel(params);
@@ -252,8 +255,10 @@ Test(kernel, a_translation_is_kept_for_its_driver_and_inputs) {
     fake->version = 13000;
     expect_translations(2, "the first driver again");
     char command[512];
-    snprintf(command, sizeof command, "cp -r %s %s/t && echo '// edited' >> %s/t/device/index.cuh", TEMPLATE_FOLDER,
-             stand_ins_folder, stand_ins_folder);
+    snprintf(command, sizeof command,
+             "cp -r %s %s/t && "
+             "echo '// edited' >> %s/t/device/index.cuh",
+             TEMPLATE_FOLDER, stand_ins_folder, stand_ins_folder);
     cr_assert_eq(system(command), 0);
     snprintf(command, sizeof command, "%s/t", stand_ins_folder);
     setenv("STENTOR_TEMPLATE_DIR", command, 1);

@@ -1,5 +1,5 @@
-// The part of the CUDA driver's binary interface that the stand-in offers, from the public
-// documentation of CUDA 13.
+// The part of the CUDA driver's binary interface that the emulated driver implements, from the
+// public documentation of CUDA 13.
 #pragma once
 #include <cstddef>
 #include <cstdint>

@@ -1,10 +1,10 @@
-// The life of a block, or of the blocks of a cluster: its place, its threads' beginning, its end.
-// Between them the scheduler runs it (engine.cpp); a launch that may begin early has blocks whose
-// life begins before the launch before it has ended.
+// Begin and end of a block, or of the blocks of a cluster; in between the scheduler (scheduler.cpp)
+// runs it. Blocks of a programmatic dependent launch may begin before the previous launch has
+// ended.
 #include <cstring>
 
-#include "engine.h"
 #include "memory.h"
+#include "scheduler.h"
 
 namespace stn_emulator {
 
@@ -39,7 +39,7 @@ LaunchError Worker::begin_cluster(const Kernel &k, void *const *v, dim3 grid, di
     values = v;
     seed = s;
     ahead = before_end;
-    // Each cluster has its own sequence, whichever OS thread runs it.
+    // The random sequence depends on the cluster alone, not on the OS thread.
     random = (s + 1) * 0x9e3779b97f4a7c15ull ^
              (first.x + 0x10001ull * first.y + 0x100000003ull * first.z) * 0xbf58476d1ce4e5b9ull;
     if (random == 0) random = 1;
@@ -68,9 +68,9 @@ LaunchError Worker::begin_cluster(const Kernel &k, void *const *v, dim3 grid, di
 LaunchError Worker::guarded_schedule() {
     Worker *outer = worker;
     worker = this;
-    if (sigsetjmp(escape, 0) == 0) schedule();  // a fault in a kernel comes back here
+    if (sigsetjmp(escape, 0) == 0) schedule();  // A fault in a kernel returns here.
     in_fiber = false;
-    if (races.found()) message += " (" + races.story() + ")";
+    if (races.found()) message += " (" + races.describe() + ")";
     worker = outer;
     return error;
 }

@@ -1,4 +1,4 @@
-// Packing, unpacking and compiling programs.
+// Packs, unpacks and compiles programs.
 #include "build.h"
 
 #include <fcntl.h>
@@ -13,13 +13,13 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "settings.h"
+#include "emulator_settings.h"
 
 extern char **environ;
 
 namespace stn_emulator {
 
-static std::string hash_text(const std::string &text) {  // two FNV-1a lanes: no attacker here
+static std::string hash_text(const std::string &text) {  // two FNV-1a hashes; not cryptographic
     uint64_t a = 0xcbf29ce484222325ull, b = 0x84222325cbf29ce4ull;
     for (unsigned char c : text) {
         a = (a ^ c) * 0x100000001b3ull;
@@ -30,7 +30,7 @@ static std::string hash_text(const std::string &text) {  // two FNV-1a lanes: no
     return hex;
 }
 
-// ---- the packed form: two lines of text, then sections "KIND LENGTH NAME\n" + LENGTH bytes + "\n"
+// ---- the image: two lines of text, then sections "KIND LENGTH NAME\n" + LENGTH bytes + "\n"
 
 static const char magic[] = "// stentor emulator image 1";
 
@@ -70,7 +70,8 @@ bool unpack(const void *image, Program *p) {
     size_t size = strtoull(text + sizeof magic - 1, &end, 10);
     if (strnlen(end, 34) < 34 || end[33] != '\n') return false;
     const char *start = end + 34;
-    if (strnlen(start, size) < size) return false;  // texts have no NUL: one inside means cut short
+    // Texts have no NUL, so a NUL inside means truncation.
+    if (strnlen(start, size) < size) return false;
     std::string body(start, size);
     if (hash_text(body) != std::string(end + 1, 32)) return false;
     *p = Program();
@@ -95,7 +96,7 @@ bool unpack(const void *image, Program *p) {
 
 // ---- CUDA text -> C++ text
 
-// Comments and strings become blanks of the same length, so that places in both texts agree.
+// Replaces comments and strings by blanks of the same length, so that positions stay the same.
 static std::string blank_comments(const std::string &s) {
     std::string out = s;
     for (size_t i = 0; i < s.size(); i++) {
@@ -118,12 +119,14 @@ static std::string blank_comments(const std::string &s) {
     return out;
 }
 
-// "extern __shared__ ... stn_shared[];" goes: the name is a macro of the shim. Line numbers stay.
+// Removes "extern __shared__ ... stn_shared[];", because the name is a macro of the shim. Line
+// numbers stay.
 static std::string without_shared(const std::string &s, std::string *log) {
     std::string bare = blank_comments(s), out = s;
     for (size_t at = 0; (at = bare.find("__shared__", at)) != std::string::npos; at++) {
         size_t start = bare.rfind("extern", at), stop = bare.find(';', at), statement = bare.find_last_of(";{}", at);
-        if (start == std::string::npos || (statement != std::string::npos && start < statement)) continue;  // static
+        // static
+        if (start == std::string::npos || (statement != std::string::npos && start < statement)) continue;
         if (stop == std::string::npos || bare.find("stn_shared", at) > stop) {
             *log +=
                 "error: dynamic shared memory must be declared as extern __shared__ __align__(128) unsigned char "
@@ -149,7 +152,8 @@ struct KernelName {
     std::string name, bounds;
 };
 
-// In preprocessed text, where the shim made attributes of __global__ and __launch_bounds__.
+// Searches preprocessed text, in which the shim's macros made __global__ and __launch_bounds__
+// attributes.
 static std::vector<KernelName> find_kernels(const std::string &s) {
     std::vector<KernelName> found;
     const std::string mark = "__attribute__((stn_kernel))", bounds = "stn_bounds";
@@ -235,7 +239,7 @@ static int run(const std::vector<std::string> &words, const std::string &log) {
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_addopen(&actions, 1, log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
     posix_spawn_file_actions_adddup2(&actions, 1, 2);
-    // A sanitizer preloaded into this process must not end up in the compiler.
+    // A sanitizer preloaded into this process must not be loaded into the compiler.
     std::vector<char *> env;
     for (char **e = environ; *e; e++)
         if (strncmp(*e, "LD_PRELOAD=", 11) != 0) env.push_back(*e);
@@ -265,13 +269,14 @@ static std::vector<std::string> compiler_words() {
                                       "-fno-strict-aliasing",
                                       "-fsanitize=alignment,bounds",
                                       "-fsanitize-undefined-trap-on-error"};
-    // fma in hardware: the GPU fuses a product and a sum too
+    // Hardware fma: a GPU contracts products and sums too.
     if (has_avx2_and_fma()) words.insert(words.end(), {"-mavx2", "-mfma", "-ffp-contract=fast"});
     return words;
 }
 
-// The sources as files of a work folder, the shim's headers in place of those it replaces.
-static bool write_sources(const Program &program, const std::string &work, const std::string &twin, std::string *log) {
+// Writes the sources into a work folder, with the shim's headers in place of the originals.
+static bool write_sources(const Program &program, const std::string &work, const std::string &emulated,
+                          std::string *log) {
     bool ok =
         write_file(work + "/stn_main.cu", "#line 1 \"" + program.name + "\"\n" + without_shared(program.source, log));
     for (const auto &header : program.headers) {
@@ -279,7 +284,7 @@ static bool write_sources(const Program &program, const std::string &work, const
         size_t slash = header.first.rfind('/');
         if (slash != std::string::npos) make_folders(work + "/" + header.first.substr(0, slash));
         ok = ok && write_file(work + "/" + header.first,
-                              header.first == "device/ptx.cuh" ? twin : without_shared(header.second, log));
+                              header.first == "device/ptx.cuh" ? emulated : without_shared(header.second, log));
     }
     return ok && log->empty();
 }
@@ -292,8 +297,8 @@ static bool compile(const std::vector<std::string> &compiler, const std::string 
     if (run(first, work + "/log") != 0) return false;
     std::string text = read_file(work + "/stn_main.ii");
     if (!write_file(work + "/stn_all.cpp", text + epilogue(find_kernels(text)))) return false;
-    // Kernels are linked without the sanitizers' libraries, which nothing calls: errors trap,
-    // accesses go to shim/races.cpp.
+    // Kernels are linked without the sanitizers' libraries: errors trap, accesses call
+    // shim/tsan_calls.cpp.
     const std::string object = work + "/stn_all.o";
     if (watched) second.insert(second.end(), {"-g1", "-fsanitize=thread"});
     second.insert(second.end(), {"-c", work + "/stn_all.cpp", "-o", object});
@@ -301,7 +306,7 @@ static bool compile(const std::vector<std::string> &compiler, const std::string 
     std::vector<std::string> last = {compiler[0], "-shared", object, "-o", work + "/out.so"};
     if (watched) {
         last = compiler;
-        last.insert(last.end(), {"-I", shim, shim + "/races.cpp", object, "-o", work + "/out.so", "-lm"});
+        last.insert(last.end(), {"-I", shim, shim + "/tsan_calls.cpp", object, "-o", work + "/out.so", "-lm"});
     } else
         last.insert(last.end(), {"-nostdlib", "-lm", "-lgcc", "-lc"});
     return run(last, work + "/log") == 0;
@@ -309,7 +314,7 @@ static bool compile(const std::vector<std::string> &compiler, const std::string 
 
 std::string build(const Program &program, std::string *log) {
     const std::string shim = environment("STENTOR_EMULATOR_SHIM", STENTOR_EMULATOR_SHIM);
-    std::string twin = read_file(shim + "/device/ptx.cuh");
+    std::string emulated = read_file(shim + "/device/ptx.cuh");
     std::vector<std::string> words = compiler_words();
     words.push_back("-D__CUDA_ARCH__=" + std::to_string(program.sm * 10));
     for (const auto &define : program.defines) words.push_back("-D" + define);
@@ -317,10 +322,11 @@ std::string build(const Program &program, std::string *log) {
                traffic = !environment("STENTOR_EMULATOR_TRAFFIC", "").empty();
     const bool watched = races || traffic;
     if (races) words.push_back("-DSTENTOR_EMULATOR_RACES");
-    Program normal = program;  // PTX and cubin of one source share a library
+    Program normal = program;  // PTX and cubin of one source share a library.
     normal.ptx = false;
-    std::string key = pack(normal) + read_file(shim + "/cuda.h") + read_file(shim + "/engine.h") + twin + epilogue({});
-    if (watched) key += "watched" + read_file(shim + "/races.cpp");
+    std::string key =
+        pack(normal) + read_file(shim + "/cuda.h") + read_file(shim + "/engine.h") + emulated + epilogue({});
+    if (watched) key += "watched" + read_file(shim + "/tsan_calls.cpp");
     for (const auto &word : words) key += word + "\n";
 
     log->clear();
@@ -331,7 +337,7 @@ std::string build(const Program &program, std::string *log) {
         *log = "error: " + folder + " is not writable: set STENTOR_EMULATOR_CACHE\n";
         return "";
     }
-    bool ok = write_sources(program, work, twin, log) && compile(words, work, shim, watched);
+    bool ok = write_sources(program, work, emulated, log) && compile(words, work, shim, watched);
     if (log->empty()) *log = read_file(work + "/log");
     if (ok && rename((work + "/out.so").c_str(), path.c_str()) == 0) {
         log->clear();

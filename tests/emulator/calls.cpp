@@ -1,10 +1,10 @@
-// What kernels call: barriers, words of a warp, products, copies, clusters. All of it runs on a
-// fiber.
+// The engine's functions that kernels call: barriers, warp-wide operations, matrix products,
+// asynchronous copies, clusters. All run on a fiber.
 #include <cstring>
 
-#include "engine.h"
 #include "fiber.h"
 #include "memory.h"
+#include "scheduler.h"
 
 namespace stn_emulator {
 
@@ -94,7 +94,8 @@ static void on_copy_async(void *to, const void *from, unsigned bytes, Place plac
     w->touch(to, bytes, true, __builtin_return_address(0));
     w->count(from, bytes, false, {nullptr, place.file, place.line}, to);
     w->count(to, bytes, true, {nullptr, place.file, place.line});
-    memset(target, POISON, bytes);  // until its group has been waited for
+    // The target stays poisoned until its group has been waited for.
+    memset(target, POISON, bytes);
     Lane &lane = w->lanes[w->current];
     lane.copies.push_back({target, source, bytes, lane.committed});
 }
@@ -121,7 +122,7 @@ static void on_cluster_barrier(Place place) {
     worker->yield();
 }
 
-// Where another block of the cluster has what lies at `mine` in this one.
+// The address in another block of the cluster that corresponds to `mine` in this one.
 static const void *on_cluster_shared(const void *mine, unsigned bytes, unsigned rank, Place place) {
     Worker *w = worker;
     const Block &own = w->own_block();
@@ -141,7 +142,7 @@ static const void *on_cluster_shared(const void *mine, unsigned bytes, unsigned 
 
 static long long on_clock() {
     static thread_local long long ticks;
-    worker->yield();  // a thread that polls must let others run
+    worker->yield();  // A thread that polls must let others run.
     return ticks += 100;
 }
 

@@ -1,5 +1,5 @@
-// The stand-in for libcuda.so.1: memory, and copies in streams.
-#include "driver.h"
+// Emulated driver: memory, and copies in streams.
+#include "emulated_driver.h"
 
 using namespace stn_emulator;
 
@@ -21,7 +21,7 @@ EXPORT CUresult cuMemAlloc_v2(CUdeviceptr *pointer, size_t bytes) {
 EXPORT CUresult cuMemFree_v2(CUdeviceptr pointer) {
     COUNTED(CUDA_ERROR_INVALID_VALUE);
     INITIALIZED();
-    CUresult context = check_context();  // memory of a context in error goes too
+    CUresult context = check_context();  // A context with a sticky error still frees memory.
     if (context == CUDA_ERROR_INVALID_CONTEXT) return context;
     if (CUresult r = check_not_capturing()) return r;
     finish_all();
@@ -53,7 +53,7 @@ EXPORT CUresult cuPointerGetAttribute(void *data, int attribute, CUdeviceptr poi
             *static_cast<CUdeviceptr *>(data) = pointer;
             return CUDA_SUCCESS;
         case 8:
-        case 9:  // not managed; device 0
+        case 9:  // not managed memory; device 0
             *static_cast<int *>(data) = 0;
             return CUDA_SUCCESS;
         case 11:
@@ -82,7 +82,7 @@ static CUresult copy(CUstream stream, void *to, const void *from, size_t bytes, 
     return submit(stream, o);
 }
 
-// A copy that waits: as the legacy stream does it, and never while anything captures.
+// A synchronous copy: runs in the legacy stream, and is refused during any capture.
 static CUresult copy_now(void *to, const void *from, size_t bytes, bool to_device, bool from_device) {
     if (CUresult r = check_not_capturing()) return r;
     return copy(nullptr, to, from, bytes, to_device, from_device);
@@ -128,7 +128,8 @@ EXPORT CUresult cuMemcpyPeerAsync(CUdeviceptr to, CUcontext to_context, CUdevice
 EXPORT CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream) {
     COUNTED(CUDA_ERROR_INVALID_VALUE);
     IN_CONTEXT();
-    // Either side may be the host's; a side that begins on the device must stay there.
+    // Either side may be host memory; a range that begins in device memory must be inside one
+    // allocation.
     return copy(stream, host(to), host(from), bytes, memory_holds(host(to), 1), memory_holds(host(from), 1));
 }
 EXPORT CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t bytes, CUstream stream) {

@@ -1,8 +1,9 @@
-// cuGetProcAddress: base names and the driver version that brought each of these functions.
+// cuGetProcAddress: a table of base names, exported names, and the CUDA version that introduced
+// them.
 #include <cstring>
 
 #include "abi.h"
-#include "settings.h"
+#include "emulator_settings.h"
 
 using namespace stn_emulator;
 
@@ -77,7 +78,7 @@ using namespace stn_emulator;
     X(cuEventElapsedTime, cuEventElapsedTime, 2000)                                                                    \
     X(cuGetProcAddress, cuGetProcAddress_v2, 12000)
 
-// The functions are defined elsewhere with their own types; only their addresses matter here.
+// The functions have their types elsewhere; only their addresses matter here.
 #define X(base, name, since) extern "C" char address_of_##name##_since_##since __asm__(#name);
 ENTRIES(X)
 #undef X
@@ -93,8 +94,8 @@ static const Entry entries[] = {
 #undef X
 };
 
-// The newest variant that the caller's version knows, as the driver does it. `status`: 0 found, 1
-// no such name, 2 newer than the version asked for.
+// Returns the newest variant that the caller's version knows, as the driver does. `status`: 0:
+// found, 1: no such name, 2: newer than the requested version.
 extern "C" __attribute__((visibility("default"))) CUresult cuGetProcAddress_v2(const char *name, void **function,
                                                                                int version, uint64_t flags,
                                                                                int *status) {
@@ -110,5 +111,5 @@ extern "C" __attribute__((visibility("default"))) CUresult cuGetProcAddress_v2(c
     }
     *function = best ? best->address : nullptr;
     if (status) *status = best ? 0 : known ? 2 : 1;
-    return CUDA_SUCCESS;  // a missing function is no error: the pointer is null
+    return CUDA_SUCCESS;  // A missing function is no error: the pointer is null.
 }

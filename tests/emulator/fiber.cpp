@@ -1,5 +1,5 @@
-// Stack switching: a few instructions on x86-64 and aarch64 (swapcontext asks the kernel for the
-// signal mask each time).
+// Stack switching in a few instructions on x86-64 and aarch64; swapcontext would make a system call
+// for the signal mask each time.
 #include "fiber.h"
 
 #include <cstring>
@@ -7,7 +7,7 @@
 namespace stn_emulator {
 
 #if defined(__x86_64__)
-// Callee-saved registers are kept on the stack that is left.
+// Callee-saved registers are saved on the stack that is left.
 asm(R"(
 .text
 .globl stn_switch

@@ -1,4 +1,4 @@
-// Blocks in some order on a few OS threads; faults in kernels become errors.
+// Runs a grid's blocks in random order on a few OS threads; turns faults in kernels into errors.
 #include "launch.h"
 
 #include <signal.h>
@@ -20,7 +20,7 @@ namespace stn_emulator {
 
 static struct sigaction previous[65];
 
-// What a fault of the running fiber was.
+// Records the fault of the running fiber as an error.
 static void note_fault(Worker *w, int signal, const void *where) {
     const unsigned char *address = static_cast<const unsigned char *>(where);
     const unsigned char *shared_end = w->shared_region + shared_region_bytes(PAGE);
@@ -45,7 +45,7 @@ static void note_fault(Worker *w, int signal, const void *where) {
 
 static void on_fault(int signal, siginfo_t *info, void *context) {
     Worker *w = worker;
-    if (!w || !w->in_fiber) {  // not ours: as if this handler were not there
+    if (!w || !w->in_fiber) {  // Not in a kernel: behave as if this handler were not installed.
         const struct sigaction &old = previous[signal];
         if (old.sa_flags & SA_SIGINFO) return old.sa_sigaction(signal, info, context);
         if (old.sa_handler != SIG_DFL && old.sa_handler != SIG_IGN) return old.sa_handler(signal);
@@ -53,7 +53,7 @@ static void on_fault(int signal, siginfo_t *info, void *context) {
         return;
     }
     note_fault(w, signal, info->si_addr);
-    siglongjmp(w->escape, 1);  // nothing lives in this frame that would be lost
+    siglongjmp(w->escape, 1);  // This frame owns nothing.
 }
 
 static void install_handlers() {
@@ -66,7 +66,7 @@ static void install_handlers() {
     });
 }
 
-// A fiber's stack may be the fault: handlers run on a stack of their own, one for each OS thread.
+// The fault may be a full fiber stack, so handlers run on a signal stack of each OS thread.
 static void give_signal_stack() {
     static thread_local bool given;
     if (given) return;
@@ -79,7 +79,7 @@ static void give_signal_stack() {
 
 // ---- the grid
 
-// What a kernel is called with; lies where it is, so is not copied.
+// The arguments of a launch, at fixed addresses; not copyable.
 struct Values {
     std::vector<unsigned char> bytes;
     std::vector<void *> at;
@@ -95,8 +95,8 @@ struct Job {
     const GridLaunch *launch;
     void *const *values;
     uint64_t seed, total;
-    dim3 clusters;         // how many along each axis; a block that is in none is one of its own
-    uint64_t step, start;  // cluster n of the order is (start + n step) mod total
+    dim3 clusters;         // number of clusters along each axis; without clusters, of blocks
+    uint64_t step, start;  // the n-th cluster to run is number (start + n step) mod total
     std::atomic<uint64_t> next{0};
     std::mutex mutex;
     LaunchError error = ERROR_NONE;
@@ -113,7 +113,7 @@ static uint3 cluster_place(const GridLaunch &l, const dim3 &many, uint64_t b) {
             (unsigned)(b / many.x / many.y) * l.cluster.z};
 }
 
-// Blocks of an early launch that have begun.
+// Blocks of a programmatic dependent launch that began before the previous launch.
 struct Ahead {
     static constexpr unsigned MOST = 4;
     Worker workers[MOST];
@@ -154,7 +154,7 @@ struct Ahead {
 };
 static Ahead *ahead;  // of the launch that is run next
 
-__extension__ typedef unsigned __int128 wide;  // start + n step may need more than 64 bits
+__extension__ typedef unsigned __int128 wide;  // start + n step may exceed 64 bits
 
 static void run_clusters(Job *job, Worker *w, uint64_t part) {
     const GridLaunch &l = *job->launch;
@@ -166,7 +166,7 @@ static void run_clusters(Job *job, Worker *w, uint64_t part) {
         for (uint64_t n = from; n < to; n++) {
             uint64_t b = (uint64_t)((job->start + (wide)n * job->step) % job->total);
             if (ahead->has(b)) continue;
-            // Some clusters from all over the grid.
+            // Samples some clusters from all over the grid.
             w->traffic.looking = !Traffic::wanted().empty() && (b + spacing / 2) % spacing == 0;
             LaunchError e = w->run_cluster(*l.kernel, job->values, l.grid, l.block, l.cluster,
                                            cluster_place(l, job->clusters, b), l.shared, job->seed);
@@ -184,7 +184,7 @@ static void run_clusters(Job *job, Worker *w, uint64_t part) {
     }
 }
 
-// OS threads that help; they wait between launches and live as long as the process.
+// OS threads that wait between launches and live as long as the process.
 struct Pool {
     std::mutex mutex;
     std::condition_variable wake, done;
@@ -221,7 +221,7 @@ struct Pool {
         wake.notify_all();
         run_clusters(j, w, p);
         std::unique_lock<std::mutex> lock(mutex);
-        busy -= wanted;  // those that did not wake in time are not needed
+        busy -= wanted;  // Threads that did not wake in time are not needed.
         wanted = 0;
         done.wait(lock, [&] { return busy == 0; });
     }
@@ -232,7 +232,7 @@ static void choose_order(Job *job, uint64_t launch_number) {
     r ^= r >> 29;
     job->start = 0;
     job->step = 1;
-    if (r % 3 == 1) {  // from the last
+    if (r % 3 == 1) {  // from the last cluster down
         job->start = job->total - 1;
         job->step = job->total - 1;
     } else if (r % 3 == 2) {  // scattered
@@ -243,7 +243,7 @@ static void choose_order(Job *job, uint64_t launch_number) {
     if (job->total == 1) job->step = 1;
 }
 
-// All blocks but those that are done, on this OS thread and some that help.
+// Runs all blocks that are not done, on this OS thread and the pool's.
 static void run_blocks(Job *job, Worker *caller, int threads) {
     static Pool *pool = new Pool;
     const GridLaunch &l = *job->launch;
@@ -272,15 +272,15 @@ LaunchError run_grid(const GridLaunch &launch, const Settings &settings, const G
     job.values = values.at.data();
     Races::wanted = settings.races;
     Traffic::wanted() = settings.traffic;
-    job.seed = settings.seed + launches * 1000003;  // the same for the n-th launch of every run
+    job.seed = settings.seed + launches * 1000003;  // The same for the n-th launch of every run.
     job.total = cluster_count(launch, &job.clusters);
     choose_order(&job, launches++);
     ahead->end(&job);
     if (job.error == ERROR_NONE) {
         Ahead *own = ahead;
         static Ahead *other = new Ahead;
-        // Static shared memory is an OS thread's own: blocks of one kernel do not wait while others
-        // of it run.
+        // Static shared memory belongs to an OS thread, so blocks of one kernel must not wait while
+        // other blocks of the same kernel run.
         if (next && next->kernel != launch.kernel) other->begin(*next, settings.seed + launches * 1000003);
         run_blocks(&job, caller, settings.threads);
         own->clear();

@@ -1,7 +1,7 @@
-// Running a grid of blocks on a few OS threads.
+// Runs a grid of blocks on a few OS threads.
 #pragma once
-#include "engine.h"
-#include "settings.h"
+#include "emulator_settings.h"
+#include "scheduler.h"
 
 namespace stn_emulator {
 
@@ -9,14 +9,16 @@ struct GridLaunch {
     const Kernel *kernel;
     dim3 grid, block, cluster;
     unsigned shared;
-    bool early;                            // it may begin when the blocks of the launch before have begun
-    std::vector<unsigned char> arguments;  // each at a multiple of 64
+    // Programmatic dependent launch: may begin once the blocks of the previous launch have begun.
+    bool early;
+    std::vector<unsigned char> arguments;  // each at a multiple of 64 bytes
     std::vector<size_t> offsets;
 };
 
-// Blocks until done. An error's story goes to stderr. `next`, unless null, is an early launch that
-// comes right after it: some of its blocks begin before this one, go on until they wait for its
-// end, and end when the next one is run. So a kernel that does not wait for what it needs is found.
+// Runs all blocks; an error's text goes to stderr. `next` (may be null) is a programmatic dependent
+// launch that follows directly. Some of its blocks begin before this launch, run until they wait
+// for its end, and finish when `next` is run. This reveals kernels that do not wait for their
+// input.
 LaunchError run_grid(const GridLaunch &launch, const Settings &settings, const GridLaunch *next = nullptr);
 
 }  // namespace stn_emulator

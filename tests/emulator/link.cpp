@@ -1,8 +1,8 @@
-// The driver's own just-in-time compiler: PTX becomes a cubin for this chip.
+// Emulates the driver's just-in-time compiler: PTX becomes a cubin for this chip.
 #include <cstring>
 
 #include "build.h"
-#include "driver.h"
+#include "emulated_driver.h"
 
 using namespace stn_emulator;
 

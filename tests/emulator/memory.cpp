@@ -1,4 +1,5 @@
-// Device memory. Each allocation: guard page | redzone ... data, slack to 256 bytes | guard page
+// Emulated device memory. Each allocation: guard page | redzone, data, padding to 256 bytes | guard
+// page
 #include "memory.h"
 
 #include <sys/mman.h>
@@ -12,7 +13,7 @@ namespace stn_emulator {
 
 struct Allocation {
     size_t bytes;
-    unsigned char *mapping;  // nullptr: a module's variable
+    unsigned char *mapping;  // nullptr: a variable of a module
     size_t mapped;
 };
 
@@ -51,7 +52,7 @@ void *memory_alloc(size_t bytes) {
     return start;
 }
 
-// What lies before and after the data was left alone?
+// True if the bytes around the data still hold POISON.
 static bool intact(uintptr_t start, const Allocation &a) {
     if (!a.mapping) return true;
     const unsigned char *data = reinterpret_cast<const unsigned char *>(start);

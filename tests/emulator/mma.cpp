@@ -1,27 +1,30 @@
-// Matrix products of a warp. Where each register's elements lie (PTX ISA, matrix fragments for mma
-// and mma.sp), with g = lane / 4 and t = lane % 4; element i of a lane counts 16-bit halves from
-// the low one, or whole registers:
+// Matrix products of a warp (mma and mma.sp). The layout of each register's elements is from the
+// PTX ISA's matrix fragments, with g = lane / 4 and t = lane % 4. Element i of a lane counts 16-bit
+// halves from the low one, or whole registers:
 //
-//   16-bit a   row g + 8 (i / 2 % 2)   column 2t + i % 2 + 8 (i / 4)       b   row 2t + i % 2 + 8 (i / 2)   column g
-//   others a   row g + 8 (i % 2)       column t + 4 (i / 2)                b   row t + 4 i                  column g
+//   16-bit a   row g + 8 (i / 2 % 2)   column 2t + i % 2 + 8 (i / 4)
+//          b   row 2t + i % 2 + 8 (i / 2)                column g
+//   others a   row g + 8 (i % 2)       column t + 4 (i / 2)
+//          b   row t + 4 i                               column g
 //   c          row g + 8 (i / 2)       column 2t + i % 2
 //   m8n8k4     a (g, t)   b (t, g)   c (g, 2t + i)
 //
-// Sparse a has the layout of a dense one half as wide. Its column j is, for 16 bits, non-zero j % 2
-// of the four columns 4 (j / 2) ..., for tf32 the non-zero of the two columns 2j, 2j + 1. The
-// metadata of a row are 16 bits for each 16 (tf32: 8) columns, 4 bits a chunk, lowest first: two
-// 2-bit places for 16 bits; 0b0100 (first) or 0b1110 (second) for tf32. Lane 4g + selector gives
-// those of rows g (low half) and g + 8 (high half); of the shapes twice as wide, lane 4g + 2
-// selector gives the first 16 (8) columns and lane 4g + 2 selector + 1 the others.
+// Sparse a has the layout of a dense one of half the width. Its column j is, for 16 bits, non-zero
+// number j % 2 of the four columns from 4 (j / 2) on; for tf32 the non-zero of the two columns 2j
+// and 2j + 1. The metadata of a row are 16 bits for each 16 (tf32: 8) columns, 4 bits per chunk,
+// lowest first: two 2-bit positions for 16 bits; 0b0100 (first) or 0b1110 (second) for tf32. Lane
+// 4g + selector has the metadata of rows g (low half) and g + 8 (high half). In the shapes of twice
+// the width, lane 4g + 2 selector has the first 16 (8) columns and lane 4g + 2 selector + 1 the
+// others.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <vector>
 
-#include "engine.h"
-#include "settings.h"
+#include "emulator_settings.h"
+#include "scheduler.h"
 
-// A function whose loops are compiled twice, for machines with AVX2 and fma and for others.
+// Marks functions whose loops are compiled twice: for CPUs with AVX2 and FMA, and for others.
 #if defined(__x86_64__)
 #define TWICE __attribute__((always_inline)) static inline
 #define WIDE __attribute__((target("avx2,fma"))) static
@@ -61,8 +64,8 @@ static const Shape shapes[MMA_COUNT] = {
 constexpr int MAX_DEPTH = 32, COLUMNS = 8;
 
 struct Operands {
-    double a[16][MAX_DEPTH];  // as stored: half as wide when sparse
-    int k[16][MAX_DEPTH];     // the row of b that each meets
+    double a[16][MAX_DEPTH];  // as stored: half the width if sparse
+    int k[16][MAX_DEPTH];     // the row of b for each element of a
     double b[MAX_DEPTH][COLUMNS];
     double c[16][COLUMNS];
 };
@@ -82,7 +85,7 @@ static double half_value(uint16_t h) {
     return values[h];
 }
 
-static double tf32_value(uint32_t bits) {  // the hardware does not look at the low 13 bits
+static double tf32_value(uint32_t bits) {  // The hardware ignores the low 13 bits.
     bool nan = (bits & 0x7fffffffu) > 0x7f800000u;
     bits &= ~0x1fffu;
     float f;
@@ -127,7 +130,7 @@ static void gather(const Shape &s, const Lane *lanes, Operands *o) {
     }
 }
 
-// Where the stored elements of a sparse a belong.
+// Computes the columns of the stored elements of a sparse a.
 static bool spread(const Shape &s, const Lane *lanes, Operands *o, std::string *message) {
     const bool wide = s.depth == (s.type == Type::F16 ? 32 : 16);
     const int selector = lanes[0].argument, chunks = s.type == Type::F16 ? s.depth / 4 : s.depth / 2;
@@ -157,16 +160,17 @@ static bool spread(const Shape &s, const Lane *lanes, Operands *o, std::string *
     return true;
 }
 
-// Sums in f32 as tensor cores take them: the addends are shifted to the largest exponent among them
-// (of a product: the sum of its factors'), what falls below KEPT bits is cut off, and so is what
-// f32 does not hold of their sum. Nothing is rounded, so sums are too small, on average. KEPT is
-// chosen so that long runs of lowrank in f32 lose what they lost on an H200, before device/band.cuh
-// took middles: 3e-5 in 1000 steps of a separable 7 x 7 stencil.
+// f32 sums as in tensor cores: addends are shifted to the largest exponent among them (a product's
+// exponent is the sum of its factors'), bits below the first KEPT are cut off, and the sum is
+// truncated to f32. Nothing is rounded, so sums are too small on average. KEPT was fitted to the
+// rounding error of lowrank in f32 on an H200 before device/band.cuh took middles: 3e-5 in 1000
+// steps of a separable 7 x 7 stencil.
 constexpr int KEPT = 22;
 constexpr double SMALLEST = 0x1p-600,
-                 LARGEST = 0x1p600;  // of products that are neither 0 nor infinite: 2^-298 to 2^256
+                 // Bounds of non-zero finite products, which lie between 2^-298 and 2^256.
+    LARGEST = 0x1p600;
 
-// An f32's neighbour towards zero has the next smaller bits.
+// The f32 next to a value towards zero has the next smaller bit pattern.
 static inline float towards_zero(double value) {
     float nearest = static_cast<float>(value);
     if (!(fabs(static_cast<double>(nearest)) > fabs(value))) return nearest;
@@ -177,7 +181,7 @@ static inline float towards_zero(double value) {
     return nearest;
 }
 
-// 2^floor(log2 |value|), 0 of 0. f32's subnormal numbers are normal ones here.
+// 2^floor(log2 |value|), or 0 for 0. Subnormal numbers of f32 are normal here.
 TWICE double power_below(double value) {
     uint64_t bits;
     memcpy(&bits, &value, 8);
@@ -186,8 +190,8 @@ TWICE double power_below(double value) {
     return value;
 }
 
-// One row of c: a[j] times row k[j] of b, for all j and columns. The loops over columns are for the
-// compiler to vectorise.
+// One row of c: adds a[j] times row k[j] of b for all j and columns. The compiler vectorises the
+// loops over columns.
 TWICE void sum_row(const Operands &o, int row, int count, double *c) {
     double largest[COLUMNS], unit[COLUMNS], scale[COLUMNS];
     for (int x = 0; x < COLUMNS; x++) largest[x] = power_below(c[x]);

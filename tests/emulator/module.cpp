@@ -1,4 +1,4 @@
-// The stand-in for libcuda.so.1: modules and functions.
+// Emulated driver: modules and functions.
 #include <dlfcn.h>
 #include <link.h>
 #include <sys/mman.h>
@@ -9,13 +9,13 @@
 #include <map>
 
 #include "build.h"
-#include "driver.h"
+#include "emulated_driver.h"
 
 using namespace stn_emulator;
 
 static std::map<std::string, int> loaded_paths;
 
-// The same library opened twice would share its variables: further modules get a copy of the file.
+// Opening a library twice would share its variables, so further modules open a copy of the file.
 static bool open_library(CUmodule m) {
     std::string path = m->path;
     if (loaded_paths[m->path]++ > 0) {
@@ -55,7 +55,7 @@ static void add_function(CUmodule m, const KernelEntry &entry) {
     m->functions.push_back(f);
 }
 
-// Can this chip run it? A cubin runs within its major version, PTX on every newer chip.
+// A cubin runs within its major version, PTX on every newer chip.
 CUresult stn_emulator::check_target(const Program &p) {
     if (p.ptx && p.ptx_version > settings.driver_version) return CUDA_ERROR_UNSUPPORTED_PTX_VERSION;
     if (p.ptx) return p.sm <= settings.sm ? CUDA_SUCCESS : CUDA_ERROR_NO_BINARY_FOR_GPU;
@@ -101,7 +101,7 @@ EXPORT CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned
     m->sm = program.sm;
     if (!open_library(m)) {
         close_module(m);
-        unlink(path.c_str());  // damaged: built anew next time
+        unlink(path.c_str());  // Damaged: built again next time.
         return CUDA_ERROR_INVALID_IMAGE;
     }
     symbol<void (*)(const Engine *)>(m, "stn_bind")(&engine_table);
@@ -166,7 +166,7 @@ EXPORT CUresult cuFuncGetAttribute(int *value, int attribute, CUfunction f) {
         case 0:
             *value = f->kernel.max_threads;
             break;
-        case 4:  // registers: not known here, a plausible number
+        case 4:  // Registers are not known; a plausible number.
             *value = 40;
             break;
         case 5:

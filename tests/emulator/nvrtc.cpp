@@ -1,5 +1,5 @@
-// A stand-in for NVRTC 13.0: its "binary" is the program's text. It does compile, with the C++
-// compiler, so that errors show where NVRTC shows them and the driver finds the result ready.
+// Emulates NVRTC 13.0. Its "binary" is the program's text, but it also compiles it with the C++
+// compiler, so that errors are reported by NVRTC and the driver finds the library ready.
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "build.h"
-#include "settings.h"
+#include "emulator_settings.h"
 
 using namespace stn_emulator;
 
@@ -97,8 +97,7 @@ EXPORT nvrtcResult nvrtcDestroyProgram(nvrtcProgram *program) {
 
 static bool starts(const std::string &s, const char *prefix) { return s.compare(0, strlen(prefix), prefix) == 0; }
 
-// The options of NVRTC that a caller may reasonably use; all but the arch and macros are taken
-// without effect.
+// Accepts the NVRTC options in common use; only the architecture and macros have an effect.
 static bool known_option(const std::string &option) {
     static const char *const names[] = {"--std=",
                                         "-std=",
@@ -173,8 +172,8 @@ EXPORT nvrtcResult nvrtcSetFlowCallback(nvrtcProgram p, int (*callback)(void *, 
     return NVRTC_SUCCESS;
 }
 
-// STENTOR_EMULATOR_COMPILE_SECONDS: what a compile lasts, of direct_any and sourced_add a tenth.
-// False: it was cancelled meanwhile.
+// STENTOR_EMULATOR_COMPILE_SECONDS: simulated duration of a compile; a tenth of it for direct_any
+// and sourced_add. False: cancelled meanwhile.
 static bool play_time(const _nvrtcProgram &p, const std::string &name) {
     double left = atof(environment("STENTOR_EMULATOR_COMPILE_SECONDS", "0").c_str());
     const auto is = [&name](const char *kernel) { return name.find(kernel) != std::string::npos; };
@@ -187,8 +186,8 @@ static bool play_time(const _nvrtcProgram &p, const std::string &name) {
 }
 
 EXPORT nvrtcResult nvrtcCompileProgram(nvrtcProgram p, int count, const char *const *options) {
-    if (p && p->program.name == "nothing.cu")
-        return NVRTC_SUCCESS;  // a compile that only warms up: it has no say in what is tested
+    // The warm-up compile, which tests ignore.
+    if (p && p->program.name == "nothing.cu") return NVRTC_SUCCESS;
     ENTER(NVRTC_ERROR_COMPILATION);
     if (!p) return NVRTC_ERROR_INVALID_PROGRAM;
     if (count < 0 || (count > 0 && !options)) return NVRTC_ERROR_INVALID_INPUT;
@@ -204,7 +203,7 @@ EXPORT nvrtcResult nvrtcCompileProgram(nvrtcProgram p, int count, const char *co
         }
     if (!play_time(*p, program.name)) return NVRTC_ERROR_CANCELLED;
     const bool virtual_only = program.ptx;
-    program.ptx = false;  // one library for PTX and cubin
+    program.ptx = false;  // One library serves PTX and cubin.
     if (build(program, &p->log).empty()) return NVRTC_ERROR_COMPILATION;
     p->cubin = virtual_only ? "" : pack(program);
     program.ptx = true;

@@ -1,15 +1,15 @@
-// When the work of streams is done: not before something waits for it. Work that waits for the work
-// of another stream has that done first; whether streams that nothing waits for yet come before,
-// after or in between, chance decides. So work of two streams that no event orders happens in the
-// wrong order, for some seed or for all, and what they both write is mixed up. A launch of the
-// default stream is done at the next call.
+// Emulated driver: deferred execution of streams. Work runs only when something waits for it. Work
+// that waits for another stream runs that stream's work first; whether other streams run before,
+// after or in between is random. So unordered work of two streams runs in the wrong order for some
+// seeds. A launch in the default stream is held until the next call.
 #include <cstring>
 
-#include "driver.h"
+#include "emulated_driver.h"
 
 namespace stn_emulator {
 
-static std::vector<CUstream> streams;  // those that exist; the default stream's work is done at once
+// All existing streams; the default stream's work is not queued.
+static std::vector<CUstream> streams;
 static uint64_t chance;
 
 void stream_created(CUstream stream) { streams.push_back(stream); }
@@ -25,7 +25,7 @@ static bool exists(CUstream stream) {
     return false;
 }
 
-// `next`: what comes right after it in the same stream, if that is known.
+// `next`: the operation that follows directly in the same stream, if known.
 static void perform(const Operation &o, CUcontext context, const Operation *next = nullptr) {
     if (o.kind == Operation::COPY)
         memmove(o.to, o.from, o.bytes);
@@ -52,8 +52,8 @@ static void finish_held_before(const Operation *next) {
 }
 void finish_held() { finish_held_before(nullptr); }
 
-// The next operation of a stream that has one. `until`: what the operation after it may begin early
-// of.
+// Runs the next operation of a stream that has one. If the operation after it is below `until` and
+// a programmatic dependent launch, it may begin early.
 static void advance(CUstream stream, uint64_t until) {
     Operation next = std::move(stream->waiting.front());
     stream->waiting.pop_front();
@@ -64,8 +64,7 @@ static void advance(CUstream stream, uint64_t until) {
     if (exists(stream)) stream->busy = was_busy;
 }
 
-// Whether the stream's next operation can be done now; one that a stream is in the middle of is not
-// done yet.
+// Can the stream's next operation run now? An operation in progress is not yet done.
 static bool is_ready(CUstream stream) {
     if (stream->busy || stream->waiting.empty()) return false;
     const Operation &next = stream->waiting.front();
@@ -73,7 +72,7 @@ static bool is_ready(CUstream stream) {
     return next.other->done >= next.until + (next.other->busy ? 1 : 0);
 }
 
-// Now and then an operation of another stream.
+// Runs an operation of another stream now and then.
 static void advance_another(CUstream stream) {
     static uint64_t turn;
     turn = (turn + settings.seed) * 6364136223846793005ull + 1442695040888963407ull;
@@ -85,7 +84,8 @@ static void advance_another(CUstream stream) {
 void finish(CUstream stream, uint64_t until) {
     while (exists(stream) && !stream->waiting.empty() && stream->done < until) {
         const Operation &front = stream->waiting.front();
-        if (front.kind != Operation::LAUNCH || !front.launch.early) advance_another(stream);  // some of which has begun
+        // not if blocks of it have begun
+        if (front.kind != Operation::LAUNCH || !front.launch.early) advance_another(stream);
         if (!exists(stream) || stream->waiting.empty() || stream->done >= until) return;
         advance(stream, until);
     }
@@ -115,7 +115,7 @@ void finish_all() {
     for (CUstream s : streams) finish(s, s->submitted);
 }
 
-// The default stream waits for those that are not its like, and has them wait.
+// The default stream waits for all blocking streams, and they wait for it.
 void submit_now_or_later(CUstream stream, bool is_default, const Operation &operation) {
     if (is_default) {
         bool alone = true;

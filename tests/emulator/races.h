@@ -1,7 +1,7 @@
-// Accesses to a block's shared memory that nothing orders. Warps and lanes run in random order, but
-// words that give lanes each other's registers (shuffles, votes, products) make them wait for each
-// other here, where a GPU promises no more than the registers. So who touched what is kept: only
-// __syncwarp, within a warp, and a barrier, for all, put what was before in order.
+// Race detector for a block's shared memory. The emulator makes lanes wait for each other at
+// warp-wide operations (shuffles, votes, matrix products), where a GPU only exchanges registers and
+// orders no memory. So the last accesses to each cell are recorded, and only __syncwarp (within a
+// warp) and barriers (for all) order accesses.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -9,7 +9,7 @@
 namespace stn_emulator {
 
 struct Access {
-    const void *code;  // where; null: there was none
+    const void *code;  // return address of the access; null: none
     uint64_t when;
     unsigned lane;
 };
@@ -17,27 +17,30 @@ struct Access {
 struct Races {
     static bool wanted;  // STENTOR_EMULATOR_RACES
 
-    struct Cell {  // of two bytes
-        Access write, read, mate,
-            other;  // the last; mate, other: reads before it by another lane of that warp, by another warp
+    struct Cell {  // one cell for every two bytes
+        // The last accesses. mate, other: earlier reads by another lane, by another warp.
+        Access write, read, mate, other;
     };
     static constexpr unsigned MOST_WARPS = 256, MOST_BLOCKS = 8;
 
-    void begin();                   // a cluster's blocks: all that was before is in order
-    void sync_warp(unsigned warp);  // of those that run together
+    // Starts a cluster's blocks: earlier accesses are ordered before all later ones.
+    void begin();
+    void sync_warp(unsigned warp);  // `warp` counts over all blocks that run together.
     void sync_block(unsigned block, unsigned warps);
-    void set_statics(const unsigned char *from, unsigned bytes);  // what the kernel declares as static shared memory
-    // Of block `block` with this shared memory; true: it races, and story() says with what.
+    // Sets the location of the kernel's static shared memory.
+    void set_statics(const unsigned char *from, unsigned bytes);
+    // Records an access of block `block` with this shared memory; true if it races: describe() has
+    // the details.
     bool touch(const unsigned char *shared, unsigned shared_bytes, const void *p, unsigned bytes, bool writes,
                Access access, unsigned block);
     bool found() const { return theirs.code != nullptr; }
     unsigned other_lane() const { return theirs.lane; }
     uint64_t now() const { return clock; }
-    std::string story() const;  // the lines; not on a fiber
+    std::string describe() const;  // the source lines; must not be called on a fiber
 
    private:
-    Cell *cells = nullptr;  // of the blocks' shared memory, and after it of static memory
-    uint64_t clock = 0, warp_turn[MOST_WARPS] = {}, block_turn[MOST_BLOCKS] = {};
+    Cell *cells = nullptr;  // cells of the blocks' shared memory, then of static memory
+    uint64_t clock = 0, warp_sync[MOST_WARPS] = {}, block_sync[MOST_BLOCKS] = {};
     const unsigned char *statics = nullptr;
     unsigned static_bytes = 0;
     Access mine = {}, theirs = {};

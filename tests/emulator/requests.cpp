@@ -1,4 +1,4 @@
-// See requests.h.
+// Sectors and bank cycles of a warp's memory request; see requests.h.
 #include "requests.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ unsigned distinct_bytes(const uint64_t *at, const unsigned *bytes, unsigned lane
 }
 
 unsigned answered_sectors(const uint64_t *at, const uint64_t *to, const unsigned *bytes, unsigned lanes) {
-    constexpr unsigned SECTOR = 32, STEP = 4;  // asynchronous copies are of 4 bytes at least
+    constexpr unsigned SECTOR = 32, STEP = 4;  // Asynchronous copies have at least 4 bytes.
     std::set<std::pair<uint64_t, uint64_t>> sectors;
     for (unsigned l = 0; l < WARP; l++)
         for (unsigned b = 0; (lanes >> l & 1) && b < bytes[l]; b += STEP) {

@@ -1,4 +1,4 @@
-// See source_lines.h.
+// Resolves addresses to source lines with addr2line; see source_lines.h.
 #include "source_lines.h"
 
 #include <dlfcn.h>
@@ -11,7 +11,7 @@
 
 namespace stn_emulator {
 
-struct Spot {  // in a library
+struct Spot {  // an offset in a library
     std::string path;
     size_t offset;
     bool operator<(const Spot &other) const { return path != other.path ? path < other.path : offset < other.offset; }
@@ -22,12 +22,12 @@ static Spot spot_of(const void *code) {
     if (!dladdr(code, &info) || !info.dli_fname) return {"", 0};
     std::string path = info.dli_fname;
     if (path.compare(0, 10, "/proc/self") == 0) path = "/proc/" + std::to_string(getpid()) + path.substr(10);
-    // A return address: the call is before it.
+    // A return address lies after the call.
     return {path, static_cast<size_t>(static_cast<const char *>(code) - static_cast<const char *>(info.dli_fbase)) - 1};
 }
 
-// Lines of addr2line -a -i: an address, then "path:line (discriminator)" from the innermost inlined
-// function outwards.
+// Reads the output of addr2line -a -i: an address, then "path:line (discriminator)" from the
+// innermost inlined function outwards.
 static void read_answers(FILE *pipe, const std::string &path, std::map<Spot, std::string> *known) {
     char line[1000];
     Spot spot = {path, 0};

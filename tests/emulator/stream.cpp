@@ -1,14 +1,14 @@
-// The stand-in for libcuda.so.1: streams, events, launches, graphs. When work is done: queue.cpp.
-// What a kernel did wrong shows at the next call, as on the GPU.
+// Emulated driver: streams, events, launches, graphs. queue.cpp runs the pending work. An error of
+// a kernel is returned by the next call, as on a GPU.
 #include <cstring>
 #include <ctime>
 #include <memory>
 
-#include "driver.h"
+#include "emulated_driver.h"
 
 using namespace stn_emulator;
 
-static std::vector<std::shared_ptr<Capture>> captures;  // those that go on
+static std::vector<std::shared_ptr<Capture>> captures;  // captures in progress
 static unsigned long long last_capture;
 
 namespace stn_emulator {
@@ -28,13 +28,14 @@ CUresult check_not_capturing() {
 static bool is_default(CUstream s) { return reinterpret_cast<uintptr_t>(s) <= 2; }
 static bool good_stream(CUstream s) { return is_default(s) || is_live(s); }
 
-// The capture that work on this stream goes to, if there is one.
+// The capture that work on this stream belongs to, if any.
 static CUresult capture_of(CUstream stream, Capture **capture) {
     *capture = nullptr;
     if (!good_stream(stream)) return CUDA_ERROR_INVALID_HANDLE;
     if (is_default(stream)) {
         for (auto &c : captures)
-            if (!(c->origin->flags & 1)) {  // a blocking stream captures: the legacy stream would wait for it
+            // A blocking stream captures: the legacy stream would wait for it.
+            if (!(c->origin->flags & 1)) {
                 c->valid = false;
                 return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
             }
@@ -97,7 +98,8 @@ static CUresult launch(const CUlaunchConfig &c, CUfunction f, void **parameters,
     const char *buffer = nullptr;
     for (void **e = extra; e && *e; e += 2)
         if (reinterpret_cast<uintptr_t>(*e) == 1) buffer = static_cast<const char *>(e[1]);
-    if (buffer && f->kernel.sizes.size() > 1) return CUDA_ERROR_NOT_SUPPORTED;  // would need each one's alignment
+    // This would need the alignment of each argument.
+    if (buffer && f->kernel.sizes.size() > 1) return CUDA_ERROR_NOT_SUPPORTED;
     if (!buffer && !parameters && !f->kernel.sizes.empty()) return CUDA_ERROR_INVALID_VALUE;
     for (size_t i = 0; i < f->kernel.sizes.size(); i++) {
         size_t at = (l.arguments.size() + 63) / 64 * 64;
@@ -157,7 +159,7 @@ EXPORT CUresult cuStreamDestroy_v2(CUstream stream) {
     return check_context();
 }
 
-// Waiting for a capturing stream, or for all of them, is not allowed and ends the capture.
+// Waiting for a capturing stream, or for all streams, is refused and invalidates the capture.
 static CUresult wait_allowed(CUstream stream) {
     if (!good_stream(stream)) return CUDA_ERROR_INVALID_HANDLE;
     Capture *capture;
@@ -233,7 +235,7 @@ EXPORT CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph) {
     stream->capture = nullptr;
     for (CUstream joined : capture->joined) joined->capture = nullptr;
     if (!capture->valid) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
-    capture->valid = false;  // its events mean nothing any more
+    capture->valid = false;  // Its events are no longer valid.
     if (!capture->unjoined.empty()) return CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
     *graph = new CUgraph_st{capture->operations};
     set_live(*graph, true);
@@ -374,7 +376,7 @@ EXPORT CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags
     }
     if (is_default(stream)) return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
     if (stream->capture && stream->capture->valid && stream->capture != capture) return CUDA_ERROR_STREAM_CAPTURE_MERGE;
-    if (stream->capture != capture) {  // the stream takes part in the capture from here on
+    if (stream->capture != capture) {  // The stream joins the capture.
         stream->capture = capture;
         capture->joined.insert(stream);
         capture->unjoined.insert(stream);

@@ -1,4 +1,4 @@
-// The stand-in's behaviour as a driver: graphs, errors asked for, devices of other kinds, images.
+// Behaviour of the emulated driver: graphs, injected failures, other devices, images.
 #include <cstring>
 
 #include "test_machine.h"
@@ -21,7 +21,7 @@ static void capture_and_replay() {
     CHECK(!cuStreamIsCapturing(stream, &status) && status == 1);
     CHECK(!cuMemsetD8Async(to.pointer, 0, 256 * 8, stream));
     CHECK(!launch(m, "reverse", {}, {256}, 2048, &a, stream));
-    a.n = 0;  // arguments were copied
+    a.n = 0;  // The arguments were copied.
     CHECK(!cuEventRecord(fork, stream) && !cuStreamWaitEvent(side, fork, 0));
     CHECK(!cuMemcpyDtoDAsync_v2(from.pointer, to.pointer, 256 * 8, side));
     CHECK(!cuEventRecord(join, side) && !cuStreamWaitEvent(stream, join, 0));
@@ -57,28 +57,29 @@ static void capture_forbids() {
         CHECK(cuMemsetD8Async(b.pointer, 0, 16, stream) == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
         CHECK(cuStreamEndCapture(stream, &graph) == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
     }
-    // another stream that joins must join again at the end
+    // Another stream that joins must join again at the end.
     CHECK(!cuStreamBeginCapture_v2(stream, 1));
     CHECK(!cuEventRecord(event, stream) && !cuStreamWaitEvent(other, event, 0));
     CHECK(cuStreamEndCapture(stream, &graph) == CUDA_ERROR_STREAM_CAPTURE_UNJOINED);
     CHECK(!cuStreamDestroy_v2(stream) && !cuStreamDestroy_v2(other) && !cuEventDestroy_v2(event));
 }
 
-// Work of a stream waits until something waits for it, and then for what events say and for nothing
-// else.
+// Work of a stream runs only when something waits for it, and then only what events require.
 static void work_waits() {
     CUstream first = nullptr, second = nullptr, blocking = nullptr;
     CUevent event = nullptr;
     Buffer<int> b(std::vector<int>(4, 7));
     CHECK(!cuStreamCreate(&first, 1) && !cuStreamCreate(&second, 1) && !cuStreamCreate(&blocking, 0));
-    CHECK(!cuEventCreate(&event, 2) && !cuStreamWaitEvent(second, event, 0));  // it was never recorded
+    // The event was never recorded.
+    CHECK(!cuEventCreate(&event, 2) && !cuStreamWaitEvent(second, event, 0));
     CHECK(!cuMemsetD8Async(b.pointer, 1, 4, first) && b.get()[0] == 7);
     CHECK(!cuEventRecord(event, first) && !cuMemsetD8Async(b.pointer, 2, 4, first));
     CHECK(!cuEventSynchronize(event) && b.get()[0] == 0x01010101);
     CHECK(!cuEventRecord(event, first) && !cuStreamWaitEvent(second, event, 0));
     CHECK(!cuMemsetD8Async(b.pointer + 4, 3, 4, second) && b.get()[1] == 7);
     CHECK(!cuStreamSynchronize(second) && b.get()[0] == 0x02020202 && b.get()[1] == 0x03030303);
-    CHECK(!cuMemsetD8Async(b.pointer, 4, 4, blocking) && b.get()[0] == 0x04040404);  // the copy waited for it
+    // The copy waited for it.
+    CHECK(!cuMemsetD8Async(b.pointer, 4, 4, blocking) && b.get()[0] == 0x04040404);
     CHECK(!cuMemsetD8Async(b.pointer, 5, 4, first) && !cuCtxSynchronize() && b.get()[0] == 0x05050505);
     CHECK(!cuStreamBeginCapture_v2(second, 0) && !cuEventRecord(event, first));
     CHECK(cuStreamWaitEvent(second, event, 0) == CUDA_ERROR_STREAM_CAPTURE_ISOLATION);
@@ -168,7 +169,7 @@ static void images() {
         CHECK(cuModuleLoadDataEx(&m, damaged.data(), 0, nullptr, nullptr) == CUDA_ERROR_INVALID_IMAGE);
         CHECK(cuModuleLoadDataEx(&m, cubin.substr(0, at).c_str(), 0, nullptr, nullptr) == CUDA_ERROR_INVALID_IMAGE);
     }
-    // two modules of one image have variables of their own
+    // Two modules of one image have separate variables.
     CHECK(!cuModuleLoadDataEx(&m, cubin.data(), 0, nullptr, nullptr));
     CHECK(!cuModuleLoadDataEx(&second, cubin.data(), 0, nullptr, nullptr));
     CUmodule modules[2] = {m, second};
@@ -184,7 +185,7 @@ static void images() {
         CHECK(!cuModuleUnload(modules[i]));
     }
     CHECK(cuModuleUnload(m) == CUDA_ERROR_INVALID_HANDLE);
-    // errors of the text show where NVRTC shows them
+    // NVRTC reports the errors of the text.
     CHECK(compile_text("extern \"C\" __global__ void bad(int n) { n = nope; }", 90, false, &result, &log).empty());
     CHECK(result == 6 && log.find("nope") != std::string::npos && log.find("test.cu") != std::string::npos);
     compile_text(text, 90, false, &result, &log, {"--no-such-option"});
@@ -215,5 +216,5 @@ const std::vector<Test> driver_tests = {
     {"memory_rules", memory_rules, false},
     {"other_devices", other_devices, false},
     {"images", images, false},
-    {"events_and_order", events_and_order, false},  // it uses a dead handle
+    {"events_and_order", events_and_order, false},  // It uses a destroyed handle.
 };

@@ -1,4 +1,5 @@
-// Kernels with a fault each: the emulator must find it, and must find none where there is none.
+// Kernels with one fault each, which the emulator must find; and kernels without a fault, in which
+// it must find none.
 #include <cmath>
 
 #include "test_machine.h"
@@ -10,7 +11,7 @@ struct FaultCase {
     CUresult expected;
 };
 
-// in holds 64 doubles, out as many
+// `in` and `out` hold 64 doubles each.
 static const FaultCase cases[] = {
     {"fine", 64, 0, 0, CUDA_SUCCESS},
     {"reads_past_end", 32, 0, 128, CUDA_ERROR_ILLEGAL_ADDRESS},
@@ -50,7 +51,8 @@ static void faults_are_found() {
         CUresult result = cuCtxSynchronize();
         if (result != f.expected) printf("%s(%d): %d, not %d\n", f.kernel, f.n, result, f.expected);
         CHECK(result == f.expected);
-        CHECK(cuMemcpyHtoD_v2(in.pointer, &a, 8) == f.expected);  // an error stays until the context ends
+        // An error stays until the context ends.
+        CHECK(cuMemcpyHtoD_v2(in.pointer, &a, 8) == f.expected);
         if (result) renew_context();
     }
     cuModuleUnload(m);
@@ -76,8 +78,8 @@ static void poison_spreads() {
     cuModuleUnload(m);
 }
 
-// Some of 20 launches, each with its own order of warps, lanes and blocks, must see the race; none
-// where there is none.
+// At least one of 20 launches, each with another order of warps, lanes and blocks, must show the
+// race; none if there is no race.
 static void races_show() {
     CUmodule m = load_kernels("faults");
     struct {
@@ -106,7 +108,7 @@ static void races_show() {
     cuModuleUnload(m);
 }
 
-// With STENTOR_EMULATOR_RACES: what shuffles, ballots and products seem to order shows as well.
+// With STENTOR_EMULATOR_RACES: also races that shuffles, ballots and matrix products hide.
 static void races_in_shared_memory_show() {
     struct {
         int what;
@@ -132,10 +134,12 @@ static void races_in_shared_memory_show() {
     CHECK(cuInit(0) == CUDA_SUCCESS);
 }
 
-// In the default stream, and in another; the early launch comes right after the one that it needs.
+// In the default stream and in another one; the programmatic dependent launch directly follows the
+// launch that it needs.
 static void early_launches() {
     CUmodule m = load_kernels("faults");
-    CUfunction copies = get_function(m, "copies_early");  // no other call comes between the launches
+    // Looked up early: no other call may come between the launches.
+    CUfunction copies = get_function(m, "copies_early");
     CUstream other = nullptr;
     CHECK(cuStreamCreate(&other, 0) == CUDA_SUCCESS);
     for (CUstream stream : {CUstream(nullptr), other})
@@ -164,7 +168,7 @@ static void cluster_faults() {
                                  CUDA_ERROR_ILLEGAL_ADDRESS,
                                  CUDA_ERROR_ILLEGAL_ADDRESS};
     for (int n = 0; n < 7; n++) {
-        const int launches = n == 6 ? 20 : 3;  // the last fault needs luck
+        const int launches = n == 6 ? 20 : 3;  // The last fault shows only in some launches.
         int seen = 0;
         for (int attempt = 0; attempt < launches; attempt++) {
             Buffer<unsigned> out(128);
@@ -180,8 +184,8 @@ static void cluster_faults() {
     cuModuleUnload(m);
 }
 
-// A barrier of the block alone, where the cluster's is needed: some block goes ahead of the other,
-// in one launch or another.
+// A barrier of the block where the cluster's barrier is needed: in some launches a block runs
+// ahead.
 static void clusters_wait() {
     CUmodule m = load_kernels("faults");
     for (int n = 0; n < 2; n++) {

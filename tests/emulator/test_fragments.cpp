@@ -1,5 +1,5 @@
-// Every tensor product against a plain matrix product. The maps below are written out from the PTX
-// ISA's text, shape by shape; the same test runs on the emulator and on a GPU.
+// Compares every tensor-core product with a plain matrix product. The maps below are written from
+// the text of the PTX ISA, shape by shape; the same test runs on the emulator and on a GPU.
 #include <cmath>
 #include <cstring>
 
@@ -16,7 +16,7 @@ struct ProductCase {
     const char *kernel;
     Element element;
     int rows, depth;
-    int a_count, b_count, c_count;  // elements of a lane
+    int a_count, b_count, c_count;  // elements per lane
     Map a, b, c;
     int selector;  // -1: dense
     int needs_sm;
@@ -90,11 +90,10 @@ static const ProductCase cases[] = {
 
 static unsigned random_bits(unsigned *state) { return (*state = *state * 1664525u + 1013904223u) >> 8; }
 
-// Small dyadic numbers: exact in every type, so that the answer is too, whatever order the hardware
-// adds in.
+// Small dyadic numbers: exact in every type and in any order of summation.
 static double small_number(unsigned *state) { return (static_cast<int>(random_bits(state) % 33) - 16) / 8.0; }
 
-static unsigned half_bits(double v) {  // of small_number's values
+static unsigned half_bits(double v) {  // for values of small_number
     if (v == 0) return 0;
     int exponent;
     double mantissa = frexp(fabs(v), &exponent);
@@ -112,7 +111,7 @@ static void store(Element element, std::vector<unsigned char> *bytes, int index,
         float f = static_cast<float>(v);
         unsigned char words[4];
         memcpy(words, &f, 4);
-        if (element == Element::BF16) /* its upper half, which holds all bits of these */
+        if (element == Element::BF16) /* The upper half holds all bits of these values. */
             memcpy(&(*bytes)[2 * index], words + 2, 2);
         else
             memcpy(&(*bytes)[4 * index], words, 4);
@@ -127,13 +126,13 @@ struct Matrices {
     unsigned metadata[32];
 };
 
-// Every chunk of a sparse row keeps half of its places; the index goes where the PTX ISA's figures
-// put it.
+// Every chunk of a sparse row keeps half of its positions; the metadata goes where the PTX ISA's
+// figures show.
 static void make_sparse(const ProductCase &p, Matrices *m, unsigned *state) {
     const bool half = p.element == Element::F16;
     const int chunk_width = half ? 4 : 2, chunks = p.depth / chunk_width;
-    const bool pair = chunks > 4;          // two lanes of each group give metadata
-    for (int lane = 0; lane < 32; lane++)  // lanes that are not selected hold something else
+    const bool pair = chunks > 4;          // Two lanes of each group have metadata.
+    for (int lane = 0; lane < 32; lane++)  // Other lanes hold other bits.
         m->metadata[lane] = half ? 0x99999999u : 0x4e4e4e4eu;
     for (int lane = 0; lane < 32; lane++)
         if (pair ? in_group(lane) / 2 == p.selector : in_group(lane) == p.selector) m->metadata[lane] = 0;
@@ -226,7 +225,8 @@ static void bad_metadata() {
     renew_context();
 }
 
-// Random operands with full mantissas: as close to the exact sum as the accumulator allows.
+// Random operands with full mantissas: the result is as close to the exact sum as the accumulator
+// allows.
 static void fragment_rounding() {
     if (machine_sm < 90) return;
     CUmodule m = load_kernels("fragments");

@@ -1,4 +1,5 @@
-// Opens the machine and runs the tests: `emulator-test emulated|gpu [name]`. 77: there is none.
+// Opens the machine and runs the tests: `emulator-test emulated|gpu [name]`. Exit status 77: no
+// machine.
 #include "test_machine.h"
 
 #include <dlfcn.h>
@@ -28,8 +29,8 @@ static std::string variable(const char *name, const char *otherwise) {
 std::string kernel_folder() { return variable("STENTOR_SOURCE_ROOT", SOURCE_ROOT) + "/tests/emulator/kernels"; }
 std::string template_folder() { return variable("STENTOR_SOURCE_ROOT", SOURCE_ROOT) + "/kernel_templates"; }
 
-// NVRTC as a file, or as a folder that holds it; its builtins, which it does not find by itself,
-// come first.
+// Opens NVRTC from a file or from its folder; its builtins library, which it does not find itself,
+// comes first.
 static void *open_nvrtc(const std::string &path) {
     namespace fs = std::filesystem;
     std::error_code error;
@@ -100,7 +101,7 @@ std::string read_text(const std::string &path) {
     return text;
 }
 
-// Every header of the templates, params.cuh with its defaults.
+// Collects every header of the templates, with params.cuh's defaults.
 static void template_headers(std::vector<std::string> *names, std::vector<std::string> *texts) {
     namespace fs = std::filesystem;
     for (const auto &file : fs::recursive_directory_iterator(template_folder())) {

@@ -1,5 +1,5 @@
-// A GPU for the tests, real or emulated: the driver and NVRTC opened by path, kernels compiled from
-// tests/emulator.
+// A GPU for the tests, real or emulated: the driver and NVRTC are opened by path; kernels are
+// compiled from tests/emulator.
 #pragma once
 #include <cstdio>
 #include <cstdlib>
@@ -77,20 +77,20 @@ extern void (*stentor_emulator_write_traffic)();
 extern int machine_sm;
 extern bool machine_emulated;
 
-bool open_machine(bool emulated);  // false: there is none
+bool open_machine(bool emulated);  // False: there is none.
 void close_machine();
-// Ends the context and begins a new one: after a kernel's error.
+// Ends the context and begins a new one, after a kernel's error.
 void renew_context();
 
-// From kernels/NAME.cu with the templates' headers; prints the log and returns null if it does not
-// compile.
+// Compiles kernels/NAME.cu with the templates' headers; prints the log and returns null if it does
+// not compile.
 std::string read_text(const std::string &path);
-std::string kernel_folder(), template_folder();  // under $STENTOR_SOURCE_ROOT, if the sources have moved
+std::string kernel_folder(), template_folder();  // Under $STENTOR_SOURCE_ROOT if set.
 CUmodule load_kernels(const char *name, const std::vector<std::string> &options = {});
 std::string compile_text(const std::string &text, int sm, bool ptx, int *result, std::string *log,
                          const std::vector<std::string> &options = {});
 
-// Device memory that a test owns.
+// Device memory owned by a test.
 template <class T>
 struct Buffer {
     CUdeviceptr pointer = 0;
@@ -120,13 +120,13 @@ struct WordArguments {  // of kernels/words.cu and faults.cu
 CUfunction get_function(CUmodule module, const char *name);
 CUresult launch(CUmodule module, const char *name, Size grid, Size block, unsigned shared, void *arguments,
                 CUstream stream = nullptr);
-// The same in clusters of so many blocks along x.
+// The same with clusters of `cluster` blocks along x.
 CUresult launch_clusters(CUmodule module, const char *name, unsigned cluster, Size grid, Size block, unsigned shared,
                          void *arguments);
-// The same as a launch that may begin before the one before it has ended.
+// The same as a programmatic dependent launch.
 CUresult launch_early(CUfunction f, Size grid, Size block, unsigned shared, void *arguments, CUstream stream);
 
-// ---- checks
+// ---- assertions
 extern int checks, failures;
 extern const char *test_name;
 #define CHECK(condition)                                                                                               \

@@ -1,4 +1,4 @@
-// What a request of a warp costs, and the table of what a kernel asks of memory.
+// Cost of a warp's memory requests, and the table of a kernel's memory traffic.
 #include <unistd.h>
 
 #include <cstring>
@@ -37,8 +37,8 @@ static void requests() {
     const Ask ask = spaced(128, 4);
     CHECK(bank_cycles(ask.at, ask.bytes, 0x00010001u) == 2);  // two lanes of one bank
     CHECK(distinct_bytes(ask.at, ask.bytes, 0x00010001u) == 8);
-    // 16 bytes a lane, side by side, to shared memory: as they lie in memory, 16 bytes on, and each
-    // second one elsewhere
+    // 16 adjacent bytes per lane, copied to shared memory: at the same offset, shifted by 16 bytes,
+    // and with every second lane elsewhere.
     const Ask copied = spaced(16, 16);
     Ask to = copied;
     CHECK(answered_sectors(copied.at, to.at, copied.bytes, 0xffffffffu) == 16);
@@ -50,7 +50,7 @@ static void requests() {
     CHECK(answered_sectors(copied.at, to.at, copied.bytes, 0xffffffffu) == 32);
 }
 
-// The row of the table that holds both words; its requests, cost and least.
+// Finds the row of the table with both words: requests, cost and minimum.
 static bool find_row(const std::string &table, const char *word, const char *other, double (&numbers)[3]) {
     for (size_t at = 0; at < table.size();) {
         const size_t end = table.find('\n', at);

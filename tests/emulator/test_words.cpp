@@ -1,4 +1,4 @@
-// The words of the kernel language against what CUDA's documentation says of them.
+// CUDA's built-in functions in kernels against their documentation.
 #include <cmath>
 #include <cstring>
 
@@ -112,7 +112,8 @@ static void half_to_float() {
     cuModuleUnload(m);
 }
 
-static unsigned nearest_half(float f) {  // by search: of the two halves around f the nearer, on a tie the even one
+// By bisection: the nearer of the two halves around f, the even one on a tie.
+static unsigned nearest_half(float f) {
     double magnitude = fabs(static_cast<double>(f));
     unsigned sign = std::signbit(f) ? 0x8000u : 0, low = 0, high = 0x7c00u;
     if (magnitude >= 65520) return sign | 0x7c00u;
@@ -134,7 +135,8 @@ static void float_to_narrow() {
         unsigned bits = random & (i % 3 ? 0xfffff000u : 0xffffffffu);
         float f;
         if ((bits >> 23 & 255) == 255) bits ^= 0x40000000u;
-        if (i % 2) bits = (bits & 0x807fffffu) | (100 + bits % 45) << 23;  // around the halves' range
+        // around the range of half
+        if (i % 2) bits = (bits & 0x807fffffu) | (100 + bits % 45) << 23;
         memcpy(&f, &bits, 4);
         in.push_back(f);
     }
@@ -150,7 +152,8 @@ static void float_to_narrow() {
     for (size_t i = 0; i < in.size(); i++) {
         wrong_half += out[2 * i] != nearest_half(in[i]);
         double want = in[i];
-        if (std::isfinite(in[i]) && in[i] != 0) {  // 11 significant bits (fewer below 2^-126), ties away from zero
+        // 11 significant bits (fewer below 2^-126), ties away from zero
+        if (std::isfinite(in[i]) && in[i] != 0) {
             int exponent;
             frexp(want, &exponent);
             double unit = ldexp(1, (exponent < -125 ? -125 : exponent) - 11);

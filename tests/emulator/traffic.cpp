@@ -1,23 +1,23 @@
-// See traffic.h.
+// Counts memory traffic per source line and prints the table; see traffic.h.
 #include "traffic.h"
 
 #include <algorithm>
 #include <cstdio>
 #include <mutex>
 
-#include "engine.h"
 #include "memory.h"
 #include "requests.h"
+#include "scheduler.h"
 #include "source_lines.h"
 
 namespace stn_emulator {
 
 std::string &Traffic::wanted() {
-    static auto *path = new std::string;  // still there when the process ends
+    static auto *path = new std::string;  // Never destroyed: still needed when the process ends.
     return *path;
 }
 
-// ---- the blocks that run now
+// ---- the running blocks
 
 void Traffic::close(const Line &line, Open *open, const Request &request) {
     const bool shared = line.memory == MEMORY_SHARED;
@@ -49,11 +49,11 @@ void Traffic::access(unsigned lane, const void *from, unsigned bytes, bool write
     const unsigned char *p = static_cast<const unsigned char *>(from);
     uint64_t at;
     const Memory memory = in_shared(lane, p, &at) ? MEMORY_SHARED : MEMORY_GLOBAL;
-    if (memory == MEMORY_GLOBAL && !memory_holds(p, bytes)) return;  // a stack's, or an argument's
+    if (memory == MEMORY_GLOBAL && !memory_holds(p, bytes)) return;  // on a stack, or an argument
     const Line line = {site, writes, bytes, memory};
     Open &open = lines[line];
-    if (open.turns.size() <= lane) open.turns.resize(lanes);
-    const uint64_t key = (uint64_t)(lane / WARP) << 32 | open.turns[lane]++;
+    if (open.visits.size() <= lane) open.visits.resize(lanes);
+    const uint64_t key = (uint64_t)(lane / WARP) << 32 | open.visits[lane]++;
     Request &request = open.waiting[key];
     request.lanes |= 1u << lane % WARP;
     request.at[lane % WARP] = request.to[lane % WARP] = at;
@@ -64,7 +64,7 @@ void Traffic::access(unsigned lane, const void *from, unsigned bytes, bool write
     open.waiting.erase(key);
 }
 
-// ---- the table, of all OS threads
+// ---- the table, over all OS threads
 
 struct Row {
     std::string where;
@@ -77,41 +77,41 @@ struct Row {
         return writes != o.writes ? writes < o.writes : bytes < o.bytes;
     }
 };
-struct Sheet {
+struct Table {
     std::map<Row, Tally> rows;
     uint64_t blocks = 0, happenings[HAPPENINGS] = {};
 };
 static std::mutex mutex;
-static std::map<std::string, Sheet> *sheets;  // by kernel; left to the process's end
+static std::map<std::string, Table> *tables;  // by kernel; never destroyed
 
-static void print_row(FILE *file, const Sheet &sheet, const std::string &where, const char *what, const Tally &t) {
-    const double blocks = (double)sheet.blocks;
+static void print_row(FILE *file, const Table &table, const std::string &where, const char *what, const Tally &t) {
+    const double blocks = (double)table.blocks;
     fprintf(file, "  %-34s %-18s %11.1f %11.1f %11.1f %6.2f\n", where.c_str(), what, (double)t.requests / blocks,
             (double)t.cost / blocks, (double)t.least / blocks, (double)t.cost / (double)std::max<uint64_t>(t.least, 1));
 }
 
-static void print_memory(FILE *file, const Sheet &sheet, Memory memory) {
+static void print_memory(FILE *file, const Table &table, Memory memory) {
     const char *name = memory == MEMORY_SHARED ? "shared" : "global";
     Tally all = {};
     fprintf(file, "  %-34s %-18s %11s %11s %11s %6s\n", name, "", "requests", memory ? "sectors" : "cycles", "least",
             "x");
-    for (const auto &row : sheet.rows) {
+    for (const auto &row : table.rows) {
         if (row.first.memory != memory) continue;
         char what[32];
         snprintf(what, sizeof what, "%s %u", row.first.writes ? "writes" : "reads", row.first.bytes);
-        print_row(file, sheet, row.first.where, what, row.second);
+        print_row(file, table, row.first.where, what, row.second);
         all = {all.requests + row.second.requests, all.cost + row.second.cost, all.least + row.second.least};
     }
-    if (all.requests) print_row(file, sheet, "all", "", all);
+    if (all.requests) print_row(file, table, "all", "", all);
 }
 
-// The table so far, at the end of the file, and a new one begun.
+// Appends the table to the file and clears it.
 extern "C" __attribute__((visibility("default"), destructor)) void stentor_emulator_write_traffic() {
     std::lock_guard<std::mutex> lock(mutex);
-    FILE *file = sheets && !sheets->empty() ? fopen(Traffic::wanted().c_str(), "a") : nullptr;
+    FILE *file = tables && !tables->empty() ? fopen(Traffic::wanted().c_str(), "a") : nullptr;
     if (!file) return;
-    for (const auto &entry : *sheets) {
-        const Sheet &s = entry.second;
+    for (const auto &entry : *tables) {
+        const Table &s = entry.second;
         const double share = 1.0 / (double)WARP / (double)s.blocks;
         fprintf(file,
                 "%s: %llu blocks looked at; a block: %.1f warps at barriers, %.1f at shuffles, %.1f at products\n",
@@ -121,7 +121,7 @@ extern "C" __attribute__((visibility("default"), destructor)) void stentor_emula
         print_memory(file, s, MEMORY_GLOBAL);
     }
     fclose(file);
-    sheets->clear();
+    tables->clear();
 }
 
 void Traffic::end(const Kernel &kernel) {
@@ -132,19 +132,19 @@ void Traffic::end(const Kernel &kernel) {
         if (line.first.site.code) codes.push_back(line.first.site.code);
     const std::vector<std::string> names = source_lines(codes);
     std::lock_guard<std::mutex> lock(mutex);
-    if (!sheets) sheets = new std::map<std::string, Sheet>;
-    Sheet &sheet = (*sheets)[kernel.name];
+    if (!tables) tables = new std::map<std::string, Table>;
+    Table &table = (*tables)[kernel.name];
     size_t n = 0;
     for (const auto &line : lines) {
         const Site &site = line.first.site;
         std::string where = site.code ? names[n++] : std::string(site.file) + ":" + std::to_string(site.line);
         where = where.substr(where.rfind('/') + 1);
-        Tally &t = sheet.rows[{where, line.first.writes, line.first.bytes, line.first.memory}];
+        Tally &t = table.rows[{where, line.first.writes, line.first.bytes, line.first.memory}];
         const Tally &more = line.second.tally;
         t = {t.requests + more.requests, t.cost + more.cost, t.least + more.least};
     }
-    sheet.blocks += blocks_seen;
-    for (int h = 0; h < HAPPENINGS; h++) sheet.happenings[h] += lanes_at[h], lanes_at[h] = 0;
+    table.blocks += blocks_seen;
+    for (int h = 0; h < HAPPENINGS; h++) table.happenings[h] += lanes_at[h], lanes_at[h] = 0;
     blocks_seen = 0;
     lines.clear();
 }

@@ -1,8 +1,7 @@
-// What a kernel asks of memory: for each line of its source, how often warps ask shared memory and
-// how many cycles of its banks that takes, how often they ask global memory and how many sectors of
-// 32 bytes that touches, each beside the fewest that so many bytes need. A few blocks of each
-// launch are looked at. The rules are those of the CUDA programming guide's parts on coalescing and
-// on banks.
+// Memory traffic of a kernel, per source line: requests of warps to shared memory and the bank
+// cycles that they take; requests to global memory and the 32-byte sectors that they touch; each
+// with the minimum for so many bytes. A few blocks of each launch are sampled. The rules are those
+// of the CUDA programming guide on coalescing and bank conflicts.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -16,7 +15,7 @@ namespace stn_emulator {
 
 struct Kernel;
 
-// Where the access is in the source: an address in the kernel's library, or a place.
+// Source location of an access: a return address in the kernel's library, or a file and line.
 struct Site {
     const void *code;
     const char *file;
@@ -27,26 +26,27 @@ struct Site {
 };
 
 struct Tally {
-    uint64_t requests, cost, least;  // cost: cycles of the banks, or sectors
+    uint64_t requests, cost, least;  // cost: bank cycles, or sectors
 };
 
 enum Memory { MEMORY_SHARED, MEMORY_GLOBAL };
 enum Happening { HAPPENING_BARRIER, HAPPENING_SHUFFLE, HAPPENING_PRODUCT, HAPPENINGS };
 
-// Of one OS thread's blocks.
+// The counts of one OS thread's blocks.
 struct Traffic {
-    static std::string &wanted();  // STENTOR_EMULATOR_TRAFFIC: the file that the table is added to at the process's end
-    bool looking = false;          // at the blocks that run now
+    // STENTOR_EMULATOR_TRAFFIC: the table is appended to this file when the process ends.
+    static std::string &wanted();
+    bool looking = false;  // True while the running blocks are sampled.
 
     void begin(const unsigned char *const *shared, unsigned shared_bytes, unsigned blocks, unsigned stride);
-    // target: where in shared memory an asynchronous copy puts what it reads; else NULL
+    // target: destination in shared memory of an asynchronous copy; else NULL.
     void access(unsigned lane, const void *p, unsigned bytes, bool writes, Site site, const void *target);
     void set_statics(const unsigned char *from, unsigned bytes) { statics = from, static_bytes = bytes; }
     void happens(Happening what) { lanes_at[what] += looking; }
-    void end(const Kernel &kernel);  // hands what was counted to the table
+    void end(const Kernel &kernel);  // adds the counts to the table
 
    private:
-    struct Request {  // of a warp, until all of its lanes have come
+    struct Request {  // of a warp, until all of its lanes have made it
         unsigned lanes = 0, bytes[32] = {};
         uint64_t at[32] = {}, to[32] = {};
     };
@@ -64,14 +64,14 @@ struct Traffic {
     };
     struct Open {
         Tally tally = {};
-        std::vector<uint32_t> turns;                    // a lane: how often it was here
+        std::vector<uint32_t> visits;                   // per lane: how often it was here
         std::unordered_map<uint64_t, Request> waiting;  // by warp and turn
     };
 
     std::map<Line, Open> lines;
     uint64_t lanes_at[HAPPENINGS] = {}, blocks_seen = 0;
     const unsigned char *const *shared_of = nullptr;
-    const unsigned char *statics = nullptr;  // what the kernel declares as static shared memory
+    const unsigned char *statics = nullptr;  // the kernel's static shared memory
     unsigned static_bytes = 0, bytes_of_shared = 0, lanes_of_block = 1, lanes = 0;
 
     bool in_shared(unsigned lane, const unsigned char *p, uint64_t *at) const;

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""Fails every call once: each command, with the n-th call of a kind failing, ends with a status and one sentence, or with the right result;
-it never hangs or dies of a signal, leaves no unfinished file, and the cache folder stays whole.
+"""Fault injection: runs each command with the n-th call of a kind failing.
 
-Usage: faults.py [--all] [--seed N] [--kinds N] [--per N] [--only TEXT]. By default a few n of each command and kind, drawn anew each run; --all: every
-n, or 2000 of them where there are more."""
+The command must end with the right result, or with a status and a message of one sentence. It must
+not hang, die of a signal, leave an unfinished file, or damage the cache folder.
+
+Usage: faults.py [--all] [--seed N] [--kinds N] [--per N] [--only TEXT]. By default a few random n
+of each command and some kinds; --all: every n of every kind, but at most 2000 random ones."""
 import argparse
 import os
 import pathlib
@@ -20,7 +22,7 @@ COMMAND, INJECT = os.environ['STENTOR_COMMAND'], os.environ['FAULTS_LIBRARY']
 HERE = pathlib.Path(__file__).resolve().parent
 TAPS = '[{"offset": [0, 1], "weight": 0.5}, {"offset": [0, 0], "weight": 0.25}]'
 LIST = '[{"stencil": "heat-2d:alpha=0.2", "size": "20x24", "dtype": "f32"}]'
-# Name, arguments, whether what is printed is the same each time.
+# Name, arguments, whether the output is the same each time.
 HOST = [
     ('run', 'run --in in.npy --out out.npy --png out.png --stencil heat-2d:alpha=0.2 --steps 3 --device host --threads 2', False),
     ('run-steps', 'run --size 64x64 --out out.npy --stencil heat-2d:alpha=0.2 --steps 40 --every 20 --device host --threads 2 --json', False),
@@ -43,17 +45,17 @@ STORED = [
     ('pack-build', 'pack build --arch sm_90 --problems list.json -o out.stnpack --cache-dir cache --threads 2', False),
     ('run-gpu', 'run --in in.npy --out out.npy --stencil heat-2d:alpha=0.2 --dtype f32 --device cuda --cache-dir cache', False),
 ]
-# What a fault breaks in the C library, which no program can mend.
+# Faults that break the C library itself.
 EXCLUDED = {('doctor', 'malloc'): 'glob of glibc 2.36 frees twice where its malloc fails'}
 OUTPUTS = ('out.npy', 'out.png', 'out.stnpack')
 
 
 class Wrong(Exception):
-    """What a run did that it must not."""
+    """A forbidden outcome of a run."""
 
 
 def listing(folder):
-    """The files of the folder; of the cache only what is unfinished."""
+    """The files in the folder; in the cache only unfinished ones."""
     found = set()
     for path in folder.rglob('*'):
         name = str(path.relative_to(folder))
@@ -63,7 +65,7 @@ def listing(folder):
 
 
 class Bench:
-    """A folder of inputs, and each command's result without a fault."""
+    """A folder of inputs, and runs of commands with and without a fault."""
 
     def __init__(self, folder):
         self.inputs = folder / 'inputs'
@@ -112,7 +114,7 @@ class Bench:
 
 
 def check(bench, done, kind, good, printed, stable):
-    """What a command with a fault may come to."""
+    """Checks the outcome of a command with a fault."""
     if done.returncode < 0:
         raise Wrong(f'it died of signal {-done.returncode}: {done.stderr[-300:]}')
     left = listing(bench.work) - bench.before - set(OUTPUTS)
@@ -130,7 +132,7 @@ def check(bench, done, kind, good, printed, stable):
             raise Wrong(f'it says nothing, and prints {done.stdout!r} instead of {printed!r}')
     else:
         if kind == 'calloc' and (done.returncode, done.stderr) == (127, 'out of memory\n'):
-            return  # the dynamic linker, which ends the process itself
+            return  # the dynamic linker ended the process
         told = [line for line in done.stderr.splitlines() if line.startswith('stentor: ') and not line.startswith(('stentor: warning: ', 'stentor: error: '))]
         if len(told) != 1 or done.returncode not in range(2, 12):
             raise Wrong(f'status {done.returncode} with {done.stderr!r}')
@@ -195,7 +197,7 @@ def main():
         bench = Bench(pathlib.Path(folder))
         for name, arguments, stable in HOST + (STORED if bench.stored else []):
             if options.only in name:
-                # The stand-in for a driver is no part of Stentor: nothing fails in it.
+                # The emulated driver is not part of Stentor, so no call in it fails.
                 within = COMMAND if name == 'run-gpu' else ''
                 bench.env['STENTOR_CUDA_PATH'] = os.environ.get('STENTOR_CUDA_PATH', '') if within else '/absent'
                 tried += try_command(bench, options, name, [COMMAND, *arguments.split()], stable, wrong, within)

@@ -1,15 +1,15 @@
-/* An interposer for LD_PRELOAD that fails chosen calls of a program.
+/* An LD_PRELOAD library that fails selected calls of a program.
  *
- *     STENTOR_FAULT_CALL     which kind: malloc, calloc, realloc, mmap, open, read, write, fsync, rename, pthread_create, dlopen
- *     STENTOR_FAULT_AT       the first call of that kind that fails, from 1 on; 0: none
- *     STENTOR_FAULT_ALWAYS   set: all calls of that kind after it fail too
- *     STENTOR_FAULT_WITHIN   only calls from objects whose file name holds this text are counted
- *     STENTOR_FAULT_COUNT    a file that gets the number of calls of that kind when the program ends
+ *     STENTOR_FAULT_CALL     the function: malloc, calloc, realloc, mmap, open, read, write, fsync,
+ *                            rename, pthread_create, dlopen
+ *     STENTOR_FAULT_AT       the first call that fails, from 1 on; 0: none
+ *     STENTOR_FAULT_ALWAYS   if set, all later calls fail too
+ *     STENTOR_FAULT_WITHIN   count only calls from objects with this text in their file name
+ *     STENTOR_FAULT_COUNT    file for the number of calls, written when the program ends
  *
- * Calls that the C library makes of itself, inside fwrite for one, cannot be replaced: the outer
- * call is. */
-#undef _FILE_OFFSET_BITS /* both names of each call are here */
-#undef _FORTIFY_SOURCE   /* which makes inline functions of some of them */
+ * Calls inside the C library, for example in fwrite, cannot be replaced; the outer function is. */
+#undef _FILE_OFFSET_BITS /* Both names of each function are defined here. */
+#undef _FORTIFY_SOURCE   /* It makes some of these functions inline. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -47,7 +47,7 @@ __attribute__((constructor)) static void begin(void) {
     copy_setting("STENTOR_FAULT_COUNT", count_file, sizeof count_file);
     fails_at = at ? atol(at) : 0;
     always = getenv("STENTOR_FAULT_ALWAYS") != NULL;
-    unsetenv("LD_PRELOAD"); /* of this program's own children nothing fails */
+    unsetenv("LD_PRELOAD"); /* Calls of child processes do not fail. */
     ready = true;
 }
 
@@ -60,7 +60,7 @@ __attribute__((destructor)) static void end(void) {
     if (fd >= 0) (void)syscall(SYS_close, fd);
 }
 
-/* Is the call of this kind, made from `caller`, to fail? */
+/* Must this call from `caller` fail? */
 static bool fails(const char *call, const void *caller) {
     Dl_info where;
     if (!ready || strcmp(call, kind) != 0) return false;
@@ -75,11 +75,10 @@ static bool fails(const char *call, const void *caller) {
         errno = number;                                                                                                \
         return result;                                                                                                 \
     } while (0)
-/* The function that is replaced. */
+/* The original function. */
 #define REAL(type, name) ((type)(size_t)dlsym(RTLD_NEXT, name))
 
-/* ---- memory
- * ---------------------------------------------------------------------------------------------------------- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 EXPORT void *malloc(size_t size) {
     if (FAILS("malloc")) FAIL(ENOMEM, NULL);
@@ -106,8 +105,7 @@ EXPORT void *mmap64(void *address, size_t size, int protection, int flags, int f
     return (void *)syscall(SYS_mmap, address, size, protection, flags, fd, offset);
 }
 
-/* ---- files
- * ----------------------------------------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 static int open_at(int folder, const char *name, int flags, va_list more) {
     const int mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(more, int) : 0;
@@ -155,7 +153,7 @@ EXPORT ssize_t pread64(int fd, void *bytes, size_t size, off_t offset) {
 
 EXPORT size_t fread(void *bytes, size_t size, size_t count, FILE *file) {
     if (FAILS("read")) {
-        file->_flags |= 0x20; /* glibc's _IO_ERR_SEEN, as ferror reads it */
+        file->_flags |= 0x20; /* glibc's _IO_ERR_SEEN, which ferror tests */
         FAIL(EIO, 0);
     }
     return REAL(size_t(*)(void *, size_t, size_t, FILE *), "fread")(bytes, size, count, file);
@@ -197,8 +195,7 @@ EXPORT int renameat(int from_folder, const char *from, int to_folder, const char
     return (int)syscall(SYS_renameat, from_folder, from, to_folder, to);
 }
 
-/* ---- threads and libraries
- * ------------------------------------------------------------------------------------------- */
+/* ---- threads and libraries ------------------------------------------------------------------- */
 
 EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *how, void *(*body)(void *), void *user) {
     if (FAILS("pthread_create")) return EAGAIN;

@@ -1,5 +1,7 @@
-"""A small program of the Python package in which one call of the library fails. Each result is right, or a call raises one sentence; and
-the same call made again is right. Run by faults.py."""
+"""A small program that uses the Python package while one call in the library fails.
+
+Each result must be right, or an exception with a message of one sentence; the same call made again
+must be right. Run by faults.py."""
 import sys
 
 import numpy as np

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""After `meson install`: pkg-config and CMake's find_package lead a small project to the library, and the manual page is whole.
+"""An installed library is found by pkg-config and CMake; the manual page is complete.
 
-Usage: test_install.py BUILD CONSUMER MAN_PAGE. STENTOR_COMMAND names the command, where it is built.
+Usage: test_install.py BUILD CONSUMER MAN_PAGE. STENTOR_COMMAND names the command, if it is built.
 """
 import os
 import pathlib
@@ -70,7 +70,7 @@ class Installed(unittest.TestCase):
         self.says_what_it_found(program)
 
     def test_the_soname_is_of_the_minor_version(self):
-        """As CMake's version file has it: before 1.0 a minor version may change the interface."""
+        """Before 1.0 a minor version may change the interface, as CMake's version file says too."""
         library = next(self.prefix.rglob('libstentor.so')).resolve()
         version = re.search(r'libstentor\.so\.(\d+)\.(\d+)\.\d+$', library.name)
         soname = f'libstentor.so.{version[1]}.{version[2]}'
@@ -85,9 +85,10 @@ class Installed(unittest.TestCase):
 
     @unittest.skipUnless(shutil.which('c++'), 'there is no C++ compiler')
     def test_the_header_in_cpp(self):
-        """Each initialiser, with all warnings, also where the header is included as C."""
+        """Every initialiser compiles with all warnings, also if the header is included as C."""
         header = next(self.prefix.rglob('include/stentor.h'))
-        made = re.findall(r'^#define (STN_\w+_INIT) STN_INIT_OF\((\w+)\)', header.read_text(encoding='utf-8'), re.MULTILINE)
+        made = re.findall(r'^#define (STN_\w+_INIT) STN_INIT_OF\((\w+)\)',
+                          header.read_text(encoding='utf-8'), re.MULTILINE)
         self.assertGreater(len(made), 5)
         body = ''.join(f'static bool f{i}() {{ {kind} x = {macro}; {kind} y = {kind}(); x = {macro}; '
                        f'return x.struct_size == sizeof x && y.struct_size == 0; }}\n' for i, (macro, kind) in enumerate(made))

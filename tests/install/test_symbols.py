@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""What the built libraries show to a linker, and what state they have. Usage: test_symbols.py LIBRARY.so LIBRARY.a HEADER INTERNAL.a"""
+"""Symbols that the built libraries export, and their mutable global state.
+
+Usage: test_symbols.py LIBRARY.so LIBRARY.a HEADER INTERNAL.a"""
 import re
 import subprocess
 import sys
@@ -34,7 +36,7 @@ class Symbols(unittest.TestCase):
 
 
 class State(unittest.TestCase):
-    """Nothing that is written after loading: constants are in .rodata and, with pointers in them, in .data.rel.ro."""
+    """No mutable variables: constants are in .rodata or, with pointers, in .data.rel.ro."""
 
     def test_no_object_has_variables(self):
         found, where = [], ''

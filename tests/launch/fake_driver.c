@@ -1,6 +1,5 @@
-/* A stand-in for libcuda.so.1 that computes nothing: it counts, checks that a context is current,
- * and fails what a test tells it to fail. (The emulator, tests/emulator, is the one that runs
- * kernels.) */
+/* A fake libcuda.so.1 that computes nothing: it counts calls, checks that a context is current, and
+ * fails the calls that a test selects. (The emulator, tests/emulator, runs kernels.) */
 #include "fake_driver.h"
 
 #include <stdbool.h>
@@ -16,7 +15,8 @@ fake_state fake = {.version = 13000,
                    .clock = 990000,
                    .block_threads = 10,
                    .memory = (size_t)1 << 30};
-static stn_cu_context stack[64] = {(stn_cu_context)0x1}; /* the caller's own context is at the bottom */
+/* The caller's own context is at the bottom. */
+static stn_cu_context stack[64] = {(stn_cu_context)0x1};
 #define OURS ((stn_cu_context)0x5000)
 
 static stn_cu_result inside(void) {
@@ -104,7 +104,7 @@ FAKE(cuMemcpyDtoH)(void *to, stn_cu_pointer from, size_t bytes) {
 FAKE(cuMemcpyDtoDAsync)(stn_cu_pointer to, stn_cu_pointer from, size_t bytes, stn_cu_stream stream) {
     NEEDS_CONTEXT;
     (void)stream;
-    if (bytes > 1 << 20) bytes = 1 << 20; /* a copy for timing: its time is invented anyway */
+    if (bytes > 1 << 20) bytes = 1 << 20; /* For timing only, and the time is made up. */
     return memcpy((void *)(uintptr_t)to, (void *)(uintptr_t)from, bytes), 0;
 }
 FAKE(cuModuleLoadDataEx)

@@ -1,20 +1,22 @@
-/* What a test can set in the stand-in driver, and see of it. */
+/* Settings and counters of the fake driver. */
 #ifndef FAKE_DRIVER_H
 #define FAKE_DRIVER_H
 #include "launch/cuda_types.h"
 
 typedef struct fake_state {
     int version, devices;
-    int multiprocessors, clock, block_threads; /* of each device, in kHz; of each kernel, at most */
-    size_t memory;                             /* bytes of the first device; one GiB more has each further one */
-    stn_cu_result init, load, launch, alloc;   /* what these calls give back */
-    const char *absent;                        /* a function that this driver does not have */
+    /* clock of each device, in kHz; most threads in a block of each kernel */
+    int multiprocessors, clock, block_threads;
+    /* Bytes of the first device; each further one has one GiB more. */
+    size_t memory;
+    stn_cu_result init, load, launch, alloc; /* results of these calls */
+    const char *absent;                      /* a function that this driver lacks */
     const char *jit_log;
-    const char *refused;    /* images that start with this are refused */
-    const char *translated; /* what PTX becomes; NULL: this driver translates none */
+    const char *refused;    /* images with this prefix are refused */
+    const char *translated; /* the cubin of any PTX; NULL: PTX cannot be compiled */
     int translations;
     int depth, deepest; /* of the stack of contexts */
-    int outside;        /* calls that need a context and were made without ours */
+    int outside;        /* calls that need our context, made without it */
     int allocations, events, modules, retained;
     int launches, clustered;
     stn_cu_launch_config last;

@@ -1,5 +1,5 @@
-/* Linked into tests that need a device and NVRTC: where there is none, the program ends as skipped,
- * and says why; beside the emulator, where STENTOR_TESTS_MUST_RUN is set, as failed. */
+/* Linked into tests that need a device and NVRTC: without them the program ends as skipped and says
+ * why; with STENTOR_TESTS_MUST_RUN set (the emulator) it fails. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "compile/compiler.h"
 #include "launch/driver.h"
 
-/* Before Criterion starts: it has no way to end with "skipped". */
+/* Runs before Criterion starts, which cannot end with "skipped". */
 __attribute__((constructor)) static void skip_without_device(void) {
     stn_error why = {0};
     stn_driver *there;

@@ -1,6 +1,6 @@
-/* Our declarations of the driver against the toolkit's own headers: values, sizes, places,
- * signatures and the release that brought each. All is checked by the compiler; running it only
- * says how much. */
+/* Compares our declarations of the driver with the toolkit's headers: values, sizes, offsets,
+ * signatures and the release that introduced each. The compiler checks everything; running the test
+ * only prints how much. */
 #include <cuda.h>
 #include <cudaTypedefs.h>
 #include <stdio.h>
@@ -38,9 +38,9 @@ SAME_PLACE(stn_cu_launch_config, stream, CUlaunchConfig, hStream);
 SAME_PLACE(stn_cu_launch_config, attributes, CUlaunchConfig, attrs);
 SAME_PLACE(stn_cu_launch_config, attribute_count, CUlaunchConfig, numAttrs);
 
-/* The toolkit names a function's type by the release that brought it: PFN_cuMemAlloc_v3020. So our
- * pinned release must be one of those, and the signature must be that one's; our own structs take
- * the place of the toolkit's. */
+/* The toolkit names a function's type by its release: PFN_cuMemAlloc_v3020. So our pinned release
+ * must exist, and the signature must be the one of that release, with our own structs in place of
+ * the toolkit's. */
 #define stn_cu_uuid CUuuid
 #define stn_cu_launch_config CUlaunchConfig
 #define CHECK_FUNCTION(name, version, arguments)                                                                       \
@@ -48,7 +48,7 @@ SAME_PLACE(stn_cu_launch_config, attribute_count, CUlaunchConfig, numAttrs);
 STN_DRIVER_FUNCTION_LIST(CHECK_FUNCTION)
 
 #if __has_include(<cufftXt.h>)
-#if CUFFT_VERSION >= 12000 /* older ones lack some results */
+#if CUFFT_VERSION >= 12000 /* older headers lack some results */
 #define CHECK_RESULT(name, value, advice) _Static_assert((int)name == (value), #name);
 STN_CUFFT_RESULT_LIST(CHECK_RESULT)
 #endif

@@ -1,5 +1,5 @@
-/* The launch room against a stand-in driver: opening, errors, the caller's context, memory,
- * modules, launches. */
+/* The launch room with a fake driver: opening, errors, the caller's context, memory, modules,
+ * launches. */
 #include <criterion/criterion.h>
 #include <dlfcn.h>
 #include <stdio.h>
@@ -32,7 +32,7 @@ static void open_device(void) {
     cr_assert_eq(stn_driver_open(NULL, &driver, &error), STN_OK, "%s", error.message);
     cr_assert_eq(stn_device_open(driver, 0, &device, &error), STN_OK, "%s", error.message);
 }
-/* Nothing left behind, and the caller's context is current again. */
+/* Nothing may be left behind, and the caller's context must be current again. */
 static void close_device(void) {
     stn_device_close(device);
     stn_driver_close(driver);
@@ -51,7 +51,7 @@ static void expect_no_driver(const char *part) {
     cr_expect(strstr(error.message, part), "\"%s\" does not say \"%s\"", error.message, part);
 }
 
-Test(driver, a_library_that_is_not_there) {
+Test(driver, a_missing_library) {
     setenv("STENTOR_CUDA_PATH", "/nowhere/libcuda.so.1", 1);
     expect_no_driver("STENTOR_CUDA_PATH is set to \"/nowhere/libcuda.so.1\"");
 }
@@ -59,7 +59,7 @@ Test(driver, a_file_that_is_no_library) {
     setenv("STENTOR_CUDA_PATH", __FILE__, 1);
     expect_no_driver("STENTOR_CUDA_PATH");
 }
-/* To open a FIFO waits for a writer: these would hang. */
+/* Opening a FIFO would wait for a writer: these tests would hang. */
 Test(driver, a_fifo_is_not_opened, .timeout = 20) {
     char folder[] = "/tmp/stentor-launch-XXXXXX", path[64];
     stn_cufft *cufft;
@@ -97,7 +97,7 @@ Test(driver, a_function_is_missing) {
     fake->absent = "cuLaunchKernelEx";
     expect_no_driver("lacks cuLaunchKernelEx of CUDA 11.6");
 }
-Test(driver, the_folder_of_the_library_will_do) {
+Test(driver, accepts_the_folder_of_the_library) {
     char folder[] = FAKE_DRIVER, command[4096];
     *strrchr(folder, '/') = '\0';
     snprintf(command, sizeof command, "ln -sf %s %s/libcuda.so.1", FAKE_DRIVER, folder);
@@ -126,7 +126,7 @@ Test(device, an_ordinal_out_of_range) {
     cr_expect_eq(stn_device_open(driver, -1, &device, &error), STN_ERROR_NO_DEVICE);
     stn_driver_close(driver);
 }
-Test(device, what_it_tells_scales_the_ceilings) {
+Test(device, reported_properties_scale_the_peak_rates) {
     open_device();
     stn_machine machine, whole;
     stn_device_describe(device, &machine);
@@ -140,18 +140,20 @@ Test(device, what_it_tells_scales_the_ceilings) {
     cr_expect_str_eq(stn_device_uuid(device), "GPU-abababababababababababababababab");
     cr_assert(stn_machine_for_arch("sm_90", &whole));
     cr_expect_not(whole.present);
-    for (int unit = 0; unit < STN_UNIT_COUNT; unit++) /* half an H200's multiprocessors at half its clock */
+    /* Half an H200's multiprocessors at half its clock. */
+    for (int unit = 0; unit < STN_UNIT_COUNT; unit++)
         cr_expect_float_eq(machine.flops[unit], whole.flops[unit] / 4, 1e3);
     cr_expect_float_eq(machine.copy_bandwidth, 4.26e12, 0.05e12);
     close_device();
 }
-Test(device, ceilings_of_absent_chips) {
+Test(device, peak_rates_of_absent_chips) {
     stn_machine machine;
     cr_assert(stn_machine_for_arch("sm_80", &machine));
     cr_expect_float_eq(machine.flops[STN_UNIT_TENSOR_F64], 19.5e12, 1e6);
     cr_expect_float_eq(machine.clock, 1.41e9, 0.01e9); /* 64 lanes, not 128 */
     cr_expect_eq(machine.lanes, 64);
-    cr_assert(stn_machine_for_arch("sm_121", &machine)); /* unknown: the nearest below, under its own name */
+    /* Unknown: the nearest below it, under its own name. */
+    cr_assert(stn_machine_for_arch("sm_121", &machine));
     cr_expect_str_eq(machine.arch, "sm_121");
     cr_expect_eq(machine.sm, 121);
     const char *wrong[] = {"", "90", "sm_", "sm_9", "sm_90a", "sm_9000", "compute_90", "sm_ 90", "SM_90"};
@@ -192,7 +194,8 @@ Test(device, timing_and_bandwidth) {
     cr_expect_float_eq(seconds, 0.25e-3, 1e-9);
     stn_timer_destroy(timer);
     cr_expect_eq(stn_device_measure_copy(device, &bandwidth, &error), STN_OK);
-    cr_expect_float_eq(bandwidth, 4 * 2 * 4 * 50 * 1048576.0 / 0.25e-3, 1e6); /* four copies in a row */
+    /* four copies in a row */
+    cr_expect_float_eq(bandwidth, 4 * 2 * 4 * 50 * 1048576.0 / 0.25e-3, 1e6);
     fake->alloc = 2;
     cr_expect_eq(stn_device_measure_copy(device, &bandwidth, &error), STN_ERROR_OUT_OF_MEMORY);
     close_device();
@@ -238,8 +241,8 @@ Test(module, a_refused_image_comes_with_the_drivers_log) {
     cr_expect(strstr(error.message, "cuModuleGetFunction failed"), "%s", error.message);
     close_device();
 }
-/* Our share of a launch; the driver's own comes on top. The bound is far above what it takes, for
- * slow machines. */
+/* Our share of a launch's cost, without the driver's. The bound is far above it, for slow
+ * machines. */
 Test(module, a_launch_costs_little) {
     open_device();
     stn_module *module;

@@ -1,5 +1,5 @@
-/* Compile, load and launch for real: on the emulator in CI, on a GPU where there is one. Streams,
- * graphs, clusters, occupancy, timing, errors of the driver in every place. */
+/* Compiles, loads and launches for real: on the emulator in CI, or on a GPU. Streams, graphs,
+ * clusters, occupancy, timing, and a failure of every driver call. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdio.h>
@@ -124,7 +124,7 @@ Test(run, clusters) {
     expect_scaled(&a, 3);
     release(&a);
 }
-/* A launch copies its arguments, into a graph too; nothing in it stops a capture. */
+/* A launch copies its arguments, also into a graph, and does nothing that a capture forbids. */
 Test(run, captured_in_a_graph) {
     const stn_driver_functions *call = stn_driver_table(driver);
     arguments a = upload();
@@ -186,7 +186,7 @@ Test(run, images_that_are_refused) {
     cr_expect(strstr(error.message, "cuModuleGetFunction failed: CUDA_ERROR_NOT_FOUND"), "%s", error.message);
     free(cut);
 }
-Test(run, a_launch_that_cannot_be) {
+Test(run, an_impossible_launch) {
     arguments a = upload();
     stn_launch launch = usual;
     launch.block[0] = 4096;
@@ -210,7 +210,7 @@ static stn_status time_nothing(stn_error *told) {
     stn_timer_destroy(timer);
     return status;
 }
-/* Each call of the driver fails once (the emulator alone can do that): a status, a sentence, and no
+/* Each driver call fails once (only on the emulator): the result is a status and a message, and no
  * crash. */
 Test(run, every_call_fails_once) {
     if (!getenv("STENTOR_CUDA_PATH")) cr_skip_test("a real driver does not fail on demand");

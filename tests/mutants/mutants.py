@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Realistic faults, each with the test that notices it: makes them one at a time in a copy of the built Python package and runs that test.
+"""Mutation testing: makes realistic faults, one at a time, in a copy of the built Python package.
 
-Usage: mutants.py BUILD [--seed N] [--count N]. By default all; the last line counts those that were noticed."""
+Each fault names the test that must detect it. Usage: mutants.py BUILD [--seed N] [--count N].
+By default all faults; the last line counts those that were detected."""
 import argparse
 import os
 import pathlib
@@ -16,10 +17,11 @@ HERE = pathlib.Path(__file__).resolve().parent
 
 
 def read(path):
-    """A list of (file, test, before, after)."""
+    """The faults in a file, as a list of (file, test, before, after)."""
     found = []
     for block in path.read_text().split('\n\n'):
-        words = dict(line.split(' ', 1) for line in block.strip().splitlines() if not line.startswith('#'))
+        words = dict(line.split(' ', 1) for line in block.strip().splitlines()
+                     if not line.startswith('#'))
         found.append((words['file'], words['test'], words['-'], words['+']))
     return found
 

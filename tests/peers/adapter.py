@@ -1,4 +1,4 @@
-"""A pytest plugin: the tests of another library call Stentor's functions. See README.md."""
+"""A pytest plugin: makes the tests of another library call Stentor's functions. See README.md."""
 
 import pydoc
 import re
@@ -18,7 +18,7 @@ from stentor import _numpy_fft
 
 
 class Recorded:
-    """One of Stentor's functions; notes that a test called it."""
+    """A function of Stentor's; records that a test called it."""
 
     used = False
 
@@ -34,7 +34,7 @@ class Recorded:
 
 
 def stand_in(module, functions):
-    """A module that has these functions, and all else of the other."""
+    """A module with these functions, and otherwise the members of `module`."""
     made = types.ModuleType(module.__name__)
     made.__dict__.update(functions)
     made.__getattr__ = lambda name: getattr(module, name)
@@ -45,7 +45,7 @@ FILTERS = {name: Recorded(stentor, name) for name in stentor.__all__ if hasattr(
 
 
 class Older(Recorded):
-    """One of scipy.fftpack's: the way back has no factor of its own."""
+    """A function with the interface of scipy.fftpack, whose inverse transforms are not scaled."""
 
     def __call__(self, x, type=2, size=None, axes=None, norm=None, overwrite_x=False, n=None, axis=None, shape=None):
         Recorded.used = True
@@ -60,7 +60,8 @@ class Older(Recorded):
 TRANSFORMS = {name: Recorded(stentor.fft, name) for name in stentor.fft.__all__}
 OLDER = {name: Older(stentor.fft, name) for name in ('dct', 'dctn', 'dst', 'dstn', 'idct', 'idctn', 'idst', 'idstn')}
 SIGNALS = {name: Recorded(stentor.signal, name) for name in stentor.signal.__all__}
-as_numpy = types.SimpleNamespace(__name__='stentor._numpy_fft', **_numpy_fft.functions())  # what install_as puts in place of numpy.fft's
+# The functions that install_as puts in place of numpy.fft's.
+as_numpy = types.SimpleNamespace(__name__='stentor._numpy_fft', **_numpy_fft.functions())
 NUMPYS = {**TRANSFORMS, **{name: Recorded(as_numpy, name) for name in _numpy_fft.functions()}}
 NUMPY_FFT = stand_in(numpy.fft, NUMPYS)
 MODULES = {scipy.ndimage: stand_in(scipy.ndimage, FILTERS), scipy.fft: stand_in(scipy.fft, TRANSFORMS), numpy.fft: NUMPY_FFT}
@@ -71,17 +72,17 @@ for library, functions in ((scipy.ndimage, FILTERS), (scipy.fft, TRANSFORMS), (n
 
 
 def replaced(value):
-    """A value of a test's, with Stentor's functions for the other library's."""
+    """A value in a test, with the other library's functions replaced by Stentor's."""
     if isinstance(value, (list, tuple)) and type(value) in (list, tuple):
         return type(value)(replaced(each) for each in value)
     try:
         return REPLACED.get(value, value)
-    except TypeError:  # it cannot be a key
+    except TypeError:  # not hashable
         return value
 
 
 class Adapter:
-    """Replaces, counts, and holds what is expected."""
+    """Replaces functions, counts tests, and compares failures with the expected ones."""
 
     def __init__(self, expected):
         self.patterns = [(re.compile('.*'.join(map(re.escape, line.split('*')))), line) for line in expected]

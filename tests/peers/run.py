@@ -1,4 +1,6 @@
-"""Runs another library's tests with Stentor's functions: ndimage, scipy_fft, fftpack, signal or numpy_fft. Exits with 77 where they cannot be had."""
+"""Runs another library's tests with Stentor's functions; see README.md.
+
+Exits with 77 if the library's tests or pytest are not installed."""
 
 import pathlib
 import sys
@@ -13,7 +15,7 @@ MODULES = {'ndimage': ('scipy', ['scipy.ndimage.tests.test_filters']),
 def main(name):
     library, modules = MODULES[name]
     try:
-        import hypothesis  # noqa: F401  scipy's tests use it
+        import hypothesis  # noqa: F401  (scipy's tests need it)
         import pytest
         for module in modules:
             __import__(module)
@@ -23,7 +25,8 @@ def main(name):
     import adapter
     first, *lines = pathlib.Path(__file__).with_name(f'expected_{name}.txt').read_text().splitlines()
     version, least = first.lstrip('# ').split()[1:4:2]
-    plugin = adapter.Adapter([line.partition(' # ')[0].strip() for line in lines if line.strip() and not line.startswith('#')])
+    plugin = adapter.Adapter([line.partition(' # ')[0].strip() for line in lines
+                              if line.strip() and not line.startswith('#')])
     status = pytest.main(['-q', '--no-header', '--no-summary', '-p', 'no:cacheprovider', '-p', 'no:warnings', '--pyargs', *modules], plugins=[plugin])
     total = plugin.passed + plugin.named + sum(' fails: ' in each for each in plugin.failures)
     installed = sys.modules[library].__version__

@@ -1,4 +1,4 @@
-/* See bad.h. */
+/* Random invalid values; see bad.h. */
 #include "bad.h"
 
 #include <math.h>
@@ -65,7 +65,7 @@ size_t bad_struct_size(dice *d, size_t right) {
     return list[dice_int(d, 0, 10)];
 }
 
-/* Some of the strategies' names, and others. */
+/* Names of strategies, and other texts. */
 const char *bad_name(dice *d) {
     static char longest[5000];
     memset(longest, 'x', sizeof longest - 1);

@@ -1,5 +1,5 @@
-/* Predicted errors: what they are shown as, and that a candidate which misses the bar is not
- * chosen. */
+/* Predicted errors: how plans show them, and that a candidate whose predicted error exceeds the
+ * bound is not chosen. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 static stn_error error;
 #define OK(call) cr_assert_eq((call), STN_OK, "%s", error.message)
 
-/* A plan of star-2d13p for an absent GPU. */
+/* A plan of star-2d13p for a GPU that is not installed. */
 static stn_plan *plan_of(stn_context *context, const char *strategy, uint64_t steps, double tolerance) {
     stn_stencil *stencil = NULL;
     stn_plan *plan = NULL;
@@ -38,7 +38,7 @@ static stn_context *h200(void) {
     return context;
 }
 
-/* The row of a strategy, the first one if it has several. */
+/* The row of a strategy; the first one if there are several. */
 static const stn_ranked *row_of(const stn_plan *plan, const char *strategy) {
     for (size_t i = 0; i < plan->ranked; i++)
         if (!strcmp(plan->ranking[i].strategy->name, strategy)) return &plan->ranking[i];
@@ -67,8 +67,8 @@ Test(accuracy, errors_of_the_same_sign_add_up) {
     cr_expect_float_eq(stn_error_of(0, 1e-8, 100), 1e-7, 1e-15);
 }
 
-/* A run so long that what every launch errs by adds up to more than the bar. */
-Test(accuracy, what_misses_the_bar_is_not_ranked) {
+/* In so long a run the accumulated error of all launches exceeds the bound. */
+Test(accuracy, candidates_above_the_bound_are_not_ranked) {
     stn_context *context = h200();
     stn_plan *plan = plan_of(context, "auto", 100000, 0);
     const stn_ranked *row = row_of(plan, "lowrank");
@@ -83,15 +83,15 @@ Test(accuracy, what_misses_the_bar_is_not_ranked) {
     cr_expect(row->estimate.error > 0 && row->estimate.error < stn_error_bar(&plan->task));
     stn_plan_destroy(plan);
 
-    plan = plan_of(context, "auto", 100000, 1e-2); /* which allows it */
+    plan = plan_of(context, "auto", 100000, 1e-2); /* a tolerance that allows it */
     row = row_of(plan, "lowrank");
     cr_expect(row && row->applies);
     stn_plan_destroy(plan);
     stn_context_destroy(context);
 }
 
-/* Where it was asked for by name it serves, and says what to expect. */
-Test(accuracy, what_was_asked_for_says_that_it_misses) {
+/* A strategy that was asked for by name is used, and reports its predicted error. */
+Test(accuracy, a_named_strategy_reports_a_large_error) {
     stn_context *context = h200();
     stn_plan *plan = plan_of(context, "lowrank", 100000, 0);
     char *text = NULL;
@@ -103,8 +103,8 @@ Test(accuracy, what_was_asked_for_says_that_it_misses) {
     stn_context_destroy(context);
 }
 
-/* A symbol far below 1 loses digits where 1 minus it is what tables hold: transforms say so, and
- * are not taken. */
+/* A symbol far below 1 loses digits if tables hold 1 minus the symbol: transforms predict that
+ * error, and are not chosen. */
 Test(accuracy, tiny_weights_are_not_transformed) {
     stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
     stn_context *places[2] = {h200(), NULL};
@@ -137,8 +137,8 @@ static char *described(stn_context *host, const stn_problem *p, stn_format forma
     return text;
 }
 
-/* Slanted taps between fixed sides; on a ring; and symmetric ones. */
-Test(accuracy, says_what_is_nearly_defective) {
+/* Nonsymmetric taps between fixed boundaries; on a periodic axis; and symmetric ones. */
+Test(accuracy, reports_nearly_defective_matrices) {
     stn_context *host = NULL;
     stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
     options.device = STN_DEVICE_HOST, options.cache_dir = ":memory:";

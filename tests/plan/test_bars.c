@@ -1,12 +1,12 @@
-/* Which strategy the planner takes for the grids that the bars are set for, by an H200's rates
- * (bench/results), and that by its own estimate, which may be somewhat off, it meets the bar there:
- * a strategy that is said to be cheaper than it is, or dearer, turns up here. */
+/* The strategy that the planner chooses for the grids with a performance target, with an H200's
+ * rates, and that its estimate (within LEEWAY) meets the target: a wrong cost estimate of a
+ * strategy shows here. */
 #include <criterion/criterion.h>
 
 #include "context/context.h"
 #include "plan/plan.h"
 
-#define LEEWAY 1.25 /* the estimate of 1d7p is 17% below what was measured */
+#define LEEWAY 1.25 /* The estimate of 1d7p is 17% below the measured time. */
 
 typedef struct bar_case {
     const char *stencil, *sides;
@@ -66,7 +66,7 @@ static void check(stn_context *context, const bar_case *c) {
     stn_stencil_destroy(stencil);
 }
 
-Test(bars, are_met_by_the_strategy_that_is_taken) {
+Test(bars, are_met_by_the_chosen_strategy) {
     stn_context *context = NULL;
     stn_error error = {0};
     stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
@@ -77,8 +77,8 @@ Test(bars, are_met_by_the_strategy_that_is_taken) {
     stn_context_destroy(context);
 }
 
-/* Where cuFFT is here, by an H200's rates: its whole-grid transforms are taken where ours do not
- * serve, and nowhere else. */
+/* With cuFFT, and an H200's rates: its whole-grid transforms are chosen exactly where ours cannot
+ * be used. */
 static const struct {
     const char *stencil;
     size_t extent[3];
@@ -91,7 +91,7 @@ static const struct {
              {"heat-1d", {536870912}, 1000, false},    {"heat-2d", {30000, 30000}, 100000, true},
              {"heat-2d", {100, 1000000}, 1000, true},  {"heat-2d", {30000, 30000}, 1, false}};
 
-Test(bars, whole_grids_by_cufft_are_taken_where_ours_do_not_serve) {
+Test(bars, cufft_is_chosen_where_ours_cannot_be_used) {
     stn_context *context = NULL;
     stn_error error = {0};
     stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
@@ -113,7 +113,7 @@ Test(bars, whole_grids_by_cufft_are_taken_where_ours_do_not_serve) {
             cr_assert_eq(stn_task_make(&p, &plan.task, &error), STN_OK, "%s", error.message);
             stn_plan_rank(&plan, NULL, STN_CANDIDATES);
             const bool taken = !strcmp(plan.ranking[0].strategy->name, "cufft-spectral");
-            if (dtype == STN_F64 || !rings[i].taken) /* f32 of 30000^2 `spectral` serves */
+            if (dtype == STN_F64 || !rings[i].taken) /* `spectral` can do 30000^2 in f32. */
                 cr_expect_eq(taken, rings[i].taken, "%s, %zu x %zu x %zu, %d steps: %s", rings[i].stencil, p.extent[0],
                              p.extent[1], p.extent[2], (int)p.steps, plan.ranking[0].strategy->name);
             stn_task_clear(&plan.task);

@@ -1,4 +1,4 @@
-/* Estimates are calibrated by the row of their class, and by no other. */
+/* Estimates are calibrated by the row of their class only. */
 #include <criterion/criterion.h>
 
 #include "plan/calibration.h"
@@ -25,7 +25,7 @@ Test(calibration, the_model_is_kept) {
     cr_expect_eq(e.bytes, 7);
 }
 
-Test(calibration, without_a_row_the_model_stands) {
+Test(calibration, without_a_row_the_model_is_used) {
     const stn_run_class strangers[] = {{"direct", 3, STN_F64, true},
                                        {"direct", 2, STN_F32, true},
                                        {"lowrank", 2, STN_F64, false},

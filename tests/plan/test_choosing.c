@@ -1,5 +1,4 @@
-/* What choosing a plan takes of our own time: no kernel is compiled or loaded here. The bar is 200
- * ms of CPU. */
+/* CPU time of choosing a plan, without compiling or loading a kernel: at most 200 ms. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdio.h>
@@ -20,8 +19,8 @@ static double cpu_seconds(void) {
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* A name, or "random" and the number of points along a side: weights that no structure makes
- * easy. */
+/* The stencil of a name, or "random" and the number of points along a side: weights without
+ * structure. */
 static stn_stencil *stencil_of(const char *name) {
     stn_stencil *stencil = NULL;
     double weights[SIDE * SIDE];
@@ -35,7 +34,7 @@ static stn_stencil *stencil_of(const char *name) {
     return stencil;
 }
 
-/* The least of some times: others use this machine as well. */
+/* The least of several times, since other processes use this machine too. */
 static double seconds_to_choose(stn_context *context, const stn_problem *problem) {
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
     options.estimate_only = 1;

@@ -1,10 +1,9 @@
-/* What nobody should ask, by chance: every call ends in a result or in one clear sentence, and
- * leaves nothing behind.
+/* Random invalid requests: every call gives a result or one clear message, and leaks nothing.
  *
  *     test_hostile [--count N] [--seed S] [--first I] [--gpu]
  *
- * Number I of seed S is the same everywhere. A good problem, transform or layer is spoilt in a few
- * places; what is still said to be good, and small, is run. Prints TAP. */
+ * Case I of seed S is the same on every machine. A valid problem, transform or layer is changed in
+ * a few members; if the result is still valid, and small, it is run. Prints TAP. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -13,7 +12,7 @@
 
 #include "bad.h"
 
-#define MOST_POINTS 20000 /* of what is run */
+#define MOST_POINTS 20000 /* largest problem that is run */
 #define MOST_STEPS 50
 
 static stn_context *context;
@@ -26,7 +25,7 @@ static void complain(const char *what, const stn_error *error) {
     failed++;
 }
 
-/* A failure has a status of its own and one sentence. */
+/* True on success. A failure must have the status it returns and a message of one sentence. */
 static bool told(const char *call, stn_status status, const stn_error *error) {
     if (status == STN_OK) return true;
     const size_t length = strnlen(error->message, sizeof error->message);
@@ -36,8 +35,7 @@ static bool told(const char *call, stn_status status, const stn_error *error) {
     return false;
 }
 
-/* ---- memory
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 static void *memory(size_t bytes, size_t offset) {
     void *device = NULL;
@@ -52,7 +50,8 @@ static stn_plan_options some_options(dice *d, bool run) {
     stn_plan_options o = STN_PLAN_OPTIONS_INIT;
     if (chance(d, 50)) o.strategy = bad_name(d);
     if (chance(d, 10)) o.mode = bad_int(d);
-    if (o.mode == STN_MODE_MEASURE || o.mode == STN_MODE_PATIENT) o.mode = STN_MODE_ESTIMATE; /* they take seconds */
+    /* These modes take seconds. */
+    if (o.mode == STN_MODE_MEASURE || o.mode == STN_MODE_PATIENT) o.mode = STN_MODE_ESTIMATE;
     if (chance(d, 5)) o.struct_size = bad_struct_size(d, sizeof o);
     if (chance(d, 10)) o.tune_seconds = bad_real(d);
     if (chance(d, 20)) o.deterministic = bad_int(d);
@@ -76,8 +75,7 @@ static void look_at_plan(dice *d, stn_plan *plan) {
     (void)stn_plan_predicted_seconds(plan), (void)stn_plan_strategy(plan);
 }
 
-/* ---- stencils
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- stencils -------------------------------------------------------------------------------- */
 
 static stn_stencil *some_stencil(dice *d) {
     stn_tap taps[8];
@@ -98,7 +96,7 @@ static stn_stencil *some_stencil(dice *d) {
     return stencil;
 }
 
-/* Characters of what is parsed, in any order. */
+/* Characters that the parsers read, in any order. */
 static void some_text(dice *d, const char *const *words, int count, char *text, size_t size) {
     size_t used = 0;
     text[0] = 0;
@@ -133,7 +131,7 @@ static void parse(dice *d) {
     for (int i = 0; i < 125; i++) weights[i] = chance(d, 98) ? dice_real(d) : bad_real(d);
     const int rank = chance(d, 90) ? dice_int(d, 1, 3) : bad_int(d);
     if (chance(d, 5)) extent[dice_int(d, 0, 2)] = bad_size(d) | 1;
-    bool small = true; /* else the array is not as long as it says */
+    bool small = true; /* Otherwise the array is shorter than its extents say. */
     for (int axis = 0; axis < 3; axis++) small = small && (extent[axis] <= 5 || extent[axis] > 129);
     stencil = NULL;
     if (small &&
@@ -142,8 +140,7 @@ static void parse(dice *d) {
     stn_stencil_destroy(stencil);
 }
 
-/* ---- problems
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- problems -------------------------------------------------------------------------------- */
 
 static stn_problem some_problem(dice *d, const stn_stencil *stencil) {
     stn_problem p = STN_PROBLEM_INIT;
@@ -181,7 +178,7 @@ static bool is_small(const stn_task *task) {
            (double)task->steps * (double)task->snapshots < MOST_STEPS;
 }
 
-/* Pointers, good or not: only what the checks must find. */
+/* Valid and invalid pointers; only such that the checks must detect. */
 static void execute(dice *d, stn_plan *plan, const stn_task *task) {
     const size_t size = stn_dtype_size(task->dtype), in_bytes = (size_t)stn_task_span(task, false) * size,
                  out_bytes =
@@ -244,7 +241,7 @@ static void reweigh(dice *d, stn_plan *plan, const stn_task *task) {
          &error);
 }
 
-/* A plan comes with STN_OK alone, and of what is valid alone. */
+/* There is a plan only with STN_OK, and only of a valid request. */
 static void look_at_made(dice *d, const char *call, stn_status got, stn_plan *plan, bool valid, const stn_error *why) {
     if (told(call, got, why) != (plan != NULL)) complain(call, why);
     if (plan && !valid) complain("a plan of what is not valid", why);
@@ -329,7 +326,7 @@ static void layer_work(dice *d) {
 static void rest(dice *d) {
     stn_error error = {0};
     void *pointer = NULL;
-    const size_t bytes = bad_size(d); /* what is there may be filled by tests of malloc, which takes long */
+    const size_t bytes = bad_size(d); /* malloc debuggers may fill the memory, which takes long. */
     told("alloc", stn_memory_alloc(context, bytes >> 20 && !(bytes >> 40) ? 1 : bytes, &pointer, &error), &error);
     stn_memory_free(context, pointer);
     char junk[64], *text = NULL;

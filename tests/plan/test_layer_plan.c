@@ -1,4 +1,4 @@
-/* Plans of Fourier layers: what an execution must bring, and what plans say. */
+/* Plans of Fourier layers: the required arrays of an execution, and descriptions. */
 #include <criterion/criterion.h>
 #include <string.h>
 
@@ -35,7 +35,7 @@ static stn_plan *plan_of(stn_layer_pass pass, int more) {
 static _Alignas(16) double x[IN * N], y[OUT * N], w[2 * IN * OUT * MODES], bias[OUT + 1], skip[IN * OUT + 1],
     g[OUT * N];
 
-Test(layer_plan, brings_its_weights) {
+Test(layer_plan, needs_its_weights) {
     stn_plan *plan = plan_of(STN_PASS_FORWARD, 0);
     stn_execution run = {.in = x, .out = y, .weights = w};
     FAILS(stn_plan_execute(plan, x, y, NULL, &e), "needs weights and got NULL");
@@ -54,7 +54,7 @@ Test(layer_plan, brings_its_weights) {
     stn_plan_destroy(plan);
 }
 
-Test(layer_plan, brings_all_of_it) {
+Test(layer_plan, needs_all_arrays) {
     stn_plan *plan = plan_of(STN_PASS_FORWARD, 1);
     stn_execution run = {.in = x, .out = y, .weights = w, .bias = bias};
     FAILS(stn_plan_run(plan, &run, &e), "needs skip");
@@ -63,7 +63,7 @@ Test(layer_plan, brings_all_of_it) {
     stn_plan_destroy(plan);
 }
 
-Test(layer_plan, writes_gradients_apart) {
+Test(layer_plan, gradients_must_not_overlap) {
     stn_plan *plan = plan_of(STN_PASS_BACKWARD_WEIGHTS, 1);
     stn_execution run = {.in = x, .out = w, .gradient = g, .bias_gradient = bias, .skip_gradient = skip};
     cr_expect_eq(stn_plan_run(plan, &run, NULL), STN_OK);
@@ -76,7 +76,7 @@ Test(layer_plan, writes_gradients_apart) {
     stn_plan_destroy(plan);
 }
 
-/* Other kinds take none of it. */
+/* Other kinds of plans accept none of these arrays. */
 Test(layer_plan, stencils_take_none) {
     stn_stencil *heat;
     stn_plan *plan;

@@ -1,5 +1,5 @@
-/* How a plan is chosen, by mode: what is refused, what deterministic pins, and what compiling
- * weighs. For a GPU that is not here. */
+/* How a plan is chosen in each mode: refused options, deterministic choices, and the cost of
+ * compiling. For a GPU that is not installed. */
 #include <criterion/criterion.h>
 #include <string.h>
 
@@ -51,7 +51,7 @@ Test(modes, are_checked) {
     expect_refused((stn_plan_options){.mode = STN_MODE_WISDOM_ONLY}, STN_ERROR_UNSUPPORTED, "nothing is known");
 }
 
-Test(modes, that_measure_nowhere_leave_it_to_the_estimate) {
+Test(modes, without_a_device_use_the_estimate) {
     stn_plan *plan = plan_with((stn_plan_options){.deterministic = 1});
     for (int mode = STN_MODE_AUTO; mode <= STN_MODE_ONLINE; mode++) {
         stn_plan *other = plan_with((stn_plan_options){.mode = mode});

@@ -1,5 +1,5 @@
 /* Plans: choosing, running, new weights, workspaces, graphs, and every wrong call. On the host, and
- * with a GPU or the emulator (their cases are skipped without one). */
+ * with a GPU or the emulator (those cases are skipped without one). */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdio.h>
@@ -52,7 +52,7 @@ static void ramp(double *grid) {
     for (int i = 0; i < N; i++) grid[i] = sin(0.37 * i) + 0.01 * i;
 }
 
-/* What the host makes of the ramp. */
+/* The host's result for the ramp. */
 static void expected(const stn_problem *p, double *out) {
     stn_context *host = context_on(STN_DEVICE_HOST);
     stn_plan *plan;
@@ -146,7 +146,8 @@ Test(plan, refuses_grids_that_overlap_and_pointers_below_the_alignment) {
     stn_plan_destroy(plan);
 
     p.alignment = 8;
-    p.out_stride[0] = 2 * NX, p.out_stride[1] = 2; /* every other number of out's memory, and in's begins there too */
+    /* Every second number of out's memory, in which in begins too. */
+    p.out_stride[0] = 2 * NX, p.out_stride[1] = 2;
     OK(stn_plan_create(host, &p, NULL, &plan, &error));
     FAILS(stn_plan_execute(plan, room, room + 1, NULL, &error), STN_ERROR_INVALID_ARGUMENT, "overlap");
     stn_plan_destroy(plan);
@@ -175,14 +176,14 @@ Test(plan, refuses_grids_that_overlap_and_pointers_below_the_alignment) {
     run.source = room + 2 * N;
     memset(room, 0, sizeof room);
     OK(stn_plan_run(plan, &run, &error));
-    run.source = grid; /* both are only read */
+    run.source = grid; /* Both are only read. */
     OK(stn_plan_run(plan, &run, &error));
     stn_plan_destroy(plan);
     stn_stencil_destroy(stencil);
     stn_context_destroy(host);
 }
 
-/* Large enough for the pool to share it out. */
+/* Large enough for the thread pool to split. */
 Test(plan, on_the_host_survives_a_fork, .timeout = 60) {
     stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
     stn_context *host;
@@ -216,7 +217,7 @@ Test(plan, on_the_host_survives_a_fork, .timeout = 60) {
     free(in);
 }
 
-Test(plan, of_a_transform_refuses_them_too) {
+Test(plan, of_a_transform_refuses_overlap_too) {
     stn_context *host = context_on(STN_DEVICE_HOST);
     stn_transform t = STN_TRANSFORM_INIT;
     t.rank = 1;
@@ -234,7 +235,7 @@ Test(plan, of_a_transform_refuses_them_too) {
     stn_context_destroy(host);
 }
 
-Test(plan, runs_without_a_gpu_only_on_paper) {
+Test(plan, without_a_gpu_is_only_estimated) {
     stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
     options.arch = "sm_90";
     options.cache_dir = ":memory:";
@@ -319,7 +320,7 @@ Test(plan_on_device, takes_new_weights) {
 Test(plan_on_device, takes_the_callers_workspace) {
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
     options.no_auto_workspace = 1, options.strategy = "direct";
-    bench b = bench_of(41, &options); /* so many that one launch does not do */
+    bench b = bench_of(41, &options); /* too many steps for one launch */
     size_t size = stn_plan_workspace_size(b.plan);
     cr_assert(size > 0);
     FAILS(stn_plan_execute(b.plan, b.in, b.out, NULL, &error), STN_ERROR_INVALID_ARGUMENT, "stn_plan_execute_with");
@@ -334,8 +335,8 @@ Test(plan_on_device, takes_the_callers_workspace) {
     bench_end(&b);
 }
 
-/* A warm execute is captured, and the graph replays it: any allocation, copy or wait inside would
- * break the capture. */
+/* A warm execution is captured, and the graph replays it: any allocation, copy or wait inside would
+ * invalidate the capture. */
 Test(plan_on_device, is_captured_in_a_graph) {
     bench b = bench_of(5, NULL);
     const stn_driver_functions *cu = stn_driver_table(b.context->driver);
@@ -360,29 +361,30 @@ Test(plan_on_device, is_captured_in_a_graph) {
     bench_end(&b);
 }
 
-Test(plan_on_device, serves_two_plans_of_one_kernel) {
+Test(plan_on_device, two_plans_share_one_kernel) {
     bench b = bench_of(2, NULL);
     stn_cache_stats before, stats;
-    stn_plan *twin;
+    stn_plan *second;
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
-    options.deterministic = 1; /* nothing compiles beside it */
+    options.deterministic = 1; /* nothing compiles in the background */
     stn_plan_destroy(b.plan);
     OK(stn_plan_create(b.context, &b.problem, &options, &b.plan, &error));
     stn_context_cache_stats(b.context, &before);
-    OK(stn_plan_create(b.context, &b.problem, &options, &twin, &error));
+    OK(stn_plan_create(b.context, &b.problem, &options, &second, &error));
     stn_context_cache_stats(b.context, &stats);
     cr_assert_geq(before.misses, 1u);
     cr_assert_eq(stats.misses, before.misses);
     cr_assert_eq(stats.memory_hits - before.memory_hits,
-                 stn_plan_kernel_count(b.plan)); /* all of them serve the second one */
-    OK(stn_plan_execute(twin, b.in, b.out, NULL, &error));
+                 /* The second plan takes all kernels from memory. */
+                 stn_plan_kernel_count(b.plan));
+    OK(stn_plan_execute(second, b.in, b.out, NULL, &error));
     bench_check(&b, &b.problem);
-    stn_plan_destroy(twin);
+    stn_plan_destroy(second);
     bench_end(&b);
 }
 
-/* Before Criterion starts, which has no way to end with "skipped": with STENTOR_TEST_ON_GPU, no GPU
- * is no pass. */
+/* Runs before Criterion starts, which cannot end with "skipped": with STENTOR_TEST_ON_GPU a missing
+ * GPU must not count as a pass. */
 __attribute__((constructor)) static void skip_without_device(void) {
     stn_error why = {0};
     stn_driver *there;

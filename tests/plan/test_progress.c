@@ -1,6 +1,5 @@
-/* Executions that are watched: what a progress function is told, and runs that are cancelled at
- * some time, after which the plan gives what it gives anyway. On a GPU, the emulator's, or without
- * one on the host. */
+/* Progress functions: the values passed to them, and cancelled runs, after which the plan still
+ * gives the right result. On a GPU, the emulator, or else the host. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,10 +19,11 @@ static double now(void) {
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* What was told; cancels from a time on. */
+/* The calls of the progress function, which cancels from a time on. */
 typedef struct told {
-    uint64_t calls, done, total, back; /* back: how often fewer steps were done than before */
-    double cancel, last, gap;          /* gap: the longest time without a call */
+    /* back: number of calls with fewer steps than the call before */
+    uint64_t calls, done, total, back;
+    double cancel, last, gap; /* gap: the longest time between calls */
 } told;
 
 static int listen(void *user, uint64_t done, uint64_t total) {
@@ -47,7 +47,7 @@ TestSuite(progress, .init = setup, .fini = teardown, .timeout = 300);
 typedef struct grids {
     void *in, *out;
     size_t in_bytes, bytes;
-    char *first, *again; /* the result without a watch, and with one */
+    char *first, *again; /* the result without a progress function, and with one */
 } grids;
 
 static grids make_grids(size_t in_bytes, size_t bytes) {
@@ -78,8 +78,8 @@ static stn_status run(stn_plan *plan, const grids *g, told *t, char *to) {
     return status;
 }
 
-/* A plan whose run takes long enough; it is cancelled at several times, watched to its end, and
- * gives the same each time. */
+/* A plan with a long enough run: it is cancelled at several times, run to its end, and gives the
+ * same result each time. */
 static void check(stn_plan *plan, grids *g, uint64_t steps, bool counts) {
     const double begin = now();
     OK(run(plan, g, NULL, g->first));
@@ -95,7 +95,8 @@ static void check(stn_plan *plan, grids *g, uint64_t steps, bool counts) {
         cr_expect_eq(status, STN_ERROR_CANCELLED, "%s", error.message);
         cr_expect(strstr(error.message, "cancelled") != NULL, "%s", error.message);
         cr_expect(t.done < steps || !counts);
-        if (!stn_context_is_device(context)) cr_expect_lt(late, 1, "it went on for %g s", late); /* on a busy machine */
+        /* generous, for a busy machine */
+        if (!stn_context_is_device(context)) cr_expect_lt(late, 1, "it went on for %g s", late);
     }
     told t = {.cancel = 1e300};
     OK(run(plan, g, &t, g->again));
@@ -106,7 +107,7 @@ static void check(stn_plan *plan, grids *g, uint64_t steps, bool counts) {
     if (!stn_context_is_device(context)) cr_expect_lt(t.gap, 1, "nothing was told for %g s", t.gap);
 }
 
-/* size points a side, on the host so many that a run takes about a second. */
+/* size: points a side; on the host so many that a run takes about a second. */
 static void check_stencil(const char *strategy, const char *spec, size_t size, uint64_t steps, uint64_t every,
                           stn_boundary_kind side, bool counts) {
     stn_stencil *stencil;
@@ -162,7 +163,7 @@ Test(progress, a_transform) {
     stn_plan_destroy(plan);
 }
 
-/* One thread of the host: loops are cut into pieces only where they are watched. */
+/* One thread of the host: loops are split only with a progress function. */
 Test(progress, one_thread) {
     stn_context_destroy(context);
     stn_context_options options = STN_CONTEXT_OPTIONS_INIT;

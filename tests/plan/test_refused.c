@@ -1,6 +1,5 @@
-/* What a plan does when its strategy refuses: candidates that cannot be prepared, new weights that
- * were taken by half. The strategy named "host" is one of our own, which refuses what a test tells
- * it to: defined here, the library's is not linked. */
+/* A strategy that refuses: candidates that cannot be prepared, new weights that fail halfway. The
+ * strategy "host" is defined here and refuses what a test selects; the library's is not linked. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,19 +9,19 @@
 
 enum { CANDIDATES = 4, TAPS = 3, WORKSPACE = 4096 };
 
-/* What the strategy was told to do, and what was asked of it. */
+/* The behaviour selected for the strategy, and the calls it got. */
 static struct {
-    stn_status answers[CANDIDATES]; /* of prepare, for each candidate */
-    const char *why[CANDIDATES];    /* NULL: it will not do */
+    stn_status answers[CANDIDATES]; /* results of prepare, for each candidate */
+    const char *why[CANDIDATES];    /* NULL: a default message */
     int prepared, released, unclean;
     int last_prepared;
-    int weights_refused; /* this many times new weights are taken by half */
+    int weights_refused; /* the number of times that new weights fail halfway */
     int weights_asked;
-    stn_status refusal; /* with this status */
-    size_t more;        /* bytes of workspace that prepare asks for beyond WORKSPACE */
+    stn_status refusal; /* the status of that failure */
+    size_t more;        /* workspace that prepare needs beyond WORKSPACE, in bytes */
 } told;
 
-/* What it builds: weights as a kernel's table would hold them. */
+/* The plan's state: the weights, as in a kernel's table. */
 typedef struct built {
     double weights[TAPS];
     int candidate;
@@ -55,7 +54,7 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
     made->candidate = candidate;
     for (size_t k = 0; k < plan->task.ntaps; k++) made->weights[k] = plan->task.taps[k].weight;
     plan->state = made;
-    plan->kernels[plan->nkernels++] = NULL; /* half of it is there before it turns out not to do */
+    plan->kernels[plan->nkernels++] = NULL; /* Partly built before the failure. */
     plan->workspace_size = WORKSPACE + told.more + (size_t)candidate;
     if (!told.answers[candidate]) return STN_OK;
     if (told.why[candidate]) return stn_fail(error, told.answers[candidate], "%s", told.why[candidate]);
@@ -121,7 +120,7 @@ static void end(void) {
     stn_context_destroy(context);
 }
 
-Test(refused, the_next_candidate_starts_anew) {
+Test(refused, the_next_candidate_starts_clean) {
     told.answers[0] = STN_ERROR_UNSUPPORTED;
     told.answers[1] = STN_ERROR_NO_COMPILER;
     cr_assert_eq(make_plan(), STN_OK, "%s", error.message);
@@ -146,7 +145,7 @@ Test(refused, all_of_them) {
     end();
 }
 
-Test(refused, for_want_of_memory_no_other_is_tried) {
+Test(refused, out_of_memory_tries_no_other_candidate) {
     told.answers[0] = STN_ERROR_UNSUPPORTED;
     told.answers[1] = STN_ERROR_OUT_OF_MEMORY;
     cr_expect_eq(make_plan(), STN_ERROR_OUT_OF_MEMORY);
@@ -155,8 +154,8 @@ Test(refused, for_want_of_memory_no_other_is_tried) {
     end();
 }
 
-/* What a multiprocessor has too little of for one candidate, it may have enough of for the next;
- * any other failure is the plan's. */
+/* If a multiprocessor has too few resources for one candidate, the next one is tried; any other
+ * failure is the plan's. */
 Test(refused, resources_of_a_multiprocessor_are_counted_and_the_next_is_tried) {
     told.answers[0] = STN_ERROR_COMPILE, told.why[0] = "ptxas: function 'k' uses too much shared data (0xd000 bytes)";
     told.answers[1] = STN_ERROR_DRIVER, told.why[1] = "cuLaunchKernel failed: CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES = 701";
@@ -173,14 +172,14 @@ Test(refused, resources_of_a_multiprocessor_are_counted_and_the_next_is_tried) {
     end();
 }
 
-Test(refused, what_does_not_compile_is_no_skip) {
+Test(refused, a_compile_error_is_not_a_skip) {
     told.answers[0] = STN_ERROR_COMPILE, told.why[0] = "a template says: error: expected a ';'";
     cr_expect_eq(make_plan(), STN_ERROR_COMPILE);
     cr_expect_eq(told.prepared, 1);
     end();
 }
 
-Test(refused, weights_taken_by_half_are_taken_back) {
+Test(refused, half_set_weights_are_reverted) {
     cr_assert_eq(make_plan(), STN_OK, "%s", error.message);
     const built *made = plan->state;
     double before[TAPS], other[TAPS] = {0.5, -2, 0.25};
@@ -199,13 +198,12 @@ Test(refused, weights_taken_by_half_are_taken_back) {
     end();
 }
 
-/* Weights that the strategy does not take: the plan is made anew for them, in one piece or not at
- * all. */
-Test(refused, for_weights_that_are_not_taken_the_plan_chooses_again) {
+/* For weights that the strategy refuses, the plan is rebuilt completely or not at all. */
+Test(refused, refused_weights_make_the_plan_choose_again) {
     double other[TAPS] = {0.5, -2, 0.25};
     cr_assert_eq(make_plan(), STN_OK, "%s", error.message);
     told.weights_refused = 1, told.refusal = STN_ERROR_UNSUPPORTED;
-    told.answers[0] = STN_ERROR_UNSUPPORTED; /* another candidate serves them */
+    told.answers[0] = STN_ERROR_UNSUPPORTED; /* Another candidate accepts them. */
     cr_assert_eq(stn_plan_set_weights(plan, TAPS, other, &error), STN_OK, "%s", error.message);
     cr_expect_eq(plan->candidate.values[0], 1);
     cr_expect_eq(stn_plan_workspace_size(plan), (size_t)WORKSPACE + 1);
@@ -220,7 +218,7 @@ Test(refused, for_weights_that_are_not_taken_the_plan_chooses_again) {
     cr_expect_eq(told.prepared, told.released);
 }
 
-Test(refused, where_choosing_again_fails_the_plan_is_as_it_was) {
+Test(refused, a_failed_new_choice_leaves_the_plan_unchanged) {
     double other[TAPS] = {0.5, -2, 0.25}, before[TAPS];
     cr_assert_eq(make_plan(), STN_OK, "%s", error.message);
     built *made = plan->state;

@@ -1,11 +1,10 @@
-/* What must hold of every choice, on problems drawn anew each time. By its own predictions a plan
- * of more steps or of more points takes no less time, a run takes no more than the runs it can be
- * cut into, and choosing twice chooses the same. Needs no GPU: plans are estimated for an
- * architecture.
+/* Invariants of every choice, on random problems. By its own predictions a plan of more steps or
+ * points takes no less time, a run takes no more than the runs it can be divided into, and choosing
+ * twice gives the same plan. Needs no GPU: plans are estimated for an architecture.
  *
  *     test_sanity [--count N] [--seed S] [--arch sm_90]
  *
- * The seed is the clock's, and printed. Prints TAP. */
+ * By default the seed is the time; it is printed. Prints TAP. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -18,17 +17,17 @@
 #include "plan/accuracy.h"
 #include "plan/plan.h"
 
-/* A plan may be predicted to take so many times what invariants allow, for strategies are searched
- * by samples of steps and tiles; and so many seconds more, which are a few launches. */
+/* Tolerance of the invariants: a factor, because strategies are searched by samples of steps and
+ * tiles, and LAUNCHES seconds, the time of a few launches. */
 #define LEEWAY 1.10
-/* Of all comparisons so many may fail, none by as much as FAR. */
+/* The part of all comparisons that may fail, but none by a factor of FAR. */
 #define PART 0.01
 #define FAR 3.0
 #define LAUNCHES 15e-6
-/* One point less along an axis may cost so much: rows that begin at whole 16 bytes and blocks that
- * divide a grid are faster. */
+/* One point less along an axis may cost this factor: aligned rows and grids divisible into blocks
+ * are faster. */
 #define UNEVEN 2.0
-/* Of a run's error, the part that adds up from run to run (chunked.c). */
+/* The part of a run's error that adds up from run to run (chunked.c). */
 #define ALIKE 0.125
 
 typedef struct drawing {
@@ -41,7 +40,7 @@ typedef struct drawing {
 
 typedef struct answer {
     double seconds;
-    double error, bar; /* relative L2: predicted, and allowed */
+    double error, bar; /* relative L2 error: predicted, and allowed */
     char words[400];
 } answer;
 
@@ -79,14 +78,14 @@ static void report(const drawing *d, bool good, const char *what, const answer *
     random_problem_print(&d->r, "auto", 0);
 }
 
-/* a may take no more than `allowed` seconds, which b explains. */
+/* Checks that a takes at most `allowed` seconds, which follows from b. */
 static void at_most(const drawing *d, const answer *a, double allowed, const answer *b, double leeway,
                     const char *what) {
     report(d, a->seconds <= leeway * allowed + LAUNCHES, what, a, b, a->seconds / (leeway * allowed));
 }
 
-/* An axis that wraps, of a length with a prime factor above 7: cuFFT transforms it, and plans for a
- * GPU that is not here have no cuFFT. */
+/* True for a periodic axis with a prime factor above 7: only cuFFT transforms it, and plans for a
+ * GPU that is not installed have no cuFFT. */
 static bool only_cufft(const stn_problem *p, int axis) {
     size_t n = p->extent[axis];
     for (size_t prime = 2; prime <= 7; prime++)
@@ -132,7 +131,7 @@ static void check(drawing *d) {
                  steps);
         const double runs = (double)(p.steps / steps) + (other.steps > 0);
         if (stn_error_of(ALIKE, 1, runs) * fmax(b.error, rest.error) <=
-            a.bar) /* else the runs are less exact than the plan */
+            a.bar) /* else the runs are less accurate than the plan */
             at_most(d, &a, (double)(p.steps / steps) * b.seconds + rest.seconds, &b, LEEWAY, what);
     }
     bool without_cufft = false;

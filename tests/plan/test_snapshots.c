@@ -1,5 +1,5 @@
-/* Stacks of snapshots: every state equals a run of its own, by each strategy, whatever the layouts;
- * the same on a GPU or the emulator (skipped without one). */
+/* Snapshots: every state in the stack equals a separate run, for each strategy and layout. On the
+ * host, and on a GPU or the emulator (skipped without one). */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdio.h>
@@ -43,7 +43,8 @@ static stn_problem problem_of(const stn_stencil *stencil, layout in, layout out,
     return p;
 }
 
-/* Runs the problem from `in` and gives the `size` doubles of its output, poisoned before. */
+/* Runs the problem from `in` and returns its output of `size` doubles, which was poisoned
+ * before. */
 static void run(stn_context *context, const stn_problem *p, const char *strategy, const double *in, size_t in_size,
                 double *out, size_t size, const double *weights, size_t nweights) {
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
@@ -110,7 +111,7 @@ Test(snapshots, host) {
     stn_context_destroy(context);
 }
 
-Test(snapshots, are_refused_in_place_and_where_they_overlap) {
+Test(snapshots, are_refused_in_place_and_if_they_overlap) {
     stn_stencil *stencil;
     OK(stn_stencil_parse("heat-2d", &stencil, &error));
     const layout dense = {NX, NX * NY, 0};
@@ -131,7 +132,7 @@ Test(snapshots, are_refused_in_place_and_where_they_overlap) {
     stn_stencil_destroy(stencil);
 }
 
-Test(sources, must_come_where_they_are_said_to) {
+Test(sources, are_required_if_declared) {
     stn_stencil *stencil;
     OK(stn_stencil_parse("heat-2d", &stencil, &error));
     stn_context *context = context_on(STN_DEVICE_HOST);
@@ -171,8 +172,8 @@ Test(snapshots_on_device, lowrank) {
     stn_context_destroy(context);
 }
 
-/* Before Criterion starts, which has no way to end with "skipped": with STENTOR_TEST_ON_GPU, no GPU
- * is no pass. */
+/* Runs before Criterion starts, which cannot end with "skipped": with STENTOR_TEST_ON_GPU a missing
+ * GPU must not count as a pass. */
 __attribute__((constructor)) static void skip_without_device(void) {
     stn_error why = {0};
     stn_driver *there;

@@ -1,4 +1,4 @@
-/* The embedded templates equal their files; params.cuh's lines; templates read from a folder. */
+/* The embedded templates equal their files; lines of params.cuh; templates read from a folder. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,7 +32,7 @@ Test(render, embedded_templates_equal_their_files) {
     }
 }
 
-/* One that meson.build does not list would be missing at run time only. */
+/* A template missing from meson.build would otherwise be noticed at run time only. */
 Test(render, every_template_is_embedded) {
     unsetenv("STENTOR_TEMPLATE_DIR");
     stn_templates embedded, folder;
@@ -69,7 +69,7 @@ static void put(const char *folder, const char *name, const char *text) {
     char path[1024];
     snprintf(path, sizeof path, "%s/%s", folder, name);
     path[strlen(folder) + 1 + strcspn(name, "/")] = '\0';
-    if (strchr(name, '/')) mkdir(path, 0700); /* it may be there */
+    if (strchr(name, '/')) mkdir(path, 0700); /* It may exist already. */
     snprintf(path, sizeof path, "%s/%s", folder, name);
     FILE *file = fopen(path, "wb");
     cr_assert(file);
@@ -119,7 +119,7 @@ Test(render, templates_from_a_folder) {
     cr_expect_eq(system(path), 0);
 }
 
-Test(render, a_folder_that_is_not_there) {
+Test(render, a_missing_folder) {
     setenv("STENTOR_TEMPLATE_DIR", "/nowhere/at/all", 1);
     stn_templates set;
     stn_error error = {0};

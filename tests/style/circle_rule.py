@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""No circles: a header and the .c of its name are one unit, and no unit includes what leads back to it.
+"""No include cycles: a header and the .c file of the same name are one unit.
 
-Usage: circle_rule.py ROOT. Prints each circle as one sentence; exits 1 if there is one.
+Usage: circle_rule.py ROOT. Prints each cycle as one sentence; exits 1 if there is one.
 """
 import pathlib
 import sys
@@ -12,12 +12,12 @@ FOLDERS = ['src', 'cache']
 
 
 def unit_of(root, path):
-    """A file's unit: its path without the ending."""
+    """A file's unit: its path without the suffix."""
     return str(path.resolve().relative_to(root).with_suffix(''))
 
 
 def included(root, source, name):
-    """The file that an #include leads to; None for what is not in these folders."""
+    """The included file, or None if it is outside of these folders."""
     for folder in (source.parent, root / 'src', root):
         if (folder / name).is_file():
             return folder / name
@@ -39,7 +39,7 @@ def graph_of(root):
 
 
 def circles(graph):
-    """One shortest way round for each unit that leads back to itself, no two through the same units."""
+    """A shortest cycle through each unit that is on one; no two cycles share a unit."""
     found, seen = [], set()
     for start in sorted(graph):
         before, queue = {start: None}, [start]
@@ -64,7 +64,7 @@ def circles(graph):
 
 
 def violations(root):
-    """A list of sentences, one for each circle."""
+    """A list of sentences, one for each cycle."""
     root = pathlib.Path(root).resolve()
     return [f'{way[0]}: includes lead in a circle, {" -> ".join(way + way[:1])}: move what they share down into one of '
             f'them or into a header of its own' for way in circles(graph_of(root))]

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What sources and documents say of each other holds: a document that is cited exists, figures are those of the code.
+"""Documents agree with sources: cited documents exist, and figures equal those in the code.
 
 Usage: documents.py ROOT. Prints each violation as FILE:LINE: sentence and exits 1 if there is one.
 """
@@ -22,13 +22,13 @@ def texts(root):
 
 
 def missing_documents(root):
-    """A path is one from the root, from the citing file's folder, or the end of one; letters count as they are."""
+    """A cited path is relative to the root or to the citing file's folder, or the end of a path."""
     documents = [path.relative_to(root).as_posix() for path, _ in texts(root) if path.suffix == '.md']
     for path, text in texts(root):
         for match in CITED.finditer(text):
             cited = match.group()
-            beside = (path.parent / cited).resolve()
-            if beside.exists() or any(d == cited or d.endswith('/' + cited) for d in documents):
+            sibling = (path.parent / cited).resolve()
+            if sibling.exists() or any(d == cited or d.endswith('/' + cited) for d in documents):
                 continue
             yield f'{path.relative_to(root)}:{text.count(chr(10), 0, match.start()) + 1}: there is no {cited}'
 
@@ -39,10 +39,10 @@ def number(path, pattern):
 
 
 def wrong_figures(root):
-    """A note's line has as many values as a candidate."""
+    """A line of wisdom has as many values as a candidate."""
     values = number(root / 'src/plan/strategy.h', r'#define STN_CANDIDATE_VALUES (\d+)')
     format_of = root / 'cache/FORMAT.md'
-    last, said = number(format_of, r'V0 \.\.\. V(\d+)'), number(format_of, r'(\d+) numbers by which the strategy')
+    last, said = number(format_of, r'V0 \.\.\. V(\d+)'), number(format_of, r'(\d+)\s+parameters\s+of\s+the\s+candidate')
     if values is None or last is None or said is None:
         yield 'cache/FORMAT.md:1: the values of a candidate are not found there or in src/plan/strategy.h'
     elif (last + 1, said) != (values, values):

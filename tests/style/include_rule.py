@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Data flows one way: a room includes only itself, rooms before it, and the public header.
+"""Layering: a room includes only itself, rooms before it in the order, and the public header.
 
 Usage: include_rule.py ROOT. Prints each violation as FILE:LINE: sentence; exits 1 if there is one.
 """
@@ -9,18 +9,18 @@ import sys
 
 ROOMS = ['base', 'problem', 'plan', 'render', 'compile', 'cache', 'launch', 'host', 'context', 'strategies', 'tune',
          'team', 'io', 'cli']
-# base only includes the public header because that declares stn_status; the other rooms may for the same reason.
+# It declares stn_status, so all rooms may include it.
 PUBLIC = 'stentor.h'
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include\s*"([^"]+)"', re.MULTILINE)
 
 
 def room_folder(root, room):
-    """Every room lies under src/ but the cache, which is a component of its own."""
+    """The folder of a room: under src/, except the cache."""
     return root / 'cache' if room == 'cache' else root / 'src' / room
 
 
 def target_room(root, source, name):
-    """The room that an #include "name" in file `source` leads to; None when it leads nowhere that exists."""
+    """The room of the file that `source` includes as "name"; None if there is no such file."""
     for folder in (source.parent, root / 'src', root):
         found = folder / name
         if not found.is_file():
@@ -29,13 +29,13 @@ def target_room(root, source, name):
         if parts[0] == 'src' and len(parts) > 2:
             return parts[1]
         return parts[0]
-    # A header that the build makes: its path still names its room.
+    # A generated header: its path names its room.
     first = name.split('/')[0]
     return first if '/' in name and first in ROOMS else None
 
 
 def violations(root):
-    """A list of sentences, one for each #include that goes against the flow."""
+    """A list of sentences, one for each #include of a later room."""
     root = pathlib.Path(root).resolve()
     found = []
     for folder in sorted((root / 'src').iterdir()):
@@ -51,7 +51,7 @@ def violations(root):
                 if name == PUBLIC or target == room:
                     continue
                 if target is None and '/' not in name and not (source.parent / name).exists():
-                    continue  # beside the source, written by the build
+                    continue  # generated next to the source
                 if target not in ROOMS:
                     found.append(f'{place}: room {room} includes "{name}", which is in no room')
                 elif ROOMS.index(target) > level:

@@ -1,8 +1,8 @@
-/* 10,000 plans, good ones and refused ones, and not a byte more at the end than after the first few
- * hundred.
+/* Leak test: makes 10,000 plans, valid and refused ones, and compares the allocated bytes at the
+ * end with those after the first few hundred.
  *
- * usage: leaks DEVICE PLANS, with DEVICE host or cuda. Under ASan or valgrind those count for
- * themselves as well. */
+ * Usage: leaks DEVICE PLANS, DEVICE being host or cuda. ASan and valgrind check for leaks as
+ * well. */
 #include <malloc.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -13,11 +13,11 @@
 
 enum { KINDS = 16, WARM_UP = 20 * KINDS, SKIPPED = 77, LEAKY = 1, SIDE = 23 };
 #define POINTS ((size_t)SIDE * SIDE * SIDE)
-#define SLACK 65536.0 /* bytes: allocators keep a little for themselves; a leak of 8 bytes a plan is more */
+#define SLACK 65536.0 /* Bytes: allocators keep a little; a leak of 8 bytes a plan is more. */
 
-/* Problem number k of KINDS: every rank, dtype and boundary in turn; the last ones are refused.
- * With `compiled`, the kernels that the context keeps are all there when the plan is made, else
- * some may still compile when it is destroyed. */
+/* Makes problem k of KINDS, alternating ranks, dtypes and boundaries; the last ones are refused.
+ * With `compiled` all kernels of the context are compiled when the plan is made; otherwise some may
+ * still compile when it is destroyed. */
 static stn_status attempt(stn_context *context, int k, const void *in, void *out, bool execute, bool compiled,
                           bool *refused) {
     static const char *const names[] = {"heat-1d", "heat-2d", "heat-3d", "box-2d9p", "star-2d13p"};
@@ -59,14 +59,15 @@ static stn_status attempt(stn_context *context, int k, const void *in, void *out
     return status;
 }
 
-/* Transform number k of KINDS, every kind and dtype, good or refused by turns. */
+/* Makes transform k of KINDS, of every kind and dtype, alternately valid and refused. */
 static stn_status attempt_fft(stn_context *context, int k, const void *in, void *out, bool execute, bool compiled) {
     stn_transform transform = STN_TRANSFORM_INIT;
     stn_plan *plan = NULL;
     stn_error error = {0};
     bool bad = k % 5 == 4;
     transform.rank = 1 + k % 2;
-    transform.extent[0] = stn_context_is_device(context) ? 16 : 67; /* on the host a prime, by a convolution */
+    /* On the host a prime, which needs a convolution. */
+    transform.extent[0] = stn_context_is_device(context) ? 16 : 67;
     transform.extent[1] = 8;
     transform.kind = (stn_transform_kind)(k / 2 % 3);
     transform.dtype = (stn_dtype)(k % 3);
@@ -81,7 +82,7 @@ static stn_status attempt_fft(stn_context *context, int k, const void *in, void 
     return bad ? STN_ERROR_INTERNAL : status;
 }
 
-/* Bytes that the process holds by malloc. */
+/* Bytes allocated by malloc in this process. */
 static double held(void) {
     struct mallinfo2 now = mallinfo2();
     return (double)now.uordblks + (double)now.hblkhd;

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""A strategy has a room of its own: it includes common/, the door of faces/, and nothing of another strategy.
+"""Strategies are independent: each includes common/, the public header of faces/, and no other one.
 
 Usage: strategy_rule.py ROOT. Prints each violation as FILE:LINE: sentence; exits 1 if there is one.
 
-In order, each may include those before it: common <- faces <- the strategies. A strategy is a folder of src/strategies, or one
-file there. What one needs of another it gets as a plan of its own, through stn_subplan (plan/plan.h).
+The order is common <- faces <- strategies; each may include those before it. A strategy is a folder
+in src/strategies or one file there. A strategy uses another one through a plan (stn_subplan in
+plan/plan.h).
 """
 import pathlib
 import sys
@@ -12,16 +13,16 @@ import sys
 from include_rule import INCLUDE, PUBLIC
 
 SHARED = ['common', 'faces']
-DOORS = {'faces': 'margins.h'}  # all that others may include of such a room
+DOORS = {'faces': 'margins.h'}  # the only header that others may include
 
 
 def room_of(parts):
-    """The room of strategies that a path, from src/strategies on, belongs to; a file of its own is one."""
+    """The strategy that a path relative to src/strategies belongs to; a single file is one too."""
     return parts[0] if len(parts) > 1 else pathlib.PurePath(parts[0]).stem
 
 
 def violations(root):
-    """A list of sentences, one for each #include that a strategy may not have."""
+    """A list of sentences, one for each forbidden #include."""
     root = pathlib.Path(root).resolve()
     home = root / 'src' / 'strategies'
     found = []

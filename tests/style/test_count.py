@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""CI's counting is right about what passed, failed, leaked and was skipped."""
+"""Tests of CI's counting of passed, failed, leaking and skipped tests."""
 import contextlib
 import importlib.util
 import io
@@ -86,7 +86,8 @@ class Counting(unittest.TestCase):
         self.assertEqual(verdicts('OK', 0, log)[-1][0], 'fail')
 
     def test_readme_blocks(self):
-        text = '# X\n```sh\nzero\n```\n## Build and test\n```sh\none\n```\nthen\n```c\nno\n```\n```sh\ntwo\n```\n## Use\n```sh\nthree\n```\n'
+        text = ('# X\n```sh\nzero\n```\n## Build and test\n```sh\none\n```\nthen\n```c\nno\n```\n'
+                '```sh\ntwo\n```\n## Use\n```sh\nthree\n```\n')
         self.assertEqual(count.readme_block(text, 1), 'one\n')
         self.assertEqual(count.readme_block(text, 2), 'two\n')
         self.assertIsNone(count.readme_block(text, 3))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The rules themselves can fail: each is shown a bad sample and must name it, and a good one and must be quiet."""
+"""Tests of the style rules: each must report a bad sample and accept a good one."""
 import pathlib
 import tempfile
 import unittest
@@ -8,10 +8,12 @@ import circle_rule
 import include_rule
 import source_rules
 import strategy_rule
+import words_rule
 
 GOOD = {
     'src/base/error.h': '/* errors */\n#include "stentor.h"\n',
-    'src/problem/task.c': '/* tasks */\n#include "problem/task.h"\n\n#include <math.h>\n\n#include "base/error.h"\n',
+    'src/problem/task.c': '/* tasks */\n#include "problem/task.h"\n\n#include <math.h>\n\n'
+                          '#include "base/error.h"\n',
     'src/problem/task.h': '/* tasks */\n',
     'cache/key.c': '/* keys */\n#include "base/error.h"\n#include "cache/cache.h"\n',
     'cache/cache.h': '/* the cache */\n',
@@ -20,21 +22,24 @@ GOOD = {
     'src/strategies/common/turns.h': '/* turns */\n#include "problem/task.h"\n',
     'src/strategies/faces/margins.h': '/* margins */\n#include "strategies/common/turns.h"\n',
     'src/strategies/faces/tile/tile.h': '/* tiles */\n#include "strategies/common/turns.h"\n',
-    'src/strategies/faces/margins.c': '/* m */\n#include "strategies/faces/margins.h"\n#include "strategies/faces/tile/tile.h"\n',
+    'src/strategies/faces/margins.c': '/* m */\n#include "strategies/faces/margins.h"\n'
+                                      '#include "strategies/faces/tile/tile.h"\n',
     'src/strategies/direct/shape.h': '/* shapes */\n#include "strategies/common/turns.h"\n',
-    'src/strategies/direct/shape.c': '/* shapes */\n#include "strategies/direct/shape.h"\n#include "strategies/faces/margins.h"\n',
+    'src/strategies/direct/shape.c': '/* shapes */\n#include "strategies/direct/shape.h"\n'
+                                     '#include "strategies/faces/margins.h"\n',
     'src/strategies/direct/time.h': '/* steps */\n#include "shape.h"\n',
     'src/strategies/host.c': '/* host */\n#include "strategies/common/turns.h"\n',
     'kernel_templates/device/ptx.cuh': '// words\n__device__ __forceinline__ void leave() { asm volatile("exit;"); }\n',
-    'tests/emulator/shim/device/ptx.cuh': '// twins\n__device__ __forceinline__ void leave(int where) {}\n',
-    'kernel_templates/march.cu': '// march: no asm("here"), no\n// #include <cuda_fp16.h>\n#include "device/ptx.cuh"\n',
+    'tests/emulator/shim/device/ptx.cuh': '// emulated\n__device__ __forceinline__ void leave(int where) {}\n',
+    'kernel_templates/march.cu': '// march: no asm("here"), no\n// #include <cuda_fp16.h>\n'
+                                 '#include "device/ptx.cuh"\n',
     'tests/style/rule.py': '#!/usr/bin/env python3\n"""a rule"""\n',
 }
 
 
 class Rules(unittest.TestCase):
     def tree(self, **changes):
-        """A tree of the good samples with some replaced; keys name files with __ for / and _dot_ for the dot."""
+        """A tree of the good samples, some replaced; in keys __ means / and _dot_ the dot."""
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         files = dict(GOOD)
@@ -81,11 +86,13 @@ class Rules(unittest.TestCase):
         self.assertIn('of the later room launch',
                       self.one_include(cache__key_dot_c='/* keys */\n#include "launch/driver.h"\n'))
         self.assertIn('of the later room cache',
-                      self.one_include(src__problem__task_dot_c='/* t */\n#  include "../../cache/cache.h"\n'))
+                      self.one_include(
+                          src__problem__task_dot_c='/* t */\n#  include "../../cache/cache.h"\n'))
 
     def test_include_of_what_is_no_room(self):
         self.assertIn('which is in no room',
-                      self.one_include(src__base__log_dot_c='/* log */\n#include "kernel_templates/march.cu"\n'))
+                      self.one_include(
+                          src__base__log_dot_c='/* log */\n#include "kernel_templates/march.cu"\n'))
 
     def test_a_room_without_a_place(self):
         self.assertIn('src/attic', self.one_include(src__attic__old_dot_c='/* old */\n'))
@@ -97,7 +104,9 @@ class Rules(unittest.TestCase):
         self.assertIn('of the strategy direct', self.one_strategy(src__strategies__sparse__s_dot_h=text))
         self.assertIn('of the strategy direct', self.one_strategy(src__strategies__faces__tile__strips_dot_c=text))
         self.assertIn('of the strategy direct',
-                      self.one_strategy(src__strategies__sparse__s_dot_h='/* s */\n#include "../direct/shape.h"\n'))
+                      self.one_strategy(
+                          src__strategies__sparse__s_dot_h='/* s */\n'
+                                                           '#include "../direct/shape.h"\n'))
 
     def test_what_strategies_share_has_an_order(self):
         text = '/* t */\n#include "strategies/faces/margins.h"\n'
@@ -121,12 +130,17 @@ class Rules(unittest.TestCase):
                                       src__base__c_dot_h='/* c */\n#include "base/a.h"\n'))
 
     def test_opening_comment(self):
-        self.assertIn('src/base/log.c:1: does not open', self.one_source(src__base__log_dot_c='#include "stentor.h"\n'))
-        self.assertIn('does not open', self.one_source(tests__style__rule_dot_py='#!/usr/bin/env python3\nimport os\n'))
+        self.assertIn('src/base/log.c:1: does not open',
+                      self.one_source(src__base__log_dot_c='#include "stentor.h"\n'))
+        self.assertIn('does not open',
+                      self.one_source(
+                          tests__style__rule_dot_py='#!/usr/bin/env python3\nimport os\n'))
 
     def test_length(self):
-        self.assertIn('longer than 400', self.one_source(src__base__log_dot_c='/* log */\n' + 'int x;\n' * 400))
-        self.assertEqual(source_rules.violations(self.tree(src__base__log_dot_c='/* log */\n' + 'int x;\n' * 399)), [])
+        for lines, warned in ((999, 0), (1000, 1)):
+            root = self.tree(src__base__log_dot_c='/* log */\n' + 'int x;\n' * lines)
+            self.assertEqual(source_rules.violations(root), [])
+            self.assertEqual(len(source_rules.warnings(root)), warned)
 
     def test_the_environment_is_read_securely(self):
         for name in ('src__base__log_dot_c', 'cache__key_dot_c'):
@@ -138,16 +152,52 @@ class Rules(unittest.TestCase):
 
     def test_templates_have_no_system_headers(self):
         self.assertIn('march.cu:2: a template includes a system header',
-                      self.one_source(kernel_templates__march_dot_cu='// march\n#include <cuda_fp16.h>\n'))
+                      self.one_source(
+                          kernel_templates__march_dot_cu='// march\n#include <cuda_fp16.h>\n'))
 
     def test_ptx_has_one_place(self):
         self.assertIn('march.cu:2: inline PTX',
                       self.one_source(kernel_templates__march_dot_cu='// march\nvoid f() { asm("exit;"); }\n'))
 
-    def test_every_word_has_a_twin(self):
+    def test_the_emulator_has_every_function(self):
         text = '// words\n__device__ __forceinline__ unsigned long\nstay(int a) { return 1; }\n'
-        self.assertIn('kernel_templates/device/ptx.cuh:2: stay has no twin',
+        self.assertIn('kernel_templates/device/ptx.cuh:2: stay is missing',
                       self.one_source(kernel_templates__device__ptx_dot_cuh=text))
+
+    def words(self, **changes):
+        return words_rule.violations(self.tree(**changes), ['src', 'tests'])
+
+    def one_word(self, **changes):
+        found = self.words(**changes)
+        self.assertEqual(len(found), 1, found)
+        return found[0]
+
+    def test_good_words_are_quiet(self):
+        self.assertEqual(self.words(), [])
+        long = 'x' * 120
+        self.assertEqual(self.words(src__base__log_dot_c=f'/* log */\nchar *text = "{long} // {long}";\n'), [])
+        text = f'"""a rule"""\ntext = "# {long} to' 'rus"\n'
+        self.assertEqual(self.words(tests__style__rule_dot_py=text), [])
+        self.assertEqual(self.words(src__base__log_dot_c='/* log */\nint x; /* the pr' 'ice of a tw' 'in */\n'), [])
+
+    def test_wide_comments(self):
+        long = 'word ' * 21
+        for name, text in (('src__base__log_dot_c', f'/* log\n * {long} */\n'),
+                           ('src__base__log_dot_c', f'/* log */\nint x; // {long}\n'),
+                           ('src__base__log_dot_cu', f'// log\n\n// {long}\n'),
+                           ('tests__style__rule_dot_py', f'"""a rule\n{long}\n"""\n'),
+                           ('tests__style__rule_dot_py', f'"""a rule"""\nx = 1  # {long}\n')):
+            self.assertRegex(self.one_word(**{name: text}), r':[23]: a comment line of 1\d\d columns: at most 100')
+
+    def test_retired_words(self):
+        for name, text in (('src__base__log_dot_c', '/* log */\n/* A hur' 'ry. */\n'),
+                           ('src__base__log_dot_h', '/* log */\nint max_hur' 'ry;\n'),
+                           ('tests__style__rule_dot_py', '"""a rule"""\nhur' 'ry = 1\n'),
+                           ('tests__style__rule_dot_py', '"""a rule"""\nx = 1  # hur' 'ry\n')):
+            self.assertIn(':2: "hur' 'ry" in ', self.one_word(**{name: text}))
+        self.assertIn(':3: "to' 'rus" in a comment: write "periodic domain"',
+                      self.one_word(src__base__log_dot_c='/* log */\n/* one\n * to' 'rus */\n'))
+        self.assertIn('"pr' 'ice" in pr' 'ice_of', self.one_word(src__base__log_dot_c='/* log */\nint pr' 'ice_of;\n'))
 
 
 if __name__ == '__main__':

@@ -1,10 +1,10 @@
-/* Teams: one grid over 1 to 8 members equals one device's result, to the bit where members step by
- * the same strategy. Members share the processors, or are the emulator's GPUs. Problems are drawn
- * anew each time: all sides, uneven parts, parts thinner than halos, types, batches, sources.
- * Prints TAP.
+/* Teams: a grid divided over 1 to 8 members gives one device's result, bitwise if all members use
+ * the same strategy. Members share the processors, or are the emulator's GPUs. Random problems: all
+ * boundaries, uneven parts, parts thinner than halos, types, batches, sources. Prints TAP.
  *
- *     test_team [--gpus N] [--count N] [--seed S]                                  the seed is the clock's, and
- * printed */
+ *     test_team [--gpus N] [--count N] [--seed S]
+ *
+ * By default the seed is the time; it is printed. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@
 enum { MOST = 8 };
 
 typedef struct rig {
-    stn_team *team[MOST + 1]; /* of so many members */
+    stn_team *team[MOST + 1]; /* index: number of members */
     stn_context *alone;
     bool gpus;
     int number, failed;
@@ -35,7 +35,7 @@ static size_t points_of(const stn_problem *p, int rank) {
     return points;
 }
 
-/* One device's result. */
+/* Computes the result on one device. */
 static stn_status run_alone(const rig *r, const stn_problem *p, const char *strategy, const void *in,
                             const void *source, void *out, size_t bytes, stn_error *error) {
     stn_plan *plan = NULL;
@@ -56,7 +56,7 @@ static stn_status run_alone(const rig *r, const stn_problem *p, const char *stra
     return status;
 }
 
-/* The same by parts on the members' devices, in grids of the caller's. */
+/* Computes it by parts on the members' devices, in grids allocated here. */
 static stn_status run_parts(stn_team *team, stn_team_plan *plan, const stn_problem *p, int rank, const void *in,
                             const void *source, void *out, stn_error *error) {
     void *at[3][MOST] = {{NULL}};
@@ -118,7 +118,7 @@ static void compare(rig *r, const random_problem *drawn, const stn_problem *p, i
     snprintf(what, sizeof what, "problem %" PRIu64 ": %d members, %dD %zu rows, %d steps, %s%s", index, members, rank,
              p->extent[0], (int)p->steps, strategy ? strategy : "auto", p->has_source ? ", a source" : "");
     stn_status status = run_alone(r, p, strategy, in, source, want, bytes, &error);
-    if (status == STN_ERROR_UNSUPPORTED) { /* the strategy does not serve the problem */
+    if (status == STN_ERROR_UNSUPPORTED) { /* The strategy does not support the problem. */
         strategy = NULL, options.strategy = NULL;
         status = run_alone(r, p, NULL, in, source, want, bytes, &error);
     }
@@ -134,7 +134,7 @@ static void compare(rig *r, const random_problem *drawn, const stn_problem *p, i
     const double rounding = p->dtype == STN_F64   ? 2e-13 * (1 + log2(steps))
                             : p->dtype == STN_F32 ? 3e-6 * sqrt(steps)
                                                   : 3e-3 * sqrt(steps);
-    /* A GPU's f16 is rounded once a launch, of as many steps as suit the part. */
+    /* A GPU rounds f16 once a launch, and the steps per launch depend on the part. */
     const bool to_the_bit = strategy && !(r->gpus && p->dtype == STN_F16);
     const double bar = to_the_bit ? 0 : rounding + p->tolerance;
     char *words = NULL;
@@ -164,7 +164,7 @@ static void draw(rig *r, uint64_t seed, uint64_t index) {
     stn_stencil_destroy(stencil);
 }
 
-/* A run that goes on from the last one is one of twice as many steps. */
+/* Two runs, each of which continues the last one, equal one run of all steps. */
 static void goes_on(rig *r) {
     enum { NY = 60, NX = 20 };
     double in[NY * NX], twice[NY * NX], once[NY * NX] = {0};

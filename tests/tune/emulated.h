@@ -1,5 +1,4 @@
-/* What tests of plans on the emulator have in common: a context, a problem, and what the host makes
- * of it. */
+/* Shared by tests of plans on the emulator: a context, a problem, and the host's result of it. */
 #ifndef STENTOR_TESTS_EMULATED_H
 #define STENTOR_TESTS_EMULATED_H
 #include <criterion/criterion.h>
@@ -24,7 +23,7 @@ static void count_warning(void *user, stn_log_level level, const char *message) 
     warnings += level >= STN_LOG_WARNING;
 }
 
-/* The definition, by the host. */
+/* Computes the reference result on the host. */
 static void define(const double *from, double *to) {
     stn_context *host;
     stn_plan *plan;

@@ -1,5 +1,5 @@
-/* A stand-in for libnvidia-ml: a GPU at 1755 and 3201 MHz, limited to 700 W; where FAKE_NVML names
- * a function, that one fails. */
+/* A fake libnvidia-ml: a GPU at 1755 and 3201 MHz, limited to 700 W; the function that FAKE_NVML
+ * names fails. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* Problems of tests of options.first_result, on the emulator. */
+/* Problems for the tests of options.first_result, on the emulator. */
 #ifndef STENTOR_TESTS_FIRST_RESULT_H
 #define STENTOR_TESTS_FIRST_RESULT_H
 #include "emulated.h"
@@ -13,7 +13,7 @@ static size_t points(void) {
     return count;
 }
 
-/* With other sides on each axis: fixed, constant and folded ones, low and high. */
+/* With different boundaries on each axis: fixed, constant and folded ones, low and high. */
 static void set_problem(const char *name, int rank, uint64_t steps, const char *const sides[3]) {
     stn_stencil_destroy(stencil);
     OK(stn_stencil_parse(name, &stencil, &error));

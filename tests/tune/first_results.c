@@ -1,6 +1,6 @@
-/* First results: from an empty cache a plan with options.first_result, three executions of it, and
- * one of a plan that compiles everything first; all results must agree, and the second execution
- * runs the chosen kernels. Prints seconds, which mean something on a GPU alone.
+/* First results: from an empty cache, makes a plan with options.first_result and executes it three
+ * times, then a plan that compiles everything first. All results must agree, and the second
+ * execution must run the chosen kernels. Prints seconds, which mean something on a GPU only.
  *
  *     first_results                                            a few small problems
  *     first_results STENCIL SIZE DTYPE BOUNDARY STEPS ...      these, five words each */
@@ -69,7 +69,8 @@ static void clear_work(work *w) {
 
 typedef struct seconds {
     double plan, first, second, later, best; /* best: of the plan that compiled everything */
-    bool generic, ready; /* the first execution ran the generic kernel; the second one the chosen ones */
+    /* the first execution ran the generic kernel; the second one the chosen ones */
+    bool generic, ready;
 } seconds;
 
 static double execute(stn_context *context, stn_plan *plan, const void *in, void *out) {
@@ -123,13 +124,13 @@ static double number(const work *w, size_t i) {
     return w->problem.dtype == STN_F32 ? (double)((const float *)w->out)[i] : half(((const unsigned short *)w->out)[i]);
 }
 
-/* Relative L2 between result number `which` and the second, that of the plan that compiled
- * everything. */
+/* Relative L2 difference between result number `which` and the second one, of the plan that
+ * compiled everything. */
 static double difference(const work *w, size_t which) {
     double apart = 0, all = 0;
     for (size_t i = 0; i < w->points; i++) {
         const double a = number(w, which * w->points + i), b = number(w, w->points + i);
-        if (!isfinite(a) && !isfinite(b)) continue; /* it grows without bound */
+        if (!isfinite(a) && !isfinite(b)) continue; /* The values grow without bound. */
         apart += (a - b) * (a - b), all += b * b;
     }
     return sqrt(apart / (all > 0 ? all : 1));

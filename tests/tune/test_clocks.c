@@ -1,5 +1,5 @@
-/* Clocks and power limit are recorded with what was measured, where NVML is there, and else why
- * they are not. On the emulator. */
+/* Clocks and power limit are recorded with measured times if NVML is installed, and otherwise the
+ * reason why not. On the emulator. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +34,7 @@ TestSuite(clocks, .init = start, .fini = end);
 
 static void expect_line(const char *path, const char *failing, const char *words) {
     stn_text text = STN_TEXT_EMPTY;
-    stn_plan like = *plan; /* borrows all */
+    stn_plan like = *plan; /* borrows all members */
     setenv("STENTOR_NVML_PATH", path, 1);
     setenv("FAKE_NVML", failing, 1);
     like.ranking[0].measured = 0.5;
@@ -50,9 +50,9 @@ Test(clocks, are_recorded) {
     expect_line(FAKE_NVML_PATH, "power", ", multiprocessors at 1755 MHz, memory at 3201 MHz\n");
 }
 
-Test(clocks, that_are_not_known_say_why) {
+Test(clocks, unknown_ones_have_a_reason) {
     expect_line("/nowhere/libnvidia-ml.so.1", "", ", clocks not known: there is no NVML\n");
     expect_line(FAKE_NVML_PATH, "init", ", clocks not known: NVML does not start\n");
     expect_line(FAKE_NVML_PATH, "uuid", ", clocks not known: NVML does not know GPU-");
-    expect_line(FAKE_NVML_PATH, "clocks", ", clocks not known: NVML tells none of them\n");
+    expect_line(FAKE_NVML_PATH, "clocks", ", clocks not known: NVML reports none of them\n");
 }

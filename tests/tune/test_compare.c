@@ -1,5 +1,5 @@
-/* Results compared on the device, on the emulator: numbers whose squares no float64 holds are
- * compared like others, and what is infinite or no number is told as that. */
+/* Comparing results on the device (emulated): numbers whose squares overflow a float64 are compared
+ * like others; infinities and NaN are reported. */
 #include <criterion/criterion.h>
 #include <float.h>
 #include <math.h>
@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "context/context.h"
 #include "tune/compare.h"
-#include "tune/trial.h"
+#include "tune/timing_trial.h"
 
 static stn_error error;
 #define OK(call) cr_assert_eq((call), STN_OK, "%s", error.message)
@@ -50,7 +50,7 @@ static stn_status compare(int count, stn_dtype dtype, const void *a, const void 
     return compare_some((tune_compared){count, 1}, dtype, a, b, difference);
 }
 
-/* By numbers of more range. */
+/* The expected difference, in a type of larger range. */
 static double expected(int count) {
     long double off = 0, all = 0;
     for (int i = 0; i < count; i++) {
@@ -67,7 +67,7 @@ static void expect(int count, const char *what) {
     cr_expect(fabs(difference - right) <= 1e-9 * right, "%s: %.17g, not %.17g", what, difference, right);
 }
 
-/* Around a size, off by so much of it. */
+/* Values around `size`, with errors of size * off. */
 static void fill(int count, double size, double off) {
     for (int i = 0; i < count; i++) {
         want[i] = size * (0.5 + 0.5 * sin(0.7 * i)) * (i % 2 ? 1 : -1);
@@ -86,12 +86,12 @@ Test(compare, numbers_of_any_size) {
             expect(count, what);
             fill(count, sizes[i], 0);
             expect(count, what);
-            got[count / 2] = nextafter(want[count / 2], 0); /* the last bit of one */
+            got[count / 2] = nextafter(want[count / 2], 0); /* one wrong last bit */
             expect(count, what);
         }
 }
 
-Test(compare, what_differs_in_size_among_each_other) {
+Test(compare, numbers_of_different_sizes) {
     static const double others[] = {1e-320, 1e-200, 1e-130, 1, 1e130, 1e200, 1e307};
     for (int i = 0; i < 7; i++)
         for (int k = 0; k < 7; k++) {
@@ -107,7 +107,7 @@ Test(compare, what_differs_in_size_among_each_other) {
         }
 }
 
-Test(compare, one_far_too_large_among_tiny_ones_is_told) {
+Test(compare, finds_one_large_error_among_tiny_numbers) {
     double difference;
     fill(300, 1e-200, 0);
     got[5] = 1e-130;
@@ -130,7 +130,7 @@ Test(compare, zeros) {
     expect(100, "zeros instead of numbers");
 }
 
-Test(compare, infinite_and_no_numbers) {
+Test(compare, infinities_and_nan) {
     double difference;
     static const double sizes[] = {1e-300, 1, 1e300};
     for (int i = 0; i < 3; i++) {
@@ -166,7 +166,7 @@ Test(compare, float32_from_the_least_to_the_largest) {
     }
 }
 
-/* Which elements a sample has, as differences of one each tell. */
+/* Counts the elements in a sample by setting differences of one. */
 static int count_sampled(int count, int64_t every, int first, int last) {
     double difference;
     for (int i = 0; i < count; i++) want[i] = 0, got[i] = i >= first && i < last;
@@ -174,7 +174,7 @@ static int count_sampled(int count, int64_t every, int first, int last) {
     return (int)lround(difference * difference);
 }
 
-Test(compare, a_sample_has_a_chunk_of_each_group_and_both_ends) {
+Test(compare, samples_each_group_and_both_ends) {
     static const int counts[] = {1, 255, 256, 257, 1023, 1025, 4 * 256 * 3 + 7, MOST};
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
         for (int64_t every = 1; every <= 16; every *= 2) {
@@ -188,7 +188,7 @@ Test(compare, a_sample_has_a_chunk_of_each_group_and_both_ends) {
         }
 }
 
-/* Sixteen chunks of four groups and more are not all in the same place of theirs. */
+/* Sixteen chunks of four groups and more are sampled at different positions. */
 Test(compare, a_sample_has_no_stride) {
     double difference;
     int places = 0;
@@ -207,9 +207,9 @@ Test(compare, a_sample_has_no_stride) {
     cr_expect_float_eq(difference, 1e-3, 1e-12, "%g", difference);
 }
 
-/* Weights that sum to more than one in magnitude: 216 steps grow past 1e154, whose squares
+/* Weights with a magnitude sum above one: after 216 steps values exceed 1e154, whose squares
  * overflow. */
-Test(compare, a_run_that_grows_past_the_root_of_what_there_is_can_be_tried) {
+Test(compare, values_whose_squares_overflow_can_be_tried) {
     stn_stencil *stencil;
     stn_problem problem = STN_PROBLEM_INIT;
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;

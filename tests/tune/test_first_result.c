@@ -1,5 +1,5 @@
-/* options.first_result on the emulator, which plays how long compiles last: the generic kernel runs
- * one execution, the chosen kernels all later ones, and every result is right. */
+/* options.first_result on the emulator, which simulates the duration of compiles: the generic
+ * kernel runs one execution, the chosen kernels all later ones, and every result is right. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <pthread.h>
@@ -42,7 +42,7 @@ static stn_plan *make_soon(void) {
     return make(&options);
 }
 
-/* The generic kernel serves the plan's first execution. */
+/* A plan whose first execution runs the generic kernel. */
 static stn_plan *make_generic(void) {
     stn_plan *plan = make_soon();
     cr_assert(stn_first_result_now(plan) != plan);
@@ -81,7 +81,7 @@ Test(first_result, the_second_execution_runs_the_chosen_kernels) {
     cr_expect_eq(warnings, 0);
 }
 
-Test(first_result, is_asked_for) {
+Test(first_result, is_off_by_default) {
     set_problem("box-2d49p", 2, 1, fixed);
     stn_plan *plan = make(NULL);
     cr_expect(stn_first_result_now(plan) == plan);
@@ -89,7 +89,7 @@ Test(first_result, is_asked_for) {
     stn_plan_destroy(plan);
 }
 
-Test(first_result, of_parts_is_one_whole_execution) {
+Test(first_result, works_with_parts) {
     set_problem("heat-2d", 2, 12, fixed);
     stn_plan *plan = make_generic();
     const stn_execution run = {.struct_size = sizeof run, .in = in, .out = out, .workspace = plan->workspace};
@@ -131,7 +131,8 @@ Test(first_result, in_place_and_with_new_weights) {
 Test(first_result, a_kernel_that_does_not_compile_leaves_the_generic_one) {
     setenv("STENTOR_EMULATOR_COMPILE_SECONDS", "2", 1);
     set_problem("heat-2d", 2, 1, fixed);
-    stn_plan_destroy(make_generic()); /* its kernel is stored, and the others' compile is cancelled */
+    /* Its kernel is stored; the compile of the others is cancelled. */
+    stn_plan_destroy(make_generic());
     setenv("STENTOR_EMULATOR_FAIL", "nvrtcCompileProgram:*", 1);
     set_problem("box-2d49p", 2, 1, fixed);
     stn_plan *plan = make_generic();
@@ -146,10 +147,10 @@ Test(first_result, a_kernel_that_does_not_compile_leaves_the_generic_one) {
     stn_plan_destroy(plan);
 }
 
-Test(first_result, ends_while_it_compiles) {
+Test(first_result, can_be_closed_while_compiling) {
     setenv("STENTOR_EMULATOR_COMPILE_SECONDS", "20", 1);
     set_problem("box-3d27p", 3, 1, fixed);
-    stn_plan_destroy(make_generic()); /* the compile is cancelled */
+    stn_plan_destroy(make_generic()); /* The compile is cancelled. */
     setenv("STENTOR_EMULATOR_COMPILE_SECONDS", "0", 1);
     stn_plan *plan = make(NULL);
     expect_right(plan);
@@ -195,7 +196,7 @@ static void *execute_often(void *plan) {
     return right ? plan : NULL;
 }
 
-Test(first_result, threads_may_execute_at_once) {
+Test(first_result, is_thread_safe) {
     pthread_t threads[4];
     set_problem("box-2d49p", 2, 2, fixed);
     stn_plan *plan = make_generic();
@@ -209,7 +210,7 @@ Test(first_result, threads_may_execute_at_once) {
     stn_plan_destroy(plan);
 }
 
-Test(first_result, is_left_where_one_choice_was_asked_for) {
+Test(first_result, is_off_for_a_fixed_choice) {
     set_problem("heat-2d", 2, 2, fixed);
     stn_plan_options several[3] = {STN_PLAN_OPTIONS_INIT, STN_PLAN_OPTIONS_INIT, STN_PLAN_OPTIONS_INIT};
     several[0].deterministic = 1;

@@ -1,6 +1,6 @@
-/* Fourier layers are measured, remembered and checked as stencils and transforms are, with all
- * pointers that their executions bring. On the emulator; what is right is cuBLAS's word where it is
- * there, or else fno's plainest candidate. */
+/* Fourier layers are measured, remembered and checked like stencils and transforms, with all
+ * pointers of their executions. On the emulator; the reference candidate is cuBLAS if available,
+ * else fno's simplest candidate. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "context/context.h"
 #include "told.h"
-#include "tune/trial.h"
+#include "tune/timing_trial.h"
 
 typedef struct world {
     char *dir;
@@ -34,7 +34,7 @@ static void end(world *w) {
     remove_temp_folder(w->dir);
 }
 
-/* The next process. */
+/* As a new process does. */
 static void reopen(world *w) {
     stn_context_destroy(w->context);
     open_context(w);
@@ -58,7 +58,7 @@ static stn_plan *layer_plan(const world *w, const stn_spectral_conv *c, bool tun
     return plan;
 }
 
-/* Forward, as the host has it. */
+/* Compares a forward pass with the host. */
 static void expect_right_layer(const world *w, const stn_spectral_conv *c, stn_plan *plan) {
     enum {
         X = LAYER_BATCH * LAYER_IN * LAYER_N,
@@ -124,7 +124,7 @@ Test(tune_layers, are_measured_and_remembered) {
     end(&w);
 }
 
-static int wrong_pointer; /* 0: the weights' gradient, 1: the bias', 2: that of skip */
+static int wrong_pointer; /* 0: the gradient of the weights, 1: of the bias, 2: of skip */
 
 static stn_status execute_layer_wrongly(stn_plan *plan, const stn_execution *run, stn_error *why) {
     const double other = 12345;
@@ -134,7 +134,7 @@ static stn_status execute_layer_wrongly(stn_plan *plan, const stn_execution *run
                              : STN_OK;
 }
 
-Test(tune_layers, are_checked_in_all_that_is_written) {
+Test(tune_layers, checks_every_output) {
     world w;
     begin(&w);
     const stn_spectral_conv c = layer_of(STN_PASS_BACKWARD_WEIGHTS);
@@ -146,7 +146,7 @@ Test(tune_layers, are_checked_in_all_that_is_written) {
         tune_trial trial = {.strategy = &liar, .candidate = plan->candidate};
         double difference;
         OK(tune_stage_open(plan, &stage, &error));
-        /* built as fno's, for liar is no row of the table of layers */
+        /* Built as fno's, because liar is not in the table of layer strategies. */
         OK(stn_plan_build(plan, 1, &stn_layer_strategy_fno.run, &trial.candidate, &trial.plan, &error));
         trial.plan->strategy = &liar;
         trial.scale = 1;

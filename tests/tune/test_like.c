@@ -1,4 +1,4 @@
-/* A problem of the same class as one that was measured takes its candidate; another class does not.
+/* A problem of the same class as a measured one takes its candidate; one of another class does not.
  * On the emulator or a GPU. */
 #include <criterion/criterion.h>
 #include <string.h>
@@ -21,7 +21,7 @@ static stn_plan *plan_of(stn_context *context, const stn_stencil *stencil, size_
     return plan;
 }
 
-/* Not the estimate's choice of either, but on offer for both. */
+/* A candidate of both plans that is neither one's best estimate. */
 static const stn_ranked *shared_row(const stn_plan *one, const stn_plan *two) {
     for (size_t i = 1; i < one->ranked && one->ranking[i].applies; i++)
         for (size_t k = 1; k < two->ranked && two->ranking[k].applies; k++)
@@ -49,7 +49,8 @@ Test(like, takes_the_same_candidate) {
     stn_plan *first = plan_of(context, stencil, 1000, STN_MODE_ESTIMATE);
     cr_assert_eq(first->chosen, STN_CHOSEN_BY_ESTIMATE);
     stn_plan *before =
-        plan_of(context, stencil, 1016, STN_MODE_ESTIMATE); /* half powers of two, and twos, as in 1000 */
+        /* The same size class as 1000: half powers of two, and factors of two. */
+        plan_of(context, stencil, 1016, STN_MODE_ESTIMATE);
     const stn_ranked *row = shared_row(first, before);
     remember(first, row);
     stn_plan *like = plan_of(context, stencil, 1016, STN_MODE_AUTO);

@@ -1,4 +1,4 @@
-/* Tuning where there is nothing to measure: on the host, and for a GPU that is not here. */
+/* Tuning without a device: on the host, and for a GPU that is not installed. */
 #include <criterion/criterion.h>
 #include <string.h>
 

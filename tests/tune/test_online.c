@@ -1,6 +1,6 @@
-/* ONLINE plans from end to end on the emulator, with their speed played: what they compute is right
- * whatever runs when, they find the candidate that is fastest, a wrong one never wins, and a
- * captured stream freezes the choice. */
+/* ONLINE plans from end to end on the emulator, with simulated speed: results are right whichever
+ * candidate runs, the fastest candidate is found, a wrong one never wins, and a stream capture
+ * freezes the choice. */
 #include <unistd.h>
 
 #include "emulated.h"
@@ -33,7 +33,7 @@ static void end(void) {
 }
 TestSuite(online, .init = start, .fini = end);
 
-/* The larger a candidate's last values, the faster: nothing that the estimate knows. */
+/* A simulated time that the estimate does not know: it depends on the candidate's values. */
 static double play(void *user, const stn_strategy *strategy, const stn_candidate *candidate) {
     double seconds = 1;
     (void)user, (void)strategy;
@@ -52,8 +52,8 @@ static stn_plan *plan_with(const tune_play *player) {
     cr_assert_not_null(plan->online, "there is nothing to try");
     tune_search *search = &plan->online->search;
     cr_assert_geq(search->count, 3u, "%zu arms", search->count);
-    for (size_t i = 0; i < search->count; i++) /* about as long as is played; others are faster, so worth a trial */
-        search->arms[i].predicted = i ? 5 : 10;
+    /* About as long as simulated; the others are faster, so worth a trial. */
+    for (size_t i = 0; i < search->count; i++) search->candidates[i].predicted = i ? 5 : 10;
     return plan;
 }
 
@@ -68,7 +68,7 @@ static void expect_right(stn_plan *plan, int execution) {
 
 static void wait_until_built(const stn_plan *plan) {
     for (size_t i = 1; i < plan->online->search.count; i++)
-        while (atomic_load(&plan->online->arms[i].built) == TUNE_UNBUILT && !atomic_load(&plan->online->stop))
+        while (atomic_load(&plan->online->candidates[i].built) == TUNE_UNBUILT && !atomic_load(&plan->online->stop))
             usleep(1000);
     while (!atomic_load(&plan->online->comparable) && !atomic_load(&plan->online->stop)) usleep(1000);
 }
@@ -76,14 +76,14 @@ static void wait_until_built(const stn_plan *plan) {
 static double best_played(const stn_plan *plan) {
     double best = INFINITY;
     for (size_t i = 0; i < plan->online->search.count; i++)
-        best = fmin(best, play(NULL, NULL, &plan->online->arms[i].candidate));
+        best = fmin(best, play(NULL, NULL, &plan->online->candidates[i].config));
     return best;
 }
 
 static void expect_best(stn_plan *plan) {
     stn_candidate now;
     stn_tuner_default.strategy(plan, &now);
-    cr_expect_leq(play(NULL, NULL, &now), best_played(plan) / TUNE_ARM_GAIN);
+    cr_expect_leq(play(NULL, NULL, &now), best_played(plan) / TUNE_FASTER_RATIO);
     cr_expect(tune_search_over(&plan->online->search));
     char *text;
     OK(stn_plan_describe(plan, STN_TEXT, &text, &error));
@@ -97,7 +97,7 @@ static void expect_best(stn_plan *plan) {
 Test(online, executions_try_candidates_and_stay_with_the_fastest) {
     const tune_play player = {play, NULL, INFINITY};
     stn_plan *plan = plan_with(&player);
-    cr_assert_eq(tune_online_legs(plan), 1u);
+    cr_assert_eq(tune_online_chunks(plan), 1u);
     expect_right(plan, 0); /* while others compile */
     wait_until_built(plan);
     for (int i = 1; i < 60; i++) expect_right(plan, i);
@@ -106,8 +106,8 @@ Test(online, executions_try_candidates_and_stay_with_the_fastest) {
     stn_plan_destroy(plan);
 }
 
-/* Of a few microseconds: several are timed together, and so little is lost that hardly one
- * challenger can be afforded. */
+/* Units of a few microseconds: several are timed together, and the bound on losses hardly allows
+ * one challenger. */
 static double play_short(void *user, const stn_strategy *strategy, const stn_candidate *candidate) {
     return 2e-6 * play(user, strategy, candidate);
 }
@@ -118,13 +118,13 @@ Test(online, short_executions_are_timed_together_and_hardly_tried) {
     stn_online *o = plan->online;
     unsigned most = 0;
     wait_until_built(plan);
-    for (size_t i = 0; i < o->search.count; i++)
-        o->search.arms[i].predicted *= 1e-3; /* not what an emulator's GPU takes */
+    /* unlike times on the emulator */
+    for (size_t i = 0; i < o->search.count; i++) o->search.candidates[i].predicted *= 1e-3;
     for (int i = 0; i < 60; i++) expect_right(plan, i);
     for (size_t i = 1; i < o->search.count; i++)
-        cr_expect(i == o->search.estimated || !(o->search.arms[i].known > 0),
+        cr_expect(i == o->search.estimated || !(o->search.candidates[i].known > 0),
                   "a check takes more than a thousand of them could win");
-    o->search.known = 1e6, o->over = false; /* more executions than it was told of */
+    o->search.known = 1e6, o->over = false; /* more executions than announced */
     for (int i = 0; i < 120; i++) {
         expect_right(plan, i);
         if (o->left + 1 > most) most = o->left + 1;
@@ -136,8 +136,9 @@ Test(online, short_executions_are_timed_together_and_hardly_tried) {
     stn_plan_destroy(plan);
 }
 
-/* Such work is not done before something waits for it: the plan itself has to, now and then. */
-Test(online, executions_that_nobody_waits_for_do_too) {
+/* Pending work runs only when something waits for it, so the plan itself has to wait now and
+ * then. */
+Test(online, works_if_nothing_waits_for_executions) {
     const tune_play player = {play, NULL, INFINITY};
     end();
     setenv("STENTOR_EMULATOR_BUSY", "1", 1);
@@ -160,7 +161,7 @@ Test(online, executions_that_nobody_waits_for_do_too) {
     stn_plan_destroy(plan);
 }
 
-Test(online, legs_of_one_execution_do_too) {
+Test(online, works_with_chunks_of_one_execution) {
     const tune_play player = {play, NULL, 1e-12};
     stn_stencil_destroy(stencil);
     OK(stn_stencil_parse("box-2d49p", &stencil, &error));
@@ -169,9 +170,10 @@ Test(online, legs_of_one_execution_do_too) {
     for (int side = 0; side < 2; side++) problem.boundary[1][side].kind = STN_FIXED;
     define(grid, want);
     stn_plan *plan = plan_with(&player);
-    cr_assert_geq(tune_online_legs(plan), 8u);
+    cr_assert_geq(tune_online_chunks(plan), 8u);
     wait_until_built(plan);
-    for (int i = 0; i < 3; i++) expect_right(plan, i); /* in goes to out over so many legs that switch on the way */
+    /* The current candidate changes between the chunks of one execution. */
+    for (int i = 0; i < 3; i++) expect_right(plan, i);
     expect_best(plan);
     cr_expect_eq(warnings, 0u);
     stn_plan_destroy(plan);
@@ -181,11 +183,11 @@ static stn_status execute_wrongly(stn_plan *plan, stn_part part, const stn_execu
     double got[N];
     stn_status status = stn_strategy_direct.execute_part(plan, part, run, why);
     if (status == STN_OK) status = stn_memory_download(plan->context, got, run->out, sizeof got, why);
-    got[0] += 1e-6; /* all samples have the first */
+    got[0] += 1e-6; /* All samples contain the first element. */
     return status == STN_OK ? stn_memory_upload(plan->context, run->out, got, sizeof got, why) : status;
 }
 
-/* Whose other arms, so many of them, are wrong. */
+/* A plan whose first `liars` other candidates are wrong. */
 static stn_plan *plan_with_liars(const tune_play *player, size_t liars) {
     static stn_strategy liar;
     liar = stn_strategy_direct;
@@ -193,16 +195,17 @@ static stn_plan *plan_with_liars(const tune_play *player, size_t liars) {
     stn_plan *plan = plan_with(player);
     wait_until_built(plan);
     for (size_t i = 1; i < plan->online->search.count && i <= liars; i++) {
-        online_arm *arm = &plan->online->arms[i];
-        arm->strategy = &liar; /* executions build it, or it was built from the plan's own kernels */
-        if (arm->plan) arm->plan->strategy = &liar;
+        online_candidate *candidate = &plan->online->candidates[i];
+        /* Executions build it, or it was built from the plan's own kernels. */
+        candidate->strategy = &liar;
+        if (candidate->plan) candidate->plan->strategy = &liar;
     }
     return plan;
 }
 
 Test(online, a_wrong_candidate_never_wins_and_is_reported) {
     const tune_play player = {play, NULL, INFINITY};
-    stn_plan *plan = plan_with_liars(&player, TUNE_ARMS);
+    stn_plan *plan = plan_with_liars(&player, TUNE_CANDIDATES);
     stn_online *o = plan->online;
     for (int i = 0; i < 40; i++) expect_right(plan, i);
     cr_expect_eq(o->search.current, 0u);
@@ -211,8 +214,8 @@ Test(online, a_wrong_candidate_never_wins_and_is_reported) {
     stn_plan_destroy(plan);
 }
 
-/* What differs in a sample is compared whole before anybody is told. */
-Test(online, a_wrong_sample_is_followed_by_the_whole) {
+/* A difference in a sample is verified on the whole result before it is reported. */
+Test(online, verifies_a_wrong_sample_on_the_whole_result) {
     const tune_play player = {play, NULL, INFINITY};
     stn_plan *plan = plan_with_liars(&player, 1);
     stn_online *o = plan->online;
@@ -221,12 +224,12 @@ Test(online, a_wrong_sample_is_followed_by_the_whole) {
     for (int i = 0; i < 60; i++) expect_right(plan, i);
     cr_expect_eq(o->compared.every, 1);
     cr_expect_eq(warnings, 1u, "%u", warnings);
-    cr_expect_eq(o->search.arms[1].state, TUNE_ARM_OUT);
+    cr_expect_eq(o->search.candidates[1].state, TUNE_CANDIDATE_OUT);
     expect_best(plan);
     stn_plan_destroy(plan);
 }
 
-Test(online, new_weights_are_those_of_all_candidates) {
+Test(online, sets_new_weights_of_all_candidates) {
     const tune_play player = {play, NULL, INFINITY};
     stn_plan *plan = plan_with(&player);
     wait_until_built(plan);
@@ -246,7 +249,7 @@ Test(online, a_captured_stream_freezes_the_choice) {
     const tune_play player = {play, NULL, INFINITY};
     const stn_driver_functions *call = stn_driver_table(context->driver);
     stn_plan *plan = plan_with(&player);
-    wait_until_built(plan); /* loading modules would end the capture */
+    wait_until_built(plan); /* Loading modules would end the capture. */
     expect_right(plan, 0);
     stn_cu_stream stream;
     stn_cu_graph graph;
@@ -264,14 +267,14 @@ Test(online, a_captured_stream_freezes_the_choice) {
     stn_plan_destroy(plan);
 }
 
-Test(online, ends_while_candidates_compile) {
+Test(online, can_be_closed_while_candidates_compile) {
     const tune_play player = {play, NULL, INFINITY};
     stn_plan *plan = plan_with(&player);
     expect_right(plan, 0);
     stn_plan_destroy(plan);
 }
 
-Test(online, is_asked_for) {
+Test(online, is_off_by_default) {
     stn_plan *plan;
     problem.steps = 100 * 1000 * 1000;
     OK(stn_plan_create(context, &problem, NULL, &plan, &error));
@@ -279,7 +282,7 @@ Test(online, is_asked_for) {
     stn_plan_destroy(plan);
 }
 
-Test(online, is_not_where_a_run_cannot_be_repeated) {
+Test(online, is_off_if_a_run_cannot_be_repeated) {
     stn_plan *plan;
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
     options.mode = STN_MODE_ONLINE;

@@ -1,5 +1,5 @@
-/* What is remembered: read back as it was written, refused when it was not, under a key of all that
- * decides a time. */
+/* Records of wisdom: parsed as printed, refused if malformed, and under a key of everything that
+ * affects a time. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,7 +52,7 @@ static stn_wisdom_key key_of(stn_context *context, const stn_problem *problem) {
     return key;
 }
 
-Test(record, is_read_back_as_written) {
+Test(record, round_trips) {
     static tune_records written, read;
     stn_candidate candidate = {{1, -2, 2147483647, -2147483647 - 1}};
     tune_record_set(&written, "direct", &candidate, 0.125);
@@ -60,7 +60,7 @@ Test(record, is_read_back_as_written) {
     candidate.values[15] = 7;
     tune_record_set(&written, "direct", &candidate, 0);
     tune_record_set(&written, "direct", &candidate, 3);
-    tune_record_set(&written, "direct", &candidate, 0); /* replaces */
+    tune_record_set(&written, "direct", &candidate, 0); /* replaces the record */
     cr_assert_eq(written.count, 3u);
     stn_text text = STN_TEXT_EMPTY;
     stn_text_printf(&text, "problem: p\n");
@@ -78,7 +78,7 @@ Test(record, is_read_back_as_written) {
 }
 
 #define VALUES " 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20"
-Test(record, that_was_not_so_written_is_passed_over) {
+Test(record, skips_malformed_lines) {
     static const char *const wrong[] = {
         "candidate: direct 0.5" VALUES " \n",
         "candidate: direct 0.5" VALUES " 21\n",
@@ -103,7 +103,7 @@ Test(record, that_was_not_so_written_is_passed_over) {
     }
 }
 
-Test(record, has_a_key_of_all_that_decides_a_time) {
+Test(record, key_covers_everything_that_affects_a_time) {
     world w = world_of();
     stn_problem other[9];
     stn_wisdom_key first = key_of(w.context, &w.problem), again = key_of(w.context, &w.problem);
@@ -118,7 +118,7 @@ Test(record, has_a_key_of_all_that_decides_a_time) {
     other[6].tolerance = 1e-3;
     other[7].alignment = 8;
     other[8].every = w.problem.steps,
-    other[8].steps = 2 * w.problem.steps; /* some strategies make a stack in one run */
+    other[8].steps = 2 * w.problem.steps; /* Some strategies compute a stack of steps in one run. */
     for (int i = 0; i < 9; i++) {
         stn_wisdom_key key = key_of(w.context, &other[i]);
         cr_assert_neq(memcmp(&first.problem, &key.problem, sizeof key.problem), 0, "problem %d", i);
@@ -139,18 +139,19 @@ static stn_wisdom_key key_of_weights(world *w, const double weights[5]) {
     return key;
 }
 
-Test(record, has_a_key_of_the_weights_symmetry_alone) {
+Test(record, key_covers_only_the_symmetry_of_weights) {
     world w = world_of();
     stn_wisdom_key first = key_of(w.context, &w.problem);
     stn_wisdom_key scaled =
-        key_of_weights(&w, (double[]){0.1, 0.15, 0.3, 0.15, 0.1}); /* by offset: -y, -x, 0, +x, +y */
+        /* by offset: -y, -x, 0, +x, +y */
+        key_of_weights(&w, (double[]){0.1, 0.15, 0.3, 0.15, 0.1});
     stn_wisdom_key skewed = key_of_weights(&w, (double[]){0.1, 0.15, 0.3, 0.25, 0.1});
     cr_assert_eq(memcmp(&first, &scaled, sizeof first), 0);
     cr_assert_neq(memcmp(&first, &skewed, sizeof first), 0);
     end_world(&w);
 }
 
-/* The key that a context made now, on the stand-in GPU, gives the problem. */
+/* The problem's key in a context made now, on the fake GPU. */
 static stn_wisdom_key key_on_gpu(const stn_problem *problem, int gpu) {
     stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
     stn_context *context;
@@ -162,25 +163,27 @@ static stn_wisdom_key key_on_gpu(const stn_problem *problem, int gpu) {
     return key;
 }
 
-Test(record, has_a_key_of_driver_templates_and_gpu, .init = stand_ins_start, .fini = stand_ins_end) {
+Test(record, key_covers_driver_templates_and_gpu, .init = stand_ins_start, .fini = stand_ins_end) {
     world w = world_of();
     stn_wisdom_key keys[5];
     keys[0] = key_on_gpu(&w.problem, 0);
     stn_wisdom_key again = key_on_gpu(&w.problem, 0);
     cr_assert_eq(memcmp(&keys[0], &again, sizeof again), 0);
-    keys[1] = key_on_gpu(&w.problem, 1); /* another name */
+    keys[1] = key_on_gpu(&w.problem, 1); /* another device name */
     fake->version = 13010;
     keys[2] = key_on_gpu(&w.problem, 0);
     fake->version = 13000;
     char command[512];
-    snprintf(command, sizeof command, "cp -r %s %s/t && echo '// edited' >> %s/t/device/index.cuh", TEMPLATE_FOLDER,
-             stand_ins_folder, stand_ins_folder);
+    snprintf(command, sizeof command,
+             "cp -r %s %s/t && "
+             "echo '// edited' >> %s/t/device/index.cuh",
+             TEMPLATE_FOLDER, stand_ins_folder, stand_ins_folder);
     cr_assert_eq(system(command), 0);
     snprintf(command, sizeof command, "%s/t", stand_ins_folder);
     setenv("STENTOR_TEMPLATE_DIR", command, 1);
     keys[3] = key_on_gpu(&w.problem, 0);
     unsetenv("STENTOR_TEMPLATE_DIR");
-    keys[4] = key_of(w.context, &w.problem); /* a GPU of this arch that is not here */
+    keys[4] = key_of(w.context, &w.problem); /* a GPU of this architecture that is not installed */
     for (int i = 0; i < 5; i++)
         for (int j = 0; j < i; j++) cr_expect_neq(memcmp(&keys[i], &keys[j], sizeof keys[i]), 0, "%d and %d", i, j);
     end_world(&w);

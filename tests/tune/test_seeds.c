@@ -1,6 +1,6 @@
-/* Seeds: what a file knows of a class of problems decides where nothing was measured, less so where
- * it is of other templates, and not at all where it is damaged. On the emulator: the files are made
- * by hand, so what is fastest in them is what the test says. */
+/* Seeds: a file with wisdom of the problem's class decides if nothing was measured, less so if it
+ * is of other templates, and not at all if it is damaged. On the emulator, with handmade files, so
+ * the test decides what is fastest. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,7 +52,7 @@ static void end(void) {
 }
 TestSuite(seeds, .init = start, .fini = end);
 
-/* An estimate between so many times the cheapest's. */
+/* A row whose estimate is between `least` and `most` times the best one. */
 static const stn_ranked *row_between(const stn_plan *plan, double least, double most) {
     for (size_t i = 1; i < plan->ranked && plan->ranking[i].applies; i++) {
         const double times = plan->ranking[i].estimate.seconds / plan->ranking[0].estimate.seconds;
@@ -62,11 +62,11 @@ static const stn_ranked *row_between(const stn_plan *plan, double least, double 
     return NULL;
 }
 
-/* As if only this row had been measured, with these kernels or others. */
+/* Writes seeds as if only this row had been measured, with these kernels or others. */
 static void write_seeds(stn_plan *plan, const stn_ranked *fastest, bool fresh) {
     stn_text text = STN_TEXT_EMPTY;
     const stn_key kernels = plan->context->templates_key;
-    stn_plan like = *plan; /* borrows all */
+    stn_plan like = *plan; /* borrows all members */
     for (size_t i = 0; i < like.ranked; i++) like.ranking[i].measured = &plan->ranking[i] == fastest ? 1e-3 : 0;
     if (!fresh) plan->context->templates_key.bytes[0] ^= 1;
     stn_wisdom_begin(&text);
@@ -81,7 +81,7 @@ static void write_seeds(stn_plan *plan, const stn_ranked *fastest, bool fresh) {
     stn_text_clear(&text);
 }
 
-/* With the file as it is, and no folder. */
+/* Plans with the file, and without a cache folder. */
 static stn_chosen chosen_with_seeds(size_t points, stn_candidate *candidate) {
     stn_context *context = open_context(":memory:");
     stn_plan *plan = plan_of(context, points, STN_MODE_AUTO);
@@ -93,13 +93,14 @@ static stn_chosen chosen_with_seeds(size_t points, stn_candidate *candidate) {
     return chosen;
 }
 
-Test(seeds, decide_where_nothing_was_measured) {
+Test(seeds, decide_if_nothing_was_measured) {
     stn_candidate taken;
     stn_context *context = open_context(":memory:");
     stn_plan *plan = plan_of(context, 4096, STN_MODE_AUTO);
     cr_assert_eq(plan->chosen, STN_CHOSEN_BY_ESTIMATE, "there is no file yet");
     cr_expect_not_null(strstr(warning, "No such file"), "%s", warning);
-    const stn_ranked *row = row_between(plan, 1.25, 1.45); /* its tiles are as tall for 4112 rows */
+    /* Its tiles have the same height for 4112 rows. */
+    const stn_ranked *row = row_between(plan, 1.25, 1.45);
     const stn_candidate candidate = row->candidate;
     write_seeds(plan, row, true);
     warning[0] = '\0';
@@ -115,7 +116,7 @@ Test(seeds, decide_where_nothing_was_measured) {
     stn_context_destroy(context);
 }
 
-Test(seeds, of_other_templates_decide_only_what_is_close) {
+Test(seeds, of_other_templates_decide_only_close_estimates) {
     stn_candidate taken;
     setenv("STENTOR_SEEDS", "none", 1);
     stn_context *context = open_context(":memory:");
@@ -131,14 +132,14 @@ Test(seeds, of_other_templates_decide_only_what_is_close) {
     stn_context_destroy(context);
 }
 
-/* As measuring leaves it. */
+/* Remembers as a measurement does. */
 static void remember(const stn_plan *plan, const stn_candidate *fastest) {
     static tune_records records;
     tune_record_set(&records, plan->strategy->name, fastest, 1);
     tune_remember(plan, &records);
 }
 
-Test(seeds, come_after_what_was_measured_here) {
+Test(seeds, come_after_own_measurements) {
     setenv("STENTOR_SEEDS", "none", 1);
     stn_context *context = open_context(folder);
     stn_plan *plan = plan_of(context, 4096, STN_MODE_AUTO);
@@ -146,7 +147,8 @@ Test(seeds, come_after_what_was_measured_here) {
     remember(plan, &own);
     stn_plan_destroy(plan);
     stn_context_destroy(context);
-    context = open_context(":memory:"); /* with the bandwidth that is assumed: the emulator's is another one */
+    /* With the assumed bandwidth: the emulator's measured one differs. */
+    context = open_context(":memory:");
     plan = plan_of(context, 4096, STN_MODE_AUTO);
     setenv("STENTOR_SEEDS", path, 1);
     write_seeds(plan, row_between(plan, 1, 1.14), true);
@@ -161,7 +163,7 @@ Test(seeds, come_after_what_was_measured_here) {
     stn_context_destroy(context);
 }
 
-Test(seeds, that_are_damaged_are_told_and_not_used) {
+Test(seeds, damaged_ones_are_reported_and_not_used) {
     setenv("STENTOR_SEEDS", "none", 1);
     stn_context *context = open_context(":memory:");
     stn_plan *plan = plan_of(context, 4096, STN_MODE_AUTO);
@@ -173,12 +175,12 @@ Test(seeds, that_are_damaged_are_told_and_not_used) {
     fputc('!', file);
     fclose(file);
     cr_expect_eq(chosen_with_seeds(4096, NULL), STN_CHOSEN_BY_ESTIMATE);
-    cr_expect_not_null(strstr(warning, "its checksum is another one"), "%s", warning);
+    cr_expect_not_null(strstr(warning, "its checksum is wrong"), "%s", warning);
     stn_plan_destroy(plan);
     stn_context_destroy(context);
 }
 
-/* Those that the library carries, if any: each text is whole. */
+/* The texts that the library carries, if any, are valid. */
 Test(seeds, of_the_library_are_wisdom) {
     for (size_t i = 0; tune_embedded_wisdom[i]; i++) {
         stn_wisdom wisdom;

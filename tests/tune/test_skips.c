@@ -1,5 +1,5 @@
-/* Candidates that are not measured are counted by what they ran into, and shown; none of it is an
- * error. On the emulator. */
+/* Candidates that are not measured are counted and shown by the reason; none of it is an error. On
+ * the emulator. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,7 +57,7 @@ Test(skips, by_time) {
     cr_assert_not_null(skip);
     cr_expect_gt(skip->count, 1u);
     cr_expect_eq(plan->chosen, STN_CHOSEN_BY_MEASURING, "the first one is measured in any case");
-    expect_words(plan, STN_TEXT, " by time (the time for measuring was up)");
+    expect_words(plan, STN_TEXT, " by time (the time limit was reached)");
     stn_plan_destroy(plan);
 }
 
@@ -74,8 +74,8 @@ Test(skips, by_a_compile_that_fails) {
     stn_plan_destroy(plan);
 }
 
-/* By 7 a step at least, past what f16 holds after 6. */
-Test(skips, none_where_values_would_overflow) {
+/* Values grow by at least 7 a step, beyond f16 after 6 steps. */
+Test(skips, none_if_values_would_overflow) {
     stn_problem problem = STN_PROBLEM_INIT;
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
     stn_plan *plan;
@@ -94,8 +94,8 @@ Test(skips, none_where_values_would_overflow) {
     stn_plan_destroy(plan);
 }
 
-/* Nor where a source is added. */
-Test(skips, none_where_there_is_a_source) {
+/* None are skipped if a source is added. */
+Test(skips, none_with_a_source) {
     stn_problem problem = STN_PROBLEM_INIT;
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
     stn_plan *plan;
@@ -103,7 +103,8 @@ Test(skips, none_where_there_is_a_source) {
     problem.extent[0] = 48, problem.extent[1] = 64;
     problem.steps = 9;
     problem.has_source = 1;
-    options.mode = STN_MODE_PATIENT, options.tune_seconds = 400; /* whatever they are estimated to take */
+    /* long enough for all candidates */
+    options.mode = STN_MODE_PATIENT, options.tune_seconds = 400;
     OK(stn_plan_create(context, &problem, &options, &plan, &error));
     cr_expect_eq(plan->chosen, STN_CHOSEN_BY_MEASURING, "%s", heard.last);
     cr_expect_geq(measured_rows(plan), 2u, "%zu: runs of 1 step, and of 8, at least", measured_rows(plan));
@@ -116,8 +117,7 @@ Test(skips, none_where_there_is_a_source) {
     stn_plan_destroy(plan);
 }
 
-/* ---- without measuring
- * ------------------------------------------------------------------------------------------- */
+/* ---- without measuring ----------------------------------------------------------------------- */
 
 static stn_plan *plan_of(const char *name, stn_dtype dtype, const stn_plan_options *options) {
     stn_problem problem = STN_PROBLEM_INIT;
@@ -139,10 +139,10 @@ static size_t removed(const stn_tally *tally, const char *constraint) {
     return count;
 }
 
-/* Of the same candidates and more, on a GPU with less. */
+/* Removes candidates by this constraint on a GPU with less of the resource. */
 static void expect_removed(const stn_strategy *strategy, const stn_plan *plan, const char *constraint) {
     stn_tally all = {0}, few = {0};
-    stn_plan poor = *plan; /* borrows all */
+    stn_plan poor = *plan; /* borrows all members */
     strategy->left_out(plan, &all);
     if (!strcmp(constraint, "registers"))
         poor.machine.registers_per_multiprocessor /= 16;
@@ -176,7 +176,7 @@ Test(skips, by_constraints_that_a_strategy_declares) {
     stn_plan_destroy(plan);
 }
 
-Test(skips, of_solids_by_registers) {
+Test(skips, of_volumes_by_registers) {
     stn_problem problem = STN_PROBLEM_INIT;
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
     stn_plan *plan;
@@ -193,7 +193,7 @@ Test(skips, of_solids_by_registers) {
     stn_plan_destroy(plan);
 }
 
-/* A line that nothing holds together, of a plane that tiles serve. */
+/* A line longer than any kernel holds, of a plane that tiles serve. */
 Test(skips, of_spectra_by_length) {
     stn_problem problem = STN_PROBLEM_INIT;
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
@@ -207,7 +207,7 @@ Test(skips, of_spectra_by_length) {
     stn_plan_destroy(plan);
 }
 
-/* Passes along the axes of taps too many to fuse. */
+/* Passes along the axes with more taps than can be fused. */
 Test(skips, of_axes_by_shared_memory) {
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
     options.estimate_only = 1;

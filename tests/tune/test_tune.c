@@ -1,5 +1,5 @@
-/* Tuning from end to end, on the emulator or a GPU: what it picks is right, remembered and read
- * back; what is damaged, wrong or no longer on offer is not used. */
+/* Tuning from end to end, on the emulator or a GPU: the choice is right, remembered and read back;
+ * records that are damaged, wrong or of candidates that no longer exist are not used. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "context/context.h"
 #include "told.h"
-#include "tune/trial.h"
+#include "tune/timing_trial.h"
 #include "tune/wisdom.h"
 
 enum { NY = 20, NX = 24, N = NY * NX, STEPS = 3, NOBODY = 65534 };
@@ -51,7 +51,7 @@ static void end(world *w) {
     remove_temp_folder(w->dir);
 }
 
-/* The next process. */
+/* As a new process does. */
 static void reopen(world *w) {
     stn_context_destroy(w->context);
     open_context(w, w->dir);
@@ -67,7 +67,7 @@ static stn_plan *plan_of(world *w, bool tune, double seconds) {
     return plan;
 }
 
-/* As the host has it, at every point. */
+/* Compares with the host's result at every point. */
 static void expect_right(world *w, stn_plan *plan) {
     double in[N], got[N], want[N];
     void *from, *to;
@@ -100,7 +100,7 @@ static void expect_same_choice(const stn_plan *a, const stn_plan *b) {
     cr_assert_eq(memcmp(&a->candidate, &b->candidate, sizeof a->candidate), 0);
 }
 
-Test(tune, picks_what_is_fastest_and_remembers_it) {
+Test(tune, chooses_and_remembers_the_fastest_candidate) {
     world w;
     begin(&w);
     stn_plan *tuned = plan_of(&w, true, 60);
@@ -112,7 +112,7 @@ Test(tune, picks_what_is_fastest_and_remembers_it) {
     cr_assert_eq(w.told.warnings, 0u, "%s", w.told.last);
 
     stn_context *first = w.context;
-    open_context(&w, w.dir); /* another process, meanwhile */
+    open_context(&w, w.dir); /* another process, concurrently */
     stn_plan *recalled = plan_of(&w, false, 0);
     cr_assert_eq(recalled->chosen, STN_CHOSEN_BY_MEMORY);
     cr_assert_eq(recalled->measured, tuned->measured);
@@ -154,7 +154,7 @@ Test(tune, in_place_and_without_a_folder) {
     end(&w);
 }
 
-Test(tune, keeps_to_its_time) {
+Test(tune, stops_at_the_time_limit) {
     world w;
     begin(&w);
     stn_plan *tuned = plan_of(&w, true, 1e-9);
@@ -168,7 +168,7 @@ Test(tune, keeps_to_its_time) {
     end(&w);
 }
 
-/* Instead of all that is known: this one candidate of the world's problem. */
+/* Replaces all wisdom by this one candidate of the world's problem. */
 static void leave(world *w, const char *strategy, const stn_candidate *candidate, double seconds) {
     static tune_records records;
     stn_plan *plan = plan_of(w, false, 0);
@@ -179,7 +179,7 @@ static void leave(world *w, const char *strategy, const stn_candidate *candidate
     stn_plan_destroy(plan);
 }
 
-Test(tune, a_line_that_makes_no_sense_is_passed_over) {
+Test(tune, skips_malformed_lines) {
     world w;
     char *text, *line;
     begin(&w);
@@ -205,7 +205,7 @@ Test(tune, a_line_that_makes_no_sense_is_passed_over) {
     end(&w);
 }
 
-Test(tune, a_candidate_that_is_not_on_offer_is_ignored) {
+Test(tune, ignores_unknown_candidates) {
     world w;
     begin(&w);
     stn_plan *estimated = plan_of(&w, false, 0);
@@ -221,7 +221,7 @@ Test(tune, a_candidate_that_is_not_on_offer_is_ignored) {
     end(&w);
 }
 
-Test(tune, a_candidate_that_was_wrong_is_not_chosen) {
+Test(tune, does_not_choose_a_wrong_candidate) {
     world w;
     begin(&w);
     stn_plan *estimated = plan_of(&w, false, 0);
@@ -234,8 +234,8 @@ Test(tune, a_candidate_that_was_wrong_is_not_chosen) {
     end(&w);
 }
 
-/* Times that cannot be remembered are told, and what was known stays. */
-Test(tune, wisdom_that_cannot_be_read_is_not_overwritten) {
+/* A failure to remember times is logged, and the old wisdom stays. */
+Test(tune, does_not_overwrite_unreadable_wisdom) {
     static tune_records records;
     world w;
     const uid_t user = geteuid();
@@ -265,8 +265,7 @@ Test(tune, wisdom_that_cannot_be_read_is_not_overwritten) {
     end(&w);
 }
 
-/* ---- transforms
- * -------------------------------------------------------------------------------------------------- */
+/* ---- transforms ------------------------------------------------------------------------------ */
 
 static stn_plan *transform_of(world *w, const stn_transform *t, bool tune) {
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
@@ -278,7 +277,7 @@ static stn_plan *transform_of(world *w, const stn_transform *t, bool tune) {
     return plan;
 }
 
-/* A wave: all of its spectrum is in one place. */
+/* A plane wave: its spectrum is a single peak. */
 static void expect_one_peak(world *w, stn_plan *plan, int n, int batch, int wave) {
     float *grid = calloc((size_t)(2 * n * batch), sizeof *grid);
     size_t bytes = (size_t)(2 * n * batch) * sizeof *grid;
@@ -328,10 +327,10 @@ Test(tune, a_transform_is_measured_and_remembered) {
     end(&w);
 }
 
-/* ---- one trial
- * --------------------------------------------------------------------------------------------------- */
+/* ---- one trial ------------------------------------------------------------------------------- */
 
-static int fault; /* 0: the last row is another; 1: the last point is none; 2: all are off by one part in 1e9 */
+/* 0: the last row is wrong; 1: the last point is NaN; 2: all points are off by one part in 1e9 */
+static int fault;
 
 static stn_status execute_wrongly(stn_plan *plan, const stn_execution *run, stn_error *why) {
     static double grid[N];
@@ -370,21 +369,21 @@ static tune_state try_strategy(const stn_strategy *strategy) {
     return state;
 }
 
-Test(trial, of_what_is_right_is_good) { cr_assert_eq(try_strategy(&stn_strategy_direct), TUNE_GOOD); }
+Test(trial, accepts_a_right_result) { cr_assert_eq(try_strategy(&stn_strategy_direct), TUNE_GOOD); }
 
-Test(trial, of_a_wrong_result_cannot_win) {
+Test(trial, rejects_a_wrong_result) {
     stn_strategy liar = stn_strategy_direct;
     liar.execute = execute_wrongly;
     for (fault = 0; fault < 3; fault++) cr_assert_eq(try_strategy(&liar), TUNE_WRONG, "fault %d", fault);
 }
 
-Test(trial, that_cannot_be_built_is_skipped) {
+Test(trial, skips_a_candidate_that_cannot_be_built) {
     stn_strategy poor = stn_strategy_direct;
     poor.prepare = fail_to_prepare;
     cr_assert_eq(try_strategy(&poor), TUNE_SKIPPED);
 }
 
-Test(trial, of_fewer_launches_tells_the_whole_runs_time) {
+Test(trial, scales_fewer_launches_to_the_whole_run) {
     world w;
     begin(&w);
     w.problem.steps = 300;

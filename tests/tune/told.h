@@ -1,4 +1,4 @@
-/* What tests of the tuner share: calls that must succeed, and what the library has warned of. */
+/* Shared by tests of the tuner: calls that must succeed, and the library's warnings. */
 #ifndef STN_TESTS_TUNE_TOLD_H
 #define STN_TESTS_TUNE_TOLD_H
 #include <criterion/criterion.h>

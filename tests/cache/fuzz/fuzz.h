@@ -1,5 +1,5 @@
-/* What the fuzz targets share. Run as TARGET CORPUS_FOLDER; STENTOR_FUZZ_SEEDS=FOLDER has the
- * target write its seeds there first (the corpus folder is a good place). */
+/* Shared by the fuzz targets. Run as TARGET CORPUS_FOLDER; with STENTOR_FUZZ_SEEDS=FOLDER a target
+ * first writes its seeds there (for example into the corpus folder). */
 #ifndef STN_TESTS_CACHE_FUZZ_H
 #define STN_TESTS_CACHE_FUZZ_H
 #include <stdio.h>
@@ -30,7 +30,7 @@ static inline void fuzz_seed(const char *name, const void *bytes, size_t size) {
     FUZZ_CHECK(file && fwrite(bytes, 1, size, file) == size && !fclose(file));
 }
 
-/* Entry number 0, 1, ... for seeds; its members are not to be freed. */
+/* Seed entry 0, 1, ...; its members must not be freed. */
 static inline stn_entry fuzz_entry(unsigned number, stn_key *key) {
     static char cubin[] =
         "\x7f"

@@ -1,5 +1,5 @@
-/* Any bytes as an entry: refused, or an entry that encodes to the very same bytes. As random bytes
- * never carry a right checksum, each input is tried once as it is and once with its checksum
+/* Fuzzes entries: any bytes are refused, or are an entry that encodes to the same bytes. Random
+ * bytes never have a right checksum, so each input is tried as it is and with its checksum
  * repaired. */
 #include "cache/entry.h"
 #include "fuzz.h"

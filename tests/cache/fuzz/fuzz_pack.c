@@ -1,6 +1,6 @@
-/* Any bytes as a pack: refused, or a pack whose entries, packed again, give the very same bytes.
- * Each input is tried as it is, with the index's checksum repaired, and with those of its entries
- * repaired too. */
+/* Fuzzes packs: any bytes are refused, or are a pack whose entries, packed again, give the same
+ * bytes. Each input is tried as it is, with the index's checksum repaired, and with the entries'
+ * checksums repaired too. */
 #include "cache/pack.h"
 #include "fuzz.h"
 
@@ -45,7 +45,8 @@ static void try_pack(const unsigned char *data, size_t size) {
         FUZZ_CHECK(error.status == STN_ERROR_FORMAT && *error.message && !pack);
         return;
     }
-    for (size_t i = 0; i < stn_pack_count(pack); i++) { /* one damaged entry leaves the others readable */
+    /* A damaged entry leaves the others readable. */
+    for (size_t i = 0; i < stn_pack_count(pack); i++) {
         stn_entry entry = {0};
         stn_key key;
         if (stn_pack_read(pack, i, &key, &entry, &error) != STN_OK) continue;

@@ -1,5 +1,6 @@
-/* Any bytes as the texts that people and files give: a stencil, a boundary, a dtype, a key, a list
- * of problems. Refused with a sentence, or taken whole; the first byte says which text it is. */
+/* Fuzzes texts of users and files: a stencil, a boundary, a dtype, a key, a list of problems. Any
+ * bytes are refused with a message, or accepted as a whole; the first byte selects the kind of
+ * text. */
 #include "cli/problem_list.h"
 #include "fuzz.h"
 
@@ -27,7 +28,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv) {
     return 0;
 }
 
-static void expect_story(stn_status status, const stn_error *error) {
+static void expect_message(stn_status status, const stn_error *error) {
     if (status != STN_OK) FUZZ_CHECK(error->status == status && *error->message);
 }
 
@@ -35,7 +36,7 @@ static void try_stencil(const char *text) {
     stn_stencil *stencil = NULL;
     stn_error error = {0};
     stn_status status = stn_stencil_parse(text, &stencil, &error);
-    expect_story(status, &error);
+    expect_message(status, &error);
     FUZZ_CHECK((status == STN_OK) == (stencil != NULL));
     if (stencil) FUZZ_CHECK(stn_stencil_tap_count(stencil) > 0 && stn_stencil_rank(stencil) <= STN_MAX_RANK);
     stn_stencil_destroy(stencil);
@@ -45,7 +46,7 @@ static void try_boundary(const char *text) {
     stn_boundary sides[2];
     stn_error error = {0};
     stn_status status = stn_boundary_parse(text, sides, &error);
-    expect_story(status, &error);
+    expect_message(status, &error);
     if (status == STN_OK) FUZZ_CHECK(sides[0].kind <= STN_FIXED && sides[1].kind <= STN_FIXED);
 }
 
@@ -57,7 +58,7 @@ static void try_key(const char *text) {
     FUZZ_CHECK(!strcasecmp(hex, text));
 }
 
-/* Kinds of work by their keys alone. */
+/* Kinds of work with only their keys. */
 static const cli_listed_key of_transforms[] = {{"transform", false},
                                                {"axes", false},
                                                {"size", false},
@@ -71,9 +72,10 @@ static void try_list(const char *bytes, size_t size) {
     cli_problem_list problems = {0};
     stn_error error = {0};
     stn_status status = cli_problem_list_parse("list", bytes, size, kinds, &problems, &error);
-    expect_story(status, &error);
+    expect_message(status, &error);
     FUZZ_CHECK((status == STN_OK) == (problems.count > 0) && problems.count <= CLI_PROBLEMS_MOST);
-    for (size_t i = 0; i < problems.count; i++) /* every text can be read, every label ends */
+    /* Every text can be read, every label is terminated. */
+    for (size_t i = 0; i < problems.count; i++)
         FUZZ_CHECK(strlen(problems.list[i].label) < sizeof problems.list[i].label &&
                    (problems.list[i].kind != kinds[0] || problems.list[i].value[0].text));
     cli_problem_list_clear(&problems);
@@ -81,7 +83,7 @@ static void try_list(const char *bytes, size_t size) {
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size) {
     if (!size) return 0;
-    char *text = malloc(size); /* what follows the first byte, with a terminator */
+    char *text = malloc(size); /* the bytes after the first, with a terminator */
     FUZZ_CHECK(text);
     memcpy(text, data + 1, size - 1);
     text[size - 1] = '\0';
@@ -95,7 +97,7 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size) {
             try_boundary(text);
             break;
         case 0:
-            expect_story(stn_dtype_parse(text, &dtype, &error), &error);
+            expect_message(stn_dtype_parse(text, &dtype, &error), &error);
             break;
         case 1:
             try_key(text);

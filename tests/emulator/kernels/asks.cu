@@ -1,4 +1,4 @@
-// A kernel whose requests to memory are known.
+// A kernel with known memory requests.
 #include "device/ptx.cuh"
 
 struct arguments {
@@ -9,8 +9,8 @@ struct arguments {
 
 extern __shared__ __align__(128) unsigned char stn_shared[];
 
-// Shared words n apart, written by one warp; a wide word a lane read from global memory, another
-// written 32 bytes apart.
+// One warp writes shared words at stride n; each lane reads a wide word from global memory and
+// writes another one at a stride of 32 bytes.
 extern "C" __global__ void asks(const __grid_constant__ arguments args) {
     unsigned *const mine = reinterpret_cast<unsigned *>(stn_shared);
     mine[args.n * threadIdx.x] = threadIdx.x;

@@ -31,7 +31,7 @@ extern "C" __global__ void missing_lane(const __grid_constant__ arguments args) 
     if (threadIdx.x == 7) return;
     static_cast<int *>(args.out)[threadIdx.x] = __shfl_sync(0xffffffffu, threadIdx.x, 0);
 }
-// A block of 16 has no lanes 16 to 31; in one of 32 they wait elsewhere.
+// A block of 16 has no lanes 16 to 31; in a block of 32 they wait at another operation.
 extern "C" __global__ void absent_lane(const __grid_constant__ arguments args) {
     static_cast<int *>(args.out)[threadIdx.x] =
         threadIdx.x < 16 ? __shfl_sync(0xffffffffu, threadIdx.x, 0) : 0 * __syncthreads_count(1);
@@ -46,15 +46,15 @@ extern "C" __global__ void divergent_barrier(const __grid_constant__ arguments a
         __syncthreads();
     static_cast<int *>(args.out)[threadIdx.x] = 1;
 }
-// No barrier between writing and reading what a thread n further wrote. Any fixed order of warps
-// and lanes hides it in one direction.
+// No barrier between a write and the read of the element that another thread, n further, wrote. Any
+// fixed order of warps and lanes hides the race in one direction.
 extern "C" __global__ void races(const __grid_constant__ arguments args) {
     double *tile = reinterpret_cast<double *>(stn_shared);
     const int i = threadIdx.x, other = i + args.n;
     tile[i] = i;
     static_cast<double *>(args.out)[i] = other >= 0 && other < static_cast<int>(blockDim.x) ? tile[other] : 0.0;
 }
-// Blocks that read what the block n further writes
+// Blocks that read the output of the block n further.
 extern "C" __global__ void races_between_blocks(const __grid_constant__ arguments args) {
     double *out = static_cast<double *>(args.out);
     const int b = blockIdx.x, other = b + args.n;
@@ -103,8 +103,8 @@ extern "C" __global__ void outside_array(const __grid_constant__ arguments args)
 }
 extern "C" __global__ void fails_assert(const __grid_constant__ arguments args) { assert(args.n == 0); }
 
-// A launch, and one that may begin early: it waits for the first one (0), does not (1), or reads
-// before it waits (2).
+// A launch, and a dependent one that waits for it (0), does not wait (1), or reads before it waits
+// (2).
 extern "C" __global__ void fills(const __grid_constant__ arguments args) {
     let_next_launch_begin();
     static_cast<double *>(args.out)[blockIdx.x * blockDim.x + threadIdx.x] = 5.0;
@@ -118,20 +118,19 @@ extern "C" __global__ void copies_early(const __grid_constant__ arguments args) 
     static_cast<double *>(args.out)[i] = value;
 }
 
-// Clusters of two, with a fault of kind n each (0: none).
+// Clusters of two blocks, each with a fault of kind n (0: none).
 extern "C" __global__ void cluster_faults(const __grid_constant__ arguments args) {
     unsigned *mine = reinterpret_cast<unsigned *>(stn_shared), run[4];
     const unsigned i = threadIdx.x, rank = cluster_rank();
     for (int k = 0; k < 4; k++) mine[4 * i + k] = i;
-    if (args.n != 1) cluster_barrier();          // 1: the other block may not have started
-    if (args.n == 2 && i == 0) __syncthreads();  // while the others wait for it at the next barrier
+    if (args.n != 1) cluster_barrier();          // 1: the other block may not have started.
+    if (args.n == 2 && i == 0) __syncthreads();  // The others wait for it at the next barrier.
     cluster_load(run, mine + 4 * i + (args.n == 3 ? 128 : args.n == 4), args.n == 5 ? 2 : 1 - rank);
-    if (args.n != 6) cluster_barrier();  // 6: the other may have ended
+    if (args.n != 6) cluster_barrier();  // 6: the other block may have ended.
     store_run(static_cast<unsigned *>(args.out) + 4 * i, run);
 }
 
-// Clusters of two whose blocks hand their numbers to each other; n: they do not wait until that is
-// done.
+// Clusters of two whose blocks exchange numbers; with n they do not wait for the exchange.
 extern "C" __global__ void cluster_hand_over(const __grid_constant__ arguments args) {
     unsigned *mine = reinterpret_cast<unsigned *>(stn_shared), run[4];
     const unsigned i = threadIdx.x, rank = cluster_rank();
@@ -147,10 +146,10 @@ extern "C" __global__ void cluster_hand_over(const __grid_constant__ arguments a
     cluster_barrier();
 }
 
-// A value from each lane's neighbour through shared memory, dynamic (what & 1: static). What lies
-// between writing and reading, and between turns, is no order but registers that lanes hand to each
-// other (what & 6: a shuffle, a ballot, a product), unless `what` has 8. what & 16: neighbours are
-// of another warp, and a barrier is needed (32). what & 64: asynchronous copies bring the values.
+// Each lane reads its neighbour's value through shared memory, dynamic or static (what & 1).
+// Between write and read, and between iterations, lanes only exchange registers, which orders no
+// memory (what & 6: a shuffle, a ballot, a matrix product), unless what & 8. what & 16: neighbours
+// are in another warp, which needs a barrier (32). what & 64: asynchronous copies write the values.
 extern "C" __global__ void neighbours(const __grid_constant__ arguments args) {
     __shared__ __align__(16) double fixed[64];
     const int i = threadIdx.x, from = args.n & 16 ? (i + 32) % 64 : i ^ 1;

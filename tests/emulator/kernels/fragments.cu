@@ -1,5 +1,5 @@
-// One warp, one tensor product: every lane's registers come from memory and go back, so that the
-// host alone decides which element lies where.
+// One warp, one tensor-core product: every lane's registers are loaded from memory and stored
+// again, so that the host alone decides the layout.
 #include "device/ptx.cuh"
 
 struct arguments {

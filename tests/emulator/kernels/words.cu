@@ -1,4 +1,4 @@
-// The words of the kernel language: each kernel has a known answer, on the emulator and on a GPU.
+// CUDA's built-in functions: kernels with a known answer, on the emulator and on a GPU.
 #include "device/ptx.cuh"
 
 struct arguments {
@@ -21,8 +21,8 @@ extern "C" __global__ void __launch_bounds__(256) reverse(const __grid_constant_
     static_cast<double *>(args.out)[i] = tile[args.n - 1 - i];
 }
 
-// Inclusive sums within each block by __shfl_up_sync, block sums through shared memory; double
-// values.
+// Inclusive sums of doubles within each block: __shfl_up_sync within warps, block sums through
+// shared memory.
 extern "C" __global__ void block_scan(const __grid_constant__ arguments args) {
     double *sums = reinterpret_cast<double *>(stn_shared);
     const int i = threadIdx.x, lane = i & 31, warp = i >> 5;
@@ -38,7 +38,7 @@ extern "C" __global__ void block_scan(const __grid_constant__ arguments args) {
     static_cast<double *>(args.out)[i] = v;
 }
 
-// 12 numbers of each lane of one warp
+// 12 shuffle results of each lane of one warp
 extern "C" __global__ void shuffles(const __grid_constant__ arguments args) {
     const int lane = threadIdx.x;
     int *out = static_cast<int *>(args.out) + 12 * lane;
@@ -60,7 +60,7 @@ extern "C" __global__ void shuffles(const __grid_constant__ arguments args) {
     __syncwarp();
 }
 
-// Counts by every barrier that votes, and atomics; block of 64
+// Counts by all barriers with a reduction, and atomics; block of 64
 extern "C" __global__ void votes(const __grid_constant__ arguments args) {
     int *out = static_cast<int *>(args.out);
     const int i = threadIdx.x;
@@ -93,7 +93,7 @@ extern "C" __global__ void roundings(const __grid_constant__ arguments args) {
     out[2 * i + 1] = float_to_tf32(f) & ~0x1fffu;  // hardware leaves the low bits undefined
 }
 
-// Two groups in flight: sums of four tiles of 64 doubles each, copied one tile ahead
+// Two groups in flight: sums of four tiles of 64 doubles, copied one tile ahead
 extern "C" __global__ void pipeline(const __grid_constant__ arguments args) {
     double *tiles = reinterpret_cast<double *>(stn_shared);
     const double *in = static_cast<const double *>(args.in);
@@ -112,7 +112,7 @@ extern "C" __global__ void pipeline(const __grid_constant__ arguments args) {
     static_cast<double *>(args.out)[i] = sum;
 }
 
-// Where a block and a thread are
+// Indices of block and thread
 extern "C" __global__ void places(const __grid_constant__ arguments args) {
     const size_t block =
         blockIdx.x + static_cast<size_t>(gridDim.x) * (blockIdx.y + static_cast<size_t>(gridDim.y) * blockIdx.z);
@@ -121,7 +121,7 @@ extern "C" __global__ void places(const __grid_constant__ arguments args) {
         static_cast<unsigned>(block) * 1000 + thread;
 }
 
-// Early leavers do not hold a barrier up
+// Threads that leave early do not block a barrier
 extern "C" __global__ void early(const __grid_constant__ arguments args) {
     __shared__ int tile[256];
     const int i = threadIdx.x;
@@ -131,8 +131,8 @@ extern "C" __global__ void early(const __grid_constant__ arguments args) {
     static_cast<int *>(args.out)[i] = tile[args.n - 1 - i];
 }
 
-// Each block of a cluster of n hands its numbers on: out of thread i of block b are four of thread
-// 31 - i of the next one.
+// Each block of a cluster of n passes its numbers on: thread i of block b writes the four numbers
+// of thread 31 - i of the next block.
 extern "C" __global__ void cluster_turn(const __grid_constant__ arguments args) {
     unsigned *mine = reinterpret_cast<unsigned *>(stn_shared);
     const unsigned i = threadIdx.x, count = 4 * blockDim.x, rank = cluster_rank();
@@ -153,8 +153,7 @@ extern "C" __global__ void waves(const __grid_constant__ arguments args) {
     static_cast<float *>(args.out)[2 * i + 1] = cos_approx(angle);
 }
 
-// One warp's matrices of 8 rows of 8 halves, transposed: element i of a matrix is its number 8 *
-// row + column.
+// Transposes one warp's matrices of 8 x 8 halves: element i of a matrix is 8 * row + column.
 extern "C" __global__ void transpose(const __grid_constant__ arguments args) {
     unsigned four[4];
     load_run(four, static_cast<const unsigned *>(args.in) + 4 * threadIdx.x);

@@ -1,5 +1,5 @@
-// The CUDA language as plain C++17, for kernels that the emulator runs. Included before every
-// kernel; kept small, for it is compiled with each of them.
+// CUDA C++ as plain C++17, for kernels in the emulator. Included before every kernel and compiled
+// with each of them, so it is kept small.
 #pragma once
 #include "engine.h"
 
@@ -8,9 +8,9 @@
 #define STENTOR_EMULATOR 1
 #define __device__
 #define __host__
-// __global__: an attribute unknown to the compiler; the emulator looks for it. An inline function's
-// static arrays are no single file's: g++ -fsanitize=thread leaves accesses to such out, if their
-// address goes nowhere.
+// __global__ becomes an attribute unknown to the compiler, which the emulator searches for. With
+// the race detector kernels are inline: g++ -fsanitize=thread does not instrument static arrays of
+// a file whose address does not escape, but it does those of an inline function.
 #ifdef STENTOR_EMULATOR_RACES
 #define __global__ inline __attribute__((stn_kernel))
 #else
@@ -46,9 +46,9 @@ __forceinline__ Thread *self() {
 #define blockIdx (stn_emulator::self()->block->index)
 #define blockDim (stn_emulator::self()->block->threads)
 #define gridDim (stn_emulator::self()->block->grid)
-// Dynamic shared memory; the emulator takes its declaration out of the source. Static arrays are
-// for small fixed things: an OS thread runs one block at a time, so they are its own, but they are
-// not poisoned and have no guard page.
+// Dynamic shared memory is found through the stack pointer; the emulator removes its declaration.
+// Static shared arrays belong to an OS thread, which runs one block at a time; they are not
+// poisoned and have no guard page, so use them for small fixed tables only.
 #define __shared__ static thread_local
 #define stn_shared (stn_emulator::self()->block->shared)
 
@@ -117,7 +117,7 @@ __forceinline__ void __trap(STN_WHERE) { stn_emulator::engine->fail("__trap() wa
     ((condition) ? (void)0 : stn_emulator::engine->fail("assertion failed: " #condition, stn_emulator::Place::here()))
 extern "C" int printf(const char *, ...);
 
-// ---- atomics; blocks run on several OS threads, so these are real
+// ---- atomics; real ones, since blocks run on several OS threads
 namespace stn_emulator {
 template <class T>
 struct Bits {
@@ -319,7 +319,7 @@ __forceinline__ float fma(float a, float b, float c) { return __builtin_fmaf(a, 
 __forceinline__ float fmaf(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
 __forceinline__ float __fmaf_rn(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
 __forceinline__ double __fma_rn(double a, double b, double c) { return __builtin_fma(a, b, c); }
-// Never contracted with a neighbour: the empty asm keeps the product or sum apart.
+// Prevents contraction: the empty asm hides the product or sum from the compiler.
 #define STN_ROUNDED(name, T, op)                                                                                       \
     __forceinline__ T name(T a, T b) {                                                                                 \
         T r = a op b;                                                                                                  \
@@ -357,8 +357,8 @@ __forceinline__ bool isfinite(double x) { return __builtin_isfinite(x); }
 __forceinline__ int __float2int_rn(float x) { return (int)__builtin_rintf(x); }
 __forceinline__ int __double2int_rn(double x) { return (int)__builtin_rint(x); }
 
-// ---- how the engine calls a kernel: one thunk, made from the kernel's type. The emulator appends it for each
-// __global__ function of the source.
+// ---- calling a kernel: a thunk made from its type; the emulator appends one per __global__
+// function
 namespace stn_emulator {
 template <class... A>
 struct Arguments {

@@ -1,5 +1,5 @@
-// What a compiled kernel and the engine that runs it agree on. Included by both, so: no library
-// headers.
+// The interface between a compiled kernel and the engine that runs it. Both include it, so it
+// includes no library headers.
 #pragma once
 
 struct uint3 {
@@ -11,29 +11,29 @@ struct dim3 {
 
 namespace stn_emulator {
 
-// Each thread of a block is a fiber with a stack of this size, aligned to it; the stacks of one
-// block lie in a region of 2^27 bytes, aligned to that. So a kernel finds its Thread from its stack
-// pointer alone.
+// Each thread of a block is a fiber with a stack of STACK_BYTES, aligned to that size; all stacks
+// of a worker lie in a region of REGION_BYTES, also aligned to its size. So a kernel finds its
+// Thread from the stack pointer alone.
 constexpr unsigned long STACK_BYTES = 1ul << 16, REGION_BYTES = 1ul << 29, FIRST_SLOT = 16;
 
 struct Block {
     uint3 index;
     dim3 threads, grid;
-    unsigned char *shared;  // shared + shared_bytes (rounded up to 128) is a guard page
+    unsigned char *shared;  // A guard page follows at shared + shared_bytes, rounded up to 128.
     unsigned shared_bytes;
     unsigned rank;  // in its cluster
 };
 
-struct alignas(64) Thread {  // Thread of slot s lies at region + s * sizeof(Thread)
+struct alignas(64) Thread {  // The Thread of slot s lies at region + s * sizeof(Thread).
     uint3 index;
     unsigned linear;
     const Block *block;
 };
 
-struct Place {  // where in the source a word was called: tells apart barriers that must not be mixed
+struct Place {  // Source location of a call; tells different barriers apart.
     const char *file;
     int line;
-    // As a default argument, this is where the call is.
+    // As a default argument this is the location of the call.
     static constexpr Place here(const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
         return {file, line};
     }
@@ -59,7 +59,7 @@ enum Mma {
     MMA_COUNT
 };
 
-// What the engine does for a kernel. All calls may switch to another fiber.
+// Functions of the engine that kernels call. Any of them may switch to another fiber.
 struct Engine {
     int (*barrier)(int id, int count, Reduce reduce, int predicate, Place place);
     unsigned long long (*shuffle)(Shuffle mode, unsigned mask, unsigned long long value, int argument, int width,
@@ -75,8 +75,8 @@ struct Engine {
     void (*fail)(const char *message, Place place);
     void (*misaligned)(const void *address, int bytes, Place place);
     void (*wait_for_launch)(Place place);
-    // Of kernels compiled for it: an access; where the running OS thread has what the kernel
-    // declares as static shared memory.
+    // Only in instrumented kernels: reports an access; reports the location of the running OS
+    // thread's static shared memory.
     void (*touch)(const void *p, unsigned bytes, int writes, const void *code);
     void (*statics)(const unsigned char *from, unsigned bytes);
 };
@@ -84,7 +84,7 @@ struct Engine {
 struct KernelEntry {
     const char *name;
     void (*call)(void *const *values);
-    unsigned count;         // of its parameters
+    unsigned count;         // number of parameters
     const unsigned *sizes;  // in bytes
     int max_threads;        // __launch_bounds__
 };

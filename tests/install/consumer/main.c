@@ -1,4 +1,4 @@
-/* Prints the version of the library that it found, and one result. */
+/* A program that uses the installed library: prints its version, and one result. */
 #include <stdio.h>
 #include <stentor.h>
 

@@ -1,11 +1,11 @@
-/* Any bytes as wisdom: refused with a sentence, or taken, and then written and read again it is the
- * same. As random bytes never carry a right checksum, each input is tried as it is, with its
- * checksum repaired, and as the body of a file. */
+/* Fuzzes wisdom: any bytes are refused with a message, or accepted, and then are the same when
+ * written and read again. Random bytes never have a right checksum, so each input is tried as it
+ * is, with its checksum repaired, and as the body of a file. */
 #include <sodium/crypto_hash_sha256.h>
 
 #include "../../cache/fuzz/fuzz.h"
 #include "cache/wisdom.h"
-#include "tune/record.h"
+#include "tune/time_record.h"
 
 #define HEX "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 static const char one_entry[] = "entry: " HEX " " HEX " " HEX
@@ -14,7 +14,7 @@ static const char one_entry[] = "entry: " HEX " " HEX " " HEX
                                 "candidate: direct 0.5 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 -20\n"
                                 "candidate: lowrank wrong 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n";
 
-/* The bytes, which the caller frees, with a first line and a right last one. */
+/* The bytes with a first line and a right last line; the caller frees them. */
 static char *framed(const char *body, size_t size, bool head, size_t *whole) {
     static const char first[] = "stentor wisdom 2\n";
     const size_t before = head ? sizeof first - 1 : 0;
@@ -54,7 +54,7 @@ static void try_text(const char *text, size_t size) {
     FUZZ_CHECK(stn_wisdom_parse(printed.data, printed.size, &again, &error) == STN_OK && again.count == wisdom.count);
     stn_text_clear(&printed);
     FUZZ_CHECK(stn_wisdom_join(&again, &wisdom, &printed, &known, &error) == STN_OK && known == wisdom.count);
-    FUZZ_CHECK(!strcmp(printed.data, again.text)); /* what is known adds nothing */
+    FUZZ_CHECK(!strcmp(printed.data, again.text)); /* Known entries add nothing. */
     stn_text_clear(&printed);
     stn_wisdom_clear(&wisdom);
     stn_wisdom_clear(&again);

@@ -1,9 +1,9 @@
-// The twin of kernel_templates/device/ptx.cuh for the emulator: the same words, in C++. Layouts are
-// in ../../mma.cpp.
+// The emulator's version of kernel_templates/device/ptx.cuh: the same functions in C++. Fragment
+// layouts are in ../../mma.cpp.
 #pragma once
 using half_t = unsigned short;  // IEEE binary16 bits
 
-// ---- half <-> float, round to nearest even; NaN becomes the one that GPUs give
+// ---- half <-> float, rounded to nearest even; NaN becomes the canonical NaN of GPUs
 __device__ __forceinline__ float half_to_float(half_t h) {
     unsigned sign = (unsigned)(h & 0x8000u) << 16, magnitude = h & 0x7fffu;
     if (magnitude > 0x7c00u) return __uint_as_float(0x7fffffffu);
@@ -16,8 +16,8 @@ __device__ __forceinline__ half_t float_to_half(float f) {
     bits &= 0x7fffffffu;
     if (bits > 0x7f800000u) return 0x7fff;
     if (bits >= 0x477ff000u) return (half_t)(sign | 0x7c00u);  // rounds past 65504
-    if (bits < 0x38800000u)  // below 2^-14: the sum's last place is 2^-24, so it rounds as the subnormal does
-        return (half_t)(sign | (__float_as_uint(__uint_as_float(bits) + 0.5f) - 0x3f000000u));
+    // Below 2^-14 the sum's last bit is 2^-24, so it rounds as the subnormal does.
+    if (bits < 0x38800000u) return (half_t)(sign | (__float_as_uint(__uint_as_float(bits) + 0.5f) - 0x3f000000u));
     return (half_t)(sign | ((bits - 0x38000000u + 0xfffu + (bits >> 13 & 1u)) >> 13));
 }
 __device__ __forceinline__ unsigned floats_to_half2(float first, float second) {
@@ -31,11 +31,11 @@ __device__ __forceinline__ unsigned shift_pair(unsigned low, unsigned high, int 
     return (unsigned)(((unsigned long long)high << 32 | low) >> (bits & 31));
 }
 
-// ---- of an angle from -pi to pi; cut to about the precision of a GPU
+// ---- sine and cosine of an angle from -pi to pi, cut to about the precision of a GPU
 __device__ __forceinline__ float sin_approx(float angle) { return rintf(sinf(angle) * 0x1p20f) * 0x1p-20f; }
 __device__ __forceinline__ float cos_approx(float angle) { return rintf(cosf(angle) * 0x1p20f) * 0x1p-20f; }
 
-// ---- runs of N elements in one access
+// ---- vectors of N elements in one access
 template <class T, int N>
 __device__ __forceinline__ void check_run(const T *p, stn_emulator::Place place) {
     static_assert(N * sizeof(T) == 2 || N * sizeof(T) == 4 || N * sizeof(T) == 8 || N * sizeof(T) == 16, "one access");
@@ -60,7 +60,7 @@ __device__ __forceinline__ void store_if(bool wanted, T *to, T value) {
     if (wanted) *to = value;
 }
 
-// ---- asynchronous copies, global -> shared. A group is what was issued since the last commit.
+// ---- asynchronous copies, global to shared; a group is all copies since the last commit
 __device__ __forceinline__ unsigned shared_address(const void *p) { return (unsigned)__cvta_generic_to_shared(p); }
 __device__ __forceinline__ void copy_async_16(void *to, const void *from, STN_WHERE) {
     stn_emulator::engine->copy_async(to, from, 16, place);
@@ -82,8 +82,7 @@ __device__ __forceinline__ void copy_async_wait(STN_WHERE) {
 
 __device__ __forceinline__ void keep_here(int &i) { asm volatile("" : "+r"(i)); }
 
-// ---- tensor products, c += a b. Every lane hands over its registers; the last one to arrive lets the warp's product
-// be formed.
+// ---- matrix products, c += a b: the last lane to arrive computes the whole warp's product
 #define STN_MMA(name, SHAPE, C, NC, A, NA, B, NB)                                                                      \
     __device__ __forceinline__ void name(C(&c)[NC], const A(&a)[NA], const B(&b)[NB], STN_WHERE) {                     \
         stn_emulator::engine->mma(stn_emulator::SHAPE, c, a, b, 0, 0, place);                                          \
@@ -132,7 +131,7 @@ STN_MMA_SPARSE(mma_sp_tf32_m16n8k16, MMA_SP_TF32_M16N8K16, 4, 4)
 __device__ __forceinline__ unsigned transpose_halves(unsigned two, STN_WHERE) {
     const unsigned lane = stn_emulator::self()->linear % 32, row = lane / 4, pair = lane % 4;
     unsigned both = 0;
-    for (int e = 0; e < 2; e++) {  // lane's column of rows 2 pair and 2 pair + 1
+    for (int e = 0; e < 2; e++) {  // the lane's column of rows 2 pair and 2 pair + 1
         const unsigned got = (unsigned)stn_emulator::engine->shuffle(stn_emulator::SHUFFLE_INDEX, 0xffffffffu, two,
                                                                      (int)(4 * (2 * pair + e) + row / 2), 32, place);
         both |= (got >> (16 * (row % 2)) & 0xffffu) << (16 * e);
@@ -142,7 +141,7 @@ __device__ __forceinline__ unsigned transpose_halves(unsigned two, STN_WHERE) {
 
 __device__ __forceinline__ void prefetch_far(const void *, unsigned) {}
 
-// ---- launches one after the other: of one that may begin early, some blocks do before the launch before it has begun
+// ---- programmatic dependent launch; some blocks of the dependent launch begin before this one
 __device__ __forceinline__ void let_next_launch_begin() {}
 __device__ __forceinline__ void wait_for_launch_before(STN_WHERE) { stn_emulator::engine->wait_for_launch(place); }
 

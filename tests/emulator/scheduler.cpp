@@ -1,7 +1,7 @@
-// Running one block or a cluster of them. The scheduler picks a warp, runs its lanes until each of
-// them waits or is done, then settles what they wait for: a warp-wide word when all lanes of its
-// mask have come, a barrier when all threads of the block or the cluster have.
-#include "engine.h"
+// Scheduler of one block or cluster. It picks a warp and runs its lanes until each of them waits or
+// is done; then it completes what they wait for: a warp-wide operation once all lanes of its mask
+// have arrived, a barrier once all threads of the block or the cluster have.
+#include "scheduler.h"
 
 #include <sys/mman.h>
 
@@ -33,7 +33,7 @@ uint64_t Worker::next_random() {  // xorshift64*
     return random * 0x2545f4914f6cdd1dull;
 }
 
-// ---- memory: a region for the stacks, one for the blocks' shared memory, each with its end at a guard page
+// ---- memory: a region for stacks and one for shared memory, each part with a guard page
 
 bool Worker::prepare() {
     if (region) return true;
@@ -66,7 +66,7 @@ void Worker::fail(LaunchError code, Place place, const char *format, ...) {
     vsnprintf(text, sizeof text, format, list);
     va_end(list);
     set_error(code, current, text, place);
-    for (;;) yield();  // the scheduler abandons this fiber
+    for (;;) yield();  // The scheduler never resumes this fiber.
 }
 
 // ---- fibers
@@ -89,7 +89,7 @@ void Worker::start_lane(unsigned i) {
         mprotect(slot, PAGE, PROT_NONE);
         stacks = i + 1;
     }
-    // Stacks start at different offsets: equal ones would share the same few cache sets.
+    // Stacks start at different offsets, because equal ones would use the same few cache sets.
     unsigned char *top = slot + STACK_BYTES - 64 - (i * 7 % 64) * 128;
     Lane &lane = lanes[i];
     lane.stack_pointer = new_stack(top, lane_main);
@@ -112,7 +112,7 @@ void Worker::resume(unsigned i) {
     if (lanes[i].state == State::DONE) alive--, living[i / stride]--;
 }
 
-// ---- warp-wide words
+// ---- warp-wide operations
 
 void Worker::shuffle(unsigned first, unsigned mask) {
     uint64_t value[WARP];
@@ -132,7 +132,7 @@ void Worker::shuffle(unsigned first, unsigned mask) {
             case SHUFFLE_DOWN:
                 from = (int)l + n >= base + width ? (int)l : (int)l + n;
                 break;
-            default:  // xor: from an earlier part of the warp too, as on the GPU
+            default:  // xor: may read from an earlier segment of the warp, as on a GPU
                 from = ((int)l ^ n) >= base + width ? (int)l : ((int)l ^ n);
         }
         if (!(mask >> from & 1))
@@ -156,7 +156,7 @@ void Worker::vote(unsigned first, unsigned mask) {
     }
 }
 
-// All lanes of the mask wait at a word: is it the same one?
+// All lanes of the mask wait at a warp-wide operation: is it the same one?
 bool Worker::check_group(unsigned first, unsigned mask, unsigned leader) {
     const Lane &head = lanes[first + leader];
     for (unsigned l = 0; l < WARP; l++) {
@@ -179,7 +179,7 @@ unsigned Worker::lanes_of(unsigned warp) const {
     return left < WARP ? left : WARP;
 }
 
-// Settles every word whose lanes have all come. True if any lane can go on.
+// Completes every operation whose lanes have all arrived. True if any lane can continue.
 bool Worker::resolve(unsigned warp) {
     unsigned first = warp * WARP, count = lanes_of(warp), waiting = 0, present = 0;
     for (unsigned l = 0; l < count; l++) {
@@ -199,7 +199,7 @@ bool Worker::resolve(unsigned warp) {
                       head.place);
             return false;
         }
-        if ((mask & waiting) != mask) {  // another lane may still come
+        if ((mask & waiting) != mask) {  // Another lane may still arrive.
             waiting &= ~(1u << leader);
             continue;
         }
@@ -222,8 +222,8 @@ bool Worker::resolve(unsigned warp) {
     return any;
 }
 
-// Runs a warp until all of its lanes wait for something outside it (false), or until chance stops
-// it (true).
+// Runs a warp until all of its lanes wait for something outside of it (false), or until a random
+// stop (true).
 bool Worker::run_warp(unsigned warp) {
     unsigned first = warp * WARP, count = lanes_of(warp);
     for (;;) {
@@ -231,7 +231,7 @@ bool Worker::run_warp(unsigned warp) {
         unsigned turn = chance & 31, flip = chance >> 5 & 31;
         bool ran = false;
         for (unsigned i = 0; i < WARP; i++) {
-            unsigned l = ((i + turn) & 31) ^ flip;  // the lanes in some order
+            unsigned l = ((i + turn) & 31) ^ flip;  // a permutation of the lanes
             if (l >= count || lanes[first + l].state != State::READY) continue;
             ran = true;
             resume(first + l);
@@ -312,7 +312,7 @@ void Worker::report_deadlock() {
 }
 
 void Worker::schedule() {
-    runnable.clear();  // a member: a fault leaves this function by a jump
+    runnable.clear();  // A member, because a fault leaves this function by siglongjmp.
     for (unsigned w = 0; w * WARP < size * stride; w++) runnable.push_back(w);
     while (alive > 0 && error == ERROR_NONE) {
         if (runnable.empty()) {
@@ -329,7 +329,7 @@ void Worker::schedule() {
         if (run_warp(warp))
             runnable.push_back(warp);
         else if (size > 1 && (next_random() >> 33) % 4 == 0)
-            release(warp * WARP / stride, 0);  // a block of a cluster goes ahead of the others
+            release(warp * WARP / stride, 0);  // Lets a block of a cluster run ahead of the others.
     }
 }
 

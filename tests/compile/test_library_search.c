@@ -1,5 +1,5 @@
-/* Where NVRTC is looked for, in which order, and what is said when it will not do. Stand-in
- * libraries; no toolkit. */
+/* Where NVRTC is searched for, in which order, and the message if none is usable. With fake
+ * libraries; needs no toolkit. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@ static char home[64];
 static stn_compiler *compiler;
 static stn_error error;
 
-/* Runs a shell command with the test's own folder as H. */
+/* Runs a shell command; H is the test's own folder. */
 static void shell(const char *command) {
     char line[4096];
     snprintf(line, sizeof line, "H=%s; NEW=%s; OLD=%s; %s", home, NEW_NVRTC, OLD_NVRTC, command);
@@ -54,7 +54,7 @@ static void set(const char *variable, const char *below_home) {
 
 #define WHEEL "lib/python3.11/site-packages/nvidia/"
 
-Test(search, each_place_goes_before_the_next) {
+Test(search, locations_are_searched_in_order) {
     shell("mkdir -p $H/cuda/lib64; cp $NEW $H/cuda/lib64/libnvrtc.so.12");
     set("CUDA_HOME", "cuda");
     shell("mkdir -p $H/path; cp $NEW $H/path/libnvrtc.so.12");
@@ -70,7 +70,7 @@ Test(search, each_place_goes_before_the_next) {
     shell("cp $NEW $H/libmine.so");
     set("STENTOR_NVRTC_PATH", "libmine.so");
     expect_found("libmine.so");
-    set("STENTOR_NVRTC_PATH", "path"); /* a folder will do */
+    set("STENTOR_NVRTC_PATH", "path"); /* a folder is accepted too */
     expect_found("path/libnvrtc.so.12");
 }
 Test(search, the_newest_of_a_folder) {
@@ -88,7 +88,7 @@ Test(search, python_on_the_path) {
     expect_found("py/bin/../" WHEEL "cu13/lib/libnvrtc.so.13");
     setenv("PATH", "/usr/bin:/bin", 1);
 }
-Test(search, one_that_is_too_old_is_passed_over) {
+Test(search, a_too_old_library_is_skipped) {
     shell("mkdir -p $H/venv/" WHEEL "cuda_nvrtc/lib $H/path; cp $OLD $H/venv/" WHEEL
           "cuda_nvrtc/lib/libnvrtc.so.11.2; "
           "cp $NEW $H/path/libnvrtc.so.12");
@@ -98,7 +98,7 @@ Test(search, one_that_is_too_old_is_passed_over) {
     cr_expect(strstr(stn_compiler_path(compiler), "/path/libnvrtc.so.12"), "%s", stn_compiler_path(compiler));
     stn_compiler_close(compiler);
 }
-Test(search, the_variable_names_one_that_will_not_do) {
+Test(search, the_variable_names_an_unusable_library) {
     shell("cp $OLD $H/libnvrtc.so.11; echo no > $H/text; mkdir $H/empty");
     setenv("STENTOR_NVRTC_PATH", NO_NVRTC, 1);
     expect_missing("lacks nvrtcGetNumSupportedArchs and is no NVRTC of 12.0 or later");
@@ -114,8 +114,8 @@ Test(search, the_variable_names_one_that_will_not_do) {
     stn_compiler_place place;
     cr_expect_not(stn_compiler_locate(&place));
 }
-/* To open a FIFO waits for a writer: these would hang. */
-Test(search, what_is_no_file_is_not_opened, .timeout = 20) {
+/* Opening a FIFO would wait for a writer: these tests would hang. */
+Test(search, special_files_are_not_opened, .timeout = 20) {
     stn_compiler_place place;
     char build[160], path[256];
     shell("mkfifo $H/fifo; mkdir $H/folder $H/path; mkfifo $H/folder/libnvrtc.so.13 $H/path/libnvrtc.so.13");
@@ -176,7 +176,7 @@ Test(search, build_ids) {
     snprintf(path, sizeof path, "%s/stripped.so", home);
     cr_assert(stn_library_build(path, b, sizeof b));
     cr_expect(!strncmp(b, "file stripped.so of ", 20), "%s", b);
-    /* Cut anywhere, a file gives an answer or none, and never reads past its end. */
+    /* Truncated anywhere, a file gives an answer or none, and is never read past its end. */
     snprintf(path, sizeof path, "%s/cut.so", home);
     for (int size = 0; size < 4096; size += 400) {
         char command[128];
@@ -185,7 +185,8 @@ Test(search, build_ids) {
         cr_expect_eq(stn_library_build(path, b, sizeof b), size >= 64, "%d bytes", size);
         cr_expect(size < 64 || !strcmp(a, b) || !strncmp(b, "file cut.so", 11), "%d bytes: %s", size, b);
     }
-    /* Nor does any wrong byte in its headers and notes lead it astray (a sanitizer would tell). */
+    /* Nor does any wrong byte in its headers and notes cause a bad read (a sanitizer would report
+     * it). */
     shell("cp $NEW $H/cut.so");
     FILE *file = fopen(path, "r+b");
     cr_assert(file);

@@ -1,4 +1,4 @@
-/* What the files of compile/ share. */
+/* Declarations shared by the files of compile/. */
 #ifndef STN_COMPILE_INTERNAL_H
 #define STN_COMPILE_INTERNAL_H
 #include <stdatomic.h>
@@ -15,7 +15,7 @@ struct stn_compiler {
     int major, minor;
     int *archs; /* ascending: 75, 80, ... */
     int arch_count;
-    atomic_int told; /* the sm whose lack of machine code was logged last */
+    atomic_int logged_sm; /* The sm number for which the lack of machine code was logged last. */
     char *path;
     char identity[160], version[32];
 };

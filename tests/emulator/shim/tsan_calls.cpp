@@ -1,5 +1,5 @@
-// What g++ -fsanitize=thread calls at each access of a kernel, handed to the engine, which looks at
-// those to shared memory. Linked to the kernel, and compiled without that option.
+// The functions that g++ -fsanitize=thread calls at each access of a kernel; they pass it to the
+// engine. Linked to the kernel, and compiled without that option.
 #include <link.h>
 
 #include "engine.h"
@@ -9,8 +9,8 @@ extern const Engine *engine;
 }
 using stn_emulator::engine;
 
-// Static shared memory is what the library has as a thread's own: the engine is told where, in each
-// thread.
+// Static shared memory is the library's thread-local storage: its location is reported to the
+// engine in each thread.
 static thread_local char anchor;
 struct Own {
     const unsigned char *from;
@@ -33,7 +33,7 @@ void __tsan_init() {}
 void __tsan_func_exit() {}
 void __tsan_func_entry(void *) {
     static thread_local Own own;
-    if (!engine) return;  // the library is being opened
+    if (!engine) return;  // The library is being opened.
     if (!own.bytes) {
         anchor = 1;
         dl_iterate_phdr(find_own, &own);
@@ -62,7 +62,7 @@ void __tsan_read_range(void *p, unsigned long bytes) {
 void __tsan_write_range(void *p, unsigned long bytes) {
     engine->touch(p, static_cast<unsigned>(bytes), 1, __builtin_return_address(0));
 }
-// Atomics do not race with each other, and order nothing here.
+// Atomics do not race with each other, and impose no order here.
 #define FETCH(bits, T, name)                                                                                           \
     T __tsan_atomic##bits##_fetch_##name(volatile void *p, T v, int) {                                                 \
         return __atomic_fetch_##name(static_cast<volatile T *>(p), v, __ATOMIC_SEQ_CST);                               \

@@ -1,29 +1,29 @@
-// What the environment sets, the calls that are to fail, and how often each was made. Used by both
-// stand-ins.
+// Environment settings, failure injection and call counts of both stand-ins.
 #pragma once
 #include <cstdint>
 #include <string>
 
 namespace stn_emulator {
 
-// Read anew at every cuInit.
+// Read again at every cuInit.
 struct Settings {
     int sm = 90;                   // STENTOR_EMULATOR_SM: 80, 90, 100, ...
-    int multiprocessors = 0;       // STENTOR_EMULATOR_MULTIPROCESSORS; 0: as the chip has
+    int multiprocessors = 0;       // 0: as many as the chip has
     int devices = 1;               // STENTOR_EMULATOR_DEVICES
     int driver_version = 13000;    // STENTOR_EMULATOR_DRIVER_VERSION
     uint64_t memory = 4ull << 30;  // STENTOR_EMULATOR_MEMORY, bytes of each device
     uint64_t seed = 1;             // STENTOR_EMULATOR_SEED: a number, or "random"
-    bool races = false;            // STENTOR_EMULATOR_RACES: look for them in shared memory
-    bool busy = false;             // STENTOR_EMULATOR_BUSY: cuEventQuery finds no work done that nothing has waited for
-    std::string traffic;           // STENTOR_EMULATOR_TRAFFIC: the file for what kernels ask of memory
-    int threads = 2;               // STENTOR_EMULATOR_THREADS: OS threads that run blocks
+    bool races = false;            // STENTOR_EMULATOR_RACES: detect races in shared memory
+    // STENTOR_EMULATOR_BUSY: cuEventQuery runs no pending work and reports it as not ready
+    bool busy = false;
+    std::string traffic;  // STENTOR_EMULATOR_TRAFFIC: output file for memory traffic
+    int threads = 2;      // STENTOR_EMULATOR_THREADS: OS threads that run blocks
 };
 Settings read_settings();
 
 // Counts a call; true if STENTOR_EMULATOR_FAIL ("cuMemAlloc_v2:3,nvrtcCompileProgram:1", or ":*"
-// for every call) names it. Counts start again whenever that variable changes. "cuMemAlloc" stands
-// for "cuMemAlloc_v2" too.
+// for every call) requests its failure. Counts restart when that variable changes. "cuMemAlloc"
+// also means "cuMemAlloc_v2".
 bool count_call(const char *name);
 uint64_t calls_made(const char *name);
 void reset_calls();

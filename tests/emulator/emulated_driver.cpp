@@ -1,5 +1,5 @@
-// The stand-in for libcuda.so.1: devices and contexts.
-#include "driver.h"
+// Emulated driver: initialization, devices and contexts.
+#include "emulated_driver.h"
 
 #include <cstdio>
 #include <cstring>
@@ -257,7 +257,7 @@ EXPORT CUresult cuCtxGetDevice(CUdevice *device) {
     return CUDA_SUCCESS;
 }
 
-// ---- for tests: not part of CUDA
+// ---- extensions for tests, not part of CUDA
 
 EXPORT uint64_t stentor_emulator_calls(const char *name) { return calls_made(name); }
 EXPORT void stentor_emulator_reset() { reset_calls(); }

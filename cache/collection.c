@@ -1,6 +1,6 @@
-/* The folder as a whole: listing, checking, least-recently-used removal, clearing. Only files that
- * bear the cache's names are touched. */
-#include "cache/gc.h"
+/* Cache collection: listing, checking, removal of least recently used entries, clearing. Only files
+ * with the cache's names are touched. */
+#include "cache/collection.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -29,7 +29,7 @@ typedef struct file {
 typedef struct files {
     file *list;
     size_t count, capacity;
-    bool hidden[256]; /* subfolders that are there but could not be looked into */
+    bool hidden[256]; /* subfolders that exist but cannot be read */
 } files;
 
 static file_kind kind_of(const char *name) {
@@ -41,14 +41,15 @@ static file_kind kind_of(const char *name) {
     return strcmp(suffix, STN_DISK_ALIAS) ? FILE_OTHER : FILE_ALIAS;
 }
 
-static size_t number_of(const char *sub) { return strtoul(sub, NULL, 16) % 256; } /* of any text: an index */
+/* of any text: an index */
+static size_t number_of(const char *sub) { return strtoul(sub, NULL, 16) % 256; }
 
 static bool add_file(files *all, const char *sub, const char *name, const struct stat *status) {
     if (all->count == all->capacity) {
         size_t capacity = all->capacity ? 2 * all->capacity : 256;
-        file *grown = realloc(all->list, capacity * sizeof *grown);
-        if (!grown) return false;
-        all->list = grown;
+        file *resized = realloc(all->list, capacity * sizeof *resized);
+        if (!resized) return false;
+        all->list = resized;
         all->capacity = capacity;
     }
     file *added = &all->list[all->count++];
@@ -58,8 +59,8 @@ static bool add_file(files *all, const char *sub, const char *name, const struct
     return true;
 }
 
-/* Adds what one subfolder holds; takes the descriptor. False: no memory. A folder under an entry's
- * name is listed, so that it is found to be none. */
+/* Lists one subfolder; takes over the descriptor. False: out of memory. A folder under an entry's
+ * name is listed too, so that it is reported. */
 static bool scan_sub(files *all, int sub, const char *sub_name) {
     DIR *folder = fdopendir(sub);
     if (!folder) {
@@ -91,7 +92,7 @@ static int by_use(const void *a, const void *b) {
     return x->used < y->used ? -1 : x->used > y->used ? 1 : by_name(a, b);
 }
 
-/* Kernels that cannot be seen now are not gone. */
+/* Warns of unreadable subfolders: their kernels still exist. */
 static void warn_of_hidden(const stn_disk *disk, const files *all) {
     size_t count = 0;
     int first = 0;
@@ -103,9 +104,8 @@ static void warn_of_hidden(const stn_disk *disk, const files *all) {
                 disk->folder.path, first);
 }
 
-/* Everything in the folder that is the cache's. *root is open (or -1 when there is no folder yet:
- * nothing is listed).
- */
+/* Lists all files of the cache. *root is opened, or -1 if there is no folder yet (nothing is
+ * listed). */
 static stn_status scan(stn_disk *disk, int *root, files *all, stn_error *error) {
     *all = (files){0};
     *root = -1;
@@ -140,7 +140,7 @@ static void key_of(const file *entry, stn_key *key) {
     char hex[65];
     memcpy(hex, entry->sub, 2);
     memcpy(hex + 2, entry->name, STN_DISK_NAME);
-    (void)stn_key_parse(hex, key); /* kind_of saw only hex digits */
+    (void)stn_key_parse(hex, key); /* kind_of accepted only hex digits. */
 }
 
 stn_status stn_disk_keys(stn_disk *disk, void (*visit)(void *user, const stn_key *key), void *user, stn_error *error) {
@@ -157,8 +157,8 @@ stn_status stn_disk_keys(stn_disk *disk, void (*visit)(void *user, const stn_key
     return STN_OK;
 }
 
-/* One entry that was read, or why it was not. `status` is that of the file that was read, where the
- * item is damaged. */
+/* One entry, or why it could not be read. `status` is that of the file that was read, if the entry
+ * is damaged. */
 typedef struct found {
     stn_disk *disk;
     int sub;
@@ -167,7 +167,7 @@ typedef struct found {
     struct stat status;
 } found;
 
-/* False: there is no such file any more. */
+/* False: the file no longer exists. */
 static bool read_one(found *one, stn_entry *entry, stn_error *why) {
     key_of(one->file, &one->item.key);
     one->item.bytes = one->file->bytes;
@@ -223,12 +223,12 @@ stn_status stn_disk_each(stn_disk *disk, stn_cache_visit visit, void *user, stn_
     return STN_OK;
 }
 
-static bool remove_file(stn_disk *disk, int root, const file *which, stn_cache_sweep *sweep) {
+static bool remove_file(stn_disk *disk, int root, const file *which, stn_cache_sweep *counts) {
     int sub = stn_folder_open_sub(&disk->folder, root, which->sub, false);
     bool gone = sub >= 0 && stn_file_remove(sub, which->name);
     if (gone) {
-        sweep->removed_files++;
-        sweep->removed_bytes += which->bytes;
+        counts->removed_files++;
+        counts->removed_bytes += which->bytes;
     }
     if (sub >= 0) close(sub);
     return gone;
@@ -238,79 +238,77 @@ static bool has_entry(const files *all, const char *sub, const char *name) {
     file wanted = {.kind = FILE_ENTRY};
     memcpy(wanted.sub, sub, 2);
     memcpy(wanted.name, name, STN_DISK_NAME - 1);
-    if (all->hidden[number_of(wanted.sub)]) return true; /* for all that is known */
+    if (all->hidden[number_of(wanted.sub)]) return true; /* It may exist. */
     return bsearch(&wanted, all->list, all->count, sizeof(file), by_name) != NULL;
 }
 
-/* True if an alias names an entry that is there, or cannot be read now. */
+/* True if an alias names an existing entry, or cannot be read now. */
 static bool alias_serves(stn_disk *disk, int root, const files *all, const file *alias) {
     char target[STN_DISK_NAME + 2];
     int sub = stn_folder_open_sub(&disk->folder, root, alias->sub, false);
     ssize_t size = sub < 0 ? -1 : readlinkat(sub, alias->name, target, sizeof target);
-    bool unread = sub < 0 || (size < 0 && errno != EINVAL); /* EINVAL: it is no symlink */
+    bool unread = sub < 0 || (size < 0 && errno != EINVAL); /* EINVAL: it is no symlink. */
     if (sub >= 0) close(sub);
     return unread || (size == 64 && has_entry(all, target, target + 2));
 }
 
-/* Old temporaries (of writers that were killed), sources and aliases whose entry is gone; call with
- * the list by name.
- */
-static void remove_leftovers(stn_disk *disk, int root, files *all, int64_t now, stn_cache_sweep *sweep) {
+/* Removes old temporary files (of killed writers), and sources and aliases whose entry is gone. The
+ * list must be sorted by name. */
+static void remove_leftovers(stn_disk *disk, int root, files *all, int64_t now, stn_cache_sweep *counts) {
     for (size_t i = 0; i < all->count; i++) {
         const file *each = &all->list[i];
         bool old = now - each->used > TEMP_SECONDS;
         if ((each->kind == FILE_TEMP && old) ||
             (each->kind == FILE_PARAMS && old && !has_entry(all, each->sub, each->name)) ||
             (each->kind == FILE_ALIAS && old && !alias_serves(disk, root, all, each)))
-            (void)remove_file(disk, root, each, sweep);
+            (void)remove_file(disk, root, each, counts);
     }
 }
 
-stn_status stn_disk_gc(stn_disk *disk, int64_t spare_seconds, stn_cache_sweep *sweep, stn_error *error) {
+stn_status stn_disk_gc(stn_disk *disk, int64_t spare_seconds, stn_cache_sweep *counts, stn_error *error) {
     files all;
     int root;
-    *sweep = (stn_cache_sweep){0};
+    *counts = (stn_cache_sweep){0};
     if (spare_seconds < 0) spare_seconds = SPARE_SECONDS;
     STN_TRY(scan(disk, &root, &all, error));
     int64_t now = time(NULL);
-    remove_leftovers(disk, root, &all, now, sweep);
+    remove_leftovers(disk, root, &all, now, counts);
     for (size_t i = 0; i < all.count; i++)
         if (all.list[i].kind == FILE_ENTRY) {
-            sweep->files++;
-            sweep->bytes += all.list[i].bytes;
+            counts->files++;
+            counts->bytes += all.list[i].bytes;
         }
     if (all.count) qsort(all.list, all.count, sizeof(file), by_use);
     for (size_t i = 0; i < all.count; i++) {
         const file *each = &all.list[i];
         if (each->kind != FILE_ENTRY) continue;
-        if (sweep->files <= disk->max_files && sweep->bytes <= disk->max_bytes) break;
-        if (now - each->used < spare_seconds) break; /* those that follow were used later still */
-        if (!remove_file(disk, root, each, sweep)) continue;
-        sweep->files--;
-        sweep->bytes -= each->bytes;
+        if (counts->files <= disk->max_files && counts->bytes <= disk->max_bytes) break;
+        if (now - each->used < spare_seconds) break; /* All following ones were used later. */
+        if (!remove_file(disk, root, each, counts)) continue;
+        counts->files--;
+        counts->bytes -= each->bytes;
     }
     done(root, &all);
     return STN_OK;
 }
 
-stn_status stn_disk_clear(stn_disk *disk, stn_cache_sweep *sweep, stn_error *error) {
+stn_status stn_disk_clear(stn_disk *disk, stn_cache_sweep *counts, stn_error *error) {
     files all;
     int root;
-    *sweep = (stn_cache_sweep){0};
+    *counts = (stn_cache_sweep){0};
     STN_TRY(scan(disk, &root, &all, error));
     for (size_t i = 0; i < all.count; i++)
-        if (!remove_file(disk, root, &all.list[i], sweep) && all.list[i].kind == FILE_ENTRY) {
-            sweep->files++;
-            sweep->bytes += all.list[i].bytes;
+        if (!remove_file(disk, root, &all.list[i], counts) && all.list[i].kind == FILE_ENTRY) {
+            counts->files++;
+            counts->bytes += all.list[i].bytes;
         }
     done(root, &all);
     return STN_OK;
 }
 
-/* What is damaged is told before it is removed; what cannot be read, or not be removed, is told and
- * left. */
+/* Logs and removes a damaged entry; logs and keeps one that cannot be read or removed. */
 static bool verify_one(void *user, const found *one) {
-    stn_cache_sweep *sweep = user;
+    stn_cache_sweep *counts = user;
     const stn_folder *folder = &one->disk->folder;
     const char *sub = one->file->sub, *name = one->file->name, *fault = one->item.fault;
     bool gone = false;
@@ -319,45 +317,44 @@ static bool verify_one(void *user, const found *one) {
                 fault);
         gone = stn_file_remove_seen(one->sub, name, &one->status);
         if (!gone && errno == ENOENT) return true;
-        if (!gone && errno == ESTALE) fault = NULL; /* a new one took its place */
+        if (!gone && errno == ESTALE) fault = NULL; /* A new file has replaced it. */
     }
     if (gone) {
         atomic_fetch_add(&one->disk->rejected, 1);
-        sweep->damaged++;
-        sweep->removed_files++;
-        sweep->removed_bytes += one->item.bytes;
+        counts->damaged++;
+        counts->removed_files++;
+        counts->removed_bytes += one->item.bytes;
         return true;
     }
     if (fault) {
-        const char *why = one->item.damaged ? strerror(errno) : "what cannot be read is not known to be damaged";
+        const char *why = one->item.damaged ? strerror(errno) : "an unreadable entry may be intact";
         stn_log(folder->logger, STN_LOG_WARNING, "%s/%s/%s is left: %s (%s)", folder->path, sub, name, fault, why);
-        sweep->left++;
+        counts->left++;
     }
-    sweep->files++;
-    sweep->bytes += one->item.bytes;
+    counts->files++;
+    counts->bytes += one->item.bytes;
     return true;
 }
 
-stn_status stn_disk_verify(stn_disk *disk, stn_cache_sweep *sweep, stn_error *error) {
+stn_status stn_disk_verify(stn_disk *disk, stn_cache_sweep *counts, stn_error *error) {
     files all;
     int root;
-    *sweep = (stn_cache_sweep){0};
+    *counts = (stn_cache_sweep){0};
     STN_TRY(scan(disk, &root, &all, error));
     for (int i = 0; i < 256; i++) {
         if (!all.hidden[i]) continue;
-        stn_log(disk->folder.logger, STN_LOG_WARNING, "%s/%02x is left: it cannot be looked into", disk->folder.path,
-                i);
-        sweep->left++;
+        stn_log(disk->folder.logger, STN_LOG_WARNING, "%s/%02x is left: it cannot be read", disk->folder.path, i);
+        counts->left++;
     }
-    read_all(disk, root, &all, verify_one, sweep);
+    read_all(disk, root, &all, verify_one, counts);
     done(root, &all);
     return STN_OK;
 }
 
-void stn_disk_sweep(stn_disk *disk) {
-    stn_cache_sweep sweep;
+void stn_disk_collect(stn_disk *disk) {
+    stn_cache_sweep counts;
     stn_error error;
-    if (stn_disk_gc(disk, -1, &sweep, &error) == STN_OK && sweep.removed_files)
+    if (stn_disk_gc(disk, -1, &counts, &error) == STN_OK && counts.removed_files)
         stn_log(disk->folder.logger, STN_LOG_DEBUG, "%llu files (%llu bytes) were removed from the cache folder %s",
-                (unsigned long long)sweep.removed_files, (unsigned long long)sweep.removed_bytes, disk->folder.path);
+                (unsigned long long)counts.removed_files, (unsigned long long)counts.removed_bytes, disk->folder.path);
 }

@@ -1,5 +1,5 @@
-// Running one block, or the blocks of a cluster together: a fiber a thread, warps in random order,
-// barriers and warp-wide words as on the GPU.
+// Runs a block, or the blocks of a cluster together: one fiber per thread, warps in random order,
+// with barriers and warp-wide operations as on a GPU.
 #pragma once
 #include <csetjmp>
 #include <cstdint>
@@ -13,10 +13,11 @@
 namespace stn_emulator {
 
 constexpr unsigned WARP = 32;
-constexpr unsigned MAX_LANES = 8160, MAX_CLUSTER = 8;  // of all blocks that run together; whole warps
-constexpr size_t SHARED_BYTES = 256 * 1024;            // what a block's shared memory may take
+// Over all blocks that run together; whole warps.
+constexpr unsigned MAX_LANES = 8160, MAX_CLUSTER = 8;
+constexpr size_t SHARED_BYTES = 256 * 1024;  // largest shared memory of a block
 
-// The driver's error codes that a kernel can end with.
+// Error codes of the driver that a kernel can end with.
 enum LaunchError {
     ERROR_NONE = 0,
     ERROR_ILLEGAL_ADDRESS = 700,
@@ -25,10 +26,11 @@ enum LaunchError {
     ERROR_LAUNCH_FAILED = 719
 };
 
-enum class State : unsigned char { READY, COLLECTIVE, BARRIER, CLUSTER, LAUNCH, DONE };  // LAUNCH: the one before
+// LAUNCH: waits for the previous launch.
+enum class State : unsigned char { READY, COLLECTIVE, BARRIER, CLUSTER, LAUNCH, DONE };
 enum class Word : unsigned char { SHUFFLE, VOTE, MMA };
 
-struct Copy {  // an asynchronous copy that has not landed
+struct Copy {  // an asynchronous copy that has not completed
     unsigned char *to;
     const unsigned char *from;
     unsigned bytes, group;
@@ -38,14 +40,14 @@ struct Lane {
     void *stack_pointer;
     State state;
     Word word;
-    unsigned char mode;  // Shuffle, Vote, Mma or Reduce
+    unsigned char mode;  // a Shuffle, Vote, Mma or Reduce
     unsigned mask;
-    uint64_t value;       // in: what is shuffled or voted; out: the result
-    int argument, width;  // barrier: id, count
+    uint64_t value;       // in: the value shuffled or voted; out: the result
+    int argument, width;  // of barriers: id and count
     void *c;
     const void *a, *b;
     Place place;
-    unsigned committed;  // groups of asynchronous copies
+    unsigned committed;  // number of committed groups of asynchronous copies
     std::vector<Copy> copies;
 };
 
@@ -56,49 +58,51 @@ struct Kernel {
     int max_threads;
 };
 
-// Guard pages before, between and after the blocks' shared memory.
+// Guard pages lie before, between and after the shared memories of the blocks.
 inline size_t shared_region_bytes(size_t page) { return MAX_CLUSTER * (SHARED_BYTES + page) + page; }
 
-// One OS thread's means to run blocks.
+// The state in which one OS thread runs blocks.
 struct Worker {
     unsigned char *region = nullptr;
-    unsigned stacks = 0;  // how many have their guard page
+    unsigned stacks = 0;  // stacks that have a guard page
     unsigned char *shared_region = nullptr;
-    Lane lanes[MAX_LANES];                      // block b's from b * stride on
+    Lane lanes[MAX_LANES];                      // those of block b from index b * stride on
     Block blocks[MAX_CLUSTER];                  // one, or those of a cluster
-    const unsigned char *shareds[MAX_CLUSTER];  // the blocks'
+    const unsigned char *shareds[MAX_CLUSTER];  // shared memory of each block
     unsigned living[MAX_CLUSTER], size, stride, cluster_barriers;
     const Kernel *kernel;
     void *const *values;
     uint64_t seed, random;
-    void *scheduler;  // its stack pointer while a fiber runs
+    void *scheduler;  // its stack pointer, while a fiber runs
     unsigned current, alive;
     bool in_fiber = false;
-    bool ahead = false;  // the launch before has not ended
+    bool ahead = false;  // The previous launch has not ended.
     sigjmp_buf escape;
     LaunchError error;
     std::string message;
-    std::vector<unsigned> runnable;  // warps
+    std::vector<unsigned> runnable;  // indices of warps
     Races races;
     Traffic traffic;
 
-    bool prepare();  // false: no memory
-    // Runs the blocks of a cluster, from `first` on, to their end; ERROR_NONE or the error, its
-    // story in `message`.
+    bool prepare();  // False: out of memory.
+    // Runs the blocks of the cluster that begins at block `first`. Returns ERROR_NONE or the error,
+    // with its text in `message`.
     LaunchError run_cluster(const Kernel &kernel, void *const *values, dim3 grid, dim3 threads, dim3 cluster,
                             uint3 first, unsigned shared, uint64_t seed);
-    // The same ahead of the end of the launch before: until all threads have ended, or wait for
-    // that launch's end or for each other. `values` must outlive the blocks. Then, after that end,
-    // the rest.
+    // The same before the end of the previous launch: begin_cluster runs until all threads have
+    // ended or wait for that launch or for each other; end_cluster, called after that launch, runs
+    // the rest. `values` must outlive the blocks.
     LaunchError begin_cluster(const Kernel &kernel, void *const *values, dim3 grid, dim3 threads, dim3 cluster,
                               uint3 first, unsigned shared, uint64_t seed, bool ahead);
     LaunchError end_cluster();
     Block &own_block() { return blocks[current / stride]; }  // the running fiber's
     Thread *thread(unsigned i) { return reinterpret_cast<Thread *>(region) + FIRST_SLOT + i; }
     uint64_t next_random();
-    void touch(const void *p, unsigned bytes, bool writes, const void *code);  // an access of the running fiber
-    void count(const void *p, unsigned bytes, bool writes, Site site, const void *target = nullptr);  // for the traffic
-    void yield();  // from the fiber to the scheduler
+    // Reports an access of the running fiber to the race detector.
+    void touch(const void *p, unsigned bytes, bool writes, const void *code);
+    // Reports an access to the traffic counters.
+    void count(const void *p, unsigned bytes, bool writes, Site site, const void *target = nullptr);
+    void yield();  // Switches from the fiber to the scheduler.
     // Ends the launch from a fiber, whose stack is abandoned: the caller must not own anything.
     [[noreturn]] void fail(LaunchError code, Place place, const char *format, ...)
         __attribute__((format(printf, 4, 5)));
@@ -124,9 +128,9 @@ struct Worker {
     void check_shared(const Block &block);
 };
 
-extern thread_local Worker *worker;  // of this OS thread while it runs a block
+extern thread_local Worker *worker;  // Of this OS thread, while it runs a block.
 extern const Engine engine_table;
-// The product of a whole warp; false and a message if the metadata is wrong.
+// The matrix product of a whole warp; false, with a message, if the metadata is wrong.
 bool multiply(Mma shape, Lane *lanes, std::string *message);
 
 }  // namespace stn_emulator

@@ -1,6 +1,6 @@
-/* See trial.h. Samples are as long as clocks can tell and no longer: what is measured is a rate,
- * and the estimate knows how the whole run's launches compare with the trial's. */
-#include "tune/trial.h"
+/* Timing trials of single candidates; see timing_trial.h. A trial runs a few launches and measures
+ * a rate; the estimates of the shortened and the whole run give the factor between the two. */
+#include "tune/timing_trial.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -11,11 +11,12 @@
 #include "tune/compare.h"
 
 #define TRIAL_SECONDS 1e-3
-#define BEHIND 2e-3 /* seconds: what takes less is timed behind one more run of it */
+/* A trial shorter than this many seconds is timed behind one more run of itself. */
+#define BEHIND 2e-3
 enum { LAUNCHES_LEAST = 2, LAUNCHES_MOST = 8, REPEATS_MOST = 4096 };
 enum { SEED = 2025 };
 
-/* Twin of the kernel's arguments. */
+/* Mirrors the kernel's argument struct. */
 typedef struct fill_arguments {
     void *out;
     int64_t count;
@@ -24,8 +25,7 @@ typedef struct fill_arguments {
     int64_t half_row, half_last;
 } fill_arguments;
 
-/* ---- the stage
- * --------------------------------------------------------------------------------------------------- */
+/* ---- filling grids --------------------------------------------------------------------------- */
 
 static stn_status launch_fill(const tune_stage *stage, fill_arguments *arguments, stn_error *error) {
     stn_launch launch = {.grid = {tune_blocks(arguments->count), 1, 1}, .block = {TUNE_THREADS, 1, 1}};
@@ -38,8 +38,8 @@ static stn_status fill_by(const tune_stage *stage, uint64_t seed, void *grid, in
     return launch_fill(stage, &arguments, error);
 }
 
-/* Of what comes in: transforms back to real numbers may do as they like with a spectrum that is no
- * real grid's. */
+/* Fills the input. A transform to real numbers gets a Hermitian spectrum: its result is undefined
+ * for any other. */
 static stn_status fill_input(const tune_stage *stage, void *grid, int64_t elements, stn_error *error) {
     fill_arguments arguments = {grid, elements, SEED, -1, 1, stage->shape.half_row, stage->shape.half_last};
     return launch_fill(stage, &arguments, error);
@@ -50,12 +50,11 @@ static stn_status fill(const tune_stage *stage, void *grid, int64_t elements, do
     return fill_by(stage, SEED, grid, elements, low, high, error);
 }
 
-/* ---- the work, as its kind tells it
- * ---------------------------------------------------------------------------------- */
+/* ---- sizes ----------------------------------------------------------------------------------- */
 
 static bool in_place(const tune_stage *stage) { return stage->shape.in_place; }
 
-/* Numbers of the dtype from a grid's first to its last. */
+/* Elements of a grid, from its first to its last in memory. */
 static int64_t numbers_of(const tune_stage *stage, bool of_output) {
     return of_output ? stage->shape.out_numbers : stage->shape.in_numbers;
 }
@@ -66,18 +65,17 @@ static size_t bytes_of(const tune_stage *stage, bool of_output) {
 
 static uint64_t steps_of(const stn_plan *plan) { return plan->kind->shape(plan).steps; }
 
-static stn_status find_judge(tune_stage *stage, stn_error *error) {
-    return stage->plan->kind->judge(stage->plan, &stage->which, &stage->judge, &stage->trusted, error);
+static stn_status find_reference(tune_stage *stage, stn_error *error) {
+    return stage->plan->kind->judge(stage->plan, &stage->which, &stage->reference, &stage->trusted, error);
 }
 
-/* Twice the cache: nothing else is left in it. */
-static size_t sweep_bytes(const tune_stage *stage) { return 2 * stage->context->machine.l2_bytes; }
+/* Bytes to write to flush the L2 cache: twice its size. */
+static size_t flush_bytes(const tune_stage *stage) { return 2 * stage->context->machine.l2_bytes; }
 
-/* ---- opening
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- opening --------------------------------------------------------------------------------- */
 
-/* Those that are read are filled, each with numbers of its own; those that are written have a
- * second place. */
+/* Allocates the operands. Read ones are filled with random numbers; written ones get a second
+ * buffer for the reference result. */
 static stn_status open_operands(tune_stage *stage, stn_error *error) {
     const stn_kind *kind = stage->plan->kind;
     if (kind->operands) kind->operands(stage->plan, stage->operand_numbers);
@@ -102,15 +100,15 @@ static stn_status open_source(tune_stage *stage, stn_error *error) {
     return fill_by(stage, SEED + 1 + STN_OPERANDS, stage->source, numbers, -1, 1, error);
 }
 
-/* Values that overflow could not be compared. */
-static stn_status calm(tune_stage *stage, stn_error *error) {
+/* Rescales the plan's taps if its values would overflow, since those cannot be compared. */
+static stn_status rescale(tune_stage *stage, stn_error *error) {
     const stn_plan *plan = stage->plan;
     stn_plan *copy;
     if (!plan->kind->calm) return STN_OK;
     STN_TRY(stn_plan_copy(plan, plan->kind, plan->kind->work(plan), stage->shape.steps, &copy, error));
     if (plan->kind->calm(copy)) {
         copy->cold = plan->cold;
-        stage->plan = stage->calmed = copy;
+        stage->plan = stage->rescaled = copy;
     } else
         stn_plan_destroy(copy);
     return STN_OK;
@@ -118,8 +116,8 @@ static stn_status calm(tune_stage *stage, stn_error *error) {
 
 static stn_status open_stage(tune_stage *stage, stn_error *error) {
     stn_context *context = stage->context;
-    STN_TRY(calm(stage, error));
-    STN_TRY(find_judge(stage, error));
+    STN_TRY(rescale(stage, error));
+    STN_TRY(find_reference(stage, error));
     STN_TRY(tune_kernel(context, stage->shape.dtype, "tune_fill", &stage->fill, error));
     STN_TRY(tune_kernel(context, stage->shape.dtype, "tune_compare", &stage->compare, error));
     STN_TRY(stn_timer_create(context->device, &stage->timer, error));
@@ -129,7 +127,7 @@ static stn_status open_stage(tune_stage *stage, stn_error *error) {
     STN_TRY(stn_memory_alloc(context, TUNE_SUMS, &stage->sums, error));
     STN_TRY(open_operands(stage, error));
     STN_TRY(open_source(stage, error));
-    if (stage->plan->cold) STN_TRY(stn_memory_alloc(context, sweep_bytes(stage), &stage->sweep, error));
+    if (stage->plan->cold) STN_TRY(stn_memory_alloc(context, flush_bytes(stage), &stage->flush, error));
     return in_place(stage) ? STN_OK : fill_input(stage, stage->in, numbers_of(stage, false), error);
 }
 
@@ -142,23 +140,22 @@ stn_status tune_stage_open(const stn_plan *plan, tune_stage *stage, stn_error *e
 
 void tune_stage_close(tune_stage *stage) {
     void *const memory[] = {stage->in,    stage->out,       stage->want,  stage->sums,
-                            stage->sweep, stage->workspace, stage->source};
+                            stage->flush, stage->workspace, stage->source};
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) stn_memory_free(stage->context, memory[i]);
     for (int i = 0; i < STN_OPERANDS; i++) {
         stn_memory_free(stage->context, stage->operand[i]);
         stn_memory_free(stage->context, stage->want_operand[i]);
     }
     stn_timer_destroy(stage->timer);
-    stn_plan_destroy(stage->calmed);
+    stn_plan_destroy(stage->rescaled);
     *stage = (tune_stage){0};
 }
 
-/* ---- running a plan
- * ---------------------------------------------------------------------------------------------- */
+/* ---- running a plan -------------------------------------------------------------------------- */
 
-static stn_status make_room(tune_stage *stage, const stn_plan *plan, stn_error *error) {
+static stn_status grow_workspace(tune_stage *stage, const stn_plan *plan, stn_error *error) {
     if (plan->workspace_size <= stage->workspace_size) return STN_OK;
-    stn_memory_free(stage->context, stage->workspace); /* all work on it has been waited for */
+    stn_memory_free(stage->context, stage->workspace); /* No work on it is pending. */
     stage->workspace = NULL;
     stage->workspace_size = 0;
     STN_TRY(stn_memory_alloc(stage->context, plan->workspace_size, &stage->workspace, error));
@@ -166,7 +163,7 @@ static stn_status make_room(tune_stage *stage, const stn_plan *plan, stn_error *
     return STN_OK;
 }
 
-/* What is written besides goes to `written`. */
+/* Written operands go to `written`. */
 static stn_status run_plan(const tune_stage *stage, stn_plan *plan, const void *in, void *out, void *const *written,
                            stn_error *error) {
     const stn_execution run = {.struct_size = sizeof run,
@@ -183,8 +180,8 @@ static stn_status run_plan(const tune_stage *stage, stn_plan *plan, const void *
     return stn_plan_run(plan, &run, error);
 }
 
-/* Into `out` or `want`, and the operands beside them, which hold NaN before, or in place the random
- * input. */
+/* Runs into `out` or `want` and the written operands, which hold NaN before; an in-place run begins
+ * with the random input. */
 static stn_status run_fresh(const tune_stage *stage, stn_plan *plan, void *to, void *const *written, stn_error *error) {
     bool same = in_place(stage);
     STN_TRY(same ? fill_input(stage, to, numbers_of(stage, true), error)
@@ -198,29 +195,29 @@ static stn_status run_fresh(const tune_stage *stage, stn_plan *plan, void *to, v
 static stn_status run_trusted(tune_stage *stage, uint64_t steps, stn_error *error) {
     stn_plan *plan;
     stage->want_steps = 0;
-    STN_TRY(stn_plan_build(stage->plan, steps, stage->judge, &stage->trusted, &plan, error));
-    stn_status status = make_room(stage, plan, error);
+    STN_TRY(stn_plan_build(stage->plan, steps, stage->reference, &stage->trusted, &plan, error));
+    stn_status status = grow_workspace(stage, plan, error);
     if (status == STN_OK) status = run_fresh(stage, plan, stage->want, stage->want_operand, error);
-    if (status == STN_OK) status = stn_synchronize(stage->context, NULL, error); /* before the plan's tables go */
+    /* Before the plan's tables are freed. */
+    if (status == STN_OK) status = stn_synchronize(stage->context, NULL, error);
     stn_plan_destroy(plan);
     if (status == STN_OK) stage->want_steps = steps;
     return status;
 }
 
-static stn_status ask_judge(tune_stage *stage, uint64_t steps, stn_error *error) {
+static stn_status run_reference(tune_stage *stage, uint64_t steps, stn_error *error) {
     stn_status status = run_trusted(stage, steps, error);
     tune_stage next = *stage;
     next.which++;
-    if (status == STN_OK || find_judge(&next, NULL) != STN_OK) return status;
+    if (status == STN_OK || find_reference(&next, NULL) != STN_OK) return status;
     *stage = next;
     return run_trusted(stage, steps, error);
 }
 
-/* What a trial reads: in place what it wrote before. */
+/* The input of a trial; in place it is the output of the previous run. */
 static const void *input_of(const tune_stage *stage) { return stage->in ? stage->in : stage->out; }
 
-/* ---- comparing
- * --------------------------------------------------------------------------------------------------- */
+/* ---- comparing ------------------------------------------------------------------------------- */
 
 static stn_status compare_one(const tune_stage *stage, const void *got, const void *want, int64_t numbers,
                               double *difference, stn_error *error) {
@@ -230,7 +227,7 @@ static stn_status compare_one(const tune_stage *stage, const void *got, const vo
     return tune_compare_read(stage->context, stage->sums, all, difference, error);
 }
 
-/* The largest of all that is written; NaN stays. */
+/* The largest difference over everything that is written; NaN stays NaN. */
 static stn_status compare(const tune_stage *stage, double *difference, stn_error *error) {
     double each;
     STN_TRY(compare_one(stage, stage->out, stage->want, numbers_of(stage, true), difference, error));
@@ -242,16 +239,17 @@ static stn_status compare(const tune_stage *stage, double *difference, stn_error
     return STN_OK;
 }
 
-/* ---- trials
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- trials ---------------------------------------------------------------------------------- */
 
-/* As the estimate of the whole run has it. Short trials are repeated. */
+/* The number of launches of a trial, by the estimate of the whole run. Short trials are
+ * repeated. */
 static uint64_t launches_for(const stn_estimate *whole) {
     double one = whole->seconds / fmax(whole->launches, 1), wanted = TRIAL_SECONDS / one;
     return wanted >= LAUNCHES_MOST ? LAUNCHES_MOST : wanted > LAUNCHES_LEAST ? (uint64_t)wanted : LAUNCHES_LEAST;
 }
 
-/* As that many steps have it, and what the whole run is estimated to take. */
+/* Returns the number of steps of the trial, sets the candidate for so many steps and the estimate
+ * of the whole run. */
 static uint64_t shorten(const stn_plan *plan, const tune_trial *trial, stn_candidate *candidate, stn_estimate *whole) {
     const stn_strategy *strategy = trial->strategy;
     *candidate = trial->candidate;
@@ -281,8 +279,8 @@ void tune_trial_build(const stn_plan *plan, tune_trial *trial) {
 
 static stn_status check(tune_stage *stage, tune_trial *trial, double *difference, stn_error *error) {
     uint64_t steps = steps_of(trial->plan);
-    if (stage->want_steps != steps) STN_TRY(ask_judge(stage, steps, error));
-    STN_TRY(make_room(stage, trial->plan, error));
+    if (stage->want_steps != steps) STN_TRY(run_reference(stage, steps, error));
+    STN_TRY(grow_workspace(stage, trial->plan, error));
     STN_TRY(run_fresh(stage, trial->plan, stage->out, stage->operand, error));
     STN_TRY(compare(stage, difference, error));
     STN_TRY(stn_timer_start(stage->timer, NULL, error));
@@ -308,12 +306,13 @@ void tune_trial_check(tune_stage *stage, tune_trial *trial, double *difference) 
 
 static stn_status start(tune_stage *stage, const tune_trial *trial, stn_timer *timer, stn_error *error) {
     int64_t elements = numbers_of(stage, true);
-    const int64_t swept = (int64_t)(sweep_bytes(stage) / stn_dtype_size(stage->shape.dtype));
-    if (in_place(stage)) STN_TRY(fill_input(stage, stage->out, elements, error)); /* lest it fade to zero */
-    if (stage->sweep) STN_TRY(fill(stage, stage->sweep, swept, 0, 1, error));
-    /* Alone it would begin after its event by what the CPU takes to launch it, the longer the
-     * busier the CPU is. */
-    if (!stage->sweep && trial->once < BEHIND)
+    const int64_t flushed = (int64_t)(flush_bytes(stage) / stn_dtype_size(stage->shape.dtype));
+    /* Keeps the values from decaying to zero. */
+    if (in_place(stage)) STN_TRY(fill_input(stage, stage->out, elements, error));
+    if (stage->flush) STN_TRY(fill(stage, stage->flush, flushed, 0, 1, error));
+    /* A run alone would begin after its event by the CPU's launch time, which grows with the
+     * load. */
+    if (!stage->flush && trial->once < BEHIND)
         STN_TRY(run_plan(stage, trial->plan, input_of(stage), stage->out, stage->operand, error));
     STN_TRY(stn_timer_start(timer, NULL, error));
     for (int i = 0; i < trial->repeats; i++)
@@ -323,7 +322,8 @@ static stn_status start(tune_stage *stage, const tune_trial *trial, stn_timer *t
 
 void tune_trial_start(tune_stage *stage, tune_trial *trial, stn_timer *timer) {
     if (trial->state != TUNE_GOOD || trial->count == TUNE_SAMPLES) return;
-    if (stage->sweep) trial->repeats = 1; /* the second one would find the first one's grids */
+    /* A second run would find the grids of the first one in the cache. */
+    if (stage->flush) trial->repeats = 1;
     if (start(stage, trial, timer, &trial->why) != STN_OK) trial->state = TUNE_SKIPPED;
 }
 
@@ -364,9 +364,9 @@ void tune_count_skip(stn_plan *plan, const tune_trial *trial) {
     if (trial->state == TUNE_SKIPPED)
         stn_plan_count_skip(plan, stn_skip_name(&trial->why), trial->why.message);
     else if (trial->state == TUNE_NEW)
-        stn_plan_count_skip(plan, "time", "the time for measuring was up");
+        stn_plan_count_skip(plan, "time", "the time limit was reached");
     else if (trial->state == TUNE_WRONG)
-        stn_plan_count_skip(plan, "wrong result", "it differs from the trusted one by more than rounding");
+        stn_plan_count_skip(plan, "wrong result", "it differs from the reference by more than rounding");
 }
 
 void tune_trial_clear(tune_trial *trial) {

@@ -1,6 +1,6 @@
-/* Every allocation on the way to a kernel fails once, and each on the way to a description: a
- * status and a sentence, no device or module left open, nothing leaked (the sanitizer build looks).
- * Linked so that the library's allocations come through here. */
+/* Each allocation on the way to a kernel, and to a description, fails once: the result is a status
+ * and a message, no device or module is left open, and nothing leaks (the sanitizer build checks
+ * that). Linked so that the library's allocations go through this file. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "context/kernel.h"
 #include "stand_ins.h"
 
-static int left = -1; /* allocations until one fails; below 0: none does */
+static int left = -1; /* allocations until one fails; below 0: none fails */
 static bool refuse(void) { return left >= 0 && left-- == 0; }
 
 #define WRAP(type, name, arguments, values)                                                                            \
@@ -37,8 +37,8 @@ static stn_status all_the_way(stn_error *error) {
     return status;
 }
 
-/* How many allocations could fail; each failure is either told or, where the cache is concerned,
- * worked around. */
+/* Returns how many allocations could fail; each failure is either reported or, in the cache, has no
+ * effect on the result. */
 static int fail_each(void) {
     for (int failures = 0;; failures++) {
         stn_error error = {0};

@@ -1,4 +1,4 @@
-/* The text of params.cuh: one line a parameter. */
+/* Writes the text of params.cuh: one line per parameter. */
 #include <limits.h>
 #include <string.h>
 

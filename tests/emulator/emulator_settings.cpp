@@ -1,5 +1,5 @@
-// Environment and fail injection of the emulator.
-#include "settings.h"
+// Environment settings and failure injection of the emulator.
+#include "emulator_settings.h"
 
 #include <cstdlib>
 #include <cstring>
@@ -40,7 +40,7 @@ Settings read_settings() {
 
 static std::mutex mutex;
 static std::map<std::string, uint64_t> counts;
-static std::map<std::string, uint64_t> failing;  // 0: every call
+static std::map<std::string, uint64_t> failing;  // number of the call to fail; 0: every call
 static std::string failing_text;
 
 // "cuMemAlloc_v2" -> "cuMemAlloc"

@@ -1,17 +1,19 @@
 #!/usr/bin/env python3
-"""Writes seeds as a C table: embed.py OUTPUT.c FILE... Each file is wisdom of one architecture; there may be none."""
+"""Writes wisdom files as a C table: embed.py OUTPUT.c [FILE...], one file per architecture."""
 import sys
 from pathlib import Path
 
 
 def array(text: bytes) -> str:
-    values = [str(byte if byte < 128 else byte - 256) for byte in text + b"\0"]  # as a signed char holds it
+    # Values of a signed char.
+    values = [str(byte if byte < 128 else byte - 256) for byte in text + b"\0"]
     return "\n".join(",".join(values[i : i + 32]) + "," for i in range(0, len(values), 32))
 
 
 def main() -> None:
     output, files = Path(sys.argv[1]), [Path(name) for name in sys.argv[2:]]
-    parts = ["/* Written by cache/tuned/embed.py: do not edit. */", '#include "tune/wisdom.h"', ""]
+    parts = ["/* Written by cache/tuned/embed_wisdom.py: do not edit. */",
+             '#include "tune/wisdom.h"', ""]
     for index, file in enumerate(files):
         text = file.read_bytes()
         if not text.startswith(b"stentor wisdom 2\n") or b"\0" in text:

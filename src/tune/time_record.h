@@ -1,13 +1,13 @@
-/* What was measured of one problem's candidates, and the lines of wisdom that say so. */
-#ifndef STN_TUNE_RECORD_H
-#define STN_TUNE_RECORD_H
+/* Measured times of one problem's candidates, and the lines of wisdom that hold them. */
+#ifndef STN_TUNE_TIME_RECORD_H
+#define STN_TUNE_TIME_RECORD_H
 #include "base/text.h"
 #include "plan/strategy.h"
 
 typedef struct tune_record {
     char strategy[24];
     stn_candidate candidate;
-    double seconds; /* of the whole run; 0: its result was wrong */
+    double seconds; /* Of the whole run; 0: its result was wrong. */
 } tune_record;
 
 enum { TUNE_RECORDS = 128 };
@@ -16,14 +16,14 @@ typedef struct tune_records {
     tune_record list[TUNE_RECORDS];
 } tune_records;
 
-/* Replaces the record of the same strategy and candidate, or adds one; beyond TUNE_RECORDS it is
- * dropped. */
+/* Replaces the record of the same strategy and candidate, or adds one; ignored beyond
+ * TUNE_RECORDS. */
 void tune_record_set(tune_records *records, const char *strategy, const stn_candidate *candidate, double seconds);
-/* NULL when there is none. */
+/* NULL if there is none. */
 const tune_record *tune_record_find(const tune_records *records, const char *strategy, const stn_candidate *candidate);
 
-/* A line for each. */
+/* Prints a line for each record. */
 void tune_records_print(const tune_records *records, stn_text *text);
-/* The records of such lines, which end at `end`; lines that say something else are passed over. */
+/* Parses the lines up to `end`; other lines are skipped. */
 void tune_records_parse(const char *lines, const char *end, tune_records *records);
 #endif

@@ -1,5 +1,5 @@
-/* Device memory: allocation, copies, waiting. */
-#include "launch/internal.h"
+/* Device memory: allocation, copies, synchronization. */
+#include "launch/launch_internal.h"
 
 static stn_cu_pointer address(const void *pointer) { return (stn_cu_pointer)(uintptr_t)pointer; }
 
@@ -34,8 +34,8 @@ stn_status stn_device_upload(stn_device *device, void *to, const void *from, siz
     if (!bytes) return STN_OK;
     STN_TRY(stn_device_enter(device, error));
     stn_status status = STN_CU(device->driver, cuMemcpyHtoD, (address(to), from, bytes), error);
-    /* The call may return with the last piece still on its way from a staging buffer: streams that
-     * do not wait for the default one must not see the old bytes. */
+    /* The call may return while the last part is still in a staging buffer; streams that do not
+     * synchronize with the default stream would read old bytes. */
     if (status == STN_OK) status = STN_CU(device->driver, cuStreamSynchronize, (NULL), error);
     stn_device_leave(device);
     return status;

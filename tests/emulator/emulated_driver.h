@@ -1,4 +1,4 @@
-// State of the stand-in driver, shared by its files.
+// State of the emulated driver, shared by its files.
 #pragma once
 #include <deque>
 #include <memory>
@@ -7,9 +7,9 @@
 #include <thread>
 
 #include "abi.h"
+#include "emulator_settings.h"
 #include "launch.h"
 #include "memory.h"
-#include "settings.h"
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
 
@@ -29,18 +29,18 @@ struct Operation {  // of a stream or a graph
     const void *from;
     size_t bytes;
     unsigned char value;
-    CUstream other;  // WAIT: for so much of its work
+    CUstream other;  // WAIT: for this many operations of `other`
     uint64_t until;
 };
 
-struct Capture {  // shared by the streams that take part in one
+struct Capture {  // shared by all streams of the capture
     std::vector<Operation> operations;
     CUstream origin;
     int mode;
     std::thread::id thread;
     bool valid = true;
     unsigned long long id = 0;
-    std::set<CUstream> joined, unjoined;  // besides the origin
+    std::set<CUstream> joined, unjoined;  // other streams than the origin
 };
 
 extern std::recursive_mutex driver_mutex;  // held by every call while it changes state
@@ -48,27 +48,31 @@ extern Settings settings;
 extern bool initialized;
 ChipFacts chip_facts();
 
-// The state of the current context, or why there is none: a check at the start of most calls.
+// CUDA_SUCCESS, the current context's sticky error, or why there is no context; checked by most
+// calls.
 CUresult check_context();
 CUcontext current_context();  // null: none
 void set_sticky(CUresult error, CUcontext context);
 bool is_live(const void *handle);
 void set_live(const void *handle, bool live);
 size_t live_count();
-// Whether this chip and driver can load it.
+// Can this chip and driver load the program?
 struct Program;
 CUresult check_target(const Program &program);
-// Work of streams (queue.cpp). `until`: so many operations from the stream's first on.
+// Pending work of streams (queue.cpp). `until`: a number of operations, counted from the stream's
+// first one.
 void stream_created(CUstream stream);
 void stream_destroyed(CUstream stream);
-CUresult submit(CUstream stream, const Operation &operation);  // or to the capture that the stream takes part in
+// Or adds to the capture of the stream.
+CUresult submit(CUstream stream, const Operation &operation);
 void submit_now_or_later(CUstream stream, bool is_default, const Operation &operation);
 void finish(CUstream stream, uint64_t until);
-void finish_held();  // a launch of the default stream that waits to see whether an early one comes after it
+// Runs a held launch of the default stream, which was held in case a dependent launch followed.
+void finish_held();
 void finish_with_chance(CUstream stream);
 void finish_blocking();
 void finish_all();
-// An error, and the end of the capture, if this thread must not allocate or load now.
+// Fails, and invalidates the capture, if this thread may not allocate or load now.
 CUresult check_not_capturing();
 
 }  // namespace stn_emulator
@@ -85,7 +89,7 @@ struct CUfunc_st {
 struct CUmod_st {
     void *library;
     std::string path;
-    int file = -1;  // of a private copy
+    int file = -1;  // of a private copy of the library
     std::vector<CUfunc_st *> functions;
     std::vector<void *> globals;
     int sm;
@@ -95,7 +99,7 @@ struct CUstream_st {
     std::shared_ptr<stn_emulator::Capture> capture;
     std::deque<stn_emulator::Operation> waiting = {};
     uint64_t submitted = 0, done = 0;  // operations
-    bool busy = false;                 // with one that waits for another stream's
+    bool busy = false;                 // The running operation waits for another stream.
 };
 struct CUevent_st {
     unsigned flags;
@@ -103,7 +107,7 @@ struct CUevent_st {
     double seconds = 0;
     std::shared_ptr<stn_emulator::Capture> capture;
     CUstream stream = nullptr;
-    uint64_t until = 0;  // of its work
+    uint64_t until = 0;  // operations of the stream before the event
 };
 struct CUgraph_st {
     std::vector<stn_emulator::Operation> operations;
@@ -112,7 +116,7 @@ struct CUgraphExec_st {
     std::vector<stn_emulator::Operation> operations;
 };
 
-// Counts the call and fails it when asked to.
+// Counts the call, and fails it if a failure was requested.
 #define COUNTED(error)                                                                                                 \
     if (stn_emulator::count_call(__func__)) return error
 #define INITIALIZED_AND_HELD()                                                                                         \

@@ -1,4 +1,4 @@
-/* The folder as a whole: caps, least recently used first, temporaries, listing, checking,
+/* Collecting and listing the folder: caps, least recently used first, temporary files, checking,
  * clearing. */
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -34,17 +34,18 @@ static bool on_disk(const char *dir, unsigned number) {
     return there;
 }
 
-Test(sweep, the_file_cap_removes_what_was_used_longest_ago) {
+Test(collection, the_file_cap_removes_least_recently_used_entries) {
     char *dir = make_temp_folder();
     stn_cache *cache = open_capped(dir, 0, 4);
     for (unsigned i = 0; i < 10; i++) store_number(cache, i, 8);
-    for (unsigned i = 0; i < 10; i++) age_number(dir, i, (2 + (i * 7) % 10) * DAY); /* in no order of keys */
-    cr_assert(find_number(cache, 7));                                               /* the oldest but a few, used now */
-    stn_cache_sweep sweep;
-    cr_assert_eq(stn_cache_gc(cache, -1, &sweep, NULL), STN_OK);
-    cr_assert_eq(sweep.files, 4);
-    cr_assert_eq(sweep.removed_files, 6);
-    cr_assert(sweep.bytes > 0 && sweep.removed_bytes > sweep.bytes);
+    /* in another order than the keys */
+    for (unsigned i = 0; i < 10; i++) age_number(dir, i, (2 + (i * 7) % 10) * DAY);
+    cr_assert(find_number(cache, 7)); /* one of the oldest, used now */
+    stn_cache_sweep counts;
+    cr_assert_eq(stn_cache_gc(cache, -1, &counts, NULL), STN_OK);
+    cr_assert_eq(counts.files, 4);
+    cr_assert_eq(counts.removed_files, 6);
+    cr_assert(counts.bytes > 0 && counts.removed_bytes > counts.bytes);
     for (unsigned i = 0; i < 10; i++) {
         bool young = i == 7 || (i * 7) % 10 <= 2;
         cr_assert_eq(on_disk(dir, i), young, "entry %u", i);
@@ -53,56 +54,56 @@ Test(sweep, the_file_cap_removes_what_was_used_longest_ago) {
     remove_temp_folder(dir);
 }
 
-Test(sweep, the_environment_sets_caps) {
+Test(collection, the_environment_sets_caps) {
     char *dir = make_temp_folder();
     setenv("STENTOR_CACHE_MAX_FILES", "nonsense", 1);
     stn_cache *cache = open_capped(dir, 0, 0);
     for (unsigned i = 0; i < 10; i++) store_number(cache, i, 8);
-    stn_cache_sweep sweep;
-    cr_assert_eq(stn_cache_gc(cache, 0, &sweep, NULL), STN_OK);
-    cr_assert_eq(sweep.files, 10);
+    stn_cache_sweep counts;
+    cr_assert_eq(stn_cache_gc(cache, 0, &counts, NULL), STN_OK);
+    cr_assert_eq(counts.files, 10);
     stn_cache_close(cache);
     setenv("STENTOR_CACHE_MAX_FILES", "3", 1);
     cache = open_capped(dir, 0, 0);
-    cr_assert_eq(stn_cache_gc(cache, 0, &sweep, NULL), STN_OK);
-    cr_assert_eq(sweep.files, 3);
+    cr_assert_eq(stn_cache_gc(cache, 0, &counts, NULL), STN_OK);
+    cr_assert_eq(counts.files, 3);
     stn_cache_close(cache);
     remove_temp_folder(dir);
 }
 
-Test(sweep, the_byte_cap_holds) {
+Test(collection, the_byte_cap_holds) {
     char *dir = make_temp_folder();
     stn_cache *cache = open_capped(dir, 50000, 0);
     for (unsigned i = 0; i < 10; i++) {
         store_number(cache, i, 10000);
         age_number(dir, i, (20 - i) * DAY);
     }
-    stn_cache_sweep sweep;
-    cr_assert_eq(stn_cache_gc(cache, -1, &sweep, NULL), STN_OK);
-    cr_assert_eq(sweep.files, 4, "%llu", (unsigned long long)sweep.files);
-    cr_assert(sweep.bytes <= 50000);
+    stn_cache_sweep counts;
+    cr_assert_eq(stn_cache_gc(cache, -1, &counts, NULL), STN_OK);
+    cr_assert_eq(counts.files, 4, "%llu", (unsigned long long)counts.files);
+    cr_assert(counts.bytes <= 50000);
     for (unsigned i = 0; i < 10; i++) cr_assert_eq(on_disk(dir, i), i >= 6);
     stn_cache_close(cache);
     remove_temp_folder(dir);
 }
 
-Test(sweep, the_last_day_is_spared) {
+Test(collection, spares_entries_of_the_last_day) {
     char *dir = make_temp_folder();
     stn_cache *cache = open_capped(dir, 0, 1);
     for (unsigned i = 0; i < 5; i++) store_number(cache, i, 8);
     age_number(dir, 1, 23 * HOUR);
     age_number(dir, 2, 25 * HOUR);
-    stn_cache_sweep sweep;
-    cr_assert_eq(stn_cache_gc(cache, -1, &sweep, NULL), STN_OK);
-    cr_assert_eq(sweep.removed_files, 1);
+    stn_cache_sweep counts;
+    cr_assert_eq(stn_cache_gc(cache, -1, &counts, NULL), STN_OK);
+    cr_assert_eq(counts.removed_files, 1);
     cr_assert_not(on_disk(dir, 2));
-    cr_assert_eq(stn_cache_gc(cache, 0, &sweep, NULL), STN_OK);
-    cr_assert_eq(sweep.files, 1);
+    cr_assert_eq(stn_cache_gc(cache, 0, &counts, NULL), STN_OK);
+    cr_assert_eq(counts.files, 1);
     stn_cache_close(cache);
     remove_temp_folder(dir);
 }
 
-Test(sweep, storing_sweeps_now_and_then) {
+Test(collection, storing_collects_now_and_then) {
     char *dir = make_temp_folder();
     stn_cache *cache = open_capped(dir, 0, 10);
     for (unsigned i = 0; i < 30; i++) {
@@ -112,7 +113,8 @@ Test(sweep, storing_sweeps_now_and_then) {
     stn_cache_close(cache);
     cr_assert_eq(count_files(dir, NULL), 30);
     cache = open_capped(dir, 0, 10);
-    store_number(cache, 100, 8); /* a cache object's first store is followed by a sweep */
+    /* The first store of a cache object is followed by a collection. */
+    store_number(cache, 100, 8);
     cr_assert_eq(count_files(dir, NULL), 10);
     for (unsigned i = 101; i < 200; i++) {
         store_number(cache, i, 8);
@@ -123,7 +125,7 @@ Test(sweep, storing_sweeps_now_and_then) {
     remove_temp_folder(dir);
 }
 
-Test(sweep, use_is_noted_but_not_every_time) {
+Test(collection, use_updates_the_time_at_most_once_a_minute) {
     char *dir = make_temp_folder();
     stn_cache *cache = open_capped(dir, 0, 0);
     store_number(cache, 1, 8);
@@ -143,7 +145,7 @@ Test(sweep, use_is_noted_but_not_every_time) {
     remove_temp_folder(dir);
 }
 
-Test(sweep, leftovers_go_and_strangers_stay) {
+Test(collection, leftovers_are_removed_and_other_files_stay) {
     char *dir = make_temp_folder();
     stn_cache *cache;
     stn_cache_options options = {.dir = dir, .keep_source = true};
@@ -178,15 +180,15 @@ Test(sweep, leftovers_go_and_strangers_stay) {
     write_file(outside, "x", 1);
     set_age(old, 2 * HOUR);
     set_age(stranger, 1000 * DAY);
-    stn_cache_sweep sweep;
-    cr_assert_eq(stn_cache_gc(cache, -1, &sweep, NULL), STN_OK);
+    stn_cache_sweep counts;
+    cr_assert_eq(stn_cache_gc(cache, -1, &counts, NULL), STN_OK);
     cr_assert_not(exists(old));
     cr_assert(exists(young), "perhaps still being written");
     cr_assert(exists(stranger) && exists(outside));
     cr_assert(!exists(params[0]) && !exists(alias[0]), "their entry is gone");
     cr_assert(exists(path[1]) && exists(params[1]) && exists(alias[1]));
-    cr_assert_eq(stn_cache_clear(cache, &sweep, NULL), STN_OK);
-    cr_assert_eq(sweep.files, 0);
+    cr_assert_eq(stn_cache_clear(cache, &counts, NULL), STN_OK);
+    cr_assert_eq(counts.files, 0);
     cr_assert(!exists(path[1]) && !exists(params[1]) && !exists(alias[1]) && !exists(young));
     cr_assert(exists(stranger) && exists(outside));
     stn_cache_close(cache);
@@ -216,7 +218,7 @@ static bool list_one(void *user, const stn_cache_item *item) {
     return list->good + list->bad != list->stop_at;
 }
 
-Test(sweep, each_lists_and_verify_removes_the_damaged) {
+Test(collection, each_lists_and_verify_removes_damaged_entries) {
     char *dir = make_temp_folder();
     stn_cache *cache = open_capped(dir, 0, 0);
     listing list = {.sorted = true};
@@ -235,16 +237,16 @@ Test(sweep, each_lists_and_verify_removes_the_damaged) {
     list = (listing){.sorted = true, .stop_at = 5};
     cr_assert_eq(stn_cache_each(cache, list_one, &list, NULL), STN_OK);
     cr_assert_eq(list.good + list.bad, 5);
-    stn_cache_sweep sweep;
-    cr_assert_eq(stn_cache_verify(cache, &sweep, NULL), STN_OK);
-    cr_assert_eq(sweep.damaged, 3);
-    cr_assert_eq(sweep.files, 27);
+    stn_cache_sweep counts;
+    cr_assert_eq(stn_cache_verify(cache, &counts, NULL), STN_OK);
+    cr_assert_eq(counts.damaged, 3);
+    cr_assert_eq(counts.files, 27);
     cr_assert_not(on_disk(dir, 0));
     stn_cache_close(cache);
     remove_temp_folder(dir);
 }
 
-Test(sweep, a_prefix_resolves_to_one_key) {
+Test(collection, a_prefix_resolves_to_one_key) {
     char *dir = make_temp_folder();
     stn_cache *cache = open_capped(dir, 0, 0);
     for (unsigned i = 0; i < 30; i++) store_number(cache, i, 8);

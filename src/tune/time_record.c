@@ -1,9 +1,9 @@
-/* See record.h. A line has a candidate's strategy, the seconds of the whole run, and all its
- * values:
+/* Lines of measured candidates: strategy, seconds of the whole run (or "wrong"), and all values of
+ * the candidate. See time_record.h.
  *
  *     candidate: direct 0.0893 4 2 1 640 1 1 32 8 1 0 0 10 4 3 5 0 0 0 0 0
  *     candidate: lowrank wrong 4 2 1 640 1 1 32 8 1 0 0 10 4 3 5 0 0 0 0 0 */
-#include "tune/record.h"
+#include "tune/time_record.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -24,9 +24,9 @@ const tune_record *tune_record_find(const tune_records *records, const char *str
 
 void tune_record_set(tune_records *records, const char *strategy, const stn_candidate *candidate, double seconds) {
     const tune_record *found = tune_record_find(records, strategy, candidate);
-    size_t place = found ? (size_t)(found - records->list) : records->count;
-    if (place == TUNE_RECORDS) return;
-    tune_record *to = &records->list[place];
+    size_t index = found ? (size_t)(found - records->list) : records->count;
+    if (index == TUNE_RECORDS) return;
+    tune_record *to = &records->list[index];
     snprintf(to->strategy, sizeof to->strategy, "%s", strategy);
     to->candidate = *candidate;
     to->seconds = seconds;
@@ -44,11 +44,11 @@ void tune_records_print(const tune_records *records, stn_text *text) {
     }
 }
 
-/* The word at `at`, which ends at one space or the line's end; where the next one begins, or NULL:
- * it is empty or too long. */
-static const char *next_word(const char *at, char *word, size_t room) {
+/* Copies the word at `at`, which ends at a space or at the end of the line. Returns the start of
+ * the next word, or NULL if the word is empty or too long. */
+static const char *next_word(const char *at, char *word, size_t capacity) {
     const size_t size = strcspn(at, " \n");
-    if (!size || size >= room) return NULL;
+    if (!size || size >= capacity) return NULL;
     memcpy(word, at, size);
     word[size] = '\0';
     return at + size + (at[size] == ' ');

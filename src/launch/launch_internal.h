@@ -1,4 +1,4 @@
-/* What the files of launch/ share. */
+/* Declarations shared by the files of launch/. */
 #ifndef STN_LAUNCH_INTERNAL_H
 #define STN_LAUNCH_INTERNAL_H
 #include <pthread.h>
@@ -18,24 +18,27 @@ struct stn_device {
     stn_cu_device handle;
     stn_cu_context context;
     int ordinal;
-    pid_t owner; /* the process that opened it: CUDA does not work in a forked child, and is left alone there */
+    /* The process that opened the device. A forked child cannot use CUDA, so releasing is skipped
+     * there. */
+    pid_t owner;
     stn_machine machine;
     char uuid[4 + 32 + 1];
-    pthread_mutex_t timing; /* guards what follows */
+    pthread_mutex_t timing; /* guards the fields below */
     int inside;             /* threads between stn_device_enter and stn_device_leave */
-    double since, seconds;  /* when the first of them entered; how long any was inside before */
+    /* since: when the first of these entered; seconds: total of all earlier periods */
+    double since, seconds;
 };
 
-/* A driver call, its failure told. */
+/* Calls a driver function and turns its result into a status and a message. */
 #define STN_CU(driver, function, arguments, error)                                                                     \
     stn_driver_check((driver), #function, (driver)->call.function arguments, (error))
 
-/* stn_device_enter without a look at the process, for launches: a few of them cost what the
- * kernel's answer does. In a forked child the driver itself says no. */
+/* stn_device_enter without the fork check and the timing, for launches, where these costs matter.
+ * In a forked child the driver itself fails. */
 stn_status stn_device_push(stn_device *device, stn_error *error);
-void stn_device_pop(stn_device *device); /* after that, in place of stn_device_leave */
+void stn_device_pop(stn_device *device); /* instead of stn_device_leave */
 
-/* machine.c: the ceilings of the nearest known chip at or below `sm`. clock and memory rate in Hz
- * and bytes/s; 0: not reported, take the known chip's. */
+/* machine.c: fills in the properties of the newest known chip not newer than `sm`. clock in Hz,
+ * memory rate in bytes/s; 0: unknown, use the known chip's. */
 void stn_machine_assume(stn_machine *machine, int sm, int multiprocessors, double clock, double memory_rate);
 #endif

@@ -1,24 +1,24 @@
-/* The online search against a GPU that is played: what each candidate takes is made up, with noise,
- * and the search is held to its promises. It needs no GPU, no driver and no clock. */
+/* The online search against a simulated GPU with made-up candidate times and noise; it must keep
+ * its bounds. Needs no GPU, no driver and no clock. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 
 #include "tune/compare.h"
-#include "tune/search.h"
+#include "tune/online_search.h"
 
 enum { UNITS = 1000 };
 
 typedef struct world {
     tune_search search;
-    double truth[TUNE_ARMS]; /* seconds of a unit */
-    bool wrong[TUNE_ARMS];
-    int built[TUNE_ARMS]; /* units until its kernels are there */
+    double truth[TUNE_CANDIDATES]; /* seconds of a unit */
+    bool wrong[TUNE_CANDIDATES];
+    int built[TUNE_CANDIDATES]; /* units until its kernels are compiled */
     double noise;
     uint64_t state;
     double took, wrong_units;
-    int checks[TUNE_ARMS], unit; /* unit: how many are done */
+    int checks[TUNE_CANDIDATES], unit; /* unit: number of units done */
 } world;
 
 static double random_unit(world *w) {
@@ -26,52 +26,55 @@ static double random_unit(world *w) {
     return (double)(w->state >> 11) * 0x1p-53;
 }
 
-static double run(world *w, size_t arm) { return w->truth[arm] * (1 + w->noise * (2 * random_unit(w) - 1)); }
-
-/* What events say a unit takes, of several timed together: they are off as a whole. */
-static double run_units(world *w, const tune_move *move) {
-    const double off = run(w, move->arm) - w->truth[move->arm];
-    return w->truth[move->arm] + off / move->units;
+static double run(world *w, size_t candidate) {
+    return w->truth[candidate] * (1 + w->noise * (2 * random_unit(w) - 1));
 }
 
-/* Arms as predicted; arm 0 is trusted and the estimate's choice. */
+/* The measured time of a unit when several are timed together; the noise is of the whole sample. */
+static double run_units(world *w, const tune_move *move) {
+    const double off = run(w, move->candidate) - w->truth[move->candidate];
+    return w->truth[move->candidate] + off / move->units;
+}
+
+/* Candidates with predicted times; candidate 0 is trusted and the estimate's choice. */
 static void begin(world *w, size_t count, const double *predicted, const double *truth) {
     *w = (world){.noise = 0.004, .state = 7};
     w->search.count = count;
     w->search.compare = 0.2 * truth[0];
     for (size_t i = 0; i < count; i++) {
-        w->search.arms[i].predicted = predicted[i];
+        w->search.candidates[i].predicted = predicted[i];
         w->truth[i] = truth[i];
     }
-    w->search.arms[0].state = TUNE_ARM_CHECKED;
+    w->search.candidates[0].state = TUNE_CANDIDATE_CHECKED;
 }
 
 static void step(world *w) {
     tune_search *search = &w->search;
     for (size_t i = 1; i < search->count; i++)
-        if (search->arms[i].state == TUNE_ARM_WAITING && w->unit >= w->built[i]) search->arms[i].state = TUNE_ARM_READY;
+        if (search->candidates[i].state == TUNE_CANDIDATE_WAITING && w->unit >= w->built[i])
+            search->candidates[i].state = TUNE_CANDIDATE_READY;
     const tune_move move = tune_search_next(search);
     const double seconds = run_units(w, &move);
     w->took += seconds * move.units;
     w->unit += (int)move.units;
     if (move.check) {
         w->took += run(w, search->current) + search->compare;
-        w->checks[move.arm]++;
-    } else if (w->wrong[move.arm])
+        w->checks[move.candidate]++;
+    } else if (w->wrong[move.candidate])
         w->wrong_units += move.units;
-    tune_search_told(search, &move, move.timed ? seconds : 0, !w->wrong[move.arm]);
+    tune_search_update(search, &move, move.timed ? seconds : 0, !w->wrong[move.candidate]);
 }
 
 static void play(world *w, int units) {
     while (w->unit < units) {
         step(w);
-        if (w->search.known > 0) continue; /* then the whole run is what counts */
+        if (w->search.known > 0) continue; /* The bound then holds for the whole run. */
         cr_assert_leq(w->took, (1 + TUNE_REGRET) * (w->unit + 0.5) * w->truth[0] * (1 + w->noise), "after %d units: %g",
                       w->unit, w->took / w->truth[0]);
     }
 }
 
-Test(search, finds_the_best_within_two_percent_of_having_known_it) {
+Test(search, finds_the_best_with_two_percent_loss) {
     for (int seed = 0; seed < 200; seed++) {
         double predicted[6], truth[6], best = INFINITY;
         world w = {.state = (uint64_t)seed};
@@ -91,8 +94,8 @@ Test(search, finds_the_best_within_two_percent_of_having_known_it) {
     }
 }
 
-/* Units of 7 us, by events that are off by as much as half a microsecond: a thousand of them hardly
- * lose, and however many there are, an arm that only seems faster does not take over. */
+/* Units of 7 us, with event times off by up to half a microsecond: a thousand of them lose hardly
+ * anything, and for any number of units a candidate that only seems faster does not take over. */
 static void play_short(int units, double *lost, int *slower, int *over) {
     for (int seed = 0; seed < 200; seed++) {
         double predicted[6], truth[6], best = INFINITY;
@@ -114,7 +117,7 @@ static void play_short(int units, double *lost, int *slower, int *over) {
     }
 }
 
-Test(search, units_of_a_few_microseconds_are_told_apart_by_more_than_a_tick) {
+Test(search, short_units_are_compared_beyond_timer_resolution) {
     double lost = 0;
     int slower = 0, over = 0;
     play_short(UNITS, &lost, &slower, &over);
@@ -126,16 +129,16 @@ Test(search, units_of_a_few_microseconds_are_told_apart_by_more_than_a_tick) {
     cr_expect_leq(lost / 200, 0.01, "%g", lost / 200);
 }
 
-/* A GPU that was idle is fast at first: what the first one took then is nothing to hold the others
- * to. */
-Test(search, clocks_that_fall_by_a_tenth_hide_no_better_one) {
+/* An idle GPU is fast at first: the first candidate's time from then must not be compared with
+ * later ones. */
+Test(search, falling_clocks_hide_no_better_candidate) {
     const double predicted[] = {1, 0.95, 1, 1.01, 1.02, 1.03}, truth[] = {1, 0.95, 1.05, 0.97, 1.1, 1.02};
     for (uint64_t seed = 0; seed < 50; seed++) {
         world w;
         begin(&w, 6, predicted, truth);
         w.state = seed;
         w.search.known = UNITS;
-        w.built[1] = 70; /* the first is timed beside the others long before */
+        w.built[1] = 70; /* The first one is timed next to the others long before. */
         while (w.unit < UNITS) {
             for (int i = 0; i < 6; i++) w.truth[i] = truth[i] * (1 + 0.1 * fmin(w.unit, 60) / 60);
             step(&w);
@@ -145,11 +148,11 @@ Test(search, clocks_that_fall_by_a_tenth_hide_no_better_one) {
     }
 }
 
-Test(search, never_loses_more_than_it_may_where_all_others_are_slower) {
+Test(search, bounds_the_loss_if_all_others_are_slower) {
     const double predicted[] = {1, 1, 1, 1.01, 1.02}, truth[] = {1, 1.9, 2.4, 1.5, 2.46};
     world w;
     begin(&w, 5, predicted, truth);
-    play(&w, UNITS); /* the bound holds after each unit */
+    play(&w, UNITS); /* The bound holds after each unit. */
     cr_expect_eq(w.search.current, 0u);
     cr_expect(tune_search_over(&w.search));
     for (int i = 1; i < 5; i++) cr_expect_eq(w.checks[i], 1, "arm %d", i);
@@ -158,18 +161,18 @@ Test(search, never_loses_more_than_it_may_where_all_others_are_slower) {
     cr_expect_leq(w.took - before, 100 * (1 + w.noise), "and nothing after");
 }
 
-Test(search, a_wrong_result_is_never_the_users) {
+Test(search, never_returns_a_wrong_result) {
     const double predicted[] = {1, 0.5, 0.9}, truth[] = {1, 0.5, 0.9};
     world w;
     begin(&w, 3, predicted, truth);
     w.wrong[1] = true;
     play(&w, UNITS);
     cr_expect_eq(w.wrong_units, 0);
-    cr_expect_eq(w.search.arms[1].state, TUNE_ARM_OUT);
+    cr_expect_eq(w.search.candidates[1].state, TUNE_CANDIDATE_OUT);
     cr_expect_eq(w.search.current, 2u, "the right one that is faster");
 }
 
-Test(search, begins_with_what_is_ready_and_changes_when_the_better_one_is) {
+Test(search, changes_to_a_better_candidate_once_compiled) {
     const double predicted[] = {8, 1}, truth[] = {8, 1};
     world w;
     begin(&w, 2, predicted, truth);
@@ -179,7 +182,7 @@ Test(search, begins_with_what_is_ready_and_changes_when_the_better_one_is) {
     cr_expect_eq(w.search.current, 0u);
     for (int unit = 20; unit < 30; unit++) step(&w);
     cr_expect_eq(w.search.current, 1u, "in a few units");
-    cr_expect_eq(w.search.arms[0].state, TUNE_ARM_OUT);
+    cr_expect_eq(w.search.candidates[0].state, TUNE_CANDIDATE_OUT);
     cr_expect(tune_search_over(&w.search));
 }
 
@@ -207,25 +210,24 @@ Test(search, frozen_tries_nothing) {
     cr_expect(tune_search_over(&w.search));
 }
 
-Test(search, what_cannot_be_timed_is_out) {
+Test(search, drops_candidates_that_cannot_be_timed) {
     const double predicted[] = {1, 0.9}, truth[] = {1, 0.9};
     world w;
     begin(&w, 2, predicted, truth);
-    w.search.arms[1].state = TUNE_ARM_READY;
-    const tune_move check = {.arm = 1, .check = true, .timed = true, .units = 1};
-    tune_search_told(&w.search, &check, 0, true);
-    cr_expect_eq(w.search.arms[1].state, TUNE_ARM_OUT);
+    w.search.candidates[1].state = TUNE_CANDIDATE_READY;
+    const tune_move check = {.candidate = 1, .check = true, .timed = true, .units = 1};
+    tune_search_update(&w.search, &check, 0, true);
+    cr_expect_eq(w.search.candidates[1].state, TUNE_CANDIDATE_OUT);
 }
 
-/* ---- what was recorded
- * ------------------------------------------------------------------------------------------- */
+/* ---- recorded candidates --------------------------------------------------------------------- */
 
 typedef struct recorded {
     const char *name;
-    double bytes, best; /* of a grid; microseconds of the fastest of all candidates */
+    double bytes, best; /* bytes of a grid; microseconds of the fastest of all candidates */
     int count;
-    double arms[TUNE_ARMS]
-               [3]; /* microseconds as predicted, and as measured; number of its strategy, 0 where it was not told */
+    /* Microseconds as predicted and as measured; number of its strategy, 0 if not recorded. */
+    double candidates[TUNE_CANDIDATES][3];
 } recorded;
 
 static const recorded problems[] = {
@@ -235,30 +237,30 @@ static const recorded problems_24[] = {
 #include "recorded_arms_24.inc"
 };
 enum { SEEDS = 10 };
-#define NOISE 0.004 /* of a sample, as a part: an H200's */
+#define NOISE 0.004 /* Relative noise of a sample on an H200. */
 #define COUNT(list) ((int)(sizeof(list) / sizeof *(list)))
-static const char strategies[TUNE_ARMS]; /* only their addresses count */
+static const char strategies[TUNE_CANDIDATES]; /* Only their addresses matter. */
 
-/* Seconds that a comparison moves: of two results, a sample of elements that are most often of 4
- * bytes. */
+/* Seconds to compare samples of two results; elements mostly have 4 bytes. */
 static double compared(const recorded *p) {
     return 2 * p->bytes / (double)tune_sample((int64_t)(p->bytes / 4)) / 4.2e12;
 }
 
-/* A GPU whose clocks fall by up to 15% at first, or not, and swing by up to 1%; a sample in fifty
+/* A GPU whose clocks fall by up to 15% at first, or not, and vary by up to 1%; one sample in fifty
  * is disturbed. */
 typedef struct gpu {
-    double fall, tau, wave, ready[TUNE_ARMS]; /* ready: seconds until an arm's kernels are there */
-    double now, took, best, estimate;         /* seconds: the search's, and of both from the start */
+    /* ready: seconds until a candidate's kernels are compiled */
+    double fall, tau, wave, ready[TUNE_CANDIDATES];
+    double now, took, best, estimate; /* of the search, and of both others from the start */
 } gpu;
 
 static double clock_of(const gpu *g) { return 1 + g->fall * fmin(g->now / g->tau, 1) + g->wave * sin(40 * g->now); }
 
 static void begin_recorded(world *w, gpu *g, const recorded *p, uint64_t seed, bool late) {
-    double predicted[TUNE_ARMS] = {0}, truth[TUNE_ARMS] = {0};
-    for (int i = 0; i < p->count; i++) predicted[i] = 1e-6 * p->arms[i][0], truth[i] = 1e-6 * p->arms[i][1];
+    double predicted[TUNE_CANDIDATES] = {0}, truth[TUNE_CANDIDATES] = {0};
+    for (int i = 0; i < p->count; i++) predicted[i] = 1e-6 * p->candidates[i][0], truth[i] = 1e-6 * p->candidates[i][1];
     begin(w, (size_t)p->count, predicted, truth);
-    for (int i = 0; i < p->count; i++) w->search.arms[i].strategy = &strategies[(int)p->arms[i][2]];
+    for (int i = 0; i < p->count; i++) w->search.candidates[i].strategy = &strategies[(int)p->candidates[i][2]];
     w->state = seed;
     for (int i = 0; i < 5; i++) (void)random_unit(w);
     w->search.known = UNITS;
@@ -268,7 +270,7 @@ static void begin_recorded(world *w, gpu *g, const recorded *p, uint64_t seed, b
     for (int i = 1; i < p->count && late; i++) g->ready[i] = 0.15 + 0.45 * i * random_unit(w);
 }
 
-/* Of a unit, as events tell it. */
+/* The seconds of a unit as events measure them. */
 static double sample(world *w, double seconds, unsigned units) {
     const double off = seconds * w->noise * (2 * random_unit(w) - 1) + 0.5e-6 * (2 * random_unit(w) - 1) / units;
     return (seconds + off) * (random_unit(w) < 0.02 ? 1 + 0.3 * random_unit(w) : 1);
@@ -277,9 +279,10 @@ static double sample(world *w, double seconds, unsigned units) {
 static void step_recorded(world *w, gpu *g, const recorded *p) {
     tune_search *search = &w->search;
     for (size_t i = 1; i < search->count; i++)
-        if (search->arms[i].state == TUNE_ARM_WAITING && g->now >= g->ready[i]) search->arms[i].state = TUNE_ARM_READY;
+        if (search->candidates[i].state == TUNE_CANDIDATE_WAITING && g->now >= g->ready[i])
+            search->candidates[i].state = TUNE_CANDIDATE_READY;
     const tune_move move = tune_search_next(search);
-    const double clock = clock_of(g), one = w->truth[move.arm] * clock;
+    const double clock = clock_of(g), one = w->truth[move.candidate] * clock;
     double told = sample(w, one, move.units), spent = one * move.units;
     if (move.check) {
         const double load = random_unit(w) < 0.3 ? 0 : 50e-6 * random_unit(w),
@@ -292,12 +295,12 @@ static void step_recorded(world *w, gpu *g, const recorded *p) {
     g->took += spent, g->now += spent;
     g->best += best * clock * move.units, g->estimate += w->truth[0] * clock * move.units;
     w->unit += (int)move.units;
-    tune_search_told(search, &move, move.timed ? told : 0, true);
+    tune_search_update(search, &move, move.timed ? told : 0, true);
 }
 
-/* A thousand units of each problem: how many lose over 2% beside the best from the start, and the
- * mean of all, those over 20% as 20%. Never does one lose over 5% beside the estimate's choice, nor
- * end with what is slower than that. */
+/* A thousand units of each problem. *over: the part that loses over 2% against the best candidate
+ * from the start; *mean: the mean loss, losses over 20% counted as 20%. No run may lose over 5%
+ * against the estimate's choice, or end with a slower candidate. */
 static void play_recorded(const recorded *list, int count, bool late, double noise, double *over, double *mean) {
     *over = *mean = 0;
     for (int i = 0; i < count; i++)
@@ -317,19 +320,21 @@ static void play_recorded(const recorded *list, int count, bool late, double noi
         }
 }
 
-/* One strategy's estimates turn out a fifth too short: nothing is known of another's by that, whose
- * one candidate is the fastest (heat-2d 4096^2 f64, ten steps). Were they all of one, it would not
- * be worth a trial. */
-Test(search, a_strategy_whose_estimates_are_off_does_not_speak_for_others) {
-    const double predicted[TUNE_ARMS] = {184.5e-6, 242.3e-6, 191.7e-6, 194e-6, 194.3e-6, 196.6e-6, 196.9e-6, 197.8e-6},
-                 truth[TUNE_ARMS] = {221.8e-6, 208.9e-6, 231.6e-6, 254.8e-6, 231.2e-6, 234.9e-6, 232e-6, 240.3e-6};
+/* One strategy's estimates turn out a fifth too short, which says nothing about another strategy's,
+ * whose only candidate is the fastest (heat-2d 4096^2 f64, ten steps). If all were of one strategy,
+ * it would not be worth a trial. */
+Test(search, bias_of_one_strategy_does_not_affect_others) {
+    const double predicted[TUNE_CANDIDATES] = {184.5e-6, 242.3e-6, 191.7e-6, 194e-6,
+                                               194.3e-6, 196.6e-6, 196.9e-6, 197.8e-6},
+                 truth[TUNE_CANDIDATES] = {221.8e-6, 208.9e-6, 231.6e-6, 254.8e-6,
+                                           231.2e-6, 234.9e-6, 232e-6,   240.3e-6};
     for (int alike = 0; alike < 2; alike++) {
         world w;
-        begin(&w, TUNE_ARMS, predicted, truth);
+        begin(&w, TUNE_CANDIDATES, predicted, truth);
         w.search.known = UNITS;
         w.search.compare = 0.15e-3;
-        for (size_t i = 1; i < TUNE_ARMS; i++) w.search.arms[i].state = TUNE_ARM_READY;
-        for (size_t i = 0; i < TUNE_ARMS; i++) w.search.arms[i].strategy = &strategies[i == 1 && !alike];
+        for (size_t i = 1; i < TUNE_CANDIDATES; i++) w.search.candidates[i].state = TUNE_CANDIDATE_READY;
+        for (size_t i = 0; i < TUNE_CANDIDATES; i++) w.search.candidates[i].strategy = &strategies[i == 1 && !alike];
         play(&w, UNITS);
         cr_expect_eq(w.search.current, alike ? 0u : 1u, "alike %d: %zu", alike, w.search.current);
     }
@@ -346,7 +351,7 @@ Test(search, of_recorded_candidates) {
     cr_expect_leq(mean, 0.015, "compiled late: %g in the mean", mean);
 }
 
-/* Timed another day, and their strategies are told. */
+/* Recorded on another day, with their strategies. */
 Test(search, of_candidates_recorded_with_their_strategies) {
     double over, mean;
     play_recorded(problems_24, COUNT(problems_24), false, NOISE, &over, &mean);
@@ -355,8 +360,8 @@ Test(search, of_candidates_recorded_with_their_strategies) {
     cr_expect_leq(mean, 0.014, "%g in the mean", mean);
 }
 
-/* Four times the noise: samples go on where they tell nothing yet. */
-Test(search, of_recorded_candidates_whose_samples_are_off_by_more) {
+/* Four times the noise: sampling continues while samples are inconclusive. */
+Test(search, of_recorded_candidates_with_more_noise) {
     double over, mean;
     play_recorded(problems, COUNT(problems), false, 4 * NOISE, &over, &mean);
     cr_log_info("23 November: %.1f%% lose over 2%%, %.2f%% in the mean", 100 * over, 100 * mean);

@@ -1,4 +1,4 @@
-/* Opening the CUDA driver, and telling its errors. */
+/* Opens the CUDA driver, and turns its errors into messages. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 
 #include "compile/library.h"
-#include "launch/internal.h"
+#include "launch/launch_internal.h"
 
 typedef stn_cu_result (*get_proc_address_fn)(const char *name, void **function, int version, uint64_t flags,
                                              stn_cu_enum *found);
@@ -35,7 +35,7 @@ static stn_status open_library(stn_driver *driver, void **library, stn_error *er
         driver->path = NULL;
         return stn_fail_memory(error, "the driver's path", 4096);
     }
-    /* The driver is never unloaded: it keeps threads and exit handlers of its own. */
+    /* The driver is never unloaded: it has threads and exit handlers. */
     bool may_open = stn_library_may_open(driver->path);
     *library = may_open ? dlopen(driver->path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE) : NULL;
     if (*library) return STN_OK;
@@ -105,7 +105,7 @@ stn_status stn_driver_open(const stn_logger *logger, stn_driver **driver, stn_er
     *driver = made;
     made = NULL;
 done:
-    if (library) dlclose(library); /* gives the reference back; the code stays */
+    if (library) dlclose(library); /* Releases the reference; the code stays loaded. */
     stn_driver_close(made);
     return status;
 }
@@ -121,7 +121,7 @@ int stn_driver_device_count(const stn_driver *driver) { return driver->device_co
 const char *stn_driver_path(const stn_driver *driver) { return driver->path; }
 const stn_driver_functions *stn_driver_table(const stn_driver *driver) { return &driver->call; }
 
-/* What a user can do about a driver's error. */
+/* Advice for the user about a driver error. */
 static const char *remedy(stn_cu_result result) {
     switch (result) {
         case STN_CUDA_ERROR_INVALID_VALUE:
