@@ -29,7 +29,7 @@ typedef struct stage {
 
 struct node {
     box box;
-    int64_t origin[3]; /* in the grid */
+    int64_t origin[3]; /* position in the grid */
     stn_grid_layout layout;
     stage stages[2];
     int count;
@@ -42,7 +42,7 @@ struct node {
 typedef struct tree {
     node *root;             /* owned */
     stn_plan *load, *store; /* owned; copy the caller's grids; NULL: rounds use those directly */
-    uint64_t rounds;        /* of the root */
+    uint64_t rounds;        /* rounds of the root */
     /* On a GPU the root's bands of a round run on streams of their own, concurrently with each
      * other and with the round's transforms. */
     bool forks;
