@@ -47,10 +47,9 @@ typedef struct tree {
      * other and with the round's transforms. */
     bool forks;
     stn_fork *fork; /* owned; NULL: one after another */
-    size_t
-        /* Workspace bytes: of all boxes' grids; then the maximum over the plans of the whole grid
+    /* Workspace bytes: of all boxes' grids; then the maximum over the plans of the whole grid
          * and of each branch. */
-        grids;
+    size_t grids;
     size_t plans[1 + STN_FORK_BRANCHES];
     int nodes, bands, depth;
 } tree;
