@@ -85,7 +85,7 @@ constexpr int RING = 1;
 // ---- sparse_*: Z_LOW .. X_SIDE_HIGH are those of the fused taps; VECTOR, WARPS, STAGES and BLOCKS
 // as above
 using SPARSE_STORE = float;         // an element: float or half_t
-constexpr int SPARSE_RANK = 3;      // of the grid
+constexpr int SPARSE_RANK = 3;      // rank of the grid
 constexpr int SPARSE_HALVES = 4;    // length of a window, in units of 8 words of 32 bits
 constexpr int SPARSE_HALVES_Y = 4;  // sparse_chain: length of the window along y
 constexpr int SPARSE_TERMS = 2;     // sparse_chain: separable terms that are summed
@@ -102,7 +102,7 @@ constexpr int SPARSE_ROW_FIRST[3] = {0, 0, 0};
 constexpr int SPARSE_ROW_COUNT[3] = {1, 1, 1};
 
 // ---- several steps in one launch (direct_time_*)
-constexpr int FUSED = 2;                              // steps
+constexpr int FUSED = 2;                              // steps a launch
 constexpr int POINTS = 4;                             // consecutive points along x of a lane
 constexpr int PREFETCH = 1;                           // rows along z that are prefetched
 constexpr int Z_REACH = 1, Y_REACH = 1, X_REACH = 1;  // the larger of LOW and HIGH

@@ -25,8 +25,8 @@ struct any_arguments {
     const any_tap *taps;
     long long n[3], in_stride[3], out_stride[3];  // axes z, y, x; strides in elements
     long long in_batch, out_batch;
-    long long points;  // in all grids of the batch
-    int reach[3][2];   // of the taps, towards each side
+    long long points;  // points in all grids of the batch
+    int reach[3][2];   // reach of the taps towards each side
     int side[3][2];    // boundary_kind
     int ntaps, unused;
     REAL constant[3][2];  // value past each side

@@ -23,7 +23,7 @@ struct gather_arguments {
     long long nz, ny, nx;
     long long in_z, in_y, in_x, out_z, out_y, out_x;  // strides in elements
     long long in_batch, out_batch;
-    long long points;  // in all grids of the batch
+    long long points;  // points in all grids of the batch
     int ntaps, unused;
     REAL constant[3][2];  // value past each side, axes z, y, x
 };

@@ -92,7 +92,7 @@ constexpr span_table NEEDED = needed_spans();
 // A thread's position and, near an edge, the positions that it reads.
 struct thread_tile {
     const STORE *grid;
-    int x, y, z;  // its first point
+    int x, y, z;  // the thread's first point
     // Folded y of each line of the window; PAST_LOW or PAST_HIGH past a constant side.
     int line[LINES];
     int slot[SLOTS];   // folded x of each slot's first element

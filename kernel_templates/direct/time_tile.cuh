@@ -96,7 +96,7 @@ struct shared_type {
 
 struct tile {
     const STORE *grid;
-    int y, x;  // of this lane's first point
+    int y, x;  // position of this lane's first point
     // No point of the tile lies past an edge along x or y, or is frozen because of one.
     bool inside;
     unsigned frozen;  // bit r * POINTS + v: this lane's point (r, v) is frozen

@@ -27,10 +27,10 @@ struct face_arguments {
     STORE *out;
     long long in_stride[3], out_stride[3], in_batch, out_batch;
     grid_index n[3];
-    int pieces, blocks;  // of one grid
+    int pieces, blocks;  // pieces and blocks of one grid
     piece at[PIECES];
     REAL constant[3][2];    // value past each side, axes z, y, x
-    REAL weight[NWEIGHTS];  // of the taps; SEPARABLE: factors along z, y, x
+    REAL weight[NWEIGHTS];  // weights of the taps; SEPARABLE: factors along z, y, x
 };
 static_assert(is_twin(sizeof(face_arguments), sizeof(face_arguments::constant) + sizeof(face_arguments::weight)),
               "the launcher's mirrored struct of the arguments");

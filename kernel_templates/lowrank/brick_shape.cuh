@@ -11,7 +11,7 @@ constexpr int GRAIN = grain_size<STORE>(), GRAINS = 8 / GRAIN;  // k-slices in a
 constexpr int SIDE_Z = Z_LOW + Z_HIGH + 1;
 constexpr int SIDE_Y = Y_LOW + Y_HIGH + 1, SIDE_X = X_LOW + X_HIGH + 1;
 constexpr int BANDS = larger(X_FACTORS - IDENTITY, 1);  // x factors that are bands
-constexpr int WARP_ROWS = 8 * TILES;                    // of a warp
+constexpr int WARP_ROWS = 8 * TILES;                    // rows of a warp
 
 // Rows of T past the tile that the terms need, and whether any term adds T's own registers.
 struct reach {
@@ -45,7 +45,7 @@ constexpr inner_reach find_inner() {
     return m;
 }
 constexpr inner_reach INNER = find_inner();
-constexpr int DEPTH = INNER.low + INNER.high + 1;  // of the queue
+constexpr int DEPTH = INNER.low + INNER.high + 1;  // planes in the queue
 // Stages that are kept, and that must be present.
 constexpr int BACK = Z_LOW - INNER.low, AHEAD = Z_HIGH - INNER.high;
 constexpr int LEAD_Y = OF_BANDS.single ? round_up(OF_BANDS.low, GRAIN) : OF_BANDS.low;

@@ -48,7 +48,7 @@ struct axis_arguments {
     long long segment, segments;     // outputs of a segment, a multiple of 16
     long long strips, all_segments;  // strips of 16 lines; segments of the whole batch
     REAL past[2];                    // value of `in` past a constant side
-    REAL scale;                      // of all weights; 1 except in f16
+    REAL scale;                      // common factor of all weights; 1 except in f16
     REAL weight[AXIS_LOW + AXIS_HIGH + 1];
 };
 

@@ -52,7 +52,7 @@ struct volume_arguments {
     long long in_z, in_y, out_z, out_y, in_batch, out_batch;
     long long chunk;                      // planes that a block marches through
     long long tiles_z, tiles_y, tiles_x;  // blocks of one grid
-    REAL scale;                           // of all v; 1 except in f16
+    REAL scale;                           // common factor of all v; 1 except in f16
     REAL c[SUMS][SIDE_Z], u[BANDS][SIDE_X], v[CORE_TERMS][SIDE_Y];
 };
 static_assert(is_twin(sizeof(volume_arguments), sizeof(volume_arguments::scale) + sizeof(volume_arguments::c) +

@@ -40,7 +40,7 @@ constexpr int SEGMENT_TILES = SEGMENT / 8;
 constexpr int SEEN = SEGMENT_TILES - BLOCKS_OUT + BLOCKS_IN;
 constexpr int OUTPUTS = WARPS * 16 * SEGMENT;                   // outputs of a chunk
 constexpr int INPUTS = OUTPUTS + 8 * (BLOCKS_IN - BLOCKS_OUT);  // inputs of a chunk
-constexpr int STAGE = round_up(INPUTS, 8 * SLOT);               // whole lines
+constexpr int STAGE = round_up(INPUTS, 8 * SLOT);               // padded to whole memory lines
 constexpr int TURN = 2, GROUP = 4;  // blocks, and tiles, whose independent products alternate
 constexpr bool SEPARATE_SUMS = sums_apart(DATA_PARTS, BAND_PARTS);
 static_assert(SEGMENT % (8 * SLOT) == 0 && SEGMENT_TILES % GROUP == 0, "a segment is whole lines and groups of tiles");
@@ -51,9 +51,9 @@ struct line_arguments {
     const STORE *in;
     STORE *out;
     long long nx, in_batch, out_batch;
-    long long chunks;      // of one grid
-    long long all_chunks;  // of the batch
-    REAL scale;            // of all weights; 1 except in f16
+    long long chunks;      // chunks of one grid
+    long long all_chunks;  // chunks of the whole batch
+    REAL scale;            // common factor of all weights; 1 except in f16
     REAL weight[X_LOW + X_HIGH + 1];
 };
 static_assert(is_twin(sizeof(line_arguments), sizeof(line_arguments::scale) + sizeof(line_arguments::weight)),

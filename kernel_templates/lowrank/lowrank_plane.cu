@@ -44,7 +44,7 @@ constexpr int BAND_Y = band_size(BLOCKS_Y - 1), BAND_X = band_size(BLOCKS_X);
 
 struct plane_arguments {
     plane_grids at;
-    REAL scale;  // of all v; 1 except in f16
+    REAL scale;  // common factor of all v; 1 except in f16
     REAL u[TERMS][WEIGHTS_Y], v[TERMS][WEIGHTS_X];
 };
 

@@ -17,7 +17,7 @@ constexpr int TALL = RUN * BELOW, WIDE = SPARSE_ADJACENT_WARPS ? 128 * SPARSE_AD
 constexpr int PRODUCTS = (HALVES + 1) / 2, REGISTERS = (HALVES / 2 + 1) / 2 + HALVES % 2;
 constexpr int COLUMNS = WIDE - 16 + 8 * HALVES * POINTS_OF_WORD, SLOTS = COLUMNS / SLOT;
 constexpr int LINES = TALL + Y_LOW + Y_HIGH;
-constexpr int FRAGMENT = 128;  // words
+constexpr int FRAGMENT = 128;  // words of a left factor
 static_assert(sizeof(STORED) <= 4, "f32 and f16");
 static_assert(LEAD % SLOT == 0, "copies of 16 bytes");
 
@@ -29,7 +29,7 @@ struct tile_arguments {
     // Iterations of a block; blocks along the marching axis; iterations of all of them.
     long long iterations, march_blocks, steps;
     long long tiles_y, tiles_x;
-    REAL scale;  // of all weights; 1 except in f16
+    REAL scale;  // common factor of all weights; 1 except in f16
 };
 static_assert(is_twin(sizeof(tile_arguments), sizeof(tile_arguments::scale)),
               "the launcher's mirrored struct of the arguments");

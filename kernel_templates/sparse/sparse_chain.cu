@@ -48,7 +48,7 @@ constexpr int STAGE = RING_CHUNK * PITCH, RING_SIZE = STAGES * STAGE;
 // Rows from the first half of U's window to the second.
 constexpr int SECOND = 4 * HALVES_Y * POINTS_OF_WORD;
 constexpr int WINDOW = (RING_CHUNK + SECOND + RING_CHUNK - 1) / RING_CHUNK, AHEAD = STAGES - WINDOW;
-constexpr int PRODUCTS_Y = HALVES_Y / 2;  // of U
+constexpr int PRODUCTS_Y = HALVES_Y / 2;  // products of U
 // Sets of words that 16 rows make, each for one product of U.
 constexpr int SETS = 2 / POINTS_OF_WORD;
 constexpr int DEPTH = (PRODUCTS_Y + SETS - 1) / SETS;
@@ -66,7 +66,7 @@ struct chain_arguments {
     // Tiles of 64 rows of a block; blocks along y; tiles of all of them.
     long long iterations, march_blocks, steps;
     long long tiles_x;
-    REAL scale;  // of all weights
+    REAL scale;  // common factor of all weights
 };
 static_assert(is_twin(sizeof(chain_arguments), sizeof(chain_arguments::scale)),
               "the launcher's mirrored struct of the arguments");

@@ -63,7 +63,7 @@ struct line_arguments {
     // Tiles of a block; blocks of a line; tiles of all of them.
     long long iterations, march_blocks, steps;
     long long tiles_y, tiles_x;
-    REAL scale;  // of all weights; 1 except in f16
+    REAL scale;  // common factor of all weights; 1 except in f16
 };
 static_assert(is_twin(sizeof(line_arguments), sizeof(line_arguments::scale)),
               "the launcher's mirrored struct of the arguments");

@@ -40,7 +40,7 @@
 // Slots of a row besides the outputs' own, and those left of them.
 constexpr int HALO = SLOTS - WIDE / SLOT, BEFORE = LEAD / SLOT;
 constexpr int REACH = Y_LOW + Y_HIGH, COUNT = SPARSE_ROW_COUNT[0], AHEAD = STAGES - 1;
-constexpr int LINE_SLOTS = 128 / 16;  // of memory
+constexpr int LINE_SLOTS = 128 / 16;  // slots of a memory line
 constexpr int ROW_SLOTS = sizeof(STORED) == 2 ? (SLOTS + LINE_SLOTS - 1) / LINE_SLOTS * LINE_SLOTS : SLOTS;
 constexpr int PITCH = ROW_SLOTS * SLOT;
 constexpr int RING_ROWS = STAGES * TALL + (REACH + 7) / 8 * 8, RING_SIZE = RING_ROWS * PITCH;

@@ -29,7 +29,7 @@ typedef struct stage {
 
 struct node {
     box box;
-    int64_t origin[3]; /* in the grid */
+    int64_t origin[3]; /* position in the grid */
     stn_grid_layout layout;
     stage stages[2];
     int count;
@@ -42,15 +42,14 @@ struct node {
 typedef struct tree {
     node *root;             /* owned */
     stn_plan *load, *store; /* owned; copy the caller's grids; NULL: rounds use those directly */
-    uint64_t rounds;        /* of the root */
+    uint64_t rounds;        /* rounds of the root */
     /* On a GPU the root's bands of a round run on streams of their own, concurrently with each
      * other and with the round's transforms. */
     bool forks;
     stn_fork *fork; /* owned; NULL: one after another */
-    size_t
-        /* Workspace bytes: of all boxes' grids; then the maximum over the plans of the whole grid
+    /* Workspace bytes: of all boxes' grids; then the maximum over the plans of the whole grid
          * and of each branch. */
-        grids;
+    size_t grids;
     size_t plans[1 + STN_FORK_BRANCHES];
     int nodes, bands, depth;
 } tree;

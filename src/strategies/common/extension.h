@@ -10,7 +10,7 @@
 
 typedef struct stn_extension {
     int64_t n;              /* points of the grid along the axis */
-    bool repeats;           /* wrap */
+    bool repeats;           /* the axis wraps */
     int beyond[2];          /* mirror position, in half points beyond the outermost point */
     int sign[2];            /* 1: even; -1: odd */
     int64_t length, before; /* length of the line; its points before the grid's first */

@@ -176,7 +176,7 @@ typedef struct known_cost {
 typedef struct search {
     const stn_ladder_needs *needs;
     stn_ladder now, best;
-    int least; /* blocks */
+    int least; /* least number of blocks */
     double cost;
     known_cost shared[PADS];
     /* Number of threads for which `lanes` is filled, for the radices of `now`; 0: none. */

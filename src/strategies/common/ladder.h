@@ -27,7 +27,7 @@ typedef struct stn_ladder {
 
 /* Requirements of the kernel and limits of the machine. */
 typedef struct stn_ladder_needs {
-    bool wide; /* f64 */
+    bool wide; /* f64 instead of f32 */
     int last;  /* largest radix of the last stage */
     int lines; /* requested adjacent lines */
     /* Maximum blocks for a line; 0: one; more than one only for lines that do not fit one block. */

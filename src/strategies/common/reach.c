@@ -21,7 +21,7 @@
 #define LEAST_TAIL 1e-300              /* smallest tail that a power can resolve */
 #define ABOVE (1 + 0x1p-40)            /* exceeds the rounding error of a sum of that many bounds */
 #define FEW_STEPS 32                   /* up to so many steps, reaches grow in jumps */
-#define MOST_POINTS 2048               /* of a power: squaring it takes a millisecond */
+#define MOST_POINTS 2048               /* longest power: squaring it takes a millisecond */
 #define MOST_STEPS (UINT64_C(1) << 40) /* steps times a radius must stay in 64 bits */
 
 double stn_reach_tail(stn_dtype dtype) { return dtype == STN_F64 ? 0x1p-55 : 0x1p-26; }
@@ -29,7 +29,7 @@ double stn_reach_tail(stn_dtype dtype) { return dtype == STN_F64 ? 0x1p-55 : 0x1
 /* ---- the bound */
 
 typedef struct line {
-    const double *weight; /* of offsets from -low on */
+    const double *weight; /* weights of offsets from -low on */
     int count, low;
     double norm; /* lower bound on the f-th root of the sum of |taps| of S^f */
 } line;

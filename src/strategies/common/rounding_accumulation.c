@@ -12,7 +12,7 @@
 #include <math.h>
 #include <string.h>
 
-#define FEW 32 /* points of a matrix */
+#define FEW 32 /* largest number of points of a matrix */
 /* Of the number of launches; afterwards only the dominant eigenvector remains. */
 #define DOUBLINGS 16
 #define UNIT 0x1p-11           /* largest relative rounding error */

@@ -8,7 +8,7 @@
 /* Dense weights: weight[(z * size[1] + y) * size[2] + x] belongs to the offset (z, y, x) - low. An
  * axis that no tap leaves has size 1. */
 typedef struct stn_power {
-    int fused; /* f */
+    int fused; /* number of steps f */
     int size[3], low[3];
     long double *weight; /* owned */
 } stn_power;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_PLAIN 4   /* terms: powers of s lose digits beyond */
+#define MOST_PLAIN 4   /* most terms in s: higher powers of s lose digits */
 #define MANY 8         /* taps along an axis from which a transform is cheaper */
 #define MANY_PAIRS 128 /* largest number of taps whose pairs are compared */
 
@@ -100,7 +100,7 @@ size_t stn_symbol_angles(const stn_symbol *s, double *to) {
 /* Sums of weights by their offset along the axis, and 1 - K(theta = 0) separately. */
 typedef struct line {
     complex_ld one_minus;                   /* 1 - sum of all */
-    complex_ld sum[2 * STN_MAX_RADIUS + 1]; /* at offset -low .. high */
+    complex_ld sum[2 * STN_MAX_RADIUS + 1]; /* sums at offsets -low .. high */
     long double chebyshev[MOST_PLAIN + 1][MOST_PLAIN + 1];
 } line;
 
@@ -139,7 +139,7 @@ static int mirror_count(const tap_groups *c, const tap_group *each) { return c->
 
 /* Keeps only one of several mirror images. */
 static void drop_mirrored(tap_groups *c, size_t ntaps, int low) {
-    int kept = 0, *place = c->of_tap + ntaps; /* of each */
+    int kept = 0, *place = c->of_tap + ntaps; /* index of each retained group */
     for (size_t k = 0; k < c->count; k++) {
         tap_group each = c->list[k];
         each.copies = c->along && each.along != low ? 2 : 1;
@@ -244,7 +244,7 @@ static void sum_tap_groups(const tap_groups *c, const stn_symbol *s, const stn_t
                            const complex_ld *table, int64_t place, const line *all, line *l) {
     const int count = task->reach[s->axis][0] + task->reach[s->axis][1] + 1;
     long double re_one_minus = 0;
-    complex_ld factors[2 * STN_MAX_RADIUS + 1]; /* of each offset */
+    complex_ld factors[2 * STN_MAX_RADIUS + 1]; /* one for each offset */
     for (int i = 0; i < c->offsets; i++) {
         factors[i] = table[root_index(place, c->offset[i], s->length[axis])];
         if (c->across) factors[i].im = 0;
@@ -324,7 +324,7 @@ static int first_of_others(const stn_symbol *s) { return s->axis == 0 ? 1 : 0; }
 static int second_of_others(const stn_symbol *s) { return s->axis == 2 ? 1 : 2; }
 
 struct stn_symbol_turns {
-    complex_ld *first, *second; /* of the other axes */
+    complex_ld *first, *second; /* tables of the other axes */
 };
 
 stn_symbol_turns *stn_symbol_turns_make(const stn_symbol *s) {

@@ -11,7 +11,7 @@ static const struct {
     /* Exponent p of the norm; seconds a launch, besides machine->launch_seconds. */
     double overlap_exponent, launch_seconds;
     /* When input and output together fit this part of L2, they stay there: then the bandwidth is
-     * near_copy times the copy bandwidth. */
+     * l2_copy_factor times the copy bandwidth. */
     double l2_fraction, l2_copy_factor;
     double reread_copy_factor; /* L2 bandwidth for overlapping windows, in copy bandwidths */
     double fma, convert;       /* relative to the FMA rate; f16 is also converted */
@@ -23,14 +23,12 @@ static const struct {
      * first two, and for each element of an access there. */
     double fold_cycles, fold_element_cycles;
     double edge_factor; /* factor for blocks at an edge */
-    double
-        /* Factor for f16 with shifted words (8193^2, 5 taps: 0.133 ms on an H100, 0.1 predicted).
+    /* Factor for f16 with shifted words (8193^2, 5 taps: 0.133 ms on an H100, 0.1 predicted).
          */
-        shifted_f16_factor;
-    double
-        /* Factor for each rank below the first: measured rankings of one problem's shapes are finer
+    double shifted_f16_factor;
+    /* Factor for each rank below the first: measured rankings of one problem's shapes are finer
          * than this model, so a lower rank is chosen only when it is clearly faster. */
-        rank_factor;
+    double rank_factor;
 } tile = {.overlap_exponent = 2.8,
           .launch_seconds = 1.5e-6,
           .l2_fraction = 0.67,

@@ -8,8 +8,8 @@
 #include "base/arith.h"
 #include "strategies/direct/tap_order.h"
 
-#define MAX_REACH 4            /* of direct_time_tile, along any axis */
-#define LINE_MAX_REACH 8       /* of direct_time_line */
+#define MAX_REACH 4            /* largest reach of direct_time_tile along any axis */
+#define LINE_MAX_REACH 8       /* largest reach of direct_time_line */
 #define MAX_RESIDENT_BLOCKS 32 /* resident blocks on a multiprocessor, for any kernel */
 
 bool direct_time_spans(const stn_task *task, const direct_shape *shape) {

@@ -20,10 +20,9 @@ static const struct {
     /* Delay of a wave's last tile, in tiles; factor for whole waves. */
     double late_tiles, wave_factor;
     double copy_fraction; /* fraction of the copy bandwidth */
-    double
-        /* Fraction of the copy bandwidth for 1D tiles, which are read, stepped and written one
+    /* Fraction of the copy bandwidth for 1D tiles, which are read, stepped and written one
          * after another. */
-        line_copy_fraction;
+    double line_copy_fraction;
     /* Cycles a point of a lane, in tiles at an edge, which read point by point. */
     double line_edge_cycles;
 } rates = {3, 0.6, 40, 20, 150, 0.3, 1.07, 0.88, 0.5, 220};
@@ -37,10 +36,9 @@ static const struct {
     /* Cycles of a stage that waits for its own chain: for each instruction, and fixed. */
     double chain_cycles, stage_cycles;
     double late_tiles; /* time of the last tile, alone and at an edge, in tiles */
-    double
-        /* Fraction of the edge cost that shows when there are several waves (10240^2, 9 taps, 10
+    /* Fraction of the edge cost that shows when there are several waves (10240^2, 9 taps, 10
          * steps: nearest 0.56 ms, fixed 0.54 ms). */
-        edge_fraction;
+    double edge_fraction;
     /* Memory time in copy times; exponent of the norm that combines overlapping times. */
     double memory_factor, overlap_exponent;
 } plane = {0.97, 2.5, 16, 12.4, 2.65, 32, 1.3, 0.2, 1.68, 4.5};

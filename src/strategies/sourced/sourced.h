@@ -55,7 +55,7 @@ stn_status sourced_make_run(stn_plan *plan, const stn_task *task, stn_plan **run
 
 /* ---- source_add.c: whether a launch can add to all of the task's grids. */
 bool sourced_adds(const stn_task *task);
-stn_dtype sourced_own_type(const stn_task *task); /* of the grids in the workspace */
+stn_dtype sourced_own_type(const stn_task *task); /* type of the grids in the workspace */
 stn_status sourced_make_kernels(stn_plan *plan, sourced_state *state, stn_error *error);
 sourced_grid sourced_grid_at(const stn_grid_layout *layout, const void *at);
 /* Grid `number` in the workspace. */

@@ -17,10 +17,9 @@ static const struct {
     double shared_memory_fraction; /* fraction of shared memory's bandwidth */
     /* Fraction of the sparse rate that a lone block reaches in its multiprocessor. */
     double lone_block_tensor_fraction;
-    double
-        /* exponent: with fewer than FULL_WARPS warps a multiprocessor, time grows by (FULL_WARPS /
+    /* exponent: with fewer than FULL_WARPS warps a multiprocessor, time grows by (FULL_WARPS /
          * warps)^this. */
-        few_warps_exponent;
+    double few_warps_exponent;
     double block_start_cycles;  /* start of a block, in cycles */
     double ring_launch_seconds; /* start of a launch of small blocks, in seconds */
     /* Fractions of the copy bandwidth: all columns of a product adjacent; narrow tiles; a chain. */
@@ -33,7 +32,8 @@ static const struct {
     double single_tile_copy_fraction; /* the same with one tile a block */
     /* Warps on a multiprocessor that must have loads in flight to saturate memory. */
     double saturating_warps;
-    /* Fraction of the copy bandwidth of sparse_walk in f32, to which cycles_of_point are added. */
+    /* Fraction of the copy bandwidth of sparse_walk in f32, to which large_ring_point_cycles are
+     * added. */
     double large_ring_copy_fraction;
     double large_ring_point_cycles;
     /* Fraction of a row's time that a row costs which two blocks read. */

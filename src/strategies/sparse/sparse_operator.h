@@ -6,7 +6,7 @@
 /* One operator; a plan has two when its launches do not divide the steps evenly. */
 typedef struct sparse_operator {
     int fused;
-    double scale; /* of all weights, a power of two */
+    double scale; /* common factor of all weights, a power of two */
 } sparse_operator;
 
 /* Fills the tables of all operators, of operators[i].fused steps, the longer one first,

@@ -12,8 +12,8 @@
 #define MOST_PRODUCTS 64 /* of one run of 8 rows, all parts; eight times as many are unrolled */
 #define MOST_FUSED 63
 #define MOST_FUSED_LINE 127
-#define MOST_HALVES 32      /* of a window */
-#define MOST_HALVES_LINE 36 /* of a window in 1D, where fewer window lengths exist */
+#define MOST_HALVES 32      /* longest window, in units of 8 words */
+#define MOST_HALVES_LINE 36 /* the same in 1D, where fewer lengths exist */
 #define MOST_ROWS 64        /* reach along y, both sides together */
 /* Registers of a chain: left factors, words between products, sums. */
 #define MAX_CHAIN_REGISTERS 200
@@ -22,7 +22,7 @@
 #define LONG_LINE_ADJACENT 2 /* adjacent columns of a product in long lines */
 #define MEMORY_LINE 128      /* bytes */
 #define CHUNK 32             /* rows of a chain's ring that arrive together */
-#define WARP_ROWS 8          /* of a warp of sparse_walk */
+#define WARP_ROWS 8          /* rows of a warp of sparse_walk */
 #define FRAGMENTS_HELD 16    /* left factors in registers, 4 each, besides 32 for sums */
 
 int sparse_reach(const stn_task *task, const sparse_shape *shape, int axis, int side) {
@@ -297,7 +297,7 @@ bool sparse_fit(const stn_task *task, const stn_machine *machine, int fused, int
 /* Registers besides factors and sums, of a block with one tile and with several. */
 #define SINGLE_TILE_REGISTERS 18
 #define MULTI_TILE_REGISTERS 36
-#define SMALL_WARPS 4 /* of a block in f16 */
+#define SMALL_WARPS 4 /* warps of a block in f16 */
 #define SMALL_ADJACENT_WARPS 2
 #define SMALL_BLOCK_TILES 6 /* tiles of a block */
 

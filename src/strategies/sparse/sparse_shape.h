@@ -59,7 +59,8 @@ double sparse_halo_tiles(const stn_task *task, const sparse_shape *shape);
 /* Chain: blocks of 16 rows that accumulate at the same time. */
 int sparse_accumulating_blocks(const stn_task *task, const sparse_shape *shape);
 int sparse_reach(const stn_task *task, const sparse_shape *shape, int axis, int side);
-sparse_window sparse_window_of(const stn_task *task, const sparse_shape *shape); /* along x */
+/* The window along x. */
+sparse_window sparse_window_of(const stn_task *task, const sparse_shape *shape);
 /* chain: along y. */
 sparse_window sparse_window_y_of(const stn_task *task, const sparse_shape *shape);
 const char *sparse_kernel_name(const stn_task *task, const sparse_shape *shape);

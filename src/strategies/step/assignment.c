@@ -15,7 +15,7 @@
 #include "problem/system_program.h"
 #include "render/render.h"
 
-#define SHORT_PROGRAM 200 /* instructions */
+#define SHORT_PROGRAM 200 /* instructions of a program whose registers are limited */
 
 /* Byte offsets of the parts of the arguments. */
 typedef struct argument_offsets {

@@ -1,5 +1,5 @@
 /* lowrank's passes along the axes, for separable taps of any radius, against the host: every
- * boundary, rank, layout and type, new weights, on any device. Prints TAP. Usage: test_lowrank_axes
+ * boundary, rank, layout and type, new weights, on any device. Prints TAP. Usage: test_axes
  * [--full] [--only PART] [--dtype T]. */
 #include <math.h>
 #include <stdio.h>

@@ -5,8 +5,8 @@
 #include "base/arith.h"
 #include "strategies/faces/tile/faces_tile.h"
 
-#define MAX_THREADS 1024 /* of a block */
-#define MAX_REACH 32     /* along any axis */
+#define MAX_THREADS 1024 /* threads of a block */
+#define MAX_REACH 32     /* largest reach along any axis */
 #define WARP 32
 
 /* Rates of faces_tile on an H200. */

@@ -28,7 +28,7 @@ static bool worth_trying(const stn_task *task, int fused) {
 /* 2D: results so far for one way to split the taps. */
 typedef struct attempt {
     lowrank_pattern pattern; /* of the last f that was split */
-    int failures;            /* since then */
+    int failures;            /* failed splits since then */
     int fused, terms;        /* the last f examined; a lower bound on its terms */
 } attempt;
 

@@ -15,7 +15,7 @@
 #define MOST_BLOCKS_Y 10
 #define MOST_REACH_LINE 96
 #define MOST_FUSED 96
-#define MIXED_PAIR 36 /* two rows of lowrank_mixed */
+#define MIXED_PAIR 36 /* elements of two rows in lowrank_mixed */
 /* lowrank_mixed: numbers that a lane holds (bands, rows, sums). Up to 58, three blocks fit on a
  * multiprocessor, up to 72 two; beyond, registers spill. All sums and products are unrolled, so
  * MIXED_MOST_SUMS limits their number. */
