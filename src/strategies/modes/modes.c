@@ -10,6 +10,7 @@
 #include "plan/accuracy.h"
 #include "plan/plan.h"
 #include "strategies/modes/passes.h"
+#include "strategies/modes/symmetry.h"
 
 typedef struct modes_state {
     stn_pool *pool; /* the context's */
@@ -29,7 +30,7 @@ static bool applies(const stn_system_task *task, const stn_machine *machine, cha
                  task->nsources ? "sources" : "receivers", task->nsources ? "add" : "look");
         return false;
     }
-    const bool served = modes_linear_make(task, &linear, reason, size);
+    const bool served = modes_analyse(task, &linear, reason, size);
     modes_linear_clear(&linear);
     return served;
 }
@@ -54,7 +55,7 @@ static void estimate(const stn_system_task *task, const stn_machine *machine, co
     char reason[160];
     (void)candidate;
     *result = (stn_estimate){.unit = STN_UNIT_FMA_F64, .seconds = INFINITY};
-    if (modes_linear_make(task, &l, reason, sizeof reason)) {
+    if (modes_analyse(task, &l, reason, sizeof reason)) {
         double points = 1, frequencies = 1;
         for (int axis = 0; axis < 3; axis++) {
             const double length = (double)l.axis[axis].length, halved = floor(length / 2) + 1;

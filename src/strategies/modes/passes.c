@@ -13,6 +13,7 @@
 #include "base/arith.h"
 #include "base/error.h"
 #include "base/half.h"
+#include "strategies/modes/symmetry.h"
 
 enum {
     SHARES = 4, /* of the pieces, for each thread */
@@ -82,7 +83,7 @@ static void lay_out(modes_passes *p, int threads) {
 stn_status modes_passes_make(const stn_system_task *task, int threads, modes_passes *p, stn_error *error) {
     char reason[160];
     p->lanes = modes_lanes_best();
-    if (!modes_linear_make(task, &p->linear, reason, sizeof reason))
+    if (!modes_analyse(task, &p->linear, reason, sizeof reason))
         return stn_fail(error, STN_ERROR_UNSUPPORTED, "%s", reason);
     for (int axis = 0; axis < 3; axis++) STN_TRY(modes_roots_make(p->linear.axis[axis].length, &p->roots[axis], error));
     p->pitch = p->linear.axis[2].length / 2 + 1;
