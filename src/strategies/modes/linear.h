@@ -55,13 +55,13 @@ typedef struct modes_linear {
     int root_node[STN_SYSTEM_MAX_FIELDS]; /* likewise, the node */
     int reach[3];                         /* the largest offset of a stencil along each axis */
     bool affine;                          /* steps add constants too */
-    bool real;                            /* the matrix is real */
+    bool real;                            /* the matrix is real: symmetry.h */
     bool even[2];                         /* it is the same at frequencies that mirror each other along this axis */
     modes_axis axis[3];
 } modes_linear;
 
-/* False, with the reason in one phrase, where the step is no such matrix. Cleared by the caller in
- * any case. */
+/* All but the symmetries. False, with the reason in one phrase, where the step is no such matrix.
+ * Cleared by the caller in any case. */
 bool modes_linear_make(const stn_system_task *task, modes_linear *linear, char *reason, size_t size);
 void modes_linear_clear(modes_linear *linear);
 

@@ -10,6 +10,7 @@
 #include "plan/accuracy.h"
 #include "plan/plan.h"
 #include "strategies/modes/passes.h"
+#include "strategies/modes/symmetry.h"
 
 typedef struct modes_state {
     stn_pool *pool; /* the context's */
@@ -18,18 +19,28 @@ typedef struct modes_state {
 
 /* ---- choosing ------------------------------------------------------------------------------- */
 
+static double spectra_bytes(const modes_linear *l) {
+    double numbers = (double)l->width * (double)l->task->batch;
+    for (int axis = 0; axis < 3; axis++) numbers *= (double)l->axis[axis].length;
+    return numbers * sizeof(double);
+}
+
 static bool applies(const stn_system_task *task, const stn_machine *machine, char *reason, size_t size) {
     modes_linear linear;
     if (machine->is_device) {
         snprintf(reason, size, "it works on host memory, and this context's plans take device pointers");
         return false;
     }
-    if (task->nsources || task->nreceivers) {
-        snprintf(reason, size, "it takes all steps at once, and %s %s between them",
-                 task->nsources ? "sources" : "receivers", task->nsources ? "add" : "look");
+    if (task->nsources) {
+        snprintf(reason, size, "it takes many steps at once, and sources add in each of them");
         return false;
     }
-    const bool served = modes_linear_make(task, &linear, reason, size);
+    bool served = modes_analyse(task, &linear, reason, size);
+    const double bytes = 2 * spectra_bytes(&linear);
+    if (served && machine->memory_bytes && bytes > (double)machine->memory_bytes) {
+        snprintf(reason, size, "its spectra take %.3g GB, more than half of this machine's memory", 0.5e-9 * bytes);
+        served = false;
+    }
     modes_linear_clear(&linear);
     return served;
 }
@@ -54,16 +65,18 @@ static void estimate(const stn_system_task *task, const stn_machine *machine, co
     char reason[160];
     (void)candidate;
     *result = (stn_estimate){.unit = STN_UNIT_FMA_F64, .seconds = INFINITY};
-    if (modes_linear_make(task, &l, reason, sizeof reason)) {
+    if (modes_analyse(task, &l, reason, sizeof reason)) {
         double points = 1, frequencies = 1;
         for (int axis = 0; axis < 3; axis++) {
             const double length = (double)l.axis[axis].length, halved = floor(length / 2) + 1;
             points *= length;
             frequencies *= axis == 2 || l.even[axis] ? halved : length;
         }
-        const double w = l.width, batch = (double)task->batch, states = (double)task->states;
-        const double fields = task->system->nfields, back = task->stack ? states * fields : w;
-        const double bits = log2((double)task->steps), wide = task->dtype == STN_F64 ? rates.product : 2;
+        const double w = l.width, batch = (double)task->batch, all = (double)task->steps * (double)task->states;
+        const double chunk = (double)modes_chunk(task), states = all / chunk, fields = task->system->nfields;
+        const double back = (task->stack ? (double)task->states * fields : w) +
+                            (task->nreceivers ? all / (double)task->record_every * fields : 0);
+        const double bits = log2(chunk), wide = task->dtype == STN_F64 ? rates.product : 2;
         const double products = (l.real ? 1 : 4) * w * w * w * 1.5 * bits * wide + rates.form * w * l.count;
         const double transforms = (w + back) * batch * points * 2.5 * log2(points + 1);
         const double applied = states * batch * points / 2 * w * w * 8;
@@ -74,6 +87,9 @@ static void estimate(const stn_system_task *task, const stn_machine *machine, co
             ((states * frequencies * products + applied) / rates.arithmetic + transforms / rates.transform) /
                 machine->flops[STN_UNIT_FMA_F64] +
             result->bytes / machine->copy_bandwidth + result->launches * machine->launch_seconds + rates.start;
+        result->memory = spectra_bytes(&l);
+        result->grids =
+            result->memory / (w * batch * (double)stn_system_task_points(task) * (double)stn_dtype_size(task->dtype));
         result->halo_waste = points / (double)stn_system_task_points(task) - 1;
         result->error = hypot(stn_error_of(0, 1.5 * stn_error_rounding(STN_F64), 2 * log2(points + 1) + 4),
                               task->dtype == STN_F64 ? 0 : stn_error_rounding(task->dtype));
@@ -122,13 +138,13 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
         stn_json_integer(text, "threads", threads);
         return;
     }
-    stn_text_printf(text, "all %llu steps at once as the power of a %s %d x %d matrix at each frequency of",
-                    (unsigned long long)plan->system.steps, l->real ? "real" : "complex", l->width, l->width);
+    stn_text_printf(text, "%llu steps at once as the power of a %s %d x %d matrix at each frequency of",
+                    (unsigned long long)state->passes.chunk, l->real ? "real" : "complex", l->width, l->width);
     for (int axis = 3 - rank; axis < 3; axis++)
         stn_text_printf(text, axis > 3 - rank ? " x %lld" : " %lld", (long long)l->axis[axis].length);
     stn_text_printf(text, " points, on %d thread%s", threads, threads == 1 ? "" : "s");
-    if (plan->system.states > 1)
-        stn_text_printf(text, "; for each of %llu states", (unsigned long long)plan->system.states);
+    const uint64_t chunks = plan->system.steps * plan->system.states / state->passes.chunk;
+    if (chunks > 1) stn_text_printf(text, ", %llu times", (unsigned long long)chunks);
 }
 
 const stn_system_strategy stn_system_strategy_modes = {

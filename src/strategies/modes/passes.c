@@ -13,6 +13,7 @@
 #include "base/arith.h"
 #include "base/error.h"
 #include "base/half.h"
+#include "strategies/modes/symmetry.h"
 
 enum {
     SHARES = 4, /* of the pieces, for each thread */
@@ -52,7 +53,9 @@ static stn_status make_transform(const modes_passes *p, bool inverse, bool in_pl
 static stn_status make_transforms(modes_passes *p, int threads, stn_error *error) {
     const stn_system_task *task = p->linear.task;
     STN_TRY(make_transform(p, false, true, task->batch * p->linear.width, threads, &p->forward, error));
-    if (!task->stack) return make_transform(p, true, true, task->batch * p->linear.width, threads, &p->inverse, error);
+    if (!task->stack)
+        STN_TRY(make_transform(p, true, true, task->batch * p->linear.width, threads, &p->inverse, error));
+    if (!task->stack && !task->nreceivers) return STN_OK;
     return make_transform(p, true, false, task->batch, threads, &p->inverse_one, error);
 }
 
@@ -70,7 +73,7 @@ static void lay_out(modes_passes *p, int threads) {
         (size_t)(p->linear.reach[0] + p->linear.reach[1] + 2 + p->linear.nterms + p->lanes->lanes) * sizeof(modes_pair);
     p->constants = rounded((size_t)task->system->nnodes * sizeof(double));
     p->spectra = rounded((size_t)(task->batch * p->linear.width * p->grid) * 2 * sizeof(double));
-    p->stage = task->stack ? rounded((size_t)(task->batch * levels * p->grid) * 2 * sizeof(double)) : 0;
+    p->stage = p->inverse_one ? rounded((size_t)(task->batch * levels * p->grid) * 2 * sizeof(double)) : 0;
     p->scratch = rounded(p->lanes->scratch(&p->linear)) + rounded(terms);
     for (int i = 0; i < 2; i++) {
         stn_host_fft *back = i ? p->inverse : p->inverse_one;
@@ -79,10 +82,20 @@ static void lay_out(modes_passes *p, int threads) {
     p->shared = (size_t)stn_max((int64_t)rounded(transforms), (int64_t)(p->scratch * (size_t)p->shares));
 }
 
+uint64_t modes_chunk(const stn_system_task *task) {
+    uint64_t a = task->steps, b = task->nreceivers ? task->record_every : a;
+    while (b) {
+        const uint64_t rest = a % b;
+        a = b, b = rest;
+    }
+    return a;
+}
+
 stn_status modes_passes_make(const stn_system_task *task, int threads, modes_passes *p, stn_error *error) {
     char reason[160];
     p->lanes = modes_lanes_best();
-    if (!modes_linear_make(task, &p->linear, reason, sizeof reason))
+    p->chunk = modes_chunk(task);
+    if (!modes_analyse(task, &p->linear, reason, sizeof reason))
         return stn_fail(error, STN_ERROR_UNSUPPORTED, "%s", reason);
     for (int axis = 0; axis < 3; axis++) STN_TRY(modes_roots_make(p->linear.axis[axis].length, &p->roots[axis], error));
     p->pitch = p->linear.axis[2].length / 2 + 1;
@@ -111,7 +124,7 @@ typedef struct pass {
     char *shared;
     int64_t pieces, shares;
     int field;      /* that is stored; -1: all are */
-    uint64_t state; /* of a stack */
+    uint64_t state; /* of a stack, that is stored next */
 } pass;
 
 static void read_row(stn_dtype dtype, const void *from, int64_t at, int64_t n, int sign, double *to) {
@@ -227,7 +240,7 @@ static void run_piece(const pass *r, int64_t piece, char *scratch) {
         t.ones = affine ? (double)(l->axis[0].length * l->axis[1].length) * (double)l->axis[2].length : 0;
         for (int k = 0; k < lanes; k++) z[k] = modes_root(&p->roots[2], stn_min(t.first + k, last - 1));
         p->lanes->fill(l, r->constants, terms, z, affine, scratch);
-        p->lanes->raise(l, l->task->steps, l->task->dtype != STN_F64, affine, scratch);
+        p->lanes->raise(l, p->chunk, l->task->dtype != STN_F64, affine, scratch);
         p->lanes->apply(l, &t, affine, scratch);
     }
 }
@@ -240,6 +253,49 @@ static void run_shares(void *user, int64_t first, int64_t last) {
             run_piece(r, piece, r->shared + (size_t)share * r->p->scratch);
     }
 }
+
+/* ---- records -------------------------------------------------------------------------------- */
+
+static double stored(stn_dtype dtype, double value) {
+    if (dtype == STN_F64) return value;
+    return (double)(dtype == STN_F32 ? (float)value : stn_half_to_float(stn_float_to_half((float)value)));
+}
+
+/* What the receivers of a field see after so many steps, of the field's present level in `stage`. */
+static void record_field(const pass *r, int field, int64_t row) {
+    const modes_passes *p = r->p;
+    const stn_system_task *task = p->linear.task;
+    for (int64_t grid = 0; grid < task->batch; grid++)
+        for (size_t k = 0; k < task->nreceivers; k++) {
+            const stn_system_point *point = &task->receivers[k];
+            if ((int)point->field != field) continue;
+            const int64_t from = point->index[0] * p->linear.axis[1].length + point->index[1];
+            const int64_t to = (row * task->batch + grid) * task->receiver_channels + (int64_t)point->channel;
+            const double value = stored(task->dtype, row_at(p, r->stage, 0, grid, from)[point->index[2]]);
+            if (task->dtype == STN_F64)
+                ((double *)r->arrays->records)[to] += point->weight * value;
+            else
+                ((float *)r->arrays->records)[to] += (float)point->weight * (float)value;
+        }
+}
+
+static void record(const pass *r, stn_pool *pool, uint64_t steps) {
+    const modes_passes *p = r->p;
+    const stn_system_task *task = p->linear.task;
+    const int64_t row = (int64_t)(steps / task->record_every) - 1, size = 2 * task->batch * p->grid;
+    const size_t numbers = (size_t)(task->batch * task->receiver_channels);
+    const size_t bytes = numbers * (task->dtype == STN_F64 ? sizeof(double) : sizeof(float));
+    memset((char *)r->arrays->records + (size_t)row * bytes, 0, bytes);
+    for (int f = 0; f < task->system->nfields; f++) {
+        bool looked_at = false;
+        for (size_t k = 0; k < task->nreceivers; k++) looked_at = looked_at || (int)task->receivers[k].field == f;
+        if (!looked_at) continue;
+        stn_host_fft_run(p->inverse_one, pool, r->spectra + p->linear.first[f] * size, r->stage, r->shared);
+        record_field(r, f, row);
+    }
+}
+
+/* ---- states --------------------------------------------------------------------------------- */
 
 static void store_state(pass *r, stn_pool *pool) {
     const modes_passes *p = r->p;
@@ -277,10 +333,16 @@ void modes_passes_run(const modes_passes *p, stn_pool *pool, const stn_system_ar
     modes_constants(&p->linear, arrays->numbers, r.constants);
     stn_pool_for(pool, task->batch * axis[0].length * axis[1].length, stn_div_up(4096, axis[2].length), load_rows, &r);
     stn_host_fft_run(p->forward, pool, r.spectra, r.spectra, r.shared);
-    for (; r.state < task->states && stn_watch_goes_on(watch); r.state++) {
-        stn_watch_reach(watch, 3 * r.state + 1, 3 * task->states + 1);
+    const uint64_t steps = task->steps * task->states, chunks = steps / p->chunk;
+    for (uint64_t done = 0; done < steps && stn_watch_goes_on(watch);) {
+        const uint64_t number = done / p->chunk;
+        stn_watch_reach(watch, 3 * number + 1, 3 * chunks + 1);
         stn_pool_for(pool, r.shares, 1, run_shares, &r);
-        stn_watch_reach(watch, 3 * r.state + 2, 3 * task->states + 1);
+        stn_watch_reach(watch, 3 * number + 2, 3 * chunks + 1);
+        done += p->chunk;
+        if (task->nreceivers && done % task->record_every == 0) record(&r, pool, done);
+        if (done % task->steps) continue;
         store_state(&r, pool);
+        r.state++;
     }
 }

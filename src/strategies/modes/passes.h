@@ -1,4 +1,4 @@
-/* A run of a linear system: its state to frequencies, the power of the step's matrix there, and
+/* A run of a linear system, or the chunks of one between records: its state to frequencies, the power of the step's matrix there, and
  * back. */
 #ifndef STN_STRATEGIES_MODES_PASSES_H
 #define STN_STRATEGIES_MODES_PASSES_H
@@ -15,11 +15,13 @@ typedef struct modes_passes {
     int64_t rows[2], chunks;                       /* rows of frequencies that differ, and pieces of one */
     int shares;                                    /* of the pieces of all rows, each with a scratch memory */
     size_t constants, spectra, stage, scratch;     /* bytes */
+    uint64_t chunk;                                /* steps from one state that is stored or recorded to the next */
     size_t shared;                                 /* of the transforms, or of all shares */
 } modes_passes;
 
-/* Made of zeros by the caller, who clears it in any case. False in `served`, with the reason:
- * waves do not serve the system. */
+/* Steps of a chunk. */
+uint64_t modes_chunk(const stn_system_task *task);
+/* Made of zeros by the caller, who clears it in any case. */
 stn_status modes_passes_make(const stn_system_task *task, int threads, modes_passes *made, stn_error *error);
 void modes_passes_clear(modes_passes *passes);
 size_t modes_passes_workspace(const modes_passes *passes);
