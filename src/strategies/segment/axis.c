@@ -6,8 +6,7 @@
 
 static bool has_taps(const stn_task *task, int axis) { return task->reach[axis][0] + task->reach[axis][1] > 0; }
 
-#define DRIFT_F64                                                                                                      \
-    2e-14 /* that a value may drift by, beside 1 + log2 of the steps: a fifth of what results may be off */
+#define DRIFT_F64 2e-14 /* that a value may drift by, beside 1 + log2 of the steps: a fifth of what results may be off */
 #define DRIFT_F32 2e-7
 
 bool segment_one_value(const stn_task *task, double *value, double *drift) {

@@ -48,10 +48,8 @@ static const double product_rates[][3] = {
 static const double chains[][7] = {[STN_F64] = {4.6e-6, 5e-6, 5e-6, 5.5e-6, 8e-6, 11.5e-6, 18e-6},
                                    [STN_F32] = {2.9e-6, 3e-6, 3.5e-6, 3.6e-6, 5.3e-6, 6.6e-6, 11e-6},
                                    [STN_F16] = {2.9e-6, 3e-6, 3.5e-6, 3.6e-6, 5.3e-6, 6.6e-6, 11e-6}};
-#define BESIDE                                                                                                         \
-    0.02 /* shows of the shorter of computing and moving: of two that move as long, the one that computes less */
-#define NARROW                                                                                                         \
-    0.88 /* rows of less than 64 bytes, of long columns in f64, of all others: of 16 columns are as fast as f16 and f32 have them */
+#define BESIDE 0.02 /* shows of the shorter of computing and moving: of two that move as long, the one that computes less */
+#define NARROW 0.88 /* rows of less than 64 bytes, of long columns in f64, of all others: of 16 columns are as fast as f16 and f32 have them */
 #define NARROWEST 0.6 /* of 4 columns */
 
 stn_unit segment_unit(const stn_task *task, const segment_shape *shape, const segment_pass *pass) {
