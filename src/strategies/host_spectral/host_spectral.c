@@ -1,6 +1,6 @@
-/* Spectral on the host: all steps at once, by Fourier transforms of the whole grid in float64 on
- * the CPU's threads. What a run costs does not depend on the number of its steps. Sides are
- * mirrors, as common/extension.h has them. */
+/* The strategy `host-spectral`: applies all steps at once by Fourier transforms of the whole grid,
+ * in float64 on the CPU's threads. The cost of a run hardly depends on the number of steps.
+ * Boundaries are served by periodic extension (common/extension.h). */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,15 +13,18 @@
 #include "problem/stencil.h"
 #include "strategies/host_spectral/passes.h"
 
-/* Fitted to 89 timed runs of one core: bench/results/2026-11-23-host-costs.md */
+/* Cost model constants, fitted to 89 timed runs on one core. */
 static const struct {
-    double transform, symbol; /* of the flops that the host's machine is assumed to have */
-    double rows, columns;     /* of its copy bandwidth: what they move lies in a cache for the most part */
-    double start;             /* seconds: a few runs' part of making the tables; stepping has none to make */
+    /* Fractions of the flop rate that the machine model assumes for the host. */
+    double transform, symbol;
+    /* Multiples of the copy bandwidth; above 1 because most of the traffic stays in a cache. */
+    double rows, columns;
+    /* Seconds to make the tables, spread over a few runs. Stepping has no such cost. */
+    double start;
 } rates = {0.9, 0.42, 2.5, 3.3, 5e-5};
 
 typedef struct spectral_state {
-    stn_pool *pool; /* the context's */
+    stn_pool *pool; /* Owned by the context. */
     shape shape;
 } spectral_state;
 
@@ -31,8 +34,7 @@ static torus torus_of(const stn_candidate *candidate) {
     return t;
 }
 
-/* ---- choosing
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- choosing -------------------------------------------------------------------------------- */
 
 static bool applies(const stn_task *task, const stn_machine *machine, char *reason, size_t reason_size) {
     stn_extension e;
@@ -57,22 +59,23 @@ static size_t candidates(const stn_task *task, const stn_machine *machine, stn_c
     return 1;
 }
 
-/* Transforms err in proportion to the largest values, each stage by chance; the factors are exact
- * to rounding of 1. */
+/* The error of a transform is proportional to the largest values; each stage contributes a random
+ * rounding error. The factors K^T are exact to the rounding of 1. */
 static double predicted_error(const stn_task *task, double points) {
     const double transforms = stn_error_of(0, 1.5 * stn_error_rounding(STN_F64), 2 * log2(points + 1) + 4);
     return hypot(hypot(transforms, stn_symbol_lost(task)),
                  task->dtype == STN_F64 ? 0 : stn_error_rounding(task->dtype));
 }
 
-/* Operations of the symbol at one frequency: 1 - K, and its power where it lives; half of them do,
- * as a rule. */
+/* Operations to evaluate the symbol at one frequency: 1 - K, and its power at retained frequencies,
+ * which are typically half of all. */
 static double symbol_cost(const stn_task *task, int axis, bool source) {
     bool plain = true;
     for (int k = 0; k < 3; k++) plain = plain && stn_task_mirrored(task, k);
     const double terms = task->reach[axis][0] + task->reach[axis][1];
     const double bits = log2((double)task->steps * (double)task->snapshots + 1);
-    if (terms > SHAPE_WIDE && task->rank > 1) return (120 + 12 * bits) * (source ? 2 : 1); /* by transforms */
+    /* The polynomials are evaluated by transforms. */
+    if (terms > SHAPE_WIDE && task->rank > 1) return (120 + 12 * bits) * (source ? 2 : 1);
     return (plain && terms <= 8 ? terms + 8 + 3 * bits : 8 * terms + 24 + 12 * bits) * (source ? 2 : 1);
 }
 
@@ -97,7 +100,8 @@ static void estimate(const stn_task *task, const stn_machine *machine, const stn
         const double across = kept * batch * (last == 0 ? length[1] : 1);
         result->flops += ways * across * torus_line_cost(t.axis[last].length);
         columns += ways * across * (double)task->n[last] * 16;
-        if (count > 1) columns += there * (1 + count) * across * length[last] * 16; /* held */
+        /* The stored spectrum of a stack of snapshots. */
+        if (count > 1) columns += there * (1 + count) * across * length[last] * 16;
     }
     const double rows = ways * (lines * (double)task->n[2] * size + (task->rank > 1 ? spectrum : 0));
     const double frequencies = length[0] * length[1] * kept * batch * count;
@@ -112,8 +116,7 @@ static void estimate(const stn_task *task, const stn_machine *machine, const stn
     result->error = predicted_error(task, length[0] * length[1] * length[2]);
 }
 
-/* ---- building
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- building -------------------------------------------------------------------------------- */
 
 static stn_status prepare(stn_plan *plan, stn_error *error) {
     spectral_state *state = calloc(1, sizeof *state);
@@ -126,7 +129,7 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
     return STN_OK;
 }
 
-/* The torus and what is kept of it were chosen for the old weights. */
+/* The periodic domain and the number of retained frequencies were chosen for the old weights. */
 static stn_status set_weights(stn_plan *plan, stn_error *error) {
     spectral_state *state = plan->state;
     if (!torus_serves(&plan->task, &state->shape.torus))
@@ -144,8 +147,7 @@ static void release(stn_plan *plan) {
     plan->state = NULL;
 }
 
-/* ---- running
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 static stn_status execute(stn_plan *plan, const stn_execution *run, stn_error *error) {
     (void)error;
@@ -154,8 +156,7 @@ static stn_status execute(stn_plan *plan, const stn_execution *run, stn_error *e
     return STN_OK;
 }
 
-/* ---- in words
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- description ---- */
 
 static void name_candidate(const stn_task *task, const stn_candidate *candidate, stn_text *text) {
     const torus t = torus_of(candidate);

@@ -1,4 +1,4 @@
-/* Numbers of the task's type in memory. */
+/* Reads and writes an element of the task's dtype in memory, as a double. */
 #ifndef STN_STRATEGIES_HOST_SPECTRAL_NUMBERS_H
 #define STN_STRATEGIES_HOST_SPECTRAL_NUMBERS_H
 #include "base/half.h"

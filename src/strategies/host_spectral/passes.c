@@ -1,15 +1,17 @@
-/* See passes.h. Of a plane, a solid, a line:
+/* The passes of passes.h. FFT(x) is a transform along axis x; brackets mark steps of 3D grids only.
  *
- *     rows to frequencies along x -> [y to frequencies] -> y or z there, times K^T, back -> [y back] -> rows back
+ *     rows: FFT(x)  ->  [FFT(y)]  ->  last axis: FFT, times K^T, inverse
+ *           ->  [inverse y]  ->  rows: inverse x
  *
- * Of a stack of snapshots the frequencies of the last axis are held, and all after that is made
- * once for each:
+ * A stack of snapshots stores the frequencies of the last axis, and repeats the later passes once
+ * for each snapshot i, with the factor K^(i T):
  *
- *     rows to frequencies along x -> [y to frequencies] -> y or z there, held;   times K^(i T), y or z back -> [y back] -> rows back
+ *     rows: FFT(x)  ->  [FFT(y)]  ->  last axis: FFT, stored
+ *     stored frequencies times K^(i T), inverse  ->  [inverse y]  ->  rows: inverse x
  *
- * A line's points are loaded through the images of its extension (common/extension.h), and only the
- * grid's own are kept. Between passes the spectrum lies row after row: [grid][z][y or its
- * frequency][frequency along x], complex float64. */
+ * A line is loaded through the images of its periodic extension (common/extension.h); only the
+ * grid's own points are stored. Between passes the spectrum is complex float64 in the order
+ * [grid][z][y or its frequency][frequency along x]. */
 #include "strategies/host_spectral/passes.h"
 
 #include <string.h>
@@ -17,14 +19,13 @@
 #include "base/arith.h"
 #include "strategies/host_spectral/numbers.h"
 
-/* A thread's planes. */
+/* Scratch planes (real and imaginary) number `which` of the calling thread. */
 static stn_planes planes_at(const wave *w, double *planes, int which) {
     double *at = planes + 2 * which * w->s->room;
     return (stn_planes){at, at + w->s->room};
 }
 
-/* ---- rows in memory
- * ------------------------------------------------------------------------------------------------ */
+/* ---- rows in memory -------------------------------------------------------------------------- */
 
 static void read_row(const stn_task *task, const char *from, double *line) {
     const int64_t n = task->n[2], stride = task->in_stride[2];
@@ -34,14 +35,13 @@ static void read_row(const stn_task *task, const char *from, double *line) {
         for (int64_t i = 0; i < n; i++) line[i] = number_at(task->dtype, from, i * stride);
 }
 
-/* Where row number `row` of all grids begins. */
+/* Element index of the first point of row number `row`, counted over all grids. */
 static int64_t row_element(const stn_task *task, int64_t row, const int64_t stride[3], int64_t batch_stride) {
     const int64_t y = row % task->n[1], z = row / task->n[1] % task->n[0], grid = row / (task->n[1] * task->n[0]);
     return grid * batch_stride + z * stride[0] + y * stride[1];
 }
 
-/* ---- lines
- * --------------------------------------------------------------------------------------------------------- */
+/* ---- lines ----------------------------------------------------------------------------------- */
 
 static void forward(const wave *w, int axis, stn_planes *x, stn_planes *other) {
     const stn_planes y = stn_fft_line_run(w->s->line[axis], w->words, *x, *other, w->s->lanes[axis]);
@@ -49,14 +49,14 @@ static void forward(const wave *w, int axis, stn_planes *x, stn_planes *other) {
     *other = *x, *x = y;
 }
 
-/* Real and imaginary parts exchanged make the way back. */
+/* Inverse transform: a forward transform with real and imaginary parts exchanged. */
 static void backward(const wave *w, int axis, stn_planes *x, stn_planes *other) {
     stn_planes a = {x->im, x->re}, b = {other->im, other->re};
     forward(w, axis, &a, &b);
     *x = (stn_planes){a.im, a.re}, *other = (stn_planes){b.im, b.re};
 }
 
-/* From the grid's points to all of the line's. */
+/* Fills all points of the periodic line from the grid's points. */
 static void extend(const wave *w, int axis, stn_planes *x, stn_planes *other) {
     const stn_extension *e = &w->s->axis[axis];
     const int64_t lanes = w->s->lanes[axis];
@@ -73,15 +73,15 @@ static void extend(const wave *w, int axis, stn_planes *x, stn_planes *other) {
     *x = *other, *other = was;
 }
 
-/* ---- rows
- * ---------------------------------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 typedef struct rows {
-    int64_t first, count; /* of all grids' rows */
-    int64_t place;        /* of the first in a spectrum, complex numbers */
+    int64_t first, count; /* Numbered over the rows of all grids. */
+    int64_t place;        /* Index of the first row in a spectrum, in complex numbers. */
 } rows;
 
-/* A group lies in one plane; rows that are whole problems follow each other. */
+/* The rows that a group may take: those of one plane, or of all grids if each row is a whole
+ * problem. */
 static int64_t rows_together(const wave *w) { return w->task->rank == 1 ? w->grids : w->task->n[1]; }
 
 static rows rows_of(const wave *w, int64_t group) {
@@ -96,7 +96,8 @@ int64_t row_groups(const wave *w) {
     return all / together * stn_div_up(together, w->s->lanes[2]);
 }
 
-/* One row of doubles into its lane, extended; in pairs where rows are halved. */
+/* Writes one row of doubles, periodically extended, to its lane. Halved rows are packed as pairs:
+ * even points are real parts, odd points imaginary parts. */
 static void put_row(const wave *w, const double *row, stn_planes x, int64_t lane) {
     const shape *s = w->s;
     const int64_t length = s->axis[2].length, lanes = s->lanes[2], *image = s->image[2];
@@ -112,7 +113,8 @@ static void put_row(const wave *w, const double *row, stn_planes x, int64_t lane
     }
 }
 
-/* The half spectra of rows of the grids, or of what is added; the lanes past the last repeat it. */
+/* Half spectra of rows of the grid, or of the added terms (`added`). Lanes past the last row repeat
+ * that row. */
 static void rows_forward(const wave *w, const rows *r, bool added, stn_planes *x, stn_planes *other) {
     const stn_task *task = w->task;
     const shape *s = w->s;
@@ -169,7 +171,7 @@ static void copy_points(const stn_task *task, const char *from, char *to, int64_
         memcpy(to + i * task->out_stride[2] * size, from + i * task->in_stride[2] * size, (size_t)size);
 }
 
-/* Points that fixed sides freeze keep what in has, and in place they have it. */
+/* Points that fixed boundaries freeze keep their input values; in-place grids already have them. */
 static void write_row(const wave *w, int64_t row, const double *line) {
     const stn_task *task = w->task;
     const int64_t(*live)[2] = w->s->live, size = (int64_t)stn_dtype_size(task->dtype);
@@ -212,8 +214,7 @@ static void rows_back(const wave *w, const rows *r, stn_planes *x, stn_planes *o
     }
 }
 
-/* ---- passes
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- passes ---------------------------------------------------------------------------------- */
 
 void pass_added(const wave *w, int64_t row, double *planes) {
     (void)planes;
@@ -244,7 +245,7 @@ wave at_snapshot(const wave *w, uint64_t i) {
     return at;
 }
 
-/* A problem of one axis, all at once. */
+/* All transforms of a 1D problem in one pass. */
 void pass_lines(const wave *w, int64_t group, double *planes) {
     const rows r = rows_of(w, group);
     stn_planes x = planes_at(w, planes, 0), other = planes_at(w, planes, 1), b = {NULL, NULL};
@@ -270,8 +271,9 @@ void pass_lines(const wave *w, int64_t group, double *planes) {
 
 /* A group of columns: along y in a plane, or along z at one frequency of y. */
 typedef struct columns {
-    int64_t place, step; /* of the first point, and from point to point: complex numbers */
-    int64_t line;        /* number of its symbol's parts */
+    /* Index of the first point, and stride between points, in complex numbers. */
+    int64_t place, step;
+    int64_t line; /* Index of the first column's coefficients in the symbol tables. */
 } columns;
 
 int64_t column_groups(const wave *w, int axis) { return stn_div_up(w->kept, w->s->lanes[axis]); }
@@ -314,8 +316,8 @@ void pass_middle_back(const wave *w, int64_t group, double *planes) {
     store_inside(w, 1, &c, x);
 }
 
-/* All frequencies of a group of columns, of the grids (0) or of what is added, in the places where
- * they are held. */
+/* The stored frequencies of a group of columns, of the grids (which = 0) or of the added terms
+ * (1). */
 static double *held_at(const wave *w, int64_t group, int which) {
     const int axis = w->s->last;
     const int64_t groups = column_groups(w, axis), all = stn_div_up(w->s->torus.kept, w->s->lanes[axis]);
@@ -335,7 +337,7 @@ void pass_hold(const wave *w, int64_t group, double *planes) {
     }
 }
 
-/* The frequencies of a group of columns, made or as they are held. */
+/* The frequencies of a group of columns: transformed now, or read from the stored ones. */
 static void last_forward(const wave *w, const columns *c, int64_t group, int which, stn_planes *x, stn_planes *other) {
     const int64_t numbers = shape_held(w->s) / 2;
     if (!w->held) {

@@ -1,9 +1,9 @@
-/* K^T from 1 - K, above the data's precision: the twin of power_of in
- * kernel_templates/spectral/symbol.cuh.
+/* K^T computed from 1 - K, so that the relative error of 1 - K^T stays small; host counterpart of
+ * power_of in kernel_templates/spectral/symbol.cuh.
  *
- * The bits of T from the highest down. With K^m = 1 - a and K^n = 1 - b, K^(m + n) = 1 - (a + b - a
- * b): what was taken so far is kept as 1 minus it while that is small, then as it is, either way
- * with a small relative error. */
+ * Binary exponentiation from the highest bit of T. With K^m = 1 - a and K^n = 1 - b, K^(m + n) = 1
+ * - (a + b - a b). The partial power is stored as 1 minus itself while that is small, and directly
+ * afterwards. */
 #ifndef STN_STRATEGIES_HOST_SPECTRAL_POWER_H
 #define STN_STRATEGIES_HOST_SPECTRAL_POWER_H
 #include <math.h>
@@ -24,7 +24,7 @@ typedef struct pair_power {
     pair taken, less;
 } pair_power;
 
-/* top: the place of T's highest bit. dead: 1 - |K| from which K^T is 0 to rounding. */
+/* top: index of T's highest bit. dead: if 1 - |K| exceeds it, K^T rounds to 0. */
 static inline real_power power_of_real(double away, uint64_t steps, int top, double dead) {
     if (fmin(away, 2 - away) > dead) return (real_power){0, 1};
     const double once = 1 - away;
@@ -46,7 +46,8 @@ static inline real_power power_of_real(double away, uint64_t steps, int top, dou
 }
 
 static inline pair_power power_of_pair(pair away, uint64_t steps, int top, double dead) {
-    if (2 * away.re - pair_size(away) > 2 * dead) return (pair_power){{0, 0}, {1, 0}}; /* 1 - |K|^2 <= 2 (1 - |K|) */
+    /* 1 - |K|^2 <= 2 (1 - |K|) */
+    if (2 * away.re - pair_size(away) > 2 * dead) return (pair_power){{0, 0}, {1, 0}};
     const pair once = {1 - away.re, -away.im};
     pair less = away, taken = once;
     bool near = !(pair_size(once) < 0.25);

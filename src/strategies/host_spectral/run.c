@@ -1,4 +1,5 @@
-/* A run: waves of grids, all passes of each, shared out over the pool. */
+/* A run: for each batch of grids, all passes one after another, each distributed over the thread
+ * pool. */
 #include <stdatomic.h>
 
 #include "base/arith.h"
@@ -12,7 +13,7 @@ typedef struct pass {
     _Atomic int64_t next;
 } pass;
 
-/* Each thread takes groups until there are no more: they need not be equally fast. */
+/* Each thread takes the next group until none is left: groups need not take the same time. */
 static void run_slots(void *user, int64_t begin, int64_t end) {
     pass *p = user;
     for (int64_t slot = begin; slot < end; slot++)

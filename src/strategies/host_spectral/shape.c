@@ -1,4 +1,4 @@
-/* See shape.h. */
+/* Chooses the length of the periodic domain along each axis and builds the transform tables. */
 #include "strategies/host_spectral/shape.h"
 
 #include <math.h>
@@ -9,25 +9,24 @@
 #include "base/arith.h"
 #include "base/error.h"
 
-enum { APART = 136 }; /* numbers that keep planes off each other's places in a cache */
+enum { APART = 136 }; /* Doubles of padding, so that planes do not map to the same cache sets. */
 #define WAVE_POINTS (1 << 20)
-#define FEW_POINTS 100000 /* looking which frequencies live takes longer than they do */
-#define LONG_LINE 40000   /* points */
+/* For smaller grids, finding the retained frequencies takes longer than it saves. */
+#define FEW_POINTS 100000
+#define LONG_LINE 40000 /* Points. */
 #define LONGEST ((int64_t)1 << 36)
-#define EACH_LENGTH 4096 /* that are looked at one by one */
+#define EACH_LENGTH 4096 /* Number of lengths that are tried one by one. */
 
-/* ---- lengths
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- lengths --------------------------------------------------------------------------------- */
 
-/* By radices, as measured: what a stage of each takes for a point. A large prime makes a
- * convolution of twice the length, and a long line leaves the caches.
- * bench/results/2026-11-22-host-spectral.md */
+/* Operations of a transform of n points, by measured costs of each radix per point. A large prime
+ * factor is done by a convolution of twice the length, and a long line does not fit the caches. */
 double torus_line_cost(int64_t n) {
     static const struct {
         int64_t prime;
         double cost;
     } stages[] = {{2, 2.5}, {3, 4.5}, {5, 6.5}, {7, 20}};
-    double cost = 6; /* in and out */
+    double cost = 6; /* Load and store. */
     int64_t rest = n;
     for (size_t i = 0; i < 4; i++)
         for (; rest % stages[i].prime == 0; rest /= stages[i].prime) cost += stages[i].cost;
@@ -53,16 +52,16 @@ stn_task shape_run(const stn_task *task) {
     return run;
 }
 
-/* What the taps of all steps reach, and, where there are snapshots or a source, which is added at
- * each step, those of fewer. */
+/* Reach of the taps over all steps. With snapshots or a source, which is added at each step, the
+ * reach of every shorter run is included. */
 static stn_reach reach_of(const stn_task *task, int axis) {
     const uint64_t each = task->source ? 1 : task->steps;
     return stn_reach_of_all(task, axis, each, task->steps * task->snapshots / each, stn_reach_tail(task->dtype));
 }
 
-/* Whether a line that holds the grid and what the taps of all steps reach can be cheaper than a
- * period: looking how far they reach takes long just where it cannot. They reach 8 standard
- * deviations to each side, as a rule; 5 are more than enough to know. */
+/* Whether a line that holds the grid and the reach of all steps can be cheaper than a full period.
+ * Computing the exact reach is slow just where it is large, so it is bounded first: it is usually 8
+ * standard deviations to each side, and 5 suffice for this test. */
 static bool may_be_shorter(const stn_task *task, int axis, const stn_extension *e) {
     double sum = 0, first = 0, second = 0;
     for (size_t i = 0; i < task->ntaps; i++) {
@@ -82,7 +81,7 @@ static void try_length(int axis, int64_t length, double *least_cost, int64_t bef
     *chosen = (torus_axis){length, before};
 }
 
-/* Those of radices that cost little: of long lines there are too many others. */
+/* Lengths with factors 2, 3, 5 and 7 only: for long lines there are too many others. */
 static void try_smooth(int axis, int64_t from, int64_t to, double *cost, int64_t before, torus_axis *chosen) {
     for (int64_t seven = 1; seven <= to; seven *= 7)
         for (int64_t five = seven; five <= to; five *= 5)
@@ -91,8 +90,7 @@ static void try_smooth(int axis, int64_t from, int64_t to, double *cost, int64_t
                     if (n >= from) try_length(axis, n, cost, before, chosen);
 }
 
-/* The cheaper of a whole period and a line with as many more points as the taps of all steps
- * reach. */
+/* Takes the cheaper of a full period of the extension and the grid plus the reach of all steps. */
 static bool choose_axis(const stn_task *task, int axis, torus_axis *chosen, char *reason, size_t size) {
     stn_extension e;
     const stn_task run = shape_run(task);
@@ -131,7 +129,8 @@ static void lengths_of(const torus *t, int64_t length[3]) {
     for (int axis = 0; axis < 3; axis++) length[axis] = t->axis[axis].length;
 }
 
-/* A source acts at every frequency, and a line of its own has all of them in one pass. */
+/* All frequencies are kept with a source, which acts at each of them, and in 1D, where one pass has
+ * the whole line. */
 static int64_t choose_kept(const stn_task *task, const torus *t, uint64_t steps) {
     int64_t length[3], all = t->axis[2].length / 2 + 1;
     lengths_of(t, length);
@@ -166,10 +165,9 @@ bool torus_serves(const stn_task *task, const torus *t) {
     return t->kept == t->axis[2].length / 2 + 1 || choose_kept(task, t, task->steps) <= t->kept;
 }
 
-/* ---- tables
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- tables ---------------------------------------------------------------------------------- */
 
-/* As many lines at once as leave a group's planes in a core's caches. */
+/* The number of lines transformed together, such that their planes fit a core's caches. */
 static int lanes_for(int64_t room, int64_t lines) {
     if (lines < 3 || room > 40000) return 1;
     return room <= 1100 && lines >= 8 ? 8 : 4;
@@ -202,7 +200,7 @@ static stn_status make_line(const stn_task *task, shape *s, int axis, stn_error 
     return make_image(s, axis, error);
 }
 
-/* Rows an odd number of cache lines apart, and padded for groups of columns. */
+/* Rows are an odd number of cache lines apart, and padded to whole groups of columns. */
 static void lay_out(const stn_task *task, shape *s) {
     s->pitch = stn_round_up(s->torus.kept, STN_FFT_LANES);
     if (s->pitch / STN_FFT_LANES % 2 == 0) s->pitch += STN_FFT_LANES;
@@ -233,7 +231,7 @@ stn_status shape_make(const stn_task *task, const torus *chosen, shape *s, stn_e
     return shape_weigh(task, s, error);
 }
 
-/* Of later snapshots fewer frequencies live. */
+/* Later snapshots retain fewer frequencies. */
 static void keep_fewer(const stn_task *task, shape *s) {
     for (int i = 0; i < SHAPE_DOUBLINGS; i++) {
         s->kept[i] = i ? s->kept[i - 1] : s->torus.kept;
@@ -253,7 +251,8 @@ stn_status shape_weigh(const stn_task *task, shape *s, stn_error *error) {
     s->parts = malloc(numbers * sizeof *s->parts);
     s->angles = malloc(angles * sizeof *s->angles);
     const int64_t *places[2] = {place, place + lines};
-    for (int64_t i = 0; place && i < lines; i++) { /* in order of the axes other than the last */
+    /* In the order of the axes other than the last one. */
+    for (int64_t i = 0; place && i < lines; i++) {
         const int64_t x = stn_min(i % s->pitch, length[2] / 2), y = i / s->pitch;
         place[i] = s->last == 0 ? y : 0;
         place[lines + i] = s->last == 2 ? 0 : x;
@@ -278,8 +277,8 @@ void shape_clear(shape *s) {
     *s = (shape){.last = 0};
 }
 
-/* Pairs: two of the grids' lines, two of the source's, three of the symbol's polynomials; the last
- * are always there, for new weights may be wide where the old ones were not. */
+/* Two pairs of planes for the grid's lines, two for the added terms, three for the polynomials of
+ * the symbol. The last three are always allocated, because new weights may need them. */
 int64_t shape_planes(const shape *s) { return 2 * SHAPE_PAIRS * s->room; }
 
 int64_t shape_held(const shape *s) { return 2 * s->axis[s->last].length * s->lanes[s->last]; }
@@ -290,7 +289,7 @@ int64_t shape_all_held(const stn_task *task, const shape *s) {
     return (s->source ? 2 : 1) * shape_held(s) * groups * s->wave;
 }
 
-/* The spectrum, that of the source, the source itself, and what is held. */
+/* The spectra, the added terms and the stored frequencies. */
 int64_t shape_between(const stn_task *task, const shape *s) {
     const int64_t spectra = task->rank == 1 ? 0 : 2 * s->grid * s->wave * (s->source ? 2 : 1);
     const int64_t added = s->source ? s->wave * task->n[0] * task->n[1] * task->n[2] : 0;

@@ -1,6 +1,6 @@
-/* What each step adds: the problem's constant source, and beside fixed and constant sides the taps
- * applied to the values there alone. In the odd extension all else past such a side is what the
- * mirror shows. Frozen points get nothing. */
+/* The terms added at each step: the problem's constant source and, near fixed and constant
+ * boundaries, the taps applied to boundary values alone. Everything else past such a boundary comes
+ * from the odd extension. Frozen points get nothing. */
 #include <string.h>
 
 #include "strategies/host_spectral/numbers.h"
@@ -8,11 +8,11 @@
 
 typedef struct grid_view {
     const wave *w;
-    const char *base; /* of the grid */
+    const char *base; /* The grid's first point. */
 } grid_view;
 
-/* What a tap sees that lands at `at`, if that is a constant or a frozen point's value; else 0. The
- * slowest axis decides. */
+/* The boundary value that a tap at `at` reads, if it falls on a constant side or a frozen point;
+ * else 0. If it is outside along several axes, the slowest axis decides. */
 static double beyond(const grid_view *v, const int64_t at[3]) {
     const stn_task *task = v->w->task;
     int64_t seen[3], element = 0;
@@ -37,7 +37,7 @@ static double beside(const grid_view *v, const int64_t index[3]) {
     return sum;
 }
 
-/* Can a tap see past an odd side of this axis from here? */
+/* Can a tap at this index reach past a fixed or constant side of the axis? */
 static bool is_beside(const wave *w, int axis, int64_t i) {
     const stn_task *task = w->task;
     for (int side = 0; side < 2; side++) {

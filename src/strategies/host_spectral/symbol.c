@@ -1,4 +1,4 @@
-/* The symbol's power at the frequencies of some lines at once. */
+/* Multiplies spectra by the symbol's power K^T, for several lines at a time. */
 #include "strategies/host_spectral/passes.h"
 #include "strategies/host_spectral/power.h"
 
@@ -6,12 +6,11 @@ typedef struct powers {
     const shape *s;
     uint64_t steps;
     int top;
-    double dead; /* 1 - |K| from which K^steps is nothing */
+    double dead; /* If 1 - |K| exceeds it, K^steps is negligible. */
     bool adds;
 } powers;
 
-/* ---- 1 - K at a frequency of a line, from its parts: see common/symbol.h
- * ------------------------------------------- */
+/* ---- 1 - K at a frequency, from its coefficients (common/symbol.h) ---- */
 
 static double real_away(const stn_symbol *form, const double *parts, double angle) {
     double sum = form->high ? parts[form->high] : 0;
@@ -28,7 +27,7 @@ static pair polynomial(const double *parts, int terms, pair z) {
     return sum;
 }
 
-/* turn: 1 - cos, sin of the frequency's angle. */
+/* turn: (1 - cos, sin) of the frequency's angle. */
 static pair pair_away(const stn_symbol *form, const double *parts, pair turn) {
     const pair z = {1 - turn.re, turn.im}, back = {z.re, -z.im}, away = {turn.re, -turn.im};
     const pair high = pair_times(away, polynomial(parts + 2, form->high, z));
@@ -36,7 +35,7 @@ static pair pair_away(const stn_symbol *form, const double *parts, pair turn) {
     return (pair){parts[0] + high.re + low.re, parts[1] + high.im + low.im};
 }
 
-/* The same with both polynomials at hand. */
+/* The same from the values of both polynomials. */
 static pair wide_away(const double *parts, pair turn, pair high, pair low) {
     const pair a = pair_times((pair){turn.re, -turn.im}, high), b = pair_times(turn, low);
     return (pair){parts[0] + a.re + b.re, parts[1] + a.im + b.im};
@@ -49,15 +48,16 @@ void symbol_coefficients(const shape *s, int which, int64_t line, stn_planes to,
     for (int64_t i = 0; i < length * lanes; i++) to.re[i] = to.im[i] = 0;
     for (int64_t l = 0; l < lanes; l++) {
         const double *from = s->parts + (line + l) * form->parts + skipped;
-        for (int64_t j = 0; j < terms; j++) { /* a line may be shorter than the taps: powers of z come round */
+        /* Exponents are taken modulo the line's length, which may be less than the number of
+         * taps. */
+        for (int64_t j = 0; j < terms; j++) {
             to.re[j % length * lanes + l] += from[2 * j];
             to.im[j % length * lanes + l] += from[2 * j + 1];
         }
     }
 }
 
-/* ---- a number of a line
- * -------------------------------------------------------------------------------------------- */
+/* ---- one frequency ---- */
 
 static void apply_real(const powers *p, double away, double *re, double *im, const double *b_re, const double *b_im) {
     const real_power power = power_of_real(away, p->steps, p->top, p->dead);
@@ -81,7 +81,8 @@ void symbol_apply(const shape *s, uint64_t steps, stn_planes x, stn_planes b, co
                   int64_t count, int64_t lanes) {
     const stn_symbol *form = &s->symbol;
     const int64_t length = s->axis[s->last].length,
-                  apart = s->last < 2 ? form->parts : 0; /* rows share one line's parts */
+                  /* All rows share the coefficients of one line. */
+        apart = s->last < 2 ? form->parts : 0;
     const double *parts = s->parts + line * apart;
     const bool adds = b.re != NULL;
     const powers p = {s, steps, 63 - __builtin_clzll(steps),

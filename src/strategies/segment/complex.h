@@ -1,4 +1,4 @@
-/* Complex numbers above f64's precision, for symbols. */
+/* Complex numbers in long double, for symbols that need more precision than f64. */
 #ifndef STN_STRATEGIES_SEGMENT_COMPLEX_H
 #define STN_STRATEGIES_SEGMENT_COMPLEX_H
 #include <stdint.h>
@@ -18,7 +18,7 @@ static inline cplx power(cplx base, uint64_t exponent) {
     return result;
 }
 
-/* exp(2 pi i k / n), k = 0 .. n - 1. */
+/* exp(2 pi i k / n) for k = 0 .. n - 1. */
 static inline cplx root_of(int64_t k, int64_t n) {
     cplx root;
     stn_root(k, n, &root.re, &root.im);

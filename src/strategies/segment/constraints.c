@@ -1,4 +1,4 @@
-/* What a pass must meet, by name: see plan/constraint.h. */
+/* Named constraints that a pass must satisfy: see plan/constraint.h. */
 #include "plan/constraint.h"
 #include "strategies/segment/shape.h"
 

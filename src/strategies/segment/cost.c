@@ -1,4 +1,4 @@
-/* What a shape takes, moves and errs by. See shape.h. */
+/* Cost model of a candidate: time, traffic and predicted error. See shape.h. */
 #include <math.h>
 #include <string.h>
 
@@ -7,19 +7,17 @@
 #include "strategies/faces/margins.h"
 #include "strategies/segment/tile.h"
 
-#define FLOPS 154          /* of a point of a pair */
-#define FLOPS_SHORTEST 109 /* of 256 points: two stages less. Counted */
-#define FLOPS_ALONE 6      /* more, of a segment that is both parts; two transforms of one: */
+#define FLOPS 154          /* Operations for each point of a pair of segments. */
+#define FLOPS_SHORTEST 109 /* For 256 points, which need two FFT stages less. Counted. */
+/* Additional operations for one segment packed as complex numbers, and for one that two teams of
+ * threads share. */
+#define FLOPS_ALONE 6
 #define FLOPS_TEAMS 20
 
-/* What the kernels reach, fitted to bench/results/2026-11-22-segment.md: parts of the unit's rate,
- * for segments of 256 (a guess, for none is measured yet), 512, 1024, 2048 and 4096 points, along x
- * and of columns, and of copy bandwidth. Short segments leave more blocks beside each other; 4096
- * points along x are as 4000 steps of heat-1d took (0.99 ms: at 1000 steps they were faster);
- * columns of 512 by bench/results/2026-11-23-estimates.md, and along x in f64 by
- * 2026-11-23-regret-4.md; all of f64, columns and what moves of the others once more by
- * 2026-11-23-segment-waves.md. 16384 is not measured but reckoned, below columns of 4096 points,
- * which have one block a multiprocessor too. */
+/* Fitted fractions of the peak rate for segments of 256 (not measured), 512, 1024, 2048, 4096, 8192
+ * and 16384 points along x and for columns, and fractions of the copy bandwidth. Short segments
+ * have more blocks per multiprocessor. 16384 points are extrapolated: below columns of 4096 points,
+ * which have one block per multiprocessor too. */
 static const struct {
     stn_unit unit;
     double line[7], columns[5], line_memory, column_memory;
@@ -31,26 +29,27 @@ static const struct {
     [STN_F16] =
         {STN_UNIT_FMA_F32, {0.50, 0.58, 0.54, 0.51, 0.485, 0.48, 0.28}, {0, 0.35, 0.35, 0.305, 0.22}, 0.83, 0.43},
 };
-/* Times longer takes a pair of which a segment reaches past a side, and such columns: each index is
- * folded, by five instructions or so. Reckoned, not measured; nothing where a line lies in a
- * segment's middle (3.77 ms for 4.15, bench/results/2026-11-23-segment.md). Cosines: 64 shuffles
- * and as many multiply-adds beside 1232 of these a thread, and twice the table; reckoned too. */
+/* Relative slowdown of pairs with a segment that reaches past a side, and of such columns: each
+ * index is folded, by about five instructions. Estimated. Nothing is added if a line lies in the
+ * middle of its segment. Cosines: 64 shuffles and as many multiply-adds in addition to 1232 per
+ * thread, and a table of twice the size. */
 #define SLOW_LINE 0.15
 #define SLOW_COLUMN 0.05
 #define SLOW_COSINES 0.15
-/* Of the tensor cores': of each type by its fragments, or parts of halves (product.h).
- * bench/results/2026-11-23-regret-2.md; f16 by tf32 as f32. */
+/* Fractions of the tensor cores' peak rate, by type and by fragment shape or number of parts
+ * (product.h). f16 by tf32 as f32. */
 static const double product_rates[][3] = {
     [STN_F64] = {0.48, 0.46, 0.32}, [STN_F32] = {0.3, 0.3, 0.3}, [STN_F16] = {0.3, 0.11, 0.17}};
-/* Seconds of a block's own chain, of 256 to 16384 points along x: where not one wave of blocks
- * serves the grid, that is what a pass takes. The same file; that of 16384 points in f64
- * reckoned. */
+/* Latency of one block, in seconds, for 256 to 16384 points along x. It is the time of a pass whose
+ * blocks all run at once. 16384 points in f64 are extrapolated. */
 static const double chains[][7] = {[STN_F64] = {4.6e-6, 5e-6, 5e-6, 5.5e-6, 8e-6, 11.5e-6, 18e-6},
                                    [STN_F32] = {2.9e-6, 3e-6, 3.5e-6, 3.6e-6, 5.3e-6, 6.6e-6, 11e-6},
                                    [STN_F16] = {2.9e-6, 3e-6, 3.5e-6, 3.6e-6, 5.3e-6, 6.6e-6, 11e-6}};
-#define BESIDE 0.02 /* shows of the shorter of computing and moving: of two that move as long, the one that computes less */
-#define NARROW 0.88 /* rows of less than 64 bytes, of long columns in f64, of all others: of 16 columns are as fast as f16 and f32 have them */
-#define NARROWEST 0.6 /* of 4 columns */
+/* Part of the shorter of compute and memory time that does not overlap with the other. */
+#define BESIDE 0.02
+/* Rate factor of rows of less than 64 bytes. In f64 it applies to long columns only. */
+#define NARROW 0.88
+#define NARROWEST 0.6 /* Rate factor of tiles of 4 columns. */
 
 stn_unit segment_unit(const stn_task *task, const segment_shape *shape, const segment_pass *pass) {
     return pass->first < 0 ? segment_product_unit(task->dtype, shape->fragment) : rates[task->dtype].unit;
@@ -58,7 +57,7 @@ stn_unit segment_unit(const stn_task *task, const segment_shape *shape, const se
 
 static bool along_x(const segment_pass *pass) { return pass->axis == 2; }
 
-/* The part of a line's segments that take inputs from past its sides. */
+/* Fraction of a line's segments that read inputs past its sides. */
 static double part_at_sides(int64_t n, const segment_pass *pass) {
     const int64_t length = segment_points(pass->first), segments = stn_div_up(n, pass->useful);
     const int64_t from = stn_div_up(pass->lead, pass->useful), room = n - length + pass->lead;
@@ -77,8 +76,8 @@ static double part_of_narrow(const stn_task *task, const segment_shape *shape, c
     return shape->pairs < 4 ? NARROWEST : shape->pairs < 8 ? NARROW : 1;
 }
 
-/* Of the unit's rate. Two segments make a pair: those at sides of one line lie in two pairs, or one
- * with the next line's. */
+/* Fraction of the peak rate. Two segments form a pair: those at the two ends of a line lie in two
+ * pairs, or in one with the next line's. */
 static double part_of_rate(const stn_task *task, const segment_shape *shape, const segment_pass *pass) {
     const double sides = pass->middle ? 0 : part_at_sides(task->n[pass->axis], pass);
     const int size = size_index(pass->first);
@@ -101,7 +100,7 @@ static double flops_of_pair(const stn_task *task, const segment_shape *shape, co
              : (pass->first == 1 ? FLOPS_SHORTEST : FLOPS + more) * 256.0 * (double)stn_min(pass->first, 16);
 }
 
-/* Whole waves of blocks, or one block's chain. */
+/* Whole waves of blocks, or the latency of one block. */
 static double compute_seconds(const stn_task *task, const segment_pass *pass, double all, double waves) {
     if (waves < 1 && pass->first > 0 && along_x(pass)) return fmax(all, chains[task->dtype][size_index(pass->first)]);
     return all * ceil(waves) / waves;
@@ -120,31 +119,31 @@ double segment_seconds(const stn_task *task, const stn_machine *machine, const s
     return fmax(compute, move) + BESIDE * fmin(compute, move) + machine->launch_seconds;
 }
 
-/* Few steps reach all that they can, and whole periods are exact. */
+/* Whether the pass neglects small weights. Few steps include all weights, and whole periods are
+ * exact. */
 static bool leaves_away(const stn_task *task, const segment_shape *shape, const segment_pass *pass) {
     const int64_t all = (int64_t)shape->fused * (task->reach[pass->axis][0] + task->reach[pass->axis][1]);
     const bool whole = pass->lead == 0 && pass->useful == task->n[pass->axis];
     return pass->reach < all && !whole;
 }
 
-/* Where values are alike, as beside a constant side, every step rounds them alike: that adds up,
- * over the part of a line that is stepped. */
+/* Similar values, as near a constant side, are rounded in the same direction at each step. These
+ * errors add up over the part of a line that is stepped. */
 static double margins_error(const stn_task *task, const segment_pass *pass) {
     const double rounding = stn_error_rounding(task->dtype == STN_F64 ? STN_F64 : STN_F32);
     const double part = fmin(1, pass->reach / (double)task->n[pass->axis]);
     return (double)task->steps * sqrt((double)task->ntaps / 3 * part) * rounding;
 }
 
-/* Relative L2 of random numbers of either sign or of one, no less than what runs are off by
- * (tests/strategies/test_errors.c). A transform rounds relative to what goes in, evenly over all
- * frequencies; the symbol then takes of that noise what it takes of the numbers themselves, and the
- * inverse rounds relative to what comes out. So neither steps nor smoothing make it grow, and of
- * several passes each adds its own. What all launches do alike: the symbol's rounding, and what
- * lies beyond its reach, which is a few times its part of the weights beside what these leave of
- * random numbers. */
-#define ROUNDINGS_F64 14 /* of a pass: powers of roots are made by squaring */
-#define ROUNDINGS_F32 7  /* or read */
-#define BEYOND 3.1       /* sqrt(9.7): a bell's ends are no wider than a third of it */
+/* Relative L2 error for random values, of either sign or of one sign; an upper bound of the errors
+ * measured in tests/strategies/test_errors.c. A transform rounds relative to its input, evenly over
+ * all frequencies; the symbol damps that noise as it damps the data, and the inverse rounds
+ * relative to its output. So neither the number of steps nor smoothing amplifies the error, and
+ * each pass adds its own. Systematic in all launches are the symbol's rounding and the neglected
+ * weights, whose effect is a few times their part of the weights' sum. */
+#define ROUNDINGS_F64 14 /* Roundings of a pass: powers of roots are computed by squaring. */
+#define ROUNDINGS_F32 7  /* Powers of roots are read from a table. */
+#define BEYOND 3.1       /* sqrt(9.7): the tails of a Gaussian are no wider than a third of it. */
 static double predicted_error(const stn_task *task, const segment_shape *shape) {
     const stn_dtype arithmetic = task->dtype == STN_F64 ? STN_F64 : STN_F32;
     const double rounding = stn_error_rounding(arithmetic), passes = shape->passes;
@@ -160,7 +159,7 @@ static double predicted_error(const stn_task *task, const segment_shape *shape) 
     return shape->margins ? hypot(own, margins_error(task, &shape->pass[0])) : own;
 }
 
-/* Of sides across axis k: so many convolutions of pairs of depths, in segments as along the other
+/* Cost of the sides across axis k: convolutions of pairs of depths, in the segments of the other
  * axis. */
 static void add_sources(const stn_task *task, const stn_machine *machine, const segment_shape *shape, stn_estimate *e) {
     const double launches = shape->launches;

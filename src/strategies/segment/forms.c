@@ -1,6 +1,6 @@
-/* segment's two kinds of candidates: passes of segments along each axis (segment.c), of lines and
- * of weights that are products of one factor an axis; and tiles (tile.c), of planes and solids and
- * any weights. Here it is told once which of them a candidate is. */
+/* The strategy `segment`: overlap-save convolution. It has two kinds of candidates: passes of
+ * overlapping segments along each axis (segment.c, which has the FFT tiles of 2D grids too), and
+ * dense-DFT tiles of 2D and 3D grids (torus.c). This file dispatches between them. */
 #include <stdio.h>
 
 #include "plan/plan.h"
@@ -12,8 +12,8 @@ static const stn_strategy *of(const stn_candidate *candidate) {
 
 static const stn_strategy *of_plan(const stn_plan *plan) { return of(&plan->candidate); }
 
-/* A grid of more than lines that passes do not serve may be served by tiles: if not, theirs is the
- * reason that matters. */
+/* 2D and 3D grids that passes do not serve may be served by tiles; if not, the reason reported is
+ * that of the tiles. */
 static bool applies(const stn_task *task, const stn_machine *machine, char *reason, size_t size) {
     const char *why = NULL;
     if (!machine->is_device)
@@ -30,8 +30,8 @@ static bool applies(const stn_task *task, const stn_machine *machine, char *reas
            (task->rank > 1 && segment_by_tiles.applies(task, machine, reason, size));
 }
 
-/* Of weights that passes serve tiles are for measuring: these read and write the grid once an axis,
- * but tiles overlap on all sides. */
+/* For separable weights, tiles are candidates only when they are timed: passes read and write the
+ * grid once per axis, but tiles overlap on all sides. */
 static size_t candidates(const stn_task *task, const stn_machine *machine, stn_candidate *list, size_t most) {
     const size_t count = segment_by_passes.candidates(task, machine, list, most);
     if (task->rank < 2 || machine->sm < 80 || (count && most <= STN_CANDIDATES)) return count;

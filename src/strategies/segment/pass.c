@@ -1,4 +1,4 @@
-/* See pass.h. */
+/* Builds the kernel and the tables of a pass along one axis, and launches it. */
 #include "strategies/segment/pass.h"
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "context/context.h"
 #include "strategies/segment/tables.h"
 
-/* Arguments as segment_line.cu declares them; two values of the arithmetic type follow. */
+/* Mirrors line_arguments of line.cuh; two values of the arithmetic type follow. */
 typedef struct line_header {
     const void *in;
     void *out;
@@ -20,9 +20,9 @@ typedef struct line_header {
     stn_divisor by_segments, by_y, by_z;
 } line_header;
 
-#define GROUP 32 /* tiles side by side that segment_columns.cu takes before the next segment */
+#define GROUP 32 /* Neighbouring tiles that segment_columns.cu takes before the next segment. */
 
-/* As segment_columns.cu does; two values of the arithmetic type follow. */
+/* Mirrors columns_arguments of segment_columns.cu; two values of the arithmetic type follow. */
 typedef struct columns_header {
     const void *in;
     void *out;
@@ -35,10 +35,9 @@ typedef struct columns_header {
     const void *profile[3];
 } columns_header;
 
-/* ---- the kernel
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- the kernel ------------------------------------------------------------------------------ */
 
-/* The one value past sides of more than lines; 0: there is none. */
+/* The one value past the sides of 2D and 3D grids; 0: there is none. */
 static double past_of(const stn_task *task) {
     double value, drift;
     return !segment_lines(task) && segment_one_value(task, &value, &drift) ? value : 0;
@@ -93,8 +92,7 @@ stn_status segment_kernel_get(stn_plan *plan, const stn_task *task, const segmen
     return STN_OK;
 }
 
-/* ---- tables
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- tables ---------------------------------------------------------------------------------- */
 
 static bool is_odd(stn_boundary_kind kind) { return kind == STN_CONSTANT || kind == STN_FIXED; }
 
@@ -107,7 +105,7 @@ static size_t symbols_of(const segment_axis *axis, const segment_pass *pass) {
     return pass->cosines ? segment_cosines_size(pass->first) : segment_symbol_size(pass->first, axis->symmetric);
 }
 
-/* Numbers of roots, or operands. */
+/* Number of values in the table of roots, or of DFT matrices. */
 static size_t roots_of(const stn_task *task, const segment_pass *pass) {
     const segment_factors *f = segment_factors_of(pass->first);
     return f ? segment_operands_size(f, false) : segment_roots_size(pass->first, task->dtype);
@@ -127,13 +125,13 @@ void segment_sweep_place(const stn_task *task, const segment_axis *axis, const s
     sweep->end = sweep->profile + (size_t)stn_round_up((2 * (int64_t)sweep->width + 1) * (int64_t)size, 256);
 }
 
-/* Entries of a profile of both sides in one table: a 0 stands for all points between that neither
- * reaches. */
+/* Number of entries of a table with the profiles of both sides; one 0 represents all points in
+ * between. */
 static int64_t joined_size(const stn_task *task, const segment_sweep *sweep) {
     return stn_min(task->n[sweep->pass.axis], 2 * (int64_t)sweep->width + 1);
 }
 
-/* From the low side's `width` numbers, and the high side's from its end back. */
+/* The low side's `width` values from the start, and the high side's from the end backwards. */
 static void join_profiles(const double *sides, int64_t width, int64_t size, double *joined) {
     for (int64_t i = 0; i < size; i++) {
         const int64_t back = size - 1 - i;
@@ -145,7 +143,7 @@ static void put(const stn_task *task, const double *from, size_t count, unsigned
     for (size_t i = 0; i < count; i++) to += stn_put_real(task->dtype, from[i], to);
 }
 
-/* Weights that add up to 1. */
+/* Weights normalised to a sum of 1. */
 static segment_axis normal(const segment_axis *axis) {
     segment_axis a = *axis;
     long double sum = 0;
@@ -154,7 +152,7 @@ static segment_axis normal(const segment_axis *axis) {
     return a;
 }
 
-/* roots_of and symbols_of numbers. */
+/* Writes roots_of and symbols_of values. */
 static stn_status make_symbol(const segment_axis *axis, const segment_sweep *sweep, stn_dtype dtype, double *roots,
                               double *symbol, stn_error *error) {
     const segment_pass *pass = &sweep->pass;
@@ -192,8 +190,7 @@ stn_status segment_sweep_fill(const stn_task *task, const segment_axis *axis, co
     return status;
 }
 
-/* ---- running
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 static void line_arguments(const stn_task *task, const segment_sweep *sweep, const unsigned char *table,
                            const stn_fused_launch *l, unsigned char *to) {
@@ -244,7 +241,8 @@ static void columns_arguments(const stn_task *task, const segment_kernel *kernel
                         .by_group = stn_divisor_of(stn_min(GROUP * segments, INT64_C(1) << 31)),
                         .by_last = stn_divisor_of(stn_max(kernel->tiles % GROUP, 1)),
                         .by_others = stn_divisor_of(task->n[other])};
-    for (int i = 0; i <= pass && kernel->past != 0; i++) { /* of the last pass: of each axis */
+    /* Only in the last pass: the profiles of each axis. */
+    for (int i = 0; i <= pass && kernel->past != 0; i++) {
         const int which = sweeps[i].pass.axis == axis ? 0 : sweeps[i].pass.axis == other ? 1 : 2;
         h.width[which] = sweeps[i].width, h.profile[which] = table + sweeps[i].profile;
         h.skip[which] = task->n[sweeps[i].pass.axis] - joined_size(task, &sweeps[i]);

@@ -1,9 +1,9 @@
-/* See planes.h. */
+/* Computes the layout of the boundary planes. */
 #include "strategies/segment/planes.h"
 
 #include "base/arith.h"
 
-#define WHOLE_ROWS 4 /* numbers: 16 bytes of f32 */
+#define WHOLE_ROWS 4 /* Pitch granularity in elements: 16 bytes of f32. */
 
 bool segment_side_is_odd(const segment_axis *a, int side) {
     return a->side[side] == STN_CONSTANT || a->side[side] == STN_FIXED;

@@ -1,4 +1,5 @@
-/* See product.h. Tables are laid out by runs: what a warp reads at once, two numbers a lane. */
+/* Extents, cost, rounding error and tables of dense-DFT segments and tiles. Tables consist of runs,
+ * which a warp reads at once, two values per lane. */
 #include "strategies/segment/product.h"
 
 #include <math.h>
@@ -11,18 +12,18 @@
 #include "strategies/common/roots.h"
 #include "strategies/segment/tables.h"
 
-#define ROWS 16 /* of a strip, and of a product's left factor */
-#define BLOCK 8 /* columns of a product */
+#define ROWS 16 /* Rows of a strip, and of a left factor. */
+#define BLOCK 8 /* Columns of a product. */
 #define RUN 64
 #define PRODUCT_FLOPS (2.0 * ROWS * BLOCK * BLOCK)
 
-/* From two factors of which a warp holds the whole torus to three that fill shared memory; by
- * length. With these gaps a line's neighbours meet least in banks: half a warp in 2 cycles, where 3
- * were taken with 2 cells (counted by the emulator). */
+/* By length: from two factors, where a warp holds the whole segment, to three that fill shared
+ * memory. With these gaps, neighbours of a line meet in the fewest banks: half a warp takes 2
+ * cycles, and 3 with a gap of 2 (counted by the emulator). */
 static const segment_factors products[SEGMENT_PRODUCTS] = {
     {{16, 15, 1}, 1, 6}, {{9, 8, 7}, 4, 10}, {{15, 8, 7}, 4, 6}, {{16, 15, 7}, 4, 6}, {{16, 15, 13}, 8, 6}};
-/* Whole fragments along y and x, but for what more columns would take of registers: a warp holds 16
- * rows of them twice. */
+/* Whole fragments along y and x; wider tiles would need too many registers, as a warp holds 16 rows
+ * of them twice. */
 static const segment_factors tiles_of[SEGMENT_TORI] = {{{16, 16, 1}, 1, 0}, {{32, 32, 1}, 2, 0}, {{48, 40, 1}, 3, 0},
                                                        {{64, 48, 1}, 4, 0}, {{8, 9, 10}, 4, 4},  {{16, 8, 16}, 8, 4},
                                                        {{16, 16, 8}, 8, 4}, {{16, 16, 16}, 8, 4}};
@@ -37,31 +38,31 @@ int segment_points(int first) { return first < 0 ? length_of(segment_factors_of(
 static int blocks(const segment_factors *f, int axis) { return (f->n[axis] + BLOCK - 1) / BLOCK; }
 static int strips(const segment_factors *f) { return (f->n[0] + ROWS - 1) / ROWS; }
 
-/* Tiles of 16 pairs (k1, k2), whose columns lie along the last axis; of two factors strips of 16
- * k1, whose columns are k2. */
+/* The number of tiles of 16 pairs (k1, k2), whose columns lie along the last axis; with two
+ * factors, strips of 16 k1 whose columns are k2. */
 static int tiles(const segment_factors *f) {
     if (f->n[2] == 1) return strips(f);
     return blocks(f, 1) == 2 ? f->n[0] : (f->n[0] + 1) / 2;
 }
 static int last_axis(const segment_factors *f) { return f->n[2] == 1 ? 1 : 2; }
 
-/* cells.cuh: CHAINED, whose matrices are all left factors; TURNED, a solid whose slices are;
- * PERMUTED, whose left factors have columns 2t and 2t + 1 of each eight where fragments have t and
- * t + 4. */
+/* The cases of cells.cuh. CHAINED: all matrices are left factors. TURNED: a 3D tile with
+ * transposed slices. PERMUTED: left factors have columns 2t and 2t + 1 of each eight in place of t
+ * and t + 4. */
 static bool is_chained(const segment_factors *f) { return f->n[2] == 1 && blocks(f, 0) == 2 && blocks(f, 1) == 2; }
 static bool is_turned(const segment_factors *f, bool even) {
     return even && f->n[0] == 16 && f->n[1] == 16 && f->n[2] == 16;
 }
 static bool is_permuted(const segment_factors *f, bool even) { return is_chained(f) || is_turned(f, even); }
 
-/* A turned solid's slices have no gaps: their columns are exchanged. */
+/* The slices of a transposed 3D tile have no gaps: their columns are permuted instead. */
 static size_t shared_of(const segment_factors *f, stn_dtype dtype, int rooms, bool turned) {
     const int pitch = BLOCK * blocks(f, 1) + (turned ? 0 : 4), slice = ROWS * strips(f) * pitch + (turned ? 0 : f->gap);
     const int tops = dtype == STN_F16 ? f->warps : 0;
     return (size_t)(rooms * f->n[2] * slice + tops) * (size_t)stn_max(4, stn_dtype_size(dtype));
 }
 size_t segment_product_shared(const segment_factors *f, stn_dtype dtype) { return shared_of(f, dtype, 4, false); }
-/* Solids stay in one place. */
+/* 3D tiles are transformed in place. */
 size_t segment_torus_shared(const segment_factors *f, stn_dtype dtype, bool even) {
     return shared_of(f, dtype, f->n[2] > 1 ? 2 : 4, is_turned(f, even));
 }
@@ -71,7 +72,7 @@ double segment_product_flops(const segment_factors *f, bool even) {
               across = blocks(f, 2) * blocks(f, 2);
     const int products_of_all = f->n[2] * strips(f) * (rows + columns) + (f->n[2] > 1 ? tiles(f) * across : 0);
     return 2 * (even ? 2 : 4) * PRODUCT_FLOPS *
-           products_of_all; /* there and back, of two arrays or of complex numbers */
+           products_of_all; /* Forward and inverse, of two real arrays or of complex numbers. */
 }
 
 int segment_product_parts(stn_dtype dtype, int fragment) {
@@ -84,15 +85,17 @@ stn_unit segment_product_unit(stn_dtype dtype, int fragment) {
 }
 
 #define ROUNDINGS_F64 14
-#define ROUNDINGS_22 20 /* of f32: numbers of 22 bits; 5e-7 is found (emulator), and 1e-6 is allowed at one step */
-/* Of f16, of numbers in one half: with what is stored 4.1e-4 to 4.9e-4 is found after one launch
- * (emulator), and 4e-4 to 1e-3 after two to five, for matrices are rounded alike in all of them. */
+/* For f32, values of 22 bits: 5e-7 is measured (emulator), and 1e-6 is allowed for one step. */
+#define ROUNDINGS_22 20
+/* For f16 in one half. Including the rounding of stored values, 4.1e-4 to 4.9e-4 is measured after
+ * one launch (emulator), and 4e-4 to 1e-3 after two to five, as the matrices are rounded alike in
+ * all of them. */
 #define ROUNDINGS_HALF 1.45
 #define ALIKE_HALF 0.6
 static bool is_half(stn_dtype dtype, int fragment) { return dtype == STN_F16 && fragment == SEGMENT_HALVES; }
 
-/* Weights of both signs may leave less of the data than of what f16 rounds away at the frequency
- * that they leave most of. */
+/* Weights of both signs may damp all of the data more than the rounding error at the frequency that
+ * they damp least. */
 double segment_product_rounding(const stn_task *task, int fragment) {
     const double cancelling = stn_error_cancelling(task);
     if (is_half(task->dtype, fragment)) return cancelling * cancelling * ROUNDINGS_HALF * stn_error_rounding(STN_F16);
@@ -124,8 +127,7 @@ void segment_product_params(stn_text *params, const segment_factors *f, stn_dtyp
     stn_params_int(params, "SLICE_GAP", f->gap);
 }
 
-/* ---- operands
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- operands -------------------------------------------------------------------------------- */
 
 size_t segment_operands_size(const segment_factors *f, bool even) {
     const size_t last = f->n[2] > 1 ? (size_t)(blocks(f, 2) * blocks(f, 2)) : 0;
@@ -133,12 +135,12 @@ size_t segment_operands_size(const segment_factors *f, bool even) {
     return RUN * (even ? 1 : 2) * (left + right) + 1;
 }
 
-/* The power of two next to the root of n. Matrices over it have a first row of such powers: what is
- * the same at all points comes through without an error, whatever the type. */
+/* The power of two nearest to sqrt(n). Matrices divided by it have a first row of powers of two, so
+ * a constant comes through without error in any type. */
 static double divisor_of(int n) { return ldexp(1, (int)lround(log2(n) / 2)); }
 
-/* Part 0 is real, 1 imaginary; of one part their sum, cos + sin. Over divisor_of(n); 0 past the
- * factor. */
+/* An element of the DFT matrix divided by divisor_of(n). Part 0 is real, 1 imaginary; with one
+ * part, their sum cos + sin. 0 beyond the factor. */
 static double operand_at(int n, int row, int column, int parts, int part) {
     if (row >= n || column >= n) return 0;
     long double c, s;
@@ -178,14 +180,13 @@ void segment_operands_make(const segment_factors *f, bool even, double gain, dou
     *operands = gain;
 }
 
-/* ---- the symbol
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- the symbol ------------------------------------------------------------------------------ */
 
 size_t segment_places_size(const segment_factors *f, bool real) {
     return (size_t)(tiles(f) * blocks(f, last_axis(f))) * (real ? 2 : 4) * RUN;
 }
 
-/* Row and column of a tile as a place among [k3][k1][k2]; below 0: none. */
+/* Index in [k3][k1][k2] of a tile's row and column; negative: none. */
 static int place_of(const segment_factors *f, int i, int row, int column) {
     const int *n = f->n;
     int k1 = ROWS * i + row, k2 = column, k3 = 0;
@@ -199,7 +200,7 @@ static int place_of(const segment_factors *f, int i, int row, int column) {
 }
 
 void segment_places_lay(const segment_factors *f, const double *powers, bool real, double gain, double *symbol) {
-    double rest = 1 / gain; /* of N, after both matrices of each axis */
+    double rest = 1 / gain; /* Scale 1 / N that remains after both matrices of each axis. */
     for (int axis = 0; axis < 3; axis++) rest *= divisor_of(f->n[axis]) * divisor_of(f->n[axis]) / f->n[axis];
     for (int i = 0; i < tiles(f); i++)
         for (int m = 0; m < blocks(f, last_axis(f)); m++)

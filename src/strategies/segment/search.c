@@ -1,4 +1,4 @@
-/* The cheapest shapes: passes along lines, and tiles. See shape.h. */
+/* Finds the cheapest candidates: passes along lines, and tiles. See shape.h. */
 #include <math.h>
 #include <string.h>
 
@@ -8,8 +8,9 @@
 #include "strategies/faces/margins.h"
 #include "strategies/segment/tile.h"
 
-#define MOST_MARGIN 64 /* steps that margins at faces are stepped in one launch */
-#define MOST_FITS 4    /* numbers of launches that fit and are looked at: more take longer, all but always */
+#define MOST_MARGIN 64 /* Most steps by which the margins at faces are stepped in one launch. */
+/* Numbers of launches that fit and are tried; larger ones are almost never faster. */
+#define MOST_FITS 4
 
 static const int firsts[] = {64, 32, 16, 8, 4, 2, 1, -1, -2, -3, -4, -5};
 _Static_assert(sizeof firsts / sizeof *firsts == 7 + SEGMENT_PRODUCTS, "the FFT words' and the products'");
@@ -22,10 +23,12 @@ typedef struct search {
     segment_axis axes[3];
     int count;
     bool margins,
-        products; /* products are tried too: in f64 they lose everywhere, of other types their rate is a guess, so only where candidates are timed */
+        /* Dense DFTs are tried too. Only where candidates are timed: in f64 they are always slower,
+         * and for other types their rate is an estimate. */
+        products;
     stn_tally *tally;
-    double largest;     /* of the symbol */
-    stn_reach reach[3]; /* of the steps that are being looked at */
+    double largest;     /* Largest absolute value of the symbol. */
+    stn_reach reach[3]; /* For the number of steps under consideration. */
 } search;
 
 static bool holds(const search *s, const segment_shape *shape, const segment_pass *pass) {
@@ -33,7 +36,7 @@ static bool holds(const search *s, const segment_shape *shape, const segment_pas
     return segment_holds(s->task, s->machine, shape, pass, s->tally);
 }
 
-/* The cheapest pass along axis number i, or that of this form. */
+/* The cheapest pass along axis number i, or the one with this `first` if it is not 0. */
 static bool best_pass(const search *s, const segment_shape *shape, int i, int first, segment_pass *best) {
     double least = INFINITY;
     for (size_t k = 0; k < sizeof firsts / sizeof *firsts; k++) {
@@ -50,13 +53,13 @@ static bool best_pass(const search *s, const segment_shape *shape, int i, int fi
     return least < INFINITY;
 }
 
-/* Powers of the symbol that the data's type cannot hold. */
+/* Whether the symbol's power overflows the data's type. */
 static bool grows_too_far(const search *s, uint64_t fused) {
     return (double)fused * log10(s->largest) > (s->task->dtype == STN_F64 ? 290 : 36);
 }
 
-/* Of so many steps along each axis; axes with the same weights reach as far, and looking takes
- * long. */
+/* Reach of `fused` steps along each axis. Axes with equal weights share one search, which is
+ * slow. */
 static void find_reaches(search *s, uint64_t fused) {
     for (int i = 0; i < s->count; i++) {
         const bool again = i && segment_same_weights(&s->axes[i], &s->axes[i - 1]);
@@ -64,8 +67,8 @@ static void find_reaches(search *s, uint64_t fused) {
     }
 }
 
-/* Where not one wave of blocks serves a grid, lines of 512 and 1024 points in f64 are up to 3%
- * faster so (bench/results/2026-11-23-regret-2.md). */
+/* If the grid is served by less than one wave of blocks, lines of 512 and 1024 points in f64 are up
+ * to 3% faster with whole points. */
 static void choose_whole(const search *s, segment_shape *shape) {
     const segment_pass *pass = &shape->pass[0];
     const int64_t blocks = (int64_t)s->machine->multiprocessors * segment_blocks(s->task, shape, pass);
@@ -75,10 +78,9 @@ static void choose_whole(const search *s, segment_shape *shape) {
     if (!holds(s, shape, &shape->pass[0])) shape->whole = 0;
 }
 
-/* The shortest segments in the way that was fastest: inputs straight to registers, by 5 to 18% on
- * long lines in all types, and f16 not turned to whole lines of memory besides, by 11%
- * (bench/results/2026-11-23-regret-3.md); of several passes no type, by 1 to 2%
- * (2026-11-24-regret-6.md). */
+/* Chooses the fastest variant of the shortest segments: inputs directly to registers, which saves
+ * 5 to 18% on long lines in all types; f16, and runs of several passes, without rotation in
+ * addition. */
 #define LONG_LINE 65536
 static void choose_way(const search *s, segment_shape *shape) {
     const segment_pass *pass = &shape->pass[0];
@@ -126,9 +128,9 @@ static bool open_search(search *s, const char **why) {
     return !s->margins || s->task->rank == 1;
 }
 
-/* What is worth measuring of a shape that is worth trying: more registers a thread, points whole;
- * of products (first: any) other fragments; of segments that are turned such as are not; of the
- * shortest other ways (SEGMENT_WAY). */
+/* Variants to be timed of the cheapest candidates: more registers per thread, whole points, other
+ * fragments of dense DFTs (first: any), unrotated segments, and other transfers of the shortest
+ * segments (SEGMENT_WAY). */
 static const struct {
     int first;
     uint8_t whole, blocks, fragment, straight, way;
@@ -138,7 +140,7 @@ static const struct {
                 {2, 1, 0, 0, 0, 0}, {0, 0, 0, 1, 0, 0}, {0, 0, 0, 2, 0, 0}, {4, 0, 0, 0, 0, 0},  {2, 0, 0, 0, 0, 0},
                 {1, 0, 0, 0, 1, 0}, {2, 0, 0, 0, 1, 0}, {4, 0, 0, 0, 1, 0}};
 
-/* Of the two cheapest tiles: other numbers of threads. */
+/* Other numbers of threads for the two cheapest tiles. */
 static size_t add_tile_variants(segment_shape *best, size_t found, size_t most) {
     static const uint8_t warps[] = {4, 8, 12, 16};
     const size_t plain = found;
@@ -180,21 +182,22 @@ static size_t add_variants(const search *s, segment_shape *best, size_t found, s
             for (int p = 0; p < varied.passes; p++) good = good && holds(s, &varied, &varied.pass[p]);
             if (!good || is_listed(best, found, &varied)) continue;
             best[found++] = varied;
-            if (!variants[i].fragment) break; /* of the cheapest of this length */
+            if (!variants[i].fragment) break; /* Only the cheapest candidate of this length. */
         }
     return found;
 }
 
-/* Pairs of columns of a tile: 64 bytes of a row of f64 first. */
+/* Pairs of columns in a tile: rows of 64 bytes of f64 come first. */
 static const int pairs_of[] = {4, 2, 8};
 
-/* All shapes of so many launches into the list of the cheapest. */
+/* Adds all shapes of this number of launches to the list of the cheapest. */
 static bool add_shapes(const search *s, int64_t launches, segment_shape *best, double *costs, size_t *found,
                        size_t most) {
     bool any = false;
     for (size_t p = 0; p < (s->count > 1 || s->axes[0].axis != 2 ? sizeof pairs_of / sizeof *pairs_of : 1); p++)
         for (size_t i = 0; i < sizeof firsts / sizeof *firsts + (s->count > 1); i++) {
-            const int first = i < sizeof firsts / sizeof *firsts ? firsts[i] : 0; /* 0: each axis its own */
+            /* 0: each axis chooses for itself. */
+            const int first = i < sizeof firsts / sizeof *firsts ? firsts[i] : 0;
             segment_shape shape;
             stn_estimate e;
             if (!shape_for(s, launches, pairs_of[p], first, &shape)) continue;
@@ -207,8 +210,8 @@ static bool add_shapes(const search *s, int64_t launches, segment_shape *best, d
     return any;
 }
 
-/* Products of every length, all steps in one launch, behind `found` shapes: to be timed beside the
- * words, where shapes that take less have left them no room among the cheapest. */
+/* Appends dense DFTs of every length with all steps in one launch, to be timed even if `found`
+ * cheaper shapes have filled the list. */
 static size_t add_products(search *s, segment_shape *best, size_t found, size_t most) {
     if (s->count > 1 || s->task->steps > INT32_MAX || grows_too_far(s, s->task->steps)) return found;
     if (s->margins && s->task->steps > MOST_MARGIN) return found;
@@ -220,7 +223,7 @@ static size_t add_products(search *s, segment_shape *best, size_t found, size_t 
     return found;
 }
 
-/* Passes along lines. False: none serves the task. */
+/* Searches passes along lines. False: none serves the task. */
 static bool search_lines(search *s, segment_shape *best, double *costs, size_t *found, size_t most, bool one,
                          const char **why) {
     const stn_task *task = s->task;
@@ -237,11 +240,12 @@ static bool search_lines(search *s, segment_shape *best, double *costs, size_t *
     return true;
 }
 
-#define MOST_TILES 32 /* that are timed where nothing else serves; else: */
+/* Tiles that are timed where nothing else serves, and where other shapes do. */
+#define MOST_TILES 32
 #define TILES_BESIDE 6
-#define CLUSTERED 12 /* of clusters, where candidates are timed */
+#define CLUSTERED 12 /* Tiles of clusters, where candidates are timed. */
 
-/* Tiles beside `found` shapes, which are passes along lines. */
+/* Adds tiles to `found` shapes, which are passes along lines. */
 static size_t add_tiles(const search *s, segment_shape *best, double *costs, size_t found, size_t most, size_t room,
                         const char **why) {
     const bool timed = s->products;

@@ -1,8 +1,8 @@
-/* segment: any number of steps in one pass over memory, by overlapping segments whose convolution
- * with the fused taps is done in shared memory (overlap-save; FlashFFTStencil). Overlaps are as
- * wide as the fused taps reach, sides are folded in when loading, what a plane's fixed and constant
- * sides add is convolved along them, and weights that are products of one factor an axis take one
- * such pass an axis. See kernel_templates/segment. */
+/* Passes of overlapping segments: any number of steps in one pass over memory, by overlap-save
+ * convolution in shared memory with the fused taps (FlashFFTStencil). Segments overlap by the reach
+ * of the fused taps, boundaries are folded in while loading, the terms of a 2D grid's fixed and
+ * constant sides are convolved along them, and separable weights take one such pass per axis. See
+ * kernel_templates/segment. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,19 +20,21 @@
 
 typedef struct segment_state {
     segment_shape shape;
-    segment_axis axes[3];      /* of each pass */
-    segment_kernel kernels[3]; /* likewise */
-    int lengths;               /* of launches: 2 where the steps do not divide evenly */
+    segment_axis axes[3];      /* Of each pass. */
+    segment_kernel kernels[3]; /* Of each pass. */
+    /* Different numbers of fused steps: 2 if the steps do not divide evenly. */
+    int lengths;
     segment_sweep sweeps[2][3];
     segment_source source;
     segment_source_tables sides[2];
-    segment_tile tile; /* instead of passes along lines: */
+    segment_tile tile; /* These replace the passes along lines. */
     segment_tile_sweep tiles[2];
     stn_faces *faces[2];
-    void *tables; /* on the device */
+    void *tables; /* On the device. */
     size_t table_bytes;
     stn_layouts at;
-    size_t grid_bytes; /* of the workspace, whole 256; the faces' follows */
+    /* Part of the workspace for grids, a multiple of 256; that of the faces follows. */
+    size_t grid_bytes;
 } segment_state;
 
 static bool applies(const stn_task *task, const stn_machine *machine, char *reason, size_t size) {
@@ -69,11 +71,10 @@ static void estimate(const stn_task *task, const stn_machine *machine, const stn
     segment_cost(task, machine, &shape, result);
 }
 
-/* ---- building
- * -------------------------------------------------------------------------------------------------- */
+/* ---- building -------------------------------------------------------------------------------- */
 
-/* Kernels for uneven weights serve even ones too, so that these need no compile: a plan that has
- * such keeps them. */
+/* Kernels for asymmetric weights serve symmetric ones too, so a plan that has them keeps them and
+ * needs no compilation. */
 static void keep_uneven(const segment_axis old[3], segment_axis *axes, int count) {
     for (int i = 0; i < count; i++) {
         if (old[i].symmetric || old[i].axis != axes[i].axis) continue;
@@ -82,7 +83,7 @@ static void keep_uneven(const segment_axis old[3], segment_axis *axes, int count
     }
 }
 
-/* made: kernels are there, for other weights. */
+/* made: kernels exist, for other weights. */
 static stn_status place_tiles(const stn_task *task, segment_state *state, bool made, stn_error *error) {
     const uint64_t launches = (uint64_t)state->shape.launches;
     size_t at = 0;
@@ -101,8 +102,8 @@ static stn_status place_tiles(const stn_task *task, segment_state *state, bool m
     return STN_OK;
 }
 
-/* The sweeps of state->shape for the task's weights. UNSUPPORTED: they reach further than the
- * segments are long. */
+/* Lays out the tables of state->shape for the task's weights. UNSUPPORTED: the weights reach
+ * further than the segments are long. */
 static stn_status place_sweeps(const stn_task *task, segment_state *state, bool made, stn_error *error) {
     const uint64_t launches = (uint64_t)state->shape.launches;
     segment_axis old[3];
@@ -140,8 +141,8 @@ static stn_status place_sweeps(const stn_task *task, segment_state *state, bool 
     return STN_OK;
 }
 
-/* Fills tables on the device anew; there are none where the GPU is not here, nor for a plan that is
- * only looked at. */
+/* Writes the tables to the device. There are none without a GPU, nor for a plan that is only
+ * inspected. */
 static stn_status make_tables(stn_plan *plan, segment_state *state, stn_error *error) {
     if (!plan->context->device || stn_gather_misses(plan->context)) return STN_OK;
     unsigned char *host = state->table_bytes ? calloc(1, state->table_bytes) : NULL;
@@ -166,7 +167,7 @@ static void free_tables(const stn_plan *plan, void *tables) {
     if (tables) stn_device_free(plan->context->device, tables);
 }
 
-/* Of the longer launches (0), or the shorter ones. */
+/* Fused steps of the longer launches (0), or of the shorter ones (1). */
 static uint64_t steps_of(const segment_state *state, int length) {
     return state->shape.tile ? state->tiles[length].fused : state->sweeps[length][0].fused;
 }
@@ -198,12 +199,12 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
     return STN_OK;
 }
 
-/* Weights that are as symmetric as the old ones, or more so, need no compile: only tables
+/* Weights that are at least as symmetric as the old ones need no compilation: only tables
  * change. */
 static stn_status set_weights(stn_plan *plan, stn_error *error) {
     segment_state *state = plan->state, next = *state;
     STN_TRY(place_sweeps(&plan->task, &next, true, error));
-    STN_TRY(get_kernels(plan, &next, error)); /* found where they are the same */
+    STN_TRY(get_kernels(plan, &next, error)); /* They are reused where they are the same. */
     STN_TRY(make_tables(plan, &next, error));
     stn_status status = STN_OK;
     for (int k = 0; k < next.lengths && status == STN_OK && next.shape.margins; k++)
@@ -226,19 +227,18 @@ static void release(stn_plan *plan) {
     plan->state = NULL;
 }
 
-/* ---- running
- * --------------------------------------------------------------------------------------------------- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 typedef struct run {
     const segment_state *state;
-    unsigned char *margins; /* or the sides' lines */
+    unsigned char *margins; /* Or the boundary planes. */
 } run;
 
 typedef struct one_pass {
     const segment_state *state;
-    const segment_sweep *sweeps; /* of all passes */
+    const segment_sweep *sweeps; /* Of all passes. */
     int pass;
-    const segment_tile_sweep *tiles; /* or these */
+    const segment_tile_sweep *tiles; /* Used instead of `sweeps` by tiles. */
 } one_pass;
 
 static stn_status launch_pass(const stn_plan *plan, const void *user, const stn_fused_launch *l, stn_error *error) {
@@ -248,7 +248,7 @@ static stn_status launch_pass(const stn_plan *plan, const void *user, const stn_
     return segment_launch(&plan->task, &p->state->kernels[p->pass], p->sweeps, p->pass, p->state->tables, l, error);
 }
 
-/* Turn i is pass i % passes of its launch; the longer launches come first. */
+/* Launch i is pass i % passes of its step group; the groups with more steps come first. */
 static stn_status take_turn(const stn_plan *plan, const void *user, uint64_t i, const stn_fused_launch *l,
                             stn_error *error) {
     const run *r = user;
@@ -277,8 +277,7 @@ static stn_status execute_part(stn_plan *plan, stn_part part, const stn_executio
     return stn_take_turns(plan, &state->at, launches(plan), part, at, take_turn, &r, error);
 }
 
-/* ---- words
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- description ---- */
 
 static void print_passes(const stn_task *task, const segment_shape *shape, bool turned, stn_text *text) {
     if (shape->tile) {

@@ -1,4 +1,4 @@
-/* See source.h. */
+/* Kernels, tables and launches for the terms of fixed and constant sides. */
 #include "strategies/segment/source.h"
 
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 
 enum { THREADS = 128 };
 
-/* As segment_source.cu declares them. */
+/* Mirrors the structs of segment_source.cu. */
 typedef struct source_tap {
     double weight;
     int32_t z, y, x, towards;
@@ -26,7 +26,7 @@ typedef struct source_header {
     uint32_t grids;
 } source_header;
 
-/* As segment_face.cu does. */
+/* Mirrors face_arguments of segment_face.cu. */
 typedef struct face_header {
     const void *source;
     void *out;
@@ -38,11 +38,11 @@ typedef struct face_header {
 
 static size_t real_size(const stn_task *task) { return task->dtype == STN_F64 ? sizeof(double) : sizeof(float); }
 
-/* The axes are listed x first: y sides (0) are across axis 1 of that list, along axis 0. */
+/* The axis across the sides `which`. The list has x first: y sides (0) are across axis 1 of that
+ * list and along axis 0. */
 static const segment_axis *across(const segment_axis *axes, int which) { return &axes[1 - which]; }
 
-/* ---- kernels
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- kernels --------------------------------------------------------------------------------- */
 
 static stn_status make_lines(stn_plan *plan, int back, stn_kernel **kernel, stn_error *error) {
     const stn_task *task = &plan->task;
@@ -58,7 +58,7 @@ static stn_status make_lines(stn_plan *plan, int back, stn_kernel **kernel, stn_
     return STN_OK;
 }
 
-/* Along a side: one line at a time, segments as the pass along it has. */
+/* The kernel along a side: one line at a time, in segments of the pass along it. */
 static stn_status make_face(stn_plan *plan, const segment_axis *along, const segment_shape *shape,
                             const segment_pass *pass, segment_kernel *kernel, stn_error *error) {
     const stn_task *task = &plan->task;
@@ -87,7 +87,7 @@ static stn_status make_face(stn_plan *plan, const segment_axis *along, const seg
     return STN_OK;
 }
 
-/* Bytes of the values beside the sides of all grids; of what is frozen there, as many. */
+/* Bytes of the added terms of all grids; the frozen values take as many. */
 static size_t values_of(const stn_task *task, const segment_axis *axes, const segment_shape *shape) {
     const segment_planes planes = segment_planes_of(task, axes, shape->passes);
     return (size_t)stn_round_up(task->batch * planes.all * (int64_t)real_size(task), 256);
@@ -106,8 +106,7 @@ stn_status segment_source_get(stn_plan *plan, const segment_axis *axes, const se
     return STN_OK;
 }
 
-/* ---- tables
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- tables ---------------------------------------------------------------------------------- */
 
 static size_t side_values(const segment_shape *shape, int which, int width) {
     return (size_t)(width + 1) / 2 * 2 * segment_symbol_size(shape->pass[which].first, true);
@@ -127,8 +126,8 @@ void segment_source_place(const stn_task *task, const segment_axis *axes, const 
         for (int side = 0; side < 2; side++) {
             if (!segment_side_is_odd(deep, side)) continue;
             tables->side[which][side] = at;
-            if (side && deep->side[0] == deep->side[1])
-                tables->side[which][side] = tables->side[which][0]; /* mirrored, it is the same */
+            if (side && deep->side[0] == deep->side[1]) /* The mirrored side has the same table. */
+                tables->side[which][side] = tables->side[which][0];
             else
                 at += (size_t)stn_round_up((int64_t)bytes, 256);
         }
@@ -169,8 +168,7 @@ stn_status segment_source_fill(const stn_task *task, const segment_axis *axes, c
     return STN_OK;
 }
 
-/* ---- launches
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- launches -------------------------------------------------------------------------------- */
 
 static source_header lines_header(const stn_task *task, const segment_axis *axes, const segment_shape *shape,
                                   const segment_source_tables *tables, const void *table, void *values) {
@@ -212,7 +210,7 @@ stn_status segment_source_begin(const stn_plan *plan, const segment_axis *axes, 
     return launch_lines(&plan->task, source->begin, &h, l->stream, error);
 }
 
-/* One side, as far as its values get. */
+/* Adds the terms of one side to all points within its reach. */
 static stn_status add_side(const stn_task *task, const segment_axis *axes, const segment_kernel *kernel,
                            const segment_source_tables *tables, const segment_sweep *sweep, const unsigned char *table,
                            const unsigned char *values, int which, int side, const stn_fused_launch *l,
@@ -220,7 +218,8 @@ static stn_status add_side(const stn_task *task, const segment_axis *axes, const
     const segment_axis *along = &axes[which], *deep = across(axes, which);
     const segment_planes planes = segment_planes_of(task, axes, 2);
     const int64_t pitch = planes.pitch[1 + which],
-                  first = planes.first[1 + which] * task->batch + side * pitch; /* of the side's line */
+                  /* First element of the side's line. */
+        first = planes.first[1 + which] * task->batch + side * pitch;
     const int64_t far[2] = {l->to->stride[along->axis], l->to->stride[deep->axis]};
     const int64_t segments = stn_div_up(along->n, sweep->pass.useful), pairs = (tables->width[which] + 1) / 2;
     face_header h = {.source = values + first * (int64_t)real_size(task),
@@ -251,7 +250,8 @@ stn_status segment_source_add(const stn_plan *plan, const segment_axis *axes, co
                               stn_error *error) {
     if (!source->has) return STN_OK;
     const stn_task *task = &plan->task;
-    for (int which = 0; which < 2; which++) /* one after the other: where sides' reaches meet, both add */
+    /* In sequence, because both add to points within reach of two sides. */
+    for (int which = 0; which < 2; which++)
         for (int side = 0; side < 2; side++)
             if (segment_side_is_odd(across(axes, which), side))
                 STN_TRY(add_side(task, axes, &source->along[which], tables, &sweeps[which], table, values, which, side,

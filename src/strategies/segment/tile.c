@@ -1,4 +1,4 @@
-/* Which tiles. See tile.h. */
+/* Search for the cheapest FFT tiles. See tile.h. */
 #include "strategies/segment/tile.h"
 
 #include <math.h>
@@ -12,24 +12,26 @@
 #include "strategies/segment/torus.h"
 
 #define SECTOR_BYTES 32
-#define LEAST_USEFUL 4 /* at least one part in so many of a tile is outputs */
+#define LEAST_USEFUL 4 /* At least 1 / LEAST_USEFUL of a tile are outputs. */
 #define FEW_LAUNCHES 8
-#define FEWEST_FUSED 4 /* steps of a launch, where there are more than these */
-#define MOST_LOOKS 6   /* at numbers of launches beyond these */
+#define FEWEST_FUSED 4 /* Least steps of a launch, if there are more than FEW_LAUNCHES. */
+#define MOST_LOOKS 6   /* Larger numbers of launches that are tried. */
 #define MOST_FITS 2
-#define MANY_TAPS 64   /* with more looking takes long: few launches only */
-#define MOST_REACH 144 /* of the longest tile in one block, which leaves the least outputs */
-#define MOST_MARGIN 64 /* steps that margins at faces are stepped in one launch */
+/* With more taps the search for the reach is slow: only a few launches are tried. */
+#define MANY_TAPS 64
+#define MOST_REACH 144 /* Reach at which the longest tile of one block has the fewest outputs. */
+#define MOST_MARGIN 64 /* Most steps by which the margins at faces are stepped in one launch. */
 
-/* Of sides in sixteenths: rows are of 8 times as many complex points, columns of two radices. */
+/* Tile sides in units of 16 points. Rows have 8 times as many complex points; columns have two
+ * radices. */
 static const int sixteenths[] = {2, 3, 4, 5, 6, 7, 8, 10, 12};
 enum { SIDES = sizeof sixteenths / sizeof *sixteenths };
-/* Of tiles that a cluster holds: along y and x, in as many blocks. */
+/* Tiles held by clusters: sides along y and x, and numbers of blocks. */
 #define LONGEST 16
 static const uint8_t in_clusters[][2] = {{8, 16}, {16, 8}, {12, 12}, {12, 16}, {16, 12}, {16, 16}},
                      shares[] = {2, 4, 8};
 
-/* Of a side, along y (0) or x. */
+/* The side along y (0) or x (1), in units of 16 points. */
 static int sixteenths_of(const segment_shape *shape, int which) { return (unsigned char)shape->pass[which].first; }
 
 int segment_tile_points(const segment_shape *shape, int which) { return 16 * sixteenths_of(shape, which); }
@@ -53,8 +55,7 @@ bool segment_tile_holds_plane(const stn_task *task, const segment_shape *shape) 
     return true;
 }
 
-/* ---- the axes
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- the axes -------------------------------------------------------------------------------- */
 
 static bool mirrors(const stn_task *task, int axis, int side) {
     const stn_boundary_kind kind = task->boundary[axis][side].kind;
@@ -68,7 +69,8 @@ segment_axis segment_tile_axis(const stn_task *task, int which) {
     if (!a.exact) a.exact = a.n > 3 && mirrors(task, a.axis, 0) && mirrors(task, a.axis, 1);
     for (int side = 0; side < 2; side++) {
         a.side[side] = a.exact ? task->boundary[a.axis][side].kind : STN_NEAREST;
-        if (a.exact && a.side[side] == STN_NEAREST) a.side[side] = STN_REFLECT; /* of one point it is the same */
+        /* With a reach of one point, both are the same. */
+        if (a.exact && a.side[side] == STN_NEAREST) a.side[side] = STN_REFLECT;
     }
     return a;
 }
@@ -80,7 +82,7 @@ static bool place_outputs(const stn_task *task, const segment_axis *a, const stn
                            .first = (int8_t)sixteenth,
                            .useful = (int)stn_min(a->n, length),
                            .reach = (int)stn_min(all, INT32_MAX)};
-    if (period && length % period == 0) return true; /* its circle is what is asked for */
+    if (period && length % period == 0) return true; /* Circular convolution is the result. */
     if (all >= length) return false;
     const int64_t unit = a->axis == 2 ? SECTOR_BYTES / (int64_t)stn_dtype_size(task->dtype) : 1;
     pass->lead = (int)stn_round_up(reach->side[0], a->axis == 2 ? 2 : 1);
@@ -105,8 +107,7 @@ bool segment_tile_again(const stn_task *task, segment_shape *shape) {
     return good;
 }
 
-/* ---- search
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- search ---------------------------------------------------------------------------------- */
 
 static bool shared_holds(const stn_task *task, const stn_machine *machine, void *of) {
     return segment_tile_shared(task->dtype, of) <= machine->shared_per_block;
@@ -125,7 +126,7 @@ static const stn_constraint constraints[] = {
     {"tiles", "blocks of tiles are counted in 31 bits", tiles_count},
 };
 
-/* Warps of a block: those that take least. */
+/* Chooses the number of warps in a block that takes the least time. */
 static void choose_threads(const stn_task *task, const stn_machine *machine, segment_shape *shape) {
     static const uint8_t warps[] = {4, 6, 8, 10, 12, 14, 16};
     const int64_t registers = segment_tile_registers(task->dtype, shape);
@@ -154,13 +155,13 @@ typedef struct search {
     const stn_task *task;
     const stn_machine *machine;
     segment_axis axes[2];
-    bool alike; /* taps reach as far along both axes */
+    bool alike; /* The taps reach equally far along both axes. */
     segment_tiles_found *lists;
     stn_tally *tally;
-    double largest; /* of the symbol; 0: not known yet */
+    double largest; /* Largest absolute value of the symbol; 0: not known yet. */
 } search;
 
-/* How far so many steps reach; false: too far for any tile. Looking takes long. */
+/* Reach of this number of steps; false: too far for any tile. Slow. */
 static bool find_reaches(const search *s, uint64_t fused, stn_reach reach[2]) {
     for (int i = 0; i < 2; i++) {
         reach[i] = i && s->alike ? reach[0] : reach_of(s->task, i, fused);
@@ -173,21 +174,22 @@ static bool find_reaches(const search *s, uint64_t fused, stn_reach reach[2]) {
     return true;
 }
 
-/* What is the same of all tiles for launches of one length. */
+/* Properties shared by all tiles for launches of one number of steps. */
 typedef struct launches_of {
     segment_shape shape;
     stn_reach reach[2];
     double faces;
 } launches_of;
 
-/* A tile of so many sixteenths along y and x; false: it serves no such launches. */
+/* Adds a tile of y and x units of 16 points; false: it does not serve such launches. */
 static bool add_tile(const search *s, const launches_of *l, int y, int x, int in) {
     const int first[2] = {y, x};
     segment_shape shape = l->shape;
     shape.shares = in;
     for (int i = 0; i < 2; i++)
         if (!place_outputs(s->task, &s->axes[i], &l->reach[i], first[i], &shape.pass[i])) return false;
-    if (shape.launches > 1 && segment_tile_holds_plane(s->task, &shape)) return true; /* one is enough then */
+    /* One launch suffices then. */
+    if (shape.launches > 1 && segment_tile_holds_plane(s->task, &shape)) return true;
     if (!STN_CONSTRAINTS_HOLD(constraints, s->task, s->machine, &shape, s->tally)) return false;
     choose_threads(s->task, s->machine, &shape);
     stn_estimate e;
@@ -198,7 +200,7 @@ static bool add_tile(const search *s, const launches_of *l, int y, int x, int in
     return true;
 }
 
-/* All tiles for launches of one length. */
+/* Adds all tiles for launches of one number of steps. */
 static bool add_tiles(const search *s, const launches_of *l) {
     bool any = false;
     for (int y = 0; y < SIDES; y++)
@@ -215,7 +217,7 @@ static bool add_tiles(const search *s, const launches_of *l) {
     return any;
 }
 
-/* Powers of the symbol that the data's type cannot hold. */
+/* Whether the symbol's power overflows the data's type. */
 static bool grows_too_far(search *s, int64_t fused) {
     if (!(s->largest > 0)) s->largest = stn_taps_max_symbol(s->task->ntaps, s->task->taps);
     return (double)fused * log10(s->largest) > (s->task->dtype == STN_F64 ? 290 : 36);
@@ -233,11 +235,11 @@ static bool add_launches(search *s, int64_t launches) {
     return add_tiles(s, &l);
 }
 
-/* Of launches. */
+/* Numbers of launches that are tried. */
 static const int numbers[] = {24, 18, 13, 10, 8, 7, 6, 5, 4, 3, 2, 1};
 enum { FIRST_OF_FEW = 4 };
 
-/* Of runs that need more. */
+/* Tries more launches, for runs that need them. */
 static bool add_many(search *s, int enough) {
     const double most = MOST_REACH / (SEGMENT_SURELY * segment_torus_spread(s->task)), steps = (double)s->task->steps;
     int fits = 0;
@@ -257,7 +259,8 @@ bool segment_tile_search(const stn_task *task, const stn_machine *machine, segme
         task, machine, {segment_tile_axis(task, 0), segment_tile_axis(task, 1)}, .lists = lists, .tally = tally};
     s.alike = stn_reach_alike(task, 1, 2);
     const bool single = lists[0].most == 1, one = single || task->ntaps > MANY_TAPS;
-    bool any = false; /* shorter launches reach less far and grow less: where those do not fit, none does */
+    /* Launches of fewer steps have less reach and growth: if they do not fit, no longer ones do. */
+    bool any = false;
     for (size_t i = one ? FIRST_OF_FEW : 0; i < sizeof numbers / sizeof *numbers; i++) {
         const int64_t launches = numbers[i];
         if (launches * (launches > FEW_LAUNCHES ? FEWEST_FUSED : 1) > (int64_t)task->steps) continue;

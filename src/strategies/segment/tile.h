@@ -1,15 +1,15 @@
-/* Planes, whatever their weights, in one pass over memory: overlapping tiles, each a torus in the
- * shared memory of one block or of a cluster's (segment_tile.cu). */
+/* FFT tiles: 2D grids of any weights in one pass over memory. Overlapping tiles are convolved by 2D
+ * FFTs in the shared memory of one block or of a cluster (segment_tile.cu). */
 #ifndef STN_STRATEGIES_SEGMENT_TILE_H
 #define STN_STRATEGIES_SEGMENT_TILE_H
 #include "context/kernel.h"
 #include "strategies/common/fused.h"
 #include "strategies/segment/shape.h"
 
-/* Of launches of one length: tables in bytes from their beginning, whole 256. */
+/* For launches of one number of fused steps: byte offsets in the tables, multiples of 256. */
 typedef struct segment_tile_sweep {
     uint64_t fused;
-    bool real; /* the symbol is: taps are the same about their middle */
+    bool real; /* The symbol is real: the taps are symmetric about the origin. */
     size_t row_roots, column_roots, turns, symbol, end;
 } segment_tile_sweep;
 
@@ -18,50 +18,54 @@ typedef struct segment_tile {
     size_t shared;
 } segment_tile;
 
-/* The cheapest shapes of tiles, at most `most`, with what they cost. */
+/* The cheapest shapes of tiles, at most `most`, and their costs. */
 typedef struct segment_tiles_found {
     segment_shape *best;
     double *costs;
     size_t found, most;
 } segment_tiles_found;
 
-/* Adds shapes of tiles to lists of the cheapest: those in one block to [0], those of clusters to
- * [1]. False, with *why: tiles do not serve the task; *why stays where they do and none is
- * found. */
+/* Adds tiles to lists of the cheapest: those in one block to lists[0], those of clusters to
+ * lists[1]. False, with *why set: tiles do not serve the task. If they do but none is found, *why
+ * is left as it was. */
 bool segment_tile_search(const stn_task *task, const stn_machine *machine, segment_tiles_found lists[2],
                          const char **why, stn_tally *tally);
 void segment_tile_cost(const stn_task *task, const stn_machine *machine, const segment_shape *shape, stn_estimate *e);
-/* The same where it is known how many seconds of each launch the margins take: looking for that
- * takes milliseconds. */
+/* The same with the seconds per launch that the margins take, which are slow to estimate
+ * (milliseconds). */
 void segment_tile_cost_beside(const stn_task *task, const stn_machine *machine, const segment_shape *shape,
                               double faces, stn_estimate *e);
 double segment_tile_faces(const stn_task *task, const stn_machine *machine, const segment_shape *shape);
-/* Of a launch without them, and its operations. */
+/* Seconds of a launch without the margins, and its operations. */
 double segment_tile_seconds(const stn_task *task, const stn_machine *machine, const segment_shape *shape,
                             double *flops);
-double segment_tile_count(const stn_task *task, const segment_shape *shape); /* tiles of all grids */
-/* Points of a tile along y (0) and x (1), the blocks that have it, and bytes of each. */
+/* Tiles of all grids. */
+double segment_tile_count(const stn_task *task, const segment_shape *shape);
+/* Points of a tile along y (0) and x (1), the number of blocks that share it, and the shared memory
+ * of each in bytes. */
 int segment_tile_points(const segment_shape *shape, int which);
 int segment_tile_shares(const segment_shape *shape);
 size_t segment_tile_shared(stn_dtype dtype, const segment_shape *shape);
-bool segment_tile_holds_plane(const stn_task *task, const segment_shape *shape); /* all of it, and nothing else */
-int segment_tile_registers(stn_dtype dtype, const segment_shape *shape);         /* of a thread, at most */
+/* A tile holds a whole plane and nothing else. */
+bool segment_tile_holds_plane(const stn_task *task, const segment_shape *shape);
+/* Most registers per thread. */
+int segment_tile_registers(stn_dtype dtype, const segment_shape *shape);
 int segment_tile_blocks(const stn_task *task, const stn_machine *machine, const segment_shape *shape);
-/* A shape for the task's weights anew; false: they reach too far, or do not suit the sides. */
+/* Fits the shape to new weights; false: they reach too far, or do not suit the sides. */
 bool segment_tile_again(const stn_task *task, segment_shape *shape);
-/* The radices of its columns: the first one, then that of the foot. */
+/* The radices of its columns: the first stage's, then the last stage's. */
 void segment_tile_radices(const segment_shape *shape, int radices[2]);
-/* What lies past an axis's sides: STN_WRAP or mirrored sides; where it is not exact, margins are
- * stepped. */
+/* The extension of an axis past its sides: STN_WRAP or mirror images. If it is not exact, the
+ * margins are stepped. */
 segment_axis segment_tile_axis(const stn_task *task, int which);
 
 /* Errors: those of stn_kernel_make. */
 stn_status segment_tile_get(stn_plan *plan, const segment_shape *shape, bool real, segment_tile *tile,
                             stn_error *error);
-/* uneven: the kernel is one for uneven weights, which serves even ones too. */
+/* uneven: the kernel is one for asymmetric weights, which serves symmetric ones too. */
 void segment_tile_place(const stn_task *task, const segment_shape *shape, uint64_t fused, bool uneven, size_t at,
                         segment_tile_sweep *sweep);
-/* Fills host memory of all tables. Errors: out of memory. */
+/* Writes the tables to host memory. Errors: out of memory. */
 stn_status segment_tile_fill(const stn_task *task, const segment_shape *shape, const segment_tile_sweep *sweep,
                              unsigned char *tables, stn_error *error);
 stn_status segment_tile_launch(const stn_plan *plan, const segment_shape *shape, const segment_tile *tile,

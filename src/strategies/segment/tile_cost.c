@@ -1,4 +1,4 @@
-/* What tiles take, and err by. See tile.h. */
+/* Cost model of FFT tiles: time and predicted error. See tile.h. */
 #include <math.h>
 #include <string.h>
 
@@ -9,9 +9,10 @@
 #include "strategies/segment/tile.h"
 
 #define REGISTERS_F64 128
-#define REGISTERS_F64_LONG 168 /* where columns' last radix is 16: with fewer they spill */
+/* For columns with a last radix of 16: with fewer registers they spill. */
+#define REGISTERS_F64_LONG 168
 #define REGISTERS 96
-#define BLOCK_BYTES 1024 /* that the driver takes of shared memory */
+#define BLOCK_BYTES 1024 /* Shared memory per block that the driver reserves. */
 
 int segment_tile_registers(stn_dtype dtype, const segment_shape *shape) {
     int radices[2];
@@ -27,34 +28,39 @@ int segment_tile_blocks(const stn_task *task, const stn_machine *machine, const 
     return (int)stn_max(1, stn_min(stn_min(held, room), 8));
 }
 
-/* Cycles, fitted to 614 timed tiles of 44 problems, of 448 x 384 to 19616 x 20880 points: the fast
- * ones of each within 12% (bench/results/2026-11-23-segment-tiles.md). A lone block waits at every
- * barrier, for the instructions of each round of its threads, which depend on each other, and for
- * memory; others on its multiprocessor fill these, as far as its units and memory let them. f16
- * computes as f32 does; two problems only, a quarter slower. */
+/* Cycles, fitted to 614 timed tiles of 44 problems, of 448 x 384 to 19616 x 20880 points. A lone
+ * block stalls at every barrier, on dependent instructions, and on memory; other blocks of its
+ * multiprocessor fill these stalls, within the limits of its units and memory. f16 computes in f32;
+ * only two problems were measured. */
 static const struct {
-    double barrier, chain, byte; /* of a lone block: a phase, an instruction of a round, what goes in and out */
-    double issue, point; /* of the multiprocessor for a warp: an instruction, a point there and back in shared memory */
-    double sides;        /* longer takes a tile that reaches past a side: each input is folded */
-    double start;        /* seconds, of a launch */
-    double stepped;      /* times as long beside margins that are stepped: 247 tiles of 12 problems */
+    /* Latency of a lone block: per phase, per instruction of a round of its threads, and per byte
+     * in and out. */
+    double barrier, chain, byte;
+    /* Throughput of the multiprocessor, per warp: an instruction, and a point to and from shared
+     * memory. */
+    double issue, point;
+    /* Relative slowdown of a tile that reaches past a side, as each input is folded. */
+    double sides;
+    double start;   /* Seconds per launch. */
+    double stepped; /* Factor if margins are stepped too: 247 tiles of 12 problems. */
 } rates[] = {[STN_F64] = {321, 3.14, 0.059, 0.589, 3.10, 0.33, 0, 1},
              [STN_F32] = {0, 3.11, 0.056, 0.487, 0, 0.49, 1.5e-6, 1.05},
              [STN_F16] = {0, 3.90, 0.140, 0.610, 0, 0.49, 1.5e-6, 1.05}};
-#define MOVES 0.5    /* shows of what reading and writing take at the copy rate, in quadrature */
-#define LANES_F64 64 /* of the multiprocessors that were measured */
+#define MOVES 0.5    /* Weight of reading and writing at the copy bandwidth, added in quadrature. */
+#define LANES_F64 64 /* Lanes of the multiprocessors that were measured. */
 #define LANES 128
-/* Of clusters, fitted to 36 timed tiles of f64, of 3 problems; of 125 fast ones since, of both
- * types and all sides, half are within 4%, nine of ten within 9%. Those that hold a plane take
- * longer (bench/results/2026-11-23-segment-tiles.md). */
-#define EXCHANGE 33     /* bytes a cycle of a multiprocessor, to and from other blocks */
-#define MEETING 625     /* cycles for each other block, until it is there and its first words have come */
-#define HOLDS_PLANE 1.1 /* times as long */
-#define MIX 14          /* instructions of the symbol, for a complex point */
+/* Clusters, fitted to 36 timed tiles of f64 in 3 problems. Tiles that hold a whole plane take
+ * longer. */
+/* Bytes per cycle of a multiprocessor to and from other blocks of the cluster. */
+#define EXCHANGE 33
+/* Cycles of a cluster barrier and the first remote access, for each other block. */
+#define MEETING 625
+#define HOLDS_PLANE 1.1 /* Factor of tiles that hold a whole plane. */
+#define MIX 14          /* Instructions of the symbol for each complex point. */
 #define TURN 4
 #define WARP 32
 
-/* A phase of a tile: so many butterflies, of so many points, with so many instructions for each. */
+/* A phase of a tile: `count` butterflies of `points` points, with `work` instructions for each. */
 typedef struct phase {
     int64_t count;
     int points;
@@ -75,7 +81,7 @@ static void phases_of(const segment_shape *shape, phase list[PHASES]) {
     list[PHASES - 1].count = 8 * stn_min(rows, stored + 8);
 }
 
-/* Instructions of arithmetic of a tile. */
+/* Arithmetic instructions of a tile. */
 static double work_of(const segment_shape *shape) {
     phase list[PHASES];
     double work = 0;
@@ -102,7 +108,8 @@ static double part_at_sides(const stn_task *task, const segment_shape *shape) {
     return 1 - inside;
 }
 
-/* Of a lone block, and of a multiprocessor's units and memory, for a block's part of one tile. */
+/* Cycles for a block's part of one tile: as a lone block, and as limited by the multiprocessor's
+ * units and memory. */
 typedef struct tile_cycles {
     double alone, units;
 } tile_cycles;
@@ -133,10 +140,10 @@ static tile_cycles cycles_of(const stn_task *task, const stn_machine *machine, c
     return c;
 }
 
-/* Cycles for each of so many blocks that a multiprocessor has at once. */
+/* Cycles per block if `blocks` are resident on a multiprocessor. */
 static double beside(const tile_cycles *c, double blocks) { return hypot(c->alone / blocks, c->units); }
 
-/* Between what whole waves of tiles take and what tiles do that begin as soon as others end. */
+/* The mean of two bounds: tiles in whole waves, and tiles that start as soon as others end. */
 double segment_tile_seconds(const stn_task *task, const stn_machine *machine, const segment_shape *shape,
                             double *flops) {
     const int blocks = segment_tile_blocks(task, machine, shape), shares = segment_tile_shares(shape);
@@ -154,12 +161,12 @@ double segment_tile_seconds(const stn_task *task, const stn_machine *machine, co
            machine->launch_seconds;
 }
 
-/* As those of lines (cost.c), of two short passes; no less than what tests/strategies/test_errors
- * finds. */
+/* As for lines (cost.c), with two short passes; an upper bound of the errors measured by
+ * tests/strategies/test_errors. */
 #define ROUNDINGS_F64 6
 #define ROUNDINGS_F32 5
 #define BEYOND 3.1
-/* Few steps reach all that they can, and whole periods are exact. */
+/* Few steps include all weights, and whole periods are exact. */
 static bool leaves_away(const stn_task *task, const segment_shape *shape, const segment_pass *pass) {
     const int64_t all = (int64_t)shape->fused * (task->reach[pass->axis][0] + task->reach[pass->axis][1]);
     return pass->reach < all && (pass->lead > 0 || pass->useful < task->n[pass->axis]);
@@ -176,8 +183,10 @@ static double predicted_error(const stn_task *task, const segment_shape *shape) 
     return shape->margins ? hypot(own, stn_error_stepping(task)) : own;
 }
 
-#define UNTIMED_CLUSTERS 1.25 /* of f16, and too few to be on all multiprocessors */
-#define UNTIMED_FEW 1.1       /* beside margins that are stepped: so few that all run at once */
+/* Factor for f16, and for too few tiles to occupy all multiprocessors. */
+#define UNTIMED_CLUSTERS 1.25
+/* Factor for stepped margins with so few tiles that all run at once. */
+#define UNTIMED_FEW 1.1
 
 static double part_of_margins(const stn_task *task, const stn_machine *machine, const segment_shape *shape) {
     const double at_once = (double)segment_tile_blocks(task, machine, shape) * machine->multiprocessors;

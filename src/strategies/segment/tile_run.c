@@ -1,4 +1,4 @@
-/* Kernel, tables and launch of tiles. See tile.h. */
+/* Kernel, tables and launch of FFT tiles. See tile.h. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "strategies/common/ladder.h"
 #include "strategies/segment/tile.h"
 
-/* Arguments as segment_tile.cu declares them. */
+/* Mirrors tile_arguments of segment_tile.cu. */
 typedef struct tile_header {
     const void *in;
     void *out;
@@ -47,8 +47,7 @@ stn_status segment_tile_get(stn_plan *plan, const segment_shape *shape, bool rea
     return STN_OK;
 }
 
-/* ---- tables
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- tables ---------------------------------------------------------------------------------- */
 
 static stn_ladder ladder_of(const segment_shape *shape, int which) {
     stn_ladder line = {.points = segment_tile_points(shape, which) / (which ? 2 : 1), .stages = 2, .shares = 1};
@@ -59,15 +58,16 @@ static stn_ladder ladder_of(const segment_shape *shape, int which) {
     return line;
 }
 
-/* Columns that hold a frequency along x of each pair k, -k: groups of 8. */
+/* The number of columns, in groups of 8, that hold one frequency along x of each pair k, -k. */
 static int units_of(const segment_shape *shape) { return 8 * (segment_tile_points(shape, 1) / 32 + 1); }
 
 static size_t real_size(const stn_task *task) { return task->dtype == STN_F64 ? sizeof(double) : sizeof(float); }
 
-/* The same weights about their middle. */
+/* Whether the weights are symmetric about the origin. */
 static bool is_centred(const stn_task *task) {
     for (size_t i = 0; i < task->ntaps; i++) {
-        const stn_tap *t = &task->taps[i], *other = &task->taps[task->ntaps - 1 - i]; /* they are sorted */
+        /* The taps are sorted. */
+        const stn_tap *t = &task->taps[i], *other = &task->taps[task->ntaps - 1 - i];
         if (t->weight != other->weight) return false;
         for (int axis = 0; axis < 3; axis++)
             if (t->offset[axis] != -other->offset[axis]) return false;
@@ -101,7 +101,7 @@ static cplx power(cplx base, uint64_t exponent) {
     return result;
 }
 
-/* exp(2 pi i k / n) of all k; NULL: no memory. */
+/* exp(2 pi i k / n) for all k; NULL: out of memory. */
 static cplx *roots_of(int n) {
     cplx *root = malloc((size_t)n * sizeof *root);
     for (int k = 0; root && k < n; k++) {
@@ -113,7 +113,7 @@ static cplx *roots_of(int n) {
 
 typedef struct torus {
     const stn_task *task;
-    int n[2]; /* real points */
+    int n[2]; /* Real points. */
     cplx *root[2];
     bool real;
     uint64_t steps;
@@ -133,8 +133,8 @@ static cplx symbol_at(const torus *s, int y, int x) {
     return power(sum, s->steps);
 }
 
-/* Half the sum and the difference at frequencies k and half a row's number further on, for each row
- * and unit. */
+/* Half the sum and half the difference of the symbol at frequency k and k plus half a row, for each
+ * row and unit. */
 static size_t fill_symbol(const torus *s, int units, double *turns, double *symbol) {
     const int n = s->n[1] / 2, a = n / 8;
     const long double half = 0.5L / ((long double)n * (long double)s->n[0]);
@@ -181,8 +181,7 @@ stn_status segment_tile_fill(const stn_task *task, const segment_shape *shape, c
     return status;
 }
 
-/* ---- running
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 stn_status segment_tile_launch(const stn_plan *plan, const segment_shape *shape, const segment_tile *tile,
                                const segment_tile_sweep *sweep, const void *tables, const stn_fused_launch *l,

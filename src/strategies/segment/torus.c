@@ -1,4 +1,5 @@
-/* See tile.h: segment's candidates that are tiles, as a table of operations. */
+/* The operations of dense-DFT tiles as a strategy: kernel, tables, launch, description. See
+ * torus.h. */
 #include "strategies/segment/torus.h"
 
 #include <stdio.h>
@@ -14,7 +15,7 @@
 #include "strategies/common/turns.h"
 #include "strategies/faces/margins.h"
 
-/* Arguments as tori.cuh declares them; two values of the arithmetic type follow. */
+/* Mirrors tile_arguments of tori.cuh; two values of the arithmetic type follow. */
 typedef struct tile_header {
     const void *in;
     void *out;
@@ -25,7 +26,7 @@ typedef struct tile_header {
     stn_divisor by_tiles[3];
 } tile_header;
 
-/* Of launches of one length: bytes from the tables' beginning, whole 256. */
+/* For launches of one number of steps: byte offsets in the tables, multiples of 256. */
 typedef struct tile_sweep {
     uint64_t fused;
     size_t operands, symbol;
@@ -34,16 +35,17 @@ typedef struct tile_sweep {
 typedef struct tile_state {
     segment_torus tile;
     segment_sides sides;
-    bool real; /* the symbol */
+    bool real; /* The symbol is real. */
     stn_kernel *kernel;
     int64_t blocks;
-    int lengths; /* of launches: 2 where the steps do not divide evenly */
+    int lengths; /* Different numbers of fused steps: 2 if the steps do not divide evenly. */
     tile_sweep sweeps[2];
     stn_faces *faces[2];
-    void *tables; /* on the device */
+    void *tables; /* On the device. */
     size_t table_bytes;
     stn_layouts at;
-    size_t grid_bytes; /* of the workspace, whole 256; the faces' follows */
+    /* Part of the workspace for grids, a multiple of 256; that of the faces follows. */
+    size_t grid_bytes;
 } tile_state;
 
 static segment_torus tile_of(const stn_candidate *candidate) {
@@ -52,8 +54,7 @@ static segment_torus tile_of(const stn_candidate *candidate) {
     return tile;
 }
 
-/* ---- candidates
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- candidates ------------------------------------------------------------------------------ */
 
 static bool applies(const stn_task *task, const stn_machine *machine, char *reason, size_t size) {
     const char *why = NULL;
@@ -89,10 +90,9 @@ static void estimate(const stn_task *task, const stn_machine *machine, const stn
     segment_torus_cost(task, machine, &tile, result);
 }
 
-/* ---- building
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- building -------------------------------------------------------------------------------- */
 
-enum { WORKS = 12 }; /* bench/results/2026-11-25-products.md */
+enum { WORKS = 12 }; /* Tiles that a block takes in sequence, at most; measured. */
 static stn_status get_kernel(stn_plan *plan, tile_state *state, stn_error *error) {
     const stn_task *task = &plan->task;
     const segment_torus *tile = &state->tile;
@@ -116,15 +116,16 @@ static stn_status get_kernel(stn_plan *plan, tile_state *state, stn_error *error
     const int64_t resident =
         stn_kernel_resident(state->kernel, plan->machine.multiprocessors, 32 * block.warps, block.shared);
     const int64_t works = stn_div_up(segment_torus_count(task, tile, counts), block.tiles);
-    /* Of solids a block takes few: tiles that are worked on at once then stay neighbours, whose
+    /* Blocks of 3D tiles take few tiles each, so that tiles in progress stay neighbours and their
      * inputs are in L2. */
     const int64_t rounds = segment_torus_factors(tile->number)->n[2] > 1 ? stn_div_up(works, resident * WORKS) : 1;
     state->blocks = stn_min(works, resident * rounds);
     return STN_OK;
 }
 
-/* Tables for the task's weights. UNSUPPORTED: they reach further than tiles overlap. made: the
- * kernel is there; one for uneven weights serves even ones too, so that these need no compile. */
+/* Lays out the tables for the task's weights. UNSUPPORTED: they reach further than the tiles
+ * overlap. made: the kernel exists; one for asymmetric weights serves symmetric ones too, without
+ * compilation. */
 static stn_status place_sweeps(const stn_task *task, tile_state *state, bool made, stn_error *error) {
     const uint64_t launches = (uint64_t)state->tile.launches;
     const size_t size = (task->dtype == STN_F64 ? sizeof(double) : sizeof(float));
@@ -170,8 +171,8 @@ static stn_status fill_sweep(const stn_task *task, const segment_torus *tile, bo
     return status;
 }
 
-/* On the device anew; there are none where the GPU is not here, nor for a plan that is only looked
- * at. */
+/* Writes the tables to the device. There are none without a GPU, nor for a plan that is only
+ * inspected. */
 static stn_status make_tables(const stn_plan *plan, tile_state *state, stn_error *error) {
     struct stn_device *device = plan->context->device;
     void *tables = NULL;
@@ -207,12 +208,12 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
     return STN_OK;
 }
 
-/* Weights that are as even as the old ones, or more so, need no compile: only tables change. */
+/* Weights at least as symmetric as the old ones need no compilation: only tables change. */
 static stn_status set_weights(stn_plan *plan, stn_error *error) {
     tile_state *state = plan->state, next = *state;
     next.tables = NULL;
     STN_TRY(place_sweeps(&plan->task, &next, true, error));
-    STN_TRY(get_kernel(plan, &next, error)); /* found where it is the same */
+    STN_TRY(get_kernel(plan, &next, error)); /* It is reused if it is the same. */
     stn_status status = make_tables(plan, &next, error);
     for (int k = 0; k < next.lengths && status == STN_OK && next.tile.margins; k++)
         status = stn_faces_set_weights(plan, next.faces[k], error);
@@ -231,8 +232,7 @@ static void release(stn_plan *plan) {
     plan->state = NULL;
 }
 
-/* ---- running
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 typedef struct run {
     const tile_state *state;
@@ -291,8 +291,7 @@ static stn_status execute_part(stn_plan *plan, stn_part part, const stn_executio
     return stn_take_turns(plan, &state->at, launches(plan), part, at, take_turn, &r, error);
 }
 
-/* ---- words
- * --------------------------------------------------------------------------------------------------------- */
+/* ---- description ---- */
 
 static void print_tile(const stn_task *task, const segment_torus *tile, stn_text *text) {
     int points[3];

@@ -1,4 +1,5 @@
-/* See tile.h: which tiles there are, what they take and err by. */
+/* Dense-DFT tiles: which ones fit, their cost and predicted error, and the search for the cheapest.
+ * See torus.h. */
 #include <math.h>
 #include <string.h>
 
@@ -10,25 +11,28 @@
 #include "strategies/segment/torus.h"
 
 #define SECTOR_BYTES 32
-#define UNIT 4          /* points: outputs along x begin and end at whole ones, of tiles */
-#define LONG 16         /* longer than this */
-#define LEAST_USEFUL 64 /* at least one point in so many of a tile is an output */
-#define MOST_MARGIN 64  /* steps that margins at faces are stepped in one launch */
-#define MOST_FITS 4     /* numbers of launches that fit and are looked at */
-#define MOST_FUSED 64   /* steps of a launch: any more reach past a tile, but of weights that hardly spread */
-#define LONGEST 64      /* points of a tile along an axis */
+/* Outputs along x of longer tiles begin and end at multiples of this many points. */
+#define UNIT 4
+#define LONG 16         /* Points. */
+#define LEAST_USEFUL 64 /* At least 1 / LEAST_USEFUL of a tile's points are outputs. */
+#define MOST_MARGIN 64  /* Most steps by which the margins at faces are stepped in one launch. */
+#define MOST_FITS 4     /* Numbers of launches that fit and are tried. */
+/* Most steps of a launch: more reach past a tile, except for weights with little spread. */
+#define MOST_FUSED 64
+#define LONGEST 64 /* Most points of a tile along an axis. */
 #define MOST_TILES ((int64_t)1 << 30)
 
-/* Parts of the unit's rate by tile (segment_torus_factors), and of copy bandwidth: of planes
- * bench/results/2026-11-23-segment-tiles.md, of f64 2026-11-23-segment-forms.md; of solids
- * 2026-11-26-solids.md. Of f32 and f16 numbers are split and packed beside each product, which
- * takes longer than the products: halves in one part take as long as in two. */
+/* Measured fractions of the peak rate by tile (segment_torus_factors). In f32 and f16 each product
+ * also splits and packs its operands, which takes longer than the product; so halves in one part
+ * take as long as in two. */
 static const double rates[][SEGMENT_TORI] = {[STN_F64] = {0.48, 0.72, 0.48, 0.62, 0.64, 0.40, 0.45, 0.71},
                                              [STN_F32] = {0.135, 0.195, 0.22, 0.163, 0.36, 0.27, 0.28, 0.39},
                                              [STN_F16] = {0.028, 0.028, 0.028, 0.028, 0.073, 0.052, 0.055, 0.08}};
 #define MEMORY 0.7
-#define START 4e-6        /* seconds of a launch: tiles are loaded, multiplied and stored one after the other */
-#define SHIFTED_SLOWS 1.3 /* times longer takes a tile past a side that is no 0 */
+/* Seconds per launch: the first tiles' loads and the last ones' stores do not overlap with
+ * products. */
+#define START 4e-6
+#define SHIFTED_SLOWS 1.3 /* Factor of a tile past a side of nonzero value. */
 #define BESIDE 0.02
 
 void segment_torus_points(const segment_torus *tile, int points[3]) {
@@ -41,16 +45,17 @@ int64_t segment_torus_count(const stn_task *task, const segment_torus *tile, int
     return task->batch * counts[0] * counts[1] * counts[2];
 }
 
-/* Threads of 16 rows of few columns have 168 registers or less in f64, of more all that there are;
- * of solids 128, so that a block works while another one's inputs are on their way. */
+/* Threads per multiprocessor, from the registers needed: 16 rows of few columns have at most 168
+ * registers in f64, more columns all 255; 3D tiles 128, so that two blocks overlap loads and
+ * products. */
 static int most_threads(const stn_task *task, const segment_torus *tile) {
     const segment_factors *f = segment_torus_factors(tile->number);
     if (f->n[2] > 1) return 512;
     return task->dtype != STN_F64 ? (f->n[1] <= 32 ? 512 : 384) : f->n[1] <= 32 && tile->even ? 384 : 256;
 }
 
-/* 32 x 32 numbers, and the matrix, are what registers hold of f64: of smaller squares a tile's
- * inputs and outputs take longer than its products. */
+/* A whole tile of 32 x 32 f64 values and the matrix fit a warp's registers. In smaller tiles, loads
+ * and stores take longer than the products. */
 #define SQUARE 1
 segment_torus_block segment_torus_block_of(const stn_task *task, const segment_torus *tile) {
     const segment_factors *f = segment_torus_factors(tile->number);
@@ -63,13 +68,12 @@ segment_torus_block segment_torus_block_of(const stn_task *task, const segment_t
     return b;
 }
 
-/* ---- sides
- * --------------------------------------------------------------------------------------------------------- */
+/* ---- sides ----------------------------------------------------------------------------------- */
 
 static int64_t taps_along(const stn_task *task, int axis) { return task->reach[axis][0] + task->reach[axis][1]; }
 
-/* Symmetric taps commute with even reflection whatever their reach, and with an odd one where one
- * tap reaches past the side. */
+/* Symmetric taps of any reach commute with even reflection, and with odd reflection if only one tap
+ * reaches past the side. */
 static bool goes_on(const stn_task *task, int axis, bool one_value, stn_boundary_kind kind[2]) {
     const bool one_past = task->reach[axis][0] == 1 && task->reach[axis][1] == 1;
     for (int side = 0; side < 2; side++) kind[side] = task->boundary[axis][side].kind;
@@ -78,7 +82,8 @@ static bool goes_on(const stn_task *task, int axis, bool one_value, stn_boundary
     for (int side = 0; side < 2; side++) {
         if (kind[side] == STN_REFLECT || kind[side] == STN_MIRROR) continue;
         if (!one_past || kind[side] == STN_FIXED || (kind[side] == STN_CONSTANT && !one_value)) return false;
-        if (kind[side] == STN_NEAREST) kind[side] = STN_REFLECT; /* of one point it is the same */
+        /* With a reach of one point, both are the same. */
+        if (kind[side] == STN_NEAREST) kind[side] = STN_REFLECT;
     }
     return true;
 }
@@ -100,8 +105,7 @@ segment_sides segment_sides_of(const stn_task *task) {
     return s;
 }
 
-/* ---- tiles
- * --------------------------------------------------------------------------------------------------------- */
+/* ---- tiles ----------------------------------------------------------------------------------- */
 
 void segment_torus_reach(const stn_task *task, uint64_t steps, stn_reach reach[3]) {
     for (int k = 0; k < 3; k++) {
@@ -125,15 +129,16 @@ double segment_torus_spread(const stn_task *task) {
     return sqrt(most);
 }
 
-/* Sectors of memory that points `from` to before `to` of a row lie in, if rows begin at whole
- * ones. */
+/* Number of memory sectors that points `from` to `to` - 1 of a row touch, if rows begin at whole
+ * sectors. */
 static int64_t sectors_of(int64_t from, int64_t to, int64_t unit) {
-    const int64_t far = 1024 * unit; /* `from` may be a little before the row */
+    /* Keeps the operands positive: `from` may lie a little before the row. */
+    const int64_t far = 1024 * unit;
     return stn_div_up(to + far, unit) - (from + far) / unit;
 }
 
-/* Of what a row's first tiles read and write, two of them in one access, until they repeat. Outputs
- * begin `shift` before the row. */
+/* Sectors that a row's first tiles read and write, two tiles per access, until the pattern repeats.
+ * Outputs begin `shift` points before the row. */
 static int64_t sectors_of_tiles(const segment_torus *tile, int64_t n, int length, int64_t unit, int shift) {
     const int64_t useful = tile->useful[2];
     int64_t sum = 0;
@@ -160,12 +165,13 @@ bool segment_torus_fit(const stn_task *task, const segment_sides *sides, const s
     int points[3];
     double part = 1;
     segment_torus_points(tile, points);
-    if (points[0] > 1 && !taps_along(task, 0)) return false; /* planes serve */
+    if (points[0] > 1 && !taps_along(task, 0)) return false; /* 2D tiles serve such taps. */
     for (int k = 0; k < 3; k++) {
         const int64_t n = task->n[k], unit = k == 2 && points[k] > LONG ? UNIT : 1;
         const int64_t low = reach[k].side[0], high = reach[k].side[1], length = points[k];
         tile->reach[k] = (int)stn_min(low + high, INT32_MAX);
-        if (sides->kind[k][0] == STN_WRAP && length % n == 0) { /* whole periods: convolving on the torus is right */
+        /* Whole periods: circular convolution is the result. */
+        if (sides->kind[k][0] == STN_WRAP && length % n == 0) {
             tile->lead[k] = 0, tile->useful[k] = (int)n;
             continue;
         }
@@ -198,12 +204,12 @@ static const stn_constraint constraints[] = {
     {"tiles", "tiles are counted in 31 bits", tiles_hold},
 };
 
-/* ---- cost
- * ---------------------------------------------------------------------------------------------------------- */
+/* ---- cost ------------------------------------------------------------------------------------ */
 
-/* As of segments (cost.c). What lies beyond the reach is left away. */
+/* As for segments (cost.c): factor of the neglected weights' error. */
 #define BEYOND 3.1
-/* Where what lies past sides is a value that is no 0, tiles there round relative to it too. */
+/* Relative extra rounding error if sides have a nonzero value, to which tiles at these sides round
+ * relatively. */
 #define SHIFTED 9
 static double predicted_error(const stn_task *task, const segment_torus *tile) {
     const double stored = task->dtype == STN_F16 ? stn_error_rounding(STN_F16) : 0;
@@ -264,8 +270,7 @@ void segment_torus_cost(const stn_task *task, const stn_machine *machine, const 
     cost_beside(task, machine, tile, faces_seconds(task, machine, tile), e);
 }
 
-/* ---- search
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- search ---------------------------------------------------------------------------------- */
 
 typedef struct search {
     const stn_task *task;
@@ -277,7 +282,7 @@ typedef struct search {
     size_t found, most;
 } search;
 
-/* f16: halves where they are right enough, else such in two parts. */
+/* For f16: halves in one part if they are accurate enough, else in two parts. */
 static bool is_wanted(const search *s, const segment_torus *tile, int fragment) {
     if (s->task->dtype != STN_F16) return fragment == SEGMENT_WIDE;
     segment_torus halves = *tile;
@@ -288,7 +293,7 @@ static bool is_wanted(const search *s, const segment_torus *tile, int fragment) 
 
 static bool add_tiles(search *s, const segment_torus *like, const stn_reach reach[3]) {
     bool any = false;
-    double faces = -1; /* of all these: looked for once, which takes milliseconds */
+    double faces = -1; /* The same for all tiles; estimated once, because it takes milliseconds. */
     for (int i = 0; i < SEGMENT_TORI * 3; i++) {
         segment_torus tile = *like;
         tile.number = (uint8_t)(i / 3), tile.fragment = (uint8_t)(i % 3);
@@ -304,7 +309,7 @@ static bool add_tiles(search *s, const segment_torus *like, const stn_reach reac
     return any;
 }
 
-/* What is only worth measuring: other fragments of the cheapest. */
+/* Variants to be timed: other fragments of the cheapest tiles. */
 #define VARIED 4
 static size_t add_variants(const search *s, size_t most) {
     size_t found = s->found;
@@ -324,7 +329,7 @@ size_t segment_torus_search(const stn_task *task, const stn_machine *machine, se
     const double spread = segment_torus_spread(task);
     const int64_t least = stn_div_up((int64_t)task->steps, MOST_FUSED);
     *why = "its taps reach too far, or its symbol grows past the data's range";
-    if (SEGMENT_SURELY * spread > LONGEST) return 0; /* sooner than all that takes longer */
+    if (SEGMENT_SURELY * spread > LONGEST) return 0; /* Returns before the slower tests. */
     search s = {.task = task, .machine = machine, .sides = segment_sides_of(task), .tally = tally};
     s.best = best, s.most = (size_t)stn_min((int64_t)most, STN_CANDIDATES);
     const double growth = log10(stn_taps_max_symbol(task->ntaps, task->taps));
@@ -340,7 +345,8 @@ size_t segment_torus_search(const stn_task *task, const stn_machine *machine, se
         stn_reach reach[3];
         if (tile.fused == last) continue;
         last = tile.fused,
-        tile.launches = (int)stn_div_up((int64_t)task->steps, last); /* the fewest of so many steps */
+        /* The fewest launches of this number of steps. */
+            tile.launches = (int)stn_div_up((int64_t)task->steps, last);
         if (tile.fused * growth > (task->dtype == STN_F64 ? 290 : 36)) continue;
         if (tile.margins && (tile.fused > MOST_MARGIN || !stn_faces_interior(task, tile.fused, low, high))) continue;
         if (SEGMENT_SURELY * spread * sqrt(tile.fused) > LONGEST) continue;

@@ -1,4 +1,4 @@
-/* See tile.h: the tables of a launch. The symbol's power is computed in long double. */
+/* The tables of a launch of dense-DFT tiles. The symbol's power is computed in long double. */
 #include <stdlib.h>
 
 #include "base/error.h"
@@ -11,7 +11,7 @@ static bool is_opposite(const stn_tap *a, const stn_tap *b) {
     return a->weight == b->weight;
 }
 
-/* Are weights at opposite offsets equal? */
+/* Whether weights at opposite offsets are equal. */
 static bool is_central(const stn_task *task) {
     for (size_t i = 0; i < task->ntaps; i++) {
         bool found = false;
@@ -31,7 +31,7 @@ size_t segment_torus_symbols(const segment_torus *tile, bool real) {
     return segment_places_size(segment_torus_factors(tile->number), real);
 }
 
-/* At frequency k along z, y, x. */
+/* The symbol at frequency k along z, y, x. */
 static cplx symbol_at(const stn_task *task, const cplx *const roots[3], const int points[3], const int k[3]) {
     cplx sum = {0, 0};
     for (size_t t = 0; t < task->ntaps; t++) {
