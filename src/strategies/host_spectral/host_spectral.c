@@ -156,7 +156,7 @@ static stn_status execute(stn_plan *plan, const stn_execution *run, stn_error *e
     return STN_OK;
 }
 
-/* ---- description ---- */
+/* ---- description ----------------------------------------------------------------------------- */
 
 static void name_candidate(const stn_task *task, const stn_candidate *candidate, stn_text *text) {
     const torus t = torus_of(candidate);

@@ -10,7 +10,7 @@ typedef struct powers {
     bool adds;
 } powers;
 
-/* ---- 1 - K at a frequency, from its coefficients (common/symbol.h) ---- */
+/* ---- 1 - K at a frequency, from its coefficients (common/symbol.h) --------------------------- */
 
 static double real_away(const stn_symbol *form, const double *parts, double angle) {
     double sum = form->high ? parts[form->high] : 0;
@@ -57,7 +57,7 @@ void symbol_coefficients(const shape *s, int which, int64_t line, stn_planes to,
     }
 }
 
-/* ---- one frequency ---- */
+/* ---- one frequency --------------------------------------------------------------------------- */
 
 static void apply_real(const powers *p, double away, double *re, double *im, const double *b_re, const double *b_im) {
     const real_power power = power_of_real(away, p->steps, p->top, p->dead);

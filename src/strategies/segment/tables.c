@@ -158,7 +158,7 @@ stn_status segment_alone_make(const segment_axis *a, int first, uint64_t steps, 
     return STN_OK;
 }
 
-/* ---- the profile of a side's value ---- */
+/* ---- the profile of a side's value ----------------------------------------------------------- */
 
 /* 1 - K at the frequency with cosine 1 - 2 s, for taps a, c, a. */
 static long double rest_of(const segment_axis *a, long double s) {

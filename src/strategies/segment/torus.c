@@ -291,7 +291,7 @@ static stn_status execute_part(stn_plan *plan, stn_part part, const stn_executio
     return stn_take_turns(plan, &state->at, launches(plan), part, at, take_turn, &r, error);
 }
 
-/* ---- description ---- */
+/* ---- description ----------------------------------------------------------------------------- */
 
 static void print_tile(const stn_task *task, const segment_torus *tile, stn_text *text) {
     int points[3];

@@ -1,9 +1,9 @@
-/* What the kernels take. */
+/* Argument structs of the kernels. Each mirrors the struct of the same name in the template. */
 #ifndef STN_STRATEGIES_SPECTRAL_ARGUMENTS_H
 #define STN_STRATEGIES_SPECTRAL_ARGUMENTS_H
 #include <stdint.h>
 
-/* The kernels' arguments, as spectral_rows.cu and spectral_columns.cu declare them. */
+/* Of spectral_rows.cu and spectral_columns.cu. */
 typedef struct spectral_extension_arguments {
     int32_t n, before;
 } spectral_extension_arguments;
@@ -53,7 +53,7 @@ typedef struct spectral_columns_arguments {
     spectral_sheet_rows sheet;
 } spectral_columns_arguments;
 
-/* As spectral_settle.cu declares them. */
+/* Of spectral_settle.cu. */
 typedef struct spectral_settle_arguments {
     void *spectrum;
     const void *parts;
@@ -66,7 +66,7 @@ typedef struct spectral_settle_arguments {
         beside[2], unused;
 } spectral_settle_arguments;
 
-/* As spectral_walk.cu declares them. */
+/* Of spectral_walk.cu. */
 typedef struct spectral_walk_arguments {
     void *spectrum;
     const void *aside;
@@ -76,7 +76,7 @@ typedef struct spectral_walk_arguments {
     int32_t tiles, kept, n, segments, across, unused;
 } spectral_walk_arguments;
 
-/* As spectral_sheet.cu declares them. */
+/* Of spectral_sheet.cu. */
 typedef struct spectral_sheet_arguments {
     const void *in;
     void *out, *spectrum;
@@ -85,7 +85,7 @@ typedef struct spectral_sheet_arguments {
     int32_t tiles, unused;
 } spectral_sheet_arguments;
 
-/* Weights and constants in double, whatever the dtype. */
+/* Of spectral_source.cu. Weights and constants are double for every dtype. */
 typedef struct spectral_source_tap {
     double weight;
     int32_t z, y, x, unused;

@@ -1,4 +1,4 @@
-/* What must hold of each form that a plan's spectrum may take, for plan/constraint.h. */
+/* Named constraints of each form of the spectrum: see plan/constraint.h. */
 #include "plan/constraint.h"
 #include "strategies/spectral/shape.h"
 #include "strategies/spectral/sheet.h"
@@ -23,7 +23,7 @@ static bool sheet_holds(const stn_task *task, const stn_machine *machine, void *
     return spectral_sheet_choose(task, machine, &choice, reason, sizeof reason);
 }
 
-/* One of a plane or a solid as a whole, one of a plane in tiles, one of a long line as a sheet. */
+/* The forms: a 2D or 3D grid as a whole, a 2D grid in tiles, a long line by a four-step FFT. */
 static const stn_constraint whole[] = {
     {"length", "each axis, with what its taps reach in all steps, is held together by a block, or a few that share it",
      length_holds}};

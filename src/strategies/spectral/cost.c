@@ -1,60 +1,56 @@
-/* What a spectral run costs, and how far off it is; see shape.h. */
+/* Cost model and predicted error of a spectral run; see shape.h. */
 #include <math.h>
 
 #include "plan/accuracy.h"
 #include "strategies/spectral/shape.h"
 
-/* ---- cost
- * ---------------------------------------------------------------------------------------------------------- */
+/* ---- cost ------------------------------------------------------------------------------------ */
 
-/* What passes reach of the copy bandwidth, by bench/results/2026-11-22-spectral.md, and of solids
- * in f64 2026-11-23-spectral.md; rows also take what no access hides, as if their arithmetic ran at
- * so many times the unit's rate, and more where one row fills a multiprocessor. source: so many
- * times the copy bandwidth is what numbers of a source's frequencies come at, six for each
- * frequency in 3D: of what fixed sides took beside four steps on the same torus, before columns
- * without points had a way of their own. face: of four in 2D, whose 10240^2 take 2.49 and 1.35 ms
- * between fixed sides (2026-11-23-segment-waves.md), on an H100 2.91 and 1.47
- * (2026-11-25-h100.md). */
+/* Fractions of the copy bandwidth that the passes reach, for 2D and 3D grids. The stages of the
+ * transforms take additional time, as if their arithmetic ran at `arithmetic` times the unit's
+ * rate, or `alone` times if one row fills a multiprocessor. source: multiple of the copy bandwidth
+ * for reading a source's frequencies, six values per frequency in 3D; face: four values per
+ * frequency in 2D. */
 static const struct {
     double plane, solid, source, face, arithmetic, alone, symbol;
-} rates[2] = {{0.505, 0.83, 1.27, 2.5, 1.4, 0.55, 0.38}, {0.505, 0.64, 0.95, 3, 0.9, 0.9, 0.38}}; /* f64, f32 */
+    /* f64, f32. */
+} rates[2] = {{0.505, 0.83, 1.27, 2.5, 1.4, 0.55, 0.38}, {0.505, 0.64, 0.95, 3, 0.9, 0.9, 0.38}};
 
-/* Tiles, by bench/results/2026-11-23-spectral.md: what bytes come at, and, of all instructions that
- * multiprocessors could begin, those of rows and of columns; what a segment takes beside its
- * points, in instructions of one line; times as much where a block is one of two or alone on a
- * multiprocessor, and where its columns are less than a line of 128 bytes. */
+/* Tiles: multiple of the copy bandwidth; fractions of the instruction issue rate for rows and
+ * columns; instructions of a segment besides its points, for one line; factors if two blocks or one
+ * fit on a multiprocessor, and if columns have less than a 128-byte memory line. Fitted to
+ * measurements. */
 static const struct {
     double bytes, rows, columns, segment, two, alone, narrow;
-} tile_rates[2] = {{1.1, 0.62, 0.56, 550, 1.25, 1.6, 1.2}, {1.1, 0.46, 0.23, 1100, 1.1, 1.5, 1.2}}; /* f64, f32 */
-/* By bench/results/2026-11-23-estimates.md. A pass over lines as a whole takes, beside its bytes,
- * as long as one block's chain of stages. Of a symbol's terms, tiles' columns ask once for a leg,
- * not for each of its segments. Tiles of f16 go through memory number by number: cycles of a
- * multiprocessor a point. */
+    /* f64, f32. */
+} tile_rates[2] = {{1.1, 0.62, 0.56, 550, 1.25, 1.6, 1.2}, {1.1, 0.46, 0.23, 1100, 1.1, 1.5, 1.2}};
+/* CHAIN: seconds of a pass over whole lines besides its bytes, which is the latency of one block's
+ * stages. TERMS_OF_TILES: factor of the symbol's terms, which columns of tiles evaluate once per
+ * chunk, not for each of its segments. */
 #define CHAIN 5.1e-6
 #define TERMS_OF_TILES 0.4
-/* Rows in six blocks, of tiles that are several along a row, beside those in three or four: 10240^2
- * in f32, by 2026-11-23-regret-4.md. */
+/* Factor of rows in six blocks per multiprocessor compared with three or four, for several tiles
+ * along a row; measured on 10240^2 points in f32. NARROW_F16: cycles of a multiprocessor per point
+ * for tiles of f16, which are read and written element by element. */
 #define ROWS_OF_MANY 0.8
 #define NARROW_F16 0.5
-/* One step of many taps, columns in parts and rows in three rungs: what bytes come at, over other
- * planes' rate. The timed rows of "Dense taps" in bench/results/2026-11-23-spectral-2.md would have
- * 1.5; but tiles were timed at 0.86 of their estimates, too. */
+/* One step of many taps, with columns in parts and rows in three stages: rate relative to other 2D
+ * grids. */
 #define IN_PARTS 1.22
-/* What they err by in f32, over what whole columns do, whose longest rungs form powers of their
- * roots: found 6.1e-7 and 5.7e-7 by the emulator, of 2304 x 4096 numbers from 0 to 1 and random
- * taps of radius 60, wrap and reflect, where whole ones are predicted at 1.1e-6. */
+/* Error of columns in parts in f32 relative to whole columns, whose longest stages compute powers
+ * of their roots: 6.1e-7 and 5.7e-7 by the emulator for 2304 x 4096 values from 0 to 1 and random
+ * taps of radius 60, where 1.1e-6 is predicted for whole columns. */
 #define SHORT_LINES 0.75
-/* Instructions of each point of a column of 4096, of which three for one step of many taps take
- * twice what the rows there and back do. */
+/* Instructions per point of a column of 4096 points. For one step of many taps, three such
+ * transforms take twice as long as those of the rows, forward and inverse. */
 #define WHOLE_COLUMN 41
-enum { PAIRS = 6 }; /* instructions of a row's pairs of frequencies, for each number */
+enum { PAIRS = 6 }; /* Instructions per element to separate a row's pairs of frequencies. */
 
-/* Numbers of a source that columns without points read, four a point, as a recursion reads them: so
- * many times the copy bandwidth, of what 512^3 between fixed sides takes in all
- * (2026-11-23-spectral.md). */
+/* Multiple of the copy bandwidth for reading a source's values in columns solved by recursion, four
+ * values per point. */
 enum { SETTLED = 2 };
 
-/* Of a symbol that is neither real nor a transform of taps. */
+/* Seconds to evaluate a symbol that is neither real nor a transform of the taps. */
 static double terms_of_symbol(const stn_task *task, const stn_machine *machine, const spectral_shape *s) {
     const double points = (double)s->columns * s->strips * s->segments * s->choice.length[s->last] *
                           (double)task->batch * (double)task->snapshots;
@@ -63,16 +59,16 @@ static double terms_of_symbol(const stn_task *task, const stn_machine *machine, 
            (rates[!spectral_wide(task)].symbol * machine->flops[STN_UNIT_FMA_F64]);
 }
 
-/* Of the stages of lines, those of rows and of columns that are kept: 10240^2 over 10,000 steps
- * keeps one in twenty (2026-11-23-regret-4.md). Rates of solids were fitted to all of them. */
+/* Fraction of the FFT stages that is not skipped because frequencies are pruned. The rates of 3D
+ * grids were fitted to all stages. */
 static double part_of_stages(const spectral_shape *s) {
     const spectral_choice *c = &s->choice;
     const double rows = log2(c->length[2]), columns = log2(c->length[1]), kept = c->kept[2] / (0.5 * c->length[2] + 1);
     return s->last == 0 ? 1 : (rows + kept * columns) / (rows + columns);
 }
 
-/* Seconds of arithmetic beside all accesses: the stages of lines, the terms of a symbol whose taps
- * are no transform, in f64, or one more transform of each column. */
+/* Seconds of arithmetic that do not overlap with memory accesses: the FFT stages, and in f64 the
+ * symbol's terms, or one more transform of each column if the symbol is a transform of the taps. */
 static double hidden_by_nothing(const stn_task *task, const stn_machine *machine, const spectral_shape *s,
                                 const stn_estimate *e) {
     const bool wide = spectral_wide(task),
@@ -83,7 +79,8 @@ static double hidden_by_nothing(const stn_task *task, const stn_machine *machine
     return s->symbol.taps ? 1.5 * stages : stages * part_of_stages(s) + terms_of_symbol(task, machine, s);
 }
 
-/* Columns are walked in segments, down a leg; each leg begins with what all its segments need. */
+/* Time of tiles. A marching loop goes down the segments of a chunk of columns; each chunk begins
+ * with the values that all its segments need. */
 static double seconds_of_tiles(const stn_task *task, const stn_machine *machine, const spectral_shape *s,
                                double bytes) {
     const bool wide = spectral_wide(task);
@@ -98,8 +95,7 @@ static double seconds_of_tiles(const stn_task *task, const stn_machine *machine,
     const int blocks = s->line[1].blocks;
     const double waits = blocks > 2 ? 1 : blocks == 2 ? tile_rates[!wide].two : tile_rates[!wide].alone;
     const double narrow = s->line[1].lines * (wide ? 16 : 8) < 128 ? tile_rates[!wide].narrow : 1;
-    /* fewer blocks than multiprocessors: each is alone on its own, and has more of it than its
-     * share */
+    /* If there are fewer blocks than multiprocessors, each block has a whole multiprocessor. */
     const double each = ceil((double)s->pitch / s->line[1].lines) * (double)task->batch * s->legs;
     const bool few = blocks > 1 && each < machine->multiprocessors;
     const double own = few ? tile_rates[!wide].alone / (waits * blocks) : 1;
@@ -112,7 +108,7 @@ static double seconds_of_tiles(const stn_task *task, const stn_machine *machine,
            columns / (rate * tile_rates[!wide].columns) + TERMS_OF_TILES * terms_of_symbol(task, machine, s) + halves;
 }
 
-/* Whole waves of blocks of rows, over the part of them that is filled; 1 where they are not one. */
+/* Ratio of whole waves of row blocks to the filled part; 1 if there is less than one wave. */
 static double waves_of_rows(const stn_machine *machine, const spectral_shape *s, double rows, bool wide) {
     const double block = (double)s->choice.row_lines * s->choice.length[2] / 2 * (wide ? 16 : 8);
     const double fit = fmax(1, floor((double)machine->shared_per_multiprocessor / block));
@@ -120,9 +116,8 @@ static double waves_of_rows(const stn_machine *machine, const spectral_shape *s,
     return waves < 1 ? 1 : ceil(waves) / waves;
 }
 
-/* Launches of slabs in place of one a pass, and what each of them takes besides: that it begins,
- * and that its last blocks leave multiprocessors without work. By
- * bench/results/2026-11-23-slabs.md, of 10 slabs of 512^3. */
+/* Additional launches of slabs, and SLAB_GAP: the seconds by which each exceeds its bytes, for its
+ * start and for its last blocks, when multiprocessors are idle. Measured with 10 slabs of 512^3. */
 #define SLAB_GAP 1e-5
 static double launches_of_slabs(const stn_task *task, const spectral_shape *s) {
     const spectral_choice *c = &s->choice;
@@ -133,8 +128,8 @@ static double launches_of_slabs(const stn_task *task, const spectral_shape *s) {
     return launches * (double)task->batch - 3 - settles;
 }
 
-/* What lines leave away that hold no period, relative L2, in parts of the weights: of good lengths,
- * most of which are longer than what is reached. */
+/* Relative L2 error of the weights neglected by lines that hold no whole period, as a multiple of
+ * their sum. */
 #define BEYOND 1
 static double left_away(const stn_task *task, const spectral_choice *c) {
     const double steps = (double)task->steps * (double)task->snapshots;
@@ -151,11 +146,13 @@ void spectral_estimate(const stn_task *task, const stn_machine *machine, const s
                        stn_estimate *estimate) {
     const bool wide = spectral_wide(task), solid = s->last == 0;
     const spectral_choice *c = &s->choice;
-    const double count = (double)task->snapshots, half = 0.5 * (1 + count); /* of a way there, and the ways back */
+    /* Half of one forward and `count` inverse transforms. */
+    const double count = (double)task->snapshots, half = 0.5 * (1 + count);
     const double cell = wide ? 16 : 8, rows = (double)(task->n[0] * task->n[1] * task->batch), lines = rows * s->strips;
     const double grid = rows * (double)task->n[2] * (double)stn_dtype_size(task->dtype);
     const double across =
-        2 * c->live[1] > c->length[1] ? c->length[1] : 2 * c->live[1] - 1; /* frequencies along y with points */
+        /* Frequencies along y that come from points. */
+        2 * c->live[1] > c->length[1] ? c->length[1] : 2 * c->live[1] - 1;
     const double spectrum = lines * c->kept[2] * cell, live = lines * c->live[2] * cell;
     const double turned = solid ? (double)(s->columns * task->n[0] * task->batch) * cell : spectrum;
     const double turned_live = solid ? across * c->live[2] * (double)(task->n[0] * task->batch) * cell : live;
@@ -163,7 +160,8 @@ void spectral_estimate(const stn_task *task, const stn_machine *machine, const s
     if (solid) ahead += live + turned_live, back += spectrum + turned;
     for (int axis = 0; axis < 3; axis++)
         if (!task->sum && stn_extension_odd(&s->axis[axis])) numbers = solid ? 6 : 4;
-    const double at_points = c->settles ? across * c->live[2] : (double)s->columns; /* columns with points, or all */
+    /* Columns with points, or all columns. */
+    const double at_points = c->settles ? across * c->live[2] : (double)s->columns;
     const double source = numbers * cell * at_points * c->length[s->last] * (double)task->batch;
     const double settled = 4 * cell * ((double)s->columns - at_points) * (double)(task->n[0] * task->batch);
     *estimate = (stn_estimate){.unit = wide ? STN_UNIT_FMA_F64 : STN_UNIT_FMA_F32};

@@ -1,4 +1,4 @@
-/* What all kernels of rows and of columns share: the parameters of an extended line, and a
+/* Helpers shared by all kernels of rows and columns: the parameters of an extended line, and a
  * launch. */
 #include "context/kernel.h"
 #include "render/render.h"

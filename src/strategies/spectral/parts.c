@@ -1,19 +1,20 @@
-/* One step of many taps: a column in parts that lie side by side in a block, each a torus of its
- * own; see shape.h.
+/* One step of many taps: a column is divided into parts that lie side by side in a block, each
+ * convolved on its own periodic line (overlap-save); see shape.h.
  *
- * A column of 4320 points takes four rungs, there, back and for its line of taps: 3 x 4320 points.
- * Four parts of 1152 take three rungs, and share a line of taps: 9 x 1152 points, of which two
- * thirds go through shared memory as often. Memory sees the same accesses. */
+ * A column of 4320 points takes four FFT stages for the forward, the inverse and the taps'
+ * transform: 3 x 4320 points. Four parts of 1152 points take three stages, and share the taps'
+ * transform: 9 x 1152 points, of which two thirds go through shared memory equally often. Global
+ * memory traffic is the same. */
 #include <math.h>
 
 #include "base/arith.h"
 #include "strategies/spectral/shape.h"
 
 enum { LEAST_STEP = 64 };
-#define PLAINLY 0.9 /* of what a whole column does */
+#define PLAINLY 0.9 /* Parts must take at most this fraction of a whole column's time. */
 
-/* What a multiprocessor that holds so few blocks takes besides, as of tiles: one waits for its
- * points while another computes. */
+/* Factor of the time if few blocks fit on a multiprocessor, so that loads of one do not overlap
+ * with arithmetic of another. */
 static double waits(const stn_machine *machine, size_t bytes) {
     const size_t blocks = machine->shared_per_multiprocessor / (bytes + 1024);
     return blocks >= 3 ? 1 : blocks == 2 ? 1.1 : 1.5;
@@ -28,7 +29,8 @@ double spectral_parts_work(const spectral_choice *choice) {
     return lines * choice->length[1] * stn_ladder_work(choice->length[1]);
 }
 
-/* The cheapest of so many parts, each with what reaches into it; infinite where there is none. */
+/* Chooses the cheapest length of this number of parts, each with the points that reach into it;
+ * infinite if there is none. */
 static double choose_length(const stn_task *task, const stn_machine *machine, const stn_reach *reach,
                             spectral_choice *choice) {
     const int64_t step = spectral_parts_step(task, choice), least = step + reach->side[0] + reach->side[1];
@@ -46,8 +48,8 @@ static double choose_length(const stn_task *task, const stn_machine *machine, co
     return lowest;
 }
 
-/* One step of columns that a block has alone, whose sides only wrap or mirror, and which become one
- * grid. */
+/* Whether parts apply: one step of one grid, one column per block, sides that only wrap or
+ * mirror. */
 static bool for_parts(const stn_task *task, const spectral_choice *whole) {
     return task->rank == 2 && task->steps == 1 && task->snapshots == 1 && !task->sum && whole->column_lines == 1 &&
            whole->group >= 2 && spectral_sides_are_even(task);
@@ -59,7 +61,8 @@ bool spectral_choose_parts(const stn_task *task, const stn_machine *machine, con
     if (!for_parts(task, whole)) return false;
     const stn_reach reach = spectral_reach(task, 1);
     double best = PLAINLY * spectral_parts_work(whole) * waits(machine, lines);
-    if (count || lines > machine->shared_per_block) best = INFINITY; /* else a column has its taps term by term */
+    /* Otherwise the taps of a column are summed term by term. */
+    if (count || lines > machine->shared_per_block) best = INFINITY;
     bool found = false;
     for (int parts = count ? count : 2; parts <= (count ? count : SPECTRAL_PARTS); parts *= 2) {
         spectral_choice now = *whole;

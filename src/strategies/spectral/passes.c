@@ -1,4 +1,4 @@
-/* See passes.h. */
+/* Kernels, tables and launches of the passes over rows and columns. */
 #include "strategies/spectral/passes.h"
 
 #include <stdatomic.h>
@@ -14,10 +14,9 @@
 #include "strategies/common/layout.h"
 #include "strategies/spectral/arguments.h"
 
-/* ---- kernels
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- kernels --------------------------------------------------------------------------------- */
 
-/* Some columns that meet the symbol have no points, only a source. */
+/* Whether some columns at the symbol have no points, only a source. */
 static bool columns_dead(const spectral_shape *shape) {
     const spectral_choice *c = &shape->choice;
     return c->live[2] < c->kept[2] || (shape->last == 0 && c->live[1] < c->kept[1]);
@@ -44,7 +43,7 @@ static stn_status make_pass(stn_plan *plan, const spectral_state *state, spectra
     stn_params_int(&params, "EXPECTED_HEADER",
                    rows ? sizeof(spectral_rows_arguments) : sizeof(spectral_columns_arguments));
     if (rows) {
-        const bool even = shape->axis[2].before % 2 == 0; /* a pair of points is one access */
+        const bool even = shape->axis[2].before % 2 == 0; /* A pair of points is one access. */
         const bool apart = pass->direction == SPECTRAL_BACK && task->snapshots > 1 &&
                            task->snapshot_stride * (int64_t)stn_dtype_size(task->dtype) % 16 != 0;
         stn_params_int(&params, "VECTOR", even && !apart && stn_task_vector(task) > 1 ? 2 : 1);
@@ -95,10 +94,9 @@ stn_status spectral_make_passes(stn_plan *plan, spectral_state *state, stn_error
     return STN_OK;
 }
 
-/* ---- tables
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- tables ---------------------------------------------------------------------------------- */
 
-/* The frequency that lies at `place` along y of a spectrum that keeps |k| < kept. */
+/* The frequency at index `place` along y of a spectrum that keeps |k| < kept. */
 static int64_t frequency_at(int64_t place, int64_t kept, int64_t length) {
     if (2 * kept > length || place < kept) return place;
     return place - (2 * kept - 1) + length;
@@ -108,10 +106,13 @@ typedef struct parts_job {
     const spectral_shape *shape;
     const stn_task *task;
     const stn_symbol_turns *turns;
-    const int64_t *at; /* frequencies of every line, one of the other axes after the other */
+    /* Frequencies of every line along the first of the other axes, then along the second. */
+    const int64_t *at;
     double *parts;
     int64_t row,
-        rows; /* lines that are made together; so many rows of them, of which number k is the same as rows - k. Else 1 */
+        /* row: lines computed together. rows: number of such rows, where row k equals row rows - k;
+         * else 1. */
+        rows;
     atomic_bool failed;
 } parts_job;
 
@@ -125,7 +126,7 @@ static void make_parts(void *user, int64_t begin, int64_t end) {
         memcpy(j->parts + (j->rows - k) * doubles, j->parts + k * doubles, (size_t)doubles * sizeof *j->parts);
 }
 
-/* 3D: rows of lines at opposite frequencies along y may be the same. */
+/* 3D: rows of lines at opposite frequencies along y may be equal. */
 static void find_mirrored(parts_job *j) {
     const spectral_shape *shape = j->shape;
     const int64_t rows = shape->last == 0 ? shape->columns / shape->pitch : 0;
@@ -136,9 +137,9 @@ static void find_mirrored(parts_job *j) {
     j->row = shape->pitch, j->rows = rows;
 }
 
-/* Half a million lines of a large grid, or some ten thousand of a stencil of many taps, take one
- * thread a tenth of a second; a millisecond of it is worth a thread. A pool of its own, as for
- * compiling: the context's may be the one that this is called from. */
+/* Half a million lines of a large grid, or ten thousand of a stencil with many taps, take one
+ * thread 0.1 s, so they are distributed over threads. A pool of its own is used, as for compiling,
+ * because this may run in the context's pool. */
 static bool make_all_parts(const stn_context *context, parts_job *job) {
     enum { TERMS = 65536, LINES = 512, THREADS = 16 };
     find_mirrored(job);
@@ -158,8 +159,8 @@ static bool make_all_parts(const stn_context *context, parts_job *job) {
     return !atomic_load(&job->failed);
 }
 
-/* The parts of every line of the last axis. Padding between rows has those of frequency 0: nothing
- * comes of them. */
+/* Computes the coefficients of every line of the last axis. Padding between rows gets those of
+ * frequency 0, whose results are unused. */
 static stn_status fill_parts(const stn_plan *plan, const spectral_shape *shape, double *parts, stn_error *error) {
     const stn_task *task = &plan->task;
     int64_t count = shape->columns, *at = malloc(2 * (size_t)count * sizeof *at);
@@ -172,7 +173,7 @@ static stn_status fill_parts(const stn_plan *plan, const spectral_shape *shape, 
     parts_job job = {.shape = shape, .task = task, .at = at, .parts = parts};
     const bool good = make_all_parts(plan->context, &job);
     free(at);
-    if (good && shape->symbol.taps && !spectral_wide(task)) /* these are of the data's own type */
+    if (good && shape->symbol.taps && !spectral_wide(task)) /* These are in the data's own type. */
         for (int64_t i = 0; i < count * shape->symbol.parts; i++) {
             float narrow = (float)parts[i];
             memcpy((float *)(void *)parts + i, &narrow, sizeof narrow);
@@ -186,7 +187,7 @@ static size_t placed(size_t *at, size_t bytes) {
     return here;
 }
 
-/* Where each table begins. */
+/* Sets the offset of each table. */
 static void place_tables(const stn_task *task, spectral_state *state) {
     const spectral_shape *shape = &state->shape;
     bool wide = spectral_wide(task);
@@ -200,7 +201,7 @@ static void place_tables(const stn_task *task, spectral_state *state) {
 
 static stn_status upload(stn_plan *plan, spectral_state *state, const void *tables, size_t size, stn_error *error) {
     stn_device *device = plan->context->device;
-    if (state->tables) { /* executions under way still read the old ones */
+    if (state->tables) { /* Pending executions still read the old ones. */
         STN_TRY(stn_device_synchronize_all(device, error));
         if (size > state->size) {
             stn_device_free(device, state->tables);
@@ -234,12 +235,11 @@ stn_status spectral_make_tables(stn_plan *plan, spectral_state *state, stn_error
     return status;
 }
 
-/* ---- launches
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- launches -------------------------------------------------------------------------------- */
 
 static const void *table(const spectral_state *state, size_t at) { return (const unsigned char *)state->tables + at; }
 
-/* What is made for each snapshot of a stack lies behind what all of them begin with. */
+/* The data of each snapshot of a stack follows the spectrum that all snapshots share. */
 static void *spectrum_of(const stn_task *task, const spectral_shape *shape, const spectral_pass *pass,
                          const stn_execution *run) {
     const bool second = pass->direction == SPECTRAL_BACK && task->snapshots > 1;
@@ -277,7 +277,8 @@ void spectral_columns_of(const stn_plan *plan, const spectral_state *state, cons
     const bool slowest = pass->axis == 0, turns = pass->direction == SPECTRAL_BOTH;
     *a = (spectral_columns_arguments){.roots = table(state, state->roots[pass->axis])};
     a->symbol.parts = table(state, state->parts), a->symbol.angles = table(state, state->angles);
-    a->symbol.steps = (snapshot + 1) * task->steps, a->symbol.dead = state->dead; /* as dead after more steps */
+    /* Later snapshots decay at least as far. */
+    a->symbol.steps = (snapshot + 1) * task->steps, a->symbol.dead = state->dead;
     a->symbol.scale = 0.5 / ((double)length[0] * length[1] * length[2]);
     a->kept = choice->kept[pass->axis];
     a->live = choice->live[turns ? 2 : pass->axis];

@@ -1,5 +1,5 @@
-/* What columns come to of which nothing but a source is left; see
- * kernel_templates/spectral/spectral_settle.cu. */
+/* Decayed modes: columns whose points have decayed to 0 and which only have a source are solved by
+ * a recursion instead of transforms; see kernel_templates/spectral/spectral_settle.cu. */
 #include <math.h>
 
 #include "base/arith.h"
@@ -10,18 +10,18 @@
 #include "render/render.h"
 #include "strategies/spectral/passes.h"
 
-/* What a block has at most of threads; a piece of a row of the spectrum; points of a column at
- * least; rows that a block does with the values of faces kept, so many that reading them is little
- * beside writing rows. */
+/* Most threads of a block; bytes of a piece of a row of the spectrum; least points of a column;
+ * most rows of a block that keeps the faces' values, so many that reading these values is little
+ * compared with writing the rows. */
 enum { MOST_THREADS = 1024, PIECE = 128, LEAST_POINTS = 4, MOST_ROWS = 64 };
-/* A recursion adds up its roundings over 1 / (1 - lambda) points, which is no more than a transform
- * does. */
+/* Largest lambda: the recursion accumulates rounding errors over 1 / (1 - lambda) points, here no
+ * more than a transform. */
 #define SLOWEST 0.95
 
 static int columns_of(const stn_task *task) { return PIECE / (spectral_wide(task) ? 16 : 8); }
 static int rows_of(const spectral_choice *choice) { return choice->settles == SPECTRAL_SETTLES_ROWS ? MOST_ROWS : 1; }
-/* Points of a thread: 16, or 8 with fewer registers and more threads; where a block is alone, so
- * that it has threads enough. */
+/* Points per thread: 16, or 8 with fewer registers and more threads, also if a block is alone on a
+ * multiprocessor and needs the threads. */
 static int each_of(const stn_task *task, const spectral_choice *choice) {
     const bool few = stn_div_up(task->n[0], 8) * columns_of(task) <= MOST_THREADS / 2;
     return choice->settles == SPECTRAL_SETTLES_BY_8 || (rows_of(choice) > 1 && few) ? 8 : 16;
@@ -29,8 +29,8 @@ static int each_of(const stn_task *task, const spectral_choice *choice) {
 static int64_t parts_of(const stn_task *task, const spectral_choice *choice) {
     return stn_div_up(task->n[0], each_of(task, choice));
 }
-/* Bytes of shared memory: ends of each part and of the column; where blocks do rows, what is kept
- * of the faces and of rows, and, if the next row is asked for ahead, two stages of them. */
+/* Bytes of shared memory: the ends of each part and of the column; for blocks of several rows, the
+ * kept values of faces and rows, and two buffers if the next row is prefetched. */
 static size_t shared_by(const stn_task *task, const spectral_choice *choice, bool ahead) {
     const int64_t parts = parts_of(task, choice), columns = columns_of(task);
     int64_t cells = (2 * parts + 2) * columns;
@@ -44,7 +44,7 @@ static bool looks_ahead(const stn_task *task, const stn_machine *machine, const 
 static size_t shared_of(const stn_task *task, const stn_machine *machine, const spectral_choice *choice) {
     return shared_by(task, choice, looks_ahead(task, machine, choice));
 }
-/* Of a block's registers, by what is in them. */
+/* Minimum blocks per multiprocessor, limited by registers. */
 static int64_t blocks_of(const stn_task *task, const spectral_choice *choice, int64_t threads) {
     if (rows_of(choice) > 1) return 1;
     return (spectral_wide(task) ? 512 : 1024) * (choice->settles == SPECTRAL_SETTLES_BY_8 ? 3 : 2) / 2 / threads;
@@ -61,7 +61,8 @@ bool spectral_settles(const stn_task *task, const spectral_choice *choice, doubl
         if (!stn_task_mirrored(task, axis)) return false;
     if (choice->live[2] >= choice->kept[2] && choice->live[1] >= choice->kept[1]) return false;
     if (task->n[0] < LEAST_POINTS || parts_of(task, choice) * columns_of(task) > MOST_THREADS) return false;
-    const double root = sqrt(fmax(dead, 0) / 2); /* 1 - K is between dead and 2 - dead: lambda at most this */
+    /* 1 - K lies between dead and 2 - dead, so lambda is at most this. */
+    const double root = sqrt(fmax(dead, 0) / 2);
     return (1 - root) / (1 + root) < SLOWEST;
 }
 
@@ -91,9 +92,9 @@ stn_status spectral_make_settle(stn_plan *plan, spectral_state *state, stn_error
     return STN_OK;
 }
 
-/* Rows of a block, as many as may be, for each begins by what it keeps of faces (15 us of 64 that
- * 16 rows of 512^3 take), so that blocks fill whole waves of one for each multiprocessor: 143 us by
- * 135 blocks of 30 rows, five tiles of them, where 132 of 36 did six in 147. */
+/* Rows per block: as many as possible, because each block first loads the faces' values (15 us of
+ * 64 for 16 rows of 512^3), but such that the blocks fill whole waves of one block per
+ * multiprocessor. */
 static int32_t turns_of(int64_t rows, int64_t tiles, int multiprocessors) {
     for (int64_t wave = 1;; wave++) {
         const int64_t blocks = stn_max(1, wave * multiprocessors / tiles), turns = stn_div_up(rows, blocks);
@@ -101,12 +102,13 @@ static int32_t turns_of(int64_t rows, int64_t tiles, int multiprocessors) {
     }
 }
 
-/* From sm_90 on; and drivers before CUDA 12.3 cannot capture such a launch in a graph. */
+/* Programmatic dependent launch exists from sm_90 on; drivers before CUDA 12.3 cannot capture it in
+ * a graph. */
 static bool may_come_early(const stn_plan *plan) {
     return plan->machine.sm >= 90 && stn_driver_version(plan->context->driver) >= 12030;
 }
 
-/* Which columns, and where: a slab's, or all there are. Returns the rows of them. */
+/* Sets the range and addresses of the columns: a slab's, or all. Returns the number of rows. */
 static int64_t place_columns(const stn_plan *plan, const spectral_state *state, const spectral_slab *slab,
                              spectral_settle_arguments *a) {
     const stn_task *task = &plan->task;
@@ -120,7 +122,7 @@ static int64_t place_columns(const stn_plan *plan, const spectral_state *state, 
         a->first = slab->first, a->columns = slab->first + slab->count;
         a->held_width = (int32_t)stn_round_up(slab->count, shape->slabs.line);
         a->point = a->held_width * shape->slabs.across;
-        if (a->columns <= a->live) /* all have points in the other rows */
+        if (a->columns <= a->live) /* All columns in the other rows have points. */
             a->from_across = a->live_across, a->to_across = a->across - a->live_across + 1;
     }
     a->tiles = (int32_t)stn_div_up(a->columns - a->first, columns_of(task));
@@ -141,7 +143,7 @@ stn_status spectral_run_settle(const stn_plan *plan, const spectral_state *state
     spectral_settle_arguments a = {.spectrum = spectrum, .row = other.row};
     a.parts = (const unsigned char *)state->tables + state->parts;
     a.row_grid = other.row_grid, a.row_next = other.row_next;
-    for (int f = 0; f < 2; f++) { /* as points along z */
+    for (int f = 0; f < 2; f++) { /* As points along z. */
         a.faces[f] = other.faces[f];
         a.faces[f].values =
             (const unsigned char *)run->workspace + source->faces[1 + f] + grid * a.faces[f].grid * cell;
@@ -151,7 +153,7 @@ stn_status spectral_run_settle(const stn_plan *plan, const spectral_state *state
     const int64_t rows = place_columns(plan, state, slab, &a);
     if (rows <= 0) return STN_OK;
     const int64_t blocks = stn_div_up(rows, a.turns) * a.tiles * (slab ? 1 : task->batch);
-    /* Of a slab the launch before is that of columns along y, which lets this one begin. */
+    /* The launch before it, of the slab's columns along y, permits an early start. */
     stn_launch how = {.grid = {(unsigned)blocks, 1, 1}, .stream = run->stream, .early = slab && may_come_early(plan)};
     how.block[0] = (unsigned)(parts_of(task, &shape->choice) * columns_of(task));
     how.block[1] = how.block[2] = 1;

@@ -1,4 +1,5 @@
-/* See shape.h. */
+/* Chooses the lengths of the periodic domain, the retained frequencies and the launch
+ * dimensions. */
 #include "strategies/spectral/shape.h"
 
 #include <math.h>
@@ -26,13 +27,12 @@ stn_task spectral_run(const stn_task *task) {
 
 static int last_axis(const stn_task *task) { return task->rank == 3 ? 0 : 1; }
 
-/* ---- lengths
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- lengths --------------------------------------------------------------------------------- */
 
-enum { MAY_SHARE = 6000 }; /* points from which a column may need a cluster, of up to four blocks */
-/* What a line costs beside others: its points, of which one of a power of two takes so much of its
- * time in arithmetic, 8 instructions for each factor 4. (10239 x 10243 points, on 10584 = 2^3 3^3
- * 7^2 each way, took 1.2 times what 10240 x 10240 did, and are 1.07 times as many.) */
+enum { MAY_SHARE = 6000 }; /* Columns of more points may need a cluster of up to four blocks. */
+/* Cost of a line per point. ARITHMETIC is the fraction of the time that arithmetic takes for a
+ * power of two, 8 instructions for each factor 4. (10584 = 2^3 3^3 7^2 points instead of 10240 take
+ * 1.2 times as long with 1.07 times as many points.) */
 #define ARITHMETIC 0.3
 static double cost_of(int64_t length, int64_t points) {
     const double usual = 4 * log2((double)points + 2) - 8;
@@ -46,24 +46,24 @@ static double row_cost(int64_t length) {
     return length % 2 == 0 && stn_ladder_good(length / 2) ? cost_of(length, length / 2) : INFINITY;
 }
 
-/* Blocks of a cluster that may hold a column together. */
+/* Most blocks of a cluster that share a column. */
 static int shares_of(const stn_machine *machine) { return machine->sm >= 90 ? 4 : 1; }
 
-typedef struct known_reach { /* of an axis, which others may share: looking takes milliseconds */
+/* The reach of an axis, for reuse by similar axes: the search takes milliseconds. */
+typedef struct known_reach {
     stn_reach reach;
-    int axis; /* -1: none yet */
+    int axis; /* -1: none yet. */
 } known_reach;
 
-/* What the taps of all steps reach, and, where there are snapshots or sums, those of fewer of
- * them. */
+/* Reach of the taps of all steps, and with snapshots or sums of every shorter run. */
 static stn_reach reach_to(const stn_task *task, int axis, double tail) {
     const uint64_t each = task->sum ? 1 : task->steps;
     return stn_reach_of_all(task, axis, each, task->steps * task->snapshots / each, tail);
 }
 stn_reach spectral_reach(const stn_task *task, int axis) { return reach_to(task, axis, stn_reach_tail(task->dtype)); }
 
-/* Of solids, whose lines' lengths count three times, as much as transforms round away: 512^3 after
- * 1000 steps of 27 taps lie in 896^3 for 960^3 in f64. */
+/* In 3D, where the lines' lengths count three times, the tail is as large as the rounding of the
+ * transforms: 1000 steps of 27 taps on 512^3 then fit in 896^3 instead of 960^3 in f64. */
 double spectral_tail(const stn_task *task) {
     if (task->rank < 3) return stn_reach_tail(task->dtype);
     return task->dtype == STN_F64 ? 0x1p-51 : 0x1p-24;
@@ -96,7 +96,7 @@ static bool choose_length(const stn_task *task, const stn_machine *machine, int 
     choice->length[axis] = (int)e.length;
     choice->before[axis] = (int)e.before;
     for (int unit = 4; unit > 1 && axis == 2 && !e.exact;
-         unit /= 2) { /* pairs of points are one access, sectors whole ones */
+         unit /= 2) { /* Pairs of points are one access, and sectors are whole. */
         const int64_t before = stn_round_up(e.before, unit);
         if (e.n + before + reach.side[1] > e.length) continue;
         choice->before[axis] = (int)before;
@@ -117,11 +117,11 @@ bool spectral_sides_are_even(const stn_task *task) {
     return true;
 }
 
-/* Of the axes that are transformed before the last one. */
+/* Retained frequencies of the axes that are transformed before the last one. */
 void spectral_choose_kept(const stn_task *task, spectral_choice *choice) {
     const stn_task run = spectral_run(task);
-    bool source = false;   /* acts at every frequency */
-    if (task->sum) return; /* so does what is summed */
+    bool source = false;   /* A source acts at every frequency, */
+    if (task->sum) return; /* and so does a summed term. */
     for (int axis = 0; axis < 3; axis++) {
         stn_extension e;
         char reason[160];
@@ -138,8 +138,8 @@ void spectral_choose_kept(const stn_task *task, spectral_choice *choice) {
     choice->settles = source && spectral_settles(task, choice, dead);
 }
 
-/* Lines of a block so that neighbours in memory are read together: whole sectors of 32 bytes at
- * least. */
+/* Lines per block, such that neighbours in memory are read together: at least whole sectors of 32
+ * bytes. */
 static void choose_lines(const stn_task *task, spectral_choice *choice) {
     int cell = spectral_wide(task) ? 16 : 8, points = choice->length[task->rank == 3 ? 0 : 1];
     if (task->rank == 3) points = (int)stn_max(points, choice->length[1]);
@@ -148,27 +148,29 @@ static void choose_lines(const stn_task *task, spectral_choice *choice) {
     choice->group = (uint8_t)(choice->column_lines > 1 || task->n[1] == 1 ? 1 : 32 / cell);
     int row = choice->length[2] / 2;
     choice->row_lines = task->n[1] == 1 ? 1 : row <= 64 ? 16 : row <= 512 ? 8 : row <= 1024 ? 4 : choice->group;
-    /* rows of 10,240 points in f32: 0.50 and 0.69 ms in twos, 0.66 and 0.78 in fours, of which a
-     * multiprocessor holds one block */
+    /* Rows of more than 4096 complex points are faster in pairs than in fours, of which a
+     * multiprocessor holds only one block. */
     if (row > 4096) choice->row_lines = (int)stn_min(choice->row_lines, 2);
-    /* 64^3 in f32: 68 us in eights, 83 in sixteens, which leave multiprocessors without work */
+    /* 64^3 in f32 takes 68 us with eight columns per block, and 83 with sixteen, which leave
+     * multiprocessors idle. */
     if (task->rank == 3 && points > 64 && points <= 128) choice->column_lines = (int)stn_min(choice->column_lines, 8);
     if (task->rank < 3 || !spectral_wide(task)) return;
-    /* 512^3: 3.6 ms where a multiprocessor holds two blocks of columns and rows are in fours, 4.5
-     * where one and in eights */
+    /* 512^3 takes 3.6 ms with two blocks of columns per multiprocessor and four rows per block, and
+     * 4.5 with one and eight. */
     choice->column_blocks = 2;
     if (points > 800)
         choice->column_lines =
-            (int)stn_min(choice->column_lines, 4); /* 1024^3: 32.7 ms, 37.0 in eights, of which one fits */
+            /* 1024^3 takes 32.7 ms, and 37.0 with eight columns, of which one block fits. */
+            (int)stn_min(choice->column_lines, 4);
     if (row > 128 && row <= 512) choice->row_lines = 4;
 }
 
 void spectral_choose_settling(const stn_task *task, const stn_machine *machine, spectral_choice *choice) {
     if (!choice->settles) return;
-    /* 512^3 between fixed sides in f64: 5.8 ms so, 6.2 else; and 0.15 less by rows */
+    /* 512^3 between fixed sides in f64: 5.8 instead of 6.2 ms, and 0.15 ms less by rows. */
     if (spectral_wide(task)) choice->row_threads = choice->column_threads = 640, choice->row_blocks = 4;
-    /* 64^3: 75 us by columns, 102 by rows, which are fewer than multiprocessors; 512^3 in f32, in
-     * slabs: 3.22 ms and 2.94 */
+    /* 64^3 takes 75 us by columns, and 102 by rows, which are fewer than multiprocessors; 512^3 in
+     * f32 with slabs takes 3.22 and 2.94 ms. */
     choice->settles = task->n[0] < machine->multiprocessors ? SPECTRAL_SETTLES : SPECTRAL_SETTLES_ROWS;
     if (!spectral_settles_as(task, machine, choice)) choice->settles = SPECTRAL_SETTLES;
 }
@@ -183,8 +185,8 @@ bool spectral_choose(const stn_task *task, const stn_machine *machine, spectral_
     return true;
 }
 
-/* By 2026-11-23-regret-4.md: planes whose rows leave room for one or two blocks on a
- * multiprocessor, and tiles in f32, several along a row. */
+/* For 2D grids whose rows permit only one or two blocks per multiprocessor, and for several f32
+ * tiles along a row. Measured. */
 spectral_choice spectral_busier(const stn_task *task, const stn_machine *machine, const spectral_choice *choice) {
     const int cell = spectral_wide(task) ? 16 : 8;
     spectral_choice c = *choice;
@@ -197,8 +199,8 @@ spectral_choice spectral_busier(const stn_task *task, const stn_machine *machine
     const size_t block = (size_t)(choice->row_lines * (choice->length[2] / 2) * cell);
     if (c.row_lines == 1 || 3 * block <= machine->shared_per_multiprocessor) return c;
     c.row_lines /= 2;
-    /* Where the kept columns stay in L2: within 4% of the best in f64 and f32, where the other way
-     * was 7 to 12% behind in f64. */
+    /* The retained columns fit in L2: more threads instead of more blocks, which is 7 to 12% faster
+     * in f64. */
     if (task->n[1] * choice->kept[2] * cell <= (int64_t)machine->l2_bytes)
         c.row_threads = c.column_threads = 384;
     else
@@ -211,7 +213,7 @@ bool spectral_columns_fit(const spectral_shape *s) { return s->line[1].lines > 0
 size_t spectral_variants(const stn_task *task, const stn_machine *machine, const spectral_choice *choice,
                          spectral_choice *list, size_t most) {
     static const struct {
-        int rows, columns, group; /* factors, as powers of two */
+        int rows, columns, group; /* Factors, as powers of two. */
         int16_t row_threads, column_threads, row_blocks, column_blocks;
     } ways[] = {
         {0, -1, 0, 0, 0, 6, 4},     {1, 0, 0, 0, 0, 0, 1},     {0, 0, 0, 512, 512, 0, 0}, {0, 0, 0, 0, 0, 0, 2},
@@ -222,14 +224,15 @@ size_t spectral_variants(const stn_task *task, const stn_machine *machine, const
         {0, 0, 1, 0, 0, 0, 0},      {1, 0, 1, 0, 640, 0, 0},   {0, 0, 0, 256, 256, 0, 0}, {0, 0, 0, 640, 640, 0, 0},
         {-1, 0, 0, 384, 384, 0, 0}, {-1, 0, 0, 640, 640, 4, 4}};
     size_t count = 0;
-    spectral_shape now, other; /* which may have so many blocks anyway */
+    spectral_shape now, other; /* To skip variants whose number of blocks is reached anyway. */
     spectral_shape_make(task, machine, choice, true, &now);
     for (int16_t way = 0; choice->settles && way <= SPECTRAL_SETTLES_ROWS && count < most; way++) {
         list[count] = *choice, list[count].settles = way;
         if (way != choice->settles && (!way || spectral_settles_as(task, machine, &list[count]))) count++;
     }
     const size_t count_of_ways =
-        spectral_in_slabs(choice) ? 8 : sizeof ways / sizeof *ways; /* slabs have ways of their own */
+        /* Slabs have variants of their own. */
+        spectral_in_slabs(choice) ? 8 : sizeof ways / sizeof *ways;
     for (size_t i = 0; i < count_of_ways && count < most; i++) {
         spectral_choice c = *choice;
         c.row_lines = ways[i].rows < 0 ? c.row_lines / 2 : c.row_lines << ways[i].rows;
@@ -252,10 +255,9 @@ size_t spectral_variants(const stn_task *task, const stn_machine *machine, const
     return count;
 }
 
-/* ---- the whole shape
- * ----------------------------------------------------------------------------------------------- */
+/* ---- the whole shape ------------------------------------------------------------------------- */
 
-/* Bytes of shared memory beside lines that a walk goes down. */
+/* Bytes of shared memory besides the lines of a marching loop down columns. */
 static size_t beside_of_walk(const stn_task *task, const stn_machine *machine, const spectral_shape *s, int lines) {
     const size_t carry = spectral_walk_carry(task, &s->choice, &s->axis[1], lines);
     const size_t line = (size_t)(s->choice.length[1] * lines) * 17 / 16 * (spectral_wide(task) ? 16 : 8);
@@ -270,13 +272,14 @@ static stn_ladder_needs needs_of(const stn_task *task, const stn_machine *machin
     return needs;
 }
 
-/* Milliseconds, for long ones. */
+/* Takes milliseconds for long rows. */
 static void make_rows(const stn_task *task, const stn_machine *machine, spectral_shape *s) {
     stn_ladder_needs needs = needs_of(task, machine);
     needs.lines = s->choice.row_lines;
     if (s->choice.row_threads) needs.threads = s->choice.row_threads;
     needs.blocks = s->choice.row_blocks;
-    if (spectral_in_parts(&s->choice) && !needs.wide) needs.last = 16; /* 2160 points in three rungs, not four */
+    /* 2160 points in three stages instead of four. */
+    if (spectral_in_parts(&s->choice) && !needs.wide) needs.last = 16;
     stn_ladder_make(machine->found, s->choice.length[2] / 2, &needs, &s->line[2]);
 }
 
@@ -292,9 +295,11 @@ static void make_columns(const stn_task *task, const stn_machine *machine, spect
         for (int k = 0; k < 3; k++) source = source || stn_extension_odd(&s->axis[k]);
         needs.last = needs.copies > 1 || needs.common || source
                          ? 8
-                         : 16; /* the foot has registers for what a source's frequencies are made of */
+                         : 16; /* With a source, the last stage needs more registers. */
         needs.threads = heavy || needs.copies > 1 || needs.common ? (needs.wide ? 448 : 640)
-                                                                  : (needs.wide ? 512 : 768); /* no spills */
+                                                                  /* Largest numbers without
+                                                                   * register spills. */
+                                                                  : (needs.wide ? 512 : 768);
         if (source && axis == 0) needs.threads = needs.wide ? 384 : 512;
         if (s->choice.column_threads) needs.threads = s->choice.column_threads;
         stn_ladder_make(machine->found, s->choice.length[axis], &needs, &s->line[axis]);
@@ -304,9 +309,9 @@ static void make_columns(const stn_task *task, const stn_machine *machine, spect
 
 stn_symbol spectral_symbol_form(const stn_task *task, const stn_machine *machine, const int64_t torus[3]) {
     const stn_task run = spectral_run(task);
-    int last = last_axis(task); /* a line of taps lies beside the line itself */
+    int last = last_axis(task); /* The taps' line lies next to the column in shared memory. */
     bool fits = 2 * torus[last] <= stn_ladder_most_points(spectral_wide(task), machine->shared_per_block);
-    fits = fits && spectral_sides_are_even(task); /* what a source adds takes K itself */
+    fits = fits && spectral_sides_are_even(task); /* A source needs K itself. */
     return stn_symbol_form(&run, last, torus, fits);
 }
 
@@ -329,8 +334,8 @@ void spectral_shape_make(const stn_task *task, const stn_machine *machine, const
     s->strips = choice->step[1] ? (int)stn_div_up(task->n[2], choice->step[1]) : 1;
     s->segments = choice->step[0] ? (int)stn_div_up(task->n[1], choice->step[0]) : 1;
     s->legs = 1;
-    /* rows of the spectrum begin with whole lines of 128 bytes where blocks that are far apart in
-     * time write beside each other */
+    /* Rows of the spectrum begin at whole memory lines of 128 bytes if blocks far apart in time
+     * write neighbouring data. */
     const int line = spectral_wide(task) ? 8 : 16;
     s->width = stn_round_up(choice->kept[2], choice->settles ? line : spectral_tiled(choice) ? 8 : 4);
     s->pitch = s->width * s->strips;

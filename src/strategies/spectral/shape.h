@@ -1,4 +1,4 @@
-/* How `spectral` lays a task out: the torus that stands for the grid, the spectrum in the
+/* Layout of a task in `spectral`: the periodic domain in place of the grid, the spectrum in the
  * workspace, the passes over it. */
 #ifndef STN_STRATEGIES_SPECTRAL_SHAPE_H
 #define STN_STRATEGIES_SPECTRAL_SHAPE_H
@@ -7,154 +7,181 @@
 #include "strategies/common/ladder.h"
 #include "strategies/common/symbol.h"
 
-/* Columns that have a source and no points: by transforms as the others, or by a kernel of their
- * own (settle.c), with 16 or 8 points a thread, a row of columns a block or several. */
+/* How columns with a source but no points are computed: by transforms as all others, or by a
+ * recursion (settle.c) with 16 or 8 points per thread, with one or several rows of columns per
+ * block. */
 enum { SPECTRAL_SETTLES_NOT, SPECTRAL_SETTLES, SPECTRAL_SETTLES_BY_8, SPECTRAL_SETTLES_ROWS };
 
-/* A candidate's values. Lengths are in halves, low and high, as an int holds them. */
+/* A candidate's values. Lengths are ints, because a candidate's values are. */
 typedef struct spectral_choice {
-    int length[3], before[3]; /* of the line along each axis */
-    uint8_t exact;            /* bit k: that of axis k is a whole period */
-    uint8_t parts;   /* one step, 2D: of a column, side by side in a block, each a line of length[1]; 0: it is one */
-    int16_t settles; /* spectral_settling */
-    int kept[3]; /* frequencies along each axis that are not 0 to rounding after all steps: below kept[k], and above its
-                                 negative along y of 3D; of the last axis all are kept. Where a source acts, at all of them */
-    int live[3]; /* the same, of what comes of the grid's points, without a source */
+    /* Length of the periodic line along each axis, and its points before the grid. */
+    int length[3], before[3];
+    uint8_t exact; /* Bit k: the line of axis k is a whole period. */
+    /* 2D, one step: parts of a column, side by side in a block, each a line of length[1]; 0: whole
+     * columns. */
+    uint8_t parts;
+    int16_t settles; /* SPECTRAL_SETTLES_*. */
+    /* Retained frequencies along each axis: those whose factor does not round to 0 after all steps,
+     * |k| < kept[k]. All of the last axis, and all if there is a source. */
+    int kept[3];
+    /* The same for the part of the result that comes from the grid's points, without a source. */
+    int live[3];
     int row_lines, column_lines;
-    uint8_t group, slab; /* slab: 3D, frequencies along x that are done at a time, in lines of 128 bytes; 0: all */
-    int16_t waves;       /* waves: of tiles' columns, legs enough for so many blocks in turn; 0: as many as seem best */
+    /* slab: 3D, frequencies along x that are processed together, in memory lines of 128 bytes; 0:
+     * all. */
+    uint8_t group, slab;
+    /* Tiles: chunks of columns for this number of waves of blocks; 0: chosen by estimate. */
+    int16_t waves;
     int16_t row_threads, row_blocks, column_threads,
-        column_blocks; /* that a multiprocessor has registers for, and blocks
-                                 that it holds at least, as far as there is room for them; 0: as usual */
-    int step[2]; /* tiles, 2D: of axis 1 and 2, the points of a line that it is there for; 0: the axis is one line */
+        /* Threads for which a multiprocessor has registers, and least number of blocks per
+         * multiprocessor if shared memory permits; 0: default. */
+        column_blocks;
+    /* 2D tiles: output points of a line of axis 1 and of axis 2; 0: the axis is one line. */
+    int step[2];
 } spectral_choice;
 
-/* Slabs, 3D: where lines along y are longer than the grid, they are there for some neighbouring
- * frequencies along x at a time. Those of the rows lie in the rows of the output until these are
- * written, as many as there is room for; the others in the workspace. */
+/* 3D slabs: if lines along y are longer than the grid, they exist for a few neighbouring
+ * frequencies along x at a time. Frequencies of rows are stored in the output's rows, as many as
+ * fit, until these are written; the others in the workspace. */
 typedef struct spectral_slabs {
-    int line;             /* numbers of a line of memory */
-    int held, skip;       /* frequencies of a row in the output's; elements of it before them */
-    bool uneven;          /* one more where a row begins at an odd element */
-    int64_t pitch, plane; /* complex numbers of the others from row to row, plane to plane */
-    int64_t across;       /* frequencies along y */
-    size_t rest, bytes;   /* in the workspace: all the others, and behind them the slab */
+    int line; /* Elements of a memory line. */
+    /* Frequencies of a row stored in the output, and output elements before them. */
+    int held, skip;
+    bool uneven; /* One element is skipped if a row begins at an odd element. */
+    /* Strides of rows and planes of the other frequencies, in complex numbers. */
+    int64_t pitch, plane;
+    int64_t across; /* Frequencies along y. */
+    /* Bytes in the workspace: of all other frequencies, and including the slab behind them. */
+    size_t rest, bytes;
 } spectral_slabs;
 
 typedef struct spectral_shape {
     spectral_choice choice;
     stn_extension axis[3];
-    int last;                   /* the axis whose pass holds the symbol: 0 in 3D, else 1 */
-    stn_ladder line[3];         /* of axis 2: half as many complex points as its length */
-    int64_t pitch, plane, grid; /* complex numbers of the spectrum from row to row, plane to plane, grid to grid */
-    int64_t rows;               /* of a plane of the spectrum: points or kept frequencies along y, whichever are more */
+    int last; /* The axis whose pass applies the symbol: 0 in 3D, else 1. */
+    /* FFT plan of each axis; that of axis 2 has half as many complex points as its length. */
+    stn_ladder line[3];
+    /* Strides of rows, planes and grids of the spectrum, in complex numbers. */
+    int64_t pitch, plane, grid;
+    /* Rows of a plane of the spectrum: the larger of the points and the retained frequencies along
+     * y. */
+    int64_t rows;
     stn_symbol symbol;
-    int64_t columns;            /* lines of the last axis in a grid; in tiles, in one strip */
-    int64_t width;              /* tiles: frequencies of the spectrum from strip to strip */
-    int strips, segments, legs; /* of all legs of a column the segments */
+    int64_t columns; /* Lines of the last axis in a grid; with tiles, in one strip. */
+    int64_t width;   /* Tiles: frequencies of the spectrum from strip to strip. */
+    /* Tiles: strips along x, segments of a column, and chunks of segments. */
+    int strips, segments, legs;
     spectral_slabs slabs;
 } spectral_shape;
 
-bool spectral_wide(const stn_task *task); /* computed in f64 */
-/* The task with the steps from its input to its last snapshot: its taps are the other's. */
+bool spectral_wide(const stn_task *task); /* Computed in f64. */
+/* The task with all steps from its input to its last snapshot. It shares the taps of the
+ * original. */
 stn_task spectral_run(const stn_task *task);
-/* 1 - |K| from which a factor counts as 0, where the largest |K| is this. */
+/* The value of 1 - |K| from which a factor counts as 0, given the largest |K|. */
 double spectral_dead(const stn_task *task, double largest);
-/* The same of the kernels: where sums of powers are asked for as well, because sides have a source
- * or the task is a sum. */
+/* The same where sums of powers are needed too, because sides have a source or the task is a
+ * sum. */
 double spectral_dead_of(const stn_task *task, double largest, bool source);
-/* What the taps of all steps reach along an axis, at any of the snapshots. */
+/* Reach of the taps of all steps along an axis, at any snapshot. */
 stn_reach spectral_reach(const stn_task *task, int axis);
-/* What lines that hold a whole axis leave away of the weights at either side, at most. */
+/* Upper bound of the weights neglected at either side by lines that hold a whole axis. */
 double spectral_tail(const stn_task *task);
-/* Sides and lengths of a task; false: it is not for this strategy, and why. */
+/* Chooses extensions and lengths; false: the task is not for this strategy, and the reason. */
 bool spectral_choose(const stn_task *task, const stn_machine *machine, spectral_choice *choice, char *reason,
                      size_t reason_size);
-/* Then the frequencies that are kept, which takes some ms. */
+/* Then chooses the retained frequencies, which takes milliseconds. */
 void spectral_choose_kept(const stn_task *task, spectral_choice *choice);
 stn_symbol spectral_symbol_form(const stn_task *task, const stn_machine *machine, const int64_t torus[3]);
-/* settle.c: whether a kernel of its own serves the columns that have no points, and there are
- * such. */
+/* settle.c: whether there are columns without points, and the recursion serves them. */
 bool spectral_settles(const stn_task *task, const spectral_choice *choice, double dead);
-/* Frequencies chosen: how such columns are settled, and with what threads all columns and rows are
- * made then. */
+/* With the frequencies chosen: how such columns are computed, and the threads of all columns and
+ * rows in that case. */
 void spectral_choose_settling(const stn_task *task, const stn_machine *machine, spectral_choice *choice);
-/* And whether a block has room for it in the choice's own way. */
+/* Whether a block has enough shared memory and threads for the choice. */
 bool spectral_settles_as(const stn_task *task, const stn_machine *machine, const spectral_choice *choice);
-/* The same with more blocks on a multiprocessor, where they are plainly faster; else the same. */
-enum { SPECTRAL_MANY = 6 }; /* blocks of rows, in tiles */
+/* The same with more blocks per multiprocessor where that is clearly faster; else unchanged. */
+enum { SPECTRAL_MANY = 6 }; /* Blocks of rows, for tiles. */
 spectral_choice spectral_busier(const stn_task *task, const stn_machine *machine, const spectral_choice *choice);
-/* Other ways to lay out the same, worth measuring; returns how many, at most `most`. */
+/* Variants to be timed; returns their number, at most `most`. */
 size_t spectral_variants(const stn_task *task, const stn_machine *machine, const spectral_choice *choice,
                          spectral_choice *list, size_t most);
-/* constraints.c: forms that a plan's task leaves out. */
+/* constraints.c: counts rejected forms of the plan's task. */
 void spectral_left_out(const stn_plan *plan, stn_tally *tally);
-/* ---- tiles.c: where what taps reach is short beside the axes, tori of its own along a row and down the columns (spectral_walk.cu).
- * From a choice without (NULL: there is none), into as many along axis 1 and 2 at least; false: the
- * task is not for tiles, or not for so many. */
+/* ---- tiles.c --------------------------------------------------------------------------------- */
+
+/* Overlapping tiles of a 2D grid (overlap-save), for a reach that is short compared with the axes
+ * (spectral_walk.cu). whole: a choice without tiles, or NULL. least: least number of tiles along
+ * axis 1 and 2. False: tiles do not serve the task, or not so many. */
 bool spectral_choose_tiles(const stn_task *task, const stn_machine *machine, const spectral_choice *whole,
                            const int least[2], spectral_choice *choice);
-/* Smaller ones, worth measuring; returns how many. */
+/* Smaller tiles to be timed; returns their number. */
 size_t spectral_tile_variants(const stn_task *task, const stn_machine *machine, const spectral_choice *whole,
                               const spectral_choice *tiles, spectral_choice *list, size_t most);
 static inline bool spectral_tiled(const spectral_choice *choice) { return choice->step[0] > 0; }
-/* ---- slabs.c: *choice becomes slabs of what is a choice without, where that pays; and what else there is, worth measuring: slabs
- * where they are not chosen, and of other sizes. Returns how many. */
+/* ---- slabs.c --------------------------------------------------------------------------------- */
+
+/* Replaces *choice, which has no slabs, by one with slabs if that pays, and lists variants to be
+ * timed. Returns their number. */
 size_t spectral_choose_slabs(const stn_task *task, const stn_machine *machine, const spectral_choice *whole,
                              spectral_choice *choice, spectral_choice *list, size_t most);
 void spectral_slabs_make(const stn_task *task, spectral_shape *shape);
 static inline bool spectral_in_slabs(const spectral_choice *choice) { return choice->slab > 0; }
 typedef struct spectral_slab {
-    int first, count; /* frequencies along x */
-    bool held, live;  /* in the output; some have points, or no kernel of its own serves those that have none */
+    int first, count; /* Frequencies along x. */
+    /* held: stored in the output. live: some have points, or the recursion does not serve those
+     * without. */
+    bool held, live;
 } spectral_slab;
-/* The one after this, from {0} on; false: there is none. */
+/* The next slab, from {0} on; false: there is none. */
 bool spectral_next_slab(const spectral_shape *shape, bool settles, spectral_slab *slab);
-/* ---- source.c: bytes of the workspace that fixed and constant sides take besides. */
+/* ---- source.c: bytes of the workspace for the source of fixed and constant sides ------------- */
 size_t spectral_source_bytes(const stn_task *task, const spectral_shape *shape);
-/* ---- parts.c: columns of one step of many taps in parts, from a choice without. How many there may be at
- * most: */
+/* ---- parts.c: columns of one step of many taps, in at most SPECTRAL_PARTS parts -------------- */
 #define SPECTRAL_PARTS 8
-/* Into so many, a power of two, or, 0, into the best number; false: the task is not for them, or,
- * 0, a whole column takes no longer. */
+/* Divides columns into `count` parts, a power of two, or the best number if it is 0. False: the
+ * task is not for parts, or with 0 whole columns are as fast. */
 bool spectral_choose_parts(const stn_task *task, const stn_machine *machine, const spectral_choice *whole, int count,
                            spectral_choice *choice);
-/* Instructions of a column of such a step, there, back and of its taps: in parts or whole. */
+/* Instructions of a column of such a step: forward, inverse and the taps' transform, in parts or
+ * whole. */
 double spectral_parts_work(const spectral_choice *choice);
-/* Whether they have room for what these weights reach. */
+/* Whether the parts have room for the reach of these weights. */
 bool spectral_parts_serve(const stn_task *task, const spectral_choice *choice);
 static inline bool spectral_in_parts(const spectral_choice *choice) { return choice->parts > 0; }
 static inline int64_t spectral_parts_step(const stn_task *task, const spectral_choice *choice) {
-    return (task->n[1] + choice->parts - 1) / choice->parts; /* the points of a part that are right */
+    return (task->n[1] + choice->parts - 1) / choice->parts; /* Correct points of a part. */
 }
-/* Bytes of shared memory that a block of columns keeps beside its lines. */
+/* Bytes of shared memory of a block of columns in addition to its lines. */
 size_t spectral_walk_carry(const stn_task *task, const spectral_choice *choice, const stn_extension *axis, int lines);
-/* And behind that for all segments' factors, if there is room for them beside so many bytes; else
- * 0. */
+/* Bytes for all segments' factors in addition to `beside` bytes, if they fit; else 0. */
 size_t spectral_walk_factors(const stn_task *task, const stn_machine *machine, const spectral_shape *shape, int lines,
                              size_t beside);
-/* Of each column: so many blocks walk down it, where there are few columns. */
+/* Chunks of each column, each done by one block, for grids with few columns. */
 int spectral_walk_legs(const stn_task *task, const stn_machine *machine, const spectral_shape *shape);
-/* How many times as long those take as their segments would side by side on all multiprocessors. */
+/* The ratio of their time to that of the segments distributed evenly over all multiprocessors. */
 double spectral_walk_crowd(const stn_task *task, const stn_machine *machine, const spectral_shape *shape);
-/* Bytes in the workspace, behind the spectrum, for what lies about the first points of legs. */
+/* Bytes in the workspace, behind the spectrum, for copies of the rows around the first points of
+ * chunks. */
 size_t spectral_walk_aside(const stn_task *task, const spectral_shape *shape);
-/* Whether tiles have room for what these weights reach. */
+/* Whether the tiles have room for the reach of these weights. */
 bool spectral_tiles_serve(const stn_task *task, const spectral_choice *choice);
 
-/* ---- shape.c: the rest, from the choice; radices only if `lines`, those of tiles' columns in any
- * case. */
+/* ---- shape.c --------------------------------------------------------------------------------- */
+
+/* Derives the rest from the choice; FFT radices only if `lines`, but those of tiles' columns
+ * always. */
 void spectral_shape_make(const stn_task *task, const stn_machine *machine, const spectral_choice *choice, bool lines,
                          spectral_shape *shape);
-/* Whether a block has room for its columns, once they are laid out. */
+/* Whether a block has enough shared memory for its columns, once they are laid out. */
 bool spectral_columns_fit(const spectral_shape *shape);
-/* Bytes of the spectrum of all grids; of a stack of snapshots, of two of them. */
+/* Bytes of the spectra of all grids; for a stack of snapshots twice that. */
 size_t spectral_workspace(const stn_task *task, const spectral_shape *shape);
-/* Whether points of a fixed side are kept. */
+/* Whether points of a fixed side keep their values. */
 static inline bool spectral_frozen(const stn_extension *e, int side) {
     return !e->repeats && e->sign[side] < 0 && e->beyond[side] == 0;
 }
-/* Do all sides wrap or mirror with the same sign, so that none has a source? */
+/* Whether all sides wrap or mirror with the same sign, so that there is no source. */
 bool spectral_sides_are_even(const stn_task *task);
 void spectral_estimate(const stn_task *task, const stn_machine *machine, const spectral_shape *shape,
                        stn_estimate *estimate);

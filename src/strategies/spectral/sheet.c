@@ -1,4 +1,4 @@
-/* How a long line becomes sheets, and what that costs; see sheet.h. */
+/* Four-step FFT: the choice of matrix sizes and windows, and their cost; see sheet.h. */
 #include "strategies/spectral/sheet.h"
 
 #include <math.h>
@@ -10,24 +10,22 @@
 #include "strategies/common/found.h"
 
 enum { LINE = 32, LENGTHS = 1024, MOST_SHARES = 8, MOST_IMAGES = 64 };
-#define MOST_LENGTH 0x7fffffffLL /* a line's points are counted in int */
+#define MOST_LENGTH 0x7fffffffLL /* A line's points are counted in int. */
 
-/* ---- rows and columns
- * ---------------------------------------------------------------------------------------------- */
+/* ---- rows and columns ------------------------------------------------------------------------ */
 
-/* What lengths cost beside the best, times the points of a sheet: lines that leave a multiprocessor
- * to one block or to a cluster; columns read in pieces of a half and a quarter of the widest; rows
- * that are short. f64 by what other transforms measured of pieces of 128 bytes, 64 and 32
- * (bench/results/2026-11-22-fft-grid.md), f32 as what was measured of sheets, in pieces of 64, was
- * chosen. */
+/* Cost factors of lengths, relative to the best: columns read in pieces of a half (narrow) and a
+ * quarter (thin) of the widest; lines that leave a multiprocessor to one block (half, alone) or
+ * need a cluster (shared); short rows (few). Derived from measurements. */
 static const struct {
-    int widest; /* pairs of columns */
+    int widest; /* Pairs of columns. */
     double half, narrow, thin, alone, shared, few;
-} penalties[2] = {{8, 1.2, 1.3, 2.2, 1.3, 1.8, 1.2}, {8, 1.15, 1.5, 2.2, 1.3, 1.8, 1.2}}; /* f64, f32 */
+    /* f64, f32. */
+} penalties[2] = {{8, 1.2, 1.3, 2.2, 1.3, 1.8, 1.2}, {8, 1.15, 1.5, 2.2, 1.3, 1.8, 1.2}};
 
 typedef struct limits {
-    int64_t most; /* points that a block holds */
-    int shares;   /* blocks of a cluster */
+    int64_t most; /* Points that a block holds. */
+    int shares;   /* Blocks of a cluster. */
 } limits;
 
 static limits limits_of(const stn_task *task, const stn_machine *machine) {
@@ -35,7 +33,7 @@ static limits limits_of(const stn_task *task, const stn_machine *machine) {
                     machine->sm >= 90 ? MOST_SHARES : 1};
 }
 
-/* Pairs of columns of a block: as many as it holds. */
+/* Pairs of columns that a block holds. */
 static int pairs_of(const limits *l, int64_t rows, bool wide) {
     int pairs = penalties[!wide].widest;
     while (pairs > 1 && rows * pairs > l->most) pairs /= 2;
@@ -56,18 +54,19 @@ static double row_penalty(const limits *l, int64_t width, bool wide) {
     return width < 256 ? few * few : width < 1024 ? few : 1;
 }
 
-/* Good lengths, rising: of columns, that a block holds; of rows, even, longer ones by clusters. */
+/* Lists good lengths in ascending order: of columns that a block holds; or of rows, even, longer
+ * ones for clusters. */
 static int good_lengths(const limits *l, bool rows, int *list) {
     int count = 0;
     for (int64_t n = 2; n <= (rows ? l->most * l->shares : l->most) && count < LENGTHS; n += n <= l->most ? 1 : 64) {
-        if (n > l->most && n % 64) n = stn_round_up(n, 64); /* the first rung is shared out */
+        /* The first stage is distributed over the blocks of a cluster. */
+        if (n > l->most && n % 64) n = stn_round_up(n, 64);
         if (stn_ladder_good(n) && !(rows && n % 2)) list[count++] = (int)n;
     }
     return count;
 }
 
-/* ---- choosing
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- choosing -------------------------------------------------------------------------------- */
 
 bool spectral_sheet_for(const stn_task *task, const stn_machine *machine) {
     spectral_choice choice;
@@ -76,14 +75,15 @@ bool spectral_sheet_for(const stn_task *task, const stn_machine *machine) {
 }
 
 typedef struct line {
-    int64_t n, period, reach[2]; /* reach: INT64_MAX / 4 where it is that far or further */
+    int64_t n, period, reach[2]; /* Clamped to INT64_MAX / 4. */
 } line;
 
-/* What one sheet of so many points makes of a line: its windows, the useful points of each; false:
- * too short. */
+/* Windows of a line with matrices of this length, and the output points of each; false: too
+ * short. */
 static bool windows_of(const line *line, int64_t length, spectral_sheet_choice *choice, int64_t *windows) {
     const int unit =
-        length >= 64 * LINE ? LINE : 2; /* windows begin where lines of memory do, or at even points at least */
+        /* Windows begin at whole memory lines, or at least at even points. */
+        length >= 64 * LINE ? LINE : 2;
     const int64_t before = stn_round_up(line->reach[0], unit);
     int64_t useful = length - before - line->reach[1];
     choice->before = 0;
@@ -105,14 +105,14 @@ static bool windows_of(const line *line, int64_t length, spectral_sheet_choice *
     return useful <= MOST_LENGTH;
 }
 
-/* No more points of a window are useful than those that nothing reaches into: so many windows at
- * least, but for a whole period. */
+/* Lower bound of the number of windows, from the points that nothing reaches into; 1 for a whole
+ * period. */
 static double windows_at_least(const line *line, int64_t length) {
     const int64_t useful = length - line->reach[0] - line->reach[1];
     return length == line->period || useful <= 0 ? 1 : 0.999 * (double)line->n / (double)useful;
 }
 
-/* Good lengths of columns or rows, and what each costs beside the best. */
+/* Good lengths of columns or rows, and the cost factor of each. */
 typedef struct side {
     int count, points[LENGTHS];
     double penalty[LENGTHS];
@@ -125,7 +125,7 @@ static void find_side(const limits *l, bool wide, bool rows, side *s) {
                              : column_penalty(l, s->points[i], wide, pairs_of(l, s->points[i], wide));
 }
 
-/* Both, which are the same for all of a machine's lines. */
+/* Both; they are the same for all lines on one machine. */
 typedef struct sides {
     limits limits;
     bool wide;
@@ -155,9 +155,8 @@ static void find_sides(stn_found *found, const limits *l, bool wide, sides *s) {
     pthread_mutex_unlock(&found->lock);
 }
 
-/* The cheapest sheets of at most `longest` points. A hundred thousand pairs of lengths are looked
- * at, all but a few only by what any windows cost: as many points as the line and one of them
- * have. */
+/* Finds the cheapest matrix of at most `longest` points. Of a hundred thousand pairs of lengths,
+ * most are rejected by a lower bound of the cost. */
 static bool search(const stn_task *task, const stn_machine *machine, const line *line, int64_t longest,
                    spectral_sheet_choice *choice) {
     const limits l = limits_of(task, machine);
@@ -171,7 +170,7 @@ static bool search(const stn_task *task, const stn_machine *machine, const line 
         for (int r = 0; r < columns->count; r++) {
             spectral_sheet_choice c = {.mark = SPECTRAL_SHEET, .rows = columns->points[r], .width = rows->points[w]};
             int64_t windows, length = (int64_t)c.rows * c.width;
-            if (length > longest) break; /* columns only grow */
+            if (length > longest) break; /* Columns are in ascending order. */
             const double penalty = 2 * columns->penalty[r] + rows->penalty[w];
             if (((double)length > all ? (double)length : all) * penalty >= least) continue;
             if (windows_at_least(line, length) * (double)length * penalty >= least) continue;
@@ -184,7 +183,8 @@ static bool search(const stn_task *task, const stn_machine *machine, const line 
     return least < INFINITY;
 }
 
-/* Of the points beside its sides, about: two in each mirror of the line. */
+/* Approximate number of images of the points next to sides: two in each mirror image of the
+ * line. */
 static int64_t images_in(const line *line, const spectral_sheet_choice *choice) {
     return 2 * ((int64_t)choice->rows * choice->width / line->n + 1);
 }
@@ -222,8 +222,8 @@ bool spectral_sheet_choose(const stn_task *task, const stn_machine *machine, spe
 
 size_t spectral_sheet_variants(const stn_task *task, const stn_machine *machine, const spectral_sheet_choice *choice,
                                spectral_sheet_choice *list, size_t most) {
-    /* pairs: a power of two more; cut: windows so many times as short, `turn` of which may stay in
-     * the cache between passes */
+    /* pairs: change of the exponent. cut: divisor of the windows' length; `turn` of these may stay
+     * in the cache between passes. */
     static const struct {
         int pairs, cut, turn, column_threads, row_threads;
     } ways[] = {{1, 2, 0, 0, 0},   {0, 4, 0, 0, 0},   {0, 1, 1, 0, 0},  {0, 1, 2, 0, 0}, {0, 1, 8, 0, 0},
@@ -247,18 +247,19 @@ size_t spectral_sheet_variants(const stn_task *task, const stn_machine *machine,
     return count;
 }
 
-/* ---- the whole shape
- * ----------------------------------------------------------------------------------------------- */
+/* ---- the whole layout ------------------------------------------------------------------------ */
 
 static void make_lines(const stn_task *task, const stn_machine *machine, spectral_sheet *s) {
     const bool wide = spectral_wide(task);
     stn_ladder_needs needs = {.wide = wide, .last = 8, .shares = 1, .copies = 1, .lines = s->choice.pairs};
-    needs.threads = s->choice.column_threads ? s->choice.column_threads : wide ? 384 : 640; /* no spills */
+    /* No register spills. */
+    needs.threads = s->choice.column_threads ? s->choice.column_threads : wide ? 384 : 640;
     needs.shared = machine->shared_per_block;
     needs.total = machine->shared_per_multiprocessor;
     stn_ladder_make(machine->found, s->choice.rows, &needs, &s->down);
     needs.shares = limits_of(task, machine).shares;
-    needs.lines = 1, needs.last = stn_extension_odd(&s->axis) ? 8 : 16; /* a source takes registers */
+    /* A source needs registers. */
+    needs.lines = 1, needs.last = stn_extension_odd(&s->axis) ? 8 : 16;
     needs.threads = s->choice.row_threads ? s->choice.row_threads : wide ? 512 : 768;
     stn_ladder_make(machine->found, s->choice.width, &needs, &s->along);
 }
@@ -272,8 +273,8 @@ void spectral_sheet_make(const stn_task *task, const stn_machine *machine, const
     s->axis.length = s->length, s->axis.before = choice->before;
     s->windows = stn_div_up(task->n[2], choice->useful);
     s->turn = s->windows * task->batch;
-    if (choice->turn && !task->in_place)
-        s->turn = stn_min(s->turn, choice->turn); /* else a window's input is another's output */
+    if (choice->turn && !task->in_place) /* In place, one window's input is another's output. */
+        s->turn = stn_min(s->turn, choice->turn);
     s->spectrum = (int64_t)(choice->rows / 2 + 1) * choice->width;
     const int64_t torus[3] = {1, 1, s->length};
     s->symbol = stn_symbol_form(&run, 2, torus, false);
@@ -281,9 +282,9 @@ void spectral_sheet_make(const stn_task *task, const stn_machine *machine, const
     if (lines) make_lines(task, machine, s);
 }
 
-/* What its passes reach of the copy bandwidth, and its arithmetic of its unit's rate: as cost.c's
- * of planes; f64 by one row of bench/results/2026-11-22-spectral.md, in pieces of 64 bytes. */
-static const struct { double part, arithmetic; } rates[2] = {{0.47, 1.4}, {0.5, 0.9}}; /* f64, f32 */
+/* Fractions of the copy bandwidth and of the unit's rate, as for 2D grids in cost.c. */
+/* f64, f32. */
+static const struct { double part, arithmetic; } rates[2] = {{0.47, 1.4}, {0.5, 0.9}};
 
 void spectral_sheet_estimate(const stn_task *task, const stn_machine *machine, const spectral_sheet *s,
                              stn_estimate *estimate) {

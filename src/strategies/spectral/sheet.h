@@ -1,64 +1,69 @@
-/* Lines too long to be held together, 1D: each lies as a sheet of rows and is transformed down its
- * columns, then along its rows, in three passes (kernel_templates/spectral/spectral_sheet.cu); or
- * as several, windows that overlap by what the taps reach. */
+/* Four-step FFT for 1D lines too long for shared memory: a line is a matrix, transformed down its
+ * columns and then along its rows, in three passes (kernel_templates/spectral/spectral_sheet.cu);
+ * or several such windows that overlap by the reach of the taps (overlap-save). */
 #ifndef STN_STRATEGIES_SPECTRAL_SHEET_H
 #define STN_STRATEGIES_SPECTRAL_SHEET_H
 #include "strategies/spectral/passes.h"
 
 /* A candidate's values. */
 typedef struct spectral_sheet_choice {
-    int mark;                        /* SPECTRAL_SHEET, where a spectral_choice has a length */
-    int rows, width;                 /* of a sheet: points down a column and along a row */
-    int before;                      /* points of a window before those that it is there for */
-    int useful;                      /* those; all of a line that is one window */
-    int pairs;                       /* of columns that a block has */
-    int turn;                        /* windows that go through all passes together; 0: all */
-    int column_threads, row_threads; /* that a multiprocessor has registers for; 0: as usual */
+    int mark;        /* SPECTRAL_SHEET, in place of spectral_choice.length[0]. */
+    int rows, width; /* Points of a column, and of a row, of the matrix. */
+    int before;      /* Points of a window before its outputs. */
+    /* Output points of a window; the whole line if there is one window. */
+    int useful;
+    int pairs; /* Pairs of columns per block. */
+    int turn;  /* Windows that go through all passes together; 0: all. */
+    /* Threads for which a multiprocessor has registers; 0: default. */
+    int column_threads, row_threads;
 } spectral_sheet_choice;
 #define SPECTRAL_SHEET (-1)
 
 typedef struct spectral_sheet {
     spectral_sheet_choice choice;
     stn_extension axis;
-    int64_t length;        /* points of a sheet */
-    int64_t windows, turn; /* of a grid; of all grids, that go together */
-    int64_t spectrum;      /* complex numbers of a window */
+    int64_t length; /* Points of the matrix. */
+    /* windows: of one grid. turn: windows, over all grids, that run together. */
+    int64_t windows, turn;
+    int64_t spectrum; /* Complex numbers of a window's spectrum. */
     stn_ladder down, along;
     stn_symbol symbol;
-    int fine; /* log2 of the first table of roots between the two transforms */
+    int fine; /* log2 of the size of the first of two tables of twiddle factors. */
 } spectral_sheet;
 
 typedef struct spectral_sheet_state {
     spectral_sheet shape;
     bool has_source;
     struct stn_kernel *forward, *rows, *back, *source;
-    /* On the device, in bytes from there: roots of the ladders, of the line, half angles of rows
-     * and along them, the symbol's parts; images of the points beside sides, what rows see of them,
-     * where windows' begin, the taps */
+    /* On the device, with byte offsets: roots of the FFT stages, twiddle factors of the line, half
+     * angles of rows and along them, the symbol's coefficients; images of the points next to sides,
+     * their contributions to rows, the first image of each window, the taps. */
     void *tables;
     size_t down, along, fine, coarse, turns, angles, parts, image, image_row, images, taps, size;
-    size_t values; /* in the workspace: the source beside either side, of each grid */
+    size_t values; /* Offset in the workspace of the source next to either side, for each grid. */
     double largest, dead;
 } spectral_sheet_state;
 
-/* ---- sheet.c: whether a task's lines are for sheets, and can be; else why not. */
+/* ---- sheet.c --------------------------------------------------------------------------------- */
+
+/* Whether a task's lines need and permit a four-step FFT; else the reason. */
 bool spectral_sheet_for(const stn_task *task, const stn_machine *machine);
 bool spectral_sheet_choose(const stn_task *task, const stn_machine *machine, spectral_sheet_choice *choice,
                            char *reason, size_t reason_size);
-/* Other ways to lay out the same, worth measuring; returns how many. */
+/* Variants to be timed; returns their number. */
 size_t spectral_sheet_variants(const stn_task *task, const stn_machine *machine, const spectral_sheet_choice *choice,
                                spectral_sheet_choice *list, size_t most);
 void spectral_sheet_make(const stn_task *task, const stn_machine *machine, const spectral_sheet_choice *choice,
                          bool lines, spectral_sheet *shape);
-/* Bytes, but for what the sides' source takes. */
+/* Bytes, without those of the sides' source. */
 size_t spectral_sheet_workspace(const stn_task *task, const spectral_sheet *shape);
 void spectral_sheet_estimate(const stn_task *task, const stn_machine *machine, const spectral_sheet *shape,
                              stn_estimate *estimate);
 
-/* ---- sheet_tables.c: places the tables, and fills them where there is a device. */
+/* ---- sheet_tables.c: lays out the tables, and writes them if there is a device --------------- */
 stn_status spectral_sheet_tables(stn_plan *plan, spectral_sheet_state *state, stn_error *error);
 
-/* ---- sheet_run.c: of plans of such a candidate. */
+/* ---- sheet_run.c: plans of such a candidate -------------------------------------------------- */
 stn_status spectral_sheet_prepare(stn_plan *plan, const spectral_sheet_choice *choice, stn_error *error);
 stn_status spectral_sheet_set_weights(stn_plan *plan, stn_error *error);
 stn_status spectral_sheet_execute(stn_plan *plan, const stn_execution *run, stn_error *error);

@@ -1,4 +1,4 @@
-/* Plans of long lines as sheets: kernels and launches; see sheet.h. */
+/* Four-step FFT: kernels and launches of a plan; see sheet.h. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,12 +11,11 @@
 #include "strategies/spectral/arguments.h"
 #include "strategies/spectral/sheet.h"
 
-/* ---- kernels
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- kernels --------------------------------------------------------------------------------- */
 
 static int frozen(const stn_extension *e, int side) { return !e->repeats && e->sign[side] < 0 && e->beyond[side] == 0; }
 
-/* Two neighbours of the grid are one access. */
+/* Two neighbouring points of the grid are one access. */
 static bool in_pairs(const stn_task *task, const spectral_sheet *s, bool back) {
     const bool apart =
         back && task->snapshots > 1 && task->snapshot_stride * (int64_t)stn_dtype_size(task->dtype) % 16 != 0;
@@ -84,8 +83,7 @@ static stn_status make_source(stn_plan *plan, spectral_sheet_state *state, stn_e
     return spectral_source_kernel(plan, &state->source, error);
 }
 
-/* ---- building
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- building -------------------------------------------------------------------------------- */
 
 static size_t spectra(const stn_task *task, const spectral_sheet *s) {
     return (size_t)(s->spectrum * s->turn) * (spectral_wide(task) ? 16 : 8);
@@ -109,7 +107,7 @@ stn_status spectral_sheet_prepare(stn_plan *plan, const spectral_sheet_choice *c
     return spectral_sheet_tables(plan, state, error);
 }
 
-/* The line and its windows were chosen for the old weights. */
+/* The lengths and windows were chosen for the old weights. */
 stn_status spectral_sheet_set_weights(stn_plan *plan, stn_error *error) {
     spectral_sheet_state *state = plan->state;
     spectral_sheet *s = &state->shape;
@@ -139,8 +137,7 @@ void spectral_sheet_release(stn_plan *plan) {
     plan->state = NULL;
 }
 
-/* ---- running
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 static const void *table(const spectral_sheet_state *state, size_t at) {
     return (const unsigned char *)state->tables + at;
@@ -184,7 +181,8 @@ static stn_status run_rows(const stn_plan *plan, const spectral_sheet_state *sta
     spectral_columns_arguments a = {.spectrum = workspace, .roots = table(state, state->along)};
     a.apart = workspace + spectra(task, s);
     a.symbol.parts = table(state, state->parts), a.symbol.angles = table(state, state->angles);
-    a.symbol.steps = (snapshot + 1) * task->steps, a.symbol.dead = state->dead; /* as dead after more steps */
+    /* Later snapshots decay at least as far. */
+    a.symbol.steps = (snapshot + 1) * task->steps, a.symbol.dead = state->dead;
     a.symbol.scale = 0.5 / (double)s->length;
     a.pitch = 1, a.plane = s->choice.width, a.columns = 1, a.tiles = 1, a.kept = s->choice.width;
     a.along = (spectral_extension_arguments){s->choice.width, 0};
@@ -222,8 +220,7 @@ stn_status spectral_sheet_execute(stn_plan *plan, const stn_execution *run, stn_
     return STN_OK;
 }
 
-/* ---- describing
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- description ----------------------------------------------------------------------------- */
 
 static void describe_line(const stn_ladder *line, const char *name, stn_text *text) {
     stn_text_printf(text, "; %s: %d x %d threads, ", name, line->lines, line->threads);

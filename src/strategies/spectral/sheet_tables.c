@@ -1,4 +1,4 @@
-/* What the passes over sheets read besides the data; see sheet.h. */
+/* Four-step FFT: the tables that the passes read; see sheet.h. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,22 +18,21 @@ static size_t placed(size_t *at, size_t bytes) {
     return here;
 }
 
-/* cos and sin of pi k / n, k taken from -n / 2 to n / 2 */
+/* cos and sin of pi k / n, for k from -n / 2 to n / 2. */
 static void put_half(double *to, int64_t k, int64_t n) {
     const long double angle = pi * (long double)(2 * k > n ? k - n : k) / (long double)n;
     to[0] = (double)cosl(angle), to[1] = (double)sinl(angle);
 }
 
-/* ---- images of the points beside sides
- * ------------------------------------------------------------------------------- */
+/* ---- images of the points next to sides ------------------------------------------------------ */
 
 typedef struct images {
-    int32_t *first; /* of each window, and the number of all */
+    int32_t *first; /* The first image of each window, and the total number at the end. */
     spectral_sheet_image *list;
-    double *row; /* of each image, of each row: a complex number */
+    double *row; /* A complex number for each image and row. */
 } images;
 
-/* Point p of window w: which side's it is, or -1, and its sign. */
+/* The side to which point p of window w belongs as an image, or -1, and its sign. */
 static int side_of(const spectral_sheet *s, int64_t window, int64_t p, int *sign) {
     const int64_t at = stn_extension_image(&s->axis, window * s->choice.useful - s->choice.before + p, sign);
     for (int side = 0; side < 2 && *sign; side++)
@@ -41,9 +40,9 @@ static int side_of(const spectral_sheet *s, int64_t window, int64_t p, int *sign
     return -1;
 }
 
-/* The first image, at point `from` of the extended axis or after it, of a point beside a side: they
- * come by turns as mirrors of each other and repeat, with any sign, from one mirror at the low side
- * to the next. */
+/* The first image, at point `from` of the extended axis or later, of a point next to a side. The
+ * images of a point alternate between copies and mirror images, and repeat, with any sign, from one
+ * mirror at the low side to the next. */
 static int64_t next_image(const spectral_sheet *s, int64_t from) {
     const stn_extension *e = &s->axis;
     const int64_t apart = stn_extension_period(e) / (e->sign[0] == e->sign[1] ? 1 : 2);
@@ -58,7 +57,7 @@ static int64_t next_image(const spectral_sheet *s, int64_t from) {
     return best;
 }
 
-/* Counts the images of all windows; those of the list that are given are filled. */
+/* Counts the images of all windows; if `to` is not NULL, fills its lists. */
 static int64_t find_images(const spectral_sheet *s, images *to) {
     int64_t count = 0;
     for (int64_t w = 0; w < s->windows; w++) {
@@ -70,7 +69,8 @@ static int64_t find_images(const spectral_sheet *s, images *to) {
             if (side < 0) continue;
             if (to) {
                 to->list[count] = (spectral_sheet_image){(int32_t)((i - begin) % s->choice.width), side};
-                for (int64_t k = 0; k <= s->choice.rows / 2; k++) { /* the first pass doubles */
+                /* Doubled, as are the results of the first pass. */
+                for (int64_t k = 0; k <= s->choice.rows / 2; k++) {
                     const long double turns = (long double)(k * (i - begin) % s->length) / (long double)s->length;
                     double *put = to->row + 2 * (count * (s->choice.rows / 2 + 1) + k);
                     put[0] = 2 * sign * (double)cosl(2 * pi * turns), put[1] = -2 * sign * (double)sinl(2 * pi * turns);
@@ -83,8 +83,7 @@ static int64_t find_images(const spectral_sheet *s, images *to) {
     return count;
 }
 
-/* ---- all of them
- * --------------------------------------------------------------------------------------------------- */
+/* ---- all of them ----------------------------------------------------------------------------- */
 
 static void place_tables(const stn_task *task, spectral_sheet_state *state) {
     const spectral_sheet *s = &state->shape;
@@ -138,14 +137,14 @@ stn_status spectral_sheet_tables(stn_plan *plan, spectral_sheet_state *state, st
     state->dead = spectral_dead_of(&plan->task, state->largest, state->has_source);
     place_tables(&plan->task, state);
     const size_t size = state->size;
-    state->size = before; /* what lies on the device, until the new ones do */
+    state->size = before; /* The size of the tables on the device, until they are replaced. */
     if (!plan->machine.present) return STN_OK;
     unsigned char *tables = calloc(1, size);
     if (!tables) return stn_fail_memory(error, "the tables of a plan", size);
     stn_status status = STN_OK;
     if (!fill(&plan->task, state, tables)) status = stn_fail_memory(error, "the roots of a symbol", size);
-    if (status == STN_OK && state->tables)
-        status = stn_device_synchronize_all(device, error); /* executions read the old ones */
+    if (status == STN_OK && state->tables) /* Pending executions read the old ones. */
+        status = stn_device_synchronize_all(device, error);
     if (status == STN_OK && state->tables && size > before) {
         stn_device_free(device, state->tables);
         state->tables = NULL;

@@ -1,4 +1,5 @@
-/* The middle passes of solids in slabs; see shape.h. */
+/* The middle passes of 3D grids in slabs of frequencies along x, which saves workspace; see
+ * shape.h. */
 #include <math.h>
 
 #include "base/arith.h"
@@ -7,15 +8,15 @@
 #include "plan/plan.h"
 #include "strategies/spectral/passes.h"
 
-/* Bytes in which neighbours are read together, and to which what the output holds is aligned. */
+/* Bytes that are read together, and alignment of the data stored in the output. */
 enum { LINE = 128, SKIP = 64 };
-/* Of a grid: what a plan takes at most if that is possible, what a slab takes at most if it is not,
- * and what is worth slabs. */
+/* Fractions of a grid's size: the most workspace of a plan if possible, the most of a slab
+ * otherwise, and the least workspace for which slabs are worthwhile. */
 #define ROOM 0.99
 #define SLAB 0.25
 #define WORTH 1.05
-/* Slower than without by so much at most, by estimate, for what is left of the workspace at
- * most. */
+/* Slabs may be slower by this factor, by estimate, if the workspace shrinks at least to this
+ * fraction. */
 #define SLOWER 1.1
 #define SAVES 0.85
 
@@ -27,11 +28,10 @@ static size_t slab_bytes(const stn_task *task, const spectral_choice *c, int64_t
     return (size_t)(width * across_of(c) * task->n[0] * cell_of(task));
 }
 
-/* ---- where they lie
- * ------------------------------------------------------------------------------------------------ */
+/* ---- layout ---------------------------------------------------------------------------------- */
 
-/* Whether rows of the output may hold complex numbers of the arithmetic's type until they are what
- * they are to be. */
+/* Whether the output's rows may store complex numbers of the arithmetic type until the results are
+ * written. */
 static bool output_serves(const stn_task *task) {
     const int cell = cell_of(task);
     return task->alignment >= cell && (int)stn_dtype_size(task->dtype) * 2 == cell && !task->sum;
@@ -74,8 +74,7 @@ bool spectral_next_slab(const spectral_shape *s, bool settles, spectral_slab *sl
     return true;
 }
 
-/* ---- choosing
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- choosing -------------------------------------------------------------------------------- */
 
 static bool choose_width(const stn_task *task, const stn_machine *machine, const spectral_choice *whole,
                          spectral_choice *choice) {
@@ -86,7 +85,8 @@ static bool choose_width(const stn_task *task, const stn_machine *machine, const
     const double source = (double)spectral_source_bytes(task, &s);
     if (((double)spectral_workspace(task, &s) + source) < WORTH * grid * (double)task->batch) return false;
     *choice = *whole, choice->slab = 1;
-    if (!spectral_wide(task) && choice->column_lines > 8) /* 512^3 in f32: 2.78 ms, 2.97 in sixteens */
+    /* 512^3 in f32: 2.78 ms, and 2.97 with sixteen columns. */
+    if (!spectral_wide(task) && choice->column_lines > 8)
         choice->column_lines = 8, choice->row_blocks = 6, choice->column_blocks = 4;
     spectral_shape_make(task, machine, choice, false, &s);
     const double each = (double)slab_bytes(task, choice, s.slabs.line);
@@ -94,7 +94,7 @@ static bool choose_width(const stn_task *task, const stn_machine *machine, const
     if (room < each) room = SLAB * grid;
     choice->slab = (uint8_t)stn_max(1, stn_min((int64_t)(room / each), UINT8_MAX));
     s.choice = *choice;
-    int64_t widest = 1; /* slabs share columns evenly */
+    int64_t widest = 1; /* Slabs divide the columns evenly. */
     for (spectral_slab slab = {0}; spectral_next_slab(&s, choice->settles, &slab);)
         widest = stn_max(widest, slab.count);
     choice->slab = (uint8_t)stn_div_up(widest, s.slabs.line);
@@ -104,8 +104,8 @@ static bool choose_width(const stn_task *task, const stn_machine *machine, const
 static size_t variants(const stn_task *task, const stn_machine *machine, const spectral_choice *choice,
                        spectral_choice *list, size_t most) {
     static const struct {
-        uint8_t slab; /* lines of memory; 0: as chosen */
-        bool rows;    /* the other of recursions by columns and by rows */
+        uint8_t slab; /* In memory lines; 0: as chosen. */
+        bool rows;    /* Switches between recursion by columns and by rows. */
     } ways[] = {{2, true}, {0, true}, {4, false}, {8, false}, {2, false}, {1, false}, {12, false}};
     const int lines = (int)stn_div_up(choice->kept[2], LINE / cell_of(task));
     size_t count = 0;
@@ -128,8 +128,8 @@ static double seconds_of(const stn_task *task, const stn_machine *machine, const
     return estimate.seconds;
 }
 
-/* As wide as makes them no slower than they are worth, for the memory that they save; of grids that
- * no cache holds. */
+/* Widens slabs until they are fast enough, and checks that they still save enough memory. Only for
+ * grids larger than L2. */
 static bool pay(const stn_task *task, const stn_machine *machine, const spectral_choice *whole,
                 spectral_choice *slabs) {
     const double most = SLOWER * seconds_of(task, machine, whole);
@@ -150,24 +150,25 @@ size_t spectral_choose_slabs(const stn_task *task, const stn_machine *machine, c
     spectral_choice wider = slabs;
     const bool taken = pay(task, machine, whole, &wider);
     size_t count = 0;
-    if (taken) /* who times candidates keeps within the workspace too */
+    if (taken) /* Timed candidates then stay within the workspace too. */
         *choice = slabs = wider;
     else
         list[count++] = slabs;
     return count + variants(task, machine, &slabs, list + count, most - count);
 }
 
-/* ---- launches
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- launches -------------------------------------------------------------------------------- */
 
-/* A slab as columns along y have it: where rows hold its first frequency, and where it is
- * itself. */
+/* A slab during the transforms along y: the address of its first frequency in the rows' data, and
+ * its own address. */
 typedef struct slab_place {
     unsigned char *points, *slab;
-    int64_t pitch, plane;  /* of the rows, complex numbers; uneven: elements */
-    int64_t uneven;        /* of them, half a complex number more than there are before the first row */
-    int64_t width, deep;   /* of the slab: from frequency to frequency along y, and from plane to plane */
-    int64_t first, planes; /* those that no side keeps */
+    /* Strides of the rows' data, in complex numbers, or in elements if uneven. */
+    int64_t pitch, plane;
+    int64_t uneven; /* Uneven: 1 plus the number of elements before the first row. */
+    /* Strides of the slab: between frequencies along y, and between planes. */
+    int64_t width, deep;
+    int64_t first, planes; /* The planes that no fixed side freezes. */
 } slab_place;
 
 static slab_place place_of(const stn_plan *plan, const spectral_state *state, int64_t grid, const spectral_slab *slab,
@@ -179,7 +180,7 @@ static slab_place place_of(const stn_plan *plan, const spectral_state *state, in
     p.planes = task->n[0] - low - spectral_frozen(&state->shape.axis[0], 1);
     p.deep = p.width * s->across;
     p.slab = (unsigned char *)run->workspace + s->rest;
-    const int64_t each = s->uneven ? 1 : 2; /* elements that are counted as one */
+    const int64_t each = s->uneven ? 1 : 2; /* Elements per counted unit. */
     if (slab->held) {
         const int64_t before = grid * task->out_batch_stride + s->skip;
         p.points = (unsigned char *)run->out + slab->first * cell + (s->uneven ? 0 : before * cell / 2);

@@ -1,9 +1,12 @@
-/* The source of fixed and constant sides; see passes.h. Its values lie beside the faces, two an
- * axis: a kernel computes them at each execution, the kernels of rows and columns transform each
- * face along the two axes that it lies on.
+/* The source of fixed and constant sides; see passes.h. Its values are defined next to the faces,
+ * two per axis. A kernel computes them at each execution; the kernels of rows and columns transform
+ * each face along its two axes.
  *
- *     z faces [2][y][x]: along x, y      y faces [z][2][x]: along x, z      x faces [z][y][2]: along y, z; in 2D no
- * z */
+ *     z faces [2][y][x]: along x, y
+ *     y faces [z][2][x]: along x, z
+ *     x faces [z][y][2]: along y, z
+ *
+ * In 2D there is no z. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,10 +20,9 @@
 
 enum { THREADS = 128 };
 
-/* ---- kernels
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- kernels --------------------------------------------------------------------------------- */
 
-/* Forward along one axis, of numbers in the arithmetic's type, without groups. */
+/* Forward transform along one axis, of elements in the arithmetic type, ungrouped. */
 static stn_status make_transform(stn_plan *plan, spectral_state *state, int axis, stn_error *error) {
     const spectral_shape *shape = &state->shape;
     bool wide = spectral_wide(&plan->task);
@@ -94,7 +96,7 @@ static int64_t frequencies(const spectral_state *state, int axis) {
     return numbers_of(state->source.extent, state->shape.pitch, axis);
 }
 
-/* Where all of it lies from *bytes on, which becomes the end of it. */
+/* Lays out all of it from *bytes on, and advances *bytes to the end. */
 static void place_source(const stn_task *task, const spectral_shape *shape, spectral_source *source, size_t *bytes) {
     const size_t batch = (size_t)task->batch, real = spectral_wide(task) ? 8 : 4;
     source->cell = 2 * real;
@@ -102,7 +104,7 @@ static void place_source(const stn_task *task, const spectral_shape *shape, spec
     *bytes = (size_t)stn_round_up((int64_t)*bytes, 256);
     if (shape->last == 0) source->values[0] = placed(bytes, 2 * (size_t)(task->n[1] * task->n[2]) * batch * real);
     source->values[1] = placed(bytes, 2 * (size_t)(task->n[0] * task->n[2]) * batch * real);
-    for (int axis = shape->last; axis < 3; axis++) { /* a plane has no z faces: they would be as large as itself */
+    for (int axis = shape->last; axis < 3; axis++) { /* In 2D, z faces are not needed. */
         const size_t size = (size_t)numbers_of(source->extent, shape->pitch, axis) * batch * source->cell;
         source->faces[axis] = source->turned[axis] = placed(bytes, size);
         if (shape->choice.settles && axis > 0) source->turned[axis] = placed(bytes, size);
@@ -124,11 +126,10 @@ stn_status spectral_make_source(stn_plan *plan, spectral_state *state, size_t *b
     return make_kernels(plan, state, error);
 }
 
-/* ---- tables
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- tables ---------------------------------------------------------------------------------- */
 
-/* The transform along an axis of a one beside each side, in all its images: `factor` times it, at k
- * < count, [k][side]. */
+/* The transform along an axis of a unit value next to each side, with all its images, times
+ * `factor`, at k < count: [k][side]. */
 static void fill_places(const stn_extension *e, int64_t count, double factor, bool wide, void *to) {
     for (int side = 0; side < 2; side++) {
         int64_t beside = stn_extension_beside(e, side);
@@ -149,7 +150,7 @@ static void fill_places(const stn_extension *e, int64_t count, double factor, bo
     }
 }
 
-/* Frequencies of an axis in the spectrum, padding included. */
+/* Frequencies of an axis in the spectrum, with padding. */
 static int64_t places(const spectral_shape *shape, int axis) {
     return axis == 2 ? shape->pitch : shape->axis[axis].length;
 }
@@ -165,7 +166,7 @@ stn_status spectral_make_source_tables(stn_plan *plan, spectral_state *state, st
     source->taps = placed(&size, task->ntaps * sizeof(spectral_source_tap));
     unsigned char *tables = calloc(1, size);
     if (!tables) return stn_fail_memory(error, "the tables of a plan's sides", size);
-    for (int axis = 0; axis < 3; axis++) /* rows come out of their pass doubled */
+    for (int axis = 0; axis < 3; axis++) /* The pass of rows doubles its results. */
         fill_places(&shape->axis[axis], places(shape, axis), axis == 2 ? 2 : 1, wide, tables + source->place[axis]);
     for (size_t i = 0; i < task->ntaps; i++) {
         const int64_t *o = task->taps[i].offset;
@@ -184,10 +185,9 @@ void spectral_free_source(stn_plan *plan, spectral_state *state) {
     state->source.tables = NULL;
 }
 
-/* ---- launches
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- launches -------------------------------------------------------------------------------- */
 
-/* One thread for each of a.points, of all grids. */
+/* One thread for each of a.points, for all grids. */
 static stn_status launch_values(const stn_plan *plan, const stn_extension *const axes[3], const stn_kernel *kernel,
                                 spectral_source_arguments *a, const stn_execution *run, stn_error *error) {
     const stn_task *task = &plan->task;
@@ -232,8 +232,8 @@ stn_status spectral_source_of_lines(const stn_plan *plan, const spectral_line_so
     return launch_values(plan, axes, source->kernel, &a, run, error);
 }
 
-/* Along x: z faces (axis 0) as planes of ny rows, y faces (axis 1) as planes of two. A launch a
- * grid: the frequencies may take more planes than there are. */
+/* Transforms along x: z faces (axis 0) as planes of ny rows, y faces (axis 1) as planes of two
+ * rows. One launch per grid, because the frequencies may take more planes than the values. */
 static stn_status run_rows(const stn_plan *plan, const spectral_state *state, int axis, const stn_execution *run,
                            stn_error *error) {
     const spectral_shape *shape = &state->shape;
@@ -256,8 +256,8 @@ static stn_status run_rows(const stn_plan *plan, const spectral_state *state, in
     return STN_OK;
 }
 
-/* Along y or z, in place, or y and x faces along z to where columns have them as frequencies: in
- * each plane `pitch` columns side by side. */
+/* Transforms along y or z, in place, or y and x faces along z to `turned`. Each plane has `pitch`
+ * columns side by side. */
 static stn_status run_columns(const stn_plan *plan, const spectral_state *state, int faces, int along, int64_t planes,
                               int64_t plane, int64_t pitch, const stn_execution *run, stn_error *error) {
     const spectral_shape *shape = &state->shape;
@@ -299,7 +299,7 @@ void spectral_source_arguments_of(const spectral_state *state, const stn_executi
     const char *tables = source->tables;
     const int last = state->shape.last, x = 1 - last;
     const int64_t pitch = state->shape.pitch;
-    const char *of[3]; /* each axis's faces, of this grid */
+    const char *of[3]; /* Each axis's faces of this grid. */
     for (int axis = 0; axis < 3; axis++)
         of[axis] = (const char *)run->workspace + (axis == last ? source->faces : source->turned)[axis] +
                    grid * frequencies(state, axis) * (int64_t)source->cell;

@@ -1,15 +1,14 @@
-/* The spectral strategy: all steps at once, by Fourier transforms of the whole grid. The cost does
- * not depend on their number.
+/* The strategy `spectral`: applies all steps at once by Fourier transforms of the whole grid. The
+ * cost does not depend on the number of steps.
  *
- *     rows to frequencies along x; columns along y (and z) forward, times K^T, back; rows back
+ *     rows: FFT(x)  ->  columns along y (and z): FFT, times K^T, inverse  ->  rows: inverse x
  *
- * The first pass reads the grid and goes on past its sides as fact 2 says (common/extension.h), the
- * last stores only the grid. Between them the spectrum lies in the workspace, each middle pass in
- * place; of a stack of snapshots, the passes from the one that holds the symbol on are made for
- * each, from one spectrum into another.
+ * The first pass reads the grid and extends it past its sides (common/extension.h); the last one
+ * stores only the grid. Between them the spectrum lies in the workspace, where each middle pass
+ * works in place. For a stack of snapshots, the passes from the symbol on are repeated for each
+ * snapshot, from one spectrum into another.
  *
- * A line too long to be held together is as good as a grid, a sheet of rows, that is transformed
- * down its columns first: sheet.h. */
+ * A line too long for shared memory is transformed by a four-step FFT: sheet.h. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +23,7 @@
 #include "strategies/spectral/passes.h"
 #include "strategies/spectral/sheet.h"
 
-/* Of a candidate of sheets, and whether it is one. */
+/* The values of a four-step candidate, and whether it is one. */
 static spectral_sheet_choice sheet_of(const stn_candidate *candidate) {
     spectral_sheet_choice choice;
     _Static_assert(sizeof choice <= sizeof candidate->values, "a choice fits");
@@ -39,8 +38,7 @@ static spectral_choice choice_of(const stn_candidate *candidate) {
     return choice;
 }
 
-/* ---- choosing
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- choosing -------------------------------------------------------------------------------- */
 
 static bool applies(const stn_task *task, const stn_machine *machine, char *reason, size_t reason_size) {
     spectral_choice choice;
@@ -95,17 +93,16 @@ static double seconds_of(const stn_task *task, const stn_machine *machine, const
     return result.seconds;
 }
 
-/* Beyond what estimates of the two are off by. */
+/* By more than the error of the two estimates. */
 static bool plainly_faster(const stn_task *task, const stn_machine *machine, const spectral_choice *one,
                            const spectral_choice *other) {
     return seconds_of(task, machine, one) < 0.92 * seconds_of(task, machine, other);
 }
 
-enum { OTHERS = 28, SLABS = 11 }; /* that are worth measuring */
+enum { OTHERS = 28, SLABS = 11 }; /* Numbers of variants to be timed. */
 
-/* Where columns make fewer than three blocks for two multiprocessors, half as many columns a block,
- * as long as that is cheaper: 960 x 896 in f64 in pairs 23.8 us, in fours 27.8; 512 x 512 18.4 one
- * by one, 21.2 in pairs (bench/results/2026-11-23-regret-2.md), in f32 16.9 and 18.9. */
+/* If columns make fewer than 1.5 blocks per multiprocessor, halves the columns per block while that
+ * is cheaper. 960 x 896 points in f64 take 23.8 us with two columns and 27.8 with four. */
 static void spread_columns(const stn_task *task, const stn_machine *machine, spectral_choice *choice) {
     while (choice->column_lines > 1) {
         spectral_shape now;
@@ -121,9 +118,9 @@ static void spread_columns(const stn_task *task, const stn_machine *machine, spe
     }
 }
 
-/* The cheapest of tiles of one length along rows, by their columns, then all others. How rows are
- * best cut is not the estimate's: pieces of 1024 points in f64 take a quarter more than it says,
- * beside those of 2688. */
+/* The cheapest tiles of one row length, by their columns, then all others. The estimate does not
+ * choose the row length: rows of 1024 points in f64 take a quarter longer than estimated, relative
+ * to rows of 2688. */
 enum { TILES = 8 };
 static size_t choose_tiles(const stn_task *task, const stn_machine *machine, const spectral_choice *whole,
                            spectral_choice list[TILES]) {
@@ -142,7 +139,7 @@ static size_t choose_tiles(const stn_task *task, const stn_machine *machine, con
     return count;
 }
 
-/* Other numbers of parts than `chosen`, and the column as a whole; returns how many. */
+/* Other numbers of parts than `chosen`, and whole columns; returns their number. */
 enum { PARTS = 4 };
 static size_t part_variants(const stn_task *task, const stn_machine *machine, const spectral_choice *whole, int chosen,
                             spectral_choice list[PARTS]) {
@@ -159,7 +156,8 @@ static bool same_layout(const spectral_choice *a, const spectral_choice *b) {
            a->row_blocks == b->row_blocks && a->column_blocks == b->column_blocks;
 }
 
-/* Of a choice, at most `most`; in the place of `taken`, which is one of them, the choice itself. */
+/* Variants of a choice, at most `most`; the one equal to `taken` is replaced by the choice
+ * itself. */
 static size_t variants_but(const stn_task *task, const stn_machine *machine, const spectral_choice *choice,
                            const spectral_choice *taken, spectral_choice *list, size_t most) {
     const size_t count = spectral_variants(task, machine, choice, list, most);
@@ -173,7 +171,8 @@ static size_t candidates(const stn_task *task, const stn_machine *machine, stn_c
     char reason[160];
     if (spectral_sheet_for(task, machine)) return sheet_candidates(task, machine, list, most);
     if (!most) return 0;
-    if (!spectral_choose(task, machine, &choice, reason, sizeof reason)) { /* too long to be held but in tiles */
+    /* Too long except for tiles. */
+    if (!spectral_choose(task, machine, &choice, reason, sizeof reason)) {
         if (!spectral_choose_tiles(task, machine, NULL, (int[2]){1, 1}, &choice)) return 0;
         spectral_choose_kept(task, &choice);
         list[0] = stn_candidate_of(&choice, sizeof choice);
@@ -182,13 +181,15 @@ static size_t candidates(const stn_task *task, const stn_machine *machine, stn_c
     spectral_choose_kept(task, &choice);
     spectral_choose_settling(task, machine, &choice);
     const spectral_choice whole = choice;
-    spectral_choice slabs[SLABS]; /* where they are not chosen; then those of other sizes */
+    /* If slabs are not chosen they come first; then slabs of other sizes. */
+    spectral_choice slabs[SLABS];
     const size_t slab_count = spectral_choose_slabs(task, machine, &whole, &choice, slabs, SLABS);
-    const bool parts = spectral_choose_parts(task, machine, &whole, 0, &choice); /* 2D, not beside slabs */
+    /* 2D; does not occur together with slabs. */
+    const bool parts = spectral_choose_parts(task, machine, &whole, 0, &choice);
     const spectral_choice first = spectral_busier(task, machine, &choice);
     list[0] = stn_candidate_of(&first, sizeof first);
     size_t count = 1;
-    spectral_choice others[OTHERS + PARTS + SLABS]; /* tiles first */
+    spectral_choice others[OTHERS + PARTS + SLABS]; /* Tiles first. */
     const size_t tiles = most > 1 ? choose_tiles(task, machine, &whole, others) : 0;
     const spectral_choice plain = tiles ? others[0] : choice;
     if (tiles) others[0] = spectral_busier(task, machine, &plain);
@@ -205,8 +206,7 @@ static size_t candidates(const stn_task *task, const stn_machine *machine, stn_c
     return count + more;
 }
 
-/* ---- building
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- building -------------------------------------------------------------------------------- */
 
 static stn_status prepare(stn_plan *plan, stn_error *error) {
     if (is_sheet(&plan->candidate)) {
@@ -228,7 +228,7 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
     return spectral_make_tables(plan, state, error);
 }
 
-/* The torus and the frequencies that are kept were chosen for the old weights. */
+/* The periodic domain and the retained frequencies were chosen for the old weights. */
 static stn_status set_weights(stn_plan *plan, stn_error *error) {
     if (is_sheet(&plan->candidate)) return spectral_sheet_set_weights(plan, error);
     spectral_state *state = plan->state;
@@ -255,14 +255,15 @@ static stn_status set_weights(stn_plan *plan, stn_error *error) {
                             "space or in frequency, than those that the plan was made for",
                             axis - (3 - plan->task.rank));
     stn_symbol form = spectral_symbol_form(&plan->task, &plan->machine, state->shape.symbol.length);
-    if (form.taps != state->shape.symbol.taps) /* for which there is room beside a column, or none */
+    /* Whether there is room for the taps' line next to a column. */
+    if (form.taps != state->shape.symbol.taps)
         return stn_fail(error, STN_ERROR_UNSUPPORTED,
                         "spectral cannot take these weights: their symbol is computed in another way");
     if (form.plain != state->shape.symbol.plain) {
         state->shape.symbol = form;
         STN_TRY(spectral_make_passes(plan, state, error));
     }
-    STN_TRY(spectral_make_tables(plan, state, error)); /* waits for executions under way */
+    STN_TRY(spectral_make_tables(plan, state, error)); /* Waits for pending executions. */
     return spectral_make_source_tables(plan, state, error);
 }
 
@@ -279,8 +280,7 @@ static void release(stn_plan *plan) {
     plan->state = NULL;
 }
 
-/* ---- running
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 static stn_status execute(stn_plan *plan, const stn_execution *run, stn_error *error) {
     if (is_sheet(&plan->candidate)) return spectral_sheet_execute(plan, run, error);

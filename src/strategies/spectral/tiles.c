@@ -1,21 +1,22 @@
-/* Tiles: how a plane is cut into tori of its own, each with what reaches into it; see shape.h.
+/* Tiles of a 2D grid (overlap-save): each is transformed as a periodic domain of its own, with the
+ * points that reach into it; see shape.h.
  *
- *     |<-before->|<------ step ------>|<-after->|     a line of `length` points, of which `step` are right
+ *     |<-before->|<------ step ------>|<-after->|   a line of `length` points, `step` of them outputs
  *
- * Rows are then short, several blocks to a multiprocessor; columns are read in whole lines of 128
- * bytes, whatever their length. */
+ * Rows are short, so several blocks fit on a multiprocessor; columns are read in whole memory lines
+ * of 128 bytes at any length. */
 #include <math.h>
 
 #include "base/arith.h"
 #include "strategies/spectral/shape.h"
 
 enum { LEAST_STEP = 16, MOST_TILES = 4096, WAVES = 3, SHARED_PART = 8, MOST_POINTS = 1 << 29 };
-#define PLAINLY 0.87 /* of another time, by estimates that are not measured */
-#define PIECE 128    /* bytes of a row of the spectrum that a block of columns reads together */
+/* Must take at most this fraction of another time, as the estimates have errors. */
+#define PLAINLY 0.87
+#define PIECE 128 /* Bytes of a row of the spectrum that a block of columns reads together. */
 
-/* What a pass takes beside others for each of its points where so many blocks fit on a
- * multiprocessor: loads of one wait for nothing while another does arithmetic. Estimates: nothing
- * of tiles is measured yet. */
+/* Factor of a pass's time if few blocks fit on a multiprocessor, so that loads of one do not
+ * overlap with arithmetic of another. Estimated. */
 static double waits(size_t total, size_t bytes) {
     const size_t blocks = total / (bytes + 1024);
     return blocks >= 3 ? 1 : blocks == 2 ? 1.1 : blocks == 1 ? 1.5 : INFINITY;
@@ -28,14 +29,14 @@ static int64_t good_length(int64_t least, bool row) {
     return length;
 }
 
-/* What all steps of a task's tiles ask for along an axis. */
+/* Requirements of a task's tiles along an axis. */
 typedef struct tile_needs {
     const stn_machine *machine;
     size_t cell;
-    int lines, copies; /* of a block, of shared memory */
-    size_t factor;     /* bytes of a frequency's, if there is room; 0: none */
+    int lines, copies; /* Lines of a block, and copies of each in shared memory. */
+    size_t factor;     /* Bytes of a frequency's factor, if there is room; 0: none. */
     bool row, wrap;
-    int unit; /* points that a step and what lies before it are a multiple of: of a sector */
+    int unit; /* step and before are multiples of this number of points: of a sector. */
 } tile_needs;
 
 static size_t shared_by(const tile_needs *needs, int64_t length, int64_t step, int64_t before) {
@@ -47,8 +48,8 @@ static size_t shared_by(const tile_needs *needs, int64_t length, int64_t step, i
     return bytes + factors <= needs->machine->shared_per_block ? bytes + factors : bytes;
 }
 
-/* The tiling of n points, into `tiles` at least, that costs least; its cost for each of them,
- * infinite where there is none. */
+/* Chooses the cheapest tiling of n points into at least `tiles`; returns its cost per point,
+ * infinite if there is none. */
 static double choose_steps(int64_t n, int64_t tiles, const stn_reach *reach, const tile_needs *needs, int *length,
                            int *before, int *step) {
     const size_t total = needs->machine->shared_per_multiprocessor, most = needs->machine->shared_per_block;
@@ -58,12 +59,12 @@ static double choose_steps(int64_t n, int64_t tiles, const stn_reach *reach, con
     for (; tiles <= MOST_TILES; tiles++) {
         const int64_t own = stn_round_up(stn_div_up(n, tiles), needs->unit);
         if (tiles > 1 && (own < LEAST_STEP || own < (low + high) / 2)) break;
-        if (low + own + high > (int64_t)most / 4) continue; /* bytes of a point, at least */
+        if (low + own + high > (int64_t)most / 4) continue; /* A point takes at least 4 bytes. */
         const int64_t points = good_length(low + own + high, needs->row);
         const size_t bytes = shared_by(needs, points, own, low);
         if (bytes > most) continue;
-        /* a walk finds what lies past the high side among the first points, or in what the last
-         * segment has of its own */
+        /* A marching loop reads points past the high side from among its first points, or from the
+         * last segment's own. */
         const int64_t last = n - stn_div_up(n, own) * own + own, after = points - own - low;
         const bool finds = needs->wrap ? n >= points - own : own >= n || last >= after - low + 2;
         if (!needs->row && !finds) continue;
@@ -76,7 +77,7 @@ static double choose_steps(int64_t n, int64_t tiles, const stn_reach *reach, con
     return lowest;
 }
 
-/* Sides that only mirror or wrap, and one grid from one: what tiles are for. */
+/* Whether tiles apply: sides that only mirror or wrap, and one output grid. */
 static bool for_tiles(const stn_task *task) {
     return task->rank == 2 && task->snapshots == 1 && spectral_sides_are_even(task);
 }
@@ -94,24 +95,24 @@ size_t spectral_walk_factors(const stn_task *task, const stn_machine *machine, c
     return beside + bytes <= machine->shared_per_block ? bytes : 0;
 }
 
-/* Legs of `each` segments down a column, or fewer in the last one, which has what the others read
- * of it; 0: it would not. */
+/* Number of chunks of `each` segments down a column; the last chunk may be shorter. It must contain
+ * all points that the others read from it; else 0. */
 static int64_t legs_of(const stn_task *task, const spectral_shape *shape, int64_t each) {
     const int64_t count = stn_div_up(shape->segments, each), step = shape->choice.step[0];
     return task->n[1] - (count - 1) * each * step > shape->choice.length[1] - step ? count : 0;
 }
 
-/* How long so many legs take, in segments', while as many blocks as fit run side by side; what is
- * left for a last turn takes most of one. Each begins with what all its segments need, a line of
- * taps half of a segment's work, and ends with a segment that asks for sides. */
+/* Time of these chunks in units of a segment's time, with as many blocks as fit running at once; a
+ * partial last wave takes most of a whole one. Each chunk first computes the values that all its
+ * segments share (half of a segment's work for a taps' line), and ends with a segment at a side. */
 static double time_of_legs(const stn_machine *machine, const spectral_shape *shape, int64_t blocks, int64_t count) {
     const double slots = (double)machine->multiprocessors * shape->line[1].blocks;
     const double turns = (double)(count * blocks) / slots, beside = shape->symbol.taps ? 0.9 : 0.7;
     return (0.75 * ceil(turns) + 0.25 * fmax(1, turns)) * ((double)stn_div_up(shape->segments, count) + beside);
 }
 
-/* Blocks enough for three turns, so that the last of them do not stay behind alone, as long as what
- * legs share is little; fewer where that is plainly faster. */
+/* Enough blocks for three waves, so that the last blocks do not run alone, as long as chunks share
+ * little; fewer if that is clearly faster. */
 int spectral_walk_legs(const stn_task *task, const stn_machine *machine, const spectral_shape *shape) {
     const stn_ladder *line = &shape->line[1];
     const int64_t slots = (int64_t)machine->multiprocessors * line->blocks, step = shape->choice.step[0];
@@ -154,7 +155,7 @@ bool spectral_tiles_serve(const stn_task *task, const spectral_choice *choice) {
     return true;
 }
 
-/* Segments of columns, and how many a block has. */
+/* Chooses the segments of columns, and the number of columns per block. */
 static bool choose_columns(const stn_task *task, const stn_machine *machine, const stn_reach *y, int least,
                            spectral_choice *choice) {
     stn_extension columns;
@@ -163,8 +164,8 @@ static bool choose_columns(const stn_task *task, const stn_machine *machine, con
     stn_extension_sides(&run, 1, &columns, reason, sizeof reason);
     tile_needs needs = {
         .machine = machine, .cell = spectral_wide(task) ? 16 : 8, .copies = 1, .unit = 1, .wrap = columns.repeats};
-    /* a segment is longer than what reaches into it, and its taps lie beside it if those of such a
-     * one would */
+    /* A segment is longer than the points that reach into it. The taps' line is stored next to it
+     * if those of such a segment would be. */
     const int64_t torus[3] = {1, stn_min(y->side[0] + y->side[1], 1024) + LEAST_STEP, choice->length[2]};
     const stn_symbol form = spectral_symbol_form(task, machine, torus);
     if (form.taps) needs.copies = 2;
@@ -196,12 +197,13 @@ static bool choose_by(const stn_task *task, const stn_machine *machine, const sp
         return false;
     choice->kept[2] = choice->live[2] = choice->length[2] / 2 + 1;
     const bool found = choose_columns(task, machine, &reach[0], least[0], choice);
-    /* rows of 2688 and of 2100 points in f32: 0.73 and 0.235 ms in twos, 0.86 and 0.264 one a
-     * block; in f64 one is 2 to 4% sooner */
+    /* Rows of 2688 and 2100 points in f32 take 0.73 and 0.235 ms in pairs, and 0.86 and 0.264 ms
+     * singly; in f64 single rows are 2 to 4% faster. */
     const int row = choice->length[2] / 2, twos = wide ? 1024 : 2048;
     choice->row_lines = task->n[1] == 1 ? 1 : row <= 128 ? 8 : row <= (wide ? 512 : 1024) ? 4 : row <= twos ? 2 : 1;
     while (choice->row_lines > 2 && task->n[1] * task->batch < (int64_t)choice->row_lines * machine->multiprocessors)
-        choice->row_lines /= 2; /* 512 rows in fours leave multiprocessors without work: 10% in f64, 4% in f32 */
+        /* 512 rows in fours leave multiprocessors idle: 10% in f64, 4% in f32. */
+        choice->row_lines /= 2;
     return found;
 }
 
@@ -220,12 +222,14 @@ bool spectral_choose_tiles(const stn_task *task, const stn_machine *machine, con
 
 size_t spectral_tile_variants(const stn_task *task, const stn_machine *machine, const spectral_choice *whole,
                               const spectral_choice *tiles, spectral_choice *list, size_t most) {
-    static const int ways[][2] = {{1, 2}, {2, 1}, {2, 2}, {1, 4}, {4, 4}}; /* times as many along each axis */
+    /* Factors of the number of tiles along each axis. */
+    static const int ways[][2] = {{1, 2}, {2, 1}, {2, 2}, {1, 4}, {4, 4}};
     const int now[2] = {(int)stn_div_up(task->n[1], tiles->step[0]), (int)stn_div_up(task->n[2], tiles->step[1])};
     size_t count = 0;
     stn_reach reach[2];
     find_reach(task, reach);
-    if (most > 0) list[count] = *tiles, list[count++].waves = WAVES; /* legs for so many turns */
+    /* Chunks for this number of waves. */
+    if (most > 0) list[count] = *tiles, list[count++].waves = WAVES;
     for (size_t i = 0; i < sizeof ways / sizeof *ways && count < most; i++)
         count +=
             choose_by(task, machine, whole, reach, (int[2]){ways[i][0] * now[0], ways[i][1] * now[1]}, &list[count]);

@@ -1,4 +1,4 @@
-/* The middle pass of tiles: a walk down the columns; see
+/* The middle pass of tiles: a marching loop down the columns; see
  * kernel_templates/spectral/spectral_walk.cu. */
 #include "base/arith.h"
 #include "base/error.h"
@@ -9,7 +9,7 @@
 #include "strategies/common/layout.h"
 #include "strategies/spectral/passes.h"
 
-/* Bytes of shared memory; without factors, and those that are left for them. */
+/* Bytes of shared memory without factors; bytes left for factors; both. */
 static size_t shared_of_lines(const stn_task *task, const spectral_shape *shape) {
     const stn_ladder *line = &shape->line[1];
     return stn_ladder_shared(line, spectral_wide(task)) +
@@ -45,7 +45,7 @@ stn_status spectral_make_walk(stn_plan *plan, const spectral_shape *shape, stn_k
     return STN_OK;
 }
 
-/* Rows from..from + count of a grid's plane, to `to`, which is moved on. */
+/* Copies `count` rows of a grid's plane from row `from` on to *to, which is advanced. */
 static stn_status copy_rows(const stn_plan *plan, const unsigned char *plane, size_t row, int64_t from, int64_t count,
                             unsigned char **to, const stn_execution *run, stn_error *error) {
     if (count <= 0) return STN_OK;
@@ -55,8 +55,8 @@ static stn_status copy_rows(const stn_plan *plan, const unsigned char *plane, si
     return STN_OK;
 }
 
-/* What lies about the first point of each leg, of each grid. That of a wrap's first is at both ends
- * of the column; of a mirror's it is asked for by none. */
+/* Copies the rows around the first point of each chunk of each grid. With wrap, those of the first
+ * chunk lie at both ends of the column; with mirrors, they are not needed. */
 static stn_status copy_aside(const stn_plan *plan, const spectral_shape *shape, const stn_execution *run,
                              stn_error *error) {
     const size_t row = (size_t)shape->pitch * (spectral_wide(&plan->task) ? 16 : 8);
