@@ -1,14 +1,16 @@
-// Discrete Fourier transforms in registers whose inputs are turned on the way in:
+// DFTs in registers whose inputs are multiplied by powers of a twiddle factor w (decimation in
+// time):
 //
-//     X[m] = sum over k of  x[k] * w^k * exp(-2 pi i m k / R),   R = 2 .. 16, a power of two, in natural order before and after
+//     X[m] = sum over k of  x[k] * w^k * exp(-2 pi i m k / R),   R = 2 .. 16, a power of two
 //
-// by decimation in time. A level joins transforms E and O of even and odd inputs, already turned by
-// w^2, with one complex constant c = w * exp(-2 pi i m / SIZE):
+// in natural order before and after. A level combines transforms E and O of even and odd inputs,
+// already multiplied by powers of w^2, with one complex constant c = w * exp(-2 pi i m / SIZE):
 //
-//     X[m] = E[m] + c O[m],   X[m + SIZE / 2] = 2 E[m] - X[m]        six fused multiply-adds, where turning first takes ten operations
+//     X[m] = E[m] + c O[m],   X[m + SIZE / 2] = 2 E[m] - X[m]
 //
-// A quarter further on c is -i times as much, which costs nothing; so R / 2 constants serve, all
-// from w by few products.
+// These are six fused multiply-adds, instead of ten operations if the twiddle factors are applied
+// first. A quarter of the circle further, the constant is -i c, which is free; so R / 2 constants
+// suffice, computed from w by few products.
 #pragma once
 #include "device/fft.cuh"
 
@@ -19,8 +21,8 @@ __device__ __forceinline__ void join(complex<T> a, complex<T> c, complex<T> b, c
     second = {fma(T(2), a.re, -first.re), fma(T(2), a.im, -first.im)};
 }
 
-// Transforms of SIZE / 2 points become such of SIZE: point m of those from input b on lies at b +
-// (R / SIZE) m. UNIT: w is 1.
+// Combines transforms of SIZE / 2 points to transforms of SIZE points. Point m of the transform of
+// the inputs from b on lies at b + (R / SIZE) m. UNIT: w is 1.
 template <int SIZE, bool UNIT, int R, class T>
 __device__ __forceinline__ void join_level(complex<T> (&x)[R], complex<T> w) {
     constexpr int QUARTER = SIZE > 2 ? SIZE / 4 : 1, GAP = R / SIZE;
@@ -45,9 +47,9 @@ __device__ __forceinline__ void join_level(complex<T> (&x)[R], complex<T> w) {
     for (int i = 0; i < R; i++) x[i] = y[i];
 }
 
-// w, w^2, w^4, w^8: in double by squaring; in float, where that would cost a digit, all four lie in
-// the table of so many entries: the first two of all, then the others, so that neighbours read
-// neighbours.
+// w, w^2, w^4, w^8. In double they are computed by squaring. In float this would lose a digit, so
+// all four are read from a table of `entries` entries: first w and w^2 of all entries, then w^4 and
+// w^8, so that neighbouring threads read neighbouring data.
 template <class T>
 struct turns {
     complex<T> w1, w2, w4, w8;

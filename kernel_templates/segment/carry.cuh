@@ -1,11 +1,11 @@
-// A pair of tiles' inputs on their way into shared memory, and their outputs out of it, or from
-// registers: segment_torus.cu.
+// Tile I/O: copies the inputs of a pair of tiles into shared memory, and writes their outputs from
+// shared memory or registers; see segment_torus.cu.
 #pragma once
 #include "segment/pairs.cuh"
 
 constexpr bool IN_PLACE = N3 > 1;
-constexpr int TEAM = IN_PLACE ? 32 : THREADS;  // threads of a slice
-constexpr int ROWS_AT_ONCE = TEAM / (2 * N2);  // of both tiles side by side
+constexpr int TEAM = IN_PLACE ? 32 : THREADS;  // Threads that copy a slice.
+constexpr int ROWS_AT_ONCE = TEAM / (2 * N2);  // Rows of both tiles, side by side.
 static_assert(ROWS_AT_ONCE > 0 && N1 % ROWS_AT_ONCE == 0, "a team has rows of two tiles");
 
 // ---- inputs
@@ -13,9 +13,9 @@ static_assert(ROWS_AT_ONCE > 0 && N1 % ROWS_AT_ONCE == 0, "a team has rows of tw
 // A thread's column of a pair of tiles.
 struct inputs {
     const spot *tile;
-    const long long *sources;  // the tile's
-    int row, x;                // its first row, past the last one where it has none; its column
-    int room, column;          // its tile's room, and the column of it
+    const long long *sources;  // Of the tile.
+    int row, x;                // row: its first row, N1 if it has none. x: its column.
+    int room, column;          // Offset of its tile in shared memory, and the column there.
 };
 __device__ __forceinline__ inputs find_inputs(const tile_arguments &a, const pair &p, int t) {
     const int row = t / (2 * N2), second = t % (2 * N2) >= N2, x = t % (2 * N2) - second * N2;
@@ -27,7 +27,7 @@ __device__ __forceinline__ inputs find_inputs(const tile_arguments &a, const pai
             TURNED ? (x - (second ? find_rotation(a).second : find_rotation(a).first)) & (N2 - 1) : x};
 }
 constexpr int ROWS_OF_THREAD = N1 / ROWS_AT_ONCE, ROWS_LOOKED_UP = ROWS_OF_THREAD % 8 ? 1 : 8;
-// A slice's inputs start on their way to its place in both rooms; their sign is for later.
+// Starts asynchronous copies of a slice of both tiles. Signs are applied later.
 __device__ __forceinline__ void fetch(const tile_arguments &a, const inputs &c, REAL *place, int slice) {
     if (c.row >= ROWS_AT_ONCE) return;
     const int first = ROWS_AT_ONCE == 1 ? 0 : c.row;
@@ -52,7 +52,8 @@ __device__ __forceinline__ void fetch(const tile_arguments &a, const inputs &c, 
     }
 #pragma unroll 1
     for (int some = 0; some < ROWS_OF_THREAD; some += ROWS_LOOKED_UP) {
-        long long y[ROWS_LOOKED_UP];  // all of them are read before the first copy: a load waits long
+        // All are read before the first copy, to overlap the loads' latency.
+        long long y[ROWS_LOOKED_UP];
 #pragma unroll
         for (int k = 0; k < ROWS_LOOKED_UP; k++) y[k] = c.sources[N3 + first + (some + k) * ROWS_AT_ONCE];
 #pragma unroll
@@ -65,8 +66,8 @@ __device__ __forceinline__ void fetch(const tile_arguments &a, const inputs &c, 
         }
     }
 }
-// Past an odd side the grid is minus its mirror image; less what is past constant sides. A thread
-// changes what it has fetched itself.
+// Past an odd side, the grid is its negated mirror image, after subtraction of the constant value.
+// A thread changes the elements that it copied itself.
 __device__ __forceinline__ void change(const tile_arguments &a, const inputs &c, REAL *place, int slice) {
     if (c.tile->from != NONE || !c.tile->slices) return;
     const long long z = c.sources[slice], x = c.sources[N3 + N1 + c.x];
@@ -83,17 +84,18 @@ __device__ __forceinline__ void change(const tile_arguments &a, const inputs &c,
 
 // ---- outputs
 
-// A thread's column of outputs. Of two neighbours a row's lie side by side in memory: threads have
-// them so.
+// A thread's column of outputs. Rows of two neighbouring tiles are adjacent in memory, and threads
+// are assigned accordingly.
 struct outputs {
-    long long to;     // elements to slice 0, this thread's first row of all
-    unsigned rows;    // FEW_ROWS: bit k: row k of this thread is one of them
-    int first, last;  // else rows from first to before last, counted from that one
+    long long to;     // Element offset of slice 0 and this thread's row 0.
+    unsigned rows;    // FEW_ROWS: bit k is set if row k of this thread is an output.
+    int first, last;  // Else rows first to last - 1, relative to the thread's row.
     int last_slice, room, row, column;
     bool sees_side;
 };
-constexpr bool FEW_ROWS = ROWS_OF_THREAD <= 16;  // all of them are read before the first is written: a load waits long
-// Bits of a thread's rows before this one.
+// All are read before the first is written, to overlap the loads' latency.
+constexpr bool FEW_ROWS = ROWS_OF_THREAD <= 16;
+// Bit mask of this thread's rows before `row`.
 __device__ __forceinline__ unsigned rows_before(int row) {
     return (1u << min(max(row + ROWS_AT_ONCE - 1, 0) / ROWS_AT_ONCE, ROWS_OF_THREAD)) - 1;
 }
@@ -139,7 +141,7 @@ __device__ __forceinline__ void give(const tile_arguments &a, const outputs &c, 
         give_one(from[point_at(first + row, c.column, slice)]);
 }
 
-// ---- outputs of a turned solid, from registers: see pairs.cuh
+// ---- outputs of a transposed 3D tile, from registers: see pairs.cuh
 
 // A lane's outputs of one access: rows 2t, 2t+1, 2t+8, 2t+9.
 struct quad {
@@ -162,7 +164,8 @@ __device__ __forceinline__ void give_quad(const tile_arguments &a, const pair &p
     for (int k = 0; k < 4; k++) {
         const int row = k / 2 * 8 + k % 2;
         REAL value = SCALED ? values.row[k] * scale : values.row[k];
-        if (TORUS_SHIFTED) value += sees_side ? a.past : REAL(0);  // sums of f64 wait for its products
+        // Sums of f64 wait for its products.
+        if (TORUS_SHIFTED) value += sees_side ? a.past : REAL(0);
         store_if(first + row >= a.lead[1] && first + row < end, to + row * a.out_far[1], narrow<STORE>(value));
     }
 }
@@ -178,6 +181,6 @@ __device__ __forceinline__ void give_held(const tile_arguments &a, const pair &p
     give_one(0, false, quad_of(c, &tile::re, 0));
     give_one(1, !last, either(last, right, left));
     give_one(2, next, either(next, beyond, right));
-    // Of sectors of 4 elements and 12 outputs or fewer the first three have all.
+    // With sectors of 4 elements and at most 12 outputs, the first three accesses write all.
     if (SECTOR != 4 || a.useful[2] > 12) give_one(3, last || !next, either(last, left, either(next, right, beyond)));
 }

@@ -1,6 +1,6 @@
-// Transforms of N_i points along an axis of a torus as dense products on tensor cores: what
-// product.cuh makes of them. Its cells, the products by element type, the matrices, and the
-// transforms of a warp's strip along n1, from shared memory, and along n2 or n3, in registers.
+// DFTs of N_i points along an axis of a tile as dense matrix products on tensor cores, the building
+// blocks of product.cuh: the products by element type, the matrices, and the transforms of a warp's
+// strip along n1 from shared memory, and along n2 or n3 in registers.
 #pragma once
 #include "device/complex.cuh"
 #include "device/fragment.cuh"
@@ -8,11 +8,11 @@
 
 // ---- products
 
-struct tile {  // an accumulator: (g, 2t) (g, 2t+1) (g+8, 2t) (g+8, 2t+1)
+struct tile {  // An accumulator: (g, 2t) (g, 2t+1) (g+8, 2t) (g+8, 2t+1).
     REAL re[4], im[4];
 };
 template <int D>
-struct left {  // of D blocks of 8 indices of the sum: (g, t) (g+8, t) (g, t+4) (g+8, t+4)
+struct left {  // Left operand, D blocks of 8 along the sum: (g, t) (g+8, t) (g, t+4) (g+8, t+4).
     REAL re[D][4], im[D][4];
 };
 template <int D>
@@ -20,7 +20,7 @@ struct blocks_of {
     static constexpr int COUNT = D;
 };
 template <int D>
-struct right {  // (t, g) (t+4, g)
+struct right {  // Right operand: (t, g) (t+4, g).
     REAL re[D][2], im[D][2];
 };
 __device__ __forceinline__ void multiply(double (&c)[4], const double (&a)[4], const double (&b)[2]) {
@@ -32,7 +32,7 @@ __device__ __forceinline__ void multiply(double (&c)[4], const double (&a)[4], c
     else
         product_of_eights(c, a, b);
 }
-// The lower part is rounded too: cut off, it would all err one way.
+// The lower part is rounded, because truncation would bias the error.
 __device__ __forceinline__ void split(float value, unsigned &high, unsigned &low) {
     high = tf32_part<0, 2>(value), low = float_to_tf32(value - __uint_as_float(high));
 }
@@ -42,13 +42,14 @@ __device__ __forceinline__ void multiply(float (&c)[4], const float (&a)[4], con
     for (int e = 0; e < 4; e++) split(a[e], high[e], low[e]);
 #pragma unroll
     for (int e = 0; e < 2; e++) split(b[e], high_b[e], low_b[e]);
-    float sum[4] = {
-        0, 0, 0, 0};  // tensor cores cut off what a sum does not hold, always towards zero: it is added with rounding
+    // Tensor cores truncate their sums, which biases the error; so each product is added to c in
+    // f32 arithmetic, which rounds.
+    float sum[4] = {0, 0, 0, 0};
     mma_tf32_m16n8k8(sum, low, high_b), mma_tf32_m16n8k8(sum, high, low_b), mma_tf32_m16n8k8(sum, high, high_b);
     add_tile(c, sum);
 }
-// In halves a lane holds two neighbours of a sum where tf32 has indices t and t + 4: both factors
-// are permuted alike.
+// With halves a lane has two neighbours along the sum where tf32 has indices t and t + 4: both
+// operands are permuted in the same way.
 __device__ __forceinline__ void multiply_halves(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
     mma_f16_m16n8k16(c, a, b);
 }
@@ -86,8 +87,8 @@ __device__ __forceinline__ void multiply_all(double (&c)[4], const double (&a)[D
         multiply(c, a[0], b[0]);
     }
 }
-// A matrix from the left, and one from the right. Of real ones `im` belongs to the second array
-// alone.
+// Complex products with a matrix from the left and from the right. With real matrices, `im` is the
+// second array.
 template <int D>
 __device__ __forceinline__ void add_complex(tile &c, const left<D> &a, const right<D> &b) {
     REAL minus[D][2];
@@ -118,12 +119,13 @@ __device__ __forceinline__ void load_four(REAL (&to)[4], const REAL *from) {
 
 // ---- transforms
 
-constexpr int STEP = PRODUCT_PARTS || PRODUCT_DEPTH == 16 ? 2 : 1;  // blocks of a product
-constexpr int STEP_TURNED = PRODUCT_PARTS ? 2 : 1;                  // whose right factor is an accumulator as it stands
+constexpr int STEP = PRODUCT_PARTS || PRODUCT_DEPTH == 16 ? 2 : 1;  // Blocks of a product.
+// Of products whose right operand is an accumulator, unchanged.
+constexpr int STEP_TURNED = PRODUCT_PARTS ? 2 : 1;
 
-// Small matrices are in registers: those of slices (KEPT) through the whole run, where there is one
-// slice or both axes share one matrix, else through a phase of several slices. Others are read
-// where they are used, from the first-level cache, which is the pipe that shared memory has too.
+// Small matrices stay in registers: those of slices (KEPT) for the whole run if there is one slice
+// or both axes share a matrix, else through a phase of several slices. Others are read where they
+// are used, from L1, which shares its data path with shared memory.
 constexpr bool SMALL = BLOCKS_1 <= 2 && BLOCKS_2 <= 2 && BLOCKS_3 <= 2;
 constexpr bool KEPT = SMALL && (N3 == 1 || TURNED);
 template <int D>
@@ -142,8 +144,8 @@ __device__ __forceinline__ void read_columns(right<D> &b, const REAL *from, int 
         if (PARTS == 2) load_run(b.im[d], from + d * far * PARTS * RUN + RUN);
     }
 }
-// A factor F_i on the left, of a strip, and one on the right: its rows are in the order in which
-// accumulators hold columns. `again` before each use.
+// A matrix F_i on the left, for a strip, and on the right, with rows in the order in which
+// accumulators have columns. `again` is called before each use.
 template <bool>
 struct left_matrix {
     left<BLOCKS_1> all;
@@ -170,7 +172,7 @@ struct left_matrix<false> {
 };
 template <bool, int BLOCKS_N>
 struct right_matrix {
-    right<BLOCKS_N> all[BLOCKS_N];  // by columns
+    right<BLOCKS_N> all[BLOCKS_N];  // By columns.
     __device__ __forceinline__ void load(const REAL *from, int lane) {
 #pragma unroll
         for (int m = 0; m < BLOCKS_N; m++) read_columns(all[m], from + m * PARTS * RUN + 2 * lane, BLOCKS_N);
@@ -197,7 +199,7 @@ struct right_matrix<false, BLOCKS_N> {
 };
 struct matrices {
     const REAL *from;
-    left_matrix<SMALL> first, across;  // across: F2, of a chain
+    left_matrix<SMALL> first, across;  // across: F2 of a chain.
     right_matrix<SMALL, BLOCKS_2> second;
     right_matrix<SMALL, BLOCKS_3> third;
 };
@@ -214,14 +216,15 @@ __device__ __forceinline__ matrices find_matrices(const REAL *operands, int warp
     if (KEPT) load_slices(f, N3 == 1 ? warp : 0, lane);
     return f;
 }
-// Before a phase. What stays through a phase alone is read in it.
+// Called before a phase: reads the matrices that stay in registers only through it.
 __device__ __forceinline__ void before_slices(matrices &f, int strip, int lane) {
     keep_here(lane);
     if (!KEPT) load_slices(f, strip, lane);
 }
 template <class MATRICES>
 __device__ __forceinline__ void before_middle(MATRICES &f, int lane) {
-    if constexpr (TURNED) {  // F is F^T, and its columns lie in the order of rows: one matrix in the same registers
+    // F is symmetric, and its columns are in the order of rows: the same registers hold both.
+    if constexpr (TURNED) {
 #pragma unroll
         for (int i = 0; i < 8; i++) f.third.all[i % 2].re[i / 4][i / 2 % 2] = f.first.all.re[i / 4][i % 4];
         return;
@@ -229,8 +232,8 @@ __device__ __forceinline__ void before_middle(MATRICES &f, int lane) {
     keep_here(lane);
     f.third.load(f.from + OPERAND_3, lane);
 }
-// c += F1 X of a strip, blocks s to s + D - 1 of the sum. re, im: this lane's, but of turned
-// slices.
+// c += F1 X of a strip, for blocks s to s + D - 1 of the sum. re, im: at this lane's element,
+// except for transposed slices.
 template <int D>
 __device__ __forceinline__ void add_rows(tile (&c)[BLOCKS_2], const left_matrix<SMALL> &f, const REAL *re,
                                          const REAL *im, int s, int slice, int lane, REAL scale) {
@@ -250,7 +253,7 @@ __device__ __forceinline__ void add_rows(tile (&c)[BLOCKS_2], const left_matrix<
         add_from_left<D>(c[j], a, x);
     }
 }
-// c = F1 X of a strip of a slice, columns 8 j .. of it in c[j].
+// c = F1 X of a strip of a slice; c[j] has columns 8 j to 8 j + 7.
 __device__ __forceinline__ void transform_rows(tile (&c)[BLOCKS_2], const REAL *re, const REAL *im,
                                                left_matrix<SMALL> &f, int slice, int lane, REAL scale) {
     const int first = TURNED ? 0 : lane_cell(lane, 0, slice);
@@ -262,7 +265,7 @@ __device__ __forceinline__ void transform_rows(tile (&c)[BLOCKS_2], const REAL *
         add_rows<STEP>(c, f, re + first, im + first, s, slice, lane, scale);
     if (BLOCKS_1 % STEP) add_rows<1>(c, f, re + first, im + first, BLOCKS_1 - 1, slice, lane, scale);
 }
-// y += x F, of blocks j to j + D - 1 of x.
+// y += x F, for blocks j to j + D - 1 of x.
 template <int D, int BLOCKS_N>
 __device__ __forceinline__ void add_columns(tile (&y)[BLOCKS_N], const tile (&x)[BLOCKS_N],
                                             const right_matrix<SMALL, BLOCKS_N> &f, int j) {
@@ -281,10 +284,11 @@ __device__ __forceinline__ void add_columns(tile (&y)[BLOCKS_N], const tile (&x)
         add_from_right<D>(y[m], a, b);
     }
 }
-// An accumulator c is a left factor only once it is copied to other registers, but c^T is a right
-// factor as it stands: c becomes (c F)^T, whose rows are columns of the slice. Rows of slices lie
-// where the first product reads rows 2t and 2t+1 as those of such a factor are: at t and t + 4 of
-// each eight. So both products have one left factor, and what is put does not meet in a bank.
+// An accumulator c can be a left operand only after moves between registers, but its transpose is a
+// right operand as it is: c becomes (c F)^T, whose rows are the columns of the slice. Rows of
+// slices are stored where the first product reads rows 2t and 2t+1 as those of a right operand: at
+// t and t + 4 of each eight. So both products have the same left operand, and stores have no bank
+// conflicts.
 template <int BLOCKS_N, int D>
 __device__ __forceinline__ void transform_columns_turned(REAL (tile::*part)[4], tile (&x)[BLOCKS_N], const left<D> &f) {
     REAL y[2][4] = {};
@@ -307,7 +311,7 @@ __device__ __forceinline__ void transform_columns_turned(REAL (tile::*part)[4], 
 #pragma unroll
         for (int e = 0; e < 4; e++) (x[n].*part)[e] = y[n][e];
 }
-// x becomes F x^T, of both arrays.
+// Replaces x by F x^T, for both arrays.
 __device__ __forceinline__ void transform_turned(tile (&x)[2], const left_matrix<SMALL> &f) {
     tile y[2] = {};
 #pragma unroll
@@ -327,7 +331,7 @@ __device__ __forceinline__ void transform_turned(tile (&x)[2], const left_matrix
     }
     x[0] = y[0], x[1] = y[1];
 }
-// One of two arrays by themselves: then the other's registers are free meanwhile.
+// Transforms one of two real arrays; the registers of the other are free meanwhile.
 template <int BLOCKS_N>
 __device__ __forceinline__ void transform_columns_of(REAL (tile::*part)[4], tile (&x)[BLOCKS_N],
                                                      const right_matrix<SMALL, BLOCKS_N> &f) {
@@ -369,7 +373,7 @@ __device__ __forceinline__ void transform_columns(tile (&x)[BLOCKS_N], right_mat
 #pragma unroll
     for (int m = 0; m < BLOCKS_N; m++) x[m] = y[m];
 }
-// Times the symbol, re and im swapped; but of arrays by themselves.
+// Multiplies by the symbol, and exchanges re and im, except for two real arrays.
 template <int BLOCKS_N>
 __device__ __forceinline__ void times_symbol(tile (&x)[BLOCKS_N], const REAL *symbol, int lane) {
 #pragma unroll

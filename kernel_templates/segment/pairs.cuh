@@ -1,47 +1,54 @@
-// Where a pair of tiles (tori.cuh) lies that are transformed together: a description in shared
-// memory, found by a block's threads before they need it. Of a turned solid (product.cuh) also
-// where each lane's outputs go.
+// Descriptors, in shared memory, of a pair of tiles (tori.cuh) that are transformed together. A
+// block's threads compute them before they are needed. For transposed 3D tiles (product.cuh), they
+// include the destination of each lane's outputs.
 //
-// Outputs of a turned solid go from registers to memory: lane (g, t) of a fragment has rows 2t and
-// 2t+1, and columns g and g + 8, of both tiles. So that eight lanes write whole sectors, a tile's
-// columns lie rotated in its slices, and lanes write the last ones of a tile together with the
-// first ones of the next. Of tiles of 12 outputs, whose first one is the second half of a sector
-// (each digit: a pair of columns; the bars: sectors):
+// These outputs go from registers to memory: lane (g, t) of a fragment has rows 2t and 2t+1, and
+// columns g and g + 8, of both tiles. To write whole sectors with eight lanes, the columns of a
+// tile are rotated within its slices, and lanes write the last columns of a tile together with the
+// first ones of the next tile. For tiles of 12 outputs whose first one is the second half of a
+// sector (each digit is a pair of columns, bars are sector boundaries):
 //
-//     outputs in memory   .0|12|34|50|12|34|5.         the first tile's, the second one's
-//     first access         |12|34|                     columns g of the first tile
-//     second                    |50|12|                columns g + 8 of the first tile where g < 2, else g of the second one
-//     third               .0|             |34|5.       columns g + 8 of the second tile where g < 6, else of the first one
-//     fourth                                           what is left; of 12 outputs nothing
+//     outputs in memory   .0|12|34|50|12|34|5.   the first tile's, then the second one's
+//     access 0             |12|34|               columns g of the first tile
+//     access 1                   |50|12|         columns g + 8 of the first tile if g < 2,
+//                                                else g of the second one
+//     access 2            .0|             |34|5. columns g + 8 of the second tile if g < 6,
+//                                                else of the first one
+//     access 3                                   the rest; with 12 outputs nothing
 #pragma once
 #include "segment/product.cuh"
 #include "segment/tori.cuh"
 
 constexpr bool ODD = is_odd(Z_SIDE_LOW) || is_odd(Z_SIDE_HIGH) || is_odd(Y_SIDE_LOW) || is_odd(Y_SIDE_HIGH) ||
                      is_odd(X_SIDE_LOW) || is_odd(X_SIDE_HIGH);
-constexpr bool ends(int side) { return side == NEAREST || is_odd(side); }  // points past it, or on it, are 0
+// Points past the side, or on it, are 0.
+constexpr bool ends(int side) { return side == NEAREST || is_odd(side); }
 constexpr bool ENDS = ends(Z_SIDE_LOW) || ends(Z_SIDE_HIGH) || ends(Y_SIDE_LOW) || ends(Y_SIDE_HIGH) ||
                       ends(X_SIDE_LOW) || ends(X_SIDE_HIGH);
 constexpr int NONE = -1, PLACES = N3 + N1 + N2;
 struct spot {
-    long long from;       // elements to its first point in the input; NONE: it sees past a side, or is no tile
-    long long to;         // in the output
-    long long grid;       // to its grid's first point in the input
-    long long rows_from;  // and from there to the tile's first row; NONE: rows lie past a side
-    int left, right, rows, slices;  // outputs are columns from left on, and end before the others; no tile has none
+    // Element offset of its first point in the input; NONE: it reaches past a side, or there is no
+    // tile.
+    long long from;
+    long long to;         // The same in the output.
+    long long grid;       // Element offset of its grid's first point in the input.
+    long long rows_from;  // From there to the tile's first row; NONE: rows lie past a side.
+    // Outputs are columns from left to right - 1, rows and slices below the others; all 0 for no
+    // tile.
+    int left, right, rows, slices;
 };
-// Where a lane's outputs of an access go, see above.
+// Destination of a lane's outputs of one access, see above.
 struct place {
-    long long to;  // elements to slice 0, row 0; of a lane that has none no slice is an output
+    long long to;  // Element offset of slice 0, row 0. slices is 0 if the lane has no outputs.
     int rows, slices;
 };
-constexpr int EIGHT = 8, GIVEN = TURNED ? 4 * EIGHT : 1;  // lanes of four accesses
+constexpr int EIGHT = 8, GIVEN = TURNED ? 4 * EIGHT : 1;  // Lanes of four accesses.
 struct pair {
     spot at[2];
-    unsigned tile;  // the first one's number
+    unsigned tile;  // The number of the first tile.
     place given[GIVEN];
-    // Of a tile that sees past a side: where the grid's extension has its slices, rows and columns,
-    // in elements. NONE: it is 0. Below that: minus what lies at -2 less this.
+    // For a tile that reaches past a side: element offsets in the grid of its slices, rows and
+    // columns. NONE: the value is 0. -2 - offset: the value is negated.
     long long sources[2][PLACES];
 };
 __device__ __forceinline__ long long index_of(long long source) { return ODD && source < 0 ? -2 - source : source; }
@@ -70,18 +77,19 @@ __device__ __forceinline__ spot find_spot(const tile_arguments &a, const area &s
             outputs_end(a, 0, s.z)};
 }
 
-// ---- of a turned solid: which columns lanes write
+// ---- transposed 3D tiles: the columns that lanes write
 
 struct rotation {
-    int first, second;  // the columns that come first in the tiles' slices
-    int last, next;     // lanes g below this write the last columns of the first tile; of the second one
+    int first, second;  // The columns stored first in the slices of the two tiles.
+    // Lanes g below these write the last columns of the first tile, and of the second one.
+    int last, next;
 };
 constexpr int SECTOR = 32 / static_cast<int>(sizeof(STORE));
 __device__ __forceinline__ rotation find_rotation(const tile_arguments &a) {
     const int half = (a.before[2] - a.lead[2]) % SECTOR, last = min(max(a.useful[2] - half - 8, 0), 8);
     return {a.lead[2] + half, a.lead[2] - last, last, 8 - half};
 }
-// Lane g of access k: the tile whose column it writes, and which one, as they lie rotated.
+// The tile and the rotated column that lane g writes in access k.
 struct column_of {
     bool second;
     int column;
@@ -89,14 +97,14 @@ struct column_of {
 __device__ __forceinline__ column_of find_column(const rotation &at, int k, int g) {
     const bool last = g < at.last, next = g < at.next;
     const bool second = k == 1 ? !last : k == 2 ? next : k == 3 && (last || !next);
-    const int right = k == 1 ? last : k == 2 ? 1 : k == 3 && !last;  // columns g + 8
+    const int right = k == 1 ? last : k == 2 ? 1 : k == 3 && !last;  // Columns g + 8.
     return {second, ((second ? at.second : at.first) + g + 8 * right) & (N2 - 1)};
 }
 
-// ---- finding a pair
+// ---- computing the descriptors of a pair
 
 __device__ __forceinline__ bool is_pair(const pair &p) { return p.at[0].slices > 0; }
-// Of a turned solid one warp does so: the one that comes first to where all wait for each other.
+// For transposed 3D tiles, one warp does it: the first to arrive at the block's barrier.
 constexpr int FINDERS = TURNED ? 32 : THREADS, FINDERS_OF_TILE = FINDERS / 2;
 __device__ __forceinline__ void find_pair(const tile_arguments &a, unsigned tile, pair &to) {
     const int finder = threadIdx.x % FINDERS, second = finder / FINDERS_OF_TILE, first = finder % FINDERS_OF_TILE;

@@ -1,62 +1,63 @@
-// Any number of steps of a stencil along x in one pass over memory, by overlapping segments
-// (overlap-save):
+// Overlap-save convolution along x: any number of steps of a stencil in one pass over memory:
 //
-//     out = inverse transform of (transform of in, times K^f)      K: the symbol of the stencil's taps, f: the steps
+//     out = inverse FFT of (FFT of in, times K^f)      K: the symbol of the taps, f: the steps
 //
 //     line      |---------------------------------------------------------|    n points
-//     segment 0 .. LEAD | useful      | ..                                     LENGTH points: what f steps reach to the low side,
-//     segment 1              .. LEAD | useful      | ..                        outputs, what they reach to the high side
+//     segment 0 .. LEAD | useful      | ..          LENGTH points: the reach of f steps to the
+//     segment 1              .. LEAD | useful | ..  low side, outputs, the reach to the high side
 //
 // Two neighbouring segments are the real and the imaginary part of one convolution (convolve.cuh),
-// for the taps are real. A block takes GROUPS pairs after the other, of which the next ones come to
-// shared memory while it computes. F = 1: half a warp has a pair, and no warp waits for another;
-// else GROUPS is 1.
+// because the taps are real. A block takes GROUPS pairs at a time, and prefetches the next ones to
+// shared memory while it computes. F = 1: half a warp has a pair, and no warp waits for another
+// one; else GROUPS is 1.
 //
 // SEGMENT_COSINES: a segment is a whole line, mirrored at both ends (times_cosines). SEGMENT_ALONE:
-// a block takes one longer segment after the other, whose even and odd points are the two parts.
+// a block takes single longer segments, whose even and odd points are the two parts.
 //
-// Inputs past a side are the line's extension (extend.cuh). What a constant or a fixed side adds is
-// its value times its profile, what f steps make of a value of 1 there.
+// Inputs past a side are the line's extension (extend.cuh). A constant or fixed side adds its value
+// times its profile, the effect of a value of 1 after f steps.
 #include "device/twins.cuh"
 #include "segment/convolve.cuh"
 #include "segment/line.cuh"
 
 constexpr int SLOT = 16 / sizeof(STORE), GROUPS = F == 1 ? SEGMENT_GROUPS : 1, ALL_THREADS = GROUPS * TEAMS * THREADS;
-constexpr int MEMBERS = TEAMS * THREADS;  // threads that bring a segment's inputs
+constexpr int MEMBERS = TEAMS * THREADS;  // Threads that load a segment's inputs.
 constexpr bool STREAMED = SEGMENT_WAY & 1, AT_ONCE = SEGMENT_WAY & 2, WIDELY = SEGMENT_WAY & 4;
 static_assert(!AT_ONCE || (F == 1 && !SEGMENT_MIDDLE), "only there threads have few enough numbers of each segment");
-constexpr int EACH_POINT = ALONE ? 2 : 1;          // numbers of a segment that a complex one holds
-constexpr int SPAN = EACH_POINT * TEAMS * LENGTH;  // of a segment
-constexpr int BLOCK_INPUTS = (ALONE ? 1 : AT_ONCE ? 0 : 2 * GROUPS) * SPAN;  // of a block, in shared memory
+// Real values of a segment in one complex number.
+constexpr int EACH_POINT = ALONE ? 2 : 1;
+constexpr int SPAN = EACH_POINT * TEAMS * LENGTH;  // Points of a segment.
+// Elements of a block's inputs in shared memory.
+constexpr int BLOCK_INPUTS = (ALONE ? 1 : AT_ONCE ? 0 : 2 * GROUPS) * SPAN;
 
 static_assert(is_twin(sizeof(line_arguments), 2 * sizeof(REAL)), "line_header of segment/pass.c");
 static_assert(is_given(GROUPS * TEAMS * CELLS * sizeof(cell) + BLOCK_INPUTS * sizeof(STORE)),
               "segment_shared of segment/shape.c");
 
 __device__ __forceinline__ images images_of(const line_arguments &a, const place &s) {
-    const long long beyond = s.start + a.lead + a.useful - a.n;  // outputs that the line does not have
+    const long long beyond = s.start + a.lead + a.useful - a.n;  // Outputs past the line's end.
     return find_images(s.plain, s.start, SPAN, a.n, SPAN - static_cast<int>(max(beyond, 0LL)));
 }
 
-// SEGMENT_TURNED: a segment inside its line is held turned: its place 0 is input `turn`, which lies
-// at a whole line of memory, and the inputs before that come after the last one. A circle has no
-// beginning, so outputs are turned as inputs are, and but for these ends neighbouring threads'
-// stores and loads fill whole lines where segments themselves begin anywhere.
+// SEGMENT_TURNED: a segment inside its line is stored rotated: index 0 has input `turn`, which lies
+// at a whole memory line, and the inputs before it follow the last one. Circular convolution
+// commutes with rotation, so outputs are rotated likewise. Except at these ends, neighbouring
+// threads then load and store whole memory lines wherever segments begin.
 constexpr int MEMORY_LINE = 128 / sizeof(STORE);
 __device__ __forceinline__ int turn_of(const place &s) {
     if (!SEGMENT_TURNED || !inside(s, SPAN)) return 0;
     const unsigned long long first = reinterpret_cast<unsigned long long>(s.out + s.start) / sizeof(STORE);
     return static_cast<int>((0 - first) % MEMORY_LINE) / (VECTOR > 1 ? SLOT : 1) * (VECTOR > 1 ? SLOT : 1);
 }
-// Of register i.
+// Whether register i may wrap around.
 __device__ __forceinline__ bool may_wrap(int i) {
     return SEGMENT_TURNED && EACH_POINT * (point_of(THREADS - 1, i) + 1) - 1 + MEMORY_LINE > EACH_POINT * LENGTH;
 }
 
 // ---- inputs
 
-// Of all inputs that are held, those before `first` and from `last` on, one by one, from where the
-// line's extension has them; their sign is for later.
+// Copies the inputs of `all` before `first` and from `last` on one by one, from their images in the
+// line's extension. Signs are applied later.
 __device__ __forceinline__ void fetch_folded(const line_arguments &a, const place &s, STORE *raw, run all, int first,
                                              int last, int t) {
     const int gap = last - first;
@@ -71,8 +72,7 @@ __device__ __forceinline__ void fetch_folded(const line_arguments &a, const plac
     }
 }
 
-// The segment's inputs start on their way to shared memory: by slots of 16 bytes all that lie
-// inside, whatever the rest does.
+// Starts copying the segment's inputs to shared memory: all inner ones in units of 16 bytes.
 __device__ __forceinline__ void fetch(const line_arguments &a, unsigned segment, STORE *raw, int t) {
     const bool there = segment < a.all;
     const place s = find(a, there ? segment : 0, SPAN);
@@ -111,8 +111,8 @@ __device__ __forceinline__ void fetch(const line_arguments &a, unsigned segment,
     copy_async_commit();
 }
 
-// Past an odd side the line is minus its mirror image. A thread turns those inputs that it reads
-// itself, where all were loaded.
+// Past an odd side the line is its negated mirror image. If all inputs were loaded, a thread
+// negates those that it reads itself.
 __device__ __forceinline__ void turn_signs(const line_arguments &a, const place &s, STORE *raw, int t) {
     if (!(ODD_LOW || ODD_HIGH)) return;
 #pragma unroll 1
@@ -120,8 +120,8 @@ __device__ __forceinline__ void turn_signs(const line_arguments &a, const place 
         if (extend(s.start + i, a.n).minus) raw[i] = narrow<STORE>(-widen(raw[i]));
 }
 
-// Inputs to registers: of the segment as the real part, or of the next one as the imaginary part.
-// Few segments look for sides.
+// Loads inputs to registers: of a segment as the real part, or of the next one as the imaginary
+// part. Only few segments are at a side.
 template <bool IM>
 __device__ __forceinline__ void take_images(const images &m, const STORE *raw, point (&x)[16], int t) {
 #pragma unroll
@@ -147,8 +147,8 @@ __device__ __forceinline__ void take(const line_arguments &a, unsigned segment, 
     for (int i = 0; i < 16; i++) (IM ? x[i].im : x[i].re) = widen(raw[point_of(t, i)]);
 }
 
-// AT_ONCE: a pair whose inputs are all points of the line comes straight to registers; other warps
-// compute meanwhile.
+// AT_ONCE: a pair whose inputs are all points of the line is loaded directly to registers; other
+// warps compute meanwhile.
 template <bool IM>
 __device__ __forceinline__ void take_points(const place &s, point (&x)[16], int t) {
     const STORE *const from = s.in + s.start;
@@ -159,7 +159,7 @@ __device__ __forceinline__ void take_points(const place &s, point (&x)[16], int 
         (IM ? x[i].im : x[i].re) = widen(from[j]);
     }
 }
-// The same answer for all of a warp.
+// The result is the same for all lanes of a warp.
 __device__ __forceinline__ bool take_pair(const line_arguments &a, unsigned segment, point (&x)[16], int t) {
     const bool there = segment + 1 < a.all;
     const place s = find(a, there ? segment : 0, SPAN), next = find(a, there ? segment + 1 : 0, SPAN);
@@ -168,7 +168,7 @@ __device__ __forceinline__ bool take_pair(const line_arguments &a, unsigned segm
     return true;
 }
 
-// The same of a segment that is both parts: at(j) are its points 2 j and 2 j + 1. Stage 0 of two
+// The same for a single segment: at(j) returns its points 2 j and 2 j + 1. Includes stage 0 of two
 // teams.
 template <class AT>
 __device__ __forceinline__ void take_pairs(point (&x)[16], int t, int team, const AT &at) {
@@ -213,7 +213,7 @@ __device__ __forceinline__ void store_output(T *to, T value) {
         *to = value;
 }
 
-// Registers to the line; only few segments look for sides.
+// Writes registers to the line. Only few segments are at a side.
 template <bool IM, bool SIDES>
 __device__ __forceinline__ void give_to(const line_arguments &a, STORE *to, unsigned count, const sides &at, int turn,
                                         const point (&x)[16], int t) {
@@ -227,7 +227,7 @@ __device__ __forceinline__ void give_to(const line_arguments &a, STORE *to, unsi
         store_output(to + j, narrow<STORE>(SIDES ? with_sides(a, at, value, j) : value));
     }
 }
-// The same of a line: registers i and 15 - i hold two neighbours.
+// The same for a mirrored line: registers i and 15 - i have two neighbours.
 template <bool IM>
 __device__ __forceinline__ void take_line(const STORE *raw, point (&x)[16], int t) {
 #pragma unroll
@@ -267,7 +267,7 @@ __device__ __forceinline__ void give(const line_arguments &a, unsigned segment, 
         give_to<IM, false>(a, s.out + s.start, count, at, turn, x, t);
 }
 
-// The two parts, re and im swapped, are neighbours.
+// The two parts, with re and im exchanged, are neighbours.
 template <bool SIDES>
 __device__ __forceinline__ void give_pairs(const line_arguments &a, STORE *to, unsigned count, const sides &at,
                                            int turn, const point (&x)[16], int t, int team) {
@@ -311,7 +311,7 @@ __device__ __forceinline__ void convolve_alone(const line_arguments &a, unsigned
         keep_here(thread);
         const int t = thread % THREADS, team = thread / THREADS;
         copy_async_wait<0>();
-        __syncthreads();  // all inputs have landed, and the room is free
+        __syncthreads();  // All inputs have arrived, and the buffer is free.
         take_alone(a, segment, raw, x, t, team);
         __syncthreads();
         fetch(a, segment + gridDim.x, raw, thread);
@@ -320,8 +320,8 @@ __device__ __forceinline__ void convolve_alone(const line_arguments &a, unsigned
     }
 }
 
-// The inputs of a pair. AT_ONCE: where they are not all points of the line they come by the room
-// that exchanges have, one segment after the other.
+// Loads the inputs of a pair. AT_ONCE: if not all are points of the line, they go through the
+// exchange buffer, one segment after the other.
 __device__ __forceinline__ void take_both(const line_arguments &a, unsigned segment, STORE *raw, point (&x)[16],
                                           int t) {
     if constexpr (AT_ONCE) {
@@ -337,7 +337,7 @@ __device__ __forceinline__ void take_both(const line_arguments &a, unsigned segm
         take<true>(a, segment + 1, raw, x, t);
     } else {
         copy_async_wait<0>();
-        meet<(F > 1)>();  // all inputs have landed, and the room is free
+        meet<(F > 1)>();  // All inputs have arrived, and the buffer is free.
         if constexpr (SEGMENT_COSINES)
             take_line<false>(raw, x, t), take_line<true>(raw + LENGTH, x, t);
         else
@@ -360,7 +360,7 @@ __device__ __forceinline__ void convolve_pairs(const line_arguments &a, unsigned
         point x[16];
         int t = threadIdx.x % THREADS;
         keep_here(t);
-        if (AT_ONCE) meet<false>();  // the room is free
+        if (AT_ONCE) meet<false>();  // The buffer is free.
         take_both(a, segment, raw, x, t);
         meet<(F > 1)>();
         fetch_both(segment + step, t);

@@ -1,15 +1,16 @@
-// Any number of steps of a stencil along x in one pass over memory, by overlapping segments as
-// segment_line.cu has them, whose transforms are products on tensor cores (FlashFFTStencil,
-// product.cuh). A segment has N = N1 N2 N3 points, coprime, so that its circle is a torus:
+// Overlap-save convolution along x, as segment_line.cu, whose transforms are dense DFTs on tensor
+// cores (FlashFFTStencil, product.cuh). A segment has N = N1 N2 N3 points with coprime factors; by
+// the prime-factor algorithm its 1D DFT is a 3D DFT:
 //
-//     point n  ->  (n mod N1, n mod N2, n mod N3)             frequency k = k1 N2 N3 + k2 N1 N3 + k3 N1 N2  mod N
+//     point n  ->  (n mod N1, n mod N2, n mod N3)
+//     frequency k = k1 N2 N3 + k2 N1 N3 + k3 N1 N2  mod N
 //
-// and a circular convolution is one along each axis: no twiddles, nothing is reordered. Neighbours
-// of the line lie on a diagonal of the torus, which wraps at three places. Two neighbouring
-// segments are the real and the imaginary part.
+// A circular convolution is then one along each axis, without twiddle factors or reordering.
+// Neighbours of the line lie on a diagonal of the 3D array, which wraps along all three axes. Two
+// neighbouring segments are the real and the imaginary part.
 //
-// Planes and solids whose taps are no products: segment_torus.cu. Measured beside the FFT words of
-// segment_line.cu, products lose at every length: bench/results/2026-11-23-segment-forms.md.
+// For 2D and 3D grids of any taps see segment_torus.cu. The FFTs of segment_line.cu are faster than
+// these products at every length.
 #include "device/twins.cuh"
 #include "segment/line.cuh"
 #include "segment/product.cuh"
@@ -20,10 +21,10 @@ static_assert(is_given((4 * ROOM + TOPS) * sizeof(REAL)), "segment_shared of seg
 
 __device__ __forceinline__ int cell_of(int n) { return row_at(n % N1) + n % N2 + n % N3 * SLICE; }
 
-// The cells of points n, n + THREADS, ..: by how far such a step goes is known, so each axis has
-// gone round or not by a comparison.
+// The indices of points n, n + THREADS, ..: the step is a constant, so a comparison decides for
+// each axis whether it wraps.
 struct diagonal {
-    int n1, n2, n3, at;  // at: the first one's cell
+    int n1, n2, n3, at;  // at: index of the first one.
     template <int N>
     static __device__ __forceinline__ int step(int n, int by, int pitch) {
         const int far = by % N;
@@ -36,17 +37,17 @@ struct diagonal {
 };
 static_assert(!PERMUTED || THREADS % N1 == 0, "a thread's points lie in one row");
 __device__ __forceinline__ diagonal diagonal_from(int n) { return {n % N1, n % N2, n % N3, cell_of(n)}; }
-constexpr int OF_THREAD = (LENGTH + THREADS - 1) / THREADS;  // points of a segment, at most
+constexpr int OF_THREAD = (LENGTH + THREADS - 1) / THREADS;  // Most points of a segment per thread.
 
-// Are all of a segment's inputs points as they are?
+// Whether all inputs of a segment are points of the grid, unchanged.
 __device__ __forceinline__ bool is_plain(const line_arguments &a, const place &s) {
     return s.start >= (X_SIDE_LOW == FIXED) && s.start + LENGTH <= a.n - (X_SIDE_HIGH == FIXED);
 }
 
 // ---- inputs
 
-// A segment's inputs start on their way to its room, from where the line's extension has them;
-// their sign is for later.
+// Starts copying a segment's inputs to its buffer, from their images in the line's extension. Signs
+// are applied later.
 __device__ __forceinline__ void fetch_one(const line_arguments &a, const place &s, bool there, REAL *room, int t) {
 #pragma unroll 1
     for (int n = t; n < LENGTH; n += THREADS) {
@@ -57,13 +58,14 @@ __device__ __forceinline__ void fetch_one(const line_arguments &a, const place &
             copy_element(room + cell_of(n), s.in + from);
     }
 }
-// Of a pair.
+// The same for a pair.
 __device__ __forceinline__ void fetch(const line_arguments &a, unsigned segment, REAL *rooms, int t) {
     const bool there = segment < a.all, both = segment + 1 < a.all;
     const place first = find(a, there ? segment : 0, LENGTH), second = find(a, both ? segment + 1 : 0, LENGTH);
     if (both && is_plain(a, first) && is_plain(a, second)) {
         const STORE *const from = first.in + first.start + t, *const beside = second.in + second.start + t;
-        keep_here(t);  // cells are found anew: kept through the run they take registers that matrices have
+        // The indices are recomputed: keeping them needs registers that the matrices have.
+        keep_here(t);
         const diagonal d = diagonal_from(t);
 #pragma unroll
         for (int k = 0; k < OF_THREAD; k++) {
@@ -77,8 +79,8 @@ __device__ __forceinline__ void fetch(const line_arguments &a, unsigned segment,
     }
     copy_async_commit();
 }
-// Past an odd side the line is minus its mirror image. A thread turns those inputs that it has
-// fetched itself.
+// Past an odd side the line is its negated mirror image. A thread negates the inputs that it copied
+// itself.
 __device__ __forceinline__ void turn_signs(const line_arguments &a, unsigned segment, REAL *room, int t) {
     if (!(ODD_LOW || ODD_HIGH) || segment >= a.all) return;
     const place s = find(a, segment, LENGTH);
@@ -90,7 +92,7 @@ __device__ __forceinline__ void turn_signs(const line_arguments &a, unsigned seg
 
 // ---- outputs
 
-constexpr int AT_ONCE = 8;  // points of either segment that a thread reads before it writes them
+constexpr int AT_ONCE = 8;  // Points of either segment that a thread reads before it writes them.
 
 __device__ __forceinline__ REAL scaled(REAL value, REAL scale) { return SCALED ? value * scale : value; }
 __device__ __forceinline__ int outputs_of(const line_arguments &a, const place &s) {
@@ -107,7 +109,7 @@ __device__ __forceinline__ bool sees_side(const line_arguments &a, const place &
     const sides at = find_sides(a, s, static_cast<unsigned>(a.useful));
     return outputs_of(a, s) < a.useful || (PROFILES && (at.low || at.high));
 }
-// Of a pair.
+// The same for a pair.
 __device__ __forceinline__ void give(const line_arguments &a, unsigned segment, const REAL *rooms, REAL scale, int t) {
     const bool both = segment + 1 < a.all;
     const place first = find(a, segment, LENGTH), second = find(a, both ? segment + 1 : 0, LENGTH);
@@ -115,7 +117,8 @@ __device__ __forceinline__ void give(const line_arguments &a, unsigned segment, 
         keep_here(t);
         STORE *const to = first.out + first.start + a.lead + t, *const beside = second.out + second.start + a.lead + t;
         const diagonal d = diagonal_from(a.lead + t);
-        const volatile REAL *const from = rooms;  // all of them before the first is written: a load waits long
+        // All are read before the first is written, to overlap the loads' latency.
+        const volatile REAL *const from = rooms;
 #pragma unroll
         for (int all = 0; all < OF_THREAD; all += AT_ONCE) {
             REAL values[AT_ONCE][2];
@@ -142,14 +145,14 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) segment_product(co
     unsigned segment = 2 * blockIdx.x;
     matrices f = find_matrices(a.roots, warp, lane);
     tile held[BLOCKS_2];
-    for (int i = t; i < 2 * ROOM; i += THREADS) raw[i] = REAL(0);  // what no point lies in stays 0
+    for (int i = t; i < 2 * ROOM; i += THREADS) raw[i] = REAL(0);  // Padding stays 0.
     wait_for_all();
     fetch(a, segment, raw, t);
 #pragma unroll 1
     for (; segment < a.all; segment += 2 * gridDim.x) {
         copy_async_wait<0>();
         turn_signs(a, segment, raw, t), turn_signs(a, segment + 1, raw + ROOM, t);
-        wait_for_all();  // all inputs have landed, and the last outputs are given
+        wait_for_all();  // All inputs have arrived, and the last outputs are written.
         const scales scale = find_scales(a.roots, raw, work + 2 * ROOM, t);
         forward(f, a.symbol, raw, work, held, lane, warp, scale.in);
         wait_for_all();

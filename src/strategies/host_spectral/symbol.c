@@ -80,9 +80,8 @@ static void apply_pair(const powers *p, pair away, double *re, double *im, const
 void symbol_apply(const shape *s, uint64_t steps, stn_planes x, stn_planes b, const stn_planes sums[2], int64_t line,
                   int64_t count, int64_t lanes) {
     const stn_symbol *form = &s->symbol;
-    const int64_t length = s->axis[s->last].length,
-                  /* All rows share the coefficients of one line. */
-        apart = s->last < 2 ? form->parts : 0;
+    /* apart: stride of the coefficients; all rows share those of one line. */
+    const int64_t length = s->axis[s->last].length, apart = s->last < 2 ? form->parts : 0;
     const double *parts = s->parts + line * apart;
     const bool adds = b.re != NULL;
     const powers p = {s, steps, 63 - __builtin_clzll(steps),

@@ -106,9 +106,8 @@ bool segment_axes_of(const stn_task *task, segment_axis axes[3], int *count) {
     }
     for (size_t t = 0; t < task->ntaps; t++) whole += fabsl((long double)task->taps[t].weight);
     for (int i = 0; i < *count; i++) sum_others(task, factors, i ? whole : 1, &axes[i]);
-    if (factors[1][0] < 0 &&
-        /* The sign of a factor whose axis is not in the list. */
-        task->reach[1][0] + task->reach[1][1] == 0)
+    /* The sign of a factor whose axis is not in the list. */
+    if (factors[1][0] < 0 && task->reach[1][0] + task->reach[1][1] == 0)
         for (int i = 0; i < axes[0].count; i++) axes[0].weight[i] = -axes[0].weight[i];
     return true;
 }

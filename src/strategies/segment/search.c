@@ -22,10 +22,9 @@ typedef struct search {
     const stn_machine *machine;
     segment_axis axes[3];
     int count;
-    bool margins,
-        /* Dense DFTs are tried too. Only where candidates are timed: in f64 they are always slower,
-         * and for other types their rate is an estimate. */
-        products;
+    /* products: dense DFTs are tried too. Only where candidates are timed: in f64 they are always slower, and
+     * for other types their rate is an estimate. */
+    bool margins, products;
     stn_tally *tally;
     double largest;     /* Largest absolute value of the symbol. */
     stn_reach reach[3]; /* For the number of steps under consideration. */

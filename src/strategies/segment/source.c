@@ -217,9 +217,8 @@ static stn_status add_side(const stn_task *task, const segment_axis *axes, const
                            stn_error *error) {
     const segment_axis *along = &axes[which], *deep = across(axes, which);
     const segment_planes planes = segment_planes_of(task, axes, 2);
-    const int64_t pitch = planes.pitch[1 + which],
-                  /* First element of the side's line. */
-        first = planes.first[1 + which] * task->batch + side * pitch;
+    /* first: the first element of the side's line. */
+    const int64_t pitch = planes.pitch[1 + which], first = planes.first[1 + which] * task->batch + side * pitch;
     const int64_t far[2] = {l->to->stride[along->axis], l->to->stride[deep->axis]};
     const int64_t segments = stn_div_up(along->n, sweep->pass.useful), pairs = (tables->width[which] + 1) / 2;
     face_header h = {.source = values + first * (int64_t)real_size(task),

@@ -344,9 +344,8 @@ size_t segment_torus_search(const stn_task *task, const stn_machine *machine, se
         int64_t low[3], high[3];
         stn_reach reach[3];
         if (tile.fused == last) continue;
-        last = tile.fused,
         /* The fewest launches of this number of steps. */
-            tile.launches = (int)stn_div_up((int64_t)task->steps, last);
+        last = tile.fused, tile.launches = (int)stn_div_up((int64_t)task->steps, last);
         if (tile.fused * growth > (task->dtype == STN_F64 ? 290 : 36)) continue;
         if (tile.margins && (tile.fused > MOST_MARGIN || !stn_faces_interior(task, tile.fused, low, high))) continue;
         if (SEGMENT_SURELY * spread * sqrt(tile.fused) > LONGEST) continue;

@@ -150,9 +150,8 @@ void spectral_estimate(const stn_task *task, const stn_machine *machine, const s
     const double count = (double)task->snapshots, half = 0.5 * (1 + count);
     const double cell = wide ? 16 : 8, rows = (double)(task->n[0] * task->n[1] * task->batch), lines = rows * s->strips;
     const double grid = rows * (double)task->n[2] * (double)stn_dtype_size(task->dtype);
-    const double across =
-        /* Frequencies along y that come from points. */
-        2 * c->live[1] > c->length[1] ? c->length[1] : 2 * c->live[1] - 1;
+    /* across: frequencies along y that come from points. */
+    const double across = 2 * c->live[1] > c->length[1] ? c->length[1] : 2 * c->live[1] - 1;
     const double spectrum = lines * c->kept[2] * cell, live = lines * c->live[2] * cell;
     const double turned = solid ? (double)(s->columns * task->n[0] * task->batch) * cell : spectrum;
     const double turned_live = solid ? across * c->live[2] * (double)(task->n[0] * task->batch) * cell : live;

@@ -109,10 +109,9 @@ typedef struct parts_job {
     /* Frequencies of every line along the first of the other axes, then along the second. */
     const int64_t *at;
     double *parts;
-    int64_t row,
-        /* row: lines computed together. rows: number of such rows, where row k equals row rows - k;
-         * else 1. */
-        rows;
+    /* row: lines computed together. rows: number of such rows, where row k equals row rows - k;
+     * else 1. */
+    int64_t row, rows;
     atomic_bool failed;
 } parts_job;
 

@@ -158,10 +158,8 @@ static void choose_lines(const stn_task *task, spectral_choice *choice) {
     /* 512^3 takes 3.6 ms with two blocks of columns per multiprocessor and four rows per block, and
      * 4.5 with one and eight. */
     choice->column_blocks = 2;
-    if (points > 800)
-        choice->column_lines =
-            /* 1024^3 takes 32.7 ms, and 37.0 with eight columns, of which one block fits. */
-            (int)stn_min(choice->column_lines, 4);
+    /* 1024^3 takes 32.7 ms, and 37.0 with eight columns, of which one block fits. */
+    if (points > 800) choice->column_lines = (int)stn_min(choice->column_lines, 4);
     if (row > 128 && row <= 512) choice->row_lines = 4;
 }
 
@@ -230,9 +228,8 @@ size_t spectral_variants(const stn_task *task, const stn_machine *machine, const
         list[count] = *choice, list[count].settles = way;
         if (way != choice->settles && (!way || spectral_settles_as(task, machine, &list[count]))) count++;
     }
-    const size_t count_of_ways =
-        /* Slabs have variants of their own. */
-        spectral_in_slabs(choice) ? 8 : sizeof ways / sizeof *ways;
+    /* Slabs have variants of their own. */
+    const size_t count_of_ways = spectral_in_slabs(choice) ? 8 : sizeof ways / sizeof *ways;
     for (size_t i = 0; i < count_of_ways && count < most; i++) {
         spectral_choice c = *choice;
         c.row_lines = ways[i].rows < 0 ? c.row_lines / 2 : c.row_lines << ways[i].rows;

@@ -32,10 +32,9 @@ typedef struct spectral_choice {
     uint8_t group, slab;
     /* Tiles: chunks of columns for this number of waves of blocks; 0: chosen by estimate. */
     int16_t waves;
-    int16_t row_threads, row_blocks, column_threads,
-        /* Threads for which a multiprocessor has registers, and least number of blocks per
-         * multiprocessor if shared memory permits; 0: default. */
-        column_blocks;
+    /* Threads for which a multiprocessor has registers, and least number of blocks per
+     * multiprocessor if shared memory permits; 0: default. */
+    int16_t row_threads, row_blocks, column_threads, column_blocks;
     /* 2D tiles: output points of a line of axis 1 and of axis 2; 0: the axis is one line. */
     int step[2];
 } spectral_choice;

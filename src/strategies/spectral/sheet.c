@@ -81,9 +81,8 @@ typedef struct line {
 /* Windows of a line with matrices of this length, and the output points of each; false: too
  * short. */
 static bool windows_of(const line *line, int64_t length, spectral_sheet_choice *choice, int64_t *windows) {
-    const int unit =
-        /* Windows begin at whole memory lines, or at least at even points. */
-        length >= 64 * LINE ? LINE : 2;
+    /* Windows begin at whole memory lines, or at least at even points. */
+    const int unit = length >= 64 * LINE ? LINE : 2;
     const int64_t before = stn_round_up(line->reach[0], unit);
     int64_t useful = length - before - line->reach[1];
     choice->before = 0;

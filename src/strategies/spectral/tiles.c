@@ -1,7 +1,7 @@
 /* Tiles of a 2D grid (overlap-save): each is transformed as a periodic domain of its own, with the
  * points that reach into it; see shape.h.
  *
- *     |<-before->|<------ step ------>|<-after->|   a line of `length` points, `step` of them outputs
+ *     |<-before->|<------ step ------>|<-after->|   a line of `length` points, `step` are outputs
  *
  * Rows are short, so several blocks fit on a multiprocessor; columns are read in whole memory lines
  * of 128 bytes at any length. */
