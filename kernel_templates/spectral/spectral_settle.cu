@@ -1,33 +1,35 @@
-// The columns of `spectral` in 3D whose points have died away, K^T = 0: a constant source b beside
-// the faces is all that is left of them, and what it has come to, h with (1 - K) h = b, is a
-// recursion along the column and one back. No transform is needed.
+// Decayed modes of `spectral` in 3D: columns whose points have decayed, K^T = 0, so that only a
+// constant source b next to the faces contributes. The result h with (1 - K) h = b is computed by a
+// recursion along the column and one backwards, without FFTs.
 //
-// On a column, with the frequencies of the other axes, 1 - K is D - p (S - 2 + 1/S), S the shift by
-// a point (symbol.cuh: D + p s); and
+// On a column, at fixed frequencies of the other axes, 1 - K is D - p (S - 2 + 1/S), S being the
+// shift by one point (symbol.cuh: D + p s), and
 //
-//     1 / (1 - K) = (lambda / p) / ((1 - lambda S) (1 - lambda / S)),    lambda / p = 2 / (D + 2 p + sqrt(D (D + 4 p)))
+//     1 / (1 - K) = (lambda / p) / ((1 - lambda S) (1 - lambda / S))
+//     lambda / p = 2 / (D + 2 p + sqrt(D (D + 4 p)))
 //
-//     forward   f[z] = b[z] + lambda f[z - 1]         back   h[z] = f[z] + lambda h[z + 1],   b with lambda / p
+//     forward    f[z] = b[z] + lambda f[z - 1]         b includes the factor lambda / p
+//     backward   h[z] = f[z] + lambda h[z + 1]
 //
-// 0 < D and 0 < D + 4 p where K^T = 0, so |lambda| < 1 whatever the sign of p. A thread has
-// SETTLE_EACH points of one of SETTLE_COLUMNS columns in registers. What comes to its first point
-// from those before, lambda f, is a sum over other threads' ends, each weighed by
-// lambda^SETTLE_EACH more than the one nearer: few count. Likewise lambda g to its last, g[z] =
-// b[z] + lambda g[z + 1]; and h[z] = (f[z] + lambda g[z + 1]) / (1 - lambda^2) where the way back
-// begins.
+// K^T = 0 implies 0 < D and 0 < D + 4 p, so |lambda| < 1 for either sign of p. A thread has
+// SETTLE_EACH points of one of SETTLE_COLUMNS columns in registers. The value that enters at its
+// first point, lambda f, is a sum over other threads' ends, each with a weight smaller by
+// lambda^SETTLE_EACH than the nearer one's, so only few matter. At its last point lambda g enters
+// likewise, g[z] = b[z] + lambda g[z + 1], and the backward recursion begins with h[z] = (f[z] +
+// lambda g[z + 1]) / (1 - lambda^2).
 //
-//     column    |  thread 0  |  thread 1  |  thread 2  | ..          neighbouring lanes on neighbouring columns
-//               |b b b .. b b|b b b .. b b|
+//     column    |  thread 0  |  thread 1  |  thread 2  | ..     neighbouring lanes have
+//               |b b b .. b b|b b b .. b b|                     neighbouring columns
 //                   lambda f ->|<- lambda g
 //
-// With SETTLE_ROWS a block does the same columns of several rows of them, one after the other: what
-// the faces across give at a thread's points is the same for all, and stays in shared memory; so do
-// lambda and what comes of it, of all its rows and columns. With SETTLE_AHEAD what a row's faces
-// along give arrives there while the row before is done.
+// SETTLE_ROWS: a block does the same columns of several rows of columns. The contribution of the
+// faces across to a thread's points is the same for all rows and stays in shared memory, as do
+// lambda and the factors derived from it, for all rows and columns. SETTLE_AHEAD: the values of the
+// next row's faces are prefetched to shared memory.
 //
-// All that is read is older than the launch before, which may read what is written here: that is
-// waited for ahead of the first row. Past the column's ends b goes on mirrored: so f comes in at
-// the low end as an image of g there, and g at the high end as one of f.
+// All inputs are older than the previous launch, which may still read the memory that is written
+// here; so the kernel waits for it only before the first store. Past the column's ends b is
+// mirrored: f enters at the low end as an image of g there, and g at the high end as one of f.
 //
 // Reads REAL, BLOCKS, EXTEND_*, SETTLE_*.
 #include "device/complex.cuh"
@@ -36,11 +38,10 @@
 #include "spectral/faces.cuh"
 
 constexpr int N = SETTLE_POINTS, EACH = SETTLE_EACH, COLUMNS = SETTLE_COLUMNS, PARTS = (N + EACH - 1) / EACH;
-constexpr int LAST = N - (PARTS - 1) * EACH;  // points of a column's last thread
+constexpr int LAST = N - (PARTS - 1) * EACH;  // Points of a column's last thread.
 constexpr int THREADS = PARTS * COLUMNS;
-// In shared memory, complex numbers: ends; what is kept of the faces across; of a row its source,
-// two stages of them; of all its rows and columns three real numbers; of the columns the faces
-// along.
+// Shared memory in complex numbers: the ends; the kept values of the faces across; two buffers of a
+// row's source; three real factors for all rows and columns; the faces along, for the columns.
 constexpr int ENDS = (2 * PARTS + 2) * COLUMNS, KEPT = SETTLE_ROWS ? 2 * EACH * THREADS : 0;
 constexpr int STAGE = SETTLE_AHEAD ? 2 * N + 2 * COLUMNS + 2 : 0;
 constexpr int FACTORS = SETTLE_ROWS * COLUMNS, OF_COLUMNS = SETTLE_ROWS ? 2 * COLUMNS : 0;
@@ -53,18 +54,23 @@ using value = complex<REAL>;
 
 struct spectral_settle_arguments {
     REAL *spectrum;
-    const double *parts;    // D and p of each column
-    long long point, grid;  // complex numbers of the spectrum from point to point and from grid to grid
-    const REAL *row;        // of each column, for both faces that it meets: the source's frequency there
+    const double *parts;    // D and p of each column.
+    long long point, grid;  // Strides of points and grids in the spectrum, in complex numbers.
+    // For each column and both faces that it meets: the source's frequency there.
+    const REAL *row;
     long long row_grid, row_next;
-    source_faces faces[2];      // normal to the slower and to the faster of the other axes: their values at each point
-    double scale;               // of all
-    int width, first, columns;  // columns lie in rows of `width`; those that are frequencies: first .. columns - 1
-    int held_width;             // the spectrum has of each row so many, from `first` on
-    int across, tiles;          // rows; blocks for each
-    int from_across, to_across, turns;  // rows that are done, and how many of them by a block, at most SETTLE_ROWS
-    int live, live_across;              // below `live`, and below +- live_across across: columns that have points
-    int beside[2];                      // the points on which the column's own faces act; -1: none
+    // Faces normal to the slower and to the faster of the other axes: their values at each point.
+    source_faces faces[2];
+    double scale;  // Of all results.
+    // Columns lie in rows of `width`; first .. columns - 1 are frequencies.
+    int width, first, columns;
+    int held_width;     // Columns of each row in the spectrum, from `first` on.
+    int across, tiles;  // Rows; blocks per row.
+    // The rows to be done, and rows per block, at most SETTLE_ROWS.
+    int from_across, to_across, turns;
+    // Columns with points: below `live`, and below +- live_across across.
+    int live, live_across;
+    int beside[2];  // The points at which the column's own faces act; -1: none.
 };
 static_assert(is_twin(sizeof(spectral_settle_arguments)), "the arguments that are launched");
 static_assert(is_given(sizeof(value) * CELLS), "the shared memory that is given");
@@ -84,13 +90,14 @@ __device__ __forceinline__ value plus(value a, REAL factor, value b) {
     return {a.re + factor * b.re, a.im + factor * b.im};
 }
 
-__device__ __forceinline__ value plus(value a, value b, value c) {  // a + b c, rounded once a product
+// a + b c, with one rounding per product.
+__device__ __forceinline__ value plus(value a, value b, value c) {
     return {a.re + b.re * c.re - b.im * c.im, a.im + b.re * c.im + b.im * c.re};
 }
 
-// What a column needs besides.
+// The constants of a column.
 struct own_column {
-    REAL lambda, settles, rest;  // lambda / p, scaled; 1 / (1 - lambda^2)
+    REAL lambda, settles, rest;  // lambda; lambda / p, scaled; 1 / (1 - lambda^2).
 };
 __device__ __forceinline__ own_column column_of(const double *parts, double scale, bool active) {
     if (!active) return {REAL(0), REAL(0), REAL(1)};
@@ -99,7 +106,7 @@ __device__ __forceinline__ own_column column_of(const double *parts, double scal
     const REAL lambda = static_cast<REAL>(p * each);
     return {lambda, static_cast<REAL>(scale * each), REAL(1) / (REAL(1) - lambda * lambda)};
 }
-// What the faces across give at point i of this thread.
+// The contribution of the faces across at point i of this thread.
 __device__ __forceinline__ value across_at(const spectral_settle_arguments &a, const REAL *across, int i, int j) {
     return load_pair(across + 2 * (i * a.faces[0].step + j * a.faces[0].next));
 }
@@ -115,11 +122,11 @@ __device__ __forceinline__ void keep_across(const spectral_settle_arguments &a, 
         for (int j = 0; j < 2; j++)
             if (!(N % EACH) || from + i < N) kept[(2 * i + j) * THREADS] = across_at(a, across, i, j);
 }
-// What a row of columns has of the source beside its points: each face's, as the row or the column
-// sees it, and along the row's points.
+// The source of a row of columns: the factors of each face for the row or the column, and the
+// values along the row's points.
 struct row_source {
     value across[2], fast[2], row[2];
-    const value *along;  // in shared memory, both faces of a point after each other; or NULL
+    const value *along;  // In shared memory, both faces of a point adjacent; or NULL.
 };
 __device__ __forceinline__ const REAL *along_of(const spectral_settle_arguments &a, long long grid, int slow) {
     return a.faces[1].values + 2 * (grid * a.faces[1].grid + 2 * static_cast<long long>(slow));
@@ -143,8 +150,7 @@ __device__ __forceinline__ row_source source_of(const spectral_settle_arguments 
     s.along = nullptr;
     return s;
 }
-// SETTLE_AHEAD: to a stage of shared memory. `slow` and `fast` are a row and a column that are
-// there.
+// SETTLE_AHEAD: copies to a buffer in shared memory. `slow` and `fast` must be valid.
 __device__ __forceinline__ void copy_value(value *to, const REAL *from) {
     if constexpr (sizeof(REAL) == 8)
         copy_async_16(to, from);
@@ -173,7 +179,7 @@ __device__ __forceinline__ row_source source_of(const value *stage, const value 
     s.along = stage;
     return s;
 }
-// The source at this thread's points.
+// Loads the source at this thread's points.
 __device__ __forceinline__ void load_source(const spectral_settle_arguments &a, value (&b)[EACH], REAL factor,
                                             long long grid, int slow, int fast, int from, const row_source &source,
                                             const value *kept) {
@@ -206,14 +212,14 @@ __device__ __forceinline__ void load_source(const spectral_settle_arguments &a, 
     }
 }
 
-// ---- what comes in from other threads
+// ---- values that enter from other threads
 constexpr double NOTHING = sizeof(REAL) == 8 ? 0x1p-64 : 0x1p-36;
 struct incoming {
     value sum;
-    REAL end;  // how much of what comes in at the column's end is left here
+    REAL end;  // The factor by which a value entering at the column's end is multiplied here.
 };
-// ends: of this lane's column, in order of the parts. WAY 1: from those before part q; -1: from
-// those after
+// ends: of this lane's column, in order of the parts. WAY 1: sums those before part q; -1: those
+// after.
 template <int WAY>
 __device__ __forceinline__ incoming gather(const value *ends, int q, REAL lambda) {
     const int count = WAY > 0 ? q : PARTS - 1 - q;
@@ -230,9 +236,9 @@ __device__ __forceinline__ incoming gather(const value *ends, int q, REAL lambda
     }
     return in;
 }
-// The ends of a column as its mirrors see them: lambda g of the point 1 where that is the mirror of
-// -1 (EXTEND_LOW 0), or lambda^2 g[0] (2), else lambda g[0]; likewise of f at the high end. Without
-// what comes in there.
+// The ends of a column, mirrored: lambda g of point 1 if that is the mirror image of -1 (EXTEND_LOW
+// 0), lambda^2 g[0] (2), else lambda g[0]; likewise f at the high end. Without the values that
+// enter there.
 template <int FROM, int WAY, int COUNT, int BEYOND>
 __device__ __forceinline__ value seen_at_end(const value (&b)[EACH], value in, REAL lambda) {
 #pragma unroll
@@ -243,7 +249,7 @@ __device__ __forceinline__ value seen_at_end(const value (&b)[EACH], value in, R
     return BEYOND == 2 ? lambda * in : in;
 }
 struct both_ends {
-    value low, high;  // lambda f[-1], lambda g[N]
+    value low, high;  // lambda f[-1], lambda g[N].
 };
 __device__ __forceinline__ both_ends close(value low, value high, REAL lambda) {
     if (EXTEND_REPEATS) {
@@ -276,12 +282,12 @@ __device__ __forceinline__ void store_settled(value (&b)[EACH], value low, value
     }
 }
 
-// What a block has of its columns beside which of their rows it does.
+// A thread's columns, independent of the row.
 struct own_thread {
     int q, from, fast;
     long long grid;
-    value *ends;        // of this lane's column
-    const value *kept;  // of this thread
+    value *ends;        // Of this lane's column.
+    const value *kept;  // Of this thread.
 };
 __device__ __forceinline__ void settle_row(const spectral_settle_arguments &a, const own_thread &own,
                                            const own_column &column, const row_source &source, int slow, bool active) {
@@ -318,8 +324,8 @@ __device__ __forceinline__ void settle_row(const spectral_settle_arguments &a, c
                       a.point);
 }
 
-// Whether a row of columns has any that this block does, and whether one of these is the thread's
-// own.
+// Whether a row of columns has any to be done by this block, and whether the thread's own is one of
+// them.
 __device__ __forceinline__ bool lives(const spectral_settle_arguments &a, int slow) {
     return slow < a.live_across || slow > a.across - a.live_across;
 }
@@ -336,7 +342,7 @@ __device__ __forceinline__ own_column column_at(const spectral_settle_arguments 
     return column_of(a.parts + 2 * (active ? static_cast<long long>(slow) * a.width + fast : 0), a.scale, active);
 }
 
-// SETTLE_ROWS: what shared memory holds of all rows of a block, from `factors` on.
+// SETTLE_ROWS: fills the factors in shared memory for all rows of a block.
 __device__ __forceinline__ void fill_factors(const spectral_settle_arguments &a, REAL *factors, value *of_columns,
                                              int first, int end, int from) {
     for (int i = static_cast<int>(threadIdx.x); i < (end - first) * COLUMNS; i += THREADS) {
@@ -369,7 +375,7 @@ __device__ __forceinline__ void settle_rows(const spectral_settle_arguments &a, 
         const bool active = is_settled(a, slow, own.fast);
         if constexpr (SETTLE_AHEAD) {
             copy_async_wait<0>();
-            __syncthreads();  // all of the row is there, and the one before is done with
+            __syncthreads();  // The row has arrived, and the previous one is finished.
             if (next < end) ask_for_row(a, stages + (turn ^ 1) * STAGE, own.grid, next, fast);
         }
         const own_column column = {factors[i], factors[FACTORS + i], factors[2 * FACTORS + i]};
@@ -388,7 +394,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     extern __shared__ __align__(16) unsigned char stn_shared[];
     value *const shared = reinterpret_cast<value *>(stn_shared);
     const int lane = static_cast<int>(threadIdx.x) % COLUMNS, q = static_cast<int>(threadIdx.x) / COLUMNS;
-    // neighbouring blocks have one tile of many rows: they read the same values of the faces across
+    // Neighbouring blocks have the same columns of different rows, so they read the same values of
+    // the faces across.
     const int each = SETTLE_ROWS ? a.turns : 1;
     const unsigned turns = static_cast<unsigned>((a.to_across - a.from_across + each - 1) / each);
     const int first = a.from_across + static_cast<int>(blockIdx.x % turns) * each,

@@ -1,22 +1,24 @@
-// The first and the last pass of `spectral` over a line too long to be held: it lies as a sheet of
-// N rows of SHEET_WIDTH points, L of them in all, and is transformed down the columns first. With i
-// = i1 SHEET_WIDTH + i2, k = k1 + N k2 and w_n = exp(-2 pi i / n):
+// Four-step FFT: the first and the last pass of `spectral` over a line too long for shared memory.
+// The line of L points is a matrix of N rows of SHEET_WIDTH points, and is transformed down the
+// columns first. With i = i1 SHEET_WIDTH + i2, k = k1 + N k2 and w_n = exp(-2 pi i / n):
 //
-//     U[k] = sum over i2 of  w_WIDTH^(i2 k2) V[k1][i2],   V[k1][i2] = 2 w_L^(k1 i2) sum over i1 of  w_N^(i1 k1) u[i]
+//     U[k] = sum over i2 of  w_WIDTH^(i2 k2) V[k1][i2]
+//     V[k1][i2] = 2 w_L^(k1 i2) sum over i1 of  w_N^(i1 k1) u[i]
 //
-// This kernel makes V of u, or u of V (SPECTRUM_BACK); spectral_columns does the rows, with the
-// symbol. u is real, so that rows 0 .. N / 2 of V say all, and two neighbouring columns are one
-// complex one, Z: its frequencies k and N - k are in the same thread's pair of butterflies, t and N
-// / R - t of the foot, and
+// This kernel computes V from u, or u from V (SPECTRUM_BACK); spectral_columns.cu transforms the
+// rows and applies the symbol. u is real, so rows 0 .. N / 2 of V suffice. Two neighbouring columns
+// are the real and imaginary part of one complex column Z, whose frequencies k and N - k are in the
+// same thread's pair of butterflies t and N / R - t of the last stage:
 //
-//     V[k][i2], V[k][i2 + 1]  from  Z[k] + Z*[N - k],  -i (Z[k] - Z*[N - k]);      back: Z[k] = V + i V', Z[N - k] = V* + i V'*
+//     V[k][i2] = Z[k] + Z*[N - k],  V' = V[k][i2 + 1] = -i (Z[k] - Z*[N - k])
+//     inverse: Z[k] = V + i V',  Z[N - k] = V* + i V'*
 //
-//                    i2 = 0 1 2 3 ..            a block: LINE_COUNT pairs of columns, THREADS_X threads each
-//     i1 = 0         | x x|x x|
+//                    i2 = 0 1 2 3 ..            a block: LINE_COUNT pairs of columns,
+//     i1 = 0         | x x|x x|                 THREADS_X threads each
 //     i1 = 1         | x x|x x|
 //
-// A grid may be many such sheets, windows: each has SHEET_USEFUL points of its own, and what the
-// taps of all steps reach before and after them.
+// A grid may consist of several such windows (overlap-save): each has SHEET_USEFUL output points,
+// preceded and followed by the points within reach of the taps of all steps.
 //
 // Reads STORE, REAL, VECTOR, BLOCKS, THREADS_X, LINE_*, SHEET_*, SPECTRUM_BACK, EXTEND_*,
 // FROZEN_LOW, FROZEN_HIGH.
@@ -36,25 +38,26 @@ static_assert(SHEET_WIDTH % 2 == 0 && LINE_SHARES == 1, "columns go in pairs, an
 using value = complex<REAL>;
 using top = rung<sheet_line, 0>;
 using foot = rung<sheet_line, LAST>;
-constexpr int R = foot::R, P = N / R;  // P frequencies apart
+constexpr int R = foot::R, P = N / R;  // Stride P between a butterfly's frequencies.
 
 struct spectral_sheet_arguments {
     const STORE *in;
     STORE *out;
     REAL *spectrum;
-    const REAL *roots;          // of the ladder
-    const REAL *fine, *coarse;  // w_L^m for m < 2^SHEET_FINE, then of its multiples
+    const REAL *roots;          // Twiddle factors of the FFT stages.
+    const REAL *fine, *coarse;  // w_L^m for m < 2^SHEET_FINE, and for multiples of 2^SHEET_FINE.
     long long in_batch, out_batch, n, before;
-    long long first, windows;  // the first window of this launch, of all grids; those of a grid
-    int tiles, unused;         // blocks for a window
+    // The first window of this launch, counted over all grids; windows of a grid.
+    long long first, windows;
+    int tiles, unused;  // Blocks per window.
 };
 static_assert(is_twin(sizeof(spectral_sheet_arguments)), "the arguments that are launched");
 static_assert(is_given(sizeof(value) * ladder_cells<sheet_line>()), "the shared memory that is given");
 
-// ---- points: column pair c of row i1 holds the grid's points i and i + 1
+// ---- points: column pair c of row i1 has the grid's points i and i + 1
 struct window {
-    long long from;       // the grid's point that the window's first is
-    long long low, high;  // the grid's points that it is there for
+    long long from;       // The grid point at the window's first point.
+    long long low, high;  // The window's outputs, as grid points.
 };
 __device__ __forceinline__ REAL element_at(const STORE *grid, long long i, long long n) {
     const auto from = image_of<EXTEND_REPEATS, EXTEND_LOW, EXTEND_LOW_SIGN, EXTEND_HIGH, EXTEND_HIGH_SIGN>(i, n);
@@ -71,7 +74,7 @@ __device__ __forceinline__ void store_element(const STORE *in, STORE *out, long 
                                               long long n) {
     if (i < w.low || i >= w.high) return;
     if ((FROZEN_LOW && i < FROZEN_LOW) || (FROZEN_HIGH && i >= n - FROZEN_HIGH)) {
-        if (!SPECTRUM_ADDS && in != out) out[i] = in[i];  // as fixed sides keep it
+        if (!SPECTRUM_ADDS && in != out) out[i] = in[i];  // Frozen by a fixed side.
         return;
     }
     out[i] = narrow<STORE>(x);
@@ -86,25 +89,28 @@ __device__ __forceinline__ void store_point(const STORE *in, STORE *out, long lo
     store_element(in, out, i + 1, z.im, w, n);
 }
 
-// SPECTRUM_ADDS: what points i and i + 1 are to be added to; 0 where nothing is stored.
+// SPECTRUM_ADDS: the values to which points i and i + 1 are added; 0 where nothing is stored.
 __device__ __forceinline__ value there_at(const STORE *out, long long i, const window &w) {
     if (VECTOR == 2 && i >= w.low && i + 1 < w.high) return load_pair(out + i);
     return {i >= w.low && i < w.high ? widen(out[i]) : REAL(0),
             i + 1 >= w.low && i + 1 < w.high ? widen(out[i + 1]) : REAL(0)};
 }
 
-// ---- the turns between the two transforms: w_L^(k i2) of the frequencies k <= N / 2 that a pair of butterflies has
+// The twiddle factors between the two transforms: w_L^(k i2) for the frequencies k <= N / 2 of a
+// pair of butterflies.
 __device__ __forceinline__ value root_at(const spectral_sheet_arguments &a, int m) {
     return load_pair(a.fine + 2 * (m & ((1 << SHEET_FINE) - 1))) * load_pair(a.coarse + 2 * (m >> SHEET_FINE));
 }
-constexpr int HALF = (R + 1) / 2;  // r below this: k = t + r P is at most N / 2; else N - k = P - t + (R - 1 - r) P is
+// For r below this, k = t + r P is at most N / 2; else N - k = P - t + (R - 1 - r) P is.
+constexpr int HALF = (R + 1) / 2;
 struct column_turns {
     value low[HALF], high[HALF];
     __device__ __forceinline__ void set(value first, value step) {
         low[0] = first, high[0] = step * conjugate(first);
 #pragma unroll
         for (int r = 1; r < HALF; r++) {
-            const value power = r == 1 ? step : step * step;  // two steps from two before: fewer roundings
+            // Two steps from two before, which has fewer roundings.
+            const value power = r == 1 ? step : step * step;
             low[r] = low[r < 2 ? 0 : r - 2] * power, high[r] = high[r < 2 ? 0 : r - 2] * power;
         }
     }
@@ -128,7 +134,7 @@ __device__ __forceinline__ void store_frequencies(const spectral_sheet_arguments
         dft<R>(x);
         take_cells<sheet_line, LAST>(y, line, foot_of<sheet_line>(t ? P - t : 0));
         dft<R>(y);
-        if (t == 0) {  // the partner of r P is (R - r) P
+        if (t == 0) {  // The partner of r P is (R - r) P.
             const value first = y[0];
 #pragma unroll
             for (int r = 0; r < R - 1; r++) y[r] = y[r + 1];
@@ -163,13 +169,14 @@ __device__ __forceinline__ void load_frequencies(const spectral_sheet_arguments 
                 const REAL *const place = from + 2 * (k * SHEET_WIDTH + column);
                 v = load_pair(place) * conjugate(even.at(r)), beside = load_pair(place + 2) * conjugate(odd.at(r));
             }
-            if (k == 0 || 2 * k == N) v.im = beside.im = REAL(0);  // rounding left there by the rows
+            // Rounding errors left by the rows.
+            if (k == 0 || 2 * k == N) v.im = beside.im = REAL(0);
             const value here = v - minus_i(beside), there = conjugate(v) - minus_i(conjugate(beside));
             x[r] = swapped(r < HALF ? here : there), y[R - 1 - r] = swapped(r < HALF ? there : here);
         }
         dft<R>(x);
         put_cells<sheet_line, LAST>(x, line, foot_of<sheet_line>(t));
-        if (t == 0 || 2 * t == P) continue;  // its own partner
+        if (t == 0 || 2 * t == P) continue;  // It is its own partner.
         dft<R>(y);
         put_cells<sheet_line, LAST>(y, line, foot_of<sheet_line>(P - t));
     }

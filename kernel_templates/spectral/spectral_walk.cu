@@ -1,28 +1,30 @@
-// The middle pass of `spectral` in tiles: down the columns of the spectrum in segments, each a
-// torus of its own.
+// The middle pass of `spectral` with tiles: a loop that marches down the columns of the spectrum in
+// segments (overlap-save), each transformed as a periodic line.
 //
-//     v[y] <- (1 / ..) sum over k of  K(k)^T V[k] exp(2 pi i k y / N),  V: of the N points from y0 - WALK_BEFORE on
+//     v[y] <- (1 / ..) sum over k of  K(k)^T V[k] exp(2 pi i k y / N)
+//     V: the FFT of the N points from y0 - WALK_BEFORE on
 //
-// of which WALK_STEP are right, those that nothing reaches from past the segment's ends. A block
-// walks down LINE_COUNT columns, and keeps what two segments share, so that every point is read
-// once and written once, in place:
+// WALK_STEP points of a segment are outputs: those not reached from beyond the segment's ends. A
+// block marches down LINE_COUNT columns, and keeps the points that two segments share, so that
+// every point is read once and written once, in place:
 //
-//     segment s     |before|        step        |after|                   carry: the last N - WALK_STEP points as they were
-//     segment s+1                         |before|        step        |after|     read from there
-//                                         '--- carry ---'
+//     segment s     |before|        step        |after|             carry: the last N - WALK_STEP
+//     segment s+1                         |before|        step ..   input points of segment s,
+//                                         '--- carry ---'           read by segment s + 1
 //
-//     memory -> rung 0 -> shared memory -> .. -> the foot (the last rung, the symbol, the first of the way back, in registers) -> ..
+//     memory -> stage 0 -> shared memory -> .. -> last stage, symbol, first stage of the inverse,
+//     in registers -> .. -> stage 0 -> memory
 //
-// Past the low side of the axis the first segment reads the extension's points where they lie,
-// which are not yet written. Past the high side: those of a wrap, the first points, are kept from
-// the first segment on; mirrored ones lie in the last segments' own reach.
+// Past the low side of the axis, the first segment reads the extension's images, which are not yet
+// overwritten. Past the high side: with wrap, the first points are kept from the first segment on;
+// mirror images lie within the last segments.
 //
-// Where there are few columns each has WALK_LEGS legs, a block each. What lies about the first
-// point of a leg was copied aside before any of them began: a leg begins with its own, and ends
-// with the next one's (in a wrap, the last leg's is the first).
+// For few columns, each is divided into WALK_LEGS chunks, one per block. The points around the
+// first point of each chunk are copied to `aside` before any chunk begins: a chunk begins with its
+// own copy, and ends with the next chunk's (with wrap, the last one ends with the first one's).
 //
-// All segments of a column have the same frequencies: with WALK_FACTORS their factors K^T, in the
-// data's type, are made once and lie in shared memory, [k][column].
+// All segments of a column have the same frequencies. WALK_FACTORS: their factors K^T are computed
+// once in the data's type and kept in shared memory, [k][column].
 //
 // Columns of a plane: strips of WALK_WIDTH, of which `kept` are frequencies, the same in each
 // strip.
@@ -43,7 +45,8 @@ constexpr int N = LINE_POINTS, LAST = LINE_STAGES - 1, THREADS = THREADS_X * LIN
 constexpr int CARRY = N - WALK_STEP, AFTER = CARRY - WALK_BEFORE;
 constexpr int NOWHERE = 0x3fffffff;
 constexpr bool FIRST = EXTEND_REPEATS && WALK_LEGS == 1;
-constexpr int KEPT_POINTS = (2 * CARRY + (EXTEND_REPEATS ? AFTER : 0)) * LINE_COUNT;  // two carries, the first points
+// Two carries, and the first points.
+constexpr int KEPT_POINTS = (2 * CARRY + (EXTEND_REPEATS ? AFTER : 0)) * LINE_COUNT;
 static_assert(LINE_STAGES >= 2, "a column comes from memory in one rung and meets the symbol in another");
 static_assert(WALK_STEP > 0 && AFTER >= 0, "a segment is longer than what reaches into it");
 using value = complex<REAL>;
@@ -63,13 +66,14 @@ constexpr int LINE_CELLS = ladder_cells<walk_line>();
 
 struct spectral_walk_arguments {
     REAL *spectrum;
-    const REAL *aside;  // of each leg of each plane: CARRY points of all columns, as they lie in the plane
-    const REAL *roots;  // of the ladder
+    // For each chunk of each plane: CARRY points of all columns, in the layout of the plane.
+    const REAL *aside;
+    const REAL *roots;  // Twiddle factors of the FFT stages.
     symbol_arguments symbol;
-    long long pitch, plane;  // columns; complex numbers of a plane
-    int tiles, kept;         // blocks of a plane; frequencies of a strip
-    int n, segments;         // points of a column; segments of a leg
-    int across, unused;      // columns of all strips
+    long long pitch, plane;  // Columns; stride of planes, in complex numbers.
+    int tiles, kept;         // Blocks per plane; frequencies of a strip.
+    int n, segments;         // Points of a column; segments of a chunk.
+    int across, unused;      // Columns of all strips.
 };
 
 static_assert(is_twin(sizeof(spectral_walk_arguments)), "the arguments that are launched");
@@ -78,14 +82,17 @@ static_assert(is_given(sizeof(value) * (LINE_CELLS * (SYMBOL == 2 ? 2 : 1) + KEP
               "the shared memory that is given");
 
 struct walk {
-    value *column;              // in memory
-    long long pitch;            // from point to point
-    int n, from;                // points; the one that is the segment's point 0
-    int end;                    // the first point past the leg that is read aside
-    bool fresh, aside;          // the leg's first segment; which begins with points from aside
-    const value *carry;         // of the segment before
-    value *next, *first;        // carry to the next; the column's first points
-    const value *begin, *past;  // aside, about the leg's first point and the one past it
+    value *column;    // In global memory.
+    long long pitch;  // Stride between points.
+    int n, from;      // Points; the index of the segment's point 0.
+    // The first point past the chunk, from which on points are read from `past`.
+    int end;
+    // fresh: the chunk's first segment. aside: the chunk begins with points from `begin`.
+    bool fresh, aside;
+    const value *carry;   // Of the previous segment.
+    value *next, *first;  // The carry for the next segment; the column's first points.
+    // Copies around the chunk's first point, and around the one past it.
+    const value *begin, *past;
 };
 
 __device__ __forceinline__ value from_memory(const walk &w, int y) {
@@ -94,13 +101,13 @@ __device__ __forceinline__ value from_memory(const walk &w, int y) {
 __device__ __forceinline__ value from_aside(const value *points, int p, long long pitch) {
     return load_pair(reinterpret_cast<const REAL *>(points + p * pitch));
 }
-// Point p < CARRY of a segment, as the one before it, or the leg's beginning, has it.
+// Point p < CARRY of a segment, from the previous segment or the beginning of the chunk.
 __device__ __forceinline__ value carried(const walk &w, int p) {
     if (WALK_LEGS > 1 && w.fresh) return from_aside(w.begin, p, w.pitch);
     return w.carry[p * LINE_COUNT];
 }
-// A point past the column's ends: its image, which is still in memory, or carried where that row is
-// written.
+// A point past the column's ends: its image, from memory, or from the carry if that row has been
+// overwritten.
 __device__ __forceinline__ value point_past(const walk &w, int y) {
     if (y >= w.n + AFTER) return {REAL(0), REAL(0)};
     if constexpr (EXTEND_REPEATS) {
@@ -119,10 +126,11 @@ __device__ __forceinline__ value point_at(const walk &w, int p) {
     if (WALK_LEGS > 1 && y >= w.end && y < w.end + AFTER) return from_aside(w.past, y - w.end + WALK_BEFORE, w.pitch);
     return y >= 0 && y < w.n ? from_memory(w, y) : point_past(w, y);
 }
-// A butterfly's points j + r STRIDE, j < STRIDE: which r can have a point before, or from, point p.
+// For a butterfly's points j + r STRIDE, j < STRIDE: whether one can lie before, or from, point p
+// on.
 __device__ __forceinline__ constexpr bool may_precede(int r, int p) { return r * top::STRIDE < p; }
 __device__ __forceinline__ constexpr bool may_follow(int r, int p) { return (r + 1) * top::STRIDE > p; }
-// Points of a segment that begins with the carry and lies within the leg: most segments.
+// Loads a segment that begins with the carry and lies within the chunk, as most do.
 __device__ __forceinline__ void load_within(const walk &w, value (&x)[top::R], int j) {
     const value *at = w.column + (w.from + j) * w.pitch;
     const long long step = top::STRIDE * w.pitch;
@@ -177,8 +185,7 @@ __device__ __forceinline__ void store_segment(const walk &w, const value *line, 
         }
     }
 }
-// The frequencies of the line of taps, beside the column's own: where the foot of a column has
-// them.
+// Computes the frequencies of the line of taps, in the layout of the columns' last stage.
 __device__ __forceinline__ void turn_taps(value *line, int t0, const REAL *taps, const REAL *roots) {
 #pragma unroll 1
     for (int j = t0; j < top::COUNT; j += THREADS_X) {
@@ -246,17 +253,18 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     const bool active = c < a.across && k < a.kept;
     const int parts = (active ? k : 0) * SYMBOL_PARTS;
     symbol_line symbol = {a.symbol.parts + parts, {1.0, 0.0}};
-    double few[SYMBOL_FEW ? SYMBOL_PARTS : 1];  // in registers, for all segments' frequencies
+    double few[SYMBOL_FEW ? SYMBOL_PARTS : 1];  // In registers, for all segments' frequencies.
     if constexpr (SYMBOL_FEW) {
 #pragma unroll
         for (int i = 0; i < SYMBOL_PARTS; i++) few[i] = symbol.parts[i];
         symbol.parts = few;
     }
 
-    if constexpr (SYMBOL == 2)  // of the data's own type
+    if constexpr (SYMBOL == 2)  // Of the data's own type.
         turn_taps(line + LINE_CELLS, t, reinterpret_cast<const REAL *>(a.symbol.parts) + parts, a.roots);
     factor *const factors = reinterpret_cast<factor *>(kept - lane + KEPT_POINTS) + lane;
-    if constexpr (WALK_FACTORS) make_factors(a.symbol, factors, t, symbol);  // read behind a barrier
+    // Read after a barrier.
+    if constexpr (WALK_FACTORS) make_factors(a.symbol, factors, t, symbol);
     walk w = {reinterpret_cast<value *>(a.spectrum) + plane * a.plane + c, a.pitch, a.n};
     w.from = leg * a.segments * WALK_STEP - WALK_BEFORE, w.end = NOWHERE;
     w.first = kept + 2 * CARRY * LINE_COUNT;
@@ -271,13 +279,14 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
         else if (EXTEND_REPEATS)
             w.end = a.n;
     }
-    const int points = w.end < a.n ? w.end : a.n;  // this leg's are below
+    const int points = w.end < a.n ? w.end : a.n;  // The end of this chunk's points.
 #pragma unroll 1
     for (int s = 0; s < a.segments && w.from + WALK_BEFORE < points; s++, w.from += WALK_STEP) {
         w.fresh = s == 0;
         w.carry = kept + s % 2 * CARRY * LINE_COUNT;
         w.next = kept + (s + 1) % 2 * CARRY * LINE_COUNT;
-        load_segment(w, line, t, a.roots, active);  // where this thread's own butterflies were stored from
+        // To the elements from which this thread stored its own butterflies.
+        load_segment(w, line, t, a.roots, active);
         __syncthreads();
         descend<walk_line, 1, LAST>(line, t, a.roots);
         turn_at_foot(a, line, t, symbol, factors);

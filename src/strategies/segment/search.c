@@ -22,8 +22,8 @@ typedef struct search {
     const stn_machine *machine;
     segment_axis axes[3];
     int count;
-    /* products: dense DFTs are tried too. Only where candidates are timed: in f64 they are always slower, and
-     * for other types their rate is an estimate. */
+    /* products: dense DFTs are tried too, if candidates are timed. In f64 they are always slower,
+     * and for other types their rate is an estimate. */
     bool margins, products;
     stn_tally *tally;
     double largest;     /* Largest absolute value of the symbol. */
