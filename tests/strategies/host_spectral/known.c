@@ -1,4 +1,4 @@
-/* See known.h. */
+/* Tests of host-spectral with analytically known results; see known.h. */
 #include "known.h"
 
 #include <math.h>
@@ -23,7 +23,7 @@ static stn_status run(suite *s, const stn_problem *p, const void *in, void *out,
     return status;
 }
 
-/* What describe says of a plan has this text in it. */
+/* Checks that the description of a plan contains `text`. */
 static void check_said(suite *s, const char *what, const double weights[3], uint64_t steps, stn_format format,
                        const char *text) {
     const size_t extent = 3;
@@ -54,15 +54,14 @@ void growth_is_told(suite *s) {
     check_said(s, "growth: the error that is to be expected", stays, 100, STN_TEXT, "(the bar is 7.6e-13)");
 }
 
-/* ---- eigenmodes
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- eigenmodes ------------------------------------------------------------------------------ */
 
 typedef struct mode {
     stn_boundary_kind kind;
     int m;
 } mode;
 
-/* The wave's angle from point to point, and its value at point i of n. */
+/* The mode's angle per point, and its value at point i of n. */
 static long double angle_of(const mode *mode, int n) {
     switch (mode->kind) {
         case STN_WRAP:
@@ -84,7 +83,7 @@ static double value_of(const mode *mode, int n, int i) {
     return (double)cosl(angle * i);
 }
 
-/* heat-2d, one wave along each axis: 1 - K = 4 alpha (sin^2(a / 2) + sin^2(b / 2)). */
+/* heat-2d with one mode along each axis: 1 - K = 4 alpha (sin^2(a / 2) + sin^2(b / 2)). */
 static void check_mode(suite *s, const mode modes[2], const int n[2], stn_dtype dtype, uint64_t steps) {
     stn_problem p = STN_PROBLEM_INIT;
     stn_error error = {.status = STN_OK};
@@ -127,7 +126,7 @@ static void check_mode(suite *s, const mode modes[2], const int n[2], stn_dtype 
 void eigenmodes(suite *s) {
     static const stn_boundary_kind kinds[] = {STN_WRAP, STN_REFLECT, STN_MIRROR, STN_CONSTANT, STN_FIXED, STN_NEAREST};
     static const uint64_t steps[] = {1, 1000, 1000000};
-    for (size_t t = 0; t < 3; t++) /* waves so long that half of them or so is left */
+    for (size_t t = 0; t < 3; t++) /* Modes so slow that about half of their amplitude is left. */
         for (size_t k = 0; k < 6; k++)
             for (int type = 0; type < 2; type++) {
                 const mode modes[2] = {{kinds[k], t == 0 ? 7 : 1}, {kinds[(k + t + 1) % 6], t == 0 ? 5 : 1}};
@@ -137,8 +136,7 @@ void eigenmodes(suite *s) {
             }
 }
 
-/* ---- plans that live on
- * -------------------------------------------------------------------------------------------- */
+/* ---- plans that take new weights ------------------------------------------------------------- */
 
 void new_weights(suite *s) {
     static const double old[3] = {0.2, 0.6, 0.2}, wider[3] = {0.45, 0.1, 0.45}, near[3] = {0.1, 0.8, 0.1},
@@ -186,8 +184,7 @@ void new_weights(suite *s) {
     stn_stencil_destroy(stencil);
 }
 
-/* ---- snapshots
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- snapshots ------------------------------------------------------------------------------- */
 
 static stn_status run_stack(suite *s, const stn_problem *p, char *strategy, const double *in, const double *source,
                             double *stack, stn_error *error) {
@@ -202,8 +199,8 @@ static stn_status run_stack(suite *s, const stn_problem *p, char *strategy, cons
     return status;
 }
 
-/* All states of a stack against the host's, and with gaps between them that nobody writes. f64,
- * dense grids. */
+/* All snapshots of a stack compared with the host's, and gaps between them, which must not be
+ * written. f64, dense grids. */
 static void check_stack(suite *s, const char *what, stn_problem *p, uint64_t seed) {
     const int64_t gap = 7;
     int64_t points = stn_max(1, (int64_t)p->batch);
@@ -230,8 +227,8 @@ static void check_stack(suite *s, const char *what, stn_problem *p, uint64_t see
     free(in), free(source), free(got), free(expected);
 }
 
-/* sides: one for all, or, where it is STN_FIXED, fixed and mirror, constant and reflect. weights:
- * NULL: heat. */
+/* sides: one kind for all, or for STN_FIXED: fixed and mirror, constant and reflect. weights: NULL:
+ * heat. */
 static void stack_of(suite *s, const char *what, const int extent[3], const double *weights, uint64_t every,
                      uint64_t states, stn_boundary_kind sides, int way) {
     static const char *const named[] = {"heat-1d", "heat-2d", "heat-3d"};
@@ -278,14 +275,14 @@ void snapshots(suite *s) {
     double in[301] = {0}, stack[602];
     stn_stencil_create_dense(1, &taps, drifting, &stencil, NULL);
     p.stencil = stencil, p.extent[0] = 301, p.steps = 2, p.every = 1;
-    p.boundary[0][0].kind = p.boundary[0][1].kind = STN_REFLECT; /* exact for one step, not for two */
+    /* Exact for one step, but not for two. */
+    p.boundary[0][0].kind = p.boundary[0][1].kind = STN_REFLECT;
     suite_report(s, run_stack(s, &p, "host-spectral", in, NULL, stack, &error) == STN_ERROR_UNSUPPORTED,
                  "snapshots: two steps of slanted taps have no mirror", error.message);
     stn_stencil_destroy(stencil);
 }
 
-/* ---- the planner
- * --------------------------------------------------------------------------------------------------- */
+/* ---- the planner ----------------------------------------------------------------------------- */
 
 static void check_choice(suite *s, const char *what, int extent, uint64_t steps, const char *expected) {
     stn_stencil *stencil = NULL;

@@ -1,4 +1,4 @@
-/* Grids and weights that are products of one even factor an axis, for segment's tests. */
+/* Grids and symmetric separable weights for segment's tests. */
 #ifndef STN_TESTS_SEGMENT_GRIDS_H
 #define STN_TESTS_SEGMENT_GRIDS_H
 #include <math.h>
@@ -16,7 +16,7 @@ static inline stn_problem grid_of(const stn_stencil *stencil, int n0, int n1, in
     return p;
 }
 
-/* Even factors, of one sign each or not; radius 0: a factor of one tap. */
+/* Symmetric factors, of one sign each or of both; radius 0: a factor of one tap. */
 static inline stn_stencil *even_product(dice *d, int rank, const int radius[3]) {
     int size[3];
     double factor[3][MOST_FACTORS];

@@ -1,4 +1,4 @@
-/* Lines and their taps, for segment's tests. */
+/* Lines and their taps for segment's tests. */
 #ifndef STN_TESTS_SEGMENT_LINES_H
 #define STN_TESTS_SEGMENT_LINES_H
 #include <math.h>
@@ -21,11 +21,10 @@ static inline void set_sides(stn_problem *p, int axis, int low, int high) {
     p->boundary[axis][1] = (stn_boundary){(stn_boundary_kind)high, high == STN_CONSTANT ? -1.3 : 0};
 }
 
-/* Weights that are no one's mirror image, of radius 1 and more: wrapped, or between stepped
- * margins. */
+/* Asymmetric weights of the given radius, for wrap or between stepped margins. */
 static inline stn_stencil *uneven_line(dice *d, int radius) { return random_stencil(d, 1, TAPS_BOX, radius); }
 
-/* The same from either end; their |.| add up to 1. */
+/* Symmetric weights whose absolute values sum to 1. */
 static inline stn_stencil *even_line(dice *d, int radius) {
     stn_tap taps[2 * 8 + 1];
     double sum = 0;
@@ -40,9 +39,9 @@ static inline stn_stencil *even_line(dice *d, int radius) {
     stn_stencil_create(1, (size_t)(2 * radius + 1), taps, &stencil, NULL);
     return stencil;
 }
-/* The same taps, divided by their largest |symbol|: no number of steps makes all of an answer
- * smaller than numbers get. Weights whose |.| add up to 1 but do not agree in sign leave 1e-300 of
- * it after 2000. */
+/* The same taps divided by their largest |symbol|, so that no number of steps makes all of a result
+ * underflow. Weights of both signs whose absolute values sum to 1 leave 1e-300 of it after 2000
+ * steps. */
 static inline stn_stencil *lasting(stn_stencil *stencil) {
     stn_tap taps[2 * 8 + 1];
     size_t count = stn_stencil_tap_count(stencil);

@@ -1,6 +1,5 @@
-/* segment by tiles, which are tori of both axes of a plane, against host: weights of any kind, on
- * whatever device there is. Prints TAP. Usage: test_segment_tiles [--full] [--only PART] [--dtype
- * T]. */
+/* segment with FFT tiles of 2D grids, compared with host: weights of any kind, on any device.
+ * Prints TAP. Usage: test_segment_tiles [--full] [--only PART] [--dtype T]. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +17,7 @@ static stn_problem plane_of(const stn_stencil *stencil, int ny, int nx, uint64_t
     return p;
 }
 
-/* Weights that are the same mirrored along both axes, but no product; their |.| add up to 1. */
+/* Weights symmetric along both axes, but not separable; their absolute values sum to 1. */
 static stn_stencil *even_plane(dice *d, int radius) {
     stn_tap taps[17 * 17];
     int count = 0;
@@ -38,21 +37,21 @@ static stn_stencil *even_plane(dice *d, int radius) {
     return stencil;
 }
 
-/* By the first tile whose name has these words. */
+/* Uses the first tile whose name contains `words`. */
 static void check(suite *s, const char *words, const char *what, const stn_problem *problem, uint64_t seed) {
     char all[300];
     snprintf(all, sizeof all, "%s: %s", words, what);
     suite_compare_words(s, "segment", words, all, problem, seed);
 }
 
-/* Tiles of each side along each axis, which steps reach so far across that shorter ones hold too
- * few outputs. */
+/* Tiles of each side length along each axis, with a reach across that leaves shorter tiles too few
+ * outputs. */
 static void lengths(suite *s) {
     static const int points[] = {32, 48, 64, 80, 96, 112, 128, 160, 192};
     for (size_t i = 0; i < sizeof points / sizeof *points; i++)
         for (int along = 0; along < 2; along++) {
             dice d = {(uint64_t)(i * 2 + (size_t)along + 40)};
-            const bool whole = i > 6; /* the longest: periods of both axes */
+            const bool whole = i > 6; /* The longest: periods of both axes. */
             stn_stencil *stencil =
                 whole || (i + (size_t)along) % 2 ? even_plane(&d, 2) : random_stencil(&d, 2, TAPS_BOX, 2);
             const int n = whole ? points[i] : 211, other = whole ? 64 : 37;
@@ -66,7 +65,7 @@ static void lengths(suite *s) {
         }
 }
 
-/* Every pair of sides that mirrored weights make right by themselves. */
+/* Every pair of sides served exactly for symmetric weights. */
 static void sides(suite *s) {
     static const stn_boundary_kind kinds[] = {STN_REFLECT, STN_MIRROR, STN_NEAREST};
     for (int pair = 0; pair < 9; pair++)
@@ -88,8 +87,8 @@ static void sides(suite *s) {
         }
 }
 
-/* Stars and boxes, even and not; primes and grids that are smaller than any tile; one launch and
- * several; batches, odd layouts. */
+/* Stars and boxes, symmetric and not; prime sizes, and grids smaller than any tile; one launch and
+ * several; batches, unaligned layouts. */
 static void problems(suite *s) {
     const int count = s->full ? 60 : 16;
     for (int i = 0; i < count; i++) {
@@ -115,8 +114,8 @@ static void problems(suite *s) {
     }
 }
 
-/* Sides that tiles do not make right by themselves: their margins are stepped. Weights of any kind,
- * one launch and several. */
+/* Sides that tiles do not serve exactly: their margins are stepped. Weights of any kind, one launch
+ * and several. */
 static void margins(suite *s) {
     static const stn_boundary_kind kinds[] = {STN_FIXED, STN_CONSTANT, STN_NEAREST, STN_REFLECT, STN_MIRROR};
     const int count = s->full ? 60 : 20;
@@ -126,8 +125,8 @@ static void margins(suite *s) {
         stn_stencil *stencil = kind == 3 ? even_plane(&d, radius) : random_stencil(&d, 2, (taps_kind)kind, radius);
         stn_problem p = plane_of(stencil, dice_int(&d, 60, 300), dice_int(&d, 60, 300),
                                  (uint64_t)dice_int(&d, 1, (i % 3 ? 24 : 60) / radius));
-        for (int axis = 0; axis < 2; axis++)
-            for (int side = 0; side < 2 && open != 1 - axis; side++) { /* 0, 1: the other axis wraps */
+        for (int axis = 0; axis < 2; axis++) /* 0, 1: the other axis wraps. */
+            for (int side = 0; side < 2 && open != 1 - axis; side++) {
                 stn_boundary *to = &p.boundary[axis][side];
                 to->kind = kinds[side == open % 2 ? dice_int(&d, 0, 2) : dice_int(&d, 0, 4)];
                 if (to->kind == STN_CONSTANT) to->value = dice_int(&d, 0, 1) ? dice_real(&d) : 0;
@@ -145,7 +144,7 @@ static void margins(suite *s) {
     }
 }
 
-/* Runs that take more launches than are few. */
+/* Runs of more launches than FEW_LAUNCHES. */
 static void many(suite *s) {
     static const struct {
         const char *name;
@@ -164,7 +163,7 @@ static void many(suite *s) {
     }
 }
 
-/* A tile that holds whole periods of both axes needs no overlap, however far the steps reach. */
+/* A tile that holds whole periods of both axes needs no overlap at any reach. */
 static void periods(suite *s) {
     static const struct {
         int ny, nx, y, x;
@@ -190,7 +189,7 @@ static void periods(suite *s) {
     }
 }
 
-/* Chips before sm_90 have none, and are offered no tile that needs them. */
+/* GPUs before sm_90 have no clusters, and are offered no tile that needs them. */
 static bool has_clusters(suite *s) {
     dice d = {8};
     stn_stencil *stencil = even_plane(&d, 1);
@@ -206,14 +205,14 @@ static bool has_clusters(suite *s) {
     return has && offered;
 }
 
-/* Tiles that the blocks of a cluster hold together: each of them, of grids that are smaller and
- * larger than it, with weights even and uneven, sides folded in and stepped, one launch and
- * several, batches. */
+/* Tiles shared by the blocks of a cluster: each of them, on smaller and larger grids, with
+ * symmetric and asymmetric weights, sides folded in and stepped, one launch and several,
+ * batches. */
 static void clusters(suite *s) {
     static const struct {
         const char *tile;
-        int shares, ny, nx, kind, steps; /* kind: the sides */
-        bool more;                       /* with --full only */
+        int shares, ny, nx, kind, steps; /* kind: the sides. */
+        bool more;                       /* With --full only. */
     } cases[] = {{"128 x 256", 8, 61, 257, STN_WRAP, 12, false},   {"256 x 128", 4, 257, 61, STN_REFLECT, 12, false},
                  {"192 x 192", 4, 97, 193, STN_WRAP, 30, false},   {"256 x 256", 4, 256, 256, STN_WRAP, 700, false},
                  {"256 x 192", 8, 211, 307, STN_FIXED, 20, false}, {"192 x 256", 4, 131, 413, STN_CONSTANT, 20, false},
@@ -230,8 +229,8 @@ static void clusters(suite *s) {
         const bool folds = kind == STN_REFLECT || kind == STN_MIRROR;
         stn_stencil *stencil =
             folds || i % 2 ? even_plane(&d, 1) : random_stencil(&d, 2, i % 4 ? TAPS_STAR : TAPS_BOX, 1);
-        const bool whole = cases[i].steps > 60; /* periods of both axes */
-        const bool wide = i % 3 != 1;           /* by turns in f32, unless a type is asked for */
+        const bool whole = cases[i].steps > 60; /* Periods of both axes. */
+        const bool wide = i % 3 != 1;           /* Some cases in f32, unless a type is requested. */
         const int steps = whole && (s->dtype_given || !wide) ? 100 : cases[i].steps;
         stn_problem p = plane_of(stencil, cases[i].ny, cases[i].nx, (uint64_t)steps);
         for (int k = 0; k < 4; k++) p.boundary[k / 2][k % 2].kind = (stn_boundary_kind)kind;
@@ -248,7 +247,7 @@ static void clusters(suite *s) {
     }
 }
 
-/* A plan takes new weights: even and uneven ones where all wraps; by the fastest tile, and by a
+/* A plan takes new weights: symmetric and asymmetric ones with wrap; by the fastest tile, and by a
  * cluster's. */
 static void weights(suite *s) {
     enum { NY = 150, NX = 131, TAPS = 9 };

@@ -1,4 +1,4 @@
-/* See modes.h. */
+/* Eigenmode tests; see modes.h. */
 #include "modes.h"
 
 #include <math.h>
@@ -6,22 +6,22 @@
 #include <stdlib.h>
 
 typedef struct mode_case {
-    int rank, n[3], m; /* points of each axis; number of the mode along each */
+    int rank, n[3], m; /* Points of each axis; number of the mode along each. */
     stn_boundary_kind kind[3];
     stn_dtype dtype;
     uint64_t steps;
-    double spread;     /* of all steps: what a heat equation's alpha is times their number */
-    const char *words; /* of the candidate; NULL: the cheapest */
+    double spread;     /* Of all steps: alpha of the heat equation times their number. */
+    const char *words; /* Substring of the candidate's name; NULL: the cheapest. */
 } mode_case;
 
-/* The mode along an axis, and its angle. */
+/* The value of the mode at point i of an axis, and its angle per point. */
 static double mode_at(stn_boundary_kind kind, int n, int m, int i, double *angle) {
     switch (kind) {
         case STN_WRAP:
             *angle = 2 * M_PI * m / n;
             return cos(*angle * i);
         case STN_REFLECT:
-        case STN_NEAREST: /* the same, for taps of reach 1 */
+        case STN_NEAREST: /* The same for taps of reach 1. */
             *angle = M_PI * m / n;
             return cos(*angle * (i + 0.5));
         case STN_MIRROR:
@@ -30,13 +30,13 @@ static double mode_at(stn_boundary_kind kind, int n, int m, int i, double *angle
         case STN_CONSTANT:
             *angle = M_PI * m / (n + 1);
             return sin(*angle * (i + 1));
-        default: /* fixed, of a mode that is 0 at the outer points */
+        default: /* Fixed: a mode that is 0 at the outer points. */
             *angle = M_PI * m / (n - 1);
             return i == 0 || i == n - 1 ? 0 : sin(*angle * i);
     }
 }
 
-/* K^T at the angles, of the weights as they are: 1 - K = (1 - sum of w) + sum of w (1 - cos of the
+/* K^T at the angles, from the rounded weights: 1 - K = (1 - sum of w) + sum of w (1 - cos of the
  * angle along the tap's axis). */
 static double factor_after(const stn_stencil *stencil, const double angle[3], uint64_t steps) {
     long double away = 1;
@@ -46,7 +46,8 @@ static double factor_after(const stn_stencil *stencil, const double angle[3], ui
     }
     for (size_t i = 0; i < stn_stencil_tap_count(stencil); i++) {
         const stn_tap *tap = &stn_stencil_taps(stencil)[i];
-        for (int axis = 0; axis < stn_stencil_rank(stencil); axis++) { /* stars: each tap lies on one axis */
+        /* Stars: each tap lies on one axis. */
+        for (int axis = 0; axis < stn_stencil_rank(stencil); axis++) {
             const long double half = sinl((long double)tap->offset[axis] * angle[axis] / 2);
             away += 2 * tap->weight * half * half;
         }
@@ -66,7 +67,7 @@ static stn_stencil *stencil_of(const mode_case *c) {
     return stencil;
 }
 
-/* The mode as the type holds it, and its angles. */
+/* The mode rounded to the type, and its angles. */
 static void *grid_of(const mode_case *c, int count, double angle[3]) {
     void *grid = malloc((size_t)count * stn_dtype_size(c->dtype));
     for (int i = 0; i < count; i++) {
@@ -113,7 +114,7 @@ static void one_mode(suite *s, const mode_case *c) {
     stn_stencil_destroy(stencil);
 }
 
-/* Every side, type and rank, to a million steps: of the whole grid; waves of which about half is
+/* Every side, type and rank, up to a million steps, of the whole grid; modes of which about half is
  * left. */
 static void whole(suite *s) {
     static const int extents[3][3] = {{1201, 1, 1}, {90, 75, 1}, {26, 30, 23}};
@@ -125,7 +126,7 @@ static void whole(suite *s) {
                     if (!s->full && (rank + kind + t + 2 * dtype) % 6) continue;
                     mode_case c = {.rank = rank, .m = kind == STN_WRAP ? 1 : 2, .dtype = (stn_dtype)dtype};
                     c.steps = steps[t];
-                    for (int axis = 0; axis < 3; axis++) { /* other axes have other sides */
+                    for (int axis = 0; axis < 3; axis++) { /* Other axes have other sides. */
                         c.n[axis] = extents[rank - 1][axis];
                         c.kind[axis] = (stn_boundary_kind)((kind + axis * t) % (STN_FIXED + 1));
                     }
@@ -135,8 +136,8 @@ static void whole(suite *s) {
                 }
 }
 
-/* What the planner takes of large grids only; alpha so little that a million steps reach no further
- * than a tile. */
+/* Forms that the planner chooses for large grids only, with alpha so small that a million steps
+ * reach no further than a tile. */
 static void divided(suite *s) {
 #define ALL(kind)                                                                                                      \
     { kind, kind, kind }
@@ -158,8 +159,8 @@ static void divided(suite *s) {
     for (size_t i = 0; i < sizeof list / sizeof *list; i++) one_mode(s, &list[i]);
 }
 
-/* A mean stays for ever; a slow wave of the usual alpha, a little of which a million steps
- * leave. */
+/* The mean, which does not decay; and a slow mode with the usual alpha, a little of which is left
+ * after a million steps. */
 static void slow(suite *s) {
     for (int dtype = STN_F64; dtype <= STN_F16; dtype++)
         one_mode(s, &(mode_case){2, {96, 96, 1}, 0, ALL(STN_REFLECT), (stn_dtype)dtype, 1000000, 125000, NULL});

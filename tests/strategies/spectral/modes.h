@@ -1,4 +1,4 @@
-/* Eigenmodes of `spectral`: the answer is the symbol's power times the input, known for any number
+/* Eigenmodes of `spectral`: the result is the symbol's power times the input, known for any number
  * of steps. */
 #ifndef STN_TESTS_SPECTRAL_MODES_H
 #define STN_TESTS_SPECTRAL_MODES_H

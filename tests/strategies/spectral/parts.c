@@ -1,4 +1,4 @@
-/* See parts.h. */
+/* Tests of columns in parts; see parts.h. */
 #include "parts.h"
 
 #include <math.h>
@@ -7,7 +7,7 @@
 
 #include "plan/plan.h"
 
-/* Weights at offsets low .. high down a column and -1 .. 1 along a row, where they are symmetric or
+/* Weights at offsets low .. high down a column and -1 .. 1 along a row, symmetric along rows or
  * not. */
 static stn_stencil *stencil_of(int low, int high, bool symmetric, dice *d) {
     stn_tap taps[3 * 129];
@@ -28,7 +28,7 @@ typedef struct part_case {
     stn_dtype dtype;
     stn_boundary_kind side[2][2];
     bool in_place;
-    const char *words; /* of the candidate */
+    const char *words; /* Substring of the candidate's name. */
 } part_case;
 
 static void one_plane(suite *s, const part_case *c, uint64_t seed) {
@@ -39,7 +39,7 @@ static void one_plane(suite *s, const part_case *c, uint64_t seed) {
     p.extent[0] = (size_t)c->ny, p.extent[1] = (size_t)c->nx;
     for (int axis = 0; axis < 2; axis++)
         for (int side = 0; side < 2; side++) p.boundary[axis][side].kind = c->side[axis][side];
-    if (seed % 2 && !c->in_place) { /* rows that end in padding */
+    if (seed % 2 && !c->in_place) { /* Rows with padding. */
         p.in_stride[1] = p.out_stride[1] = 1;
         p.in_stride[0] = c->nx + 3, p.out_stride[0] = c->nx + 2;
     }
@@ -51,8 +51,8 @@ static void one_plane(suite *s, const part_case *c, uint64_t seed) {
     stn_stencil_destroy(stencil);
 }
 
-/* Sides of rows that have a source, beside columns of many taps: their symbol is no transform, in
- * short columns nor long ones. */
+/* Row sides with a source, for columns of many taps: their symbol is not a transform of the taps,
+ * in short and long columns. */
 static void beside_source(suite *s, int ny, stn_boundary_kind side) {
     dice d = {(uint64_t)ny};
     stn_problem p = STN_PROBLEM_INIT;
@@ -64,7 +64,7 @@ static void beside_source(suite *s, int ny, stn_boundary_kind side) {
     stn_stencil_destroy((stn_stencil *)p.stencil);
 }
 
-/* A plan of parts takes new weights as far as these have room for what they reach. */
+/* A plan of parts takes new weights if its parts have room for their reach. */
 static void new_weights(suite *s, bool served) {
     enum { NY = 2100, NX = 20, REACH = 20, INNER = 12 };
     double fresh[3 * (2 * REACH + 1)], *grid = malloc(NY * NX * sizeof *grid);
@@ -98,8 +98,8 @@ static void new_weights(suite *s, bool served) {
     free(grid);
 }
 
-/* Columns long enough for parts: lengths that parts divide and that they do not, taps to one side,
- * every pair of sides, all types. */
+/* Columns long enough for parts: lengths that are multiples of the parts and others, one-sided
+ * taps, every pair of sides, all types. */
 void in_parts(suite *s) {
     static const part_case list[] = {
         {2304, 20, 1, -12, 12, STN_F32, {{STN_WRAP, STN_WRAP}, {STN_WRAP, STN_WRAP}}, false, "columns in"},

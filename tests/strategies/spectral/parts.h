@@ -1,4 +1,4 @@
-/* One step of many taps by columns in parts, against the host. */
+/* One step of many taps by columns in parts, compared with the host. */
 #ifndef STN_TESTS_SPECTRAL_PARTS_H
 #define STN_TESTS_SPECTRAL_PARTS_H
 #include "../suite.h"

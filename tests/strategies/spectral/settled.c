@@ -1,4 +1,4 @@
-/* See settled.h. */
+/* Tests of decayed modes; see settled.h. */
 #include "settled.h"
 
 #include <math.h>
@@ -10,10 +10,12 @@ typedef struct settled_case {
     stn_dtype dtype;
     stn_boundary_kind z[2];
     uint64_t steps;
-    double spread; /* of symmetric taps along z; below 0: they sharpen, so that recursions change sign */
+    /* Spread of the symmetric taps along z; negative: they sharpen, so that lambda of the recursion
+     * is negative. */
+    double spread;
 } settled_case;
 
-/* 27 weights, symmetric along each axis; their sum is 1. */
+/* 27 weights, symmetric along each axis, with sum 1. */
 static stn_stencil *stencil_of(double spread) {
     stn_stencil *stencil = NULL;
     stn_tap taps[27];
@@ -33,7 +35,8 @@ static void one_grid(suite *s, const settled_case *c, const char *words, uint64_
     p.stencil = stencil, p.dtype = c->dtype, p.steps = c->steps, p.batch = (size_t)c->batch;
     for (int axis = 0; axis < 3; axis++) p.extent[axis] = (size_t)c->n[axis];
     random_sides(&d, &p, 3);
-    p.boundary[1][seed % 2] = (stn_boundary){STN_FIXED, 0}; /* a source, whatever the sides along z */
+    /* Provides a source, whatever the sides along z. */
+    p.boundary[1][seed % 2] = (stn_boundary){STN_FIXED, 0};
     p.boundary[1][1 - seed % 2] = (stn_boundary){seed % 3 ? STN_CONSTANT : STN_NEAREST, seed % 3 ? 0.7 : 0};
     if (p.boundary[2][0].kind == STN_WRAP) p.boundary[2][0].kind = p.boundary[2][1].kind = STN_REFLECT;
     for (int side = 0; side < 2; side++)

@@ -1,4 +1,4 @@
-/* Columns of 3D of which nothing but a source is left, against the host. */
+/* Decayed modes: columns of 3D grids with a source only, compared with the host. */
 #ifndef STN_TESTS_SPECTRAL_SETTLED_H
 #define STN_TESTS_SPECTRAL_SETTLED_H
 #include "../suite.h"

@@ -1,4 +1,4 @@
-/* See sheets.h. */
+/* Tests of the four-step FFT; see sheets.h. */
 #include "sheets.h"
 
 #include <math.h>
@@ -7,12 +7,12 @@
 typedef struct line_case {
     int n, batch;
     stn_dtype dtype;
-    bool symmetric; /* taps, of which fixed and constant sides take reach 1 */
-    int radius;     /* of taps that are not */
+    bool symmetric; /* Symmetric taps; fixed and constant sides permit reach 1. */
+    int radius;     /* Radius of asymmetric taps. */
     stn_boundary_kind low, high;
     uint64_t steps, every;
     bool in_place;
-    int pick; /* COMPARE_MEASURED + i: candidate i */
+    int pick; /* COMPARE_MEASURED + i: candidate i. */
 } line_case;
 
 static stn_problem line_problem(const line_case *c, stn_stencil *stencil) {
@@ -47,7 +47,7 @@ static void one_line(suite *s, const line_case *c, uint64_t seed) {
 }
 
 /* Lines longer than a block holds: good and prime lengths, whole periods and windows, taps that
- * drift, sides that mirror and that have a source, which a window in the middle does not see. */
+ * drift, mirroring sides and sides with a source, outside of inner windows. */
 void sheets(suite *s) {
     enum { WINDOWS = COMPARE_MEASURED + 1 };
     static const line_case list[] = {

@@ -1,4 +1,4 @@
-/* Lines too long to be held together, 1D, against the host. */
+/* 1D lines too long for shared memory, by a four-step FFT, compared with the host. */
 #ifndef STN_TESTS_SPECTRAL_SHEETS_H
 #define STN_TESTS_SPECTRAL_SHEETS_H
 #include "../suite.h"

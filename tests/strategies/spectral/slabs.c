@@ -1,13 +1,12 @@
-/* See slabs.h. */
+/* Tests of slabs; see slabs.h. */
 #include "slabs.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Where the output may hold a part of its own spectrum: as it comes; in place; rows and planes with
- * gaps of an even number; and where it may not: rows of an odd number, an alignment of one
- * element. */
+/* Layouts where the output may store a part of its own spectrum: dense, in place, rows and planes
+ * with even gaps; and where it may not: odd rows, an alignment of one element. */
 typedef enum layout { DENSE, IN_PLACE, EVEN_GAPS, EVEN_GAPS_IN_PLACE, ODD_ROWS, ONE_ELEMENT } layout;
 static const char *const layout_names[] = {"dense",    "in place",           "even gaps", "even gaps, in place",
                                            "odd rows", "one element aligned"};

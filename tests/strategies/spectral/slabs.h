@@ -1,4 +1,4 @@
-/* spectral in slabs: solids whose lines along y are longer than the grid, some frequencies along x
+/* spectral with slabs: 3D grids with lines along y longer than the grid, some frequencies along x
  * at a time. */
 #ifndef STN_TESTS_SLABS_H
 #define STN_TESTS_SLABS_H

@@ -1,4 +1,4 @@
-/* See stacks.h. */
+/* Tests of stacks of snapshots; see stacks.h. */
 #include "stacks.h"
 
 #include <math.h>
@@ -24,7 +24,7 @@ static stn_status run_stack(suite *s, const stn_problem *p, const void *in, void
     return status;
 }
 
-/* The largest error of a point of snapshot number i, over the largest value. */
+/* Largest error of a point of snapshot i, relative to the largest value. */
 static double snapshot_off(suite *s, const stn_problem *p, uint64_t i, const void *in, const void *stack) {
     stn_problem one = *p;
     stn_task task;
@@ -60,7 +60,8 @@ static void check_stack(suite *s, stn_problem *p, uint64_t seed) {
     double worst = 0;
     for (uint64_t i = 0; i < states && good; i++) {
         worst = fmax(worst, snapshot_off(s, p, i, in, stack));
-        for (int64_t k = points; k < (int64_t)p->snapshot_stride; k++) /* gaps are left as they were */
+        /* Gaps must not be written. */
+        for (int64_t k = points; k < (int64_t)p->snapshot_stride; k++)
             if (element(p->dtype, stack, (int64_t)i * (int64_t)p->snapshot_stride + k) != 77) worst = INFINITY;
     }
     const double bar = 4 * (p->dtype == STN_F64 ? 1e-13 : 1e-6) * (1 + log2((double)p->steps));
@@ -89,7 +90,7 @@ void snapshots(suite *s) {
                 stencil = random_stencil(&d, rank, TAPS_BOX, 1);
             const uint64_t every = e == 3   ? 1
                                    : e == 6 ? 150
-                                            : 7, /* 150: not all columns have points */
+                                            : 7, /* 150: not all columns have points. */
                 states = e == 4 ? 6 : 3;
             stn_problem p = STN_PROBLEM_INIT;
             p.stencil = stencil, p.dtype = e == 1 && sides ? STN_F32 : STN_F64, p.steps = every * states;

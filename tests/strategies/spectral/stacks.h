@@ -1,5 +1,5 @@
-/* A part of test_spectral: stacks of snapshots, all from one way there, against the host's runs of
- * as many steps. */
+/* Part of test_spectral: stacks of snapshots, all from one forward transform, compared with the
+ * host's runs of as many steps. */
 #ifndef STN_TESTS_SPECTRAL_STACKS_H
 #define STN_TESTS_SPECTRAL_STACKS_H
 #include "../suite.h"

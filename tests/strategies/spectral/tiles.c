@@ -1,4 +1,4 @@
-/* See tiles.h. */
+/* Tests of tiles; see tiles.h. */
 #include "tiles.h"
 
 #include <math.h>
@@ -11,15 +11,16 @@
 typedef struct tile_case {
     int ny, nx, batch;
     stn_dtype dtype;
-    int radius; /* of random taps, or 0: of reach 1 and symmetric */
+    int radius; /* Radius of random taps; 0: symmetric taps of reach 1. */
     stn_boundary_kind side[2][2];
     uint64_t steps;
     bool in_place;
-    const char *words; /* of the candidate */
-    const char *legs;  /* of its description, on a chip of more multiprocessors than blocks; NULL: any */
+    const char *words; /* Substring of the candidate's name. */
+    /* Substring of its description on a GPU with more multiprocessors than blocks; NULL: any. */
+    const char *legs;
 } tile_case;
 
-/* Weights that drift where `radius` is given. */
+/* Weights that drift if `radius` is given. */
 static stn_stencil *stencil_of(const tile_case *c, dice *d) {
     stn_stencil *stencil = NULL;
     if (c->radius) return random_stencil(d, 2, c->radius > 4 ? TAPS_RANDOM : TAPS_BOX, c->radius);
@@ -32,7 +33,7 @@ static stn_stencil *stencil_of(const tile_case *c, dice *d) {
     return stencil;
 }
 
-/* Whether the plan says so of itself. */
+/* Whether the plan's description contains `words`. */
 static bool says(const suite *s, const stn_problem *p, int pick, const char *words) {
     comparison result;
     stn_plan *plan = NULL;
@@ -52,7 +53,7 @@ static void one_plane(suite *s, const tile_case *c, uint64_t seed) {
     p.extent[0] = (size_t)c->ny, p.extent[1] = (size_t)c->nx;
     for (int axis = 0; axis < 2; axis++)
         for (int side = 0; side < 2; side++) p.boundary[axis][side].kind = c->side[axis][side];
-    if (seed % 3 == 0 && !c->in_place) { /* rows that end in padding, of any alignment */
+    if (seed % 3 == 0 && !c->in_place) { /* Rows with padding, of any alignment. */
         p.in_stride[1] = p.out_stride[1] = 1;
         p.in_stride[0] = c->nx + 5, p.out_stride[0] = c->nx + 2;
     }
@@ -74,13 +75,13 @@ static void one_plane(suite *s, const tile_case *c, uint64_t seed) {
     stn_stencil_destroy(stencil);
 }
 
-/* Nine weights, more or less spread, and drifting or not. */
+/* Nine weights with the given spread, drifting or not. */
 static void nine_weights(double spread, bool drifts, double weights[9]) {
     for (int i = 0; i < 9; i++) weights[i] = i == 4 ? 1 - spread : spread / 8 * (drifts && i % 3 == 2 ? 0.4 : 1);
 }
 
-/* A plan of tiles takes new weights as far as its tiles have room for what these reach, and chooses
- * again otherwise. */
+/* A plan of tiles takes new weights if its tiles have room for their reach, and otherwise a new one
+ * is chosen. */
 static void tile_weights(suite *s, uint64_t steps, stn_boundary_kind side, bool drifts, bool served) {
     enum { NY = 90, NX = 130 };
     double old[9], fresh[9], *grid = malloc(NY * NX * sizeof *grid);
@@ -114,8 +115,8 @@ static void tile_weights(suite *s, uint64_t steps, stn_boundary_kind side, bool 
     free(grid);
 }
 
-/* One tile and several along either axis; the last ones short; taps that drift, random dense ones
- * that are a transform, mirrors of all kinds, which lie in what the walk keeps. */
+/* One tile and several along either axis, with short last ones; taps that drift, random dense taps
+ * with a transformed symbol, mirrors of all kinds, whose images lie in the carry. */
 void tiles(suite *s) {
 #define WRAPS                                                                                                          \
     {                                                                                                                  \

@@ -1,4 +1,4 @@
-/* Planes cut into tiles, each a torus of its own, against the host. */
+/* 2D grids in tiles, each transformed as a periodic domain, compared with the host. */
 #ifndef STN_TESTS_SPECTRAL_TILES_H
 #define STN_TESTS_SPECTRAL_TILES_H
 #include "../suite.h"

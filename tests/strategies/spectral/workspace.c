@@ -1,5 +1,5 @@
-/* See workspace.h. Nothing runs: plans are made without a workspace, and asked how large it would
- * be. */
+/* Tests of the workspace size; see workspace.h. Nothing runs: plans are made without a workspace,
+ * and asked for its size. */
 #include "workspace.h"
 
 #include <stdio.h>
@@ -7,17 +7,18 @@
 
 #include "problem/task.h"
 
-/* The spectrum of a real grid is as large as the grid, in the arithmetic's type (f16: f32), and
- * what lies past its sides comes on top:
+/* The spectrum of a real grid is as large as the grid, in the arithmetic type (f16: f32); the
+ * points past its sides are added:
  *
- *     wrap, extents of small factors       a grid, and a row's last frequencies, padded to a line of memory
- *     other sides and extents, 1D and 2D   the same of the longer line, along x; down a column only points are stored
- *     tiles                                the same of all strips, and what lies about the first points of legs
- *     3D                                   of the longer lines along x and y, as far as frequencies last; where that is more than a
- *                                          grid, those along y are there in slabs, and the output has a part of those along x
- *     a stack of snapshots                 twice that: what all begin with, and what is made for one
- *     a source beside it                   no more than without it, but that frequencies last of what is
- * summed */
+ *     wrap, small prime factors   a grid, and the last frequencies of rows, padded to memory lines
+ *     others, 1D and 2D           the same for the longer lines along x; columns store the grid's
+ *                                 points only
+ *     tiles                       the same for all strips, and copies at the beginning of chunks
+ *     3D                          the same for longer lines along x and y, retained frequencies
+ *                                 only; if that exceeds a grid, lines along y exist in slabs, and
+ *                                 the output stores a part of those along x
+ *     stacks of snapshots         twice that: the shared spectrum, and that of one snapshot
+ *     with a source               the same, but frequencies of summed terms decay more slowly */
 typedef struct bound {
     const char *stencil;
     int rank;
@@ -26,7 +27,7 @@ typedef struct bound {
     stn_boundary_kind sides;
     uint64_t steps, every;
     bool source;
-    double most; /* grids */
+    double most; /* Grids. */
 } bound;
 
 static const bound bounds[] = {

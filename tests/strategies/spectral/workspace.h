@@ -1,4 +1,4 @@
-/* How large the workspace of spectral plans is, in grids: a bound for each kind of problem. */
+/* The workspace of spectral plans in units of a grid: an upper bound for each kind of problem. */
 #ifndef STN_TESTS_SPECTRAL_WORKSPACE_H
 #define STN_TESTS_SPECTRAL_WORKSPACE_H
 #include "../suite.h"
