@@ -19,7 +19,6 @@ from breakdown import TEMPLATES, edit
 KERNEL = "segment/segment_product.cu"
 TORUS = "segment/product.cuh"
 DENSE = "segment/dense.cuh"
-CELLS = "segment/cells.cuh"
 STEPS = "6"
 LENGTH = "840"  # the fastest product at so few steps
 
@@ -104,7 +103,7 @@ def without_diagonals(folder):
 
 
 def without_padding(folder):
-    edit(folder, CELLS, r"PITCH = 8 \* BLOCKS_2 \+ \(TURNED \? 0 : 4\), SLICE = .*;\nconstexpr int ROOM = N3 \* SLICE;",
+    edit(folder, DENSE, r"PITCH = 8 \* BLOCKS_2 \+ \(TURNED \? 0 : 4\), SLICE = .*;\nconstexpr int ROOM = N3 \* SLICE;",
          "PITCH = 8 * BLOCKS_2, SLICE = 16 * PITCH, ROOM = N3 * (16 * (PITCH + 4) + SLICE_GAP);")
     edit(folder, TORUS, r", odd = lane / 4 % 2;", ", odd = 0;")
 

@@ -24,7 +24,7 @@
 // has 16 x 17 elements: no two of 16 neighbours fall in the same bank.
 //
 // SEGMENT_ALONE: the two parts of a convolution are the even and the odd points of one segment of
-// twice the length (times_alone). 2: two teams of THREADS threads (TEAMS) share one of four times
+// twice the length (times_single). 2: two teams of THREADS threads (TEAMS) share one of four times
 // the length; the second team has the odd frequencies:
 //
 //     stage 0    sum or difference of points j and j + N of both teams; the twiddle factors are
@@ -39,9 +39,9 @@ constexpr int THREADS = 16 * F, LENGTH = 256 * F, PITCH = 16 * 17;
 constexpr int HALVES = sizeof(REAL) == 8 && !SEGMENT_WHOLE ? 2 : 1;
 static_assert(F == 1 || F == 2 || F == 4 || F == 8 || F == 16, "a radix that has a butterfly and divides 16");
 static_assert(!SEGMENT_COSINES || (F > 1 && F < 16 && SYMBOL_REAL), "a thread has a column and its mirror image");
-constexpr bool ALONE = SEGMENT_ALONE > 0;
+constexpr bool SINGLE = SEGMENT_ALONE > 0;
 constexpr int TEAMS = SEGMENT_ALONE > 1 ? 2 : 1;
-static_assert(!ALONE || (F == 16 && !SEGMENT_COSINES && !SEGMENT_MIDDLE), "long segments have a column a thread");
+static_assert(!SINGLE || (F == 16 && !SEGMENT_COSINES && !SEGMENT_MIDDLE), "long segments have a column a thread");
 
 using point = complex<REAL>;
 template <int PARTS>
@@ -73,7 +73,7 @@ __device__ __forceinline__ void get_half(const point *from, point &z, int) { z =
 // Moves points from put(i) to get(i) through shared memory. WIDE: between all threads of the block,
 // all of which must have read the previous contents; else within a warp.
 template <bool WIDE>
-__device__ __forceinline__ void meet() {
+__device__ __forceinline__ void synchronize() {
     if (WIDE)
         __syncthreads();
     else
@@ -83,10 +83,10 @@ template <bool WIDE, class PUT, class GET>
 __device__ __forceinline__ void exchange(point (&x)[16], const PUT &put, const GET &get) {
 #pragma unroll
     for (int half = 0; half < HALVES; half++) {
-        if (half) meet<WIDE>();
+        if (half) synchronize<WIDE>();
 #pragma unroll
         for (int i = 0; i < 16; i++) put_half(put(i), x[i], half);
-        meet<WIDE>();
+        synchronize<WIDE>();
 #pragma unroll
         for (int i = 0; i < 16; i++) get_half(get(i), x[i], half);
     }
@@ -94,14 +94,15 @@ __device__ __forceinline__ void exchange(point (&x)[16], const PUT &put, const G
 
 // Offsets of the twiddle factors of each stage, in the order in which neighbouring threads read
 // them: by column, by p, by (p, q), by c1.
-constexpr int TURNS_2 = 256, TURNS_3 = TURNS_2 + F, TURNS_4 = TURNS_3 + 16 * F, ONE_TEAM = TURNS_4 + 16;
+constexpr int TWIDDLES_2 = 256, TWIDDLES_3 = TWIDDLES_2 + F, TWIDDLES_4 = TWIDDLES_3 + 16 * F,
+              ONE_TEAM = TWIDDLES_4 + 16;
 // Including those of stage 6, by column.
-constexpr int ALL_TURNS = TEAMS * ONE_TEAM + (TEAMS - 1) * 256;
+constexpr int ALL_TWIDDLES = TEAMS * ONE_TEAM + (TEAMS - 1) * 256;
 // Reads a twiddle factor. It is read again for every convolution, because keeping all of them and
 // the symbol needs too many registers.
-__device__ __forceinline__ turns<REAL> root_of(const REAL *roots, int i) {
+__device__ __forceinline__ twiddles<REAL> root_of(const REAL *roots, int i) {
     keep_here(i);
-    return read_turns(roots, i, ALL_TURNS);
+    return read_twiddles(roots, i, ALL_TWIDDLES);
 }
 
 // Column m of the thread whose first column is `first`. SEGMENT_COSINES: half of them are mirror
@@ -116,7 +117,7 @@ __device__ __forceinline__ int point_of(int first, int i) { return column_of(fir
 __device__ __forceinline__ int quarter_of(int i) { return F < 4 ? 0 : i % F / (F < 4 ? 1 : F / 4); }
 
 // Stage 1 of the second team: exp(-2 pi i / 2 F) for F = 16, and its powers; of the first team 1.
-__device__ __forceinline__ turns<REAL> half_turns(int team) {
+__device__ __forceinline__ twiddles<REAL> half_twiddles(int team) {
     const auto root = [&](int k) {
         return team ? times_root64(point{REAL(1), REAL(0)}, 2 * k) : point{REAL(1), REAL(0)};
     };
@@ -132,11 +133,11 @@ __device__ __forceinline__ void transform_columns(point (&x)[16], const REAL *ro
 #pragma unroll
         for (int k = 0; k < F; k++) part[k] = x[F * m + k];
         if (FIRST && TEAMS > 1)
-            dft_turned(part, half_turns(team));
+            dft_twiddled(part, half_twiddles(team));
         else if (FIRST)
             dft_unit(part);
         else
-            dft_turned(part, root_of(roots, column_of(t, m)));
+            dft_twiddled(part, root_of(roots, column_of(t, m)));
 #pragma unroll
         for (int k = 0; k < F; k++) x[F * m + k] = part[k];
     }
@@ -147,12 +148,12 @@ __device__ __forceinline__ void transform_columns(point (&x)[16], const REAL *ro
 // (SYMBOL_EVEN: the same). SYMBOL_REAL: its imaginary part is 0.
 __device__ __forceinline__ void times_symbol(point (&x)[16], const REAL *symbol, int p, int q) {
     constexpr int PARTS = SYMBOL_REAL ? 1 : 2;
-    const bool turned = p > F / 2;
-    int first = PARTS * (turned ? (F - p) * 256 + 255 - q : p * 256 + q);
+    const bool mirrored = p > F / 2;
+    int first = PARTS * (mirrored ? (F - p) * 256 + 255 - q : p * 256 + q);
     keep_here(first);
     const REAL *from = symbol + first;
-    const int step = turned ? -16 * PARTS : 16 * PARTS;
-    const REAL sign = turned && !SYMBOL_EVEN ? REAL(-1) : REAL(1);
+    const int step = mirrored ? -16 * PARTS : 16 * PARTS;
+    const REAL sign = mirrored && !SYMBOL_EVEN ? REAL(-1) : REAL(1);
 #pragma unroll
     for (int r = 0; r < 16; r++) {
         if (SYMBOL_REAL) {
@@ -189,7 +190,7 @@ __device__ __forceinline__ point shuffled(point z, int lane) {
 // The p of a thread: a warp has p and F - p; the first one 0 and F / 2.
 __device__ __forceinline__ int half_of(int t, int team) {
     const int warp = t / 32, second = t / 16 % 2;
-    if (!SEGMENT_COSINES && !ALONE) return t / 16;
+    if (!SEGMENT_COSINES && !SINGLE) return t / 16;
     if (team) return second ? F - 1 - warp : warp;  // Frequencies k and N - 1 - k.
     return warp == 0 ? second * (F / 2) : second ? F - warp : warp;
 }
@@ -213,12 +214,12 @@ __device__ __forceinline__ void mix_mirrored(point (&x)[16], int t, int q, int t
     }
 }
 __device__ __forceinline__ void times_cosines(point (&x)[16], const REAL *symbol, int t, int p, int q) {
-    const bool turned = p > F / 2;
-    int first = turned ? (F - p) * 256 + 255 - q : p * 256 + q;
+    const bool mirrored = p > F / 2;
+    int first = mirrored ? (F - p) * 256 + 255 - q : p * 256 + q;
     keep_here(first);
     const REAL *const a = symbol + first, *const c = symbol + (F / 2 + 1) * 256 + 2 * first;
-    const int step = turned ? -16 : 16;
-    const REAL sign = turned ? REAL(-1) : REAL(1);
+    const int step = mirrored ? -16 : 16;
+    const REAL sign = mirrored ? REAL(-1) : REAL(1);
     mix_mirrored(x, t, q, 0, [&](int r, point own, point other) {
         REAL even[1];
         load_run(even, a + r * step);
@@ -234,7 +235,7 @@ __device__ __forceinline__ void times_cosines(point (&x)[16], const REAL *symbol
 //                                            s, d = (L[k] +- L[k + N]) / 2
 //
 // The table has a and c in the order [team][p][r][q]; without SYMBOL_REAL all a, then all c.
-__device__ __forceinline__ void times_alone(point (&x)[16], const REAL *symbol, int t, int team, int p, int q) {
+__device__ __forceinline__ void times_single(point (&x)[16], const REAL *symbol, int t, int team, int p, int q) {
     int first = (team * F + p) * 256 + q;
     keep_here(first);
     const REAL *const table = symbol + 2 * first;
@@ -246,12 +247,12 @@ __device__ __forceinline__ void times_alone(point (&x)[16], const REAL *symbol, 
     });
 }
 // Stage 6.
-__device__ __forceinline__ void join_teams(point (&x)[16], cell *room, const REAL *roots, int t, int team) {
+__device__ __forceinline__ void combine_teams(point (&x)[16], cell *buffer, const REAL *roots, int t, int team) {
     if (team) {
         const point one = {REAL(1), REAL(0)};
         times_progression(x, root_of(roots, TEAMS * ONE_TEAM + t).w1, times_root64(one, 2));
     }
-    cell *const own = room + team * CELLS + t, *const other = room + (1 - team) * CELLS + t;
+    cell *const own = buffer + team * CELLS + t, *const other = buffer + (1 - team) * CELLS + t;
     const REAL sign = team ? REAL(-1) : REAL(1);
 #pragma unroll
     for (int half = 0; half < HALVES; half++) {
@@ -273,26 +274,26 @@ __device__ __forceinline__ void join_teams(point (&x)[16], cell *room, const REA
 // THREADS threads do one convolution, and t is this thread's number within it. `columns` and `room`
 // are the buffers of the convolutions to which it belongs at the first and last stages, and in
 // between. They must be unused by all threads on entry, and may still be in use on return.
-__device__ __forceinline__ void convolve(point (&x)[16], cell *columns, int first, cell *room, int t, const REAL *roots,
-                                         const REAL *symbol, int team = 0) {
+__device__ __forceinline__ void convolve(point (&x)[16], cell *columns, int first, cell *buffer, int t,
+                                         const REAL *roots, const REAL *symbol, int team = 0) {
     const int p = half_of(t, team), lane = t % 16, from = team * ONE_TEAM;
-    cell *const mine = room + team * CELLS + p * PITCH, *const ends = columns + team * CELLS;
+    cell *const own_buffer = buffer + team * CELLS + p * PITCH, *const ends = columns + team * CELLS;
     const auto column = [&](int i) { return ends + i % F * PITCH + column_of(first, i / F); };
-    const auto row = [&](int i) { return mine + 16 * i + lane; };
-    const auto down = [&](int i) { return mine + 17 * i + lane; };
-    const auto along = [&](int i) { return mine + 17 * lane + i; };
+    const auto row = [&](int i) { return own_buffer + 16 * i + lane; };
+    const auto down = [&](int i) { return own_buffer + 17 * i + lane; };
+    const auto along = [&](int i) { return own_buffer + 17 * lane + i; };
 
     if constexpr (F > 1) {
         transform_columns<true>(x, roots, first, team);
         exchange<true>(x, column, row);
-        dft_turned(x, root_of(roots, from + TURNS_2 + p));
+        dft_twiddled(x, root_of(roots, from + TWIDDLES_2 + p));
         __syncwarp();
     } else
         dft_unit(x);
     exchange<false>(x, down, along);
-    dft_turned(x, root_of(roots, from + TURNS_3 + 16 * p + lane));
-    if constexpr (ALONE)
-        times_alone(x, symbol, t, team, p, lane);
+    dft_twiddled(x, root_of(roots, from + TWIDDLES_3 + 16 * p + lane));
+    if constexpr (SINGLE)
+        times_single(x, symbol, t, team, p, lane);
     else if constexpr (SEGMENT_COSINES)
         times_cosines(x, symbol, t, p, lane);
     else
@@ -300,11 +301,11 @@ __device__ __forceinline__ void convolve(point (&x)[16], cell *columns, int firs
     dft_unit(x);
     __syncwarp();
     exchange<false>(x, along, down);
-    dft_turned(x, root_of(roots, TURNS_4 + lane));
+    dft_twiddled(x, root_of(roots, TWIDDLES_4 + lane));
     if constexpr (F > 1) {
         __syncwarp();
         exchange<true>(x, row, column);
         transform_columns<false>(x, roots, first, team);
     }
-    if constexpr (TEAMS > 1) join_teams(x, room, roots, t, team);
+    if constexpr (TEAMS > 1) combine_teams(x, buffer, roots, t, team);
 }

@@ -1,10 +1,61 @@
 // DFTs of N_i points along an axis of a tile as dense matrix products on tensor cores, the building
 // blocks of product.cuh: the products by element type, the matrices, and the transforms of a warp's
 // strip along n1 from shared memory, and along n2 or n3 in registers.
+//
+// Layout in shared memory of the tiles and segments of product.cuh: strips, slices, and the index
+// of a point, chosen so that a warp's accesses fall in different banks.
 #pragma once
 #include "device/complex.cuh"
 #include "device/fragment.cuh"
-#include "segment/cells.cuh"
+#include "params.cuh"
+
+constexpr int N1 = PRODUCT_1, N2 = PRODUCT_2, N3 = PRODUCT_3, LENGTH = N1 * N2 * N3, THREADS = 32 * WARPS;
+// In blocks of 8.
+constexpr int BLOCKS_1 = (N1 + 7) / 8, BLOCKS_2 = (N2 + 7) / 8, BLOCKS_3 = (N3 + 7) / 8;
+constexpr int ROW_STRIPS = (N1 + 15) / 16;
+// A 3D tile of 16^3 points: the second product transposes its slices, see transform_columns_transposed.
+constexpr bool TRANSPOSED = PRODUCT_EVEN && N1 == 16 && N2 == 16 && N3 == 16;
+constexpr bool SCALED = sizeof(STORE) == 2;  // Inputs are scaled.
+constexpr int PITCH = 8 * BLOCKS_2 + (TRANSPOSED ? 0 : 4),
+              SLICE = 16 * ROW_STRIPS * PITCH + (TRANSPOSED ? 0 : SLICE_GAP);
+constexpr int BUFFER = N3 * SLICE;
+constexpr bool EVEN_FIRST = SLICE_GAP % 4 == 0 && !TRANSPOSED;
+
+constexpr int STACKS = BLOCKS_2 == 2 ? N1 : (N1 + 1) / 2;  // Stacks of 16 pairs (k1, k2).
+// Elements of a warp's access, two per lane.
+constexpr int RUN = 64;
+constexpr int PARTS = PRODUCT_EVEN ? 1 : 2;  // Parts of a matrix: real, imaginary.
+constexpr int LEFT = BLOCKS_1 * PARTS * 2 * RUN, OPERAND_2 = ROW_STRIPS * LEFT,
+              OPERAND_3 = OPERAND_2 + BLOCKS_2 * BLOCKS_2 * PARTS * RUN;
+constexpr int OPERANDS = OPERAND_3 + (N3 > 1 ? BLOCKS_3 * BLOCKS_3 * PARTS * RUN : 0);
+constexpr int SYMBOLS = (SYMBOL_REAL ? 2 : 4) * RUN;  // For 16 x 8 frequencies.
+static_assert(N3 == 1 || (N1 <= 16 && N2 <= 16 && N3 <= 16), "of three factors each is a row of fragments");
+static_assert(N3 > 1 || WARPS == ROW_STRIPS, "a warp has a strip of a torus of two factors");
+
+// ---- index of a point in shared memory
+
+// Two factors that fit one warp: all four products are transposed and stay in registers, see
+// product.cuh.
+constexpr bool CHAINED = N3 == 1 && BLOCKS_1 == 2 && BLOCKS_2 == 2;
+// In these cases, rows 2t and 2t+1 of each eight are stored where fragments have t and t + 4, and
+// the columns of left factors are permuted likewise.
+constexpr bool PERMUTED = TRANSPOSED || CHAINED;
+constexpr int row_of(int n1) { return PERMUTED ? n1 / 8 * 8 + n1 % 8 / 2 + n1 % 2 * 4 : n1; }
+constexpr int row_at(int n1) { return row_of(n1) * PITCH; }
+constexpr int slice_at(int n3) { return (EVEN_FIRST ? n3 / 2 + n3 % 2 * ((N3 + 1) / 2) : n3) * SLICE; }
+// The transposed slices have no gaps. Instead, the columns of a row are permuted: four rows by four
+// columns (f32: by eight), which a warp accesses together, then cover all banks, and so do these
+// columns of a row in every second of eight slices.
+constexpr int column_permutation(int row, int slice) {
+    return sizeof(REAL) == 8 ? 4 * ((row ^ slice / 2) % 4) : 8 * ((row / 2 % 2) ^ (slice / 2 % 4));
+}
+constexpr int cell_at(int row, int column, int slice) {
+    if (!TRANSPOSED) return row * PITCH + column;
+    return row / 4 * 4 * PITCH + ((row % 4 * PITCH + column) ^ column_permutation(row, slice));
+}
+// For lane (g, t) of fragments: row t, column g of block j.
+constexpr int lane_cell(int lane, int j, int slice) { return cell_at(lane % 4, 8 * j + lane / 4, slice); }
+constexpr int point_at(int n1, int n2, int slice) { return cell_at(row_of(n1), n2, slice); }
 
 // ---- products
 
@@ -121,13 +172,13 @@ __device__ __forceinline__ void load_four(REAL (&to)[4], const REAL *from) {
 
 constexpr int STEP = PRODUCT_PARTS || PRODUCT_DEPTH == 16 ? 2 : 1;  // Blocks of a product.
 // Of products whose right operand is an accumulator, unchanged.
-constexpr int STEP_TURNED = PRODUCT_PARTS ? 2 : 1;
+constexpr int STEP_TRANSPOSED = PRODUCT_PARTS ? 2 : 1;
 
 // Small matrices stay in registers: those of slices (KEPT) for the whole run if there is one slice
 // or both axes share a matrix, else through a phase of several slices. Others are read where they
 // are used, from L1, which shares its data path with shared memory.
 constexpr bool SMALL = BLOCKS_1 <= 2 && BLOCKS_2 <= 2 && BLOCKS_3 <= 2;
-constexpr bool KEPT = SMALL && (N3 == 1 || TURNED);
+constexpr bool KEPT = SMALL && (N3 == 1 || TRANSPOSED);
 template <int D>
 __device__ __forceinline__ void read_rows(left<D> &a, const REAL *from) {
 #pragma unroll
@@ -217,14 +268,14 @@ __device__ __forceinline__ matrices find_matrices(const REAL *operands, int warp
     return f;
 }
 // Called before a phase: reads the matrices that stay in registers only through it.
-__device__ __forceinline__ void before_slices(matrices &f, int strip, int lane) {
+__device__ __forceinline__ void prepare_slices(matrices &f, int strip, int lane) {
     keep_here(lane);
     if (!KEPT) load_slices(f, strip, lane);
 }
 template <class MATRICES>
-__device__ __forceinline__ void before_middle(MATRICES &f, int lane) {
+__device__ __forceinline__ void prepare_third(MATRICES &f, int lane) {
     // F is symmetric, and its columns are in the order of rows: the same registers hold both.
-    if constexpr (TURNED) {
+    if constexpr (TRANSPOSED) {
 #pragma unroll
         for (int i = 0; i < 8; i++) f.third.all[i % 2].re[i / 4][i / 2 % 2] = f.first.all.re[i / 4][i % 4];
         return;
@@ -246,7 +297,7 @@ __device__ __forceinline__ void add_rows(tile (&c)[BLOCKS_2], const left_matrix<
         for (int d = 0; d < D; d++)
 #pragma unroll
             for (int e = 0; e < 2; e++) {
-                const int cell = (8 * (s + d) + 4 * e) * PITCH + (TURNED ? lane_cell(lane, j, slice) : 8 * j);
+                const int cell = (8 * (s + d) + 4 * e) * PITCH + (TRANSPOSED ? lane_cell(lane, j, slice) : 8 * j);
                 x.re[d][e] = SCALED ? re[cell] * scale : re[cell];
                 x.im[d][e] = SCALED ? im[cell] * scale : im[cell];
             }
@@ -256,7 +307,7 @@ __device__ __forceinline__ void add_rows(tile (&c)[BLOCKS_2], const left_matrix<
 // c = F1 X of a strip of a slice; c[j] has columns 8 j to 8 j + 7.
 __device__ __forceinline__ void transform_rows(tile (&c)[BLOCKS_2], const REAL *re, const REAL *im,
                                                left_matrix<SMALL> &f, int slice, int lane, REAL scale) {
-    const int first = TURNED ? 0 : lane_cell(lane, 0, slice);
+    const int first = TRANSPOSED ? 0 : lane_cell(lane, 0, slice);
     f.again();
 #pragma unroll
     for (int j = 0; j < BLOCKS_2; j++) c[j] = {};
@@ -290,21 +341,22 @@ __device__ __forceinline__ void add_columns(tile (&y)[BLOCKS_N], const tile (&x)
 // t and t + 4 of each eight. So both products have the same left operand, and stores have no bank
 // conflicts.
 template <int BLOCKS_N, int D>
-__device__ __forceinline__ void transform_columns_turned(REAL (tile::*part)[4], tile (&x)[BLOCKS_N], const left<D> &f) {
+__device__ __forceinline__ void transform_columns_transposed(REAL (tile::*part)[4], tile (&x)[BLOCKS_N],
+                                                             const left<D> &f) {
     REAL y[2][4] = {};
 #pragma unroll
-    for (int j = 0; j + STEP_TURNED <= BLOCKS_N; j += STEP_TURNED)
+    for (int j = 0; j + STEP_TRANSPOSED <= BLOCKS_N; j += STEP_TRANSPOSED)
 #pragma unroll
         for (int n = 0; n < 2; n++) {
-            REAL a[STEP_TURNED][4], b[STEP_TURNED][2];
+            REAL a[STEP_TRANSPOSED][4], b[STEP_TRANSPOSED][2];
 #pragma unroll
-            for (int d = 0; d < STEP_TURNED; d++) {
+            for (int d = 0; d < STEP_TRANSPOSED; d++) {
 #pragma unroll
                 for (int e = 0; e < 4; e++) a[d][e] = f.re[j + d][e];
 #pragma unroll
                 for (int e = 0; e < 2; e++) b[d][e] = (x[j + d].*part)[2 * n + e];
             }
-            multiply_all<STEP_TURNED>(y[n], a, b);
+            multiply_all<STEP_TRANSPOSED>(y[n], a, b);
         }
 #pragma unroll
     for (int n = 0; n < BLOCKS_N; n++)
@@ -312,21 +364,21 @@ __device__ __forceinline__ void transform_columns_turned(REAL (tile::*part)[4], 
         for (int e = 0; e < 4; e++) (x[n].*part)[e] = y[n][e];
 }
 // Replaces x by F x^T, for both arrays.
-__device__ __forceinline__ void transform_turned(tile (&x)[2], const left_matrix<SMALL> &f) {
+__device__ __forceinline__ void transform_transposed(tile (&x)[2], const left_matrix<SMALL> &f) {
     tile y[2] = {};
 #pragma unroll
-    for (int j = 0; j < 2; j += STEP_TURNED) {
-        left<STEP_TURNED> a;
+    for (int j = 0; j < 2; j += STEP_TRANSPOSED) {
+        left<STEP_TRANSPOSED> a;
         f.get(a, j);
 #pragma unroll
         for (int half = 0; half < 2; half++) {
-            right<STEP_TURNED> b;
+            right<STEP_TRANSPOSED> b;
 #pragma unroll
-            for (int k = 0; k < 2 * STEP_TURNED; k++) {
+            for (int k = 0; k < 2 * STEP_TRANSPOSED; k++) {
                 b.re[k / 2][k % 2] = x[j + k / 2].re[2 * half + k % 2];
                 b.im[k / 2][k % 2] = x[j + k / 2].im[2 * half + k % 2];
             }
-            add_from_left<STEP_TURNED>(y[half], a, b);
+            add_from_left<STEP_TRANSPOSED>(y[half], a, b);
         }
     }
     x[0] = y[0], x[1] = y[1];

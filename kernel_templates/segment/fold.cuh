@@ -26,9 +26,9 @@ template <int LOW, int HIGH>
 __device__ __forceinline__ folded extend_far(long long i, long long n) {
     if (LOW == WRAP) return {fold_far<LOW, HIGH>(i, n), false};
     const long long period = 2 * n + high_mirror(HIGH) - low_mirror(LOW),
-                    turns = i >= 0 ? i / period : -((period - 1 - i) / period);
-    i -= turns * period;
-    const bool minus = is_odd(LOW) != is_odd(HIGH) && (turns & 1);
+                    periods = i >= 0 ? i / period : -((period - 1 - i) / period);
+    i -= periods * period;
+    const bool minus = is_odd(LOW) != is_odd(HIGH) && (periods & 1);
     return i < n ? folded{i, minus} : folded{2 * n + high_mirror(HIGH) - i, minus != is_odd(HIGH)};
 }
 // The same; one fold nearly always suffices.

@@ -24,17 +24,17 @@ struct line_arguments {
     REAL past[2];                     // Value past a constant side.
 };
 
-struct place {
+struct segment_position {
     const STORE *in;  // The line.
     STORE *out;
     long long start;  // Index on the line of the segment's first input.
     run plain;        // The inputs that are points of the grid, unchanged.
 };
 
-__device__ __forceinline__ place find(const line_arguments &a, unsigned segment, int length) {
+__device__ __forceinline__ segment_position find(const line_arguments &a, unsigned segment, int length) {
     unsigned line = 0;
     if (SEGMENT_LINES) line = segment / a.by_segments, segment -= line * a.segments;
-    place s = {a.in, a.out, static_cast<long long>(segment) * a.useful - a.lead, {0, 0}};
+    segment_position s = {a.in, a.out, static_cast<long long>(segment) * a.useful - a.lead, {0, 0}};
     if (SEGMENT_LINES) {
         const unsigned plane = line / a.by_y, grid = plane / a.by_z;
         const unsigned y = line - plane * a.lines_y, z = plane - grid * a.lines_z;
@@ -45,7 +45,9 @@ __device__ __forceinline__ place find(const line_arguments &a, unsigned segment,
     return s;
 }
 
-__device__ __forceinline__ bool inside(const place &s, int length) { return s.plain.last - s.plain.first == length; }
+__device__ __forceinline__ bool inside(const segment_position &s, int length) {
+    return s.plain.last - s.plain.first == length;
+}
 
 // The terms added to a segment's outputs near odd sides. Indices count from the segment's first
 // input.
@@ -55,7 +57,7 @@ struct sides {
     int ahead, behind;
     REAL at_low, at_high;
 };
-__device__ __forceinline__ sides find_sides(const line_arguments &a, const place &s, unsigned count) {
+__device__ __forceinline__ sides find_sides(const line_arguments &a, const segment_position &s, unsigned count) {
     const long long first = s.start + a.lead;  // The first output.
     sides at = {PROFILES && ODD_LOW && first < a.width,
                 PROFILES && ODD_HIGH && first + count > a.n - a.width,

@@ -8,7 +8,7 @@
 //
 // If whole sectors of 4 elements are copied, slices begin at sectors, and even slices are stored
 // before odd ones, because a lane has two neighbouring columns of an accumulator. A transposed 3D
-// tile (cells.cuh) has neither gaps nor padding; its columns are permuted.
+// tile (dense.cuh) has neither gaps nor padding; its columns are permuted.
 //
 //     a warp, a strip       (F1 X) F2             the accumulator is the next left operand
 //     a warp, 16 (k1, k2)   ((Y F3) K^f) F3       forward and inverse in registers
@@ -59,13 +59,13 @@ __device__ __forceinline__ void put(const tile (&c)[BLOCKS_2], REAL *re, REAL *i
         }
 }
 // Stores a transposed tile.
-__device__ __forceinline__ void put_turned(const tile (&c)[BLOCKS_2], REAL *re, REAL *im, int slice, int lane) {
-    const int first = TURNED ? 0 : lane_cell(lane, 0, slice);
+__device__ __forceinline__ void put_transposed(const tile (&c)[BLOCKS_2], REAL *re, REAL *im, int slice, int lane) {
+    const int first = TRANSPOSED ? 0 : lane_cell(lane, 0, slice);
 #pragma unroll
     for (int n = 0; n < BLOCKS_2; n++)
 #pragma unroll
         for (int k = 0; k < 4; k++) {
-            const int across = TURNED ? lane_cell(lane, k / 2, slice) : k / 2 * 8 + first;
+            const int across = TRANSPOSED ? lane_cell(lane, k / 2, slice) : k / 2 * 8 + first;
             const int cell = row_at(8 * n + k % 2) + across;
             re[cell] = c[n].re[k], im[cell] = c[n].im[k];
         }
@@ -76,15 +76,16 @@ __device__ __forceinline__ int first_slice(int warp) { return N3 == 1 ? 0 : warp
 // Transforms a slice along n2.
 template <class MATRICES>
 __device__ __forceinline__ void transform_second(tile (&c)[BLOCKS_2], MATRICES &f) {
-    if constexpr (TURNED)
-        transform_columns_turned(&tile::re, c, f.first.all), transform_columns_turned(&tile::im, c, f.first.all);
+    if constexpr (TRANSPOSED)
+        transform_columns_transposed(&tile::re, c, f.first.all),
+            transform_columns_transposed(&tile::im, c, f.first.all);
     else
         transform_columns(c, f.second);
 }
 __device__ __forceinline__ void put_second(const tile (&c)[BLOCKS_2], REAL *re, REAL *im, int slice, int strip,
                                            int lane) {
-    if constexpr (TURNED)
-        put_turned(c, re, im, slice, lane);
+    if constexpr (TRANSPOSED)
+        put_transposed(c, re, im, slice, lane);
     else
         put(c, re, im, strip, lane);
 }
@@ -93,7 +94,7 @@ __device__ __forceinline__ void put_second(const tile (&c)[BLOCKS_2], REAL *re, 
 __device__ __forceinline__ void forward_slice(matrices &f, const REAL *symbol, const REAL *raw, REAL *work,
                                               tile (&c)[BLOCKS_2], int slice, int lane, int warp, REAL scale) {
     const int strip = strip_of(warp);
-    transform_rows(c, raw, raw + ROOM, f.first, slice, lane, scale);
+    transform_rows(c, raw, raw + BUFFER, f.first, slice, lane, scale);
     if (CHAINED) return;
     transform_second(c, f);
     if (N3 == 1) {
@@ -101,12 +102,12 @@ __device__ __forceinline__ void forward_slice(matrices &f, const REAL *symbol, c
         transform_columns(c, f.second);
     }
     if (ROW_STRIPS == 1) __syncwarp();
-    put_second(c, work, work + ROOM, slice, strip, lane);
+    put_second(c, work, work + BUFFER, slice, strip, lane);
 }
 // c: the accumulators with which a chain continues.
 __device__ __forceinline__ void forward(matrices &f, const REAL *symbol, const REAL *raw, REAL *work,
                                         tile (&c)[BLOCKS_2], int lane, int warp, REAL scale) {
-    before_slices(f, strip_of(warp), lane);
+    prepare_slices(f, strip_of(warp), lane);
 #pragma unroll 1
     for (int slice = first_slice(warp); slice < N3; slice += WARPS)
         forward_slice(f, symbol, raw + slice_at(slice), work + slice_at(slice), c, slice, lane, warp, scale);
@@ -114,16 +115,16 @@ __device__ __forceinline__ void forward(matrices &f, const REAL *symbol, const R
 // A 3D tile of 16^3 points has symmetric taps, and so a symmetric symbol along each axis:
 // frequencies 0 to 8 are kept in shared memory, [k1][k2][k3], because data streaming through L1
 // evicts the whole symbol.
-constexpr int HALF = 9, EIGHTH = HALF * HALF * HALF;
-__device__ __forceinline__ void load_eighth(REAL *to, const REAL *symbol) {
-    for (int i = threadIdx.x; i < EIGHTH; i += THREADS) {
+constexpr int HALF = 9, OCTANT = HALF * HALF * HALF;
+__device__ __forceinline__ void load_octant(REAL *to, const REAL *symbol) {
+    for (int i = threadIdx.x; i < OCTANT; i += THREADS) {
         const int k1 = i / (HALF * HALF), k2 = i / HALF % HALF, k3 = i % HALF;
         const int run = (k1 * BLOCKS_3 + k3 / 8) * SYMBOLS + k2 / 8 * RUN;
         to[i] = symbol[run + (k2 % 8 * 4 + k3 % 8 / 2) * 2 + k3 % 2];
     }
 }
 template <int BLOCKS_N>
-__device__ __forceinline__ void times_eighth(tile (&x)[BLOCKS_N], const REAL *symbol, int k1, int lane) {
+__device__ __forceinline__ void times_octant(tile (&x)[BLOCKS_N], const REAL *symbol, int k1, int lane) {
     const int k2 = lane / 4, k3 = lane % 4 * 2;
     const REAL *const of = symbol + min(k1, 16 - k1) * HALF * HALF;
 #pragma unroll
@@ -135,14 +136,14 @@ __device__ __forceinline__ void times_eighth(tile (&x)[BLOCKS_N], const REAL *sy
         }
 }
 // Along the third axis, forward and inverse; a thread writes the elements that it has read. Called
-// after before_middle.
-__device__ __forceinline__ void middle(matrices &f, const REAL *symbol, REAL *work, int lane, int warp) {
+// after prepare_third.
+__device__ __forceinline__ void transform_third(matrices &f, const REAL *symbol, REAL *work, int lane, int warp) {
     constexpr bool WHOLE = N3 % 8 == 0;  // No column lies beyond the tile.
     keep_here(lane);
     const auto cell = [&](int i, int j, int e) {
         // Slice first + 2 t, column g.
         const int first = 8 * j + e % 2, t = lane % 4, g = lane / 4;
-        if (TURNED) return slice_at(first) + 2 * t * SLICE + cell_at(row_of(i), g + e / 2 * 8, 2 * t);
+        if (TRANSPOSED) return slice_at(first) + 2 * t * SLICE + cell_at(row_of(i), g + e / 2 * 8, 2 * t);
         const int row = BLOCKS_2 == 2 ? row_at(i) + g + e / 2 * 8 : (2 * i + e / 2) * PITCH + g;
         return first + 2 * t < N3 || WHOLE ? row + slice_at(first) + t * (EVEN_FIRST ? SLICE : 2 * SLICE) : -1;
     };
@@ -153,29 +154,29 @@ __device__ __forceinline__ void middle(matrices &f, const REAL *symbol, REAL *wo
         for (int k = 0; k < 4 * BLOCKS_3; k++) {
             const int from = cell(i, k / 4, k % 4);
             c[k / 4].re[k % 4] = !WHOLE && from < 0 ? REAL(0) : work[from];
-            c[k / 4].im[k % 4] = !WHOLE && from < 0 ? REAL(0) : work[ROOM + from];
+            c[k / 4].im[k % 4] = !WHOLE && from < 0 ? REAL(0) : work[BUFFER + from];
         }
         transform_columns(c, f.third);
-        if constexpr (TURNED)
-            times_eighth(c, symbol, i, lane);
+        if constexpr (TRANSPOSED)
+            times_octant(c, symbol, i, lane);
         else
             times_symbol(c, symbol + i * BLOCKS_3 * SYMBOLS, lane);
         transform_columns(c, f.third);
 #pragma unroll
         for (int k = 0; k < 4 * BLOCKS_3; k++) {
             const int to = cell(i, k / 4, k % 4);
-            if (WHOLE || to >= 0) work[to] = c[k / 4].re[k % 4], work[ROOM + to] = c[k / 4].im[k % 4];
+            if (WHOLE || to >= 0) work[to] = c[k / 4].re[k % 4], work[BUFFER + to] = c[k / 4].im[k % 4];
         }
     }
 }
 // The rest of a chain after F1 X. The inverse has re and im exchanged, as times_symbol leaves them.
 template <int BLOCKS_N>
 __device__ __forceinline__ void chain(tile (&c)[BLOCKS_N], matrices &f, const REAL *symbol, REAL *work, int lane) {
-    transform_turned(c, f.across);
+    transform_transposed(c, f.across);
     times_symbol(c, symbol, lane);
-    transform_turned(c, f.first);
-    transform_turned(c, f.across);
-    put_turned(c, work + (PRODUCT_EVEN ? 0 : ROOM), work + (PRODUCT_EVEN ? ROOM : 0), 0, lane);
+    transform_transposed(c, f.first);
+    transform_transposed(c, f.across);
+    put_transposed(c, work + (PRODUCT_EVEN ? 0 : BUFFER), work + (PRODUCT_EVEN ? BUFFER : 0), 0, lane);
 }
 __device__ __forceinline__ void back_slice(matrices &f, const REAL *symbol, REAL *work, tile (&c)[BLOCKS_2], int slice,
                                            int lane, int warp) {
@@ -183,7 +184,7 @@ __device__ __forceinline__ void back_slice(matrices &f, const REAL *symbol, REAL
         chain(c, f, symbol, work, lane);
         return;
     }
-    transform_rows(c, work, work + ROOM, f.first, slice, lane, REAL(1));
+    transform_rows(c, work, work + BUFFER, f.first, slice, lane, REAL(1));
     if (N3 > 1) transform_second(c, f);
     if (ROW_STRIPS > 1)  // All have read, also from other strips.
         __syncthreads();
@@ -194,7 +195,7 @@ __device__ __forceinline__ void back_slice(matrices &f, const REAL *symbol, REAL
         for (int e = 0; e < 4; e++)
             if (N2 / 8 * 8 + lane % 4 * 2 + e % 2 >= N2) c[N2 / 8].re[e] = c[N2 / 8].im[e] = REAL(0);
     }
-    put_second(c, work + (PRODUCT_EVEN ? 0 : ROOM), work + (PRODUCT_EVEN ? ROOM : 0), slice, strip_of(warp), lane);
+    put_second(c, work + (PRODUCT_EVEN ? 0 : BUFFER), work + (PRODUCT_EVEN ? BUFFER : 0), slice, strip_of(warp), lane);
 }
 // Barrier of the block.
 __device__ __forceinline__ void wait_for_all() {
@@ -208,11 +209,11 @@ __device__ __forceinline__ void wait_for_all() {
 __device__ __forceinline__ void finish(matrices &f, const REAL *symbol, REAL *work, tile (&c)[BLOCKS_2], int lane,
                                        int warp) {
     if (N3 > 1) {
-        before_middle(f, lane);
-        middle(f, symbol, work, lane, warp);
+        prepare_third(f, lane);
+        transform_third(f, symbol, work, lane, warp);
         __syncthreads();
     }
-    before_slices(f, strip_of(warp), lane);
+    prepare_slices(f, strip_of(warp), lane);
 #pragma unroll 1
     for (int slice = first_slice(warp); slice < N3; slice += WARPS)
         back_slice(f, symbol, N3 > 1 ? work + slice_at(slice) : work, c, slice, lane, warp);
@@ -221,24 +222,24 @@ __device__ __forceinline__ void finish(matrices &f, const REAL *symbol, REAL *wo
 
 // ---- scaling of f16
 
-constexpr int TOPS = SCALED ? WARPS : 0;  // Elements in shared memory behind both buffers.
+constexpr int MAXIMA = SCALED ? WARPS : 0;  // Elements in shared memory behind both buffers.
 
 struct scales {
     REAL in, out;  // Factors of the inputs and of the outputs.
 };
 // Powers of two, which all threads compute from all inputs. The symbol's own scale is stored behind
 // the matrices. One infinite input makes all outputs NaN.
-__device__ __forceinline__ scales find_scales(const REAL *operands, const REAL *raw, REAL *tops, int t) {
+__device__ __forceinline__ scales find_scales(const REAL *operands, const REAL *raw, REAL *maxima, int t) {
     if (!SCALED) return {REAL(1), REAL(1)};
     float most = 0;
 #pragma unroll 4
-    for (int i = t; i < 2 * ROOM; i += THREADS) most = fmaxf(most, fabsf(static_cast<float>(raw[i])));
+    for (int i = t; i < 2 * BUFFER; i += THREADS) most = fmaxf(most, fabsf(static_cast<float>(raw[i])));
 #pragma unroll
     for (int far = 16; far; far /= 2) most = fmaxf(most, __shfl_xor_sync(~0u, most, far));
-    if (t % 32 == 0) tops[t / 32] = most;
+    if (t % 32 == 0) maxima[t / 32] = most;
     __syncthreads();
 #pragma unroll
-    for (int w = 0; w < WARPS; w++) most = fmaxf(most, static_cast<float>(tops[w]));
+    for (int w = 0; w < WARPS; w++) most = fmaxf(most, static_cast<float>(maxima[w]));
     const unsigned power = min(__float_as_uint(most) >> 23, 253u);
     return {__uint_as_float((254u - power) << 23), __uint_as_float(power << 23) * operands[OPERANDS]};
 }

@@ -42,7 +42,7 @@ struct columns_arguments {
     REAL past, unused;  // Value past all constant sides.
 };
 
-static_assert(is_twin(sizeof(columns_arguments), 2 * sizeof(REAL)), "columns_header of segment/pass.c");
+static_assert(is_twin(sizeof(columns_arguments), 2 * sizeof(REAL)), "columns_header of segment/overlap_save_pass.c");
 static_assert(is_given(PAIRS * (STRIDE * sizeof(cell) + 2 * LENGTH * sizeof(STORE))),
               "segment_shared of segment/shape.c");
 
@@ -59,8 +59,8 @@ __device__ __forceinline__ tile find(const columns_arguments &a, unsigned i, int
     const bool full = within < a.tiles / GROUP * GROUP * a.segments;  // In a whole group.
     const unsigned group = full ? within / a.by_group : a.tiles / GROUP, rest = within - group * GROUP * a.segments;
     const unsigned segment = full ? rest / GROUP : rest / a.by_last;
-    const unsigned beside = rest - segment * (full ? GROUP : a.tiles % GROUP);
-    const long long x = static_cast<long long>(group * GROUP + beside) * WIDTH + 2 * pair;
+    const unsigned offset = rest - segment * (full ? GROUP : a.tiles % GROUP);
+    const long long x = static_cast<long long>(group * GROUP + offset) * WIDTH + 2 * pair;
     const unsigned grid = slice / a.by_others, other = slice - grid * a.others;
     tile t = {a.in + other * a.in_far[1] + grid * a.in_far[2] + x,
               a.out + other * a.out_far[1] + grid * a.out_far[2] + x,
@@ -126,7 +126,7 @@ __device__ __forceinline__ void fetch(const columns_arguments &a, unsigned i, ST
 
 // Past an odd side columns are their negated mirror images. If all inputs were loaded, a thread
 // negates those that it reads itself.
-__device__ __forceinline__ void turn_signs(const columns_arguments &a, const tile &s, STORE *at, int first) {
+__device__ __forceinline__ void negate_images(const columns_arguments &a, const tile &s, STORE *at, int first) {
     if (!(ODD_LOW || ODD_HIGH)) return;
 #pragma unroll 1
     for (int j = first; j < LENGTH; j += THREADS)
@@ -149,7 +149,7 @@ __device__ __forceinline__ void take(const columns_arguments &a, unsigned i, STO
             }
             return;
         }
-        if (!m.own) turn_signs(a, s, raw, first);
+        if (!m.own) negate_images(a, s, raw, first);
     }
 #pragma unroll
     for (int e = 0; e < 16; e++) x[e] = raw_pair(raw + WIDTH * point_of(first, e));
@@ -169,7 +169,7 @@ __device__ __forceinline__ REAL profile_at(const REAL *profile, int width, long 
 // times P along the axis of the rest. Output j uses entry min(ahead + j, max(back + j, width)) of
 // the table.
 struct addition {
-    point beside, rest;
+    point offset, rest;
     int ahead, back;
     bool near;  // Near a side.
 };
@@ -179,10 +179,10 @@ __device__ __forceinline__ addition find_addition(const columns_arguments &a, co
     if (!PROFILES) return to;
     const long long begin = s.start + a.lead;
     const REAL third = profile_at(a.profile[1], a.width[1], a.skip[1], s.other);
-    if (have > 0) to.beside.re = joined(third, profile_at(a.profile[2], a.width[2], a.skip[2], s.x));
-    if (have > 1) to.beside.im = joined(third, profile_at(a.profile[2], a.width[2], a.skip[2], s.x + 1));
-    to.beside = a.past * to.beside;
-    to.rest = {a.past - to.beside.re, a.past - to.beside.im};
+    if (have > 0) to.offset.re = joined(third, profile_at(a.profile[2], a.width[2], a.skip[2], s.x));
+    if (have > 1) to.offset.im = joined(third, profile_at(a.profile[2], a.width[2], a.skip[2], s.x + 1));
+    to.offset = a.past * to.offset;
+    to.rest = {a.past - to.offset.re, a.past - to.offset.im};
     to.ahead = clamped(s.start), to.back = clamped(s.start - a.skip[0]);
     to.near = begin < a.width[0] || begin + count > a.n - a.width[0];
     return to;
@@ -190,15 +190,15 @@ __device__ __forceinline__ addition find_addition(const columns_arguments &a, co
 template <bool NEAR>
 __device__ __forceinline__ point with_sides(const columns_arguments &a, const addition &to, point value, int j) {
     if (!PROFILES) return value;
-    value = value + to.beside;
+    value = value + to.offset;
     return NEAR ? value + a.profile[0][min(to.ahead + j, max(to.back + j, a.width[0]))] * to.rest : value;
 }
 
 // Writes rows in memory order: row k of the thread is in register F (k mod COLUMNS) + k / COLUMNS
 // (point_of).
 template <bool NEAR>
-__device__ __forceinline__ void give_rows(const columns_arguments &a, const tile &s, const addition &add,
-                                          const point (&x)[16], unsigned count, int first) {
+__device__ __forceinline__ void store_rows(const columns_arguments &a, const tile &s, const addition &add,
+                                           const point (&x)[16], unsigned count, int first) {
     const long long step = THREADS * a.out_far[0];
     STORE *to = s.out + (s.start + first) * a.out_far[0];
 #pragma unroll
@@ -213,8 +213,8 @@ __device__ __forceinline__ void give_rows(const columns_arguments &a, const tile
     }
 }
 // The same if the second column may be missing, or pairs are not aligned.
-__device__ __forceinline__ void give_singly(const columns_arguments &a, const tile &s, const addition &add,
-                                            const point (&x)[16], unsigned count, int have, int first) {
+__device__ __forceinline__ void store_singly(const columns_arguments &a, const tile &s, const addition &add,
+                                             const point (&x)[16], unsigned count, int have, int first) {
 #pragma unroll
     for (int e = 0; e < 16; e++) {
         const int j = natural(point_of(first, e));
@@ -226,25 +226,25 @@ __device__ __forceinline__ void give_singly(const columns_arguments &a, const ti
         if (have > 1) to[1] = narrow<STORE>(value.im);
     }
 }
-__device__ __forceinline__ void give(const columns_arguments &a, unsigned i, const point (&x)[16], int pair,
-                                     int first) {
+__device__ __forceinline__ void store_outputs(const columns_arguments &a, unsigned i, const point (&x)[16], int pair,
+                                              int first) {
     const tile s = find(a, i, pair);
     const long long left = a.n - s.start - a.lead;
     const unsigned count = static_cast<unsigned>(min(left, static_cast<long long>(a.useful)));
     const int have = s.x + 1 < a.nx ? 2 : s.x < a.nx;
     const addition add = find_addition(a, s, count, have);
     if (VECTOR == 1 || have < 2)
-        give_singly(a, s, add, x, count, have, first);
+        store_singly(a, s, add, x, count, have, first);
     else if (PROFILES && add.near)
-        give_rows<true>(a, s, add, x, count, first);
+        store_rows<true>(a, s, add, x, count, first);
     else
-        give_rows<false>(a, s, add, x, count, first);
+        store_rows<false>(a, s, add, x, count, first);
 }
 
 extern "C" __global__ void __launch_bounds__(ALL_THREADS, BLOCKS) segment_columns(const columns_arguments a) {
     extern __shared__ __align__(16) unsigned char stn_shared[];
     STORE *const raw = reinterpret_cast<STORE *>(stn_shared);
-    cell *const rooms = reinterpret_cast<cell *>(stn_shared + LENGTH * WIDTH * sizeof(STORE));
+    cell *const buffers = reinterpret_cast<cell *>(stn_shared + LENGTH * WIDTH * sizeof(STORE));
     fetch(a, blockIdx.x, raw, threadIdx.x % PAIRS, threadIdx.x / PAIRS);
 #pragma unroll 1
     for (unsigned i = blockIdx.x; i < a.all; i += gridDim.x) {
@@ -257,8 +257,8 @@ extern "C" __global__ void __launch_bounds__(ALL_THREADS, BLOCKS) segment_column
         take(a, i, raw + 2 * pair, x, pair, first);
         __syncthreads();
         fetch(a, i + gridDim.x, raw, pair, first);
-        convolve(x, rooms + pair * STRIDE, first, rooms + thread / THREADS * STRIDE, thread % THREADS, a.roots,
+        convolve(x, buffers + pair * STRIDE, first, buffers + thread / THREADS * STRIDE, thread % THREADS, a.roots,
                  a.symbol);
-        give(a, i, x, pair, first);
+        store_outputs(a, i, x, pair, first);
     }
 }

@@ -31,12 +31,12 @@ struct face_arguments {
     int lead, useful, width;  // width: number of depths.
 };
 
-static_assert(is_twin(sizeof(face_arguments)), "face_header of segment/source.c");
-static_assert(is_given(CELLS * sizeof(cell)), "make_face of segment/source.c");
+static_assert(is_twin(sizeof(face_arguments)), "face_header of segment/segment_boundary_source.c");
+static_assert(is_given(CELLS * sizeof(cell)), "make_face of segment/segment_boundary_source.c");
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) segment_face(const face_arguments a) {
     extern __shared__ __align__(16) unsigned char stn_shared[];
-    cell *const room = reinterpret_cast<cell *>(stn_shared);
+    cell *const buffer = reinterpret_cast<cell *>(stn_shared);
 #pragma unroll 1
     for (unsigned work = blockIdx.x; work < a.all; work += gridDim.x) {
         point x[16];
@@ -52,7 +52,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) segment_face(const
             x[i] = {from.minus ? -value : value, REAL(0)};
         }
         __syncthreads();  // The buffer is free.
-        convolve(x, room, t, room, t, a.roots,
+        convolve(x, buffer, t, buffer, t, a.roots,
                  a.symbol + static_cast<long long>(deep) * (2 * SYMBOLS));  // For two depths.
         const unsigned count = static_cast<unsigned>(min(a.n - start - a.lead, static_cast<long long>(a.useful)));
         STORE *const out = a.out + grid * a.out_batch + 2LL * deep * a.out_deep + start * a.out_along;

@@ -19,7 +19,7 @@ constexpr int CELLS = N * N, OF_LANE = CELLS / 32;  // Elements of a tile per la
 static_assert(!EXPECTED_SHARED || (PRODUCT_EVEN && PRODUCT_2 == N && PRODUCT_3 == 1),
               "squares that real products transform");
 static_assert(N % 16 == 0, "whole fragments");
-static_assert(is_given((WARPS + 1) * CELLS * sizeof(REAL)), "segment_torus_block_of of segment/torus_shape.c");
+static_assert(is_given((WARPS + 1) * CELLS * sizeof(REAL)), "segment_torus_block_of of segment/dense_tile_search.c");
 
 struct square {  // Accumulators of 16 x 8: (g, 2t) (g, 2t+1) (g+8, 2t) (g+8, 2t+1).
     REAL at[ROW_STRIPS][EIGHTS][4];
@@ -42,7 +42,7 @@ __device__ __forceinline__ square load_matrix(const REAL *operands, int lane) {
 // so that whole sectors are copied, without bank conflicts within half a warp.
 __device__ __forceinline__ int own_cell(int lane) { return lane % 4 * 8 + (lane / 4 ^ lane % 4 / 2 * 4); }
 // F X of a buffer.
-__device__ __forceinline__ square transform_inputs(const square &f, const REAL *room, int lane) {
+__device__ __forceinline__ square transform_inputs(const square &f, const REAL *buffer, int lane) {
     square c = {};
 #pragma unroll
     for (int j = 0; j < EIGHTS; j += 2)
@@ -50,7 +50,7 @@ __device__ __forceinline__ square transform_inputs(const square &f, const REAL *
         for (int s = 0; s < EIGHTS; s++)
 #pragma unroll
             for (int i = j; i < j + 2; i++) {
-                const REAL *const from = room + (s * EIGHTS + i) * 64 + own_cell(lane);
+                const REAL *const from = buffer + (s * EIGHTS + i) * 64 + own_cell(lane);
                 const REAL x[2] = {from[0], from[32]};
 #pragma unroll
                 for (int r = 0; r < ROW_STRIPS; r++) product(c.at[r][i], f.at[r][s], x);
@@ -58,7 +58,7 @@ __device__ __forceinline__ square transform_inputs(const square &f, const REAL *
     return c;
 }
 // F X^T. A strip of X is two blocks of 8 columns.
-__device__ __forceinline__ square transform_turned(const square &f, const square &x) {
+__device__ __forceinline__ square transform_transposed(const square &f, const square &x) {
     square y = {};
 #pragma unroll
     for (int r = 0; r < ROW_STRIPS; r++)
@@ -121,18 +121,18 @@ __device__ __forceinline__ void fetch_beyond(const tile_arguments &a, const area
     }
 }
 // Starts copying a tile's inputs; does nothing past the last tile.
-__device__ __forceinline__ void fetch(const tile_arguments &a, unsigned tile, REAL *room, int lane) {
+__device__ __forceinline__ void fetch(const tile_arguments &a, unsigned tile, REAL *buffer, int lane) {
     if (tile < a.all) {
         const area s = find(a, tile);
         if (inside(a, s))
             fetch_inside(a, s.in + s.z * a.in_far[0] + (s.y + lane % 4 * 2) * a.in_far[1] + s.x + lane / 4,
-                         room + own_cell(lane));
+                         buffer + own_cell(lane));
         else
-            fetch_beyond(a, s, lane, room + own_cell(lane));
+            fetch_beyond(a, s, lane, buffer + own_cell(lane));
     }
     copy_async_commit();
 }
-__device__ __forceinline__ void give(const tile_arguments &a, unsigned tile, const square &w, int lane) {
+__device__ __forceinline__ void store_outputs(const tile_arguments &a, unsigned tile, const square &w, int lane) {
     const area s = find(a, tile);
     const REAL past = TORUS_SHIFTED && !inside(a, s) ? a.past : REAL(0);
     const int rows = outputs_end(a, 1, s.y) - a.lead[1], columns = outputs_end(a, 2, s.x);
@@ -156,22 +156,22 @@ __device__ __forceinline__ void give(const tile_arguments &a, unsigned tile, con
 extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS) segment_plane(const tile_arguments a) {
     extern __shared__ __align__(16) unsigned char stn_shared[];
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    REAL *const symbol = reinterpret_cast<REAL *>(stn_shared), *const room = symbol + (warp + 1) * CELLS;
+    REAL *const symbol = reinterpret_cast<REAL *>(stn_shared), *const buffer = symbol + (warp + 1) * CELLS;
     unsigned tile = blockIdx.x * WARPS + warp;
-    fetch(a, tile, room, lane);
+    fetch(a, tile, buffer, lane);
     const square f = load_matrix(a.operands, lane);
     load_symbol(symbol, a.symbol, warp, lane);
     __syncthreads();
 #pragma unroll 1
     for (; tile < a.all; tile += gridDim.x * WARPS) {
         copy_async_wait<0>();
-        square x = transform_inputs(f, room, lane);
+        square x = transform_inputs(f, buffer, lane);
         __syncwarp();
-        fetch(a, tile + gridDim.x * WARPS, room, lane);
-        x = transform_turned(f, x);
+        fetch(a, tile + gridDim.x * WARPS, buffer, lane);
+        x = transform_transposed(f, x);
         times_symbol(x, symbol, lane);
-        x = transform_turned(f, x);
-        x = transform_turned(f, x);
-        give(a, tile, x, lane);
+        x = transform_transposed(f, x);
+        x = transform_transposed(f, x);
+        store_outputs(a, tile, x, lane);
     }
 }

@@ -38,7 +38,7 @@ struct source_arguments {
     unsigned grids;
 };
 
-static_assert(is_twin(sizeof(source_arguments)), "source_header of segment/source.c");
+static_assert(is_twin(sizeof(source_arguments)), "source_header of segment/segment_boundary_source.c");
 
 __device__ __forceinline__ bool frozen(const source_arguments &a, long long z, long long y, long long x) {
     return (Z_SIDE_LOW == FIXED && z < Z_LOW) || (Z_SIDE_HIGH == FIXED && z >= a.n[0] - Z_HIGH) ||
@@ -94,7 +94,7 @@ extern "C" __global__ void __launch_bounds__(THREADS_X) segment_source(const sou
     const long long row = (within - side * plane) / a.pitch[axis], column = within - side * plane - row * a.pitch[axis];
     const bool inside = row < a.n[axis == 0] && column < a.n[axis == 2 ? 1 : 2];
     // The side's own point, and the point next to it.
-    const long long end = side * (a.n[axis] - 1LL), beside = a.at[axis][side];
+    const long long end = side * (a.n[axis] - 1LL), adjacent = a.at[axis][side];
     const long long z = axis == 0 ? end : row,
                     y = axis == 0   ? row
                         : axis == 1 ? end
@@ -113,5 +113,5 @@ extern "C" __global__ void __launch_bounds__(THREADS_X) segment_source(const sou
     a.kept[to] = inside ? widen(in[z * a.in_z + y * a.in_y + x]) : REAL(0);
     a.source[to] = taken || !inside
                        ? REAL(0)
-                       : source_at(a, in, axis == 0 ? beside : z, axis == 1 ? beside : y, axis == 2 ? beside : x);
+                       : source_at(a, in, axis == 0 ? adjacent : z, axis == 1 ? adjacent : y, axis == 2 ? adjacent : x);
 }

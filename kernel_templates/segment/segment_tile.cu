@@ -65,7 +65,7 @@ struct tile_arguments {
     const STORE *in;
     STORE *out;
     const REAL *row_roots, *column_roots;  // Twiddle factors of the FFT stages.
-    const REAL *turns;                     // Sine and cosine of pi k / N, by unit.
+    const REAL *half_angles;               // Sine and cosine of pi k / N, by unit.
     // Half the sums and differences of K^f at k and k + N, [row][unit]; without SYMBOL_REAL all
     // sums, then all differences.
     const REAL *symbol;
@@ -75,17 +75,17 @@ struct tile_arguments {
     int lead_y, lead_x, useful_y, useful_x, rest;
 };
 
-static_assert(is_twin(sizeof(tile_arguments)), "tile_header of segment/tile.c");
-static_assert(is_given(OWN * PITCH * sizeof(value)), "segment_tile_shared of segment/tile.c");
+static_assert(is_twin(sizeof(tile_arguments)), "tile_header of segment/fft_tile.c");
+static_assert(is_given(OWN * PITCH * sizeof(value)), "segment_tile_shared of segment/fft_tile_search.c");
 
-struct place {
+struct tile_position {
     const STORE *in;  // The plane.
     STORE *out;
     long long y, x;  // Of the tile's first input.
     bool inside;
     int rank;  // Of the block in its cluster.
 };
-__device__ __forceinline__ place find(const tile_arguments &a) {
+__device__ __forceinline__ tile_position find(const tile_arguments &a) {
     const unsigned tile = blockIdx.x / SHARES, row = tile / a.tiles_x, plane = row / a.tiles_y, grid = plane / a.planes;
     const long long y = static_cast<long long>(row - plane * a.tiles_y) * a.useful_y - a.lead_y,
                     x = static_cast<long long>(tile - row * a.tiles_x) * a.useful_x - a.lead_x;
@@ -98,7 +98,7 @@ __device__ __forceinline__ place find(const tile_arguments &a) {
             SHARES > 1 ? static_cast<int>(cluster_rank()) : 0};
 }
 // The row of the tile that is row i of this block.
-__device__ __forceinline__ int row_of(const place &s, int i) {
+__device__ __forceinline__ int row_of(const tile_position &s, int i) {
     return SHARES > 1 ? i / EACH * R + s.rank * EACH + i % EACH : i;
 }
 // Barrier of all blocks that share the tile.
@@ -110,7 +110,7 @@ __device__ __forceinline__ void wait_for_tile() {
 }
 
 // ---- rows
-__device__ __forceinline__ value point_at(const tile_arguments &a, const place &s, const STORE *row, int j) {
+__device__ __forceinline__ value point_at(const tile_arguments &a, const tile_position &s, const STORE *row, int j) {
     if (s.inside) {
         const STORE *const at = row + s.x + 2 * j;
         if (VECTOR > 1) return load_pair(at);
@@ -121,7 +121,7 @@ __device__ __forceinline__ value point_at(const tile_arguments &a, const place &
             widen(row[fold_far<X_SIDE_LOW, X_SIDE_HIGH>(x + 1, a.nx)])};
 }
 // The first stage of all rows.
-__device__ __forceinline__ void load_rows(const tile_arguments &a, const place &s, value *tile) {
+__device__ __forceinline__ void load_rows(const tile_arguments &a, const tile_position &s, value *tile) {
 #pragma unroll 1
     for (int i = threadIdx.x; i < 8 * OWN; i += THREADS) {
         const int y = row_of(s, i / 8), j = i % 8;
@@ -138,7 +138,7 @@ __device__ __forceinline__ void load_rows(const tile_arguments &a, const place &
 }
 // The second stage, the same forward and inverse, as it has no twiddle factors. Neighbouring lanes
 // have neighbouring rows.
-__device__ __forceinline__ void turn_rows(value *tile) {
+__device__ __forceinline__ void transform_rows(value *tile) {
 #pragma unroll 1
     for (int i = threadIdx.x; i < A * OWN; i += THREADS) {
         value *const row = tile + i % OWN * PITCH;
@@ -150,7 +150,7 @@ __device__ __forceinline__ void turn_rows(value *tile) {
     }
     __syncthreads();
 }
-__device__ __forceinline__ void store_rows(const tile_arguments &a, const place &s, value *tile) {
+__device__ __forceinline__ void store_rows(const tile_arguments &a, const tile_position &s, value *tile) {
     const unsigned rows = static_cast<unsigned>(min(static_cast<long long>(a.useful_y), a.ny - s.y - a.lead_y)),
                    columns = static_cast<unsigned>(min(static_cast<long long>(a.useful_x), a.nx - s.x - a.lead_x));
 #pragma unroll 1
@@ -179,7 +179,7 @@ __device__ __forceinline__ void store_rows(const tile_arguments &a, const place 
 
 // ---- columns
 template <bool BACK>
-__device__ __forceinline__ void turn_columns(const tile_arguments &a, const place &s, value *tile) {
+__device__ __forceinline__ void transform_columns(const tile_arguments &a, const tile_position &s, value *tile) {
 #pragma unroll 1
     for (int i = threadIdx.x; i < N * EACH; i += THREADS) {
         value *const column = tile + i % N;
@@ -236,7 +236,7 @@ __device__ __forceinline__ void mix(value (&x)[R], int t, const mixing &m) {
     }
 }
 // Points of frequency t of a column for the last stage: point q is in block q / EACH.
-__device__ __forceinline__ void take_foot(value (&x)[R], const value *column, int t) {
+__device__ __forceinline__ void load_last_stage(value (&x)[R], const value *column, int t) {
     if constexpr (SHARES == 1)
         take_cells<column_line, 1>(x, column, t * R);
     else
@@ -248,7 +248,7 @@ __device__ __forceinline__ void take_foot(value (&x)[R], const value *column, in
             x[q] = from_words<REAL>(words.word);
         }
 }
-__device__ __forceinline__ void put_foot(const value (&x)[R], value *column, int t) {
+__device__ __forceinline__ void store_last_stage(const value (&x)[R], value *column, int t) {
     if constexpr (SHARES == 1)
         put_cells<column_line, 1>(x, column, t * R);
     else
@@ -262,13 +262,13 @@ __device__ __forceinline__ void put_foot(const value (&x)[R], value *column, int
 }
 // The last stage of all columns and the first of the inverse, in groups of sixteen. A warp's first
 // 16 lanes have columns of two groups, the others their mirror images.
-__device__ __forceinline__ void convolve_columns(const tile_arguments &a, const place &s, value *tile) {
+__device__ __forceinline__ void convolve_columns(const tile_arguments &a, const tile_position &s, value *tile) {
     static_assert(T * UNITS % 16 == 0, "whole sixteens");
     const bool second = threadIdx.x % 32 >= 16;
     const int step = THREADS / 32 * SHARES;
 #pragma unroll 1
-    for (int sixteen = threadIdx.x / 32 * SHARES + s.rank; sixteen < T * UNITS / 16; sixteen += step) {
-        const int i = 16 * sixteen + threadIdx.x % 16, unit = i % UNITS, t = i / UNITS, d = unit / 8, e = unit % 8;
+    for (int group_of_16 = threadIdx.x / 32 * SHARES + s.rank; group_of_16 < T * UNITS / 16; group_of_16 += step) {
+        const int i = 16 * group_of_16 + threadIdx.x % 16, unit = i % UNITS, t = i / UNITS, d = unit / 8, e = unit % 8;
         const bool middle = 2 * d == A, among = d == 0 || middle;
         // The mirrored column's; its group is A - d.
         const int to_e = d == 0 ? (8 - e) % 8 : 7 - e;
@@ -277,30 +277,30 @@ __device__ __forceinline__ void convolve_columns(const tile_arguments &a, const 
         const int group = second ? (A - d) % A : d, column = 8 * group + (second ? to_e : e);
         const int own = second ? (T - t) % T : t;
         value *const line = tile + column;
-        const value turn = load_pair(a.turns + 2 * unit);
+        const value half_angle = load_pair(a.half_angles + 2 * unit);
         value x[R] = {};
-        if (active) take_foot(x, line, own);
+        if (active) load_last_stage(x, line, own);
         dft<R>(x);
-        mix(x, t, {a.symbol + 2 * (t * UNITS + unit), second ? -turn.re : turn.re, turn.im, second});
+        mix(x, t, {a.symbol + 2 * (t * UNITS + unit), second ? -half_angle.re : half_angle.re, half_angle.im, second});
         dft<R>(x);
         __syncwarp();  // A column that is its own mirror image is read twice.
-        if (writes) put_foot(x, line, own);
+        if (writes) store_last_stage(x, line, own);
     }
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) segment_tile(const __grid_constant__ tile_arguments a) {
     extern __shared__ __align__(16) unsigned char stn_shared[];
     value *const tile = reinterpret_cast<value *>(stn_shared);
-    const place s = find(a);
+    const tile_position s = find(a);
     load_rows(a, s, tile);
-    turn_rows(tile);
-    turn_columns<false>(a, s, tile);
+    transform_rows(tile);
+    transform_columns<false>(a, s, tile);
     wait_for_tile();
     convolve_columns(a, s, tile);
     // No block accesses another's memory after this, so each may exit at any time.
     wait_for_tile();
-    turn_columns<true>(a, s, tile);
+    transform_columns<true>(a, s, tile);
     __syncthreads();
-    turn_rows(tile);
+    transform_rows(tile);
     store_rows(a, s, tile);
 }

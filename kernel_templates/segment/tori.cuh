@@ -35,7 +35,7 @@ struct tile_arguments {
     divisor by_tiles[3];
     REAL past, unused;
 };
-static_assert(is_twin(sizeof(tile_arguments), 2 * sizeof(REAL)), "tile_header of segment/torus.c");
+static_assert(is_twin(sizeof(tile_arguments), 2 * sizeof(REAL)), "tile_header of segment/dense_tile.c");
 
 struct area {
     const STORE *in;  // The grid.

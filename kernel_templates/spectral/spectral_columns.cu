@@ -45,7 +45,7 @@
 //     part 0   |before|   step   |after|               before, after: reach of the taps
 //     part 1              |before|   step   |after|
 //
-// SYMBOL_TURNED: columns are the rows of a four-step FFT, contiguous in memory (spectral_sheet.cu),
+// SYMBOL_TURNED: columns are the rows of a four-step FFT, contiguous in memory (spectral_four_step.cu),
 // each a plane of its own. SOURCES 3: their source is at a few points p of a line of L points, the
 // images of the points next to sides, each its value times exp(-2 pi i (k1 / L + k / N) p).
 //
@@ -76,14 +76,14 @@ static_assert(!IN_PARTS ||
                   (COLUMN_PARTS == LINE_COUNT && SYMBOL == 2 && !COLUMNS_DEAD && !SYMBOL_TURNED && !LINE_WHOLE),
               "a block's lines are the parts of one column");
 using value = complex<REAL>;
-using top = rung<column_line, 0>;
-using foot = rung<column_line, LAST>;
+using first_stage = rung<column_line, 0>;
+using last_stage = rung<column_line, LAST>;
 
 struct source_image {
     int place, side;  // p modulo N; the side whose value it is.
 };
-struct sheet_rows {
-    const double *turns;  // cos and sin of pi k1 / L for each row.
+struct four_step_rows {
+    const double *half_angles;  // cos and sin of pi k1 / L for each row.
     const source_image *image;
     // exp(-2 pi i k1 p / L) for each image and row, times twice the image's sign.
     const double *row;
@@ -99,15 +99,15 @@ struct spectral_columns_arguments {
     // Columns; stride of planes (or of grids, for the slowest axis), in complex numbers.
     long long pitch, plane;
     int columns, tiles;  // Columns to be done in a plane, and the blocks for them.
-    // kept: frequencies |k| < kept are retained. live: DIRECTION 0: |k| < live are stored; 2: see
+    // kept: frequencies |k| < kept are retained. with_points: DIRECTION 0: |k| < with_points are stored; 2: see
     // has_points.
-    int kept, live;
+    int kept, with_points;
     extension along;
     const REAL *row, *row_place;
     long long row_grid, row_next;  // Strides of grids and faces, in complex numbers.
     source_faces faces[2];
     int width, across;  // SOURCES 1, 2: columns lie in `across` rows of `width`.
-    int live_across;
+    int with_points_across;
     // COLUMN_SLABS: the first frequency along x; stride of the slab's rows.
     int first, slab_width, unused;
     // SPECTRUM_APART: in the layout of the spectrum, or of the faces' values if these are
@@ -115,7 +115,7 @@ struct spectral_columns_arguments {
     REAL *apart;
     long long apart_pitch, apart_plane;  // SPECTRUM_APART 2.
     long long uneven;                    // COLUMN_UNEVEN: 1 + elements before the first row.
-    sheet_rows sheet;                    // SYMBOL_TURNED.
+    four_step_rows four_step;            // SYMBOL_TURNED.
 };
 
 static_assert(is_twin(sizeof(spectral_columns_arguments)), "the arguments that are launched");
@@ -161,19 +161,20 @@ struct source_row {
     const REAL *values;  // Of both sides.
 };
 __device__ __forceinline__ source_row source_of_row(const spectral_columns_arguments &a, long long plane) {
-    const long long number = a.sheet.first + plane / a.sheet.rows, window = number % a.sheet.windows;
-    return {a.sheet.images[window], a.sheet.images[window + 1], static_cast<int>(plane % a.sheet.rows),
-            a.row + 2 * (number / a.sheet.windows * a.row_grid)};
+    const long long number = a.four_step.first + plane / a.four_step.rows, window = number % a.four_step.windows;
+    return {a.four_step.images[window], a.four_step.images[window + 1], static_cast<int>(plane % a.four_step.rows),
+            a.row + 2 * (number / a.four_step.windows * a.row_grid)};
 }
 __device__ __forceinline__ value source_at(const spectral_columns_arguments &a, const source_row &s, int k) {
     complex<double> sum = {0.0, 0.0};
 #pragma unroll 1
     for (int i = s.from; i < s.to; i++) {
-        const source_image image = a.sheet.image[i];
-        const complex<double> row = load_pair(a.sheet.row + 2 * (static_cast<long long>(i) * a.sheet.rows + s.row));
+        const source_image image = a.four_step.image[i];
+        const complex<double> row =
+            load_pair(a.four_step.row + 2 * (static_cast<long long>(i) * a.four_step.rows + s.row));
         const complex<double> half = load_pair(a.symbol.angles + 2 * (static_cast<long long>(k) * image.place % N));
-        const complex<double> turn = conjugate(half * half);
-        sum = sum + static_cast<double>(s.values[2 * image.side]) * (row * turn);
+        const complex<double> twiddle = conjugate(half * half);
+        sum = sum + static_cast<double>(s.values[2 * image.side]) * (row * twiddle);
     }
     return {static_cast<REAL>(sum.re), static_cast<REAL>(sum.im)};
 }
@@ -213,12 +214,12 @@ __device__ __forceinline__ int place_of(int k, int kept) {
     return k > N - kept ? k - N + 2 * kept - 1 : -1;
 }
 
-// COLUMNS_DEAD: whether column c has points: frequencies below `live` along x, and below +-
-// `live_across` along y.
+// COLUMNS_DEAD: whether column c has points: frequencies below `with_points` along x, and below +-
+// `with_points_across` along y.
 __device__ __forceinline__ bool has_points(const spectral_columns_arguments &a, int c) {
     if (COLUMNS_DEAD != 1) return true;
     const int y = c / a.width, x = c % a.width;
-    return x < a.live && (y < a.live_across || y > a.across - a.live_across);
+    return x < a.with_points && (y < a.with_points_across || y > a.across - a.with_points_across);
 }
 
 // The column's point at which a line begins.
@@ -230,13 +231,13 @@ __device__ __forceinline__ void load_points(const spectral_columns_arguments &a,
                                             value *column, bool active, long long before) {
     const int first = first_of(a);
 #pragma unroll 1
-    for (int j = t; j < top::COUNT; j += THREADS_X) {
-        value x[top::R];
-        const int q = j + share * top::COUNT;
+    for (int j = t; j < first_stage::COUNT; j += THREADS_X) {
+        value x[first_stage::R];
+        const int q = j + share * first_stage::COUNT;
 #pragma unroll
-        for (int r = 0; r < top::R; r++)
-            x[r] = active ? point_at(column, first + q + r * top::STRIDE, a, before) : value{REAL(0), REAL(0)};
-        dft<top::R>(x);
+        for (int r = 0; r < first_stage::R; r++)
+            x[r] = active ? point_at(column, first + q + r * first_stage::STRIDE, a, before) : value{REAL(0), REAL(0)};
+        dft<first_stage::R>(x);
         turn_rung<column_line, 0>(x, q, a.roots);
         put_shared<column_line>(x, line, q);
     }
@@ -244,11 +245,11 @@ __device__ __forceinline__ void load_points(const spectral_columns_arguments &a,
 // SYMBOL 2: the line of taps.
 __device__ __forceinline__ void load_taps(const spectral_columns_arguments &a, value *line, int t, const REAL *taps) {
 #pragma unroll 1
-    for (int j = t; j < top::COUNT; j += taps_line::THREADS) {
-        value x[top::R];
+    for (int j = t; j < first_stage::COUNT; j += taps_line::THREADS) {
+        value x[first_stage::R];
 #pragma unroll
-        for (int r = 0; r < top::R; r++) x[r] = tap_at<N>(taps, j + r * top::STRIDE);
-        dft<top::R>(x);
+        for (int r = 0; r < first_stage::R; r++) x[r] = tap_at<N>(taps, j + r * first_stage::STRIDE);
+        dft<first_stage::R>(x);
         turn_rung<taps_line, 0>(x, j, a.roots);
         put_cells<taps_line, 0>(x, line, j);
     }
@@ -261,16 +262,16 @@ __device__ __forceinline__ void store_points(const spectral_columns_arguments &a
                                              value *column, bool active, long long before) {
     const int first = first_of(a);
 #pragma unroll 1
-    for (int j = t; j < top::COUNT; j += THREADS_X) {
-        value x[top::R];
-        const int q = j + share * top::COUNT;
+    for (int j = t; j < first_stage::COUNT; j += THREADS_X) {
+        value x[first_stage::R];
+        const int q = j + share * first_stage::COUNT;
         take_shared<column_line>(x, line, q);
         turn_rung<column_line, 0>(x, q, a.roots);
-        dft<top::R>(x);
+        dft<first_stage::R>(x);
         if (!active) continue;
 #pragma unroll
-        for (int r = 0; r < top::R; r++) {
-            const int p = q + r * top::STRIDE, i = first + p;
+        for (int r = 0; r < first_stage::R; r++) {
+            const int p = q + r * first_stage::STRIDE, i = first + p;
             if (IN_PARTS && (p < a.along.before || p >= a.along.before + COLUMN_STEP)) continue;
             if (LINE_WHOLE || (i >= KEPT_LOW && i < a.along.n - KEPT_HIGH))
                 store_pair(point_cell(column, i, pitch_to(a), before), swapped(x[r]));
@@ -279,43 +280,44 @@ __device__ __forceinline__ void store_points(const spectral_columns_arguments &a
 }
 // COLUMNS_DEAD 2: the column with number `column` among those with points, `tiles` per row of
 // columns; else among all. cell: its offset.
-struct numbered {
+struct numbered_column {
     int column;
     bool active;
     long long cell;
 };
-__device__ __forceinline__ numbered column_of(const spectral_columns_arguments &a, int tile, int lane) {
+__device__ __forceinline__ numbered_column column_of(const spectral_columns_arguments &a, int tile, int lane) {
     const int c = IN_PARTS ? tile : tile * LINE_COUNT + lane;
     if (COLUMNS_DEAD != 2 && (!COLUMN_SLABS || DIRECTION != 2))
         return {c, c < a.columns, static_cast<long long>(c) * SPECTRUM_GROUP};
-    const int count = COLUMNS_DEAD == 2 ? a.live : a.columns, each = (count + LINE_COUNT - 1) / LINE_COUNT;
+    const int count = COLUMNS_DEAD == 2 ? a.with_points : a.columns, each = (count + LINE_COUNT - 1) / LINE_COUNT;
     const int x = tile % each * LINE_COUNT + lane, row = tile / each;
-    const int y = COLUMNS_DEAD != 2 || row < a.live_across ? row : a.across - (a.tiles / each - row);
+    const int y = COLUMNS_DEAD != 2 || row < a.with_points_across ? row : a.across - (a.tiles / each - row);
     if (COLUMN_SLABS) return {y * a.width + a.first + x, x < count, static_cast<long long>(y) * a.slab_width + x};
     return {y * a.width + x, x < count, static_cast<long long>(y * a.width + x) * SPECTRUM_GROUP};
 }
 // The last stage of columns without points: only the source contributes. Without the loop of a
 // power, many loads are in flight at once.
 template <class SOURCE>
-__device__ __forceinline__ void settle_at_foot(const spectral_columns_arguments &a, value *line, int t0, int share,
-                                               const symbol_line &symbol, const SOURCE &source) {
+__device__ __forceinline__ void source_at_last_stage(const spectral_columns_arguments &a, value *line, int t0,
+                                                     int share, const symbol_line &symbol, const SOURCE &source) {
 #pragma unroll 1
-    for (int j = t0; j < foot::COUNT; j += THREADS_X) {
-        value x[foot::R];
+    for (int j = t0; j < last_stage::COUNT; j += THREADS_X) {
+        value x[last_stage::R];
         const int t = frequency_of<column_line>(j, static_cast<unsigned>(share));
 #pragma unroll
-        for (int r = 0; r < foot::R; r++) {
-            const int k = t + r * (N / foot::R);
-            x[r] = swapped(settled<N>(source_at(a, source, k), symbol, k, a.symbol));
+        for (int r = 0; r < last_stage::R; r++) {
+            const int k = t + r * (N / last_stage::R);
+            x[r] = swapped(decayed<N>(source_at(a, source, k), symbol, k, a.symbol));
         }
-        dft<foot::R>(x);
+        dft<last_stage::R>(x);
         put_cells<column_line, LAST>(x, line, foot_of<column_line>(t));
     }
 }
 // The last stage, and the processing of its frequencies.
-__device__ __forceinline__ void turn_at_foot(const spectral_columns_arguments &a, value *line, int t0, int share,
-                                             value *column, const value *taps, const symbol_line &symbol,
-                                             long long plane, int c, bool active, bool dead) {
+__device__ __forceinline__ void transform_last_stage(const spectral_columns_arguments &a, value *line, int t0,
+                                                     int share, value *column, const value *taps,
+                                                     const symbol_line &symbol, long long plane, int c, bool active,
+                                                     bool decay_bound) {
     auto source = [&] {
         if constexpr (SOURCES == 3)
             return source_of_row(a, plane);
@@ -324,28 +326,28 @@ __device__ __forceinline__ void turn_at_foot(const spectral_columns_arguments &a
         else
             return no_source{};
     }();
-    if (COLUMNS_DEAD == 1 && dead) {
-        settle_at_foot(a, line, t0, share, symbol, source);
+    if (COLUMNS_DEAD == 1 && decay_bound) {
+        source_at_last_stage(a, line, t0, share, symbol, source);
         return;
     }
 #pragma unroll 1
-    for (int j = t0; j < foot::COUNT; j += THREADS_X) {
-        value x[foot::R];
+    for (int j = t0; j < last_stage::COUNT; j += THREADS_X) {
+        value x[last_stage::R];
         const int t = frequency_of<column_line>(j, static_cast<unsigned>(share)), first = foot_of<column_line>(t);
         if constexpr (DIRECTION != 1) {
             take_cells<column_line, LAST>(x, line, first);
-            dft<foot::R>(x);
+            dft<last_stage::R>(x);
         }
-        value factor[foot::R];
+        value factor[last_stage::R];
         if constexpr (SYMBOL == 2) {
             take_cells<taps_line, LAST>(factor, taps, first);
-            dft<foot::R>(factor);
+            dft<last_stage::R>(factor);
         }
 #pragma unroll
-        for (int r = 0; r < foot::R; r++) {
-            const int k = t + r * (N / foot::R), place = place_of(k, a.kept);
+        for (int r = 0; r < last_stage::R; r++) {
+            const int k = t + r * (N / last_stage::R), place = place_of(k, a.kept);
             if constexpr (DIRECTION == 0) {
-                const bool stored = place >= 0 && (k < a.live || k > N - a.live);
+                const bool stored = place >= 0 && (k < a.with_points || k > N - a.with_points);
                 if (active && stored) store_pair(cell_at(column, place, pitch_to(a)), x[r]);
             } else if constexpr (DIRECTION == 1) {
                 x[r] = {REAL(0), REAL(0)};
@@ -358,7 +360,7 @@ __device__ __forceinline__ void turn_at_foot(const spectral_columns_arguments &a
                 x[r] = swapped(times_symbol<N>(x[r], symbol, k, a.symbol));
         }
         if constexpr (DIRECTION != 0) {
-            dft<foot::R>(x);
+            dft<last_stage::R>(x);
             put_cells<column_line, LAST>(x, line, first);
         }
     }
@@ -374,7 +376,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     const unsigned tile = blockIdx.x / LINE_SHARES;
     const int share = LINE_SHARES > 1 ? static_cast<int>(cluster_rank()) : 0;
     const long long plane = tile / a.tiles;
-    const numbered number = column_of(a, static_cast<int>(tile % a.tiles), lane);
+    const numbered_column number = column_of(a, static_cast<int>(tile % a.tiles), lane);
     const int c = number.column;
     const bool active = number.active;
     constexpr bool FROM_UNEVEN = COLUMN_UNEVEN && DIRECTION == 0, TO_UNEVEN = COLUMN_UNEVEN && DIRECTION == 1;
@@ -384,20 +386,20 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     value *const to =
         SPECTRUM_APART ? reinterpret_cast<value *>(a.apart) + (TO_UNEVEN ? 0 : plane_to) + number.cell : column;
     symbol_line symbol = {a.symbol.parts + static_cast<long long>(active ? c : 0) * SYMBOL_PARTS, {1.0, 0.0}};
-    double few[SYMBOL_FEW ? SYMBOL_PARTS : 1];  // In registers, for all frequencies.
+    double coefficients[SYMBOL_FEW ? SYMBOL_PARTS : 1];  // In registers, for all frequencies.
     if constexpr (SYMBOL_FEW && DIRECTION == 2) {
 #pragma unroll
-        for (int i = 0; i < SYMBOL_PARTS; i++) few[i] = symbol.parts[i];
-        symbol.parts = few;
+        for (int i = 0; i < SYMBOL_PARTS; i++) coefficients[i] = symbol.parts[i];
+        symbol.parts = coefficients;
     }
-    if constexpr (SYMBOL_TURNED) symbol.half = load_pair(a.sheet.turns + 2 * (plane % a.sheet.rows));
+    if constexpr (SYMBOL_TURNED) symbol.half = load_pair(a.four_step.half_angles + 2 * (plane % a.four_step.rows));
 
     value *const taps = line + ladder_cells<column_line>() - (IN_PARTS ? lane : 0);
-    bool dead = COLUMNS_DEAD == 1;
+    bool decay_bound = COLUMNS_DEAD == 1;
 #pragma unroll
     for (int i = 0; COLUMNS_DEAD == 1 && i < LINE_COUNT; i++)
-        dead = dead && !has_points(a, c - lane + i);  // All columns of the block.
-    if (DIRECTION != 1 && !dead) {
+        decay_bound = decay_bound && !has_points(a, c - lane + i);  // All columns of the block.
+    if (DIRECTION != 1 && !decay_bound) {
         if (LINE_SHARES > 1) wait_for_shares<column_line>();  // Until all blocks have started.
         load_points(a, line, t, share, column, active && has_points(a, c), before);
         if constexpr (SYMBOL == 2) {
@@ -411,7 +413,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
         wait_for_shares<column_line>();
         descend<column_line, 1, LAST>(line, t, a.roots);
     }
-    turn_at_foot(a, line, t, share, DIRECTION == 0 ? to : column, taps, symbol, plane, c, active, dead);
+    transform_last_stage(a, line, t, share, DIRECTION == 0 ? to : column, taps, symbol, plane, c, active, decay_bound);
     if constexpr (DIRECTION != 0) {
         __syncthreads();
         ascend<column_line, LAST, 1>(line, t, a.roots);

@@ -16,10 +16,10 @@ constexpr int TEAMS = THREADS_X / MULTIPLY_LANES;  // Per block.
 
 struct multiply_arguments {
     REAL *spectrum;
-    symbol_arguments symbol;  // angles: cos and sin of pi i / n.
-    const double *turns;      // The same for each chunk's first frequency.
-    long long half, lines;    // Frequencies of a row; rows of a grid.
-    long long chunks, all;    // Chunks of a row, and of all grids.
+    symbol_arguments symbol;    // angles: cos and sin of pi i / n.
+    const double *half_angles;  // The same for each chunk's first frequency.
+    long long half, lines;      // Frequencies of a row; rows of a grid.
+    long long chunks, all;      // Chunks of a row, and of all grids.
 };
 static_assert(is_twin(sizeof(multiply_arguments)), "the arguments that are launched");
 
@@ -32,7 +32,7 @@ extern "C" __global__ void __launch_bounds__(THREADS_X)
         const long long row = each / a.chunks, chunk = each - row * a.chunks, first = chunk * MULTIPLY_CHUNK;
         const long long left = a.half - first;
         const int count = static_cast<int>(left < MULTIPLY_CHUNK ? left : MULTIPLY_CHUNK);
-        const symbol_line line = {a.symbol.parts + row % a.lines * SYMBOL_PARTS, load_pair(a.turns + 2 * chunk)};
+        const symbol_line line = {a.symbol.parts + row % a.lines * SYMBOL_PARTS, load_pair(a.half_angles + 2 * chunk)};
         REAL *const here = a.spectrum + 2 * (row * a.half + first);
         for (int i = lane; i < count; i += MULTIPLY_LANES)
             store_pair(here + 2 * i, times_symbol<0>(load_pair(here + 2 * i), line, i, a.symbol));

@@ -126,8 +126,8 @@ __device__ __forceinline__ void keep_points(const STORE *from, STORE *row, int t
 }
 
 // Twiddle factors for the last stage's pair of butterflies t and N / R - t.
-using foot = rung<row_line, LAST>;
-constexpr int R = foot::R, P = N / R;  // Stride P between a butterfly's frequencies.
+using last_stage = rung<row_line, LAST>;
+constexpr int R = last_stage::R, P = N / R;  // Stride P between a butterfly's frequencies.
 // exp(-pi i (t + r P) / N)
 __device__ __forceinline__ value half_root(const REAL *half, int t, int r) {
     const value base = load_pair(half + 2 * t);
@@ -217,17 +217,17 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
         reinterpret_cast<value *>(a.spectrum) + plane * a.plane + y / SPECTRUM_GROUP * a.pitch * SPECTRUM_GROUP +
             y % SPECTRUM_GROUP + strip * a.width,
         SPECTRUM_HELD ? reinterpret_cast<value *>(a.out) + ((place + a.skip + 1) >> 1) : nullptr};
-    using top = rung<row_line, 0>;
+    using first_stage = rung<row_line, 0>;
 
     if constexpr (!SPECTRUM_BACK) {
         const STORE *const row = a.in + batch * a.in_batch + z * a.in_z + y * a.in_y;
 #pragma unroll 1
-        for (int j = t; j < top::COUNT; j += THREADS_X) {
-            value x[top::R];
+        for (int j = t; j < first_stage::COUNT; j += THREADS_X) {
+            value x[first_stage::R];
 #pragma unroll
-            for (int r = 0; r < top::R; r++)
-                x[r] = active ? point_at(row, j + r * top::STRIDE, along) : value{REAL(0), REAL(0)};
-            dft<top::R>(x);
+            for (int r = 0; r < first_stage::R; r++)
+                x[r] = active ? point_at(row, j + r * first_stage::STRIDE, along) : value{REAL(0), REAL(0)};
+            dft<first_stage::R>(x);
             turn_rung<row_line, 0>(x, j, a.roots);
             put_cells<row_line, 0>(x, line, j);
         }
@@ -244,19 +244,20 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
         __syncthreads();
         ascend<row_line, LAST, 1>(line, t, a.roots);
 #pragma unroll 1
-        for (int j = t; j < top::COUNT; j += THREADS_X) {
-            value x[top::R];
+        for (int j = t; j < first_stage::COUNT; j += THREADS_X) {
+            value x[first_stage::R];
             take_cells<row_line, 0>(x, line, j);
             turn_rung<row_line, 0>(x, j, a.roots);
-            dft<top::R>(x);
+            dft<first_stage::R>(x);
             if (!stores) continue;
             if constexpr (SPECTRUM_ADDS) {
 #pragma unroll
-                for (int r = 0; r < top::R; r++)
-                    x[r] = x[r] + swapped(there_at(row, j + r * top::STRIDE, along, from, to));
+                for (int r = 0; r < first_stage::R; r++)
+                    x[r] = x[r] + swapped(there_at(row, j + r * first_stage::STRIDE, along, from, to));
             }
 #pragma unroll
-            for (int r = 0; r < top::R; r++) store_point(row, j + r * top::STRIDE, swapped(x[r]), along, from, to);
+            for (int r = 0; r < first_stage::R; r++)
+                store_point(row, j + r * first_stage::STRIDE, swapped(x[r]), along, from, to);
         }
     }
 }

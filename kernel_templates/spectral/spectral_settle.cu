@@ -52,7 +52,7 @@ static_assert(EXTEND_LOW_SIGN >= -1 && EXTEND_LOW >= 0 && EXTEND_LOW <= 2 && EXT
               "mirrors, extension.cuh");
 using value = complex<REAL>;
 
-struct spectral_settle_arguments {
+struct spectral_decayed_arguments {
     REAL *spectrum;
     const double *parts;    // D and p of each column.
     long long point, grid;  // Strides of points and grids in the spectrum, in complex numbers.
@@ -67,12 +67,12 @@ struct spectral_settle_arguments {
     int held_width;     // Columns of each row in the spectrum, from `first` on.
     int across, tiles;  // Rows; blocks per row.
     // The rows to be done, and rows per block, at most SETTLE_ROWS.
-    int from_across, to_across, turns;
-    // Columns with points: below `live`, and below +- live_across across.
-    int live, live_across;
-    int beside[2];  // The points at which the column's own faces act; -1: none.
+    int from_across, to_across, rows_per_block;
+    // Columns with points: below `with_points`, and below +- with_points_across across.
+    int with_points, with_points_across;
+    int adjacent[2];  // The points at which the column's own faces act; -1: none.
 };
-static_assert(is_twin(sizeof(spectral_settle_arguments)), "the arguments that are launched");
+static_assert(is_twin(sizeof(spectral_decayed_arguments)), "the arguments that are launched");
 static_assert(is_given(sizeof(value) * CELLS), "the shared memory that is given");
 
 template <int E, class T>
@@ -97,24 +97,24 @@ __device__ __forceinline__ value plus(value a, value b, value c) {
 
 // The constants of a column.
 struct own_column {
-    REAL lambda, settles, rest;  // lambda; lambda / p, scaled; 1 / (1 - lambda^2).
+    REAL lambda, scale, rest;  // lambda; lambda / p, scaled; 1 / (1 - lambda^2).
 };
 __device__ __forceinline__ own_column column_of(const double *parts, double scale, bool active) {
     if (!active) return {REAL(0), REAL(0), REAL(1)};
-    const double away = parts[0], p = parts[1];
-    const double each = 2.0 / (away + 2.0 * p + sqrt(away * (away + 4.0 * p)));
+    const double one_minus_k = parts[0], p = parts[1];
+    const double each = 2.0 / (one_minus_k + 2.0 * p + sqrt(one_minus_k * (one_minus_k + 4.0 * p)));
     const REAL lambda = static_cast<REAL>(p * each);
     return {lambda, static_cast<REAL>(scale * each), REAL(1) / (REAL(1) - lambda * lambda)};
 }
 // The contribution of the faces across at point i of this thread.
-__device__ __forceinline__ value across_at(const spectral_settle_arguments &a, const REAL *across, int i, int j) {
+__device__ __forceinline__ value across_at(const spectral_decayed_arguments &a, const REAL *across, int i, int j) {
     return load_pair(across + 2 * (i * a.faces[0].step + j * a.faces[0].next));
 }
-__device__ __forceinline__ const REAL *across_of(const spectral_settle_arguments &a, long long grid, int fast,
+__device__ __forceinline__ const REAL *across_of(const spectral_decayed_arguments &a, long long grid, int fast,
                                                  int from) {
     return a.faces[0].values + 2 * (grid * a.faces[0].grid + fast + from * a.faces[0].step);
 }
-__device__ __forceinline__ void keep_across(const spectral_settle_arguments &a, value *kept, const REAL *across,
+__device__ __forceinline__ void keep_across(const spectral_decayed_arguments &a, value *kept, const REAL *across,
                                             int from) {
 #pragma unroll
     for (int i = 0; i < EACH; i++)
@@ -128,17 +128,17 @@ struct row_source {
     value across[2], fast[2], row[2];
     const value *along;  // In shared memory, both faces of a point adjacent; or NULL.
 };
-__device__ __forceinline__ const REAL *along_of(const spectral_settle_arguments &a, long long grid, int slow) {
+__device__ __forceinline__ const REAL *along_of(const spectral_decayed_arguments &a, long long grid, int slow) {
     return a.faces[1].values + 2 * (grid * a.faces[1].grid + 2 * static_cast<long long>(slow));
 }
-__device__ __forceinline__ const REAL *row_of(const spectral_settle_arguments &a, long long grid, int slow, int fast,
+__device__ __forceinline__ const REAL *row_of(const spectral_decayed_arguments &a, long long grid, int slow, int fast,
                                               int j) {
     return a.row + 2 * (grid * a.row_grid + j * a.row_next + static_cast<long long>(slow) * a.width + fast);
 }
 __device__ __forceinline__ const REAL *place_of(const source_faces &face, int at, int j) {
     return face.place + 2 * (2 * static_cast<long long>(at) + j);
 }
-__device__ __forceinline__ row_source source_of(const spectral_settle_arguments &a, long long grid, int slow,
+__device__ __forceinline__ row_source source_of(const spectral_decayed_arguments &a, long long grid, int slow,
                                                 int fast) {
     row_source s;
 #pragma unroll
@@ -157,8 +157,8 @@ __device__ __forceinline__ void copy_value(value *to, const REAL *from) {
     else
         copy_async_8(to, from);
 }
-__device__ __forceinline__ void ask_for_row(const spectral_settle_arguments &a, value *stage, long long grid, int slow,
-                                            int fast) {
+__device__ __forceinline__ void prefetch_row(const spectral_decayed_arguments &a, value *stage, long long grid,
+                                             int slow, int fast) {
     const REAL *const along = along_of(a, grid, slow);
     for (int i = static_cast<int>(threadIdx.x); i < 2 * N; i += THREADS)
         copy_value(stage + i, along + 2 * (i / 2 * a.faces[1].step + i % 2 * a.faces[1].next));
@@ -180,7 +180,7 @@ __device__ __forceinline__ row_source source_of(const value *stage, const value 
     return s;
 }
 // Loads the source at this thread's points.
-__device__ __forceinline__ void load_source(const spectral_settle_arguments &a, value (&b)[EACH], REAL factor,
+__device__ __forceinline__ void load_source(const spectral_decayed_arguments &a, value (&b)[EACH], REAL factor,
                                             long long grid, int slow, int fast, int from, const row_source &source,
                                             const value *kept) {
     value place[2][2], row[2];
@@ -204,8 +204,8 @@ __device__ __forceinline__ void load_source(const spectral_settle_arguments &a, 
     }
 #pragma unroll
     for (int j = 0; j < 2; j++) {
-        const int at = a.beside[j] - from;
-        if (a.beside[j] < 0 || at < 0 || at >= EACH) continue;
+        const int at = a.adjacent[j] - from;
+        if (a.adjacent[j] < 0 || at < 0 || at >= EACH) continue;
 #pragma unroll
         for (int i = 0; i < EACH; i++)
             if (i == at) b[i] = b[i] + row[j];
@@ -213,7 +213,7 @@ __device__ __forceinline__ void load_source(const spectral_settle_arguments &a, 
 }
 
 // ---- values that enter from other threads
-constexpr double NOTHING = sizeof(REAL) == 8 ? 0x1p-64 : 0x1p-36;
+constexpr double NEGLIGIBLE = sizeof(REAL) == 8 ? 0x1p-64 : 0x1p-36;
 struct incoming {
     value sum;
     REAL end;  // The factor by which a value entering at the column's end is multiplied here.
@@ -229,7 +229,7 @@ __device__ __forceinline__ incoming gather(const value *ends, int q, REAL lambda
     for (int d = 1; d <= count; d++) {
         in.sum = plus(in.sum, in.end, ends[(q - WAY * d) * COLUMNS]);
         in.end = in.end * (WAY < 0 && d == count ? last : each);
-        if (!(in.end > REAL(NOTHING) || in.end < REAL(-NOTHING))) {
+        if (!(in.end > REAL(NEGLIGIBLE) || in.end < REAL(-NEGLIGIBLE))) {
             in.end = REAL(0);
             break;
         }
@@ -264,8 +264,8 @@ __device__ __forceinline__ both_ends close(value low, value high, REAL lambda) {
             rest * plus(REAL(EXTEND_HIGH_SIGN) * high, under, low)};
 }
 
-__device__ __forceinline__ void store_settled(value (&b)[EACH], value low, value high, REAL lambda, REAL rest, int from,
-                                              REAL *to, long long point) {
+__device__ __forceinline__ void store_solution(value (&b)[EACH], value low, value high, REAL lambda, REAL rest,
+                                               int from, REAL *to, long long point) {
     const int count = N - from < EACH ? N - from : EACH;
     value f = low, h = high;
 #pragma unroll
@@ -289,14 +289,14 @@ struct own_thread {
     value *ends;        // Of this lane's column.
     const value *kept;  // Of this thread.
 };
-__device__ __forceinline__ void settle_row(const spectral_settle_arguments &a, const own_thread &own,
-                                           const own_column &column, const row_source &source, int slow, bool active) {
+__device__ __forceinline__ void solve_row(const spectral_decayed_arguments &a, const own_thread &own,
+                                          const own_column &column, const row_source &source, int slow, bool active) {
     const int q = own.q, from = own.from;
     value *const ends = own.ends;
     const REAL lambda = column.lambda;
 
     value b[EACH];
-    load_source(a, b, column.settles, own.grid, active ? slow : 0, active ? own.fast : 0, from, source, own.kept);
+    load_source(a, b, column.scale, own.grid, active ? slow : 0, active ? own.fast : 0, from, source, own.kept);
     value f = {REAL(0), REAL(0)}, g = f;
 #pragma unroll
     for (int i = 0; i < EACH; i++) {
@@ -318,53 +318,53 @@ __device__ __forceinline__ void settle_row(const spectral_settle_arguments &a, c
         before = plus(before, low.end, past.low), after = plus(after, high.end, past.high);
     }
     if (active)
-        store_settled(b, before, after, lambda, column.rest, from,
-                      a.spectrum + 2 * (own.grid * a.grid + static_cast<long long>(slow) * a.held_width + own.fast -
-                                        a.first + from * a.point),
-                      a.point);
+        store_solution(b, before, after, lambda, column.rest, from,
+                       a.spectrum + 2 * (own.grid * a.grid + static_cast<long long>(slow) * a.held_width + own.fast -
+                                         a.first + from * a.point),
+                       a.point);
 }
 
 // Whether a row of columns has any to be done by this block, and whether the thread's own is one of
 // them.
-__device__ __forceinline__ bool lives(const spectral_settle_arguments &a, int slow) {
-    return slow < a.live_across || slow > a.across - a.live_across;
+__device__ __forceinline__ bool row_has_points(const spectral_decayed_arguments &a, int slow) {
+    return slow < a.with_points_across || slow > a.across - a.with_points_across;
 }
-__device__ __forceinline__ int row_from(const spectral_settle_arguments &a, int slow, int end, int tile) {
-    if (a.first + (tile + 1) * COLUMNS > a.live) return slow;
-    while (slow < end && lives(a, slow)) slow++;
+__device__ __forceinline__ int row_from(const spectral_decayed_arguments &a, int slow, int end, int tile) {
+    if (a.first + (tile + 1) * COLUMNS > a.with_points) return slow;
+    while (slow < end && row_has_points(a, slow)) slow++;
     return slow;
 }
-__device__ __forceinline__ bool is_settled(const spectral_settle_arguments &a, int slow, int fast) {
-    return fast < a.columns && !(lives(a, slow) && fast < a.live);
+__device__ __forceinline__ bool is_decayed(const spectral_decayed_arguments &a, int slow, int fast) {
+    return fast < a.columns && !(row_has_points(a, slow) && fast < a.with_points);
 }
-__device__ __forceinline__ own_column column_at(const spectral_settle_arguments &a, int slow, int fast) {
-    const bool active = is_settled(a, slow, fast);
+__device__ __forceinline__ own_column column_at(const spectral_decayed_arguments &a, int slow, int fast) {
+    const bool active = is_decayed(a, slow, fast);
     return column_of(a.parts + 2 * (active ? static_cast<long long>(slow) * a.width + fast : 0), a.scale, active);
 }
 
 // SETTLE_ROWS: fills the factors in shared memory for all rows of a block.
-__device__ __forceinline__ void fill_factors(const spectral_settle_arguments &a, REAL *factors, value *of_columns,
+__device__ __forceinline__ void fill_factors(const spectral_decayed_arguments &a, REAL *factors, value *of_columns,
                                              int first, int end, int from) {
     for (int i = static_cast<int>(threadIdx.x); i < (end - first) * COLUMNS; i += THREADS) {
         const own_column column = column_at(a, first + i / COLUMNS, from + i % COLUMNS);
-        factors[i] = column.lambda, factors[FACTORS + i] = column.settles, factors[2 * FACTORS + i] = column.rest;
+        factors[i] = column.lambda, factors[FACTORS + i] = column.scale, factors[2 * FACTORS + i] = column.rest;
     }
     for (int i = static_cast<int>(threadIdx.x); i < 2 * COLUMNS; i += THREADS) {
         const int fast = from + i / 2;
         of_columns[i] = load_pair(place_of(a.faces[1], fast < a.columns ? fast : 0, i % 2));
     }
 }
-__device__ __forceinline__ void settle_rows(const spectral_settle_arguments &a, const own_thread &own, value *shared,
-                                            int first, int end, int tile) {
+__device__ __forceinline__ void solve_rows(const spectral_decayed_arguments &a, const own_thread &own, value *shared,
+                                           int first, int end, int tile) {
     const int lane = static_cast<int>(threadIdx.x) % COLUMNS, fast = own.fast < a.columns ? own.fast : 0;
     value *const stages = shared + ENDS + KEPT, *const of_columns = stages + 2 * STAGE;
     REAL *const factors = reinterpret_cast<REAL *>(of_columns + OF_COLUMNS);
-    int slow = row_from(a, first, end, tile), turn = 0;
+    int slow = row_from(a, first, end, tile), parity = 0;
     if (slow >= end) {
         wait_for_launch_before();
         return;
     }
-    if constexpr (SETTLE_AHEAD) ask_for_row(a, stages, own.grid, slow, fast);
+    if constexpr (SETTLE_AHEAD) prefetch_row(a, stages, own.grid, slow, fast);
     keep_across(a, shared + ENDS + threadIdx.x, across_of(a, own.grid, fast, own.from), own.from);
     fill_factors(a, factors, of_columns, first, end, own.fast - lane);
     if constexpr (!SETTLE_AHEAD) __syncthreads();
@@ -372,48 +372,48 @@ __device__ __forceinline__ void settle_rows(const spectral_settle_arguments &a, 
 #pragma unroll 1
     while (slow < end) {
         const int next = row_from(a, slow + 1, end, tile), i = (slow - first) * COLUMNS + lane;
-        const bool active = is_settled(a, slow, own.fast);
+        const bool active = is_decayed(a, slow, own.fast);
         if constexpr (SETTLE_AHEAD) {
             copy_async_wait<0>();
             __syncthreads();  // The row has arrived, and the previous one is finished.
-            if (next < end) ask_for_row(a, stages + (turn ^ 1) * STAGE, own.grid, next, fast);
+            if (next < end) prefetch_row(a, stages + (parity ^ 1) * STAGE, own.grid, next, fast);
         }
         const own_column column = {factors[i], factors[FACTORS + i], factors[2 * FACTORS + i]};
         row_source source;
         if constexpr (SETTLE_AHEAD)
-            source = source_of(stages + turn * STAGE, of_columns);
+            source = source_of(stages + parity * STAGE, of_columns);
         else
             source = source_of(a, own.grid, slow, fast);
-        settle_row(a, own, column, source, slow, active);
-        slow = next, turn ^= 1;
+        solve_row(a, own, column, source, slow, active);
+        slow = next, parity ^= 1;
     }
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
-    spectral_settle(const __grid_constant__ spectral_settle_arguments a) {
+    spectral_settle(const __grid_constant__ spectral_decayed_arguments a) {
     extern __shared__ __align__(16) unsigned char stn_shared[];
     value *const shared = reinterpret_cast<value *>(stn_shared);
     const int lane = static_cast<int>(threadIdx.x) % COLUMNS, q = static_cast<int>(threadIdx.x) / COLUMNS;
     // Neighbouring blocks have the same columns of different rows, so they read the same values of
     // the faces across.
-    const int each = SETTLE_ROWS ? a.turns : 1;
-    const unsigned turns = static_cast<unsigned>((a.to_across - a.from_across + each - 1) / each);
-    const int first = a.from_across + static_cast<int>(blockIdx.x % turns) * each,
-              tile = static_cast<int>(blockIdx.x / turns) % a.tiles;
+    const int each = SETTLE_ROWS ? a.rows_per_block : 1;
+    const unsigned row_groups = static_cast<unsigned>((a.to_across - a.from_across + each - 1) / each);
+    const int first = a.from_across + static_cast<int>(blockIdx.x % row_groups) * each,
+              tile = static_cast<int>(blockIdx.x / row_groups) % a.tiles;
     const int end = first + each < a.to_across ? first + each : a.to_across;
     const own_thread own = {q,
                             q * EACH,
                             a.first + tile * COLUMNS + lane,
-                            blockIdx.x / turns / a.tiles,
+                            blockIdx.x / row_groups / a.tiles,
                             shared + lane,
                             shared + ENDS + threadIdx.x};
     if constexpr (SETTLE_ROWS > 0) {
-        settle_rows(a, own, shared, first, end, tile);
+        solve_rows(a, own, shared, first, end, tile);
     } else {
         wait_for_launch_before();
         if (row_from(a, first, end, tile) >= end) return;
-        const bool active = is_settled(a, first, own.fast);
-        settle_row(a, own, column_at(a, first, own.fast),
-                   source_of(a, own.grid, active ? first : 0, active ? own.fast : 0), first, active);
+        const bool active = is_decayed(a, first, own.fast);
+        solve_row(a, own, column_at(a, first, own.fast),
+                  source_of(a, own.grid, active ? first : 0, active ? own.fast : 0), first, active);
     }
 }

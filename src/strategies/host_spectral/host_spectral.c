@@ -11,7 +11,7 @@
 #include "plan/accuracy.h"
 #include "plan/plan.h"
 #include "problem/stencil.h"
-#include "strategies/host_spectral/passes.h"
+#include "strategies/host_spectral/host_spectral_passes.h"
 
 /* Cost model constants, fitted to 89 timed runs on one core. */
 static const struct {
@@ -28,8 +28,8 @@ typedef struct spectral_state {
     shape shape;
 } spectral_state;
 
-static torus torus_of(const stn_candidate *candidate) {
-    torus t;
+static periodic_domain domain_of(const stn_candidate *candidate) {
+    periodic_domain t;
     memcpy(&t, candidate->values, sizeof t);
     return t;
 }
@@ -42,18 +42,18 @@ static bool applies(const stn_task *task, const stn_machine *machine, char *reas
         snprintf(reason, reason_size, "it works on host memory, and this context's plans take device pointers");
         return false;
     }
-    const stn_task run = shape_run(task);
+    const stn_task run = shape_whole_run(task);
     for (int axis = 0; axis < 3; axis++)
         if (!stn_extension_sides(&run, axis, &e, reason, reason_size)) return false;
     return true;
 }
 
 static size_t candidates(const stn_task *task, const stn_machine *machine, stn_candidate *list, size_t most) {
-    torus t;
+    periodic_domain t;
     char reason[160];
     (void)machine;
     _Static_assert(sizeof t <= sizeof list->values, "a torus fits");
-    if (!most || !torus_choose(task, &t, reason, sizeof reason)) return 0;
+    if (!most || !domain_choose(task, &t, reason, sizeof reason)) return 0;
     list[0] = (stn_candidate){{0}};
     memcpy(list[0].values, &t, sizeof t);
     return 1;
@@ -75,14 +75,14 @@ static double symbol_cost(const stn_task *task, int axis, bool source) {
     const double terms = task->reach[axis][0] + task->reach[axis][1];
     const double bits = log2((double)task->steps * (double)task->snapshots + 1);
     /* The polynomials are evaluated by transforms. */
-    if (terms > SHAPE_WIDE && task->rank > 1) return (120 + 12 * bits) * (source ? 2 : 1);
+    if (terms > SHAPE_MANY_TERMS && task->rank > 1) return (120 + 12 * bits) * (source ? 2 : 1);
     return (plain && terms <= 8 ? terms + 8 + 3 * bits : 8 * terms + 24 + 12 * bits) * (source ? 2 : 1);
 }
 
 static void estimate(const stn_task *task, const stn_machine *machine, const stn_candidate *candidate,
                      stn_estimate *result) {
-    const torus t = torus_of(candidate);
-    const bool source = torus_has_source(task);
+    const periodic_domain t = domain_of(candidate);
+    const bool source = task_has_source(task);
     const double count = (double)task->snapshots, there = source ? 2 : 1, ways = there + count;
     const double *flops = machine->flops, size = (double)stn_dtype_size(task->dtype);
     const double n0 = (double)task->n[0], n1 = (double)task->n[1], batch = (double)task->batch, kept = (double)t.kept;
@@ -90,15 +90,15 @@ static void estimate(const stn_task *task, const stn_machine *machine, const stn
     double lines = n0 * n1 * batch, spectrum = lines * kept * 16, columns = 0;
     *result = (stn_estimate){.unit = STN_UNIT_FMA_F64, .launches = 2.0 * task->rank - 1 + source};
     if (count > 1) result->launches = (1 + count) * task->rank + source;
-    result->flops = ways * lines * (torus_line_cost(t.axis[2].length) / 2 + 6 * length[2]);
+    result->flops = ways * lines * (fft_line_cost(t.axis[2].length) / 2 + 6 * length[2]);
     if (task->rank == 3) {
-        result->flops += ways * n0 * kept * batch * torus_line_cost(t.axis[1].length);
+        result->flops += ways * n0 * kept * batch * fft_line_cost(t.axis[1].length);
         columns += ways * (spectrum + n0 * length[1] * kept * batch * 16);
     }
     if (task->rank > 1) {
         const int last = task->rank == 3 ? 0 : 1;
         const double across = kept * batch * (last == 0 ? length[1] : 1);
-        result->flops += ways * across * torus_line_cost(t.axis[last].length);
+        result->flops += ways * across * fft_line_cost(t.axis[last].length);
         columns += ways * across * (double)task->n[last] * 16;
         /* The stored spectrum of a stack of snapshots. */
         if (count > 1) columns += there * (1 + count) * across * length[last] * 16;
@@ -122,7 +122,7 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
     spectral_state *state = calloc(1, sizeof *state);
     if (!state) return stn_fail_memory(error, "a plan", sizeof *state);
     plan->state = state;
-    const torus t = torus_of(&plan->candidate);
+    const periodic_domain t = domain_of(&plan->candidate);
     STN_TRY(stn_context_pool(plan->context, &state->pool, error));
     STN_TRY(shape_make(&plan->task, &t, &state->shape, error));
     plan->workspace_size = passes_workspace(&plan->task, &state->shape, stn_pool_threads(state->pool));
@@ -132,11 +132,11 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
 /* The periodic domain and the number of retained frequencies were chosen for the old weights. */
 static stn_status set_weights(stn_plan *plan, stn_error *error) {
     spectral_state *state = plan->state;
-    if (!torus_serves(&plan->task, &state->shape.torus))
+    if (!domain_serves(&plan->task, &state->shape.periodic_domain))
         return stn_fail(error, STN_ERROR_UNSUPPORTED,
                         "host-spectral cannot take these weights: after all steps they reach further, in space or in "
                         "frequency, than those that the plan was made for, or go on in no mirror");
-    return shape_weigh(&plan->task, &state->shape, error);
+    return shape_set_weights(&plan->task, &state->shape, error);
 }
 
 static void release(stn_plan *plan) {
@@ -159,7 +159,7 @@ static stn_status execute(stn_plan *plan, const stn_execution *run, stn_error *e
 /* ---- description ----------------------------------------------------------------------------- */
 
 static void name_candidate(const stn_task *task, const stn_candidate *candidate, stn_text *text) {
-    const torus t = torus_of(candidate);
+    const periodic_domain t = domain_of(candidate);
     stn_text_printf(text, "torus of ");
     for (int axis = 3 - task->rank; axis < 3; axis++)
         stn_text_printf(text, axis > 3 - task->rank ? " x %lld" : "%lld", (long long)t.axis[axis].length);
@@ -176,16 +176,16 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
         static const char *const names[] = {"length_z", "length_y", "length_x"};
         for (int axis = 3 - plan->task.rank; axis < 3; axis++)
             stn_json_integer(text, names[axis], s->axis[axis].length);
-        stn_json_integer(text, "kept_x", s->torus.kept);
+        stn_json_integer(text, "kept_x", s->periodic_domain.kept);
         stn_json_integer(text, "threads", threads);
         stn_json_key(text, "log10_growth");
         stn_json_number(text, growth);
         return;
     }
     name_candidate(&plan->task, &plan->candidate, text);
-    stn_text_printf(text, ", %lld of %lld frequencies along x, %s symbol%s, on %d thread%s", (long long)s->torus.kept,
-                    (long long)all, s->symbol.plain ? "real" : "complex", s->source ? ", with a source" : "", threads,
-                    threads == 1 ? "" : "s");
+    stn_text_printf(text, ", %lld of %lld frequencies along x, %s symbol%s, on %d thread%s",
+                    (long long)s->periodic_domain.kept, (long long)all, s->symbol.plain ? "real" : "complex",
+                    s->source ? ", with a source" : "", threads, threads == 1 ? "" : "s");
     if (plan->task.snapshots > 1) stn_text_printf(text, "; all snapshots from one transform");
     if (growth > 0.01) stn_text_printf(text, "; grows by up to 10^%.2g", growth);
 }

@@ -31,7 +31,7 @@ bool segment_one_value(const stn_task *task, double *value, double *drift) {
     return *drift <= (task->dtype == STN_F64 ? DRIFT_F64 : DRIFT_F32) * (1 + log2((double)task->steps));
 }
 
-bool segment_sourced(const stn_task *task) {
+bool segment_has_source(const stn_task *task) {
     double value, drift;
     if (task->rank != 2 || segment_one_value(task, &value, &drift)) return false;
     for (int axis = 1; axis < 3; axis++)
@@ -39,14 +39,14 @@ bool segment_sourced(const stn_task *task) {
     return true;
 }
 
-bool segment_lines(const stn_task *task) { return !has_taps(task, 0) && !has_taps(task, 1); }
+bool segment_only_along_x(const stn_task *task) { return !has_taps(task, 0) && !has_taps(task, 1); }
 
-/* The terms added by boundary values are known along lines, near the sides of planes (source.h),
+/* The terms added by boundary values are known along lines, near the sides of planes (segment_boundary_source.h),
  * and where there is one value that does not change. */
 static bool serves_odd(const stn_task *task, const segment_axis *a, int side) {
     double value, drift;
-    return segment_lines(task) || a->side[side] == STN_NEAREST || segment_one_value(task, &value, &drift) ||
-           segment_sourced(task);
+    return segment_only_along_x(task) || a->side[side] == STN_NEAREST || segment_one_value(task, &value, &drift) ||
+           segment_has_source(task);
 }
 
 /* Symmetric taps of any reach commute with even reflection. For odd reflection, the terms added by
@@ -144,9 +144,9 @@ int64_t segment_fold(const segment_axis *a, int64_t i, int *sign) {
     if (a->side[0] == STN_WRAP) return (i % n + n) % n;
     if (i < 0 || i >= n) {
         const int64_t high = mirror_high(a), period = high - mirror_low(a),
-                      turns = i >= 0 ? i / period : -((period - 1 - i) / period);
-        i -= turns * period;
-        if (is_odd(a->side[0]) != is_odd(a->side[1]) && turns % 2) *sign = -1;
+                      periods = i >= 0 ? i / period : -((period - 1 - i) / period);
+        i -= periods * period;
+        if (is_odd(a->side[0]) != is_odd(a->side[1]) && periods % 2) *sign = -1;
         if (i >= n) {
             i = high - i;
             if (is_odd(a->side[1])) *sign = -*sign;

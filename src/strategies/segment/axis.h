@@ -24,14 +24,14 @@ typedef struct segment_axis {
  * weights. At least one: x if every tap has offset 0. False: the weights are not separable. */
 bool segment_axes_of(const stn_task *task, segment_axis axes[3], int *count);
 /* Whether all taps lie on lines along x. */
-bool segment_lines(const stn_task *task);
+bool segment_only_along_x(const stn_task *task);
 /* Whether all constant sides have one value, no side is fixed, and the weights sum to 1, so that a
  * grid of that value does not change. *drift: the relative change of the value over all steps due
  * to the rounding of the weights' sum, which is neglected. */
 bool segment_one_value(const stn_task *task, double *value, double *drift);
-/* Whether the sides of a 2D grid add something else than one value (source.h). The taps are then
+/* Whether the sides of a 2D grid add something else than one value (segment_boundary_source.h). The taps are then
  * symmetric along both axes. */
-bool segment_sourced(const stn_task *task);
+bool segment_has_source(const stn_task *task);
 /* Upper bound of the part of the weights' sum that a pass neglects at either side. */
 double segment_tail(stn_dtype dtype);
 /* Whether two axes have the same weights up to a factor and rounding, so that their reach is the

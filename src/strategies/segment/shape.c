@@ -13,12 +13,12 @@
 
 static bool along_x(const segment_pass *pass) { return pass->axis == 2; }
 
-bool segment_alone(int first) { return first > 16; }
+bool segment_is_single(int first) { return first > 16; }
 
 int segment_groups(const segment_pass *pass) { return pass->first == 1 ? GROUPS : 1; }
 
 int segment_pairs(const segment_shape *shape, const segment_pass *pass) {
-    if (segment_alone(pass->first)) return pass->first / 32;
+    if (segment_is_single(pass->first)) return pass->first / 32;
     return along_x(pass) ? segment_groups(pass) : shape->pairs;
 }
 
@@ -28,18 +28,18 @@ int segment_threads(const segment_shape *shape, const segment_pass *pass) {
 }
 
 /* Inputs are loaded directly to registers and need no shared memory. */
-static bool is_at_once(const segment_shape *shape, const segment_pass *pass) {
-    return pass->first == 1 && (shape->way & SEGMENT_AT_ONCE);
+static bool has_direct_inputs(const segment_shape *shape, const segment_pass *pass) {
+    return pass->first == 1 && (shape->transfer & SEGMENT_DIRECT_INPUTS);
 }
 
 size_t segment_shared(const stn_task *task, const segment_shape *shape, const segment_pass *pass) {
-    if (pass->first < 0) return segment_product_shared(segment_factors_of(pass->first), task->dtype);
+    if (pass->first < 0) return segment_dense_shared(segment_factors_of(pass->first), task->dtype);
     const size_t whole = task->dtype == STN_F64 && shape->whole, cell = whole ? 16 : 8;
     const size_t pairs = (size_t)segment_pairs(shape, pass), first = (size_t)stn_min(pass->first, 16),
-                 room = first * 16 * 17;
+                 space = first * 16 * 17;
     const size_t between = along_x(pass) ? 0 : (whole ? 8 : 16) / pairs;
-    const size_t inputs = is_at_once(shape, pass) ? 0 : 2 * 256 * first;
-    return pairs * ((room + between) * cell + inputs * stn_dtype_size(task->dtype));
+    const size_t inputs = has_direct_inputs(shape, pass) ? 0 : 2 * 256 * first;
+    return pairs * ((space + between) * cell + inputs * stn_dtype_size(task->dtype));
 }
 
 int segment_blocks(const stn_task *task, const segment_shape *shape, const segment_pass *pass) {
@@ -55,10 +55,10 @@ int64_t segment_tiles(const stn_task *task, const segment_shape *shape) {
     return stn_div_up(task->n[2], 2 * (int64_t)shape->pairs);
 }
 
-int64_t segment_works(const stn_task *task, const segment_shape *shape, const segment_pass *pass) {
+int64_t segment_work_items(const stn_task *task, const segment_shape *shape, const segment_pass *pass) {
     const int64_t n = task->n[pass->axis], segments = stn_div_up(n, pass->useful);
     const int64_t lines = stn_task_points(task) / n;
-    if (segment_alone(pass->first)) return lines * segments;
+    if (segment_is_single(pass->first)) return lines * segments;
     return along_x(pass) ? stn_div_up(lines * segments, 2 * segment_groups(pass))
                          : lines / task->n[2] * segments * segment_tiles(task, shape);
 }
@@ -66,10 +66,10 @@ int64_t segment_works(const stn_task *task, const segment_shape *shape, const se
 /* More blocks than run at once, so that not all blocks of a multiprocessor end at the same time,
  * when too few are left to hide latency. Each block has several work items, because its first input
  * is not prefetched. Those of dense DFTs first load their matrices, so they have more. */
-enum { WORKS_F64 = 2, WORKS = 4, WORKS_OF_PRODUCTS = 8 };
-int64_t segment_grid(const stn_task *task, int first, int64_t works, int64_t resident) {
-    const int64_t each = first < 0 ? WORKS_OF_PRODUCTS : task->dtype == STN_F64 ? WORKS_F64 : WORKS;
-    return stn_max(stn_min(works, resident), stn_div_up(works, each));
+enum { WORK_ITEMS_F64 = 2, WORK_ITEMS = 4, WORK_ITEMS_DENSE = 8 };
+int64_t segment_grid(const stn_task *task, int first, int64_t work_items, int64_t resident) {
+    const int64_t each = first < 0 ? WORK_ITEMS_DENSE : task->dtype == STN_F64 ? WORK_ITEMS_F64 : WORK_ITEMS;
+    return stn_max(stn_min(work_items, resident), stn_div_up(work_items, each));
 }
 
 /* Whether a segment is a line mirrored at both ends with half the period, transformed by
@@ -77,15 +77,15 @@ int64_t segment_grid(const stn_task *task, int first, int64_t works, int64_t res
  * segments. */
 static bool is_line_of_cosines(const stn_task *task, const segment_axis *axis, int first) {
     return axis->exact && axis->side[0] == STN_REFLECT && axis->side[1] == STN_REFLECT &&
-           axis->n == 256 * (int64_t)first && first > 1 && first < 16 && !segment_sourced(task);
+           axis->n == 256 * (int64_t)first && first > 1 && first < 16 && !segment_has_source(task);
 }
 
 static bool is_whole_lines(const stn_task *task, int64_t elements) {
     return elements * (int64_t)stn_dtype_size(task->dtype) % LINE_BYTES == 0;
 }
 
-bool segment_turned(const stn_task *task, const segment_shape *shape, const segment_pass *pass) {
-    if (shape->straight || !along_x(pass) || pass->first < 0 || pass->cosines) return false;
+bool segment_is_rotated(const stn_task *task, const segment_shape *shape, const segment_pass *pass) {
+    if (shape->unrotated || !along_x(pass) || pass->first < 0 || pass->cosines) return false;
     bool whole = is_whole_lines(task, pass->lead);
     if (pass->useful < task->n[2]) whole = whole && is_whole_lines(task, pass->useful);
     for (int k = 0; k < 2; k++)
@@ -98,7 +98,7 @@ bool segment_turned(const stn_task *task, const segment_shape *shape, const segm
  * half. */
 static int is_middle(const segment_axis *axis, const stn_reach *reach, int64_t length, int first) {
     const int64_t quarter = length / 4;
-    if (first < 4 || segment_alone(first) || !axis->exact || axis->side[0] == STN_WRAP) return 0;
+    if (first < 4 || segment_is_single(first) || !axis->exact || axis->side[0] == STN_WRAP) return 0;
     if (axis->n < quarter + 2 || axis->n > 2 * quarter) return 0;
     if (reach->side[0] > quarter || reach->side[1] > quarter) return 0;
     return axis->n == 2 * quarter ? 2 : 1;
@@ -115,8 +115,8 @@ static void place_outputs(const stn_reach *reach, int64_t length, int64_t unit, 
 bool segment_fit(const stn_task *task, const segment_axis *axis, const stn_reach *reach, int first, bool middle,
                  segment_pass *pass) {
     const int64_t length = segment_points(first), period = segment_period(axis);
-    if (first < 0 && !segment_lines(task)) return false; /* Dense DFTs. */
-    if ((first == 1 || segment_alone(first)) && (axis->axis != 2 || segment_sourced(task))) return false;
+    if (first < 0 && !segment_only_along_x(task)) return false; /* Dense DFTs. */
+    if ((first == 1 || segment_is_single(first)) && (axis->axis != 2 || segment_has_source(task))) return false;
     *pass = (segment_pass){.axis = (uint8_t)axis->axis,
                            .first = (int8_t)first,
                            .useful = (int)stn_min(axis->n, length),

@@ -8,7 +8,7 @@
 #include "base/arith.h"
 #include "base/error.h"
 #include "strategies/common/roots.h"
-#include "strategies/segment/complex.h"
+#include "strategies/segment/long_double_complex.h"
 
 /* All n roots of unity; NULL: out of memory. */
 static cplx *roots_of(int64_t n) {
@@ -38,9 +38,9 @@ size_t segment_symbol_size(int first, bool real) { return (size_t)(first / 2 + 1
 static cplx symbol_at(const segment_axis *a, const cplx *root, int64_t length, int64_t k) {
     cplx sum = {a->symmetric ? a->weight[a->low] : 0, 0};
     const int first = a->symmetric ? a->low + 1 : 0;
-    const int64_t turn = (k % length + length) % length;
-    int64_t at = ((turn * (first - a->low)) % length + length) % length;
-    for (int i = first; i < a->count; i++, at = at + turn >= length ? at + turn - length : at + turn) {
+    const int64_t step = (k % length + length) % length;
+    int64_t at = ((step * (first - a->low)) % length + length) % length;
+    for (int i = first; i < a->count; i++, at = at + step >= length ? at + step - length : at + step) {
         const cplx r = root[at];
         sum.re += a->weight[i] * r.re * (a->symmetric ? 2 : 1);
         sum.im += a->symmetric ? 0 : a->weight[i] * r.im;
@@ -48,12 +48,12 @@ static cplx symbol_at(const segment_axis *a, const cplx *root, int64_t length, i
     return sum;
 }
 
-/* Writes one entry; the second half of a long entry follows `apart` values later. Returns the next
+/* Writes one entry; the second half of a long entry follows `stride` values later. Returns the next
  * entry's address. */
-static double *put_root(int64_t k, int64_t length, stn_dtype dtype, size_t apart, double *to) {
+static double *put_root(int64_t k, int64_t length, stn_dtype dtype, size_t stride, double *to) {
     for (int i = 0; i < powers_of(dtype); i++, k *= 2) {
         const cplx root = root_of(k % length, length);
-        double *const at = to + 2 * (i % 2) + (i < 2 ? 0 : apart);
+        double *const at = to + 2 * (i % 2) + (i < 2 ? 0 : stride);
         at[0] = (double)root.re, at[1] = -(double)root.im;
     }
     return to + (powers_of(dtype) == 1 ? 2 : 4);
@@ -62,15 +62,15 @@ static double *put_root(int64_t k, int64_t length, stn_dtype dtype, size_t apart
 void segment_roots_make(int first, stn_dtype dtype, double *roots) {
     const int radix = radix_of(first), teams = teams_of(first);
     const int64_t length = 256 * (int64_t)radix, twice = 2 * length;
-    const size_t apart = segment_roots_size(first, dtype) / 2;
+    const size_t stride = segment_roots_size(first, dtype) / 2;
     for (int team = 0; team < teams; team++) { /* The second team has p + 1/2 in place of p. */
-        for (int column = 0; column < 256; column++) roots = put_root(column, length, dtype, apart, roots);
-        for (int p = 0; p < radix; p++) roots = put_root(16 * (2 * p + team), twice, dtype, apart, roots);
+        for (int column = 0; column < 256; column++) roots = put_root(column, length, dtype, stride, roots);
+        for (int p = 0; p < radix; p++) roots = put_root(16 * (2 * p + team), twice, dtype, stride, roots);
         for (int i = 0; i < 16 * radix; i++)
-            roots = put_root(2 * (i / 16 + radix * (i % 16)) + team, twice, dtype, apart, roots);
-        for (int c1 = 0; c1 < 16; c1++) roots = put_root(radix * c1, length, dtype, apart, roots);
+            roots = put_root(2 * (i / 16 + radix * (i % 16)) + team, twice, dtype, stride, roots);
+        for (int c1 = 0; c1 < 16; c1++) roots = put_root(radix * c1, length, dtype, stride, roots);
     }
-    for (int column = 0; teams > 1 && column < 256; column++) roots = put_root(column, twice, dtype, apart, roots);
+    for (int column = 0; teams > 1 && column < 256; column++) roots = put_root(column, twice, dtype, stride, roots);
 }
 
 /* The frequency at index [p][r][q] of a table. */
@@ -124,11 +124,11 @@ stn_status segment_cosines_make(const segment_axis *a, int first, uint64_t steps
     return STN_OK;
 }
 
-size_t segment_alone_size(int first, bool real) { return (size_t)teams_of(first) * 4096 * (real ? 2 : 4); }
+size_t segment_single_size(int first, bool real) { return (size_t)teams_of(first) * 4096 * (real ? 2 : 4); }
 
-/* a and c of times_alone at frequency k of a transform of `length` complex points. */
-static void put_alone(const segment_axis *a, const cplx *root, int64_t length, int64_t k, uint64_t steps,
-                      cplx mixed[2]) {
+/* a and c of times_single at frequency k of a transform of `length` complex points. */
+static void put_single(const segment_axis *a, const cplx *root, int64_t length, int64_t k, uint64_t steps,
+                       cplx mixed[2]) {
     const cplx low = power(symbol_at(a, root, 2 * length, k), steps),
                high = power(symbol_at(a, root, 2 * length, k + length), steps);
     const long double half = 0.5L / (long double)length;
@@ -138,13 +138,13 @@ static void put_alone(const segment_axis *a, const cplx *root, int64_t length, i
     mixed[1] = (cplx){difference.re * root[k].re, difference.im * root[k].re};
 }
 
-stn_status segment_alone_make(const segment_axis *a, int first, uint64_t steps, double *symbol, stn_error *error) {
+stn_status segment_single_make(const segment_axis *a, int first, uint64_t steps, double *symbol, stn_error *error) {
     const int64_t teams = teams_of(first), length = 4096 * teams;
     cplx *root = roots_of(2 * length);
     if (!root) return stn_fail_memory(error, "roots of one", 2 * (size_t)length * sizeof *root);
     for (int64_t i = 0; i < length; i++) {
         cplx mixed[2];
-        put_alone(a, root, length, teams * frequency_at((size_t)(i % 4096), 16) + i / 4096, steps, mixed);
+        put_single(a, root, length, teams * frequency_at((size_t)(i % 4096), 16) + i / 4096, steps, mixed);
         if (a->symmetric) {
             symbol[2 * i] = (double)mixed[0].re, symbol[2 * i + 1] = (double)mixed[1].re;
             continue;

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "host/host.h"
-#include "known.h"
+#include "check_analytic.h"
 
 static stn_problem problem_of(stn_stencil *stencil, const int *extent, stn_dtype dtype, uint64_t steps) {
     stn_problem p = STN_PROBLEM_INIT;

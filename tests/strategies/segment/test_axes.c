@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "grids.h"
+#include "segment_grids.h"
 
 static void check(suite *s, const char *what, const stn_problem *problem, uint64_t seed) {
     suite_compare(s, "segment", true, what, problem, seed);
@@ -210,7 +210,7 @@ static void try_candidates(suite *s, const stn_problem *problem, uint64_t seed, 
         snprintf(what, sizeof what, "candidate %d: %s", pick, c.parameters);
         suite_detail(&c, detail, sizeof detail);
         const bool tile = strstr(c.parameters, " of them outputs, ") && strstr(c.parameters, " x ");
-        suite_report(s, good && (tile || adds == (strstr(c.parameters, "what sides add") != NULL)), what, detail);
+        suite_report(s, good && (tile || adds == (strstr(c.parameters, "sources of sides") != NULL)), what, detail);
     }
     char half[40];
     comparison c;
@@ -261,7 +261,7 @@ static void refusals(suite *s) {
         const bool good = compare_with_host(s->context, s->pool, &p, "segment", true, i, &c);
         snprintf(what, sizeof what, "%s: tiles", cases[i].what);
         suite_detail(&c, detail, sizeof detail);
-        const bool by_tiles = strstr(c.parameters, "tiles of") || strstr(c.parameters, "tori of");
+        const bool by_tiles = strstr(c.parameters, "tiles of") || strstr(c.parameters, "tiled FFTs of");
         suite_report(s, good && by_tiles && !strstr(c.parameters, "columns"), what, detail);
         stn_stencil_destroy(stencil);
     }

@@ -2,7 +2,7 @@
  * test_segment_long [--full] [--only PART] [--dtype T]. */
 #include <stdio.h>
 
-#include "lines.h"
+#include "segment_lines.h"
 
 /* Segments of 8192 and 16384 points: every kind of side, whole periods, asymmetric weights,
  * margins, 1 to 4096 steps and more, batches, unaligned layouts. */

@@ -1,6 +1,6 @@
 /* Positions of lines in segments and of segments in memory that kernels know at compile time,
  * compared with host. Prints TAP. Usage: test_segment_places [--full] [--only PART] [--dtype T]. */
-#include "lines.h"
+#include "segment_lines.h"
 
 /* Mirrored lines of a quarter to half of a segment: the positions of the images are compile-time
  * constants. Every pair of sides, along each axis. */
@@ -24,7 +24,7 @@ static void middles(suite *s) {
         char what[160], words[120];
         snprintf(what, sizeof what, "%d points along axis %d in a segment's middle, %s:%s, %d steps", n, axis,
                  side_names[low], side_names[high], (int)p.steps);
-        snprintf(words, sizeof words, "along axis %d, %d of them outputs, in whose middle", axis == 2,
+        snprintf(words, sizeof words, "along axis %d, %d of them outputs, with a line in the middle", axis == 2,
                  n > 512 ? 1024 : 512);
         suite_compare_words(s, "segment", words, what, &p, d.state);
         if (stencil != line) stn_stencil_destroy(stencil);
@@ -36,7 +36,7 @@ static void middles(suite *s) {
  * pitch. */
 static void turns(suite *s) {
     static const char *const words[] = {"segments of 256 points", "segments of 512 points", "segments of 1024 points",
-                                        "not turned"};
+                                        "not rotated"};
     for (int i = 0; i < 24; i++) {
         if (!s->full && i % 5 > 1) continue;
         dice d = {(uint64_t)i + 1300};

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lines.h"
+#include "segment_lines.h"
 
 static void check(suite *s, const char *what, const stn_problem *problem, uint64_t seed) {
     suite_compare(s, "segment", true, what, problem, seed);
@@ -244,8 +244,8 @@ static void candidates(suite *s) {
 /* Variants of the shortest segments: inputs directly to registers, streamed outputs, wider fetches;
  * rotated or not, all sides, batches, unaligned layouts. */
 static void ways(suite *s) {
-    static const char *const words[] = {"inputs straight to registers", "outputs streamed", "fetched by 256 bytes",
-                                        "outputs streamed, inputs straight to registers"};
+    static const char *const words[] = {"inputs directly to registers", "outputs streamed", "256-byte prefetch",
+                                        "outputs streamed, inputs directly to registers"};
     static const struct {
         int n, low, high, radius, steps;
         bool uneven, odd;
@@ -314,7 +314,7 @@ static void products(suite *s) {
         p.steps += p.dtype == STN_F32; /* The tolerance for one step is too small. */
         char what[240], words[100], detail[1200];
         comparison c;
-        snprintf(words, sizeof words, "by products of %s%s", cases[i].factors,
+        snprintf(words, sizeof words, "by dense DFTs of %s%s", cases[i].factors,
                  p.dtype == STN_F16 ? halves[i % 3] : fragments[s->dtype_given ? 0 : i % 3]);
         const int pick = suite_candidate(s, &p, "segment", words);
         const bool good = compare_candidate_with_host(s->context, s->pool, &p, "segment", pick, true, d.state, &c);

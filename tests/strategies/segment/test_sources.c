@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "grids.h"
+#include "segment_grids.h"
 
 /* Sides of 2D grids that have a source: any kinds past which one tap reaches, combined with any
  * others. */

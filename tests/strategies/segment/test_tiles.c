@@ -58,7 +58,7 @@ static void lengths(suite *s) {
             const uint64_t steps = s->dtype_given && whole ? 100 : whole ? 800 : (uint64_t)points[i] / (i > 3 ? 6 : 12);
             stn_problem p = plane_of(stencil, along ? other : n, along ? n : other, steps);
             char words[80], what[120];
-            snprintf(words, sizeof words, along ? " x %d points" : "tori of %d x ", points[i]);
+            snprintf(words, sizeof words, along ? " x %d points" : "tiled FFTs of %d x ", points[i]);
             snprintf(what, sizeof what, "%d x %d, %d steps", (int)p.extent[0], (int)p.extent[1], (int)p.steps);
             check(s, words, what, &p, d.state);
             stn_stencil_destroy(stencil);
@@ -82,7 +82,7 @@ static void sides(suite *s) {
             char what[160];
             snprintf(what, sizeof what, "%s:%s on axis %d, radius %d, %d x %d, %d steps", side_names[kinds[pair % 3]],
                      side_names[kinds[pair / 3]], axis, radius, (int)p.extent[0], (int)p.extent[1], (int)p.steps);
-            check(s, "tori of", what, &p, d.state);
+            check(s, "tiled FFTs of", what, &p, d.state);
             stn_stencil_destroy(stencil);
         }
 }
@@ -109,7 +109,7 @@ static void problems(suite *s) {
         char what[160];
         snprintf(what, sizeof what, "problem %d, radius %d, %d grids of %d x %d, %d steps", i, radius, (int)p.batch,
                  (int)p.extent[0], (int)p.extent[1], (int)p.steps);
-        check(s, "tori of", what, &p, d.state);
+        check(s, "tiled FFTs of", what, &p, d.state);
         stn_stencil_destroy(stencil);
     }
 }
@@ -139,7 +139,7 @@ static void margins(suite *s) {
                  side_names[p.boundary[0][0].kind], side_names[p.boundary[0][1].kind],
                  side_names[p.boundary[1][0].kind], side_names[p.boundary[1][1].kind], (int)p.batch, (int)p.extent[0],
                  (int)p.extent[1], (int)p.steps);
-        check(s, "tori of", what, &p, d.state);
+        check(s, "tiled FFTs of", what, &p, d.state);
         stn_stencil_destroy(stencil);
     }
 }
@@ -158,7 +158,7 @@ static void many(suite *s) {
         for (int k = 0; k < 4; k++) p.boundary[k / 2][k % 2].kind = (stn_boundary_kind)cases[i].kind;
         char what[120];
         snprintf(what, sizeof what, "%s, %s, %d steps", cases[i].name, side_names[cases[i].kind], cases[i].steps);
-        check(s, "tori of", what, &p, d.state);
+        check(s, "tiled FFTs of", what, &p, d.state);
         stn_stencil_destroy(stencil);
     }
 }
@@ -169,11 +169,11 @@ static void periods(suite *s) {
         int ny, nx, y, x;
         uint64_t steps;
         const char *words;
-    } cases[] = {{64, 96, STN_WRAP, STN_WRAP, 1000, "tori of 64 x 96 points, 64 x 96 of them"},
-                 {32, 48, STN_REFLECT, STN_REFLECT, 4096, "tori of 64 x 96 points, 32 x 48 of them"},
-                 {33, 64, STN_MIRROR, STN_WRAP, 300, "tori of 64 x 64 points, 33 x 64 of them"},
+    } cases[] = {{64, 96, STN_WRAP, STN_WRAP, 1000, "tiled FFTs of 64 x 96 points, 64 x 96 of them"},
+                 {32, 48, STN_REFLECT, STN_REFLECT, 4096, "tiled FFTs of 64 x 96 points, 32 x 48 of them"},
+                 {33, 64, STN_MIRROR, STN_WRAP, 300, "tiled FFTs of 64 x 64 points, 33 x 64 of them"},
                  {16, 128, STN_WRAP, STN_WRAP, 2000, " x 128 points, 16 x 128 of them"},
-                 {80, 56, STN_WRAP, STN_REFLECT, 500, "tori of 80 x 112 points, 80 x 56 of them"}};
+                 {80, 56, STN_WRAP, STN_REFLECT, 500, "tiled FFTs of 80 x 112 points, 80 x 56 of them"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         dice d = {(uint64_t)i + 70};
         stn_stencil *stencil = even_plane(&d, i == 3 ? 2 : 1);
@@ -239,7 +239,8 @@ static void clusters(suite *s) {
         p.in_place = i % 3 == 1;
         if (i % 4 == 2) p.alignment = s->dtype_given ? 4 : 8;
         char words[120], what[120];
-        snprintf(words, sizeof words, "tori of %s points|in a cluster of %d blocks", cases[i].tile, cases[i].shares);
+        snprintf(words, sizeof words, "tiled FFTs of %s points|in a cluster of %d blocks", cases[i].tile,
+                 cases[i].shares);
         snprintf(what, sizeof what, "%s, %d x %d, %d steps%s", side_names[kind], cases[i].ny, cases[i].nx, steps,
                  wide || s->dtype_given ? "" : ", f32");
         check(s, words, what, &p, d.state);
@@ -254,9 +255,9 @@ static void weights(suite *s) {
     static const struct {
         const char *what, *words;
         bool uneven, mirrors;
-    } cases[] = {{"new even weights", "tori of", false, false},
-                 {"new uneven weights", "tori of", true, false},
-                 {"new weights between mirrors", "tori of", false, true},
+    } cases[] = {{"new even weights", "tiled FFTs of", false, false},
+                 {"new uneven weights", "tiled FFTs of", true, false},
+                 {"new weights between mirrors", "tiled FFTs of", false, true},
                  {"new uneven weights in a cluster", "in a cluster of", true, false}};
     if (s->dtype_given && s->dtype != STN_F64) return;
     static double in[NY * NX];

@@ -5,14 +5,14 @@
 #include <stdlib.h>
 
 #include "../suite.h"
-#include "modes.h"
-#include "parts.h"
-#include "settled.h"
-#include "sheets.h"
-#include "slabs.h"
-#include "stacks.h"
-#include "tiles.h"
-#include "workspace.h"
+#include "check_column_parts.h"
+#include "check_decayed_modes.h"
+#include "check_eigenmodes.h"
+#include "check_four_step.h"
+#include "check_slabs.h"
+#include "check_snapshots.h"
+#include "check_tiles.h"
+#include "check_workspace.h"
 
 static stn_problem problem_of(stn_stencil *stencil, const int *extent, stn_dtype dtype, uint64_t steps) {
     stn_problem p = STN_PROBLEM_INIT;
@@ -240,11 +240,21 @@ static void layouts(suite *s) {
 }
 
 int main(int argc, char **argv) {
-    static const suite_part parts[] = {{"wrap", wrap},           {"long", long_columns}, {"dense", dense},
-                                       {"even", even_sides},     {"odd", odd_sides},     {"sizes", sizes},
-                                       {"modes", modes},         {"layouts", layouts},   {"new-weights", new_weights},
-                                       {"snapshots", snapshots}, {"sheets", sheets},     {"tiles", tiles},
-                                       {"parts", in_parts},      {"settled", settled},   {"slabs", slabs},
+    static const suite_part parts[] = {{"wrap", wrap},
+                                       {"long", long_columns},
+                                       {"dense", dense},
+                                       {"even", even_sides},
+                                       {"odd", odd_sides},
+                                       {"sizes", sizes},
+                                       {"modes", modes},
+                                       {"layouts", layouts},
+                                       {"new-weights", new_weights},
+                                       {"snapshots", snapshots},
+                                       {"four-step", four_step},
+                                       {"tiles", tiles},
+                                       {"parts", in_parts},
+                                       {"decayed-modes", decayed_modes},
+                                       {"slabs", slabs},
                                        {"workspace", workspace}};
     return suite_main(argc, argv, parts, sizeof parts / sizeof *parts);
 }
