@@ -13,7 +13,8 @@ constexpr int N1 = PRODUCT_1, N2 = PRODUCT_2, N3 = PRODUCT_3, LENGTH = N1 * N2 *
 // In blocks of 8.
 constexpr int BLOCKS_1 = (N1 + 7) / 8, BLOCKS_2 = (N2 + 7) / 8, BLOCKS_3 = (N3 + 7) / 8;
 constexpr int ROW_STRIPS = (N1 + 15) / 16;
-// A 3D tile of 16^3 points: the second product transposes its slices, see transform_columns_transposed.
+// A 3D tile of 16^3 points: the second product transposes its slices, see
+// transform_columns_transposed.
 constexpr bool TRANSPOSED = PRODUCT_EVEN && N1 == 16 && N2 == 16 && N3 == 16;
 constexpr bool SCALED = sizeof(STORE) == 2;  // Inputs are scaled.
 constexpr int PITCH = 8 * BLOCKS_2 + (TRANSPOSED ? 0 : 4),
@@ -30,7 +31,7 @@ constexpr int LEFT = BLOCKS_1 * PARTS * 2 * RUN, OPERAND_2 = ROW_STRIPS * LEFT,
 constexpr int OPERANDS = OPERAND_3 + (N3 > 1 ? BLOCKS_3 * BLOCKS_3 * PARTS * RUN : 0);
 constexpr int SYMBOLS = (SYMBOL_REAL ? 2 : 4) * RUN;  // For 16 x 8 frequencies.
 static_assert(N3 == 1 || (N1 <= 16 && N2 <= 16 && N3 <= 16), "of three factors each is a row of fragments");
-static_assert(N3 > 1 || WARPS == ROW_STRIPS, "a warp has a strip of a torus of two factors");
+static_assert(N3 > 1 || WARPS == ROW_STRIPS, "a warp has a strip of a tile of two factors");
 
 // ---- index of a point in shared memory
 

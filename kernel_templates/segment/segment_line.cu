@@ -40,8 +40,8 @@ __device__ __forceinline__ images images_of(const line_arguments &a, const segme
     return find_images(s.plain, s.start, SPAN, a.n, SPAN - static_cast<int>(max(beyond, 0LL)));
 }
 
-// SEGMENT_TURNED: a segment inside its line is stored rotated: index 0 has input `rotation`, which lies
-// at a whole memory line, and the inputs before it follow the last one. Circular convolution
+// SEGMENT_TURNED: a segment inside its line is stored rotated: index 0 has input `rotation`, which
+// lies at a whole memory line, and the inputs before it follow the last one. Circular convolution
 // commutes with rotation, so outputs are rotated likewise. Except at these ends, neighbouring
 // threads then load and store whole memory lines wherever segments begin.
 constexpr int MEMORY_LINE = 128 / sizeof(STORE);
@@ -148,8 +148,8 @@ __device__ __forceinline__ void take(const line_arguments &a, unsigned segment, 
     for (int i = 0; i < 16; i++) (IM ? x[i].im : x[i].re) = widen(raw[point_of(t, i)]);
 }
 
-// DIRECT_INPUTS: a pair whose inputs are all points of the line is loaded directly to registers; other
-// warps compute meanwhile.
+// DIRECT_INPUTS: a pair whose inputs are all points of the line is loaded directly to registers;
+// other warps compute meanwhile.
 template <bool IM>
 __device__ __forceinline__ void take_points(const segment_position &s, point (&x)[16], int t) {
     const STORE *const from = s.in + s.start;

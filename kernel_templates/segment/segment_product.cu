@@ -94,7 +94,8 @@ __device__ __forceinline__ void negate_images(const line_arguments &a, unsigned 
 
 // ---- outputs
 
-constexpr int DIRECT_INPUTS = 8;  // Points of either segment that a thread reads before it writes them.
+// Points of either segment that a thread reads before it writes them.
+constexpr int DIRECT_INPUTS = 8;
 
 __device__ __forceinline__ REAL scaled(REAL value, REAL scale) { return SCALED ? value * scale : value; }
 __device__ __forceinline__ int outputs_of(const line_arguments &a, const segment_position &s) {

@@ -56,7 +56,7 @@ struct column_line {
     static constexpr int N = HEIGHT, STAGES = 2, THREADS = THREADS_X, LINES = PITCH, PAD = 0, TABLE = 1024, SHARES = 1;
     static constexpr __host__ __device__ int radix(int s) { return s ? R : T; }
 };
-struct share_line {  // The part of a column that a block has.
+struct block_line {  // The part of a column that a block has.
     static constexpr int N = OWN, STAGES = 2, THREADS = THREADS_X, LINES = PITCH, PAD = 0, TABLE = 1024, SHARES = 1;
     static constexpr __host__ __device__ int radix(int s) { return s ? EACH : T; }
 };
@@ -185,11 +185,11 @@ __device__ __forceinline__ void transform_columns(const tile_arguments &a, const
         value *const column = tile + i % N;
         const int first = i / N, q = s.rank * EACH + first;
         value x[T];
-        take_cells<share_line, 0>(x, column, first);
+        take_cells<block_line, 0>(x, column, first);
         if (BACK) turn_rung<column_line, 0>(x, q, a.column_roots);
         dft<T>(x);
         if (!BACK) turn_rung<column_line, 0>(x, q, a.column_roots);
-        put_cells<share_line, 0>(x, column, first);
+        put_cells<block_line, 0>(x, column, first);
     }
 }
 

@@ -6,7 +6,7 @@
 #include "params.cuh"
 
 struct source_faces {
-    const REAL *values, *place;
+    const REAL *values, *unit_response;
     // Strides of values, in complex numbers: between grids, between frequencies (or points), and
     // between the two faces.
     long long grid, step, next;

@@ -18,17 +18,17 @@
 // It contributes 1 + K + .. + K^(T-1) times its own frequencies, a sum over the low and the high
 // face j of every axis: that of the column, then the others:
 //
-//     row_place[k][j] row[j][column]  +  sum over f of  values_f[k][j] place_f[column][j]
+//     row_response[k][j] row[j][column] + sum over f of  values_f[k][j] unit_response_f[column][j]
 //
-// place: the frequencies of a unit value next to a face; row and values: those of the source.
-// SOURCES is the number of f.
+// unit_response: the frequencies of a unit value next to a face; row and values: those of the
+// source. SOURCES is the number of f.
 //
 // COLUMNS_DEAD: in columns whose factors all round to 0 (decayed modes) only the source
 // contributes, and the forward FFT is omitted. COLUMNS_DEAD 2: spectral_settle.cu computes them,
 // and blocks here have only columns with points.
 //
 // SPECTRUM_APART: the results are written elsewhere, for each snapshot of a stack; 2: with strides
-// apart_pitch and apart_plane of rows and planes.
+// result_pitch and result_plane of rows and planes.
 //
 // COLUMN_SLABS: the columns are those of a slab, some neighbouring frequencies along x from `first`
 // on with all frequencies along y, in rows of slab_width.
@@ -45,9 +45,10 @@
 //     part 0   |before|   step   |after|               before, after: reach of the taps
 //     part 1              |before|   step   |after|
 //
-// SYMBOL_TURNED: columns are the rows of a four-step FFT, contiguous in memory (spectral_four_step.cu),
-// each a plane of its own. SOURCES 3: their source is at a few points p of a line of L points, the
-// images of the points next to sides, each its value times exp(-2 pi i (k1 / L + k / N) p).
+// SYMBOL_TURNED: columns are the rows of a four-step FFT, contiguous in memory
+// (spectral_four_step.cu), each a plane of its own. SOURCES 3: their source is at a few points p of
+// a line of L points, the images of the points next to sides, each its value times exp(-2 pi i (k1
+// / L + k / N) p).
 //
 // Reads REAL, BLOCKS, THREADS_X, LINE_*, SPECTRUM_GROUP, DIRECTION, SPECTRUM_APART, EXTEND_*,
 // LINE_WHOLE, SYMBOL*, SOURCES, COLUMNS_DEAD, COLUMN_*.
@@ -69,8 +70,8 @@ constexpr bool IN_PARTS = COLUMN_PARTS > 1;
 struct taps_line : column_line {
     static constexpr int THREADS = IN_PARTS ? ::THREADS : THREADS_X, LINES = IN_PARTS ? 1 : LINE_COUNT;
 };
-static_assert(LINE_STAGES >= 2, "a column comes from memory in one rung and meets the symbol in another");
-static_assert(!COLUMN_SLABS || (SPECTRUM_GROUP == 1 && !SYMBOL_TURNED && !IN_PARTS), "slabs are of solids");
+static_assert(LINE_STAGES >= 2, "a column comes from memory in one stage and meets the symbol in another");
+static_assert(!COLUMN_SLABS || (SPECTRUM_GROUP == 1 && !SYMBOL_TURNED && !IN_PARTS), "slabs are of 3D grids");
 static_assert(SYMBOL != 2 || (LINE_SHARES == 1 && DIRECTION == 2 && !SOURCES), "one step, within a block");
 static_assert(!IN_PARTS ||
                   (COLUMN_PARTS == LINE_COUNT && SYMBOL == 2 && !COLUMNS_DEAD && !SYMBOL_TURNED && !LINE_WHOLE),
@@ -80,7 +81,7 @@ using first_stage = rung<column_line, 0>;
 using last_stage = rung<column_line, LAST>;
 
 struct source_image {
-    int place, side;  // p modulo N; the side whose value it is.
+    int point, side;  // p modulo N; the side whose value it is.
 };
 struct four_step_rows {
     const double *half_angles;  // cos and sin of pi k1 / L for each row.
@@ -99,11 +100,11 @@ struct spectral_columns_arguments {
     // Columns; stride of planes (or of grids, for the slowest axis), in complex numbers.
     long long pitch, plane;
     int columns, tiles;  // Columns to be done in a plane, and the blocks for them.
-    // kept: frequencies |k| < kept are retained. with_points: DIRECTION 0: |k| < with_points are stored; 2: see
-    // has_points.
+    // kept: frequencies |k| < kept are retained. with_points: DIRECTION 0: |k| < with_points are
+    // stored; 2: see has_points.
     int kept, with_points;
     extension along;
-    const REAL *row, *row_place;
+    const REAL *row, *row_response;
     long long row_grid, row_next;  // Strides of grids and faces, in complex numbers.
     source_faces faces[2];
     int width, across;  // SOURCES 1, 2: columns lie in `across` rows of `width`.
@@ -112,10 +113,10 @@ struct spectral_columns_arguments {
     int first, slab_width, unused;
     // SPECTRUM_APART: in the layout of the spectrum, or of the faces' values if these are
     // transformed.
-    REAL *apart;
-    long long apart_pitch, apart_plane;  // SPECTRUM_APART 2.
-    long long uneven;                    // COLUMN_UNEVEN: 1 + elements before the first row.
-    four_step_rows four_step;            // SYMBOL_TURNED.
+    REAL *result;
+    long long result_pitch, result_plane;  // SPECTRUM_APART 2.
+    long long uneven;                      // COLUMN_UNEVEN: 1 + elements before the first row.
+    four_step_rows four_step;              // SYMBOL_TURNED.
 };
 
 static_assert(is_twin(sizeof(spectral_columns_arguments)), "the arguments that are launched");
@@ -125,7 +126,7 @@ static_assert(is_given(sizeof(value) * (ladder_cells<column_line>() + (SYMBOL ==
 // The source's frequencies: the parts that belong to a column, then those of its frequency k.
 constexpr int OTHERS = SOURCES == 2 ? 2 : 1;
 struct source_line {
-    value row[2], place[OTHERS][2];
+    value row[2], unit_response[OTHERS][2];
     const REAL *values[OTHERS];
 };
 __device__ __forceinline__ source_line source_of(const spectral_columns_arguments &a, long long grid, int c) {
@@ -137,21 +138,22 @@ __device__ __forceinline__ source_line source_of(const spectral_columns_argument
     for (int f = 0; f < OTHERS; f++) {
         // Faces normal to the slower of the other axes; else to x.
         const bool of_slow = SOURCES == 2 && f == 0;
-        const REAL *const place = a.faces[f].place + 4 * static_cast<long long>(of_slow ? slow : fast);
+        const REAL *const from = a.faces[f].unit_response + 4 * static_cast<long long>(of_slow ? slow : fast);
 #pragma unroll
-        for (int j = 0; j < 2; j++) s.place[f][j] = load_pair(place + 2 * j);
+        for (int j = 0; j < 2; j++) s.unit_response[f][j] = load_pair(from + 2 * j);
         s.values[f] = a.faces[f].values + 2 * (grid * a.faces[f].grid + (of_slow ? fast : 2 * slow));
     }
     return s;
 }
 __device__ __forceinline__ value source_at(const spectral_columns_arguments &a, const source_line &s, int k) {
-    const REAL *const place = a.row_place + 4 * static_cast<long long>(k);
-    value sum = load_pair(place) * s.row[0] + load_pair(place + 2) * s.row[1];
+    const REAL *const response = a.row_response + 4 * static_cast<long long>(k);
+    value sum = load_pair(response) * s.row[0] + load_pair(response + 2) * s.row[1];
 #pragma unroll
     for (int f = 0; f < OTHERS; f++)
 #pragma unroll
         for (int j = 0; j < 2; j++)
-            sum = sum + load_pair(s.values[f] + 2 * (k * a.faces[f].step + j * a.faces[f].next)) * s.place[f][j];
+            sum =
+                sum + load_pair(s.values[f] + 2 * (k * a.faces[f].step + j * a.faces[f].next)) * s.unit_response[f][j];
     return sum;
 }
 
@@ -172,7 +174,7 @@ __device__ __forceinline__ value source_at(const spectral_columns_arguments &a, 
         const source_image image = a.four_step.image[i];
         const complex<double> row =
             load_pair(a.four_step.row + 2 * (static_cast<long long>(i) * a.four_step.rows + s.row));
-        const complex<double> half = load_pair(a.symbol.angles + 2 * (static_cast<long long>(k) * image.place % N));
+        const complex<double> half = load_pair(a.symbol.angles + 2 * (static_cast<long long>(k) * image.point % N));
         const complex<double> twiddle = conjugate(half * half);
         sum = sum + static_cast<double>(s.values[2 * image.side]) * (row * twiddle);
     }
@@ -196,7 +198,7 @@ __device__ __forceinline__ REAL *point_cell(value *column, int i, long long pitc
 }
 // Stride between points in the destination.
 __device__ __forceinline__ long long pitch_to(const spectral_columns_arguments &a) {
-    return SPECTRUM_APART == 2 ? a.apart_pitch : a.pitch;
+    return SPECTRUM_APART == 2 ? a.result_pitch : a.pitch;
 }
 // Point i of a column, extended past its ends.
 __device__ __forceinline__ value point_at(value *column, int i, const spectral_columns_arguments &a, long long before) {
@@ -208,7 +210,7 @@ __device__ __forceinline__ value point_at(value *column, int i, const spectral_c
 }
 // Index of frequency k among the retained ones, 0 .. kept - 1, then -(kept - 1) .. -1; negative:
 // not retained.
-__device__ __forceinline__ int place_of(int k, int kept) {
+__device__ __forceinline__ int index_of(int k, int kept) {
     if (2 * kept > N) return k;
     if (k < kept) return k;
     return k > N - kept ? k - N + 2 * kept - 1 : -1;
@@ -345,13 +347,13 @@ __device__ __forceinline__ void transform_last_stage(const spectral_columns_argu
         }
 #pragma unroll
         for (int r = 0; r < last_stage::R; r++) {
-            const int k = t + r * (N / last_stage::R), place = place_of(k, a.kept);
+            const int k = t + r * (N / last_stage::R), index = index_of(k, a.kept);
             if constexpr (DIRECTION == 0) {
-                const bool stored = place >= 0 && (k < a.with_points || k > N - a.with_points);
-                if (active && stored) store_pair(cell_at(column, place, pitch_to(a)), x[r]);
+                const bool stored = index >= 0 && (k < a.with_points || k > N - a.with_points);
+                if (active && stored) store_pair(cell_at(column, index, pitch_to(a)), x[r]);
             } else if constexpr (DIRECTION == 1) {
                 x[r] = {REAL(0), REAL(0)};
-                if (active && place >= 0) x[r] = swapped(load_pair(cell_at(column, place, a.pitch)));
+                if (active && index >= 0) x[r] = swapped(load_pair(cell_at(column, index, a.pitch)));
             } else if constexpr (SYMBOL == 2)
                 x[r] = swapped(static_cast<REAL>(a.symbol.scale) * (x[r] * factor[r]));
             else if constexpr (SOURCES)
@@ -380,11 +382,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     const int c = number.column;
     const bool active = number.active;
     constexpr bool FROM_UNEVEN = COLUMN_UNEVEN && DIRECTION == 0, TO_UNEVEN = COLUMN_UNEVEN && DIRECTION == 1;
-    const long long plane_from = plane * a.plane, plane_to = plane * (SPECTRUM_APART == 2 ? a.apart_plane : a.plane);
+    const long long plane_from = plane * a.plane, plane_to = plane * (SPECTRUM_APART == 2 ? a.result_plane : a.plane);
     const long long before = COLUMN_UNEVEN ? a.uneven + (DIRECTION == 0 ? plane_from : plane_to) : 0;
     value *const column = reinterpret_cast<value *>(a.spectrum) + (FROM_UNEVEN ? 0 : plane_from) + number.cell;
     value *const to =
-        SPECTRUM_APART ? reinterpret_cast<value *>(a.apart) + (TO_UNEVEN ? 0 : plane_to) + number.cell : column;
+        SPECTRUM_APART ? reinterpret_cast<value *>(a.result) + (TO_UNEVEN ? 0 : plane_to) + number.cell : column;
     symbol_line symbol = {a.symbol.parts + static_cast<long long>(active ? c : 0) * SYMBOL_PARTS, {1.0, 0.0}};
     double coefficients[SYMBOL_FEW ? SYMBOL_PARTS : 1];  // In registers, for all frequencies.
     if constexpr (SYMBOL_FEW && DIRECTION == 2) {

@@ -33,7 +33,7 @@ struct column_line {
     static constexpr __host__ __device__ int radix(int s) { return LINE_RADIX[s]; }
 };
 constexpr int N = LINE_POINTS, LAST = LINE_STAGES - 1, THREADS = THREADS_X * LINE_COUNT;
-static_assert(LINE_STAGES >= 2, "a column comes from memory in one rung and goes back there in another");
+static_assert(LINE_STAGES >= 2, "a column comes from memory in one stage and goes back there in another");
 static_assert(SHEET_WIDTH % 2 == 0 && LINE_SHARES == 1, "columns go in pairs, and a block holds them");
 using value = complex<REAL>;
 using first_stage = rung<column_line, 0>;
@@ -148,9 +148,9 @@ __device__ __forceinline__ void store_frequencies(const spectral_four_step_argum
             const value z = x[r], w = conjugate(y[R - 1 - r]);
             value v = z + w, adjacent = minus_i(z - w);
             if (r >= HALF) v = conjugate(v), adjacent = conjugate(adjacent);
-            REAL *const place = to + 2 * (row_at(t, r) * SHEET_WIDTH + column);
-            store_pair(place, v * even.at(r));
-            store_pair(place + 2, adjacent * odd.at(r));
+            REAL *const address = to + 2 * (row_at(t, r) * SHEET_WIDTH + column);
+            store_pair(address, v * even.at(r));
+            store_pair(address + 2, adjacent * odd.at(r));
         }
     }
 }
@@ -166,8 +166,9 @@ __device__ __forceinline__ void load_frequencies(const spectral_four_step_argume
             const long long k = row_at(t, r);
             value v = {REAL(0), REAL(0)}, adjacent = v;
             if (active) {
-                const REAL *const place = from + 2 * (k * SHEET_WIDTH + column);
-                v = load_pair(place) * conjugate(even.at(r)), adjacent = load_pair(place + 2) * conjugate(odd.at(r));
+                const REAL *const address = from + 2 * (k * SHEET_WIDTH + column);
+                v = load_pair(address) * conjugate(even.at(r)),
+                adjacent = load_pair(address + 2) * conjugate(odd.at(r));
             }
             // Rounding errors left by the rows.
             if (k == 0 || 2 * k == N) v.im = adjacent.im = REAL(0);

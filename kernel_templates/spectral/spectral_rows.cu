@@ -49,7 +49,7 @@ struct row_line {
 constexpr int N = LINE_POINTS, LAST = LINE_STAGES - 1, THREADS = THREADS_X * LINE_COUNT;
 static_assert(!SPECTRUM_HELD || (SPECTRUM_GROUP == 1 && !STRIPS && !SPECTRUM_ADDS && sizeof(STORE) == sizeof(REAL)),
               "rows of the output that have a part of their spectrum");
-static_assert(LINE_STAGES >= 2, "a row comes from memory in one rung and goes back there in another");
+static_assert(LINE_STAGES >= 2, "a row comes from memory in one stage and goes back there in another");
 using value = complex<REAL>;
 
 struct spectral_rows_arguments {
@@ -211,12 +211,12 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     const extension along = {a.x.n, a.x.before - strip * a.step};
     const bool frozen =
         y < a.frozen_low || y >= a.ny - a.frozen_high || z < a.frozen_z_low || z >= a.planes - a.frozen_z_high;
-    const long long place = batch * a.out_batch + z * a.out_z + y * a.out_y;
-    STORE *const out = a.out + place;
+    const long long offset = batch * a.out_batch + z * a.out_z + y * a.out_y;
+    STORE *const out = a.out + offset;
     const row_cells spectrum = {
         reinterpret_cast<value *>(a.spectrum) + plane * a.plane + y / SPECTRUM_GROUP * a.pitch * SPECTRUM_GROUP +
             y % SPECTRUM_GROUP + strip * a.width,
-        SPECTRUM_HELD ? reinterpret_cast<value *>(a.out) + ((place + a.skip + 1) >> 1) : nullptr};
+        SPECTRUM_HELD ? reinterpret_cast<value *>(a.out) + ((offset + a.skip + 1) >> 1) : nullptr};
     using first_stage = rung<row_line, 0>;
 
     if constexpr (!SPECTRUM_BACK) {

@@ -135,16 +135,16 @@ __device__ __forceinline__ const REAL *row_of(const spectral_decayed_arguments &
                                               int j) {
     return a.row + 2 * (grid * a.row_grid + j * a.row_next + static_cast<long long>(slow) * a.width + fast);
 }
-__device__ __forceinline__ const REAL *place_of(const source_faces &face, int at, int j) {
-    return face.place + 2 * (2 * static_cast<long long>(at) + j);
+__device__ __forceinline__ const REAL *unit_response_of(const source_faces &face, int at, int j) {
+    return face.unit_response + 2 * (2 * static_cast<long long>(at) + j);
 }
 __device__ __forceinline__ row_source source_of(const spectral_decayed_arguments &a, long long grid, int slow,
                                                 int fast) {
     row_source s;
 #pragma unroll
     for (int j = 0; j < 2; j++) {
-        s.across[j] = load_pair(place_of(a.faces[0], slow, j));
-        s.fast[j] = load_pair(place_of(a.faces[1], fast, j));
+        s.across[j] = load_pair(unit_response_of(a.faces[0], slow, j));
+        s.fast[j] = load_pair(unit_response_of(a.faces[1], fast, j));
         s.row[j] = load_pair(row_of(a, grid, slow, fast, j));
     }
     s.along = nullptr;
@@ -164,7 +164,7 @@ __device__ __forceinline__ void prefetch_row(const spectral_decayed_arguments &a
         copy_value(stage + i, along + 2 * (i / 2 * a.faces[1].step + i % 2 * a.faces[1].next));
     const int lane = static_cast<int>(threadIdx.x) % COLUMNS, part = static_cast<int>(threadIdx.x) / COLUMNS;
     for (int j = part; j < 2; j += PARTS) copy_value(stage + 2 * N + 2 * lane + j, row_of(a, grid, slow, fast, j));
-    if (part == 0 && lane < 2) copy_value(stage + 2 * N + 2 * COLUMNS + lane, place_of(a.faces[0], slow, lane));
+    if (part == 0 && lane < 2) copy_value(stage + 2 * N + 2 * COLUMNS + lane, unit_response_of(a.faces[0], slow, lane));
     copy_async_commit();
 }
 __device__ __forceinline__ row_source source_of(const value *stage, const value *fast) {
@@ -183,10 +183,11 @@ __device__ __forceinline__ row_source source_of(const value *stage, const value 
 __device__ __forceinline__ void load_source(const spectral_decayed_arguments &a, value (&b)[EACH], REAL factor,
                                             long long grid, int slow, int fast, int from, const row_source &source,
                                             const value *kept) {
-    value place[2][2], row[2];
+    value unit_response[2][2], row[2];
 #pragma unroll
     for (int j = 0; j < 2; j++)
-        place[0][j] = factor * source.across[j], place[1][j] = factor * source.fast[j], row[j] = factor * source.row[j];
+        unit_response[0][j] = factor * source.across[j], unit_response[1][j] = factor * source.fast[j],
+        row[j] = factor * source.row[j];
     const REAL *const across = across_of(a, grid, fast, from);
     const REAL *const along = along_of(a, grid, slow) + 2 * from * a.faces[1].step;
 #pragma unroll
@@ -195,11 +196,12 @@ __device__ __forceinline__ void load_source(const spectral_decayed_arguments &a,
         if (N % EACH && from + i >= N) continue;
 #pragma unroll
         for (int j = 0; j < 2; j++) {
-            b[i] = plus(b[i], SETTLE_ROWS ? kept[(2 * i + j) * THREADS] : across_at(a, across, i, j), place[0][j]);
+            b[i] =
+                plus(b[i], SETTLE_ROWS ? kept[(2 * i + j) * THREADS] : across_at(a, across, i, j), unit_response[0][j]);
             b[i] = plus(b[i],
                         SETTLE_AHEAD ? source.along[2 * (from + i) + j]
                                      : load_pair(along + 2 * (i * a.faces[1].step + j * a.faces[1].next)),
-                        place[1][j]);
+                        unit_response[1][j]);
         }
     }
 #pragma unroll
@@ -351,7 +353,7 @@ __device__ __forceinline__ void fill_factors(const spectral_decayed_arguments &a
     }
     for (int i = static_cast<int>(threadIdx.x); i < 2 * COLUMNS; i += THREADS) {
         const int fast = from + i / 2;
-        of_columns[i] = load_pair(place_of(a.faces[1], fast < a.columns ? fast : 0, i % 2));
+        of_columns[i] = load_pair(unit_response_of(a.faces[1], fast < a.columns ? fast : 0, i % 2));
     }
 }
 __device__ __forceinline__ void solve_rows(const spectral_decayed_arguments &a, const own_thread &own, value *shared,

@@ -20,8 +20,8 @@
 // mirror images lie within the last segments.
 //
 // For few columns, each is divided into WALK_LEGS chunks, one per block. The points around the
-// first point of each chunk are copied to `chunk_halo` before any chunk begins: a chunk begins with its
-// own copy, and ends with the next chunk's (with wrap, the last one ends with the first one's).
+// first point of each chunk are copied to `chunk_halo` before any chunk begins: a chunk begins with
+// its own copy, and ends with the next chunk's (with wrap, the last one ends with the first one's).
 //
 // All segments of a column have the same frequencies. WALK_FACTORS: their factors K^T are computed
 // once in the data's type and kept in shared memory, [k][column].
@@ -47,7 +47,7 @@ constexpr int NO_END = 0x3fffffff;
 constexpr bool FIRST = EXTEND_REPEATS && WALK_LEGS == 1;
 // Two carries, and the first points.
 constexpr int KEPT_POINTS = (2 * CARRY + (EXTEND_REPEATS ? AFTER : 0)) * LINE_COUNT;
-static_assert(LINE_STAGES >= 2, "a column comes from memory in one rung and meets the symbol in another");
+static_assert(LINE_STAGES >= 2, "a column comes from memory in one stage and meets the symbol in another");
 static_assert(WALK_STEP > 0 && AFTER >= 0, "a segment is longer than what reaches into it");
 using value = complex<REAL>;
 template <bool PLAIN>
@@ -257,7 +257,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     const bool active = c < a.across && k < a.kept;
     const int parts = (active ? k : 0) * SYMBOL_PARTS;
     symbol_line symbol = {a.symbol.parts + parts, {1.0, 0.0}};
-    double coefficients[SYMBOL_FEW ? SYMBOL_PARTS : 1];  // In registers, for all segments' frequencies.
+    // In registers, for all segments' frequencies.
+    double coefficients[SYMBOL_FEW ? SYMBOL_PARTS : 1];
     if constexpr (SYMBOL_FEW) {
 #pragma unroll
         for (int i = 0; i < SYMBOL_PARTS; i++) coefficients[i] = symbol.parts[i];

@@ -13,10 +13,10 @@
 // powers preserve: with K^m = 1 - a and K^n = 1 - b, K^(m + n) = 1 - (a + b - a b). In double for
 // every data type.
 //
-// SYMBOL_TURNED: lines are rows of a four-step FFT (spectral_four_step.cu), and theta = 2 pi (k1 / L +
-// k / N), where k1 belongs to the row. Sine and cosine of the half angle are computed from those of
-// the row and of k, -N / 2 < k <= N / 2, by the addition theorem. k1 / L is less than half the
-// distance between two k / N, so the sine of the sum has a small relative error too.
+// SYMBOL_TURNED: lines are rows of a four-step FFT (spectral_four_step.cu), and theta = 2 pi (k1 /
+// L + k / N), where k1 belongs to the row. Sine and cosine of the half angle are computed from
+// those of the row and of k, -N / 2 < k <= N / 2, by the addition theorem. k1 / L is less than half
+// the distance between two k / N, so the sine of the sum has a small relative error too.
 //
 // SYMBOL_SUM: the factor is 1 + K + .. + K^(T-1) = (1 - K^T) / (1 - K), or T where K = 1: the total
 // contribution of a constant source.

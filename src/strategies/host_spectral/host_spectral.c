@@ -52,7 +52,7 @@ static size_t candidates(const stn_task *task, const stn_machine *machine, stn_c
     periodic_domain t;
     char reason[160];
     (void)machine;
-    _Static_assert(sizeof t <= sizeof list->values, "a torus fits");
+    _Static_assert(sizeof t <= sizeof list->values, "a periodic domain fits");
     if (!most || !domain_choose(task, &t, reason, sizeof reason)) return 0;
     list[0] = (stn_candidate){{0}};
     memcpy(list[0].values, &t, sizeof t);
@@ -132,10 +132,10 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
 /* The periodic domain and the number of retained frequencies were chosen for the old weights. */
 static stn_status set_weights(stn_plan *plan, stn_error *error) {
     spectral_state *state = plan->state;
-    if (!domain_serves(&plan->task, &state->shape.periodic_domain))
+    if (!domain_serves(&plan->task, &state->shape.domain))
         return stn_fail(error, STN_ERROR_UNSUPPORTED,
                         "host-spectral cannot take these weights: after all steps they reach further, in space or in "
-                        "frequency, than those that the plan was made for, or go on in no mirror");
+                        "frequency, than those that the plan was made for, or have no periodic extension");
     return shape_set_weights(&plan->task, &state->shape, error);
 }
 
@@ -160,7 +160,7 @@ static stn_status execute(stn_plan *plan, const stn_execution *run, stn_error *e
 
 static void name_candidate(const stn_task *task, const stn_candidate *candidate, stn_text *text) {
     const periodic_domain t = domain_of(candidate);
-    stn_text_printf(text, "torus of ");
+    stn_text_printf(text, "periodic domain of ");
     for (int axis = 3 - task->rank; axis < 3; axis++)
         stn_text_printf(text, axis > 3 - task->rank ? " x %lld" : "%lld", (long long)t.axis[axis].length);
 }
@@ -176,16 +176,16 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
         static const char *const names[] = {"length_z", "length_y", "length_x"};
         for (int axis = 3 - plan->task.rank; axis < 3; axis++)
             stn_json_integer(text, names[axis], s->axis[axis].length);
-        stn_json_integer(text, "kept_x", s->periodic_domain.kept);
+        stn_json_integer(text, "kept_x", s->domain.kept);
         stn_json_integer(text, "threads", threads);
         stn_json_key(text, "log10_growth");
         stn_json_number(text, growth);
         return;
     }
     name_candidate(&plan->task, &plan->candidate, text);
-    stn_text_printf(text, ", %lld of %lld frequencies along x, %s symbol%s, on %d thread%s",
-                    (long long)s->periodic_domain.kept, (long long)all, s->symbol.plain ? "real" : "complex",
-                    s->source ? ", with a source" : "", threads, threads == 1 ? "" : "s");
+    stn_text_printf(text, ", %lld of %lld frequencies along x, %s symbol%s, on %d thread%s", (long long)s->domain.kept,
+                    (long long)all, s->symbol.plain ? "real" : "complex", s->source ? ", with a source" : "", threads,
+                    threads == 1 ? "" : "s");
     if (plan->task.snapshots > 1) stn_text_printf(text, "; all snapshots from one transform");
     if (growth > 0.01) stn_text_printf(text, "; grows by up to 10^%.2g", growth);
 }

@@ -1,4 +1,5 @@
-/* The passes of host_spectral_passes.h. FFT(x) is a transform along axis x; brackets mark steps of 3D grids only.
+/* The passes of host_spectral_passes.h. FFT(x) is a transform along axis x; brackets mark steps of
+ * 3D grids only.
  *
  *     rows: FFT(x)  ->  [FFT(y)]  ->  last axis: FFT, times K^T, inverse
  *           ->  [inverse y]  ->  rows: inverse x
@@ -322,7 +323,7 @@ void pass_middle_back(const grid_batch *w, int64_t group, double *planes) {
  * (1). */
 static double *stored_at(const grid_batch *w, int64_t group, int which) {
     const int axis = w->s->last;
-    const int64_t groups = column_groups(w, axis), all = stn_div_up(w->s->periodic_domain.kept, w->s->lanes[axis]);
+    const int64_t groups = column_groups(w, axis), all = stn_div_up(w->s->domain.kept, w->s->lanes[axis]);
     group = group / groups * all + group % groups;
     return w->stored + ((w->s->source ? 2 : 1) * group + which) * shape_stored(w->s);
 }
@@ -429,7 +430,7 @@ void passes_run(const stn_task *task, const shape *s, stn_pool *pool, const stn_
     for (int64_t first = 0; first < task->batch; first += s->batch_grids) {
         double *work = run->workspace;
         grid_batch w = {
-            .task = task, .s = s, .words = stn_fft_words_best(), .kept = s->periodic_domain.kept, .steps = task->steps};
+            .task = task, .s = s, .words = stn_fft_words_best(), .kept = s->domain.kept, .steps = task->steps};
         w.in = (const char *)run->in + first * task->in_batch_stride * size;
         w.out = (char *)run->out + first * task->out_batch_stride * size;
         if (run->source) w.source = (const char *)run->source + first * task->source_batch_stride * size;

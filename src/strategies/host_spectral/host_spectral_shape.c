@@ -195,15 +195,14 @@ static stn_status make_line(const stn_task *task, shape *s, int axis, stn_error 
         if (s->line[other] && transformed(s, other) == transformed(s, axis)) s->line[axis] = s->line[other];
     if (!s->line[axis]) STN_TRY(stn_fft_line_create(transformed(s, axis), &s->line[axis], error));
     const int64_t capacity = stn_max(stn_fft_line_room(s->line[axis]), s->axis[axis].length / 2 + 2);
-    s->lanes[axis] =
-        lanes_for(capacity, axis == 2 ? s->batch_grids * task->n[0] * task->n[1] : s->periodic_domain.kept);
+    s->lanes[axis] = lanes_for(capacity, axis == 2 ? s->batch_grids * task->n[0] * task->n[1] : s->domain.kept);
     s->capacity = stn_max(s->capacity, stn_max(capacity, task->n[axis]) * s->lanes[axis]);
     return make_image(s, axis, error);
 }
 
 /* Rows are an odd number of cache lines apart, and padded to whole groups of columns. */
 static void lay_out(const stn_task *task, shape *s) {
-    s->pitch = stn_round_up(s->periodic_domain.kept, STN_FFT_LANES);
+    s->pitch = stn_round_up(s->domain.kept, STN_FFT_LANES);
     if (s->pitch / STN_FFT_LANES % 2 == 0) s->pitch += STN_FFT_LANES;
     s->rows = task->rank == 3 ? stn_max(task->n[1], s->axis[1].length) : task->n[1];
     s->plane = s->rows * s->pitch;
@@ -214,7 +213,7 @@ static void lay_out(const stn_task *task, shape *s) {
 stn_status shape_make(const stn_task *task, const periodic_domain *chosen, shape *s, stn_error *error) {
     char reason[160];
     const stn_task run = shape_whole_run(task);
-    *s = (shape){.periodic_domain = *chosen, .last = last_axis(task), .source = task_has_source(task)};
+    *s = (shape){.domain = *chosen, .last = last_axis(task), .source = task_has_source(task)};
     for (int axis = 0; axis < 3; axis++) {
         stn_extension_sides(&run, axis, &s->axis[axis], reason, sizeof reason);
         s->axis[axis].length = chosen->axis[axis].length, s->axis[axis].before = chosen->axis[axis].before;
@@ -235,15 +234,15 @@ stn_status shape_make(const stn_task *task, const periodic_domain *chosen, shape
 /* Later snapshots retain fewer frequencies. */
 static void prune_snapshots(const stn_task *task, shape *s) {
     for (int i = 0; i < SHAPE_DOUBLINGS; i++) {
-        s->kept[i] = i ? s->kept[i - 1] : s->periodic_domain.kept;
+        s->kept[i] = i ? s->kept[i - 1] : s->domain.kept;
         if (i && task->snapshots >> i)
-            s->kept[i] = stn_min(s->kept[i], choose_kept(task, &s->periodic_domain, task->steps << i));
+            s->kept[i] = stn_min(s->kept[i], choose_kept(task, &s->domain, task->steps << i));
     }
 }
 
 stn_status shape_set_weights(const stn_task *task, shape *s, stn_error *error) {
     int64_t length[3], lines = 1;
-    lengths_of(&s->periodic_domain, length);
+    lengths_of(&s->domain, length);
     s->symbol = stn_symbol_form(task, s->last, length, false);
     if (s->last < 2) lines = (s->last == 0 ? length[1] : 1) * s->pitch;
     s->transforms_polynomials = !s->symbol.plain && s->last < 2 && s->symbol.high + s->symbol.low > SHAPE_MANY_TERMS;
@@ -287,8 +286,7 @@ int64_t shape_stored(const shape *s) { return 2 * s->axis[s->last].length * s->l
 
 int64_t shape_all_stored(const stn_task *task, const shape *s) {
     if (task->snapshots == 1 || task->rank == 1) return 0;
-    const int64_t groups =
-        stn_div_up(s->periodic_domain.kept, s->lanes[s->last]) * (s->last == 0 ? s->axis[1].length : 1);
+    const int64_t groups = stn_div_up(s->domain.kept, s->lanes[s->last]) * (s->last == 0 ? s->axis[1].length : 1);
     return (s->source ? 2 : 1) * shape_stored(s) * groups * s->batch_grids;
 }
 

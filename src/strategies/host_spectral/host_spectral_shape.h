@@ -36,7 +36,7 @@ bool task_has_source(const stn_task *task);
 double fft_line_cost(int64_t n);
 
 typedef struct shape {
-    periodic_domain periodic_domain;
+    periodic_domain domain;
     stn_extension axis[3];
     int last;          /* The axis that is transformed last; the symbol is applied there. */
     bool packed_pairs; /* Rows of even length are transformed as half as many complex numbers. */
@@ -47,9 +47,10 @@ typedef struct shape {
     int64_t batch_grids;   /* Grids of a batch that run together. */
     int64_t updated[3][2]; /* Points outside [0], [1] are frozen by fixed boundaries. */
     stn_symbol symbol;
-    bool transforms_polynomials; /* The polynomials of the symbol are long and are evaluated by FFT. */
-    double largest;              /* Largest |K| over all frequencies. */
-    /* As torus.kept, for the steps of 1, 2, 4, .. snapshots. More snapshots than the last entry's
+    /* The polynomials of the symbol are long and are evaluated by FFT. */
+    bool transforms_polynomials;
+    double largest; /* Largest |K| over all frequencies. */
+    /* As domain.kept, for the steps of 1, 2, 4, .. snapshots. More snapshots than the last entry's
      * keep as many as that entry says. */
     int64_t kept[SHAPE_DOUBLINGS];
     int lanes[3];

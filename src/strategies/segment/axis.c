@@ -41,8 +41,8 @@ bool segment_has_source(const stn_task *task) {
 
 bool segment_only_along_x(const stn_task *task) { return !has_taps(task, 0) && !has_taps(task, 1); }
 
-/* The terms added by boundary values are known along lines, near the sides of planes (segment_boundary_source.h),
- * and where there is one value that does not change. */
+/* The terms added by boundary values are known along lines, near the sides of planes
+ * (segment_boundary_source.h), and where there is one value that does not change. */
 static bool serves_odd(const stn_task *task, const segment_axis *a, int side) {
     double value, drift;
     return segment_only_along_x(task) || a->side[side] == STN_NEAREST || segment_one_value(task, &value, &drift) ||

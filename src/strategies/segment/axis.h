@@ -29,8 +29,8 @@ bool segment_only_along_x(const stn_task *task);
  * grid of that value does not change. *drift: the relative change of the value over all steps due
  * to the rounding of the weights' sum, which is neglected. */
 bool segment_one_value(const stn_task *task, double *value, double *drift);
-/* Whether the sides of a 2D grid add something else than one value (segment_boundary_source.h). The taps are then
- * symmetric along both axes. */
+/* Whether the sides of a 2D grid add something else than one value (segment_boundary_source.h). The
+ * taps are then symmetric along both axes. */
 bool segment_has_source(const stn_task *task);
 /* Upper bound of the part of the weights' sum that a pass neglects at either side. */
 double segment_tail(stn_dtype dtype);

@@ -1,5 +1,5 @@
-/* Dense-DFT tiles as a strategy: candidates, tables, kernel, launches, description. See dense_tile.h. The
- * symbol's power is computed in long double. */
+/* Dense-DFT tiles as a strategy: candidates, tables, kernel, launches, description. See
+ * dense_tile.h. The symbol's power is computed in long double. */
 #include "strategies/segment/dense_tile.h"
 
 #include <stdio.h>
@@ -63,7 +63,7 @@ static bool applies(const stn_task *task, const stn_machine *machine, char *reas
     if (machine->sm < 80)
         why = "tiles need tensor cores for f64 and tf32: sm_80 or newer";
     else if (task->rank < 2)
-        why = "tiles are of planes and solids";
+        why = "tiles are for 2D and 3D grids";
     else if (segment_dense_tile_search(task, machine, &tile, 1, &why, NULL))
         why = NULL;
     if (why) snprintf(reason, size, "%s", why);

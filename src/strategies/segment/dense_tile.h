@@ -1,12 +1,13 @@
 /* Dense-DFT tiles: 2D and 3D grids of any weights. Tiles overlap by the reach of a launch's steps;
- * each is convolved in shared memory with DFTs by matrix products (dense_dft.h, segment_dense_tile.cu).
- * One pass over memory per launch. */
+ * each is convolved in shared memory with DFTs by matrix products (dense_dft.h,
+ * segment_dense_tile.cu). One pass over memory per launch. */
 #ifndef STN_STRATEGIES_SEGMENT_DENSE_TILE_H
 #define STN_STRATEGIES_SEGMENT_DENSE_TILE_H
 #include "plan/strategy.h"
 #include "strategies/segment/dense_dft.h"
 
-#define SEGMENT_DENSE_TILE_MARK (-1) /* In place of segment_shape.launches: marks such a candidate. */
+/* In place of segment_shape.launches: marks such a candidate. */
+#define SEGMENT_DENSE_TILE_MARK (-1)
 
 typedef struct segment_dense_tile {
     int mark, launches, fused; /* fused: steps of the longest launch. */

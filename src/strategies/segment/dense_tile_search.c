@@ -22,9 +22,9 @@
 #define LONGEST 64 /* Most points of a tile along an axis. */
 #define MOST_TILES ((int64_t)1 << 30)
 
-/* Measured fractions of the peak rate by tile (segment_dense_tile_factors). In f32 and f16 each product
- * also splits and packs its operands, which takes longer than the product; so halves in one part
- * take as long as in two. */
+/* Measured fractions of the peak rate by tile (segment_dense_tile_factors). In f32 and f16 each
+ * product also splits and packs its operands, which takes longer than the product; so halves in one
+ * part take as long as in two. */
 static const double rates[][SEGMENT_DENSE_TILES] = {
     [STN_F64] = {0.48, 0.72, 0.48, 0.62, 0.64, 0.40, 0.45, 0.71},
     [STN_F32] = {0.135, 0.195, 0.22, 0.163, 0.36, 0.27, 0.28, 0.39},
@@ -202,7 +202,7 @@ static bool tiles_hold(const stn_task *task, const stn_machine *machine, void *o
 }
 static const stn_constraint constraints[] = {
     {"tensor cores", "dense DFTs of tiles have tensor cores of their type", unit_holds},
-    {"shared memory", "two tiles, and of planes two more on their way, fit a block's shared memory", shared_holds},
+    {"shared memory", "two tiles, and in 2D two prefetched ones, fit a block's shared memory", shared_holds},
     {"tiles", "tiles are counted in 31 bits", tiles_hold},
 };
 
@@ -222,8 +222,8 @@ static double predicted_error(const stn_task *task, const segment_dense_tile *ti
     double at_sides = 0;
     for (int k = 0; k < 3 && tile->shifted; k++)
         at_sides = fmax(at_sides, fmin(1, 2.0 * tile->useful[k] / (double)task->n[k]));
-    const double chance = segment_dense_rounding(task, tile->fragment) * (1 + SHIFTED * at_sides);
-    const double own = stn_error_of(systematic, hypot(chance, stored), tile->launches);
+    const double random = segment_dense_rounding(task, tile->fragment) * (1 + SHIFTED * at_sides);
+    const double own = stn_error_of(systematic, hypot(random, stored), tile->launches);
     double value, drift = 0;
     if (tile->shifted) (void)segment_one_value(task, &value, &drift);
     return (tile->margins ? hypot(own, stn_error_stepping(task)) : own) + drift;

@@ -161,8 +161,8 @@ double segment_fft_tile_seconds(const stn_task *task, const stn_machine *machine
            machine->launch_seconds;
 }
 
-/* As for lines (segment_cost_model.c), with two short passes; an upper bound of the errors measured by
- * tests/strategies/test_errors. */
+/* As for lines (segment_cost_model.c), with two short passes; an upper bound of the errors measured
+ * by tests/strategies/test_errors. */
 #define ROUNDINGS_F64 6
 #define ROUNDINGS_F32 5
 #define NEGLECTED_ERROR 3.1

@@ -27,7 +27,7 @@ static const int sixteenths[] = {2, 3, 4, 5, 6, 7, 8, 10, 12};
 enum { SIDES = sizeof sixteenths / sizeof *sixteenths };
 /* Tiles held by clusters: sides along y and x, and numbers of blocks. */
 #define LONGEST 16
-static const uint8_t in_clusters[][2] = {{8, 16}, {16, 8}, {12, 12}, {12, 16}, {16, 12}, {16, 16}},
+static const uint8_t cluster_sides[][2] = {{8, 16}, {16, 8}, {12, 12}, {12, 16}, {16, 12}, {16, 16}},
                      shares[] = {2, 4, 8};
 
 /* The side along y (0) or x (1), in units of 16 points. */
@@ -120,7 +120,7 @@ static bool clusters_are(const stn_task *task, const stn_machine *machine, void 
     return segment_fft_tile_shares(of) == 1 || machine->sm >= 90;
 }
 static const stn_constraint constraints[] = {
-    {"clusters of tiles", "blocks of a cluster hold a tile together, which sm_90 was the first to have", clusters_are},
+    {"clusters of tiles", "a tile is shared by the blocks of a cluster, which needs sm_90 or newer", clusters_are},
     {"shared memory of tiles", "a tile fits a block's shared memory", shared_holds},
     {"tiles", "blocks of tiles are counted in 31 bits", tiles_count},
 };
@@ -204,14 +204,14 @@ static bool add_tiles(const search *s, const launches_of *l) {
     bool any = false;
     for (int y = 0; y < SIDES; y++)
         for (int x = 0; x < SIDES; x++) any |= add_tile(s, l, sixteenths[y], sixteenths[x], 0);
-    for (size_t i = 0; i < sizeof in_clusters / sizeof *in_clusters && s->lists[1].most; i++)
+    for (size_t i = 0; i < sizeof cluster_sides / sizeof *cluster_sides && s->lists[1].most; i++)
         for (size_t k = 0; k < sizeof shares; k++) {
             int radices[2];
             segment_shape shape = l->shape;
-            shape.pass[0].first = (int8_t)in_clusters[i][0];
+            shape.pass[0].first = (int8_t)cluster_sides[i][0];
             segment_fft_tile_radices(&shape, radices);
             if (radices[1] % shares[k]) continue;
-            any |= add_tile(s, l, in_clusters[i][0], in_clusters[i][1], shares[k]);
+            any |= add_tile(s, l, cluster_sides[i][0], cluster_sides[i][1], shares[k]);
         }
     return any;
 }

@@ -30,7 +30,7 @@ static bool work_items_hold(const stn_task *task, const stn_machine *machine, vo
 
 static const stn_constraint constraints[] = {
     {"tensor cores", "dense DFTs have tensor cores of their type", unit_holds},
-    {"shared memory", "a segment, and what it is multiplied by, fit a block's shared memory", shared_holds},
+    {"shared memory", "a segment and its symbol fit a block's shared memory", shared_holds},
     {"threads", "a block has at most 1024 threads", threads_hold},
     {"segments", "segments are counted in 31 bits", work_items_hold},
 };

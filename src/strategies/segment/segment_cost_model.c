@@ -142,20 +142,22 @@ static double margins_error(const stn_task *task, const segment_pass *pass) {
  * relative to its output. So neither the number of steps nor smoothing amplifies the error, and
  * each pass adds its own. Systematic in all launches are the symbol's rounding and the neglected
  * weights, whose effect is a few times their part of the weights' sum. */
-#define ROUNDINGS_F64 14    /* Roundings of a pass: powers of roots are computed by squaring. */
-#define ROUNDINGS_F32 7     /* Powers of roots are read from a table. */
-#define NEGLECTED_ERROR 3.1 /* sqrt(9.7): the tails of a Gaussian are no wider than a third of it. */
+#define ROUNDINGS_F64 14 /* Roundings of a pass: powers of roots are computed by squaring. */
+#define ROUNDINGS_F32 7  /* Powers of roots are read from a table. */
+/* sqrt(9.7): the tails of a Gaussian are no wider than a third of it. */
+#define NEGLECTED_ERROR 3.1
 static double predicted_error(const stn_task *task, const segment_shape *shape) {
     const stn_dtype arithmetic = task->dtype == STN_F64 ? STN_F64 : STN_F32;
     const double rounding = stn_error_rounding(arithmetic), passes = shape->passes;
-    const bool products = shape->pass[0].first < 0;
-    const double words = (arithmetic == STN_F64 ? ROUNDINGS_F64 : ROUNDINGS_F32) * rounding;
-    const double chance = products ? segment_dense_rounding(task, shape->fragment) : words * stn_error_cancelling(task);
+    const bool dense = shape->pass[0].first < 0;
+    const double fft_rounding = (arithmetic == STN_F64 ? ROUNDINGS_F64 : ROUNDINGS_F32) * rounding;
+    const double random =
+        dense ? segment_dense_rounding(task, shape->fragment) : fft_rounding * stn_error_cancelling(task);
     const double stored = task->dtype == STN_F16 ? stn_error_rounding(STN_F16) : 0;
-    double systematic = products ? segment_dense_systematic(task->dtype, shape->fragment) : passes * rounding;
+    double systematic = dense ? segment_dense_systematic(task->dtype, shape->fragment) : passes * rounding;
     for (int i = 0; i < shape->passes; i++)
         if (neglects_weights(task, shape, &shape->pass[i])) systematic += NEGLECTED_ERROR * segment_tail(arithmetic);
-    const double own = stn_error_of(systematic, hypot(chance, stored) * sqrt(passes), shape->launches);
+    const double own = stn_error_of(systematic, hypot(random, stored) * sqrt(passes), shape->launches);
     return shape->margins ? hypot(own, margins_error(task, &shape->pass[0])) : own;
 }
 

@@ -119,11 +119,11 @@ static bool open_search(search *s, const char **why) {
     if (!segment_axes_of(s->task, s->axes, &s->count)) return false;
     for (int i = 0; i < s->count; i++) s->margins = s->margins || !s->axes[i].exact;
     s->largest = stn_taps_max_symbol(s->task->ntaps, s->task->taps);
-    *why = "a side is neither periodic nor such that symmetric taps make it right by itself";
+    *why = "a side is neither periodic nor a mirror that symmetric taps commute with";
     if (s->task->rank > 1 && has_values(s->task))
-        *why = s->task->rank == 2
-                   ? "fixed and constant sides take taps symmetric along both axes, one of them past such a side"
-                   : "fixed sides of a 3D grid, and constant sides of several values, are not folded in";
+        *why = s->task->rank == 2 ? "fixed and constant sides need taps that are symmetric along both axes and reach "
+                                    "one point past such a side"
+                                  : "fixed sides of a 3D grid, and constant sides of several values, are not served";
     return !s->margins || s->task->rank == 1;
 }
 

@@ -9,8 +9,8 @@
 /* Bits of SEGMENT_WAY: streamed outputs, inputs directly to registers, prefetch of 256 bytes. */
 enum { SEGMENT_STREAMED = 1, SEGMENT_DIRECT_INPUTS = 2, SEGMENT_PREFETCH_256 = 4 };
 
-/* A pass along one axis with segments of 256 * first points (first > 16: segment_is_single; < 0: dense
- * DFT, dense_dft.h). `useful` points of a segment are outputs, from point `lead` on. */
+/* A pass along one axis with segments of 256 * first points (first > 16: segment_is_single; < 0:
+ * dense DFT, dense_dft.h). `useful` points of a segment are outputs, from point `lead` on. */
 typedef struct segment_pass {
     uint8_t axis;
     int8_t first; /* 1: along x only. */
@@ -39,7 +39,8 @@ typedef struct segment_shape {
     uint8_t passes;
     /* 1: segments along x are not rotated to whole memory lines (SEGMENT_TURNED). */
     uint8_t unrotated;
-    /* Warps of a block of tiles (fft_tile.h), with y and x in passes 0 and 1; 0: passes along lines. */
+    /* Warps of a block of tiles (fft_tile.h), with y and x in passes 0 and 1; 0: passes along
+     * lines. */
     uint8_t tile;
     uint8_t transfer; /* Along x, for 256 points: SEGMENT_WAY. */
     segment_pass pass[3];

@@ -40,8 +40,8 @@ static double choose_length(const stn_task *task, const stn_machine *machine, co
         const size_t bytes = shared_by(task, length, choice->parts + 1);
         if (!stn_ladder_good(length) || bytes > machine->shared_per_block) continue;
         now.length[1] = (int)length;
-        const int64_t torus[3] = {1, length, choice->length[2]};
-        if (!spectral_symbol_form(task, machine, torus).taps) continue;
+        const int64_t domain[3] = {1, length, choice->length[2]};
+        if (!spectral_symbol_form(task, machine, domain).taps) continue;
         const double cost = spectral_parts_work(&now) * occupancy_factor(machine, bytes);
         if (cost < lowest) lowest = cost, choice->length[1] = (int)length;
     }

@@ -1,5 +1,5 @@
-/* Four-step FFT of long lines: the choice of matrix sizes and windows and their cost, the tables that
- * the passes read, kernels and launches; see four_step.h. */
+/* Four-step FFT of long lines: the choice of matrix sizes and windows and their cost, the tables
+ * that the passes read, kernels and launches; see four_step.h. */
 #include "strategies/spectral/four_step.h"
 
 #include <math.h>
@@ -214,14 +214,14 @@ bool spectral_four_step_choose(const stn_task *task, const stn_machine *machine,
     if (!line_of(task, &line, &odd, reason, reason_size)) return false;
     if (!search(task, machine, &line, MOST_LENGTH, choice)) {
         snprintf(reason, reason_size,
-                 "with what its taps reach in all steps, a line of %lld points is longer than what passes over memory "
+                 "a line of %lld points plus the reach of its taps over all steps is longer than a four-step FFT can "
                  "hold",
                  (long long)line.n);
         return false;
     }
     if (odd && images_in(&line, choice) > MOST_IMAGES) {
         snprintf(reason, reason_size,
-                 "the taps of all steps reach over a line with fixed or constant sides many times");
+                 "the taps of all steps reach across a line with fixed or constant sides many times");
         return false;
     }
     return true;
@@ -230,8 +230,8 @@ bool spectral_four_step_choose(const stn_task *task, const stn_machine *machine,
 size_t spectral_four_step_variants(const stn_task *task, const stn_machine *machine,
                                    const spectral_four_step_choice *choice, spectral_four_step_choice *list,
                                    size_t most) {
-    /* pairs: change of the exponent. cut: divisor of the windows' length; `windows_at_once` of these may stay
-     * in the cache between passes. */
+    /* pairs: change of the exponent. cut: divisor of the windows' length; `windows_at_once` of
+     * these may stay in the cache between passes. */
     static const struct {
         int pairs, cut, windows_at_once, column_threads, row_threads;
     } ways[] = {{1, 2, 0, 0, 0},   {0, 4, 0, 0, 0},   {0, 1, 1, 0, 0},  {0, 1, 2, 0, 0}, {0, 1, 8, 0, 0},
@@ -282,16 +282,18 @@ void spectral_four_step_make(const stn_task *task, const stn_machine *machine, c
     s->axis.length = s->length, s->axis.before = choice->before;
     s->windows = stn_div_up(task->n[2], choice->useful);
     s->windows_at_once = s->windows * task->batch;
-    if (choice->windows_at_once && !task->in_place) /* In place, one window's input is another's output. */
+    /* In place, one window's input is another's output. */
+    if (choice->windows_at_once && !task->in_place)
         s->windows_at_once = stn_min(s->windows_at_once, choice->windows_at_once);
     s->spectrum = (int64_t)(choice->rows / 2 + 1) * choice->width;
-    const int64_t torus[3] = {1, 1, s->length};
-    s->symbol = stn_symbol_form(&run, 2, torus, false);
+    const int64_t domain[3] = {1, 1, s->length};
+    s->symbol = stn_symbol_form(&run, 2, domain, false);
     while ((int64_t)1 << (2 * s->fine) < s->length) s->fine++;
     if (lines) make_lines(task, machine, s);
 }
 
-/* Fractions of the copy bandwidth and of the unit's rate, as for 2D grids in spectral_cost_model.c. */
+/* Fractions of the copy bandwidth and of the unit's rate, as for 2D grids in
+ * spectral_cost_model.c. */
 /* f64, f32. */
 static const struct { double part, arithmetic; } rates[2] = {{0.47, 1.4}, {0.5, 0.9}};
 
@@ -323,7 +325,7 @@ void spectral_four_step_estimate(const stn_task *task, const stn_machine *machin
 
 static const long double pi = 3.14159265358979323846264338327950288L;
 
-static size_t placed(size_t *at, size_t bytes) {
+static size_t allocated(size_t *at, size_t bytes) {
     size_t here = *at;
     *at += (size_t)stn_round_up((int64_t)bytes, 256);
     return here;
@@ -356,13 +358,13 @@ static int side_of(const spectral_four_step *s, int64_t window, int64_t p, int *
  * mirror at the low side to the next. */
 static int64_t next_image(const spectral_four_step *s, int64_t from) {
     const stn_extension *e = &s->axis;
-    const int64_t apart = stn_extension_period(e) / (e->sign[0] == e->sign[1] ? 1 : 2);
+    const int64_t spacing = stn_extension_period(e) / (e->sign[0] == e->sign[1] ? 1 : 2);
     int64_t best = INT64_MAX;
     for (int side = 0; side < 2; side++) {
         const int64_t adjacent = stn_extension_beside(e, side);
         for (int mirrored = 0; mirrored < 2 && adjacent >= 0; mirrored++) {
-            const int64_t rest = ((mirrored ? -e->beyond[0] - adjacent : adjacent) - from) % apart;
-            best = stn_min(best, from + (rest < 0 ? rest + apart : rest));
+            const int64_t rest = ((mirrored ? -e->beyond[0] - adjacent : adjacent) - from) % spacing;
+            best = stn_min(best, from + (rest < 0 ? rest + spacing : rest));
         }
     }
     return best;
@@ -403,17 +405,17 @@ static void place_tables(const stn_task *task, spectral_four_step_state *state) 
     const size_t cell = wide ? 16 : 8, rows = (size_t)s->choice.rows / 2 + 1;
     const size_t images = state->has_source ? (size_t)find_images(s, NULL) : 0;
     state->size = 0;
-    state->down = placed(&state->size, stn_ladder_roots(&s->down, wide, NULL) + 16);
-    state->along = placed(&state->size, stn_ladder_roots(&s->along, wide, NULL) + 16);
-    state->fine = placed(&state->size, ((size_t)1 << s->fine) * cell);
-    state->coarse = placed(&state->size, (size_t)((s->length >> s->fine) + 1) * cell);
-    state->half_angles = placed(&state->size, rows * 16);
-    state->angles = placed(&state->size, (size_t)s->choice.width * 16);
-    state->parts = placed(&state->size, (size_t)s->symbol.parts * sizeof(double));
-    state->image = placed(&state->size, (images + 1) * sizeof(spectral_source_image));
-    state->image_row = placed(&state->size, (images + 1) * rows * 16);
-    state->images = placed(&state->size, (size_t)(s->windows + 1) * sizeof(int32_t));
-    state->taps = placed(&state->size, task->ntaps * sizeof(spectral_source_tap));
+    state->down = allocated(&state->size, stn_ladder_roots(&s->down, wide, NULL) + 16);
+    state->along = allocated(&state->size, stn_ladder_roots(&s->along, wide, NULL) + 16);
+    state->fine = allocated(&state->size, ((size_t)1 << s->fine) * cell);
+    state->coarse = allocated(&state->size, (size_t)((s->length >> s->fine) + 1) * cell);
+    state->half_angles = allocated(&state->size, rows * 16);
+    state->angles = allocated(&state->size, (size_t)s->choice.width * 16);
+    state->parts = allocated(&state->size, (size_t)s->symbol.parts * sizeof(double));
+    state->image = allocated(&state->size, (images + 1) * sizeof(spectral_source_image));
+    state->image_row = allocated(&state->size, (images + 1) * rows * 16);
+    state->images = allocated(&state->size, (size_t)(s->windows + 1) * sizeof(int32_t));
+    state->taps = allocated(&state->size, task->ntaps * sizeof(spectral_source_tap));
 }
 
 static bool fill(const stn_task *task, const spectral_four_step_state *state, unsigned char *to) {
@@ -474,9 +476,9 @@ static int frozen(const stn_extension *e, int side) { return !e->repeats && e->s
 
 /* Two neighbouring points of the grid are one access. */
 static bool in_pairs(const stn_task *task, const spectral_four_step *s, bool back) {
-    const bool apart =
+    const bool unaligned =
         back && task->snapshots > 1 && task->snapshot_stride * (int64_t)stn_dtype_size(task->dtype) % 16 != 0;
-    return s->choice.before % 2 == 0 && !apart && stn_task_vector(task) > 1;
+    return s->choice.before % 2 == 0 && !unaligned && stn_task_vector(task) > 1;
 }
 
 static stn_status make_columns(stn_plan *plan, const spectral_four_step_state *state, bool back,
@@ -636,7 +638,7 @@ static stn_status run_rows(const stn_plan *plan, const spectral_four_step_state 
     unsigned char *workspace = run->workspace;
     const int64_t rows = s->choice.rows / 2 + 1;
     spectral_columns_arguments a = {.spectrum = workspace, .roots = table(state, state->along)};
-    a.apart = workspace + spectra(task, s);
+    a.result = workspace + spectra(task, s);
     a.symbol.parts = table(state, state->parts), a.symbol.angles = table(state, state->angles);
     /* Later snapshots decay at least as far. */
     a.symbol.steps = (snapshot + 1) * task->steps, a.symbol.decay_bound = state->decay_bound;

@@ -1,6 +1,7 @@
 /* Four-step FFT for 1D lines too long for shared memory: a line is a matrix, transformed down its
- * columns and then along its rows, in three passes (kernel_templates/spectral/spectral_four_step.cu);
- * or several such windows that overlap by the reach of the taps (overlap-save). */
+ * columns and then along its rows, in three passes
+ * (kernel_templates/spectral/spectral_four_step.cu); or several such windows that overlap by the
+ * reach of the taps (overlap-save). */
 #ifndef STN_STRATEGIES_SPECTRAL_FOUR_STEP_H
 #define STN_STRATEGIES_SPECTRAL_FOUR_STEP_H
 #include "strategies/spectral/spectral_passes.h"

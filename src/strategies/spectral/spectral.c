@@ -259,7 +259,7 @@ static stn_status set_weights(stn_plan *plan, stn_error *error) {
     /* Whether there is room for the taps' line next to a column. */
     if (form.taps != state->shape.symbol.taps)
         return stn_fail(error, STN_ERROR_UNSUPPORTED,
-                        "spectral cannot take these weights: their symbol is computed in another way");
+                        "spectral cannot take these weights: their symbol needs another way of evaluation");
     if (form.plain != state->shape.symbol.plain) {
         state->shape.symbol = form;
         STN_TRY(spectral_make_passes(plan, state, error));
@@ -333,7 +333,7 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
         stn_json_number(text, growth);
         return;
     }
-    stn_text_printf(text, "%d passes, a torus of ", state->count);
+    stn_text_printf(text, "%d passes, a periodic domain of ", state->count);
     for (int axis = 3 - plan->task.rank; axis < 3; axis++)
         stn_text_printf(text, axis > 3 - plan->task.rank ? " x %d" : "%d", length[axis]);
     if (spectral_tiled(&shape->choice))
@@ -373,7 +373,7 @@ static void name_candidate(const stn_task *task, const stn_candidate *candidate,
         return;
     }
     spectral_choice choice = choice_of(candidate);
-    stn_text_printf(text, "torus of ");
+    stn_text_printf(text, "periodic domain of ");
     for (int axis = 3 - task->rank; axis < 3; axis++)
         stn_text_printf(text, axis > 3 - task->rank ? " x %d" : "%d", choice.length[axis]);
     stn_text_printf(text, ", %d rows a block, %d columns, groups of %d", choice.row_lines, choice.column_lines,

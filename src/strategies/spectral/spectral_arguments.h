@@ -23,11 +23,11 @@ typedef struct spectral_symbol_arguments {
     double decay_bound, scale;
 } spectral_symbol_arguments;
 typedef struct spectral_faces_arguments {
-    const void *values, *place;
+    const void *values, *unit_response;
     int64_t grid, step, next;
 } spectral_faces_arguments;
 typedef struct spectral_source_image {
-    int32_t place, side;
+    int32_t point, side;
 } spectral_source_image;
 typedef struct spectral_four_step_rows {
     const void *half_angles;
@@ -44,12 +44,12 @@ typedef struct spectral_columns_arguments {
     int64_t pitch, plane;
     int32_t columns, tiles, kept, with_points;
     spectral_extension_arguments along;
-    const void *row, *row_place;
+    const void *row, *row_response;
     int64_t row_grid, row_next;
     spectral_faces_arguments faces[2];
     int32_t width, across, with_points_across, first, slab_width, unused;
-    void *apart;
-    int64_t apart_pitch, apart_plane, uneven;
+    void *result;
+    int64_t result_pitch, result_plane, uneven;
     spectral_four_step_rows four_step;
 } spectral_columns_arguments;
 

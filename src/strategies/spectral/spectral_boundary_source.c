@@ -1,6 +1,6 @@
-/* The source of fixed and constant sides; see spectral_passes.h. Its values are defined next to the faces,
- * two per axis. A kernel computes them at each execution; the kernels of rows and columns transform
- * each face along its two axes.
+/* The source of fixed and constant sides; see spectral_passes.h. Its values are defined next to the
+ * faces, two per axis. A kernel computes them at each execution; the kernels of rows and columns
+ * transform each face along its two axes.
  *
  *     z faces [2][y][x]: along x, y
  *     y faces [z][2][x]: along x, z
@@ -82,7 +82,7 @@ static stn_status make_kernels(stn_plan *plan, spectral_state *state, stn_error 
     return STN_OK;
 }
 
-static size_t placed(size_t *at, size_t bytes) {
+static size_t allocated(size_t *at, size_t bytes) {
     size_t here = *at;
     *at = (size_t)stn_round_up((int64_t)(here + bytes), 256);
     return here;
@@ -102,12 +102,12 @@ static void place_source(const stn_task *task, const spectral_shape *shape, spec
     source->cell = 2 * real;
     for (int axis = 0; axis < 2; axis++) source->extent[axis] = stn_max(task->n[axis], shape->axis[axis].length);
     *bytes = (size_t)stn_round_up((int64_t)*bytes, 256);
-    if (shape->last == 0) source->values[0] = placed(bytes, 2 * (size_t)(task->n[1] * task->n[2]) * batch * real);
-    source->values[1] = placed(bytes, 2 * (size_t)(task->n[0] * task->n[2]) * batch * real);
+    if (shape->last == 0) source->values[0] = allocated(bytes, 2 * (size_t)(task->n[1] * task->n[2]) * batch * real);
+    source->values[1] = allocated(bytes, 2 * (size_t)(task->n[0] * task->n[2]) * batch * real);
     for (int axis = shape->last; axis < 3; axis++) { /* In 2D, z faces are not needed. */
         const size_t size = (size_t)numbers_of(source->extent, shape->pitch, axis) * batch * source->cell;
-        source->faces[axis] = source->transposed[axis] = placed(bytes, size);
-        if (shape->choice.decayed_solver && axis > 0) source->transposed[axis] = placed(bytes, size);
+        source->faces[axis] = source->transposed[axis] = allocated(bytes, size);
+        if (shape->choice.decayed_solver && axis > 0) source->transposed[axis] = allocated(bytes, size);
     }
 }
 
@@ -130,7 +130,7 @@ stn_status spectral_make_source(stn_plan *plan, spectral_state *state, size_t *b
 
 /* The transform along an axis of a unit value next to each side, with all its images, times
  * `factor`, at k < count: [k][side]. */
-static void fill_places(const stn_extension *e, int64_t count, double factor, bool wide, void *to) {
+static void fill_unit_responses(const stn_extension *e, int64_t count, double factor, bool wide, void *to) {
     for (int side = 0; side < 2; side++) {
         int64_t adjacent = stn_extension_beside(e, side);
         for (int64_t p = 0; p < e->length && adjacent >= 0; p++) {
@@ -151,7 +151,7 @@ static void fill_places(const stn_extension *e, int64_t count, double factor, bo
 }
 
 /* Frequencies of an axis in the spectrum, with padding. */
-static int64_t places(const spectral_shape *shape, int axis) {
+static int64_t frequencies_of_axis(const spectral_shape *shape, int axis) {
     return axis == 2 ? shape->pitch : shape->axis[axis].length;
 }
 
@@ -162,12 +162,14 @@ stn_status spectral_make_source_tables(stn_plan *plan, spectral_state *state, st
     if (!source->has || !plan->machine.present) return STN_OK;
     bool wide = spectral_wide(task);
     size_t size = 0, cell = wide ? 16 : 8;
-    for (int axis = 0; axis < 3; axis++) source->place[axis] = placed(&size, 2 * cell * (size_t)places(shape, axis));
-    source->taps = placed(&size, task->ntaps * sizeof(spectral_source_tap));
+    for (int axis = 0; axis < 3; axis++)
+        source->unit_response[axis] = allocated(&size, 2 * cell * (size_t)frequencies_of_axis(shape, axis));
+    source->taps = allocated(&size, task->ntaps * sizeof(spectral_source_tap));
     unsigned char *tables = calloc(1, size);
     if (!tables) return stn_fail_memory(error, "the tables of a plan's sides", size);
     for (int axis = 0; axis < 3; axis++) /* The pass of rows doubles its results. */
-        fill_places(&shape->axis[axis], places(shape, axis), axis == 2 ? 2 : 1, wide, tables + source->place[axis]);
+        fill_unit_responses(&shape->axis[axis], frequencies_of_axis(shape, axis), axis == 2 ? 2 : 1, wide,
+                            tables + source->unit_response[axis]);
     for (size_t i = 0; i < task->ntaps; i++) {
         const int64_t *o = task->taps[i].offset;
         spectral_source_tap put = {task->taps[i].weight, (int32_t)o[0], (int32_t)o[1], (int32_t)o[2], 0};
@@ -256,8 +258,8 @@ static stn_status run_rows(const stn_plan *plan, const spectral_state *state, in
     return STN_OK;
 }
 
-/* Transforms along y or z, in place, or y and x faces along z to `transposed`. Each plane has `pitch`
- * columns side by side. */
+/* Transforms along y or z, in place, or y and x faces along z to `transposed`. Each plane has
+ * `pitch` columns side by side. */
 static stn_status run_columns(const stn_plan *plan, const spectral_state *state, int faces, int along, int64_t planes,
                               int64_t plane, int64_t pitch, const stn_execution *run, stn_error *error) {
     const spectral_shape *shape = &state->shape;
@@ -271,7 +273,7 @@ static stn_status run_columns(const stn_plan *plan, const spectral_state *state,
     for (int64_t grid = 0; grid < plan->task.batch; grid++) {
         size_t before = 2 * (size_t)(grid * frequencies(state, faces)) * real;
         a.spectrum = (char *)run->workspace + source->faces[faces] + before;
-        a.apart = (char *)run->workspace + source->transposed[faces] + before;
+        a.result = (char *)run->workspace + source->transposed[faces] + before;
         STN_TRY(
             spectral_launch(plan, state, along, source->transform[along], a.tiles * planes, &a, run->stream, error));
     }
@@ -303,11 +305,11 @@ void spectral_source_arguments_of(const spectral_state *state, const stn_executi
     for (int axis = 0; axis < 3; axis++)
         of[axis] = (const char *)run->workspace + (axis == last ? source->faces : source->transposed)[axis] +
                    grid * frequencies(state, axis) * (int64_t)source->cell;
-    a->row = of[last], a->row_place = tables + source->place[last];
+    a->row = of[last], a->row_response = tables + source->unit_response[last];
     a->row_grid = frequencies(state, last), a->row_next = last == 0 ? source->extent[1] * pitch : pitch;
     if (last == 0)
-        a->faces[0] =
-            (spectral_faces_arguments){of[1], tables + source->place[1], frequencies(state, 1), 2 * pitch, pitch};
-    a->faces[x] = (spectral_faces_arguments){of[2], tables + source->place[2], frequencies(state, 2),
+        a->faces[0] = (spectral_faces_arguments){of[1], tables + source->unit_response[1], frequencies(state, 1),
+                                                 2 * pitch, pitch};
+    a->faces[x] = (spectral_faces_arguments){of[2], tables + source->unit_response[2], frequencies(state, 2),
                                              last == 0 ? 2 * source->extent[1] : 2, 1};
 }

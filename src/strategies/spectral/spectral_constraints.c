@@ -25,14 +25,14 @@ static bool four_step_holds(const stn_task *task, const stn_machine *machine, vo
 
 /* The forms: a 2D or 3D grid as a whole, a 2D grid in tiles, a long line by a four-step FFT. */
 static const stn_constraint whole[] = {
-    {"length", "each axis, with what its taps reach in all steps, is held together by a block, or a few that share it",
+    {"length", "each axis plus the reach of its taps over all steps fits the shared memory of a block or a cluster",
      length_holds}};
 static const stn_constraint tiles[] = {
-    {"tiles",
-     "sides only mirror or wrap, and a block's shared memory holds a tile of a plane with what reaches into it",
+    {"tiles", "sides only mirror or wrap, and a block's shared memory holds a tile of a 2D grid with its halo",
      tiles_hold}};
 static const stn_constraint four_steps[] = {
-    {"four-step FFT", "a line's rows and columns, with what its taps reach in all steps, are held together by a block",
+    {"four-step FFT",
+     "the matrix of a line plus the reach of its taps over all steps has rows and columns that fit shared memory",
      four_step_holds}};
 
 void spectral_left_out(const stn_plan *plan, stn_tally *tally) {

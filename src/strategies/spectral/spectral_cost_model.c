@@ -12,7 +12,7 @@
  * for reading a source's frequencies, six values per frequency in 3D; face: four values per
  * frequency in 2D. */
 static const struct {
-    double plane, solid, source, face, arithmetic, alone, symbol;
+    double plane, volume, source, face, arithmetic, alone, symbol;
     /* f64, f32. */
 } rates[2] = {{0.505, 0.83, 1.27, 2.5, 1.4, 0.55, 0.38}, {0.505, 0.64, 0.95, 3, 0.9, 0.9, 0.38}};
 
@@ -145,7 +145,7 @@ static double left_away(const stn_task *task, const spectral_choice *c) {
 
 void spectral_estimate(const stn_task *task, const stn_machine *machine, const spectral_shape *s,
                        stn_estimate *estimate) {
-    const bool wide = spectral_wide(task), solid = s->last == 0;
+    const bool wide = spectral_wide(task), volume = s->last == 0;
     const spectral_choice *c = &s->choice;
     /* Half of one forward and `count` inverse transforms. */
     const double count = (double)task->snapshots, half = 0.5 * (1 + count);
@@ -154,19 +154,19 @@ void spectral_estimate(const stn_task *task, const stn_machine *machine, const s
     /* across: frequencies along y that come from points. */
     const double across = 2 * c->with_points[1] > c->length[1] ? c->length[1] : 2 * c->with_points[1] - 1;
     const double spectrum = lines * c->kept[2] * cell, with_points = lines * c->with_points[2] * cell;
-    const double transposed = solid ? (double)(s->columns * task->n[0] * task->batch) * cell : spectrum;
+    const double transposed = volume ? (double)(s->columns * task->n[0] * task->batch) * cell : spectrum;
     const double transposed_with_points =
-        solid ? across * c->with_points[2] * (double)(task->n[0] * task->batch) * cell : with_points;
+        volume ? across * c->with_points[2] * (double)(task->n[0] * task->batch) * cell : with_points;
     double ahead = grid + with_points, back = (task->sum ? 2 : 1) * grid + spectrum, numbers = 0;
-    if (solid) ahead += with_points + transposed_with_points, back += spectrum + transposed;
+    if (volume) ahead += with_points + transposed_with_points, back += spectrum + transposed;
     for (int axis = 0; axis < 3; axis++)
-        if (!task->sum && stn_extension_odd(&s->axis[axis])) numbers = solid ? 6 : 4;
+        if (!task->sum && stn_extension_odd(&s->axis[axis])) numbers = volume ? 6 : 4;
     /* Columns with points, or all columns. */
     const double at_points = c->decayed_solver ? across * c->with_points[2] : (double)s->columns;
     const double source = numbers * cell * at_points * c->length[s->last] * (double)task->batch;
     const double decayed = 4 * cell * ((double)s->columns - at_points) * (double)(task->n[0] * task->batch);
     *estimate = (stn_estimate){.unit = wide ? STN_UNIT_FMA_F64 : STN_UNIT_FMA_F32};
-    estimate->launches = (solid ? 2 + 3 * count : 1 + 2 * count) + (c->decayed_solver ? count : 0);
+    estimate->launches = (volume ? 2 + 3 * count : 1 + 2 * count) + (c->decayed_solver ? count : 0);
     estimate->bytes = ahead + count * (back + transposed_with_points + transposed);
     double points = lines * (double)s->choice.length[2];
     if (spectral_tiled(c)) points *= 0.5 * (1 + (double)s->segments * c->length[1] / (double)task->n[1]);
@@ -175,14 +175,14 @@ void spectral_estimate(const stn_task *task, const stn_machine *machine, const s
     estimate->halo_waste = points / (rows * (double)task->n[2]) - 1;
     const double slabs = launches_of_slabs(task, s);
     const double plane = rates[!wide].plane * (spectral_in_parts(c) ? IN_PARTS : 1);
-    const double rate = solid ? rates[!wide].solid : plane / waves_of_rows(machine, s, rows, wide);
+    const double rate = volume ? rates[!wide].volume : plane / waves_of_rows(machine, s, rows, wide);
     estimate->seconds = estimate->launches * (machine->launch_seconds + 2e-6 + (spectral_tiled(c) ? 0 : CHAIN));
     if (spectral_tiled(c))
         estimate->seconds += seconds_of_tiles(task, machine, s, estimate->bytes);
     else
         estimate->seconds +=
             estimate->bytes / (machine->copy_bandwidth * rate) +
-            count * source / (machine->copy_bandwidth * (solid ? rates[!wide].source : rates[!wide].face)) +
+            count * source / (machine->copy_bandwidth * (volume ? rates[!wide].source : rates[!wide].face)) +
             (c->decayed_solver ? count * decayed / (machine->copy_bandwidth * DECAYED) : 0) +
             exposed_arithmetic(task, machine, s, estimate) + slabs * (machine->launch_seconds + SLAB_GAP);
     estimate->launches += slabs;

@@ -55,9 +55,9 @@ static stn_status make_pass(stn_plan *plan, const spectral_state *state, spectra
                    rows ? sizeof(spectral_rows_arguments) : sizeof(spectral_columns_arguments));
     if (rows) {
         const bool even = shape->axis[2].before % 2 == 0; /* A pair of points is one access. */
-        const bool apart = pass->direction == SPECTRAL_BACK && task->snapshots > 1 &&
-                           task->snapshot_stride * (int64_t)stn_dtype_size(task->dtype) % 16 != 0;
-        stn_params_int(&params, "VECTOR", even && !apart && stn_task_vector(task) > 1 ? 2 : 1);
+        const bool unaligned = pass->direction == SPECTRAL_BACK && task->snapshots > 1 &&
+                               task->snapshot_stride * (int64_t)stn_dtype_size(task->dtype) % 16 != 0;
+        stn_params_int(&params, "VECTOR", even && !unaligned && stn_task_vector(task) > 1 ? 2 : 1);
         stn_params_int(&params, "STRIPS", shape->choice.step[1] > 0);
         stn_params_int(&params, "SPECTRUM_ADDS", task->sum && pass->direction == SPECTRAL_BACK);
         stn_params_int(&params, "SPECTRUM_HELD", shape->slabs.held > 0);
@@ -116,7 +116,7 @@ static int64_t frequency_at(int64_t place, int64_t kept, int64_t length) {
 typedef struct parts_job {
     const spectral_shape *shape;
     const stn_task *task;
-    const stn_symbol_turns *applies_symbol;
+    const stn_symbol_turns *roots;
     /* Frequencies of every line along the first of the other axes, then along the second. */
     const int64_t *at;
     double *parts;
@@ -130,7 +130,7 @@ static void make_parts(void *user, int64_t begin, int64_t end) {
     parts_job *j = user;
     const int64_t first = begin * j->row, count = (end - begin) * j->row, doubles = j->row * j->shape->symbol.parts;
     const int64_t *const place[2] = {j->at + first, j->at + j->shape->columns + first};
-    if (!stn_symbol_parts_by(&j->shape->symbol, j->task, j->applies_symbol, count, place, j->parts + begin * doubles))
+    if (!stn_symbol_parts_by(&j->shape->symbol, j->task, j->roots, count, place, j->parts + begin * doubles))
         atomic_store(&j->failed, true);
     for (int64_t k = begin > 1 ? begin : 1; k < end && 2 * k < j->rows; k++)
         memcpy(j->parts + (j->rows - k) * doubles, j->parts + k * doubles, (size_t)doubles * sizeof *j->parts);
@@ -156,16 +156,16 @@ static bool make_all_parts(const stn_context *context, parts_job *job) {
     const int64_t count = job->rows > 1 ? job->rows / 2 + 1 : job->shape->columns;
     const int64_t grain = stn_max(1, stn_max(LINES, TERMS / (int64_t)job->task->ntaps) / job->row);
     const int64_t threads = stn_min(stn_min(stn_compile_threads(context), THREADS), count / grain);
-    stn_symbol_turns *const applies_symbol = stn_symbol_turns_make(&job->shape->symbol);
+    stn_symbol_turns *const roots = stn_symbol_turns_make(&job->shape->symbol);
     stn_pool *pool = NULL;
-    if (!applies_symbol) return false;
-    job->applies_symbol = applies_symbol;
+    if (!roots) return false;
+    job->roots = roots;
     if (threads > 1 && stn_pool_create((int)threads, &pool, NULL) == STN_OK)
         stn_pool_for(pool, count, grain, make_parts, job);
     else
         make_parts(job, 0, count);
     stn_pool_destroy(pool);
-    stn_symbol_turns_free(applies_symbol);
+    stn_symbol_turns_free(roots);
     return !atomic_load(&job->failed);
 }
 
@@ -191,7 +191,7 @@ static stn_status fill_parts(const stn_plan *plan, const spectral_shape *shape, 
     return good ? STN_OK : stn_fail_memory(error, "the roots of a symbol", (size_t)count * 32);
 }
 
-static size_t placed(size_t *at, size_t bytes) {
+static size_t allocated(size_t *at, size_t bytes) {
     size_t here = *at;
     *at += (size_t)stn_round_up((int64_t)bytes, 256);
     return here;
@@ -203,10 +203,10 @@ static void place_tables(const stn_task *task, spectral_state *state) {
     bool wide = spectral_wide(task);
     state->size = 0;
     for (int axis = shape->last; axis < 3; axis++)
-        state->roots[axis] = placed(&state->size, stn_ladder_roots(&shape->line[axis], wide, NULL) + 16);
-    state->half = placed(&state->size, stn_ladder_half_roots(&shape->line[2], wide, NULL));
-    state->angles = placed(&state->size, stn_symbol_angles(&shape->symbol, NULL) * sizeof(double));
-    state->parts = placed(&state->size, (size_t)(shape->columns * shape->symbol.parts) * sizeof(double));
+        state->roots[axis] = allocated(&state->size, stn_ladder_roots(&shape->line[axis], wide, NULL) + 16);
+    state->half = allocated(&state->size, stn_ladder_half_roots(&shape->line[2], wide, NULL));
+    state->angles = allocated(&state->size, stn_symbol_angles(&shape->symbol, NULL) * sizeof(double));
+    state->parts = allocated(&state->size, (size_t)(shape->columns * shape->symbol.parts) * sizeof(double));
 }
 
 static stn_status upload(stn_plan *plan, spectral_state *state, const void *tables, size_t size, stn_error *error) {
@@ -320,7 +320,7 @@ static stn_status run_columns(const stn_plan *plan, const spectral_state *state,
     spectral_columns_arguments a;
     spectral_columns_of(plan, state, pass, snapshot, &a);
     a.spectrum = spectrum_of(task, shape, pass, run);
-    a.apart = (unsigned char *)run->workspace + spectral_workspace(task, shape) / 2;
+    a.result = (unsigned char *)run->workspace + spectral_workspace(task, shape) / 2;
     a.pitch = slowest ? shape->plane : shape->pitch;
     a.plane = slowest ? shape->grid : shape->plane;
     a.columns = (int32_t)(applies_symbol                        ? shape->columns
@@ -329,7 +329,7 @@ static stn_status run_columns(const stn_plan *plan, const spectral_state *state,
     a.tiles = spectral_in_parts(choice) ? a.columns : (int32_t)stn_div_up(a.columns, shape->line[pass->axis].lines);
     if (applies_symbol && state->source.has) spectral_source_arguments_of(state, run, 0, &a);
     if (applies_symbol && spectral_solves_decayed_modes(state)) {
-        void *const to = task->snapshots > 1 ? a.apart : a.spectrum;
+        void *const to = task->snapshots > 1 ? a.result : a.spectrum;
         STN_TRY(spectral_run_decayed_modes(plan, state, to, 0, NULL, run, error));
         a.tiles = (int32_t)(stn_div_up(a.with_points, shape->line[0].lines) * spectral_rows_with_points(shape));
     }

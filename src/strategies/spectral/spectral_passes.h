@@ -24,7 +24,7 @@ typedef struct spectral_source {
     /* On the device; the next two lines are byte offsets. */
     void *tables;
     /* Frequencies of a unit value next to each side, by axis; the taps. */
-    size_t place[3], taps;
+    size_t unit_response[3], taps;
     /* Byte offsets in the workspace: the values of z and y faces, and the frequencies of all
      * faces. */
     size_t values[2], faces[3];
@@ -40,7 +40,8 @@ typedef struct spectral_state {
     spectral_shape shape;
     spectral_source source;
     spectral_pass pass[5];
-    int count, shared_passes; /* Number of passes, and of those that a stack of snapshots runs only once. */
+    /* Number of passes, and of those that a stack of snapshots runs only once. */
+    int count, shared_passes;
     /* On the device, with byte offsets: roots of each axis, half roots, angles, coefficients of the
      * symbol. */
     void *tables;
@@ -53,7 +54,7 @@ void spectral_extension_params(const stn_extension *extension, stn_text *params)
 stn_status spectral_launch(const stn_plan *plan, const spectral_state *state, int axis, const struct stn_kernel *kernel,
                            int64_t blocks, void *arguments, void *stream, stn_error *error);
 
-/* ---- spectral_passes.c: kernels of all passes, in order ----------------------------------------------- */
+/* ---- spectral_passes.c: kernels of all passes, in order -------------------------------------- */
 stn_status spectral_make_passes(stn_plan *plan, spectral_state *state, stn_error *error);
 /* Makes the tables of the plan's weights; without a device, only those that the host needs. */
 stn_status spectral_make_tables(stn_plan *plan, spectral_state *state, stn_error *error);
@@ -64,15 +65,15 @@ bool spectral_solves_decayed_modes(const spectral_state *state);
 /* Arguments of a columns pass, except addresses and counts. */
 void spectral_columns_of(const stn_plan *plan, const spectral_state *state, const spectral_pass *pass,
                          uint64_t snapshot, spectral_columns_arguments *arguments);
-/* ---- spectral_slabs.c: all passes but those of rows --------------------------------------------------- */
+/* ---- spectral_slabs.c: all passes but those of rows ------------------------------------------ */
 stn_status spectral_run_slabs(const stn_plan *plan, const spectral_state *state, const stn_execution *run,
                               stn_error *error);
-/* ---- marching_columns.c: the columns of tiles ------------------------------------------------------------ */
+/* ---- marching_columns.c: the columns of tiles ------------------------------------------------ */
 stn_status spectral_make_march(stn_plan *plan, const spectral_shape *shape, struct stn_kernel **kernel,
                                stn_error *error);
 stn_status spectral_run_march(const stn_plan *plan, const spectral_state *state, const struct stn_kernel *kernel,
                               const stn_execution *run, stn_error *error);
-/* ---- spectral_boundary_source.c -------------------------------------------------------------------------------- */
+/* ---- spectral_boundary_source.c -------------------------------------------------------------- */
 
 /* The source terms of sides. *bytes is the workspace so far, which grows. */
 stn_status spectral_make_source(stn_plan *plan, spectral_state *state, size_t *bytes, stn_error *error);
@@ -95,7 +96,7 @@ typedef struct spectral_line_source {
 } spectral_line_source;
 stn_status spectral_source_of_lines(const stn_plan *plan, const spectral_line_source *source, const stn_execution *run,
                                     stn_error *error);
-/* ---- decayed_modes.c: columns that have a source but no points -------------------------------------- */
+/* ---- decayed_modes.c: columns that have a source but no points ------------------------------- */
 stn_status spectral_make_decayed_modes(stn_plan *plan, spectral_state *state, stn_error *error);
 /* Solves those of all grids, or with a slab those of its columns of one grid, with which `spectrum`
  * begins. */

@@ -88,9 +88,10 @@ static bool choose_length(const stn_task *task, const stn_machine *machine, int 
     int64_t period = stn_extension_period(&e);
     if (task->n[axis] <= most && !(period == e.n && cost(period) < INFINITY)) reach = reach_of(task, axis, known);
     if (task->n[axis] > most || !stn_extension_fit(&e, &reach, cost, most)) {
-        snprintf(reason, size,
-                 "axis %d with what its taps reach in all steps is longer than the %lld points that are held together",
-                 shown, (long long)most);
+        snprintf(
+            reason, size,
+            "axis %d plus the reach of its taps over all steps is longer than the %lld points that shared memory holds",
+            shown, (long long)most);
         return false;
     }
     choice->length[axis] = (int)e.length;
@@ -128,11 +129,11 @@ void spectral_choose_kept(const stn_task *task, spectral_choice *choice) {
         if (!stn_extension_sides(&run, axis, &e, reason, sizeof reason)) return;
         source = source || stn_extension_odd(&e);
     }
-    int64_t torus[3] = {choice->length[0], choice->length[1], choice->length[2]};
-    double decay_bound = spectral_decay_bound(task, stn_symbol_largest(task, torus));
+    int64_t domain[3] = {choice->length[0], choice->length[1], choice->length[2]};
+    double decay_bound = spectral_decay_bound(task, stn_symbol_largest(task, domain));
     for (int axis = 2; axis > last_axis(task); axis--) {
-        int64_t kept = stn_symbol_kept(task, axis, torus[axis], decay_bound);
-        if (axis == 2 || 2 * kept - 1 < torus[1]) choice->with_points[axis] = (int)kept;
+        int64_t kept = stn_symbol_kept(task, axis, domain[axis], decay_bound);
+        if (axis == 2 || 2 * kept - 1 < domain[1]) choice->with_points[axis] = (int)kept;
         if (!source) choice->kept[axis] = choice->with_points[axis];
     }
     choice->decayed_solver = source && spectral_has_decayed_modes(task, choice, decay_bound);
@@ -305,12 +306,12 @@ static void make_columns(const stn_task *task, const stn_machine *machine, spect
     if (spectral_tiled(&s->choice) && spectral_columns_fit(s)) s->chunks = spectral_march_chunks(task, machine, s);
 }
 
-stn_symbol spectral_symbol_form(const stn_task *task, const stn_machine *machine, const int64_t torus[3]) {
+stn_symbol spectral_symbol_form(const stn_task *task, const stn_machine *machine, const int64_t domain[3]) {
     const stn_task run = spectral_run(task);
     int last = last_axis(task); /* The taps' line lies next to the column in shared memory. */
-    bool fits = 2 * torus[last] <= stn_ladder_most_points(spectral_wide(task), machine->shared_per_block);
+    bool fits = 2 * domain[last] <= stn_ladder_most_points(spectral_wide(task), machine->shared_per_block);
     fits = fits && spectral_sides_are_even(task); /* A source needs K itself. */
-    return stn_symbol_form(&run, last, torus, fits);
+    return stn_symbol_form(&run, last, domain, fits);
 }
 
 void spectral_shape_make(const stn_task *task, const stn_machine *machine, const spectral_choice *choice, bool lines,
@@ -318,7 +319,7 @@ void spectral_shape_make(const stn_task *task, const stn_machine *machine, const
     char reason[160];
     const stn_task run = spectral_run(task);
     *s = (spectral_shape){.choice = *choice, .last = last_axis(task)};
-    int64_t torus[3];
+    int64_t domain[3];
     for (int axis = 0; axis < 3; axis++) {
         stn_extension *e = &s->axis[axis];
         stn_extension_sides(&run, axis, e, reason, sizeof reason);
@@ -326,9 +327,9 @@ void spectral_shape_make(const stn_task *task, const stn_machine *machine, const
         e->before = choice->before[axis];
         e->exact = choice->exact >> axis & 1;
         e->whole = e->length == e->n && !(axis > 0 && choice->step[axis - 1]) && !(axis == 1 && choice->parts);
-        torus[axis] = e->length;
+        domain[axis] = e->length;
     }
-    s->symbol = spectral_symbol_form(task, machine, torus);
+    s->symbol = spectral_symbol_form(task, machine, domain);
     s->strips = choice->step[1] ? (int)stn_div_up(task->n[2], choice->step[1]) : 1;
     s->segments = choice->step[0] ? (int)stn_div_up(task->n[1], choice->step[0]) : 1;
     s->chunks = 1;
@@ -340,13 +341,13 @@ void spectral_shape_make(const stn_task *task, const stn_machine *machine, const
     s->rows = task->n[1];
     if (s->last == 0) {
         int64_t kept = choice->kept[1];
-        s->rows = stn_max(s->rows, 2 * kept > torus[1] ? torus[1] : 2 * kept - 1);
+        s->rows = stn_max(s->rows, 2 * kept > domain[1] ? domain[1] : 2 * kept - 1);
     }
     s->plane = stn_div_up(s->rows, choice->group) * choice->group * s->pitch;
     s->grid = s->plane * task->n[0];
     s->columns = choice->kept[2];
     if (s->last == 0)
-        s->columns = s->pitch * (2 * (int64_t)choice->kept[1] > torus[1] ? torus[1] : 2 * choice->kept[1] - 1);
+        s->columns = s->pitch * (2 * (int64_t)choice->kept[1] > domain[1] ? domain[1] : 2 * choice->kept[1] - 1);
     if (spectral_in_slabs(choice)) spectral_slabs_make(task, s);
     if (lines) make_rows(task, machine, s);
     if (lines || spectral_tiled(choice)) make_columns(task, machine, s);

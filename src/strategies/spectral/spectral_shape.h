@@ -8,8 +8,8 @@
 #include "strategies/common/symbol.h"
 
 /* How columns with a source but no points are computed: by transforms as all others, or by a
- * recursion (decayed_modes.c) with 16 or 8 points per thread, with one or several rows of columns per
- * block. */
+ * recursion (decayed_modes.c) with 16 or 8 points per thread, with one or several rows of columns
+ * per block. */
 enum { SPECTRAL_DECAYED_BY_FFT, SPECTRAL_DECAYED_BY_16, SPECTRAL_DECAYED_BY_8, SPECTRAL_DECAYED_BY_ROWS };
 
 /* A candidate's values. Lengths are ints, because a candidate's values are. */
@@ -91,7 +91,7 @@ bool spectral_choose(const stn_task *task, const stn_machine *machine, spectral_
                      size_t reason_size);
 /* Then chooses the retained frequencies, which takes milliseconds. */
 void spectral_choose_kept(const stn_task *task, spectral_choice *choice);
-stn_symbol spectral_symbol_form(const stn_task *task, const stn_machine *machine, const int64_t torus[3]);
+stn_symbol spectral_symbol_form(const stn_task *task, const stn_machine *machine, const int64_t domain[3]);
 /* decayed_modes.c: whether there are columns without points, and the recursion serves them. */
 bool spectral_has_decayed_modes(const stn_task *task, const spectral_choice *choice, double decay_bound);
 /* With the frequencies chosen: how such columns are computed, and the threads of all columns and
@@ -107,7 +107,7 @@ size_t spectral_variants(const stn_task *task, const stn_machine *machine, const
                          spectral_choice *list, size_t most);
 /* spectral_constraints.c: counts rejected forms of the plan's task. */
 void spectral_left_out(const stn_plan *plan, stn_tally *tally);
-/* ---- spectral_tiles.c --------------------------------------------------------------------------------- */
+/* ---- spectral_tiles.c ------------------------------------------------------------------------ */
 
 /* Overlapping tiles of a 2D grid (overlap-save), for a reach that is short compared with the axes
  * (spectral_walk.cu). whole: a choice without tiles, or NULL. least: least number of tiles along
@@ -118,7 +118,7 @@ bool spectral_choose_tiles(const stn_task *task, const stn_machine *machine, con
 size_t spectral_tile_variants(const stn_task *task, const stn_machine *machine, const spectral_choice *whole,
                               const spectral_choice *tiles, spectral_choice *list, size_t most);
 static inline bool spectral_tiled(const spectral_choice *choice) { return choice->step[0] > 0; }
-/* ---- spectral_slabs.c --------------------------------------------------------------------------------- */
+/* ---- spectral_slabs.c ------------------------------------------------------------------------ */
 
 /* Replaces *choice, which has no slabs, by one with slabs if that pays, and lists variants to be
  * timed. Returns their number. */
@@ -128,15 +128,15 @@ void spectral_slabs_make(const stn_task *task, spectral_shape *shape);
 static inline bool spectral_in_slabs(const spectral_choice *choice) { return choice->slab > 0; }
 typedef struct spectral_slab {
     int first, count; /* Frequencies along x. */
-    /* held: stored in the output. with_points: some have points, or the recursion does not serve those
-     * without. */
+    /* held: stored in the output. with_points: some have points, or the recursion does not serve
+     * those without. */
     bool held, with_points;
 } spectral_slab;
 /* The next slab, from {0} on; false: there is none. */
 bool spectral_next_slab(const spectral_shape *shape, bool decayed_solver, spectral_slab *slab);
-/* ---- spectral_boundary_source.c: bytes of the workspace for the source of fixed and constant sides ------------- */
+/* spectral_boundary_source.c: bytes of the workspace for the source of fixed and constant sides. */
 size_t spectral_source_bytes(const stn_task *task, const spectral_shape *shape);
-/* ---- column_parts.c: columns of one step of many taps, in at most SPECTRAL_PARTS parts -------------- */
+/* ---- column_parts.c: columns of one step of many taps, in at most SPECTRAL_PARTS parts ------- */
 #define SPECTRAL_PARTS 8
 /* Divides columns into `count` parts, a power of two, or the best number if it is 0. False: the
  * task is not for parts, or with 0 whole columns are as fast. */
@@ -153,9 +153,9 @@ static inline int64_t spectral_parts_step(const stn_task *task, const spectral_c
 }
 /* Bytes of shared memory of a block of columns in addition to its lines. */
 size_t spectral_march_carry(const stn_task *task, const spectral_choice *choice, const stn_extension *axis, int lines);
-/* Bytes for all segments' factors in addition to `beside` bytes, if they fit; else 0. */
+/* Bytes for all segments' factors in addition to `used` bytes, if they fit; else 0. */
 size_t spectral_march_factors(const stn_task *task, const stn_machine *machine, const spectral_shape *shape, int lines,
-                              size_t adjacent);
+                              size_t used);
 /* Chunks of each column, each done by one block, for grids with few columns. */
 int spectral_march_chunks(const stn_task *task, const stn_machine *machine, const spectral_shape *shape);
 /* The ratio of their time to that of the segments distributed evenly over all multiprocessors. */
@@ -166,7 +166,7 @@ size_t spectral_march_chunk_halos(const stn_task *task, const spectral_shape *sh
 /* Whether the tiles have room for the reach of these weights. */
 bool spectral_tiles_serve(const stn_task *task, const spectral_choice *choice);
 
-/* ---- spectral_shape.c --------------------------------------------------------------------------------- */
+/* ---- spectral_shape.c ------------------------------------------------------------------------ */
 
 /* Derives the rest from the choice; FFT radices only if `lines`, but those of tiles' columns
  * always. */

@@ -164,7 +164,7 @@ size_t spectral_choose_slabs(const stn_task *task, const stn_machine *machine, c
 
 /* A slab during the transforms along y: the address of its first frequency in the rows' data, and
  * its own address. */
-typedef struct slab_place {
+typedef struct slab_address {
     unsigned char *points, *slab;
     /* Strides of the rows' data, in complex numbers, or in elements if uneven. */
     int64_t pitch, plane;
@@ -172,14 +172,14 @@ typedef struct slab_place {
     /* Strides of the slab: between frequencies along y, and between planes. */
     int64_t width, deep;
     int64_t first, planes; /* The planes that no fixed side freezes. */
-} slab_place;
+} slab_address;
 
-static slab_place place_of(const stn_plan *plan, const spectral_state *state, int64_t grid, const spectral_slab *slab,
-                           const stn_execution *run) {
+static slab_address place_of(const stn_plan *plan, const spectral_state *state, int64_t grid, const spectral_slab *slab,
+                             const stn_execution *run) {
     const stn_task *task = &plan->task;
     const spectral_slabs *s = &state->shape.slabs;
     const int64_t cell = cell_of(task), low = spectral_frozen(&state->shape.axis[0], 0);
-    slab_place p = {.width = stn_round_up(slab->count, s->line), .first = low, .uneven = 1};
+    slab_address p = {.width = stn_round_up(slab->count, s->line), .first = low, .uneven = 1};
     p.planes = task->n[0] - low - spectral_frozen(&state->shape.axis[0], 1);
     p.deep = p.width * s->across;
     p.slab = (unsigned char *)run->workspace + s->rest;
@@ -200,21 +200,21 @@ static slab_place place_of(const stn_plan *plan, const spectral_state *state, in
 }
 
 static stn_status run_across(const stn_plan *plan, const spectral_state *state, const spectral_pass *pass,
-                             const slab_place *p, int64_t columns, const stn_execution *run, stn_error *error) {
+                             const slab_address *p, int64_t columns, const stn_execution *run, stn_error *error) {
     const bool back = pass->direction == SPECTRAL_BACK;
     spectral_columns_arguments a;
     if (columns <= 0 || p->planes <= 0) return STN_OK;
     spectral_columns_of(plan, state, pass, 0, &a);
-    a.spectrum = back ? p->slab : p->points, a.apart = back ? p->points : p->slab;
+    a.spectrum = back ? p->slab : p->points, a.result = back ? p->points : p->slab;
     a.pitch = back ? p->width : p->pitch, a.plane = back ? p->deep : p->plane;
-    a.apart_pitch = back ? p->pitch : p->width, a.apart_plane = back ? p->plane : p->deep;
+    a.result_pitch = back ? p->pitch : p->width, a.result_plane = back ? p->plane : p->deep;
     a.uneven = p->uneven;
     a.columns = (int32_t)columns, a.tiles = (int32_t)stn_div_up(columns, state->shape.line[1].lines);
     return spectral_launch(plan, state, 1, pass->kernel, a.tiles * p->planes, &a, run->stream, error);
 }
 
 static stn_status run_along(const stn_plan *plan, const spectral_state *state, const spectral_pass *pass, int64_t grid,
-                            const spectral_slab *slab, const slab_place *p, const stn_execution *run,
+                            const spectral_slab *slab, const slab_address *p, const stn_execution *run,
                             stn_error *error) {
     const spectral_shape *shape = &state->shape;
     const bool decayed_solver = spectral_solves_decayed_modes(state);
@@ -240,7 +240,7 @@ stn_status spectral_run_slabs(const stn_plan *plan, const spectral_state *state,
     const spectral_shape *shape = &state->shape;
     for (int64_t grid = 0; grid < plan->task.batch; grid++)
         for (spectral_slab slab = {0}; spectral_next_slab(shape, spectral_solves_decayed_modes(state), &slab);) {
-            const slab_place p = place_of(plan, state, grid, &slab, run);
+            const slab_address p = place_of(plan, state, grid, &slab, run);
             const int64_t with_points = stn_min(shape->choice.with_points[2] - slab.first, slab.count);
             if (slab.with_points) STN_TRY(run_across(plan, state, &state->pass[1], &p, with_points, run, error));
             STN_TRY(run_along(plan, state, &state->pass[2], grid, &slab, &p, run, error));

@@ -89,10 +89,10 @@ size_t spectral_march_carry(const stn_task *task, const spectral_choice *choice,
 }
 
 size_t spectral_march_factors(const stn_task *task, const stn_machine *machine, const spectral_shape *shape, int lines,
-                              size_t adjacent) {
+                              size_t used) {
     const size_t factor = (shape->symbol.plain ? 8 : 16) / (spectral_wide(task) ? 1 : 2);
     const size_t bytes = shape->symbol.taps ? 0 : (size_t)(shape->choice.length[1] * lines) * factor;
-    return adjacent + bytes <= machine->shared_per_block ? bytes : 0;
+    return used + bytes <= machine->shared_per_block ? bytes : 0;
 }
 
 /* Number of chunks of `each` segments down a column; the last chunk may be shorter. It must contain
@@ -166,8 +166,8 @@ static bool choose_columns(const stn_task *task, const stn_machine *machine, con
         .machine = machine, .cell = spectral_wide(task) ? 16 : 8, .copies = 1, .unit = 1, .wrap = columns.repeats};
     /* A segment is longer than the points that reach into it. The taps' line is stored next to it
      * if those of such a segment would be. */
-    const int64_t torus[3] = {1, stn_min(y->side[0] + y->side[1], 1024) + LEAST_STEP, choice->length[2]};
-    const stn_symbol form = spectral_symbol_form(task, machine, torus);
+    const int64_t domain[3] = {1, stn_min(y->side[0] + y->side[1], 1024) + LEAST_STEP, choice->length[2]};
+    const stn_symbol form = spectral_symbol_form(task, machine, domain);
     if (form.taps) needs.copies = 2;
     needs.factor = form.taps ? 0 : form.plain ? needs.cell / 2 : needs.cell;
     choice->column_lines = PIECE / (int)needs.cell;

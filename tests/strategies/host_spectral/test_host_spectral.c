@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/host.h"
 #include "check_analytic.h"
+#include "host/host.h"
 
 static stn_problem problem_of(stn_stencil *stencil, const int *extent, stn_dtype dtype, uint64_t steps) {
     stn_problem p = STN_PROBLEM_INIT;

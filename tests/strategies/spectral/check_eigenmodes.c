@@ -151,7 +151,7 @@ static void divided(suite *s) {
         {1, {30011, 1, 1}, 300, ALL(STN_FIXED), STN_F64, 1000000, 200, "four-step"},
         {1, {60014, 1, 1}, 900, ALL(STN_MIRROR), STN_F32, 1000000, 100, "four-step"},
         {1, {61000, 1, 1}, 400, ALL(STN_CONSTANT), STN_F16, 1000000, 300, "four-step"},
-        {2, {14400, 3, 1}, 1, ALL(STN_WRAP), STN_F64, 1000000, 0.3, "torus of 14400"},
+        {2, {14400, 3, 1}, 1, ALL(STN_WRAP), STN_F64, 1000000, 0.3, "periodic domain of 14400"},
         {3, {24, 25, 31}, 1, ALL(STN_FIXED), STN_F64, 1000, 25, "recursion by 16"},
         {3, {33, 20, 27}, 1, ALL(STN_CONSTANT), STN_F32, 1000, 25, "recursion by rows"},
         {3, {17, 26, 22}, 1, ALL(STN_FIXED), STN_F16, 1000, 25, "recursion by 8"},
