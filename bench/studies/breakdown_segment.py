@@ -19,7 +19,6 @@ from breakdown import TEMPLATES, edit
 KERNEL = "segment/segment_product.cu"
 TORUS = "segment/product.cuh"
 DENSE = "segment/dense.cuh"
-CELLS = "segment/cells.cuh"
 STEPS = "6"
 LENGTH = "840"  # the fastest product at so few steps
 
@@ -81,31 +80,31 @@ def without_tensor_cores(folder):
          lambda match: CUDA_CORES + match.group(1))
 
 
-# What gives a pair, in rows.
+# The stores of a pair, in rows.
 GIVE_IN_ROWS = """
         for (int q = t; q < LENGTH; q += THREADS) {
             const int own = in_rows(q), j = own - a.lead;
             if (static_cast<unsigned>(j) >= static_cast<unsigned>(a.useful)) continue;
-            const REAL *const from = rooms + cell_of(own);
+            const REAL *const from = buffers + cell_of(own);
             to[j - t] = narrow<STORE>(scaled(from[0], scale));
-            beside[j - t] = narrow<STORE>(scaled(from[ROOM], scale));
+            of_second[j - t] = narrow<STORE>(scaled(from[BUFFER], scale));
         }
     } else {
-        give_one("""
+        store_one("""
 
 
 def without_diagonals(folder):
     edit(folder, KERNEL, r"^(__device__ __forceinline__ int cell_of\(int n\).*\n)", lambda match: match.group(1) + IN_ROWS)
-    edit(folder, KERNEL, r"if \(n \+ THREADS > LENGTH && n \+ t >= LENGTH\) break;\n *REAL \*const to = rooms \+ d\.cell\(k\);",
-         "if (n + t >= LENGTH) break;\n            const int own = in_rows(n + t);\n            REAL *const to = rooms + cell_of(own);")
-    edit(folder, KERNEL, r"copy_element\(to, from \+ n\), copy_element\(to \+ ROOM, beside \+ n\);",
-         "copy_element(to, from + (own - t)), copy_element(to + ROOM, beside + (own - t));")
-    edit(folder, KERNEL, r"^        const diagonal d = diagonal_from\(a\.lead \+ t\);(?:\n.*)*?\n    \} else \{\n        give_one\(", lambda _: GIVE_IN_ROWS)
+    edit(folder, KERNEL, r"if \(n \+ THREADS > LENGTH && n \+ t >= LENGTH\) break;\n *REAL \*const to = buffers \+ d\.cell\(k\);",
+         "if (n + t >= LENGTH) break;\n            const int own = in_rows(n + t);\n            REAL *const to = buffers + cell_of(own);")
+    edit(folder, KERNEL, r"copy_element\(to, from \+ n\), copy_element\(to \+ BUFFER, of_second \+ n\);",
+         "copy_element(to, from + (own - t)), copy_element(to + BUFFER, of_second + (own - t));")
+    edit(folder, KERNEL, r"^        const diagonal d = diagonal_from\(a\.lead \+ t\);(?:\n.*)*?\n    \} else \{\n        store_one\(", lambda _: GIVE_IN_ROWS)
 
 
 def without_padding(folder):
-    edit(folder, CELLS, r"PITCH = 8 \* BLOCKS_2 \+ \(TURNED \? 0 : 4\), SLICE = .*;\nconstexpr int ROOM = N3 \* SLICE;",
-         "PITCH = 8 * BLOCKS_2, SLICE = 16 * PITCH, ROOM = N3 * (16 * (PITCH + 4) + SLICE_GAP);")
+    edit(folder, DENSE, r"PITCH = 8 \* BLOCKS_2 \+ \(TRANSPOSED \? 0 : 4\),\s+SLICE = .*;\nconstexpr int BUFFER = N3 \* SLICE;",
+         "PITCH = 8 * BLOCKS_2, SLICE = 16 * PITCH, BUFFER = N3 * (16 * (PITCH + 4) + SLICE_GAP);")
     edit(folder, TORUS, r", odd = lane / 4 % 2;", ", odd = 0;")
 
 
@@ -113,11 +112,11 @@ def without_second_layer(folder):
     edit(folder, KERNEL, r"unsigned segment = 2 \* blockIdx\.x;", "unsigned segment = blockIdx.x;")
     edit(folder, KERNEL, r"segment \+= 2 \* gridDim\.x", "segment += gridDim.x")
     edit(folder, KERNEL, r"fetch\(a, segment \+ 2 \* gridDim\.x, raw, t\);", "fetch(a, segment + gridDim.x, raw, t);")
-    edit(folder, KERNEL, r", turn_signs\(a, segment \+ 1, raw \+ ROOM, t\);", ";")
+    edit(folder, KERNEL, r", negate_images\(a, segment \+ 1, raw \+ BUFFER, t\);", ";")
     edit(folder, KERNEL, r"if \(both && is_plain\(a, first\) && .*\{", "if (there && is_plain(a, first)) {")
     edit(folder, KERNEL, r"if \(both && !sees_side\(a, first\) && .*\{", "if (!sees_side(a, first)) {")
-    edit(folder, KERNEL, r", copy_element\(to \+ ROOM, .*\);", ";")
-    edit(folder, KERNEL, r"^.* beside\[j(?: - t)?\] = narrow.*;\n", "")
+    edit(folder, KERNEL, r", copy_element\(to \+ BUFFER, .*\);", ";")
+    edit(folder, KERNEL, r"^.* of_second\[j(?: - t)?\] = narrow.*;\n", "")
     edit(folder, KERNEL, r"both = segment \+ 1 < a\.all", "both = false")
 
 

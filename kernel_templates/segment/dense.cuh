@@ -1,18 +1,70 @@
-// Transforms of N_i points along an axis of a torus as dense products on tensor cores: what
-// product.cuh makes of them. Its cells, the products by element type, the matrices, and the
-// transforms of a warp's strip along n1, from shared memory, and along n2 or n3, in registers.
+// DFTs of N_i points along an axis of a tile as dense matrix products on tensor cores, the building
+// blocks of product.cuh: the products by element type, the matrices, and the transforms of a warp's
+// strip along n1 from shared memory, and along n2 or n3 in registers.
+//
+// Layout in shared memory of the tiles and segments of product.cuh: strips, slices, and the index
+// of a point, chosen so that a warp's accesses fall in different banks.
 #pragma once
 #include "device/complex.cuh"
 #include "device/fragment.cuh"
-#include "segment/cells.cuh"
+#include "params.cuh"
+
+constexpr int N1 = PRODUCT_1, N2 = PRODUCT_2, N3 = PRODUCT_3, LENGTH = N1 * N2 * N3, THREADS = 32 * WARPS;
+// In blocks of 8.
+constexpr int BLOCKS_1 = (N1 + 7) / 8, BLOCKS_2 = (N2 + 7) / 8, BLOCKS_3 = (N3 + 7) / 8;
+constexpr int ROW_STRIPS = (N1 + 15) / 16;
+// A 3D tile of 16^3 points: the second product transposes its slices, see
+// transform_columns_transposed.
+constexpr bool TRANSPOSED = PRODUCT_EVEN && N1 == 16 && N2 == 16 && N3 == 16;
+constexpr bool SCALED = sizeof(STORE) == 2;  // Inputs are scaled.
+constexpr int PITCH = 8 * BLOCKS_2 + (TRANSPOSED ? 0 : 4),
+              SLICE = 16 * ROW_STRIPS * PITCH + (TRANSPOSED ? 0 : SLICE_GAP);
+constexpr int BUFFER = N3 * SLICE;
+constexpr bool EVEN_FIRST = SLICE_GAP % 4 == 0 && !TRANSPOSED;
+
+constexpr int STACKS = BLOCKS_2 == 2 ? N1 : (N1 + 1) / 2;  // Stacks of 16 pairs (k1, k2).
+// Elements of a warp's access, two per lane.
+constexpr int RUN = 64;
+constexpr int PARTS = PRODUCT_EVEN ? 1 : 2;  // Parts of a matrix: real, imaginary.
+constexpr int LEFT = BLOCKS_1 * PARTS * 2 * RUN, OPERAND_2 = ROW_STRIPS * LEFT,
+              OPERAND_3 = OPERAND_2 + BLOCKS_2 * BLOCKS_2 * PARTS * RUN;
+constexpr int OPERANDS = OPERAND_3 + (N3 > 1 ? BLOCKS_3 * BLOCKS_3 * PARTS * RUN : 0);
+constexpr int SYMBOLS = (SYMBOL_REAL ? 2 : 4) * RUN;  // For 16 x 8 frequencies.
+static_assert(N3 == 1 || (N1 <= 16 && N2 <= 16 && N3 <= 16), "of three factors each is a row of fragments");
+static_assert(N3 > 1 || WARPS == ROW_STRIPS, "a warp has a strip of a tile of two factors");
+
+// ---- index of a point in shared memory
+
+// Two factors that fit one warp: all four products are transposed and stay in registers, see
+// product.cuh.
+constexpr bool CHAINED = N3 == 1 && BLOCKS_1 == 2 && BLOCKS_2 == 2;
+// In these cases, rows 2t and 2t+1 of each eight are stored where fragments have t and t + 4, and
+// the columns of left factors are permuted likewise.
+constexpr bool PERMUTED = TRANSPOSED || CHAINED;
+constexpr int row_of(int n1) { return PERMUTED ? n1 / 8 * 8 + n1 % 8 / 2 + n1 % 2 * 4 : n1; }
+constexpr int row_at(int n1) { return row_of(n1) * PITCH; }
+constexpr int slice_at(int n3) { return (EVEN_FIRST ? n3 / 2 + n3 % 2 * ((N3 + 1) / 2) : n3) * SLICE; }
+// The transposed slices have no gaps. Instead, the columns of a row are permuted: four rows by four
+// columns (f32: by eight), which a warp accesses together, then cover all banks, and so do these
+// columns of a row in every second of eight slices.
+constexpr int column_permutation(int row, int slice) {
+    return sizeof(REAL) == 8 ? 4 * ((row ^ slice / 2) % 4) : 8 * ((row / 2 % 2) ^ (slice / 2 % 4));
+}
+constexpr int cell_at(int row, int column, int slice) {
+    if (!TRANSPOSED) return row * PITCH + column;
+    return row / 4 * 4 * PITCH + ((row % 4 * PITCH + column) ^ column_permutation(row, slice));
+}
+// For lane (g, t) of fragments: row t, column g of block j.
+constexpr int lane_cell(int lane, int j, int slice) { return cell_at(lane % 4, 8 * j + lane / 4, slice); }
+constexpr int point_at(int n1, int n2, int slice) { return cell_at(row_of(n1), n2, slice); }
 
 // ---- products
 
-struct tile {  // an accumulator: (g, 2t) (g, 2t+1) (g+8, 2t) (g+8, 2t+1)
+struct tile {  // An accumulator: (g, 2t) (g, 2t+1) (g+8, 2t) (g+8, 2t+1).
     REAL re[4], im[4];
 };
 template <int D>
-struct left {  // of D blocks of 8 indices of the sum: (g, t) (g+8, t) (g, t+4) (g+8, t+4)
+struct left {  // Left operand, D blocks of 8 along the sum: (g, t) (g+8, t) (g, t+4) (g+8, t+4).
     REAL re[D][4], im[D][4];
 };
 template <int D>
@@ -20,7 +72,7 @@ struct blocks_of {
     static constexpr int COUNT = D;
 };
 template <int D>
-struct right {  // (t, g) (t+4, g)
+struct right {  // Right operand: (t, g) (t+4, g).
     REAL re[D][2], im[D][2];
 };
 __device__ __forceinline__ void multiply(double (&c)[4], const double (&a)[4], const double (&b)[2]) {
@@ -32,7 +84,7 @@ __device__ __forceinline__ void multiply(double (&c)[4], const double (&a)[4], c
     else
         product_of_eights(c, a, b);
 }
-// The lower part is rounded too: cut off, it would all err one way.
+// The lower part is rounded, because truncation would bias the error.
 __device__ __forceinline__ void split(float value, unsigned &high, unsigned &low) {
     high = tf32_part<0, 2>(value), low = float_to_tf32(value - __uint_as_float(high));
 }
@@ -42,13 +94,14 @@ __device__ __forceinline__ void multiply(float (&c)[4], const float (&a)[4], con
     for (int e = 0; e < 4; e++) split(a[e], high[e], low[e]);
 #pragma unroll
     for (int e = 0; e < 2; e++) split(b[e], high_b[e], low_b[e]);
-    float sum[4] = {
-        0, 0, 0, 0};  // tensor cores cut off what a sum does not hold, always towards zero: it is added with rounding
+    // Tensor cores truncate their sums, which biases the error; so each product is added to c in
+    // f32 arithmetic, which rounds.
+    float sum[4] = {0, 0, 0, 0};
     mma_tf32_m16n8k8(sum, low, high_b), mma_tf32_m16n8k8(sum, high, low_b), mma_tf32_m16n8k8(sum, high, high_b);
     add_tile(c, sum);
 }
-// In halves a lane holds two neighbours of a sum where tf32 has indices t and t + 4: both factors
-// are permuted alike.
+// With halves a lane has two neighbours along the sum where tf32 has indices t and t + 4: both
+// operands are permuted in the same way.
 __device__ __forceinline__ void multiply_halves(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
     mma_f16_m16n8k16(c, a, b);
 }
@@ -86,8 +139,8 @@ __device__ __forceinline__ void multiply_all(double (&c)[4], const double (&a)[D
         multiply(c, a[0], b[0]);
     }
 }
-// A matrix from the left, and one from the right. Of real ones `im` belongs to the second array
-// alone.
+// Complex products with a matrix from the left and from the right. With real matrices, `im` is the
+// second array.
 template <int D>
 __device__ __forceinline__ void add_complex(tile &c, const left<D> &a, const right<D> &b) {
     REAL minus[D][2];
@@ -118,14 +171,15 @@ __device__ __forceinline__ void load_four(REAL (&to)[4], const REAL *from) {
 
 // ---- transforms
 
-constexpr int STEP = PRODUCT_PARTS || PRODUCT_DEPTH == 16 ? 2 : 1;  // blocks of a product
-constexpr int STEP_TURNED = PRODUCT_PARTS ? 2 : 1;                  // whose right factor is an accumulator as it stands
+constexpr int STEP = PRODUCT_PARTS || PRODUCT_DEPTH == 16 ? 2 : 1;  // Blocks of a product.
+// Of products whose right operand is an accumulator, unchanged.
+constexpr int STEP_TRANSPOSED = PRODUCT_PARTS ? 2 : 1;
 
-// Small matrices are in registers: those of slices (KEPT) through the whole run, where there is one
-// slice or both axes share one matrix, else through a phase of several slices. Others are read
-// where they are used, from the first-level cache, which is the pipe that shared memory has too.
+// Small matrices stay in registers: those of slices (KEPT) for the whole run if there is one slice
+// or both axes share a matrix, else through a phase of several slices. Others are read where they
+// are used, from L1, which shares its data path with shared memory.
 constexpr bool SMALL = BLOCKS_1 <= 2 && BLOCKS_2 <= 2 && BLOCKS_3 <= 2;
-constexpr bool KEPT = SMALL && (N3 == 1 || TURNED);
+constexpr bool KEPT = SMALL && (N3 == 1 || TRANSPOSED);
 template <int D>
 __device__ __forceinline__ void read_rows(left<D> &a, const REAL *from) {
 #pragma unroll
@@ -142,8 +196,8 @@ __device__ __forceinline__ void read_columns(right<D> &b, const REAL *from, int 
         if (PARTS == 2) load_run(b.im[d], from + d * far * PARTS * RUN + RUN);
     }
 }
-// A factor F_i on the left, of a strip, and one on the right: its rows are in the order in which
-// accumulators hold columns. `again` before each use.
+// A matrix F_i on the left, for a strip, and on the right, with rows in the order in which
+// accumulators have columns. `again` is called before each use.
 template <bool>
 struct left_matrix {
     left<BLOCKS_1> all;
@@ -170,7 +224,7 @@ struct left_matrix<false> {
 };
 template <bool, int BLOCKS_N>
 struct right_matrix {
-    right<BLOCKS_N> all[BLOCKS_N];  // by columns
+    right<BLOCKS_N> all[BLOCKS_N];  // By columns.
     __device__ __forceinline__ void load(const REAL *from, int lane) {
 #pragma unroll
         for (int m = 0; m < BLOCKS_N; m++) read_columns(all[m], from + m * PARTS * RUN + 2 * lane, BLOCKS_N);
@@ -197,7 +251,7 @@ struct right_matrix<false, BLOCKS_N> {
 };
 struct matrices {
     const REAL *from;
-    left_matrix<SMALL> first, across;  // across: F2, of a chain
+    left_matrix<SMALL> first, across;  // across: F2 of a chain.
     right_matrix<SMALL, BLOCKS_2> second;
     right_matrix<SMALL, BLOCKS_3> third;
 };
@@ -214,14 +268,15 @@ __device__ __forceinline__ matrices find_matrices(const REAL *operands, int warp
     if (KEPT) load_slices(f, N3 == 1 ? warp : 0, lane);
     return f;
 }
-// Before a phase. What stays through a phase alone is read in it.
-__device__ __forceinline__ void before_slices(matrices &f, int strip, int lane) {
+// Called before a phase: reads the matrices that stay in registers only through it.
+__device__ __forceinline__ void prepare_slices(matrices &f, int strip, int lane) {
     keep_here(lane);
     if (!KEPT) load_slices(f, strip, lane);
 }
 template <class MATRICES>
-__device__ __forceinline__ void before_middle(MATRICES &f, int lane) {
-    if constexpr (TURNED) {  // F is F^T, and its columns lie in the order of rows: one matrix in the same registers
+__device__ __forceinline__ void prepare_third(MATRICES &f, int lane) {
+    // F is symmetric, and its columns are in the order of rows: the same registers hold both.
+    if constexpr (TRANSPOSED) {
 #pragma unroll
         for (int i = 0; i < 8; i++) f.third.all[i % 2].re[i / 4][i / 2 % 2] = f.first.all.re[i / 4][i % 4];
         return;
@@ -229,8 +284,8 @@ __device__ __forceinline__ void before_middle(MATRICES &f, int lane) {
     keep_here(lane);
     f.third.load(f.from + OPERAND_3, lane);
 }
-// c += F1 X of a strip, blocks s to s + D - 1 of the sum. re, im: this lane's, but of turned
-// slices.
+// c += F1 X of a strip, for blocks s to s + D - 1 of the sum. re, im: at this lane's element,
+// except for transposed slices.
 template <int D>
 __device__ __forceinline__ void add_rows(tile (&c)[BLOCKS_2], const left_matrix<SMALL> &f, const REAL *re,
                                          const REAL *im, int s, int slice, int lane, REAL scale) {
@@ -243,17 +298,17 @@ __device__ __forceinline__ void add_rows(tile (&c)[BLOCKS_2], const left_matrix<
         for (int d = 0; d < D; d++)
 #pragma unroll
             for (int e = 0; e < 2; e++) {
-                const int cell = (8 * (s + d) + 4 * e) * PITCH + (TURNED ? lane_cell(lane, j, slice) : 8 * j);
+                const int cell = (8 * (s + d) + 4 * e) * PITCH + (TRANSPOSED ? lane_cell(lane, j, slice) : 8 * j);
                 x.re[d][e] = SCALED ? re[cell] * scale : re[cell];
                 x.im[d][e] = SCALED ? im[cell] * scale : im[cell];
             }
         add_from_left<D>(c[j], a, x);
     }
 }
-// c = F1 X of a strip of a slice, columns 8 j .. of it in c[j].
+// c = F1 X of a strip of a slice; c[j] has columns 8 j to 8 j + 7.
 __device__ __forceinline__ void transform_rows(tile (&c)[BLOCKS_2], const REAL *re, const REAL *im,
                                                left_matrix<SMALL> &f, int slice, int lane, REAL scale) {
-    const int first = TURNED ? 0 : lane_cell(lane, 0, slice);
+    const int first = TRANSPOSED ? 0 : lane_cell(lane, 0, slice);
     f.again();
 #pragma unroll
     for (int j = 0; j < BLOCKS_2; j++) c[j] = {};
@@ -262,7 +317,7 @@ __device__ __forceinline__ void transform_rows(tile (&c)[BLOCKS_2], const REAL *
         add_rows<STEP>(c, f, re + first, im + first, s, slice, lane, scale);
     if (BLOCKS_1 % STEP) add_rows<1>(c, f, re + first, im + first, BLOCKS_1 - 1, slice, lane, scale);
 }
-// y += x F, of blocks j to j + D - 1 of x.
+// y += x F, for blocks j to j + D - 1 of x.
 template <int D, int BLOCKS_N>
 __device__ __forceinline__ void add_columns(tile (&y)[BLOCKS_N], const tile (&x)[BLOCKS_N],
                                             const right_matrix<SMALL, BLOCKS_N> &f, int j) {
@@ -281,53 +336,55 @@ __device__ __forceinline__ void add_columns(tile (&y)[BLOCKS_N], const tile (&x)
         add_from_right<D>(y[m], a, b);
     }
 }
-// An accumulator c is a left factor only once it is copied to other registers, but c^T is a right
-// factor as it stands: c becomes (c F)^T, whose rows are columns of the slice. Rows of slices lie
-// where the first product reads rows 2t and 2t+1 as those of such a factor are: at t and t + 4 of
-// each eight. So both products have one left factor, and what is put does not meet in a bank.
+// An accumulator c can be a left operand only after moves between registers, but its transpose is a
+// right operand as it is: c becomes (c F)^T, whose rows are the columns of the slice. Rows of
+// slices are stored where the first product reads rows 2t and 2t+1 as those of a right operand: at
+// t and t + 4 of each eight. So both products have the same left operand, and stores have no bank
+// conflicts.
 template <int BLOCKS_N, int D>
-__device__ __forceinline__ void transform_columns_turned(REAL (tile::*part)[4], tile (&x)[BLOCKS_N], const left<D> &f) {
+__device__ __forceinline__ void transform_columns_transposed(REAL (tile::*part)[4], tile (&x)[BLOCKS_N],
+                                                             const left<D> &f) {
     REAL y[2][4] = {};
 #pragma unroll
-    for (int j = 0; j + STEP_TURNED <= BLOCKS_N; j += STEP_TURNED)
+    for (int j = 0; j + STEP_TRANSPOSED <= BLOCKS_N; j += STEP_TRANSPOSED)
 #pragma unroll
         for (int n = 0; n < 2; n++) {
-            REAL a[STEP_TURNED][4], b[STEP_TURNED][2];
+            REAL a[STEP_TRANSPOSED][4], b[STEP_TRANSPOSED][2];
 #pragma unroll
-            for (int d = 0; d < STEP_TURNED; d++) {
+            for (int d = 0; d < STEP_TRANSPOSED; d++) {
 #pragma unroll
                 for (int e = 0; e < 4; e++) a[d][e] = f.re[j + d][e];
 #pragma unroll
                 for (int e = 0; e < 2; e++) b[d][e] = (x[j + d].*part)[2 * n + e];
             }
-            multiply_all<STEP_TURNED>(y[n], a, b);
+            multiply_all<STEP_TRANSPOSED>(y[n], a, b);
         }
 #pragma unroll
     for (int n = 0; n < BLOCKS_N; n++)
 #pragma unroll
         for (int e = 0; e < 4; e++) (x[n].*part)[e] = y[n][e];
 }
-// x becomes F x^T, of both arrays.
-__device__ __forceinline__ void transform_turned(tile (&x)[2], const left_matrix<SMALL> &f) {
+// Replaces x by F x^T, for both arrays.
+__device__ __forceinline__ void transform_transposed(tile (&x)[2], const left_matrix<SMALL> &f) {
     tile y[2] = {};
 #pragma unroll
-    for (int j = 0; j < 2; j += STEP_TURNED) {
-        left<STEP_TURNED> a;
+    for (int j = 0; j < 2; j += STEP_TRANSPOSED) {
+        left<STEP_TRANSPOSED> a;
         f.get(a, j);
 #pragma unroll
         for (int half = 0; half < 2; half++) {
-            right<STEP_TURNED> b;
+            right<STEP_TRANSPOSED> b;
 #pragma unroll
-            for (int k = 0; k < 2 * STEP_TURNED; k++) {
+            for (int k = 0; k < 2 * STEP_TRANSPOSED; k++) {
                 b.re[k / 2][k % 2] = x[j + k / 2].re[2 * half + k % 2];
                 b.im[k / 2][k % 2] = x[j + k / 2].im[2 * half + k % 2];
             }
-            add_from_left<STEP_TURNED>(y[half], a, b);
+            add_from_left<STEP_TRANSPOSED>(y[half], a, b);
         }
     }
     x[0] = y[0], x[1] = y[1];
 }
-// One of two arrays by themselves: then the other's registers are free meanwhile.
+// Transforms one of two real arrays; the registers of the other are free meanwhile.
 template <int BLOCKS_N>
 __device__ __forceinline__ void transform_columns_of(REAL (tile::*part)[4], tile (&x)[BLOCKS_N],
                                                      const right_matrix<SMALL, BLOCKS_N> &f) {
@@ -369,7 +426,7 @@ __device__ __forceinline__ void transform_columns(tile (&x)[BLOCKS_N], right_mat
 #pragma unroll
     for (int m = 0; m < BLOCKS_N; m++) x[m] = y[m];
 }
-// Times the symbol, re and im swapped; but of arrays by themselves.
+// Multiplies by the symbol, and exchanges re and im, except for two real arrays.
 template <int BLOCKS_N>
 __device__ __forceinline__ void times_symbol(tile (&x)[BLOCKS_N], const REAL *symbol, int lane) {
 #pragma unroll

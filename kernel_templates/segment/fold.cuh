@@ -1,35 +1,37 @@
-// The extension of an axis past its sides LOW and HIGH that makes plain convolution right near them
-// (of symmetric taps, but for wrap):
+// Extension of an axis past its sides LOW and HIGH for which plain convolution is correct at the
+// boundary (symmetric taps, except for wrap):
 //
-//   wrap       the other end
-//   reflect, mirror   the line mirrored
-//   constant   minus the line mirrored about the point past the side, which is 0
-//   fixed      minus the line mirrored about its first point, which is 0
-//   nearest    0, at both sides: outputs near them are not right
+//     wrap              the other end
+//     reflect, mirror   the line's mirror image
+//     constant          its negated mirror image about the point past the side, which is 0
+//     fixed             its negated mirror image about its first point, which is 0
+//     nearest           0, at both sides: outputs near them are not correct
 #pragma once
 #include "device/index.cuh"
 
 struct folded {
-    long long index;  // below 0: the value is 0
+    long long index;  // Negative: the value is 0.
     bool minus;
 };
-constexpr int low_mirror(int side) { return side == REFLECT ? -1 : side == CONSTANT ? -2 : 0; }  // i and low_mirror - i
+// i and low_mirror - i are mirror images.
+constexpr int low_mirror(int side) { return side == REFLECT ? -1 : side == CONSTANT ? -2 : 0; }
 constexpr int high_mirror(int side) {
-    return side == REFLECT ? -1 : side == CONSTANT ? 0 : -2;  // i and 2 n + high_mirror - i
+    // i and 2 n + high_mirror - i are mirror images.
+    return side == REFLECT ? -1 : side == CONSTANT ? 0 : -2;
 }
 constexpr bool is_odd(int side) { return side == CONSTANT || side == FIXED; }
 
-// However far outside: by division, which takes as long as dozens of folds.
+// At any distance from the grid: by a division, which is as slow as dozens of folds.
 template <int LOW, int HIGH>
 __device__ __forceinline__ folded extend_far(long long i, long long n) {
     if (LOW == WRAP) return {fold_far<LOW, HIGH>(i, n), false};
     const long long period = 2 * n + high_mirror(HIGH) - low_mirror(LOW),
-                    turns = i >= 0 ? i / period : -((period - 1 - i) / period);
-    i -= turns * period;
-    const bool minus = is_odd(LOW) != is_odd(HIGH) && (turns & 1);
+                    periods = i >= 0 ? i / period : -((period - 1 - i) / period);
+    i -= periods * period;
+    const bool minus = is_odd(LOW) != is_odd(HIGH) && (periods & 1);
     return i < n ? folded{i, minus} : folded{2 * n + high_mirror(HIGH) - i, minus != is_odd(HIGH)};
 }
-// The same; all but always one fold is enough.
+// The same; one fold nearly always suffices.
 template <int LOW, int HIGH>
 __device__ __forceinline__ folded extend_by(long long i, long long n) {
     folded to = {i, false};

@@ -1,5 +1,5 @@
-// Segments of lines along x: where they lie, and what a constant or a fixed side adds to their
-// outputs.
+// Segments of lines along x: their addresses, and the terms of constant and fixed sides that are
+// added to their outputs.
 #pragma once
 #include "device/divide.cuh"
 #include "device/element.cuh"
@@ -8,32 +8,33 @@
 struct line_arguments {
     const STORE *in;
     STORE *out;
-    const REAL *roots;    // as root_of reads them; segment_product: its operands
-    const REAL *symbol;   // over LENGTH, as times_symbol reads it
-    const REAL *profile;  // of the low side from its first point on, of the high side from the last one back
-    long long n;          // points of a line
-    long long in_far[3];  // elements from line to line along y, along z, from grid to grid
+    const REAL *roots;   // In the order of root_of; segment_product: the DFT matrices.
+    const REAL *symbol;  // Divided by LENGTH, in the order of times_symbol.
+    // The low side's from its first point on, then the high side's from the last point backwards.
+    const REAL *profile;
+    long long n;          // Points of a line.
+    long long in_far[3];  // Strides, in elements, of lines along y and z, and of grids.
     long long out_far[3];
-    unsigned lines_y, lines_z;  // of a grid
-    unsigned segments, all;     // of a line, of all lines
+    unsigned lines_y, lines_z;  // Lines of a grid.
+    unsigned segments, all;     // segments of a line, all of all lines.
     int lead, useful;
-    int width;  // of a profile
+    int width;  // Width of a profile.
     int rest;
-    divisor by_segments, by_y, by_z;  // segments, lines_y, lines_z
-    REAL past[2];                     // past a constant side
+    divisor by_segments, by_y, by_z;  // Divisors segments, lines_y, lines_z.
+    REAL past[2];                     // Value past a constant side.
 };
 
-struct place {
-    const STORE *in;  // the line
+struct segment_position {
+    const STORE *in;  // The line.
     STORE *out;
-    long long start;  // of the segment's first input on it
-    run plain;        // those of its inputs that are points as they are
+    long long start;  // Index on the line of the segment's first input.
+    run plain;        // The inputs that are points of the grid, unchanged.
 };
 
-__device__ __forceinline__ place find(const line_arguments &a, unsigned segment, int length) {
+__device__ __forceinline__ segment_position find(const line_arguments &a, unsigned segment, int length) {
     unsigned line = 0;
     if (SEGMENT_LINES) line = segment / a.by_segments, segment -= line * a.segments;
-    place s = {a.in, a.out, static_cast<long long>(segment) * a.useful - a.lead, {0, 0}};
+    segment_position s = {a.in, a.out, static_cast<long long>(segment) * a.useful - a.lead, {0, 0}};
     if (SEGMENT_LINES) {
         const unsigned plane = line / a.by_y, grid = plane / a.by_z;
         const unsigned y = line - plane * a.lines_y, z = plane - grid * a.lines_z;
@@ -44,16 +45,20 @@ __device__ __forceinline__ place find(const line_arguments &a, unsigned segment,
     return s;
 }
 
-__device__ __forceinline__ bool inside(const place &s, int length) { return s.plain.last - s.plain.first == length; }
+__device__ __forceinline__ bool inside(const segment_position &s, int length) {
+    return s.plain.last - s.plain.first == length;
+}
 
-// What is added to a segment's outputs near odd sides: numbers from the segment's first input on.
+// The terms added to a segment's outputs near odd sides. Indices count from the segment's first
+// input.
 struct sides {
     bool low, high;
-    int ahead, behind;  // input j is ahead + j points from the low side, behind - j from the high one
+    // Input j is ahead + j points from the low side, and behind - j from the high one.
+    int ahead, behind;
     REAL at_low, at_high;
 };
-__device__ __forceinline__ sides find_sides(const line_arguments &a, const place &s, unsigned count) {
-    const long long first = s.start + a.lead;  // output
+__device__ __forceinline__ sides find_sides(const line_arguments &a, const segment_position &s, unsigned count) {
+    const long long first = s.start + a.lead;  // The first output.
     sides at = {PROFILES && ODD_LOW && first < a.width,
                 PROFILES && ODD_HIGH && first + count > a.n - a.width,
                 0,
@@ -67,7 +72,7 @@ __device__ __forceinline__ sides find_sides(const line_arguments &a, const place
     }
     return at;
 }
-// A side's value times its profile; points that a fixed side freezes keep theirs.
+// Adds a side's value times its profile; points frozen by a fixed side keep their value.
 __device__ __forceinline__ REAL with_sides(const line_arguments &a, const sides &at, REAL value, int j) {
     if (at.low && at.ahead + j < a.width) value += a.profile[at.ahead + j] * at.at_low;
     if (at.high && at.behind - j < a.width) value += a.profile[a.width + at.behind - j] * at.at_high;

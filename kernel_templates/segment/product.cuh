@@ -1,43 +1,48 @@
-// A torus in shared memory, transformed by products on tensor cores, times a symbol, and back: of
-// N1 x N2 x N3 points
+// A tile of N1 x N2 x N3 points in shared memory, transformed by DFT matrix products on tensor
+// cores, multiplied by a symbol, and transformed back.
 //
-//                 n2 ->              a slice n3: rows of PITCH cells, of which N1 x N2 are points; ROW_STRIPS of 16 rows. Slices lie SLICE_GAP
-//     n1  | 0 .  .  .                further apart, so that the four rows by four columns that half a warp reads for a fragment, or
-//      |  | .  1  .  .               writes, do not meet in a bank. Where whole sectors of 4 cells are copied, slices begin at such: then
-//      v  | .  .  2  .               even ones lie before odd ones, for a lane has two neighbours of an accumulator's columns.
-//                                    A turned solid (cells.cuh) has neither gaps nor padding: there columns are exchanged.
+//                 n2 ->          a slice n3: rows of PITCH elements, of which N1 x N2 are points;
+//     n1  | 0 .  .  .            ROW_STRIPS strips of 16 rows. Slices have SLICE_GAP elements of
+//      |  | .  1  .  .           padding, so that the four rows by four columns that half a warp
+//      v  | .  .  2  .           accesses for a fragment fall in different banks.
 //
-//     a warp, a strip       (F1 X) F2     left factor F1, then right factor F2: an accumulator is the next product's left factor
-//     a warp, 16 (k1, k2)   ((Y F3) K^f) F3      both ways in registers
-//     a warp, a strip       (F1 Z) F2     back
+// If whole sectors of 4 elements are copied, slices begin at sectors, and even slices are stored
+// before odd ones, because a lane has two neighbouring columns of an accumulator. A transposed 3D
+// tile (dense.cuh) has neither gaps nor padding; its columns are permuted.
 //
-// N3 = 1: a warp has a whole strip, ((F1 X) F2 K^f) F2, and after one exchange F1 Z. Where a strip
-// is all (CHAINED), nothing is exchanged: an accumulator as it stands is a right factor transposed,
-// so all four products are from the left, in registers,
+//     a warp, a strip       (F1 X) F2             the accumulator is the next left operand
+//     a warp, 16 (k1, k2)   ((Y F3) K^f) F3       forward and inverse in registers
+//     a warp, a strip       (F1 Z) F2             inverse
 //
-//     C = F1 X      Y = F2 C^T, times K^f      Z = F1 Y^T      W = F2 Z^T      W's rows are n2, its columns n1
+// N3 = 1: a warp has a whole strip, ((F1 X) F2 K^f) F2, and after one exchange F1 Z. If the tile is
+// one strip (CHAINED), there is no exchange: the transpose of an accumulator is a right operand, so
+// all four products are from the left, in registers:
 //
-// F_i: the transform of N_i points, a dense matrix; rows and columns past N_i are 0 in it. Two real
-// arrays ride along:
+//     C = F1 X    Y = F2 C^T, times K^f    Z = F1 Y^T    W = F2 Z^T  (rows n2, columns n1)
 //
-//   PRODUCT_EVEN 0   as the real and the imaginary part, which real taps do not mix. An inverse transform is a forward one between two
-//                    swaps of re and im.
-//   PRODUCT_EVEN 1   each by itself, as sums of cos + sin (Hartley's), which are their own inverse: half of the products. Taps that are the same
-//                    mirrored along each axis have one factor for k and -k, so such sums are multiplied as exponentials are.
+// F_i is the DFT of N_i points as a dense matrix, padded with zeros. Two real arrays are
+// transformed together:
 //
-// f64 by products of f64, in fragments of PRODUCT_ROWS x 8 x PRODUCT_DEPTH; f32 and f16 by three of
-// tf32, of the upper and the lower 11 bits of either factor (3xTF32); or (PRODUCT_PARTS) by
-// products of f16 with sums in f32, of numbers in so many parts of 11 bits: 1, or 2, which takes
-// three. What goes in is scaled then, for f16 holds no more than 65504: by a power of two that
-// makes the largest number of both arrays 1 to 2. The matrices are divided by the power of two next
-// to the root of N_i, so that nothing grows by much more than the root of N.
+//   PRODUCT_EVEN 0   as the real and the imaginary part, which real taps do not mix. The inverse is
+//                    a forward transform between two exchanges of re and im.
+//   PRODUCT_EVEN 1   separately, by the Hartley transform (cos + sin), which is its own inverse:
+//                    half of the products. Taps that are symmetric along each axis have the same
+//                    factor for k and -k, so Hartley coefficients are multiplied by it too.
+//
+// f64 is multiplied in f64, in fragments of PRODUCT_ROWS x 8 x PRODUCT_DEPTH. f32 and f16 take
+// three products of tf32, of the upper and lower 11 bits of either operand (3xTF32), or with
+// PRODUCT_PARTS products of f16 with f32 accumulation, of operands in 1 part of 11 bits, or in 2,
+// which takes three products. Inputs are scaled then, because the range of f16 ends at 65504: by a
+// power of two that brings the largest absolute value of both arrays between 1 and 2. The matrices
+// are divided by the power of two nearest to sqrt(N_i), so that values grow by little more than
+// sqrt(N).
 #pragma once
 #include "segment/dense.cuh"
 
-// ---- a torus
+// ---- a tile
 
-// A strip's fragments to shared memory: every second row its second column first, so that rows do
-// not meet in a bank.
+// Stores the fragments of a strip. Odd rows store their second column first, to avoid bank
+// conflicts between rows.
 __device__ __forceinline__ void put(const tile (&c)[BLOCKS_2], REAL *re, REAL *im, int strip, int lane) {
 #pragma unroll
     for (int m = 0; m < BLOCKS_2; m++)
@@ -53,42 +58,43 @@ __device__ __forceinline__ void put(const tile (&c)[BLOCKS_2], REAL *re, REAL *i
             re[cell + 1 - odd] = second, im[cell + 1 - odd] = second_im;
         }
 }
-// Of a tile that is turned.
-__device__ __forceinline__ void put_turned(const tile (&c)[BLOCKS_2], REAL *re, REAL *im, int slice, int lane) {
-    const int first = TURNED ? 0 : lane_cell(lane, 0, slice);
+// Stores a transposed tile.
+__device__ __forceinline__ void put_transposed(const tile (&c)[BLOCKS_2], REAL *re, REAL *im, int slice, int lane) {
+    const int first = TRANSPOSED ? 0 : lane_cell(lane, 0, slice);
 #pragma unroll
     for (int n = 0; n < BLOCKS_2; n++)
 #pragma unroll
         for (int k = 0; k < 4; k++) {
-            const int across = TURNED ? lane_cell(lane, k / 2, slice) : k / 2 * 8 + first;
+            const int across = TRANSPOSED ? lane_cell(lane, k / 2, slice) : k / 2 * 8 + first;
             const int cell = row_at(8 * n + k % 2) + across;
             re[cell] = c[n].re[k], im[cell] = c[n].im[k];
         }
 }
-// What a warp does: slice after slice, or one strip of the only one.
+// The work of a warp: slice after slice, or one strip of the only slice.
 __device__ __forceinline__ int strip_of(int warp) { return N3 == 1 ? warp : 0; }
 __device__ __forceinline__ int first_slice(int warp) { return N3 == 1 ? 0 : warp; }
-// Along n2, of a slice.
+// Transforms a slice along n2.
 template <class MATRICES>
 __device__ __forceinline__ void transform_second(tile (&c)[BLOCKS_2], MATRICES &f) {
-    if constexpr (TURNED)
-        transform_columns_turned(&tile::re, c, f.first.all), transform_columns_turned(&tile::im, c, f.first.all);
+    if constexpr (TRANSPOSED)
+        transform_columns_transposed(&tile::re, c, f.first.all),
+            transform_columns_transposed(&tile::im, c, f.first.all);
     else
         transform_columns(c, f.second);
 }
 __device__ __forceinline__ void put_second(const tile (&c)[BLOCKS_2], REAL *re, REAL *im, int slice, int strip,
                                            int lane) {
-    if constexpr (TURNED)
-        put_turned(c, re, im, slice, lane);
+    if constexpr (TRANSPOSED)
+        put_transposed(c, re, im, slice, lane);
     else
         put(c, re, im, strip, lane);
 }
-// From where the inputs are to `work`, which may be the same place where a warp has a whole slice;
-// of a chain to registers. Both: the slice's place.
+// Transforms a slice from `raw` to `work`, which may be the same if a warp has the whole slice;
+// chains stay in registers. Both point to the slice.
 __device__ __forceinline__ void forward_slice(matrices &f, const REAL *symbol, const REAL *raw, REAL *work,
                                               tile (&c)[BLOCKS_2], int slice, int lane, int warp, REAL scale) {
     const int strip = strip_of(warp);
-    transform_rows(c, raw, raw + ROOM, f.first, slice, lane, scale);
+    transform_rows(c, raw, raw + BUFFER, f.first, slice, lane, scale);
     if (CHAINED) return;
     transform_second(c, f);
     if (N3 == 1) {
@@ -96,29 +102,29 @@ __device__ __forceinline__ void forward_slice(matrices &f, const REAL *symbol, c
         transform_columns(c, f.second);
     }
     if (ROW_STRIPS == 1) __syncwarp();
-    put_second(c, work, work + ROOM, slice, strip, lane);
+    put_second(c, work, work + BUFFER, slice, strip, lane);
 }
-// c: what a chain goes on with.
+// c: the accumulators with which a chain continues.
 __device__ __forceinline__ void forward(matrices &f, const REAL *symbol, const REAL *raw, REAL *work,
                                         tile (&c)[BLOCKS_2], int lane, int warp, REAL scale) {
-    before_slices(f, strip_of(warp), lane);
+    prepare_slices(f, strip_of(warp), lane);
 #pragma unroll 1
     for (int slice = first_slice(warp); slice < N3; slice += WARPS)
         forward_slice(f, symbol, raw + slice_at(slice), work + slice_at(slice), c, slice, lane, warp, scale);
 }
-// A solid of 16^3 points has even taps, and so has its symbol along each axis: frequencies 0 to 8
-// are in shared memory, [k1][k2][k3]. What streams through the first-level cache pushes the whole
-// symbol out of it.
-constexpr int HALF = 9, EIGHTH = HALF * HALF * HALF;
-__device__ __forceinline__ void load_eighth(REAL *to, const REAL *symbol) {
-    for (int i = threadIdx.x; i < EIGHTH; i += THREADS) {
+// A 3D tile of 16^3 points has symmetric taps, and so a symmetric symbol along each axis:
+// frequencies 0 to 8 are kept in shared memory, [k1][k2][k3], because data streaming through L1
+// evicts the whole symbol.
+constexpr int HALF = 9, OCTANT = HALF * HALF * HALF;
+__device__ __forceinline__ void load_octant(REAL *to, const REAL *symbol) {
+    for (int i = threadIdx.x; i < OCTANT; i += THREADS) {
         const int k1 = i / (HALF * HALF), k2 = i / HALF % HALF, k3 = i % HALF;
         const int run = (k1 * BLOCKS_3 + k3 / 8) * SYMBOLS + k2 / 8 * RUN;
         to[i] = symbol[run + (k2 % 8 * 4 + k3 % 8 / 2) * 2 + k3 % 2];
     }
 }
 template <int BLOCKS_N>
-__device__ __forceinline__ void times_eighth(tile (&x)[BLOCKS_N], const REAL *symbol, int k1, int lane) {
+__device__ __forceinline__ void times_octant(tile (&x)[BLOCKS_N], const REAL *symbol, int k1, int lane) {
     const int k2 = lane / 4, k3 = lane % 4 * 2;
     const REAL *const of = symbol + min(k1, 16 - k1) * HALF * HALF;
 #pragma unroll
@@ -129,13 +135,15 @@ __device__ __forceinline__ void times_eighth(tile (&x)[BLOCKS_N], const REAL *sy
             x[m].re[e] *= s, x[m].im[e] *= s;
         }
 }
-// Along the third axis, there and back: a thread writes what it has read. After before_middle.
-__device__ __forceinline__ void middle(matrices &f, const REAL *symbol, REAL *work, int lane, int warp) {
-    constexpr bool WHOLE = N3 % 8 == 0;  // no column is past the torus
+// Along the third axis, forward and inverse; a thread writes the elements that it has read. Called
+// after prepare_third.
+__device__ __forceinline__ void transform_third(matrices &f, const REAL *symbol, REAL *work, int lane, int warp) {
+    constexpr bool WHOLE = N3 % 8 == 0;  // No column lies beyond the tile.
     keep_here(lane);
     const auto cell = [&](int i, int j, int e) {
-        const int first = 8 * j + e % 2, t = lane % 4, g = lane / 4;  // slice first + 2 t, column g of these
-        if (TURNED) return slice_at(first) + 2 * t * SLICE + cell_at(row_of(i), g + e / 2 * 8, 2 * t);
+        // Slice first + 2 t, column g.
+        const int first = 8 * j + e % 2, t = lane % 4, g = lane / 4;
+        if (TRANSPOSED) return slice_at(first) + 2 * t * SLICE + cell_at(row_of(i), g + e / 2 * 8, 2 * t);
         const int row = BLOCKS_2 == 2 ? row_at(i) + g + e / 2 * 8 : (2 * i + e / 2) * PITCH + g;
         return first + 2 * t < N3 || WHOLE ? row + slice_at(first) + t * (EVEN_FIRST ? SLICE : 2 * SLICE) : -1;
     };
@@ -146,29 +154,29 @@ __device__ __forceinline__ void middle(matrices &f, const REAL *symbol, REAL *wo
         for (int k = 0; k < 4 * BLOCKS_3; k++) {
             const int from = cell(i, k / 4, k % 4);
             c[k / 4].re[k % 4] = !WHOLE && from < 0 ? REAL(0) : work[from];
-            c[k / 4].im[k % 4] = !WHOLE && from < 0 ? REAL(0) : work[ROOM + from];
+            c[k / 4].im[k % 4] = !WHOLE && from < 0 ? REAL(0) : work[BUFFER + from];
         }
         transform_columns(c, f.third);
-        if constexpr (TURNED)
-            times_eighth(c, symbol, i, lane);
+        if constexpr (TRANSPOSED)
+            times_octant(c, symbol, i, lane);
         else
             times_symbol(c, symbol + i * BLOCKS_3 * SYMBOLS, lane);
         transform_columns(c, f.third);
 #pragma unroll
         for (int k = 0; k < 4 * BLOCKS_3; k++) {
             const int to = cell(i, k / 4, k % 4);
-            if (WHOLE || to >= 0) work[to] = c[k / 4].re[k % 4], work[ROOM + to] = c[k / 4].im[k % 4];
+            if (WHOLE || to >= 0) work[to] = c[k / 4].re[k % 4], work[BUFFER + to] = c[k / 4].im[k % 4];
         }
     }
 }
-// What follows F1 X of a chain. An inverse has re and im swapped, as times_symbol left them.
+// The rest of a chain after F1 X. The inverse has re and im exchanged, as times_symbol leaves them.
 template <int BLOCKS_N>
 __device__ __forceinline__ void chain(tile (&c)[BLOCKS_N], matrices &f, const REAL *symbol, REAL *work, int lane) {
-    transform_turned(c, f.across);
+    transform_transposed(c, f.across);
     times_symbol(c, symbol, lane);
-    transform_turned(c, f.first);
-    transform_turned(c, f.across);
-    put_turned(c, work + (PRODUCT_EVEN ? 0 : ROOM), work + (PRODUCT_EVEN ? ROOM : 0), 0, lane);
+    transform_transposed(c, f.first);
+    transform_transposed(c, f.across);
+    put_transposed(c, work + (PRODUCT_EVEN ? 0 : BUFFER), work + (PRODUCT_EVEN ? BUFFER : 0), 0, lane);
 }
 __device__ __forceinline__ void back_slice(matrices &f, const REAL *symbol, REAL *work, tile (&c)[BLOCKS_2], int slice,
                                            int lane, int warp) {
@@ -176,62 +184,62 @@ __device__ __forceinline__ void back_slice(matrices &f, const REAL *symbol, REAL
         chain(c, f, symbol, work, lane);
         return;
     }
-    transform_rows(c, work, work + ROOM, f.first, slice, lane, REAL(1));
+    transform_rows(c, work, work + BUFFER, f.first, slice, lane, REAL(1));
     if (N3 > 1) transform_second(c, f);
-    if (ROW_STRIPS > 1)  // all have read it: of other strips too
+    if (ROW_STRIPS > 1)  // All have read, also from other strips.
         __syncthreads();
     else
         __syncwarp();
-    if (N2 % 8) {  // past the torus all is 0, though what came in may be no number
+    if (N2 % 8) {  // Values beyond the tile are set to 0, because padded inputs may be NaN.
 #pragma unroll
         for (int e = 0; e < 4; e++)
             if (N2 / 8 * 8 + lane % 4 * 2 + e % 2 >= N2) c[N2 / 8].re[e] = c[N2 / 8].im[e] = REAL(0);
     }
-    put_second(c, work + (PRODUCT_EVEN ? 0 : ROOM), work + (PRODUCT_EVEN ? ROOM : 0), slice, strip_of(warp), lane);
+    put_second(c, work + (PRODUCT_EVEN ? 0 : BUFFER), work + (PRODUCT_EVEN ? BUFFER : 0), slice, strip_of(warp), lane);
 }
-// All of a block: those of one warp are in step.
+// Barrier of the block.
 __device__ __forceinline__ void wait_for_all() {
     if (WARPS > 1)
         __syncthreads();
     else
         __syncwarp();
 }
-// What follows `forward` once all warps are through: by all of a block, who wait for each other at
-// the end.
+// The rest after `forward`, once all warps have completed it: called by all of the block, with a
+// barrier at the end.
 __device__ __forceinline__ void finish(matrices &f, const REAL *symbol, REAL *work, tile (&c)[BLOCKS_2], int lane,
                                        int warp) {
     if (N3 > 1) {
-        before_middle(f, lane);
-        middle(f, symbol, work, lane, warp);
+        prepare_third(f, lane);
+        transform_third(f, symbol, work, lane, warp);
         __syncthreads();
     }
-    before_slices(f, strip_of(warp), lane);
+    prepare_slices(f, strip_of(warp), lane);
 #pragma unroll 1
     for (int slice = first_slice(warp); slice < N3; slice += WARPS)
         back_slice(f, symbol, N3 > 1 ? work + slice_at(slice) : work, c, slice, lane, warp);
     wait_for_all();
 }
 
-// ---- the scale of numbers in f16
+// ---- scaling of f16
 
-constexpr int TOPS = SCALED ? WARPS : 0;  // numbers in shared memory behind both rooms
+constexpr int MAXIMA = SCALED ? WARPS : 0;  // Elements in shared memory behind both buffers.
 
 struct scales {
-    REAL in, out;  // what goes in is multiplied by, and what comes out
+    REAL in, out;  // Factors of the inputs and of the outputs.
 };
-// Powers of two, which all threads find from all that went in. The symbol's own scale lies behind
-// the matrices. One infinite number makes NaN of all.
-__device__ __forceinline__ scales find_scales(const REAL *operands, const REAL *raw, REAL *tops, int t) {
+// Powers of two, which all threads compute from all inputs. The symbol's own scale is stored behind
+// the matrices. One infinite input makes all outputs NaN.
+__device__ __forceinline__ scales find_scales(const REAL *operands, const REAL *raw, REAL *maxima, int t) {
     if (!SCALED) return {REAL(1), REAL(1)};
     float most = 0;
 #pragma unroll 4
-    for (int i = t; i < 2 * ROOM; i += THREADS) most = fmaxf(most, fabsf(static_cast<float>(raw[i])));
+    for (int i = t; i < 2 * BUFFER; i += THREADS) most = fmaxf(most, fabsf(static_cast<float>(raw[i])));
 #pragma unroll
     for (int far = 16; far; far /= 2) most = fmaxf(most, __shfl_xor_sync(~0u, most, far));
-    if (t % 32 == 0) tops[t / 32] = most;
+    if (t % 32 == 0) maxima[t / 32] = most;
     __syncthreads();
 #pragma unroll
-    for (int w = 0; w < WARPS; w++) most = fmaxf(most, static_cast<float>(tops[w]));
+    for (int w = 0; w < WARPS; w++) most = fmaxf(most, static_cast<float>(maxima[w]));
     const unsigned power = min(__float_as_uint(most) >> 23, 253u);
     return {__uint_as_float((254u - power) << 23), __uint_as_float(power << 23) * operands[OPERANDS]};
 }

@@ -1,16 +1,16 @@
-// Any number of steps of a stencil along y or z in one pass over memory: segment_line.cu for many
-// columns at once.
+// Overlap-save convolution along y or z: any number of steps in one pass over memory, as
+// segment_line.cu, for many columns at once.
 //
-//                columns   0 1 | 2 3 | ..  2 PAIRS                a tile of a block: LENGTH points of 2 PAIRS neighbouring columns,
-//     point 0              re im | re im |                        each two of which are the real and the imaginary part of one
-//           1                                                     convolution (convolve.cuh)
-//           ..
+//                columns   0 1 | 2 3 | ..  2 PAIRS      a tile of a block: LENGTH points of 2 PAIRS
+//     point 0              re im | re im |              neighbouring columns; two columns are the
+//           1                                           real and the imaginary part of one
+//           ..                                          convolution (convolve.cuh)
 //
-// At the ends thread i has pair i % PAIRS, so that neighbouring threads read and write neighbours
-// in memory; in between it is part of convolution i / THREADS: the first exchange takes points from
-// one to the other, and the last one back. A block takes tile after tile, of which the next one
-// comes to shared memory while it computes; GROUP tiles side by side, then the next segment of
-// these, so that what segments overlap is still in the second-level cache.
+// At the first and last stage thread i has pair i % PAIRS, so that neighbouring threads access
+// neighbouring memory; in between it belongs to convolution i / THREADS. The first exchange
+// redistributes the points, and the last one restores them. A block takes tile after tile and
+// prefetches the next one to shared memory while it computes: GROUP tiles side by side, then their
+// next segment, so that the overlap is still in L2.
 #include "device/divide.cuh"
 #include "device/twins.cuh"
 #include "segment/convolve.cuh"
@@ -18,47 +18,49 @@
 
 constexpr int PAIRS = SEGMENT_PAIRS, ALL_THREADS = PAIRS * THREADS, WIDTH = 2 * PAIRS;
 constexpr int GROUP = 32;
-constexpr int BETWEEN =
-    (HALVES == 2 || sizeof(REAL) == 4 ? 16 : 8) / PAIRS;  // cells between rooms, against meeting in a bank
+// Padding between buffers, in elements, against bank conflicts.
+constexpr int BETWEEN = (HALVES == 2 || sizeof(REAL) == 4 ? 16 : 8) / PAIRS;
 constexpr int STRIDE = CELLS + BETWEEN;
 
 struct columns_arguments {
     const STORE *in;
     STORE *out;
-    const REAL *roots, *symbol;  // as segment_line's
-    long long n, nx;             // points along the axis, columns
-    long long in_far[3];         // elements from point to point along the axis, along the third axis, from grid to grid
+    const REAL *roots, *symbol;  // As in segment_line.
+    long long n, nx;             // Points along the axis; columns.
+    // Strides, in elements, along the axis, along the third axis, and of grids.
+    long long in_far[3];
     long long out_far[3];
-    unsigned others;           // points of the third axis
-    unsigned segments, tiles;  // along the axis, along x
-    unsigned all;              // of both, the third axis and the grids
+    unsigned others;           // Points of the third axis.
+    unsigned segments, tiles;  // Along the axis; along x.
+    unsigned all;              // Tiles of all segments, of the third axis and the grids.
     int lead, useful;
-    int width[3], rest;  // of profiles: along the axis, along the third axis, along x
-    long long skip[3];   // points between the sides that their tables leave out (profile_at)
-    divisor by_plane, by_group, by_last, by_others;  // segments tiles, GROUP segments, the last group's tiles, others
+    int width[3], rest;  // Widths of profiles: along the axis, along the third axis, along x.
+    long long skip[3];   // Points between the sides that the tables leave out (profile_at).
+    // Divisors: segments * tiles, GROUP * segments, tiles of the last group, others.
+    divisor by_plane, by_group, by_last, by_others;
     const REAL *profile[3];
-    REAL past, unused;  // past all constant sides
+    REAL past, unused;  // Value past all constant sides.
 };
 
-static_assert(is_twin(sizeof(columns_arguments), 2 * sizeof(REAL)), "columns_header of segment/pass.c");
+static_assert(is_twin(sizeof(columns_arguments), 2 * sizeof(REAL)), "columns_header of segment/overlap_save_pass.c");
 static_assert(is_given(PAIRS * (STRIDE * sizeof(cell) + 2 * LENGTH * sizeof(STORE))),
               "segment_shared of segment/shape.c");
 
 struct tile {
-    const STORE *in;  // at the thread's own column, point 0
+    const STORE *in;  // At the thread's own column, point 0.
     STORE *out;
-    long long start, x;  // the segment's first input; the column
-    unsigned other;      // its place along the third axis
+    long long start, x;  // The segment's first input; the column.
+    unsigned other;      // Index along the third axis.
     images own;
 };
 
 __device__ __forceinline__ tile find(const columns_arguments &a, unsigned i, int pair) {
     const unsigned slice = i / a.by_plane, within = i - slice * a.segments * a.tiles;
-    const bool full = within < a.tiles / GROUP * GROUP * a.segments;  // in a whole group
+    const bool full = within < a.tiles / GROUP * GROUP * a.segments;  // In a whole group.
     const unsigned group = full ? within / a.by_group : a.tiles / GROUP, rest = within - group * GROUP * a.segments;
     const unsigned segment = full ? rest / GROUP : rest / a.by_last;
-    const unsigned beside = rest - segment * (full ? GROUP : a.tiles % GROUP);
-    const long long x = static_cast<long long>(group * GROUP + beside) * WIDTH + 2 * pair;
+    const unsigned offset = rest - segment * (full ? GROUP : a.tiles % GROUP);
+    const long long x = static_cast<long long>(group * GROUP + offset) * WIDTH + 2 * pair;
     const unsigned grid = slice / a.by_others, other = slice - grid * a.others;
     tile t = {a.in + other * a.in_far[1] + grid * a.in_far[2] + x,
               a.out + other * a.out_far[1] + grid * a.out_far[2] + x,
@@ -66,17 +68,17 @@ __device__ __forceinline__ tile find(const columns_arguments &a, unsigned i, int
               x,
               other,
               {}};
-    const long long beyond = t.start + a.lead + a.useful - a.n;  // outputs that the column does not have
+    const long long beyond = t.start + a.lead + a.useful - a.n;  // Outputs past the column's end.
     t.own = find_images(plain(t.start, LENGTH, a.n), t.start, LENGTH, a.n, LENGTH - static_cast<int>(max(beyond, 0LL)));
     return t;
 }
 
-// Two neighbours to shared memory; there are no asynchronous copies of less than 4 bytes.
+// Copies two neighbours to shared memory. There are no asynchronous copies of less than 4 bytes.
 __device__ __forceinline__ void copy_pair(double *to, const double *from) { copy_async_16(to, from); }
 __device__ __forceinline__ void copy_pair(float *to, const float *from) { copy_async_8(to, from); }
 __device__ __forceinline__ void copy_pair(half_t *to, const half_t *from) { copy_async_4(to, from); }
 
-// One row of the thread's own two columns; 0 where there is no point.
+// One row of the thread's two columns; 0 past the last column.
 __device__ __forceinline__ void fetch_row(STORE *to, const STORE *from, int have) {
     if (VECTOR > 1 && have == 2) {
         copy_pair(to, from);
@@ -90,8 +92,8 @@ __device__ __forceinline__ void fetch_row(STORE *to, const STORE *from, int have
             to[e] = narrow<STORE>(REAL(0));
 }
 
-// The thread's own column pair of a tile starts on its way. Rows past a side come from where the
-// extension has them, as they are there: their sign is for later.
+// Starts copying the thread's pair of columns of a tile. Rows past a side come from their images in
+// the extension; signs are applied later.
 __device__ __forceinline__ void fetch(const columns_arguments &a, unsigned i, STORE *raw, int pair, int first) {
     if (i >= a.all) return;
     const tile s = find(a, i, pair);
@@ -122,9 +124,9 @@ __device__ __forceinline__ void fetch(const columns_arguments &a, unsigned i, ST
     copy_async_commit();
 }
 
-// Past an odd side columns are minus their mirror image. A thread turns those inputs that it reads
-// itself, where all were loaded.
-__device__ __forceinline__ void turn_signs(const columns_arguments &a, const tile &s, STORE *at, int first) {
+// Past an odd side columns are their negated mirror images. If all inputs were loaded, a thread
+// negates those that it reads itself.
+__device__ __forceinline__ void negate_images(const columns_arguments &a, const tile &s, STORE *at, int first) {
     if (!(ODD_LOW || ODD_HIGH)) return;
 #pragma unroll 1
     for (int j = first; j < LENGTH; j += THREADS)
@@ -132,7 +134,7 @@ __device__ __forceinline__ void turn_signs(const columns_arguments &a, const til
             for (int e = 0; e < 2; e++) at[WIDTH * j + e] = narrow<STORE>(-widen(at[WIDTH * j + e]));
 }
 
-// Inputs to registers, from the thread's own columns.
+// Loads inputs from the thread's own columns to registers.
 __device__ __forceinline__ void take(const columns_arguments &a, unsigned i, STORE *raw, point (&x)[16], int pair,
                                      int first) {
     if (MIRRORED && !SEGMENT_COSINES) {
@@ -147,29 +149,29 @@ __device__ __forceinline__ void take(const columns_arguments &a, unsigned i, STO
             }
             return;
         }
-        if (!m.own) turn_signs(a, s, raw, first);
+        if (!m.own) negate_images(a, s, raw, first);
     }
 #pragma unroll
     for (int e = 0; e < 16; e++) x[e] = raw_pair(raw + WIDTH * point_of(first, e));
 }
 
-// PROFILES: weights add up to 1 and the same value is past all constant sides; there a point has
-// lost 1 - P of what it would hold along each axis alone, P the profile, so it takes the value
-// times 1 - (1 - P)(1 - P')..; what two P make together:
+// PROFILES: the weights sum to 1 and all constant sides have the same value. Along each axis alone,
+// a point loses 1 - P of its value, P being the profile, so the side's value times 1 - (1 - P)(1 -
+// P').. is added. This combines two profiles:
 __device__ __forceinline__ REAL joined(REAL p, REAL q) { return p + q - p * q; }
-// P's table has the points near the low side, 0 if there are points between, and those near the
-// high side.
+// The table of P has the points near the low side, one 0 if there are points in between, and those
+// near the high side.
 __device__ __forceinline__ REAL profile_at(const REAL *profile, int width, long long skip, long long i) {
     return width ? profile[min(i, max(i - skip, static_cast<long long>(width)))] : REAL(0);
 }
 
-// What a thread adds to the outputs of its columns: past times what the other axes make, and along
-// the axis P of the rest of it. Output j is entry min(ahead + j, max(back + j, width)) of the
-// table.
+// The terms added to the outputs of a thread's columns: the value times the other axes' part, and
+// times P along the axis of the rest. Output j uses entry min(ahead + j, max(back + j, width)) of
+// the table.
 struct addition {
-    point beside, rest;
+    point offset, rest;
     int ahead, back;
-    bool near;  // a side
+    bool near;  // Near a side.
 };
 __device__ __forceinline__ int clamped(long long i) { return static_cast<int>(max(-(1LL << 30), min(i, 1LL << 30))); }
 __device__ __forceinline__ addition find_addition(const columns_arguments &a, const tile &s, unsigned count, int have) {
@@ -177,10 +179,10 @@ __device__ __forceinline__ addition find_addition(const columns_arguments &a, co
     if (!PROFILES) return to;
     const long long begin = s.start + a.lead;
     const REAL third = profile_at(a.profile[1], a.width[1], a.skip[1], s.other);
-    if (have > 0) to.beside.re = joined(third, profile_at(a.profile[2], a.width[2], a.skip[2], s.x));
-    if (have > 1) to.beside.im = joined(third, profile_at(a.profile[2], a.width[2], a.skip[2], s.x + 1));
-    to.beside = a.past * to.beside;
-    to.rest = {a.past - to.beside.re, a.past - to.beside.im};
+    if (have > 0) to.offset.re = joined(third, profile_at(a.profile[2], a.width[2], a.skip[2], s.x));
+    if (have > 1) to.offset.im = joined(third, profile_at(a.profile[2], a.width[2], a.skip[2], s.x + 1));
+    to.offset = a.past * to.offset;
+    to.rest = {a.past - to.offset.re, a.past - to.offset.im};
     to.ahead = clamped(s.start), to.back = clamped(s.start - a.skip[0]);
     to.near = begin < a.width[0] || begin + count > a.n - a.width[0];
     return to;
@@ -188,15 +190,15 @@ __device__ __forceinline__ addition find_addition(const columns_arguments &a, co
 template <bool NEAR>
 __device__ __forceinline__ point with_sides(const columns_arguments &a, const addition &to, point value, int j) {
     if (!PROFILES) return value;
-    value = value + to.beside;
+    value = value + to.offset;
     return NEAR ? value + a.profile[0][min(to.ahead + j, max(to.back + j, a.width[0]))] * to.rest : value;
 }
 
-// Rows in the order in which they lie: row k of the thread is in register F (k mod COLUMNS) + k /
-// COLUMNS (point_of).
+// Writes rows in memory order: row k of the thread is in register F (k mod COLUMNS) + k / COLUMNS
+// (point_of).
 template <bool NEAR>
-__device__ __forceinline__ void give_rows(const columns_arguments &a, const tile &s, const addition &add,
-                                          const point (&x)[16], unsigned count, int first) {
+__device__ __forceinline__ void store_rows(const columns_arguments &a, const tile &s, const addition &add,
+                                           const point (&x)[16], unsigned count, int first) {
     const long long step = THREADS * a.out_far[0];
     STORE *to = s.out + (s.start + first) * a.out_far[0];
 #pragma unroll
@@ -210,9 +212,9 @@ __device__ __forceinline__ void give_rows(const columns_arguments &a, const tile
             store_pair(at, with_sides<NEAR>(a, add, swapped(x[e]), j));
     }
 }
-// The same where the second column may not be there, or pairs do not lie at whole ones.
-__device__ __forceinline__ void give_singly(const columns_arguments &a, const tile &s, const addition &add,
-                                            const point (&x)[16], unsigned count, int have, int first) {
+// The same if the second column may be missing, or pairs are not aligned.
+__device__ __forceinline__ void store_singly(const columns_arguments &a, const tile &s, const addition &add,
+                                             const point (&x)[16], unsigned count, int have, int first) {
 #pragma unroll
     for (int e = 0; e < 16; e++) {
         const int j = natural(point_of(first, e));
@@ -224,25 +226,25 @@ __device__ __forceinline__ void give_singly(const columns_arguments &a, const ti
         if (have > 1) to[1] = narrow<STORE>(value.im);
     }
 }
-__device__ __forceinline__ void give(const columns_arguments &a, unsigned i, const point (&x)[16], int pair,
-                                     int first) {
+__device__ __forceinline__ void store_outputs(const columns_arguments &a, unsigned i, const point (&x)[16], int pair,
+                                              int first) {
     const tile s = find(a, i, pair);
     const long long left = a.n - s.start - a.lead;
     const unsigned count = static_cast<unsigned>(min(left, static_cast<long long>(a.useful)));
     const int have = s.x + 1 < a.nx ? 2 : s.x < a.nx;
     const addition add = find_addition(a, s, count, have);
     if (VECTOR == 1 || have < 2)
-        give_singly(a, s, add, x, count, have, first);
+        store_singly(a, s, add, x, count, have, first);
     else if (PROFILES && add.near)
-        give_rows<true>(a, s, add, x, count, first);
+        store_rows<true>(a, s, add, x, count, first);
     else
-        give_rows<false>(a, s, add, x, count, first);
+        store_rows<false>(a, s, add, x, count, first);
 }
 
 extern "C" __global__ void __launch_bounds__(ALL_THREADS, BLOCKS) segment_columns(const columns_arguments a) {
     extern __shared__ __align__(16) unsigned char stn_shared[];
     STORE *const raw = reinterpret_cast<STORE *>(stn_shared);
-    cell *const rooms = reinterpret_cast<cell *>(stn_shared + LENGTH * WIDTH * sizeof(STORE));
+    cell *const buffers = reinterpret_cast<cell *>(stn_shared + LENGTH * WIDTH * sizeof(STORE));
     fetch(a, blockIdx.x, raw, threadIdx.x % PAIRS, threadIdx.x / PAIRS);
 #pragma unroll 1
     for (unsigned i = blockIdx.x; i < a.all; i += gridDim.x) {
@@ -251,12 +253,12 @@ extern "C" __global__ void __launch_bounds__(ALL_THREADS, BLOCKS) segment_column
         keep_here(thread);
         const int pair = thread % PAIRS, first = thread / PAIRS;
         copy_async_wait<0>();
-        __syncthreads();  // all inputs have landed, and the rooms are free
+        __syncthreads();  // All inputs have arrived, and the buffers are free.
         take(a, i, raw + 2 * pair, x, pair, first);
         __syncthreads();
         fetch(a, i + gridDim.x, raw, pair, first);
-        convolve(x, rooms + pair * STRIDE, first, rooms + thread / THREADS * STRIDE, thread % THREADS, a.roots,
+        convolve(x, buffers + pair * STRIDE, first, buffers + thread / THREADS * STRIDE, thread % THREADS, a.roots,
                  a.symbol);
-        give(a, i, x, pair, first);
+        store_outputs(a, i, x, pair, first);
     }
 }

@@ -1,16 +1,18 @@
-// What the source of a fixed or constant side adds in f steps, to a plane whose weights are
-// products of one factor an axis:
+// Adds the term of a fixed or constant side over f steps to a 2D grid with separable weights:
 //
-//     out(d, j) += sum over k < f of  (A^k at d of a one beside the side) (B^k b)(j)       A, B: a step across and along the side
+//     out(d, j) += sum over k < f of  (A^k e)(d) (B^k b)(j)
 //
-//              side |  d = 0  1 | 2  3 | ..            b: the side's source, a line (segment_source.cu)
-//     segment 0  b  | re im | re im |                  d: points from the side, two of which are the real and the imaginary part of one
-//     segment 1  b  |                                  convolution of b along the side (convolve.cuh)
+// A, B: one step across and along the side. e: 1 next to the side. b: the side's source, a line
+// (segment_source.cu).
 //
-// Across, the sum is a number for each d and each of B's symbols: a table, G(d) + i G(d + 1), by
-// which b's transform is multiplied. It is real and even in both parts, so b * G(d) and b * G(d +
-// 1) are the two parts of what comes out. A block takes one segment of two depths after the other;
-// all of one launch lie apart.
+//              side |  d = 0  1 | 2  3 | ..        d: points from the side, two of which are the
+//     segment 0  b  | re im | re im |              real and the imaginary part of one
+//     segment 1  b  |                              convolution of b along the side (convolve.cuh)
+//
+// Across the side, the sum is one number for each d and each frequency of B: a table G(d) + i G(d +
+// 1), by which the transform of b is multiplied. Both parts of the table are real and even, so b *
+// G(d) and b * G(d + 1) are the two parts of the result. A block takes one segment of two depths
+// after the other; the outputs of a launch are disjoint.
 #include "device/element.cuh"
 #include "device/twins.cuh"
 #include "segment/convolve.cuh"
@@ -18,21 +20,23 @@
 
 struct face_arguments {
     const REAL *source;
-    STORE *out;  // at the side's first point
+    STORE *out;  // At the side's first point.
     const REAL *roots, *symbol;
-    long long n;                        // points along the side
-    long long out_along, out_deep;      // elements from point to point along the side, from the side inwards
-    long long source_batch, out_batch;  // from grid to grid
-    unsigned segments, pairs, all;      // along the side; of depths; of both and the grids
-    int lead, useful, width;            // width: depths
+    long long n;  // Points along the side.
+    // Strides, in elements, along the side and from the side inwards.
+    long long out_along, out_deep;
+    long long source_batch, out_batch;  // Strides of grids.
+    // Segments along the side; pairs of depths; both times the grids.
+    unsigned segments, pairs, all;
+    int lead, useful, width;  // width: number of depths.
 };
 
-static_assert(is_twin(sizeof(face_arguments)), "face_header of segment/source.c");
-static_assert(is_given(CELLS * sizeof(cell)), "make_face of segment/source.c");
+static_assert(is_twin(sizeof(face_arguments)), "face_header of segment/segment_boundary_source.c");
+static_assert(is_given(CELLS * sizeof(cell)), "make_face of segment/segment_boundary_source.c");
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) segment_face(const face_arguments a) {
     extern __shared__ __align__(16) unsigned char stn_shared[];
-    cell *const room = reinterpret_cast<cell *>(stn_shared);
+    cell *const buffer = reinterpret_cast<cell *>(stn_shared);
 #pragma unroll 1
     for (unsigned work = blockIdx.x; work < a.all; work += gridDim.x) {
         point x[16];
@@ -47,9 +51,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) segment_face(const
             const REAL value = from.index < 0 ? REAL(0) : source[from.index];
             x[i] = {from.minus ? -value : value, REAL(0)};
         }
-        __syncthreads();  // the room is free
-        convolve(x, room, t, room, t, a.roots,
-                 a.symbol + static_cast<long long>(deep) * (2 * SYMBOLS));  // of two depths
+        __syncthreads();  // The buffer is free.
+        convolve(x, buffer, t, buffer, t, a.roots,
+                 a.symbol + static_cast<long long>(deep) * (2 * SYMBOLS));  // For two depths.
         const unsigned count = static_cast<unsigned>(min(a.n - start - a.lead, static_cast<long long>(a.useful)));
         STORE *const out = a.out + grid * a.out_batch + 2LL * deep * a.out_deep + start * a.out_along;
         const bool both = static_cast<int>(2 * deep + 1) < a.width;

@@ -1,64 +1,66 @@
-// Any number of steps of a stencil along x in one pass over memory, by overlapping segments
-// (overlap-save):
+// Overlap-save convolution along x: any number of steps of a stencil in one pass over memory:
 //
-//     out = inverse transform of (transform of in, times K^f)      K: the symbol of the stencil's taps, f: the steps
+//     out = inverse FFT of (FFT of in, times K^f)      K: the symbol of the taps, f: the steps
 //
 //     line      |---------------------------------------------------------|    n points
-//     segment 0 .. LEAD | useful      | ..                                     LENGTH points: what f steps reach to the low side,
-//     segment 1              .. LEAD | useful      | ..                        outputs, what they reach to the high side
+//     segment 0 .. LEAD | useful      | ..          LENGTH points: the reach of f steps to the
+//     segment 1              .. LEAD | useful | ..  low side, outputs, the reach to the high side
 //
 // Two neighbouring segments are the real and the imaginary part of one convolution (convolve.cuh),
-// for the taps are real. A block takes GROUPS pairs after the other, of which the next ones come to
-// shared memory while it computes. F = 1: half a warp has a pair, and no warp waits for another;
-// else GROUPS is 1.
+// because the taps are real. A block takes GROUPS pairs at a time, and prefetches the next ones to
+// shared memory while it computes. F = 1: half a warp has a pair, and no warp waits for another
+// one; else GROUPS is 1.
 //
 // SEGMENT_COSINES: a segment is a whole line, mirrored at both ends (times_cosines). SEGMENT_ALONE:
-// a block takes one longer segment after the other, whose even and odd points are the two parts.
+// a block takes single longer segments, whose even and odd points are the two parts.
 //
-// Inputs past a side are the line's extension (extend.cuh). What a constant or a fixed side adds is
-// its value times its profile, what f steps make of a value of 1 there.
+// Inputs past a side are the line's extension (extend.cuh). A constant or fixed side adds its value
+// times its profile, the effect of a value of 1 after f steps.
 #include "device/twins.cuh"
 #include "segment/convolve.cuh"
 #include "segment/line.cuh"
 
 constexpr int SLOT = 16 / sizeof(STORE), GROUPS = F == 1 ? SEGMENT_GROUPS : 1, ALL_THREADS = GROUPS * TEAMS * THREADS;
-constexpr int MEMBERS = TEAMS * THREADS;  // threads that bring a segment's inputs
-constexpr bool STREAMED = SEGMENT_WAY & 1, AT_ONCE = SEGMENT_WAY & 2, WIDELY = SEGMENT_WAY & 4;
-static_assert(!AT_ONCE || (F == 1 && !SEGMENT_MIDDLE), "only there threads have few enough numbers of each segment");
-constexpr int EACH_POINT = ALONE ? 2 : 1;          // numbers of a segment that a complex one holds
-constexpr int SPAN = EACH_POINT * TEAMS * LENGTH;  // of a segment
-constexpr int BLOCK_INPUTS = (ALONE ? 1 : AT_ONCE ? 0 : 2 * GROUPS) * SPAN;  // of a block, in shared memory
+constexpr int MEMBERS = TEAMS * THREADS;  // Threads that load a segment's inputs.
+constexpr bool STREAMED = SEGMENT_WAY & 1, DIRECT_INPUTS = SEGMENT_WAY & 2, WIDE_PREFETCH = SEGMENT_WAY & 4;
+static_assert(!DIRECT_INPUTS || (F == 1 && !SEGMENT_MIDDLE),
+              "only there threads have few enough numbers of each segment");
+// Real values of a segment in one complex number.
+constexpr int EACH_POINT = SINGLE ? 2 : 1;
+constexpr int SPAN = EACH_POINT * TEAMS * LENGTH;  // Points of a segment.
+// Elements of a block's inputs in shared memory.
+constexpr int BLOCK_INPUTS = (SINGLE ? 1 : DIRECT_INPUTS ? 0 : 2 * GROUPS) * SPAN;
 
-static_assert(is_twin(sizeof(line_arguments), 2 * sizeof(REAL)), "line_header of segment/pass.c");
+static_assert(is_twin(sizeof(line_arguments), 2 * sizeof(REAL)), "line_header of segment/overlap_save_pass.c");
 static_assert(is_given(GROUPS * TEAMS * CELLS * sizeof(cell) + BLOCK_INPUTS * sizeof(STORE)),
               "segment_shared of segment/shape.c");
 
-__device__ __forceinline__ images images_of(const line_arguments &a, const place &s) {
-    const long long beyond = s.start + a.lead + a.useful - a.n;  // outputs that the line does not have
+__device__ __forceinline__ images images_of(const line_arguments &a, const segment_position &s) {
+    const long long beyond = s.start + a.lead + a.useful - a.n;  // Outputs past the line's end.
     return find_images(s.plain, s.start, SPAN, a.n, SPAN - static_cast<int>(max(beyond, 0LL)));
 }
 
-// SEGMENT_TURNED: a segment inside its line is held turned: its place 0 is input `turn`, which lies
-// at a whole line of memory, and the inputs before that come after the last one. A circle has no
-// beginning, so outputs are turned as inputs are, and but for these ends neighbouring threads'
-// stores and loads fill whole lines where segments themselves begin anywhere.
+// SEGMENT_TURNED: a segment inside its line is stored rotated: index 0 has input `rotation`, which
+// lies at a whole memory line, and the inputs before it follow the last one. Circular convolution
+// commutes with rotation, so outputs are rotated likewise. Except at these ends, neighbouring
+// threads then load and store whole memory lines wherever segments begin.
 constexpr int MEMORY_LINE = 128 / sizeof(STORE);
-__device__ __forceinline__ int turn_of(const place &s) {
+__device__ __forceinline__ int rotation_of(const segment_position &s) {
     if (!SEGMENT_TURNED || !inside(s, SPAN)) return 0;
     const unsigned long long first = reinterpret_cast<unsigned long long>(s.out + s.start) / sizeof(STORE);
     return static_cast<int>((0 - first) % MEMORY_LINE) / (VECTOR > 1 ? SLOT : 1) * (VECTOR > 1 ? SLOT : 1);
 }
-// Of register i.
+// Whether register i may wrap around.
 __device__ __forceinline__ bool may_wrap(int i) {
     return SEGMENT_TURNED && EACH_POINT * (point_of(THREADS - 1, i) + 1) - 1 + MEMORY_LINE > EACH_POINT * LENGTH;
 }
 
 // ---- inputs
 
-// Of all inputs that are held, those before `first` and from `last` on, one by one, from where the
-// line's extension has them; their sign is for later.
-__device__ __forceinline__ void fetch_folded(const line_arguments &a, const place &s, STORE *raw, run all, int first,
-                                             int last, int t) {
+// Copies the inputs of `all` before `first` and from `last` on one by one, from their images in the
+// line's extension. Signs are applied later.
+__device__ __forceinline__ void fetch_folded(const line_arguments &a, const segment_position &s, STORE *raw, run all,
+                                             int first, int last, int t) {
     const int gap = last - first;
 #pragma unroll 1
     for (int k = all.first + t; k < all.last - gap; k += MEMBERS) {
@@ -71,25 +73,24 @@ __device__ __forceinline__ void fetch_folded(const line_arguments &a, const plac
     }
 }
 
-// The segment's inputs start on their way to shared memory: by slots of 16 bytes all that lie
-// inside, whatever the rest does.
+// Starts copying the segment's inputs to shared memory: all inner ones in units of 16 bytes.
 __device__ __forceinline__ void fetch(const line_arguments &a, unsigned segment, STORE *raw, int t) {
     const bool there = segment < a.all;
-    const place s = find(a, there ? segment : 0, SPAN);
+    const segment_position s = find(a, there ? segment : 0, SPAN);
     const STORE *const from = s.in + s.start;
     if (!there) {
 #pragma unroll 1
         for (int i = t; i < SPAN; i += MEMBERS) raw[i] = narrow<STORE>(REAL(0));
     } else if (!SEGMENT_MIDDLE && inside(s, SPAN)) {
         constexpr int EACH = VECTOR > 1 ? SLOT : 1;
-        const STORE *const first = from + turn_of(s);
-        const int last = SPAN - turn_of(s);
+        const STORE *const first = from + rotation_of(s);
+        const int last = SPAN - rotation_of(s);
 #pragma unroll
         for (int k = 0; k < SPAN / MEMBERS / EACH; k++) {
             const int i = EACH * (t + MEMBERS * k);
             const bool may_pass = SEGMENT_TURNED && EACH * MEMBERS * (k + 1) + MEMORY_LINE > SPAN;
             const STORE *const input = may_pass && i >= last ? first + i - SPAN : first + i;
-            if (VECTOR > 1 && WIDELY)
+            if (VECTOR > 1 && WIDE_PREFETCH)
                 copy_async_16_of_256(raw + i, input);
             else if (VECTOR > 1)
                 copy_async_16(raw + i, input);
@@ -111,17 +112,17 @@ __device__ __forceinline__ void fetch(const line_arguments &a, unsigned segment,
     copy_async_commit();
 }
 
-// Past an odd side the line is minus its mirror image. A thread turns those inputs that it reads
-// itself, where all were loaded.
-__device__ __forceinline__ void turn_signs(const line_arguments &a, const place &s, STORE *raw, int t) {
+// Past an odd side the line is its negated mirror image. If all inputs were loaded, a thread
+// negates those that it reads itself.
+__device__ __forceinline__ void negate_images(const line_arguments &a, const segment_position &s, STORE *raw, int t) {
     if (!(ODD_LOW || ODD_HIGH)) return;
 #pragma unroll 1
     for (int i = t; i < SPAN; i += MEMBERS)
         if (extend(s.start + i, a.n).minus) raw[i] = narrow<STORE>(-widen(raw[i]));
 }
 
-// Inputs to registers: of the segment as the real part, or of the next one as the imaginary part.
-// Few segments look for sides.
+// Loads inputs to registers: of a segment as the real part, or of the next one as the imaginary
+// part. Only few segments are at a side.
 template <bool IM>
 __device__ __forceinline__ void take_images(const images &m, const STORE *raw, point (&x)[16], int t) {
 #pragma unroll
@@ -133,42 +134,42 @@ __device__ __forceinline__ void take_images(const images &m, const STORE *raw, p
 template <bool IM>
 __device__ __forceinline__ void take(const line_arguments &a, unsigned segment, STORE *raw, point (&x)[16], int t) {
     if (MIRRORED && segment < a.all) {
-        const place s = find(a, segment, SPAN);
+        const segment_position s = find(a, segment, SPAN);
         if (SEGMENT_MIDDLE || !inside(s, SPAN)) {
             const images m = images_of(a, s);
             if (SEGMENT_MIDDLE || m.own) {
                 take_images<IM>(m, raw, x, t);
                 return;
             }
-            turn_signs(a, s, raw, t);
+            negate_images(a, s, raw, t);
         }
     }
 #pragma unroll
     for (int i = 0; i < 16; i++) (IM ? x[i].im : x[i].re) = widen(raw[point_of(t, i)]);
 }
 
-// AT_ONCE: a pair whose inputs are all points of the line comes straight to registers; other warps
-// compute meanwhile.
+// DIRECT_INPUTS: a pair whose inputs are all points of the line is loaded directly to registers;
+// other warps compute meanwhile.
 template <bool IM>
-__device__ __forceinline__ void take_points(const place &s, point (&x)[16], int t) {
+__device__ __forceinline__ void take_points(const segment_position &s, point (&x)[16], int t) {
     const STORE *const from = s.in + s.start;
-    const int turn = turn_of(s);
+    const int rotation = rotation_of(s);
 #pragma unroll
     for (int i = 0; i < 16; i++) {
-        const int place = point_of(t, i) + turn, j = may_wrap(i) && place >= LENGTH ? place - LENGTH : place;
+        const int index = point_of(t, i) + rotation, j = may_wrap(i) && index >= LENGTH ? index - LENGTH : index;
         (IM ? x[i].im : x[i].re) = widen(from[j]);
     }
 }
-// The same answer for all of a warp.
+// The result is the same for all lanes of a warp.
 __device__ __forceinline__ bool take_pair(const line_arguments &a, unsigned segment, point (&x)[16], int t) {
     const bool there = segment + 1 < a.all;
-    const place s = find(a, there ? segment : 0, SPAN), next = find(a, there ? segment + 1 : 0, SPAN);
+    const segment_position s = find(a, there ? segment : 0, SPAN), next = find(a, there ? segment + 1 : 0, SPAN);
     if (!__all_sync(~0u, there && inside(s, SPAN) && inside(next, SPAN))) return false;
     take_points<false>(s, x, t), take_points<true>(next, x, t);
     return true;
 }
 
-// The same of a segment that is both parts: at(j) are its points 2 j and 2 j + 1. Stage 0 of two
+// The same for a single segment: at(j) returns its points 2 j and 2 j + 1. Includes stage 0 of two
 // teams.
 template <class AT>
 __device__ __forceinline__ void take_pairs(point (&x)[16], int t, int team, const AT &at) {
@@ -181,9 +182,9 @@ __device__ __forceinline__ void take_pairs(point (&x)[16], int t, int team, cons
         x[i] = team ? x[i] - far : x[i] + far;
     }
 }
-__device__ __forceinline__ void take_alone(const line_arguments &a, unsigned segment, const STORE *raw, point (&x)[16],
-                                           int t, int team) {
-    const place s = find(a, segment, SPAN);
+__device__ __forceinline__ void take_single(const line_arguments &a, unsigned segment, const STORE *raw, point (&x)[16],
+                                            int t, int team) {
+    const segment_position s = find(a, segment, SPAN);
     if (!MIRRORED || inside(s, SPAN)) {
         take_pairs(x, t, team, [&](int j) { return raw_pair(raw + 2 * j); });
         return;
@@ -193,13 +194,13 @@ __device__ __forceinline__ void take_alone(const line_arguments &a, unsigned seg
         const source from = find_source(m, i, 0);
         return value_of(from, widen(raw[from.at]));
     };
-    const auto turned = [&](int i, REAL value) { return extend(s.start + i, a.n).minus ? -value : value; };
+    const auto signed_value = [&](int i, REAL value) { return extend(s.start + i, a.n).minus ? -value : value; };
     if (m.own)
         take_pairs(x, t, team, [&](int j) { return point{image(2 * j), image(2 * j + 1)}; });
     else
         take_pairs(x, t, team, [&](int j) {
             const point both = raw_pair(raw + 2 * j);
-            return ODD_LOW || ODD_HIGH ? point{turned(2 * j, both.re), turned(2 * j + 1, both.im)} : both;
+            return ODD_LOW || ODD_HIGH ? point{signed_value(2 * j, both.re), signed_value(2 * j + 1, both.im)} : both;
         });
 }
 
@@ -213,13 +214,13 @@ __device__ __forceinline__ void store_output(T *to, T value) {
         *to = value;
 }
 
-// Registers to the line; only few segments look for sides.
+// Writes registers to the line. Only few segments are at a side.
 template <bool IM, bool SIDES>
-__device__ __forceinline__ void give_to(const line_arguments &a, STORE *to, unsigned count, const sides &at, int turn,
-                                        const point (&x)[16], int t) {
+__device__ __forceinline__ void store_to(const line_arguments &a, STORE *to, unsigned count, const sides &at,
+                                         int rotation, const point (&x)[16], int t) {
 #pragma unroll
     for (int i = 0; i < 16; i++) {
-        const int place = point_of(t, i) + turn, j = may_wrap(i) && place >= LENGTH ? place - LENGTH : place;
+        const int index = point_of(t, i) + rotation, j = may_wrap(i) && index >= LENGTH ? index - LENGTH : index;
         const outputs here = outputs_of(quarter_of(i));
         if (here == outputs::none) continue;
         if (here == outputs::some && static_cast<unsigned>(j - a.lead) >= count) continue;
@@ -227,7 +228,7 @@ __device__ __forceinline__ void give_to(const line_arguments &a, STORE *to, unsi
         store_output(to + j, narrow<STORE>(SIDES ? with_sides(a, at, value, j) : value));
     }
 }
-// The same of a line: registers i and 15 - i hold two neighbours.
+// The same for a mirrored line: registers i and 15 - i have two neighbours.
 template <bool IM>
 __device__ __forceinline__ void take_line(const STORE *raw, point (&x)[16], int t) {
 #pragma unroll
@@ -238,7 +239,7 @@ __device__ __forceinline__ void take_line(const STORE *raw, point (&x)[16], int 
     }
 }
 template <bool IM>
-__device__ __forceinline__ void give_line(STORE *to, const point (&x)[16], int t) {
+__device__ __forceinline__ void store_line(STORE *to, const point (&x)[16], int t) {
 #pragma unroll
     for (int i = 0; i < 16; i++) {
         if (i % F >= F / 2) continue;
@@ -251,26 +252,26 @@ __device__ __forceinline__ void give_line(STORE *to, const point (&x)[16], int t
     }
 }
 template <bool IM>
-__device__ __forceinline__ void give(const line_arguments &a, unsigned segment, const point (&x)[16], int t) {
+__device__ __forceinline__ void store_outputs(const line_arguments &a, unsigned segment, const point (&x)[16], int t) {
     if (segment >= a.all) return;
-    const place s = find(a, segment, LENGTH);
+    const segment_position s = find(a, segment, LENGTH);
     if constexpr (SEGMENT_COSINES) {
-        give_line<IM>(s.out, x, t);
+        store_line<IM>(s.out, x, t);
         return;
     }
     const unsigned count = static_cast<unsigned>(min(a.n - s.start - a.lead, static_cast<long long>(a.useful)));
     const sides at = find_sides(a, s, count);
-    const int turn = turn_of(s);
+    const int rotation = rotation_of(s);
     if (PROFILES && (at.low || at.high))
-        give_to<IM, true>(a, s.out + s.start, count, at, turn, x, t);
+        store_to<IM, true>(a, s.out + s.start, count, at, rotation, x, t);
     else
-        give_to<IM, false>(a, s.out + s.start, count, at, turn, x, t);
+        store_to<IM, false>(a, s.out + s.start, count, at, rotation, x, t);
 }
 
-// The two parts, re and im swapped, are neighbours.
+// The two parts, with re and im exchanged, are neighbours.
 template <bool SIDES>
-__device__ __forceinline__ void give_pairs(const line_arguments &a, STORE *to, unsigned count, const sides &at,
-                                           int turn, const point (&x)[16], int t, int team) {
+__device__ __forceinline__ void store_pairs(const line_arguments &a, STORE *to, unsigned count, const sides &at,
+                                            int rotation, const point (&x)[16], int t, int team) {
     const auto value = [&](int i, int e, int j) {
         const REAL plain = e ? x[i].re : x[i].im;
         return SIDES ? with_sides(a, at, plain, j) : plain;
@@ -278,9 +279,9 @@ __device__ __forceinline__ void give_pairs(const line_arguments &a, STORE *to, u
     const auto is_output = [&](int j) { return static_cast<unsigned>(j - a.lead) < count; };
 #pragma unroll
     for (int i = 0; i < 16; i++) {
-        const int place = 2 * (point_of(t, i) + team * LENGTH) + turn;
+        const int index = 2 * (point_of(t, i) + team * LENGTH) + rotation;
         const auto wrapped = [&](int j) { return may_wrap(i) && j >= SPAN ? j - SPAN : j; };
-        const int j = wrapped(place), next = VECTOR > 1 ? j + 1 : wrapped(place + 1);
+        const int j = wrapped(index), next = VECTOR > 1 ? j + 1 : wrapped(index + 1);
         if (VECTOR > 1 && is_output(j) && is_output(next)) {
             store_pair(to + j, point{value(i, 0, j), value(i, 1, next)});
             continue;
@@ -289,19 +290,19 @@ __device__ __forceinline__ void give_pairs(const line_arguments &a, STORE *to, u
         if (is_output(next)) to[next] = narrow<STORE>(value(i, 1, next));
     }
 }
-__device__ __forceinline__ void give_alone(const line_arguments &a, unsigned segment, const point (&x)[16], int t,
-                                           int team) {
-    const place s = find(a, segment, SPAN);
+__device__ __forceinline__ void store_single(const line_arguments &a, unsigned segment, const point (&x)[16], int t,
+                                             int team) {
+    const segment_position s = find(a, segment, SPAN);
     const unsigned count = static_cast<unsigned>(min(a.n - s.start - a.lead, static_cast<long long>(a.useful)));
     const sides at = find_sides(a, s, count);
     if (PROFILES && (at.low || at.high))
-        give_pairs<true>(a, s.out + s.start, count, at, turn_of(s), x, t, team);
+        store_pairs<true>(a, s.out + s.start, count, at, rotation_of(s), x, t, team);
     else
-        give_pairs<false>(a, s.out + s.start, count, at, turn_of(s), x, t, team);
+        store_pairs<false>(a, s.out + s.start, count, at, rotation_of(s), x, t, team);
 }
 
-__device__ __forceinline__ void convolve_alone(const line_arguments &a, unsigned char *shared) {
-    cell *const room = reinterpret_cast<cell *>(shared);
+__device__ __forceinline__ void convolve_single(const line_arguments &a, unsigned char *shared) {
+    cell *const buffer = reinterpret_cast<cell *>(shared);
     STORE *const raw = reinterpret_cast<STORE *>(shared + TEAMS * CELLS * sizeof(cell));
     fetch(a, blockIdx.x, raw, threadIdx.x);
 #pragma unroll 1
@@ -311,33 +312,33 @@ __device__ __forceinline__ void convolve_alone(const line_arguments &a, unsigned
         keep_here(thread);
         const int t = thread % THREADS, team = thread / THREADS;
         copy_async_wait<0>();
-        __syncthreads();  // all inputs have landed, and the room is free
-        take_alone(a, segment, raw, x, t, team);
+        __syncthreads();  // All inputs have arrived, and the buffer is free.
+        take_single(a, segment, raw, x, t, team);
         __syncthreads();
         fetch(a, segment + gridDim.x, raw, thread);
-        convolve(x, room, t, room, t, a.roots, a.symbol, team);
-        give_alone(a, segment, x, t, team);
+        convolve(x, buffer, t, buffer, t, a.roots, a.symbol, team);
+        store_single(a, segment, x, t, team);
     }
 }
 
-// The inputs of a pair. AT_ONCE: where they are not all points of the line they come by the room
-// that exchanges have, one segment after the other.
+// Loads the inputs of a pair. DIRECT_INPUTS: if not all are points of the line, they go through the
+// exchange buffer, one segment after the other.
 __device__ __forceinline__ void take_both(const line_arguments &a, unsigned segment, STORE *raw, point (&x)[16],
                                           int t) {
-    if constexpr (AT_ONCE) {
+    if constexpr (DIRECT_INPUTS) {
         if (take_pair(a, segment, x, t)) return;
         fetch(a, segment, raw, t);
         copy_async_wait<0>();
-        meet<false>();
+        synchronize<false>();
         take<false>(a, segment, raw, x, t);
-        meet<false>();
+        synchronize<false>();
         fetch(a, segment + 1, raw, t);
         copy_async_wait<0>();
-        meet<false>();
+        synchronize<false>();
         take<true>(a, segment + 1, raw, x, t);
     } else {
         copy_async_wait<0>();
-        meet<(F > 1)>();  // all inputs have landed, and the room is free
+        synchronize<(F > 1)>();  // All inputs have arrived, and the buffer is free.
         if constexpr (SEGMENT_COSINES)
             take_line<false>(raw, x, t), take_line<true>(raw + LENGTH, x, t);
         else
@@ -347,12 +348,13 @@ __device__ __forceinline__ void take_both(const line_arguments &a, unsigned segm
 
 __device__ __forceinline__ void convolve_pairs(const line_arguments &a, unsigned char *shared) {
     const unsigned group = threadIdx.x / THREADS, step = 2 * GROUPS * gridDim.x;
-    cell *const room = reinterpret_cast<cell *>(shared) + group * CELLS;
-    STORE *const raw = AT_ONCE ? reinterpret_cast<STORE *>(room)
-                               : reinterpret_cast<STORE *>(shared + GROUPS * CELLS * sizeof(cell)) + group * 2 * LENGTH;
+    cell *const buffer = reinterpret_cast<cell *>(shared) + group * CELLS;
+    STORE *const raw = DIRECT_INPUTS
+                           ? reinterpret_cast<STORE *>(buffer)
+                           : reinterpret_cast<STORE *>(shared + GROUPS * CELLS * sizeof(cell)) + group * 2 * LENGTH;
     unsigned segment = 2 * (GROUPS * blockIdx.x + group);
     const auto fetch_both = [&](unsigned first, int t) {
-        if (!AT_ONCE) fetch(a, first, raw, t), fetch(a, first + 1, raw + LENGTH, t);
+        if (!DIRECT_INPUTS) fetch(a, first, raw, t), fetch(a, first + 1, raw + LENGTH, t);
     };
     fetch_both(segment, threadIdx.x % THREADS);
 #pragma unroll 1
@@ -360,19 +362,19 @@ __device__ __forceinline__ void convolve_pairs(const line_arguments &a, unsigned
         point x[16];
         int t = threadIdx.x % THREADS;
         keep_here(t);
-        if (AT_ONCE) meet<false>();  // the room is free
+        if (DIRECT_INPUTS) synchronize<false>();  // The buffer is free.
         take_both(a, segment, raw, x, t);
-        meet<(F > 1)>();
+        synchronize<(F > 1)>();
         fetch_both(segment + step, t);
-        convolve(x, room, t, room, t, a.roots, a.symbol);
-        give<true>(a, segment, x, t), give<false>(a, segment + 1, x, t);
+        convolve(x, buffer, t, buffer, t, a.roots, a.symbol);
+        store_outputs<true>(a, segment, x, t), store_outputs<false>(a, segment + 1, x, t);
     }
 }
 
 extern "C" __global__ void __launch_bounds__(ALL_THREADS, BLOCKS) segment_line(const line_arguments a) {
     extern __shared__ __align__(16) unsigned char stn_shared[];
-    if constexpr (ALONE)
-        convolve_alone(a, stn_shared);
+    if constexpr (SINGLE)
+        convolve_single(a, stn_shared);
     else
         convolve_pairs(a, stn_shared);
 }

@@ -1,26 +1,31 @@
-// segment_torus.cu's tiles of planes by real products of f64, where a warp has a whole tile in its
-// registers, from the inputs to the outputs: no warp waits for another one.
+// Dense-DFT tiles of 2D grids in f64 with real (Hartley) matrices, where a warp has a whole tile in
+// registers from input to output, so that no warp waits for another one; a special case of
+// segment_torus.cu.
 //
-//     C = F X      inputs, as right factors: each thread reads what it has copied itself, so shared memory is but room for the next tile's
-//     Y = F C^T    accumulators, which as they stand are right factors transposed: a lane's two neighbours of a row are rows t and t + 4 of
-//     Z = F K^T    eight. K: Y times the symbol. F is the matrix of sums of cos + sin, symmetric, its columns in that order; it stays in
-//     W = F Z^T    registers. Y has rows n2 and columns n1, as W does
+//     C = F X      inputs are right operands; each thread reads the elements that it copied, so
+//                  shared memory only buffers the next tile
+//     Y = F C^T    the transpose of an accumulator is a right operand: a lane's two neighbours of
+//                  a row are rows t and t + 4 of eight
+//     Z = F K^T    K: Y times the symbol
+//     W = F Z^T    Y and W have rows n2 and columns n1
+//
+// F is the symmetric matrix of cos + sin, with its columns in that order; it stays in registers.
 #include "device/fragment.cuh"
 #include "params.cuh"
 #include "segment/tori.cuh"
 
 constexpr int N = PRODUCT_1, ROW_STRIPS = N / 16, EIGHTS = N / 8;
-constexpr int CELLS = N * N, OF_LANE = CELLS / 32;  // a lane's numbers of a tile
+constexpr int CELLS = N * N, OF_LANE = CELLS / 32;  // Elements of a tile per lane.
 static_assert(!EXPECTED_SHARED || (PRODUCT_EVEN && PRODUCT_2 == N && PRODUCT_3 == 1),
               "squares that real products transform");
 static_assert(N % 16 == 0, "whole fragments");
-static_assert(is_given((WARPS + 1) * CELLS * sizeof(REAL)), "segment_torus_block_of of segment/torus_shape.c");
+static_assert(is_given((WARPS + 1) * CELLS * sizeof(REAL)), "segment_torus_block_of of segment/dense_tile_search.c");
 
-struct square {  // accumulators of 16 x 8: (g, 2t) (g, 2t+1) (g+8, 2t) (g+8, 2t+1)
+struct square {  // Accumulators of 16 x 8: (g, 2t) (g, 2t+1) (g+8, 2t) (g+8, 2t+1).
     REAL at[ROW_STRIPS][EIGHTS][4];
 };
 __device__ __forceinline__ square load_matrix(const REAL *operands, int lane) {
-    square f;  // as left factors, from the right ones
+    square f;  // As left operands, from the table of right ones.
 #pragma unroll
     for (int r = 0; r < ROW_STRIPS; r++)
 #pragma unroll
@@ -33,11 +38,11 @@ __device__ __forceinline__ square load_matrix(const REAL *operands, int lane) {
 
 // ---- products
 
-// A lane's own cell of each 32, where a lane has a row t and a column g: four of one row side by
-// side, so that sectors are copied whole, and no two of half a warp in a bank.
+// A lane's own element of each 32, the lane having row t and column g. Four of a row are adjacent,
+// so that whole sectors are copied, without bank conflicts within half a warp.
 __device__ __forceinline__ int own_cell(int lane) { return lane % 4 * 8 + (lane / 4 ^ lane % 4 / 2 * 4); }
-// F X of a room.
-__device__ __forceinline__ square transform_inputs(const square &f, const REAL *room, int lane) {
+// F X of a buffer.
+__device__ __forceinline__ square transform_inputs(const square &f, const REAL *buffer, int lane) {
     square c = {};
 #pragma unroll
     for (int j = 0; j < EIGHTS; j += 2)
@@ -45,15 +50,15 @@ __device__ __forceinline__ square transform_inputs(const square &f, const REAL *
         for (int s = 0; s < EIGHTS; s++)
 #pragma unroll
             for (int i = j; i < j + 2; i++) {
-                const REAL *const from = room + (s * EIGHTS + i) * 64 + own_cell(lane);
+                const REAL *const from = buffer + (s * EIGHTS + i) * 64 + own_cell(lane);
                 const REAL x[2] = {from[0], from[32]};
 #pragma unroll
                 for (int r = 0; r < ROW_STRIPS; r++) product(c.at[r][i], f.at[r][s], x);
             }
     return c;
 }
-// F X^T. A strip of X is two eights of columns.
-__device__ __forceinline__ square transform_turned(const square &f, const square &x) {
+// F X^T. A strip of X is two blocks of 8 columns.
+__device__ __forceinline__ square transform_transposed(const square &f, const square &x) {
     square y = {};
 #pragma unroll
     for (int r = 0; r < ROW_STRIPS; r++)
@@ -71,8 +76,8 @@ __device__ __forceinline__ void times_symbol(square &y, const REAL *symbol, int 
 #pragma unroll
     for (int i = 0; i < OF_LANE; i++) y.at[i / 4 / EIGHTS][i / 4 % EIGHTS][i % 4] *= symbol[i * 32 + lane];
 }
-// In the order of lanes. tables.c lays it out by eights of rows and of columns, row by row: of the
-// torus as it stands, which Y is transposed.
+// Loads the symbol in the order of lanes. The table (tables.c) is in blocks of 8 rows and 8
+// columns, row by row, of the tile; Y is its transpose.
 __device__ __forceinline__ void load_symbol(REAL *to, const REAL *symbol, int warp, int lane) {
     for (int i = warp; i < OF_LANE; i += WARPS) {
         const int row = i / 4 / EIGHTS * 16 + i % 4 / 2 * 8, column = i / 4 % EIGHTS * 8;
@@ -83,7 +88,8 @@ __device__ __forceinline__ void load_symbol(REAL *to, const REAL *symbol, int wa
 
 // ---- inputs and outputs
 
-// A point's input starts on its way, or is 0; past an odd side the grid is minus its mirror image.
+// Starts copying a point's input, or sets it to 0. Past an odd side the grid is its negated mirror
+// image.
 __device__ __forceinline__ void fetch_point(const tile_arguments &a, const line &l, int row, REAL *to) {
     const folded from = source_of(a, l, row);
     if (from.index < 0) {
@@ -95,7 +101,7 @@ __device__ __forceinline__ void fetch_point(const tile_arguments &a, const line 
         copy_element(to, l.in + from.index);
     }
 }
-// This lane's rows of eight s: 8 s + 2 t and the next one; its column of eight j: 8 j + g.
+// This lane's rows of block s are 8 s + 2 t and the next one; its column of block j is 8 j + g.
 __device__ __forceinline__ void fetch_inside(const tile_arguments &a, const STORE *from, REAL *to) {
 #pragma unroll
     for (int s = 0; s < EIGHTS; s++)
@@ -114,19 +120,19 @@ __device__ __forceinline__ void fetch_beyond(const tile_arguments &a, const area
             fetch_point(a, l, i / 2 * 8 + lane % 4 * 2 + i % 2, to + (i / 2 * EIGHTS + j) * 64 + i % 2 * 32);
     }
 }
-// A tile's inputs start on their way; of none nothing does.
-__device__ __forceinline__ void fetch(const tile_arguments &a, unsigned tile, REAL *room, int lane) {
+// Starts copying a tile's inputs; does nothing past the last tile.
+__device__ __forceinline__ void fetch(const tile_arguments &a, unsigned tile, REAL *buffer, int lane) {
     if (tile < a.all) {
         const area s = find(a, tile);
         if (inside(a, s))
             fetch_inside(a, s.in + s.z * a.in_far[0] + (s.y + lane % 4 * 2) * a.in_far[1] + s.x + lane / 4,
-                         room + own_cell(lane));
+                         buffer + own_cell(lane));
         else
-            fetch_beyond(a, s, lane, room + own_cell(lane));
+            fetch_beyond(a, s, lane, buffer + own_cell(lane));
     }
     copy_async_commit();
 }
-__device__ __forceinline__ void give(const tile_arguments &a, unsigned tile, const square &w, int lane) {
+__device__ __forceinline__ void store_outputs(const tile_arguments &a, unsigned tile, const square &w, int lane) {
     const area s = find(a, tile);
     const REAL past = TORUS_SHIFTED && !inside(a, s) ? a.past : REAL(0);
     const int rows = outputs_end(a, 1, s.y) - a.lead[1], columns = outputs_end(a, 2, s.x);
@@ -150,22 +156,22 @@ __device__ __forceinline__ void give(const tile_arguments &a, unsigned tile, con
 extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS) segment_plane(const tile_arguments a) {
     extern __shared__ __align__(16) unsigned char stn_shared[];
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    REAL *const symbol = reinterpret_cast<REAL *>(stn_shared), *const room = symbol + (warp + 1) * CELLS;
+    REAL *const symbol = reinterpret_cast<REAL *>(stn_shared), *const buffer = symbol + (warp + 1) * CELLS;
     unsigned tile = blockIdx.x * WARPS + warp;
-    fetch(a, tile, room, lane);
+    fetch(a, tile, buffer, lane);
     const square f = load_matrix(a.operands, lane);
     load_symbol(symbol, a.symbol, warp, lane);
     __syncthreads();
 #pragma unroll 1
     for (; tile < a.all; tile += gridDim.x * WARPS) {
         copy_async_wait<0>();
-        square x = transform_inputs(f, room, lane);
+        square x = transform_inputs(f, buffer, lane);
         __syncwarp();
-        fetch(a, tile + gridDim.x * WARPS, room, lane);
-        x = transform_turned(f, x);
+        fetch(a, tile + gridDim.x * WARPS, buffer, lane);
+        x = transform_transposed(f, x);
         times_symbol(x, symbol, lane);
-        x = transform_turned(f, x);
-        x = transform_turned(f, x);
-        give(a, tile, x, lane);
+        x = transform_transposed(f, x);
+        x = transform_transposed(f, x);
+        store_outputs(a, tile, x, lane);
     }
 }

@@ -1,17 +1,20 @@
-// What fixed and constant sides add to a grid in every step (as spectral_source.cu has it), and the
-// points that fixed sides freeze:
+// The terms that fixed and constant sides add to a grid at each step (as spectral_source.cu), and
+// the points that fixed sides freeze:
 //
-//     b(p) = sum over taps o of  w_o g(p + o),   g: a frozen point's value, a constant past its side, 0 elsewhere
+//     b(p) = sum over taps o of  w_o g(p + o)
+//     g: a frozen point's value, a constant past its side, 0 elsewhere
 //
-// which is 0 but at the points next to such a side, at_* (-1: that side is none). A point next to
-// several sides belongs to the first of them. As planes, of `rows` rows of `pitch` points, of which
-// those past the side's own are 0:
+// It is nonzero only at points next to such a side, at index at_* (-1: no such side). A point next
+// to several sides belongs to the first of them. The results are planes of `rows` rows of `pitch`
+// points, padded with 0:
 //
-//     z low (y, x) | z high | y low (z, x) | y high | x low (z, y) | x high       2D: one z, so lines, and no z sides
+//     z low (y, x) | z high | y low (z, x) | y high | x low (z, y) | x high
 //
-// SOURCE_BACK = 0: planes of b, and of the values at the sides, from a grid. 1: those values of
-// fixed sides back to a grid. One thread a point of a plane. Reads STORE, REAL, THREADS_X, Z_*, Y_*
-// and X_*: reach and sides.
+// In 2D there is one z, so these are lines, and there are no z sides.
+//
+// SOURCE_BACK = 0: computes planes of b, and of the values at the sides, from a grid. 1: writes
+// these values of fixed sides to a grid. One thread per point of a plane. Reads STORE, REAL,
+// THREADS_X, and the reaches and sides Z_*, Y_*, X_*.
 #include "device/element.cuh"
 #include "device/index.cuh"
 #include "device/twins.cuh"
@@ -19,23 +22,23 @@
 
 struct source_tap {
     double weight;
-    int z, y, x, towards;  // towards: a bit for each side, z low, z high, y low, ..
+    int z, y, x, towards;  // towards: a bit for each side, in the order z low, z high, y low, ..
 };
 struct source_arguments {
     const STORE *in;
     STORE *out;
-    REAL *source, *kept;  // planes across z of all grids, then across y, x
+    REAL *source, *kept;  // Planes across z of all grids, then across y, x.
     const source_tap *taps;
-    long long in_z, in_y, in_batch, out_z, out_y, out_batch;  // elements
-    long long points;                                         // of all planes
-    double constant[3][2];                                    // past each side of z, of y, of x
+    long long in_z, in_y, in_batch, out_z, out_y, out_batch;  // Strides, in elements.
+    long long points;                                         // Of all planes.
+    double constant[3][2];                                    // Value past each side of z, y, x.
     int n[3], at[3][2];
-    int rows[3], pitch[3];  // of planes across z, y, x; 0: there are none
-    int ntaps, tiles;       // tiles: blocks of a grid
+    int rows[3], pitch[3];  // Of planes across z, y, x; 0: there are none.
+    int ntaps, tiles;       // tiles: blocks of a grid.
     unsigned grids;
 };
 
-static_assert(is_twin(sizeof(source_arguments)), "source_header of segment/source.c");
+static_assert(is_twin(sizeof(source_arguments)), "source_header of segment/segment_boundary_source.c");
 
 __device__ __forceinline__ bool frozen(const source_arguments &a, long long z, long long y, long long x) {
     return (Z_SIDE_LOW == FIXED && z < Z_LOW) || (Z_SIDE_HIGH == FIXED && z >= a.n[0] - Z_HIGH) ||
@@ -52,8 +55,8 @@ __device__ __forceinline__ double boundary_at(const source_arguments &a, const S
     if (x < 0) return a.constant[2][x == PAST_HIGH];
     return frozen(a, z, y, x) ? static_cast<double>(widen(grid[z * a.in_z + y * a.in_y + x])) : 0.0;
 }
-// The odd sides of an axis that a point is so near that a tap towards them may meet a frozen point,
-// or leave the grid past a constant side. Taps towards no such side add nothing.
+// The odd sides of an axis so near that a tap towards them may reach a frozen point, or past a
+// constant side. Other taps add nothing.
 template <int LOW, int HIGH, int SIDE_LOW, int SIDE_HIGH>
 __device__ __forceinline__ int near(long long i, int n) {
     constexpr bool ODD_LOW = SIDE_LOW == FIXED || SIDE_LOW == CONSTANT,
@@ -90,8 +93,8 @@ extern "C" __global__ void __launch_bounds__(THREADS_X) segment_source(const sou
     const int side = within >= plane;
     const long long row = (within - side * plane) / a.pitch[axis], column = within - side * plane - row * a.pitch[axis];
     const bool inside = row < a.n[axis == 0] && column < a.n[axis == 2 ? 1 : 2];
-    // the side's own point, and the point beside it
-    const long long end = side * (a.n[axis] - 1LL), beside = a.at[axis][side];
+    // The side's own point, and the point next to it.
+    const long long end = side * (a.n[axis] - 1LL), adjacent = a.at[axis][side];
     const long long z = axis == 0 ? end : row,
                     y = axis == 0   ? row
                         : axis == 1 ? end
@@ -110,5 +113,5 @@ extern "C" __global__ void __launch_bounds__(THREADS_X) segment_source(const sou
     a.kept[to] = inside ? widen(in[z * a.in_z + y * a.in_y + x]) : REAL(0);
     a.source[to] = taken || !inside
                        ? REAL(0)
-                       : source_at(a, in, axis == 0 ? beside : z, axis == 1 ? beside : y, axis == 2 ? beside : x);
+                       : source_at(a, in, axis == 0 ? adjacent : z, axis == 1 ? adjacent : y, axis == 2 ? adjacent : x);
 }

@@ -1,33 +1,35 @@
-// Any number of steps of a stencil of a plane in one pass over memory, whatever its weights:
-// segment_line.cu in two dimensions, by overlapping tiles, each a torus in the shared memory of one
-// block, or of the SHARES blocks of a cluster:
+// Overlap-save convolution of 2D grids by FFT tiles: any number of steps of a stencil of any
+// weights in one pass over memory. Overlapping tiles are transformed as periodic domains in the
+// shared memory of one block, or of the SHARES blocks of a cluster:
 //
-//     out = inverse transform of (transform of in, times K^f)      K: the symbol of the stencil's taps, f: the steps
+//     out = inverse FFT of (FFT of in, times K^f)      K: the symbol of the taps, f: the steps
 //
-//     tile    |<-- 2 N = 16 A ------>|        N complex points a row, the even and the odd points of 2 N real ones;
-//             |  . . . . . . . . .   |        T R rows; outputs are what is inside LEAD rows and columns and what f steps reach to
-//     T R     |  . outputs       .   |        the high sides
+//     tile    |<-- 2 N = 16 A ------>|      N complex points per row: even and odd points of 2 N
+//             |  . . . . . . . . .   |      real ones; T R rows. Outputs are inside LEAD rows and
+//     T R     |  . outputs       .   |      columns, and the reach of f steps to the high sides
 //             |  . . . . . . . . .   |
 //
-//     rows, down     radix A from memory to shared memory, radix 8 in place: the cell 8 d + e of a row has frequency d + A e
-//     columns, down  radix T in place, radix R to registers: frequency t + T r
-//     symbol         mixes a frequency k with -k, which is in the lane 16 further on (mix)
-//     columns, rows, up     the same back
+//     rows, forward      radix A from global to shared memory, radix 8 in place: element 8 d + e
+//                        of a row has frequency d + A e
+//     columns, forward   radix T in place, radix R to registers: frequency t + T r
+//     symbol             combines frequency k with -k, which is in the lane 16 further (mix)
+//     columns, rows      the inverse, in reverse order
 //
-// A row's pitch is odd: lanes on neighbouring rows, as those on neighbouring cells, meet in no
-// bank. Tiles of a plane lie one after the other along x. A block has one tile; others beside it on
-// a multiprocessor compute while it loads.
+// The pitch of rows is odd: lanes on neighbouring rows, or on neighbouring elements, have no bank
+// conflicts. Tiles of a plane are numbered along x first. A block has one tile; other blocks of the
+// multiprocessor compute while it loads.
 //
-// A cluster's block b has rows q + R r of q = b EACH .. (b + 1) EACH - 1, EACH = R / SHARES, and
-// all r < T: whole butterflies of radix T, so that rows, and columns but for their last radix, are
-// its own. That one takes frequency t of all q:
+// Block b of a cluster has rows q + R r with q = b EACH .. (b + 1) EACH - 1, EACH = R / SHARES, for
+// all r < T: whole butterflies of radix T, so that rows, and columns except the last stage, are
+// local. The last stage has frequency t of all q:
 //
-//     block 0   q = 0, 1 | 2, 3 = block 1          R = 4, SHARES = 2, each of T rows
-//               t = 0  x x | x x                   taken from all blocks, put back where it was: so nothing is moved twice, and two
-//               t = 1  x x | x x                   barriers of the cluster are enough, before the foot and after it
+//     block 0   q = 0, 1 | 2, 3 = block 1          R = 4, SHARES = 2, T rows each
+//               t = 0  x x | x x                   read from all blocks, and written back in
+//               t = 1  x x | x x                   place: no transposition, and two cluster
+//                                                  barriers suffice, before and after this stage
 //
-// and the foot's butterflies are dealt to the blocks by sixteens. (SHARES - 1) / SHARES of the tile
-// goes from block to block, twice.
+// Its butterflies are distributed over the blocks in groups of sixteen. (SHARES - 1) / SHARES of
+// the tile go from block to block, twice.
 //
 // Reads STORE, REAL, VECTOR, BLOCKS, THREADS_X, X_SIDE_*, Y_SIDE_*, SYMBOL_REAL and TILE_A, TILE_T,
 // TILE_R, TILE_SHARES.
@@ -39,9 +41,9 @@
 using value = complex<REAL>;
 constexpr int A = TILE_A, T = TILE_T, R = TILE_R, THREADS = THREADS_X, SHARES = TILE_SHARES;
 constexpr int N = 8 * A, HEIGHT = T * R, PITCH = N + 1;
-constexpr int EACH = R / SHARES, OWN = T * EACH;  // OWN: rows of a block
-constexpr int GROUPS = A / 2 + 1,
-              UNITS = 8 * GROUPS;  // of 8 columns whose mirror images are none of theirs, or are among them
+constexpr int EACH = R / SHARES, OWN = T * EACH;  // OWN: rows of a block.
+// Groups of 8 columns whose mirror images are in other groups or in the same one.
+constexpr int GROUPS = A / 2 + 1, UNITS = 8 * GROUPS;
 static_assert(T % 2 == 0 && R % 2 == 0 && THREADS % 32 == 0,
               "mirrored frequencies lie in other lanes, other registers");
 static_assert(R % SHARES == 0, "each block has whole butterflies of radix T");
@@ -54,7 +56,7 @@ struct column_line {
     static constexpr int N = HEIGHT, STAGES = 2, THREADS = THREADS_X, LINES = PITCH, PAD = 0, TABLE = 1024, SHARES = 1;
     static constexpr __host__ __device__ int radix(int s) { return s ? R : T; }
 };
-struct share_line {  // what a block has of a column
+struct block_line {  // The part of a column that a block has.
     static constexpr int N = OWN, STAGES = 2, THREADS = THREADS_X, LINES = PITCH, PAD = 0, TABLE = 1024, SHARES = 1;
     static constexpr __host__ __device__ int radix(int s) { return s ? EACH : T; }
 };
@@ -62,27 +64,28 @@ struct share_line {  // what a block has of a column
 struct tile_arguments {
     const STORE *in;
     STORE *out;
-    const REAL *row_roots, *column_roots;  // of the ladders
-    const REAL *turns;                     // sine and cosine of pi k / N, by unit
-    const REAL *symbol;  // half the sums and differences of K^f at k and N further on, [row][unit]; not
-                         // SYMBOL_REAL: all sums, then all differences
+    const REAL *row_roots, *column_roots;  // Twiddle factors of the FFT stages.
+    const REAL *half_angles;               // Sine and cosine of pi k / N, by unit.
+    // Half the sums and differences of K^f at k and k + N, [row][unit]; without SYMBOL_REAL all
+    // sums, then all differences.
+    const REAL *symbol;
     long long ny, nx;
-    long long in_far[3], out_far[3];  // elements from row to row, from plane to plane, from grid to grid
+    long long in_far[3], out_far[3];  // Strides of rows, planes and grids, in elements.
     unsigned tiles_x, tiles_y, planes;
     int lead_y, lead_x, useful_y, useful_x, rest;
 };
 
-static_assert(is_twin(sizeof(tile_arguments)), "tile_header of segment/tile.c");
-static_assert(is_given(OWN * PITCH * sizeof(value)), "segment_tile_shared of segment/tile.c");
+static_assert(is_twin(sizeof(tile_arguments)), "tile_header of segment/fft_tile.c");
+static_assert(is_given(OWN * PITCH * sizeof(value)), "segment_tile_shared of segment/fft_tile_search.c");
 
-struct place {
-    const STORE *in;  // the plane
+struct tile_position {
+    const STORE *in;  // The plane.
     STORE *out;
-    long long y, x;  // of the tile's first input
+    long long y, x;  // Of the tile's first input.
     bool inside;
-    int rank;  // of the block in its cluster
+    int rank;  // Of the block in its cluster.
 };
-__device__ __forceinline__ place find(const tile_arguments &a) {
+__device__ __forceinline__ tile_position find(const tile_arguments &a) {
     const unsigned tile = blockIdx.x / SHARES, row = tile / a.tiles_x, plane = row / a.tiles_y, grid = plane / a.planes;
     const long long y = static_cast<long long>(row - plane * a.tiles_y) * a.useful_y - a.lead_y,
                     x = static_cast<long long>(tile - row * a.tiles_x) * a.useful_x - a.lead_x;
@@ -94,11 +97,11 @@ __device__ __forceinline__ place find(const tile_arguments &a) {
             y >= 0 && x >= 0 && y + HEIGHT <= a.ny && x + 2 * N <= a.nx,
             SHARES > 1 ? static_cast<int>(cluster_rank()) : 0};
 }
-// The row of the tile that lies at row i of this block.
-__device__ __forceinline__ int row_of(const place &s, int i) {
+// The row of the tile that is row i of this block.
+__device__ __forceinline__ int row_of(const tile_position &s, int i) {
     return SHARES > 1 ? i / EACH * R + s.rank * EACH + i % EACH : i;
 }
-// Until all that have a part of the tile are here.
+// Barrier of all blocks that share the tile.
 __device__ __forceinline__ void wait_for_tile() {
     if (SHARES > 1)
         cluster_barrier();
@@ -107,7 +110,7 @@ __device__ __forceinline__ void wait_for_tile() {
 }
 
 // ---- rows
-__device__ __forceinline__ value point_at(const tile_arguments &a, const place &s, const STORE *row, int j) {
+__device__ __forceinline__ value point_at(const tile_arguments &a, const tile_position &s, const STORE *row, int j) {
     if (s.inside) {
         const STORE *const at = row + s.x + 2 * j;
         if (VECTOR > 1) return load_pair(at);
@@ -117,8 +120,8 @@ __device__ __forceinline__ value point_at(const tile_arguments &a, const place &
     return {widen(row[fold_far<X_SIDE_LOW, X_SIDE_HIGH>(x, a.nx)]),
             widen(row[fold_far<X_SIDE_LOW, X_SIDE_HIGH>(x + 1, a.nx)])};
 }
-// The first rung of all rows.
-__device__ __forceinline__ void load_rows(const tile_arguments &a, const place &s, value *tile) {
+// The first stage of all rows.
+__device__ __forceinline__ void load_rows(const tile_arguments &a, const tile_position &s, value *tile) {
 #pragma unroll 1
     for (int i = threadIdx.x; i < 8 * OWN; i += THREADS) {
         const int y = row_of(s, i / 8), j = i % 8;
@@ -133,9 +136,9 @@ __device__ __forceinline__ void load_rows(const tile_arguments &a, const place &
     }
     __syncthreads();
 }
-// The second rung: the same both ways, for nothing is turned there. Neighbouring lanes have
-// neighbouring rows.
-__device__ __forceinline__ void turn_rows(value *tile) {
+// The second stage, the same forward and inverse, as it has no twiddle factors. Neighbouring lanes
+// have neighbouring rows.
+__device__ __forceinline__ void transform_rows(value *tile) {
 #pragma unroll 1
     for (int i = threadIdx.x; i < A * OWN; i += THREADS) {
         value *const row = tile + i % OWN * PITCH;
@@ -147,7 +150,7 @@ __device__ __forceinline__ void turn_rows(value *tile) {
     }
     __syncthreads();
 }
-__device__ __forceinline__ void store_rows(const tile_arguments &a, const place &s, value *tile) {
+__device__ __forceinline__ void store_rows(const tile_arguments &a, const tile_position &s, value *tile) {
     const unsigned rows = static_cast<unsigned>(min(static_cast<long long>(a.useful_y), a.ny - s.y - a.lead_y)),
                    columns = static_cast<unsigned>(min(static_cast<long long>(a.useful_x), a.nx - s.x - a.lead_x));
 #pragma unroll 1
@@ -176,35 +179,36 @@ __device__ __forceinline__ void store_rows(const tile_arguments &a, const place 
 
 // ---- columns
 template <bool BACK>
-__device__ __forceinline__ void turn_columns(const tile_arguments &a, const place &s, value *tile) {
+__device__ __forceinline__ void transform_columns(const tile_arguments &a, const tile_position &s, value *tile) {
 #pragma unroll 1
     for (int i = threadIdx.x; i < N * EACH; i += THREADS) {
         value *const column = tile + i % N;
         const int first = i / N, q = s.rank * EACH + first;
         value x[T];
-        take_cells<share_line, 0>(x, column, first);
+        take_cells<block_line, 0>(x, column, first);
         if (BACK) turn_rung<column_line, 0>(x, q, a.column_roots);
         dft<T>(x);
         if (!BACK) turn_rung<column_line, 0>(x, q, a.column_roots);
-        put_cells<share_line, 0>(x, column, first);
+        put_cells<block_line, 0>(x, column, first);
     }
 }
 
-// A frequency k of the complex transform Z and -k, of the other lane, make up those of the real
-// points, k and N further on. With s and d half of the sum and the difference of K^f at these, and
-// t = pi k / N along x:
+// Frequency k of the complex transform Z, and -k of the other lane, make up frequencies k and k + N
+// of the real points. With s and d half the sum and half the difference of K^f at these, and t = pi
+// k / N along x:
 //
-//     Z'[k] = (s - d sin t) Z[k] + i d cos t conj(Z[-k]),     Z'[-k] = conj(s + d sin t) Z[-k] + i conj(d) cos t conj(Z[k])
+//     Z'[k]  = (s - d sin t) Z[k] + i d cos t conj(Z[-k])
+//     Z'[-k] = conj(s + d sin t) Z[-k] + i conj(d) cos t conj(Z[k])
 //
-// The lane 16 further on has the mirrored column and the mirrored rows: frequency T - t + T (R - 1
-// - r) for t + T r, but of t = 0 T (R - r).
+// The lane 16 further has the mirrored column and the mirrored rows: frequency T - t + T (R - 1 -
+// r) for t + T r, or T (R - r) if t = 0.
 __device__ __forceinline__ value shuffled(value z) {
     const int lane = threadIdx.x % 32 ^ 16;
     return {__shfl_sync(~0u, z.re, lane), __shfl_sync(~0u, z.im, lane)};
 }
 struct mixing {
-    const REAL *symbol;  // at row t of the unit, of the lane's pair
-    REAL sine, cosine;   // sine: of the second lane the negative
+    const REAL *symbol;  // At row t of the unit, for the lane's pair.
+    REAL sine, cosine;   // sine: negated in the second lane.
     bool second;
 };
 __device__ __forceinline__ value mixed(const mixing &m, int row, value own, value other) {
@@ -218,7 +222,7 @@ __device__ __forceinline__ value mixed(const mixing &m, int row, value own, valu
 __device__ __forceinline__ void mix(value (&x)[R], int t, const mixing &m) {
     const bool zero = t == 0;
     const int step = m.second ? -T : T, from = !m.second ? 0 : zero ? HEIGHT : HEIGHT - T;
-    const auto row = [&](int r) {  // as the first lane of the pair counts
+    const auto row = [&](int r) {  // As counted by the first lane of the pair.
         const int at = from + step * r;
         return at == HEIGHT ? 0 : at;
     };
@@ -231,8 +235,8 @@ __device__ __forceinline__ void mix(value (&x)[R], int t, const mixing &m) {
         x[r] = mixed(m, row(r), x[r], low), x[s] = mixed(m, row(s), x[s], high);
     }
 }
-// The foot's points of frequency t of a column: point q is block q / EACH's.
-__device__ __forceinline__ void take_foot(value (&x)[R], const value *column, int t) {
+// Points of frequency t of a column for the last stage: point q is in block q / EACH.
+__device__ __forceinline__ void load_last_stage(value (&x)[R], const value *column, int t) {
     if constexpr (SHARES == 1)
         take_cells<column_line, 1>(x, column, t * R);
     else
@@ -244,7 +248,7 @@ __device__ __forceinline__ void take_foot(value (&x)[R], const value *column, in
             x[q] = from_words<REAL>(words.word);
         }
 }
-__device__ __forceinline__ void put_foot(const value (&x)[R], value *column, int t) {
+__device__ __forceinline__ void store_last_stage(const value (&x)[R], value *column, int t) {
     if constexpr (SHARES == 1)
         put_cells<column_line, 1>(x, column, t * R);
     else
@@ -256,45 +260,47 @@ __device__ __forceinline__ void put_foot(const value (&x)[R], value *column, int
             cluster_store(reinterpret_cast<unsigned *>(to), words.word, q / EACH);
         }
 }
-// The foot of all columns, down and up again, by sixteens. A warp's first 16 lanes have columns of
-// two groups, the others their mirror images.
-__device__ __forceinline__ void convolve_columns(const tile_arguments &a, const place &s, value *tile) {
+// The last stage of all columns and the first of the inverse, in groups of sixteen. A warp's first
+// 16 lanes have columns of two groups, the others their mirror images.
+__device__ __forceinline__ void convolve_columns(const tile_arguments &a, const tile_position &s, value *tile) {
     static_assert(T * UNITS % 16 == 0, "whole sixteens");
     const bool second = threadIdx.x % 32 >= 16;
     const int step = THREADS / 32 * SHARES;
 #pragma unroll 1
-    for (int sixteen = threadIdx.x / 32 * SHARES + s.rank; sixteen < T * UNITS / 16; sixteen += step) {
-        const int i = 16 * sixteen + threadIdx.x % 16, unit = i % UNITS, t = i / UNITS, d = unit / 8, e = unit % 8;
+    for (int group_of_16 = threadIdx.x / 32 * SHARES + s.rank; group_of_16 < T * UNITS / 16; group_of_16 += step) {
+        const int i = 16 * group_of_16 + threadIdx.x % 16, unit = i % UNITS, t = i / UNITS, d = unit / 8, e = unit % 8;
         const bool middle = 2 * d == A, among = d == 0 || middle;
-        const int to_e = d == 0 ? (8 - e) % 8 : 7 - e;  // the mirrored column's; its group is A - d
+        // The mirrored column's; its group is A - d.
+        const int to_e = d == 0 ? (8 - e) % 8 : 7 - e;
         const bool same_rows = t == 0 || 2 * t == T, active = !among || (same_rows ? e <= to_e : 2 * t < T);
         const bool writes = active && !(second && among && same_rows && e == to_e);
         const int group = second ? (A - d) % A : d, column = 8 * group + (second ? to_e : e);
         const int own = second ? (T - t) % T : t;
         value *const line = tile + column;
-        const value turn = load_pair(a.turns + 2 * unit);
+        const value half_angle = load_pair(a.half_angles + 2 * unit);
         value x[R] = {};
-        if (active) take_foot(x, line, own);
+        if (active) load_last_stage(x, line, own);
         dft<R>(x);
-        mix(x, t, {a.symbol + 2 * (t * UNITS + unit), second ? -turn.re : turn.re, turn.im, second});
+        mix(x, t, {a.symbol + 2 * (t * UNITS + unit), second ? -half_angle.re : half_angle.re, half_angle.im, second});
         dft<R>(x);
-        __syncwarp();  // a column that is its own mirror image has been read twice
-        if (writes) put_foot(x, line, own);
+        __syncwarp();  // A column that is its own mirror image is read twice.
+        if (writes) store_last_stage(x, line, own);
     }
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) segment_tile(const __grid_constant__ tile_arguments a) {
     extern __shared__ __align__(16) unsigned char stn_shared[];
     value *const tile = reinterpret_cast<value *>(stn_shared);
-    const place s = find(a);
+    const tile_position s = find(a);
     load_rows(a, s, tile);
-    turn_rows(tile);
-    turn_columns<false>(a, s, tile);
+    transform_rows(tile);
+    transform_columns<false>(a, s, tile);
     wait_for_tile();
     convolve_columns(a, s, tile);
-    wait_for_tile();  // no block touches another's memory after this, so each may end when it likes
-    turn_columns<true>(a, s, tile);
+    // No block accesses another's memory after this, so each may exit at any time.
+    wait_for_tile();
+    transform_columns<true>(a, s, tile);
     __syncthreads();
-    turn_rows(tile);
+    transform_rows(tile);
     store_rows(a, s, tile);
 }

@@ -1,20 +1,20 @@
-// How an axis goes on past its sides for ever: by itself (wrap), or mirrored at each side, with a
+// Infinite extension of an axis past its sides: periodic (wrap), or mirrored at each side with a
 // sign.
 //
 //     even, about half a step outside (BEYOND 1)   .. b a | a b c      reflect
 //     even, about the outer point     (BEYOND 0)   .. c b | a b c      mirror
 //     odd, about the point outside    (BEYOND 2)   .. -a 0 | a b c     constant
-//     odd, about the outer point      (BEYOND 0)   .. -c -b | 0 b c    fixed: the outer point counts as 0
+//     odd, about the outer point      (BEYOND 0)   .. -c -b | 0 b c    fixed (outer point 0)
 //
-// A transform's line holds the points -before .. length - before - 1 of that.
+// A transform's line holds points -before .. length - before - 1 of the extension.
 #pragma once
 
 struct extension {
-    int n, before;  // points of the grid; of the line before the first of them
+    int n, before;  // Points of the grid; points of the line before the first of them.
 };
 
-// The point that stands for point i, and its sign; sign 0: it is 0 and there is none. INDEX: int,
-// or long long for lines of any length.
+// The grid point shown at point i of the extension, and its sign; sign 0: the value is 0. INDEX:
+// int, or long long for lines of any length.
 template <class INDEX>
 struct image {
     INDEX at;

@@ -1,52 +1,54 @@
-// The middle passes of `spectral`: columns of the spectrum, which the rows left, forward, times the
-// symbol, back.
+// The middle passes of `spectral`: columns of the spectrum, forward FFT, multiplication by the
+// symbol, inverse FFT.
 //
-//     v[i] <- (1 / ..) sum over k of  K(k)^T V[k] exp(2 pi i k i / N),   V[k] = sum over i < N of  v[i] exp(-2 pi i k i / N)
+//     v[i] <- (1 / ..) sum over k of  K(k)^T V[k] exp(2 pi i k i / N)
+//     V[k] = sum over i < N of  v[i] exp(-2 pi i k i / N)
 //
-// of each column, extended on either side. DIRECTION says which part of that is done: 0 forward
-// only (for all axes but the last), 1 back only, 2 all.
+// for each column, extended at both ends. DIRECTION 0: forward only (all axes but the last), 1:
+// inverse only, 2: all.
 //
-//     a column's points: groups of SPECTRUM_GROUP neighbours, `pitch` columns apart:  [i / SPECTRUM_GROUP][column < pitch][i % SPECTRUM_GROUP]
+//     a column's points are in groups of SPECTRUM_GROUP neighbours, `pitch` columns apart:
+//     [i / SPECTRUM_GROUP][column < pitch][i % SPECTRUM_GROUP]
 //
-//                     column 0 1 2 ..  LINE_COUNT of them are a block's, THREADS_X threads each
-//     i = 0, 1        | | | |     -> rung 0 -> shared memory -> .. -> the foot (the last rung, the symbol, the first of the way
-//     i = 2, 3        | | | |        back, in registers) -> .. -> rung 0 -> where they were
+//     column 0 1 2 ..       LINE_COUNT columns are a block's, THREADS_X threads each:
+//     i = 0, 1  | | | |     memory -> stage 0 -> shared memory -> .. -> last stage, symbol, first
+//     i = 2, 3  | | | |     stage of the inverse, in registers -> .. -> stage 0 -> memory, in place
 //
-// With SOURCES (fixed and constant sides) a constant source beside the faces is added at every
-// step: 1 + K + .. + K^(T-1) times its own frequencies, a sum over the low and the high face, j, of
-// every axis. Of the axis that columns lie on, then of the others:
+// SOURCES (fixed and constant sides): a constant source next to the faces is added at every step.
+// It contributes 1 + K + .. + K^(T-1) times its own frequencies, a sum over the low and the high
+// face j of every axis: that of the column, then the others:
 //
-//     row_place[k][j] row[j][column]  +  sum over f of  values_f[k][j] place_f[column][j]
+//     row_response[k][j] row[j][column] + sum over f of  values_f[k][j] unit_response_f[column][j]
 //
-// place: the frequencies of a single one beside a face; row and values: those of what lies there.
-// SOURCES is how many f there are.
+// unit_response: the frequencies of a unit value next to a face; row and values: those of the
+// source. SOURCES is the number of f.
 //
-// Where the symbol's power is 0 whatever the frequency along the column, nothing comes of the
-// column's points, only of the source: they are not there, and the way forward is left out
-// (COLUMNS_DEAD). With COLUMNS_DEAD 2 they are spectral_settle.cu's, and blocks here have columns
-// with points alone, of rows of columns that have some.
+// COLUMNS_DEAD: in columns whose factors all round to 0 (decayed modes) only the source
+// contributes, and the forward FFT is omitted. COLUMNS_DEAD 2: spectral_settle.cu computes them,
+// and blocks here have only columns with points.
 //
-// With SPECTRUM_APART the columns are left where they were and what is made of them goes elsewhere,
-// for each snapshot of a stack anew; with 2, to where rows and planes are as far apart as
-// apart_pitch and apart_plane say.
+// SPECTRUM_APART: the results are written elsewhere, for each snapshot of a stack; 2: with strides
+// result_pitch and result_plane of rows and planes.
 //
-// With COLUMN_SLABS columns are those of a slab: some neighbouring frequencies along x, `first` and
-// on, all along y, in rows of slab_width.
+// COLUMN_SLABS: the columns are those of a slab, some neighbouring frequencies along x from `first`
+// on with all frequencies along y, in rows of slab_width.
 //
-//     rows' spectrum [z][y][x]  -- DIRECTION 0 along y -->  slab [z][frequency along y][some x]  -- 2 along z, in place; 1 along y -->  back
+//     rows' spectrum [z][y][x]  -- DIRECTION 0, along y -->  slab [z][frequency along y][some x]
+//     -- DIRECTION 2 along z, in place; DIRECTION 1 along y -->  back
 //
 // A column longer than a block holds is shared by LINE_SHARES blocks of a cluster.
 //
-// With COLUMN_PARTS more than 1 a block has one column, and its lines are as many parts of it, each
-// a torus of its own of which COLUMN_STEP points are right: shorter lines, of fewer rungs, that
+// COLUMN_PARTS above 1: a block has one column, and its lines are parts of it, each transformed as
+// a periodic line with COLUMN_STEP outputs (overlap-save). Shorter lines have fewer stages, and
 // share one line of taps. All parts are read before any is written:
 //
-//     part 0   |before|   step   |after|               before, after: as far as the taps reach
+//     part 0   |before|   step   |after|               before, after: reach of the taps
 //     part 1              |before|   step   |after|
 //
-// With SYMBOL_TURNED columns are the rows of sheets, which lie along memory (spectral_sheet.cu):
-// each is a plane of its own. Their source, SOURCES 3, is at a few points p of a line of L, images
-// of those beside a side, each its value times exp(-2 pi i (k1 / L + k / N) p).
+// SYMBOL_TURNED: columns are the rows of a four-step FFT, contiguous in memory
+// (spectral_four_step.cu), each a plane of its own. SOURCES 3: their source is at a few points p of
+// a line of L points, the images of the points next to sides, each its value times exp(-2 pi i (k1
+// / L + k / N) p).
 //
 // Reads REAL, BLOCKS, THREADS_X, LINE_*, SPECTRUM_GROUP, DIRECTION, SPECTRUM_APART, EXTEND_*,
 // LINE_WHOLE, SYMBOL*, SOURCES, COLUMNS_DEAD, COLUMN_*.
@@ -64,58 +66,67 @@ struct column_line {
 };
 constexpr int N = LINE_POINTS, LAST = LINE_STAGES - 1, THREADS = THREADS_X * LINE_COUNT;
 constexpr bool IN_PARTS = COLUMN_PARTS > 1;
-struct taps_line : column_line {  // beside each column, or one for all parts of it, which all threads make
+// The line of taps: one for each column, or one for all parts of a column, computed by all threads.
+struct taps_line : column_line {
     static constexpr int THREADS = IN_PARTS ? ::THREADS : THREADS_X, LINES = IN_PARTS ? 1 : LINE_COUNT;
 };
-static_assert(LINE_STAGES >= 2, "a column comes from memory in one rung and meets the symbol in another");
-static_assert(!COLUMN_SLABS || (SPECTRUM_GROUP == 1 && !SYMBOL_TURNED && !IN_PARTS), "slabs are of solids");
+static_assert(LINE_STAGES >= 2, "a column comes from memory in one stage and meets the symbol in another");
+static_assert(!COLUMN_SLABS || (SPECTRUM_GROUP == 1 && !SYMBOL_TURNED && !IN_PARTS), "slabs are of 3D grids");
 static_assert(SYMBOL != 2 || (LINE_SHARES == 1 && DIRECTION == 2 && !SOURCES), "one step, within a block");
 static_assert(!IN_PARTS ||
                   (COLUMN_PARTS == LINE_COUNT && SYMBOL == 2 && !COLUMNS_DEAD && !SYMBOL_TURNED && !LINE_WHOLE),
               "a block's lines are the parts of one column");
 using value = complex<REAL>;
-using top = rung<column_line, 0>;
-using foot = rung<column_line, LAST>;
+using first_stage = rung<column_line, 0>;
+using last_stage = rung<column_line, LAST>;
 
 struct source_image {
-    int place, side;  // p modulo N; of which side's value
+    int point, side;  // p modulo N; the side whose value it is.
 };
-struct sheet_rows {
-    const double *turns;  // cos, sin(pi k1 / L) of each row
+struct four_step_rows {
+    const double *half_angles;  // cos and sin of pi k1 / L for each row.
     const source_image *image;
-    const double *row;         // of each image, of each row: exp(-2 pi i k1 p / L), with the image's sign, twice
-    const int *images;         // window w has those from images[w] to images[w + 1]
-    long long first, windows;  // the first window of this launch, of all grids; those of a grid
+    // exp(-2 pi i k1 p / L) for each image and row, times twice the image's sign.
+    const double *row;
+    const int *images;  // Window w has images images[w] to images[w + 1] - 1.
+    // The first window of this launch, counted over all grids; windows of a grid.
+    long long first, windows;
     int rows, unused;
 };
 struct spectral_columns_arguments {
     REAL *spectrum;
-    const REAL *roots;  // of the ladder
+    const REAL *roots;  // Twiddle factors of the FFT stages.
     symbol_arguments symbol;
-    long long pitch, plane;  // columns; complex numbers of a plane (or of a grid, for the slowest axis)
-    int columns, tiles;      // to be done in a plane, and blocks for them
-    int kept, live;  // DIRECTION 0 and 1: frequencies |k| < kept are kept; 0: |k| < live stored; 2: see has_points
+    // Columns; stride of planes (or of grids, for the slowest axis), in complex numbers.
+    long long pitch, plane;
+    int columns, tiles;  // Columns to be done in a plane, and the blocks for them.
+    // kept: frequencies |k| < kept are retained. with_points: DIRECTION 0: |k| < with_points are
+    // stored; 2: see has_points.
+    int kept, with_points;
     extension along;
-    const REAL *row, *row_place;
-    long long row_grid, row_next;  // complex numbers from grid to grid and from face to face
+    const REAL *row, *row_response;
+    long long row_grid, row_next;  // Strides of grids and faces, in complex numbers.
     source_faces faces[2];
-    int width, across;  // SOURCES 1, 2: columns lie in rows of as many, of which there are so many
-    int live_across;
-    int first, slab_width, unused;  // COLUMN_SLABS: of the frequencies along x; from row to row of the slab
-    REAL *apart;  // SPECTRUM_APART: laid out as the spectrum, or as the faces are whose frequencies these are
-    long long apart_pitch, apart_plane;  // SPECTRUM_APART 2
-    long long uneven;  // COLUMN_UNEVEN: half a complex number, and so many in all before the first row
-    sheet_rows sheet;  // SYMBOL_TURNED
+    int width, across;  // SOURCES 1, 2: columns lie in `across` rows of `width`.
+    int with_points_across;
+    // COLUMN_SLABS: the first frequency along x; stride of the slab's rows.
+    int first, slab_width, unused;
+    // SPECTRUM_APART: in the layout of the spectrum, or of the faces' values if these are
+    // transformed.
+    REAL *result;
+    long long result_pitch, result_plane;  // SPECTRUM_APART 2.
+    long long uneven;                      // COLUMN_UNEVEN: 1 + elements before the first row.
+    four_step_rows four_step;              // SYMBOL_TURNED.
 };
 
 static_assert(is_twin(sizeof(spectral_columns_arguments)), "the arguments that are launched");
 static_assert(is_given(sizeof(value) * (ladder_cells<column_line>() + (SYMBOL == 2 ? ladder_cells<taps_line>() : 0))),
               "the shared memory that is given");
 
-// The source's frequencies: what belongs to a column, then to its frequency k.
+// The source's frequencies: the parts that belong to a column, then those of its frequency k.
 constexpr int OTHERS = SOURCES == 2 ? 2 : 1;
 struct source_line {
-    value row[2], place[OTHERS][2];
+    value row[2], unit_response[OTHERS][2];
     const REAL *values[OTHERS];
 };
 __device__ __forceinline__ source_line source_of(const spectral_columns_arguments &a, long long grid, int c) {
@@ -125,44 +136,47 @@ __device__ __forceinline__ source_line source_of(const spectral_columns_argument
     for (int j = 0; j < 2; j++) s.row[j] = load_pair(a.row + 2 * (grid * a.row_grid + j * a.row_next + c));
 #pragma unroll
     for (int f = 0; f < OTHERS; f++) {
-        const bool of_slow = SOURCES == 2 && f == 0;  // faces normal to the slower of the other axes; else to x
-        const REAL *const place = a.faces[f].place + 4 * static_cast<long long>(of_slow ? slow : fast);
+        // Faces normal to the slower of the other axes; else to x.
+        const bool of_slow = SOURCES == 2 && f == 0;
+        const REAL *const from = a.faces[f].unit_response + 4 * static_cast<long long>(of_slow ? slow : fast);
 #pragma unroll
-        for (int j = 0; j < 2; j++) s.place[f][j] = load_pair(place + 2 * j);
+        for (int j = 0; j < 2; j++) s.unit_response[f][j] = load_pair(from + 2 * j);
         s.values[f] = a.faces[f].values + 2 * (grid * a.faces[f].grid + (of_slow ? fast : 2 * slow));
     }
     return s;
 }
 __device__ __forceinline__ value source_at(const spectral_columns_arguments &a, const source_line &s, int k) {
-    const REAL *const place = a.row_place + 4 * static_cast<long long>(k);
-    value sum = load_pair(place) * s.row[0] + load_pair(place + 2) * s.row[1];
+    const REAL *const response = a.row_response + 4 * static_cast<long long>(k);
+    value sum = load_pair(response) * s.row[0] + load_pair(response + 2) * s.row[1];
 #pragma unroll
     for (int f = 0; f < OTHERS; f++)
 #pragma unroll
         for (int j = 0; j < 2; j++)
-            sum = sum + load_pair(s.values[f] + 2 * (k * a.faces[f].step + j * a.faces[f].next)) * s.place[f][j];
+            sum =
+                sum + load_pair(s.values[f] + 2 * (k * a.faces[f].step + j * a.faces[f].next)) * s.unit_response[f][j];
     return sum;
 }
 
-// The source of a row of a sheet: its images' values as the row sees them.
+// The source of a row of a four-step FFT: the values of its images, and their factors for the row.
 struct source_row {
     int from, to, row;
-    const REAL *values;  // of both sides
+    const REAL *values;  // Of both sides.
 };
 __device__ __forceinline__ source_row source_of_row(const spectral_columns_arguments &a, long long plane) {
-    const long long number = a.sheet.first + plane / a.sheet.rows, window = number % a.sheet.windows;
-    return {a.sheet.images[window], a.sheet.images[window + 1], static_cast<int>(plane % a.sheet.rows),
-            a.row + 2 * (number / a.sheet.windows * a.row_grid)};
+    const long long number = a.four_step.first + plane / a.four_step.rows, window = number % a.four_step.windows;
+    return {a.four_step.images[window], a.four_step.images[window + 1], static_cast<int>(plane % a.four_step.rows),
+            a.row + 2 * (number / a.four_step.windows * a.row_grid)};
 }
 __device__ __forceinline__ value source_at(const spectral_columns_arguments &a, const source_row &s, int k) {
     complex<double> sum = {0.0, 0.0};
 #pragma unroll 1
     for (int i = s.from; i < s.to; i++) {
-        const source_image image = a.sheet.image[i];
-        const complex<double> row = load_pair(a.sheet.row + 2 * (static_cast<long long>(i) * a.sheet.rows + s.row));
-        const complex<double> half = load_pair(a.symbol.angles + 2 * (static_cast<long long>(k) * image.place % N));
-        const complex<double> turn = conjugate(half * half);
-        sum = sum + static_cast<double>(s.values[2 * image.side]) * (row * turn);
+        const source_image image = a.four_step.image[i];
+        const complex<double> row =
+            load_pair(a.four_step.row + 2 * (static_cast<long long>(i) * a.four_step.rows + s.row));
+        const complex<double> half = load_pair(a.symbol.angles + 2 * (static_cast<long long>(k) * image.point % N));
+        const complex<double> twiddle = conjugate(half * half);
+        sum = sum + static_cast<double>(s.values[2 * image.side]) * (row * twiddle);
     }
     return {static_cast<REAL>(sum.re), static_cast<REAL>(sum.im)};
 }
@@ -172,22 +186,21 @@ __device__ __forceinline__ value source_at(const spectral_columns_arguments &, n
     return {REAL(0), REAL(0)};
 }
 
-// Where point or frequency i of a column that begins at `column` lies.
+// Address of point or frequency i of the column that begins at `column`.
 __device__ __forceinline__ REAL *cell_at(value *column, int i, long long pitch) {
     return reinterpret_cast<REAL *>(column + i / SPECTRUM_GROUP * (pitch * SPECTRUM_GROUP) + i % SPECTRUM_GROUP);
 }
-// A point of a row's spectrum. COLUMN_UNEVEN: rows begin with any element, their complex numbers
-// with the next even one; `pitch` counts elements, and so does what is left of `before` where a
-// column begins.
+// Address of a point in a row's spectrum. COLUMN_UNEVEN: rows begin at any element, and their
+// complex numbers at the next even one; `pitch` and `before` count elements.
 __device__ __forceinline__ REAL *point_cell(value *column, int i, long long pitch, long long before) {
     if (COLUMN_UNEVEN) return reinterpret_cast<REAL *>(column + ((before + i * pitch) >> 1));
     return cell_at(column, i, pitch);
 }
-// From point to point of where the columns go.
+// Stride between points in the destination.
 __device__ __forceinline__ long long pitch_to(const spectral_columns_arguments &a) {
-    return SPECTRUM_APART == 2 ? a.apart_pitch : a.pitch;
+    return SPECTRUM_APART == 2 ? a.result_pitch : a.pitch;
 }
-// Point i of a column, which goes on past its ends.
+// Point i of a column, extended past its ends.
 __device__ __forceinline__ value point_at(value *column, int i, const spectral_columns_arguments &a, long long before) {
     if (LINE_WHOLE || (i > 0 && i + 1 < a.along.n)) return load_pair(point_cell(column, i, a.pitch, before));
     const auto from =
@@ -195,23 +208,23 @@ __device__ __forceinline__ value point_at(value *column, int i, const spectral_c
     if (!from.sign) return {REAL(0), REAL(0)};
     return static_cast<REAL>(from.sign) * load_pair(point_cell(column, from.at, a.pitch, before));
 }
-// The place of frequency k among those that are kept, 0 .. kept - 1 and then -(kept - 1) .. -1;
-// negative: it is not.
-__device__ __forceinline__ int place_of(int k, int kept) {
+// Index of frequency k among the retained ones, 0 .. kept - 1, then -(kept - 1) .. -1; negative:
+// not retained.
+__device__ __forceinline__ int index_of(int k, int kept) {
     if (2 * kept > N) return k;
     if (k < kept) return k;
     return k > N - kept ? k - N + 2 * kept - 1 : -1;
 }
 
-// COLUMNS_DEAD: whether column c has points: frequencies below `live` along x, +- `live_across`
-// along y.
+// COLUMNS_DEAD: whether column c has points: frequencies below `with_points` along x, and below +-
+// `with_points_across` along y.
 __device__ __forceinline__ bool has_points(const spectral_columns_arguments &a, int c) {
     if (COLUMNS_DEAD != 1) return true;
     const int y = c / a.width, x = c % a.width;
-    return x < a.live && (y < a.live_across || y > a.across - a.live_across);
+    return x < a.with_points && (y < a.with_points_across || y > a.across - a.with_points_across);
 }
 
-// The column's point that a line begins with.
+// The column's point at which a line begins.
 __device__ __forceinline__ int first_of(const spectral_columns_arguments &a) {
     if (!IN_PARTS) return -a.along.before;
     return static_cast<int>(threadIdx.x) % LINE_COUNT * COLUMN_STEP - a.along.before;
@@ -220,13 +233,13 @@ __device__ __forceinline__ void load_points(const spectral_columns_arguments &a,
                                             value *column, bool active, long long before) {
     const int first = first_of(a);
 #pragma unroll 1
-    for (int j = t; j < top::COUNT; j += THREADS_X) {
-        value x[top::R];
-        const int q = j + share * top::COUNT;
+    for (int j = t; j < first_stage::COUNT; j += THREADS_X) {
+        value x[first_stage::R];
+        const int q = j + share * first_stage::COUNT;
 #pragma unroll
-        for (int r = 0; r < top::R; r++)
-            x[r] = active ? point_at(column, first + q + r * top::STRIDE, a, before) : value{REAL(0), REAL(0)};
-        dft<top::R>(x);
+        for (int r = 0; r < first_stage::R; r++)
+            x[r] = active ? point_at(column, first + q + r * first_stage::STRIDE, a, before) : value{REAL(0), REAL(0)};
+        dft<first_stage::R>(x);
         turn_rung<column_line, 0>(x, q, a.roots);
         put_shared<column_line>(x, line, q);
     }
@@ -234,78 +247,79 @@ __device__ __forceinline__ void load_points(const spectral_columns_arguments &a,
 // SYMBOL 2: the line of taps.
 __device__ __forceinline__ void load_taps(const spectral_columns_arguments &a, value *line, int t, const REAL *taps) {
 #pragma unroll 1
-    for (int j = t; j < top::COUNT; j += taps_line::THREADS) {
-        value x[top::R];
+    for (int j = t; j < first_stage::COUNT; j += taps_line::THREADS) {
+        value x[first_stage::R];
 #pragma unroll
-        for (int r = 0; r < top::R; r++) x[r] = tap_at<N>(taps, j + r * top::STRIDE);
-        dft<top::R>(x);
+        for (int r = 0; r < first_stage::R; r++) x[r] = tap_at<N>(taps, j + r * first_stage::STRIDE);
+        dft<first_stage::R>(x);
         turn_rung<taps_line, 0>(x, j, a.roots);
         put_cells<taps_line, 0>(x, line, j);
     }
 }
-// Rows that fixed sides keep: where the output holds a part of its own spectrum, they are what they
-// will be.
+// Rows kept by fixed sides: if the output stores a part of its own spectrum, these rows already
+// have their results.
 constexpr int KEPT_LOW = SPECTRUM_APART == 2 && !EXTEND_REPEATS && EXTEND_LOW == 0 && EXTEND_LOW_SIGN < 0;
 constexpr int KEPT_HIGH = SPECTRUM_APART == 2 && !EXTEND_REPEATS && EXTEND_HIGH == 0 && EXTEND_HIGH_SIGN < 0;
 __device__ __forceinline__ void store_points(const spectral_columns_arguments &a, value *line, int t, int share,
                                              value *column, bool active, long long before) {
     const int first = first_of(a);
 #pragma unroll 1
-    for (int j = t; j < top::COUNT; j += THREADS_X) {
-        value x[top::R];
-        const int q = j + share * top::COUNT;
+    for (int j = t; j < first_stage::COUNT; j += THREADS_X) {
+        value x[first_stage::R];
+        const int q = j + share * first_stage::COUNT;
         take_shared<column_line>(x, line, q);
         turn_rung<column_line, 0>(x, q, a.roots);
-        dft<top::R>(x);
+        dft<first_stage::R>(x);
         if (!active) continue;
 #pragma unroll
-        for (int r = 0; r < top::R; r++) {
-            const int p = q + r * top::STRIDE, i = first + p;
+        for (int r = 0; r < first_stage::R; r++) {
+            const int p = q + r * first_stage::STRIDE, i = first + p;
             if (IN_PARTS && (p < a.along.before || p >= a.along.before + COLUMN_STEP)) continue;
             if (LINE_WHOLE || (i >= KEPT_LOW && i < a.along.n - KEPT_HIGH))
                 store_pair(point_cell(column, i, pitch_to(a), before), swapped(x[r]));
         }
     }
 }
-// COLUMNS_DEAD 2: the column number `column` of those that have points, `tiles` to a row of
-// columns; else that of all. `cell`: where it is.
-struct numbered {
+// COLUMNS_DEAD 2: the column with number `column` among those with points, `tiles` per row of
+// columns; else among all. cell: its offset.
+struct numbered_column {
     int column;
     bool active;
     long long cell;
 };
-__device__ __forceinline__ numbered column_of(const spectral_columns_arguments &a, int tile, int lane) {
+__device__ __forceinline__ numbered_column column_of(const spectral_columns_arguments &a, int tile, int lane) {
     const int c = IN_PARTS ? tile : tile * LINE_COUNT + lane;
     if (COLUMNS_DEAD != 2 && (!COLUMN_SLABS || DIRECTION != 2))
         return {c, c < a.columns, static_cast<long long>(c) * SPECTRUM_GROUP};
-    const int count = COLUMNS_DEAD == 2 ? a.live : a.columns, each = (count + LINE_COUNT - 1) / LINE_COUNT;
+    const int count = COLUMNS_DEAD == 2 ? a.with_points : a.columns, each = (count + LINE_COUNT - 1) / LINE_COUNT;
     const int x = tile % each * LINE_COUNT + lane, row = tile / each;
-    const int y = COLUMNS_DEAD != 2 || row < a.live_across ? row : a.across - (a.tiles / each - row);
+    const int y = COLUMNS_DEAD != 2 || row < a.with_points_across ? row : a.across - (a.tiles / each - row);
     if (COLUMN_SLABS) return {y * a.width + a.first + x, x < count, static_cast<long long>(y) * a.slab_width + x};
     return {y * a.width + x, x < count, static_cast<long long>(y * a.width + x) * SPECTRUM_GROUP};
 }
-// The foot of columns that have no points: what the source adds. Without the loop of a power in it,
-// many loads are under way at once.
+// The last stage of columns without points: only the source contributes. Without the loop of a
+// power, many loads are in flight at once.
 template <class SOURCE>
-__device__ __forceinline__ void settle_at_foot(const spectral_columns_arguments &a, value *line, int t0, int share,
-                                               const symbol_line &symbol, const SOURCE &source) {
+__device__ __forceinline__ void source_at_last_stage(const spectral_columns_arguments &a, value *line, int t0,
+                                                     int share, const symbol_line &symbol, const SOURCE &source) {
 #pragma unroll 1
-    for (int j = t0; j < foot::COUNT; j += THREADS_X) {
-        value x[foot::R];
+    for (int j = t0; j < last_stage::COUNT; j += THREADS_X) {
+        value x[last_stage::R];
         const int t = frequency_of<column_line>(j, static_cast<unsigned>(share));
 #pragma unroll
-        for (int r = 0; r < foot::R; r++) {
-            const int k = t + r * (N / foot::R);
-            x[r] = swapped(settled<N>(source_at(a, source, k), symbol, k, a.symbol));
+        for (int r = 0; r < last_stage::R; r++) {
+            const int k = t + r * (N / last_stage::R);
+            x[r] = swapped(decayed<N>(source_at(a, source, k), symbol, k, a.symbol));
         }
-        dft<foot::R>(x);
+        dft<last_stage::R>(x);
         put_cells<column_line, LAST>(x, line, foot_of<column_line>(t));
     }
 }
-// The last rung, and what becomes of the frequencies that it gives.
-__device__ __forceinline__ void turn_at_foot(const spectral_columns_arguments &a, value *line, int t0, int share,
-                                             value *column, const value *taps, const symbol_line &symbol,
-                                             long long plane, int c, bool active, bool dead) {
+// The last stage, and the processing of its frequencies.
+__device__ __forceinline__ void transform_last_stage(const spectral_columns_arguments &a, value *line, int t0,
+                                                     int share, value *column, const value *taps,
+                                                     const symbol_line &symbol, long long plane, int c, bool active,
+                                                     bool decay_bound) {
     auto source = [&] {
         if constexpr (SOURCES == 3)
             return source_of_row(a, plane);
@@ -314,32 +328,32 @@ __device__ __forceinline__ void turn_at_foot(const spectral_columns_arguments &a
         else
             return no_source{};
     }();
-    if (COLUMNS_DEAD == 1 && dead) {
-        settle_at_foot(a, line, t0, share, symbol, source);
+    if (COLUMNS_DEAD == 1 && decay_bound) {
+        source_at_last_stage(a, line, t0, share, symbol, source);
         return;
     }
 #pragma unroll 1
-    for (int j = t0; j < foot::COUNT; j += THREADS_X) {
-        value x[foot::R];
+    for (int j = t0; j < last_stage::COUNT; j += THREADS_X) {
+        value x[last_stage::R];
         const int t = frequency_of<column_line>(j, static_cast<unsigned>(share)), first = foot_of<column_line>(t);
         if constexpr (DIRECTION != 1) {
             take_cells<column_line, LAST>(x, line, first);
-            dft<foot::R>(x);
+            dft<last_stage::R>(x);
         }
-        value factor[foot::R];
+        value factor[last_stage::R];
         if constexpr (SYMBOL == 2) {
             take_cells<taps_line, LAST>(factor, taps, first);
-            dft<foot::R>(factor);
+            dft<last_stage::R>(factor);
         }
 #pragma unroll
-        for (int r = 0; r < foot::R; r++) {
-            const int k = t + r * (N / foot::R), place = place_of(k, a.kept);
+        for (int r = 0; r < last_stage::R; r++) {
+            const int k = t + r * (N / last_stage::R), index = index_of(k, a.kept);
             if constexpr (DIRECTION == 0) {
-                const bool stored = place >= 0 && (k < a.live || k > N - a.live);
-                if (active && stored) store_pair(cell_at(column, place, pitch_to(a)), x[r]);
+                const bool stored = index >= 0 && (k < a.with_points || k > N - a.with_points);
+                if (active && stored) store_pair(cell_at(column, index, pitch_to(a)), x[r]);
             } else if constexpr (DIRECTION == 1) {
                 x[r] = {REAL(0), REAL(0)};
-                if (active && place >= 0) x[r] = swapped(load_pair(cell_at(column, place, a.pitch)));
+                if (active && index >= 0) x[r] = swapped(load_pair(cell_at(column, index, a.pitch)));
             } else if constexpr (SYMBOL == 2)
                 x[r] = swapped(static_cast<REAL>(a.symbol.scale) * (x[r] * factor[r]));
             else if constexpr (SOURCES)
@@ -348,7 +362,7 @@ __device__ __forceinline__ void turn_at_foot(const spectral_columns_arguments &a
                 x[r] = swapped(times_symbol<N>(x[r], symbol, k, a.symbol));
         }
         if constexpr (DIRECTION != 0) {
-            dft<foot::R>(x);
+            dft<last_stage::R>(x);
             put_cells<column_line, LAST>(x, line, first);
         }
     }
@@ -357,37 +371,38 @@ __device__ __forceinline__ void turn_at_foot(const spectral_columns_arguments &a
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     spectral_columns(const __grid_constant__ spectral_columns_arguments a) {
     extern __shared__ __align__(16) unsigned char stn_shared[];
-    if (COLUMN_SLABS && DIRECTION != 2) let_next_launch_begin();  // spectral_settle.cu, which waits where it has to
+    // spectral_settle.cu, which waits where necessary.
+    if (COLUMN_SLABS && DIRECTION != 2) let_next_launch_begin();
     const int lane = static_cast<int>(threadIdx.x) % LINE_COUNT, t = static_cast<int>(threadIdx.x) / LINE_COUNT;
     value *const line = reinterpret_cast<value *>(stn_shared) + lane;
     const unsigned tile = blockIdx.x / LINE_SHARES;
     const int share = LINE_SHARES > 1 ? static_cast<int>(cluster_rank()) : 0;
     const long long plane = tile / a.tiles;
-    const numbered number = column_of(a, static_cast<int>(tile % a.tiles), lane);
+    const numbered_column number = column_of(a, static_cast<int>(tile % a.tiles), lane);
     const int c = number.column;
     const bool active = number.active;
     constexpr bool FROM_UNEVEN = COLUMN_UNEVEN && DIRECTION == 0, TO_UNEVEN = COLUMN_UNEVEN && DIRECTION == 1;
-    const long long plane_from = plane * a.plane, plane_to = plane * (SPECTRUM_APART == 2 ? a.apart_plane : a.plane);
+    const long long plane_from = plane * a.plane, plane_to = plane * (SPECTRUM_APART == 2 ? a.result_plane : a.plane);
     const long long before = COLUMN_UNEVEN ? a.uneven + (DIRECTION == 0 ? plane_from : plane_to) : 0;
     value *const column = reinterpret_cast<value *>(a.spectrum) + (FROM_UNEVEN ? 0 : plane_from) + number.cell;
     value *const to =
-        SPECTRUM_APART ? reinterpret_cast<value *>(a.apart) + (TO_UNEVEN ? 0 : plane_to) + number.cell : column;
+        SPECTRUM_APART ? reinterpret_cast<value *>(a.result) + (TO_UNEVEN ? 0 : plane_to) + number.cell : column;
     symbol_line symbol = {a.symbol.parts + static_cast<long long>(active ? c : 0) * SYMBOL_PARTS, {1.0, 0.0}};
-    double few[SYMBOL_FEW ? SYMBOL_PARTS : 1];  // in registers, for all frequencies
+    double coefficients[SYMBOL_FEW ? SYMBOL_PARTS : 1];  // In registers, for all frequencies.
     if constexpr (SYMBOL_FEW && DIRECTION == 2) {
 #pragma unroll
-        for (int i = 0; i < SYMBOL_PARTS; i++) few[i] = symbol.parts[i];
-        symbol.parts = few;
+        for (int i = 0; i < SYMBOL_PARTS; i++) coefficients[i] = symbol.parts[i];
+        symbol.parts = coefficients;
     }
-    if constexpr (SYMBOL_TURNED) symbol.half = load_pair(a.sheet.turns + 2 * (plane % a.sheet.rows));
+    if constexpr (SYMBOL_TURNED) symbol.half = load_pair(a.four_step.half_angles + 2 * (plane % a.four_step.rows));
 
     value *const taps = line + ladder_cells<column_line>() - (IN_PARTS ? lane : 0);
-    bool dead = COLUMNS_DEAD == 1;
+    bool decay_bound = COLUMNS_DEAD == 1;
 #pragma unroll
     for (int i = 0; COLUMNS_DEAD == 1 && i < LINE_COUNT; i++)
-        dead = dead && !has_points(a, c - lane + i);  // all of the block's
-    if (DIRECTION != 1 && !dead) {
-        if (LINE_SHARES > 1) wait_for_shares<column_line>();  // until all have begun
+        decay_bound = decay_bound && !has_points(a, c - lane + i);  // All columns of the block.
+    if (DIRECTION != 1 && !decay_bound) {
+        if (LINE_SHARES > 1) wait_for_shares<column_line>();  // Until all blocks have started.
         load_points(a, line, t, share, column, active && has_points(a, c), before);
         if constexpr (SYMBOL == 2) {
             const int each = IN_PARTS ? static_cast<int>(threadIdx.x) : t;
@@ -400,12 +415,13 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
         wait_for_shares<column_line>();
         descend<column_line, 1, LAST>(line, t, a.roots);
     }
-    turn_at_foot(a, line, t, share, DIRECTION == 0 ? to : column, taps, symbol, plane, c, active, dead);
+    transform_last_stage(a, line, t, share, DIRECTION == 0 ? to : column, taps, symbol, plane, c, active, decay_bound);
     if constexpr (DIRECTION != 0) {
         __syncthreads();
         ascend<column_line, LAST, 1>(line, t, a.roots);
         if (LINE_SHARES > 1) wait_for_shares<column_line>();
         store_points(a, line, t, share, to, active, before);
-        if (LINE_SHARES > 1) wait_for_shares<column_line>();  // until none reads what this block holds
+        // Until no block reads this block's memory.
+        if (LINE_SHARES > 1) wait_for_shares<column_line>();
     }
 }

@@ -1,24 +1,25 @@
-// Half spectra as a library leaves them, rows of n / 2 + 1 frequencies along x one after the other,
-// times K^T: what stands between the two transforms where neither is ours (cufft-spectral).
+// Multiplies half spectra by K^T, as stored by a library: rows of n / 2 + 1 frequencies along x,
+// contiguous. It runs between cuFFT's two transforms (cufft-spectral).
 //
-//     a row is as good as a sheet's, in chunks of MULTIPLY_CHUNK frequencies:    k = chunk * MULTIPLY_CHUNK + i
-//     its half angle pi k / n is the chunk's and i's, so that two short tables serve any n (symbol.cuh, SYMBOL_TURNED)
+//     a row is divided into chunks of MULTIPLY_CHUNK frequencies, k = chunk * MULTIPLY_CHUNK + i;
+//     its half angle pi k / n is the sum of the chunk's and that of i, so two short tables serve
+//     any n (symbol.cuh, SYMBOL_TURNED)
 //
-// MULTIPLY_LANES neighbouring threads take a chunk; one chunk after the other, so that indices are
-// divided once a chunk. Reads REAL, SYMBOL_*, MULTIPLY_CHUNK, MULTIPLY_LANES, THREADS_X.
+// MULTIPLY_LANES neighbouring threads take one chunk at a time, so that indices are divided once
+// per chunk. Reads REAL, SYMBOL_*, MULTIPLY_CHUNK, MULTIPLY_LANES, THREADS_X.
 #include "device/complex.cuh"
 #include "device/twins.cuh"
 #include "params.cuh"
 #include "spectral/symbol.cuh"
 
-constexpr int TEAMS = THREADS_X / MULTIPLY_LANES;  // of a block
+constexpr int TEAMS = THREADS_X / MULTIPLY_LANES;  // Per block.
 
 struct multiply_arguments {
     REAL *spectrum;
-    symbol_arguments symbol;  // angles: cos, sin of pi i / n
-    const double *turns;      // the same of each chunk's first frequency
-    long long half, lines;    // frequencies of a row; rows of a grid
-    long long chunks, all;    // of a row, of all grids
+    symbol_arguments symbol;    // angles: cos and sin of pi i / n.
+    const double *half_angles;  // The same for each chunk's first frequency.
+    long long half, lines;      // Frequencies of a row; rows of a grid.
+    long long chunks, all;      // Chunks of a row, and of all grids.
 };
 static_assert(is_twin(sizeof(multiply_arguments)), "the arguments that are launched");
 
@@ -31,7 +32,7 @@ extern "C" __global__ void __launch_bounds__(THREADS_X)
         const long long row = each / a.chunks, chunk = each - row * a.chunks, first = chunk * MULTIPLY_CHUNK;
         const long long left = a.half - first;
         const int count = static_cast<int>(left < MULTIPLY_CHUNK ? left : MULTIPLY_CHUNK);
-        const symbol_line line = {a.symbol.parts + row % a.lines * SYMBOL_PARTS, load_pair(a.turns + 2 * chunk)};
+        const symbol_line line = {a.symbol.parts + row % a.lines * SYMBOL_PARTS, load_pair(a.half_angles + 2 * chunk)};
         REAL *const here = a.spectrum + 2 * (row * a.half + first);
         for (int i = lane; i < count; i += MULTIPLY_LANES)
             store_pair(here + 2 * i, times_symbol<0>(load_pair(here + 2 * i), line, i, a.symbol));

@@ -1,35 +1,38 @@
-// The first and the last pass of `spectral`: rows of the grid to their frequencies along x, and
-// back.
+// The first and the last pass of `spectral`: real FFTs of the grid's rows along x, forward and
+// inverse.
 //
-//     X[k] = 2 sum over i < 2N of  u[i] exp(-2 pi i k / 2N),  k = 0 .. KEPT - 1,  u the row, extended on either side
+//     X[k] = 2 sum over i < 2N of  u[i] exp(-2 pi i k / 2N),  k = 0 .. KEPT - 1
 //
-// A row of 2N real points is transformed as N complex ones, Z (even points real, odd ones imaginary
-// parts). With S = Z[k] + Z*[N-k], D = -i exp(-pi i k / N) (Z[k] - Z*[N-k]):
+// u: the row, extended at both ends. A row of 2N real points is transformed as N complex ones, Z
+// (even points are real parts, odd ones imaginary parts):
 //
-//     X[k] = S + D,  X[N-k] = (S - D)*;      back:  S = X[k] + X*[N-k],  D = i exp(pi i k / N) (X[k] - X*[N-k]),  Z likewise
+//     S = Z[k] + Z*[N-k],  D = -i exp(-pi i k / N) (Z[k] - Z*[N-k])
+//     X[k] = S + D,  X[N-k] = (S - D)*
+//     inverse:  S = X[k] + X*[N-k],  D = i exp(pi i k / N) (X[k] - X*[N-k]),  Z likewise
 //
-//     row    [x x x x x x ..] -> rung 0 -> shared memory -> .. -> the foot: a thread does butterflies t and N/R - t, and so has
-//                                                                 Z[k] and Z[N - k] of all its k = t + r N/R
-//     spectrum, in groups of SPECTRUM_GROUP rows:   [plane][y / SPECTRUM_GROUP][k < pitch][y % SPECTRUM_GROUP]
+//     row    [x x x x x x ..] -> stage 0 -> shared memory -> .. -> last stage: a thread does
+//            butterflies t and N/R - t, and so has Z[k] and Z[N - k] of all its k = t + r N/R
+//     spectrum, in groups of SPECTRUM_GROUP rows:
+//            [plane][y / SPECTRUM_GROUP][k < pitch][y % SPECTRUM_GROUP]
 //
-// A block has LINE_COUNT rows side by side, THREADS_X threads each. Way back: the same mirrored;
-// only points of the grid are stored.
+// A block has LINE_COUNT rows side by side, THREADS_X threads each. The inverse runs in reverse
+// order; only points of the grid are stored.
 //
-// Where sides are fixed, their points and rows keep their values: the input's, or, with
-// SPECTRUM_ADDS, where the way back adds to what the output holds, the output's.
+// Points and rows frozen by fixed sides keep the input's values, or with SPECTRUM_ADDS, where
+// results are added to the output, the output's.
 //
-// With STRIPS a row is cut into strips of `step` points, each with what reaches into it on either
-// side a torus of its own; the spectra of a row's strips lie side by side. Of each only its own
-// points are stored.
+// STRIPS: a row is divided into strips of `step` points (overlap-save), each transformed as a
+// periodic line with the points that reach into it. The spectra of a row's strips lie side by side.
+// Only the strip's own points are stored.
 //
-// With SPECTRUM_HELD a row's first `held` frequencies lie in the row of the output itself, `skip`
-// elements in, and only the others in the spectrum. A block has read all of its rows before it
-// writes any, there and back, and no other has them. Points, rows and planes that fixed sides keep
-// hold none: they are the input's still, where that is the output.
+// SPECTRUM_HELD: a row's first `held` frequencies are stored in the row of the output, from element
+// `skip` on, and the others in the spectrum. A block reads all of its rows before it writes any,
+// and no other block accesses them. Points, rows and planes frozen by fixed sides store none,
+// because in-place grids have their input there.
 //
-//     row of the output   |x|  | k = 0  1  2 ..  held - 1 |  |x|      x: kept, by a fixed side
+//     row of the output   |x|  | k = 0  1  2 ..  held - 1 |  |x|      x: frozen by a fixed side
 //
-// A row that begins at an odd element has them an element later, so that each is one access.
+// A row that begins at an odd element stores them one element later, for aligned accesses.
 //
 // Reads STRIPS, SPECTRUM_HELD, FROZEN_*, STORE, REAL, VECTOR, BLOCKS, THREADS_X, LINE_*,
 // SPECTRUM_GROUP, SPECTRUM_BACK, SPECTRUM_ADDS, EXTEND_*, LINE_WHOLE.
@@ -46,24 +49,25 @@ struct row_line {
 constexpr int N = LINE_POINTS, LAST = LINE_STAGES - 1, THREADS = THREADS_X * LINE_COUNT;
 static_assert(!SPECTRUM_HELD || (SPECTRUM_GROUP == 1 && !STRIPS && !SPECTRUM_ADDS && sizeof(STORE) == sizeof(REAL)),
               "rows of the output that have a part of their spectrum");
-static_assert(LINE_STAGES >= 2, "a row comes from memory in one rung and goes back there in another");
+static_assert(LINE_STAGES >= 2, "a row comes from memory in one stage and goes back there in another");
 using value = complex<REAL>;
 
 struct spectral_rows_arguments {
     const STORE *in;
     STORE *out;
     REAL *spectrum;
-    const REAL *roots;  // of the ladder
-    const REAL *half;   // exp(-pi i t / N), t <= N / R of the last rung
+    const REAL *roots;  // Twiddle factors of the FFT stages.
+    const REAL *half;   // exp(-pi i t / N), t <= N / R of the last stage.
     long long in_z, in_y, in_batch, out_z, out_y, out_batch;
-    long long pitch, plane;  // of the spectrum: frequencies of a row, complex numbers of a plane
-    int planes, ny, tiles;   // planes of a grid; rows of a plane, and blocks for them
-    int kept;                // frequencies of a row that are kept
+    long long pitch, plane;  // Strides of the spectrum's rows and planes, in complex numbers.
+    int planes, ny, tiles;   // Planes of a grid; rows of a plane, and the blocks for them.
+    int kept;                // Retained frequencies of a row.
     extension x;
-    int frozen_low, frozen_high;      // rows that keep their values at either end of a plane, where sides are fixed
-    int frozen_z_low, frozen_z_high;  // planes likewise
-    int strips, step, width;          // STRIPS: of a row; points, and frequencies in the spectrum, from one to the next
-    int held, skip, unused;           // SPECTRUM_HELD
+    int frozen_low, frozen_high;      // Rows frozen at either end of a plane by fixed sides.
+    int frozen_z_low, frozen_z_high;  // Planes likewise.
+    // STRIPS: strips of a row; points, and frequencies in the spectrum, between strips.
+    int strips, step, width;
+    int held, skip, unused;  // SPECTRUM_HELD.
 };
 
 static_assert(is_twin(sizeof(spectral_rows_arguments)), "the arguments that are launched");
@@ -99,11 +103,11 @@ __device__ __forceinline__ void store_point(STORE *row, int p, value z, const ex
         return;
     }
     const int first = FROZEN_LOW,
-              last = x.n - 1 - FROZEN_HIGH;  // points before and after these are not the transform's
+              last = x.n - 1 - FROZEN_HIGH;  // Points outside are not results of the transform.
     if (i >= first && i <= last) row[i] = narrow<STORE>(z.re);
     if (i + 1 >= first && i + 1 <= last) row[i + 1] = narrow<STORE>(z.im);
 }
-// SPECTRUM_ADDS: what point p is to be added to; 0 where nothing is stored.
+// SPECTRUM_ADDS: the values to which point p is added; 0 where nothing is stored.
 __device__ __forceinline__ value there_at(const STORE *row, int p, const extension &x, int from, int to) {
     const int i = 2 * p - x.before;
     const int first = STRIPS ? from : FROZEN_LOW, last = STRIPS ? to - 1 : x.n - 1 - FROZEN_HIGH;
@@ -111,7 +115,7 @@ __device__ __forceinline__ value there_at(const STORE *row, int p, const extensi
     return {i >= first && i <= last ? widen(row[i]) : REAL(0),
             i + 1 >= first && i + 1 <= last ? widen(row[i + 1]) : REAL(0)};
 }
-// Points that fixed sides keep as they are.
+// Copies points frozen by fixed sides.
 __device__ __forceinline__ void keep_points(const STORE *from, STORE *row, int t, int n, bool all) {
     if (all)
         for (int i = t; i < n; i += THREADS_X) row[i] = from[i];
@@ -121,9 +125,9 @@ __device__ __forceinline__ void keep_points(const STORE *from, STORE *row, int t
     }
 }
 
-// What the foot's pair of butterflies, t and N / R - t, needs besides.
-using foot = rung<row_line, LAST>;
-constexpr int R = foot::R, P = N / R;  // P frequencies apart
+// Twiddle factors for the last stage's pair of butterflies t and N / R - t.
+using last_stage = rung<row_line, LAST>;
+constexpr int R = last_stage::R, P = N / R;  // Stride P between a butterfly's frequencies.
 // exp(-pi i (t + r P) / N)
 __device__ __forceinline__ value half_root(const REAL *half, int t, int r) {
     const value base = load_pair(half + 2 * t);
@@ -133,7 +137,7 @@ __device__ __forceinline__ value half_root(const REAL *half, int t, int r) {
         return load_pair(half + 2 * (t + r * P));
 }
 
-// A row's frequencies in memory: SPECTRUM_HELD those below `held` here, the others there.
+// Storage of a row's frequencies. SPECTRUM_HELD: those below `held` are stored separately.
 struct row_cells {
     value *rest, *held;
 };
@@ -151,7 +155,7 @@ __device__ __forceinline__ void store_frequencies(const spectral_rows_arguments 
         dft<R>(x);
         take_cells<row_line, LAST>(y, line, foot_of<row_line>(t ? P - t : 0));
         dft<R>(y);
-        if (t == 0) {  // the partner of r P is (R - r) P
+        if (t == 0) {  // The partner of r P is (R - r) P.
             const value first = y[0];
 #pragma unroll
             for (int r = 0; r < R - 1; r++) y[r] = y[r + 1];
@@ -182,13 +186,13 @@ __device__ __forceinline__ void load_frequencies(const spectral_rows_arguments &
             const int k = t + r * P;
             value z = {REAL(0), REAL(0)}, w = z;
             if (active) z = frequency_at(a, from, k), w = conjugate(frequency_at(a, from, N - k));
-            if (k == 0) z.im = w.im = REAL(0);  // rounding left there by the columns
+            if (k == 0) z.im = w.im = REAL(0);  // Rounding errors left by the columns.
             const value s = z + w, d = conjugate(half_root(a.half, t, r)) * (z - w);
             x[r] = swapped(s - minus_i(d)), y[R - 1 - r] = swapped(conjugate(s + minus_i(d)));
         }
         dft<R>(x);
         put_cells<row_line, LAST>(x, line, foot_of<row_line>(t));
-        if (t == 0 || 2 * t == P) continue;  // its own partner
+        if (t == 0 || 2 * t == P) continue;  // It is its own partner.
         dft<R>(y);
         put_cells<row_line, LAST>(y, line, foot_of<row_line>(P - t));
     }
@@ -207,23 +211,23 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     const extension along = {a.x.n, a.x.before - strip * a.step};
     const bool frozen =
         y < a.frozen_low || y >= a.ny - a.frozen_high || z < a.frozen_z_low || z >= a.planes - a.frozen_z_high;
-    const long long place = batch * a.out_batch + z * a.out_z + y * a.out_y;
-    STORE *const out = a.out + place;
+    const long long offset = batch * a.out_batch + z * a.out_z + y * a.out_y;
+    STORE *const out = a.out + offset;
     const row_cells spectrum = {
         reinterpret_cast<value *>(a.spectrum) + plane * a.plane + y / SPECTRUM_GROUP * a.pitch * SPECTRUM_GROUP +
             y % SPECTRUM_GROUP + strip * a.width,
-        SPECTRUM_HELD ? reinterpret_cast<value *>(a.out) + ((place + a.skip + 1) >> 1) : nullptr};
-    using top = rung<row_line, 0>;
+        SPECTRUM_HELD ? reinterpret_cast<value *>(a.out) + ((offset + a.skip + 1) >> 1) : nullptr};
+    using first_stage = rung<row_line, 0>;
 
     if constexpr (!SPECTRUM_BACK) {
         const STORE *const row = a.in + batch * a.in_batch + z * a.in_z + y * a.in_y;
 #pragma unroll 1
-        for (int j = t; j < top::COUNT; j += THREADS_X) {
-            value x[top::R];
+        for (int j = t; j < first_stage::COUNT; j += THREADS_X) {
+            value x[first_stage::R];
 #pragma unroll
-            for (int r = 0; r < top::R; r++)
-                x[r] = active ? point_at(row, j + r * top::STRIDE, along) : value{REAL(0), REAL(0)};
-            dft<top::R>(x);
+            for (int r = 0; r < first_stage::R; r++)
+                x[r] = active ? point_at(row, j + r * first_stage::STRIDE, along) : value{REAL(0), REAL(0)};
+            dft<first_stage::R>(x);
             turn_rung<row_line, 0>(x, j, a.roots);
             put_cells<row_line, 0>(x, line, j);
         }
@@ -240,19 +244,20 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
         __syncthreads();
         ascend<row_line, LAST, 1>(line, t, a.roots);
 #pragma unroll 1
-        for (int j = t; j < top::COUNT; j += THREADS_X) {
-            value x[top::R];
+        for (int j = t; j < first_stage::COUNT; j += THREADS_X) {
+            value x[first_stage::R];
             take_cells<row_line, 0>(x, line, j);
             turn_rung<row_line, 0>(x, j, a.roots);
-            dft<top::R>(x);
+            dft<first_stage::R>(x);
             if (!stores) continue;
             if constexpr (SPECTRUM_ADDS) {
 #pragma unroll
-                for (int r = 0; r < top::R; r++)
-                    x[r] = x[r] + swapped(there_at(row, j + r * top::STRIDE, along, from, to));
+                for (int r = 0; r < first_stage::R; r++)
+                    x[r] = x[r] + swapped(there_at(row, j + r * first_stage::STRIDE, along, from, to));
             }
 #pragma unroll
-            for (int r = 0; r < top::R; r++) store_point(row, j + r * top::STRIDE, swapped(x[r]), along, from, to);
+            for (int r = 0; r < first_stage::R; r++)
+                store_point(row, j + r * first_stage::STRIDE, swapped(x[r]), along, from, to);
         }
     }
 }

@@ -1,33 +1,35 @@
-// The columns of `spectral` in 3D whose points have died away, K^T = 0: a constant source b beside
-// the faces is all that is left of them, and what it has come to, h with (1 - K) h = b, is a
-// recursion along the column and one back. No transform is needed.
+// Decayed modes of `spectral` in 3D: columns whose points have decayed, K^T = 0, so that only a
+// constant source b next to the faces contributes. The result h with (1 - K) h = b is computed by a
+// recursion along the column and one backwards, without FFTs.
 //
-// On a column, with the frequencies of the other axes, 1 - K is D - p (S - 2 + 1/S), S the shift by
-// a point (symbol.cuh: D + p s); and
+// On a column, at fixed frequencies of the other axes, 1 - K is D - p (S - 2 + 1/S), S being the
+// shift by one point (symbol.cuh: D + p s), and
 //
-//     1 / (1 - K) = (lambda / p) / ((1 - lambda S) (1 - lambda / S)),    lambda / p = 2 / (D + 2 p + sqrt(D (D + 4 p)))
+//     1 / (1 - K) = (lambda / p) / ((1 - lambda S) (1 - lambda / S))
+//     lambda / p = 2 / (D + 2 p + sqrt(D (D + 4 p)))
 //
-//     forward   f[z] = b[z] + lambda f[z - 1]         back   h[z] = f[z] + lambda h[z + 1],   b with lambda / p
+//     forward    f[z] = b[z] + lambda f[z - 1]         b includes the factor lambda / p
+//     backward   h[z] = f[z] + lambda h[z + 1]
 //
-// 0 < D and 0 < D + 4 p where K^T = 0, so |lambda| < 1 whatever the sign of p. A thread has
-// SETTLE_EACH points of one of SETTLE_COLUMNS columns in registers. What comes to its first point
-// from those before, lambda f, is a sum over other threads' ends, each weighed by
-// lambda^SETTLE_EACH more than the one nearer: few count. Likewise lambda g to its last, g[z] =
-// b[z] + lambda g[z + 1]; and h[z] = (f[z] + lambda g[z + 1]) / (1 - lambda^2) where the way back
-// begins.
+// K^T = 0 implies 0 < D and 0 < D + 4 p, so |lambda| < 1 for either sign of p. A thread has
+// SETTLE_EACH points of one of SETTLE_COLUMNS columns in registers. The value that enters at its
+// first point, lambda f, is a sum over other threads' ends, each with a weight smaller by
+// lambda^SETTLE_EACH than the nearer one's, so only few matter. At its last point lambda g enters
+// likewise, g[z] = b[z] + lambda g[z + 1], and the backward recursion begins with h[z] = (f[z] +
+// lambda g[z + 1]) / (1 - lambda^2).
 //
-//     column    |  thread 0  |  thread 1  |  thread 2  | ..          neighbouring lanes on neighbouring columns
-//               |b b b .. b b|b b b .. b b|
+//     column    |  thread 0  |  thread 1  |  thread 2  | ..     neighbouring lanes have
+//               |b b b .. b b|b b b .. b b|                     neighbouring columns
 //                   lambda f ->|<- lambda g
 //
-// With SETTLE_ROWS a block does the same columns of several rows of them, one after the other: what
-// the faces across give at a thread's points is the same for all, and stays in shared memory; so do
-// lambda and what comes of it, of all its rows and columns. With SETTLE_AHEAD what a row's faces
-// along give arrives there while the row before is done.
+// SETTLE_ROWS: a block does the same columns of several rows of columns. The contribution of the
+// faces across to a thread's points is the same for all rows and stays in shared memory, as do
+// lambda and the factors derived from it, for all rows and columns. SETTLE_AHEAD: the values of the
+// next row's faces are prefetched to shared memory.
 //
-// All that is read is older than the launch before, which may read what is written here: that is
-// waited for ahead of the first row. Past the column's ends b goes on mirrored: so f comes in at
-// the low end as an image of g there, and g at the high end as one of f.
+// All inputs are older than the previous launch, which may still read the memory that is written
+// here; so the kernel waits for it only before the first store. Past the column's ends b is
+// mirrored: f enters at the low end as an image of g there, and g at the high end as one of f.
 //
 // Reads REAL, BLOCKS, EXTEND_*, SETTLE_*.
 #include "device/complex.cuh"
@@ -36,11 +38,10 @@
 #include "spectral/faces.cuh"
 
 constexpr int N = SETTLE_POINTS, EACH = SETTLE_EACH, COLUMNS = SETTLE_COLUMNS, PARTS = (N + EACH - 1) / EACH;
-constexpr int LAST = N - (PARTS - 1) * EACH;  // points of a column's last thread
+constexpr int LAST = N - (PARTS - 1) * EACH;  // Points of a column's last thread.
 constexpr int THREADS = PARTS * COLUMNS;
-// In shared memory, complex numbers: ends; what is kept of the faces across; of a row its source,
-// two stages of them; of all its rows and columns three real numbers; of the columns the faces
-// along.
+// Shared memory in complex numbers: the ends; the kept values of the faces across; two buffers of a
+// row's source; three real factors for all rows and columns; the faces along, for the columns.
 constexpr int ENDS = (2 * PARTS + 2) * COLUMNS, KEPT = SETTLE_ROWS ? 2 * EACH * THREADS : 0;
 constexpr int STAGE = SETTLE_AHEAD ? 2 * N + 2 * COLUMNS + 2 : 0;
 constexpr int FACTORS = SETTLE_ROWS * COLUMNS, OF_COLUMNS = SETTLE_ROWS ? 2 * COLUMNS : 0;
@@ -51,22 +52,27 @@ static_assert(EXTEND_LOW_SIGN >= -1 && EXTEND_LOW >= 0 && EXTEND_LOW <= 2 && EXT
               "mirrors, extension.cuh");
 using value = complex<REAL>;
 
-struct spectral_settle_arguments {
+struct spectral_decayed_arguments {
     REAL *spectrum;
-    const double *parts;    // D and p of each column
-    long long point, grid;  // complex numbers of the spectrum from point to point and from grid to grid
-    const REAL *row;        // of each column, for both faces that it meets: the source's frequency there
+    const double *parts;    // D and p of each column.
+    long long point, grid;  // Strides of points and grids in the spectrum, in complex numbers.
+    // For each column and both faces that it meets: the source's frequency there.
+    const REAL *row;
     long long row_grid, row_next;
-    source_faces faces[2];      // normal to the slower and to the faster of the other axes: their values at each point
-    double scale;               // of all
-    int width, first, columns;  // columns lie in rows of `width`; those that are frequencies: first .. columns - 1
-    int held_width;             // the spectrum has of each row so many, from `first` on
-    int across, tiles;          // rows; blocks for each
-    int from_across, to_across, turns;  // rows that are done, and how many of them by a block, at most SETTLE_ROWS
-    int live, live_across;              // below `live`, and below +- live_across across: columns that have points
-    int beside[2];                      // the points on which the column's own faces act; -1: none
+    // Faces normal to the slower and to the faster of the other axes: their values at each point.
+    source_faces faces[2];
+    double scale;  // Of all results.
+    // Columns lie in rows of `width`; first .. columns - 1 are frequencies.
+    int width, first, columns;
+    int held_width;     // Columns of each row in the spectrum, from `first` on.
+    int across, tiles;  // Rows; blocks per row.
+    // The rows to be done, and rows per block, at most SETTLE_ROWS.
+    int from_across, to_across, rows_per_block;
+    // Columns with points: below `with_points`, and below +- with_points_across across.
+    int with_points, with_points_across;
+    int adjacent[2];  // The points at which the column's own faces act; -1: none.
 };
-static_assert(is_twin(sizeof(spectral_settle_arguments)), "the arguments that are launched");
+static_assert(is_twin(sizeof(spectral_decayed_arguments)), "the arguments that are launched");
 static_assert(is_given(sizeof(value) * CELLS), "the shared memory that is given");
 
 template <int E, class T>
@@ -84,30 +90,31 @@ __device__ __forceinline__ value plus(value a, REAL factor, value b) {
     return {a.re + factor * b.re, a.im + factor * b.im};
 }
 
-__device__ __forceinline__ value plus(value a, value b, value c) {  // a + b c, rounded once a product
+// a + b c, with one rounding per product.
+__device__ __forceinline__ value plus(value a, value b, value c) {
     return {a.re + b.re * c.re - b.im * c.im, a.im + b.re * c.im + b.im * c.re};
 }
 
-// What a column needs besides.
+// The constants of a column.
 struct own_column {
-    REAL lambda, settles, rest;  // lambda / p, scaled; 1 / (1 - lambda^2)
+    REAL lambda, scale, rest;  // lambda; lambda / p, scaled; 1 / (1 - lambda^2).
 };
 __device__ __forceinline__ own_column column_of(const double *parts, double scale, bool active) {
     if (!active) return {REAL(0), REAL(0), REAL(1)};
-    const double away = parts[0], p = parts[1];
-    const double each = 2.0 / (away + 2.0 * p + sqrt(away * (away + 4.0 * p)));
+    const double one_minus_k = parts[0], p = parts[1];
+    const double each = 2.0 / (one_minus_k + 2.0 * p + sqrt(one_minus_k * (one_minus_k + 4.0 * p)));
     const REAL lambda = static_cast<REAL>(p * each);
     return {lambda, static_cast<REAL>(scale * each), REAL(1) / (REAL(1) - lambda * lambda)};
 }
-// What the faces across give at point i of this thread.
-__device__ __forceinline__ value across_at(const spectral_settle_arguments &a, const REAL *across, int i, int j) {
+// The contribution of the faces across at point i of this thread.
+__device__ __forceinline__ value across_at(const spectral_decayed_arguments &a, const REAL *across, int i, int j) {
     return load_pair(across + 2 * (i * a.faces[0].step + j * a.faces[0].next));
 }
-__device__ __forceinline__ const REAL *across_of(const spectral_settle_arguments &a, long long grid, int fast,
+__device__ __forceinline__ const REAL *across_of(const spectral_decayed_arguments &a, long long grid, int fast,
                                                  int from) {
     return a.faces[0].values + 2 * (grid * a.faces[0].grid + fast + from * a.faces[0].step);
 }
-__device__ __forceinline__ void keep_across(const spectral_settle_arguments &a, value *kept, const REAL *across,
+__device__ __forceinline__ void keep_across(const spectral_decayed_arguments &a, value *kept, const REAL *across,
                                             int from) {
 #pragma unroll
     for (int i = 0; i < EACH; i++)
@@ -115,50 +122,49 @@ __device__ __forceinline__ void keep_across(const spectral_settle_arguments &a, 
         for (int j = 0; j < 2; j++)
             if (!(N % EACH) || from + i < N) kept[(2 * i + j) * THREADS] = across_at(a, across, i, j);
 }
-// What a row of columns has of the source beside its points: each face's, as the row or the column
-// sees it, and along the row's points.
+// The source of a row of columns: the factors of each face for the row or the column, and the
+// values along the row's points.
 struct row_source {
     value across[2], fast[2], row[2];
-    const value *along;  // in shared memory, both faces of a point after each other; or NULL
+    const value *along;  // In shared memory, both faces of a point adjacent; or NULL.
 };
-__device__ __forceinline__ const REAL *along_of(const spectral_settle_arguments &a, long long grid, int slow) {
+__device__ __forceinline__ const REAL *along_of(const spectral_decayed_arguments &a, long long grid, int slow) {
     return a.faces[1].values + 2 * (grid * a.faces[1].grid + 2 * static_cast<long long>(slow));
 }
-__device__ __forceinline__ const REAL *row_of(const spectral_settle_arguments &a, long long grid, int slow, int fast,
+__device__ __forceinline__ const REAL *row_of(const spectral_decayed_arguments &a, long long grid, int slow, int fast,
                                               int j) {
     return a.row + 2 * (grid * a.row_grid + j * a.row_next + static_cast<long long>(slow) * a.width + fast);
 }
-__device__ __forceinline__ const REAL *place_of(const source_faces &face, int at, int j) {
-    return face.place + 2 * (2 * static_cast<long long>(at) + j);
+__device__ __forceinline__ const REAL *unit_response_of(const source_faces &face, int at, int j) {
+    return face.unit_response + 2 * (2 * static_cast<long long>(at) + j);
 }
-__device__ __forceinline__ row_source source_of(const spectral_settle_arguments &a, long long grid, int slow,
+__device__ __forceinline__ row_source source_of(const spectral_decayed_arguments &a, long long grid, int slow,
                                                 int fast) {
     row_source s;
 #pragma unroll
     for (int j = 0; j < 2; j++) {
-        s.across[j] = load_pair(place_of(a.faces[0], slow, j));
-        s.fast[j] = load_pair(place_of(a.faces[1], fast, j));
+        s.across[j] = load_pair(unit_response_of(a.faces[0], slow, j));
+        s.fast[j] = load_pair(unit_response_of(a.faces[1], fast, j));
         s.row[j] = load_pair(row_of(a, grid, slow, fast, j));
     }
     s.along = nullptr;
     return s;
 }
-// SETTLE_AHEAD: to a stage of shared memory. `slow` and `fast` are a row and a column that are
-// there.
+// SETTLE_AHEAD: copies to a buffer in shared memory. `slow` and `fast` must be valid.
 __device__ __forceinline__ void copy_value(value *to, const REAL *from) {
     if constexpr (sizeof(REAL) == 8)
         copy_async_16(to, from);
     else
         copy_async_8(to, from);
 }
-__device__ __forceinline__ void ask_for_row(const spectral_settle_arguments &a, value *stage, long long grid, int slow,
-                                            int fast) {
+__device__ __forceinline__ void prefetch_row(const spectral_decayed_arguments &a, value *stage, long long grid,
+                                             int slow, int fast) {
     const REAL *const along = along_of(a, grid, slow);
     for (int i = static_cast<int>(threadIdx.x); i < 2 * N; i += THREADS)
         copy_value(stage + i, along + 2 * (i / 2 * a.faces[1].step + i % 2 * a.faces[1].next));
     const int lane = static_cast<int>(threadIdx.x) % COLUMNS, part = static_cast<int>(threadIdx.x) / COLUMNS;
     for (int j = part; j < 2; j += PARTS) copy_value(stage + 2 * N + 2 * lane + j, row_of(a, grid, slow, fast, j));
-    if (part == 0 && lane < 2) copy_value(stage + 2 * N + 2 * COLUMNS + lane, place_of(a.faces[0], slow, lane));
+    if (part == 0 && lane < 2) copy_value(stage + 2 * N + 2 * COLUMNS + lane, unit_response_of(a.faces[0], slow, lane));
     copy_async_commit();
 }
 __device__ __forceinline__ row_source source_of(const value *stage, const value *fast) {
@@ -173,14 +179,15 @@ __device__ __forceinline__ row_source source_of(const value *stage, const value 
     s.along = stage;
     return s;
 }
-// The source at this thread's points.
-__device__ __forceinline__ void load_source(const spectral_settle_arguments &a, value (&b)[EACH], REAL factor,
+// Loads the source at this thread's points.
+__device__ __forceinline__ void load_source(const spectral_decayed_arguments &a, value (&b)[EACH], REAL factor,
                                             long long grid, int slow, int fast, int from, const row_source &source,
                                             const value *kept) {
-    value place[2][2], row[2];
+    value unit_response[2][2], row[2];
 #pragma unroll
     for (int j = 0; j < 2; j++)
-        place[0][j] = factor * source.across[j], place[1][j] = factor * source.fast[j], row[j] = factor * source.row[j];
+        unit_response[0][j] = factor * source.across[j], unit_response[1][j] = factor * source.fast[j],
+        row[j] = factor * source.row[j];
     const REAL *const across = across_of(a, grid, fast, from);
     const REAL *const along = along_of(a, grid, slow) + 2 * from * a.faces[1].step;
 #pragma unroll
@@ -189,31 +196,32 @@ __device__ __forceinline__ void load_source(const spectral_settle_arguments &a, 
         if (N % EACH && from + i >= N) continue;
 #pragma unroll
         for (int j = 0; j < 2; j++) {
-            b[i] = plus(b[i], SETTLE_ROWS ? kept[(2 * i + j) * THREADS] : across_at(a, across, i, j), place[0][j]);
+            b[i] =
+                plus(b[i], SETTLE_ROWS ? kept[(2 * i + j) * THREADS] : across_at(a, across, i, j), unit_response[0][j]);
             b[i] = plus(b[i],
                         SETTLE_AHEAD ? source.along[2 * (from + i) + j]
                                      : load_pair(along + 2 * (i * a.faces[1].step + j * a.faces[1].next)),
-                        place[1][j]);
+                        unit_response[1][j]);
         }
     }
 #pragma unroll
     for (int j = 0; j < 2; j++) {
-        const int at = a.beside[j] - from;
-        if (a.beside[j] < 0 || at < 0 || at >= EACH) continue;
+        const int at = a.adjacent[j] - from;
+        if (a.adjacent[j] < 0 || at < 0 || at >= EACH) continue;
 #pragma unroll
         for (int i = 0; i < EACH; i++)
             if (i == at) b[i] = b[i] + row[j];
     }
 }
 
-// ---- what comes in from other threads
-constexpr double NOTHING = sizeof(REAL) == 8 ? 0x1p-64 : 0x1p-36;
+// ---- values that enter from other threads
+constexpr double NEGLIGIBLE = sizeof(REAL) == 8 ? 0x1p-64 : 0x1p-36;
 struct incoming {
     value sum;
-    REAL end;  // how much of what comes in at the column's end is left here
+    REAL end;  // The factor by which a value entering at the column's end is multiplied here.
 };
-// ends: of this lane's column, in order of the parts. WAY 1: from those before part q; -1: from
-// those after
+// ends: of this lane's column, in order of the parts. WAY 1: sums those before part q; -1: those
+// after.
 template <int WAY>
 __device__ __forceinline__ incoming gather(const value *ends, int q, REAL lambda) {
     const int count = WAY > 0 ? q : PARTS - 1 - q;
@@ -223,16 +231,16 @@ __device__ __forceinline__ incoming gather(const value *ends, int q, REAL lambda
     for (int d = 1; d <= count; d++) {
         in.sum = plus(in.sum, in.end, ends[(q - WAY * d) * COLUMNS]);
         in.end = in.end * (WAY < 0 && d == count ? last : each);
-        if (!(in.end > REAL(NOTHING) || in.end < REAL(-NOTHING))) {
+        if (!(in.end > REAL(NEGLIGIBLE) || in.end < REAL(-NEGLIGIBLE))) {
             in.end = REAL(0);
             break;
         }
     }
     return in;
 }
-// The ends of a column as its mirrors see them: lambda g of the point 1 where that is the mirror of
-// -1 (EXTEND_LOW 0), or lambda^2 g[0] (2), else lambda g[0]; likewise of f at the high end. Without
-// what comes in there.
+// The ends of a column, mirrored: lambda g of point 1 if that is the mirror image of -1 (EXTEND_LOW
+// 0), lambda^2 g[0] (2), else lambda g[0]; likewise f at the high end. Without the values that
+// enter there.
 template <int FROM, int WAY, int COUNT, int BEYOND>
 __device__ __forceinline__ value seen_at_end(const value (&b)[EACH], value in, REAL lambda) {
 #pragma unroll
@@ -243,7 +251,7 @@ __device__ __forceinline__ value seen_at_end(const value (&b)[EACH], value in, R
     return BEYOND == 2 ? lambda * in : in;
 }
 struct both_ends {
-    value low, high;  // lambda f[-1], lambda g[N]
+    value low, high;  // lambda f[-1], lambda g[N].
 };
 __device__ __forceinline__ both_ends close(value low, value high, REAL lambda) {
     if (EXTEND_REPEATS) {
@@ -258,8 +266,8 @@ __device__ __forceinline__ both_ends close(value low, value high, REAL lambda) {
             rest * plus(REAL(EXTEND_HIGH_SIGN) * high, under, low)};
 }
 
-__device__ __forceinline__ void store_settled(value (&b)[EACH], value low, value high, REAL lambda, REAL rest, int from,
-                                              REAL *to, long long point) {
+__device__ __forceinline__ void store_solution(value (&b)[EACH], value low, value high, REAL lambda, REAL rest,
+                                               int from, REAL *to, long long point) {
     const int count = N - from < EACH ? N - from : EACH;
     value f = low, h = high;
 #pragma unroll
@@ -276,21 +284,21 @@ __device__ __forceinline__ void store_settled(value (&b)[EACH], value low, value
     }
 }
 
-// What a block has of its columns beside which of their rows it does.
+// A thread's columns, independent of the row.
 struct own_thread {
     int q, from, fast;
     long long grid;
-    value *ends;        // of this lane's column
-    const value *kept;  // of this thread
+    value *ends;        // Of this lane's column.
+    const value *kept;  // Of this thread.
 };
-__device__ __forceinline__ void settle_row(const spectral_settle_arguments &a, const own_thread &own,
-                                           const own_column &column, const row_source &source, int slow, bool active) {
+__device__ __forceinline__ void solve_row(const spectral_decayed_arguments &a, const own_thread &own,
+                                          const own_column &column, const row_source &source, int slow, bool active) {
     const int q = own.q, from = own.from;
     value *const ends = own.ends;
     const REAL lambda = column.lambda;
 
     value b[EACH];
-    load_source(a, b, column.settles, own.grid, active ? slow : 0, active ? own.fast : 0, from, source, own.kept);
+    load_source(a, b, column.scale, own.grid, active ? slow : 0, active ? own.fast : 0, from, source, own.kept);
     value f = {REAL(0), REAL(0)}, g = f;
 #pragma unroll
     for (int i = 0; i < EACH; i++) {
@@ -312,53 +320,53 @@ __device__ __forceinline__ void settle_row(const spectral_settle_arguments &a, c
         before = plus(before, low.end, past.low), after = plus(after, high.end, past.high);
     }
     if (active)
-        store_settled(b, before, after, lambda, column.rest, from,
-                      a.spectrum + 2 * (own.grid * a.grid + static_cast<long long>(slow) * a.held_width + own.fast -
-                                        a.first + from * a.point),
-                      a.point);
+        store_solution(b, before, after, lambda, column.rest, from,
+                       a.spectrum + 2 * (own.grid * a.grid + static_cast<long long>(slow) * a.held_width + own.fast -
+                                         a.first + from * a.point),
+                       a.point);
 }
 
-// Whether a row of columns has any that this block does, and whether one of these is the thread's
-// own.
-__device__ __forceinline__ bool lives(const spectral_settle_arguments &a, int slow) {
-    return slow < a.live_across || slow > a.across - a.live_across;
+// Whether a row of columns has any to be done by this block, and whether the thread's own is one of
+// them.
+__device__ __forceinline__ bool row_has_points(const spectral_decayed_arguments &a, int slow) {
+    return slow < a.with_points_across || slow > a.across - a.with_points_across;
 }
-__device__ __forceinline__ int row_from(const spectral_settle_arguments &a, int slow, int end, int tile) {
-    if (a.first + (tile + 1) * COLUMNS > a.live) return slow;
-    while (slow < end && lives(a, slow)) slow++;
+__device__ __forceinline__ int row_from(const spectral_decayed_arguments &a, int slow, int end, int tile) {
+    if (a.first + (tile + 1) * COLUMNS > a.with_points) return slow;
+    while (slow < end && row_has_points(a, slow)) slow++;
     return slow;
 }
-__device__ __forceinline__ bool is_settled(const spectral_settle_arguments &a, int slow, int fast) {
-    return fast < a.columns && !(lives(a, slow) && fast < a.live);
+__device__ __forceinline__ bool is_decayed(const spectral_decayed_arguments &a, int slow, int fast) {
+    return fast < a.columns && !(row_has_points(a, slow) && fast < a.with_points);
 }
-__device__ __forceinline__ own_column column_at(const spectral_settle_arguments &a, int slow, int fast) {
-    const bool active = is_settled(a, slow, fast);
+__device__ __forceinline__ own_column column_at(const spectral_decayed_arguments &a, int slow, int fast) {
+    const bool active = is_decayed(a, slow, fast);
     return column_of(a.parts + 2 * (active ? static_cast<long long>(slow) * a.width + fast : 0), a.scale, active);
 }
 
-// SETTLE_ROWS: what shared memory holds of all rows of a block, from `factors` on.
-__device__ __forceinline__ void fill_factors(const spectral_settle_arguments &a, REAL *factors, value *of_columns,
+// SETTLE_ROWS: fills the factors in shared memory for all rows of a block.
+__device__ __forceinline__ void fill_factors(const spectral_decayed_arguments &a, REAL *factors, value *of_columns,
                                              int first, int end, int from) {
     for (int i = static_cast<int>(threadIdx.x); i < (end - first) * COLUMNS; i += THREADS) {
         const own_column column = column_at(a, first + i / COLUMNS, from + i % COLUMNS);
-        factors[i] = column.lambda, factors[FACTORS + i] = column.settles, factors[2 * FACTORS + i] = column.rest;
+        factors[i] = column.lambda, factors[FACTORS + i] = column.scale, factors[2 * FACTORS + i] = column.rest;
     }
     for (int i = static_cast<int>(threadIdx.x); i < 2 * COLUMNS; i += THREADS) {
         const int fast = from + i / 2;
-        of_columns[i] = load_pair(place_of(a.faces[1], fast < a.columns ? fast : 0, i % 2));
+        of_columns[i] = load_pair(unit_response_of(a.faces[1], fast < a.columns ? fast : 0, i % 2));
     }
 }
-__device__ __forceinline__ void settle_rows(const spectral_settle_arguments &a, const own_thread &own, value *shared,
-                                            int first, int end, int tile) {
+__device__ __forceinline__ void solve_rows(const spectral_decayed_arguments &a, const own_thread &own, value *shared,
+                                           int first, int end, int tile) {
     const int lane = static_cast<int>(threadIdx.x) % COLUMNS, fast = own.fast < a.columns ? own.fast : 0;
     value *const stages = shared + ENDS + KEPT, *const of_columns = stages + 2 * STAGE;
     REAL *const factors = reinterpret_cast<REAL *>(of_columns + OF_COLUMNS);
-    int slow = row_from(a, first, end, tile), turn = 0;
+    int slow = row_from(a, first, end, tile), parity = 0;
     if (slow >= end) {
         wait_for_launch_before();
         return;
     }
-    if constexpr (SETTLE_AHEAD) ask_for_row(a, stages, own.grid, slow, fast);
+    if constexpr (SETTLE_AHEAD) prefetch_row(a, stages, own.grid, slow, fast);
     keep_across(a, shared + ENDS + threadIdx.x, across_of(a, own.grid, fast, own.from), own.from);
     fill_factors(a, factors, of_columns, first, end, own.fast - lane);
     if constexpr (!SETTLE_AHEAD) __syncthreads();
@@ -366,47 +374,48 @@ __device__ __forceinline__ void settle_rows(const spectral_settle_arguments &a, 
 #pragma unroll 1
     while (slow < end) {
         const int next = row_from(a, slow + 1, end, tile), i = (slow - first) * COLUMNS + lane;
-        const bool active = is_settled(a, slow, own.fast);
+        const bool active = is_decayed(a, slow, own.fast);
         if constexpr (SETTLE_AHEAD) {
             copy_async_wait<0>();
-            __syncthreads();  // all of the row is there, and the one before is done with
-            if (next < end) ask_for_row(a, stages + (turn ^ 1) * STAGE, own.grid, next, fast);
+            __syncthreads();  // The row has arrived, and the previous one is finished.
+            if (next < end) prefetch_row(a, stages + (parity ^ 1) * STAGE, own.grid, next, fast);
         }
         const own_column column = {factors[i], factors[FACTORS + i], factors[2 * FACTORS + i]};
         row_source source;
         if constexpr (SETTLE_AHEAD)
-            source = source_of(stages + turn * STAGE, of_columns);
+            source = source_of(stages + parity * STAGE, of_columns);
         else
             source = source_of(a, own.grid, slow, fast);
-        settle_row(a, own, column, source, slow, active);
-        slow = next, turn ^= 1;
+        solve_row(a, own, column, source, slow, active);
+        slow = next, parity ^= 1;
     }
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
-    spectral_settle(const __grid_constant__ spectral_settle_arguments a) {
+    spectral_settle(const __grid_constant__ spectral_decayed_arguments a) {
     extern __shared__ __align__(16) unsigned char stn_shared[];
     value *const shared = reinterpret_cast<value *>(stn_shared);
     const int lane = static_cast<int>(threadIdx.x) % COLUMNS, q = static_cast<int>(threadIdx.x) / COLUMNS;
-    // neighbouring blocks have one tile of many rows: they read the same values of the faces across
-    const int each = SETTLE_ROWS ? a.turns : 1;
-    const unsigned turns = static_cast<unsigned>((a.to_across - a.from_across + each - 1) / each);
-    const int first = a.from_across + static_cast<int>(blockIdx.x % turns) * each,
-              tile = static_cast<int>(blockIdx.x / turns) % a.tiles;
+    // Neighbouring blocks have the same columns of different rows, so they read the same values of
+    // the faces across.
+    const int each = SETTLE_ROWS ? a.rows_per_block : 1;
+    const unsigned row_groups = static_cast<unsigned>((a.to_across - a.from_across + each - 1) / each);
+    const int first = a.from_across + static_cast<int>(blockIdx.x % row_groups) * each,
+              tile = static_cast<int>(blockIdx.x / row_groups) % a.tiles;
     const int end = first + each < a.to_across ? first + each : a.to_across;
     const own_thread own = {q,
                             q * EACH,
                             a.first + tile * COLUMNS + lane,
-                            blockIdx.x / turns / a.tiles,
+                            blockIdx.x / row_groups / a.tiles,
                             shared + lane,
                             shared + ENDS + threadIdx.x};
     if constexpr (SETTLE_ROWS > 0) {
-        settle_rows(a, own, shared, first, end, tile);
+        solve_rows(a, own, shared, first, end, tile);
     } else {
         wait_for_launch_before();
         if (row_from(a, first, end, tile) >= end) return;
-        const bool active = is_settled(a, first, own.fast);
-        settle_row(a, own, column_at(a, first, own.fast),
-                   source_of(a, own.grid, active ? first : 0, active ? own.fast : 0), first, active);
+        const bool active = is_decayed(a, first, own.fast);
+        solve_row(a, own, column_at(a, first, own.fast),
+                  source_of(a, own.grid, active ? first : 0, active ? own.fast : 0), first, active);
     }
 }

@@ -1,13 +1,14 @@
-// The constant source of fixed and constant sides: what frozen points and values past sides add to
-// a point in every step,
+// The constant source of fixed and constant sides: the terms that frozen points and values past
+// sides add to a point at each step,
 //
-//     b(p) = sum over taps o of  w_o g(p + o),   g: a frozen point's value, a constant past its side, 0 elsewhere
+//     b(p) = sum over taps o of  w_o g(p + o)
+//     g: a frozen point's value, a constant past its side, 0 elsewhere
 //
-// which is 0 but at the points next to such a side, AT_* (-1: that side is none). Two faces an
-// axis; a point on several belongs to the first of them:
+// It is nonzero only at points next to such a side, at index AT_* (-1: no such side). There are two
+// faces per axis; a point on several faces belongs to the first of them:
 //
 //     z faces [2][ny][nx]    y faces [nz][2][nx]    real numbers
-//     x faces [nz][rows][2]                         complex numbers, imaginary part 0; rows: at least ny
+//     x faces [nz][rows][2]                         complex numbers, imaginary part 0; rows >= ny
 //
 //         x low         x high
 //         |   y low     |            2D: one plane, no z faces
@@ -16,7 +17,7 @@
 //         +-------------+
 //         |   y high    |
 //
-// One thread a point. Reads STORE, REAL, THREADS_X, Z_*, Y_* and X_*: reach and sides.
+// One thread per point. Reads STORE, REAL, THREADS_X, and the reaches and sides Z_*, Y_*, X_*.
 #include "device/complex.cuh"
 #include "device/index.cuh"
 #include "device/twins.cuh"
@@ -30,10 +31,11 @@ struct spectral_source_arguments {
     const STORE *in;
     REAL *z_faces, *y_faces, *x_faces;
     const source_tap *taps;
-    long long in_z, in_y, in_x, in_batch, z_batch, y_batch, x_batch;  // elements; of x faces: complex numbers
-    double constant[3][2];                                            // value past each side
-    long long z_points, y_points, x_points;                           // of a grid
-    int nz, ny, nx, rows, ntaps, tiles, at_z[2], at_y[2], at_x[2];    // tiles: blocks of a grid
+    // Strides, in elements; of x faces in complex numbers.
+    long long in_z, in_y, in_x, in_batch, z_batch, y_batch, x_batch;
+    double constant[3][2];                                          // Value past each side.
+    long long z_points, y_points, x_points;                         // Of a grid.
+    int nz, ny, nx, rows, ntaps, tiles, at_z[2], at_y[2], at_x[2];  // tiles: blocks of a grid.
 };
 
 static_assert(is_twin(sizeof(spectral_source_arguments)), "the arguments that are launched");

@@ -1,23 +1,25 @@
-// The factor of a frequency after all steps: K^T, with K(k) = sum over taps o of w_o exp(i k.o),
-// from K's parts along the axis that a line lies on, z = exp(i theta), theta = 2 pi k / N:
+// The factor K^T of a frequency after T steps, with the symbol K(k) = sum over taps o of w_o exp(i
+// k.o), computed from the coefficients of K along the axis of a line, z = exp(i theta), theta = 2
+// pi k / N:
 //
-//     1 - K = D + (1 - z) A(z) + (1 - 1/z) B(1/z)      A, B: polynomials, of sums of weights          SYMBOL 1
-//     1 - K = D + s (p_1 + s (p_2 + ..)),  s = 4 sin^2(theta / 2)     where K is real and the same for -theta   SYMBOL 0
+//     SYMBOL 0   1 - K = D + s (p_1 + s (p_2 + ..)),  s = 4 sin^2(theta / 2)
+//                if K is real and even in theta
+//     SYMBOL 1   1 - K = D + (1 - z) A(z) + (1 - 1/z) B(1/z)
+//                A, B: polynomials whose coefficients are sums of weights
+//     SYMBOL 2   one step of many taps: K is the FFT of the line of taps, made by the kernel
 //
-// or, for one step of many taps, K as the transform of the line of taps, which the kernel makes            SYMBOL 2
+// D, A, B and p belong to the line (they depend on the other axes' frequencies). 1 - z and s are
+// computed from half-angle sines. So 1 - K has a small *relative* error where K is near 1, which
+// powers preserve: with K^m = 1 - a and K^n = 1 - b, K^(m + n) = 1 - (a + b - a b). In double for
+// every data type.
 //
-// D, A, B, p are the line's own (they hold the other axes' frequencies); 1 - z and s come from
-// half-angle sines. So 1 - K has a small
-// *relative* error where K is near 1, and powers keep it: with K^m = 1 - a and K^n = 1 - b, K^(m + n) = 1 - (a + b - a b).
-// In double, whatever the data's type.
+// SYMBOL_TURNED: lines are rows of a four-step FFT (spectral_four_step.cu), and theta = 2 pi (k1 /
+// L + k / N), where k1 belongs to the row. Sine and cosine of the half angle are computed from
+// those of the row and of k, -N / 2 < k <= N / 2, by the addition theorem. k1 / L is less than half
+// the distance between two k / N, so the sine of the sum has a small relative error too.
 //
-// With SYMBOL_TURNED lines are rows of a sheet (spectral_sheet.cu), and theta = 2 pi (k1 / L + k /
-// N), k1 the row's: the half angle's sine and cosine come from the row's own and from those of k,
-// -N / 2 < k <= N / 2, by the sum's formula. k1 is less than half of what lies between two k, so
-// the sine of the sum, too, has a small relative error.
-//
-// With SYMBOL_SUM the factor is 1 + K + .. + K^(T-1) = (1 - K^T) / (1 - K), T where K = 1: what a
-// constant source adds in all steps.
+// SYMBOL_SUM: the factor is 1 + K + .. + K^(T-1) = (1 - K^T) / (1 - K), or T where K = 1: the total
+// contribution of a constant source.
 //
 // Reads SYMBOL, SYMBOL_TURNED, SYMBOL_SUM, SYMBOL_HIGH (terms of A, or of p) and SYMBOL_LOW (of B).
 #pragma once
@@ -25,24 +27,26 @@
 #include "params.cuh"
 
 struct symbol_arguments {
-    const double *parts;  // of each line: D, then p_1, p_2 ..; or complex D, A_0, A_1 .., B_0, B_1 ..
-    const double
-        *angles;  // of each k <= N / 2: s; or 1 - cos(theta), sin(theta); turned: of each k < N: cos, sin(pi k / N)
+    const double *parts;  // For each line: D, p_1, p_2 ..; or complex D, A_0, A_1 .., B_0, B_1 ..
+    // For each k <= N / 2: s, or (1 - cos(theta), sin(theta)). SYMBOL_TURNED: for each k < N, cos
+    // and sin of pi k / N.
+    const double *angles;
     unsigned long long steps;
-    double dead;   // 1 - |K| from which K^T is 0 to rounding; infinite where |K| exceeds 1
-    double scale;  // of all factors
+    double decay_bound;  // If 1 - |K| exceeds it, K^T rounds to 0; infinite where |K| exceeds 1.
+    double scale;        // Multiplied into all factors.
 };
 
 struct symbol_line {
     const double *parts;
-    complex<double> half;  // turned: cosine and sine of the row's own half angle
+    complex<double> half;  // SYMBOL_TURNED: cosine and sine of the row's half angle.
 };
 
-constexpr int SYMBOL_PARTS = SYMBOL == 0 ? 1 + SYMBOL_HIGH : 2 * (1 + SYMBOL_HIGH + SYMBOL_LOW);  // numbers of a line
+// Doubles per line.
+constexpr int SYMBOL_PARTS = SYMBOL == 0 ? 1 + SYMBOL_HIGH : 2 * (1 + SYMBOL_HIGH + SYMBOL_LOW);
 constexpr bool SYMBOL_FEW = SYMBOL == 0 && SYMBOL_PARTS <= 3;
 
-// SYMBOL 2: the tap whose offset along the line is -p, as the transform's point p of N; `taps` are
-// those of the line
+// SYMBOL 2: the tap with offset -p along the line, as point p of the transform of N points; `taps`
+// are those of the line.
 template <int N, class T>
 __device__ __forceinline__ complex<T> tap_at(const T *taps, int p) {
     if (p <= SYMBOL_LOW) return load_pair(taps + 2 * (SYMBOL_LOW - p));
@@ -50,123 +54,127 @@ __device__ __forceinline__ complex<T> tap_at(const T *taps, int p) {
     return {T(0), T(0)};
 }
 
-// ---- K^T from 1 - K: the bits of T from the highest down. What was taken so far is kept as 1 minus it while that is
-// small, then as it is: either way with a small relative error.
+// K^T from 1 - K, by binary exponentiation from the highest bit of T. The partial power is stored
+// as 1 minus itself while that is small, and directly afterwards: both have a small relative error.
 template <class V>
 struct power {
-    V taken, less;  // K^T, 1 - K^T
+    V value, one_minus;  // K^T, 1 - K^T
 };
-__device__ __forceinline__ power<double> power_of(double away, const symbol_arguments &a) {
-    if (fmin(away, 2.0 - away) > a.dead) return {0.0, 1.0};
-    const double once = 1.0 - away;
-    double less = away, taken = once;
-    bool near = !(fabs(once) < 0.5);
+__device__ __forceinline__ power<double> power_of(double one_minus_k, const symbol_arguments &a) {
+    if (fmin(one_minus_k, 2.0 - one_minus_k) > a.decay_bound) return {0.0, 1.0};
+    const double k = 1.0 - one_minus_k;
+    double one_minus = one_minus_k, value = k;
+    bool near = !(fabs(k) < 0.5);
     for (int bit = 62 - __clzll(static_cast<long long>(a.steps)); bit >= 0; bit--) {
         const bool more = a.steps >> bit & 1;
         if (near) {
-            less = less * (2.0 - less);
-            if (more) less = less * once + away;
-            taken = 1.0 - less;
-            near = !(fabs(taken) < 0.5);
+            one_minus = one_minus * (2.0 - one_minus);
+            if (more) one_minus = one_minus * k + one_minus_k;
+            value = 1.0 - one_minus;
+            near = !(fabs(value) < 0.5);
         } else {
-            taken = taken * taken;
-            if (more) taken = taken * once;
+            value = value * value;
+            if (more) value = value * k;
         }
     }
-    return {taken, near ? less : 1.0 - taken};
+    return {value, near ? one_minus : 1.0 - value};
 }
 __device__ __forceinline__ double size_of(complex<double> z) { return z.re * z.re + z.im * z.im; }
-__device__ __forceinline__ power<complex<double>> power_of(complex<double> away, const symbol_arguments &a) {
-    if (2.0 * away.re - size_of(away) > 2.0 * a.dead) return {{0.0, 0.0}, {1.0, 0.0}};  // 1 - |K|^2 <= 2 (1 - |K|)
-    const complex<double> once = {1.0 - away.re, -away.im};
-    complex<double> less = away, taken = once;
-    bool near = !(size_of(once) < 0.25);
+__device__ __forceinline__ power<complex<double>> power_of(complex<double> one_minus_k, const symbol_arguments &a) {
+    // 1 - |K|^2 <= 2 (1 - |K|)
+    if (2.0 * one_minus_k.re - size_of(one_minus_k) > 2.0 * a.decay_bound) return {{0.0, 0.0}, {1.0, 0.0}};
+    const complex<double> k = {1.0 - one_minus_k.re, -one_minus_k.im};
+    complex<double> one_minus = one_minus_k, value = k;
+    bool near = !(size_of(k) < 0.25);
     for (int bit = 62 - __clzll(static_cast<long long>(a.steps)); bit >= 0; bit--) {
         const bool more = a.steps >> bit & 1;
         if (near) {
-            less = less * complex<double>{2.0 - less.re, -less.im};
-            if (more) less = less * once + away;
-            taken = {1.0 - less.re, -less.im};
-            near = !(size_of(taken) < 0.25);
+            one_minus = one_minus * complex<double>{2.0 - one_minus.re, -one_minus.im};
+            if (more) one_minus = one_minus * k + one_minus_k;
+            value = {1.0 - one_minus.re, -one_minus.im};
+            near = !(size_of(value) < 0.25);
         } else {
-            taken = taken * taken;
-            if (more) taken = taken * once;
+            value = value * value;
+            if (more) value = value * k;
         }
     }
-    if (!near) less = {1.0 - taken.re, -taken.im};
-    return {taken, less};
+    if (!near) one_minus = {1.0 - value.re, -value.im};
+    return {value, one_minus};
 }
-// K^T alone. A few steps are a few products: their roundings are no more than what powers of 1 - K
-// err by.
+// K^T alone. A few steps are a few products, whose rounding errors do not exceed those of powers of
+// 1 - K.
 constexpr unsigned long long FEW_STEPS = 8;
-__device__ __forceinline__ double once_of(double away) { return 1.0 - away; }
-__device__ __forceinline__ complex<double> once_of(complex<double> away) { return {1.0 - away.re, -away.im}; }
-template <class V>
-__device__ __forceinline__ V taken_of(V away, const symbol_arguments &a) {
-    if (a.steps > FEW_STEPS) return power_of(away, a).taken;
-    const V once = once_of(away);
-    V taken = once;
-#pragma unroll 1
-    for (int left = static_cast<int>(a.steps) - 1; left > 0; left--) taken = taken * once;
-    return taken;
+__device__ __forceinline__ double k_of(double one_minus_k) { return 1.0 - one_minus_k; }
+__device__ __forceinline__ complex<double> k_of(complex<double> one_minus_k) {
+    return {1.0 - one_minus_k.re, -one_minus_k.im};
 }
-__device__ __forceinline__ double inverse_of(double away) { return 1.0 / away; }
-__device__ __forceinline__ complex<double> inverse_of(complex<double> away) {
-    return (1.0 / size_of(away)) * conjugate(away);
+template <class V>
+__device__ __forceinline__ V power_alone_of(V one_minus_k, const symbol_arguments &a) {
+    if (a.steps > FEW_STEPS) return power_of(one_minus_k, a).value;
+    const V k = k_of(one_minus_k);
+    V value = k;
+#pragma unroll 1
+    for (int left = static_cast<int>(a.steps) - 1; left > 0; left--) value = value * k;
+    return value;
+}
+__device__ __forceinline__ double inverse_of(double one_minus_k) { return 1.0 / one_minus_k; }
+__device__ __forceinline__ complex<double> inverse_of(complex<double> one_minus_k) {
+    return (1.0 / size_of(one_minus_k)) * conjugate(one_minus_k);
 }
 // 1 + K + .. + K^(T-1)
-__device__ __forceinline__ double sum_of(double less, double away, const symbol_arguments &a) {
-    return away == 0.0 ? static_cast<double>(a.steps) : less / away;
+__device__ __forceinline__ double sum_of(double one_minus, double one_minus_k, const symbol_arguments &a) {
+    return one_minus_k == 0.0 ? static_cast<double>(a.steps) : one_minus / one_minus_k;
 }
-__device__ __forceinline__ complex<double> sum_of(complex<double> less, complex<double> away,
+__device__ __forceinline__ complex<double> sum_of(complex<double> one_minus, complex<double> one_minus_k,
                                                   const symbol_arguments &a) {
-    if (size_of(away) == 0.0) return {static_cast<double>(a.steps), 0.0};
-    return less * inverse_of(away);
+    if (size_of(one_minus_k) == 0.0) return {static_cast<double>(a.steps), 0.0};
+    return one_minus * inverse_of(one_minus_k);
 }
-// What a point's frequency is multiplied by.
+// The factor of a frequency.
 template <class V>
-__device__ __forceinline__ V factor_of(V away, const symbol_arguments &a) {
+__device__ __forceinline__ V factor_of(V one_minus_k, const symbol_arguments &a) {
     if constexpr (SYMBOL_SUM) {
-        const power<V> all = power_of(away, a);
-        return sum_of(all.less, away, a);
+        const power<V> all = power_of(one_minus_k, a);
+        return sum_of(all.one_minus, one_minus_k, a);
     } else {
-        return taken_of(away, a);
+        return power_alone_of(one_minus_k, a);
     }
 }
 
 // ---- 1 - K at frequency k of a line of N
-__device__ __forceinline__ double away_from(const double *parts, double s) {
+__device__ __forceinline__ double one_minus_k_from(const double *parts, double s) {
     double sum = SYMBOL_HIGH ? parts[SYMBOL_HIGH] : 0.0;
 #pragma unroll
     for (int j = SYMBOL_HIGH - 1; j >= 1; j--) sum = sum * s + parts[j];
     return parts[0] + (SYMBOL_HIGH ? s * sum : 0.0);
 }
-__device__ __forceinline__ complex<double> away_from(const double *parts, complex<double> turn) {  // turn = 1 - 1/z
+// one_minus_inverse_z = 1 - 1/z.
+__device__ __forceinline__ complex<double> one_minus_k_from(const double *parts, complex<double> one_minus_inverse_z) {
     complex<double> low = {0.0, 0.0}, high = {0.0, 0.0};
-    const complex<double> z = {1.0 - turn.re, turn.im}, back = conjugate(z);
+    const complex<double> z = {1.0 - one_minus_inverse_z.re, one_minus_inverse_z.im}, back = conjugate(z);
 #pragma unroll 1
     for (int j = SYMBOL_HIGH - 1; j >= 0; j--) high = high * z + load_pair(parts + 2 * (1 + j));
 #pragma unroll 1
     for (int j = SYMBOL_LOW - 1; j >= 0; j--) low = low * back + load_pair(parts + 2 * (1 + SYMBOL_HIGH + j));
-    return load_pair(parts) + conjugate(turn) * high + turn * low;
+    return load_pair(parts) + conjugate(one_minus_inverse_z) * high + one_minus_inverse_z * low;
 }
 template <int N>
-__device__ __forceinline__ auto away_of(const symbol_line &line, const double *angles, int k) {
+__device__ __forceinline__ auto one_minus_k_of(const symbol_line &line, const double *angles, int k) {
     if constexpr (SYMBOL_TURNED) {
         const complex<double> half = line.half * load_pair(angles + 2 * k);
         if constexpr (SYMBOL == 0)
-            return away_from(line.parts, 4.0 * half.im * half.im);
+            return one_minus_k_from(line.parts, 4.0 * half.im * half.im);
         else
-            return away_from(line.parts, complex<double>{2.0 * half.im * half.im, 2.0 * half.im * half.re});
+            return one_minus_k_from(line.parts, complex<double>{2.0 * half.im * half.im, 2.0 * half.im * half.re});
     } else {
         const bool mirrored = k > N / 2;
         const int at = mirrored ? N - k : k;
         if constexpr (SYMBOL == 0) {
-            return away_from(line.parts, angles[at]);
+            return one_minus_k_from(line.parts, angles[at]);
         } else {
-            complex<double> turn = load_pair(angles + 2 * at);
-            if (mirrored) turn.im = -turn.im;
-            return away_from(line.parts, turn);
+            complex<double> one_minus_inverse_z = load_pair(angles + 2 * at);
+            if (mirrored) one_minus_inverse_z.im = -one_minus_inverse_z.im;
+            return one_minus_k_from(line.parts, one_minus_inverse_z);
         }
     }
 }
@@ -179,24 +187,25 @@ template <class T>
 __device__ __forceinline__ complex<T> times_factor(complex<T> x, complex<double> factor) {
     return x * complex<T>{static_cast<T>(factor.re), static_cast<T>(factor.im)};
 }
-// x at frequency k of a line, times K^T or the sum
+// Multiplies x, at frequency k of a line, by K^T or by the sum.
 template <int N, class T>
 __device__ __forceinline__ complex<T> times_symbol(complex<T> x, const symbol_line &line, int k,
                                                    const symbol_arguments &a) {
-    return times_factor(x, a.scale * factor_of(away_of<N>(line, a.angles, k), a));
+    return times_factor(x, a.scale * factor_of(one_minus_k_of<N>(line, a.angles, k), a));
 }
-// The same, and what a source of the same frequency adds in all steps.
+// The same, and adds the total contribution of a source at the same frequency.
 template <int N, class T>
 __device__ __forceinline__ complex<T> times_symbol_with(complex<T> x, complex<T> source, const symbol_line &line, int k,
                                                         const symbol_arguments &a) {
-    const auto away = away_of<N>(line, a.angles, k);
-    const auto power = power_of(away, a);
-    return times_factor(x, a.scale * power.taken) + times_factor(source, a.scale * sum_of(power.less, away, a));
+    const auto one_minus_k = one_minus_k_of<N>(line, a.angles, k);
+    const auto power = power_of(one_minus_k, a);
+    return times_factor(x, a.scale * power.value) +
+           times_factor(source, a.scale * sum_of(power.one_minus, one_minus_k, a));
 }
-// What a source adds in all steps where nothing else is left: K^T is 0.
+// The total contribution of a source to a decayed mode, where K^T is 0.
 template <int N, class T>
-__device__ __forceinline__ complex<T> settled(complex<T> source, const symbol_line &line, int k,
+__device__ __forceinline__ complex<T> decayed(complex<T> source, const symbol_line &line, int k,
                                               const symbol_arguments &a) {
-    const auto away = away_of<N>(line, a.angles, k);
-    return times_factor(source, a.scale * inverse_of(away));
+    const auto one_minus_k = one_minus_k_of<N>(line, a.angles, k);
+    return times_factor(source, a.scale * inverse_of(one_minus_k));
 }

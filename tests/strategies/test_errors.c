@@ -74,7 +74,7 @@ static stn_stencil *draw_problem(dice *d, stn_problem *p, char *what, size_t siz
 
 static void count_run(const settings *how, const comparison *c, const char *what, tally *t) {
     const double unit = how->dtype == STN_F64 ? 0x1p-53 : how->dtype == STN_F32 ? 0x1p-24 : 0x1p-11;
-    const bool tiles = strstr(c->parameters, "tiles of") || strstr(c->parameters, "tori of"),
+    const bool tiles = strstr(c->parameters, "tiles of") || strstr(c->parameters, "tiled FFTs of"),
                asked = !tiles || !strstr(c->parameters, "margins stepped");
     t->run++, t->asked += asked;
     t->tight += asked && c->predicted <= how->far * fmax(c->relative_l2, LEAST_ERROR * unit);

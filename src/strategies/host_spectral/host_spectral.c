@@ -1,6 +1,6 @@
-/* Spectral on the host: all steps at once, by Fourier transforms of the whole grid in float64 on
- * the CPU's threads. What a run costs does not depend on the number of its steps. Sides are
- * mirrors, as common/extension.h has them. */
+/* The strategy `host-spectral`: applies all steps at once by Fourier transforms of the whole grid,
+ * in float64 on the CPU's threads. The cost of a run hardly depends on the number of steps.
+ * Boundaries are served by periodic extension (common/extension.h). */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,28 +11,30 @@
 #include "plan/accuracy.h"
 #include "plan/plan.h"
 #include "problem/stencil.h"
-#include "strategies/host_spectral/passes.h"
+#include "strategies/host_spectral/host_spectral_passes.h"
 
-/* Fitted to 89 timed runs of one core: bench/results/2026-11-23-host-costs.md */
+/* Cost model constants, fitted to 89 timed runs on one core. */
 static const struct {
-    double transform, symbol; /* of the flops that the host's machine is assumed to have */
-    double rows, columns;     /* of its copy bandwidth: what they move lies in a cache for the most part */
-    double start;             /* seconds: a few runs' part of making the tables; stepping has none to make */
+    /* Fractions of the flop rate that the machine model assumes for the host. */
+    double transform, symbol;
+    /* Multiples of the copy bandwidth; above 1 because most of the traffic stays in a cache. */
+    double rows, columns;
+    /* Seconds to make the tables, spread over a few runs. Stepping has no such cost. */
+    double start;
 } rates = {0.9, 0.42, 2.5, 3.3, 5e-5};
 
 typedef struct spectral_state {
-    stn_pool *pool; /* the context's */
+    stn_pool *pool; /* Owned by the context. */
     shape shape;
 } spectral_state;
 
-static torus torus_of(const stn_candidate *candidate) {
-    torus t;
+static periodic_domain domain_of(const stn_candidate *candidate) {
+    periodic_domain t;
     memcpy(&t, candidate->values, sizeof t);
     return t;
 }
 
-/* ---- choosing
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- choosing -------------------------------------------------------------------------------- */
 
 static bool applies(const stn_task *task, const stn_machine *machine, char *reason, size_t reason_size) {
     stn_extension e;
@@ -40,46 +42,47 @@ static bool applies(const stn_task *task, const stn_machine *machine, char *reas
         snprintf(reason, reason_size, "it works on host memory, and this context's plans take device pointers");
         return false;
     }
-    const stn_task run = shape_run(task);
+    const stn_task run = shape_whole_run(task);
     for (int axis = 0; axis < 3; axis++)
         if (!stn_extension_sides(&run, axis, &e, reason, reason_size)) return false;
     return true;
 }
 
 static size_t candidates(const stn_task *task, const stn_machine *machine, stn_candidate *list, size_t most) {
-    torus t;
+    periodic_domain t;
     char reason[160];
     (void)machine;
-    _Static_assert(sizeof t <= sizeof list->values, "a torus fits");
-    if (!most || !torus_choose(task, &t, reason, sizeof reason)) return 0;
+    _Static_assert(sizeof t <= sizeof list->values, "a periodic domain fits");
+    if (!most || !domain_choose(task, &t, reason, sizeof reason)) return 0;
     list[0] = (stn_candidate){{0}};
     memcpy(list[0].values, &t, sizeof t);
     return 1;
 }
 
-/* Transforms err in proportion to the largest values, each stage by chance; the factors are exact
- * to rounding of 1. */
+/* The error of a transform is proportional to the largest values; each stage contributes a random
+ * rounding error. The factors K^T are exact to the rounding of 1. */
 static double predicted_error(const stn_task *task, double points) {
     const double transforms = stn_error_of(0, 1.5 * stn_error_rounding(STN_F64), 2 * log2(points + 1) + 4);
     return hypot(hypot(transforms, stn_symbol_lost(task)),
                  task->dtype == STN_F64 ? 0 : stn_error_rounding(task->dtype));
 }
 
-/* Operations of the symbol at one frequency: 1 - K, and its power where it lives; half of them do,
- * as a rule. */
+/* Operations to evaluate the symbol at one frequency: 1 - K, and its power at retained frequencies,
+ * which are typically half of all. */
 static double symbol_cost(const stn_task *task, int axis, bool source) {
     bool plain = true;
     for (int k = 0; k < 3; k++) plain = plain && stn_task_mirrored(task, k);
     const double terms = task->reach[axis][0] + task->reach[axis][1];
     const double bits = log2((double)task->steps * (double)task->snapshots + 1);
-    if (terms > SHAPE_WIDE && task->rank > 1) return (120 + 12 * bits) * (source ? 2 : 1); /* by transforms */
+    /* The polynomials are evaluated by transforms. */
+    if (terms > SHAPE_MANY_TERMS && task->rank > 1) return (120 + 12 * bits) * (source ? 2 : 1);
     return (plain && terms <= 8 ? terms + 8 + 3 * bits : 8 * terms + 24 + 12 * bits) * (source ? 2 : 1);
 }
 
 static void estimate(const stn_task *task, const stn_machine *machine, const stn_candidate *candidate,
                      stn_estimate *result) {
-    const torus t = torus_of(candidate);
-    const bool source = torus_has_source(task);
+    const periodic_domain t = domain_of(candidate);
+    const bool source = task_has_source(task);
     const double count = (double)task->snapshots, there = source ? 2 : 1, ways = there + count;
     const double *flops = machine->flops, size = (double)stn_dtype_size(task->dtype);
     const double n0 = (double)task->n[0], n1 = (double)task->n[1], batch = (double)task->batch, kept = (double)t.kept;
@@ -87,17 +90,18 @@ static void estimate(const stn_task *task, const stn_machine *machine, const stn
     double lines = n0 * n1 * batch, spectrum = lines * kept * 16, columns = 0;
     *result = (stn_estimate){.unit = STN_UNIT_FMA_F64, .launches = 2.0 * task->rank - 1 + source};
     if (count > 1) result->launches = (1 + count) * task->rank + source;
-    result->flops = ways * lines * (torus_line_cost(t.axis[2].length) / 2 + 6 * length[2]);
+    result->flops = ways * lines * (fft_line_cost(t.axis[2].length) / 2 + 6 * length[2]);
     if (task->rank == 3) {
-        result->flops += ways * n0 * kept * batch * torus_line_cost(t.axis[1].length);
+        result->flops += ways * n0 * kept * batch * fft_line_cost(t.axis[1].length);
         columns += ways * (spectrum + n0 * length[1] * kept * batch * 16);
     }
     if (task->rank > 1) {
         const int last = task->rank == 3 ? 0 : 1;
         const double across = kept * batch * (last == 0 ? length[1] : 1);
-        result->flops += ways * across * torus_line_cost(t.axis[last].length);
+        result->flops += ways * across * fft_line_cost(t.axis[last].length);
         columns += ways * across * (double)task->n[last] * 16;
-        if (count > 1) columns += there * (1 + count) * across * length[last] * 16; /* held */
+        /* The stored spectrum of a stack of snapshots. */
+        if (count > 1) columns += there * (1 + count) * across * length[last] * 16;
     }
     const double rows = ways * (lines * (double)task->n[2] * size + (task->rank > 1 ? spectrum : 0));
     const double frequencies = length[0] * length[1] * kept * batch * count;
@@ -112,28 +116,27 @@ static void estimate(const stn_task *task, const stn_machine *machine, const stn
     result->error = predicted_error(task, length[0] * length[1] * length[2]);
 }
 
-/* ---- building
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- building -------------------------------------------------------------------------------- */
 
 static stn_status prepare(stn_plan *plan, stn_error *error) {
     spectral_state *state = calloc(1, sizeof *state);
     if (!state) return stn_fail_memory(error, "a plan", sizeof *state);
     plan->state = state;
-    const torus t = torus_of(&plan->candidate);
+    const periodic_domain t = domain_of(&plan->candidate);
     STN_TRY(stn_context_pool(plan->context, &state->pool, error));
     STN_TRY(shape_make(&plan->task, &t, &state->shape, error));
     plan->workspace_size = passes_workspace(&plan->task, &state->shape, stn_pool_threads(state->pool));
     return STN_OK;
 }
 
-/* The torus and what is kept of it were chosen for the old weights. */
+/* The periodic domain and the number of retained frequencies were chosen for the old weights. */
 static stn_status set_weights(stn_plan *plan, stn_error *error) {
     spectral_state *state = plan->state;
-    if (!torus_serves(&plan->task, &state->shape.torus))
+    if (!domain_serves(&plan->task, &state->shape.domain))
         return stn_fail(error, STN_ERROR_UNSUPPORTED,
                         "host-spectral cannot take these weights: after all steps they reach further, in space or in "
-                        "frequency, than those that the plan was made for, or go on in no mirror");
-    return shape_weigh(&plan->task, &state->shape, error);
+                        "frequency, than those that the plan was made for, or have no periodic extension");
+    return shape_set_weights(&plan->task, &state->shape, error);
 }
 
 static void release(stn_plan *plan) {
@@ -144,8 +147,7 @@ static void release(stn_plan *plan) {
     plan->state = NULL;
 }
 
-/* ---- running
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 static stn_status execute(stn_plan *plan, const stn_execution *run, stn_error *error) {
     (void)error;
@@ -154,12 +156,11 @@ static stn_status execute(stn_plan *plan, const stn_execution *run, stn_error *e
     return STN_OK;
 }
 
-/* ---- in words
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- description ----------------------------------------------------------------------------- */
 
 static void name_candidate(const stn_task *task, const stn_candidate *candidate, stn_text *text) {
-    const torus t = torus_of(candidate);
-    stn_text_printf(text, "torus of ");
+    const periodic_domain t = domain_of(candidate);
+    stn_text_printf(text, "periodic domain of ");
     for (int axis = 3 - task->rank; axis < 3; axis++)
         stn_text_printf(text, axis > 3 - task->rank ? " x %lld" : "%lld", (long long)t.axis[axis].length);
 }
@@ -175,14 +176,14 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
         static const char *const names[] = {"length_z", "length_y", "length_x"};
         for (int axis = 3 - plan->task.rank; axis < 3; axis++)
             stn_json_integer(text, names[axis], s->axis[axis].length);
-        stn_json_integer(text, "kept_x", s->torus.kept);
+        stn_json_integer(text, "kept_x", s->domain.kept);
         stn_json_integer(text, "threads", threads);
         stn_json_key(text, "log10_growth");
         stn_json_number(text, growth);
         return;
     }
     name_candidate(&plan->task, &plan->candidate, text);
-    stn_text_printf(text, ", %lld of %lld frequencies along x, %s symbol%s, on %d thread%s", (long long)s->torus.kept,
+    stn_text_printf(text, ", %lld of %lld frequencies along x, %s symbol%s, on %d thread%s", (long long)s->domain.kept,
                     (long long)all, s->symbol.plain ? "real" : "complex", s->source ? ", with a source" : "", threads,
                     threads == 1 ? "" : "s");
     if (plan->task.snapshots > 1) stn_text_printf(text, "; all snapshots from one transform");

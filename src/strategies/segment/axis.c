@@ -1,4 +1,5 @@
-/* See axis.h. */
+/* Extracts the taps of each axis from a task, and finds the extension of its lines past both
+ * sides. */
 #include "strategies/segment/axis.h"
 
 #include <math.h>
@@ -6,8 +7,8 @@
 
 static bool has_taps(const stn_task *task, int axis) { return task->reach[axis][0] + task->reach[axis][1] > 0; }
 
-#define DRIFT_F64                                                                                                      \
-    2e-14 /* that a value may drift by, beside 1 + log2 of the steps: a fifth of what results may be off */
+/* Permitted drift of a constant value, times 1 + log2 of the steps: a fifth of the tolerance. */
+#define DRIFT_F64 2e-14
 #define DRIFT_F32 2e-7
 
 bool segment_one_value(const stn_task *task, double *value, double *drift) {
@@ -30,7 +31,7 @@ bool segment_one_value(const stn_task *task, double *value, double *drift) {
     return *drift <= (task->dtype == STN_F64 ? DRIFT_F64 : DRIFT_F32) * (1 + log2((double)task->steps));
 }
 
-bool segment_sourced(const stn_task *task) {
+bool segment_has_source(const stn_task *task) {
     double value, drift;
     if (task->rank != 2 || segment_one_value(task, &value, &drift)) return false;
     for (int axis = 1; axis < 3; axis++)
@@ -38,18 +39,18 @@ bool segment_sourced(const stn_task *task) {
     return true;
 }
 
-bool segment_lines(const stn_task *task) { return !has_taps(task, 0) && !has_taps(task, 1); }
+bool segment_only_along_x(const stn_task *task) { return !has_taps(task, 0) && !has_taps(task, 1); }
 
-/* What sides' values add is known along lines, beside planes (source.h), and where it is one value
- * that stays as it is. */
+/* The terms added by boundary values are known along lines, near the sides of planes
+ * (segment_boundary_source.h), and where there is one value that does not change. */
 static bool serves_odd(const stn_task *task, const segment_axis *a, int side) {
     double value, drift;
-    return segment_lines(task) || a->side[side] == STN_NEAREST || segment_one_value(task, &value, &drift) ||
-           segment_sourced(task);
+    return segment_only_along_x(task) || a->side[side] == STN_NEAREST || segment_one_value(task, &value, &drift) ||
+           segment_has_source(task);
 }
 
-/* Symmetric taps commute with even reflection whatever their reach, and with an odd one; what a
- * constant or a fixed side adds is known where only one tap reaches past it (tables.c). */
+/* Symmetric taps of any reach commute with even reflection. For odd reflection, the terms added by
+ * a constant or fixed side are known only if one tap reaches past it (tables.c). */
 static bool extend(const stn_task *task, segment_axis *a) {
     const stn_boundary *sides = task->boundary[a->axis];
     const bool one_past = a->low == 1 && a->count == 3;
@@ -58,7 +59,8 @@ static bool extend(const stn_task *task, segment_axis *a) {
     for (int side = 0; side < 2; side++) {
         if (a->side[side] == STN_REFLECT || a->side[side] == STN_MIRROR) continue;
         if (!one_past || !serves_odd(task, a, side)) return false;
-        if (a->side[side] == STN_NEAREST) a->side[side] = STN_REFLECT; /* of one point it is the same */
+        /* With a reach of one point, both are the same. */
+        if (a->side[side] == STN_NEAREST) a->side[side] = STN_REFLECT;
     }
     return true;
 }
@@ -75,9 +77,10 @@ static void begin(const stn_task *task, int axis, segment_axis *a) {
     if (!a->exact) a->side[0] = a->side[1] = STN_NEAREST;
 }
 
-/* The taps' sums over the other axes, in which a factor's sign counts as 1: `whole` times this
- * axis's factor, whose |.| add up to 1. Where all weights are positive, products of these have the
- * taps' own symbol along every axis, to the last place. */
+/* Sums the taps over the other axes, where the factors of those axes count with their signs only:
+ * the result is `whole` times this axis's factor, whose absolute values sum to 1. If all weights
+ * are positive, products of these sums have the taps' own symbol along every axis, to the last
+ * bit. */
 static void sum_others(const stn_task *task, double factors[3][STN_TASK_FACTORS], long double whole, segment_axis *a) {
     for (size_t t = 0; t < task->ntaps; t++) {
         const stn_tap *tap = &task->taps[t];
@@ -103,14 +106,14 @@ bool segment_axes_of(const stn_task *task, segment_axis axes[3], int *count) {
     }
     for (size_t t = 0; t < task->ntaps; t++) whole += fabsl((long double)task->taps[t].weight);
     for (int i = 0; i < *count; i++) sum_others(task, factors, i ? whole : 1, &axes[i]);
-    if (factors[1][0] < 0 &&
-        task->reach[1][0] + task->reach[1][1] == 0) /* a factor's own sign, of no axis in the list */
+    /* The sign of a factor whose axis is not in the list. */
+    if (factors[1][0] < 0 && task->reach[1][0] + task->reach[1][1] == 0)
         for (int i = 0; i < axes[0].count; i++) axes[0].weight[i] = -axes[0].weight[i];
     return true;
 }
 
-/* f64: transforms round as much away. Of 2048 points, 4000 steps of heat-1d leave 1536 outputs
- * then, and 1504 at 2^-55. */
+/* In f64 this is as large as the rounding error of the transforms. At 2048 points, 4000 steps of
+ * heat-1d then leave 1536 outputs, and 1504 at 2^-55. */
 double segment_tail(stn_dtype dtype) { return dtype == STN_F64 ? 0x1p-51 : stn_reach_tail(dtype); }
 
 stn_reach segment_axis_reach(const segment_axis *a, const stn_task *task, uint64_t steps) {
@@ -121,7 +124,7 @@ stn_reach segment_axis_reach(const segment_axis *a, const stn_task *task, uint64
 
 static bool is_odd(stn_boundary_kind kind) { return kind == STN_CONSTANT || kind == STN_FIXED; }
 
-/* i and low - i are mirrored, i and high - i too. */
+/* Points i and mirror - i are mirror images of each other. */
 static int64_t mirror_low(const segment_axis *a) {
     return a->side[0] == STN_REFLECT ? -1 : a->side[0] == STN_CONSTANT ? -2 : 0;
 }
@@ -141,9 +144,9 @@ int64_t segment_fold(const segment_axis *a, int64_t i, int *sign) {
     if (a->side[0] == STN_WRAP) return (i % n + n) % n;
     if (i < 0 || i >= n) {
         const int64_t high = mirror_high(a), period = high - mirror_low(a),
-                      turns = i >= 0 ? i / period : -((period - 1 - i) / period);
-        i -= turns * period;
-        if (is_odd(a->side[0]) != is_odd(a->side[1]) && turns % 2) *sign = -1;
+                      periods = i >= 0 ? i / period : -((period - 1 - i) / period);
+        i -= periods * period;
+        if (is_odd(a->side[0]) != is_odd(a->side[1]) && periods % 2) *sign = -1;
         if (i >= n) {
             i = high - i;
             if (is_odd(a->side[1])) *sign = -*sign;

@@ -1,5 +1,5 @@
-/* The taps along one axis, and what lies past its sides: what one pass of overlapping segments
- * needs to know. */
+/* The taps along one axis, and the extension of a line past its two sides, as an overlap-save pass
+ * along that axis needs them. */
 #ifndef STN_STRATEGIES_SEGMENT_AXIS_H
 #define STN_STRATEGIES_SEGMENT_AXIS_H
 #include "problem/task.h"
@@ -8,39 +8,40 @@
 #define SEGMENT_TAPS (2 * STN_MAX_RADIUS + 1)
 
 typedef struct segment_axis {
-    int axis, low, count; /* weight[i] is of offset i - low */
+    int axis, low, count; /* weight[i] belongs to offset i - low. */
     long double weight[SEGMENT_TAPS];
     bool symmetric;
     int64_t n;
-    /* What convolving sees past the low and the high side, so that it is right there too: STN_WRAP,
-     * or of symmetric taps STN_REFLECT and STN_MIRROR (mirrored), STN_CONSTANT and STN_FIXED (minus
-     * the mirrored). */
+    /* Extension past the low and the high side that makes plain convolution correct at the boundary
+     * too: STN_WRAP, or for symmetric taps STN_REFLECT and STN_MIRROR (mirror image), STN_CONSTANT
+     * and STN_FIXED (negated mirror image). */
     stn_boundary_kind side[2];
-    bool exact; /* it can be; else margins are to be stepped, and both sides are STN_NEAREST */
+    /* Such an extension exists; else the margins are stepped, and both sides are STN_NEAREST. */
+    bool exact;
 } segment_axis;
 
-/* The axes along which a task of one axis, or of weights that are products of one factor an axis,
- * reaches: x first, *count of them. At least one: where no tap leaves its point, that is x. False:
- * the weights are no such products. */
+/* The axes along which the taps reach, x first, *count of them: of a 1D task, or of separable
+ * weights. At least one: x if every tap has offset 0. False: the weights are not separable. */
 bool segment_axes_of(const stn_task *task, segment_axis axes[3], int *count);
-/* Whether taps reach along lines of x only. */
-bool segment_lines(const stn_task *task);
-/* Whether all constant sides have one value, none is frozen, and weights add up to 1, so that a
- * grid of that value stays as it is.
- * *drift: the part of it by which it would change in all steps, which is dropped. */
+/* Whether all taps lie on lines along x. */
+bool segment_only_along_x(const stn_task *task);
+/* Whether all constant sides have one value, no side is fixed, and the weights sum to 1, so that a
+ * grid of that value does not change. *drift: the relative change of the value over all steps due
+ * to the rounding of the weights' sum, which is neglected. */
 bool segment_one_value(const stn_task *task, double *value, double *drift);
-/* Whether a plane's sides add something else than one value (source.h). Then the taps of both axes
- * are symmetric. */
-bool segment_sourced(const stn_task *task);
-/* What a pass leaves away of the weights' sum at either side, at most. */
+/* Whether the sides of a 2D grid add something else than one value (segment_boundary_source.h). The
+ * taps are then symmetric along both axes. */
+bool segment_has_source(const stn_task *task);
+/* Upper bound of the part of the weights' sum that a pass neglects at either side. */
 double segment_tail(stn_dtype dtype);
-/* Have two axes the same weights, but for a factor, and for rounding, which moves no reach? */
+/* Whether two axes have the same weights up to a factor and rounding, so that their reach is the
+ * same. */
 bool segment_same_weights(const segment_axis *a, const segment_axis *b);
 stn_reach segment_axis_reach(const segment_axis *axis, const stn_task *task, uint64_t steps);
 
-/* After so many points the extension of a line repeats itself; 0: it does not. */
+/* Period of the extension of a line, in points; 0: it is not periodic. */
 int64_t segment_period(const segment_axis *axis);
-/* Where the extension of a line finds index i: the point's index, with its sign; -1: the value is
- * 0. Of exact axes; the twin of extend() in kernel_templates/segment/extend.cuh. */
+/* The grid index of point i of the extended line, and its sign; -1: the value is 0. Only for exact
+ * axes; host counterpart of extend() in kernel_templates/segment/extend.cuh. */
 int64_t segment_fold(const segment_axis *axis, int64_t i, int *sign);
 #endif

@@ -1,4 +1,4 @@
-/* See tables.h. */
+/* Computes the roots, symbols and side profiles of a pass. */
 #include "strategies/segment/tables.h"
 
 #include <math.h>
@@ -8,22 +8,21 @@
 #include "base/arith.h"
 #include "base/error.h"
 #include "strategies/common/roots.h"
-#include "strategies/segment/complex.h"
+#include "strategies/segment/long_double_complex.h"
 
-/* All of them; NULL: no memory. */
+/* All n roots of unity; NULL: out of memory. */
 static cplx *roots_of(int64_t n) {
     cplx *root = calloc((size_t)n, sizeof *root);
     for (int64_t k = 0; root && k < n; k++) root[k] = root_of(k, n);
     return root;
 }
 
-/* ---- the symbol
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- the symbol ------------------------------------------------------------------------------ */
 
 static int powers_of(stn_dtype dtype) { return dtype == STN_F64 ? 1 : 4; }
 
-/* Of a segment of 256 * first points, first > 16: transforms of 4096 points that share it, and
- * their radix. */
+/* For a segment of 256 * first points: the number of 4096-point transforms that share it if first >
+ * 16, and their radix. */
 static int teams_of(int first) { return first > 32 ? 2 : 1; }
 static int radix_of(int first) { return first > 16 ? 16 : first; }
 
@@ -34,14 +33,14 @@ size_t segment_roots_size(int first, stn_dtype dtype) {
 
 size_t segment_symbol_size(int first, bool real) { return (size_t)(first / 2 + 1) * 256 * (real ? 1 : 2); }
 
-/* Of symmetric taps exactly real: cosines alone. Tap by tap k further round the circle, as a
- * division for each takes most of the time. */
+/* K at frequency k. For symmetric taps it is exactly real, a sum of cosines. The root's index is
+ * advanced by addition, because a division for each tap would dominate the time. */
 static cplx symbol_at(const segment_axis *a, const cplx *root, int64_t length, int64_t k) {
     cplx sum = {a->symmetric ? a->weight[a->low] : 0, 0};
     const int first = a->symmetric ? a->low + 1 : 0;
-    const int64_t turn = (k % length + length) % length;
-    int64_t at = ((turn * (first - a->low)) % length + length) % length;
-    for (int i = first; i < a->count; i++, at = at + turn >= length ? at + turn - length : at + turn) {
+    const int64_t step = (k % length + length) % length;
+    int64_t at = ((step * (first - a->low)) % length + length) % length;
+    for (int i = first; i < a->count; i++, at = at + step >= length ? at + step - length : at + step) {
         const cplx r = root[at];
         sum.re += a->weight[i] * r.re * (a->symmetric ? 2 : 1);
         sum.im += a->symmetric ? 0 : a->weight[i] * r.im;
@@ -49,12 +48,12 @@ static cplx symbol_at(const segment_axis *a, const cplx *root, int64_t length, i
     return sum;
 }
 
-/* One entry of the table; the second half of a long one lies `apart` numbers on. Where the next
- * entry begins. */
-static double *put_root(int64_t k, int64_t length, stn_dtype dtype, size_t apart, double *to) {
+/* Writes one entry; the second half of a long entry follows `stride` values later. Returns the next
+ * entry's address. */
+static double *put_root(int64_t k, int64_t length, stn_dtype dtype, size_t stride, double *to) {
     for (int i = 0; i < powers_of(dtype); i++, k *= 2) {
         const cplx root = root_of(k % length, length);
-        double *const at = to + 2 * (i % 2) + (i < 2 ? 0 : apart);
+        double *const at = to + 2 * (i % 2) + (i < 2 ? 0 : stride);
         at[0] = (double)root.re, at[1] = -(double)root.im;
     }
     return to + (powers_of(dtype) == 1 ? 2 : 4);
@@ -63,18 +62,18 @@ static double *put_root(int64_t k, int64_t length, stn_dtype dtype, size_t apart
 void segment_roots_make(int first, stn_dtype dtype, double *roots) {
     const int radix = radix_of(first), teams = teams_of(first);
     const int64_t length = 256 * (int64_t)radix, twice = 2 * length;
-    const size_t apart = segment_roots_size(first, dtype) / 2;
-    for (int team = 0; team < teams; team++) { /* the second has p + 1/2 for p */
-        for (int column = 0; column < 256; column++) roots = put_root(column, length, dtype, apart, roots);
-        for (int p = 0; p < radix; p++) roots = put_root(16 * (2 * p + team), twice, dtype, apart, roots);
+    const size_t stride = segment_roots_size(first, dtype) / 2;
+    for (int team = 0; team < teams; team++) { /* The second team has p + 1/2 in place of p. */
+        for (int column = 0; column < 256; column++) roots = put_root(column, length, dtype, stride, roots);
+        for (int p = 0; p < radix; p++) roots = put_root(16 * (2 * p + team), twice, dtype, stride, roots);
         for (int i = 0; i < 16 * radix; i++)
-            roots = put_root(2 * (i / 16 + radix * (i % 16)) + team, twice, dtype, apart, roots);
-        for (int c1 = 0; c1 < 16; c1++) roots = put_root(radix * c1, length, dtype, apart, roots);
+            roots = put_root(2 * (i / 16 + radix * (i % 16)) + team, twice, dtype, stride, roots);
+        for (int c1 = 0; c1 < 16; c1++) roots = put_root(radix * c1, length, dtype, stride, roots);
     }
-    for (int column = 0; teams > 1 && column < 256; column++) roots = put_root(column, twice, dtype, apart, roots);
+    for (int column = 0; teams > 1 && column < 256; column++) roots = put_root(column, twice, dtype, stride, roots);
 }
 
-/* The frequency at place [p][r][q] of a table. */
+/* The frequency at index [p][r][q] of a table. */
 static int64_t frequency_at(size_t place, int first) {
     const size_t p = place / 256, r = place / 16 % 16, q = place % 16;
     return (int64_t)(p + (size_t)first * (q + 16 * r));
@@ -125,11 +124,11 @@ stn_status segment_cosines_make(const segment_axis *a, int first, uint64_t steps
     return STN_OK;
 }
 
-size_t segment_alone_size(int first, bool real) { return (size_t)teams_of(first) * 4096 * (real ? 2 : 4); }
+size_t segment_single_size(int first, bool real) { return (size_t)teams_of(first) * 4096 * (real ? 2 : 4); }
 
-/* a and c at frequency k of a circle of `length` complex points. */
-static void put_alone(const segment_axis *a, const cplx *root, int64_t length, int64_t k, uint64_t steps,
-                      cplx mixed[2]) {
+/* a and c of times_single at frequency k of a transform of `length` complex points. */
+static void put_single(const segment_axis *a, const cplx *root, int64_t length, int64_t k, uint64_t steps,
+                       cplx mixed[2]) {
     const cplx low = power(symbol_at(a, root, 2 * length, k), steps),
                high = power(symbol_at(a, root, 2 * length, k + length), steps);
     const long double half = 0.5L / (long double)length;
@@ -139,13 +138,13 @@ static void put_alone(const segment_axis *a, const cplx *root, int64_t length, i
     mixed[1] = (cplx){difference.re * root[k].re, difference.im * root[k].re};
 }
 
-stn_status segment_alone_make(const segment_axis *a, int first, uint64_t steps, double *symbol, stn_error *error) {
+stn_status segment_single_make(const segment_axis *a, int first, uint64_t steps, double *symbol, stn_error *error) {
     const int64_t teams = teams_of(first), length = 4096 * teams;
     cplx *root = roots_of(2 * length);
     if (!root) return stn_fail_memory(error, "roots of one", 2 * (size_t)length * sizeof *root);
     for (int64_t i = 0; i < length; i++) {
         cplx mixed[2];
-        put_alone(a, root, length, teams * frequency_at((size_t)(i % 4096), 16) + i / 4096, steps, mixed);
+        put_single(a, root, length, teams * frequency_at((size_t)(i % 4096), 16) + i / 4096, steps, mixed);
         if (a->symmetric) {
             symbol[2 * i] = (double)mixed[0].re, symbol[2 * i + 1] = (double)mixed[1].re;
             continue;
@@ -159,23 +158,22 @@ stn_status segment_alone_make(const segment_axis *a, int first, uint64_t steps, 
     return STN_OK;
 }
 
-/* ---- the profile of a side's value
- * --------------------------------------------------------------------------------- */
+/* ---- the profile of a side's value ----------------------------------------------------------- */
 
-/* 1 - K at the frequency with cosine 1 - 2 s of taps a, c, a. */
+/* 1 - K at the frequency with cosine 1 - 2 s, for taps a, c, a. */
 static long double rest_of(const segment_axis *a, long double s) {
     return 1 - a->weight[1] - 2 * a->weight[0] + 4 * a->weight[0] * s;
 }
 
-/* (1 - K^T) / (1 - K), of 1 - K. */
+/* The sum 1 + K + .. + K^(T-1) = (1 - K^T) / (1 - K), from 1 - K. */
 static long double geometric(uint64_t steps, long double rest) {
     if (rest == 0) return (long double)steps;
     if (fabsl(rest) < 0.5L) return -expm1l((long double)steps * log1pl(-rest)) / rest;
     return (1 - powl(1 - rest, (long double)steps)) / rest;
 }
 
-/* green[d]: what steps make of a source of 1 at each step, d points from it, on a circle of `size`
- * points. */
+/* green[d]: Green's function; the effect at distance d of a source of 1 at each step, on a periodic
+ * line of `size` points. */
 static stn_status fill_green(const segment_axis *a, uint64_t steps, int64_t size, int64_t most, long double *green,
                              stn_error *error) {
     cplx *root = roots_of(size);
@@ -196,8 +194,8 @@ static stn_status fill_green(const segment_axis *a, uint64_t steps, int64_t size
     return status;
 }
 
-/* A value of 1 past the low side is a source at the point that sees it, with all its images on the
- * circle of the extension's period. */
+/* A value of 1 past the low side is a source at the next point and at all its images in the period
+ * of the extension. */
 static stn_status fill_side(const segment_axis *a, uint64_t steps, int width, double *profile, stn_error *error) {
     const int64_t period = segment_period(a), source = a->side[0] == STN_FIXED;
     long double *green = calloc((size_t)period / 2 + 1, sizeof *green);
@@ -217,7 +215,7 @@ static stn_status fill_side(const segment_axis *a, uint64_t steps, int width, do
     return status;
 }
 
-/* Far from the other side it does not matter what that is: then the line may end sooner. */
+/* Far from a side, the other side has no influence, so the line may be shortened. */
 stn_status segment_profile_make(const segment_axis *axis, uint64_t steps, int width, double *profile,
                                 stn_error *error) {
     for (int side = 0; side < 2; side++) {
@@ -231,11 +229,10 @@ stn_status segment_profile_make(const segment_axis *axis, uint64_t steps, int wi
     return STN_OK;
 }
 
-/* ---- the table of a side
- * ------------------------------------------------------------------------------------------- */
+/* ---- the table of a side --------------------------------------------------------------------- */
 
-/* basis[m * width + d]: frequency m of a one beside the low side, with its images on the circle of
- * the extension's period, at d. */
+/* basis[m * width + d]: frequency m, evaluated at depth d, of a source of 1 next to the low side
+ * and its images in the period of the extension. */
 static stn_status fill_basis(const segment_axis *a, int64_t period, int width, double *basis, stn_error *error) {
     cplx *root = roots_of(period);
     if (!root) return stn_fail_memory(error, "roots of one", (size_t)period * sizeof *root);
@@ -253,11 +250,11 @@ static stn_status fill_basis(const segment_axis *a, int64_t period, int width, d
     return STN_OK;
 }
 
-/* One place: the sum over the frequencies across, for all depths. */
+/* One index: the sum over the frequencies across, for all depths. */
 static void sum_depths(const long double *rests, const double *basis, int64_t period, int width, long double symbol,
                        uint64_t steps, double *sum) {
     memset(sum, 0, (size_t)width * sizeof *sum);
-    for (int64_t m = 0; 2 * m <= period; m++) { /* 1 - symbol (1 - rest) */
+    for (int64_t m = 0; 2 * m <= period; m++) { /* 1 - symbol (1 - rest). */
         const double factor = (double)geometric(steps, 1 - symbol + symbol * rests[m]);
         for (int d = 0; d < width; d++) sum[d] += factor * basis[m * width + d];
     }
@@ -267,7 +264,7 @@ stn_status segment_depths_make(const segment_axis *deep, int side, uint64_t step
                                size_t count, double *sums, stn_error *error) {
     segment_axis a = *deep;
     if (side) a.side[0] = deep->side[1], a.side[1] = deep->side[0];
-    a.n = stn_min(a.n, 2 * (int64_t)width + 4); /* as for profiles */
+    a.n = stn_min(a.n, 2 * (int64_t)width + 4); /* Shortened as in segment_profile_make. */
     const int64_t period = segment_period(&a), modes = period / 2 + 1;
     const long double half_turn = acosl(-1.0L);
     double *basis = calloc((size_t)modes * (size_t)width, sizeof *basis);

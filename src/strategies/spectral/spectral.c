@@ -1,15 +1,14 @@
-/* The spectral strategy: all steps at once, by Fourier transforms of the whole grid. The cost does
- * not depend on their number.
+/* The strategy `spectral`: applies all steps at once by Fourier transforms of the whole grid. The
+ * cost does not depend on the number of steps.
  *
- *     rows to frequencies along x; columns along y (and z) forward, times K^T, back; rows back
+ *     rows: FFT(x)  ->  columns along y (and z): FFT, times K^T, inverse  ->  rows: inverse x
  *
- * The first pass reads the grid and goes on past its sides as fact 2 says (common/extension.h), the
- * last stores only the grid. Between them the spectrum lies in the workspace, each middle pass in
- * place; of a stack of snapshots, the passes from the one that holds the symbol on are made for
- * each, from one spectrum into another.
+ * The first pass reads the grid and extends it past its sides (common/extension.h); the last one
+ * stores only the grid. Between them the spectrum lies in the workspace, where each middle pass
+ * works in place. For a stack of snapshots, the passes from the symbol on are repeated for each
+ * snapshot, from one spectrum into another.
  *
- * A line too long to be held together is as good as a grid, a sheet of rows, that is transformed
- * down its columns first: sheet.h. */
+ * A line too long for shared memory is transformed by a four-step FFT: four_step.h. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,17 +20,17 @@
 #include "context/kernel.h"
 #include "plan/plan.h"
 #include "problem/stencil.h"
-#include "strategies/spectral/passes.h"
-#include "strategies/spectral/sheet.h"
+#include "strategies/spectral/four_step.h"
+#include "strategies/spectral/spectral_passes.h"
 
-/* Of a candidate of sheets, and whether it is one. */
-static spectral_sheet_choice sheet_of(const stn_candidate *candidate) {
-    spectral_sheet_choice choice;
+/* The values of a four-step candidate, and whether it is one. */
+static spectral_four_step_choice four_step_of(const stn_candidate *candidate) {
+    spectral_four_step_choice choice;
     _Static_assert(sizeof choice <= sizeof candidate->values, "a choice fits");
     memcpy(&choice, candidate->values, sizeof choice);
     return choice;
 }
-static bool is_sheet(const stn_candidate *candidate) { return candidate->values[0] == SPECTRAL_SHEET; }
+static bool is_four_step(const stn_candidate *candidate) { return candidate->values[0] == SPECTRAL_FOUR_STEP; }
 
 static spectral_choice choice_of(const stn_candidate *candidate) {
     spectral_choice choice;
@@ -39,8 +38,7 @@ static spectral_choice choice_of(const stn_candidate *candidate) {
     return choice;
 }
 
-/* ---- choosing
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- choosing -------------------------------------------------------------------------------- */
 
 static bool applies(const stn_task *task, const stn_machine *machine, char *reason, size_t reason_size) {
     spectral_choice choice;
@@ -52,40 +50,41 @@ static bool applies(const stn_task *task, const stn_machine *machine, char *reas
         snprintf(reason, reason_size, "the fastest axis is strided");
         return false;
     }
-    if (spectral_sheet_for(task, machine)) {
-        spectral_sheet_choice sheet;
-        return spectral_sheet_choose(task, machine, &sheet, reason, reason_size);
+    if (spectral_four_step_for(task, machine)) {
+        spectral_four_step_choice four_step;
+        return spectral_four_step_choose(task, machine, &four_step, reason, reason_size);
     }
     return spectral_choose(task, machine, &choice, reason, reason_size) ||
            spectral_choose_tiles(task, machine, NULL, (int[2]){1, 1}, &choice);
 }
 
-static size_t sheet_candidates(const stn_task *task, const stn_machine *machine, stn_candidate *list, size_t most) {
-    spectral_sheet_choice choice, others[STN_CANDIDATES];
+static size_t four_step_candidates(const stn_task *task, const stn_machine *machine, stn_candidate *list, size_t most) {
+    spectral_four_step_choice choice, others[STN_CANDIDATES];
     char reason[160];
-    if (!most || !spectral_sheet_choose(task, machine, &choice, reason, sizeof reason)) return 0;
+    if (!most || !spectral_four_step_choose(task, machine, &choice, reason, sizeof reason)) return 0;
     list[0] = stn_candidate_of(&choice, sizeof choice);
     if (most <= STN_CANDIDATES) return 1;
-    const size_t count = spectral_sheet_variants(task, machine, &choice, others, STN_CANDIDATES);
+    const size_t count = spectral_four_step_variants(task, machine, &choice, others, STN_CANDIDATES);
     for (size_t i = 0; i < count; i++) list[1 + i] = stn_candidate_of(&others[i], sizeof others[i]);
     return 1 + count;
 }
 
 static void estimate(const stn_task *task, const stn_machine *machine, const stn_candidate *candidate,
                      stn_estimate *result) {
-    if (is_sheet(candidate)) {
-        const spectral_sheet_choice sheet = sheet_of(candidate);
-        spectral_sheet whole;
-        spectral_sheet_make(task, machine, &sheet, false, &whole);
-        spectral_sheet_estimate(task, machine, &whole, result);
-        stn_estimate_memory(task, (double)spectral_sheet_workspace(task, &whole), result);
+    if (is_four_step(candidate)) {
+        const spectral_four_step_choice four_step = four_step_of(candidate);
+        spectral_four_step whole;
+        spectral_four_step_make(task, machine, &four_step, false, &whole);
+        spectral_four_step_estimate(task, machine, &whole, result);
+        stn_estimate_memory(task, (double)spectral_four_step_workspace(task, &whole), result);
         return;
     }
     spectral_choice choice = choice_of(candidate);
     spectral_shape shape;
     spectral_shape_make(task, machine, &choice, false, &shape);
     spectral_estimate(task, machine, &shape, result);
-    stn_estimate_memory(task, (double)(spectral_workspace(task, &shape) + spectral_walk_aside(task, &shape)), result);
+    stn_estimate_memory(task, (double)(spectral_workspace(task, &shape) + spectral_march_chunk_halos(task, &shape)),
+                        result);
 }
 
 static double seconds_of(const stn_task *task, const stn_machine *machine, const spectral_choice *choice) {
@@ -95,22 +94,21 @@ static double seconds_of(const stn_task *task, const stn_machine *machine, const
     return result.seconds;
 }
 
-/* Beyond what estimates of the two are off by. */
-static bool plainly_faster(const stn_task *task, const stn_machine *machine, const spectral_choice *one,
+/* By more than the error of the two estimates. */
+static bool clearly_faster(const stn_task *task, const stn_machine *machine, const spectral_choice *one,
                            const spectral_choice *other) {
     return seconds_of(task, machine, one) < 0.92 * seconds_of(task, machine, other);
 }
 
-enum { OTHERS = 28, SLABS = 11 }; /* that are worth measuring */
+enum { OTHERS = 28, SLABS = 11 }; /* Numbers of variants to be timed. */
 
-/* Where columns make fewer than three blocks for two multiprocessors, half as many columns a block,
- * as long as that is cheaper: 960 x 896 in f64 in pairs 23.8 us, in fours 27.8; 512 x 512 18.4 one
- * by one, 21.2 in pairs (bench/results/2026-11-23-regret-2.md), in f32 16.9 and 18.9. */
+/* If columns make fewer than 1.5 blocks per multiprocessor, halves the columns per block while that
+ * is cheaper. 960 x 896 points in f64 take 23.8 us with two columns and 27.8 with four. */
 static void spread_columns(const stn_task *task, const stn_machine *machine, spectral_choice *choice) {
     while (choice->column_lines > 1) {
         spectral_shape now;
         spectral_shape_make(task, machine, choice, false, &now);
-        const double blocks = ceil((double)now.pitch / choice->column_lines) * (double)task->batch * now.legs;
+        const double blocks = ceil((double)now.pitch / choice->column_lines) * (double)task->batch * now.chunks;
         spectral_choice half = *choice;
         half.column_lines /= 2;
         if (blocks >= 1.5 * machine->multiprocessors) return;
@@ -121,9 +119,9 @@ static void spread_columns(const stn_task *task, const stn_machine *machine, spe
     }
 }
 
-/* The cheapest of tiles of one length along rows, by their columns, then all others. How rows are
- * best cut is not the estimate's: pieces of 1024 points in f64 take a quarter more than it says,
- * beside those of 2688. */
+/* The cheapest tiles of one row length, by their columns, then all others. The estimate does not
+ * choose the row length: rows of 1024 points in f64 take a quarter longer than estimated, relative
+ * to rows of 2688. */
 enum { TILES = 8 };
 static size_t choose_tiles(const stn_task *task, const stn_machine *machine, const spectral_choice *whole,
                            spectral_choice list[TILES]) {
@@ -142,7 +140,7 @@ static size_t choose_tiles(const stn_task *task, const stn_machine *machine, con
     return count;
 }
 
-/* Other numbers of parts than `chosen`, and the column as a whole; returns how many. */
+/* Other numbers of parts than `chosen`, and whole columns; returns their number. */
 enum { PARTS = 4 };
 static size_t part_variants(const stn_task *task, const stn_machine *machine, const spectral_choice *whole, int chosen,
                             spectral_choice list[PARTS]) {
@@ -159,44 +157,48 @@ static bool same_layout(const spectral_choice *a, const spectral_choice *b) {
            a->row_blocks == b->row_blocks && a->column_blocks == b->column_blocks;
 }
 
-/* Of a choice, at most `most`; in the place of `taken`, which is one of them, the choice itself. */
-static size_t variants_but(const stn_task *task, const stn_machine *machine, const spectral_choice *choice,
-                           const spectral_choice *taken, spectral_choice *list, size_t most) {
+/* Variants of a choice, at most `most`; the one equal to `taken` is replaced by the choice
+ * itself. */
+static size_t variants_except(const stn_task *task, const stn_machine *machine, const spectral_choice *choice,
+                              const spectral_choice *taken, spectral_choice *list, size_t most) {
     const size_t count = spectral_variants(task, machine, choice, list, most);
     for (size_t i = 0; i < count; i++)
-        if (same_layout(&list[i], taken) && list[i].settles == taken->settles) list[i] = *choice;
+        if (same_layout(&list[i], taken) && list[i].decayed_solver == taken->decayed_solver) list[i] = *choice;
     return count;
 }
 
 static size_t candidates(const stn_task *task, const stn_machine *machine, stn_candidate *list, size_t most) {
     spectral_choice choice;
     char reason[160];
-    if (spectral_sheet_for(task, machine)) return sheet_candidates(task, machine, list, most);
+    if (spectral_four_step_for(task, machine)) return four_step_candidates(task, machine, list, most);
     if (!most) return 0;
-    if (!spectral_choose(task, machine, &choice, reason, sizeof reason)) { /* too long to be held but in tiles */
+    /* Too long except for tiles. */
+    if (!spectral_choose(task, machine, &choice, reason, sizeof reason)) {
         if (!spectral_choose_tiles(task, machine, NULL, (int[2]){1, 1}, &choice)) return 0;
         spectral_choose_kept(task, &choice);
         list[0] = stn_candidate_of(&choice, sizeof choice);
         return 1;
     }
     spectral_choose_kept(task, &choice);
-    spectral_choose_settling(task, machine, &choice);
+    spectral_choose_decayed_modes(task, machine, &choice);
     const spectral_choice whole = choice;
-    spectral_choice slabs[SLABS]; /* where they are not chosen; then those of other sizes */
+    /* If slabs are not chosen they come first; then slabs of other sizes. */
+    spectral_choice slabs[SLABS];
     const size_t slab_count = spectral_choose_slabs(task, machine, &whole, &choice, slabs, SLABS);
-    const bool parts = spectral_choose_parts(task, machine, &whole, 0, &choice); /* 2D, not beside slabs */
-    const spectral_choice first = spectral_busier(task, machine, &choice);
+    /* 2D; does not occur together with slabs. */
+    const bool parts = spectral_choose_parts(task, machine, &whole, 0, &choice);
+    const spectral_choice first = spectral_more_blocks(task, machine, &choice);
     list[0] = stn_candidate_of(&first, sizeof first);
     size_t count = 1;
-    spectral_choice others[OTHERS + PARTS + SLABS]; /* tiles first */
+    spectral_choice others[OTHERS + PARTS + SLABS]; /* Tiles first. */
     const size_t tiles = most > 1 ? choose_tiles(task, machine, &whole, others) : 0;
     const spectral_choice plain = tiles ? others[0] : choice;
-    if (tiles) others[0] = spectral_busier(task, machine, &plain);
-    const bool early = tiles && plainly_faster(task, machine, &others[0], &first);
+    if (tiles) others[0] = spectral_more_blocks(task, machine, &plain);
+    const bool early = tiles && clearly_faster(task, machine, &others[0], &first);
     if (early) list[count++] = stn_candidate_of(&others[0], sizeof others[0]);
     if (most <= STN_CANDIDATES) return count;
-    size_t more = tiles + variants_but(task, machine, early ? &plain : &choice, early ? &others[0] : &first,
-                                       others + tiles, OTHERS - tiles);
+    size_t more = tiles + variants_except(task, machine, early ? &plain : &choice, early ? &others[0] : &first,
+                                          others + tiles, OTHERS - tiles);
     for (size_t i = 0; i < slab_count; i++) others[more++] = slabs[i];
     if (parts) more += part_variants(task, machine, &whole, choice.parts, others + more);
     if (early) memmove(others, others + 1, --more * sizeof *others);
@@ -205,13 +207,12 @@ static size_t candidates(const stn_task *task, const stn_machine *machine, stn_c
     return count + more;
 }
 
-/* ---- building
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- building -------------------------------------------------------------------------------- */
 
 static stn_status prepare(stn_plan *plan, stn_error *error) {
-    if (is_sheet(&plan->candidate)) {
-        const spectral_sheet_choice sheet = sheet_of(&plan->candidate);
-        return spectral_sheet_prepare(plan, &sheet, error);
+    if (is_four_step(&plan->candidate)) {
+        const spectral_four_step_choice four_step = four_step_of(&plan->candidate);
+        return spectral_four_step_prepare(plan, &four_step, error);
     }
     spectral_state *state = calloc(1, sizeof *state);
     if (!state) return stn_fail_memory(error, "a plan", sizeof *state);
@@ -221,16 +222,16 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
     for (int axis = 0; axis < 3; axis++)
         state->source.has |= !plan->task.sum && stn_extension_odd(&state->shape.axis[axis]);
     plan->workspace_size =
-        spectral_workspace(&plan->task, &state->shape) + spectral_walk_aside(&plan->task, &state->shape);
+        spectral_workspace(&plan->task, &state->shape) + spectral_march_chunk_halos(&plan->task, &state->shape);
     STN_TRY(spectral_make_source(plan, state, &plan->workspace_size, error));
     STN_TRY(spectral_make_passes(plan, state, error));
     STN_TRY(spectral_make_source_tables(plan, state, error));
     return spectral_make_tables(plan, state, error);
 }
 
-/* The torus and the frequencies that are kept were chosen for the old weights. */
+/* The periodic domain and the retained frequencies were chosen for the old weights. */
 static stn_status set_weights(stn_plan *plan, stn_error *error) {
-    if (is_sheet(&plan->candidate)) return spectral_sheet_set_weights(plan, error);
+    if (is_four_step(&plan->candidate)) return spectral_four_step_set_weights(plan, error);
     spectral_state *state = plan->state;
     spectral_choice now, *then = &state->shape.choice;
     char reason[160];
@@ -239,38 +240,39 @@ static stn_status set_weights(stn_plan *plan, stn_error *error) {
         return stn_fail(error, STN_ERROR_UNSUPPORTED, "spectral cannot take these weights: %s", reason);
     if (spectral_in_parts(then)) {
         further = !spectral_parts_serve(&plan->task, then);
-        now.length[1] = now.kept[1] = now.live[1] = then->length[1], now.before[1] = then->before[1];
+        now.length[1] = now.kept[1] = now.with_points[1] = then->length[1], now.before[1] = then->before[1];
     }
     if (spectral_tiled(then)) {
         further = !spectral_tiles_serve(&plan->task, then);
         now = *then;
-        now.kept[2] = now.live[2] = now.length[2] / 2 + 1;
+        now.kept[2] = now.with_points[2] = now.length[2] / 2 + 1;
     }
     spectral_choose_kept(&plan->task, &now);
     for (int axis = 0; axis < 3; axis++)
         if (further || now.length[axis] > then->length[axis] || now.before[axis] > then->before[axis] ||
-            now.kept[axis] > then->kept[axis] || now.live[axis] > then->live[axis])
+            now.kept[axis] > then->kept[axis] || now.with_points[axis] > then->with_points[axis])
             return stn_fail(error, STN_ERROR_UNSUPPORTED,
                             "spectral cannot take these weights: after all steps they reach further along axis %d, in "
                             "space or in frequency, than those that the plan was made for",
                             axis - (3 - plan->task.rank));
     stn_symbol form = spectral_symbol_form(&plan->task, &plan->machine, state->shape.symbol.length);
-    if (form.taps != state->shape.symbol.taps) /* for which there is room beside a column, or none */
+    /* Whether there is room for the taps' line next to a column. */
+    if (form.taps != state->shape.symbol.taps)
         return stn_fail(error, STN_ERROR_UNSUPPORTED,
-                        "spectral cannot take these weights: their symbol is computed in another way");
+                        "spectral cannot take these weights: their symbol needs another way of evaluation");
     if (form.plain != state->shape.symbol.plain) {
         state->shape.symbol = form;
         STN_TRY(spectral_make_passes(plan, state, error));
     }
-    STN_TRY(spectral_make_tables(plan, state, error)); /* waits for executions under way */
+    STN_TRY(spectral_make_tables(plan, state, error)); /* Waits for pending executions. */
     return spectral_make_source_tables(plan, state, error);
 }
 
 static void release(stn_plan *plan) {
     spectral_state *state = plan->state;
     if (!state) return;
-    if (is_sheet(&plan->candidate)) {
-        spectral_sheet_release(plan);
+    if (is_four_step(&plan->candidate)) {
+        spectral_four_step_release(plan);
         return;
     }
     spectral_free_source(plan, state);
@@ -279,11 +281,10 @@ static void release(stn_plan *plan) {
     plan->state = NULL;
 }
 
-/* ---- running
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 static stn_status execute(stn_plan *plan, const stn_execution *run, stn_error *error) {
-    if (is_sheet(&plan->candidate)) return spectral_sheet_execute(plan, run, error);
+    if (is_four_step(&plan->candidate)) return spectral_four_step_execute(plan, run, error);
     const spectral_state *state = plan->state;
     STN_TRY(spectral_run_source(plan, state, run, error));
     if (spectral_in_slabs(&state->shape.choice)) {
@@ -291,20 +292,21 @@ static stn_status execute(stn_plan *plan, const stn_execution *run, stn_error *e
         STN_TRY(spectral_run_slabs(plan, state, run, error));
         return spectral_run_pass(plan, state, &state->pass[4], 0, run, error);
     }
-    for (int p = 0; p < state->once; p++) STN_TRY(spectral_run_pass(plan, state, &state->pass[p], 0, run, error));
+    for (int p = 0; p < state->shared_passes; p++)
+        STN_TRY(spectral_run_pass(plan, state, &state->pass[p], 0, run, error));
     const size_t bytes = (size_t)plan->task.snapshot_stride * stn_dtype_size(plan->task.dtype);
     for (uint64_t i = 0; i < plan->task.snapshots; i++) {
         stn_execution each = *run;
         each.out = (unsigned char *)run->out + i * bytes;
-        for (int p = state->once; p < state->count; p++)
+        for (int p = state->shared_passes; p < state->count; p++)
             STN_TRY(spectral_run_pass(plan, state, &state->pass[p], i, &each, error));
     }
     return STN_OK;
 }
 
 static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
-    if (is_sheet(&plan->candidate)) {
-        spectral_sheet_describe(plan, format, text);
+    if (is_four_step(&plan->candidate)) {
+        spectral_four_step_describe(plan, format, text);
         return;
     }
     const spectral_state *state = plan->state;
@@ -331,12 +333,12 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
         stn_json_number(text, growth);
         return;
     }
-    stn_text_printf(text, "%d passes, a torus of ", state->count);
+    stn_text_printf(text, "%d passes, a periodic domain of ", state->count);
     for (int axis = 3 - plan->task.rank; axis < 3; axis++)
         stn_text_printf(text, axis > 3 - plan->task.rank ? " x %d" : "%d", length[axis]);
     if (spectral_tiled(&shape->choice))
-        stn_text_printf(text, " for each of %d x %d tiles, columns in %d legs", shape->segments, shape->strips,
-                        shape->legs);
+        stn_text_printf(text, " for each of %d x %d tiles, columns in %d chunks", shape->segments, shape->strips,
+                        shape->chunks);
     if (spectral_in_parts(&shape->choice))
         stn_text_printf(text, " for each of %d parts of a column", shape->choice.parts);
     stn_text_printf(text, ", %d of %d frequencies along x", shape->choice.kept[2], length[2] / 2 + 1);
@@ -344,8 +346,8 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
                     shape->symbol.taps    ? "transformed"
                     : shape->symbol.plain ? "real"
                                           : "complex",
-                    state->source.has ? ", a source beside fixed and constant sides" : "");
-    if (shape->choice.settles) stn_text_printf(text, ", columns without points by recursion");
+                    state->source.has ? ", a source next to fixed and constant sides" : "");
+    if (shape->choice.decayed_solver) stn_text_printf(text, ", columns without points by recursion");
     if (spectral_in_slabs(&shape->choice))
         stn_text_printf(text, ", in slabs of %d frequencies along x, of which the output's rows hold %d",
                         shape->choice.slab * shape->slabs.line, shape->slabs.held);
@@ -357,21 +359,21 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
     if (growth > 0.01) stn_text_printf(text, "; grows by up to 10^%.2g", growth);
 }
 
-static void name_sheet(const spectral_sheet_choice *c, stn_text *text) {
-    stn_text_printf(text, "sheets of %d x %d, %d pairs of columns a block", c->rows, c->width, c->pairs);
-    if (c->turn) stn_text_printf(text, ", %d at a time", c->turn);
+static void name_four_step(const spectral_four_step_choice *c, stn_text *text) {
+    stn_text_printf(text, "four-step FFT of %d x %d points, %d pairs of columns a block", c->rows, c->width, c->pairs);
+    if (c->windows_at_once) stn_text_printf(text, ", %d at a time", c->windows_at_once);
     if (c->column_threads) stn_text_printf(text, ", %d threads for columns", c->column_threads);
     if (c->row_threads) stn_text_printf(text, ", %d threads for rows", c->row_threads);
 }
 
 static void name_candidate(const stn_task *task, const stn_candidate *candidate, stn_text *text) {
-    if (is_sheet(candidate)) {
-        const spectral_sheet_choice sheet = sheet_of(candidate);
-        name_sheet(&sheet, text);
+    if (is_four_step(candidate)) {
+        const spectral_four_step_choice four_step = four_step_of(candidate);
+        name_four_step(&four_step, text);
         return;
     }
     spectral_choice choice = choice_of(candidate);
-    stn_text_printf(text, "torus of ");
+    stn_text_printf(text, "periodic domain of ");
     for (int axis = 3 - task->rank; axis < 3; axis++)
         stn_text_printf(text, axis > 3 - task->rank ? " x %d" : "%d", choice.length[axis]);
     stn_text_printf(text, ", %d rows a block, %d columns, groups of %d", choice.row_lines, choice.column_lines,
@@ -380,9 +382,9 @@ static void name_candidate(const stn_task *task, const stn_candidate *candidate,
     if (choice.step[1]) stn_text_printf(text, " x %d points", choice.step[1]);
     if (choice.parts) stn_text_printf(text, ", columns in %d parts", choice.parts);
     if (choice.slab) stn_text_printf(text, ", slabs of %d lines", choice.slab);
-    if (choice.waves) stn_text_printf(text, ", legs for %d waves", choice.waves);
-    static const char *const settling[] = {"", ", recursion by 16", ", recursion by 8", ", recursion by rows"};
-    stn_text_printf(text, "%s", settling[choice.settles]);
+    if (choice.waves) stn_text_printf(text, ", chunks for %d waves", choice.waves);
+    static const char *const decayed_modes[] = {"", ", recursion by 16", ", recursion by 8", ", recursion by rows"};
+    stn_text_printf(text, "%s", decayed_modes[choice.decayed_solver]);
     if (choice.row_threads) stn_text_printf(text, ", %d threads for rows", choice.row_threads);
     if (choice.column_threads) stn_text_printf(text, ", %d threads for columns", choice.column_threads);
     if (choice.row_blocks) stn_text_printf(text, ", at least %d blocks of rows", choice.row_blocks);

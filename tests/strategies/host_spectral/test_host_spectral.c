@@ -1,13 +1,13 @@
-/* host-spectral against host, every point: ranks, dtypes, sizes good and prime, taps of both signs,
- * all pairs of sides, layouts, sources, growth. Prints TAP. Usage: test_host_spectral [--full]
- * [--only PART]. */
+/* host-spectral compared with host at every point: ranks, dtypes, good and prime sizes, taps of
+ * both signs, all pairs of sides, layouts, sources, growth. Prints TAP. Usage: test_host_spectral
+ * [--full] [--only PART]. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "check_analytic.h"
 #include "host/host.h"
-#include "known.h"
 
 static stn_problem problem_of(stn_stencil *stencil, const int *extent, stn_dtype dtype, uint64_t steps) {
     stn_problem p = STN_PROBLEM_INIT;
@@ -32,7 +32,7 @@ static void check(suite *s, const char *part, const stn_problem *p, uint64_t see
     suite_compare(s, "host-spectral", true, what, p, seed);
 }
 
-/* Weights of both signs that are the same mirrored along each axis, magnitudes summing to 1. reach:
+/* Weights of both signs, symmetric along each axis, with absolute values that sum to 1. reach:
  * along each axis. */
 static stn_stencil *mirrored_stencil(dice *d, int rank, const int *reach) {
     stn_tap taps[1000];
@@ -79,7 +79,7 @@ static void wrap(suite *s) {
             }
 }
 
-/* Every pair of sides along every axis, of taps of reach 1. */
+/* Every pair of sides along every axis, with taps of reach 1. */
 static void sides(suite *s) {
     static const int extents[][3] = {{101, 0, 0}, {37, 53, 0}, {7, 11, 13}, {3, 5, 0}, {2, 3, 4}};
     for (int low = 1; low < 6; low++)
@@ -102,8 +102,8 @@ static void sides(suite *s) {
                 }
 }
 
-/* Even mirrors take any reach along the axis, wrap any taps; a side whose axis has no reach is
- * nothing. */
+/* Even mirrors permit any reach along the axis, wrap any taps; without a reach along the axis the
+ * sides do not matter. */
 static void radii(suite *s) {
     static const int extents[][3] = {{61, 0, 0}, {29, 40, 0}, {13, 11, 17}};
     static const stn_boundary_kind kinds[] = {STN_REFLECT, STN_MIRROR, STN_WRAP};
@@ -127,8 +127,8 @@ static void radii(suite *s) {
         }
 }
 
-/* Taps that reach far, dense and of both signs: their symbols are transformed too. In a line as
- * long as they reach as well. */
+/* Dense taps of long reach and both signs, whose symbols are evaluated by FFT; also in lines no
+ * longer than the reach. */
 static void wide(suite *s) {
     static const int extents[][3] = {{61, 64, 0}, {18, 97, 0}, {64, 50, 0}, {100, 0, 0}, {15, 8, 9}};
     for (size_t e = 0; e < 5; e++)
@@ -150,7 +150,7 @@ static void wide(suite *s) {
         }
 }
 
-/* Grids so large that frequencies which die in all steps are looked for and left out. */
+/* Grids large enough that decayed frequencies are pruned. */
 static void kept(suite *s) {
     static const int extents[][3] = {{331, 401, 0}, {512, 200, 0}, {47, 53, 61}};
     static const char *const named[2][2] = {{"heat-2d:alpha=0.24", "heat-3d:alpha=0.15"}, {"box-2d9p", "box-3d27p"}};
@@ -196,7 +196,7 @@ static void layouts(suite *s) {
             }
 }
 
-/* The problem's own source beside that of its sides. Compared with the host's steps. */
+/* The problem's own source together with that of its sides, compared with the host's steps. */
 static void check_source(suite *s, const stn_problem *p, uint64_t seed) {
     comparison c = {.bar = 0};
     stn_task task;
@@ -237,7 +237,7 @@ static void sources(suite *s) {
             int rank = rank_of(extents[e]);
             stn_stencil *stencil =
                 i % 4 == 3 ? random_stencil(&d, rank, TAPS_RANDOM, 2) : mirrored_stencil(&d, rank, reach);
-            if (i == 2) { /* K is 1 somewhere: what is added adds up */
+            if (i == 2) { /* K is 1 somewhere, so the added terms accumulate. */
                 stn_stencil_destroy(stencil);
                 stn_stencil_parse(rank == 1 ? "heat-1d" : rank == 2 ? "heat-2d" : "heat-3d", &stencil, NULL);
             }
@@ -251,8 +251,8 @@ static void sources(suite *s) {
         }
 }
 
-/* |K| above 1, far above it, and K of size 1 that turns; a line of which one frequency hardly dies while others
- * do. */
+/* |K| above 1, and far above it; |K| = 1 with a rotating phase; a line where one frequency hardly
+ * decays while others do. */
 static void growth(suite *s) {
     static const struct {
         double weights[3];

@@ -1,19 +1,18 @@
-/* segment along several axes, against host: weights that are products of one factor an axis, on
- * whatever device there is. Prints TAP. Usage: test_segment_axes [--full] [--only PART] [--dtype
- * T]. */
+/* segment along several axes: separable weights, compared with host on any device. Prints TAP.
+ * Usage: test_segment_axes [--full] [--only PART] [--dtype T]. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "grids.h"
+#include "segment_grids.h"
 
 static void check(suite *s, const char *what, const stn_problem *problem, uint64_t seed) {
     suite_compare(s, "segment", true, what, problem, seed);
 }
 
-/* Sides that even weights make right: even ones at any radius; at radius 1 nearest and a constant
- * of 0 too. */
+/* Sides served exactly for symmetric weights: even ones at any radius, and at radius 1 nearest and
+ * constant 0. */
 static void sides(suite *s) {
     static const stn_boundary_kind kinds[] = {STN_REFLECT, STN_MIRROR, STN_NEAREST, STN_CONSTANT};
     for (int rank = 2; rank <= 3; rank++)
@@ -39,11 +38,11 @@ static void sides(suite *s) {
             }
 }
 
-/* A value past all constant sides: weights that add up to 1 leave it as it is. */
+/* One value past all constant sides: weights that sum to 1 do not change it. */
 static void shifts(suite *s) {
     for (int rank = 2; rank <= 3; rank++)
         for (int which = 1; which < 1 << rank;
-             which++) { /* axes with such sides; the others mirror, or one side of theirs does */
+             which++) { /* Axes with such sides; the others mirror, or one of their sides does. */
             if (!s->full && (which + rank) % 3 == 1) continue;
             dice d = {(uint64_t)(rank * 10 + which)};
             stn_stencil *stencil = NULL;
@@ -65,11 +64,11 @@ static void shifts(suite *s) {
         }
 }
 
-/* Lines of as many points as a segment has, mirrored at both ends, along each axis in turn; beside
- * others, or a value. */
+/* Lines with as many points as a segment, mirrored at both ends, along each axis in turn, combined
+ * with other sides or with a value. */
 static void cosines(suite *s) {
     static const struct {
-        int rank, axis, n, odd; /* odd: no rows that lie evenly */
+        int rank, axis, n, odd; /* odd: rows are not aligned. */
         bool value;
     } cases[] = {{2, 0, 512, 0, false},  {2, 1, 512, 0, false},  {3, 0, 1024, 1, false}, {3, 2, 1024, 0, false},
                  {2, 0, 2048, 1, false}, {2, 1, 2048, 1, false}, {3, 1, 512, 0, true},   {3, 0, 512, 1, true}};
@@ -105,7 +104,8 @@ static void cosines(suite *s) {
     }
 }
 
-/* Uneven factors, wrapped: any radius, odd and prime sizes, more steps than the grid has points. */
+/* Asymmetric factors with wrap: any radius, odd and prime sizes, more steps than the grid has
+ * points. */
 static void wrapped(suite *s) {
     for (int rank = 2; rank <= 3; rank++)
         for (int i = 0; i < 12; i++) {
@@ -115,7 +115,8 @@ static void wrapped(suite *s) {
             static const int counts[] = {1, 2, 17, 100, 333, 1000};
             stn_problem p = grid_of(stencil, dice_int(&d, 11, rank == 2 ? 300 : 30), dice_int(&d, 11, 90),
                                     dice_int(&d, 11, 90), (uint64_t)counts[i % (rank == 2 ? 6 : 4)]);
-            if (s->dtype_given && p.steps > 60) p.steps = 60; /* no more is left of it in float than 0 */
+            /* With more steps, the result underflows in float. */
+            if (s->dtype_given && p.steps > 60) p.steps = 60;
             char what[160];
             snprintf(what, sizeof what, "%dD, uneven factors, %d steps", rank, (int)p.steps);
             check(s, what, &p, d.state);
@@ -123,8 +124,8 @@ static void wrapped(suite *s) {
         }
 }
 
-/* Taps along one axis of a solid, and values past its sides: of x as along a line, of the others
- * one value. */
+/* Taps along one axis of a 3D grid, and values past its sides: along x as for a line, along the
+ * others one value. */
 static void fewer_sides(suite *s) {
     for (int axis = 0; axis < 3; axis++) {
         stn_tap taps[3] = {{{0}, 0.25}, {{0}, 0.5}, {{0}, 0.25}};
@@ -141,8 +142,8 @@ static void fewer_sides(suite *s) {
     }
 }
 
-/* Factors of one tap: then there is no pass along that axis, and whatever lies past its sides is
- * never seen. */
+/* Factors of one tap: there is no pass along that axis, and the values past its sides are never
+ * read. */
 static void fewer(suite *s) {
     for (int which = 1; which < 7; which++) {
         dice d = {(uint64_t)which};
@@ -188,7 +189,7 @@ static void layouts(suite *s) {
 }
 
 /* Every candidate: tiles of 4, 8 and 16 columns, segments of each length, one launch and several;
- * wrapped, and with sides that add. */
+ * with wrap, and with sides that have a source. */
 static void try_candidates(suite *s, const stn_problem *problem, uint64_t seed, int each, bool adds) {
     const stn_problem p = suite_problem(s, problem);
     int tried = 0;
@@ -199,7 +200,7 @@ static void try_candidates(suite *s, const stn_problem *problem, uint64_t seed, 
         if (!s->full && pick % each) continue;
         bool good =
             compare_candidate_with_host(s->context, s->pool, &p, "segment", COMPARE_MEASURED + pick, true, seed, &c);
-        if (c.error.status == STN_ERROR_INVALID_ARGUMENT) break; /* there are no more */
+        if (c.error.status == STN_ERROR_INVALID_ARGUMENT) break; /* No more candidates. */
         for (int k = 0; k < 3; k++) {
             char columns[40];
             snprintf(columns, sizeof columns, "tiles of %d columns", 4 << k);
@@ -209,7 +210,7 @@ static void try_candidates(suite *s, const stn_problem *problem, uint64_t seed, 
         snprintf(what, sizeof what, "candidate %d: %s", pick, c.parameters);
         suite_detail(&c, detail, sizeof detail);
         const bool tile = strstr(c.parameters, " of them outputs, ") && strstr(c.parameters, " x ");
-        suite_report(s, good && (tile || adds == (strstr(c.parameters, "what sides add") != NULL)), what, detail);
+        suite_report(s, good && (tile || adds == (strstr(c.parameters, "sources of sides") != NULL)), what, detail);
     }
     char half[40];
     comparison c;
@@ -237,8 +238,8 @@ static void candidates(suite *s) {
     stn_stencil_destroy(stencil);
 }
 
-/* What passes along axes cannot do exactly tiles do; taps that reach past all of these are refused
- * in a sentence. */
+/* Problems that passes along axes cannot serve exactly are served by tiles; taps that reach past
+ * all of these are rejected with a message. */
 static void refusals(suite *s) {
     static const struct {
         const char *stencil, *what;
@@ -260,7 +261,7 @@ static void refusals(suite *s) {
         const bool good = compare_with_host(s->context, s->pool, &p, "segment", true, i, &c);
         snprintf(what, sizeof what, "%s: tiles", cases[i].what);
         suite_detail(&c, detail, sizeof detail);
-        const bool by_tiles = strstr(c.parameters, "tiles of") || strstr(c.parameters, "tori of");
+        const bool by_tiles = strstr(c.parameters, "tiles of") || strstr(c.parameters, "tiled FFTs of");
         suite_report(s, good && by_tiles && !strstr(c.parameters, "columns"), what, detail);
         stn_stencil_destroy(stencil);
     }

@@ -1,11 +1,11 @@
-/* segment by its longest segments, against host, on whatever device there is. Prints TAP. Usage:
+/* segment with its longest segments, compared with host on any device. Prints TAP. Usage:
  * test_segment_long [--full] [--only PART] [--dtype T]. */
 #include <stdio.h>
 
-#include "lines.h"
+#include "segment_lines.h"
 
-/* Segments of 8192 and 16384 points: every kind of side, whole periods, uneven weights, margins, 1
- * to 4096 steps and more, batches, odd layouts. */
+/* Segments of 8192 and 16384 points: every kind of side, whole periods, asymmetric weights,
+ * margins, 1 to 4096 steps and more, batches, unaligned layouts. */
 static void longest(suite *s) {
     static const struct {
         int points, n, low, high, radius;

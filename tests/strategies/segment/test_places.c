@@ -1,20 +1,21 @@
-/* Where segments and lines lie in each other and in memory, against host: candidates that know it
- * at compile time. Prints TAP. Usage: test_segment_places [--full] [--only PART] [--dtype T]. */
-#include "lines.h"
+/* Positions of lines in segments and of segments in memory that kernels know at compile time,
+ * compared with host. Prints TAP. Usage: test_segment_places [--full] [--only PART] [--dtype T]. */
+#include "segment_lines.h"
 
-/* Mirrored lines of a quarter to half of a segment: at compile time threads know where images are.
- * Every pair of sides, along each axis. */
+/* Mirrored lines of a quarter to half of a segment: the positions of the images are compile-time
+ * constants. Every pair of sides, along each axis. */
 static void middles(suite *s) {
     static const int extents[] = {258, 512, 259, 511, 300, 509, 514, 1024, 1021};
     static const int lows[] = {STN_CONSTANT, STN_REFLECT, STN_MIRROR, STN_FIXED};
     for (int i = 0; i < 16 * 3; i++) {
         const int low = lows[i % 4], high = lows[i / 4 % 4], axis = i / 16, side = extents[(i * 5 + axis) % 9];
-        const int n = side - (low == STN_REFLECT && high == STN_REFLECT); /* whole periods have a form of their own */
+        /* Whole periods are served by another form. */
+        const int n = side - (low == STN_REFLECT && high == STN_REFLECT);
         if (!s->full && (i % 3 != axis || i / 2 % 2) && low != high) continue;
         dice d = {(uint64_t)i + 900};
         stn_stencil *line = even_line(&d, 1), *stencil = line;
         stn_problem p = line_of(line, n, (uint64_t)dice_int(&d, 1, 500));
-        if (axis) { /* planes of weights that are products: y as long, then x */
+        if (axis) { /* 2D grids of separable weights: y equally long, then x. */
             stn_stencil_parse("gaussian-2d:sigma=0.6,truncate=1", &stencil, NULL);
             p.stencil = stencil;
             p.extent[0] = axis == 1 ? (size_t)n : 13, p.extent[1] = axis == 1 ? 9 : (size_t)n;
@@ -23,7 +24,7 @@ static void middles(suite *s) {
         char what[160], words[120];
         snprintf(what, sizeof what, "%d points along axis %d in a segment's middle, %s:%s, %d steps", n, axis,
                  side_names[low], side_names[high], (int)p.steps);
-        snprintf(words, sizeof words, "along axis %d, %d of them outputs, in whose middle", axis == 2,
+        snprintf(words, sizeof words, "along axis %d, %d of them outputs, with a line in the middle", axis == 2,
                  n > 512 ? 1024 : 512);
         suite_compare_words(s, "segment", words, what, &p, d.state);
         if (stencil != line) stn_stencil_destroy(stencil);
@@ -31,11 +32,11 @@ static void middles(suite *s) {
     }
 }
 
-/* Segments turned to whole lines of memory and such as are not: lines that begin anywhere, rows of
- * any pitch. */
+/* Segments rotated to whole memory lines, and others: lines that begin anywhere, rows of any
+ * pitch. */
 static void turns(suite *s) {
     static const char *const words[] = {"segments of 256 points", "segments of 512 points", "segments of 1024 points",
-                                        "not turned"};
+                                        "not rotated"};
     for (int i = 0; i < 24; i++) {
         if (!s->full && i % 5 > 1) continue;
         dice d = {(uint64_t)i + 1300};

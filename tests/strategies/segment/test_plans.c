@@ -1,7 +1,6 @@
-/* What plans of segment do besides one run, in each of its forms: runs that follow each other,
- * stacks of snapshots, new weights for which nothing is compiled; and of the same problems runs of
- * 1 to 4096 steps against host; on whatever device there is. Prints TAP. Usage: test_segment_plans
- * [--full] [--only PART] [--dtype T]. */
+/* Plans of segment in each of its forms: consecutive runs, stacks of snapshots, new weights without
+ * compilation; and 1 to 4096 steps of the same problems compared with host; on any device. Prints
+ * TAP. Usage: test_segment_plans [--full] [--only PART] [--dtype T]. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,14 +11,15 @@
 
 enum { RUNS = 4, MOST_TAPS = 27 };
 
-/* One form of segment. Weights are positive and add up to 1, so that nothing dies away. */
+/* One form of segment. Weights are positive and sum to 1, so that results do not decay to 0. */
 typedef struct form {
-    const char *words; /* of its candidates' names, all of which | separates; "": the first of all */
+    /* Substrings of the candidate's name, separated by |; "": the first candidate. */
+    const char *words;
     int rank, n[3];
     enum { STAR, PRODUCT, BOX } taps;
     bool even;
-    int low, high, steps; /* sides of all axes; steps of a run */
-    bool more;            /* with --full only */
+    int low, high, steps; /* Sides of all axes; steps of a run. */
+    bool more;            /* With --full only. */
 } form;
 static const form forms[] = {
     {"segments of 256 points", 1, {1009}, PRODUCT, true, STN_FIXED, STN_CONSTANT, 20, false},
@@ -28,17 +28,17 @@ static const form forms[] = {
     {"segments of 4096 points", 1, {5003}, PRODUCT, true, STN_REFLECT, STN_MIRROR, 100, false},
     {"segments of 8192 points", 1, {9001}, PRODUCT, true, STN_CONSTANT, STN_FIXED, 300, true},
     {"segments of 16384 points", 1, {30011}, PRODUCT, false, STN_WRAP, STN_WRAP, 3000, true},
-    {"by products of 16 x 15 x 1", 1, {1009}, PRODUCT, false, STN_WRAP, STN_WRAP, 6, false},
-    {"by products of 15 x 8 x 7", 1, {2003}, PRODUCT, true, STN_FIXED, STN_REFLECT, 20, false},
-    {"in whose middle a line lies", 1, {511}, PRODUCT, true, STN_FIXED, STN_CONSTANT, 20, false},
+    {"by dense DFTs of 16 x 15 x 1", 1, {1009}, PRODUCT, false, STN_WRAP, STN_WRAP, 6, false},
+    {"by dense DFTs of 15 x 8 x 7", 1, {2003}, PRODUCT, true, STN_FIXED, STN_REFLECT, 20, false},
+    {"with a line in the middle", 1, {511}, PRODUCT, true, STN_FIXED, STN_CONSTANT, 20, false},
     {"along axis 1|along axis 0", 2, {61, 90}, PRODUCT, true, STN_REFLECT, STN_MIRROR, 20, false},
-    {"what sides add convolved", 2, {61, 90}, PRODUCT, true, STN_FIXED, STN_CONSTANT, 20, false},
+    {"sources of sides convolved", 2, {61, 90}, PRODUCT, true, STN_FIXED, STN_CONSTANT, 20, false},
     {"along axis 1|along axis 0", 2, {83, 67}, PRODUCT, false, STN_WRAP, STN_WRAP, 20, true},
     {"along axis 2|along axis 1|along axis 0", 3, {20, 31, 42}, PRODUCT, true, STN_REFLECT, STN_REFLECT, 9, false},
     {"along axis 2|along axis 1|along axis 0", 3, {20, 31, 42}, PRODUCT, false, STN_WRAP, STN_WRAP, 9, true},
-    {"tori of", 2, {97, 131}, BOX, true, STN_REFLECT, STN_REFLECT, 7, false},
-    {"tori of", 2, {97, 131}, BOX, false, STN_WRAP, STN_WRAP, 7, false},
-    {"tori of|margins stepped", 2, {97, 131}, STAR, true, STN_FIXED, STN_NEAREST, 7, false},
+    {"tiled FFTs of", 2, {97, 131}, BOX, true, STN_REFLECT, STN_REFLECT, 7, false},
+    {"tiled FFTs of", 2, {97, 131}, BOX, false, STN_WRAP, STN_WRAP, 7, false},
+    {"tiled FFTs of|margins stepped", 2, {97, 131}, STAR, true, STN_FIXED, STN_NEAREST, 7, false},
     {"in a cluster of", 2, {151, 211}, BOX, true, STN_WRAP, STN_WRAP, 7, false},
     {"tiles of 32 x 32 points", 2, {61, 70}, BOX, true, STN_REFLECT, STN_MIRROR, 3, false},
     {"tiles of 32 x 32 points", 2, {61, 70}, BOX, false, STN_WRAP, STN_WRAP, 3, false},
@@ -47,7 +47,7 @@ static const form forms[] = {
 
 static bool is_left_out(const suite *s, const form *f) { return f->more && !s->full; }
 
-/* Taps of radius 1; `draw` numbers them anew. */
+/* Taps of radius 1; `draw` seeds the random weights. */
 static stn_stencil *stencil_of(const form *f, bool even, uint64_t draw) {
     dice d = {draw};
     double factor[3][3], own[MOST_TAPS], sum = 0;
@@ -83,7 +83,8 @@ static stn_problem problem_of(const suite *s, const form *f, const stn_stencil *
         p.boundary[axis][1] = (stn_boundary){(stn_boundary_kind)f->high, f->high == STN_CONSTANT ? -1.3 : 0};
     }
     p = suite_problem(s, &p);
-    /* Below this f32 may be offered words alone; one launch of products rounds more. */
+    /* With a smaller tolerance, f32 may be offered FFT forms only: one launch of dense DFTs has
+     * larger rounding errors. */
     if (p.dtype == STN_F32 && strstr(f->words, "tiles of")) p.tolerance = fmax(p.tolerance, 2e-5);
     return p;
 }
@@ -94,7 +95,7 @@ static size_t points_of(const form *f) {
     return count;
 }
 
-/* The form's first candidate; NULL, with the reason in *error. */
+/* The plan of the form's first candidate; NULL, with the reason in *error. */
 static stn_plan *plan_of(const suite *s, stn_context *context, const stn_problem *p, const char *words,
                          stn_error *error) {
     comparison c = {0};
@@ -111,7 +112,7 @@ static bool runs(stn_context *context, stn_plan *plan, void *in, void *out, void
            stn_memory_download(context, got, out, bytes, error) == STN_OK;
 }
 
-/* Relative L2 of the difference. */
+/* Relative L2 norm of the difference. */
 static double apart(stn_dtype dtype, const void *a, const void *b, size_t from, size_t count) {
     double error = 0, size = 0;
     for (size_t i = 0; i < count; i++) {
@@ -121,8 +122,7 @@ static double apart(stn_dtype dtype, const void *a, const void *b, size_t from, 
     return sqrt(error / size);
 }
 
-/* RUNS runs of one plan after each other, and the same steps by one plan, and as a stack of
- * snapshots. */
+/* RUNS consecutive runs of one plan, the same steps by one plan, and as a stack of snapshots. */
 static void check_runs(suite *s, const form *f, uint64_t seed) {
     stn_stencil *stencil = stencil_of(f, f->even, seed);
     stn_problem few = problem_of(s, f, stencil, (uint64_t)f->steps), all = few;
@@ -132,7 +132,7 @@ static void check_runs(suite *s, const form *f, uint64_t seed) {
     const size_t count = points_of(f), bytes = count * stn_dtype_size(few.dtype);
     stn_error error = {0};
     stn_context *c = s->context;
-    /* In f16 each snapshot is rounded, which rules out forms that err by much themselves. */
+    /* In f16 each snapshot is rounded, which excludes forms with large errors of their own. */
     stn_plan *plans[3] = {plan_of(s, c, &few, f->words, &error), plan_of(s, c, &all, "", &error),
                           plan_of(s, c, &stacked, few.dtype == STN_F16 ? "" : f->words, &error)};
     void *grid[2] = {NULL, NULL}, *stack = NULL;
@@ -175,8 +175,8 @@ static void follow(suite *s) {
         if (!is_left_out(s, &forms[i])) check_runs(s, &forms[i], i + 40);
 }
 
-/* Weights that are as even as the plan's own, or more so: nothing may be compiled for them, by a
- * compiler that fails (the emulator's, on request; elsewhere only the results are looked at). */
+/* Weights at least as symmetric as the plan's own must need no compilation: the compiler is made to
+ * fail (in the emulator; elsewhere only the results are checked). */
 static void check_weights(suite *s, const form *f, bool to_even, uint64_t seed) {
     stn_stencil *stencil = stencil_of(f, f->even, seed), *fresh = stencil_of(f, to_even, seed + 100);
     stn_problem p = problem_of(s, f, stencil, (uint64_t)f->steps);
@@ -220,7 +220,7 @@ static void weights(suite *s) {
     }
 }
 
-/* Of 1 to 4096 steps, by whichever form comes first, on grids of prime extents. */
+/* 1 to 4096 steps, by the first form, on grids of prime extents. */
 static void check_steps(suite *s, const form *f, uint64_t steps, uint64_t seed) {
     static const int primes[3][3] = {{1013}, {61, 89}, {19, 31, 43}};
     form prime = *f;
@@ -242,7 +242,7 @@ static void steps(suite *s) {
     enum { COUNTS = sizeof counts / sizeof *counts };
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
         for (size_t k = 0; k < COUNTS; k++) {
-            /* Tiles take a launch for a few steps each. */
+            /* Tiles take one launch for every few steps. */
             const bool many = counts[k] > (forms[i].taps == PRODUCT ? 4096 : 255) / (forms[i].rank == 3 ? 4 : 1);
             if (!s->full && ((i + k) % 3 || many)) continue;
             check_steps(s, &forms[i], (uint64_t)counts[k], i * COUNTS + k);

@@ -1,19 +1,18 @@
-/* segment against host: sides, steps, sizes, layouts, segment lengths, new weights, on whatever
- * device there is (the emulator in CI, a GPU elsewhere). Prints TAP. Usage: test_segment [--full]
- * [--only PART] [--dtype T]. */
+/* segment compared with host: sides, steps, sizes, layouts, segment lengths, new weights, on any
+ * device (the emulator in CI, a GPU elsewhere). Prints TAP. Usage: test_segment [--full] [--only
+ * PART] [--dtype T]. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "lines.h"
+#include "segment_lines.h"
 
 static void check(suite *s, const char *what, const stn_problem *problem, uint64_t seed) {
     suite_compare(s, "segment", true, what, problem, seed);
 }
 
-/* Every pair of sides that symmetric taps make right by themselves: radius 1 all, more only even
- * ones. */
+/* Every pair of sides served exactly for symmetric taps: all at radius 1, only even ones above. */
 static void folds(suite *s) {
     for (int radius = 1; radius <= 3; radius += 2)
         for (int low = 1; low < 6; low++)
@@ -33,7 +32,7 @@ static void folds(suite *s) {
             }
 }
 
-/* Uneven weights: wrapped, or with margins that are stepped. */
+/* Asymmetric weights: with wrap, or with stepped margins. */
 static void margins(suite *s) {
     for (int low = 0; low < 6; low++)
         for (int high = low ? 1 : 0; high < (low ? 6 : 1); high++) {
@@ -77,13 +76,13 @@ static void steps(suite *s) {
         }
 }
 
-/* Far smaller than a segment, primes, around what segments put out. */
+/* Sizes far smaller than a segment, primes, and sizes near the number of a segment's outputs. */
 static void sizes(suite *s) {
     static const int counts[] = {3, 4, 5, 7, 31, 128, 251, 509, 512, 1021, 2047, 3952, 4096, 4099, 8191, 12289};
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
         for (int kind = 0; kind < 3; kind++) {
             if (!s->full && kind != (int)i % 3) continue;
-            if (kind && counts[i] < 4) continue; /* refused: lines are 4 points long at least */
+            if (kind && counts[i] < 4) continue; /* Rejected: lines have at least 4 points. */
             dice d = {(uint64_t)counts[i]};
             stn_stencil *stencil = kind ? even_line(&d, 1) : uneven_line(&d, 1);
             stn_problem p = line_of(stencil, counts[i], 17);
@@ -100,8 +99,7 @@ static void sizes(suite *s) {
         }
 }
 
-/* A segment that holds whole periods of the extended line needs no overlap, however far the steps
- * reach. */
+/* A segment that holds whole periods of the extended line needs no overlap at any reach. */
 static void periods(suite *s) {
     static const struct {
         int n, low, high;
@@ -115,7 +113,8 @@ static void periods(suite *s) {
         dice d = {(uint64_t)i + 40};
         stn_stencil *stencil = cases[i].low == STN_WRAP ? uneven_line(&d, 3) : even_line(&d, i == 3 ? 5 : 1);
         stn_problem p = line_of(stencil, cases[i].n, i % 2 ? 700 : 3000);
-        if (s->dtype_given && cases[i].low == STN_WRAP) p.steps = 60; /* no more is left of it in float than 0 */
+        /* With more steps, the result underflows in float. */
+        if (s->dtype_given && cases[i].low == STN_WRAP) p.steps = 60;
         set_sides(&p, 0, cases[i].low, cases[i].high);
         char what[120];
         snprintf(what, sizeof what, "%d points, %s:%s, %d steps", cases[i].n, side_names[cases[i].low],
@@ -125,11 +124,11 @@ static void periods(suite *s) {
     }
 }
 
-/* Eigenmodes of heat-1d are multiplied by their symbol's power, whatever the number of steps. */
+/* Eigenmodes of heat-1d are multiplied by the power of their symbol, for any number of steps. */
 typedef struct mode {
     const char *name;
     stn_boundary_kind kind;
-    double from, over; /* mode m is cos or sin(pi m (i + from) / over) */
+    double from, over; /* Mode m is cos or sin(pi m (i + from) / over). */
     bool sine;
 } mode;
 
@@ -143,8 +142,8 @@ static void check_mode(suite *s, const mode *m, int n, int order, uint64_t steps
     set_sides(&p, 0, (int)m->kind, (int)m->kind);
     p.boundary[0][0].value = p.boundary[0][1].value = 0;
     const long double wide = acosl(-1.0L) * order / (long double)m->over, half = sinl(wide / 2);
-    const double k = (double)wide,
-                 factor = (double)powl(1 - half * half / 2, (long double)steps); /* weights 1/8, 3/4, 1/8 */
+    /* Weights 1/8, 3/4, 1/8. */
+    const double k = (double)wide, factor = (double)powl(1 - half * half / 2, (long double)steps);
     for (int i = 0; i < n; i++) in[i] = m->sine ? sin(k * (i + m->from)) : cos(k * (i + m->from));
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
     options.strategy = "segment";
@@ -223,7 +222,7 @@ static void candidates(suite *s) {
             if (!s->full && kind && pick % 3 == 2) continue;
             bool good = compare_candidate_with_host(s->context, s->pool, &p, "segment", COMPARE_MEASURED + pick, true,
                                                     d.state, &c);
-            if (c.error.status == STN_ERROR_INVALID_ARGUMENT) break; /* there are no more */
+            if (c.error.status == STN_ERROR_INVALID_ARGUMENT) break; /* No more candidates. */
             several = several || !strstr(c.parameters, "1 launch of");
             tried++;
             snprintf(what, sizeof what, "candidate %d: %s", pick, c.parameters);
@@ -235,17 +234,18 @@ static void candidates(suite *s) {
             snprintf(points, sizeof points, "segments of %d points", 256 << l);
             lengths[l] = suite_candidate(s, &p, "segment", points) < COMPARE_MEASURED + pick;
         }
-        for (int l = kind; l < 5; l++) several = several && lengths[l]; /* the shortest is too short for skewed taps */
+        /* The shortest length is too short for skewed taps. */
+        for (int l = kind; l < 5; l++) several = several && lengths[l];
         suite_report(s, tried > 4 && several, "every length of a segment, and several launches, are among them", NULL);
         stn_stencil_destroy(stencil);
     }
 }
 
-/* Ways of the shortest segments: inputs straight to registers, outputs that are not read again,
- * wider fetches; turned or not, sides, batches, odd layouts. */
+/* Variants of the shortest segments: inputs directly to registers, streamed outputs, wider fetches;
+ * rotated or not, all sides, batches, unaligned layouts. */
 static void ways(suite *s) {
-    static const char *const words[] = {"inputs straight to registers", "outputs streamed", "fetched by 256 bytes",
-                                        "outputs streamed, inputs straight to registers"};
+    static const char *const words[] = {"inputs directly to registers", "outputs streamed", "256-byte prefetch",
+                                        "outputs streamed, inputs directly to registers"};
     static const struct {
         int n, low, high, radius, steps;
         bool uneven, odd;
@@ -277,8 +277,8 @@ static void ways(suite *s) {
         }
 }
 
-/* Coprime products of every length, in f64 and f16 by each fragment: sides, uneven weights,
- * margins, 1 to 4096 steps, batches, odd layouts. */
+/* Dense DFTs of every length, in f64 and f16 with each fragment: sides, asymmetric weights,
+ * margins, 1 to 4096 steps, batches, unaligned layouts. */
 static void products(suite *s) {
     static const struct {
         const char *factors;
@@ -301,7 +301,8 @@ static void products(suite *s) {
         if (!s->full && i > 5) continue;
         dice d = {(uint64_t)i + 700};
         stn_stencil *stencil = (cases[i].uneven ? uneven_line : even_line)(&d, cases[i].radius);
-        if (s->dtype_given && s->dtype == STN_F16 && i % 3 == 1) { /* one part takes weights of one sign */
+        /* One part takes weights of one sign. */
+        if (s->dtype_given && s->dtype == STN_F16 && i % 3 == 1) {
             stn_stencil_destroy(stencil);
             stn_stencil_parse("heat-1d", &stencil, NULL);
         }
@@ -310,10 +311,10 @@ static void products(suite *s) {
         p.batch = 1 + i % 3;
         p.in_place = i % 4 == 1;
         p = suite_problem(s, &p);
-        p.steps += p.dtype == STN_F32; /* one step allows too little */
+        p.steps += p.dtype == STN_F32; /* The tolerance for one step is too small. */
         char what[240], words[100], detail[1200];
         comparison c;
-        snprintf(words, sizeof words, "by products of %s%s", cases[i].factors,
+        snprintf(words, sizeof words, "by dense DFTs of %s%s", cases[i].factors,
                  p.dtype == STN_F16 ? halves[i % 3] : fragments[s->dtype_given ? 0 : i % 3]);
         const int pick = suite_candidate(s, &p, "segment", words);
         const bool good = compare_candidate_with_host(s->context, s->pool, &p, "segment", pick, true, d.state, &c);
@@ -325,8 +326,8 @@ static void products(suite *s) {
     }
 }
 
-/* T runs of a plan of some steps are one plan of them all; and a plan takes new weights, even and
- * uneven ones. */
+/* T runs of a plan of some steps equal one plan of all steps; and a plan takes new weights,
+ * symmetric and asymmetric ones. */
 static void plans(suite *s) {
     enum { N = 2003, RUNS = 5, STEPS = 40 };
     if (s->dtype_given && s->dtype != STN_F64) return;
@@ -374,7 +375,7 @@ static void plans(suite *s) {
         suite_report(s, relative < 1e-13, "new weights", detail);
         stn_stencil_destroy(fresh);
     }
-    /* Segments want even weights at a fixed side. */
+    /* Segments need symmetric weights at a fixed side. */
     bool set = stn_plan_set_weights(all, 3, weights[1], &error) == STN_OK;
     const stn_tap uneven[3] = {{{-1, 0, 0}, weights[1][0]}, {{0, 0, 0}, weights[1][1]}, {{1, 0, 0}, weights[1][2]}};
     stn_stencil *slanted = NULL;

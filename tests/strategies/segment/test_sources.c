@@ -1,12 +1,13 @@
-/* segment where fixed sides, and constants of several values, add something to planes, against
- * host, on whatever device there is. Prints TAP. Usage: test_segment_sources [--full] [--only PART]
+/* segment on 2D grids with fixed sides, and constant sides of several values, which add a source;
+ * compared with host on any device. Prints TAP. Usage: test_segment_sources [--full] [--only PART]
  * [--dtype T]. */
 #include <stdio.h>
 #include <string.h>
 
-#include "grids.h"
+#include "segment_grids.h"
 
-/* Sides that add something, of planes: any kinds that one tap reaches past, beside any others. */
+/* Sides of 2D grids that have a source: any kinds past which one tap reaches, combined with any
+ * others. */
 static stn_boundary any_side(dice *d, bool one_past) {
     static const stn_boundary_kind kinds[] = {STN_FIXED, STN_CONSTANT, STN_REFLECT, STN_MIRROR, STN_NEAREST};
     const stn_boundary_kind kind = one_past ? kinds[dice_int(d, 0, 4)] : kinds[dice_int(d, 2, 3)];
@@ -36,7 +37,7 @@ static void planes(suite *s) {
     }
 }
 
-/* New weights change the tables of sides too; uneven ones suit no such side. */
+/* New weights change the tables of sides too; asymmetric ones are rejected at such a side. */
 static void new_weights(suite *s) {
     enum { NY = 37, NX = 51, COUNT = 9 };
     static const double factors[2][2][3] = {{{0.2, 0.6, 0.2}, {0.15, 0.7, 0.15}}, {{0.2, 0.5, 0.3}, {0.1, 0.8, 0.1}}};

@@ -1,6 +1,5 @@
-/* segment by tiles, which are tori of both axes of a plane, against host: weights of any kind, on
- * whatever device there is. Prints TAP. Usage: test_segment_tiles [--full] [--only PART] [--dtype
- * T]. */
+/* segment with FFT tiles of 2D grids, compared with host: weights of any kind, on any device.
+ * Prints TAP. Usage: test_segment_tiles [--full] [--only PART] [--dtype T]. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +17,7 @@ static stn_problem plane_of(const stn_stencil *stencil, int ny, int nx, uint64_t
     return p;
 }
 
-/* Weights that are the same mirrored along both axes, but no product; their |.| add up to 1. */
+/* Weights symmetric along both axes, but not separable; their absolute values sum to 1. */
 static stn_stencil *even_plane(dice *d, int radius) {
     stn_tap taps[17 * 17];
     int count = 0;
@@ -38,35 +37,35 @@ static stn_stencil *even_plane(dice *d, int radius) {
     return stencil;
 }
 
-/* By the first tile whose name has these words. */
+/* Uses the first tile whose name contains `words`. */
 static void check(suite *s, const char *words, const char *what, const stn_problem *problem, uint64_t seed) {
     char all[300];
     snprintf(all, sizeof all, "%s: %s", words, what);
     suite_compare_words(s, "segment", words, all, problem, seed);
 }
 
-/* Tiles of each side along each axis, which steps reach so far across that shorter ones hold too
- * few outputs. */
+/* Tiles of each side length along each axis, with a reach across that leaves shorter tiles too few
+ * outputs. */
 static void lengths(suite *s) {
     static const int points[] = {32, 48, 64, 80, 96, 112, 128, 160, 192};
     for (size_t i = 0; i < sizeof points / sizeof *points; i++)
         for (int along = 0; along < 2; along++) {
             dice d = {(uint64_t)(i * 2 + (size_t)along + 40)};
-            const bool whole = i > 6; /* the longest: periods of both axes */
+            const bool whole = i > 6; /* The longest: periods of both axes. */
             stn_stencil *stencil =
                 whole || (i + (size_t)along) % 2 ? even_plane(&d, 2) : random_stencil(&d, 2, TAPS_BOX, 2);
             const int n = whole ? points[i] : 211, other = whole ? 64 : 37;
             const uint64_t steps = s->dtype_given && whole ? 100 : whole ? 800 : (uint64_t)points[i] / (i > 3 ? 6 : 12);
             stn_problem p = plane_of(stencil, along ? other : n, along ? n : other, steps);
             char words[80], what[120];
-            snprintf(words, sizeof words, along ? " x %d points" : "tori of %d x ", points[i]);
+            snprintf(words, sizeof words, along ? " x %d points" : "tiled FFTs of %d x ", points[i]);
             snprintf(what, sizeof what, "%d x %d, %d steps", (int)p.extent[0], (int)p.extent[1], (int)p.steps);
             check(s, words, what, &p, d.state);
             stn_stencil_destroy(stencil);
         }
 }
 
-/* Every pair of sides that mirrored weights make right by themselves. */
+/* Every pair of sides served exactly for symmetric weights. */
 static void sides(suite *s) {
     static const stn_boundary_kind kinds[] = {STN_REFLECT, STN_MIRROR, STN_NEAREST};
     for (int pair = 0; pair < 9; pair++)
@@ -83,13 +82,13 @@ static void sides(suite *s) {
             char what[160];
             snprintf(what, sizeof what, "%s:%s on axis %d, radius %d, %d x %d, %d steps", side_names[kinds[pair % 3]],
                      side_names[kinds[pair / 3]], axis, radius, (int)p.extent[0], (int)p.extent[1], (int)p.steps);
-            check(s, "tori of", what, &p, d.state);
+            check(s, "tiled FFTs of", what, &p, d.state);
             stn_stencil_destroy(stencil);
         }
 }
 
-/* Stars and boxes, even and not; primes and grids that are smaller than any tile; one launch and
- * several; batches, odd layouts. */
+/* Stars and boxes, symmetric and not; prime sizes, and grids smaller than any tile; one launch and
+ * several; batches, unaligned layouts. */
 static void problems(suite *s) {
     const int count = s->full ? 60 : 16;
     for (int i = 0; i < count; i++) {
@@ -110,13 +109,13 @@ static void problems(suite *s) {
         char what[160];
         snprintf(what, sizeof what, "problem %d, radius %d, %d grids of %d x %d, %d steps", i, radius, (int)p.batch,
                  (int)p.extent[0], (int)p.extent[1], (int)p.steps);
-        check(s, "tori of", what, &p, d.state);
+        check(s, "tiled FFTs of", what, &p, d.state);
         stn_stencil_destroy(stencil);
     }
 }
 
-/* Sides that tiles do not make right by themselves: their margins are stepped. Weights of any kind,
- * one launch and several. */
+/* Sides that tiles do not serve exactly: their margins are stepped. Weights of any kind, one launch
+ * and several. */
 static void margins(suite *s) {
     static const stn_boundary_kind kinds[] = {STN_FIXED, STN_CONSTANT, STN_NEAREST, STN_REFLECT, STN_MIRROR};
     const int count = s->full ? 60 : 20;
@@ -126,8 +125,8 @@ static void margins(suite *s) {
         stn_stencil *stencil = kind == 3 ? even_plane(&d, radius) : random_stencil(&d, 2, (taps_kind)kind, radius);
         stn_problem p = plane_of(stencil, dice_int(&d, 60, 300), dice_int(&d, 60, 300),
                                  (uint64_t)dice_int(&d, 1, (i % 3 ? 24 : 60) / radius));
-        for (int axis = 0; axis < 2; axis++)
-            for (int side = 0; side < 2 && open != 1 - axis; side++) { /* 0, 1: the other axis wraps */
+        for (int axis = 0; axis < 2; axis++) /* 0, 1: the other axis wraps. */
+            for (int side = 0; side < 2 && open != 1 - axis; side++) {
                 stn_boundary *to = &p.boundary[axis][side];
                 to->kind = kinds[side == open % 2 ? dice_int(&d, 0, 2) : dice_int(&d, 0, 4)];
                 if (to->kind == STN_CONSTANT) to->value = dice_int(&d, 0, 1) ? dice_real(&d) : 0;
@@ -140,12 +139,12 @@ static void margins(suite *s) {
                  side_names[p.boundary[0][0].kind], side_names[p.boundary[0][1].kind],
                  side_names[p.boundary[1][0].kind], side_names[p.boundary[1][1].kind], (int)p.batch, (int)p.extent[0],
                  (int)p.extent[1], (int)p.steps);
-        check(s, "tori of", what, &p, d.state);
+        check(s, "tiled FFTs of", what, &p, d.state);
         stn_stencil_destroy(stencil);
     }
 }
 
-/* Runs that take more launches than are few. */
+/* Runs of more launches than FEW_LAUNCHES. */
 static void many(suite *s) {
     static const struct {
         const char *name;
@@ -159,22 +158,22 @@ static void many(suite *s) {
         for (int k = 0; k < 4; k++) p.boundary[k / 2][k % 2].kind = (stn_boundary_kind)cases[i].kind;
         char what[120];
         snprintf(what, sizeof what, "%s, %s, %d steps", cases[i].name, side_names[cases[i].kind], cases[i].steps);
-        check(s, "tori of", what, &p, d.state);
+        check(s, "tiled FFTs of", what, &p, d.state);
         stn_stencil_destroy(stencil);
     }
 }
 
-/* A tile that holds whole periods of both axes needs no overlap, however far the steps reach. */
+/* A tile that holds whole periods of both axes needs no overlap at any reach. */
 static void periods(suite *s) {
     static const struct {
         int ny, nx, y, x;
         uint64_t steps;
         const char *words;
-    } cases[] = {{64, 96, STN_WRAP, STN_WRAP, 1000, "tori of 64 x 96 points, 64 x 96 of them"},
-                 {32, 48, STN_REFLECT, STN_REFLECT, 4096, "tori of 64 x 96 points, 32 x 48 of them"},
-                 {33, 64, STN_MIRROR, STN_WRAP, 300, "tori of 64 x 64 points, 33 x 64 of them"},
+    } cases[] = {{64, 96, STN_WRAP, STN_WRAP, 1000, "tiled FFTs of 64 x 96 points, 64 x 96 of them"},
+                 {32, 48, STN_REFLECT, STN_REFLECT, 4096, "tiled FFTs of 64 x 96 points, 32 x 48 of them"},
+                 {33, 64, STN_MIRROR, STN_WRAP, 300, "tiled FFTs of 64 x 64 points, 33 x 64 of them"},
                  {16, 128, STN_WRAP, STN_WRAP, 2000, " x 128 points, 16 x 128 of them"},
-                 {80, 56, STN_WRAP, STN_REFLECT, 500, "tori of 80 x 112 points, 80 x 56 of them"}};
+                 {80, 56, STN_WRAP, STN_REFLECT, 500, "tiled FFTs of 80 x 112 points, 80 x 56 of them"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         dice d = {(uint64_t)i + 70};
         stn_stencil *stencil = even_plane(&d, i == 3 ? 2 : 1);
@@ -190,7 +189,7 @@ static void periods(suite *s) {
     }
 }
 
-/* Chips before sm_90 have none, and are offered no tile that needs them. */
+/* GPUs before sm_90 have no clusters, and are offered no tile that needs them. */
 static bool has_clusters(suite *s) {
     dice d = {8};
     stn_stencil *stencil = even_plane(&d, 1);
@@ -206,14 +205,14 @@ static bool has_clusters(suite *s) {
     return has && offered;
 }
 
-/* Tiles that the blocks of a cluster hold together: each of them, of grids that are smaller and
- * larger than it, with weights even and uneven, sides folded in and stepped, one launch and
- * several, batches. */
+/* Tiles shared by the blocks of a cluster: each of them, on smaller and larger grids, with
+ * symmetric and asymmetric weights, sides folded in and stepped, one launch and several,
+ * batches. */
 static void clusters(suite *s) {
     static const struct {
         const char *tile;
-        int shares, ny, nx, kind, steps; /* kind: the sides */
-        bool more;                       /* with --full only */
+        int shares, ny, nx, kind, steps; /* kind: the sides. */
+        bool more;                       /* With --full only. */
     } cases[] = {{"128 x 256", 8, 61, 257, STN_WRAP, 12, false},   {"256 x 128", 4, 257, 61, STN_REFLECT, 12, false},
                  {"192 x 192", 4, 97, 193, STN_WRAP, 30, false},   {"256 x 256", 4, 256, 256, STN_WRAP, 700, false},
                  {"256 x 192", 8, 211, 307, STN_FIXED, 20, false}, {"192 x 256", 4, 131, 413, STN_CONSTANT, 20, false},
@@ -230,8 +229,8 @@ static void clusters(suite *s) {
         const bool folds = kind == STN_REFLECT || kind == STN_MIRROR;
         stn_stencil *stencil =
             folds || i % 2 ? even_plane(&d, 1) : random_stencil(&d, 2, i % 4 ? TAPS_STAR : TAPS_BOX, 1);
-        const bool whole = cases[i].steps > 60; /* periods of both axes */
-        const bool wide = i % 3 != 1;           /* by turns in f32, unless a type is asked for */
+        const bool whole = cases[i].steps > 60; /* Periods of both axes. */
+        const bool wide = i % 3 != 1;           /* Some cases in f32, unless a type is requested. */
         const int steps = whole && (s->dtype_given || !wide) ? 100 : cases[i].steps;
         stn_problem p = plane_of(stencil, cases[i].ny, cases[i].nx, (uint64_t)steps);
         for (int k = 0; k < 4; k++) p.boundary[k / 2][k % 2].kind = (stn_boundary_kind)kind;
@@ -240,7 +239,8 @@ static void clusters(suite *s) {
         p.in_place = i % 3 == 1;
         if (i % 4 == 2) p.alignment = s->dtype_given ? 4 : 8;
         char words[120], what[120];
-        snprintf(words, sizeof words, "tori of %s points|in a cluster of %d blocks", cases[i].tile, cases[i].shares);
+        snprintf(words, sizeof words, "tiled FFTs of %s points|in a cluster of %d blocks", cases[i].tile,
+                 cases[i].shares);
         snprintf(what, sizeof what, "%s, %d x %d, %d steps%s", side_names[kind], cases[i].ny, cases[i].nx, steps,
                  wide || s->dtype_given ? "" : ", f32");
         check(s, words, what, &p, d.state);
@@ -248,16 +248,16 @@ static void clusters(suite *s) {
     }
 }
 
-/* A plan takes new weights: even and uneven ones where all wraps; by the fastest tile, and by a
+/* A plan takes new weights: symmetric and asymmetric ones with wrap; by the fastest tile, and by a
  * cluster's. */
 static void weights(suite *s) {
     enum { NY = 150, NX = 131, TAPS = 9 };
     static const struct {
         const char *what, *words;
         bool uneven, mirrors;
-    } cases[] = {{"new even weights", "tori of", false, false},
-                 {"new uneven weights", "tori of", true, false},
-                 {"new weights between mirrors", "tori of", false, true},
+    } cases[] = {{"new even weights", "tiled FFTs of", false, false},
+                 {"new uneven weights", "tiled FFTs of", true, false},
+                 {"new weights between mirrors", "tiled FFTs of", false, true},
                  {"new uneven weights in a cluster", "in a cluster of", true, false}};
     if (s->dtype_given && s->dtype != STN_F64) return;
     static double in[NY * NX];

@@ -1,5 +1,5 @@
-/* segment's tiles of planes and solids, against host: every tile, any weights, sides, steps,
- * layouts, on whatever device there is. Prints TAP. Usage: test_segment_tori [--full] [--only PART]
+/* segment with dense-DFT tiles of 2D and 3D grids, compared with host: every tile, any weights,
+ * sides, steps, layouts, on any device. Prints TAP. Usage: test_segment_tori [--full] [--only PART]
  * [--dtype T]. */
 #include <math.h>
 #include <stdio.h>
@@ -11,14 +11,15 @@
 static const char *const planes[] = {"16 x 16", "32 x 32", "48 x 40", "64 x 48"};
 static const char *const solids[] = {"10 x 8 x 9", "16 x 16 x 8", "8 x 16 x 16", "16 x 16 x 16"};
 
-/* The candidate of these words, of so many steps a launch where that is not 0. */
+/* Uses the candidate whose name contains `tile` and `more`, with `fused` steps a launch if that is
+ * not 0. */
 static void check(suite *s, const char *what, stn_problem p, const char *tile, int fused, const char *more,
                   uint64_t seed) {
     char words[160], name[400], detail[1200];
     comparison c;
     p = suite_problem(s, &p);
-    /* Products round more often in f32 than tiles by words; below this only the latter may be
-     * offered. */
+    /* Dense DFTs have larger rounding errors in f32 than FFT tiles; with a smaller tolerance only
+     * the latter may be offered. */
     if (p.dtype == STN_F32) p.tolerance = fmax(p.tolerance, 2e-5);
     if (fused)
         snprintf(words, sizeof words, "%d steps a launch, tiles of %s points", fused, tile);
@@ -42,8 +43,8 @@ static stn_problem grid_of(const stn_stencil *stencil, dice *d, int least, int m
     return p;
 }
 
-/* Weights of one radius that are the same mirrored along each axis and no product; their |.| add up
- * to 1. turned: opposite ones are the same, mirrored ones are not. */
+/* Weights of the given radius, symmetric along each axis but not separable; their absolute values
+ * sum to 1. turned: symmetric about the centre only. */
 static stn_stencil *even_box(dice *d, int rank, int radius, bool positive, bool turned) {
     stn_tap taps[7 * 7 * 7];
     const int size = 2 * radius + 1, count = rank == 2 ? size * size : size * size * size;
@@ -63,12 +64,12 @@ static stn_stencil *even_box(dice *d, int rank, int radius, bool positive, bool 
     return stencil;
 }
 
-/* Every tile, of weights that are real sums, of such as are even about the centre alone, and of
- * others. */
+/* Every tile, with weights symmetric along each axis, about the centre only, and not at all. */
 static void tiles(suite *s) {
     for (int i = 0; i < 24; i++) {
         const int rank = i % 8 < 4 ? 2 : 3, kind = i / 8, number = i % 4;
-        const bool own = kind == 1 && rank == 2 && number == 1; /* a kernel of its own: segment_plane */
+        /* It has a kernel of its own: segment_plane. */
+        const bool own = kind == 1 && rank == 2 && number == 1;
         if (!s->full && (kind + number) % 3 == 2 && !own) continue;
         dice d = {(uint64_t)i + 100};
         const int radius = rank == 2 && number > 1 ? 2 : 1, fused = rank == 3 || number == 0 ? 2 : 4;
@@ -86,7 +87,7 @@ static void tiles(suite *s) {
     }
 }
 
-/* A plane's stencil along the last two axes of a solid. */
+/* A 2D stencil along the last two axes of a 3D grid. */
 static stn_stencil *slice_stencil(const stn_stencil *flat) {
     stn_tap taps[49];
     stn_stencil *stencil = NULL;
@@ -99,7 +100,7 @@ static stn_stencil *slice_stencil(const stn_stencil *flat) {
     return stencil;
 }
 
-/* Planes of a solid whose taps reach along y and x alone: each is one by itself. */
+/* 3D grids whose taps reach along y and x only: each plane is independent. */
 static void slices(suite *s) {
     for (int i = 0; i < 8; i++) {
         const int number = i % 4, radius = number > 1 ? 2 : 1, even = i / 4;
@@ -116,7 +117,7 @@ static void slices(suite *s) {
     }
 }
 
-/* Sides that even weights make right, at every pair. */
+/* Sides served exactly for symmetric weights, at every pair. */
 static void sides(suite *s) {
     static const stn_boundary_kind kinds[] = {STN_REFLECT, STN_MIRROR, STN_NEAREST, STN_CONSTANT};
     for (int i = 0; i < 48; i++) {
@@ -125,8 +126,8 @@ static void sides(suite *s) {
         dice d = {(uint64_t)i + 300};
         stn_stencil *stencil = even_box(&d, rank, low < 2 && high < 2 && rank == 2 ? 2 : 1, true, false);
         stn_problem p = grid_of(stencil, &d, 5, rank == 2 ? 90 : 30, (uint64_t)dice_int(&d, 1, rank == 2 ? 7 : 3));
-        /* shared: else it would be stepped; f32's rounds beside what little is left of so small a
-         * grid */
+        /* One value at both sides: otherwise it would be stepped. A smaller one in f32, which
+         * rounds relative to it while little is left of so small a grid. */
         const double value = low == 3 && high == 3 && i % 2 ? (s->dtype_given && s->dtype == STN_F32 ? -0.1 : -0.7) : 0;
         p.boundary[axis % rank][0] = (stn_boundary){kinds[low], low == 3 ? value : 0};
         p.boundary[axis % rank][1] = (stn_boundary){kinds[high], high == 3 ? value : 0};
@@ -138,7 +139,7 @@ static void sides(suite *s) {
     }
 }
 
-/* Any sides and weights: what is no torus is stepped. */
+/* Any sides and weights: sides without an extension are stepped. */
 static void margins(suite *s) {
     for (int i = 0; i < 24; i++) {
         if (!s->full && i % 3) continue;
@@ -176,14 +177,14 @@ static void steps(suite *s) {
     }
 }
 
-/* Solids and planes whose taps leave out an axis. */
+/* 2D and 3D grids whose taps do not reach along an axis. */
 static void fewer(suite *s) {
     for (int which = 1; which < 7; which++) {
         stn_tap taps[5] = {{{0}, 0.5}, {{0}, 0.1}, {{0}, 0.2}, {{0}, 0.15}, {{0}, 0.05}};
         for (int t = 1; t < 5; t++)
             for (int axis = 0; axis < 3; axis++)
                 if (which >> axis & 1) taps[t].offset[axis] = ((t - 1) >> (axis == 2 ? 0 : axis) & 1) ? 1 : -1;
-        if (which == 1 || which == 2 || which == 4) continue; /* lines: products serve them */
+        if (which == 1 || which == 2 || which == 4) continue; /* Lines: segments serve them. */
         stn_stencil *stencil = NULL;
         if (stn_stencil_create(3, 5, taps, &stencil, NULL) != STN_OK) continue;
         dice d = {(uint64_t)which};
@@ -195,7 +196,7 @@ static void fewer(suite *s) {
     }
 }
 
-/* Uneven weights of one sign. */
+/* Asymmetric weights of one sign. */
 static stn_stencil *slanted(dice *d) {
     static const stn_tap like[4] = {{{0, 0, 0}, 0.4}, {{-1, 0, 0}, 0.3}, {{0, 1, 0}, 0.2}, {{1, -1, 0}, 0}};
     stn_tap taps[4];
@@ -208,17 +209,19 @@ static stn_stencil *slanted(dice *d) {
 
 static double draw_large(dice *d) { return 900 + 100 * dice_real(d); }
 
-/* f16 by numbers in one half and in two, some of them such as f16 only holds scaled: predicted is
- * no less than what is found. */
+/* f16 values in one half and in two, some of which need scaling: the predicted error is an upper
+ * bound of the measured one. */
 static void halves(suite *s) {
     for (int i = 0; i < 16; i++) {
         if (!s->full && i % 4 > 1) continue;
         dice d = {(uint64_t)i + 900};
-        const bool even = i % 3 > 0, two = i % 4 % 3; /* uneven weights of both signs take two parts */
+        /* Asymmetric weights of both signs need two parts. */
+        const bool even = i % 3 > 0, two = i % 4 % 3;
         stn_stencil *stencil = even  ? even_box(&d, 2 + i % 2, 1, true, false)
                                : two ? random_stencil(&d, 2, TAPS_BOX, 1)
                                      : slanted(&d);
-        const int rank = stn_stencil_rank(stencil), most = i % 4 < 2 ? 3 : 11; /* one launch or several */
+        /* One launch or several. */
+        const int rank = stn_stencil_rank(stencil), most = i % 4 < 2 ? 3 : 11;
         stn_problem p = grid_of(stencil, &d, 20, rank == 2 ? 100 : 30, (uint64_t)dice_int(&d, 1, most));
         p.dtype = STN_F16;
         char words[80], what[120], detail[1200];
@@ -237,8 +240,8 @@ static void halves(suite *s) {
     }
 }
 
-/* Runs of one plan are a plan of all their steps; and a plan takes new weights, even and uneven
- * ones. */
+/* Runs of one plan equal one plan of all steps; and a plan takes new weights, symmetric and
+ * asymmetric ones. */
 static void plans(suite *s) {
     enum { N = 61, POINTS = N * N };
     static double in[POINTS];

@@ -1,18 +1,18 @@
-/* spectral against host: ranks, dtypes, sizes good and prime, taps of both signs, sides, layouts.
- * Prints TAP. Usage: test_spectral [--full] [--only PART]. */
+/* spectral compared with host: ranks, dtypes, good and prime sizes, taps of both signs, sides,
+ * layouts. Prints TAP. Usage: test_spectral [--full] [--only PART]. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "../suite.h"
-#include "modes.h"
-#include "parts.h"
-#include "settled.h"
-#include "sheets.h"
-#include "slabs.h"
-#include "stacks.h"
-#include "tiles.h"
-#include "workspace.h"
+#include "check_column_parts.h"
+#include "check_decayed_modes.h"
+#include "check_eigenmodes.h"
+#include "check_four_step.h"
+#include "check_slabs.h"
+#include "check_snapshots.h"
+#include "check_tiles.h"
+#include "check_workspace.h"
 
 static stn_problem problem_of(stn_stencil *stencil, const int *extent, stn_dtype dtype, uint64_t steps) {
     stn_problem p = STN_PROBLEM_INIT;
@@ -34,7 +34,7 @@ static void check(suite *s, const char *part, const stn_problem *p, uint64_t see
     suite_compare(s, "spectral", true, what, p, seed);
 }
 
-/* Wrap, any taps, sizes that are good and whose lines are the axes. */
+/* Wrap with any taps, and good sizes, where lines are the axes themselves. */
 static void wrap(suite *s) {
     static const int extents[][3] = {{64, 0, 0},  {2, 0, 0},    {1000, 0, 0}, {48, 40, 0},  {16, 2, 0},
                                      {35, 64, 0}, {7, 1200, 0}, {840, 24, 0}, {10, 12, 16}, {32, 9, 20}};
@@ -53,7 +53,7 @@ static void wrap(suite *s) {
             }
 }
 
-/* Columns that clusters hold, of two and four blocks. */
+/* Columns shared by clusters of two and four blocks. */
 static void long_columns(suite *s) {
     static const int extents[][3] = {{14400, 3, 0}, {27648, 2, 0}, {30720, 4, 0}};
     for (size_t e = 0; e < sizeof extents / sizeof *extents; e++) {
@@ -83,8 +83,8 @@ static void dense(suite *s) {
             }
 }
 
-/* Even mirrors on any pair of sides, of taps that are symmetric along the axis, and sizes that no
- * transform has. */
+/* Even mirrors on any pair of sides, with taps symmetric along the axis, and sizes without a fast
+ * transform. */
 static stn_stencil *symmetric_stencil(dice *d, int rank, int radius) {
     stn_tap taps[343];
     double sum = 0;
@@ -132,8 +132,8 @@ static void even_sides(suite *s) {
         }
 }
 
-/* Wrap on sizes that are primes or odd along x: the grid and what the taps reach; or twice the
- * reach is more than there is. */
+/* Wrap on prime sizes, or odd ones along x: lines hold the grid and the reach of the taps; also
+ * with twice the reach longer than the grid. */
 static void sizes(suite *s) {
     static const int extents[][3] = {{997, 0, 0}, {1, 0, 0}, {89, 107, 0}, {64, 121, 0}, {211, 30, 0}, {23, 19, 29}};
     for (size_t e = 0; e < sizeof extents / sizeof *extents; e++)
@@ -153,7 +153,8 @@ static void sizes(suite *s) {
             }
 }
 
-/* Fixed and constant sides among even ones: every pair on every axis, of taps of reach 1. */
+/* Fixed and constant sides combined with even ones: every pair on every axis, with taps of reach
+ * 1. */
 static void odd_sides(suite *s) {
     static const int extents[][3] = {{101, 0, 0}, {37, 53, 0}, {64, 31, 0}, {9, 11, 14}};
     for (int low = 1; low < 6; low++)
@@ -177,8 +178,8 @@ static void odd_sides(suite *s) {
             }
 }
 
-/* A plan with new weights against the host: the same form of symbol, and from a real one to a
- * complex one; wider ones are refused. */
+/* New weights for a plan, compared with the host: the same form of symbol, and a complex instead of
+ * a real one; wider weights are rejected. */
 static void new_weights(suite *s) {
     enum { NY = 24, NX = 40 };
     dice d = {4711};
@@ -239,11 +240,21 @@ static void layouts(suite *s) {
 }
 
 int main(int argc, char **argv) {
-    static const suite_part parts[] = {{"wrap", wrap},           {"long", long_columns}, {"dense", dense},
-                                       {"even", even_sides},     {"odd", odd_sides},     {"sizes", sizes},
-                                       {"modes", modes},         {"layouts", layouts},   {"new-weights", new_weights},
-                                       {"snapshots", snapshots}, {"sheets", sheets},     {"tiles", tiles},
-                                       {"parts", in_parts},      {"settled", settled},   {"slabs", slabs},
+    static const suite_part parts[] = {{"wrap", wrap},
+                                       {"long", long_columns},
+                                       {"dense", dense},
+                                       {"even", even_sides},
+                                       {"odd", odd_sides},
+                                       {"sizes", sizes},
+                                       {"modes", modes},
+                                       {"layouts", layouts},
+                                       {"new-weights", new_weights},
+                                       {"snapshots", snapshots},
+                                       {"four-step", four_step},
+                                       {"tiles", tiles},
+                                       {"parts", in_parts},
+                                       {"decayed-modes", decayed_modes},
+                                       {"slabs", slabs},
                                        {"workspace", workspace}};
     return suite_main(argc, argv, parts, sizeof parts / sizeof *parts);
 }

@@ -1,0 +1,242 @@
+// Four-step FFT: the first and the last pass of `spectral` over a line too long for shared memory.
+// The line of L points is a matrix of N rows of SHEET_WIDTH points, and is transformed down the
+// columns first. With i = i1 SHEET_WIDTH + i2, k = k1 + N k2 and w_n = exp(-2 pi i / n):
+//
+//     U[k] = sum over i2 of  w_WIDTH^(i2 k2) V[k1][i2]
+//     V[k1][i2] = 2 w_L^(k1 i2) sum over i1 of  w_N^(i1 k1) u[i]
+//
+// This kernel computes V from u, or u from V (SPECTRUM_BACK); spectral_columns.cu transforms the
+// rows and applies the symbol. u is real, so rows 0 .. N / 2 of V suffice. Two neighbouring columns
+// are the real and imaginary part of one complex column Z, whose frequencies k and N - k are in the
+// same thread's pair of butterflies t and N / R - t of the last stage:
+//
+//     V[k][i2] = Z[k] + Z*[N - k],  V' = V[k][i2 + 1] = -i (Z[k] - Z*[N - k])
+//     inverse: Z[k] = V + i V',  Z[N - k] = V* + i V'*
+//
+//                    i2 = 0 1 2 3 ..            a block: LINE_COUNT pairs of columns,
+//     i1 = 0         | x x|x x|                 THREADS_X threads each
+//     i1 = 1         | x x|x x|
+//
+// A grid may consist of several such windows (overlap-save): each has SHEET_USEFUL output points,
+// preceded and followed by the points within reach of the taps of all steps.
+//
+// Reads STORE, REAL, VECTOR, BLOCKS, THREADS_X, LINE_*, SHEET_*, SPECTRUM_BACK, EXTEND_*,
+// FROZEN_LOW, FROZEN_HIGH.
+#include "device/ladder.cuh"
+#include "device/twins.cuh"
+#include "params.cuh"
+#include "spectral/extension.cuh"
+
+struct column_line {
+    static constexpr int N = LINE_POINTS, STAGES = LINE_STAGES, THREADS = THREADS_X, LINES = LINE_COUNT, PAD = LINE_PAD,
+                         TABLE = LINE_TABLE, SHARES = 1;
+    static constexpr __host__ __device__ int radix(int s) { return LINE_RADIX[s]; }
+};
+constexpr int N = LINE_POINTS, LAST = LINE_STAGES - 1, THREADS = THREADS_X * LINE_COUNT;
+static_assert(LINE_STAGES >= 2, "a column comes from memory in one stage and goes back there in another");
+static_assert(SHEET_WIDTH % 2 == 0 && LINE_SHARES == 1, "columns go in pairs, and a block holds them");
+using value = complex<REAL>;
+using first_stage = rung<column_line, 0>;
+using last_stage = rung<column_line, LAST>;
+constexpr int R = last_stage::R, P = N / R;  // Stride P between a butterfly's frequencies.
+
+struct spectral_four_step_arguments {
+    const STORE *in;
+    STORE *out;
+    REAL *spectrum;
+    const REAL *roots;          // Twiddle factors of the FFT stages.
+    const REAL *fine, *coarse;  // w_L^m for m < 2^SHEET_FINE, and for multiples of 2^SHEET_FINE.
+    long long in_batch, out_batch, n, before;
+    // The first window of this launch, counted over all grids; windows of a grid.
+    long long first, windows;
+    int tiles, unused;  // Blocks per window.
+};
+static_assert(is_twin(sizeof(spectral_four_step_arguments)), "the arguments that are launched");
+static_assert(is_given(sizeof(value) * ladder_cells<column_line>()), "the shared memory that is given");
+
+// ---- points: column pair c of row i1 has the grid's points i and i + 1
+struct window {
+    long long from;       // The grid point at the window's first point.
+    long long low, high;  // The window's outputs, as grid points.
+};
+__device__ __forceinline__ REAL element_at(const STORE *grid, long long i, long long n) {
+    const auto from = image_of<EXTEND_REPEATS, EXTEND_LOW, EXTEND_LOW_SIGN, EXTEND_HIGH, EXTEND_HIGH_SIGN>(i, n);
+    return from.sign ? static_cast<REAL>(from.sign) * widen(grid[from.at]) : REAL(0);
+}
+__device__ __forceinline__ value point_at(const STORE *grid, long long i, long long n) {
+    if (i > 0 && i + 2 < n) {
+        if (VECTOR == 2) return load_pair(grid + i);
+        return {widen(grid[i]), widen(grid[i + 1])};
+    }
+    return {element_at(grid, i, n), element_at(grid, i + 1, n)};
+}
+__device__ __forceinline__ void store_element(const STORE *in, STORE *out, long long i, REAL x, const window &w,
+                                              long long n) {
+    if (i < w.low || i >= w.high) return;
+    if ((FROZEN_LOW && i < FROZEN_LOW) || (FROZEN_HIGH && i >= n - FROZEN_HIGH)) {
+        if (!SPECTRUM_ADDS && in != out) out[i] = in[i];  // Frozen by a fixed side.
+        return;
+    }
+    out[i] = narrow<STORE>(x);
+}
+__device__ __forceinline__ void store_point(const STORE *in, STORE *out, long long i, value z, const window &w,
+                                            long long n) {
+    if (VECTOR == 2 && i > w.low && i + 2 < w.high) {
+        store_pair(out + i, z);
+        return;
+    }
+    store_element(in, out, i, z.re, w, n);
+    store_element(in, out, i + 1, z.im, w, n);
+}
+
+// SPECTRUM_ADDS: the values to which points i and i + 1 are added; 0 where nothing is stored.
+__device__ __forceinline__ value there_at(const STORE *out, long long i, const window &w) {
+    if (VECTOR == 2 && i >= w.low && i + 1 < w.high) return load_pair(out + i);
+    return {i >= w.low && i < w.high ? widen(out[i]) : REAL(0),
+            i + 1 >= w.low && i + 1 < w.high ? widen(out[i + 1]) : REAL(0)};
+}
+
+// The twiddle factors between the two transforms: w_L^(k i2) for the frequencies k <= N / 2 of a
+// pair of butterflies.
+__device__ __forceinline__ value root_at(const spectral_four_step_arguments &a, int m) {
+    return load_pair(a.fine + 2 * (m & ((1 << SHEET_FINE) - 1))) * load_pair(a.coarse + 2 * (m >> SHEET_FINE));
+}
+// For r below this, k = t + r P is at most N / 2; else N - k = P - t + (R - 1 - r) P is.
+constexpr int HALF = (R + 1) / 2;
+struct column_twiddles {
+    value low[HALF], high[HALF];
+    __device__ __forceinline__ void set(value first, value step) {
+        low[0] = first, high[0] = step * conjugate(first);
+#pragma unroll
+        for (int r = 1; r < HALF; r++) {
+            // Two steps from two before, which has fewer roundings.
+            const value power = r == 1 ? step : step * step;
+            low[r] = low[r < 2 ? 0 : r - 2] * power, high[r] = high[r < 2 ? 0 : r - 2] * power;
+        }
+    }
+    __device__ __forceinline__ value at(int r) const { return r < HALF ? low[r] : high[R - 1 - r]; }
+};
+__device__ __forceinline__ void set_twiddles(const spectral_four_step_arguments &a, int t, int column,
+                                             column_twiddles &even, column_twiddles &odd) {
+    const value first = root_at(a, t * column), step = root_at(a, P * column);
+    even.set(first, step);
+    odd.set(first * root_at(a, t), step * root_at(a, P));
+}
+// The row of V for r: the smaller of k and N - k.
+__device__ __forceinline__ long long row_at(int t, int r) { return r < HALF ? t + r * P : P - t + (R - 1 - r) * P; }
+
+__device__ __forceinline__ void store_frequencies(const spectral_four_step_arguments &a, value *line, int t0,
+                                                  int column, REAL *to, bool active) {
+#pragma unroll 1
+    for (int t = t0; t <= P / 2; t += THREADS_X) {
+        value x[R], y[R];
+        take_cells<column_line, LAST>(x, line, foot_of<column_line>(t));
+        dft<R>(x);
+        take_cells<column_line, LAST>(y, line, foot_of<column_line>(t ? P - t : 0));
+        dft<R>(y);
+        if (t == 0) {  // The partner of r P is (R - r) P.
+            const value first = y[0];
+#pragma unroll
+            for (int r = 0; r < R - 1; r++) y[r] = y[r + 1];
+            y[R - 1] = first;
+        }
+        if (!active) continue;
+        column_twiddles even, odd;
+        set_twiddles(a, t, column, even, odd);
+#pragma unroll
+        for (int r = 0; r < R; r++) {
+            const value z = x[r], w = conjugate(y[R - 1 - r]);
+            value v = z + w, adjacent = minus_i(z - w);
+            if (r >= HALF) v = conjugate(v), adjacent = conjugate(adjacent);
+            REAL *const address = to + 2 * (row_at(t, r) * SHEET_WIDTH + column);
+            store_pair(address, v * even.at(r));
+            store_pair(address + 2, adjacent * odd.at(r));
+        }
+    }
+}
+__device__ __forceinline__ void load_frequencies(const spectral_four_step_arguments &a, value *line, int t0, int column,
+                                                 const REAL *from, bool active) {
+#pragma unroll 1
+    for (int t = t0; t <= P / 2; t += THREADS_X) {
+        value x[R], y[R];
+        column_twiddles even, odd;
+        set_twiddles(a, t, column, even, odd);
+#pragma unroll
+        for (int r = 0; r < R; r++) {
+            const long long k = row_at(t, r);
+            value v = {REAL(0), REAL(0)}, adjacent = v;
+            if (active) {
+                const REAL *const address = from + 2 * (k * SHEET_WIDTH + column);
+                v = load_pair(address) * conjugate(even.at(r)),
+                adjacent = load_pair(address + 2) * conjugate(odd.at(r));
+            }
+            // Rounding errors left by the rows.
+            if (k == 0 || 2 * k == N) v.im = adjacent.im = REAL(0);
+            const value here = v - minus_i(adjacent), there = conjugate(v) - minus_i(conjugate(adjacent));
+            x[r] = swapped(r < HALF ? here : there), y[R - 1 - r] = swapped(r < HALF ? there : here);
+        }
+        dft<R>(x);
+        put_cells<column_line, LAST>(x, line, foot_of<column_line>(t));
+        if (t == 0 || 2 * t == P) continue;  // It is its own partner.
+        dft<R>(y);
+        put_cells<column_line, LAST>(y, line, foot_of<column_line>(P - t));
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
+    spectral_four_step(const __grid_constant__ spectral_four_step_arguments a) {
+    extern __shared__ __align__(16) unsigned char stn_shared[];
+    const int lane = static_cast<int>(threadIdx.x) % LINE_COUNT, t = static_cast<int>(threadIdx.x) / LINE_COUNT;
+    value *const line = reinterpret_cast<value *>(stn_shared) + lane;
+    const long long slot = blockIdx.x / a.tiles, batch = (a.first + slot) / a.windows,
+                    number = (a.first + slot) % a.windows;
+    const int column = 2 * (static_cast<int>(blockIdx.x % a.tiles) * LINE_COUNT + lane);
+    const bool active = column < SHEET_WIDTH;
+    window w = {number * SHEET_USEFUL - a.before, number * SHEET_USEFUL, (number + 1) * SHEET_USEFUL};
+    if (w.high > a.n) w.high = a.n;
+    REAL *const spectrum = a.spectrum + 2 * slot * (N / 2 + 1) * SHEET_WIDTH;
+    const STORE *const in = a.in + batch * a.in_batch;
+
+    if constexpr (!SPECTRUM_BACK) {
+#pragma unroll 1
+        for (int j = t; j < first_stage::COUNT; j += THREADS_X) {
+            value x[first_stage::R];
+#pragma unroll
+            for (int r = 0; r < first_stage::R; r++) {
+                const long long row = j + r * first_stage::STRIDE;
+                x[r] = active ? point_at(in, w.from + row * SHEET_WIDTH + column, a.n) : value{REAL(0), REAL(0)};
+            }
+            dft<first_stage::R>(x);
+            turn_rung<column_line, 0>(x, j, a.roots);
+            put_cells<column_line, 0>(x, line, j);
+        }
+        __syncthreads();
+        descend<column_line, 1, LAST>(line, t, a.roots);
+        store_frequencies(a, line, t, column, spectrum, active);
+    } else {
+        load_frequencies(a, line, t, column, spectrum, active);
+        __syncthreads();
+        ascend<column_line, LAST, 1>(line, t, a.roots);
+        STORE *const out = a.out + batch * a.out_batch;
+#pragma unroll 1
+        for (int j = t; j < first_stage::COUNT; j += THREADS_X) {
+            value x[first_stage::R];
+            take_cells<column_line, 0>(x, line, j);
+            turn_rung<column_line, 0>(x, j, a.roots);
+            dft<first_stage::R>(x);
+            if (!active) continue;
+            if constexpr (SPECTRUM_ADDS) {
+#pragma unroll
+                for (int r = 0; r < first_stage::R; r++) {
+                    const long long row = j + r * first_stage::STRIDE;
+                    x[r] = x[r] + swapped(there_at(out, w.from + row * SHEET_WIDTH + column, w));
+                }
+            }
+#pragma unroll
+            for (int r = 0; r < first_stage::R; r++) {
+                const long long row = j + r * first_stage::STRIDE;
+                store_point(in, out, w.from + row * SHEET_WIDTH + column, swapped(x[r]), w, a.n);
+            }
+        }
+    }
+}

@@ -1,0 +1,115 @@
+/* Multiplies spectra by the symbol's power K^T, for several lines at a time. */
+#include "strategies/host_spectral/host_spectral_passes.h"
+#include "strategies/host_spectral/symbol_power.h"
+
+typedef struct powers {
+    const shape *s;
+    uint64_t steps;
+    int top;
+    double decay_bound; /* If 1 - |K| exceeds it, K^steps is negligible. */
+    bool adds;
+} powers;
+
+/* ---- 1 - K at a frequency, from its coefficients (common/symbol.h) --------------------------- */
+
+static double one_minus_k_real(const stn_symbol *form, const double *parts, double angle) {
+    double sum = form->high ? parts[form->high] : 0;
+    for (int j = form->high - 1; j >= 1; j--) sum = sum * angle + parts[j];
+    return parts[0] + (form->high ? angle * sum : 0);
+}
+
+static cdouble polynomial(const double *parts, int terms, cdouble z) {
+    cdouble sum = {0, 0};
+    for (int j = terms - 1; j >= 0; j--) {
+        sum = cdouble_times(sum, z);
+        sum.re += parts[2 * j], sum.im += parts[2 * j + 1];
+    }
+    return sum;
+}
+
+/* one_minus_inverse_z: (1 - cos, sin) of the frequency's angle. */
+static cdouble one_minus_k_complex(const stn_symbol *form, const double *parts, cdouble one_minus_inverse_z) {
+    const cdouble z = {1 - one_minus_inverse_z.re, one_minus_inverse_z.im}, back = {z.re, -z.im},
+                  one_minus_k = {one_minus_inverse_z.re, -one_minus_inverse_z.im};
+    const cdouble high = cdouble_times(one_minus_k, polynomial(parts + 2, form->high, z));
+    const cdouble low = cdouble_times(one_minus_inverse_z, polynomial(parts + 2 + 2 * form->high, form->low, back));
+    return (cdouble){parts[0] + high.re + low.re, parts[1] + high.im + low.im};
+}
+
+/* The same from the values of both polynomials. */
+static cdouble one_minus_k_from_values(const double *parts, cdouble one_minus_inverse_z, cdouble high, cdouble low) {
+    const cdouble a = cdouble_times((cdouble){one_minus_inverse_z.re, -one_minus_inverse_z.im}, high),
+                  b = cdouble_times(one_minus_inverse_z, low);
+    return (cdouble){parts[0] + a.re + b.re, parts[1] + a.im + b.im};
+}
+
+void symbol_coefficients(const shape *s, int which, int64_t line, stn_planes to, int64_t lanes) {
+    const stn_symbol *form = &s->symbol;
+    const int terms = which ? form->low : form->high, skipped = which ? 2 + 2 * form->high : 2;
+    const int64_t length = s->axis[s->last].length;
+    for (int64_t i = 0; i < length * lanes; i++) to.re[i] = to.im[i] = 0;
+    for (int64_t l = 0; l < lanes; l++) {
+        const double *from = s->parts + (line + l) * form->parts + skipped;
+        /* Exponents are taken modulo the line's length, which may be less than the number of
+         * taps. */
+        for (int64_t j = 0; j < terms; j++) {
+            to.re[j % length * lanes + l] += from[2 * j];
+            to.im[j % length * lanes + l] += from[2 * j + 1];
+        }
+    }
+}
+
+/* ---- one frequency --------------------------------------------------------------------------- */
+
+static void apply_real(const powers *p, double one_minus_k, double *re, double *im, const double *b_re,
+                       const double *b_im) {
+    const real_power power = power_of_real(one_minus_k, p->steps, p->top, p->decay_bound);
+    *re *= power.value, *im *= power.value;
+    if (!p->adds) return;
+    const double sum = real_sum(power.one_minus, one_minus_k, p->steps);
+    *re += sum * *b_re, *im += sum * *b_im;
+}
+
+static void apply_complex(const powers *p, cdouble one_minus_k, double *re, double *im, const double *b_re,
+                          const double *b_im) {
+    const cdouble_power power = power_of_complex(one_minus_k, p->steps, p->top, p->decay_bound);
+    cdouble x = cdouble_times((cdouble){*re, *im}, power.value);
+    if (p->adds) {
+        const cdouble added =
+            cdouble_times((cdouble){*b_re, *b_im}, cdouble_sum(power.one_minus, one_minus_k, p->steps));
+        x.re += added.re, x.im += added.im;
+    }
+    *re = x.re, *im = x.im;
+}
+
+void symbol_apply(const shape *s, uint64_t steps, stn_planes x, stn_planes b, const stn_planes sums[2], int64_t line,
+                  int64_t count, int64_t lanes) {
+    const stn_symbol *form = &s->symbol;
+    /* apart: stride of the coefficients; all rows share those of one line. */
+    const int64_t length = s->axis[s->last].length, stride = s->last < 2 ? form->parts : 0;
+    const double *parts = s->parts + line * stride;
+    const bool adds = b.re != NULL;
+    const powers p = {s, steps, 63 - __builtin_clzll(steps),
+                      (adds ? stn_symbol_dead_of_sum : stn_symbol_dead)(s->largest, steps, SHAPE_KEPT_BITS), adds};
+    for (int64_t k = 0; k < count; k++) {
+        const bool mirrored = 2 * k > length;
+        const int64_t at = mirrored ? length - k : k;
+        for (int64_t l = 0, i = k * lanes; l < lanes; l++, i++) {
+            const double *b_re = p.adds ? &b.re[i] : NULL, *b_im = p.adds ? &b.im[i] : NULL;
+            if (form->plain)
+                apply_real(&p, one_minus_k_real(form, parts + l * stride, s->angles[at]), &x.re[i], &x.im[i], b_re,
+                           b_im);
+            else {
+                const cdouble one_minus_inverse_z = {s->angles[2 * at],
+                                                     mirrored ? -s->angles[2 * at + 1] : s->angles[2 * at + 1]};
+                const double *of = parts + l * stride;
+                const cdouble one_minus_k =
+                    s->transforms_polynomials
+                        ? one_minus_k_from_values(of, one_minus_inverse_z, (cdouble){sums[0].re[i], sums[0].im[i]},
+                                                  (cdouble){sums[1].re[i], sums[1].im[i]})
+                        : one_minus_k_complex(form, of, one_minus_inverse_z);
+                apply_complex(&p, one_minus_k, &x.re[i], &x.im[i], b_re, b_im);
+            }
+        }
+    }
+}

@@ -1,0 +1,443 @@
+/* Dense-DFT tiles as a strategy: candidates, tables, kernel, launches, description. See
+ * dense_tile.h. The symbol's power is computed in long double. */
+#include "strategies/segment/dense_tile.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arith.h"
+#include "base/error.h"
+#include "context/context.h"
+#include "context/kernel.h"
+#include "plan/plan.h"
+#include "render/render.h"
+#include "strategies/common/turns.h"
+#include "strategies/faces/margins.h"
+#include "strategies/segment/long_double_complex.h"
+
+/* Mirrors tile_arguments of tori.cuh; two values of the arithmetic type follow. */
+typedef struct tile_header {
+    const void *in;
+    void *out;
+    const void *operands, *symbol;
+    int64_t n[3], in_far[3], out_far[3];
+    uint32_t tiles[3], all;
+    int32_t lead[3], useful[3], before[3], rest;
+    stn_divisor by_tiles[3];
+} tile_header;
+
+/* For launches of one number of steps: byte offsets in the tables, multiples of 256. */
+typedef struct tile_table_layout {
+    uint64_t fused;
+    size_t operands, symbol;
+} tile_table_layout;
+
+typedef struct tile_state {
+    segment_dense_tile tile;
+    segment_sides sides;
+    bool real; /* The symbol is real. */
+    stn_kernel *kernel;
+    int64_t blocks;
+    int lengths; /* Different numbers of fused steps: 2 if the steps do not divide evenly. */
+    tile_table_layout layouts[2];
+    stn_faces *faces[2];
+    void *tables; /* On the device. */
+    size_t table_bytes;
+    stn_layouts at;
+    /* Part of the workspace for grids, a multiple of 256; that of the faces follows. */
+    size_t grid_bytes;
+} tile_state;
+
+static segment_dense_tile tile_of(const stn_candidate *candidate) {
+    segment_dense_tile tile;
+    memcpy(&tile, candidate->values, sizeof tile);
+    return tile;
+}
+
+/* ---- candidates ------------------------------------------------------------------------------ */
+
+static bool applies(const stn_task *task, const stn_machine *machine, char *reason, size_t size) {
+    const char *why = NULL;
+    segment_dense_tile tile;
+    if (machine->sm < 80)
+        why = "tiles need tensor cores for f64 and tf32: sm_80 or newer";
+    else if (task->rank < 2)
+        why = "tiles are for 2D and 3D grids";
+    else if (segment_dense_tile_search(task, machine, &tile, 1, &why, NULL))
+        why = NULL;
+    if (why) snprintf(reason, size, "%s", why);
+    return !why;
+}
+
+static size_t candidates(const stn_task *task, const stn_machine *machine, stn_candidate *list, size_t most) {
+    segment_dense_tile best[STN_CANDIDATES * 2];
+    const char *why;
+    const size_t count =
+        segment_dense_tile_search(task, machine, best, (size_t)stn_min((int64_t)most, STN_CANDIDATES * 2), &why, NULL);
+    for (size_t i = 0; i < count; i++) list[i] = stn_candidate_of(&best[i], sizeof best[i]);
+    return count;
+}
+
+static void left_out(const stn_plan *plan, stn_tally *tally) {
+    segment_dense_tile best[STN_CANDIDATES * 2];
+    const char *why;
+    (void)segment_dense_tile_search(&plan->task, &plan->machine, best, STN_CANDIDATES * 2, &why, tally);
+}
+
+static void estimate(const stn_task *task, const stn_machine *machine, const stn_candidate *candidate,
+                     stn_estimate *result) {
+    const segment_dense_tile tile = tile_of(candidate);
+    segment_dense_tile_cost(task, machine, &tile, result);
+}
+
+/* ---- tables ---------------------------------------------------------------------------------- */
+
+static bool is_opposite(const stn_tap *a, const stn_tap *b) {
+    for (int k = 0; k < 3; k++)
+        if (a->offset[k] != -b->offset[k]) return false;
+    return a->weight == b->weight;
+}
+
+/* Whether weights at opposite offsets are equal. */
+static bool is_central(const stn_task *task) {
+    for (size_t i = 0; i < task->ntaps; i++) {
+        bool found = false;
+        for (size_t j = 0; j < task->ntaps && !found; j++) found = is_opposite(&task->taps[i], &task->taps[j]);
+        if (!found) return false;
+    }
+    return true;
+}
+
+bool segment_dense_tile_symbol_is_real(const stn_task *task, const segment_dense_tile *tile) {
+    return tile->even || is_central(task);
+}
+
+size_t segment_dense_tile_matrices_size(const segment_dense_tile *tile) {
+    return segment_dense_matrices_size(segment_dense_tile_factors(tile->number), tile->even);
+}
+
+size_t segment_dense_tile_symbol_size(const segment_dense_tile *tile, bool real) {
+    return segment_dense_symbol_size(segment_dense_tile_factors(tile->number), real);
+}
+
+/* The symbol at frequency k along z, y, x. */
+static cplx symbol_at(const stn_task *task, const cplx *const roots[3], const int points[3], const int k[3]) {
+    cplx sum = {0, 0};
+    for (size_t t = 0; t < task->ntaps; t++) {
+        const stn_tap *tap = &task->taps[t];
+        cplx root = {task->taps[t].weight, 0};
+        for (int axis = 0; axis < 3; axis++) {
+            const int n = points[axis];
+            root = product(root, roots[axis][(k[axis] * tap->offset[axis] % n + n) % n]);
+        }
+        sum.re += root.re, sum.im += root.im;
+    }
+    return sum;
+}
+
+static void fill_powers(const stn_task *task, const cplx *const roots[3], const int points[3], bool real,
+                        uint64_t steps, double *powers) {
+    int k[3];
+    for (k[0] = 0; k[0] < points[0]; k[0]++)
+        for (k[1] = 0; k[1] < points[1]; k[1]++)
+            for (k[2] = 0; k[2] < points[2]; k[2]++) {
+                cplx one = symbol_at(task, roots, points, k);
+                if (real) one.im = 0;
+                const cplx value = power(one, steps);
+                *powers++ = (double)value.re, *powers++ = (double)value.im;
+            }
+}
+
+stn_status segment_dense_tile_make(const stn_task *task, const segment_dense_tile *tile, bool real, uint64_t steps,
+                                   double *operands, double *symbol, stn_error *error) {
+    const segment_factors *f = segment_dense_tile_factors(tile->number);
+    int points[3];
+    segment_dense_tile_points(tile, points);
+    const size_t length = (size_t)points[0] * (size_t)points[1] * (size_t)points[2];
+    double *powers = calloc(2 * length, sizeof *powers);
+    cplx *all = calloc((size_t)(points[0] + points[1] + points[2]), sizeof *all);
+    const cplx *const roots[3] = {all, all + points[0], all + points[0] + points[1]};
+    stn_status status = powers && all ? STN_OK : stn_fail_memory(error, "a symbol", 2 * length * sizeof *powers);
+    if (status == STN_OK) {
+        cplx *to = all;
+        for (int axis = 0; axis < 3; axis++)
+            for (int k = 0; k < points[axis]; k++) *to++ = root_of(k, points[axis]);
+        fill_powers(task, roots, points, real, steps, powers);
+        const double gain = segment_dense_scale_of(powers, length, task->dtype);
+        segment_dense_matrices_make(f, tile->even, gain, operands);
+        segment_dense_symbol_make(f, powers, real, gain, symbol);
+    }
+    free(all), free(powers);
+    return status;
+}
+
+/* ---- building -------------------------------------------------------------------------------- */
+
+enum { WORK_ITEMS = 12 }; /* Tiles that a block takes in sequence, at most; measured. */
+static stn_status get_kernel(stn_plan *plan, tile_state *state, stn_error *error) {
+    const stn_task *task = &plan->task;
+    const segment_dense_tile *tile = &state->tile;
+    const segment_dense_tile_block block = segment_dense_tile_block_of(task, tile);
+    stn_text params = STN_TEXT_EMPTY;
+    stn_params_begin(&params);
+    stn_params_elements(&params, task->dtype);
+    segment_dense_params(&params, segment_dense_tile_factors(tile->number), task->dtype, tile->fragment, tile->even);
+    for (int side = 0; side < 6; side++) {
+        char name[32];
+        snprintf(name, sizeof name, "%c_SIDE_%s", "ZYX"[side / 2], side % 2 ? "HIGH" : "LOW");
+        stn_params_int(&params, name, state->sides.kind[side / 2][side % 2]);
+    }
+    stn_params_int(&params, "BLOCKS", block.resident);
+    stn_params_int(&params, "SYMBOL_REAL", state->real);
+    stn_params_int(&params, "TORUS_SHIFTED", state->sides.past != 0);
+    stn_params_int(&params, "EXPECTED_HEADER", sizeof(tile_header));
+    STN_TRY(stn_kernel_make(plan->context, block.kernel, &params, block.shared, &state->kernel, error));
+    stn_plan_list_kernel(plan, state->kernel);
+    int64_t counts[3];
+    const int64_t resident =
+        stn_kernel_resident(state->kernel, plan->machine.multiprocessors, 32 * block.warps, block.shared);
+    const int64_t work_items = stn_div_up(segment_dense_tile_count(task, tile, counts), block.tiles);
+    /* Blocks of 3D tiles take few tiles each, so that tiles in progress stay neighbours and their
+     * inputs are in L2. */
+    const int64_t rounds =
+        segment_dense_tile_factors(tile->number)->n[2] > 1 ? stn_div_up(work_items, resident * WORK_ITEMS) : 1;
+    state->blocks = stn_min(work_items, resident * rounds);
+    return STN_OK;
+}
+
+/* Lays out the tables for the task's weights. UNSUPPORTED: they reach further than the tiles
+ * overlap. made: the kernel exists; one for asymmetric weights serves symmetric ones too, without
+ * compilation. */
+static stn_status lay_out_tables(const stn_task *task, tile_state *state, bool made, stn_error *error) {
+    const uint64_t launches = (uint64_t)state->tile.launches;
+    const size_t size = (task->dtype == STN_F64 ? sizeof(double) : sizeof(float));
+    stn_reach reach[3];
+    if (!made || state->sides.even) state->sides = segment_sides_of(task);
+    segment_dense_tile_reach(task, (uint64_t)state->tile.fused, reach);
+    if (state->sides.margins != (bool)state->tile.margins ||
+        !segment_dense_tile_fit(task, &state->sides, reach, &state->tile))
+        return stn_fail(
+            error, STN_ERROR_UNSUPPORTED,
+            "%d fused steps of these weights reach too far for these tiles, or do not suit the sides: make a "
+            "new plan with strategy auto",
+            state->tile.fused);
+    state->tile.even = state->sides.even;
+    state->real = (!made || state->real) && segment_dense_tile_symbol_is_real(task, &state->tile);
+    state->lengths = task->steps % launches ? 2 : 1;
+    state->table_bytes = 0;
+    for (int k = 0; k < state->lengths; k++) {
+        tile_table_layout *layout = &state->layouts[k];
+        layout->fused = (task->steps + (k ? 0 : launches - 1)) / launches;
+        layout->operands = state->table_bytes;
+        layout->symbol = layout->operands +
+                         (size_t)stn_round_up((int64_t)(segment_dense_tile_matrices_size(&state->tile) * size), 256);
+        state->table_bytes =
+            layout->symbol +
+            (size_t)stn_round_up((int64_t)(segment_dense_tile_symbol_size(&state->tile, state->real) * size), 256);
+    }
+    return STN_OK;
+}
+
+static stn_status fill_tables(const stn_task *task, const segment_dense_tile *tile, bool real,
+                              const tile_table_layout *layout, unsigned char *tables, stn_error *error) {
+    const size_t count = segment_dense_tile_matrices_size(tile), symbols = segment_dense_tile_symbol_size(tile, real);
+    double *values = malloc((count + symbols) * sizeof *values);
+    if (!values) return stn_fail_memory(error, "a symbol", (count + symbols) * sizeof *values);
+    stn_status status = segment_dense_tile_make(task, tile, real, layout->fused, values, values + count, error);
+    unsigned char *to = tables + layout->operands;
+    for (size_t i = 0; i < count + symbols && status == STN_OK; i++) {
+        if (i == count) to = tables + layout->symbol;
+        to += stn_put_real(task->dtype, values[i], to);
+    }
+    free(values);
+    return status;
+}
+
+/* Writes the tables to the device. There are none without a GPU, nor for a plan that is only
+ * inspected. */
+static stn_status make_tables(const stn_plan *plan, tile_state *state, stn_error *error) {
+    struct stn_device *device = plan->context->device;
+    void *tables = NULL;
+    if (!device || stn_gather_misses(plan->context)) return STN_OK;
+    unsigned char *host = calloc(1, state->table_bytes);
+    stn_status status = host ? STN_OK : stn_fail_memory(error, "tables of a symbol", state->table_bytes);
+    for (int k = 0; k < state->lengths && status == STN_OK; k++)
+        status = fill_tables(&plan->task, &state->tile, state->real, &state->layouts[k], host, error);
+    if (status == STN_OK) status = stn_device_alloc(device, state->table_bytes, &tables, error);
+    if (status == STN_OK) status = stn_device_upload(device, tables, host, state->table_bytes, error);
+    free(host);
+    if (status != STN_OK && tables) stn_device_free(device, tables);
+    if (status == STN_OK) state->tables = tables;
+    return status;
+}
+
+static stn_status prepare(stn_plan *plan, stn_error *error) {
+    tile_state *state = calloc(1, sizeof *state);
+    if (!state) return stn_fail_memory(error, "a plan", sizeof *state);
+    plan->state = state;
+    state->tile = tile_of(&plan->candidate);
+    state->at = stn_task_layouts(&plan->task, (uint64_t)state->tile.launches);
+    state->grid_bytes = (size_t)stn_round_up((int64_t)state->at.work_bytes, 256);
+    STN_TRY(lay_out_tables(&plan->task, state, false, error));
+    STN_TRY(get_kernel(plan, state, error));
+    STN_TRY(make_tables(plan, state, error));
+    size_t margins = 0;
+    for (int k = 0; k < state->lengths && state->tile.margins; k++) {
+        STN_TRY(stn_faces_create(plan, (int)state->layouts[k].fused, STN_FACES_CHEAPEST, &state->faces[k], error));
+        margins = (size_t)stn_max((int64_t)margins, (int64_t)stn_faces_workspace(state->faces[k]));
+    }
+    plan->workspace_size = state->grid_bytes + margins;
+    return STN_OK;
+}
+
+/* Weights at least as symmetric as the old ones need no compilation: only tables change. */
+static stn_status set_weights(stn_plan *plan, stn_error *error) {
+    tile_state *state = plan->state, next = *state;
+    next.tables = NULL;
+    STN_TRY(lay_out_tables(&plan->task, &next, true, error));
+    STN_TRY(get_kernel(plan, &next, error)); /* It is reused if it is the same. */
+    stn_status status = make_tables(plan, &next, error);
+    for (int k = 0; k < next.lengths && status == STN_OK && next.tile.margins; k++)
+        status = stn_faces_set_weights(plan, next.faces[k], error);
+    void *unused = status == STN_OK ? state->tables : next.tables;
+    if (unused) stn_device_free(plan->context->device, unused);
+    if (status == STN_OK) *state = next;
+    return status;
+}
+
+static void release(stn_plan *plan) {
+    tile_state *state = plan->state;
+    if (!state) return;
+    for (int k = 0; k < 2; k++) stn_faces_destroy(plan, state->faces[k]);
+    if (state->tables) stn_device_free(plan->context->device, state->tables);
+    free(state);
+    plan->state = NULL;
+}
+
+/* ---- running --------------------------------------------------------------------------------- */
+
+typedef struct run {
+    const tile_state *state;
+    unsigned char *margins;
+    const tile_table_layout *layout;
+} run;
+
+static stn_status launch_tiles(const stn_plan *plan, const void *user, const stn_fused_launch *l, stn_error *error) {
+    const run *r = user;
+    const tile_state *state = r->state;
+    const segment_dense_tile *tile = &state->tile;
+    const stn_task *task = &plan->task;
+    const segment_dense_tile_block block = segment_dense_tile_block_of(task, tile);
+    const unsigned char *tables = state->tables;
+    _Alignas(16) unsigned char arguments[sizeof(tile_header) + 16];
+    int64_t counts[3];
+    tile_header h = {.in = l->in,
+                     .out = l->out,
+                     .operands = tables + r->layout->operands,
+                     .symbol = tables + r->layout->symbol,
+                     .in_far = {l->from->stride[0], l->from->stride[1], l->from->batch},
+                     .out_far = {l->to->stride[0], l->to->stride[1], l->to->batch}};
+    h.all = (uint32_t)segment_dense_tile_count(task, tile, counts);
+    for (int k = 0; k < 3; k++) {
+        h.n[k] = task->n[k], h.tiles[k] = (uint32_t)counts[k], h.by_tiles[k] = stn_divisor_of(counts[k]);
+        h.lead[k] = tile->lead[k], h.useful[k] = tile->useful[k];
+        h.before[k] = tile->lead[k] + (k == 2 ? tile->shift : 0);
+    }
+    memcpy(arguments, &h, sizeof h);
+    size_t at = sizeof h;
+    for (int i = 0; i < 2; i++) at += stn_put_real(task->dtype, state->sides.past, arguments + at);
+    const stn_launch launch = {.grid = {(unsigned)state->blocks, 1, 1},
+                               .block = {32 * (unsigned)block.warps, 1, 1},
+                               .shared = block.shared,
+                               .stream = l->stream};
+    return stn_module_launch(state->kernel->module, &launch, arguments, error);
+}
+
+/* The longer launches come first. */
+static stn_status run_launch(const stn_plan *plan, const void *user, uint64_t i, const stn_fused_launch *l,
+                             stn_error *error) {
+    run r = *(const run *)user;
+    const int length = r.state->lengths == 2 && i >= plan->task.steps % (uint64_t)r.state->tile.launches;
+    r.layout = &r.state->layouts[length];
+    return stn_faces_run(plan, r.state->faces[length], launch_tiles, &r, l, r.margins, error);
+}
+
+static uint64_t launches(const stn_plan *plan) {
+    const tile_state *state = plan->state;
+    return (uint64_t)state->tile.launches;
+}
+
+static stn_status execute_part(stn_plan *plan, stn_part part, const stn_execution *at, stn_error *error) {
+    const tile_state *state = plan->state;
+    const run r = {state, (unsigned char *)at->workspace + state->grid_bytes, NULL};
+    return stn_take_turns(plan, &state->at, launches(plan), part, at, run_launch, &r, error);
+}
+
+/* ---- description ----------------------------------------------------------------------------- */
+
+static void print_tile(const stn_task *task, const segment_dense_tile *tile, stn_text *text) {
+    int points[3];
+    segment_dense_tile_points(tile, points);
+    stn_text_printf(text, ", tiles of ");
+    for (int k = points[0] > 1 ? 0 : 1; k < 3; k++) stn_text_printf(text, k < 2 ? "%d x " : "%d points, ", points[k]);
+    for (int k = points[0] > 1 ? 0 : 1; k < 3; k++)
+        stn_text_printf(text, k < 2 ? "%d x " : "%d of them outputs, ", tile->useful[k]);
+    stn_text_printf(text, "by %s products", tile->even ? "real" : "complex");
+    segment_dense_describe(task->dtype, tile->fragment, text);
+    if (tile->margins) stn_text_printf(text, ", margins stepped");
+}
+
+static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
+    const tile_state *state = plan->state;
+    const segment_dense_tile *tile = &state->tile;
+    if (format == STN_TEXT) {
+        stn_text_printf(text, "%d launch%s of %d fused steps", tile->launches, tile->launches == 1 ? "" : "es",
+                        tile->fused);
+        if (state->lengths == 2) stn_text_printf(text, " or %d", tile->fused - 1);
+        print_tile(&plan->task, tile, text);
+        stn_text_printf(text, ", they reach %d, %d and %d points along z, y and x", tile->reach[0], tile->reach[1],
+                        tile->reach[2]);
+        return;
+    }
+    int points[3];
+    segment_dense_tile_points(tile, points);
+    const struct {
+        const char *key;
+        int value;
+    } numbers[] = {{"fused_steps", tile->fused},  {"launches", tile->launches},  {"tile_z", points[0]},
+                   {"tile_y", points[1]},         {"tile_x", points[2]},         {"useful_z", tile->useful[0]},
+                   {"useful_y", tile->useful[1]}, {"useful_x", tile->useful[2]}, {"margins", tile->margins}};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        stn_json_key(text, numbers[i].key);
+        stn_json_number(text, numbers[i].value);
+    }
+}
+
+static void name_candidate(const stn_task *task, const stn_candidate *candidate, stn_text *text) {
+    const segment_dense_tile tile = tile_of(candidate);
+    stn_text_printf(text, "%d steps a launch", tile.fused);
+    print_tile(task, &tile, text);
+}
+
+static uint64_t shorten(const stn_task *task, const stn_candidate *candidate, uint64_t most, stn_candidate *trial) {
+    segment_dense_tile tile = tile_of(candidate);
+    const uint64_t steps = stn_fused_shorten(task, tile.fused, most, &tile.launches);
+    *trial = stn_candidate_of(&tile, sizeof tile);
+    return steps;
+}
+
+const stn_strategy segment_dense_tiles = {
+    .applies = applies,
+    .candidates = candidates,
+    .estimate = estimate,
+    .prepare = prepare,
+    .set_weights = set_weights,
+    .describe = describe,
+    .release = release,
+    .name_candidate = name_candidate,
+    .left_out = left_out,
+    .shorten = shorten,
+    .launches = launches,
+    .execute_part = execute_part,
+};

@@ -1,0 +1,211 @@
+/* Kernel, tables and launch of FFT tiles. See fft_tile.h. */
+#include "strategies/segment/fft_tile.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arith.h"
+#include "base/error.h"
+#include "context/context.h"
+#include "strategies/common/ladder.h"
+#include "strategies/segment/long_double_complex.h"
+
+/* Mirrors tile_arguments of segment_fft_tile.cu. */
+typedef struct tile_header {
+    const void *in;
+    void *out;
+    const void *row_roots, *column_roots, *half_angles, *symbol;
+    int64_t ny, nx, in_far[3], out_far[3];
+    uint32_t tiles_x, tiles_y, planes;
+    int32_t lead_y, lead_x, useful_y, useful_x, rest;
+} tile_header;
+
+stn_status segment_fft_tile_get(stn_plan *plan, const segment_shape *shape, bool real, segment_fft_tile *tile,
+                                stn_error *error) {
+    const stn_task *task = &plan->task;
+    stn_text params = STN_TEXT_EMPTY;
+    int radices[2];
+    segment_fft_tile_radices(shape, radices);
+    stn_params_begin(&params);
+    stn_params_elements(&params, task->dtype);
+    for (int which = 0; which < 2; which++) {
+        const segment_axis axis = segment_fft_tile_axis(task, which);
+        stn_params_int(&params, which ? "X_SIDE_LOW" : "Y_SIDE_LOW", axis.side[0]);
+        stn_params_int(&params, which ? "X_SIDE_HIGH" : "Y_SIDE_HIGH", axis.side[1]);
+    }
+    stn_params_int(&params, "VECTOR", stn_task_vector(task));
+    stn_params_int(&params, "BLOCKS", segment_fft_tile_blocks(task, &plan->machine, shape));
+    stn_params_int(&params, "THREADS_X", 32 * shape->tile);
+    stn_params_int(&params, "TILE_A", segment_fft_tile_points(shape, 1) / 16);
+    stn_params_int(&params, "TILE_T", radices[0]);
+    stn_params_int(&params, "TILE_R", radices[1]);
+    stn_params_int(&params, "TILE_SHARES", segment_fft_tile_shares(shape));
+    stn_params_int(&params, "SYMBOL_REAL", real);
+    stn_params_int(&params, "EXPECTED_HEADER", sizeof(tile_header));
+    tile->shared = segment_fft_tile_shared(task->dtype, shape);
+    STN_TRY(stn_kernel_make(plan->context, "segment_tile", &params, tile->shared, &tile->kernel, error));
+    stn_plan_list_kernel(plan, tile->kernel);
+    return STN_OK;
+}
+
+/* ---- tables ---------------------------------------------------------------------------------- */
+
+static stn_ladder ladder_of(const segment_shape *shape, int which) {
+    stn_ladder line = {.points = segment_fft_tile_points(shape, which) / (which ? 2 : 1), .stages = 2, .shares = 1};
+    if (which)
+        line.radix[0] = line.points / 8, line.radix[1] = 8;
+    else
+        segment_fft_tile_radices(shape, line.radix);
+    return line;
+}
+
+/* The number of columns, in groups of 8, that hold one frequency along x of each pair k, -k. */
+static int units_of(const segment_shape *shape) { return 8 * (segment_fft_tile_points(shape, 1) / 32 + 1); }
+
+static size_t real_size(const stn_task *task) { return task->dtype == STN_F64 ? sizeof(double) : sizeof(float); }
+
+/* Whether the weights are symmetric about the origin. */
+static bool is_centred(const stn_task *task) {
+    for (size_t i = 0; i < task->ntaps; i++) {
+        /* The taps are sorted. */
+        const stn_tap *t = &task->taps[i], *other = &task->taps[task->ntaps - 1 - i];
+        if (t->weight != other->weight) return false;
+        for (int axis = 0; axis < 3; axis++)
+            if (t->offset[axis] != -other->offset[axis]) return false;
+    }
+    return true;
+}
+
+void segment_fft_tile_lay_out(const stn_task *task, const segment_shape *shape, uint64_t fused, bool uneven, size_t at,
+                              segment_fft_tile_layout *layout) {
+    const bool wide = task->dtype == STN_F64;
+    const stn_ladder row = ladder_of(shape, 1), column = ladder_of(shape, 0);
+    const size_t units = (size_t)units_of(shape), size = real_size(task);
+    *layout = (segment_fft_tile_layout){.fused = fused, .real = !uneven && is_centred(task), .row_roots = at};
+    layout->column_roots = at + (size_t)stn_round_up((int64_t)stn_ladder_roots(&row, wide, NULL), 256);
+    layout->half_angles =
+        layout->column_roots + (size_t)stn_round_up((int64_t)stn_ladder_roots(&column, wide, NULL), 256);
+    layout->symbol = layout->half_angles + (size_t)stn_round_up((int64_t)(2 * units * size), 256);
+    const size_t numbers = units * (size_t)segment_fft_tile_points(shape, 0) * (layout->real ? 2 : 4);
+    layout->end = layout->symbol + (size_t)stn_round_up((int64_t)(numbers * size), 256);
+}
+
+/* exp(2 pi i k / n) for all k; NULL: out of memory. */
+static cplx *roots_of(int n) {
+    cplx *root = malloc((size_t)n * sizeof *root);
+    for (int k = 0; root && k < n; k++) {
+        const long double angle = 2 * acosl(-1.0L) * (long double)(2 * k <= n ? k : k - n) / (long double)n;
+        root[k] = (cplx){cosl(angle), sinl(angle)};
+    }
+    return root;
+}
+
+typedef struct tile_symbol {
+    const stn_task *task;
+    int n[2]; /* Real points. */
+    cplx *root[2];
+    bool real;
+    uint64_t steps;
+} tile_symbol;
+
+/* K^f. */
+static cplx symbol_at(const tile_symbol *s, int y, int x) {
+    cplx sum = {0, 0};
+    for (size_t i = 0; i < s->task->ntaps; i++) {
+        const stn_tap *tap = &s->task->taps[i];
+        const int ky = (int)((tap->offset[1] * (int64_t)y % s->n[0] + s->n[0]) % s->n[0]),
+                  kx = (int)((tap->offset[2] * (int64_t)x % s->n[1] + s->n[1]) % s->n[1]);
+        const cplx root = product(s->root[0][ky], s->root[1][kx]);
+        sum.re += (long double)tap->weight * root.re, sum.im += (long double)tap->weight * root.im;
+    }
+    if (s->real) sum.im = 0;
+    return power(sum, s->steps);
+}
+
+/* Half the sum and half the difference of the symbol at frequency k and k plus half a row, for each
+ * row and unit. */
+static size_t fill_symbol(const tile_symbol *s, int units, double *half_angles, double *symbol) {
+    const int n = s->n[1] / 2, a = n / 8;
+    const long double half = 0.5L / ((long double)n * (long double)s->n[0]);
+    const size_t all = (size_t)s->n[0] * (size_t)units;
+    for (int unit = 0; unit < units; unit++) {
+        const int k = unit / 8 + a * (unit % 8);
+        half_angles[2 * unit] = (double)s->root[1][k].im, half_angles[2 * unit + 1] = (double)s->root[1][k].re;
+        for (int y = 0; y < s->n[0]; y++) {
+            const cplx low = symbol_at(s, y, k), high = symbol_at(s, y, k + n);
+            double *const at = symbol + 2 * ((size_t)y * (size_t)units + (size_t)unit);
+            at[0] = (double)((low.re + high.re) * half);
+            at[1] = (double)((s->real ? low.re - high.re : low.im + high.im) * half);
+            if (s->real) continue;
+            at[2 * all] = (double)((low.re - high.re) * half);
+            at[2 * all + 1] = (double)((low.im - high.im) * half);
+        }
+    }
+    return all * (s->real ? 2 : 4);
+}
+
+static void put(const stn_task *task, const double *from, size_t count, unsigned char *to) {
+    for (size_t i = 0; i < count; i++) to += stn_put_real(task->dtype, from[i], to);
+}
+
+stn_status segment_fft_tile_fill(const stn_task *task, const segment_shape *shape,
+                                 const segment_fft_tile_layout *layout, unsigned char *tables, stn_error *error) {
+    const bool wide = task->dtype == STN_F64;
+    const stn_ladder row = ladder_of(shape, 1), column = ladder_of(shape, 0);
+    const int units = units_of(shape);
+    tile_symbol s = {task,
+                     {segment_fft_tile_points(shape, 0), segment_fft_tile_points(shape, 1)},
+                     {NULL, NULL},
+                     layout->real,
+                     layout->fused};
+    const size_t bytes = (size_t)units * (2 + 4 * (size_t)s.n[0]) * sizeof(double);
+    double *half_angles = calloc(1, bytes);
+    for (int i = 0; i < 2; i++) s.root[i] = roots_of(s.n[i]);
+    stn_status status =
+        half_angles && s.root[0] && s.root[1] ? STN_OK : stn_fail_memory(error, "a tile's symbol", bytes);
+    if (status == STN_OK) {
+        const size_t count = fill_symbol(&s, units, half_angles, half_angles + 2 * units);
+        stn_ladder_roots(&row, wide, tables + layout->row_roots);
+        stn_ladder_roots(&column, wide, tables + layout->column_roots);
+        put(task, half_angles, 2 * (size_t)units, tables + layout->half_angles);
+        put(task, half_angles + 2 * units, count, tables + layout->symbol);
+    }
+    free(half_angles), free(s.root[0]), free(s.root[1]);
+    return status;
+}
+
+/* ---- running --------------------------------------------------------------------------------- */
+
+stn_status segment_fft_tile_launch(const stn_plan *plan, const segment_shape *shape, const segment_fft_tile *tile,
+                                   const segment_fft_tile_layout *layout, const void *tables, const stn_fused_launch *l,
+                                   stn_error *error) {
+    const stn_task *task = &plan->task;
+    const unsigned char *table = tables;
+    const segment_pass *y = &shape->pass[0], *x = &shape->pass[1];
+    tile_header h = {.in = l->in,
+                     .out = l->out,
+                     .row_roots = table + layout->row_roots,
+                     .column_roots = table + layout->column_roots,
+                     .half_angles = table + layout->half_angles,
+                     .symbol = table + layout->symbol,
+                     .ny = task->n[1],
+                     .nx = task->n[2],
+                     .in_far = {l->from->stride[1], l->from->stride[0], l->from->batch},
+                     .out_far = {l->to->stride[1], l->to->stride[0], l->to->batch},
+                     .tiles_x = (uint32_t)stn_div_up(task->n[2], x->useful),
+                     .tiles_y = (uint32_t)stn_div_up(task->n[1], y->useful),
+                     .planes = (uint32_t)task->n[0],
+                     .lead_y = y->lead,
+                     .lead_x = x->lead,
+                     .useful_y = y->useful,
+                     .useful_x = x->useful};
+    const int64_t tiles = (int64_t)h.tiles_x * h.tiles_y * task->n[0] * task->batch;
+    const unsigned shares = (unsigned)segment_fft_tile_shares(shape);
+    const stn_launch launch = {.grid = {(unsigned)tiles * shares, 1, 1},
+                               .block = {32 * (unsigned)shape->tile, 1, 1},
+                               .shared = tile->shared,
+                               .stream = l->stream,
+                               .cluster = shares};
+    return stn_module_launch(tile->kernel->module, &launch, &h, error);
+}

@@ -1,0 +1,229 @@
+/* Cost model of FFT tiles: time and predicted error. See fft_tile.h. */
+#include <math.h>
+#include <string.h>
+
+#include "base/arith.h"
+#include "plan/accuracy.h"
+#include "strategies/common/ladder.h"
+#include "strategies/faces/margins.h"
+#include "strategies/segment/fft_tile.h"
+
+#define REGISTERS_F64 128
+/* For columns with a last radix of 16: with fewer registers they spill. */
+#define REGISTERS_F64_LONG 168
+#define REGISTERS 96
+#define BLOCK_BYTES 1024 /* Shared memory per block that the driver reserves. */
+
+int segment_fft_tile_registers(stn_dtype dtype, const segment_shape *shape) {
+    int radices[2];
+    segment_fft_tile_radices(shape, radices);
+    return dtype != STN_F64 ? REGISTERS : radices[1] < 16 ? REGISTERS_F64 : REGISTERS_F64_LONG;
+}
+
+int segment_fft_tile_blocks(const stn_task *task, const stn_machine *machine, const segment_shape *shape) {
+    const size_t bytes = segment_fft_tile_shared(task->dtype, shape) + BLOCK_BYTES;
+    const int64_t threads = 32 * (int64_t)shape->tile, registers = segment_fft_tile_registers(task->dtype, shape);
+    const int64_t held = (int64_t)(machine->registers_per_multiprocessor / (size_t)(threads * registers)),
+                  space = (int64_t)(machine->shared_per_multiprocessor / bytes);
+    return (int)stn_max(1, stn_min(stn_min(held, space), 8));
+}
+
+/* Cycles, fitted to 614 timed tiles of 44 problems, of 448 x 384 to 19616 x 20880 points. A lone
+ * block stalls at every barrier, on dependent instructions, and on memory; other blocks of its
+ * multiprocessor fill these stalls, within the limits of its units and memory. f16 computes in f32;
+ * only two problems were measured. */
+static const struct {
+    /* Latency of a lone block: per phase, per instruction of a round of its threads, and per byte
+     * in and out. */
+    double barrier, chain, byte;
+    /* Throughput of the multiprocessor, per warp: an instruction, and a point to and from shared
+     * memory. */
+    double issue, point;
+    /* Relative slowdown of a tile that reaches past a side, as each input is folded. */
+    double sides;
+    double start;   /* Seconds per launch. */
+    double stepped; /* Factor if margins are stepped too: 247 tiles of 12 problems. */
+} rates[] = {[STN_F64] = {321, 3.14, 0.059, 0.589, 3.10, 0.33, 0, 1},
+             [STN_F32] = {0, 3.11, 0.056, 0.487, 0, 0.49, 1.5e-6, 1.05},
+             [STN_F16] = {0, 3.90, 0.140, 0.610, 0, 0.49, 1.5e-6, 1.05}};
+#define MOVES 0.5    /* Weight of reading and writing at the copy bandwidth, added in quadrature. */
+#define LANES_F64 64 /* Lanes of the multiprocessors that were measured. */
+#define LANES 128
+/* Clusters, fitted to 36 timed tiles of f64 in 3 problems. Tiles that hold a whole plane take
+ * longer. */
+/* Bytes per cycle of a multiprocessor to and from other blocks of the cluster. */
+#define EXCHANGE 33
+/* Cycles of a cluster barrier and the first remote access, for each other block. */
+#define CLUSTER_BARRIER 625
+#define HOLDS_PLANE 1.1 /* Factor of tiles that hold a whole plane. */
+#define MIX 14          /* Instructions of the symbol for each complex point. */
+#define TURN 4
+#define WARP 32
+
+/* A phase of a tile: `count` butterflies of `points` points, with `work` instructions for each. */
+typedef struct phase {
+    int64_t count;
+    int points;
+    double work;
+} phase;
+enum { PHASES = 7 };
+
+static void phases_of(const segment_shape *shape, phase list[PHASES]) {
+    int radices[2];
+    segment_fft_tile_radices(shape, radices);
+    const int a = segment_fft_tile_points(shape, 1) / 16, stored = shape->pass[0].useful;
+    const int64_t rows = segment_fft_tile_points(shape, 0), n = 8 * (int64_t)a, units = 8 * (int64_t)(a / 2 + 1);
+    const phase row = {8 * rows, a, stn_ladder_work(a) + TURN}, second = {a * rows, 8, stn_ladder_work(8)},
+                column = {n * radices[1], radices[0], stn_ladder_work(radices[0]) + TURN},
+                last_stage = {2 * units * radices[0], radices[1], 2 * stn_ladder_work(radices[1]) + MIX};
+    const phase all[PHASES] = {row, second, column, last_stage, column, second, row};
+    memcpy(list, all, sizeof all);
+    list[PHASES - 1].count = 8 * stn_min(rows, stored + 8);
+}
+
+/* Arithmetic instructions of a tile. */
+static double work_of(const segment_shape *shape) {
+    phase list[PHASES];
+    double work = 0;
+    phases_of(shape, list);
+    for (int i = 0; i < PHASES; i++) work += (double)list[i].count * list[i].points * list[i].work;
+    return work;
+}
+
+static double tiles_along(const stn_task *task, const segment_pass *pass) {
+    return (double)stn_div_up(task->n[pass->axis], pass->useful);
+}
+
+double segment_fft_tile_count(const stn_task *task, const segment_shape *shape) {
+    return (double)(task->batch * task->n[0]) * tiles_along(task, &shape->pass[0]) * tiles_along(task, &shape->pass[1]);
+}
+
+static double part_at_sides(const stn_task *task, const segment_shape *shape) {
+    double inside = 1;
+    for (int i = 0; i < 2; i++) {
+        const double along = tiles_along(task, &shape->pass[i]);
+        const bool whole = !shape->pass[i].lead && task->n[1 + i] == segment_fft_tile_points(shape, i);
+        if (!whole) inside *= fmax(0, along - 2) / along;
+    }
+    return 1 - inside;
+}
+
+/* Cycles for a block's part of one tile: as a lone block, and as limited by the multiprocessor's
+ * units and memory. */
+typedef struct tile_cycles {
+    double alone, units;
+} tile_cycles;
+
+static tile_cycles cycles_of(const stn_task *task, const stn_machine *machine, const segment_shape *shape) {
+    const double lanes =
+        task->dtype == STN_F64 ? LANES_F64 / (double)machine->wide_lanes : LANES / (double)machine->lanes;
+    const double size = (double)stn_dtype_size(task->dtype), cycle = machine->multiprocessors * machine->clock;
+    const int64_t threads = WARP * (int64_t)shape->tile, shares = segment_fft_tile_shares(shape),
+                  all = (int64_t)segment_fft_tile_points(shape, 0) * segment_fft_tile_points(shape, 1) / shares,
+                  out = (int64_t)shape->pass[0].useful * shape->pass[1].useful / shares;
+    tile_cycles c = {rates[task->dtype].byte * size * (double)(all + out), 0};
+    phase list[PHASES];
+    phases_of(shape, list);
+    for (int i = 0; i < PHASES; i++) {
+        const double work = list[i].points * list[i].work;
+        const int64_t count = stn_div_up(list[i].count, shares);
+        c.alone += rates[task->dtype].barrier +
+                   (double)stn_div_up(count, threads) * rates[task->dtype].chain * work * fmax(1, lanes);
+        c.units += (double)stn_div_up(count, WARP) *
+                   (rates[task->dtype].issue * work * lanes + rates[task->dtype].point * list[i].points);
+    }
+    if (shares > 1) {
+        const double away = (double)(shares - 1) / (double)shares * (double)segment_fft_tile_shared(task->dtype, shape);
+        c.alone += 2 * (CLUSTER_BARRIER * (double)(shares - 1) + away / EXCHANGE), c.units += 2 * away / EXCHANGE;
+    }
+    c.units = hypot(c.units, MOVES * 2 * size * (double)out * cycle / machine->copy_bandwidth);
+    return c;
+}
+
+/* Cycles per block if `blocks` are resident on a multiprocessor. */
+static double cycles_with(const tile_cycles *c, double blocks) { return hypot(c->alone / blocks, c->units); }
+
+/* The mean of two bounds: tiles in whole waves, and tiles that start as soon as others end. */
+double segment_fft_tile_seconds(const stn_task *task, const stn_machine *machine, const segment_shape *shape,
+                                double *flops) {
+    const int blocks = segment_fft_tile_blocks(task, machine, shape), shares = segment_fft_tile_shares(shape);
+    const double tiles = segment_fft_tile_count(task, shape),
+                 clusters = fmax(1, floor((double)machine->multiprocessors / shares)), each = tiles / clusters,
+                 waves = floor(each / blocks), rest = ceil(each - waves * blocks);
+    const tile_cycles c = cycles_of(task, machine, shape);
+    const double full = cycles_with(&c, blocks), last = rest > 0 ? rest * cycles_with(&c, rest) : 0;
+    const double whole = waves * blocks * full + last, even = waves > 0 ? each * full : whole;
+    const double at_sides = part_at_sides(task, shape), slow = at_sides > 0 ? fmin(1, at_sides + blocks / each) : 0;
+    const double compute = (whole + even) / 2 * (1 + rates[task->dtype].sides * slow),
+                 move = 2 * (double)stn_dtype_size(task->dtype) * (double)stn_task_points(task);
+    *flops = 2 * work_of(shape) * tiles;
+    return fmax(compute / machine->clock, move / machine->copy_bandwidth) + rates[task->dtype].start +
+           machine->launch_seconds;
+}
+
+/* As for lines (segment_cost_model.c), with two short passes; an upper bound of the errors measured
+ * by tests/strategies/test_errors. */
+#define ROUNDINGS_F64 6
+#define ROUNDINGS_F32 5
+#define NEGLECTED_ERROR 3.1
+/* Few steps include all weights, and whole periods are exact. */
+static bool neglects_weights(const stn_task *task, const segment_shape *shape, const segment_pass *pass) {
+    const int64_t all = (int64_t)shape->fused * (task->reach[pass->axis][0] + task->reach[pass->axis][1]);
+    return pass->reach < all && (pass->lead > 0 || pass->useful < task->n[pass->axis]);
+}
+static double predicted_error(const stn_task *task, const segment_shape *shape) {
+    const stn_dtype arithmetic = task->dtype == STN_F64 ? STN_F64 : STN_F32;
+    const double rounding = stn_error_rounding(arithmetic);
+    const double times = (arithmetic == STN_F64 ? ROUNDINGS_F64 : ROUNDINGS_F32) * stn_error_cancelling(task);
+    const double stored = task->dtype == STN_F16 ? stn_error_rounding(STN_F16) : 0;
+    double systematic = rounding;
+    for (int i = 0; i < 2; i++)
+        if (neglects_weights(task, shape, &shape->pass[i])) systematic += NEGLECTED_ERROR * segment_tail(arithmetic);
+    const double own = stn_error_of(systematic, hypot(times * rounding * sqrt(2), stored), shape->launches);
+    return shape->margins ? hypot(own, stn_error_stepping(task)) : own;
+}
+
+/* Factor for f16, and for too few tiles to occupy all multiprocessors. */
+#define UNTIMED_CLUSTERS 1.25
+/* Factor for stepped margins with so few tiles that all run at once. */
+#define UNTIMED_FEW 1.1
+
+static double part_of_margins(const stn_task *task, const stn_machine *machine, const segment_shape *shape) {
+    const double at_once = (double)segment_fft_tile_blocks(task, machine, shape) * machine->multiprocessors;
+    return rates[task->dtype].stepped *
+           (segment_fft_tile_count(task, shape) * segment_fft_tile_shares(shape) > at_once ? 1 : UNTIMED_FEW);
+}
+
+static double part_of_clusters(const stn_task *task, const stn_machine *machine, const segment_shape *shape) {
+    const bool fill = segment_fft_tile_count(task, shape) * segment_fft_tile_shares(shape) >= machine->multiprocessors;
+    return (segment_fft_tile_holds_plane(task, shape) ? HOLDS_PLANE : 1) *
+           (task->dtype != STN_F16 && fill ? 1 : UNTIMED_CLUSTERS);
+}
+
+double segment_fft_tile_faces(const stn_task *task, const stn_machine *machine, const segment_shape *shape) {
+    return shape->margins ? stn_faces_seconds(task, machine, shape->fused) : 0;
+}
+
+void segment_fft_tile_cost_with_faces(const stn_task *task, const stn_machine *machine, const segment_shape *shape,
+                                      double faces, stn_estimate *e) {
+    const double launches = shape->launches;
+    double flops;
+    memset(e, 0, sizeof *e);
+    e->unit = task->dtype == STN_F64 ? STN_UNIT_FMA_F64 : STN_UNIT_FMA_F32;
+    e->error = predicted_error(task, shape);
+    e->launches = launches;
+    e->bytes = 2 * (double)stn_dtype_size(task->dtype) * (double)stn_task_points(task) * launches;
+    e->seconds = launches * (segment_fft_tile_seconds(task, machine, shape, &flops) + faces) *
+                 (shape->margins ? part_of_margins(task, machine, shape) : 1);
+    if (shape->shares) e->seconds *= part_of_clusters(task, machine, shape);
+    e->flops = launches * flops;
+    e->halo_waste = segment_fft_tile_count(task, shape) * segment_fft_tile_points(shape, 0) *
+                        segment_fft_tile_points(shape, 1) / (double)stn_task_points(task) -
+                    1;
+    e->stepping = shape->margins;
+}
+
+void segment_fft_tile_cost(const stn_task *task, const stn_machine *machine, const segment_shape *shape,
+                           stn_estimate *e) {
+    segment_fft_tile_cost_with_faces(task, machine, shape, segment_fft_tile_faces(task, machine, shape), e);
+}

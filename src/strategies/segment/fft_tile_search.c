@@ -1,0 +1,274 @@
+/* Search for the cheapest FFT tiles. See fft_tile.h. */
+#include <math.h>
+#include <string.h>
+
+#include "base/arith.h"
+#include "base/best.h"
+#include "plan/constraint.h"
+#include "problem/stencil.h"
+#include "strategies/faces/margins.h"
+#include "strategies/segment/dense_tile.h"
+#include "strategies/segment/fft_tile.h"
+
+#define SECTOR_BYTES 32
+#define LEAST_USEFUL 4 /* At least 1 / LEAST_USEFUL of a tile are outputs. */
+#define FEW_LAUNCHES 8
+#define FEWEST_FUSED 4 /* Least steps of a launch, if there are more than FEW_LAUNCHES. */
+#define MOST_LOOKS 6   /* Larger numbers of launches that are tried. */
+#define MOST_FITS 2
+/* With more taps the search for the reach is slow: only a few launches are tried. */
+#define MANY_TAPS 64
+#define MOST_REACH 144 /* Reach at which the longest tile of one block has the fewest outputs. */
+#define MOST_MARGIN 64 /* Most steps by which the margins at faces are stepped in one launch. */
+
+/* Tile sides in units of 16 points. Rows have 8 times as many complex points; columns have two
+ * radices. */
+static const int sixteenths[] = {2, 3, 4, 5, 6, 7, 8, 10, 12};
+enum { SIDES = sizeof sixteenths / sizeof *sixteenths };
+/* Tiles held by clusters: sides along y and x, and numbers of blocks. */
+#define LONGEST 16
+static const uint8_t cluster_sides[][2] = {{8, 16}, {16, 8}, {12, 12}, {12, 16}, {16, 12}, {16, 16}},
+                     shares[] = {2, 4, 8};
+
+/* The side along y (0) or x (1), in units of 16 points. */
+static int sixteenths_of(const segment_shape *shape, int which) { return (unsigned char)shape->pass[which].first; }
+
+int segment_fft_tile_points(const segment_shape *shape, int which) { return 16 * sixteenths_of(shape, which); }
+
+int segment_fft_tile_shares(const segment_shape *shape) { return shape->shares ? shape->shares : 1; }
+
+void segment_fft_tile_radices(const segment_shape *shape, int radices[2]) {
+    const int first = sixteenths_of(shape, 0);
+    radices[0] = first <= 8 ? 2 * first : 16;
+    radices[1] = first <= 8 ? 8 : first;
+}
+
+size_t segment_fft_tile_shared(stn_dtype dtype, const segment_shape *shape) {
+    return (size_t)segment_fft_tile_points(shape, 0) * (size_t)(segment_fft_tile_points(shape, 1) / 2 + 1) *
+           (dtype == STN_F64 ? 16 : 8) / (size_t)segment_fft_tile_shares(shape);
+}
+
+bool segment_fft_tile_holds_plane(const stn_task *task, const segment_shape *shape) {
+    for (int i = 0; i < 2; i++)
+        if (shape->pass[i].lead || shape->pass[i].useful < task->n[1 + i]) return false;
+    return true;
+}
+
+/* ---- the axes -------------------------------------------------------------------------------- */
+
+static bool mirrors(const stn_task *task, int axis, int side) {
+    const stn_boundary_kind kind = task->boundary[axis][side].kind;
+    if (!stn_task_mirrored(task, axis)) return false;
+    return kind == STN_REFLECT || kind == STN_MIRROR || (kind == STN_NEAREST && task->reach[axis][side] <= 1);
+}
+
+segment_axis segment_fft_tile_axis(const stn_task *task, int which) {
+    segment_axis a = {.axis = 1 + which, .n = task->n[1 + which]};
+    a.exact = task->boundary[a.axis][0].kind == STN_WRAP;
+    if (!a.exact) a.exact = a.n > 3 && mirrors(task, a.axis, 0) && mirrors(task, a.axis, 1);
+    for (int side = 0; side < 2; side++) {
+        a.side[side] = a.exact ? task->boundary[a.axis][side].kind : STN_NEAREST;
+        /* With a reach of one point, both are the same. */
+        if (a.exact && a.side[side] == STN_NEAREST) a.side[side] = STN_REFLECT;
+    }
+    return a;
+}
+
+static bool place_outputs(const stn_task *task, const segment_axis *a, const stn_reach *reach, int sixteenth,
+                          segment_pass *pass) {
+    const int64_t length = 16 * (int64_t)sixteenth, period = segment_period(a), all = reach->side[0] + reach->side[1];
+    *pass = (segment_pass){.axis = (uint8_t)a->axis,
+                           .first = (int8_t)sixteenth,
+                           .useful = (int)stn_min(a->n, length),
+                           .reach = (int)stn_min(all, INT32_MAX)};
+    if (period && length % period == 0) return true; /* Circular convolution is the result. */
+    if (all >= length) return false;
+    const int64_t unit = a->axis == 2 ? SECTOR_BYTES / (int64_t)stn_dtype_size(task->dtype) : 1;
+    pass->lead = (int)stn_round_up(reach->side[0], a->axis == 2 ? 2 : 1);
+    const int64_t space = length - pass->lead - reach->side[1];
+    pass->useful = (int)(a->n <= space ? a->n : space / unit * unit);
+    return space > 0 && pass->useful > 0 && pass->useful >= stn_min(a->n, length / LEAST_USEFUL);
+}
+
+static stn_reach reach_of(const stn_task *task, int which, uint64_t fused) {
+    return stn_reach_find(task, 1 + which, fused, segment_tail(task->dtype));
+}
+
+bool segment_fft_tile_refit(const stn_task *task, segment_shape *shape) {
+    bool good = true;
+    for (int which = 0; which < 2 && good; which++) {
+        const segment_axis a = segment_fft_tile_axis(task, which);
+        good = a.exact || shape->margins;
+        if (!good) break;
+        const stn_reach reach = reach_of(task, which, (uint64_t)shape->fused);
+        good = place_outputs(task, &a, &reach, shape->pass[which].first, &shape->pass[which]);
+    }
+    return good;
+}
+
+/* ---- search ---------------------------------------------------------------------------------- */
+
+static bool shared_holds(const stn_task *task, const stn_machine *machine, void *of) {
+    return segment_fft_tile_shared(task->dtype, of) <= machine->shared_per_block;
+}
+static bool tiles_count(const stn_task *task, const stn_machine *machine, void *of) {
+    (void)machine;
+    return segment_fft_tile_count(task, of) * segment_fft_tile_shares(of) < 0x1p31;
+}
+static bool clusters_are(const stn_task *task, const stn_machine *machine, void *of) {
+    (void)task;
+    return segment_fft_tile_shares(of) == 1 || machine->sm >= 90;
+}
+static const stn_constraint constraints[] = {
+    {"clusters of tiles", "a tile is shared by the blocks of a cluster, which needs sm_90 or newer", clusters_are},
+    {"shared memory of tiles", "a tile fits a block's shared memory", shared_holds},
+    {"tiles", "blocks of tiles are counted in 31 bits", tiles_count},
+};
+
+/* Chooses the number of warps in a block that takes the least time. */
+static void choose_threads(const stn_task *task, const stn_machine *machine, segment_shape *shape) {
+    static const uint8_t warps[] = {4, 6, 8, 10, 12, 14, 16};
+    const int64_t registers = segment_fft_tile_registers(task->dtype, shape);
+    double least = INFINITY, flops;
+    uint8_t best = warps[0];
+    for (size_t i = 0; i < sizeof warps; i++) {
+        shape->tile = warps[i];
+        if ((size_t)(32 * warps[i] * registers) > machine->registers_per_multiprocessor) continue;
+        const double seconds = segment_fft_tile_seconds(task, machine, shape, &flops);
+        if (seconds < least) least = seconds, best = warps[i];
+    }
+    shape->tile = best;
+}
+
+static bool is_served(const stn_task *task, const char **why) {
+    bool reaches = task->reach[0][0] + task->reach[0][1] == 0;
+    for (int axis = 1; axis < 3; axis++) reaches = reaches && task->reach[axis][0] + task->reach[axis][1] > 0;
+    if (!reaches) {
+        *why = "its weights are neither separable nor those of a 2D stencil";
+        return false;
+    }
+    return true;
+}
+
+typedef struct search {
+    const stn_task *task;
+    const stn_machine *machine;
+    segment_axis axes[2];
+    bool systematic; /* The taps reach equally far along both axes. */
+    segment_fft_tiles_found *lists;
+    stn_tally *tally;
+    double largest; /* Largest absolute value of the symbol; 0: not known yet. */
+} search;
+
+/* Reach of this number of steps; false: too far for any tile. Slow. */
+static bool find_reaches(const search *s, uint64_t fused, stn_reach reach[2]) {
+    for (int i = 0; i < 2; i++) {
+        reach[i] = i && s->systematic ? reach[0] : reach_of(s->task, i, fused);
+        segment_pass pass;
+        bool fits = s->lists[1].most && place_outputs(s->task, &s->axes[i], &reach[i], LONGEST, &pass);
+        for (int k = SIDES - 1; k >= 0 && !fits; k--)
+            fits = place_outputs(s->task, &s->axes[i], &reach[i], sixteenths[k], &pass);
+        if (!fits) return false;
+    }
+    return true;
+}
+
+/* Properties shared by all tiles for launches of one number of steps. */
+typedef struct launches_of {
+    segment_shape shape;
+    stn_reach reach[2];
+    double faces;
+} launches_of;
+
+/* Adds a tile of y and x units of 16 points; false: it does not serve such launches. */
+static bool add_tile(const search *s, const launches_of *l, int y, int x, int in) {
+    const int first[2] = {y, x};
+    segment_shape shape = l->shape;
+    shape.shares = in;
+    for (int i = 0; i < 2; i++)
+        if (!place_outputs(s->task, &s->axes[i], &l->reach[i], first[i], &shape.pass[i])) return false;
+    /* One launch suffices then. */
+    if (shape.launches > 1 && segment_fft_tile_holds_plane(s->task, &shape)) return true;
+    if (!STN_CONSTRAINTS_HOLD(constraints, s->task, s->machine, &shape, s->tally)) return false;
+    choose_threads(s->task, s->machine, &shape);
+    stn_estimate e;
+    segment_fft_tile_cost_with_faces(s->task, s->machine, &shape, l->faces, &e);
+    segment_fft_tiles_found *to = &s->lists[in > 0];
+    segment_shape *at = stn_best_insert(to->best, to->costs, sizeof *to->best, &to->found, to->most, e.seconds);
+    if (at) *at = shape;
+    return true;
+}
+
+/* Adds all tiles for launches of one number of steps. */
+static bool add_tiles(const search *s, const launches_of *l) {
+    bool any = false;
+    for (int y = 0; y < SIDES; y++)
+        for (int x = 0; x < SIDES; x++) any |= add_tile(s, l, sixteenths[y], sixteenths[x], 0);
+    for (size_t i = 0; i < sizeof cluster_sides / sizeof *cluster_sides && s->lists[1].most; i++)
+        for (size_t k = 0; k < sizeof shares; k++) {
+            int radices[2];
+            segment_shape shape = l->shape;
+            shape.pass[0].first = (int8_t)cluster_sides[i][0];
+            segment_fft_tile_radices(&shape, radices);
+            if (radices[1] % shares[k]) continue;
+            any |= add_tile(s, l, cluster_sides[i][0], cluster_sides[i][1], shares[k]);
+        }
+    return any;
+}
+
+/* Whether the symbol's power overflows the data's type. */
+static bool grows_too_far(search *s, int64_t fused) {
+    if (!(s->largest > 0)) s->largest = stn_taps_max_symbol(s->task->ntaps, s->task->taps);
+    return (double)fused * log10(s->largest) > (s->task->dtype == STN_F64 ? 290 : 36);
+}
+
+static bool add_launches(search *s, int64_t launches) {
+    const stn_task *task = s->task;
+    const int64_t fused = stn_div_up((int64_t)task->steps, launches);
+    const bool margins = !s->axes[0].exact || !s->axes[1].exact;
+    launches_of l = {.shape = {.launches = (int)launches, .fused = (int)fused, .margins = margins, .passes = 1}};
+    int64_t low[3], high[3];
+    if (margins && (fused > MOST_MARGIN || !stn_faces_interior(task, (int)fused, low, high))) return false;
+    if (!find_reaches(s, (uint64_t)fused, l.reach) || grows_too_far(s, fused)) return false;
+    l.faces = segment_fft_tile_faces(task, s->machine, &l.shape);
+    return add_tiles(s, &l);
+}
+
+/* Numbers of launches that are tried. */
+static const int numbers[] = {24, 18, 13, 10, 8, 7, 6, 5, 4, 3, 2, 1};
+enum { FIRST_OF_FEW = 4 };
+
+/* Tries more launches, for runs that need them. */
+static bool add_many(search *s, int enough) {
+    const double most = MOST_REACH / (SEGMENT_LEAST_REACH * segment_dense_tile_spread(s->task)),
+                 steps = (double)s->task->steps;
+    int fits = 0;
+    double launches = fmax(numbers[0], ceil(steps / (most * most)));
+    for (int i = 0; i < MOST_LOOKS && fits < enough && launches <= fmin(steps, INT32_MAX); i++) {
+        fits += add_launches(s, (int64_t)launches);
+        launches += floor(launches / 3) + 1;
+    }
+    return fits > 0;
+}
+
+bool segment_fft_tile_search(const stn_task *task, const stn_machine *machine, segment_fft_tiles_found lists[2],
+                             const char **why, stn_tally *tally) {
+    if (!is_served(task, why)) return false;
+    *why = "its taps reach too far, or its symbol grows past the data's range";
+    search s = {task,
+                machine,
+                {segment_fft_tile_axis(task, 0), segment_fft_tile_axis(task, 1)},
+                .lists = lists,
+                .tally = tally};
+    s.systematic = stn_reach_alike(task, 1, 2);
+    const bool single = lists[0].most == 1, one = single || task->ntaps > MANY_TAPS;
+    /* Launches of fewer steps have less reach and growth: if they do not fit, no longer ones do. */
+    bool any = false;
+    for (size_t i = one ? FIRST_OF_FEW : 0; i < sizeof numbers / sizeof *numbers; i++) {
+        const int64_t launches = numbers[i];
+        if (launches * (launches > FEW_LAUNCHES ? FEWEST_FUSED : 1) > (int64_t)task->steps) continue;
+        if (!add_launches(&s, launches)) break;
+        any = true;
+    }
+    return any || (task->ntaps <= MANY_TAPS && add_many(&s, single ? 1 : MOST_FITS));
+}

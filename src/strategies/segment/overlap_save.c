@@ -1,0 +1,374 @@
+/* Passes of overlapping segments: any number of steps in one pass over memory, by overlap-save
+ * convolution in shared memory with the fused taps (FlashFFTStencil). Segments overlap by the reach
+ * of the fused taps, boundaries are folded in while loading, the terms of a 2D grid's fixed and
+ * constant sides are convolved along them, and separable weights take one such pass per axis. See
+ * kernel_templates/segment. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arith.h"
+#include "base/error.h"
+#include "context/context.h"
+#include "plan/plan.h"
+#include "strategies/common/turns.h"
+#include "strategies/faces/margins.h"
+#include "strategies/segment/dense_tile.h"
+#include "strategies/segment/fft_tile.h"
+#include "strategies/segment/overlap_save_pass.h"
+#include "strategies/segment/segment_boundary_source.h"
+
+typedef struct segment_state {
+    segment_shape shape;
+    segment_axis axes[3];      /* Of each pass. */
+    segment_kernel kernels[3]; /* Of each pass. */
+    /* Different numbers of fused steps: 2 if the steps do not divide evenly. */
+    int lengths;
+    segment_table_layout layouts[2][3];
+    segment_source source;
+    segment_source_tables sides[2];
+    segment_fft_tile tile; /* These replace the passes along lines. */
+    segment_fft_tile_layout tiles[2];
+    stn_faces *faces[2];
+    void *tables; /* On the device. */
+    size_t table_bytes;
+    stn_layouts at;
+    /* Part of the workspace for grids, a multiple of 256; that of the faces follows. */
+    size_t grid_bytes;
+} segment_state;
+
+static bool applies(const stn_task *task, const stn_machine *machine, char *reason, size_t size) {
+    const char *why = NULL;
+    segment_shape shape;
+    if (segment_search(task, machine, &shape, 1, &why, NULL)) why = NULL;
+    if (why) snprintf(reason, size, "%s", why);
+    return !why;
+}
+
+static size_t candidates(const stn_task *task, const stn_machine *machine, stn_candidate *list, size_t most) {
+    segment_shape best[STN_CANDIDATES * 4];
+    const char *why;
+    size_t count = segment_search(task, machine, best, (size_t)stn_min((int64_t)most, STN_CANDIDATES * 4), &why, NULL);
+    for (size_t i = 0; i < count; i++) list[i] = stn_candidate_of(&best[i], sizeof best[i]);
+    return count;
+}
+
+static void left_out(const stn_plan *plan, stn_tally *tally) {
+    segment_shape best[STN_CANDIDATES * 4];
+    const char *why;
+    (void)segment_search(&plan->task, &plan->machine, best, STN_CANDIDATES * 4, &why, tally);
+}
+
+static segment_shape shape_of(const stn_candidate *candidate) {
+    segment_shape shape;
+    memcpy(&shape, candidate->values, sizeof shape);
+    return shape;
+}
+
+static void estimate(const stn_task *task, const stn_machine *machine, const stn_candidate *candidate,
+                     stn_estimate *result) {
+    segment_shape shape = shape_of(candidate);
+    segment_cost(task, machine, &shape, result);
+}
+
+/* ---- building -------------------------------------------------------------------------------- */
+
+/* Kernels for asymmetric weights serve symmetric ones too, so a plan that has them keeps them and
+ * needs no compilation. */
+static void keep_uneven(const segment_axis old[3], segment_axis *axes, int count) {
+    for (int i = 0; i < count; i++) {
+        if (old[i].symmetric || old[i].axis != axes[i].axis) continue;
+        axes[i].symmetric = false, axes[i].exact = old[i].exact;
+        memcpy(axes[i].side, old[i].side, sizeof old[i].side);
+    }
+}
+
+/* made: kernels exist, for other weights. */
+static stn_status lay_out_tile_tables(const stn_task *task, segment_state *state, bool made, stn_error *error) {
+    const uint64_t launches = (uint64_t)state->shape.launches;
+    size_t at = 0;
+    if (!segment_fft_tile_refit(task, &state->shape))
+        return stn_fail(error, STN_ERROR_UNSUPPORTED,
+                        "%d fused steps of these weights reach too far for tiles of %d x %d points, or do not suit "
+                        "the sides: make a new plan with strategy auto",
+                        state->shape.fused, segment_fft_tile_points(&state->shape, 0),
+                        segment_fft_tile_points(&state->shape, 1));
+    for (int k = 0; k < state->lengths; k++) {
+        segment_fft_tile_lay_out(task, &state->shape, (task->steps + (k ? 0 : launches - 1)) / launches,
+                                 made && !state->tiles[k].real, at, &state->tiles[k]);
+        at = state->tiles[k].end;
+    }
+    state->table_bytes = at;
+    return STN_OK;
+}
+
+/* Lays out the tables of state->shape for the task's weights. UNSUPPORTED: the weights reach
+ * further than the segments are long. */
+static stn_status lay_out_tables(const stn_task *task, segment_state *state, bool made, stn_error *error) {
+    const uint64_t launches = (uint64_t)state->shape.launches;
+    segment_axis old[3];
+    size_t at = 0;
+    state->lengths = task->steps % launches ? 2 : 1;
+    if (state->shape.tile) return lay_out_tile_tables(task, state, made, error);
+    int count;
+    memcpy(old, state->axes, sizeof old);
+    const bool same = segment_axes_of(task, state->axes, &count) && count == state->shape.passes;
+    if (made && same) keep_uneven(old, state->axes, count);
+    for (int i = 0; i < state->shape.passes; i++) {
+        segment_pass *pass = &state->shape.pass[i];
+        bool good = same && (state->axes[i].exact || state->shape.margins) &&
+                    (state->shape.margins || (bool)state->shape.sources == segment_has_source(task));
+        if (good) {
+            const stn_reach reach = segment_axis_reach(&state->axes[i], task, (uint64_t)state->shape.fused);
+            good = segment_fit(task, &state->axes[i], &reach, pass->first, !made || pass->middle, pass);
+        }
+        if (!good)
+            return stn_fail(error, STN_ERROR_UNSUPPORTED,
+                            "%d fused steps of these weights reach too far for segments of %d points, do not suit the "
+                            "sides, or are not separable: make a new plan with strategy auto",
+                            state->shape.fused, segment_points(pass->first));
+        for (int k = 0; k < state->lengths; k++) {
+            segment_tables_lay_out(task, &state->axes[i], pass, (task->steps + (k ? 0 : launches - 1)) / launches, at,
+                                   &state->layouts[k][i]);
+            at = state->layouts[k][i].end;
+        }
+    }
+    for (int k = 0; k < state->lengths && state->shape.sources; k++) {
+        segment_source_place(task, state->axes, &state->shape, state->layouts[k][0].fused, at, &state->sides[k]);
+        at = state->sides[k].end;
+    }
+    state->table_bytes = at;
+    return STN_OK;
+}
+
+/* Writes the tables to the device. There are none without a GPU, nor for a plan that is only
+ * inspected. */
+static stn_status make_tables(stn_plan *plan, segment_state *state, stn_error *error) {
+    if (!plan->context->device || stn_gather_misses(plan->context)) return STN_OK;
+    unsigned char *host = state->table_bytes ? calloc(1, state->table_bytes) : NULL;
+    stn_status status = host ? STN_OK : stn_fail_memory(error, "tables of a symbol", state->table_bytes);
+    for (int k = 0; k < state->lengths && state->shape.tile && status == STN_OK; k++)
+        status = segment_fft_tile_fill(&plan->task, &state->shape, &state->tiles[k], host, error);
+    for (int i = 0; i < state->shape.passes && !state->shape.tile; i++)
+        for (int k = 0; k < state->lengths && status == STN_OK; k++)
+            status = segment_tables_fill(&plan->task, &state->axes[i], &state->layouts[k][i], host, error);
+    for (int k = 0; k < state->lengths && state->shape.sources && status == STN_OK; k++)
+        status = segment_source_fill(&plan->task, state->axes, &state->shape, &state->sides[k], host, error);
+    void *tables = NULL;
+    if (status == STN_OK) status = stn_device_alloc(plan->context->device, state->table_bytes, &tables, error);
+    if (status == STN_OK) status = stn_device_upload(plan->context->device, tables, host, state->table_bytes, error);
+    free(host);
+    if (status != STN_OK && tables) stn_device_free(plan->context->device, tables);
+    if (status == STN_OK) state->tables = tables;
+    return status;
+}
+
+static void free_tables(const stn_plan *plan, void *tables) {
+    if (tables) stn_device_free(plan->context->device, tables);
+}
+
+/* Fused steps of the longer launches (0), or of the shorter ones (1). */
+static uint64_t steps_of(const segment_state *state, int length) {
+    return state->shape.tile ? state->tiles[length].fused : state->layouts[length][0].fused;
+}
+
+static stn_status get_kernels(stn_plan *plan, segment_state *state, stn_error *error) {
+    if (state->shape.tile) return segment_fft_tile_get(plan, &state->shape, state->tiles[0].real, &state->tile, error);
+    for (int i = 0; i < state->shape.passes; i++)
+        STN_TRY(segment_kernel_get(plan, &plan->task, &state->axes[i], &state->shape, &state->shape.pass[i],
+                                   &state->kernels[i], error));
+    return segment_source_get(plan, state->axes, &state->shape, &state->source, error);
+}
+
+static stn_status prepare(stn_plan *plan, stn_error *error) {
+    segment_state *state = calloc(1, sizeof *state);
+    if (!state) return stn_fail_memory(error, "a plan", sizeof *state);
+    plan->state = state;
+    state->shape = shape_of(&plan->candidate);
+    state->at = stn_task_layouts(&plan->task, (uint64_t)state->shape.launches * (uint64_t)state->shape.passes);
+    state->grid_bytes = (size_t)stn_round_up((int64_t)state->at.work_bytes, 256);
+    STN_TRY(lay_out_tables(&plan->task, state, false, error));
+    STN_TRY(get_kernels(plan, state, error));
+    STN_TRY(make_tables(plan, state, error));
+    size_t margins = state->source.bytes;
+    for (int k = 0; k < state->lengths && state->shape.margins; k++) {
+        STN_TRY(stn_faces_create(plan, (int)steps_of(state, k), STN_FACES_CHEAPEST, &state->faces[k], error));
+        margins = (size_t)stn_max((int64_t)margins, (int64_t)stn_faces_workspace(state->faces[k]));
+    }
+    plan->workspace_size = state->grid_bytes + margins;
+    return STN_OK;
+}
+
+/* Weights that are at least as symmetric as the old ones need no compilation: only tables
+ * change. */
+static stn_status set_weights(stn_plan *plan, stn_error *error) {
+    segment_state *state = plan->state, next = *state;
+    STN_TRY(lay_out_tables(&plan->task, &next, true, error));
+    STN_TRY(get_kernels(plan, &next, error)); /* They are reused where they are the same. */
+    STN_TRY(make_tables(plan, &next, error));
+    stn_status status = STN_OK;
+    for (int k = 0; k < next.lengths && status == STN_OK && next.shape.margins; k++)
+        status = stn_faces_set_weights(plan, next.faces[k], error);
+    if (status != STN_OK) {
+        if (next.tables != state->tables) free_tables(plan, next.tables);
+        return status;
+    }
+    if (next.tables != state->tables) free_tables(plan, state->tables);
+    *state = next;
+    return STN_OK;
+}
+
+static void release(stn_plan *plan) {
+    segment_state *state = plan->state;
+    if (!state) return;
+    for (int k = 0; k < 2; k++) stn_faces_destroy(plan, state->faces[k]);
+    free_tables(plan, state->tables);
+    free(state);
+    plan->state = NULL;
+}
+
+/* ---- running --------------------------------------------------------------------------------- */
+
+typedef struct run {
+    const segment_state *state;
+    unsigned char *margins; /* Or the boundary planes. */
+} run;
+
+typedef struct one_pass {
+    const segment_state *state;
+    const segment_table_layout *layouts; /* Of all passes. */
+    int pass;
+    const segment_fft_tile_layout *tiles; /* Used instead of `layouts` by tiles. */
+} one_pass;
+
+static stn_status launch_pass(const stn_plan *plan, const void *user, const stn_fused_launch *l, stn_error *error) {
+    const one_pass *p = user;
+    if (p->tiles)
+        return segment_fft_tile_launch(plan, &p->state->shape, &p->state->tile, p->tiles, p->state->tables, l, error);
+    return segment_launch(&plan->task, &p->state->kernels[p->pass], p->layouts, p->pass, p->state->tables, l, error);
+}
+
+/* Launch i is pass i % passes of its step group; the groups with more steps come first. */
+static stn_status run_launch(const stn_plan *plan, const void *user, uint64_t i, const stn_fused_launch *l,
+                             stn_error *error) {
+    const run *r = user;
+    const segment_state *state = r->state;
+    const uint64_t passes = (uint64_t)state->shape.passes, longer = plan->task.steps % (uint64_t)state->shape.launches;
+    const int length = state->lengths == 2 && i / passes >= longer, pass = (int)(i % passes);
+    const one_pass p = {state, state->layouts[length], pass, state->shape.tile ? &state->tiles[length] : NULL};
+    const segment_source_tables *sides = &state->sides[length];
+    if (pass == 0)
+        STN_TRY(segment_source_begin(plan, state->axes, &state->shape, &state->source, sides, state->tables, r->margins,
+                                     l, error));
+    STN_TRY(stn_faces_run(plan, state->faces[length], launch_pass, &p, l, r->margins, error));
+    if (pass + 1 < state->shape.passes) return STN_OK;
+    return segment_source_add(plan, state->axes, &state->shape, &state->source, sides, state->layouts[length],
+                              state->tables, r->margins, l, error);
+}
+
+static uint64_t launches(const stn_plan *plan) {
+    const segment_state *state = plan->state;
+    return (uint64_t)state->shape.launches * (uint64_t)state->shape.passes;
+}
+
+static stn_status execute_part(stn_plan *plan, stn_part part, const stn_execution *at, stn_error *error) {
+    const segment_state *state = plan->state;
+    run r = {state, (unsigned char *)at->workspace + state->grid_bytes};
+    return stn_take_turns(plan, &state->at, launches(plan), part, at, run_launch, &r, error);
+}
+
+/* ---- description ----------------------------------------------------------------------------- */
+
+static void print_passes(const stn_task *task, const segment_shape *shape, bool rotated, stn_text *text) {
+    if (shape->tile) {
+        stn_text_printf(text, ", tiled FFTs of %d x %d points, %d x %d of them outputs, %d threads",
+                        segment_fft_tile_points(shape, 0), segment_fft_tile_points(shape, 1), shape->pass[0].useful,
+                        shape->pass[1].useful, 32 * shape->tile);
+        if (shape->shares) stn_text_printf(text, ", each in a cluster of %d blocks", shape->shares);
+        if (shape->margins) stn_text_printf(text, ", margins stepped");
+        return;
+    }
+    for (int i = 0; i < shape->passes; i++) {
+        const segment_pass *p = &shape->pass[i];
+        stn_text_printf(text, ", segments of %d points along axis %d, %d of them outputs", segment_points(p->first),
+                        p->axis - (3 - task->rank), p->useful);
+        const segment_factors *f = segment_factors_of(p->first);
+        if (f) stn_text_printf(text, ", by dense DFTs of %d x %d x %d", f->n[0], f->n[1], f->n[2]);
+        if (f) segment_dense_describe(task->dtype, shape->fragment, text);
+        if (p->cosines) stn_text_printf(text, " as half a period");
+        if (p->middle) stn_text_printf(text, ", with a line in the middle");
+    }
+    if (shape->passes > 1) stn_text_printf(text, ", tiles of %d columns", 2 * shape->pairs);
+    if (rotated) stn_text_printf(text, ", rotated to whole memory lines");
+    if (shape->unrotated) stn_text_printf(text, ", not rotated");
+    if (shape->whole) stn_text_printf(text, ", whole points");
+    if (shape->blocks) stn_text_printf(text, ", %d blocks", shape->blocks);
+    if (shape->transfer & SEGMENT_STREAMED) stn_text_printf(text, ", outputs streamed");
+    if (shape->transfer & SEGMENT_DIRECT_INPUTS) stn_text_printf(text, ", inputs directly to registers");
+    if (shape->transfer & SEGMENT_PREFETCH_256) stn_text_printf(text, ", 256-byte prefetch");
+    if (shape->sources) stn_text_printf(text, ", sources of sides convolved");
+    if (shape->margins) stn_text_printf(text, ", margins stepped");
+}
+
+static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
+    const segment_state *state = plan->state;
+    const segment_shape *shape = &state->shape;
+    if (format == STN_TEXT) {
+        stn_text_printf(text, "%d launch%s of %d fused steps", shape->launches, shape->launches == 1 ? "" : "es",
+                        shape->fused);
+        if (state->lengths == 2) stn_text_printf(text, " or %d", shape->fused - 1);
+        print_passes(&plan->task, shape, state->kernels[0].rotated, text);
+        for (int i = 0; i < shape->passes && !shape->tile; i++) {
+            const stn_reach reach = segment_axis_reach(&state->axes[i], &plan->task, (uint64_t)shape->fused);
+            stn_text_printf(text, ", they reach %lld and %lld points (%.2g of the weights lies beyond)",
+                            (long long)reach.side[0], (long long)reach.side[1], reach.tail[0] + reach.tail[1]);
+        }
+        if (shape->sources)
+            stn_text_printf(text, ", y and x sides add to %d and %d points from them", state->sides[0].width[0],
+                            state->sides[0].width[1]);
+        if (!shape->tile && state->kernels[shape->passes - 1].past != 0)
+            stn_text_printf(text, ", values past sides added by profiles of each axis");
+        return;
+    }
+    const struct {
+        const char *key;
+        double value;
+    } numbers[] = {{"fused_steps", shape->fused},
+                   {"launches", shape->launches},
+                   {"passes", shape->passes},
+                   {"segment", shape->tile ? segment_fft_tile_points(shape, 1) : segment_points(shape->pass[0].first)},
+                   {"useful", shape->pass[0].useful},
+                   {"margins", shape->margins}};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        stn_json_key(text, numbers[i].key);
+        stn_json_number(text, numbers[i].value);
+    }
+}
+
+static void name_candidate(const stn_task *task, const stn_candidate *candidate, stn_text *text) {
+    segment_shape shape = shape_of(candidate);
+    stn_text_printf(text, "%d steps a launch", shape.fused);
+    print_passes(task, &shape, !shape.tile && segment_is_rotated(task, &shape, &shape.pass[0]), text);
+}
+
+static uint64_t shorten(const stn_task *task, const stn_candidate *candidate, uint64_t most, stn_candidate *trial) {
+    segment_shape shape = shape_of(candidate);
+    uint64_t steps = stn_fused_shorten(task, shape.fused, most, &shape.launches);
+    *trial = stn_candidate_of(&shape, sizeof shape);
+    return steps;
+}
+
+const stn_strategy segment_overlap_save = {
+    .applies = applies,
+    .candidates = candidates,
+    .estimate = estimate,
+    .prepare = prepare,
+    .set_weights = set_weights,
+    .describe = describe,
+    .release = release,
+    .name_candidate = name_candidate,
+    .left_out = left_out,
+    .shorten = shorten,
+    .launches = launches,
+    .execute_part = execute_part,
+};

@@ -1,0 +1,41 @@
+/* Named constraints that a pass must satisfy: see plan/constraint.h. */
+#include "plan/constraint.h"
+#include "strategies/segment/shape.h"
+
+#define MOST_WORK_ITEMS ((int64_t)1 << 30)
+
+typedef struct one_pass {
+    const segment_shape *shape;
+    const segment_pass *pass;
+} one_pass;
+
+static bool unit_holds(const stn_task *task, const stn_machine *machine, void *of) {
+    const one_pass *p = of;
+    return p->pass->first >= 0 || machine->flops[segment_unit(task, p->shape, p->pass)] > 0;
+}
+static bool shared_holds(const stn_task *task, const stn_machine *machine, void *of) {
+    const one_pass *p = of;
+    return segment_shared(task, p->shape, p->pass) <= machine->shared_per_block;
+}
+static bool threads_hold(const stn_task *task, const stn_machine *machine, void *of) {
+    const one_pass *p = of;
+    (void)task, (void)machine;
+    return segment_threads(p->shape, p->pass) <= 1024;
+}
+static bool work_items_hold(const stn_task *task, const stn_machine *machine, void *of) {
+    const one_pass *p = of;
+    (void)machine;
+    return segment_work_items(task, p->shape, p->pass) < MOST_WORK_ITEMS;
+}
+
+static const stn_constraint constraints[] = {
+    {"tensor cores", "dense DFTs have tensor cores of their type", unit_holds},
+    {"shared memory", "a segment and its symbol fit a block's shared memory", shared_holds},
+    {"threads", "a block has at most 1024 threads", threads_hold},
+    {"segments", "segments are counted in 31 bits", work_items_hold},
+};
+
+bool segment_pass_holds(const stn_task *task, const stn_machine *machine, const segment_shape *shape,
+                        const segment_pass *pass, stn_tally *tally) {
+    return STN_CONSTRAINTS_HOLD(constraints, task, machine, &((one_pass){shape, pass}), tally);
+}

@@ -1,0 +1,104 @@
+/* The middle pass of tiles: a marching loop down the columns; see
+ * kernel_templates/spectral/spectral_walk.cu. */
+#include "base/arith.h"
+#include "base/error.h"
+#include "context/context.h"
+#include "context/kernel.h"
+#include "plan/plan.h"
+#include "render/render.h"
+#include "strategies/common/layout.h"
+#include "strategies/spectral/spectral_passes.h"
+
+/* Bytes of shared memory without factors; bytes left for factors; both. */
+static size_t shared_of_lines(const stn_task *task, const spectral_shape *shape) {
+    const stn_ladder *line = &shape->line[1];
+    return stn_ladder_shared(line, spectral_wide(task)) +
+           spectral_march_carry(task, &shape->choice, &shape->axis[1], line->lines);
+}
+static size_t factors_of(const stn_plan *plan, const spectral_shape *shape) {
+    return spectral_march_factors(&plan->task, &plan->machine, shape, shape->line[1].lines,
+                                  shared_of_lines(&plan->task, shape));
+}
+static size_t shared_of(const stn_plan *plan, const spectral_shape *shape) {
+    return shared_of_lines(&plan->task, shape) + factors_of(plan, shape);
+}
+
+stn_status spectral_make_march(stn_plan *plan, const spectral_shape *shape, stn_kernel **kernel, stn_error *error) {
+    stn_text params = STN_TEXT_EMPTY;
+    stn_params_begin(&params);
+    stn_params_elements(&params, plan->task.dtype);
+    stn_ladder_params(&shape->line[1], &params);
+    spectral_extension_params(&shape->axis[1], &params);
+    stn_params_int(&params, "EXPECTED_HEADER", sizeof(spectral_march_arguments));
+    stn_params_int(&params, "WALK_STEP", shape->choice.step[0]);
+    stn_params_int(&params, "WALK_BEFORE", shape->choice.before[1]);
+    stn_params_int(&params, "WALK_WIDTH", shape->width);
+    stn_params_int(&params, "WALK_LEGS", shape->chunks);
+    stn_params_int(&params, "WALK_FACTORS", factors_of(plan, shape) > 0);
+    stn_params_int(&params, "SYMBOL", shape->symbol.taps ? 2 : !shape->symbol.plain);
+    stn_params_int(&params, "SYMBOL_TURNED", 0);
+    stn_params_int(&params, "SYMBOL_SUM", plan->task.sum);
+    stn_params_int(&params, "SYMBOL_HIGH", shape->symbol.high);
+    stn_params_int(&params, "SYMBOL_LOW", shape->symbol.low);
+    STN_TRY(stn_kernel_make(plan->context, "spectral_walk", &params, shared_of(plan, shape), kernel, error));
+    stn_plan_list_kernel(plan, *kernel);
+    return STN_OK;
+}
+
+/* Copies `count` rows of a grid's plane from row `from` on to *to, which is advanced. */
+static stn_status copy_rows(const stn_plan *plan, const unsigned char *plane, size_t row, int64_t from, int64_t count,
+                            unsigned char **to, const stn_execution *run, stn_error *error) {
+    if (count <= 0) return STN_OK;
+    STN_TRY(stn_device_copy(plan->context->device, *to, plane + (size_t)from * row, (size_t)count * row, run->stream,
+                            error));
+    *to += (size_t)count * row;
+    return STN_OK;
+}
+
+/* Copies the rows around the first point of each chunk of each grid. With wrap, those of the first
+ * chunk lie at both ends of the column; with mirrors, they are not needed. */
+static stn_status copy_chunk_halos(const stn_plan *plan, const spectral_shape *shape, const stn_execution *run,
+                                   stn_error *error) {
+    const size_t row = (size_t)shape->pitch * (spectral_wide(&plan->task) ? 16 : 8);
+    const int64_t n = plan->task.n[1], step = shape->choice.step[0], before = shape->choice.before[1];
+    const int64_t carry = shape->choice.length[1] - step, chunk = stn_div_up(shape->segments, shape->chunks) * step;
+    unsigned char *const spectrum = run->workspace;
+    unsigned char *to = spectrum + spectral_workspace(&plan->task, shape);
+    for (int64_t grid = 0; grid < plan->task.batch; grid++)
+        for (int64_t i = 0; i < shape->chunks; i++) {
+            const unsigned char *const plane = spectrum + (size_t)(grid * shape->plane) * (row / (size_t)shape->pitch);
+            const int64_t from = i * chunk - before, inside = stn_min(carry, n - from);
+            unsigned char *const next = to + (size_t)carry * row;
+            if (i == 0 && shape->axis[1].repeats) {
+                STN_TRY(copy_rows(plan, plane, row, n - before, before, &to, run, error));
+                STN_TRY(copy_rows(plan, plane, row, 0, carry - before, &to, run, error));
+            } else if (i > 0) {
+                STN_TRY(copy_rows(plan, plane, row, from, inside, &to, run, error));
+            }
+            to = next;
+        }
+    return STN_OK;
+}
+
+stn_status spectral_run_march(const stn_plan *plan, const spectral_state *state, const stn_kernel *kernel,
+                              const stn_execution *run, stn_error *error) {
+    const stn_task *task = &plan->task;
+    const spectral_shape *shape = &state->shape;
+    const stn_ladder *line = &shape->line[1];
+    const unsigned char *tables = state->tables;
+    spectral_march_arguments a = {.spectrum = run->workspace, .roots = tables + state->roots[1]};
+    a.symbol.parts = tables + state->parts, a.symbol.angles = tables + state->angles;
+    a.symbol.steps = task->steps, a.symbol.decay_bound = state->decay_bound;
+    a.symbol.scale = 0.5 / ((double)shape->choice.length[1] * shape->choice.length[2]);
+    a.pitch = shape->pitch, a.plane = shape->plane;
+    a.across = (int32_t)shape->pitch, a.kept = shape->choice.kept[2];
+    a.n = (int32_t)task->n[1], a.segments = (int32_t)stn_div_up(shape->segments, shape->chunks);
+    a.chunk_halo = (const unsigned char *)run->workspace + spectral_workspace(task, shape);
+    if (shape->chunks > 1) STN_TRY(copy_chunk_halos(plan, shape, run, error));
+    a.tiles = (int32_t)stn_div_up(a.across, line->lines);
+    stn_launch how = {.grid = {(unsigned)(a.tiles * shape->chunks * task->batch), 1, 1}, .stream = run->stream};
+    how.block[0] = (unsigned)(line->threads * line->lines);
+    how.block[1] = how.block[2] = 1;
+    how.shared = shared_of(plan, shape);
+    return stn_module_launch(kernel->module, &how, &a, error);
+}

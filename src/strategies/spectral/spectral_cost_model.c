@@ -1,0 +1,193 @@
+/* Cost model and predicted error of a spectral run; see spectral_shape.h. */
+#include <math.h>
+
+#include "plan/accuracy.h"
+#include "strategies/spectral/spectral_shape.h"
+
+/* ---- cost ------------------------------------------------------------------------------------ */
+
+/* Fractions of the copy bandwidth that the passes reach, for 2D and 3D grids. The stages of the
+ * transforms take additional time, as if their arithmetic ran at `arithmetic` times the unit's
+ * rate, or `alone` times if one row fills a multiprocessor. source: multiple of the copy bandwidth
+ * for reading a source's frequencies, six values per frequency in 3D; face: four values per
+ * frequency in 2D. */
+static const struct {
+    double plane, volume, source, face, arithmetic, alone, symbol;
+    /* f64, f32. */
+} rates[2] = {{0.505, 0.83, 1.27, 2.5, 1.4, 0.55, 0.38}, {0.505, 0.64, 0.95, 3, 0.9, 0.9, 0.38}};
+
+/* Tiles: multiple of the copy bandwidth; fractions of the instruction issue rate for rows and
+ * columns; instructions of a segment besides its points, for one line; factors if two blocks or one
+ * fit on a multiprocessor, and if columns have less than a 128-byte memory line. Fitted to
+ * measurements. */
+static const struct {
+    double bytes, rows, columns, segment, two, alone, narrow;
+    /* f64, f32. */
+} tile_rates[2] = {{1.1, 0.62, 0.56, 550, 1.25, 1.6, 1.2}, {1.1, 0.46, 0.23, 1100, 1.1, 1.5, 1.2}};
+/* CHAIN: seconds of a pass over whole lines besides its bytes, which is the latency of one block's
+ * stages. TERMS_OF_TILES: factor of the symbol's terms, which columns of tiles evaluate once per
+ * chunk, not for each of its segments. */
+#define CHAIN 5.1e-6
+#define TERMS_OF_TILES 0.4
+/* Factor of rows in six blocks per multiprocessor compared with three or four, for several tiles
+ * along a row; measured on 10240^2 points in f32. NARROW_F16: cycles of a multiprocessor per point
+ * for tiles of f16, which are read and written element by element. */
+#define ROWS_OF_MANY 0.8
+#define NARROW_F16 0.5
+/* One step of many taps, with columns in parts and rows in three stages: rate relative to other 2D
+ * grids. */
+#define IN_PARTS 1.22
+/* Error of columns in parts in f32 relative to whole columns, whose longest stages compute powers
+ * of their roots: 6.1e-7 and 5.7e-7 by the emulator for 2304 x 4096 values from 0 to 1 and random
+ * taps of radius 60, where 1.1e-6 is predicted for whole columns. */
+#define SHORT_LINES 0.75
+/* Instructions per point of a column of 4096 points. For one step of many taps, three such
+ * transforms take twice as long as those of the rows, forward and inverse. */
+#define WHOLE_COLUMN 41
+enum { PAIRS = 6 }; /* Instructions per element to separate a row's pairs of frequencies. */
+
+/* Multiple of the copy bandwidth for reading a source's values in columns solved by recursion, four
+ * values per point. */
+enum { DECAYED = 2 };
+
+/* Seconds to evaluate a symbol that is neither real nor a transform of the taps. */
+static double terms_of_symbol(const stn_task *task, const stn_machine *machine, const spectral_shape *s) {
+    const double points = (double)s->columns * s->strips * s->segments * s->choice.length[s->last] *
+                          (double)task->batch * (double)task->snapshots;
+    if (s->symbol.plain || s->symbol.taps) return 0;
+    return 8 * points * (s->symbol.high + s->symbol.low) /
+           (rates[!spectral_wide(task)].symbol * machine->flops[STN_UNIT_FMA_F64]);
+}
+
+/* Fraction of the FFT stages that is not skipped because frequencies are pruned. The rates of 3D
+ * grids were fitted to all stages. */
+static double part_of_stages(const spectral_shape *s) {
+    const spectral_choice *c = &s->choice;
+    const double rows = log2(c->length[2]), columns = log2(c->length[1]), kept = c->kept[2] / (0.5 * c->length[2] + 1);
+    return s->last == 0 ? 1 : (rows + kept * columns) / (rows + columns);
+}
+
+/* Seconds of arithmetic that do not overlap with memory accesses: the FFT stages, and in f64 the
+ * symbol's terms, or one more transform of each column if the symbol is a transform of the taps. */
+static double exposed_arithmetic(const stn_task *task, const stn_machine *machine, const spectral_shape *s,
+                                 const stn_estimate *e) {
+    const bool wide = spectral_wide(task),
+               alone = (size_t)s->choice.length[2] * (wide ? 8 : 4) * 2 > machine->shared_per_multiprocessor;
+    const double stages = e->flops / (machine->flops[e->unit] * (alone ? rates[!wide].alone : rates[!wide].arithmetic));
+    const double usual = 3.0 * (double)task->n[1] * WHOLE_COLUMN;
+    if (spectral_in_parts(&s->choice)) return stages * (0.5 + spectral_parts_work(&s->choice) / usual);
+    return s->symbol.taps ? 1.5 * stages : stages * part_of_stages(s) + terms_of_symbol(task, machine, s);
+}
+
+/* Time of tiles. A marching loop goes down the segments of a chunk of columns; each chunk begins
+ * with the values that all its segments need. */
+static double seconds_of_tiles(const stn_task *task, const stn_machine *machine, const spectral_shape *s,
+                               double bytes) {
+    const bool wide = spectral_wide(task);
+    const spectral_choice *c = &s->choice;
+    const double rate = machine->flops[wide ? STN_UNIT_FMA_F64 : STN_UNIT_FMA_F32] / 2;
+    const double strips = (double)task->batch * s->strips, rows = strips * (double)task->n[1] * c->length[2] / 2;
+    const double many = c->row_blocks >= SPECTRAL_MANY && s->strips > 1 && !wide ? ROWS_OF_MANY : 1;
+    const double row = 2 * rows * (stn_ladder_work(c->length[2] / 2) + PAIRS) * many;
+    const double transforms = s->symbol.taps ? 3 : 2;
+    const double segment =
+        c->length[1] * (transforms * stn_ladder_work(c->length[1]) / 2 + tile_rates[!wide].segment / c->length[1]);
+    const int blocks = s->line[1].blocks;
+    const double occupancy_factor = blocks > 2 ? 1 : blocks == 2 ? tile_rates[!wide].two : tile_rates[!wide].alone;
+    const double narrow = s->line[1].lines * (wide ? 16 : 8) < 128 ? tile_rates[!wide].narrow : 1;
+    /* If there are fewer blocks than multiprocessors, each block has a whole multiprocessor. */
+    const double each = ceil((double)s->pitch / s->line[1].lines) * (double)task->batch * s->chunks;
+    const bool few = blocks > 1 && each < machine->multiprocessors;
+    const double own = few ? tile_rates[!wide].alone / (occupancy_factor * blocks) : 1;
+    const double columns = strips * c->kept[2] * s->segments * segment * occupancy_factor * narrow * own *
+                           spectral_march_imbalance(task, machine, s);
+    const double halves = task->dtype == STN_F16
+                              ? NARROW_F16 * (double)stn_task_points(task) / (machine->multiprocessors * machine->clock)
+                              : 0;
+    return bytes / (machine->copy_bandwidth * tile_rates[!wide].bytes) + row / (rate * tile_rates[!wide].rows) +
+           columns / (rate * tile_rates[!wide].columns) + TERMS_OF_TILES * terms_of_symbol(task, machine, s) + halves;
+}
+
+/* Ratio of whole waves of row blocks to the filled part; 1 if there is less than one wave. */
+static double waves_of_rows(const stn_machine *machine, const spectral_shape *s, double rows, bool wide) {
+    const double block = (double)s->choice.row_lines * s->choice.length[2] / 2 * (wide ? 16 : 8);
+    const double fit = fmax(1, floor((double)machine->shared_per_multiprocessor / block));
+    const double waves = rows / s->choice.row_lines / (machine->multiprocessors * fit);
+    return waves < 1 ? 1 : ceil(waves) / waves;
+}
+
+/* Additional launches of slabs, and SLAB_GAP: the seconds by which each exceeds its bytes, for its
+ * start and for its last blocks, when multiprocessors are idle. Measured with 10 slabs of 512^3. */
+#define SLAB_GAP 1e-5
+static double launches_of_slabs(const stn_task *task, const spectral_shape *s) {
+    const spectral_choice *c = &s->choice;
+    const double decayed_solver = c->decayed_solver ? 1 : 0;
+    double launches = 0;
+    if (!spectral_in_slabs(c)) return 0;
+    for (spectral_slab slab = {0}; spectral_next_slab(s, c->decayed_solver, &slab);)
+        launches += (slab.with_points ? 3 : 1) + decayed_solver;
+    return launches * (double)task->batch - 3 - decayed_solver;
+}
+
+/* Relative L2 error of the weights neglected by lines that hold no whole period, as a multiple of
+ * their sum. */
+#define BEYOND 1
+static double left_away(const stn_task *task, const spectral_choice *c) {
+    const double steps = (double)task->steps * (double)task->snapshots;
+    double sum = 0;
+    for (int axis = 0; axis < 3; axis++) {
+        const bool all =
+            (double)c->length[axis] >= (double)task->n[axis] + steps * (task->reach[axis][0] + task->reach[axis][1]);
+        if (!(c->exact >> axis & 1) && !all) sum += BEYOND * spectral_tail(task);
+    }
+    return sum * stn_error_cancelling(task);
+}
+
+void spectral_estimate(const stn_task *task, const stn_machine *machine, const spectral_shape *s,
+                       stn_estimate *estimate) {
+    const bool wide = spectral_wide(task), volume = s->last == 0;
+    const spectral_choice *c = &s->choice;
+    /* Half of one forward and `count` inverse transforms. */
+    const double count = (double)task->snapshots, half = 0.5 * (1 + count);
+    const double cell = wide ? 16 : 8, rows = (double)(task->n[0] * task->n[1] * task->batch), lines = rows * s->strips;
+    const double grid = rows * (double)task->n[2] * (double)stn_dtype_size(task->dtype);
+    /* across: frequencies along y that come from points. */
+    const double across = 2 * c->with_points[1] > c->length[1] ? c->length[1] : 2 * c->with_points[1] - 1;
+    const double spectrum = lines * c->kept[2] * cell, with_points = lines * c->with_points[2] * cell;
+    const double transposed = volume ? (double)(s->columns * task->n[0] * task->batch) * cell : spectrum;
+    const double transposed_with_points =
+        volume ? across * c->with_points[2] * (double)(task->n[0] * task->batch) * cell : with_points;
+    double ahead = grid + with_points, back = (task->sum ? 2 : 1) * grid + spectrum, numbers = 0;
+    if (volume) ahead += with_points + transposed_with_points, back += spectrum + transposed;
+    for (int axis = 0; axis < 3; axis++)
+        if (!task->sum && stn_extension_odd(&s->axis[axis])) numbers = volume ? 6 : 4;
+    /* Columns with points, or all columns. */
+    const double at_points = c->decayed_solver ? across * c->with_points[2] : (double)s->columns;
+    const double source = numbers * cell * at_points * c->length[s->last] * (double)task->batch;
+    const double decayed = 4 * cell * ((double)s->columns - at_points) * (double)(task->n[0] * task->batch);
+    *estimate = (stn_estimate){.unit = wide ? STN_UNIT_FMA_F64 : STN_UNIT_FMA_F32};
+    estimate->launches = (volume ? 2 + 3 * count : 1 + 2 * count) + (c->decayed_solver ? count : 0);
+    estimate->bytes = ahead + count * (back + transposed_with_points + transposed);
+    double points = lines * (double)s->choice.length[2];
+    if (spectral_tiled(c)) points *= 0.5 * (1 + (double)s->segments * c->length[1] / (double)task->n[1]);
+    estimate->flops =
+        half * 5 * points * log2((double)s->choice.length[0] * s->choice.length[1] * s->choice.length[2] + 1);
+    estimate->halo_waste = points / (rows * (double)task->n[2]) - 1;
+    const double slabs = launches_of_slabs(task, s);
+    const double plane = rates[!wide].plane * (spectral_in_parts(c) ? IN_PARTS : 1);
+    const double rate = volume ? rates[!wide].volume : plane / waves_of_rows(machine, s, rows, wide);
+    estimate->seconds = estimate->launches * (machine->launch_seconds + 2e-6 + (spectral_tiled(c) ? 0 : CHAIN));
+    if (spectral_tiled(c))
+        estimate->seconds += seconds_of_tiles(task, machine, s, estimate->bytes);
+    else
+        estimate->seconds +=
+            estimate->bytes / (machine->copy_bandwidth * rate) +
+            count * source / (machine->copy_bandwidth * (volume ? rates[!wide].source : rates[!wide].face)) +
+            (c->decayed_solver ? count * decayed / (machine->copy_bandwidth * DECAYED) : 0) +
+            exposed_arithmetic(task, machine, s, estimate) + slabs * (machine->launch_seconds + SLAB_GAP);
+    estimate->launches += slabs;
+    estimate->error = (spectral_in_parts(c) && !wide ? SHORT_LINES : 1) *
+                      stn_symbol_error(task, (double)s->choice.length[0] * s->choice.length[1] * s->choice.length[2],
+                                       s->symbol.plain);
+    if (!spectral_tiled(c)) estimate->error += left_away(task, c);
+}

@@ -1,0 +1,359 @@
+/* Chooses the lengths of the periodic domain, the retained frequencies and the launch
+ * dimensions. */
+#include "strategies/spectral/spectral_shape.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/arith.h"
+
+bool spectral_wide(const stn_task *task) { return task->dtype == STN_F64; }
+
+double spectral_decay_bound(const stn_task *task, double largest) {
+    return stn_symbol_dead(largest, task->steps, stn_symbol_bits(task->dtype));
+}
+
+double spectral_decay_bound_of(const stn_task *task, double largest, bool source) {
+    if (!source && !task->sum) return spectral_decay_bound(task, largest);
+    return stn_symbol_dead_of_sum(largest, task->steps, stn_symbol_bits(task->dtype));
+}
+
+stn_task spectral_run(const stn_task *task) {
+    stn_task run = *task;
+    run.steps *= run.snapshots, run.snapshots = 1;
+    return run;
+}
+
+static int last_axis(const stn_task *task) { return task->rank == 3 ? 0 : 1; }
+
+/* ---- lengths --------------------------------------------------------------------------------- */
+
+enum { MAY_SHARE = 6000 }; /* Columns of more points may need a cluster of up to four blocks. */
+/* Cost of a line per point. ARITHMETIC is the fraction of the time that arithmetic takes for a
+ * power of two, 8 instructions for each factor 4. (10584 = 2^3 3^3 7^2 points instead of 10240 take
+ * 1.2 times as long with 1.07 times as many points.) */
+#define ARITHMETIC 0.3
+static double cost_of(int64_t length, int64_t points) {
+    const double usual = 4 * log2((double)points + 2) - 8;
+    return (double)length * (1 - ARITHMETIC + ARITHMETIC * stn_ladder_work(points) / fmax(usual, 1));
+}
+static double column_cost(int64_t length) {
+    const bool good = stn_ladder_good(length) && (length <= MAY_SHARE || length % 4 == 0);
+    return good ? cost_of(length, length) : INFINITY;
+}
+static double row_cost(int64_t length) {
+    return length % 2 == 0 && stn_ladder_good(length / 2) ? cost_of(length, length / 2) : INFINITY;
+}
+
+/* Most blocks of a cluster that share a column. */
+static int shares_of(const stn_machine *machine) { return machine->sm >= 90 ? 4 : 1; }
+
+/* The reach of an axis, for reuse by similar axes: the search takes milliseconds. */
+typedef struct known_reach {
+    stn_reach reach;
+    int axis; /* -1: none yet. */
+} known_reach;
+
+/* Reach of the taps of all steps, and with snapshots or sums of every shorter run. */
+static stn_reach reach_to(const stn_task *task, int axis, double tail) {
+    const uint64_t each = task->sum ? 1 : task->steps;
+    return stn_reach_of_all(task, axis, each, task->steps * task->snapshots / each, tail);
+}
+stn_reach spectral_reach(const stn_task *task, int axis) { return reach_to(task, axis, stn_reach_tail(task->dtype)); }
+
+/* In 3D, where the lines' lengths count three times, the tail is as large as the rounding of the
+ * transforms: 1000 steps of 27 taps on 512^3 then fit in 896^3 instead of 960^3 in f64. */
+double spectral_tail(const stn_task *task) {
+    if (task->rank < 3) return stn_reach_tail(task->dtype);
+    return task->dtype == STN_F64 ? 0x1p-51 : 0x1p-24;
+}
+
+static stn_reach reach_of(const stn_task *task, int axis, known_reach *known) {
+    if (known->axis < 0 || !stn_reach_alike(task, axis, known->axis))
+        *known = (known_reach){reach_to(task, axis, spectral_tail(task)), axis};
+    return known->reach;
+}
+
+static bool choose_length(const stn_task *task, const stn_machine *machine, int axis, known_reach *known,
+                          spectral_choice *choice, char *reason, size_t size) {
+    stn_extension e;
+    const stn_task run = spectral_run(task);
+    if (!stn_extension_sides(&run, axis, &e, reason, size)) return false;
+    int shown = axis - (3 - task->rank);
+    int64_t most =
+        stn_ladder_most_points(spectral_wide(task), machine->shared_per_block) * (axis == 2 ? 2 : shares_of(machine));
+    double (*cost)(int64_t) = axis == 2 ? row_cost : column_cost;
+    stn_reach reach = {{0, 0}, {0, 0}};
+    int64_t period = stn_extension_period(&e);
+    if (task->n[axis] <= most && !(period == e.n && cost(period) < INFINITY)) reach = reach_of(task, axis, known);
+    if (task->n[axis] > most || !stn_extension_fit(&e, &reach, cost, most)) {
+        snprintf(
+            reason, size,
+            "axis %d plus the reach of its taps over all steps is longer than the %lld points that shared memory holds",
+            shown, (long long)most);
+        return false;
+    }
+    choice->length[axis] = (int)e.length;
+    choice->before[axis] = (int)e.before;
+    for (int unit = 4; unit > 1 && axis == 2 && !e.exact;
+         unit /= 2) { /* Pairs of points are one access, and sectors are whole. */
+        const int64_t before = stn_round_up(e.before, unit);
+        if (e.n + before + reach.side[1] > e.length) continue;
+        choice->before[axis] = (int)before;
+        break;
+    }
+    choice->exact = (uint8_t)(choice->exact | e.exact << axis);
+    choice->kept[axis] = choice->with_points[axis] = axis == 2 ? (int)e.length / 2 + 1 : (int)e.length;
+    return true;
+}
+
+bool spectral_sides_are_even(const stn_task *task) {
+    const stn_task run = spectral_run(task);
+    char reason[160];
+    for (int axis = 0; axis < 3; axis++) {
+        stn_extension e;
+        if (!stn_extension_sides(&run, axis, &e, reason, sizeof reason) || stn_extension_odd(&e)) return false;
+    }
+    return true;
+}
+
+/* Retained frequencies of the axes that are transformed before the last one. */
+void spectral_choose_kept(const stn_task *task, spectral_choice *choice) {
+    const stn_task run = spectral_run(task);
+    bool source = false;   /* A source acts at every frequency, */
+    if (task->sum) return; /* and so does a summed term. */
+    for (int axis = 0; axis < 3; axis++) {
+        stn_extension e;
+        char reason[160];
+        if (!stn_extension_sides(&run, axis, &e, reason, sizeof reason)) return;
+        source = source || stn_extension_odd(&e);
+    }
+    int64_t domain[3] = {choice->length[0], choice->length[1], choice->length[2]};
+    double decay_bound = spectral_decay_bound(task, stn_symbol_largest(task, domain));
+    for (int axis = 2; axis > last_axis(task); axis--) {
+        int64_t kept = stn_symbol_kept(task, axis, domain[axis], decay_bound);
+        if (axis == 2 || 2 * kept - 1 < domain[1]) choice->with_points[axis] = (int)kept;
+        if (!source) choice->kept[axis] = choice->with_points[axis];
+    }
+    choice->decayed_solver = source && spectral_has_decayed_modes(task, choice, decay_bound);
+}
+
+/* Lines per block, such that neighbours in memory are read together: at least whole sectors of 32
+ * bytes. */
+static void choose_lines(const stn_task *task, spectral_choice *choice) {
+    int cell = spectral_wide(task) ? 16 : 8, points = choice->length[task->rank == 3 ? 0 : 1];
+    if (task->rank == 3) points = (int)stn_max(points, choice->length[1]);
+    choice->column_lines = points <= 64 ? 32 : points <= 1024 ? 128 / cell : points <= 2048 ? 64 / cell : 1;
+    if (task->rank == 3) choice->column_lines = (int)stn_max(choice->column_lines, 64 / cell);
+    choice->group = (uint8_t)(choice->column_lines > 1 || task->n[1] == 1 ? 1 : 32 / cell);
+    int row = choice->length[2] / 2;
+    choice->row_lines = task->n[1] == 1 ? 1 : row <= 64 ? 16 : row <= 512 ? 8 : row <= 1024 ? 4 : choice->group;
+    /* Rows of more than 4096 complex points are faster in pairs than in fours, of which a
+     * multiprocessor holds only one block. */
+    if (row > 4096) choice->row_lines = (int)stn_min(choice->row_lines, 2);
+    /* 64^3 in f32 takes 68 us with eight columns per block, and 83 with sixteen, which leave
+     * multiprocessors idle. */
+    if (task->rank == 3 && points > 64 && points <= 128) choice->column_lines = (int)stn_min(choice->column_lines, 8);
+    if (task->rank < 3 || !spectral_wide(task)) return;
+    /* 512^3 takes 3.6 ms with two blocks of columns per multiprocessor and four rows per block, and
+     * 4.5 with one and eight. */
+    choice->column_blocks = 2;
+    /* 1024^3 takes 32.7 ms, and 37.0 with eight columns, of which one block fits. */
+    if (points > 800) choice->column_lines = (int)stn_min(choice->column_lines, 4);
+    if (row > 128 && row <= 512) choice->row_lines = 4;
+}
+
+void spectral_choose_decayed_modes(const stn_task *task, const stn_machine *machine, spectral_choice *choice) {
+    if (!choice->decayed_solver) return;
+    /* 512^3 between fixed sides in f64: 5.8 instead of 6.2 ms, and 0.15 ms less by rows. */
+    if (spectral_wide(task)) choice->row_threads = choice->column_threads = 640, choice->row_blocks = 4;
+    /* 64^3 takes 75 us by columns, and 102 by rows, which are fewer than multiprocessors; 512^3 in
+     * f32 with slabs takes 3.22 and 2.94 ms. */
+    choice->decayed_solver = task->n[0] < machine->multiprocessors ? SPECTRAL_DECAYED_BY_16 : SPECTRAL_DECAYED_BY_ROWS;
+    if (!spectral_decayed_modes_fit(task, machine, choice)) choice->decayed_solver = SPECTRAL_DECAYED_BY_16;
+}
+
+bool spectral_choose(const stn_task *task, const stn_machine *machine, spectral_choice *choice, char *reason,
+                     size_t reason_size) {
+    known_reach known = {.axis = -1};
+    *choice = (spectral_choice){.exact = 0};
+    for (int axis = 0; axis < 3; axis++)
+        if (!choose_length(task, machine, axis, &known, choice, reason, reason_size)) return false;
+    choose_lines(task, choice);
+    return true;
+}
+
+/* For 2D grids whose rows permit only one or two blocks per multiprocessor, and for several f32
+ * tiles along a row. Measured. */
+spectral_choice spectral_more_blocks(const stn_task *task, const stn_machine *machine, const spectral_choice *choice) {
+    const int cell = spectral_wide(task) ? 16 : 8;
+    spectral_choice c = *choice;
+    if (task->rank != 2 || choice->parts || task->n[1] == 1) return c;
+    if (spectral_tiled(choice)) {
+        if (task->dtype != STN_F32 || choice->step[1] >= task->n[2] || c.column_lines == 1) return c;
+        c.column_lines /= 2, c.row_blocks = SPECTRAL_MANY, c.column_blocks = 4;
+        return c;
+    }
+    const size_t block = (size_t)(choice->row_lines * (choice->length[2] / 2) * cell);
+    if (c.row_lines == 1 || 3 * block <= machine->shared_per_multiprocessor) return c;
+    c.row_lines /= 2;
+    /* The retained columns fit in L2: more threads instead of more blocks, which is 7 to 12% faster
+     * in f64. */
+    if (task->n[1] * choice->kept[2] * cell <= (int64_t)machine->l2_bytes)
+        c.row_threads = c.column_threads = 384;
+    else
+        c.row_blocks = 4, c.column_blocks = 2;
+    return c;
+}
+
+bool spectral_columns_fit(const spectral_shape *s) { return s->line[1].lines > 0 && s->line[1].blocks > 0; }
+
+size_t spectral_variants(const stn_task *task, const stn_machine *machine, const spectral_choice *choice,
+                         spectral_choice *list, size_t most) {
+    static const struct {
+        int rows, columns, group; /* Factors, as powers of two. */
+        int16_t row_threads, column_threads, row_blocks, column_blocks;
+    } ways[] = {
+        {0, -1, 0, 0, 0, 6, 4},     {1, 0, 0, 0, 0, 0, 1},     {0, 0, 0, 512, 512, 0, 0}, {0, 0, 0, 0, 0, 0, 2},
+        {0, 0, 0, 0, 576, 0, 3},    {0, 0, 0, 0, 0, 4, 0},     {-1, 0, 0, 0, 0, 4, 2},    {-1, -1, 0, 0, 0, 6, 4},
+        {0, 0, 0, 0, 0, 6, 0},      {0, 0, 0, 0, 384, 0, 0},   {0, 0, 0, 0, 640, 0, 0},   {0, 0, 0, 384, 0, 0, 0},
+        {0, 0, 0, 640, 0, 0, 0},    {-1, 0, 0, 0, 0, 0, 0},    {1, 0, 0, 0, 0, 0, 0},     {1, 0, 1, 0, 0, 0, 0},
+        {-1, 0, -1, 0, 0, 0, 0},    {0, 1, 0, 0, 0, 0, 0},     {0, -1, 0, 0, 0, 0, 0},    {0, 1, -1, 0, 0, 0, 0},
+        {0, 0, 1, 0, 0, 0, 0},      {1, 0, 1, 0, 640, 0, 0},   {0, 0, 0, 256, 256, 0, 0}, {0, 0, 0, 640, 640, 0, 0},
+        {-1, 0, 0, 384, 384, 0, 0}, {-1, 0, 0, 640, 640, 4, 4}};
+    size_t count = 0;
+    spectral_shape now, other; /* To skip variants whose number of blocks is reached anyway. */
+    spectral_shape_make(task, machine, choice, true, &now);
+    for (int16_t way = 0; choice->decayed_solver && way <= SPECTRAL_DECAYED_BY_ROWS && count < most; way++) {
+        list[count] = *choice, list[count].decayed_solver = way;
+        if (way != choice->decayed_solver && (!way || spectral_decayed_modes_fit(task, machine, &list[count]))) count++;
+    }
+    /* Slabs have variants of their own. */
+    const size_t count_of_ways = spectral_in_slabs(choice) ? 8 : sizeof ways / sizeof *ways;
+    for (size_t i = 0; i < count_of_ways && count < most; i++) {
+        spectral_choice c = *choice;
+        c.row_lines = ways[i].rows < 0 ? c.row_lines / 2 : c.row_lines << ways[i].rows;
+        c.column_lines = ways[i].columns < 0 ? c.column_lines / 2 : c.column_lines << ways[i].columns;
+        c.group = (uint8_t)(ways[i].group < 0 ? c.group / 2 : c.group << ways[i].group);
+        if (ways[i].row_threads) c.row_threads = ways[i].row_threads;
+        if (ways[i].column_threads) c.column_threads = ways[i].column_threads;
+        if (ways[i].row_blocks) c.row_blocks = ways[i].row_blocks;
+        if (ways[i].column_blocks) c.column_blocks = ways[i].column_blocks;
+        bool grouped = choice->group > 1, changes = c.group != choice->group;
+        const bool lines = ways[i].rows || ways[i].columns || c.row_threads || c.column_threads;
+        if (!lines && !changes && c.row_blocks <= now.line[2].blocks && c.column_blocks <= now.line[now.last].blocks)
+            continue;
+        if (c.row_lines < 1 || c.column_lines < 1 || c.group < 1 || (changes && !grouped)) continue;
+        if ((task->n[1] == 1 && c.row_lines > 1) || (c.parts && ways[i].columns)) continue;
+        if (spectral_tiled(&c)) spectral_shape_make(task, machine, &c, false, &other);
+        if (spectral_tiled(&c) && !spectral_columns_fit(&other)) continue;
+        list[count++] = c;
+    }
+    return count;
+}
+
+/* ---- the whole shape ------------------------------------------------------------------------- */
+
+/* Bytes of shared memory besides the lines of a marching loop down columns. */
+static size_t shared_besides_lines(const stn_task *task, const stn_machine *machine, const spectral_shape *s,
+                                   int lines) {
+    const size_t carry = spectral_march_carry(task, &s->choice, &s->axis[1], lines);
+    const size_t line = (size_t)(s->choice.length[1] * lines) * 17 / 16 * (spectral_wide(task) ? 16 : 8);
+    return carry + spectral_march_factors(task, machine, s, lines, carry + line);
+}
+
+static stn_ladder_needs needs_of(const stn_task *task, const stn_machine *machine) {
+    stn_ladder_needs needs = {.wide = spectral_wide(task), .last = 8, .shares = 1, .copies = 1};
+    needs.threads = needs.wide ? 512 : 768;
+    needs.shared = machine->shared_per_block;
+    needs.total = machine->shared_per_multiprocessor;
+    return needs;
+}
+
+/* Takes milliseconds for long rows. */
+static void make_rows(const stn_task *task, const stn_machine *machine, spectral_shape *s) {
+    stn_ladder_needs needs = needs_of(task, machine);
+    needs.lines = s->choice.row_lines;
+    if (s->choice.row_threads) needs.threads = s->choice.row_threads;
+    needs.blocks = s->choice.row_blocks;
+    /* 2160 points in three stages instead of four. */
+    if (spectral_in_parts(&s->choice) && !needs.wide) needs.last = 16;
+    stn_ladder_make(machine->found, s->choice.length[2] / 2, &needs, &s->line[2]);
+}
+
+static void make_columns(const stn_task *task, const stn_machine *machine, spectral_shape *s) {
+    stn_ladder_needs needs = needs_of(task, machine);
+    needs.shares = shares_of(machine);
+    needs.lines = s->choice.column_lines, needs.blocks = s->choice.column_blocks;
+    for (int axis = s->last; axis < 2; axis++) {
+        needs.copies = axis == s->last && s->symbol.taps && !spectral_in_parts(&s->choice) ? 2 : 1;
+        if (spectral_in_parts(&s->choice)) needs.lines = s->choice.parts, needs.common = 1;
+        if (spectral_tiled(&s->choice)) needs.beside = shared_besides_lines(task, machine, s, needs.lines);
+        bool heavy = s->choice.length[axis] > stn_ladder_most_points(needs.wide, needs.shared), source = false;
+        for (int k = 0; k < 3; k++) source = source || stn_extension_odd(&s->axis[k]);
+        needs.last = needs.copies > 1 || needs.common || source
+                         ? 8
+                         : 16; /* With a source, the last stage needs more registers. */
+        needs.threads = heavy || needs.copies > 1 || needs.common ? (needs.wide ? 448 : 640)
+                                                                  /* Largest numbers without
+                                                                   * register spills. */
+                                                                  : (needs.wide ? 512 : 768);
+        if (source && axis == 0) needs.threads = needs.wide ? 384 : 512;
+        if (s->choice.column_threads) needs.threads = s->choice.column_threads;
+        stn_ladder_make(machine->found, s->choice.length[axis], &needs, &s->line[axis]);
+    }
+    if (spectral_tiled(&s->choice) && spectral_columns_fit(s)) s->chunks = spectral_march_chunks(task, machine, s);
+}
+
+stn_symbol spectral_symbol_form(const stn_task *task, const stn_machine *machine, const int64_t domain[3]) {
+    const stn_task run = spectral_run(task);
+    int last = last_axis(task); /* The taps' line lies next to the column in shared memory. */
+    bool fits = 2 * domain[last] <= stn_ladder_most_points(spectral_wide(task), machine->shared_per_block);
+    fits = fits && spectral_sides_are_even(task); /* A source needs K itself. */
+    return stn_symbol_form(&run, last, domain, fits);
+}
+
+void spectral_shape_make(const stn_task *task, const stn_machine *machine, const spectral_choice *choice, bool lines,
+                         spectral_shape *s) {
+    char reason[160];
+    const stn_task run = spectral_run(task);
+    *s = (spectral_shape){.choice = *choice, .last = last_axis(task)};
+    int64_t domain[3];
+    for (int axis = 0; axis < 3; axis++) {
+        stn_extension *e = &s->axis[axis];
+        stn_extension_sides(&run, axis, e, reason, sizeof reason);
+        e->length = choice->length[axis];
+        e->before = choice->before[axis];
+        e->exact = choice->exact >> axis & 1;
+        e->whole = e->length == e->n && !(axis > 0 && choice->step[axis - 1]) && !(axis == 1 && choice->parts);
+        domain[axis] = e->length;
+    }
+    s->symbol = spectral_symbol_form(task, machine, domain);
+    s->strips = choice->step[1] ? (int)stn_div_up(task->n[2], choice->step[1]) : 1;
+    s->segments = choice->step[0] ? (int)stn_div_up(task->n[1], choice->step[0]) : 1;
+    s->chunks = 1;
+    /* Rows of the spectrum begin at whole memory lines of 128 bytes if blocks far apart in time
+     * write neighbouring data. */
+    const int line = spectral_wide(task) ? 8 : 16;
+    s->width = stn_round_up(choice->kept[2], choice->decayed_solver ? line : spectral_tiled(choice) ? 8 : 4);
+    s->pitch = s->width * s->strips;
+    s->rows = task->n[1];
+    if (s->last == 0) {
+        int64_t kept = choice->kept[1];
+        s->rows = stn_max(s->rows, 2 * kept > domain[1] ? domain[1] : 2 * kept - 1);
+    }
+    s->plane = stn_div_up(s->rows, choice->group) * choice->group * s->pitch;
+    s->grid = s->plane * task->n[0];
+    s->columns = choice->kept[2];
+    if (s->last == 0)
+        s->columns = s->pitch * (2 * (int64_t)choice->kept[1] > domain[1] ? domain[1] : 2 * choice->kept[1] - 1);
+    if (spectral_in_slabs(choice)) spectral_slabs_make(task, s);
+    if (lines) make_rows(task, machine, s);
+    if (lines || spectral_tiled(choice)) make_columns(task, machine, s);
+}
+
+size_t spectral_workspace(const stn_task *task, const spectral_shape *s) {
+    if (spectral_in_slabs(&s->choice)) return s->slabs.bytes;
+    return (size_t)(s->grid * task->batch) * (spectral_wide(task) ? 16 : 8) * (task->snapshots > 1 ? 2 : 1);
+}

@@ -1,0 +1,16 @@
+/* Parts of test_host_spectral that need no reference run, or more than one run. */
+#ifndef STN_TESTS_HOST_SPECTRAL_CHECK_ANALYTIC_H
+#define STN_TESTS_HOST_SPECTRAL_CHECK_ANALYTIC_H
+#include "../suite.h"
+
+/* Eigenmodes, which steps multiply by the power of a known factor; up to 10^6 steps. */
+void eigenmodes(suite *s);
+/* The growth and the error in the description. */
+void growth_is_told(suite *s);
+/* New weights for a plan, and those that it must reject. */
+void new_weights(suite *s);
+/* Stacks of snapshots, all from one transform, compared with the host's. */
+void snapshots(suite *s);
+/* The planner's own choice. */
+void choice(suite *s);
+#endif

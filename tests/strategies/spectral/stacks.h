@@ -1,8 +1,0 @@
-/* A part of test_spectral: stacks of snapshots, all from one way there, against the host's runs of
- * as many steps. */
-#ifndef STN_TESTS_SPECTRAL_STACKS_H
-#define STN_TESTS_SPECTRAL_STACKS_H
-#include "../suite.h"
-
-void snapshots(suite *s);
-#endif
