@@ -12,8 +12,8 @@ stn_dtype stn_npy_dtype(const stn_npy_header *header) {
     return STN_F64; /* whole numbers, as NumPy and SciPy compute with them */
 }
 
-/* The whole preamble, padded so that values start at a multiple of 64 bytes; returns its size. */
-static size_t make_preamble(const stn_array *array, unsigned char *bytes, size_t most) {
+/* Padded so that values start at a multiple of 64 bytes. */
+size_t stn_npy_preamble(const stn_array *array, unsigned char *bytes, size_t most) {
     char shape[128] = "", text[256];
     for (int axis = 0; axis < array->rank; axis++) {
         size_t used = strlen(shape);
@@ -39,7 +39,7 @@ static size_t make_preamble(const stn_array *array, unsigned char *bytes, size_t
 stn_status stn_npy_prepare(const char *path, const stn_array *array, stn_output *output, stn_error *error) {
     unsigned char preamble[512];
     size_t item = stn_dtype_size(array->dtype), count = stn_array_numbers(array);
-    size_t size = make_preamble(array, preamble, sizeof preamble);
+    size_t size = stn_npy_preamble(array, preamble, sizeof preamble);
     STN_TRY(stn_output_open(path, output, error));
     /* the machines that this runs on are little-endian: x86-64, aarch64 */
     if (!size || fwrite(preamble, 1, size, output->file) != size ||

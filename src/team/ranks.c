@@ -1,56 +1,20 @@
 /* See ranks.h. */
-#include "team/ranks.h"
 
-#include <errno.h>
 #include <math.h>
 #include <sched.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "base/error.h"
 #include "base/number.h"
+#include "team/ranks_inside.h"
 
 #define LIMIT_SECONDS 300.0
-#define BEATS 8          /* within the limit */
-#define CALLS_APART 10.0 /* limits after which ranks that wait in different calls are told so */
-#define TELL_SECONDS 0.5 /* for a failure's sentence to leave */
-enum { PIECE = 1 << 30, TAG_CONTROL = 1, TAG_CLAIM, TAG_VERDICT, TAG_USER = 16, WORDS = 320 };
-
-/* A beat, or what failed. */
-typedef struct control {
-    int from, is_failure, culprit;
-    stn_status status;
-    char message[sizeof((stn_error *)0)->message];
-} control;
-
-typedef struct claim { /* from each rank to rank 0 */
-    stn_status status;
-    uint64_t hash;
-    char message[sizeof((stn_error *)0)->message], words[WORDS];
-} claim;
-
-typedef struct verdict { /* from rank 0 to each rank */
-    stn_status status;
-    int culprit;
-    char message[sizeof((stn_error *)0)->message];
-    unsigned char shared[TEAM_SHARED];
-} verdict;
-
-struct team_ranks {
-    stn_mpi mpi;
-    stn_mpi_handle comm, listening; /* of the control message that is received next */
-    bool has_comm, listens, broken;
-    int size, own, culprit;
-    double limit, told; /* seconds; when this rank last sent beats */
-    stn_error why;      /* of what is broken */
-    control heard, beat, failure;
-    double *last;          /* when each rank was heard last */
-    stn_mpi_handle *beats; /* being sent to each rank; 0: none */
-    claim *claims;         /* of rank 0 */
-    verdict verdict;
-};
+#define BEATS 8           /* within the limit */
+#define CALLS_APART 10.0  /* limits after which ranks that wait in different calls are told so */
+#define TELL_SECONDS 0.5  /* for a failure's sentence to leave */
+enum { PIECE = 1 << 30 }; /* bytes of a message; counts are ints */
 
 static double now(void) {
     struct timespec t;
@@ -156,25 +120,19 @@ stn_status team_ranks_fail(team_ranks *ranks, stn_status status, stn_error *erro
 
 /* ---- waiting ---------------------------------------------------------------------------------- */
 
-typedef struct pending {
-    stn_mpi_handle request;
-    int peer;
-    bool is_sent, done;
-} pending;
-
-static stn_status already_broken(const team_ranks *ranks, stn_error *error) {
+stn_status team_already_broken(const team_ranks *ranks, stn_error *error) {
     if (error) *error = ranks->why;
     return ranks->why.status;
 }
 
-static stn_status lose(team_ranks *ranks, int peer, const char *how, double seconds, stn_error *error) {
+stn_status team_lose(team_ranks *ranks, int peer, const char *how, double seconds, stn_error *error) {
     stn_error why = {0};
     (void)stn_fail(&why, STN_ERROR_IO,
                    "rank %d of %d %s %.4g s: it died, hangs, or makes other calls than rank %d does", peer, ranks->size,
                    how, seconds, ranks->own);
     break_up(ranks, peer, &why);
     tell_failure(ranks);
-    return already_broken(ranks, error);
+    return team_already_broken(ranks, error);
 }
 
 static stn_status check_time(team_ranks *ranks, const pending *list, int count, double begin, stn_error *error) {
@@ -183,9 +141,9 @@ static stn_status check_time(team_ranks *ranks, const pending *list, int count, 
         if (list[i].done) continue;
         const int peer = list[i].peer;
         if (t - fmax(begin, ranks->last[peer]) > ranks->limit)
-            return lose(ranks, peer, "has not answered for", ranks->limit, error);
+            return team_lose(ranks, peer, "has not answered for", ranks->limit, error);
         if (t - begin > CALLS_APART * ranks->limit)
-            return lose(ranks, peer, "has not come to the same call for", CALLS_APART * ranks->limit, error);
+            return team_lose(ranks, peer, "has not come to the same call for", CALLS_APART * ranks->limit, error);
     }
     return STN_OK;
 }
@@ -200,7 +158,7 @@ static void give_up(team_ranks *ranks, pending *list, int count) {
     }
 }
 
-static stn_status wait_for(team_ranks *ranks, pending *list, int count, stn_error *error) {
+stn_status team_wait_for(team_ranks *ranks, pending *list, int count, stn_error *error) {
     const double begin = now();
     stn_status status = STN_OK;
     for (unsigned looks = 0; status == STN_OK; looks++) {
@@ -209,12 +167,12 @@ static stn_status wait_for(team_ranks *ranks, pending *list, int count, stn_erro
             if (list[i].done) continue;
             list[i].done = is_done(ranks, &list[i].request, &problem);
             left += !list[i].done;
-            if (problem) status = lose(ranks, list[i].peer, "cannot be reached, after", now() - begin, error);
+            if (problem) status = team_lose(ranks, list[i].peer, "cannot be reached, after", now() - begin, error);
         }
         if (status != STN_OK || !left) break;
         if (looks % 16 == 15) {
             if (!team_ranks_look(ranks))
-                status = already_broken(ranks, error);
+                status = team_already_broken(ranks, error);
             else
                 status = check_time(ranks, list, count, begin, error);
         }
@@ -224,7 +182,7 @@ static stn_status wait_for(team_ranks *ranks, pending *list, int count, stn_erro
     return status;
 }
 
-static bool start(const team_ranks *ranks, bool is_sent, int peer, int tag, void *bytes, size_t size, pending *made) {
+bool team_start(const team_ranks *ranks, bool is_sent, int peer, int tag, void *bytes, size_t size, pending *made) {
     *made = (pending){.peer = peer, .is_sent = is_sent};
     return is_sent ? !ranks->mpi.call.isend(bytes, (int)size, ranks->mpi.byte, peer, tag, ranks->comm, &made->request)
                    : !ranks->mpi.call.irecv(bytes, (int)size, ranks->mpi.byte, peer, tag, ranks->comm, &made->request);
@@ -232,7 +190,7 @@ static bool start(const team_ranks *ranks, bool is_sent, int peer, int tag, void
 
 stn_status team_ranks_transfer(team_ranks *ranks, const team_message *messages, int count, stn_error *error) {
     size_t pieces = 0;
-    if (ranks->broken) return already_broken(ranks, error);
+    if (ranks->broken) return team_already_broken(ranks, error);
     for (int i = 0; i < count; i++) pieces += messages[i].size / PIECE + 1;
     if (pieces > 1 << 20) return team_ranks_fail(ranks, stn_fail_memory(error, "messages", pieces), error);
     pending *list = calloc(pieces + 1, sizeof *list);
@@ -243,88 +201,18 @@ stn_status team_ranks_transfer(team_ranks *ranks, const team_message *messages, 
         for (size_t at = 0; at < messages[i].size && status == STN_OK; at += PIECE) {
             const team_message *m = &messages[i];
             const size_t size = m->size - at < PIECE ? m->size - at : PIECE;
-            if (start(ranks, m->is_sent, m->peer, TAG_USER + m->tag, (unsigned char *)m->bytes + at, size,
-                      &list[started]))
+            if (team_start(ranks, m->is_sent, m->peer, TAG_USER + m->tag, (unsigned char *)m->bytes + at, size,
+                           &list[started]))
                 started++;
             else
-                status = lose(ranks, m->peer, "cannot be reached, after", 0, error);
+                status = team_lose(ranks, m->peer, "cannot be reached, after", 0, error);
         }
     if (status == STN_OK)
-        status = wait_for(ranks, list, started, error);
+        status = team_wait_for(ranks, list, started, error);
     else
         give_up(ranks, list, started);
     free(list);
     return status;
-}
-
-/* ---- agreements ------------------------------------------------------------------------------- */
-
-static void judge(team_ranks *ranks) {
-    verdict *all = &ranks->verdict;
-    const claim *claims = ranks->claims;
-    int failed = 0;
-    stn_error why = {0};
-    all->status = STN_OK, all->culprit = -1;
-    for (int r = ranks->size - 1; r >= 0; r--)
-        if (claims[r].status != STN_OK) all->culprit = r, all->status = claims[r].status, failed++;
-    for (int r = 1; r < ranks->size && all->culprit < 0; r++)
-        if (claims[r].hash != claims[0].hash) all->culprit = r;
-    if (all->culprit < 0) return;
-    const claim *claimed = &claims[all->culprit];
-    if (!failed)
-        all->status = stn_fail(&why, STN_ERROR_INVALID_ARGUMENT,
-                               "rank %d of %d differs from rank 0 (%s; rank 0: %s): give all ranks the same problem, "
-                               "options and library, and make the same calls on each",
-                               all->culprit, ranks->size, claimed->words, claims[0].words);
-    else if (failed == ranks->size) /* a mistake that all make */
-        (void)stn_fail(&why, all->status, "%s", claimed->message);
-    else
-        (void)stn_fail(&why, all->status, "rank %d of %d: %s", all->culprit, ranks->size, claimed->message);
-    memcpy(all->message, why.message, sizeof all->message);
-}
-
-/* Rank 0 receives all claims, and sends the verdict. */
-static stn_status gather_claims(team_ranks *ranks, pending *list, stn_error *error) {
-    int started = 0;
-    for (int r = 1; r < ranks->size; r++)
-        if (start(ranks, false, r, TAG_CLAIM, &ranks->claims[r], sizeof *ranks->claims, &list[started])) started++;
-    STN_TRY(wait_for(ranks, list, started, error));
-    judge(ranks);
-    started = 0;
-    for (int r = 1; r < ranks->size; r++)
-        if (start(ranks, true, r, TAG_VERDICT, &ranks->verdict, sizeof ranks->verdict, &list[started])) started++;
-    return wait_for(ranks, list, started, error);
-}
-
-static stn_status claim_and_hear(team_ranks *ranks, pending *list, stn_error *error) {
-    if (!start(ranks, true, 0, TAG_CLAIM, &ranks->claims[0], sizeof *ranks->claims, &list[0]) ||
-        !start(ranks, false, 0, TAG_VERDICT, &ranks->verdict, sizeof ranks->verdict, &list[1]))
-        return lose(ranks, 0, "cannot be reached, after", 0, error);
-    return wait_for(ranks, list, 2, error);
-}
-
-stn_status team_ranks_agree(team_ranks *ranks, stn_status status, uint64_t hash, const char *words, void *shared,
-                            size_t bytes, stn_error *error) {
-    claim *const own = &ranks->claims[0];
-    if (ranks->broken) return already_broken(ranks, error);
-    memset(own, 0, sizeof *own);
-    own->status = status, own->hash = hash;
-    if (status != STN_OK) snprintf(own->message, sizeof own->message, "%s", error ? error->message : "");
-    snprintf(own->words, sizeof own->words, "%s", words ? words : "");
-    if (ranks->own == 0 && bytes) memcpy(ranks->verdict.shared, shared, bytes);
-    pending *list = calloc((size_t)ranks->size + 1, sizeof *list);
-    if (!list) return team_ranks_fail(ranks, stn_fail_memory(error, "an agreement", sizeof *list), error);
-    status = ranks->own ? claim_and_hear(ranks, list, error) : gather_claims(ranks, list, error);
-    free(list);
-    if (status != STN_OK) return status;
-    ranks->culprit = ranks->verdict.culprit;
-    if (ranks->verdict.status != STN_OK) {
-        if (error) error->status = ranks->verdict.status;
-        if (error) memcpy(error->message, ranks->verdict.message, sizeof error->message);
-        return ranks->verdict.status;
-    }
-    if (ranks->own && bytes) memcpy(shared, ranks->verdict.shared, bytes);
-    return STN_OK;
 }
 
 /* ---- opening ---------------------------------------------------------------------------------- */
