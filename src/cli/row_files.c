@@ -1,0 +1,121 @@
+/* See row_files.h. */
+#include "cli/row_files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+
+static size_t product(const cli_job *job, int from, int to) {
+    size_t count = 1;
+    for (int axis = from; axis < to; axis++) count *= job->extent[axis];
+    return count;
+}
+
+stn_status cli_rows_make(const cli_rows *rows, stn_array *array, stn_error *error) {
+    size_t extent[STN_ARRAY_RANK];
+    memcpy(extent, rows->job->extent, sizeof extent);
+    extent[rows->axis] = rows->rows;
+    return stn_array_make(rows->job->rank, extent, rows->job->problem.dtype, array, error);
+}
+
+static stn_status draw(const cli_rows *rows, uint64_t seed, stn_array *array, stn_error *error) {
+    const cli_job *job = rows->job;
+    const size_t outer = product(job, 0, rows->axis), inner = product(job, rows->axis + 1, job->rank),
+                 each = rows->rows * inner;
+    STN_TRY(cli_rows_make(rows, array, error));
+    for (size_t b = 0; b < outer; b++)
+        for (size_t i = 0; i < each; i++)
+            stn_array_set(array, b * each + i,
+                          cli_random_unit(seed, (b * job->extent[rows->axis] + rows->first) * inner + i));
+    return STN_OK;
+}
+
+stn_status cli_rows_read(const cli_rows *rows, const char *path, const stn_raw *raw, uint64_t seed, stn_array *array,
+                         stn_error *error) {
+    if (!path) return draw(rows, seed, array, error);
+    return stn_input_read_rows(path, raw, rows->job->problem.dtype, rows->axis, rows->first, rows->rows, array, error);
+}
+
+/* ---- writing ---------------------------------------------------------------------------------- */
+
+/* What rank 0 tells the others. */
+typedef struct target {
+    size_t offset; /* of the values */
+    char path[TEAM_SHARED - sizeof(size_t)];
+} target;
+
+/* Of rank 0: the file with its header, as long as it will be. */
+static stn_status begin(const cli_rows *rows, const char *path, const char *comment, stn_output *output, target *shared,
+                        stn_error *error) {
+    const cli_job *job = rows->job;
+    unsigned char preamble[512];
+    stn_array whole = {.rank = job->rank, .count = job->points, .dtype = job->problem.dtype};
+    memcpy(whole.extent, job->extent, sizeof job->extent);
+    STN_TRY(stn_output_open(path, output, error));
+    if (!output->temp || strlen(output->temp) >= sizeof shared->path) {
+        stn_output_abandon(output);
+        return stn_fail(error, STN_ERROR_IO, "cannot write '%s' by rows: name a file on a disk", path);
+    }
+    shared->offset = stn_npy_preamble(&whole, comment, preamble, sizeof preamble);
+    const off_t size = (off_t)(shared->offset + job->points * stn_dtype_size(job->problem.dtype));
+    if (fwrite(preamble, 1, shared->offset, output->file) != shared->offset || fflush(output->file) ||
+        ftruncate(fileno(output->file), size))
+        return stn_output_fail(output, errno, error);
+    memcpy(shared->path, output->temp, strlen(output->temp) + 1);
+    return STN_OK;
+}
+
+static stn_status put(int fd, const char *path, const void *bytes, size_t size, size_t at, stn_error *error) {
+    for (const char *from = bytes; size;) {
+        const ssize_t done = pwrite(fd, from, size < (1u << 30) ? size : (1u << 30), (off_t)at);
+        if (done < 0 && errno == EINTR) continue;
+        if (done <= 0) return stn_fail(error, STN_ERROR_IO, "cannot write '%s': %s", path, strerror(errno));
+        from += done, at += (size_t)done, size -= (size_t)done;
+    }
+    return STN_OK;
+}
+
+static stn_status write_part(const cli_rows *rows, const char *path, const target *shared, const stn_array *array,
+                             stn_error *error) {
+    const cli_job *job = rows->job;
+    const size_t outer = product(job, 0, rows->axis), item = stn_dtype_size(array->dtype),
+                 row = product(job, rows->axis + 1, job->rank) * item, each = rows->rows * row;
+    if (!rows->rows) return STN_OK;
+    const int fd = open(shared->path, O_WRONLY | O_CLOEXEC);
+    if (fd < 0)
+        return stn_fail(error, STN_ERROR_IO,
+                        "cannot write rows of '%s', which rank 0 began: %s; name a folder that "
+                        "all hosts share",
+                        path, strerror(errno));
+    stn_status status = STN_OK;
+    for (size_t b = 0; b < outer && status == STN_OK; b++)
+        status = put(fd, path, (const char *)array->data + b * each, each,
+                     shared->offset + (b * job->extent[rows->axis] + rows->first) * row, error);
+    if (status == STN_OK && fsync(fd))
+        status = stn_fail(error, STN_ERROR_IO, "cannot write '%s': %s", path, strerror(errno));
+    close(fd);
+    return status;
+}
+
+stn_status cli_rows_write(const cli_rows *rows, const char *path, const char *comment, const stn_array *array,
+                          stn_error *error) {
+    const stn_team *team = rows->team;
+    stn_output output = {0};
+    target shared = {0};
+    stn_status status = stn_team_rank(team) ? STN_OK : begin(rows, path, comment, &output, &shared, error);
+    status = team_agree(team, status, 1, "a file that begins", &shared, sizeof shared, error);
+    if (status == STN_OK) {
+        status = write_part(rows, path, &shared, array, error);
+        status = team_agree(team, status, 2, "a file that ends", NULL, 0, error);
+        if (status == STN_OK) {
+            status = stn_output_commit(&output, error); /* of rank 0; the others have none */
+            status = team_agree(team, status, 3, "a file in its place", NULL, 0, error);
+        } else if (stn_team_failed_rank(team) == 0)
+            (void)unlink(shared.path); /* rank 0 is gone */
+    }
+    stn_output_abandon(&output);
+    return status;
+}
