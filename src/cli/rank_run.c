@@ -31,21 +31,22 @@ typedef struct rank_run {
 
 /* ---- one sentence of several processes ---------------------------------------------------------- */
 
-static double silence; /* seconds that another process gets to say it */
+static enum { UNKNOWN, SPEAKS, WAITS, SILENT } part; /* of this process, once there was a team */
 
 bool cli_ranks_launched(void) { return stn_mpi_launched(NULL); }
 
-void cli_ranks_before_error(void) {
+bool cli_ranks_may_say_why(void) {
     int rank;
-    if (!silence && stn_mpi_launched(&rank) && rank) silence = 2;
-    if (!silence) return;
-    const struct timespec pause = {(time_t)silence, (long)(1e9 * (silence - (double)(time_t)silence))};
-    nanosleep(&pause, NULL);
+    const struct timespec pause = {2, 0};
+    if (part == UNKNOWN) part = stn_mpi_launched(&rank) && rank ? WAITS : SPEAKS;
+    if (part == WAITS) nanosleep(&pause, NULL);
+    return part != SILENT;
 }
 
-static void keep_silent(const stn_team *team) {
-    const int speaker = team->ranks && team_ranks_broken(team->ranks) && stn_team_failed_rank(team) == 0;
-    silence = stn_team_rank(team) == speaker ? 1e-9 : 2;
+static void choose_part(const stn_team *team) {
+    const bool broken = team->ranks && team_ranks_broken(team->ranks);
+    const int speaker = broken && stn_team_failed_rank(team) == 0;
+    part = stn_team_rank(team) == speaker ? SPEAKS : broken ? WAITS : SILENT;
 }
 
 /* ---- before the run ------------------------------------------------------------------------------ */
@@ -277,7 +278,7 @@ stn_status cli_rank_run(const cli_rank_settings *settings, stn_error *error) {
     stn_status status = open_team(settings, &run.team, error);
     if (status != STN_OK) return status;
     status = run_all(settings, &run, error);
-    if (status != STN_OK) keep_silent(run.team);
+    if (status != STN_OK) choose_part(run.team);
     stn_team_plan_destroy(run.plan);
     stn_team_destroy(run.team);
     stn_array_clear(&run.grid), stn_array_clear(&run.source), stn_array_clear(&run.result);

@@ -19,7 +19,8 @@ typedef struct cli_rank_settings {
 bool cli_ranks_launched(void);
 stn_status cli_rank_run(const cli_rank_settings *settings, stn_error *error);
 
-/* Waits until this process may say why it failed, so that of several one does: rank 0, or where
- * that is the one that failed, another. mpirun ends the others meanwhile. */
-void cli_ranks_before_error(void);
+/* May this process say why it failed? Of several one does: rank 0, or where that is the one that
+ * failed, another. Where it is not known that it can, this waits for it, and mpirun ends the others
+ * meanwhile. */
+bool cli_ranks_may_say_why(void);
 #endif
