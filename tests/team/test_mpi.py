@@ -77,19 +77,12 @@ class Mpi(CommandTest):
             time.sleep(0.1)
         self.fail(f'{started} processes did not start: {found}')
 
-    def wait_for(self, name):
-        for _ in range(300):
-            if (self.path / name).exists():
-                return
-            time.sleep(0.05)
-        self.fail(f'{name} did not appear')
-
 
 class Equal(Mpi):
     def test_random_problems(self):
         """All sides, uneven parts, parts thinner than halos, fewer rows than ranks, types, batches, sources, 1D to 3D."""
         for count in range(1, 9):
-            code, out, err = self.mpirun(count, RANKS, SEED + count, 16)
+            code, out, err = self.mpirun(count, RANKS, SEED + count, 12)
             self.assertEqual((code, out), (0, ''), f'seed {SEED + count}, {count} ranks: {out}{err}')
 
     def test_files_of_all_boundaries(self):
@@ -150,9 +143,15 @@ class Refusals(Mpi):
             (self.path / folder).mkdir()
         self.put_npy('a/u.npy', (8, 8), [1.0] * 64)
         run = (BINARY, 'run', '--in', 'u.npy', '--out', self.path / 'v.npy', *HEAT)
+        if not IS_OPEN_MPI:
+            self.skipTest('folders are named otherwise')
         code, _, err = self.mpirun(1, '--wdir', self.path / 'a', *run, ':', '-np', 1, '--wdir', self.path / 'b', *run)
         self.assertEqual(code, 9, err)
         self.assertRegex(err, r"stentor: rank 1 of 2: cannot open 'u.npy'")
+        self.put_npy('b/u.npy', (8, 8), [1.0] * 64, fortran=True)
+        code, _, err = self.mpirun(1, '--wdir', self.path / 'a', *run, ':', '-np', 1, '--wdir', self.path / 'b', *run)
+        self.assertEqual(code, 10, err)
+        self.assertRegex(err, r"stentor: rank 1 of 2: 'u.npy' is in Fortran order")
         self.assertEqual(sorted(os.listdir(self.path)), ['a', 'b'])
 
     def test_no_mpi(self):
@@ -214,26 +213,35 @@ class Lost(Mpi):
 
 
 class Checkpoints(Mpi):
-    RUN = ('--size', '60x50', *HEAT, '--boundary', 'fixed', '--steps', 40000, '--out', 'v.npy')
+    STEPS = 12000
+    RUN = ('--size', '60x50', *HEAT, '--boundary', 'fixed', '--steps', STEPS, '--out', 'v.npy')
+
+    def steps_of(self, name):
+        """That a checkpoint has made; 0: there is none."""
+        path = self.path / name
+        found = re.search(rb'checkpoint: step (\d+) of problem', path.read_bytes()[:200]) if path.exists() else None
+        return int(found.group(1)) if found else 0
 
     def test_killed_and_begun_again(self):
-        """By other numbers of ranks, and in one process."""
+        """By another number of ranks, and in one process."""
         self.alone(*self.RUN)
         want = (self.path / 'v.npy').read_bytes()
         (self.path / 'v.npy').unlink()
         checkpointed = (BINARY, 'run', *self.RUN, '--every', 100, '--checkpoint', 'c.npy')
         process = self.start(2, *checkpointed)
-        self.wait_for('c.npy')
-        os.kill(dice.choice(list(self.members(2).values())), signal.SIGKILL)
+        victim = dice.choice(list(self.members(2).values()))
+        while self.steps_of('c.npy') < self.STEPS / 2 and process.poll() is None:
+            time.sleep(0.002)
+        os.kill(victim, signal.SIGKILL)
         self.finish(process)
         self.assertFalse((self.path / 'v.npy').exists())
-        state = (self.path / 'c.npy').read_bytes()
-        self.assertRegex(state[:200], rb'checkpoint: step [1-9]\d*00 of problem')
+        state, steps = (self.path / 'c.npy').read_bytes(), self.steps_of('c.npy')
+        self.assertGreaterEqual(steps, self.STEPS / 2)
         for count in (3, 1):
             self.put('c.npy', state)
             code, out, err = self.mpirun(count, *checkpointed)
             self.assertEqual(code, 0, err)
-            self.assertRegex(out, r'goes on after [1-9]\d*00 steps')
+            self.assertIn(f'goes on after {steps} steps', out)
             self.assertEqual((self.path / 'v.npy').read_bytes(), want)
             self.assertFalse((self.path / 'c.npy').exists())
 
