@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "team/ranks_inside.h"
+#include "team/ranks.h"
 
 static void judge(team_ranks *ranks) {
     verdict *all = &ranks->verdict;

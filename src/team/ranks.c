@@ -1,5 +1,7 @@
 /* See ranks.h. */
 
+#include "team/ranks.h"
+
 #include <math.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -8,7 +10,6 @@
 
 #include "base/error.h"
 #include "base/number.h"
-#include "team/ranks_inside.h"
 
 #define LIMIT_SECONDS 300.0
 #define BEATS 8           /* within the limit */
