@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -118,12 +119,24 @@ static stn_status make_job(const cli_rank_settings *settings, rank_run *run, stn
     return STN_OK;
 }
 
+/* A run goes on from a checkpoint only with the files that it began with. */
+static void add_file(const char *path, uint64_t *hash) {
+    struct stat about;
+    if (!path || stat(path, &about)) return;
+    const uint64_t of_file[] = {(uint64_t)about.st_size, (uint64_t)about.st_mtim.tv_sec,
+                                (uint64_t)about.st_mtim.tv_nsec};
+    for (size_t i = 0; i < sizeof of_file / sizeof *of_file; i++) *hash = (*hash ^ of_file[i]) * 0x9e3779b97f4a7c15u;
+}
+
 /* Steps that the checkpoint's file has made; 0 where there is no such file. */
 static stn_status look_for_checkpoint(const cli_rank_settings *settings, rank_run *run, stn_error *error) {
     char start[1024] = "";
     unsigned long long steps = 0, hash = 0;
     FILE *file = settings->checkpoint ? fopen(settings->checkpoint, "rbe") : NULL;
     run->begun = 0;
+    add_file(settings->problem->in, &run->hash);
+    add_file(settings->problem->source, &run->hash);
+    run->hash ^= settings->problem->random * 0x100000001b3u;
     if (!file) return STN_OK;
     const size_t size = fread(start, 1, sizeof start - 1, file);
     fclose(file);
@@ -134,7 +147,7 @@ static stn_status look_for_checkpoint(const cli_rank_settings *settings, rank_ru
                         settings->checkpoint);
     if (hash != run->hash || steps > settings->problem->steps || steps % settings->problem->every)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
-                        "the checkpoint '%s' is of another problem: name another file, or remove it",
+                        "the checkpoint '%s' is of another problem, or of other files: name another file, or remove it",
                         settings->checkpoint);
     run->begun = steps;
     return STN_OK;

@@ -103,18 +103,22 @@ static stn_status write_part(const cli_rows *rows, const char *path, const targe
 stn_status cli_rows_write(const cli_rows *rows, const char *path, const char *comment, const stn_array *array,
                           stn_error *error) {
     const stn_team *team = rows->team;
+    const bool is_first = stn_team_rank(team) == 0;
     stn_output output = {0};
     target shared = {0};
-    stn_status status = stn_team_rank(team) ? STN_OK : begin(rows, path, comment, &output, &shared, error);
+    stn_status status = is_first ? begin(rows, path, comment, &output, &shared, error) : STN_OK;
     status = team_agree(team, status, 1, "a file that begins", &shared, sizeof shared, error);
     if (status == STN_OK) {
-        status = write_part(rows, path, &shared, array, error);
+        status = is_first ? STN_OK : stn_output_join(shared.path, &output, error);
+        if (status == STN_OK) status = write_part(rows, path, &shared, array, error);
         status = team_agree(team, status, 2, "a file that ends", NULL, 0, error);
-        if (status == STN_OK) {
-            status = stn_output_commit(&output, error); /* of rank 0; the others have none */
-            status = team_agree(team, status, 3, "a file in its place", NULL, 0, error);
-        } else if (stn_team_failed_rank(team) == 0)
-            (void)unlink(shared.path); /* rank 0 is gone */
+    }
+    if (status == STN_OK) {
+        if (is_first)
+            status = stn_output_commit(&output, error);
+        else
+            stn_output_leave(&output);
+        status = team_agree(team, status, 3, "a file in its place", NULL, 0, error);
     }
     stn_output_abandon(&output);
     return status;

@@ -38,13 +38,13 @@ static int first_of(const char *const *variables) {
 }
 
 bool stn_mpi_launched(int *rank) {
-    static const char *const sizes[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", NULL};
+    static const char *const sizes[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS", NULL};
     static const char *const ranks[] = {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", NULL};
     const char *path = secure_getenv(VARIABLE);
     const int size = first_of(sizes), own = first_of(ranks);
     if (rank) *rank = own > 0 ? own : 0;
     if (path && !strcmp(path, "none")) return false;
-    return size >= 0 ? size > 1 : own >= 0;
+    return own >= 0 && (size < 0 || size > 1);
 }
 
 int stn_mpi_local(int *rank) {

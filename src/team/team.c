@@ -180,6 +180,8 @@ stn_status stn_team_create_mpi(const stn_context_options *given, const void *com
                                stn_team **team, stn_error *error) {
     stn_context_options options;
     team_ranks *ranks = NULL;
+    stn_error spare = {0}; /* the other processes are told why even where the caller is not */
+    if (!error) error = &spare;
     if (!team) return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "stn_team_create_mpi needs a place for the team");
     *team = NULL;
     STN_TRY(team_ranks_open(communicator, seconds, &ranks, error));

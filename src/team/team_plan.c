@@ -229,6 +229,8 @@ stn_status stn_team_plan_create(stn_team *team, const stn_problem *given, const 
                                 stn_team_plan **plan, stn_error *error) {
     stn_problem problem;
     stn_plan_options options;
+    stn_error spare = {0}; /* the other processes are told why even where the caller is not */
+    if (!error) error = &spare;
     if (!team || !given || !plan)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "stn_team_plan_create needs a team, a problem and a place");
     *plan = NULL;
@@ -291,6 +293,8 @@ static stn_status set_weights(stn_team_plan *plan, size_t count, const double *w
 }
 
 stn_status stn_team_plan_set_weights(stn_team_plan *plan, size_t count, const double *weights, stn_error *error) {
+    stn_error spare = {0};
+    if (!error) error = &spare;
     if (!plan) return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "stn_team_plan_set_weights needs a plan");
     uint64_t hash = count;
     for (size_t i = 0; weights && i < count; i++) {

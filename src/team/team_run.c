@@ -139,6 +139,8 @@ static stn_status check_parts(const stn_team_plan *plan, const grids *caller, st
 
 stn_status stn_team_plan_execute(stn_team_plan *plan, const void *const *in, void *const *out,
                                  const void *const *source, stn_error *error) {
+    stn_error spare = {0}; /* the other processes are told why even where the caller is not */
+    if (!error) error = &spare;
     if (!plan) return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "stn_team_plan_execute needs a plan");
     const grids caller = {.in = in, .out = out, .source = source};
     STN_TRY(team_agree(plan->team, check_parts(plan, &caller, error), 1 + (in != NULL),

@@ -212,6 +212,24 @@ class Lost(Mpi):
         self.assertIn(f'stentor: rank {lost} of 3 has not answered for {LIMIT} s', err)
 
 
+    def test_a_rank_killed_while_it_writes(self):
+        """A file is whole or not there, and nothing is left beside it."""
+        process = self.start(3, BINARY, 'run', '--size', '3000x4000', '--out', 'v.npy', *HEAT)
+        pids = self.members(3)
+        blocks = 0
+        while blocks * 512 < 40 << 20 and process.poll() is None:  # more than one rank's part
+            for path in self.path.iterdir():
+                try:
+                    blocks = path.stat().st_blocks
+                except OSError:
+                    pass
+        os.kill(pids[0], signal.SIGKILL)  # it began the file
+        self.finish(process)
+        self.assertLessEqual(set(os.listdir(self.path)), {'v.npy'})
+        if (self.path / 'v.npy').exists():
+            self.assertEqual((self.path / 'v.npy').stat().st_size, 128 + 3000 * 4000 * 8)
+
+
 class Checkpoints(Mpi):
     STEPS = 12000
     RUN = ('--size', '60x50', *HEAT, '--boundary', 'fixed', '--steps', STEPS, '--out', 'v.npy')
@@ -252,6 +270,7 @@ class Checkpoints(Mpi):
         self.refuse(2, 'wants --every', *run, '--checkpoint', 'd.npy')
         self.succeed(*run, '--every', 2, '--checkpoint', 'd.npy')
         self.refuse(2, 'of another problem', *run, '--boundary', 'fixed', '--every', 2, '--checkpoint', 'd.npy')
+        self.refuse(2, 'of other files', *run, '--random', 5, '--every', 2, '--checkpoint', 'd.npy')
         self.refuse(2, 'would overwrite', *run, '--every', 2, '--checkpoint', 'd.npy', '--out', './d.npy')
         self.succeed('run', '--in', 'd.npy', *HEAT, '--device', 'host', '--out', 'e.npy')  # it is an .npy as any other
 
