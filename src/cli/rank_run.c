@@ -24,7 +24,7 @@ typedef struct rank_run {
     stn_team_plan *plan; /* of all steps, or of those between two checkpoints */
     cli_job job;
     cli_rows rows;
-    stn_array grid, source, result; /* of this process's rows */
+    stn_array grid, source, result; /* of this process's rows; the result is the grid but for --repeat */
     uint64_t hash;                  /* of the problem and all its steps */
     uint64_t begun;                 /* steps that the checkpoint has made already */
     double seconds;
@@ -111,6 +111,7 @@ static stn_status make_job(const cli_rank_settings *settings, rank_run *run, stn
                         "--stable",
                         forecast.max_symbol);
     job->problem.every = 0, job->snapshots = 1;
+    job->problem.in_place = settings->repeat == 1;
     if (stn_team_rank(run->team)) return STN_OK; /* rank 0 writes, and warns */
     if (settings->checkpoint) STN_TRY(check_checkpoint(settings, error));
     STN_TRY(cli_run_files_check(settings->files, settings->problem, job, error));
@@ -175,7 +176,9 @@ static stn_status read_rows(const cli_rank_settings *settings, rank_run *run, st
     if (settings->problem->source)
         STN_TRY(cli_rows_read(rows, settings->problem->source, NULL, 0, &run->source, error));
     cli_warn_rounded(&run->grid, path, settings->report);
-    return cli_rows_make(rows, &run->result, error);
+    if (settings->repeat > 1) return cli_rows_make(rows, &run->result, error);
+    run->result = run->grid; /* the team has grids of its own */
+    return STN_OK;
 }
 
 static stn_status prepare(const cli_rank_settings *settings, rank_run *run, stn_error *error) {
@@ -211,8 +214,6 @@ static stn_status write_checkpoint(const cli_rank_settings *settings, rank_run *
 static stn_status run_with_checkpoints(const cli_rank_settings *settings, rank_run *run, stn_error *error) {
     const uint64_t steps = settings->problem->steps, every = settings->problem->every;
     double seconds = 0;
-    if (run->begun == steps)
-        memcpy(run->result.data, run->grid.data, run->grid.count * stn_dtype_size(run->grid.dtype));
     for (uint64_t done = run->begun; done < steps; done += every) {
         STN_TRY(execute(run, done == run->begun, error));
         STN_TRY(write_checkpoint(settings, run, done + every, error));
@@ -294,7 +295,8 @@ stn_status cli_rank_run(const cli_rank_settings *settings, stn_error *error) {
     if (status != STN_OK) choose_part(run.team);
     stn_team_plan_destroy(run.plan);
     stn_team_destroy(run.team);
-    stn_array_clear(&run.grid), stn_array_clear(&run.source), stn_array_clear(&run.result);
+    if (run.result.data != run.grid.data) stn_array_clear(&run.result);
+    stn_array_clear(&run.grid), stn_array_clear(&run.source);
     cli_job_clear(&run.job);
     return status;
 }

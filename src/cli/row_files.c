@@ -8,6 +8,12 @@
 
 #include "base/error.h"
 
+#define PIECE ((size_t)64 << 20) /* bytes that are read or written between two looks at other processes */
+
+static void tell(const cli_rows *rows) {
+    if (rows->team->ranks) (void)team_ranks_look(rows->team->ranks);
+}
+
 static size_t product(const cli_job *job, int from, int to) {
     size_t count = 1;
     for (int axis = from; axis < to; axis++) count *= job->extent[axis];
@@ -33,10 +39,34 @@ static stn_status draw(const cli_rows *rows, uint64_t seed, stn_array *array, st
     return STN_OK;
 }
 
+/* Some of this process's rows, from row `at` of them on. */
+static stn_status read_piece(const cli_rows *rows, const char *path, const stn_raw *raw, size_t at, size_t count,
+                             stn_array *array, stn_error *error) {
+    stn_array piece = {0};
+    STN_TRY(stn_input_read_rows(path, raw, array->dtype, rows->axis, rows->first + at, count, &piece, error));
+    const size_t outer = product(rows->job, 0, rows->axis),
+                 row = product(rows->job, rows->axis + 1, rows->job->rank) * stn_dtype_size(array->dtype);
+    const bool fits = piece.count * stn_dtype_size(array->dtype) == outer * count * row;
+    for (size_t b = 0; b < outer && fits; b++)
+        memcpy((char *)array->data + (b * rows->rows + at) * row, (char *)piece.data + b * count * row, count * row);
+    array->rounded += piece.rounded;
+    stn_array_clear(&piece);
+    return fits ? STN_OK
+                : stn_fail(error, STN_ERROR_IO, "'%s' changed while it was read: is another program writing it?", path);
+}
+
+/* In pieces, between which the other processes are told that this one is alive. */
 stn_status cli_rows_read(const cli_rows *rows, const char *path, const stn_raw *raw, uint64_t seed, stn_array *array,
                          stn_error *error) {
     if (!path) return draw(rows, seed, array, error);
-    return stn_input_read_rows(path, raw, rows->job->problem.dtype, rows->axis, rows->first, rows->rows, array, error);
+    STN_TRY(cli_rows_make(rows, array, error));
+    const size_t bytes = array->count * stn_dtype_size(array->dtype), pieces = bytes / PIECE + 1,
+                 each = (rows->rows + pieces - 1) / pieces;
+    for (size_t at = 0; at < rows->rows; at += each) {
+        STN_TRY(read_piece(rows, path, raw, at, each < rows->rows - at ? each : rows->rows - at, array, error));
+        tell(rows);
+    }
+    return STN_OK;
 }
 
 /* ---- writing ---------------------------------------------------------------------------------- */
@@ -68,9 +98,10 @@ static stn_status begin(const cli_rows *rows, const char *path, const char *comm
     return STN_OK;
 }
 
-static stn_status put(int fd, const char *path, const void *bytes, size_t size, size_t at, stn_error *error) {
-    for (const char *from = bytes; size;) {
-        const ssize_t done = pwrite(fd, from, size < (1u << 30) ? size : (1u << 30), (off_t)at);
+static stn_status put(const cli_rows *rows, int fd, const char *path, const void *bytes, size_t size, size_t at,
+                      stn_error *error) {
+    for (const char *from = bytes; size; tell(rows)) {
+        const ssize_t done = pwrite(fd, from, size < PIECE ? size : PIECE, (off_t)at);
         if (done < 0 && errno == EINTR) continue;
         if (done <= 0) return stn_fail(error, STN_ERROR_IO, "cannot write '%s': %s", path, strerror(errno));
         from += done, at += (size_t)done, size -= (size_t)done;
@@ -92,7 +123,7 @@ static stn_status write_part(const cli_rows *rows, const char *path, const targe
                         path, strerror(errno));
     stn_status status = STN_OK;
     for (size_t b = 0; b < outer && status == STN_OK; b++)
-        status = put(fd, path, (const char *)array->data + b * each, each,
+        status = put(rows, fd, path, (const char *)array->data + b * each, each,
                      shared->offset + (b * job->extent[rows->axis] + rows->first) * row, error);
     if (status == STN_OK && fsync(fd))
         status = stn_fail(error, STN_ERROR_IO, "cannot write '%s': %s", path, strerror(errno));

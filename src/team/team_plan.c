@@ -23,7 +23,7 @@
 
 /* Of an error, the part that adds up from launch to launch. */
 #define ALIKE 0.125
-enum { ALIGNMENT = 256 };
+enum { ALIGNMENT = 256, SAID = 16 /* processes whose parts are told beside this one's */ };
 
 /* ---- parts
  * --------------------------------------------------------------------------------------------------------- */
@@ -322,6 +322,7 @@ stn_status stn_team_plan_describe(const stn_team_plan *plan, char **text, stn_er
         stn_text_printf(&words, "; the link copies %.4g GB/s", 1e-9 * plan->team->link_bandwidth);
     for (int m = 0; m < plan->members; m++) {
         const bool here = team_is_here(plan->team, m);
+        if (!here && plan->members > SAID) continue;
         stn_text_printf(&words, "\nmember %2d:  %s, rows %lld to %lld%s%s", m,
                         here ? plan->team->member[m].context->machine.name : "another process",
                         (long long)plan->part[m].first, (long long)(plan->part[m].first + plan->part[m].rows - 1),
