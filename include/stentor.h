@@ -830,7 +830,7 @@ STN_API stn_status stn_wisdom_forget(stn_context *context, const char *key, stn_
 
 /* ---- Teams: one grid over several GPUs -------------------------------------------------------------------------------
  *
- * A team is some devices of this process that work on one grid. The grid is cut along its slowest
+ * A team is some devices of this process, or several processes, that work on one grid. The grid is cut along its slowest
  * axis into parts of whole rows (planes of a 3D grid). Each member keeps, beside its own rows,
  * copies of its neighbours' nearest rows, the halos, and takes several steps between two exchanges
  * of halos: with f steps between them a halo is f times the stencil's reach deep. The plan chooses
@@ -847,19 +847,40 @@ typedef struct stn_team stn_team;
  * the first member that fails; a count below 1 or above 64; devices of both kinds. */
 STN_API stn_status stn_team_create(const stn_context_options *options, int count, const int *devices, stn_team **team,
                                    stn_error *error);
+/* One member a process: all processes of an MPI communicator call it, and every other call on the
+ * team and its plans, in the same order. MPI (Open MPI, or MPICH and what shares its ABI) is opened
+ * at run time: the library of the process, else $STENTOR_MPI_PATH, else what the loader finds; it
+ * is initialised if nobody has, and then finalised at exit. Only host memory goes through it.
+ *   options        of this process's context; NULL for the defaults. STN_DEVICE_AUTO: a GPU of the host's, which go
+ *                  round among its processes, else the host; threads 0: this process's share of the processors
+ *   communicator   points to an MPI_Comm, which is duplicated; NULL: MPI_COMM_WORLD
+ *   seconds        how long a process may be silent before it is given up; 0: $STENTOR_MPI_SECONDS, else 300.
+ *                  Computing is not silence, but making a plan is, and what a caller does between calls
+ * A failure of one process fails the call on all, with the same status and a sentence that names
+ * its rank. After one that died or hangs (STN_ERROR_IO) all calls fail, and MPI is not finalised;
+ * after all others the team goes on. Errors: those of stn_context_create; STN_ERROR_UNSUPPORTED: no
+ * usable MPI (what was looked for), or none of mpirun's processes. */
+STN_API stn_status stn_team_create_mpi(const stn_context_options *options, const void *communicator, double seconds,
+                                       stn_team **team, stn_error *error);
 STN_API void stn_team_destroy(stn_team *team); /* after its plans; NULL is fine */
 STN_API int stn_team_size(const stn_team *team);
-/* Member number `member`'s context, owned by the team; NULL where there is none. */
+/* The member that this process is; 0 where all members are in this process. */
+STN_API int stn_team_rank(const stn_team *team);
+/* The rank that the last failure of a team of processes names; -1: none. */
+STN_API int stn_team_failed_rank(const stn_team *team);
+/* Member number `member`'s context, owned by the team; NULL where there is none, or in another
+ * process. */
 STN_API stn_context *stn_team_context(const stn_team *team, int member);
 /* Bytes per second of a copy from the last member to the first, as it was measured when the team
- * was made. */
+ * was made; of processes, of messages between neighbours. */
 STN_API double stn_team_link_bandwidth(const stn_team *team);
 
 typedef struct stn_team_plan stn_team_plan;
 /* The problem has global extents; its grids are packed (no strides), and it keeps no snapshots.
  * options: of the members' plans. Where the grid has too few rows for all members, some of them get
  * none. The team must outlive the plan. Errors: those of stn_plan_create; STN_ERROR_UNSUPPORTED:
- * strides or snapshots. */
+ * strides or snapshots; STN_ERROR_INVALID_ARGUMENT on all processes whose problems, options or
+ * versions of the library differ. */
 STN_API stn_status stn_team_plan_create(stn_team *team, const stn_problem *problem, const stn_plan_options *options,
                                         stn_team_plan **plan, stn_error *error);
 STN_API void stn_team_plan_destroy(stn_team_plan *plan); /* NULL is fine */
@@ -868,14 +889,17 @@ STN_API stn_status stn_team_plan_local(const stn_team_plan *plan, int member, si
                                        stn_error *error);
 /* Runs all steps and returns when they are done. in[m], out[m], and where the problem has a source
  * source[m] (else source is NULL), are pointers of member m's device to its part:
- * [batch][rows][other extents], packed; those of members without rows are not looked at. in[m] may
+ * [batch][rows][other extents], packed; those of members without rows are not looked at. Of a team
+ * of processes each brings its own part alone, as in[0], out[0] and source[0]. in[m] may
  * be out[m] where the problem is in place, and is kept otherwise. Members keep grids of their own:
  * `in` NULL goes on from the result of the run before, `out` NULL leaves the result there, so that
  * a long simulation moves data only where somebody looks. After a failure the outputs are
- * undefined, and nothing runs any more. */
+ * undefined, and nothing runs any more; of processes, outputs are untouched unless all have made
+ * all steps. */
 STN_API stn_status stn_team_plan_execute(stn_team_plan *plan, const void *const *in, void *const *out,
                                          const void *const *source, stn_error *error);
-/* The same of whole grids in host memory, packed; `in` and `out` may be NULL likewise. */
+/* The same of whole grids in host memory, packed; `in` and `out` may be NULL likewise.
+ * STN_ERROR_UNSUPPORTED for a team of processes, none of which holds a whole grid. */
 STN_API stn_status stn_team_plan_execute_host(stn_team_plan *plan, const void *in, void *out, const void *source,
                                               stn_error *error);
 /* As stn_plan_set_weights, of all members' plans. */

@@ -1,10 +1,13 @@
 /* stentor doctor: what was found on this machine, and what is missing. */
 #include <stdio.h>
+#include <string.h>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "cli/command.h"
 #include "cli/settings.h"
 #include "context/context.h"
+#include "team/mpi.h"
 
 /* More than one GPU: each by name, and how fast one reads another's memory. */
 static stn_status print_gpus(const cli_device_settings *device, const cli_report_settings *report,
@@ -24,6 +27,28 @@ static stn_status print_gpus(const cli_device_settings *device, const cli_report
         stn_team_destroy(team);
     }
     return STN_OK;
+}
+
+/* The context's words, and MPI's, which no context has. */
+static void print_findings(const char *text, bool json) {
+    char path[512], version[512];
+    stn_text words = STN_TEXT_EMPTY;
+    const bool found = stn_mpi_find(path, sizeof path, version, sizeof version);
+    if (!json) {
+        printf("%s", text);
+        if (found)
+            printf("MPI          %s: %s\n", version, path);
+        else
+            printf("MPI          not found: %s\n", stn_mpi_advice());
+        return;
+    }
+    stn_text_append(&words, text, strlen(text) - 1); /* without the last brace */
+    stn_json_key(&words, "mpi"), stn_text_printf(&words, "{");
+    stn_json_key(&words, "path"), stn_json_string(&words, found ? path : NULL);
+    stn_json_key(&words, "version"), stn_json_string(&words, found ? version : NULL);
+    stn_json_key(&words, "problem"), stn_json_string(&words, found ? NULL : stn_mpi_advice());
+    printf("%.*s}}\n", (int)words.size, words.data ? words.data : "");
+    stn_text_clear(&words);
 }
 
 stn_status cmd_doctor(int argc, char **argv, stn_error *error) {
@@ -48,7 +73,7 @@ stn_status cmd_doctor(int argc, char **argv, stn_error *error) {
     if (stn_context_measure(context, &why) != STN_OK) /* a GPU that cannot even copy: all the more to be told about */
         fprintf(stderr, "stentor: the copy bandwidth could not be measured: %s\n", why.message);
     stn_status status = stn_context_describe(context, report.json ? STN_JSON : STN_TEXT, &text, error);
-    if (status == STN_OK && !report.quiet) printf("%s%s", text, report.json ? "\n" : "");
+    if (status == STN_OK && !report.quiet) print_findings(text, report.json);
     if (status == STN_OK && !report.quiet && !report.json) status = print_gpus(&device, &report, context, error);
     stn_text_free(text);
     stn_context_destroy(context);

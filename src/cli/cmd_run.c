@@ -9,6 +9,7 @@
 #include "cli/command.h"
 #include "cli/forecast.h"
 #include "cli/progress.h"
+#include "cli/rank_run.h"
 #include "cli/report.h"
 #include "cli/run_files.h"
 #include "cli/run_system.h"
@@ -27,7 +28,7 @@ typedef struct run_settings {
     cli_system_settings system;
     uint64_t repeat;
     bool progress, stable;
-    const char *devices;
+    const char *devices, *checkpoint;
 } run_settings;
 
 typedef struct run_summary {
@@ -59,6 +60,9 @@ static const cli_option run_options[] = {
     {"--devices", "N,N", CLI_TEXT, offsetof(run_settings, devices),
      "several GPUs of this machine, such as 0,1, that work on one grid; the\ntime then counts the grid's way to them "
      "and back"},
+    {"--checkpoint", "FILE", CLI_TEXT, offsetof(run_settings, checkpoint),
+     "with --every K: write the grid there after each K steps, and where it\nis there already go on from it; it goes "
+     "when --out is written"},
     {"--stable", NULL, CLI_FLAG, offsetof(run_settings, stable),
      "refuse a stencil whose run grows (max |symbol| above 1) instead of\nwarning"},
 };
@@ -329,6 +333,22 @@ static stn_status check_no_system(const cli_system_settings *system, stn_error *
                     "--field, --coefficient and --keep are of a system: name its text with --system FILE");
 }
 
+/* As one of mpirun's processes, or with checkpoints. */
+static stn_status run_by_rows(const run_settings *settings, stn_error *error) {
+    if (settings->devices || settings->system.text)
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "%s is not offered %s: leave it out",
+                        settings->devices ? "--devices" : "--system",
+                        settings->checkpoint ? "with --checkpoint" : "by several processes");
+    return cli_rank_run(&(cli_rank_settings){.problem = &settings->problem,
+                                             .device = &settings->device,
+                                             .report = &settings->report,
+                                             .files = &settings->files,
+                                             .checkpoint = settings->checkpoint,
+                                             .repeat = settings->repeat,
+                                             .stable = settings->stable},
+                        error);
+}
+
 stn_status cmd_run(int argc, char **argv, stn_error *error) {
     run_settings settings = {.problem.steps = 1, .repeat = 1};
     cli_group groups[] = {CLI_PROBLEM_GROUP(&settings.problem),
@@ -353,7 +373,8 @@ stn_status cmd_run(int argc, char **argv, stn_error *error) {
     STN_TRY(cli_reserve_stdout(settings.files.out, error));
     if (settings.files.out == NULL || strcmp(settings.files.out, "-") != 0)
         STN_TRY(cli_reserve_stdout(settings.files.png, error));
+    if (!settings.system.text) STN_TRY(check_no_system(&settings.system, error));
+    if (settings.checkpoint || cli_ranks_launched()) return run_by_rows(&settings, error);
     if (settings.system.text) return run_system(&settings, error);
-    STN_TRY(check_no_system(&settings.system, error));
     return settings.devices ? run_team(&settings, error) : run(&settings, error);
 }

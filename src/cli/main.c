@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "cli/command.h"
 #include "cli/options.h"
+#include "cli/rank_run.h"
 #include "io/output.h"
 
 static const cli_command commands[] = {
@@ -64,7 +65,7 @@ int main(int argc, char **argv) {
     stn_status status = dispatch(argc, argv, &error);
     if (status == STN_OK && (fflush(stdout) != 0 || ferror(stdout)))
         status = stn_fail(&error, STN_ERROR_IO, "the standard output could not be written");
-    if (status != STN_OK)
+    if (status != STN_OK && cli_ranks_may_say_why())
         fprintf(stderr, "stentor: %s\n", error.message[0] ? error.message : stn_status_string(status));
     return stn_status_exit_code(status);
 }

@@ -260,13 +260,13 @@ stn_status stn_raw_header(const char *name, const stn_raw *raw, stn_npy_header *
 /* ---- values
  * -------------------------------------------------------------------------------------------------------- */
 
-static stn_status convert_values(stn_input *in, const char *path, const stn_npy_header *header, stn_array *array,
-                                 stn_error *error) {
+/* The next `count` numbers, which become those of the array from number `first` on. */
+static stn_status convert_values(stn_input *in, const char *path, const stn_npy_header *header, size_t first,
+                                 size_t count, stn_array *array, stn_error *error) {
     unsigned char *block = calloc(BLOCK, 8);
     if (!block) return stn_fail_memory(error, "a read buffer", (size_t)BLOCK * 8);
     stn_status status = STN_OK;
     double limit = largest[array->dtype];
-    size_t count = header->count * (size_t)header->per;
     for (size_t done = 0; done < count;) {
         size_t now = count - done < BLOCK ? count - done : BLOCK;
         STN_TRY_GOTO(status, take(in, path, block, now * (size_t)header->item, error), done);
@@ -280,13 +280,17 @@ static stn_status convert_values(stn_input *in, const char *path, const stn_npy_
                                   stn_dtype_name(array->dtype));
                 goto done;
             }
-            stn_array_set(array, place(header, done + i), value);
+            stn_array_set(array, place(header, first + done + i), value);
         }
         done += now;
     }
 done:
     free(block);
     return status;
+}
+
+static bool is_as_stored(const stn_npy_header *header, stn_dtype want) {
+    return header->kind == 'f' && (size_t)header->item == stn_dtype_size(want) && !header->swap && !header->fortran;
 }
 
 stn_status stn_input_header(const char *path, const stn_raw *raw, bool complex_too, stn_npy_header *header,
@@ -307,10 +311,9 @@ stn_status stn_input_read(const char *path, const stn_raw *raw, bool complex_too
     stn_status status = header.per == 2 ? stn_array_make_complex(header.rank, header.extent, want, &result, error)
                                         : stn_array_make(header.rank, header.extent, want, &result, error);
     if (status == STN_OK) {
-        bool as_stored =
-            header.kind == 'f' && (size_t)header.item == stn_dtype_size(want) && !header.swap && !header.fortran;
-        status = as_stored ? take(&in, path, result.data, header.count * (size_t)(header.per * header.item), error)
-                           : convert_values(&in, path, &header, &result, error);
+        const size_t count = header.count * (size_t)header.per;
+        status = is_as_stored(&header, want) ? take(&in, path, result.data, count * (size_t)header.item, error)
+                                             : convert_values(&in, path, &header, 0, count, &result, error);
     }
     input_close(&in);
     if (status != STN_OK) {
@@ -319,4 +322,49 @@ stn_status stn_input_read(const char *path, const stn_raw *raw, bool complex_too
     }
     *array = result;
     return STN_OK;
+}
+
+/* The numbers from number `from` of the file on, into the array from number `to` on. */
+static stn_status read_run(stn_input *in, const char *path, const stn_npy_header *header, size_t from, size_t count,
+                           size_t to, stn_array *array, stn_error *error) {
+    const size_t item = (size_t)header->item;
+    in->taken = from * item;
+    if (!in->pixels && lseek(in->fd, (off_t)(header->offset + from * item), SEEK_SET) < 0)
+        return stn_fail(error, STN_ERROR_IO, "cannot read '%s': %s", path, strerror(errno));
+    if (!is_as_stored(header, array->dtype)) return convert_values(in, path, header, to, count, array, error);
+    return take(in, path, (char *)array->data + to * item, count * item, error);
+}
+
+stn_status stn_input_read_rows(const char *path, const stn_raw *raw, stn_dtype dtype, int axis, size_t first,
+                               size_t rows, stn_array *array, stn_error *error) {
+    stn_npy_header header = {0};
+    stn_array result = {0};
+    stn_input in;
+    STN_TRY(input_open(path, raw, false, true, &in, &header, error));
+    size_t extent[STN_ARRAY_RANK], outer = 1, inner = 1;
+    memcpy(extent, header.extent, sizeof extent);
+    for (int i = 0; i < axis && i < header.rank; i++) outer *= extent[i];
+    for (int i = axis + 1; i < header.rank; i++) inner *= extent[i];
+    stn_status status = STN_OK;
+    if (header.fortran && header.rank > 1)
+        status = stn_fail(error, STN_ERROR_FORMAT,
+                          "'%s' is in Fortran order, of which rows do not lie together: write it again with "
+                          "numpy.save(..., numpy.ascontiguousarray(x))",
+                          path);
+    else if (axis >= header.rank || first > extent[axis] || rows > extent[axis] - first)
+        status = stn_fail(error, STN_ERROR_IO, "'%s' changed while it was read: is another program writing it?", path);
+    if (status == STN_OK) {
+        const size_t all = extent[axis];
+        extent[axis] = rows;
+        status = stn_array_make(header.rank, extent, dtype, &result, error);
+        for (size_t i = 0; i < outer && status == STN_OK; i++)
+            status =
+                read_run(&in, path, &header, (i * all + first) * inner, rows * inner, i * rows * inner, &result, error);
+    }
+    input_close(&in);
+    if (status == STN_OK)
+        *array = result;
+    else
+        stn_array_clear(&result);
+    return status;
 }

@@ -12,9 +12,9 @@ stn_dtype stn_npy_dtype(const stn_npy_header *header) {
     return STN_F64; /* whole numbers, as NumPy and SciPy compute with them */
 }
 
-/* The whole preamble, padded so that values start at a multiple of 64 bytes; returns its size. */
-static size_t make_preamble(const stn_array *array, unsigned char *bytes, size_t most) {
-    char shape[128] = "", text[256];
+/* Padded so that values start at a multiple of 64 bytes. */
+size_t stn_npy_preamble(const stn_array *array, const char *comment, unsigned char *bytes, size_t most) {
+    char shape[128] = "", text[384];
     for (int axis = 0; axis < array->rank; axis++) {
         size_t used = strlen(shape);
         snprintf(shape + used, sizeof shape - used, axis && array->rank > 1 ? ", %zu" : "%zu", array->extent[axis]);
@@ -23,8 +23,9 @@ static size_t make_preamble(const stn_array *array, unsigned char *bytes, size_t
     static const char *const pairs[] = {[STN_F64] = "<c16", [STN_F32] = "<c8", [STN_F16] = "<f2"};
     bool pair_axis = array->is_complex && array->dtype == STN_F16;
     const char *after = pair_axis ? array->rank ? ", 2" : "2," : array->rank == 1 ? "," : "";
-    int size = snprintf(text, sizeof text, "{'descr': '%s', 'fortran_order': False, 'shape': (%s%s), }",
-                        (array->is_complex ? pairs : types)[array->dtype], shape, after);
+    int size = snprintf(text, sizeof text, "{'descr': '%s', 'fortran_order': False, 'shape': (%s%s), }%s%.120s",
+                        (array->is_complex ? pairs : types)[array->dtype], shape, after, comment ? " # " : "",
+                        comment ? comment : "");
     size_t total = (10 + (size_t)size + 1 + 63) / 64 * 64, length = total - 10;
     if (total > most) return 0;
     memcpy(bytes, STN_NPY_MAGIC "\x01\x00", 8);
@@ -39,7 +40,7 @@ static size_t make_preamble(const stn_array *array, unsigned char *bytes, size_t
 stn_status stn_npy_prepare(const char *path, const stn_array *array, stn_output *output, stn_error *error) {
     unsigned char preamble[512];
     size_t item = stn_dtype_size(array->dtype), count = stn_array_numbers(array);
-    size_t size = make_preamble(array, preamble, sizeof preamble);
+    size_t size = stn_npy_preamble(array, NULL, preamble, sizeof preamble);
     STN_TRY(stn_output_open(path, output, error));
     /* the machines that this runs on are little-endian: x86-64, aarch64 */
     if (!size || fwrite(preamble, 1, size, output->file) != size ||

@@ -38,6 +38,10 @@ bool stn_npy_is(const void *bytes, size_t size);
  * all whole numbers. */
 stn_dtype stn_npy_dtype(const stn_npy_header *header);
 
+/* All that is before the values of such an array in a file (format 1.0): its size, 0 if it is more
+ * than `most`. comment: NULL, or a few words of one line that readers pass over. */
+size_t stn_npy_preamble(const stn_array *array, const char *comment, unsigned char *bytes, size_t most);
+
 /* Writes a file that appears whole or not at all (io/output.h), little-endian, format 1.0. Complex
  * f16, for which NumPy has no type, becomes f2 with a last axis of 2: real and imaginary part. */
 stn_status stn_npy_write(const char *path, const stn_array *array, stn_error *error);

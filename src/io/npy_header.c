@@ -149,6 +149,9 @@ static stn_status read_dictionary(scanner *s, stn_npy_header *header) {
     }
     if (seen != (DESCR | ORDER | SHAPE)) return damaged(s, "its header lacks descr, fortran_order or shape");
     skip_space(s);
+    if (s->at < s->end && *s->at == '#') /* a comment, as Python has them */
+        while (s->at < s->end && *s->at != '\n') s->at++;
+    skip_space(s);
     return s->at == s->end ? STN_OK : damaged(s, "its header has more text after the dictionary");
 }
 

@@ -32,6 +32,12 @@ stn_status stn_output_take_stdout(stn_error *error);
  * replaced (a mount point, another's file in a sticky folder) is refused here. */
 stn_status stn_output_open(const char *path, stn_output *output, stn_error *error);
 
+/* A part in a file that another process began, whose temporary name this is: a signal removes it
+ * here too. stn_output_abandon removes it; stn_output_leave does not, for when it has taken its
+ * place. */
+stn_status stn_output_join(const char *temp, stn_output *output, stn_error *error);
+void stn_output_leave(stn_output *output);
+
 /* Flush, sync, close: what can fail for want of space fails here. Then only the commit is left, so
  * that several outputs can appear together. Ends the output when it fails. */
 stn_status stn_output_finish(stn_output *output, stn_error *error);

@@ -1,8 +1,11 @@
 /* Teams: a context and a stream for each device, and how fast they are linked. */
 #include "team/team.h"
 
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "base/grown.h"
@@ -10,6 +13,7 @@
 
 #define LINK_BYTES ((size_t)16 << 20) /* of the copy that is timed */
 #define HOST_BANDWIDTH 5e9            /* bytes/s of a copy between members that share the processors */
+#define LATENCY 20e-6                 /* seconds of an exchange within one process */
 
 static stn_status check_devices(int count, const int *devices, stn_error *error) {
     if (count < 1 || count > TEAM_MOST || !devices)
@@ -62,19 +66,36 @@ static stn_status measure_link(stn_team *team, stn_error *error) {
     return status;
 }
 
+static stn_status read_options(const stn_context_options *given, stn_context_options *options, stn_error *error) {
+    STN_TRY(stn_read_grown(&stn_layout_context_options, given, options, error));
+    if (options->arch)
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "a team works on GPUs that are here: leave arch out");
+    options->struct_size = sizeof *options;
+    return STN_OK;
+}
+
+static stn_status make_team(int count, stn_team **team, stn_error *error) {
+    stn_team *made = calloc(1, sizeof *made);
+    team_member *member = calloc((size_t)count, sizeof *member);
+    if (!made || !member) {
+        free(made), free(member);
+        return stn_fail_memory(error, "a team", sizeof *made + (size_t)count * sizeof *member);
+    }
+    made->count = count, made->member = member, made->link_bandwidth = HOST_BANDWIDTH, made->latency = LATENCY;
+    *team = made;
+    return STN_OK;
+}
+
 stn_status stn_team_create(const stn_context_options *given, int count, const int *devices, stn_team **team,
                            stn_error *error) {
     stn_context_options options;
+    stn_team *made = NULL;
     if (!team) return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "stn_team_create needs a place for the team");
     *team = NULL;
     STN_TRY(check_devices(count, devices, error));
-    STN_TRY(stn_read_grown(&stn_layout_context_options, given, &options, error));
-    if (options.arch)
-        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "a team works on GPUs that are here: leave arch out");
-    options.struct_size = sizeof options;
-    stn_team *made = calloc(1, sizeof *made);
-    if (!made) return stn_fail_memory(error, "a team", sizeof *made);
-    made->count = count, made->on_host = devices[0] == STN_DEVICE_HOST, made->link_bandwidth = HOST_BANDWIDTH;
+    STN_TRY(read_options(given, &options, error));
+    STN_TRY(make_team(count, &made, error));
+    made->on_host = devices[0] == STN_DEVICE_HOST;
     stn_status status = STN_OK;
     for (int i = 0; i < count && status == STN_OK; i++)
         status = open_member(&options, devices[i], &made->member[i], error);
@@ -88,16 +109,126 @@ stn_status stn_team_create(const stn_context_options *given, int count, const in
     return status;
 }
 
+/* ---- one member a process --------------------------------------------------------------------- */
+
+/* Of the host's processors, this process's share. */
+static int share_of_threads(void) {
+    int rank;
+    cpu_set_t set;
+    const int local = stn_mpi_local(&rank), online = (int)sysconf(_SC_NPROCESSORS_ONLN);
+    const int bound = sched_getaffinity(0, sizeof set, &set) ? online : CPU_COUNT(&set);
+    const int share = online / local < bound ? online / local : bound;
+    return share > 1 ? share : 1;
+}
+
+/* With STN_DEVICE_AUTO, GPUs go round among the processes of a host. */
+static stn_status open_own(stn_context_options *options, stn_team *team, stn_error *error) {
+    team_member *own = &team->member[team->own];
+    int rank;
+    if (!options->threads) options->threads = share_of_threads();
+    STN_TRY(stn_context_create(options, &own->context, error));
+    const int gpus = own->context->driver ? stn_driver_device_count(own->context->driver) : 0;
+    (void)stn_mpi_local(&rank);
+    if (options->device == STN_DEVICE_AUTO && own->context->device && rank % gpus) {
+        stn_context_destroy(own->context);
+        own->context = NULL;
+        options->device = STN_DEVICE_CUDA(rank % gpus);
+        STN_TRY(stn_context_create(options, &own->context, error));
+    }
+    team->on_host = !own->context->device;
+    return team->on_host ? STN_OK : stn_lane_create(own->context->device, &own->lane, error);
+}
+
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Every rank exchanges `bytes` bytes with both neighbours of a ring; the faster of two times. */
+static stn_status time_ring(stn_team *team, unsigned char *memory, size_t bytes, double *seconds, stn_error *error) {
+    const int before = (team->own + team->count - 1) % team->count, after = (team->own + 1) % team->count;
+    const team_message messages[] = {{before, 0, false, memory, bytes},
+                                     {after, 1, false, memory + bytes, bytes},
+                                     {after, 0, true, memory + 2 * bytes, bytes},
+                                     {before, 1, true, memory + 3 * bytes, bytes}};
+    *seconds = 1e9;
+    for (int i = 0; i < 3; i++) {
+        const double begin = now();
+        STN_TRY(team_ranks_transfer(team->ranks, messages, 4, error));
+        if (now() - begin < *seconds) *seconds = now() - begin;
+    }
+    return STN_OK;
+}
+
+static stn_status measure_ranks(stn_team *team, stn_error *error) {
+    enum { FEW = 8, MANY = 1 << 20 };
+    double few, many;
+    if (team->count == 1) return STN_OK;
+    unsigned char *memory = calloc(4, MANY);
+    STN_TRY(team_agree(team, memory ? STN_OK : stn_fail_memory(error, "a team", 4 * MANY), 0, "", NULL, 0, error));
+    stn_status status = time_ring(team, memory, FEW, &few, error);
+    if (status == STN_OK) status = time_ring(team, memory, MANY, &many, error);
+    free(memory);
+    if (status != STN_OK) return status;
+    team->latency = few;
+    team->link_bandwidth = many > few ? 2.0 * MANY / (many - few) : HOST_BANDWIDTH;
+    return STN_OK;
+}
+
+stn_status stn_team_create_mpi(const stn_context_options *given, const void *communicator, double seconds,
+                               stn_team **team, stn_error *error) {
+    stn_context_options options;
+    team_ranks *ranks = NULL;
+    stn_error spare = {0}; /* the other processes are told why even where the caller is not */
+    if (!error) error = &spare;
+    if (!team) return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "stn_team_create_mpi needs a place for the team");
+    *team = NULL;
+    STN_TRY(team_ranks_open(communicator, seconds, &ranks, error));
+    const int count = team_ranks_size(ranks);
+    stn_team *made = NULL;
+    stn_status status = count > TEAM_MOST_RANKS ? stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                                                           "a team of %d ranks: use up to %d", count, TEAM_MOST_RANKS)
+                                                : read_options(given, &options, error);
+    if (status == STN_OK) status = make_team(count, &made, error);
+    if (status == STN_OK) made->ranks = ranks, made->own = team_ranks_own(ranks);
+    if (status == STN_OK) status = open_own(&options, made, error);
+    char words[64] = "stentor ";
+    strncat(words, stn_version(), 40);
+    uint64_t version = 0;
+    for (const char *c = words; *c; c++) version = version * 257 + (unsigned char)*c;
+    status = team_ranks_agree(ranks, status, version, words, NULL, 0, error);
+    if (status == STN_OK) status = measure_ranks(made, error);
+    if (status == STN_OK)
+        *team = made;
+    else if (made && made->ranks)
+        stn_team_destroy(made);
+    else
+        free(made ? made->member : NULL), free(made), team_ranks_close(ranks);
+    return status;
+}
+
+stn_status team_agree(const stn_team *team, stn_status status, uint64_t hash, const char *words, void *shared,
+                      size_t bytes, stn_error *error) {
+    return team->ranks ? team_ranks_agree(team->ranks, status, hash, words, shared, bytes, error) : status;
+}
+
 void stn_team_destroy(stn_team *team) {
     if (!team) return;
     for (int i = 0; i < team->count; i++) {
         stn_lane_destroy(team->member[i].lane);
         stn_context_destroy(team->member[i].context);
     }
+    team_ranks_close(team->ranks);
+    free(team->member);
     free(team);
 }
 
 double stn_team_link_bandwidth(const stn_team *team) { return team ? team->link_bandwidth : 0; }
+
+int stn_team_rank(const stn_team *team) { return team ? team->own : 0; }
+
+int stn_team_failed_rank(const stn_team *team) { return team && team->ranks ? team_ranks_culprit(team->ranks) : -1; }
 
 int stn_team_size(const stn_team *team) { return team ? team->count : 0; }
 

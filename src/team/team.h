@@ -1,10 +1,12 @@
-/* A grid over several devices: members, their parts, and the exchange of halos. */
+/* A grid over several devices, of this process or of several: members, their parts, and the
+ * exchange of halos. */
 #ifndef STN_TEAM_TEAM_H
 #define STN_TEAM_TEAM_H
 #include "context/context.h"
 #include "launch/driver.h"
+#include "team/ranks.h"
 
-enum { TEAM_MOST = 64 };
+enum { TEAM_MOST = 64, TEAM_MOST_RANKS = 4096 };
 
 typedef struct team_member {
     stn_context *context; /* owned */
@@ -13,10 +15,15 @@ typedef struct team_member {
 
 struct stn_team {
     int count;
-    bool on_host;
+    int own;               /* the member that is this process's, where each member is a process; else 0 */
+    team_ranks *ranks;     /* owned; the members' processes; NULL: all members are in this one */
+    bool on_host;          /* the members of this process are */
     double link_bandwidth; /* bytes/s from one member to another */
-    team_member member[TEAM_MOST];
+    double latency;        /* seconds that an exchange takes at least, with its waits */
+    team_member *member;   /* owned; those of other processes are empty */
 };
+
+static inline bool team_is_here(const stn_team *team, int member) { return !team->ranks || member == team->own; }
 
 /* A member's rows, and its two grids, which have halo[0] rows before its own and halo[1] after
  * them. */
@@ -26,7 +33,8 @@ typedef struct team_part {
     int neighbour[2]; /* the members that the halos are copies of; -1: a side of the grid */
     void *grid[2];    /* on the member's device, steps go from one to the other; a source's is the third */
     void *source;
-    stn_plan *plan[2]; /* of f steps, and of the rest; the second is NULL where there is none */
+    void *leaving[2], *coming[2]; /* owned host memory: halos to and from other processes; NULL: they lie packed */
+    stn_plan *plan[2];            /* of f steps, and of the rest; the second is NULL where there is none */
 } team_part;
 
 struct stn_team_plan {
@@ -39,7 +47,7 @@ struct stn_team_plan {
     double predicted;         /* seconds */
     int at;                   /* the grids that the last run ended in */
     bool has_grids;           /* there was one, and it did not fail */
-    team_part part[TEAM_MOST];
+    team_part *part;          /* owned; of each member. Grids and plans are those of this process's members */
 };
 
 /* Where a row of grid `batch` lies in a grid of a part with halos; row 0 is the part's first own
@@ -48,6 +56,15 @@ static inline int64_t team_offset(const stn_team_plan *plan, const team_part *pa
     const int64_t all = part->halo[0] + part->rows + part->halo[1];
     return (batch * all + part->halo[0] + row) * plan->row_bytes;
 }
+
+/* ---- digest.c: the problem and the options that all processes must bring alike, and a few words
+ * of them. */
+uint64_t team_digest(const stn_problem *problem, const stn_plan_options *options, char *words, size_t size);
+
+/* ---- team.c
+ * The status that all processes agree on; the given one where all members are in this process. */
+stn_status team_agree(const stn_team *team, stn_status status, uint64_t hash, const char *words, void *shared,
+                      size_t bytes, stn_error *error);
 
 /* ---- exchange.c */
 /* Fills the halos of every member's grid number `which` (2: the source's) from its neighbours. Each

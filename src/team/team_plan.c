@@ -23,7 +23,7 @@
 
 /* Of an error, the part that adds up from launch to launch. */
 #define ALIKE 0.125
-enum { ALIGNMENT = 256 };
+enum { ALIGNMENT = 256, SAID = 16 /* processes whose parts are told beside this one's */ };
 
 /* ---- parts
  * --------------------------------------------------------------------------------------------------------- */
@@ -92,7 +92,8 @@ static double seconds_of(const search *s, uint64_t between) {
     cut(plan, s->problem, (int64_t)between * s->reach);
     const stn_problem part = problem_of(plan, s->problem, plan->members / 2, between);
     stn_plan *whole;
-    if (stn_plan_create(plan->team->member[0].context, &part, &s->options, &whole, NULL) != STN_OK) return INFINITY;
+    if (stn_plan_create(plan->team->member[plan->team->own].context, &part, &s->options, &whole, NULL) != STN_OK)
+        return INFINITY;
     const double runs = (double)plan->steps / (double)between, seconds = stn_plan_predicted_seconds(whole);
     const double halo = (double)((int64_t)between * s->reach * plan->row_bytes * plan->batch);
     stn_plan_destroy(whole);
@@ -159,6 +160,23 @@ static stn_status make_part(stn_team_plan *plan, const stn_problem *problem, con
     return plan->has_source ? stn_memory_alloc(context, bytes, &part->source, error) : STN_OK;
 }
 
+/* Halos to and from other processes, where the rows of one message do not lie one after the other
+ * in host memory. A neighbour's halo of side s is of rows on this part's other side. */
+static stn_status make_packed(stn_team_plan *plan, stn_error *error) {
+    team_part *part = &plan->part[plan->team->own];
+    if (!plan->team->ranks || plan->team->own >= plan->members || (plan->team->on_host && plan->batch == 1))
+        return STN_OK;
+    const int64_t depth = stn_max(part->halo[0], part->halo[1]);
+    const size_t bytes = (size_t)(plan->batch * depth * plan->row_bytes);
+    for (int side = 0; side < 2; side++) {
+        if (part->neighbour[side] >= 0 && depth && !(part->coming[side] = malloc(bytes)))
+            return stn_fail_memory(error, "a halo", bytes);
+        if (part->neighbour[!side] >= 0 && depth && !(part->leaving[side] = malloc(bytes)))
+            return stn_fail_memory(error, "a halo", bytes);
+    }
+    return STN_OK;
+}
+
 static void fill_plan(stn_team *team, const stn_problem *problem, stn_team_plan *plan) {
     plan->team = team;
     plan->rank = stn_stencil_rank(problem->stencil);
@@ -170,26 +188,70 @@ static void fill_plan(stn_team *team, const stn_problem *problem, stn_team_plan 
     for (int axis = 1; axis < plan->rank; axis++) plan->row_bytes *= (int64_t)problem->extent[axis];
 }
 
+static stn_status read_given(const stn_problem *given, const stn_plan_options *given_options, stn_problem *problem,
+                             stn_plan_options *options, stn_error *error) {
+    STN_TRY(stn_read_grown(&stn_layout_problem, given, problem, error));
+    STN_TRY(stn_read_grown(&stn_layout_plan_options, given_options, options, error));
+    problem->struct_size = sizeof *problem, options->struct_size = sizeof *options;
+    STN_TRY(check_problem(problem, error));
+    problem->every = 0;
+    return STN_OK;
+}
+
+static stn_status begin_plan(stn_team *team, const stn_problem *problem, stn_team_plan **plan, stn_error *error) {
+    stn_team_plan *made = calloc(1, sizeof *made);
+    team_part *part = calloc((size_t)team->count, sizeof *part);
+    if (!made || !part) {
+        free(made), free(part);
+        return stn_fail_memory(error, "a team's plan", sizeof *made + (size_t)team->count * sizeof *part);
+    }
+    made->part = part;
+    fill_plan(team, problem, made);
+    made->members = members_of(team, made->rows, reach_of(problem));
+    *plan = made;
+    return STN_OK;
+}
+
+/* Rank 0 decides for all. */
+typedef struct decision {
+    uint64_t between;
+    double predicted;
+} decision;
+
+static stn_status make_parts(stn_team_plan *plan, const stn_problem *problem, const stn_plan_options *options,
+                             stn_error *error) {
+    for (int m = 0; m < plan->members; m++)
+        if (team_is_here(plan->team, m)) STN_TRY(make_part(plan, problem, options, m, error));
+    return make_packed(plan, error);
+}
+
 stn_status stn_team_plan_create(stn_team *team, const stn_problem *given, const stn_plan_options *given_options,
                                 stn_team_plan **plan, stn_error *error) {
     stn_problem problem;
     stn_plan_options options;
+    stn_error spare = {0}; /* the other processes are told why even where the caller is not */
+    if (!error) error = &spare;
     if (!team || !given || !plan)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "stn_team_plan_create needs a team, a problem and a place");
     *plan = NULL;
-    STN_TRY(stn_read_grown(&stn_layout_problem, given, &problem, error));
-    STN_TRY(stn_read_grown(&stn_layout_plan_options, given_options, &options, error));
-    problem.struct_size = sizeof problem, options.struct_size = sizeof options;
-    STN_TRY(check_problem(&problem, error));
-    problem.every = 0;
-    stn_team_plan *made = calloc(1, sizeof *made);
-    if (!made) return stn_fail_memory(error, "a team's plan", sizeof *made);
-    const int64_t reach = reach_of(&problem);
-    fill_plan(team, &problem, made);
-    made->members = members_of(team, made->rows, reach);
-    choose_between(made, &problem, &options, reach);
-    stn_status status = STN_OK;
-    for (int m = 0; m < made->members && status == STN_OK; m++) status = make_part(made, &problem, &options, m, error);
+    stn_team_plan *made = NULL;
+    decision decided = {1, 0};
+    char words[256] = "";
+    uint64_t hash = 0;
+    stn_status status = read_given(given, given_options, &problem, &options, error);
+    if (status == STN_OK) status = begin_plan(team, &problem, &made, error);
+    if (status == STN_OK) {
+        if (team->ranks) hash = team_digest(&problem, &options, words, sizeof words);
+        if (team->own == 0) choose_between(made, &problem, &options, reach_of(&problem));
+        decided = (decision){made->between, made->predicted};
+    }
+    status = team_agree(team, status, hash, words, &decided, sizeof decided, error);
+    if (status == STN_OK) {
+        made->between = decided.between, made->predicted = decided.predicted;
+        cut(made, &problem, (int64_t)made->between * reach_of(&problem));
+        status = make_parts(made, &problem, &options, error);
+        status = team_agree(team, status, hash, words, NULL, 0, error);
+    }
     if (status == STN_OK)
         *plan = made;
     else
@@ -202,9 +264,14 @@ void stn_team_plan_destroy(stn_team_plan *plan) {
     for (int m = 0; m < plan->members; m++) {
         team_part *part = &plan->part[m];
         stn_context *const context = plan->team->member[m].context;
-        for (int i = 0; i < 2; i++) stn_plan_destroy(part->plan[i]), stn_memory_free(context, part->grid[i]);
+        for (int i = 0; i < 2; i++) {
+            stn_plan_destroy(part->plan[i]);
+            stn_memory_free(context, part->grid[i]);
+            free(part->coming[i]), free(part->leaving[i]);
+        }
         stn_memory_free(context, part->source);
     }
+    free(plan->part);
     free(plan);
 }
 
@@ -218,127 +285,25 @@ stn_status stn_team_plan_local(const stn_team_plan *plan, int member, size_t *fi
     return STN_OK;
 }
 
-stn_status stn_team_plan_set_weights(stn_team_plan *plan, size_t count, const double *weights, stn_error *error) {
-    if (!plan) return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "stn_team_plan_set_weights needs a plan");
+static stn_status set_weights(stn_team_plan *plan, size_t count, const double *weights, stn_error *error) {
     for (int m = 0; m < plan->members; m++)
         for (int i = 0; i < 2; i++)
             if (plan->part[m].plan[i]) STN_TRY(stn_plan_set_weights(plan->part[m].plan[i], count, weights, error));
     return STN_OK;
 }
 
-/* ---- running
- * ------------------------------------------------------------------------------------------------------- */
-
-/* Grids of a caller: parts on the members' devices, or whole grids in host memory. `in` NULL: the
- * run goes on from the grids that the last one left; `out` NULL: it leaves its result there. */
-typedef struct grids {
-    bool whole;
-    const void *const *in, *const *source; /* whole: one pointer each */
-    void *const *out;
-} grids;
-
-/* Bytes of one member's grids: to the device's `to`, from the device's or the caller's `from`. */
-static stn_status copy_rows(const team_member *member, bool whole, bool comes, void *to, const void *from, size_t bytes,
-                            stn_error *error) {
-    if (!member->lane) {
-        memcpy(to, from, bytes);
-        return STN_OK;
+stn_status stn_team_plan_set_weights(stn_team_plan *plan, size_t count, const double *weights, stn_error *error) {
+    stn_error spare = {0};
+    if (!error) error = &spare;
+    if (!plan) return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "stn_team_plan_set_weights needs a plan");
+    uint64_t hash = count;
+    for (size_t i = 0; weights && i < count; i++) {
+        uint64_t bits;
+        memcpy(&bits, &weights[i], sizeof bits);
+        hash = (hash ^ bits) * 0x9e3779b97f4a7c15u;
     }
-    if (whole)
-        return comes ? stn_memory_upload(member->context, to, from, bytes, error)
-                     : stn_memory_download(member->context, to, from, bytes, error);
-    return stn_device_copy(member->context->device, to, from, bytes, stn_lane_stream(member->lane), error);
-}
-
-/* A part's own rows of all grids: from the caller's to `grid`, or (back) from there to the
- * caller's. */
-static stn_status move_part(const stn_team_plan *plan, int m, bool whole, const void *given, void *back, void *grid,
-                            stn_error *error) {
-    const team_part *part = &plan->part[m];
-    const team_member *member = &plan->team->member[m];
-    const size_t bytes = (size_t)(part->rows * plan->row_bytes);
-    for (int64_t b = 0; b < plan->batch; b++) {
-        unsigned char *const own = (unsigned char *)grid + team_offset(plan, part, b, 0);
-        const int64_t at = whole ? (b * plan->rows + part->first) * plan->row_bytes : b * (int64_t)bytes;
-        if (given)
-            STN_TRY(copy_rows(member, whole, true, own, (const unsigned char *)given + at, bytes, error));
-        else if (back)
-            STN_TRY(copy_rows(member, whole, false, (unsigned char *)back + at, own, bytes, error));
-    }
-    return STN_OK;
-}
-
-static stn_status load(stn_team_plan *plan, const grids *caller, stn_error *error) {
-    if (caller->in) plan->at = 0;
-    for (int m = 0; m < plan->members; m++) {
-        const int at = caller->whole ? 0 : m;
-        if (caller->in) STN_TRY(move_part(plan, m, caller->whole, caller->in[at], NULL, plan->part[m].grid[0], error));
-        if (plan->has_source)
-            STN_TRY(move_part(plan, m, caller->whole, caller->source[at], NULL, plan->part[m].source, error));
-    }
-    STN_TRY(team_mark(plan, error));
-    return plan->has_source ? team_exchange(plan, 2, error) : STN_OK;
-}
-
-static stn_status step(stn_team_plan *plan, bool is_rest, stn_error *error) {
-    const int from = plan->at;
-    STN_TRY(team_exchange(plan, from, error));
-    for (int m = 0; m < plan->members; m++) {
-        const team_part *part = &plan->part[m];
-        stn_execution run = STN_EXECUTION_INIT;
-        run.in = part->grid[from], run.out = part->grid[!from], run.source = part->source;
-        run.stream = plan->team->on_host ? NULL : stn_lane_stream(plan->team->member[m].lane);
-        STN_TRY(stn_plan_run(part->plan[is_rest], &run, error));
-    }
-    plan->at = !from;
-    return team_mark(plan, error);
-}
-
-static stn_status run_all(stn_team_plan *plan, const grids *caller, stn_error *error) {
-    const uint64_t launches = plan->steps / plan->between;
-    STN_TRY(load(plan, caller, error));
-    for (uint64_t i = 0; i < launches; i++) STN_TRY(step(plan, false, error));
-    if (plan->steps % plan->between) STN_TRY(step(plan, true, error));
-    if (caller->whole) STN_TRY(team_wait(plan, error)); /* downloads wait for no other stream */
-    for (int m = 0; m < plan->members && caller->out; m++)
-        STN_TRY(move_part(plan, m, caller->whole, NULL, caller->out[caller->whole ? 0 : m],
-                          plan->part[m].grid[plan->at], error));
-    return STN_OK;
-}
-
-static stn_status run_and_wait(stn_team_plan *plan, const grids *caller, stn_error *error) {
-    if (!caller->in && !plan->has_grids)
-        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
-                        "a team's run is to go on from the grids of the last one, and there was none: bring the input");
-    const stn_status status = run_all(plan, caller, error);
-    plan->has_grids = status == STN_OK;
-    const stn_status waited = team_wait(plan, status == STN_OK ? error : NULL);
-    return status == STN_OK ? waited : status;
-}
-
-static stn_status check_source(const stn_team_plan *plan, bool given, stn_error *error) {
-    if (plan->has_source == given) return STN_OK;
-    return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
-                    plan->has_source ? "the plan has a constant source but none is given: bring it in `source`"
-                                     : "a source is given but the plan has none: set problem.has_source");
-}
-
-stn_status stn_team_plan_execute(stn_team_plan *plan, const void *const *in, void *const *out,
-                                 const void *const *source, stn_error *error) {
-    if (!plan) return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "stn_team_plan_execute needs a plan");
-    STN_TRY(check_source(plan, source != NULL, error));
-    for (int m = 0; m < plan->members; m++)
-        if ((in && !in[m]) || (out && !out[m]) || (source && !source[m]))
-            return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "member %d of the team has rows, but no pointer to them",
-                            m);
-    return run_and_wait(plan, &(grids){.in = in, .out = out, .source = source}, error);
-}
-
-stn_status stn_team_plan_execute_host(stn_team_plan *plan, const void *in, void *out, const void *source,
-                                      stn_error *error) {
-    if (!plan) return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "stn_team_plan_execute_host needs a plan");
-    STN_TRY(check_source(plan, source != NULL, error));
-    return run_and_wait(plan, &(grids){true, in ? &in : NULL, &source, out ? &out : NULL}, error);
+    STN_TRY(team_agree(plan->team, STN_OK, hash, "other weights", NULL, 0, error));
+    return team_agree(plan->team, set_weights(plan, count, weights, error), 0, "weights", NULL, 0, error);
 }
 
 /* ---- in words
@@ -353,11 +318,15 @@ stn_status stn_team_plan_describe(const stn_team_plan *plan, char **text, stn_er
                     "team:       %d of %d members, %" PRIu64 " steps, %" PRIu64 " between exchanges of %lld rows",
                     plan->members, plan->team->count, plan->steps, plan->between, (long long)plan->part[0].halo[1]);
     stn_text_printf(&words, "\npredicted:  %.6g s", plan->predicted);
-    if (!plan->team->on_host) stn_text_printf(&words, "; the link copies %.4g GB/s", 1e-9 * plan->team->link_bandwidth);
-    for (int m = 0; m < plan->members; m++)
-        stn_text_printf(&words, "\nmember %2d:  %s, rows %lld to %lld, %s", m,
-                        plan->team->member[m].context->machine.name, (long long)plan->part[m].first,
-                        (long long)(plan->part[m].first + plan->part[m].rows - 1),
-                        stn_plan_strategy(plan->part[m].plan[0]));
+    if (!plan->team->on_host || plan->team->ranks)
+        stn_text_printf(&words, "; the link copies %.4g GB/s", 1e-9 * plan->team->link_bandwidth);
+    for (int m = 0; m < plan->members; m++) {
+        const bool here = team_is_here(plan->team, m);
+        if (!here && plan->members > SAID) continue;
+        stn_text_printf(&words, "\nmember %2d:  %s, rows %lld to %lld%s%s", m,
+                        here ? plan->team->member[m].context->machine.name : "another process",
+                        (long long)plan->part[m].first, (long long)(plan->part[m].first + plan->part[m].rows - 1),
+                        here ? ", " : "", here ? stn_plan_strategy(plan->part[m].plan[0]) : "");
+    }
     return stn_text_take(&words, text, error);
 }

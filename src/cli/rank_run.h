@@ -1,0 +1,26 @@
+/* stentor run by rows: as one of the processes of mpirun, each of which reads, computes and writes
+ * its own rows; and with checkpoints, by mpirun or in one process. */
+#ifndef STN_CLI_RANK_RUN_H
+#define STN_CLI_RANK_RUN_H
+#include "cli/run_files.h"
+#include "cli/settings.h"
+
+typedef struct cli_rank_settings {
+    const cli_problem_settings *problem;
+    const cli_device_settings *device;
+    const cli_report_settings *report;
+    const cli_run_files *files;
+    const char *checkpoint; /* NULL: none */
+    uint64_t repeat;
+    bool stable;
+} cli_rank_settings;
+
+/* Was this process started by mpirun, as one of several? */
+bool cli_ranks_launched(void);
+stn_status cli_rank_run(const cli_rank_settings *settings, stn_error *error);
+
+/* May this process say why it failed? Of several one does: rank 0, or where that is the one that
+ * failed, another. Where it is not known that it can, this waits for it, and mpirun ends the others
+ * meanwhile. */
+bool cli_ranks_may_say_why(void);
+#endif

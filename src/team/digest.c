@@ -1,0 +1,50 @@
+/* What the processes of a team must bring alike. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/text.h"
+#include "team/team.h"
+
+/* FNV-1a */
+static uint64_t hash_of(const char *bytes, size_t size) {
+    uint64_t hash = 0xcbf29ce484222325u;
+    for (size_t i = 0; i < size; i++) hash = (hash ^ (unsigned char)bytes[i]) * 0x100000001b3u;
+    return hash;
+}
+
+static void add_words(const stn_problem *problem, stn_text *text) {
+    const int rank = stn_stencil_rank(problem->stencil);
+    stn_text_printf(text, "stentor %s: ", stn_version());
+    for (int axis = 0; axis < rank; axis++) stn_text_printf(text, axis ? " x %zu" : "%zu", problem->extent[axis]);
+    stn_text_printf(text, " %s, %" PRIu64 " steps of %zu taps, batch %zu", stn_dtype_name(problem->dtype),
+                    problem->steps ? problem->steps : 1, stn_stencil_tap_count(problem->stencil),
+                    problem->batch ? problem->batch : 1);
+}
+
+static void add_rest(const stn_problem *problem, const stn_plan_options *options, stn_text *text) {
+    const int rank = stn_stencil_rank(problem->stencil);
+    const stn_tap *taps = stn_stencil_taps(problem->stencil);
+    for (size_t i = 0; i < stn_stencil_tap_count(problem->stencil); i++)
+        stn_text_printf(text, ";%" PRId64 ",%" PRId64 ",%" PRId64 ":%a", taps[i].offset[0], taps[i].offset[1],
+                        taps[i].offset[2], taps[i].weight);
+    for (int axis = 0; axis < rank; axis++)
+        for (int side = 0; side < 2; side++)
+            stn_text_printf(
+                text, ";%d:%a", (int)problem->boundary[axis][side].kind,
+                problem->boundary[axis][side].kind == STN_CONSTANT ? problem->boundary[axis][side].value : 0);
+    stn_text_printf(text, ";%a,%d,%d,%d;%s,%d,%d,%d", problem->tolerance, problem->in_place != 0,
+                    problem->has_source != 0, problem->accuracy, options->strategy ? options->strategy : "auto",
+                    options->mode, options->tune != 0, options->deterministic != 0);
+}
+
+uint64_t team_digest(const stn_problem *problem, const stn_plan_options *options, char *words, size_t size) {
+    stn_text text = STN_TEXT_EMPTY;
+    add_words(problem, &text);
+    snprintf(words, size, "%s", text.data ? text.data : "");
+    add_rest(problem, options, &text);
+    const uint64_t hash = text.data ? hash_of(text.data, text.size) : 0;
+    const size_t used = text.data ? (size_t)snprintf(NULL, 0, "%s", words) : size;
+    if (used < size) snprintf(words + used, size - used, ", hash %08" PRIx64, hash >> 32);
+    stn_text_clear(&text);
+    return hash;
+}

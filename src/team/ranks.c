@@ -1,0 +1,302 @@
+/* See ranks.h. */
+
+#include "team/ranks.h"
+
+#include <math.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/error.h"
+#include "base/number.h"
+
+#define LIMIT_SECONDS 300.0
+#define BEATS 8           /* within the limit */
+#define CALLS_APART 10.0  /* limits after which ranks that wait in different calls are told so */
+#define TELL_SECONDS 0.5  /* for a failure's sentence to leave */
+enum { PIECE = 1 << 30 }; /* bytes of a message; counts are ints */
+
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Between two looks: at first none, then the processor is others', then mostly idle. */
+static void rest(unsigned looks) {
+    const struct timespec pause = {0, 100000};
+    if (looks > 2000)
+        nanosleep(&pause, NULL);
+    else if (looks > 20)
+        sched_yield();
+}
+
+/* ---- control messages ------------------------------------------------------------------------- */
+
+static bool listen_on(team_ranks *ranks) {
+    ranks->listens = !ranks->mpi.call.irecv(&ranks->heard, sizeof ranks->heard, ranks->mpi.byte, ranks->mpi.any_source,
+                                            TAG_CONTROL, ranks->comm, &ranks->listening);
+    return ranks->listens;
+}
+
+static void break_up(team_ranks *ranks, int culprit, const stn_error *why) {
+    if (ranks->broken) return;
+    ranks->broken = true, ranks->culprit = culprit, ranks->why = *why;
+    stn_mpi_keep_open();
+}
+
+/* Is the request done? An error counts as done, and is the answer's. */
+static bool is_done(const team_ranks *ranks, stn_mpi_handle *request, int *problem) {
+    int flag = 0;
+    *problem = ranks->mpi.call.test(request, &flag, ranks->mpi.ignore);
+    return flag || *problem;
+}
+
+static void hear(team_ranks *ranks) {
+    int problem;
+    while (ranks->listens && is_done(ranks, &ranks->listening, &problem)) {
+        const control *heard = &ranks->heard;
+        ranks->listens = false;
+        if (!problem && heard->from >= 0 && heard->from < ranks->size) {
+            ranks->last[heard->from] = now();
+            if (heard->is_failure) {
+                stn_error why = {.status = heard->status};
+                memcpy(why.message, heard->message, sizeof why.message);
+                break_up(ranks, heard->culprit, &why);
+            }
+        }
+        if (!problem) (void)listen_on(ranks);
+    }
+}
+
+static void send_beats(team_ranks *ranks) {
+    int problem;
+    const double t = now();
+    if (t - ranks->told < ranks->limit / BEATS) return;
+    ranks->told = t;
+    for (int r = 0; r < ranks->size; r++) {
+        if (r == ranks->own || (ranks->beats[r] && !is_done(ranks, &ranks->beats[r], &problem))) continue;
+        if (ranks->mpi.call.isend(&ranks->beat, offsetof(control, message), ranks->mpi.byte, r, TAG_CONTROL,
+                                  ranks->comm, &ranks->beats[r]))
+            ranks->beats[r] = 0;
+    }
+}
+
+bool team_ranks_look(team_ranks *ranks) {
+    if (!ranks->broken) send_beats(ranks);
+    hear(ranks);
+    return !ranks->broken;
+}
+
+/* Tells all but the culprit, if it can be told soon. */
+static void tell_failure(team_ranks *ranks) {
+    stn_mpi_handle *requests = calloc((size_t)ranks->size, sizeof *requests);
+    int problem, left = 0;
+    control *told = &ranks->failure;
+    *told = (control){.from = ranks->own, .is_failure = 1, .culprit = ranks->culprit, .status = ranks->why.status};
+    memcpy(told->message, ranks->why.message, sizeof told->message);
+    for (int r = 0; requests && r < ranks->size; r++)
+        if (r != ranks->own && (r != ranks->culprit) &&
+            !ranks->mpi.call.isend(told, sizeof *told, ranks->mpi.byte, r, TAG_CONTROL, ranks->comm, &requests[r]))
+            left++;
+    for (const double begin = now(); left && now() - begin < TELL_SECONDS; rest(3000))
+        for (int r = 0; r < ranks->size; r++)
+            if (requests[r] && is_done(ranks, &requests[r], &problem)) requests[r] = 0, left--;
+    free(requests);
+}
+
+stn_status team_ranks_fail(team_ranks *ranks, stn_status status, stn_error *error) {
+    if (ranks->broken) {
+        if (error) *error = ranks->why;
+        return ranks->why.status;
+    }
+    stn_error why = {.status = status};
+    (void)stn_fail(&why, status, "rank %d of %d failed: %s", ranks->own, ranks->size, error ? error->message : "");
+    break_up(ranks, ranks->own, &why);
+    tell_failure(ranks);
+    if (error) *error = why;
+    return status;
+}
+
+/* ---- waiting ---------------------------------------------------------------------------------- */
+
+stn_status team_already_broken(const team_ranks *ranks, stn_error *error) {
+    if (error) *error = ranks->why;
+    return ranks->why.status;
+}
+
+stn_status team_lose(team_ranks *ranks, int peer, const char *how, double seconds, stn_error *error) {
+    stn_error why = {0};
+    (void)stn_fail(&why, STN_ERROR_IO,
+                   "rank %d of %d %s %.4g s: it died, hangs, or makes other calls than rank %d does", peer, ranks->size,
+                   how, seconds, ranks->own);
+    break_up(ranks, peer, &why);
+    tell_failure(ranks);
+    return team_already_broken(ranks, error);
+}
+
+static stn_status check_time(team_ranks *ranks, const pending *list, int count, double begin, stn_error *error) {
+    const double t = now();
+    for (int i = 0; i < count; i++) {
+        if (list[i].done) continue;
+        const int peer = list[i].peer;
+        if (t - fmax(begin, ranks->last[peer]) > ranks->limit)
+            return team_lose(ranks, peer, "has not answered for", ranks->limit, error);
+        if (t - begin > CALLS_APART * ranks->limit)
+            return team_lose(ranks, peer, "has not come to the same call for", CALLS_APART * ranks->limit, error);
+    }
+    return STN_OK;
+}
+
+/* What is given up must not be written into later. */
+static void give_up(team_ranks *ranks, pending *list, int count) {
+    int problem;
+    for (int i = 0; i < count; i++) {
+        if (list[i].done || !list[i].request) continue;
+        if (!list[i].is_sent) (void)ranks->mpi.call.cancel(&list[i].request);
+        if (!is_done(ranks, &list[i].request, &problem)) (void)ranks->mpi.call.request_free(&list[i].request);
+    }
+}
+
+stn_status team_wait_for(team_ranks *ranks, pending *list, int count, stn_error *error) {
+    const double begin = now();
+    stn_status status = STN_OK;
+    for (unsigned looks = 0; status == STN_OK; looks++) {
+        int left = 0, problem = 0;
+        for (int i = 0; i < count && status == STN_OK; i++) {
+            if (list[i].done) continue;
+            list[i].done = is_done(ranks, &list[i].request, &problem);
+            left += !list[i].done;
+            if (problem) status = team_lose(ranks, list[i].peer, "cannot be reached, after", now() - begin, error);
+        }
+        if (status != STN_OK || !left) break;
+        if (looks % 16 == 15) {
+            if (!team_ranks_look(ranks))
+                status = team_already_broken(ranks, error);
+            else
+                status = check_time(ranks, list, count, begin, error);
+        }
+        rest(looks);
+    }
+    if (status != STN_OK) give_up(ranks, list, count);
+    return status;
+}
+
+bool team_start(const team_ranks *ranks, bool is_sent, int peer, int tag, void *bytes, size_t size, pending *made) {
+    *made = (pending){.peer = peer, .is_sent = is_sent};
+    return is_sent ? !ranks->mpi.call.isend(bytes, (int)size, ranks->mpi.byte, peer, tag, ranks->comm, &made->request)
+                   : !ranks->mpi.call.irecv(bytes, (int)size, ranks->mpi.byte, peer, tag, ranks->comm, &made->request);
+}
+
+stn_status team_ranks_transfer(team_ranks *ranks, const team_message *messages, int count, stn_error *error) {
+    size_t pieces = 0;
+    if (ranks->broken) return team_already_broken(ranks, error);
+    for (int i = 0; i < count; i++) pieces += messages[i].size / PIECE + 1;
+    if (pieces > 1 << 20) return team_ranks_fail(ranks, stn_fail_memory(error, "messages", pieces), error);
+    pending *list = calloc(pieces + 1, sizeof *list);
+    if (!list) return team_ranks_fail(ranks, stn_fail_memory(error, "messages", pieces * sizeof *list), error);
+    int started = 0;
+    stn_status status = STN_OK;
+    for (int i = 0; i < count && status == STN_OK; i++)
+        for (size_t at = 0; at < messages[i].size && status == STN_OK; at += PIECE) {
+            const team_message *m = &messages[i];
+            const size_t size = m->size - at < PIECE ? m->size - at : PIECE;
+            if (team_start(ranks, m->is_sent, m->peer, TAG_USER + m->tag, (unsigned char *)m->bytes + at, size,
+                           &list[started]))
+                started++;
+            else
+                status = team_lose(ranks, m->peer, "cannot be reached, after", 0, error);
+        }
+    if (status == STN_OK)
+        status = team_wait_for(ranks, list, started, error);
+    else
+        give_up(ranks, list, started);
+    free(list);
+    return status;
+}
+
+/* ---- opening ---------------------------------------------------------------------------------- */
+
+static stn_status limit_of(double seconds, double *limit, stn_error *error) {
+    const char *text = secure_getenv("STENTOR_MPI_SECONDS");
+    *limit = seconds ? seconds : LIMIT_SECONDS;
+    if (!seconds && text && *text && !stn_number_parse(text, strlen(text), limit)) *limit = -1;
+    if (*limit > 0 && *limit < 1e9) return STN_OK;
+    return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                    "the time limit of a team of processes is %.40s: give seconds, more than 0",
+                    seconds ? "not above 0" : text);
+}
+
+/* A communicator of this team's own, so that no message meets a caller's. */
+static stn_status duplicate(team_ranks *ranks, stn_mpi_handle from, stn_error *error) {
+    stn_mpi_handle request = 0;
+    int problem = ranks->mpi.call.comm_idup(from, &ranks->comm, &request);
+    const double begin = now();
+    for (unsigned looks = 0; !problem && !is_done(ranks, &request, &problem); looks++) {
+        if (now() - begin > ranks->limit) {
+            stn_mpi_keep_open();
+            return stn_fail(error, STN_ERROR_IO,
+                            "not all %d ranks came to make a team within %.4g s: one of them died or hangs",
+                            ranks->size, ranks->limit);
+        }
+        rest(looks);
+    }
+    if (problem || ranks->mpi.call.comm_set_errhandler(ranks->comm, ranks->mpi.errors_return))
+        return stn_fail(error, STN_ERROR_IO, "MPI could not duplicate the communicator (error %d)", problem);
+    ranks->has_comm = true;
+    return STN_OK;
+}
+
+static stn_status open_ranks(team_ranks *ranks, const void *communicator, stn_error *error) {
+    STN_TRY(stn_mpi_open(&ranks->mpi, error));
+    stn_mpi_handle from = ranks->mpi.world;
+    if (communicator) { /* MPICH's handles are as wide as an int */
+        from = 0;
+        memcpy(&from, communicator, ranks->mpi.world == 0x44000000 ? sizeof(int) : sizeof from);
+    }
+    if (ranks->mpi.call.comm_size(from, &ranks->size) || ranks->mpi.call.comm_rank(from, &ranks->own))
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "the communicator of a team is none of this MPI's");
+    ranks->last = calloc((size_t)ranks->size, sizeof *ranks->last);
+    ranks->beats = calloc((size_t)ranks->size, sizeof *ranks->beats);
+    ranks->claims = calloc(ranks->own ? 1 : (size_t)ranks->size, sizeof *ranks->claims);
+    if (!ranks->last || !ranks->beats || !ranks->claims)
+        return stn_fail_memory(error, "a team's ranks", (size_t)ranks->size * sizeof *ranks->claims);
+    ranks->beat.from = ranks->own;
+    STN_TRY(duplicate(ranks, from, error));
+    ranks->told = now();
+    return listen_on(ranks) ? STN_OK : stn_fail(error, STN_ERROR_IO, "MPI could not receive");
+}
+
+stn_status team_ranks_open(const void *communicator, double seconds, team_ranks **ranks, stn_error *error) {
+    *ranks = NULL;
+    team_ranks *made = calloc(1, sizeof *made);
+    if (!made) return stn_fail_memory(error, "a team's ranks", sizeof *made);
+    made->culprit = -1;
+    stn_status status = limit_of(seconds, &made->limit, error);
+    if (status == STN_OK) status = open_ranks(made, communicator, error);
+    if (status == STN_OK)
+        *ranks = made;
+    else
+        team_ranks_close(made);
+    return status;
+}
+
+void team_ranks_close(team_ranks *ranks) {
+    int problem;
+    if (!ranks) return;
+    if (ranks->listens) {
+        pending control = {.request = ranks->listening};
+        give_up(ranks, &control, 1);
+    }
+    for (int r = 0; ranks->beats && r < ranks->size; r++)
+        if (ranks->beats[r] && !is_done(ranks, &ranks->beats[r], &problem)) ranks->broken = true;
+    if (ranks->has_comm && !ranks->broken) (void)ranks->mpi.call.comm_free(&ranks->comm);
+    free(ranks->last), free(ranks->beats), free(ranks->claims);
+    if (!ranks->broken) free(ranks); /* else a message may still be on its way from it */
+}
+
+int team_ranks_size(const team_ranks *ranks) { return ranks->size; }
+int team_ranks_own(const team_ranks *ranks) { return ranks->own; }
+int team_ranks_culprit(const team_ranks *ranks) { return ranks->culprit; }
+bool team_ranks_broken(const team_ranks *ranks) { return ranks->broken; }

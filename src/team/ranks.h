@@ -1,0 +1,104 @@
+/* The processes of a team, by MPI: messages that are waited for with a time limit, and agreements,
+ * which give all of them the same status.
+ *
+ * A process that waits or computes says so to all others (a beat) several times within the limit. A
+ * process that is waited for and says nothing for as long as the limit has died or hangs: whoever
+ * notices tells all others, and every call fails from then on. */
+#ifndef STN_TEAM_RANKS_H
+#define STN_TEAM_RANKS_H
+#include "team/mpi.h"
+
+typedef struct team_ranks team_ranks;
+enum { TEAM_SHARED = 4200 }; /* bytes that an agreement can carry */
+
+/* communicator: points to an MPI_Comm, or NULL for MPI_COMM_WORLD; it is duplicated. seconds: the
+ * limit; 0: $STENTOR_MPI_SECONDS, else 300. */
+stn_status team_ranks_open(const void *communicator, double seconds, team_ranks **ranks, stn_error *error);
+void team_ranks_close(team_ranks *ranks); /* NULL is fine */
+int team_ranks_size(const team_ranks *ranks);
+int team_ranks_own(const team_ranks *ranks);
+/* The rank that the last failure names; -1: none failed. */
+int team_ranks_culprit(const team_ranks *ranks);
+/* Does a rank no longer answer, so that nothing can be sent any more? */
+bool team_ranks_broken(const team_ranks *ranks);
+
+/* Bytes in host memory to or from another rank. */
+typedef struct team_message {
+    int peer, tag;
+    bool is_sent; /* else received */
+    void *bytes;
+    size_t size; /* as large on the other side */
+} team_message;
+/* Sends and receives all of them. */
+stn_status team_ranks_transfer(team_ranks *ranks, const team_message *messages, int count, stn_error *error);
+
+/* For long computations, at least every 0.2 s: tells the others that this rank computes. False:
+ * another one failed, so stop; team_ranks_transfer and team_ranks_agree say why. */
+bool team_ranks_look(team_ranks *ranks);
+
+/* A failure of this rank between two agreements: tells all others, which fail too. Returns the
+ * status. */
+stn_status team_ranks_fail(team_ranks *ranks, stn_status status, stn_error *error);
+
+/* All ranks call it, and all get the same result: STN_OK, or the status and sentence of the lowest
+ * rank whose `status` is a failure (its sentence is in *error), or, where `hash` differs from rank
+ * 0's, STN_ERROR_INVALID_ARGUMENT with both ranks' `words`. shared: rank 0's bytes become all
+ * ranks'; NULL: none. */
+stn_status team_ranks_agree(team_ranks *ranks, stn_status status, uint64_t hash, const char *words, void *shared,
+                            size_t bytes, stn_error *error);
+
+/* ---- what ranks.c (messages) and agree.c (agreements) share ------------------------------------- */
+
+enum { TAG_CONTROL = 1, TAG_CLAIM, TAG_VERDICT, TAG_USER = 16, WORDS = 320 };
+
+/* A beat, or what failed. */
+typedef struct control {
+    int from, is_failure, culprit;
+    stn_status status;
+    char message[sizeof((stn_error *)0)->message];
+} control;
+
+typedef struct claim { /* from each rank to rank 0 */
+    stn_status status;
+    uint64_t hash;
+    char message[sizeof((stn_error *)0)->message], words[WORDS];
+} claim;
+
+typedef struct verdict { /* from rank 0 to each rank */
+    stn_status status;
+    int culprit;
+    char message[sizeof((stn_error *)0)->message];
+    unsigned char shared[TEAM_SHARED];
+} verdict;
+
+/* For ranks.c and agree.c. */
+struct team_ranks {
+    stn_mpi mpi;
+    stn_mpi_handle comm, listening; /* of the control message that is received next */
+    bool has_comm, listens, broken;
+    int size, own, culprit;
+    double limit, told; /* seconds; when this rank last sent beats */
+    stn_error why;      /* of what is broken */
+    control heard, beat, failure;
+    double *last;          /* when each rank was heard last */
+    stn_mpi_handle *beats; /* being sent to each rank; 0: none */
+    claim *claims;         /* of rank 0 */
+    verdict verdict;
+};
+
+typedef struct pending {
+    stn_mpi_handle request;
+    int peer;
+    bool is_sent, done;
+} pending;
+
+/* Starts a message of up to 1 GiB. False: MPI refused. */
+bool team_start(const team_ranks *ranks, bool is_sent, int peer, int tag, void *bytes, size_t size, pending *made);
+/* Waits for all of them, and gives them up on failure. */
+stn_status team_wait_for(team_ranks *ranks, pending *list, int count, stn_error *error);
+/* Gives up a rank that has not answered for so many seconds, and tells all others. how: "has not
+ * answered for". */
+stn_status team_lose(team_ranks *ranks, int peer, const char *how, double seconds, stn_error *error);
+/* The failure that broke the team. */
+stn_status team_already_broken(const team_ranks *ranks, stn_error *error);
+#endif

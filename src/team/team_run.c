@@ -1,0 +1,159 @@
+/* Executing a team's plan: exchanges of halos and runs of several steps, in turn. */
+#include <string.h>
+
+#include "base/error.h"
+#include "plan/plan.h"
+#include "team/team.h"
+
+/* Grids of a caller: parts on the devices of this process's members, or whole grids in host memory.
+ * `in` NULL: the run goes on from the grids that the last one left; `out` NULL: it leaves its
+ * result there. */
+typedef struct grids {
+    bool whole;
+    const void *const *in, *const *source; /* whole: one pointer each */
+    void *const *out;
+} grids;
+
+/* Of the caller's pointers, the one for a member. */
+static int pointer_of(const stn_team_plan *plan, bool whole, int m) { return whole || plan->team->ranks ? 0 : m; }
+
+/* Bytes of one member's grids: to the device's `to`, from the device's or the caller's `from`. */
+static stn_status copy_rows(const team_member *member, bool whole, bool comes, void *to, const void *from, size_t bytes,
+                            stn_error *error) {
+    if (!member->lane) {
+        memcpy(to, from, bytes);
+        return STN_OK;
+    }
+    if (whole)
+        return comes ? stn_memory_upload(member->context, to, from, bytes, error)
+                     : stn_memory_download(member->context, to, from, bytes, error);
+    return stn_device_copy(member->context->device, to, from, bytes, stn_lane_stream(member->lane), error);
+}
+
+/* A part's own rows of all grids: from the caller's to `grid`, or (back) from there to the
+ * caller's. */
+static stn_status move_part(const stn_team_plan *plan, int m, bool whole, const void *given, void *back, void *grid,
+                            stn_error *error) {
+    const team_part *part = &plan->part[m];
+    const team_member *member = &plan->team->member[m];
+    const size_t bytes = (size_t)(part->rows * plan->row_bytes);
+    for (int64_t b = 0; b < plan->batch; b++) {
+        unsigned char *const own = (unsigned char *)grid + team_offset(plan, part, b, 0);
+        const int64_t at = whole ? (b * plan->rows + part->first) * plan->row_bytes : b * (int64_t)bytes;
+        if (given)
+            STN_TRY(copy_rows(member, whole, true, own, (const unsigned char *)given + at, bytes, error));
+        else if (back)
+            STN_TRY(copy_rows(member, whole, false, (unsigned char *)back + at, own, bytes, error));
+    }
+    return STN_OK;
+}
+
+static stn_status load(stn_team_plan *plan, const grids *caller, stn_error *error) {
+    if (caller->in) plan->at = 0;
+    for (int m = 0; m < plan->members; m++) {
+        const int at = pointer_of(plan, caller->whole, m);
+        if (!team_is_here(plan->team, m)) continue;
+        if (caller->in) STN_TRY(move_part(plan, m, caller->whole, caller->in[at], NULL, plan->part[m].grid[0], error));
+        if (plan->has_source)
+            STN_TRY(move_part(plan, m, caller->whole, caller->source[at], NULL, plan->part[m].source, error));
+    }
+    STN_TRY(team_mark(plan, error));
+    return plan->has_source ? team_exchange(plan, 2, error) : STN_OK;
+}
+
+/* Other ranks are told that this one computes; a failure of theirs ends the computation. */
+static int look_at_ranks(void *user, uint64_t done, uint64_t total) {
+    (void)done, (void)total;
+    return !team_ranks_look(user);
+}
+
+static stn_status step(stn_team_plan *plan, bool is_rest, stn_error *error) {
+    const int from = plan->at;
+    STN_TRY(team_exchange(plan, from, error));
+    for (int m = 0; m < plan->members; m++) {
+        if (!team_is_here(plan->team, m)) continue;
+        const team_part *part = &plan->part[m];
+        stn_execution run = STN_EXECUTION_INIT;
+        if (plan->team->ranks) run.progress = look_at_ranks, run.progress_user = plan->team->ranks;
+        run.in = part->grid[from], run.out = part->grid[!from], run.source = part->source;
+        run.stream = plan->team->on_host ? NULL : stn_lane_stream(plan->team->member[m].lane);
+        STN_TRY(stn_plan_run(part->plan[is_rest], &run, error));
+    }
+    plan->at = !from;
+    return team_mark(plan, error);
+}
+
+static stn_status run_steps(stn_team_plan *plan, const grids *caller, stn_error *error) {
+    const uint64_t launches = plan->steps / plan->between;
+    STN_TRY(load(plan, caller, error));
+    for (uint64_t i = 0; i < launches; i++) STN_TRY(step(plan, false, error));
+    if (plan->steps % plan->between) STN_TRY(step(plan, true, error));
+    return caller->whole || plan->team->ranks ? team_wait(plan, error)
+                                              : STN_OK; /* downloads wait for no other stream */
+}
+
+/* Of processes, none writes its output before all have made their steps. */
+static stn_status run_all(stn_team_plan *plan, const grids *caller, stn_error *error) {
+    stn_status status = run_steps(plan, caller, error);
+    if (plan->team->ranks && status != STN_OK) return team_ranks_fail(plan->team->ranks, status, error);
+    STN_TRY(status);
+    STN_TRY(team_agree(plan->team, STN_OK, 0, "the end of an execution", NULL, 0, error));
+    for (int m = 0; m < plan->members && caller->out; m++)
+        if (team_is_here(plan->team, m))
+            STN_TRY(move_part(plan, m, caller->whole, NULL, caller->out[pointer_of(plan, caller->whole, m)],
+                              plan->part[m].grid[plan->at], error));
+    return STN_OK;
+}
+
+static stn_status run_and_wait(stn_team_plan *plan, const grids *caller, stn_error *error) {
+    const stn_status status = run_all(plan, caller, error);
+    plan->has_grids = status == STN_OK;
+    const stn_status waited = team_wait(plan, status == STN_OK ? error : NULL);
+    return status == STN_OK ? waited : status;
+}
+
+/* ---- what a caller brings --------------------------------------------------------------------- */
+
+static stn_status check_given(const stn_team_plan *plan, bool has_input, bool has_source, stn_error *error) {
+    if (plan->has_source != has_source)
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                        plan->has_source ? "the plan has a constant source but none is given: bring it in `source`"
+                                         : "a source is given but the plan has none: set problem.has_source");
+    if (has_input || plan->has_grids) return STN_OK;
+    return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                    "a team's run is to go on from the grids of the last one, and there was none: bring the input");
+}
+
+static stn_status check_parts(const stn_team_plan *plan, const grids *caller, stn_error *error) {
+    STN_TRY(check_given(plan, caller->in != NULL, caller->source != NULL, error));
+    for (int m = 0; m < plan->members; m++) {
+        const int at = pointer_of(plan, false, m);
+        if (!team_is_here(plan->team, m)) continue;
+        if ((caller->in && !caller->in[at]) || (caller->out && !caller->out[at]) ||
+            (caller->source && !caller->source[at]))
+            return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "member %d of the team has rows, but no pointer to them",
+                            m);
+    }
+    return STN_OK;
+}
+
+stn_status stn_team_plan_execute(stn_team_plan *plan, const void *const *in, void *const *out,
+                                 const void *const *source, stn_error *error) {
+    stn_error spare = {0}; /* the other processes are told why even where the caller is not */
+    if (!error) error = &spare;
+    if (!plan) return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "stn_team_plan_execute needs a plan");
+    const grids caller = {.in = in, .out = out, .source = source};
+    STN_TRY(team_agree(plan->team, check_parts(plan, &caller, error), 1 + (in != NULL),
+                       in ? "an execution from an input" : "an execution that goes on", NULL, 0, error));
+    return run_and_wait(plan, &caller, error);
+}
+
+stn_status stn_team_plan_execute_host(stn_team_plan *plan, const void *in, void *out, const void *source,
+                                      stn_error *error) {
+    if (!plan) return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "stn_team_plan_execute_host needs a plan");
+    if (plan->team->ranks)
+        return stn_fail(error, STN_ERROR_UNSUPPORTED,
+                        "no process of a team holds the whole grid: bring its part to stn_team_plan_execute");
+    STN_TRY(check_given(plan, in != NULL, source != NULL, error));
+    return run_and_wait(plan, &(grids){true, in ? &in : NULL, &source, out ? &out : NULL}, error);
+}

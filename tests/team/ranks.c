@@ -1,0 +1,239 @@
+/* One process of a team by MPI, started by test_mpi.py under mpirun: all processes draw the same
+ * random problems, and each compares its part with the same rows of one device's result, to the
+ * bit.
+ *
+ *     ranks SEED COUNT [gpu]   random problems: all sides, uneven and thin parts, types, batches, sources; on GPUs
+ *     ranks unequal            the last rank brings another problem, an invalid one, no pointer; then all go on
+ *     ranks stop RANK          that rank stops in the middle of a run
+ *     ranks leave RANK         that rank makes no plan but ends */
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../strategies/random/problem.h"
+#include "team/mpi.h"
+
+typedef struct rig {
+    stn_team *team;
+    stn_context *alone;
+    int rank, failed;
+    const char *strategy;
+} rig;
+
+static size_t row_bytes_of(const stn_problem *p, int rank) {
+    size_t bytes = stn_dtype_size(p->dtype);
+    for (int axis = 1; axis < rank; axis++) bytes *= p->extent[axis];
+    return bytes;
+}
+
+/* The rows of a part, of all grids of the batch, one after the other. */
+static void take_rows(const stn_problem *p, size_t row, size_t first, size_t rows, const unsigned char *whole,
+                      unsigned char *part) {
+    for (size_t b = 0; b < (p->batch ? p->batch : 1); b++)
+        memcpy(part + b * rows * row, whole + (b * p->extent[0] + first) * row, rows * row);
+}
+
+static stn_status run_alone(const rig *r, const stn_problem *p, const stn_plan_options *options, const void *in,
+                            const void *source, void *out, size_t bytes, stn_error *error) {
+    stn_plan *plan = NULL;
+    void *at[3] = {NULL};
+    stn_status status = stn_plan_create(r->alone, p, options, &plan, error);
+    for (int i = 0; i < 3 && status == STN_OK; i++) status = stn_memory_alloc(r->alone, bytes, &at[i], error);
+    if (status == STN_OK) status = stn_memory_upload(r->alone, at[0], in, bytes, error);
+    if (status == STN_OK) status = stn_memory_upload(r->alone, at[2], source, bytes, error);
+    stn_execution run = STN_EXECUTION_INIT;
+    run.in = at[0], run.out = at[1], run.source = p->has_source ? at[2] : NULL;
+    if (status == STN_OK) status = stn_plan_run(plan, &run, error);
+    if (status == STN_OK) status = stn_synchronize(r->alone, NULL, error);
+    if (status == STN_OK) status = stn_memory_download(r->alone, out, at[1], bytes, error);
+    for (int i = 0; i < 3; i++) stn_memory_free(r->alone, at[i]);
+    stn_plan_destroy(plan);
+    return status;
+}
+
+/* `twice`: from the input, and from there on once more, as twice the steps. */
+static stn_status execute(stn_team_plan *plan, const void *in, const void *source, void *out, bool twice,
+                          stn_error *error) {
+    const void *const *sources = source ? &source : NULL;
+    if (!twice) return stn_team_plan_execute(plan, &in, &out, sources, error);
+    const stn_status status = stn_team_plan_execute(plan, &in, NULL, sources, error);
+    return status == STN_OK ? stn_team_plan_execute(plan, NULL, &out, sources, error) : status;
+}
+
+/* Of this rank's part, in host memory. */
+static stn_status run_team(const rig *r, stn_team_plan *plan, const void *in, const void *source, void *out,
+                           size_t bytes, bool twice, stn_error *error) {
+    stn_context *context = stn_team_context(r->team, r->rank);
+    void *at[3] = {NULL};
+    stn_status status = STN_OK;
+    for (int i = 0; i < 3 && status == STN_OK; i++) status = stn_memory_alloc(context, bytes, &at[i], error);
+    if (status == STN_OK) status = stn_memory_upload(context, at[0], in, bytes, error);
+    if (status == STN_OK && source) status = stn_memory_upload(context, at[2], source, bytes, error);
+    if (status == STN_OK) status = execute(plan, at[0], source ? at[2] : NULL, at[1], twice, error);
+    if (status == STN_OK) status = stn_synchronize(context, NULL, error);
+    if (status == STN_OK) status = stn_memory_download(context, out, at[1], bytes, error);
+    for (int i = 0; i < 3; i++) stn_memory_free(context, at[i]);
+    return status;
+}
+
+static void report(rig *r, bool good, uint64_t index, const stn_problem *p, int rank, const char *why,
+                   const stn_team_plan *plan) {
+    char *words = NULL;
+    if (good) return;
+    r->failed++;
+    if (plan) (void)stn_team_plan_describe(plan, &words, NULL);
+    printf("problem %" PRIu64 " on rank %d: %dD, %zu rows, %d steps: %s; %s\n", index, r->rank, rank, p->extent[0],
+           (int)p->steps, why, words ? words : "no plan");
+    stn_text_free(words);
+}
+
+static void compare(rig *r, const random_problem *drawn, stn_problem *p, bool twice, uint64_t index) {
+    const int rank = drawn->rank;
+    const size_t row = row_bytes_of(p, rank), batch = p->batch ? p->batch : 1, bytes = batch * p->extent[0] * row;
+    const size_t each = (bytes + 255) / 256 * 256;
+    unsigned char *memory = aligned_alloc(256, 6 * each), *in = memory, *source = in + each, *want = source + each,
+                  *part = want + each, *got = part + each, *expected = got + each;
+    memset(memory, 0, 6 * each);
+    stn_error error = {0};
+    stn_team_plan *plan = NULL;
+    stn_plan_options options = STN_PLAN_OPTIONS_INIT;
+    size_t first = 0, rows = 0;
+    dice d = {drawn->data};
+    options.strategy = r->strategy;
+    for (int64_t i = 0; i < (int64_t)(bytes / stn_dtype_size(p->dtype)); i++) {
+        set_element(p->dtype, in, i, dice_real(&d));
+        set_element(p->dtype, source, i, 0.1 * dice_real(&d));
+    }
+    stn_status status = stn_team_plan_create(r->team, p, &options, &plan, &error);
+    if (status == STN_OK) status = stn_team_plan_local(plan, r->rank, &first, &rows, &error);
+    if (status == STN_OK) {
+        take_rows(p, row, first, rows, in, part);
+        take_rows(p, row, first, rows, source, expected); /* for now */
+        status = run_team(r, plan, part, p->has_source ? expected : NULL, got, batch * rows * row, twice, &error);
+    }
+    p->steps *= twice ? 2 : 1;
+    const stn_status alone = run_alone(r, p, &options, in, source, want, bytes, status == STN_OK ? &error : NULL);
+    take_rows(p, row, first, rows, want, expected);
+    const bool served = status != STN_ERROR_UNSUPPORTED && alone != STN_ERROR_UNSUPPORTED;
+    const bool same = !served || (status == STN_OK && alone == STN_OK && !memcmp(got, expected, batch * rows * row));
+    report(r, same, index, p, rank, status != STN_OK || alone != STN_OK ? error.message : "other bits", plan);
+    stn_team_plan_destroy(plan);
+    free(memory);
+}
+
+static void draw(rig *r, uint64_t seed, uint64_t index) {
+    random_problem drawn;
+    random_problem_draw(seed, index, false, index % 5 == 4, &drawn);
+    dice d = {seed * 31 + index};
+    stn_stencil *stencil = random_problem_stencil(&drawn);
+    stn_problem p = drawn.problem;
+    p.stencil = stencil;
+    p.every = 0, p.in_place = 0, p.in_batch_stride = p.out_batch_stride = 0, p.alignment = 0, p.tolerance = 0;
+    if (index % 4 == 1) p.extent[0] = (size_t)dice_int(&d, 1, 12); /* fewer rows than ranks, and parts thin as halos */
+    if (drawn.rank == 3 && p.extent[0] < 20 && index % 4 != 1) p.extent[0] = (size_t)dice_int(&d, 1, 40);
+    memset(p.in_stride, 0, sizeof p.in_stride), memset(p.out_stride, 0, sizeof p.out_stride);
+    if (!strcmp(r->strategy, "direct"))
+        p.dtype = p.dtype == STN_F16 ? STN_F32 : p.dtype; /* f16 is rounded once a launch */
+    if (stn_problem_validate(&p, NULL) == STN_OK) compare(r, &drawn, &p, index % 3 == 2, index);
+    stn_stencil_destroy(stencil);
+}
+
+static stn_status plan_heat(rig *r, size_t rows, uint64_t steps, stn_team_plan **plan, stn_error *error) {
+    stn_stencil *stencil = NULL;
+    stn_problem p = STN_PROBLEM_INIT;
+    stn_plan_options options = STN_PLAN_OPTIONS_INIT;
+    options.strategy = "host";
+    *plan = NULL;
+    stn_status status = stn_stencil_parse("heat-2d", &stencil, error);
+    p.stencil = stencil, p.extent[0] = rows, p.extent[1] = 64, p.steps = steps;
+    if (status == STN_OK) status = stn_team_plan_create(r->team, &p, &options, plan, error);
+    stn_stencil_destroy(stencil);
+    return status;
+}
+
+static void unequal(rig *r) {
+    stn_error error = {0};
+    stn_team_plan *plan;
+    const bool is_last = r->rank == stn_team_size(r->team) - 1;
+    stn_status status = plan_heat(r, 64 + is_last, 10, &plan, &error);
+    printf("rank %d: %s: %s\n", r->rank, stn_status_string(status), error.message);
+    r->failed += status != STN_ERROR_INVALID_ARGUMENT || plan || !strstr(error.message, "differs from rank 0");
+    status = plan_heat(r, is_last ? 0 : 64, 10, &plan, &error); /* invalid on one rank alone */
+    printf("rank %d: %s: %s\n", r->rank, stn_status_string(status), error.message);
+    r->failed += status == STN_OK || plan;
+    status = plan_heat(r, 64, 10, &plan, &error);
+    r->failed += status != STN_OK;
+    static double grid[64 * 64], other[64 * 64];
+    const void *in = is_last ? NULL : grid;
+    void *out = other;
+    other[0] = 7;
+    if (status == STN_OK) status = stn_team_plan_execute(plan, &in, &out, NULL, &error);
+    printf("rank %d: %s: %s\n", r->rank, stn_status_string(status), error.message);
+    r->failed += status != STN_ERROR_INVALID_ARGUMENT || other[0] != 7;
+    in = grid;
+    status = plan ? stn_team_plan_execute(plan, &in, &out, NULL, &error) : status;
+    r->failed += status != STN_OK;
+    stn_team_plan_destroy(plan);
+}
+
+/* The team's other ranks must come to an end, with a sentence that names this one. */
+static void lose(rig *r, int lost, bool leaves) {
+    static double grid[64 * 64], other[64 * 64];
+    stn_error error = {0};
+    stn_team_plan *plan;
+    const void *in = grid;
+    void *out = other;
+    other[0] = 7;
+    if (leaves && r->rank == lost) _exit(0);
+    stn_status status = plan_heat(r, 64, 4, &plan, &error);
+    for (int i = 0; i < 1000 && status == STN_OK; i++) {
+        if (i == 20 && r->rank == lost) {
+            printf("stopping %d\n", (int)getpid()), fflush(stdout);
+            raise(SIGSTOP);
+        }
+        if (i >= 20) other[0] = 7;
+        status = stn_team_plan_execute(plan, &in, &out, NULL, &error);
+    }
+    if (r->rank == lost) return;
+    char name[32];
+    snprintf(name, sizeof name, "rank %d of", lost);
+    const bool good =
+        status == STN_ERROR_IO && strstr(error.message, name) && stn_team_failed_rank(r->team) == lost && other[0] == 7;
+    printf("rank %d ended %s: %s: %s\n", r->rank, good ? "well" : "badly", stn_status_string(status), error.message);
+    fflush(stdout);
+    sleep(1); /* mpirun ends all when one ends so */
+    r->failed += !good;
+    stn_team_plan_destroy(plan);
+}
+
+int main(int argc, char **argv) {
+    const bool gpu = argc > 3 && !strcmp(argv[3], "gpu");
+    rig r = {.strategy = gpu ? "direct" : "host"};
+    stn_mpi mpi;
+    stn_error error = {0};
+    stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
+    options.cache_dir = ":memory:", options.device = gpu ? STN_DEVICE_AUTO : STN_DEVICE_HOST, options.threads = 1;
+    if (argc < 2) return 2;
+    stn_status status = stn_context_create(&options, &r.alone, &error);
+    /* the world as a communicator that is named, or as the default */
+    const bool named = argc == 3;
+    if (status == STN_OK && named) status = stn_mpi_open(&mpi, &error);
+    if (status == STN_OK) status = stn_team_create_mpi(&options, named ? &mpi.world : NULL, 0, &r.team, &error);
+    if (status != STN_OK) {
+        printf("no team: %s\n", error.message);
+        return 1;
+    }
+    r.rank = stn_team_rank(r.team);
+    if (!strcmp(argv[1], "unequal"))
+        unequal(&r);
+    else if (argc > 2 && (!strcmp(argv[1], "stop") || !strcmp(argv[1], "leave")))
+        lose(&r, atoi(argv[2]), !strcmp(argv[1], "leave"));
+    else if (argc > 2)
+        for (uint64_t i = 0; i < strtoull(argv[2], NULL, 10); i++) draw(&r, strtoull(argv[1], NULL, 10), i);
+    stn_team_destroy(r.team);
+    stn_context_destroy(r.alone);
+    return r.failed > 0;
+}
