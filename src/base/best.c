@@ -1,4 +1,4 @@
-/* See best.h. */
+/* See best.h: insertion into a short sorted list. */
 #include "base/best.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* See growth.h. */
+/* See growth.h: the exponential shifts that minimise the bound, and what follows from it. */
 #include "problem/growth.h"
 
 #include <math.h>
@@ -7,25 +7,27 @@
 
 #include "problem/stencil.h"
 
-#define MOST_SHIFT 40.0 /* of a tap: exp(-40) of it is nothing. Taps to one side alone have no best shift */
-#define ALIKE 1e-9      /* relative: factors that differ less are one */
+/* Exponent of the largest scaling of a tap: exp(-40) is negligible. One-sided taps have no best
+ * shift. */
+#define MOST_SHIFT 40.0
+#define ALIKE 1e-9 /* relative difference of growth factors that counts as none */
 #define DEFECTIVE (52 * M_LN2 / M_LN10)
 enum { ROUNDS = 12, HALVINGS = 60, SECTIONS = 200, MANY = 64 /* taps */ };
 
-/* ---- sides
- * --------------------------------------------------------------------------------------------------------- */
+/* ---- sides ----------------------------------------------------------------------------------- */
 
 static bool is_open(const stn_boundary *side) { return side->kind == STN_CONSTANT || side->kind == STN_FIXED; }
 
-/* Does it continue the grid by a mirror image, for taps of this reach? */
+/* Does this side continue the grid by its mirror image, for taps of this reach? */
 static bool is_mirror(const stn_boundary *side, int reach) {
     return side->kind == STN_REFLECT || side->kind == STN_MIRROR || (side->kind == STN_NEAREST && reach <= 1);
 }
 
 typedef enum axis_kind { AXIS_STILL, AXIS_OPEN, AXIS_FOLDS } axis_kind;
 
-/* AXIS_OPEN: through every side that taps reach past things leave. AXIS_STILL: it has orthogonal
- * eigenvectors. */
+/* AXIS_OPEN: every side that taps reach past is constant or fixed, so that waves leave through it.
+ * AXIS_STILL: the operator along the axis has orthogonal eigenvectors. AXIS_FOLDS: all other
+ * axes. */
 static axis_kind kind_of(const stn_task *task, int axis) {
     const stn_boundary *sides = task->boundary[axis];
     const int *reach = task->reach[axis];
@@ -41,8 +43,7 @@ static axis_kind kind_of(const stn_task *task, int axis) {
     return mirrors && stn_task_mirrored(task, axis) ? AXIS_STILL : AXIS_FOLDS;
 }
 
-/* ---- shifts
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- shifts ---------------------------------------------------------------------------------- */
 
 static double along(const stn_tap *tap, const double shift[3]) {
     return shift[0] * (double)tap->offset[0] + shift[1] * (double)tap->offset[1] + shift[2] * (double)tap->offset[2];
@@ -54,7 +55,7 @@ static double sum_of(const stn_task *task, const double shift[3]) {
     return sum;
 }
 
-/* Does the sum of |w| exp(s o) rise with the shift along an axis? */
+/* Does the sum of |w| exp(s o) increase with the shift s along an axis? */
 static bool rises(const stn_task *task, const double shift[3], int axis) {
     double slope = 0;
     for (size_t i = 0; i < task->ntaps; i++)
@@ -62,14 +63,15 @@ static bool rises(const stn_task *task, const double shift[3], int axis) {
     return slope > 0;
 }
 
-/* The least of that sum, which is convex, axis by axis. Any shift gives a bound: this one need not
- * be the best. */
+/* Minimises that convex sum by bisection, one axis after the other. Any shift gives a valid bound;
+ * this one need not be the best. */
 static void choose_shift(const stn_task *task, const bool open[3], double shift[3]) {
     int axes = 0;
     for (int axis = 0; axis < 3; axis++) axes += open[axis] && !stn_task_mirrored(task, axis);
     for (int round = 0; round < (axes > 1 ? ROUNDS : 1); round++)
         for (int axis = 0; axis < 3; axis++) {
-            if (!open[axis] || stn_task_mirrored(task, axis)) continue; /* 0 is best by symmetry */
+            /* by symmetry the best shift is 0 */
+            if (!open[axis] || stn_task_mirrored(task, axis)) continue;
             double low = -MOST_SHIFT / stn_task_reach(task, axis), high = -low;
             for (int i = 0; i < HALVINGS; i++) {
                 shift[axis] = 0.5 * (low + high);
@@ -78,7 +80,8 @@ static void choose_shift(const stn_task *task, const bool open[3], double shift[
         }
 }
 
-/* The largest |K| at shifted frequencies; the sum of its |taps| where memory is short. */
+/* The largest |K| at shifted frequencies; if memory is short, its upper bound, the sum of
+ * |taps|. */
 static double shifted_symbol(const stn_task *task, const double shift[3]) {
     stn_tap *taps = malloc(task->ntaps * sizeof *taps);
     if (!taps) return sum_of(task, shift);
@@ -89,11 +92,10 @@ static double shifted_symbol(const stn_task *task, const double shift[3]) {
     return largest;
 }
 
-/* ---- growth
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- growth ---------------------------------------------------------------------------------- */
 
-/* At a part of the shift: in the largest norm the sum; of many taps that as well, which is above
- * |K| and soon told. */
+/* The growth factor at a fraction `part` of the whole shift: the sum of |taps| if the growth is
+ * measured in the maximum norm, or as a cheap upper bound of |K| if there are many taps. */
 static double bound_at(const stn_task *task, bool folds, const double whole[3], double part) {
     const double shift[3] = {part * whole[0], part * whole[1], part * whole[2]};
     return folds || (task->ntaps > MANY && part < 1) ? sum_of(task, shift) : shifted_symbol(task, shift);
@@ -123,7 +125,7 @@ stn_growth stn_task_growth(const stn_task *task) {
     return g;
 }
 
-/* The least of some straight lines, so it has one peak. */
+/* The minimum of some linear functions of `steps`, so it has one maximum. */
 double stn_growth_after(const stn_growth *g, double steps) {
     double least = steps * log10(g->step);
     for (int i = 0; i < g->shifts; i++) least = fmin(least, g->shift[i].once + steps * g->shift[i].each);
@@ -154,12 +156,12 @@ bool stn_growth_leaves(const stn_growth *g) { return g->excess > 0 && g->lasting
 double stn_growth_overflow(const stn_growth *g, stn_dtype dtype, double magnitude) {
     const double first = stn_symbol_overflow(g->step, dtype, magnitude), range = first * log10(g->step);
     if (!stn_growth_leaves(g) || !isfinite(first)) return first;
-    /* beyond `until` nothing is above 1; what was fed in at each step until then adds up to so many
-     * times the peak */
+    /* After step `until` all growth is below 1; inputs fed in at each step until then add up to at
+     * most `terms` times the peak. */
     const double until = g->excess / -log10(g->lasting), terms = until + 1 / (1 - g->lasting);
     const double peak = peak_at(g, until);
     if (stn_growth_after(g, peak) + log10(terms) < range - log10(g->step)) return INFINITY;
-    double low = fmin(first, peak) - 1, high = peak; /* the first step that may be past the range */
+    double low = fmin(first, peak) - 1, high = peak; /* the first step that may exceed the range */
     for (int i = 0; i < SECTIONS && high - low > 0.5; i++)
         *(stn_growth_after(g, 0.5 * (low + high)) < range ? &low : &high) = 0.5 * (low + high);
     return fmax(ceil(high), 1);

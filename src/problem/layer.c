@@ -1,4 +1,5 @@
-/* From a Fourier layer as the caller wrote it to one of three axes with nothing left to default. */
+/* Validation and canonicalisation of a Fourier layer (stn_spectral_conv to stn_layer), its sizes,
+ * and its description as text and JSON. */
 #include "problem/layer.h"
 
 #include <inttypes.h>
@@ -76,8 +77,7 @@ static stn_status lift_axis(const stn_spectral_conv *g, int own, stn_layer *laye
     return STN_OK;
 }
 
-/* Everything that a layer reads, writes or holds between is counted in 63 bits, as complex numbers
- * of f64. */
+/* Do all arrays of the layer, counted as complex float64, have sizes below 2^63 bytes? */
 static bool fits(const stn_layer *layer) {
     int64_t grid, weights, channels = stn_max(layer->c_in, layer->c_out);
     bool over = stn_mul_overflows(16, layer->n[0] + 1, &grid);
@@ -118,8 +118,7 @@ stn_status stn_spectral_conv_validate(const stn_spectral_conv *given, stn_error 
     return stn_layer_make(given, &layer, error);
 }
 
-/* ---- sizes
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- sizes ----------------------------------------------------------------------------------- */
 
 int64_t stn_layer_points(const stn_layer *layer) { return layer->n[0] * layer->n[1] * layer->n[2]; }
 
@@ -159,8 +158,7 @@ void stn_layer_operands(const stn_layer *layer, int64_t numbers[STN_OPERANDS]) {
     if (layer->pass == STN_PASS_FORWARD) numbers[STN_OPERAND_BIAS] = bias;
 }
 
-/* ---- words
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- description ----------------------------------------------------------------------------- */
 
 static const char *const passes[] = {"forward", "backward to x", "backward to the weights"};
 static const char *const activations[] = {"none", "gelu", "relu"};

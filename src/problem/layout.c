@@ -1,4 +1,4 @@
-/* Strides: defaults, overlap, and the memory that a grid spans. */
+/* Memory layouts of grids: default strides, overlap of points, and the span in elements. */
 #include "problem/layout.h"
 
 #include <inttypes.h>
@@ -30,9 +30,9 @@ static stn_status check_signs(const stn_task *task, const char *side, const ptrd
     return STN_OK;
 }
 
-/* Fills lifted[] from the fastest axis on; false on overflow. */
+/* Fills the canonical strides from the fastest axis on; false on overflow. */
 static bool lift(const stn_task *task, const ptrdiff_t *stride, bool dense, int64_t lifted[3]) {
-    int64_t next = 1; /* the stride that a dense layout would give */
+    int64_t next = 1; /* the stride of a dense layout */
     for (int axis = 2; axis >= 0; axis--) {
         int own = axis - (3 - task->rank);
         lifted[axis] = own < 0 || dense || task->n[axis] == 1 ? next : (int64_t)stride[own];
@@ -41,9 +41,9 @@ static bool lift(const stn_task *task, const ptrdiff_t *stride, bool dense, int6
     return true;
 }
 
-/* Axes, the batch as number 3, from the smallest stride to the largest: each must step past all
- * that the ones before it span. That is enough for no two points to meet, and asks no more than
- * what real layouts do. */
+/* Visits the axes (the batch is number 3) by increasing stride: each stride must be at least the
+ * span of the axes before it. This is sufficient for distinct points, and holds for all layouts in
+ * use. */
 static stn_status check_overlap(const stn_task *task, const char *side, const int64_t lifted[3], int64_t batch_stride,
                                 stn_error *error) {
     int64_t n[4] = {task->n[0], task->n[1], task->n[2], task->batch}, span = 1, reach;

@@ -1,4 +1,5 @@
-/* Boundaries of a system's text: a rule for each axis and side of fields and coefficients. */
+/* Boundary conditions of systems: the parser of "boundary u, v = rule, ..." (single rules are
+ * parsed by boundary.c), and index folding with signs. */
 #include <string.h>
 
 #include "base/error.h"
@@ -23,7 +24,7 @@ static stn_status parse_side(stn_system_parser *p, size_t at, const char *text, 
     return STN_OK;
 }
 
-/* The rule for one axis: LOW:HIGH, or one for both sides. */
+/* Parses the rule of one axis: LOW:HIGH, or one rule for both sides. */
 static stn_status parse_rule(stn_system_parser *p, stn_system_side sides[2]) {
     const size_t at = p->at;
     const char *text = p->text + at;

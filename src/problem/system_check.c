@@ -1,4 +1,5 @@
-/* What a parsed system reaches and needs; its copy and its end; how sides fold. */
+/* Reach of each equation of a parsed system, by propagating demanded ranges from roots to leaves;
+ * copy, destruction and accessors of systems. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,9 +7,9 @@
 #include "base/error.h"
 #include "problem/system.h"
 
-#define MOST_ROWS (1 << 16) /* rows of intermediate results that one assignment may need for a row of its own */
+#define MOST_ROWS (1 << 16) /* rows of intermediate results of all assignments */
 
-/* How far around a point a node is needed, or not at all. */
+/* The range around a point over which a node's values are needed, if at all. */
 typedef struct demand {
     int reach[3][2];
     bool needed;
@@ -23,7 +24,7 @@ static void widen(demand *to, const demand *from, int more[3][2]) {
     to->needed = true;
 }
 
-/* Reaches may be negative on the way: all taps of a stencil may lie to one side of the point. */
+/* A reach is negative if all taps lie on the other side of the point. */
 static void stencil_reach(const stn_system_stencil *stencil, int reach[3][2]) {
     for (int axis = 0; axis < 3; axis++) reach[axis][0] = reach[axis][1] = -STN_MAX_RADIUS;
     for (size_t k = 0; k < stencil->ntaps; k++)
@@ -77,7 +78,7 @@ static stn_status check_equation(const stn_system *system, stn_system_equation *
     return STN_OK;
 }
 
-/* So that "reflect" and "reflect, reflect" are the same in a plane. */
+/* Makes "reflect" and "reflect, reflect" the same in 2D. */
 static void fill_unused_axes(const stn_system *system, stn_system_variable *v) {
     for (int axis = 0; system->rank && axis < 3 - system->rank; axis++)
         memcpy(v->side[axis], v->side[2], sizeof v->side[2]);
@@ -156,7 +157,7 @@ int64_t stn_system_fold(int64_t i, int64_t n, const stn_system_side sides[2], do
     return i;
 }
 
-/* ---- looking at it ------------------------------------------------------------------------- */
+/* ---- accessors ------------------------------------------------------------------------------- */
 
 int stn_system_rank(const stn_system *system) { return system ? system->rank : 0; }
 int stn_system_least_rank(const stn_system *system) { return system ? system->least_rank : 0; }

@@ -1,4 +1,4 @@
-/* Declarations: fields, coefficients, stencils. */
+/* Parser of a system's declarations: fields, coefficients, stencils. */
 #include "problem/system_declare.h"
 
 #include <stdio.h>
@@ -9,9 +9,9 @@
 #include "base/number.h"
 
 #define MOST_STENCILS 64
-#define MOST_TAPS 4096 /* of a stencil that is written as taps */
+#define MOST_TAPS 4096 /* of a stencil written as taps */
 
-/* ---- names -------------------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 static bool is_used(const stn_system *system, const char *name) {
     for (int i = 0; i < system->nfields; i++)
@@ -23,7 +23,7 @@ static bool is_used(const stn_system *system, const char *name) {
     return false;
 }
 
-/* A name that nothing has yet. */
+/* Parses an undeclared name. */
 static stn_status new_name(stn_system_parser *p, const char *of, char name[STN_SYSTEM_NAME]) {
     char shown[40];
     stn_system_skip_lines(p);
@@ -58,7 +58,7 @@ static stn_status signed_number(stn_system_parser *p, const char *of, double *va
     return STN_OK;
 }
 
-/* ---- fields and coefficients --------------------------------------------------------------- */
+/* ---- fields and coefficients ----------------------------------------------------------------- */
 
 static void set_sides(stn_system_variable *v, stn_boundary_kind kind) {
     for (int axis = 0; axis < 3; axis++)
@@ -112,7 +112,7 @@ stn_status stn_system_declare_coefficients(stn_system_parser *p) {
     return STN_OK;
 }
 
-/* ---- stencils ------------------------------------------------------------------------------ */
+/* ---- stencils -------------------------------------------------------------------------------- */
 
 stn_status stn_system_fix_rank(stn_system_parser *p, size_t at, int rank) {
     stn_system *system = p->system;
@@ -126,11 +126,11 @@ stn_status stn_system_fix_rank(stn_system_parser *p, size_t at, int rank) {
     return STN_OK;
 }
 
-/* A list of taps as it is read. */
+/* The taps read so far. */
 typedef struct tap_list {
     stn_tap taps[MOST_TAPS];
     size_t count;
-    int rank, axis; /* rank 0: all along one axis, as new_stencil has it */
+    int rank, axis; /* rank 0: all offsets are along `axis`; axis -1: offsets have `rank` numbers */
 } tap_list;
 
 static stn_status parse_offset(stn_system_parser *p, tap_list *list) {
@@ -204,7 +204,7 @@ static stn_status parse_lists(stn_system_parser *p, tap_list *list) {
     return STN_OK;
 }
 
-/* The stencil's taps become the system's, in canonical order. */
+/* Sorts the taps and stores them in the system's stencil. */
 static stn_status keep(stn_system_parser *p, size_t at, const tap_list *list, stn_system_stencil *stencil) {
     stn_stencil *sorted;
     stn_error why = {STN_OK, ""};
@@ -292,7 +292,7 @@ static stn_status stencil(stn_system_parser *p) {
     stn_system_stencil *made = &grown[system->nstencils];
     memset(made, 0, sizeof *made);
     STN_TRY(new_name(p, "stencil", made->name));
-    system->nstencils++; /* whose taps may be missing until this statement is whole */
+    system->nstencils++; /* its taps are NULL until the statement is parsed */
     if (!stn_system_take(p, '='))
         return stn_system_fail_at(p, p->at, "the stencil %s is followed by = and its taps or the name of one",
                                   made->name);

@@ -1,5 +1,5 @@
-/* Expressions of a system's text: precedence climbing into an array of nodes, of which no two are
- * alike. */
+/* Expression parser of systems: precedence climbing into an array of nodes. A hash table shares
+ * common subexpressions. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,13 +12,13 @@
 const stn_system_op_row stn_system_ops[STN_SYSTEM_OPS] = {STN_SYSTEM_OP_LIST(ROW)};
 #undef ROW
 
-#define UNARY 4 /* the precedence of a sign */
+#define UNARY 4
 
 static bool is_word(const char *word, const char *text, size_t size) {
     return strlen(word) == size && memcmp(word, text, size) == 0;
 }
 
-/* ---- nodes -------------------------------------------------------------------------------- */
+/* ---- nodes ----------------------------------------------------------------------------------- */
 
 static uint64_t hash(const stn_system_node *node) {
     uint64_t number, h = (uint64_t)node->op;
@@ -32,7 +32,7 @@ static uint64_t hash(const stn_system_node *node) {
 
 static bool alike(const stn_system_node *a, const stn_system_node *b) {
     return a->op == b->op && memcmp(a->operand, b->operand, sizeof a->operand) == 0 && a->index == b->index &&
-           a->level == b->level && a->number == b->number; /* which is neither NaN nor -0 */
+           a->level == b->level && a->number == b->number; /* numbers are neither NaN nor -0 */
 }
 
 static stn_status grow(stn_system_parser *p) {
@@ -68,7 +68,7 @@ static stn_status add(stn_system_parser *p, const stn_system_node *node, int *nu
     return STN_OK;
 }
 
-/* ---- names -------------------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 bool stn_system_is_reserved(const char *name, size_t size) {
     static const char *const words[] = {"field", "coefficient", "stencil", "boundary", "taps"};
@@ -85,7 +85,7 @@ static int find(const stn_system_variable *list, int count, const char *name, si
     return -1;
 }
 
-/* After the dot of a field: next, prev, prev2... */
+/* Parses the level after a field's dot: next, prev, prev2, ... */
 static stn_status parse_level(stn_system_parser *p, int field, size_t start, int *level) {
     const stn_system_variable *v = &p->system->fields[field];
     const size_t size = stn_system_name_size(p);
@@ -123,8 +123,7 @@ static stn_status parse_field(stn_system_parser *p, int field, size_t start, int
     return add(p, &node, result);
 }
 
-/* ---- expressions: functions that call each other no deeper than STN_SYSTEM_NESTED
- * --------------------------------- */
+/* ---- expressions, nested at most STN_SYSTEM_NESTED deep ----------------------------------------- */
 
 static stn_status parse_from(stn_system_parser *p, int least, int *result);
 
@@ -137,7 +136,7 @@ static stn_status deeper(stn_system_parser *p) {
     return STN_OK;
 }
 
-/* What is inside brackets, up to the closing one. */
+/* Parses `count` operands in brackets. */
 static stn_status parse_operands(stn_system_parser *p, int count, const char *of, int result[3]) {
     const size_t opened = p->at;
     char shown[40];
@@ -228,8 +227,7 @@ static stn_status parse_signed(stn_system_parser *p, int *result) {
     return add(p, &node, result);
 }
 
-/* The binary operator that is next, of two characters before of one; *size is 0 where there is
- * none. */
+/* The binary operator at the current position, the longest match; *size is 0 if there is none. */
 static stn_system_op next_operator(stn_system_parser *p, size_t *size) {
     stn_system_op best = STN_SYSTEM_NUMBER;
     *size = 0;
@@ -245,7 +243,7 @@ static stn_system_op next_operator(stn_system_parser *p, size_t *size) {
     return best;
 }
 
-/* Operators of precedence `least` and more. */
+/* Parses operators of precedence `least` or higher. */
 static stn_status parse_from(stn_system_parser *p, int least, int *result) {
     STN_TRY(parse_signed(p, result));
     for (bool compared = false;;) {

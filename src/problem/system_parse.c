@@ -1,4 +1,5 @@
-/* The text of a system: its statements, but for what an expression or a declaration is. */
+/* Top-level parser of a system's text: statements and assignments (declarations are in
+ * system_declare.c, boundaries in system_boundary.c, expressions in system_expression.c). */
 #include <stdlib.h>
 #include <string.h>
 

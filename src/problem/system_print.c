@@ -1,4 +1,5 @@
-/* The canonical text of a system: one for all texts that compute the same in the same order. */
+/* Prints the canonical text of a system, the same for all texts that compute the same operations in
+ * the same order. Expressions are printed with an explicit stack. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,10 +14,10 @@ static void print_number(double value, stn_text *text) {
     stn_text_printf(text, "%s", digits);
 }
 
-/* ---- expressions --------------------------------------------------------------------------- */
+/* ---- expressions ----------------------------------------------------------------------------- */
 
-/* What is still to be printed: a node, in brackets if it binds less than `least`, or words where
- * node is negative. */
+/* A stack entry: a node, in brackets if its precedence is below `least`; or text, if node is
+ * negative. */
 typedef struct task {
     int node, least;
     const char *words;
@@ -40,7 +41,7 @@ static void print_field(const stn_system *system, const stn_system_node *node, s
         stn_text_printf(text, ".prev%d", node->level);
 }
 
-/* Pushes what a node consists of, last first. */
+/* Prints the beginning of a node and pushes its remaining parts in reverse order. */
 static void print_node(const stn_system *system, const task *t, tasks *todo, stn_text *text) {
     const stn_system_node *node = &system->nodes[t->node];
     const stn_system_op_row *row = &stn_system_ops[node->op];
@@ -69,7 +70,8 @@ static void print_node(const stn_system *system, const task *t, tasks *todo, stn
         push_words(todo, " ");
         push_words(todo, row->word);
         push_words(todo, " ");
-        push_node(todo, node->operand[0], row->precedence + (row->precedence == 1)); /* comparisons do not chain */
+        /* comparisons do not chain */
+        push_node(todo, node->operand[0], row->precedence + (row->precedence == 1));
     }
 }
 
@@ -85,7 +87,7 @@ static void print_expression(const stn_system *system, int root, tasks *todo, st
     }
 }
 
-/* ---- declarations -------------------------------------------------------------------------- */
+/* ---- declarations ---------------------------------------------------------------------------- */
 
 static void print_stencil(const stn_system_stencil *stencil, stn_text *text) {
     stn_text_printf(text, "stencil %s = taps", stencil->name);
@@ -120,7 +122,7 @@ static bool same_axis(const stn_system_variable *v, int a, int b) {
     return same_side(&v->side[a][0], &v->side[b][0]) && same_side(&v->side[a][1], &v->side[b][1]);
 }
 
-/* Nothing where it is what holds if nothing is said. */
+/* Prints a boundary statement unless all sides have the default rule. */
 static void print_boundary(const stn_system *system, const stn_system_variable *v, stn_boundary_kind usual,
                            stn_text *text) {
     const bool alike = same_axis(v, 0, 2) && same_axis(v, 1, 2);

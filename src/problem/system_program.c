@@ -1,5 +1,5 @@
-/* Expressions as straight-line code: from the assigned node down, each node at all the places where
- * it is needed. */
+/* Compiles an assignment of a system to straight-line code (system_program.h): from the assigned
+ * node down, each node is instantiated at every offset where its value is needed. */
 #include "problem/system_program.h"
 
 #include <stdlib.h>
@@ -7,15 +7,15 @@
 
 #include "base/error.h"
 
-/* The program while it is made: instructions in the order they are found, users before operands. */
+/* State of the compilation: instructions in order of discovery, users before operands. */
 typedef struct maker {
     const stn_system *system;
     stn_system_program *program;
     bool rows;
     int most, room, operand_room;
-    int *of_node;  /* the last instruction of a node; -1: none */
-    int *previous; /* the one before of the same node */
-    int *table;    /* hash of node and offset to an instruction + 1 */
+    int *of_node;  /* the latest instruction of each node; -1: none */
+    int *previous; /* the previous instruction of the same node */
+    int *table;    /* hash table of (node, offset): instruction index + 1 */
     size_t table_size;
 } maker;
 
@@ -25,7 +25,8 @@ static size_t slot_of(const maker *m, int node, const int offset[3]) {
     return (size_t)(h >> 20) & (m->table_size - 1);
 }
 
-/* The instruction of a node at an offset, widened to the range; -1: there are too many. */
+/* Finds or adds the instruction of a node at an offset and widens its range; -1: there are too
+ * many. */
 static int need(maker *m, int node, const int offset[3], int low, int high) {
     stn_system_program *p = m->program;
     size_t slot = slot_of(m, node, offset);
@@ -77,7 +78,7 @@ static stn_status add_taps(maker *m, const stn_system_instruction *of, const stn
     return STN_OK;
 }
 
-/* All instructions of a node are known, with their ranges: those of its operands follow. */
+/* Adds the operands of all instructions of a node, whose ranges are final by now. */
 static stn_status expand(maker *m, int number, stn_error *error) {
     const stn_system_node *node = &m->system->nodes[number];
     for (int i = m->of_node[number]; i >= 0; i = m->previous[i]) {
@@ -93,7 +94,7 @@ static stn_status expand(maker *m, int number, stn_error *error) {
     return STN_OK;
 }
 
-/* Instructions are put in the order of their nodes, in which operands come before their users. */
+/* Sorts the instructions by node, so that operands come before their users. */
 static stn_status order(const maker *m, int root, stn_error *error) {
     stn_system_program *p = m->program;
     stn_system_instruction *ordered = malloc((size_t)p->count * sizeof *ordered);

@@ -1,5 +1,5 @@
-/* From a problem of a system as the caller wrote it to one of three axes with nothing left to
- * default. */
+/* Validation and canonicalisation of a system's problem (stn_system_problem to stn_system_task),
+ * and its description as text and JSON. */
 #include "problem/system_task.h"
 
 #include <inttypes.h>
@@ -14,7 +14,7 @@
 #include "problem/stencil.h"
 #include "problem/task.h"
 
-/* ---- validation ---------------------------------------------------------------------------- */
+/* ---- validation ------------------------------------------------------------------------------ */
 
 static stn_status lift_grid(const stn_system_problem *g, stn_system_task *task, stn_error *error) {
     const stn_system *system = g->system;
@@ -131,11 +131,11 @@ static stn_status lift_points(const stn_system_task *task, const char *what, siz
     return STN_OK;
 }
 
-/* ---- buffers ------------------------------------------------------------------------------- */
+/* ---- buffers --------------------------------------------------------------------------------- */
 
-/* The oldest level may be overwritten while it is read at the same point alone, and by nothing
- * after that: no stencil over it in the field's own equation, and no mention of it in later
- * ones. */
+/* Finds the fields that need a spare buffer. The next state may overwrite the oldest level only if
+ * that level is read at the same point alone, by the field's own equation: not inside a stencil
+ * there, and not by later equations. */
 static void find_spares(stn_system_task *task, bool *mentioned, bool *spread) {
     const stn_system *system = task->system;
     for (int f = 0; f < system->nfields; f++) {
@@ -176,7 +176,7 @@ static stn_status lay_out(stn_system_task *task, stn_error *error) {
     return STN_OK;
 }
 
-/* ---- the value ----------------------------------------------------------------------------- */
+/* ---- making a task --------------------------------------------------------------------------- */
 
 static stn_status lift(const stn_system_problem *g, stn_system_task *task, stn_error *error) {
     STN_TRY(lift_words(g, task, error));
@@ -253,7 +253,7 @@ double stn_system_stored(stn_dtype dtype, double value) {
     return dtype == STN_F32 ? (double)(float)value : (double)stn_half_to_float(stn_float_to_half((float)value));
 }
 
-/* ---- words -------------------------------------------------------------------------------- */
+/* ---- description ----------------------------------------------------------------------------- */
 
 void stn_system_task_print(const stn_system_task *task, stn_text *text) {
     const stn_system *system = task->system;

@@ -1,4 +1,4 @@
-/* The characters of a system's text. */
+/* Lexical analysis of a system's text, and error messages with line and column. */
 #include "problem/system_text.h"
 
 #include <stdarg.h>
