@@ -1,4 +1,4 @@
-/* See ending.h. */
+/* See ending.h: file formats by file extension and by magic bytes. */
 #include "io/ending.h"
 
 #include <string.h>
@@ -8,7 +8,7 @@
 
 #define MAGICS 3
 
-/* Lines of Python between .npy and another form. */
+/* A file format that is not supported, and the Python code that converts it from and to .npy. */
 typedef struct form {
     const char *name, *endings[6], *magic[MAGICS], *from, *to;
 } form;

@@ -1,4 +1,4 @@
-/* Temp file, fsync, rename. */
+/* See output.h: atomic file output by a temporary file, fsync and rename. */
 #include "io/output.h"
 
 #include <errno.h>
@@ -14,9 +14,9 @@
 #include "base/error.h"
 #include "io/place.h"
 
-/* What a signal must remove. Only the command's one thread opens outputs; a slot's pointer is
- * written whole. */
-#define SLOTS 1024 /* the pictures of a run's snapshots */
+/* Temporary files that a signal handler must remove. Only the command's one thread opens outputs;
+ * pointers are written atomically. */
+#define SLOTS 1024 /* enough for the pictures of a run's snapshots */
 static char *volatile unfinished[SLOTS];
 
 static void remove_unfinished(int number) {
@@ -30,10 +30,10 @@ void stn_output_catch_signals(void) {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         struct sigaction old, action = {.sa_handler = remove_unfinished};
-        if (sigaction(numbers[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN) /* nohup stays nohup */
-            sigaction(numbers[i], &action, NULL);
+        /* ignored signals stay ignored (nohup) */
+        if (sigaction(numbers[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN) sigaction(numbers[i], &action, NULL);
     }
-    signal(SIGXFSZ, SIG_IGN); /* past a limit on file sizes writing fails, and says so */
+    signal(SIGXFSZ, SIG_IGN); /* past a file size limit, write fails and is reported */
 }
 
 static void forget(stn_output *output) {
@@ -45,8 +45,8 @@ static void forget(stn_output *output) {
     memset(output, 0, sizeof *output);
 }
 
-/* Beside its place, under a name that is never too long, and from the start as closed to others as
- * what it replaces. */
+/* Creates the temporary file in the output's folder, under a short name, from the start with the
+ * permissions of the file that it replaces. */
 static stn_status open_temp(stn_output *output, int *fd, stn_error *error) {
     int folder = (int)(strrchr(output->path, '/') - output->path);
     size_t size = (size_t)folder + 32;
@@ -67,7 +67,7 @@ static stn_status open_temp(stn_output *output, int *fd, stn_error *error) {
                     output->name, strerror(errno), folder ? folder : 1, output->path);
 }
 
-/* A descriptor of the same stream: both stand at one place in it. */
+/* Duplicates the stream's descriptor, which shares its file position. */
 static stn_status open_stream(const char *name, int stream, int *fd, stn_error *error) {
     int flags = fcntl(stream, F_GETFL);
     bool readable_only = flags >= 0 && (flags & O_ACCMODE) == O_RDONLY;
@@ -77,8 +77,8 @@ static stn_status open_stream(const char *name, int stream, int *fd, stn_error *
                     readable_only ? "it is open for reading only" : strerror(errno));
 }
 
-/* Of a file that is there: may it be written or replaced? Devices and pipes are opened, never
- * renamed over. */
+/* Checks whether an existing file may be written or replaced. Devices and pipes are opened, never
+ * replaced. */
 static stn_status open_there(stn_output *output, const struct stat *there, int *fd, stn_error *error) {
     const char *name = output->name;
     if (S_ISDIR(there->st_mode))
@@ -98,7 +98,7 @@ static stn_status open_there(stn_output *output, const struct stat *there, int *
     return *fd >= 0 ? STN_OK : stn_fail(error, STN_ERROR_IO, "cannot write '%s': %s", name, strerror(errno));
 }
 
-static int standard_output = STDOUT_FILENO; /* moved by stn_output_take_stdout */
+static int standard_output = STDOUT_FILENO; /* changed by stn_output_take_stdout */
 
 stn_status stn_output_take_stdout(stn_error *error) {
     if (isatty(STDOUT_FILENO))
@@ -149,7 +149,7 @@ fail:
     return status;
 }
 
-/* The rename is durable once its folder is synced; file systems that refuse that are left alone. */
+/* Syncs the folder, which makes the rename durable; failures are ignored. */
 static void sync_folder(const char *path) {
     char *copy = strdup(path);
     int fd = copy ? open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
@@ -201,7 +201,8 @@ void stn_output_abandon(stn_output *output) {
 
 stn_status stn_output_probe(const char *path, stn_error *error) {
     struct stat there;
-    if (path && stat(path, &there) == 0 && S_ISFIFO(there.st_mode)) return STN_OK; /* opening would wait for a reader */
+    /* opening it would wait for a reader */
+    if (path && stat(path, &there) == 0 && S_ISFIFO(there.st_mode)) return STN_OK;
     stn_output output;
     STN_TRY(stn_output_open(path, &output, error));
     stn_output_abandon(&output);
@@ -211,6 +212,6 @@ stn_status stn_output_probe(const char *path, stn_error *error) {
 stn_status stn_output_write(const char *path, const void *bytes, size_t size, stn_error *error) {
     stn_output output;
     STN_TRY(stn_output_open(path, &output, error));
-    if (size) fwrite(bytes, 1, size, output.file); /* commit looks at the stream's error */
+    if (size) fwrite(bytes, 1, size, output.file); /* commit checks the stream's error flag */
     return stn_output_commit(&output, error);
 }

@@ -1,5 +1,4 @@
-/* Hill-shaded, tinted relief. Shading is Lambert's: the cosine between the surface's normal and the
- * light. */
+/* See relief.h. Shading is Lambertian: the cosine between the surface's normal and the light. */
 #include "io/relief.h"
 
 #include <math.h>
@@ -13,14 +12,14 @@
 #define MARGIN 10
 #define CAPTION_SCALE 2
 #define CAPTION_HIGH (STN_GLYPH_HIGH * CAPTION_SCALE + 8)
-#define SMALL_SIDE 240     /* smaller maps are drawn with several pixels a point */
-#define TYPICAL_SLOPE 0.75 /* the vertical exaggeration makes the map's RMS slope this */
+#define SMALL_SIDE 240     /* smaller maps are drawn with several pixels per point */
+#define TYPICAL_SLOPE 0.75 /* the vertical exaggeration scales the map's RMS slope to this */
 
 typedef struct rgb {
     double r, g, b;
 } rgb;
 
-/* height 0..1 -> tint: valleys green, slopes ochre and brown, tops pale */
+/* Colour by relative height 0..1: valleys green, slopes ochre and brown, peaks pale. */
 static const struct {
     double height;
     rgb tint;
@@ -30,8 +29,8 @@ static const struct {
 };
 static const rgb not_finite = {190, 30, 110};
 
-typedef struct look { /* what both panels share */
-    double low, high; /* heights of the ends of the tints */
+typedef struct look { /* the scale of both panels */
+    double low, high; /* heights of the lowest and highest colour */
     double exaggeration;
 } look;
 
@@ -62,7 +61,7 @@ void stn_panel_clear(stn_panel *panel) {
     memset(panel, 0, sizeof *panel);
 }
 
-/* Slopes at a point by central differences, one-sided at the rim, per grid point. */
+/* Slopes by central differences, one-sided at the edges, per grid point. */
 static void slope(const stn_panel *panel, size_t y, size_t x, double *along_y, double *along_x) {
     size_t up = y ? y - 1 : y, down = y + 1 < panel->height ? y + 1 : y;
     size_t left = x ? x - 1 : x, right = x + 1 < panel->width ? x + 1 : x;
@@ -134,7 +133,7 @@ stn_status stn_relief_prepare(const char *path, const stn_panel *before, const s
     size_t longest = before->height > before->width ? before->height : before->width;
     size_t zoom = longest < SMALL_SIDE ? SMALL_SIDE / longest : 1;
     size_t height = before->height * zoom, width = before->width * zoom;
-    bool stacked = width > 2 * height; /* long strips go one below the other */
+    bool stacked = width > 2 * height; /* wide maps are stacked vertically */
     size_t step_x = stacked ? 0 : width + MARGIN, step_y = stacked ? height + CAPTION_HIGH + MARGIN : 0;
     stn_image image;
     STN_TRY(stn_image_make(2 * MARGIN + width + step_x, 2 * MARGIN + CAPTION_HIGH + height + step_y, &image, error));

@@ -1,4 +1,4 @@
-/* See result.h. */
+/* See result.h: output in the format of the file's extension. */
 #include "io/result.h"
 
 #include <errno.h>
@@ -26,7 +26,7 @@ stn_status stn_result_prepare(const char *path, const stn_array *array, int bits
     const size_t numbers = stn_array_numbers(array);
     STN_TRY(stn_output_open(path, output, error));
     if (fwrite(array->data, stn_dtype_size(array->dtype), numbers, output->file) !=
-        numbers) /* little-endian, as npy.c says */
+        numbers) /* little-endian, as in npy.c */
         return stn_output_fail(output, errno, error);
     return stn_output_finish(output, error);
 }

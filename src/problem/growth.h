@@ -24,10 +24,9 @@
 enum { STN_GROWTH_SHIFTS = 10 };
 typedef struct stn_growth {
     double symbol; /* the largest |K| */
-    bool
-        /* Sides fold asymmetric taps: `step` is the sum of |weights| and bounds the maximum norm;
-         * otherwise it bounds the L2 norm. */
-        folds;
+    /* Sides fold asymmetric taps: `step` is the sum of |weights| and bounds the maximum norm;
+     * otherwise it bounds the L2 norm. */
+    bool folds;
     double step; /* one step multiplies the norm by at most this factor */
     /* The factor per step of a long run, at most `step`; no eigenvalue is above it. */
     double lasting;

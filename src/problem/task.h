@@ -16,7 +16,7 @@ typedef enum stn_pattern { STN_PATTERN_STAR, STN_PATTERN_BOX, STN_PATTERN_GENERA
 typedef struct stn_task {
     int rank;
     int64_t n[3];
-    int64_t in_stride[3], out_stride[3];              /* elements, positive; dense for axes of extent 1 */
+    int64_t in_stride[3], out_stride[3];              /* elements, positive; dense if n is 1 */
     int64_t batch, in_batch_stride, out_batch_stride; /* in elements */
     stn_boundary boundary[3][2];
     stn_dtype dtype;
@@ -26,8 +26,8 @@ typedef struct stn_task {
     /* A constant source is added at each step; its layout is that of the problem's input. */
     bool source;
     int64_t source_stride[3], source_batch_stride;
-    /* The output is increased by the effect of a source in all steps, (1 + S + ... + S^(steps-1)) in,
-     * with zeros past the sides, except at frozen points. For strategies with `sums`; no public
+    /* The output is increased by the effect of a source in all steps, (1 + S + ... + S^(steps-1))
+     * in, with zeros past the sides, except at frozen points. For strategies with `sums`; no public
      * problem sets it. */
     bool sum;
     double tolerance;
