@@ -1,4 +1,4 @@
-/* stentor cache: what the kernel cache's folder holds, and its upkeep. */
+/* stentor cache: lists, checks and trims the kernels and measured times stored on disk. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +29,7 @@ static const cli_option cache_options[] = {
      "gc: keep all that was used in the last H hours (default 24)"},
 };
 
-/* What `list` gathers. */
+/* The output of `list` so far. */
 typedef struct listing {
     bool json;
     stn_text text;

@@ -1,5 +1,5 @@
-/* stentor compile: a problem's kernels, for a GPU that need not be here; what they use, and their
- * text. */
+/* stentor compile: compiles a problem's kernels for a GPU that need not be present, and shows their
+ * resources and sources. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -26,8 +26,8 @@ static const cli_option compile_options[] = {
      "write each kernel's source, params.cuh, PTX and cubin there"},
 };
 
-/* One file of a kernel: DIR/NAME[-N].SUFFIX. Absent parts (no PTX of a stored kernel) are no
- * files. */
+/* Writes one file of a kernel, DIR/NAME[-N].SUFFIX. Parts that do not exist (PTX of a stored
+ * kernel) are skipped. */
 static stn_status keep_part(const char *dir, const char *name, size_t twin, const char *suffix, const void *bytes,
                             size_t size, stn_error *error) {
     char path[4096], number[24] = "";
@@ -49,7 +49,7 @@ static stn_status keep_kernel(const char *dir, const stn_kernel_info *info, size
     return keep_part(dir, info->name, twin, "cubin", info->cubin, info->cubin_size, error);
 }
 
-/* How many kernels before this one have its name: one template may serve a plan twice, with other
+/* The number of earlier kernels of this name: a plan may use one template several times, with other
  * parameters. */
 static size_t twins_before(const stn_plan *plan, size_t index, const char *name) {
     size_t twins = 0;
@@ -102,7 +102,7 @@ static stn_status show_kernels(const compile_settings *settings, stn_context *co
         STN_TRY_GOTO(status, stn_plan_kernel(plan, i, &info, error), done);
         if (settings->keep)
             STN_TRY_GOTO(status, keep_kernel(settings->keep, &info, twins_before(plan, i, info.name), error), done);
-        const double seconds = plan->kernels[i]->seconds; /* 0: it was stored */
+        const double seconds = plan->kernels[i]->seconds; /* 0: loaded from the cache */
         json ? json_kernel(&info, seconds, &text) : print_kernel(&info, seconds, &text);
     }
     if (json) {
@@ -125,7 +125,7 @@ static stn_status compile(const compile_settings *settings, stn_error *error) {
     stn_plan *plan = NULL;
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
     options.strategy = settings->device.strategy;
-    options.no_auto_workspace = 1; /* nothing is run here */
+    options.no_auto_workspace = 1; /* nothing is executed */
     stn_status status;
     STN_TRY_GOTO(status, cli_job_make(&settings->problem, &job, error), done);
     if (settings->keep && mkdir(settings->keep, 0777) != 0 && errno != EEXIST) {

@@ -1,4 +1,4 @@
-/* stentor doctor: what was found on this machine, and what is missing. */
+/* stentor doctor: reports what was found on this machine, and what is missing. */
 #include <stdio.h>
 
 #include "base/error.h"
@@ -6,7 +6,8 @@
 #include "cli/settings.h"
 #include "context/context.h"
 
-/* More than one GPU: each by name, and how fast one reads another's memory. */
+/* With several GPUs, prints each one's name and the bandwidth at which the first reads its
+ * memory. */
 static stn_status print_gpus(const cli_device_settings *device, const cli_report_settings *report,
                              const stn_context *context, stn_error *error) {
     const int count = context->driver ? stn_driver_device_count(context->driver) : 0;
@@ -45,7 +46,7 @@ stn_status cmd_doctor(int argc, char **argv, stn_error *error) {
     char *text = NULL;
     STN_TRY(cli_open_context(&device, &report, &context, error));
     stn_error why;
-    if (stn_context_measure(context, &why) != STN_OK) /* a GPU that cannot even copy: all the more to be told about */
+    if (stn_context_measure(context, &why) != STN_OK) /* report a GPU that cannot copy, too */
         fprintf(stderr, "stentor: the copy bandwidth could not be measured: %s\n", why.message);
     stn_status status = stn_context_describe(context, report.json ? STN_JSON : STN_TEXT, &text, error);
     if (status == STN_OK && !report.quiet) printf("%s%s", text, report.json ? "\n" : "");

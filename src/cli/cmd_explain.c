@@ -1,4 +1,4 @@
-/* stentor explain: the strategies that could serve a problem, the cheapest first. */
+/* stentor explain: lists the strategies that can serve a problem, the cheapest first. */
 #include <stdio.h>
 
 #include "base/error.h"
@@ -19,7 +19,7 @@ static stn_status explain(const explain_settings *settings, stn_error *error) {
     stn_plan_options options;
     stn_status status;
     STN_TRY_GOTO(status, cli_plan_options(&settings->device, &options, error), done);
-    options.estimate_only = 1; /* no compiler is needed to say what would be done */
+    options.estimate_only = 1; /* needs no compiler */
     STN_TRY_GOTO(status, cli_job_make(&settings->problem, &job, error), done);
     const cli_device_settings device = cli_device_of(&settings->device, &job);
     STN_TRY_GOTO(status, cli_open_context(&device, &settings->report, &context, error), done);

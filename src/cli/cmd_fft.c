@@ -1,4 +1,4 @@
-/* stentor fft: read an array, transform some of its axes, write the result. */
+/* stentor fft: reads an array, transforms some of its axes, writes the result. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,7 +45,7 @@ static const cli_option fft_options[] = {
 };
 #undef AT
 
-/* The plan at work: its memory, where it runs. */
+/* The plan, and its arrays in the context's memory. */
 typedef struct fft_run {
     stn_context *context;
     stn_plan *plan;
@@ -91,8 +91,7 @@ static void run_clear(fft_run *run) {
     stn_context_destroy(run->context);
 }
 
-/* ---- report
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- report ---------------------------------------------------------------------------------- */
 
 static bool writes_pairs(const fft_job *job) { return job->out_complex && job->transform.dtype == STN_F16; }
 
@@ -142,8 +141,7 @@ static stn_status report(const fft_settings *settings, const fft_job *job, const
     return STN_OK;
 }
 
-/* ---- the command
- * ------------------------------------------------------------------------------------------------- */
+/* ---- the command ----------------------------------------------------------------------------- */
 
 static stn_status make_plan(const fft_settings *settings, const fft_job *job, fft_run *run, stn_error *error) {
     stn_plan_options options;

@@ -1,4 +1,5 @@
-/* stentor fno: read an array and a Fourier layer's weights, apply the layer, write the result. */
+/* stentor fno: reads an array and a Fourier layer's weights, applies the layer, writes the
+ * result. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,7 +44,8 @@ static const cli_option fno_options[] = {
 };
 #undef AT
 
-enum { X, WEIGHTS, BIAS, SKIP, READ, OUT = READ, ARRAYS }; /* what is read, then what is written */
+/* arrays that are read, then the one that is written */
+enum { X, WEIGHTS, BIAS, SKIP, READ, OUT = READ, ARRAYS };
 
 typedef struct fno_run {
     stn_spectral_conv layer;
@@ -54,8 +56,7 @@ typedef struct fno_run {
     double seconds;
 } fno_run;
 
-/* ---- what is asked
- * ------------------------------------------------------------------------------------------------ */
+/* ---- the layer */
 
 static stn_status parse_activation(const char *name, stn_activation *activation, stn_error *error) {
     static const char *const names[] = {"none", "gelu", "relu"};
@@ -80,7 +81,7 @@ static size_t product(const size_t *extent, int count) {
     return all;
 }
 
-/* How many axes, and their modes: from --modes, or else from the weights. */
+/* Finds the number of axes and the modes, from --modes or from the weights. */
 static stn_status find_modes(const fno_settings *settings, const stn_array *w, const stn_array *x,
                              stn_spectral_conv *layer, stn_error *error) {
     layer->shared_weights = w->rank == 2;
@@ -115,7 +116,7 @@ static stn_status find_layer(const fno_settings *settings, fno_run *run, stn_err
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "the weights in '%s' have %d axes: give [in, out, modes...]",
                         settings->weights, w->rank);
     STN_TRY(find_modes(settings, w, x, layer, error));
-    const int channels = x->rank - layer->rank - 1; /* the axis of them */
+    const int channels = x->rank - layer->rank - 1; /* index of the channel axis */
     if (channels < 0 || channels > 1)
         return stn_fail(
             error, STN_ERROR_INVALID_ARGUMENT,
@@ -140,8 +141,7 @@ static stn_status find_layer(const fno_settings *settings, fno_run *run, stn_err
     return stn_spectral_conv_validate(layer, error);
 }
 
-/* ---- arrays
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- arrays ---------------------------------------------------------------------------------- */
 
 static stn_status make_array(bool is_complex, int rank, const size_t *extent, stn_dtype dtype, stn_array *array,
                              stn_error *error) {
@@ -149,7 +149,7 @@ static stn_status make_array(bool is_complex, int rank, const size_t *extent, st
                       : stn_array_make(rank, extent, dtype, array, error);
 }
 
-/* A real array where complex numbers are wanted. */
+/* Converts a real array to a complex one. */
 static stn_status widen(stn_array *array, stn_error *error) {
     stn_array made;
     STN_TRY(stn_array_make_complex(array->rank, array->extent, array->dtype, &made, error));
@@ -168,7 +168,7 @@ static stn_status read_numbers(const char *path, const stn_dtype *dtype, bool co
     return STN_OK;
 }
 
-/* Bias and skip weights, [out] and [in, out]. */
+/* Reads the bias [out] and the skip weights [in, out]. */
 static stn_status read_more(const fno_settings *settings, fno_run *run, stn_error *error) {
     const stn_spectral_conv *layer = &run->layer;
     const struct {
@@ -208,8 +208,7 @@ static stn_status read_all(const fno_settings *settings, fno_run *run, stn_error
     return make_array(x->is_complex, x->rank, extent, x->dtype, &run->array[OUT], error);
 }
 
-/* ---- running
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 static size_t bytes_of(const stn_array *array) { return stn_array_numbers(array) * stn_dtype_size(array->dtype); }
 

@@ -1,4 +1,5 @@
-/* stentor pack: ready kernels in one file, for machines without NVRTC. */
+/* stentor pack: builds, lists, checks and merges packs, files of compiled kernels for machines
+ * without NVRTC. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,7 @@
 #include "context/kernel.h"
 #include "io/output.h"
 
-enum { PACKS_MOST = 63 }; /* in one command */
+enum { PACKS_MOST = 63 }; /* most packs in one command */
 
 typedef struct pack_settings {
     cli_pack_order order;
@@ -36,8 +37,7 @@ static const cli_option pack_options[] = {
 };
 #undef AT
 
-/* ---- build
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- build ----------------------------------------------------------------------------------- */
 
 static stn_status build(const pack_settings *settings, stn_error *error) {
     const cli_pack_order *order = &settings->order;
@@ -68,8 +68,7 @@ static stn_status build(const pack_settings *settings, stn_error *error) {
     return STN_OK;
 }
 
-/* ---- list and verify
- * --------------------------------------------------------------------------------------------- */
+/* ---- list and verify ------------------------------------------------------------------------- */
 
 static void show_entry(const stn_entry *entry, const stn_key *source, uint64_t bytes, bool json, stn_text *text) {
     char hex[65], arch[16], kernel[64], compiler[160], size[32];
@@ -124,7 +123,7 @@ done:
     return status;
 }
 
-/* Every byte against the checksums, and every entry's text against its key. */
+/* Checks every byte against the checksums, and every entry's text against its key. */
 static stn_status verify_pack(const stn_context *context, const stn_pack *pack, stn_error *error) {
     for (size_t i = 0; i < stn_pack_count(pack); i++) {
         stn_key key;
@@ -166,8 +165,7 @@ static stn_status verify(const pack_settings *settings, const char *const *paths
     return status;
 }
 
-/* ---- merge
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- merge ----------------------------------------------------------------------------------- */
 
 static stn_status merge(const pack_settings *settings, const char *const *paths, stn_error *error) {
     stn_pack_writer *writer = NULL;

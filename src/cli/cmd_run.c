@@ -1,4 +1,4 @@
-/* stentor run: read a grid, apply the stencil, write what became of it. */
+/* stentor run: reads a grid, applies a stencil for some steps, writes the result. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,8 +33,8 @@ typedef struct run_settings {
 typedef struct run_summary {
     const char *strategy;
     double seconds;                      /* median of the repeats */
-    double driver, context, plan, first; /* seconds of what comes before the first result, and of its execution */
-    double context_driver, plan_driver;  /* of those of context and plan, in the driver */
+    double driver, context, plan, first; /* seconds: driver start, context, plan, first execution */
+    double context_driver, plan_driver;  /* parts of `context` and `plan` spent in the driver */
     double rate;                         /* points * steps per second */
     cli_forecast forecast;
     bool on_device;
@@ -74,7 +74,8 @@ static stn_status check_settings(const run_settings *settings, const cli_job *jo
     return cli_run_files_check(&settings->files, &settings->problem, job, error);
 }
 
-/* As the grid, or with --every as a stack of such, its first axis the snapshots. */
+/* Allocates the result: like the grid, or with --every a stack of snapshots along a new first
+ * axis. */
 static stn_status make_result(const cli_job *job, stn_array *result, stn_error *error) {
     size_t extent[STN_ARRAY_RANK + 1] = {job->snapshots};
     int stack = job->problem.every != 0;
@@ -82,7 +83,7 @@ static stn_status make_result(const cli_job *job, stn_array *result, stn_error *
     return stn_array_make(job->rank + stack, extent, job->problem.dtype, result, error);
 }
 
-/* Runs `repeat` times, and takes the last one's result. */
+/* Runs `repeat` times and keeps the last result. */
 static stn_status run_repeats(cli_runner *runner, uint64_t repeat, const run_arrays *arrays, run_summary *summary,
                               stn_error *error) {
     double *seconds = calloc(repeat, sizeof *seconds);
@@ -222,7 +223,7 @@ static stn_status check_growth(const run_settings *settings, const cli_forecast 
                     forecast->max_symbol, forecast->log10_growth);
 }
 
-/* Several devices: no progress is shown, and no strategy's candidates are told. */
+/* Reports a run on several devices, without progress or the ranking of candidates. */
 static stn_status report_team(const run_settings *settings, const cli_job *job, const cli_team_run *team,
                               const run_arrays *arrays, stn_error *error) {
     char *words = NULL;

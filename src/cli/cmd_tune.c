@@ -1,4 +1,4 @@
-/* stentor tune: measures a problem's candidates, remembers the times, and shows the search. */
+/* stentor tune: measures a problem's candidates, stores the times, and reports the search. */
 #include <stdio.h>
 #include <string.h>
 
@@ -38,7 +38,7 @@ static const cli_option list_options[] = {
      "the fastest of each problem, as cache/tuned has it"},
 };
 
-/* Text NULL: not given. */
+/* text NULL: the option was not given. */
 static stn_status parse_positive(const char *option, const char *text, const char *what, double *value,
                                  stn_error *error) {
     if (text && (!stn_number_parse(text, strlen(text), value) || !(*value > 0)))
@@ -81,7 +81,7 @@ static stn_status tune(const tune_settings *settings, stn_error *error) {
     stn_status status;
     STN_TRY_GOTO(status, cli_plan_options(&settings->device, &options, error), done);
     if (options.mode == STN_MODE_AUTO) options.mode = STN_MODE_MEASURE;
-    options.estimate_only = 1; /* what is measured is remembered, not run */
+    options.estimate_only = 1; /* candidates are measured and stored; the plan is not executed */
     STN_TRY_GOTO(status, cli_job_make(&settings->problem, &job, error), done);
     STN_TRY_GOTO(status, cli_open_context(&settings->device, &settings->report, &context, error), done);
     STN_TRY_GOTO(status, stn_plan_create(context, &job.problem, &options, &plan, error), done);

@@ -1,4 +1,4 @@
-/* stentor wisdom: what was measured, from one cache folder to another. */
+/* stentor wisdom: exports, imports, merges, lists and forgets measured times. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -87,7 +87,7 @@ done:
     return status;
 }
 
-/* Problem's key, device, number of candidates, problem. */
+/* Prints an entry: the problem's key, number of candidates, device, problem. */
 static void list_one(const char *entry, const char *end, bool json, stn_text *text) {
     const char *problem, *device, *key = stn_wisdom_problem(entry);
     const int problem_size = (int)stn_wisdom_line(entry, end, "problem: ", &problem),
@@ -135,7 +135,7 @@ static stn_status dispatch(stn_context *context, const wisdom_settings *settings
                            stn_error *error) {
     static const struct {
         const char *name;
-        int least, most; /* words after it */
+        int least, most; /* arguments after the name */
     } commands[] = {{"export", 0, 0}, {"list", 0, 0}, {"import", 1, 1}, {"merge", 2, 2}, {"forget", 0, 1}};
     const int given = words[1] ? words[2] ? 2 : 1 : 0;
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
@@ -157,7 +157,7 @@ static stn_status dispatch(stn_context *context, const wisdom_settings *settings
 }
 
 stn_status cmd_wisdom(int argc, char **argv, stn_error *error) {
-    wisdom_settings settings = {.device.device = "host"}; /* texts and files: no GPU is asked */
+    wisdom_settings settings = {.device.device = "host"}; /* works on files: no GPU is opened */
     const char *words[4] = {NULL};
     cli_group groups[] = {CLI_GROUP("Wisdom", wisdom_options, &settings), CLI_REPORT_GROUP(&settings.report)};
     cli_usage usage = {.command = "wisdom",

@@ -1,4 +1,4 @@
-/* See fft_job.h. */
+/* See fft_job.h: parsing of the options of `stentor fft`, and permutation of the array's axes. */
 #include "cli/fft_job.h"
 
 #include <math.h>
@@ -10,10 +10,9 @@
 #include "cli/spelling.h"
 #include "io/input.h"
 
-/* ---- what is asked
- * ------------------------------------------------------------------------------------------------ */
+/* ---- the transform */
 
-/* What lies in the file, or will be made up: extents, dtype, whether elements are complex. */
+/* Content of the input file, or of the random array. */
 typedef struct content {
     int rank;
     size_t extent[STN_ARRAY_RANK];
@@ -51,7 +50,7 @@ static stn_status look(const fft_settings *settings, fft_job *job, content *c, s
     return STN_OK;
 }
 
-/* "0,-1" into chosen[], all axes when it is NULL. */
+/* Parses "0,-1" into chosen[]; NULL: all axes. */
 static stn_status parse_axes(const char *text, int rank, int chosen[STN_MAX_RANK], int *count, stn_error *error) {
     *count = 0;
     if (!text) {
@@ -86,7 +85,7 @@ static stn_status parse_axes(const char *text, int rank, int chosen[STN_MAX_RANK
     }
 }
 
-/* NumPy's three, and none. */
+/* NumPy's three normalisations, and none. */
 static stn_status set_scale(const char *norm, double points, stn_transform *t, stn_error *error) {
     if (!norm || !strcmp(norm, "backward"))
         t->inverse_scale = 1 / points;
@@ -116,8 +115,8 @@ static stn_status set_kind(const fft_settings *settings, const content *c, stn_t
     return STN_OK;
 }
 
-/* The last transformed axis of a real transform: its points, and what a file of the half spectrum
- * has there. */
+/* Sets the number of points, and of half spectrum elements, along the last axis of a real
+ * transform. */
 static stn_status halve(const fft_settings *settings, int last, fft_job *job, stn_error *error) {
     stn_transform *t = &job->transform;
     size_t *points = &t->extent[t->rank - 1];
@@ -182,11 +181,9 @@ stn_status fft_job_make(const fft_settings *settings, fft_job *job, stn_error *e
     return stn_transform_validate(t, error);
 }
 
-/* ---- arrays
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- arrays ---------------------------------------------------------------------------------- */
 
-/* Elements from an array whose axes are in one order to one in another: to's axis i is from's axis
- * order[i]. */
+/* Permutes axes: axis i of `to` is axis order[i] of `from`. */
 static void permute(const stn_array *from, const int *order, stn_array *to) {
     size_t stride[STN_ARRAY_RANK], index[STN_ARRAY_RANK] = {0}, next = 1;
     size_t element = stn_dtype_size(from->dtype) * (from->is_complex ? 2 : 1), at = 0;
@@ -196,7 +193,8 @@ static void permute(const stn_array *from, const int *order, stn_array *to) {
     }
     for (size_t i = 0; i < from->count; i++) {
         memcpy((char *)to->data + i * element, (const char *)from->data + at * element, element);
-        for (int axis = to->rank - 1; axis >= 0; axis--) { /* the next index of to, and its place in from */
+        /* advances the index in `to` and the position in `from` */
+        for (int axis = to->rank - 1; axis >= 0; axis--) {
             at += stride[order[axis]];
             if (++index[axis] < to->extent[axis]) break;
             at -= stride[order[axis]] * to->extent[axis];
@@ -228,7 +226,7 @@ static stn_status reorder(const int *order, stn_array *array, stn_error *error) 
     return STN_OK;
 }
 
-/* Real numbers where complex ones are wanted. */
+/* Converts real numbers to complex ones. */
 static stn_status widen(stn_array *array, stn_error *error) {
     stn_array made;
     STN_TRY(stn_array_make_complex(array->rank, array->extent, array->dtype, &made, error));

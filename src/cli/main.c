@@ -1,4 +1,4 @@
-/* The `stentor` command: a table of commands. */
+/* The `stentor` command: the table of commands and its dispatch. */
 #include <stdio.h>
 #include <string.h>
 

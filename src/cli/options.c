@@ -1,4 +1,4 @@
-/* The parser of options. */
+/* See options.h: the option parser, and suggestions for misspelt names by edit distance. */
 #include "cli/options.h"
 
 #include <math.h>
@@ -20,12 +20,13 @@ bool cli_parse_count(const char *text, uint64_t *count) {
     }
     double value;
     if (!stn_number_parse(text, strlen(text), &value)) return false;
-    if (!(value >= 0) || value >= 0x1p53 || value != floor(value)) return false; /* above, 1e17 is not exact */
+    /* beyond 2^53 a double is not exact */
+    if (!(value >= 0) || value >= 0x1p53 || value != floor(value)) return false;
     *count = (uint64_t)value;
     return true;
 }
 
-/* Edits (insert, drop, replace) that turn a into b; words here are short. */
+/* Levenshtein distance (insertions, deletions, substitutions) of two short words. */
 static size_t distance(const char *a, const char *b) {
     size_t row[64], n = strlen(b);
     if (n >= 64 || strlen(a) >= 64) return 64;
@@ -64,8 +65,7 @@ void cli_print_exit_codes(void) {
 #undef CLI_EXIT_CODE
 }
 
-/* The help, wrapped by hand in the tables: one line an option, further lines after a newline in its
- * text. */
+/* Prints the help: each option on a line; its text may continue after a newline. */
 static void print_help(const cli_usage *usage) {
     printf("stentor %s: %s\n\nUsage: stentor %s %s\n", usage->command, usage->summary, usage->command, usage->synopsis);
     for (size_t g = 0; g < usage->group_count; g++) {
@@ -144,7 +144,7 @@ static stn_status store(const cli_option *option, void *into, const char *value,
     return STN_OK;
 }
 
-/* Handles argv[*at], an option, and the value that may follow it. */
+/* Handles the option argv[*at] and the value that may follow it. */
 static stn_status take_option(const cli_usage *usage, int argc, char **argv, int *at, stn_error *error) {
     const char *word = argv[*at], *equals = strchr(word, '='), *value = equals ? equals + 1 : NULL;
     size_t size = equals ? (size_t)(equals - word) : strlen(word);

@@ -1,5 +1,5 @@
-/* stentor pack build: one context an architecture, whose cache hands every kernel that it finds or
- * makes to the pack; a queue of (problem, architecture) that threads take from. */
+/* stentor pack build: one context for each architecture, whose cache passes every kernel that it
+ * finds or compiles to the pack; threads take (problem, architecture) pairs from a queue. */
 #include "cli/pack_build.h"
 
 #include <pthread.h>
@@ -20,22 +20,21 @@
 
 enum { ARCHS_MOST = 16, THREADS_MOST = 256 };
 
-/* Every kind of work that a list may hold, one row each; objects without a mark of their own are of
- * the last. */
+/* The kinds of work in a list; an object without another kind's first key is of the last kind. */
 static const cli_listed_kind *const kinds[] = {&cli_listed_transform, &cli_listed_stencil, NULL};
 
 typedef struct build {
     const cli_pack_order *order;
     cli_problem_list problems;
-    void **jobs; /* one a problem, of its kind */
+    void **jobs; /* one job for each problem, of its kind */
     char archs[ARCHS_MOST][16];
     size_t arch_count;
     stn_context *contexts[ARCHS_MOST];
     stn_pack_writer *writer;
-    atomic_size_t next; /* in the queue: problem * arch_count + arch */
+    atomic_size_t next; /* queue index: problem * arch_count + arch */
     atomic_bool failed;
     pthread_mutex_t lock; /* guards error */
-    stn_error error;      /* the first one */
+    stn_error error;      /* the first failure */
 } build;
 
 static stn_status split_archs(build *b, stn_error *error) {
@@ -95,13 +94,14 @@ static void note_failure(build *b, size_t problem, size_t arch, stn_status statu
     pthread_mutex_unlock(&b->lock);
 }
 
-/* The generic kernels of every type, with a source and without: whoever has the pack compiles
- * nothing before a first result. */
+/* Adds the generic kernels of every dtype, with and without a source, so that a user of the pack
+ * compiles nothing before a first result. */
 static stn_status add_generic(stn_context *context, stn_error *error) {
     static const stn_dtype types[] = {STN_F64, STN_F32, STN_F16};
     stn_stencil *stencil;
     stn_status status = STN_OK;
-    STN_TRY(stn_stencil_parse("heat-1d", &stencil, error)); /* any: taps are data to them */
+    /* any stencil: taps are data of these kernels */
+    STN_TRY(stn_stencil_parse("heat-1d", &stencil, error));
     for (size_t i = 0; i < 2 * sizeof types / sizeof *types && status == STN_OK; i++) {
         stn_problem problem = STN_PROBLEM_INIT;
         stn_plan_options options = STN_PLAN_OPTIONS_INIT;
@@ -120,7 +120,7 @@ static stn_status add_generic(stn_context *context, stn_error *error) {
     return status;
 }
 
-/* Of lists with stencils that any strategy may serve. */
+/* Only for lists with stencils that may use any strategy. */
 static stn_status add_generics(build *b, stn_error *error) {
     bool wanted = false;
     for (size_t i = 0; i < b->problems.count; i++)
@@ -129,7 +129,7 @@ static stn_status add_generics(build *b, stn_error *error) {
     return STN_OK;
 }
 
-/* Works until the queue is empty. progress: NULL on all threads but one. */
+/* Processes the queue until it is empty. progress: NULL on all threads but one. */
 static void work(build *b, cli_progress *progress) {
     size_t item, count = b->problems.count * b->arch_count;
     while (!atomic_load(&b->failed) && (item = atomic_fetch_add(&b->next, 1)) < count) {
@@ -140,7 +140,7 @@ static void work(build *b, cli_progress *progress) {
         stn_error why = {0};
         const cli_listed_problem *listed = &b->problems.list[problem];
         options.strategy = listed->strategy;
-        options.no_auto_workspace = 1; /* nothing is run here */
+        options.no_auto_workspace = 1; /* nothing is executed */
         stn_status status = listed->kind->plan(b->jobs[problem], b->contexts[arch], &options, &plan, &why);
         if (status != STN_OK) note_failure(b, problem, arch, status, &why);
         stn_plan_destroy(plan);
@@ -159,7 +159,8 @@ static size_t allowed_threads(uint64_t wanted, size_t items) {
     return count < items ? count : items;
 }
 
-/* All of the queue; this thread works too, so that it is done even when no other can be started. */
+/* Processes the queue on several threads, of which this one is one, so that it ends even if no
+ * other can be started. */
 static size_t work_together(build *b, bool show) {
     pthread_t threads[THREADS_MOST];
     size_t started = 0, count = allowed_threads(b->order->threads, b->problems.count * b->arch_count);
@@ -190,8 +191,8 @@ static void add_stats(build *b, stn_cache_stats *sum) {
 
 static int number_of(const char *arch) { return atoi(arch + strcspn(arch, "0123456789")); }
 
-/* A second pack without the PTX that no GPU would want: one that is newer than an architecture here
- * takes the PTX of the newest, and one that is not has its cubin. */
+/* Rewrites the pack without redundant PTX: a GPU newer than all architectures uses the PTX of the
+ * newest one, and the listed architectures have their cubins. */
 static stn_status drop_ptx(build *b, stn_error *error) {
     stn_pack_writer *lean = NULL;
     stn_pack *pack = NULL;
@@ -238,7 +239,8 @@ stn_status cli_pack_build(const cli_pack_order *order, const cli_report_settings
             stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "-o '%s' would overwrite the list of problems", order->out);
         goto done;
     }
-    STN_TRY_GOTO(status, stn_output_probe(order->out, error), done); /* before minutes of compiling */
+    /* before minutes of compiling */
+    STN_TRY_GOTO(status, stn_output_probe(order->out, error), done);
     STN_TRY_GOTO(status, split_archs(&b, error), done);
     STN_TRY_GOTO(status, make_jobs(&b, error), done);
     STN_TRY_GOTO(status, open_contexts(&b, report, error), done);

@@ -1,4 +1,4 @@
-/* See report.h. */
+/* See report.h: output shared by several commands. */
 #include "cli/report.h"
 
 #include <stdio.h>

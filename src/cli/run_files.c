@@ -1,4 +1,4 @@
-/* See run_files.h. */
+/* See run_files.h: names, checks and output of result files. */
 #include "cli/run_files.h"
 
 #include <limits.h>
@@ -26,8 +26,7 @@ bool cli_picture_name(const cli_run_files *files, const cli_job *job, uint64_t i
     return used >= 0 && (size_t)used < size;
 }
 
-/* ---- before the run
- * ------------------------------------------------------------------------------------------------ */
+/* ---- before the run -------------------------------------------------------------------------- */
 
 static stn_status check_apart(const char *option, const char *path, const char *other, const char *what,
                               stn_error *error) {
@@ -64,10 +63,9 @@ stn_status cli_run_files_check(const cli_run_files *files, const cli_problem_set
     return stn_result_check("--out", files->out, job->rank + is_stack(job), false, error);
 }
 
-/* ---- after it
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- after it -------------------------------------------------------------------------------- */
 
-/* Snapshot i of the result, which it borrows. */
+/* Snapshot i of the result, as a view of its data. */
 static stn_array state_of(const cli_job *job, const stn_array *result, uint64_t i) {
     stn_array state = {.rank = job->rank, .count = job->points, .dtype = result->dtype};
     memcpy(state.extent, job->extent, sizeof job->extent);

@@ -1,4 +1,4 @@
-/* See run_system.h. */
+/* See run_system.h: problem, execution and output of a system. */
 #include "cli/run_system.h"
 
 #include <math.h>
@@ -27,7 +27,7 @@ const cli_option cli_system_options[4] = {
 
 typedef struct system_run { /* all owned */
     cli_system_input input;
-    cli_job job; /* of the first field, for what is written */
+    cli_job job; /* describes the first field, for its outputs */
     stn_system_problem problem;
     stn_array out[STN_SYSTEM_MOST_ARRAYS];
     void *in_there[STN_SYSTEM_MOST_ARRAYS], *out_there[STN_SYSTEM_MOST_ARRAYS];
@@ -39,7 +39,7 @@ typedef struct system_run { /* all owned */
     cli_progress progress;
 } system_run;
 
-/* ---- the problem --------------------------------------------------------------------------- */
+/* ---- the problem ----------------------------------------------------------------------------- */
 
 static stn_status check_alone(const cli_problem_settings *problem, stn_error *error) {
     const struct {
@@ -92,7 +92,7 @@ static stn_status make_problem(system_run *run, const cli_problem_settings *prob
     run->problem.dtype = first->dtype, run->problem.steps = problem->steps, run->problem.every = problem->every;
     run->problem.is_number = run->input.is_number;
     STN_TRY(stn_system_problem_validate(&run->problem, error));
-    const stn_tap centre = {{0}, 1}; /* the job's stencil says the rank alone */
+    const stn_tap centre = {{0}, 1}; /* the job's stencil is used for its rank only */
     STN_TRY(stn_stencil_create(rank, 1, &centre, &run->job.stencil, error));
     run->job.rank = first->rank, run->job.points = first->count, run->job.bits = 16;
     memcpy(run->job.extent, first->extent, sizeof run->job.extent);
@@ -101,7 +101,7 @@ static stn_status make_problem(system_run *run, const cli_problem_settings *prob
     return STN_OK;
 }
 
-/* ---- running ------------------------------------------------------------------------------- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 static stn_status warn(system_run *run, const cli_report_settings *report, bool stable, stn_error *error) {
     const double steps = (double)run->problem.steps;
@@ -183,7 +183,7 @@ static stn_status execute(system_run *run, cli_show show, stn_error *error) {
     return status;
 }
 
-/* ---- writing ------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 static stn_status write_kept(const system_run *run, const cli_system_settings *given, const cli_report_settings *report,
                              stn_error *error) {

@@ -1,4 +1,4 @@
-/* Shared options and what they mean. */
+/* See settings.h: the shared option tables, and the job and context made from them. */
 #include "cli/settings.h"
 
 #include <stdio.h>
@@ -98,7 +98,7 @@ static stn_status load_stencil(const cli_problem_settings *settings, stn_stencil
 
 static const stn_raw *raw_of(const cli_job *job) { return job->is_raw ? &job->raw : NULL; }
 
-/* Extents and dtype from --size or the file's header; --dtype goes first. */
+/* Extents and dtype from --size or the file's header; --dtype takes precedence. */
 static stn_status find_grid(const cli_problem_settings *settings, cli_job *job, stn_error *error) {
     if (!settings->in == !settings->size)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "%s: give either --in FILE or --size NxN",
@@ -128,7 +128,7 @@ static stn_status find_grid(const cli_problem_settings *settings, cli_job *job, 
     return settings->dtype && !job->is_raw ? cli_parse_dtype(settings->dtype, &job->problem.dtype, error) : STN_OK;
 }
 
-/* The grid's axes become the problem's extents and batch. */
+/* Splits the grid's axes into the problem's batch and extents. */
 static stn_status fit_grid(const cli_problem_settings *settings, cli_job *job, stn_error *error) {
     int rank = stn_stencil_rank(job->stencil), batched = job->rank - rank;
     if (batched != 0 && batched != 1)
@@ -142,7 +142,7 @@ static stn_status fit_grid(const cli_problem_settings *settings, cli_job *job, s
     return STN_OK;
 }
 
-/* A stack of one is still a stack: every = steps. */
+/* every = steps gives a stack of one snapshot. */
 static stn_status fit_snapshots(const cli_problem_settings *settings, cli_job *job, stn_error *error) {
     job->snapshots = 1;
     if (!settings->every) return STN_OK;
@@ -221,7 +221,7 @@ double cli_random_unit(uint64_t seed, uint64_t index) {
     return (double)((z ^ (z >> 31)) >> 11) * 0x1p-53;
 }
 
-/* A file whose header was read before; its extents are the job's. */
+/* Reads a file whose header was read before, and checks that its extents are still the job's. */
 static stn_status read_grid(const char *path, const stn_raw *raw, const cli_job *job, stn_array *grid,
                             stn_error *error) {
     STN_TRY(stn_input_read(path, raw, false, &job->problem.dtype, grid, error));
@@ -298,7 +298,7 @@ stn_status cli_context_options(const cli_device_settings *settings, const cli_re
     if (settings->arch && settings->device)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
                         "--arch and --device exclude each other: --arch is for a GPU that is not here");
-    /* the host strategy asked for by name must not fail because there happens to be a GPU */
+    /* --strategy host must not fail because a GPU is present */
     if (settings->strategy && !strncmp(settings->strategy, "host", 4) && options->device == STN_DEVICE_AUTO)
         options->device = STN_DEVICE_HOST;
     options->threads = (int)settings->threads;

@@ -1,4 +1,4 @@
-/* See spelling.h. */
+/* See spelling.h: parsers of sizes, types, devices and boundaries. */
 #include "cli/spelling.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* See team_run.h. */
+/* See team_run.h: parsing of --devices, and timed runs of a team. */
 #include "cli/team_run.h"
 
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 
 enum { MOST = 64, NAME = 40 };
 
-/* "0,1" as devices; a number alone is a GPU's. */
+/* Parses "0,1" into devices; a number alone is a GPU. */
 static stn_status parse_devices(const char *text, int *devices, int *count, stn_error *error) {
     *count = 0;
     for (const char *at = text;; at++) {

@@ -1,4 +1,5 @@
-/* See tune_ahead.h. */
+/* See tune_ahead.h: a compile thread that stays a bounded number of problems ahead of the
+ * measurements. */
 #include "cli/tune_ahead.h"
 
 #include <pthread.h>
@@ -8,24 +9,24 @@
 #include "context/context.h"
 
 enum {
-    SPARED = 2, /* processors that are left to what measures, if there are twice as many */
-    LEAD = 6    /* problems: a folder that is full drops what is oldest */
+    SPARED = 2, /* processors left to the measuring thread, if there are twice as many */
+    LEAD = 6    /* most problems ahead: a full cache folder drops its oldest entries */
 };
 
 struct cli_tune_ahead {
     const cli_listed_problem *const *problems;
     size_t count;
-    stn_context *context; /* owned: the same GPU as if it were not here */
+    stn_context *context; /* owned: the same GPU, treated as absent */
     stn_plan_options options;
     tune_order order;
     pthread_t thread;
-    pthread_mutex_t lock; /* guards what follows */
+    pthread_mutex_t lock; /* guards the members below */
     pthread_cond_t more;
-    size_t done, wanted; /* problems whose kernels are there, and that were asked for */
+    size_t done, wanted; /* problems that are compiled, and the one that is waited for */
     bool stop;
 };
 
-/* What fails here fails again, with its story, when the problem is measured. */
+/* Failures are ignored: they occur again, with their message, when the problem is measured. */
 static void compile_one(const cli_tune_ahead *ahead, const cli_listed_problem *problem) {
     stn_plan_options options = ahead->options;
     stn_plan *plan = NULL;
@@ -39,7 +40,7 @@ static void compile_one(const cli_tune_ahead *ahead, const cli_listed_problem *p
     free(job);
 }
 
-/* Waits while it is far enough ahead; false: nothing more is wanted. */
+/* Waits while the thread is LEAD problems ahead; false: it shall end. */
 static bool go_on(cli_tune_ahead *ahead) {
     pthread_mutex_lock(&ahead->lock);
     while (!ahead->stop && ahead->done >= ahead->wanted + LEAD) pthread_cond_wait(&ahead->more, &ahead->lock);
@@ -60,8 +61,8 @@ static void *compile_all(void *user) {
     return NULL;
 }
 
-/* The candidates are those of the GPU that is here, which a context for an absent one knows by its
- * architecture alone. */
+/* Opens a context that compiles for the GPU without using it, with the present GPU's machine
+ * description so that it ranks the same candidates. */
 static stn_context *open_absent(const stn_context *like, const cli_device_settings *device) {
     static const cli_report_settings silent = {.quiet = true};
     cli_device_settings settings = *device;
@@ -71,7 +72,7 @@ static stn_context *open_absent(const stn_context *like, const cli_device_settin
     settings.device = settings.strategy = NULL;
     settings.threads = (uint64_t)(threads >= 2 * SPARED ? threads - SPARED : threads);
     if (cli_open_context(&settings, &silent, &context, NULL) != STN_OK) return NULL;
-    stn_found *const own = context->machine.found; /* answers belong to one context */
+    stn_found *const own = context->machine.found; /* search results belong to one context */
     context->machine = like->machine;
     context->machine.found = own;
     context->machine.present = false;

@@ -1,4 +1,5 @@
-/* See tune_list.h. */
+/* See tune_list.h: measures the problems of a list in a spread order, and writes the fastest
+ * candidates. */
 #include "cli/tune_list.h"
 
 #include <math.h>
@@ -28,8 +29,7 @@ typedef struct session {
     size_t measured, failed, left;
 } session;
 
-/* ---- one problem
- * ------------------------------------------------------------------------------------------------- */
+/* ---- one problem ----------------------------------------------------------------------------- */
 
 static void tell_failure(const session *s, const cli_listed_problem *problem, const stn_error *why) {
     stn_text text = STN_TEXT_EMPTY;
@@ -54,12 +54,12 @@ static size_t measured_rows(const stn_plan *plan) {
     return count;
 }
 
-/* A problem that is being measured. */
+/* The measurement of one problem. */
 typedef struct course {
     const cli_listed_problem *problem;
     stn_plan *plan;
-    stn_ranked estimated;   /* what ESTIMATE would choose */
-    double waited, measure; /* seconds: for kernels, of measuring */
+    stn_ranked estimated;   /* the choice of STN_MODE_ESTIMATE */
+    double waited, measure; /* seconds: waiting for kernels, measuring */
     bool again;
 } course;
 
@@ -70,8 +70,8 @@ static void put_values(const stn_candidate *candidate, stn_text *text) {
     stn_text_printf(text, "]");
 }
 
-/* What tells candidates apart where their names do not: of the estimate's choice, and of each row
- * of the ranking. */
+/* Prints the parameters of the estimate's choice and of each ranked candidate, since names may be
+ * equal. */
 static void put_all_values(const course *c, stn_text *text) {
     stn_json_key(text, "estimated_values");
     put_values(&c->estimated.candidate, text);
@@ -107,7 +107,7 @@ static stn_status tell_json(const course *c, stn_error *error) {
     stn_text text = STN_TEXT_EMPTY;
     char *told, *line;
     STN_TRY(stn_plan_describe(c->plan, STN_JSON, &told, error));
-    stn_text_append(&text, told, strlen(told) - 1); /* but the bracket that closes it */
+    stn_text_append(&text, told, strlen(told) - 1); /* without the closing bracket */
     stn_text_free(told);
     put_more(c, &text);
     stn_text_printf(&text, "}");
@@ -132,7 +132,7 @@ static stn_status tell(const session *s, const course *c, stn_error *error) {
 static stn_status measure(const session *s, course *c, const char *strategy, const tune_order *order,
                           stn_error *error) {
     const double start = cli_now();
-    if (!c->plan->machine.present) { /* what would be measured, and the estimates of all that */
+    if (!c->plan->machine.present) { /* on an absent GPU: only the ranking by estimate */
         stn_plan_rank(c->plan, strategy, STN_PLAN_RANKING);
         return tell(s, c, error);
     }
@@ -172,12 +172,11 @@ static void tune_one(session *s, const cli_listed_problem *problem, double waite
     s->failed += status != STN_OK;
 }
 
-/* ---- all of them
- * ------------------------------------------------------------------------------------------------- */
+/* ---- all of them ----------------------------------------------------------------------------- */
 
 static size_t common_factor(size_t a, size_t b) { return b ? common_factor(b, a % b) : a; }
 
-/* A step about the golden part of the list, without a factor in common with it, comes by all. */
+/* A stride near the golden section of the list and coprime to its length visits all problems. */
 static size_t stride_of(size_t count) {
     size_t stride = (size_t)(0.618 * (double)count);
     while (stride > 1 && common_factor(count, stride) > 1) stride--;
@@ -209,7 +208,7 @@ static stn_status tune_all(session *s, const cli_device_settings *device, stn_er
     return STN_OK;
 }
 
-/* What the options ask of a search, which begins with plans by estimate. */
+/* Sets up the search from the options; it starts from plans by estimate. */
 static void order_search(session *s) {
     const bool all = s->options.mode == STN_MODE_PATIENT;
     const double given = s->options.tune_seconds;

@@ -1,4 +1,4 @@
-/* See tune_page.h. */
+/* See tune_page.h: the report of a search as HTML. */
 #include "cli/tune_page.h"
 
 #include "cli/tune_pictures.h"

@@ -1,4 +1,4 @@
-/* The pictures of a search, as SVG with logarithmic axes. */
+/* See tune_pictures.h: SVG diagrams with logarithmic axes. */
 #include "cli/tune_pictures.h"
 
 #include <math.h>
@@ -12,7 +12,7 @@ void cli_escape(stn_text *html, const char *text) {
         else if (c >= 0x20 && c < 0x7f)
             stn_text_append(html, text, 1);
         else
-            stn_text_append(html, "?", 1); /* names are ASCII; a page must stay one */
+            stn_text_append(html, "?", 1); /* the page stays ASCII */
     }
 }
 
@@ -29,8 +29,8 @@ void cli_name_row(const stn_plan *plan, const stn_ranked *row, stn_text *html) {
 enum { WIDTH = 720, HEIGHT = 330, LEFT = 70, RIGHT = 10, TOP = 22, BOTTOM = 40 };
 
 typedef struct axis {
-    double low, high; /* of the values, both above 0 */
-    double from, to;  /* pixels */
+    double low, high; /* range of the values, both above 0 */
+    double from, to;  /* in pixels */
 } axis;
 
 static double at(const axis *a, double value) {
@@ -44,7 +44,7 @@ static void widen(axis *a, double value) {
     a->high = fmax(a->high, value);
 }
 
-/* Room at both ends; whole decades are too much for values that lie near each other. */
+/* Adds margins; rounding to whole decades would be too much for a narrow range. */
 static void settle(axis *a) {
     if (!(a->high > 0) || !(a->low < INFINITY)) a->low = 0.1, a->high = 10;
     a->low /= 1.25;
@@ -61,7 +61,7 @@ static void begin(const char *label, stn_text *html) {
 }
 static void end(stn_text *html) { stn_text_printf(html, "</svg>\n"); }
 
-/* Lines at 1, 2 and 5 of each decade, those at 1 alone where there are many. */
+/* Draws grid lines at 1, 2 and 5 of each decade, or only at 1 if the range is wide. */
 static void put_ticks(const axis *a, bool vertical, stn_text *html) {
     static const double steps[] = {1, 2, 5};
     const bool few = log10(a->high / a->low) < 2.5;
@@ -103,8 +103,7 @@ static void put_dot(const stn_plan *plan, size_t i, double x, double y, stn_text
     stn_text_printf(html, "</circle>\n");
 }
 
-/* ---- the search
- * -------------------------------------------------------------------------------------------------- */
+/* ---- the search ------------------------------------------------------------------------------ */
 
 typedef struct sorted_row {
     size_t i;
@@ -146,8 +145,7 @@ void cli_picture_search(const stn_plan *plan, stn_text *html) {
     end(html);
 }
 
-/* ---- the roofline
- * ------------------------------------------------------------------------------------------------ */
+/* ---- the roofline ---------------------------------------------------------------------------- */
 
 static double intensity(const stn_ranked *row) { return row->estimate.flops / row->estimate.bytes; }
 static double seconds_of(const stn_ranked *row) { return row->measured > 0 ? row->measured : row->estimate.seconds; }
@@ -155,7 +153,7 @@ static bool has_place(const stn_ranked *row) {
     return row->applies && row->estimate.flops > 0 && row->estimate.bytes > 0 && seconds_of(row) > 0;
 }
 
-/* GFLOP/s over FLOP/byte, the ceiling of the unit that the first candidate computes on. */
+/* The roofline: GFLOP/s over FLOP/byte, with the peak of the unit that the first candidate uses. */
 void cli_picture_roofline(const stn_plan *plan, stn_text *html) {
     const stn_machine *machine = &plan->machine;
     const double peak = plan->ranked ? machine->flops[plan->ranking[0].estimate.unit] : 0;
@@ -184,8 +182,7 @@ void cli_picture_roofline(const stn_plan *plan, stn_text *html) {
     end(html);
 }
 
-/* ---- the estimate
- * ------------------------------------------------------------------------------------------------ */
+/* ---- the estimate ---------------------------------------------------------------------------- */
 
 void cli_picture_estimate(const stn_plan *plan, stn_text *html) {
     axis x = across(), y = upward();
