@@ -1,5 +1,5 @@
-/* The fold against its definition as an infinite pattern, the syntax, frozen points, and the
- * dtypes' names. */
+/* Index folding against its definition as an infinite pattern; the syntax of boundaries, frozen
+ * points, and the names of dtypes. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -48,7 +48,8 @@ Test(fold, each_side_has_its_own_rule) {
             for (int64_t n = 2; n <= 7; n++)
                 for (int64_t i = -n; i <= 2 * n - 1; i++) {
                     int64_t expected = pattern(i, n, all_kinds[i < 0 ? low : high]);
-                    /* n points past a mirror is one past the other side, whose rule then holds */
+                    /* n points past a mirror is one point past the other side, whose rule applies
+                     * then */
                     if (i == -n && all_kinds[low] == STN_MIRROR) expected = pattern(n, n, all_kinds[high]);
                     if (i == 2 * n - 1 && all_kinds[high] == STN_MIRROR) expected = pattern(-1, n, all_kinds[low]);
                     cr_assert_eq(stn_fold(i, n, sides), expected, "%s:%s n %d i %d", stn_boundary_name(all_kinds[low]),
