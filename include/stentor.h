@@ -76,8 +76,7 @@ inline type stn_init_of() {
 extern "C" {
 #endif
 
-/* ---- Status and errors
- * ------------------------------------------------------------------------------------------ */
+/* ---- Status and errors ----------------------------------------------------------------------- */
 
 /* name, exit code of the `stentor` command, meaning */
 #define STN_STATUS_LIST(X)                                                                                             \
@@ -129,8 +128,73 @@ STN_API const char *stn_version(void);
 /* Frees text that the library returned (stn_plan_describe and others). NULL is fine. */
 STN_API void stn_text_free(char *text);
 
-/* ---- Stencils
- * --------------------------------------------------------------------------------------------------- */
+/* ---- Contexts -------------------------------------------------------------------------------- */
+
+typedef struct stn_context stn_context;
+
+#define STN_DEVICE_AUTO 0 /* the first usable GPU, else the host */
+#define STN_DEVICE_HOST (-1)
+#define STN_DEVICE_CUDA(n) ((n) + 1)
+
+typedef struct stn_context_options {
+    size_t struct_size;
+    int device;  /* STN_DEVICE_AUTO, STN_DEVICE_HOST or STN_DEVICE_CUDA(n) */
+    int threads; /* host threads; 0: all that this process may use */
+    /* NULL or "": $STENTOR_CACHE_DIR, $XDG_CACHE_HOME/stentor, ~/.cache/stentor; ":memory:":
+     * none. */
+    const char *cache_dir;
+    stn_log_fn log; /* NULL: silence */
+    void *log_user;
+    const char *arch; /* "sm_90": plan and compile for a GPU that is not here (no execution); NULL: the device's */
+    int cache_shared; /* non-zero: accept a cache folder that others own or may write (explicit trust) */
+    const char *const *packs; /* files of ready kernels, searched first; NULL-terminated, or NULL */
+    const void *pack_data;    /* a pack in memory, borrowed for the context's life, or NULL */
+    size_t pack_size;
+} stn_context_options;
+#define STN_CONTEXT_OPTIONS_INIT STN_INIT_OF(stn_context_options)
+
+/* options may be NULL. Loads what it needs at run time; with STN_DEVICE_AUTO a machine without a
+ * GPU gives a host context. The context must outlive its plans. The first context on a GPU measures
+ * its copy bandwidth (milliseconds) and remembers it in the cache folder. */
+STN_API stn_status stn_context_create(const stn_context_options *options, stn_context **context, stn_error *error);
+/* NULL is fine; plans must be gone. In a forked child it only frees. */
+STN_API void stn_context_destroy(stn_context *context);
+
+/* Non-zero if plans of this context take device pointers. */
+STN_API int stn_context_is_device(const stn_context *context);
+
+/* What the context found: device, driver, NVRTC, cuFFT, cuBLAS, cache folder, what is missing and
+ * how to get it. Text for people, or one JSON object. *text is the caller's, freed with
+ * stn_text_free. */
+typedef enum stn_format { STN_TEXT, STN_JSON } stn_format;
+STN_API stn_status stn_context_describe(stn_context *context, stn_format format, char **text, stn_error *error);
+
+/* Counters since the context was made. */
+typedef struct stn_cache_stats {
+    uint64_t memory_hits, pack_hits, disk_hits, misses; /* kernels */
+    uint64_t rejected;                                  /* damaged or foreign entries dropped */
+    uint64_t bytes_read, bytes_written;
+    double compile_seconds, load_seconds;
+} stn_cache_stats;
+STN_API void stn_context_cache_stats(stn_context *context, stn_cache_stats *stats);
+
+/* Memory where the context's plans run: device memory on a GPU, host memory otherwise. For programs
+ * that have no other CUDA code; any device pointer of the device's primary context serves as well.
+ * upload and download wait until the bytes have arrived. Errors: out of memory, driver. */
+STN_API stn_status stn_memory_alloc(stn_context *context, size_t bytes, void **pointer, stn_error *error);
+STN_API void stn_memory_free(stn_context *context, void *pointer);
+STN_API stn_status stn_memory_upload(stn_context *context, void *to, const void *from_host, size_t bytes,
+                                     stn_error *error);
+STN_API stn_status stn_memory_download(stn_context *context, void *to_host, const void *from, size_t bytes,
+                                       stn_error *error);
+/* Waits for all work on a stream (NULL: the default stream). */
+STN_API stn_status stn_synchronize(stn_context *context, void *stream, stn_error *error);
+/* The same; `progress` is called about every 50 ms, with 0 of 1. Non-zero ends the wait, not the
+ * work: STN_ERROR_CANCELLED. */
+STN_API stn_status stn_synchronize_told(stn_context *context, void *stream, stn_progress_fn progress, void *user,
+                                        stn_error *error);
+
+/* ---- Stencils -------------------------------------------------------------------------------- */
 
 #define STN_MAX_RANK 3
 #define STN_MAX_RADIUS 64  /* largest |offset| of a tap along any axis */
@@ -173,8 +237,7 @@ STN_API const stn_tap *stn_stencil_taps(const stn_stencil *stencil);
  * good to about 1e-6. */
 STN_API double stn_stencil_max_symbol(const stn_stencil *stencil);
 
-/* ---- Problems
- * --------------------------------------------------------------------------------------------------- */
+/* ---- Problems -------------------------------------------------------------------------------- */
 
 typedef enum stn_dtype { STN_F64, STN_F32, STN_F16 } stn_dtype; /* f16: IEEE half storage, float32 arithmetic */
 
@@ -255,8 +318,188 @@ typedef struct stn_problem {
  * are served by the host strategy alone. */
 STN_API stn_status stn_problem_validate(const stn_problem *problem, stn_error *error);
 
-/* ---- Transforms
- * -------------------------------------------------------------------------------------------------- */
+/* ---- Plans ----------------------------------------------------------------------------------- */
+
+typedef struct stn_plan stn_plan;
+
+/* How a plan is chosen among all strategies and their candidates. Times that were measured before
+ * (wisdom) decide in all of them where there are any, but not with
+ * stn_plan_options.deterministic. */
+typedef enum stn_plan_mode {
+    STN_MODE_AUTO,     /* the same as ESTIMATE */
+    STN_MODE_ESTIMATE, /* the cheapest by estimate */
+    STN_MODE_MEASURE,  /* the likely candidates are measured first, on grids of the plan's own: seconds */
+    STN_MODE_PATIENT,  /* all candidates are, with no limit of time but tune_seconds */
+    /* The plan runs the estimate's choice, compiles other candidates on a thread of its own, lets
+     * them run the caller's own executions or parts of long ones, checks each against the first
+     * one's result before it may take over, and stays with the fastest. See stn_plan_create. */
+    STN_MODE_ONLINE,
+    STN_MODE_WISDOM_ONLY /* what was measured before, or STN_ERROR_UNSUPPORTED: nothing is measured or guessed */
+} stn_plan_mode;
+
+typedef struct stn_plan_options {
+    size_t struct_size;
+    const char *strategy;  /* NULL or "auto": the cheapest; else "host", "direct", ... */
+    int no_auto_workspace; /* non-zero: the plan allocates no workspace; use stn_plan_execute_with */
+    int tune;              /* non-zero: measure instead of estimating, and remember: see stn_plan_create */
+    int estimate_only;     /* non-zero: choose and describe, build nothing: needs no compiler, cannot be executed */
+    double tune_seconds;   /* with MEASURE and PATIENT: about so long at most; 0: 10 seconds, PATIENT: no limit */
+    int mode;              /* a stn_plan_mode; tune is the same as STN_MODE_MEASURE */
+    int deterministic; /* non-zero: one choice, by estimate alone: no wisdom, nothing measured, nothing that changes later */
+    /* With ONLINE: how often the plan will be executed, if that is known; it bounds what trials may
+     * cost. 0: not known. */
+    uint64_t executions;
+    /* Non-zero: measured, and looked up, are times with a cold L2 cache, as where other work runs
+     * between two executions. By default executions follow each other, and small grids stay in
+     * it. */
+    int tune_cold;
+    /* Non-zero, with AUTO and ESTIMATE: the first result as soon as possible; see "Ready" at
+     * stn_plan_create. For callers who make a plan for one execution. */
+    int first_result;
+} stn_plan_options;
+#define STN_PLAN_OPTIONS_INIT STN_INIT_OF(stn_plan_options)
+
+/* Chooses a strategy by its estimated cost (options.mode has other ways), renders its kernels,
+ * compiles them or finds them stored, and builds tables and workspace. options may be NULL. The
+ * plan holds copies of all it needs but keeps using the context.
+ *
+ *   Ready     A plan that comes back runs its chosen kernels from the first execution on. Stored kernels are loaded in
+ *             milliseconds; others are compiled first, all at once on the context's threads, and then stored.
+ *             options.first_result asks for one exception: where the generic kernel (one serves all stencils of a
+ *             type) is predicted to finish a whole execution before the chosen kernels would be compiled, it runs the first
+ *             execution while they compile in the background. The second execution waits for them and runs them, and
+ *             so do all after it; results differ by rounding. A stream that is captured before that keeps the generic
+ *             kernel. If a kernel does not compile the generic one stays: the log and stn_plan_describe say why.
+ *             Not for a named strategy, a stack of snapshots, transforms and Fourier layers.
+ *             Destroy such a plan before the process ends: its background compile ends with it.
+ *
+ * With STN_MODE_MEASURE, or options.tune, the likely candidates (strategies, steps a launch,
+ * tiles), best estimate first, are compiled, run for a few launches on random grids, compared with
+ * single steps of the direct strategy, and timed; the fastest one whose result is right is the
+ * plan's. Those of a transform (kernels, lengths of access) are compared with cuFFT where it is
+ * here.
+ *   Cost      seconds, mostly compiles (kept in the cache, on as many host threads as the context has), at most about
+ *             tune_seconds; device memory for three grids and a workspace, freed before the call returns. It uses the
+ *             default stream and waits. What cannot be measured (no memory, a candidate that does not compile) is
+ *             passed over; if nothing can, the estimate decides.
+ *   Memory    The times are kept in the cache folder, under the problem (extents, strides, boundary kinds, dtype, steps,
+ *             taps' offsets and symmetry, but not their values), GPU, driver and library. Later plans of the same problem
+ *             use them, without tune too, and stn_plan_describe shows them. With the folder ":memory:" only this plan
+ *             profits.
+ *   Nowhere   On the host, and in a context for a GPU that is not here, there is nothing to measure: tune has no effect but a
+ *             warning in the log.
+ *   Online    STN_MODE_ONLINE. A unit is one execution, or where the strategy
+ *             takes step by step one of up to 512 legs of it. At times a candidate runs a unit into a grid of its own, beside the one whose
+ *             result is the caller's, and the two are compared at every point on the GPU; only then it may run units itself. What all this
+ *             costs beyond the estimate's choice stays within 5% of the units done, or known to come (executions, legs). Executions may
+ *             wait for the GPU until the search is over: for a move that two executions or more are behind, and where they have legs for
+ *             each. Results differ by rounding with what ran when. The workspace holds a grid more, or two. A stream that is captured
+ *             freezes the choice. Not for transforms, in place, with a source, snapshots or gaps between points: there the estimate's
+ *             choice stays. stn_plan_destroy ends what is still compiled, and may wait for one kernel (with NVRTC before 12.9 for seconds).
+ *             What was measured is kept like that of the other modes.
+ *   Threads   One thread of a context tunes at a time, others wait; other work on the GPU meanwhile disturbs the
+ * times. */
+STN_API stn_status stn_plan_create(stn_context *context, const stn_problem *problem, const stn_plan_options *options,
+                                   stn_plan **plan, stn_error *error);
+STN_API void stn_plan_destroy(stn_plan *plan); /* NULL is fine; waits for nothing: synchronise first */
+
+/* Runs all steps from in to out, in stream order. Pointers are device pointers on a GPU context,
+ * host pointers otherwise (the call then returns when done; stream is ignored). stream is a
+ * CUstream or cudaStream_t, NULL for the default stream. in keeps its content unless the problem is
+ * in place; otherwise no byte of a point of in may be one of out (they may lie between each other,
+ * such as two halves of each row). Once warm (after the first call) this allocates, compiles and
+ * synchronises nothing and can be captured in a CUDA graph. */
+STN_API stn_status stn_plan_execute(stn_plan *plan, const void *in, void *out, void *stream, stn_error *error);
+
+/* The same with the caller's workspace of stn_plan_workspace_size bytes, aligned to 256. May be
+ * shared between plans whose executions do not overlap. */
+STN_API stn_status stn_plan_execute_with(stn_plan *plan, const void *in, void *out, void *workspace, void *stream,
+                                         stn_error *error);
+/* Plans of transforms: about a grid, less where frequencies die away in many steps, twice that for
+ * snapshots; 3D between fixed or constant sides up to 2.5 grids, since lines longer by what taps
+ * reach lie there along two axes (src/strategies/README.md). */
+STN_API size_t stn_plan_workspace_size(const stn_plan *plan);
+
+struct stn_system_arrays; /* below, under "Systems" */
+
+/* All that an execution takes. Pointers are as those of stn_plan_execute; they are borrowed until
+ * the work is done, in stream order. */
+typedef struct stn_execution {
+    size_t struct_size;
+    const void *in;
+    void *out;
+    const void
+        *source;     /* problem.has_source: the source's first point; may be other values at each execution. It must not
+                           overlap out. NULL for all other plans */
+    void *workspace; /* stn_plan_workspace_size bytes, aligned to 256; NULL: the plan's own */
+    void *stream;    /* CUstream or cudaStream_t; NULL: the default stream; ignored on the host */
+    /* Of Fourier layers, as their pass takes them and NULL otherwise; for all other plans NULL. No
+     * two that are written, or one that is written and one that is read, may overlap. */
+    const void *weights, *bias, *skip;   /* bias: forward only */
+    const void *gradient;                /* of y, for the backward pass to the weights */
+    void *bias_gradient, *skip_gradient; /* written by that pass, as bias and skip lie */
+    /* NULL, or called on the executing thread about every 50 ms, and once at the end; at most 0.2 s
+     * apart on the host. Non-zero cancels: the call then returns STN_ERROR_CANCELLED within 0.2 s,
+     * the output is undefined, and the plan may be executed again. On a GPU the call returns when
+     * the work is done: it enqueues a part of the launches at a time, and a cancel waits for those
+     * that are enqueued, about 0.1 s; a strategy that makes all steps at once has one part. Not
+     * where a stream is captured. */
+    stn_progress_fn progress;
+    void *progress_user;
+    const struct stn_system_arrays *system; /* of systems, which leave in and out NULL; NULL for all other plans */
+} stn_execution;
+#define STN_EXECUTION_INIT STN_INIT_OF(stn_execution)
+
+/* As stn_plan_execute and stn_plan_execute_with, which take what has no source and no weights.
+ * Errors besides theirs: one of the other pointers is missing, or given to a plan that takes
+ * none. */
+STN_API stn_status stn_plan_run(stn_plan *plan, const stn_execution *execution, stn_error *error);
+
+/* New weights, one for each tap in the order of stn_stencil_taps; they must be finite. As a rule
+ * this compiles nothing. Weights that the plan's strategy cannot take, or would err by more with
+ * than is allowed, make the plan choose again inside the call, as if it were made for them, which
+ * may compile, waits for the GPU and ends the trials of STN_MODE_ONLINE: stn_plan_describe says so.
+ * A strategy that was named is preferred, and is taken again as soon as it serves. Where the caller
+ * brings the workspace, ask stn_plan_workspace_size after each call: it grows where no choice fits
+ * in what it was. Executions enqueued before keep the old weights, and so does the plan where this
+ * fails: for want of memory, or where what has to be compiled cannot be. Capture graphs anew: one
+ * captured before may use the old or the new ones, or memory that is gone. For stencils only:
+ * transforms have no weights, and Fourier layers get theirs with each execution. */
+STN_API stn_status stn_plan_set_weights(stn_plan *plan, size_t count, const double *weights, stn_error *error);
+
+/* The plan in words: problem, strategy and its parameters, the ranking of all candidates with their
+ * predicted time, kernels and their resources, stability. *text is the caller's, freed with
+ * stn_text_free. Of stability JSON has
+ *     max_symbol               the largest |K|: what a step multiplies a wave by at most
+ *     overflow_step            the first after which numbers of about 1 may be past the type's range; null: none
+ *     step_growth, log10_growth    what a step, and this run, may multiply a grid's norm by; above max_symbol where sides fold taps that
+ *                              are not symmetric, which bounds nothing by K
+ *     lasting_growth           what a step of a long run does at most, once waves have left through constant and fixed sides; no
+ *                              eigenvalue is above it
+ *     log10_above_eigenvalues  how far this run may be above its power, and errors above what is predicted
+ *     nearly_defective         eigenvectors are parallel to rounding: eigenvalues do not tell what a run
+ * does */
+STN_API stn_status stn_plan_describe(const stn_plan *plan, stn_format format, char **text, stn_error *error);
+
+STN_API const char *stn_plan_strategy(const stn_plan *plan); /* owned by the plan */
+STN_API double stn_plan_predicted_seconds(const stn_plan *plan);
+
+/* The kernels that a plan uses, for people who want to look at them (`stentor compile --keep`).
+ * Pointers are owned by the plan. Fields that are not known (registers without a device, PTX of a
+ * stored kernel) are 0 or NULL. */
+typedef struct stn_kernel_info {
+    const char *name;   /* template, such as "direct_tile" */
+    const char *params; /* the rendered params.cuh */
+    const char *source; /* the template's own text */
+    const char *ptx;
+    const void *cubin;
+    size_t cubin_size;
+    int registers, shared_bytes, local_bytes, threads;
+} stn_kernel_info;
+STN_API size_t stn_plan_kernel_count(const stn_plan *plan);
+STN_API stn_status stn_plan_kernel(const stn_plan *plan, size_t index, stn_kernel_info *info, stn_error *error);
+
+/* ---- Transforms ------------------------------------------------------------------------------ */
 
 /* Batched discrete Fourier transforms of 1 to 3 axes, with the habits of cuFFT and FFTW; on GPUs on
  * tensor cores, after tcFFT (Li, Cheng, Lin 2021). For a transform of n points along an axis, and
@@ -311,8 +554,14 @@ typedef struct stn_transform {
  * in-place layouts, finite scales. Needs no device. */
 STN_API stn_status stn_transform_validate(const stn_transform *transform, stn_error *error);
 
-/* ---- Fourier layers
- * ---------------------------------------------------------------------------------------------- */
+/* The same for a transform; the plan is executed, described and destroyed as any other. The input
+ * of a C2R that is not in place keeps its content. Errors besides those above:
+ * STN_ERROR_UNSUPPORTED when only cuFFT could serve it and cuFFT is not here (what was looked for,
+ * and how to get it), or when nothing serves it. Source: the paper named above. */
+STN_API stn_status stn_plan_create_fft(stn_context *context, const stn_transform *transform,
+                                       const stn_plan_options *options, stn_plan **plan, stn_error *error);
+
+/* ---- Fourier layers -------------------------------------------------------------------------- */
 
 /* The spectral convolution of neural operators (Li and others 2021; fused on GPUs after TurboFNO,
  * 2025), with what follows it in a layer. x is [batch, in_channels, extent...], y is [batch,
@@ -380,8 +629,13 @@ typedef struct stn_spectral_conv {
  * overflow. Needs no device. */
 STN_API stn_status stn_spectral_conv_validate(const stn_spectral_conv *layer, stn_error *error);
 
-/* ---- Systems
- * ------------------------------------------------------------------------------------------------------ */
+/* The same for a Fourier layer; it is executed by stn_plan_run, which brings its weights. Errors
+ * besides those above: STN_ERROR_UNSUPPORTED when what only cuFFT and cuBLAS could run meets no
+ * such libraries (what was looked for, and how to get it). */
+STN_API stn_status stn_plan_create_spectral_conv(stn_context *context, const stn_spectral_conv *layer,
+                                                 const stn_plan_options *options, stn_plan **plan, stn_error *error);
+
+/* ---- Systems --------------------------------------------------------------------------------- */
 
 /* Explicit steps of several coupled fields, with coefficients that vary by place and fields of
  * several time levels, written as a text:
@@ -513,47 +767,12 @@ STN_API stn_status stn_system_problem_validate(const stn_system_problem *problem
 STN_API stn_status stn_system_growth(const stn_system *system, int rank, const double *low, const double *high,
                                      double *growth, stn_error *error);
 
-/* ---- Contexts
- * --------------------------------------------------------------------------------------------------- */
+/* The same for a system; it is executed by stn_plan_run, which brings its arrays in
+ * stn_execution.system. */
+STN_API stn_status stn_plan_create_system(stn_context *context, const stn_system_problem *problem,
+                                          const stn_plan_options *options, stn_plan **plan, stn_error *error);
 
-typedef struct stn_context stn_context;
-
-#define STN_DEVICE_AUTO 0 /* the first usable GPU, else the host */
-#define STN_DEVICE_HOST (-1)
-#define STN_DEVICE_CUDA(n) ((n) + 1)
-
-typedef struct stn_context_options {
-    size_t struct_size;
-    int device;  /* STN_DEVICE_AUTO, STN_DEVICE_HOST or STN_DEVICE_CUDA(n) */
-    int threads; /* host threads; 0: all that this process may use */
-    /* NULL or "": $STENTOR_CACHE_DIR, $XDG_CACHE_HOME/stentor, ~/.cache/stentor; ":memory:":
-     * none. */
-    const char *cache_dir;
-    stn_log_fn log; /* NULL: silence */
-    void *log_user;
-    const char *arch; /* "sm_90": plan and compile for a GPU that is not here (no execution); NULL: the device's */
-    int cache_shared; /* non-zero: accept a cache folder that others own or may write (explicit trust) */
-    const char *const *packs; /* files of ready kernels, searched first; NULL-terminated, or NULL */
-    const void *pack_data;    /* a pack in memory, borrowed for the context's life, or NULL */
-    size_t pack_size;
-} stn_context_options;
-#define STN_CONTEXT_OPTIONS_INIT STN_INIT_OF(stn_context_options)
-
-/* options may be NULL. Loads what it needs at run time; with STN_DEVICE_AUTO a machine without a
- * GPU gives a host context. The context must outlive its plans. The first context on a GPU measures
- * its copy bandwidth (milliseconds) and remembers it in the cache folder. */
-STN_API stn_status stn_context_create(const stn_context_options *options, stn_context **context, stn_error *error);
-/* NULL is fine; plans must be gone. In a forked child it only frees. */
-STN_API void stn_context_destroy(stn_context *context);
-
-/* Non-zero if plans of this context take device pointers. */
-STN_API int stn_context_is_device(const stn_context *context);
-
-/* What the context found: device, driver, NVRTC, cuFFT, cuBLAS, cache folder, what is missing and
- * how to get it. Text for people, or one JSON object. *text is the caller's, freed with
- * stn_text_free. */
-typedef enum stn_format { STN_TEXT, STN_JSON } stn_format;
-STN_API stn_status stn_context_describe(stn_context *context, stn_format format, char **text, stn_error *error);
+/* ---- Box filter ------------------------------------------------------------------------------ */
 
 /* The means over a sliding box along one axis of dense arrays on the host: `outer` x `points` x
  * `inner` numbers in C order, of which the middle axis is filtered. The box of point i is the
@@ -573,228 +792,7 @@ typedef struct stn_box_filter {
 STN_API stn_status stn_box_filter_run(stn_context *context, const stn_box_filter *box, const void *in, void *out,
                                       stn_error *error);
 
-/* Counters since the context was made. */
-typedef struct stn_cache_stats {
-    uint64_t memory_hits, pack_hits, disk_hits, misses; /* kernels */
-    uint64_t rejected;                                  /* damaged or foreign entries dropped */
-    uint64_t bytes_read, bytes_written;
-    double compile_seconds, load_seconds;
-} stn_cache_stats;
-STN_API void stn_context_cache_stats(stn_context *context, stn_cache_stats *stats);
-
-/* Memory where the context's plans run: device memory on a GPU, host memory otherwise. For programs
- * that have no other CUDA code; any device pointer of the device's primary context serves as well.
- * upload and download wait until the bytes have arrived. Errors: out of memory, driver. */
-STN_API stn_status stn_memory_alloc(stn_context *context, size_t bytes, void **pointer, stn_error *error);
-STN_API void stn_memory_free(stn_context *context, void *pointer);
-STN_API stn_status stn_memory_upload(stn_context *context, void *to, const void *from_host, size_t bytes,
-                                     stn_error *error);
-STN_API stn_status stn_memory_download(stn_context *context, void *to_host, const void *from, size_t bytes,
-                                       stn_error *error);
-/* Waits for all work on a stream (NULL: the default stream). */
-STN_API stn_status stn_synchronize(stn_context *context, void *stream, stn_error *error);
-/* The same; `progress` is called about every 50 ms, with 0 of 1. Non-zero ends the wait, not the
- * work: STN_ERROR_CANCELLED. */
-STN_API stn_status stn_synchronize_told(stn_context *context, void *stream, stn_progress_fn progress, void *user,
-                                        stn_error *error);
-
-/* ---- Plans
- * ------------------------------------------------------------------------------------------------------ */
-
-typedef struct stn_plan stn_plan;
-
-/* How a plan is chosen among all strategies and their candidates. Times that were measured before
- * (wisdom) decide in all of them where there are any, but not with
- * stn_plan_options.deterministic. */
-typedef enum stn_plan_mode {
-    STN_MODE_AUTO,     /* the same as ESTIMATE */
-    STN_MODE_ESTIMATE, /* the cheapest by estimate */
-    STN_MODE_MEASURE,  /* the likely candidates are measured first, on grids of the plan's own: seconds */
-    STN_MODE_PATIENT,  /* all candidates are, with no limit of time but tune_seconds */
-    /* The plan runs the estimate's choice, compiles other candidates on a thread of its own, lets
-     * them run the caller's own executions or parts of long ones, checks each against the first
-     * one's result before it may take over, and stays with the fastest. See stn_plan_create. */
-    STN_MODE_ONLINE,
-    STN_MODE_WISDOM_ONLY /* what was measured before, or STN_ERROR_UNSUPPORTED: nothing is measured or guessed */
-} stn_plan_mode;
-
-typedef struct stn_plan_options {
-    size_t struct_size;
-    const char *strategy;  /* NULL or "auto": the cheapest; else "host", "direct", ... */
-    int no_auto_workspace; /* non-zero: the plan allocates no workspace; use stn_plan_execute_with */
-    int tune;              /* non-zero: measure instead of estimating, and remember: see stn_plan_create */
-    int estimate_only;     /* non-zero: choose and describe, build nothing: needs no compiler, cannot be executed */
-    double tune_seconds;   /* with MEASURE and PATIENT: about so long at most; 0: 10 seconds, PATIENT: no limit */
-    int mode;              /* a stn_plan_mode; tune is the same as STN_MODE_MEASURE */
-    int deterministic; /* non-zero: one choice, by estimate alone: no wisdom, nothing measured, nothing that changes later */
-    /* With ONLINE: how often the plan will be executed, if that is known; it bounds what trials may
-     * cost. 0: not known. */
-    uint64_t executions;
-    /* Non-zero: measured, and looked up, are times with a cold L2 cache, as where other work runs
-     * between two executions. By default executions follow each other, and small grids stay in
-     * it. */
-    int tune_cold;
-    /* Non-zero, with AUTO and ESTIMATE: the first result as soon as possible; see "Ready" at
-     * stn_plan_create. For callers who make a plan for one execution. */
-    int first_result;
-} stn_plan_options;
-#define STN_PLAN_OPTIONS_INIT STN_INIT_OF(stn_plan_options)
-
-/* Chooses a strategy by its estimated cost (options.mode has other ways), renders its kernels,
- * compiles them or finds them stored, and builds tables and workspace. options may be NULL. The
- * plan holds copies of all it needs but keeps using the context.
- *
- *   Ready     A plan that comes back runs its chosen kernels from the first execution on. Stored kernels are loaded in
- *             milliseconds; others are compiled first, all at once on the context's threads, and then stored.
- *             options.first_result asks for one exception: where the generic kernel (one serves all stencils of a
- *             type) is predicted to finish a whole execution before the chosen kernels would be compiled, it runs the first
- *             execution while they compile in the background. The second execution waits for them and runs them, and
- *             so do all after it; results differ by rounding. A stream that is captured before that keeps the generic
- *             kernel. If a kernel does not compile the generic one stays: the log and stn_plan_describe say why.
- *             Not for a named strategy, a stack of snapshots, transforms and Fourier layers.
- *             Destroy such a plan before the process ends: its background compile ends with it.
- *
- * With STN_MODE_MEASURE, or options.tune, the likely candidates (strategies, steps a launch,
- * tiles), best estimate first, are compiled, run for a few launches on random grids, compared with
- * single steps of the direct strategy, and timed; the fastest one whose result is right is the
- * plan's. Those of a transform (kernels, lengths of access) are compared with cuFFT where it is
- * here.
- *   Cost      seconds, mostly compiles (kept in the cache, on as many host threads as the context has), at most about
- *             tune_seconds; device memory for three grids and a workspace, freed before the call returns. It uses the
- *             default stream and waits. What cannot be measured (no memory, a candidate that does not compile) is
- *             passed over; if nothing can, the estimate decides.
- *   Memory    The times are kept in the cache folder, under the problem (extents, strides, boundary kinds, dtype, steps,
- *             taps' offsets and symmetry, but not their values), GPU, driver and library. Later plans of the same problem
- *             use them, without tune too, and stn_plan_describe shows them. With the folder ":memory:" only this plan
- *             profits.
- *   Nowhere   On the host, and in a context for a GPU that is not here, there is nothing to measure: tune has no effect but a
- *             warning in the log.
- *   Online    STN_MODE_ONLINE. A unit is one execution, or where the strategy
- *             takes step by step one of up to 512 legs of it. At times a candidate runs a unit into a grid of its own, beside the one whose
- *             result is the caller's, and the two are compared at every point on the GPU; only then it may run units itself. What all this
- *             costs beyond the estimate's choice stays within 5% of the units done, or known to come (executions, legs). Executions may
- *             wait for the GPU until the search is over: for a move that two executions or more are behind, and where they have legs for
- *             each. Results differ by rounding with what ran when. The workspace holds a grid more, or two. A stream that is captured
- *             freezes the choice. Not for transforms, in place, with a source, snapshots or gaps between points: there the estimate's
- *             choice stays. stn_plan_destroy ends what is still compiled, and may wait for one kernel (with NVRTC before 12.9 for seconds).
- *             What was measured is kept like that of the other modes.
- *   Threads   One thread of a context tunes at a time, others wait; other work on the GPU meanwhile disturbs the
- * times. */
-STN_API stn_status stn_plan_create(stn_context *context, const stn_problem *problem, const stn_plan_options *options,
-                                   stn_plan **plan, stn_error *error);
-/* The same for a transform; the plan is executed, described and destroyed as any other. The input
- * of a C2R that is not in place keeps its content. Errors besides those above:
- * STN_ERROR_UNSUPPORTED when only cuFFT could serve it and cuFFT is not here (what was looked for,
- * and how to get it), or when nothing serves it. Source: the paper named above. */
-STN_API stn_status stn_plan_create_fft(stn_context *context, const stn_transform *transform,
-                                       const stn_plan_options *options, stn_plan **plan, stn_error *error);
-/* The same for a Fourier layer; it is executed by stn_plan_run, which brings its weights. Errors
- * besides those above: STN_ERROR_UNSUPPORTED when what only cuFFT and cuBLAS could run meets no
- * such libraries (what was looked for, and how to get it). */
-STN_API stn_status stn_plan_create_spectral_conv(stn_context *context, const stn_spectral_conv *layer,
-                                                 const stn_plan_options *options, stn_plan **plan, stn_error *error);
-/* The same for a system; it is executed by stn_plan_run, which brings its arrays in
- * stn_execution.system. */
-STN_API stn_status stn_plan_create_system(stn_context *context, const stn_system_problem *problem,
-                                          const stn_plan_options *options, stn_plan **plan, stn_error *error);
-STN_API void stn_plan_destroy(stn_plan *plan); /* NULL is fine; waits for nothing: synchronise first */
-
-/* Runs all steps from in to out, in stream order. Pointers are device pointers on a GPU context,
- * host pointers otherwise (the call then returns when done; stream is ignored). stream is a
- * CUstream or cudaStream_t, NULL for the default stream. in keeps its content unless the problem is
- * in place; otherwise no byte of a point of in may be one of out (they may lie between each other,
- * such as two halves of each row). Once warm (after the first call) this allocates, compiles and
- * synchronises nothing and can be captured in a CUDA graph. */
-STN_API stn_status stn_plan_execute(stn_plan *plan, const void *in, void *out, void *stream, stn_error *error);
-
-/* The same with the caller's workspace of stn_plan_workspace_size bytes, aligned to 256. May be
- * shared between plans whose executions do not overlap. */
-STN_API stn_status stn_plan_execute_with(stn_plan *plan, const void *in, void *out, void *workspace, void *stream,
-                                         stn_error *error);
-/* Plans of transforms: about a grid, less where frequencies die away in many steps, twice that for
- * snapshots; 3D between fixed or constant sides up to 2.5 grids, since lines longer by what taps
- * reach lie there along two axes (src/strategies/README.md). */
-STN_API size_t stn_plan_workspace_size(const stn_plan *plan);
-
-/* All that an execution takes. Pointers are as those of stn_plan_execute; they are borrowed until
- * the work is done, in stream order. */
-typedef struct stn_execution {
-    size_t struct_size;
-    const void *in;
-    void *out;
-    const void
-        *source;     /* problem.has_source: the source's first point; may be other values at each execution. It must not
-                           overlap out. NULL for all other plans */
-    void *workspace; /* stn_plan_workspace_size bytes, aligned to 256; NULL: the plan's own */
-    void *stream;    /* CUstream or cudaStream_t; NULL: the default stream; ignored on the host */
-    /* Of Fourier layers, as their pass takes them and NULL otherwise; for all other plans NULL. No
-     * two that are written, or one that is written and one that is read, may overlap. */
-    const void *weights, *bias, *skip;   /* bias: forward only */
-    const void *gradient;                /* of y, for the backward pass to the weights */
-    void *bias_gradient, *skip_gradient; /* written by that pass, as bias and skip lie */
-    /* NULL, or called on the executing thread about every 50 ms, and once at the end; at most 0.2 s
-     * apart on the host. Non-zero cancels: the call then returns STN_ERROR_CANCELLED within 0.2 s,
-     * the output is undefined, and the plan may be executed again. On a GPU the call returns when
-     * the work is done: it enqueues a part of the launches at a time, and a cancel waits for those
-     * that are enqueued, about 0.1 s; a strategy that makes all steps at once has one part. Not
-     * where a stream is captured. */
-    stn_progress_fn progress;
-    void *progress_user;
-    const stn_system_arrays *system; /* of systems, which leave in and out NULL; NULL for all other plans */
-} stn_execution;
-#define STN_EXECUTION_INIT STN_INIT_OF(stn_execution)
-
-/* As stn_plan_execute and stn_plan_execute_with, which take what has no source and no weights.
- * Errors besides theirs: one of the other pointers is missing, or given to a plan that takes
- * none. */
-STN_API stn_status stn_plan_run(stn_plan *plan, const stn_execution *execution, stn_error *error);
-
-/* New weights, one for each tap in the order of stn_stencil_taps; they must be finite. As a rule
- * this compiles nothing. Weights that the plan's strategy cannot take, or would err by more with
- * than is allowed, make the plan choose again inside the call, as if it were made for them, which
- * may compile, waits for the GPU and ends the trials of STN_MODE_ONLINE: stn_plan_describe says so.
- * A strategy that was named is preferred, and is taken again as soon as it serves. Where the caller
- * brings the workspace, ask stn_plan_workspace_size after each call: it grows where no choice fits
- * in what it was. Executions enqueued before keep the old weights, and so does the plan where this
- * fails: for want of memory, or where what has to be compiled cannot be. Capture graphs anew: one
- * captured before may use the old or the new ones, or memory that is gone. For stencils only:
- * transforms have no weights, and Fourier layers get theirs with each execution. */
-STN_API stn_status stn_plan_set_weights(stn_plan *plan, size_t count, const double *weights, stn_error *error);
-
-/* The plan in words: problem, strategy and its parameters, the ranking of all candidates with their
- * predicted time, kernels and their resources, stability. *text is the caller's, freed with
- * stn_text_free. Of stability JSON has
- *     max_symbol               the largest |K|: what a step multiplies a wave by at most
- *     overflow_step            the first after which numbers of about 1 may be past the type's range; null: none
- *     step_growth, log10_growth    what a step, and this run, may multiply a grid's norm by; above max_symbol where sides fold taps that
- *                              are not symmetric, which bounds nothing by K
- *     lasting_growth           what a step of a long run does at most, once waves have left through constant and fixed sides; no
- *                              eigenvalue is above it
- *     log10_above_eigenvalues  how far this run may be above its power, and errors above what is predicted
- *     nearly_defective         eigenvectors are parallel to rounding: eigenvalues do not tell what a run
- * does */
-STN_API stn_status stn_plan_describe(const stn_plan *plan, stn_format format, char **text, stn_error *error);
-
-STN_API const char *stn_plan_strategy(const stn_plan *plan); /* owned by the plan */
-STN_API double stn_plan_predicted_seconds(const stn_plan *plan);
-
-/* The kernels that a plan uses, for people who want to look at them (`stentor compile --keep`).
- * Pointers are owned by the plan. Fields that are not known (registers without a device, PTX of a
- * stored kernel) are 0 or NULL. */
-typedef struct stn_kernel_info {
-    const char *name;   /* template, such as "direct_tile" */
-    const char *params; /* the rendered params.cuh */
-    const char *source; /* the template's own text */
-    const char *ptx;
-    const void *cubin;
-    size_t cubin_size;
-    int registers, shared_bytes, local_bytes, threads;
-} stn_kernel_info;
-STN_API size_t stn_plan_kernel_count(const stn_plan *plan);
-STN_API stn_status stn_plan_kernel(const stn_plan *plan, size_t index, stn_kernel_info *info, stn_error *error);
-
-/* ---- Wisdom
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- Wisdom ---------------------------------------------------------------------------------- */
 
 /* What was measured of problems' candidates is kept in the context's cache folder (stn_plan_create
  * says how), and travels between folders and machines as one text with a checksum. An entry is of
