@@ -39,7 +39,7 @@ stn_status stn_fail(stn_error *error, stn_status status, const char *format, ...
     va_start(arguments, format);
     vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
-    stn_plain(message); /* the message may quote bytes of a file */
+    stn_text_sanitize(message); /* the message may quote bytes of a file */
     error->status = status;
     memcpy(error->message, message, strlen(message) + 1);
     return status;

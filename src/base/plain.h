@@ -4,5 +4,5 @@
 
 /* Replaces control characters other than line ends and tabs by '?': they could move a terminal's
  * cursor or change its colours. */
-void stn_plain(char *text);
+void stn_text_sanitize(char *text);
 #endif

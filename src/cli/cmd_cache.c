@@ -8,8 +8,8 @@
 #include "base/plain.h"
 #include "cache/cache.h"
 #include "cli/command.h"
-#include "cli/report.h"
-#include "cli/settings.h"
+#include "cli/command_output.h"
+#include "cli/shared_options.h"
 
 typedef struct cache_settings {
     cli_report_settings report;
@@ -82,7 +82,7 @@ static bool list_one(void *user, const stn_cache_item *item) {
 static stn_status print_text(stn_text *text, const cache_settings *settings, stn_error *error) {
     char *data;
     STN_TRY(stn_text_take(text, &data, error));
-    stn_plain(data);
+    stn_text_sanitize(data);
     if (!settings->report.quiet) fputs(data, stdout);
     stn_text_free(data);
     return STN_OK;
@@ -209,8 +209,8 @@ stn_status cmd_cache(int argc, char **argv, stn_error *error) {
                        .groups = groups,
                        .group_count = sizeof groups / sizeof *groups,
                        .words = words,
-                       .words_most = 2,
-                       .words_least = 1};
+                       .words_max = 2,
+                       .words_min = 1};
     bool help;
     STN_TRY(cli_parse(&usage, argc, argv, &help, error));
     if (help) return STN_OK;

@@ -3,7 +3,7 @@
 
 #include "base/error.h"
 #include "cli/command.h"
-#include "cli/settings.h"
+#include "cli/shared_options.h"
 #include "context/context.h"
 
 /* With several GPUs, prints each one's name and the bandwidth at which the first reads its

@@ -3,7 +3,7 @@
 
 #include "base/error.h"
 #include "cli/command.h"
-#include "cli/settings.h"
+#include "cli/shared_options.h"
 
 typedef struct explain_settings {
     cli_problem_settings problem;
@@ -47,6 +47,6 @@ stn_status cmd_explain(int argc, char **argv, stn_error *error) {
     bool help;
     STN_TRY(cli_parse(&usage, argc, argv, &help, error));
     if (help) return STN_OK;
-    STN_TRY(cli_settle_mode(&settings.problem, &settings.device, error));
+    STN_TRY(cli_resolve_mode(&settings.problem, &settings.device, error));
     return explain(&settings, error);
 }

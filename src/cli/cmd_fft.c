@@ -6,10 +6,10 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/command_output.h"
 #include "cli/fft_job.h"
 #include "cli/forecast.h"
 #include "cli/progress.h"
-#include "cli/report.h"
 #include "io/result.h"
 #include "problem/transform.h"
 
@@ -180,7 +180,7 @@ static stn_status transform(const fft_settings *settings, stn_error *error) {
     }
     STN_TRY_GOTO(status, fft_job_input(settings, &job, &in, error), done);
     cli_warn_rounded(&in, settings->in, &settings->report);
-    cli_say_duration(stn_plan_predicted_seconds(run.plan) * (double)settings->repeat, &settings->report);
+    cli_print_duration(stn_plan_predicted_seconds(run.plan) * (double)settings->repeat, &settings->report);
     STN_TRY_GOTO(status, fft_job_output(&job, &out, error), done);
     STN_TRY_GOTO(status, execute(&run, settings->repeat, &in, &out, error), done);
     STN_TRY_GOTO(status, fft_job_put_back(&job, &out, error), done);

@@ -6,11 +6,11 @@
 
 #include "base/error.h"
 #include "cli/command.h"
+#include "cli/command_output.h"
 #include "cli/forecast.h"
+#include "cli/option_values.h"
 #include "cli/progress.h"
-#include "cli/report.h"
-#include "cli/settings.h"
-#include "cli/spelling.h"
+#include "cli/shared_options.h"
 #include "io/input.h"
 #include "io/result.h"
 #include "problem/layer.h"
@@ -150,7 +150,7 @@ static stn_status make_array(bool is_complex, int rank, const size_t *extent, st
 }
 
 /* Converts a real array to a complex one. */
-static stn_status widen(stn_array *array, stn_error *error) {
+static stn_status to_complex(stn_array *array, stn_error *error) {
     stn_array made;
     STN_TRY(stn_array_make_complex(array->rank, array->extent, array->dtype, &made, error));
     for (size_t i = 0; i < array->count; i++) stn_array_set(&made, 2 * i, stn_array_get(array, i));
@@ -162,14 +162,14 @@ static stn_status widen(stn_array *array, stn_error *error) {
 static stn_status read_numbers(const char *path, const stn_dtype *dtype, bool complex, stn_array *array,
                                stn_error *error) {
     STN_TRY(stn_input_read(path, NULL, true, dtype, array, error));
-    if (complex && !array->is_complex) return widen(array, error);
+    if (complex && !array->is_complex) return to_complex(array, error);
     if (array->is_complex && !complex)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "'%s' holds complex numbers but x is real", path);
     return STN_OK;
 }
 
 /* Reads the bias [out] and the skip weights [in, out]. */
-static stn_status read_more(const fno_settings *settings, fno_run *run, stn_error *error) {
+static stn_status read_bias_and_skip(const fno_settings *settings, fno_run *run, stn_error *error) {
     const stn_spectral_conv *layer = &run->layer;
     const struct {
         const char *path;
@@ -201,7 +201,7 @@ static stn_status read_all(const fno_settings *settings, fno_run *run, stn_error
     STN_TRY(stn_input_read(settings->in, NULL, true, settings->dtype ? &dtype : NULL, x, error));
     STN_TRY(read_numbers(settings->weights, &x->dtype, true, &run->array[WEIGHTS], error));
     STN_TRY(find_layer(settings, run, error));
-    STN_TRY(read_more(settings, run, error));
+    STN_TRY(read_bias_and_skip(settings, run, error));
     size_t extent[STN_ARRAY_RANK];
     memcpy(extent, x->extent, sizeof extent);
     extent[x->rank - run->layer.rank - 1] = settings->backward ? run->layer.in_channels : run->layer.out_channels;

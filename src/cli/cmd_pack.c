@@ -8,19 +8,19 @@
 #include "base/plain.h"
 #include "cache/cache.h"
 #include "cli/command.h"
+#include "cli/command_output.h"
 #include "cli/pack_build.h"
-#include "cli/report.h"
 #include "context/kernel.h"
 #include "io/output.h"
 
-enum { PACKS_MOST = 63 }; /* most packs in one command */
+enum { MAX_PACKS = 63 }; /* most packs in one command */
 
 typedef struct pack_settings {
-    cli_pack_order order;
+    cli_pack_options options;
     cli_report_settings report;
 } pack_settings;
 
-#define AT(member) offsetof(pack_settings, order.member)
+#define AT(member) offsetof(pack_settings, options.member)
 static const cli_option pack_options[] = {
     {"--out", "FILE.stnpack", CLI_TEXT, AT(out), "build, merge: the pack to write"},
     {"-o", "FILE.stnpack", CLI_TEXT, AT(out), "the same"},
@@ -40,13 +40,13 @@ static const cli_option pack_options[] = {
 /* ---- build ----------------------------------------------------------------------------------- */
 
 static stn_status build(const pack_settings *settings, stn_error *error) {
-    const cli_pack_order *order = &settings->order;
-    const char *missing = !order->archs ? "--arch" : !order->problems ? "--problems" : !order->out ? "-o" : NULL;
+    const cli_pack_options *options = &settings->options;
+    const char *missing = !options->archs ? "--arch" : !options->problems ? "--problems" : !options->out ? "-o" : NULL;
     if (missing)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
                         "%s is missing: stentor pack build --arch sm_90 --problems LIST.json -o FILE.stnpack", missing);
     cli_pack_result result;
-    STN_TRY(cli_pack_build(order, &settings->report, &result, error));
+    STN_TRY(cli_pack_build(options, &settings->report, &result, error));
     char bytes[32];
     cli_format_bytes(result.bytes, bytes, sizeof bytes);
     if (settings->report.json) {
@@ -55,7 +55,7 @@ static stn_status build(const pack_settings *settings, stn_error *error) {
         stn_text_printf(&text, "{\"problems\":%zu,\"archs\":%zu,\"kernels\":%zu,\"bytes\":%zu,\"threads\":%zu",
                         result.problems, result.archs, result.kernels, result.bytes, result.threads);
         stn_json_key(&text, "seconds"), stn_json_number(&text, result.seconds);
-        stn_json_key(&text, "out"), stn_json_string(&text, order->out);
+        stn_json_key(&text, "out"), stn_json_string(&text, options->out);
         stn_json_key(&text, "cache"), cli_json_counters(&result.stats, &text);
         stn_text_printf(&text, "}\n");
         STN_TRY(stn_text_take(&text, &data, error));
@@ -63,7 +63,7 @@ static stn_status build(const pack_settings *settings, stn_error *error) {
         stn_text_free(data);
     } else if (!settings->report.quiet)
         printf("%s: %zu kernels, %s, for %zu problems on %zu architectures; %llu compiled, %.1f s on %zu threads\n",
-               order->out, result.kernels, bytes, result.problems, result.archs,
+               options->out, result.kernels, bytes, result.problems, result.archs,
                (unsigned long long)result.stats.misses, result.seconds, result.threads);
     return STN_OK;
 }
@@ -115,7 +115,7 @@ static stn_status list(const pack_settings *settings, const char *const *paths, 
     }
     if (settings->report.json) stn_text_printf(&text, "]\n");
     if (status == STN_OK) status = stn_text_take(&text, &data, error);
-    if (data) stn_plain(data);
+    if (data) stn_text_sanitize(data);
     if (status == STN_OK && !settings->report.quiet) fputs(data, stdout);
 done:
     stn_text_clear(&text);
@@ -172,7 +172,7 @@ static stn_status merge(const pack_settings *settings, const char *const *paths,
     void *data = NULL;
     size_t size, count = 0;
     stn_status status = STN_OK;
-    if (!settings->order.out)
+    if (!settings->options.out)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "-o is missing: stentor pack merge -o OUT.stnpack A B ...");
     STN_TRY_GOTO(status, stn_pack_writer_create(&writer, error), done);
     for (; *paths; paths++) {
@@ -184,11 +184,11 @@ static stn_status merge(const pack_settings *settings, const char *const *paths,
     }
     count = stn_pack_writer_count(writer);
     STN_TRY_GOTO(status, stn_pack_finish(writer, &data, &size, error), done);
-    STN_TRY_GOTO(status, stn_output_write(settings->order.out, data, size, error), done);
+    STN_TRY_GOTO(status, stn_output_write(settings->options.out, data, size, error), done);
     if (settings->report.json)
         printf("{\"kernels\":%zu,\"bytes\":%zu}\n", count, size);
     else if (!settings->report.quiet)
-        printf("%s: %zu kernels\n", settings->order.out, count);
+        printf("%s: %zu kernels\n", settings->options.out, count);
 done:
     free(data);
     stn_pack_writer_destroy(writer);
@@ -197,7 +197,7 @@ done:
 
 stn_status cmd_pack(int argc, char **argv, stn_error *error) {
     pack_settings settings = {0};
-    const char *words[PACKS_MOST + 2] = {NULL};
+    const char *words[MAX_PACKS + 2] = {NULL};
     cli_group groups[] = {CLI_GROUP("Packs", pack_options, &settings), CLI_REPORT_GROUP(&settings.report)};
     cli_usage usage = {
         .command = "pack",
@@ -212,8 +212,8 @@ stn_status cmd_pack(int argc, char **argv, stn_error *error) {
         .groups = groups,
         .group_count = sizeof groups / sizeof *groups,
         .words = words,
-        .words_most = PACKS_MOST + 1,
-        .words_least = 1};
+        .words_max = MAX_PACKS + 1,
+        .words_min = 1};
     bool help;
     STN_TRY(cli_parse(&usage, argc, argv, &help, error));
     if (help) return STN_OK;

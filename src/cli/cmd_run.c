@@ -7,13 +7,13 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/command_output.h"
 #include "cli/forecast.h"
 #include "cli/progress.h"
-#include "cli/report.h"
 #include "cli/run_files.h"
 #include "cli/run_system.h"
 #include "cli/runner.h"
-#include "cli/settings.h"
+#include "cli/shared_options.h"
 #include "cli/team_run.h"
 #include "context/context.h"
 #include "io/relief.h"
@@ -212,7 +212,7 @@ static void warn(const run_settings *settings, const cli_job *job, const run_arr
     cli_warn_rounded(&arrays->grid, settings->problem.in, &settings->report);
     cli_warn_rounded(&arrays->source, settings->problem.source, &settings->report);
     cli_warn_growth(forecast, job, &arrays->grid, &settings->report);
-    cli_say_duration(runner->predicted * (double)settings->repeat, &settings->report);
+    cli_print_duration(runner->predicted * (double)settings->repeat, &settings->report);
 }
 
 static stn_status check_growth(const run_settings *settings, const cli_forecast *forecast, stn_error *error) {
@@ -350,7 +350,7 @@ stn_status cmd_run(int argc, char **argv, stn_error *error) {
     bool help;
     STN_TRY(cli_parse(&usage, argc, argv, &help, error));
     if (help) return STN_OK;
-    STN_TRY(cli_settle_mode(&settings.problem, &settings.device, error));
+    STN_TRY(cli_resolve_mode(&settings.problem, &settings.device, error));
     STN_TRY(cli_reserve_stdout(settings.files.out, error));
     if (settings.files.out == NULL || strcmp(settings.files.out, "-") != 0)
         STN_TRY(cli_reserve_stdout(settings.files.png, error));

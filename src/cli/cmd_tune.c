@@ -5,8 +5,8 @@
 #include "base/error.h"
 #include "base/number.h"
 #include "cli/command.h"
-#include "cli/report.h"
-#include "cli/settings.h"
+#include "cli/command_output.h"
+#include "cli/shared_options.h"
 #include "cli/tune_list.h"
 #include "cli/tune_page.h"
 #include "io/output.h"
@@ -110,7 +110,7 @@ stn_status cmd_tune(int argc, char **argv, stn_error *error) {
     bool help;
     STN_TRY(cli_parse(&usage, argc, argv, &help, error));
     if (help) return STN_OK;
-    STN_TRY(cli_settle_mode(&settings.problem, &settings.device, error));
+    STN_TRY(cli_resolve_mode(&settings.problem, &settings.device, error));
     STN_TRY(cli_reserve_stdout(settings.html, error));
     return settings.list.problems ? tune_list(&settings, error) : tune(&settings, error);
 }

@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "cache/wisdom.h"
 #include "cli/command.h"
-#include "cli/settings.h"
+#include "cli/shared_options.h"
 #include "context/context.h"
 #include "io/output.h"
 
@@ -48,7 +48,7 @@ static stn_status read_file(const char *path, char **text, size_t *size, stn_err
     return stn_text_take(&read, text, error);
 }
 
-static stn_status put_out(const wisdom_settings *settings, const char *text, stn_error *error) {
+static stn_status write_text(const wisdom_settings *settings, const char *text, stn_error *error) {
     if (settings->out) return stn_output_write(settings->out, text, strlen(text), error);
     fputs(text, stdout);
     return STN_OK;
@@ -57,7 +57,7 @@ static stn_status put_out(const wisdom_settings *settings, const char *text, stn
 static stn_status export(stn_context *context, const wisdom_settings *settings, stn_error *error) {
     char *text;
     STN_TRY(stn_wisdom_export(context, &text, error));
-    stn_status status = put_out(settings, text, error);
+    stn_status status = write_text(settings, text, error);
     stn_text_free(text);
     return status;
 }
@@ -68,7 +68,7 @@ static stn_status import(stn_context *context, const wisdom_settings *settings, 
     STN_TRY(read_file(path, &text, &size, error));
     stn_status status = stn_wisdom_import(context, text, size, &report, error);
     stn_text_free(text);
-    if (report) stn_plain(report);
+    if (report) stn_text_sanitize(report);
     if (status == STN_OK && !settings->report.quiet) fputs(report, stdout);
     stn_text_free(report);
     return status;
@@ -80,7 +80,7 @@ static stn_status merge(const wisdom_settings *settings, const char *const *word
     stn_status status = STN_OK;
     for (int i = 0; i < 2; i++) STN_TRY_GOTO(status, read_file(words[i], &text[i], &size[i], error), done);
     STN_TRY_GOTO(status, stn_wisdom_merge(text[0], size[0], text[1], size[1], &merged, error), done);
-    status = put_out(settings, merged, error);
+    status = write_text(settings, merged, error);
 done:
     for (int i = 0; i < 2; i++) stn_text_free(text[i]);
     stn_text_free(merged);
@@ -172,8 +172,8 @@ stn_status cmd_wisdom(int argc, char **argv, stn_error *error) {
                        .groups = groups,
                        .group_count = sizeof groups / sizeof *groups,
                        .words = words,
-                       .words_most = 3,
-                       .words_least = 1};
+                       .words_max = 3,
+                       .words_min = 1};
     bool help;
     stn_context *context;
     STN_TRY(cli_parse(&usage, argc, argv, &help, error));

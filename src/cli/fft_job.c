@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "cli/spelling.h"
+#include "cli/option_values.h"
 #include "io/input.h"
 
 /* ---- the transform */
@@ -20,7 +20,7 @@ typedef struct content {
     bool is_complex;
 } content;
 
-static stn_status look(const fft_settings *settings, fft_job *job, content *c, stn_error *error) {
+static stn_status inspect_input(const fft_settings *settings, fft_job *job, content *c, stn_error *error) {
     if (!settings->in == !settings->size)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "%s: give either --in FILE or --size NxN",
                         settings->in ? "--in and --size exclude each other" : "no array is given");
@@ -117,7 +117,7 @@ static stn_status set_kind(const fft_settings *settings, const content *c, stn_t
 
 /* Sets the number of points, and of half spectrum elements, along the last axis of a real
  * transform. */
-static stn_status halve(const fft_settings *settings, int last, fft_job *job, stn_error *error) {
+static stn_status set_half_spectrum(const fft_settings *settings, int last, fft_job *job, stn_error *error) {
     stn_transform *t = &job->transform;
     size_t *points = &t->extent[t->rank - 1];
     if (t->kind == STN_R2C) job->out_extent[last] = *points / 2 + 1;
@@ -147,7 +147,7 @@ stn_status fft_job_make(const fft_settings *settings, fft_job *job, stn_error *e
     memset(job, 0, sizeof *job);
     stn_transform *t = &job->transform;
     *t = (stn_transform)STN_TRANSFORM_INIT;
-    STN_TRY(look(settings, job, &c, error));
+    STN_TRY(inspect_input(settings, job, &c, error));
     t->dtype = c.dtype;
     if (settings->dtype && !job->is_raw) STN_TRY(cli_parse_dtype(settings->dtype, &t->dtype, error));
     STN_TRY(parse_axes(settings->axes, c.rank, chosen, &t->rank, error));
@@ -175,7 +175,7 @@ stn_status fft_job_make(const fft_settings *settings, fft_job *job, stn_error *e
         job->order[used++] = chosen[i];
         t->extent[i] = c.extent[chosen[i]];
     }
-    STN_TRY(halve(settings, chosen[t->rank - 1], job, error));
+    STN_TRY(set_half_spectrum(settings, chosen[t->rank - 1], job, error));
     for (int i = 0; i < t->rank; i++) points *= (double)t->extent[i];
     STN_TRY(set_scale(settings->norm, points, t, error));
     return stn_transform_validate(t, error);
@@ -227,7 +227,7 @@ static stn_status reorder(const int *order, stn_array *array, stn_error *error) 
 }
 
 /* Converts real numbers to complex ones. */
-static stn_status widen(stn_array *array, stn_error *error) {
+static stn_status to_complex(stn_array *array, stn_error *error) {
     stn_array made;
     STN_TRY(stn_array_make_complex(array->rank, array->extent, array->dtype, &made, error));
     for (size_t i = 0; i < array->count; i++) stn_array_set(&made, 2 * i, stn_array_get(array, i));
@@ -250,7 +250,7 @@ static stn_status read_input(const fft_settings *settings, const fft_job *job, s
     if (!same || (array->is_complex && !job->in_complex))
         return stn_fail(error, STN_ERROR_IO, "'%s' changed while it was read: is another program writing it?",
                         settings->in);
-    return job->in_complex && !array->is_complex ? widen(array, error) : STN_OK;
+    return job->in_complex && !array->is_complex ? to_complex(array, error) : STN_OK;
 }
 
 stn_status fft_job_input(const fft_settings *settings, const fft_job *job, stn_array *array, stn_error *error) {

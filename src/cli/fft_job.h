@@ -2,7 +2,7 @@
  * axes permuted into the plan's order. */
 #ifndef STN_CLI_FFT_JOB_H
 #define STN_CLI_FFT_JOB_H
-#include "cli/settings.h"
+#include "cli/shared_options.h"
 
 typedef struct fft_settings { /* as given; NULL or 0: not given */
     const char *in, *shape, *size, *out, *axes, *dtype, *norm;

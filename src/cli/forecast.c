@@ -68,7 +68,7 @@ void cli_warn_rounded(const stn_array *array, const char *path, const cli_report
             array->rounded, array->count, path);
 }
 
-void cli_say_duration(double seconds, const cli_report_settings *report) {
+void cli_print_duration(double seconds, const cli_report_settings *report) {
     static const struct {
         double seconds;
         const char *name;

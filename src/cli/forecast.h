@@ -1,7 +1,7 @@
 /* Warnings before a run: unbounded growth, long duration, a rounded input. */
 #ifndef STN_CLI_FORECAST_H
 #define STN_CLI_FORECAST_H
-#include "cli/settings.h"
+#include "cli/shared_options.h"
 #include "problem/growth.h"
 
 typedef struct cli_forecast {
@@ -20,5 +20,5 @@ void cli_warn_growth(const cli_forecast *forecast, const cli_job *job, const stn
                      const cli_report_settings *report);
 void cli_warn_rounded(const stn_array *array, const char *path, const cli_report_settings *report);
 /* Prints a predicted duration of a minute or more. */
-void cli_say_duration(double seconds, const cli_report_settings *report);
+void cli_print_duration(double seconds, const cli_report_settings *report);
 #endif

@@ -1,7 +1,7 @@
 /* Stencil problems in a list of problems: values as for the options of `stentor run`. */
 #include "base/error.h"
 #include "cli/problem_list.h"
-#include "cli/settings.h"
+#include "cli/shared_options.h"
 
 enum { STENCIL, TAPS, BOUNDARY, MODE, STEPS, SIZE, DTYPE, KEYS };
 static const cli_listed_key keys[KEYS] = {
@@ -19,7 +19,7 @@ static stn_status make(const cli_listed_value *values, void *job, stn_error *err
         .size = values[SIZE].text,
         .dtype = values[DTYPE].text,
     };
-    STN_TRY(cli_settle_mode(&settings, NULL, error));
+    STN_TRY(cli_resolve_mode(&settings, NULL, error));
     return cli_job_make(&settings, job, error);
 }
 

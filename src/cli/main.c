@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "cli/command.h"
-#include "cli/options.h"
+#include "cli/option_parser.h"
 #include "io/output.h"
 
 static const cli_command commands[] = {

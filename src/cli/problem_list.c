@@ -10,7 +10,7 @@
 #include "base/plain.h"
 #include "io/json.h"
 
-#define MOST_BYTES ((size_t)1 << 22)
+#define MAX_BYTES ((size_t)1 << 22)
 static const char *const form =
     "write [{\"stencil\": \"heat-2d\", \"size\": \"1024x1024\", \"dtype\": [\"f64\", \"f32\"]}, ...]";
 
@@ -104,7 +104,7 @@ static void choose(const choices *all, size_t which, cli_listed_problem *problem
         if (value[key].text)
             used += (size_t)snprintf(problem->label + used, sizeof problem->label - used, "%s%s", used ? ", " : "",
                                      value[key].text);
-    stn_plain(problem->label);
+    stn_text_sanitize(problem->label);
 }
 
 stn_status cli_problem_list_parse(const char *name, const char *bytes, size_t size, const cli_listed_kind *const *kinds,
@@ -145,13 +145,13 @@ stn_status cli_problem_list_read(const char *path, const cli_listed_kind *const 
     FILE *file = fopen(path, "rbe");
     if (!file) return stn_fail(error, STN_ERROR_IO, "cannot open '%s': %s", path, strerror(errno));
     stn_status status;
-    char *text = malloc(MOST_BYTES + 1);
-    size_t size = text ? fread(text, 1, MOST_BYTES + 1, file) : 0;
+    char *text = malloc(MAX_BYTES + 1);
+    size_t size = text ? fread(text, 1, MAX_BYTES + 1, file) : 0;
     if (!text)
-        status = stn_fail_memory(error, "the list of problems", MOST_BYTES + 1);
+        status = stn_fail_memory(error, "the list of problems", MAX_BYTES + 1);
     else if (ferror(file))
         status = stn_fail(error, STN_ERROR_IO, "cannot read '%s': %s", path, strerror(errno));
-    else if (size > MOST_BYTES)
+    else if (size > MAX_BYTES)
         status = stn_fail(error, STN_ERROR_FORMAT, "'%s' is larger than any list of problems: %s", path, form);
     else
         status = cli_problem_list_parse(path, text, size, kinds, problems, error);

@@ -1,10 +1,10 @@
 /* The files that `stentor run` writes: the result, and pictures of it or of each snapshot. */
 #ifndef STN_CLI_RUN_FILES_H
 #define STN_CLI_RUN_FILES_H
-#include "cli/settings.h"
+#include "cli/shared_options.h"
 #include "io/relief.h"
 
-#define CLI_PICTURES_MOST 1000 /* most pictures of one run */
+#define CLI_PICTURES_MAX 1000 /* most pictures of one run */
 
 typedef struct cli_run_files {
     const char *out, *png; /* as given; NULL: none */

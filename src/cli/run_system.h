@@ -3,7 +3,7 @@
 #define STN_CLI_RUN_SYSTEM_H
 #include "cli/run_files.h"
 #include "cli/runner.h"
-#include "cli/settings.h"
+#include "cli/shared_options.h"
 #include "cli/system_input.h"
 
 extern const cli_option cli_system_options[4];

@@ -11,16 +11,16 @@
 
 #define SHOWN_FROM 1.0    /* seconds of a predicted run from which a bar is shown */
 #define PART_SECONDS 0.25 /* seconds of work between two updates */
-#define PARTS_LEAST 10
-#define PARTS_MOST 1000
+#define MIN_PARTS 10
+#define MAX_PARTS 1000
 
 /* Launches between two updates of the bar; 0 if it is not shown or there is only one launch. */
 static uint64_t choose_part(const cli_runner *runner, cli_show show) {
     double parts = runner->predicted / PART_SECONDS;
     if (show == CLI_SHOW_NEVER || runner->launches < 2) return 0;
     if (show == CLI_SHOW_AUTO && !(runner->predicted >= SHOWN_FROM)) return 0;
-    if (!(parts >= PARTS_LEAST)) parts = PARTS_LEAST;
-    if (parts > PARTS_MOST) parts = PARTS_MOST;
+    if (!(parts >= MIN_PARTS)) parts = MIN_PARTS;
+    if (parts > MAX_PARTS) parts = MAX_PARTS;
     uint64_t part = (uint64_t)((double)runner->launches / parts);
     return part ? part : 1;
 }

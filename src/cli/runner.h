@@ -1,7 +1,7 @@
 /* Runs a job: one plan, executed at once or, to show progress, some launches at a time. */
 #ifndef STN_CLI_RUNNER_H
 #define STN_CLI_RUNNER_H
-#include "cli/settings.h"
+#include "cli/shared_options.h"
 
 typedef enum cli_show { CLI_SHOW_AUTO, CLI_SHOW_ALWAYS, CLI_SHOW_NEVER } cli_show;
 

@@ -1,13 +1,13 @@
 /* The inputs of `stentor run --system`: the text, the fields' arrays, the coefficients. */
 #ifndef STN_CLI_SYSTEM_INPUT_H
 #define STN_CLI_SYSTEM_INPUT_H
-#include "cli/options.h"
+#include "cli/option_parser.h"
 #include "io/input.h"
 #include "problem/system_task.h"
 
 typedef struct cli_system_settings { /* as given; NULL: not given */
     const char *text;                /* the file of the system's text */
-    const char *fields[CLI_LIST_MOST + 1], *coefficients[CLI_LIST_MOST + 1], *keep[CLI_LIST_MOST + 1];
+    const char *fields[CLI_LIST_MAX + 1], *coefficients[CLI_LIST_MAX + 1], *keep[CLI_LIST_MAX + 1];
 } cli_system_settings;
 
 typedef struct cli_system_input { /* all owned */

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "cli/option_values.h"
 #include "cli/progress.h"
-#include "cli/spelling.h"
 
 enum { MOST = 64, NAME = 40 };
 

@@ -1,7 +1,7 @@
 /* stentor run --devices: a job on several devices of this process. */
 #ifndef STN_CLI_TEAM_RUN_H
 #define STN_CLI_TEAM_RUN_H
-#include "cli/settings.h"
+#include "cli/shared_options.h"
 
 typedef struct cli_team_run {
     stn_team *team; /* owned */

@@ -2,7 +2,7 @@
  * wisdom that is shipped with the library (cache/tuned). */
 #ifndef STN_CLI_TUNE_LIST_H
 #define STN_CLI_TUNE_LIST_H
-#include "cli/settings.h"
+#include "cli/shared_options.h"
 
 typedef struct cli_tune_list {
     const char *problems; /* a file in the format of problem_list.h */

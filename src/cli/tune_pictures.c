@@ -45,7 +45,7 @@ static void widen(axis *a, double value) {
 }
 
 /* Adds margins; rounding to whole decades would be too much for a narrow range. */
-static void settle(axis *a) {
+static void add_margins(axis *a) {
     if (!(a->high > 0) || !(a->low < INFINITY)) a->low = 0.1, a->high = 10;
     a->low /= 1.25;
     a->high *= 1.25;
@@ -64,21 +64,21 @@ static void end(stn_text *html) { stn_text_printf(html, "</svg>\n"); }
 /* Draws grid lines at 1, 2 and 5 of each decade, or only at 1 if the range is wide. */
 static void put_ticks(const axis *a, bool vertical, stn_text *html) {
     static const double steps[] = {1, 2, 5};
-    const bool few = log10(a->high / a->low) < 2.5;
+    const bool narrow = log10(a->high / a->low) < 2.5;
     for (int decade = (int)floor(log10(a->low)); decade <= (int)ceil(log10(a->high)); decade++)
-        for (int s = 0; s < (few ? 3 : 1); s++) {
-            const double value = steps[s] * pow(10, decade), place = at(a, value);
+        for (int s = 0; s < (narrow ? 3 : 1); s++) {
+            const double value = steps[s] * pow(10, decade), pixel = at(a, value);
             if (value < a->low || value > a->high) continue;
             if (vertical)
                 stn_text_printf(
                     html,
                     "<path class=\"line\" d=\"M%d %.1fH%d\"/><text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%g</text>\n",
-                    LEFT, place, WIDTH - RIGHT, LEFT - 6, place + 4, value);
+                    LEFT, pixel, WIDTH - RIGHT, LEFT - 6, pixel + 4, value);
             else
                 stn_text_printf(html,
                                 "<path class=\"line\" d=\"M%.1f %dV%d\"/><text x=\"%.1f\" y=\"%d\" "
                                 "text-anchor=\"middle\">%g</text>\n",
-                                place, TOP, HEIGHT - BOTTOM, place, HEIGHT - BOTTOM + 16, value);
+                                pixel, TOP, HEIGHT - BOTTOM, pixel, HEIGHT - BOTTOM + 16, value);
         }
 }
 
@@ -127,7 +127,7 @@ void cli_picture_search(const stn_plan *plan, stn_text *html) {
         widen(&y, row->measured);
     }
     if (count) qsort(rows, count, sizeof *rows, by_estimate);
-    settle(&y);
+    add_margins(&y);
     begin("seconds by candidate", html);
     put_ticks(&y, true, html);
     const double width = (double)(WIDTH - LEFT - RIGHT) / (double)(count ? count : 1);
@@ -149,7 +149,7 @@ void cli_picture_search(const stn_plan *plan, stn_text *html) {
 
 static double intensity(const stn_ranked *row) { return row->estimate.flops / row->estimate.bytes; }
 static double seconds_of(const stn_ranked *row) { return row->measured > 0 ? row->measured : row->estimate.seconds; }
-static bool has_place(const stn_ranked *row) {
+static bool is_drawn(const stn_ranked *row) {
     return row->applies && row->estimate.flops > 0 && row->estimate.bytes > 0 && seconds_of(row) > 0;
 }
 
@@ -159,13 +159,13 @@ void cli_picture_roofline(const stn_plan *plan, stn_text *html) {
     const double peak = plan->ranked ? machine->flops[plan->ranking[0].estimate.unit] : 0;
     axis x = across(), y = upward();
     for (size_t i = 0; i < plan->ranked; i++)
-        if (has_place(&plan->ranking[i])) {
+        if (is_drawn(&plan->ranking[i])) {
             widen(&x, intensity(&plan->ranking[i]));
             widen(&y, 1e-9 * plan->ranking[i].estimate.flops / seconds_of(&plan->ranking[i]));
         }
     widen(&x, peak / machine->copy_bandwidth);
     widen(&y, 1e-9 * peak);
-    settle(&x), settle(&y);
+    add_margins(&x), add_margins(&y);
     begin("roofline", html);
     put_ticks(&x, false, html);
     put_ticks(&y, true, html);
@@ -175,7 +175,7 @@ void cli_picture_roofline(const stn_plan *plan, stn_text *html) {
                         at(&y, fmax(1e-9 * machine->copy_bandwidth * x.low, y.low)), at(&x, corner),
                         at(&y, 1e-9 * peak), at(&x, x.high), at(&y, 1e-9 * peak));
     for (size_t i = plan->ranked; i-- > 0;)
-        if (has_place(&plan->ranking[i]))
+        if (is_drawn(&plan->ranking[i]))
             put_dot(plan, i, at(&x, intensity(&plan->ranking[i])),
                     at(&y, 1e-9 * plan->ranking[i].estimate.flops / seconds_of(&plan->ranking[i])), html);
     put_labels("operations a byte", "GFLOP/s", html);
@@ -191,7 +191,7 @@ void cli_picture_estimate(const stn_plan *plan, stn_text *html) {
             widen(&x, plan->ranking[i].estimate.seconds), widen(&y, plan->ranking[i].measured);
     x.low = y.low = fmin(x.low, y.low);
     x.high = y.high = fmax(x.high, y.high);
-    settle(&x), settle(&y);
+    add_margins(&x), add_margins(&y);
     begin("predicted against measured seconds", html);
     put_ticks(&x, false, html);
     put_ticks(&y, true, html);

@@ -35,7 +35,7 @@ static void on_error(png_structp png, png_const_charp message) {
 
 static void on_warning(png_structp png, png_const_charp message) { (void)png, (void)message; }
 
-static void give(png_structp png, png_bytep to, png_size_t size) {
+static void read_bytes(png_structp png, png_bytep to, png_size_t size) {
     source *from = png_get_io_ptr(png);
     if (from->size - from->at < size) png_error(png, "it is cut off");
     memcpy(to, from->bytes + from->at, size);
@@ -72,12 +72,12 @@ static stn_status read_header(const char *name, png_structp png, png_infop info,
 /* Returns false if libpng failed; from->message then holds its message. */
 static bool start(png_structp png, png_infop info, source *from) {
     if (setjmp(png_jmpbuf(png))) return false;
-    png_set_user_limits(png, STN_PNG_SIDE_MOST, STN_PNG_SIDE_MOST);
+    png_set_user_limits(png, STN_PNG_MAX_SIDE, STN_PNG_MAX_SIDE);
     png_set_chunk_cache_max(png, CHUNKS);
     png_set_chunk_malloc_max(png, CHUNK_BYTES);
     png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_NEVER, NULL, 0);
     png_set_crc_action(png, PNG_CRC_ERROR_QUIT, PNG_CRC_WARN_DISCARD);
-    png_set_read_fn(png, from, give);
+    png_set_read_fn(png, from, read_bytes);
     png_read_info(png, info);
     return true;
 }
@@ -93,7 +93,7 @@ static bool read_pixels(png_structp png, png_infop info, unsigned char **rows) {
 }
 
 /* Turns libpng's failure into a status; errno tells out-of-memory from damage. */
-static stn_status given_up(const char *name, const source *from, stn_error *error) {
+static stn_status png_failure(const char *name, const source *from, stn_error *error) {
     if (errno == ENOMEM) return stn_fail_memory(error, "the text of a PNG", from->size);
     return stn_fail(error, STN_ERROR_FORMAT, "'%s' is a damaged PNG (%s): write it again", name, from->message);
 }
@@ -110,7 +110,7 @@ static stn_status read_all_pixels(const char *name, png_structp png, png_infop i
         if (read_pixels(png, info, rows))
             *pixels = made, made = NULL;
         else
-            status = given_up(name, from, error);
+            status = png_failure(name, from, error);
     }
     free(rows);
     free(made);
@@ -128,7 +128,7 @@ stn_status stn_png_decode(const char *name, const unsigned char *bytes, size_t s
     if (!info)
         status = stn_fail_memory(error, "a PNG reader", 1);
     else if (!start(png, info, &from))
-        status = given_up(name, &from, error);
+        status = png_failure(name, &from, error);
     else {
         status = read_header(name, png, info, size, header, error);
         if (status == STN_OK && pixels) status = read_all_pixels(name, png, info, &from, header, pixels, error);
@@ -172,11 +172,10 @@ static bool encode(png_structp png, png_infop info, FILE *file, const stn_array 
 stn_status stn_png_prepare(const char *path, const stn_array *array, int bits, size_t *changed, stn_output *output,
                            stn_error *error) {
     *changed = 0;
-    if (array->rank != 2 || array->is_complex || array->extent[0] > STN_PNG_SIDE_MOST ||
-        array->extent[1] > STN_PNG_SIDE_MOST || !array->count)
+    if (array->rank != 2 || array->is_complex || array->extent[0] > STN_PNG_MAX_SIDE ||
+        array->extent[1] > STN_PNG_MAX_SIDE || !array->count)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
-                        "'%s': a PNG holds one grid of two axes of 1 to %d points: write .npy", path,
-                        STN_PNG_SIDE_MOST);
+                        "'%s': a PNG holds one grid of two axes of 1 to %d points: write .npy", path, STN_PNG_MAX_SIDE);
     STN_TRY(stn_output_open(path, output, error));
     unsigned char *row = malloc(array->extent[1] * 2);
     png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, NULL, on_error, on_warning);

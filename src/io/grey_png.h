@@ -5,8 +5,8 @@
 
 #include "io/npy.h"
 
-#define STN_PNG_BYTES_MOST ((size_t)1 << 30) /* largest file that is read */
-#define STN_PNG_SIDE_MOST 1000000            /* most pixels along an axis */
+#define STN_PNG_MAX_BYTES ((size_t)1 << 30) /* largest file that is read */
+#define STN_PNG_MAX_SIDE 1000000            /* most pixels along an axis */
 
 bool stn_png_is(const void *bytes, size_t size);
 

@@ -14,7 +14,7 @@
 
 #include "base/error.h"
 #include "base/half.h"
-#include "io/ending.h"
+#include "io/file_format.h"
 #include "io/grey_png.h"
 
 /* An open file, positioned at its first value; a PNG's pixels are decoded in memory instead. */
@@ -71,7 +71,7 @@ static double decode(const stn_npy_header *header, const unsigned char *at) {
 }
 
 /* The index in C order of value number `index` of a file in Fortran order. */
-static size_t value_place(const stn_npy_header *header, size_t index) {
+static size_t c_order_index(const stn_npy_header *header, size_t index) {
     size_t stride[STN_ARRAY_RANK], at = 0;
     stride[header->rank - 1] = 1;
     for (int axis = header->rank - 1; axis > 0; axis--) stride[axis - 1] = stride[axis] * header->extent[axis];
@@ -83,10 +83,10 @@ static size_t value_place(const stn_npy_header *header, size_t index) {
 }
 
 /* The same for a number: a complex value is two numbers. */
-static size_t place(const stn_npy_header *header, size_t index) {
+static size_t number_index(const stn_npy_header *header, size_t index) {
     if (!header->fortran || header->rank < 2) return index;
     size_t per = (size_t)header->per;
-    return value_place(header, index / per) * per + index % per;
+    return c_order_index(header, index / per) * per + index % per;
 }
 
 /* Reads exactly `size` bytes; a short file is an error. */
@@ -104,7 +104,7 @@ static stn_status read_all(int fd, const char *path, void *bytes, size_t size, s
     return STN_OK;
 }
 
-static stn_status take(stn_input *in, const char *path, void *bytes, size_t size, stn_error *error) {
+static stn_status read_values(stn_input *in, const char *path, void *bytes, size_t size, stn_error *error) {
     if (!in->pixels) return read_all(in->fd, path, bytes, size, error);
     memcpy(bytes, in->pixels + in->taken, size);
     in->taken += size;
@@ -167,7 +167,8 @@ static stn_status open_regular(const char *path, int *fd, size_t *size, stn_erro
         *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (*fd < 0) return stn_fail(error, STN_ERROR_IO, "cannot open '%s': %s", path, strerror(errno));
     if (fstat(*fd, &about) != 0) return stn_fail(error, STN_ERROR_IO, "cannot read '%s': %s", path, strerror(errno));
-    if (S_ISDIR(about.st_mode) && stn_ending_is(path, "zarr")) return stn_ending_refuse_input(path, NULL, 0, error);
+    if (S_ISDIR(about.st_mode) && stn_file_extension_is(path, "zarr"))
+        return stn_file_fail_unsupported(path, NULL, 0, error);
     if (!S_ISREG(about.st_mode))
         return stn_fail(error, STN_ERROR_IO, "cannot read '%s': it is not a regular file", path);
     *size = (size_t)about.st_size;
@@ -190,10 +191,10 @@ static stn_status check_size(const char *path, const stn_npy_header *header, con
 /* Reads the header, and with `pixels_too` the pixels, of the PNG in fd. */
 static stn_status open_png(stn_input *in, const char *path, size_t size, bool pixels_too, stn_npy_header *header,
                            stn_error *error) {
-    if (size > STN_PNG_BYTES_MOST)
+    if (size > STN_PNG_MAX_BYTES)
         return stn_fail(error, STN_ERROR_FORMAT,
                         "'%s' has %zu bytes, more than the %zu of a PNG that is read: use .npy", path, size,
-                        (size_t)STN_PNG_BYTES_MOST);
+                        (size_t)STN_PNG_MAX_BYTES);
     unsigned char *bytes = malloc(size ? size : 1);
     if (!bytes) return stn_fail_memory(error, "a PNG", size);
     stn_status status = lseek(in->fd, 0, SEEK_SET) == 0 ? read_all(in->fd, path, bytes, size, error)
@@ -223,8 +224,8 @@ static stn_status input_open(const char *path, const stn_raw *raw, bool complex_
     else if (stn_png_is(start, size)) {
         status = open_png(in, path, file_size, values, header, error);
         goto done;
-    } else if (!stn_npy_is(start, size) && stn_ending_is_known(path, start, size)) {
-        status = stn_ending_refuse_input(path, start, size, error);
+    } else if (!stn_npy_is(start, size) && stn_file_is_unsupported(path, start, size)) {
+        status = stn_file_fail_unsupported(path, start, size, error);
         goto done;
     } else
         STN_TRY_GOTO(status,
@@ -267,7 +268,7 @@ static stn_status convert_values(stn_input *in, const char *path, const stn_npy_
     size_t count = header->count * (size_t)header->per;
     for (size_t done = 0; done < count;) {
         size_t now = count - done < BLOCK ? count - done : BLOCK;
-        STN_TRY_GOTO(status, take(in, path, block, now * (size_t)header->item, error), done);
+        STN_TRY_GOTO(status, read_values(in, path, block, now * (size_t)header->item, error), done);
         for (size_t i = 0; i < now; i++) {
             const unsigned char *at = block + i * (size_t)header->item;
             double value = decode(header, at);
@@ -278,7 +279,7 @@ static stn_status convert_values(stn_input *in, const char *path, const stn_npy_
                                   stn_dtype_name(array->dtype));
                 goto done;
             }
-            stn_array_set(array, place(header, done + i), value);
+            stn_array_set(array, number_index(header, done + i), value);
         }
         done += now;
     }
@@ -307,8 +308,9 @@ stn_status stn_input_read(const char *path, const stn_raw *raw, bool complex_too
     if (status == STN_OK) {
         bool as_stored =
             header.kind == 'f' && (size_t)header.item == stn_dtype_size(want) && !header.swap && !header.fortran;
-        status = as_stored ? take(&in, path, result.data, header.count * (size_t)(header.per * header.item), error)
-                           : convert_values(&in, path, &header, &result, error);
+        status = as_stored
+                     ? read_values(&in, path, result.data, header.count * (size_t)(header.per * header.item), error)
+                     : convert_values(&in, path, &header, &result, error);
     }
     input_close(&in);
     if (status != STN_OK) {

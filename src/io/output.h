@@ -25,7 +25,7 @@ stn_status stn_output_probe(const char *path, stn_error *error);
 
 /* Reserves the standard output for the output named "-": later prints go to stderr. Fails if it is
  * a terminal. */
-stn_status stn_output_take_stdout(stn_error *error);
+stn_status stn_output_reserve_stdout(stn_error *error);
 
 /* Starts an output; "-" is the standard output. The folder must exist; an existing file keeps its
  * content until stn_output_commit. Symbolic links are followed, also to a file that does not exist

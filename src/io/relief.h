@@ -5,8 +5,8 @@
 #include "io/array.h"
 #include "io/output.h"
 
-/* A map reduced to at most STN_PANEL_MOST points along each side. */
-#define STN_PANEL_MOST 1200
+/* A map reduced to at most STN_PANEL_MAX_SIDE points along each side. */
+#define STN_PANEL_MAX_SIDE 1200
 typedef struct stn_panel {
     size_t height, width;
     float *z; /* owned, C order */

@@ -1,7 +1,7 @@
 /* Writes a result in the format of its file extension. */
 #ifndef STN_IO_RESULT_H
 #define STN_IO_RESULT_H
-#include "io/ending.h"
+#include "io/file_format.h"
 #include "io/npy.h"
 
 /* Can a result of this rank and kind be written there? For use before a long run. */

@@ -26,5 +26,5 @@ stn_points stn_points_of_side(const stn_fft *fft, const stn_fft_side *side, cons
  * and the odd elements of an array, two halves of each row) do not overlap. Disjoint spans take a
  * few comparisons; otherwise at most `looks` slices are compared, and the answer is false if no
  * common byte is found by then. */
-bool stn_points_meet(const stn_points *a, const stn_points *b, int64_t looks);
+bool stn_points_meet(const stn_points *a, const stn_points *b, int64_t budget);
 #endif

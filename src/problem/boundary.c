@@ -1,5 +1,5 @@
 /* Boundary conditions of stencils: the one parser of their names (stn_boundary_parse, also behind
- * the command's --boundary, which src/cli/settings.c splits at commas into axes), and index
+ * the command's --boundary, which src/cli/shared_options.c splits at commas into axes), and index
  * folding, which maps an index outside of the grid to a point inside of it (stn_fold). Kernels fold
  * in kernel_templates/device/index.cuh; systems of fields, in system_boundary.c. */
 #include <math.h>

@@ -9,10 +9,10 @@
 
 /* Exponent of the largest scaling of a tap: exp(-40) is negligible. One-sided taps have no best
  * shift. */
-#define MOST_SHIFT 40.0
-#define ALIKE 1e-9 /* relative difference of growth factors that counts as none */
+#define MAX_SHIFT 40.0
+#define NEGLIGIBLE 1e-9 /* relative difference of growth factors that counts as none */
 #define DEFECTIVE (52 * M_LN2 / M_LN10)
-enum { ROUNDS = 12, HALVINGS = 60, SECTIONS = 200, MANY = 64 /* taps */ };
+enum { ROUNDS = 12, HALVINGS = 60, SECTIONS = 200, MANY_TAPS = 64 /* taps */ };
 
 /* ---- sides ----------------------------------------------------------------------------------- */
 
@@ -23,16 +23,16 @@ static bool is_mirror(const stn_boundary *side, int reach) {
     return side->kind == STN_REFLECT || side->kind == STN_MIRROR || (side->kind == STN_NEAREST && reach <= 1);
 }
 
-typedef enum axis_kind { AXIS_STILL, AXIS_OPEN, AXIS_FOLDS } axis_kind;
+typedef enum axis_kind { AXIS_NORMAL, AXIS_OPEN, AXIS_FOLDS } axis_kind;
 
 /* AXIS_OPEN: every side that taps reach past is constant or fixed, so that waves leave through it.
- * AXIS_STILL: the operator along the axis has orthogonal eigenvectors. AXIS_FOLDS: all other
+ * AXIS_NORMAL: the operator along the axis has orthogonal eigenvectors. AXIS_FOLDS: all other
  * axes. */
-static axis_kind kind_of(const stn_task *task, int axis) {
+static axis_kind classify_axis(const stn_task *task, int axis) {
     const stn_boundary *sides = task->boundary[axis];
     const int *reach = task->reach[axis];
-    if (task->n[axis] == 1 && !is_open(&sides[0]) && !is_open(&sides[1])) return AXIS_STILL;
-    if (axis < 3 - task->rank || sides[0].kind == STN_WRAP) return AXIS_STILL;
+    if (task->n[axis] == 1 && !is_open(&sides[0]) && !is_open(&sides[1])) return AXIS_NORMAL;
+    if (axis < 3 - task->rank || sides[0].kind == STN_WRAP) return AXIS_NORMAL;
     bool open = true, mirrors = true;
     for (int side = 0; side < 2; side++) {
         if (!reach[side]) continue;
@@ -40,26 +40,26 @@ static axis_kind kind_of(const stn_task *task, int axis) {
         mirrors = mirrors && (is_open(&sides[side]) || is_mirror(&sides[side], reach[side]));
     }
     if (open) return AXIS_OPEN;
-    return mirrors && stn_task_mirrored(task, axis) ? AXIS_STILL : AXIS_FOLDS;
+    return mirrors && stn_task_mirrored(task, axis) ? AXIS_NORMAL : AXIS_FOLDS;
 }
 
 /* ---- shifts ---------------------------------------------------------------------------------- */
 
-static double along(const stn_tap *tap, const double shift[3]) {
+static double dot(const stn_tap *tap, const double shift[3]) {
     return shift[0] * (double)tap->offset[0] + shift[1] * (double)tap->offset[1] + shift[2] * (double)tap->offset[2];
 }
 
 static double sum_of(const stn_task *task, const double shift[3]) {
     double sum = 0;
-    for (size_t i = 0; i < task->ntaps; i++) sum += fabs(task->taps[i].weight) * exp(along(&task->taps[i], shift));
+    for (size_t i = 0; i < task->ntaps; i++) sum += fabs(task->taps[i].weight) * exp(dot(&task->taps[i], shift));
     return sum;
 }
 
 /* Does the sum of |w| exp(s o) increase with the shift s along an axis? */
-static bool rises(const stn_task *task, const double shift[3], int axis) {
+static bool increases(const stn_task *task, const double shift[3], int axis) {
     double slope = 0;
     for (size_t i = 0; i < task->ntaps; i++)
-        slope += (double)task->taps[i].offset[axis] * fabs(task->taps[i].weight) * exp(along(&task->taps[i], shift));
+        slope += (double)task->taps[i].offset[axis] * fabs(task->taps[i].weight) * exp(dot(&task->taps[i], shift));
     return slope > 0;
 }
 
@@ -72,10 +72,10 @@ static void choose_shift(const stn_task *task, const bool open[3], double shift[
         for (int axis = 0; axis < 3; axis++) {
             /* by symmetry the best shift is 0 */
             if (!open[axis] || stn_task_mirrored(task, axis)) continue;
-            double low = -MOST_SHIFT / stn_task_reach(task, axis), high = -low;
+            double low = -MAX_SHIFT / stn_task_reach(task, axis), high = -low;
             for (int i = 0; i < HALVINGS; i++) {
                 shift[axis] = 0.5 * (low + high);
-                *(rises(task, shift, axis) ? &high : &low) = shift[axis];
+                *(increases(task, shift, axis) ? &high : &low) = shift[axis];
             }
         }
 }
@@ -86,7 +86,7 @@ static double shifted_symbol(const stn_task *task, const double shift[3]) {
     stn_tap *taps = malloc(task->ntaps * sizeof *taps);
     if (!taps) return sum_of(task, shift);
     memcpy(taps, task->taps, task->ntaps * sizeof *taps);
-    for (size_t i = 0; i < task->ntaps; i++) taps[i].weight *= exp(along(&task->taps[i], shift));
+    for (size_t i = 0; i < task->ntaps; i++) taps[i].weight *= exp(dot(&task->taps[i], shift));
     const double largest = stn_taps_max_symbol(task->ntaps, taps);
     free(taps);
     return largest;
@@ -98,7 +98,7 @@ static double shifted_symbol(const stn_task *task, const double shift[3]) {
  * measured in the maximum norm, or as a cheap upper bound of |K| if there are many taps. */
 static double bound_at(const stn_task *task, bool folds, const double whole[3], double part) {
     const double shift[3] = {part * whole[0], part * whole[1], part * whole[2]};
-    return folds || (task->ntaps > MANY && part < 1) ? sum_of(task, shift) : shifted_symbol(task, shift);
+    return folds || (task->ntaps > MANY_TAPS && part < 1) ? sum_of(task, shift) : shifted_symbol(task, shift);
 }
 
 stn_growth stn_task_growth(const stn_task *task) {
@@ -106,7 +106,7 @@ stn_growth stn_task_growth(const stn_task *task) {
     stn_growth g = {.symbol = stn_taps_max_symbol(task->ntaps, task->taps)};
     bool open[3];
     for (int axis = 0; axis < 3; axis++) {
-        const axis_kind kind = kind_of(task, axis);
+        const axis_kind kind = classify_axis(task, axis);
         open[axis] = kind == AXIS_OPEN && stn_task_reach(task, axis) > 0;
         g.folds = g.folds || kind == AXIS_FOLDS;
     }
@@ -116,7 +116,7 @@ stn_growth stn_task_growth(const stn_task *task) {
     for (int axis = 0; axis < 3; axis++) condition += fabs(shift[axis]) * (double)(task->n[axis] - 1) / M_LN10;
     if (!(condition > 0)) return g;
     const double shifted = bound_at(task, g.folds, shift, 1);
-    if (!(shifted < g.step * (1 - ALIKE))) return g;
+    if (!(shifted < g.step * (1 - NEGLIGIBLE))) return g;
     g.lasting = shifted, g.excess = condition;
     for (double part = 1; g.shifts < STN_GROWTH_SHIFTS; part /= 2, g.shifts++) {
         g.shift[g.shifts].each = log10(part < 1 ? bound_at(task, g.folds, shift, part) : shifted);

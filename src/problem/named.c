@@ -22,7 +22,7 @@
 #include "base/text.h"
 #include "problem/stencil.h"
 
-#define MOST_PARAMETERS 2
+#define MAX_PARAMETERS 2
 #define STAR_RADIUS 8 /* of the widest named star, laplace of order 16 */
 
 typedef struct named named;
@@ -30,8 +30,8 @@ struct named {
     const char *name;
     stn_status (*build)(const named *entry, const double *parameters, stn_stencil **stencil, stn_error *error);
     int rank, radius; /* radius 0: it follows from the parameters */
-    const char *keys[MOST_PARAMETERS];
-    double defaults[MOST_PARAMETERS];
+    const char *keys[MAX_PARAMETERS];
+    double defaults[MAX_PARAMETERS];
 };
 
 /* weight[d] is the weight of the taps at distance d from the centre along an axis. */
@@ -181,7 +181,7 @@ static stn_status parse_parameter(const named *entry, const char *item, size_t s
     const char *equals = memchr(item, '=', size);
     if (!equals) return bad_parameter(entry, item, size, "is not of the form key=value", error);
     size_t key_size = (size_t)(equals - item);
-    for (unsigned i = 0; i < MOST_PARAMETERS && entry->keys[i]; i++) {
+    for (unsigned i = 0; i < MAX_PARAMETERS && entry->keys[i]; i++) {
         const char *key = entry->keys[i];
         if (strlen(key) != key_size || memcmp(key, item, key_size) != 0) continue;
         if (*given >> i & 1) return bad_parameter(entry, item, size, "is given twice", error);
@@ -202,7 +202,7 @@ stn_status stn_stencil_parse(const char *spec, stn_stencil **stencil, stn_error 
     while (i < NAMES && !(strlen(table[i].name) == size && memcmp(table[i].name, spec, size) == 0)) i++;
     if (i == NAMES) return unknown_name(spec, size, error);
 
-    double values[MOST_PARAMETERS];
+    double values[MAX_PARAMETERS];
     unsigned given = 0;
     memcpy(values, table[i].defaults, sizeof values);
     for (const char *item = spec + size; *item;) {

@@ -14,8 +14,8 @@
 #include "problem/stencil.h"
 
 #define PEAKS 8
-#define WIDEST (2 * STN_MAX_RADIUS + 1)
-#define MOST_SAMPLES (4 * WIDEST)
+#define MAX_WIDTH (2 * STN_MAX_RADIUS + 1)
+#define MAX_SAMPLES (4 * MAX_WIDTH)
 /* complex multiply-adds, about 50 ms: limits the time of wide 3D stencils */
 #define SCAN_BUDGET 3e7
 #define CLIMB_STEPS 400
@@ -41,12 +41,12 @@ typedef struct search {
     int samples[3];       /* samples over [0, 2 pi); 1 if the width is 1 */
     int scanned[3];       /* samples that are scanned: K(-k) is the conjugate of K(k) */
     peak peaks[PEAKS];
-    cplx roots[3][MOST_SAMPLES]; /* exp(2 pi i j / samples) */
-    cplx row[WIDEST];
-    cplx plane[WIDEST * WIDEST];
+    cplx roots[3][MAX_SAMPLES]; /* exp(2 pi i j / samples) */
+    cplx row[MAX_WIDTH];
+    cplx plane[MAX_WIDTH * MAX_WIDTH];
 } search;
 
-static void measure(search *s) {
+static void find_offset_range(search *s) {
     for (int axis = 0; axis < 3; axis++) {
         int64_t low = s->taps[0].offset[axis], high = low;
         for (size_t i = 1; i < s->ntaps; i++) {
@@ -63,9 +63,9 @@ static void measure(search *s) {
 static double choose_samples(search *s, double density) {
     bool halved = false;
     for (int axis = 0; axis < 3; axis++) {
-        int wanted = 2 * (int)ceil(density * s->width[axis] / 2);
-        if (wanted > MOST_SAMPLES) wanted = MOST_SAMPLES;
-        s->samples[axis] = s->width[axis] == 1 ? 1 : wanted < 16 ? 16 : wanted;
+        int samples = 2 * (int)ceil(density * s->width[axis] / 2);
+        if (samples > MAX_SAMPLES) samples = MAX_SAMPLES;
+        s->samples[axis] = s->width[axis] == 1 ? 1 : samples < 16 ? 16 : samples;
         s->scanned[axis] = s->samples[axis];
         if (halved || s->samples[axis] == 1) continue;
         s->scanned[axis] = s->samples[axis] / 2 + 1;
@@ -108,25 +108,25 @@ static void fill_row(search *s, int j1) {
 
 static double sum_row(const search *s, int j2) {
     cplx sum = {0, 0};
-    for (int o2 = 0, turn = 0; o2 < s->width[2]; o2++) {
-        sum = madd(sum, s->row[o2], s->roots[2][turn]);
-        turn += j2;
-        if (turn >= s->samples[2]) turn -= s->samples[2];
+    for (int o2 = 0, sample = 0; o2 < s->width[2]; o2++) {
+        sum = madd(sum, s->row[o2], s->roots[2][sample]);
+        sample += j2;
+        if (sample >= s->samples[2]) sample -= s->samples[2];
     }
     return hypot(sum.re, sum.im);
 }
 
 static bool adjacent(const search *s, const int a[3], const int b[3]) {
     for (int axis = 0; axis < 3; axis++) {
-        int apart = abs(a[axis] - b[axis]);
-        if (apart > 1 && apart < s->samples[axis] - 1) return false;
+        int distance = abs(a[axis] - b[axis]);
+        if (distance > 1 && distance < s->samples[axis] - 1) return false;
     }
     return true;
 }
 
 /* Keeps the largest samples; of adjacent samples, which lead to the same maximum, the larger
  * one. */
-static void offer(search *s, peak sample) {
+static void keep_if_larger(search *s, peak sample) {
     int lowest = 0;
     for (int i = 0; i < PEAKS; i++)
         if (s->peaks[i].value < s->peaks[lowest].value) lowest = i;
@@ -145,21 +145,22 @@ static void scan(search *s) {
         fill_plane(s, j0);
         for (int j1 = 0; j1 < s->scanned[1]; j1++) {
             fill_row(s, j1);
-            for (int j2 = 0; j2 < s->scanned[2]; j2++) offer(s, (peak){.at = {j0, j1, j2}, .value = sum_row(s, j2)});
+            for (int j2 = 0; j2 < s->scanned[2]; j2++)
+                keep_if_larger(s, (peak){.at = {j0, j1, j2}, .value = sum_row(s, j2)});
         }
     }
 }
 
 /* After the scan, the first elements of an axis's roots hold exp(i k o) of its offsets, and the row
  * is a buffer. */
-static void turn_to(search *s, int axis, double k) {
+static void set_frequency(search *s, int axis, double k) {
     for (int place = 0; place < s->width[axis]; place++) {
         const double angle = k * (s->low[axis] + place);
         s->roots[axis][place] = (cplx){cos(angle), sin(angle)};
     }
 }
 
-/* |K| at the frequency that turn_to set on each axis. */
+/* |K| at the frequency that set_frequency set on each axis. */
 static double magnitude(const search *s) {
     cplx sum = {0, 0};
     for (size_t i = 0; i < s->ntaps;) { /* one line of taps along axis 2 at a time */
@@ -183,7 +184,7 @@ static bool step_along(search *s, peak *top, int axis, double length) {
     const size_t bytes = (size_t)s->width[axis] * sizeof *s->row;
     memcpy(s->row, s->roots[axis], bytes);
     top->k[axis] = before + length;
-    turn_to(s, axis, top->k[axis]);
+    set_frequency(s, axis, top->k[axis]);
     const double value = magnitude(s);
     if (value > top->value) {
         top->value = value;
@@ -197,7 +198,7 @@ static bool step_along(search *s, peak *top, int axis, double length) {
 /* Compass search from the peak's position: tries a step in each direction, halves the step if none
  * increases |K|, and ends when the step is `finest` samples. */
 static void climb(search *s, peak *top, double finest) {
-    for (int axis = 0; axis < 3; axis++) turn_to(s, axis, top->k[axis]);
+    for (int axis = 0; axis < 3; axis++) set_frequency(s, axis, top->k[axis]);
     for (int step = 0; step < CLIMB_STEPS && top->scale > finest; step++) {
         bool moved = false;
         for (int way = 0; way < 6; way++) {
@@ -253,7 +254,7 @@ double stn_taps_max_symbol(size_t ntaps, const stn_tap *taps) {
     if (!s) return bound; /* without memory, the upper bound is a valid answer */
     s->ntaps = ntaps;
     s->taps = taps;
-    measure(s);
+    find_offset_range(s);
     for (double density = 4; choose_samples(s, density) > SCAN_BUDGET && density > 2; density -= 0.5) continue;
     fill_roots(s);
     scan(s);

@@ -58,7 +58,7 @@ stn_status stn_system_declare_boundary(stn_system_parser *p) {
     int count = 0, axes = 0;
     const int most = (int)(sizeof of / sizeof *of);
     const size_t names = p->at;
-    if (!stn_system_take(p, '=')) {
+    if (!stn_system_accept(p, '=')) {
         do {
             stn_system_skip_lines(p);
             const size_t size = stn_system_name_size(p);
@@ -70,8 +70,8 @@ stn_status stn_system_declare_boundary(stn_system_parser *p) {
                                           "a boundary is that of fields or coefficients declared before it: "
                                           "\"boundary u, v = reflect\"");
             p->at += size;
-        } while (stn_system_take(p, ','));
-        if (!stn_system_take(p, '=')) return stn_system_fail_at(p, p->at, "the names are followed by = and a rule");
+        } while (stn_system_accept(p, ','));
+        if (!stn_system_accept(p, '=')) return stn_system_fail_at(p, p->at, "the names are followed by = and a rule");
     } else
         while (count < system->nfields) of[count] = &system->fields[count], count++;
     if (!count) return stn_system_fail_at(p, p->at, "no field is declared yet: boundaries come after fields");
@@ -81,7 +81,7 @@ stn_status stn_system_declare_boundary(stn_system_parser *p) {
         stn_system_skip_lines(p);
         if (axes == 3) return stn_system_fail_at(p, p->at, "there are at most three axes");
         STN_TRY(parse_rule(p, rules[axes++]));
-    } while (stn_system_take(p, ','));
+    } while (stn_system_accept(p, ','));
     if (axes > 1) STN_TRY(stn_system_fix_rank(p, at, axes));
     for (int i = 0; i < count; i++)
         for (int axis = 0; axis < 3; axis++) {

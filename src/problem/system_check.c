@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "problem/system.h"
 
-#define MOST_ROWS (1 << 16) /* rows of intermediate results of all assignments */
+#define MAX_ROWS (1 << 16) /* rows of intermediate results of all assignments */
 
 /* The range around a point over which a node's values are needed, if at all. */
 typedef struct demand {
@@ -15,7 +15,7 @@ typedef struct demand {
     bool needed;
 } demand;
 
-static void widen(demand *to, const demand *from, int more[3][2]) {
+static void widen_demand(demand *to, const demand *from, int more[3][2]) {
     for (int axis = 0; axis < 3; axis++)
         for (int side = 0; side < 2; side++) {
             const int reach = from->reach[axis][side] + (more ? more[axis][side] : 0);
@@ -47,12 +47,12 @@ static stn_status check_size(const stn_system *system, const stn_system_equation
                     "%d; assign a part to a field of its own",
                     e->line, e->column, name, d->reach[axis][side], 'z' - axis, STN_MAX_RADIUS);
     *rows += (int64_t)(d->reach[0][0] + d->reach[0][1] + 1) * (d->reach[1][0] + d->reach[1][1] + 1);
-    if (*rows <= MOST_ROWS) return STN_OK;
+    if (*rows <= MAX_ROWS) return STN_OK;
     return stn_fail(
         error, STN_ERROR_INVALID_ARGUMENT,
         "line %d, column %d: the stencils of stencils in %s.next need more than %d rows of intermediate results: "
         "assign a part to a field of its own",
-        e->line, e->column, name, MOST_ROWS);
+        e->line, e->column, name, MAX_ROWS);
 }
 
 static stn_status check_equation(const stn_system *system, stn_system_equation *e, demand *demands, stn_error *error) {
@@ -67,9 +67,10 @@ static stn_status check_equation(const stn_system *system, stn_system_equation *
         STN_TRY(check_size(system, e, d, &rows, error));
         if (node->op == STN_SYSTEM_STENCIL) {
             stencil_reach(&system->stencils[node->index], more);
-            widen(&demands[node->operand[0]], d, more);
+            widen_demand(&demands[node->operand[0]], d, more);
         } else
-            for (int k = 0; k < stn_system_ops[node->op].operands; k++) widen(&demands[node->operand[k]], d, NULL);
+            for (int k = 0; k < stn_system_ops[node->op].operands; k++)
+                widen_demand(&demands[node->operand[k]], d, NULL);
         if (node->op != STN_SYSTEM_FIELD && node->op != STN_SYSTEM_COEFFICIENT) continue;
         for (int axis = 0; axis < 3; axis++)
             for (int side = 0; side < 2; side++)

@@ -12,7 +12,7 @@
 enum {
     /* of the matrix: the norm of its 2^30-th power gives the spectral radius to 1e-5 */
     SQUARINGS = 30,
-    MOST_CORNERS = 8 /* coefficients for which all combinations of bounds are tried */
+    MAX_CORNERS = 8 /* coefficients for which all combinations of bounds are tried */
 };
 #define BUDGET 4e7 /* multiply-adds of all frequencies, about 0.1 seconds */
 
@@ -231,7 +231,7 @@ static void corner(const stn_system *system, const double *low, const double *hi
     for (int i = 0; i < system->ncoefficients; i++) {
         values[i] = low[i];
         if (low[i] == high[i]) continue;
-        if (number >> (bit < MOST_CORNERS - 1 ? bit : MOST_CORNERS - 1) & 1) values[i] = high[i];
+        if (number >> (bit < MAX_CORNERS - 1 ? bit : MAX_CORNERS - 1) & 1) values[i] = high[i];
         bit++;
     }
 }
@@ -250,7 +250,7 @@ static double growth_between(symbol *s, int rank, const double *low, const doubl
     double largest = 0;
     int differ = 0;
     for (int i = 0; i < s->system->ncoefficients; i++) differ += low[i] != high[i];
-    const unsigned corners = 1u << (differ < MOST_CORNERS ? differ : MOST_CORNERS);
+    const unsigned corners = 1u << (differ < MAX_CORNERS ? differ : MAX_CORNERS);
     for (unsigned c = 0; c < corners; c++) {
         corner(s->system, low, high, c, s->values);
         const double at = over_frequencies(s, rank, corners);

@@ -16,7 +16,7 @@
 
 /* ---- validation ------------------------------------------------------------------------------ */
 
-static stn_status lift_grid(const stn_system_problem *g, stn_system_task *task, stn_error *error) {
+static stn_status canonical_grid(const stn_system_problem *g, stn_system_task *task, stn_error *error) {
     const stn_system *system = g->system;
     const int rank = task->rank = g->rank ? g->rank : system->rank;
     if (rank < 1 || rank > STN_MAX_RANK)
@@ -62,7 +62,7 @@ static stn_status check_reach(const stn_system_task *task, stn_error *error) {
     return STN_OK;
 }
 
-static stn_status lift_steps(const stn_system_problem *g, stn_system_task *task, stn_error *error) {
+static stn_status canonical_steps(const stn_system_problem *g, stn_system_task *task, stn_error *error) {
     const uint64_t steps = g->steps ? g->steps : 1;
     if (steps > INT64_MAX / 2)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "steps is %" PRIu64 ": at most 2^62", steps);
@@ -83,7 +83,7 @@ static stn_status lift_steps(const stn_system_problem *g, stn_system_task *task,
     return STN_OK;
 }
 
-static stn_status lift_words(const stn_system_problem *g, stn_system_task *task, stn_error *error) {
+static stn_status canonical_options(const stn_system_problem *g, stn_system_task *task, stn_error *error) {
     const int size = (int)stn_dtype_size(g->dtype), alignment = g->alignment ? g->alignment : 16;
     if (!size)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "the dtype %d is unknown: use STN_F64, STN_F32 or STN_F16",
@@ -100,14 +100,14 @@ static stn_status lift_words(const stn_system_problem *g, stn_system_task *task,
     return STN_OK;
 }
 
-static stn_status lift_points(const stn_system_task *task, const char *what, size_t count,
-                              const stn_system_point *given, stn_system_point **lifted, int64_t *channels,
-                              stn_error *error) {
+static stn_status canonical_points(const stn_system_task *task, const char *what, size_t count,
+                                   const stn_system_point *given, stn_system_point **canonical, int64_t *channels,
+                                   stn_error *error) {
     if (!count) return STN_OK;
     if (!given)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "%s_count is %zu but %ss is NULL: give the list", what,
                         count, what);
-    stn_system_point *points = *lifted = calloc(count, sizeof *points);
+    stn_system_point *points = *canonical = calloc(count, sizeof *points);
     if (!points) return stn_fail_memory(error, "a list of points", count * sizeof *points);
     for (size_t i = 0; i < count; i++) {
         if (given[i].field >= (size_t)task->system->nfields)
@@ -163,7 +163,7 @@ static void find_spares(stn_system_task *task, bool *mentioned, bool *spread) {
     }
 }
 
-static stn_status lay_out(stn_system_task *task, stn_error *error) {
+static stn_status allocate_buffers(stn_system_task *task, stn_error *error) {
     const size_t nodes = (size_t)task->system->nnodes;
     bool *flags = malloc(2 * nodes);
     if (!flags) return stn_fail_memory(error, "a system", 2 * nodes);
@@ -178,17 +178,18 @@ static stn_status lay_out(stn_system_task *task, stn_error *error) {
 
 /* ---- making a task --------------------------------------------------------------------------- */
 
-static stn_status lift(const stn_system_problem *g, stn_system_task *task, stn_error *error) {
-    STN_TRY(lift_words(g, task, error));
-    STN_TRY(lift_grid(g, task, error));
-    STN_TRY(lift_steps(g, task, error));
+static stn_status canonicalise(const stn_system_problem *g, stn_system_task *task, stn_error *error) {
+    STN_TRY(canonical_options(g, task, error));
+    STN_TRY(canonical_grid(g, task, error));
+    STN_TRY(canonical_steps(g, task, error));
     STN_TRY(stn_system_copy(g->system, &task->system, error));
     STN_TRY(check_reach(task, error));
-    STN_TRY(lift_points(task, "source", g->source_count, g->sources, &task->sources, &task->source_channels, error));
-    STN_TRY(lift_points(task, "receiver", g->receiver_count, g->receivers, &task->receivers, &task->receiver_channels,
-                        error));
+    STN_TRY(
+        canonical_points(task, "source", g->source_count, g->sources, &task->sources, &task->source_channels, error));
+    STN_TRY(canonical_points(task, "receiver", g->receiver_count, g->receivers, &task->receivers,
+                             &task->receiver_channels, error));
     task->nsources = g->source_count, task->nreceivers = g->receiver_count;
-    return lay_out(task, error);
+    return allocate_buffers(task, error);
 }
 
 stn_status stn_system_task_make(const stn_system_problem *given, stn_system_task *task, stn_error *error) {
@@ -198,7 +199,7 @@ stn_status stn_system_task_make(const stn_system_problem *given, stn_system_task
     STN_TRY(stn_read_grown(&stn_layout_system_problem, given, &g, error));
     if (!g.system)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "the problem has no system: pass one of stn_system_parse");
-    const stn_status status = lift(&g, task, error);
+    const stn_status status = canonicalise(&g, task, error);
     if (status != STN_OK) stn_system_task_clear(task);
     return status;
 }

@@ -13,7 +13,7 @@ typedef struct stn_system_parser {
     stn_system *system;
     unsigned assigned; /* bit f: field f has an equation already */
     int assigning;     /* the field whose equation is parsed; -1: none */
-    int room;          /* allocated nodes */
+    int capacity;      /* allocated nodes */
     int *table;        /* hash table of nodes: index + 1 */
     size_t table_size; /* a power of two */
     stn_error *error;
@@ -22,20 +22,20 @@ typedef struct stn_system_parser {
 /* Fails with a message about byte `at` of the text. */
 __attribute__((format(printf, 3, 4))) stn_status stn_system_fail_at(const stn_system_parser *p, size_t at,
                                                                     const char *format, ...);
-void stn_system_place(const stn_system_parser *p, size_t at, int *line, int *column);
+void stn_system_line_column(const stn_system_parser *p, size_t at, int *line, int *column);
 
 /* Skips spaces, comments, and line ends inside brackets. */
 void stn_system_skip(stn_system_parser *p);
 /* Skips line ends too, as after an operator or a comma. */
 void stn_system_skip_lines(stn_system_parser *p);
 /* Consumes this character if it is next. */
-bool stn_system_take(stn_system_parser *p, char c);
+bool stn_system_accept(stn_system_parser *p, char c);
 /* Size of the name at the current position; 0: there is none. */
 size_t stn_system_name_size(const stn_system_parser *p);
 /* Size of the unsigned number at the current position; 0: there is none. */
 size_t stn_system_number_size(const stn_system_parser *p);
 /* Quotes the next characters for a message, or says that the line ends. */
-void stn_system_show(const stn_system_parser *p, char shown[40]);
+void stn_system_quote_next(const stn_system_parser *p, char shown[40]);
 
 /* Parses a whole expression; *root is its node. */
 stn_status stn_system_parse_expression(stn_system_parser *p, int *root);

@@ -9,9 +9,9 @@
 #include "base/arith.h"
 #include "base/error.h"
 #include "base/grown.h"
-#include "problem/layout.h"
+#include "problem/grid_layout.h"
 
-static stn_status lift_scalars(const stn_transform *t, stn_fft *fft, stn_error *error) {
+static stn_status canonical_scalars(const stn_transform *t, stn_fft *fft, stn_error *error) {
     if (t->rank < 1 || t->rank > STN_MAX_RANK)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
                         "the transform's rank is %d: 1 to %d axes can be transformed", t->rank, STN_MAX_RANK);
@@ -44,7 +44,7 @@ static stn_status lift_scalars(const stn_transform *t, stn_fft *fft, stn_error *
     return STN_OK;
 }
 
-static stn_status lift_alignment(const stn_transform *t, stn_fft *fft, stn_error *error) {
+static stn_status canonical_alignment(const stn_transform *t, stn_fft *fft, stn_error *error) {
     int least = (int)stn_max((int64_t)stn_fft_element(fft, &fft->in), (int64_t)stn_fft_element(fft, &fft->out));
     int alignment = t->alignment ? t->alignment : 16;
     if (alignment < least || alignment > 4096 || (alignment & (alignment - 1)))
@@ -56,7 +56,7 @@ static stn_status lift_alignment(const stn_transform *t, stn_fft *fft, stn_error
     return STN_OK;
 }
 
-static stn_status lift_extents(const stn_transform *t, stn_fft *fft, stn_error *error) {
+static stn_status canonical_extents(const stn_transform *t, stn_fft *fft, stn_error *error) {
     size_t batch = t->batch ? t->batch : 1;
     int64_t total = 2 * (int64_t)stn_dtype_size(fft->dtype);
     bool overflow = batch > INT64_MAX || stn_mul_overflows(total, (int64_t)batch, &total);
@@ -84,8 +84,8 @@ static stn_status lift_extents(const stn_transform *t, stn_fft *fft, stn_error *
 }
 
 /* Canonical strides of the input or output, by the rules for a grid of the same extents. */
-static stn_status lift_side(stn_fft *fft, bool of_output, const ptrdiff_t *stride, ptrdiff_t batch_stride,
-                            stn_error *error) {
+static stn_status canonical_side(stn_fft *fft, bool of_output, const ptrdiff_t *stride, ptrdiff_t batch_stride,
+                                 stn_error *error) {
     stn_fft_side *side = of_output ? &fft->out : &fft->in;
     stn_task grid = {.rank = fft->rank, .batch = fft->batch, .dtype = fft->dtype};
     ptrdiff_t padded[STN_MAX_RANK];
@@ -103,7 +103,7 @@ static stn_status lift_side(stn_fft *fft, bool of_output, const ptrdiff_t *strid
         if (!batch_stride) batch_stride = next;
         stride = padded;
     }
-    STN_TRY(stn_layout_lift(&grid, of_output, stride, batch_stride, error));
+    STN_TRY(stn_layout_canonicalise(&grid, of_output, stride, batch_stride, error));
     memcpy(side->stride, of_output ? grid.out_stride : grid.in_stride, sizeof side->stride);
     side->batch_stride = of_output ? grid.out_batch_stride : grid.in_batch_stride;
     int64_t bytes;
@@ -139,11 +139,11 @@ stn_status stn_fft_make(const stn_transform *given, stn_fft *fft, stn_error *err
     memset(fft, 0, sizeof *fft);
     if (!given) return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "the transform is NULL: pass a stn_transform");
     STN_TRY(stn_read_grown(&stn_layout_transform, given, &t, error));
-    STN_TRY(lift_scalars(&t, fft, error));
-    STN_TRY(lift_alignment(&t, fft, error));
-    STN_TRY(lift_extents(&t, fft, error));
-    STN_TRY(lift_side(fft, false, t.in_stride, t.in_batch_stride, error));
-    STN_TRY(lift_side(fft, true, t.out_stride, t.out_batch_stride, error));
+    STN_TRY(canonical_scalars(&t, fft, error));
+    STN_TRY(canonical_alignment(&t, fft, error));
+    STN_TRY(canonical_extents(&t, fft, error));
+    STN_TRY(canonical_side(fft, false, t.in_stride, t.in_batch_stride, error));
+    STN_TRY(canonical_side(fft, true, t.out_stride, t.out_batch_stride, error));
     return fft->in_place ? check_in_place(fft, error) : STN_OK;
 }
 

@@ -10,7 +10,7 @@
 #include "files.h"
 #include "io/npy.h"
 #include "io/output.h"
-#include "io/place.h"
+#include "io/output_path.h"
 
 TestSuite(output, .init = files_enter, .fini = files_leave);
 
@@ -157,7 +157,7 @@ Test(output, another_name_of_one_place) {
                  {"absent/a", "absent/a", false},
                  {"/dev/null", "/dev/../dev/null", true}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        cr_expect_eq(stn_place_same(cases[i].a, cases[i].b), cases[i].same, "%s, %s", cases[i].a, cases[i].b);
+        cr_expect_eq(stn_output_path_same(cases[i].a, cases[i].b), cases[i].same, "%s, %s", cases[i].a, cases[i].b);
 }
 
 Test(output, a_signal_removes_the_unfinished_file) {

@@ -6,7 +6,7 @@
 
 #include "files.h"
 #include "io/npy.h"
-#include "io/taps.h"
+#include "io/taps_file.h"
 
 TestSuite(taps, .init = files_enter, .fini = files_leave);
 

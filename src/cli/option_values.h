@@ -1,7 +1,7 @@
 /* Parsers of option values: sizes, types, devices, boundaries. Errors name the option that was
  * typed. */
-#ifndef STN_CLI_SPELLING_H
-#define STN_CLI_SPELLING_H
+#ifndef STN_CLI_OPTION_VALUES_H
+#define STN_CLI_OPTION_VALUES_H
 #include "io/input.h"
 
 /* Parses "512x512" or "512,512" into 1 to STN_ARRAY_RANK extents. */

@@ -1,9 +1,9 @@
 /* Output that several commands share: cache counters, sizes, the first and last members of their
  * JSON. */
-#ifndef STN_CLI_REPORT_H
-#define STN_CLI_REPORT_H
+#ifndef STN_CLI_COMMAND_OUTPUT_H
+#define STN_CLI_COMMAND_OUTPUT_H
 #include "base/text.h"
-#include "cli/settings.h"
+#include "cli/shared_options.h"
 
 /* One JSON object: {"memory_hits": ..., ...}. */
 void cli_json_counters(const stn_cache_stats *stats, stn_text *text);

@@ -1,7 +1,7 @@
 /* Stencils from files: a dense, centred .npy array of odd extents, or JSON [{"offset": [0, 1],
  * "weight": 0.25}, ...]. */
-#ifndef STN_IO_TAPS_H
-#define STN_IO_TAPS_H
+#ifndef STN_IO_TAPS_FILE_H
+#define STN_IO_TAPS_FILE_H
 #include "stentor.h"
 
 /* Reads either format, told apart by the first bytes. *stencil is the caller's:

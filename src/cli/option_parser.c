@@ -1,5 +1,5 @@
-/* See options.h: the option parser, and suggestions for misspelt names by edit distance. */
-#include "cli/options.h"
+/* See option_parser.h: the option parser, and suggestions for misspelt names by edit distance. */
+#include "cli/option_parser.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -134,9 +134,9 @@ static stn_status store(const cli_option *option, void *into, const char *value,
             const char **list = (const char **)member;
             size_t used = 0;
             while (list[used]) used++;
-            if (used == CLI_LIST_MOST)
+            if (used == CLI_LIST_MAX)
                 return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "%s may be given %d times at most", option->name,
-                                CLI_LIST_MOST);
+                                CLI_LIST_MAX);
             list[used] = value;
             break;
         }
@@ -178,14 +178,14 @@ stn_status cli_parse(const cli_usage *usage, int argc, char **argv, bool *help, 
             options = false;
         else if (options && word[0] == '-' && word[1])
             STN_TRY(take_option(usage, argc, argv, &at, error));
-        else if (words < usage->words_most)
+        else if (words < usage->words_max)
             usage->words[words++] = word;
         else
             return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
                             "'%s' is one argument too many: values go with an option, see 'stentor %s --help'", word,
                             usage->command);
     }
-    if (words < usage->words_least)
+    if (words < usage->words_min)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "an argument is missing: stentor %s %s", usage->command,
                         usage->synopsis);
     return STN_OK;

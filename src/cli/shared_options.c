@@ -1,5 +1,5 @@
-/* See settings.h: the shared option tables, and the job and context made from them. */
-#include "cli/settings.h"
+/* See shared_options.h: the shared option tables, and the job and context made from them. */
+#include "cli/shared_options.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,9 +7,9 @@
 
 #include "base/error.h"
 #include "base/number.h"
-#include "cli/spelling.h"
+#include "cli/option_values.h"
 #include "io/input.h"
-#include "io/taps.h"
+#include "io/taps_file.h"
 #include "problem/task.h"
 
 #define AT(member) offsetof(cli_problem_settings, member)
@@ -200,7 +200,7 @@ stn_status cli_job_make(const cli_problem_settings *settings, cli_job *job, stn_
     job->problem.stencil = job->stencil;
     job->problem.steps = settings->steps;
     STN_TRY_GOTO(status, stn_task_make(&job->problem, &task, error), fail);
-    job->host_alone = stn_task_folds_again(&task);
+    job->host_only = stn_task_folds_again(&task);
     stn_task_clear(&task);
     return STN_OK;
 fail:
@@ -242,7 +242,7 @@ stn_status cli_job_source(const cli_problem_settings *settings, const cli_job *j
     return settings->source ? read_grid(settings->source, NULL, job, source, error) : STN_OK;
 }
 
-stn_status cli_settle_mode(cli_problem_settings *problem, cli_device_settings *device, stn_error *error) {
+stn_status cli_resolve_mode(cli_problem_settings *problem, cli_device_settings *device, stn_error *error) {
     int ignored;
     const char *word = problem->mode;
     if (!word) return STN_OK;
@@ -275,7 +275,7 @@ stn_status cli_plan_options(const cli_device_settings *settings, stn_plan_option
 
 cli_device_settings cli_device_of(const cli_device_settings *settings, const cli_job *job) {
     cli_device_settings chosen = *settings;
-    if (job->host_alone && !chosen.device && !chosen.arch) chosen.device = "host";
+    if (job->host_only && !chosen.device && !chosen.arch) chosen.device = "host";
     return chosen;
 }
 

@@ -1,19 +1,19 @@
 /* Table-driven command-line options: a group of options fills one struct, and a command lists the
  * groups that it accepts. */
-#ifndef STN_CLI_OPTIONS_H
-#define STN_CLI_OPTIONS_H
+#ifndef STN_CLI_OPTION_PARSER_H
+#define STN_CLI_OPTION_PARSER_H
 #include <stdbool.h>
 #include <stddef.h>
 
 #include "stentor.h"
 
-#define CLI_LIST_MOST 31 /* most values of one CLI_LIST option */
+#define CLI_LIST_MAX 31 /* most values of one CLI_LIST option */
 
 typedef enum cli_kind {
     CLI_FLAG,  /* bool: present or not */
     CLI_TEXT,  /* const char *: the value, borrowed from argv */
     CLI_COUNT, /* uint64_t: an integer such as "1000000" or "1e6" */
-    CLI_LIST   /* const char *[CLI_LIST_MOST + 1]: may be repeated; NULL-terminated */
+    CLI_LIST   /* const char *[CLI_LIST_MAX + 1]: may be repeated; NULL-terminated */
 } cli_kind;
 
 typedef struct cli_option {
@@ -41,7 +41,7 @@ typedef struct cli_usage {
     size_t group_count;
     /* arguments that are not options, in order; NULL if the command takes none */
     const char **words;
-    size_t words_most, words_least;
+    size_t words_max, words_min;
 } cli_usage;
 
 /* Parses argv[1..). Accepts "--name value" and "--name=value"; "--" ends the options. With --help

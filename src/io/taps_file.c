@@ -1,5 +1,5 @@
-/* See taps.h: stencils from .npy and JSON files. */
-#include "io/taps.h"
+/* See taps_file.h: stencils from .npy and JSON files. */
+#include "io/taps_file.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include "io/input.h"
 #include "io/json.h"
 
-#define MOST_BYTES (16u << 20) /* largest JSON file: 35937 taps of well over 100 characters */
+#define MAX_BYTES (16u << 20) /* largest JSON file: 35937 taps of well over 100 characters */
 static const char *const form = "write [{\"offset\": [0, 1], \"weight\": 0.25}, ...]";
 
 /* Reads tap number `index`; *rank is 0 until the first tap sets it. */
@@ -100,18 +100,18 @@ stn_status stn_taps_read(const char *path, stn_stencil **stencil, stn_error *err
         fclose(file);
         return read_dense(path, stencil, error);
     }
-    text = malloc(MOST_BYTES + 1);
+    text = malloc(MAX_BYTES + 1);
     if (!text) {
-        status = stn_fail_memory(error, "the taps' file", MOST_BYTES + 1);
+        status = stn_fail_memory(error, "the taps' file", MAX_BYTES + 1);
         goto done;
     }
     memcpy(text, magic, size);
-    size += fread(text + size, 1, MOST_BYTES + 1 - size, file);
+    size += fread(text + size, 1, MAX_BYTES + 1 - size, file);
     if (ferror(file)) {
         status = stn_fail(error, STN_ERROR_IO, "cannot read '%s': %s", path, strerror(errno));
         goto done;
     }
-    if (size > MOST_BYTES) {
+    if (size > MAX_BYTES) {
         status = stn_fail(error, STN_ERROR_FORMAT, "'%s' is larger than any list of taps: %s", path, form);
         goto done;
     }

@@ -1,21 +1,21 @@
 /* Options shared by several commands, and the objects made from them: stencil, problem, grid,
  * context. */
-#ifndef STN_CLI_SETTINGS_H
-#define STN_CLI_SETTINGS_H
+#ifndef STN_CLI_SHARED_OPTIONS_H
+#define STN_CLI_SHARED_OPTIONS_H
 #include "base/log.h"
-#include "cli/options.h"
+#include "cli/option_parser.h"
 #include "io/input.h"
 
 typedef struct cli_problem_settings { /* as given; NULL: not given */
     const char *in, *size, *taps, *stencil, *boundary, *dtype, *tolerance, *accuracy, *source;
     const char *shape; /* of a raw file */
-    /* scipy's keyword for boundaries, or how to choose a strategy: cli_settle_mode */
+    /* scipy's keyword for boundaries, or how to choose a strategy: cli_resolve_mode */
     const char *mode;
     uint64_t steps, random, every;
 } cli_problem_settings;
 
 typedef struct cli_device_settings {
-    const char *device, *strategy, *cache_dir, *packs[CLI_LIST_MOST + 1];
+    const char *device, *strategy, *cache_dir, *packs[CLI_LIST_MAX + 1];
     const char *arch; /* only with cli_arch_options */
     uint64_t threads;
     bool cache_shared;
@@ -46,15 +46,15 @@ typedef struct cli_job {
     uint64_t snapshots; /* states in the result; 1 without --every */
     /* bits per pixel of a PNG result: 8 if the input has 8-bit values, else 16 */
     int bits;
-    bool host_alone; /* taps reach past an axis' extent, which only the host serves */
-    bool is_raw;     /* the grid's file has no header: `raw` describes its content */
+    bool host_only; /* taps reach past an axis' extent, which only the host serves */
+    bool is_raw;    /* the grid's file has no header: `raw` describes its content */
     stn_raw raw;
 } cli_job;
 
 /* --mode means either boundaries, as in scipy.ndimage, or how to choose a strategy: moves its value
  * to `boundary` or to device->mode. Boundaries stay in `mode` too, so that errors name the typed
  * option. device NULL: --mode means boundaries. */
-stn_status cli_settle_mode(cli_problem_settings *problem, cli_device_settings *device, stn_error *error);
+stn_status cli_resolve_mode(cli_problem_settings *problem, cli_device_settings *device, stn_error *error);
 
 /* Makes stencil, extents (from --size or the header of --in), dtype, boundaries, steps and
  * snapshots, and reads the header of --source. Reads no grid. */

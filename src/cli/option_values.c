@@ -1,11 +1,11 @@
-/* See spelling.h: parsers of sizes, types, devices and boundaries. */
-#include "cli/spelling.h"
+/* See option_values.h: parsers of sizes, types, devices and boundaries. */
+#include "cli/option_values.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "cli/options.h"
+#include "cli/option_parser.h"
 
 stn_status cli_fail_option(const char *option, const char *value, const stn_error *why, stn_error *error) {
     return stn_fail(error, why->status, "%s %.60s: %s", option, value, why->message);
