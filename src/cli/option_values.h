@@ -16,8 +16,7 @@ stn_status cli_parse_raw(const char *shape, const char *dtype, bool complex_too,
 stn_status cli_parse_device(const char *text, int *device, stn_error *error);
 /* Parses --mode if it means how to choose a strategy: a value of stn_plan_options.mode. */
 stn_status cli_parse_tuning_mode(const char *text, int *mode, stn_error *error);
-/* Parses --boundary: one rule for all axes, or one for each axis with commas between
- * (problem/boundary.c parses each). */
+/* Parses --boundary or --mode by stn_boundary_parse_axes (problem/boundary.c). */
 stn_status cli_parse_boundaries(const char *option, const char *text, int rank, stn_boundary boundary[][2],
                                 stn_error *error);
 

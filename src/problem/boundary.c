@@ -1,7 +1,7 @@
-/* Boundary conditions of stencils: the one parser of their names (stn_boundary_parse, also behind
- * the command's --boundary, which src/cli/shared_options.c splits at commas into axes), and index
- * folding, which maps an index outside of the grid to a point inside of it (stn_fold). Kernels fold
- * in kernel_templates/device/index.cuh; systems of fields, in system_boundary.c. */
+/* Boundary conditions of stencils. Parsing: stn_boundary_parse (one axis), stn_boundary_parse_axes
+ * (the value of the command's --boundary). Index folding, which maps an index outside of the grid
+ * to a point inside of it: stn_fold; kernels fold in kernel_templates/device/index.cuh, systems of
+ * fields in system_boundary.c. */
 #include <math.h>
 #include <string.h>
 
@@ -80,6 +80,29 @@ stn_status stn_boundary_parse(const char *spec, stn_boundary sides[2], stn_error
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
                         "the boundary \"%.60s\" wraps on one side only: an axis wraps on both sides or on none", spec);
     memcpy(sides, parsed, sizeof parsed);
+    return STN_OK;
+}
+
+stn_status stn_boundary_parse_axes(const char *text, int rank, stn_boundary boundary[][2], stn_error *error) {
+    int axis = 0;
+    for (const char *at = text;; at++) {
+        char rule[128];
+        const size_t length = strcspn(at, ",");
+        if (length >= sizeof rule)
+            return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "the boundary \"%.40s...\" is too long", at);
+        memcpy(rule, at, length);
+        rule[length] = '\0';
+        if (axis < rank) STN_TRY(stn_boundary_parse(rule, boundary[axis], error));
+        axis++;
+        at += length;
+        if (!*at) break;
+    }
+    if (axis == 1)
+        for (; axis < rank; axis++) memcpy(boundary[axis], boundary[0], sizeof boundary[0]);
+    if (axis != rank)
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                        "there are boundaries for %d axes but the stencil has %d: give one for all, or one for each",
+                        axis, rank);
     return STN_OK;
 }
 

@@ -95,3 +95,29 @@ stn_status stn_system_declare_boundary(stn_system_parser *p) {
         }
     return STN_OK;
 }
+
+int64_t stn_system_fold(int64_t i, int64_t n, const stn_system_side sides[2], double *sign, double *constant) {
+    while (i < 0 || i >= n) {
+        const stn_system_side *side = &sides[i >= n];
+        switch (side->kind) {
+            case STN_WRAP:
+                i = i < 0 ? i + n : i - n;
+                break;
+            case STN_NEAREST:
+            case STN_FIXED:
+                i = i < 0 ? 0 : n - 1;
+                break;
+            case STN_REFLECT:
+                i = i < 0 ? -1 - i : 2 * n - 1 - i;
+                break;
+            case STN_MIRROR:
+                i = n == 1 ? 0 : i < 0 ? -i : 2 * (n - 1) - i;
+                break;
+            case STN_CONSTANT:
+                *constant = side->value;
+                return -1;
+        }
+        if (side->odd) *sign = -*sign;
+    }
+    return i;
+}

@@ -132,32 +132,6 @@ failed:
     return stn_fail_memory(error, "a system", nodes);
 }
 
-int64_t stn_system_fold(int64_t i, int64_t n, const stn_system_side sides[2], double *sign, double *constant) {
-    while (i < 0 || i >= n) {
-        const stn_system_side *side = &sides[i >= n];
-        switch (side->kind) {
-            case STN_WRAP:
-                i = i < 0 ? i + n : i - n;
-                break;
-            case STN_NEAREST:
-            case STN_FIXED:
-                i = i < 0 ? 0 : n - 1;
-                break;
-            case STN_REFLECT:
-                i = i < 0 ? -1 - i : 2 * n - 1 - i;
-                break;
-            case STN_MIRROR:
-                i = n == 1 ? 0 : i < 0 ? -i : 2 * (n - 1) - i;
-                break;
-            case STN_CONSTANT:
-                *constant = side->value;
-                return -1;
-        }
-        if (side->odd) *sign = -*sign;
-    }
-    return i;
-}
-
 /* ---- accessors ------------------------------------------------------------------------------- */
 
 int stn_system_rank(const stn_system *system) { return system ? system->rank : 0; }

@@ -54,7 +54,7 @@ class Problem(CommandTest):
 
     def test_boundaries(self):
         self.refuse(USAGE, 'bounce', 'run', *SMALL, '--boundary', 'bounce')
-        self.refuse(USAGE, 'names 3 axes but the stencil has 2', 'run', *SMALL, '--boundary', 'wrap,wrap,wrap')
+        self.refuse(USAGE, 'boundaries for 3 axes but the stencil has 2', 'run', *SMALL, '--boundary', 'wrap,wrap,wrap')
         self.refuse(USAGE, 'wrap', 'run', *SMALL, '--boundary', 'wrap:fixed')
         self.refuse(USAGE, 'constant', 'run', *SMALL, '--boundary', 'constant=much')
         self.refuse(USAGE, '', 'run', *SMALL, '--boundary', '')
@@ -99,7 +99,7 @@ class Problem(CommandTest):
         self.refuse(USAGE, '--mode refl: ', 'run', *SMALL, '--mode', 'refl')
         self.refuse(USAGE, '--boundary refl: ', 'run', *SMALL, '--boundary', 'refl')
         self.refuse(USAGE, 'grid-wrap, grid-constant and grid-mirror', 'run', *SMALL, '--boundary', 'grid')
-        self.refuse(USAGE, '--mode wrap,wrap,wrap names 3 axes', 'run', *SMALL, '--mode', 'wrap,wrap,wrap')
+        self.refuse(USAGE, '--mode wrap,wrap,wrap: there are boundaries for 3 axes', 'run', *SMALL, '--mode', 'wrap,wrap,wrap')
         self.refuse(USAGE, 'leave one out', 'run', *SMALL, '--mode', 'wrap', '--boundary', 'wrap')
         self.refuse(USAGE, '--dtype f128: ', 'run', *SMALL, '--dtype', 'f128')
         self.refuse(USAGE, '--stencil heta-2d: ', 'run', '--size', '8x8', '--stencil', 'heta-2d')

@@ -133,6 +133,18 @@ Test(boundary, parses_one_rule_or_one_a_side) {
     cr_expect_str_eq(stn_boundary_name((stn_boundary_kind)6), "unknown");
 }
 
+Test(boundary, parses_one_rule_for_all_axes_or_one_for_each) {
+    stn_error error = {STN_OK, ""};
+    stn_boundary axes[3][2];
+    cr_assert_eq(stn_boundary_parse_axes("reflect", 3, axes, &error), STN_OK, "%s", error.message);
+    for (int axis = 0; axis < 3; axis++)
+        cr_expect(axes[axis][0].kind == STN_REFLECT && axes[axis][1].kind == STN_REFLECT);
+    cr_assert_eq(stn_boundary_parse_axes("wrap,fixed:constant=2", 2, axes, &error), STN_OK, "%s", error.message);
+    cr_expect(axes[0][0].kind == STN_WRAP && axes[1][0].kind == STN_FIXED && axes[1][1].value == 2);
+    expect_refusal(stn_boundary_parse_axes("wrap,wrap", 3, axes, &error), &error, "2 axes", "one for each");
+    expect_refusal(stn_boundary_parse_axes("wrap,,wrap", 3, axes, &error), &error, "boundary \"\"", "unknown");
+}
+
 static void refused(const char *spec, const char *first, const char *second) {
     stn_error error;
     stn_boundary sides[2] = {{STN_FIXED, 7}, {STN_MIRROR, 8}};
