@@ -23,10 +23,10 @@ static const cli_option cache_options[] = {
      "the folder (default $STENTOR_CACHE_DIR, $XDG_CACHE_HOME/stentor,\n~/.cache/stentor)"},
     {"--shared", NULL, CLI_FLAG, offsetof(cache_settings, shared),
      "accept a folder that others own or may write, or a symlink"},
-    {"--max-bytes", "N", CLI_COUNT, offsetof(cache_settings, max_bytes), "gc: keep at most so much (default 2^30)"},
-    {"--max-files", "N", CLI_COUNT, offsetof(cache_settings, max_files), "gc: keep at most so many (default 16384)"},
+    {"--max-bytes", "N", CLI_COUNT, offsetof(cache_settings, max_bytes), "gc: size limit in bytes (default 2^30)"},
+    {"--max-files", "N", CLI_COUNT, offsetof(cache_settings, max_files), "gc: limit of files (default 16384)"},
     {"--spare-hours", "H", CLI_COUNT, offsetof(cache_settings, spare_hours),
-     "gc: keep all that was used in the last H hours (default 24)"},
+     "gc: keep everything used in the last H hours (default 24)"},
 };
 
 /* The output of `list` so far. */
@@ -197,15 +197,15 @@ stn_status cmd_cache(int argc, char **argv, stn_error *error) {
     const char *words[3] = {NULL};
     cli_group groups[] = {CLI_GROUP("Cache", cache_options, &settings), CLI_REPORT_GROUP(&settings.report)};
     cli_usage usage = {.command = "cache",
-                       .summary = "show and keep up the kernels and measured times that are stored on disk",
+                       .summary = "list, check and trim the kernels and measured times stored on disk",
                        .synopsis = "list|show|verify|gc|clear|path [KEY] [options]",
                        .notes =
-                           "  list      every stored kernel: key, size, last use, architecture, template\n"
-                           "  show KEY  what a kernel was made from; the first digits are enough\n"
-                           "  verify    read every file and remove the damaged ones; names what it must leave\n"
-                           "  gc        remove what was used longest ago, until the limits hold\n"
-                           "  clear     remove every kernel and all measured times\n"
-                           "  path      where the folder is\n",
+                           "  list      all stored kernels: key, size, last use, architecture, template\n"
+                           "  show KEY  the source of a kernel; the first digits of its key suffice\n"
+                           "  verify    read all files and remove damaged ones; reports those it cannot remove\n"
+                           "  gc        remove the least recently used files until the limits hold\n"
+                           "  clear     remove all kernels and measured times\n"
+                           "  path      print the folder\n",
                        .groups = groups,
                        .group_count = sizeof groups / sizeof *groups,
                        .words = words,

@@ -148,9 +148,9 @@ stn_status cmd_compile(int argc, char **argv, stn_error *error) {
                           CLI_ARCH_GROUP(&settings.device), CLI_DEVICE_GROUP(&settings.device),
                           CLI_REPORT_GROUP(&settings.report)};
     cli_usage usage = {.command = "compile",
-                       .summary = "render and compile a problem's kernels, for a GPU that need not be here",
+                       .summary = "compile a problem's kernels for a GPU that need not be present",
                        .synopsis = "--arch sm_90 --size NxN --stencil NAME [--keep DIR] [options]",
-                       .notes = "Kernels land in the cache as well: a later run on such a GPU finds them there.\n",
+                       .notes = "Kernels are stored in the cache as well, for later runs on such a GPU.\n",
                        .groups = groups,
                        .group_count = sizeof groups / sizeof *groups};
     bool help;

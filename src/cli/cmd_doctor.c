@@ -31,14 +31,13 @@ stn_status cmd_doctor(int argc, char **argv, stn_error *error) {
     cli_device_settings device = {0};
     cli_report_settings report = {0};
     cli_group groups[] = {CLI_DEVICE_GROUP(&device), CLI_REPORT_GROUP(&report)};
-    cli_usage usage = {.command = "doctor",
-                       .summary = "show what was found on this machine, what is missing, and how to get it",
-                       .synopsis = "[options]",
-                       .notes =
-                           "A GPU's copy bandwidth is measured and remembered in the cache folder: later plans are "
-                           "chosen by it.\n",
-                       .groups = groups,
-                       .group_count = sizeof groups / sizeof *groups};
+    cli_usage usage = {
+        .command = "doctor",
+        .summary = "report what was found on this machine, what is missing, and how to get it",
+        .synopsis = "[options]",
+        .notes = "The GPU's copy bandwidth is measured and stored in the cache folder; plans depend on it.\n",
+        .groups = groups,
+        .group_count = sizeof groups / sizeof *groups};
     bool help;
     STN_TRY(cli_parse(&usage, argc, argv, &help, error));
     if (help) return STN_OK;

@@ -40,7 +40,7 @@ stn_status cmd_explain(int argc, char **argv, stn_error *error) {
                           CLI_DEVICE_GROUP(&settings.device), CLI_TUNE_GROUP(&settings.device),
                           CLI_REPORT_GROUP(&settings.report)};
     cli_usage usage = {.command = "explain",
-                       .summary = "show which strategies could serve a problem, and what each would cost",
+                       .summary = "list the strategies that can serve a problem, and their predicted costs",
                        .synopsis = "--size NxN --stencil NAME [options]",
                        .groups = groups,
                        .group_count = sizeof groups / sizeof *groups};

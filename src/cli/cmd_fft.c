@@ -16,32 +16,32 @@
 #define AT(member) offsetof(fft_settings, member)
 static const cli_option fft_options[] = {
     {"--in", "FILE", CLI_TEXT, AT(in),
-     "the array, .npy or a grey .png (- is the standard input): real or\ncomplex (c8, c16), of 1 to 4 axes"},
+     "the array, .npy or grey .png (- is the standard input): real or\ncomplex (c8, c16), of 1 to 4 axes"},
     {"--shape", "NxN", CLI_TEXT, AT(shape),
-     "--in is raw numbers without a header, little-endian in C order, of\nthis shape and of --dtype, which may be "
-     "uint8 or complex64 "
-     "too"},
+     "--in is a raw file: little-endian numbers without a header, C order, of\nthis shape and of --dtype, which may "
+     "also be uint8 or complex64"},
     {"--size", "NxN", CLI_TEXT, AT(size), "instead of --in: the extents of an array of random numbers"},
-    {"--random", "SEED", CLI_COUNT, AT(random), "with --size: where the random numbers start (default 0)"},
+    {"--random", "SEED", CLI_COUNT, AT(random), "with --size: seed of the random numbers (default 0)"},
     {"--out", "FILE", CLI_TEXT, AT(out), "the result: .npy, .raw, or - for the standard output"},
     {"--axes", "A[,A...]", CLI_TEXT, AT(axes),
-     "the axes to transform, up to 3; -1 is the last (default all).\nThe last one named is the one that --real halves"},
-    {"--inverse", NULL, CLI_FLAG, AT(inverse), "the other way: exp(+2 pi i j k / n)"},
+     "the axes to transform, up to 3; -1 is the last (default all). --real\nhalves the last one named"},
+    {"--inverse", NULL, CLI_FLAG, AT(inverse), "the inverse transform: exp(+2 pi i j k / n)"},
     {"--real", NULL, CLI_FLAG, AT(real),
-     "real numbers in, half of the spectrum out (n/2 + 1 along the last\naxis); with --inverse the way back"},
+     "real input, half spectrum as output (n/2 + 1 along the last axis);\nwith --inverse: the inverse of that"},
     {"--points", "N", CLI_COUNT, AT(points),
      "with --real --inverse: real numbers along the last axis (default\n2 (m - 1), an even number)"},
     {"--norm", "NAME", CLI_TEXT, AT(norm),
-     "who divides by the number of points: backward (the inverse, the\ndefault), forward, ortho (both by its root), "
-     "none"},
+     "which direction divides by the number of points: backward (the inverse,\ndefault), forward, ortho (both by its "
+     "root), none"},
     {"--dtype", "f64|f32|f16", CLI_TEXT, AT(dtype),
-     "compute and write in this type (default: the file's; f32 for --size)"},
+     "dtype of the computation and the output (default: the file's; f32 for\n--size)"},
     {"--f16-sums", NULL, CLI_FLAG, AT(f16_sums), "with f16: sums in f16 too, where a strategy can"},
     {"--pairs", NULL, CLI_FLAG, AT(pairs),
-     "the file's last axis, of 2, is real and imaginary part: so complex\nf16 is written, for which .npy has no type"},
-    {"--repeat", "N", CLI_COUNT, AT(repeat), "run N times and give the median time (default 1)"},
+     "the file's last axis, of length 2, holds real and imaginary part: the\nformat of complex f16, for which .npy has "
+     "no type"},
+    {"--repeat", "N", CLI_COUNT, AT(repeat), "run N times and report the median time (default 1)"},
     {"--explain", NULL, CLI_FLAG, AT(explain),
-     "only say which strategies could do it, what each would cost, and\nwhy others do not apply"},
+     "only list the strategies that apply, their costs, and why others do not\napply"},
 };
 #undef AT
 

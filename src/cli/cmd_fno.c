@@ -25,22 +25,22 @@ typedef struct fno_settings { /* as given; NULL or false: not given */
 #define AT(member) offsetof(fno_settings, member)
 static const cli_option fno_options[] = {
     {"--in", "FILE.npy", CLI_TEXT, AT(in),
-     "x, real or complex: [batch, channels, points...], or without its\nfirst axis one item"},
+     "x, real or complex: [batch, channels, points...], or one item without\nthe batch axis"},
     {"--weights", "FILE.npy", CLI_TEXT, AT(weights),
-     "complex: [in, out] for all modes, [in, out, modes...] one for each,\nor those with their modes in one axis "
-     "(--modes then says which)"},
+     "complex: [in, out] for all modes, [in, out, modes...] for each mode, or\nwith all modes in one axis (then "
+     "--modes gives their shape)"},
     {"--out", "FILE", CLI_TEXT, AT(out), "the result: .npy, .raw, or - for the standard output"},
     {"--modes", "MxM", CLI_TEXT, AT(modes), "frequencies kept along each axis (default: the weights', or all)"},
     {"--low", NULL, CLI_FLAG, AT(low), "keep frequencies 0 to M - 1 along every axis, not those of both signs"},
-    {"--bias", "FILE.npy", CLI_TEXT, AT(bias), "[out], of x's kind"},
-    {"--skip", "FILE.npy", CLI_TEXT, AT(skip), "[in, out], of x's kind: what x adds point by point"},
+    {"--bias", "FILE.npy", CLI_TEXT, AT(bias), "[out], real or complex like x"},
+    {"--skip", "FILE.npy", CLI_TEXT, AT(skip), "[in, out], real or complex like x: pointwise weights of x in y"},
     {"--activation", "NAME", CLI_TEXT, AT(activation), "none (the default), gelu, relu"},
-    {"--backward", NULL, CLI_FLAG, AT(backward), "--in is y's gradient, the result that of x"},
-    {"--dtype", "f64|f32|f16", CLI_TEXT, AT(dtype), "compute and write in this type (default: x's)"},
+    {"--backward", NULL, CLI_FLAG, AT(backward), "--in is the gradient of y, the result that of x"},
+    {"--dtype", "f64|f32|f16", CLI_TEXT, AT(dtype), "dtype of the computation and the output (default: x's)"},
     {"--tolerance", "X", CLI_TEXT, AT(tolerance),
-     "relative error allowed (default: rounding; from 5e-4 on TF32, from 5e-3 on bf16)"},
+     "allowed relative error (default: rounding; from 5e-4 on TF32, from\n5e-3 on bf16)"},
     {"--explain", NULL, CLI_FLAG, AT(explain),
-     "only say which strategies could do it, what each would cost, and\nwhy others do not apply"},
+     "only list the strategies that apply, their costs, and why others do not\napply"},
 };
 #undef AT
 

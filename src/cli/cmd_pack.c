@@ -26,14 +26,14 @@ static const cli_option pack_options[] = {
     {"-o", "FILE.stnpack", CLI_TEXT, AT(out), "the same"},
     {"--arch", "sm_80,sm_90", CLI_TEXT, AT(archs), "build: the architectures to compile for"},
     {"--problems", "LIST.json", CLI_TEXT, AT(problems),
-     "build: a list of objects with stencil or taps, size, and perhaps\nboundary, dtype, steps, strategy; values as "
-     "for 'stentor run', or\nlists of values for all their combinations; or with transform (forward,\n"
-     "inverse, real, real-inverse), size, and perhaps axes, norm, dtype,\nas for 'stentor fft'"},
+     "build: a list of objects with stencil or taps, size, and optionally\nboundary, dtype, steps, strategy, with "
+     "values as for 'stentor run'; or\nwith transform (forward, inverse, real, real-inverse), size, and\noptionally "
+     "axes, norm, dtype, as for 'stentor fft'; a list of values\nstands for one problem each"},
     {"--threads", "N", CLI_COUNT, AT(threads), "build: compile on N threads (default: all that this process may use)"},
-    {"--cache-dir", "DIR", CLI_TEXT, AT(cache_dir), "build: kernels that are stored there are not compiled again"},
-    {"--pack", "FILE", CLI_LIST, AT(packs), "build: nor are those of this pack; may be given again"},
+    {"--cache-dir", "DIR", CLI_TEXT, AT(cache_dir), "build: reuse the kernels stored in this folder"},
+    {"--pack", "FILE", CLI_LIST, AT(packs), "build: reuse the kernels of this pack; may be repeated"},
     {"--all-ptx", NULL, CLI_FLAG, AT(all_ptx),
-     "build: keep the PTX of every architecture, not of the newest alone\n(which serves GPUs newer than all of them)"},
+     "build: keep the PTX of all architectures, not only the newest one's\n(which serves all newer GPUs)"},
 };
 #undef AT
 
@@ -201,13 +201,13 @@ stn_status cmd_pack(int argc, char **argv, stn_error *error) {
     cli_group groups[] = {CLI_GROUP("Packs", pack_options, &settings), CLI_REPORT_GROUP(&settings.report)};
     cli_usage usage = {
         .command = "pack",
-        .summary = "ready kernels in one file, for machines without NVRTC",
+        .summary = "compiled kernels in one file, for machines without NVRTC",
         .synopsis = "build|list|verify|merge [FILE.stnpack ...] [options]",
         .notes =
             "  stentor pack build --arch sm_80,sm_90,sm_100 --problems list.json -o kernels.stnpack\n"
-            "  stentor pack list FILE...          what is in it\n"
+            "  stentor pack list FILE...          list the content\n"
             "  stentor pack verify FILE...        check every byte\n"
-            "  stentor pack merge -o OUT FILE...  all kernels in one pack; the first of a kind stays\n"
+            "  stentor pack merge -o OUT FILE...  merge packs; of equal kernels the first is kept\n"
             "A pack is used by 'stentor run' and 'stentor fft' with --pack FILE, or by stn_context_options.packs.\n",
         .groups = groups,
         .group_count = sizeof groups / sizeof *groups,

@@ -48,19 +48,19 @@ typedef struct run_arrays { /* all owned */
 
 static const cli_option run_options[] = {
     {"--out", "FILE", CLI_TEXT, offsetof(run_settings, files.out),
-     "the result: .npy, .raw, a grey .png of whole numbers, or - for the\nstandard output (the summary then goes to "
+     "the result: .npy, .raw, a grey .png of integers, or - for the standard\noutput (the summary then goes to "
      "stderr)"},
     {"--png", "FILE.png", CLI_TEXT, offsetof(run_settings, files.png),
      "hill-shaded relief, before and after (2D, or the middle slice of 3D);\nwith --every one of each snapshot: "
      "FILE-0001.png, FILE-0002.png, ..."},
-    {"--repeat", "N", CLI_COUNT, offsetof(run_settings, repeat), "run N times and give the median time (default 1)"},
+    {"--repeat", "N", CLI_COUNT, offsetof(run_settings, repeat), "run N times and report the median time (default 1)"},
     {"--progress", NULL, CLI_FLAG, offsetof(run_settings, progress),
-     "show progress even where stderr is no terminal or the run is short"},
+     "show progress also if stderr is not a terminal or the run is short"},
     {"--devices", "N,N", CLI_TEXT, offsetof(run_settings, devices),
-     "several GPUs of this machine, such as 0,1, that work on one grid; the\ntime then counts the grid's way to them "
-     "and back"},
+     "several GPUs of this machine, such as 0,1, for one grid; the reported\ntime then includes copies to and from "
+     "them"},
     {"--stable", NULL, CLI_FLAG, offsetof(run_settings, stable),
-     "refuse a stencil whose run grows (max |symbol| above 1) instead of\nwarning"},
+     "fail instead of warning if the run grows (max |symbol| above 1)"},
 };
 
 static int compare(const void *a, const void *b) {

@@ -22,20 +22,19 @@ typedef struct tune_settings {
 
 static const cli_option page_options[] = {
     {"--html", "FILE.html", CLI_TEXT, offsetof(tune_settings, html),
-     "the search as one page: time by candidate, the roofline, predicted\nagainst measured, and the table"},
+     "write a report page: time by candidate, roofline, predicted against\nmeasured, table"},
 };
 
 static const cli_option list_options[] = {
     {"--problems", "LIST.json", CLI_TEXT, offsetof(tune_settings, list.problems),
-     "all problems of a list, as pack build takes it, instead of one; with\n--json an object on a line for each"},
-    {"--limit", "SECONDS", CLI_TEXT, offsetof(tune_settings, limit), "begin no further problem after so long"},
+     "all problems of a list, in the format of pack build, instead of one;\nwith --json one object per line"},
+    {"--limit", "SECONDS", CLI_TEXT, offsetof(tune_settings, limit), "start no further problem after this time"},
     {"--within", "TIMES", CLI_TEXT, offsetof(tune_settings, within),
-     "leave out candidates that are estimated to take more than so many\ntimes the best; not the best of each "
-     "strategy"},
+     "skip candidates whose estimate exceeds this multiple of the best one,\nexcept the best of each strategy"},
     {"--again", NULL, CLI_FLAG, offsetof(tune_settings, list.again),
-     "measure each a second time, as --mode measure would know it"},
+     "measure each problem twice, the second time without stored times"},
     {"--seeds", "FILE", CLI_TEXT, offsetof(tune_settings, list.seeds),
-     "the fastest of each problem, as cache/tuned has it"},
+     "write the fastest candidate of each problem, as in cache/tuned"},
 };
 
 /* text NULL: the option was not given. */
@@ -103,7 +102,7 @@ stn_status cmd_tune(int argc, char **argv, stn_error *error) {
                           CLI_TUNE_GROUP(&settings.device),
                           CLI_REPORT_GROUP(&settings.report)};
     cli_usage usage = {.command = "tune",
-                       .summary = "measure a problem's candidates, remember the times, and show the search",
+                       .summary = "measure a problem's candidates, store the times, write a report",
                        .synopsis = "--size NxN --stencil NAME [--mode patient] [--html FILE.html] [options]",
                        .groups = groups,
                        .group_count = sizeof groups / sizeof *groups};

@@ -26,7 +26,7 @@ static const cli_option wisdom_options[] = {
     {"--cache-shared", NULL, CLI_FLAG, offsetof(wisdom_settings, device.cache_shared),
      "accept a folder that others own or may write, or a symlink"},
     {"--out", "FILE", CLI_TEXT, offsetof(wisdom_settings, out), "export, merge: write here (default: standard output)"},
-    {"--all", NULL, CLI_FLAG, offsetof(wisdom_settings, all), "forget: everything that was measured"},
+    {"--all", NULL, CLI_FLAG, offsetof(wisdom_settings, all), "forget: all measurements"},
 };
 
 static stn_status read_file(const char *path, char **text, size_t *size, stn_error *error) {
@@ -161,14 +161,14 @@ stn_status cmd_wisdom(int argc, char **argv, stn_error *error) {
     const char *words[4] = {NULL};
     cli_group groups[] = {CLI_GROUP("Wisdom", wisdom_options, &settings), CLI_REPORT_GROUP(&settings.report)};
     cli_usage usage = {.command = "wisdom",
-                       .summary = "what was measured of problems' candidates, as a text that travels",
+                       .summary = "measured times of candidates, as a text that can be copied between machines",
                        .synopsis = "export|import FILE|merge FILE FILE|list|forget KEY [options]",
                        .notes =
-                           "  export    all that was measured here, as one text\n"
-                           "  import    takes such a text; says what it took and why it passed something over\n"
-                           "  merge     two such texts in one\n"
-                           "  list      every measured problem\n"
-                           "  forget    one of them, by the first digits of its key, or --all\n",
+                           "  export    all measurements of this folder as one text\n"
+                           "  import    adds the entries of such a text; reports skipped entries and why\n"
+                           "  merge     merges two such texts\n"
+                           "  list      all measured problems\n"
+                           "  forget    deletes an entry, by the first digits of its key, or --all\n",
                        .groups = groups,
                        .group_count = sizeof groups / sizeof *groups,
                        .words = words,

@@ -14,14 +14,13 @@
 #define AT(member) offsetof(cli_system_settings, member)
 const cli_option cli_system_options[4] = {
     {"--system", "FILE", CLI_TEXT, AT(text),
-     "instead of --stencil: the text of a system (stentor.h, Systems): fields,\ncoefficients, stencils, boundaries, "
-     "and "
-     "each field's .next"},
+     "instead of --stencil: file of a system (stentor.h, Systems): fields,\ncoefficients, stencils, boundaries, and "
+     "the .next of each field"},
     {"--field", "NAME=FILE", CLI_LIST, AT(fields),
-     "the state to begin with, u=u0.npy or u.prev=u1.npy; a level that is not\ngiven is as the present one"},
+     "initial state, u=u0.npy or u.prev=u1.npy; a missing level is a copy of\nthe present one"},
     {"--coefficient", "NAME=X", CLI_LIST, AT(coefficients), "a file with the grid's extents, or a number"},
     {"--keep", "NAME=FILE", CLI_LIST, AT(keep),
-     "where a field, or a level such as u.prev, goes after the run; --out and\n--png are of the first field"},
+     "output file of a field, or of a level such as u.prev; --out and --png\nwrite the first field"},
 };
 #undef AT
 
