@@ -129,7 +129,7 @@ static stn_status show(stn_cache *cache, const cache_settings *settings, const c
     return status;
 }
 
-static void print_sweep(const cache_settings *settings, const stn_cache_sweep *sweep) {
+static void print_totals(const cache_settings *settings, const stn_cache_sweep *sweep) {
     char kept[32], removed[32];
     cli_format_bytes(sweep->bytes, kept, sizeof kept);
     cli_format_bytes(sweep->removed_bytes, removed, sizeof removed);
@@ -163,16 +163,17 @@ static stn_status print_path(stn_cache *cache, const cache_settings *settings, s
     return print_text(&text, settings, error);
 }
 
-static stn_status dispatch(stn_cache *cache, const cache_settings *settings, const char **words, stn_error *error) {
+static stn_status dispatch(stn_cache *cache, const cache_settings *settings, const char **positionals,
+                           stn_error *error) {
     stn_cache_sweep sweep = {0};
-    const char *what = words[0];
-    if (strcmp(what, "show") && words[1])
+    const char *what = positionals[0];
+    if (strcmp(what, "show") && positionals[1])
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "'%s' is one argument too many: see 'stentor cache --help'",
-                        words[1]);
+                        positionals[1]);
     if (!strcmp(what, "list")) return list(cache, settings, error);
     if (!strcmp(what, "path")) return print_path(cache, settings, error);
     if (!strcmp(what, "show")) {
-        if (words[1]) return show(cache, settings, words[1], error);
+        if (positionals[1]) return show(cache, settings, positionals[1], error);
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "which one? stentor cache show KEY: 'list' shows the keys");
     }
     if (!strcmp(what, "verify"))
@@ -184,7 +185,7 @@ static stn_status dispatch(stn_cache *cache, const cache_settings *settings, con
     else
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
                         "there is no 'cache %s': give list, show, verify, gc, clear or path", what);
-    print_sweep(settings, &sweep);
+    print_totals(settings, &sweep);
     if (!sweep.left) return STN_OK;
     return stn_fail(error, STN_ERROR_IO,
                     "%llu of what is stored could not be read or removed and is left, as the warnings above say: make "
@@ -194,7 +195,7 @@ static stn_status dispatch(stn_cache *cache, const cache_settings *settings, con
 
 stn_status cmd_cache(int argc, char **argv, stn_error *error) {
     cache_settings settings = {.spare_hours = 24};
-    const char *words[3] = {NULL};
+    const char *positionals[3] = {NULL};
     cli_group groups[] = {CLI_GROUP("Cache", cache_options, &settings), CLI_REPORT_GROUP(&settings.report)};
     cli_usage usage = {.command = "cache",
                        .summary = "list, check and trim the kernels and measured times stored on disk",
@@ -208,9 +209,9 @@ stn_status cmd_cache(int argc, char **argv, stn_error *error) {
                            "  path      print the folder\n",
                        .groups = groups,
                        .group_count = sizeof groups / sizeof *groups,
-                       .words = words,
-                       .words_max = 2,
-                       .words_min = 1};
+                       .positionals = positionals,
+                       .positionals_max = 2,
+                       .positionals_min = 1};
     bool help;
     STN_TRY(cli_parse(&usage, argc, argv, &help, error));
     if (help) return STN_OK;
@@ -224,7 +225,7 @@ stn_status cmd_cache(int argc, char **argv, stn_error *error) {
                                  .max_files = settings.max_files};
     stn_cache *cache;
     STN_TRY(stn_cache_open(&options, &cache, error));
-    stn_status status = dispatch(cache, &settings, words, error);
+    stn_status status = dispatch(cache, &settings, positionals, error);
     stn_cache_close(cache);
     return status;
 }

@@ -97,12 +97,12 @@ static bool writes_pairs(const fft_job *job) { return job->out_complex && job->t
 
 static void print_text(const fft_settings *settings, const fft_job *job, const fft_run *run) {
     stn_fft fft;
-    stn_text words = STN_TEXT_EMPTY;
+    stn_text description = STN_TEXT_EMPTY;
     if (stn_fft_make(&job->transform, &fft, NULL) != STN_OK) return;
-    stn_fft_print(&fft, &words);
+    stn_fft_print(&fft, &description);
     printf("strategy   %s, on the %s\n", stn_plan_strategy(run->plan),
            stn_context_is_device(run->context) ? "GPU" : "host");
-    printf("transform  %s\n", words.data ? words.data : "");
+    printf("transform  %s\n", description.data ? description.data : "");
     printf("time       %.4g s", run->seconds);
     if (settings->repeat > 1) printf(" (median of %llu)", (unsigned long long)settings->repeat);
     printf("\nspeed      %.4g GB/s for one read and one write\n", 1e-9 * stn_fft_bytes(&fft) / run->seconds);
@@ -111,7 +111,7 @@ static void print_text(const fft_settings *settings, const fft_job *job, const f
                writes_pairs(job) ? " (complex f16 as pairs of f2: read them back with --pairs)" : "");
     else
         printf("kept       nothing: name a file with --out to keep the result\n");
-    stn_text_clear(&words);
+    stn_text_clear(&description);
 }
 
 static stn_status print_json(const fft_settings *settings, const fft_job *job, const fft_run *run, size_t nonfinite,

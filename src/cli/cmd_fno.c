@@ -123,10 +123,10 @@ static stn_status find_layer(const fno_settings *settings, fno_run *run, stn_err
             "'%s' has %d axes but a layer of %d takes [batch, channels, points...] or [channels, points...]",
             settings->in, x->rank, layer->rank);
     layer->in_channels = w->extent[0], layer->out_channels = w->extent[1];
-    const size_t wanted = settings->backward ? layer->out_channels : layer->in_channels;
-    if (x->extent[channels] != wanted)
+    const size_t expected = settings->backward ? layer->out_channels : layer->in_channels;
+    if (x->extent[channels] != expected)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "'%s' has %zu channels but the weights in '%s' take %zu",
-                        settings->in, x->extent[channels], settings->weights, wanted);
+                        settings->in, x->extent[channels], settings->weights, expected);
     if (!product(x->extent, x->rank))
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "'%s' has no points", settings->in);
     layer->batch = channels ? x->extent[0] : 1;
@@ -257,16 +257,17 @@ static stn_status report(const fno_settings *settings, const fno_run *run, stn_e
     }
     if (settings->report.quiet) return STN_OK;
     stn_layer layer;
-    stn_text words = STN_TEXT_EMPTY;
+    stn_text description = STN_TEXT_EMPTY;
     STN_TRY(stn_layer_make(&run->layer, &layer, error));
-    stn_layer_print(&layer, &words);
+    stn_layer_print(&layer, &description);
     printf("strategy   %s, on the %s\nlayer      %s\ntime       %.4g s\n", stn_plan_strategy(run->plan),
-           stn_context_is_device(run->context) ? "GPU" : "host", words.data ? words.data : "", run->seconds);
+           stn_context_is_device(run->context) ? "GPU" : "host", description.data ? description.data : "",
+           run->seconds);
     if (settings->out)
         printf("wrote      %s\n", settings->out);
     else
         printf("kept       nothing: name a file with --out to keep the result\n");
-    stn_text_clear(&words);
+    stn_text_clear(&description);
     return STN_OK;
 }
 

@@ -197,7 +197,7 @@ done:
 
 stn_status cmd_pack(int argc, char **argv, stn_error *error) {
     pack_settings settings = {0};
-    const char *words[MAX_PACKS + 2] = {NULL};
+    const char *positionals[MAX_PACKS + 2] = {NULL};
     cli_group groups[] = {CLI_GROUP("Packs", pack_options, &settings), CLI_REPORT_GROUP(&settings.report)};
     cli_usage usage = {
         .command = "pack",
@@ -211,28 +211,28 @@ stn_status cmd_pack(int argc, char **argv, stn_error *error) {
             "A pack is used by 'stentor run' and 'stentor fft' with --pack FILE, or by stn_context_options.packs.\n",
         .groups = groups,
         .group_count = sizeof groups / sizeof *groups,
-        .words = words,
-        .words_max = MAX_PACKS + 1,
-        .words_min = 1};
+        .positionals = positionals,
+        .positionals_max = MAX_PACKS + 1,
+        .positionals_min = 1};
     bool help;
     STN_TRY(cli_parse(&usage, argc, argv, &help, error));
     if (help) return STN_OK;
-    const char *const *files = words + 1;
-    bool building = !strcmp(words[0], "build");
+    const char *const *files = positionals + 1;
+    bool building = !strcmp(positionals[0], "build");
     if (building && *files)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "'%s' is one argument too many: see 'stentor pack --help'",
                         *files);
     if (building) return build(&settings, error);
     stn_status (*const run)(const pack_settings *, const char *const *, stn_error *) =
-        !strcmp(words[0], "list")     ? list
-        : !strcmp(words[0], "verify") ? verify
-        : !strcmp(words[0], "merge")  ? merge
-                                      : NULL;
+        !strcmp(positionals[0], "list")     ? list
+        : !strcmp(positionals[0], "verify") ? verify
+        : !strcmp(positionals[0], "merge")  ? merge
+                                            : NULL;
     if (!run)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "there is no 'pack %s': give build, list, verify or merge",
-                        words[0]);
+                        positionals[0]);
     if (!*files)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "no pack is named: stentor pack %s FILE.stnpack ...",
-                        words[0]);
+                        positionals[0]);
     return run(&settings, files, error);
 }

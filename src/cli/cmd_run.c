@@ -226,7 +226,7 @@ static stn_status check_growth(const run_settings *settings, const cli_forecast 
 /* Reports a run on several devices, without progress or the ranking of candidates. */
 static stn_status report_team(const run_settings *settings, const cli_job *job, const cli_team_run *team,
                               const run_arrays *arrays, stn_error *error) {
-    char *words = NULL;
+    char *description = NULL;
     const double rate = team->seconds > 0 ? (double)job->points * (double)job->problem.steps / team->seconds / 1e9 : 0;
     const size_t nonfinite = stn_array_nonfinite(&arrays->result);
     if (nonfinite && !settings->report.quiet)
@@ -241,15 +241,15 @@ static stn_status report_team(const run_settings *settings, const cli_job *job, 
         stn_json_key(&text, "nonfinite"), stn_text_printf(&text, "%zu", nonfinite);
         stn_json_key(&text, "out"), stn_json_string(&text, settings->files.out);
         stn_text_printf(&text, "}");
-        STN_TRY(stn_text_take(&text, &words, error));
-        printf("%s\n", words);
+        STN_TRY(stn_text_take(&text, &description, error));
+        printf("%s\n", description);
     } else if (!settings->report.quiet) {
-        STN_TRY(stn_team_plan_describe(team->plan, &words, error));
+        STN_TRY(stn_team_plan_describe(team->plan, &description, error));
         printf("%s\ntime       %.4g s, with the grid's way to the devices and back\nspeed      %.4g GStencil/s\n",
-               words, team->seconds, rate);
+               description, team->seconds, rate);
         print_files(&settings->files, job);
     }
-    stn_text_free(words);
+    stn_text_free(description);
     return STN_OK;
 }
 

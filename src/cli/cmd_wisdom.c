@@ -74,11 +74,11 @@ static stn_status import(stn_context *context, const wisdom_settings *settings, 
     return status;
 }
 
-static stn_status merge(const wisdom_settings *settings, const char *const *words, stn_error *error) {
+static stn_status merge(const wisdom_settings *settings, const char *const *positionals, stn_error *error) {
     char *text[2] = {NULL}, *merged = NULL;
     size_t size[2];
     stn_status status = STN_OK;
-    for (int i = 0; i < 2; i++) STN_TRY_GOTO(status, read_file(words[i], &text[i], &size[i], error), done);
+    for (int i = 0; i < 2; i++) STN_TRY_GOTO(status, read_file(positionals[i], &text[i], &size[i], error), done);
     STN_TRY_GOTO(status, stn_wisdom_merge(text[0], size[0], text[1], size[1], &merged, error), done);
     status = write_text(settings, merged, error);
 done:
@@ -131,34 +131,34 @@ static stn_status forget(stn_context *context, const wisdom_settings *settings, 
     return stn_wisdom_forget(context, key, error);
 }
 
-static stn_status dispatch(stn_context *context, const wisdom_settings *settings, const char *const *words,
+static stn_status dispatch(stn_context *context, const wisdom_settings *settings, const char *const *positionals,
                            stn_error *error) {
     static const struct {
         const char *name;
         int least, most; /* arguments after the name */
     } commands[] = {{"export", 0, 0}, {"list", 0, 0}, {"import", 1, 1}, {"merge", 2, 2}, {"forget", 0, 1}};
-    const int given = words[1] ? words[2] ? 2 : 1 : 0;
+    const int given = positionals[1] ? positionals[2] ? 2 : 1 : 0;
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
-        if (strcmp(words[0], commands[i].name) != 0) continue;
+        if (strcmp(positionals[0], commands[i].name) != 0) continue;
         if (given < commands[i].least || given > commands[i].most)
             return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "'wisdom %s' wants %d files or keys but got %d",
-                            words[0], commands[i].most, given);
+                            positionals[0], commands[i].most, given);
         if (settings->report.json && i != 1)
             return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
-                            "'wisdom %s' has nothing to say in JSON: leave --json out", words[0]);
+                            "'wisdom %s' has nothing to say in JSON: leave --json out", positionals[0]);
         return i == 0   ? export(context, settings, error)
                : i == 1 ? list(context, settings, error)
-               : i == 2 ? import(context, settings, words[1], error)
-               : i == 3 ? merge(settings, words + 1, error)
-                        : forget(context, settings, words[1], error);
+               : i == 2 ? import(context, settings, positionals[1], error)
+               : i == 3 ? merge(settings, positionals + 1, error)
+                        : forget(context, settings, positionals[1], error);
     }
     return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
-                    "there is no 'wisdom %s': give export, import, merge, list or forget", words[0]);
+                    "there is no 'wisdom %s': give export, import, merge, list or forget", positionals[0]);
 }
 
 stn_status cmd_wisdom(int argc, char **argv, stn_error *error) {
     wisdom_settings settings = {.device.device = "host"}; /* works on files: no GPU is opened */
-    const char *words[4] = {NULL};
+    const char *positionals[4] = {NULL};
     cli_group groups[] = {CLI_GROUP("Wisdom", wisdom_options, &settings), CLI_REPORT_GROUP(&settings.report)};
     cli_usage usage = {.command = "wisdom",
                        .summary = "measured times of candidates, as a text that can be copied between machines",
@@ -171,15 +171,15 @@ stn_status cmd_wisdom(int argc, char **argv, stn_error *error) {
                            "  forget    deletes an entry, by the first digits of its key, or --all\n",
                        .groups = groups,
                        .group_count = sizeof groups / sizeof *groups,
-                       .words = words,
-                       .words_max = 3,
-                       .words_min = 1};
+                       .positionals = positionals,
+                       .positionals_max = 3,
+                       .positionals_min = 1};
     bool help;
     stn_context *context;
     STN_TRY(cli_parse(&usage, argc, argv, &help, error));
     if (help) return STN_OK;
     STN_TRY(cli_open_context(&settings.device, &settings.report, &context, error));
-    stn_status status = dispatch(context, &settings, words, error);
+    stn_status status = dispatch(context, &settings, positionals, error);
     stn_context_destroy(context);
     return status;
 }

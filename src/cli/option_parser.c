@@ -163,7 +163,7 @@ static stn_status take_option(const cli_usage *usage, int argc, char **argv, int
 }
 
 stn_status cli_parse(const cli_usage *usage, int argc, char **argv, bool *help, stn_error *error) {
-    size_t words = 0;
+    size_t positionals = 0;
     bool options = true;
     *help = false;
     for (int at = 1; at < argc && strcmp(argv[at], "--") != 0; at++)
@@ -178,14 +178,14 @@ stn_status cli_parse(const cli_usage *usage, int argc, char **argv, bool *help, 
             options = false;
         else if (options && word[0] == '-' && word[1])
             STN_TRY(take_option(usage, argc, argv, &at, error));
-        else if (words < usage->words_max)
-            usage->words[words++] = word;
+        else if (positionals < usage->positionals_max)
+            usage->positionals[positionals++] = word;
         else
             return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
                             "'%s' is one argument too many: values go with an option, see 'stentor %s --help'", word,
                             usage->command);
     }
-    if (words < usage->words_min)
+    if (positionals < usage->positionals_min)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "an argument is missing: stentor %s %s", usage->command,
                         usage->synopsis);
     return STN_OK;

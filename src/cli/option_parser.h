@@ -40,8 +40,8 @@ typedef struct cli_usage {
     const cli_group *groups;
     size_t group_count;
     /* arguments that are not options, in order; NULL if the command takes none */
-    const char **words;
-    size_t words_max, words_min;
+    const char **positionals;
+    size_t positionals_max, positionals_min;
 } cli_usage;
 
 /* Parses argv[1..). Accepts "--name value" and "--name=value"; "--" ends the options. With --help

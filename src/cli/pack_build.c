@@ -122,10 +122,10 @@ static stn_status add_generic(stn_context *context, stn_error *error) {
 
 /* Only for lists with stencils that may use any strategy. */
 static stn_status add_generics(build *b, stn_error *error) {
-    bool wanted = false;
+    bool needed = false;
     for (size_t i = 0; i < b->problems.count; i++)
-        wanted = wanted || (b->problems.list[i].kind == &cli_listed_stencil && !b->problems.list[i].strategy);
-    for (size_t i = 0; i < b->arch_count && wanted; i++) STN_TRY(add_generic(b->contexts[i], error));
+        needed = needed || (b->problems.list[i].kind == &cli_listed_stencil && !b->problems.list[i].strategy);
+    for (size_t i = 0; i < b->arch_count && needed; i++) STN_TRY(add_generic(b->contexts[i], error));
     return STN_OK;
 }
 
@@ -152,9 +152,9 @@ static void *thread_main(void *user) {
     return NULL;
 }
 
-static size_t allowed_threads(uint64_t wanted, size_t items) {
+static size_t allowed_threads(uint64_t requested, size_t items) {
     cpu_set_t set;
-    size_t count = wanted ? (size_t)wanted : sched_getaffinity(0, sizeof set, &set) ? 1 : (size_t)CPU_COUNT(&set);
+    size_t count = requested ? (size_t)requested : sched_getaffinity(0, sizeof set, &set) ? 1 : (size_t)CPU_COUNT(&set);
     if (count > MAX_THREADS) count = MAX_THREADS;
     return count < items ? count : items;
 }

@@ -56,7 +56,8 @@ static axis upward(void) { return (axis){INFINITY, 0, HEIGHT - BOTTOM, TOP}; }
 
 static void begin(const char *label, stn_text *html) {
     stn_text_printf(html,
-                    "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"%s\">\n",
+                    "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" "
+                    "role=\"img\" aria-label=\"%s\">\n",
                     WIDTH, HEIGHT, label);
 }
 static void end(stn_text *html) { stn_text_printf(html, "</svg>\n"); }

@@ -126,7 +126,7 @@ class Run(CommandTest):
                 self.assertEqual(npy_values(self.path / 'out.npy')[2], expected, (offset, sides))
 
     def test_two_axes_and_taps_that_reach_further_than_both(self):
-        """A separable stencil equals its 1D stencils in sequence; axis 0 decides a corner's constant."""
+        """A separable stencil equals its 1D factors in sequence; axis 0 decides corners."""
         values = [float((i * 7) % 11) for i in range(6)]
         self.put_npy('in.npy', (2, 3), values)
         self.put_npy('taps.npy', (11, 9), [float(a * b) for a in range(1, 12) for b in range(1, 10)])
