@@ -1,17 +1,17 @@
-/* See best.h. */
+/* See best.h: insertion into a short sorted list. */
 #include "base/best.h"
 
 #include <string.h>
 
-void *stn_best_insert(void *list, double *costs, size_t size, size_t *count, size_t most, double cost) {
-    size_t place = *count;
-    while (place > 0 && costs[place - 1] > cost) place--;
-    if (place >= most) return NULL;
-    size_t kept = *count < most ? *count : most - 1;
-    char *at = (char *)list + place * size;
-    memmove(at + size, at, (kept - place) * size);
-    memmove(costs + place + 1, costs + place, (kept - place) * sizeof *costs);
-    costs[place] = cost;
-    *count = kept + 1;
+void *stn_best_insert(void *list, double *costs, size_t size, size_t *count, size_t capacity, double cost) {
+    size_t slot = *count;
+    while (slot > 0 && costs[slot - 1] > cost) slot--;
+    if (slot >= capacity) return NULL;
+    size_t tail = *count < capacity ? *count : capacity - 1;
+    char *at = (char *)list + slot * size;
+    memmove(at + size, at, (tail - slot) * size);
+    memmove(costs + slot + 1, costs + slot, (tail - slot) * sizeof *costs);
+    costs[slot] = cost;
+    *count = tail + 1;
     return at;
 }

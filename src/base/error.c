@@ -1,4 +1,4 @@
-/* Statuses and their stories. */
+/* Statuses, and the error message of a failed call. */
 #include "base/error.h"
 
 #include <stdio.h>
@@ -6,7 +6,7 @@
 
 #include "base/plain.h"
 
-#undef stn_fail /* the analyzer's view of them, in error.h */
+#undef stn_fail /* error.h defines these macros for the static analyzer only */
 #undef stn_fail_memory
 
 const char *stn_status_string(stn_status status) {
@@ -33,12 +33,13 @@ int stn_status_exit_code(stn_status status) {
 
 stn_status stn_fail(stn_error *error, stn_status status, const char *format, ...) {
     if (!error) return status;
-    char message[sizeof error->message] = ""; /* the arguments may point into the old one */
+    /* the arguments may point into the previous message */
+    char message[sizeof error->message] = "";
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
-    stn_plain(message); /* it may quote a file */
+    stn_text_sanitize(message); /* the message may quote bytes of a file */
     error->status = status;
     memcpy(error->message, message, strlen(message) + 1);
     return status;

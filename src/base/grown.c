@@ -1,11 +1,11 @@
-/* See grown.h. */
+/* See grown.h: the known layouts, and the copy into the newest one. */
 #include "base/grown.h"
 
 #include <string.h>
 
 #include "base/error.h"
 
-/* No release came before 0.1.0, whose layouts these are. */
+/* The layouts of release 0.1.0, the first one. */
 #define LAYOUT(name) const stn_layout stn_layout_##name = {"stn_" #name, {sizeof(stn_##name)}}
 LAYOUT(problem);
 LAYOUT(transform);

@@ -1,16 +1,17 @@
-/* IEEE binary16, stored as uint16_t, converted with round-to-nearest-even as the GPU does. */
+/* IEEE binary16 numbers, stored as uint16_t. Conversion rounds to nearest even, as the GPU does. */
 #ifndef STN_BASE_HALF_H
 #define STN_BASE_HALF_H
 #include <stdint.h>
 #include <string.h>
 
-/* Masks instead of branches, so that compilers vectorise loops over it. */
+/* Masks instead of branches let compilers vectorise loops over this function. */
 static inline float stn_half_to_float(uint16_t h) {
     uint32_t sign = (uint32_t)(h & 0x8000u) << 16, magnitude = h & 0x7fffu, small, bits;
     uint32_t is_small = -(uint32_t)(magnitude < 0x400u), is_special = -(uint32_t)(magnitude >= 0x7c00u);
-    float value = (float)(int32_t)magnitude * 0x1p-24f; /* exact for zero and subnormals, whose mantissa this is */
+    float value = (float)(int32_t)magnitude * 0x1p-24f; /* exact for zero and subnormals */
     memcpy(&small, &value, 4);
-    bits = (magnitude << 13) + 0x38000000u + (is_special & 0x38000000u); /* infinity and NaN: exponent 255 */
+    /* infinity, NaN: exponent 255 */
+    bits = (magnitude << 13) + 0x38000000u + (is_special & 0x38000000u);
     bits = sign | (is_small & small) | (~is_small & bits);
     memcpy(&value, &bits, 4);
     return value;
@@ -23,7 +24,8 @@ static inline uint16_t stn_float_to_half(float value) {
     bits &= 0x7fffffffu;
     if (bits > 0x7f800000u) return (uint16_t)(sign | 0x7e00u);  /* NaN */
     if (bits >= 0x477ff000u) return (uint16_t)(sign | 0x7c00u); /* rounds past 65504, or infinity */
-    if (bits < 0x38800000u) { /* below 2^-14: adding 0.5 puts the subnormal's bits, rounded, at the bottom */
+    /* Below 2^-14: adding 0.5 leaves the rounded subnormal in the low bits. */
+    if (bits < 0x38800000u) {
         float magnitude;
         memcpy(&magnitude, &bits, 4);
         magnitude += 0.5f;

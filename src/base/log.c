@@ -1,4 +1,4 @@
-/* Formats a message for the callback. */
+/* Formats a log message and passes it to the context's callback. */
 #include "base/log.h"
 
 #include <stdarg.h>
@@ -13,6 +13,6 @@ void stn_log(const stn_logger *logger, stn_log_level level, const char *format, 
     va_start(arguments, format);
     vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
-    stn_plain(message); /* it may quote a file */
+    stn_text_sanitize(message); /* the message may quote bytes of a file */
     logger->fn(logger->user, level, message);
 }

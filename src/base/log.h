@@ -1,4 +1,4 @@
-/* The one way in which the library says anything: through the context's callback. */
+/* Logging: the library's only output is the log callback of the context. */
 #ifndef STN_BASE_LOG_H
 #define STN_BASE_LOG_H
 #include "stentor.h"

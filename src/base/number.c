@@ -1,4 +1,4 @@
-/* Numbers as text, through the C locale whatever the program has set. */
+/* Parsing and formatting of doubles in the C locale, whatever locale the program has set. */
 #include "base/number.h"
 
 #include <locale.h>
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Puts the calling thread into the C locale until leave_c_locale; no other thread notices. */
+/* The calling thread uses the C locale until leave_c_locale; other threads are not affected. */
 typedef struct c_locale {
     locale_t c, before;
 } c_locale;

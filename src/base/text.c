@@ -1,4 +1,4 @@
-/* The text builder. */
+/* See text.h: the text builder, and JSON output. */
 #include "base/text.h"
 
 #include <inttypes.h>
@@ -52,8 +52,8 @@ void stn_json_comma(stn_text *text) {
     if (last != '{' && last != '[' && last != ',' && last != ':') stn_text_append(text, ",", 1);
 }
 
-/* Bytes of the well-formed UTF-8 character at p, 0 if there is none: a continuation out of place,
- * an overlong form, a surrogate, a code point past U+10FFFF. */
+/* Bytes of the well-formed UTF-8 character at p. Returns 0 for a misplaced continuation byte, an
+ * overlong form, a surrogate, or a code point past U+10FFFF. */
 static size_t utf8_size(const unsigned char *p) {
     if (p[0] < 0x80) return 1;
     size_t size = p[0] >= 0xf0 ? 4 : p[0] >= 0xe0 ? 3 : 2;
@@ -78,9 +78,10 @@ void stn_json_string(stn_text *text, const char *value) {
             stn_text_printf(text, "\\%c", c);
         else if (c < 0x20 || c == 0x7f)
             stn_text_printf(text, "\\u%04x", c);
-        else if (c == 0xc2 && size == 2 && (unsigned char)p[1] < 0xa0) /* a control character, as terminals see it */
+        /* U+0080 to U+009F are control characters */
+        else if (c == 0xc2 && size == 2 && (unsigned char)p[1] < 0xa0)
             stn_text_printf(text, "\\u%04x", (unsigned char)p[1]);
-        else if (!size) /* file names need not be UTF-8, JSON must */
+        else if (!size) /* file names need not be valid UTF-8, JSON must */
             stn_text_append(text, "\\ufffd", 6);
         else
             stn_text_append(text, p, size);

@@ -1,4 +1,4 @@
-/* A growing text with a sticky error: append freely, look once at the end. */
+/* A text builder with a sticky error: append without checks, then check once at the end. */
 #ifndef STN_BASE_TEXT_H
 #define STN_BASE_TEXT_H
 #include <stdbool.h>
@@ -16,19 +16,22 @@ typedef struct stn_text {
 void stn_text_append(stn_text *text, const char *bytes, size_t size);
 __attribute__((format(printf, 2, 3))) void stn_text_printf(stn_text *text, const char *format, ...);
 
-/* JSON. Members of an object or array: call stn_json_comma before each one; it writes a comma
- * unless the last character opens an object or array. */
+/* JSON. Call stn_json_comma before each member of an object or array: it writes a comma unless the
+ * last character opens the object or array. */
 void stn_json_comma(stn_text *text);
 void stn_json_string(stn_text *text,
-                     const char *value); /* quoted and escaped, bytes that are not UTF-8 as U+FFFD; NULL becomes null */
-void stn_json_number(stn_text *text, double value); /* shortest form that reads back equal; not finite: null */
-void stn_json_key(stn_text *text, const char *key); /* comma, "key": */
-/* The key and its value: a whole number, an array of them. */
+                     /* Quoted and escaped; bytes that are not UTF-8 become U+FFFD, NULL becomes
+                      * null. */
+                     const char *value);
+/* The shortest form that reads back equal; null if not finite. */
+void stn_json_number(stn_text *text, double value);
+void stn_json_key(stn_text *text, const char *key); /* Writes a comma if needed, then "key": */
+/* A key and its value: an integer, or an array of integers. */
 void stn_json_integer(stn_text *text, const char *key, int64_t value);
 void stn_json_integers(stn_text *text, const char *key, const int64_t *values, int count);
 
-/* Hands the text over (an empty text gives ""); *data is freed with stn_text_free. The builder is
- * empty afterwards. */
+/* Hands over the text (an empty one gives ""), which the caller frees with stn_text_free. The
+ * builder is empty afterwards. */
 stn_status stn_text_take(stn_text *text, char **data, stn_error *error);
 void stn_text_clear(stn_text *text);
 #endif

@@ -1,4 +1,4 @@
-/* See thread.h. */
+/* See thread.h: thread creation with signals blocked. */
 #include "base/thread.h"
 
 #include <signal.h>

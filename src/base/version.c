@@ -1,4 +1,4 @@
-/* The version, from the header's numbers. */
+/* The version as text, from the numbers in stentor.h. */
 #include "stentor.h"
 
 #define TEXT_OF(number) #number

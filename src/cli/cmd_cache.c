@@ -1,4 +1,4 @@
-/* stentor cache: what the kernel cache's folder holds, and its upkeep. */
+/* stentor cache: lists, checks and trims the kernels and measured times stored on disk. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,8 +8,8 @@
 #include "base/plain.h"
 #include "cache/cache.h"
 #include "cli/command.h"
-#include "cli/report.h"
-#include "cli/settings.h"
+#include "cli/command_output.h"
+#include "cli/shared_options.h"
 
 typedef struct cache_settings {
     cli_report_settings report;
@@ -23,13 +23,13 @@ static const cli_option cache_options[] = {
      "the folder (default $STENTOR_CACHE_DIR, $XDG_CACHE_HOME/stentor,\n~/.cache/stentor)"},
     {"--shared", NULL, CLI_FLAG, offsetof(cache_settings, shared),
      "accept a folder that others own or may write, or a symlink"},
-    {"--max-bytes", "N", CLI_COUNT, offsetof(cache_settings, max_bytes), "gc: keep at most so much (default 2^30)"},
-    {"--max-files", "N", CLI_COUNT, offsetof(cache_settings, max_files), "gc: keep at most so many (default 16384)"},
+    {"--max-bytes", "N", CLI_COUNT, offsetof(cache_settings, max_bytes), "gc: size limit in bytes (default 2^30)"},
+    {"--max-files", "N", CLI_COUNT, offsetof(cache_settings, max_files), "gc: limit of files (default 16384)"},
     {"--spare-hours", "H", CLI_COUNT, offsetof(cache_settings, spare_hours),
-     "gc: keep all that was used in the last H hours (default 24)"},
+     "gc: keep everything used in the last H hours (default 24)"},
 };
 
-/* What `list` gathers. */
+/* The output of `list` so far. */
 typedef struct listing {
     bool json;
     stn_text text;
@@ -82,7 +82,7 @@ static bool list_one(void *user, const stn_cache_item *item) {
 static stn_status print_text(stn_text *text, const cache_settings *settings, stn_error *error) {
     char *data;
     STN_TRY(stn_text_take(text, &data, error));
-    stn_plain(data);
+    stn_text_sanitize(data);
     if (!settings->report.quiet) fputs(data, stdout);
     stn_text_free(data);
     return STN_OK;
@@ -129,7 +129,7 @@ static stn_status show(stn_cache *cache, const cache_settings *settings, const c
     return status;
 }
 
-static void print_sweep(const cache_settings *settings, const stn_cache_sweep *sweep) {
+static void print_totals(const cache_settings *settings, const stn_cache_sweep *sweep) {
     char kept[32], removed[32];
     cli_format_bytes(sweep->bytes, kept, sizeof kept);
     cli_format_bytes(sweep->removed_bytes, removed, sizeof removed);
@@ -163,16 +163,17 @@ static stn_status print_path(stn_cache *cache, const cache_settings *settings, s
     return print_text(&text, settings, error);
 }
 
-static stn_status dispatch(stn_cache *cache, const cache_settings *settings, const char **words, stn_error *error) {
+static stn_status dispatch(stn_cache *cache, const cache_settings *settings, const char **positionals,
+                           stn_error *error) {
     stn_cache_sweep sweep = {0};
-    const char *what = words[0];
-    if (strcmp(what, "show") && words[1])
+    const char *what = positionals[0];
+    if (strcmp(what, "show") && positionals[1])
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "'%s' is one argument too many: see 'stentor cache --help'",
-                        words[1]);
+                        positionals[1]);
     if (!strcmp(what, "list")) return list(cache, settings, error);
     if (!strcmp(what, "path")) return print_path(cache, settings, error);
     if (!strcmp(what, "show")) {
-        if (words[1]) return show(cache, settings, words[1], error);
+        if (positionals[1]) return show(cache, settings, positionals[1], error);
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "which one? stentor cache show KEY: 'list' shows the keys");
     }
     if (!strcmp(what, "verify"))
@@ -184,7 +185,7 @@ static stn_status dispatch(stn_cache *cache, const cache_settings *settings, con
     else
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
                         "there is no 'cache %s': give list, show, verify, gc, clear or path", what);
-    print_sweep(settings, &sweep);
+    print_totals(settings, &sweep);
     if (!sweep.left) return STN_OK;
     return stn_fail(error, STN_ERROR_IO,
                     "%llu of what is stored could not be read or removed and is left, as the warnings above say: make "
@@ -194,23 +195,23 @@ static stn_status dispatch(stn_cache *cache, const cache_settings *settings, con
 
 stn_status cmd_cache(int argc, char **argv, stn_error *error) {
     cache_settings settings = {.spare_hours = 24};
-    const char *words[3] = {NULL};
+    const char *positionals[3] = {NULL};
     cli_group groups[] = {CLI_GROUP("Cache", cache_options, &settings), CLI_REPORT_GROUP(&settings.report)};
     cli_usage usage = {.command = "cache",
-                       .summary = "show and keep up the kernels and measured times that are stored on disk",
+                       .summary = "list, check and trim the kernels and measured times stored on disk",
                        .synopsis = "list|show|verify|gc|clear|path [KEY] [options]",
                        .notes =
-                           "  list      every stored kernel: key, size, last use, architecture, template\n"
-                           "  show KEY  what a kernel was made from; the first digits are enough\n"
-                           "  verify    read every file and remove the damaged ones; names what it must leave\n"
-                           "  gc        remove what was used longest ago, until the limits hold\n"
-                           "  clear     remove every kernel and all measured times\n"
-                           "  path      where the folder is\n",
+                           "  list      all stored kernels: key, size, last use, architecture, template\n"
+                           "  show KEY  the source of a kernel; the first digits of its key suffice\n"
+                           "  verify    read all files and remove damaged ones; reports those it cannot remove\n"
+                           "  gc        remove the least recently used files until the limits hold\n"
+                           "  clear     remove all kernels and measured times\n"
+                           "  path      print the folder\n",
                        .groups = groups,
                        .group_count = sizeof groups / sizeof *groups,
-                       .words = words,
-                       .words_most = 2,
-                       .words_least = 1};
+                       .positionals = positionals,
+                       .positionals_max = 2,
+                       .positionals_min = 1};
     bool help;
     STN_TRY(cli_parse(&usage, argc, argv, &help, error));
     if (help) return STN_OK;
@@ -224,7 +225,7 @@ stn_status cmd_cache(int argc, char **argv, stn_error *error) {
                                  .max_files = settings.max_files};
     stn_cache *cache;
     STN_TRY(stn_cache_open(&options, &cache, error));
-    stn_status status = dispatch(cache, &settings, words, error);
+    stn_status status = dispatch(cache, &settings, positionals, error);
     stn_cache_close(cache);
     return status;
 }

@@ -1,5 +1,5 @@
-/* stentor compile: a problem's kernels, for a GPU that need not be here; what they use, and their
- * text. */
+/* stentor compile: compiles a problem's kernels for a GPU that need not be present, and shows their
+ * resources and sources. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,8 +8,8 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/command.h"
-#include "cli/report.h"
-#include "cli/settings.h"
+#include "cli/command_output.h"
+#include "cli/shared_options.h"
 #include "context/kernel.h"
 #include "io/output.h"
 #include "plan/plan.h"
@@ -26,38 +26,38 @@ static const cli_option compile_options[] = {
      "write each kernel's source, params.cuh, PTX and cubin there"},
 };
 
-/* One file of a kernel: DIR/NAME[-N].SUFFIX. Absent parts (no PTX of a stored kernel) are no
- * files. */
-static stn_status keep_part(const char *dir, const char *name, size_t twin, const char *suffix, const void *bytes,
+/* Writes one file of a kernel, DIR/NAME[-N].SUFFIX. Parts that do not exist (PTX of a stored
+ * kernel) are skipped. */
+static stn_status keep_part(const char *dir, const char *name, size_t copy, const char *suffix, const void *bytes,
                             size_t size, stn_error *error) {
     char path[4096], number[24] = "";
     if (!bytes) return STN_OK;
-    if (twin) snprintf(number, sizeof number, "-%zu", twin);
+    if (copy) snprintf(number, sizeof number, "-%zu", copy);
     if (snprintf(path, sizeof path, "%s/%s%s.%s", dir, name, number, suffix) >= (int)sizeof path)
         return stn_fail(error, STN_ERROR_IO, "--keep %.60s...: the path is too long", dir);
     return stn_output_write(path, bytes, size, error);
 }
 
-static stn_status keep_kernel(const char *dir, const stn_kernel_info *info, size_t twin, stn_error *error) {
+static stn_status keep_kernel(const char *dir, const stn_kernel_info *info, size_t copy, stn_error *error) {
     const struct {
         const char *suffix, *text;
     } parts[] = {{"cu", info->source}, {"params.cuh", info->params}, {"ptx", info->ptx}};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         const char *text = parts[i].text;
-        STN_TRY(keep_part(dir, info->name, twin, parts[i].suffix, text, text ? strlen(text) : 0, error));
+        STN_TRY(keep_part(dir, info->name, copy, parts[i].suffix, text, text ? strlen(text) : 0, error));
     }
-    return keep_part(dir, info->name, twin, "cubin", info->cubin, info->cubin_size, error);
+    return keep_part(dir, info->name, copy, "cubin", info->cubin, info->cubin_size, error);
 }
 
-/* How many kernels before this one have its name: one template may serve a plan twice, with other
+/* The number of earlier kernels of this name: a plan may use one template several times, with other
  * parameters. */
-static size_t twins_before(const stn_plan *plan, size_t index, const char *name) {
-    size_t twins = 0;
+static size_t same_name_before(const stn_plan *plan, size_t index, const char *name) {
+    size_t count = 0;
     for (size_t i = 0; i < index; i++) {
         stn_kernel_info other;
-        if (stn_plan_kernel(plan, i, &other, NULL) == STN_OK && !strcmp(other.name, name)) twins++;
+        if (stn_plan_kernel(plan, i, &other, NULL) == STN_OK && !strcmp(other.name, name)) count++;
     }
-    return twins;
+    return count;
 }
 
 static void print_kernel(const stn_kernel_info *info, double seconds, stn_text *text) {
@@ -101,8 +101,8 @@ static stn_status show_kernels(const compile_settings *settings, stn_context *co
         stn_kernel_info info;
         STN_TRY_GOTO(status, stn_plan_kernel(plan, i, &info, error), done);
         if (settings->keep)
-            STN_TRY_GOTO(status, keep_kernel(settings->keep, &info, twins_before(plan, i, info.name), error), done);
-        const double seconds = plan->kernels[i]->seconds; /* 0: it was stored */
+            STN_TRY_GOTO(status, keep_kernel(settings->keep, &info, same_name_before(plan, i, info.name), error), done);
+        const double seconds = plan->kernels[i]->seconds; /* 0: loaded from the cache */
         json ? json_kernel(&info, seconds, &text) : print_kernel(&info, seconds, &text);
     }
     if (json) {
@@ -125,7 +125,7 @@ static stn_status compile(const compile_settings *settings, stn_error *error) {
     stn_plan *plan = NULL;
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
     options.strategy = settings->device.strategy;
-    options.no_auto_workspace = 1; /* nothing is run here */
+    options.no_auto_workspace = 1; /* nothing is executed */
     stn_status status;
     STN_TRY_GOTO(status, cli_job_make(&settings->problem, &job, error), done);
     if (settings->keep && mkdir(settings->keep, 0777) != 0 && errno != EEXIST) {
@@ -148,14 +148,14 @@ stn_status cmd_compile(int argc, char **argv, stn_error *error) {
                           CLI_ARCH_GROUP(&settings.device), CLI_DEVICE_GROUP(&settings.device),
                           CLI_REPORT_GROUP(&settings.report)};
     cli_usage usage = {.command = "compile",
-                       .summary = "render and compile a problem's kernels, for a GPU that need not be here",
+                       .summary = "compile a problem's kernels for a GPU that need not be present",
                        .synopsis = "--arch sm_90 --size NxN --stencil NAME [--keep DIR] [options]",
-                       .notes = "Kernels land in the cache as well: a later run on such a GPU finds them there.\n",
+                       .notes = "Kernels are stored in the cache as well, for later runs on such a GPU.\n",
                        .groups = groups,
                        .group_count = sizeof groups / sizeof *groups};
     bool help;
     STN_TRY(cli_parse(&usage, argc, argv, &help, error));
     if (help) return STN_OK;
-    STN_TRY(cli_settle_mode(&settings.problem, NULL, error));
+    STN_TRY(cli_resolve_mode(&settings.problem, NULL, error));
     return compile(&settings, error);
 }

@@ -1,15 +1,16 @@
-/* stentor doctor: what was found on this machine, and what is missing. */
+/* stentor doctor: reports what was found on this machine, and what is missing. */
 #include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/command.h"
-#include "cli/settings.h"
+#include "cli/shared_options.h"
 #include "context/context.h"
 #include "team/mpi.h"
 
-/* More than one GPU: each by name, and how fast one reads another's memory. */
+/* With several GPUs, prints each one's name and the bandwidth at which the first reads its
+ * memory. */
 static stn_status print_gpus(const cli_device_settings *device, const cli_report_settings *report,
                              const stn_context *context, stn_error *error) {
     const int count = context->driver ? stn_driver_device_count(context->driver) : 0;
@@ -55,14 +56,13 @@ stn_status cmd_doctor(int argc, char **argv, stn_error *error) {
     cli_device_settings device = {0};
     cli_report_settings report = {0};
     cli_group groups[] = {CLI_DEVICE_GROUP(&device), CLI_REPORT_GROUP(&report)};
-    cli_usage usage = {.command = "doctor",
-                       .summary = "show what was found on this machine, what is missing, and how to get it",
-                       .synopsis = "[options]",
-                       .notes =
-                           "A GPU's copy bandwidth is measured and remembered in the cache folder: later plans are "
-                           "chosen by it.\n",
-                       .groups = groups,
-                       .group_count = sizeof groups / sizeof *groups};
+    cli_usage usage = {
+        .command = "doctor",
+        .summary = "report what was found on this machine, what is missing, and how to get it",
+        .synopsis = "[options]",
+        .notes = "The GPU's copy bandwidth is measured and stored in the cache folder; plans depend on it.\n",
+        .groups = groups,
+        .group_count = sizeof groups / sizeof *groups};
     bool help;
     STN_TRY(cli_parse(&usage, argc, argv, &help, error));
     if (help) return STN_OK;
@@ -70,7 +70,7 @@ stn_status cmd_doctor(int argc, char **argv, stn_error *error) {
     char *text = NULL;
     STN_TRY(cli_open_context(&device, &report, &context, error));
     stn_error why;
-    if (stn_context_measure(context, &why) != STN_OK) /* a GPU that cannot even copy: all the more to be told about */
+    if (stn_context_measure(context, &why) != STN_OK) /* report a GPU that cannot copy, too */
         fprintf(stderr, "stentor: the copy bandwidth could not be measured: %s\n", why.message);
     stn_status status = stn_context_describe(context, report.json ? STN_JSON : STN_TEXT, &text, error);
     if (status == STN_OK && !report.quiet) print_findings(text, report.json);

@@ -1,9 +1,9 @@
-/* stentor explain: the strategies that could serve a problem, the cheapest first. */
+/* stentor explain: lists the strategies that can serve a problem, the cheapest first. */
 #include <stdio.h>
 
 #include "base/error.h"
 #include "cli/command.h"
-#include "cli/settings.h"
+#include "cli/shared_options.h"
 
 typedef struct explain_settings {
     cli_problem_settings problem;
@@ -19,7 +19,7 @@ static stn_status explain(const explain_settings *settings, stn_error *error) {
     stn_plan_options options;
     stn_status status;
     STN_TRY_GOTO(status, cli_plan_options(&settings->device, &options, error), done);
-    options.estimate_only = 1; /* no compiler is needed to say what would be done */
+    options.estimate_only = 1; /* needs no compiler */
     STN_TRY_GOTO(status, cli_job_make(&settings->problem, &job, error), done);
     const cli_device_settings device = cli_device_of(&settings->device, &job);
     STN_TRY_GOTO(status, cli_open_context(&device, &settings->report, &context, error), done);
@@ -40,13 +40,13 @@ stn_status cmd_explain(int argc, char **argv, stn_error *error) {
                           CLI_DEVICE_GROUP(&settings.device), CLI_TUNE_GROUP(&settings.device),
                           CLI_REPORT_GROUP(&settings.report)};
     cli_usage usage = {.command = "explain",
-                       .summary = "show which strategies could serve a problem, and what each would cost",
+                       .summary = "list the strategies that can serve a problem, and their predicted costs",
                        .synopsis = "--size NxN --stencil NAME [options]",
                        .groups = groups,
                        .group_count = sizeof groups / sizeof *groups};
     bool help;
     STN_TRY(cli_parse(&usage, argc, argv, &help, error));
     if (help) return STN_OK;
-    STN_TRY(cli_settle_mode(&settings.problem, &settings.device, error));
+    STN_TRY(cli_resolve_mode(&settings.problem, &settings.device, error));
     return explain(&settings, error);
 }

@@ -1,4 +1,4 @@
-/* stentor fft: read an array, transform some of its axes, write the result. */
+/* stentor fft: reads an array, transforms some of its axes, writes the result. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,46 +6,46 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/command_output.h"
 #include "cli/fft_job.h"
 #include "cli/forecast.h"
 #include "cli/progress.h"
-#include "cli/report.h"
 #include "io/result.h"
 #include "problem/transform.h"
 
 #define AT(member) offsetof(fft_settings, member)
 static const cli_option fft_options[] = {
     {"--in", "FILE", CLI_TEXT, AT(in),
-     "the array, .npy or a grey .png (- is the standard input): real or\ncomplex (c8, c16), of 1 to 4 axes"},
+     "the array, .npy or grey .png (- is the standard input): real or\ncomplex (c8, c16), of 1 to 4 axes"},
     {"--shape", "NxN", CLI_TEXT, AT(shape),
-     "--in is raw numbers without a header, little-endian in C order, of\nthis shape and of --dtype, which may be "
-     "uint8 or complex64 "
-     "too"},
+     "--in is a raw file: little-endian numbers without a header, C order, of\nthis shape and of --dtype, which may "
+     "also be uint8 or complex64"},
     {"--size", "NxN", CLI_TEXT, AT(size), "instead of --in: the extents of an array of random numbers"},
-    {"--random", "SEED", CLI_COUNT, AT(random), "with --size: where the random numbers start (default 0)"},
+    {"--random", "SEED", CLI_COUNT, AT(random), "with --size: seed of the random numbers (default 0)"},
     {"--out", "FILE", CLI_TEXT, AT(out), "the result: .npy, .raw, or - for the standard output"},
     {"--axes", "A[,A...]", CLI_TEXT, AT(axes),
-     "the axes to transform, up to 3; -1 is the last (default all).\nThe last one named is the one that --real halves"},
-    {"--inverse", NULL, CLI_FLAG, AT(inverse), "the other way: exp(+2 pi i j k / n)"},
+     "the axes to transform, up to 3; -1 is the last (default all). --real\nhalves the last one named"},
+    {"--inverse", NULL, CLI_FLAG, AT(inverse), "the inverse transform: exp(+2 pi i j k / n)"},
     {"--real", NULL, CLI_FLAG, AT(real),
-     "real numbers in, half of the spectrum out (n/2 + 1 along the last\naxis); with --inverse the way back"},
+     "real input, half spectrum as output (n/2 + 1 along the last axis);\nwith --inverse: the inverse of that"},
     {"--points", "N", CLI_COUNT, AT(points),
      "with --real --inverse: real numbers along the last axis (default\n2 (m - 1), an even number)"},
     {"--norm", "NAME", CLI_TEXT, AT(norm),
-     "who divides by the number of points: backward (the inverse, the\ndefault), forward, ortho (both by its root), "
-     "none"},
+     "which direction divides by the number of points: backward (the inverse,\ndefault), forward, ortho (both by its "
+     "root), none"},
     {"--dtype", "f64|f32|f16", CLI_TEXT, AT(dtype),
-     "compute and write in this type (default: the file's; f32 for --size)"},
+     "dtype of the computation and the output (default: the file's; f32 for\n--size)"},
     {"--f16-sums", NULL, CLI_FLAG, AT(f16_sums), "with f16: sums in f16 too, where a strategy can"},
     {"--pairs", NULL, CLI_FLAG, AT(pairs),
-     "the file's last axis, of 2, is real and imaginary part: so complex\nf16 is written, for which .npy has no type"},
-    {"--repeat", "N", CLI_COUNT, AT(repeat), "run N times and give the median time (default 1)"},
+     "the file's last axis, of length 2, holds real and imaginary part: the\nformat of complex f16, for which .npy has "
+     "no type"},
+    {"--repeat", "N", CLI_COUNT, AT(repeat), "run N times and report the median time (default 1)"},
     {"--explain", NULL, CLI_FLAG, AT(explain),
-     "only say which strategies could do it, what each would cost, and\nwhy others do not apply"},
+     "only list the strategies that apply, their costs, and why others do not\napply"},
 };
 #undef AT
 
-/* The plan at work: its memory, where it runs. */
+/* The plan, and its arrays in the context's memory. */
 typedef struct fft_run {
     stn_context *context;
     stn_plan *plan;
@@ -91,19 +91,18 @@ static void run_clear(fft_run *run) {
     stn_context_destroy(run->context);
 }
 
-/* ---- report
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- report ---------------------------------------------------------------------------------- */
 
 static bool writes_pairs(const fft_job *job) { return job->out_complex && job->transform.dtype == STN_F16; }
 
 static void print_text(const fft_settings *settings, const fft_job *job, const fft_run *run) {
     stn_fft fft;
-    stn_text words = STN_TEXT_EMPTY;
+    stn_text description = STN_TEXT_EMPTY;
     if (stn_fft_make(&job->transform, &fft, NULL) != STN_OK) return;
-    stn_fft_print(&fft, &words);
+    stn_fft_print(&fft, &description);
     printf("strategy   %s, on the %s\n", stn_plan_strategy(run->plan),
            stn_context_is_device(run->context) ? "GPU" : "host");
-    printf("transform  %s\n", words.data ? words.data : "");
+    printf("transform  %s\n", description.data ? description.data : "");
     printf("time       %.4g s", run->seconds);
     if (settings->repeat > 1) printf(" (median of %llu)", (unsigned long long)settings->repeat);
     printf("\nspeed      %.4g GB/s for one read and one write\n", 1e-9 * stn_fft_bytes(&fft) / run->seconds);
@@ -112,7 +111,7 @@ static void print_text(const fft_settings *settings, const fft_job *job, const f
                writes_pairs(job) ? " (complex f16 as pairs of f2: read them back with --pairs)" : "");
     else
         printf("kept       nothing: name a file with --out to keep the result\n");
-    stn_text_clear(&words);
+    stn_text_clear(&description);
 }
 
 static stn_status print_json(const fft_settings *settings, const fft_job *job, const fft_run *run, size_t nonfinite,
@@ -142,8 +141,7 @@ static stn_status report(const fft_settings *settings, const fft_job *job, const
     return STN_OK;
 }
 
-/* ---- the command
- * ------------------------------------------------------------------------------------------------- */
+/* ---- the command ----------------------------------------------------------------------------- */
 
 static stn_status make_plan(const fft_settings *settings, const fft_job *job, fft_run *run, stn_error *error) {
     stn_plan_options options;
@@ -182,7 +180,7 @@ static stn_status transform(const fft_settings *settings, stn_error *error) {
     }
     STN_TRY_GOTO(status, fft_job_input(settings, &job, &in, error), done);
     cli_warn_rounded(&in, settings->in, &settings->report);
-    cli_say_duration(stn_plan_predicted_seconds(run.plan) * (double)settings->repeat, &settings->report);
+    cli_print_duration(stn_plan_predicted_seconds(run.plan) * (double)settings->repeat, &settings->report);
     STN_TRY_GOTO(status, fft_job_output(&job, &out, error), done);
     STN_TRY_GOTO(status, execute(&run, settings->repeat, &in, &out, error), done);
     STN_TRY_GOTO(status, fft_job_put_back(&job, &out, error), done);

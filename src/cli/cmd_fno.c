@@ -1,15 +1,16 @@
-/* stentor fno: read an array and a Fourier layer's weights, apply the layer, write the result. */
+/* stentor fno: reads an array and a Fourier layer's weights, applies the layer, writes the
+ * result. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "cli/command.h"
+#include "cli/command_output.h"
 #include "cli/forecast.h"
+#include "cli/option_values.h"
 #include "cli/progress.h"
-#include "cli/report.h"
-#include "cli/settings.h"
-#include "cli/spelling.h"
+#include "cli/shared_options.h"
 #include "io/input.h"
 #include "io/result.h"
 #include "problem/layer.h"
@@ -24,26 +25,27 @@ typedef struct fno_settings { /* as given; NULL or false: not given */
 #define AT(member) offsetof(fno_settings, member)
 static const cli_option fno_options[] = {
     {"--in", "FILE.npy", CLI_TEXT, AT(in),
-     "x, real or complex: [batch, channels, points...], or without its\nfirst axis one item"},
+     "x, real or complex: [batch, channels, points...], or one item without\nthe batch axis"},
     {"--weights", "FILE.npy", CLI_TEXT, AT(weights),
-     "complex: [in, out] for all modes, [in, out, modes...] one for each,\nor those with their modes in one axis "
-     "(--modes then says which)"},
+     "complex: [in, out] for all modes, [in, out, modes...] for each mode, or\nwith all modes in one axis (then "
+     "--modes gives their shape)"},
     {"--out", "FILE", CLI_TEXT, AT(out), "the result: .npy, .raw, or - for the standard output"},
     {"--modes", "MxM", CLI_TEXT, AT(modes), "frequencies kept along each axis (default: the weights', or all)"},
     {"--low", NULL, CLI_FLAG, AT(low), "keep frequencies 0 to M - 1 along every axis, not those of both signs"},
-    {"--bias", "FILE.npy", CLI_TEXT, AT(bias), "[out], of x's kind"},
-    {"--skip", "FILE.npy", CLI_TEXT, AT(skip), "[in, out], of x's kind: what x adds point by point"},
+    {"--bias", "FILE.npy", CLI_TEXT, AT(bias), "[out], real or complex like x"},
+    {"--skip", "FILE.npy", CLI_TEXT, AT(skip), "[in, out], real or complex like x: pointwise weights of x in y"},
     {"--activation", "NAME", CLI_TEXT, AT(activation), "none (the default), gelu, relu"},
-    {"--backward", NULL, CLI_FLAG, AT(backward), "--in is y's gradient, the result that of x"},
-    {"--dtype", "f64|f32|f16", CLI_TEXT, AT(dtype), "compute and write in this type (default: x's)"},
+    {"--backward", NULL, CLI_FLAG, AT(backward), "--in is the gradient of y, the result that of x"},
+    {"--dtype", "f64|f32|f16", CLI_TEXT, AT(dtype), "dtype of the computation and the output (default: x's)"},
     {"--tolerance", "X", CLI_TEXT, AT(tolerance),
-     "relative error allowed (default: rounding; from 5e-4 on TF32, from 5e-3 on bf16)"},
+     "allowed relative error (default: rounding; from 5e-4 on TF32, from\n5e-3 on bf16)"},
     {"--explain", NULL, CLI_FLAG, AT(explain),
-     "only say which strategies could do it, what each would cost, and\nwhy others do not apply"},
+     "only list the strategies that apply, their costs, and why others do not\napply"},
 };
 #undef AT
 
-enum { X, WEIGHTS, BIAS, SKIP, READ, OUT = READ, ARRAYS }; /* what is read, then what is written */
+/* arrays that are read, then the one that is written */
+enum { X, WEIGHTS, BIAS, SKIP, READ, OUT = READ, ARRAYS };
 
 typedef struct fno_run {
     stn_spectral_conv layer;
@@ -54,8 +56,7 @@ typedef struct fno_run {
     double seconds;
 } fno_run;
 
-/* ---- what is asked
- * ------------------------------------------------------------------------------------------------ */
+/* ---- the layer */
 
 static stn_status parse_activation(const char *name, stn_activation *activation, stn_error *error) {
     static const char *const names[] = {"none", "gelu", "relu"};
@@ -80,7 +81,7 @@ static size_t product(const size_t *extent, int count) {
     return all;
 }
 
-/* How many axes, and their modes: from --modes, or else from the weights. */
+/* Finds the number of axes and the modes, from --modes or from the weights. */
 static stn_status find_modes(const fno_settings *settings, const stn_array *w, const stn_array *x,
                              stn_spectral_conv *layer, stn_error *error) {
     layer->shared_weights = w->rank == 2;
@@ -115,17 +116,17 @@ static stn_status find_layer(const fno_settings *settings, fno_run *run, stn_err
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "the weights in '%s' have %d axes: give [in, out, modes...]",
                         settings->weights, w->rank);
     STN_TRY(find_modes(settings, w, x, layer, error));
-    const int channels = x->rank - layer->rank - 1; /* the axis of them */
+    const int channels = x->rank - layer->rank - 1; /* index of the channel axis */
     if (channels < 0 || channels > 1)
         return stn_fail(
             error, STN_ERROR_INVALID_ARGUMENT,
             "'%s' has %d axes but a layer of %d takes [batch, channels, points...] or [channels, points...]",
             settings->in, x->rank, layer->rank);
     layer->in_channels = w->extent[0], layer->out_channels = w->extent[1];
-    const size_t wanted = settings->backward ? layer->out_channels : layer->in_channels;
-    if (x->extent[channels] != wanted)
+    const size_t expected = settings->backward ? layer->out_channels : layer->in_channels;
+    if (x->extent[channels] != expected)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "'%s' has %zu channels but the weights in '%s' take %zu",
-                        settings->in, x->extent[channels], settings->weights, wanted);
+                        settings->in, x->extent[channels], settings->weights, expected);
     if (!product(x->extent, x->rank))
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "'%s' has no points", settings->in);
     layer->batch = channels ? x->extent[0] : 1;
@@ -140,8 +141,7 @@ static stn_status find_layer(const fno_settings *settings, fno_run *run, stn_err
     return stn_spectral_conv_validate(layer, error);
 }
 
-/* ---- arrays
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- arrays ---------------------------------------------------------------------------------- */
 
 static stn_status make_array(bool is_complex, int rank, const size_t *extent, stn_dtype dtype, stn_array *array,
                              stn_error *error) {
@@ -149,8 +149,8 @@ static stn_status make_array(bool is_complex, int rank, const size_t *extent, st
                       : stn_array_make(rank, extent, dtype, array, error);
 }
 
-/* A real array where complex numbers are wanted. */
-static stn_status widen(stn_array *array, stn_error *error) {
+/* Converts a real array to a complex one. */
+static stn_status to_complex(stn_array *array, stn_error *error) {
     stn_array made;
     STN_TRY(stn_array_make_complex(array->rank, array->extent, array->dtype, &made, error));
     for (size_t i = 0; i < array->count; i++) stn_array_set(&made, 2 * i, stn_array_get(array, i));
@@ -162,14 +162,14 @@ static stn_status widen(stn_array *array, stn_error *error) {
 static stn_status read_numbers(const char *path, const stn_dtype *dtype, bool complex, stn_array *array,
                                stn_error *error) {
     STN_TRY(stn_input_read(path, NULL, true, dtype, array, error));
-    if (complex && !array->is_complex) return widen(array, error);
+    if (complex && !array->is_complex) return to_complex(array, error);
     if (array->is_complex && !complex)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "'%s' holds complex numbers but x is real", path);
     return STN_OK;
 }
 
-/* Bias and skip weights, [out] and [in, out]. */
-static stn_status read_more(const fno_settings *settings, fno_run *run, stn_error *error) {
+/* Reads the bias [out] and the skip weights [in, out]. */
+static stn_status read_bias_and_skip(const fno_settings *settings, fno_run *run, stn_error *error) {
     const stn_spectral_conv *layer = &run->layer;
     const struct {
         const char *path;
@@ -201,15 +201,14 @@ static stn_status read_all(const fno_settings *settings, fno_run *run, stn_error
     STN_TRY(stn_input_read(settings->in, NULL, true, settings->dtype ? &dtype : NULL, x, error));
     STN_TRY(read_numbers(settings->weights, &x->dtype, true, &run->array[WEIGHTS], error));
     STN_TRY(find_layer(settings, run, error));
-    STN_TRY(read_more(settings, run, error));
+    STN_TRY(read_bias_and_skip(settings, run, error));
     size_t extent[STN_ARRAY_RANK];
     memcpy(extent, x->extent, sizeof extent);
     extent[x->rank - run->layer.rank - 1] = settings->backward ? run->layer.in_channels : run->layer.out_channels;
     return make_array(x->is_complex, x->rank, extent, x->dtype, &run->array[OUT], error);
 }
 
-/* ---- running
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 static size_t bytes_of(const stn_array *array) { return stn_array_numbers(array) * stn_dtype_size(array->dtype); }
 
@@ -258,16 +257,17 @@ static stn_status report(const fno_settings *settings, const fno_run *run, stn_e
     }
     if (settings->report.quiet) return STN_OK;
     stn_layer layer;
-    stn_text words = STN_TEXT_EMPTY;
+    stn_text description = STN_TEXT_EMPTY;
     STN_TRY(stn_layer_make(&run->layer, &layer, error));
-    stn_layer_print(&layer, &words);
+    stn_layer_print(&layer, &description);
     printf("strategy   %s, on the %s\nlayer      %s\ntime       %.4g s\n", stn_plan_strategy(run->plan),
-           stn_context_is_device(run->context) ? "GPU" : "host", words.data ? words.data : "", run->seconds);
+           stn_context_is_device(run->context) ? "GPU" : "host", description.data ? description.data : "",
+           run->seconds);
     if (settings->out)
         printf("wrote      %s\n", settings->out);
     else
         printf("kept       nothing: name a file with --out to keep the result\n");
-    stn_text_clear(&words);
+    stn_text_clear(&description);
     return STN_OK;
 }
 

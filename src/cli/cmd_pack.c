@@ -1,4 +1,5 @@
-/* stentor pack: ready kernels in one file, for machines without NVRTC. */
+/* stentor pack: builds, lists, checks and merges packs, files of compiled kernels for machines
+ * without NVRTC. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,46 +8,45 @@
 #include "base/plain.h"
 #include "cache/cache.h"
 #include "cli/command.h"
+#include "cli/command_output.h"
 #include "cli/pack_build.h"
-#include "cli/report.h"
 #include "context/kernel.h"
 #include "io/output.h"
 
-enum { PACKS_MOST = 63 }; /* in one command */
+enum { MAX_PACKS = 63 }; /* most packs in one command */
 
 typedef struct pack_settings {
-    cli_pack_order order;
+    cli_pack_options options;
     cli_report_settings report;
 } pack_settings;
 
-#define AT(member) offsetof(pack_settings, order.member)
+#define AT(member) offsetof(pack_settings, options.member)
 static const cli_option pack_options[] = {
     {"--out", "FILE.stnpack", CLI_TEXT, AT(out), "build, merge: the pack to write"},
     {"-o", "FILE.stnpack", CLI_TEXT, AT(out), "the same"},
     {"--arch", "sm_80,sm_90", CLI_TEXT, AT(archs), "build: the architectures to compile for"},
     {"--problems", "LIST.json", CLI_TEXT, AT(problems),
-     "build: a list of objects with stencil or taps, size, and perhaps\nboundary, dtype, steps, strategy; values as "
-     "for 'stentor run', or\nlists of values for all their combinations; or with transform (forward,\n"
-     "inverse, real, real-inverse), size, and perhaps axes, norm, dtype,\nas for 'stentor fft'"},
+     "build: a list of objects with stencil or taps, size, and optionally\nboundary, dtype, steps, strategy, with "
+     "values as for 'stentor run'; or\nwith transform (forward, inverse, real, real-inverse), size, and\noptionally "
+     "axes, norm, dtype, as for 'stentor fft'; a list of values\nstands for one problem each"},
     {"--threads", "N", CLI_COUNT, AT(threads), "build: compile on N threads (default: all that this process may use)"},
-    {"--cache-dir", "DIR", CLI_TEXT, AT(cache_dir), "build: kernels that are stored there are not compiled again"},
-    {"--pack", "FILE", CLI_LIST, AT(packs), "build: nor are those of this pack; may be given again"},
+    {"--cache-dir", "DIR", CLI_TEXT, AT(cache_dir), "build: reuse the kernels stored in this folder"},
+    {"--pack", "FILE", CLI_LIST, AT(packs), "build: reuse the kernels of this pack; may be repeated"},
     {"--all-ptx", NULL, CLI_FLAG, AT(all_ptx),
-     "build: keep the PTX of every architecture, not of the newest alone\n(which serves GPUs newer than all of them)"},
+     "build: keep the PTX of all architectures, not only the newest one's\n(which serves all newer GPUs)"},
 };
 #undef AT
 
-/* ---- build
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- build ----------------------------------------------------------------------------------- */
 
 static stn_status build(const pack_settings *settings, stn_error *error) {
-    const cli_pack_order *order = &settings->order;
-    const char *missing = !order->archs ? "--arch" : !order->problems ? "--problems" : !order->out ? "-o" : NULL;
+    const cli_pack_options *options = &settings->options;
+    const char *missing = !options->archs ? "--arch" : !options->problems ? "--problems" : !options->out ? "-o" : NULL;
     if (missing)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
                         "%s is missing: stentor pack build --arch sm_90 --problems LIST.json -o FILE.stnpack", missing);
     cli_pack_result result;
-    STN_TRY(cli_pack_build(order, &settings->report, &result, error));
+    STN_TRY(cli_pack_build(options, &settings->report, &result, error));
     char bytes[32];
     cli_format_bytes(result.bytes, bytes, sizeof bytes);
     if (settings->report.json) {
@@ -55,7 +55,7 @@ static stn_status build(const pack_settings *settings, stn_error *error) {
         stn_text_printf(&text, "{\"problems\":%zu,\"archs\":%zu,\"kernels\":%zu,\"bytes\":%zu,\"threads\":%zu",
                         result.problems, result.archs, result.kernels, result.bytes, result.threads);
         stn_json_key(&text, "seconds"), stn_json_number(&text, result.seconds);
-        stn_json_key(&text, "out"), stn_json_string(&text, order->out);
+        stn_json_key(&text, "out"), stn_json_string(&text, options->out);
         stn_json_key(&text, "cache"), cli_json_counters(&result.stats, &text);
         stn_text_printf(&text, "}\n");
         STN_TRY(stn_text_take(&text, &data, error));
@@ -63,13 +63,12 @@ static stn_status build(const pack_settings *settings, stn_error *error) {
         stn_text_free(data);
     } else if (!settings->report.quiet)
         printf("%s: %zu kernels, %s, for %zu problems on %zu architectures; %llu compiled, %.1f s on %zu threads\n",
-               order->out, result.kernels, bytes, result.problems, result.archs,
+               options->out, result.kernels, bytes, result.problems, result.archs,
                (unsigned long long)result.stats.misses, result.seconds, result.threads);
     return STN_OK;
 }
 
-/* ---- list and verify
- * --------------------------------------------------------------------------------------------- */
+/* ---- list and verify ------------------------------------------------------------------------- */
 
 static void show_entry(const stn_entry *entry, const stn_key *source, uint64_t bytes, bool json, stn_text *text) {
     char hex[65], arch[16], kernel[64], compiler[160], size[32];
@@ -116,7 +115,7 @@ static stn_status list(const pack_settings *settings, const char *const *paths, 
     }
     if (settings->report.json) stn_text_printf(&text, "]\n");
     if (status == STN_OK) status = stn_text_take(&text, &data, error);
-    if (data) stn_plain(data);
+    if (data) stn_text_sanitize(data);
     if (status == STN_OK && !settings->report.quiet) fputs(data, stdout);
 done:
     stn_text_clear(&text);
@@ -124,7 +123,7 @@ done:
     return status;
 }
 
-/* Every byte against the checksums, and every entry's text against its key. */
+/* Checks every byte against the checksums, and every entry's text against its key. */
 static stn_status verify_pack(const stn_context *context, const stn_pack *pack, stn_error *error) {
     for (size_t i = 0; i < stn_pack_count(pack); i++) {
         stn_key key;
@@ -166,15 +165,14 @@ static stn_status verify(const pack_settings *settings, const char *const *paths
     return status;
 }
 
-/* ---- merge
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- merge ----------------------------------------------------------------------------------- */
 
 static stn_status merge(const pack_settings *settings, const char *const *paths, stn_error *error) {
     stn_pack_writer *writer = NULL;
     void *data = NULL;
     size_t size, count = 0;
     stn_status status = STN_OK;
-    if (!settings->order.out)
+    if (!settings->options.out)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "-o is missing: stentor pack merge -o OUT.stnpack A B ...");
     STN_TRY_GOTO(status, stn_pack_writer_create(&writer, error), done);
     for (; *paths; paths++) {
@@ -186,11 +184,11 @@ static stn_status merge(const pack_settings *settings, const char *const *paths,
     }
     count = stn_pack_writer_count(writer);
     STN_TRY_GOTO(status, stn_pack_finish(writer, &data, &size, error), done);
-    STN_TRY_GOTO(status, stn_output_write(settings->order.out, data, size, error), done);
+    STN_TRY_GOTO(status, stn_output_write(settings->options.out, data, size, error), done);
     if (settings->report.json)
         printf("{\"kernels\":%zu,\"bytes\":%zu}\n", count, size);
     else if (!settings->report.quiet)
-        printf("%s: %zu kernels\n", settings->order.out, count);
+        printf("%s: %zu kernels\n", settings->options.out, count);
 done:
     free(data);
     stn_pack_writer_destroy(writer);
@@ -199,42 +197,42 @@ done:
 
 stn_status cmd_pack(int argc, char **argv, stn_error *error) {
     pack_settings settings = {0};
-    const char *words[PACKS_MOST + 2] = {NULL};
+    const char *positionals[MAX_PACKS + 2] = {NULL};
     cli_group groups[] = {CLI_GROUP("Packs", pack_options, &settings), CLI_REPORT_GROUP(&settings.report)};
     cli_usage usage = {
         .command = "pack",
-        .summary = "ready kernels in one file, for machines without NVRTC",
+        .summary = "compiled kernels in one file, for machines without NVRTC",
         .synopsis = "build|list|verify|merge [FILE.stnpack ...] [options]",
         .notes =
             "  stentor pack build --arch sm_80,sm_90,sm_100 --problems list.json -o kernels.stnpack\n"
-            "  stentor pack list FILE...          what is in it\n"
+            "  stentor pack list FILE...          list the content\n"
             "  stentor pack verify FILE...        check every byte\n"
-            "  stentor pack merge -o OUT FILE...  all kernels in one pack; the first of a kind stays\n"
+            "  stentor pack merge -o OUT FILE...  merge packs; of equal kernels the first is kept\n"
             "A pack is used by 'stentor run' and 'stentor fft' with --pack FILE, or by stn_context_options.packs.\n",
         .groups = groups,
         .group_count = sizeof groups / sizeof *groups,
-        .words = words,
-        .words_most = PACKS_MOST + 1,
-        .words_least = 1};
+        .positionals = positionals,
+        .positionals_max = MAX_PACKS + 1,
+        .positionals_min = 1};
     bool help;
     STN_TRY(cli_parse(&usage, argc, argv, &help, error));
     if (help) return STN_OK;
-    const char *const *files = words + 1;
-    bool building = !strcmp(words[0], "build");
+    const char *const *files = positionals + 1;
+    bool building = !strcmp(positionals[0], "build");
     if (building && *files)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "'%s' is one argument too many: see 'stentor pack --help'",
                         *files);
     if (building) return build(&settings, error);
     stn_status (*const run)(const pack_settings *, const char *const *, stn_error *) =
-        !strcmp(words[0], "list")     ? list
-        : !strcmp(words[0], "verify") ? verify
-        : !strcmp(words[0], "merge")  ? merge
-                                      : NULL;
+        !strcmp(positionals[0], "list")     ? list
+        : !strcmp(positionals[0], "verify") ? verify
+        : !strcmp(positionals[0], "merge")  ? merge
+                                            : NULL;
     if (!run)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "there is no 'pack %s': give build, list, verify or merge",
-                        words[0]);
+                        positionals[0]);
     if (!*files)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "no pack is named: stentor pack %s FILE.stnpack ...",
-                        words[0]);
+                        positionals[0]);
     return run(&settings, files, error);
 }

@@ -1,4 +1,4 @@
-/* stentor run: read a grid, apply the stencil, write what became of it. */
+/* stentor run: reads a grid, applies a stencil for some steps, writes the result. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,14 +7,14 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/command_output.h"
 #include "cli/forecast.h"
 #include "cli/progress.h"
 #include "cli/rank_run.h"
-#include "cli/report.h"
 #include "cli/run_files.h"
 #include "cli/run_system.h"
 #include "cli/runner.h"
-#include "cli/settings.h"
+#include "cli/shared_options.h"
 #include "cli/team_run.h"
 #include "context/context.h"
 #include "io/relief.h"
@@ -34,8 +34,8 @@ typedef struct run_settings {
 typedef struct run_summary {
     const char *strategy;
     double seconds;                      /* median of the repeats */
-    double driver, context, plan, first; /* seconds of what comes before the first result, and of its execution */
-    double context_driver, plan_driver;  /* of those of context and plan, in the driver */
+    double driver, context, plan, first; /* seconds: driver start, context, plan, first execution */
+    double context_driver, plan_driver;  /* parts of `context` and `plan` spent in the driver */
     double rate;                         /* points * steps per second */
     cli_forecast forecast;
     bool on_device;
@@ -49,22 +49,22 @@ typedef struct run_arrays { /* all owned */
 
 static const cli_option run_options[] = {
     {"--out", "FILE", CLI_TEXT, offsetof(run_settings, files.out),
-     "the result: .npy, .raw, a grey .png of whole numbers, or - for the\nstandard output (the summary then goes to "
+     "the result: .npy, .raw, a grey .png of integers, or - for the standard\noutput (the summary then goes to "
      "stderr)"},
     {"--png", "FILE.png", CLI_TEXT, offsetof(run_settings, files.png),
      "hill-shaded relief, before and after (2D, or the middle slice of 3D);\nwith --every one of each snapshot: "
      "FILE-0001.png, FILE-0002.png, ..."},
-    {"--repeat", "N", CLI_COUNT, offsetof(run_settings, repeat), "run N times and give the median time (default 1)"},
+    {"--repeat", "N", CLI_COUNT, offsetof(run_settings, repeat), "run N times and report the median time (default 1)"},
     {"--progress", NULL, CLI_FLAG, offsetof(run_settings, progress),
-     "show progress even where stderr is no terminal or the run is short"},
+     "show progress also if stderr is not a terminal or the run is short"},
     {"--devices", "N,N", CLI_TEXT, offsetof(run_settings, devices),
-     "several GPUs of this machine, such as 0,1, that work on one grid; the\ntime then counts the grid's way to them "
-     "and back"},
+     "several GPUs of this machine, such as 0,1, for one grid; the reported\ntime then includes copies to and from "
+     "them"},
     {"--checkpoint", "FILE", CLI_TEXT, offsetof(run_settings, checkpoint),
-     "with --every K: write the grid there after each K steps, and where it\nis there already go on from it; it goes "
+     "with --every K: write the grid to FILE after each K steps, and continue\nfrom FILE if it exists; it is removed "
      "when --out is written"},
     {"--stable", NULL, CLI_FLAG, offsetof(run_settings, stable),
-     "refuse a stencil whose run grows (max |symbol| above 1) instead of\nwarning"},
+     "fail instead of warning if the run grows (max |symbol| above 1)"},
 };
 
 static int compare(const void *a, const void *b) {
@@ -78,7 +78,8 @@ static stn_status check_settings(const run_settings *settings, const cli_job *jo
     return cli_run_files_check(&settings->files, &settings->problem, job, error);
 }
 
-/* As the grid, or with --every as a stack of such, its first axis the snapshots. */
+/* Allocates the result: like the grid, or with --every a stack of snapshots along a new first
+ * axis. */
 static stn_status make_result(const cli_job *job, stn_array *result, stn_error *error) {
     size_t extent[STN_ARRAY_RANK + 1] = {job->snapshots};
     int stack = job->problem.every != 0;
@@ -86,7 +87,7 @@ static stn_status make_result(const cli_job *job, stn_array *result, stn_error *
     return stn_array_make(job->rank + stack, extent, job->problem.dtype, result, error);
 }
 
-/* Runs `repeat` times, and takes the last one's result. */
+/* Runs `repeat` times and keeps the last result. */
 static stn_status run_repeats(cli_runner *runner, uint64_t repeat, const run_arrays *arrays, run_summary *summary,
                               stn_error *error) {
     double *seconds = calloc(repeat, sizeof *seconds);
@@ -215,7 +216,7 @@ static void warn(const run_settings *settings, const cli_job *job, const run_arr
     cli_warn_rounded(&arrays->grid, settings->problem.in, &settings->report);
     cli_warn_rounded(&arrays->source, settings->problem.source, &settings->report);
     cli_warn_growth(forecast, job, &arrays->grid, &settings->report);
-    cli_say_duration(runner->predicted * (double)settings->repeat, &settings->report);
+    cli_print_duration(runner->predicted * (double)settings->repeat, &settings->report);
 }
 
 static stn_status check_growth(const run_settings *settings, const cli_forecast *forecast, stn_error *error) {
@@ -226,10 +227,10 @@ static stn_status check_growth(const run_settings *settings, const cli_forecast 
                     forecast->max_symbol, forecast->log10_growth);
 }
 
-/* Several devices: no progress is shown, and no strategy's candidates are told. */
+/* Reports a run on several devices, without progress or the ranking of candidates. */
 static stn_status report_team(const run_settings *settings, const cli_job *job, const cli_team_run *team,
                               const run_arrays *arrays, stn_error *error) {
-    char *words = NULL;
+    char *description = NULL;
     const double rate = team->seconds > 0 ? (double)job->points * (double)job->problem.steps / team->seconds / 1e9 : 0;
     const size_t nonfinite = stn_array_nonfinite(&arrays->result);
     if (nonfinite && !settings->report.quiet)
@@ -244,15 +245,15 @@ static stn_status report_team(const run_settings *settings, const cli_job *job, 
         stn_json_key(&text, "nonfinite"), stn_text_printf(&text, "%zu", nonfinite);
         stn_json_key(&text, "out"), stn_json_string(&text, settings->files.out);
         stn_text_printf(&text, "}");
-        STN_TRY(stn_text_take(&text, &words, error));
-        printf("%s\n", words);
+        STN_TRY(stn_text_take(&text, &description, error));
+        printf("%s\n", description);
     } else if (!settings->report.quiet) {
-        STN_TRY(stn_team_plan_describe(team->plan, &words, error));
+        STN_TRY(stn_team_plan_describe(team->plan, &description, error));
         printf("%s\ntime       %.4g s, with the grid's way to the devices and back\nspeed      %.4g GStencil/s\n",
-               words, team->seconds, rate);
+               description, team->seconds, rate);
         print_files(&settings->files, job);
     }
-    stn_text_free(words);
+    stn_text_free(description);
     return STN_OK;
 }
 
@@ -369,7 +370,7 @@ stn_status cmd_run(int argc, char **argv, stn_error *error) {
     bool help;
     STN_TRY(cli_parse(&usage, argc, argv, &help, error));
     if (help) return STN_OK;
-    STN_TRY(cli_settle_mode(&settings.problem, &settings.device, error));
+    STN_TRY(cli_resolve_mode(&settings.problem, &settings.device, error));
     STN_TRY(cli_reserve_stdout(settings.files.out, error));
     if (settings.files.out == NULL || strcmp(settings.files.out, "-") != 0)
         STN_TRY(cli_reserve_stdout(settings.files.png, error));

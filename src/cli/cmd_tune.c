@@ -1,12 +1,12 @@
-/* stentor tune: measures a problem's candidates, remembers the times, and shows the search. */
+/* stentor tune: measures a problem's candidates, stores the times, and reports the search. */
 #include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/number.h"
 #include "cli/command.h"
-#include "cli/report.h"
-#include "cli/settings.h"
+#include "cli/command_output.h"
+#include "cli/shared_options.h"
 #include "cli/tune_list.h"
 #include "cli/tune_page.h"
 #include "io/output.h"
@@ -22,23 +22,22 @@ typedef struct tune_settings {
 
 static const cli_option page_options[] = {
     {"--html", "FILE.html", CLI_TEXT, offsetof(tune_settings, html),
-     "the search as one page: time by candidate, the roofline, predicted\nagainst measured, and the table"},
+     "write a report page: time by candidate, roofline, predicted against\nmeasured, table"},
 };
 
 static const cli_option list_options[] = {
     {"--problems", "LIST.json", CLI_TEXT, offsetof(tune_settings, list.problems),
-     "all problems of a list, as pack build takes it, instead of one; with\n--json an object on a line for each"},
-    {"--limit", "SECONDS", CLI_TEXT, offsetof(tune_settings, limit), "begin no further problem after so long"},
+     "all problems of a list, in the format of pack build, instead of one;\nwith --json one object per line"},
+    {"--limit", "SECONDS", CLI_TEXT, offsetof(tune_settings, limit), "start no further problem after this time"},
     {"--within", "TIMES", CLI_TEXT, offsetof(tune_settings, within),
-     "leave out candidates that are estimated to take more than so many\ntimes the best; not the best of each "
-     "strategy"},
+     "skip candidates whose estimate exceeds this multiple of the best one,\nexcept the best of each strategy"},
     {"--again", NULL, CLI_FLAG, offsetof(tune_settings, list.again),
-     "measure each a second time, as --mode measure would know it"},
+     "measure each problem twice, the second time without stored times"},
     {"--seeds", "FILE", CLI_TEXT, offsetof(tune_settings, list.seeds),
-     "the fastest of each problem, as cache/tuned has it"},
+     "write the fastest candidate of each problem, as in cache/tuned"},
 };
 
-/* Text NULL: not given. */
+/* text NULL: the option was not given. */
 static stn_status parse_positive(const char *option, const char *text, const char *what, double *value,
                                  stn_error *error) {
     if (text && (!stn_number_parse(text, strlen(text), value) || !(*value > 0)))
@@ -81,7 +80,7 @@ static stn_status tune(const tune_settings *settings, stn_error *error) {
     stn_status status;
     STN_TRY_GOTO(status, cli_plan_options(&settings->device, &options, error), done);
     if (options.mode == STN_MODE_AUTO) options.mode = STN_MODE_MEASURE;
-    options.estimate_only = 1; /* what is measured is remembered, not run */
+    options.estimate_only = 1; /* candidates are measured and stored; the plan is not executed */
     STN_TRY_GOTO(status, cli_job_make(&settings->problem, &job, error), done);
     STN_TRY_GOTO(status, cli_open_context(&settings->device, &settings->report, &context, error), done);
     STN_TRY_GOTO(status, stn_plan_create(context, &job.problem, &options, &plan, error), done);
@@ -103,14 +102,14 @@ stn_status cmd_tune(int argc, char **argv, stn_error *error) {
                           CLI_TUNE_GROUP(&settings.device),
                           CLI_REPORT_GROUP(&settings.report)};
     cli_usage usage = {.command = "tune",
-                       .summary = "measure a problem's candidates, remember the times, and show the search",
+                       .summary = "measure a problem's candidates, store the times, write a report",
                        .synopsis = "--size NxN --stencil NAME [--mode patient] [--html FILE.html] [options]",
                        .groups = groups,
                        .group_count = sizeof groups / sizeof *groups};
     bool help;
     STN_TRY(cli_parse(&usage, argc, argv, &help, error));
     if (help) return STN_OK;
-    STN_TRY(cli_settle_mode(&settings.problem, &settings.device, error));
+    STN_TRY(cli_resolve_mode(&settings.problem, &settings.device, error));
     STN_TRY(cli_reserve_stdout(settings.html, error));
     return settings.list.problems ? tune_list(&settings, error) : tune(&settings, error);
 }

@@ -1,4 +1,4 @@
-/* stentor wisdom: what was measured, from one cache folder to another. */
+/* stentor wisdom: exports, imports, merges, lists and forgets measured times. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "cache/wisdom.h"
 #include "cli/command.h"
-#include "cli/settings.h"
+#include "cli/shared_options.h"
 #include "context/context.h"
 #include "io/output.h"
 
@@ -26,7 +26,7 @@ static const cli_option wisdom_options[] = {
     {"--cache-shared", NULL, CLI_FLAG, offsetof(wisdom_settings, device.cache_shared),
      "accept a folder that others own or may write, or a symlink"},
     {"--out", "FILE", CLI_TEXT, offsetof(wisdom_settings, out), "export, merge: write here (default: standard output)"},
-    {"--all", NULL, CLI_FLAG, offsetof(wisdom_settings, all), "forget: everything that was measured"},
+    {"--all", NULL, CLI_FLAG, offsetof(wisdom_settings, all), "forget: all measurements"},
 };
 
 static stn_status read_file(const char *path, char **text, size_t *size, stn_error *error) {
@@ -48,7 +48,7 @@ static stn_status read_file(const char *path, char **text, size_t *size, stn_err
     return stn_text_take(&read, text, error);
 }
 
-static stn_status put_out(const wisdom_settings *settings, const char *text, stn_error *error) {
+static stn_status write_text(const wisdom_settings *settings, const char *text, stn_error *error) {
     if (settings->out) return stn_output_write(settings->out, text, strlen(text), error);
     fputs(text, stdout);
     return STN_OK;
@@ -57,7 +57,7 @@ static stn_status put_out(const wisdom_settings *settings, const char *text, stn
 static stn_status export(stn_context *context, const wisdom_settings *settings, stn_error *error) {
     char *text;
     STN_TRY(stn_wisdom_export(context, &text, error));
-    stn_status status = put_out(settings, text, error);
+    stn_status status = write_text(settings, text, error);
     stn_text_free(text);
     return status;
 }
@@ -68,26 +68,26 @@ static stn_status import(stn_context *context, const wisdom_settings *settings, 
     STN_TRY(read_file(path, &text, &size, error));
     stn_status status = stn_wisdom_import(context, text, size, &report, error);
     stn_text_free(text);
-    if (report) stn_plain(report);
+    if (report) stn_text_sanitize(report);
     if (status == STN_OK && !settings->report.quiet) fputs(report, stdout);
     stn_text_free(report);
     return status;
 }
 
-static stn_status merge(const wisdom_settings *settings, const char *const *words, stn_error *error) {
+static stn_status merge(const wisdom_settings *settings, const char *const *positionals, stn_error *error) {
     char *text[2] = {NULL}, *merged = NULL;
     size_t size[2];
     stn_status status = STN_OK;
-    for (int i = 0; i < 2; i++) STN_TRY_GOTO(status, read_file(words[i], &text[i], &size[i], error), done);
+    for (int i = 0; i < 2; i++) STN_TRY_GOTO(status, read_file(positionals[i], &text[i], &size[i], error), done);
     STN_TRY_GOTO(status, stn_wisdom_merge(text[0], size[0], text[1], size[1], &merged, error), done);
-    status = put_out(settings, merged, error);
+    status = write_text(settings, merged, error);
 done:
     for (int i = 0; i < 2; i++) stn_text_free(text[i]);
     stn_text_free(merged);
     return status;
 }
 
-/* Problem's key, device, number of candidates, problem. */
+/* Prints an entry: the problem's key, number of candidates, device, problem. */
 static void list_one(const char *entry, const char *end, bool json, stn_text *text) {
     const char *problem, *device, *key = stn_wisdom_problem(entry);
     const int problem_size = (int)stn_wisdom_line(entry, end, "problem: ", &problem),
@@ -131,55 +131,55 @@ static stn_status forget(stn_context *context, const wisdom_settings *settings, 
     return stn_wisdom_forget(context, key, error);
 }
 
-static stn_status dispatch(stn_context *context, const wisdom_settings *settings, const char *const *words,
+static stn_status dispatch(stn_context *context, const wisdom_settings *settings, const char *const *positionals,
                            stn_error *error) {
     static const struct {
         const char *name;
-        int least, most; /* words after it */
+        int least, most; /* arguments after the name */
     } commands[] = {{"export", 0, 0}, {"list", 0, 0}, {"import", 1, 1}, {"merge", 2, 2}, {"forget", 0, 1}};
-    const int given = words[1] ? words[2] ? 2 : 1 : 0;
+    const int given = positionals[1] ? positionals[2] ? 2 : 1 : 0;
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
-        if (strcmp(words[0], commands[i].name) != 0) continue;
+        if (strcmp(positionals[0], commands[i].name) != 0) continue;
         if (given < commands[i].least || given > commands[i].most)
             return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "'wisdom %s' wants %d files or keys but got %d",
-                            words[0], commands[i].most, given);
+                            positionals[0], commands[i].most, given);
         if (settings->report.json && i != 1)
             return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
-                            "'wisdom %s' has nothing to say in JSON: leave --json out", words[0]);
+                            "'wisdom %s' has nothing to say in JSON: leave --json out", positionals[0]);
         return i == 0   ? export(context, settings, error)
                : i == 1 ? list(context, settings, error)
-               : i == 2 ? import(context, settings, words[1], error)
-               : i == 3 ? merge(settings, words + 1, error)
-                        : forget(context, settings, words[1], error);
+               : i == 2 ? import(context, settings, positionals[1], error)
+               : i == 3 ? merge(settings, positionals + 1, error)
+                        : forget(context, settings, positionals[1], error);
     }
     return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
-                    "there is no 'wisdom %s': give export, import, merge, list or forget", words[0]);
+                    "there is no 'wisdom %s': give export, import, merge, list or forget", positionals[0]);
 }
 
 stn_status cmd_wisdom(int argc, char **argv, stn_error *error) {
-    wisdom_settings settings = {.device.device = "host"}; /* texts and files: no GPU is asked */
-    const char *words[4] = {NULL};
+    wisdom_settings settings = {.device.device = "host"}; /* works on files: no GPU is opened */
+    const char *positionals[4] = {NULL};
     cli_group groups[] = {CLI_GROUP("Wisdom", wisdom_options, &settings), CLI_REPORT_GROUP(&settings.report)};
     cli_usage usage = {.command = "wisdom",
-                       .summary = "what was measured of problems' candidates, as a text that travels",
+                       .summary = "measured times of candidates, as a text that can be copied between machines",
                        .synopsis = "export|import FILE|merge FILE FILE|list|forget KEY [options]",
                        .notes =
-                           "  export    all that was measured here, as one text\n"
-                           "  import    takes such a text; says what it took and why it passed something over\n"
-                           "  merge     two such texts in one\n"
-                           "  list      every measured problem\n"
-                           "  forget    one of them, by the first digits of its key, or --all\n",
+                           "  export    all measurements of this folder as one text\n"
+                           "  import    adds the entries of such a text; reports skipped entries and why\n"
+                           "  merge     merges two such texts\n"
+                           "  list      all measured problems\n"
+                           "  forget    deletes an entry, by the first digits of its key, or --all\n",
                        .groups = groups,
                        .group_count = sizeof groups / sizeof *groups,
-                       .words = words,
-                       .words_most = 3,
-                       .words_least = 1};
+                       .positionals = positionals,
+                       .positionals_max = 3,
+                       .positionals_min = 1};
     bool help;
     stn_context *context;
     STN_TRY(cli_parse(&usage, argc, argv, &help, error));
     if (help) return STN_OK;
     STN_TRY(cli_open_context(&settings.device, &settings.report, &context, error));
-    stn_status status = dispatch(context, &settings, words, error);
+    stn_status status = dispatch(context, &settings, positionals, error);
     stn_context_destroy(context);
     return status;
 }

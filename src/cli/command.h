@@ -1,4 +1,4 @@
-/* What a command of `stentor` is: one row in the table of main.c, one cmd_*.c. */
+/* A command of `stentor`: one row in the table of main.c, one cmd_*.c. */
 #ifndef STN_CLI_COMMAND_H
 #define STN_CLI_COMMAND_H
 #include "stentor.h"
@@ -6,8 +6,8 @@
 typedef struct cli_command {
     const char *name;
     const char *summary; /* one line for `stentor --help` */
-    /* argv[0] is the command's name. What went wrong is in *error; main prints it and exits with
-     * the status's code. */
+    /* argv[0] is the command's name. A failure is reported in *error; main prints it and exits with
+     * the status's exit code. */
     stn_status (*run)(int argc, char **argv, stn_error *error);
 } cli_command;
 

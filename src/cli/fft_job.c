@@ -1,4 +1,4 @@
-/* See fft_job.h. */
+/* See fft_job.h: parsing of the options of `stentor fft`, and permutation of the array's axes. */
 #include "cli/fft_job.h"
 
 #include <math.h>
@@ -7,13 +7,12 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "cli/spelling.h"
+#include "cli/option_values.h"
 #include "io/input.h"
 
-/* ---- what is asked
- * ------------------------------------------------------------------------------------------------ */
+/* ---- the transform */
 
-/* What lies in the file, or will be made up: extents, dtype, whether elements are complex. */
+/* Content of the input file, or of the random array. */
 typedef struct content {
     int rank;
     size_t extent[STN_ARRAY_RANK];
@@ -21,7 +20,7 @@ typedef struct content {
     bool is_complex;
 } content;
 
-static stn_status look(const fft_settings *settings, fft_job *job, content *c, stn_error *error) {
+static stn_status inspect_input(const fft_settings *settings, fft_job *job, content *c, stn_error *error) {
     if (!settings->in == !settings->size)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "%s: give either --in FILE or --size NxN",
                         settings->in ? "--in and --size exclude each other" : "no array is given");
@@ -51,7 +50,7 @@ static stn_status look(const fft_settings *settings, fft_job *job, content *c, s
     return STN_OK;
 }
 
-/* "0,-1" into chosen[], all axes when it is NULL. */
+/* Parses "0,-1" into chosen[]; NULL: all axes. */
 static stn_status parse_axes(const char *text, int rank, int chosen[STN_MAX_RANK], int *count, stn_error *error) {
     *count = 0;
     if (!text) {
@@ -86,7 +85,7 @@ static stn_status parse_axes(const char *text, int rank, int chosen[STN_MAX_RANK
     }
 }
 
-/* NumPy's three, and none. */
+/* NumPy's three normalisations, and none. */
 static stn_status set_scale(const char *norm, double points, stn_transform *t, stn_error *error) {
     if (!norm || !strcmp(norm, "backward"))
         t->inverse_scale = 1 / points;
@@ -116,9 +115,9 @@ static stn_status set_kind(const fft_settings *settings, const content *c, stn_t
     return STN_OK;
 }
 
-/* The last transformed axis of a real transform: its points, and what a file of the half spectrum
- * has there. */
-static stn_status halve(const fft_settings *settings, int last, fft_job *job, stn_error *error) {
+/* Sets the number of points, and of half spectrum elements, along the last axis of a real
+ * transform. */
+static stn_status set_half_spectrum(const fft_settings *settings, int last, fft_job *job, stn_error *error) {
     stn_transform *t = &job->transform;
     size_t *points = &t->extent[t->rank - 1];
     if (t->kind == STN_R2C) job->out_extent[last] = *points / 2 + 1;
@@ -148,7 +147,7 @@ stn_status fft_job_make(const fft_settings *settings, fft_job *job, stn_error *e
     memset(job, 0, sizeof *job);
     stn_transform *t = &job->transform;
     *t = (stn_transform)STN_TRANSFORM_INIT;
-    STN_TRY(look(settings, job, &c, error));
+    STN_TRY(inspect_input(settings, job, &c, error));
     t->dtype = c.dtype;
     if (settings->dtype && !job->is_raw) STN_TRY(cli_parse_dtype(settings->dtype, &t->dtype, error));
     STN_TRY(parse_axes(settings->axes, c.rank, chosen, &t->rank, error));
@@ -176,17 +175,15 @@ stn_status fft_job_make(const fft_settings *settings, fft_job *job, stn_error *e
         job->order[used++] = chosen[i];
         t->extent[i] = c.extent[chosen[i]];
     }
-    STN_TRY(halve(settings, chosen[t->rank - 1], job, error));
+    STN_TRY(set_half_spectrum(settings, chosen[t->rank - 1], job, error));
     for (int i = 0; i < t->rank; i++) points *= (double)t->extent[i];
     STN_TRY(set_scale(settings->norm, points, t, error));
     return stn_transform_validate(t, error);
 }
 
-/* ---- arrays
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- arrays ---------------------------------------------------------------------------------- */
 
-/* Elements from an array whose axes are in one order to one in another: to's axis i is from's axis
- * order[i]. */
+/* Permutes axes: axis i of `to` is axis order[i] of `from`. */
 static void permute(const stn_array *from, const int *order, stn_array *to) {
     size_t stride[STN_ARRAY_RANK], index[STN_ARRAY_RANK] = {0}, next = 1;
     size_t element = stn_dtype_size(from->dtype) * (from->is_complex ? 2 : 1), at = 0;
@@ -196,7 +193,8 @@ static void permute(const stn_array *from, const int *order, stn_array *to) {
     }
     for (size_t i = 0; i < from->count; i++) {
         memcpy((char *)to->data + i * element, (const char *)from->data + at * element, element);
-        for (int axis = to->rank - 1; axis >= 0; axis--) { /* the next index of to, and its place in from */
+        /* advances the index in `to` and the position in `from` */
+        for (int axis = to->rank - 1; axis >= 0; axis--) {
             at += stride[order[axis]];
             if (++index[axis] < to->extent[axis]) break;
             at -= stride[order[axis]] * to->extent[axis];
@@ -228,8 +226,8 @@ static stn_status reorder(const int *order, stn_array *array, stn_error *error) 
     return STN_OK;
 }
 
-/* Real numbers where complex ones are wanted. */
-static stn_status widen(stn_array *array, stn_error *error) {
+/* Converts real numbers to complex ones. */
+static stn_status to_complex(stn_array *array, stn_error *error) {
     stn_array made;
     STN_TRY(stn_array_make_complex(array->rank, array->extent, array->dtype, &made, error));
     for (size_t i = 0; i < array->count; i++) stn_array_set(&made, 2 * i, stn_array_get(array, i));
@@ -252,7 +250,7 @@ static stn_status read_input(const fft_settings *settings, const fft_job *job, s
     if (!same || (array->is_complex && !job->in_complex))
         return stn_fail(error, STN_ERROR_IO, "'%s' changed while it was read: is another program writing it?",
                         settings->in);
-    return job->in_complex && !array->is_complex ? widen(array, error) : STN_OK;
+    return job->in_complex && !array->is_complex ? to_complex(array, error) : STN_OK;
 }
 
 stn_status fft_job_input(const fft_settings *settings, const fft_job *job, stn_array *array, stn_error *error) {

@@ -1,4 +1,4 @@
-/* See forecast.h. */
+/* See forecast.h: the growth of a run by its symbol, and its predicted duration. */
 #include "cli/forecast.h"
 
 #include <math.h>
@@ -6,7 +6,7 @@
 
 #include "problem/stencil.h"
 
-#define SAID_FROM 60.0 /* seconds of predicted run */
+#define SAID_FROM 60.0 /* seconds: shorter runs are not announced */
 
 cli_forecast cli_forecast_of(const cli_job *job) {
     cli_forecast f = {0};
@@ -14,7 +14,7 @@ cli_forecast cli_forecast_of(const cli_job *job) {
     if (stn_task_make(&job->problem, &task, NULL) == STN_OK) {
         f.growth = stn_task_growth(&task);
         stn_task_clear(&task);
-    } else /* what comes next says why */
+    } else /* the invalid problem is reported later */
         f.growth.symbol = f.growth.step = f.growth.lasting = stn_stencil_max_symbol(job->stencil);
     f.max_symbol = f.growth.symbol;
     f.log10_growth = (double)job->problem.steps * log10(f.max_symbol);
@@ -23,14 +23,14 @@ cli_forecast cli_forecast_of(const cli_job *job) {
     return f;
 }
 
-/* A little above 1 shows in seven digits as 1.000001 or not at all: then what it comes to is said
+/* If |K| exceeds 1 by too little to show in seven digits, the growth of the run is printed
  * instead. */
 void cli_forecast_print(const cli_forecast *f, char *text, size_t size) {
     double above = f->max_symbol - 1;
     if (!f->stable)
         snprintf(text, size, "max |K| = %.7g: unstable, grows by up to 10^%.4g%s", f->max_symbol, f->log10_growth,
                  stn_growth_leaves(&f->growth) ? " until it leaves through the sides" : "");
-    else if (above > 1e-12) /* rounding of weights that add up to 1 is below */
+    else if (above > 1e-12) /* rounded weights of sum 1 stay below this */
         snprintf(text, size, "max |K| = 1 + %.2g: grows by up to %.2g%% in these steps", above,
                  100 * (pow(10, f->log10_growth) - 1));
     else
@@ -68,7 +68,7 @@ void cli_warn_rounded(const stn_array *array, const char *path, const cli_report
             array->rounded, array->count, path);
 }
 
-void cli_say_duration(double seconds, const cli_report_settings *report) {
+void cli_print_duration(double seconds, const cli_report_settings *report) {
     static const struct {
         double seconds;
         const char *name;

@@ -1,7 +1,7 @@
-/* Stencils in a list of problems: the values are those of the options of `stentor run`. */
+/* Stencil problems in a list of problems: values as for the options of `stentor run`. */
 #include "base/error.h"
 #include "cli/problem_list.h"
-#include "cli/settings.h"
+#include "cli/shared_options.h"
 
 enum { STENCIL, TAPS, BOUNDARY, MODE, STEPS, SIZE, DTYPE, KEYS };
 static const cli_listed_key keys[KEYS] = {
@@ -14,12 +14,12 @@ static stn_status make(const cli_listed_value *values, void *job, stn_error *err
         .stencil = values[STENCIL].text,
         .taps = values[TAPS].text,
         .boundary = values[BOUNDARY].text,
-        .mode = values[MODE].text, /* scipy's word for the same */
+        .mode = values[MODE].text, /* scipy's name for boundary */
         .steps = values[STEPS].count ? values[STEPS].count : 1,
         .size = values[SIZE].text,
         .dtype = values[DTYPE].text,
     };
-    STN_TRY(cli_settle_mode(&settings, NULL, error));
+    STN_TRY(cli_resolve_mode(&settings, NULL, error));
     return cli_job_make(&settings, job, error);
 }
 

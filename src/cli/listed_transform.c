@@ -1,4 +1,4 @@
-/* Transforms in a list of problems: "transform" says which, the other values are those of the
+/* Transforms in a list of problems: "transform" selects the kind, other values are as for the
  * options of `stentor fft`. */
 #include <string.h>
 

@@ -1,10 +1,10 @@
-/* The `stentor` command: a table of commands. */
+/* The `stentor` command: the table of commands and its dispatch. */
 #include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "cli/command.h"
-#include "cli/options.h"
+#include "cli/option_parser.h"
 #include "cli/rank_run.h"
 #include "io/output.h"
 
@@ -12,13 +12,13 @@ static const cli_command commands[] = {
     {"run", "apply a stencil to a grid, for any number of steps", cmd_run},
     {"fft", "transform a grid: Fourier transforms of up to three axes", cmd_fft},
     {"fno", "apply a Fourier layer: transform, weights for the kept modes, inverse transform", cmd_fno},
-    {"explain", "show which strategies could serve a problem, and what each would cost", cmd_explain},
-    {"tune", "measure a problem's candidates, and show the search as a page", cmd_tune},
-    {"wisdom", "what was measured: export, import, merge, list, forget", cmd_wisdom},
-    {"compile", "render and compile a problem's kernels, for a GPU that need not be here", cmd_compile},
-    {"cache", "show and keep up the kernels that are stored on disk", cmd_cache},
-    {"pack", "ready kernels in one file, for machines without NVRTC", cmd_pack},
-    {"doctor", "show what was found on this machine, what is missing, and how to get it", cmd_doctor},
+    {"explain", "list the strategies that can serve a problem, and their predicted costs", cmd_explain},
+    {"tune", "measure a problem's candidates, store the times, write a report", cmd_tune},
+    {"wisdom", "measured times: export, import, merge, list, forget", cmd_wisdom},
+    {"compile", "compile a problem's kernels for a GPU that need not be present", cmd_compile},
+    {"cache", "list, check and trim the kernels stored on disk", cmd_cache},
+    {"pack", "compiled kernels in one file, for machines without NVRTC", cmd_pack},
+    {"doctor", "report what was found on this machine, what is missing, and how to get it", cmd_doctor},
 };
 static const size_t command_count = sizeof commands / sizeof *commands;
 
@@ -28,7 +28,7 @@ static void print_help(void) {
         "Usage: stentor COMMAND [options]\n\nCommands:\n");
     for (size_t i = 0; i < command_count; i++) printf("  %-10s%s\n", commands[i].name, commands[i].summary);
     printf(
-        "\n  stentor help COMMAND      all options of a command; stentor COMMAND --help too\n"
+        "\n  stentor help COMMAND      all options of a command; also stentor COMMAND --help\n"
         "  stentor --version         the version\n\n"
         "Example, from the repository:\n"
         "  stentor run --in examples/data/jacksboro.npy --out out.npy --steps 500 --stencil heat-2d:alpha=0.2 \\\n"

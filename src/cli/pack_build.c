@@ -1,5 +1,5 @@
-/* stentor pack build: one context an architecture, whose cache hands every kernel that it finds or
- * makes to the pack; a queue of (problem, architecture) that threads take from. */
+/* stentor pack build: one context for each architecture, whose cache passes every kernel that it
+ * finds or compiles to the pack; threads take (problem, architecture) pairs from a queue. */
 #include "cli/pack_build.h"
 
 #include <pthread.h>
@@ -12,46 +12,45 @@
 
 #include "base/error.h"
 #include "cli/progress.h"
-#include "cli/settings.h"
+#include "cli/shared_options.h"
 #include "context/context.h"
 #include "io/output.h"
-#include "io/place.h"
+#include "io/output_path.h"
 #include "plan/plan.h"
 
-enum { ARCHS_MOST = 16, THREADS_MOST = 256 };
+enum { MAX_ARCHS = 16, MAX_THREADS = 256 };
 
-/* Every kind of work that a list may hold, one row each; objects without a mark of their own are of
- * the last. */
+/* The kinds of work in a list; an object without another kind's first key is of the last kind. */
 static const cli_listed_kind *const kinds[] = {&cli_listed_transform, &cli_listed_stencil, NULL};
 
 typedef struct build {
-    const cli_pack_order *order;
+    const cli_pack_options *options;
     cli_problem_list problems;
-    void **jobs; /* one a problem, of its kind */
-    char archs[ARCHS_MOST][16];
+    void **jobs; /* one job for each problem, of its kind */
+    char archs[MAX_ARCHS][16];
     size_t arch_count;
-    stn_context *contexts[ARCHS_MOST];
+    stn_context *contexts[MAX_ARCHS];
     stn_pack_writer *writer;
-    atomic_size_t next; /* in the queue: problem * arch_count + arch */
+    atomic_size_t next; /* queue index: problem * arch_count + arch */
     atomic_bool failed;
     pthread_mutex_t lock; /* guards error */
-    stn_error error;      /* the first one */
+    stn_error error;      /* the first failure */
 } build;
 
 static stn_status split_archs(build *b, stn_error *error) {
-    for (const char *at = b->order->archs; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
+    for (const char *at = b->options->archs; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
         size_t length = strcspn(at, ",");
-        if (b->arch_count == ARCHS_MOST || !length || length >= sizeof b->archs[0])
+        if (b->arch_count == MAX_ARCHS || !length || length >= sizeof b->archs[0])
             return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
-                            "--arch '%.60s': give 1 to %d architectures, such as sm_80,sm_90", b->order->archs,
-                            ARCHS_MOST);
+                            "--arch '%.60s': give 1 to %d architectures, such as sm_80,sm_90", b->options->archs,
+                            MAX_ARCHS);
         snprintf(b->archs[b->arch_count++], sizeof b->archs[0], "%.*s", (int)length, at);
     }
     return STN_OK;
 }
 
 static stn_status make_jobs(build *b, stn_error *error) {
-    STN_TRY(cli_problem_list_read(b->order->problems, kinds, &b->problems, error));
+    STN_TRY(cli_problem_list_read(b->options->problems, kinds, &b->problems, error));
     b->jobs = calloc(b->problems.count, sizeof *b->jobs);
     if (!b->jobs) return stn_fail_memory(error, "the problems", b->problems.count * sizeof *b->jobs);
     for (size_t i = 0; i < b->problems.count; i++) {
@@ -61,7 +60,7 @@ static stn_status make_jobs(build *b, stn_error *error) {
         if (!b->jobs[i]) return stn_fail_memory(error, "a problem of the list", problem->kind->job_size);
         stn_status status = problem->kind->make(problem->value, b->jobs[i], &why);
         if (status != STN_OK)
-            return stn_fail(error, status, "'%s': problem %zu (%s): %s", b->order->problems, i, problem->label,
+            return stn_fail(error, status, "'%s': problem %zu (%s): %s", b->options->problems, i, problem->label,
                             why.message);
     }
     return STN_OK;
@@ -79,29 +78,30 @@ static void free_jobs(build *b) {
 static stn_status open_contexts(build *b, const cli_report_settings *report, stn_error *error) {
     STN_TRY(stn_pack_writer_create(&b->writer, error));
     for (size_t i = 0; i < b->arch_count; i++) {
-        cli_device_settings settings = {.arch = b->archs[i], .cache_dir = b->order->cache_dir};
-        memcpy(settings.packs, b->order->packs, sizeof settings.packs);
+        cli_device_settings settings = {.arch = b->archs[i], .cache_dir = b->options->cache_dir};
+        memcpy(settings.packs, b->options->packs, sizeof settings.packs);
         STN_TRY(cli_open_context(&settings, report, &b->contexts[i], error));
         stn_cache_record(b->contexts[i]->cache, b->writer);
     }
     return STN_OK;
 }
 
-static void note_failure(build *b, size_t problem, size_t arch, stn_status status, const stn_error *why) {
+static void record_failure(build *b, size_t problem, size_t arch, stn_status status, const stn_error *why) {
     pthread_mutex_lock(&b->lock);
     if (!atomic_exchange(&b->failed, true))
-        (void)stn_fail(&b->error, status, "'%s': problem %zu (%s) for %s: %s", b->order->problems, problem,
+        (void)stn_fail(&b->error, status, "'%s': problem %zu (%s) for %s: %s", b->options->problems, problem,
                        b->problems.list[problem].label, b->archs[arch], why->message);
     pthread_mutex_unlock(&b->lock);
 }
 
-/* The generic kernels of every type, with a source and without: whoever has the pack compiles
- * nothing before a first result. */
+/* Adds the generic kernels of every dtype, with and without a source, so that a user of the pack
+ * compiles nothing before a first result. */
 static stn_status add_generic(stn_context *context, stn_error *error) {
     static const stn_dtype types[] = {STN_F64, STN_F32, STN_F16};
     stn_stencil *stencil;
     stn_status status = STN_OK;
-    STN_TRY(stn_stencil_parse("heat-1d", &stencil, error)); /* any: taps are data to them */
+    /* any stencil: taps are data of these kernels */
+    STN_TRY(stn_stencil_parse("heat-1d", &stencil, error));
     for (size_t i = 0; i < 2 * sizeof types / sizeof *types && status == STN_OK; i++) {
         stn_problem problem = STN_PROBLEM_INIT;
         stn_plan_options options = STN_PLAN_OPTIONS_INIT;
@@ -120,17 +120,17 @@ static stn_status add_generic(stn_context *context, stn_error *error) {
     return status;
 }
 
-/* Of lists with stencils that any strategy may serve. */
+/* Only for lists with stencils that may use any strategy. */
 static stn_status add_generics(build *b, stn_error *error) {
-    bool wanted = false;
+    bool needed = false;
     for (size_t i = 0; i < b->problems.count; i++)
-        wanted = wanted || (b->problems.list[i].kind == &cli_listed_stencil && !b->problems.list[i].strategy);
-    for (size_t i = 0; i < b->arch_count && wanted; i++) STN_TRY(add_generic(b->contexts[i], error));
+        needed = needed || (b->problems.list[i].kind == &cli_listed_stencil && !b->problems.list[i].strategy);
+    for (size_t i = 0; i < b->arch_count && needed; i++) STN_TRY(add_generic(b->contexts[i], error));
     return STN_OK;
 }
 
-/* Works until the queue is empty. progress: NULL on all threads but one. */
-static void work(build *b, cli_progress *progress) {
+/* Processes the queue until it is empty. progress: NULL on all threads but one. */
+static void process_items(build *b, cli_progress *progress) {
     size_t item, count = b->problems.count * b->arch_count;
     while (!atomic_load(&b->failed) && (item = atomic_fetch_add(&b->next, 1)) < count) {
         if (progress) cli_progress_update(progress, item);
@@ -140,33 +140,34 @@ static void work(build *b, cli_progress *progress) {
         stn_error why = {0};
         const cli_listed_problem *listed = &b->problems.list[problem];
         options.strategy = listed->strategy;
-        options.no_auto_workspace = 1; /* nothing is run here */
+        options.no_auto_workspace = 1; /* nothing is executed */
         stn_status status = listed->kind->plan(b->jobs[problem], b->contexts[arch], &options, &plan, &why);
-        if (status != STN_OK) note_failure(b, problem, arch, status, &why);
+        if (status != STN_OK) record_failure(b, problem, arch, status, &why);
         stn_plan_destroy(plan);
     }
 }
 
 static void *thread_main(void *user) {
-    work(user, NULL);
+    process_items(user, NULL);
     return NULL;
 }
 
-static size_t allowed_threads(uint64_t wanted, size_t items) {
+static size_t allowed_threads(uint64_t requested, size_t items) {
     cpu_set_t set;
-    size_t count = wanted ? (size_t)wanted : sched_getaffinity(0, sizeof set, &set) ? 1 : (size_t)CPU_COUNT(&set);
-    if (count > THREADS_MOST) count = THREADS_MOST;
+    size_t count = requested ? (size_t)requested : sched_getaffinity(0, sizeof set, &set) ? 1 : (size_t)CPU_COUNT(&set);
+    if (count > MAX_THREADS) count = MAX_THREADS;
     return count < items ? count : items;
 }
 
-/* All of the queue; this thread works too, so that it is done even when no other can be started. */
-static size_t work_together(build *b, bool show) {
-    pthread_t threads[THREADS_MOST];
-    size_t started = 0, count = allowed_threads(b->order->threads, b->problems.count * b->arch_count);
+/* Processes the queue on several threads, of which this one is one, so that it ends even if no
+ * other can be started. */
+static size_t process_queue(build *b, bool show) {
+    pthread_t threads[MAX_THREADS];
+    size_t started = 0, count = allowed_threads(b->options->threads, b->problems.count * b->arch_count);
     while (started + 1 < count && !pthread_create(&threads[started], NULL, thread_main, b)) started++;
     cli_progress progress;
     cli_progress_start(&progress, show, b->problems.count * b->arch_count);
-    work(b, &progress);
+    process_items(b, &progress);
     cli_progress_end(&progress);
     for (size_t i = 0; i < started; i++) pthread_join(threads[i], NULL);
     return started + 1;
@@ -190,8 +191,8 @@ static void add_stats(build *b, stn_cache_stats *sum) {
 
 static int number_of(const char *arch) { return atoi(arch + strcspn(arch, "0123456789")); }
 
-/* A second pack without the PTX that no GPU would want: one that is newer than an architecture here
- * takes the PTX of the newest, and one that is not has its cubin. */
+/* Rewrites the pack without redundant PTX: a GPU newer than all architectures uses the PTX of the
+ * newest one, and the listed architectures have their cubins. */
 static stn_status drop_ptx(build *b, stn_error *error) {
     stn_pack_writer *lean = NULL;
     stn_pack *pack = NULL;
@@ -225,24 +226,25 @@ done:
     return status;
 }
 
-stn_status cli_pack_build(const cli_pack_order *order, const cli_report_settings *report, cli_pack_result *result,
+stn_status cli_pack_build(const cli_pack_options *options, const cli_report_settings *report, cli_pack_result *result,
                           stn_error *error) {
-    build b = {.order = order};
+    build b = {.options = options};
     stn_status status;
     void *pack = NULL;
     double start = cli_now();
     *result = (cli_pack_result){0};
     pthread_mutex_init(&b.lock, NULL);
-    if (stn_place_same(order->out, order->problems)) {
+    if (stn_output_path_same(options->out, options->problems)) {
         status =
-            stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "-o '%s' would overwrite the list of problems", order->out);
+            stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "-o '%s' would overwrite the list of problems", options->out);
         goto done;
     }
-    STN_TRY_GOTO(status, stn_output_probe(order->out, error), done); /* before minutes of compiling */
+    /* before minutes of compiling */
+    STN_TRY_GOTO(status, stn_output_probe(options->out, error), done);
     STN_TRY_GOTO(status, split_archs(&b, error), done);
     STN_TRY_GOTO(status, make_jobs(&b, error), done);
     STN_TRY_GOTO(status, open_contexts(&b, report, error), done);
-    result->threads = work_together(&b, !report->quiet && !report->json && isatty(STDERR_FILENO));
+    result->threads = process_queue(&b, !report->quiet && !report->json && isatty(STDERR_FILENO));
     if (b.failed) {
         if (error) *error = b.error;
         status = b.error.status;
@@ -252,12 +254,12 @@ stn_status cli_pack_build(const cli_pack_order *order, const cli_report_settings
     result->kernels = stn_pack_writer_count(b.writer);
     if (!result->kernels) {
         status = stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "the problems of '%s' need no kernels: there is no pack",
-                          order->problems);
+                          options->problems);
         goto done;
     }
-    if (!order->all_ptx) STN_TRY_GOTO(status, drop_ptx(&b, error), done);
+    if (!options->all_ptx) STN_TRY_GOTO(status, drop_ptx(&b, error), done);
     STN_TRY_GOTO(status, stn_pack_finish(b.writer, &pack, &result->bytes, error), done);
-    STN_TRY_GOTO(status, stn_output_write(order->out, pack, result->bytes, error), done);
+    STN_TRY_GOTO(status, stn_output_write(options->out, pack, result->bytes, error), done);
     result->problems = b.problems.count;
     result->archs = b.arch_count;
     add_stats(&b, &result->stats);

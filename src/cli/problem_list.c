@@ -1,4 +1,4 @@
-/* Problem lists: JSON objects multiplied out. */
+/* See problem_list.h: parsing, and the Cartesian product of lists of values. */
 #include "cli/problem_list.h"
 
 #include <errno.h>
@@ -10,13 +10,13 @@
 #include "base/plain.h"
 #include "io/json.h"
 
-#define MOST_BYTES ((size_t)1 << 22)
+#define MAX_BYTES ((size_t)1 << 22)
 static const char *const form =
     "write [{\"stencil\": \"heat-2d\", \"size\": \"1024x1024\", \"dtype\": [\"f64\", \"f32\"]}, ...]";
 
-static const cli_listed_key strategy_key = {"strategy", false}; /* after each kind's own */
+static const cli_listed_key strategy_key = {"strategy", false}; /* follows each kind's own keys */
 
-/* One object's values, key by key; a plain value is a list of one. */
+/* One object's values for each key; a plain value counts as a list of one. */
 typedef struct choices {
     const cli_listed_kind *kind;
     const json_t *value[CLI_LISTED_KEYS + 1];
@@ -84,7 +84,7 @@ static stn_status read_choices(const char *name, size_t index, const json_t *obj
     return STN_OK;
 }
 
-/* Problem number `which` of all combinations; the last key turns fastest. */
+/* Problem number `which` of all combinations; the last key varies fastest. */
 static void choose(const choices *all, size_t which, cli_listed_problem *problem) {
     cli_listed_value value[CLI_LISTED_KEYS + 1] = {{0}};
     const size_t keys = all->kind->key_count + 1;
@@ -104,7 +104,7 @@ static void choose(const choices *all, size_t which, cli_listed_problem *problem
         if (value[key].text)
             used += (size_t)snprintf(problem->label + used, sizeof problem->label - used, "%s%s", used ? ", " : "",
                                      value[key].text);
-    stn_plain(problem->label);
+    stn_text_sanitize(problem->label);
 }
 
 stn_status cli_problem_list_parse(const char *name, const char *bytes, size_t size, const cli_listed_kind *const *kinds,
@@ -114,7 +114,7 @@ stn_status cli_problem_list_parse(const char *name, const char *bytes, size_t si
     cli_problem_list made = {0};
     STN_TRY(stn_json_parse(name, bytes, size, form, &root, error));
     made.json = root;
-    if (!json_array_size(root)) /* 0 as well if it is no array */
+    if (!json_array_size(root)) /* also 0 if it is not an array */
         status = stn_fail(error, STN_ERROR_FORMAT, "'%s' is not a list of problems: %s", name, form);
     for (size_t i = 0; i < json_array_size(root) && status == STN_OK; i++) {
         choices all = {0};
@@ -145,13 +145,13 @@ stn_status cli_problem_list_read(const char *path, const cli_listed_kind *const 
     FILE *file = fopen(path, "rbe");
     if (!file) return stn_fail(error, STN_ERROR_IO, "cannot open '%s': %s", path, strerror(errno));
     stn_status status;
-    char *text = malloc(MOST_BYTES + 1);
-    size_t size = text ? fread(text, 1, MOST_BYTES + 1, file) : 0;
+    char *text = malloc(MAX_BYTES + 1);
+    size_t size = text ? fread(text, 1, MAX_BYTES + 1, file) : 0;
     if (!text)
-        status = stn_fail_memory(error, "the list of problems", MOST_BYTES + 1);
+        status = stn_fail_memory(error, "the list of problems", MAX_BYTES + 1);
     else if (ferror(file))
         status = stn_fail(error, STN_ERROR_IO, "cannot read '%s': %s", path, strerror(errno));
-    else if (size > MOST_BYTES)
+    else if (size > MAX_BYTES)
         status = stn_fail(error, STN_ERROR_FORMAT, "'%s' is larger than any list of problems: %s", path, form);
     else
         status = cli_problem_list_parse(path, text, size, kinds, problems, error);

@@ -1,4 +1,4 @@
-/* The progress bar. */
+/* See progress.h: the progress bar. */
 #include "cli/progress.h"
 
 #include <stdio.h>

@@ -1,18 +1,19 @@
-/* A bar with the time that is left, on stderr. */
+/* A progress bar with the remaining time, on stderr. */
 #ifndef STN_CLI_PROGRESS_H
 #define STN_CLI_PROGRESS_H
 #include <stdbool.h>
 #include <stdint.h>
 
 typedef struct cli_progress {
-    bool shown; /* false: every call does nothing */
+    bool shown; /* false: all calls do nothing */
     uint64_t total;
-    double started, drawn; /* seconds of cli_now */
+    double started, drawn; /* in seconds of cli_now */
 } cli_progress;
 
-double cli_now(void); /* seconds of a clock that only goes forward */
+double cli_now(void); /* seconds of a monotonic clock */
 
 void cli_progress_start(cli_progress *progress, bool shown, uint64_t total);
-void cli_progress_update(cli_progress *progress, uint64_t done); /* draws at most 10 times a second */
-void cli_progress_end(cli_progress *progress);                   /* clears the line */
+/* draws at most 10 times a second */
+void cli_progress_update(cli_progress *progress, uint64_t done);
+void cli_progress_end(cli_progress *progress); /* clears the line */
 #endif

@@ -3,7 +3,7 @@
 #ifndef STN_CLI_RANK_RUN_H
 #define STN_CLI_RANK_RUN_H
 #include "cli/run_files.h"
-#include "cli/settings.h"
+#include "cli/shared_options.h"
 
 typedef struct cli_rank_settings {
     const cli_problem_settings *problem;

@@ -2,7 +2,7 @@
  * grid. Without processes (a team within this one) the one part is the grid. */
 #ifndef STN_CLI_ROW_FILES_H
 #define STN_CLI_ROW_FILES_H
-#include "cli/settings.h"
+#include "cli/shared_options.h"
 #include "team/team.h"
 
 typedef struct cli_rows {

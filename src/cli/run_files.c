@@ -1,4 +1,4 @@
-/* See run_files.h. */
+/* See run_files.h: names, checks and output of result files. */
 #include "cli/run_files.h"
 
 #include <limits.h>
@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "cli/report.h"
-#include "io/place.h"
+#include "cli/command_output.h"
+#include "io/output_path.h"
 #include "io/result.h"
 #include "problem/stencil.h"
 
@@ -26,12 +26,11 @@ bool cli_picture_name(const cli_run_files *files, const cli_job *job, uint64_t i
     return used >= 0 && (size_t)used < size;
 }
 
-/* ---- before the run
- * ------------------------------------------------------------------------------------------------ */
+/* ---- before the run -------------------------------------------------------------------------- */
 
-static stn_status check_apart(const char *option, const char *path, const char *other, const char *what,
-                              stn_error *error) {
-    if (!path || !other || !stn_place_same(path, other)) return STN_OK;
+static stn_status check_not_overwriting(const char *option, const char *path, const char *other, const char *what,
+                                        stn_error *error) {
+    if (!path || !other || !stn_output_path_same(path, other)) return STN_OK;
     return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "%s '%s' would overwrite %s, '%s': give it a file of its own",
                     option, path, what, other);
 }
@@ -41,11 +40,11 @@ static stn_status check_picture(const cli_run_files *files, const cli_problem_se
     char name[NAME_SIZE];
     if (!cli_picture_name(files, job, i, name, sizeof name))
         return stn_fail(error, STN_ERROR_IO, "cannot write '%.60s...': the name is too long", files->png);
-    STN_TRY(check_apart("--png", name, files->out, "the result of --out", error));
-    STN_TRY(check_apart("--png", name, settings->in, "the grid of --in", error));
-    STN_TRY(check_apart("--png", name, settings->source, "the source of --source", error));
-    STN_TRY(check_apart("--png", name, settings->taps, "the taps of --taps", error));
-    STN_TRY(stn_ending_picture("--png", name, error));
+    STN_TRY(check_not_overwriting("--png", name, files->out, "the result of --out", error));
+    STN_TRY(check_not_overwriting("--png", name, settings->in, "the grid of --in", error));
+    STN_TRY(check_not_overwriting("--png", name, settings->source, "the source of --source", error));
+    STN_TRY(check_not_overwriting("--png", name, settings->taps, "the taps of --taps", error));
+    STN_TRY(stn_file_check_picture("--png", name, error));
     return stn_output_probe(name, error);
 }
 
@@ -53,21 +52,20 @@ stn_status cli_run_files_check(const cli_run_files *files, const cli_problem_set
                                stn_error *error) {
     if (files->png && stn_stencil_rank(job->stencil) < 2)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "--png draws grids of two or three axes: this has one");
-    if (files->png && job->snapshots > CLI_PICTURES_MOST)
+    if (files->png && job->snapshots > CLI_PICTURES_MAX)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
                         "--png would draw %llu snapshots: it draws up to %d, so give a larger --every or no --png",
-                        (unsigned long long)job->snapshots, CLI_PICTURES_MOST);
-    STN_TRY(check_apart("--out", files->out, settings->taps, "the taps of --taps", error));
-    STN_TRY(check_apart("--out", files->out, settings->source, "the source of --source", error));
+                        (unsigned long long)job->snapshots, CLI_PICTURES_MAX);
+    STN_TRY(check_not_overwriting("--out", files->out, settings->taps, "the taps of --taps", error));
+    STN_TRY(check_not_overwriting("--out", files->out, settings->source, "the source of --source", error));
     for (uint64_t i = 0; files->png && i < job->snapshots; i++) STN_TRY(check_picture(files, settings, job, i, error));
     if (!files->out) return STN_OK;
     return stn_result_check("--out", files->out, job->rank + is_stack(job), false, error);
 }
 
-/* ---- after it
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- after it -------------------------------------------------------------------------------- */
 
-/* Snapshot i of the result, which it borrows. */
+/* Snapshot i of the result, as a view of its data. */
 static stn_array state_of(const cli_job *job, const stn_array *result, uint64_t i) {
     stn_array state = {.rank = job->rank, .count = job->points, .dtype = result->dtype};
     memcpy(state.extent, job->extent, sizeof job->extent);

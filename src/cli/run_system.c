@@ -1,4 +1,4 @@
-/* See run_system.h. */
+/* See run_system.h: problem, execution and output of a system. */
 #include "cli/run_system.h"
 
 #include <math.h>
@@ -7,31 +7,30 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "cli/command_output.h"
 #include "cli/progress.h"
-#include "cli/report.h"
 #include "io/result.h"
 
 #define AT(member) offsetof(cli_system_settings, member)
 const cli_option cli_system_options[4] = {
     {"--system", "FILE", CLI_TEXT, AT(text),
-     "instead of --stencil: the text of a system (stentor.h, Systems): fields,\ncoefficients, stencils, boundaries, "
-     "and "
-     "each field's .next"},
+     "instead of --stencil: file of a system (stentor.h, Systems): fields,\ncoefficients, stencils, boundaries, and "
+     "the .next of each field"},
     {"--field", "NAME=FILE", CLI_LIST, AT(fields),
-     "the state to begin with, u=u0.npy or u.prev=u1.npy; a level that is not\ngiven is as the present one"},
+     "initial state, u=u0.npy or u.prev=u1.npy; a missing level is a copy of\nthe present one"},
     {"--coefficient", "NAME=X", CLI_LIST, AT(coefficients), "a file with the grid's extents, or a number"},
     {"--keep", "NAME=FILE", CLI_LIST, AT(keep),
-     "where a field, or a level such as u.prev, goes after the run; --out and\n--png are of the first field"},
+     "output file of a field, or of a level such as u.prev; --out and --png\nwrite the first field"},
 };
 #undef AT
 
 typedef struct system_run { /* all owned */
     cli_system_input input;
-    cli_job job; /* of the first field, for what is written */
+    cli_job job; /* describes the first field, for its outputs */
     stn_system_problem problem;
     stn_array out[STN_SYSTEM_MOST_ARRAYS];
-    void *in_there[STN_SYSTEM_MOST_ARRAYS], *out_there[STN_SYSTEM_MOST_ARRAYS];
-    void *coefficient_there[STN_SYSTEM_MAX_COEFFICIENTS];
+    void *in_memory[STN_SYSTEM_MOST_ARRAYS], *out_memory[STN_SYSTEM_MOST_ARRAYS];
+    void *coefficient_memory[STN_SYSTEM_MAX_COEFFICIENTS];
     stn_panel before;
     stn_context *context;
     stn_plan *plan;
@@ -39,7 +38,7 @@ typedef struct system_run { /* all owned */
     cli_progress progress;
 } system_run;
 
-/* ---- the problem --------------------------------------------------------------------------- */
+/* ---- the problem ----------------------------------------------------------------------------- */
 
 static stn_status check_alone(const cli_problem_settings *problem, stn_error *error) {
     const struct {
@@ -88,7 +87,7 @@ static stn_status make_problem(system_run *run, const cli_problem_settings *prob
     run->problem.is_number = run->input.is_number;
     STN_TRY(cli_read_accuracy(problem, &run->problem.tolerance, &run->problem.accuracy, error));
     STN_TRY(stn_system_problem_validate(&run->problem, error));
-    const stn_tap centre = {{0}, 1}; /* the job's stencil says the rank alone */
+    const stn_tap centre = {{0}, 1}; /* the job's stencil is used for its rank only */
     STN_TRY(stn_stencil_create(rank, 1, &centre, &run->job.stencil, error));
     run->job.rank = first->rank, run->job.points = first->count, run->job.bits = 16;
     memcpy(run->job.extent, first->extent, sizeof run->job.extent);
@@ -97,7 +96,7 @@ static stn_status make_problem(system_run *run, const cli_problem_settings *prob
     return STN_OK;
 }
 
-/* ---- running ------------------------------------------------------------------------------- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 static stn_status warn(system_run *run, const cli_report_settings *report, bool stable, stn_error *error) {
     const double steps = (double)run->problem.steps;
@@ -119,37 +118,37 @@ static stn_status warn(system_run *run, const cli_report_settings *report, bool 
     return STN_OK;
 }
 
-static bool is_wanted(const system_run *run, const cli_system_settings *given, int i) {
+static bool is_kept(const system_run *run, const cli_system_settings *given, int i) {
     char name[CLI_ARRAY_NAME];
     cli_system_array_name(run->input.system, i, name);
     return !i || !run->problem.every || cli_system_given(given->keep, name);
 }
 
-static stn_status bring(system_run *run, const stn_array *array, void **there, stn_error *error) {
+static stn_status upload(system_run *run, const stn_array *array, void **memory, stn_error *error) {
     const size_t bytes = array->count * stn_dtype_size(array->dtype);
-    STN_TRY(stn_memory_alloc(run->context, bytes, there, error));
-    return stn_memory_upload(run->context, *there, array->data, bytes, error);
+    STN_TRY(stn_memory_alloc(run->context, bytes, memory, error));
+    return stn_memory_upload(run->context, *memory, array->data, bytes, error);
 }
 
-static stn_status bring_all(system_run *run, const cli_system_settings *given, stn_error *error) {
+static stn_status upload_all(system_run *run, const cli_system_settings *given, stn_error *error) {
     const stn_array *first = &run->input.fields[0];
     size_t extent[STN_ARRAY_RANK + 1] = {run->job.snapshots};
     const int stack = run->problem.every != 0;
     memcpy(extent + stack, first->extent, (size_t)first->rank * sizeof *extent);
     for (int i = 0; i < run->input.count; i++) {
-        STN_TRY(bring(run, &run->input.fields[i], &run->in_there[i], error));
-        if (!is_wanted(run, given, i)) continue;
+        STN_TRY(upload(run, &run->input.fields[i], &run->in_memory[i], error));
+        if (!is_kept(run, given, i)) continue;
         STN_TRY(stn_array_make(first->rank + stack, extent, first->dtype, &run->out[i], error));
-        STN_TRY(stn_memory_alloc(run->context, run->out[i].count * stn_dtype_size(first->dtype), &run->out_there[i],
+        STN_TRY(stn_memory_alloc(run->context, run->out[i].count * stn_dtype_size(first->dtype), &run->out_memory[i],
                                  error));
     }
     for (int i = 0; i < run->input.system->ncoefficients; i++)
         if (!run->input.is_number[i])
-            STN_TRY(bring(run, &run->input.coefficients[i], &run->coefficient_there[i], error));
+            STN_TRY(upload(run, &run->input.coefficients[i], &run->coefficient_memory[i], error));
     return STN_OK;
 }
 
-static int tell(void *user, uint64_t done, uint64_t total) {
+static int update_progress(void *user, uint64_t done, uint64_t total) {
     system_run *run = user;
     (void)total;
     cli_progress_update(&run->progress, done);
@@ -159,13 +158,13 @@ static int tell(void *user, uint64_t done, uint64_t total) {
 static stn_status execute(system_run *run, cli_show show, stn_error *error) {
     stn_system_arrays arrays = STN_SYSTEM_ARRAYS_INIT;
     stn_execution execution = STN_EXECUTION_INIT;
-    arrays.in = (const void *const *)run->in_there;
-    arrays.out = run->out_there;
-    arrays.coefficients = (const void *const *)run->coefficient_there;
+    arrays.in = (const void *const *)run->in_memory;
+    arrays.out = run->out_memory;
+    arrays.coefficients = (const void *const *)run->coefficient_memory;
     arrays.numbers = run->input.low;
     execution.system = &arrays;
     const bool shown = show == CLI_SHOW_ALWAYS || (show == CLI_SHOW_AUTO && stn_plan_predicted_seconds(run->plan) >= 1);
-    if (shown) execution.progress = tell, execution.progress_user = run;
+    if (shown) execution.progress = update_progress, execution.progress_user = run;
     cli_progress_start(&run->progress, shown, run->problem.steps);
     const double begin = cli_now();
     stn_status status = stn_plan_run(run->plan, &execution, error);
@@ -174,12 +173,12 @@ static stn_status execute(system_run *run, cli_show show, stn_error *error) {
     cli_progress_end(&run->progress);
     for (int i = 0; i < run->input.count && status == STN_OK; i++)
         if (run->out[i].data)
-            status = stn_memory_download(run->context, run->out[i].data, run->out_there[i],
+            status = stn_memory_download(run->context, run->out[i].data, run->out_memory[i],
                                          run->out[i].count * stn_dtype_size(run->out[i].dtype), error);
     return status;
 }
 
-/* ---- writing ------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 static stn_status write_kept(const system_run *run, const cli_system_settings *given, const cli_report_settings *report,
                              stn_error *error) {
@@ -192,8 +191,8 @@ static stn_status write_kept(const system_run *run, const cli_system_settings *g
     return STN_OK;
 }
 
-static stn_status say(const system_run *run, const cli_report_settings *report, const cli_run_files *files,
-                      stn_error *error) {
+static stn_status print_summary(const system_run *run, const cli_report_settings *report, const cli_run_files *files,
+                                stn_error *error) {
     char extents[128];
     const double rate = (double)run->job.points * (double)run->problem.steps / fmax(run->seconds, 1e-9);
     const size_t lost = stn_array_nonfinite(&run->out[0]);
@@ -235,11 +234,11 @@ static stn_status say(const system_run *run, const cli_report_settings *report, 
 static void clear(system_run *run) {
     for (int i = 0; i < STN_SYSTEM_MOST_ARRAYS; i++) {
         stn_array_clear(&run->out[i]);
-        if (run->in_there[i]) stn_memory_free(run->context, run->in_there[i]);
-        if (run->out_there[i]) stn_memory_free(run->context, run->out_there[i]);
+        if (run->in_memory[i]) stn_memory_free(run->context, run->in_memory[i]);
+        if (run->out_memory[i]) stn_memory_free(run->context, run->out_memory[i]);
     }
     for (int i = 0; i < STN_SYSTEM_MAX_COEFFICIENTS; i++)
-        if (run->coefficient_there[i]) stn_memory_free(run->context, run->coefficient_there[i]);
+        if (run->coefficient_memory[i]) stn_memory_free(run->context, run->coefficient_memory[i]);
     stn_panel_clear(&run->before);
     stn_plan_destroy(run->plan);
     stn_context_destroy(run->context);
@@ -272,11 +271,11 @@ stn_status cli_run_system(const cli_system_settings *given, const cli_problem_se
     STN_TRY_GOTO(status, cli_open_context(device, report, &run->context, error), done);
     STN_TRY_GOTO(status, cli_plan_options(device, &options, error), done);
     STN_TRY_GOTO(status, stn_plan_create_system(run->context, &run->problem, &options, &run->plan, error), done);
-    STN_TRY_GOTO(status, bring_all(run, given, error), done);
+    STN_TRY_GOTO(status, upload_all(run, given, error), done);
     STN_TRY_GOTO(status, execute(run, show, error), done);
     STN_TRY_GOTO(status, cli_run_files_write(files, &run->job, &run->out[0], &run->before, report, error), done);
     STN_TRY_GOTO(status, write_kept(run, given, report, error), done);
-    status = say(run, report, files, error);
+    status = print_summary(run, report, files, error);
 done:
     clear(run);
     return status;

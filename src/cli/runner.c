@@ -1,4 +1,4 @@
-/* Running a job, some launches at a time where someone is watching. */
+/* See runner.h: execution in chunks of launches, so that progress can be shown. */
 #include "cli/runner.h"
 
 #include <string.h>
@@ -9,18 +9,18 @@
 #include "launch/driver.h"
 #include "plan/plan.h"
 
-#define SHOWN_FROM 1.0    /* seconds of predicted run that get a bar */
-#define PART_SECONDS 0.25 /* of work between two looks at the clock */
-#define PARTS_LEAST 10
-#define PARTS_MOST 1000
+#define SHOWN_FROM 1.0    /* seconds of a predicted run from which a bar is shown */
+#define PART_SECONDS 0.25 /* seconds of work between two updates */
+#define MIN_PARTS 10
+#define MAX_PARTS 1000
 
-/* Launches between two looks at the clock; 0 where nobody looks, or only one launch is made. */
+/* Launches between two updates of the bar; 0 if it is not shown or there is only one launch. */
 static uint64_t choose_part(const cli_runner *runner, cli_show show) {
     double parts = runner->predicted / PART_SECONDS;
     if (show == CLI_SHOW_NEVER || runner->launches < 2) return 0;
     if (show == CLI_SHOW_AUTO && !(runner->predicted >= SHOWN_FROM)) return 0;
-    if (!(parts >= PARTS_LEAST)) parts = PARTS_LEAST;
-    if (parts > PARTS_MOST) parts = PARTS_MOST;
+    if (!(parts >= MIN_PARTS)) parts = MIN_PARTS;
+    if (parts > MAX_PARTS) parts = MAX_PARTS;
     uint64_t part = (uint64_t)((double)runner->launches / parts);
     return part ? part : 1;
 }
@@ -32,7 +32,7 @@ stn_status cli_runner_make(stn_context *context, const cli_job *job, const cli_d
     runner->steps = job->problem.steps;
     stn_plan_options options;
     STN_TRY(cli_plan_options(settings, &options, error));
-    options.no_auto_workspace = 1; /* a part brings it */
+    options.no_auto_workspace = 1; /* allocated below, for executions in chunks */
     if (__builtin_mul_overflow(job->points, stn_dtype_size(job->problem.dtype), &runner->grid_bytes) ||
         __builtin_mul_overflow(runner->grid_bytes, job->snapshots, &runner->result_bytes))
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "the result has more bytes than memory can address");
@@ -55,8 +55,8 @@ fail:
     return status;
 }
 
-/* Steps that are done after so many launches, for the bar: launches take as many steps each, but
- * for one or so. */
+/* Steps done after so many launches, for the bar: nearly all launches take the same number of
+ * steps. */
 static uint64_t steps_after(const cli_runner *runner, uint64_t launches) {
     if (launches == runner->launches) return runner->steps;
     return (uint64_t)((double)launches / (double)runner->launches * (double)runner->steps);

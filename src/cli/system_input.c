@@ -1,4 +1,5 @@
-/* See system_input.h. */
+/* See system_input.h: matching of NAME=VALUE options to a system's arrays, and reading of their
+ * files. */
 #include "cli/system_input.h"
 
 #include <math.h>
@@ -9,7 +10,7 @@
 #include "base/error.h"
 #include "base/number.h"
 
-/* ---- names -------------------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 void cli_system_array_name(const stn_system *system, int i, char name[CLI_ARRAY_NAME]) {
     int field = 0;
@@ -17,7 +18,7 @@ void cli_system_array_name(const stn_system *system, int i, char name[CLI_ARRAY_
     snprintf(name, CLI_ARRAY_NAME, i > 1 ? "%s.prev%d" : i ? "%s.prev" : "%s", system->fields[field].name, i);
 }
 
-/* The part of "NAME=VALUE" after the name, if that is it. */
+/* VALUE of "NAME=VALUE" if NAME is `name`, else NULL. */
 static const char *value_of(const char *given, const char *name) {
     const size_t size = strlen(name);
     return strncmp(given, name, size) == 0 && given[size] == '=' ? given + size + 1 : NULL;
@@ -29,7 +30,7 @@ const char *cli_system_given(const char *const *list, const char *name) {
     return NULL;
 }
 
-/* Every NAME that is given is one of the system's, and there once. */
+/* Checks that each NAME exists in the system and is given only once. */
 static stn_status check_names(const cli_system_input *input, const char *option, const char *const *list,
                               bool coefficients, stn_error *error) {
     for (int k = 0; list[k]; k++) {
@@ -51,7 +52,7 @@ static stn_status check_names(const cli_system_input *input, const char *option,
     return STN_OK;
 }
 
-/* ---- reading ------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static stn_status read_text(const char *path, stn_system **system, stn_error *error) {
     char *text = malloc(STN_SYSTEM_MAX_TEXT + 2);
@@ -74,7 +75,7 @@ static bool same_extents(const stn_array *a, int rank, const size_t *extent) {
     return a->rank == rank && memcmp(a->extent, extent, (size_t)rank * sizeof *extent) == 0;
 }
 
-/* Levels that are not given are as the present one. */
+/* Reads the fields; levels that are not given are copies of the present one. */
 static stn_status read_fields(cli_system_input *input, const cli_system_settings *given, const char *type,
                               stn_error *error) {
     int i = 0;

@@ -1,16 +1,16 @@
-/* See team_run.h. */
+/* See team_run.h: parsing of --devices, and timed runs of a team. */
 #include "cli/team_run.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "cli/option_values.h"
 #include "cli/progress.h"
-#include "cli/spelling.h"
 
 enum { MOST = 64, NAME = 40 };
 
-/* "0,1" as devices; a number alone is a GPU's. */
+/* Parses "0,1" into devices; a number alone is a GPU. */
 static stn_status parse_devices(const char *text, int *devices, int *count, stn_error *error) {
     *count = 0;
     for (const char *at = text;; at++) {

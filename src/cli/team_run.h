@@ -1,16 +1,16 @@
-/* A job on several devices of this process: stentor run --devices. */
+/* stentor run --devices: a job on several devices of this process. */
 #ifndef STN_CLI_TEAM_RUN_H
 #define STN_CLI_TEAM_RUN_H
-#include "cli/settings.h"
+#include "cli/shared_options.h"
 
 typedef struct cli_team_run {
     stn_team *team; /* owned */
     stn_team_plan *plan;
-    double seconds; /* median of the repeats, with the grid's way to the devices and back */
+    double seconds; /* median of the repeats, copies to and from the devices included */
 } cli_team_run;
 
-/* devices: as given, "0,1" or "host,host". Runs `repeat` times; `result` is as large as `grid`,
- * source may be NULL. Clear it in any case. */
+/* devices: as given, "0,1" or "host,host". Runs `repeat` times; `result` is as large as `grid`;
+ * source may be NULL. Clear *run also after a failure. */
 stn_status cli_team_run_make(const char *devices, const cli_job *job, const cli_device_settings *settings,
                              const cli_report_settings *report, cli_team_run *run, stn_error *error);
 stn_status cli_team_run_execute(cli_team_run *run, uint64_t repeat, const void *grid, const void *source, void *result,

@@ -1,4 +1,5 @@
-/* See tune_list.h. */
+/* See tune_list.h: measures the problems of a list in a spread order, and writes the fastest
+ * candidates. */
 #include "cli/tune_list.h"
 
 #include <math.h>
@@ -10,7 +11,7 @@
 #include "base/plain.h"
 #include "cli/problem_list.h"
 #include "cli/progress.h"
-#include "cli/tune_ahead.h"
+#include "cli/tune_precompile.h"
 #include "io/output.h"
 #include "plan/plan.h"
 #include "tune/wisdom.h"
@@ -28,10 +29,9 @@ typedef struct session {
     size_t measured, failed, left;
 } session;
 
-/* ---- one problem
- * ------------------------------------------------------------------------------------------------- */
+/* ---- one problem ----------------------------------------------------------------------------- */
 
-static void tell_failure(const session *s, const cli_listed_problem *problem, const stn_error *why) {
+static void print_failure(const session *s, const cli_listed_problem *problem, const stn_error *why) {
     stn_text text = STN_TEXT_EMPTY;
     char *line = NULL;
     if (s->report->quiet) return;
@@ -43,7 +43,7 @@ static void tell_failure(const session *s, const cli_listed_problem *problem, co
     } else
         stn_text_printf(&text, "%s: %s", problem->label, why->message);
     if (stn_text_take(&text, &line, NULL) != STN_OK) return;
-    stn_plain(line);
+    stn_text_sanitize(line);
     puts(line);
     stn_text_free(line);
 }
@@ -54,14 +54,14 @@ static size_t measured_rows(const stn_plan *plan) {
     return count;
 }
 
-/* A problem that is being measured. */
-typedef struct course {
+/* The measurement of one problem. */
+typedef struct measurement {
     const cli_listed_problem *problem;
     stn_plan *plan;
-    stn_ranked estimated;   /* what ESTIMATE would choose */
-    double waited, measure; /* seconds: for kernels, of measuring */
+    stn_ranked estimated;                 /* the choice of STN_MODE_ESTIMATE */
+    double wait_seconds, measure_seconds; /* seconds: waiting for kernels, measuring */
     bool again;
-} course;
+} measurement;
 
 static void put_values(const stn_candidate *candidate, stn_text *text) {
     stn_json_comma(text);
@@ -70,9 +70,9 @@ static void put_values(const stn_candidate *candidate, stn_text *text) {
     stn_text_printf(text, "]");
 }
 
-/* What tells candidates apart where their names do not: of the estimate's choice, and of each row
- * of the ranking. */
-static void put_all_values(const course *c, stn_text *text) {
+/* Prints the parameters of the estimate's choice and of each ranked candidate, since names may be
+ * equal. */
+static void put_all_values(const measurement *c, stn_text *text) {
     stn_json_key(text, "estimated_values");
     put_values(&c->estimated.candidate, text);
     stn_json_key(text, "values");
@@ -81,13 +81,13 @@ static void put_all_values(const course *c, stn_text *text) {
     stn_text_printf(text, "]");
 }
 
-static void put_more(const course *c, stn_text *text) {
+static void put_times(const measurement *c, stn_text *text) {
     stn_text name = STN_TEXT_EMPTY;
     const stn_strategy *strategy = c->estimated.strategy;
     stn_json_key(text, "label"), stn_json_string(text, c->problem->label);
     stn_json_key(text, "again"), stn_text_printf(text, c->again ? "true" : "false");
-    stn_json_key(text, "waited_seconds"), stn_json_number(text, c->waited);
-    stn_json_key(text, "measuring_seconds"), stn_json_number(text, c->measure);
+    stn_json_key(text, "waited_seconds"), stn_json_number(text, c->wait_seconds);
+    stn_json_key(text, "measuring_seconds"), stn_json_number(text, c->measure_seconds);
     if (strategy->name_candidate) strategy->name_candidate(&c->plan->task, &c->estimated.candidate, &name);
     stn_text_append(&name, "", 1);
     stn_json_key(text, "estimated");
@@ -103,13 +103,13 @@ static void put_more(const course *c, stn_text *text) {
     put_all_values(c, text);
 }
 
-static stn_status tell_json(const course *c, stn_error *error) {
+static stn_status print_json(const measurement *c, stn_error *error) {
     stn_text text = STN_TEXT_EMPTY;
-    char *told, *line;
-    STN_TRY(stn_plan_describe(c->plan, STN_JSON, &told, error));
-    stn_text_append(&text, told, strlen(told) - 1); /* but the bracket that closes it */
-    stn_text_free(told);
-    put_more(c, &text);
+    char *description, *line;
+    STN_TRY(stn_plan_describe(c->plan, STN_JSON, &description, error));
+    stn_text_append(&text, description, strlen(description) - 1); /* without the closing bracket */
+    stn_text_free(description);
+    put_times(c, &text);
     stn_text_printf(&text, "}");
     STN_TRY(stn_text_take(&text, &line, error));
     puts(line);
@@ -117,11 +117,11 @@ static stn_status tell_json(const course *c, stn_error *error) {
     return STN_OK;
 }
 
-static stn_status tell(const session *s, const course *c, stn_error *error) {
+static stn_status print_measurement(const session *s, const measurement *c, stn_error *error) {
     const stn_plan *plan = c->plan;
     if (s->report->quiet) return STN_OK;
     if (s->report->json)
-        STN_TRY(tell_json(c, error));
+        STN_TRY(print_json(c, error));
     else
         printf("%s: %zu candidates measured%s, %s, %.6g s, %.6g s predicted\n", c->problem->label, measured_rows(plan),
                c->again ? " again" : "", plan->strategy->name, plan->measured, plan->estimate.seconds);
@@ -129,62 +129,62 @@ static stn_status tell(const session *s, const course *c, stn_error *error) {
     return STN_OK;
 }
 
-static stn_status measure(const session *s, course *c, const char *strategy, const tune_order *order,
-                          stn_error *error) {
+static stn_status measure_candidates(const session *s, measurement *c, const char *strategy, const tune_order *order,
+                                     stn_error *error) {
     const double start = cli_now();
-    if (!c->plan->machine.present) { /* what would be measured, and the estimates of all that */
+    if (!c->plan->machine.present) { /* on an absent GPU: only the ranking by estimate */
         stn_plan_rank(c->plan, strategy, STN_PLAN_RANKING);
-        return tell(s, c, error);
+        return print_measurement(s, c, error);
     }
     tune_measure(c->plan, strategy, order);
     stn_plan_take(c->plan, &c->plan->ranking[0]);
-    c->measure = cli_now() - start;
-    return measured_rows(c->plan) ? tell(s, c, error)
+    c->measure_seconds = cli_now() - start;
+    return measured_rows(c->plan) ? print_measurement(s, c, error)
                                   : stn_fail(error, STN_ERROR_UNSUPPORTED, "nothing could be measured");
 }
 
-static stn_status tune_made(session *s, const cli_listed_problem *problem, const void *job, double waited,
+static stn_status tune_made(session *s, const cli_listed_problem *problem, const void *job, double wait_seconds,
                             stn_error *error) {
-    course c = {.problem = problem, .waited = waited};
+    measurement c = {.problem = problem, .wait_seconds = wait_seconds};
     stn_plan_options options = s->options;
     if (problem->strategy) options.strategy = problem->strategy;
     STN_TRY(problem->kind->plan(job, s->context, &options, &c.plan, error));
     c.estimated = c.plan->ranking[0];
-    stn_status status = measure(s, &c, options.strategy, &s->tuning, error);
+    stn_status status = measure_candidates(s, &c, options.strategy, &s->tuning, error);
     if (status == STN_OK && s->order->seeds) status = tune_wisdom_add_fastest(c.plan, &s->seeds, error);
     if (status == STN_OK && s->order->again) {
-        c.again = true, c.waited = 0;
-        status = measure(s, &c, options.strategy, &(tune_order){.seconds = s->tuning.seconds, .apart = true}, error);
+        c.again = true, c.wait_seconds = 0;
+        status = measure_candidates(s, &c, options.strategy, &(tune_order){.seconds = s->tuning.seconds, .apart = true},
+                                    error);
     }
     stn_plan_destroy(c.plan);
     return status;
 }
 
-static void tune_one(session *s, const cli_listed_problem *problem, double waited) {
+static void tune_one(session *s, const cli_listed_problem *problem, double wait_seconds) {
     stn_error why = {0};
     void *job = calloc(1, problem->kind->job_size);
     stn_status status = job ? problem->kind->make(problem->value, job, &why) : stn_fail_memory(&why, "a problem", 1);
-    if (status == STN_OK) status = tune_made(s, problem, job, waited, &why);
-    if (status != STN_OK) tell_failure(s, problem, &why);
+    if (status == STN_OK) status = tune_made(s, problem, job, wait_seconds, &why);
+    if (status != STN_OK) print_failure(s, problem, &why);
     if (job && problem->kind->clear) problem->kind->clear(job);
     free(job);
     s->measured += status == STN_OK;
     s->failed += status != STN_OK;
 }
 
-/* ---- all of them
- * ------------------------------------------------------------------------------------------------- */
+/* ---- all of them ----------------------------------------------------------------------------- */
 
-static size_t common_factor(size_t a, size_t b) { return b ? common_factor(b, a % b) : a; }
+static size_t common_divisor(size_t a, size_t b) { return b ? common_divisor(b, a % b) : a; }
 
-/* A step about the golden part of the list, without a factor in common with it, comes by all. */
+/* A stride near the golden section of the list and coprime to its length visits all problems. */
 static size_t stride_of(size_t count) {
     size_t stride = (size_t)(0.618 * (double)count);
-    while (stride > 1 && common_factor(count, stride) > 1) stride--;
+    while (stride > 1 && common_divisor(count, stride) > 1) stride--;
     return stride ? stride : 1;
 }
 
-static void tune_in_order(session *s, const cli_listed_problem *const *order, cli_tune_ahead *ahead) {
+static void tune_in_order(session *s, const cli_listed_problem *const *order, cli_tune_precompile *ahead) {
     const double start = cli_now();
     for (size_t i = 0; i < s->problems.count; i++) {
         const double asked = cli_now();
@@ -192,7 +192,7 @@ static void tune_in_order(session *s, const cli_listed_problem *const *order, cl
             s->left = s->problems.count - i;
             return;
         }
-        cli_tune_ahead_wait(ahead, i);
+        cli_tune_precompile_wait(ahead, i);
         tune_one(s, order[i], cli_now() - asked);
     }
 }
@@ -202,14 +202,14 @@ static stn_status tune_all(session *s, const cli_device_settings *device, stn_er
     const cli_listed_problem **order = calloc(count ? count : 1, sizeof *order);
     if (!order) return stn_fail_memory(error, "the problems' order", count * sizeof *order);
     for (size_t i = 0; i < count; i++) order[i] = &s->problems.list[i * stride % count];
-    cli_tune_ahead *ahead = cli_tune_ahead_begin(order, count, s->context, device, &s->options, &s->tuning);
+    cli_tune_precompile *ahead = cli_tune_precompile_begin(order, count, s->context, device, &s->options, &s->tuning);
     tune_in_order(s, order, ahead);
-    cli_tune_ahead_end(ahead);
+    cli_tune_precompile_end(ahead);
     free(order);
     return STN_OK;
 }
 
-/* What the options ask of a search, which begins with plans by estimate. */
+/* Sets up the search from the options; it starts from plans by estimate. */
 static void order_search(session *s) {
     const bool all = s->options.mode == STN_MODE_PATIENT;
     const double given = s->options.tune_seconds;

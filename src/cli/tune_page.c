@@ -1,4 +1,4 @@
-/* See tune_page.h. */
+/* See tune_page.h: the report of a search as HTML. */
 #include "cli/tune_page.h"
 
 #include "cli/tune_pictures.h"
@@ -48,11 +48,11 @@ static void put_head(const stn_plan *plan, stn_text *html) {
     stn_text problem = STN_TEXT_EMPTY;
     plan->kind->print(plan, &problem);
     stn_text_append(&problem, "", 1);
-    stn_text_printf(
-        html,
-        "<!DOCTYPE html>\n<html xmlns=\"http://www.w3.org/1999/xhtml\" lang=\"en\"><head><meta charset=\"utf-8\"/>"
-        "<title>Stentor: the search for a plan</title><style>%s</style></head><body>\n<h1>",
-        style);
+    stn_text_printf(html,
+                    "<!DOCTYPE html>\n<html xmlns=\"http://www.w3.org/1999/xhtml\" lang=\"en\">"
+                    "<head><meta charset=\"utf-8\"/>"
+                    "<title>Stentor: the search for a plan</title><style>%s</style></head><body>\n<h1>",
+                    style);
     cli_escape(html, problem.failed ? "" : problem.data);
     stn_text_printf(html, "</h1>\n<p class=\"note\">");
     cli_escape(html, plan->machine.name);

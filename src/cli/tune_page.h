@@ -1,5 +1,5 @@
-/* What a search found, as one page: HTML that is XML too, pictures as SVG within, nothing from
- * outside. */
+/* The report of a search as one HTML page (valid XML), with inline SVG pictures and no external
+ * resources. */
 #ifndef STN_CLI_TUNE_PAGE_H
 #define STN_CLI_TUNE_PAGE_H
 #include "base/text.h"

@@ -1,4 +1,4 @@
-/* The pictures of a search, as SVG with logarithmic axes. */
+/* See tune_pictures.h: SVG diagrams with logarithmic axes. */
 #include "cli/tune_pictures.h"
 
 #include <math.h>
@@ -12,7 +12,7 @@ void cli_escape(stn_text *html, const char *text) {
         else if (c >= 0x20 && c < 0x7f)
             stn_text_append(html, text, 1);
         else
-            stn_text_append(html, "?", 1); /* names are ASCII; a page must stay one */
+            stn_text_append(html, "?", 1); /* the page stays ASCII */
     }
 }
 
@@ -29,8 +29,8 @@ void cli_name_row(const stn_plan *plan, const stn_ranked *row, stn_text *html) {
 enum { WIDTH = 720, HEIGHT = 330, LEFT = 70, RIGHT = 10, TOP = 22, BOTTOM = 40 };
 
 typedef struct axis {
-    double low, high; /* of the values, both above 0 */
-    double from, to;  /* pixels */
+    double low, high; /* range of the values, both above 0 */
+    double from, to;  /* in pixels */
 } axis;
 
 static double at(const axis *a, double value) {
@@ -44,8 +44,8 @@ static void widen(axis *a, double value) {
     a->high = fmax(a->high, value);
 }
 
-/* Room at both ends; whole decades are too much for values that lie near each other. */
-static void settle(axis *a) {
+/* Adds margins; rounding to whole decades would be too much for a narrow range. */
+static void add_margins(axis *a) {
     if (!(a->high > 0) || !(a->low < INFINITY)) a->low = 0.1, a->high = 10;
     a->low /= 1.25;
     a->high *= 1.25;
@@ -56,29 +56,30 @@ static axis upward(void) { return (axis){INFINITY, 0, HEIGHT - BOTTOM, TOP}; }
 
 static void begin(const char *label, stn_text *html) {
     stn_text_printf(html,
-                    "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"%s\">\n",
+                    "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" "
+                    "role=\"img\" aria-label=\"%s\">\n",
                     WIDTH, HEIGHT, label);
 }
 static void end(stn_text *html) { stn_text_printf(html, "</svg>\n"); }
 
-/* Lines at 1, 2 and 5 of each decade, those at 1 alone where there are many. */
+/* Draws grid lines at 1, 2 and 5 of each decade, or only at 1 if the range is wide. */
 static void put_ticks(const axis *a, bool vertical, stn_text *html) {
     static const double steps[] = {1, 2, 5};
-    const bool few = log10(a->high / a->low) < 2.5;
+    const bool narrow = log10(a->high / a->low) < 2.5;
     for (int decade = (int)floor(log10(a->low)); decade <= (int)ceil(log10(a->high)); decade++)
-        for (int s = 0; s < (few ? 3 : 1); s++) {
-            const double value = steps[s] * pow(10, decade), place = at(a, value);
+        for (int s = 0; s < (narrow ? 3 : 1); s++) {
+            const double value = steps[s] * pow(10, decade), pixel = at(a, value);
             if (value < a->low || value > a->high) continue;
             if (vertical)
                 stn_text_printf(
                     html,
                     "<path class=\"line\" d=\"M%d %.1fH%d\"/><text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%g</text>\n",
-                    LEFT, place, WIDTH - RIGHT, LEFT - 6, place + 4, value);
+                    LEFT, pixel, WIDTH - RIGHT, LEFT - 6, pixel + 4, value);
             else
                 stn_text_printf(html,
                                 "<path class=\"line\" d=\"M%.1f %dV%d\"/><text x=\"%.1f\" y=\"%d\" "
                                 "text-anchor=\"middle\">%g</text>\n",
-                                place, TOP, HEIGHT - BOTTOM, place, HEIGHT - BOTTOM + 16, value);
+                                pixel, TOP, HEIGHT - BOTTOM, pixel, HEIGHT - BOTTOM + 16, value);
         }
 }
 
@@ -103,8 +104,7 @@ static void put_dot(const stn_plan *plan, size_t i, double x, double y, stn_text
     stn_text_printf(html, "</circle>\n");
 }
 
-/* ---- the search
- * -------------------------------------------------------------------------------------------------- */
+/* ---- the search ------------------------------------------------------------------------------ */
 
 typedef struct sorted_row {
     size_t i;
@@ -128,7 +128,7 @@ void cli_picture_search(const stn_plan *plan, stn_text *html) {
         widen(&y, row->measured);
     }
     if (count) qsort(rows, count, sizeof *rows, by_estimate);
-    settle(&y);
+    add_margins(&y);
     begin("seconds by candidate", html);
     put_ticks(&y, true, html);
     const double width = (double)(WIDTH - LEFT - RIGHT) / (double)(count ? count : 1);
@@ -146,28 +146,27 @@ void cli_picture_search(const stn_plan *plan, stn_text *html) {
     end(html);
 }
 
-/* ---- the roofline
- * ------------------------------------------------------------------------------------------------ */
+/* ---- the roofline ---------------------------------------------------------------------------- */
 
 static double intensity(const stn_ranked *row) { return row->estimate.flops / row->estimate.bytes; }
 static double seconds_of(const stn_ranked *row) { return row->measured > 0 ? row->measured : row->estimate.seconds; }
-static bool has_place(const stn_ranked *row) {
+static bool is_drawn(const stn_ranked *row) {
     return row->applies && row->estimate.flops > 0 && row->estimate.bytes > 0 && seconds_of(row) > 0;
 }
 
-/* GFLOP/s over FLOP/byte, the ceiling of the unit that the first candidate computes on. */
+/* The roofline: GFLOP/s over FLOP/byte, with the peak of the unit that the first candidate uses. */
 void cli_picture_roofline(const stn_plan *plan, stn_text *html) {
     const stn_machine *machine = &plan->machine;
     const double peak = plan->ranked ? machine->flops[plan->ranking[0].estimate.unit] : 0;
     axis x = across(), y = upward();
     for (size_t i = 0; i < plan->ranked; i++)
-        if (has_place(&plan->ranking[i])) {
+        if (is_drawn(&plan->ranking[i])) {
             widen(&x, intensity(&plan->ranking[i]));
             widen(&y, 1e-9 * plan->ranking[i].estimate.flops / seconds_of(&plan->ranking[i]));
         }
     widen(&x, peak / machine->copy_bandwidth);
     widen(&y, 1e-9 * peak);
-    settle(&x), settle(&y);
+    add_margins(&x), add_margins(&y);
     begin("roofline", html);
     put_ticks(&x, false, html);
     put_ticks(&y, true, html);
@@ -177,15 +176,14 @@ void cli_picture_roofline(const stn_plan *plan, stn_text *html) {
                         at(&y, fmax(1e-9 * machine->copy_bandwidth * x.low, y.low)), at(&x, corner),
                         at(&y, 1e-9 * peak), at(&x, x.high), at(&y, 1e-9 * peak));
     for (size_t i = plan->ranked; i-- > 0;)
-        if (has_place(&plan->ranking[i]))
+        if (is_drawn(&plan->ranking[i]))
             put_dot(plan, i, at(&x, intensity(&plan->ranking[i])),
                     at(&y, 1e-9 * plan->ranking[i].estimate.flops / seconds_of(&plan->ranking[i])), html);
     put_labels("operations a byte", "GFLOP/s", html);
     end(html);
 }
 
-/* ---- the estimate
- * ------------------------------------------------------------------------------------------------ */
+/* ---- the estimate ---------------------------------------------------------------------------- */
 
 void cli_picture_estimate(const stn_plan *plan, stn_text *html) {
     axis x = across(), y = upward();
@@ -194,7 +192,7 @@ void cli_picture_estimate(const stn_plan *plan, stn_text *html) {
             widen(&x, plan->ranking[i].estimate.seconds), widen(&y, plan->ranking[i].measured);
     x.low = y.low = fmin(x.low, y.low);
     x.high = y.high = fmax(x.high, y.high);
-    settle(&x), settle(&y);
+    add_margins(&x), add_margins(&y);
     begin("predicted against measured seconds", html);
     put_ticks(&x, false, html);
     put_ticks(&y, true, html);

@@ -1,4 +1,4 @@
-/* Grids in host memory. */
+/* See array.h: allocation and element access of host arrays. */
 #include "io/array.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* See grey_png.h. */
+/* See grey_png.h: reading and writing of grey PNG files with libpng. */
 #include "io/grey_png.h"
 
 #include <errno.h>
@@ -10,14 +10,14 @@
 
 #include "base/error.h"
 
-#define CHUNK_BYTES 8000000 /* of one ancillary chunk */
-#define CHUNKS 100          /* ancillary chunks */
-#define DEFLATE_RATIO 1032  /* bytes that one byte of a deflate stream stands for, at most */
+#define CHUNK_BYTES 8000000 /* most bytes of one ancillary chunk */
+#define CHUNKS 100          /* most ancillary chunks */
+#define DEFLATE_RATIO 1032  /* most bytes that one byte of a deflate stream expands to */
 
 typedef struct source {
     const unsigned char *bytes;
     size_t size, at;
-    char message[100]; /* of libpng, when it gave up */
+    char message[100]; /* libpng's error message */
 } source;
 
 bool stn_png_is(const void *bytes, size_t size) { return size >= 8 && memcmp(bytes, "\x89PNG\r\n\x1a\n", 8) == 0; }
@@ -35,17 +35,16 @@ static void on_error(png_structp png, png_const_charp message) {
 
 static void on_warning(png_structp png, png_const_charp message) { (void)png, (void)message; }
 
-static void give(png_structp png, png_bytep to, png_size_t size) {
+static void read_bytes(png_structp png, png_bytep to, png_size_t size) {
     source *from = png_get_io_ptr(png);
     if (from->size - from->at < size) png_error(png, "it is cut off");
     memcpy(to, from->bytes + from->at, size);
     from->at += size;
 }
 
-/* ---- reading
- * --------------------------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
-/* What a header comes to, or the sentence that refuses it. */
+/* Converts the PNG header to an array header, or fails if the PNG is not a grey one. */
 static stn_status read_header(const char *name, png_structp png, png_infop info, size_t size, stn_npy_header *header,
                               stn_error *error) {
     static const uint16_t one = 1;
@@ -62,22 +61,23 @@ static stn_status read_header(const char *name, png_structp png, png_infop info,
     header->extent[0] = height, header->extent[1] = width;
     header->count = (size_t)height * width;
     header->swap = header->item == 2 && *(const unsigned char *)&one == 1; /* PNG is big-endian */
-    const size_t bytes = header->count / 8 * (size_t)bits;                 /* as the file holds them */
+    /* size of the packed pixels */
+    const size_t bytes = header->count / 8 * (size_t)bits;
     if (bytes / DEFLATE_RATIO > size)
         return stn_fail(error, STN_ERROR_FORMAT, "'%s' claims %zu x %zu pixels, more than its %zu bytes can hold", name,
                         header->extent[0], header->extent[1], size);
     return STN_OK;
 }
 
-/* False: libpng has given up, and from->message says why. */
+/* Returns false if libpng failed; from->message then holds its message. */
 static bool start(png_structp png, png_infop info, source *from) {
     if (setjmp(png_jmpbuf(png))) return false;
-    png_set_user_limits(png, STN_PNG_SIDE_MOST, STN_PNG_SIDE_MOST);
+    png_set_user_limits(png, STN_PNG_MAX_SIDE, STN_PNG_MAX_SIDE);
     png_set_chunk_cache_max(png, CHUNKS);
     png_set_chunk_malloc_max(png, CHUNK_BYTES);
     png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_NEVER, NULL, 0);
     png_set_crc_action(png, PNG_CRC_ERROR_QUIT, PNG_CRC_WARN_DISCARD);
-    png_set_read_fn(png, from, give);
+    png_set_read_fn(png, from, read_bytes);
     png_read_info(png, info);
     return true;
 }
@@ -92,8 +92,8 @@ static bool read_pixels(png_structp png, png_infop info, unsigned char **rows) {
     return true;
 }
 
-/* What made libpng give up; errno tells want of memory from damage. */
-static stn_status given_up(const char *name, const source *from, stn_error *error) {
+/* Turns libpng's failure into a status; errno tells out-of-memory from damage. */
+static stn_status png_failure(const char *name, const source *from, stn_error *error) {
     if (errno == ENOMEM) return stn_fail_memory(error, "the text of a PNG", from->size);
     return stn_fail(error, STN_ERROR_FORMAT, "'%s' is a damaged PNG (%s): write it again", name, from->message);
 }
@@ -110,7 +110,7 @@ static stn_status read_all_pixels(const char *name, png_structp png, png_infop i
         if (read_pixels(png, info, rows))
             *pixels = made, made = NULL;
         else
-            status = given_up(name, from, error);
+            status = png_failure(name, from, error);
     }
     free(rows);
     free(made);
@@ -128,7 +128,7 @@ stn_status stn_png_decode(const char *name, const unsigned char *bytes, size_t s
     if (!info)
         status = stn_fail_memory(error, "a PNG reader", 1);
     else if (!start(png, info, &from))
-        status = given_up(name, &from, error);
+        status = png_failure(name, &from, error);
     else {
         status = read_header(name, png, info, size, header, error);
         if (status == STN_OK && pixels) status = read_all_pixels(name, png, info, &from, header, pixels, error);
@@ -137,10 +137,9 @@ stn_status stn_png_decode(const char *name, const unsigned char *bytes, size_t s
     return status;
 }
 
-/* ---- writing
- * ---------------------------------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
-/* A row's values as big-endian pixels; how many did not fit. */
+/* Converts one row to big-endian pixels; returns the number of values out of range. */
 static size_t make_row(const stn_array *array, size_t first, size_t count, int bits, unsigned char *row) {
     const double most = bits == 16 ? 65535 : 255;
     size_t changed = 0;
@@ -173,11 +172,10 @@ static bool encode(png_structp png, png_infop info, FILE *file, const stn_array 
 stn_status stn_png_prepare(const char *path, const stn_array *array, int bits, size_t *changed, stn_output *output,
                            stn_error *error) {
     *changed = 0;
-    if (array->rank != 2 || array->is_complex || array->extent[0] > STN_PNG_SIDE_MOST ||
-        array->extent[1] > STN_PNG_SIDE_MOST || !array->count)
+    if (array->rank != 2 || array->is_complex || array->extent[0] > STN_PNG_MAX_SIDE ||
+        array->extent[1] > STN_PNG_MAX_SIDE || !array->count)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
-                        "'%s': a PNG holds one grid of two axes of 1 to %d points: write .npy", path,
-                        STN_PNG_SIDE_MOST);
+                        "'%s': a PNG holds one grid of two axes of 1 to %d points: write .npy", path, STN_PNG_MAX_SIDE);
     STN_TRY(stn_output_open(path, output, error));
     unsigned char *row = malloc(array->extent[1] * 2);
     png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, NULL, on_error, on_warning);

@@ -1,4 +1,4 @@
-/* Pictures: a canvas, a few letters, and libpng. */
+/* See image.h: an RGB canvas, a 5x7 bitmap font, and PNG output with libpng. */
 #include "io/image.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 
-/* Just the letters that captions use; each row is 5 bits, the leftmost the highest. */
+/* Only the characters of captions; each row is 5 bits, the leftmost pixel in the highest bit. */
 static const struct glyph {
     char letter;
     uint8_t rows[STN_GLYPH_HIGH];
@@ -57,7 +57,7 @@ void stn_image_text(stn_image *image, size_t x, size_t y, size_t scale, const ch
 }
 
 static void on_png_error(png_structp png, png_const_charp message) {
-    (void)message; /* errno says more: what fails here is writing */
+    (void)message; /* only writing can fail here, and errno says more */
     longjmp(png_jmpbuf(png), 1);
 }
 
@@ -66,7 +66,8 @@ static void on_png_warning(png_structp png, png_const_charp message) {
     (void)message;
 }
 
-/* false when libpng gave up. Apart, so that no local lives across the jump. */
+/* Returns false if libpng failed. A function of its own, so that no local variable lives across
+ * longjmp. */
 static bool encode(png_structp png, png_infop info, FILE *file, const stn_image *image) {
     if (setjmp(png_jmpbuf(png))) return false;
     png_init_io(png, file);

@@ -11,15 +11,16 @@ typedef struct stn_image {
     uint8_t *rgb; /* owned: height rows of width pixels of 3 bytes */
 } stn_image;
 
-stn_status stn_image_make(size_t width, size_t height, stn_image *image, stn_error *error); /* white */
+/* white */
+stn_status stn_image_make(size_t width, size_t height, stn_image *image, stn_error *error);
 void stn_image_clear(stn_image *image);
 
-/* Text of letters STN_GLYPH_WIDE * scale pixels apart, its top left corner at (x, y); what falls
- * outside is cut. */
+/* Draws text with letters STN_GLYPH_WIDE * scale pixels apart; (x, y) is its top left corner. Text
+ * outside of the image is clipped. */
 #define STN_GLYPH_WIDE 6
 #define STN_GLYPH_HIGH 7
 void stn_image_text(stn_image *image, size_t x, size_t y, size_t scale, const char *text);
 
-/* Writes a PNG up to the commit, which makes it appear. */
+/* Writes a PNG up to stn_output_commit, which makes the file appear. */
 stn_status stn_image_prepare_png(const char *path, const stn_image *image, stn_output *output, stn_error *error);
 #endif

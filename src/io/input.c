@@ -1,4 +1,4 @@
-/* See input.h. Values are converted a block at a time, so a file needs little memory besides its
+/* See input.h. Values are converted in blocks, so that a file needs little memory besides its
  * array. */
 #include "io/input.h"
 
@@ -14,21 +14,21 @@
 
 #include "base/error.h"
 #include "base/half.h"
-#include "io/ending.h"
+#include "io/file_format.h"
 #include "io/grey_png.h"
 
-/* A file that is open at its first value; of a PNG the pixels are in memory instead. */
+/* An open file, positioned at its first value; a PNG's pixels are decoded in memory instead. */
 typedef struct stn_input {
     int fd;                /* -1: none */
     unsigned char *pixels; /* owned; NULL: the values come from fd */
-    size_t taken;          /* bytes of the pixels that have been read */
+    size_t taken;          /* bytes of the pixels already read */
 } stn_input;
 
 #define BLOCK 65536 /* values converted at a time */
 static const double largest[] = {
     [STN_F64] = 1.7976931348623157e308, [STN_F32] = 3.4028234663852886e38, [STN_F16] = 65504.0};
 
-/* Whole numbers past 2^53 that `value` is not, which it stands for. */
+/* Is this an integer of the file beyond 2^53 that `value` only approximates? */
 static bool is_rounded(const stn_npy_header *header, const unsigned char *at, double value) {
     unsigned char b[8];
     uint64_t whole;
@@ -39,7 +39,7 @@ static bool is_rounded(const stn_npy_header *header, const unsigned char *at, do
     return value >= 0x1p64 || (uint64_t)value != whole;
 }
 
-/* One value of the file as a double; whole numbers past 2^53 round. */
+/* One value of the file as a double; integers beyond 2^53 are rounded. */
 static double decode(const stn_npy_header *header, const unsigned char *at) {
     unsigned char b[8] = {0};
     for (int i = 0; i < header->item; i++) b[i] = at[header->swap ? header->item - 1 - i : i];
@@ -70,8 +70,8 @@ static double decode(const stn_npy_header *header, const unsigned char *at) {
 #undef STN_AS
 }
 
-/* The place in C order of the value that is `index` in the file. */
-static size_t value_place(const stn_npy_header *header, size_t index) {
+/* The index in C order of value number `index` of a file in Fortran order. */
+static size_t c_order_index(const stn_npy_header *header, size_t index) {
     size_t stride[STN_ARRAY_RANK], at = 0;
     stride[header->rank - 1] = 1;
     for (int axis = header->rank - 1; axis > 0; axis--) stride[axis - 1] = stride[axis] * header->extent[axis];
@@ -82,11 +82,11 @@ static size_t value_place(const stn_npy_header *header, size_t index) {
     return at;
 }
 
-/* The same of a number. */
-static size_t place(const stn_npy_header *header, size_t index) {
+/* The same for a number: a complex value is two numbers. */
+static size_t number_index(const stn_npy_header *header, size_t index) {
     if (!header->fortran || header->rank < 2) return index;
     size_t per = (size_t)header->per;
-    return value_place(header, index / per) * per + index % per;
+    return c_order_index(header, index / per) * per + index % per;
 }
 
 /* Reads exactly `size` bytes; a short file is an error. */
@@ -104,7 +104,7 @@ static stn_status read_all(int fd, const char *path, void *bytes, size_t size, s
     return STN_OK;
 }
 
-static stn_status take(stn_input *in, const char *path, void *bytes, size_t size, stn_error *error) {
+static stn_status read_values(stn_input *in, const char *path, void *bytes, size_t size, stn_error *error) {
     if (!in->pixels) return read_all(in->fd, path, bytes, size, error);
     memcpy(bytes, in->pixels + in->taken, size);
     in->taken += size;
@@ -117,8 +117,7 @@ static void input_close(stn_input *in) {
     *in = (stn_input){.fd = -1};
 }
 
-/* ---- opening
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- opening --------------------------------------------------------------------------------- */
 
 static stn_status copy_stream(int from, int to, stn_error *error) {
     char block[65536];
@@ -136,8 +135,8 @@ static stn_status copy_stream(int from, int to, stn_error *error) {
     }
 }
 
-/* The standard input, from its start. A pipe can be read once and a file is looked at twice, so it
- * is copied to memory. Of the command alone, which is one process with one standard input. */
+/* Opens the standard input at its start. A pipe can be read only once and inputs are opened twice,
+ * so it is copied to memory. For the command only, which is one process with one standard input. */
 static stn_status open_standard_input(int *fd, stn_error *error) {
     static int copy = -1;
     char name[64];
@@ -155,7 +154,7 @@ static stn_status open_standard_input(int *fd, stn_error *error) {
         copy = made;
     }
     snprintf(name, sizeof name, "/proc/self/fd/%d", copy);
-    *fd = open(name, O_RDONLY | O_CLOEXEC); /* with a place of its own in it */
+    *fd = open(name, O_RDONLY | O_CLOEXEC); /* a descriptor with a file position of its own */
     return *fd >= 0 ? STN_OK : stn_fail(error, STN_ERROR_IO, "cannot read the standard input: %s", strerror(errno));
 }
 
@@ -164,10 +163,12 @@ static stn_status open_regular(const char *path, int *fd, size_t *size, stn_erro
     if (!strcmp(path, "-"))
         STN_TRY(open_standard_input(fd, error));
     else
-        *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe without a writer must not hang us */
+        /* a pipe without a writer must not block */
+        *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (*fd < 0) return stn_fail(error, STN_ERROR_IO, "cannot open '%s': %s", path, strerror(errno));
     if (fstat(*fd, &about) != 0) return stn_fail(error, STN_ERROR_IO, "cannot read '%s': %s", path, strerror(errno));
-    if (S_ISDIR(about.st_mode) && stn_ending_is(path, "zarr")) return stn_ending_refuse_input(path, NULL, 0, error);
+    if (S_ISDIR(about.st_mode) && stn_file_extension_is(path, "zarr"))
+        return stn_file_fail_unsupported(path, NULL, 0, error);
     if (!S_ISREG(about.st_mode))
         return stn_fail(error, STN_ERROR_IO, "cannot read '%s': it is not a regular file", path);
     *size = (size_t)about.st_size;
@@ -187,13 +188,13 @@ static stn_status check_size(const char *path, const stn_npy_header *header, con
                     size, expected, size < expected ? "cut off" : "followed by something else");
 }
 
-/* Header, and with `pixels_too` the pixels, of the PNG in fd. */
+/* Reads the header, and with `pixels_too` the pixels, of the PNG in fd. */
 static stn_status open_png(stn_input *in, const char *path, size_t size, bool pixels_too, stn_npy_header *header,
                            stn_error *error) {
-    if (size > STN_PNG_BYTES_MOST)
+    if (size > STN_PNG_MAX_BYTES)
         return stn_fail(error, STN_ERROR_FORMAT,
                         "'%s' has %zu bytes, more than the %zu of a PNG that is read: use .npy", path, size,
-                        (size_t)STN_PNG_BYTES_MOST);
+                        (size_t)STN_PNG_MAX_BYTES);
     unsigned char *bytes = malloc(size ? size : 1);
     if (!bytes) return stn_fail_memory(error, "a PNG", size);
     stn_status status = lseek(in->fd, 0, SEEK_SET) == 0 ? read_all(in->fd, path, bytes, size, error)
@@ -203,7 +204,7 @@ static stn_status open_png(stn_input *in, const char *path, size_t size, bool pi
     return status;
 }
 
-/* Opens a file and reads its header; leaves it at its first value. `values`: they will be read. */
+/* Opens a file, reads its header and stops at its first value. `values`: they will be read. */
 static stn_status input_open(const char *path, const stn_raw *raw, bool complex_too, bool values, stn_input *in,
                              stn_npy_header *header, stn_error *error) {
     stn_status status = STN_OK;
@@ -223,8 +224,8 @@ static stn_status input_open(const char *path, const stn_raw *raw, bool complex_
     else if (stn_png_is(start, size)) {
         status = open_png(in, path, file_size, values, header, error);
         goto done;
-    } else if (!stn_npy_is(start, size) && stn_ending_is_known(path, start, size)) {
-        status = stn_ending_refuse_input(path, start, size, error);
+    } else if (!stn_npy_is(start, size) && stn_file_is_unsupported(path, start, size)) {
+        status = stn_file_fail_unsupported(path, start, size, error);
         goto done;
     } else
         STN_TRY_GOTO(status,
@@ -240,14 +241,13 @@ done:
     return status;
 }
 
-/* ---- raw
- * ----------------------------------------------------------------------------------------------------------- */
+/* ---- raw ------------------------------------------------------------------------------------- */
 
 stn_status stn_raw_header(const char *name, const stn_raw *raw, stn_npy_header *header, stn_error *error) {
     static const uint16_t one = 1;
     size_t bytes;
     *header = (stn_npy_header){.kind = raw->kind, .item = raw->item, .per = raw->per, .rank = raw->rank, .count = 1};
-    header->swap = *(const unsigned char *)&one != 1; /* files are little-endian */
+    header->swap = *(const unsigned char *)&one != 1; /* raw files are little-endian */
     memcpy(header->extent, raw->extent, sizeof raw->extent);
     for (int axis = 0; axis < raw->rank; axis++)
         if (__builtin_mul_overflow(header->count, raw->extent[axis], &header->count)) header->count = SIZE_MAX;
@@ -257,8 +257,7 @@ stn_status stn_raw_header(const char *name, const stn_raw *raw, stn_npy_header *
     return STN_OK;
 }
 
-/* ---- values
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 /* The next `count` numbers, which become those of the array from number `first` on. */
 static stn_status convert_values(stn_input *in, const char *path, const stn_npy_header *header, size_t first,
@@ -269,7 +268,7 @@ static stn_status convert_values(stn_input *in, const char *path, const stn_npy_
     double limit = largest[array->dtype];
     for (size_t done = 0; done < count;) {
         size_t now = count - done < BLOCK ? count - done : BLOCK;
-        STN_TRY_GOTO(status, take(in, path, block, now * (size_t)header->item, error), done);
+        STN_TRY_GOTO(status, read_values(in, path, block, now * (size_t)header->item, error), done);
         for (size_t i = 0; i < now; i++) {
             const unsigned char *at = block + i * (size_t)header->item;
             double value = decode(header, at);
@@ -280,7 +279,7 @@ static stn_status convert_values(stn_input *in, const char *path, const stn_npy_
                                   stn_dtype_name(array->dtype));
                 goto done;
             }
-            stn_array_set(array, place(header, first + done + i), value);
+            stn_array_set(array, number_index(header, first + done + i), value);
         }
         done += now;
     }
@@ -312,7 +311,7 @@ stn_status stn_input_read(const char *path, const stn_raw *raw, bool complex_too
                                         : stn_array_make(header.rank, header.extent, want, &result, error);
     if (status == STN_OK) {
         const size_t count = header.count * (size_t)header.per;
-        status = is_as_stored(&header, want) ? take(&in, path, result.data, count * (size_t)header.item, error)
+        status = is_as_stored(&header, want) ? read_values(&in, path, result.data, count * (size_t)header.item, error)
                                              : convert_values(&in, path, &header, 0, count, &result, error);
     }
     input_close(&in);

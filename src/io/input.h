@@ -1,27 +1,27 @@
-/* Arrays from files: .npy, grey PNG, and raw numbers of a shape and type that the caller knows. "-"
- * is the standard input. */
+/* Reads arrays from files: .npy, grey PNG, and raw numbers whose shape and type the caller knows.
+ * "-" is the standard input. */
 #ifndef STN_IO_INPUT_H
 #define STN_IO_INPUT_H
 #include "io/npy.h"
 
-/* A file without a header: numbers in C order, little-endian. */
+/* A file without a header: little-endian numbers in C order. */
 typedef struct stn_raw {
     int rank;
     size_t extent[STN_ARRAY_RANK];
-    char kind; /* as of stn_npy_header, the next two too */
+    char kind; /* kind, item and per as in stn_npy_header */
     int item, per;
 } stn_raw;
 stn_status stn_raw_header(const char *name, const stn_raw *raw, stn_npy_header *header, stn_error *error);
 
-/* The header of a file, of which it is checked that it is as long as it promises. raw NULL: the
- * file's first bytes say what it is. Files of other kinds (CSV, TIFF, HDF5, ...) are refused with
- * the line of Python that converts them. */
+/* Reads a file's header and checks the file's size against it. raw NULL: the file's first bytes
+ * tell its format. Other formats (CSV, TIFF, HDF5, ...) are an error, whose message gives the
+ * Python code that converts them. */
 stn_status stn_input_header(const char *path, const stn_raw *raw, bool complex_too, stn_npy_header *header,
                             stn_error *error);
 
-/* Reads a whole file. Values are converted to *dtype, or, if dtype is NULL, get the one of
- * stn_npy_dtype: the file's floating type, or f64. Fortran order becomes C order. A finite value
- * that the dtype cannot hold is an error. *array is the caller's: stn_array_clear. */
+/* Reads a whole file. Values are converted to *dtype; dtype NULL: to stn_npy_dtype, the file's
+ * floating type or f64. Fortran order becomes C order. A finite value out of the dtype's range is
+ * an error. *array is the caller's: stn_array_clear. */
 stn_status stn_input_read(const char *path, const stn_raw *raw, bool complex_too, const stn_dtype *dtype,
                           stn_array *array, stn_error *error);
 

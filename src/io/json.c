@@ -1,11 +1,11 @@
-/* See json.h. */
+/* See json.h: JSON parsing with Jansson. */
 #include "io/json.h"
 
 #include <errno.h>
 
 #include "base/error.h"
 
-/* Jansson calls most allocations that fail a syntax error; errno tells them apart. */
+/* Jansson reports most failed allocations as syntax errors; errno tells them apart. */
 stn_status stn_json_parse(const char *name, const char *bytes, size_t size, const char *form, json_t **root,
                           stn_error *error) {
     json_error_t where = {0};

@@ -1,4 +1,4 @@
-/* JSON of files, with want of memory told apart from text that is none. */
+/* Parses JSON files; out-of-memory is told apart from invalid JSON. */
 #ifndef STN_IO_JSON_H
 #define STN_IO_JSON_H
 #include <jansson.h>
@@ -6,8 +6,8 @@
 
 #include "stentor.h"
 
-/* The value of a text, which the caller releases by json_decref. name: the file's; form: what to
- * write instead, for the error. Objects with one key twice are refused. */
+/* Parses a text into *root, which the caller releases with json_decref. name: the file's; form: the
+ * expected syntax, for the error message. Duplicate keys in an object are an error. */
 stn_status stn_json_parse(const char *name, const char *bytes, size_t size, const char *form, json_t **root,
                           stn_error *error);
 #endif

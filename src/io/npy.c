@@ -1,4 +1,4 @@
-/* Writing .npy files, and the type that their values are computed in. */
+/* Writing of .npy files. */
 #include "io/npy.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 
 stn_dtype stn_npy_dtype(const stn_npy_header *header) {
     if (header->kind == 'f') return header->item == 8 ? STN_F64 : header->item == 4 ? STN_F32 : STN_F16;
-    return STN_F64; /* whole numbers, as NumPy and SciPy compute with them */
+    return STN_F64; /* integers are computed in f64, as in NumPy and SciPy */
 }
 
 /* Padded so that values start at a multiple of 64 bytes. */
@@ -42,7 +42,7 @@ stn_status stn_npy_prepare(const char *path, const stn_array *array, stn_output 
     size_t item = stn_dtype_size(array->dtype), count = stn_array_numbers(array);
     size_t size = stn_npy_preamble(array, NULL, preamble, sizeof preamble);
     STN_TRY(stn_output_open(path, output, error));
-    /* the machines that this runs on are little-endian: x86-64, aarch64 */
+    /* supported machines are little-endian: x86-64, aarch64 */
     if (!size || fwrite(preamble, 1, size, output->file) != size ||
         fwrite(array->data, item, count, output->file) != count) {
         return stn_output_fail(output, errno, error);

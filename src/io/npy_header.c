@@ -7,7 +7,7 @@
 #include "io/npy.h"
 
 typedef struct scanner {
-    const char *name; /* of the file */
+    const char *name; /* of the file, for messages */
     const char *at, *end;
     stn_error *error;
     bool complex_too;
@@ -25,7 +25,7 @@ static void skip_space(scanner *s) {
     while (s->at < s->end && (*s->at == ' ' || *s->at == '\t' || *s->at == '\n' || *s->at == '\r')) s->at++;
 }
 
-/* Takes character c, after white space, if it is next. */
+/* Consumes character c, after white space, if it is next. */
 static bool take(scanner *s, char c) {
     skip_space(s);
     if (s->at == s->end || *s->at != c) return false;
@@ -41,7 +41,7 @@ static bool take_word(scanner *s, const char *word) {
     return true;
 }
 
-/* A quoted string without escapes; longer ones than `most` - 1 are refused. */
+/* Consumes a quoted string without escapes, of at most `most` - 1 characters. */
 static bool take_string(scanner *s, char *text, size_t most) {
     skip_space(s);
     if (s->at == s->end || (*s->at != '\'' && *s->at != '"')) return false;
@@ -57,7 +57,7 @@ static bool take_string(scanner *s, char *text, size_t most) {
     return true;
 }
 
-/* descr: byte order, kind, item size */
+/* Parses descr: byte order, kind, item size. */
 static stn_status read_descr(scanner *s, stn_npy_header *header) {
     char text[16] = "";
     skip_space(s);
@@ -85,7 +85,7 @@ static stn_status read_descr(scanner *s, stn_npy_header *header) {
                     s->name, text);
 }
 
-/* One extent: decimal digits, and the L of Python 2. */
+/* Parses one extent: decimal digits, and the optional L of Python 2. */
 static stn_status read_extent(scanner *s, size_t *extent) {
     skip_space(s);
     if (s->at < s->end && *s->at == '-') return damaged(s, "its shape has a negative extent");

@@ -1,4 +1,4 @@
-/* Temp file, fsync, rename. */
+/* See output.h: atomic file output by a temporary file, fsync and rename. */
 #include "io/output.h"
 
 #include <errno.h>
@@ -12,11 +12,11 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "io/place.h"
+#include "io/output_path.h"
 
-/* What a signal must remove. Only the command's one thread opens outputs; a slot's pointer is
- * written whole. */
-#define SLOTS 1024 /* the pictures of a run's snapshots */
+/* Temporary files that a signal handler must remove. Only the command's one thread opens outputs;
+ * pointers are written atomically. */
+#define SLOTS 1024 /* enough for the pictures of a run's snapshots */
 static char *volatile unfinished[SLOTS];
 
 static void remove_unfinished(int number) {
@@ -30,13 +30,13 @@ void stn_output_catch_signals(void) {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         struct sigaction old, action = {.sa_handler = remove_unfinished};
-        if (sigaction(numbers[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN) /* nohup stays nohup */
-            sigaction(numbers[i], &action, NULL);
+        /* ignored signals stay ignored (nohup) */
+        if (sigaction(numbers[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN) sigaction(numbers[i], &action, NULL);
     }
-    signal(SIGXFSZ, SIG_IGN); /* past a limit on file sizes writing fails, and says so */
+    signal(SIGXFSZ, SIG_IGN); /* past a file size limit, write fails and is reported */
 }
 
-static void forget(stn_output *output) {
+static void clear_output(stn_output *output) {
     if (output->slot >= 0 && output->slot < SLOTS && unfinished[output->slot] == output->temp)
         unfinished[output->slot] = NULL;
     free(output->temp);
@@ -45,8 +45,8 @@ static void forget(stn_output *output) {
     memset(output, 0, sizeof *output);
 }
 
-/* Beside its place, under a name that is never too long, and from the start as closed to others as
- * what it replaces. */
+/* Creates the temporary file in the output's folder, under a short name, from the start with the
+ * permissions of the file that it replaces. */
 static stn_status open_temp(stn_output *output, int *fd, stn_error *error) {
     int folder = (int)(strrchr(output->path, '/') - output->path);
     size_t size = (size_t)folder + 32;
@@ -67,7 +67,7 @@ static stn_status open_temp(stn_output *output, int *fd, stn_error *error) {
                     output->name, strerror(errno), folder ? folder : 1, output->path);
 }
 
-/* A descriptor of the same stream: both stand at one place in it. */
+/* Duplicates the stream's descriptor, which shares its file position. */
 static stn_status open_stream(const char *name, int stream, int *fd, stn_error *error) {
     int flags = fcntl(stream, F_GETFL);
     bool readable_only = flags >= 0 && (flags & O_ACCMODE) == O_RDONLY;
@@ -77,18 +77,18 @@ static stn_status open_stream(const char *name, int stream, int *fd, stn_error *
                     readable_only ? "it is open for reading only" : strerror(errno));
 }
 
-/* Of a file that is there: may it be written or replaced? Devices and pipes are opened, never
- * renamed over. */
-static stn_status open_there(stn_output *output, const struct stat *there, int *fd, stn_error *error) {
+/* Checks whether an existing file may be written or replaced. Devices and pipes are opened, never
+ * replaced. */
+static stn_status open_existing(stn_output *output, const struct stat *existing, int *fd, stn_error *error) {
     const char *name = output->name;
-    if (S_ISDIR(there->st_mode))
+    if (S_ISDIR(existing->st_mode))
         return stn_fail(error, STN_ERROR_IO, "cannot write '%s': it is a folder; name a file in it", name);
     if (access(output->path, W_OK) != 0)
         return stn_fail(error, STN_ERROR_IO, "cannot write '%s': %s; name another file", name, strerror(errno));
     output->replaces = true;
-    output->mode = there->st_mode & 07777;
-    if (S_ISREG(there->st_mode)) {
-        const char *obstacle = stn_place_obstacle(output->path, there);
+    output->mode = existing->st_mode & 07777;
+    if (S_ISREG(existing->st_mode)) {
+        const char *obstacle = stn_output_path_obstacle(output->path, existing);
         return !obstacle ? STN_OK
                          : stn_fail(error, STN_ERROR_IO,
                                     "cannot write '%s': a whole file cannot take its place, since %s; name another",
@@ -98,9 +98,9 @@ static stn_status open_there(stn_output *output, const struct stat *there, int *
     return *fd >= 0 ? STN_OK : stn_fail(error, STN_ERROR_IO, "cannot write '%s': %s", name, strerror(errno));
 }
 
-static int standard_output = STDOUT_FILENO; /* moved by stn_output_take_stdout */
+static int standard_output = STDOUT_FILENO; /* changed by stn_output_reserve_stdout */
 
-stn_status stn_output_take_stdout(stn_error *error) {
+stn_status stn_output_reserve_stdout(stn_error *error) {
     if (isatty(STDOUT_FILENO))
         return stn_fail(error, STN_ERROR_IO,
                         "'-' is the standard output, which is a terminal here: pipe it on, or name a file");
@@ -115,13 +115,13 @@ stn_status stn_output_take_stdout(stn_error *error) {
 }
 
 static stn_status open_file(stn_output *output, int *fd, stn_error *error) {
-    struct stat there;
-    stn_place place;
+    struct stat existing;
+    stn_output_path place;
     if (!strcmp(output->name, "-")) return open_stream("-", standard_output, fd, error);
-    STN_TRY(stn_place_find(output->name, &place, error));
+    STN_TRY(stn_output_path_resolve(output->name, &place, error));
     output->path = place.path;
     if (place.stream >= 0) return open_stream(output->name, place.stream, fd, error);
-    if (stat(output->path, &there) == 0) STN_TRY(open_there(output, &there, fd, error));
+    if (stat(output->path, &existing) == 0) STN_TRY(open_existing(output, &existing, fd, error));
     return *fd >= 0 ? STN_OK : open_temp(output, fd, error);
 }
 
@@ -161,11 +161,11 @@ stn_status stn_output_open(const char *path, stn_output *output, stn_error *erro
 fail:
     if (fd >= 0) close(fd);
     if (output->temp) unlink(output->temp);
-    forget(output);
+    clear_output(output);
     return status;
 }
 
-/* The rename is durable once its folder is synced; file systems that refuse that are left alone. */
+/* Syncs the folder, which makes the rename durable; failures are ignored. */
 static void sync_folder(const char *path) {
     char *copy = strdup(path);
     int fd = copy ? open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
@@ -204,7 +204,7 @@ stn_status stn_output_commit(stn_output *output, stn_error *error) {
     if (output->file) STN_TRY(stn_output_finish(output, error));
     if (output->temp && rename(output->temp, output->path) != 0) return stn_output_fail(output, errno, error);
     if (output->temp) sync_folder(output->path);
-    forget(output);
+    clear_output(output);
     return STN_OK;
 }
 
@@ -212,12 +212,13 @@ void stn_output_abandon(stn_output *output) {
     if (!output->name) return;
     if (output->file) fclose(output->file);
     if (output->temp) unlink(output->temp);
-    forget(output);
+    clear_output(output);
 }
 
 stn_status stn_output_probe(const char *path, stn_error *error) {
-    struct stat there;
-    if (path && stat(path, &there) == 0 && S_ISFIFO(there.st_mode)) return STN_OK; /* opening would wait for a reader */
+    struct stat existing;
+    /* opening it would wait for a reader */
+    if (path && stat(path, &existing) == 0 && S_ISFIFO(existing.st_mode)) return STN_OK;
     stn_output output;
     STN_TRY(stn_output_open(path, &output, error));
     stn_output_abandon(&output);
@@ -227,6 +228,6 @@ stn_status stn_output_probe(const char *path, stn_error *error) {
 stn_status stn_output_write(const char *path, const void *bytes, size_t size, stn_error *error) {
     stn_output output;
     STN_TRY(stn_output_open(path, &output, error));
-    if (size) fwrite(bytes, 1, size, output.file); /* commit looks at the stream's error */
+    if (size) fwrite(bytes, 1, size, output.file); /* commit checks the stream's error flag */
     return stn_output_commit(&output, error);
 }

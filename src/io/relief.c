@@ -1,5 +1,4 @@
-/* Hill-shaded, tinted relief. Shading is Lambert's: the cosine between the surface's normal and the
- * light. */
+/* See relief.h. Shading is Lambertian: the cosine between the surface's normal and the light. */
 #include "io/relief.h"
 
 #include <math.h>
@@ -13,14 +12,14 @@
 #define MARGIN 10
 #define CAPTION_SCALE 2
 #define CAPTION_HIGH (STN_GLYPH_HIGH * CAPTION_SCALE + 8)
-#define SMALL_SIDE 240     /* smaller maps are drawn with several pixels a point */
-#define TYPICAL_SLOPE 0.75 /* the vertical exaggeration makes the map's RMS slope this */
+#define SMALL_SIDE 240     /* smaller maps are drawn with several pixels per point */
+#define TYPICAL_SLOPE 0.75 /* the vertical exaggeration scales the map's RMS slope to this */
 
 typedef struct rgb {
     double r, g, b;
 } rgb;
 
-/* height 0..1 -> tint: valleys green, slopes ochre and brown, tops pale */
+/* Colour by relative height 0..1: valleys green, slopes ochre and brown, peaks pale. */
 static const struct {
     double height;
     rgb tint;
@@ -30,17 +29,17 @@ static const struct {
 };
 static const rgb not_finite = {190, 30, 110};
 
-typedef struct look { /* what both panels share */
-    double low, high; /* heights of the ends of the tints */
+typedef struct colour_scale { /* the scale of both panels */
+    double low, high;         /* heights of the lowest and highest colour */
     double exaggeration;
-} look;
+} colour_scale;
 
 stn_status stn_panel_make(const stn_array *array, int batched, stn_panel *panel, stn_error *error) {
     if (array->rank - !!batched < 2 || !array->count)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "a relief needs a grid of two or three axes");
     size_t ny = array->extent[array->rank - 2], nx = array->extent[array->rank - 1], slice = 0;
     if (array->rank - !!batched == 3) slice = array->extent[array->rank - 3] / 2;
-    size_t longest = ny > nx ? ny : nx, block = (longest + STN_PANEL_MOST - 1) / STN_PANEL_MOST;
+    size_t longest = ny > nx ? ny : nx, block = (longest + STN_PANEL_MAX_SIDE - 1) / STN_PANEL_MAX_SIDE;
     size_t height = (ny + block - 1) / block, width = (nx + block - 1) / block;
     float *z = malloc(height * width * sizeof *z);
     if (!z) return stn_fail_memory(error, "a relief", height * width * sizeof *z);
@@ -62,7 +61,7 @@ void stn_panel_clear(stn_panel *panel) {
     memset(panel, 0, sizeof *panel);
 }
 
-/* Slopes at a point by central differences, one-sided at the rim, per grid point. */
+/* Slopes by central differences, one-sided at the edges, per grid point. */
 static void slope(const stn_panel *panel, size_t y, size_t x, double *along_y, double *along_x) {
     size_t up = y ? y - 1 : y, down = y + 1 < panel->height ? y + 1 : y;
     size_t left = x ? x - 1 : x, right = x + 1 < panel->width ? x + 1 : x;
@@ -72,8 +71,8 @@ static void slope(const stn_panel *panel, size_t y, size_t x, double *along_y, d
     *along_x = right > left ? ((double)z[y * w + right] - (double)z[y * w + left]) / (double)(right - left) : 0;
 }
 
-static look look_of(const stn_panel *panel) {
-    look l = {INFINITY, -INFINITY, 0};
+static colour_scale colour_scale_of(const stn_panel *panel) {
+    colour_scale l = {INFINITY, -INFINITY, 0};
     double squares = 0, counted = 0;
     for (size_t y = 0; y < panel->height; y++)
         for (size_t x = 0; x < panel->width; x++) {
@@ -99,7 +98,7 @@ static rgb tint_at(double height) {
     return (rgb){a->r + part * (b->r - a->r), a->g + part * (b->g - a->g), a->b + part * (b->b - a->b)};
 }
 
-static rgb shade(const stn_panel *panel, size_t y, size_t x, const look *l) {
+static rgb shade(const stn_panel *panel, size_t y, size_t x, const colour_scale *l) {
     double z = panel->z[y * panel->width + x], sy, sx;
     slope(panel, y, x, &sy, &sx);
     if (!isfinite(z) || !isfinite(sy) || !isfinite(sx)) return not_finite;
@@ -113,7 +112,8 @@ static rgb shade(const stn_panel *panel, size_t y, size_t x, const look *l) {
     return (rgb){fmin(colour.r * factor, 255), fmin(colour.g * factor, 255), fmin(colour.b * factor, 255)};
 }
 
-static void draw_panel(stn_image *image, size_t left, size_t top, size_t zoom, const stn_panel *panel, const look *l) {
+static void draw_panel(stn_image *image, size_t left, size_t top, size_t zoom, const stn_panel *panel,
+                       const colour_scale *l) {
     for (size_t y = 0; y < panel->height; y++)
         for (size_t x = 0; x < panel->width; x++) {
             rgb colour = shade(panel, y, x, l);
@@ -134,11 +134,11 @@ stn_status stn_relief_prepare(const char *path, const stn_panel *before, const s
     size_t longest = before->height > before->width ? before->height : before->width;
     size_t zoom = longest < SMALL_SIDE ? SMALL_SIDE / longest : 1;
     size_t height = before->height * zoom, width = before->width * zoom;
-    bool stacked = width > 2 * height; /* long strips go one below the other */
+    bool stacked = width > 2 * height; /* wide maps are stacked vertically */
     size_t step_x = stacked ? 0 : width + MARGIN, step_y = stacked ? height + CAPTION_HIGH + MARGIN : 0;
     stn_image image;
     STN_TRY(stn_image_make(2 * MARGIN + width + step_x, 2 * MARGIN + CAPTION_HIGH + height + step_y, &image, error));
-    look l = look_of(before);
+    colour_scale l = colour_scale_of(before);
     size_t top = MARGIN + CAPTION_HIGH;
     draw_panel(&image, MARGIN, top, zoom, before, &l);
     draw_panel(&image, MARGIN + step_x, top + step_y, zoom, after, &l);

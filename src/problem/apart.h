@@ -1,13 +1,14 @@
-/* Do two grids share memory? Asked before a run that would read what it has just written. */
+/* Overlap check: do two strided grids share memory? Asked before an execution that would overwrite
+ * its own input. */
 #ifndef STN_PROBLEM_APART_H
 #define STN_PROBLEM_APART_H
 #include "problem/task.h"
 #include "problem/transform.h"
 
-#define STN_POINTS_AXES 5 /* three of a grid, the batch, the snapshots */
+#define STN_POINTS_AXES 5 /* three axes of a grid, the batch, the snapshots */
 
-/* Points in memory: n[a] of them along each axis, stride[a] bytes apart, `size` bytes each. An axis
- * of one point may have any stride. */
+/* A strided set of points in memory: n[a] points along each axis a, stride[a] bytes apart, `size`
+ * bytes each. The stride of an axis of one point is arbitrary. */
 typedef struct stn_points {
     uintptr_t first;
     int64_t n[STN_POINTS_AXES], stride[STN_POINTS_AXES];
@@ -15,15 +16,15 @@ typedef struct stn_points {
 } stn_points;
 
 stn_points stn_points_of_task(const stn_task *task, bool of_output, const void *first);
-/* Of its constant source. */
+/* The points of the task's constant source. */
 stn_points stn_points_of_source(const stn_task *task, const void *first);
-/* Numbers one behind the other. */
+/* A contiguous array. */
 stn_points stn_points_in_a_row(const void *first, int64_t numbers, stn_dtype dtype);
 stn_points stn_points_of_side(const stn_fft *fft, const stn_fft_side *side, const void *first);
 
-/* True if some byte is known to belong to a point of both. Grids that lie between each other (every
- * other number of an array, two halves of each row) do not meet. One answer takes a few comparisons
- * where the grids lie one behind the other; else rows are looked at, `looks` of them at most, and
- * what is not found until then counts as apart. */
-bool stn_points_meet(const stn_points *a, const stn_points *b, int64_t looks);
+/* True if a point of `a` and a point of `b` are found to share a byte. Interleaved grids (the even
+ * and the odd elements of an array, two halves of each row) do not overlap. Disjoint spans take a
+ * few comparisons; otherwise at most `looks` slices are compared, and the answer is false if no
+ * common byte is found by then. */
+bool stn_points_meet(const stn_points *a, const stn_points *b, int64_t budget);
 #endif

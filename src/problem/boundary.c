@@ -1,4 +1,7 @@
-/* Boundaries: their names, their syntax, and the index that a tap sees past an edge. */
+/* Boundary conditions of stencils. Parsing: stn_boundary_parse (one axis), stn_boundary_parse_axes
+ * (the value of the command's --boundary). Index folding, which maps an index outside of the grid
+ * to a point inside of it: stn_fold; kernels fold in kernel_templates/device/index.cuh, systems of
+ * fields in system_boundary.c. */
 #include <math.h>
 #include <string.h>
 
@@ -14,7 +17,7 @@ static const char *const kinds[] = {
 
 const char *stn_boundary_name(stn_boundary_kind kind) { return (size_t)kind < KINDS ? kinds[kind] : "unknown"; }
 
-/* What scipy.ndimage calls some of them too. */
+/* The names of scipy.ndimage that differ. */
 static const struct {
     const char *name;
     stn_boundary_kind kind;
@@ -24,7 +27,7 @@ static bool is_name(const char *name, const char *text, size_t size) {
     return strlen(name) == size && memcmp(name, text, size) == 0;
 }
 
-/* A number, or one of the words for what is not finite. */
+/* A finite number, nan, inf or -inf. */
 static bool parse_value(const char *text, size_t size, double *value) {
     static const struct {
         const char *word;
@@ -44,7 +47,7 @@ static stn_status parse_side(const char *text, size_t size, stn_boundary *side, 
     while (kind < KINDS && !is_name(kinds[kind], text, name_size)) kind++;
     for (size_t i = 0; kind == KINDS && i < sizeof grid_names / sizeof *grid_names; i++)
         if (is_name(grid_names[i].name, text, name_size)) kind = grid_names[i].kind;
-    int shown = (int)(size < 60 ? size : 60); /* enough to recognise it by */
+    int shown = (int)(size < 60 ? size : 60); /* characters of the text in messages */
     if (kind == KINDS)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
                         "the boundary \"%.*s\" is unknown: use wrap, constant, constant=VALUE, nearest, reflect, "
@@ -77,6 +80,29 @@ stn_status stn_boundary_parse(const char *spec, stn_boundary sides[2], stn_error
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
                         "the boundary \"%.60s\" wraps on one side only: an axis wraps on both sides or on none", spec);
     memcpy(sides, parsed, sizeof parsed);
+    return STN_OK;
+}
+
+stn_status stn_boundary_parse_axes(const char *text, int rank, stn_boundary boundary[][2], stn_error *error) {
+    int axis = 0;
+    for (const char *at = text;; at++) {
+        char rule[128];
+        const size_t length = strcspn(at, ",");
+        if (length >= sizeof rule)
+            return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "the boundary \"%.40s...\" is too long", at);
+        memcpy(rule, at, length);
+        rule[length] = '\0';
+        if (axis < rank) STN_TRY(stn_boundary_parse(rule, boundary[axis], error));
+        axis++;
+        at += length;
+        if (!*at) break;
+    }
+    if (axis == 1)
+        for (; axis < rank; axis++) memcpy(boundary[axis], boundary[0], sizeof boundary[0]);
+    if (axis != rank)
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                        "there are boundaries for %d axes but the stencil has %d: give one for all, or one for each",
+                        axis, rank);
     return STN_OK;
 }
 
@@ -116,7 +142,8 @@ static int64_t fold_high(int64_t i, int64_t n, stn_boundary_kind kind) {
 
 int64_t stn_fold(int64_t i, int64_t n, const stn_boundary sides[2]) {
     while (i < 0 ||
-           i >= n) { /* again where an index lands past the other side: taps that reach as far as n or further */
+           /* An index may be folded several times if taps reach n points or further past a side. */
+           i >= n) {
         stn_boundary_kind kind = sides[i >= n].kind;
         if (kind == STN_CONSTANT || kind == STN_FIXED) return i < 0 ? -1 : -2;
         i = i < 0 ? fold_low(i, n, kind) : fold_high(i, n, kind);

@@ -1,10 +1,10 @@
-/* The element types by size and name. */
+/* The element types: sizes, names, parsing. */
 #include <string.h>
 
 #include "base/error.h"
 
 static const struct {
-    const char *name, *spellings[2]; /* the name that is printed, and what NumPy and C call the type */
+    const char *name, *spellings[2]; /* the printed name; the names in NumPy and C */
     size_t size;
 } dtypes[] = {[STN_F64] = {"f64", {"float64", "double"}, 8},
               [STN_F32] = {"f32", {"float32", "single"}, 4},

@@ -1,4 +1,5 @@
-/* From a Fourier layer as the caller wrote it to one of three axes with nothing left to default. */
+/* Validation and canonicalisation of a Fourier layer (stn_spectral_conv to stn_layer), its sizes,
+ * and its description as text and JSON. */
 #include "problem/layer.h"
 
 #include <inttypes.h>
@@ -9,7 +10,7 @@
 #include "base/error.h"
 #include "base/grown.h"
 
-static stn_status lift_words(const stn_spectral_conv *g, stn_layer *layer, stn_error *error) {
+static stn_status canonical_options(const stn_spectral_conv *g, stn_layer *layer, stn_error *error) {
     if (g->rank < 1 || g->rank > STN_MAX_RANK)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "the layer's rank is %d: it can have 1 to %d axes", g->rank,
                         STN_MAX_RANK);
@@ -46,7 +47,7 @@ static stn_status lift_words(const stn_spectral_conv *g, stn_layer *layer, stn_e
     return STN_OK;
 }
 
-static stn_status lift_alignment(const stn_spectral_conv *g, stn_layer *layer, stn_error *error) {
+static stn_status canonical_alignment(const stn_spectral_conv *g, stn_layer *layer, stn_error *error) {
     int least = 2 * (int)stn_dtype_size(g->dtype), alignment = g->alignment ? g->alignment : 16;
     if (alignment < least || alignment > 4096 || (alignment & (alignment - 1)))
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
@@ -56,7 +57,7 @@ static stn_status lift_alignment(const stn_spectral_conv *g, stn_layer *layer, s
     return STN_OK;
 }
 
-static stn_status lift_axis(const stn_spectral_conv *g, int own, stn_layer *layer, stn_error *error) {
+static stn_status canonical_axis(const stn_spectral_conv *g, int own, stn_layer *layer, stn_error *error) {
     const int axis = 3 - g->rank + own;
     const size_t n = g->extent[own];
     if (!n)
@@ -76,8 +77,7 @@ static stn_status lift_axis(const stn_spectral_conv *g, int own, stn_layer *laye
     return STN_OK;
 }
 
-/* Everything that a layer reads, writes or holds between is counted in 63 bits, as complex numbers
- * of f64. */
+/* Do all arrays of the layer, counted as complex float64, have sizes below 2^63 bytes? */
 static bool fits(const stn_layer *layer) {
     int64_t grid, weights, channels = stn_max(layer->c_in, layer->c_out);
     bool over = stn_mul_overflows(16, layer->n[0] + 1, &grid);
@@ -88,12 +88,12 @@ static bool fits(const stn_layer *layer) {
     return !over && !stn_mul_overflows(weights, layer->c_out, &weights);
 }
 
-static stn_status lift_sizes(const stn_spectral_conv *g, stn_layer *layer, stn_error *error) {
+static stn_status canonical_sizes(const stn_spectral_conv *g, stn_layer *layer, stn_error *error) {
     if (!g->in_channels || !g->out_channels)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "%s_channels is 0: a layer needs at least one of them",
                         g->in_channels ? "out" : "in");
     for (int axis = 0; axis < 3; axis++) layer->n[axis] = layer->modes[axis] = 1;
-    for (int own = 0; own < g->rank; own++) STN_TRY(lift_axis(g, own, layer, error));
+    for (int own = 0; own < g->rank; own++) STN_TRY(canonical_axis(g, own, layer, error));
     layer->batch = (int64_t)(g->batch ? g->batch : 1);
     layer->c_in = (int64_t)g->in_channels, layer->c_out = (int64_t)g->out_channels;
     if (layer->batch > 0 && layer->c_in > 0 && layer->c_out > 0 && fits(layer)) return STN_OK;
@@ -108,9 +108,9 @@ stn_status stn_layer_make(const stn_spectral_conv *given, stn_layer *layer, stn_
     memset(layer, 0, sizeof *layer);
     if (!given) return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "the layer is NULL: pass a stn_spectral_conv");
     STN_TRY(stn_read_grown(&stn_layout_spectral_conv, given, &g, error));
-    STN_TRY(lift_words(&g, layer, error));
-    STN_TRY(lift_alignment(&g, layer, error));
-    return lift_sizes(&g, layer, error);
+    STN_TRY(canonical_options(&g, layer, error));
+    STN_TRY(canonical_alignment(&g, layer, error));
+    return canonical_sizes(&g, layer, error);
 }
 
 stn_status stn_spectral_conv_validate(const stn_spectral_conv *given, stn_error *error) {
@@ -118,8 +118,7 @@ stn_status stn_spectral_conv_validate(const stn_spectral_conv *given, stn_error 
     return stn_layer_make(given, &layer, error);
 }
 
-/* ---- sizes
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- sizes ----------------------------------------------------------------------------------- */
 
 int64_t stn_layer_points(const stn_layer *layer) { return layer->n[0] * layer->n[1] * layer->n[2]; }
 
@@ -159,8 +158,7 @@ void stn_layer_operands(const stn_layer *layer, int64_t numbers[STN_OPERANDS]) {
     if (layer->pass == STN_PASS_FORWARD) numbers[STN_OPERAND_BIAS] = bias;
 }
 
-/* ---- words
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- description ----------------------------------------------------------------------------- */
 
 static const char *const passes[] = {"forward", "backward to x", "backward to the weights"};
 static const char *const activations[] = {"none", "gelu", "relu"};

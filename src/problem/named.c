@@ -1,18 +1,18 @@
-/* Stencils by name.
+/* Stencils by name, and the parser of "NAME:key=value,...".
  *
- * heat-1d, -2d, -3d      u + alpha * sum of (neighbour - u) over the 2 rank neighbours: one explicit step of the heat
- *                        equation. alpha = 0.125 unless given, which is PolyBench's heat-3d at rank 3; max |symbol|
- *                        is 1 for 0 <= alpha <= 1 / (2 rank).
- * 1d5p, 1d7p             Averages over all offsets up to radius 2 and 3; over all offsets in a box of radius 1, 3 and
- * box-2d9p, -2d49p,      1; and over the axes up to radius 3. A weight is 1 / (1 + |offset|^2), divided by the sum of
- * box-3d27p,             them all: positive, adding up to 1 (max |symbol| is 1), and not separable, as weights at
- * star-2d13p             large are not.
- * laplace-1d, -2d, -3d   Second derivatives by central differences on a unit grid, summed over the axes, exact to
- *                        order = 2, 4 ... 16 (2 unless given); the radius is order / 2. "laplace" is laplace-2d.
- * gaussian-1d, -2d, -3d  Weights of scipy.ndimage.gaussian_filter: exp(-x^2 / (2 sigma^2)) up to the radius
- *                        floor(truncate * sigma + 0.5), adding up to 1; sigma = 1 and truncate = 4 unless given.
- *                        "gaussian" is gaussian-2d.
- */
+ * heat-1d, -2d, -3d     u + alpha * sum of (neighbour - u) over the 2 * rank neighbours: one
+ *                       explicit step of the heat equation. alpha defaults to 0.125 (PolyBench's
+ *                       heat-3d); max |symbol| is 1 for 0 <= alpha <= 1 / (2 rank).
+ * 1d5p, 1d7p            Averages over all offsets up to radius 2 and 3; over all offsets in a box
+ * box-2d9p, -2d49p,     of radius 1, 3 and 1; and over the axes up to radius 3. A weight is
+ * box-3d27p,            1 / (1 + |offset|^2) divided by the sum of all: positive, with sum 1
+ * star-2d13p            (max |symbol| is 1), and not separable.
+ * laplace-1d, -2d, -3d  Second derivatives by central differences on a unit grid, summed over the
+ *                       axes, exact to order = 2, 4 ... 16 (default 2); the radius is order / 2.
+ *                       "laplace" is laplace-2d.
+ * gaussian-1d, -2d, -3d Weights of scipy.ndimage.gaussian_filter: exp(-x^2 / (2 sigma^2)) up to the
+ *                       radius floor(truncate * sigma + 0.5), normalised to sum 1; sigma defaults
+ *                       to 1 and truncate to 4. "gaussian" is gaussian-2d. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,19 +22,19 @@
 #include "base/text.h"
 #include "problem/stencil.h"
 
-#define MOST_PARAMETERS 2
-#define STAR_RADIUS 8 /* of the widest named star: laplace of order 16 */
+#define MAX_PARAMETERS 2
+#define STAR_RADIUS 8 /* of the widest named star, laplace of order 16 */
 
 typedef struct named named;
 struct named {
     const char *name;
     stn_status (*build)(const named *entry, const double *parameters, stn_stencil **stencil, stn_error *error);
-    int rank, radius; /* radius 0: the parameters decide */
-    const char *keys[MOST_PARAMETERS];
-    double defaults[MOST_PARAMETERS];
+    int rank, radius; /* radius 0: it follows from the parameters */
+    const char *keys[MAX_PARAMETERS];
+    double defaults[MAX_PARAMETERS];
 };
 
-/* weight[d] is that of all taps d away from the centre along an axis. */
+/* weight[d] is the weight of the taps at distance d from the centre along an axis. */
 static stn_status build_star(int rank, int radius, const double *weight, stn_stencil **stencil, stn_error *error) {
     stn_tap taps[1 + 2 * STN_MAX_RANK * STAR_RADIUS] = {{{0}, weight[0]}};
     size_t count = 1;
@@ -47,8 +47,8 @@ static stn_status build_star(int rank, int radius, const double *weight, stn_ste
     return stn_stencil_create(rank, count, taps, stencil, error);
 }
 
-/* All offsets of a box: line[|o0|] * line[|o1|] * line[|o2|], or without a line 1 / (1 + |o|^2)
- * scaled to sum 1. */
+/* All offsets o of a box: the weight is line[|o0|] * line[|o1|] * line[|o2|], or without `line` 1 /
+ * (1 + |o|^2) normalised to sum 1. */
 static stn_status build_box(int rank, int radius, const double *line, stn_stencil **stencil, stn_error *error) {
     int side = 2 * radius + 1;
     size_t count = 1;
@@ -95,8 +95,8 @@ static stn_status build_average_star(const named *entry, const double *parameter
     return build_star(entry->rank, entry->radius, weight, stencil, error);
 }
 
-/* c[d] = 2 (-1)^(d+1) (m!)^2 / (d^2 (m-d)! (m+d)!) for radius m; all taps of an axis add up to
- * 0. */
+/* The weight at distance d is 2 (-1)^(d+1) (m!)^2 / (d^2 (m-d)! (m+d)!) for radius m; all taps of
+ * an axis add up to 0. */
 static stn_status build_laplace(const named *entry, const double *parameters, stn_stencil **stencil, stn_error *error) {
     double order = parameters[0], weight[STAR_RADIUS + 1] = {0}, ratio = 1;
     if (!(order >= 2 && order <= 2 * STAR_RADIUS && fmod(order, 2) == 0))
@@ -174,13 +174,14 @@ static stn_status bad_parameter(const named *entry, const char *item, size_t siz
                     first ? first : "", second ? "= and " : "", second ? second : "", first ? "=" : "");
 }
 
-/* One key=value of size bytes into its place in values; given says which keys came before. */
+/* Parses one key=value of `size` bytes into values[]; bit i of *given says that key i was seen
+ * before. */
 static stn_status parse_parameter(const named *entry, const char *item, size_t size, double *values, unsigned *given,
                                   stn_error *error) {
     const char *equals = memchr(item, '=', size);
     if (!equals) return bad_parameter(entry, item, size, "is not of the form key=value", error);
     size_t key_size = (size_t)(equals - item);
-    for (unsigned i = 0; i < MOST_PARAMETERS && entry->keys[i]; i++) {
+    for (unsigned i = 0; i < MAX_PARAMETERS && entry->keys[i]; i++) {
         const char *key = entry->keys[i];
         if (strlen(key) != key_size || memcmp(key, item, key_size) != 0) continue;
         if (*given >> i & 1) return bad_parameter(entry, item, size, "is given twice", error);
@@ -201,11 +202,11 @@ stn_status stn_stencil_parse(const char *spec, stn_stencil **stencil, stn_error 
     while (i < NAMES && !(strlen(table[i].name) == size && memcmp(table[i].name, spec, size) == 0)) i++;
     if (i == NAMES) return unknown_name(spec, size, error);
 
-    double values[MOST_PARAMETERS];
+    double values[MAX_PARAMETERS];
     unsigned given = 0;
     memcpy(values, table[i].defaults, sizeof values);
     for (const char *item = spec + size; *item;) {
-        item++; /* the colon, or a comma */
+        item++; /* skips the colon or comma */
         size_t item_size = strcspn(item, ",");
         STN_TRY(parse_parameter(&table[i], item, item_size, values, &given, error));
         item += item_size;

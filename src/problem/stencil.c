@@ -1,4 +1,4 @@
-/* Making stencils from taps or from a dense array, and looking at them. */
+/* Stencils from taps or from a dense array of weights: validation, sorting, accessors. */
 #include "problem/stencil.h"
 
 #include <inttypes.h>
@@ -16,7 +16,7 @@ void stn_offset_print(int rank, const int64_t offset[STN_MAX_RANK], char text[ST
     snprintf(text + used, STN_OFFSET_TEXT - (size_t)used, ")");
 }
 
-/* A tap and its place in the caller's list, so that an error after sorting can still name it. */
+/* A tap and its index in the caller's list, which error messages name after sorting. */
 typedef struct indexed_tap {
     stn_tap tap;
     size_t index;
@@ -166,7 +166,8 @@ stn_status stn_stencil_create_dense(int rank, const size_t *extent, const double
                         "the dense stencil's element %zu, offset %s, is %g: weights must be finite numbers", i, offset,
                         weights[i]);
     }
-    stn_tap *taps = calloc(ntaps ? ntaps : 1, sizeof *taps); /* all zero: the one tap is 0 at the centre */
+    /* if all are zero, one zero tap remains at the centre */
+    stn_tap *taps = calloc(ntaps ? ntaps : 1, sizeof *taps);
     if (!taps) return stn_fail_memory(error, "a stencil", ntaps * sizeof *taps);
     for (size_t i = 0, k = 0; i < total; i++) {
         if (weights[i] == 0.0) continue;

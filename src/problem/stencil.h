@@ -1,4 +1,4 @@
-/* The taps as a value. */
+/* The stencil object: sorted taps; the bound of its symbol. */
 #ifndef STN_PROBLEM_STENCIL_H
 #define STN_PROBLEM_STENCIL_H
 #include <stdbool.h>
@@ -11,18 +11,19 @@ struct stn_stencil {
     stn_tap *taps; /* sorted by offset, axis 0 first */
 };
 
-/* stn_stencil_max_symbol of bare taps, lifted or not, in any order; at least one, every |offset| at
- * most STN_MAX_RADIUS. Infinite when the weights add up past the range of double. */
+/* stn_stencil_max_symbol of a list of taps in any order, on any number of axes; at least one tap,
+ * every |offset| at most STN_MAX_RADIUS. Infinite if the weights add up past the range of
+ * double. */
 double stn_taps_max_symbol(size_t ntaps, const stn_tap *taps);
-/* Does a run of so many steps stay in bounds? Up to 1 + STN_SYMBOL_ERROR, which rounded weights
- * reach, it does if it is too short to double anything. */
+/* Is a run of so many steps stable? max_symbol up to 1 + STN_SYMBOL_ERROR, which rounded weights
+ * attain, counts as stable if the run is too short to double a number. */
 #define STN_SYMBOL_ERROR 1e-6
 bool stn_symbol_stable(double max_symbol, uint64_t steps);
-/* The first step after which numbers of this magnitude may be past the type's range; infinite where
- * nothing grows. */
+/* The first step after which numbers of initially this magnitude may exceed the dtype's range;
+ * infinite if nothing grows. */
 double stn_symbol_overflow(double max_symbol, stn_dtype dtype, double magnitude);
 
-/* An offset as people write it: "(0, -1)". text holds STN_OFFSET_TEXT bytes. */
+/* Formats an offset as "(0, -1)" in STN_OFFSET_TEXT bytes. */
 #define STN_OFFSET_TEXT 80
 void stn_offset_print(int rank, const int64_t offset[STN_MAX_RANK], char text[STN_OFFSET_TEXT]);
 #endif

@@ -1,10 +1,10 @@
-/* The largest |K(k)| of a stencil: K(k) = sum over taps o of weight[o] exp(i k.o), k in [0, 2
- * pi)^3.
+/* The largest |K(k)| of a stencil, K(k) = sum over taps o of weight[o] exp(i k.o), k in [0, 2
+ * pi)^3: a scan over samples, then a compass search (pattern search) from the largest ones.
  *
- * |K|^2 is a trigonometric polynomial, so samples a few times denser than its degree come within some percent of every
- * peak; the largest samples, one a peak, are then climbed. Taps are summed axis by axis: into a
- * plane of sums over axis 0, into a row over axis 1, into K over axis 2, so a sample costs about as
- * much as one row of taps. */
+ * |K|^2 is a trigonometric polynomial, so samples a few times denser than its degree come within
+ * some percent of every maximum. Taps are summed axis by axis: into a plane of sums over axis 0,
+ * into a row over axis 1, into K over axis 2, so that a sample costs about as much as one row of
+ * taps. */
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -14,9 +14,10 @@
 #include "problem/stencil.h"
 
 #define PEAKS 8
-#define WIDEST (2 * STN_MAX_RADIUS + 1)
-#define MOST_SAMPLES (4 * WIDEST)
-#define SCAN_BUDGET 3e7 /* complex multiply-adds, some 50 ms: bounds the time that wide 3D stencils take */
+#define MAX_WIDTH (2 * STN_MAX_RADIUS + 1)
+#define MAX_SAMPLES (4 * MAX_WIDTH)
+/* complex multiply-adds, about 50 ms: limits the time of wide 3D stencils */
+#define SCAN_BUDGET 3e7
 #define CLIMB_STEPS 400
 
 typedef struct cplx {
@@ -28,24 +29,24 @@ static cplx madd(cplx sum, cplx a, cplx b) {
 }
 
 typedef struct peak {
-    int at[3]; /* sample */
+    int at[3]; /* sample index along each axis */
     double value;
-    double k[3], scale; /* where the climb is, and its step in samples */
+    double k[3], scale; /* position and step (in samples) of the search */
 } peak;
 
 typedef struct search {
     size_t ntaps;
     const stn_tap *taps;
-    int low[3], width[3]; /* the lowest offset and how many offsets there are along each axis */
-    int samples[3];       /* over a full turn; 1 where the width is 1 */
-    int scanned[3];       /* of these, how many are looked at: K(-k) is the conjugate of K(k) */
+    int low[3], width[3]; /* the lowest offset along each axis, and the number of offsets */
+    int samples[3];       /* samples over [0, 2 pi); 1 if the width is 1 */
+    int scanned[3];       /* samples that are scanned: K(-k) is the conjugate of K(k) */
     peak peaks[PEAKS];
-    cplx roots[3][MOST_SAMPLES]; /* exp(2 pi i j / samples) */
-    cplx row[WIDEST];
-    cplx plane[WIDEST * WIDEST];
+    cplx roots[3][MAX_SAMPLES]; /* exp(2 pi i j / samples) */
+    cplx row[MAX_WIDTH];
+    cplx plane[MAX_WIDTH * MAX_WIDTH];
 } search;
 
-static void measure(search *s) {
+static void find_offset_range(search *s) {
     for (int axis = 0; axis < 3; axis++) {
         int64_t low = s->taps[0].offset[axis], high = low;
         for (size_t i = 1; i < s->ntaps; i++) {
@@ -57,14 +58,14 @@ static void measure(search *s) {
     }
 }
 
-/* Samples an axis: `density` for each offset, even, so that both k = 0 and k = pi are among
- * them. */
+/* Chooses the samples along each axis: `density` for each offset, and an even number, so that both
+ * k = 0 and k = pi are sampled. Returns the cost of a scan. */
 static double choose_samples(search *s, double density) {
     bool halved = false;
     for (int axis = 0; axis < 3; axis++) {
-        int wanted = 2 * (int)ceil(density * s->width[axis] / 2);
-        if (wanted > MOST_SAMPLES) wanted = MOST_SAMPLES;
-        s->samples[axis] = s->width[axis] == 1 ? 1 : wanted < 16 ? 16 : wanted;
+        int samples = 2 * (int)ceil(density * s->width[axis] / 2);
+        if (samples > MAX_SAMPLES) samples = MAX_SAMPLES;
+        s->samples[axis] = s->width[axis] == 1 ? 1 : samples < 16 ? 16 : samples;
         s->scanned[axis] = s->samples[axis];
         if (halved || s->samples[axis] == 1) continue;
         s->scanned[axis] = s->samples[axis] / 2 + 1;
@@ -82,9 +83,8 @@ static void fill_roots(search *s) {
         }
 }
 
-/* exp(i k o) at sample j for the offset that is `place` above the lowest; leaving the lowest out
- * only turns K's phase.
- */
+/* exp(i k o) at sample j for the offset `place` above the lowest one. Omitting the lowest offset
+ * changes only the phase of K. */
 static cplx root(const search *s, int axis, int j, int place) {
     return s->roots[axis][(int64_t)j * place % s->samples[axis]];
 }
@@ -108,24 +108,25 @@ static void fill_row(search *s, int j1) {
 
 static double sum_row(const search *s, int j2) {
     cplx sum = {0, 0};
-    for (int o2 = 0, turn = 0; o2 < s->width[2]; o2++) {
-        sum = madd(sum, s->row[o2], s->roots[2][turn]);
-        turn += j2;
-        if (turn >= s->samples[2]) turn -= s->samples[2];
+    for (int o2 = 0, sample = 0; o2 < s->width[2]; o2++) {
+        sum = madd(sum, s->row[o2], s->roots[2][sample]);
+        sample += j2;
+        if (sample >= s->samples[2]) sample -= s->samples[2];
     }
     return hypot(sum.re, sum.im);
 }
 
 static bool adjacent(const search *s, const int a[3], const int b[3]) {
     for (int axis = 0; axis < 3; axis++) {
-        int apart = abs(a[axis] - b[axis]);
-        if (apart > 1 && apart < s->samples[axis] - 1) return false;
+        int distance = abs(a[axis] - b[axis]);
+        if (distance > 1 && distance < s->samples[axis] - 1) return false;
     }
     return true;
 }
 
-/* Keeps the largest samples; of neighbours, which climb the same peak, the larger one. */
-static void offer(search *s, peak sample) {
+/* Keeps the largest samples; of adjacent samples, which lead to the same maximum, the larger
+ * one. */
+static void keep_if_larger(search *s, peak sample) {
     int lowest = 0;
     for (int i = 0; i < PEAKS; i++)
         if (s->peaks[i].value < s->peaks[lowest].value) lowest = i;
@@ -144,24 +145,25 @@ static void scan(search *s) {
         fill_plane(s, j0);
         for (int j1 = 0; j1 < s->scanned[1]; j1++) {
             fill_row(s, j1);
-            for (int j2 = 0; j2 < s->scanned[2]; j2++) offer(s, (peak){.at = {j0, j1, j2}, .value = sum_row(s, j2)});
+            for (int j2 = 0; j2 < s->scanned[2]; j2++)
+                keep_if_larger(s, (peak){.at = {j0, j1, j2}, .value = sum_row(s, j2)});
         }
     }
 }
 
-/* The first elements of an axis's roots, and the row, are free for reuse after the scan: exp(i k o)
- * of the axis's offsets. */
-static void turn_to(search *s, int axis, double k) {
+/* After the scan, the first elements of an axis's roots hold exp(i k o) of its offsets, and the row
+ * is a buffer. */
+static void set_frequency(search *s, int axis, double k) {
     for (int place = 0; place < s->width[axis]; place++) {
         const double angle = k * (s->low[axis] + place);
         s->roots[axis][place] = (cplx){cos(angle), sin(angle)};
     }
 }
 
-/* |K| at the k that all axes were turned to. */
+/* |K| at the frequency that set_frequency set on each axis. */
 static double magnitude(const search *s) {
     cplx sum = {0, 0};
-    for (size_t i = 0; i < s->ntaps;) { /* a line of taps along axis 2 at a time */
+    for (size_t i = 0; i < s->ntaps;) { /* one line of taps along axis 2 at a time */
         const int64_t *first = s->taps[i].offset;
         cplx line = {0, 0};
         for (; i < s->ntaps; i++) {
@@ -176,13 +178,13 @@ static double magnitude(const search *s) {
     return hypot(sum.re, sum.im);
 }
 
-/* One step either way along an axis, if that leads up. */
+/* Takes a step of this length along an axis if it increases |K|. */
 static bool step_along(search *s, peak *top, int axis, double length) {
     const double before = top->k[axis];
     const size_t bytes = (size_t)s->width[axis] * sizeof *s->row;
     memcpy(s->row, s->roots[axis], bytes);
     top->k[axis] = before + length;
-    turn_to(s, axis, top->k[axis]);
+    set_frequency(s, axis, top->k[axis]);
     const double value = magnitude(s);
     if (value > top->value) {
         top->value = value;
@@ -193,10 +195,10 @@ static bool step_along(search *s, peak *top, int axis, double length) {
     return false;
 }
 
-/* Compass search from where the peak stands: along each axis either way, half the step when no way
- * leads up, until the step is down to `finest` samples. */
+/* Compass search from the peak's position: tries a step in each direction, halves the step if none
+ * increases |K|, and ends when the step is `finest` samples. */
 static void climb(search *s, peak *top, double finest) {
-    for (int axis = 0; axis < 3; axis++) turn_to(s, axis, top->k[axis]);
+    for (int axis = 0; axis < 3; axis++) set_frequency(s, axis, top->k[axis]);
     for (int step = 0; step < CLIMB_STEPS && top->scale > finest; step++) {
         bool moved = false;
         for (int way = 0; way < 6; way++) {
@@ -208,7 +210,8 @@ static void climb(search *s, peak *top, double finest) {
     }
 }
 
-/* All peaks roughly, which leaves at most some percent to gain, then those that can still win. */
+/* Searches from all peaks with a coarse final step, then refines those that can still be the
+ * largest. */
 static double climb_all(search *s) {
     double best = 0;
     for (int i = 0; i < PEAKS && s->peaks[i].value >= 0; i++) {
@@ -226,8 +229,9 @@ static double climb_all(search *s) {
     return best;
 }
 
-/* |K| where each k is 0 or pi, with the bits of `corner` saying which: the weights with some signs flipped. Summed in
- * long double, as the bound is, so that weights that add up to 1 are not reported as growing. */
+/* |K| at the corner where bit a of `corner` says that k along axis a is pi, else 0: the weights
+ * with some signs flipped. Summed in long double, as the bound is, so that weights of sum 1 are not
+ * reported as growing. */
 static double corner_magnitude(size_t ntaps, const stn_tap *taps, int corner) {
     long double sum = 0;
     for (size_t i = 0; i < ntaps; i++) {
@@ -242,16 +246,15 @@ double stn_taps_max_symbol(size_t ntaps, const stn_tap *taps) {
     long double sum = 0;
     for (size_t i = 0; i < ntaps; i++) sum += fabs(taps[i].weight);
     double bound = (double)sum, best = 0;
-    /* Most stencils in use peak at a corner, where |K| is the sum of all |weight|, and nothing can
-     * be above that. */
+    /* Most stencils attain the upper bound, the sum of |weights|, at a corner. */
     for (int corner = 0; corner < 8; corner++) best = fmax(best, corner_magnitude(ntaps, taps, corner));
     if (best >= bound || !isfinite(bound)) return bound;
 
     search *s = malloc(sizeof *s);
-    if (!s) return bound; /* right to say in want of memory: an upper bound */
+    if (!s) return bound; /* without memory, the upper bound is a valid answer */
     s->ntaps = ntaps;
     s->taps = taps;
-    measure(s);
+    find_offset_range(s);
     for (double density = 4; choose_samples(s, density) > SCAN_BUDGET && density > 2; density -= 0.5) continue;
     fill_roots(s);
     scan(s);
@@ -265,7 +268,8 @@ bool stn_symbol_stable(double max_symbol, uint64_t steps) {
 }
 
 double stn_symbol_overflow(double max_symbol, stn_dtype dtype, double magnitude) {
-    static const double range[] = {[STN_F64] = 308.25, [STN_F32] = 38.53, [STN_F16] = 4.816}; /* log10 of the largest */
+    /* log10 of the largest number */
+    static const double range[] = {[STN_F64] = 308.25, [STN_F32] = 38.53, [STN_F16] = 4.816};
     if (!(max_symbol > 1) || !(magnitude > 0)) return INFINITY;
     return fmax(ceil((range[dtype] - log10(magnitude)) / log10(max_symbol)), 1);
 }

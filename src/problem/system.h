@@ -1,6 +1,6 @@
-/* A system as a value: the checked form of the text that stentor.h describes. Expressions are one
- * array of nodes in which operands come before what uses them and no two nodes are alike, so that
- * loops over it need no recursion. */
+/* A parsed system: the checked form of the text that stentor.h describes. Expressions are one array
+ * of distinct nodes (common subexpressions are shared) in which operands come before their users,
+ * so that loops over it need no recursion. */
 #ifndef STN_PROBLEM_SYSTEM_H
 #define STN_PROBLEM_SYSTEM_H
 #include <stdbool.h>
@@ -8,10 +8,9 @@
 #include "base/text.h"
 #include "stentor.h"
 
-#define STN_SYSTEM_NAME 64 /* bytes of a name, the NUL included */
+#define STN_SYSTEM_NAME 64 /* bytes of a name, NUL included */
 
-/* op, its word, number of operands, precedence in print (the higher binds first; 0: written as a
- * function) */
+/* op, its spelling, number of operands, precedence (higher binds tighter; 0: function syntax) */
 #define STN_SYSTEM_OP_LIST(X)                                                                                          \
     X(NUMBER, "number", 0, 9)                                                                                          \
     X(FIELD, "field", 0, 9)                                                                                            \
@@ -57,17 +56,17 @@ extern const stn_system_op_row stn_system_ops[STN_SYSTEM_OPS];
 
 typedef struct stn_system_node {
     stn_system_op op;
-    int operand[3]; /* nodes, each before this one */
+    int operand[3]; /* node indices, each below this node's */
     int index;      /* of the field, coefficient or stencil */
-    int level;      /* of a field: 0 present, 1 a step earlier..., or STN_SYSTEM_NEXT */
+    int level;      /* of a field: 0 present, 1 one step earlier, ..., or STN_SYSTEM_NEXT */
     double number;
 } stn_system_node;
 
-/* One side of a field or coefficient. */
+/* The boundary condition of a field or coefficient on one side of an axis. */
 typedef struct stn_system_side {
-    stn_boundary_kind kind; /* of an odd side: reflect or mirror */
+    stn_boundary_kind kind; /* STN_REFLECT or STN_MIRROR if odd */
     bool odd;
-    double value; /* of a constant */
+    double value; /* of STN_CONSTANT */
 } stn_system_side;
 
 typedef struct stn_system_variable { /* a field or a coefficient */
@@ -80,20 +79,20 @@ typedef struct stn_system_variable { /* a field or a coefficient */
 
 typedef struct stn_system_stencil {
     char name[STN_SYSTEM_NAME];
-    int rank; /* 0: along one axis of grids of any rank */
-    int axis; /* then this one, canonical */
+    int rank; /* 0: all taps lie along `axis`, on grids of any rank */
+    int axis; /* canonical; only with rank 0 */
     size_t ntaps;
     stn_tap *taps; /* owned; canonical offsets, sorted */
 } stn_system_stencil;
 
 typedef struct stn_system_equation {
-    int field, root; /* root: a node */
+    int field, root; /* root: node of the assigned expression */
     int line, column;
-    int reach[3][2]; /* points that it reads past its own, by canonical axis and side */
+    int reach[3][2]; /* points read past the assigned one, by canonical axis and side */
 } stn_system_equation;
 
 struct stn_system {
-    int rank, least_rank; /* rank 0: any from the least on */
+    int rank, least_rank; /* rank 0: any rank from least_rank on */
     int nfields, ncoefficients, nstencils, nequations;
     stn_system_variable fields[STN_SYSTEM_MAX_FIELDS], coefficients[STN_SYSTEM_MAX_COEFFICIENTS];
     stn_system_equation equations[STN_SYSTEM_MAX_FIELDS]; /* in the order of the text */
@@ -102,14 +101,15 @@ struct stn_system {
     int nnodes;
 };
 
-/* A system of its own with the same content. */
+/* A deep copy. */
 stn_status stn_system_copy(const stn_system *system, stn_system **copy, stn_error *error);
 
-/* system_check.c: reach, ranks and cycles of a system that is parsed; `at` of a message is the
- * equation's. */
+/* system_check.c: computes the reach of each equation, and checks it and the ranks of a parsed
+ * system. Errors name the equation's line and column. */
 stn_status stn_system_check(stn_system *system, stn_error *error);
 
-/* Index i of an axis of n points, at most n - 1 past a side, as a side sees it; *sign is multiplied
- * by -1 where the side is odd. Negative: a constant side's value stands there, *constant. */
+/* The index inside an axis of n points that index i, at most n - 1 past a side, stands for. *sign
+ * is multiplied by -1 at each odd side. Negative: the point has the value *constant of a constant
+ * side. */
 int64_t stn_system_fold(int64_t i, int64_t n, const stn_system_side sides[2], double *sign, double *constant);
 #endif

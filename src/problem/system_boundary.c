@@ -1,4 +1,5 @@
-/* Boundaries of a system's text: a rule for each axis and side of fields and coefficients. */
+/* Boundary conditions of systems: the parser of "boundary u, v = rule, ..." (single rules are
+ * parsed by boundary.c), and index folding with signs. */
 #include <string.h>
 
 #include "base/error.h"
@@ -23,7 +24,7 @@ static stn_status parse_side(stn_system_parser *p, size_t at, const char *text, 
     return STN_OK;
 }
 
-/* The rule for one axis: LOW:HIGH, or one for both sides. */
+/* Parses the rule of one axis: LOW:HIGH, or one rule for both sides. */
 static stn_status parse_rule(stn_system_parser *p, stn_system_side sides[2]) {
     const size_t at = p->at;
     const char *text = p->text + at;
@@ -57,7 +58,7 @@ stn_status stn_system_declare_boundary(stn_system_parser *p) {
     int count = 0, axes = 0;
     const int most = (int)(sizeof of / sizeof *of);
     const size_t names = p->at;
-    if (!stn_system_take(p, '=')) {
+    if (!stn_system_accept(p, '=')) {
         do {
             stn_system_skip_lines(p);
             const size_t size = stn_system_name_size(p);
@@ -69,8 +70,8 @@ stn_status stn_system_declare_boundary(stn_system_parser *p) {
                                           "a boundary is that of fields or coefficients declared before it: "
                                           "\"boundary u, v = reflect\"");
             p->at += size;
-        } while (stn_system_take(p, ','));
-        if (!stn_system_take(p, '=')) return stn_system_fail_at(p, p->at, "the names are followed by = and a rule");
+        } while (stn_system_accept(p, ','));
+        if (!stn_system_accept(p, '=')) return stn_system_fail_at(p, p->at, "the names are followed by = and a rule");
     } else
         while (count < system->nfields) of[count] = &system->fields[count], count++;
     if (!count) return stn_system_fail_at(p, p->at, "no field is declared yet: boundaries come after fields");
@@ -80,7 +81,7 @@ stn_status stn_system_declare_boundary(stn_system_parser *p) {
         stn_system_skip_lines(p);
         if (axes == 3) return stn_system_fail_at(p, p->at, "there are at most three axes");
         STN_TRY(parse_rule(p, rules[axes++]));
-    } while (stn_system_take(p, ','));
+    } while (stn_system_accept(p, ','));
     if (axes > 1) STN_TRY(stn_system_fix_rank(p, at, axes));
     for (int i = 0; i < count; i++)
         for (int axis = 0; axis < 3; axis++) {
@@ -93,4 +94,30 @@ stn_status stn_system_declare_boundary(stn_system_parser *p) {
             memcpy(of[i]->side[axis], rules[own], sizeof rules[own]);
         }
     return STN_OK;
+}
+
+int64_t stn_system_fold(int64_t i, int64_t n, const stn_system_side sides[2], double *sign, double *constant) {
+    while (i < 0 || i >= n) {
+        const stn_system_side *side = &sides[i >= n];
+        switch (side->kind) {
+            case STN_WRAP:
+                i = i < 0 ? i + n : i - n;
+                break;
+            case STN_NEAREST:
+            case STN_FIXED:
+                i = i < 0 ? 0 : n - 1;
+                break;
+            case STN_REFLECT:
+                i = i < 0 ? -1 - i : 2 * n - 1 - i;
+                break;
+            case STN_MIRROR:
+                i = n == 1 ? 0 : i < 0 ? -i : 2 * (n - 1) - i;
+                break;
+            case STN_CONSTANT:
+                *constant = side->value;
+                return -1;
+        }
+        if (side->odd) *sign = -*sign;
+    }
+    return i;
 }

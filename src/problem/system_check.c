@@ -1,4 +1,5 @@
-/* What a parsed system reaches and needs; its copy and its end; how sides fold. */
+/* Reach of each equation of a parsed system, by propagating demanded ranges from roots to leaves;
+ * copy, destruction and accessors of systems. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,15 +7,15 @@
 #include "base/error.h"
 #include "problem/system.h"
 
-#define MOST_ROWS (1 << 16) /* rows of intermediate results that one assignment may need for a row of its own */
+#define MAX_ROWS (1 << 16) /* rows of intermediate results of all assignments */
 
-/* How far around a point a node is needed, or not at all. */
+/* The range around a point over which a node's values are needed, if at all. */
 typedef struct demand {
     int reach[3][2];
     bool needed;
 } demand;
 
-static void widen(demand *to, const demand *from, int more[3][2]) {
+static void widen_demand(demand *to, const demand *from, int more[3][2]) {
     for (int axis = 0; axis < 3; axis++)
         for (int side = 0; side < 2; side++) {
             const int reach = from->reach[axis][side] + (more ? more[axis][side] : 0);
@@ -23,7 +24,7 @@ static void widen(demand *to, const demand *from, int more[3][2]) {
     to->needed = true;
 }
 
-/* Reaches may be negative on the way: all taps of a stencil may lie to one side of the point. */
+/* A reach is negative if all taps lie on the other side of the point. */
 static void stencil_reach(const stn_system_stencil *stencil, int reach[3][2]) {
     for (int axis = 0; axis < 3; axis++) reach[axis][0] = reach[axis][1] = -STN_MAX_RADIUS;
     for (size_t k = 0; k < stencil->ntaps; k++)
@@ -46,12 +47,12 @@ static stn_status check_size(const stn_system *system, const stn_system_equation
                     "%d; assign a part to a field of its own",
                     e->line, e->column, name, d->reach[axis][side], 'z' - axis, STN_MAX_RADIUS);
     *rows += (int64_t)(d->reach[0][0] + d->reach[0][1] + 1) * (d->reach[1][0] + d->reach[1][1] + 1);
-    if (*rows <= MOST_ROWS) return STN_OK;
+    if (*rows <= MAX_ROWS) return STN_OK;
     return stn_fail(
         error, STN_ERROR_INVALID_ARGUMENT,
         "line %d, column %d: the stencils of stencils in %s.next need more than %d rows of intermediate results: "
         "assign a part to a field of its own",
-        e->line, e->column, name, MOST_ROWS);
+        e->line, e->column, name, MAX_ROWS);
 }
 
 static stn_status check_equation(const stn_system *system, stn_system_equation *e, demand *demands, stn_error *error) {
@@ -66,9 +67,10 @@ static stn_status check_equation(const stn_system *system, stn_system_equation *
         STN_TRY(check_size(system, e, d, &rows, error));
         if (node->op == STN_SYSTEM_STENCIL) {
             stencil_reach(&system->stencils[node->index], more);
-            widen(&demands[node->operand[0]], d, more);
+            widen_demand(&demands[node->operand[0]], d, more);
         } else
-            for (int k = 0; k < stn_system_ops[node->op].operands; k++) widen(&demands[node->operand[k]], d, NULL);
+            for (int k = 0; k < stn_system_ops[node->op].operands; k++)
+                widen_demand(&demands[node->operand[k]], d, NULL);
         if (node->op != STN_SYSTEM_FIELD && node->op != STN_SYSTEM_COEFFICIENT) continue;
         for (int axis = 0; axis < 3; axis++)
             for (int side = 0; side < 2; side++)
@@ -77,7 +79,7 @@ static stn_status check_equation(const stn_system *system, stn_system_equation *
     return STN_OK;
 }
 
-/* So that "reflect" and "reflect, reflect" are the same in a plane. */
+/* Makes "reflect" and "reflect, reflect" the same in 2D. */
 static void fill_unused_axes(const stn_system *system, stn_system_variable *v) {
     for (int axis = 0; system->rank && axis < 3 - system->rank; axis++)
         memcpy(v->side[axis], v->side[2], sizeof v->side[2]);
@@ -130,33 +132,7 @@ failed:
     return stn_fail_memory(error, "a system", nodes);
 }
 
-int64_t stn_system_fold(int64_t i, int64_t n, const stn_system_side sides[2], double *sign, double *constant) {
-    while (i < 0 || i >= n) {
-        const stn_system_side *side = &sides[i >= n];
-        switch (side->kind) {
-            case STN_WRAP:
-                i = i < 0 ? i + n : i - n;
-                break;
-            case STN_NEAREST:
-            case STN_FIXED:
-                i = i < 0 ? 0 : n - 1;
-                break;
-            case STN_REFLECT:
-                i = i < 0 ? -1 - i : 2 * n - 1 - i;
-                break;
-            case STN_MIRROR:
-                i = n == 1 ? 0 : i < 0 ? -i : 2 * (n - 1) - i;
-                break;
-            case STN_CONSTANT:
-                *constant = side->value;
-                return -1;
-        }
-        if (side->odd) *sign = -*sign;
-    }
-    return i;
-}
-
-/* ---- looking at it ------------------------------------------------------------------------- */
+/* ---- accessors ------------------------------------------------------------------------------- */
 
 int stn_system_rank(const stn_system *system) { return system ? system->rank : 0; }
 int stn_system_least_rank(const stn_system *system) { return system ? system->least_rank : 0; }

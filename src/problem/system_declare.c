@@ -1,4 +1,4 @@
-/* Declarations: fields, coefficients, stencils. */
+/* Parser of a system's declarations: fields, coefficients, stencils. */
 #include "problem/system_declare.h"
 
 #include <stdio.h>
@@ -8,10 +8,10 @@
 #include "base/error.h"
 #include "base/number.h"
 
-#define MOST_STENCILS 64
-#define MOST_TAPS 4096 /* of a stencil that is written as taps */
+#define MAX_STENCILS 64
+#define MAX_TAPS 4096 /* of a stencil written as taps */
 
-/* ---- names -------------------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 static bool is_used(const stn_system *system, const char *name) {
     for (int i = 0; i < system->nfields; i++)
@@ -23,13 +23,13 @@ static bool is_used(const stn_system *system, const char *name) {
     return false;
 }
 
-/* A name that nothing has yet. */
+/* Parses an undeclared name. */
 static stn_status new_name(stn_system_parser *p, const char *of, char name[STN_SYSTEM_NAME]) {
     char shown[40];
     stn_system_skip_lines(p);
     const size_t size = stn_system_name_size(p);
     if (!size) {
-        stn_system_show(p, shown);
+        stn_system_quote_next(p, shown);
         return stn_system_fail_at(p, p->at, "a %s needs a name of letters, digits and _, but here is %s", of, shown);
     }
     if (size >= STN_SYSTEM_NAME)
@@ -46,11 +46,11 @@ static stn_status new_name(stn_system_parser *p, const char *of, char name[STN_S
 
 static stn_status signed_number(stn_system_parser *p, const char *of, double *value) {
     char shown[40];
-    const bool minus = stn_system_take(p, '-');
+    const bool minus = stn_system_accept(p, '-');
     stn_system_skip(p);
     const size_t size = stn_system_number_size(p);
     if (!size || !stn_number_parse(p->text + p->at, size, value)) {
-        stn_system_show(p, shown);
+        stn_system_quote_next(p, shown);
         return stn_system_fail_at(p, p->at, "%s is a finite number, but here is %s", of, shown);
     }
     p->at += size;
@@ -58,7 +58,7 @@ static stn_status signed_number(stn_system_parser *p, const char *of, double *va
     return STN_OK;
 }
 
-/* ---- fields and coefficients --------------------------------------------------------------- */
+/* ---- fields and coefficients ----------------------------------------------------------------- */
 
 static void set_sides(stn_system_variable *v, stn_boundary_kind kind) {
     for (int axis = 0; axis < 3; axis++)
@@ -73,12 +73,12 @@ static stn_status field(stn_system_parser *p) {
     if (system->nfields == STN_SYSTEM_MAX_FIELDS)
         return stn_system_fail_at(p, p->at, "a system has at most %d fields", STN_SYSTEM_MAX_FIELDS);
     STN_TRY(new_name(p, "field", v->name));
-    if (stn_system_take(p, '(')) {
+    if (stn_system_accept(p, '(')) {
         const size_t at = p->at;
         STN_TRY(signed_number(p, "the count of levels", &levels));
         if (!(levels >= 1 && levels <= STN_SYSTEM_MAX_LEVELS && levels == (int)levels))
             return stn_system_fail_at(p, at, "a field has 1 to %d levels", STN_SYSTEM_MAX_LEVELS);
-        if (!stn_system_take(p, ')')) return stn_system_fail_at(p, p->at, "the count of levels ends with a bracket");
+        if (!stn_system_accept(p, ')')) return stn_system_fail_at(p, p->at, "the count of levels ends with a bracket");
     }
     v->levels = (int)levels;
     set_sides(v, STN_WRAP);
@@ -93,7 +93,7 @@ static stn_status coefficient(stn_system_parser *p) {
     if (system->ncoefficients == STN_SYSTEM_MAX_COEFFICIENTS)
         return stn_system_fail_at(p, p->at, "a system has at most %d coefficients", STN_SYSTEM_MAX_COEFFICIENTS);
     STN_TRY(new_name(p, "coefficient", v->name));
-    v->has_value = stn_system_take(p, '=');
+    v->has_value = stn_system_accept(p, '=');
     if (v->has_value) STN_TRY(signed_number(p, "a coefficient's value", &v->value));
     set_sides(v, STN_NEAREST);
     system->ncoefficients++;
@@ -102,17 +102,17 @@ static stn_status coefficient(stn_system_parser *p) {
 
 stn_status stn_system_declare_fields(stn_system_parser *p) {
     do STN_TRY(field(p));
-    while (stn_system_take(p, ','));
+    while (stn_system_accept(p, ','));
     return STN_OK;
 }
 
 stn_status stn_system_declare_coefficients(stn_system_parser *p) {
     do STN_TRY(coefficient(p));
-    while (stn_system_take(p, ','));
+    while (stn_system_accept(p, ','));
     return STN_OK;
 }
 
-/* ---- stencils ------------------------------------------------------------------------------ */
+/* ---- stencils -------------------------------------------------------------------------------- */
 
 stn_status stn_system_fix_rank(stn_system_parser *p, size_t at, int rank) {
     stn_system *system = p->system;
@@ -126,11 +126,11 @@ stn_status stn_system_fix_rank(stn_system_parser *p, size_t at, int rank) {
     return STN_OK;
 }
 
-/* A list of taps as it is read. */
+/* The taps read so far. */
 typedef struct tap_list {
-    stn_tap taps[MOST_TAPS];
+    stn_tap taps[MAX_TAPS];
     size_t count;
-    int rank, axis; /* rank 0: all along one axis, as new_stencil has it */
+    int rank, axis; /* rank 0: all offsets are along `axis`; axis -1: offsets have `rank` numbers */
 } tap_list;
 
 static stn_status parse_offset(stn_system_parser *p, tap_list *list) {
@@ -167,7 +167,7 @@ static stn_status parse_weight(stn_system_parser *p, double *weight) {
     double divisor = 1;
     const size_t at = p->at;
     STN_TRY(signed_number(p, "a weight", weight));
-    if (stn_system_take(p, '/')) STN_TRY(signed_number(p, "a divisor", &divisor));
+    if (stn_system_accept(p, '/')) STN_TRY(signed_number(p, "a divisor", &divisor));
     *weight /= divisor;
     if (!(*weight - *weight == 0)) return stn_system_fail_at(p, at, "this weight is no finite number");
     return STN_OK;
@@ -175,36 +175,36 @@ static stn_status parse_weight(stn_system_parser *p, double *weight) {
 
 static stn_status parse_lists(stn_system_parser *p, tap_list *list) {
     size_t count = 0;
-    if (!stn_system_take(p, '['))
+    if (!stn_system_accept(p, '['))
         return stn_system_fail_at(p, p->at,
                                   "taps are written as offsets and weights: taps [0, 1] (-1 1), or along an axis "
                                   "taps x [0, 1] (-1 1)");
     p->brackets++;
     do {
-        if (list->count == MOST_TAPS)
-            return stn_system_fail_at(p, p->at, "a stencil of a system has at most %d taps here", MOST_TAPS);
+        if (list->count == MAX_TAPS)
+            return stn_system_fail_at(p, p->at, "a stencil of a system has at most %d taps here", MAX_TAPS);
         STN_TRY(parse_offset(p, list));
-    } while (stn_system_take(p, ','));
-    if (!stn_system_take(p, ']')) return stn_system_fail_at(p, p->at, "the offsets end with ]");
+    } while (stn_system_accept(p, ','));
+    if (!stn_system_accept(p, ']')) return stn_system_fail_at(p, p->at, "the offsets end with ]");
     p->brackets--;
-    if (!stn_system_take(p, '('))
+    if (!stn_system_accept(p, '('))
         return stn_system_fail_at(p, p->at, "after the offsets come the weights, in brackets");
     p->brackets++;
     const size_t at = p->at;
     for (; stn_system_skip(p), p->at < p->size && p->text[p->at] != ')'; count++) {
-        (void)stn_system_take(p, ',');
+        (void)stn_system_accept(p, ',');
         double weight;
         STN_TRY(parse_weight(p, &weight));
         if (count < list->count) list->taps[count].weight = weight;
     }
-    if (!stn_system_take(p, ')')) return stn_system_fail_at(p, p->at, "the weights end with a bracket");
+    if (!stn_system_accept(p, ')')) return stn_system_fail_at(p, p->at, "the weights end with a bracket");
     p->brackets--;
     if (count != list->count)
         return stn_system_fail_at(p, at, "there are %zu weights for %zu offsets", count, list->count);
     return STN_OK;
 }
 
-/* The stencil's taps become the system's, in canonical order. */
+/* Sorts the taps and stores them in the system's stencil. */
 static stn_status keep(stn_system_parser *p, size_t at, const tap_list *list, stn_system_stencil *stencil) {
     stn_stencil *sorted;
     stn_error why = {STN_OK, ""};
@@ -284,16 +284,16 @@ static stn_status named_taps(stn_system_parser *p, stn_system_stencil *stencil) 
 static stn_status stencil(stn_system_parser *p) {
     stn_system *system = p->system;
     stn_system_skip_lines(p);
-    if (system->nstencils == MOST_STENCILS)
-        return stn_system_fail_at(p, p->at, "a system has at most %d stencils", MOST_STENCILS);
+    if (system->nstencils == MAX_STENCILS)
+        return stn_system_fail_at(p, p->at, "a system has at most %d stencils", MAX_STENCILS);
     stn_system_stencil *grown = realloc(system->stencils, ((size_t)system->nstencils + 1) * sizeof *grown);
     if (!grown) return stn_fail_memory(p->error, "a system", sizeof *grown);
     system->stencils = grown;
     stn_system_stencil *made = &grown[system->nstencils];
     memset(made, 0, sizeof *made);
     STN_TRY(new_name(p, "stencil", made->name));
-    system->nstencils++; /* whose taps may be missing until this statement is whole */
-    if (!stn_system_take(p, '='))
+    system->nstencils++; /* its taps are NULL until the statement is parsed */
+    if (!stn_system_accept(p, '='))
         return stn_system_fail_at(p, p->at, "the stencil %s is followed by = and its taps or the name of one",
                                   made->name);
     stn_system_skip(p);
@@ -304,6 +304,6 @@ static stn_status stencil(stn_system_parser *p) {
 
 stn_status stn_system_declare_stencils(stn_system_parser *p) {
     do STN_TRY(stencil(p));
-    while (stn_system_take(p, ','));
+    while (stn_system_accept(p, ','));
     return STN_OK;
 }

@@ -1,5 +1,5 @@
-/* Expressions of a system's text: precedence climbing into an array of nodes, of which no two are
- * alike. */
+/* Expression parser of systems: precedence climbing into an array of nodes. A hash table shares
+ * common subexpressions. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,13 +12,13 @@
 const stn_system_op_row stn_system_ops[STN_SYSTEM_OPS] = {STN_SYSTEM_OP_LIST(ROW)};
 #undef ROW
 
-#define UNARY 4 /* the precedence of a sign */
+#define UNARY 4
 
 static bool is_word(const char *word, const char *text, size_t size) {
     return strlen(word) == size && memcmp(word, text, size) == 0;
 }
 
-/* ---- nodes -------------------------------------------------------------------------------- */
+/* ---- nodes ----------------------------------------------------------------------------------- */
 
 static uint64_t hash(const stn_system_node *node) {
     uint64_t number, h = (uint64_t)node->op;
@@ -30,21 +30,21 @@ static uint64_t hash(const stn_system_node *node) {
     return h ^ h >> 32;
 }
 
-static bool alike(const stn_system_node *a, const stn_system_node *b) {
+static bool same_node(const stn_system_node *a, const stn_system_node *b) {
     return a->op == b->op && memcmp(a->operand, b->operand, sizeof a->operand) == 0 && a->index == b->index &&
-           a->level == b->level && a->number == b->number; /* which is neither NaN nor -0 */
+           a->level == b->level && a->number == b->number; /* numbers are neither NaN nor -0 */
 }
 
-static stn_status grow(stn_system_parser *p) {
+static stn_status grow_nodes(stn_system_parser *p) {
     stn_system *system = p->system;
-    const int room = p->room ? 2 * p->room : 64;
-    const size_t size = 4 * (size_t)room;
-    stn_system_node *nodes = realloc(system->nodes, (size_t)room * sizeof *nodes);
+    const int capacity = p->capacity ? 2 * p->capacity : 64;
+    const size_t size = 4 * (size_t)capacity;
+    stn_system_node *nodes = realloc(system->nodes, (size_t)capacity * sizeof *nodes);
     if (nodes) system->nodes = nodes;
     int *table = nodes ? calloc(size, sizeof *table) : NULL;
-    if (!table) return stn_fail_memory(p->error, "a system", (size_t)room * sizeof *nodes);
+    if (!table) return stn_fail_memory(p->error, "a system", (size_t)capacity * sizeof *nodes);
     free(p->table);
-    p->table = table, p->table_size = size, p->room = room;
+    p->table = table, p->table_size = size, p->capacity = capacity;
     for (int i = 0; i < system->nnodes; i++) {
         size_t slot = hash(&nodes[i]) & (size - 1);
         while (table[slot]) slot = (slot + 1) & (size - 1);
@@ -53,12 +53,12 @@ static stn_status grow(stn_system_parser *p) {
     return STN_OK;
 }
 
-static stn_status add(stn_system_parser *p, const stn_system_node *node, int *number) {
+static stn_status add_node(stn_system_parser *p, const stn_system_node *node, int *number) {
     stn_system *system = p->system;
-    if (system->nnodes == p->room) STN_TRY(grow(p));
+    if (system->nnodes == p->capacity) STN_TRY(grow_nodes(p));
     size_t slot = hash(node) & (p->table_size - 1);
     for (; p->table[slot]; slot = (slot + 1) & (p->table_size - 1))
-        if (alike(&system->nodes[p->table[slot] - 1], node)) {
+        if (same_node(&system->nodes[p->table[slot] - 1], node)) {
             *number = p->table[slot] - 1;
             return STN_OK;
         }
@@ -68,7 +68,7 @@ static stn_status add(stn_system_parser *p, const stn_system_node *node, int *nu
     return STN_OK;
 }
 
-/* ---- names -------------------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 bool stn_system_is_reserved(const char *name, size_t size) {
     static const char *const words[] = {"field", "coefficient", "stencil", "boundary", "taps"};
@@ -85,7 +85,7 @@ static int find(const stn_system_variable *list, int count, const char *name, si
     return -1;
 }
 
-/* After the dot of a field: next, prev, prev2... */
+/* Parses the level after a field's dot: next, prev, prev2, ... */
 static stn_status parse_level(stn_system_parser *p, int field, size_t start, int *level) {
     const stn_system_variable *v = &p->system->fields[field];
     const size_t size = stn_system_name_size(p);
@@ -120,15 +120,15 @@ static stn_status parse_field(stn_system_parser *p, int field, size_t start, int
         p->at++;
         STN_TRY(parse_level(p, field, start, &node.level));
     }
-    return add(p, &node, result);
+    return add_node(p, &node, result);
 }
 
-/* ---- expressions: functions that call each other no deeper than STN_SYSTEM_NESTED
- * --------------------------------- */
+/* ---- expressions, nested at most STN_SYSTEM_NESTED deep ----------------------------------------
+ * */
 
 static stn_status parse_from(stn_system_parser *p, int least, int *result);
 
-static stn_status deeper(stn_system_parser *p) {
+static stn_status enter_nesting(stn_system_parser *p) {
     if (++p->nested > STN_SYSTEM_NESTED)
         return stn_system_fail_at(p, p->at,
                                   "brackets, functions and signs are nested deeper than %d here: assign a part of "
@@ -137,19 +137,19 @@ static stn_status deeper(stn_system_parser *p) {
     return STN_OK;
 }
 
-/* What is inside brackets, up to the closing one. */
+/* Parses `count` operands in brackets. */
 static stn_status parse_operands(stn_system_parser *p, int count, const char *of, int result[3]) {
     const size_t opened = p->at;
     char shown[40];
-    if (!stn_system_take(p, '(')) {
-        stn_system_show(p, shown);
+    if (!stn_system_accept(p, '(')) {
+        stn_system_quote_next(p, shown);
         return stn_system_fail_at(p, p->at, "%s needs its operands in brackets, but here is %s", of, shown);
     }
     p->brackets++;
-    STN_TRY(deeper(p));
+    STN_TRY(enter_nesting(p));
     for (int i = 0; i < count; i++) {
-        if (i && !stn_system_take(p, ',')) {
-            stn_system_show(p, shown);
+        if (i && !stn_system_accept(p, ',')) {
+            stn_system_quote_next(p, shown);
             return stn_system_fail_at(p, p->at, "%s takes %d operands, and after %d of them here is %s", of, count, i,
                                       shown);
         }
@@ -158,7 +158,7 @@ static stn_status parse_operands(stn_system_parser *p, int count, const char *of
     stn_system_skip(p);
     if (p->at == p->size) return stn_system_fail_at(p, opened, "this bracket is not closed");
     if (p->text[p->at] != ')') {
-        stn_system_show(p, shown);
+        stn_system_quote_next(p, shown);
         return stn_system_fail_at(p, p->at, "the operands of %s end with a closing bracket, but here is %s", of, shown);
     }
     p->at++;
@@ -174,7 +174,8 @@ static stn_status parse_name(stn_system_parser *p, size_t size, int *result) {
               coefficient = find(system->coefficients, system->ncoefficients, name, size);
     p->at += size;
     if (field >= 0) return parse_field(p, field, start, result);
-    if (coefficient >= 0) return add(p, &(stn_system_node){.op = STN_SYSTEM_COEFFICIENT, .index = coefficient}, result);
+    if (coefficient >= 0)
+        return add_node(p, &(stn_system_node){.op = STN_SYSTEM_COEFFICIENT, .index = coefficient}, result);
     stn_system_node node = {0};
     char of[STN_SYSTEM_NAME];
     snprintf(of, sizeof of, "%.*s", (int)(size < sizeof of ? size : sizeof of - 1), name);
@@ -182,13 +183,13 @@ static stn_status parse_name(stn_system_parser *p, size_t size, int *result) {
         if (is_word(stn_system_ops[op].word, name, size)) {
             node.op = (stn_system_op)op;
             STN_TRY(parse_operands(p, stn_system_ops[op].operands, of, node.operand));
-            return add(p, &node, result);
+            return add_node(p, &node, result);
         }
     for (int i = 0; i < system->nstencils; i++)
         if (is_word(system->stencils[i].name, name, size)) {
             node = (stn_system_node){.op = STN_SYSTEM_STENCIL, .index = i};
             STN_TRY(parse_operands(p, 1, of, node.operand));
-            return add(p, &node, result);
+            return add_node(p, &node, result);
         }
     return stn_system_fail_at(p, start, "\"%.63s\" is not declared: it is no field, coefficient, stencil or function",
                               of);
@@ -204,7 +205,7 @@ static stn_status parse_operand(stn_system_parser *p, int *result) {
             return stn_system_fail_at(p, p->at, "\"%.*s\" is no finite number", (int)(size < 40 ? size : 40),
                                       p->text + p->at);
         p->at += size;
-        return add(p, &node, result);
+        return add_node(p, &node, result);
     }
     size = stn_system_name_size(p);
     if (size) return parse_name(p, size, result);
@@ -214,22 +215,21 @@ static stn_status parse_operand(stn_system_parser *p, int *result) {
         *result = inside[0];
         return STN_OK;
     }
-    stn_system_show(p, shown);
+    stn_system_quote_next(p, shown);
     return stn_system_fail_at(p, p->at, "a number, a name or a bracket is expected, but here is %s", shown);
 }
 
 static stn_status parse_signed(stn_system_parser *p, int *result) {
     stn_system_skip_lines(p);
-    if (!stn_system_take(p, '-')) return parse_operand(p, result);
+    if (!stn_system_accept(p, '-')) return parse_operand(p, result);
     stn_system_node node = {.op = STN_SYSTEM_NEGATE};
-    STN_TRY(deeper(p));
+    STN_TRY(enter_nesting(p));
     STN_TRY(parse_signed(p, &node.operand[0]));
     p->nested--;
-    return add(p, &node, result);
+    return add_node(p, &node, result);
 }
 
-/* The binary operator that is next, of two characters before of one; *size is 0 where there is
- * none. */
+/* The binary operator at the current position, the longest match; *size is 0 if there is none. */
 static stn_system_op next_operator(stn_system_parser *p, size_t *size) {
     stn_system_op best = STN_SYSTEM_NUMBER;
     *size = 0;
@@ -245,7 +245,7 @@ static stn_system_op next_operator(stn_system_parser *p, size_t *size) {
     return best;
 }
 
-/* Operators of precedence `least` and more. */
+/* Parses operators of precedence `least` or higher. */
 static stn_status parse_from(stn_system_parser *p, int least, int *result) {
     STN_TRY(parse_signed(p, result));
     for (bool compared = false;;) {
@@ -259,7 +259,7 @@ static stn_status parse_from(stn_system_parser *p, int least, int *result) {
         p->at += size;
         node.operand[0] = *result;
         STN_TRY(parse_from(p, precedence + 1, &node.operand[1]));
-        STN_TRY(add(p, &node, result));
+        STN_TRY(add_node(p, &node, result));
     }
 }
 

@@ -1,6 +1,6 @@
-/* The growth of a linear system: at one frequency a step is a small matrix, from all levels of all
- * fields to the next ones. Its largest eigenvalue in size, over frequencies, is what a step
- * multiplies a wave by. */
+/* Von Neumann stability analysis of a linear system: at one frequency a step is a small
+ * amplification matrix, which maps all levels of all fields to the next ones. The growth of a step
+ * is the largest spectral radius over frequencies. */
 #include <complex.h>
 #include <math.h>
 #include <stdlib.h>
@@ -10,21 +10,23 @@
 #include "problem/system_task.h"
 
 enum {
-    SQUARINGS = 30,  /* of the matrix: its 2^30-th power has the largest eigenvalue's size to 1e-5 */
-    MOST_CORNERS = 8 /* coefficients of which every combination of bounds is looked at */
+    /* of the matrix: the norm of its 2^30-th power gives the spectral radius to 1e-5 */
+    SQUARINGS = 30,
+    MAX_CORNERS = 8 /* coefficients for which all combinations of bounds are tried */
 };
-#define BUDGET 4e7 /* multiply-adds of all frequencies, about a tenth of a second */
+#define BUDGET 4e7 /* multiply-adds of all frequencies, about 0.1 seconds */
 
 typedef double complex cplx;
 
-/* At one frequency: a node is a constant plus a sum over the present levels, `width` numbers each,
- * of which the first is NaN where the node is not linear. */
+/* At one frequency each node is an affine form: a constant plus a linear combination of the `width`
+ * present levels, whose first factor is NaN if the node is not linear. */
 typedef struct symbol {
     const stn_system *system;
     double values[STN_SYSTEM_MAX_COEFFICIENTS];
     int width, first[STN_SYSTEM_MAX_FIELDS];
     double theta[3];
-    cplx *forms, *constants, *next; /* of the nodes; of the fields' next states */
+    /* forms and constants of the nodes; `next`: forms of the fields' next states */
+    cplx *forms, *constants, *next;
     cplx *matrix, *square;
     bool linear;
 } symbol;
@@ -92,8 +94,8 @@ static void stencil_form(const symbol *s, const stn_system_node *node, cplx *for
     *constant = sum * s->constants[node->operand[0]];
 }
 
-/* A product or a ratio, of which one factor or the divisor must be constant; and all that is not
- * linear at all. */
+/* Products and ratios are linear only if one factor or the divisor is constant; other operations
+ * only if all operands are constant. */
 static void other_form(symbol *s, const stn_system_node *node, cplx *form, cplx *constant) {
     const size_t width = (size_t)s->width;
     const int *x = node->operand, count = stn_system_ops[node->op].operands;
@@ -157,8 +159,8 @@ static void node_form(symbol *s, int number) {
     }
 }
 
-/* The matrix of a step. What an assignment needs of next states is known after those before it: so
- * nodes are evaluated again for each assignment. */
+/* Fills the amplification matrix. An assignment may use next states of earlier ones, so all nodes
+ * are evaluated again for each assignment. */
 static void fill_matrix(symbol *s) {
     const stn_system *system = s->system;
     const size_t width = (size_t)s->width;
@@ -178,7 +180,7 @@ static void fill_matrix(symbol *s) {
     }
 }
 
-/* Its eigenvalue of the largest size: the 2^k-th root of the norm of the 2^k-th power. */
+/* The spectral radius, by repeated squaring: the 2^k-th root of the norm of the 2^k-th power. */
 static double radius(symbol *s) {
     const size_t width = (size_t)s->width;
     double logarithm = 0, part = 1;
@@ -209,7 +211,7 @@ static double over_frequencies(symbol *s, int rank, double corners) {
     double largest = 0;
     int count[3] = {1, 1, 1};
     for (int axis = 3 - rank; axis < 3; axis++) count[axis] = samples;
-    count[3 - rank] = samples / 2 + 1; /* the rest are conjugates */
+    count[3 - rank] = samples / 2 + 1; /* the other frequencies give complex conjugates */
     for (int i = 0; i < count[0]; i++)
         for (int j = 0; j < count[1]; j++)
             for (int k = 0; k < count[2]; k++) {
@@ -223,13 +225,13 @@ static double over_frequencies(symbol *s, int rank, double corners) {
     return largest;
 }
 
-/* The values of the coefficients at a corner of their bounds. */
+/* Sets the coefficients to corner `number` of the box of their bounds. */
 static void corner(const stn_system *system, const double *low, const double *high, unsigned number, double *values) {
     unsigned bit = 0;
     for (int i = 0; i < system->ncoefficients; i++) {
         values[i] = low[i];
         if (low[i] == high[i]) continue;
-        if (number >> (bit < MOST_CORNERS - 1 ? bit : MOST_CORNERS - 1) & 1) values[i] = high[i];
+        if (number >> (bit < MAX_CORNERS - 1 ? bit : MAX_CORNERS - 1) & 1) values[i] = high[i];
         bit++;
     }
 }
@@ -248,7 +250,7 @@ static double growth_between(symbol *s, int rank, const double *low, const doubl
     double largest = 0;
     int differ = 0;
     for (int i = 0; i < s->system->ncoefficients; i++) differ += low[i] != high[i];
-    const unsigned corners = 1u << (differ < MOST_CORNERS ? differ : MOST_CORNERS);
+    const unsigned corners = 1u << (differ < MAX_CORNERS ? differ : MAX_CORNERS);
     for (unsigned c = 0; c < corners; c++) {
         corner(s->system, low, high, c, s->values);
         const double at = over_frequencies(s, rank, corners);
@@ -277,7 +279,7 @@ stn_status stn_system_growth(const stn_system *system, int rank, const double *l
         if (low && !(low[i] <= high[i])) return STN_OK;
     }
     symbol s = {.system = system, .linear = true};
-    for (int f = 0; f < system->nfields; f++) { /* at least one */
+    for (int f = 0; f < system->nfields; f++) { /* there is at least one field */
         s.first[f] = s.width;
         s.width += system->fields[f].levels;
     }

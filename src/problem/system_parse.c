@@ -1,4 +1,5 @@
-/* The text of a system: its statements, but for what an expression or a declaration is. */
+/* Top-level parser of a system's text: statements and assignments (declarations are in
+ * system_declare.c, boundaries in system_boundary.c, expressions in system_expression.c). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,13 +24,13 @@ static stn_status parse_assignment(stn_system_parser *p, size_t size) {
     if (p->size - p->at < 5 || memcmp(p->text + p->at, ".next", 5) != 0)
         return stn_system_fail_at(p, p->at, "only %.*s.next can be assigned", shown, name);
     p->at += 5;
-    if (!stn_system_take(p, '='))
+    if (!stn_system_accept(p, '='))
         return stn_system_fail_at(p, p->at, "%.*s.next is followed by = and an expression", shown, name);
     if (p->assigned >> field & 1)
         return stn_system_fail_at(p, start, "%.*s.next is assigned a second time: once for each field", shown, name);
     stn_system_equation *equation = &system->equations[system->nequations];
     equation->field = field;
-    stn_system_place(p, start, &equation->line, &equation->column);
+    stn_system_line_column(p, start, &equation->line, &equation->column);
     p->assigning = field;
     STN_TRY(stn_system_parse_expression(p, &equation->root));
     p->assigning = -1;
@@ -49,7 +50,7 @@ static stn_status parse_statement(stn_system_parser *p) {
     char shown[40];
     const size_t size = stn_system_name_size(p);
     if (!size) {
-        stn_system_show(p, shown);
+        stn_system_quote_next(p, shown);
         return stn_system_fail_at(p, p->at,
                                   "a statement is expected, but here is %s: field, coefficient, stencil, boundary, "
                                   "or a field's .next",
@@ -75,7 +76,7 @@ static stn_status parse_text(stn_system_parser *p) {
         STN_TRY(parse_statement(p));
         stn_system_skip(p);
         if (p->at == p->size || p->text[p->at] == '\n' || p->text[p->at] == ';') continue;
-        stn_system_show(p, shown);
+        stn_system_quote_next(p, shown);
         return stn_system_fail_at(p, p->at,
                                   "the statement should end here, but goes on with %s: a line ends it, or a "
                                   "semicolon",

@@ -1,4 +1,5 @@
-/* The canonical text of a system: one for all texts that compute the same in the same order. */
+/* Prints the canonical text of a system, the same for all texts that compute the same operations in
+ * the same order. Expressions are printed with an explicit stack. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,22 +14,26 @@ static void print_number(double value, stn_text *text) {
     stn_text_printf(text, "%s", digits);
 }
 
-/* ---- expressions --------------------------------------------------------------------------- */
+/* ---- expressions ----------------------------------------------------------------------------- */
 
-/* What is still to be printed: a node, in brackets if it binds less than `least`, or words where
- * node is negative. */
-typedef struct task {
+/* A stack entry: a node, in brackets if its precedence is below `least`; or text, if node is
+ * negative. */
+typedef struct stack_entry {
     int node, least;
     const char *words;
-} task;
+} stack_entry;
 
-typedef struct tasks {
-    task *list;
+typedef struct entry_stack {
+    stack_entry *list;
     size_t count;
-} tasks;
+} entry_stack;
 
-static void push_node(tasks *todo, int node, int least) { todo->list[todo->count++] = (task){node, least, NULL}; }
-static void push_words(tasks *todo, const char *words) { todo->list[todo->count++] = (task){-1, 0, words}; }
+static void push_node(entry_stack *stack, int node, int least) {
+    stack->list[stack->count++] = (stack_entry){node, least, NULL};
+}
+static void push_words(entry_stack *stack, const char *words) {
+    stack->list[stack->count++] = (stack_entry){-1, 0, words};
+}
 
 static void print_field(const stn_system *system, const stn_system_node *node, stn_text *text) {
     stn_text_printf(text, "%s", system->fields[node->index].name);
@@ -40,8 +45,8 @@ static void print_field(const stn_system *system, const stn_system_node *node, s
         stn_text_printf(text, ".prev%d", node->level);
 }
 
-/* Pushes what a node consists of, last first. */
-static void print_node(const stn_system *system, const task *t, tasks *todo, stn_text *text) {
+/* Prints the beginning of a node and pushes its remaining parts in reverse order. */
+static void print_node(const stn_system *system, const stack_entry *t, entry_stack *stack, stn_text *text) {
     const stn_system_node *node = &system->nodes[t->node];
     const stn_system_op_row *row = &stn_system_ops[node->op];
     const bool brackets = row->precedence && row->precedence < t->least;
@@ -53,39 +58,40 @@ static void print_node(const stn_system *system, const task *t, tasks *todo, stn
         stn_text_printf(text, "%s", system->coefficients[node->index].name);
     else if (!row->precedence) { /* a function or a stencil */
         stn_text_printf(text, "%s(", node->op == STN_SYSTEM_STENCIL ? system->stencils[node->index].name : row->word);
-        push_words(todo, ")");
+        push_words(stack, ")");
         for (int k = row->operands - 1; k >= 0; k--) {
-            push_node(todo, node->operand[k], 0);
-            if (k) push_words(todo, ", ");
+            push_node(stack, node->operand[k], 0);
+            if (k) push_words(stack, ", ");
         }
     } else if (row->operands == 1) {
         stn_text_printf(text, brackets ? "(-" : "-");
-        if (brackets) push_words(todo, ")");
-        push_node(todo, node->operand[0], row->precedence);
+        if (brackets) push_words(stack, ")");
+        push_node(stack, node->operand[0], row->precedence);
     } else {
         if (brackets) stn_text_printf(text, "(");
-        if (brackets) push_words(todo, ")");
-        push_node(todo, node->operand[1], row->precedence + 1);
-        push_words(todo, " ");
-        push_words(todo, row->word);
-        push_words(todo, " ");
-        push_node(todo, node->operand[0], row->precedence + (row->precedence == 1)); /* comparisons do not chain */
+        if (brackets) push_words(stack, ")");
+        push_node(stack, node->operand[1], row->precedence + 1);
+        push_words(stack, " ");
+        push_words(stack, row->word);
+        push_words(stack, " ");
+        /* comparisons do not chain */
+        push_node(stack, node->operand[0], row->precedence + (row->precedence == 1));
     }
 }
 
-static void print_expression(const stn_system *system, int root, tasks *todo, stn_text *text) {
-    todo->count = 0;
-    push_node(todo, root, 0);
-    while (todo->count && !text->failed) {
-        const task t = todo->list[--todo->count];
+static void print_expression(const stn_system *system, int root, entry_stack *stack, stn_text *text) {
+    stack->count = 0;
+    push_node(stack, root, 0);
+    while (stack->count && !text->failed) {
+        const stack_entry t = stack->list[--stack->count];
         if (t.node < 0)
             stn_text_printf(text, "%s", t.words);
         else
-            print_node(system, &t, todo, text);
+            print_node(system, &t, stack, text);
     }
 }
 
-/* ---- declarations -------------------------------------------------------------------------- */
+/* ---- declarations ---------------------------------------------------------------------------- */
 
 static void print_stencil(const stn_system_stencil *stencil, stn_text *text) {
     stn_text_printf(text, "stencil %s = taps", stencil->name);
@@ -120,16 +126,16 @@ static bool same_axis(const stn_system_variable *v, int a, int b) {
     return same_side(&v->side[a][0], &v->side[b][0]) && same_side(&v->side[a][1], &v->side[b][1]);
 }
 
-/* Nothing where it is what holds if nothing is said. */
-static void print_boundary(const stn_system *system, const stn_system_variable *v, stn_boundary_kind usual,
+/* Prints a boundary statement unless all sides have the default rule. */
+static void print_boundary(const stn_system *system, const stn_system_variable *v, stn_boundary_kind default_kind,
                            stn_text *text) {
     const bool alike = same_axis(v, 0, 2) && same_axis(v, 1, 2);
     const int first = alike || !system->rank ? 2 : 3 - system->rank;
-    bool is_usual = true;
+    bool is_default = true;
     for (int axis = first; axis < 3; axis++)
         for (int side = 0; side < 2; side++)
-            is_usual = is_usual && v->side[axis][side].kind == usual && !v->side[axis][side].odd;
-    if (is_usual) return;
+            is_default = is_default && v->side[axis][side].kind == default_kind && !v->side[axis][side].odd;
+    if (is_default) return;
     stn_text_printf(text, "boundary %s = ", v->name);
     for (int axis = first; axis < 3; axis++) {
         if (axis > first) stn_text_printf(text, ", ");
@@ -145,8 +151,8 @@ stn_status stn_system_print(const stn_system *system, char **result, stn_error *
     if (!system || !result)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "stn_system_print needs a system and a place for the text");
     *result = NULL;
-    tasks todo = {malloc((8 * (size_t)system->nnodes + 8) * sizeof *todo.list), 0};
-    if (!todo.list) return stn_fail_memory(error, "a system's text", 8 * (size_t)system->nnodes * sizeof *todo.list);
+    entry_stack stack = {malloc((8 * (size_t)system->nnodes + 8) * sizeof *stack.list), 0};
+    if (!stack.list) return stn_fail_memory(error, "a system's text", 8 * (size_t)system->nnodes * sizeof *stack.list);
     stn_text text = STN_TEXT_EMPTY;
     for (int i = 0; i < system->nfields; i++) {
         stn_text_printf(&text, "field %s", system->fields[i].name);
@@ -167,9 +173,9 @@ stn_status stn_system_print(const stn_system *system, char **result, stn_error *
         print_boundary(system, &system->coefficients[i], STN_NEAREST, &text);
     for (int e = 0; e < system->nequations; e++) {
         stn_text_printf(&text, "%s.next = ", system->fields[system->equations[e].field].name);
-        print_expression(system, system->equations[e].root, &todo, &text);
+        print_expression(system, system->equations[e].root, &stack, &text);
         stn_text_printf(&text, "\n");
     }
-    free(todo.list);
+    free(stack.list);
     return stn_text_take(&text, result, error);
 }

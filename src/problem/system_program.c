@@ -1,5 +1,5 @@
-/* Expressions as straight-line code: from the assigned node down, each node at all the places where
- * it is needed. */
+/* Compiles an assignment of a system to straight-line code (system_program.h): from the assigned
+ * node down, each node is instantiated at every offset where its value is needed. */
 #include "problem/system_program.h"
 
 #include <stdlib.h>
@@ -7,26 +7,27 @@
 
 #include "base/error.h"
 
-/* The program while it is made: instructions in the order they are found, users before operands. */
-typedef struct maker {
+/* State of the compilation: instructions in order of discovery, users before operands. */
+typedef struct compiler {
     const stn_system *system;
     stn_system_program *program;
     bool rows;
-    int most, room, operand_room;
-    int *of_node;  /* the last instruction of a node; -1: none */
-    int *previous; /* the one before of the same node */
-    int *table;    /* hash of node and offset to an instruction + 1 */
+    int max_count, capacity, operand_capacity;
+    int *of_node;  /* the latest instruction of each node; -1: none */
+    int *previous; /* the previous instruction of the same node */
+    int *table;    /* hash table of (node, offset): instruction index + 1 */
     size_t table_size;
-} maker;
+} compiler;
 
-static size_t slot_of(const maker *m, int node, const int offset[3]) {
+static size_t slot_of(const compiler *m, int node, const int offset[3]) {
     uint64_t h = (uint64_t)node;
     for (int axis = 0; axis < 3; axis++) h = (h * 1024 + (uint64_t)(offset[axis] + 512)) * UINT64_C(0x9e3779b97f4a7c15);
     return (size_t)(h >> 20) & (m->table_size - 1);
 }
 
-/* The instruction of a node at an offset, widened to the range; -1: there are too many. */
-static int need(maker *m, int node, const int offset[3], int low, int high) {
+/* Finds or adds the instruction of a node at an offset and widens its range; -1: there are too
+ * many. */
+static int require(compiler *m, int node, const int offset[3], int low, int high) {
     stn_system_program *p = m->program;
     size_t slot = slot_of(m, node, offset);
     for (; m->table[slot]; slot = (slot + 1) & (m->table_size - 1)) {
@@ -37,7 +38,7 @@ static int need(maker *m, int node, const int offset[3], int low, int high) {
         found->uses++;
         return m->table[slot] - 1;
     }
-    if (p->count == m->most) return -1;
+    if (p->count == m->max_count) return -1;
     stn_system_instruction *made = &p->list[p->count];
     *made = (stn_system_instruction){.node = node, .low = low, .high = high, .uses = 1};
     memcpy(made->offset, offset, sizeof made->offset);
@@ -47,38 +48,39 @@ static int need(maker *m, int node, const int offset[3], int low, int high) {
     return p->count - 1;
 }
 
-static stn_status too_many(const maker *m, stn_error *error) {
-    return stn_fail(error, STN_ERROR_UNSUPPORTED, "an assignment takes more than %d operations a point", m->most);
+static stn_status too_many(const compiler *m, stn_error *error) {
+    return stn_fail(error, STN_ERROR_UNSUPPORTED, "an assignment takes more than %d operations a point", m->max_count);
 }
 
-static stn_status add_operand(maker *m, int instruction, int shift, stn_error *error) {
+static stn_status add_operand(compiler *m, int instruction, int shift, stn_error *error) {
     stn_system_program *p = m->program;
     if (instruction < 0) return too_many(m, error);
-    if (p->noperands == m->operand_room) {
-        const int room = 2 * m->operand_room + 64;
-        stn_system_operand *grown = realloc(p->operands, (size_t)room * sizeof *grown);
-        if (!grown) return stn_fail_memory(error, "a system's program", (size_t)room * sizeof *grown);
-        p->operands = grown, m->operand_room = room;
+    if (p->noperands == m->operand_capacity) {
+        const int capacity = 2 * m->operand_capacity + 64;
+        stn_system_operand *grown = realloc(p->operands, (size_t)capacity * sizeof *grown);
+        if (!grown) return stn_fail_memory(error, "a system's program", (size_t)capacity * sizeof *grown);
+        p->operands = grown, m->operand_capacity = capacity;
     }
     p->operands[p->noperands++] = (stn_system_operand){instruction, shift};
     return STN_OK;
 }
 
-static stn_status add_taps(maker *m, const stn_system_instruction *of, const stn_system_node *node, stn_error *error) {
+static stn_status add_taps(compiler *m, const stn_system_instruction *of, const stn_system_node *node,
+                           stn_error *error) {
     const stn_system_stencil *stencil = &m->system->stencils[node->index];
     for (size_t k = 0; k < stencil->ntaps; k++) {
         const int64_t *o = stencil->taps[k].offset;
         const int along = (int)o[2], shift = m->rows ? along : 0;
         const int offset[3] = {of->offset[0] + (int)o[0], of->offset[1] + (int)o[1],
                                of->offset[2] + (m->rows ? 0 : along)};
-        const int operand = need(m, node->operand[0], offset, of->low - shift, of->high + shift);
+        const int operand = require(m, node->operand[0], offset, of->low - shift, of->high + shift);
         STN_TRY(add_operand(m, operand, shift, error));
     }
     return STN_OK;
 }
 
-/* All instructions of a node are known, with their ranges: those of its operands follow. */
-static stn_status expand(maker *m, int number, stn_error *error) {
+/* Adds the operands of all instructions of a node, whose ranges are final by now. */
+static stn_status expand(compiler *m, int number, stn_error *error) {
     const stn_system_node *node = &m->system->nodes[number];
     for (int i = m->of_node[number]; i >= 0; i = m->previous[i]) {
         const stn_system_instruction of = m->program->list[i];
@@ -88,54 +90,54 @@ static stn_status expand(maker *m, int number, stn_error *error) {
             continue;
         }
         for (int k = 0; k < stn_system_ops[node->op].operands; k++)
-            STN_TRY(add_operand(m, need(m, node->operand[k], of.offset, of.low, of.high), 0, error));
+            STN_TRY(add_operand(m, require(m, node->operand[k], of.offset, of.low, of.high), 0, error));
     }
     return STN_OK;
 }
 
-/* Instructions are put in the order of their nodes, in which operands come before their users. */
-static stn_status order(const maker *m, int root, stn_error *error) {
+/* Sorts the instructions by node, so that operands come before their users. */
+static stn_status order(const compiler *m, int root, stn_error *error) {
     stn_system_program *p = m->program;
     stn_system_instruction *ordered = malloc((size_t)p->count * sizeof *ordered);
-    int *now = malloc((size_t)p->count * sizeof *now), count = 0;
+    int *new_index = malloc((size_t)p->count * sizeof *new_index), count = 0;
     stn_status status = STN_OK;
-    if (ordered && now) {
+    if (ordered && new_index) {
         for (int node = 0; node <= root; node++)
             for (int i = m->of_node[node]; i >= 0; i = m->previous[i]) {
-                now[i] = count;
+                new_index[i] = count;
                 ordered[count++] = p->list[i];
             }
         memcpy(p->list, ordered, (size_t)p->count * sizeof *ordered);
-        for (int i = 0; i < p->noperands; i++) p->operands[i].instruction = now[p->operands[i].instruction];
+        for (int i = 0; i < p->noperands; i++) p->operands[i].instruction = new_index[p->operands[i].instruction];
     } else
         status = stn_fail_memory(error, "a system's program", (size_t)p->count * sizeof *ordered);
     free(ordered);
-    free(now);
+    free(new_index);
     return status;
 }
 
-static stn_status make(maker *m, const stn_system_equation *equation, stn_error *error) {
+static stn_status compile(compiler *m, const stn_system_equation *equation, stn_error *error) {
     const int offset[3] = {0};
     for (int i = 0; i <= equation->root; i++) m->of_node[i] = -1;
-    if (need(m, equation->root, offset, 0, 0) < 0) return too_many(m, error);
+    if (require(m, equation->root, offset, 0, 0) < 0) return too_many(m, error);
     for (int i = equation->root; i >= 0; i--) STN_TRY(expand(m, i, error));
     return order(m, equation->root, error);
 }
 
-stn_status stn_system_program_make(const stn_system *system, const stn_system_equation *equation, bool rows, int most,
-                                   stn_system_program *program, stn_error *error) {
-    maker m = {.system = system, .program = program, .rows = rows, .most = most, .table_size = 2};
-    while (m.table_size < 2 * (size_t)most) m.table_size *= 2;
+stn_status stn_system_program_make(const stn_system *system, const stn_system_equation *equation, bool rows,
+                                   int max_count, stn_system_program *program, stn_error *error) {
+    compiler m = {.system = system, .program = program, .rows = rows, .max_count = max_count, .table_size = 2};
+    while (m.table_size < 2 * (size_t)max_count) m.table_size *= 2;
     memset(program, 0, sizeof *program);
-    program->list = malloc((size_t)most * sizeof *program->list);
-    m.previous = malloc((size_t)most * sizeof *m.previous);
+    program->list = malloc((size_t)max_count * sizeof *program->list);
+    m.previous = malloc((size_t)max_count * sizeof *m.previous);
     m.of_node = malloc(((size_t)equation->root + 1) * sizeof *m.of_node);
     m.table = calloc(m.table_size, sizeof *m.table);
     stn_status status = STN_OK;
     if (program->list && m.previous && m.of_node && m.table)
-        status = make(&m, equation, error);
+        status = compile(&m, equation, error);
     else
-        status = stn_fail_memory(error, "a system's program", (size_t)most * sizeof *program->list);
+        status = stn_fail_memory(error, "a system's program", (size_t)max_count * sizeof *program->list);
     free(m.previous);
     free(m.of_node);
     free(m.table);

@@ -1,4 +1,4 @@
-/* See system_state.h. */
+/* See system_state.h: buffers of a field's time levels, used as a ring. */
 #include "problem/system_state.h"
 
 #include "base/arith.h"
@@ -20,7 +20,7 @@ size_t stn_system_level_bytes(const stn_system_task *task) {
     return (size_t)stn_system_task_numbers(task) * stn_dtype_size(task->dtype);
 }
 
-/* The first of a field's buffers that is the workspace's. */
+/* The first buffer of a field that lies in the workspace. */
 static int first_own(const stn_system_task *task, int field) {
     return task->stack ? 0 : task->system->fields[field].levels;
 }

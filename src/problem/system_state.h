@@ -1,16 +1,16 @@
-/* Where the levels of fields lie during a run.
+/* Storage of the time levels of a system's fields during a run.
  *
- * A field's states are numbered by the step after which they are present: 0 is the input's level 0,
- * -1 its level 1. States that are computed lie in the field's buffers, levels + spare of them,
- * which take turns. In a run of T steps that is neither in place nor a stack, state s lies in
- * buffer (T - s) modulo their count, so that at the end level l is in buffer l, which is the
- * caller's. Otherwise it lies in buffer -s modulo their count: in place those are the inputs, which
- * are rotated at the end; of stacks all are the workspace's, and levels are copied. */
+ * State s of a field is its value after step s: 0 is level 0 of the input, -1 its level 1. Computed
+ * states lie in the field's levels + spare buffers, used as a ring. In a run of T steps that is
+ * neither in place nor a stack, state s lies in buffer (T - s) modulo the number of buffers, so
+ * that at the end level l is in buffer l, which is the caller's. Otherwise it lies in buffer -s
+ * modulo that number: in place the buffers are the inputs, which are rotated at the end; for stacks
+ * all buffers belong to the workspace, and levels are copied out. */
 #ifndef STN_PROBLEM_SYSTEM_STATE_H
 #define STN_PROBLEM_SYSTEM_STATE_H
 #include "problem/system_task.h"
 
-#define STN_SYSTEM_MOST_BUFFERS (STN_SYSTEM_MAX_LEVELS + 1) /* of a field */
+#define STN_SYSTEM_MOST_BUFFERS (STN_SYSTEM_MAX_LEVELS + 1) /* buffers of a field */
 
 typedef struct stn_system_state {
     const stn_system_task *task;
@@ -20,16 +20,16 @@ typedef struct stn_system_state {
 
 int stn_system_buffers(const stn_system_task *task, int field);
 int stn_system_buffer_of(const stn_system_task *task, int field, int64_t state);
-/* Bytes of one level of a field, and of the buffers that are the workspace's. */
+/* Bytes of one level of a field, and of the workspace's buffers. */
 size_t stn_system_level_bytes(const stn_system_task *task);
 size_t stn_system_state_bytes(const stn_system_task *task);
 
 void stn_system_state_begin(stn_system_state *state, const stn_system_task *task, const stn_system_arrays *arrays,
                             void *workspace);
-/* Where a field's state is read, and where one that is computed is written. */
+/* Where a field's state is read from, and where a computed state is written. */
 const void *stn_system_state_of(const stn_system_state *state, int field, int64_t number);
 void *stn_system_state_next(const stn_system_state *state, int field, int64_t number);
-/* In place: by how many buffers a field's levels are rotated after so many steps; 0: they lie where
- * they should. */
+/* In place: by how many buffers a field's levels are rotated after the run; 0: they are in
+ * order. */
 int stn_system_rotation(const stn_system_task *task, int field);
 #endif

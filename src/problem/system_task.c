@@ -1,5 +1,5 @@
-/* From a problem of a system as the caller wrote it to one of three axes with nothing left to
- * default. */
+/* Validation and canonicalisation of a system's problem (stn_system_problem to stn_system_task),
+ * and its description as text and JSON. */
 #include "problem/system_task.h"
 
 #include <inttypes.h>
@@ -14,9 +14,9 @@
 #include "problem/stencil.h"
 #include "problem/task.h"
 
-/* ---- validation ---------------------------------------------------------------------------- */
+/* ---- validation ------------------------------------------------------------------------------ */
 
-static stn_status lift_grid(const stn_system_problem *g, stn_system_task *task, stn_error *error) {
+static stn_status canonical_grid(const stn_system_problem *g, stn_system_task *task, stn_error *error) {
     const stn_system *system = g->system;
     const int rank = task->rank = g->rank ? g->rank : system->rank;
     if (rank < 1 || rank > STN_MAX_RANK)
@@ -62,7 +62,7 @@ static stn_status check_reach(const stn_system_task *task, stn_error *error) {
     return STN_OK;
 }
 
-static stn_status lift_steps(const stn_system_problem *g, stn_system_task *task, stn_error *error) {
+static stn_status canonical_steps(const stn_system_problem *g, stn_system_task *task, stn_error *error) {
     const uint64_t steps = g->steps ? g->steps : 1;
     if (steps > INT64_MAX / 2)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "steps is %" PRIu64 ": at most 2^62", steps);
@@ -83,7 +83,7 @@ static stn_status lift_steps(const stn_system_problem *g, stn_system_task *task,
     return STN_OK;
 }
 
-static stn_status lift_words(const stn_system_problem *g, stn_system_task *task, stn_error *error) {
+static stn_status canonical_options(const stn_system_problem *g, stn_system_task *task, stn_error *error) {
     const int size = (int)stn_dtype_size(g->dtype), alignment = g->alignment ? g->alignment : 16;
     if (!size)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "the dtype %d is unknown: use STN_F64, STN_F32 or STN_F16",
@@ -108,14 +108,14 @@ static stn_status lift_words(const stn_system_problem *g, stn_system_task *task,
     return STN_OK;
 }
 
-static stn_status lift_points(const stn_system_task *task, const char *what, size_t count,
-                              const stn_system_point *given, stn_system_point **lifted, int64_t *channels,
-                              stn_error *error) {
+static stn_status canonical_points(const stn_system_task *task, const char *what, size_t count,
+                                   const stn_system_point *given, stn_system_point **canonical, int64_t *channels,
+                                   stn_error *error) {
     if (!count) return STN_OK;
     if (!given)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "%s_count is %zu but %ss is NULL: give the list", what,
                         count, what);
-    stn_system_point *points = *lifted = calloc(count, sizeof *points);
+    stn_system_point *points = *canonical = calloc(count, sizeof *points);
     if (!points) return stn_fail_memory(error, "a list of points", count * sizeof *points);
     for (size_t i = 0; i < count; i++) {
         if (given[i].field >= (size_t)task->system->nfields)
@@ -139,11 +139,11 @@ static stn_status lift_points(const stn_system_task *task, const char *what, siz
     return STN_OK;
 }
 
-/* ---- buffers ------------------------------------------------------------------------------- */
+/* ---- buffers --------------------------------------------------------------------------------- */
 
-/* The oldest level may be overwritten while it is read at the same point alone, and by nothing
- * after that: no stencil over it in the field's own equation, and no mention of it in later
- * ones. */
+/* Finds the fields that need a spare buffer. The next state may overwrite the oldest level only if
+ * that level is read at the same point alone, by the field's own equation: not inside a stencil
+ * there, and not by later equations. */
 static void find_spares(stn_system_task *task, bool *mentioned, bool *spread) {
     const stn_system *system = task->system;
     for (int f = 0; f < system->nfields; f++) {
@@ -171,7 +171,7 @@ static void find_spares(stn_system_task *task, bool *mentioned, bool *spread) {
     }
 }
 
-static stn_status lay_out(stn_system_task *task, stn_error *error) {
+static stn_status allocate_buffers(stn_system_task *task, stn_error *error) {
     const size_t nodes = (size_t)task->system->nnodes;
     bool *flags = malloc(2 * nodes);
     if (!flags) return stn_fail_memory(error, "a system", 2 * nodes);
@@ -184,19 +184,20 @@ static stn_status lay_out(stn_system_task *task, stn_error *error) {
     return STN_OK;
 }
 
-/* ---- the value ----------------------------------------------------------------------------- */
+/* ---- making a task --------------------------------------------------------------------------- */
 
-static stn_status lift(const stn_system_problem *g, stn_system_task *task, stn_error *error) {
-    STN_TRY(lift_words(g, task, error));
-    STN_TRY(lift_grid(g, task, error));
-    STN_TRY(lift_steps(g, task, error));
+static stn_status canonicalise(const stn_system_problem *g, stn_system_task *task, stn_error *error) {
+    STN_TRY(canonical_options(g, task, error));
+    STN_TRY(canonical_grid(g, task, error));
+    STN_TRY(canonical_steps(g, task, error));
     STN_TRY(stn_system_copy(g->system, &task->system, error));
     STN_TRY(check_reach(task, error));
-    STN_TRY(lift_points(task, "source", g->source_count, g->sources, &task->sources, &task->source_channels, error));
-    STN_TRY(lift_points(task, "receiver", g->receiver_count, g->receivers, &task->receivers, &task->receiver_channels,
-                        error));
+    STN_TRY(
+        canonical_points(task, "source", g->source_count, g->sources, &task->sources, &task->source_channels, error));
+    STN_TRY(canonical_points(task, "receiver", g->receiver_count, g->receivers, &task->receivers,
+                             &task->receiver_channels, error));
     task->nsources = g->source_count, task->nreceivers = g->receiver_count;
-    return lay_out(task, error);
+    return allocate_buffers(task, error);
 }
 
 stn_status stn_system_task_make(const stn_system_problem *given, stn_system_task *task, stn_error *error) {
@@ -206,7 +207,7 @@ stn_status stn_system_task_make(const stn_system_problem *given, stn_system_task
     STN_TRY(stn_read_grown(&stn_layout_system_problem, given, &g, error));
     if (!g.system)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "the problem has no system: pass one of stn_system_parse");
-    const stn_status status = lift(&g, task, error);
+    const stn_status status = canonicalise(&g, task, error);
     if (status != STN_OK) stn_system_task_clear(task);
     return status;
 }
@@ -261,7 +262,7 @@ double stn_system_stored(stn_dtype dtype, double value) {
     return dtype == STN_F32 ? (double)(float)value : (double)stn_half_to_float(stn_float_to_half((float)value));
 }
 
-/* ---- words -------------------------------------------------------------------------------- */
+/* ---- description ----------------------------------------------------------------------------- */
 
 void stn_system_task_print(const stn_system_task *task, stn_text *text) {
     const stn_system *system = task->system;

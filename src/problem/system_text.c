@@ -1,4 +1,4 @@
-/* The characters of a system's text. */
+/* Lexical analysis of a system's text, and error messages with line and column. */
 #include "problem/system_text.h"
 
 #include <stdarg.h>
@@ -10,7 +10,7 @@
 static bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-void stn_system_place(const stn_system_parser *p, size_t at, int *line, int *column) {
+void stn_system_line_column(const stn_system_parser *p, size_t at, int *line, int *column) {
     *line = *column = 1;
     for (size_t i = 0; i < at && i < p->size; i++) {
         ++*column;
@@ -25,7 +25,7 @@ stn_status stn_system_fail_at(const stn_system_parser *p, size_t at, const char 
     va_start(arguments, format);
     vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
-    stn_system_place(p, at, &line, &column);
+    stn_system_line_column(p, at, &line, &column);
     return stn_fail(p->error, STN_ERROR_INVALID_ARGUMENT, "line %d, column %d: %s", line, column, message);
 }
 
@@ -42,7 +42,7 @@ static void skip(stn_system_parser *p, bool lines) {
 void stn_system_skip(stn_system_parser *p) { skip(p, p->brackets > 0); }
 void stn_system_skip_lines(stn_system_parser *p) { skip(p, true); }
 
-bool stn_system_take(stn_system_parser *p, char c) {
+bool stn_system_accept(stn_system_parser *p, char c) {
     stn_system_skip(p);
     if (p->at == p->size || p->text[p->at] != c) return false;
     p->at++;
@@ -69,7 +69,7 @@ size_t stn_system_number_size(const stn_system_parser *p) {
     return end - p->at;
 }
 
-void stn_system_show(const stn_system_parser *p, char shown[40]) {
+void stn_system_quote_next(const stn_system_parser *p, char shown[40]) {
     size_t end = p->at;
     while (end < p->size && end - p->at < 16 && p->text[end] > ' ' && p->text[end] != ';') end++;
     if (end > p->at)

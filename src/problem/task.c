@@ -1,4 +1,4 @@
-/* What strategies ask of a task: its copy, its reach, its weights' symmetries. */
+/* Properties of a task: copy, reach, symmetry and separability of its weights. */
 #include "problem/task.h"
 
 #include <float.h>
@@ -47,8 +47,7 @@ static int compare_offsets(const void *a, const void *b) {
     return 0;
 }
 
-/* Are taps, sorted and of different offsets, the whole box that they reach? stride: of each axis,
- * in taps. */
+/* Do the sorted taps fill the whole box of their reach? stride: of each axis, in taps. */
 static bool is_whole_box(const stn_task *task, size_t size[3], size_t stride[3]) {
     size_t taps = 1;
     for (int k = 2; k >= 0; k--) {
@@ -58,7 +57,7 @@ static bool is_whole_box(const stn_task *task, size_t size[3], size_t stride[3])
     return task->ntaps == taps;
 }
 
-/* Of a whole box: each tap's mirror image is so many further on. */
+/* In a whole box, a tap's mirror image is `further` taps behind it. */
 static bool is_box_mirrored(const stn_task *task, int axis, int64_t size, int64_t stride) {
     if (task->reach[axis][0] != task->reach[axis][1]) return false;
     for (int64_t k = 0; k < (int64_t)task->ntaps; k++) {
@@ -94,7 +93,7 @@ bool stn_task_extended(const stn_task *task) {
     return true;
 }
 
-/* Factors of z and x are weights over the pivot: they must be numbers in f32, too. */
+/* The factors of z and x are ratios of weights to the pivot, and must not overflow in float32. */
 #define LEAST_PIVOT 1e-6
 
 bool stn_task_separable(const stn_task *task, double factors[3][STN_TASK_FACTORS]) {

@@ -1,9 +1,9 @@
-/* A task: a validated problem, lifted to three axes, with nothing left to default. It is what
- * strategies see.
+/* A task: the canonical form of a stencil problem, as strategies see it: validated, on three axes,
+ * with all defaults filled in.
  *
- * Lifting puts missing slow axes in front with extent 1: a 1D problem has n = {1, 1, nx}, a 2D one
- * {1, ny, nx}; offsets likewise. So axis 2 is always the fastest, and a loop over three axes serves
- * every rank. */
+ * Missing slow axes come first, with extent 1: a 1D problem has n = {1, 1, nx}, a 2D one {1, ny,
+ * nx}; offsets likewise. So axis 2 is always the fastest, and a loop over three axes serves every
+ * rank. */
 #ifndef STN_PROBLEM_TASK_H
 #define STN_PROBLEM_TASK_H
 #include <stdbool.h>
@@ -16,76 +16,83 @@ typedef enum stn_pattern { STN_PATTERN_STAR, STN_PATTERN_BOX, STN_PATTERN_GENERA
 typedef struct stn_task {
     int rank;
     int64_t n[3];
-    int64_t in_stride[3], out_stride[3]; /* elements, positive; an axis of extent 1 has what a dense layout gives it */
-    int64_t batch, in_batch_stride, out_batch_stride; /* likewise */
+    int64_t in_stride[3], out_stride[3];              /* elements, positive; dense if n is 1 */
+    int64_t batch, in_batch_stride, out_batch_stride; /* in elements */
     stn_boundary boundary[3][2];
     stn_dtype dtype;
-    uint64_t steps;          /* at least 1: of the run, or of each part of it that ends in a snapshot */
-    uint64_t snapshots;      /* states that are kept, one after each `steps` steps; 1: the last one alone */
-    int64_t snapshot_stride; /* elements of the output from one snapshot to the next */
-    bool source;             /* a constant source is added at each step; it lies as the problem's input does: */
+    uint64_t steps;          /* at least 1: steps of the run, or between two snapshots */
+    uint64_t snapshots;      /* states kept, one after each `steps` steps; 1: only the last */
+    int64_t snapshot_stride; /* elements of the output between two snapshots */
+    /* A constant source is added at each step; its layout is that of the problem's input. */
+    bool source;
     int64_t source_stride[3], source_batch_stride;
-    bool
-        sum; /* what a source adds in all steps: 1 + S + .. + S^(steps-1) of the input, past sides that are 0, is added to the output
-                 but where that is frozen; for strategies that say `sums`. No problem asks for it */
+    /* The output is increased by the effect of a source in all steps, (1 + S + ... + S^(steps-1))
+     * in, with zeros past the sides, except at frozen points. For strategies with `sums`; no public
+     * problem sets it. */
+    bool sum;
     double tolerance;
-    bool local;              /* STN_ACCURACY_LOCAL: only strategies that take step by step */
-    struct stn_found *found; /* borrowed: what searches found, plan/machine.h; NULL: nothing is kept */
+    bool local; /* STN_ACCURACY_LOCAL: only strategies that take single steps */
+    /* borrowed: results of earlier searches (plan/machine.h); NULL: none are kept */
+    struct stn_found *found;
     bool in_place;
     int alignment; /* bytes, a power of two, at least the dtype's size */
     size_t ntaps;
-    stn_tap *taps;       /* owned; lifted offsets, sorted */
-    int reach[3][2];     /* how far taps reach towards the low and the high side of each axis, both >= 0 */
-    stn_pattern pattern; /* star: at most one offset is non-zero in each tap; box: every offset in the reach is a tap */
+    stn_tap *taps;   /* owned; canonical offsets, sorted */
+    int reach[3][2]; /* reach of the taps towards the low and high side of each axis, both >= 0 */
+    /* STAR: at most one offset of each tap is non-zero. BOX: every offset within the reach is a
+     * tap. */
+    stn_pattern pattern;
 } stn_task;
 
-/* Validates and lifts. The task owns its taps: stn_task_clear. */
+/* Validates and canonicalises. The task owns its taps: stn_task_clear. */
 stn_status stn_task_make(const stn_problem *problem, stn_task *task, stn_error *error);
-/* New weights, one for each tap in order; untouched on failure. Errors: wrong count, NULL, not
- * finite or past the range of the dtype's arithmetic. */
+/* Replaces the weights, one for each tap in order; untouched on failure. Errors: wrong count, NULL,
+ * not finite, or past the range of the dtype's arithmetic. */
 stn_status stn_task_set_weights(stn_task *task, size_t count, const double *weights, stn_error *error);
-/* A task of its own with the same content. */
+/* A deep copy. */
 stn_status stn_task_copy(const stn_task *task, stn_task *copy, stn_error *error);
 void stn_task_clear(stn_task *task);
 
 int64_t stn_task_points(const stn_task *task); /* batch * n0 * n1 * n2 */
 
-/* Elements from the first to one past the last that a grid layout touches, all batches. */
+/* Elements from the first to one past the last that a grid's layout touches, batches included. */
 int64_t stn_task_span(const stn_task *task, bool of_output);
 
-/* The index that axis `axis` of extent n sees for index i, |past the edge| <= n: folded by the
- * side's rule, again if the fold lands past the other side. Returns -1 past a constant low side or
- * fixed low side, -2 for a high one. This is the definition that host and kernels share
- * (device/index.cuh is its twin). */
+/* The index inside an axis of extent n that index i outside of it stands for: folded by the side's
+ * rule, repeatedly if the result lies past the other side. Returns -1 past a constant or fixed low
+ * side, -2 past such a high side. kernel_templates/device/index.cuh is the same function for
+ * kernels. */
 int64_t stn_fold(int64_t i, int64_t n, const stn_boundary sides[2]);
 
 /* The larger of the two reaches along an axis. */
 int stn_task_reach(const stn_task *task, int axis);
-/* Do taps reach further past a side than an axis has points, so that an index may be folded more
- * than once? */
+/* Do taps reach further past a side than an axis has points, so that an index is folded
+ * repeatedly? */
 bool stn_task_folds_again(const stn_task *task);
-/* Are the weights the same mirrored along this axis? */
+/* Are the weights symmetric along this axis? */
 bool stn_task_mirrored(const stn_task *task, int axis);
-/* Where taps are the same mirrored along an axis and the boundary mirrors too, any number of steps
- * sees the grid's mirror image past the face. Then no point needs faces. */
+/* Is the boundary equivalent to an infinite periodic or mirrored extension of the grid, for any
+ * number of steps? (The taps are symmetric along each axis that mirrors.) Then no point near a side
+ * needs special treatment. */
 bool stn_task_extended(const stn_task *task);
-/* Are the taps a whole box, and its weights products of one factor an axis, to rounding?
- * factors[axis][i] is of offset i - reach[axis][0]; along z and x it is 1 at offset 0. */
-#define STN_TASK_FACTORS 65 /* of an axis, at most */
+/* Is the stencil a separable box, to rounding: each weight a product of one factor for each axis?
+ * factors[axis][i] is of offset i - reach[axis][0]; those along z and x are 1 at offset 0. */
+#define STN_TASK_FACTORS 65 /* the most factors of an axis */
 bool stn_task_separable(const stn_task *task, double factors[3][STN_TASK_FACTORS]);
 
-/* The value past a constant side, as a point of the dtype would hold it: the grid goes on there as
- * if it were stored. */
+/* The value past a constant side, rounded to the dtype, as if it were stored in the grid. */
 double stn_task_outside(const stn_task *task, int axis, int side);
 
-/* True if point (i0, i1, i2) keeps its initial value: a tap would reach past a fixed side. */
+/* True if this point keeps its initial value because a tap would reach past a fixed side. */
 bool stn_task_frozen(const stn_task *task, const int64_t index[3]);
 
 const char *stn_pattern_name(stn_pattern pattern);
 const char *stn_boundary_name(stn_boundary_kind kind);
-/* The task in one line without a newline, such as "2D 344 x 403, f64, star of 5 taps, boundary
- * reflect, 500 steps", and as one JSON object. Extents, strides and boundaries there have the
- * problem's rank, not three axes. */
+/* Parses rules with commas between, each as in stn_boundary_parse: one for all axes, or one for
+ * each. */
+stn_status stn_boundary_parse_axes(const char *text, int rank, stn_boundary boundary[][2], stn_error *error);
+/* A one-line description, such as "2D 344 x 403, f64, star of 5 taps, boundary reflect, 500 steps",
+ * and a JSON object. Extents, strides and boundaries in them have the problem's rank. */
 void stn_task_print(const stn_task *task, stn_text *text);
 void stn_task_json(const stn_task *task, stn_text *text);
 #endif

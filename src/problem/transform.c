@@ -1,4 +1,5 @@
-/* From a transform as the caller wrote it to one of three axes with nothing left to default. */
+/* Validation and canonicalisation of a Fourier transform (stn_transform to stn_fft), its sizes, and
+ * its description as text and JSON. */
 #include "problem/transform.h"
 
 #include <inttypes.h>
@@ -8,9 +9,9 @@
 #include "base/arith.h"
 #include "base/error.h"
 #include "base/grown.h"
-#include "problem/layout.h"
+#include "problem/grid_layout.h"
 
-static stn_status lift_scalars(const stn_transform *t, stn_fft *fft, stn_error *error) {
+static stn_status canonical_scalars(const stn_transform *t, stn_fft *fft, stn_error *error) {
     if (t->rank < 1 || t->rank > STN_MAX_RANK)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
                         "the transform's rank is %d: 1 to %d axes can be transformed", t->rank, STN_MAX_RANK);
@@ -43,7 +44,7 @@ static stn_status lift_scalars(const stn_transform *t, stn_fft *fft, stn_error *
     return STN_OK;
 }
 
-static stn_status lift_alignment(const stn_transform *t, stn_fft *fft, stn_error *error) {
+static stn_status canonical_alignment(const stn_transform *t, stn_fft *fft, stn_error *error) {
     int least = (int)stn_max((int64_t)stn_fft_element(fft, &fft->in), (int64_t)stn_fft_element(fft, &fft->out));
     int alignment = t->alignment ? t->alignment : 16;
     if (alignment < least || alignment > 4096 || (alignment & (alignment - 1)))
@@ -55,7 +56,7 @@ static stn_status lift_alignment(const stn_transform *t, stn_fft *fft, stn_error
     return STN_OK;
 }
 
-static stn_status lift_extents(const stn_transform *t, stn_fft *fft, stn_error *error) {
+static stn_status canonical_extents(const stn_transform *t, stn_fft *fft, stn_error *error) {
     size_t batch = t->batch ? t->batch : 1;
     int64_t total = 2 * (int64_t)stn_dtype_size(fft->dtype);
     bool overflow = batch > INT64_MAX || stn_mul_overflows(total, (int64_t)batch, &total);
@@ -66,7 +67,7 @@ static stn_status lift_extents(const stn_transform *t, stn_fft *fft, stn_error *
             return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "extent[%d] is 0: every axis needs at least one point",
                             axis);
         fft->n[3 - fft->rank + axis] = (int64_t)extent;
-        /* one point more: the half spectrum of a single point is as large as the point */
+        /* one more: the half spectrum of one point is as large as two real points */
         overflow = overflow || extent >= INT64_MAX || stn_mul_overflows(total, (int64_t)extent + 1, &total);
     }
     if (overflow)
@@ -82,16 +83,17 @@ static stn_status lift_extents(const stn_transform *t, stn_fft *fft, stn_error *
     return STN_OK;
 }
 
-/* A side's strides by the rules of a grid of the same extents. */
-static stn_status lift_side(stn_fft *fft, bool of_output, const ptrdiff_t *stride, ptrdiff_t batch_stride,
-                            stn_error *error) {
+/* Canonical strides of the input or output, by the rules for a grid of the same extents. */
+static stn_status canonical_side(stn_fft *fft, bool of_output, const ptrdiff_t *stride, ptrdiff_t batch_stride,
+                                 stn_error *error) {
     stn_fft_side *side = of_output ? &fft->out : &fft->in;
     stn_task grid = {.rank = fft->rank, .batch = fft->batch, .dtype = fft->dtype};
     ptrdiff_t padded[STN_MAX_RANK];
     memcpy(grid.n, side->n, sizeof grid.n);
     bool dense = true;
     for (int axis = 0; axis < fft->rank; axis++) dense = dense && stride[axis] == 0;
-    if (dense && side->real && fft->in_place) { /* each row in the room of its half spectrum */
+    /* each real row is padded to the size of its half spectrum */
+    if (dense && side->real && fft->in_place) {
         ptrdiff_t next = 2 * (fft->n[2] / 2 + 1);
         padded[fft->rank - 1] = 1;
         for (int axis = fft->rank - 2; axis >= 0; axis--) {
@@ -101,7 +103,7 @@ static stn_status lift_side(stn_fft *fft, bool of_output, const ptrdiff_t *strid
         if (!batch_stride) batch_stride = next;
         stride = padded;
     }
-    STN_TRY(stn_layout_lift(&grid, of_output, stride, batch_stride, error));
+    STN_TRY(stn_layout_canonicalise(&grid, of_output, stride, batch_stride, error));
     memcpy(side->stride, of_output ? grid.out_stride : grid.in_stride, sizeof side->stride);
     side->batch_stride = of_output ? grid.out_batch_stride : grid.in_batch_stride;
     int64_t bytes;
@@ -114,8 +116,7 @@ static stn_status lift_side(stn_fft *fft, bool of_output, const ptrdiff_t *strid
 }
 
 /* In place, every row of the output must lie where that row of the input lies. Axes of one element
- * may have any stride.
- */
+ * may have any stride. */
 static stn_status check_in_place(const stn_fft *fft, stn_error *error) {
     const stn_fft_side *in = &fft->in, *out = &fft->out;
     bool good = fft->batch == 1 || in->batch_stride * (2 - in->real) == out->batch_stride * (2 - out->real);
@@ -138,11 +139,11 @@ stn_status stn_fft_make(const stn_transform *given, stn_fft *fft, stn_error *err
     memset(fft, 0, sizeof *fft);
     if (!given) return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "the transform is NULL: pass a stn_transform");
     STN_TRY(stn_read_grown(&stn_layout_transform, given, &t, error));
-    STN_TRY(lift_scalars(&t, fft, error));
-    STN_TRY(lift_alignment(&t, fft, error));
-    STN_TRY(lift_extents(&t, fft, error));
-    STN_TRY(lift_side(fft, false, t.in_stride, t.in_batch_stride, error));
-    STN_TRY(lift_side(fft, true, t.out_stride, t.out_batch_stride, error));
+    STN_TRY(canonical_scalars(&t, fft, error));
+    STN_TRY(canonical_alignment(&t, fft, error));
+    STN_TRY(canonical_extents(&t, fft, error));
+    STN_TRY(canonical_side(fft, false, t.in_stride, t.in_batch_stride, error));
+    STN_TRY(canonical_side(fft, true, t.out_stride, t.out_batch_stride, error));
     return fft->in_place ? check_in_place(fft, error) : STN_OK;
 }
 
@@ -151,8 +152,7 @@ stn_status stn_transform_validate(const stn_transform *transform, stn_error *err
     return stn_fft_make(transform, &fft, error);
 }
 
-/* ---- sizes
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- sizes ----------------------------------------------------------------------------------- */
 
 size_t stn_fft_element(const stn_fft *fft, const stn_fft_side *side) {
     return stn_dtype_size(fft->dtype) * (side->real ? 1 : 2);
@@ -178,8 +178,7 @@ double stn_fft_flops(const stn_fft *fft) {
     return (fft->kind == STN_C2C ? 5 : 2.5) * n * log2(n) * (double)fft->batch;
 }
 
-/* ---- words
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- description ----------------------------------------------------------------------------- */
 
 const char *stn_transform_kind_name(stn_transform_kind kind) {
     return kind == STN_C2C ? "c2c" : kind == STN_R2C ? "r2c" : "c2r";

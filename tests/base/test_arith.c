@@ -1,9 +1,9 @@
-/* Whole numbers: division by what a launch is given agrees with division. */
+/* Integer division by an invariant divisor (stn_divisor_of) agrees with the division operator. */
 #include <criterion/criterion.h>
 
 #include "base/arith.h"
 
-/* As kernel_templates/device/divide.cuh divides. */
+/* The division of kernel_templates/device/divide.cuh. */
 static uint32_t divided(uint32_t x, stn_divisor d) {
     return (uint32_t)((uint64_t)(2 * x) * d.multiplier >> (32 + d.shift));
 }
@@ -14,7 +14,8 @@ Test(arith, a_divisor_divides_every_number_below_2_to_31) {
     for (size_t i = 0; i < sizeof divisors / sizeof *divisors; i++) {
         const int64_t d = divisors[i];
         const stn_divisor by = stn_divisor_of(d);
-        for (int64_t k = 0; k < 5000; k++) { /* beside multiples of it, where a quotient changes, from both ends */
+        /* next to multiples of d, where the quotient changes, from both ends of the range */
+        for (int64_t k = 0; k < 5000; k++) {
             const int64_t quotient = k % 2 ? k : (INT64_C(0x7fffffff) / d) - k / 2;
             for (int64_t x = quotient * d - 1; x <= quotient * d + 1; x++)
                 if (x >= 0 && x <= 0x7fffffff)

@@ -1,4 +1,4 @@
-/* Lists of the few cheapest. */
+/* The bounded list of cheapest items. */
 #include <criterion/criterion.h>
 
 #include "base/best.h"

@@ -1,4 +1,4 @@
-/* Statuses, stories and the log callback. */
+/* Statuses, error messages and the log callback. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Versioned structs of an invented library with three releases. */
+/* Versioned structs, with those of an invented library with three releases. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,9 +12,9 @@ typedef struct newest {
 static const stn_layout layout = {"newest", {2 * sizeof(size_t), 4 * sizeof(size_t), sizeof(newest)}};
 static const newest full = {sizeof(newest), 11, 12, 13, 14};
 
-/* Reads a struct that has `bytes` bytes of its own and says it has `size`. */
+/* Reads a struct of `bytes` bytes whose struct_size says `size`. */
 static stn_status read_of(size_t bytes, size_t size, newest *into, stn_error *error) {
-    char *given = malloc(bytes); /* a sanitizer sees what is read past it */
+    char *given = malloc(bytes); /* sanitizers detect reads past it */
     memcpy(given, &full, bytes);
     memcpy(given, &size, sizeof size);
     memset(into, 0xff, sizeof *into);

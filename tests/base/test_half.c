@@ -1,4 +1,4 @@
-/* binary16: every half, and floats on, beside and between halves. */
+/* Conversion of binary16: every half, and floats at, next to and between halves. */
 #include <criterion/criterion.h>
 #include <math.h>
 
@@ -44,12 +44,12 @@ Test(half, between_two_halves_the_nearer_one_and_in_the_middle_the_even_one) {
 Test(half, the_ends_of_the_range) {
     cr_expect_eq(stn_float_to_half(65504.f), 0x7bff);
     cr_expect_eq(stn_float_to_half(65519.996f), 0x7bff);
-    cr_expect_eq(stn_float_to_half(65520.f), 0x7c00); /* half a step past the largest: to infinity */
+    cr_expect_eq(stn_float_to_half(65520.f), 0x7c00); /* half a step past the largest: infinity */
     cr_expect_eq(stn_float_to_half(-65520.f), 0xfc00);
     cr_expect_eq(stn_float_to_half(INFINITY), 0x7c00);
     cr_expect_eq(stn_float_to_half(-INFINITY), 0xfc00);
     cr_expect_eq(stn_float_to_half(3e38f), 0x7c00);
-    cr_expect_eq(stn_float_to_half(0x1p-25f), 0); /* half of the smallest: to even, 0 */
+    cr_expect_eq(stn_float_to_half(0x1p-25f), 0); /* half of the smallest: rounds to even, 0 */
     cr_expect_eq(stn_float_to_half(nextafterf(0x1p-25f, 1)), 1);
     cr_expect_eq(stn_float_to_half(-1e-30f), 0x8000);
     cr_expect_eq(stn_float_to_half(1e-45f), 0);

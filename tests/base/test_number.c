@@ -1,4 +1,4 @@
-/* Numbers to text and back, in any locale. */
+/* Formatting and parsing of doubles in any locale. */
 #include <criterion/criterion.h>
 #include <locale.h>
 #include <math.h>
@@ -71,7 +71,7 @@ Test(number, formatted_doubles_come_back) {
     }
 }
 
-/* Machines without a locale that writes a comma cannot show this: the test is skipped there. */
+/* Skipped on machines without a locale that has a decimal comma. */
 Test(number, the_locale_does_not_matter) {
     const char *const commas[] = {"de_DE.UTF-8", "fr_FR.UTF-8", "de_DE", "nl_NL.UTF-8"};
     size_t i = 0;

@@ -1,4 +1,4 @@
-/* The text builder and its JSON words. */
+/* The text builder and its JSON output. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdint.h>
@@ -81,7 +81,7 @@ Test(json, bytes_that_are_not_utf8_are_replaced) {
         "b",
         "\"a\\ufffdb\"");
     quotes("\x80", "\"\\ufffd\"");
-    quotes("\xc3", "\"\\ufffd\""); /* cut short by the end */
+    quotes("\xc3", "\"\\ufffd\""); /* truncated at the end */
     quotes("\xe2\x82", "\"\\ufffd\\ufffd\"");
     quotes("\xc0\xaf", "\"\\ufffd\\ufffd\"");                         /* overlong */
     quotes("\xe0\x80\xaf", "\"\\ufffd\\ufffd\\ufffd\"");              /* overlong */

@@ -1,4 +1,5 @@
-"""Driving the `stentor` command from tests, and .npy files without NumPy (which need not be here)."""
+"""Test helpers: running the `stentor` command, and reading .npy files without NumPy (which need not
+be installed)."""
 import math
 import os
 import pathlib
@@ -19,7 +20,7 @@ def npy_bytes(shape, values, descr='<f8', fortran=False):
 
 
 def npy_values(path):
-    """(shape, descr, flat numbers) of a file that the command wrote; two numbers of a complex value."""
+    """(shape, descr, flat numbers) of a .npy file; a complex value is two numbers."""
     data = pathlib.Path(path).read_bytes()
     size = struct.unpack_from('<H', data, 8)[0]
     header = eval(data[10:10 + size])  # the command's own output
@@ -30,7 +31,7 @@ def npy_values(path):
 
 
 class CommandTest(unittest.TestCase):
-    """Each test has an empty folder of its own, which is also the current one."""
+    """Each test runs in an empty folder of its own."""
 
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory(prefix='stentor-cli-')
@@ -45,7 +46,8 @@ class CommandTest(unittest.TestCase):
         return self.put(name, npy_bytes(shape, values, **more))
 
     def stentor(self, *arguments, **environment):
-        """Runs the command in the test's folder: a CompletedProcess with text. Away from the user's own cache."""
+        """Runs the command in the test's folder, without the user's cache; returns a
+        CompletedProcess with text."""
         env = dict(os.environ, STENTOR_CACHE_DIR=':memory:', **environment)
         return subprocess.run([BINARY, *map(str, arguments)], cwd=self.path, env=env, capture_output=True, text=True,
                               stdin=subprocess.DEVNULL, timeout=300)

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""stentor cache: what the folder holds, and its upkeep. Kernels come from whatever NVRTC the environment has."""
+"""stentor cache: listing and upkeep of the cache folder. Kernels are compiled by whatever NVRTC the
+environment has."""
 import hashlib
 import json
 import os
@@ -99,7 +100,8 @@ class Mistakes(CommandTest):
         self.refuse(9, 'memory', 'cache', 'list')
 
     def test_an_empty_name_is_the_default(self):
-        self.refuse(9, 'memory only', 'cache', 'path', '--cache-dir', '')  # STENTOR_CACHE_DIR is :memory: here
+        # STENTOR_CACHE_DIR is :memory: here
+        self.refuse(9, 'memory only', 'cache', 'path', '--cache-dir', '')
 
     def test_verify_names_what_it_must_leave(self):
         (self.path / 'kept' / 'ab' / ('c' * 62) / 'full').mkdir(parents=True, mode=0o700)
@@ -125,13 +127,14 @@ class Mistakes(CommandTest):
 
 
 def entry_bytes(key, metadata, params):
-    """A kernel's entry without PTX and cubin, as cache/FORMAT.md has it."""
+    """A kernel's entry without PTX and cubin, as in cache/FORMAT.md."""
     head = b'STNKERN\n' + struct.pack('<II', 1, 0) + 2 * key + struct.pack('<4Q', len(metadata), len(params), 0, 0)
     return head + hashlib.sha256(head + metadata + params).digest() + metadata + params
 
 
 class TextOfOthers(CommandTest):
-    """What an entry says of itself may come from anyone: it does not move the terminal's cursor, nor recolour it."""
+    """An entry's text may come from anyone: it must not move the terminal's cursor or change its
+    colours."""
     KEY = bytes(range(32))
     HOSTILE = 'ker\x1b[31mnel\x07\r\x7f\u009b5m'
     ENTRY = entry_bytes(KEY, f'kernel: {HOSTILE}\narch: sm\x1b90\ncompiler: by {HOSTILE}\n'.encode(),

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""stentor compile: kernels for a GPU that is not here. Needs NVRTC; without it, the missing piece must be named."""
+"""stentor compile: kernels for a GPU that is not present. Needs NVRTC; without it, the error must
+name the missing library."""
 import json
 import os
 import unittest
@@ -38,7 +39,8 @@ class Compile(CommandTest):
         self.assertEqual(kinds['cubin'][0].read_bytes()[:4], b'\x7fELF')
 
     def test_an_architecture_that_nvrtc_does_not_know(self):
-        """PTX for an older one serves a newer GPU, perhaps; a slip of the pen it does not: so it is said, once."""
+        """PTX of an older architecture may serve a newer GPU, but not a mistyped name: one warning
+        says so."""
         self.assertNotIn('knows no', self.stentor('compile', *PROBLEM).stderr)
         done = self.succeed('compile', *PROBLEM[:-1], 'sm_900', '--json')
         self.assertEqual(done.stderr.count('knows no sm_900: it makes PTX for'), 1, done.stderr)
@@ -54,7 +56,7 @@ class Compile(CommandTest):
 
 class WithoutCompiler(CommandTest):
     def test_the_missing_piece_is_named(self):
-        """An NVRTC path that leads nowhere is a mistake to be told, not to be searched around."""
+        """An invalid NVRTC path is an error; other NVRTC libraries are not searched."""
         done = self.stentor('compile', *PROBLEM, STENTOR_NVRTC_PATH='/nonexistent')
         if done.returncode == 0:
             self.skipTest('NVRTC was found elsewhere')

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""The command on a GPU, which here is the emulated one: kernels written, compiled and launched; results as the host's.
+"""The command on the emulated GPU: kernels are rendered, compiled and launched, with the host's
+results.
 
-EXAMPLE_02 names the example that brings its own stream and device pointers, TEMPLATES the folder of kernel templates.
+EXAMPLE_02 names the example with its own stream and device pointers, TEMPLATES the folder of kernel
+templates.
 """
 import json
 import os
@@ -14,7 +16,8 @@ from command import CommandTest, npy_values
 
 class Emulated(CommandTest):
     def test_runs_equal_the_host(self):
-        """Every boundary, dtype and rank once, through the command; the strategies' own tests go deeper."""
+        """Every boundary, dtype and rank once, through the command; the strategies' own tests go
+        deeper."""
         cases = [('heat-1d:alpha=0.2', '67', 'mirror:fixed', 'f64'), ('1d7p', '3x50', 'constant=1.5', 'f32'),
                  ('heat-2d:alpha=0.2', '31x45', 'reflect', 'f64'), ('box-2d9p', '20x33', 'wrap,nearest', 'f32'),
                  ('star-2d13p', '17x19', 'fixed', 'f16'), ('heat-3d:alpha=0.1', '7x9x11', 'nearest,wrap,mirror', 'f32')]
@@ -67,10 +70,11 @@ class Emulated(CommandTest):
         self.assertIn('step 23 of 23', self.succeed(*run, '--strategy', 'direct').stderr)
 
     def test_a_watched_run_is_the_same_plan(self):
-        """With a bar the plan's launches come in parts: the same kernels, the same bits."""
+        """With a progress bar the plan's launches are made in parts: same kernels, same bits."""
         problem = ('run', '--size', '61x70', '--stencil', 'heat-2d:alpha=0.2', '--strategy', 'lowrank', '--boundary',
                    'fixed', '--steps', 50, '--cache-dir')
-        self.succeed('explain', *problem[1:], 'a')  # measures the copy bandwidth, by which plans are chosen: once for both
+        # measures the copy bandwidth, which plans depend on, once for both folders
+        self.succeed('explain', *problem[1:], 'a')
         shutil.copytree(self.path / 'a', self.path / 'b')
         self.succeed(*problem, 'a', '--out', 'a.npy')
         done = self.succeed(*problem, 'b', '--out', 'b.npy', '--progress')
@@ -82,7 +86,7 @@ class Emulated(CommandTest):
         self.assertTrue(stored[0])
 
     def test_taps_longer_than_an_axis_go_to_the_host(self):
-        """Unless the GPU is asked for, which serves them not."""
+        """Unless a GPU is asked for, which is then an error."""
         run = ('run', '--size', '2x9', '--stencil', 'box-2d49p')
         self.assertIn('strategy   host, on the host', self.succeed(*run).stdout)
         self.refuse(8, 'the taps reach 3 points along axis 0, which has only 2', *run, '--device', 'gpu')
@@ -128,7 +132,7 @@ class Emulated(CommandTest):
         self.assertEqual((again['chosen'], again['measured_seconds']), ('estimated', None))
 
     def test_a_kernel_that_is_wrong_does_not_win(self):
-        """One template doubles what it reads: its candidates are found out, told about and not used."""
+        """One template doubles its input: its candidates are detected, reported and not used."""
         templates = self.path / 'templates'
         shutil.copytree(os.environ['TEMPLATES'], templates)
         fused = templates / 'direct' / 'time_tile.cuh'
@@ -147,13 +151,13 @@ class Emulated(CommandTest):
             self.assertLessEqual(abs(a - b), 1e-14)
 
     def test_tiles_by_products_read_whole_sectors(self):
-        """They begin before the grid where their inputs then begin at whole sectors; of what a pair of them writes in a row, 7 sectors
-        are for 6."""
+        """Tiles start before the grid, which aligns their inputs to sectors; a pair of tiles writes 6
+        sectors of a row and reads 7."""
         traffic = self.path / 'traffic'
         self.succeed('run', '--device', 'cuda', '--size', '36x36x240', '--stencil', 'box-3d27p', '--steps', 2, '--dtype', 'f64',
                      '--boundary', 'wrap', '--strategy', 'segment', STENTOR_EMULATOR_TRAFFIC=str(traffic))
         rows = [line.split(' 8 ') for line in traffic.read_text().split('  global', 1)[1].splitlines()
-                if ' 8 ' in line and 'product.cuh' not in line]  # that reads the symbol, once a block
+                if ' 8 ' in line and 'product.cuh' not in line]  # symbol reads
         self.assertEqual(len(rows), 2)
         for what, numbers in rows:
             requests, sectors, fewest = (float(number) for number in numbers.split()[:3])
@@ -174,7 +178,7 @@ class Emulated(CommandTest):
         self.assertEqual((self.path / 'out.npy').read_text(), 'old result')
 
     def test_own_stream_and_pointers(self):
-        """Example 02 opens libcuda.so.1 by its name, so it must be found under that."""
+        """Example 02 opens libcuda.so.1 by its name, so it must be found under that name."""
         (self.path / 'libcuda.so.1').symlink_to(os.environ['STENTOR_CUDA_PATH'])
         done = subprocess.run([os.environ['EXAMPLE_02']], capture_output=True, text=True, cwd=self.path, timeout=60,
                               env=dict(os.environ, LD_LIBRARY_PATH=str(self.path), STENTOR_CACHE_DIR=':memory:'))

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Bad input of every kind: the exit code, one sentence that names the culprit, and nothing lost."""
+"""Invalid input of every kind: the exit code, one sentence that names the culprit, and no lost
+files."""
 import json
 import os
 import struct
@@ -53,7 +54,7 @@ class Problem(CommandTest):
 
     def test_boundaries(self):
         self.refuse(USAGE, 'bounce', 'run', *SMALL, '--boundary', 'bounce')
-        self.refuse(USAGE, 'names 3 axes but the stencil has 2', 'run', *SMALL, '--boundary', 'wrap,wrap,wrap')
+        self.refuse(USAGE, 'boundaries for 3 axes but the stencil has 2', 'run', *SMALL, '--boundary', 'wrap,wrap,wrap')
         self.refuse(USAGE, 'wrap', 'run', *SMALL, '--boundary', 'wrap:fixed')
         self.refuse(USAGE, 'constant', 'run', *SMALL, '--boundary', 'constant=much')
         self.refuse(USAGE, '', 'run', *SMALL, '--boundary', '')
@@ -79,7 +80,7 @@ class Problem(CommandTest):
         self.assertIn('stentor: the grid needs 8000000000000000 bytes', done.stderr)
 
     def test_radius_past_the_grid(self):
-        """The command goes to 64 points either way, and says where more can be had."""
+        """The command accepts offsets up to 64; the error says what accepts more."""
         self.refuse(USAGE, 'stentor.gaussian_filter', 'run', '--size', 999, '--stencil', 'gaussian-1d:sigma=20')
         self.put('far.json', '[{"offset": [65], "weight": 1}]')
         self.refuse(USAGE, 'stentor.correlate', 'run', '--size', 999, '--taps', 'far.json')
@@ -98,7 +99,7 @@ class Problem(CommandTest):
         self.refuse(USAGE, '--mode refl: ', 'run', *SMALL, '--mode', 'refl')
         self.refuse(USAGE, '--boundary refl: ', 'run', *SMALL, '--boundary', 'refl')
         self.refuse(USAGE, 'grid-wrap, grid-constant and grid-mirror', 'run', *SMALL, '--boundary', 'grid')
-        self.refuse(USAGE, '--mode wrap,wrap,wrap names 3 axes', 'run', *SMALL, '--mode', 'wrap,wrap,wrap')
+        self.refuse(USAGE, '--mode wrap,wrap,wrap: there are boundaries for 3 axes', 'run', *SMALL, '--mode', 'wrap,wrap,wrap')
         self.refuse(USAGE, 'leave one out', 'run', *SMALL, '--mode', 'wrap', '--boundary', 'wrap')
         self.refuse(USAGE, '--dtype f128: ', 'run', *SMALL, '--dtype', 'f128')
         self.refuse(USAGE, '--stencil heta-2d: ', 'run', '--size', '8x8', '--stencil', 'heta-2d')
@@ -161,7 +162,7 @@ class Files(CommandTest):
         self.refuse(USAGE, 'past the range of f16', 'run', '--in', 'wide.npy', *HEAT, '--dtype', 'f16')
 
     def test_outputs_are_looked_at_before_the_run(self):
-        """Seconds of work must not be lost to a typing error: these fail at once, whatever the steps."""
+        """Invalid outputs fail at once, however long the run."""
         os.mkdir(self.path / 'folder')
         for option in ('--out', '--png'):
             for name in ('absent/out', 'folder', ''):
@@ -177,7 +178,7 @@ class Files(CommandTest):
         self.refuse(IO, 'kept.npy', 'run', *SMALL, '--out', 'kept.npy')
 
     def test_an_existing_output_survives_failures(self):
-        """Before the run, in it, and while writing: what was there is there still."""
+        """Failures before the run, in it, and while writing keep the previous file."""
         self.put('out.npy', 'old result')
         self.put('bad.npy', self.good[:-5])
         self.refuse(FORMAT, 'bad.npy', 'run', '--in', 'bad.npy', *HEAT, '--out', 'out.npy')

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""stentor fft: what NumPy's fft module would give, held to sums written here in plain Python."""
+"""stentor fft: the results of NumPy's fft module, against sums written here in plain Python."""
 import cmath
 import itertools
 import json
@@ -11,7 +11,7 @@ from command import CommandTest, npy_values
 
 
 def transform(values, shape, axes, sign, scale=1.0):
-    """The sums themselves, axis by axis; flat complex values in C order."""
+    """The sums, axis by axis; flat complex values in C order."""
     values = list(values)
     for axis in axes:
         n, inner = shape[axis], math.prod(shape[axis + 1:])
@@ -53,7 +53,7 @@ class Fft(CommandTest):
         self.check('z.npy', [30], '<c16', numbers(x), 1e-14)
 
     def test_axes(self):
-        """Any of them, in any order; the others are a batch, wherever they lie."""
+        """Any axes in any order; the others are a batch, wherever they are."""
         shape = [3, 4, 5]
         x = self.some(60)
         self.put_npy('x.npy', shape, numbers(x), descr='<c16')
@@ -72,7 +72,7 @@ class Fft(CommandTest):
             self.check('y.npy', [8], '<c16', numbers(transform(x, [8], [0], 1 if way else -1, scale)), 1e-13)
 
     def test_real(self):
-        """Half of the spectrum, and the way back for even and odd sizes."""
+        """The half spectrum, and its inverse for even and odd sizes."""
         for n in (6, 7):
             x = [self.dice.uniform(-1, 1) for _ in range(4 * n)]
             self.put_npy('x.npy', [4, n], x)
@@ -90,7 +90,7 @@ class Fft(CommandTest):
         self.check('y.npy', [4], '<c8', [10, 0, -2, 2, -2, 0, -2, -2], 1e-6)
 
     def test_pairs(self):
-        """Complex f16 goes out as pairs and comes back in."""
+        """Complex f16 is written as pairs and read back."""
         x = self.some(12)
         self.put_npy('x.npy', [3, 4], numbers(x), descr='<c8')
         told = self.succeed('fft', '--in', 'x.npy', '--out', 'y.npy', '--axes', '1', '--dtype', 'f16', '--device', 'host')
@@ -152,7 +152,7 @@ class Fft(CommandTest):
 
 class HalfSpectra(CommandTest):
     def test_one_element_says_too_little(self):
-        """Half a spectrum of one element has 1 real number, or the axes were named in another order: ask."""
+        """A half spectrum of one element is an error: 1 real number, or another axis was halved."""
         self.put_npy('one.npy', (3, 1), [3, 0, 0, 0, 0, 0], descr='<c16')
         self.refuse(2, '--points 1', 'fft', '--real', '--inverse', '--in', 'one.npy', '--out', 'out.npy')
         self.assertFalse((self.path / 'out.npy').exists())

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""stentor fno: a Fourier layer on files, held to its sums written here in plain Python."""
+"""stentor fno: a Fourier layer on files, against its sums written here in plain Python."""
 import cmath
 import itertools
 import json
@@ -67,7 +67,7 @@ class Fno(CommandTest):
         self.expect('y.npy', [batch, 3, *points], made)
 
     def test_complex_line_with_all_that_follows(self):
-        """One item without its axis; low modes, skip weights, a bias, ReLU."""
+        """One item without a batch axis; low modes, skip weights, a bias, ReLU."""
         x, weights = [self.some(9), self.some(9)], self.put_weights((2, 1), [4])
         bias, skip = self.some(1), self.some(2)
         self.put_npy('x.npy', [2, 9], parts(x[0] + x[1]), descr='<c16')
@@ -80,7 +80,7 @@ class Fno(CommandTest):
         self.expect('y.npy', [1, 9], [max(0.0, part) for part in parts(y)])
 
     def test_cube(self):
-        """The modes of three axes in one."""
+        """The modes of three axes in one axis of the weights."""
         points, modes = [4, 3, 4], [3, 2, 2]
         weights = self.put_weights((1, 1), modes, one_axis=True)
         x = [[self.dice.uniform(-1, 1) for _ in range(48)]]

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The forms of files: PNG of 8 and 16 bits, raw numbers, pipes; and those that are refused with the line that converts them."""
+"""File formats: PNG of 8 and 16 bits, raw numbers, pipes; and unsupported formats, whose error says
+how to convert them."""
 import os
 import pty
 import struct
@@ -10,7 +11,7 @@ import zlib
 from command import BINARY, CommandTest, npy_bytes, npy_values
 
 USAGE, IO, FORMAT = 2, 9, 10
-SAME = ('--stencil', 'heat-2d:alpha=0', '--device', 'host')  # each value as it is
+SAME = ('--stencil', 'heat-2d:alpha=0', '--device', 'host')  # the identity
 
 
 def chunk(name, data):
@@ -18,7 +19,7 @@ def chunk(name, data):
 
 
 def png_bytes(width, height, bits, colour, rows):
-    """A PNG written here, of packed rows."""
+    """A PNG of packed rows."""
     data = zlib.compress(b''.join(b'\0' + bytes(row) for row in rows))
     return (b'\x89PNG\r\n\x1a\n' + chunk(b'IHDR', struct.pack('>IIBBBBB', width, height, bits, colour, 0, 0, 0)) +
             chunk(b'IDAT', data) + chunk(b'IEND', b''))
@@ -60,7 +61,7 @@ class Pngs(CommandTest):
             self.assertEqual(npy_values(self.path / 'out.npy'), ((2, 3), '<f8', values))
 
     def test_what_is_written_is_read(self):
-        """8 bits from files of 8 bits, else 16; values rounded, and those past the range said."""
+        """8 bits from files of 8 bits, else 16; values are rounded, out-of-range ones reported."""
         for descr, values, bits in (('|u1', [0, 255, 3, 4, 5, 6], 8), ('<u2', [0, 65535, 3, 4, 5, 256], 16)):
             self.put_npy('in.npy', (2, 3), values, descr=descr)
             self.succeed('run', '--in', 'in.npy', '--out', 'out.png', *SAME)
@@ -158,7 +159,7 @@ class Pipes(CommandTest):
         return subprocess.run([BINARY, *map(str, arguments)], cwd=self.path, input=given, capture_output=True, timeout=60)
 
     def test_in_and_out(self):
-        """One after the other, as in a shell; what is said goes to stderr."""
+        """Two commands in a pipeline; messages go to stderr."""
         grid = npy_bytes((3, 4), [float(i) for i in range(12)])
         done = self.pipe(grid, 'run', '--in', '-', '--out', '-', *SAME)
         self.assertEqual(done.returncode, 0, done.stderr)

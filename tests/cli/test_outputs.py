@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Where outputs go: links, streams, long names, and what must not be overwritten."""
+"""Paths of outputs: links, streams, long names, and files that must not be overwritten."""
 import os
 import shutil
 import subprocess
@@ -14,7 +14,7 @@ LONG = ('run', '--size', '2000x2000', '--stencil', 'heat-2d:alpha=0.2', '--devic
 
 class Places(CommandTest):
     def test_two_outputs_that_are_one_file(self):
-        """By another way of writing it, through a link to the file or to its folder, there or not yet."""
+        """By another path, through a link to the file or its folder, existing or not."""
         os.mkdir(self.path / 'real')
         os.symlink('real', self.path / 'linked')
         os.symlink('a', self.path / 'link')
@@ -60,7 +60,7 @@ class Places(CommandTest):
                 self.assertIn(says, done.stderr)
 
     def test_a_mount_point(self):
-        """It cannot be renamed onto: said at once."""
+        """It cannot be replaced by rename: reported at once."""
         self.put('mounted', 'old'), self.put('under', '')
         script = 'mount --bind mounted under && exec "$@" --out under'
         prefix = ['unshare', '--user', '--map-root-user', '--mount', 'sh', '-c']
@@ -74,7 +74,7 @@ class Places(CommandTest):
         self.assertEqual((self.path / 'mounted').read_text(), 'old')
 
     def test_links_are_followed(self):
-        """A link stays one; what it leads to is made, or replaced."""
+        """A link stays a link; its target is created or replaced."""
         os.mkdir(self.path / 'far')
         os.symlink('far/second', self.path / 'first')
         os.symlink('result.npy', self.path / 'far' / 'second')
@@ -107,7 +107,7 @@ class Places(CommandTest):
         self.assertEqual(sorted(map(len, os.listdir(self.path))), [100, 245, 255])
 
     def test_a_standard_output_that_is_full(self):
-        """src/cli/README.md says so: the summary comes last, when the files are in place."""
+        """The summary is printed last, when the files are in place (src/cli/README.md)."""
         with open('/dev/full', 'w') as full:
             done = subprocess.run([BINARY, *RUN, '--json', '--out', 'out.npy'], cwd=self.path, stdout=full,
                                   stderr=subprocess.PIPE, text=True, timeout=60)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""stentor pack: kernels built here, run there without NVRTC. The GPU is the emulated one."""
+"""stentor pack: kernels compiled once and run without NVRTC. The GPU is emulated."""
 import hashlib
 import json
 import os
@@ -9,7 +9,7 @@ import unittest
 from command import CommandTest, npy_values
 
 NAMED = os.environ['NAMED_PROBLEMS']
-HEADER = 64  # bytes of a pack's
+HEADER = 64  # bytes of a pack's header
 NOWHERE = {'STENTOR_NVRTC_PATH': '/nonexistent'}
 PROBLEMS = [{'stencil': ['heat-2d:alpha=0.2', 'box-2d9p'], 'size': '20x33', 'dtype': ['f64', 'f32'], 'boundary': 'reflect'},
             {'stencil': 'heat-1d:alpha=0.2', 'size': '100', 'steps': 3}]
@@ -69,7 +69,8 @@ class Pack(CommandTest):
             self.assertIn(part, done.stderr)
 
     def test_newer_gpus_and_older_drivers(self):
-        """A newer GPU takes the PTX, which a driver older than the NVRTC that made it refuses; a cubin it loads."""
+        """A newer GPU uses the PTX, which a driver older than the NVRTC that made it refuses; it
+        loads a cubin."""
         self.build()
         cases = [('90', '12000', 0), ('100', '13000', 0), ('120', '13000', 0), ('100', '12000', 6), ('80', '12000', 0),
                  ('75', '13000', 6)]
@@ -158,7 +159,8 @@ class Pack(CommandTest):
         self.refuse(10, 'c.stnpack', 'run', '--size', '20x20', '--stencil', 'heat-2d', '--pack', 'c.stnpack')
 
     def change(self, pack, changes):
-        """A pack with some words of its entries replaced, lengths kept, and all sums made anew: the layout of cache/FORMAT.md."""
+        """A pack with some text of its entries replaced by text of the same length, and all
+        checksums recomputed: the layout of cache/FORMAT.md."""
         data = bytearray((self.path / pack).read_bytes())
         count, = struct.unpack_from('<Q', data, 16)
         changed = False
@@ -179,7 +181,7 @@ class Pack(CommandTest):
         self.put('changed.stnpack', bytes(data))
 
     def test_metadata_that_were_changed(self):
-        """And all checksums made anew: the key tells."""
+        """With recomputed checksums the key still detects it."""
         self.build('a.stnpack', PROBLEMS[1:], 'sm_80')
         self.change('a.stnpack', [])
         self.assertEqual((self.path / 'a.stnpack').read_bytes(), (self.path / 'changed.stnpack').read_bytes())

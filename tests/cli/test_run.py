@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""stentor run: the main job and what may be said about it, held to a reference written here in plain Python."""
+"""stentor run: the main job and its variations, against a reference written here in plain
+Python."""
 import json
 import os
 import pty
@@ -15,7 +16,7 @@ HEAT_1D = {(-1,): 0.2, (0,): 0.6, (1,): 0.2}
 
 
 def fold(i, n, low, high):
-    """The index that a neighbour past an edge stands for; None past a constant side."""
+    """The grid index that an index past an edge stands for; None past a constant side."""
     while i < 0 or i >= n:
         side = low if i < 0 else high
         if side == 'wrap':
@@ -56,7 +57,7 @@ class Run(CommandTest):
             self.assertAlmostEqual(a, b, delta=within)
 
     def test_main_job(self):
-        """Relief in, relief and picture out; heat is neither made nor lost behind reflecting sides."""
+        """Relief in, relief and picture out; heat is conserved between reflecting sides."""
         values = [float((x * 7 + y * 13) % 50) for y in range(30) for x in range(40)]
         self.put_npy('dem.npy', (30, 40), values, descr='<f4')
         done = self.succeed('run', '--in', 'dem.npy', '--out', 'out.npy', '--steps', 500, '--stencil',
@@ -73,7 +74,7 @@ class Run(CommandTest):
         self.assertEqual(sorted(os.listdir(self.path)), ['dem.npy', 'out.npy', 'out.png'])
 
     def test_every_boundary(self):
-        """Each side's own rule, by comparison with the reference."""
+        """Each rule on each side, against the reference."""
         rng = random.Random(5)
         values = [rng.random() for _ in range(9)]
         self.put_npy('in.npy', (9,), values)
@@ -91,7 +92,7 @@ class Run(CommandTest):
                     self.assert_close(npy_values(self.path / 'out.npy')[2], expected, 1e-14)
 
     def test_mirrors_as_far_off_as_the_axis_is_long(self):
-        """A tap lands past the other side, which folds it by its own rule: as the header says."""
+        """A tap lands past the other side, which folds it by its own rule, as in stentor.h."""
         values = [1.0, 20.0, 300.0, 4000.0]
         self.put_npy('in.npy', (4,), values)
         for offset, edge in ((-4, 0), (4, 3)):
@@ -107,7 +108,7 @@ class Run(CommandTest):
                 self.assertEqual(found[edge], expected[kind], (sides, found))
 
     def test_taps_that_reach_further_than_the_axis_is_long(self):
-        """On the host, at any sides: an index is folded until it lands."""
+        """On the host, with any sides: an index is folded repeatedly."""
         values = [1.0, 20.0, 300.0, 4000.0]
         self.put_npy('in.npy', (4,), values)
         kinds = ('wrap', 'nearest', 'reflect', 'mirror', 'constant', 'fixed')
@@ -125,7 +126,7 @@ class Run(CommandTest):
                 self.assertEqual(npy_values(self.path / 'out.npy')[2], expected, (offset, sides))
 
     def test_two_axes_and_taps_that_reach_further_than_both(self):
-        """A separable stencil is its two lines after each other; the first axis gives the constant of a corner."""
+        """A separable stencil equals its 1D factors in sequence; axis 0 decides corners."""
         values = [float((i * 7) % 11) for i in range(6)]
         self.put_npy('in.npy', (2, 3), values)
         self.put_npy('taps.npy', (11, 9), [float(a * b) for a in range(1, 12) for b in range(1, 10)])
@@ -161,7 +162,7 @@ class Run(CommandTest):
         self.assertEqual(results[0][14], at(1, 2) + 2 * at(2, 1) + 3 * at(2, 2) + 4 * at(2, 3) + 5 * at(3, 2))
 
     def test_dtypes(self):
-        """--dtype decides; else the file's type does, whole numbers of any kind becoming f64 as NumPy makes them."""
+        """--dtype decides; else the file's type, where integers become f64 as in NumPy."""
         for descr in ('|i1', '|u1', '|b1', '<i2', '<u2', '<i4', '<u4', '<i8', '>i8', '<u8'):
             self.put_npy('whole.npy', (4,), [1, 0, 1, 0], descr=descr)
             for command in (('run', '--stencil', 'heat-1d:alpha=0.25'), ('fft', '--real')):
@@ -232,7 +233,7 @@ class Run(CommandTest):
         self.assertIn('64 of 64 values of the result are NaN or infinite', done.stderr)
 
     def test_chunks_give_the_result_of_one_run(self):
-        """With a bar to draw the steps are run in chunks and a rest: bit for bit the same."""
+        """With a progress bar the steps run in chunks: bit-identical results."""
         whole = ['run', '--size', '13x11', '--stencil', 'star-2d13p', '--boundary', 'mirror,fixed', '--device', 'host']
         for steps in (1, 2, 9, 10, 11, 97):
             self.succeed(*whole, '--steps', steps, '--out', 'a.npy')
@@ -248,7 +249,7 @@ class Run(CommandTest):
         self.assertEqual(npy_values(self.path / 'in.npy')[2], [3, 2, 4, 5])
 
     def test_interrupt_leaves_nothing(self):
-        """Ctrl-C in a long run: the old result stays and no partial file is left."""
+        """Ctrl-C in a long run: the previous result stays and no partial file is left."""
         self.put('out.npy', 'old')
         process = subprocess.Popen([BINARY, 'run', '--size', '2000x2000', '--stencil', 'box-2d49p', '--steps', '1000000',
                                     '--out', 'out.npy', '--strategy', 'host', '--threads', '1'], cwd=self.path,
@@ -261,7 +262,7 @@ class Run(CommandTest):
         self.assertEqual((self.path / 'out.npy').read_text(), 'old')
 
     def test_bar_on_a_terminal_only(self):
-        """A run of seconds draws a bar on a terminal by itself, and none into a pipe."""
+        """A run of seconds draws a bar on a terminal, and none into a pipe."""
         arguments = [BINARY, 'run', '--size', '1000x1000', '--stencil', 'heat-2d:alpha=0.2', '--steps', '20000',
                      '--strategy', 'host', '--threads', '1']
         env = dict(os.environ, STENTOR_CACHE_DIR=':memory:')
@@ -285,7 +286,7 @@ class Run(CommandTest):
 
 class Deterministic(CommandTest):
     def test_results_do_not_depend_on_the_number_of_threads(self):
-        """Of problems whose choice without --deterministic does."""
+        """With --deterministic, for problems whose choice otherwise depends on it."""
         for size, stencil, boundary, dtype, steps in (('5000', 'gaussian-1d:sigma=1.5', 'nearest', 'f32', 100),
                                                       ('50000', 'gaussian-1d:sigma=1.5', 'nearest:constant=2', 'f32', 700),
                                                       ('400x50', 'gaussian-2d:sigma=1.5', 'constant=1,wrap', 'f64', 45),

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""stentor run --every and --source: stacks of snapshots, pictures by number, a constant source; and what is said of them."""
+"""stentor run --every and --source: stacks of snapshots, numbered pictures, a constant source;
+their messages."""
 import json
 import os
 import unittest
@@ -11,7 +12,7 @@ HEAT = ('--stencil', 'heat-2d:alpha=0.2', '--device', 'host')
 
 
 def heat_2d(grid, steps, source=None, frozen=False):
-    """heat-2d:alpha=0.2 behind reflecting sides, or behind fixed ones."""
+    """heat-2d:alpha=0.2 between reflecting or fixed sides."""
     ny, nx = len(grid), len(grid[0])
     for _ in range(steps):
         after = [row[:] for row in grid]
@@ -44,7 +45,7 @@ class Snapshots(CommandTest):
             self.assertAlmostEqual(a, b, delta=1e-12)
 
     def test_a_stack(self):
-        """Each of its states is what a run of so many steps gives."""
+        """Each snapshot equals the result of a run of so many steps."""
         os.mkdir(self.path / 'pictures.v1')
         done = self.succeed('run', '--in', 'in.npy', '--out', 'out.npy', *HEAT, '--boundary', 'reflect', '--steps', 6,
                             '--every', 2, '--png', 'pictures.v1/out.png', '--repeat', 2)
@@ -74,7 +75,7 @@ class Snapshots(CommandTest):
         self.assertEqual(npy_values(self.path / 'one.npy')[::2], ((1, 2, 3, 4, 5), values[120:]))
 
     def test_a_source(self):
-        """Added at each step, not to the points that fixed sides keep; with snapshots too."""
+        """Added at each step, except at points that fixed sides freeze; with snapshots too."""
         for boundary, frozen in (('reflect', False), ('fixed', True)):
             for more in ((), ('--every', 3)):
                 done = self.succeed('run', '--in', 'in.npy', '--source', 'b.npy', '--out', 'out.npy', *HEAT,
@@ -104,7 +105,7 @@ class Snapshots(CommandTest):
         self.assertEqual([told[key] for key in ('every', 'snapshots', 'source')], [0, 1, None])
 
     def test_growth_counts_the_whole_stack(self):
-        """In one step of the stack it would pass as rounding."""
+        """Within one snapshot interval the growth would count as rounding."""
         done = self.succeed('explain', '--size', '40', '--taps', self.put_npy('taps.npy', (3,), [0.2, 0.6 + 9e-7, 0.2]),
                             '--steps', 10**6, '--every', 1, '--device', 'host')
         self.assertIn('grows without bound', done.stdout)

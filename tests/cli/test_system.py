@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""stentor run --system: files in and out, what is refused, growth."""
+"""stentor run --system: files in and out, errors, growth."""
 import json
 import unittest
 
@@ -16,7 +16,7 @@ STATES = [[0, 1, -1, 1, 0, 0], [1, -1, 1, -1, 1, 0], [-2, 1, -1, 1, -1, 1]]  # b
 
 
 def by_hand(u, before, c2, steps):
-    """The same by lists."""
+    """The same system with lists."""
     for _ in range(steps):
         past = [-u[0], *u, -u[-1]]
         u, before = [2 * a - b + c * (past[i] - 2 * a + past[i + 2]) for i, (a, b, c) in enumerate(zip(u, before, c2))], u

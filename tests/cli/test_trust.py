@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""What others wrote: it moves no terminal's cursor, and a set-user-id command loads nothing that its caller's environment names."""
+"""Untrusted input: it cannot move the terminal's cursor, and a set-user-id command loads nothing
+that its caller's environment names."""
 import json
 import os
 import shutil
@@ -12,7 +13,7 @@ HEAT = ('--stencil', 'heat-2d:alpha=0.2')
 
 
 class Terminal(CommandTest):
-    """No control character of a file's contents or name is printed."""
+    """No control character of a file's content or name is printed."""
 
     def clean(self, done):
         for text in (done.stdout, done.stderr):
@@ -45,7 +46,7 @@ class Terminal(CommandTest):
 
 
 class SetUserId(CommandTest):
-    """Its caller's environment names libraries, folders, templates: none is looked at."""
+    """The caller's environment names libraries, folders, templates: none is used."""
 
     def run_it(self, command, *arguments, **environment):
         return subprocess.run([command, *arguments], cwd=self.path, env={'PATH': os.environ['PATH'], **environment}, capture_output=True,

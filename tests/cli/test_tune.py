@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Measuring a problem's candidates, the page that shows it, and wisdom from folder to folder. On the emulated GPU, whose times mean
-nothing: what is looked at is what becomes of them."""
+"""Measuring candidates, the report page, and wisdom files. On the emulated GPU, whose times mean
+nothing: only how they are handled is tested."""
 import hashlib
 import json
 import os
@@ -119,7 +119,8 @@ class Tune(CommandTest):
         self.refuse(8, 'there are no seeds', 'tune', '--problems', 'none.json', '--quiet', '--seeds', 't.txt')
 
     def test_a_list_twice_and_within(self):
-        """The second time knows nothing of the first; what is estimated to be slow is left out but for each strategy's best."""
+        """The second measurement ignores the first; --within leaves out slow candidates except each
+        strategy's best."""
         self.list_of('l.json', {'stencil': 'heat-1d:alpha=0.2', 'size': '4096', 'steps': [1, 40], 'boundary': 'wrap'})
         common = ('tune', '--problems', 'l.json', '--mode', 'patient', '--cache-dir', 'a', '--json')
         told = [json.loads(line) for line in self.succeed(*common, '--again', '--within', '1.5').stdout.splitlines()]
@@ -179,7 +180,7 @@ class Tune(CommandTest):
         self.assertEqual(self.export('a'), good)
 
     def test_what_cannot_be_read_or_written_is_told(self):
-        """A failed export keeps an earlier one; nothing is taken where nothing can be kept."""
+        """A failed export keeps an earlier one; a failed import changes nothing."""
         self.tune('a', '--time-limit', '1e-9')
         good = self.export('a')
         self.put('out', good), self.put('good', good)
@@ -202,7 +203,7 @@ class Tune(CommandTest):
             self.assertEqual((self.path / 'out').read_text(encoding='ascii'), good)
 
     def test_writers_at_once_lose_nothing(self):
-        """Each brings one other candidate of one problem; all are there in the end, by import and by merge alike."""
+        """Each imports another candidate of one problem; all are kept, by import and by merge."""
         self.tune('a', '--time-limit', '1e-9')
         good = self.export('a')
         body = good[:good.rindex('sha256 ')]

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What is said beside the result: growth and duration before the run, rounding, what a command cannot do."""
+"""Warnings: growth and duration before the run, rounding, options without effect."""
 import json
 import os
 import select
@@ -14,7 +14,7 @@ USAGE = 2
 
 class Warnings(CommandTest):
     def said_before(self, word, *arguments):
-        """The command must say it while it still runs, which would be for years; returns all that it said."""
+        """Messages printed while the command still runs, which would take years; returns them."""
         env = dict(os.environ, STENTOR_CACHE_DIR=':memory:')
         process = subprocess.Popen([BINARY, *map(str, arguments)], cwd=self.path, stdout=subprocess.DEVNULL,
                                    stderr=subprocess.PIPE, env=env)
@@ -62,7 +62,7 @@ class Warnings(CommandTest):
         return report['stable'], line.split(maxsplit=1)[1]
 
     def test_what_grows_may_leave(self):
-        """Slanted taps between open sides: a wave grows only for as long as it takes to cross."""
+        """Asymmetric taps between open sides: a wave grows only while it crosses the grid."""
         self.put('taps.json', json.dumps([{'offset': [0], 'weight': .5}, {'offset': [-1], 'weight': .8}]))
         for sides, leaves in (('constant=0', True), ('wrap', False)):
             arguments = ('--size', 40, '--taps', 'taps.json', '--steps', 4000, '--boundary', sides, '--device', 'host')
@@ -77,7 +77,7 @@ class Warnings(CommandTest):
             self.assertEqual('nearly defective' in explained, leaves)
 
     def test_what_is_called_stable(self):
-        """Never a number above 1 that is called stable; a run that is long enough to double something is not."""
+        """No number above 1 is called stable, and no run long enough to double a number."""
         self.assertEqual(self.weights(0.5, 1000), (True, 'max |K| = 1: stable'))
         self.assertEqual(self.weights(0.4, 1000), (True, 'max |K| = 0.9: stable'))
         stable, line = self.weights(0.5 + 9e-7, 1000)

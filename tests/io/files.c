@@ -1,4 +1,4 @@
-/* Files for tests. */
+/* See files.h. */
 #include "files.h"
 
 #include <criterion/criterion.h>

@@ -1,13 +1,13 @@
-/* A folder of its own for each test, and files in it. */
+/* A temporary folder for each test, and files in it. */
 #ifndef STN_TESTS_IO_FILES_H
 #define STN_TESTS_IO_FILES_H
 #include <stddef.h>
 
-/* Makes the folder and enters it; files_leave removes it with all that is in it. */
+/* Makes the folder and changes into it; files_leave removes it with its content. */
 void files_enter(void);
 void files_leave(void);
 void file_put(const char *name, const void *bytes, size_t size);
-/* The bytes of a file, freed by the caller; NULL if it is not there. */
+/* The bytes of a file, freed by the caller; NULL if it does not exist. */
 unsigned char *file_get(const char *name, size_t *size);
-int files_count(void); /* in the folder, hidden ones too */
+int files_count(void); /* in the folder, hidden files included */
 #endif

@@ -1,4 +1,4 @@
-/* .npy files: round trips, every type, and headers that lie. */
+/* .npy files: round trips, every type, and malformed headers. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdio.h>
@@ -11,7 +11,8 @@
 
 TestSuite(npy, .init = files_enter, .fini = files_leave);
 
-/* Writes a file of format `major` with this header text (as is, newline added) and payload. */
+/* Writes a file of format version `major` with this header text (a newline is added) and
+ * payload. */
 static void put_npy(const char *name, int major, const char *header, const void *payload, size_t size) {
     unsigned char bytes[4096];
     size_t length = strlen(header) + 1, prefix = major == 1 ? 10 : 12;
@@ -207,9 +208,8 @@ Test(npy, wrong_files_are_refused) {
     cr_assert_null(a.data);
 }
 
-/* Any bytes are safe: flips of a good header either parse to something consistent or are refused
- * (see it under ASan).
- */
+/* Bit flips in a valid header give either a consistent header or an error (to be run under
+ * ASan). */
 Test(npy, flipped_bytes_never_break_the_parser) {
     size_t extent[] = {3, 4}, size;
     stn_array a = {0};
@@ -219,7 +219,8 @@ Test(npy, flipped_bytes_never_break_the_parser) {
     uint32_t state = 12345;
     int refused = 0;
     for (int trial = 0; trial < 20000; trial++) {
-        unsigned char *copy = malloc(size); /* its own block, so that ASan sees a step past the end */
+        /* a separate block, so that ASan detects reads past its end */
+        unsigned char *copy = malloc(size);
         memcpy(copy, bytes, size);
         for (int flips = 0; flips < 1 + trial % 3; flips++) {
             state = state * 1664525u + 1013904223u;

@@ -1,4 +1,4 @@
-/* Files appear whole or not at all. */
+/* Atomic output files. */
 #include <criterion/criterion.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "files.h"
 #include "io/npy.h"
 #include "io/output.h"
-#include "io/place.h"
+#include "io/output_path.h"
 
 TestSuite(output, .init = files_enter, .fini = files_leave);
 
@@ -38,7 +38,7 @@ Test(output, commit_replaces_and_keeps_the_mode) {
     cr_assert_eq(files_count(), 1);
 }
 
-/* Whatever the umask: the mode of what is replaced stays, the set-user-id bit too. */
+/* Whatever the umask, a replaced file keeps its mode, the set-user-id bit too. */
 Test(output, every_mode_is_kept) {
     static const mode_t modes[] = {0666, 0600, 0640, 0755, 04755, 02644};
     umask(077);
@@ -119,7 +119,7 @@ Test(output, probe_leaves_nothing) {
     cr_assert_eq(files_count(), 1);
 }
 
-/* What only its owner may read is never open to others, not even while it is written. */
+/* A file that only its owner may read is never readable by others, not even while it is written. */
 Test(output, the_unfinished_file_is_as_closed_as_the_old_one) {
     static const mode_t modes[] = {0600, 0400, 0640, 0};
     umask(022);
@@ -157,7 +157,7 @@ Test(output, another_name_of_one_place) {
                  {"absent/a", "absent/a", false},
                  {"/dev/null", "/dev/../dev/null", true}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        cr_expect_eq(stn_place_same(cases[i].a, cases[i].b), cases[i].same, "%s, %s", cases[i].a, cases[i].b);
+        cr_expect_eq(stn_output_path_same(cases[i].a, cases[i].b), cases[i].same, "%s, %s", cases[i].a, cases[i].b);
 }
 
 Test(output, a_signal_removes_the_unfinished_file) {

@@ -1,4 +1,4 @@
-/* The picture: its size, its light, and that both halves share one scale. */
+/* The relief picture: size, light, and the common scale of both panels. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <png.h>
@@ -67,7 +67,7 @@ Test(relief, north_west_slopes_are_lit_and_south_east_ones_are_not) {
 Test(relief, both_halves_share_the_scale_of_the_first) {
     stn_array before = ramp(300, 300, 1, 0), after = ramp(300, 300, 0, 0);
     picture p = draw(&before, &after);
-    /* the flat map has the lowest height of the first everywhere: one colour */
+    /* the flat map has the lowest height of the first map everywhere: one colour */
     const unsigned char *at = p.rgb + ((p.height / 2) * p.width + 330) * 3;
     for (size_t x = 1; x < 280; x++) cr_assert_eq(memcmp(at, at + x * 3, 3), 0);
     free(p.rgb);
@@ -75,8 +75,8 @@ Test(relief, both_halves_share_the_scale_of_the_first) {
     stn_array_clear(&after);
 }
 
-/* A hollow near the top left corner of the map is near the top left corner of the picture, in its
- * lowest tint. */
+/* A hollow near the top left corner of the map appears near the top left corner of the picture, in
+ * its lowest tint. */
 Test(relief, rows_run_down_and_columns_to_the_right) {
     enum { NY = 300, NX = 400, LEFT = 10, TOP = 10 + 22 };
     stn_array map = ramp(NY, NX, 0, 0);
@@ -128,7 +128,8 @@ Test(relief, one_axis_is_refused_and_of_three_the_middle_slice_is_shown) {
     cr_assert_eq(stn_panel_make(&a, 0, &panel, NULL), STN_OK);
     cr_assert_eq(panel.z[0], 7);
     stn_panel_clear(&panel);
-    cr_assert_eq(stn_panel_make(&a, 1, &panel, NULL), STN_OK); /* five maps: the first */
+    /* a batch of five maps: the first one is drawn */
+    cr_assert_eq(stn_panel_make(&a, 1, &panel, NULL), STN_OK);
     cr_assert_eq(panel.z[0], 0);
     stn_panel_clear(&panel);
     stn_array_clear(&a);

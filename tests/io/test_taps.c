@@ -1,4 +1,4 @@
-/* Taps from files. */
+/* Stencils from files. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,7 +6,7 @@
 
 #include "files.h"
 #include "io/npy.h"
-#include "io/taps.h"
+#include "io/taps_file.h"
 
 TestSuite(taps, .init = files_enter, .fini = files_leave);
 
@@ -40,7 +40,7 @@ Test(taps, json_and_dense_npy_give_the_same_stencil) {
     stn_stencil_destroy(b);
 }
 
-/* To the last bit: no step on the way holds fewer digits. */
+/* Weights are read exactly, to the last bit. */
 Test(taps, json_weights_keep_every_digit) {
     static const double weights[] = {0.1, 1.0 / 3, -2.718281828459045, 1e-300, 1.7976931348623157e308, 16777217};
     for (size_t i = 0; i < sizeof weights / sizeof *weights; i++) {

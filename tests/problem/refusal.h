@@ -1,5 +1,5 @@
-/* What every refusal must be: the status of bad input, and one sentence that holds the words that
- * name the culprit. */
+/* Checks an expected error: the status of invalid input, and one sentence that contains the words
+ * that name the culprit. */
 #ifndef STN_TESTS_PROBLEM_REFUSAL_H
 #define STN_TESTS_PROBLEM_REFUSAL_H
 #include <criterion/criterion.h>

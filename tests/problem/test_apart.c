@@ -1,4 +1,4 @@
-/* Grids that share memory, against bytes that are marked one by one. */
+/* The overlap check of grids, against marking the bytes of all points. */
 #include <criterion/criterion.h>
 #include <string.h>
 
@@ -33,8 +33,8 @@ static bool mark(const stn_points *points) {
     return seen;
 }
 
-/* A layout whose own points are apart: axes in any order, each steps past those before it, some
- * with room between. */
+/* A random layout whose points do not overlap: axes in random order, each stride at least the span
+ * of the axes before it, some with padding. */
 static stn_points random_points(int64_t from) {
     stn_points points = {.first = (uintptr_t)(BASE + from * any(1, 2)), .n = {1, 1, 1, 1, 1}, .size = 1 << any(1, 4)};
     int64_t next = points.size;
@@ -53,7 +53,7 @@ Test(apart, as_marking_every_byte_says) {
     unsigned met = 0, apart = 0, between = 0;
     for (int trial = 0; trial < 20000; trial++) {
         stn_points a = random_points(any(0, 300)), b = random_points(any(0, 300));
-        if (!any(0, 2)) { /* the same layout, moved: what users have */
+        if (!any(0, 2)) { /* the same layout at another address, as users have it */
             uintptr_t first = b.first;
             b = a;
             b.first = first;

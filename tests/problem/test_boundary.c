@@ -1,5 +1,5 @@
-/* The fold against its definition as an infinite pattern, the syntax, frozen points, and the
- * dtypes' names. */
+/* Index folding against its definition as an infinite pattern; the syntax of boundaries, frozen
+ * points, and the names of dtypes. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -48,7 +48,8 @@ Test(fold, each_side_has_its_own_rule) {
             for (int64_t n = 2; n <= 7; n++)
                 for (int64_t i = -n; i <= 2 * n - 1; i++) {
                     int64_t expected = pattern(i, n, all_kinds[i < 0 ? low : high]);
-                    /* n points past a mirror is one past the other side, whose rule then holds */
+                    /* n points past a mirror is one point past the other side, whose rule applies
+                     * then */
                     if (i == -n && all_kinds[low] == STN_MIRROR) expected = pattern(n, n, all_kinds[high]);
                     if (i == 2 * n - 1 && all_kinds[high] == STN_MIRROR) expected = pattern(-1, n, all_kinds[low]);
                     cr_assert_eq(stn_fold(i, n, sides), expected, "%s:%s n %d i %d", stn_boundary_name(all_kinds[low]),
@@ -130,6 +131,18 @@ Test(boundary, parses_one_rule_or_one_a_side) {
     parses("grid-mirror:grid-constant=3", STN_REFLECT, 0, STN_CONSTANT, 3);
     cr_expect_str_eq(stn_boundary_name(STN_CONSTANT), "constant");
     cr_expect_str_eq(stn_boundary_name((stn_boundary_kind)6), "unknown");
+}
+
+Test(boundary, parses_one_rule_for_all_axes_or_one_for_each) {
+    stn_error error = {STN_OK, ""};
+    stn_boundary axes[3][2];
+    cr_assert_eq(stn_boundary_parse_axes("reflect", 3, axes, &error), STN_OK, "%s", error.message);
+    for (int axis = 0; axis < 3; axis++)
+        cr_expect(axes[axis][0].kind == STN_REFLECT && axes[axis][1].kind == STN_REFLECT);
+    cr_assert_eq(stn_boundary_parse_axes("wrap,fixed:constant=2", 2, axes, &error), STN_OK, "%s", error.message);
+    cr_expect(axes[0][0].kind == STN_WRAP && axes[1][0].kind == STN_FIXED && axes[1][1].value == 2);
+    expect_refusal(stn_boundary_parse_axes("wrap,wrap", 3, axes, &error), &error, "2 axes", "one for each");
+    expect_refusal(stn_boundary_parse_axes("wrap,,wrap", 3, axes, &error), &error, "boundary \"\"", "unknown");
 }
 
 static void refused(const char *spec, const char *first, const char *second) {

@@ -1,5 +1,5 @@
-/* Growth beside the powers of whole matrices: the bounds hold for any taps and sides, and what is
- * said to be nearly defective is. */
+/* Growth bounds against powers of whole matrices: the bounds hold for all taps and sides, and
+ * operators reported as nearly defective are so. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdlib.h>
@@ -37,7 +37,7 @@ static stn_task task_of(int rank, const int *extent, size_t ntaps, const stn_tap
     return task;
 }
 
-/* One step on the points that no fixed side has frozen, without what sides feed in. */
+/* The matrix of one step on the points that are not frozen, without the values past the sides. */
 static matrix matrix_of(const stn_task *task) {
     matrix m = {0};
     int place[MOST], count = (int)(task->n[1] * task->n[2]);
@@ -74,8 +74,7 @@ static double largest_norm(const matrix *m) {
     return most;
 }
 
-/* By repeated products with the matrix and its transpose: no more than the norm, and soon near
- * it. */
+/* Power iteration with the matrix and its transpose: a lower bound that converges to the norm. */
 static double plain_norm(const matrix *m) {
     double v[MOST], w[MOST], norm = 0;
     for (int i = 0; i < m->size; i++) v[i] = chance();
@@ -151,7 +150,8 @@ Test(growth, holds_for_any_taps_and_sides) {
         check_bounds(&task, mirrors);
         stn_task_clear(&task);
     }
-    cr_assert(apart > 40 && folded > 40, "%d and %d", apart, folded); /* else nothing was tried */
+    /* the random cases must cover both kinds */
+    cr_assert(apart > 40 && folded > 40, "%d and %d", apart, folded);
 }
 
 static const stn_boundary open[1][2] = {{{STN_CONSTANT, 0}, {STN_FIXED, 0}}};
@@ -161,7 +161,7 @@ static const stn_tap upwind[3] = {{{-1}, 0.75}, {{0}, 0.2}, {{1}, 0.05}}, rising
                      heat[3] = {{{-1}, 0.25}, {{0}, 0.5}, {{1}, 0.25}};
 
 /* Eigenvalues 0.2 + 2 sqrt(0.75 0.05) cos(pi j / (n + 1)), eigenvectors that grow like sqrt(15)^x:
- * as parallel as numbers can be. */
+ * parallel to rounding. */
 Test(growth, tells_what_is_nearly_defective) {
     stn_task task = task_of(1, (int[]){40}, 3, upwind, open);
     const stn_growth g = stn_task_growth(&task);
@@ -193,7 +193,7 @@ Test(growth, leaves_what_is_healthy_alone) {
     }
 }
 
-/* 1.3 a step for as long as a wave takes to cross, then half of it a step is left. */
+/* Growth by 1.3 a step while a wave crosses the grid, then decay by one half a step. */
 Test(growth, sees_what_leaves) {
     stn_task task = task_of(1, (int[]){40}, 2, rising, open), ring = task_of(1, (int[]){40}, 2, rising, round_);
     const stn_growth g = stn_task_growth(&task), always = stn_task_growth(&ring);

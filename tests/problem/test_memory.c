@@ -1,5 +1,6 @@
-/* Every allocation fails once: a status, outputs NULL or empty, nothing leaked (the sanitizer build
- * looks). The executable is linked so that the library's allocations come through here. */
+/* Every allocation fails once: the call returns a status, its outputs are NULL or empty, and
+ * nothing leaks (checked in the sanitizer build). The linker redirects the library's allocations to
+ * this file. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -7,7 +8,7 @@
 #include "problem/task.h"
 #include "refusal.h"
 
-static int left = -1; /* allocations until one fails; below 0: none does */
+static int left = -1; /* allocations until one fails; negative: none fails */
 
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t count, size_t size);
@@ -75,7 +76,7 @@ Test(memory, tasks) {
     stn_stencil_destroy(stencil);
 }
 
-/* Without memory for the search, the sum of all |weight|: never too low. */
+/* Without memory for the search the result is the upper bound, the sum of |weights|. */
 Test(memory, symbol) {
     const stn_tap taps[] = {{{-1}, 0.4}, {{0}, 1}, {{1}, -0.4}};
     left = 0;

@@ -1,4 +1,4 @@
-/* The named stencils against closed forms and published tables; every refusal of the parser. */
+/* The named stencils against closed forms and published tables; every error of the parser. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -109,8 +109,8 @@ Test(named, laplace_has_fornbergs_coefficients) {
     }
 }
 
-/* Order p means: exact on x^k for every k up to p + 1, where the second derivative at 0 is 2 for k
- * = 2, else 0. */
+/* A stencil of order p is exact on x^k for every k up to p + 1: the second derivative at 0 is 2 for
+ * k = 2, else 0. */
 Test(named, laplace_is_exact_to_its_order) {
     for (int order = 2; order <= 16; order += 2) {
         char name[32];
@@ -146,8 +146,7 @@ Test(named, laplace_sums_over_the_axes) {
 }
 
 Test(named, gaussian_has_scipys_weights) {
-    /* scipy.ndimage's kernel for sigma = 1 and truncate = 4, as its documentation's users know
-     * it */
+    /* scipy.ndimage's kernel for sigma = 1 and truncate = 4 */
     const double known[] = {3.98943469e-01, 2.41971446e-01, 5.39911274e-02, 4.43186162e-03, 1.33830625e-04};
     stn_stencil *stencil = parsed("gaussian-1d");
     cr_expect_eq(stn_stencil_tap_count(stencil), 9u);

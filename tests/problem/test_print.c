@@ -1,4 +1,4 @@
-/* Tasks as one line and as JSON. */
+/* Tasks as a line of text and as JSON. */
 #include <criterion/criterion.h>
 
 #include "problem/task.h"

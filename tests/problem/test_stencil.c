@@ -1,4 +1,4 @@
-/* Stencils from taps and from dense arrays: order, and every refusal. */
+/* Stencils from taps and from dense arrays: order of taps, and every error. */
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>

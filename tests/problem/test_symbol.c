@@ -25,7 +25,7 @@ Test(symbol, closed_forms) {
     expect_symbol("heat-1d:alpha=0", 1, 0);
 }
 
-/* Peaks at neither 0 nor pi, so that they must be climbed. */
+/* Maxima at neither 0 nor pi, which the search must find. */
 Test(symbol, peaks_between_samples) {
     /* 1/2 + (cos k - cos 2k): at cos k = 1/4 it is 1/2 + 1/4 + 7/8 */
     const stn_tap two[] = {{{-2}, -0.5}, {{-1}, 0.5}, {{0}, 0.5}, {{1}, 0.5}, {{2}, -0.5}};
@@ -33,14 +33,14 @@ Test(symbol, peaks_between_samples) {
     /* centred first difference of an advection step: sqrt(1 + c^2 sin^2 k) */
     const stn_tap upwind[] = {{{0, -1}, 0.4}, {{0, 0}, 1}, {{0, 1}, -0.4}};
     cr_expect_float_eq(stn_taps_max_symbol(3, upwind), sqrt(1.64), 1e-7);
-    /* a product of two axes: the product of the peaks */
+    /* a separable stencil: the product of the maxima */
     stn_tap product[25];
     for (int i = 0; i < 25; i++)
         product[i] = (stn_tap){{two[i / 5].offset[0], two[i % 5].offset[0]}, two[i / 5].weight * two[i % 5].weight};
     cr_expect_float_eq(stn_taps_max_symbol(25, product), 1.625 * 1.625, 3e-7);
 }
 
-/* The widest spread that taps can have: |K| turns fastest. */
+/* The widest possible stencils, whose |K| oscillates fastest. */
 Test(symbol, the_widest_taps) {
     const stn_tap wide[] = {{{-64}, 1}, {{0}, 0.5}, {{63}, -1}};
     double best = 0;
@@ -80,8 +80,8 @@ Test(symbol, random_taps_against_brute_force) {
             taps[i].weight = any(&seed);
         }
         double value = stn_taps_max_symbol(ntaps, taps), samples = brute(ntaps, taps, 256);
-        /* the samples are below the peak by at most (radius pi / 256)^2 of it, the search by
-         * 1e-6 */
+        /* the samples are below the maximum by at most a fraction (radius pi / 256)^2 of it, the
+         * search by 1e-6 */
         cr_expect_geq(value, samples * (1 - 1e-9), "round %d", round);
         cr_expect_leq(value, samples * (1 + 2 * radius * radius * 1.6e-4), "round %d", round);
     }

@@ -1,4 +1,4 @@
-/* From problem to task: lifting, defaults, and every refusal. */
+/* Validation and canonicalisation of problems: defaults, and every error. */
 #include <math.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -13,7 +13,7 @@ static void make_heat(void) { cr_assert_eq(stn_stencil_parse("heat-2d:alpha=0.2"
 static void destroy_heat(void) { stn_stencil_destroy(heat); }
 TestSuite(task, .init = make_heat, .fini = destroy_heat);
 
-/* A good problem to spoil. */
+/* A valid problem, of which tests invalidate members. */
 static stn_problem good(void) {
     stn_problem problem = STN_PROBLEM_INIT;
     problem.stencil = heat;
@@ -93,7 +93,7 @@ static void shape(int rank, size_t ntaps, const stn_tap *taps, stn_pattern patte
     cr_assert_eq(stn_stencil_create(rank, ntaps, taps, &stencil, NULL), STN_OK);
     problem.stencil = stencil;
     stn_task task = made(&problem);
-    stn_stencil_destroy(stencil); /* the task has its own */
+    stn_stencil_destroy(stencil); /* the task has a copy */
     cr_expect_eq(task.pattern, pattern, "%s", stn_pattern_name(task.pattern));
     cr_expect(task.reach[3 - rank][0] == low && task.reach[3 - rank][1] == high, "along the slowest axis");
     stn_task_clear(&task);
@@ -128,7 +128,7 @@ Test(task, taps_that_reach_further_than_the_axis_is_long_are_told_apart) {
     stn_stencil_destroy(stencil);
 }
 
-/* No second snapshot lies anywhere. */
+/* With one snapshot the snapshot stride is ignored. */
 Test(task, one_state_has_no_stride_of_snapshots) {
     stn_problem problem = good();
     problem.snapshot_stride = PTRDIFF_MAX;
@@ -178,7 +178,8 @@ Test(task, bad_sizes_are_refused) {
     refused(&problem, "extent[1] is 0", "at least one point");
     const size_t sizes[][3] = {{SIZE_MAX, 1, 1},
                                {1, (size_t)1 << 63, 1},
-                               {(size_t)1 << 60, 1, 1}, /* 2^60 points fit, their 8 bytes each do not */
+                               /* 2^60 points fit, their 8 bytes each do not */
+                               {(size_t)1 << 60, 1, 1},
                                {(size_t)1 << 31, (size_t)1 << 31, 0},
                                {1, 1, SIZE_MAX},
                                {(size_t)1 << 30, (size_t)1 << 20, (size_t)1 << 20}};
@@ -218,7 +219,7 @@ Test(task, bad_boundaries_are_refused_though_no_tap_may_reach_them) {
         for (int i = 0; i < 3; i++) {
             problem.boundary[1][0] = (stn_boundary){STN_NEAREST, 0};
             problem.boundary[1][1] = (stn_boundary){STN_CONSTANT, values[i]};
-            stn_task task = made(&problem); /* it would reach the whole grid by transforms */
+            stn_task task = made(&problem); /* transforms would spread it over the whole grid */
             cr_expect(task.local);
             stn_task_clear(&task);
         }
@@ -234,7 +235,8 @@ Test(task, values_that_the_dtype_does_not_hold) {
     for (int i = 0; i < 3; i++) {
         stn_problem problem = good();
         problem.dtype = cases[i].dtype;
-        problem.boundary[0][0] = (stn_boundary){STN_NEAREST, 1e300}; /* not a constant: not looked at */
+        /* not a constant side: the value is ignored */
+        problem.boundary[0][0] = (stn_boundary){STN_NEAREST, 1e300};
         problem.boundary[0][1] = (stn_boundary){STN_CONSTANT, cases[i].fits};
         stn_task task = made(&problem);
         cr_expect(!task.local);
@@ -276,7 +278,7 @@ Test(task, weights_can_be_replaced) {
     stn_task_clear(&task);
 }
 
-/* A box of 2 x 3 points, z not reached: weights b[y] * c[x] with c = 1 in the middle. */
+/* A box of 2 x 3 taps in a plane: weights b[y] * c[x] with c = 1 in the middle. */
 Test(task, knows_weights_that_are_products) {
     const double b[2] = {-0.25, 3}, c[3] = {0.5, 1, -0.125};
     stn_tap taps[6];
@@ -326,7 +328,7 @@ Test(task, knows_along_which_axes_its_weights_are_mirrored) {
     stn_task_clear(&task);
 }
 
-/* By its definition: each tap has one at the mirrored offset, of the same weight. */
+/* The definition of symmetry: each tap has one at the mirrored offset, of the same weight. */
 static bool mirrors(const stn_task *task, int axis) {
     for (size_t i = 0; i < task->ntaps; i++) {
         bool found = false;
@@ -341,8 +343,7 @@ static bool mirrors(const stn_task *task, int axis) {
     return true;
 }
 
-/* Whole boxes, centred and not, without one of their taps, and with another weight at each
- * place. */
+/* Whole boxes, centred and not, without one of their taps, and with another weight at each tap. */
 Test(task, knows_mirrored_boxes) {
     static const int64_t from[][2] = {{-1, -2}, {-2, -1}, {-1, -1}, {-1, 0}, {-2, -2}},
                          to[][2] = {{1, 2}, {2, 1}, {2, 1}, {1, 2}, {2, 2}};

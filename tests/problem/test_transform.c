@@ -1,4 +1,4 @@
-/* Transforms: what becomes of defaults, which layouts are refused, words. */
+/* Canonicalisation of transforms: defaults, invalid layouts, descriptions. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <string.h>
@@ -50,7 +50,8 @@ Test(transform, dense_layouts) {
     cr_expect(fft.inverse);
     lies(&fft.in, 6, 6, 36);
     lies(&fft.out, 10, 12, 72);
-    t.in_batch_stride = 40, t.out_batch_stride = 80; /* rows by default, further apart */
+    /* default strides of rows, with a larger batch stride */
+    t.in_batch_stride = 40, t.out_batch_stride = 80;
     fft = made(&t);
     lies(&fft.in, 6, 6, 40);
     lies(&fft.out, 10, 12, 80);

@@ -1,5 +1,4 @@
-/* Any bytes as the start of a .npy file: refused with a sentence, or a header that keeps its
- * promises. */
+/* Fuzzing of the .npy header parser: any bytes give an error message or a consistent header. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +14,7 @@ static void check(int holds, const char *what) {
     abort();
 }
 
-/* Seeds: what numpy.save writes, in each format and for a few shapes. */
+/* Seeds: headers as numpy.save writes them, in each format version and for a few shapes. */
 int LLVMFuzzerInitialize(int *argc, char ***argv) {
     (void)argc, (void)argv;
     const char *folder = getenv("STENTOR_FUZZ_SEEDS");

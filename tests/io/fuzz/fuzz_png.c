@@ -1,4 +1,5 @@
-/* Any bytes as a PNG: refused with a sentence, or pixels that are as many as the header says. */
+/* Fuzzing of the PNG reader: any bytes give an error message or as many pixels as the header
+ * says. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +15,7 @@ static void check(int holds, const char *what) {
     abort();
 }
 
-/* Seeds: what is written here, of both depths, and the same cut off. */
+/* Seeds: PNG files written here, of both depths, and truncated copies. */
 int LLVMFuzzerInitialize(int *argc, char ***argv) {
     (void)argc, (void)argv;
     const char *folder = getenv("STENTOR_FUZZ_SEEDS");
@@ -33,7 +34,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv) {
     return 0;
 }
 
-/* The checksum of a chunk, which hides all behind it from one who changes bytes at random. */
+/* A chunk's checksum, since random changes would otherwise never pass beyond it. */
 static unsigned checksum(const unsigned char *bytes, size_t size) {
     unsigned sum = 0xffffffffu;
     for (size_t i = 0; i < size; i++) {
@@ -70,7 +71,8 @@ static void try_decode(const unsigned char *data, size_t size) {
     check(header.kind == 'u' && header.rank == 2 && (header.item == 1 || header.item == 2), "what is read");
     check(header.extent[0] * header.extent[1] == header.count && header.count > 0, "count");
     unsigned sum = 0;
-    for (size_t i = 0; i < header.count * (size_t)header.item; i++) sum += pixels[i]; /* all are there */
+    /* reads all pixels */
+    for (size_t i = 0; i < header.count * (size_t)header.item; i++) sum += pixels[i];
     free(pixels);
     (void)sum;
 }

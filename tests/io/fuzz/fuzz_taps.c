@@ -1,10 +1,10 @@
-/* Any bytes as a JSON list of taps: refused with a sentence, or taps that a stencil accepts or
- * refuses by name. */
+/* Fuzzing of the JSON parser of taps: any bytes give an error message or taps that
+ * stn_stencil_create accepts or refuses with a message. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "io/taps.h"
+#include "io/taps_file.h"
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);

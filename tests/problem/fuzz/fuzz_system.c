@@ -1,4 +1,4 @@
-/* Any bytes as the text of a system: refused with a sentence, or a system whose canonical text
+/* Fuzzing of the system parser: any bytes give an error message, or a system whose canonical text
  * parses to itself. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,7 +34,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv) {
     return 0;
 }
 
-/* A plan's value of the smallest grid that the system takes. */
+/* Makes a task on the smallest grid that the system accepts. */
 static void make_task(const stn_system *system) {
     stn_system_problem problem = STN_SYSTEM_PROBLEM_INIT;
     stn_system_task task;
@@ -61,7 +61,7 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size) {
         check(!system && *error.message, "a refusal says why and gives no system");
     else {
         check(stn_system_print(system, &canonical, &error) == STN_OK, "a system is printed");
-        /* Canonical text of systems near the longest may be longer than that. */
+        /* The canonical text of a system near the length limit may exceed the limit. */
         if (strlen(canonical) <= STN_SYSTEM_MAX_TEXT) {
             check(stn_system_parse(canonical, &again, &error) == STN_OK, error.message);
             check(stn_system_print(again, &twice, &error) == STN_OK && !strcmp(canonical, twice),

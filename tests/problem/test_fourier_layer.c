@@ -1,4 +1,4 @@
-/* Fourier layers: what becomes of defaults, what is refused, words. */
+/* Canonicalisation of Fourier layers: defaults, errors, descriptions. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
-/* Strides: defaults, overlap, and the memory that a grid spans. */
-#include "problem/layout.h"
+/* Memory layouts of grids: default strides, overlap of points, and the span in elements. */
+#include "problem/grid_layout.h"
 
 #include <inttypes.h>
 
@@ -30,24 +30,24 @@ static stn_status check_signs(const stn_task *task, const char *side, const ptrd
     return STN_OK;
 }
 
-/* Fills lifted[] from the fastest axis on; false on overflow. */
-static bool lift(const stn_task *task, const ptrdiff_t *stride, bool dense, int64_t lifted[3]) {
-    int64_t next = 1; /* the stride that a dense layout would give */
+/* Fills the canonical strides from the fastest axis on; false on overflow. */
+static bool canonical_strides(const stn_task *task, const ptrdiff_t *stride, bool dense, int64_t canonical[3]) {
+    int64_t next = 1; /* the stride of a dense layout */
     for (int axis = 2; axis >= 0; axis--) {
         int own = axis - (3 - task->rank);
-        lifted[axis] = own < 0 || dense || task->n[axis] == 1 ? next : (int64_t)stride[own];
-        if (stn_mul_overflows(lifted[axis], task->n[axis], &next)) return false;
+        canonical[axis] = own < 0 || dense || task->n[axis] == 1 ? next : (int64_t)stride[own];
+        if (stn_mul_overflows(canonical[axis], task->n[axis], &next)) return false;
     }
     return true;
 }
 
-/* Axes, the batch as number 3, from the smallest stride to the largest: each must step past all
- * that the ones before it span. That is enough for no two points to meet, and asks no more than
- * what real layouts do. */
-static stn_status check_overlap(const stn_task *task, const char *side, const int64_t lifted[3], int64_t batch_stride,
-                                stn_error *error) {
+/* Visits the axes (the batch is number 3) by increasing stride: each stride must be at least the
+ * span of the axes before it. This is sufficient for distinct points, and holds for all layouts in
+ * use. */
+static stn_status check_overlap(const stn_task *task, const char *side, const int64_t canonical[3],
+                                int64_t batch_stride, stn_error *error) {
     int64_t n[4] = {task->n[0], task->n[1], task->n[2], task->batch}, span = 1, reach;
-    int64_t stride[4] = {lifted[0], lifted[1], lifted[2], batch_stride};
+    int64_t stride[4] = {canonical[0], canonical[1], canonical[2], batch_stride};
     bool done[4] = {false, false, false, false};
     for (int step = 0; step < 4; step++) {
         int axis = -1;
@@ -72,20 +72,20 @@ static stn_status check_overlap(const stn_task *task, const char *side, const in
     return STN_OK;
 }
 
-stn_status stn_layout_lift(stn_task *task, bool of_output, const ptrdiff_t *stride, ptrdiff_t batch_stride,
-                           stn_error *error) {
+stn_status stn_layout_canonicalise(stn_task *task, bool of_output, const ptrdiff_t *stride, ptrdiff_t batch_stride,
+                                   stn_error *error) {
     const char *side = of_output ? "out" : "in";
-    int64_t *lifted = of_output ? task->out_stride : task->in_stride, most = 0, size;
+    int64_t *canonical = of_output ? task->out_stride : task->in_stride, most = 0, size;
     bool dense = true;
     for (int axis = 0; axis < task->rank; axis++) dense = dense && stride[axis] == 0;
     STN_TRY(check_signs(task, side, stride, dense, batch_stride, error));
-    if (!lift(task, stride, dense, lifted)) return fail_size(task, side, error);
+    if (!canonical_strides(task, stride, dense, canonical)) return fail_size(task, side, error);
     for (int axis = 0; axis < 3; axis++) {
-        if (stn_mul_overflows(task->n[axis], lifted[axis], &size)) return fail_size(task, side, error);
+        if (stn_mul_overflows(task->n[axis], canonical[axis], &size)) return fail_size(task, side, error);
         most = stn_max(most, size);
     }
     int64_t between = batch_stride && task->batch > 1 ? (int64_t)batch_stride : most;
-    STN_TRY(check_overlap(task, side, lifted, between, error));
+    STN_TRY(check_overlap(task, side, canonical, between, error));
     *(of_output ? &task->out_batch_stride : &task->in_batch_stride) = between;
     return STN_OK;
 }

@@ -1,4 +1,4 @@
-/* Strides: what is lifted, what is refused, and that no accepted layout has two points at one
+/* Canonicalisation of strides: defaults, errors, and that no accepted layout has two points at one
  * element. */
 #include <stdint.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@ static stn_problem strided(size_t n0, size_t n1, size_t n2, ptrdiff_t s0, ptrdif
 
 static void lifts(stn_problem problem, int64_t s0, int64_t s1, int64_t s2, int64_t between, int64_t span) {
     for (int output = 0; output < 2; output++) {
-        if (output) { /* the same strides on the other side */
+        if (output) { /* the same strides for the output */
             memcpy(problem.out_stride, problem.in_stride, sizeof problem.in_stride);
             memset(problem.in_stride, 0, sizeof problem.in_stride);
             problem.out_batch_stride = problem.in_batch_stride;
@@ -45,10 +45,12 @@ Test(layout, lifted_strides) {
     lifts(strided(4, 5, 6, 0, 0, 0, 0, 0), 30, 6, 1, 120, 120);
     lifts(strided(4, 5, 6, 0, 0, 0, 3, 0), 30, 6, 1, 120, 360);
     lifts(strided(4, 5, 6, 0, 0, 0, 3, 128), 30, 6, 1, 128, 376);
-    lifts(strided(4, 5, 6, 40, 8, 1, 2, 0), 40, 8, 1, 160, 160 + 3 * 40 + 4 * 8 + 6); /* padding stays */
-    lifts(strided(4, 5, 6, 1, 4, 20, 0, 0), 1, 4, 20, 120, 120);                      /* Fortran order */
-    lifts(strided(4, 5, 6, 60, 12, 2, 2, 1), 60, 12, 2, 1, 240);                      /* batches interleaved */
-    lifts(strided(1, 5, 6, 77, 6, 1, 1, 5), 30, 6, 1, 30, 30);                        /* one point: stride has no say */
+    /* padding is kept */
+    lifts(strided(4, 5, 6, 40, 8, 1, 2, 0), 40, 8, 1, 160, 160 + 3 * 40 + 4 * 8 + 6);
+    lifts(strided(4, 5, 6, 1, 4, 20, 0, 0), 1, 4, 20, 120, 120); /* Fortran order */
+    lifts(strided(4, 5, 6, 60, 12, 2, 2, 1), 60, 12, 2, 1, 240); /* batches interleaved */
+    /* one point: the stride is ignored */
+    lifts(strided(1, 5, 6, 77, 6, 1, 1, 5), 30, 6, 1, 30, 30);
     lifts(strided(1, 1, 1, 0, 0, 9, 0, 0), 1, 1, 1, 1, 1);
     lifts(strided(4, 5, 1, 5, 1, 0, 0, 0), 5, 1, 1, 20, 20);
     lifts(strided(1, 1, 3, PTRDIFF_MAX, PTRDIFF_MAX, 1, 0, 0), 3, 3, 1, 3, 3);
@@ -105,13 +107,14 @@ Test(layout, in_place_needs_one_layout) {
     stn_task_clear(&task);
     problem.out_batch_stride = 200;
     refused(problem, "in place", "strides differ");
-    problem = strided(4, 5, 6, 30, 6, 1, 0, 0); /* dense, once said and once not */
+    /* dense, given explicitly for one side and by default for the other */
+    problem = strided(4, 5, 6, 30, 6, 1, 0, 0);
     problem.in_place = 1;
     cr_expect_eq(stn_task_make(&problem, &task, NULL), STN_OK);
     stn_task_clear(&task);
 }
 
-/* Marks every element of a small layout; false if one is met twice. */
+/* Marks every element of a small layout; false if one is marked twice. */
 static bool distinct(const stn_problem *p) {
     char seen[4096] = {0};
     size_t batch = p->batch;

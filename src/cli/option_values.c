@@ -1,11 +1,12 @@
-/* See spelling.h. */
-#include "cli/spelling.h"
+/* See option_values.h: parsers of sizes, types, devices and boundaries. */
+#include "cli/option_values.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "cli/options.h"
+#include "cli/option_parser.h"
+#include "problem/task.h"
 
 stn_status cli_fail_option(const char *option, const char *value, const stn_error *why, stn_error *error) {
     return stn_fail(error, why->status, "%s %.60s: %s", option, value, why->message);
@@ -94,27 +95,7 @@ stn_status cli_parse_tuning_mode(const char *text, int *mode, stn_error *error) 
 
 stn_status cli_parse_boundaries(const char *option, const char *text, int rank, stn_boundary boundary[][2],
                                 stn_error *error) {
-    const char *at = text;
-    int axis = 0;
-    for (;;) {
-        char part[128];
-        stn_error why = {0};
-        size_t length = strcspn(at, ",");
-        if (length >= sizeof part)
-            return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "%s %.40s...: a part is too long", option, text);
-        memcpy(part, at, length);
-        part[length] = '\0';
-        if (axis < rank && stn_boundary_parse(part, boundary[axis], &why) != STN_OK)
-            return cli_fail_option(option, text, &why, error);
-        axis++;
-        if (!at[length]) break;
-        at += length + 1;
-    }
-    if (axis == 1)
-        for (; axis < rank; axis++) memcpy(boundary[axis], boundary[0], sizeof boundary[0]);
-    if (axis != rank)
-        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
-                        "%s %.60s names %d axes but the stencil has %d: give one for all, or one for each", option,
-                        text, axis, rank);
-    return STN_OK;
+    stn_error why = {0};
+    stn_status status = stn_boundary_parse_axes(text, rank, boundary, &why);
+    return status == STN_OK ? status : cli_fail_option(option, text, &why, error);
 }

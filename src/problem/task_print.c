@@ -1,4 +1,4 @@
-/* Tasks for people and for programs. */
+/* A task as text and as JSON. */
 #include <inttypes.h>
 
 #include "base/number.h"
@@ -28,8 +28,8 @@ static void print_side(const stn_boundary *side, stn_text *text) {
     stn_text_printf(text, "=%s", digits);
 }
 
-/* As --boundary takes it: one entry when all sides are alike, else one an axis, "low:high" where
- * they differ. */
+/* In the syntax of --boundary: one entry if all sides are the same, else one for each axis,
+ * "low:high" where its sides differ. */
 static void print_boundaries(const stn_task *task, stn_text *text) {
     int first = 3 - task->rank, last = first;
     for (int axis = first; axis < 3; axis++)

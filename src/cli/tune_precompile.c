@@ -1,5 +1,6 @@
-/* See tune_ahead.h. */
-#include "cli/tune_ahead.h"
+/* See tune_precompile.h: a compile thread that stays a bounded number of problems ahead of the
+ * measurements. */
+#include "cli/tune_precompile.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -8,25 +9,25 @@
 #include "context/context.h"
 
 enum {
-    SPARED = 2, /* processors that are left to what measures, if there are twice as many */
-    LEAD = 6    /* problems: a folder that is full drops what is oldest */
+    SPARE_PROCESSORS = 2, /* processors left to the measuring thread, if there are twice as many */
+    MAX_AHEAD = 6         /* most problems ahead: a full cache folder drops its oldest entries */
 };
 
-struct cli_tune_ahead {
+struct cli_tune_precompile {
     const cli_listed_problem *const *problems;
     size_t count;
-    stn_context *context; /* owned: the same GPU as if it were not here */
+    stn_context *context; /* owned: the same GPU, treated as absent */
     stn_plan_options options;
     tune_order order;
     pthread_t thread;
-    pthread_mutex_t lock; /* guards what follows */
+    pthread_mutex_t lock; /* guards the members below */
     pthread_cond_t more;
-    size_t done, wanted; /* problems whose kernels are there, and that were asked for */
+    size_t done, requested; /* problems that are compiled, and the one that is waited for */
     bool stop;
 };
 
-/* What fails here fails again, with its story, when the problem is measured. */
-static void compile_one(const cli_tune_ahead *ahead, const cli_listed_problem *problem) {
+/* Failures are ignored: they occur again, with their message, when the problem is measured. */
+static void compile_one(const cli_tune_precompile *ahead, const cli_listed_problem *problem) {
     stn_plan_options options = ahead->options;
     stn_plan *plan = NULL;
     void *job = calloc(1, problem->kind->job_size);
@@ -39,18 +40,18 @@ static void compile_one(const cli_tune_ahead *ahead, const cli_listed_problem *p
     free(job);
 }
 
-/* Waits while it is far enough ahead; false: nothing more is wanted. */
-static bool go_on(cli_tune_ahead *ahead) {
+/* Waits while the thread is MAX_AHEAD problems ahead; false: it shall end. */
+static bool wait_for_turn(cli_tune_precompile *ahead) {
     pthread_mutex_lock(&ahead->lock);
-    while (!ahead->stop && ahead->done >= ahead->wanted + LEAD) pthread_cond_wait(&ahead->more, &ahead->lock);
+    while (!ahead->stop && ahead->done >= ahead->requested + MAX_AHEAD) pthread_cond_wait(&ahead->more, &ahead->lock);
     const bool stop = ahead->stop;
     pthread_mutex_unlock(&ahead->lock);
     return !stop;
 }
 
 static void *compile_all(void *user) {
-    cli_tune_ahead *ahead = user;
-    for (size_t i = 0; i < ahead->count && go_on(ahead); i++) {
+    cli_tune_precompile *ahead = user;
+    for (size_t i = 0; i < ahead->count && wait_for_turn(ahead); i++) {
         compile_one(ahead, ahead->problems[i]);
         pthread_mutex_lock(&ahead->lock);
         ahead->done = i + 1;
@@ -60,8 +61,8 @@ static void *compile_all(void *user) {
     return NULL;
 }
 
-/* The candidates are those of the GPU that is here, which a context for an absent one knows by its
- * architecture alone. */
+/* Opens a context that compiles for the GPU without using it, with the present GPU's machine
+ * description so that it ranks the same candidates. */
 static stn_context *open_absent(const stn_context *like, const cli_device_settings *device) {
     static const cli_report_settings silent = {.quiet = true};
     cli_device_settings settings = *device;
@@ -69,22 +70,22 @@ static stn_context *open_absent(const stn_context *like, const cli_device_settin
     const int threads = stn_compile_threads(like);
     settings.arch = like->machine.arch;
     settings.device = settings.strategy = NULL;
-    settings.threads = (uint64_t)(threads >= 2 * SPARED ? threads - SPARED : threads);
+    settings.threads = (uint64_t)(threads >= 2 * SPARE_PROCESSORS ? threads - SPARE_PROCESSORS : threads);
     if (cli_open_context(&settings, &silent, &context, NULL) != STN_OK) return NULL;
-    stn_found *const own = context->machine.found; /* answers belong to one context */
+    stn_found *const own = context->machine.found; /* search results belong to one context */
     context->machine = like->machine;
     context->machine.found = own;
     context->machine.present = false;
     return context;
 }
 
-cli_tune_ahead *cli_tune_ahead_begin(const cli_listed_problem *const *problems, size_t count, stn_context *context,
-                                     const cli_device_settings *device, const stn_plan_options *options,
-                                     const tune_order *order) {
+cli_tune_precompile *cli_tune_precompile_begin(const cli_listed_problem *const *problems, size_t count,
+                                               stn_context *context, const cli_device_settings *device,
+                                               const stn_plan_options *options, const tune_order *order) {
     if (!context->device || !stn_cache_dir(context->cache)) return NULL;
-    cli_tune_ahead *ahead = calloc(1, sizeof *ahead);
+    cli_tune_precompile *ahead = calloc(1, sizeof *ahead);
     if (!ahead) return NULL;
-    *ahead = (cli_tune_ahead){.problems = problems, .count = count, .options = *options, .order = *order};
+    *ahead = (cli_tune_precompile){.problems = problems, .count = count, .options = *options, .order = *order};
     pthread_mutex_init(&ahead->lock, NULL);
     pthread_cond_init(&ahead->more, NULL);
     ahead->context = open_absent(context, device);
@@ -94,16 +95,16 @@ cli_tune_ahead *cli_tune_ahead_begin(const cli_listed_problem *const *problems, 
     return NULL;
 }
 
-void cli_tune_ahead_wait(cli_tune_ahead *ahead, size_t i) {
+void cli_tune_precompile_wait(cli_tune_precompile *ahead, size_t i) {
     if (!ahead) return;
     pthread_mutex_lock(&ahead->lock);
-    ahead->wanted = i;
+    ahead->requested = i;
     pthread_cond_broadcast(&ahead->more);
     while (ahead->done <= i) pthread_cond_wait(&ahead->more, &ahead->lock);
     pthread_mutex_unlock(&ahead->lock);
 }
 
-void cli_tune_ahead_end(cli_tune_ahead *ahead) {
+void cli_tune_precompile_end(cli_tune_precompile *ahead) {
     if (!ahead) return;
     pthread_mutex_lock(&ahead->lock);
     ahead->stop = true;

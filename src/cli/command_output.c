@@ -1,5 +1,5 @@
-/* See report.h. */
-#include "cli/report.h"
+/* See command_output.h: output shared by several commands. */
+#include "cli/command_output.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -66,7 +66,7 @@ void cli_format_bytes(uint64_t bytes, char *text, size_t size) {
 }
 
 stn_status cli_reserve_stdout(const char *out, stn_error *error) {
-    return out && !strcmp(out, "-") ? stn_output_take_stdout(error) : STN_OK;
+    return out && !strcmp(out, "-") ? stn_output_reserve_stdout(error) : STN_OK;
 }
 
 void cli_warn_changed(const char *path, size_t changed, const cli_report_settings *report) {

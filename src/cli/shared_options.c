@@ -1,5 +1,5 @@
-/* Shared options and what they mean. */
-#include "cli/settings.h"
+/* See shared_options.h: the shared option tables, and the job and context made from them. */
+#include "cli/shared_options.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,23 +7,21 @@
 
 #include "base/error.h"
 #include "base/number.h"
-#include "cli/spelling.h"
+#include "cli/option_values.h"
 #include "io/input.h"
-#include "io/taps.h"
+#include "io/taps_file.h"
 #include "problem/task.h"
 
 #define AT(member) offsetof(cli_problem_settings, member)
 const cli_option cli_problem_options[14] = {
     {"--in", "FILE", CLI_TEXT, AT(in),
-     "the grid, .npy or a grey .png (- is the standard input): one axis for\neach of the stencil's, or one more in "
-     "front for a batch "
-     "of grids"},
+     "the grid, .npy or grey .png (- is the standard input): one axis for\neach axis of the stencil, plus a first axis "
+     "for a batch of grids"},
     {"--shape", "NxN", CLI_TEXT, AT(shape),
-     "--in is raw numbers without a header, little-endian in C order, of\nthis shape and of --dtype, which may be "
-     "uint8, int16, ... "
-     "too"},
-    {"--size", "NxN", CLI_TEXT, AT(size), "instead of --in: the extents of a grid of random numbers; N,N too"},
-    {"--random", "SEED", CLI_COUNT, AT(random), "with --size: where the random numbers start (default 0)"},
+     "--in is a raw file: little-endian numbers without a header, C order, of\nthis shape and of --dtype, which may "
+     "also be uint8, int16, ..."},
+    {"--size", "NxN", CLI_TEXT, AT(size), "instead of --in: the extents of a grid of random numbers; also N,N"},
+    {"--random", "SEED", CLI_COUNT, AT(random), "with --size: seed of the random numbers (default 0)"},
     {"--stencil", "NAME[:k=v]", CLI_TEXT, AT(stencil),
      "heat-1d, heat-2d, heat-3d (alpha=), 1d5p, 1d7p, box-2d9p, box-2d49p,\nbox-3d27p, star-2d13p, laplace-1d, -2d, "
      "-3d (order=2..16),\ngaussian-1d, -2d, -3d (sigma=, truncate=)"},
@@ -31,48 +29,47 @@ const cli_option cli_problem_options[14] = {
      "instead of --stencil: dense weights of odd extents, centred (.npy),\nor JSON [{\"offset\": [0, 1], \"weight\": "
      "0.25}, ...]"},
     {"--boundary", "B[,B...]", CLI_TEXT, AT(boundary),
-     "one for all axes or one for each; LOW:HIGH for its two sides; of\nwrap, constant[=v], nearest, reflect, mirror, "
-     "fixed (default wrap)"},
+     "one rule for all axes or one for each, LOW:HIGH for the two sides of an\naxis: wrap, constant[=v], nearest, "
+     "reflect, mirror, fixed (default wrap)"},
     {"--mode", "B[,B...]", CLI_TEXT, AT(mode),
-     "the same in scipy.ndimage's word; or, by one of its names, how to\nchoose a strategy: see Measuring"},
+     "scipy.ndimage's name of --boundary; or how to choose a strategy, see\nMeasuring"},
     {"--steps", "N", CLI_COUNT, AT(steps), "time steps (default 1)"},
     {"--every", "K", CLI_COUNT, AT(every),
-     "keep a snapshot after each K steps, which divide --steps: the result\nis a stack of steps / K grids"},
+     "keep a snapshot after each K steps (a divisor of --steps): the result\nis a stack of steps / K grids"},
     {"--source", "FILE.npy", CLI_TEXT, AT(source),
-     "a constant source, as large as the grid: added to it at each step,\nbut where a fixed side keeps a point's "
-     "value"},
+     "a constant source of the grid's size, added at each step except at\npoints that a fixed side freezes"},
     {"--dtype", "f64|f32|f16", CLI_TEXT, AT(dtype),
-     "compute in this type, float32 and the like too (default: the file's;\nf64 for whole numbers and for --size)"},
+     "dtype of the computation, also spelled float32 etc. (default: the\nfile's; f64 for integers and for --size)"},
     {"--tolerance", "X", CLI_TEXT, AT(tolerance),
-     "relative L2 error allowed (default 0: rounding of the type only);\nfrom 5e-4 on, f32 may use TF32"},
+     "allowed relative L2 error (default 0: rounding of the dtype only);\nfrom 5e-4 on, f32 may use TF32"},
     {"--accuracy", "global|local", CLI_TEXT, AT(accuracy),
-     "local: only strategies that take step by step, whose values are accurate\nrelative to what reaches them and keep "
-     "NaN where steps leave it\n(default global: relative to the whole grid)"},
+     "local: errors are relative to the values that reach a point, and NaN\nspreads only as far as taps reach: only "
+     "strategies with single steps\n(default global: relative to the largest value of the grid)"},
 };
 #undef AT
 #define AT(member) offsetof(cli_device_settings, member)
 const cli_option cli_device_options[6] = {
     {"--device", "auto|host|cuda[:n]", CLI_TEXT, AT(device),
-     "where to compute (default auto: a GPU if there is one); cpu and gpu\nare other names for host and cuda"},
+     "where to compute (default auto: a GPU if there is one); cpu and gpu\nmean host and cuda"},
     {"--strategy", "NAME", CLI_TEXT, AT(strategy), "auto (the cheapest by estimate), host, direct, ... (default auto)"},
     {"--threads", "N", CLI_COUNT, AT(threads), "host threads (default: all that this process may use)"},
     {"--cache-dir", "DIR", CLI_TEXT, AT(cache_dir),
-     "kernels on disk; \":memory:\" for none (default $STENTOR_CACHE_DIR,\n$XDG_CACHE_HOME/stentor, ~/.cache/stentor)"},
+     "folder of stored kernels; \":memory:\" for none (default\n$STENTOR_CACHE_DIR, $XDG_CACHE_HOME/stentor, "
+     "~/.cache/stentor)"},
     {"--cache-shared", NULL, CLI_FLAG, AT(cache_shared),
      "accept a cache folder that others own or may write, or a symlink"},
-    {"--pack", "FILE", CLI_LIST, AT(packs), "a file of ready kernels, searched first; may be given again"},
+    {"--pack", "FILE", CLI_LIST, AT(packs), "file of compiled kernels, searched first; may be repeated"},
 };
 const cli_option cli_tune_options[5] = {
     {"--tune", NULL, CLI_FLAG, AT(tune),
-     "measure the likely candidates first (seconds), take the fastest, and\nremember the times in the cache folder for "
+     "measure the likely candidates first (seconds), use the fastest, and\nstore the times in the cache folder for "
      "later runs: --mode measure"},
     {"--mode", "MODE", CLI_TEXT, AT(mode),
-     "auto (default), estimate, measure, patient (all candidates), online\n(the run itself tries "
-     "candidates), wisdom-only (what was measured before, or an error)"},
-    {"--time-limit", "SECONDS", CLI_TEXT, AT(time_limit), "of measuring (default 10; patient: none)"},
-    {"--cold", NULL, CLI_FLAG, AT(cold), "measure with a cold L2 cache, as where other work runs between"},
-    {"--deterministic", NULL, CLI_FLAG, AT(deterministic),
-     "one choice, by estimate alone, that nothing measured changes"},
+     "auto (default), estimate, measure, patient (all candidates), online\n(candidates are tried in the run itself), "
+     "wisdom-only (stored\nmeasurements, or an error)"},
+    {"--time-limit", "SECONDS", CLI_TEXT, AT(time_limit), "limit of measuring (default 10; patient: none)"},
+    {"--cold", NULL, CLI_FLAG, AT(cold), "measure with a cold L2 cache, as if other work ran in between"},
+    {"--deterministic", NULL, CLI_FLAG, AT(deterministic), "choose by estimate alone, without measurements"},
 };
 const cli_option cli_arch_options[1] = {
     {"--arch", "sm_90", CLI_TEXT, AT(arch), "plan and compile for this architecture instead of a device"},
@@ -81,8 +78,8 @@ const cli_option cli_arch_options[1] = {
 #define AT(member) offsetof(cli_report_settings, member)
 const cli_option cli_report_options[3] = {
     {"--json", NULL, CLI_FLAG, AT(json), "one JSON object on the standard output"},
-    {"--quiet", NULL, CLI_FLAG, AT(quiet), "say nothing but errors"},
-    {"--verbose", NULL, CLI_FLAG, AT(verbose), "pass on all that the library has to say, on stderr"},
+    {"--quiet", NULL, CLI_FLAG, AT(quiet), "print errors only"},
+    {"--verbose", NULL, CLI_FLAG, AT(verbose), "print all log messages of the library to stderr"},
 };
 #undef AT
 
@@ -98,7 +95,7 @@ static stn_status load_stencil(const cli_problem_settings *settings, stn_stencil
 
 static const stn_raw *raw_of(const cli_job *job) { return job->is_raw ? &job->raw : NULL; }
 
-/* Extents and dtype from --size or the file's header; --dtype goes first. */
+/* Extents and dtype from --size or the file's header; --dtype takes precedence. */
 static stn_status find_grid(const cli_problem_settings *settings, cli_job *job, stn_error *error) {
     if (!settings->in == !settings->size)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "%s: give either --in FILE or --size NxN",
@@ -128,7 +125,7 @@ static stn_status find_grid(const cli_problem_settings *settings, cli_job *job, 
     return settings->dtype && !job->is_raw ? cli_parse_dtype(settings->dtype, &job->problem.dtype, error) : STN_OK;
 }
 
-/* The grid's axes become the problem's extents and batch. */
+/* Splits the grid's axes into the problem's batch and extents. */
 static stn_status fit_grid(const cli_problem_settings *settings, cli_job *job, stn_error *error) {
     int rank = stn_stencil_rank(job->stencil), batched = job->rank - rank;
     if (batched != 0 && batched != 1)
@@ -142,7 +139,7 @@ static stn_status fit_grid(const cli_problem_settings *settings, cli_job *job, s
     return STN_OK;
 }
 
-/* A stack of one is still a stack: every = steps. */
+/* every = steps gives a stack of one snapshot. */
 static stn_status fit_snapshots(const cli_problem_settings *settings, cli_job *job, stn_error *error) {
     job->snapshots = 1;
     if (!settings->every) return STN_OK;
@@ -204,7 +201,7 @@ stn_status cli_job_make(const cli_problem_settings *settings, cli_job *job, stn_
     job->problem.stencil = job->stencil;
     job->problem.steps = settings->steps;
     STN_TRY_GOTO(status, stn_task_make(&job->problem, &task, error), fail);
-    job->host_alone = stn_task_folds_again(&task);
+    job->host_only = stn_task_folds_again(&task);
     stn_task_clear(&task);
     return STN_OK;
 fail:
@@ -225,7 +222,7 @@ double cli_random_unit(uint64_t seed, uint64_t index) {
     return (double)((z ^ (z >> 31)) >> 11) * 0x1p-53;
 }
 
-/* A file whose header was read before; its extents are the job's. */
+/* Reads a file whose header was read before, and checks that its extents are still the job's. */
 static stn_status read_grid(const char *path, const stn_raw *raw, const cli_job *job, stn_array *grid,
                             stn_error *error) {
     STN_TRY(stn_input_read(path, raw, false, &job->problem.dtype, grid, error));
@@ -246,7 +243,7 @@ stn_status cli_job_source(const cli_problem_settings *settings, const cli_job *j
     return settings->source ? read_grid(settings->source, NULL, job, source, error) : STN_OK;
 }
 
-stn_status cli_settle_mode(cli_problem_settings *problem, cli_device_settings *device, stn_error *error) {
+stn_status cli_resolve_mode(cli_problem_settings *problem, cli_device_settings *device, stn_error *error) {
     int ignored;
     const char *word = problem->mode;
     if (!word) return STN_OK;
@@ -279,7 +276,7 @@ stn_status cli_plan_options(const cli_device_settings *settings, stn_plan_option
 
 cli_device_settings cli_device_of(const cli_device_settings *settings, const cli_job *job) {
     cli_device_settings chosen = *settings;
-    if (job->host_alone && !chosen.device && !chosen.arch) chosen.device = "host";
+    if (job->host_only && !chosen.device && !chosen.arch) chosen.device = "host";
     return chosen;
 }
 
@@ -302,7 +299,7 @@ stn_status cli_context_options(const cli_device_settings *settings, const cli_re
     if (settings->arch && settings->device)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
                         "--arch and --device exclude each other: --arch is for a GPU that is not here");
-    /* the host strategy asked for by name must not fail because there happens to be a GPU */
+    /* --strategy host must not fail because a GPU is present */
     if (settings->strategy && !strncmp(settings->strategy, "host", 4) && options->device == STN_DEVICE_AUTO)
         options->device = STN_DEVICE_HOST;
     options->threads = (int)settings->threads;

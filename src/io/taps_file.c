@@ -1,5 +1,5 @@
-/* Taps from files. */
-#include "io/taps.h"
+/* See taps_file.h: stencils from .npy and JSON files. */
+#include "io/taps_file.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -11,10 +11,10 @@
 #include "io/input.h"
 #include "io/json.h"
 
-#define MOST_BYTES (16u << 20) /* of JSON: 35937 taps at well over 100 characters each */
+#define MAX_BYTES (16u << 20) /* largest JSON file: 35937 taps of well over 100 characters */
 static const char *const form = "write [{\"offset\": [0, 1], \"weight\": 0.25}, ...]";
 
-/* Tap number `index`; *rank is 0 until the first tap sets it. */
+/* Reads tap number `index`; *rank is 0 until the first tap sets it. */
 static stn_status read_tap(const char *name, size_t index, const json_t *item, int *rank, stn_tap *tap,
                            stn_error *error) {
     const json_t *offset = json_object_get(item, "offset"), *weight = json_object_get(item, "weight");
@@ -50,7 +50,7 @@ stn_status stn_taps_parse_json(const char *name, const char *bytes, size_t size,
     stn_status status = STN_OK;
     int seen_rank = 0;
     STN_TRY(stn_json_parse(name, bytes, size, form, &root, error));
-    size_t n = json_array_size(root); /* 0 if it is no array */
+    size_t n = json_array_size(root); /* 0 if it is not an array */
     if (n == 0 || n > STN_MAX_TAPS) {
         status = stn_fail(error, STN_ERROR_FORMAT, "'%s' is not a list of 1 to %d taps: %s", name, STN_MAX_TAPS, form);
         goto done;
@@ -100,18 +100,18 @@ stn_status stn_taps_read(const char *path, stn_stencil **stencil, stn_error *err
         fclose(file);
         return read_dense(path, stencil, error);
     }
-    text = malloc(MOST_BYTES + 1);
+    text = malloc(MAX_BYTES + 1);
     if (!text) {
-        status = stn_fail_memory(error, "the taps' file", MOST_BYTES + 1);
+        status = stn_fail_memory(error, "the taps' file", MAX_BYTES + 1);
         goto done;
     }
     memcpy(text, magic, size);
-    size += fread(text + size, 1, MOST_BYTES + 1 - size, file);
+    size += fread(text + size, 1, MAX_BYTES + 1 - size, file);
     if (ferror(file)) {
         status = stn_fail(error, STN_ERROR_IO, "cannot read '%s': %s", path, strerror(errno));
         goto done;
     }
-    if (size > MOST_BYTES) {
+    if (size > MAX_BYTES) {
         status = stn_fail(error, STN_ERROR_FORMAT, "'%s' is larger than any list of taps: %s", path, form);
         goto done;
     }

@@ -1,5 +1,5 @@
-/* The parser of options. */
-#include "cli/options.h"
+/* See option_parser.h: the option parser, and suggestions for misspelt names by edit distance. */
+#include "cli/option_parser.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -20,12 +20,13 @@ bool cli_parse_count(const char *text, uint64_t *count) {
     }
     double value;
     if (!stn_number_parse(text, strlen(text), &value)) return false;
-    if (!(value >= 0) || value >= 0x1p53 || value != floor(value)) return false; /* above, 1e17 is not exact */
+    /* beyond 2^53 a double is not exact */
+    if (!(value >= 0) || value >= 0x1p53 || value != floor(value)) return false;
     *count = (uint64_t)value;
     return true;
 }
 
-/* Edits (insert, drop, replace) that turn a into b; words here are short. */
+/* Levenshtein distance (insertions, deletions, substitutions) of two short words. */
 static size_t distance(const char *a, const char *b) {
     size_t row[64], n = strlen(b);
     if (n >= 64 || strlen(a) >= 64) return 64;
@@ -64,8 +65,7 @@ void cli_print_exit_codes(void) {
 #undef CLI_EXIT_CODE
 }
 
-/* The help, wrapped by hand in the tables: one line an option, further lines after a newline in its
- * text. */
+/* Prints the help: each option on a line; its text may continue after a newline. */
 static void print_help(const cli_usage *usage) {
     printf("stentor %s: %s\n\nUsage: stentor %s %s\n", usage->command, usage->summary, usage->command, usage->synopsis);
     for (size_t g = 0; g < usage->group_count; g++) {
@@ -134,9 +134,9 @@ static stn_status store(const cli_option *option, void *into, const char *value,
             const char **list = (const char **)member;
             size_t used = 0;
             while (list[used]) used++;
-            if (used == CLI_LIST_MOST)
+            if (used == CLI_LIST_MAX)
                 return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "%s may be given %d times at most", option->name,
-                                CLI_LIST_MOST);
+                                CLI_LIST_MAX);
             list[used] = value;
             break;
         }
@@ -144,7 +144,7 @@ static stn_status store(const cli_option *option, void *into, const char *value,
     return STN_OK;
 }
 
-/* Handles argv[*at], an option, and the value that may follow it. */
+/* Handles the option argv[*at] and the value that may follow it. */
 static stn_status take_option(const cli_usage *usage, int argc, char **argv, int *at, stn_error *error) {
     const char *word = argv[*at], *equals = strchr(word, '='), *value = equals ? equals + 1 : NULL;
     size_t size = equals ? (size_t)(equals - word) : strlen(word);
@@ -163,7 +163,7 @@ static stn_status take_option(const cli_usage *usage, int argc, char **argv, int
 }
 
 stn_status cli_parse(const cli_usage *usage, int argc, char **argv, bool *help, stn_error *error) {
-    size_t words = 0;
+    size_t positionals = 0;
     bool options = true;
     *help = false;
     for (int at = 1; at < argc && strcmp(argv[at], "--") != 0; at++)
@@ -178,14 +178,14 @@ stn_status cli_parse(const cli_usage *usage, int argc, char **argv, bool *help, 
             options = false;
         else if (options && word[0] == '-' && word[1])
             STN_TRY(take_option(usage, argc, argv, &at, error));
-        else if (words < usage->words_most)
-            usage->words[words++] = word;
+        else if (positionals < usage->positionals_max)
+            usage->positionals[positionals++] = word;
         else
             return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
                             "'%s' is one argument too many: values go with an option, see 'stentor %s --help'", word,
                             usage->command);
     }
-    if (words < usage->words_least)
+    if (positionals < usage->positionals_min)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "an argument is missing: stentor %s %s", usage->command,
                         usage->synopsis);
     return STN_OK;

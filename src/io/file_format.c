@@ -1,19 +1,19 @@
-/* See ending.h. */
-#include "io/ending.h"
+/* See file_format.h: file formats by file extension and by magic bytes. */
+#include "io/file_format.h"
 
 #include <string.h>
 #include <strings.h>
 
 #include "base/error.h"
 
-#define MAGICS 3
+#define MAX_MAGICS 3
 
-/* Lines of Python between .npy and another form. */
-typedef struct form {
-    const char *name, *endings[6], *magic[MAGICS], *from, *to;
-} form;
+/* A file format that is not supported, and the Python code that converts it from and to .npy. */
+typedef struct file_format {
+    const char *name, *endings[6], *magic[MAX_MAGICS], *from, *to;
+} file_format;
 
-static const form forms[] = {
+static const file_format formats[] = {
     {"CSV",
      {"csv", "tsv", "txt"},
      {NULL},
@@ -50,67 +50,68 @@ static const form forms[] = {
      "from PIL import Image; np.save('in.npy', np.asarray(Image.open('in.jpg').convert('L')))",
      "from PIL import Image; Image.fromarray(np.load('out.npy').astype('u1')).save('out.jpg')"},
 };
-#define FORMS (sizeof forms / sizeof *forms)
+#define FORMATS (sizeof formats / sizeof *formats)
 
-static const char *ending_of(const char *path) {
+static const char *extension_of(const char *path) {
     const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path, *dot = strrchr(base, '.');
     return dot && dot > base ? dot + 1 : "";
 }
 
-bool stn_ending_is(const char *path, const char *ending) { return strcasecmp(ending_of(path), ending) == 0; }
+bool stn_file_extension_is(const char *path, const char *ending) { return strcasecmp(extension_of(path), ending) == 0; }
 
-static const form *by_name(const char *path) {
-    for (size_t i = 0; i < FORMS; i++)
-        for (size_t k = 0; k < 6 && forms[i].endings[k]; k++)
-            if (stn_ending_is(path, forms[i].endings[k])) return &forms[i];
+static const file_format *by_name(const char *path) {
+    for (size_t i = 0; i < FORMATS; i++)
+        for (size_t k = 0; k < 6 && formats[i].endings[k]; k++)
+            if (stn_file_extension_is(path, formats[i].endings[k])) return &formats[i];
     return NULL;
 }
 
-static const form *by_bytes(const void *bytes, size_t size) {
-    for (size_t i = 0; bytes && size >= 4 && i < FORMS; i++)
-        for (size_t k = 0; k < MAGICS && forms[i].magic[k]; k++)
-            if (memcmp(bytes, forms[i].magic[k], 4) == 0) return &forms[i];
+static const file_format *by_bytes(const void *bytes, size_t size) {
+    for (size_t i = 0; bytes && size >= 4 && i < FORMATS; i++)
+        for (size_t k = 0; k < MAX_MAGICS && formats[i].magic[k]; k++)
+            if (memcmp(bytes, formats[i].magic[k], 4) == 0) return &formats[i];
     return NULL;
 }
 
-bool stn_ending_is_known(const char *path, const void *bytes, size_t size) {
-    return by_bytes(bytes, size) || by_name(path) || stn_ending_is(path, "raw") || stn_ending_is(path, "bin");
+bool stn_file_is_unsupported(const char *path, const void *bytes, size_t size) {
+    return by_bytes(bytes, size) || by_name(path) || stn_file_extension_is(path, "raw") ||
+           stn_file_extension_is(path, "bin");
 }
 
-stn_status stn_ending_refuse_input(const char *path, const void *bytes, size_t size, stn_error *error) {
-    const form *known = by_bytes(bytes, size);
-    if (!known) known = by_name(path);
-    if (!known)
+stn_status stn_file_fail_unsupported(const char *path, const void *bytes, size_t size, stn_error *error) {
+    const file_format *format = by_bytes(bytes, size);
+    if (!format) format = by_name(path);
+    if (!format)
         return stn_fail(error, STN_ERROR_FORMAT,
                         "'%s' does not say what is in it: read raw numbers with --shape 64x80 --dtype float32", path);
     return stn_fail(
         error, STN_ERROR_FORMAT,
         "'%s' is a %s file, and .npy, grey .png and raw numbers (--shape) are read: convert it with python3 -c "
         "\"import numpy as np; %s\"",
-        path, known->name, known->from);
+        path, format->name, format->from);
 }
 
-stn_status stn_ending_form(const char *option, const char *path, stn_file_form *result, stn_error *error) {
-    const char *ending = ending_of(path);
-    const form *known = by_name(path);
-    *result = stn_ending_is(path, "png")                                 ? STN_FILE_PNG
-              : stn_ending_is(path, "raw") || stn_ending_is(path, "bin") ? STN_FILE_RAW
-                                                                         : STN_FILE_NPY;
-    if (*result != STN_FILE_NPY || !*ending || stn_ending_is(path, "npy") || !strncmp(path, "/dev/", 5) ||
+stn_status stn_file_format_of(const char *option, const char *path, stn_file_format *result, stn_error *error) {
+    const char *ending = extension_of(path);
+    const file_format *format = by_name(path);
+    *result = stn_file_extension_is(path, "png")                                         ? STN_FILE_PNG
+              : stn_file_extension_is(path, "raw") || stn_file_extension_is(path, "bin") ? STN_FILE_RAW
+                                                                                         : STN_FILE_NPY;
+    if (*result != STN_FILE_NPY || !*ending || stn_file_extension_is(path, "npy") || !strncmp(path, "/dev/", 5) ||
         !strncmp(path, "/proc/", 6))
         return STN_OK;
-    if (!known)
+    if (!format)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
                         "%s '%s': files ending in .%.20s are not written; give .npy, .png (grey) or .raw", option, path,
                         ending);
     return stn_fail(
         error, STN_ERROR_INVALID_ARGUMENT,
         "%s '%s': %s files are not written; write .npy and convert it with python3 -c \"import numpy as np; %s\"",
-        option, path, known->name, known->to);
+        option, path, format->name, format->to);
 }
 
-stn_status stn_ending_picture(const char *option, const char *path, stn_error *error) {
-    if (!*ending_of(path) || stn_ending_is(path, "png") || !strncmp(path, "/dev/", 5)) return STN_OK;
+stn_status stn_file_check_picture(const char *option, const char *path, stn_error *error) {
+    if (!*extension_of(path) || stn_file_extension_is(path, "png") || !strncmp(path, "/dev/", 5)) return STN_OK;
     return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "%s '%s': the picture is a PNG; end its name in .png", option,
                     path);
 }

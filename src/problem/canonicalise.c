@@ -1,5 +1,5 @@
-/* From a problem as the caller wrote it to a task: checked, lifted to three axes, nothing left to
- * default. */
+/* Validation and canonicalisation of a stencil problem: stn_problem, as the caller wrote it,
+ * becomes a stn_task on three axes with all defaults filled in. */
 #include <float.h>
 #include <inttypes.h>
 #include <math.h>
@@ -9,11 +9,12 @@
 #include "base/arith.h"
 #include "base/error.h"
 #include "base/grown.h"
-#include "problem/layout.h"
+#include "problem/grid_layout.h"
 #include "problem/stencil.h"
 #include "problem/task.h"
 
-/* The problem in this library's layout: fields that an older caller did not know are 0. */
+/* Copies the problem into this library's struct layout; members unknown to an older caller are
+ * 0. */
 static stn_status read_problem(const stn_problem *given, stn_problem *problem, stn_error *error) {
     if (!given) return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "the problem is NULL: pass a stn_problem");
     STN_TRY(stn_read_grown(&stn_layout_problem, given, problem, error));
@@ -23,7 +24,7 @@ static stn_status read_problem(const stn_problem *given, stn_problem *problem, s
     return STN_OK;
 }
 
-static stn_status lift_scalars(const stn_problem *problem, stn_task *task, stn_error *error) {
+static stn_status canonical_scalars(const stn_problem *problem, stn_task *task, stn_error *error) {
     if (!stn_dtype_size(problem->dtype))
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
                         "the problem's dtype %d is unknown: use STN_F64, STN_F32 or STN_F16", (int)problem->dtype);
@@ -50,7 +51,7 @@ static stn_status lift_scalars(const stn_problem *problem, stn_task *task, stn_e
     return STN_OK;
 }
 
-static stn_status lift_extents(const stn_problem *problem, stn_task *task, stn_error *error) {
+static stn_status canonical_extents(const stn_problem *problem, stn_task *task, stn_error *error) {
     size_t batch = problem->batch ? problem->batch : 1;
     int64_t total = (int64_t)stn_dtype_size(task->dtype);
     bool overflow = batch > INT64_MAX || stn_mul_overflows(total, (int64_t)batch, &total);
@@ -71,7 +72,7 @@ static stn_status lift_extents(const stn_problem *problem, stn_task *task, stn_e
     return STN_OK;
 }
 
-/* Weights are used in the dtype's arithmetic, float32 for f16. */
+/* Weights must fit the dtype's arithmetic, which is float32 for f16. */
 static stn_status check_weight(const stn_task *task, size_t index, double weight, stn_error *error) {
     if (!isfinite(weight))
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "weight %zu is %g: weights must be finite numbers", index,
@@ -92,11 +93,12 @@ static stn_pattern find_pattern(const stn_task *task) {
         star = (o[0] != 0) + (o[1] != 0) + (o[2] != 0) <= 1;
     }
     if (star) return STN_PATTERN_STAR;
-    return (int64_t)task->ntaps == box ? STN_PATTERN_BOX : STN_PATTERN_GENERAL; /* taps are distinct */
+    /* taps are distinct */
+    return (int64_t)task->ntaps == box ? STN_PATTERN_BOX : STN_PATTERN_GENERAL;
 }
 
-/* Past a mirrored side a tap may see as far as the other side and beyond it. Beyond a fixed side
- * there are no values. */
+/* Past a mirrored side a tap may read up to the opposite side and beyond it. Beyond a fixed side
+ * there are no values to read. */
 static stn_status check_fixed_across(const stn_task *task, int axis, int side, stn_error *error) {
     const stn_boundary *sides = task->boundary[axis];
     const int64_t n = task->n[axis];
@@ -112,7 +114,7 @@ static stn_status check_fixed_across(const stn_task *task, int axis, int side, s
     return STN_OK;
 }
 
-static stn_status lift_taps(const stn_stencil *stencil, stn_task *task, stn_error *error) {
+static stn_status canonical_taps(const stn_stencil *stencil, stn_task *task, stn_error *error) {
     task->taps = calloc(stencil->ntaps, sizeof *task->taps);
     if (!task->taps) return stn_fail_memory(error, "the taps of a problem", stencil->ntaps * sizeof *task->taps);
     task->ntaps = stencil->ntaps;
@@ -142,21 +144,22 @@ static stn_status check_side(const stn_boundary *boundary, int axis, int side, s
     return STN_OK;
 }
 
-/* Is it a finite number as the dtype holds it? */
+/* Is the value finite after rounding to the dtype? */
 static bool is_finite_in(stn_dtype dtype, double value) {
     const double most = dtype == STN_F64 ? DBL_MAX : dtype == STN_F32 ? FLT_MAX : 65504;
     return isfinite(value) && fabs(value) <= most;
 }
 
-static stn_status lift_boundaries(const stn_problem *problem, stn_task *task, stn_error *error) {
+static stn_status canonical_boundaries(const stn_problem *problem, stn_task *task, stn_error *error) {
     for (int axis = 0; axis < task->rank; axis++) {
         const stn_boundary *sides = problem->boundary[axis];
         for (int side = 0; side < 2; side++) {
             STN_TRY(check_side(&sides[side], axis, side, error));
-            stn_boundary *lifted = &task->boundary[3 - task->rank + axis][side];
-            lifted->kind = sides[side].kind;
-            lifted->value = sides[side].kind == STN_CONSTANT ? sides[side].value : 0;
-            if (!is_finite_in(task->dtype, lifted->value)) task->local = true; /* it would reach the whole grid */
+            stn_boundary *canonical = &task->boundary[3 - task->rank + axis][side];
+            canonical->kind = sides[side].kind;
+            canonical->value = sides[side].kind == STN_CONSTANT ? sides[side].value : 0;
+            /* transforms would spread it over the whole grid */
+            if (!is_finite_in(task->dtype, canonical->value)) task->local = true;
         }
         if ((sides[0].kind == STN_WRAP) != (sides[1].kind == STN_WRAP))
             return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
@@ -166,9 +169,9 @@ static stn_status lift_boundaries(const stn_problem *problem, stn_task *task, st
     return STN_OK;
 }
 
-static stn_status lift_layouts(const stn_problem *problem, stn_task *task, stn_error *error) {
-    STN_TRY(stn_layout_lift(task, false, problem->in_stride, problem->in_batch_stride, error));
-    STN_TRY(stn_layout_lift(task, true, problem->out_stride, problem->out_batch_stride, error));
+static stn_status canonical_layouts(const stn_problem *problem, stn_task *task, stn_error *error) {
+    STN_TRY(stn_layout_canonicalise(task, false, problem->in_stride, problem->in_batch_stride, error));
+    STN_TRY(stn_layout_canonicalise(task, true, problem->out_stride, problem->out_batch_stride, error));
     bool same = task->in_batch_stride == task->out_batch_stride;
     for (int axis = 0; axis < 3; axis++) same = same && task->in_stride[axis] == task->out_stride[axis];
     memcpy(task->source_stride, task->in_stride, sizeof task->source_stride);
@@ -179,9 +182,8 @@ static stn_status lift_layouts(const stn_problem *problem, stn_task *task, stn_e
     return STN_OK;
 }
 
-/* Steps between snapshots, how many there are, and where each lies: last, as the output's layout is
- * known. */
-static stn_status lift_snapshots(const stn_problem *problem, stn_task *task, stn_error *error) {
+/* The steps between snapshots, their number and stride. Needs the output's layout. */
+static stn_status canonical_snapshots(const stn_problem *problem, stn_task *task, stn_error *error) {
     const uint64_t every = problem->every ? problem->every : task->steps;
     task->snapshots = task->steps / every;
     if (task->steps % every)
@@ -218,12 +220,12 @@ stn_status stn_task_make(const stn_problem *given, stn_task *task, stn_error *er
     stn_status status;
     memset(task, 0, sizeof *task);
     STN_TRY_GOTO(status, read_problem(given, &problem, error), done);
-    STN_TRY_GOTO(status, lift_scalars(&problem, task, error), done);
-    STN_TRY_GOTO(status, lift_extents(&problem, task, error), done);
-    STN_TRY_GOTO(status, lift_boundaries(&problem, task, error), done);
-    STN_TRY_GOTO(status, lift_layouts(&problem, task, error), done);
-    STN_TRY_GOTO(status, lift_taps(problem.stencil, task, error), done);
-    STN_TRY_GOTO(status, lift_snapshots(&problem, task, error), done);
+    STN_TRY_GOTO(status, canonical_scalars(&problem, task, error), done);
+    STN_TRY_GOTO(status, canonical_extents(&problem, task, error), done);
+    STN_TRY_GOTO(status, canonical_boundaries(&problem, task, error), done);
+    STN_TRY_GOTO(status, canonical_layouts(&problem, task, error), done);
+    STN_TRY_GOTO(status, canonical_taps(problem.stencil, task, error), done);
+    STN_TRY_GOTO(status, canonical_snapshots(&problem, task, error), done);
 done:
     if (status != STN_OK) stn_task_clear(task);
     return status;

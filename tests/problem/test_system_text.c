@@ -1,5 +1,4 @@
-/* The text of systems: what it means, its canonical form, every refusal with its line and
- * column. */
+/* The text of systems: its meaning, its canonical form, every error with its line and column. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,7 +68,7 @@ Test(system, staggered_fields) {
     stn_system_destroy(system);
 }
 
-/* left: a text; right: its last line in canonical form. */
+/* left: a text; right: the last line of its canonical form */
 Test(system, brackets_are_kept_where_they_matter) {
     const char *const pairs[][2] = {
         {"a-(b-c)", "a - (b - c)"},
@@ -145,7 +144,7 @@ Test(system, refusals_name_line_and_column) {
     refused("field u\nu.next = 1e999", "line 2, column 10: ", "no finite number");
 }
 
-/* `count` times `piece` between two texts. */
+/* `before`, `count` times `piece`, `after`. */
 static char *repeated(const char *before, const char *piece, size_t count, const char *after) {
     const size_t size = strlen(piece);
     char *text = malloc(strlen(before) + count * size + strlen(after) + 1), *end = text + strlen(before);
@@ -172,7 +171,7 @@ Test(system, long_and_deep_texts_are_refused) {
     }
 }
 
-/* A sum of 16000 different terms is a chain as deep as it is long: nothing may follow it by
+/* The nodes of a sum of 16000 different terms form a chain, which must not be processed by
  * recursion. */
 Test(system, a_long_chain_is_printed_and_parsed_again) {
     char *text = repeated("field u\nu.next = u", " + u*2", 10000, "");
@@ -219,7 +218,7 @@ Test(system, problems_that_cannot_be_are_refused) {
     }
 }
 
-/* The oldest level is overwritten where nothing reads it after, or around a point. */
+/* The oldest level is overwritten if nothing reads it afterwards or inside a stencil. */
 Test(system, spare_buffers) {
     const struct {
         const char *text;
@@ -254,9 +253,9 @@ static double growth_of(const char *text, int rank, const double *low, const dou
     return growth;
 }
 
-/* Closed forms: a leapfrog is neutral up to its Courant number, and beyond it multiplies the
- * shortest wave by the larger root of g^2 - (2 - s) g + 1; heat multiplies it by 1 - 4 rank
- * alpha. */
+/* Closed forms: the leapfrog scheme is neutral up to its Courant number, and beyond it multiplies
+ * the shortest wave by the larger root of g^2 - (2 - s) g + 1; the heat equation multiplies it by 1
+ * - 4 rank alpha. */
 Test(system, growth_has_closed_forms) {
     static const char leapfrog[] =
         "field u(2)\ncoefficient c2\nstencil lap = laplace-2d\nu.next = 2*u - u.prev + c2*lap(u)";
@@ -273,7 +272,7 @@ Test(system, growth_has_closed_forms) {
                        0.5, 1e-5);
 }
 
-/* A staggered wave is neutral up to k b = 1/2 in a plane. */
+/* A staggered wave scheme is neutral up to k b = 1/2 in 2D. */
 Test(system, growth_uses_next_states) {
     const double stable[] = {0.5, 0.5, 1}, unstable[] = {0.5, 0.5, 1.1};
     cr_expect_float_eq(growth_of(staggered, 2, stable, stable), 1, 1e-5);

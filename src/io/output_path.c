@@ -1,5 +1,5 @@
-/* See place.h. */
-#include "io/place.h"
+/* See output_path.h: resolution of output paths through symbolic links. */
+#include "io/output_path.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,14 +11,14 @@
 
 #include "base/error.h"
 
-#define LINKS_MOST 40 /* as the kernel follows */
+#define MAX_LINKS 40 /* the kernel's limit */
 
-void stn_place_clear(stn_place *place) {
+void stn_output_path_clear(stn_output_path *place) {
     free(place->path);
-    *place = (stn_place){NULL, -1};
+    *place = (stn_output_path){NULL, -1};
 }
 
-/* Cuts a name before its last part. The folder of a bare name is ".". */
+/* Splits a path before its last component. The folder of a bare name is ".". */
 static const char *split(char *name, const char **folder) {
     char *slash = strrchr(name, '/');
     *folder = !slash ? "." : slash == name ? "/" : name;
@@ -26,7 +26,7 @@ static const char *split(char *name, const char **folder) {
     return slash ? slash + 1 : name;
 }
 
-/* The descriptor that `base` is in a folder of this process's open files, or -1. */
+/* The descriptor number if the path is an open file of this process (/proc/self/fd/N), else -1. */
 static int stream_of(const char *folder, const char *base) {
     char files[PATH_MAX], *end;
     if (!realpath("/proc/self/fd", files) || strcmp(folder, files) != 0) return -1;
@@ -34,9 +34,10 @@ static int stream_of(const char *folder, const char *base) {
     return *base && !*end && number >= 0 && number <= INT_MAX ? (int)number : -1;
 }
 
-/* One link further: what `name` is, and in next[] what it leads to. next[0] is 0 at the end of the
- * way. */
-static stn_status follow(const char *given, const char *name, stn_place *place, char next[PATH_MAX], stn_error *error) {
+/* Follows one link: resolves `name`, and stores the target of a symbolic link in next[]; next[0] is
+ * 0 at the end. */
+static stn_status follow(const char *given, const char *name, stn_output_path *place, char next[PATH_MAX],
+                         stn_error *error) {
     char copy[PATH_MAX], real[PATH_MAX], whole[2 * PATH_MAX], target[PATH_MAX];
     const char *folder;
     snprintf(copy, sizeof copy, "%s", name);
@@ -52,7 +53,7 @@ static stn_status follow(const char *given, const char *name, stn_place *place, 
     const char *between = real[1] ? "/" : "";
     snprintf(whole, sizeof whole, "%s%s%s", real, between, base);
     ssize_t length = readlink(whole, target, sizeof target - 1);
-    if (length < 0) { /* no link, or nothing there */
+    if (length < 0) { /* not a link, or it does not exist */
         place->path = strdup(whole);
         return place->path ? STN_OK : stn_fail_memory(error, "a file name", strlen(whole));
     }
@@ -63,14 +64,14 @@ static stn_status follow(const char *given, const char *name, stn_place *place, 
                            : stn_fail(error, STN_ERROR_IO, "cannot write '%s': %s", given, strerror(ENAMETOOLONG));
 }
 
-stn_status stn_place_find(const char *name, stn_place *place, stn_error *error) {
+stn_status stn_output_path_resolve(const char *name, stn_output_path *place, stn_error *error) {
     char at[PATH_MAX], next[PATH_MAX];
-    *place = (stn_place){NULL, -1};
+    *place = (stn_output_path){NULL, -1};
     if (!name || !*name) return stn_fail(error, STN_ERROR_IO, "an output needs a file name: this one is empty");
     if (strlen(name) >= sizeof at)
         return stn_fail(error, STN_ERROR_IO, "cannot write '%.60s...': %s", name, strerror(ENAMETOOLONG));
     memcpy(at, name, strlen(name) + 1);
-    for (int links = 0; links <= LINKS_MOST; links++) {
+    for (int links = 0; links <= MAX_LINKS; links++) {
         STN_TRY(follow(name, at, place, next, error));
         if (!next[0]) return STN_OK;
         memcpy(at, next, sizeof at);
@@ -78,7 +79,8 @@ stn_status stn_place_find(const char *name, stn_place *place, stn_error *error) 
     return stn_fail(error, STN_ERROR_IO, "cannot write '%s': %s", name, strerror(ELOOP));
 }
 
-/* The folder and the name in it: mounts may give one folder several paths. */
+/* Compares folders by inode, since mounts may give one folder several paths, and the names in
+ * them. */
 static bool same_paths(const char *a, const char *b) {
     char copies[2][PATH_MAX];
     struct stat folders[2];
@@ -94,26 +96,27 @@ static bool same_paths(const char *a, const char *b) {
            folders[0].st_ino == folders[1].st_ino;
 }
 
-bool stn_place_same(const char *a, const char *b) {
-    stn_place places[2];
+bool stn_output_path_same(const char *a, const char *b) {
+    stn_output_path places[2];
     struct stat there[2];
     bool same = false, is_there[2];
-    stn_status first = stn_place_find(a, &places[0], NULL), second = stn_place_find(b, &places[1], NULL);
+    stn_status first = stn_output_path_resolve(a, &places[0], NULL),
+               second = stn_output_path_resolve(b, &places[1], NULL);
     if (first == STN_OK && second == STN_OK) {
         for (int i = 0; i < 2; i++)
             is_there[i] = (places[i].path ? stat(places[i].path, &there[i]) : fstat(places[i].stream, &there[i])) == 0;
         same = places[0].path && places[1].path && same_paths(places[0].path, places[1].path);
-        /* what is written where it is, not replaced, is met by any of its names */
+        /* a stream or device, which is written directly, is the same under any of its names */
         bool streams = !places[0].path || !places[1].path;
         if (is_there[0] && is_there[1] && (streams || !S_ISREG(there[0].st_mode)))
             same = same || (there[0].st_dev == there[1].st_dev && there[0].st_ino == there[1].st_ino);
     }
-    stn_place_clear(&places[0]);
-    stn_place_clear(&places[1]);
+    stn_output_path_clear(&places[0]);
+    stn_output_path_clear(&places[1]);
     return same;
 }
 
-const char *stn_place_obstacle(const char *path, const struct stat *there) {
+const char *stn_output_path_obstacle(const char *path, const struct stat *there) {
     char copy[PATH_MAX];
     const char *folder;
     struct stat around;
