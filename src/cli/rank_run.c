@@ -14,7 +14,7 @@
 #include "cli/forecast.h"
 #include "cli/progress.h"
 #include "cli/row_files.h"
-#include "io/place.h"
+#include "io/output_path.h"
 #include "io/result.h"
 
 #define MARK "stentor checkpoint: step "
@@ -91,7 +91,7 @@ static stn_status check_checkpoint(const cli_rank_settings *settings, stn_error 
     const char *const others[] = {settings->files->out, settings->problem->in, settings->problem->source,
                                   settings->problem->taps};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        if (others[i] && stn_place_same(settings->checkpoint, others[i]))
+        if (others[i] && stn_output_path_same(settings->checkpoint, others[i]))
             return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
                             "--checkpoint '%s' would overwrite '%s': give it a file of its own", settings->checkpoint,
                             others[i]);

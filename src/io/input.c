@@ -331,7 +331,7 @@ static stn_status read_run(stn_input *in, const char *path, const stn_npy_header
     if (!in->pixels && lseek(in->fd, (off_t)(header->offset + from * item), SEEK_SET) < 0)
         return stn_fail(error, STN_ERROR_IO, "cannot read '%s': %s", path, strerror(errno));
     if (!is_as_stored(header, array->dtype)) return convert_values(in, path, header, to, count, array, error);
-    return take(in, path, (char *)array->data + to * item, count * item, error);
+    return read_values(in, path, (char *)array->data + to * item, count * item, error);
 }
 
 stn_status stn_input_read_rows(const char *path, const stn_raw *raw, stn_dtype dtype, int axis, size_t first,
