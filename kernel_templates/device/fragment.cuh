@@ -3,7 +3,7 @@
 //   STORE    instruction                PARTS: how many parts an element is split into
 //   double   f64 m16n8k8                1: the element
 //   float    tf32 m16n8k8               1: the upper 11 bits;  2: and the next 11 of the remainder
-//   half_t   f16 m16n8k16, f32 sums     1: all of it (a weight: its upper 11 bits);  2: and the next 11
+//   half_t   f16 m16n8k16, f32 sums     1: all of it (a weight: 11 bits);  2: and the next 11
 //   bf16_t   bf16 m16n8k8, f32 sums     1: the upper 8 bits of a float; never a storage type
 //
 // The summation index is split into blocks of 8; one instruction takes STEP blocks. Of every block

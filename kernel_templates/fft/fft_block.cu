@@ -1,23 +1,22 @@
-// Discrete Fourier transforms of whole small grids, of up to three axes: a block holds GRIDS of
-// them in its shared memory, each read once and written once, in one launch where passes axis by
-// axis take two or three.
+// Fourier transforms of small grids of up to three axes, entirely in shared memory: a block holds
+// GRIDS grids, each read once and written once, in one launch instead of one launch per axis.
 //
 //     X[k] = scale * sum over n of  x[n] * exp(-+ 2 pi i (n0 k0 / N0 + n1 k1 / N1 + n2 k2 / N2))
 //
-//     memory -> | grid 0 | grid 1 | .. |  -> rungs of axis 2 -> rungs of axis 1 -> rungs of axis 0 -> memory, in order
+//     memory -> | grid 0 | grid 1 | .. |  -> stages of axis 2 -> of axis 1 -> of axis 0 -> memory
 //
-// A rung is device/ladder.cuh's: butterflies of radix R on points STRIDE apart of a line of N, in
-// place, turned afterwards; here on the lines of all axes of all grids, wherever they lie, by any
-// number of threads. AFTER is the product of the faster extents:
+// A stage is that of device/ladder.cuh: in-place butterflies of radix R on points STRIDE apart of a
+// line of N, then twiddle factors; here on the lines of all axes of all grids, by any number of
+// threads. AFTER is the product of the faster extents:
 //
-//     cell = (line * N + point) * AFTER + lane           | lane 0 .. AFTER-1 | point 1's lanes | ..   one line of lines
+//     index = (line * N + point) * AFTER + lane      | lane 0 .. AFTER-1 | point 1's lanes | ..
 //
-// and a cell is left out after each PAD. Frequency k = d_0 + R_0 (d_1 + R_1 (d_2 + ..)) ends at
-// point d_0 STRIDE_0 + d_1 STRIDE_1 + ..
+// One index is skipped after every PAD to avoid bank conflicts. Frequency k = d_0 + R_0 (d_1 + R_1
+// (d_2 + ..)) ends at point d_0 STRIDE_0 + d_1 STRIDE_1 + .. (digit-reversed order).
 //
-// Real numbers are transformed as complex ones: one waits for the launch here, not for arithmetic.
-// The half of a spectrum that a C2R leaves out is the conjugate of what mirrors it through the
-// origin; of the result the real part is taken.
+// Real data are transformed as complex ones: the time goes into the launch, not the arithmetic. A
+// C2R transform reconstructs the missing half of the spectrum as conjugates of the points mirrored
+// through the origin, and stores only the real part of the result.
 //
 // Reads STORE, REAL, BLOCKS, THREADS_X, GRID_EXTENT, GRID_STAGES, GRID_RADIX, GRID_RADICES, GRIDS,
 // FFT_INVERSE, FFT_SCALE, FFT_LOAD_REAL, FFT_STORE_REAL.
@@ -33,8 +32,8 @@ constexpr bool FROM_HALF = FFT_LOAD_REAL, TO_HALF = FFT_STORE_REAL, FROM_NUMBERS
 struct block_arguments {
     const STORE *in;
     STORE *out;
-    const REAL *roots;                      // exp(-2 pi i j / N), j < N: of axis 0, then 1, then 2
-    long long in_stride[3], out_stride[3];  // elements of either side
+    const REAL *roots;                      // exp(-2 pi i j / N), j < N, of axis 0, then 1, then 2
+    long long in_stride[3], out_stride[3];  // elements, real or complex as stored on that side
     long long in_grid, out_grid, grids;
     REAL scale;
 };
@@ -61,7 +60,7 @@ struct rung {
 __device__ __forceinline__ int place(int cell) { return cell + cell / PAD; }
 static_assert(is_given((CELLS - 1 + (CELLS - 1) / PAD + 1) * sizeof(value)), "the launcher gives what this takes");
 
-// ---- rungs
+// ---- stages
 template <int AXIS, int S>
 __device__ __forceinline__ void butterfly(value *cells, int lane, int j, int line, const REAL *roots) {
     using here = rung<AXIS, S>;
@@ -89,7 +88,7 @@ __device__ __forceinline__ void transform_axis(value *cells, const REAL *roots) 
         transform_axis<AXIS, S + 1>(cells, roots);
     }
 }
-// The point of a line where frequency k ends.
+// The point of a line at which frequency k ends.
 template <int AXIS, int S = 0>
 __device__ __forceinline__ int point_of(int k) {
     if constexpr (S >= GRID_STAGES[AXIS])
@@ -98,9 +97,9 @@ __device__ __forceinline__ int point_of(int k) {
         return k % rung<AXIS, S>::R * rung<AXIS, S>::STRIDE + point_of<AXIS, S + 1>(k / rung<AXIS, S>::R);
 }
 
-// ---- memory
+// ---- global memory
 struct point {
-    int grid, n[3];  // of this block's grids
+    int grid, n[3];  // grid: index among the block's grids
 };
 __device__ __forceinline__ point point_at(int cell) {
     return {cell / GRID_POINTS,

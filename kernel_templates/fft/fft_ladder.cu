@@ -1,27 +1,28 @@
-// Discrete Fourier transforms of lines that fill a block's shared memory, each read once and
-// written once.
+// Fourier transforms of long lines, each of which fills a block's shared memory and is read once
+// and written once.
 //
 //     X[k] = scale * sum over n of  x[n] * exp(-+ 2 pi i n k / N)
 //
-// The lines of device/ladder.cuh: the first rung takes its points from memory, the last gives its
-// frequencies to it. Far more points than fft_line's threads have registers for, and so columns as
-// long as a grid is high in one pass; any number of threads, each with one butterfly at a time.
+// The shared-memory FFT of device/ladder.cuh: stage 0 takes its points from global memory and the
+// last stage stores its frequencies there. Lines may have far more points than the registers of
+// fft_line's threads can hold, such as whole columns of a tall grid; any number of threads works on
+// a line, each thread with one butterfly at a time.
 //
-//                    column 0 1 2 ..   LINE_COUNT of them are a block's, THREADS_X threads each
-//     points         | | | |    -> rung 0 -> shared memory -> rung 1 -> .. -> the last rung -> | | | |  frequencies
+//                column 0 1 2 ..   LINE_COUNT lines per block, THREADS_X threads for each
+//     points     | | | |  -> stage 0 -> shared memory -> stage 1 -> .. -> last stage -> frequencies
 //
-// Lines lie along memory or across it; neighbouring threads have neighbouring lines, then
-// neighbouring points. Real lines of 2N numbers are N complex points, even numbers real, odd ones
+// Lines are contiguous or strided; neighbouring threads have neighbouring lines, then neighbouring
+// points. Real lines of 2N numbers are N complex points, even numbers as real and odd ones as
 // imaginary parts. With w = exp(-pi i k / N):
 //
-//     FFT_STORE_REAL   X[k] = (Z[k] + Z*[N-k] - i w (Z[k] - Z*[N-k])) / 2        down the ladder
-//     FFT_LOAD_REAL    Z[k] = X[k] + X*[N-k] + i w* (X[k] - X*[N-k])             up the ladder, from frequencies to points
+//     FFT_STORE_REAL   X[k] = (Z[k] + Z*[N-k] - i w (Z[k] - Z*[N-k])) / 2     after the last stage
+//     FFT_LOAD_REAL    Z[k] = X[k] + X*[N-k] + i w* (X[k] - X*[N-k])          before the inverse
 //
-// where a thread has the butterflies t and N/R - t of the last rung, and so the points k = t + r
-// N/R and N - k.
+// A thread has the butterflies t and N/R - t of the last stage, and so the points k = t + r N/R and
+// N - k.
 //
-// A line too long for one block is shared by a cluster of LINE_SHARES (device/ladder.cuh): they
-// exchange once, after rung 0.
+// A line too long for one block is shared by a cluster of LINE_SHARES blocks (device/ladder.cuh),
+// which exchange data once, after stage 0.
 //
 // Reads STORE, REAL, BLOCKS, THREADS_X, LINE_*, FFT_LOOPS, FFT_INVERSE, FFT_SCALE, FFT_LOAD_REAL,
 // FFT_STORE_REAL.
@@ -40,24 +41,24 @@ static_assert(LINE_STAGES >= 2, "a line comes from memory in one rung and goes b
 using value = complex<REAL>;
 using top = rung<ladder_line, 0>;
 using foot = rung<ladder_line, LAST>;
-constexpr int R = foot::R, P = N / R;  // the last rung's points are P frequencies apart
+constexpr int R = foot::R, P = N / R;  // points of a last butterfly are P frequencies apart
 
 struct fft_arguments {
     const STORE *in;
     STORE *out;
-    const REAL *roots;                  // of the ladder
+    const REAL *roots;                  // twiddle factors of device/ladder.cuh
     const REAL *half;                   // exp(-pi i k / N), k <= N
-    long long in_stride, out_stride;    // complex elements from point to point
-    long long in_line[3], out_line[3];  // from line to line: neighbours, then two outer loops
-    long long lines;                    // side by side
-    unsigned tiles, rows;               // blocks for these; how many such rows of lines; the third loop is the rest
+    long long in_stride, out_stride;    // complex elements between points
+    long long in_line[3], out_line[3];  // between lines: innermost loop, then two outer loops
+    long long lines;                    // of the innermost loop
+    unsigned tiles, rows;               // blocks per innermost loop; length of the second loop
     REAL scale;
 };
 static_assert(is_twin(sizeof(fft_arguments), sizeof(REAL)), "the launcher's twin of the arguments");
 static_assert(is_given(ladder_cells<ladder_line>() * sizeof(value)),
               "the launcher gives the shared memory that this takes");
 
-// ---- the top: points
+// ---- the first stage: points
 __device__ __forceinline__ void load_points(const STORE *in, long long stride, value *line, int t, int share,
                                             const REAL *roots, bool active) {
 #pragma unroll 1
@@ -91,7 +92,7 @@ __device__ __forceinline__ void store_points(const fft_arguments &a, STORE *out,
     }
 }
 
-// ---- the foot: frequencies
+// ---- the last stage: frequencies
 __device__ __forceinline__ void store_frequencies(const fft_arguments &a, STORE *out, value *line, int t0, int share,
                                                   bool active) {
 #pragma unroll 1
@@ -146,14 +147,14 @@ __device__ __forceinline__ void load_half(const fft_arguments &a, const STORE *i
             const int k = t + r * P;
             value z = {REAL(0), REAL(0)}, w = z;
             if (active) z = load_pair(in + 2 * (k * a.in_stride)), w = load_pair(in + 2 * ((N - k) * a.in_stride));
-            if (k == 0) z.im = w.im = REAL(0);  // of real numbers, they have none
+            if (k == 0) z.im = w.im = REAL(0);  // these coefficients of real data are real
             w = conjugate(w);
             const value s = z + w, d = conjugate(half_root(a.half, t, r)) * (z - w);
             x[r] = swapped(s - minus_i(d)), y[R - 1 - r] = swapped(conjugate(s + minus_i(d)));
         }
         dft<R>(x);
         put_cells<ladder_line, LAST>(x, line, foot_of<ladder_line>(t));
-        if (t == 0 || 2 * t == P) continue;  // its own partner
+        if (t == 0 || 2 * t == P) continue;  // this butterfly is its own partner
         dft<R>(y);
         put_cells<ladder_line, LAST>(y, line, foot_of<ladder_line>(P - t));
     }
@@ -178,7 +179,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) fft_ladder(const _
         store_points(a, out, line, t, active);
     } else {
         const int share = LINE_SHARES > 1 ? static_cast<int>(cluster_rank()) : 0;
-        if (LINE_SHARES > 1) wait_for_shares<ladder_line>();  // until all have begun
+        if (LINE_SHARES > 1) wait_for_shares<ladder_line>();  // all blocks have started
         load_points(in, a.in_stride, line, t, share, a.roots, active);
         wait_for_shares<ladder_line>();
         descend<ladder_line, 1, LAST>(line, t, a.roots);

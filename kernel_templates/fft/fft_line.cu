@@ -1,31 +1,33 @@
-// Batched discrete Fourier transforms of lines, each line read once and written once.
+// Batched Fourier transforms of lines in registers (Stockham algorithm), each line read once and
+// written once.
 //
 //     X[k] = scale * sum over n of  x[n] * exp(-+ 2 pi i n k / N),   N = R_1 R_2 .. R_s
 //
 // T = FFT_THREADS threads share a line, a block has LINES lines, and points stay in registers
-// between exchanges. A stage of radix R does N / R butterflies, thread t those of j = t, t + T, ..;
-// L is the product of the radices before (Stockham's order):
+// between exchanges through shared memory. A stage of radix R does N / R butterflies, thread t
+// those of j = t, t + T, ..; L is the product of the radices of earlier stages:
 //
-//     butterfly j: takes the points j + r N/R, times w_(L R)^(r (j mod L)), gives (j / L) L R + (j mod L) + r L
+//     butterfly j: takes the points j + r N/R, multiplied by w_(L R)^(r (j mod L)),
+//                  and gives the points (j / L) L R + (j mod L) + r L
 //
-// Where every radix divides N / T, points t, t + T, t + 2T, .. are a thread's in every stage.
+// If every radix divides N / T, a thread has points t, t + T, t + 2T, .. in every stage.
 //
 //          stage 1          exchange            stage 2                 last stage
 //     t0  [x0 x8 ..] dft -> | shared | -> [..] * twiddles, dft -> ... -> natural order, coalesced
 //     t1  [x1 x9 ..] dft -> | memory | -> [..] * twiddles, dft
 //
-// Lines lie along memory (stride 1: neighbouring threads take neighbouring points) or across it
-// (FFT_LINES_FAST_*: neighbouring threads take neighbouring lines); a transform of a long line in
-// several launches uses both, and so the threads change places at the first exchange. Then outputs
-// may be multiplied by w_M^(k i), i the index of the line in the first or second loop over lines:
-// FFT_OUTER 1 or 2.
+// Lines are contiguous (neighbouring threads take neighbouring points) or strided
+// (FFT_LINES_FAST_*: neighbouring threads take neighbouring lines). Launches of a four-step FFT of
+// a long line may use different orders for input and output; threads then change lines at the first
+// exchange. For the four-step FFT, outputs may be multiplied by w_M^(k i), i being the index of the
+// line in the first or second loop over lines: FFT_OUTER 1 or 2.
 //
-// Real lines of 2N numbers are transformed as N complex ones, even numbers real, odd ones imaginary
-// parts: FFT_STORE_REAL makes their N + 1 coefficients out of Z[k] and Z[N - k]; FFT_LOAD_REAL goes
-// the other way.
+// Real lines of 2N numbers are transformed as N complex ones, even numbers as real and odd ones as
+// imaginary parts: FFT_STORE_REAL computes the N + 1 coefficients from Z[k] and Z[N - k];
+// FFT_LOAD_REAL does the reverse.
 //
-// Shared memory: point a of a line lies at a + a / FFT_PAD, lines FFT_PITCH apart, chosen so that
-// banks do not clash.
+// Shared memory: point a of a line is at a + a / FFT_PAD and lines are FFT_PITCH apart, both chosen
+// to avoid bank conflicts.
 //
 // Reads STORE, REAL, BLOCKS and all of FFT_*.
 #include "device/fft.cuh"
@@ -34,8 +36,10 @@
 
 constexpr int N = FFT_LENGTH, T = FFT_THREADS, LINES = FFT_LINES;
 constexpr int THREADS = T * LINES;
-constexpr bool MOVES = FFT_LINES_FAST_IN != FFT_LINES_FAST_OUT;  // threads change places at the first exchange
-constexpr bool ONE_WARP = !FFT_LINES_FAST_IN && !FFT_LINES_FAST_OUT && 32 % T == 0;  // a line lies within a warp
+// Threads change lines at the first exchange.
+constexpr bool MOVES = FFT_LINES_FAST_IN != FFT_LINES_FAST_OUT;
+// All threads of a line are in one warp.
+constexpr bool ONE_WARP = !FFT_LINES_FAST_IN && !FFT_LINES_FAST_OUT && 32 % T == 0;
 constexpr int product_of(int count) {
     int product = 1;
     for (int s = 0; s < count; s++) product *= FFT_RADIX[s];
@@ -43,12 +47,12 @@ constexpr int product_of(int count) {
 }
 static_assert(product_of(FFT_STAGES) == N, "the radices make up the length");
 
-// What a thread does in stage S: EACH butterflies, and so POINTS points, of which h is `offset(h)`
-// after point t.
+// A thread's work in stage S: EACH butterflies, so POINTS points; point h is `offset(h)` after
+// point t.
 template <int S>
 struct stage {
     static constexpr int R = FFT_RADIX[S], EACH = (N / R + T - 1) / T, POINTS = EACH * R;
-    static constexpr bool WHOLE = N / R % T == 0;  // else some threads have one butterfly less
+    static constexpr bool WHOLE = N / R % T == 0;  // otherwise some threads have one butterfly less
     static constexpr __device__ int offset(int h) { return h % EACH * T + h / EACH * (N / R); }
     static constexpr __device__ bool holds(int h, int t) { return WHOLE || t + h % EACH * T < N / R; }
 };
@@ -62,7 +66,8 @@ constexpr int most_points() {
     return most;
 }
 constexpr int E = most_points();
-constexpr bool REGULAR = N == E * T && 32 % E == 0;  // a thread's points are E, T apart: their 64th roots are known
+// A thread's points are E, spaced by T, so the roots between them are 64th roots of unity.
+constexpr bool REGULAR = N == E * T && 32 % E == 0;
 static_assert(FFT_STAGES > 1 || !MOVES, "threads change places at an exchange");
 
 using cell = packed<FFT_CELL>::type;  // a point in shared memory
@@ -71,13 +76,13 @@ using value = complex<REAL>;
 struct fft_arguments {
     const STORE *in;
     STORE *out;
-    const REAL *twiddle;  // of each stage but the first, [r - 1][j mod L], or [j mod L] where powers are formed
-    const REAL *outer;    // w_M^i for i < 2^FFT_OUTER_LOW, then w_M^(i 2^FFT_OUTER_LOW)
-    const REAL *real;     // exp(-pi i k / N) for k < T where REGULAR, else for k < N
-    long long in_stride, out_stride;    // complex elements from point to point
-    long long in_line[3], out_line[3];  // from line to line: neighbours, then two outer loops
-    long long lines;                    // side by side
-    unsigned tiles, rows;               // blocks for these; how many such rows of lines; the third loop is the rest
+    const REAL *twiddle;                // for all stages but the first: [r - 1][j mod L], or [j mod L]
+    const REAL *outer;                  // w_M^i for i < SIZE = 2^FFT_OUTER_LOW, then w_M^(i SIZE)
+    const REAL *real;                   // exp(-pi i k / N) for k < T where REGULAR, else for k < N
+    long long in_stride, out_stride;    // complex elements between points
+    long long in_line[3], out_line[3];  // between lines: innermost loop, then two outer loops
+    long long lines;                    // of the innermost loop
+    unsigned tiles, rows;               // blocks per innermost loop; length of the second loop
     REAL scale;
 };
 static_assert(is_twin(sizeof(fft_arguments), sizeof(fft_arguments::scale)), "the launcher's twin of the arguments");
@@ -89,11 +94,11 @@ __device__ __forceinline__ void wait_for_line() {
         __syncthreads();
 }
 
-// Where point a + offset lies when a is a thread's and offset known to the compiler: padding is
-// additive there.
+// Padded index of point a. padded(a + offset) == padded(a) + padded(offset) for a thread's first
+// point a and a constant offset.
 __device__ __forceinline__ int padded(int a) { return a + a / FFT_PAD; }
 
-// The threads' place in the block.
+// A thread's position in the block.
 struct place {
     int t, line;
 };
@@ -124,7 +129,7 @@ __device__ __forceinline__ void butterflies(value (&z)[E], int t, const REAL *tw
     }
 }
 
-// From where stage S leaves its results to where the next takes its points.
+// Moves points through shared memory from the outputs of stage S to the inputs of stage S + 1.
 template <int S, int L>
 __device__ __forceinline__ void exchange(value (&z)[E], place from, place to, cell *shared) {
     constexpr int R = stage<S>::R, EACH = stage<S>::EACH;
@@ -150,7 +155,7 @@ __device__ __forceinline__ void stages(value (&z)[E], place &at, place last, con
     constexpr int R = stage<S>::R;
     butterflies<S, L>(z, at.t, twiddle);
     if constexpr (S < LAST) {
-        if (S > 0) wait_for_line();  // until all have read what the exchange before left
+        if (S > 0) wait_for_line();  // all have read the data of the previous exchange
         exchange<S, L>(z, at, S == 0 ? last : at, shared);
         if (S == 0) at = last;
         constexpr int SIZE = L == 1 ? 0 : L * (R - 1) <= FFT_TABLE ? L * (R - 1) : L;
@@ -158,13 +163,13 @@ __device__ __forceinline__ void stages(value (&z)[E], place &at, place last, con
     }
 }
 
-// w_M^p from two tables
+// w_M^p from two tables: of the low and the high bits of p.
 __device__ __forceinline__ value outer_root(const REAL *table, unsigned p) {
     constexpr unsigned SIZE = 1u << FFT_OUTER_LOW;
     return load_pair(table + 2 * (p % SIZE)) * load_pair(table + 2 * (SIZE + p / SIZE));
 }
 
-// z[k] *= w_M^(k index): the outputs of one butterfly are N / R apart, so their roots are a
+// z[k] *= w_M^(k index). The outputs of one butterfly are N / R apart, so their roots are a
 // geometric progression.
 __device__ __forceinline__ void times_outer(value (&z)[E], int t, unsigned index, const REAL *table) {
     constexpr int R = stage<LAST>::R, EACH = stage<LAST>::EACH;
@@ -182,7 +187,7 @@ __device__ __forceinline__ void times_outer(value (&z)[E], int t, unsigned index
     }
 }
 
-// Z[N - k] for each of the thread's k in stage S; `edge` is what stands for Z[N].
+// Z[N - k] for each of the thread's k in stage S; `edge` stands for Z[N].
 template <int S, bool HAS_EDGE>
 __device__ __forceinline__ void mirrored(const value (&z)[E], value (&mirror)[E], value edge, place at, cell *shared) {
     cell *const line = shared + at.line * FFT_PITCH;
@@ -197,21 +202,22 @@ __device__ __forceinline__ void mirrored(const value (&z)[E], value (&mirror)[E]
         if (stage<S>::holds(h, at.t)) mirror[h] = get(line + padded(!HAS_EDGE && k == N ? 0 : k));
     }
 }
-// exp(-pi i k / N) for point h of stage S; `first` is that of k = t.
+// exp(-pi i k / N) for point h of stage S; `first` is the root of k = t.
 template <int S>
 __device__ __forceinline__ value half_root(const REAL *table, value first, int t, int h) {
     if (REGULAR) return times_root64(first, 32 / E * h);
     return stage<S>::holds(h, t) ? load_pair(table + 2 * (t + stage<S>::offset(h))) : first;
 }
 
-// The line of a thread: its number among neighbours, the second loop's index; is there one?
+// The line of a thread: its index in the innermost loop, the index of the second loop, and whether
+// there is such a line.
 struct line_place {
     long long line, row1;
     bool there;
 };
-// FFT_SHIFT: rows row1 and row2 are written so far past the start of a line of the cache; their
-// tiles begin so much earlier, and so write whole ones. FFT_MERGED: tiles go on where a row of
-// neighbours ends, into the next one.
+// FFT_SHIFT: output rows begin at different offsets from a cache line of FFT_SHIFT elements; the
+// tiles of a row begin earlier by that offset, so that they write whole cache lines. FFT_MERGED: a
+// tile continues in the next row where a row of lines ends.
 __device__ __forceinline__ line_place line_of(const fft_arguments &a, long long tile, long long row1, long long row2,
                                               int line) {
     if constexpr (FFT_MERGED) {
@@ -251,7 +257,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) fft_line(const __g
 #pragma unroll
         for (int e = 0; e < E; e++) z[e] = {REAL(0), REAL(0)};
     }
-    if constexpr (FFT_LOAD_REAL) {  // Z[k] = X[k] + X*[N-k] + i exp(pi i k / N) (X[k] - X*[N-k])
+    if constexpr (FFT_LOAD_REAL) {
+        // Z[k] = X[k] + X*[N-k] + i w* (X[k] - X*[N-k]), w = exp(-pi i k / N)
         value mirror[E], edge = {REAL(0), REAL(0)};
         if (reads && at.t == 0) edge = {load_pair(in + 2 * (N * in_stride)).re, REAL(0)};
         if (at.t == 0) z[0].im = REAL(0);
@@ -286,7 +293,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) fft_line(const __g
     const long long out_stride = FFT_OUT_STRIDE ? FFT_OUT_STRIDE : a.out_stride;
     STORE *const out =
         a.out + 2 * (row2 * a.out_line[2] + to.row1 * a.out_line[1] + to.line * a.out_line[0] + last.t * out_stride);
-    if constexpr (FFT_STORE_REAL) {  // X[k] = (Z[k] + Z*[N-k] - i exp(-pi i k / N) (Z[k] - Z*[N-k])) / 2
+    if constexpr (FFT_STORE_REAL) {  // X[k] = (Z[k] + Z*[N-k] - i w (Z[k] - Z*[N-k])) / 2
         value mirror[E];
         if (FFT_STAGES > 1) wait_for_line();
         mirrored<LAST, false>(z, mirror, z[0], last, shared);

@@ -1,40 +1,43 @@
-// Lines of 4096 f16 points, 16 lines at a time, of which a cluster of eight blocks holds 8192
-// points each: a transform of 4096 N2 points takes two launches (FFT_OUTER 1: the first; N2 = 4096:
-// this one again, as the second).
+// Lines of 4096 f16 points on tensor cores. A cluster of eight blocks holds 16 lines at a time,
+// 8192 points per block. A transform of 4096 N2 points takes two launches (four-step FFT):
+// FFT_OUTER 1 is the first; if N2 = 4096, this kernel with FFT_OUTER 0 is the second.
 //
 //     X[k1 + 16 k2 + 256 k3] = sum over n3 of w16^(n3 k3) w4096^(n3 (k1 + 16 k2))
-//                              sum over n2 of w16^(n2 k2) w256^(n2 k1)  sum over n1 of w16^(n1 k1) x[256 n1 + 16 n2 + n3]
+//                              sum over n2 of w16^(n2 k2) w256^(n2 k1)
+//                              sum over n1 of w16^(n1 k1) x[256 n1 + 16 n2 + n3]
 //
-//     FFT_OUTER 1: lines lie across memory, block b has n3 = 2b, 2b + 1 of all 16 (columns below: lines c), and outputs
-//                  are multiplied by w_M^(k (16 tile + c))
-//     FFT_OUTER 0: lines lie along memory, block b has two whole ones, l = 0, 1 (columns below: n3)
+//     FFT_OUTER 1: lines are strided; block b has n3 = 2b, 2b + 1 of all 16 lines (columns below:
+//                  lines c), and outputs are multiplied by w_M^(k (16 tile + c))
+//     FFT_OUTER 0: lines are contiguous; block b has two whole lines, l = 0, 1 (columns below: n3)
 //
 //     1. over n1, for each n2     in place, times w256^(k1 n2)
-//     2. over n2, for each k1     in place, times what of the roots above and of w_M does not depend on k3
-//                                 ---- the blocks wait for each other ----
-//     3. over n3, for each k1 and k2, those of k1 = 2b, 2b + 1: from all blocks, to memory, 16 lines side by side
+//     2. over n2, for each k1     in place, times those of the roots above and of w_M that do not
+//                                 depend on k3
+//                                 ---- cluster barrier ----
+//     3. over n3, for each k1 and k2 with k1 = 2b, 2b + 1: read from all blocks, stored to memory,
+//        16 lines side by side
 //
 // Shared memory: part[l][p], n2 or k2 = 2p and 2p + 1, has 16 rows (n1 or k1) of 8 chunks of 4
-// columns: chunk h of the first, then of the second lie at h (+ 4) ^ swizzle(row) ^ p, so that no
-// banks clash.
+// columns. Chunk h of the first n2, then of the second, is at h (+ 4) ^ swizzle(row) ^ p, which
+// avoids bank conflicts.
 //
 // Reads WARPS, BLOCKS, CLUSTER, FFT_OUTER and FFT_INVERSE.
 #include "device/dft16.cuh"
 #include "device/twins.cuh"
 #include "params.cuh"
 
-constexpr int LINES = 16, MINE = 16 / WARPS;  // MINE: units of 16 x 32 points that a warp has in a step
+constexpr int LINES = 16, MINE = 16 / WARPS;  // MINE: units of 16 x 32 points per warp and step
 static_assert(CLUSTER == 8 && 16 % WARPS == 0, "column g of a tile of step 3 is block g's");
 
 struct fft_arguments {
     const unsigned *in;  // points: two halves
     unsigned *out;
-    long long in_stride, out_stride;  // points from point to point of a line
-    long long in_line;                // from line to line; where lines lie across memory and for outputs, 1
+    long long in_stride, out_stride;  // points between points of a line
+    long long in_line;                // points between input lines; strided lines and outputs: 1
     long long in_batch, out_batch;
-    unsigned tiles;  // of 16 lines, of a batch
+    unsigned tiles;  // groups of 16 lines in a batch
     unsigned outer;  // 2^32 / M
-    float share;     // the square root of the scale, or, with FFT_OUTER, the third root
+    float share;     // square root of the scale; with FFT_OUTER its cube root
     int unused;
 };
 static_assert(is_twin(sizeof(fft_arguments)), "the launcher's twin of the arguments");
@@ -44,7 +47,7 @@ __device__ __forceinline__ chunk *at(parts part, int l, int p, int row, int plac
     return &part[l][p][row][place ^ swizzle(row) ^ p];
 }
 
-// What step 1 of a warp starts from, unit by unit: l and p, 32 columns.
+// Requests the input of one unit of step 1: l and p, 32 columns.
 __device__ __forceinline__ void request_unit(parts part, const unsigned *in, const fft_arguments &a, int l, int p,
                                              int rank, int lane) {
 #pragma unroll
@@ -78,13 +81,13 @@ __device__ __forceinline__ void over_n1(const dft16_roots &f, parts part, const 
         for (int e = 0; e < 2; e++) *at(part, l, p, 2 * g + m, 2 * t + e) = result[m][e];
 }
 
-// For k1 = j (columns 0 to 15) and j + 8.
+// Step 2 for k1 = j (columns 0 to 15) and k1 = j + 8.
 __device__ __forceinline__ void over_n2(const dft16_roots &f, parts part, const fft_arguments &a, int l, int j, int n3,
                                         unsigned tile, int g, int t) {
     chunk x[4], result[2][2];
 #pragma unroll
     for (int s = 0; s < 4; s++) x[s] = *at(part, l, 2 * t + s / 2, j + g / 4 * 8, s % 2 * 4 + g % 4);
-    // Columns 8 (t % 2) + 4 e + i: the root of the first, then powers of that of k12.
+    // Columns 8 (t % 2) + 4 e + i: the root of the first column times powers of the root of k12.
     complex<float> first[2][2], power[2][4];
     const int k1 = j + t / 2 * 8;
 #pragma unroll
@@ -107,7 +110,7 @@ __device__ __forceinline__ void over_n2(const dft16_roots &f, parts part, const 
         for (int e = 0; e < 2; e++) *at(part, l, g, k1, 4 * m + (2 * t + e) % 4) = result[m][e];
 }
 
-// What step 3 starts from, for k1 and k2 = 2p, 2p + 1.
+// Loads the input of step 3 for k1 and k2 = 2p, 2p + 1.
 __device__ __forceinline__ void request_third(chunk (&x)[4], parts part, int k1, int p, int g, int t) {
 #pragma unroll
     for (int s = 0; s < 4; s++) {
@@ -202,5 +205,5 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS) fft_long(const 
 #pragma unroll
         for (int s = 0; s < 4; s++) x[s] = next[s];
     }
-    cluster_barrier();  // until all have read what is here
+    cluster_barrier();  // no block may exit while others still read its shared memory
 }

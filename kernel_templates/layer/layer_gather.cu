@@ -1,26 +1,29 @@
-// The kept modes of a layer's spectra, one matrix for each mode: what products for each mode read.
+// Gathers the retained modes of a layer's spectra into one matrix per mode, the operands of a
+// batched matrix product.
 //
-//     to[m][r] = c(m) * from[r][place of mode m]         r: a channel of an item of the batch
+//     to[m][r] = c(m) * from[r][index of mode m]         r: a channel of a batch item
 //
-//     from  row r  |. m0 m1 m2 . . . .|      to  mode m0 |r0 r1 r2 ..|       A tile of 32 rows x 32 modes goes through shared
-//           row r1 |. m0 m1 m2 . . . .|          mode m1 |r0 r1 r2 ..|       memory, so that both sides have long accesses. A block keeps
-//                                                                       its modes, whose places are found once.
+//     from  row r  |. m0 m1 m2 . . . .|      to  mode m0 |r0 r1 r2 ..|
+//           row r1 |. m0 m1 m2 . . . .|          mode m1 |r0 r1 r2 ..|
 //
-// c is 1; LAYER_DOUBLED: 2 where a frequency of the half spectrum stands for two. LAYER_CONJUGATE:
-// of the conjugates. Weights [pairs][modes] are gathered likewise: their spectrum is all kept.
-// Reads SCALE_FROM, SCALE_TO, REAL and these two.
+// Tiles of 32 rows x 32 modes are transposed in shared memory, so that both sides are coalesced. A
+// block keeps its modes for all its tiles and computes their indices once.
+//
+// c is 1, or with LAYER_DOUBLED 2 where a frequency of the half spectrum stands for two.
+// LAYER_CONJUGATE: gathers conjugates. Weights [pairs][modes] are gathered likewise: all their
+// modes are retained. Reads SCALE_FROM, SCALE_TO, REAL, LAYER_DOUBLED, LAYER_CONJUGATE.
 #include "device/complex.cuh"
 #include "device/twins.cuh"
 #include "layer/modes.cuh"
 #include "params.cuh"
 
-constexpr int SIDE = 32, STEP = 8;  // of a tile; rows that its threads load at once
+constexpr int SIDE = 32, STEP = 8;  // side of a tile; rows that the threads load at once
 constexpr int THREADS = SIDE * STEP;
 
 struct gather_arguments {
     const SCALE_FROM *from;
     SCALE_TO *to;
-    long long rows, down, across;  // tiles of the rows, and of the modes; blocks: a multiple of `across`
+    long long rows, down, across;  // rows; tiles of rows, of modes; gridDim.x: multiple of across
     layer_axes axes;
 };
 static_assert(is_twin(sizeof(gather_arguments)), "the launcher's twin of the arguments");

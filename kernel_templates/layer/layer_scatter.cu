@@ -1,28 +1,29 @@
-// The way back of layer_gather: kept modes, a matrix each, into spectra that are 0 elsewhere.
+// The inverse of layer_gather: scatters retained modes, one matrix each, into zero-padded spectra.
 //
-//     to[r][k] = from[mode of k][r]                           k is kept, 0 where it is not
-//     to[r][k] = (from[mode of k][r] + conj(from[mode of -k][r])) / 2      LAYER_HALF, at frequencies 0 and n/2 of the last axis
+//     to[r][k] = from[mode of k][r]        k is retained, otherwise 0
+//     to[r][k] = (from[mode of k][r] + conj(from[mode of -k][r])) / 2
+//                                          LAYER_HALF, at frequencies 0 and n/2 of the last axis
 //
-// The second line is what a real transform sees of any numbers: then it makes no difference how a
-// library's transform takes what no real grid has. Tiles as layer_gather's. Reads SCALE_FROM,
-// SCALE_TO, REAL, LAYER_HALF.
+// The second line makes the half spectrum exactly that of a real grid, so that the result does not
+// depend on how a library's C2R transform treats other input. Tiles are those of layer_gather.
+// Reads SCALE_FROM, SCALE_TO, REAL, LAYER_HALF.
 #include "device/complex.cuh"
 #include "device/twins.cuh"
 #include "layer/modes.cuh"
 #include "params.cuh"
 
-constexpr int SIDE = 32, STEP = 8;  // of a tile; places that its threads load at once
+constexpr int SIDE = 32, STEP = 8;  // side of a tile; frequencies that the threads load at once
 constexpr int THREADS = SIDE * STEP;
 
 struct scatter_arguments {
     const SCALE_FROM *from;
     SCALE_TO *to;
-    long long rows, down, across;  // tiles of the rows, and of the spectrum; blocks: a multiple of `across`
+    long long rows, down, across;  // rows; tiles of rows, of spectra; gridDim.x: multiple of across
     layer_axes axes;
 };
 static_assert(is_twin(sizeof(scatter_arguments)), "the launcher's twin of the arguments");
 
-// Where a place's number comes from: which modes, -1 none, and whether they count half.
+// The modes that a frequency's value is computed from (-1: none), and whether it is their average.
 struct source {
     int here, opposite;
     bool alone;
