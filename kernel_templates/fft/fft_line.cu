@@ -76,7 +76,7 @@ using value = complex<REAL>;
 struct fft_arguments {
     const STORE *in;
     STORE *out;
-    const REAL *twiddle;                // for all stages but the first: [r - 1][j mod L], or [j mod L]
+    const REAL *twiddle;                // all stages but the first: [r - 1][j mod L], or [j mod L]
     const REAL *outer;                  // w_M^i for i < SIZE = 2^FFT_OUTER_LOW, then w_M^(i SIZE)
     const REAL *real;                   // exp(-pi i k / N) for k < T where REGULAR, else for k < N
     long long in_stride, out_stride;    // complex elements between points

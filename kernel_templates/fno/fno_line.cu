@@ -1,28 +1,30 @@
-// A Fourier layer along one axis, in one kernel or in parts: transform and keep some modes, mix
-// channels, transform back.
+// A Fourier layer along one axis, fused in one kernel or in parts: forward transform with
+// truncation to the retained modes, channel mixing, inverse transform.
 //
-//     Z[b][c][k] = scale * sum over p of  x[b][c][p] * exp(-2 pi i k p / N),  kept k only                      FNO_FORWARD
-//     S[b][o][k] = sum over c of  weight[c][o] * Z[b][c][k]                                                     FNO_PRODUCT
-//     y[b][o][p] = activation(sum over k of  S[b][o][k] * exp(2 pi i k p / N)  +  bias[o]  +  added[b][o][p])   FNO_BACK
+//     Z[b][c][k] = scale * sum over p of  x[b][c][p] * exp(-2 pi i k p / N)            FNO_FORWARD
+//                  retained k only
+//     S[b][o][k] = sum over c of  weight[c][o] * Z[b][c][k]                            FNO_PRODUCT
+//     y[b][o][p] = activation(sum over k of  S[b][o][k] * exp(2 pi i k p / N)
+//                             +  bias[o]  +  added[b][o][p])                           FNO_BACK
 //
-// With the product, a block has all modes and outputs of one item of the batch after another; the
-// channels come by groups, which are the steps of the product's sum. Without it a block has one
-// group of channels of one item.
+// With the product, a block processes all modes and outputs of several batch items in turn;
+// channels are processed in groups, the k-slices of the product. Without it, a block has one group
+// of channels of one item.
 //
-//     x [c][p]  -> ladder -> tile [mode][c]  \                       sums in registers        tile [mode][o] -> ladder -> y [o][p]
-//     x [c'][p] -> ladder -> tile [mode][c'] -- * weight[c][o]  -->  [mode][o], all c  -->
-//     ..                                     /
+//     x [c][p]  -> FFT -> tile [mode][c]  \                  sums in registers
+//     x [c'][p] -> FFT -> tile [mode][c'] -- * weight[c][o] -> [mode][o] -> tile [mode][o] -> FFT
+//     ..                                  /                                            -> y [o][p]
 //
-// What is not computed is read or written as modes, of whose channels neighbours lie side by side.
+// The parts that are not computed are read or written as modes, contiguous over channels.
 //
-// Where that lets more blocks run at once (FNO_WHOLE), the tile holds all channels' modes, products
-// take some of its rows at a time, a sweep, and leave their outputs in these rows; weights come by
-// STEP channels to where the ladder is, which rests meanwhile:
+// FNO_WHOLE, used where it lets more blocks run at once: the tile holds the modes of all channels.
+// The product takes some rows of the tile at a time (a sweep) and overwrites them with its outputs.
+// Weights are loaded by STEP channels into the memory of the FFT, which is idle meanwhile:
 //
-//     x [c][p] -> ladder -> tile [mode][all c]        rows of a sweep * weight[c][o], all c  -->  the same rows, [mode][o]
+//     x [c][p] -> FFT -> tile [mode][all c];  rows of a sweep * weight[c][o] -> same rows [mode][o]
 //
-// Shared memory: | ladder | weights, where they stay (FNO_HELD) | tile of channels, weights of a
-// group; or tile of outputs |
+// Shared memory: | FFT | weights, if they stay (FNO_HELD) | tile of channels, weights of a group;
+// or tile of outputs |
 //
 // Reads FNO_*, WARPS_M .. TILES_N (fno/product.cuh), BLOCKS and what fno/lines.cuh reads.
 #include "fno/arguments.cuh"
@@ -48,13 +50,13 @@ constexpr int OUT_CELLS = FNO_PRODUCT && FNO_BACK && !WHOLE ? MODES * OUT_PITCH 
 constexpr int HELD_CELLS = FNO_PRODUCT && FNO_HELD ? FNO_HELD * WEIGHT_PITCH : 0;
 constexpr int GROUP_CELLS = FNO_PRODUCT && !FNO_HELD && !WHOLE ? CHANNELS * WEIGHT_PITCH : 0;
 constexpr int LADDER = round_up(larger(FNO_FORWARD || FNO_BACK ? LADDER_CELLS : 0, WHOLE ? 2 * STEP *WEIGHT_PITCH : 0),
-                                2);  // chunks begin at 16 bytes
+                                2);  // chunks are aligned to 16 bytes
 constexpr int CELLS = LADDER + HELD_CELLS + larger(IN_CELLS + GROUP_CELLS, OUT_CELLS);
 
 static_assert(is_given(CELLS * sizeof(value)), "the launcher gives the shared memory that this takes");
 
-// Pairs of channels of all modes, by all threads: a thread keeps its channels. take(mode, channel)
-// of each.
+// Calls take(mode, channel) for pairs of channels of all modes, shared by all threads; a thread
+// keeps its channels.
 template <class TAKE>
 __device__ __forceinline__ void each_mode_pair(const TAKE &take) {
     constexpr int ACROSS = CHANNELS / 2, DOWN = THREADS / ACROSS;
@@ -70,8 +72,8 @@ __device__ __forceinline__ void load_modes(const line_arguments &a, const FNO_FR
     });
 }
 
-// ---- weights of `count` channels from c0 on, zeros past the last channel and output. A thread keeps its outputs: all threads
-// together take whole rows.
+// ---- loads weights of `count` channels from c0 on, zeros past the last channel and output. A
+// thread keeps its outputs; all threads together take whole rows.
 __device__ __forceinline__ void load_weights(const line_arguments &a, int c0, int count, value *weights) {
     constexpr int EACH = FNO_WEIGHT_PAIRS ? 2 : 1, ACROSS = COLUMNS / EACH;  // in one access
     constexpr int DOWN = THREADS >= ACROSS ? THREADS / ACROSS : 1,
@@ -99,8 +101,7 @@ __device__ __forceinline__ void load_weights(const line_arguments &a, int c0, in
     copy_async_commit();
 }
 
-// ---- out
-// All groups of outputs, from a tile whose first output is o0.
+// ---- output: inverse transforms of all groups of outputs of a tile whose first output is o0
 __device__ __forceinline__ void tile_to_points(const line_arguments &a, FNO_TO *out, long long item, int o0,
                                                value *tile, const place &here) {
     for (int o = 0; o < OUTPUTS && o0 + o < a.outputs; o += CHANNELS) {
@@ -113,10 +114,11 @@ __device__ __forceinline__ void tile_to_points(const line_arguments &a, FNO_TO *
     }
 }
 
-// ---- one group of channels into the tile. Whoever read the tile before may still do so; a barrier follows.
+// ---- one group of channels into the tile. Other threads may still read the tile on entry; ends
+// with a barrier.
 __device__ __forceinline__ void take_group(const line_arguments &a, const FNO_FROM *in, int c0, value *tile,
                                            value *weights, const place &here) {
-    constexpr bool COPIES = FNO_PRODUCT && !FNO_HELD;  // weights, which arrive while points do
+    constexpr bool COPIES = FNO_PRODUCT && !FNO_HELD;  // weights are copied while points are loaded
     if (COPIES) {
         __syncthreads();
         load_weights(a, c0, CHANNELS, weights);
@@ -137,7 +139,7 @@ __device__ __forceinline__ void take_group(const line_arguments &a, const FNO_FR
     __syncthreads();
 }
 
-// next: the item that this block takes then, or NULL
+// next: the next item of this block, or NULL.
 __device__ __forceinline__ void mix_item(const line_arguments &a, const FNO_FROM *in, const FNO_FROM *next, FNO_TO *out,
                                          long long item, value *rest, value *held, const place &here) {
     block_sums sum = {};
@@ -162,7 +164,7 @@ __device__ __forceinline__ void mix_item(const line_arguments &a, const FNO_FROM
     tile_to_points(a, out, item, 0, rest, here);
 }
 
-// The same by whole spectra. slots: two, of weights, where the ladder is.
+// The same for FNO_WHOLE. slots: two buffers of weights, in the memory of the FFT.
 __device__ __forceinline__ void mix_whole(const line_arguments &a, const FNO_FROM *in, const FNO_FROM *next,
                                           FNO_TO *out, long long item, value *slots, value *tile, const place &here) {
     const int warp = threadIdx.x / 32;
@@ -173,7 +175,7 @@ __device__ __forceinline__ void mix_whole(const line_arguments &a, const FNO_FRO
         if (c0)
             wait_for_line();
         else
-            __syncthreads();  // whoever still reads the tile of the item before
+            __syncthreads();  // other threads may still read the tile of the previous item
         descend<fno_ladder, 1, LAST>(here.line, here.t, a.roots);
         ladder_to_tile(here.line, tile, IN_PITCH, c0 + PER * here.side, here.t, a.scale,
                        [](REAL v) { return rounded(v); });

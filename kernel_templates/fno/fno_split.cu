@@ -1,30 +1,28 @@
-// A Fourier layer along one axis in one kernel, whose transforms and products run side by side:
-// some warps of a block transform, the others multiply, an item of the batch apart. The formula is
-// fno_line.cu's.
+// A Fourier layer along one axis in one warp-specialised kernel: some warps of a block transform
+// while the others multiply another batch item. The formula is that of fno_line.cu.
 //
-//     turn      0            1                    2                           3
-//     lines     x_0 -> A     x_1 -> B             y_0 <- A,  x_2 -> A         y_1 <- B,  x_3 -> B         ..
+//     iteration 0            1                    2                           3
+//     lines     x_0 -> A     x_1 -> B             y_0 <- A,  x_2 -> A         y_1 <- B,  x_3 -> B
 //     products               A * weight -> A      B * weight -> B             A * weight -> A
 //
-// Two tiles, A and B, hold the modes of all channels of an item, then those of its outputs in their
-// place. A turn has two barriers: before sums go to where all warps of the product have read, and
-// after. A warp's lines are its own from turn to turn, so that what it makes of a tile's columns no
-// other warp that transforms waits for.
+// Tiles A and B hold the modes of all channels of an item, which are then replaced by the modes of
+// its outputs. An iteration has two barriers: one before the sums overwrite the tile, once all
+// warps of the product have read it, and one after. A warp keeps its lines in all iterations, so
+// that the transforming warps need not wait for each other.
 //
-// Weights come from memory (from L2) as each warp's own fragments, a step of 8 channels before they
-// are multiplied.
+// Each warp loads weights as fragments directly from memory (L2), one step of 8 channels before it
+// multiplies them.
 //
-// Shared memory: | ladder | A [mode][channel] | B |
+// Shared memory: | FFT | A [mode][channel] | B |
 //
-// Reads FNO_*, WARPS_M .. TILES_N (fno/product.cuh), BLOCKS and what fno/lines.cuh reads:
-// LINE_COUNT x FNO_GROUPS lines are transformed at once, by THREADS threads; 32 x WARPS_M x WARPS_N
-// others multiply.
+// Reads FNO_*, WARPS_M .. TILES_N (fno/product.cuh), BLOCKS and what fno/lines.cuh reads: THREADS
+// threads transform LINE_COUNT x FNO_GROUPS lines at once; 32 x WARPS_M x WARPS_N others multiply.
 #include "fno/points.cuh"
 #include "fno/product.cuh"
 
-constexpr int TOGETHER = THREADS + 32 * WARPS_M * WARPS_N;  // threads
+constexpr int TOGETHER = THREADS + 32 * WARPS_M * WARPS_N;  // threads of a block
 constexpr int PITCH = tile_pitch(larger(FNO_WHOLE, COLUMNS)), TILE_CELLS = MODE_ROWS * PITCH;
-constexpr int LADDER = round_up(LADDER_CELLS, 2);  // chunks begin at 16 bytes
+constexpr int LADDER = round_up(LADDER_CELLS, 2);  // chunks are aligned to 16 bytes
 
 static_assert(!FNO_WHOLE || (WARP_LINES && THREADS % 32 == 0), "a warp needs no other for its lines");
 static_assert(FNO_WHOLE % CHANNELS == 0 && CHANNELS % 8 == 0,
@@ -33,13 +31,13 @@ static_assert(MODE_ROWS >= MODES, "all modes are multiplied");
 static_assert(is_given((LADDER + 2 * TILE_CELLS) * sizeof(value)),
               "the launcher gives the shared memory that this takes");
 
-// Where items begin in memory, one after the other: item i is i / inner in an outer loop, i % inner
-// in an inner one.
+// Iterates over the addresses of items: item i is i / inner in an outer loop and i % inner in an
+// inner one.
 template <class T>
 struct walk {
     T *at;
     int inner;
-    long long along, back;  // to the next item, and, past the last of the inner loop, to the next of the outer one
+    long long along, back;  // to the next item; after the inner loop, to the next outer one
     __device__ __forceinline__ walk(const line_arguments &a, T *first, long long item, long long outer_step,
                                     long long inner_step)
         : at(first + PART * (item / a.inner * outer_step + item % a.inner * inner_step)),
@@ -53,12 +51,11 @@ struct walk {
     static constexpr int PART = FNO_REAL ? 1 : 2;
 };
 
-// Both kinds of warps wait here for each other.
+// Barrier of both kinds of warps.
 __device__ __forceinline__ void wait_for_all() { __syncthreads(); }
 
-// ---- the warps that transform
-// A thread's points of a group, asked for before they are needed, where it has one butterfly of
-// each line.
+// ---- the transforming warps Whether a thread has at most one first-stage butterfly per line: its
+// points are then prefetched into registers.
 constexpr bool EARLY = top::COUNT <= THREADS_X && sizeof(REAL) == 4;
 struct early_points {
     value x[top::R];
@@ -84,8 +81,8 @@ __device__ __forceinline__ void tile_to_group(const line_arguments &a, FNO_TO *o
     store_points(a, out, inner, mine, here, roots);
     wait_for_line();
 }
-// Groups of an item go out, and those of another one come in to their place; NULL: there is none.
-// after: what comes in then.
+// Stores the groups of one item and loads those of another one into their place; NULL: none. after:
+// the item to prefetch next.
 template <class ROOTS>
 __device__ __forceinline__ void transform_groups(const line_arguments &a, const FNO_FROM *in, const FNO_FROM *after,
                                                  FNO_TO *out, int inner, value *tile, const place &here,
@@ -103,7 +100,7 @@ __device__ __forceinline__ void transform_groups(const line_arguments &a, const 
         if (comes) group_to_tile(a, in, c, early, tile, here, roots);
     }
 }
-// The item of two turns ago goes out, and the next one comes in to its tile.
+// Stores the item of two iterations ago and loads the next one into its tile.
 template <class ROOTS>
 __device__ __forceinline__ void transform_items(const line_arguments &a, long long first, int count, value *tiles,
                                                 const place &here, const ROOTS &roots) {
@@ -121,14 +118,14 @@ __device__ __forceinline__ void transform_items(const line_arguments &a, long lo
     }
 }
 
-// ---- the warps that multiply
-using raw_weights = value[TILES_N][2];  // of a lane: two channels of each of its outputs
+// ---- the multiplying warps
+using raw_weights = value[TILES_N][2];  // of a lane: two channels for each of its outputs
 
 struct mixer {
     const line_arguments &a;
     const int warp, lane = threadIdx.x % 32, k = 2 * (lane % 4), column = warp / WARPS_M * TILES_N * 8 + lane / 4;
 
-    // of channels c + k and c + k + 1
+    // Loads the weights of channels c + k and c + k + 1.
     __device__ __forceinline__ void ask(raw_weights &raw, int c) const {
         const STORE *const from = a.weight + 2 * ((c + k) * a.weight_in + column * a.weight_out);
 #pragma unroll
@@ -140,7 +137,7 @@ struct mixer {
                     raw[n][e] = load_value(from + 2 * (8 * n * a.weight_out + e * a.weight_in));
             }
     }
-    // raw: in and out: the first channels' weights
+    // raw, on entry and on exit: the weights of the first channels.
     __device__ __forceinline__ void multiply_item(block_sums &sum, raw_weights &raw, value *tile) const {
         const int row = warp % WARPS_M * TILES_M * 16 + lane / 4;
 #pragma unroll 1
@@ -161,7 +158,7 @@ struct mixer {
         }
     }
 };
-// An item a turn, from the second turn to the last but one.
+// One item per iteration, from the second iteration to the last but one.
 __device__ __forceinline__ void multiply_items(const line_arguments &a, int warp, int count, value *tiles) {
     const mixer mine = {a, warp};
     raw_weights raw;
