@@ -36,7 +36,8 @@ constexpr int MODES = FNO_MODES, HIGH = MODES - FNO_LOW - 1,
               BELOW = PAIRS ? HIGH : FNO_LOW;  // frequencies -BELOW .. HIGH
 constexpr int FREQUENCIES = BELOW + HIGH + 1, REACH = larger(BELOW, HIGH);
 constexpr int NUMBERS = 2 * FREQUENCIES, VALUES = NUMBERS * FEW_LINES;
-constexpr int PITCH = THREADS + FEW_PARTS;                                         // no bank conflicts
+// Pitch without bank conflicts.
+constexpr int PITCH = THREADS + FEW_PARTS;
 constexpr int ROOM = FNO_FORWARD ? VALUES * FEW_PARTS + NUMBERS * PITCH : VALUES;  // in REALs
 
 static_assert(Q * WIDTH == N, "butterflies share a line's points evenly");

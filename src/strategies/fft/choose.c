@@ -1,4 +1,5 @@
-/* See choose.h. */
+/* Candidates of the fft strategy, and the kernel that each pass of a candidate uses; see
+ * choose.h. */
 #include "strategies/fft/choose.h"
 
 #include <inttypes.h>
@@ -14,9 +15,9 @@
 #include "strategies/fft/real.h"
 #include "strategies/fft/warp.h"
 
-enum { SHORT_COLUMN = 2048 }; /* of ROW_RUNGS: longer ones take two passes */
+enum { SHORT_COLUMN = 2048 }; /* points; with ROW_RUNGS, longer columns take two passes */
 
-/* Of a pass that fft_ladder can take. */
+/* Whether fft_line is estimated to be faster at a pass that fft_ladder can take. */
 static bool line_is_faster(const stn_fft *fft, const stn_machine *machine, const fft_state *state, int i) {
     const fft_pass *pass = &state->passes.pass[i];
     fft_shape shape;
@@ -71,8 +72,7 @@ bool fft_find_shapes(const stn_fft *fft, const stn_machine *machine, const stn_c
     return true;
 }
 
-/* ---- what must hold
- * ---------------------------------------------------------------------------------------------- */
+/* ---- constraints */
 
 typedef struct form {
     const stn_fft *fft;
@@ -87,7 +87,8 @@ static bool passes_hold(const stn_task *none, const stn_machine *machine, void *
     return fft_find_shapes(f->fft, machine, f->candidate, &f->state, reason, sizeof reason);
 }
 
-/* Butterflies take what there is. */
+/* Whether any pass uses the kernels that the candidate asks for: fft_line is the default for
+ * others. */
 static bool kernel_holds(const stn_task *none, const stn_machine *machine, void *of) {
     const form *f = of;
     const int *values = f->candidate->values;
@@ -98,7 +99,8 @@ static bool kernel_holds(const stn_task *none, const stn_machine *machine, void 
     return any;
 }
 
-/* With one value changed: are there other passes, or other kernels of them? */
+/* Whether changing one value of the candidate changes the passes or, if `kernels`, their
+ * kernels. */
 static bool is_another(const form *f, const stn_machine *machine, int value, int to, bool kernels) {
     fft_state other;
     char reason[160];
@@ -119,9 +121,10 @@ static bool another_holds(const stn_task *none, const stn_machine *machine, void
             any = any || (f->state.by[i] == BY_LADDER && f->state.ladder[i].shares > 1);
         return any;
     }
-    if (values[BY_EITHER] && !is_another(f, machine, BY_EITHER, 0, true)) return false; /* does fft_line take any? */
+    /* no fft_line */
+    if (values[BY_EITHER] && !is_another(f, machine, BY_EITHER, 0, true)) return false;
     if (values[BY_RUNGS] != ROW_RUNGS) return true;
-    /* are there columns that it splits? */
+    /* Is there a column that ROW_RUNGS splits? */
     form plain = *f;
     stn_candidate all = *f->candidate;
     all.values[BY_EITHER] = 0;
@@ -140,10 +143,9 @@ static bool stands(const stn_fft *fft, const stn_machine *machine, const stn_can
     return STN_CONSTRAINTS_HOLD(constraints, NULL, machine, &f, tally);
 }
 
-/* ---- candidates
- * -------------------------------------------------------------------------------------------------- */
+/* ---- candidates */
 
-/* What plans are chosen from. */
+/* The candidates among which plans choose. */
 static const stn_candidate usual[] = {{{[IN_CLUSTERS] = 1}},
                                       {{[ON_TENSOR_CORES] = 1}},
                                       {{[BY_RUNGS] = ALL_RUNGS}},
@@ -171,7 +173,7 @@ bool fft_applies(const stn_fft *fft, const stn_machine *machine, char *reason, s
     return fft_find_shapes(fft, machine, &plain, &state, reason, reason_size);
 }
 
-/* Does it shape a pass otherwise? */
+/* Whether two candidates give a pass of fft_line different numbers of lines per block. */
 static bool differs(const stn_fft *fft, const stn_machine *machine, const stn_candidate *a, const stn_candidate *b) {
     fft_state x, y;
     char reason[160];
@@ -188,7 +190,7 @@ static size_t find(const stn_fft *fft, const stn_machine *machine, stn_candidate
     for (size_t i = 0; i < sizeof usual / sizeof *usual && count < most; i++)
         if (stands(fft, machine, &usual[i], tally)) list[count++] = usual[i];
     if (most <= STN_CANDIDATES) return count;
-    size_t chosen = count; /* for measuring: each with longer and with shorter accesses */
+    size_t chosen = count; /* for tuning: also each with longer and with shorter accesses */
     for (size_t i = 0; i < chosen; i++)
         for (int width = -1; width <= 1 && count < most; width += 2) {
             list[count] = list[i];

@@ -1,4 +1,4 @@
-/* Which kernels make a transform's passes: a candidate's meaning, and the candidates. */
+/* Candidates of the fft strategy: which kernels run the passes of a transform. */
 #ifndef STN_STRATEGIES_FFT_CHOOSE_H
 #define STN_STRATEGIES_FFT_CHOOSE_H
 #include "plan/strategy.h"
@@ -12,26 +12,28 @@ typedef enum pass_kernel { BY_LINE, BY_WARP, BY_REAL, BY_IMAGE, BY_LONG, BY_LADD
 typedef struct fft_state {
     fft_passes passes;
     pass_kernel by[FFT_MAX_PASSES];
-    fft_shape shape[FFT_MAX_PASSES];   /* of fft_line */
-    stn_ladder ladder[FFT_MAX_PASSES]; /* of fft_ladder */
+    fft_shape shape[FFT_MAX_PASSES];   /* of passes by fft_line */
+    stn_ladder ladder[FFT_MAX_PASSES]; /* of passes by fft_ladder */
     struct stn_kernel *kernel[FFT_MAX_PASSES];
     fft_tables tables[FFT_MAX_PASSES];
-    size_t first[FFT_MAX_PASSES]; /* of the pass's tables, in complex numbers */
+    size_t first[FFT_MAX_PASSES]; /* offset of the pass's tables, in complex numbers */
     void *roots;                  /* device memory: the tables of all passes */
 } fft_state;
 
-/* A candidate's values: passes that fft_warp can take are its own; images are fft_image's, and long
- * lines are split so that fft_long can take passes of them; longer or shorter accesses; lines that
- * fill shared memory are fft_ladder's, all of them, or not those across memory, whose accesses are
- * short then, or those in clusters of blocks; half spectra lie in longer rows between passes; of
- * those that fft_ladder can take, fft_line takes what it is estimated to be faster at. */
+/* Values of a candidate. ON_TENSOR_CORES: fft_warp takes the passes that it can. IN_CLUSTERS:
+ * fft_image takes images; long lines are split so that fft_long can take passes of them. WIDTH: 1
+ * and -1 for longer and shorter accesses of fft_line. BY_RUNGS: fft_ladder takes lines that fill
+ * shared memory: all of them, only contiguous ones (as
+ *   accesses of columns are short), or columns in clusters of blocks (ALL_, ROW_, SHARED_RUNGS).
+ * PADDED: half spectra have padded rows between passes. BY_EITHER: fft_line takes those passes of
+ * fft_ladder at which it is estimated to be faster. */
 enum { ON_TENSOR_CORES, IN_CLUSTERS, WIDTH, BY_RUNGS, PADDED, BY_EITHER };
 enum { ALL_RUNGS = 1, ROW_RUNGS = 2, SHARED_RUNGS = 3 };
 
 static inline bool fft_by_cluster(const fft_state *state, int i) {
     return state->by[i] == BY_IMAGE || state->by[i] == BY_LONG;
 }
-/* The passes and their shapes; false, and why, where there are none. */
+/* Finds the passes and their shapes; false, with the reason, if there are none. */
 bool fft_find_shapes(const stn_fft *fft, const stn_machine *machine, const stn_candidate *candidate, fft_state *state,
                      char *reason, size_t size);
 /* The strategy's operations of these names. */

@@ -1,4 +1,5 @@
-/* See cluster.h, and kernel_templates/fft/fft_image.cu and fft_long.cu for how they work. */
+/* fft_image and fft_long, transforms in clusters of blocks; see cluster.h and their kernel
+ * templates. */
 #include "strategies/fft/cluster.h"
 
 #include <math.h>
@@ -7,13 +8,13 @@
 #include "context/kernel.h"
 #include "render/render.h"
 
-/* Found by timing on an H200: the smaller the blocks, the better some hide what others wait for.
- * Either kernel's blocks hold 8192 points; fft_long's also 16 x 16 roots, in rows of 20. */
+/* Tuned on an H200: with smaller blocks, some blocks hide the latency of others. Blocks of both
+ * kernels hold 8192 points; those of fft_long also 16 x 16 roots, in rows of 20. */
 enum { SIDE = 256, LINES = 16, CLUSTER = 8, WARPS = 4, BLOCKS = 6, POINTS = 8192, SHARED = 4 * POINTS };
 enum { ROOTS = 16 * 20 * 8 };
 
-/* On an H200: seconds before the first block and of a turn, parts of the copy bandwidth of images,
- * of lines and of lines with roots between two passes (bench/results/2026-11-21-transforms.md). */
+/* Measured on an H200: seconds before the first block computes and per wave of blocks; fractions of
+ * the copy bandwidth for images, for lines, and for lines with roots between two passes. */
 static const struct { double start, turn, image, line, outer; } rates = {5e-6, 3e-6, 0.74, 0.68, 0.6};
 
 static bool serves(const stn_fft *fft, const stn_machine *machine) {
@@ -21,10 +22,9 @@ static bool serves(const stn_fft *fft, const stn_machine *machine) {
            machine->shared_per_multiprocessor >= (size_t)(SHARED + ROOTS) * BLOCKS;
 }
 
-/* ---- images
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- images */
 
-/* Are its rows read, or written, 16 bytes at a time? */
+/* Whether the rows of a side are accessed 16 bytes at a time. */
 static bool aligned(const stn_fft *fft, const stn_fft_side *side) {
     return side->stride[2] == 1 && side->stride[1] % 4 == 0 && (fft->batch == 1 || side->batch_stride % 4 == 0);
 }
@@ -47,7 +47,7 @@ bool fft_cluster_image(const stn_fft *fft, const stn_machine *machine, fft_passe
     return true;
 }
 
-/* As fft_image.cu declares them. */
+/* The arguments that fft_image.cu declares. */
 typedef struct image_arguments {
     const void *in;
     void *out;
@@ -80,8 +80,7 @@ stn_status fft_image_launch(const struct stn_kernel *kernel, const fft_pass *pas
     return stn_module_launch(kernel->module, &how, &a, error);
 }
 
-/* ---- long lines
- * -------------------------------------------------------------------------------------------------- */
+/* ---- long lines */
 
 bool fft_cluster_long(const stn_fft *fft, const stn_machine *machine, const fft_pass *pass) {
     const fft_loop *lines = &pass->loop[0], *batch = &pass->loop[1];
@@ -95,7 +94,7 @@ bool fft_cluster_long(const stn_fft *fft, const stn_machine *machine, const fft_
     return pass->in_stride == 1 && lines->in % 4 == 0;
 }
 
-/* As fft_long.cu declares them. */
+/* The arguments that fft_long.cu declares. */
 typedef struct long_arguments {
     const void *in;
     void *out;
@@ -116,8 +115,7 @@ stn_status fft_long_launch(const struct stn_kernel *kernel, const fft_pass *pass
     return stn_module_launch(kernel->module, &how, &a, error);
 }
 
-/* ---- both
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- both kernels */
 
 size_t fft_cluster_shared(const fft_pass *pass) { return pass->length == FFT_CLUSTER_LINE ? SHARED + ROOTS : SHARED; }
 

@@ -1,14 +1,14 @@
-/* See cost.h. */
+/* Cost model of the passes by fft_line, fft_ladder and fft_real. */
 #include "strategies/fft/cost.h"
 
 #include <math.h>
 
-/* What fft_line and fft_real take on an H200, beside the parts of the copy bandwidth in radices.c
- * and shape.c: bench/results/2026-11-21-transforms.md. */
+/* Measured on an H200; the fractions of the copy bandwidth are in radices.c and shape.c. */
 static const struct {
-    double first_wait, instructions; /* seconds until the first blocks compute; of a point */
-    double real;                     /* fft_real: part of the copy bandwidth */
-    double ladder_wait, ladder_turn; /* fft_ladder: seconds before the first blocks compute, of a turn */
+    double first_wait, instructions; /* seconds until the first blocks compute; per point */
+    double real;                     /* fft_real: fraction of the copy bandwidth */
+    /* fft_ladder: seconds until the first blocks compute; per wave */
+    double ladder_wait, ladder_turn;
 } rates = {1.5e-6, 40, 0.8, 3e-6, 2e-6};
 
 double fft_pass_bytes(const fft_pass *pass, stn_dtype dtype) {
@@ -16,11 +16,11 @@ double fft_pass_bytes(const fft_pass *pass, stn_dtype dtype) {
     return lines * (double)(2 * pass->length + pass->load_real + pass->store_real) * 2 * (double)stn_dtype_size(dtype);
 }
 
-/* The first blocks wait for memory, then all compute, in as many turns as it takes. */
+/* The first blocks wait for memory; then all blocks compute, in as many waves as needed. */
 double fft_line_seconds(const fft_pass *pass, const fft_shape *shape, stn_dtype dtype, const stn_machine *machine) {
     double blocks = (double)fft_shape_blocks(pass, shape), each = ceil(blocks / machine->multiprocessors);
     double resident = fmin(each, shape->blocks), turns = ceil(each / resident);
-    double points = resident * shape->lines * shape->length; /* of a multiprocessor */
+    double points = resident * shape->lines * shape->length; /* on a multiprocessor */
     double waiting = rates.first_wait + turns * points * rates.instructions / machine->lanes / machine->clock;
     double moving = fft_pass_bytes(pass, dtype) / (machine->copy_bandwidth * fft_shape_part(pass, shape, dtype));
     return fmax(waiting, moving) + machine->launch_seconds;

@@ -1,7 +1,7 @@
-/* The fft strategy: batched transforms after tcFFT. How a transform becomes passes is in passes.c.
- * A pass is a launch of fft_line, which takes any, shaped by shape.c, or of fft_warp, on tensor
- * cores, which takes some (warp.c), or, of real numbers in several passes, of fft_real (real.c), or
- * of fft_image and fft_long, in clusters of blocks (cluster.c). */
+/* The fft strategy: batched transforms (after tcFFT), as passes over memory (passes.c). A pass is a
+ * launch of fft_line (shape.c), which can run any; of fft_warp on tensor cores (warp.c); of
+ * fft_ladder for lines that fill shared memory (ladder.c); of fft_image or fft_long in clusters of
+ * blocks (cluster.c); or, for real data in several passes, of fft_real (real.c). */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -27,8 +27,7 @@ static const char *const kernel_names[] = {
     [BY_LINE] = "fft_line",   [BY_WARP] = "fft_warp", [BY_REAL] = "fft_real",
     [BY_IMAGE] = "fft_image", [BY_LONG] = "fft_long", [BY_LADDER] = "fft_ladder"};
 
-/* ---- the estimate
- * ------------------------------------------------------------------------------------------------ */
+/* ---- the estimate */
 
 static double pass_seconds(const stn_fft *fft, const stn_machine *machine, const fft_state *state, int i) {
     const fft_pass *pass = &state->passes.pass[i];
@@ -54,12 +53,11 @@ static void estimate(const stn_fft *fft, const stn_machine *machine, const stn_c
     result->launches = state.passes.count;
 }
 
-/* ---- building
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- building */
 
 static size_t root_bytes(const stn_plan *plan) { return plan->fft.dtype == STN_F64 ? 16 : 8; }
 
-/* The tables of a pass, as complex numbers. `to` may be NULL: only count. */
+/* The tables of a pass and their sizes in complex numbers. If `to` is NULL, only the sizes. */
 static fft_tables tables_of(const stn_plan *plan, const fft_state *state, int i, void *to) {
     const fft_pass *pass = &state->passes.pass[i];
     if (state->by[i] == BY_LINE) return fft_shape_tables(pass, &state->shape[i], plan->fft.dtype, to);
@@ -71,7 +69,7 @@ static fft_tables tables_of(const stn_plan *plan, const fft_state *state, int i,
     return (fft_tables){.twiddles = (size_t)pass->length};
 }
 
-/* The tables of all passes, computed here and copied to the device. */
+/* Computes the tables of all passes and copies them to the device. */
 static stn_status upload_roots(stn_plan *plan, fft_state *state, stn_error *error) {
     size_t count = 0;
     for (int i = 0; i < state->passes.count; i++) {
@@ -130,8 +128,7 @@ static void release(stn_plan *plan) {
     plan->state = NULL;
 }
 
-/* ---- running
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- running */
 
 static stn_status launch(const stn_plan *plan, int i, const void *from, void *to, void *stream, stn_error *error) {
     const fft_state *state = plan->state;
@@ -156,13 +153,14 @@ static stn_status execute(stn_plan *plan, const stn_execution *run, stn_error *e
     for (int i = 0; i < state->passes.count; i++) {
         const fft_pass *pass = &state->passes.pass[i];
         const void *from = pass->from == FFT_IN ? in : pass->from == FFT_OUT ? out : workspace;
-        void *to = pass->to == FFT_WORK ? workspace : out; /* a pass writes to its input only in place, which is out */
+        /* passes that work in place do so in `out` */
+        void *to = pass->to == FFT_WORK ? workspace : out;
         STN_TRY(launch(plan, i, from, to, stream, error));
     }
     return STN_OK;
 }
 
-/* "2 passes: 512 points in 16 x 32, 16 lines a block; ..." */
+/* For example "2 passes: 512 points by radix 16 x 32, 16 lines a block; ..." */
 static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
     const fft_state *state = plan->state;
     if (format == STN_JSON) {

@@ -1,4 +1,4 @@
-/* See ladder.h, and kernel_templates/fft/fft_ladder.cu for how it works. */
+/* fft_ladder, lines that fill shared memory; see ladder.h and the kernel template. */
 #include "strategies/fft/ladder.h"
 
 #include <string.h>
@@ -8,8 +8,10 @@
 #include "render/render.h"
 #include "strategies/fft/shape.h"
 
-enum { SHORTEST = 48, LONG_ROW = 4096, LONG_COLUMN = 1024 }; /* what fft_line does better */
-enum { SHARES = 4, MOST_SHARES = 8 };                        /* blocks of a cluster: usually, at most */
+/* In points: shorter lines, and up to these lengths rows and columns of powers of two, are faster
+ * with fft_line. */
+enum { SHORTEST = 48, LONG_ROW = 4096, LONG_COLUMN = 1024 };
+enum { SHARES = 4, MOST_SHARES = 8 }; /* blocks of a cluster: by default, at most */
 
 static bool is_wide(stn_dtype dtype) { return dtype == STN_F64; }
 static bool is_real(const fft_pass *pass) { return pass->load_real || pass->store_real; }
@@ -20,8 +22,8 @@ int64_t fft_ladder_longest(stn_dtype dtype, const stn_machine *machine) {
     return dtype == STN_F16 ? 0 : machine->sm >= 90 ? SHARES * one : one;
 }
 
-/* Lines side by side: whole lines of a cache where that leaves room for more than one block, whole
- * sectors where it can. */
+/* Lines of a block: whole cache lines where that leaves room for more than one block, otherwise
+ * whole sectors where possible. */
 static int lines_for(const fft_pass *pass, bool wide) {
     int cell = wide ? 16 : 8, length = (int)pass->length;
     if (!across(pass)) return length <= 256 ? 4 : length <= 1024 ? 2 : 1;
@@ -63,7 +65,7 @@ bool fft_ladder_shared_for(const fft_pass *pass, stn_dtype dtype, const stn_mach
         .wide = is_wide(dtype), .last = 16, .copies = 1, .total = machine->shared_per_multiprocessor};
     needs.threads = needs.wide ? 512 : 1024;
     needs.shared = machine->shared_per_block;
-    for (int room = 3; room >= 1; room--) /* blocks that a multiprocessor should have room for */
+    for (int room = 3; room >= 1; room--) /* resident blocks per multiprocessor */
         for (needs.lines = CACHE_LINE / cell; needs.lines >= CACHE_LINE / cell / 2; needs.lines /= 2)
             for (needs.fixed = 1; needs.fixed <= MOST_SHARES; needs.fixed *= 2) {
                 if (n % (needs.fixed * needs.fixed)) continue;
@@ -92,7 +94,7 @@ size_t fft_ladder_roots(const fft_pass *pass, const stn_ladder *shape, stn_dtype
     return bytes / pair_bytes(dtype);
 }
 
-/* As fft_ladder.cu declares them; the scale follows in its arithmetic type. */
+/* The arguments that fft_ladder.cu declares; the scale follows in its arithmetic type. */
 typedef struct ladder_arguments {
     const void *in;
     void *out;
@@ -113,17 +115,19 @@ void fft_ladder_params(const fft_pass *pass, const stn_ladder *shape, stn_dtype 
     stn_params_int(params, "EXPECTED_HEADER", sizeof(ladder_arguments));
 }
 
-/* Parts of the copy bandwidth on an H200 (bench/results/2026-11-22-fft-grid.md,
- * 2026-11-23-fft-grid.md): rows by length; columns by the bytes that lie side by side; those that
- * are not written where they were read, as sectors of others are then filled first. */
+/* Fractions of the copy bandwidth, measured on an H200: of rows by length; of columns by the bytes
+ * that are contiguous. Columns written to another array are faster or slower by `moved`. */
 static const struct {
-    double row_short, row, row_real[2]; /* up to 1024 points; more; real, f64 and f32 */
-    double column[5], moved[5];         /* of 8 bytes, 16, 32, 64, more */
-    double uneven[2]; /* times that where sectors are not read whole, but for the longest bytes: f64, f32 */
-    double far;       /* and where the longest of these lie all over a large grid */
-    double cluster;   /* a line shared by blocks; */
-    double shared;    /* whole lines of the cache side by side of such, */
-    double tall; /* and of TALL points and more in whole tiles: all others were no faster than what else there is */
+    double row_short, row, row_real[2]; /* up to 1024 points; longer; real data, f64 and f32 */
+    double column[5], moved[5];         /* 8, 16, 32, 64 and more contiguous bytes */
+    /* factor if sectors are read in part, unless whole cache lines are: f64, f32 */
+    double uneven[2];
+    /* factor if whole cache lines are spread over a large grid */
+    double far;
+    double cluster; /* factor if a cluster shares a line; */
+    double shared;  /* if whole cache lines are contiguous; */
+    /* and if there are TALL to TALLEST points in whole tiles, as measured */
+    double tall;
 } rates = {.row_short = 0.72,
            .row = 0.65,
            .row_real = {0.62, 0.52},
@@ -137,7 +141,7 @@ static const struct {
 #define TALL 4096
 #define TALLEST 10240
 
-/* Of what a line in one block reaches, for one that several share. */
+/* Factor for lines that several blocks share, relative to lines in one block. */
 static double shared_part(const fft_pass *pass, const stn_ladder *shape, int at) {
     if (shape->shares == 1) return 1;
     if (at < 3) return rates.cluster;

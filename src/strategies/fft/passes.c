@@ -1,17 +1,20 @@
-/* From a transform to passes.
+/* Splits a transform into passes (four-step FFT).
  *
  * An axis of N = N1 N2 points, n = N2 n1 + n2, k = k1 + N1 k2:
  *
- *     pass 1:  over n1, for each n2:  y[k1, n2] = w_N^(k1 n2) sum over n1 of x[n1, n2] w_N1^(n1 k1)     in its place
- *     pass 2:  over n2, for each k1:  X[k1 + N1 k2] = sum over n2 of y[k1, n2] w_N2^(n2 k2)         into natural order
+ *     pass 1, over n1, for each n2:  y[k1, n2] = w_N^(k1 n2) sum over n1 of x[n1, n2] w_N1^(n1 k1)
+ *                                    in place
+ *     pass 2, over n2, for each k1:  X[k1 + N1 k2] = sum over n2 of y[k1, n2] w_N2^(n2 k2)
+ *                                    to natural order
  *
- * and with N = N1 (N2 N3) the second is again two of these. Neighbouring n2, then neighbouring k1,
- * lie side by side, so that every access is as long as a tile of lines is wide.
+ * With N = N1 (N2 N3), the second pass is split again. Neighbouring n2, then neighbouring k1, are
+ * contiguous, so that every access is as long as a tile of lines is wide.
  *
- * Rows of a half spectrum have an odd number of elements, so its columns lie across lines of a
- * cache. Where passes are `padded` only the first of a C2R, or the last of an R2C, sees that:
- * between them it lies in the workspace with longer rows. A C2R's columns in two passes stay in
- * their place there, X[k1 + N1 k2] at row N2 k1 + k2; the rows' own pass puts that right. */
+ * Rows of a half spectrum have an odd number of elements, so that its columns are not aligned to
+ * cache lines. With `padded`, only the first pass of a C2R or the last of an R2C reads or writes
+ * such rows: in between, the half spectrum is in the workspace with padded rows. Columns of a C2R
+ * in two passes then stay in place there, X[k1 + N1 k2] at row N2 k1 + k2, and the pass along the
+ * rows restores the order. */
 #include "strategies/fft/passes.h"
 
 #include <math.h>
@@ -25,20 +28,21 @@ int64_t fft_longest(stn_dtype dtype, bool across) {
     return dtype == STN_F64 ? 8192 : 16384;
 }
 
-/* Where complex data lie: strides of the three axes and the batch, in complex elements. */
+/* Where complex data are: strides of the three axes and of the batch, in complex elements. */
 typedef struct layout {
     fft_place place;
     int64_t stride[3], batch;
 } layout;
 
-/* A step: the transform along one axis. */
+/* The transform along one axis. */
 typedef struct step {
     const stn_fft *fft;
     const fft_lengths *lengths;
     int axis;
-    int64_t length;   /* complex points */
-    int64_t n[3];     /* complex elements of the other axes */
-    int64_t mixed[3]; /* N1 of an axis whose frequencies k1 + N1 k2 lie at N2 k1 + k2 in the workspace; 0: in order */
+    int64_t length; /* complex points */
+    int64_t n[3];   /* extents of the axes in complex elements */
+    /* N1 if frequencies k1 + N1 k2 are at N2 k1 + k2 in the workspace; 0: in order */
+    int64_t mixed[3];
     layout from, to;
 } step;
 
@@ -49,7 +53,8 @@ static bool refuse(char *reason, size_t size, const char *why) {
     return false;
 }
 
-/* A side in complex elements; false where a real side's rows do not start at whole ones. */
+/* A side in complex elements; false if rows of a real side do not start at whole complex
+ * elements. */
 static bool complex_layout(const stn_fft *fft, const stn_fft_side *side, fft_place place, layout *l) {
     int64_t unit = side->real ? 2 : 1;
     l->place = place;
@@ -66,7 +71,7 @@ static bool complex_layout(const stn_fft *fft, const stn_fft_side *side, fft_pla
     return whole;
 }
 
-/* Rows side by side, or each from a whole line of a cache on. */
+/* Dense rows, or rows padded to whole cache lines. */
 static layout work_layout(const step *s) {
     enum { LINE = 128 }; /* bytes */
     int64_t row = s->n[2], unit = LINE / 2 / (int64_t)stn_dtype_size(s->fft->dtype);
@@ -75,8 +80,7 @@ static layout work_layout(const step *s) {
     return l;
 }
 
-/* ---- the loops over lines
- * ---------------------------------------------------------------------------------------- */
+/* ---- the loops over lines */
 
 typedef struct loops {
     fft_loop loop[6];
@@ -87,7 +91,8 @@ static void add_loop(loops *l, int64_t n, int64_t in, int64_t out) {
     if (n > 1) l->loop[l->count++] = (fft_loop){n, in, out};
 }
 
-/* An axis that is not transformed; from the workspace it goes where it belongs in order. */
+/* A loop over an axis that is not transformed; on the way out of the workspace it restores the
+ * order. */
 static void add_axis(loops *l, const step *s, int axis) {
     int64_t n = s->n[axis], n1 = s->mixed[axis], in = s->from.stride[axis], out = s->to.stride[axis];
     if (!n1 || s->to.place == FFT_WORK) {
@@ -98,8 +103,7 @@ static void add_axis(loops *l, const step *s, int axis) {
     add_loop(l, n1, n / n1 * in, out);
 }
 
-/* The axes that a step does not transform, and the batch; those that follow each other evenly are
- * made one. */
+/* Loops over the other axes and the batch; loops that continue each other are merged. */
 static loops other_loops(const step *s) {
     loops all = {.count = 0}, merged = {.count = 0};
     for (int axis = 2; axis >= 0; axis--)
@@ -121,7 +125,8 @@ static loops other_loops(const step *s) {
     return merged;
 }
 
-/* Loops into a pass; false if they are too many. `tile` is the one that goes first. */
+/* Stores the loops in a pass; false if they are more than three. `tile` is the loop that goes
+ * first. */
 static bool set_loops(fft_pass *pass, const loops *l, int tile) {
     if (l->count > 3) return false;
     for (int i = 0; i < 3; i++) pass->loop[i] = (fft_loop){1, 0, 0};
@@ -131,8 +136,7 @@ static bool set_loops(fft_pass *pass, const loops *l, int tile) {
     return true;
 }
 
-/* ---- steps
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- passes */
 
 static fft_pass *add_pass(fft_passes *passes, const step *s, int64_t length) {
     fft_pass *pass = &passes->pass[passes->count++];
@@ -141,8 +145,8 @@ static fft_pass *add_pass(fft_passes *passes, const step *s, int64_t length) {
     return pass;
 }
 
-/* Lines that lie along memory: the longest row of them is shared out; across it: those side by
- * side. */
+/* A single pass. Contiguous lines: tiles are made along the longest loop; strided lines: along the
+ * innermost one. */
 static bool one_pass(const step *s, fft_passes *passes) {
     loops l = other_loops(s);
     fft_pass *pass = add_pass(passes, s, s->length);
@@ -157,7 +161,7 @@ static bool one_pass(const step *s, fft_passes *passes) {
     return set_loops(pass, &l, tile);
 }
 
-/* The first of the passes of a step that is split: over n1, in its place in the workspace. */
+/* The first pass of a split axis: over n1, to the same positions in the workspace. */
 static bool first_pass(const step *s, const layout *work, int64_t n1, fft_passes *passes) {
     step here = *s;
     here.to = *work;
@@ -166,7 +170,7 @@ static bool first_pass(const step *s, const layout *work, int64_t n1, fft_passes
     pass->in_stride = n2 * in, pass->out_stride = n2 * out;
     pass->outer = s->length;
     loops l = {.count = 0}, others = other_loops(&here);
-    bool across = others.count && others.loop[0].in < in; /* whole columns lie side by side */
+    bool across = others.count && others.loop[0].in < in; /* whole columns are contiguous */
     if (across) add_loop(&l, others.loop[0].n, others.loop[0].in, others.loop[0].out);
     pass->outer_loop = l.count;
     add_loop(&l, n2, in, out);
@@ -174,7 +178,7 @@ static bool first_pass(const step *s, const layout *work, int64_t n1, fft_passes
     return set_loops(pass, &l, 0);
 }
 
-/* The last: over n2, to where the results belong. */
+/* The last pass: over n2, to the output. */
 static bool last_pass(const step *s, const layout *work, int64_t n1, fft_passes *passes) {
     step here = *s;
     here.from = *work;
@@ -189,7 +193,7 @@ static bool last_pass(const step *s, const layout *work, int64_t n1, fft_passes 
     return set_loops(pass, &l, 0);
 }
 
-/* The same in its place in the workspace: X[k1 + N1 k2] lies where y[k1, n2 = k2] did. */
+/* The same in place in the workspace: X[k1 + N1 k2] replaces y[k1, n2 = k2]. */
 static bool last_pass_in_place(const step *s, const layout *work, int64_t n1, fft_passes *passes) {
     step here = *s;
     here.from = here.to = *work;
@@ -205,8 +209,8 @@ static bool last_pass_in_place(const step *s, const layout *work, int64_t n1, ff
 }
 
 /* Three passes, n = n1 N2 N3 + n2 N3 + n3, k = k1 + N1 k2 + N1 N2 k3: the first as above, the
- * second over n2 for each k1 and n3, the third over n3 for each k1 and k2. Batches must lie evenly
- * and be all there is besides. */
+ * second over n2 for each k1 and n3, the third over n3 for each k1 and k2. There may be at most one
+ * further loop. */
 static bool three_passes(const step *s, const layout *work, int64_t n1, int64_t n2, fft_passes *passes) {
     int64_t n3 = s->length / n1 / n2, w = work->stride[s->axis];
     if (!first_pass(s, work, n1, passes)) return false;
@@ -235,7 +239,7 @@ static bool three_passes(const step *s, const layout *work, int64_t n1, int64_t 
     return set_loops(pass, &l, 0);
 }
 
-/* The factor of n nearest to `wish` from below; 1 if there is none. */
+/* The largest factor of n that is at most `wish`. */
 static int64_t factor_below(int64_t n, int64_t wish) {
     int64_t f = stn_min(n, wish);
     while (n % f) f--;
@@ -255,8 +259,8 @@ static int64_t root_up(int64_t n, int power) {
     return r;
 }
 
-/* Between a half spectrum and the transform of a line's pairs of real numbers, where that takes
- * several passes. */
+/* The conversion between a half spectrum and the transform of a line's pairs of real numbers, for
+ * lines of several passes. */
 static bool real_pass(const step *s, const layout *from, const layout *to, fft_passes *passes) {
     step here = *s;
     here.from = *from, here.to = *to;
@@ -297,7 +301,7 @@ static bool two_in_place(step *s, fft_passes *passes, char *reason, size_t size)
            refuse(reason, size, uneven);
 }
 
-/* Splits where one block cannot hold a line. */
+/* The pass along one axis, split if no block can hold a line. */
 static bool add_step(step *s, fft_passes *passes, char *reason, size_t size) {
     loops others = other_loops(s);
     bool across = others.count && s->from.stride[s->axis] > others.loop[0].in;
@@ -321,7 +325,7 @@ static bool add_step(step *s, fft_passes *passes, char *reason, size_t size) {
     return !real || s->fft->inverse || real_pass(s, &s->to, &s->to, passes) || refuse(reason, size, uneven);
 }
 
-/* Each pass takes its share of the scale, so that half precision neither overflows nor fades in
+/* Distributes the scale over the passes, so that half precision neither overflows nor underflows in
  * between. */
 static void share_scale(double scale, fft_passes *passes) {
     double all = 0;
@@ -346,7 +350,7 @@ bool fft_passes_of(const stn_fft *fft, const fft_lengths *lengths, fft_passes *p
     for (int axis = 0; axis < 3; axis++) s.n[axis] = fft->n[axis];
     if (real) s.n[2] = fft->n[2] / 2 + 1;
     int order[3], count = 0;
-    for (int i = 0; i < 3; i++) { /* the real side's axis is the last one on its way */
+    for (int i = 0; i < 3; i++) { /* the axis of the real side is first for R2C, last for C2R */
         int axis = fft->kind == STN_C2R ? i : 2 - i;
         if (fft->n[axis] > 1) order[count++] = axis;
     }

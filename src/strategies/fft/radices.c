@@ -1,18 +1,19 @@
-/* See radices.h: measured ones for powers of two, a rule for the rest. */
+/* Radices of fft_line: a measured table for powers of two, a rule for other lengths; see
+ * radices.h. */
 #include "strategies/fft/radices.h"
 
 #include <string.h>
 
 #include "base/arith.h"
 
-/* Radices for lines of 2^i points, found by timing on an H200: as few exchanges as registers allow,
- * and the more threads, the longer the waits are. */
+/* Radices for lines of 2^i points, tuned on an H200: as few exchanges as registers allow, and more
+ * threads where latencies are longer. */
 typedef struct plan_row {
-    int points; /* of a thread */
+    int points; /* per thread */
     int radix[FFT_MAX_STAGES];
-    int threads;     /* of a block at least */
-    bool half_cells; /* exchanges in f16 are worth their rounding */
-    double part;     /* of the copy bandwidth that a large batch reaches */
+    int threads;     /* minimum per block */
+    bool half_cells; /* exchanges in f16 are worth their rounding error */
+    double part;     /* fraction of the copy bandwidth that a large batch reaches */
 } plan_row;
 static const plan_row f16_rows[] = {
     [1] = {2, {2}, 128, false, 0.7},
@@ -61,8 +62,7 @@ static const plan_row f64_rows[] = {
     [12] = {16, {16, 16, 16}, 256, false, 0.96},
     [13] = {16, {2, 16, 16, 16}, 512, false, 0.72},
 };
-/* The same where lines lie across memory, a block's side by side: fewer threads a line, for a tile
- * has many lines. */
+/* The same for strided lines: fewer threads per line, since a tile has many lines. */
 static const plan_row f16_columns[] = {
     [7] = {16, {16, 8}, 128, true, 0.88},
     [8] = {16, {16, 16}, 128, true, 0.85},
@@ -85,12 +85,11 @@ static const plan_row f64_columns[] = {
 static const struct plan_table {
     const plan_row *row;
     size_t count;
-} plan_tables[2][3] = {/* along memory, across; by stn_dtype */
+} plan_tables[2][3] = {/* contiguous, strided; by stn_dtype */
                        {{ROWS_OF(f64_rows)}, {ROWS_OF(f32_rows)}, {ROWS_OF(f16_rows)}},
                        {{ROWS_OF(f64_columns)}, {ROWS_OF(f32_columns)}, {ROWS_OF(f16_columns)}}};
 
-/* ---- radices
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- choosing radices */
 
 static const plan_row *row_of(stn_dtype dtype, bool across, int64_t n) {
     const struct plan_table *table = &plan_tables[across][dtype];
@@ -118,7 +117,7 @@ int fft_points_of(const fft_shape *shape) {
     return most;
 }
 
-/* The threads of a line that idle least, none with more than `most` points. */
+/* Chooses the number of threads per line with the least idle time, at most `most` points each. */
 static bool choose_threads(int most, fft_shape *shape) {
     int64_t least = INT64_MAX;
     int best = 0, n = shape->length, first = (n + most - 1) / most;
@@ -133,8 +132,8 @@ static bool choose_threads(int most, fft_shape *shape) {
     return best > 0;
 }
 
-/* The fewest radices of at most `most` whose product is n, in rising order; of equally many those
- * with the smallest sum. */
+/* Finds the fewest radices of at most `most` whose product is n, in rising order; among equally
+ * many, those with the smallest sum. */
 typedef struct search {
     int most, radix[FFT_MAX_STAGES], best[FFT_MAX_STAGES], count, sum;
 } search;
@@ -152,15 +151,15 @@ static void search_radices(search *s, int64_t n, int from, int depth, int sum) {
         }
 }
 
-/* Shares of a line that every radix divides, as large as registers allow: no thread idles, and many
- * points are in flight. */
+/* "Even" shapes: the points per thread are a multiple of every radix, and as many as registers
+ * allow, so that no thread idles and many loads are in flight. */
 enum { EVEN_POINTS = 24, EVEN_LEAST = 16, EVEN_SHORTEST = 160, EVEN_COLUMN = 512, EVEN_ROW = 1024 };
 
 typedef struct even_search {
     int radix[FFT_MAX_STAGES], stages, points, best[FFT_MAX_STAGES], best_points, best_sum;
 } even_search;
 
-/* Radices of 4 to 12 in rising order, of which `points` is a multiple; the smallest sum. */
+/* Radices of 4 to 12 in rising order that divide `points`; the smallest sum is kept. */
 static void search_even(even_search *s, int64_t rest, int depth, int sum) {
     if (depth == s->stages) {
         if (rest > 1 || (s->best_points == s->points && sum >= s->best_sum)) return;
@@ -184,13 +183,13 @@ static bool even_shares(int64_t n, int stages, fft_shape *shape) {
     shape->stages = stages;
     shape->line_threads = (int)n / s.best_points;
     shape->even = true;
-    shape->part = shape->line_threads % 8 ? 0.88 : 0.94; /* as of 200 points; of 384 */
+    shape->part = shape->line_threads % 8 ? 0.88 : 0.94; /* measured at 200 and at 384 points */
     return true;
 }
 
-/* 2^a 3^b 5^c 7^d in few stages; an odd radix goes first, for its writes meet in no bank. Parts of
- * the copy bandwidth as of bench/results/2026-11-23-fft-grid.md: columns of 70 and 80 points, rows
- * of 100 and of 5120. */
+/* Lengths 2^a 3^b 5^c 7^d in few stages. An odd radix goes first, since its writes have no bank
+ * conflicts. The fractions of the copy bandwidth were measured on columns of 70 and 80 points and
+ * rows of 100 and 5120. */
 static bool mixed(int64_t n, bool wide, bool across, bool real, fft_shape *shape) {
     search s = {.most = wide ? 12 : 16, .count = FFT_MAX_STAGES + 1};
     search_radices(&s, n, 2, 0, 0);

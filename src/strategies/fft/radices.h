@@ -1,4 +1,4 @@
-/* A shape of fft_line; its radices, and how many threads share a line. */
+/* The shape of an fft_line launch; its radices, and how many threads share a line. */
 #ifndef STN_STRATEGIES_FFT_RADICES_H
 #define STN_STRATEGIES_FFT_RADICES_H
 #include <stdbool.h>
@@ -10,25 +10,25 @@
 typedef struct fft_shape {
     int length; /* complex points of a line */
     int stages, radix[FFT_MAX_STAGES];
-    int line_threads; /* that share a line */
-    int lines;        /* of a block */
-    int threads;      /* of a block */
-    int blocks;       /* that must fit on a multiprocessor */
-    bool half_cells;
-    bool measured;  /* radices as timed, all of them powers of two */
-    bool even;      /* no thread idles: every radix divides the points of one */
-    int pad, pitch; /* of shared memory: fft_line.cu */
-    int shift;      /* elements of a line of the cache, if tiles begin where a row's lines of the cache do; 0: not */
-    int table;      /* most twiddles of a stage that are stored one by one */
-    bool merged;    /* tiles go on from one row of the first loop into the next of the second */
-    double part;    /* of the copy bandwidth that long lines of blocks reach */
+    int line_threads; /* per line */
+    int lines;        /* per block */
+    int threads;      /* per block */
+    int blocks;       /* minimum per multiprocessor */
+    bool half_cells;  /* exchanges through shared memory in f16 */
+    bool measured;    /* radices from the measured table; powers of two */
+    bool even;        /* no thread idles: every radix divides the points per thread */
+    int pad, pitch;   /* in shared memory: see fft_line.cu */
+    int shift;        /* elements of a cache line, if tiles begin on cache lines; otherwise 0 */
+    int table;        /* stages with more twiddle factors than this compute powers */
+    bool merged;      /* tiles continue from one row of the first loop into the next one */
+    double part;      /* fraction of the copy bandwidth that large batches reach */
 } fft_shape;
 
-/* Points that a thread holds at most: in a stage of radix r it has every line_threads-th of the n /
- * r butterflies. */
+/* Maximum number of points per thread: in a stage of radix r a thread has every line_threads-th of
+ * the n / r butterflies. */
 int fft_points_of(const fft_shape *shape);
-/* Fills in stages, radices, line_threads, half_cells, even, measured, part; returns how many
- * threads a block should have at least, 0 where there are no radices. across: lines lie across
- * memory; real: they hold their points twice. */
+/* Fills stages, radices, line_threads, half_cells, even, measured and part. Returns the minimum
+ * number of threads per block; 0 if there are no radices. across: lines are strided; real: a thread
+ * holds its points twice. */
 int fft_radices_for(int64_t length, stn_dtype dtype, bool across, bool real, fft_shape *shape);
 #endif

@@ -1,4 +1,4 @@
-/* See real.h, and kernel_templates/fft/fft_real.cu for the formula. */
+/* fft_real, conversion of half spectra; see real.h and the kernel template for the formula. */
 #include "strategies/fft/real.h"
 
 #include "base/arith.h"
@@ -9,7 +9,7 @@
 
 enum { THREADS = 256 };
 
-/* As fft_real.cu declares them. */
+/* The arguments that fft_real.cu declares. */
 typedef struct real_arguments {
     const void *in;
     void *out;

@@ -1,5 +1,5 @@
-/* The kernel fft_real: between a half spectrum and the transform of pairs of real numbers, for
- * lines of several passes. */
+/* The kernel fft_real: conversion between a half spectrum and the transform of pairs of real
+ * numbers, for lines of several passes. */
 #ifndef STN_STRATEGIES_FFT_REAL_H
 #define STN_STRATEGIES_FFT_REAL_H
 #include "plan/plan.h"
@@ -9,7 +9,8 @@ struct stn_kernel;
 
 void fft_real_params(const fft_pass *pass, stn_dtype dtype, stn_text *params);
 int64_t fft_real_blocks(const fft_pass *pass);
-/* Complex numbers of its table of roots; `to` may be NULL: only count. */
+/* Fills the table of roots and returns its size in complex numbers; if `to` is NULL, only the
+ * size. */
 size_t fft_real_roots(const fft_pass *pass, stn_dtype dtype, void *to);
 stn_status fft_real_launch(const struct stn_kernel *kernel, const fft_pass *pass, const void *from, void *to,
                            const void *roots, void *stream, stn_error *error);

@@ -1,4 +1,4 @@
-/* The shapes of fft_line but for radices, which are in radices.c; its tables of roots. */
+/* The shape of an fft_line launch except for its radices (radices.c); its tables of roots. */
 #include "strategies/fft/shape.h"
 
 #include <math.h>
@@ -10,14 +10,13 @@
 #include "strategies/common/roots.h"
 #include "strategies/fft/radices.h"
 
-/* ---- shared memory
- * ----------------------------------------------------------------------------------------------- */
+/* ---- shared memory */
 
 static int cell_bytes(const fft_shape *shape, stn_dtype dtype) {
     return shape->half_cells ? 4 : dtype == STN_F64 ? 16 : 8;
 }
 
-/* The place of a thread, as the kernel has it. */
+/* The position of a thread, as in the kernel. */
 static void place_of(const fft_shape *shape, bool lines_fast, int thread, int *t, int *line) {
     *t = lines_fast ? thread / shape->lines : thread % shape->line_threads;
     *line = lines_fast ? thread % shape->lines : thread / shape->line_threads;
@@ -25,9 +24,10 @@ static void place_of(const fft_shape *shape, bool lines_fast, int thread, int *t
 
 static int padded(const fft_shape *shape, int a) { return a + a / shape->pad; }
 
-/* Turns that the first warp's access takes; `to` gives each thread's cell. */
+/* Shared-memory transactions of the first warp's access; cell[i] is the index that thread i
+ * accesses. */
 static int turns(const int cell[32], int threads, int bytes) {
-    int group = 128 / bytes, sum = 0; /* cells that one turn can serve, one from each bank */
+    int group = 128 / bytes, sum = 0; /* indices per transaction, one in each bank */
     for (int first = 0; first < threads; first += group) {
         int worst = 0;
         for (int bank = 0; bank < group; bank++) {
@@ -44,7 +44,7 @@ static int turns(const int cell[32], int threads, int bytes) {
     return sum;
 }
 
-/* Turns of all exchanges. */
+/* Shared-memory transactions of all exchanges. */
 static int clashes(const fft_pass *pass, const fft_shape *shape, stn_dtype dtype) {
     int sum = 0, before = 1, threads = (int)stn_min(shape->threads, 32), cell[32], t, line;
     for (int s = 0; s + 1 < shape->stages; s++) {
@@ -66,7 +66,8 @@ static int clashes(const fft_pass *pass, const fft_shape *shape, stn_dtype dtype
 
 #define NO_PAD (1 << 20)
 
-/* Padding is additive, as the kernel takes it to be, where everything is a power of two. */
+/* Chooses padding and pitch with the fewest bank conflicts. Padding only if it is additive, as the
+ * kernel assumes, which holds if everything is a power of two. */
 static void choose_places(const fft_pass *pass, stn_dtype dtype, bool additive, fft_shape *shape) {
     static const int pads[] = {NO_PAD, 8, 16, 32, 64};
     fft_shape best = *shape;
@@ -89,11 +90,9 @@ size_t fft_shape_shared(const fft_pass *pass, const fft_shape *shape, stn_dtype 
     return (size_t)shape->pitch * (size_t)shape->lines * (size_t)cell_bytes(shape, dtype);
 }
 
-/* ---- the shape
- * --------------------------------------------------------------------------------------------------- */
+/* ---- the shape */
 
-/* Registers a thread should have, found by timing on an H200. A real transform holds its points
- * twice. */
+/* Registers per thread, tuned on an H200. A real transform holds its points twice. */
 static int registers(const fft_pass *pass, const fft_shape *shape, stn_dtype dtype) {
     int words = fft_points_of(shape) * (dtype == STN_F64 ? 4 : 2);
     bool real = pass->load_real || pass->store_real;
@@ -104,14 +103,15 @@ static int registers(const fft_pass *pass, const fft_shape *shape, stn_dtype dty
     return 64;
 }
 
-/* Bytes of memory that lie side by side in a tile, where lines lie across it. */
+/* Contiguous bytes in a tile of strided lines. */
 static int tile_bytes(const fft_pass *pass, stn_dtype dtype) {
     if (dtype == STN_F16) return pass->length >= 1024 ? 32 : 64;
     return pass->length >= 1024 ? 64 : 128;
 }
 
-/* Lines of a block: to fill it and, where they lie across, long accesses; but where there are too
- * few for every multiprocessor to have a block, fewer, for nothing else hides their waits. */
+/* Lines per block: enough to fill it and, for strided lines, to make accesses long; but fewer if
+ * there are too few lines for every multiprocessor to have a block, since then nothing hides
+ * latencies. */
 static int lines_for(const fft_pass *pass, stn_dtype dtype, const stn_machine *machine, int line_threads, int threads) {
     bool columns = fft_fast_in(pass) || fft_fast_out(pass);
     int pair = 2 * (int)stn_dtype_size(dtype), least = columns ? (int)stn_max(1, 32 / pair) : 1;
@@ -121,20 +121,20 @@ static int lines_for(const fft_pass *pass, stn_dtype dtype, const stn_machine *m
     while (lines / 2 >= least && lines / 2 * line_threads >= 32 &&
            stn_div_up(pass->loop[0].n, lines / 2) * rows <= machine->multiprocessors)
         lines /= 2;
-    while (32 % line_threads == 0 && lines * line_threads % 32)
-        lines++; /* whole warps, which wait for themselves only */
+    /* whole warps, so that __syncwarp suffices */
+    while (32 % line_threads == 0 && lines * line_threads % 32) lines++;
     return lines;
 }
 
-/* Threads of a block where few lines make it up. A real transform waits twice more, in the smaller
- * blocks the better. */
+/* Minimum number of threads per block. A real transform has two more barriers and is faster in
+ * smaller blocks. */
 static int threads_for(const fft_pass *pass, int least) {
     return pass->load_real || pass->store_real ? (int)stn_min(least, 128) : least;
 }
 
-/* Columns of one block that are all written equally far past the start of a line of the cache, in
- * some blocks 0, in others not: a tile that begins that much earlier writes whole lines. A half
- * spectrum's rows, of an odd number of elements, are so where a block has every 16th. */
+/* The output columns of a block begin at one offset from a cache line, which differs between
+ * blocks. If a tile begins earlier by that offset, it writes whole cache lines. This is so for rows
+ * of a half spectrum, which have an odd number of elements, when a block has every 16th row. */
 static int shift_of(const fft_pass *pass, stn_dtype dtype) {
     const int unit = 128 / 2 / (int)stn_dtype_size(dtype);
     const fft_loop *l = pass->loop;
@@ -143,8 +143,8 @@ static int shift_of(const fft_pass *pass, stn_dtype dtype) {
     return columns && same && uneven && dtype != STN_F16 ? unit : 0;
 }
 
-/* Rows of few columns, such as those of a half spectrum, would leave a part of their last tiles
- * idle: 65 take 5 of 16. */
+/* Whether tiles continue in the next row: with few columns per row, such as a half spectrum's, a
+ * part of the last tile of each row would be idle (65 columns take 5 tiles of 16). */
 static bool is_merged(const fft_pass *pass, int lines) {
     enum { MANY = 64 };
     const fft_loop *l = pass->loop;
@@ -164,7 +164,7 @@ bool fft_shape_for(const fft_pass *pass, stn_dtype dtype, const stn_machine *mac
     if (shape->threads > 1024) return false;
     if (shape->stages == 1 && fft_fast_in(pass) != fft_fast_out(pass)) return false;
     if (pass->scale != 1 || pass->load_real || pass->store_real)
-        shape->half_cells = false; /* what overflows there may be in range when scaled */
+        shape->half_cells = false; /* unscaled values may overflow in f16 */
     shape->table = dtype == STN_F16 && shape->length > 1024 && shape->length <= 8192 ? 8192 : 1024;
     const int64_t registers_of = (int64_t)machine->registers_per_multiprocessor;
     int each = (int)stn_min(registers(pass, shape, dtype), registers_of / shape->threads);
@@ -175,11 +175,13 @@ bool fft_shape_for(const fft_pass *pass, stn_dtype dtype, const stn_machine *mac
     return fft_shape_shared(pass, shape, dtype) <= machine->shared_per_block;
 }
 
-/* Columns whose points lie all over a large grid: rows from whole sectors on; where read or written
- * not; neither (bench/results/2026-11-23-fft-grid.md). */
-#define FAR 64e6                                                            /* bytes */
+/* Factors for columns whose points are spread over a large grid: rows begin at whole sectors; not
+ * so on one side; on neither side. Measured on an H200. */
+/* bytes of a large grid */
+#define FAR 64e6
 static const double far_rates[2][3] = {{0.9, 0.77, 0.6}, {0.93, 0.8, 0.6}}; /* f64, f32 */
-static const double uneven_rows = 0.97; /* of a large grid, written from inside sectors on: put low */
+/* output rows of a large grid begin inside sectors; a low guess */
+static const double uneven_rows = 0.97;
 
 bool fft_is_far(const fft_pass *pass, stn_dtype dtype) {
     double stride = (double)stn_max(pass->in_stride, pass->out_stride);
@@ -197,16 +199,16 @@ static bool uneven(int64_t point, int64_t row1, int64_t row2, int64_t unit) {
     return point % unit || row1 % unit || row2 % unit;
 }
 
-/* Of reading and writing. Where tiles are shifted what is written is even, and what is read where
- * it lies alike. */
+/* On how many sides (reading, writing) rows begin inside sectors. With shifted tiles writes are
+ * aligned, and reads are if both sides have the same offsets. */
 static int uneven_sides(const fft_pass *pass, const fft_shape *shape, int64_t sector) {
     const fft_loop *l = pass->loop;
     if (shape->shift) return uneven(pass->in_stride, l[1].in - l[1].out, l[2].in - l[2].out, sector);
     return uneven(pass->in_stride, l[1].in, l[2].in, sector) + uneven(pass->out_stride, l[1].out, l[2].out, sector);
 }
 
-/* Measured apart: roots between launches cost a seventh, outputs that change places with inputs
- * gain a twentieth. */
+/* Measured: roots between launches cost a seventh; transposing from input to output gains a
+ * twentieth. */
 double fft_shape_part(const fft_pass *pass, const fft_shape *shape, stn_dtype dtype) {
     double part = shape->part;
     int64_t sector = 32 / 2 / (int64_t)stn_dtype_size(dtype);
@@ -231,11 +233,10 @@ int64_t fft_shape_blocks(const fft_pass *pass, const fft_shape *shape) {
     return blocks;
 }
 
-/* ---- tables
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- tables */
 
-/* Roots of a real transform that are stored: one a thread where its points are equally spaced (it
- * derives the others), else all. */
+/* Stored roots of a real transform: one per thread if its points are equally spaced (the thread
+ * derives the others), otherwise all. */
 static int real_roots(const fft_shape *shape) {
     int points = fft_points_of(shape);
     bool even = points > 0 && points * shape->line_threads == shape->length && 32 % points == 0;
@@ -265,10 +266,9 @@ fft_tables fft_shape_tables(const fft_pass *pass, const fft_shape *shape, stn_dt
     return t;
 }
 
-/* ---- the launch
- * --------------------------------------------------------------------------------------------------- */
+/* ---- the launch */
 
-/* Arguments as the kernel declares them; the scale follows in its arithmetic type. */
+/* The arguments that fft_line.cu declares; the scale follows in its arithmetic type. */
 typedef struct line_header {
     const void *in;
     void *out;
@@ -298,8 +298,7 @@ stn_status fft_shape_launch(const struct stn_kernel *kernel, const fft_pass *pas
     return stn_module_launch(kernel->module, &how, arguments, error);
 }
 
-/* ---- params.cuh
- * -------------------------------------------------------------------------------------------------- */
+/* ---- params.cuh */
 
 void fft_shape_params(const fft_pass *pass, const fft_shape *shape, stn_dtype dtype, stn_text *params) {
     const char *cell = shape->half_cells ? "unsigned short" : dtype == STN_F64 ? "double" : "float";

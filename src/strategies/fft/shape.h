@@ -1,5 +1,5 @@
-/* How fft_line is shaped for one pass over lines: radices, points a thread, lines a block, places
- * in shared memory; its tables of roots; its params.cuh. */
+/* The shape of fft_line for one pass: points per thread, lines per block, layout in shared memory;
+ * its tables of roots; its params.cuh. */
 #ifndef STN_STRATEGIES_FFT_SHAPE_H
 #define STN_STRATEGIES_FFT_SHAPE_H
 #include "plan/strategy.h"
@@ -8,21 +8,21 @@
 
 struct stn_kernel;
 
-/* Is there a shape for this pass? width: 1 and -1 for twice and half of the usual lines a block,
- * where lines lie across memory also of the bytes that an access finds side by side; else 0. */
+/* Finds a shape for this pass; false if there is none. width: 1 and -1 for twice and half the usual
+ * lines per block (for strided lines also of the contiguous bytes of an access); otherwise 0. */
 bool fft_shape_for(const fft_pass *pass, stn_dtype dtype, const stn_machine *machine, int width, fft_shape *shape);
 size_t fft_shape_shared(const fft_pass *pass, const fft_shape *shape, stn_dtype dtype);
-/* Do the points of a line lie all over a large grid? */
+/* Whether the points of a line are spread over a large grid. */
 bool fft_is_far(const fft_pass *pass, stn_dtype dtype);
-/* Part of the copy bandwidth that a large pass reaches. */
+/* Fraction of the copy bandwidth that a large pass reaches. */
 double fft_shape_part(const fft_pass *pass, const fft_shape *shape, stn_dtype dtype);
-/* Tiles of the first loop (merged: of the first two); blocks of the launch. */
+/* Tiles of the first loop (if merged: of the first two); blocks of the launch. */
 int64_t fft_shape_tiles(const fft_pass *pass, const fft_shape *shape);
 int64_t fft_shape_blocks(const fft_pass *pass, const fft_shape *shape);
 
-/* The roots that a pass reads: twiddles of its stages, those between two passes, those of a real
- * transform, one after the other; how many complex numbers each has. `to` may be NULL: only
- * count. */
+/* The roots that a pass reads, one table after the other: twiddle factors of its stages, those
+ * between two passes, those of a real transform; sizes in complex numbers. If `to` is NULL, only
+ * the sizes. */
 typedef struct fft_tables {
     size_t twiddles, outer, real;
 } fft_tables;

@@ -1,4 +1,4 @@
-/* See warp.h, and kernel_templates/fft/fft_warp.cu for how it works. */
+/* fft_warp, transforms of one line per warp on tensor cores; see warp.h and the kernel template. */
 #include "strategies/fft/warp.h"
 
 #include <math.h>
@@ -7,9 +7,9 @@
 #include "context/kernel.h"
 #include "render/render.h"
 
-#define STAGES 2 /* lines of a warp in shared memory */
+#define STAGES 2 /* lines per warp in shared memory */
 
-/* Found by timing on an H200: more warps, or more lines ahead of each, read memory in a worse
+/* Tuned on an H200: more warps, or more prefetched lines per warp, access memory in a worse
  * order. */
 typedef struct warp_shape {
     int64_t length;
@@ -17,8 +17,8 @@ typedef struct warp_shape {
 } warp_shape;
 static const warp_shape shapes[] = {{256, 4, 6}, {512, 4, 4}, {1024, 1, 8}};
 
-/* On an H200: seconds before the first line and of a turn, part of the copy bandwidth
- * (bench/results/2026-11-21-transforms.md). */
+/* Measured on an H200: seconds before the first line and per wave; fraction of the copy
+ * bandwidth. */
 static const struct { double start, turn, memory; } rates = {3e-6, 1e-6, 0.925};
 
 static const warp_shape *shape_of(const fft_pass *pass) {
@@ -31,8 +31,7 @@ static size_t shared_bytes(const warp_shape *shape) {
     return (size_t)shape->warps * STAGES * (size_t)shape->length * 4;
 }
 
-/* Blocks that share the lines: no more than run at once, since each sets up its fragments of roots
- * first. */
+/* Blocks of the launch: no more than are resident at once, since each first sets up its roots. */
 static int64_t grid_of(const fft_pass *pass, const warp_shape *shape, const stn_machine *machine) {
     return stn_min(stn_div_up(pass->loop[0].n, shape->warps), (int64_t)machine->multiprocessors * shape->blocks);
 }
@@ -46,7 +45,7 @@ bool fft_warp_fits(const stn_fft *fft, const stn_machine *machine, const fft_pas
            shared_bytes(shape) * (size_t)shape->blocks <= machine->shared_per_multiprocessor;
 }
 
-/* As fft_warp.cu declares them. */
+/* The arguments that fft_warp.cu declares. */
 typedef struct warp_arguments {
     const void *in;
     void *out;
