@@ -1,4 +1,4 @@
-/* See choose.h. */
+/* Candidates of the fno strategy, and how each pass of a candidate is computed; see choose.h. */
 #include "strategies/fno/choose.h"
 
 #include <stdio.h>
@@ -6,10 +6,10 @@
 #include "plan/constraint.h"
 #include "plan/plan.h"
 
-#define TF32_FROM 5e-4 /* the tolerance from which f32 may be multiplied as TF32, */
-#define BF16_FROM 5e-3 /* and as bf16 */
+#define TF32_FROM 5e-4 /* tolerance from which products of f32 may use TF32, */
+#define BF16_FROM 5e-3 /* and bf16 */
 
-/* f16 is multiplied as TF32 too, which has all of its bits. */
+/* f16 is multiplied as TF32 too, which represents it exactly. */
 static fno_numbers numbers_of(const stn_layer *layer) {
     const bool exact = layer->dtype == STN_F32 && layer->tolerance < TF32_FROM;
     const bool bf16 = layer->dtype == STN_F32 && layer->tolerance >= BF16_FROM;
@@ -39,7 +39,7 @@ double fno_stage_pass_cost(const fno_pass *pass, const stage_state *at, fno_numb
     return fno_pass_cost(pass, numbers, &at->shape, machine, sum);
 }
 
-/* A pass that has a way already goes by each frequency instead, if it can and that is cheaper. */
+/* Lets fno_few run a pass that already has a kernel, if it can and is estimated to be faster. */
 static void shape_singly(const fno_pass *pass, fno_numbers numbers, const stn_machine *machine, stage_state *at) {
     char reason[160];
     stn_estimate unused = {0};
@@ -49,8 +49,8 @@ static void shape_singly(const fno_pass *pass, fno_numbers numbers, const stn_ma
         at->by = BY_FREQUENCY;
 }
 
-/* A pass by transforms; as a product where its length has no butterflies, or where it may be one
- * and that is wanted; by each frequency where it is too long for that. */
+/* Shapes a pass: by FFT; as a dense product if its length has no butterflies, or if it is asked
+ * for; by single frequencies (fno_few) if it is too long for a product. */
 static bool shape_pass(const fno_pass *pass, fno_numbers numbers, int way, const stn_machine *machine, stage_state *at,
                        char *reason, size_t size) {
     const bool product = way == AS_PRODUCTS;
@@ -99,7 +99,7 @@ bool fno_applies(const stn_layer *layer, const stn_machine *machine, char *reaso
     }
     for (int fusion = FNO_FUSIONS - 1; fusion >= 0; fusion--)
         if (fno_find(layer, &(stn_candidate){{[FUSION] = fusion}}, machine, &state, reason, reason_size)) return true;
-    return false; /* for the last reason: nothing fused */
+    return false; /* with the reason of the last attempt, without fusion */
 }
 
 int fno_passes_by(const fno_state *state, int way) {
@@ -108,7 +108,7 @@ int fno_passes_by(const fno_state *state, int way) {
         count += state->route.stage[i].kind == FNO_PASS && (int)state->stage[i].by == way;
     return count;
 }
-/* Blocks of a multiprocessor in the launch that has the product. */
+/* Resident blocks per multiprocessor of the launch with the product. */
 static int blocks_of_product(const fno_state *state) {
     for (int i = 0; i < state->route.count; i++)
         if (state->route.stage[i].kind == FNO_PASS && state->route.stage[i].pass.product)
@@ -116,9 +116,10 @@ static int blocks_of_product(const fno_state *state) {
     return 0;
 }
 
-/* Whether a way is another one than the plain one of the same fusion, and may be a better one. */
+/* Whether a way differs from the default way of the same fusion and may be faster. */
 static bool is_worth(int way, const fno_state *state, const fno_state *plain) {
-    if (way == WHOLE) return blocks_of_product(state) > blocks_of_product(plain); /* more of them run at once */
+    /* more resident blocks */
+    if (way == WHOLE) return blocks_of_product(state) > blocks_of_product(plain);
     if (way == AS_PRODUCTS) return fno_passes_by(state, BY_TABLE) > fno_passes_by(plain, BY_TABLE);
     if (way == SINGLY) return fno_passes_by(state, BY_FREQUENCY) > fno_passes_by(plain, BY_FREQUENCY);
     return !fno_passes_by(state, BY_TABLE);
@@ -154,7 +155,7 @@ static const stn_constraint constraints[] = {
     {"another form", "it does otherwise than the plain way of what is fused, and may be better", another_holds},
 };
 
-/* Every fusion, then the other ways of all and of nothing fused. */
+/* All fusions by default; then the other ways, of full fusion and of no fusion. */
 static size_t look(const stn_layer *layer, const stn_machine *machine, stn_candidate *list, size_t most,
                    stn_tally *tally) {
     static const int ways[][2] = {

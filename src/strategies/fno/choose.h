@@ -1,4 +1,4 @@
-/* How a layer's passes are made: a candidate's meaning, and the candidates. */
+/* Candidates of the fno strategy: which kernels compute the passes of a layer. */
 #ifndef STN_STRATEGIES_FNO_CHOOSE_H
 #define STN_STRATEGIES_FNO_CHOOSE_H
 #include "plan/strategy.h"
@@ -9,39 +9,34 @@
 struct stn_kernel;
 
 enum { FUSION, WAY }; /* a candidate's values */
-enum {
-    AS_EVER,
-    AS_PRODUCTS,
-    WHOLE,
-    SPLIT,
-    TWINS,
-    SINGLY
-}; /* passes as products with tables of roots where they can be; fno_form's others; each frequency by itself where that is cheaper */
+/* Values of WAY. AS_EVER: the default; AS_PRODUCTS: passes as dense products with a table of roots
+ * where possible; WHOLE, SPLIT, TWINS: as in fno_form; SINGLY: fno_few where it is faster. */
+enum { AS_EVER, AS_PRODUCTS, WHOLE, SPLIT, TWINS, SINGLY };
 
 typedef struct stage_state {
-    enum { BY_LADDER, BY_TABLE, BY_FREQUENCY } by; /* how a pass transforms */
+    enum { BY_LADDER, BY_TABLE, BY_FREQUENCY } by; /* fno_line or fno_split; fno_dense; fno_few */
     fno_shape shape;
     fno_dense_shape dense_shape;
     fno_few_shape few_shape;
-    fno_modes_shape modes_shape; /* of a product of modes */
+    fno_modes_shape modes_shape; /* of a product per mode */
     struct stn_kernel *kernel;
-    size_t roots; /* where its roots or its table begin, in bytes */
+    size_t roots; /* offset in bytes of its roots or its table */
 } stage_state;
 
 typedef struct fno_state {
     fno_route route;
     fno_numbers numbers;
     stage_state stage[FNO_STAGES];
-    size_t place[FNO_PLACES]; /* bytes into the workspace */
+    size_t place[FNO_PLACES]; /* offsets in the workspace, in bytes */
     void *roots;
 } fno_state;
 
-/* The route and the shape of each of its launches; false, and why, where there are none. */
+/* Finds the launches and their shapes; false, with the reason, if there are none. */
 bool fno_find(const stn_layer *layer, const stn_candidate *candidate, const stn_machine *machine, fno_state *state,
               char *reason, size_t size);
-/* Passes that are made in one of the ways of stage_state. */
+/* Number of passes computed `way` (a value of stage_state.by). */
 int fno_passes_by(const fno_state *state, int way);
-/* Seconds; *sum gets what else an estimate has. */
+/* Estimated seconds; adds bytes, operations and launches to *sum. */
 double fno_stage_pass_cost(const fno_pass *pass, const stage_state *at, fno_numbers numbers, const stn_machine *machine,
                            stn_estimate *sum);
 /* The strategy's operations of these names. */

@@ -1,4 +1,4 @@
-/* See dense.h. */
+/* fno_dense: passes as dense products with a table of roots; see dense.h. */
 #include "strategies/fno/dense.h"
 
 #include <math.h>
@@ -7,7 +7,8 @@
 #include "base/arith.h"
 #include "render/render.h"
 
-/* Longer sums than so many numbers lose more of f32 than a transform does. */
+/* MOST_TERMS: longer f32 sums lose more precision than an FFT does; MOST_TABLE: limit of the
+ * table. */
 enum { MOST_TERMS = 2048, MOST_TABLE = 1 << 25 };
 
 static int64_t per_point(const fno_pass *pass) { return pass->real ? 1 : 2; }
@@ -16,16 +17,16 @@ static int64_t columns_of(const fno_pass *pass) { return pass->forward ? 2 * pas
 static int64_t lines_of(const fno_dense_shape *shape) { return 16 * (int64_t)shape->tiles[0] * shape->warps[0]; }
 static int64_t steps_of(const fno_pass *pass) { return stn_div_up(terms_of(pass), 8); }
 static int threads_of(const fno_dense_shape *shape) { return 32 * shape->warps[0] * shape->warps[1]; }
-/* Tiles of 8 columns in all sweeps. */
+/* Tiles of 8 columns, in all sweeps. */
 static int64_t tiles_of(const fno_pass *pass, const fno_dense_shape *shape) {
     const int64_t along = (int64_t)shape->tiles[1] * shape->warps[1];
     return stn_round_up(stn_div_up(columns_of(pass), 8), along);
 }
-/* f32's own precision whatever is asked of products of channels: errors of several passes add
+/* Full f32 precision, whatever the tolerance of the product of channels: errors of passes add
  * up. */
 static int parts_of(fno_numbers numbers) { return fno_wide(numbers) ? 1 : 2; }
 
-/* The twin of what fno_dense.cu takes. */
+/* Bytes of shared memory; must agree with fno_dense.cu. */
 static size_t shared_of(const fno_pass *pass, fno_numbers numbers, const fno_dense_shape *shape) {
     const int64_t lines = lines_of(shape), depth = shape->depth,
                   stage = pass->forward ? lines * (depth + 8) : depth / 2 * 2 * (lines + 4);
@@ -40,26 +41,25 @@ int64_t fno_dense_blocks(const fno_pass *pass, const fno_dense_shape *shape) {
     return blocks;
 }
 
-/* ---- the table
- * --------------------------------------------------------------------------------------------------- */
+/* ---- the table */
 
-/* What number `term` of a line that comes in adds to number `column` of what goes out. */
+/* The factor of number `term` of an input line in number `column` of the output. */
 static double entry(const fno_pass *pass, int64_t term, int64_t column) {
     const int64_t points = pass->forward ? term : column, modes = pass->forward ? column : term;
     const int64_t p = points / per_point(pass), f = modes / 2 - pass->low, n = pass->n;
     if (modes / 2 >= pass->modes || p >= n) return 0;
     const bool point_im = !pass->real && points % 2, mode_im = modes % 2, own = f == 0 || 2 * f == n;
     const double angle = 6.283185307179586476925 * (double)(f * p % n) / (double)n;
-    /* forward (x)(c - i s): re to re c, re to im -s, im to re s, im to im c; back the adjoint */
+    /* forward (x)(c - i s): re to re c, re to im -s, im to re s, im to im c; back: the adjoint */
     double w = point_im == mode_im ? cos(angle) : point_im ? sin(angle) : -sin(angle);
     if (pass->forward) return w * pass->scale * (pass->real ? 2 : 1) * (pass->doubled && !own ? 2 : 1);
     if (!pass->real) return w;
-    return own ? (mode_im ? 0 : w) : 2 * w; /* a mode stands for its negative too */
+    return own ? (mode_im ? 0 : w) : 2 * w; /* a mode stands for its negative frequency too */
 }
 
 size_t fno_dense_table(const fno_pass *pass, fno_numbers numbers, const fno_dense_shape *shape, void *to) {
     const int64_t tiles = tiles_of(pass, shape), steps = steps_of(pass), used = steps * tiles * 64;
-    for (int64_t i = 0; to && i < used + tiles * 64; i++) { /* a step more, which is read ahead */
+    for (int64_t i = 0; to && i < used + tiles * 64; i++) { /* one step more: it is prefetched */
         const int64_t lane = i / 2 % 32, step = i / 64 / tiles, tile = i / 64 % tiles;
         const double e = i < used ? entry(pass, 8 * step + 2 * (lane % 4) + i % 2, 8 * tile + lane / 4) : 0;
         if (fno_wide(numbers))
@@ -70,8 +70,7 @@ size_t fno_dense_table(const fno_pass *pass, fno_numbers numbers, const fno_dens
     return (size_t)(used + tiles * 64) * fno_cell(numbers) / 2;
 }
 
-/* ---- built and launched
- * ------------------------------------------------------------------------------------------ */
+/* ---- building and launching */
 
 stn_status fno_dense_prepare(stn_context *context, const fno_pass *pass, fno_numbers numbers,
                              const fno_dense_shape *shape, stn_kernel **kernel, stn_error *error) {
@@ -96,13 +95,12 @@ stn_status fno_dense_launch(const stn_kernel *kernel, const fno_pass *pass, fno_
     return fno_pass_launch_as(kernel, pass, numbers, 1, at, &how, error);
 }
 
-/* ---- choosing, by what it costs
- * ---------------------------------------------------------------------------------- */
+/* ---- the cost model, and the choice by it */
 
-/* Predictions, nothing is measured yet: parts of the copy rate and of the tensor cores' that are
- * reached; cycles of a scheduler for a number that is copied to shared memory, and for what a step
- * does beside its products, a tile of lines and a tile of columns; the first loads and last stores
- * of a block; what one multiprocessor can read, over its share of the copy bandwidth. */
+/* Estimates, not measured. copy, tensor: fractions of the peak rates that are reached; copied:
+ * numbers that a scheduler copies to shared memory per cycle; row, column: cycles of a step besides
+ * its products, for a tile of lines and a tile of columns; begin: seconds of the first loads and
+ * last stores; draw: read bandwidth of one multiprocessor over its share of the copy bandwidth. */
 static const struct {
     double copy, tensor, copied, row, column, begin, draw;
 } rates = {0.65, 0.5, 0.25, 14, 9, 4e-6, 3};
@@ -116,11 +114,12 @@ double fno_dense_cost(const fno_pass *pass, fno_numbers numbers, const fno_dense
     const double bytes = lines * ((double)pass->n * point * (pass->added ? 2 : 1) + (double)pass->modes * cell);
     const double blocks = (double)fno_dense_blocks(pass, shape), steps = (double)steps_of(pass),
                  tiles = (double)tiles_of(pass, shape), sweeps = tiles / shape->tiles[1] / shape->warps[1];
-    const double rows = blocks * shape->tiles[0] * shape->warps[0]; /* tiles of lines */
+    const double rows = blocks * shape->tiles[0] * shape->warps[0]; /* tiles of 16 lines */
     const double flops = rows * 2048 * steps * tiles;
     const stn_unit unit = fno_wide(numbers) ? STN_UNIT_TENSOR_F64 : STN_UNIT_TENSOR_TF32;
     const double tensor = flops * (parts_of(numbers) == 2 ? 3 : 1) / (rates.tensor * machine->flops[unit]);
-    const double again = 8 * steps > shape->depth ? sweeps : 1; /* points come again for each sweep */
+    /* points are loaded for each sweep */
+    const double again = 8 * steps > shape->depth ? sweeps : 1;
     const double issued = rows * steps *
                           (16 * 8 / 32.0 * again / rates.copied / 4 * 1.5 + rates.row * tiles / shape->tiles[1] +
                            rates.column * tiles / shape->tiles[0]);
@@ -132,8 +131,7 @@ double fno_dense_cost(const fno_pass *pass, fno_numbers numbers, const fno_dense
     return fmax(moving, working) + 0.3 * fmin(moving, working) + rates.begin + machine->launch_seconds;
 }
 
-/* Whether the shape fits; then it knows how many blocks of it a multiprocessor holds. A lane's sums
- * of a tile are 4 numbers. */
+/* Whether the shape fits; if so, sets the blocks per multiprocessor. A lane has 4 sums per tile. */
 static bool fits(const fno_pass *pass, fno_numbers numbers, const stn_machine *machine, fno_dense_shape *shape) {
     const size_t shared = shared_of(pass, numbers, shape);
     const int wide = fno_wide(numbers) ? 2 : 1;

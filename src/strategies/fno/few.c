@@ -1,4 +1,4 @@
-/* See few.h. */
+/* fno_few: passes of few modes by direct sums; see few.h. */
 #include "strategies/fno/few.h"
 
 #include <math.h>
@@ -7,28 +7,28 @@
 #include "base/arith.h"
 #include "render/render.h"
 
-/* Frequencies that a thread sums in registers; butterflies side by side of which neighbours read
- * whole sectors. */
+/* MOST_FREQUENCIES: that a thread sums in registers; LEAST_ACROSS: neighbouring butterflies, so
+ * that neighbouring threads read whole sectors. */
 enum { MOST_FREQUENCIES = 33, LEAST_ACROSS = 16, THREADS = 128 };
 
 static int64_t per_line(const fno_pass *pass, const fno_few_shape *shape) { /* channels */
     return pass->real && !shape->alone ? 2 : 1;
 }
-/* Of a line: of two real channels, the negative ones too. */
+/* Frequencies of a line; two real channels need the negative ones too. */
 static int frequencies_of(const fno_pass *pass, const fno_few_shape *shape) {
     return (int)(per_line(pass, shape) == 2 ? 2 * pass->modes - 1 : pass->modes);
 }
 static int values_of(const fno_pass *pass, const fno_few_shape *shape) {
     return 2 * frequencies_of(pass, shape) * shape->lines;
 }
-static int64_t lines_of(const fno_pass *pass, const fno_few_shape *shape) { /* of an item */
+static int64_t lines_of(const fno_pass *pass, const fno_few_shape *shape) { /* per item */
     return stn_div_up(pass->channels, per_line(pass, shape));
 }
-/* Points of a butterfly, and how many butterflies a line has. */
+/* Points of a butterfly; butterflies of a line. */
 static int width_of(const fno_few_shape *shape) { return shape->alone ? 2 * shape->radix : shape->radix; }
 static int64_t across(const fno_pass *pass, const fno_few_shape *shape) { return pass->n / width_of(shape); }
 
-/* The twin of fno_few.cu's ROOM. */
+/* Bytes of shared memory; must agree with ROOM in fno_few.cu. */
 static size_t shared_of(const fno_pass *pass, fno_numbers numbers, const fno_few_shape *shape) {
     const int64_t values = values_of(pass, shape), numbers_of_line = 2 * frequencies_of(pass, shape);
     const int64_t pitch = (int64_t)shape->threads * shape->lines + shape->parts;
@@ -41,7 +41,7 @@ int64_t fno_few_blocks(const fno_pass *pass, const fno_few_shape *shape) {
     return blocks;
 }
 
-/* Powers of two up to the highest frequency, 1 at least. */
+/* Number of powers of two up to the highest frequency, at least 1. */
 static int levels_of(const fno_pass *pass) {
     const int64_t highest = pass->real ? pass->modes - 1 : stn_max(pass->low, pass->modes - 1 - pass->low);
     int levels = 0;
@@ -64,8 +64,7 @@ size_t fno_few_roots(const fno_pass *pass, fno_numbers numbers, const fno_few_sh
     return (size_t)all * fno_cell(numbers);
 }
 
-/* ---- built and launched
- * ------------------------------------------------------------------------------------------ */
+/* ---- building and launching */
 
 stn_status fno_few_prepare(stn_context *context, const fno_pass *pass, fno_numbers numbers, const fno_few_shape *shape,
                            stn_kernel **kernel, stn_error *error) {
@@ -89,22 +88,21 @@ stn_status fno_few_launch(const stn_kernel *kernel, const fno_pass *pass, fno_nu
     return fno_pass_launch_as(kernel, pass, numbers, 1, at, &how, error);
 }
 
-/* ---- choosing, by what it costs
- * ---------------------------------------------------------------------------------- */
+/* ---- the cost model, and the choice by it */
 
-/* copy and begin are fitted to bench/results/2026-11-23-layers.md, the rest is counted or guessed:
- * the part of the copy rate that is reached by READY bytes a multiprocessor, which all its threads
- * ask for at once; of what moves and what is issued how much of the shorter work does not hide;
- * instructions of a butterfly and of a thread beside its arithmetic; the first loads and last
- * stores; how long a thread waits for the points of one butterfly. */
+/* copy and begin are measured on an H200, the rest is counted or guessed. copy: fraction of the
+ * copy bandwidth with READY bytes in flight per multiprocessor; apart: fraction of the shorter of
+ * memory and instruction time that is not hidden; butterfly, thread: instructions besides the
+ * arithmetic; begin: seconds of the first loads and last stores; wait: seconds until the points of
+ * a butterfly arrive. */
 enum { READY = 48 * 1024 };
 static const struct {
     double copy, apart, butterfly, thread, begin, wait;
 } rates = {0.75, 0.3, 16, 120, 1.5e-6, 0.4e-6};
 
-/* Instructions of a butterfly: a complex product for each frequency, another for its power of the
- * root, and loads or stores with their addresses; of real points, taking two transforms of half the
- * length apart. */
+/* Instructions of a butterfly: a complex product for each frequency and one for its power of the
+ * root, loads or stores with their addresses, and for real points (`alone`) separating two
+ * transforms of half the length. */
 static double butterfly_of(const fno_pass *pass, const fno_few_shape *shape) {
     const double own = shape->alone ? 8 : 0, points = 2.0 * (double)per_line(pass, shape) * width_of(shape);
     return shape->radix * (stn_ladder_work(shape->radix) + own) + points + 6.0 * frequencies_of(pass, shape) +
@@ -119,7 +117,7 @@ double fno_few_cost(const fno_pass *pass, fno_numbers numbers, const fno_few_sha
     const double bytes = channels * ((double)pass->n * point * (pass->added ? 2 : 1) + (double)pass->modes * cell);
     const double blocks = (double)fno_few_blocks(pass, shape), each = (double)shape->threads * shape->lines;
     const double turns = (double)stn_div_up(across(pass, shape), shape->threads);
-    const double adding = pass->forward ? 6 * f : 2 * f; /* over threads; modes that come in */
+    const double adding = pass->forward ? 6 * f : 2 * f; /* sums over threads; loads of modes */
     const double alone = blocks / machine->multiprocessors, idle = ceil(alone) / alone;
     const double lanes = fno_wide(numbers) ? machine->wide_lanes : machine->lanes;
     const double working = blocks * each * (turns * butterfly_of(pass, shape) + adding + rates.thread) * idle /
@@ -133,14 +131,13 @@ double fno_few_cost(const fno_pass *pass, fno_numbers numbers, const fno_few_sha
            machine->launch_seconds;
 }
 
-/* A thread holds a butterfly, forward all sums, and half of the powers of a root. */
+/* Registers of a thread: a butterfly, half of the powers of a root, and forward all sums. */
 static int registers_of(const fno_pass *pass, fno_numbers numbers, const fno_few_shape *shape) {
     const int f = frequencies_of(pass, shape), cells = 2 * shape->radix + (pass->forward ? 2 * f : 0) + f / 2;
     return 40 + cells * (fno_wide(numbers) ? 2 : 1);
 }
 
-/* Whether the shape fits; then it knows how many blocks of it a multiprocessor holds, and how its
- * sums are divided. */
+/* Whether the shape fits; if so, sets the blocks per multiprocessor and the parts of the sums. */
 static bool fits(const fno_pass *pass, fno_numbers numbers, const stn_machine *machine, fno_few_shape *shape) {
     const int threads = shape->threads * shape->lines, values = values_of(pass, shape);
     if (frequencies_of(pass, shape) > MOST_FREQUENCIES || pass->n % width_of(shape) ||
@@ -157,7 +154,8 @@ static bool fits(const fno_pass *pass, fno_numbers numbers, const stn_machine *m
     return shape->blocks > 0;
 }
 
-/* Each frequency is there once: of real lines none that is its own negative but 0. */
+/* Whether fno_few can run the pass: each frequency once; of real lines, only 0 is its own
+ * negative. */
 static bool few(const fno_pass *pass) {
     return !pass->product && pass->forward != pass->back && (pass->real ? 2 * pass->modes - 1 : pass->modes) <= pass->n;
 }

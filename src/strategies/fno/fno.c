@@ -1,6 +1,6 @@
-/* The fno strategy of Fourier layers (after TurboFNO, 2025): our own transforms, which compute kept
- * frequencies only, and complex products on tensor cores, in one kernel where one matrix serves all
- * modes, or in as many as are cheaper. */
+/* The fno strategy of Fourier layers (after TurboFNO, 2025): pruned FFTs, which compute only
+ * retained frequencies, and complex products on tensor cores, fused in one kernel if all modes
+ * share one matrix, or in several kernels if that is cheaper. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,10 +29,10 @@ static void estimate(const stn_layer *layer, const stn_machine *machine, const s
         result->seconds += stage_cost(&state.route.stage[i], &state.stage[i], state.numbers, machine, result);
 }
 
-/* ---- building
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- building */
 
-/* Of one stage: its roots or its table; returns how many bytes. to: NULL: only that. */
+/* Fills the roots or the table of a stage and returns its bytes; if `to` is NULL, only the
+ * bytes. */
 static size_t make_roots(const fno_state *state, int i, void *to) {
     const stage_state *at = &state->stage[i];
     const fno_stage *stage = &state->route.stage[i];
@@ -43,7 +43,7 @@ static size_t make_roots(const fno_state *state, int i, void *to) {
     return (size_t)stn_round_up((int64_t)size, 16);
 }
 
-/* The roots of all passes, computed here and copied to the device. */
+/* Computes the roots of all passes and copies them to the device. */
 static stn_status upload_roots(stn_plan *plan, fno_state *state, stn_error *error) {
     size_t size = 0;
     for (int i = 0; i < state->route.count; i++) {
@@ -99,8 +99,7 @@ static void release(stn_plan *plan) {
     plan->state = NULL;
 }
 
-/* ---- running
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- running */
 
 static const void *read_at(const fno_state *state, const stn_execution *run, fno_place place) {
     if (place == FNO_X) return run->in;
@@ -145,8 +144,7 @@ static stn_status execute(stn_plan *plan, const stn_execution *run, stn_error *e
     return STN_OK;
 }
 
-/* ---- words
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- descriptions */
 
 static const char *const fusions[FNO_FUSIONS] = {"nothing fused", "transform and product fused",
                                                  "product and inverse fused", "all fused"};

@@ -1,4 +1,4 @@
-/* See modes.h. */
+/* fno_modes: matrix products for each mode; see modes.h. */
 #include "strategies/fno/modes.h"
 
 #include <math.h>
@@ -9,7 +9,7 @@
 
 enum { DEPTH = 16 };
 
-/* As fno_modes.cu declares it; the scale follows in its arithmetic type. */
+/* The arguments that fno_modes.cu declares; the scale follows in its arithmetic type. */
 typedef struct modes_arguments {
     const void *left, *right;
     void *out;
@@ -68,7 +68,8 @@ stn_status fno_modes_launch(const stn_kernel *kernel, const fno_modes *modes, fn
                             const fno_modes_shape *shape, const void *left, const void *right, void *out, void *stream,
                             stn_error *error) {
     modes_arguments a = {.left = left, .right = right, .out = out, .terms = modes->terms};
-    memcpy(a.strides, &modes->left_mode, sizeof a.strides); /* as they follow each other there */
+    /* the nine strides, in the same order */
+    memcpy(a.strides, &modes->left_mode, sizeof a.strides);
     a.modes = (int32_t)modes->modes, a.rows = (int32_t)modes->rows, a.columns = (int32_t)modes->columns;
     a.points = (int32_t)modes->real_points;
     a.row_blocks = (int32_t)stn_div_up(modes->rows, rows_of(shape));
@@ -82,13 +83,12 @@ stn_status fno_modes_launch(const stn_kernel *kernel, const fno_modes *modes, fn
     return stn_module_launch(kernel->module, &how, arguments, error);
 }
 
-/* Estimates; begin, the first loads and last stores of a block, is measured
- * (bench/results/2026-11-23-layers.md). Parts of the peak rates, and of what a block reads again in
- * L2. */
+/* Estimates, but begin, the seconds of the first loads and last stores of a block, is measured.
+ * copy, tensor: fractions of the peak rates; again: cost of bytes that are read again from L2. */
 static const struct {
     double copy, tensor, again, begin;
-    double draw;  /* what one multiprocessor can read, over its share of the copy bandwidth */
-    double apart; /* times the bytes of a factor whose sectors of 32 bytes are not read whole at once */
+    double draw;  /* read bandwidth of one multiprocessor, over its share of the copy bandwidth */
+    double apart; /* factor for the bytes of a factor whose sectors are not read whole at once */
 } rates = {0.7, 0.4, 0.6, 1e-6, 3, 2};
 
 double fno_modes_cost(const fno_modes *modes, fno_numbers numbers, const fno_modes_shape *shape,
@@ -109,15 +109,14 @@ double fno_modes_cost(const fno_modes *modes, fno_numbers numbers, const fno_mod
     const double idle = ceil(blocks) / blocks;
     const double moving = (once + rates.again * again) / (rates.copy * machine->copy_bandwidth);
     const double tiles = fmin(4, shape->tiles[0] * shape->tiles[1]),
-                 reached = rates.tensor * (0.4 + 0.15 * tiles); /* factors of few products are read more often */
+                 reached = rates.tensor * (0.4 + 0.15 * tiles); /* small tiles reload factors */
     const double working = flops * (numbers.parts == 2 ? 3 : 1) / (reached * machine->flops[unit]);
     sum->bytes += once, sum->flops += flops, sum->launches += 1, sum->unit = unit;
-    const double alone = fmax(1, idle / rates.draw); /* few blocks draw more of the memory's rate each */
+    const double alone = fmax(1, idle / rates.draw); /* with few blocks each gets more bandwidth */
     return fmax(moving * alone, working * idle) + rates.begin + machine->launch_seconds;
 }
 
-/* ---- choosing: what costs least, of eight warps or fewer
- * ----------------------------------------------------------- */
+/* ---- choosing: the cheapest shape, of at most eight warps */
 
 static bool fits(fno_modes_shape *shape, fno_numbers numbers, const stn_machine *machine) {
     const int tiles = shape->tiles[0] * shape->tiles[1] * (fno_wide(numbers) ? 2 : 1);

@@ -1,5 +1,4 @@
-/* One launch of fno_modes (kernel_templates/fno/fno_modes.cu): a product of matrices for each
- * mode. */
+/* One launch of fno_modes (kernel_templates/fno/fno_modes.cu): a matrix product for each mode. */
 #ifndef STN_STRATEGIES_FNO_MODES_H
 #define STN_STRATEGIES_FNO_MODES_H
 #include "strategies/fno/pass.h"
@@ -10,19 +9,21 @@ typedef struct fno_modes {
     int64_t right_mode, right_term, right_column;
     int64_t out_mode, out_row, out_column;
     int64_t terms, modes, rows, columns;
-    bool conjugate, conjugate_out;           /* right; out */
-    bool left_store, right_store, out_store; /* elements are the layer's, else what is computed in */
-    /* Of real points, two of which are a complex number: 1 as rows, with real weights; 2 as terms,
-     * of which a real sum goes out. Strides are in numbers then, and there are so many points. */
+    bool conjugate, conjugate_out; /* the right factor; the output */
+    /* elements of the layer's type, otherwise arithmetic type */
+    bool left_store, right_store, out_store;
+    /* Two real points form one complex number: 1 as rows, with real weights; 2 as terms, of whose
+     * sum the real part is stored. Then strides are in numbers and there are real_points points. 0:
+     * complex. */
     int points;
     int64_t real_points;
     double scale;
 } fno_modes;
 
 typedef struct fno_modes_shape {
-    int together; /* modes of a block */
+    int together; /* modes per block */
     int warps[2], tiles[2];
-    int blocks; /* of a multiprocessor */
+    int blocks; /* per multiprocessor */
 } fno_modes_shape;
 
 void fno_modes_shape_for(const fno_modes *modes, fno_numbers numbers, const stn_machine *machine,

@@ -1,4 +1,4 @@
-/* A pass's parameters and its launch: see pass.h. */
+/* Parameters and launches of fno_line and fno_split; see pass.h. */
 #include "strategies/fno/pass.h"
 
 #include <limits.h>
@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "render/render.h"
 
-/* As fno_line.cu declares it; the scale follows in its arithmetic type. */
+/* The arguments that fno_line.cu declares; the scale follows in its arithmetic type. */
 typedef struct line_arguments {
     const void *in;
     void *out;
@@ -38,7 +38,7 @@ static void put_parts(const fno_pass *pass, fno_numbers numbers, stn_text *param
                                                              : 0);
 }
 
-/* Whether each pair of channels of a mode lies at a multiple of its size. */
+/* Whether each pair of channels of a mode is aligned to its size. */
 static bool in_chunks(const fno_side *side, int64_t channels) {
     return (side->outer | side->inner | side->apart | channels) % 2 == 0;
 }

@@ -1,5 +1,5 @@
-/* Launches of fno_line and fno_split (kernel_templates/fno/): lines along one axis transformed,
- * mixed, transformed back, or a part of that. Their parameters, and their arguments. */
+/* Launches of fno_line and fno_split (kernel_templates/fno/): lines along one axis are transformed,
+ * mixed and transformed back, or a part of that. Their parameters and arguments. */
 #ifndef STN_STRATEGIES_FNO_PASS_H
 #define STN_STRATEGIES_FNO_PASS_H
 #include "context/kernel.h"
@@ -14,8 +14,7 @@ stn_status fno_pass_prepare(stn_context *context, const fno_pass *pass, fno_numb
                             stn_kernel **kernel, stn_error *error);
 stn_status fno_pass_launch(const stn_kernel *kernel, const fno_pass *pass, fno_numbers numbers, const fno_shape *shape,
                            const stn_machine *machine, const fno_pointers *at, void *stream, stn_error *error);
-/* For what runs the same pass by another kernel: the parameters that say what it is, and a launch
- * with its arguments. */
+/* For other kernels that run the same pass: its parameters, and a launch with its arguments. */
 void fno_pass_params(const fno_pass *pass, fno_numbers numbers, stn_text *params);
 stn_status fno_pass_launch_as(const stn_kernel *kernel, const fno_pass *pass, fno_numbers numbers, int64_t each,
                               const fno_pointers *at, const stn_launch *how, stn_error *error);

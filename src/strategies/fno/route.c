@@ -1,16 +1,16 @@
-/* See route.h. */
+/* A Fourier layer as a sequence of launches; see route.h. */
 #include "strategies/fno/route.h"
 
 #include <stdio.h>
 
 #include "base/arith.h"
 
-/* The layer's axes, the fused one first: `first` .. 2. */
+/* The layer's axes are `first` .. 2; the first is the one that may be fused. */
 typedef struct builder {
     const stn_layer *layer;
     fno_route *route;
     int first;
-    int64_t others; /* modes of all axes but the first */
+    int64_t others; /* product of the modes of all axes but the first */
 } builder;
 
 static fno_stage *next_stage(fno_route *route) {
@@ -23,19 +23,20 @@ static void hold(fno_route *route, fno_place place, int64_t cells) {
     route->cells[place] = stn_max(route->cells[place], cells);
 }
 
-/* The pass along an axis, without its sides. */
+/* The pass along an axis, without its strides. */
 static fno_pass along(const builder *b, int axis) {
     const stn_layer *l = b->layer;
     const bool real = l->real && axis == 2;
     fno_pass pass = {.n = l->n[axis], .modes = l->modes[axis], .low = -l->first[axis], .real = real};
-    pass.scale = (real ? 0.5 : 1.0); /* two real channels are a line: taken apart, modes are twice as large */
+    /* two real channels form a line; separated modes are doubled */
+    pass.scale = (real ? 0.5 : 1.0);
     return pass;
 }
 
-/* Sides of points and of modes for c channels along an axis that is not the first. */
+/* Strides of points and modes of c channels along an axis that is not the first. */
 static void outer_sides(const builder *b, int axis, int64_t c, fno_pass *pass, fno_side *points, fno_side *modes) {
     const stn_layer *l = b->layer;
-    const int64_t slow = axis == 2 ? c : l->modes[2] * c; /* items that keep their order */
+    const int64_t slow = axis == 2 ? c : l->modes[2] * c; /* items, in unchanged order */
     const int64_t lines = axis == 2 ? l->n[0] * l->n[1] : l->n[0], n = l->n[axis];
     pass->items = l->batch * slow, pass->inner = slow;
     pass->channels = pass->outputs = lines;
@@ -43,7 +44,7 @@ static void outer_sides(const builder *b, int axis, int64_t c, fno_pass *pass, f
     *modes = (fno_side){l->modes[axis] * slow * lines, lines, slow * lines};
 }
 
-/* The same along the first axis, whose lines are channels. */
+/* The same along the first axis, where channels are the lines of an item. */
 static fno_side first_points(const builder *b, int64_t c) {
     const int64_t n = b->layer->n[b->first];
     return (fno_side){b->others * c * n, c * n, n};
@@ -53,13 +54,14 @@ static fno_side first_modes(const builder *b, int64_t c) {
     return (fno_side){c, batch * c, b->others * batch * c};
 }
 
-static int64_t first_cells(const builder *b, int64_t c) { /* of the points along the first axis */
+/* complex numbers, points along the first axis */
+static int64_t first_cells(const builder *b, int64_t c) {
     return b->layer->batch * b->others * c * b->layer->n[b->first];
 }
 static int64_t mode_cells(const builder *b, int64_t c) { return b->layer->batch * stn_layer_modes(b->layer) * c; }
 
-/* Passes from points in `from` to where the first axis is next; gives the place where its points
- * are then. scaled: by 1/n. */
+/* Passes from points in `from` up to the first axis; returns where the points along the first axis
+ * then are. The forward transform, but not the gradient's, is scaled by 1/n. */
 static fno_place go_forward(builder *b, fno_place from, int64_t c, bool gradient) {
     for (int axis = 2; axis > b->first; axis--) {
         fno_stage *stage = next_stage(b->route);
@@ -75,8 +77,8 @@ static fno_place go_forward(builder *b, fno_place from, int64_t c, bool gradient
     return from;
 }
 
-/* Passes from points of the first axis in `from` to those of the output. The first axis' own pass
- * is done. */
+/* Passes from points along the first axis in `from` to the output, after the first axis' own
+ * pass. */
 static void go_back(builder *b, fno_place from, int64_t c) {
     for (int axis = b->first + 1; axis <= 2; axis++) {
         fno_stage *stage = next_stage(b->route);
@@ -89,7 +91,7 @@ static void go_back(builder *b, fno_place from, int64_t c) {
     }
 }
 
-/* The first axis forward alone: to modes as [k][b][c]. */
+/* The forward pass along the first axis alone: to modes as [k][b][c]. */
 static void forward_alone(builder *b, fno_place from, fno_place to, int64_t c, bool gradient) {
     fno_stage *stage = next_stage(b->route);
     stage->pass = along(b, b->first);
@@ -103,7 +105,7 @@ static void forward_alone(builder *b, fno_place from, fno_place to, int64_t c, b
     hold(b->route, to, mode_cells(b, c));
 }
 
-/* The product with the weights, of so many of the first axis' transforms as go with it. */
+/* The product with the weights, fused with the first axis' forward and inverse passes as asked. */
 static fno_place mix(builder *b, fno_place from, bool forward, bool back) {
     const stn_layer *l = b->layer;
     const int64_t c = stn_layer_from(l), o = stn_layer_to(l);
@@ -125,7 +127,7 @@ static fno_place mix(builder *b, fno_place from, bool forward, bool back) {
     return stage->to;
 }
 
-/* The same by a product of modes: one matrix a mode, or one for all. */
+/* The same as a separate product for each mode, or one for all modes. */
 static fno_place mix_modes(builder *b, fno_place from) {
     const stn_layer *l = b->layer;
     const int64_t c = stn_layer_from(l), o = stn_layer_to(l), all = stn_layer_modes(l), per = l->shared ? 1 : all;
@@ -156,15 +158,15 @@ static fno_place back_alone(builder *b, fno_place from) {
     return stage->to;
 }
 
-/* The sum of so many parts that lie one after the other, so many numbers each. */
+/* The sum of `parts` consecutive arrays of `numbers` numbers. */
 static void sum_parts(builder *b, fno_place from, fno_place to, int64_t parts, int64_t numbers) {
     fno_stage *stage = next_stage(b->route);
     stage->kind = FNO_SUM, stage->from = from, stage->to = to;
     stage->sum = (fno_sum){.apart = 1, .step = numbers, .terms = parts, .outputs = numbers, .per = 1};
 }
 
-/* The bias' gradient, the sum of y's over items and points: frequency 0 of its spectrum, which is
- * always kept, has it for each item. */
+/* The gradient of the bias, the sum of y's gradient over items and points: frequency 0 of its
+ * spectrum, which is always retained, is the sum over points; then a sum over items. */
 static void bias_gradient(builder *b, fno_place spectrum) {
     const stn_layer *l = b->layer;
     const int64_t zero = (-l->first[0] * l->modes[1] - l->first[1]) * l->modes[2] - l->first[2], per = stn_layer_per(l);
@@ -174,8 +176,8 @@ static void bias_gradient(builder *b, fno_place spectrum) {
     stage->sum.terms = l->batch, stage->sum.outputs = per * l->c_out, stage->sum.per = (int)per;
 }
 
-/* The gradient of weights: both spectra, their products for each mode, and the sum of these where
- * there is one for all. */
+/* The gradient of the weights: both spectra, their products for each mode, and the sum of these if
+ * all modes share one matrix. */
 static void weight_gradient(builder *b) {
     const stn_layer *l = b->layer;
     const int64_t all = stn_layer_modes(l), batch = l->batch;
@@ -199,10 +201,9 @@ static void weight_gradient(builder *b) {
     sum_parts(b, stage->to, FNO_Y, all, 2 * l->c_in * l->c_out);
 }
 
-/* ---- bias and skip
- * ----------------------------------------------------------------------------------------------- */
+/* ---- bias and skip connection */
 
-/* skip[c][o] with x of every point, or its adjoint with y's gradient. */
+/* skip[c][o] times x at every point, or its adjoint times y's gradient. */
 static void skip_product(builder *b) {
     const stn_layer *l = b->layer;
     const int64_t n = stn_layer_points(l), c = stn_layer_from(l), o = stn_layer_to(l);
@@ -218,7 +219,7 @@ static void skip_product(builder *b) {
     stage->from = FNO_X, stage->right = FNO_SKIP, stage->to = FNO_Y;
 }
 
-/* For each item of the batch, then their sum. */
+/* Products for each item of the batch, then their sum. */
 static void skip_gradient(builder *b) {
     const stn_layer *l = b->layer;
     const int64_t n = stn_layer_points(l), c = l->c_in, o = l->c_out;
@@ -235,7 +236,7 @@ static void skip_gradient(builder *b) {
     sum_parts(b, FNO_A, FNO_SKIP_GRADIENT, l->batch, c * o * stn_layer_per(l));
 }
 
-/* What comes after the transforms, by the last of them. */
+/* Adds bias, skip connection and activation to the last pass. */
 static void finish(const stn_layer *l, fno_route *route) {
     fno_pass *last = &route->stage[route->count - 1].pass;
     last->activation = l->activation;

@@ -1,4 +1,4 @@
-/* How a pass is shaped: see pass.h. */
+/* Shapes of fno_line and fno_split for a machine, and their cost model; see shape.h. */
 #include "strategies/fno/shape.h"
 
 #include <math.h>
@@ -6,17 +6,16 @@
 
 #include "base/arith.h"
 
-/* STEP: channels whose weights come at once, where modes of all are held; SECTOR: bytes that memory
- * moves at least */
+/* MOST_CELLS: longest line; STEP: channels whose weights are loaded at once if the modes of all
+ * channels are in shared memory; SECTOR: bytes of a memory transaction. */
 enum { MOST_CELLS = 1024 * 1024, STEP = 16, SECTOR = 32 };
 
-/* ---- the ladder
- * -------------------------------------------------------------------------------------------------- */
+/* ---- radices of the shared-memory FFT */
 
 static bool has_butterfly(int radix) { return radix != 11 && radix != 13; }
 
-/* The radices with fewest rungs, the first the largest; the last is best at most 8: so few
- * registers are needed for it. */
+/* Splits `rest` into `stages` radices, the first as large as possible, the last at most `last`: a
+ * small last radix needs few registers. */
 static bool divide(int rest, int stages, int most, int last, int *radix) {
     static const int radices[] = {16, 15, 14, 12, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1};
     if (stages == 1) {
@@ -41,8 +40,8 @@ static bool find_radices(int64_t n, bool wide, stn_ladder *line) {
     return false;
 }
 
-/* Short lines: the first radix so small that neighbouring threads, which take neighbouring points,
- * have whole sectors of 32 bytes. As many rungs as without. */
+/* For short lines: makes the first radix so small that neighbouring threads, which take
+ * neighbouring points, read whole sectors of 32 bytes. The number of stages does not change. */
 static void widen_rows(int64_t n, bool wide, int point, stn_ladder *line) {
     const int stages = line->stages;
     for (int first = line->radix[0]; first >= 2; first--) {
@@ -53,14 +52,14 @@ static void widen_rows(int64_t n, bool wide, int point, stn_ladder *line) {
         return;
     }
 }
-/* Bytes of a point where it comes in or goes out, of a transform alone. */
+/* Bytes of a point in memory, for a pass without the product. */
 static int point_bytes(const fno_pass *pass, fno_numbers numbers) {
     const bool stored = pass->forward ? pass->store_in : pass->store_out;
     return (int)(stored ? stn_dtype_size(numbers.dtype) : fno_cell(numbers) / 2) * (pass->real ? 1 : 2);
 }
 
-/* Neighbouring butterflies of the foot begin a radix apart, of four lines side by side: an odd
- * distance meets every bank. */
+/* Neighbouring butterflies of the last stage begin one radix apart, in four interleaved lines; an
+ * odd distance has no bank conflicts. */
 static int pad_of(const stn_ladder *line) {
     const int last = line->radix[line->stages - 1];
     return last % 2 ? 0 : last;
@@ -72,8 +71,7 @@ static int power_from(int64_t n) {
     return power;
 }
 
-/* ---- shared memory: the twin of fno_line.cu's CELLS
- * --------------------------------------------------------------- */
+/* ---- shared memory; must agree with CELLS in fno_line.cu */
 
 static int64_t pitch(int64_t channels) { return stn_round_up(channels, 16); }
 static int64_t group_channels(const fno_pass *pass, const fno_shape *shape) {
@@ -81,7 +79,7 @@ static int64_t group_channels(const fno_pass *pass, const fno_shape *shape) {
 }
 static int64_t columns_of(const fno_shape *shape) { return 8 * (int64_t)shape->tiles[1] * shape->warps[1]; }
 
-/* Rows of the tile: of all sweeps of the product. */
+/* Rows of the tile, in all sweeps of the product. */
 static int64_t rows_of(const fno_pass *pass, const fno_shape *shape) {
     const int64_t rows = 16 * (int64_t)shape->tiles[0] * shape->warps[0];
     return !pass->product ? pass->modes : shape->whole ? stn_round_up(pass->modes, rows) : rows;
@@ -103,8 +101,7 @@ size_t fno_shape_shared(const fno_pass *pass, fno_numbers numbers, const fno_sha
     return (size_t)(stn_round_up(ladder, 2) + held + stn_max(in, out)) * fno_cell(numbers);
 }
 
-/* ---- choosing
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- choosing the shape */
 
 typedef struct search {
     const fno_pass *pass;
@@ -117,13 +114,14 @@ typedef struct search {
 
 static bool is_split(const search *s) { return s->form == FNO_SPLIT || s->form == FNO_TWINS; }
 
-/* Blocks of these bytes that a multiprocessor holds. */
+/* Resident blocks per multiprocessor with `shared` bytes each. */
 static int64_t fitting(const search *s, size_t shared) {
     return shared > s->machine->shared_per_block ? 0
                                                  : (int64_t)(s->machine->shared_per_multiprocessor / (shared + 1024));
 }
 
-/* Weights stay where as many blocks fit with all of them. */
+/* Rates the current shape and keeps it if it is the best. Weights stay in shared memory if that
+ * does not reduce the number of resident blocks. */
 static void offer(search *s, double waste, int by_registers) {
     fno_shape *now = &s->now;
     const int64_t channels = group_channels(s->pass, now);
@@ -138,14 +136,14 @@ static void offer(search *s, double waste, int by_registers) {
     }
     now->line.blocks = (int)blocks;
     const double resident = (double)(blocks * now->threads), busy = waste * (0.7 + 0.3 * 512 / fmin(resident, 512));
-    const double sectors =
-        now->line.lines < 4 ? 1.1 : 1; /* fewer lines side by side: longer rows of points, but more banks met twice */
+    /* Fewer interleaved lines: longer runs of points, but more bank conflicts. */
+    const double sectors = now->line.lines < 4 ? 1.1 : 1;
     if (busy * sectors < s->cost) s->cost = busy * sectors, s->best = *now;
 }
 
-/* All ways to share the product among the warps, of all modes or of those of a sweep. A lane's sums
- * take 8 registers a tile, and what is added to them as many for a row of tiles; 4 tiles leave room
- * for two blocks of 256 threads. */
+/* Tries all divisions of the product among the warps, of all modes or of those of a sweep. A lane's
+ * sums take 8 registers per tile, and the values added to them as many per row of tiles; with 4
+ * tiles, two blocks of 256 threads fit. */
 static void offer_products(search *s, int sweeps) {
     const int wide = fno_wide(s->numbers) ? 2 : 1, warps = (s->now.mixers ? s->now.mixers : s->now.threads) / 32;
     const int64_t rows = stn_div_up(stn_div_up(s->pass->modes, 16), sweeps), columns = stn_div_up(s->pass->outputs, 8);
@@ -171,12 +169,12 @@ static void offer_groups(search *s) {
     if (s->form == FNO_WHOLE && channels % STEP) return;
     if (s->pass->product)
         for (int sweeps = 1; sweeps <= (s->form == FNO_WHOLE ? 4 : 1); sweeps *= 2) offer_products(s, sweeps);
-    else /* lines that are not there */
+    else /* waste: lines of the last group that do not exist */
         offer(s, (double)stn_round_up(all, channels) / (double)all, 512 / now->threads > 1 ? 768 / now->threads : 1);
 }
 
-/* Lines of so many threads, and how many at once. A warp of those that transform alone waits for no
- * other: its lines are its own. */
+/* Tries numbers of threads per line and of lines at once. Warps that only transform have whole
+ * lines, so that they need not wait for each other. */
 static void offer_lines(search *s) {
     stn_ladder *line = &s->now.line;
     s->now.mixers = is_split(s) ? s->now.threads / 2 : 0;
@@ -186,7 +184,8 @@ static void offer_lines(search *s) {
             if (s->now.groups < 1 || line->threads > 256) continue;
             if (is_split(s) && (line->stages != 2 || line->threads * line->lines > 32)) continue;
             offer_groups(s);
-            if (s->cost < INFINITY && line->threads <= 8) break; /* more lines at once would not be better */
+            /* more lines at once are not better */
+            if (s->cost < INFINITY && line->threads <= 8) break;
         }
 }
 
@@ -219,40 +218,39 @@ int64_t fno_shape_blocks(const fno_pass *pass, const fno_shape *shape, const stn
     return stn_div_up(pass->items, *each);
 }
 
-/* ---- what it costs
- * ----------------------------------------------------------------------------------------------- */
+/* ---- the cost model */
 
-/* Fitted to what an H200 took (bench/results/2026-11-22-fno-2.md; begin, tall, longer, parted,
- * paired: 2026-11-23-layers.md), not draw. Instructions for each point and rung with its loads and
- * stores, of a transform alone and beside a product; parts of the peak rates that are reached; how
- * much of the shorter work hides behind the longer, in a transform alone; bytes a second of weights
- * that come again for every item; how much each further block of a multiprocessor lets the phases
- * of a product's pass overlap; the first loads and the last stores of a block; what one
- * multiprocessor can read, over its share of the copy bandwidth; of the transforms and the product
- * that different warps do side by side how much of the shorter the longer still waits for, by their
- * count of instructions, and how much of its time such a block works, alone and with another on its
- * multiprocessor; how much longer lines of more than TALL points take, that leave a multiprocessor
- * few blocks, and those of more than LONG; how much longer points take for each further access to
- * one of their sectors. */
+/* Fitted to measurements on an H200, except draw. instructions, mixing: per point and stage with
+ * its loads and stores, without and with a product; copy, tensor: fractions of the peak rates;
+ * hidden: fraction of the shorter of memory and computing time that is hidden, in a transform
+ * alone; again: bytes per second of weights that are loaded again for every item; overlap: gain of
+ * each further resident block, by overlapping the phases of a pass with product; begin: seconds of
+ * the first loads and last stores of a block; draw: read bandwidth of one multiprocessor, over its
+ * share of the copy bandwidth; beside: of transforms and products in different warps, fraction of
+ * the shorter that is not hidden; works, paired: fraction of the time that such a block computes,
+ * alone and with a second block; tall, longer: factors for lines of more than TALL and more than
+ * LONG points, which leave few blocks; parted: cost of each further access to a sector of
+ * points. */
 enum { LONG = 256, TALL = 4096 };
 static const struct {
     double instructions, mixing, copy, tensor, hidden, again, overlap, begin, draw, beside, works, paired, tall, longer,
         parted;
 } rates = {17, 24, 0.9, 0.92, 0.7, 5.5e12, 0.16, 1.5e-6, 3, 0.35, 0.74, 0.82, 2.9, 1.6, 0.8};
 
-/* Accesses to a sector of points: neighbouring threads take neighbouring points, as many as
- * butterflies begin side by side. */
+/* Accesses per sector of points: neighbouring threads take neighbouring points, as many as there
+ * are neighbouring butterflies. */
 static double accesses(const fno_pass *pass, fno_numbers numbers, const fno_shape *shape) {
     const double side = fmin(shape->line.threads, (double)shape->line.points / shape->line.radix[0]);
     return fmax(1, SECTOR / (side * point_bytes(pass, numbers)));
 }
 
-/* What a pass asks of a machine, in seconds of each of its units. */
+/* Seconds that a pass takes in each unit of the machine. */
 typedef struct pass_work {
     double moving, ladder, tensor, weights;
 } pass_work;
 
-/* Seconds of a launch in which all warps transform and multiply in turn, or only transform. */
+/* Seconds of a launch in which all warps alternate between transform and product, or only
+ * transform. */
 static double cost_in_turn(const fno_pass *pass, const fno_shape *shape, double blocks, const pass_work *work,
                            const stn_machine *machine) {
     const double resident = machine->multiprocessors * (double)shape->line.blocks;
@@ -265,7 +263,8 @@ static double cost_in_turn(const fno_pass *pass, const fno_shape *shape, double 
     return fmax(longer, (longer + shorter) / (1 + rates.overlap * beside));
 }
 
-/* Of one in which some warps transform while others multiply: a turn more than there are items. */
+/* Seconds if some warps transform while others multiply: one iteration more than there are
+ * items. */
 static double cost_beside(const fno_shape *shape, double blocks, double each, const pass_work *work,
                           const stn_machine *machine) {
     const double turns = blocks / machine->multiprocessors / shape->line.blocks, idle = ceil(turns) / turns;

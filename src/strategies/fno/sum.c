@@ -1,4 +1,4 @@
-/* See sum.h. */
+/* fno_sum: strided sums; see sum.h. */
 #include "strategies/fno/sum.h"
 
 #include <math.h>
@@ -8,15 +8,15 @@
 
 enum { THREADS = 256, SIDE = 32 };
 
-/* As fno_sum.cu declares it. */
+/* The arguments that fno_sum.cu declares. */
 typedef struct sum_arguments {
     const void *in;
     void *out;
     int64_t apart, step, terms, outputs;
 } sum_arguments;
 
-/* Threads along what goes out: a warp where that lies side by side, else along the sum, the pair of
- * a complex number at most. */
+/* Threads along outputs: a warp if outputs are contiguous; otherwise threads go along the sum, with
+ * at most the two numbers of a complex output. */
 static int across(const fno_sum *sum) { return sum->apart == sum->per ? SIDE : sum->per; }
 
 int64_t fno_sum_blocks(const fno_sum *sum) { return stn_div_up(sum->outputs, across(sum)); }
@@ -47,7 +47,7 @@ stn_status fno_sum_launch(const stn_kernel *kernel, const fno_sum *sum, fno_numb
     return stn_module_launch(kernel->module, &how, &a, error);
 }
 
-/* Estimate, not measured yet: a block reads its sum at no more than this rate. */
+/* Estimate, not measured: bytes per second that a block reads at most. */
 #define BLOCK_RATE 1.5e10
 
 double fno_sum_cost(const fno_sum *sum, fno_numbers numbers, const stn_machine *machine, stn_estimate *total) {

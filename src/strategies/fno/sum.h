@@ -1,11 +1,11 @@
 /* One launch of fno_sum (kernel_templates/fno/fno_sum.cu): sums of partial results, or of one
- * frequency of all items. */
+ * frequency over all items. */
 #ifndef STN_STRATEGIES_FNO_SUM_H
 #define STN_STRATEGIES_FNO_SUM_H
 #include "strategies/fno/pass.h"
 
-/* In numbers: out[i] = sum over j of in[first + i / per * apart + i % per + j * step]. What comes
- * in is as it is computed in, what goes out has the layer's elements. */
+/* In numbers: out[i] = sum over j of in[first + i / per * apart + i % per + j * step]. The input is
+ * in the arithmetic type, the output in the layer's type. */
 typedef struct fno_sum {
     int64_t first, apart, step, terms, outputs;
     int per;
