@@ -1,4 +1,4 @@
-/* See kernels.h. */
+/* The kernels of kernel_templates/layer: parameters and launches; see kernels.h. */
 #include "strategies/cublas/kernels.h"
 
 #include <stddef.h>
@@ -10,7 +10,7 @@
 
 enum { SIDE = 32, STEP = 8, WIDE = 64, LINES_AT_ONCE = 4, MOST_BLOCKS = 1 << 20 };
 
-/* Of layer_gather and layer_scatter, as the templates declare them. */
+/* The arguments that layer_gather.cu and layer_scatter.cu declare. */
 typedef struct tile_arguments {
     const void *from;
     void *to;
@@ -18,7 +18,7 @@ typedef struct tile_arguments {
     cublas_axes axes;
 } tile_arguments;
 
-/* Of layer_pad. */
+/* The arguments that layer_pad.cu declares. */
 typedef struct pad_arguments {
     void *data;
     int64_t rows, length, kept, n;
@@ -42,8 +42,7 @@ cublas_axes cublas_axes_whole(int64_t modes) {
     return (cublas_axes){.n = {1, 1, m}, .modes = {1, 1, m}, .length = m, .spectrum = m, .kept = m};
 }
 
-/* ---- made
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- building */
 
 static const struct {
     const char *name;
@@ -77,17 +76,16 @@ stn_status cublas_kernel(stn_plan *plan, cublas_template of, const cublas_words 
     return STN_OK;
 }
 
-/* ---- launched
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- launching */
 
-/* Blocks take their share by turns where there are more. */
+/* If there is more work than MOST_BLOCKS blocks, blocks loop. */
 static stn_status launch(const stn_kernel *kernel, int64_t blocks, unsigned x, unsigned y, void *arguments,
                          void *stream, stn_error *error) {
     stn_launch how = {.grid = {(unsigned)stn_min(blocks, MOST_BLOCKS), 1, 1}, .block = {x, y, 1}, .stream = stream};
     return stn_module_launch(kernel->module, &how, arguments, error);
 }
 
-/* A block keeps its columns of tiles: as many blocks for each as keep a GPU busy. */
+/* A block keeps its column of tiles; BUSY blocks are enough to keep a GPU busy. */
 static stn_status launch_tiles(const stn_kernel *kernel, const void *from, void *to, int64_t rows, int64_t along,
                                const cublas_axes *axes, void *stream, stn_error *error) {
     enum { BUSY = 1 << 12 };

@@ -4,21 +4,22 @@
 #include "context/kernel.h"
 #include "plan/plan.h"
 
-/* What a kernel is rendered for; its name says which of these it reads. */
+/* Parameters of a kernel; each template documents which of them it reads. */
 typedef struct cublas_words {
     stn_dtype from, to;
-    bool half, doubled, conjugate; /* layer_scatter, layer_pad: half spectra; layer_gather */
-    int parts;                     /* numbers of an element */
-    bool add, bias;                /* layer_finish */
+    /* half: of layer_scatter, layer_pad; the others: of layer_gather */
+    bool half, doubled, conjugate;
+    int parts;      /* numbers per element */
+    bool add, bias; /* of layer_finish */
     stn_activation activation;
 } cublas_words;
 
-/* As modes.cuh has it. */
+/* layer_axes of modes.cuh. */
 typedef struct cublas_axes {
     int n[3], modes[3], first[3], length, spectrum, kept;
 } cublas_axes;
 cublas_axes cublas_axes_of(const stn_layer *layer);
-cublas_axes cublas_axes_whole(int64_t modes); /* of weights: rows of `modes`, all kept */
+cublas_axes cublas_axes_whole(int64_t modes); /* for weights: rows of `modes` modes, all retained */
 
 typedef enum cublas_template { CUBLAS_GATHER, CUBLAS_SCATTER, CUBLAS_PAD, CUBLAS_FINISH, CUBLAS_SUMS } cublas_template;
 stn_status cublas_kernel(stn_plan *plan, cublas_template of, const cublas_words *words, stn_kernel **kernel,
@@ -31,18 +32,18 @@ stn_status cublas_scatter(const stn_kernel *kernel, const void *from, void *to, 
 stn_status cublas_pad(const stn_kernel *kernel, void *data, int64_t rows, const cublas_axes *axes, void *stream,
                       stn_error *error);
 
-/* As layer_finish.cu declares them. */
+/* The arguments that layer_finish.cu declares. */
 typedef struct cublas_finish_arguments {
     const void *from, *add, *bias;
     void *to;
     int64_t all, lines, channels, length, pitch;
 } cublas_finish_arguments;
 stn_status cublas_finish(const stn_kernel *kernel, const cublas_finish_arguments *what, void *stream, stn_error *error);
-/* The same for lines to which nothing is done: from one type to another. */
+/* Only converts types, by the same kernel. */
 stn_status cublas_move(const stn_kernel *kernel, const void *from, void *to, int64_t lines, int64_t length,
                        void *stream, stn_error *error);
 
-/* As layer_sums.cu declares them. */
+/* The arguments that layer_sums.cu declares. */
 typedef struct cublas_sums_arguments {
     const void *from;
     void *to;

@@ -1,4 +1,4 @@
-/* One run of the cublas strategy: transforms, products and kernels one after the other on the
+/* Execution of the cublas strategy: transforms, products and kernels one after the other on the
  * caller's stream. */
 #include "base/arith.h"
 #include "base/error.h"
@@ -21,7 +21,7 @@ static stn_status multiply(const job *j, const stn_gemm *g, const void *a, const
     return stn_cublas_run(j->state->cublas, g, a, b, c, part(j, CUBLAS_BLAS), j->run->stream, error);
 }
 
-/* Grids of `channels` channels in the type that is computed in. */
+/* The grids of `channels` channels in the arithmetic type, converted if necessary. */
 static stn_status widened(const job *j, const void *grids, int64_t channels, cublas_part where, const void **ready,
                           stn_error *error) {
     *ready = grids;
@@ -52,10 +52,9 @@ static stn_status ready_skip(const job *j, const void **ready, stn_error *error)
     return cublas_gather(j->state->kernel[GATHER_SKIP], j->run->skip, own, j->s->pairs, &one, j->run->stream, error);
 }
 
-/* ---- from channels to channels
- * ----------------------------------------------------------------------------------- */
+/* ---- forward, and backward to the input */
 
-/* From the input's spectrum to the output's, which is returned. */
+/* From the spectrum of the input to that of the output, which is returned in *made. */
 static stn_status map_spectrum(const job *j, void **made, stn_error *error) {
     const cublas_state *state = j->state;
     const cublas_shape *s = j->s;
@@ -75,7 +74,8 @@ static stn_status map_spectrum(const job *j, void **made, stn_error *error) {
     return cublas_scatter(state->kernel[SCATTER], kept_out, spectrum, items * s->to, &state->axes, stream, error);
 }
 
-/* Skip, bias, activation and the output's own type, over what the transform left in `grid`. */
+/* Adds skip connection and bias to the inverse transform in `grid`, applies the activation, and
+ * converts to the output's type. */
 static stn_status finish(const job *j, const void *x, const void *grid, stn_error *error) {
     const cublas_shape *s = j->s;
     const stn_layer *layer = s->layer;
@@ -110,10 +110,9 @@ static stn_status map(const job *j, stn_error *error) {
     return finish(j, x, grid, error);
 }
 
-/* ---- sums over the batch
- * ----------------------------------------------------------------------------------------- */
+/* ---- sums over the batch */
 
-/* Of bias: a channel's sum over its points is its frequency 0. */
+/* Gradient of the bias: the sum of a channel over its points is its frequency 0. */
 static stn_status sum_bias(const job *j, stn_error *error) {
     const cublas_shape *s = j->s;
     cublas_sums_arguments a = {
@@ -123,16 +122,16 @@ static stn_status sum_bias(const job *j, stn_error *error) {
     return cublas_sums(j->state->kernel[SUMS], &a, j->run->stream, error);
 }
 
-/* A product that sums over the terms of items, in elements: where the next item and the next term
- * of each factor begin. */
+/* A product that sums over the terms of several items; strides between items and between terms of
+ * each factor, in elements. */
 typedef struct long_sum {
     stn_gemm g; /* of all terms of one item */
     const char *a, *b;
     int64_t items, terms, item_a, item_b, term_a, term_b;
 } long_sum;
 
-/* `count` pieces of `terms` terms each, from a term of an item on; `along`: of one item, or the
- * same of several. */
+/* Adds `count` pieces of `terms` terms each, from a term of an item on. along: pieces of one item;
+ * otherwise the same piece of several items. */
 static stn_status add_pieces(const job *j, const long_sum *l, int64_t item, int64_t first, int64_t terms, int64_t count,
                              bool along, bool begun, stn_error *error) {
     const int64_t element = (int64_t)stn_dtype_size(j->s->inner) * (l->g.complex ? 2 : 1);
@@ -143,8 +142,8 @@ static stn_status add_pieces(const job *j, const long_sum *l, int64_t item, int6
                     l->b + (item * l->item_b + first * l->term_b) * element, part(j, CUBLAS_PARTIALS), error);
 }
 
-/* In whichever order takes fewer calls. The first call is the largest: later ones find all that
- * they add to. */
+/* Sums all pieces in the order that takes fewer calls. The first call is the largest, so that later
+ * ones always add to initialised sums. */
 static stn_status sum_pieces(const job *j, const long_sum *l, int64_t *partials, stn_error *error) {
     const int64_t whole = l->terms / CUBLAS_PIECE, rest = l->terms % CUBLAS_PIECE;
     const bool along = whole > l->items;
@@ -174,19 +173,18 @@ static stn_status sum_skip(const job *j, const void *x, const void *gradient, st
     return cublas_sums(j->state->kernel[SUMS], &a, j->run->stream, error);
 }
 
-/* ---- the gradient of weights, of kept modes of the gradient and of x
- * --------------------------------------------- */
+/* ---- gradient of the weights, from the retained modes of the gradient and of x */
 
 static stn_status store_weights(const job *j, const void *made, stn_error *error) {
     const cublas_shape *s = j->s;
-    if (!s->own_weights) return STN_OK; /* made where they belong */
+    if (!s->own_weights) return STN_OK; /* already in the output */
     if (s->layer->shared)
         return cublas_move(j->state->kernel[NARROW], made, j->run->out, s->from, 2 * s->to, j->run->stream, error);
     return cublas_scatter(j->state->kernel[SCATTER_WEIGHTS], made, j->run->out, s->pairs, &j->state->whole,
                           j->run->stream, error);
 }
 
-/* One matrix for all modes, of more terms than a piece has. */
+/* One matrix for all modes, with more terms than one piece. */
 static stn_status sum_all_modes(const job *j, const void *gradient, const void *x, stn_error *error) {
     const cublas_shape *s = j->s;
     const stn_gemm g = cublas_sum(s);

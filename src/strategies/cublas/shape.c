@@ -1,4 +1,5 @@
-/* See shape.h. cuBLAS counts matrices in columns: what lies as rows of ours is their transposed. */
+/* Layouts, workspace and matrix products of the cublas strategy; see shape.h. cuBLAS matrices are
+ * column-major: our row-major arrays are their transposes. */
 #include "strategies/cublas/shape.h"
 
 #include <string.h>
@@ -64,8 +65,7 @@ stn_status cublas_transform(const cublas_shape *s, int64_t channels, bool invers
     return stn_fft_make(&t, fft, error);
 }
 
-/* ---- products
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- products */
 
 static stn_gemm product(const cublas_shape *s, bool complex, int64_t m, int64_t n, int64_t k, int64_t batch) {
     return (stn_gemm){
@@ -79,14 +79,16 @@ static void lie(stn_gemm *g, int64_t lda, int64_t stride_a, int64_t ldb, int64_t
     g->ldc = ldc, g->stride_c = stride_c;
 }
 
-/* Forward, of each mode: Z^T (to x items) = W^T (to x from) X^T, where W^T is how [from][to] reads
- * in columns. Backward: its adjoint. The transforms' 1/N comes along. */
+/* Forward, for each mode: Z^T (to x items) = W^T (to x from) X^T; row-major [from][to] is W^T in
+ * column order. Backward: the adjoint. Includes the 1/N of the transforms. */
 stn_gemm cublas_map(const cublas_shape *s) {
     const stn_layer *layer = s->layer;
     const bool backward = layer->pass == STN_PASS_BACKWARD_X;
     const int64_t items = layer->batch;
     stn_gemm g;
-    if (s->straight) { /* of each item: Z^T (modes x to) = X^T (modes x from) W; W is transposed, or its conjugates' copy */
+    if (s->straight) {
+        /* For each item: Z^T (modes x to) = X^T (modes x from) W; W transposed, or conjugated
+         * copy. */
         g = product(s, true, s->modes, s->to, s->from, items);
         g.op_b = backward ? STN_GEMM_PLAIN : STN_GEMM_TRANSPOSED;
         lie(&g, s->spectrum, s->from * s->spectrum, layer->c_out, 0, s->spectrum, s->to * s->spectrum);
@@ -100,7 +102,7 @@ stn_gemm cublas_map(const cublas_shape *s) {
     return g;
 }
 
-/* Of each mode, or of all: dW^T (c_out x c_in) = G^T (c_out x items) conj(X) (items x c_in). */
+/* For each mode, or over all: dW^T (c_out x c_in) = G^T (c_out x items) conj(X) (items x c_in). */
 stn_gemm cublas_sum(const cublas_shape *s) {
     const stn_layer *layer = s->layer;
     const int64_t items = layer->batch, terms = layer->shared ? s->modes * items : items;
@@ -111,13 +113,13 @@ stn_gemm cublas_sum(const cublas_shape *s) {
     return g;
 }
 
-/* Of each item: Y^T (points x to) = X^T (points x from) S; backward S's adjoint. */
+/* For each item: Y^T (points x to) = X^T (points x from) S; backward: the adjoint of S. */
 stn_gemm cublas_skip(const cublas_shape *s) {
     const stn_layer *layer = s->layer;
     stn_gemm g = product(s, !layer->real, s->points, s->to, s->from, layer->batch);
     g.op_b = layer->pass == STN_PASS_BACKWARD_X ? STN_GEMM_PLAIN : STN_GEMM_TRANSPOSED;
     lie(&g, s->points, s->from * s->points, layer->c_out, 0, s->points, s->to * s->points);
-    g.beta = s->padded ? 0 : 1; /* the transform's result is there already, or comes after it */
+    g.beta = s->padded ? 0 : 1; /* adds to the transform's result, or is added to it later */
     return g;
 }
 
@@ -125,7 +127,7 @@ int64_t cublas_partials(int64_t items, int64_t terms) {
     return stn_min(stn_max(items, terms / CUBLAS_PIECE), CUBLAS_AT_ONCE);
 }
 
-/* Of one item: conj(X) (c_in x points) G^T (points x c_out). */
+/* For one item: conj(X) (c_in x points) G^T (points x c_out). */
 stn_gemm cublas_skip_sum(const cublas_shape *s) {
     const stn_layer *layer = s->layer;
     stn_gemm g = product(s, !layer->real, layer->c_in, layer->c_out, s->points, 1);

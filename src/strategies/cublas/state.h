@@ -1,4 +1,4 @@
-/* What the cublas strategy builds for a plan, and its run. */
+/* State of a plan of the cublas strategy, and its execution. */
 #ifndef STN_CUBLAS_STATE_H
 #define STN_CUBLAS_STATE_H
 #include "launch/cufft.h"
@@ -19,15 +19,15 @@ enum {
     SUMS,
     KERNELS
 };
-enum { FORWARD, BACK, TRANSFORMS }; /* BACK: of the gradient in the pass to the weights */
+enum { FORWARD, BACK, TRANSFORMS }; /* BACK: in the pass to the weights, transforms the gradient */
 
 typedef struct cublas_state {
     cublas_shape shape;
     cublas_axes axes, whole; /* of spectra, of weights */
-    stn_cublas *cublas;      /* the context's */
+    stn_cublas *cublas;      /* owned by the context */
     stn_cufft_plan *transform[TRANSFORMS];
-    stn_kernel *kernel[KERNELS]; /* NULL: not needed */
-    size_t at[CUBLAS_PARTS];     /* in the workspace */
+    stn_kernel *kernel[KERNELS]; /* NULL if not needed */
+    size_t at[CUBLAS_PARTS];     /* offsets in the workspace, in bytes */
     int cufft_version;
 } cublas_state;
 

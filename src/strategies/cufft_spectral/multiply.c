@@ -1,4 +1,4 @@
-/* See multiply.h. */
+/* The kernel spectral_multiply and its tables; see multiply.h. */
 #include "strategies/cufft_spectral/multiply.h"
 
 #include <math.h>
@@ -12,7 +12,7 @@
 
 enum { THREADS = 256, CHUNK = 1024, WARP = 32, MOST_BLOCKS = 1 << 16 };
 
-/* As spectral_multiply.cu declares them. */
+/* The arguments that spectral_multiply.cu declares. */
 typedef struct multiply_arguments {
     void *spectrum;
     const void *parts, *angles;
@@ -24,7 +24,7 @@ typedef struct multiply_arguments {
 
 stn_symbol cufft_spectral_symbol(const stn_task *task) { return stn_symbol_form(task, 2, task->n, false); }
 
-/* Threads that take a chunk together. */
+/* Threads that share a chunk. */
 static int lanes_of(int64_t half) {
     int lanes = 1;
     while (lanes < WARP && lanes < half) lanes *= 2;
@@ -50,11 +50,10 @@ static stn_status make_kernel(stn_plan *plan, const cufft_spectral_shape *shape,
     return STN_OK;
 }
 
-/* ---- tables
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- tables */
 
-/* cos, sin(pi k / n) at k = 0, step, 2 step, ..: both of arguments below a quarter turn, so with a
- * small relative error. */
+/* cos and sin of pi k / n at k = 0, step, 2 step, ..; arguments are at most a quarter turn, so that
+ * the relative error is small. */
 static void fill_turns(int64_t n, int64_t step, int64_t count, double *to) {
     for (int64_t i = 0; i < count; i++) {
         const long double angle = 3.14159265358979323846264338327950288L * (long double)(i * step) / (long double)n;
@@ -76,8 +75,8 @@ static stn_status fill_parts(const stn_task *task, const cufft_spectral_shape *s
 static stn_status upload(const stn_plan *plan, cufft_spectral_multiply *m, const double *tables, size_t size,
                          stn_error *error) {
     stn_device *device = plan->context->device;
-    if (m->tables)
-        STN_TRY(stn_device_synchronize_all(device, error)); /* executions under way still read the old ones */
+    /* executions may still read them */
+    if (m->tables) STN_TRY(stn_device_synchronize_all(device, error));
     if (m->tables && size > m->size) {
         stn_device_free(device, m->tables);
         m->tables = NULL;
@@ -94,7 +93,7 @@ static stn_status make_tables(stn_plan *plan, const cufft_spectral_shape *shape,
     const stn_task *task = &plan->task;
     const int64_t angles = stn_min(shape->half, CHUNK), turns = stn_div_up(shape->half, CHUNK);
     const size_t numbers = (size_t)(shape->lines * m->symbol.parts);
-    const size_t first = (numbers + 1) / 2 * 2; /* pairs are one access */
+    const size_t first = (numbers + 1) / 2 * 2; /* pairs are aligned */
     m->largest = stn_symbol_largest(task, task->n);
     m->dead = stn_symbol_dead(m->largest, task->steps, stn_symbol_bits(task->dtype));
     m->angles = first * sizeof(double);
@@ -125,8 +124,7 @@ void cufft_spectral_multiply_clear(const stn_plan *plan, cufft_spectral_multiply
     m->tables = NULL;
 }
 
-/* ---- running
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- running */
 
 stn_status cufft_spectral_multiply_run(const stn_plan *plan, const cufft_spectral_shape *shape,
                                        const cufft_spectral_multiply *m, void *spectrum, void *stream,

@@ -1,4 +1,4 @@
-/* See ways.h. */
+/* The cuFFT transforms of a stencil task; see ways.h. */
 #include "strategies/cufft_spectral/ways.h"
 
 #include <stdio.h>
@@ -34,7 +34,7 @@ static stn_status make_back(const stn_task *task, const cufft_spectral_shape *s,
     return stn_fft_make(&t, made, NULL);
 }
 
-/* All axes but the last, of one grid's spectrum where it lies. */
+/* The inverse along all axes but the last, of one grid's spectrum in place. */
 static stn_status make_slow_axes(const stn_task *task, const cufft_spectral_shape *s, stn_fft *made) {
     stn_transform t = STN_TRANSFORM_INIT;
     const ptrdiff_t dense[2] = {(ptrdiff_t)(task->n[1] * s->half), (ptrdiff_t)s->half};
@@ -51,7 +51,7 @@ static stn_status make_slow_axes(const stn_task *task, const cufft_spectral_shap
     return stn_fft_make(&t, made, NULL);
 }
 
-/* Rows, evenly apart in the output. */
+/* The inverse of rows, which are equally spaced in the output. */
 static stn_status make_rows(const stn_task *task, const cufft_spectral_shape *s, stn_fft *made) {
     stn_transform t = STN_TRANSFORM_INIT;
     t.rank = 1;
@@ -72,7 +72,7 @@ static stn_fft_side side_of(const stn_task *task, bool of_output) {
     return side;
 }
 
-/* cuFFT takes pairs of real numbers as one access. */
+/* cuFFT accesses pairs of real numbers. */
 static bool is_aligned(const stn_task *task) { return task->alignment >= 2 * (int)stn_dtype_size(task->dtype); }
 
 static const char *why_not_direct(const stn_task *task, const cufft_spectral_shape *s) {
