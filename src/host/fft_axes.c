@@ -1,6 +1,6 @@
-/* Axis after axis: groups of lines are gathered in the type of the numbers, transformed, put back;
- * between axes they are of that type. A line of an even number n of real numbers is one of n/2
- * complex ones. */
+/* Multidimensional FFTs, axis by axis: groups of lines are loaded into planes, transformed, and
+ * stored; intermediate results have the arithmetic type. A line of n real numbers, n even, is
+ * transformed as n/2 complex ones. */
 #include "host/fft_axes.h"
 
 #include <stdatomic.h>
@@ -14,10 +14,10 @@
 #include "host/fft_long.h"
 #include "host/fft_odd.h"
 
-/* Small transforms of a batch go axis by axis together, about so many points at once. */
+/* Small transforms of a batch run axis by axis together, about this many points at once. */
 #define WAVE_POINTS (1 << 20)
-/* Numbers that keep planes off each other's places in a cache: points of a power of two apart meet
- * there as it is. */
+/* Numbers added to the distance of planes: planes at distances of a power of two would share cache
+ * sets. */
 #define APART 136
 
 struct stn_fft_axes {
@@ -26,13 +26,14 @@ struct stn_fft_axes {
     int passes, axes[3];    /* in the order in which they run */
     stn_fft_line *lines[3]; /* by axis; axes of equal length share one */
     int64_t lanes[3];       /* lines of a group, by axis */
-    stn_fft_number
-        *half_turns;    /* exp(-2 pi i k / n[2]), k <= n[2] / 4, where real numbers are taken in pairs; else NULL */
-    stn_fft_long *grid; /* where it is one long line: it has all but the half turns then, else NULL */
-    stn_fft_odd *odd;   /* where it is one long line of an odd number of real numbers: likewise */
-    int64_t wave;       /* transforms that run together */
-    int64_t room;       /* numbers of each of a slot's four planes */
-    int slots;          /* threads that take groups, each with planes of its own */
+    /* exp(-2 pi i k / n[2]), k <= n[2] / 4, for paired real data; or NULL */
+    stn_fft_number *half_turns;
+    stn_fft_long *grid; /* for a single long line; replaces all but half_turns; otherwise NULL */
+    /* for a single long line of an odd number of real numbers; otherwise NULL */
+    stn_fft_odd *odd;
+    int64_t wave; /* transforms of the batch that run together */
+    int64_t room; /* numbers in each of a slot's four planes */
+    int slots;    /* tasks that process groups, each with its own planes */
 };
 
 typedef struct pass {
@@ -43,19 +44,18 @@ typedef struct pass {
     int64_t lines;
     stn_fft_number *planes;
     stn_watch *watch;
-    _Atomic int64_t next; /* the group that is taken next */
+    _Atomic int64_t next; /* next unclaimed group */
 } pass;
 
-/* ---- lines
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- lines */
 
 static stn_planes exchanged(stn_planes a) { return (stn_planes){a.im, a.re}; }
 
-/* Are the lines of this axis real on one side and taken as pairs? */
+/* Whether the lines of this axis are real on one side and transformed as pairs. */
 static bool is_halved(const stn_fft *fft, int axis) { return fft->kind != STN_C2C && axis == 2 && fft->n[2] % 2 == 0; }
 static int64_t length_of(const stn_fft *fft, int axis) { return is_halved(fft, axis) ? fft->n[2] / 2 : fft->n[axis]; }
 
-/* What a half spectrum leaves out: the conjugates of the points that it has. */
+/* Fills in the missing half of a spectrum: conjugates of the points that are known. */
 static void complete(stn_planes x, int64_t known, int64_t n, int64_t lanes) {
     for (int64_t k = known; k < n; k++)
         for (int64_t l = 0; l < lanes; l++) {
@@ -91,7 +91,7 @@ static void run_group(const pass *p, const stn_fft_group *g, stn_fft_number *pla
     stn_fft_group_store(&p->to, g, host->words, x, lanes, factor);
 }
 
-/* Each slot takes groups until there are no more: threads need not be equally fast. */
+/* Each slot claims groups until none is left, since threads may differ in speed. */
 static void run_slots(void *user, int64_t begin, int64_t end) {
     pass *p = user;
     const stn_fft_axes *host = p->host;
@@ -104,11 +104,10 @@ static void run_slots(void *user, int64_t begin, int64_t end) {
         }
 }
 
-/* ---- passes
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- passes */
 
-/* What lies between two passes: the complex side's elements, dense but where rows or planes would
- * meet in a cache. */
+/* Layout between two passes: the elements of the complex side, dense except for padding where rows
+ * or planes would share cache sets. */
 static stn_fft_side between(const stn_fft *fft) {
     const stn_fft_side *complex_side = fft->in.real ? &fft->out : &fft->in;
     stn_fft_side side = {.real = false};
@@ -171,11 +170,10 @@ size_t stn_fft_axes_workspace(const stn_fft_axes *host) {
     return (size_t)(held + 4 * host->room * host->slots) * sizeof(stn_fft_number);
 }
 
-/* ---- tables
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- tables */
 
-/* The real side's axis goes first on the way in and last on the way back; so do rows of complex
- * numbers, as threads then write memory in its order. */
+/* The axis of the real side goes first for R2C and last for C2R; for complex data rows go last,
+ * since threads then write memory in order. */
 static void order_axes(stn_fft_axes *host) {
     bool ascending = host->fft.kind != STN_R2C;
     for (int i = 0; i < 3; i++) {
@@ -184,8 +182,7 @@ static void order_axes(stn_fft_axes *host) {
     }
 }
 
-/* As many lines at once as leave a group's planes in a core's caches, found by timing; few lines
- * one by one. */
+/* Lines per group, tuned so that a group's planes fit in a core's caches. */
 static int64_t lanes_for(int64_t room, int64_t lines) {
     if (lines < 3 || room > 40000) return 1;
     return room <= 1100 && lines >= STN_FFT_LANES ? STN_FFT_LANES : STN_FFT_LANES / 2;

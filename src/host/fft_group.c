@@ -1,5 +1,6 @@
-/* Lines from memory into planes and back: every type and layout, by the words of fft_words.c where
- * numbers are of their type and lie evenly, else element by element. */
+/* Loads groups of lines into planes and stores them, for every type and layout: by the vectorised
+ * loops of fft_words.c if numbers have the arithmetic type and are evenly spaced, otherwise by
+ * element. */
 #include "host/fft_group.h"
 
 #include <float.h>
@@ -7,13 +8,14 @@
 
 #include "base/half.h"
 
-/* Where the numbers of one group of lines lie: point k of line l has its real part at first[l] + k
- * * step, its imaginary part `turn` further (0: it has none), counted in numbers. */
+/* Addresses of a group of lines: point k of line l has its real part at first[l] + k * step and its
+ * imaginary part `turn` further on (0: none), in numbers. */
 typedef struct places {
     int64_t first[STN_FFT_LANES], step, turn, points;
 } places;
 
-/* The first elements of `count` lines from `line` on: counted up, for divisions are slow. */
+/* The first elements of `count` lines from `line` on. Indices are counted up, to avoid
+ * divisions. */
 static void first_elements(const stn_fft_side *side, int axis, int64_t line, int64_t count, int64_t *at) {
     int64_t index[3];
     at[0] = 0;
@@ -37,7 +39,7 @@ static void first_elements(const stn_fft_side *side, int axis, int64_t line, int
     }
 }
 
-/* Lines past the last stand for it: they are read, not written. */
+/* Lanes past the last line repeat it: they are read but not written. */
 static places places_of(const stn_fft_view *view, const stn_fft_group *g, int64_t lanes) {
     const stn_fft_side *side = &view->side;
     int64_t stride = side->stride[g->axis];
@@ -54,7 +56,7 @@ static places places_of(const stn_fft_view *view, const stn_fft_group *g, int64_
     return p;
 }
 
-/* The distance from line to line where it is always the same, else 0. */
+/* The stride between lines, if it is constant; otherwise 0. */
 static int64_t distance(const places *p, int64_t lanes) {
     int64_t d = lanes > 1 ? p->first[1] - p->first[0] : 2;
     for (int64_t l = 2; l < lanes; l++)
@@ -62,8 +64,7 @@ static int64_t distance(const places *p, int64_t lanes) {
     return d;
 }
 
-/* ---- element by element
- * ------------------------------------------------------------------------------------------ */
+/* ---- element by element */
 
 static inline stn_fft_number from_number(stn_fft_number v) { return v; }
 static inline stn_fft_number to_number(stn_fft_number v) { return v; }
@@ -72,7 +73,7 @@ static inline float from_half(uint16_t v) { return stn_half_to_float(v); }
 static inline uint16_t to_half(float v) { return stn_float_to_half(v); }
 #endif
 
-#define TILE 16 /* points of one line that are moved before the next line's turn */
+#define TILE 16 /* points of a line that are moved before those of the next line */
 #define DEFINE_TYPE(name, type)                                                                                        \
     static void load_##name(stn_planes x, const void *base, const places *p, int64_t lanes) {                          \
         for (int64_t tile = 0; tile < p->points; tile += TILE)                                                         \
@@ -100,8 +101,7 @@ DEFINE_TYPE(number, stn_fft_number)
 DEFINE_TYPE(half, uint16_t)
 #endif
 
-/* ---- groups
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- groups */
 
 void stn_fft_group_load(const stn_fft_view *view, const stn_fft_group *g, const stn_fft_words *words, stn_planes x,
                         int64_t lanes) {
@@ -145,8 +145,7 @@ void stn_fft_group_store(const stn_fft_view *view, const stn_fft_group *g, const
         store_number(view->base, x, &p, lanes, g->count, factor);
 }
 
-/* ---- range
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- overflow */
 
 #ifdef STN_FFT_F32
 #define LARGEST_NUMBER FLT_MAX
@@ -161,7 +160,7 @@ bool stn_fft_group_lower(const stn_fft_words *words, stn_planes x, int64_t point
     bool lowered = false;
     words->largest(x, points, magnitude, lanes);
     for (int64_t l = 0; l < lanes; l++) {
-        const bool large = magnitude[l] > most && magnitude[l] <= LARGEST_NUMBER; /* infinity stays as it is */
+        const bool large = magnitude[l] > most && magnitude[l] <= LARGEST_NUMBER; /* not infinity */
         back[l] = large ? (stn_fft_number)ldexp(1, ilogb((double)n) + 3) : 1;
         lowered = lowered || large;
     }

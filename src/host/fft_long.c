@@ -1,8 +1,11 @@
-/* x[j], j = n2 j1 + j2, to X[k], k = k1 + n1 k2, with w_N = exp(-2 pi i / N):
+/* FFT of one long line in two passes (four-step FFT), with w_N = exp(-2 pi i / N), j = n2 j1 + j2
+ * and k = k1 + n1 k2:
  *
- *     X[k1 + n1 k2] = sum over j2 of w_n2^(j2 k2) * w_n^(j2 k1) * sum over j1 of x[n2 j1 + j2] * w_n1^(j1 k1)
+ *     X[k1 + n1 k2] = sum over j2 of w_n2^(j2 k2) * w_n^(j2 k1)
+ *                     * sum over j1 of x[n2 j1 + j2] * w_n1^(j1 k1)
  *
- * Of 2n real numbers x has the pairs; a pass of its own makes their half spectrum, or undoes it. */
+ * 2n real numbers are transformed as n pairs; a pass of its own converts to or from the half
+ * spectrum. */
 #include "host/fft_long.h"
 
 #include <stdatomic.h>
@@ -13,8 +16,8 @@
 #include "host/fft_group.h"
 #include "host/fft_line.h"
 
-#define SHORTEST_LINE 8192 /* shorter ones are over before a second thread has begun */
-#define MANY_POINTS 40000  /* of which no caches hold several lines */
+#define SHORTEST_LINE 8192 /* points; shorter lines end before a second thread has started */
+#define MANY_POINTS 40000  /* points; caches do not hold several lines of this length */
 #define LEAST_SIDE 16
 #define APART 136 /* as in fft_axes.c */
 #define PAIRS_GRAIN 4096
@@ -25,15 +28,15 @@ struct stn_fft_long {
     const stn_fft_words *words;
     int64_t n, side[2];     /* n1, n2 */
     stn_fft_line *line[2];  /* of these lengths */
-    int64_t lanes[2];       /* of a group of columns, of rows */
-    int64_t pitch, room;    /* of the grid's rows between the passes; numbers of a slot's planes */
-    int slots;              /* threads that take groups */
+    int64_t lanes[2];       /* columns, and rows, in a group */
+    int64_t pitch, room;    /* elements between rows in the workspace; numbers of a slot's plane */
+    int slots;              /* tasks that process groups */
     stn_fft_number *coarse; /* w_n^(j2 k1) of the first column of each group, k1 fastest, pairs */
-    stn_fft_number *fine;   /* w_n^(l k1) of column l of a group, l fastest: real parts, then imaginary */
+    /* w_n^(l k1) of column l of a group, l fastest: real parts, then imaginary */
+    stn_fft_number *fine;
 };
 
-/* ---- which
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- applicability */
 
 static bool is_halved(const stn_fft *fft) { return fft->kind != STN_C2C && fft->n[2] % 2 == 0; }
 
@@ -43,7 +46,7 @@ static bool has_small_factors(int64_t n) {
     return n == 1;
 }
 
-/* The largest divisor up to the root of n. */
+/* The largest divisor that is at most sqrt(n). */
 static int64_t shorter_side(int64_t n) {
     int64_t side = 1;
     for (int64_t d = 2; d * d <= n; d++)
@@ -61,8 +64,7 @@ bool stn_fft_long_serves(const stn_fft *fft) {
     return has_small_factors(n) && shorter_side(n) >= LEAST_SIDE;
 }
 
-/* ---- tables
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- tables */
 
 static bool make_roots(stn_fft_long *g) {
     const int64_t lanes = g->lanes[0], points = g->side[0], groups = stn_div_up(g->side[1], lanes);
@@ -120,22 +122,22 @@ void stn_fft_long_destroy(stn_fft_long *g) {
     free(g);
 }
 
-/* The grid between the passes, and the pairs that a half spectrum is made into. */
+/* Numbers in the workspace: the grid between the passes, and the pairs made from a half
+ * spectrum. */
 static int64_t between(const stn_fft_long *g) { return 2 * g->side[0] * g->pitch; }
 static int64_t pairs(const stn_fft_long *g) { return g->halved && g->fft.kind == STN_C2R ? 2 * g->n : 0; }
 
 int64_t stn_fft_long_workspace(const stn_fft_long *g) { return between(g) + pairs(g) + 4 * g->room * g->slots; }
 
-/* ---- columns and rows
- * ---------------------------------------------------------------------------------------------- */
+/* ---- columns and rows */
 
 typedef struct pass {
     const stn_fft_long *g;
-    int which; /* 0: columns, whose lines lie along axis 1; 1: rows, along axis 2 */
+    int which; /* 0: columns, lines along axis 1; 1: rows, lines along axis 2 */
     stn_fft_view from, to;
     stn_fft_number *planes, factor;
     stn_watch *watch;
-    _Atomic int64_t next; /* the group that is taken next */
+    _Atomic int64_t next; /* next unclaimed group */
 } pass;
 
 static stn_planes exchanged(stn_planes a) { return (stn_planes){a.im, a.re}; }
@@ -170,15 +172,14 @@ static void run_slots(void *user, int64_t begin, int64_t end) {
             run_group(p, group, p->planes + 4 * p->g->room * slot);
 }
 
-/* Complex numbers of a line, n1 rows of n2: their strides along both. */
+/* A complex line as a grid of n1 rows of n2 elements, with strides along both. */
 static stn_fft_view grid_of(const stn_fft_long *g, const void *base, int64_t down, int64_t along) {
     const stn_fft_side side = {
         .real = false, .n = {1, g->side[0], g->side[1]}, .stride = {0, down, along}, .batch_stride = 0};
     return (stn_fft_view){(void *)base, side, STN_FFT_DTYPE};
 }
 
-/* ---- half spectra
- * -------------------------------------------------------------------------------------------------- */
+/* ---- half spectra */
 
 typedef struct halving {
     const stn_fft_number *roots, *from;
@@ -187,9 +188,9 @@ typedef struct halving {
     bool inverse;
 } halving;
 
-/* Points k and n - k, as in to_half and from_half of fft_words.c, but for factors: numbers that are
- * stored are of halves on the way there, and quarters on the way back, as they might be too large
- * otherwise. from may be to. */
+/* Converts points k and n - k as to_half and from_half of fft_words.c do, up to a factor: the
+ * forward results are doubled, from halved data, and the inverse ones are quarters, to prevent
+ * overflow. from may be to. */
 static void halve_points(void *user, int64_t begin, int64_t end) {
     const halving *h = user;
     const stn_fft_number f = h->inverse ? (stn_fft_number)0.25 : 1, sign = h->inverse ? -1 : 1;
@@ -197,7 +198,7 @@ static void halve_points(void *user, int64_t begin, int64_t end) {
         const int64_t other = k || h->inverse ? h->n - k : 0; /* Z[n] = Z[0] */
         const stn_fft_number *a = h->from + 2 * k * h->from_stride, *b = h->from + 2 * other * h->from_stride;
         const stn_fft_number wr = sign * h->roots[2 * k], wi = h->roots[2 * k + 1];
-        const bool ends = !k && h->inverse; /* whose imaginary parts do not count */
+        const bool ends = !k && h->inverse; /* imaginary parts are ignored */
         const stn_fft_number ar = f * a[0], ai = ends ? 0 : f * a[1], br = f * b[0], bi = ends ? 0 : -f * b[1];
         const stn_fft_number sr = ar + br, si = ai + bi, dr = ar - br, di = ai - bi;
         const stn_fft_number tr = dr * wi + di * wr, ti = -(dr * wr - di * wi);
@@ -208,8 +209,7 @@ static void halve_points(void *user, int64_t begin, int64_t end) {
     }
 }
 
-/* ---- all
- * ----------------------------------------------------------------------------------------------------------- */
+/* ---- the transform */
 
 void stn_fft_long_run(const stn_fft_long *g, stn_pool *pool, const void *in, void *out,
                       const stn_fft_number *half_turns, stn_fft_number *workspace) {

@@ -1,5 +1,5 @@
-/* Numbers from memory to planes and back, for fft_words.c alone: written once, built for each
- * instruction set. Vectors are of 32 bytes, half as many numbers as a group has lanes at most. */
+/* Loads numbers from memory into planes and stores them; only for fft_words.c, which is compiled
+ * for each instruction set. Vectors have 32 bytes, half the lanes of the largest group. */
 #ifndef STN_HOST_FFT_MOVES_H
 #define STN_HOST_FFT_MOVES_H
 #include <stdint.h>
@@ -8,7 +8,7 @@
 
 #define INLINE static inline __attribute__((always_inline))
 
-/* What a loop writes, it does not read. */
+/* Tells the compiler that iterations of a loop are independent. */
 #if defined(__clang__)
 #define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #else
@@ -32,7 +32,8 @@ typedef int64_t place;
 #define HIGH 2, 6, 3, 7
 #endif
 typedef stn_fft_number vector __attribute__((vector_size(32)));
-typedef stn_fft_number loose __attribute__((vector_size(32), aligned(sizeof(stn_fft_number)))); /* in memory */
+/* in memory */
+typedef stn_fft_number loose __attribute__((vector_size(32), aligned(sizeof(stn_fft_number))));
 typedef place places __attribute__((vector_size(32)));
 
 #if defined(__clang__)
@@ -43,15 +44,13 @@ typedef place places __attribute__((vector_size(32)));
 #define AT_LOOSE(p) (*(loose *)(p))
 #define AT_LOOSE_CONST(p) (*(const loose *)(p))
 
-/* Points that lie far apart are asked for before their turn: the processor does not look beyond a
- * page. */
+/* Prefetches points that are far apart, since hardware prefetchers do not cross pages. */
 #define AHEAD 12
 #define CACHE_LINE (64 / (int64_t)sizeof(stn_fft_number))
 #define PREFETCH(at, lanes, for_writing)                                                                               \
     for (int64_t ahead = 0; ahead < 2 * (lanes); ahead += CACHE_LINE) __builtin_prefetch((at) + ahead, for_writing)
 
-/* ---- across
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- lines are contiguous across lanes */
 
 INLINE void load_across(stn_planes to, const stn_fft_number *from, int64_t points, int64_t step, const int64_t lanes) {
     for (int64_t k = 0; k < points; k++, from += 2 * step) {
@@ -81,10 +80,10 @@ INLINE void store_across(stn_fft_number *to, stn_planes from, int64_t points, in
     }
 }
 
-/* ---- along: V numbers of each of V lines are a square, whose rows are lines in memory and columns in planes
- * -------- */
+/* ---- each line is contiguous: transposes squares of V numbers of each of V lines */
 
-/* Squares of `d` numbers off the diagonal of each of 2d change places. */
+/* One step of the transposition: exchanges the off-diagonal d x d squares of each 2d x 2d
+ * square. */
 #define EXCHANGE(x, d, first, second)                                                                                  \
     for (int i = 0; i < V; i++)                                                                                        \
         if (!(i & (d))) {                                                                                              \
@@ -122,7 +121,7 @@ INLINE void load_along(stn_planes to, const stn_fft_number *from, int64_t points
         }
 }
 
-/* Real numbers side by side, of lines `apart`; imaginary parts become zero. */
+/* Contiguous real numbers, lines `apart`; imaginary parts become zero. */
 INLINE void load_reals(stn_planes to, const stn_fft_number *from, int64_t points, int64_t apart, const int64_t lanes) {
     const int64_t whole = lanes % V == 0 ? points - points % V : 0;
     for (int64_t k = 0; k < whole; k += V)

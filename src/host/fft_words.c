@@ -1,5 +1,5 @@
-/* The inner loops of transforms, each written once; the compiler vectorises them for each
- * instruction set. See fft_words.h. */
+/* The inner loops of host FFTs, each written once and vectorised by the compiler for each
+ * instruction set; see fft_words.h. */
 #include "host/fft_words.h"
 
 #include <stdbool.h>
@@ -18,12 +18,11 @@ INLINE number mul(number a, stn_fft_number re, stn_fft_number im) {
     return (number){a.re * re - a.im * im, a.re * im + a.im * re};
 }
 
-/* ---- stages: `width` = s * lanes contiguous numbers share their root
- * ----------------------------------------------- */
+/* ---- stages: `width` = s * lanes contiguous numbers share a root */
 
 #define AT(k)                                                                                                          \
     (number) { xr[i + (k)*far], xi[i + (k)*far] }
-/* Output j of a butterfly, times its root but in the last stage. */
+/* Stores output j of a butterfly, times its root except in the last stage. */
 #define PUT(j, value)                                                                                                  \
     {                                                                                                                  \
         const number v = (value), t = turned && (j) ? mul(v, w[2 * (j)-2], w[2 * (j)-1]) : v;                          \
@@ -88,7 +87,7 @@ INLINE void radix_5(const stn_fft_stage *g, stn_planes x, stn_planes y, const in
     })
 }
 
-/* Two of radix 4 and four of radix 2, with eighth roots between. */
+/* Two of radix 4 and four of radix 2, with eighth roots of unity in between. */
 INLINE void radix_8(const stn_fft_stage *g, stn_planes x, stn_planes y, const int64_t width, const bool turned) {
     const stn_fft_number h = 0.70710678118654752440;
     EACH_BUTTERFLY(8, {
@@ -110,9 +109,8 @@ INLINE void radix_8(const stn_fft_stage *g, stn_planes x, stn_planes y, const in
     })
 }
 
-/* Any odd radix r: with a[n] = x[n] + x[r - n] and d[n] = x[n] - x[r - n],
- *     outputs j and r - j are  x[0] + sum over n of a[n] cos(2 pi n j / r)  -+  i sum over n of d[n] sin(2 pi n j /
- * r) */
+/* Any odd radix r: with a[n] = x[n] + x[r - n] and d[n] = x[n] - x[r - n], outputs j and r - j are
+ *     x[0] + sum over n of a[n] cos(2 pi n j / r)  -+  i sum over n of d[n] sin(2 pi n j / r) */
 INLINE void radix_odd(const stn_fft_stage *g, stn_planes x, stn_planes y, const int64_t width, const int64_t lanes,
                       const bool real) {
     enum { H = STN_FFT_LARGEST_RADIX / 2 + 1 };
@@ -158,7 +156,7 @@ INLINE void radix_odd(const stn_fft_stage *g, stn_planes x, stn_planes y, const 
     }
 }
 
-/* The widths of the first stage are known to the compiler. */
+/* Makes the widths of the first stage compile-time constants. */
 #define BY_WIDTH(word)                                                                                                 \
     if (width == STN_FFT_LANES)                                                                                        \
         word(g, x, y, STN_FFT_LANES, true);                                                                            \
@@ -189,10 +187,10 @@ INLINE void stage(const stn_fft_stage *g, stn_planes x, stn_planes y, int64_t la
         radix_odd(g, x, y, width, 1, real);
 }
 
-/* ---- points
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- points */
 
-/* Vector by vector where lanes fill them, as compilers do not see that one root is for all. */
+/* Explicit vectors where lanes fill them, as compilers do not see that one root serves all
+ * lanes. */
 #define EACH_VECTOR(l) for (int64_t l = 0; lanes % V == 0 && l < lanes; l += V)
 #define EACH_OTHER(l) for (int64_t l = 0; lanes % V != 0 && l < lanes; l++)
 
@@ -243,7 +241,7 @@ INLINE void largest_by(stn_planes x, int64_t count, stn_fft_number most[STN_FFT_
 
 INLINE void largest_of(stn_planes x, int64_t count, stn_fft_number *magnitude, const int64_t lanes) {
     stn_fft_number most[STN_FFT_LANES] = {0};
-    if (lanes == 1) { /* numbers side by side stand for as many lines */
+    if (lanes == 1) { /* treats contiguous points as lanes */
         const int64_t rows = count / STN_FFT_LANES, rest = rows * STN_FFT_LANES;
         largest_by(x, rows, most, STN_FFT_LANES);
         largest_by((stn_planes){x.re + rest, x.im + rest}, count - rest, most, 1);
@@ -254,10 +252,10 @@ INLINE void largest_of(stn_planes x, int64_t count, stn_fft_number *magnitude, c
     for (int64_t l = 0; l < lanes; l++) magnitude[l] = most[l];
 }
 
-/* Points k and h - k: A = Z[k], B = Z*[h - k], w = exp(-pi i k / h);
- *     to_half     X[k] = (A + B - i w (A - B)) / 2     X[h - k] = (A + B + i w (A - B))* / 2     Z[h] = Z[0]
- *     from_half   Z[k] = A + B + i w* (A - B)          Z[h - k] = (A + B - i w* (A - B))*        A, B of
- * X */
+/* Points k and h - k: A = Z[k], B = Z*[h - k], w = exp(-pi i k / h), Z[h] = Z[0];
+ *     to_half     X[k] = (A + B - i w (A - B)) / 2     X[h - k] = (A + B + i w (A - B))* / 2
+ *     from_half   Z[k] = A + B + i w* (A - B)          Z[h - k] = (A + B - i w* (A - B))*
+ *                 with A = X[k], B = X*[h - k] */
 INLINE void halves(stn_planes z, int64_t h, const stn_fft_number *roots, const int64_t lanes, const bool to,
                    int64_t from, int64_t until, const bool ends) {
     for (int64_t k = from; k < until; k++) {
@@ -283,8 +281,7 @@ INLINE void halves(stn_planes z, int64_t h, const stn_fft_number *roots, const i
     }
 }
 
-/* ---- instruction sets
- * ---------------------------------------------------------------------------------------------- */
+/* ---- instruction sets */
 
 #define BY_LANES(word, ...)                                                                                            \
     if (lanes == STN_FFT_LANES)                                                                                        \
@@ -301,7 +298,7 @@ INLINE void halves(stn_planes z, int64_t h, const stn_fft_number *roots, const i
 #define ALONG(to, from, points, apart, factor, lanes) store_along(to, from, points, apart, lanes, factor)
 #define REALS(to, from, points, apart, factor, lanes) store_reals(to, from, points, apart, lanes, factor)
 
-/* One function of a set, its lanes known to the compiler where vectors are full. */
+/* One function for an instruction set; the number of lanes is a constant where vectors are full. */
 #define WORD(set, attribute, name, word, parameters, ...)                                                              \
     attribute static void name##_##set parameters { BY_LANES(word, __VA_ARGS__) }
 

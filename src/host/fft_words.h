@@ -1,6 +1,6 @@
-/* The inner loops of transforms on the host, over several lines at once: point k of line l lies at
- * k * lanes + l, real and imaginary parts apart, so that every loop runs over contiguous numbers.
- * Built for several instruction sets; all give the same bits. */
+/* The inner loops of host FFTs, over several lines at once: point k of line l is at k * lanes + l,
+ * real and imaginary parts in separate arrays, so that every loop runs over contiguous numbers.
+ * Compiled for several instruction sets, all with bit-identical results. */
 #ifndef STN_HOST_FFT_WORDS_H
 #define STN_HOST_FFT_WORDS_H
 #include <stdint.h>
@@ -9,50 +9,52 @@
 
 #define STN_FFT_LARGEST_RADIX 61
 
-/* One stage of radix r of lines of n points, s the product of the radices before, m = n / (r s),
- * w_N = exp(-2 pi i / N):
+/* One stage of radix r for lines of n points; s is the product of the radices of earlier stages,
+ * m = n / (r s), w_N = exp(-2 pi i / N):
  *
- *     y[q + s (r p + j)] = w_n^(s p j) * sum over k < r of  x[q + s (p + m k)] * w_r^(j k),   p < m, q < s, j < r
+ *     y[q + s (r p + j)] = w_n^(s p j) * sum over k < r of  x[q + s (p + m k)] * w_r^(j k)
+ *     for p < m, q < s, j < r
  */
 typedef struct stn_fft_stage {
     int radix;
     int64_t m, s;
-    const stn_fft_number *roots;  /* w_n^(s p j) for 1 <= j < r, all of p = 0 first, pairs */
-    const stn_fft_number *circle; /* w_r^k for k < r, pairs */
+    const stn_fft_number *roots;  /* w_n^(s p j) for 1 <= j < r, j fastest, as pairs */
+    const stn_fft_number *circle; /* w_r^k for k < r, as pairs */
 } stn_fft_stage;
 
 typedef struct stn_fft_words {
     void (*stage)(const stn_fft_stage *stage, stn_planes x, stn_planes y, int64_t lanes);
-    /* The same of real numbers: imaginary parts of x count as zero. */
+    /* The same for real data: imaginary parts of x count as zero. */
     void (*real_stage)(const stn_fft_stage *stage, stn_planes x, stn_planes y, int64_t lanes);
-    /* y = x * table for `count` points; a table of pairs, one for all lines. y may be x. */
+    /* y = x * table for `count` points; the table has pairs and is the same for all lines. y may be
+     * x. */
     void (*times)(stn_planes x, stn_planes y, const stn_fft_number *table, int64_t count, int64_t lanes);
     /* Point k of line l times coarse[k] * fine[k, l], in place: coarse in pairs, fine in planes. */
     void (*turn)(stn_planes x, const stn_fft_number *coarse, stn_planes fine, int64_t count, int64_t lanes);
-    /* The largest magnitude of each line's numbers, for all lanes; NaN does not count. */
+    /* The largest magnitude of each line's numbers; ignores NaN. */
     void (*largest)(stn_planes x, int64_t count, stn_fft_number *magnitude, int64_t lanes);
-    /* A half spectrum of 2h real numbers of the transform Z of their h pairs (even numbers real,
-     * odd ones imaginary parts), in place, points 0 to h; and the other way, up to a factor of 2
-     * that makes the inverse come out unscaled. roots: exp(-pi i k / h) for k <= h / 2. */
+    /* to_half: from the transform Z of h pairs of real numbers (even numbers as real, odd ones as
+     * imaginary parts) to the half spectrum of the 2h numbers, in place, points 0 to h. from_half:
+     * the reverse, times 2, which makes the inverse unscaled. roots: exp(-pi i k / h) for k <= h /
+     * 2. */
     void (*to_half)(stn_planes z, int64_t h, const stn_fft_number *roots, int64_t lanes);
     void (*from_half)(stn_planes z, int64_t h, const stn_fft_number *roots, int64_t lanes);
-    /* Complex numbers that lie `step` apart in memory for each point, those of all lines side by
-     * side (across) or one line after the other (along: lines `apart`); from memory to planes and
-     * back, times a factor. */
+    /* Complex numbers from memory to planes and back, times a factor. across: points are `step`
+     * apart and lines are contiguous. along: points are contiguous and lines are `apart`. */
     void (*load_across)(stn_planes to, const stn_fft_number *from, int64_t points, int64_t step, int64_t lanes);
     void (*load_along)(stn_planes to, const stn_fft_number *from, int64_t points, int64_t apart, int64_t lanes);
     void (*store_across)(stn_fft_number *to, stn_planes from, int64_t points, int64_t step, int64_t lanes,
                          stn_fft_number factor);
     void (*store_along)(stn_fft_number *to, stn_planes from, int64_t points, int64_t apart, int64_t lanes,
                         stn_fft_number factor);
-    /* Real numbers side by side in memory, lines `apart`: into real parts, and of them. */
+    /* Contiguous real numbers in memory, lines `apart`: to real parts, and back. */
     void (*load_reals)(stn_planes to, const stn_fft_number *from, int64_t points, int64_t apart, int64_t lanes);
     void (*store_reals)(stn_fft_number *to, stn_planes from, int64_t points, int64_t apart, int64_t lanes,
                         stn_fft_number factor);
 } stn_fft_words;
 
-/* Those for the CPU that this runs on. */
+/* The fastest set that this CPU supports. */
 const stn_fft_words *stn_fft_words_best(void);
-/* For tests: number 0 is portable C; NULL past the last that this CPU can run. */
+/* For tests: index 0 is portable C; NULL if there is no such set on this CPU. */
 const stn_fft_words *stn_fft_words_at(int index);
 #endif
