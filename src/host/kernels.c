@@ -1,6 +1,6 @@
-/* The inner loops. Each is written once, in sums.h, and built for each instruction set; the CPU at
- * hand decides which one runs. Multiplications and additions are never fused (-ffp-contract=off),
- * so all give equal bits. */
+/* The inner loops of host stencils. Each is written once, in sums.h, and compiled for each
+ * instruction set; the CPU decides at run time which is used. Multiplications and additions are
+ * never fused (-ffp-contract=off), so all give bit-identical results. */
 #include "host/kernels.h"
 
 #include <math.h>
@@ -10,8 +10,8 @@
 
 #define INLINE static inline __attribute__((always_inline))
 
-/* The type of each number, and what makes one of its values a double or a cut double one of its
- * values. */
+/* For each number type: its name, its C type, and the conversion from it to double (or from a
+ * truncated double to it). */
 #define EACH_WHOLE(define)                                                                                             \
     define(i8, int8_t, ) define(u8, uint8_t, ) define(i16, int16_t, ) define(u16, uint16_t, ) define(i32, int32_t, )   \
         define(u32, uint32_t, ) define(i64, int64_t, ) define(u64, uint64_t, ) define(bool, uint8_t, 0 !=)
@@ -31,7 +31,7 @@ INLINE uint64_t whole_u64(double value) {
     return value >= 0x1p63 && value < 0x1p64 ? (uint64_t)value : (uint64_t)whole(value);
 }
 
-/* Of less than a vector. */
+/* For fewer points than one vector. */
 #define DEFINE_POINTS(name, real)                                                                                      \
     static void name##_points(real *sum, const stn_terms *terms, size_t count) {                                       \
         for (size_t x = 0; x < count; x++) {                                                                           \

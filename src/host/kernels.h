@@ -1,5 +1,5 @@
-/* The inner loops over contiguous points, built for several instruction sets; all give the same
- * bits. */
+/* The inner loops of host stencils over contiguous points, compiled for several instruction sets,
+ * all with bit-identical results. */
 #ifndef STN_HOST_KERNELS_H
 #define STN_HOST_KERNELS_H
 #include <stdbool.h>
@@ -8,7 +8,7 @@
 
 #include "stentor.h"
 
-/* The types of numbers that arrays on the host hold. Booleans are bytes of 0 and 1. */
+/* The number types of arrays on the host. Booleans are bytes of 0 and 1. */
 typedef enum stn_number {
     STN_NUMBER_F64,
     STN_NUMBER_F32,
@@ -26,50 +26,51 @@ typedef enum stn_number {
 
 #define STN_NUMBERS (STN_NUMBER_BOOL + 1)
 
-/* What is summed: first `single` lines, then `pairs` of lines that share a weight. A pair's two
- * points are added, or subtracted where `odd`, before they are multiplied: mirrored data give
- * mirrored bits. */
+/* The terms of a sum: `single` lines, then `pairs` of lines that share a weight. The two points of
+ * a pair are added (`odd`: subtracted) before the multiplication, so that mirrored data give
+ * bit-identical mirrored results. */
 typedef struct stn_terms {
-    const void *const *lines; /* of doubles: those of the single terms, then two for each pair */
-    const double *weights;    /* one for each term */
-    size_t single, pairs;     /* one or more together */
+    const void *const *lines; /* those of the single terms, then two for each pair */
+    const double *weights;    /* one per term */
+    size_t single, pairs;     /* at least one term in all */
     bool odd;
 } stn_terms;
 
-#define STN_KERNEL_ROWS 4  /* that are summed side by side */
-#define STN_KERNEL_LEAST 8 /* points of such rows: a vector */
+#define STN_KERNEL_ROWS 4  /* rows that are summed side by side */
+#define STN_KERNEL_LEAST 8 /* minimum number of points of such rows: one vector */
 
-/* A box of taps, each with a weight of its own. Output row r sums rows r to r + height - 1 of each
- * plane. */
+/* A full box of taps, each with its own weight. Output row r sums input rows r to r + height - 1 of
+ * each plane. */
 typedef struct stn_dense {
-    /* height + STN_KERNEL_ROWS - 1 of each plane; element x is what the first tap of point x
-     * sees */
+    /* height + STN_KERNEL_ROWS - 1 rows of each plane; element x is the input of point x's first
+     * tap */
     const void *const *rows;
     const double *weights;
-    size_t planes, height, width; /* of the taps; height is 3 or more */
+    size_t planes, height, width; /* of the box of taps; height is at least 3 */
 } stn_dense;
 
 typedef struct stn_kernels {
-    /* sum[x] = the terms added in order, for 0 <= x < count. sum overlaps no line. */
+    /* sum[x] = the terms added in order, for 0 <= x < count. sum must not overlap any line. */
     void (*sum)(double *sum, const stn_terms *terms, size_t count);
-    /* The same of lines of floats, each made a double before it is added; sums are rounded to
-     * floats. */
+    /* The same for lines of floats, converted to double before the addition; sums are rounded to
+     * float. */
     void (*sum_float)(float *sum, const stn_terms *terms, size_t count);
-    /* The same as sum for STN_KERNEL_ROWS rows and the taps of a box in order, for STN_KERNEL_LEAST
-     * points or more. */
+    /* The same for STN_KERNEL_ROWS rows and the taps of a box in order; count is at least
+     * STN_KERNEL_LEAST. */
     void (*sum_rows)(double *const *sums, const stn_dense *dense, size_t count);
-    void (*sum_rows_float)(float *const *sums, const stn_dense *dense, size_t count); /* of floats, as sum_float */
-    /* By stn_number: to[x] = from[x]. */
+    /* The same for floats, as sum_float. */
+    void (*sum_rows_float)(float *const *sums, const stn_dense *dense, size_t count);
+    /* to[x] = from[x], indexed by stn_number. */
     void (*load[STN_NUMBERS])(double *to, const void *from, size_t count);
-    /* The same, rounded to the nearest; f16 by way of f32. Whole numbers are cut towards zero, and
-     * past their range by their lowest bits; what no int64 holds is taken for the least of those. A
-     * boolean is what is not 0 then. */
+    /* The reverse, rounded to nearest; f16 by way of f32. Integers are truncated towards zero, then
+     * wrapped modulo their range; values outside the range of int64 become INT64_MIN first.
+     * Booleans are whether the truncated value is not 0. */
     void (*store[STN_NUMBERS])(void *to, const double *from, size_t count);
 } stn_kernels;
 
 size_t stn_number_size(stn_number number);
-/* Those for the CPU that this runs on. */
+/* The fastest set that this CPU supports. */
 const stn_kernels *stn_kernels_best(void);
-/* For tests: number 0 is portable C; NULL past the last that this CPU can run. */
+/* For tests: index 0 is portable C; NULL if there is no such set on this CPU. */
 const stn_kernels *stn_kernels_at(int index);
 #endif

@@ -1,12 +1,14 @@
-/* The formulas of stentor.h one after the other, in float64, a few items of the batch at a time (a
- * wave):
+/* The reference implementation of Fourier layers: the formulas of stentor.h in float64, for a few
+ * items of the batch at a time (a wave):
  *
- *     forward, backward to x:   in -> grid -> spectrum -> kept modes -> products -> spectrum, zeros elsewhere -> grid -> out
- *     backward to the weights:  in, gradient -> grids -> spectra -> kept modes of both -> sums over the batch -> out
+ *     forward, backward to x:   in -> grid -> spectrum -> retained modes -> products
+ *                               -> zero-padded spectrum -> grid -> out
+ *     backward to the weights:  in, gradient -> grids -> spectra -> retained modes of both
+ *                               -> sums over the batch -> out
  *
- * Backward to x is the same layer with the weights' adjoint: the transform of y's gradient and the
- * inverse transform swap their factors 1/N and 1 (and 2, where a half spectrum stands for two
- * frequencies), whose product stays what it was. */
+ * Backward to x is the same layer with the adjoint weights: the transform of y's gradient and the
+ * inverse transform exchange their factors 1/N and 1 (and 2, where a half spectrum stands for two
+ * frequencies), whose product does not change. */
 #include "host/layer.h"
 
 #include <math.h>
@@ -18,31 +20,31 @@
 #include "base/half.h"
 #include "host/fft.h"
 
-#define WAVE_POINTS (1 << 18) /* of all channels of the items that run together, about */
-#define GRAIN 4096            /* numbers that are worth a thread's while */
+#define WAVE_POINTS (1 << 18) /* of all channels of the items that run together, approximately */
+#define GRAIN 4096            /* numbers that justify another thread */
 
 struct stn_host_layer {
     stn_layer layer;
-    stn_host_fft *in, *out; /* transforms of a wave's channels: to the spectrum, and back (or of the gradient) */
-    int64_t wave;           /* items of the batch */
-    int64_t points, spectrum, modes, weights; /* of one channel; of one pair of channels */
+    /* Transforms of the channels of a wave: to the spectrum, and back (or of the gradient). */
+    stn_host_fft *in, *out;
+    int64_t wave;                             /* items of the batch that run together */
+    int64_t points, spectrum, modes, weights; /* per channel; weights: per pair of channels */
 };
 
-/* Where the numbers of one run lie. Of the weights' pass weights, skip and bias are its sums. */
+/* The arrays of one run. In the weights' pass, weights, skip and bias are sums of gradients. */
 typedef struct job {
     const stn_host_layer *host;
     const stn_execution *run;
     double *grid_in, *grid_out, *spectrum, *kept_in, *kept_out, *weights, *skip, *bias;
     void *rest;           /* workspace of the transforms */
-    int64_t begin, fresh; /* the wave's first item; how many of the wave were done before */
+    int64_t begin, fresh; /* the wave's first item; its items before `fresh` were already summed */
 } job;
 
-/* ---- numbers of any type
- * ----------------------------------------------------------------------------------------- */
+/* ---- conversion of types */
 
 typedef struct numbers {
     stn_dtype dtype;
-    const void *from; /* widen: of the dtype; narrow: double */
+    const void *from; /* widen: of type dtype; narrow: double */
     void *to;
 } numbers;
 
@@ -76,7 +78,7 @@ static void narrow_some(void *user, int64_t begin, int64_t end) {
         }
 }
 
-/* `count` numbers from number `first` of the source on. */
+/* Converts `count` numbers from number `first` of the source on. */
 static void widen(const job *j, stn_pool *pool, const void *from, int64_t first, int64_t count, double *to) {
     const stn_dtype dtype = j->host->layer.dtype;
     const char *at = (const char *)from + first * (int64_t)stn_dtype_size(dtype);
@@ -89,15 +91,14 @@ static void narrow(const job *j, stn_pool *pool, const double *from, int64_t cou
     stn_pool_for(pool, count, GRAIN, narrow_some, &(numbers){dtype, from, at});
 }
 
-/* ---- kept modes
- * -------------------------------------------------------------------------------------------------- */
+/* ---- retained modes */
 
-/* Is mode j of the last axis the only one of its frequency (0 and n/2), or does it stand for its
- * conjugate as well? */
+/* Whether mode j of the last axis stands only for its own frequency (0 and n/2) and not for the
+ * conjugate one as well. */
 static bool stands_alone(const stn_layer *layer, int64_t j) { return j == 0 || 2 * j == layer->n[2]; }
 
-/* Calls for each row of kept modes along the last axis: its place in the spectrum, and that of the
- * opposite frequencies. */
+/* Iterates over the rows of retained modes along the last axis, with their indices in the spectrum
+ * and those of the opposite frequencies. */
 #define FOR_ROWS(layer, row, place, mirror)                                                                            \
     for (int64_t row = 0, place, mirror;                                                                               \
          row < (layer)->modes[0] * (layer)->modes[1] && (place = row_place(layer, row, &mirror), true); row++)
@@ -111,8 +112,8 @@ static int64_t row_place(const stn_layer *layer, int64_t row, int64_t *mirror) {
     return (k0 * layer->n[1] + k1) * length;
 }
 
-/* One channel's kept modes. `doubled`: those that stand for two count twice, as where a gradient
- * comes back through them. */
+/* Copies one channel's retained modes. doubled: modes that stand for two frequencies count twice,
+ * as a gradient requires. */
 static void gather(const stn_layer *layer, const double *spectrum, double *kept, bool doubled) {
     FOR_ROWS(layer, row, place, mirror) {
         (void)mirror;
@@ -124,9 +125,9 @@ static void gather(const stn_layer *layer, const double *spectrum, double *kept,
     }
 }
 
-/* The way back into zeros. Where a real grid's frequencies stand alone, half a mode goes to its
- * conjugate's place: the spectrum is then that of real numbers, whatever the weights were, and its
- * transform the real part of the mode's. */
+/* Writes retained modes into a zero spectrum. Where a real grid's frequency is its own conjugate,
+ * half of the mode goes to the conjugate's index: the spectrum is then that of a real grid for any
+ * weights, and its transform is the real part. */
 static void scatter(const stn_layer *layer, const double *kept, double *spectrum, int64_t size) {
     memset(spectrum, 0, (size_t)size * 2 * sizeof *spectrum);
     FOR_ROWS(layer, row, place, mirror) {
@@ -157,10 +158,9 @@ static void gather_gradient(void *user, int64_t begin, int64_t end) {
         gather(&h->layer, j->spectrum + 2 * h->spectrum * c, j->kept_out + 2 * h->modes * c, true);
 }
 
-/* ---- from channels to channels
- * ----------------------------------------------------------------------------------- */
+/* ---- forward, and backward to x */
 
-/* to += a * x, or conj(a) * x, of complex numbers; a moves on by `step` numbers. */
+/* to += a * x, or conj(a) * x, for complex numbers; a advances by `step` numbers. */
 static void add_products(double *to, const double *a, int64_t step, bool conjugate, const double *x, int64_t count) {
     const double sign = conjugate ? -1 : 1;
     for (int64_t k = 0; k < count; k++, a += step) {
@@ -170,7 +170,7 @@ static void add_products(double *to, const double *a, int64_t step, bool conjuga
     }
 }
 
-/* The pair of channels that the pass maps from and to, as weights count them. */
+/* The index in the weights of the channels that the pass maps from and to. */
 static int64_t pair_of(const stn_layer *layer, int64_t from, int64_t to) {
     return layer->pass == STN_PASS_BACKWARD_X ? to * layer->c_out + from : from * layer->c_out + to;
 }
@@ -196,7 +196,7 @@ static double activate(stn_activation activation, double x) {
     return activation == STN_ACTIVATION_RELU && x < 0 ? 0 : x;
 }
 
-/* Skip, bias and activation of one channel's numbers. */
+/* Adds skip connection and bias to one channel, and applies the activation. */
 static void finish_channel(const job *j, int64_t item, int64_t o) {
     const stn_host_layer *h = j->host;
     const stn_layer *layer = &h->layer;
@@ -232,10 +232,9 @@ static void map_wave(const job *j, stn_pool *pool) {
     narrow(j, pool, j->grid_out, h->wave * to * size, j->run->out, j->begin * to * size);
 }
 
-/* ---- sums over the batch
- * ----------------------------------------------------------------------------------------- */
+/* ---- backward to the weights */
 
-/* sum of conj(a) * b, of numbers of `per` parts */
+/* Adds the sum of conj(a) * b; numbers have `per` parts. */
 static void add_inner_product(double *sum, const double *a, const double *b, int64_t count, int64_t per) {
     double re = 0, im = 0;
     for (int64_t k = 0; k < count; k++, a += per, b += per) {
@@ -248,7 +247,7 @@ static void add_inner_product(double *sum, const double *a, const double *b, int
     if (per == 2) sum[1] += im;
 }
 
-/* What a pair of channels gets from one item. */
+/* The contribution of one item to a pair of channels. */
 static void sum_item(const job *j, int64_t pair, int64_t item) {
     const stn_host_layer *h = j->host;
     const stn_layer *layer = &h->layer;
@@ -281,10 +280,9 @@ static void sum_wave(const job *j, stn_pool *pool) {
     stn_pool_for(pool, layer->c_in * layer->c_out, 1, sum_pairs, (void *)j);
 }
 
-/* ---- runs
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- runs */
 
-/* Doubles of each part of the workspace, in the order of a job's pointers. */
+/* Sizes of the parts of the workspace in doubles, in the order of a job's pointers. */
 enum { PARTS = 8 };
 static void part_sizes(const stn_host_layer *h, int64_t size[PARTS]) {
     const stn_layer *layer = &h->layer;
@@ -323,7 +321,7 @@ static void lay_out(job *j) {
     j->rest = next;
 }
 
-/* What comes with the weights, or goes with their gradient. */
+/* Converts weights, skip and bias, or clears the sums of their gradients. */
 static void prepare_operands(const job *j, stn_pool *pool, const int64_t numbers[STN_OPERANDS]) {
     const stn_host_layer *h = j->host;
     int64_t size[PARTS];
@@ -343,7 +341,7 @@ static void store_sums(const job *j, stn_pool *pool, const int64_t numbers[STN_O
     narrow(j, pool, j->bias, numbers[STN_OPERAND_BIAS_GRADIENT], j->run->bias_gradient, 0);
 }
 
-/* The last wave begins early enough to be a whole one. */
+/* The last wave is moved forward so that it is complete. */
 void stn_host_layer_run(const stn_host_layer *h, stn_pool *pool, const stn_execution *run) {
     const stn_layer *layer = &h->layer;
     const bool sums = layer->pass == STN_PASS_BACKWARD_WEIGHTS;
@@ -365,8 +363,7 @@ void stn_host_layer_run(const stn_host_layer *h, stn_pool *pool, const stn_execu
     if (sums) store_sums(&j, pool, numbers);
 }
 
-/* ---- tables
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- building */
 
 static stn_status make_transform(const stn_layer *layer, int64_t batch, bool inverse, double scale, int threads,
                                  stn_host_fft **made, stn_error *error) {

@@ -1,12 +1,12 @@
-/* A pool of host threads: a loop's pieces are claimed from one counter; a thread that wakes late
- * simply finds none.
+/* A pool of host threads. The iterations of a loop are claimed in pieces from one atomic counter; a
+ * thread that wakes late finds none left.
  *
- * A worker that has had no work for some seconds ends, and the next loop starts another: a process
- * whose own threads have all ended then ends too, which no signal could make it do, since workers
- * block them all. A forked child has none of its parent's threads, and may find any lock held by
- * one of them: its first call renews the pool, and loops start workers there too.
+ * A worker that is idle for some seconds ends, and the next loop starts another, so that a process
+ * whose own threads have all ended can end too; workers block all signals. A forked child has none
+ * of its parent's threads, and any lock may be held by one of them: its first call reinitialises
+ * the pool, and loops start new workers.
  *
- * Locks are taken in this order: turn, lock; watch_lock is taken alone. */
+ * Lock order: turn, then lock; watch_lock is never held together with another. */
 #include "host/pool.h"
 
 #include <errno.h>
@@ -22,38 +22,43 @@
 #include "base/thread.h"
 
 #define MOST_THREADS 4096
-#define PIECES_PER_THREAD 8 /* so that a thread that was held up does not hold up the loop */
-#define IDLE_SECONDS 2      /* that a worker waits for a loop; starting one takes some 30 microseconds */
-#define SPINS 4000          /* some microseconds: the steps of a run follow each other closer than a sleep and a wake */
+#define PIECES_PER_THREAD 8 /* so that a delayed thread does not delay the loop */
+/* before an idle worker ends; starting one takes about 30 microseconds */
+#define IDLE_SECONDS 2
+/* A few microseconds: consecutive steps of a run are closer together than sleeping and waking
+ * takes. */
+#define SPINS 4000
 
 typedef struct worker {
     stn_pool *pool;
     pthread_t thread;
-    enum { WORKER_NONE, WORKER_RUNS, WORKER_ENDED } state; /* guarded by the pool's lock; ended: to be joined */
+    /* guarded by `lock`; ENDED: to be joined */
+    enum { WORKER_NONE, WORKER_RUNS, WORKER_ENDED } state;
 } worker;
 
 struct stn_pool {
-    int threads;      /* the caller's included */
-    worker *workers;  /* threads - 1 */
-    atomic_int owner; /* the process they run in; negative: a forked child's thread renews the pool for that process */
-    pthread_mutex_t turn; /* held by the one caller whose loop runs */
-    pthread_mutex_t lock; /* guards what follows */
+    int threads;     /* including the caller */
+    worker *workers; /* threads - 1 */
+    /* process id; negative while a thread of a forked child reinitialises the pool */
+    atomic_int owner;
+    pthread_mutex_t turn; /* held by the caller whose loop is running */
+    pthread_mutex_t lock; /* guards the members that follow */
     pthread_cond_t wake;  /* openings > 0, or quit */
     pthread_cond_t idle;  /* busy == 0 */
     atomic_int openings;  /* how many more workers may join the loop */
     atomic_int busy;      /* workers inside the loop */
     atomic_bool quit;
 
-    /* the loop: written by its caller while no worker is inside */
+    /* the loop: written by its caller while no worker is in it */
     void (*body)(void *user, int64_t begin, int64_t end);
     void *user;
     int64_t count, piece;
-    atomic_int_fast64_t next; /* first item that nobody has claimed */
-    stn_watch *watch;         /* of the loop's caller; NULL mostly */
+    atomic_int_fast64_t next; /* first unclaimed iteration */
+    stn_watch *watch;         /* of the loop's caller; usually NULL */
 
-    pthread_mutex_t watch_lock; /* guards the list of all that watch */
+    pthread_mutex_t watch_lock; /* guards the list of watches */
     stn_watch *watches;
-    atomic_int watching; /* how many do */
+    atomic_int watching; /* length of the list */
 };
 
 static void run_pieces(stn_pool *pool) {
@@ -70,7 +75,7 @@ static void relax(void) {
 #endif
 }
 
-/* Under the lock. False: there is nothing to do, and there was nothing for long. */
+/* Called with `lock` held. Returns false after IDLE_SECONDS without a loop, or to quit. */
 static bool wait_for_loop(stn_pool *pool) {
     struct timespec until;
     clock_gettime(CLOCK_MONOTONIC, &until);
@@ -100,8 +105,8 @@ static void *work(void *argument) {
     return NULL;
 }
 
-/* How many CPUs this process may run on. The mask must be as wide as the kernel's, so it grows
- * until the call fits. */
+/* The number of CPUs that this process may run on. The mask must be as wide as the kernel's, so it
+ * grows until the call succeeds. */
 int stn_pool_allowed(void) {
     int count = 0;
     for (size_t cpus = CPU_SETSIZE; cpus <= (1u << 20) && !count; cpus *= 4) {
@@ -125,7 +130,7 @@ static void make_locks(stn_pool *pool) {
     pthread_condattr_destroy(&monotonic);
 }
 
-/* In a forked child, where no thread of the pool is, whoever calls first makes it new. */
+/* In a forked child, the first call reinitialises the pool. */
 static void adopt(stn_pool *pool) {
     const int process = getpid();
     for (int owner = atomic_load(&pool->owner); owner != process; owner = atomic_load(&pool->owner)) {
@@ -142,11 +147,13 @@ static void adopt(stn_pool *pool) {
     }
 }
 
-/* Under the lock: workers up to so many run. 0, or why no other can be started. */
+/* Called with `lock` held. Makes the first `count` workers run; returns 0 or the error of a failed
+ * start. */
 static int start_workers(stn_pool *pool, int count) {
     for (int i = 0; i < count; i++) {
         worker *each = &pool->workers[i];
-        if (each->state == WORKER_ENDED) pthread_join(each->thread, NULL); /* it has let go of the lock for good */
+        /* it no longer needs the lock */
+        if (each->state == WORKER_ENDED) pthread_join(each->thread, NULL);
         if (each->state == WORKER_RUNS) continue;
         each->pool = pool, each->state = WORKER_NONE;
         const int failed = stn_thread_start(&each->thread, work, each);
@@ -221,7 +228,7 @@ void stn_pool_unwatch(stn_pool *pool, stn_watch *watch) {
     pthread_mutex_lock(&pool->watch_lock);
     stn_watch **at = &pool->watches;
     while (*at && *at != watch) at = &(*at)->next;
-    if (*at) { /* in a forked child its parent's is gone */
+    if (*at) { /* in a forked child, the parent's list was discarded */
         *at = watch->next;
         pool->watching--;
     }
@@ -238,7 +245,7 @@ stn_watch *stn_pool_watched(stn_pool *pool) {
     return watch;
 }
 
-/* On the calling thread alone, piece by piece where it is watched. */
+/* Runs the loop on the calling thread, in pieces if it has a watch. */
 static void run_alone(stn_watch *watch, int64_t count, int64_t piece,
                       void (*body)(void *user, int64_t begin, int64_t end), void *user) {
     if (!watch) piece = count;
@@ -265,14 +272,14 @@ void stn_pool_for(stn_pool *pool, int64_t count, int64_t grain, void (*body)(voi
     pool->watch = watch;
     pool->next = 0;
     pool->openings = (int)stn_min(pieces, pool->threads) - 1;
-    (void)start_workers(pool, pool->openings); /* this thread does what no other can be started for */
+    (void)start_workers(pool, pool->openings); /* if a start fails, this thread does the work */
     pthread_cond_broadcast(&pool->wake);
     pthread_mutex_unlock(&pool->lock);
 
     run_pieces(pool);
 
-    /* All pieces are claimed: whoever has not joined yet need not, and only those inside are waited
-     * for. */
+    /* All pieces are claimed: close the loop to further workers, and wait for those that are in
+     * it. */
     for (int spin = 0; spin < SPINS && pool->busy; spin++) relax();
     pthread_mutex_lock(&pool->lock);
     pool->openings = 0;

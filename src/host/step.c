@@ -1,15 +1,15 @@
-/* One time step: u'(x) = sum over taps of weight * u(x + offset), plus the source where there is
- * one.
+/* One time step of a stencil: u'(x) = sum over taps of weight * u(x + offset), plus the source if
+ * there is one.
  *
- * A box is computed in tiles of a few rows. For a tile, each tap sees a line of doubles: a row of
- * the grid, shifted by the tap's offset. A row of doubles that lies contiguous inside the grid is
- * read in place; else (past an edge, strided, or of another type) it is first gathered into a
- * buffer, where all taps and rows of the tile find it. Few taps read lines of floats as floats:
- * each number is converted where it is added.
+ * A box is computed in tiles of a few rows. In a tile, each tap reads a line of doubles: a row of
+ * the grid, shifted by the tap's offset. A contiguous row of doubles inside the grid is read in
+ * place; any other row (past an edge, strided, or of another type) is first copied into a buffer,
+ * which all taps and rows of the tile share. With few taps, f32 grids are read as lines of floats,
+ * which are converted when they are added.
  *
- * Sums are made in double precision by weights in double precision, and rounded once. Taps that
- * mirror each other are summed in pairs: the middle first, then pairs from the outermost on, as
- * SciPy sums them. Other taps go in order. */
+ * Sums are made in double precision with weights in double precision, and rounded once. Taps that
+ * mirror each other are summed in pairs: the middle one first, then pairs from the outermost on, as
+ * SciPy does. Other taps are summed in order. */
 #include "host/step.h"
 
 #include <string.h>
@@ -17,15 +17,16 @@
 #include "base/arith.h"
 
 #define TILE_ROWS 8
-#define PIECE 512          /* points of a row, at most */
-#define LEAST_PIECE 64     /* of a longer row */
-#define GATHERED (1 << 14) /* doubles of a tile's rows */
-#define SEEN 256           /* rows that a tile remembers, by a hash of where they are */
-#define TERMS 256          /* lines of one sum */
-#define DENSE 2048         /* most taps of a dense box */
-#define FEW 9              /* taps, for which conversions cost less than lines of doubles */
+#define PIECE 512          /* points of a row, maximum */
+#define LEAST_PIECE 64     /* minimum, for longer rows */
+#define GATHERED (1 << 14) /* doubles in a tile's buffer */
+#define SEEN 256           /* rows that a tile can remember, in a hash table by their indices */
+#define TERMS 256          /* maximum number of lines of one sum */
+#define DENSE 2048         /* maximum number of taps of a dense box */
+/* up to this many taps, converting floats is cheaper than lines of doubles */
+#define FEW 9
 
-/* A row that a tile has seen. */
+/* A row that a tile has loaded. */
 typedef struct stn_seen {
     int64_t at[2];
     const char *line; /* its element k is point x + k of the row */
@@ -34,14 +35,16 @@ typedef struct stn_seen {
 
 typedef struct stn_tile {
     const stn_step *step;
-    int64_t batch, first[2], rows, x, count; /* rows first[1] .. + rows of plane first[0], points x .. + count */
+    /* Rows first[1] .. + rows of plane first[0], points x .. + count. */
+    int64_t batch, first[2], rows, x, count;
     uint64_t number;
     size_t gathered;
     stn_seen seen[SEEN];
-    double sums[STN_KERNEL_ROWS][PIECE], carried[2][PIECE], buffer[GATHERED]; /* of numbers of the lines' type */
+    /* Numbers of the type of the lines: double or float. */
+    double sums[STN_KERNEL_ROWS][PIECE], carried[2][PIECE], buffer[GATHERED];
 } stn_tile;
 
-/* The value past a side: of the grid's type, as if the grid went on. */
+/* The value past a side, rounded to the type of the grid. */
 static double constant_past(const stn_task *task, int axis, int64_t fold) {
     double value = stn_task_outside(task, axis, fold == -1 ? 0 : 1);
     return task->dtype == STN_F32 ? (float)value : value;
@@ -55,7 +58,7 @@ static char *row_at(const stn_step *step, const stn_layout *layout, int64_t batc
     return layout->base + (batch * layout->batch_stride + i0 * layout->stride[0] + i1 * layout->stride[1]) * step->size;
 }
 
-/* to[k] = point (x + k) of a row with a stride. */
+/* to[k] = point x + k of a row, converted to double. */
 static void load(const stn_step *step, const stn_layout *layout, const char *row, int64_t x, int64_t count,
                  double *to) {
     const int64_t stride = layout->stride[2] * step->size;
@@ -66,7 +69,7 @@ static void load(const stn_step *step, const stn_layout *layout, const char *row
         for (int64_t k = 0; k < count; k++) step->kernels->load[step->number](to + k, row + k * stride, 1);
 }
 
-/* The same, in the lines' type. */
+/* The same in the type of the lines. */
 static void load_line(const stn_step *step, const char *row, int64_t x, int64_t count, char *to) {
     const int64_t stride = step->from.stride[2] * step->size;
     if (!step->of_floats)
@@ -85,8 +88,8 @@ static void fill_line(const stn_step *step, double value, int64_t count, char *t
             ((double *)to)[k] = value;
 }
 
-/* Points [begin, end) of a row past its sides, which are often among those that `line` holds from
- * point x to `past`. */
+/* Points [begin, end) of a row, past its sides. `line` holds points x to `past`, often the ones
+ * needed. */
 static void gather_ghosts(const stn_step *step, const char *row, int64_t begin, int64_t end, const char *line,
                           int64_t x, int64_t past, char *to) {
     for (int64_t i = begin; i < end; i++, to += step->line_size) {
@@ -100,7 +103,7 @@ static void gather_ghosts(const stn_step *step, const char *row, int64_t begin, 
     }
 }
 
-/* line = points [begin, end) of a row of which some are inside. */
+/* line = points [begin, end) of a row, some of which are inside the grid. */
 static void gather(const stn_step *step, const char *row, int64_t begin, int64_t end, char *line) {
     const int64_t n = step->task->n[2], inside = stn_min(stn_max(begin, 0), end),
                   past = stn_max(stn_min(end, n), inside), after = stn_max(past, begin);
@@ -110,8 +113,8 @@ static void gather(const stn_step *step, const char *row, int64_t begin, int64_t
     gather_ghosts(step, row, after, end, inner, inside, past, line + (after - begin) * step->line_size);
 }
 
-/* Row (i0, i1) as the tile sees it, or NULL where the buffer is full. Where both indices are past
- * constant sides, the slower axis decides. */
+/* Row (i0, i1) as a line for the tile, or NULL if the buffer is full. Where both indices are past
+ * constant sides, the slower axis decides the value. */
 static const char *read_row(stn_tile *tile, int64_t i0, int64_t i1) {
     const stn_step *step = tile->step;
     const stn_task *task = step->task;
@@ -145,18 +148,17 @@ static void forget_rows(stn_tile *tile) {
     tile->gathered = 0;
 }
 
-/* The lines that one call sums. */
+/* The lines that one kernel call sums. */
 typedef struct stn_gathering {
     const void *lines[TERMS];
     double weights[TERMS];
     stn_terms terms;
-    size_t used;        /* of the lines */
-    const char *row[2]; /* of the last tap on either side, at this offset */
+    size_t used;        /* number of lines */
+    const char *row[2]; /* rows of the previous tap on either side, at offsets `at` */
     int64_t at[2][2];
 } stn_gathering;
 
-/* Adds what is gathered to what was summed before, and begins anew with that sum, as a line of
- * weight 1. */
+/* Sums the lines so far, and starts again with that sum as a line of weight 1. */
 static void sum_gathered(stn_tile *tile, stn_gathering *g, double *sum) {
     tile->step->kernels->sum(sum, &g->terms, (size_t)tile->count);
     g->lines[0] = sum;
@@ -167,10 +169,10 @@ static void sum_gathered(stn_tile *tile, stn_gathering *g, double *sum) {
     forget_rows(tile);
 }
 
-/* Adds term `number` of row i1. False: there is no more room. */
+/* Adds term `number` of row i1. Returns false if there is no room. */
 static bool gather_term(stn_tile *tile, int64_t i1, size_t number, stn_gathering *g) {
     const stn_task *task = tile->step->task;
-    const size_t middle = tile->step->pairing && task->ntaps % 2; /* term 0 is the middle tap, the others are pairs */
+    const size_t middle = tile->step->pairing && task->ntaps % 2; /* 1: term 0 is the middle tap */
     const bool single = !tile->step->pairing || number < middle;
     const size_t first = !tile->step->pairing ? number : single ? task->ntaps / 2 : number - middle;
     const size_t taps[2] = {first, task->ntaps - 1 - first}, count = single ? 1 : 2;
@@ -191,13 +193,13 @@ static bool gather_term(stn_tile *tile, int64_t i1, size_t number, stn_gathering
     return true;
 }
 
-/* sum = all taps of row i1 of the tile. */
+/* sum = all taps for row i1 of the tile. */
 static void sum_row(stn_tile *tile, int64_t i1, double *sum) {
     const stn_step *step = tile->step;
     const size_t ntaps = step->task->ntaps, terms = step->pairing ? (ntaps + 1) / 2 : ntaps;
     const int64_t longest = tile->count + step->task->reach[2][0] + step->task->reach[2][1];
     stn_gathering g;
-    /* Sums of floats are made at once: all of their lines find room. */
+    /* Sums of floats must be made in one call: make room for all their lines. */
     if (step->of_floats && tile->gathered + (size_t)(FEW * longest) > GATHERED) forget_rows(tile);
     g.terms = (stn_terms){.lines = g.lines, .weights = g.weights, .odd = step->pairing < 0};
     g.used = 0;
@@ -214,7 +216,7 @@ static void sum_row(stn_tile *tile, int64_t i1, double *sum) {
         step->kernels->sum(sum, &g.terms, (size_t)tile->count);
 }
 
-/* The computed points, with the constant source, into the output's type and stride. */
+/* Adds the constant source and writes the points in the output's type and stride. */
 static void write_row(const stn_tile *tile, int64_t i1, char *row, double *sum) {
     const stn_step *step = tile->step;
     const int64_t stride = step->to.stride[2];
@@ -232,13 +234,13 @@ static void write_row(const stn_tile *tile, int64_t i1, char *row, double *sum) 
         step->kernels->store[step->number](row, sum, (size_t)tile->count);
 }
 
-/* Dense unpaired weights: a whole box of taps, that several rows are summed with side by side. */
+/* Dense unpaired weights: a full box of taps, for which several rows are summed side by side. */
 typedef struct stn_dense_box {
     int64_t low[3], size[3];
     double weights[DENSE];
 } stn_dense_box;
 
-/* False: the taps are no such box, or too many. */
+/* Returns false if the taps are no such box, or too many. */
 static bool find_dense(const stn_step *step, stn_dense_box *box) {
     const stn_task *task = step->task;
     if (step->pairing || task->ntaps > DENSE) return false;
@@ -258,7 +260,7 @@ static bool find_dense(const stn_step *step, stn_dense_box *box) {
     return true;
 }
 
-/* STN_KERNEL_ROWS rows from i1 on, into sums. False: they do not fit into the buffer. */
+/* Sums STN_KERNEL_ROWS rows from i1 on. Returns false if their lines do not fit into the buffer. */
 static bool sum_dense(stn_tile *tile, const stn_dense_box *box, int64_t i1, double *const *sums) {
     const stn_step *step = tile->step;
     const void *lines[TERMS];
@@ -313,8 +315,8 @@ static void copy_span(const stn_step *step, int64_t batch, int64_t i0, int64_t i
         for (int64_t x = begin; x < end; x++) memcpy(to + x * to_stride, from + x * from_stride, size);
 }
 
-/* 1 where taps at opposite offsets have the same weight, -1 where they have opposite weights and
- * none is in the middle, else 0. Sorted taps mirror each other from both ends of their list. */
+/* 1 if taps at opposite offsets have equal weights, -1 if they have opposite weights and there is
+ * no middle tap, otherwise 0. Sorted taps mirror each other from both ends of the list. */
 static int pairing_of(const stn_task *task) {
     bool even = task->ntaps > 1, odd = even && task->ntaps % 2 == 0;
     for (size_t k = 0; k < (task->ntaps + 1) / 2 && (even || odd); k++) {
@@ -327,13 +329,13 @@ static int pairing_of(const stn_task *task) {
     return even ? 1 : odd ? -1 : 0;
 }
 
-/* Rows that a tile sees. */
+/* Number of rows that the taps of a tile read. */
 static int64_t rows_seen(const stn_task *task) {
     int64_t rows = 0;
     for (size_t k = 1, first = 0; k <= task->ntaps; k++) {
         if (k < task->ntaps && task->taps[k].offset[0] == task->taps[first].offset[0]) continue;
         rows += stn_min(TILE_ROWS, task->n[1]) + task->taps[k - 1].offset[1] - task->taps[first].offset[1];
-        first = k; /* of the next plane: taps are sorted */
+        first = k; /* of the next plane, as taps are sorted */
     }
     return rows;
 }
@@ -366,7 +368,7 @@ static void live_range(const stn_step *step, const stn_box *box, int axis, int64
     range[1] = stn_max(stn_min(box->end[axis], step->live[axis][1]), range[0]);
 }
 
-/* Frozen points are copied, the others are computed in tiles. */
+/* Copies frozen points, and computes the others in tiles. */
 void stn_step_box(const stn_step *step, int64_t batch, const stn_box *box) {
     int64_t live[3][2];
     stn_dense_box dense;

@@ -1,12 +1,12 @@
-/* The sums of kernels.h for one instruction set. Included once for each, with
+/* The kernels of kernels.h for one instruction set. Included once for each, with
  *   SET     its name,
- *   TARGET  the attribute that its functions have,
- *   BYTES   those of a vector. */
+ *   TARGET  the attribute of its functions,
+ *   BYTES   the size of its vectors. */
 #define NAME_OF(name, set) name##_##set
 #define NAME_IN(name, set) NAME_OF(name, set)
 #define NAME(name) NAME_IN(name, SET)
 #define LANES (BYTES / sizeof(double))
-#define BLOCKS 8 /* vectors that are summed side by side, in registers */
+#define BLOCKS 8 /* vectors that are summed side by side in registers */
 
 typedef double NAME(vector) __attribute__((vector_size(BYTES)));
 typedef double NAME(unaligned) __attribute__((vector_size(BYTES), aligned(8), may_alias));
@@ -22,8 +22,9 @@ typedef float NAME(floats) __attribute__((vector_size(BYTES / 2), aligned(4), ma
 #define PUT_double(to, u) (*(NAME(unaligned) *)(to) = (u))
 #define PUT_float(to, u) (*(NAME(floats) *)(to) = __builtin_convertvector(u, NAME(floats)))
 
-/* sum_block: sums of `blocks` vectors from point x on. -0 plus a number is that number, whatever
- * its sign. A rest of less than a vector is summed with some of the points before it, once more. */
+/* sum_block: sums of `blocks` vectors from point x on. Sums start from -0, since -0 plus a number
+ * is that number, including zeros of both signs. A remainder of less than a vector is summed as a
+ * full vector that overlaps the previous one. */
 #define DEFINE_SUM(name, real)                                                                                         \
     TARGET INLINE void NAME(name##_block)(real * sum, const stn_terms *terms, size_t x, const int blocks) {            \
         NAME(vector) u[BLOCKS];                                                                                        \
@@ -57,10 +58,11 @@ typedef float NAME(floats) __attribute__((vector_size(BYTES / 2), aligned(4), ma
 DEFINE_SUM(sum, double)
 DEFINE_SUM(sum_float, float)
 
-#define ROW_BLOCKS (BYTES / 16) /* so many vectors of each of four rows leave registers for a line and its weights */
+/* Vectors per row: with four rows, this leaves registers for a line and its weights. */
+#define ROW_BLOCKS (BYTES / 16)
 
-/* line: adds the taps of one line to rows r0 to r1. weights: those of row r1; those of the row
- * before lie `width` further. block: `blocks` vectors of each row. */
+/* line: adds the taps of one line to rows r0 to r1. weights: those for row r1; those for the
+ * previous row are `width` further on. block: `blocks` vectors of each row. */
 #define DEFINE_ROWS(name, real)                                                                                        \
     TARGET INLINE void NAME(name##_line)(NAME(vector)(*u)[ROW_BLOCKS], const void *line, size_t x,                     \
                                          const double *weights, size_t width, const int r0, const int r1,              \
@@ -103,7 +105,8 @@ DEFINE_ROWS(sum_rows_float, float)
 #undef DEFINE_ROWS
 #undef ROW_BLOCKS
 
-/* A rest of less than a vector is converted with some of the points before it, once more. */
+/* A remainder of less than a vector is converted as a full vector that overlaps the previous
+ * one. */
 TARGET static void NAME(load_f32)(double *restrict to, const void *from, size_t count) {
     const float *restrict at = from;
     size_t x = 0;
@@ -136,7 +139,8 @@ TARGET static void NAME(load_f64)(double *restrict to, const void *from, size_t 
     }
 EACH_NUMBER(DEFINE_LOAD)
 
-/* Where all numbers fit into 32 bits they are cut by instructions that every vector unit has. */
+/* If all numbers fit into 32 bits, they are truncated by instructions that every vector unit
+ * has. */
 #define DEFINE_STORE_WHOLE(name, type, convert)                                                                        \
     TARGET static void NAME(store_##name)(void *to, const double *restrict from, size_t count) {                       \
         type *restrict at = to;                                                                                        \

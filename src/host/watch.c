@@ -1,11 +1,11 @@
-/* See watch.h. */
+/* Progress and cancellation of an execution; see watch.h. */
 #include "host/watch.h"
 
 #include <time.h>
 
 #include "base/error.h"
 
-#define BETWEEN_SECONDS 0.05 /* from one call of the caller's function to the next */
+#define BETWEEN_SECONDS 0.05 /* between calls of the caller's function */
 
 static double now(void) {
     struct timespec t;
