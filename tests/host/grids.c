@@ -1,4 +1,4 @@
-/* What the host's tests share. */
+/* Helpers of the host's tests; see grids.h. */
 #include "grids.h"
 
 #include <criterion/criterion.h>
@@ -8,7 +8,8 @@
 
 #include "base/half.h"
 
-static uint64_t next(uint64_t *state) { /* an affine generator; its high bits are good enough */
+/* A linear congruential generator, of which only the high bits are used. */
+static uint64_t next(uint64_t *state) {
     *state = *state * 6364136223846793005u + 1442695040888963407u;
     return *state >> 11;
 }

@@ -1,5 +1,5 @@
-/* Long lines are transformed as grids when they are few, and one by one when they are many: both
- * give the same. */
+/* Few long lines are transformed as four-step FFTs, many are transformed line by line: the results
+ * must agree. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdlib.h>
@@ -47,7 +47,7 @@ static void run_fft(const stn_fft *fft, stn_pool *pool, const void *in, void *ou
     stn_host_fft_destroy(host);
 }
 
-/* The relative L2 distance between a batch and its transforms one by one. */
+/* The relative L2 distance between a batch and the same transforms one by one. */
 static double compare(const stn_transform *t, stn_pool *pool) {
     const stn_fft all = make(t, LINES), one = make(t, 1);
     const int64_t size = (int64_t)stn_dtype_size(t->dtype);
@@ -62,7 +62,8 @@ static double compare(const stn_transform *t, stn_pool *pool) {
     double apart = 0, length = 0;
     for (int64_t i = 0; i < LINES * out_bytes / size; i++) {
         const double a = number_of(t->dtype, together, i), b = number_of(t->dtype, alone, i);
-        const bool between = t->in_place && i / 2 % t->in_stride[0]; /* elements, which keep what they had */
+        /* padding, which is unchanged */
+        const bool between = t->in_place && i / 2 % t->in_stride[0];
         if (!between) apart += (a - b) * (a - b), length += a * a;
     }
     free(in), free(together), free(alone);

@@ -1,5 +1,5 @@
-/* Lines of the host's transforms: each instruction set gives the bits of plain C, lines do not
- * touch each other, and all agree with the sum that defines them. Built in float64 and in
+/* FFTs of lines on the host: all instruction sets are bit-identical to plain C, lines are
+ * independent, and the results agree with the defining sum. Compiled for float64 and for
  * float32. */
 #include <criterion/criterion.h>
 #include <math.h>

@@ -1,4 +1,4 @@
-/* The inner loops: each instruction set gives the bits of plain C. */
+/* The inner loops of host stencils: all instruction sets are bit-identical to plain C. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <string.h>
@@ -7,8 +7,8 @@
 #include "grids.h"
 #include "host/kernels.h"
 
-#define MOST 700 /* points: more than are summed side by side */
-#define SLACK 8  /* past the end, to see that it stays untouched */
+#define MOST 700 /* points: more than are summed at once */
+#define SLACK 8  /* elements past the end, which must not be written */
 #define LINES 12
 
 static double lines[LINES][MOST], weights[64];
@@ -61,7 +61,7 @@ Test(kernels, sums_are_in_the_order_of_terms) {
         }
 }
 
-/* A sum of zeros keeps their sign, as one product does. */
+/* A sum of negative zeros is a negative zero. */
 Test(kernels, a_term_of_negative_zero_stays_so) {
     const double zeros[20] = {0}, minus = -1;
     const void *line = zeros;
@@ -116,7 +116,7 @@ Test(kernels, rows_side_by_side_are_summed_in_the_order_of_taps) {
     check_rows(2, 3, 4, &state);
 }
 
-/* What is stored of a double: as C cuts it where it fits, else its lowest bits. */
+/* Storing a double as an integer: truncated if it fits, otherwise wrapped. */
 Test(kernels, whole_numbers_are_cut_and_wrap) {
     static const struct {
         double value;

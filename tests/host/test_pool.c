@@ -1,4 +1,5 @@
-/* The pool: every item once, loops from many threads, asleep when idle, sane counts only. */
+/* The thread pool: every iteration runs once, loops from many threads, no CPU time when idle,
+ * forks. */
 #include <criterion/criterion.h>
 #include <dirent.h>
 #include <pthread.h>
@@ -131,7 +132,7 @@ Test(pool, no_more_threads_is_an_error) {
 #ifdef __SANITIZE_ADDRESS__
     cr_skip_test("AddressSanitizer itself needs the memory that this test takes away");
 #endif
-    struct rlimit limit, none; /* no address space is left for stacks */
+    struct rlimit limit, none; /* none: no address space for stacks */
     stn_error error = {0};
     stn_pool *pool;
     getrlimit(RLIMIT_AS, &limit);
@@ -151,9 +152,9 @@ static void await_all(void *user, int64_t begin, int64_t end) {
     while (*waited_for) sched_yield();
 }
 
-/* A pool whose threads have all begun: a sanitizer holds locks of its own while a thread starts,
- * and a child forked just then finds them held for ever. A loop of one item a thread, none of which
- * ends before all are there. */
+/* A pool whose threads have all started: a sanitizer holds its own locks while a thread starts, and
+ * a child forked at that moment would deadlock. Runs a loop of one iteration per thread, each
+ * waiting for all. */
 static stn_pool *make_running_pool(int threads) {
     stn_pool *pool = make_pool(threads);
     atomic_int waited_for = threads;
@@ -167,7 +168,7 @@ static double seconds_now(void) {
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Each item waits for another thread's, which comes if there are several threads. */
+/* Each iteration waits for another one, which arrives if there are several threads. */
 static void wait_for_another(void *user, int64_t begin, int64_t end) {
     atomic_int *there = user;
     (void)begin, (void)end;
@@ -182,8 +183,8 @@ static bool has_threads(stn_pool *pool) {
     return seconds_now() - begin < 1.5;
 }
 
-/* A forked child has the pool but none of its threads: it starts its own, and destroying waits for
- * no others. */
+/* A forked child has the pool but none of its threads: it starts its own, and destroys the pool
+ * without waiting for others. */
 static void use_in_child(stn_pool *pool) {
     check_loop(pool, ITEMS, 10);
     if (!has_threads(pool)) _exit(3);
@@ -204,7 +205,7 @@ static void expect_good_end(pid_t child) {
 Test(pool, survives_a_fork, .timeout = 20) {
     stn_pool *pool = make_running_pool(4);
     check_loop(pool, ITEMS, 10);
-    usleep(20000); /* the workers sleep on their condition, which counts them */
+    usleep(20000); /* the workers now wait on their condition variable */
     pid_t child = fork();
     if (!child) use_in_child(pool);
     expect_good_end(child);
@@ -225,7 +226,7 @@ static void fork_once(void *user, int64_t begin, int64_t end) {
     if (!f->child) use_in_child(f->pool);
 }
 
-/* In the middle of a loop, whose locks the child then finds held. */
+/* A fork in the middle of a loop, while locks are held. */
 Test(pool, survives_a_fork_within_a_loop, .timeout = 20) {
     forking f = {.pool = make_running_pool(4)};
     stn_pool_for(f.pool, 100, 1, fork_once, &f);
@@ -234,8 +235,7 @@ Test(pool, survives_a_fork_within_a_loop, .timeout = 20) {
     stn_pool_destroy(f.pool);
 }
 
-/* ---- workers that have nothing to do
- * ------------------------------------------------------------------------------ */
+/* ---- idle workers */
 
 static int threads_of_this_process(void) {
     int count = 0;
@@ -254,11 +254,11 @@ Test(pool, idle_workers_end_and_are_started_again, .timeout = 60) {
     cr_assert_eq(idle, busy - 3);
     cr_assert(has_threads(pool));
     check_loop(pool, ITEMS, 10);
-    usleep(2500000); /* some have ended when it is destroyed */
+    usleep(2500000); /* some have ended when the pool is destroyed */
     stn_pool_destroy(pool);
 }
 
-/* A process of workers alone, which block all signals: it ends by itself. */
+/* A process in which only workers are left, which block all signals, must end by itself. */
 Test(pool, a_process_ends_after_its_main_thread, .timeout = 60) {
 #ifdef __SANITIZE_ADDRESS__
     cr_skip_test("the stacks of threads that are gone hide what they still hold");

@@ -1,5 +1,5 @@
-/* What must hold between runs: steps add up, threads and vector units change no bit, workspaces
- * stay small. */
+/* Consistency between runs: steps add up, threads and vector units do not change results,
+ * workspaces stay small. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +26,7 @@ static void *random_grid(stn_dtype dtype, int64_t points) {
     return grid;
 }
 
-/* dtype after `steps` steps on some threads, from the same random grid. */
+/* The grid after `steps` steps on some threads. */
 static void *run_heat(size_t n0, size_t n1, uint64_t steps, stn_dtype dtype, int threads, const void *from) {
     stn_task task = heat_task(n0, n1, steps, 0, dtype);
     void *out = poisoned(dtype, stn_task_points(&task));
@@ -81,14 +81,14 @@ Test(steps, workspace_is_none_or_one_wave) {
     cr_expect_eq(stn_host_workspace(&one), 0);
     cr_expect_eq(stn_host_workspace(&more), 80000);
     cr_expect_eq(stn_host_workspace(&in_place), 40000);
-    more.batch = 1000000; /* grids of a batch take turns */
+    more.batch = 1000000; /* the batch is processed in groups of grids */
     cr_expect_leq(stn_host_workspace(&more), 8u << 20);
     stn_task_clear(&one);
     stn_task_clear(&more);
     stn_task_clear(&in_place);
 }
 
-/* Frozen points keep even bits that are no number; others see them. */
+/* Frozen points keep their bits, even of NaN; other points read them. */
 Test(steps, fixed_points_keep_their_bits) {
     double grid[7] = {1, 2, 3, 4, 5, 6, 7}, out[7];
     uint64_t odd = 0x7ff8000000001234u, bits;

@@ -1,4 +1,4 @@
-/* Systems on the host: rows of all instruction sets, and what an execution may bring. */
+/* Systems on the host: rows in all instruction sets, and the arguments of an execution. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@ static void fill(char *rows, int count, bool wide, int state) {
             ((float *)rows)[i] = (float)some(&state);
 }
 
-/* Numbers that are equal, or both no numbers. */
+/* Whether numbers are identical, or both NaN. */
 static bool same(const char *a, const char *b, bool wide) {
     for (int i = 0; i < POINTS; i++) {
         const double x = wide ? ((const double *)a)[i] : ((const float *)a)[i],
@@ -64,7 +64,7 @@ static void compare_sets(bool wide) {
 Test(system_kernels, all_sets_give_equal_bits_of_doubles) { compare_sets(true); }
 Test(system_kernels, all_sets_give_equal_bits_of_floats) { compare_sets(false); }
 
-/* ---- executions ---------------------------------------------------------------------------- */
+/* ---- executions */
 
 typedef struct rig {
     stn_context *context;
@@ -216,7 +216,8 @@ Test(system_plan, a_run_is_told_of_and_cancelled) {
     r->run.progress = cancel_at_once;
     r->run.progress_user = &total;
     const stn_status status = stn_plan_run(r->plan, &r->run, NULL);
-    cr_expect(status == STN_ERROR_CANCELLED || status == STN_OK); /* it may end before it is told */
+    /* it may end before the first call */
+    cr_expect(status == STN_ERROR_CANCELLED || status == STN_OK);
     cr_expect_eq(total, 4);
     free_rig(r);
 }

@@ -1,4 +1,4 @@
-/* What transforms do to an impulse, sums, shifts and norms, and there and back. */
+/* Properties of transforms: impulse, linearity, shift, Parseval, round trip. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -33,11 +33,12 @@ static void expect_near(suite *s, const stn_transform *t, const char *property, 
 enum { POINTS = 4096 };
 static double a[2 * POINTS], b[2 * POINTS], fa[2 * POINTS], fb[2 * POINTS], want[2 * POINTS];
 
-/* A random line and its transform in a and fa. */
+/* A random line and its transform. */
 static bool random_line(suite *s, const stn_transform *t, uint64_t seed, double *x, double *fx, stn_error *error) {
     dice d = {seed};
     size_t n = t->extent[0];
-    for (size_t i = 0; i < 2 * n; i++) x[i] = floor(dice_real(&d) * 256) / 256; /* exact in f16, sums too */
+    /* exact in f16, sums too */
+    for (size_t i = 0; i < 2 * n; i++) x[i] = floor(dice_real(&d) * 256) / 256;
     return run_dense(s, t, strategy, x, fx, error);
 }
 

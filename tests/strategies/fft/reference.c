@@ -1,4 +1,4 @@
-/* See reference.h. */
+/* Reference transforms; see reference.h. */
 #include "reference.h"
 
 #include <math.h>
@@ -30,8 +30,8 @@ static long double *make_circle(int64_t n) {
     return circle;
 }
 
-/* Element j of the input of one transform, of all points: what a half spectrum leaves out is the
- * conjugate of the element at -j. */
+/* Element j of the full input of one transform; elements missing from a half spectrum are
+ * conjugates of the elements at -j. */
 static void element_at(const stn_fft *fft, const double *in, const int64_t j[3], long double value[2]) {
     int64_t at[3] = {j[0], j[1], j[2]};
     bool mirrored = !fft->in.real && j[2] >= fft->in.n[2];
@@ -92,7 +92,7 @@ bool reference_host(const stn_fft *fft, stn_pool *pool, const double *in, double
     long double *circle[3], sum[2];
     double largest = 0, size = 0;
     for (int a = 0; a < 3; a++) circle[a] = make_circle(fft->n[a]);
-    for (int i = 0; i < SAMPLES; i++) { /* of the last transform of the batch */
+    for (int i = 0; i < SAMPLES; i++) { /* in the last transform of the batch */
         int64_t k[3], at = 0, first = (fft->batch - 1) * fft->out.batch_stride;
         for (int a = 0; a < 3; a++) {
             k[a] = (fft->out.n[a] - 1) * (i * 37 % 101) / 100;

@@ -1,14 +1,13 @@
-/* What a transform should give, in float64, dense. */
+/* Reference transforms in float64, dense. */
 #ifndef STN_TESTS_FFT_REFERENCE_H
 #define STN_TESTS_FFT_REFERENCE_H
 #include "host/pool.h"
 #include "problem/transform.h"
 
-/* The same transform of dense float64 numbers, out of place. */
+/* The same transform for dense float64 numbers, out of place. */
 stn_fft dense_f64(const stn_fft *fft);
-/* By the sum itself; in and out as of dense_f64. O(points^2). */
+/* By the defining sum; layouts as in dense_f64. O(points^2). */
 void reference_sum(const stn_fft *dense, const double *in, double *out);
-/* By the host's code, which is checked at some elements against the sum; false if it is off
- * there. */
+/* By the host's implementation, verified at some elements by the sum; false if it differs there. */
 bool reference_host(const stn_fft *dense, stn_pool *pool, const double *in, double *out);
 #endif

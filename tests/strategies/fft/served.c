@@ -1,12 +1,12 @@
-/* Which transforms a strategy may refuse: `fft` has kernels for products of small primes and no
- * others, and its passes go over memory by three loops; `block` has such, of grids that shared
- * memory holds. Everything else is to be served, by every strategy: a refusal of it is a
- * failure. */
+/* Which transforms a strategy may refuse: `fft` supports products of small primes, in at most three
+ * loops over lines; `block` supports grids of such extents that fit in shared memory. Every other
+ * refusal by any strategy is a failure. */
 #include <string.h>
 
 #include "compare_fft.h"
 
-enum { ROW_POINTS = 8192, COLUMN_POINTS = 1024 }; /* of one pass: more are split in two, which takes a loop more */
+/* Maximum lengths of one pass; longer axes are split in two passes, which takes another loop. */
+enum { ROW_POINTS = 8192, COLUMN_POINTS = 1024 };
 
 static bool smooth(int64_t n) {
     for (int p = 2; p <= 7; p++)
@@ -14,25 +14,24 @@ static bool smooth(int64_t n) {
     return n == 1;
 }
 
-/* Real rows are read as pairs, so they start at even places. */
+/* Real rows are read as pairs, so they must start at even indices. */
 static bool odd_rows(const stn_fft *fft, const stn_fft_side *real) {
     bool odd = real->stride[2] != 1 || fft->n[2] % 2 || (fft->batch > 1 && real->batch_stride % 2);
     for (int axis = 0; axis < 2; axis++) odd = odd || (fft->n[axis] > 1 && real->stride[axis] % 2);
     return odd;
 }
 
-/* Lines so short that one butterfly does them cannot change places between their neighbours and
- * their points. */
+/* Lines of a single butterfly cannot be transposed between input and output. */
 static bool turns_short_lines(const stn_fft *fft) {
     bool turns = false;
     for (int axis = 0; axis < 3; axis++) turns = turns || (fft->in.stride[axis] == 1) != (fft->out.stride[axis] == 1);
     return turns || (fft->batch > 1 && (fft->in.batch_stride == 1) != (fft->out.batch_stride == 1));
 }
 
-enum { BLOCK_BYTES = 96 << 10 }; /* every GPU's blocks have as many */
+enum { BLOCK_BYTES = 96 << 10 }; /* minimum of shared memory per block on all supported GPUs */
 
 static bool block_may_refuse(const stn_fft *fft) {
-    int64_t bytes = fft->dtype == STN_F64 ? 17 : 9; /* some cells are left out */
+    int64_t bytes = fft->dtype == STN_F64 ? 17 : 9; /* with padding */
     for (int axis = 0; axis < 3; axis++) {
         if (!smooth(fft->n[axis]) || fft->n[axis] > BLOCK_BYTES) return true;
         bytes *= fft->n[axis];

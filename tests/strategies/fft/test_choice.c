@@ -1,6 +1,5 @@
-/* Which strategy of transforms the estimates favour: rows of bench/results/2026-11-22-fft-grid.md
- * (f64) and 2026-11-23-fft-grid.md (f32), on a GPU like the one that was measured there. cuFFT's
- * estimate needs no cuFFT. */
+/* Estimated choice between fft and cufft, against times measured on an H200, with a machine
+ * description of that GPU. cuFFT's estimate needs no cuFFT. */
 #include <criterion/criterion.h>
 #include <math.h>
 
@@ -17,8 +16,8 @@ static stn_machine h200(void) {
     cr_assert_eq(stn_context_create(&options, &context, &error), STN_OK, "%s", error.message);
     stn_machine machine = *stn_context_machine(context);
     stn_context_destroy(context);
-    machine.found = NULL;   /* it went with the context */
-    machine.present = true; /* else strategy cufft does not apply */
+    machine.found = NULL;   /* it was freed with the context */
+    machine.present = true; /* otherwise strategy cufft does not apply */
     machine.copy_bandwidth = 4278e9;
     return machine;
 }
@@ -28,8 +27,8 @@ static double seconds(const stn_fft *fft, const stn_machine *machine, const char
     return stn_subplan_estimate_fft(fft, machine, strategy, &estimate) ? estimate.seconds : INFINITY;
 }
 
-/* Milliseconds as measured; 0: not served then, UNTIMED: by a way that the estimate no longer
- * takes, and the new one is untimed. */
+/* Measured milliseconds; 0: not supported then; UNTIMED: the estimate now chooses passes that were
+ * not measured. */
 #define UNTIMED (-1)
 static const struct row {
     stn_dtype dtype;
@@ -72,8 +71,8 @@ Test(fft_choice, the_faster_one_of_two) {
     }
 }
 
-/* Of few points one launch takes what each of two does; one multiprocessor is no match for all of
- * them. */
+/* For few points one launch takes as long as each of two; for many, one multiprocessor is slower
+ * than the whole GPU. */
 Test(fft_choice, whole_grids_where_they_are_small) {
     const stn_machine machine = h200();
     static const size_t sides[] = {8, 16, 32, 100, 128};

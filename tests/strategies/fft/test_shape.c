@@ -1,5 +1,4 @@
-/* The shapes of fft_line, without a GPU: every length that it claims has one that the kernel can
- * take. */
+/* Shapes of fft_line, without a GPU: every supported length has a shape that the kernel can run. */
 #include <criterion/criterion.h>
 
 #include "strategies/fft/shape.h"
@@ -56,7 +55,7 @@ static void check(const fft_pass *pass, stn_dtype dtype) {
     cr_expect(fft_shape_shared(pass, &s, dtype) <= machine.shared_per_block);
     bool one_warp = !fft_fast_in(pass) && !fft_fast_out(pass) && 32 % s.line_threads == 0;
     cr_expect(!one_warp || s.threads % 32 == 0, "%ld: a warp is not whole", (long)pass->length);
-    if (s.pad < 1 << 20) /* then the kernel adds paddings up */
+    if (s.pad < 1 << 20) /* the kernel assumes additive padding */
         cr_expect(!(pass->length & (pass->length - 1)), "%ld is padded", (long)pass->length);
     cr_expect(fft_shape_blocks(pass, &s) * s.lines >= 1000);
 }
@@ -82,7 +81,7 @@ Test(fft_shape, other_lengths_have_none) {
     }
 }
 
-/* Roots are exp(-2 pi i k / n) to the last place; a count without a target is the same. */
+/* Roots are exp(-2 pi i k / n) to the last bit; counting without a target gives the same sizes. */
 Test(fft_shape, tables) {
     static double to[2 * 65536];
     fft_shape s;

@@ -1,5 +1,5 @@
-/* Written from stentor.h alone, with nothing of the library's own: no transforms, no table of
- * places. */
+/* Reference implementation of Fourier layers, written from stentor.h alone and independent of the
+ * library: no FFT, no index tables. */
 #include "reference.h"
 
 #include <complex.h>
@@ -11,7 +11,7 @@
 typedef struct sums {
     const stn_spectral_conv *c;
     size_t points, modes;
-    double complex *root[3]; /* exp(2 pi i j / n) of each axis */
+    double complex *root[3]; /* exp(2 pi i j / n) for each axis */
 } sums;
 
 static long frequency(const stn_spectral_conv *c, int axis, size_t j) {
@@ -19,13 +19,13 @@ static long frequency(const stn_spectral_conv *c, int axis, size_t j) {
     return (long)j - (long)(c->modes[axis] / 2);
 }
 
-/* exp(2 pi i k.p/n) of mode number `mode` and point number `point`. */
+/* exp(2 pi i k.p/n) for mode number `mode` and point number `point`. */
 static double complex wave(const sums *s, size_t mode, size_t point) {
     double complex product = 1;
     for (int axis = s->c->rank - 1; axis >= 0; axis--) {
         const long n = (long)s->c->extent[axis];
         const long k = frequency(s->c, axis, mode % s->c->modes[axis]), p = (long)(point % s->c->extent[axis]);
-        /* Every axis of the rank has its table.
+        /* All axes of the rank have tables.
          * NOLINTNEXTLINE(clang-analyzer-core.NullDereference) */
         product *= s->root[axis][((k * p) % n + n) % n];
         mode /= s->c->modes[axis], point /= s->c->extent[axis];
@@ -33,7 +33,7 @@ static double complex wave(const sums *s, size_t mode, size_t point) {
     return product;
 }
 
-/* How often a mode counts in the sum over the half spectrum of real data. */
+/* The multiplicity of a mode in the sum over the half spectrum of real data. */
 static double weight_of(const sums *s, size_t mode) {
     const size_t last = mode % s->c->modes[s->c->rank - 1], n = s->c->extent[s->c->rank - 1];
     if (s->c->complex_data) return 1;
@@ -58,7 +58,7 @@ static double complex weight_at(const sums *s, const double *w, size_t i, size_t
     return w[2 * at] + I * w[2 * at + 1];
 }
 
-/* sum over p of x[channel, p] exp(-2 pi i k.p/n), of all channels of the batch */
+/* sum over p of x[channel, p] exp(-2 pi i k.p/n), for all channels of the batch */
 static double complex *to_modes(const sums *s, const double *x, size_t channels) {
     double complex *sum = calloc(channels * s->modes, sizeof *sum);
     for (size_t c = 0; sum && c < channels; c++)
@@ -81,8 +81,7 @@ static double act(stn_activation activation, double x) {
     return activation == STN_ACTIVATION_GELU ? 0.5 * x * (1 + erf(x / sqrt(2))) : x;
 }
 
-/* ---- passes
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- passes */
 
 static void forward(const sums *s, const layer_numbers *n) {
     const stn_spectral_conv *c = s->c;
@@ -161,7 +160,7 @@ void layer_reference(const stn_spectral_conv *layer, const layer_numbers *n) {
         const size_t length = layer->extent[axis];
         s.points *= length, s.modes *= layer->modes[axis];
         s.root[axis] = malloc(length * sizeof *s.root[axis]);
-        if (!s.root[axis]) abort(); /* a test without memory */
+        if (!s.root[axis]) abort(); /* out of memory */
         for (size_t j = 0; j < length; j++) s.root[axis][j] = cexp(2 * I * acos(-1) * (double)j / (double)length);
     }
     size_t out = layer->batch * (layer->pass == STN_PASS_FORWARD ? co : ci) * s.points * per;

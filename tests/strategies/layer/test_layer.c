@@ -1,5 +1,5 @@
-/* Fourier layers by one strategy against their definition. Prints TAP; what a strategy says that it
- * does not serve is skipped by name. Usage: test_layer --strategy NAME [--full] [--only PART]
+/* Fourier layers by one strategy against their definition. Prints TAP; layers that a strategy does
+ * not support are reported as skipped. Usage: test_layer --strategy NAME [--full] [--only PART]
  * [--seed N] [--count N]; the strategy host runs on the host, others on a GPU. */
 #include <math.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@ static void report(suite *s, const stn_spectral_conv *layer, bool good, const la
     char what[500], detail[1500], line[800];
     layer_name(layer, what, sizeof what);
     layer_explain(c, detail, sizeof detail);
-    /* These serve every layer. */
+    /* These strategies must run every layer. */
     const bool all = !strcmp(strategy, "host") || !strcmp(strategy, "cublas") || !strcmp(strategy, "auto");
     if (!good && !c->served && !all) {
         snprintf(line, sizeof line, "%s # SKIP %.200s", what, c->error.message);
@@ -42,8 +42,7 @@ static stn_spectral_conv layer_of(int rank, size_t n0, size_t n1, size_t n2, siz
     return c;
 }
 
-/* ---- parts
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- parts */
 
 static size_t some(dice *d, int most) { return (size_t)dice_int(d, 1, most); }
 
@@ -80,13 +79,14 @@ static void random_cases(suite *s) {
     }
 }
 
-/* Single points, odd and even lengths with all modes, one mode, one item, no power of two. */
+/* Single points, odd and even lengths with all modes, one mode, one item, other than powers of
+ * two. */
 static void edges(suite *s) {
     static const size_t lengths[] = {1, 2, 3, 4, 5, 8, 9, 16};
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
         for (int way = 0; way < 12; way++) {
-            if (!s->full && strcmp(strategy, "host") && (5 * i + (size_t)way) % 4)
-                continue; /* kernels take their time */
+            /* emulated kernels are slow */
+            if (!s->full && strcmp(strategy, "host") && (5 * i + (size_t)way) % 4) continue;
             const size_t n = lengths[i];
             stn_spectral_conv c = layer_of(1 + way / 4 % 3, n, way / 4 == 2 ? 3 : n, 4, 1 + i % 2, 2, 3);
             c.complex_data = way % 2;
@@ -98,7 +98,7 @@ static void edges(suite *s) {
         }
 }
 
-/* Larger ones, whose waves and tiles have remainders: beside the host's own f64 where the sums take
+/* Larger layers, with incomplete groups and tiles; compared with the host's f64 where the sums take
  * too long. */
 static void larger(suite *s) {
     stn_spectral_conv c = layer_of(1, 128, 0, 0, 33, 20, 17);
@@ -120,14 +120,14 @@ static void larger(suite *s) {
     c = layer_of(1, 512, 0, 0, 33, 2, 3); /* sums of 8481 terms, and of 512 for each item */
     c.shared_weights = c.has_skip = 1, c.pass = STN_PASS_BACKWARD_WEIGHTS;
     check(s, &c);
-    c = layer_of(1, 5000, 0, 0, 3, 2, 1); /* and of 5000 */
+    c = layer_of(1, 5000, 0, 0, 3, 2, 1); /* sums of 5000 terms per item */
     c.modes[0] = 500, c.shared_weights = c.has_skip = c.complex_data = 1, c.pass = STN_PASS_BACKWARD_WEIGHTS;
     check(s, &c);
-    c = layer_of(1, 4, 0, 0, 2500, 2, 2); /* and of the batch */
+    c = layer_of(1, 4, 0, 0, 2500, 2, 2); /* sums over a batch of 2500 */
     c.pass = STN_PASS_BACKWARD_WEIGHTS;
     check(s, &c);
     if (strcmp(strategy, "host")) return;
-    c = layer_of(1, 4096, 0, 0, 37, 3, 2); /* waves of the host: 22 items, then the last 22 */
+    c = layer_of(1, 4096, 0, 0, 37, 3, 2); /* the host takes 22 items, then the last 22 */
     c.modes[0] = 9, c.has_skip = c.has_bias = 1;
     for (int pass = 0; pass < 3; pass++) {
         c.pass = (stn_layer_pass)pass;
@@ -135,8 +135,7 @@ static void larger(suite *s) {
     }
 }
 
-/* ---- gradients: <g, dy> of a small change of one argument is its gradient's product with the change
- * ------------------ */
+/* ---- gradients: <g, dy> for a small change of an argument equals <its gradient, the change> */
 
 static double inner(const double *a, const double *b, size_t n) {
     double sum = 0;
@@ -144,7 +143,7 @@ static double inner(const double *a, const double *b, size_t n) {
     return sum;
 }
 
-/* <g, y> where pointer `which` is moved by `step` times `way`. */
+/* <g, y> with the array of pointer `which` moved by `step` times `way`. */
 static double loss(suite *s, const stn_spectral_conv *forward, double *numbers[LAYER_POINTERS], const double *g,
                    int which, const double *way, double step, layer_comparison *c) {
     size_t size[LAYER_POINTERS];
@@ -155,7 +154,7 @@ static double loss(suite *s, const stn_spectral_conv *forward, double *numbers[L
     return good ? inner(g, numbers[LAYER_OUT], size[LAYER_OUT]) : NAN;
 }
 
-/* The gradients of a layer's arguments by its backward passes, where the loss has them. */
+/* The gradients of a layer's arguments by its backward passes. */
 static bool gradients(suite *s, const stn_spectral_conv *forward, double *numbers[LAYER_POINTERS], double *g,
                       double *gradient[LAYER_POINTERS], layer_comparison *c) {
     stn_spectral_conv back = *forward;
@@ -189,7 +188,7 @@ static void check_gradients(suite *s, const stn_spectral_conv *layer, dice *d) {
     bool good = gradients(s, layer, numbers, g, gradient, &c);
     for (int p = 0; p < LAYER_POINTERS && good; p++) {
         if (!size[p] || layer_is_written(p)) continue;
-        const double step = 1e-3; /* y is linear in each: no step is too large */
+        const double step = 1e-3; /* y is linear in each argument, so any step works */
         const double up = loss(s, layer, numbers, g, p, way[p], step, &c),
                      down = loss(s, layer, numbers, g, p, way[p], -step, &c), slope = (up - down) / (2 * step),
                      said = inner(gradient[p], way[p], size[p]);

@@ -1,4 +1,4 @@
-/* What is said where cuBLAS is missing, too old or fails, on the emulator with its stand-ins. */
+/* Error messages where cuBLAS is missing, too old or fails, in the emulator with stand-ins. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,7 +38,7 @@ Test(layer_libraries, missing) {
     cr_expect(strstr(error.message, "which STENTOR_CUBLAS_PATH names"), "%s", error.message);
     const char *driver = getenv("STENTOR_CUDA_PATH");
     cr_assert_not_null(driver);
-    setenv("STENTOR_CUBLAS_PATH", driver, 1); /* the story of one context stays what it was */
+    setenv("STENTOR_CUBLAS_PATH", driver, 1); /* a context keeps the error of its first attempt */
     FAILS(make(context, 8, "cublas", &plan), STN_ERROR_UNSUPPORTED, "/nowhere/libcublas.so could not be opened");
     stn_context_destroy(context);
     context = device();
@@ -55,7 +55,7 @@ Test(layer_libraries, too_old) {
     stn_context_destroy(context);
 }
 
-/* Without the libraries what is ours still runs. */
+/* Without the libraries, our own strategies still run. */
 Test(layer_libraries, ours_goes_on) {
     stn_context *context = device();
     stn_plan *plan;
