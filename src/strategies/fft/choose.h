@@ -20,14 +20,16 @@ typedef struct fft_state {
     void *roots;                  /* device memory: the tables of all passes */
 } fft_state;
 
-/* Values of a candidate. ON_TENSOR_CORES: fft_warp takes the passes that it can. IN_CLUSTERS:
- * fft_image takes images; long lines are split so that fft_long can take passes of them. WIDTH: 1
- * and -1 for longer and shorter accesses of fft_line. BY_RUNGS: fft_ladder takes lines that fill
- * shared memory: all of them, only contiguous ones (as
- *   accesses of columns are short), or columns in clusters of blocks (ALL_, ROW_, SHARED_RUNGS).
- * PADDED: half spectra have padded rows between passes. BY_EITHER: fft_line takes those passes of
- * fft_ladder at which it is estimated to be faster. */
-enum { ON_TENSOR_CORES, IN_CLUSTERS, WIDTH, BY_RUNGS, PADDED, BY_EITHER };
+/* Values of a candidate. */
+enum {
+    ON_TENSOR_CORES, /* fft_warp runs the passes that it can */
+    IN_CLUSTERS,     /* fft_image runs images; long lines are split for fft_long */
+    WIDTH,           /* 1 and -1: longer and shorter accesses of fft_line */
+    BY_RUNGS,        /* fft_ladder runs lines that fill shared memory: which ones, see below */
+    PADDED,          /* half spectra have padded rows between passes */
+    BY_EITHER        /* of these lines, fft_line runs those at which it is estimated to be faster */
+};
+/* All lines; only contiguous ones (accesses of columns are short); columns in clusters of blocks. */
 enum { ALL_RUNGS = 1, ROW_RUNGS = 2, SHARED_RUNGS = 3 };
 
 static inline bool fft_by_cluster(const fft_state *state, int i) {

@@ -220,21 +220,20 @@ int64_t fno_shape_blocks(const fno_pass *pass, const fno_shape *shape, const stn
 
 /* ---- the cost model */
 
-/* Fitted to measurements on an H200, except draw. instructions, mixing: per point and stage with
- * its loads and stores, without and with a product; copy, tensor: fractions of the peak rates;
- * hidden: fraction of the shorter of memory and computing time that is hidden, in a transform
- * alone; again: bytes per second of weights that are loaded again for every item; overlap: gain of
- * each further resident block, by overlapping the phases of a pass with product; begin: seconds of
- * the first loads and last stores of a block; draw: read bandwidth of one multiprocessor, over its
- * share of the copy bandwidth; beside: of transforms and products in different warps, fraction of
- * the shorter that is not hidden; works, paired: fraction of the time that such a block computes,
- * alone and with a second block; tall, longer: factors for lines of more than TALL and more than
- * LONG points, which leave few blocks; parted: cost of each further access to a sector of
- * points. */
 enum { LONG = 256, TALL = 4096 };
+/* Fitted to measurements on an H200, except draw. */
 static const struct {
-    double instructions, mixing, copy, tensor, hidden, again, overlap, begin, draw, beside, works, paired, tall, longer,
-        parted;
+    double instructions, mixing, /* per point and stage, with loads and stores; with a product */
+        copy, tensor,            /* fractions of the peak rates */
+        hidden,                  /* part of the shorter of memory and computing time */
+        again,                   /* bytes per second of weights, loaded for every item */
+        overlap,                 /* gain of a further resident block: phases overlap */
+        begin,                   /* seconds of the first loads and last stores of a block */
+        draw,                    /* read bandwidth of a multiprocessor, over its fair share */
+        beside,                  /* fno_split: part of the shorter work that is not hidden */
+        works, paired,           /* fno_split: busy fraction of one block, of two */
+        tall, longer,            /* factors for lines longer than TALL, than LONG */
+        parted;                  /* cost of each further access to a sector of points */
 } rates = {17, 24, 0.9, 0.92, 0.7, 5.5e12, 0.16, 1.5e-6, 3, 0.35, 0.74, 0.82, 2.9, 1.6, 0.8};
 
 /* Accesses per sector of points: neighbouring threads take neighbouring points, as many as there
