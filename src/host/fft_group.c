@@ -1,5 +1,5 @@
 /* Loads groups of lines into planes and stores them, for every type and layout: by the vectorised
- * loops of fft_words.c if numbers have the arithmetic type and are evenly spaced, otherwise by
+ * loops of fft_kernels.c if numbers have the arithmetic type and are evenly spaced, otherwise by
  * element. */
 #include "host/fft_group.h"
 

@@ -1,7 +1,7 @@
-/* Loads groups of lines from memory into the planes of fft_words.h, and stores them. */
+/* Loads groups of lines from memory into the planes of fft_kernels.h, and stores them. */
 #ifndef STN_HOST_FFT_GROUP_H
 #define STN_HOST_FFT_GROUP_H
-#include "host/fft_words.h"
+#include "host/fft_kernels.h"
 #include "problem/transform.h"
 
 /* A side of the transform, or the intermediate result between two passes. */

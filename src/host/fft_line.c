@@ -1,5 +1,5 @@
 /* FFTs of lines: mixed-radix Stockham algorithm between two buffers; Bluestein's algorithm for
- * lengths with a large prime factor. The stages themselves are in fft_words.c. */
+ * lengths with a large prime factor. The stages themselves are in fft_kernels.c. */
 #include "host/fft_line.h"
 
 #include <math.h>

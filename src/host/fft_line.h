@@ -1,7 +1,7 @@
 /* FFTs of several lines of n complex numbers at once, for any n. */
 #ifndef STN_HOST_FFT_LINE_H
 #define STN_HOST_FFT_LINE_H
-#include "host/fft_words.h"
+#include "host/fft_kernels.h"
 #include "stentor.h"
 
 typedef struct stn_fft_line stn_fft_line; /* immutable tables */

@@ -188,7 +188,7 @@ typedef struct halving {
     bool inverse;
 } halving;
 
-/* Converts points k and n - k as to_half and from_half of fft_words.c do, up to a factor: the
+/* Converts points k and n - k as to_half and from_half of fft_kernels.c do, up to a factor: the
  * forward results are doubled, from halved data, and the inverse ones are quarters, to prevent
  * overflow. from may be to. */
 static void halve_points(void *user, int64_t begin, int64_t end) {

@@ -2,7 +2,7 @@
  * each pass, and its lines fill vectors. */
 #ifndef STN_HOST_FFT_LONG_H
 #define STN_HOST_FFT_LONG_H
-#include "host/fft_words.h"
+#include "host/fft_kernels.h"
 #include "host/pool.h"
 #include "problem/transform.h"
 

@@ -1,5 +1,5 @@
 /* The arithmetic type of host FFTs. The files fft_axes, fft_group, fft_line, fft_long, fft_odd and
- * fft_words are compiled twice: for float64, and with STN_FFT_F32 for float32, with _f32 in all
+ * fft_kernels are compiled twice: for float64, and with STN_FFT_F32 for float32, with _f32 in all
  * names. */
 #ifndef STN_HOST_FFT_NUMBER_H
 #define STN_HOST_FFT_NUMBER_H

@@ -1,7 +1,7 @@
 /* FFT of one long line of an odd number of real numbers, at half the cost of a complex one. */
 #ifndef STN_HOST_FFT_ODD_H
 #define STN_HOST_FFT_ODD_H
-#include "host/fft_words.h"
+#include "host/fft_kernels.h"
 #include "host/pool.h"
 #include "problem/transform.h"
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "grids.h"
+#include "host_grids.h"
 
 /* A grid of doubles, padded by `pad` points on every side of every axis. */
 typedef struct padded {

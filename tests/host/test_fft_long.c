@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "grids.h"
 #include "host/fft.h"
 #include "host/fft_long.h"
 #include "host/fft_odd.h"
+#include "host_grids.h"
 
 enum { LINES = 3, THREADS = 2 };
 static const int64_t sizes[] = {8192, 8640, 10000, 12005, 16384, 20000, 30030, 32768, 39366};

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/half.h"
-#include "grids.h"
-#include "host/kernels.h"
+#include "host/stencil_kernels.h"
+#include "host_grids.h"
 
 #define MOST 700 /* points: more than are summed at once */
 #define SLACK 8  /* elements past the end, which must not be written */

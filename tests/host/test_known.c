@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "grids.h"
+#include "host_grids.h"
 
 /* The value at point i of mode m on an axis of n points, and its angle per point. */
 static double mode_at(stn_boundary_kind kind, int64_t n, int m, int64_t i, double *angle) {

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "grids.h"
+#include "host_grids.h"
 
 static const stn_tap heat[5] = {
     {{-1, 0}, 0.2}, {{0, -1}, 0.15}, {{0, 0}, 0.3}, {{0, 1}, 0.15}, {{1, 0}, 0.2},

@@ -16,7 +16,7 @@
 #include "base/arith.h"
 #include "base/error.h"
 #include "context/context.h"
-#include "strategies/cublas/state.h"
+#include "strategies/cublas/cublas_state.h"
 
 /* ---- choosing */
 

@@ -4,8 +4,8 @@
  *
  *     in -> cuFFT r2c -> half spectrum in the workspace -> times K^T (ours) -> cuFFT c2r -> out
  *
- * K^T is computed as in `spectral`, and includes the 1/N of the inverse. ways.h says how grids are
- * read and written. */
+ * K^T is computed as in `spectral`, and includes the 1/N of the inverse. cufft_spectral_ways.h says
+ * how grids are read and written. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 #include "context/context.h"
 #include "strategies/common/cost.h"
 #include "strategies/common/mover.h"
-#include "strategies/cufft_spectral/multiply.h"
+#include "strategies/cufft_spectral/cufft_spectral_multiply.h"
 
 typedef struct cufft_spectral_state {
     cufft_spectral_shape shape;

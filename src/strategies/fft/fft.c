@@ -1,7 +1,8 @@
-/* The fft strategy: batched transforms (after tcFFT), as passes over memory (passes.c). A pass is a
- * launch of fft_line (shape.c), which can run any; of fft_warp on tensor cores (warp.c); of
- * fft_ladder for lines that fill shared memory (ladder.c); of fft_image or fft_long in clusters of
- * blocks (cluster.c); or, for real data in several passes, of fft_real (real.c). */
+/* The fft strategy: batched transforms (after tcFFT), as passes over memory (fft_passes.c). A pass
+ * is a launch of fft_line (fft_line_kernel.c), which can run any; of fft_warp on tensor cores
+ * (fft_warp_kernel.c); of fft_ladder for lines that fill shared memory (fft_shared_kernel.c); of
+ * fft_image or fft_long in clusters of blocks (fft_cluster_kernels.c); or, for real data in several
+ * passes, of fft_real (fft_real_kernel.c). */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -14,14 +15,14 @@
 #include "context/kernel.h"
 #include "plan/plan.h"
 #include "render/render.h"
-#include "strategies/fft/choose.h"
-#include "strategies/fft/cluster.h"
-#include "strategies/fft/cost.h"
-#include "strategies/fft/ladder.h"
-#include "strategies/fft/passes.h"
-#include "strategies/fft/real.h"
-#include "strategies/fft/shape.h"
-#include "strategies/fft/warp.h"
+#include "strategies/fft/fft_candidates.h"
+#include "strategies/fft/fft_cluster_kernels.h"
+#include "strategies/fft/fft_cost_model.h"
+#include "strategies/fft/fft_line_kernel.h"
+#include "strategies/fft/fft_passes.h"
+#include "strategies/fft/fft_real_kernel.h"
+#include "strategies/fft/fft_shared_kernel.h"
+#include "strategies/fft/fft_warp_kernel.h"
 
 static const char *const kernel_names[] = {
     [BY_LINE] = "fft_line",   [BY_WARP] = "fft_warp", [BY_REAL] = "fft_real",

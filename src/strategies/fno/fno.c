@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "context/context.h"
 #include "plan/plan.h"
-#include "strategies/fno/choose.h"
+#include "strategies/fno/fno_candidates.h"
 
 static double stage_cost(const fno_stage *stage, const stage_state *at, fno_numbers numbers, const stn_machine *machine,
                          stn_estimate *sum) {

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fft_reference.h"
 #include "plan/plan.h"
-#include "reference.h"
 
 enum { SUM_POINTS = 256 };
 

@@ -29,7 +29,8 @@ bool run_dense(suite *s, const stn_transform *transform, const char *strategy, c
 stn_transform fft_line(stn_dtype dtype, size_t n, size_t batch);
 void fft_name(const stn_transform *transform, char *what, size_t size);
 
-/* Whether the strategy may refuse this transform (served.c). Any other refusal is a failure. */
+/* Whether the strategy may refuse this transform (fft_may_refuse.c). Any other refusal is a
+ * failure. */
 bool fft_may_refuse(const char *strategy, const stn_fft *fft);
 /* The description of a failed comparison. */
 void fft_explain(const fft_comparison *c, char *detail, size_t size);
@@ -38,7 +39,7 @@ void fft_explain(const fft_comparison *c, char *detail, size_t size);
 void check_random(suite *s, const char *strategy, uint64_t seed, int count, size_t most);
 
 /* Checks impulse, linearity, shift, Parseval and round trip for lines of several sizes
- * (properties.c). */
+ * (fft_properties.c). */
 void check_properties(suite *s, const char *strategy);
 
 /* Maximum relative L2 error for a transform of `points` points: the bars of tests/NUMERICS.md. */

@@ -1,7 +1,7 @@
 /* Transforms by one strategy against their definition. Prints TAP; refusals that are allowed
- * (served.c) are reported as skipped. Usage: test_fft --strategy NAME [--full] [--only PART]
- * [--seed N] [--count N]; the strategy host runs on the host, others on a GPU. --seed and --count
- * are for random transforms. */
+ * (fft_may_refuse.c) are reported as skipped. Usage: test_fft --strategy NAME [--full] [--only
+ * PART] [--seed N] [--count N]; the strategy host runs on the host, others on a GPU. --seed and
+ * --count are for random transforms. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
