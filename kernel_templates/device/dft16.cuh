@@ -18,7 +18,7 @@
 // exp(-+ 2 pi i turn / 2^32) with an error of about 2^-20: accurate enough for halves and cheaper
 // than a table. Products of `turn` wrap modulo one full turn.
 template <bool INVERSE>
-__device__ __forceinline__ complex<float> turn_root(unsigned turn) {
+__device__ __forceinline__ complex<float> root_of_unity(unsigned turn) {
     const float angle = static_cast<float>(static_cast<int>(turn)) * 1.46291807926715968e-9f;
     return {cos_approx(angle), INVERSE ? sin_approx(angle) : -sin_approx(angle)};
 }
@@ -32,7 +32,7 @@ __device__ __forceinline__ void set_dft16(dft16_roots &f, int g, int t) {
     for (int m = 0; m < 2; m++)
 #pragma unroll
         for (int s = 0; s < 4; s++) {
-            const complex<float> w = turn_root<INVERSE>(static_cast<unsigned>((2 * g + m) * (4 * t + s)) << 28);
+            const complex<float> w = root_of_unity<INVERSE>(static_cast<unsigned>((2 * g + m) * (4 * t + s)) << 28);
             f.left[m][s / 2][s % 2 * 2] = floats_to_half2(w.re, -w.im);
             f.left[m][s / 2][s % 2 * 2 + 1] = floats_to_half2(w.im, w.re);
         }

@@ -52,11 +52,11 @@ struct rung {
     static __device__ __forceinline__ int first(int j) { return j / STRIDE * BLOCK + j % STRIDE; }
 };
 template <class LINE, int S>
-struct roots_before {  // index in the table of the first root of stage S
-    static constexpr int value = roots_before<LINE, S - 1>::value + rung<LINE, S - 1>::ROOTS;
+struct root_offset {  // index in the table of the first root of stage S
+    static constexpr int value = root_offset<LINE, S - 1>::value + rung<LINE, S - 1>::ROOTS;
 };
 template <class LINE>
-struct roots_before<LINE, 0> {
+struct root_offset<LINE, 0> {
     static constexpr int value = 0;
 };
 
@@ -71,7 +71,7 @@ constexpr int ladder_cells() {  // points of all lines, with padding
 }
 // Index of point first + r STRIDE of stage S.
 template <class LINE, int S>
-__device__ __forceinline__ int cell_of(int first, int r) {
+__device__ __forceinline__ int shared_index(int first, int r) {
     constexpr int STRIDE = rung<LINE, S>::STRIDE, PAD = LINE::PAD ? LINE::PAD : 1;
     if constexpr (!LINE::PAD || STRIDE % PAD == 0 || PAD % rung<LINE, S>::BLOCK == 0)
         return (padded<LINE>(first) + padded<LINE>(r * STRIDE)) * LINE::LINES;
@@ -81,24 +81,24 @@ __device__ __forceinline__ int cell_of(int first, int r) {
 template <class LINE, int S, class T>
 __device__ __forceinline__ void take_cells(complex<T> (&x)[rung<LINE, S>::R], const complex<T> *line, int first) {
 #pragma unroll
-    for (int r = 0; r < rung<LINE, S>::R; r++) x[r] = line[cell_of<LINE, S>(first, r)];
+    for (int r = 0; r < rung<LINE, S>::R; r++) x[r] = line[shared_index<LINE, S>(first, r)];
 }
 template <class LINE, int S, class T>
 __device__ __forceinline__ void put_cells(const complex<T> (&x)[rung<LINE, S>::R], complex<T> *line, int first) {
 #pragma unroll
-    for (int r = 0; r < rung<LINE, S>::R; r++) line[cell_of<LINE, S>(first, r)] = x[r];
+    for (int r = 0; r < rung<LINE, S>::R; r++) line[shared_index<LINE, S>(first, r)] = x[r];
 }
 
 // ---- stage 0 of a line that a cluster shares; q numbers the butterflies of all blocks
 template <class LINE>
-struct shared_top {
-    using top = rung<LINE, 0>;
-    static_assert(top::R % LINE::SHARES == 0, "each block holds as many of a butterfly's results");
-    static_assert(top::STRIDE % LINE::SHARES == 0, "and does as many of the butterflies");
-    static constexpr int EACH = top::R / LINE::SHARES;
+struct cluster_stage {
+    using stage0 = rung<LINE, 0>;
+    static_assert(stage0::R % LINE::SHARES == 0, "each block holds as many of a butterfly's results");
+    static_assert(stage0::STRIDE % LINE::SHARES == 0, "and does as many of the butterflies");
+    static constexpr int EACH = stage0::R / LINE::SHARES;
     // The block that holds result r, and its index there.
     static __device__ __forceinline__ unsigned block(int r) { return static_cast<unsigned>(r / EACH); }
-    static __device__ __forceinline__ int cell(int q, int r) { return cell_of<LINE, 0>(q, r % EACH); }
+    static __device__ __forceinline__ int index(int q, int r) { return shared_index<LINE, 0>(q, r % EACH); }
 };
 template <class T>
 struct words_of {
@@ -106,7 +106,7 @@ struct words_of {
 };
 template <class LINE, class T>
 __device__ __forceinline__ void put_shared(const complex<T> (&x)[rung<LINE, 0>::R], complex<T> *line, int q) {
-    using top = shared_top<LINE>;
+    using stage0 = cluster_stage<LINE>;
     if constexpr (LINE::SHARES == 1)
         put_cells<LINE, 0>(x, line, q);
     else
@@ -114,19 +114,19 @@ __device__ __forceinline__ void put_shared(const complex<T> (&x)[rung<LINE, 0>::
         for (int r = 0; r < rung<LINE, 0>::R; r++) {
             words_of<T> words;
             words_from(x[r], words.word);
-            cluster_store(reinterpret_cast<unsigned *>(line + top::cell(q, r)), words.word, top::block(r));
+            cluster_store(reinterpret_cast<unsigned *>(line + stage0::index(q, r)), words.word, stage0::block(r));
         }
 }
 template <class LINE, class T>
 __device__ __forceinline__ void take_shared(complex<T> (&x)[rung<LINE, 0>::R], const complex<T> *line, int q) {
-    using top = shared_top<LINE>;
+    using stage0 = cluster_stage<LINE>;
     if constexpr (LINE::SHARES == 1)
         take_cells<LINE, 0>(x, line, q);
     else
 #pragma unroll
         for (int r = 0; r < rung<LINE, 0>::R; r++) {
             words_of<T> words;
-            cluster_load(words.word, reinterpret_cast<const unsigned *>(line + top::cell(q, r)), top::block(r));
+            cluster_load(words.word, reinterpret_cast<const unsigned *>(line + stage0::index(q, r)), stage0::block(r));
             x[r] = from_words<T>(words.word);
         }
 }
@@ -143,40 +143,40 @@ __device__ __forceinline__ void wait_for_shares() {
 // x[r] *= w_BLOCK^(q r), for the butterfly that begins at first.
 template <class LINE, int S, class T>
 __device__ __forceinline__ void turn_rung(complex<T> (&x)[rung<LINE, S>::R], int first, const T *roots) {
-    using here = rung<LINE, S>;
-    if constexpr (here::STRIDE > 1) {
-        const T *const mine = roots + 2 * (roots_before<LINE, S>::value + first % here::STRIDE);
-        if constexpr (here::WHOLE_TABLE)
-            times_table<here::R>(x, mine, here::STRIDE);
+    using this_stage = rung<LINE, S>;
+    if constexpr (this_stage::STRIDE > 1) {
+        const T *const twiddles = roots + 2 * (root_offset<LINE, S>::value + first % this_stage::STRIDE);
+        if constexpr (this_stage::WHOLE_TABLE)
+            times_table<this_stage::R>(x, twiddles, this_stage::STRIDE);
         else
-            times_powers<here::R>(x, load_pair(mine));
+            times_powers<this_stage::R>(x, load_pair(twiddles));
     }
 }
 // One stage from and to shared memory, with a barrier after it.
 template <class LINE, int S, class T>
-__device__ __forceinline__ void descend_rung(complex<T> *line, int t, const T *roots) {
-    using here = rung<LINE, S>;
+__device__ __forceinline__ void forward_stage(complex<T> *line, int t, const T *roots) {
+    using this_stage = rung<LINE, S>;
 #pragma unroll 1
-    for (int j = t; j < here::COUNT; j += LINE::THREADS) {
-        complex<T> x[here::R];
-        const int first = here::first(j);
+    for (int j = t; j < this_stage::COUNT; j += LINE::THREADS) {
+        complex<T> x[this_stage::R];
+        const int first = this_stage::first(j);
         take_cells<LINE, S>(x, line, first);
-        dft<here::R>(x);
+        dft<this_stage::R>(x);
         turn_rung<LINE, S>(x, first, roots);
         put_cells<LINE, S>(x, line, first);
     }
     __syncthreads();
 }
 template <class LINE, int S, class T>
-__device__ __forceinline__ void ascend_rung(complex<T> *line, int t, const T *roots) {
-    using here = rung<LINE, S>;
+__device__ __forceinline__ void inverse_stage(complex<T> *line, int t, const T *roots) {
+    using this_stage = rung<LINE, S>;
 #pragma unroll 1
-    for (int j = t; j < here::COUNT; j += LINE::THREADS) {
-        complex<T> x[here::R];
-        const int first = here::first(j);
+    for (int j = t; j < this_stage::COUNT; j += LINE::THREADS) {
+        complex<T> x[this_stage::R];
+        const int first = this_stage::first(j);
         take_cells<LINE, S>(x, line, first);
         turn_rung<LINE, S>(x, first, roots);
-        dft<here::R>(x);
+        dft<this_stage::R>(x);
         put_cells<LINE, S>(x, line, first);
     }
     __syncthreads();
@@ -185,7 +185,7 @@ __device__ __forceinline__ void ascend_rung(complex<T> *line, int t, const T *ro
 template <class LINE, int FROM, int TO, class T>
 __device__ __forceinline__ void descend(complex<T> *line, int t, const T *roots) {
     if constexpr (FROM < TO) {
-        descend_rung<LINE, FROM>(line, t, roots);
+        forward_stage<LINE, FROM>(line, t, roots);
         descend<LINE, FROM + 1, TO>(line, t, roots);
     }
 }
@@ -193,7 +193,7 @@ __device__ __forceinline__ void descend(complex<T> *line, int t, const T *roots)
 template <class LINE, int FROM, int TO, class T>
 __device__ __forceinline__ void ascend(complex<T> *line, int t, const T *roots) {
     if constexpr (FROM > TO) {
-        ascend_rung<LINE, FROM - 1>(line, t, roots);
+        inverse_stage<LINE, FROM - 1>(line, t, roots);
         ascend<LINE, FROM - 1, TO>(line, t, roots);
     }
 }
@@ -206,7 +206,7 @@ __device__ __forceinline__ int foot_of(int t) {
     if constexpr (S == LINE::STAGES - 1)
         return 0;
     else if constexpr (S == 0 && LINE::SHARES > 1)
-        return t % shared_top<LINE>::EACH * rung<LINE, 0>::STRIDE + foot_of<LINE, 1>(t / LINE::radix(0));
+        return t % cluster_stage<LINE>::EACH * rung<LINE, 0>::STRIDE + foot_of<LINE, 1>(t / LINE::radix(0));
     else
         return t % LINE::radix(S) * rung<LINE, S>::STRIDE + foot_of<LINE, S + 1>(t / LINE::radix(S));
 }

@@ -87,7 +87,7 @@ __device__ constexpr int words_of(int count) {
 template <class T, int N>
 __device__ __forceinline__ void store_shifted(T *to, const T (&run)[N], int left) {
     static_assert(N * sizeof(T) == 16, "a lane's run is as long as a word");
-    const int lane = threadIdx.x % 32, bytes = bytes_past_boundary(to), late = bytes / static_cast<int>(sizeof(T));
+    const int lane = threadIdx.x % 32, bytes = bytes_past_boundary(to), offset = bytes / static_cast<int>(sizeof(T));
     unsigned own[4], both[8], word[4];
     put_elements(own, run);
 #pragma unroll
@@ -98,13 +98,13 @@ __device__ __forceinline__ void store_shifted(T *to, const T (&run)[N], int left
     begin_earlier<sizeof(T)>(both, bytes);
 #pragma unroll
     for (int i = 0; i < 4; i++) word[i] = both[4 + i];
-    if ((lane || !bytes) && N - late <= left) {
-        store_run(reinterpret_cast<unsigned *>(to - late), word);
+    if ((lane || !bytes) && N - offset <= left) {
+        store_run(reinterpret_cast<unsigned *>(to - offset), word);
         return;
     }
 #pragma unroll
     for (int e = 0; e < N; e++) {
-        const int place = e - late + (lane == 0 && e < late ? 32 * N : 0);
+        const int place = e - offset + (lane == 0 && e < offset ? 32 * N : 0);
         T value;
         take_element(value, word, e);
         if (place < left) to[place] = value;

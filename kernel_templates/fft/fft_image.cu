@@ -36,7 +36,9 @@ struct fft_arguments {
 static_assert(is_twin(sizeof(fft_arguments)), "the launcher's twin of the arguments");
 
 // w256^i
-__device__ __forceinline__ complex<float> root(int i) { return turn_root<FFT_INVERSE>(static_cast<unsigned>(i) << 24); }
+__device__ __forceinline__ complex<float> root(int i) {
+    return root_of_unity<FFT_INVERSE>(static_cast<unsigned>(i) << 24);
+}
 
 struct alignas(8) two_points {
     unsigned first, second;

@@ -30,7 +30,7 @@
 #include "device/twins.cuh"
 #include "params.cuh"
 
-struct ladder_line {
+struct line_shape {
     static constexpr int N = LINE_POINTS, STAGES = LINE_STAGES, THREADS = THREADS_X, LINES = LINE_COUNT, PAD = LINE_PAD,
                          TABLE = LINE_TABLE, SHARES = LINE_SHARES;
     static constexpr __host__ __device__ int radix(int s) { return LINE_RADIX[s]; }
@@ -39,9 +39,9 @@ constexpr int N = LINE_POINTS, LAST = LINE_STAGES - 1, THREADS = THREADS_X * LIN
 static_assert(LINE_SHARES == 1 || !(FFT_LOAD_REAL || FFT_STORE_REAL), "a real line lies in one block");
 static_assert(LINE_STAGES >= 2, "a line comes from memory in one rung and goes back there in another");
 using value = complex<REAL>;
-using top = rung<ladder_line, 0>;
-using foot = rung<ladder_line, LAST>;
-constexpr int R = foot::R, P = N / R;  // points of a last butterfly are P frequencies apart
+using first_stage = rung<line_shape, 0>;
+using last_stage = rung<line_shape, LAST>;
+constexpr int R = last_stage::R, P = N / R;  // points of a last butterfly are P frequencies apart
 
 struct fft_arguments {
     const STORE *in;
@@ -55,39 +55,39 @@ struct fft_arguments {
     REAL scale;
 };
 static_assert(is_twin(sizeof(fft_arguments), sizeof(REAL)), "the launcher's twin of the arguments");
-static_assert(is_given(ladder_cells<ladder_line>() * sizeof(value)),
+static_assert(is_given(ladder_cells<line_shape>() * sizeof(value)),
               "the launcher gives the shared memory that this takes");
 
 // ---- the first stage: points
 __device__ __forceinline__ void load_points(const STORE *in, long long stride, value *line, int t, int share,
                                             const REAL *roots, bool active) {
 #pragma unroll 1
-    for (int j = t; j < top::COUNT; j += THREADS_X) {
-        value x[top::R];
-        const int q = j + share * top::COUNT;
+    for (int j = t; j < first_stage::COUNT; j += THREADS_X) {
+        value x[first_stage::R];
+        const int q = j + share * first_stage::COUNT;
 #pragma unroll
-        for (int r = 0; r < top::R; r++) {
-            x[r] = active ? load_pair(in + 2 * ((q + r * top::STRIDE) * stride)) : value{REAL(0), REAL(0)};
+        for (int r = 0; r < first_stage::R; r++) {
+            x[r] = active ? load_pair(in + 2 * ((q + r * first_stage::STRIDE) * stride)) : value{REAL(0), REAL(0)};
             if (FFT_INVERSE) x[r] = swapped(x[r]);
         }
-        dft<top::R>(x);
-        turn_rung<ladder_line, 0>(x, q, roots);
-        put_shared<ladder_line>(x, line, q);
+        dft<first_stage::R>(x);
+        turn_rung<line_shape, 0>(x, q, roots);
+        put_shared<line_shape>(x, line, q);
     }
 }
 
 __device__ __forceinline__ void store_points(const fft_arguments &a, STORE *out, value *line, int t, bool active) {
 #pragma unroll 1
-    for (int j = t; j < top::COUNT; j += THREADS_X) {
-        value x[top::R];
-        take_cells<ladder_line, 0>(x, line, j);
-        turn_rung<ladder_line, 0>(x, j, a.roots);
-        dft<top::R>(x);
+    for (int j = t; j < first_stage::COUNT; j += THREADS_X) {
+        value x[first_stage::R];
+        take_cells<line_shape, 0>(x, line, j);
+        turn_rung<line_shape, 0>(x, j, a.roots);
+        dft<first_stage::R>(x);
         if (!active) continue;
 #pragma unroll
-        for (int r = 0; r < top::R; r++) {
+        for (int r = 0; r < first_stage::R; r++) {
             const value z = swapped(x[r]);
-            store_pair(out + 2 * ((j + r * top::STRIDE) * a.out_stride), FFT_SCALE ? a.scale * z : z);
+            store_pair(out + 2 * ((j + r * first_stage::STRIDE) * a.out_stride), FFT_SCALE ? a.scale * z : z);
         }
     }
 }
@@ -96,10 +96,10 @@ __device__ __forceinline__ void store_points(const fft_arguments &a, STORE *out,
 __device__ __forceinline__ void store_frequencies(const fft_arguments &a, STORE *out, value *line, int t0, int share,
                                                   bool active) {
 #pragma unroll 1
-    for (int j = t0; j < foot::COUNT; j += THREADS_X) {
+    for (int j = t0; j < last_stage::COUNT; j += THREADS_X) {
         value x[R];
-        const int t = frequency_of<ladder_line>(j, static_cast<unsigned>(share));
-        take_cells<ladder_line, LAST>(x, line, foot_of<ladder_line>(t));
+        const int t = frequency_of<line_shape>(j, static_cast<unsigned>(share));
+        take_cells<line_shape, LAST>(x, line, foot_of<line_shape>(t));
         dft<R>(x);
         if (!active) continue;
 #pragma unroll
@@ -122,9 +122,9 @@ __device__ __forceinline__ void store_half(const fft_arguments &a, STORE *out, v
 #pragma unroll 1
     for (int t = t0; t <= P / 2; t += THREADS_X) {
         value x[R], y[R];
-        take_cells<ladder_line, LAST>(x, line, foot_of<ladder_line>(t));
+        take_cells<line_shape, LAST>(x, line, foot_of<line_shape>(t));
         dft<R>(x);
-        take_cells<ladder_line, LAST>(y, line, foot_of<ladder_line>(t ? P - t : 0));
+        take_cells<line_shape, LAST>(y, line, foot_of<line_shape>(t ? P - t : 0));
         dft<R>(y);
         if (!active) continue;
 #pragma unroll
@@ -153,10 +153,10 @@ __device__ __forceinline__ void load_half(const fft_arguments &a, const STORE *i
             x[r] = swapped(s - minus_i(d)), y[R - 1 - r] = swapped(conjugate(s + minus_i(d)));
         }
         dft<R>(x);
-        put_cells<ladder_line, LAST>(x, line, foot_of<ladder_line>(t));
+        put_cells<line_shape, LAST>(x, line, foot_of<line_shape>(t));
         if (t == 0 || 2 * t == P) continue;  // this butterfly is its own partner
         dft<R>(y);
-        put_cells<ladder_line, LAST>(y, line, foot_of<ladder_line>(P - t));
+        put_cells<line_shape, LAST>(y, line, foot_of<line_shape>(P - t));
     }
 }
 
@@ -175,14 +175,14 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) fft_ladder(const _
     if constexpr (FFT_LOAD_REAL) {
         load_half(a, in, line, t, active);
         __syncthreads();
-        ascend<ladder_line, LAST, 1>(line, t, a.roots);
+        ascend<line_shape, LAST, 1>(line, t, a.roots);
         store_points(a, out, line, t, active);
     } else {
         const int share = LINE_SHARES > 1 ? static_cast<int>(cluster_rank()) : 0;
-        if (LINE_SHARES > 1) wait_for_shares<ladder_line>();  // all blocks have started
+        if (LINE_SHARES > 1) wait_for_shares<line_shape>();  // all blocks have started
         load_points(in, a.in_stride, line, t, share, a.roots, active);
-        wait_for_shares<ladder_line>();
-        descend<ladder_line, 1, LAST>(line, t, a.roots);
+        wait_for_shares<line_shape>();
+        descend<line_shape, 1, LAST>(line, t, a.roots);
         if constexpr (FFT_STORE_REAL)
             store_half(a, out, line, t, active);
         else

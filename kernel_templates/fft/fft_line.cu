@@ -37,7 +37,7 @@
 constexpr int N = FFT_LENGTH, T = FFT_THREADS, LINES = FFT_LINES;
 constexpr int THREADS = T * LINES;
 // Threads change lines at the first exchange.
-constexpr bool MOVES = FFT_LINES_FAST_IN != FFT_LINES_FAST_OUT;
+constexpr bool TRANSPOSES = FFT_LINES_FAST_IN != FFT_LINES_FAST_OUT;
 // All threads of a line are in one warp.
 constexpr bool ONE_WARP = !FFT_LINES_FAST_IN && !FFT_LINES_FAST_OUT && 32 % T == 0;
 constexpr int product_of(int count) {
@@ -68,9 +68,9 @@ constexpr int most_points() {
 constexpr int E = most_points();
 // A thread's points are E, spaced by T, so the roots between them are 64th roots of unity.
 constexpr bool REGULAR = N == E * T && 32 % E == 0;
-static_assert(FFT_STAGES > 1 || !MOVES, "threads change places at an exchange");
+static_assert(FFT_STAGES > 1 || !TRANSPOSES, "threads change places at an exchange");
 
-using cell = packed<FFT_CELL>::type;  // a point in shared memory
+using stored_point = packed<FFT_CELL>::type;  // a point in shared memory
 using value = complex<REAL>;
 
 struct fft_arguments {
@@ -99,10 +99,10 @@ __device__ __forceinline__ void wait_for_line() {
 __device__ __forceinline__ int padded(int a) { return a + a / FFT_PAD; }
 
 // A thread's position in the block.
-struct place {
+struct thread_position {
     int t, line;
 };
-__device__ __forceinline__ place place_of(bool lines_fast) {
+__device__ __forceinline__ thread_position position_of(bool lines_fast) {
     const int i = static_cast<int>(threadIdx.x);
     if (lines_fast) return {i / LINES, i % LINES};
     return {i % T, i / T};
@@ -131,27 +131,29 @@ __device__ __forceinline__ void butterflies(value (&z)[E], int t, const REAL *tw
 
 // Moves points through shared memory from the outputs of stage S to the inputs of stage S + 1.
 template <int S, int L>
-__device__ __forceinline__ void exchange(value (&z)[E], place from, place to, cell *shared) {
+__device__ __forceinline__ void exchange(value (&z)[E], thread_position from, thread_position to,
+                                         stored_point *shared) {
     constexpr int R = stage<S>::R, EACH = stage<S>::EACH;
-    cell *const line = shared + from.line * FFT_PITCH;
+    stored_point *const line = shared + from.line * FFT_PITCH;
 #pragma unroll
     for (int b = 0; b < EACH; b++) {
         const int j = from.t + b * T;
-        cell *const first = line + padded(j / L * L * R + j % L);
+        stored_point *const first = line + padded(j / L * L * R + j % L);
         if (stage<S>::holds(b, from.t))
 #pragma unroll
             for (int r = 0; r < R; r++) put(first + padded(r * L), z[b + r * EACH]);
     }
     wait_for_line();
     using next = stage<S + 1>;
-    const cell *const mine = shared + to.line * FFT_PITCH + padded(to.t);
+    const stored_point *const mine = shared + to.line * FFT_PITCH + padded(to.t);
 #pragma unroll
     for (int h = 0; h < next::POINTS; h++)
         if (next::holds(h, to.t)) z[h] = get(mine + padded(next::offset(h)));
 }
 
 template <int S, int L>
-__device__ __forceinline__ void stages(value (&z)[E], place &at, place last, const REAL *twiddle, cell *shared) {
+__device__ __forceinline__ void stages(value (&z)[E], thread_position &at, thread_position last, const REAL *twiddle,
+                                       stored_point *shared) {
     constexpr int R = stage<S>::R;
     butterflies<S, L>(z, at.t, twiddle);
     if constexpr (S < LAST) {
@@ -189,8 +191,9 @@ __device__ __forceinline__ void times_outer(value (&z)[E], int t, unsigned index
 
 // Z[N - k] for each of the thread's k in stage S; `edge` stands for Z[N].
 template <int S, bool HAS_EDGE>
-__device__ __forceinline__ void mirrored(const value (&z)[E], value (&mirror)[E], value edge, place at, cell *shared) {
-    cell *const line = shared + at.line * FFT_PITCH;
+__device__ __forceinline__ void mirrored(const value (&z)[E], value (&mirror)[E], value edge, thread_position at,
+                                         stored_point *shared) {
+    stored_point *const line = shared + at.line * FFT_PITCH;
 #pragma unroll
     for (int h = 0; h < stage<S>::POINTS; h++)
         if (stage<S>::holds(h, at.t)) put(line + padded(at.t) + padded(stage<S>::offset(h)), z[h]);
@@ -211,15 +214,15 @@ __device__ __forceinline__ value half_root(const REAL *table, value first, int t
 
 // The line of a thread: its index in the innermost loop, the index of the second loop, and whether
 // there is such a line.
-struct line_place {
+struct line_position {
     long long line, row1;
     bool there;
 };
 // FFT_SHIFT: output rows begin at different offsets from a cache line of FFT_SHIFT elements; the
 // tiles of a row begin earlier by that offset, so that they write whole cache lines. FFT_MERGED: a
 // tile continues in the next row where a row of lines ends.
-__device__ __forceinline__ line_place line_of(const fft_arguments &a, long long tile, long long row1, long long row2,
-                                              int line) {
+__device__ __forceinline__ line_position line_of(const fft_arguments &a, long long tile, long long row1, long long row2,
+                                                 int line) {
     if constexpr (FFT_MERGED) {
         const unsigned number = static_cast<unsigned>(tile) + line, lines = static_cast<unsigned>(a.lines);
         return {number % lines, number / lines, number / lines < a.rows};
@@ -233,19 +236,20 @@ __device__ __forceinline__ line_place line_of(const fft_arguments &a, long long 
 static_assert(!FFT_MERGED || (FFT_LINES_FAST_IN && FFT_LINES_FAST_OUT && !FFT_OUTER && !FFT_SHIFT && FFT_LOOPS > 1),
               "what tiles that cross rows are for");
 
-static_assert(is_given(FFT_PITCH * LINES * sizeof(cell)), "the launcher gives the shared memory that this takes");
+static_assert(is_given(FFT_PITCH * LINES * sizeof(stored_point)),
+              "the launcher gives the shared memory that this takes");
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) fft_line(const __grid_constant__ fft_arguments a) {
     extern __shared__ __align__(16) unsigned char stn_shared[];
-    cell *const shared = reinterpret_cast<cell *>(stn_shared);
+    stored_point *const shared = reinterpret_cast<stored_point *>(stn_shared);
     const unsigned row = FFT_LOOPS > 1 ? blockIdx.x / a.tiles : 0;
     const unsigned row2 = FFT_MERGED ? row : FFT_LOOPS > 2 ? row / a.rows : 0;
     const long long tile = static_cast<long long>(blockIdx.x - row * a.tiles) * LINES, row1 = row - row2 * a.rows;
-    place at = place_of(FFT_LINES_FAST_IN);
-    const place last = place_of(FFT_LINES_FAST_OUT);
+    thread_position at = position_of(FFT_LINES_FAST_IN);
+    const thread_position last = position_of(FFT_LINES_FAST_OUT);
 
     value z[E];
     const long long in_stride = FFT_IN_STRIDE ? FFT_IN_STRIDE : a.in_stride;
-    const line_place from = line_of(a, tile, row1, row2, at.line), to = line_of(a, tile, row1, row2, last.line);
+    const line_position from = line_of(a, tile, row1, row2, at.line), to = line_of(a, tile, row1, row2, last.line);
     const STORE *const in =
         a.in + 2 * (row2 * a.in_line[2] + from.row1 * a.in_line[1] + from.line * a.in_line[0] + at.t * in_stride);
     const bool reads = from.there;

@@ -13,10 +13,10 @@ struct line_arguments {
     const FNO_TO *added;  // skip connection; may be `out`
     const REAL *roots;    // twiddle factors of device/ladder.cuh; of fno_dense the table
     // Strides, in numbers (real points) or complex numbers. Item i is i / inner in an outer loop
-    // and i % inner in an inner one. in_apart: between channels of points, or between modes; the
+    // and i % inner in an inner one. in_stride: between channels of points, or between modes; the
     // other of these two dimensions is contiguous.
-    long long in_outer, in_inner, in_apart;
-    long long out_outer, out_inner, out_apart;
+    long long in_outer, in_inner, in_stride;
+    long long out_outer, out_inner, out_stride;
     long long weight_in, weight_out;  // weight strides between input channels, between outputs
     long long items;
     int inner, each;  // each: consecutive items of a block (kernels with the product)

@@ -159,9 +159,9 @@ __device__ __forceinline__ void store_modes(const line_arguments &a, FNO_TO *out
         const REAL share = FNO_DOUBLED && mode ? a.scale + a.scale : a.scale;
         const value z = share * made_of(made, line, f);
         if (PAIRS)
-            store_mode_pair(a, out, mode, c, taken_apart({{z, conjugate(share * made_of(made, line, -f))}}));
+            store_mode_pair(a, out, mode, c, separate_channels({{z, conjugate(share * made_of(made, line, -f))}}));
         else if (c < a.outputs)
-            store_value(out + 2 * (mode * a.out_apart + c), z);
+            store_value(out + 2 * (mode * a.out_stride + c), z);
     }
 }
 
@@ -171,12 +171,12 @@ __device__ __forceinline__ void load_modes(const line_arguments &a, const FNO_FR
         const int line = i % FEW_LINES, mode = i / FEW_LINES, f = mode - FNO_LOW, c = c0 + EACH * line;
         value *const to = modes + line * FREQUENCIES + BELOW;
         if (PAIRS) {
-            const chunk both = put_together(load_mode_pair(a, in, mode, c), mode == 0);
+            const chunk both = combine_channels(load_mode_pair(a, in, mode, c), mode == 0);
             to[-f] = swapped(both.of[1]);
             to[f] = swapped(both.of[0]);
         } else {
             value z = {REAL(0), REAL(0)};
-            if (c < a.channels) z = load_value(in + 2 * (mode * a.in_apart + c));
+            if (c < a.channels) z = load_value(in + 2 * (mode * a.in_stride + c));
             if (ALONE && f == 0) z.im = REAL(0);
             to[f] = ALONE ? z : swapped(z);
         }

@@ -45,15 +45,15 @@ static_assert(FNO_WHOLE % STEP == 0 && FNO_WHOLE % CHANNELS == 0, "they have who
 constexpr int OUTPUTS = FNO_PRODUCT ? COLUMNS : CHANNELS;
 constexpr int IN_PITCH = tile_pitch(WHOLE ? larger(FNO_WHOLE, COLUMNS) : CHANNELS),
               OUT_PITCH = WHOLE ? IN_PITCH : tile_pitch(OUTPUTS);
-constexpr int IN_CELLS = (FNO_PRODUCT ? SWEEPS * MODE_ROWS : MODES) * IN_PITCH;
-constexpr int OUT_CELLS = FNO_PRODUCT && FNO_BACK && !WHOLE ? MODES * OUT_PITCH : 0;
-constexpr int HELD_CELLS = FNO_PRODUCT && FNO_HELD ? FNO_HELD * WEIGHT_PITCH : 0;
-constexpr int GROUP_CELLS = FNO_PRODUCT && !FNO_HELD && !WHOLE ? CHANNELS * WEIGHT_PITCH : 0;
-constexpr int LADDER = round_up(larger(FNO_FORWARD || FNO_BACK ? LADDER_CELLS : 0, WHOLE ? 2 * STEP *WEIGHT_PITCH : 0),
-                                2);  // chunks are aligned to 16 bytes
-constexpr int CELLS = LADDER + HELD_CELLS + larger(IN_CELLS + GROUP_CELLS, OUT_CELLS);
+constexpr int IN_VALUES = (FNO_PRODUCT ? SWEEPS * MODE_ROWS : MODES) * IN_PITCH;
+constexpr int OUT_VALUES = FNO_PRODUCT && FNO_BACK && !WHOLE ? MODES * OUT_PITCH : 0;
+constexpr int HELD_VALUES = FNO_PRODUCT && FNO_HELD ? FNO_HELD * WEIGHT_PITCH : 0;
+constexpr int GROUP_VALUES = FNO_PRODUCT && !FNO_HELD && !WHOLE ? CHANNELS * WEIGHT_PITCH : 0;
+constexpr int FFT_SIZE = round_up(larger(FNO_FORWARD || FNO_BACK ? FFT_VALUES : 0, WHOLE ? 2 * STEP *WEIGHT_PITCH : 0),
+                                  2);  // chunks are aligned to 16 bytes
+constexpr int SHARED_VALUES = FFT_SIZE + HELD_VALUES + larger(IN_VALUES + GROUP_VALUES, OUT_VALUES);
 
-static_assert(is_given(CELLS * sizeof(value)), "the launcher gives the shared memory that this takes");
+static_assert(is_given(SHARED_VALUES * sizeof(value)), "the launcher gives the shared memory that this takes");
 
 // Calls take(mode, channel) for pairs of channels of all modes, shared by all threads; a thread
 // keeps its channels.
@@ -68,7 +68,8 @@ __device__ __forceinline__ void each_mode_pair(const TAKE &take) {
 __device__ __forceinline__ void load_modes(const line_arguments &a, const FNO_FROM *in, int c0, value *tile) {
     each_mode_pair([&](int mode, int c) {
         const chunk both = load_mode_pair(a, in, mode, c0 + c);
-        *chunk_at(tile, IN_PITCH, mode, c) = FNO_BACK && !FNO_PRODUCT ? put_together(both, own_negative(mode)) : both;
+        *chunk_at(tile, IN_PITCH, mode, c) =
+            FNO_BACK && !FNO_PRODUCT ? combine_channels(both, own_negative(mode)) : both;
     });
 }
 
@@ -103,34 +104,34 @@ __device__ __forceinline__ void load_weights(const line_arguments &a, int c0, in
 
 // ---- output: inverse transforms of all groups of outputs of a tile whose first output is o0
 __device__ __forceinline__ void tile_to_points(const line_arguments &a, FNO_TO *out, long long item, int o0,
-                                               value *tile, const place &here) {
+                                               value *tile, const line_position &position) {
     for (int o = 0; o < OUTPUTS && o0 + o < a.outputs; o += CHANNELS) {
-        const int mine = o + PER * here.side;
-        if (o0 + mine < a.outputs) tile_to_ladder(tile, OUT_PITCH, mine, here.line, here.t);
-        wait_for_line();
-        ascend<fno_ladder, LAST, 1>(here.line, here.t, a.roots);
-        store_points(a, out, item, o0 + mine, here, a.roots);
-        wait_for_line();
+        const int mine = o + PER * position.side;
+        if (o0 + mine < a.outputs) tile_to_shared(tile, OUT_PITCH, mine, position.line, position.t);
+        line_barrier();
+        ascend<fno_line_shape, LAST, 1>(position.line, position.t, a.roots);
+        store_points(a, out, item, o0 + mine, position, a.roots);
+        line_barrier();
     }
 }
 
 // ---- one group of channels into the tile. Other threads may still read the tile on entry; ends
 // with a barrier.
 __device__ __forceinline__ void take_group(const line_arguments &a, const FNO_FROM *in, int c0, value *tile,
-                                           value *weights, const place &here) {
+                                           value *weights, const line_position &position) {
     constexpr bool COPIES = FNO_PRODUCT && !FNO_HELD;  // weights are copied while points are loaded
     if (COPIES) {
         __syncthreads();
         load_weights(a, c0, CHANNELS, weights);
     }
-    if (FNO_FORWARD) points_to_ladder(here.line, here.t, a.roots, line_points(a, in, c0 + PER * here.side));
+    if (FNO_FORWARD) points_to_shared(position.line, position.t, a.roots, line_points(a, in, c0 + PER * position.side));
     if (FNO_PRODUCT && !COPIES)
         __syncthreads();
     else
-        wait_for_line();
+        line_barrier();
     if (FNO_FORWARD) {
-        descend<fno_ladder, 1, LAST>(here.line, here.t, a.roots);
-        ladder_to_tile(here.line, tile, IN_PITCH, PER * here.side, here.t, a.scale,
+        descend<fno_line_shape, 1, LAST>(position.line, position.t, a.roots);
+        shared_to_tile(position.line, tile, IN_PITCH, PER * position.side, position.t, a.scale,
                        [](REAL v) { return FNO_PRODUCT ? rounded(v) : v; });
     } else {
         load_modes(a, in, c0, tile);
@@ -140,49 +141,51 @@ __device__ __forceinline__ void take_group(const line_arguments &a, const FNO_FR
 }
 
 // next: the next item of this block, or NULL.
-__device__ __forceinline__ void mix_item(const line_arguments &a, const FNO_FROM *in, const FNO_FROM *next, FNO_TO *out,
-                                         long long item, value *rest, value *held, const place &here) {
+__device__ __forceinline__ void process_item(const line_arguments &a, const FNO_FROM *in, const FNO_FROM *next,
+                                             FNO_TO *out, long long item, value *rest, value *held,
+                                             const line_position &position) {
     block_sums sum = {};
     const int warp = threadIdx.x / 32;
-    value *const weights = FNO_HELD ? held : rest + IN_CELLS;
+    value *const weights = FNO_HELD ? held : rest + IN_VALUES;
 #pragma unroll 1
     for (int c0 = 0; c0 < a.channels; c0 += CHANNELS) {
-        take_group(a, in, c0, rest, weights, here);
+        take_group(a, in, c0, rest, weights, position);
         const bool last = c0 + CHANNELS >= a.channels;
-        prefetch_points(a, last ? next : in, last ? 0 : c0 + CHANNELS, here);
+        prefetch_points(a, last ? next : in, last ? 0 : c0 + CHANNELS, position);
         multiply(sum, warp, rest, IN_PITCH, weights + (FNO_HELD ? c0 * WEIGHT_PITCH : 0), CHANNELS);
     }
     if (!FNO_BACK) {
-        give_sums(sum, warp, [&](int mode, int o, chunk both) { store_mode_pair(a, out, mode, o, both); });
+        for_each_sum(sum, warp, [&](int mode, int o, chunk both) { store_mode_pair(a, out, mode, o, both); });
         return;
     }
     __syncthreads();
-    give_sums(sum, warp, [&](int mode, int o, chunk both) {
-        if (mode < MODES) *chunk_at(rest, OUT_PITCH, mode, o) = put_together(both, own_negative(mode));
+    for_each_sum(sum, warp, [&](int mode, int o, chunk both) {
+        if (mode < MODES) *chunk_at(rest, OUT_PITCH, mode, o) = combine_channels(both, own_negative(mode));
     });
     __syncthreads();
-    tile_to_points(a, out, item, 0, rest, here);
+    tile_to_points(a, out, item, 0, rest, position);
 }
 
 // The same for FNO_WHOLE. slots: two buffers of weights, in the memory of the FFT.
-__device__ __forceinline__ void mix_whole(const line_arguments &a, const FNO_FROM *in, const FNO_FROM *next,
-                                          FNO_TO *out, long long item, value *slots, value *tile, const place &here) {
+__device__ __forceinline__ void process_item_whole(const line_arguments &a, const FNO_FROM *in, const FNO_FROM *next,
+                                                   FNO_TO *out, long long item, value *slots, value *tile,
+                                                   const line_position &position) {
     const int warp = threadIdx.x / 32;
 #pragma unroll 1
     for (int c0 = 0; c0 < FNO_WHOLE; c0 += CHANNELS) {
-        prefetch_points(a, in, c0 + CHANNELS, here);
-        points_to_ladder(here.line, here.t, a.roots, line_points(a, in, c0 + PER * here.side));
+        prefetch_points(a, in, c0 + CHANNELS, position);
+        points_to_shared(position.line, position.t, a.roots, line_points(a, in, c0 + PER * position.side));
         if (c0)
-            wait_for_line();
+            line_barrier();
         else
             __syncthreads();  // other threads may still read the tile of the previous item
-        descend<fno_ladder, 1, LAST>(here.line, here.t, a.roots);
-        ladder_to_tile(here.line, tile, IN_PITCH, c0 + PER * here.side, here.t, a.scale,
+        descend<fno_line_shape, 1, LAST>(position.line, position.t, a.roots);
+        shared_to_tile(position.line, tile, IN_PITCH, c0 + PER * position.side, position.t, a.scale,
                        [](REAL v) { return rounded(v); });
-        wait_for_line();
+        line_barrier();
     }
     __syncthreads();
-    prefetch_points(a, next, 0, here);
+    prefetch_points(a, next, 0, position);
     load_weights(a, 0, STEP, slots);
     int slot = 0;
 #pragma unroll 1
@@ -202,29 +205,29 @@ __device__ __forceinline__ void mix_whole(const line_arguments &a, const FNO_FRO
             __syncthreads();
             slot = 1 - slot;
         }
-        give_sums(sum, warp, [&](int row, int o, chunk both) {
+        for_each_sum(sum, warp, [&](int row, int o, chunk both) {
             const int mode = sweep * MODE_ROWS + row;
-            if (mode < MODES) *chunk_at(rows, IN_PITCH, row, o) = put_together(both, own_negative(mode));
+            if (mode < MODES) *chunk_at(rows, IN_PITCH, row, o) = combine_channels(both, own_negative(mode));
         });
     }
     __syncthreads();
-    tile_to_points(a, out, item, 0, tile, here);
+    tile_to_points(a, out, item, 0, tile, position);
 }
 
 __device__ __forceinline__ void transform_item(const line_arguments &a, const FNO_FROM *in, FNO_TO *out, long long item,
-                                               int c0, value *tile, const place &here) {
-    take_group(a, in, c0, tile, nullptr, here);
-    if (FNO_BACK) return tile_to_points(a, out, item, c0, tile, here);
+                                               int c0, value *tile, const line_position &position) {
+    take_group(a, in, c0, tile, nullptr, position);
+    if (FNO_BACK) return tile_to_points(a, out, item, c0, tile, position);
     each_mode_pair([&](int mode, int c) {
-        store_mode_pair(a, out, mode, c0 + c, taken_apart(*chunk_at(tile, IN_PITCH, mode, c)));
+        store_mode_pair(a, out, mode, c0 + c, separate_channels(*chunk_at(tile, IN_PITCH, mode, c)));
     });
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) fno_line(const __grid_constant__ line_arguments a) {
     extern __shared__ __align__(128) unsigned char stn_shared[];
-    value *const ladder = reinterpret_cast<value *>(stn_shared), *const held = ladder + LADDER;
-    value *const rest = held + HELD_CELLS;
-    const place here = place_of(ladder, static_cast<int>(threadIdx.x));
+    value *const fft = reinterpret_cast<value *>(stn_shared), *const held = fft + FFT_SIZE;
+    value *const rest = held + HELD_VALUES;
+    const line_position position = position_of(fft, static_cast<int>(threadIdx.x));
     const auto in_of = [&](long long item) {
         constexpr int NUMBERS = FNO_FORWARD && FNO_REAL ? 1 : 2;
         return a.in + NUMBERS * (item / a.inner * a.in_outer + item % a.inner * a.in_inner);
@@ -240,14 +243,14 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) fno_line(const __g
         for (long long item = first; item < end; item++) {
             const FNO_FROM *const next = item + 1 < end ? in_of(item + 1) : nullptr;
             if constexpr (WHOLE)
-                mix_whole(a, in_of(item), next, out_of(item), item, ladder, rest, here);
+                process_item_whole(a, in_of(item), next, out_of(item), item, fft, rest, position);
             else
-                mix_item(a, in_of(item), next, out_of(item), item, rest, held, here);
+                process_item(a, in_of(item), next, out_of(item), item, rest, held, position);
         }
     } else {
         const unsigned groups = static_cast<unsigned>((a.channels + CHANNELS - 1) / CHANNELS);
         const long long item = blockIdx.x / groups;
         const int c0 = static_cast<int>(blockIdx.x % groups) * CHANNELS;
-        transform_item(a, in_of(item), out_of(item), item, c0, rest, here);
+        transform_item(a, in_of(item), out_of(item), item, c0, rest, position);
     }
 }

@@ -28,8 +28,8 @@
 
 constexpr int DEPTH = 16, WARPS_EACH = WARPS_M * WARPS_N, THREADS = 32 * WARPS_EACH * FNO_TOGETHER;
 // Complex numbers per mode.
-constexpr int LEFT_CELLS = MODE_ROWS * tile_pitch(DEPTH), RIGHT_CELLS = DEPTH * WEIGHT_PITCH;
-constexpr int STAGE = FNO_TOGETHER * (LEFT_CELLS + RIGHT_CELLS);
+constexpr int LEFT_VALUES = MODE_ROWS * tile_pitch(DEPTH), RIGHT_VALUES = DEPTH * WEIGHT_PITCH;
+constexpr int STAGE = FNO_TOGETHER * (LEFT_VALUES + RIGHT_VALUES);
 static_assert(!FNO_REAL, "modes are complex numbers");
 
 struct modes_arguments {
@@ -78,7 +78,7 @@ constexpr bool is_power(int n) { return (n & (n - 1)) == 0; }
 static_assert(is_power(THREADS) && is_power(MODE_ROWS) && is_power(COLUMNS) && is_power(FNO_TOGETHER),
               "turns and threads share no bits");
 template <int FAST, int MIDDLE, int SLOW, class TAKE>
-__device__ __forceinline__ void in_turns(const TAKE &take) {
+__device__ __forceinline__ void for_each_index(const TAKE &take) {
     constexpr int ALL = FAST * MIDDLE * SLOW;
     if (ALL < THREADS && static_cast<int>(threadIdx.x) >= ALL) return;
     const triple mine = triple_of<FAST, MIDDLE>(threadIdx.x);
@@ -89,16 +89,17 @@ __device__ __forceinline__ void in_turns(const TAKE &take) {
 constexpr int LEFT_FAST = FNO_ROWS_FAST ? MODE_ROWS : DEPTH, LEFT_MIDDLE = FNO_ROWS_FAST ? DEPTH : MODE_ROWS;
 __device__ __forceinline__ void load_left(const modes_arguments &a, const corner &at, long long j0, value *left) {
     constexpr int NUMBERS = FNO_POINTS ? 1 : 2;
-    in_turns<LEFT_FAST, LEFT_MIDDLE, FNO_TOGETHER>([&](const triple &mine, const triple &turn) {
+    for_each_index<LEFT_FAST, LEFT_MIDDLE, FNO_TOGETHER>([&](const triple &mine, const triple &iteration) {
         const int row = FNO_ROWS_FAST ? mine.fast : mine.middle, term = FNO_ROWS_FAST ? mine.middle : mine.fast;
-        const int rows = FNO_ROWS_FAST ? turn.fast : turn.middle, terms = FNO_ROWS_FAST ? turn.middle : turn.fast;
-        const int q = mine.slow + turn.slow, r = row + rows, j = term + terms;
+        const int rows = FNO_ROWS_FAST ? iteration.fast : iteration.middle,
+                  terms = FNO_ROWS_FAST ? iteration.middle : iteration.fast;
+        const int q = mine.slow + iteration.slow, r = row + rows, j = term + terms;
         const bool there = at.mode + q < a.modes && at.row + r < a.rows && j0 + j < a.terms;
-        value *const to = left + q * LEFT_CELLS + tile_cell(tile_pitch(DEPTH), r, j);
+        value *const to = left + q * LEFT_VALUES + tile_index(tile_pitch(DEPTH), r, j);
         const FNO_FROM *const first = a.left + NUMBERS * ((at.mode + mine.slow) * a.left_mode +
                                                           (at.row + row) * a.left_row + (j0 + term) * a.left_term);
         const FNO_FROM *const from =
-            first + NUMBERS * (turn.slow * a.left_mode + rows * a.left_row + terms * a.left_term);
+            first + NUMBERS * (iteration.slow * a.left_mode + rows * a.left_row + terms * a.left_term);
         if (FNO_POINTS)
             take_points(to, from, a.points - 2 * static_cast<int>(FNO_POINTS == 1 ? at.row + r : j0 + j), there);
         else
@@ -112,17 +113,19 @@ __device__ __forceinline__ triple right_of(const triple &t) {  // mode, term, co
 }
 __device__ __forceinline__ void load_right(const modes_arguments &a, const corner &at, long long j0, value *right) {
     constexpr int NUMBERS = FNO_POINTS ? 1 : 2;
-    in_turns<RIGHT_FAST, RIGHT_MIDDLE, FNO_TOGETHER * DEPTH * COLUMNS / RIGHT_FAST / RIGHT_MIDDLE>(
+    for_each_index<RIGHT_FAST, RIGHT_MIDDLE, FNO_TOGETHER * DEPTH * COLUMNS / RIGHT_FAST / RIGHT_MIDDLE>(
         [&](const triple &thread, const triple &step) {
-            const triple mine = right_of(thread), turn = right_of(step);
-            const int q = mine.fast + turn.fast, j = mine.middle + turn.middle, l = mine.slow + turn.slow;
+            const triple mine = right_of(thread), iteration = right_of(step);
+            const int q = mine.fast + iteration.fast, j = mine.middle + iteration.middle,
+                      l = mine.slow + iteration.slow;
             const bool there = at.mode + q < a.modes && at.column + l < a.columns && j0 + j < a.terms;
-            value *const to = right + q * RIGHT_CELLS + j * WEIGHT_PITCH + l;
+            value *const to = right + q * RIGHT_VALUES + j * WEIGHT_PITCH + l;
             const FNO_RIGHT *const first =
                 a.right + NUMBERS * ((at.mode + mine.fast) * a.right_mode + (j0 + mine.middle) * a.right_term +
                                      (at.column + mine.slow) * a.right_column);
             const FNO_RIGHT *const from =
-                first + NUMBERS * (turn.fast * a.right_mode + turn.middle * a.right_term + turn.slow * a.right_column);
+                first + NUMBERS * (iteration.fast * a.right_mode + iteration.middle * a.right_term +
+                                   iteration.slow * a.right_column);
             if (FNO_POINTS == 1)
                 *to = {there ? load_number(from) : REAL(0), REAL(0)};
             else if (FNO_POINTS == 2)
@@ -144,7 +147,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) fno_modes(const __
     const auto fetch = [&](long long j0, int slot) {
         if (j0 < a.terms) {
             load_left(a, at, j0, stages + slot * STAGE);
-            load_right(a, at, j0, stages + slot * STAGE + FNO_TOGETHER * LEFT_CELLS);
+            load_right(a, at, j0, stages + slot * STAGE + FNO_TOGETHER * LEFT_VALUES);
         }
         copy_async_commit();
     };
@@ -156,15 +159,15 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) fno_modes(const __
         fetch(j0 + DEPTH, 1 - slot);
         copy_async_wait<1>();
         __syncthreads();
-        value *const here = stages + slot * STAGE;
-        multiply(sum, warp, here + mine * LEFT_CELLS, tile_pitch(DEPTH),
-                 here + FNO_TOGETHER * LEFT_CELLS + mine * RIGHT_CELLS, DEPTH);
+        value *const current = stages + slot * STAGE;
+        multiply(sum, warp, current + mine * LEFT_VALUES, tile_pitch(DEPTH),
+                 current + FNO_TOGETHER * LEFT_VALUES + mine * RIGHT_VALUES, DEPTH);
         __syncthreads();
         slot = 1 - slot;
     }
     if (at.mode + mine >= a.modes) return;
     FNO_TO *const out = a.out + (FNO_POINTS ? 1 : 2) * ((at.mode + mine) * a.out_mode);
-    give_sums(sum, warp, [&](int row, int column, chunk both) {
+    for_each_sum(sum, warp, [&](int row, int column, chunk both) {
 #pragma unroll
         for (int h = 0; h < 2; h++) {
             if (at.row + row >= a.rows || at.column + column + h >= a.columns) continue;

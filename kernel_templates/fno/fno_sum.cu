@@ -15,7 +15,7 @@ constexpr int THREADS = THREADS_X * THREADS_Y;
 struct sum_arguments {
     const FNO_FROM *in;
     FNO_TO *out;
-    long long apart, step, terms, outputs;  // strides in numbers
+    long long stride, step, terms, outputs;  // strides in numbers
 };
 static_assert(is_twin(sizeof(sum_arguments)), "the launcher's twin of the arguments");
 static_assert((THREADS_Y & (THREADS_Y - 1)) == 0, "halved until one is left");
@@ -26,7 +26,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) fno_sum(const __grid_const
     const long long i = static_cast<long long>(blockIdx.x) * THREADS_X + x;
     REAL sum = 0;
     if (i < a.outputs) {
-        const FNO_FROM *const in = a.in + i / FNO_PER * a.apart + i % FNO_PER;
+        const FNO_FROM *const in = a.in + i / FNO_PER * a.stride + i % FNO_PER;
         for (long long j = y; j < a.terms; j += THREADS_Y) sum += load_number(in + j * a.step);
     }
     part[threadIdx.x] = sum;

@@ -9,28 +9,28 @@
 // The FFT is that of device/ladder.cuh: SIDE lines at once, LINE_COUNT interleaved. Truncation and
 // zero-padding prune the butterflies of the last stage: results r of a radix R that no retained
 // frequency needs are not computed (the compiler removes them), and an inverse butterfly of which
-// at most half the inputs are retained is split into two of half its size (dft_of_few).
+// at most half the inputs are retained is split into two of half its size (pruned_dft).
 //
 // Reads REAL, STORE, LINE_*, THREADS_X, FNO_GROUPS, FNO_MODES, FNO_LOW, FNO_REAL, FNO_DOUBLED.
 #pragma once
 #include "device/ladder.cuh"
 #include "fno/tile.cuh"
 
-struct fno_ladder {
+struct fno_line_shape {
     static constexpr int N = LINE_POINTS, STAGES = LINE_STAGES, THREADS = THREADS_X, LINES = LINE_COUNT, PAD = LINE_PAD,
                          TABLE = LINE_TABLE, SHARES = 1;
     static constexpr __host__ __device__ int radix(int s) { return LINE_RADIX[s]; }
 };
 static_assert(LINE_STAGES >= 2, "points come in by one rung and frequencies leave by another");
-using top = rung<fno_ladder, 0>;
-using foot = rung<fno_ladder, LINE_STAGES - 1>;
+using first_stage = rung<fno_line_shape, 0>;
+using last_stage = rung<fno_line_shape, LINE_STAGES - 1>;
 
 constexpr int N = LINE_POINTS, LAST = LINE_STAGES - 1;
-constexpr int R = foot::R, P = N / R;          // outputs of the last stage are P apart
+constexpr int R = last_stage::R, P = N / R;    // outputs of the last stage are P apart
 constexpr int SIDE = LINE_COUNT * FNO_GROUPS;  // lines that a block transforms at once
 constexpr int CHANNELS = SIDE * PER;           // and their channels
 constexpr int THREADS = THREADS_X * SIDE;
-constexpr int LADDER_CELLS = ladder_cells<fno_ladder>() * FNO_GROUPS;
+constexpr int FFT_VALUES = ladder_cells<fno_line_shape>() * FNO_GROUPS;
 constexpr int MODES = FNO_MODES, LOW = FNO_LOW, HIGH = MODES - LOW;
 static_assert(!FNO_REAL || (LOW == 0 && 2 * (MODES - 1) <= N), "of a real line, modes of the half spectrum");
 
@@ -55,12 +55,12 @@ __device__ __forceinline__ constexpr bool is_low(int r, int f) {
 // chunks of all its rows are swizzled alike, so that one address serves them all.
 struct tile_column {
     const int pitch, channel, j;
-    const int up = tile_cell(pitch, j + LOW, channel), down = tile_cell(pitch, N - j, channel + 1);
+    const int up = tile_index(pitch, j + LOW, channel), down = tile_index(pitch, N - j, channel + 1);
     __device__ __forceinline__ int mode(int r, int first) const {  // first: 0, or N if negative
-        return P % 4 ? tile_cell(pitch, j + r * P - first + LOW, channel) : up + (r * P - first) * pitch;
+        return P % 4 ? tile_index(pitch, j + r * P - first + LOW, channel) : up + (r * P - first) * pitch;
     }
     __device__ __forceinline__ int opposite(int r) const {  // real line: the other channel
-        return P % 4 || (r == 0 && j == 0) ? tile_cell(pitch, r == 0 && j == 0 ? 0 : N - j - r * P, channel + 1)
+        return P % 4 || (r == 0 && j == 0) ? tile_index(pitch, r == 0 && j == 0 ? 0 : N - j - r * P, channel + 1)
                                            : down - r * P * pitch;
     }
 };
@@ -68,7 +68,7 @@ struct tile_column {
 // ---- a DFT whose only non-zero inputs are FIRST .. FIRST + COUNT - 1 (mod SIZE). If these are at
 // most half of all inputs, even and odd outputs are DFTs of half the size, of folded inputs.
 template <int SIZE, int FIRST, int COUNT, class T>
-__device__ __forceinline__ void dft_of_few(complex<T> (&x)[SIZE]) {
+__device__ __forceinline__ void pruned_dft(complex<T> (&x)[SIZE]) {
     if constexpr (SIZE % 2 || 64 % SIZE || 2 * COUNT > SIZE) {
         dft<SIZE>(x);
     } else {
@@ -82,8 +82,8 @@ __device__ __forceinline__ void dft_of_few(complex<T> (&x)[SIZE]) {
             even[r % HALF] = x[r];
             odd[r % HALF] = times_root64(x[r], r * (64 / SIZE));
         }
-        dft_of_few<HALF, FIRST % HALF, COUNT>(even);
-        dft_of_few<HALF, FIRST % HALF, COUNT>(odd);
+        pruned_dft<HALF, FIRST % HALF, COUNT>(even);
+        pruned_dft<HALF, FIRST % HALF, COUNT>(odd);
 #pragma unroll
         for (int q = 0; q < HALF; q++) x[2 * q] = even[q], x[2 * q + 1] = odd[q];
     }
@@ -91,52 +91,53 @@ __device__ __forceinline__ void dft_of_few(complex<T> (&x)[SIZE]) {
 
 // ---- twiddle factors of stage 0: from memory, or held in registers by a thread with one butterfly
 struct own_roots {
-    value w[top::R > 1 ? top::R - 1 : 1];
+    value w[first_stage::R > 1 ? first_stage::R - 1 : 1];
     __device__ __forceinline__ own_roots(const REAL *roots, int j) {
 #pragma unroll
-        for (int r = 1; r < top::R; r++) w[r - 1] = load_pair(roots + 2 * ((r - 1) * top::STRIDE + j));
+        for (int r = 1; r < first_stage::R; r++) w[r - 1] = load_pair(roots + 2 * ((r - 1) * first_stage::STRIDE + j));
     }
 };
-__device__ __forceinline__ void turn_top(value (&x)[top::R], int j, const REAL *roots) {
-    turn_rung<fno_ladder, 0>(x, j, roots);
+__device__ __forceinline__ void apply_first_twiddles(value (&x)[first_stage::R], int j, const REAL *roots) {
+    turn_rung<fno_line_shape, 0>(x, j, roots);
 }
-__device__ __forceinline__ void turn_top(value (&x)[top::R], int, const own_roots &roots) {
+__device__ __forceinline__ void apply_first_twiddles(value (&x)[first_stage::R], int, const own_roots &roots) {
 #pragma unroll
-    for (int r = 1; r < top::R; r++) x[r] = x[r] * roots.w[r - 1];
+    for (int r = 1; r < first_stage::R; r++) x[r] = x[r] * roots.w[r - 1];
 }
 
 // ---- forward. get(j, apart) loads point j + apart of this thread's line; `apart` is a constant
 // once loops are unrolled, so that one address serves a butterfly. Barriers before and after each
 // function.
 template <class GET>
-__device__ __forceinline__ void take_butterfly(value (&x)[top::R], int j, const GET &get) {
+__device__ __forceinline__ void take_butterfly(value (&x)[first_stage::R], int j, const GET &get) {
 #pragma unroll
-    for (int r = 0; r < top::R; r++) x[r] = get(j, r * top::STRIDE);
+    for (int r = 0; r < first_stage::R; r++) x[r] = get(j, r * first_stage::STRIDE);
 }
 template <class ROOTS>
-__device__ __forceinline__ void butterfly_to_ladder(value (&x)[top::R], int j, value *line, const ROOTS &roots) {
-    dft<top::R>(x);
-    turn_top(x, j, roots);
-    put_cells<fno_ladder, 0>(x, line, j);
+__device__ __forceinline__ void butterfly_to_shared(value (&x)[first_stage::R], int j, value *line,
+                                                    const ROOTS &roots) {
+    dft<first_stage::R>(x);
+    apply_first_twiddles(x, j, roots);
+    put_cells<fno_line_shape, 0>(x, line, j);
 }
 template <class GET>
-__device__ __forceinline__ void points_to_ladder(value *line, int t, const REAL *roots, const GET &get) {
+__device__ __forceinline__ void points_to_shared(value *line, int t, const REAL *roots, const GET &get) {
 #pragma unroll 1
-    for (int j = t; j < top::COUNT; j += THREADS_X) {
-        value x[top::R];
+    for (int j = t; j < first_stage::COUNT; j += THREADS_X) {
+        value x[first_stage::R];
         take_butterfly(x, j, get);
-        butterfly_to_ladder(x, j, line, roots);
+        butterfly_to_shared(x, j, line, roots);
     }
 }
 // channel: the line's first channel in the tile; made(number): conversion before it is stored.
 template <class MADE>
-__device__ __forceinline__ void ladder_to_tile(const value *line, value *tile, int pitch, int channel, int t,
+__device__ __forceinline__ void shared_to_tile(const value *line, value *tile, int pitch, int channel, int t,
                                                REAL scale, const MADE &made) {
 #pragma unroll 1
-    for (int j = t; j < foot::COUNT; j += THREADS_X) {
+    for (int j = t; j < last_stage::COUNT; j += THREADS_X) {
         value x[R];
         if (!butterfly_kept(j)) continue;
-        take_cells<fno_ladder, LAST>(x, line, foot_of<fno_ladder>(j));
+        take_cells<fno_line_shape, LAST>(x, line, foot_of<fno_line_shape>(j));
         dft<R>(x);
         const tile_column at = {pitch, channel, j};
 #pragma unroll
@@ -157,9 +158,9 @@ __device__ __forceinline__ void ladder_to_tile(const value *line, value *tile, i
 }
 
 // ---- inverse. put(j, apart, z) stores point j + apart.
-__device__ __forceinline__ void tile_to_ladder(const value *tile, int pitch, int channel, value *line, int t) {
+__device__ __forceinline__ void tile_to_shared(const value *tile, int pitch, int channel, value *line, int t) {
 #pragma unroll 1
-    for (int j = t; j < foot::COUNT; j += THREADS_X) {
+    for (int j = t; j < last_stage::COUNT; j += THREADS_X) {
         value x[R];
         const tile_column at = {pitch, channel, j};
 #pragma unroll
@@ -171,19 +172,19 @@ __device__ __forceinline__ void tile_to_ladder(const value *tile, int pitch, int
             else if (is_low(r, f))
                 x[r] = swapped(tile[FNO_REAL ? at.opposite(r) : at.mode(r, N)]);
         }
-        if (butterfly_kept(j)) dft_of_few<R, FIRST_RESULT, RESULTS>(x);
-        put_cells<fno_ladder, LAST>(x, line, foot_of<fno_ladder>(j));
+        if (butterfly_kept(j)) pruned_dft<R, FIRST_RESULT, RESULTS>(x);
+        put_cells<fno_line_shape, LAST>(x, line, foot_of<fno_line_shape>(j));
     }
 }
 template <class ROOTS, class PUT>
-__device__ __forceinline__ void ladder_to_points(value *line, int t, const ROOTS &roots, const PUT &put) {
+__device__ __forceinline__ void shared_to_points(value *line, int t, const ROOTS &roots, const PUT &put) {
 #pragma unroll 1
-    for (int j = t; j < top::COUNT; j += THREADS_X) {
-        value x[top::R];
-        take_cells<fno_ladder, 0>(x, line, j);
-        turn_top(x, j, roots);
-        dft<top::R>(x);
+    for (int j = t; j < first_stage::COUNT; j += THREADS_X) {
+        value x[first_stage::R];
+        take_cells<fno_line_shape, 0>(x, line, j);
+        apply_first_twiddles(x, j, roots);
+        dft<first_stage::R>(x);
 #pragma unroll
-        for (int r = 0; r < top::R; r++) put(j, r * top::STRIDE, swapped(x[r]));
+        for (int r = 0; r < first_stage::R; r++) put(j, r * first_stage::STRIDE, swapped(x[r]));
     }
 }

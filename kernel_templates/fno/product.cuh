@@ -22,7 +22,7 @@
 #include "fno/tile.cuh"
 
 using factor = operand<FNO_FACTOR, FNO_PARTS>;
-constexpr bool APART = sums_apart(FNO_PARTS, FNO_PARTS);
+constexpr bool SEPARATE_SUMS = sums_apart(FNO_PARTS, FNO_PARTS);
 constexpr int MODE_ROWS = 16 * TILES_M * WARPS_M, COLUMNS = 8 * TILES_N * WARPS_N;  // of the sums
 constexpr int WEIGHT_PITCH = COLUMNS + 2;  // stride between channels; avoids bank conflicts
 using block_sums = REAL[TILES_M][TILES_N][2][4];
@@ -74,7 +74,7 @@ __device__ __forceinline__ void multiply_row(REAL (&sum)[TILES_N][2][4], const c
                                              const complex_factor &lower, const complex_factor (&right)[TILES_N]) {
     const factor top[3][1] = {{upper.re}, {upper.im}, {negated(upper.im)}};
     const factor bottom[3][1] = {{lower.re}, {lower.im}, {negated(lower.im)}};
-    REAL apart[TILES_N][2][4] = {};
+    REAL partial[TILES_N][2][4] = {};
 #pragma unroll
     for (int pass = 0; pass < passes(FNO_PARTS, FNO_PARTS); pass++)
 #pragma unroll
@@ -82,17 +82,17 @@ __device__ __forceinline__ void multiply_row(REAL (&sum)[TILES_N][2][4], const c
 #pragma unroll
             for (int n = 0; n < TILES_N; n++) {
                 const factor re[1] = {right[n].re}, im[1] = {right[n].im};
-                auto &to = APART ? apart[n] : sum[n];
+                auto &to = SEPARATE_SUMS ? partial[n] : sum[n];
                 product_pass(pass, to[0], top[2 * term], bottom[2 * term], term ? im : re);
                 product_pass(pass, to[1], top[term], bottom[term], term ? re : im);
             }
-    if (APART)
+    if (SEPARATE_SUMS)
 #pragma unroll
-        for (int n = 0; n < TILES_N; n++) add_tile(sum[n][0], apart[n][0]), add_tile(sum[n][1], apart[n][1]);
+        for (int n = 0; n < TILES_N; n++) add_tile(sum[n][0], partial[n][0]), add_tile(sum[n][1], partial[n][1]);
 }
 
 // Modes that were read from memory are already separated into two channels.
-__device__ __forceinline__ chunk mode_pair(chunk c) { return FNO_FORWARD ? taken_apart(c) : c; }
+__device__ __forceinline__ chunk mode_pair(chunk c) { return FNO_FORWARD ? separate_channels(c) : c; }
 
 // This warp's part of the product. count: channels, a multiple of 8; weights: WEIGHT_PITCH between
 // channels.
@@ -120,7 +120,7 @@ __device__ __forceinline__ void multiply(block_sums &sum, int warp, value *tile,
 
 // Calls to(mode, output, chunk) for each mode and pair of outputs of this thread.
 template <class TO>
-__device__ __forceinline__ void give_sums(const block_sums &sum, int warp, const TO &to) {
+__device__ __forceinline__ void for_each_sum(const block_sums &sum, int warp, const TO &to) {
     const int lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
     const int row0 = warp % WARPS_M * TILES_M * 16 + g, column0 = warp / WARPS_M * TILES_N * 8 + 2 * t;
 #pragma unroll

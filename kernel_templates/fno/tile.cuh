@@ -23,7 +23,7 @@ using value = complex<REAL>;
 constexpr int PER = FNO_REAL ? 2 : 1;  // channels per line
 
 constexpr int tile_pitch(int channels) { return round_up(channels, 16); }
-__device__ __forceinline__ int tile_cell(int pitch, int mode, int channel) {
+__device__ __forceinline__ int tile_index(int pitch, int mode, int channel) {
     const int turn = (mode & 1) << 2 | (mode & 2);
     return mode * pitch + 2 * (channel / 2 ^ turn) + channel % 2;
 }
@@ -31,16 +31,16 @@ struct alignas(16) chunk {  // loaded and stored in one access
     value of[2];
 };
 __device__ __forceinline__ chunk *chunk_at(value *tile, int pitch, int mode, int channel) {
-    return reinterpret_cast<chunk *>(tile + tile_cell(pitch, mode, channel));
+    return reinterpret_cast<chunk *>(tile + tile_index(pitch, mode, channel));
 }
 // Separates the modes of two real channels (twice as large) from the transform of their line, and
 // combines them again. own: the frequency is its own negative, where the modes of real data have no
 // imaginary part.
-__device__ __forceinline__ chunk taken_apart(chunk c) {
+__device__ __forceinline__ chunk separate_channels(chunk c) {
     if (!FNO_REAL) return c;
     return {{c.of[0] + c.of[1], minus_i(c.of[0] - c.of[1])}};
 }
-__device__ __forceinline__ chunk put_together(chunk c, bool own) {
+__device__ __forceinline__ chunk combine_channels(chunk c, bool own) {
     if (!FNO_REAL) return c;
     const value a = c.of[0], b = c.of[1];
     if (own) return {{{a.re, b.re}, {a.re, b.re}}};

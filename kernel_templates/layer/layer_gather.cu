@@ -29,25 +29,25 @@ struct gather_arguments {
 static_assert(is_twin(sizeof(gather_arguments)), "the launcher's twin of the arguments");
 
 extern "C" __global__ void __launch_bounds__(THREADS) layer_gather(const __grid_constant__ gather_arguments a) {
-    __shared__ complex<REAL> held[SIDE][SIDE + 1];
+    __shared__ complex<REAL> tile[SIDE][SIDE + 1];
     const long long step = gridDim.x / a.across, first = blockIdx.x / a.across;
     const int mode0 = static_cast<int>(blockIdx.x - first * a.across) * SIDE, mode = mode0 + threadIdx.x;
     const bool kept = mode < a.axes.kept;
-    const int place = kept ? place_of(a.axes, mode) : 0;
-    const REAL factor = LAYER_DOUBLED && !stands_alone(a.axes, place % a.axes.length) ? 2 : 1;
+    const int index = kept ? index_of(a.axes, mode) : 0;
+    const REAL factor = LAYER_DOUBLED && !stands_alone(a.axes, index % a.axes.length) ? 2 : 1;
     for (long long down = first; down < a.down; down += step) {
         const long long row0 = down * SIDE, row = row0 + threadIdx.x;
 #pragma unroll
         for (int r = threadIdx.y; r < SIDE; r += STEP) {
             if (!kept || row0 + r >= a.rows) continue;
-            const complex<REAL> z = factor * load_pair(a.from + 2 * ((row0 + r) * a.axes.spectrum + place));
-            held[r][threadIdx.x] = LAYER_CONJUGATE ? conjugate(z) : z;
+            const complex<REAL> z = factor * load_pair(a.from + 2 * ((row0 + r) * a.axes.spectrum + index));
+            tile[r][threadIdx.x] = LAYER_CONJUGATE ? conjugate(z) : z;
         }
         __syncthreads();
 #pragma unroll
         for (int m = threadIdx.y; m < SIDE; m += STEP)
             if (mode0 + m < a.axes.kept && row < a.rows)
-                store_pair(a.to + 2 * ((mode0 + m) * a.rows + row), held[threadIdx.x][m]);
+                store_pair(a.to + 2 * ((mode0 + m) * a.rows + row), tile[threadIdx.x][m]);
         __syncthreads();
     }
 }

@@ -29,9 +29,9 @@ struct source {
     bool alone;
 };
 
-__device__ __forceinline__ source source_of(const layer_axes &axes, int place) {
-    if (place >= axes.spectrum) return {-1, -1, false};
-    const int line = place / axes.length, x = place - line * axes.length, z = line / axes.n[1],
+__device__ __forceinline__ source source_of(const layer_axes &axes, int index) {
+    if (index >= axes.spectrum) return {-1, -1, false};
+    const int line = index / axes.length, x = index - line * axes.length, z = line / axes.n[1],
               y = line - z * axes.n[1];
     const int here = mode_at(axes, z, y, x);
     if (!LAYER_HALF || !stands_alone(axes, x)) return {here, -1, false};
@@ -49,22 +49,22 @@ __device__ __forceinline__ complex<REAL> value_of(const scatter_arguments &a, co
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS) layer_scatter(const __grid_constant__ scatter_arguments a) {
-    __shared__ complex<REAL> held[SIDE][SIDE + 1];
+    __shared__ complex<REAL> tile[SIDE][SIDE + 1];
     const long long step = gridDim.x / a.across, first = blockIdx.x / a.across;
-    const int place0 = static_cast<int>(blockIdx.x - first * a.across) * SIDE, place = place0 + threadIdx.x;
+    const int index0 = static_cast<int>(blockIdx.x - first * a.across) * SIDE, index = index0 + threadIdx.x;
     source from[SIDE / STEP];
 #pragma unroll
-    for (int i = 0; i < SIDE / STEP; i++) from[i] = source_of(a.axes, place0 + threadIdx.y + i * STEP);
+    for (int i = 0; i < SIDE / STEP; i++) from[i] = source_of(a.axes, index0 + threadIdx.y + i * STEP);
     for (long long down = first; down < a.down; down += step) {
         const long long row0 = down * SIDE, row = row0 + threadIdx.x;
 #pragma unroll
         for (int i = 0; i < SIDE / STEP; i++)
-            if (row < a.rows) held[threadIdx.x][threadIdx.y + i * STEP] = value_of(a, from[i], row);
+            if (row < a.rows) tile[threadIdx.x][threadIdx.y + i * STEP] = value_of(a, from[i], row);
         __syncthreads();
 #pragma unroll
         for (int r = threadIdx.y; r < SIDE; r += STEP)
-            if (place < a.axes.spectrum && row0 + r < a.rows)
-                store_pair(a.to + 2 * ((row0 + r) * a.axes.spectrum + place), held[r][threadIdx.x]);
+            if (index < a.axes.spectrum && row0 + r < a.rows)
+                store_pair(a.to + 2 * ((row0 + r) * a.axes.spectrum + index), tile[r][threadIdx.x]);
         __syncthreads();
     }
 }

@@ -13,19 +13,19 @@ struct layer_axes {
     int spectrum, kept;            // frequencies and retained modes of a row
 };
 
-__device__ __forceinline__ int place_along(const layer_axes &a, int axis, int mode) {
+__device__ __forceinline__ int index_along(const layer_axes &a, int axis, int mode) {
     const int k = a.first[axis] + mode;
     return k < 0 ? k + a.n[axis] : k;
 }
-__device__ __forceinline__ int place_of(const layer_axes &a, int mode) {
-    const int line = mode / a.modes[2], x = place_along(a, 2, mode - line * a.modes[2]);
-    const int plane = line / a.modes[1], y = place_along(a, 1, line - plane * a.modes[1]);
-    return (place_along(a, 0, plane) * a.n[1] + y) * a.length + x;
+__device__ __forceinline__ int index_of(const layer_axes &a, int mode) {
+    const int line = mode / a.modes[2], x = index_along(a, 2, mode - line * a.modes[2]);
+    const int plane = line / a.modes[1], y = index_along(a, 1, line - plane * a.modes[1]);
+    return (index_along(a, 0, plane) * a.n[1] + y) * a.length + x;
 }
 
 // The mode at an index; -1: not retained.
-__device__ __forceinline__ int mode_along(const layer_axes &a, int axis, int place) {
-    const int from = place - a.first[axis], mode = from >= a.n[axis] ? from - a.n[axis] : from;
+__device__ __forceinline__ int mode_along(const layer_axes &a, int axis, int index) {
+    const int from = index - a.first[axis], mode = from >= a.n[axis] ? from - a.n[axis] : from;
     return mode < a.modes[axis] ? mode : -1;
 }
 __device__ __forceinline__ int mode_at(const layer_axes &a, int z, int y, int x) {

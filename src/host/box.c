@@ -25,11 +25,12 @@ typedef struct box_run {
     const stn_box_filter *box;
     const char *in;
     char *out;
-    const int64_t *seen; /* index in the line of each position of the extended axis, or -1 or -2 */
-    double past[2];      /* values past constant sides */
-    int64_t strips;      /* strips of columns for each outer index */
-    int64_t lines;       /* lines that are copied together, where lines are contiguous */
-    atomic_bool failed;  /* out of memory */
+    /* index in the line of each position of the extended axis, or -1 or -2 */
+    const int64_t *source_index;
+    double past_value[2]; /* values past constant sides */
+    int64_t strips;       /* strips of columns for each outer index */
+    int64_t lines;        /* lines that are copied together, where lines are contiguous */
+    atomic_bool failed;   /* out of memory */
 } box_run;
 
 /* Lanes that are summed side by side: element i of a lane is at first + i * step + lane. */
@@ -56,11 +57,11 @@ static void store(stn_dtype dtype, char *base, int64_t i, double value) {
 /* sum[lane] = before[lane] + scale * the value at position `at` of the extended axis. */
 static void add_points(const box_run *run, const box_lanes *lanes, int64_t at, double scale, const double *before,
                        double *sum) {
-    const int64_t j = run->seen[at], first = lanes->first + j * lanes->step;
+    const int64_t j = run->source_index[at], first = lanes->first + j * lanes->step;
     const stn_dtype dtype = run->box->dtype;
     const int count = lanes->count;
     if (j < 0)
-        for (int k = 0; k < count; k++) sum[k] = before[k] + scale * run->past[-1 - j];
+        for (int k = 0; k < count; k++) sum[k] = before[k] + scale * run->past_value[-1 - j];
     else if (dtype == STN_F32)
         for (int k = 0; k < count; k++) sum[k] = before[k] + (double)((const float *)run->in)[first + k];
     else if (dtype == STN_F64 && scale == 1)
@@ -123,8 +124,8 @@ static void run_lines(const box_run *run, int64_t first, int count, int exponent
                 staged[i * count + k] = load(dtype, run->in, (first + k) * points + i);
     stn_box_filter box = *run->box;
     box.dtype = STN_F64;
-    box_run inner = {.box = &box, .in = (const char *)staged, .out = (char *)means, .seen = run->seen};
-    memcpy(inner.past, run->past, sizeof inner.past);
+    box_run inner = {.box = &box, .in = (const char *)staged, .out = (char *)means, .source_index = run->source_index};
+    memcpy(inner.past_value, run->past_value, sizeof inner.past_value);
     const box_lanes lanes = {0, count, count};
     run_scaled(&inner, &lanes, exponent, ends);
     for (int64_t begin = 0; begin < points; begin += LINES)
@@ -165,7 +166,7 @@ static void run_strips(void *user, int64_t begin, int64_t end) {
 
 /* Index of the point at position `at` of the unbounded axis. If both sides have the same kind, the
  * axis is periodic. */
-static int64_t seen_at(int64_t at, int64_t points, const stn_boundary sides[2]) {
+static int64_t source_index_at(int64_t at, int64_t points, const stn_boundary sides[2]) {
     if (at >= 0 && at < points) return at;
     int64_t period = 0;
     if (sides[0].kind == sides[1].kind) {
@@ -179,22 +180,22 @@ static int64_t seen_at(int64_t at, int64_t points, const stn_boundary sides[2]) 
 
 stn_status stn_host_box(stn_pool *pool, const stn_box_filter *box, const void *in, void *out, stn_error *error) {
     const int64_t points = (int64_t)box->points, all = points + 2 * (int64_t)box->size;
-    int64_t *seen = malloc((size_t)all * sizeof *seen);
-    if (!seen) return stn_fail_memory(error, "the positions of a box", (size_t)all * sizeof *seen);
-    for (int64_t i = 0; i < all; i++) seen[i] = seen_at(i - (int64_t)box->before, points, box->sides);
-    box_run run = {.box = box, .in = in, .out = out, .seen = seen};
+    int64_t *source_index = malloc((size_t)all * sizeof *source_index);
+    if (!source_index) return stn_fail_memory(error, "the positions of a box", (size_t)all * sizeof *source_index);
+    for (int64_t i = 0; i < all; i++) source_index[i] = source_index_at(i - (int64_t)box->before, points, box->sides);
+    box_run run = {.box = box, .in = in, .out = out, .source_index = source_index};
     for (int side = 0; side < 2; side++) {
         const double value = box->sides[side].value;
-        run.past[side] = box->dtype == STN_F64   ? value
-                         : box->dtype == STN_F32 ? (float)value
-                                                 : stn_half_to_float(stn_float_to_half((float)value));
+        run.past_value[side] = box->dtype == STN_F64   ? value
+                               : box->dtype == STN_F32 ? (float)value
+                                                       : stn_half_to_float(stn_float_to_half((float)value));
     }
     run.strips = stn_div_up((int64_t)box->inner, COLUMNS);
     run.lines = stn_min(stn_max(STAGED / points, 1), LINES);
     const int64_t items =
         box->inner == 1 ? stn_div_up((int64_t)box->outer, run.lines) : (int64_t)box->outer * run.strips;
     stn_pool_for(pool, items, stn_div_up(WORK, points), run_strips, &run);
-    free(seen);
+    free(source_index);
     return atomic_load(&run.failed) ? stn_fail_memory(error, "the sums of a box", box->size * COLUMNS * sizeof(double))
                                     : STN_OK;
 }

@@ -25,7 +25,7 @@ INLINE number mul(number a, stn_fft_number re, stn_fft_number im) {
 /* Stores output j of a butterfly, times its root except in the last stage. */
 #define PUT(j, value)                                                                                                  \
     {                                                                                                                  \
-        const number v = (value), t = turned && (j) ? mul(v, w[2 * (j)-2], w[2 * (j)-1]) : v;                          \
+        const number v = (value), t = twiddled && (j) ? mul(v, w[2 * (j)-2], w[2 * (j)-1]) : v;                        \
         yr[i + (j)*width] = t.re, yi[i + (j)*width] = t.im;                                                            \
     }
 #define EACH_BUTTERFLY(R, ...)                                                                                         \
@@ -39,14 +39,14 @@ INLINE number mul(number a, stn_fft_number re, stn_fft_number im) {
     }
 
 INLINE void radix_2(const stn_fft_stage *g, stn_planes x, stn_planes y, const int64_t width,
-                    const bool turned){EACH_BUTTERFLY(2,
-                                                      {
-                                                          const number a = AT(0), b = AT(1);
-                                                          PUT(0, add(a, b));
-                                                          PUT(1, sub(a, b));
-                                                      })}
+                    const bool twiddled){EACH_BUTTERFLY(2,
+                                                        {
+                                                            const number a = AT(0), b = AT(1);
+                                                            PUT(0, add(a, b));
+                                                            PUT(1, sub(a, b));
+                                                        })}
 
-INLINE void radix_3(const stn_fft_stage *g, stn_planes x, stn_planes y, const int64_t width, const bool turned) {
+INLINE void radix_3(const stn_fft_stage *g, stn_planes x, stn_planes y, const int64_t width, const bool twiddled) {
     const stn_fft_number half = 0.5, root = 0.86602540378443864676;
     EACH_BUTTERFLY(3, {
         const number a = AT(0), b = AT(1), c = AT(2), sum = add(b, c), d = sub(b, c);
@@ -58,7 +58,7 @@ INLINE void radix_3(const stn_fft_stage *g, stn_planes x, stn_planes y, const in
     })
 }
 
-INLINE void radix_4(const stn_fft_stage *g, stn_planes x, stn_planes y, const int64_t width, const bool turned){
+INLINE void radix_4(const stn_fft_stage *g, stn_planes x, stn_planes y, const int64_t width, const bool twiddled){
     EACH_BUTTERFLY(4,
                    {
                        const number a = AT(0), b = AT(1), c = AT(2), d = AT(3);
@@ -69,7 +69,7 @@ INLINE void radix_4(const stn_fft_stage *g, stn_planes x, stn_planes y, const in
                        PUT(3, sub(a_c, b_d));
                    })}
 
-INLINE void radix_5(const stn_fft_stage *g, stn_planes x, stn_planes y, const int64_t width, const bool turned) {
+INLINE void radix_5(const stn_fft_stage *g, stn_planes x, stn_planes y, const int64_t width, const bool twiddled) {
     const stn_fft_number c1 = 0.30901699437494742410, c2 = -0.80901699437494742410;
     const stn_fft_number s1 = 0.95105651629515357212, s2 = 0.58778525229247312917;
     EACH_BUTTERFLY(5, {
@@ -88,7 +88,7 @@ INLINE void radix_5(const stn_fft_stage *g, stn_planes x, stn_planes y, const in
 }
 
 /* Two of radix 4 and four of radix 2, with eighth roots of unity in between. */
-INLINE void radix_8(const stn_fft_stage *g, stn_planes x, stn_planes y, const int64_t width, const bool turned) {
+INLINE void radix_8(const stn_fft_stage *g, stn_planes x, stn_planes y, const int64_t width, const bool twiddled) {
     const stn_fft_number h = 0.70710678118654752440;
     EACH_BUTTERFLY(8, {
         const number a0 = AT(0), a4 = AT(4), a2 = AT(2), a6 = AT(6), a1 = AT(1), a5 = AT(5), a3 = AT(3), a7 = AT(7);
@@ -137,8 +137,8 @@ INLINE void radix_odd(const stn_fft_stage *g, stn_planes x, stn_planes y, const 
         EACH_LANE(l) { yr[l] = er[l], yi[l] = ei[l]; }
         for (int j = 1; j <= half; j++) {
             EACH_LANE(l) { er[l] = x.re[at + l], ei[l] = real ? 0 : x.im[at + l], odd_re[l] = odd_im[l] = 0; }
-            for (int n = 1, turn = j; n <= half; n++, turn = turn + j < r ? turn + j : turn + j - r) {
-                const stn_fft_number c = g->circle[2 * turn], s = -g->circle[2 * turn + 1];
+            for (int n = 1, angle = j; n <= half; n++, angle = angle + j < r ? angle + j : angle + j - r) {
+                const stn_fft_number c = g->circle[2 * angle], s = -g->circle[2 * angle + 1];
                 EACH_LANE(l) {
                     er[l] += c * ar[n][l], odd_re[l] += s * dr[n][l];
                     if (real) continue;
@@ -157,15 +157,15 @@ INLINE void radix_odd(const stn_fft_stage *g, stn_planes x, stn_planes y, const 
 }
 
 /* Makes the widths of the first stage compile-time constants. */
-#define BY_WIDTH(word)                                                                                                 \
+#define BY_WIDTH(kernel)                                                                                               \
     if (width == STN_FFT_LANES)                                                                                        \
-        word(g, x, y, STN_FFT_LANES, true);                                                                            \
+        kernel(g, x, y, STN_FFT_LANES, true);                                                                          \
     else if (width == STN_FFT_LANES / 2)                                                                               \
-        word(g, x, y, STN_FFT_LANES / 2, true);                                                                        \
+        kernel(g, x, y, STN_FFT_LANES / 2, true);                                                                      \
     else if (g->m == 1)                                                                                                \
-        word(g, x, y, width, false);                                                                                   \
+        kernel(g, x, y, width, false);                                                                                 \
     else                                                                                                               \
-        word(g, x, y, width, true);
+        kernel(g, x, y, width, true);
 
 INLINE void stage(const stn_fft_stage *g, stn_planes x, stn_planes y, int64_t lanes, const bool real) {
     const int64_t width = g->s * lanes;
@@ -199,9 +199,9 @@ INLINE void times_of(stn_planes x, stn_planes y, const stn_fft_number *table, in
         const stn_fft_number wr = table[2 * k], wi = table[2 * k + 1];
         EACH_VECTOR(l) {
             const int64_t at = k * lanes + l;
-            const vector re = AT_LOOSE(x.re + at), im = AT_LOOSE(x.im + at);
-            AT_LOOSE(y.re + at) = re * wr - im * wi;
-            AT_LOOSE(y.im + at) = re * wi + im * wr;
+            const vector re = UNALIGNED(x.re + at), im = UNALIGNED(x.im + at);
+            UNALIGNED(y.re + at) = re * wr - im * wi;
+            UNALIGNED(y.im + at) = re * wi + im * wr;
         }
         EACH_OTHER(l) {
             const number t = mul((number){x.re[k * lanes + l], x.im[k * lanes + l]}, wr, wi);
@@ -210,16 +210,17 @@ INLINE void times_of(stn_planes x, stn_planes y, const stn_fft_number *table, in
     }
 }
 
-INLINE void turn_of(stn_planes x, const stn_fft_number *coarse, stn_planes fine, int64_t count, const int64_t lanes) {
+INLINE void twiddle_of(stn_planes x, const stn_fft_number *coarse, stn_planes fine, int64_t count,
+                       const int64_t lanes) {
     for (int64_t k = 0; k < count; k++) {
         const stn_fft_number cr = coarse[2 * k], ci = coarse[2 * k + 1];
         EACH_VECTOR(l) {
             const int64_t at = k * lanes + l;
-            const vector re = AT_LOOSE(x.re + at), im = AT_LOOSE(x.im + at);
-            const vector fr = AT_LOOSE(fine.re + at), fi = AT_LOOSE(fine.im + at);
+            const vector re = UNALIGNED(x.re + at), im = UNALIGNED(x.im + at);
+            const vector fr = UNALIGNED(fine.re + at), fi = UNALIGNED(fine.im + at);
             const vector wr = fr * cr - fi * ci, wi = fr * ci + fi * cr;
-            AT_LOOSE(x.re + at) = re * wr - im * wi;
-            AT_LOOSE(x.im + at) = re * wi + im * wr;
+            UNALIGNED(x.re + at) = re * wr - im * wi;
+            UNALIGNED(x.im + at) = re * wi + im * wr;
         }
         EACH_OTHER(l) {
             const int64_t at = k * lanes + l;
@@ -264,17 +265,18 @@ INLINE void halves(stn_planes z, int64_t h, const stn_fft_number *roots, const i
         const stn_fft_number wr = roots[2 * k], wi = to ? roots[2 * k + 1] : -roots[2 * k + 1], f = to ? 0.5 : 1;
         const stn_fft_number sign = to ? 1 : -1;
         for (int64_t l = 0; lanes % V == 0 && !ends && l < lanes; l += V) {
-            const vector ar = AT_LOOSE(lr + l), ai = AT_LOOSE(li + l), br = AT_LOOSE(hr + l), bi = -AT_LOOSE(hi + l);
+            const vector ar = UNALIGNED(lr + l), ai = UNALIGNED(li + l), br = UNALIGNED(hr + l),
+                         bi = -UNALIGNED(hi + l);
             const vector dr = ar - br, di = ai - bi, re = sign * wr * dr, im = sign * wi * dr;
             const vector turn_re = im + sign * wr * di, turn_im = sign * wi * di - re;
-            AT_LOOSE(lr + l) = f * (ar + br + turn_re), AT_LOOSE(li + l) = f * (ai + bi + turn_im);
-            AT_LOOSE(hr + l) = f * (ar + br - turn_re), AT_LOOSE(hi + l) = -f * (ai + bi - turn_im);
+            UNALIGNED(lr + l) = f * (ar + br + turn_re), UNALIGNED(li + l) = f * (ai + bi + turn_im);
+            UNALIGNED(hr + l) = f * (ar + br - turn_re), UNALIGNED(hi + l) = -f * (ai + bi - turn_im);
         }
         for (int64_t l = 0; (lanes % V != 0 || ends) && l < lanes; l++) {
             const number a = {lr[l], ends && !to ? 0 : li[l]};
             const number b = {to && ends ? lr[l] : hr[l], to && ends ? -li[l] : ends ? 0 : -hi[l]};
-            const number sum = add(a, b), turn = minus_i(mul(sub(a, b), sign * wr, sign * wi));
-            const number low = add(sum, turn), high = sub(sum, turn);
+            const number sum = add(a, b), rotated = minus_i(mul(sub(a, b), sign * wr, sign * wi));
+            const number low = add(sum, rotated), high = sub(sum, rotated);
             lr[l] = f * low.re, li[l] = f * low.im;
             if (to || !ends) hr[l] = f * high.re, hi[l] = -f * high.im;
         }
@@ -283,75 +285,78 @@ INLINE void halves(stn_planes z, int64_t h, const stn_fft_number *roots, const i
 
 /* ---- instruction sets */
 
-#define BY_LANES(word, ...)                                                                                            \
+#define BY_LANES(kernel, ...)                                                                                          \
     if (lanes == STN_FFT_LANES)                                                                                        \
-        word(__VA_ARGS__, STN_FFT_LANES);                                                                              \
+        kernel(__VA_ARGS__, STN_FFT_LANES);                                                                            \
     else if (lanes == STN_FFT_LANES / 2)                                                                               \
-        word(__VA_ARGS__, STN_FFT_LANES / 2);                                                                          \
+        kernel(__VA_ARGS__, STN_FFT_LANES / 2);                                                                        \
     else                                                                                                               \
-        word(__VA_ARGS__, lanes);
+        kernel(__VA_ARGS__, lanes);
 #define TO_HALF(z, h, roots, lanes)                                                                                    \
     halves(z, h, roots, lanes, true, 0, 1, true), halves(z, h, roots, lanes, true, 1, h / 2 + 1, false)
 #define FROM_HALF(z, h, roots, lanes)                                                                                  \
     halves(z, h, roots, lanes, false, 0, 1, true), halves(z, h, roots, lanes, false, 1, h / 2 + 1, false)
 #define ACROSS(to, from, points, step, factor, lanes) store_across(to, from, points, step, lanes, factor)
-#define ALONG(to, from, points, apart, factor, lanes) store_along(to, from, points, apart, lanes, factor)
-#define REALS(to, from, points, apart, factor, lanes) store_reals(to, from, points, apart, lanes, factor)
+#define ALONG(to, from, points, stride, factor, lanes) store_along(to, from, points, stride, lanes, factor)
+#define REALS(to, from, points, stride, factor, lanes) store_reals(to, from, points, stride, lanes, factor)
 
 /* One function for an instruction set; the number of lanes is a constant where vectors are full. */
-#define WORD(set, attribute, name, word, parameters, ...)                                                              \
-    attribute static void name##_##set parameters { BY_LANES(word, __VA_ARGS__) }
+#define KERNEL(isa, attribute, name, kernel, parameters, ...)                                                          \
+    attribute static void name##_##isa parameters { BY_LANES(kernel, __VA_ARGS__) }
 
-#define DEFINE_SET(set, attribute)                                                                                     \
-    attribute static void stage_##set(const stn_fft_stage *g, stn_planes x, stn_planes y, int64_t lanes) {             \
+#define DEFINE_SET(isa, attribute)                                                                                     \
+    attribute static void stage_##isa(const stn_fft_stage *g, stn_planes x, stn_planes y, int64_t lanes) {             \
         stage(g, x, y, lanes, false);                                                                                  \
     }                                                                                                                  \
-    attribute static void real_stage_##set(const stn_fft_stage *g, stn_planes x, stn_planes y, int64_t lanes) {        \
+    attribute static void real_stage_##isa(const stn_fft_stage *g, stn_planes x, stn_planes y, int64_t lanes) {        \
         stage(g, x, y, lanes, true);                                                                                   \
     }                                                                                                                  \
-    WORD(set, attribute, times, times_of,                                                                              \
-         (stn_planes x, stn_planes y, const stn_fft_number *table, int64_t count, int64_t lanes), x, y, table, count)  \
-    WORD(set, attribute, turn, turn_of,                                                                                \
-         (stn_planes x, const stn_fft_number *coarse, stn_planes fine, int64_t count, int64_t lanes), x, coarse, fine, \
-         count)                                                                                                        \
-    WORD(set, attribute, largest, largest_of,                                                                          \
-         (stn_planes x, int64_t count, stn_fft_number * magnitude, int64_t lanes), x, count, magnitude)                \
-    WORD(set, attribute, to_half, TO_HALF, (stn_planes z, int64_t h, const stn_fft_number *roots, int64_t lanes), z,   \
-         h, roots)                                                                                                     \
-    WORD(set, attribute, from_half, FROM_HALF, (stn_planes z, int64_t h, const stn_fft_number *roots, int64_t lanes),  \
-         z, h, roots)                                                                                                  \
-    WORD(set, attribute, load_across, load_across,                                                                     \
-         (stn_planes to, const stn_fft_number *from, int64_t points, int64_t step, int64_t lanes), to, from, points,   \
-         step)                                                                                                         \
-    WORD(set, attribute, load_along, load_along,                                                                       \
-         (stn_planes to, const stn_fft_number *from, int64_t points, int64_t apart, int64_t lanes), to, from, points,  \
-         apart)                                                                                                        \
-    WORD(set, attribute, store_across, ACROSS,                                                                         \
-         (stn_fft_number * to, stn_planes from, int64_t points, int64_t step, int64_t lanes, stn_fft_number factor),   \
-         to, from, points, step, factor)                                                                               \
-    WORD(set, attribute, store_along, ALONG,                                                                           \
-         (stn_fft_number * to, stn_planes from, int64_t points, int64_t apart, int64_t lanes, stn_fft_number factor),  \
-         to, from, points, apart, factor)                                                                              \
-    WORD(set, attribute, load_reals, load_reals,                                                                       \
-         (stn_planes to, const stn_fft_number *from, int64_t points, int64_t apart, int64_t lanes), to, from, points,  \
-         apart)                                                                                                        \
-    WORD(set, attribute, store_reals, REALS,                                                                           \
-         (stn_fft_number * to, stn_planes from, int64_t points, int64_t apart, int64_t lanes, stn_fft_number factor),  \
-         to, from, points, apart, factor)                                                                              \
-    static const stn_fft_words words_##set = {                                                                         \
-        .real_stage = real_stage_##set,                                                                                \
-        .load_reals = load_reals_##set,                                                                                \
-        .store_reals = store_reals_##set,                                                                              \
-        .stage = stage_##set,                                                                                          \
-        .times = times_##set,                                                                                          \
-        .turn = turn_##set,                                                                                            \
-        .largest = largest_##set,                                                                                      \
-        .to_half = to_half_##set,                                                                                      \
-        .from_half = from_half_##set,                                                                                  \
-        .load_across = load_across_##set,                                                                              \
-        .load_along = load_along_##set,                                                                                \
-        .store_across = store_across_##set,                                                                            \
-        .store_along = store_along_##set,                                                                              \
+    KERNEL(isa, attribute, times, times_of,                                                                            \
+           (stn_planes x, stn_planes y, const stn_fft_number *table, int64_t count, int64_t lanes), x, y, table,       \
+           count)                                                                                                      \
+    KERNEL(isa, attribute, twiddle, twiddle_of,                                                                        \
+           (stn_planes x, const stn_fft_number *coarse, stn_planes fine, int64_t count, int64_t lanes), x, coarse,     \
+           fine, count)                                                                                                \
+    KERNEL(isa, attribute, largest, largest_of,                                                                        \
+           (stn_planes x, int64_t count, stn_fft_number * magnitude, int64_t lanes), x, count, magnitude)              \
+    KERNEL(isa, attribute, to_half, TO_HALF, (stn_planes z, int64_t h, const stn_fft_number *roots, int64_t lanes), z, \
+           h, roots)                                                                                                   \
+    KERNEL(isa, attribute, from_half, FROM_HALF,                                                                       \
+           (stn_planes z, int64_t h, const stn_fft_number *roots, int64_t lanes), z, h, roots)                         \
+    KERNEL(isa, attribute, load_across, load_across,                                                                   \
+           (stn_planes to, const stn_fft_number *from, int64_t points, int64_t step, int64_t lanes), to, from, points, \
+           step)                                                                                                       \
+    KERNEL(isa, attribute, load_along, load_along,                                                                     \
+           (stn_planes to, const stn_fft_number *from, int64_t points, int64_t stride, int64_t lanes), to, from,       \
+           points, stride)                                                                                             \
+    KERNEL(isa, attribute, store_across, ACROSS,                                                                       \
+           (stn_fft_number * to, stn_planes from, int64_t points, int64_t step, int64_t lanes, stn_fft_number factor), \
+           to, from, points, step, factor)                                                                             \
+    KERNEL(                                                                                                            \
+        isa, attribute, store_along, ALONG,                                                                            \
+        (stn_fft_number * to, stn_planes from, int64_t points, int64_t stride, int64_t lanes, stn_fft_number factor),  \
+        to, from, points, stride, factor)                                                                              \
+    KERNEL(isa, attribute, load_reals, load_reals,                                                                     \
+           (stn_planes to, const stn_fft_number *from, int64_t points, int64_t stride, int64_t lanes), to, from,       \
+           points, stride)                                                                                             \
+    KERNEL(                                                                                                            \
+        isa, attribute, store_reals, REALS,                                                                            \
+        (stn_fft_number * to, stn_planes from, int64_t points, int64_t stride, int64_t lanes, stn_fft_number factor),  \
+        to, from, points, stride, factor)                                                                              \
+    static const stn_fft_words words_##isa = {                                                                         \
+        .real_stage = real_stage_##isa,                                                                                \
+        .load_reals = load_reals_##isa,                                                                                \
+        .store_reals = store_reals_##isa,                                                                              \
+        .stage = stage_##isa,                                                                                          \
+        .times = times_##isa,                                                                                          \
+        .twiddle = twiddle_##isa,                                                                                      \
+        .largest = largest_##isa,                                                                                      \
+        .to_half = to_half_##isa,                                                                                      \
+        .from_half = from_half_##isa,                                                                                  \
+        .load_across = load_across_##isa,                                                                              \
+        .load_along = load_along_##isa,                                                                                \
+        .store_across = store_across_##isa,                                                                            \
+        .store_along = store_along_##isa,                                                                              \
     };
 
 DEFINE_SET(portable, )

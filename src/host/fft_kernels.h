@@ -30,7 +30,7 @@ typedef struct stn_fft_words {
      * x. */
     void (*times)(stn_planes x, stn_planes y, const stn_fft_number *table, int64_t count, int64_t lanes);
     /* Point k of line l times coarse[k] * fine[k, l], in place: coarse in pairs, fine in planes. */
-    void (*turn)(stn_planes x, const stn_fft_number *coarse, stn_planes fine, int64_t count, int64_t lanes);
+    void (*twiddle)(stn_planes x, const stn_fft_number *coarse, stn_planes fine, int64_t count, int64_t lanes);
     /* The largest magnitude of each line's numbers; ignores NaN. */
     void (*largest)(stn_planes x, int64_t count, stn_fft_number *magnitude, int64_t lanes);
     /* to_half: from the transform Z of h pairs of real numbers (even numbers as real, odd ones as
@@ -42,14 +42,14 @@ typedef struct stn_fft_words {
     /* Complex numbers from memory to planes and back, times a factor. across: points are `step`
      * apart and lines are contiguous. along: points are contiguous and lines are `apart`. */
     void (*load_across)(stn_planes to, const stn_fft_number *from, int64_t points, int64_t step, int64_t lanes);
-    void (*load_along)(stn_planes to, const stn_fft_number *from, int64_t points, int64_t apart, int64_t lanes);
+    void (*load_along)(stn_planes to, const stn_fft_number *from, int64_t points, int64_t stride, int64_t lanes);
     void (*store_across)(stn_fft_number *to, stn_planes from, int64_t points, int64_t step, int64_t lanes,
                          stn_fft_number factor);
-    void (*store_along)(stn_fft_number *to, stn_planes from, int64_t points, int64_t apart, int64_t lanes,
+    void (*store_along)(stn_fft_number *to, stn_planes from, int64_t points, int64_t stride, int64_t lanes,
                         stn_fft_number factor);
     /* Contiguous real numbers in memory, lines `apart`: to real parts, and back. */
-    void (*load_reals)(stn_planes to, const stn_fft_number *from, int64_t points, int64_t apart, int64_t lanes);
-    void (*store_reals)(stn_fft_number *to, stn_planes from, int64_t points, int64_t apart, int64_t lanes,
+    void (*load_reals)(stn_planes to, const stn_fft_number *from, int64_t points, int64_t stride, int64_t lanes);
+    void (*store_reals)(stn_fft_number *to, stn_planes from, int64_t points, int64_t stride, int64_t lanes,
                         stn_fft_number factor);
 } stn_fft_words;
 

@@ -168,7 +168,7 @@ int64_t stn_fft_line_room(const stn_fft_line *line) { return (line->inner ? line
 
 /* ---- running */
 
-static stn_planes exchanged(stn_planes a) { return (stn_planes){a.im, a.re}; }
+static stn_planes swapped(stn_planes a) { return (stn_planes){a.im, a.re}; }
 
 static stn_planes run_stages(const stn_fft_line *line, const stn_fft_words *words, stn_planes x, stn_planes other,
                              int64_t lanes, bool real) {
@@ -189,8 +189,7 @@ static stn_planes run_bluestein(const stn_fft_line *line, const stn_fft_words *w
     stn_planes spectrum = run_stages(line->inner, words, other, x, lanes, false),
                free_one = spectrum.re == x.re ? other : x;
     words->times(spectrum, spectrum, line->kernel, length, lanes);
-    stn_planes result =
-        exchanged(run_stages(line->inner, words, exchanged(spectrum), exchanged(free_one), lanes, false));
+    stn_planes result = swapped(run_stages(line->inner, words, swapped(spectrum), swapped(free_one), lanes, false));
     words->times(result, result, line->chirp, n, lanes);
     return result;
 }

@@ -19,13 +19,13 @@
 
 #define V (STN_FFT_LANES / 2)
 #ifdef STN_FFT_F32
-typedef int32_t place;
+typedef int32_t lane_index;
 #define EVEN 0, 2, 4, 6, 8, 10, 12, 14
 #define ODD 1, 3, 5, 7, 9, 11, 13, 15
 #define LOW 0, 8, 1, 9, 2, 10, 3, 11
 #define HIGH 4, 12, 5, 13, 6, 14, 7, 15
 #else
-typedef int64_t place;
+typedef int64_t lane_index;
 #define EVEN 0, 2, 4, 6
 #define ODD 1, 3, 5, 7
 #define LOW 0, 4, 1, 5
@@ -33,16 +33,16 @@ typedef int64_t place;
 #endif
 typedef stn_fft_number vector __attribute__((vector_size(32)));
 /* in memory */
-typedef stn_fft_number loose __attribute__((vector_size(32), aligned(sizeof(stn_fft_number))));
-typedef place places __attribute__((vector_size(32)));
+typedef stn_fft_number unaligned __attribute__((vector_size(32), aligned(sizeof(stn_fft_number))));
+typedef lane_index lane_indices __attribute__((vector_size(32)));
 
 #if defined(__clang__)
 #define SHUFFLE(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
 #else
-#define SHUFFLE(a, b, ...) __builtin_shuffle(a, b, (places){__VA_ARGS__})
+#define SHUFFLE(a, b, ...) __builtin_shuffle(a, b, (lane_indices){__VA_ARGS__})
 #endif
-#define AT_LOOSE(p) (*(loose *)(p))
-#define AT_LOOSE_CONST(p) (*(const loose *)(p))
+#define UNALIGNED(p) (*(unaligned *)(p))
+#define UNALIGNED_CONST(p) (*(const unaligned *)(p))
 
 /* Prefetches points that are far apart, since hardware prefetchers do not cross pages. */
 #define AHEAD 12
@@ -57,9 +57,9 @@ INLINE void load_across(stn_planes to, const stn_fft_number *from, int64_t point
         stn_fft_number *re = to.re + k * lanes, *im = to.im + k * lanes;
         PREFETCH(from + 2 * AHEAD * step, lanes, 0);
         for (int64_t l = 0; lanes % V == 0 && l < lanes; l += V) {
-            const vector a = AT_LOOSE_CONST(from + 2 * l), b = AT_LOOSE_CONST(from + 2 * l + V);
-            AT_LOOSE(re + l) = SHUFFLE(a, b, EVEN);
-            AT_LOOSE(im + l) = SHUFFLE(a, b, ODD);
+            const vector a = UNALIGNED_CONST(from + 2 * l), b = UNALIGNED_CONST(from + 2 * l + V);
+            UNALIGNED(re + l) = SHUFFLE(a, b, EVEN);
+            UNALIGNED(im + l) = SHUFFLE(a, b, ODD);
         }
         for (int64_t l = 0; lanes % V != 0 && l < lanes; l++) re[l] = from[2 * l], im[l] = from[2 * l + 1];
     }
@@ -71,9 +71,9 @@ INLINE void store_across(stn_fft_number *to, stn_planes from, int64_t points, in
         const stn_fft_number *re = from.re + k * lanes, *im = from.im + k * lanes;
         PREFETCH(to + 2 * AHEAD * step, lanes, 1);
         for (int64_t l = 0; lanes % V == 0 && l < lanes; l += V) {
-            const vector a = factor * AT_LOOSE_CONST(re + l), b = factor * AT_LOOSE_CONST(im + l);
-            AT_LOOSE(to + 2 * l) = SHUFFLE(a, b, LOW);
-            AT_LOOSE(to + 2 * l + V) = SHUFFLE(a, b, HIGH);
+            const vector a = factor * UNALIGNED_CONST(re + l), b = factor * UNALIGNED_CONST(im + l);
+            UNALIGNED(to + 2 * l) = SHUFFLE(a, b, LOW);
+            UNALIGNED(to + 2 * l + V) = SHUFFLE(a, b, HIGH);
         }
         for (int64_t l = 0; lanes % V != 0 && l < lanes; l++)
             to[2 * l] = factor * re[l], to[2 * l + 1] = factor * im[l];
@@ -102,71 +102,71 @@ INLINE void transpose(vector x[V]){
 #endif
 }
 
-INLINE void load_along(stn_planes to, const stn_fft_number *from, int64_t points, int64_t apart, const int64_t lanes) {
+INLINE void load_along(stn_planes to, const stn_fft_number *from, int64_t points, int64_t stride, const int64_t lanes) {
     const int64_t whole = lanes % V == 0 ? points - points % (V / 2) : 0;
     for (int64_t k = 0; k < whole; k += V / 2)
         for (int64_t first = 0; first < lanes; first += V) {
             vector x[V];
-            for (int l = 0; l < V; l++) x[l] = AT_LOOSE_CONST(from + 2 * ((first + l) * apart + k));
+            for (int l = 0; l < V; l++) x[l] = UNALIGNED_CONST(from + 2 * ((first + l) * stride + k));
             transpose(x);
             for (int i = 0; i < V / 2; i++) {
-                AT_LOOSE(to.re + (k + i) * lanes + first) = x[2 * i];
-                AT_LOOSE(to.im + (k + i) * lanes + first) = x[2 * i + 1];
+                UNALIGNED(to.re + (k + i) * lanes + first) = x[2 * i];
+                UNALIGNED(to.im + (k + i) * lanes + first) = x[2 * i + 1];
             }
         }
     for (int64_t k = whole; k < points; k++)
         for (int64_t l = 0; l < lanes; l++) {
-            to.re[k * lanes + l] = from[2 * (l * apart + k)];
-            to.im[k * lanes + l] = from[2 * (l * apart + k) + 1];
+            to.re[k * lanes + l] = from[2 * (l * stride + k)];
+            to.im[k * lanes + l] = from[2 * (l * stride + k) + 1];
         }
 }
 
 /* Contiguous real numbers, lines `apart`; imaginary parts become zero. */
-INLINE void load_reals(stn_planes to, const stn_fft_number *from, int64_t points, int64_t apart, const int64_t lanes) {
+INLINE void load_reals(stn_planes to, const stn_fft_number *from, int64_t points, int64_t stride, const int64_t lanes) {
     const int64_t whole = lanes % V == 0 ? points - points % V : 0;
     for (int64_t k = 0; k < whole; k += V)
         for (int64_t first = 0; first < lanes; first += V) {
             vector x[V];
-            for (int l = 0; l < V; l++) x[l] = AT_LOOSE_CONST(from + (first + l) * apart + k);
+            for (int l = 0; l < V; l++) x[l] = UNALIGNED_CONST(from + (first + l) * stride + k);
             transpose(x);
-            for (int i = 0; i < V; i++) AT_LOOSE(to.re + (k + i) * lanes + first) = x[i];
+            for (int i = 0; i < V; i++) UNALIGNED(to.re + (k + i) * lanes + first) = x[i];
         }
     for (int64_t k = whole; k < points; k++)
-        for (int64_t l = 0; l < lanes; l++) to.re[k * lanes + l] = from[l * apart + k];
+        for (int64_t l = 0; l < lanes; l++) to.re[k * lanes + l] = from[l * stride + k];
     for (int64_t i = 0; i < points * lanes; i++) to.im[i] = 0;
 }
 
-INLINE void store_reals(stn_fft_number *to, stn_planes from, int64_t points, int64_t apart, const int64_t lanes,
+INLINE void store_reals(stn_fft_number *to, stn_planes from, int64_t points, int64_t stride, const int64_t lanes,
                         stn_fft_number factor) {
     const int64_t whole = lanes % V == 0 ? points - points % V : 0;
     for (int64_t k = 0; k < whole; k += V)
         for (int64_t first = 0; first < lanes; first += V) {
             vector x[V];
-            for (int i = 0; i < V; i++) x[i] = factor * AT_LOOSE_CONST(from.re + (k + i) * lanes + first);
+            for (int i = 0; i < V; i++) x[i] = factor * UNALIGNED_CONST(from.re + (k + i) * lanes + first);
             transpose(x);
-            for (int l = 0; l < V; l++) AT_LOOSE(to + (first + l) * apart + k) = x[l];
+            for (int l = 0; l < V; l++) UNALIGNED(to + (first + l) * stride + k) = x[l];
         }
     for (int64_t k = whole; k < points; k++)
-        for (int64_t l = 0; l < lanes; l++) to[l * apart + k] = factor * from.re[k * lanes + l];
+        for (int64_t l = 0; l < lanes; l++) to[l * stride + k] = factor * from.re[k * lanes + l];
 }
 
-INLINE void store_along(stn_fft_number *to, stn_planes from, int64_t points, int64_t apart, const int64_t lanes,
+INLINE void store_along(stn_fft_number *to, stn_planes from, int64_t points, int64_t stride, const int64_t lanes,
                         stn_fft_number factor) {
     const int64_t whole = lanes % V == 0 ? points - points % (V / 2) : 0;
     for (int64_t k = 0; k < whole; k += V / 2)
         for (int64_t first = 0; first < lanes; first += V) {
             vector x[V];
             for (int i = 0; i < V / 2; i++) {
-                x[2 * i] = factor * AT_LOOSE_CONST(from.re + (k + i) * lanes + first);
-                x[2 * i + 1] = factor * AT_LOOSE_CONST(from.im + (k + i) * lanes + first);
+                x[2 * i] = factor * UNALIGNED_CONST(from.re + (k + i) * lanes + first);
+                x[2 * i + 1] = factor * UNALIGNED_CONST(from.im + (k + i) * lanes + first);
             }
             transpose(x);
-            for (int l = 0; l < V; l++) AT_LOOSE(to + 2 * ((first + l) * apart + k)) = x[l];
+            for (int l = 0; l < V; l++) UNALIGNED(to + 2 * ((first + l) * stride + k)) = x[l];
         }
     for (int64_t k = whole; k < points; k++)
         for (int64_t l = 0; l < lanes; l++) {
-            to[2 * (l * apart + k)] = factor * from.re[k * lanes + l];
-            to[2 * (l * apart + k) + 1] = factor * from.im[k * lanes + l];
+            to[2 * (l * stride + k)] = factor * from.re[k * lanes + l];
+            to[2 * (l * stride + k) + 1] = factor * from.im[k * lanes + l];
         }
 }
 #endif

@@ -19,19 +19,19 @@
 #define SHORTEST_LINE 8192 /* points; shorter lines end before a second thread has started */
 #define MANY_POINTS 40000  /* points; caches do not hold several lines of this length */
 #define LEAST_SIDE 16
-#define APART 136 /* as in fft_axes.c */
+#define PLANE_PADDING 136 /* as in fft_axes.c */
 #define PAIRS_GRAIN 4096
 
 struct stn_fft_long {
     stn_fft fft;
     bool halved;
     const stn_fft_words *words;
-    int64_t n, side[2];     /* n1, n2 */
-    stn_fft_line *line[2];  /* of these lengths */
-    int64_t lanes[2];       /* columns, and rows, in a group */
-    int64_t pitch, room;    /* elements between rows in the workspace; numbers of a slot's plane */
-    int slots;              /* tasks that process groups */
-    stn_fft_number *coarse; /* w_n^(j2 k1) of the first column of each group, k1 fastest, pairs */
+    int64_t n, side[2];      /* n1, n2 */
+    stn_fft_line *line[2];   /* of these lengths */
+    int64_t lanes[2];        /* columns, and rows, in a group */
+    int64_t pitch, capacity; /* elements between rows in the workspace; numbers of a slot's plane */
+    int slots;               /* tasks that process groups */
+    stn_fft_number *coarse;  /* w_n^(j2 k1) of the first column of each group, k1 fastest, pairs */
     /* w_n^(l k1) of column l of a group, l fastest: real parts, then imaginary */
     stn_fft_number *fine;
 };
@@ -86,7 +86,7 @@ static bool make_roots(stn_fft_long *g) {
     return made;
 }
 
-stn_status stn_fft_long_create(const stn_fft *fft, int threads, int64_t (*lanes)(int64_t room, int64_t lines),
+stn_status stn_fft_long_create(const stn_fft *fft, int threads, int64_t (*lanes)(int64_t capacity, int64_t lines),
                                stn_fft_long **made, stn_error *error) {
     *made = NULL;
     stn_fft_long *g = calloc(1, sizeof *g);
@@ -101,11 +101,11 @@ stn_status stn_fft_long_create(const stn_fft *fft, int threads, int64_t (*lanes)
     g->slots = threads;
     for (int i = 0; i < 2 && status == STN_OK; i++) {
         status = stn_fft_line_create(g->side[i], &g->line[i], error);
-        const int64_t room = status == STN_OK ? stn_fft_line_room(g->line[i]) : 0;
-        g->lanes[i] = lanes(room, g->side[1 - i]);
-        g->room = stn_max(g->room, room * g->lanes[i]);
+        const int64_t capacity = status == STN_OK ? stn_fft_line_room(g->line[i]) : 0;
+        g->lanes[i] = lanes(capacity, g->side[1 - i]);
+        g->capacity = stn_max(g->capacity, capacity * g->lanes[i]);
     }
-    g->room = stn_round_up(g->room, 512) + APART;
+    g->capacity = stn_round_up(g->capacity, 512) + PLANE_PADDING;
     if (status == STN_OK && !make_roots(g))
         status = stn_fail_memory(error, "the tables of a transform", (size_t)g->n * 2 * sizeof *g->fine);
     if (status != STN_OK) return stn_fft_long_destroy(g), status;
@@ -127,7 +127,7 @@ void stn_fft_long_destroy(stn_fft_long *g) {
 static int64_t between(const stn_fft_long *g) { return 2 * g->side[0] * g->pitch; }
 static int64_t pairs(const stn_fft_long *g) { return g->halved && g->fft.kind == STN_C2R ? 2 * g->n : 0; }
 
-int64_t stn_fft_long_workspace(const stn_fft_long *g) { return between(g) + pairs(g) + 4 * g->room * g->slots; }
+int64_t stn_fft_long_workspace(const stn_fft_long *g) { return between(g) + pairs(g) + 4 * g->capacity * g->slots; }
 
 /* ---- columns and rows */
 
@@ -140,25 +140,25 @@ typedef struct pass {
     _Atomic int64_t next; /* next unclaimed group */
 } pass;
 
-static stn_planes exchanged(stn_planes a) { return (stn_planes){a.im, a.re}; }
+static stn_planes swapped(stn_planes a) { return (stn_planes){a.im, a.re}; }
 
 static void run_group(const pass *p, int64_t group, stn_fft_number *planes) {
     const stn_fft_long *g = p->g;
     const int64_t lanes = g->lanes[p->which], lines = g->side[1 - p->which], points = g->side[p->which];
     const stn_fft_group at = {1 + p->which, group * lanes, stn_min(lanes, lines - group * lanes), false};
-    stn_planes x = {planes, planes + g->room}, other = {planes + 2 * g->room, planes + 3 * g->room};
+    stn_planes x = {planes, planes + g->capacity}, other = {planes + 2 * g->capacity, planes + 3 * g->capacity};
     stn_fft_number back[STN_FFT_LANES], factor = p->factor;
     stn_fft_group_load(&p->from, &at, g->words, x, lanes);
-    const bool lowered = stn_fft_group_lower(g->words, x, points, points, lanes, back);
-    if (g->fft.inverse) x = exchanged(x), other = exchanged(other);
+    const bool scaled_down = stn_fft_group_scale_down(g->words, x, points, points, lanes, back);
+    if (g->fft.inverse) x = swapped(x), other = swapped(other);
     x = stn_fft_line_run(g->line[p->which], g->words, x, other, lanes);
     if (!p->which) {
         const stn_planes fine = {g->fine, g->fine + points * lanes};
-        g->words->turn(x, g->coarse + 2 * group * points, fine, points, lanes);
+        g->words->twiddle(x, g->coarse + 2 * group * points, fine, points, lanes);
     }
-    if (g->fft.inverse) x = exchanged(x);
-    if (lowered) {
-        stn_fft_group_raise(x, points, lanes, back, factor);
+    if (g->fft.inverse) x = swapped(x);
+    if (scaled_down) {
+        stn_fft_group_scale_up(x, points, lanes, back, factor);
         factor = 1;
     }
     stn_fft_group_store(&p->to, &at, g->words, x, lanes, factor);
@@ -169,7 +169,7 @@ static void run_slots(void *user, int64_t begin, int64_t end) {
     const int64_t groups = stn_div_up(p->g->side[1 - p->which], p->g->lanes[p->which]);
     for (int64_t slot = begin; slot < end; slot++)
         for (int64_t group; (group = atomic_fetch_add(&p->next, 1)) < groups && stn_watch_goes_on(p->watch);)
-            run_group(p, group, p->planes + 4 * p->g->room * slot);
+            run_group(p, group, p->planes + 4 * p->g->capacity * slot);
 }
 
 /* A complex line as a grid of n1 rows of n2 elements, with strides along both. */

@@ -23,8 +23,8 @@ typedef float stn_fft_number;
 #define stn_fft_roots stn_fft_roots_f32
 #define stn_fft_group_load stn_fft_group_load_f32
 #define stn_fft_group_store stn_fft_group_store_f32
-#define stn_fft_group_lower stn_fft_group_lower_f32
-#define stn_fft_group_raise stn_fft_group_raise_f32
+#define stn_fft_group_scale_down stn_fft_group_scale_down_f32
+#define stn_fft_group_scale_up stn_fft_group_scale_up_f32
 #define stn_fft_share stn_fft_share_f32
 #define stn_fft_long stn_fft_long_f32
 #define stn_fft_long_serves stn_fft_long_serves_f32

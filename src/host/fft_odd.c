@@ -21,19 +21,19 @@
 #define SHARED_LINE 40000 /* points; shorter lines end before a second thread has started */
 #define MANY_POINTS 40000 /* points; caches do not hold several lines of this length */
 #define LEAST_SIDE 7
-#define APART 136 /* as in fft_axes.c */
+#define PLANE_PADDING 136 /* as in fft_axes.c */
 
 struct stn_fft_odd {
     stn_fft fft;
     const stn_fft_words *words;
-    int64_t side[2];        /* n1, n2 */
-    int64_t lines[2];       /* pairs of columns; rows */
-    stn_fft_line *line[2];  /* of n1 and n2 points */
-    int64_t lanes[2];       /* pairs of columns, and rows, in a group */
-    int64_t pitch, room;    /* elements between rows in the workspace; numbers of a plane */
-    int slots;              /* tasks that process groups */
-    stn_fft_number *coarse; /* w_n^(j2 k1) of the first column of each group, k1 fastest, pairs */
-    stn_fft_number *fine;   /* w_n^(c k1) of column c of a group, c fastest, pairs */
+    int64_t side[2];         /* n1, n2 */
+    int64_t lines[2];        /* pairs of columns; rows */
+    stn_fft_line *line[2];   /* of n1 and n2 points */
+    int64_t lanes[2];        /* pairs of columns, and rows, in a group */
+    int64_t pitch, capacity; /* elements between rows in the workspace; numbers of a plane */
+    int slots;               /* tasks that process groups */
+    stn_fft_number *coarse;  /* w_n^(j2 k1) of the first column of each group, k1 fastest, pairs */
+    stn_fft_number *fine;    /* w_n^(c k1) of column c of a group, c fastest, pairs */
 };
 
 typedef struct pass {
@@ -91,7 +91,7 @@ static bool make_roots(stn_fft_odd *g) {
     return made;
 }
 
-stn_status stn_fft_odd_create(const stn_fft *fft, int threads, int64_t (*lanes)(int64_t room, int64_t lines),
+stn_status stn_fft_odd_create(const stn_fft *fft, int threads, int64_t (*lanes)(int64_t capacity, int64_t lines),
                               stn_fft_odd **made, stn_error *error) {
     *made = NULL;
     stn_fft_odd *g = calloc(1, sizeof *g);
@@ -105,11 +105,11 @@ stn_status stn_fft_odd_create(const stn_fft *fft, int threads, int64_t (*lanes)(
     g->slots = fft->n[2] < SHARED_LINE ? 1 : threads;
     for (int i = 0; i < 2 && status == STN_OK; i++) {
         status = stn_fft_line_create(g->side[i], &g->line[i], error);
-        const int64_t room = status == STN_OK ? stn_fft_line_room(g->line[i]) : 0;
-        g->lanes[i] = lanes(room, g->lines[i]);
-        g->room = stn_max(g->room, room * g->lanes[i]);
+        const int64_t capacity = status == STN_OK ? stn_fft_line_room(g->line[i]) : 0;
+        g->lanes[i] = lanes(capacity, g->lines[i]);
+        g->capacity = stn_max(g->capacity, capacity * g->lanes[i]);
     }
-    g->room = stn_round_up(g->room, 512) + APART;
+    g->capacity = stn_round_up(g->capacity, 512) + PLANE_PADDING;
     if (status == STN_OK && !make_roots(g))
         status = stn_fail_memory(error, "the tables of a transform", (size_t)fft->n[2] * 2 * sizeof *g->fine);
     if (status != STN_OK) return stn_fft_odd_destroy(g), status;
@@ -126,7 +126,7 @@ void stn_fft_odd_destroy(stn_fft_odd *g) {
     free(g);
 }
 
-int64_t stn_fft_odd_workspace(const stn_fft_odd *g) { return between(g) + 4 * g->room * g->slots; }
+int64_t stn_fft_odd_workspace(const stn_fft_odd *g) { return between(g) + 4 * g->capacity * g->slots; }
 
 /* ---- columns */
 
@@ -245,7 +245,7 @@ static stn_fft_view rows_of(const stn_fft_odd *g, const stn_fft_number *base) {
 
 /* ---- the transform */
 
-static stn_planes exchanged(stn_planes a) { return (stn_planes){a.im, a.re}; }
+static stn_planes swapped(stn_planes a) { return (stn_planes){a.im, a.re}; }
 
 static void run_group(const pass *taken, int64_t group, stn_fft_number *planes) {
     const stn_fft_odd *g = taken->g;
@@ -253,7 +253,7 @@ static void run_group(const pass *taken, int64_t group, stn_fft_number *planes) 
     const int64_t count = stn_min(lanes, g->lines[taken->which] - first);
     const bool inverse = g->fft.inverse;
     const stn_fft_group at = {2, first, count, false};
-    stn_planes x = {planes, planes + g->room}, other = {planes + 2 * g->room, planes + 3 * g->room};
+    stn_planes x = {planes, planes + g->capacity}, other = {planes + 2 * g->capacity, planes + 3 * g->capacity};
     stn_fft_number back[STN_FFT_LANES];
     pass p = {.g = g, .from = taken->from, .to = taken->to, .factor = taken->factor};
     if (!taken->which && inverse) join(&p, group, count, x);
@@ -265,12 +265,12 @@ static void run_group(const pass *taken, int64_t group, stn_fft_number *planes) 
         else
             stn_fft_group_load(&rows, &at, g->words, x, lanes);
     }
-    const bool lowered = stn_fft_group_lower(g->words, x, points, points, lanes, back);
-    if (inverse) x = exchanged(x), other = exchanged(other);
+    const bool scaled_down = stn_fft_group_scale_down(g->words, x, points, points, lanes, back);
+    if (inverse) x = swapped(x), other = swapped(other);
     x = stn_fft_line_run(g->line[taken->which], g->words, x, other, lanes);
-    if (inverse) x = exchanged(x);
-    if (lowered) {
-        stn_fft_group_raise(x, points, lanes, back, p.factor);
+    if (inverse) x = swapped(x);
+    if (scaled_down) {
+        stn_fft_group_scale_up(x, points, lanes, back, p.factor);
         p.factor = 1;
     }
     if (!taken->which && inverse) store_columns(&p, first, count, x);
@@ -289,7 +289,7 @@ static void run_slots(void *user, int64_t begin, int64_t end) {
     const int64_t groups = stn_div_up(p->g->lines[p->which], p->g->lanes[p->which]);
     for (int64_t slot = begin; slot < end; slot++)
         for (int64_t group; (group = atomic_fetch_add(&p->next, 1)) < groups && stn_watch_goes_on(p->watch);)
-            run_group(p, group, p->planes + 4 * p->g->room * slot);
+            run_group(p, group, p->planes + 4 * p->g->capacity * slot);
 }
 
 /* The factor 0.5 prevents overflow: forward because Z, made of two columns, may be larger than the

@@ -41,12 +41,12 @@ struct stn_pool {
     worker *workers; /* threads - 1 */
     /* process id; negative while a thread of a forked child reinitialises the pool */
     atomic_int owner;
-    pthread_mutex_t turn; /* held by the caller whose loop is running */
-    pthread_mutex_t lock; /* guards the members that follow */
-    pthread_cond_t wake;  /* openings > 0, or quit */
-    pthread_cond_t idle;  /* busy == 0 */
-    atomic_int openings;  /* how many more workers may join the loop */
-    atomic_int busy;      /* workers inside the loop */
+    pthread_mutex_t loop_lock; /* held by the caller whose loop is running */
+    pthread_mutex_t lock;      /* guards the members that follow */
+    pthread_cond_t wake;       /* openings > 0, or quit */
+    pthread_cond_t idle;       /* busy == 0 */
+    atomic_int openings;       /* how many more workers may join the loop */
+    atomic_int busy;           /* workers inside the loop */
     atomic_bool quit;
 
     /* the loop: written by its caller while no worker is in it */
@@ -69,7 +69,7 @@ static void run_pieces(stn_pool *pool) {
     }
 }
 
-static void relax(void) {
+static void cpu_relax(void) {
 #if defined(__x86_64__) || defined(__i386__)
     __builtin_ia32_pause();
 #endif
@@ -97,7 +97,7 @@ static void *work(void *argument) {
         pthread_mutex_lock(&pool->lock);
         if (--pool->busy == 0) pthread_cond_signal(&pool->idle);
         pthread_mutex_unlock(&pool->lock);
-        for (int spin = 0; spin < SPINS && !pool->openings && !pool->quit; spin++) relax();
+        for (int spin = 0; spin < SPINS && !pool->openings && !pool->quit; spin++) cpu_relax();
         pthread_mutex_lock(&pool->lock);
     }
     own->state = WORKER_ENDED;
@@ -118,11 +118,11 @@ int stn_pool_allowed(void) {
     return count > 0 ? (int)stn_min(count, MOST_THREADS) : 1;
 }
 
-static void make_locks(stn_pool *pool) {
+static void init_locks(stn_pool *pool) {
     pthread_condattr_t monotonic;
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_mutex_init(&pool->turn, NULL);
+    pthread_mutex_init(&pool->loop_lock, NULL);
     pthread_mutex_init(&pool->lock, NULL);
     pthread_mutex_init(&pool->watch_lock, NULL);
     pthread_cond_init(&pool->wake, &monotonic);
@@ -131,7 +131,7 @@ static void make_locks(stn_pool *pool) {
 }
 
 /* In a forked child, the first call reinitialises the pool. */
-static void adopt(stn_pool *pool) {
+static void renew_after_fork(stn_pool *pool) {
     const int process = getpid();
     for (int owner = atomic_load(&pool->owner); owner != process; owner = atomic_load(&pool->owner)) {
         if (owner == -process) {
@@ -139,7 +139,7 @@ static void adopt(stn_pool *pool) {
             continue;
         }
         if (!atomic_compare_exchange_strong(&pool->owner, &owner, -process)) continue;
-        make_locks(pool);
+        init_locks(pool);
         for (int i = 0; i < pool->threads - 1; i++) pool->workers[i].state = WORKER_NONE;
         pool->openings = pool->busy = pool->watching = 0;
         pool->watches = NULL;
@@ -172,7 +172,7 @@ stn_status stn_pool_create(int threads, stn_pool **pool, stn_error *error) {
     if (!made) return stn_fail_memory(error, "the thread pool", sizeof *made);
     made->threads = threads ? threads : stn_pool_allowed();
     made->owner = getpid();
-    make_locks(made);
+    init_locks(made);
     stn_status status = STN_OK;
     made->workers = calloc((size_t)made->threads, sizeof *made->workers);
     pthread_mutex_lock(&made->lock);
@@ -192,7 +192,7 @@ stn_status stn_pool_create(int threads, stn_pool **pool, stn_error *error) {
 
 void stn_pool_destroy(stn_pool *pool) {
     if (!pool) return;
-    adopt(pool);
+    renew_after_fork(pool);
     pthread_mutex_lock(&pool->lock);
     pool->quit = true;
     pthread_cond_broadcast(&pool->wake);
@@ -206,7 +206,7 @@ void stn_pool_destroy(stn_pool *pool) {
     pthread_cond_destroy(&pool->idle);
     pthread_cond_destroy(&pool->wake);
     pthread_mutex_destroy(&pool->lock);
-    pthread_mutex_destroy(&pool->turn);
+    pthread_mutex_destroy(&pool->loop_lock);
     pthread_mutex_destroy(&pool->watch_lock);
     free(pool->workers);
     free(pool);
@@ -215,7 +215,7 @@ void stn_pool_destroy(stn_pool *pool) {
 int stn_pool_threads(const stn_pool *pool) { return pool->threads; }
 
 void stn_pool_watch(stn_pool *pool, stn_watch *watch) {
-    adopt(pool);
+    renew_after_fork(pool);
     pthread_mutex_lock(&pool->watch_lock);
     watch->next = pool->watches;
     pool->watches = watch;
@@ -224,7 +224,7 @@ void stn_pool_watch(stn_pool *pool, stn_watch *watch) {
 }
 
 void stn_pool_unwatch(stn_pool *pool, stn_watch *watch) {
-    adopt(pool);
+    renew_after_fork(pool);
     pthread_mutex_lock(&pool->watch_lock);
     stn_watch **at = &pool->watches;
     while (*at && *at != watch) at = &(*at)->next;
@@ -236,7 +236,7 @@ void stn_pool_unwatch(stn_pool *pool, stn_watch *watch) {
 }
 
 stn_watch *stn_pool_watched(stn_pool *pool) {
-    adopt(pool);
+    renew_after_fork(pool);
     if (!atomic_load_explicit(&pool->watching, memory_order_relaxed)) return NULL;
     pthread_mutex_lock(&pool->watch_lock);
     stn_watch *watch = pool->watches;
@@ -253,17 +253,17 @@ static void run_alone(stn_watch *watch, int64_t count, int64_t piece,
         body(user, begin, stn_min(begin + piece, count));
 }
 
-void stn_pool_for(stn_pool *pool, int64_t count, int64_t grain, void (*body)(void *user, int64_t begin, int64_t end),
-                  void *user) {
+void stn_pool_for(stn_pool *pool, int64_t count, int64_t min_iterations,
+                  void (*body)(void *user, int64_t begin, int64_t end), void *user) {
     if (count <= 0) return;
     stn_watch *watch = stn_pool_watched(pool);
-    int64_t piece = stn_max(stn_max(grain, 1), stn_div_up(count, (int64_t)pool->threads * PIECES_PER_THREAD));
+    int64_t piece = stn_max(stn_max(min_iterations, 1), stn_div_up(count, (int64_t)pool->threads * PIECES_PER_THREAD));
     int64_t pieces = stn_div_up(count, piece);
     if (pieces == 1 || pool->threads == 1) {
         run_alone(watch, count, piece, body, user);
         return;
     }
-    pthread_mutex_lock(&pool->turn);
+    pthread_mutex_lock(&pool->loop_lock);
     pthread_mutex_lock(&pool->lock);
     pool->body = body;
     pool->user = user;
@@ -280,10 +280,10 @@ void stn_pool_for(stn_pool *pool, int64_t count, int64_t grain, void (*body)(voi
 
     /* All pieces are claimed: close the loop to further workers, and wait for those that are in
      * it. */
-    for (int spin = 0; spin < SPINS && pool->busy; spin++) relax();
+    for (int spin = 0; spin < SPINS && pool->busy; spin++) cpu_relax();
     pthread_mutex_lock(&pool->lock);
     pool->openings = 0;
     while (pool->busy) pthread_cond_wait(&pool->idle, &pool->lock);
     pthread_mutex_unlock(&pool->lock);
-    pthread_mutex_unlock(&pool->turn);
+    pthread_mutex_unlock(&pool->loop_lock);
 }

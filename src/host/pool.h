@@ -17,13 +17,13 @@ int stn_pool_threads(const stn_pool *pool);
 int stn_pool_allowed(void); /* the number of threads that 0 stands for */
 
 /* Calls body(user, begin, end) for pieces of [0, count) on all threads, including the caller's, and
- * returns when all are done. Pieces have at least `grain` iterations (except the last one); a loop
- * of one piece stays on the caller's thread. Loops of several threads run one after the other, so
- * body must not start a loop on the same pool. A forked child may use its parent's pool. If the
- * calling thread has a watch, the watch is called between pieces, and no more pieces start after a
- * cancellation. */
-void stn_pool_for(stn_pool *pool, int64_t count, int64_t grain, void (*body)(void *user, int64_t begin, int64_t end),
-                  void *user);
+ * returns when all are done. Pieces have at least `min_iterations` iterations (except the last
+ * one); a loop of one piece stays on the caller's thread. Loops of several threads run one after
+ * the other, so body must not start a loop on the same pool. A forked child may use its parent's
+ * pool. If the calling thread has a watch, the watch is called between pieces, and no more pieces
+ * start after a cancellation. */
+void stn_pool_for(stn_pool *pool, int64_t count, int64_t min_iterations,
+                  void (*body)(void *user, int64_t begin, int64_t end), void *user);
 
 /* Registers a watch for the loops of its thread, and removes it. */
 void stn_pool_watch(stn_pool *pool, stn_watch *watch);

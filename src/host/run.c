@@ -7,7 +7,7 @@
 #include "host/step.h"
 
 /* Small grids of a batch run all their steps together, about this many points at once. */
-#define WAVE_POINTS (1 << 20)
+#define CHUNK_POINTS (1 << 20)
 /* Target for the rows that the taps of the next row read again: half of a typical L2 cache. */
 #define CACHED_BYTES (1 << 19)
 /* Minimum number of boxes per thread, unless they are small, so that a delayed thread delays
@@ -22,21 +22,21 @@ typedef struct stn_cut {
     int64_t size[3], count[3];
 } stn_cut;
 
-/* One time step of a wave of grids. */
+/* One time step of a chunk of grids. */
 typedef struct stn_pass {
     stn_step step;
     stn_cut cut;
     void (*box)(const stn_step *step, int64_t batch, const stn_box *box);
 } stn_pass;
 
-static int64_t wave_grids(const stn_task *task) {
+static int64_t chunk_grids(const stn_task *task) {
     int64_t points = task->n[0] * task->n[1] * task->n[2];
-    return stn_min(task->batch, stn_max(1, WAVE_POINTS / points));
+    return stn_min(task->batch, stn_max(1, CHUNK_POINTS / points));
 }
 
 size_t stn_host_workspace(const stn_task *task) {
     if (task->steps == 1 && !task->in_place) return 0;
-    return (size_t)(wave_grids(task) * task->n[0] * task->n[1] * task->n[2]) * stn_dtype_size(task->dtype);
+    return (size_t)(chunk_grids(task) * task->n[0] * task->n[1] * task->n[2]) * stn_dtype_size(task->dtype);
 }
 
 /* Boxes are processed along the slowest axis. Across it they are small enough that the rows which
@@ -90,8 +90,8 @@ static void run_pass(stn_pass *pass, stn_pool *pool, int64_t grids, stn_layout f
 
 /* Steps `begin` to `end` of the grids from `first` on. The buffers alternate such that the last
  * step writes to out. */
-static void run_wave(const stn_task *task, stn_pool *pool, int64_t first, int64_t grids, uint64_t begin, uint64_t end,
-                     const void *in, const void *source, void *out, void *workspace) {
+static void run_chunk(const stn_task *task, stn_pool *pool, int64_t first, int64_t grids, uint64_t begin, uint64_t end,
+                      const void *in, const void *source, void *out, void *workspace) {
     int64_t size = (int64_t)stn_dtype_size(task->dtype);
     stn_layout from = {(char *)in + first * task->in_batch_stride * size, {0}, task->in_batch_stride};
     stn_layout to = {(char *)out + first * task->out_batch_stride * size, {0}, task->out_batch_stride};
@@ -101,7 +101,7 @@ static void run_wave(const stn_task *task, stn_pool *pool, int64_t first, int64_
     stn_pass pass = {.cut = cut_grid(task, grids, stn_pool_threads(pool)), .box = stn_step_box};
     stn_step_begin(&pass.step, task);
     stn_watch *watch = pass.step.watch = stn_pool_watched(pool);
-    const uint64_t before = (uint64_t)(first / wave_grids(task)) * task->steps, passes = stn_host_passes(task);
+    const uint64_t before = (uint64_t)(first / chunk_grids(task)) * task->steps, passes = stn_host_passes(task);
     pass.step.source = (stn_layout){.batch_stride = task->source_batch_stride};
     memcpy(pass.step.source.stride, task->source_stride, sizeof task->source_stride);
     if (source) pass.step.source.base = (char *)source + first * task->source_batch_stride * size;
@@ -122,9 +122,9 @@ static void run_wave(const stn_task *task, stn_pool *pool, int64_t first, int64_
 
 void stn_host_run_source(const stn_task *task, stn_pool *pool, const void *in, const void *source, void *out,
                          void *workspace) {
-    int64_t wave = wave_grids(task);
-    for (int64_t first = 0; first < task->batch; first += wave)
-        run_wave(task, pool, first, stn_min(wave, task->batch - first), 0, task->steps, in, source, out, workspace);
+    int64_t chunk = chunk_grids(task);
+    for (int64_t first = 0; first < task->batch; first += chunk)
+        run_chunk(task, pool, first, stn_min(chunk, task->batch - first), 0, task->steps, in, source, out, workspace);
 }
 
 void stn_host_run(const stn_task *task, stn_pool *pool, const void *in, void *out, void *workspace) {
@@ -133,18 +133,18 @@ void stn_host_run(const stn_task *task, stn_pool *pool, const void *in, void *ou
 
 /* Saturates at 2^64 - 1 passes. */
 uint64_t stn_host_passes(const stn_task *task) {
-    uint64_t waves = (uint64_t)stn_div_up(task->batch, wave_grids(task)), passes;
-    return __builtin_mul_overflow(waves, task->steps, &passes) ? UINT64_MAX : passes;
+    uint64_t chunks = (uint64_t)stn_div_up(task->batch, chunk_grids(task)), passes;
+    return __builtin_mul_overflow(chunks, task->steps, &passes) ? UINT64_MAX : passes;
 }
 
 void stn_host_run_part(const stn_task *task, stn_pool *pool, uint64_t first, uint64_t count, const void *in,
                        const void *source, void *out, void *workspace) {
-    int64_t wave = wave_grids(task);
+    int64_t chunk = chunk_grids(task);
     for (uint64_t last = first + count; first < last;) {
         uint64_t begin = first % task->steps,
                  end = task->steps - begin < last - first ? task->steps : begin + last - first;
-        int64_t grid = (int64_t)(first / task->steps) * wave;
-        run_wave(task, pool, grid, stn_min(wave, task->batch - grid), begin, end, in, source, out, workspace);
+        int64_t grid = (int64_t)(first / task->steps) * chunk;
+        run_chunk(task, pool, grid, stn_min(chunk, task->batch - grid), begin, end, in, source, out, workspace);
         first += end - begin;
     }
 }

@@ -74,7 +74,7 @@ size_t stn_host_system_workspace(const stn_host_system *host) {
 /* ---- an assignment */
 
 /* Copies points [begin, end) of a row unchanged. */
-static void keep(const pass *p, int64_t row, int64_t begin, int64_t end) {
+static void copy_unchanged(const pass *p, int64_t row, int64_t begin, int64_t end) {
     const int64_t size = (int64_t)stn_dtype_size(p->host->task->dtype), n = p->host->task->n[2];
     const char *from = p->sources.fields[p->equation->field][1];
     if (end > begin && from != p->next)
@@ -83,24 +83,24 @@ static void keep(const pass *p, int64_t row, int64_t begin, int64_t end) {
 
 static void run_piece(const pass *p, int64_t piece, char *scratch) {
     const stn_system_task *task = p->host->task;
-    const int64_t each = stn_div_up(task->n[2], p->rows->points), row = piece / each;
-    const int64_t at[3] = {row / task->n[1] % task->n[0], row % task->n[1], piece % each * p->rows->points};
+    const int64_t pieces_per_row = stn_div_up(task->n[2], p->rows->points), row = piece / pieces_per_row;
+    const int64_t at[3] = {row / task->n[1] % task->n[0], row % task->n[1], piece % pieces_per_row * p->rows->points};
     const int64_t last = stn_min(at[2] + p->rows->points, task->n[2]);
-    bool live = true;
-    for (int axis = 0; axis < 2; axis++) live = live && at[axis] >= p->begin[axis] && at[axis] < p->end[axis];
-    if (!live) {
-        keep(p, row, at[2], last);
+    bool is_free = true;
+    for (int axis = 0; axis < 2; axis++) is_free = is_free && at[axis] >= p->begin[axis] && at[axis] < p->end[axis];
+    if (!is_free) {
+        copy_unchanged(p, row, at[2], last);
         return;
     }
     const int64_t begin = stn_max(at[2], p->begin[2]), end = stn_min(last, p->end[2]);
     if (begin >= end) {
-        keep(p, row, at[2], last);
+        copy_unchanged(p, row, at[2], last);
         return;
     }
-    keep(p, row, at[2], begin);
+    copy_unchanged(p, row, at[2], begin);
     stn_host_rows_run(p->rows, &p->sources, row / (task->n[0] * task->n[1]), at, begin, end - begin, scratch,
                       p->next + (row * task->n[2] + begin) * (int64_t)stn_dtype_size(task->dtype));
-    keep(p, row, end, last);
+    copy_unchanged(p, row, end, last);
 }
 
 static void run_shares(void *user, int64_t first, int64_t last) {

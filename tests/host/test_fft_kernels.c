@@ -36,7 +36,7 @@ static stn_planes transform(int64_t n, const stn_fft_words *words, buffers *b, i
 
 static buffers one, two;
 
-Test(fft_words, every_instruction_set_gives_the_same_bits) {
+Test(fft_kernels, instruction_sets_are_bit_identical) {
     const stn_fft_words *words;
     for (int set = 1; (words = stn_fft_words_at(set)); set++)
         for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
@@ -51,7 +51,7 @@ Test(fft_words, every_instruction_set_gives_the_same_bits) {
             }
 }
 
-Test(fft_words, lines_are_the_sums_that_define_them) {
+Test(fft_kernels, lines_match_the_defining_sum) {
     const stn_fft_words *words = stn_fft_words_best();
     for (size_t i = 0; i < 200 + sizeof sizes / sizeof *sizes; i++)
         for (int l = 0; l < 3; l++) {
@@ -75,7 +75,7 @@ Test(fft_words, lines_are_the_sums_that_define_them) {
         }
 }
 
-Test(fft_words, real_lines_are_complex_ones_without_imaginary_parts) {
+Test(fft_kernels, real_lines_match_complex_lines) {
     const stn_fft_words *words;
     for (int set = 0; (words = stn_fft_words_at(set)); set++)
         for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
@@ -94,7 +94,7 @@ Test(fft_words, real_lines_are_complex_ones_without_imaginary_parts) {
             }
 }
 
-Test(fft_words, lines_do_not_touch_each_other) {
+Test(fft_kernels, lines_are_independent) {
     const stn_fft_words *words = stn_fft_words_best();
     for (size_t i = 1; i < sizeof sizes / sizeof *sizes; i++) {
         int64_t n = sizes[i], lanes = STN_FFT_LANES;

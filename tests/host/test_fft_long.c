@@ -107,8 +107,8 @@ static void check_all(stn_dtype dtype) {
     stn_pool_destroy(pool);
 }
 
-Test(fft_long, grids_are_lines_in_float64) { check_all(STN_F64); }
-Test(fft_long, grids_are_lines_in_float32) { check_all(STN_F32); }
+Test(fft_long, four_step_equals_line_by_line_in_float64) { check_all(STN_F64); }
+Test(fft_long, four_step_equals_line_by_line_in_float32) { check_all(STN_F32); }
 
 static void check_odd(stn_dtype dtype) {
     stn_pool *pool;
@@ -132,7 +132,7 @@ static void check_odd(stn_dtype dtype) {
 Test(fft_long, odd_lines_of_real_numbers_in_float64) { check_odd(STN_F64); }
 Test(fft_long, odd_lines_of_real_numbers_in_float32) { check_odd(STN_F32); }
 
-Test(fft_long, which_are_grids) {
+Test(fft_long, when_four_step_applies) {
     stn_transform t = transform(1 << 20, STN_F64, STN_C2C, STN_FORWARD);
     stn_fft fft = make(&t, 1);
     cr_expect(stn_fft_long_serves(&fft));

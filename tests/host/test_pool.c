@@ -105,7 +105,7 @@ Test(pool, sleeps_when_idle) {
     stn_pool_destroy(pool);
 }
 
-Test(pool, default_is_what_the_process_may_use) {
+Test(pool, default_is_the_cpu_affinity) {
     cpu_set_t one;
     CPU_ZERO(&one);
     CPU_SET((size_t)sched_getcpu(), &one);
@@ -118,7 +118,7 @@ Test(pool, default_is_what_the_process_may_use) {
     stn_pool_destroy(pool);
 }
 
-Test(pool, refuses_absurd_counts) {
+Test(pool, refuses_invalid_thread_counts) {
     stn_error error = {0};
     stn_pool *pool = (stn_pool *)&error;
     cr_expect_eq(stn_pool_create(-1, &pool, &error), STN_ERROR_INVALID_ARGUMENT);
@@ -245,7 +245,7 @@ static int threads_of_this_process(void) {
     return count;
 }
 
-Test(pool, idle_workers_end_and_are_started_again, .timeout = 60) {
+Test(pool, idle_workers_end_and_restart, .timeout = 60) {
     stn_pool *pool = make_pool(4);
     check_loop(pool, ITEMS, 10);
     const int busy = threads_of_this_process();

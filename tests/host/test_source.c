@@ -108,6 +108,6 @@ static void check(uint64_t seed, stn_dtype dtype, bool in_place) {
     stn_task_clear(&task);
 }
 
-Test(source, equals_steps_and_sums) {
+Test(source, equals_single_steps_plus_source) {
     for (uint64_t seed = 1; seed <= 120; seed++) check(seed, (stn_dtype)(seed % 3), seed % 2);
 }

@@ -48,7 +48,7 @@ Test(steps, two_runs_equal_one) {
     }
 }
 
-Test(steps, threads_change_no_bit) {
+Test(steps, results_do_not_depend_on_threads) {
     const size_t n0 = 403, n1 = 517;
     for (int dtype = STN_F64; dtype <= STN_F16; dtype++) {
         void *start = random_grid(dtype, (int64_t)(n0 * n1));
@@ -75,7 +75,7 @@ Test(steps, in_place_equals_out_of_place) {
     }
 }
 
-Test(steps, workspace_is_none_or_one_wave) {
+Test(steps, workspace_is_none_or_one_group_of_grids) {
     stn_task one = heat_task(100, 100, 1, 0, STN_F64), more = heat_task(100, 100, 2, 0, STN_F64);
     stn_task in_place = heat_task(100, 100, 1, 1, STN_F32);
     cr_expect_eq(stn_host_workspace(&one), 0);
@@ -89,7 +89,7 @@ Test(steps, workspace_is_none_or_one_wave) {
 }
 
 /* Frozen points keep their bits, even of NaN; other points read them. */
-Test(steps, fixed_points_keep_their_bits) {
+Test(steps, frozen_points_keep_their_bits) {
     double grid[7] = {1, 2, 3, 4, 5, 6, 7}, out[7];
     uint64_t odd = 0x7ff8000000001234u, bits;
     memcpy(&grid[6], &odd, 8);

@@ -72,7 +72,7 @@ static double cost_of(const stn_task *task, int threads) {
     return estimate.seconds;
 }
 
-Test(strategy, cost_grows_with_what_there_is_to_do) {
+Test(strategy, cost_scales_with_work) {
     stn_problem problem = problem_of(NULL, 10);
     stn_task task = make_task(2, 3, taps, problem);
     const double once = cost_of(&task, 1);
@@ -98,7 +98,7 @@ Test(strategy, cost_grows_with_what_there_is_to_do) {
     stn_task_clear(&task);
 }
 
-Test(strategy, describe_tells_the_threads) {
+Test(strategy, describe_names_the_thread_count) {
     stn_context *context = host_context(3);
     stn_plan *plan = make_plan(context, 4, "host");
     char *text = NULL, *json = NULL;
@@ -113,7 +113,7 @@ Test(strategy, describe_tells_the_threads) {
     stn_context_destroy(context);
 }
 
-Test(strategy, new_weights_count_from_the_next_run) {
+Test(strategy, new_weights_apply_to_the_next_run) {
     static double in[POINTS], out[POINTS];
     const double weights[3] = {0, 3, 0};
     stn_context *context = host_context(2);

@@ -61,8 +61,8 @@ static void compare_sets(bool wide) {
     }
 }
 
-Test(system_kernels, all_sets_give_equal_bits_of_doubles) { compare_sets(true); }
-Test(system_kernels, all_sets_give_equal_bits_of_floats) { compare_sets(false); }
+Test(system_kernels, instruction_sets_are_bit_identical_for_doubles) { compare_sets(true); }
+Test(system_kernels, instruction_sets_are_bit_identical_for_floats) { compare_sets(false); }
 
 /* ---- executions */
 
@@ -147,7 +147,7 @@ Test(system_plan, levels_of_a_stack_may_be_left_out) {
     free_rig(r);
 }
 
-Test(system_plan, what_does_not_fit_is_refused) {
+Test(system_plan, invalid_arguments_are_refused) {
     rig *r = make_rig(false, 0);
     r->run.system = NULL;
     expect_refused(r, "bring them in stn_execution.system");
@@ -210,7 +210,7 @@ static int cancel_at_once(void *user, uint64_t done, uint64_t total) {
     return 1;
 }
 
-Test(system_plan, a_run_is_told_of_and_cancelled) {
+Test(system_plan, progress_and_cancellation) {
     rig *r = make_rig(false, 0);
     uint64_t total = 0;
     r->run.progress = cancel_at_once;

@@ -26,7 +26,7 @@
 
 static const char *const kernel_names[] = {
     [BY_LINE] = "fft_line",   [BY_WARP] = "fft_warp", [BY_REAL] = "fft_real",
-    [BY_IMAGE] = "fft_image", [BY_LONG] = "fft_long", [BY_LADDER] = "fft_ladder"};
+    [BY_IMAGE] = "fft_image", [BY_LONG] = "fft_long", [BY_SHARED_MEMORY] = "fft_ladder"};
 
 /* ---- the estimate */
 
@@ -34,7 +34,7 @@ static double pass_seconds(const stn_fft *fft, const stn_machine *machine, const
     const fft_pass *pass = &state->passes.pass[i];
     if (state->by[i] == BY_LINE) return fft_line_seconds(pass, &state->shape[i], fft->dtype, machine);
     if (state->by[i] == BY_WARP) return fft_warp_seconds(pass, machine);
-    if (state->by[i] == BY_LADDER) return fft_ladder_seconds(pass, &state->ladder[i], fft->dtype, machine);
+    if (state->by[i] == BY_SHARED_MEMORY) return fft_shared_seconds(pass, &state->shared_shape[i], fft->dtype, machine);
     if (fft_by_cluster(state, i)) return fft_cluster_seconds(pass, machine);
     return fft_real_seconds(pass, fft->dtype, machine);
 }
@@ -61,11 +61,11 @@ static size_t root_bytes(const stn_plan *plan) { return plan->fft.dtype == STN_F
 /* The tables of a pass and their sizes in complex numbers. If `to` is NULL, only the sizes. */
 static fft_tables tables_of(const stn_plan *plan, const fft_state *state, int i, void *to) {
     const fft_pass *pass = &state->passes.pass[i];
-    if (state->by[i] == BY_LINE) return fft_shape_tables(pass, &state->shape[i], plan->fft.dtype, to);
+    if (state->by[i] == BY_LINE) return fft_line_tables(pass, &state->shape[i], plan->fft.dtype, to);
     if (state->by[i] == BY_REAL) return (fft_tables){.twiddles = fft_real_roots(pass, plan->fft.dtype, to)};
     if (fft_by_cluster(state, i)) return (fft_tables){0};
-    if (state->by[i] == BY_LADDER)
-        return (fft_tables){.twiddles = fft_ladder_roots(pass, &state->ladder[i], plan->fft.dtype, to)};
+    if (state->by[i] == BY_SHARED_MEMORY)
+        return (fft_tables){.twiddles = fft_shared_roots(pass, &state->shared_shape[i], plan->fft.dtype, to)};
     if (to) fft_warp_roots(pass, to);
     return (fft_tables){.twiddles = (size_t)pass->length};
 }
@@ -93,11 +93,11 @@ static stn_status prepare_pass(stn_plan *plan, fft_state *state, int i, stn_erro
     stn_text params = STN_TEXT_EMPTY;
     size_t shared = 0;
     if (state->by[i] == BY_LINE) {
-        fft_shape_params(&state->passes.pass[i], &state->shape[i], plan->fft.dtype, &params);
-        shared = fft_shape_shared(&state->passes.pass[i], &state->shape[i], plan->fft.dtype);
-    } else if (state->by[i] == BY_LADDER) {
-        fft_ladder_params(&state->passes.pass[i], &state->ladder[i], plan->fft.dtype, &params);
-        shared = fft_ladder_shared(&state->ladder[i], plan->fft.dtype);
+        fft_line_params(&state->passes.pass[i], &state->shape[i], plan->fft.dtype, &params);
+        shared = fft_line_shared(&state->passes.pass[i], &state->shape[i], plan->fft.dtype);
+    } else if (state->by[i] == BY_SHARED_MEMORY) {
+        fft_shared_params(&state->passes.pass[i], &state->shared_shape[i], plan->fft.dtype, &params);
+        shared = fft_shared_bytes(&state->shared_shape[i], plan->fft.dtype);
     } else if (state->by[i] == BY_WARP)
         fft_warp_params(&state->passes.pass[i], &params), shared = fft_warp_shared(&state->passes.pass[i]);
     else if (fft_by_cluster(state, i))
@@ -136,15 +136,15 @@ static stn_status launch(const stn_plan *plan, int i, const void *from, void *to
     const fft_pass *pass = &state->passes.pass[i];
     const unsigned char *twiddle = (const unsigned char *)state->roots + state->first[i] * root_bytes(plan);
     if (state->by[i] == BY_REAL) return fft_real_launch(state->kernel[i], pass, from, to, twiddle, stream, error);
-    if (state->by[i] == BY_LADDER)
-        return fft_ladder_launch(state->kernel[i], pass, &state->ladder[i], plan->fft.dtype, from, to, twiddle, stream,
-                                 error);
+    if (state->by[i] == BY_SHARED_MEMORY)
+        return fft_shared_launch(state->kernel[i], pass, &state->shared_shape[i], plan->fft.dtype, from, to, twiddle,
+                                 stream, error);
     if (state->by[i] == BY_IMAGE) return fft_image_launch(state->kernel[i], pass, from, to, stream, error);
     if (state->by[i] == BY_LONG) return fft_long_launch(state->kernel[i], pass, from, to, stream, error);
     if (state->by[i] == BY_WARP)
         return fft_warp_launch(state->kernel[i], pass, &plan->machine, from, to, twiddle, stream, error);
-    return fft_shape_launch(state->kernel[i], pass, &state->shape[i], plan->fft.dtype, from, to, twiddle,
-                            &state->tables[i], stream, error);
+    return fft_line_launch(state->kernel[i], pass, &state->shape[i], plan->fft.dtype, from, to, twiddle,
+                           &state->tables[i], stream, error);
 }
 
 static stn_status execute(stn_plan *plan, const stn_execution *run, stn_error *error) {
@@ -172,13 +172,14 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
     }
     stn_text_printf(text, "%d pass%s:", state->passes.count, state->passes.count == 1 ? "" : "es");
     for (int i = 0; i < state->passes.count; i++) {
-        const fft_shape *shape = &state->shape[i];
-        const stn_ladder *ladder = &state->ladder[i];
-        if (state->by[i] == BY_LADDER) {
-            stn_text_printf(text, "%s %d points by rungs of", i ? ";" : "", ladder->points);
-            for (int s = 0; s < ladder->stages; s++) stn_text_printf(text, "%s%d", s ? " x " : " ", ladder->radix[s]);
-            stn_text_printf(text, ", %d line%s a block", ladder->lines, ladder->lines == 1 ? "" : "s");
-            if (ladder->shares > 1) stn_text_printf(text, " of %d that share them", ladder->shares);
+        const fft_line_shape *shape = &state->shape[i];
+        const stn_ladder *shared_shape = &state->shared_shape[i];
+        if (state->by[i] == BY_SHARED_MEMORY) {
+            stn_text_printf(text, "%s %d points in shared memory by radix", i ? ";" : "", shared_shape->points);
+            for (int s = 0; s < shared_shape->stages; s++)
+                stn_text_printf(text, "%s%d", s ? " x " : " ", shared_shape->radix[s]);
+            stn_text_printf(text, ", %d line%s a block", shared_shape->lines, shared_shape->lines == 1 ? "" : "s");
+            if (shared_shape->shares > 1) stn_text_printf(text, " of %d that share them", shared_shape->shares);
             continue;
         }
         if (state->by[i] != BY_LINE) {
@@ -199,13 +200,14 @@ static void name_candidate(const stn_task *unused, const stn_candidate *candidat
     static const char *const widths[] = {", shorter accesses", "", ", longer accesses"};
     (void)unused; /* a transform's plan has none */
     stn_text_printf(text, "%s%s%s%s",
-                    candidate->values[IN_CLUSTERS]                ? "in clusters of blocks"
-                    : candidate->values[ON_TENSOR_CORES]          ? "lines on tensor cores"
-                    : candidate->values[BY_RUNGS] == ROW_RUNGS    ? "rows in shared memory"
-                    : candidate->values[BY_RUNGS] == SHARED_RUNGS ? "columns in clusters' shared memory, rows"
-                    : candidate->values[BY_RUNGS]                 ? "lines in shared memory"
-                                                                  : "butterflies",
-                    candidate->values[BY_EITHER] ? " or butterflies" : "",
+                    candidate->values[IN_CLUSTERS]                     ? "in clusters of blocks"
+                    : candidate->values[ON_TENSOR_CORES]               ? "lines on tensor cores"
+                    : candidate->values[IN_SHARED_MEMORY] == ONLY_ROWS ? "rows in shared memory"
+                    : candidate->values[IN_SHARED_MEMORY] == CLUSTER_COLUMNS
+                        ? "columns in clusters' shared memory, rows"
+                    : candidate->values[IN_SHARED_MEMORY] ? "lines in shared memory"
+                                                          : "butterflies",
+                    candidate->values[FASTER_OF_BOTH] ? " or butterflies" : "",
                     candidate->values[PADDED] ? ", padded rows" : "", widths[1 + candidate->values[WIDTH]]);
 }
 

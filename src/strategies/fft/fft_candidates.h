@@ -8,12 +8,12 @@
 
 struct stn_kernel;
 
-typedef enum pass_kernel { BY_LINE, BY_WARP, BY_REAL, BY_IMAGE, BY_LONG, BY_LADDER } pass_kernel;
+typedef enum pass_kernel { BY_LINE, BY_WARP, BY_REAL, BY_IMAGE, BY_LONG, BY_SHARED_MEMORY } pass_kernel;
 typedef struct fft_state {
     fft_passes passes;
     pass_kernel by[FFT_MAX_PASSES];
-    fft_shape shape[FFT_MAX_PASSES];   /* of passes by fft_line */
-    stn_ladder ladder[FFT_MAX_PASSES]; /* of passes by fft_ladder */
+    fft_line_shape shape[FFT_MAX_PASSES];    /* of passes by fft_line */
+    stn_ladder shared_shape[FFT_MAX_PASSES]; /* of passes by fft_ladder */
     struct stn_kernel *kernel[FFT_MAX_PASSES];
     fft_tables tables[FFT_MAX_PASSES];
     size_t first[FFT_MAX_PASSES]; /* offset of the pass's tables, in complex numbers */
@@ -22,16 +22,17 @@ typedef struct fft_state {
 
 /* Values of a candidate. */
 enum {
-    ON_TENSOR_CORES, /* fft_warp runs the passes that it can */
-    IN_CLUSTERS,     /* fft_image runs images; long lines are split for fft_long */
-    WIDTH,           /* 1 and -1: longer and shorter accesses of fft_line */
-    BY_RUNGS,        /* fft_ladder runs lines that fill shared memory: which ones, see below */
-    PADDED,          /* half spectra have padded rows between passes */
-    BY_EITHER        /* of these lines, fft_line runs those at which it is estimated to be faster */
+    ON_TENSOR_CORES,  /* fft_warp runs the passes that it can */
+    IN_CLUSTERS,      /* fft_image runs images; long lines are split for fft_long */
+    WIDTH,            /* 1 and -1: longer and shorter accesses of fft_line */
+    IN_SHARED_MEMORY, /* fft_ladder runs lines that fill shared memory: which ones, see below */
+    PADDED,           /* half spectra have padded rows between passes */
+    /* of these lines, fft_line runs those at which it is estimated to be faster */
+    FASTER_OF_BOTH
 };
 /* All lines; only contiguous ones (accesses of columns are short); columns in clusters of
  * blocks. */
-enum { ALL_RUNGS = 1, ROW_RUNGS = 2, SHARED_RUNGS = 3 };
+enum { ALL_LINES = 1, ONLY_ROWS = 2, CLUSTER_COLUMNS = 3 };
 
 static inline bool fft_by_cluster(const fft_state *state, int i) {
     return state->by[i] == BY_IMAGE || state->by[i] == BY_LONG;

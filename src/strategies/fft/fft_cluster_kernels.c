@@ -15,7 +15,7 @@ enum { ROOTS = 16 * 20 * 8 };
 
 /* Measured on an H200: seconds before the first block computes and per wave of blocks; fractions of
  * the copy bandwidth for images, for lines, and for lines with roots between two passes. */
-static const struct { double start, turn, image, line, outer; } rates = {5e-6, 3e-6, 0.74, 0.68, 0.6};
+static const struct { double start, wave, image, line, outer; } rates = {5e-6, 3e-6, 0.74, 0.68, 0.6};
 
 static bool serves(const stn_fft *fft, const stn_machine *machine) {
     return machine->sm >= 90 && fft->dtype == STN_F16 && fft->alignment % 16 == 0 &&
@@ -134,7 +134,7 @@ double fft_cluster_seconds(const fft_pass *pass, const stn_machine *machine) {
     double blocks = (double)blocks_of(pass), part = pass->outer                        ? rates.outer
                                                     : pass->length == FFT_CLUSTER_LINE ? rates.line
                                                                                        : rates.image;
-    double turns = ceil(blocks / ((double)machine->multiprocessors * BLOCKS));
-    double waiting = rates.start + rates.turn * turns, moving = 8 * blocks * POINTS / (part * machine->copy_bandwidth);
+    double waves = ceil(blocks / ((double)machine->multiprocessors * BLOCKS));
+    double waiting = rates.start + rates.wave * waves, moving = 8 * blocks * POINTS / (part * machine->copy_bandwidth);
     return fmax(waiting, moving) + machine->launch_seconds;
 }

@@ -9,7 +9,7 @@ static const struct {
     double first_wait, instructions; /* seconds until the first blocks compute; per point */
     double real;                     /* fft_real: fraction of the copy bandwidth */
     /* fft_ladder: seconds until the first blocks compute; per wave */
-    double ladder_wait, ladder_turn;
+    double shared_wait, shared_wave;
 } rates = {1.5e-6, 40, 0.8, 3e-6, 2e-6};
 
 double fft_pass_bytes(const fft_pass *pass, stn_dtype dtype) {
@@ -18,19 +18,20 @@ double fft_pass_bytes(const fft_pass *pass, stn_dtype dtype) {
 }
 
 /* The first blocks wait for memory; then all blocks compute, in as many waves as needed. */
-double fft_line_seconds(const fft_pass *pass, const fft_shape *shape, stn_dtype dtype, const stn_machine *machine) {
-    double blocks = (double)fft_shape_blocks(pass, shape), each = ceil(blocks / machine->multiprocessors);
-    double resident = fmin(each, shape->blocks), turns = ceil(each / resident);
+double fft_line_seconds(const fft_pass *pass, const fft_line_shape *shape, stn_dtype dtype,
+                        const stn_machine *machine) {
+    double blocks = (double)fft_line_blocks(pass, shape), each = ceil(blocks / machine->multiprocessors);
+    double resident = fmin(each, shape->blocks), waves = ceil(each / resident);
     double points = resident * shape->lines * shape->length; /* on a multiprocessor */
-    double waiting = rates.first_wait + turns * points * rates.instructions / machine->lanes / machine->clock;
-    double moving = fft_pass_bytes(pass, dtype) / (machine->copy_bandwidth * fft_shape_part(pass, shape, dtype));
+    double waiting = rates.first_wait + waves * points * rates.instructions / machine->lanes / machine->clock;
+    double moving = fft_pass_bytes(pass, dtype) / (machine->copy_bandwidth * fft_line_bandwidth(pass, shape, dtype));
     return fmax(waiting, moving) + machine->launch_seconds;
 }
 
-double fft_ladder_seconds(const fft_pass *pass, const stn_ladder *shape, stn_dtype dtype, const stn_machine *machine) {
-    double turns = ceil((double)fft_ladder_blocks(pass, shape) / machine->multiprocessors / shape->blocks);
-    double moving = fft_pass_bytes(pass, dtype) / (machine->copy_bandwidth * fft_ladder_part(pass, shape, dtype));
-    return fmax(rates.ladder_wait + rates.ladder_turn * turns, moving) + machine->launch_seconds;
+double fft_shared_seconds(const fft_pass *pass, const stn_ladder *shape, stn_dtype dtype, const stn_machine *machine) {
+    double waves = ceil((double)fft_shared_blocks(pass, shape) / machine->multiprocessors / shape->blocks);
+    double moving = fft_pass_bytes(pass, dtype) / (machine->copy_bandwidth * fft_shared_bandwidth(pass, shape, dtype));
+    return fmax(rates.shared_wait + rates.shared_wave * waves, moving) + machine->launch_seconds;
 }
 
 double fft_real_seconds(const fft_pass *pass, stn_dtype dtype, const stn_machine *machine) {

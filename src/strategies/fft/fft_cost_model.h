@@ -7,7 +7,7 @@
 
 /* Bytes that a pass reads and writes. */
 double fft_pass_bytes(const fft_pass *pass, stn_dtype dtype);
-double fft_line_seconds(const fft_pass *pass, const fft_shape *shape, stn_dtype dtype, const stn_machine *machine);
-double fft_ladder_seconds(const fft_pass *pass, const stn_ladder *shape, stn_dtype dtype, const stn_machine *machine);
+double fft_line_seconds(const fft_pass *pass, const fft_line_shape *shape, stn_dtype dtype, const stn_machine *machine);
+double fft_shared_seconds(const fft_pass *pass, const stn_ladder *shape, stn_dtype dtype, const stn_machine *machine);
 double fft_real_seconds(const fft_pass *pass, stn_dtype dtype, const stn_machine *machine);
 #endif

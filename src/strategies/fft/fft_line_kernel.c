@@ -12,29 +12,29 @@
 
 /* ---- shared memory */
 
-static int cell_bytes(const fft_shape *shape, stn_dtype dtype) {
-    return shape->half_cells ? 4 : dtype == STN_F64 ? 16 : 8;
+static int point_bytes(const fft_line_shape *shape, stn_dtype dtype) {
+    return shape->half_exchange ? 4 : dtype == STN_F64 ? 16 : 8;
 }
 
 /* The position of a thread, as in the kernel. */
-static void place_of(const fft_shape *shape, bool lines_fast, int thread, int *t, int *line) {
+static void position_of(const fft_line_shape *shape, bool lines_fast, int thread, int *t, int *line) {
     *t = lines_fast ? thread / shape->lines : thread % shape->line_threads;
     *line = lines_fast ? thread % shape->lines : thread / shape->line_threads;
 }
 
-static int padded(const fft_shape *shape, int a) { return a + a / shape->pad; }
+static int padded(const fft_line_shape *shape, int a) { return a + a / shape->pad; }
 
 /* Shared-memory transactions of the first warp's access; cell[i] is the index that thread i
  * accesses. */
-static int turns(const int cell[32], int threads, int bytes) {
+static int transactions(const int index[32], int threads, int bytes) {
     int group = 128 / bytes, sum = 0; /* indices per transaction, one in each bank */
     for (int first = 0; first < threads; first += group) {
         int worst = 0;
         for (int bank = 0; bank < group; bank++) {
             int different = 0;
             for (int i = first; i < first + group && i < threads; i++) {
-                bool seen = cell[i] % group != bank;
-                for (int j = first; j < i && !seen; j++) seen = cell[j] == cell[i];
+                bool seen = index[i] % group != bank;
+                for (int j = first; j < i && !seen; j++) seen = index[j] == index[i];
                 different += !seen;
             }
             if (different > worst) worst = different;
@@ -45,20 +45,20 @@ static int turns(const int cell[32], int threads, int bytes) {
 }
 
 /* Shared-memory transactions of all exchanges. */
-static int clashes(const fft_pass *pass, const fft_shape *shape, stn_dtype dtype) {
-    int sum = 0, before = 1, threads = (int)stn_min(shape->threads, 32), cell[32], t, line;
+static int transactions_of_exchanges(const fft_pass *pass, const fft_line_shape *shape, stn_dtype dtype) {
+    int sum = 0, before = 1, threads = (int)stn_min(shape->threads, 32), index[32], t, line;
     for (int s = 0; s + 1 < shape->stages; s++) {
         int radix = shape->radix[s];
         for (int i = 0; i < threads; i++) {
-            place_of(shape, s == 0 ? fft_fast_in(pass) : fft_fast_out(pass), i, &t, &line);
-            cell[i] = line * shape->pitch + padded(shape, t / before * before * radix + t % before);
+            position_of(shape, s == 0 ? fft_fast_in(pass) : fft_fast_out(pass), i, &t, &line);
+            index[i] = line * shape->pitch + padded(shape, t / before * before * radix + t % before);
         }
-        sum += turns(cell, threads, cell_bytes(shape, dtype));
+        sum += transactions(index, threads, point_bytes(shape, dtype));
         for (int i = 0; i < threads; i++) {
-            place_of(shape, fft_fast_out(pass), i, &t, &line);
-            cell[i] = line * shape->pitch + padded(shape, t);
+            position_of(shape, fft_fast_out(pass), i, &t, &line);
+            index[i] = line * shape->pitch + padded(shape, t);
         }
-        sum += turns(cell, threads, cell_bytes(shape, dtype));
+        sum += transactions(index, threads, point_bytes(shape, dtype));
         before *= radix;
     }
     return sum;
@@ -68,37 +68,37 @@ static int clashes(const fft_pass *pass, const fft_shape *shape, stn_dtype dtype
 
 /* Chooses padding and pitch with the fewest bank conflicts. Padding only if it is additive, as the
  * kernel assumes, which holds if everything is a power of two. */
-static void choose_places(const fft_pass *pass, stn_dtype dtype, bool additive, fft_shape *shape) {
+static void choose_padding(const fft_pass *pass, stn_dtype dtype, bool additive, fft_line_shape *shape) {
     static const int pads[] = {NO_PAD, 8, 16, 32, 64};
-    fft_shape best = *shape;
+    fft_line_shape best = *shape;
     int fewest = INT32_MAX;
     for (int i = 0; i < (additive ? 5 : 1); i++) {
-        fft_shape tried = *shape;
+        fft_line_shape tried = *shape;
         tried.pad = pads[i];
         int least = padded(&tried, shape->length) + 1;
         for (int extra = 0; extra < 17; extra++) {
             tried.pitch = least + extra;
-            int count = clashes(pass, &tried, dtype);
+            int count = transactions_of_exchanges(pass, &tried, dtype);
             if (count < fewest || (count == fewest && tried.pitch < best.pitch)) fewest = count, best = tried;
         }
     }
     *shape = best;
 }
 
-size_t fft_shape_shared(const fft_pass *pass, const fft_shape *shape, stn_dtype dtype) {
+size_t fft_line_shared(const fft_pass *pass, const fft_line_shape *shape, stn_dtype dtype) {
     if (shape->stages == 1 && !pass->load_real && !pass->store_real) return 0;
-    return (size_t)shape->pitch * (size_t)shape->lines * (size_t)cell_bytes(shape, dtype);
+    return (size_t)shape->pitch * (size_t)shape->lines * (size_t)point_bytes(shape, dtype);
 }
 
 /* ---- the shape */
 
 /* Registers per thread, tuned on an H200. A real transform holds its points twice. */
-static int registers(const fft_pass *pass, const fft_shape *shape, stn_dtype dtype) {
-    int words = fft_points_of(shape) * (dtype == STN_F64 ? 4 : 2);
+static int registers(const fft_pass *pass, const fft_line_shape *shape, stn_dtype dtype) {
+    int words = fft_points_per_thread(shape) * (dtype == STN_F64 ? 4 : 2);
     bool real = pass->load_real || pass->store_real;
     if (shape->even) return dtype == STN_F64 ? (words > 80 ? 168 : 128) : 80;
     if (dtype == STN_F64) return words > 32 ? 128 : 80;
-    if (words > 32) return real ? 128 : shape->half_cells ? 80 : 96;
+    if (words > 32) return real ? 128 : shape->half_exchange ? 80 : 96;
     if (words > 16) return dtype == STN_F16 && !real ? 56 : 80;
     return 64;
 }
@@ -152,8 +152,9 @@ static bool is_merged(const fft_pass *pass, int lines) {
            l[0].n < MANY * (int64_t)lines && l[1].n <= INT32_MAX / l[0].n;
 }
 
-bool fft_shape_for(const fft_pass *pass, stn_dtype dtype, const stn_machine *machine, int width, fft_shape *shape) {
-    *shape = (fft_shape){.length = (int)pass->length};
+bool fft_line_shape_for(const fft_pass *pass, stn_dtype dtype, const stn_machine *machine, int width,
+                        fft_line_shape *shape) {
+    *shape = (fft_line_shape){.length = (int)pass->length};
     bool columns = fft_fast_in(pass) || fft_fast_out(pass);
     int least = fft_radices_for(pass->length, dtype, columns, pass->load_real || pass->store_real, shape);
     if (!least) return false;
@@ -164,35 +165,35 @@ bool fft_shape_for(const fft_pass *pass, stn_dtype dtype, const stn_machine *mac
     if (shape->threads > 1024) return false;
     if (shape->stages == 1 && fft_fast_in(pass) != fft_fast_out(pass)) return false;
     if (pass->scale != 1 || pass->load_real || pass->store_real)
-        shape->half_cells = false; /* unscaled values may overflow in f16 */
+        shape->half_exchange = false; /* unscaled values may overflow in f16 */
     shape->table = dtype == STN_F16 && shape->length > 1024 && shape->length <= 8192 ? 8192 : 1024;
     const int64_t registers_of = (int64_t)machine->registers_per_multiprocessor;
     int each = (int)stn_min(registers(pass, shape, dtype), registers_of / shape->threads);
     shape->blocks = (int)stn_min(16, stn_max(1, registers_of / (each * shape->threads)));
-    choose_places(pass, dtype, shape->measured, shape);
+    choose_padding(pass, dtype, shape->measured, shape);
     shape->shift = shift_of(pass, dtype);
     shape->merged = !shape->shift && is_merged(pass, shape->lines);
-    return fft_shape_shared(pass, shape, dtype) <= machine->shared_per_block;
+    return fft_line_shared(pass, shape, dtype) <= machine->shared_per_block;
 }
 
 /* Factors for columns whose points are spread over a large grid: rows begin at whole sectors; not
  * so on one side; on neither side. Measured on an H200. */
 /* bytes of a large grid */
-#define FAR 64e6
-static const double far_rates[2][3] = {{0.9, 0.77, 0.6}, {0.93, 0.8, 0.6}}; /* f64, f32 */
+#define LARGE_GRID 64e6
+static const double spread_rates[2][3] = {{0.9, 0.77, 0.6}, {0.93, 0.8, 0.6}}; /* f64, f32 */
 /* output rows of a large grid begin inside sectors; a low guess */
-static const double uneven_rows = 0.97;
+static const double unaligned_rows = 0.97;
 
-bool fft_is_far(const fft_pass *pass, stn_dtype dtype) {
+bool fft_is_spread(const fft_pass *pass, stn_dtype dtype) {
     double stride = (double)stn_max(pass->in_stride, pass->out_stride);
-    return (double)pass->length * stride * 2 * (double)stn_dtype_size(dtype) > FAR;
+    return (double)pass->length * stride * 2 * (double)stn_dtype_size(dtype) > LARGE_GRID;
 }
 
 static bool is_large(const fft_pass *pass, stn_dtype dtype) {
     const fft_loop *l = pass->loop;
     return dtype != STN_F16 && (double)(pass->length * 2 * (int64_t)stn_dtype_size(dtype)) * (double)l[0].n *
                                        (double)l[1].n * (double)l[2].n >
-                                   FAR;
+                                   LARGE_GRID;
 }
 
 static bool uneven(int64_t point, int64_t row1, int64_t row2, int64_t unit) {
@@ -201,7 +202,7 @@ static bool uneven(int64_t point, int64_t row1, int64_t row2, int64_t unit) {
 
 /* On how many sides (reading, writing) rows begin inside sectors. With shifted tiles writes are
  * aligned, and reads are if both sides have the same offsets. */
-static int uneven_sides(const fft_pass *pass, const fft_shape *shape, int64_t sector) {
+static int unaligned_sides(const fft_pass *pass, const fft_line_shape *shape, int64_t sector) {
     const fft_loop *l = pass->loop;
     if (shape->shift) return uneven(pass->in_stride, l[1].in - l[1].out, l[2].in - l[2].out, sector);
     return uneven(pass->in_stride, l[1].in, l[2].in, sector) + uneven(pass->out_stride, l[1].out, l[2].out, sector);
@@ -209,25 +210,25 @@ static int uneven_sides(const fft_pass *pass, const fft_shape *shape, int64_t se
 
 /* Measured: roots between launches cost a seventh; transposing from input to output gains a
  * twentieth. */
-double fft_shape_part(const fft_pass *pass, const fft_shape *shape, stn_dtype dtype) {
+double fft_line_bandwidth(const fft_pass *pass, const fft_line_shape *shape, stn_dtype dtype) {
     double part = shape->part;
     int64_t sector = 32 / 2 / (int64_t)stn_dtype_size(dtype);
-    if (dtype != STN_F16 && fft_is_far(pass, dtype))
-        part *= far_rates[dtype != STN_F64][uneven_sides(pass, shape, sector)];
-    if (is_large(pass, dtype) && pass->out_stride == 1 && pass->loop[0].out % sector) part *= uneven_rows;
+    if (dtype != STN_F16 && fft_is_spread(pass, dtype))
+        part *= spread_rates[dtype != STN_F64][unaligned_sides(pass, shape, sector)];
+    if (is_large(pass, dtype) && pass->out_stride == 1 && pass->loop[0].out % sector) part *= unaligned_rows;
     if (fft_fast_in(pass) != fft_fast_out(pass)) part = fmin(0.95, part * 1.06);
     if (pass->outer && dtype == STN_F16) part *= 0.87;
     if (pass->load_real || pass->store_real) part *= dtype == STN_F16 ? 0.78 : 0.96;
     return part;
 }
 
-int64_t fft_shape_tiles(const fft_pass *pass, const fft_shape *shape) {
+int64_t fft_line_tiles(const fft_pass *pass, const fft_line_shape *shape) {
     if (shape->merged) return stn_div_up(pass->loop[0].n * pass->loop[1].n, shape->lines);
     return stn_div_up(pass->loop[0].n + (shape->shift ? shape->shift - 1 : 0), shape->lines);
 }
 
-int64_t fft_shape_blocks(const fft_pass *pass, const fft_shape *shape) {
-    int64_t blocks = fft_shape_tiles(pass, shape);
+int64_t fft_line_blocks(const fft_pass *pass, const fft_line_shape *shape) {
+    int64_t blocks = fft_line_tiles(pass, shape);
     for (int i = shape->merged ? 2 : 1; i < 3; i++)
         if (stn_mul_overflows(blocks, pass->loop[i].n, &blocks)) return INT64_MAX;
     return blocks;
@@ -237,13 +238,13 @@ int64_t fft_shape_blocks(const fft_pass *pass, const fft_shape *shape) {
 
 /* Stored roots of a real transform: one per thread if its points are equally spaced (the thread
  * derives the others), otherwise all. */
-static int real_roots(const fft_shape *shape) {
-    int points = fft_points_of(shape);
+static int real_roots(const fft_line_shape *shape) {
+    int points = fft_points_per_thread(shape);
     bool even = points > 0 && points * shape->line_threads == shape->length && 32 % points == 0;
     return even ? shape->line_threads : shape->length;
 }
 
-fft_tables fft_shape_tables(const fft_pass *pass, const fft_shape *shape, stn_dtype dtype, void *to) {
+fft_tables fft_line_tables(const fft_pass *pass, const fft_line_shape *shape, stn_dtype dtype, void *to) {
     fft_tables t = {0, 0, 0};
     bool wide = dtype == STN_F64;
     size_t at = 0;
@@ -269,42 +270,42 @@ fft_tables fft_shape_tables(const fft_pass *pass, const fft_shape *shape, stn_dt
 /* ---- the launch */
 
 /* The arguments that fft_line.cu declares; the scale follows in its arithmetic type. */
-typedef struct line_header {
+typedef struct line_arguments {
     const void *in;
     void *out;
     const void *twiddle, *outer, *real;
     int64_t in_stride, out_stride, in_line[3], out_line[3], lines;
     uint32_t tiles, rows;
-} line_header;
+} line_arguments;
 
-stn_status fft_shape_launch(const struct stn_kernel *kernel, const fft_pass *pass, const fft_shape *shape,
-                            stn_dtype dtype, const void *from, void *to, const void *roots, const fft_tables *tables,
-                            void *stream, stn_error *error) {
+stn_status fft_line_launch(const struct stn_kernel *kernel, const fft_pass *pass, const fft_line_shape *shape,
+                           stn_dtype dtype, const void *from, void *to, const void *roots, const fft_tables *tables,
+                           void *stream, stn_error *error) {
     const size_t root = dtype == STN_F64 ? 16 : 8;
     const unsigned char *outer = (const unsigned char *)roots + tables->twiddles * root;
-    line_header h = {.in = from, .out = to, .twiddle = roots, .outer = outer, .real = outer + tables->outer * root};
+    line_arguments h = {.in = from, .out = to, .twiddle = roots, .outer = outer, .real = outer + tables->outer * root};
     h.in_stride = pass->in_stride, h.out_stride = pass->out_stride;
     for (int k = 0; k < 3; k++) h.in_line[k] = pass->loop[k].in, h.out_line[k] = pass->loop[k].out;
     h.lines = pass->loop[0].n;
-    h.tiles = (uint32_t)fft_shape_tiles(pass, shape);
+    h.tiles = (uint32_t)fft_line_tiles(pass, shape);
     h.rows = (uint32_t)pass->loop[1].n;
 
     _Alignas(16) unsigned char arguments[sizeof h + sizeof(double)];
     memcpy(arguments, &h, sizeof h);
     stn_put_real(dtype, pass->scale, arguments + sizeof h);
-    stn_launch how = {.grid = {(unsigned)fft_shape_blocks(pass, shape), 1, 1}, .stream = stream};
+    stn_launch how = {.grid = {(unsigned)fft_line_blocks(pass, shape), 1, 1}, .stream = stream};
     how.block[0] = (unsigned)shape->threads, how.block[1] = how.block[2] = 1;
-    how.shared = fft_shape_shared(pass, shape, dtype);
+    how.shared = fft_line_shared(pass, shape, dtype);
     return stn_module_launch(kernel->module, &how, arguments, error);
 }
 
 /* ---- params.cuh */
 
-void fft_shape_params(const fft_pass *pass, const fft_shape *shape, stn_dtype dtype, stn_text *params) {
-    const char *cell = shape->half_cells ? "unsigned short" : dtype == STN_F64 ? "double" : "float";
+void fft_line_params(const fft_pass *pass, const fft_line_shape *shape, stn_dtype dtype, stn_text *params) {
+    const char *index = shape->half_exchange ? "unsigned short" : dtype == STN_F64 ? "double" : "float";
     stn_params_begin(params);
     stn_params_elements(params, dtype);
-    stn_params_type(params, "FFT_CELL", cell);
+    stn_params_type(params, "FFT_CELL", index);
     stn_params_int(params, "BLOCKS", shape->blocks);
     stn_params_int(params, "FFT_LENGTH", shape->length);
     stn_params_int(params, "FFT_STAGES", shape->stages);
@@ -327,5 +328,5 @@ void fft_shape_params(const fft_pass *pass, const fft_shape *shape, stn_dtype dt
     stn_params_int(params, "FFT_OUTER_LOW", pass->outer ? stn_root_low(pass->outer) : 0);
     stn_params_int(params, "FFT_LOAD_REAL", pass->load_real);
     stn_params_int(params, "FFT_STORE_REAL", pass->store_real);
-    stn_params_int(params, "EXPECTED_HEADER", sizeof(line_header));
+    stn_params_int(params, "EXPECTED_HEADER", sizeof(line_arguments));
 }

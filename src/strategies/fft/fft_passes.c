@@ -272,7 +272,7 @@ static bool real_pass(const step *s, const layout *from, const layout *to, fft_p
     return set_loops(pass, &l, 0);
 }
 
-static bool two_or_three(const step *s, const layout *work, fft_passes *passes, char *reason, size_t size) {
+static bool two_or_three_passes(const step *s, const layout *work, fft_passes *passes, char *reason, size_t size) {
     int64_t longest = fft_longest(s->fft->dtype, true), n1 = factor_below(s->length, root_up(s->length, 2));
     int64_t first_length = s->lengths->first;
     int64_t other = first_length && s->length % first_length == 0 ? s->length / first_length : 0;
@@ -291,7 +291,7 @@ static bool two_or_three(const step *s, const layout *work, fft_passes *passes, 
 }
 
 /* Columns that stay in the workspace, in two passes. */
-static bool two_in_place(step *s, fft_passes *passes, char *reason, size_t size) {
+static bool two_passes_in_place(step *s, fft_passes *passes, char *reason, size_t size) {
     int64_t n1 = factor_below(s->length, root_up(s->length, 2));
     if (s->axis == 2 || s->length / n1 > fft_longest(s->fft->dtype, true))
         return refuse(reason, size, "two of its axes need a workspace at a time");
@@ -311,7 +311,7 @@ static bool add_step(step *s, fft_passes *passes, char *reason, size_t size) {
     if (!smooth(s->length) || s->length > INT64_C(1) << 30)
         return refuse(reason, size, "an axis is longer than its kernels serve");
     if (s->to.place == FFT_WORK && s->fft->kind == STN_C2R && s->lengths->padded)
-        return two_in_place(s, passes, reason, size);
+        return two_passes_in_place(s, passes, reason, size);
     if (s->to.place == FFT_WORK) return refuse(reason, size, "two of its axes need a workspace at a time");
     layout work = work_layout(s);
     passes->work = work.batch * s->fft->batch;
@@ -321,7 +321,7 @@ static bool add_step(step *s, fft_passes *passes, char *reason, size_t size) {
         if (!real_pass(s, &s->from, &work, passes)) return refuse(reason, size, uneven);
         inner.from = work;
     }
-    if (!two_or_three(&inner, &work, passes, reason, size)) return false;
+    if (!two_or_three_passes(&inner, &work, passes, reason, size)) return false;
     return !real || s->fft->inverse || real_pass(s, &s->to, &s->to, passes) || refuse(reason, size, uneven);
 }
 

@@ -8,14 +8,14 @@
 
 /* Radices for lines of 2^i points, tuned on an H200: as few exchanges as registers allow, and more
  * threads where latencies are longer. */
-typedef struct plan_row {
+typedef struct radix_row {
     int points; /* per thread */
     int radix[FFT_MAX_STAGES];
-    int threads;     /* minimum per block */
-    bool half_cells; /* exchanges in f16 are worth their rounding error */
-    double part;     /* fraction of the copy bandwidth that a large batch reaches */
-} plan_row;
-static const plan_row f16_rows[] = {
+    int threads;        /* minimum per block */
+    bool half_exchange; /* exchanges in f16 are worth their rounding error */
+    double part;        /* fraction of the copy bandwidth that a large batch reaches */
+} radix_row;
+static const radix_row f16_rows[] = {
     [1] = {2, {2}, 128, false, 0.7},
     [2] = {4, {4}, 128, false, 0.8},
     [3] = {8, {8}, 128, false, 0.6},
@@ -31,7 +31,7 @@ static const plan_row f16_rows[] = {
     [13] = {32, {32, 16, 16}, 256, true, 0.79},
     [14] = {32, {16, 32, 32}, 512, true, 0.56},
 };
-static const plan_row f32_rows[] = {
+static const radix_row f32_rows[] = {
     [1] = {2, {2}, 256, false, 0.8},
     [2] = {4, {4}, 256, false, 0.8},
     [3] = {8, {8}, 256, false, 0.6},
@@ -47,7 +47,7 @@ static const plan_row f32_rows[] = {
     [13] = {32, {32, 16, 16}, 256, false, 0.95},
     [14] = {32, {16, 32, 32}, 512, false, 0.79},
 };
-static const plan_row f64_rows[] = {
+static const radix_row f64_rows[] = {
     [1] = {2, {2}, 256, false, 0.8},
     [2] = {4, {4}, 256, false, 0.7},
     [3] = {8, {8}, 256, false, 0.5},
@@ -63,52 +63,52 @@ static const plan_row f64_rows[] = {
     [13] = {16, {2, 16, 16, 16}, 512, false, 0.72},
 };
 /* The same for strided lines: fewer threads per line, since a tile has many lines. */
-static const plan_row f16_columns[] = {
+static const radix_row f16_columns[] = {
     [7] = {16, {16, 8}, 128, true, 0.88},
     [8] = {16, {16, 16}, 128, true, 0.85},
     [9] = {32, {16, 32}, 128, true, 0.85},
     [10] = {32, {32, 32}, 256, true, 0.72},
 };
-static const plan_row f32_columns[] = {
+static const radix_row f32_columns[] = {
     [7] = {16, {16, 8}, 128, false, 0.95},
     [8] = {16, {16, 16}, 256, false, 0.95},
     [9] = {32, {16, 32}, 256, false, 0.94},
     [10] = {32, {32, 32}, 256, false, 0.79},
 };
-static const plan_row f64_columns[] = {
+static const radix_row f64_columns[] = {
     [7] = {16, {16, 8}, 64, false, 0.965},
     [8] = {16, {16, 16}, 128, false, 0.965},
     [9] = {16, {2, 16, 16}, 256, false, 0.955},
     [10] = {16, {4, 16, 16}, 256, false, 0.785},
 };
 #define ROWS_OF(table) table, sizeof table / sizeof *table
-static const struct plan_table {
-    const plan_row *row;
+static const struct radix_table {
+    const radix_row *row;
     size_t count;
-} plan_tables[2][3] = {/* contiguous, strided; by stn_dtype */
-                       {{ROWS_OF(f64_rows)}, {ROWS_OF(f32_rows)}, {ROWS_OF(f16_rows)}},
-                       {{ROWS_OF(f64_columns)}, {ROWS_OF(f32_columns)}, {ROWS_OF(f16_columns)}}};
+} radix_tables[2][3] = {/* contiguous, strided; by stn_dtype */
+                        {{ROWS_OF(f64_rows)}, {ROWS_OF(f32_rows)}, {ROWS_OF(f16_rows)}},
+                        {{ROWS_OF(f64_columns)}, {ROWS_OF(f32_columns)}, {ROWS_OF(f16_columns)}}};
 
 /* ---- choosing radices */
 
-static const plan_row *row_of(stn_dtype dtype, bool across, int64_t n) {
-    const struct plan_table *table = &plan_tables[across][dtype];
+static const radix_row *row_of(stn_dtype dtype, bool across, int64_t n) {
+    const struct radix_table *table = &radix_tables[across][dtype];
     size_t i = (size_t)stn_log2(n);
     if (n != INT64_C(1) << i || i < 1) return NULL;
-    if (across && (i >= table->count || !table->row[i].points)) table = &plan_tables[0][dtype];
+    if (across && (i >= table->count || !table->row[i].points)) table = &radix_tables[0][dtype];
     return i < table->count ? &table->row[i] : NULL;
 }
 
-static void take_row(const plan_row *row, fft_shape *shape) {
+static void use_row(const radix_row *row, fft_line_shape *shape) {
     shape->line_threads = shape->length / row->points;
     memcpy(shape->radix, row->radix, sizeof shape->radix);
     while (shape->stages < FFT_MAX_STAGES && shape->radix[shape->stages]) shape->stages++;
-    shape->half_cells = row->half_cells;
+    shape->half_exchange = row->half_exchange;
     shape->part = row->part;
     shape->measured = true;
 }
 
-int fft_points_of(const fft_shape *shape) {
+int fft_points_per_thread(const fft_line_shape *shape) {
     int most = 0;
     for (int s = 0; s < shape->stages; s++) {
         int radix = shape->radix[s], each = (shape->length / radix + shape->line_threads - 1) / shape->line_threads;
@@ -118,7 +118,7 @@ int fft_points_of(const fft_shape *shape) {
 }
 
 /* Chooses the number of threads per line with the least idle time, at most `most` points each. */
-static bool choose_threads(int most, fft_shape *shape) {
+static bool choose_threads(int most, fft_line_shape *shape) {
     int64_t least = INT64_MAX;
     int best = 0, n = shape->length, first = (n + most - 1) / most;
     for (int threads = first; threads <= 2 * first + 4 && threads <= 1024; threads++) {
@@ -126,7 +126,7 @@ static bool choose_threads(int most, fft_shape *shape) {
         for (int s = 0; s < shape->stages; s++)
             work += (int64_t)stn_div_up(n / shape->radix[s], threads) * shape->radix[s] * threads;
         shape->line_threads = threads;
-        if (fft_points_of(shape) <= most && work < least) least = work, best = threads;
+        if (fft_points_per_thread(shape) <= most && work < least) least = work, best = threads;
     }
     shape->line_threads = best;
     return best > 0;
@@ -155,12 +155,12 @@ static void search_radices(search *s, int64_t n, int from, int depth, int sum) {
  * allow, so that no thread idles and many loads are in flight. */
 enum { EVEN_POINTS = 24, EVEN_LEAST = 16, EVEN_SHORTEST = 160, EVEN_COLUMN = 512, EVEN_ROW = 1024 };
 
-typedef struct even_search {
+typedef struct even_radices {
     int radix[FFT_MAX_STAGES], stages, points, best[FFT_MAX_STAGES], best_points, best_sum;
-} even_search;
+} even_radices;
 
 /* Radices of 4 to 12 in rising order that divide `points`; the smallest sum is kept. */
-static void search_even(even_search *s, int64_t rest, int depth, int sum) {
+static void search_even_radices(even_radices *s, int64_t rest, int depth, int sum) {
     if (depth == s->stages) {
         if (rest > 1 || (s->best_points == s->points && sum >= s->best_sum)) return;
         memcpy(s->best, s->radix, sizeof s->best);
@@ -170,14 +170,14 @@ static void search_even(even_search *s, int64_t rest, int depth, int sum) {
     for (int radix = depth ? s->radix[depth - 1] : 4; radix <= 12; radix++) {
         if (rest % radix || s->points % radix) continue;
         s->radix[depth] = radix;
-        search_even(s, rest / radix, depth + 1, sum + radix);
+        search_even_radices(s, rest / radix, depth + 1, sum + radix);
     }
 }
 
-static bool even_shares(int64_t n, int stages, fft_shape *shape) {
-    even_search s = {.stages = stages};
+static bool find_even(int64_t n, int stages, fft_line_shape *shape) {
+    even_radices s = {.stages = stages};
     for (s.points = EVEN_LEAST; s.points <= EVEN_POINTS; s.points++)
-        if (n % s.points == 0) search_even(&s, n, 0, 0);
+        if (n % s.points == 0) search_even_radices(&s, n, 0, 0);
     if (!s.best_points) return false;
     memcpy(shape->radix, s.best, sizeof shape->radix);
     shape->stages = stages;
@@ -190,12 +190,12 @@ static bool even_shares(int64_t n, int stages, fft_shape *shape) {
 /* Lengths 2^a 3^b 5^c 7^d in few stages. An odd radix goes first, since its writes have no bank
  * conflicts. The fractions of the copy bandwidth were measured on columns of 70 and 80 points and
  * rows of 100 and 5120. */
-static bool mixed(int64_t n, bool wide, bool across, bool real, fft_shape *shape) {
+static bool mixed(int64_t n, bool wide, bool across, bool real, fft_line_shape *shape) {
     search s = {.most = wide ? 12 : 16, .count = FFT_MAX_STAGES + 1};
     search_radices(&s, n, 2, 0, 0);
     if (s.count > FFT_MAX_STAGES) return false;
     bool even = !real && n >= EVEN_SHORTEST && n <= (across ? EVEN_COLUMN : EVEN_ROW);
-    if (even && even_shares(n, s.count, shape)) return true;
+    if (even && find_even(n, s.count, shape)) return true;
     shape->stages = s.count;
     memcpy(shape->radix, s.best, sizeof shape->radix);
     for (int i = 1; i < s.count && shape->radix[0] % 2 == 0; i++)
@@ -207,10 +207,10 @@ static bool mixed(int64_t n, bool wide, bool across, bool real, fft_shape *shape
     return choose_threads(16, shape) || (!wide && choose_threads(32, shape));
 }
 
-int fft_radices_for(int64_t length, stn_dtype dtype, bool across, bool real, fft_shape *shape) {
+int fft_radices_for(int64_t length, stn_dtype dtype, bool across, bool real, fft_line_shape *shape) {
     enum { FEW = 128 };
-    const plan_row *row = row_of(dtype, across, length);
+    const radix_row *row = row_of(dtype, across, length);
     if (!row) return mixed(length, dtype == STN_F64, across, real, shape) ? FEW : 0;
-    take_row(row, shape);
+    use_row(row, shape);
     return row->threads;
 }

@@ -17,7 +17,7 @@ static bool is_wide(stn_dtype dtype) { return dtype == STN_F64; }
 static bool is_real(const fft_pass *pass) { return pass->load_real || pass->store_real; }
 static bool across(const fft_pass *pass) { return fft_fast_in(pass) || fft_fast_out(pass); }
 
-int64_t fft_ladder_longest(stn_dtype dtype, const stn_machine *machine) {
+int64_t fft_shared_longest(stn_dtype dtype, const stn_machine *machine) {
     int64_t one = stn_ladder_most_points(is_wide(dtype), machine->shared_per_block);
     return dtype == STN_F16 ? 0 : machine->sm >= 90 ? SHARES * one : one;
 }
@@ -25,15 +25,15 @@ int64_t fft_ladder_longest(stn_dtype dtype, const stn_machine *machine) {
 /* Lines of a block: whole cache lines where that leaves room for more than one block, otherwise
  * whole sectors where possible. */
 static int lines_for(const fft_pass *pass, bool wide) {
-    int cell = wide ? 16 : 8, length = (int)pass->length;
+    int point_size = wide ? 16 : 8, length = (int)pass->length;
     if (!across(pass)) return length <= 256 ? 4 : length <= 1024 ? 2 : 1;
-    if (length <= 1024) return 128 / cell;
-    if (length <= 2048) return 64 / cell;
-    return length <= 4096 ? 32 / cell : length <= 8192 ? 16 / cell : 1;
+    if (length <= 1024) return 128 / point_size;
+    if (length <= 2048) return 64 / point_size;
+    return length <= 4096 ? 32 / point_size : length <= 8192 ? 16 / point_size : 1;
 }
 
-bool fft_ladder_for(const fft_pass *pass, stn_dtype dtype, const stn_machine *machine, stn_ladder *shape) {
-    int64_t n = pass->length, most = fft_ladder_longest(dtype, machine);
+bool fft_shared_shape_for(const fft_pass *pass, stn_dtype dtype, const stn_machine *machine, stn_ladder *shape) {
+    int64_t n = pass->length, most = fft_shared_longest(dtype, machine);
     bool power = !(n & (n - 1));
     if (n > most || n < SHORTEST || !stn_ladder_good(n) || pass->outer || pass->only_real) return false;
     if (power && n <= (across(pass) ? LONG_COLUMN : LONG_ROW)) return false;
@@ -51,25 +51,25 @@ bool fft_ladder_for(const fft_pass *pass, stn_dtype dtype, const stn_machine *ma
 
 enum { CACHE_LINE = 128, SHORTEST_SHARED = 1024 };
 
-int64_t fft_ladder_longest_shared(stn_dtype dtype, const stn_machine *machine) {
+int64_t fft_shared_longest_in_cluster(stn_dtype dtype, const stn_machine *machine) {
     if (dtype == STN_F16 || machine->sm < 90) return 0;
     return MOST_SHARES * stn_ladder_most_points(is_wide(dtype), machine->shared_per_block) / (is_wide(dtype) ? 4 : 8);
 }
 
-bool fft_ladder_shared_for(const fft_pass *pass, stn_dtype dtype, const stn_machine *machine, stn_ladder *shape) {
+bool fft_shared_shape_in_cluster(const fft_pass *pass, stn_dtype dtype, const stn_machine *machine, stn_ladder *shape) {
     int64_t n = pass->length;
-    if (n > fft_ladder_longest_shared(dtype, machine) || n < SHORTEST_SHARED || !stn_ladder_good(n)) return false;
+    if (n > fft_shared_longest_in_cluster(dtype, machine) || n < SHORTEST_SHARED || !stn_ladder_good(n)) return false;
     if (!fft_fast_in(pass) || !fft_fast_out(pass) || pass->outer || pass->only_real || is_real(pass)) return false;
-    const int cell = is_wide(dtype) ? 16 : 8;
+    const int point_size = is_wide(dtype) ? 16 : 8;
     stn_ladder_needs needs = {
         .wide = is_wide(dtype), .last = 16, .copies = 1, .total = machine->shared_per_multiprocessor};
     needs.threads = needs.wide ? 512 : 1024;
     needs.shared = machine->shared_per_block;
     for (int room = 3; room >= 1; room--) /* resident blocks per multiprocessor */
-        for (needs.lines = CACHE_LINE / cell; needs.lines >= CACHE_LINE / cell / 2; needs.lines /= 2)
+        for (needs.lines = CACHE_LINE / point_size; needs.lines >= CACHE_LINE / point_size / 2; needs.lines /= 2)
             for (needs.fixed = 1; needs.fixed <= MOST_SHARES; needs.fixed *= 2) {
                 if (n % (needs.fixed * needs.fixed)) continue;
-                size_t bytes = (size_t)(n / needs.fixed * cell * needs.lines) * 17 / 16 + 1024;
+                size_t bytes = (size_t)(n / needs.fixed * point_size * needs.lines) * 17 / 16 + 1024;
                 if (bytes > needs.shared || bytes * (size_t)room > needs.total) continue;
                 stn_ladder_make(machine->found, (int)n, &needs, shape);
                 if (shape->stages >= 2) return true;
@@ -77,33 +77,33 @@ bool fft_ladder_shared_for(const fft_pass *pass, stn_dtype dtype, const stn_mach
     return false;
 }
 
-int64_t fft_ladder_blocks(const fft_pass *pass, const stn_ladder *shape) {
+int64_t fft_shared_blocks(const fft_pass *pass, const stn_ladder *shape) {
     int64_t blocks = shape->shares * stn_div_up(pass->loop[0].n, shape->lines);
     for (int i = 1; i < 3; i++)
         if (stn_mul_overflows(blocks, pass->loop[i].n, &blocks)) return INT64_MAX;
     return blocks;
 }
 
-size_t fft_ladder_shared(const stn_ladder *shape, stn_dtype dtype) { return stn_ladder_shared(shape, is_wide(dtype)); }
+size_t fft_shared_bytes(const stn_ladder *shape, stn_dtype dtype) { return stn_ladder_shared(shape, is_wide(dtype)); }
 
 static size_t pair_bytes(stn_dtype dtype) { return is_wide(dtype) ? 16 : 8; }
 
-size_t fft_ladder_roots(const fft_pass *pass, const stn_ladder *shape, stn_dtype dtype, void *to) {
+size_t fft_shared_roots(const fft_pass *pass, const stn_ladder *shape, stn_dtype dtype, void *to) {
     size_t bytes = stn_ladder_roots(shape, is_wide(dtype), to);
     if (is_real(pass)) bytes += stn_ladder_half_roots(shape, is_wide(dtype), to ? (char *)to + bytes : NULL);
     return bytes / pair_bytes(dtype);
 }
 
 /* The arguments that fft_ladder.cu declares; the scale follows in its arithmetic type. */
-typedef struct ladder_arguments {
+typedef struct shared_arguments {
     const void *in;
     void *out;
     const void *roots, *half;
     int64_t in_stride, out_stride, in_line[3], out_line[3], lines;
     uint32_t tiles, rows;
-} ladder_arguments;
+} shared_arguments;
 
-void fft_ladder_params(const fft_pass *pass, const stn_ladder *shape, stn_dtype dtype, stn_text *params) {
+void fft_shared_params(const fft_pass *pass, const stn_ladder *shape, stn_dtype dtype, stn_text *params) {
     stn_params_begin(params);
     stn_params_elements(params, dtype);
     stn_ladder_params(shape, params);
@@ -112,7 +112,7 @@ void fft_ladder_params(const fft_pass *pass, const stn_ladder *shape, stn_dtype 
     stn_params_int(params, "FFT_SCALE", pass->scale != 1);
     stn_params_int(params, "FFT_LOAD_REAL", pass->load_real);
     stn_params_int(params, "FFT_STORE_REAL", pass->store_real);
-    stn_params_int(params, "EXPECTED_HEADER", sizeof(ladder_arguments));
+    stn_params_int(params, "EXPECTED_HEADER", sizeof(shared_arguments));
 }
 
 /* Fractions of the copy bandwidth, measured on an H200: of rows by length; of columns by the bytes
@@ -142,28 +142,28 @@ static const struct {
 #define TALLEST 10240
 
 /* Factor for lines that several blocks share, relative to lines in one block. */
-static double shared_part(const fft_pass *pass, const stn_ladder *shape, int at) {
+static double cluster_factor(const fft_pass *pass, const stn_ladder *shape, int at) {
     if (shape->shares == 1) return 1;
     if (at < 3) return rates.cluster;
     const bool timed = pass->length >= TALL && pass->length <= TALLEST && pass->loop[0].n % shape->lines == 0;
     return timed ? rates.tall : rates.shared;
 }
 
-double fft_ladder_part(const fft_pass *pass, const stn_ladder *shape, stn_dtype dtype) {
+double fft_shared_bandwidth(const fft_pass *pass, const stn_ladder *shape, stn_dtype dtype) {
     int64_t pair = (int64_t)pair_bytes(dtype), side = shape->lines * pair;
     int at = side >= 128 ? 4 : side >= 64 ? 3 : side >= 32 ? 2 : side >= 16;
     double part = is_real(pass) ? rates.row_real[dtype != STN_F64] : pass->length <= 1024 ? rates.row_short : rates.row;
     if (across(pass)) part = rates.column[at] * (pass->from == pass->to ? 1 : rates.moved[at]);
-    if (across(pass) && at == 4 && fft_is_far(pass, dtype)) part *= rates.far;
+    if (across(pass) && at == 4 && fft_is_spread(pass, dtype)) part *= rates.far;
     if (across(pass) && at < 4 && shape->lines > 1 && pass->in_stride * pair % 32)
         part *= rates.uneven[dtype != STN_F64];
-    return part * shared_part(pass, shape, at);
+    return part * cluster_factor(pass, shape, at);
 }
 
-stn_status fft_ladder_launch(const struct stn_kernel *kernel, const fft_pass *pass, const stn_ladder *shape,
+stn_status fft_shared_launch(const struct stn_kernel *kernel, const fft_pass *pass, const stn_ladder *shape,
                              stn_dtype dtype, const void *from, void *to, const void *roots, void *stream,
                              stn_error *error) {
-    ladder_arguments a = {.in = from, .out = to, .roots = roots, .lines = pass->loop[0].n};
+    shared_arguments a = {.in = from, .out = to, .roots = roots, .lines = pass->loop[0].n};
     a.half = (const char *)roots + stn_ladder_roots(shape, is_wide(dtype), NULL);
     a.in_stride = pass->in_stride, a.out_stride = pass->out_stride;
     for (int k = 0; k < 3; k++) a.in_line[k] = pass->loop[k].in, a.out_line[k] = pass->loop[k].out;
@@ -172,9 +172,9 @@ stn_status fft_ladder_launch(const struct stn_kernel *kernel, const fft_pass *pa
     _Alignas(16) unsigned char arguments[sizeof a + sizeof(double)];
     memcpy(arguments, &a, sizeof a);
     stn_put_real(dtype, pass->scale, arguments + sizeof a);
-    stn_launch how = {.grid = {(unsigned)fft_ladder_blocks(pass, shape), 1, 1}, .stream = stream};
+    stn_launch how = {.grid = {(unsigned)fft_shared_blocks(pass, shape), 1, 1}, .stream = stream};
     how.cluster = (unsigned)(shape->shares > 1 ? shape->shares : 0);
     how.block[0] = (unsigned)(shape->threads * shape->lines), how.block[1] = how.block[2] = 1;
-    how.shared = fft_ladder_shared(shape, dtype);
+    how.shared = fft_shared_bytes(shape, dtype);
     return stn_module_launch(kernel->module, &how, arguments, error);
 }

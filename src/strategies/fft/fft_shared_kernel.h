@@ -9,21 +9,21 @@
 struct stn_kernel;
 
 /* The longest line, in points, that the kernel can run; 0: none. */
-int64_t fft_ladder_longest(stn_dtype dtype, const stn_machine *machine);
+int64_t fft_shared_longest(stn_dtype dtype, const stn_machine *machine);
 /* The same for tiles of columns that a cluster of blocks shares. */
-int64_t fft_ladder_longest_shared(stn_dtype dtype, const stn_machine *machine);
+int64_t fft_shared_longest_in_cluster(stn_dtype dtype, const stn_machine *machine);
 /* Whether the kernel is a candidate for this pass; if so, its shape. */
-bool fft_ladder_for(const fft_pass *pass, stn_dtype dtype, const stn_machine *machine, stn_ladder *shape);
+bool fft_shared_shape_for(const fft_pass *pass, stn_dtype dtype, const stn_machine *machine, stn_ladder *shape);
 /* The same for columns shared by a cluster, with whole cache lines per block. */
-bool fft_ladder_shared_for(const fft_pass *pass, stn_dtype dtype, const stn_machine *machine, stn_ladder *shape);
-int64_t fft_ladder_blocks(const fft_pass *pass, const stn_ladder *shape);
-size_t fft_ladder_shared(const stn_ladder *shape, stn_dtype dtype);
+bool fft_shared_shape_in_cluster(const fft_pass *pass, stn_dtype dtype, const stn_machine *machine, stn_ladder *shape);
+int64_t fft_shared_blocks(const fft_pass *pass, const stn_ladder *shape);
+size_t fft_shared_bytes(const stn_ladder *shape, stn_dtype dtype);
 /* Fills the tables and returns their size in complex numbers; if `to` is NULL, only the size. */
-size_t fft_ladder_roots(const fft_pass *pass, const stn_ladder *shape, stn_dtype dtype, void *to);
-void fft_ladder_params(const fft_pass *pass, const stn_ladder *shape, stn_dtype dtype, stn_text *params);
+size_t fft_shared_roots(const fft_pass *pass, const stn_ladder *shape, stn_dtype dtype, void *to);
+void fft_shared_params(const fft_pass *pass, const stn_ladder *shape, stn_dtype dtype, stn_text *params);
 /* Fraction of the copy bandwidth that a large pass reaches. */
-double fft_ladder_part(const fft_pass *pass, const stn_ladder *shape, stn_dtype dtype);
-stn_status fft_ladder_launch(const struct stn_kernel *kernel, const fft_pass *pass, const stn_ladder *shape,
+double fft_shared_bandwidth(const fft_pass *pass, const stn_ladder *shape, stn_dtype dtype);
+stn_status fft_shared_launch(const struct stn_kernel *kernel, const fft_pass *pass, const stn_ladder *shape,
                              stn_dtype dtype, const void *from, void *to, const void *roots, void *stream,
                              stn_error *error);
 #endif

@@ -72,8 +72,8 @@ void fft_warp_params(const fft_pass *pass, stn_text *params) {
 double fft_warp_seconds(const fft_pass *pass, const stn_machine *machine) {
     const warp_shape *shape = shape_of(pass);
     double points = (double)pass->loop[0].n * (double)pass->length;
-    double turns = (double)stn_div_up(pass->loop[0].n, grid_of(pass, shape, machine) * shape->warps);
-    double waiting = rates.start + rates.turn * turns, moving = 8 * points / (rates.memory * machine->copy_bandwidth);
+    double waves = (double)stn_div_up(pass->loop[0].n, grid_of(pass, shape, machine) * shape->warps);
+    double waiting = rates.start + rates.turn * waves, moving = 8 * points / (rates.memory * machine->copy_bandwidth);
     return fmax(waiting, moving) + machine->launch_seconds;
 }
 

@@ -26,48 +26,48 @@ static bool counts_fit(const fno_stage *stage, const stage_state *state, const s
         return blocks <= INT32_MAX && m->modes <= INT32_MAX && m->rows <= INT32_MAX && m->columns <= INT32_MAX;
     }
     const fno_pass *pass = &stage->pass;
-    blocks = state->by == BY_TABLE       ? fno_dense_blocks(pass, &state->dense_shape)
-             : state->by == BY_FREQUENCY ? fno_few_blocks(pass, &state->few_shape)
-                                         : fno_shape_blocks(pass, &state->shape, machine, &each);
+    blocks = state->by == BY_DENSE_PRODUCT ? fno_dense_blocks(pass, &state->dense_shape)
+             : state->by == BY_DIRECT_SUMS ? fno_few_blocks(pass, &state->few_shape)
+                                           : fno_line_blocks(pass, &state->shape, machine, &each);
     return blocks <= INT32_MAX && each <= INT32_MAX && pass->inner <= INT32_MAX && pass->channels <= INT32_MAX &&
            pass->outputs <= INT32_MAX;
 }
 
 double fno_stage_pass_cost(const fno_pass *pass, const stage_state *at, fno_numbers numbers, const stn_machine *machine,
                            stn_estimate *sum) {
-    if (at->by == BY_TABLE) return fno_dense_cost(pass, numbers, &at->dense_shape, machine, sum);
-    if (at->by == BY_FREQUENCY) return fno_few_cost(pass, numbers, &at->few_shape, machine, sum);
+    if (at->by == BY_DENSE_PRODUCT) return fno_dense_cost(pass, numbers, &at->dense_shape, machine, sum);
+    if (at->by == BY_DIRECT_SUMS) return fno_few_cost(pass, numbers, &at->few_shape, machine, sum);
     return fno_pass_cost(pass, numbers, &at->shape, machine, sum);
 }
 
 /* Lets fno_few run a pass that already has a kernel, if it can and is estimated to be faster. */
-static void shape_singly(const fno_pass *pass, fno_numbers numbers, const stn_machine *machine, stage_state *at) {
+static void prefer_direct_sums(const fno_pass *pass, fno_numbers numbers, const stn_machine *machine, stage_state *at) {
     char reason[160];
     stn_estimate unused = {0};
     if (!fno_few_shape_for(pass, numbers, machine, &at->few_shape, reason, sizeof reason)) return;
     if (fno_few_cost(pass, numbers, &at->few_shape, machine, &unused) <
         fno_stage_pass_cost(pass, at, numbers, machine, &unused))
-        at->by = BY_FREQUENCY;
+        at->by = BY_DIRECT_SUMS;
 }
 
 /* Shapes a pass: by FFT; as a dense product if its length has no butterflies, or if it is asked
  * for; by single frequencies (fno_few) if it is too long for a product. */
 static bool shape_pass(const fno_pass *pass, fno_numbers numbers, int way, const stn_machine *machine, stage_state *at,
                        char *reason, size_t size) {
-    const bool product = way == AS_PRODUCTS;
-    const fno_form form = !pass->product ? FNO_BY_GROUPS
-                          : way == WHOLE ? FNO_WHOLE
-                          : way == SPLIT ? FNO_SPLIT
-                          : way == TWINS ? FNO_TWINS
-                                         : FNO_BY_GROUPS;
-    at->by = BY_LADDER;
+    const bool product = way == DENSE;
+    const fno_form trial = !pass->product        ? FNO_BY_GROUPS
+                           : way == WHOLE        ? FNO_WHOLE
+                           : way == SPLIT        ? FNO_SPLIT
+                           : way == SPLIT_IN_TWO ? FNO_SPLIT_IN_TWO
+                                                 : FNO_BY_GROUPS;
+    at->by = BY_FFT;
     if (!(product && fno_dense_shape_for(pass, numbers, machine, &at->dense_shape, reason, size)) &&
-        fno_shape_for(pass, numbers, form, machine, &at->shape, reason, size))
+        fno_line_shape_for(pass, numbers, trial, machine, &at->shape, reason, size))
         return true;
-    at->by = BY_TABLE;
+    at->by = BY_DENSE_PRODUCT;
     if (fno_dense_shape_for(pass, numbers, machine, &at->dense_shape, reason, size)) return true;
     char unused[160];
-    at->by = BY_FREQUENCY;
+    at->by = BY_DIRECT_SUMS;
     return fno_few_shape_for(pass, numbers, machine, &at->few_shape, unused, sizeof unused);
 }
 
@@ -82,8 +82,8 @@ bool fno_find(const stn_layer *layer, const stn_candidate *candidate, const stn_
         if (stage->kind == FNO_PASS &&
             !shape_pass(&stage->pass, state->numbers, candidate->values[WAY], machine, at, reason, size))
             return false;
-        if (stage->kind == FNO_PASS && candidate->values[WAY] == SINGLY)
-            shape_singly(&stage->pass, state->numbers, machine, at);
+        if (stage->kind == FNO_PASS && candidate->values[WAY] == FEW_MODES)
+            prefer_direct_sums(&stage->pass, state->numbers, machine, at);
         if (!counts_fit(stage, at, machine)) {
             snprintf(reason, size, "a launch would have more than 2^31 blocks or channels");
             return false;
@@ -118,63 +118,64 @@ static int blocks_of_product(const fno_state *state) {
 }
 
 /* Whether a way differs from the default way of the same fusion and may be faster. */
-static bool is_worth(int way, const fno_state *state, const fno_state *plain) {
+static bool may_be_faster(int way, const fno_state *state, const fno_state *plain) {
     /* more resident blocks */
     if (way == WHOLE) return blocks_of_product(state) > blocks_of_product(plain);
-    if (way == AS_PRODUCTS) return fno_passes_by(state, BY_TABLE) > fno_passes_by(plain, BY_TABLE);
-    if (way == SINGLY) return fno_passes_by(state, BY_FREQUENCY) > fno_passes_by(plain, BY_FREQUENCY);
-    return !fno_passes_by(state, BY_TABLE);
+    if (way == DENSE) return fno_passes_by(state, BY_DENSE_PRODUCT) > fno_passes_by(plain, BY_DENSE_PRODUCT);
+    if (way == FEW_MODES) return fno_passes_by(state, BY_DIRECT_SUMS) > fno_passes_by(plain, BY_DIRECT_SUMS);
+    return !fno_passes_by(state, BY_DENSE_PRODUCT);
 }
 
-typedef struct form {
+typedef struct trial {
     const stn_layer *layer;
     stn_candidate candidate;
     fno_state state; /* found by the first constraint */
-} form;
+} trial;
 
 static bool passes_hold(const stn_task *none, const stn_machine *machine, void *of) {
-    form *f = of;
+    trial *f = of;
     char reason[160];
     (void)none;
     return fno_find(f->layer, &f->candidate, machine, &f->state, reason, sizeof reason);
 }
 
-static bool another_holds(const stn_task *none, const stn_machine *machine, void *of) {
-    const form *f = of;
-    const stn_candidate as_ever = {{[FUSION] = f->candidate.values[FUSION]}};
+static bool is_distinct(const stn_task *none, const stn_machine *machine, void *of) {
+    const trial *f = of;
+    const stn_candidate default_way = {{[FUSION] = f->candidate.values[FUSION]}};
     fno_state plain;
     char reason[160];
     (void)none;
-    return f->candidate.values[WAY] == AS_EVER ||
-           (fno_find(f->layer, &as_ever, machine, &plain, reason, sizeof reason) &&
-            is_worth(f->candidate.values[WAY], &f->state, &plain));
+    return f->candidate.values[WAY] == DEFAULT_WAY ||
+           (fno_find(f->layer, &default_way, machine, &plain, reason, sizeof reason) &&
+            may_be_faster(f->candidate.values[WAY], &f->state, &plain));
 }
 
 static const stn_constraint constraints[] = {
     {"lines and modes",
      "a block's shared memory and registers hold the lines and modes of each pass, counted in 31 bits", passes_hold},
-    {"another form", "it does otherwise than the plain way of what is fused, and may be better", another_holds},
+    {"another form", "it does otherwise than the plain way of what is fused, and may be better", is_distinct},
 };
 
 /* All fusions by default; then the other ways, of full fusion and of no fusion. */
-static size_t look(const stn_layer *layer, const stn_machine *machine, stn_candidate *list, size_t most,
+static size_t find(const stn_layer *layer, const stn_machine *machine, stn_candidate *list, size_t most,
                    stn_tally *tally) {
-    static const int ways[][2] = {
-        {FNO_ALL, AS_EVER}, {FNO_BACK, AS_EVER}, {FNO_FORWARD, AS_EVER}, {FNO_APART, AS_EVER},     {FNO_ALL, WHOLE},
-        {FNO_ALL, SPLIT},   {FNO_ALL, TWINS},    {FNO_ALL, SINGLY},      {FNO_APART, AS_PRODUCTS}, {FNO_APART, SINGLY}};
+    static const int ways[][2] = {{FNO_ALL, DEFAULT_WAY},   {FNO_BACK, DEFAULT_WAY}, {FNO_FORWARD, DEFAULT_WAY},
+                                  {FNO_APART, DEFAULT_WAY}, {FNO_ALL, WHOLE},        {FNO_ALL, SPLIT},
+                                  {FNO_ALL, SPLIT_IN_TWO},  {FNO_ALL, FEW_MODES},    {FNO_APART, DENSE},
+                                  {FNO_APART, FEW_MODES}};
     size_t count = 0;
     for (size_t i = 0; i < sizeof ways / sizeof *ways && count < most; i++) {
-        form f = {.layer = layer, .candidate = {{[FUSION] = ways[i][0], [WAY] = ways[i][1]}}};
+        trial f = {.layer = layer, .candidate = {{[FUSION] = ways[i][0], [WAY] = ways[i][1]}}};
         if (STN_CONSTRAINTS_HOLD(constraints, NULL, machine, &f, tally)) list[count++] = f.candidate;
     }
     return count;
 }
 
 size_t fno_candidates(const stn_layer *layer, const stn_machine *machine, stn_candidate *list, size_t most) {
-    return look(layer, machine, list, most, NULL);
+    return find(layer, machine, list, most, NULL);
 }
 
 void fno_left_out(const stn_plan *plan, stn_tally *tally) {
     stn_candidate list[STN_PLAN_RANKING];
-    (void)look(&plan->layer, &plan->machine, list, STN_PLAN_RANKING, tally);
+    (void)find(&plan->layer, &plan->machine, list, STN_PLAN_RANKING, tally);
 }

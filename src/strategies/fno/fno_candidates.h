@@ -9,13 +9,15 @@
 struct stn_kernel;
 
 enum { FUSION, WAY }; /* a candidate's values */
-/* Values of WAY. AS_EVER: the default; AS_PRODUCTS: passes as dense products with a table of roots
- * where possible; WHOLE, SPLIT, TWINS: as in fno_form; SINGLY: fno_few where it is faster. */
-enum { AS_EVER, AS_PRODUCTS, WHOLE, SPLIT, TWINS, SINGLY };
+/* Values of WAY. DEFAULT_WAY: the default; DENSE: passes as dense products with a table of roots
+ * where possible; WHOLE, SPLIT, SPLIT_IN_TWO: as in fno_form; FEW_MODES: fno_few where it is
+ * faster. */
+enum { DEFAULT_WAY, DENSE, WHOLE, SPLIT, SPLIT_IN_TWO, FEW_MODES };
 
 typedef struct stage_state {
-    enum { BY_LADDER, BY_TABLE, BY_FREQUENCY } by; /* fno_line or fno_split; fno_dense; fno_few */
-    fno_shape shape;
+    /* fno_line or fno_split; fno_dense; fno_few */
+    enum { BY_FFT, BY_DENSE_PRODUCT, BY_DIRECT_SUMS } by;
+    fno_line_shape shape;
     fno_dense_shape dense_shape;
     fno_few_shape few_shape;
     fno_modes_shape modes_shape; /* of a product per mode */

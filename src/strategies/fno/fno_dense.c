@@ -32,7 +32,7 @@ static size_t shared_of(const fno_pass *pass, fno_numbers numbers, const fno_den
                   stage = pass->forward ? lines * (depth + 8) : depth / 2 * 2 * (lines + 4);
     const int64_t width = 8 * (int64_t)shape->tiles[1], out_pitch = width == 8 ? 8 : width + 8;
     const int64_t going = pass->forward ? 0 : (int64_t)shape->warps[0] * shape->warps[1] * 16 * out_pitch;
-    return (size_t)((8 * steps_of(pass) > depth ? 2 : 1) * stage + going) * fno_cell(numbers) / 2;
+    return (size_t)((8 * steps_of(pass) > depth ? 2 : 1) * stage + going) * fno_complex_bytes(numbers) / 2;
 }
 
 int64_t fno_dense_blocks(const fno_pass *pass, const fno_dense_shape *shape) {
@@ -67,7 +67,7 @@ size_t fno_dense_table(const fno_pass *pass, fno_numbers numbers, const fno_dens
         else
             ((float *)to)[i] = (float)e;
     }
-    return (size_t)(used + tiles * 64) * fno_cell(numbers) / 2;
+    return (size_t)(used + tiles * 64) * fno_complex_bytes(numbers) / 2;
 }
 
 /* ---- building and launching */
@@ -108,7 +108,7 @@ static const struct {
 double fno_dense_cost(const fno_pass *pass, fno_numbers numbers, const fno_dense_shape *shape,
                       const stn_machine *machine, stn_estimate *sum) {
     const double store = (double)stn_dtype_size(numbers.dtype) * (double)per_point(pass),
-                 cell = (double)fno_cell(numbers);
+                 cell = (double)fno_complex_bytes(numbers);
     const double point = pass->forward ? (pass->store_in ? store : cell) : pass->store_out ? store : cell;
     const double lines = (double)pass->items * (double)pass->channels;
     const double bytes = lines * ((double)pass->n * point * (pass->added ? 2 : 1) + (double)pass->modes * cell);
@@ -124,7 +124,7 @@ double fno_dense_cost(const fno_pass *pass, fno_numbers numbers, const fno_dense
                           (16 * 8 / 32.0 * again / rates.copied / 4 * 1.5 + rates.row * tiles / shape->tiles[1] +
                            rates.column * tiles / shape->tiles[0]);
     const double issue = issued / (4.0 * machine->multiprocessors * machine->clock);
-    const double turns = blocks / machine->multiprocessors / shape->blocks, idle = ceil(turns) / turns;
+    const double waves = blocks / machine->multiprocessors / shape->blocks, idle = ceil(waves) / waves;
     const double moving = bytes / (rates.copy * machine->copy_bandwidth) * fmax(1, idle / rates.draw);
     const double working = (fmax(tensor, issue) + 0.3 * fmin(tensor, issue)) * idle;
     sum->bytes += bytes, sum->flops += flops, sum->launches += 1, sum->unit = unit;

@@ -9,7 +9,7 @@
 typedef struct fno_few_shape {
     int radix; /* of the butterflies */
     /* a real channel is a line of its own: half the sums, butterflies of twice the radix */
-    bool alone;
+    bool single_channel;
     int threads; /* per line */
     int lines;   /* per block */
     int parts;   /* partial sums of a sum over threads */

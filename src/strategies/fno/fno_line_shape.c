@@ -6,9 +6,9 @@
 
 #include "base/arith.h"
 
-/* MOST_CELLS: longest line; STEP: channels whose weights are loaded at once if the modes of all
+/* LONGEST_LINE: longest line; STEP: channels whose weights are loaded at once if the modes of all
  * channels are in shared memory; SECTOR: bytes of a memory transaction. */
-enum { MOST_CELLS = 1024 * 1024, STEP = 16, SECTOR = 32 };
+enum { LONGEST_LINE = 1024 * 1024, STEP = 16, SECTOR = 32 };
 
 /* ---- radices of the shared-memory FFT */
 
@@ -16,7 +16,7 @@ static bool has_butterfly(int radix) { return radix != 11 && radix != 13; }
 
 /* Splits `rest` into `stages` radices, the first as large as possible, the last at most `last`: a
  * small last radix needs few registers. */
-static bool divide(int rest, int stages, int most, int last, int *radix) {
+static bool split_radices(int rest, int stages, int most, int last, int *radix) {
     static const int radices[] = {16, 15, 14, 12, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1};
     if (stages == 1) {
         *radix = rest;
@@ -25,7 +25,7 @@ static bool divide(int rest, int stages, int most, int last, int *radix) {
     for (size_t i = 0; i < sizeof radices / sizeof *radices; i++) {
         if (radices[i] > most || rest % radices[i]) continue;
         *radix = radices[i];
-        if (divide(rest / radices[i], stages - 1, most, last, radix + 1)) return true;
+        if (split_radices(rest / radices[i], stages - 1, most, last, radix + 1)) return true;
     }
     return false;
 }
@@ -33,21 +33,21 @@ static bool divide(int rest, int stages, int most, int last, int *radix) {
 static int most_of(bool wide) { return wide ? 8 : 16; }
 
 static bool find_radices(int64_t n, bool wide, stn_ladder *line) {
-    if (!stn_ladder_good(n) || n > MOST_CELLS) return false;
+    if (!stn_ladder_good(n) || n > LONGEST_LINE) return false;
     for (line->stages = 2; line->stages <= STN_LADDER_STAGES; line->stages++)
         for (int last = 8; last <= most_of(wide); last += 8)
-            if (divide((int)n, line->stages, most_of(wide), last, line->radix)) return true;
+            if (split_radices((int)n, line->stages, most_of(wide), last, line->radix)) return true;
     return false;
 }
 
 /* For short lines: makes the first radix so small that neighbouring threads, which take
  * neighbouring points, read whole sectors of 32 bytes. The number of stages does not change. */
-static void widen_rows(int64_t n, bool wide, int point, stn_ladder *line) {
+static void shorten_first_radix(int64_t n, bool wide, int point, stn_ladder *line) {
     const int stages = line->stages;
     for (int first = line->radix[0]; first >= 2; first--) {
         int radix[STN_LADDER_STAGES] = {first};
         if (n % first || !has_butterfly(first) || n / first * point < SECTOR) continue;
-        if (!divide((int)(n / first), stages - 1, most_of(wide), most_of(wide), radix + 1)) continue;
+        if (!split_radices((int)(n / first), stages - 1, most_of(wide), most_of(wide), radix + 1)) continue;
         for (int s = 0; s < stages; s++) line->radix[s] = radix[s];
         return;
     }
@@ -55,7 +55,7 @@ static void widen_rows(int64_t n, bool wide, int point, stn_ladder *line) {
 /* Bytes of a point in memory, for a pass without the product. */
 static int point_bytes(const fno_pass *pass, fno_numbers numbers) {
     const bool stored = pass->forward ? pass->store_in : pass->store_out;
-    return (int)(stored ? stn_dtype_size(numbers.dtype) : fno_cell(numbers) / 2) * (pass->real ? 1 : 2);
+    return (int)(stored ? stn_dtype_size(numbers.dtype) : fno_complex_bytes(numbers) / 2) * (pass->real ? 1 : 2);
 }
 
 /* Neighbouring butterflies of the last stage begin one radix apart, in four interleaved lines; an
@@ -74,31 +74,31 @@ static int power_from(int64_t n) {
 /* ---- shared memory; must agree with CELLS in fno_line.cu */
 
 static int64_t pitch(int64_t channels) { return stn_round_up(channels, 16); }
-static int64_t group_channels(const fno_pass *pass, const fno_shape *shape) {
+static int64_t group_channels(const fno_pass *pass, const fno_line_shape *shape) {
     return (int64_t)shape->line.lines * shape->groups * (pass->real ? 2 : 1);
 }
-static int64_t columns_of(const fno_shape *shape) { return 8 * (int64_t)shape->tiles[1] * shape->warps[1]; }
+static int64_t columns_of(const fno_line_shape *shape) { return 8 * (int64_t)shape->tiles[1] * shape->warps[1]; }
 
 /* Rows of the tile, in all sweeps of the product. */
-static int64_t rows_of(const fno_pass *pass, const fno_shape *shape) {
+static int64_t rows_of(const fno_pass *pass, const fno_line_shape *shape) {
     const int64_t rows = 16 * (int64_t)shape->tiles[0] * shape->warps[0];
     return !pass->product ? pass->modes : shape->whole ? stn_round_up(pass->modes, rows) : rows;
 }
 
-size_t fno_shape_shared(const fno_pass *pass, fno_numbers numbers, const fno_shape *shape) {
+size_t fno_line_shared(const fno_pass *pass, fno_numbers numbers, const fno_line_shape *shape) {
     const int64_t channels = group_channels(pass, shape), columns = columns_of(shape), rows = rows_of(pass, shape);
-    const int64_t line = (int64_t)(stn_ladder_shared(&shape->line, fno_wide(numbers)) / fno_cell(numbers));
-    const int64_t ladder = pass->forward || pass->back ? line * shape->groups : 0;
+    const int64_t line = (int64_t)(stn_ladder_shared(&shape->line, fno_wide(numbers)) / fno_complex_bytes(numbers));
+    const int64_t fft = pass->forward || pass->back ? line * shape->groups : 0;
     if (shape->whole) {
         const int64_t tile = rows * pitch(stn_max(shape->whole, columns));
-        if (shape->mixers) return (size_t)(stn_round_up(ladder, 2) + 2 * tile) * fno_cell(numbers);
-        return (size_t)(stn_round_up(stn_max(ladder, 2 * STEP * (columns + 2)), 2) + tile) * fno_cell(numbers);
+        if (shape->mixers) return (size_t)(stn_round_up(fft, 2) + 2 * tile) * fno_complex_bytes(numbers);
+        return (size_t)(stn_round_up(stn_max(fft, 2 * STEP * (columns + 2)), 2) + tile) * fno_complex_bytes(numbers);
     }
     const int64_t group = pass->product && !shape->held ? channels * (columns + 2) : 0;
     const int64_t in = rows * pitch(channels) + group;
     const int64_t out = pass->product && pass->back ? pass->modes * pitch(columns) : 0;
     const int64_t held = pass->product ? shape->held * (columns + 2) : 0;
-    return (size_t)(stn_round_up(ladder, 2) + held + stn_max(in, out)) * fno_cell(numbers);
+    return (size_t)(stn_round_up(fft, 2) + held + stn_max(in, out)) * fno_complex_bytes(numbers);
 }
 
 /* ---- choosing the shape */
@@ -107,12 +107,12 @@ typedef struct search {
     const fno_pass *pass;
     fno_numbers numbers;
     const stn_machine *machine;
-    fno_form form;
-    fno_shape now, best;
+    fno_form trial;
+    fno_line_shape now, best;
     double cost;
 } search;
 
-static bool is_split(const search *s) { return s->form == FNO_SPLIT || s->form == FNO_TWINS; }
+static bool is_split(const search *s) { return s->trial == FNO_SPLIT || s->trial == FNO_SPLIT_IN_TWO; }
 
 /* Resident blocks per multiprocessor with `shared` bytes each. */
 static int64_t fitting(const search *s, size_t shared) {
@@ -122,17 +122,17 @@ static int64_t fitting(const search *s, size_t shared) {
 
 /* Rates the current shape and keeps it if it is the best. Weights stay in shared memory if that
  * does not reduce the number of resident blocks. */
-static void offer(search *s, double waste, int by_registers) {
-    fno_shape *now = &s->now;
+static void consider(search *s, double waste, int by_registers) {
+    fno_line_shape *now = &s->now;
     const int64_t channels = group_channels(s->pass, now);
     now->held = now->whole = 0;
-    if (s->form == FNO_WHOLE) now->whole = (int)stn_round_up(s->pass->channels, stn_max(STEP, channels));
+    if (s->trial == FNO_WHOLE) now->whole = (int)stn_round_up(s->pass->channels, stn_max(STEP, channels));
     if (is_split(s)) now->whole = (int)stn_round_up(s->pass->channels, channels);
-    int64_t blocks = stn_min(by_registers, fitting(s, fno_shape_shared(s->pass, s->numbers, now)));
-    if (blocks < (s->form == FNO_WHOLE || s->form == FNO_TWINS ? 2 : 1)) return;
-    if (s->pass->product && s->form == FNO_BY_GROUPS) {
+    int64_t blocks = stn_min(by_registers, fitting(s, fno_line_shared(s->pass, s->numbers, now)));
+    if (blocks < (s->trial == FNO_WHOLE || s->trial == FNO_SPLIT_IN_TWO ? 2 : 1)) return;
+    if (s->pass->product && s->trial == FNO_BY_GROUPS) {
         now->held = (int)stn_round_up(s->pass->channels, channels);
-        if (now->held > 4096 || fitting(s, fno_shape_shared(s->pass, s->numbers, now)) < blocks) now->held = 0;
+        if (now->held > 4096 || fitting(s, fno_line_shared(s->pass, s->numbers, now)) < blocks) now->held = 0;
     }
     now->line.blocks = (int)blocks;
     const double resident = (double)(blocks * now->threads), busy = waste * (0.7 + 0.3 * 512 / fmin(resident, 512));
@@ -144,7 +144,7 @@ static void offer(search *s, double waste, int by_registers) {
 /* Tries all divisions of the product among the warps, of all modes or of those of a sweep. A lane's
  * sums take 8 registers per tile, and the values added to them as many per row of tiles; with 4
  * tiles, two blocks of 256 threads fit. */
-static void offer_products(search *s, int sweeps) {
+static void consider_products(search *s, int sweeps) {
     const int wide = fno_wide(s->numbers) ? 2 : 1, warps = (s->now.mixers ? s->now.mixers : s->now.threads) / 32;
     const int64_t rows = stn_div_up(stn_div_up(s->pass->modes, 16), sweeps), columns = stn_div_up(s->pass->outputs, 8);
     for (int m = 1; m <= warps; m *= 2) {
@@ -156,26 +156,26 @@ static void offer_products(search *s, int sweeps) {
         if (many && s->now.threads > 256 && !s->now.mixers) continue;
         const double ideal = (double)s->pass->modes / 16 / sweeps * (double)s->pass->outputs / 8;
         const double waste = (double)(down * along * warps) / ideal;
-        offer(s, 0.5 + 0.5 * fmin(waste, 16) + 0.05 * (double)(down + along) / (double)(down * along),
-              many && !s->now.mixers ? 1 : 512 / s->now.threads);
+        consider(s, 0.5 + 0.5 * fmin(waste, 16) + 0.05 * (double)(down + along) / (double)(down * along),
+                 many && !s->now.mixers ? 1 : 512 / s->now.threads);
     }
 }
 
-static void offer_groups(search *s) {
-    fno_shape *now = &s->now;
+static void consider_groups(search *s) {
+    fno_line_shape *now = &s->now;
     const int64_t channels = group_channels(s->pass, now),
                   all = s->pass->product ? s->pass->channels : stn_max(s->pass->channels, s->pass->outputs);
     if (channels % 2 || (s->pass->product && channels % 8)) return;
-    if (s->form == FNO_WHOLE && channels % STEP) return;
+    if (s->trial == FNO_WHOLE && channels % STEP) return;
     if (s->pass->product)
-        for (int sweeps = 1; sweeps <= (s->form == FNO_WHOLE ? 4 : 1); sweeps *= 2) offer_products(s, sweeps);
+        for (int sweeps = 1; sweeps <= (s->trial == FNO_WHOLE ? 4 : 1); sweeps *= 2) consider_products(s, sweeps);
     else /* waste: lines of the last group that do not exist */
-        offer(s, (double)stn_round_up(all, channels) / (double)all, 512 / now->threads > 1 ? 768 / now->threads : 1);
+        consider(s, (double)stn_round_up(all, channels) / (double)all, 512 / now->threads > 1 ? 768 / now->threads : 1);
 }
 
 /* Tries numbers of threads per line and of lines at once. Warps that only transform have whole
  * lines, so that they need not wait for each other. */
-static void offer_lines(search *s) {
+static void consider_lines(search *s) {
     stn_ladder *line = &s->now.line;
     s->now.mixers = is_split(s) ? s->now.threads / 2 : 0;
     for (line->lines = 4; line->lines >= 1; line->lines /= 2)
@@ -183,30 +183,33 @@ static void offer_lines(search *s) {
             s->now.groups = (s->now.threads - s->now.mixers) / (line->threads * line->lines);
             if (s->now.groups < 1 || line->threads > 256) continue;
             if (is_split(s) && (line->stages != 2 || line->threads * line->lines > 32)) continue;
-            offer_groups(s);
+            consider_groups(s);
             /* more lines at once are not better */
             if (s->cost < INFINITY && line->threads <= 8) break;
         }
 }
 
-bool fno_shape_for(const fno_pass *pass, fno_numbers numbers, fno_form form, const stn_machine *machine,
-                   fno_shape *shape, char *reason, size_t size) {
-    search s = {.pass = pass, .numbers = numbers, .machine = machine, .form = form, .cost = INFINITY};
+bool fno_line_shape_for(const fno_pass *pass, fno_numbers numbers, fno_form trial, const stn_machine *machine,
+                        fno_line_shape *shape, char *reason, size_t size) {
+    search s = {.pass = pass, .numbers = numbers, .machine = machine, .trial = trial, .cost = INFINITY};
     stn_ladder *line = &s.now.line;
     if (!find_radices(pass->n, fno_wide(numbers), line)) {
         snprintf(reason, size, "an axis has a factor that its transforms lack (2, 3, 5 and 7 they have)");
         return false;
     }
-    if (!pass->product) widen_rows(pass->n, fno_wide(numbers), point_bytes(pass, numbers), line);
+    if (!pass->product) shorten_first_radix(pass->n, fno_wide(numbers), point_bytes(pass, numbers), line);
     line->points = (int)pass->n, line->pad = pad_of(line), line->copies = line->shares = 1;
-    const int least = form == FNO_SPLIT ? 512 : form == FNO_TWINS ? 256 : 128, most = form == FNO_TWINS ? 256 : 512;
-    for (s.now.threads = least; s.now.threads <= most; s.now.threads *= 2) offer_lines(&s);
+    const int least = trial == FNO_SPLIT          ? 512
+                      : trial == FNO_SPLIT_IN_TWO ? 256
+                                                  : 128,
+              most = trial == FNO_SPLIT_IN_TWO ? 256 : 512;
+    for (s.now.threads = least; s.now.threads <= most; s.now.threads *= 2) consider_lines(&s);
     if (s.cost < INFINITY) return *shape = s.best, true;
     snprintf(reason, size, "a block's shared memory or registers do not hold its lines and modes");
     return false;
 }
 
-int64_t fno_shape_blocks(const fno_pass *pass, const fno_shape *shape, const stn_machine *machine, int64_t *each) {
+int64_t fno_line_blocks(const fno_pass *pass, const fno_line_shape *shape, const stn_machine *machine, int64_t *each) {
     if (!pass->product) {
         *each = 1;
         int64_t blocks;
@@ -230,7 +233,7 @@ static const struct {
         overlap,                 /* gain of a further resident block: phases overlap */
         begin,                   /* seconds of the first loads and last stores of a block */
         draw,                    /* read bandwidth of a multiprocessor, over its fair share */
-        beside,                  /* fno_split: part of the shorter work that is not hidden */
+        not_hidden,              /* fno_split: part of the shorter work that is not hidden */
         works, paired,           /* fno_split: busy fraction of one block, of two */
         tall, longer,            /* factors for lines longer than TALL, than LONG */
         parted;                  /* cost of each further access to a sector of points */
@@ -238,43 +241,43 @@ static const struct {
 
 /* Accesses per sector of points: neighbouring threads take neighbouring points, as many as there
  * are neighbouring butterflies. */
-static double accesses(const fno_pass *pass, fno_numbers numbers, const fno_shape *shape) {
+static double accesses(const fno_pass *pass, fno_numbers numbers, const fno_line_shape *shape) {
     const double side = fmin(shape->line.threads, (double)shape->line.points / shape->line.radix[0]);
     return fmax(1, SECTOR / (side * point_bytes(pass, numbers)));
 }
 
 /* Seconds that a pass takes in each unit of the machine. */
 typedef struct pass_work {
-    double moving, ladder, tensor, weights;
+    double moving, fft, tensor, weights;
 } pass_work;
 
 /* Seconds of a launch in which all warps alternate between transform and product, or only
  * transform. */
-static double cost_in_turn(const fno_pass *pass, const fno_shape *shape, double blocks, const pass_work *work,
-                           const stn_machine *machine) {
+static double cost_of_alternating(const fno_pass *pass, const fno_line_shape *shape, double blocks,
+                                  const pass_work *work, const stn_machine *machine) {
     const double resident = machine->multiprocessors * (double)shape->line.blocks;
-    const double turns = blocks / resident, idle = ceil(turns) / turns, alone = fmax(1, idle / rates.draw);
-    const double moving = work->moving * alone, working = (work->ladder + work->tensor + work->weights) * idle;
+    const double waves = blocks / resident, idle = ceil(waves) / waves, idle_share = fmax(1, idle / rates.draw);
+    const double moving = work->moving * idle_share, working = (work->fft + work->tensor + work->weights) * idle;
     const double longer = fmax(moving, working), shorter = fmin(moving, working);
     const double held = pass->n > TALL ? rates.tall : pass->n > LONG ? rates.longer : 1;
     if (!pass->product) return (longer + (1 - rates.hidden) * shorter) * held;
-    const double beside = fmin(shape->line.blocks, ceil(blocks / machine->multiprocessors)) - 1;
-    return fmax(longer, (longer + shorter) / (1 + rates.overlap * beside));
+    const double others = fmin(shape->line.blocks, ceil(blocks / machine->multiprocessors)) - 1;
+    return fmax(longer, (longer + shorter) / (1 + rates.overlap * others));
 }
 
 /* Seconds if some warps transform while others multiply: one iteration more than there are
  * items. */
-static double cost_beside(const fno_shape *shape, double blocks, double each, const pass_work *work,
-                          const stn_machine *machine) {
-    const double turns = blocks / machine->multiprocessors / shape->line.blocks, idle = ceil(turns) / turns;
-    const double working = (fmax(work->ladder, work->tensor) + rates.beside * fmin(work->ladder, work->tensor)) * idle;
+static double cost_of_split(const fno_line_shape *shape, double blocks, double each, const pass_work *work,
+                            const stn_machine *machine) {
+    const double waves = blocks / machine->multiprocessors / shape->line.blocks, idle = ceil(waves) / waves;
+    const double working = (fmax(work->fft, work->tensor) + rates.not_hidden * fmin(work->fft, work->tensor)) * idle;
     return (fmax(work->moving, working) + (1 - rates.hidden) * fmin(work->moving, working)) * (each + 1) / each /
            (shape->line.blocks > 1 ? rates.paired : rates.works);
 }
 
-double fno_pass_cost(const fno_pass *pass, fno_numbers numbers, const fno_shape *shape, const stn_machine *machine,
+double fno_pass_cost(const fno_pass *pass, fno_numbers numbers, const fno_line_shape *shape, const stn_machine *machine,
                      stn_estimate *sum) {
-    const double cell = (double)fno_cell(numbers), items = (double)pass->items;
+    const double cell = (double)fno_complex_bytes(numbers), items = (double)pass->items;
     const double store = (double)stn_dtype_size(numbers.dtype) * (pass->real ? 1 : 2);
     const double in = pass->forward ? (double)pass->n * (pass->store_in ? store : cell) : (double)pass->modes * cell;
     const double out = pass->back ? (double)pass->n * (pass->store_out ? store : cell) : (double)pass->modes * cell;
@@ -286,9 +289,9 @@ double fno_pass_cost(const fno_pass *pass, fno_numbers numbers, const fno_shape 
                          ((pass->forward ? (double)pass->channels : 0) + (pass->back ? (double)pass->outputs : 0)) /
                          (pass->real ? 2 : 1);
     const double fma = fno_wide(numbers) ? machine->wide_lanes : machine->lanes;
-    const double ladder = lines * (double)pass->n * shape->line.stages *
-                          (pass->product ? rates.mixing : rates.instructions) /
-                          (fma * machine->multiprocessors * machine->clock);
+    const double fft = lines * (double)pass->n * shape->line.stages *
+                       (pass->product ? rates.mixing : rates.instructions) /
+                       (fma * machine->multiprocessors * machine->clock);
     const stn_unit unit = fno_wide(numbers) ? STN_UNIT_TENSOR_F64 : STN_UNIT_TENSOR_TF32;
     const double rows = (double)rows_of(pass, shape),
                  flops = pass->product ? items * 8 * rows * (double)columns_of(shape) * (double)pass->channels : 0;
@@ -296,14 +299,14 @@ double fno_pass_cost(const fno_pass *pass, fno_numbers numbers, const fno_shape 
     const double sweeps = shape->whole ? rows / (16.0 * shape->tiles[0] * shape->warps[0]) : 1;
     const double weights =
         pass->product && !shape->held ? sweeps * items * (double)pass->channels * (double)columns_of(shape) * cell : 0;
-    const pass_work work = {(bytes + again) / (rates.copy * machine->copy_bandwidth), ladder, tensor,
+    const pass_work work = {(bytes + again) / (rates.copy * machine->copy_bandwidth), fft, tensor,
                             weights / rates.again};
     int64_t each;
-    const double blocks = (double)fno_shape_blocks(pass, shape, machine, &each);
+    const double blocks = (double)fno_line_blocks(pass, shape, machine, &each);
     sum->bytes += bytes, sum->launches += 1;
     sum->flops += flops + lines * 5 * (double)pass->n * log2((double)pass->n + 1);
     if (pass->product) sum->unit = unit;
-    const double run = shape->mixers ? cost_beside(shape, blocks, (double)each, &work, machine)
-                                     : cost_in_turn(pass, shape, blocks, &work, machine);
+    const double run = shape->mixers ? cost_of_split(shape, blocks, (double)each, &work, machine)
+                                     : cost_of_alternating(pass, shape, blocks, &work, machine);
     return run + rates.begin + machine->launch_seconds;
 }

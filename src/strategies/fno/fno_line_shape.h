@@ -10,7 +10,7 @@
  * item i is i / inner in an outer loop and i % inner in an inner one. Points of a channel, and
  * channels of a mode, are contiguous. */
 typedef struct fno_side {
-    int64_t outer, inner, apart; /* apart: between channels (points), or between modes */
+    int64_t outer, inner, stride; /* stride: between channels (points), or between modes */
 } fno_side;
 
 typedef struct fno_pass {
@@ -43,9 +43,9 @@ static inline const char *fno_factor(fno_numbers numbers) {
 }
 static inline bool fno_wide(fno_numbers numbers) { return numbers.dtype == STN_F64; }
 /* bytes, complex */
-static inline size_t fno_cell(fno_numbers numbers) { return fno_wide(numbers) ? 16 : 8; }
+static inline size_t fno_complex_bytes(fno_numbers numbers) { return fno_wide(numbers) ? 16 : 8; }
 
-typedef struct fno_shape {
+typedef struct fno_line_shape {
     stn_ladder line;
     int groups;             /* of line.lines lines, transformed at once */
     int threads;            /* per block */
@@ -54,22 +54,22 @@ typedef struct fno_shape {
     /* channels whose modes are held at once: all; 0: those of a group of lines */
     int whole;
     int mixers; /* threads that multiply while the others transform; 0: all do both */
-} fno_shape;
+} fno_line_shape;
 
 /* How the launch with the product holds modes. BY_GROUPS: those of a group of lines; WHOLE: those
  * of all channels, if at least two blocks are resident; SPLIT: of all channels of two items, which
- * some warps transform while others multiply (fno_split), in one block of 512 threads; TWINS: the
- * same in two blocks of 256. */
-typedef enum fno_form { FNO_BY_GROUPS, FNO_WHOLE, FNO_SPLIT, FNO_TWINS } fno_form;
+ * some warps transform while others multiply (fno_split), in one block of 512 threads;
+ * SPLIT_IN_TWO: the same in two blocks of 256. */
+typedef enum fno_form { FNO_BY_GROUPS, FNO_WHOLE, FNO_SPLIT, FNO_SPLIT_IN_TWO } fno_form;
 
 /* Finds a shape; false, with the reason, if no block can hold what the pass needs. */
-bool fno_shape_for(const fno_pass *pass, fno_numbers numbers, fno_form form, const stn_machine *machine,
-                   fno_shape *shape, char *reason, size_t size);
-size_t fno_shape_shared(const fno_pass *pass, fno_numbers numbers, const fno_shape *shape);
+bool fno_line_shape_for(const fno_pass *pass, fno_numbers numbers, fno_form trial, const stn_machine *machine,
+                        fno_line_shape *shape, char *reason, size_t size);
+size_t fno_line_shared(const fno_pass *pass, fno_numbers numbers, const fno_line_shape *shape);
 /* Blocks of the launch, and the items that each processes. */
-int64_t fno_shape_blocks(const fno_pass *pass, const fno_shape *shape, const stn_machine *machine, int64_t *each);
+int64_t fno_line_blocks(const fno_pass *pass, const fno_line_shape *shape, const stn_machine *machine, int64_t *each);
 
 /* Estimated seconds with the launch; adds bytes and operations to *sum. */
-double fno_pass_cost(const fno_pass *pass, fno_numbers numbers, const fno_shape *shape, const stn_machine *machine,
+double fno_pass_cost(const fno_pass *pass, fno_numbers numbers, const fno_line_shape *shape, const stn_machine *machine,
                      stn_estimate *sum);
 #endif

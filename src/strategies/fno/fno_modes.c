@@ -22,7 +22,7 @@ static int columns_of(const fno_modes_shape *shape) { return 8 * shape->tiles[1]
 static int threads_of(const fno_modes_shape *shape) { return 32 * shape->together * shape->warps[0] * shape->warps[1]; }
 
 static size_t shared_of(const fno_modes_shape *shape, fno_numbers numbers) {
-    return 2 * (size_t)shape->together * fno_cell(numbers) *
+    return 2 * (size_t)shape->together * fno_complex_bytes(numbers) *
            (size_t)(rows_of(shape) * DEPTH + DEPTH * (columns_of(shape) + 2));
 }
 
@@ -87,23 +87,25 @@ stn_status fno_modes_launch(const stn_kernel *kernel, const fno_modes *modes, fn
  * copy, tensor: fractions of the peak rates; again: cost of bytes that are read again from L2. */
 static const struct {
     double copy, tensor, again, begin;
-    double draw;  /* read bandwidth of one multiprocessor, over its share of the copy bandwidth */
-    double apart; /* factor for the bytes of a factor whose sectors are not read whole at once */
+    /* read bandwidth of one multiprocessor, over its share of the copy bandwidth */
+    double draw;
+    /* factor for the bytes of a factor whose sectors are not read whole at once */
+    double uncoalesced;
 } rates = {0.7, 0.4, 0.6, 1e-6, 3, 2};
 
 double fno_modes_cost(const fno_modes *modes, fno_numbers numbers, const fno_modes_shape *shape,
                       const stn_machine *machine, stn_estimate *sum) {
-    const double cell = (double)fno_cell(numbers), all = (double)modes->modes;
+    const double cell = (double)fno_complex_bytes(numbers), all = (double)modes->modes;
     const double left = (double)modes->rows * (double)modes->terms,
                  right = (double)modes->columns * (double)modes->terms;
-    const double turns[2] = {(double)stn_div_up(modes->columns, columns_of(shape)),
+    const double loads[2] = {(double)stn_div_up(modes->columns, columns_of(shape)),
                              (double)stn_div_up(modes->rows, rows_of(shape))};
     const double sectors =
-        modes->right_mode == 1 && modes->modes > 1 ? fmax(1, rates.apart * (1 - 0.25 * shape->together)) : 1;
+        modes->right_mode == 1 && modes->modes > 1 ? fmax(1, rates.uncoalesced * (1 - 0.25 * shape->together)) : 1;
     const double once = all * cell * (left + right * sectors + (double)modes->rows * (double)modes->columns);
-    const double again = all * cell * (left * (turns[0] - 1) + right * (turns[1] - 1));
+    const double again = all * cell * (left * (loads[0] - 1) + right * (loads[1] - 1));
     const double flops =
-        8 * all * turns[0] * columns_of(shape) * turns[1] * rows_of(shape) * (double)stn_round_up(modes->terms, DEPTH);
+        8 * all * loads[0] * columns_of(shape) * loads[1] * rows_of(shape) * (double)stn_round_up(modes->terms, DEPTH);
     const stn_unit unit = fno_wide(numbers) ? STN_UNIT_TENSOR_F64 : STN_UNIT_TENSOR_TF32;
     const double blocks = (double)fno_modes_blocks(modes, shape) / machine->multiprocessors / shape->blocks;
     const double idle = ceil(blocks) / blocks;
@@ -112,8 +114,9 @@ double fno_modes_cost(const fno_modes *modes, fno_numbers numbers, const fno_mod
                  reached = rates.tensor * (0.4 + 0.15 * tiles); /* small tiles reload factors */
     const double working = flops * (numbers.parts == 2 ? 3 : 1) / (reached * machine->flops[unit]);
     sum->bytes += once, sum->flops += flops, sum->launches += 1, sum->unit = unit;
-    const double alone = fmax(1, idle / rates.draw); /* with few blocks each gets more bandwidth */
-    return fmax(moving * alone, working * idle) + rates.begin + machine->launch_seconds;
+    /* with few blocks each gets more bandwidth */
+    const double idle_share = fmax(1, idle / rates.draw);
+    return fmax(moving * idle_share, working * idle) + rates.begin + machine->launch_seconds;
 }
 
 /* ---- choosing: the cheapest shape, of at most eight warps */

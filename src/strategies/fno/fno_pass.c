@@ -18,7 +18,7 @@ typedef struct line_arguments {
     int32_t inner, each, channels, outputs;
 } line_arguments;
 
-static void put_parts(const fno_pass *pass, fno_numbers numbers, stn_text *params) {
+static void put_pass_params(const fno_pass *pass, fno_numbers numbers, stn_text *params) {
     stn_params_int(params, "FNO_FORWARD", pass->forward);
     stn_params_int(params, "FNO_PRODUCT", pass->product);
     stn_params_int(params, "FNO_BACK", pass->back);
@@ -39,11 +39,11 @@ static void put_parts(const fno_pass *pass, fno_numbers numbers, stn_text *param
 }
 
 /* Whether each pair of channels of a mode is aligned to its size. */
-static bool in_chunks(const fno_side *side, int64_t channels) {
-    return (side->outer | side->inner | side->apart | channels) % 2 == 0;
+static bool pairs_are_aligned(const fno_side *side, int64_t channels) {
+    return (side->outer | side->inner | side->stride | channels) % 2 == 0;
 }
 
-static void put_shape(const fno_pass *pass, const fno_shape *shape, stn_text *params) {
+static void put_shape_params(const fno_pass *pass, const fno_line_shape *shape, stn_text *params) {
     stn_ladder_params(&shape->line, params);
     stn_params_int(params, "FNO_GROUPS", shape->groups);
     stn_params_int(params, "FNO_HELD", shape->held);
@@ -59,23 +59,23 @@ void fno_pass_params(const fno_pass *pass, fno_numbers numbers, stn_text *params
     const char *real = fno_wide(numbers) ? "double" : "float";
     stn_params_begin(params);
     stn_params_elements(params, numbers.dtype);
-    put_parts(pass, numbers, params);
+    put_pass_params(pass, numbers, params);
     stn_params_type(params, "FNO_FROM", pass->store_in ? store[numbers.dtype] : real);
     stn_params_type(params, "FNO_TO", pass->store_out ? store[numbers.dtype] : real);
     stn_params_type(params, "FNO_FACTOR", fno_factor(numbers));
     stn_params_int(params, "FNO_PARTS", numbers.parts);
-    stn_params_int(params, "FNO_CHUNKS_IN", !pass->forward && in_chunks(&pass->in, pass->channels));
-    stn_params_int(params, "FNO_CHUNKS_OUT", !pass->back && in_chunks(&pass->out, pass->outputs));
+    stn_params_int(params, "FNO_CHUNKS_IN", !pass->forward && pairs_are_aligned(&pass->in, pass->channels));
+    stn_params_int(params, "FNO_CHUNKS_OUT", !pass->back && pairs_are_aligned(&pass->out, pass->outputs));
     stn_params_int(params, "EXPECTED_HEADER", sizeof(line_arguments));
 }
 
-stn_status fno_pass_prepare(stn_context *context, const fno_pass *pass, fno_numbers numbers, const fno_shape *shape,
-                            stn_kernel **kernel, stn_error *error) {
+stn_status fno_pass_prepare(stn_context *context, const fno_pass *pass, fno_numbers numbers,
+                            const fno_line_shape *shape, stn_kernel **kernel, stn_error *error) {
     stn_text params = STN_TEXT_EMPTY;
     fno_pass_params(pass, numbers, &params);
-    put_shape(pass, shape, &params);
+    put_shape_params(pass, shape, &params);
     return stn_kernel_make(context, shape->mixers ? "fno_split" : "fno_line", &params,
-                           fno_shape_shared(pass, numbers, shape), kernel, error);
+                           fno_line_shared(pass, numbers, shape), kernel, error);
 }
 
 stn_status fno_pass_launch_as(const stn_kernel *kernel, const fno_pass *pass, fno_numbers numbers, int64_t each,
@@ -91,12 +91,13 @@ stn_status fno_pass_launch_as(const stn_kernel *kernel, const fno_pass *pass, fn
     return stn_module_launch(kernel->module, how, arguments, error);
 }
 
-stn_status fno_pass_launch(const stn_kernel *kernel, const fno_pass *pass, fno_numbers numbers, const fno_shape *shape,
-                           const stn_machine *machine, const fno_pointers *at, void *stream, stn_error *error) {
+stn_status fno_pass_launch(const stn_kernel *kernel, const fno_pass *pass, fno_numbers numbers,
+                           const fno_line_shape *shape, const stn_machine *machine, const fno_pointers *at,
+                           void *stream, stn_error *error) {
     int64_t each;
-    const int64_t blocks = fno_shape_blocks(pass, shape, machine, &each);
+    const int64_t blocks = fno_line_blocks(pass, shape, machine, &each);
     stn_launch how = {.grid = {(unsigned)blocks, 1, 1}, .stream = stream};
     how.block[0] = (unsigned)shape->threads, how.block[1] = how.block[2] = 1;
-    how.shared = fno_shape_shared(pass, numbers, shape);
+    how.shared = fno_line_shared(pass, numbers, shape);
     return fno_pass_launch_as(kernel, pass, numbers, each, at, &how, error);
 }

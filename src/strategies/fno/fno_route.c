@@ -19,8 +19,8 @@ static fno_stage *next_stage(fno_route *route) {
     return stage;
 }
 
-static void hold(fno_route *route, fno_place place, int64_t cells) {
-    route->cells[place] = stn_max(route->cells[place], cells);
+static void reserve(fno_route *route, fno_place place, int64_t size) {
+    route->sizes[place] = stn_max(route->sizes[place], size);
 }
 
 /* The pass along an axis, without its strides. */
@@ -55,14 +55,14 @@ static fno_side first_modes(const builder *b, int64_t c) {
 }
 
 /* complex numbers, points along the first axis */
-static int64_t first_cells(const builder *b, int64_t c) {
+static int64_t first_points_count(const builder *b, int64_t c) {
     return b->layer->batch * b->others * c * b->layer->n[b->first];
 }
-static int64_t mode_cells(const builder *b, int64_t c) { return b->layer->batch * stn_layer_modes(b->layer) * c; }
+static int64_t modes_count(const builder *b, int64_t c) { return b->layer->batch * stn_layer_modes(b->layer) * c; }
 
 /* Passes from points in `from` up to the first axis; returns where the points along the first axis
  * then are. The forward transform, but not the gradient's, is scaled by 1/n. */
-static fno_place go_forward(builder *b, fno_place from, int64_t c, bool gradient) {
+static fno_place add_forward_passes(builder *b, fno_place from, int64_t c, bool gradient) {
     for (int axis = 2; axis > b->first; axis--) {
         fno_stage *stage = next_stage(b->route);
         stage->pass = along(b, axis);
@@ -71,7 +71,7 @@ static fno_place go_forward(builder *b, fno_place from, int64_t c, bool gradient
         if (!gradient) stage->pass.scale /= (double)stage->pass.n;
         outer_sides(b, axis, c, &stage->pass, &stage->pass.in, &stage->pass.out);
         stage->from = from, stage->to = from == FNO_A ? FNO_B : FNO_A;
-        hold(b->route, stage->to, stage->pass.items * stage->pass.modes * stage->pass.channels);
+        reserve(b->route, stage->to, stage->pass.items * stage->pass.modes * stage->pass.channels);
         from = stage->to;
     }
     return from;
@@ -79,20 +79,20 @@ static fno_place go_forward(builder *b, fno_place from, int64_t c, bool gradient
 
 /* Passes from points along the first axis in `from` to the output, after the first axis' own
  * pass. */
-static void go_back(builder *b, fno_place from, int64_t c) {
+static void add_inverse_passes(builder *b, fno_place from, int64_t c) {
     for (int axis = b->first + 1; axis <= 2; axis++) {
         fno_stage *stage = next_stage(b->route);
         stage->pass = along(b, axis);
         stage->pass.back = true, stage->pass.store_out = axis == 2;
         outer_sides(b, axis, c, &stage->pass, &stage->pass.out, &stage->pass.in);
         stage->from = from, stage->to = axis == 2 ? FNO_Y : from == FNO_A ? FNO_B : FNO_A;
-        if (stage->to != FNO_Y) hold(b->route, stage->to, stage->pass.items * stage->pass.n * stage->pass.channels);
+        if (stage->to != FNO_Y) reserve(b->route, stage->to, stage->pass.items * stage->pass.n * stage->pass.channels);
         from = stage->to;
     }
 }
 
 /* The forward pass along the first axis alone: to modes as [k][b][c]. */
-static void forward_alone(builder *b, fno_place from, fno_place to, int64_t c, bool gradient) {
+static void add_first_forward(builder *b, fno_place from, fno_place to, int64_t c, bool gradient) {
     fno_stage *stage = next_stage(b->route);
     stage->pass = along(b, b->first);
     stage->pass.forward = true, stage->pass.store_in = b->first == 2;
@@ -102,11 +102,11 @@ static void forward_alone(builder *b, fno_place from, fno_place to, int64_t c, b
     stage->pass.channels = stage->pass.outputs = c;
     stage->pass.in = first_points(b, c), stage->pass.out = first_modes(b, c);
     stage->from = from, stage->to = to;
-    hold(b->route, to, mode_cells(b, c));
+    reserve(b->route, to, modes_count(b, c));
 }
 
 /* The product with the weights, fused with the first axis' forward and inverse passes as asked. */
-static fno_place mix(builder *b, fno_place from, bool forward, bool back) {
+static fno_place multiply(builder *b, fno_place from, bool forward, bool back) {
     const stn_layer *l = b->layer;
     const int64_t c = stn_layer_from(l), o = stn_layer_to(l);
     const bool to_x = l->pass == STN_PASS_BACKWARD_X;
@@ -123,12 +123,12 @@ static fno_place mix(builder *b, fno_place from, bool forward, bool back) {
     pass->aligned = l->alignment >= 16;
     stage->from = from, stage->right = FNO_WEIGHTS;
     stage->to = back && b->first == 2 ? FNO_Y : from == FNO_A ? FNO_B : FNO_A;
-    if (stage->to != FNO_Y) hold(b->route, stage->to, back ? first_cells(b, o) : mode_cells(b, o));
+    if (stage->to != FNO_Y) reserve(b->route, stage->to, back ? first_points_count(b, o) : modes_count(b, o));
     return stage->to;
 }
 
 /* The same as a separate product for each mode, or one for all modes. */
-static fno_place mix_modes(builder *b, fno_place from) {
+static fno_place multiply_modes(builder *b, fno_place from) {
     const stn_layer *l = b->layer;
     const int64_t c = stn_layer_from(l), o = stn_layer_to(l), all = stn_layer_modes(l), per = l->shared ? 1 : all;
     const bool to_x = l->pass == STN_PASS_BACKWARD_X;
@@ -141,11 +141,11 @@ static fno_place mix_modes(builder *b, fno_place from) {
     m->right_mode = l->shared ? 0 : 1;
     m->right_term = to_x ? per : l->c_out * per, m->right_column = to_x ? l->c_out * per : per;
     stage->from = from, stage->right = FNO_WEIGHTS, stage->to = from == FNO_A ? FNO_B : FNO_A;
-    hold(b->route, stage->to, mode_cells(b, o));
+    reserve(b->route, stage->to, modes_count(b, o));
     return stage->to;
 }
 
-static fno_place back_alone(builder *b, fno_place from) {
+static fno_place add_first_inverse(builder *b, fno_place from) {
     const int64_t o = stn_layer_to(b->layer);
     fno_stage *stage = next_stage(b->route);
     stage->pass = along(b, b->first);
@@ -154,7 +154,7 @@ static fno_place back_alone(builder *b, fno_place from) {
     stage->pass.channels = stage->pass.outputs = o;
     stage->pass.in = first_modes(b, o), stage->pass.out = first_points(b, o);
     stage->from = from, stage->to = b->first == 2 ? FNO_Y : from == FNO_A ? FNO_B : FNO_A;
-    if (stage->to != FNO_Y) hold(b->route, stage->to, first_cells(b, o));
+    if (stage->to != FNO_Y) reserve(b->route, stage->to, first_points_count(b, o));
     return stage->to;
 }
 
@@ -162,7 +162,7 @@ static fno_place back_alone(builder *b, fno_place from) {
 static void sum_parts(builder *b, fno_place from, fno_place to, int64_t parts, int64_t numbers) {
     fno_stage *stage = next_stage(b->route);
     stage->kind = FNO_SUM, stage->from = from, stage->to = to;
-    stage->sum = (fno_sum){.apart = 1, .step = numbers, .terms = parts, .outputs = numbers, .per = 1};
+    stage->sum = (fno_sum){.stride = 1, .step = numbers, .terms = parts, .outputs = numbers, .per = 1};
 }
 
 /* The gradient of the bias, the sum of y's gradient over items and points: frequency 0 of its
@@ -172,7 +172,7 @@ static void bias_gradient(builder *b, fno_place spectrum) {
     const int64_t zero = (-l->first[0] * l->modes[1] - l->first[1]) * l->modes[2] - l->first[2], per = stn_layer_per(l);
     fno_stage *stage = next_stage(b->route);
     stage->kind = FNO_SUM, stage->from = spectrum, stage->to = FNO_BIAS_GRADIENT;
-    stage->sum = (fno_sum){.first = 2 * zero * l->batch * l->c_out, .apart = 2, .step = 2 * l->c_out};
+    stage->sum = (fno_sum){.first = 2 * zero * l->batch * l->c_out, .stride = 2, .step = 2 * l->c_out};
     stage->sum.terms = l->batch, stage->sum.outputs = per * l->c_out, stage->sum.per = (int)per;
 }
 
@@ -181,9 +181,9 @@ static void bias_gradient(builder *b, fno_place spectrum) {
 static void weight_gradient(builder *b) {
     const stn_layer *l = b->layer;
     const int64_t all = stn_layer_modes(l), batch = l->batch;
-    forward_alone(b, go_forward(b, FNO_X, l->c_in, false), FNO_C, l->c_in, false);
-    const fno_place from = go_forward(b, FNO_GRADIENT, l->c_out, true), to = from == FNO_A ? FNO_B : FNO_A;
-    forward_alone(b, from, to, l->c_out, true);
+    add_first_forward(b, add_forward_passes(b, FNO_X, l->c_in, false), FNO_C, l->c_in, false);
+    const fno_place from = add_forward_passes(b, FNO_GRADIENT, l->c_out, true), to = from == FNO_A ? FNO_B : FNO_A;
+    add_first_forward(b, from, to, l->c_out, true);
     if (l->has_bias) bias_gradient(b, to);
     fno_stage *stage = next_stage(b->route);
     stage->kind = FNO_MODES;
@@ -197,7 +197,7 @@ static void weight_gradient(builder *b) {
     if (!l->shared) return;
     m->out_mode = l->c_in * l->c_out, m->out_row = l->c_out, m->out_column = 1;
     stage->to = to == FNO_A ? FNO_B : FNO_A;
-    hold(b->route, stage->to, all * l->c_in * l->c_out);
+    reserve(b->route, stage->to, all * l->c_in * l->c_out);
     sum_parts(b, stage->to, FNO_Y, all, 2 * l->c_in * l->c_out);
 }
 
@@ -232,7 +232,7 @@ static void skip_gradient(builder *b) {
     m->left_store = m->right_store = m->conjugate = m->conjugate_out = true;
     if (l->real) m->points = 2, m->real_points = n, m->terms = stn_div_up(n, 2), m->left_term = m->right_term = 2;
     stage->from = FNO_X, stage->right = FNO_GRADIENT, stage->to = FNO_A;
-    hold(b->route, FNO_A, l->batch * c * o);
+    reserve(b->route, FNO_A, l->batch * c * o);
     sum_parts(b, FNO_A, FNO_SKIP_GRADIENT, l->batch, c * o * stn_layer_per(l));
 }
 
@@ -260,15 +260,15 @@ bool fno_route_for(const stn_layer *layer, fno_fusion fusion, fno_route *route, 
     if (layer->has_skip) skip_product(&b);
     const bool forward = fusion == FNO_FORWARD || fusion == FNO_ALL, back = fusion == FNO_BACK || fusion == FNO_ALL;
     const int64_t c = stn_layer_from(layer);
-    fno_place at = go_forward(&b, FNO_X, c, false);
+    fno_place at = add_forward_passes(&b, FNO_X, c, false);
     if (!forward) {
         const fno_place to = at == FNO_A ? FNO_B : FNO_A;
-        forward_alone(&b, at, to, c, false);
+        add_first_forward(&b, at, to, c, false);
         at = to;
     }
-    at = fusion == FNO_APART ? mix_modes(&b, at) : mix(&b, at, forward, back);
-    if (!back) at = back_alone(&b, at);
-    go_back(&b, at, stn_layer_to(layer));
+    at = fusion == FNO_APART ? multiply_modes(&b, at) : multiply(&b, at, forward, back);
+    if (!back) at = add_first_inverse(&b, at);
+    add_inverse_passes(&b, at, stn_layer_to(layer));
     finish(layer, route);
     return true;
 }

@@ -45,7 +45,7 @@ typedef struct fno_stage {
 typedef struct fno_route {
     int count;
     fno_stage stage[FNO_STAGES];
-    int64_t cells[FNO_PLACES]; /* sizes of the parts of the workspace, in complex numbers */
+    int64_t sizes[FNO_PLACES]; /* sizes of the parts of the workspace, in complex numbers */
 } fno_route;
 
 /* False, with the reason, if the layer cannot be fused so. */

@@ -12,12 +12,12 @@ enum { THREADS = 256, SIDE = 32 };
 typedef struct sum_arguments {
     const void *in;
     void *out;
-    int64_t apart, step, terms, outputs;
+    int64_t stride, step, terms, outputs;
 } sum_arguments;
 
 /* Threads along outputs: a warp if outputs are contiguous; otherwise threads go along the sum, with
  * at most the two numbers of a complex output. */
-static int across(const fno_sum *sum) { return sum->apart == sum->per ? SIDE : sum->per; }
+static int across(const fno_sum *sum) { return sum->stride == sum->per ? SIDE : sum->per; }
 
 int64_t fno_sum_blocks(const fno_sum *sum) { return stn_div_up(sum->outputs, across(sum)); }
 
@@ -37,12 +37,12 @@ stn_status fno_sum_prepare(stn_context *context, const fno_sum *sum, fno_numbers
     return stn_kernel_make(context, "fno_sum", &params, 0, kernel, error);
 }
 
-static size_t number(fno_numbers numbers) { return fno_cell(numbers) / 2; }
+static size_t number(fno_numbers numbers) { return fno_complex_bytes(numbers) / 2; }
 
 stn_status fno_sum_launch(const stn_kernel *kernel, const fno_sum *sum, fno_numbers numbers, const void *in, void *out,
                           void *stream, stn_error *error) {
     sum_arguments a = {.in = (const char *)in + (size_t)sum->first * number(numbers), .out = out};
-    a.apart = sum->apart, a.step = sum->step, a.terms = sum->terms, a.outputs = sum->outputs;
+    a.stride = sum->stride, a.step = sum->step, a.terms = sum->terms, a.outputs = sum->outputs;
     stn_launch how = {.grid = {(unsigned)fno_sum_blocks(sum), 1, 1}, .block = {THREADS, 1, 1}, .stream = stream};
     return stn_module_launch(kernel->module, &how, &a, error);
 }

@@ -211,7 +211,7 @@ static bool expect(suite *s, trial *t) {
     return true;
 }
 
-static void judge(trial *t, fft_comparison *result) {
+static void compare(trial *t, fft_comparison *result) {
     const stn_fft *fft = &t->fft;
     size_t places = t->out_bytes / stn_dtype_size(fft->dtype), count = numbers(fft, &fft->out);
     copying getting = {fft->dtype, t->out, t->got, calloc(places, 1), false};
@@ -243,7 +243,7 @@ bool compare_fft(suite *s, const stn_transform *transform, const char *strategy,
     trial_make(s, &fft, !strcmp(result->strategy, "cufft"), seed, &t);
     status = run_plan(s, plan, fft.in_place ? NULL : t.in, t.in_bytes, t.out, t.out_bytes, &result->error);
     bool known = status == STN_OK && expect(s, &t);
-    if (known) judge(&t, result);
+    if (known) compare(&t, result);
     trial_clear(&t);
     stn_plan_destroy(plan);
     return known && result->all_written && result->relative_l2 <= result->bar && result->worst <= WORST * result->bar;

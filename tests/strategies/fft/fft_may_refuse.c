@@ -22,7 +22,7 @@ static bool odd_rows(const stn_fft *fft, const stn_fft_side *real) {
 }
 
 /* Lines of a single butterfly cannot be transposed between input and output. */
-static bool turns_short_lines(const stn_fft *fft) {
+static bool transposes_short_lines(const stn_fft *fft) {
     bool turns = false;
     for (int axis = 0; axis < 3; axis++) turns = turns || (fft->in.stride[axis] == 1) != (fft->out.stride[axis] == 1);
     return turns || (fft->batch > 1 && (fft->in.batch_stride == 1) != (fft->out.batch_stride == 1));
@@ -55,5 +55,5 @@ bool fft_may_refuse(const char *strategy, const stn_fft *fft) {
     }
     if (!axes || (real && (fft->n[2] < 4 || odd_rows(fft, fft->in.real ? &fft->in : &fft->out)))) return true;
     if (split && (axes + (fft->batch > 1) > 2 || (axes > 1 && fft->kind == STN_C2R))) return true;
-    return shortest <= 32 && turns_short_lines(fft);
+    return shortest <= 32 && transposes_short_lines(fft);
 }

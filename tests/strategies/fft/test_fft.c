@@ -271,7 +271,7 @@ static void long_lines(suite *s) {
 }
 
 /* Lines that fill a block's shared memory (fft_ladder): contiguous and strided, of every kind. */
-static void rungs(suite *s) {
+static void shared_memory(suite *s) {
     static const struct {
         int rank;
         size_t extent[3], batch;
@@ -330,7 +330,7 @@ static void candidates(suite *s) {
 }
 
 /* f16 compared with cuFFT on the same data: at most 1.2 times its error. */
-static void beside(suite *s) {
+static void compare_with_cufft(suite *s) {
     for (size_t n = 256; n <= largest(s); n *= 2)
         for (int rank = 1; rank < 3; rank++) {
             stn_transform t = fft_line(STN_F16, n, n < 65536 ? 64 : 3);
@@ -351,7 +351,7 @@ static void beside(suite *s) {
 
 /* The host processes a batch of small grids in groups of about 2^20 points; the last group may be
  * smaller. */
-static void waves(suite *s) {
+static void batches(suite *s) {
     for (int way = 0; way < 3; way++) {
         stn_transform t = fft_line(STN_F32, 64, strcmp(strategy, "host") ? 37 : 281);
         t.rank = 2, t.extent[1] = way == 2 ? 60 : 64;
@@ -378,11 +378,20 @@ static void random_ones(suite *s) {
 }
 
 int main(int argc, char **argv) {
-    static const suite_part parts[] = {{"powers", powers},         {"others", others},         {"real", real},
-                                       {"planes", planes},         {"layouts", layouts},       {"scales", scales},
-                                       {"properties", properties}, {"candidates", candidates}, {"beside", beside},
-                                       {"splits", splits},         {"random", random_ones},    {"waves", waves},
-                                       {"rungs", rungs},           {"spectra", spectra}};
+    static const suite_part parts[] = {{"powers", powers},
+                                       {"others", others},
+                                       {"real", real},
+                                       {"planes", planes},
+                                       {"layouts", layouts},
+                                       {"scales", scales},
+                                       {"properties", properties},
+                                       {"candidates", candidates},
+                                       {"cufft-error", compare_with_cufft},
+                                       {"splits", splits},
+                                       {"random", random_ones},
+                                       {"batches", batches},
+                                       {"shared-memory", shared_memory},
+                                       {"spectra", spectra}};
     char *rest[16] = {argv[0]}; /* arguments for the suite */
     int count = 1;
     for (int i = 1; i < argc && count < 16; i++) {

@@ -51,7 +51,7 @@ static const struct row {
     {STN_F32, STN_R2C, {512, 512, 512}, 0.8715, 1.0719},
 };
 
-Test(fft_choice, the_faster_one_of_two) {
+Test(fft_choice, estimates_choose_the_measured_faster_strategy) {
     const stn_machine machine = h200();
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const struct row *row = &rows[i];
@@ -73,7 +73,7 @@ Test(fft_choice, the_faster_one_of_two) {
 
 /* For few points one launch takes as long as each of two; for many, one multiprocessor is slower
  * than the whole GPU. */
-Test(fft_choice, whole_grids_where_they_are_small) {
+Test(fft_choice, block_strategy_for_small_grids) {
     const stn_machine machine = h200();
     static const size_t sides[] = {8, 16, 32, 100, 128};
     for (size_t i = 0; i < sizeof sides / sizeof *sides; i++)

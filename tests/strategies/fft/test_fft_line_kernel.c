@@ -34,8 +34,8 @@ static fft_pass columns(int64_t length) {
 }
 
 static void check(const fft_pass *pass, stn_dtype dtype) {
-    fft_shape s;
-    cr_assert(fft_shape_for(pass, dtype, &machine, 0, &s), "%s %ld has no shape", stn_dtype_name(dtype),
+    fft_line_shape s;
+    cr_assert(fft_line_shape_for(pass, dtype, &machine, 0, &s), "%s %ld has no shape", stn_dtype_name(dtype),
               (long)pass->length);
     int64_t product = 1;
     int points = 0;
@@ -52,15 +52,15 @@ static void check(const fft_pass *pass, stn_dtype dtype) {
     cr_expect(s.threads == s.line_threads * s.lines && s.threads <= 1024, "%ld: %d threads", (long)pass->length,
               s.threads);
     cr_expect(s.blocks >= 1 && s.part > 0 && s.part < 1);
-    cr_expect(fft_shape_shared(pass, &s, dtype) <= machine.shared_per_block);
+    cr_expect(fft_line_shared(pass, &s, dtype) <= machine.shared_per_block);
     bool one_warp = !fft_fast_in(pass) && !fft_fast_out(pass) && 32 % s.line_threads == 0;
     cr_expect(!one_warp || s.threads % 32 == 0, "%ld: a warp is not whole", (long)pass->length);
     if (s.pad < 1 << 20) /* the kernel assumes additive padding */
         cr_expect(!(pass->length & (pass->length - 1)), "%ld is padded", (long)pass->length);
-    cr_expect(fft_shape_blocks(pass, &s) * s.lines >= 1000);
+    cr_expect(fft_line_blocks(pass, &s) * s.lines >= 1000);
 }
 
-Test(fft_shape, every_length_has_one) {
+Test(fft_line_shape, every_supported_length_has_a_shape) {
     for (int d = STN_F64; d <= STN_F16; d++)
         for (int64_t n = 2; n <= fft_longest((stn_dtype)d, false); n++) {
             if (!smooth(n)) continue;
@@ -73,22 +73,22 @@ Test(fft_shape, every_length_has_one) {
         }
 }
 
-Test(fft_shape, other_lengths_have_none) {
-    fft_shape s;
+Test(fft_line_shape, other_lengths_have_no_shape) {
+    fft_line_shape s;
     for (int64_t n = 11; n < 2000; n += 11) {
         fft_pass pass = rows(n);
-        cr_expect(smooth(n) == fft_shape_for(&pass, STN_F32, &machine, 0, &s), "%ld", (long)n);
+        cr_expect(smooth(n) == fft_line_shape_for(&pass, STN_F32, &machine, 0, &s), "%ld", (long)n);
     }
 }
 
 /* Roots are exp(-2 pi i k / n) to the last bit; counting without a target gives the same sizes. */
-Test(fft_shape, tables) {
+Test(fft_line_shape, tables) {
     static double to[2 * 65536];
-    fft_shape s;
+    fft_line_shape s;
     fft_pass pass = columns(256);
     pass.outer = 65536;
-    cr_assert(fft_shape_for(&pass, STN_F64, &machine, 0, &s));
-    fft_tables counted = fft_shape_tables(&pass, &s, STN_F64, NULL), t = fft_shape_tables(&pass, &s, STN_F64, to);
+    cr_assert(fft_line_shape_for(&pass, STN_F64, &machine, 0, &s));
+    fft_tables counted = fft_line_tables(&pass, &s, STN_F64, NULL), t = fft_line_tables(&pass, &s, STN_F64, to);
     cr_expect(t.twiddles == counted.twiddles && t.outer == counted.outer && t.real == 0);
     cr_expect_eq(t.twiddles, 15 * 16); /* 256 = 16 x 16 */
     cr_expect_eq(t.outer, 256 + 256);

@@ -138,7 +138,7 @@ Test(fft_plan, an_estimate_builds_nothing) {
 
 /* Clusters of blocks, which need sm_90, hold images and long lines; older GPUs use the general
  * passes. */
-Test(fft_plan, clusters_where_there_are_some) {
+Test(fft_plan, clusters_need_sm_90) {
     static const struct {
         const char *arch;
         size_t rank, extent[2], batch;
@@ -168,7 +168,7 @@ Test(fft_plan, clusters_where_there_are_some) {
 
 /* ---- cuFFT, in the emulator */
 
-Test(fft_cufft, other_sizes_go_there) {
+Test(fft_cufft, cufft_for_unsupported_sizes) {
     stn_context *context = context_on(STN_DEVICE_CUDA(0));
     stn_plan *plan;
     stn_transform t = line(N);
@@ -215,7 +215,7 @@ Test(fft_cufft, not_cufft_or_too_old) {
     stn_context_destroy(context);
 }
 
-Test(fft_cufft, its_own_errors) {
+Test(fft_cufft, library_errors_are_reported) {
     stn_context *context = context_on(STN_DEVICE_CUDA(0));
     stn_plan *plan;
     stn_transform t = line(N);
@@ -249,7 +249,7 @@ static void expect_words(stn_context *context, const stn_transform *t, const cha
 
 /* If cuFFT has no f16, or says so when planning, f16 is transformed as f32; a c2r of several axes
  * is transformed axis by axis. */
-Test(fft_cufft, ways_around) {
+Test(fft_cufft, f16_and_c2r_workarounds) {
     stn_context *context = context_on(STN_DEVICE_CUDA(0));
     stn_transform t = line(N);
     expect_words(context, &t, "NVIDIA cuFFT 12.0\n");

@@ -51,7 +51,7 @@ static void paper(suite *s) {
 
 /* If a block of 512 threads would be alone on a multiprocessor, whole spectra are a further
  * candidate. */
-static void whole(suite *s) {
+static void whole_spectra(suite *s) {
     /* incomplete last step of channels */
     stn_spectral_conv c = layer_of(1, (size_t[]){32}, (size_t[]){32}, 1, 116, 128);
     c.complex_data = 1, c.dtype = STN_F32;
@@ -69,7 +69,7 @@ static void whole(suite *s) {
 
 /* Transforms next to products: several items per block, groups that are only loaded or only stored,
  * incomplete groups of channels, and f64, whose points are not prefetched. */
-static void beside(suite *s) {
+static void split(suite *s) {
     /* 348 items in 132 blocks */
     stn_spectral_conv c = layer_of(2, (size_t[]){16, 12}, (size_t[]){9, 12}, 29, 5, 3);
     c.complex_data = 1;
@@ -110,7 +110,7 @@ static void grids(suite *s) {
 }
 
 /* One matrix per mode, which is not fused; more modes, rows and columns than one block takes. */
-static void apart(suite *s) {
+static void per_mode(suite *s) {
     stn_spectral_conv c = layer_of(1, (size_t[]){64}, (size_t[]){27}, 70, 19, 21);
     c.shared_weights = 0;
     for (int pass = s->full ? 0 : 2; pass < 3; pass++) {
@@ -219,8 +219,8 @@ static void coarse(suite *s) {
 }
 
 int main(int argc, char **argv) {
-    static const suite_part parts[] = {{"paper", paper},   {"real", real},   {"grids", grids},
-                                       {"apart", apart},   {"dense", dense}, {"whole", whole},
-                                       {"beside", beside}, {"few", few},     {"coarse", coarse}};
+    static const suite_part parts[] = {{"paper", paper},       {"real", real},   {"grids", grids},
+                                       {"per-mode", per_mode}, {"dense", dense}, {"whole-spectra", whole_spectra},
+                                       {"split", split},       {"few", few},     {"coarse", coarse}};
     return suite_main_on(STN_DEVICE_CUDA(0), argc, argv, parts, sizeof parts / sizeof *parts);
 }

@@ -56,7 +56,7 @@ Test(layer_libraries, too_old) {
 }
 
 /* Without the libraries, our own strategies still run. */
-Test(layer_libraries, ours_goes_on) {
+Test(layer_libraries, own_kernels_run_without_libraries) {
     stn_context *context = device();
     stn_plan *plan;
     setenv("STENTOR_CUBLAS_PATH", "/nowhere/libcublas.so", 1);
@@ -66,7 +66,7 @@ Test(layer_libraries, ours_goes_on) {
     stn_context_destroy(context);
 }
 
-Test(layer_libraries, its_own_errors) {
+Test(layer_libraries, library_errors_are_reported) {
     stn_context *context = device();
     stn_plan *plan;
     void *memory[3];
