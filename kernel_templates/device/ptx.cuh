@@ -1,7 +1,7 @@
 // All inline PTX of the kernels, as functions with plain names. The emulator has the same functions
 // in C++ (tests/emulator/shim/device/ptx.cuh); a function added here is added there. Fragment
 // layouts (PTX ISA, "Matrix fragments for mma"), with g = lane / 4 and t = lane % 4:
-//   f64 m8n8k4    a: (g,t)              b: (t,g)              c: (g,2t) (g,2t+1)
+//   f64 m8n8k4    a: (g,t)              b: (t,g)            c: (g,2t) (g,2t+1)
 //   f64 m16n8k4   a: (g,t) (g+8,t)      b: (t,g)            c: (g,2t) (g,2t+1) (g+8,2t) (g+8,2t+1)
 //   f64 m16n8k8   a: (g,t) (g+8,t) (g,t+4) (g+8,t+4)          b: (t,g) (t+4,g)       c: as above
 //   f64 m16n8k16  a: (g,t) (g+8,t) (g,t+4) (g+8,t+4) .. (g,t+12) (g+8,t+12)

@@ -37,7 +37,7 @@ struct block_arguments {
     long long in_grid, out_grid, grids;
     REAL scale;
 };
-static_assert(is_twin(sizeof(block_arguments), sizeof(REAL)), "the launcher's twin of the arguments");
+static_assert(is_twin(sizeof(block_arguments), sizeof(REAL)), "the arguments match the launcher's struct");
 
 template <int AXIS>
 struct axis {

@@ -33,7 +33,7 @@ struct fft_arguments {
     float share;                    // square root of the scale: applied twice
     int unused;
 };
-static_assert(is_twin(sizeof(fft_arguments)), "the launcher's twin of the arguments");
+static_assert(is_twin(sizeof(fft_arguments)), "the arguments match the launcher's struct");
 
 // w256^i
 __device__ __forceinline__ complex<float> root(int i) {

@@ -37,7 +37,7 @@ struct line_shape {
 };
 constexpr int N = LINE_POINTS, LAST = LINE_STAGES - 1, THREADS = THREADS_X * LINE_COUNT;
 static_assert(LINE_SHARES == 1 || !(FFT_LOAD_REAL || FFT_STORE_REAL), "a real line lies in one block");
-static_assert(LINE_STAGES >= 2, "a line comes from memory in one rung and goes back there in another");
+static_assert(LINE_STAGES >= 2, "the first stage loads from global memory, the last one stores to it");
 using value = complex<REAL>;
 using first_stage = rung<line_shape, 0>;
 using last_stage = rung<line_shape, LAST>;
@@ -54,7 +54,7 @@ struct fft_arguments {
     unsigned tiles, rows;               // blocks per innermost loop; length of the second loop
     REAL scale;
 };
-static_assert(is_twin(sizeof(fft_arguments), sizeof(REAL)), "the launcher's twin of the arguments");
+static_assert(is_twin(sizeof(fft_arguments), sizeof(REAL)), "the arguments match the launcher's struct");
 static_assert(is_given(ladder_cells<line_shape>() * sizeof(value)),
               "the launcher gives the shared memory that this takes");
 

@@ -85,7 +85,8 @@ struct fft_arguments {
     unsigned tiles, rows;               // blocks per innermost loop; length of the second loop
     REAL scale;
 };
-static_assert(is_twin(sizeof(fft_arguments), sizeof(fft_arguments::scale)), "the launcher's twin of the arguments");
+static_assert(is_twin(sizeof(fft_arguments), sizeof(fft_arguments::scale)),
+              "the arguments match the launcher's struct");
 
 __device__ __forceinline__ void wait_for_line() {
     if (ONE_WARP)

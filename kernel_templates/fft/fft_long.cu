@@ -40,7 +40,7 @@ struct fft_arguments {
     float share;     // square root of the scale; with FFT_OUTER its cube root
     int unused;
 };
-static_assert(is_twin(sizeof(fft_arguments)), "the launcher's twin of the arguments");
+static_assert(is_twin(sizeof(fft_arguments)), "the arguments match the launcher's struct");
 
 using parts = chunk (*)[8][16][8];
 __device__ __forceinline__ chunk *at(parts part, int l, int p, int row, int index) {

@@ -26,7 +26,7 @@ struct fft_arguments {
     unsigned tiles, lines, rows;        // blocks per line; lengths of the first and second loop
     unsigned unused;
 };
-static_assert(is_twin(sizeof(fft_arguments)), "the launcher's twin of the arguments");
+static_assert(is_twin(sizeof(fft_arguments)), "the arguments match the launcher's struct");
 
 extern "C" __global__ void __launch_bounds__(THREADS_X) fft_real(const __grid_constant__ fft_arguments a) {
     const unsigned line = blockIdx.x / a.tiles, row = line / a.lines;

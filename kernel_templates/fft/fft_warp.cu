@@ -31,7 +31,7 @@ struct fft_arguments {
     long long lines;
     float scale;
 };
-static_assert(is_twin(sizeof(fft_arguments)), "the launcher's twin of the arguments");
+static_assert(is_twin(sizeof(fft_arguments)), "the arguments match the launcher's struct");
 
 // A complex matrix as mma fragments of WORDS registers; products with complex data need the
 // imaginary part with both signs.

@@ -26,7 +26,7 @@ struct scale_arguments {
     long long to_stride[3], to_batch;
     REAL factor;
 };
-static_assert(is_twin(sizeof(scale_arguments), sizeof(REAL)), "the launcher's twin of the arguments");
+static_assert(is_twin(sizeof(scale_arguments), sizeof(REAL)), "the arguments match the launcher's struct");
 
 extern "C" __global__ void __launch_bounds__(THREADS_X) scale(const __grid_constant__ scale_arguments a) {
     const long long numbers = a.n[2] * a.per;

@@ -23,7 +23,7 @@ struct line_arguments {
     int channels, outputs;
     REAL scale;
 };
-static_assert(is_twin(sizeof(line_arguments), sizeof(REAL)), "the launcher's twin of the arguments");
+static_assert(is_twin(sizeof(line_arguments), sizeof(REAL)), "the arguments match the launcher's struct");
 
 __device__ __forceinline__ REAL activated(REAL v) {
     if (FNO_ACTIVATION == 1) return REAL(0.5) * v * (REAL(1) + erf(v * REAL(0.70710678118654752440)));

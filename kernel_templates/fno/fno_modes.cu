@@ -45,7 +45,7 @@ struct modes_arguments {
     int row_blocks, column_blocks, points;  // points: number of real points, with FNO_POINTS
     REAL scale;
 };
-static_assert(is_twin(sizeof(modes_arguments), sizeof(REAL)), "the launcher's twin of the arguments");
+static_assert(is_twin(sizeof(modes_arguments), sizeof(REAL)), "the arguments match the launcher's struct");
 static_assert(is_given(2 * STAGE * sizeof(value)), "the launcher gives the shared memory that this takes");
 
 struct corner {  // first element of a block

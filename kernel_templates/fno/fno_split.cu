@@ -92,15 +92,15 @@ __device__ __forceinline__ void transform_groups(const line_arguments &a, const 
     const int most = a.channels > a.outputs ? a.channels : a.outputs;
 #pragma unroll 1
     for (int c = 0; c < most; c += CHANNELS) {
-        const bool comes = in && c < a.channels;
+        const bool has_input = in && c < a.channels;
         prefetched_points prefetched;
         if constexpr (PREFETCHES)
-            if (comes && position.t < first_stage::COUNT)
+            if (has_input && position.t < first_stage::COUNT)
                 take_butterfly(prefetched.x, position.t, line_points(a, in, c + PER * position.side));
         const bool last = c + CHANNELS >= a.channels;
-        if (comes) prefetch_points(a, last ? after : in, last ? 0 : c + CHANNELS, position);
+        if (has_input) prefetch_points(a, last ? after : in, last ? 0 : c + CHANNELS, position);
         if (out && c < a.outputs) tile_to_group(a, out, inner, c, tile, position, roots);
-        if (comes) group_to_tile(a, in, c, prefetched, tile, position, roots);
+        if (has_input) group_to_tile(a, in, c, prefetched, tile, position, roots);
     }
 }
 // Stores the item of two iterations ago and loads the next one into its tile.

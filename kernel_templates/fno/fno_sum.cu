@@ -17,7 +17,7 @@ struct sum_arguments {
     FNO_TO *out;
     long long stride, step, terms, outputs;  // strides in numbers
 };
-static_assert(is_twin(sizeof(sum_arguments)), "the launcher's twin of the arguments");
+static_assert(is_twin(sizeof(sum_arguments)), "the arguments match the launcher's struct");
 static_assert((THREADS_Y & (THREADS_Y - 1)) == 0, "halved until one is left");
 
 extern "C" __global__ void __launch_bounds__(THREADS) fno_sum(const __grid_constant__ sum_arguments a) {

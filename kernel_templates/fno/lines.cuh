@@ -21,7 +21,7 @@ struct fno_line_shape {
                          TABLE = LINE_TABLE, SHARES = 1;
     static constexpr __host__ __device__ int radix(int s) { return LINE_RADIX[s]; }
 };
-static_assert(LINE_STAGES >= 2, "points come in by one rung and frequencies leave by another");
+static_assert(LINE_STAGES >= 2, "the first stage loads points, the last one yields frequencies");
 using first_stage = rung<fno_line_shape, 0>;
 using last_stage = rung<fno_line_shape, LINE_STAGES - 1>;
 

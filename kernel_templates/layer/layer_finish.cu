@@ -24,7 +24,7 @@ struct finish_arguments {
     long long all, lines, channels;  // lines in all, lines per channel
     long long length, pitch;         // in numbers
 };
-static_assert(is_twin(sizeof(finish_arguments)), "the launcher's twin of the arguments");
+static_assert(is_twin(sizeof(finish_arguments)), "the arguments match the launcher's struct");
 
 __device__ __forceinline__ float error_function(float x) { return erff(x); }
 __device__ __forceinline__ double error_function(double x) { return erf(x); }

@@ -15,7 +15,7 @@ struct pad_arguments {
     STORE *data;
     long long rows, length, kept, n;
 };
-static_assert(is_twin(sizeof(pad_arguments)), "the launcher's twin of the arguments");
+static_assert(is_twin(sizeof(pad_arguments)), "the arguments match the launcher's struct");
 
 extern "C" __global__ void __launch_bounds__(THREADS) layer_pad(const __grid_constant__ pad_arguments a) {
     const long long step = static_cast<long long>(gridDim.x) * ROWS_AT_ONCE;

@@ -21,7 +21,7 @@ struct scatter_arguments {
     long long rows, down, across;  // rows; tiles of rows, of spectra; gridDim.x: multiple of across
     layer_axes axes;
 };
-static_assert(is_twin(sizeof(scatter_arguments)), "the launcher's twin of the arguments");
+static_assert(is_twin(sizeof(scatter_arguments)), "the arguments match the launcher's struct");
 
 // The modes that a frequency's value is computed from (-1: none), and whether it is their average.
 struct source {

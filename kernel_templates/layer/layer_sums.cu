@@ -18,7 +18,7 @@ struct sums_arguments {
     long long outputs, width, count;   // outputs: in numbers
     long long stride, step_i, step_o;  // in numbers
 };
-static_assert(is_twin(sizeof(sums_arguments)), "the launcher's twin of the arguments");
+static_assert(is_twin(sizeof(sums_arguments)), "the arguments match the launcher's struct");
 
 __device__ __forceinline__ void store_sum(double *to, double v) { *to = v; }
 __device__ __forceinline__ void store_sum(float *to, double v) { *to = static_cast<float>(v); }

@@ -70,11 +70,11 @@ bool stn_fft_odd_serves(const stn_fft *fft) {
 
 /* ---- tables */
 
-static int64_t kept(const stn_fft_odd *g) { return g->side[0] / 2 + 1; } /* rows of T */
-static int64_t between(const stn_fft_odd *g) { return 2 * kept(g) * g->pitch; }
+static int64_t spectrum_rows(const stn_fft_odd *g) { return g->side[0] / 2 + 1; } /* rows of T */
+static int64_t between(const stn_fft_odd *g) { return 2 * spectrum_rows(g) * g->pitch; }
 
 static bool make_roots(stn_fft_odd *g) {
-    const int64_t columns = 2 * g->lanes[0], groups = stn_div_up(g->lines[0], g->lanes[0]), points = kept(g);
+    const int64_t columns = 2 * g->lanes[0], groups = stn_div_up(g->lines[0], g->lanes[0]), points = spectrum_rows(g);
     const int64_t n = g->fft.n[2];
     stn_fft_number *all = stn_fft_roots(n, n);
     g->coarse = malloc((size_t)(groups * points) * 2 * sizeof *g->coarse);
@@ -100,7 +100,7 @@ stn_status stn_fft_odd_create(const stn_fft *fft, int threads, int64_t (*lanes)(
     g->fft = *fft;
     g->words = stn_fft_words_best();
     g->side[0] = shorter_side(fft->n[2]), g->side[1] = fft->n[2] / g->side[0];
-    g->lines[0] = g->side[1] / 2 + 1, g->lines[1] = kept(g);
+    g->lines[0] = g->side[1] / 2 + 1, g->lines[1] = spectrum_rows(g);
     g->pitch = g->side[1] + 64 / (int64_t)sizeof(stn_fft_number);
     g->slots = fft->n[2] < SHARED_LINE ? 1 : threads;
     for (int i = 0; i < 2 && status == STN_OK; i++) {
@@ -160,7 +160,7 @@ static void store_columns(const pass *p, int64_t first, int64_t count, stn_plane
  * and Z[n1 - k], and stores them with twiddle factors as rows of T. */
 static void split(const pass *p, int64_t group, int64_t count, stn_planes x) {
     const stn_fft_odd *g = p->g;
-    const int64_t lanes = g->lanes[0], n = g->side[0], points = kept(g);
+    const int64_t lanes = g->lanes[0], n = g->side[0], points = spectrum_rows(g);
     const stn_fft_number f = p->factor;
     for (int64_t k = 0; k < points; k++) {
         const int64_t other = k ? n - k : 0;
@@ -183,7 +183,7 @@ static void split(const pass *p, int64_t group, int64_t count, stn_planes x) {
 /* The inverse of split. */
 static void join(const pass *p, int64_t group, int64_t count, stn_planes x) {
     const stn_fft_odd *g = p->g;
-    const int64_t lanes = g->lanes[0], n = g->side[0], points = kept(g);
+    const int64_t lanes = g->lanes[0], n = g->side[0], points = spectrum_rows(g);
     for (int64_t k = 0; k < points; k++) {
         const int64_t other = k ? n - k : 0;
         const stn_fft_number cr = g->coarse[2 * (group * points + k)], ci = -g->coarse[2 * (group * points + k) + 1];
@@ -239,7 +239,7 @@ static void store_rows(const pass *p, int64_t first, int64_t count, stn_planes x
 /* The rows of T as a view. */
 static stn_fft_view rows_of(const stn_fft_odd *g, const stn_fft_number *base) {
     const stn_fft_side side = {
-        .real = false, .n = {1, kept(g), g->side[1]}, .stride = {0, g->pitch, 1}, .batch_stride = 0};
+        .real = false, .n = {1, spectrum_rows(g), g->side[1]}, .stride = {0, g->pitch, 1}, .batch_stride = 0};
     return (stn_fft_view){(void *)base, side, STN_FFT_DTYPE};
 }
 

@@ -10,13 +10,13 @@
 #include "stentor.h"
 
 typedef struct stn_watch {
-    stn_progress_fn tell;
+    stn_progress_fn progress;
     void *user;
     uint64_t done, total; /* steps */
     /* On the host: steps before the current run, and steps of that run; span 0: passes are not
      * counted. */
     uint64_t base, span;
-    pthread_t thread; /* the executing thread, on which `tell` is called */
+    pthread_t thread; /* the executing thread, on which `progress` is called */
     double told;      /* time of the last call, in seconds */
     bool telling;     /* a call is in progress */
     atomic_bool cancelled;

@@ -143,17 +143,17 @@ static void check(const stn_task *task, int threads, uint64_t *state, const char
     int64_t points = stn_task_points(task) / task->batch;
     int64_t in_span = stn_task_span(task, false), out_span = stn_task_span(task, true);
     size_t size = stn_dtype_size(task->dtype);
-    void *in = poisoned(task->dtype, in_span), *kept = poisoned(task->dtype, in_span);
+    void *in = poisoned(task->dtype, in_span), *in_copy = poisoned(task->dtype, in_span);
     void *out = task->in_place ? in : poisoned(task->dtype, out_span);
     double *dense = malloc((size_t)points * sizeof *dense);
     for (int64_t b = 0; b < task->batch; b++)
         for (int64_t i = 0; i < points; i++) set(task->dtype, in, element(task, false, b, i), random_unit(state));
-    memcpy(kept, in, (size_t)in_span * size);
+    memcpy(in_copy, in, (size_t)in_span * size);
     run(task, threads, in, out);
 
-    cr_assert(task->in_place || !memcmp(in, kept, (size_t)in_span * size), "%s: the input was written to", what);
+    cr_assert(task->in_place || !memcmp(in, in_copy, (size_t)in_span * size), "%s: the input was written to", what);
     for (int64_t b = 0; b < task->batch; b++) {
-        for (int64_t i = 0; i < points; i++) dense[i] = get(task->dtype, kept, element(task, false, b, i));
+        for (int64_t i = 0; i < points; i++) dense[i] = get(task->dtype, in_copy, element(task, false, b, i));
         brute(task, dense);
         for (int64_t i = 0; i < points; i++) {
             int64_t e = element(task, true, b, i);
@@ -167,7 +167,7 @@ static void check(const stn_task *task, int threads, uint64_t *state, const char
         cr_assert_eq(((unsigned char *)out)[i], 0xff, "%s: a gap between points was written to", what);
     if (out != in) free(out);
     free(in);
-    free(kept);
+    free(in_copy);
     free(dense);
 }
 

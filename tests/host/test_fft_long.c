@@ -59,21 +59,21 @@ static double compare(const stn_transform *t, stn_pool *pool) {
     if (t->in_place) memcpy(alone, in, (size_t)(LINES * in_bytes));
     for (int i = 0; i < LINES; i++)
         run_fft(&one, pool, (t->in_place ? alone : in) + i * in_bytes, alone + i * out_bytes);
-    double apart = 0, length = 0;
+    double difference = 0, length = 0;
     for (int64_t i = 0; i < LINES * out_bytes / size; i++) {
         const double a = number_of(t->dtype, together, i), b = number_of(t->dtype, alone, i);
         /* padding, which is unchanged */
         const bool between = t->in_place && i / 2 % t->in_stride[0];
-        if (!between) apart += (a - b) * (a - b), length += a * a;
+        if (!between) difference += (a - b) * (a - b), length += a * a;
     }
     free(in), free(together), free(alone);
-    return sqrt(apart / length);
+    return sqrt(difference / length);
 }
 
 static void check(const stn_transform *t, stn_pool *pool) {
-    const double bar = t->dtype == STN_F64 ? 2e-15 : 1e-6, apart = compare(t, pool);
-    cr_expect(apart <= bar && apart > 0, "%zu points, kind %d, direction %d, stride %ld, %s: %g", t->extent[0], t->kind,
-              t->direction, (long)t->in_stride[0], stn_dtype_name(t->dtype), apart);
+    const double bar = t->dtype == STN_F64 ? 2e-15 : 1e-6, difference = compare(t, pool);
+    cr_expect(difference <= bar && difference > 0, "%zu points, kind %d, direction %d, stride %ld, %s: %g",
+              t->extent[0], t->kind, t->direction, (long)t->in_stride[0], stn_dtype_name(t->dtype), difference);
 }
 
 static stn_transform transform(int64_t n, stn_dtype dtype, stn_transform_kind kind, stn_direction direction) {

@@ -25,34 +25,34 @@ static stn_pool *make_pool(int threads) {
 
 typedef struct tally {
     atomic_int items[ITEMS];
-    int64_t grain, count;
+    int64_t min_iterations, count;
     atomic_int short_pieces;
 } tally;
 
 static void count_items(void *user, int64_t begin, int64_t end) {
     tally *t = user;
-    if (end - begin < t->grain && end != t->count) t->short_pieces++;
+    if (end - begin < t->min_iterations && end != t->count) t->short_pieces++;
     for (int64_t i = begin; i < end; i++) t->items[i]++;
 }
 
-static void check_loop(stn_pool *pool, int64_t count, int64_t grain) {
+static void check_loop(stn_pool *pool, int64_t count, int64_t min_iterations) {
     static _Thread_local tally t;
     memset(&t, 0, sizeof t);
-    t.grain = grain;
+    t.min_iterations = min_iterations;
     t.count = count;
-    stn_pool_for(pool, count, grain, count_items, &t);
+    stn_pool_for(pool, count, min_iterations, count_items, &t);
     for (int64_t i = 0; i < ITEMS; i++) cr_assert_eq(t.items[i], i < count, "item %d ran %d times", (int)i, t.items[i]);
     cr_assert_eq(t.short_pieces, 0);
 }
 
 Test(pool, each_item_once) {
-    const int64_t counts[] = {0, 1, 2, 3, 7, 64, 999, ITEMS}, grains[] = {0, 1, 5, 1000, 100000};
+    const int64_t counts[] = {0, 1, 2, 3, 7, 64, 999, ITEMS}, minima[] = {0, 1, 5, 1000, 100000};
     for (int threads = 1; threads <= 9; threads += 2) {
         stn_pool *pool = make_pool(threads);
         cr_expect_eq(stn_pool_threads(pool), threads);
         for (int c = 0; c < 8; c++)
             for (int g = 0; g < 5; g++)
-                for (int repeat = 0; repeat < 5; repeat++) check_loop(pool, counts[c], grains[g]);
+                for (int repeat = 0; repeat < 5; repeat++) check_loop(pool, counts[c], minima[g]);
         stn_pool_destroy(pool);
     }
 }
@@ -70,21 +70,21 @@ Test(pool, loops_from_many_threads) {
     stn_pool_destroy(pool);
 }
 
-typedef struct meeting {
+typedef struct rendezvous {
     pthread_barrier_t barrier;
-} meeting;
+} rendezvous;
 
-static void meet(void *user, int64_t begin, int64_t end) {
+static void wait_for_others(void *user, int64_t begin, int64_t end) {
     (void)begin;
     (void)end;
-    pthread_barrier_wait(&((meeting *)user)->barrier);
+    pthread_barrier_wait(&((rendezvous *)user)->barrier);
 }
 
 Test(pool, threads_run_together, .timeout = 20) { /* hangs unless two threads are inside at once */
     stn_pool *pool = make_pool(2);
-    meeting m;
+    rendezvous m;
     pthread_barrier_init(&m.barrier, NULL, 2);
-    for (int i = 0; i < 100; i++) stn_pool_for(pool, 2, 1, meet, &m);
+    for (int i = 0; i < 100; i++) stn_pool_for(pool, 2, 1, wait_for_others, &m);
     pthread_barrier_destroy(&m.barrier);
     stn_pool_destroy(pool);
 }

@@ -65,13 +65,13 @@ Test(steps, results_do_not_depend_on_threads) {
 
 Test(steps, in_place_equals_out_of_place) {
     for (uint64_t steps = 1; steps <= 4; steps++) {
-        double *grid = random_grid(STN_F64, 30 * 41), *apart = run_heat(30, 41, steps, STN_F64, 2, grid);
+        double *grid = random_grid(STN_F64, 30 * 41), *separate = run_heat(30, 41, steps, STN_F64, 2, grid);
         stn_task task = heat_task(30, 41, steps, 1, STN_F64);
         run(&task, 2, grid, grid);
-        cr_assert_arr_eq(grid, apart, 30 * 41 * sizeof *grid);
+        cr_assert_arr_eq(grid, separate, 30 * 41 * sizeof *grid);
         stn_task_clear(&task);
         free(grid);
-        free(apart);
+        free(separate);
     }
 }
 

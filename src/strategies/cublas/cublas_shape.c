@@ -72,8 +72,8 @@ static stn_gemm product(const cublas_shape *s, bool complex, int64_t m, int64_t 
         .dtype = s->inner, .complex = complex, .tf32 = s->tf32, .m = m, .n = n, .k = k, .batch = batch, .alpha = 1};
 }
 
-static void lie(stn_gemm *g, int64_t lda, int64_t stride_a, int64_t ldb, int64_t stride_b, int64_t ldc,
-                int64_t stride_c) {
+static void set_strides(stn_gemm *g, int64_t lda, int64_t stride_a, int64_t ldb, int64_t stride_b, int64_t ldc,
+                        int64_t stride_c) {
     g->lda = lda, g->stride_a = stride_a;
     g->ldb = ldb, g->stride_b = stride_b;
     g->ldc = ldc, g->stride_c = stride_c;
@@ -91,12 +91,12 @@ stn_gemm cublas_map(const cublas_shape *s) {
          * copy. */
         g = product(s, true, s->modes, s->to, s->from, items);
         g.op_b = backward ? STN_GEMM_PLAIN : STN_GEMM_TRANSPOSED;
-        lie(&g, s->spectrum, s->from * s->spectrum, layer->c_out, 0, s->spectrum, s->to * s->spectrum);
+        set_strides(&g, s->spectrum, s->from * s->spectrum, layer->c_out, 0, s->spectrum, s->to * s->spectrum);
     } else {
         const int64_t columns = layer->shared ? s->modes * items : items, each = layer->shared ? 1 : s->modes;
         g = product(s, true, s->to, columns, s->from, each);
         g.op_a = backward ? STN_GEMM_ADJOINT : STN_GEMM_PLAIN;
-        lie(&g, layer->c_out, s->pairs, s->from, items * s->from, s->to, items * s->to);
+        set_strides(&g, layer->c_out, s->pairs, s->from, items * s->from, s->to, items * s->to);
     }
     g.alpha = 1 / (double)s->points;
     return g;
@@ -108,7 +108,7 @@ stn_gemm cublas_sum(const cublas_shape *s) {
     const int64_t items = layer->batch, terms = layer->shared ? s->modes * items : items;
     stn_gemm g = product(s, true, layer->c_out, layer->c_in, terms, layer->shared ? 1 : s->modes);
     g.op_b = STN_GEMM_ADJOINT;
-    lie(&g, layer->c_out, items * layer->c_out, layer->c_in, items * layer->c_in, layer->c_out, s->pairs);
+    set_strides(&g, layer->c_out, items * layer->c_out, layer->c_in, items * layer->c_in, layer->c_out, s->pairs);
     g.alpha = 1 / (double)s->points;
     return g;
 }
@@ -118,7 +118,7 @@ stn_gemm cublas_skip(const cublas_shape *s) {
     const stn_layer *layer = s->layer;
     stn_gemm g = product(s, !layer->real, s->points, s->to, s->from, layer->batch);
     g.op_b = layer->pass == STN_PASS_BACKWARD_X ? STN_GEMM_PLAIN : STN_GEMM_TRANSPOSED;
-    lie(&g, s->points, s->from * s->points, layer->c_out, 0, s->points, s->to * s->points);
+    set_strides(&g, s->points, s->from * s->points, layer->c_out, 0, s->points, s->to * s->points);
     g.beta = s->padded ? 0 : 1; /* adds to the transform's result, or is added to it later */
     return g;
 }
@@ -132,6 +132,6 @@ stn_gemm cublas_skip_sum(const cublas_shape *s) {
     const stn_layer *layer = s->layer;
     stn_gemm g = product(s, !layer->real, layer->c_in, layer->c_out, s->points, 1);
     g.op_a = layer->real ? STN_GEMM_TRANSPOSED : STN_GEMM_ADJOINT;
-    lie(&g, s->points, layer->c_in * s->points, s->points, layer->c_out * s->points, layer->c_in, s->pairs);
+    set_strides(&g, s->points, layer->c_in * s->points, s->points, layer->c_out * s->points, layer->c_in, s->pairs);
     return g;
 }

@@ -48,7 +48,7 @@ static bool applies(const stn_task *task, const stn_machine *machine, char *reas
     for (int axis = 0; axis < 3; axis++)
         for (int side = 0; side < 2; side++)
             if (task->boundary[axis][side].kind != STN_WRAP && axis >= 3 - task->rank) {
-                snprintf(reason, reason_size, "transforms of the whole grid as it lies wrap around at every side");
+                snprintf(reason, reason_size, "transforms of the unpadded grid need wrap boundaries on every side");
                 return false;
             }
     return cufft_spectral_make(task, CUFFT_SPECTRAL_STAGED, &unused, reason, reason_size);

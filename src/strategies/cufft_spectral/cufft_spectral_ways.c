@@ -77,11 +77,11 @@ static bool is_aligned(const stn_task *task) { return task->alignment >= 2 * (in
 
 static const char *why_not_direct(const stn_task *task, const cufft_spectral_shape *s) {
     if (task->dtype == STN_F16) return "f16 is transformed as f32";
-    if (!is_aligned(task)) return "cuFFT wants grids that are aligned to pairs of numbers";
-    if (s->way == CUFFT_SPECTRAL_AFTER) return s->deep ? NULL : "of one axis the way back is one transform";
-    if (s->deep && task->batch > 1) return "columns of several grids do not lie evenly";
+    if (!is_aligned(task)) return "cuFFT requires grids that are aligned to pairs of numbers";
+    if (s->way == CUFFT_SPECTRAL_AFTER) return s->deep ? NULL : "a single axis needs only one inverse transform";
+    if (s->deep && task->batch > 1) return "columns of several grids have no common stride";
     if (task->n[0] > 1 && task->n[1] > 1 && task->out_stride[0] != task->n[1] * task->out_stride[1])
-        return "the output's rows do not lie evenly";
+        return "the output rows have no common stride";
     return NULL;
 }
 

@@ -46,7 +46,7 @@ typedef struct step {
     layout from, to;
 } step;
 
-static const char *const uneven = "its axes and batches lie too unevenly for the kernel's three loops over lines";
+static const char *const uneven = "its axes and batches need more than the kernel's three loops over lines";
 
 static bool refuse(char *reason, size_t size, const char *why) {
     snprintf(reason, size, "%s", why);

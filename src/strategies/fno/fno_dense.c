@@ -48,13 +48,14 @@ static double entry(const fno_pass *pass, int64_t term, int64_t column) {
     const int64_t points = pass->forward ? term : column, modes = pass->forward ? column : term;
     const int64_t p = points / per_point(pass), f = modes / 2 - pass->low, n = pass->n;
     if (modes / 2 >= pass->modes || p >= n) return 0;
-    const bool point_im = !pass->real && points % 2, mode_im = modes % 2, own = f == 0 || 2 * f == n;
+    const bool point_im = !pass->real && points % 2, mode_im = modes % 2, self_conjugate = f == 0 || 2 * f == n;
     const double angle = 6.283185307179586476925 * (double)(f * p % n) / (double)n;
     /* forward (x)(c - i s): re to re c, re to im -s, im to re s, im to im c; back: the adjoint */
     double w = point_im == mode_im ? cos(angle) : point_im ? sin(angle) : -sin(angle);
-    if (pass->forward) return w * pass->scale * (pass->real ? 2 : 1) * (pass->doubled && !own ? 2 : 1);
+    if (pass->forward) return w * pass->scale * (pass->real ? 2 : 1) * (pass->doubled && !self_conjugate ? 2 : 1);
     if (!pass->real) return w;
-    return own ? (mode_im ? 0 : w) : 2 * w; /* a mode stands for its negative frequency too */
+    /* A mode also represents its negative frequency. */
+    return self_conjugate ? (mode_im ? 0 : w) : 2 * w;
 }
 
 size_t fno_dense_table(const fno_pass *pass, fno_numbers numbers, const fno_dense_shape *shape, void *to) {

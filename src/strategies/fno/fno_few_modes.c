@@ -179,6 +179,6 @@ bool fno_few_shape_for(const fno_pass *pass, fno_numbers numbers, const stn_mach
         }
     }
     if (best < INFINITY) return true;
-    snprintf(reason, size, "an axis keeps too many frequencies, or is too short, to sum each by itself");
+    snprintf(reason, size, "an axis has too many retained modes, or is too short, for direct sums of each mode");
     return false;
 }

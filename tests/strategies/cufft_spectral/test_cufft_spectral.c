@@ -223,8 +223,8 @@ static void refusals(suite *s) {
 /* Without cuFFT another strategy is chosen; asking for this one by name gives the reason. */
 static void absent(suite *s) {
     const char *before = getenv("STENTOR_CUFFT_PATH");
-    char kept[4096];
-    snprintf(kept, sizeof kept, "%s", before ? before : "");
+    char saved[4096];
+    snprintf(saved, sizeof saved, "%s", before ? before : "");
     setenv("STENTOR_CUFFT_PATH", "/nowhere/libcufft.so", 1);
     stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
     stn_context *context = NULL;
@@ -250,7 +250,7 @@ static void absent(suite *s) {
     stn_stencil_destroy(stencil);
     stn_context_destroy(context);
     if (before)
-        setenv("STENTOR_CUFFT_PATH", kept, 1);
+        setenv("STENTOR_CUFFT_PATH", saved, 1);
     else
         unsetenv("STENTOR_CUFFT_PATH");
 }

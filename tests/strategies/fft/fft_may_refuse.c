@@ -23,9 +23,10 @@ static bool odd_rows(const stn_fft *fft, const stn_fft_side *real) {
 
 /* Lines of a single butterfly cannot be transposed between input and output. */
 static bool transposes_short_lines(const stn_fft *fft) {
-    bool turns = false;
-    for (int axis = 0; axis < 3; axis++) turns = turns || (fft->in.stride[axis] == 1) != (fft->out.stride[axis] == 1);
-    return turns || (fft->batch > 1 && (fft->in.batch_stride == 1) != (fft->out.batch_stride == 1));
+    bool transposes = false;
+    for (int axis = 0; axis < 3; axis++)
+        transposes = transposes || (fft->in.stride[axis] == 1) != (fft->out.stride[axis] == 1);
+    return transposes || (fft->batch > 1 && (fft->in.batch_stride == 1) != (fft->out.batch_stride == 1));
 }
 
 enum { BLOCK_BYTES = 96 << 10 }; /* minimum of shared memory per block on all supported GPUs */
