@@ -1,4 +1,4 @@
-// Whole-number words of shapes.
+// Integer helpers for compile-time shapes.
 #pragma once
 
 constexpr int round_up(int a, int b) { return (a + b - 1) / b * b; }

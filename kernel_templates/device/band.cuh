@@ -1,16 +1,18 @@
-// Banded Toeplitz operands for products of 16 x 8 x 8: out(i) = sum over j of  w[j] * in(i + j - LOW)  as a matrix.
+// Banded Toeplitz matrices as operands of 16 x 8 x 8 tensor-core products:
+// out(i) = sum over j of  w[j] * in(i + j - LOW)  as a matrix.
 //
-//     16 outputs i        8k ..          the band is the same for every tile, so a block of it is told by w alone:
-//        | w0 w1 w2 ..        |              band(i, j) = w[j - i],  0 outside of w
-//        |    w0 w1 w2 ..     |          Rows 8 to 15 of block k are rows 0 to 7 of block k - 1: half of a fragment
-//        |       w0 w1 w2 ..  |          is enough.
+//     16 outputs i        8k ..          band(i, j) = w[j - i],  0 outside of w
+//        | w0 w1 w2 ..        |          Every tile has the same band. Rows 8 to 15 of block k are
+//        |    w0 w1 w2 ..     |          rows 0 to 7 of block k - 1, so only half of each fragment
+//        |       w0 w1 w2 ..  |          is loaded.
 #pragma once
 #include "device/fragment.cuh"
 #include "device/index.cuh"
 
-// A vector of weights with zeros before and after, so that every block of the band can be read:
-// block k of a lane is pair BAND_PAD + 8k + 2t - g of it, an element and the next. In f64 these are
-// two reads; other types are kept as pairs, in their parts. (The padding is enough for 16 rows.)
+// The weights with BAND_PAD zeros before and after, so that every block of the band can be read
+// (the padding suffices for 16 rows). In block k, a lane reads two neighbouring elements, beginning
+// at element BAND_PAD + 8k + 2t - g. In f64 these are two reads; other types store each such pair
+// as one operand, already split into parts.
 constexpr int BAND_PAD = 15;
 constexpr int band_size(int blocks) { return 8 * blocks + 2 * BAND_PAD; }
 template <class STORE, int PARTS>
@@ -34,9 +36,9 @@ __device__ __forceinline__ operand<STORE, PARTS> band_pair(const operand<STORE, 
     return *band;
 }
 
-// All threads of the block fill `padded`; `skip` zeros stand before the weights. Of EVEN weights,
-// the same from either end, only the first half is given, the one in the middle included. Follow it
-// by a barrier.
+// All threads of the block fill `padded`, with `skip` zeros before the weights. If EVEN, the
+// weights are symmetric and only the first half, including the middle one, is given. The caller
+// puts a barrier after the call.
 template <int EVEN, class ENTRY, class REAL>
 __device__ __forceinline__ void fill_band(ENTRY *padded, int size, const REAL *weight, int count, int skip, int thread,
                                           int threads) {
@@ -49,20 +51,21 @@ __device__ __forceinline__ void fill_band(ENTRY *padded, int size, const REAL *w
     }
 }
 
-// ---- products of what is left of data when a number of their own size is taken from them. Tensor cores cut off what they do
-// not hold (device/fragment.cuh), so what they sum up is too small, and so is, launch after launch,
-// what a smooth grid holds. Here a block of 8 points gives up its own middle, which most of a
-// smooth block is:
+// ---- products of the data less a local mean. Tensor cores truncate the f32 sum
+// (device/fragment.cuh), so sums of a smooth grid come out too small, launch after launch.
+// Subtracting from each block of 8 points the value of its middle point makes the truncated sum
+// small:
 //
-//     sum over j of  in(j) band(j, i)  =  sum over j of  (in(j) - middle) band(j, i)  +  middle * (sum over j of  band(j, i))
+//     sum over j of  in(j) band(j, i)
+//         = sum over j of  (in(j) - middle) band(j, i)  +  middle * (sum over j of  band(j, i))
 //
-// The last sum is known from w alone, and its product is an ordinary one, with rounding. (APART,
-// f32 of three products.)
-constexpr int MIDDLE = 4;  // of a block
+// The last sum depends on w alone, and its product is an ordinary rounded multiplication. Used
+// where APART: f32 as three products.
+constexpr int MIDDLE = 4;  // index in the block of the point that is subtracted
 constexpr int sums_size(bool apart, int blocks) { return apart ? 8 * blocks : 1; }
 
-// sums[8 k + i]: of the weights that output i meets in block k. As fill_band has it; follow it by a
-// barrier.
+// sums[8 k + i]: the sum of the weights that block k contributes to output i. Same arguments as
+// fill_band; the caller puts a barrier after the call.
 template <int EVEN, class REAL>
 __device__ __forceinline__ void fill_sums(float *sums, int size, const REAL *weight, int count, int skip, int thread,
                                           int threads) {
@@ -75,7 +78,7 @@ __device__ __forceinline__ void fill_sums(float *sums, int size, const REAL *wei
         sums[i] = static_cast<float>(sum);
     }
 }
-// sum += product + middle * weights, of rows g and g + 8 and columns 2t and 2t + 1.
+// sum += product + middle * weights, for rows g and g + 8 and columns 2t and 2t + 1.
 __device__ __forceinline__ void add_middles(float (&sum)[4], const float (&middle)[4], const float (&weights)[4]) {
 #pragma unroll
     for (int e = 0; e < 4; e++) sum[e] += middle[e] * weights[e];

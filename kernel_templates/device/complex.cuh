@@ -1,5 +1,4 @@
-// Complex numbers: arithmetic in float or double, and how they lie in memory: as pairs (re, im) of
-// a storage type.
+// Complex numbers: arithmetic in float or double; stored as pairs (re, im) of a storage type.
 #pragma once
 #include "device/element.cuh"
 
@@ -37,7 +36,7 @@ __device__ __forceinline__ complex<T> minus_i(complex<T> a) {  // -i a
     return {a.im, -a.re};
 }
 
-// ---- pairs in global memory, one access each
+// ---- loads and stores of a complex number in global memory, one access each
 __device__ __forceinline__ complex<double> load_pair(const double *from) {
     double v[2];
     load_run(v, from);
@@ -63,7 +62,8 @@ __device__ __forceinline__ void store_pair(half_t *to, complex<float> z) {
     store_run(reinterpret_cast<unsigned *>(to), both);
 }
 
-// ---- pairs in shared memory: of the arithmetic type as they are, of halves packed into one word
+// ---- complex numbers in shared memory: in the arithmetic type, or packed as two halves in one
+// word
 template <class S>
 struct packed {
     using type = complex<S>;
@@ -86,7 +86,7 @@ __device__ __forceinline__ complex<float> get(const unsigned *from) {
     return {half2_low(both), half2_high(both)};
 }
 
-// ---- as words, for what moves bits only
+// ---- conversion to and from 32-bit words, for shuffles and cluster copies
 __device__ __forceinline__ void words_from(complex<float> z, unsigned (&to)[2]) {
     to[0] = __float_as_uint(z.re), to[1] = __float_as_uint(z.im);
 }

@@ -1,7 +1,9 @@
-// Numbers below 2^31 divided by one that a launch is given, in three instructions where a division
-// takes a score:
+// Division of numbers below 2^31 by a divisor known at launch, as a multiplication and a shift
+// (three instructions instead of about twenty):
 //
-//     x / d = (2 x) m / 2^(32 + shift),  m = ceil(2^(31 + shift) / d),  2^shift >= d       stn_divisor_of of src/base/arith.h
+//     x / d = (2 x) m / 2^(32 + shift),  m = ceil(2^(31 + shift) / d),  2^shift >= d
+//
+// stn_divisor_of (src/base/arith.h) computes m and shift.
 #pragma once
 
 struct divisor {

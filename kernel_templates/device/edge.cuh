@@ -1,11 +1,11 @@
-// A walk along z with several levels in flight, at the edges of z. Row (or plane) z of a level is
-// added to the sums of outputs z - Z_REACH .. z + Z_REACH of the next one; d numbers these from 0
-// to 2 * Z_REACH.
+// Boundary handling along z for kernels that stream along z with several time levels in flight. Row
+// (or plane) z of a level is added to the sums of outputs z - Z_REACH .. z + Z_REACH of the next
+// level; d numbers these outputs from 0 to 2 * Z_REACH.
 //
-//   constant         a row past the edge has that value
-//   nearest, reflect, mirror   a row past the edge is zero: the row that it folds to is added in its place too
-//   fixed            a row past the edge is zero, which only frozen rows see: they take the value they had
-//   wrap             rows past the edge are read from the other end, and just step
+//   constant          a row past the edge has that value
+//   nearest, reflect, mirror   a row past the edge is zero; its image inside is added in its place
+//   fixed             a row past the edge is zero; only frozen rows use it, which keep their value
+//   wrap              rows past the edge are read from the other end and updated like any other row
 #pragma once
 #include "device/index.cuh"
 #include "params.cuh"
@@ -16,14 +16,14 @@ constexpr bool ANY_FIXED_Z = (Z_SIDE_LOW == FIXED && Z_LOW) || (Z_SIDE_HIGH == F
 
 __device__ __forceinline__ bool inside(long long i, long long n) { return i >= 0 && i < n; }
 
-// The value of every point of row z, where it lies past an edge.
+// The value that all points of row z have, if z lies past an edge.
 __device__ __forceinline__ bool past_z(long long z, long long nz) { return Z_SIDE_LOW != WRAP && !inside(z, nz); }
 __device__ __forceinline__ REAL value_past_z(long long z, const REAL (&constant)[2]) {
     return (z < 0 ? Z_SIDE_LOW : Z_SIDE_HIGH) == CONSTANT ? constant[z >= 0] : REAL(0);
 }
 
-// Bit d: that output is frozen. (From 0 to Z_REACH: those before take their value when their row
-// comes.)
+// Bit d is set if output z - Z_REACH + d is frozen. Only d = 0 .. Z_REACH: earlier rows got their
+// value when they were the current row.
 __device__ __forceinline__ unsigned frozen_outputs(long long z, long long nz) {
     unsigned found = 0;
     if (!ANY_FIXED_Z) return found;
@@ -36,7 +36,7 @@ __device__ __forceinline__ unsigned frozen_outputs(long long z, long long nz) {
     return found;
 }
 
-// Bit 2 * Z_REACH + g: row z + g lies past an edge and folds to row z.
+// Bit 2 * Z_REACH + g is set if row z + g lies past an edge and folds to row z.
 __device__ __forceinline__ unsigned folded_rows(long long z, long long nz) {
     unsigned found = 0;
     if (!FOLDS_Z || !inside(z, nz) || (z > Z_REACH && z < nz - 1 - Z_REACH)) return found;

@@ -1,5 +1,4 @@
-// Storage and arithmetic types: what is kept in memory (double, float, half) and what it is
-// computed in.
+// Storage types (double, float, half) and conversions to and from the arithmetic type.
 #pragma once
 #include "device/ptx.cuh"
 
@@ -19,16 +18,16 @@ __device__ __forceinline__ half_t narrow<half_t>(float v) {
     return float_to_half(v);
 }
 
-// Elements that stages begin late: a line of a stage begins `lead` before a tile's own columns,
-// which begin a line of memory, and its 16 bytes lie in their sectors of 32 as they do in the grid.
-// Those of a sector that go to two sectors are answered as one sector each
-// (bench/results/2026-11-23-sparse-5.md).
+// Leading pad, in elements, of a shared-memory stage. A line of a stage begins `lead` elements
+// before the tile's own columns, which begin on a cache line. With the pad, each 16-byte
+// asynchronous copy has the same offset within its 32-byte sector in shared memory as in the grid;
+// otherwise a sector that is split over two sectors costs two transactions.
 template <class STORED>
 __device__ constexpr int late(int lead) {
     return lead * static_cast<int>(sizeof(STORED)) % 32 ? 16 / static_cast<int>(sizeof(STORED)) : 0;
 }
 
-// One element to shared memory; there are no asynchronous copies of two bytes.
+// Copies one element to shared memory. There are no asynchronous copies of two bytes.
 __device__ __forceinline__ void copy_element(double *to, const double *from) { copy_async_8(to, from); }
 __device__ __forceinline__ void copy_element(float *to, const float *from) { copy_async_4(to, from); }
 __device__ __forceinline__ void copy_element(half_t *to, const half_t *from) { *to = *from; }

@@ -1,13 +1,13 @@
-// Discrete Fourier transforms in registers:  X[k] = sum over n of  x[n] * w^(n k),  w = exp(-2 pi i / R), R points of one
-// thread, in natural order before and after. An inverse transform is the same between two swaps of
-// re and im.
+// Discrete Fourier transforms of R points in the registers of one thread, in natural order:
+// X[k] = sum over n of  x[n] * w^(n k),  w = exp(-2 pi i / R). The inverse transform is the same
+// between two swaps of re and im.
 //
-// All indices are known when the loops are unrolled, so products with roots that are 1, -i or (1 -
-// i) / sqrt(2) vanish or shrink.
+// All indices are constants once the loops are unrolled, so multiplications by 1, -i and
+// (1 - i) / sqrt(2) cost nothing or little.
 #pragma once
 #include "device/complex.cuh"
 
-// cos(2 pi k / 64), k = 0 .. 16: by symmetry every 64th root of one
+// cos(2 pi k / 64), k = 0 .. 16: by symmetry these give every 64th root of unity.
 constexpr double COS64[17] = {1.0,
                               0.99518472667219688624,
                               0.98078528040323044913,
@@ -62,7 +62,7 @@ __device__ __forceinline__ void dft3(complex<T> (&x)[3]) {
     x[0] = x[0] + sum, x[1] = mid + turned, x[2] = mid - turned;
 }
 
-// An odd prime: the sums and differences of x[n] and x[R - n] by cosines and sines.
+// DFT of an odd prime R: sums and differences of x[n] and x[R - n], times cosines and sines.
 template <int R, class T>
 __device__ __forceinline__ void dft_odd(complex<T> (&x)[R], const double (&cosine)[R], const double (&sine)[R]) {
     constexpr int H = R / 2;
@@ -108,8 +108,8 @@ constexpr double SIN7[7] = {0.0,
 template <int R, class T>
 __device__ __forceinline__ void dft(complex<T> (&x)[R]);
 
-// Coprime A and B: n = B n1 + A n2 and k = k1 mod A, = k2 mod B leave no roots between (Good and
-// Thomas).
+// Prime-factor algorithm (Good-Thomas) for coprime A and B: with n = B n1 + A n2, k = k1 mod A and
+// k = k2 mod B there are no twiddle factors.
 template <int A, int B, class T>
 __device__ __forceinline__ void dft_coprime(complex<T> (&x)[A * B]) {
     complex<T> y[A * B];
@@ -135,7 +135,7 @@ __device__ __forceinline__ void dft_coprime(complex<T> (&x)[A * B]) {
     for (int k = 0; k < A * B; k++) x[k] = y[k % A * B + k % B];
 }
 
-// 9 = 3 * 3, and the powers of two: n = B n1 + n2, k = k1 + A k2.
+// Cooley-Tukey step for 9 = 3 * 3 and the powers of two: n = B n1 + n2, k = k1 + A k2.
 template <int A, int B, class T>
 __device__ __forceinline__ void dft_split(complex<T> (&x)[A * B]) {
     constexpr int R = A * B;
@@ -190,8 +190,8 @@ __device__ __forceinline__ void dft(complex<T> (&x)[R]) {
     }
 }
 
-// x[r] *= w^r for r = 1 .. R - 1: from a table of all of them, [r - 1][many] at `table`, or from w
-// alone, by products of few factors, so that errors stay at a few roundings.
+// x[r] *= w^r for r = 1 .. R - 1: either from a table of all powers, `table`[r - 1][many], or from
+// w alone by products of few factors, so that the error stays at a few roundings.
 template <int R, class T>
 __device__ __forceinline__ void times_table(complex<T> (&x)[R], const T *table, int many) {
 #pragma unroll

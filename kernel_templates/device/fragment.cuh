@@ -1,16 +1,17 @@
-// Tensor products of 16 x 8 x 8 by element type, for kernels that are the same for all of them.
+// Tensor-core products of 16 x 8 x 8 with one interface for all element types.
 //
-//   STORE    product                    an element, in so many PARTS
-//   double   f64 m16n8k8                1: as it is
-//   float    tf32 m16n8k8               1: its upper 11 bits;      2: and the next 11, of what that leaves
-//   half_t   f16 m16n8k16, f32 sums     1: it, or a weight's upper 11 bits;   2: and the next 11
-//   bf16_t   bf16 m16n8k8, f32 sums     1: the upper 8 bits of a float; nothing is stored so
+//   STORE    instruction                PARTS: how many parts an element is split into
+//   double   f64 m16n8k8                1: the element
+//   float    tf32 m16n8k8               1: the upper 11 bits;  2: and the next 11 of the remainder
+//   half_t   f16 m16n8k16, f32 sums     1: all of it (a weight: 11 bits);  2: and the next 11
+//   bf16_t   bf16 m16n8k8, f32 sums     1: the upper 8 bits of a float; never a storage type
 //
-// Indices of the sum go in blocks of 8; STEP blocks make one product. Of every block a lane (g =
-// lane / 4, t = lane % 4) holds elements 2t and 2t+1: of the left factor's rows g (top) and g + 8
-// (bottom), of the right one's column g. Where a fragment says t and t + 4, both factors are
-// permuted alike: the product is the same. So an accumulator, (g,2t) (g,2t+1) (g+8,2t) (g+8,2t+1),
-// is the left factor of the next product as it stands, for every type.
+// The summation index is split into blocks of 8; one instruction takes STEP blocks. Of every block
+// a lane (g = lane / 4, t = lane % 4) holds elements 2t and 2t+1: of rows g (top) and g + 8
+// (bottom) of the left factor, of column g of the right factor. Where the PTX fragment says t and t
+// + 4, both factors are permuted alike, which leaves the product unchanged. An accumulator, (g,2t)
+// (g,2t+1) (g+8,2t) (g+8,2t+1), therefore is the left factor of a following product without any
+// shuffle.
 #pragma once
 #include "device/element.cuh"
 
@@ -22,7 +23,7 @@ template <class STORE>
 struct tensor;
 template <>
 struct tensor<double> {
-    using real = double;  // of sums and weights
+    using real = double;  // type of sums and weights
     static constexpr int STEP = 1;
     struct pair {
         double e[2];
@@ -53,15 +54,15 @@ struct tensor<bf16_t> {
     };
 };
 
-// Part P of PARTS of two values; `low` and `high` become what it leaves.
+// Takes part P of PARTS of two values; `low` and `high` become the remainders.
 template <int P, int PARTS>
 __device__ __forceinline__ void take_part(tensor<double>::pair &to, double &low, double &high) {
     to.e[0] = low, to.e[1] = high;
 }
-// Tensor cores ignore the low 13 bits of a tf32. A value in one part is rounded to nearest. In
-// several parts, the first is rounded by an addition, which loses the payload of some NaN: the
-// second part keeps them NaN. The last part is truncated: remainders have both signs, so truncation
-// has no bias here.
+// Tensor cores ignore the low 13 bits of a tf32. With one part the value is rounded to nearest.
+// With several parts the first is rounded by an integer addition, which may lose the payload of a
+// NaN; the second part then keeps the value NaN. The last part is truncated: remainders have both
+// signs, so truncation has no bias there.
 template <int P, int PARTS>
 __device__ __forceinline__ unsigned tf32_part(float value) {
     if (PARTS == 1) return float_to_tf32(value);
@@ -83,7 +84,7 @@ __device__ __forceinline__ void take_part(tensor<bf16_t>::pair &to, float &low, 
 }
 
 template <class STORE, int PARTS>
-struct alignas(sizeof(typename tensor<STORE>::pair) * PARTS) operand {  // read from shared memory at once
+struct alignas(sizeof(typename tensor<STORE>::pair) * PARTS) operand {  // one access
     typename tensor<STORE>::pair part[PARTS];
 };
 template <class STORE, int PARTS>
@@ -95,7 +96,7 @@ __device__ __forceinline__ operand<STORE, PARTS> make_operand(typename tensor<ST
     return made;
 }
 
-// Two elements in shared memory, wherever they lie.
+// Two elements in shared memory, at any two addresses.
 template <class STORE, int PARTS>
 __device__ __forceinline__ void load_operand(operand<STORE, PARTS> &to, const STORE *low, const STORE *high) {
     to = make_operand<STORE, PARTS>(*low, *high);
@@ -103,7 +104,7 @@ __device__ __forceinline__ void load_operand(operand<STORE, PARTS> &to, const ST
 __device__ __forceinline__ void load_operand(operand<half_t, 1> &to, const half_t *low, const half_t *high) {
     to.part[0].e = *low | static_cast<unsigned>(*high) << 16;
 }
-// Two neighbours.
+// Two neighbouring elements.
 template <int PARTS>
 __device__ __forceinline__ void load_operand(operand<double, PARTS> &to, const double *from) {
     to = make_operand<double, PARTS>(from[0], from[1]);
@@ -118,7 +119,7 @@ __device__ __forceinline__ void load_operand(operand<half_t, 1> &to, const half_
     to.part[0].e = *reinterpret_cast<const unsigned *>(from);
 }
 
-// Two neighbours, less a number: only f32's operands of two parts take one.
+// The same after subtracting `less`, which only two-part f32 operands do.
 template <class STORE, int PARTS>
 __device__ __forceinline__ void load_less(operand<STORE, PARTS> &to, const STORE *from, typename tensor<STORE>::real) {
     load_operand(to, from);
@@ -137,8 +138,8 @@ __device__ __forceinline__ void load_less(operand<float, 2> &to, const float *lo
     to = make_operand<float, 2>(*low - less, *high - less);
 }
 
-// ---- one product of parts
-// Four of the fragments of sm_80 have the same layout.
+// ---- products of single parts
+// The 16 x 8 x 8 product as four sm_80 instructions; their fragments have the same layout.
 __device__ __forceinline__ void product_of_eights(double (&c)[4], const double (&a)[4], const double (&b)[2]) {
     double low[2] = {c[0], c[1]}, high[2] = {c[2], c[3]};
     mma_m8n8k4(low, a[0], b[0]);
@@ -154,7 +155,7 @@ __device__ __forceinline__ void product(double (&c)[4], const double (&a)[4], co
     product_of_eights(c, a, b);
 #endif
 }
-// 16 x 8 x 16: two of them, one after the other.
+// 16 x 8 x 16: two such products, one after the other.
 __device__ __forceinline__ void product(double (&c)[4], const double (&a)[8], const double (&b)[4]) {
 #if __CUDA_ARCH__ >= 900
     mma_m16n8k16(c, a, b);
@@ -164,7 +165,7 @@ __device__ __forceinline__ void product(double (&c)[4], const double (&a)[8], co
     product_of_eights(c, first, low), product_of_eights(c, then, high);
 #endif
 }
-// 16 x 8 x 4: half as deep, at the same rate.
+// 16 x 8 x 4: half the depth, at the same rate.
 __device__ __forceinline__ void product(double (&c)[4], const double (&a)[2], double b) {
 #if __CUDA_ARCH__ >= 900
     mma_m16n8k4(c, a, b);
@@ -199,7 +200,7 @@ __device__ __forceinline__ void product_of_parts(float (&c)[4], const operand<ha
     const unsigned b[2] = {right[0].part[r].e, right[1].part[r].e};
     mma_f16_m16n8k16(c, a, b);
 }
-template <int L, int R>  // of one block: half as deep
+template <int L, int R>  // one block only: half the depth
 __device__ __forceinline__ void product_of_parts(float (&c)[4], const operand<half_t, L> (&top)[1],
                                                  const operand<half_t, L> (&bottom)[1], int l,
                                                  const operand<half_t, R> (&right)[1], int r) {
@@ -214,9 +215,9 @@ __device__ __forceinline__ void product_of_parts(float (&c)[4], const operand<bf
     mma_bf16_m16n8k8(c, a, right[0].part[0].e);
 }
 
-// ---- factors of several parts: so many passes, the smallest products first; that of two second parts is below the last
-// bit. Passes of one product wait for each other, so kernels take one pass of several products
-// after another.
+// ---- products of factors in several parts: one pass for each pair of parts, smallest products
+// first. The product of the two second parts is below the last bit and is left out. Passes of one
+// product depend on each other, so kernels interleave the passes of several products.
 constexpr int passes(int left_parts, int right_parts) { return left_parts + right_parts - 1; }
 template <class STORE, int L, int R, int BLOCKS>
 __device__ __forceinline__ void product_pass(int pass, typename tensor<STORE>::real (&c)[4],
@@ -227,9 +228,9 @@ __device__ __forceinline__ void product_pass(int pass, typename tensor<STORE>::r
     product_of_parts(c, top, bottom, left_rest, right, !last && !left_rest);
 }
 
-// Tensor cores cut off what an f32 sum does not hold, always towards zero; over a long sum, and
-// over launches, that adds up. Where f32's own precision is asked for, with two parts on both
-// sides, a product is summed up from zero and then added with rounding.
+// Tensor cores truncate an f32 sum towards zero, and over a long sum and many launches the error
+// accumulates. Where full f32 precision is needed, with two parts on both sides, each product is
+// summed from zero and then added to the total with rounding.
 constexpr bool sums_apart(int left_parts, int right_parts) { return left_parts == 2 && right_parts == 2; }
 template <class REAL>
 __device__ __forceinline__ void add_tile(REAL (&sum)[4], const REAL (&product)[4]) {

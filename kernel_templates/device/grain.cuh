@@ -1,8 +1,10 @@
-// The smallest products of a type: GRAIN terms of a sum, 4 in f64 and 8 in others. Bands that end
-// within a block of 8 cost f64 half of it.
+// Products of the smallest k-slice that mma offers for a type: 4 terms of the sum in f64, 8 in
+// other types. With slices of 4, bands that end in the middle of a block of 8 cost f64 only half of
+// it.
 //
-//   f64      m16n8k4    of a block of 8 a lane holds two grains of one element: 2t and 2t+1, or t and t+4
-//   others   as device/fragment.cuh, one block: one grain of two elements
+//   f64      m16n8k4    a lane holds one element of each of a block's two slices: 2t and 2t+1, or
+//                       t and t+4
+//   others   one block of device/fragment.cuh: one slice of two elements
 #pragma once
 #include "device/fragment.cuh"
 
@@ -33,8 +35,8 @@ __device__ __forceinline__ void grain_product(int, double (&c)[4], double top, d
     product(c, left, right);
 }
 
-// COUNT grains of a row in shared memory, from a multiple of two elements on. Blocks' elements 2t
-// and 2t+1; f64 takes an odd grain at the end by itself.
+// Loads COUNT k-slices of a row in shared memory that begin at an even element: elements 2t and
+// 2t+1 of each block. In f64 an odd slice at the end is loaded alone.
 template <int PARTS, int COUNT>
 __device__ __forceinline__ void load_grains(double (&to)[COUNT], const double *from, int t) {
     struct __align__(16) pair {
@@ -53,7 +55,7 @@ __device__ __forceinline__ void load_grains(operand<STORE, PARTS> (&to)[COUNT], 
     for (int s = 0; s < COUNT; s++) load_operand(to[s], from + 8 * s + 2 * t);
 }
 
-// Number q of the grains of an accumulator's block, as the left factor of the next product.
+// Slice q of an accumulator block, as the left factor of the next product.
 template <int PARTS>
 __device__ __forceinline__ void take_grain(double &top, double &bottom, const double (&block)[4], int q) {
     top = block[q], bottom = block[q + 2];

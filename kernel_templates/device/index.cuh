@@ -1,9 +1,9 @@
-// Where a tap past an edge looks: one axis's index, folded back by the rule of the side it left.
-// The twin of stn_fold.
+// Index of the point that a tap past an edge reads: an axis index, folded back by the boundary rule
+// of the side that it left. Must agree with stn_fold on the host.
 //
 //   wrap       ... c d | a b c d | a b ...        reflect   ... b a | a b c d | d c ...
 //   nearest    ... a a | a b c d | d d ...        mirror    ... c b | a b c d | c b ...
-//   constant, fixed: there is no such point: PAST_LOW or PAST_HIGH (past a fixed side the value is never used)
+//   constant, fixed: no such point: PAST_LOW or PAST_HIGH (past a fixed side it is never used)
 #pragma once
 enum boundary_kind { WRAP = 0, CONSTANT = 1, NEAREST = 2, REFLECT = 3, MIRROR = 4, FIXED = 5 };
 constexpr int PAST_LOW = -1, PAST_HIGH = -2;
@@ -26,8 +26,8 @@ __device__ __forceinline__ long long fold_high(long long i, long long n) {
     return PAST_HIGH;
 }
 
-// i lies at most n past an edge; then a fold overshoots the other side by at most one point, and
-// three folds suffice.
+// i lies at most n points past an edge. A fold then overshoots the other side by at most one point,
+// so three folds suffice.
 template <int LOW, int HIGH>
 __device__ __forceinline__ long long fold(long long i, long long n) {
     if (i >= 0 && i < n) return i;
@@ -45,7 +45,7 @@ __device__ __forceinline__ long long fold(long long i, long long n) {
     return fold_high<HIGH>(i, n);
 }
 
-// The same of an index that lies less than n outside: one fold, without a branch.
+// The same for an index that lies less than n points outside: one fold, without a branch.
 template <int LOW, int HIGH>
 __device__ __forceinline__ int fold_once(int i, int n) {
     const int low = LOW == WRAP ? i + n : LOW == NEAREST ? 0 : LOW == REFLECT ? -1 - i : LOW == MIRROR ? -i : PAST_LOW;
@@ -57,9 +57,9 @@ __device__ __forceinline__ int fold_once(int i, int n) {
     return i < 0 ? low : i >= n ? high : i;
 }
 
-// Whether what is read past two sides of an axis, however far, belongs to the same grid in every
-// step: where it wraps, and where both mirror it and taps are symmetric. What comes from past other
-// sides is not kept.
+// Whether the grid continues past both sides of an axis, however far, as the same function in every
+// time step: where it wraps, or where both sides mirror it and the taps are symmetric. Values read
+// past other sides are not used.
 template <int LOW, int HIGH>
 __device__ constexpr bool mirrors() {
     return (LOW == REFLECT || LOW == MIRROR) && (HIGH == REFLECT || HIGH == MIRROR);
@@ -70,7 +70,7 @@ __device__ constexpr bool repeats() {
 }
 
 // The index that is read for index i, however far it lies outside: folded where the axis repeats,
-// else the nearest.
+// otherwise clamped.
 template <int LOW, int HIGH>
 __device__ __forceinline__ long long fold_far(long long i, long long n) {
     if (i >= 0 && i < n) return i;
@@ -82,7 +82,7 @@ __device__ __forceinline__ long long fold_far(long long i, long long n) {
     return i < n ? i : HIGH == REFLECT ? 2 * n - 1 - i : 2 * (n - 1) - i;
 }
 
-// The same of an index that lies less than n outside, without a branch.
+// The same for an index that lies less than n points outside, without a branch.
 template <int LOW, int HIGH>
 __device__ __forceinline__ int fold_near(int i, int n) {
     constexpr bool FOLDS = repeats<LOW, HIGH>();
@@ -92,9 +92,9 @@ __device__ __forceinline__ int fold_near(int i, int n) {
     return i >= n ? high : i;
 }
 
-// The same for columns, of which one access reads several: where the axis does not repeat, columns
-// past a side are taken from among the last or first ones, aligned as they were. (Not from the
-// other end: NaN times a weight of 0 is NaN.)
+// The same for columns, several of which one vector access reads: where the axis does not repeat,
+// columns past a side are replaced by columns among the first or last ones with the same alignment.
+// (Not by columns of the other end: NaN times a weight of 0 is NaN.)
 template <int LOW, int HIGH>
 __device__ __forceinline__ long long fold_column(long long i, long long n) {
     if ((i >= 0 && i < n) || repeats<LOW, HIGH>()) return fold_far<LOW, HIGH>(i, n);

@@ -1,11 +1,11 @@
-// The only file with inline PTX: every word of it that kernels use, by its plain name. The emulator
-// has a twin of this file in C++ with the same names (tests/emulator/shim/device/ptx.cuh); a word
-// added here is added there. Fragment layouts (PTX ISA, "Matrix fragments for mma"), with g = lane
-// / 4 and t = lane % 4:
-//   f64 m8n8k4      a: (g,t)                    b: (t,g)              c: (g,2t) (g,2t+1)
-//   f64 m16n8k4     a: (g,t) (g+8,t)            b: (t,g)              c: (g,2t) (g,2t+1) (g+8,2t) (g+8,2t+1)
-//   f64 m16n8k8     a: (g,t) (g+8,t) (g,t+4) (g+8,t+4)                b: (t,g) (t+4,g)                    c: as above
-//   f64 m16n8k16    a: (g,t) (g+8,t) (g,t+4) (g+8,t+4) ... (g,t+12) (g+8,t+12)   b: (t,g) (t+4,g) (t+8,g) (t+12,g)
+// All inline PTX of the kernels, as functions with plain names. The emulator has the same functions
+// in C++ (tests/emulator/shim/device/ptx.cuh); a function added here is added there. Fragment
+// layouts (PTX ISA, "Matrix fragments for mma"), with g = lane / 4 and t = lane % 4:
+//   f64 m8n8k4    a: (g,t)              b: (t,g)            c: (g,2t) (g,2t+1)
+//   f64 m16n8k4   a: (g,t) (g+8,t)      b: (t,g)            c: (g,2t) (g,2t+1) (g+8,2t) (g+8,2t+1)
+//   f64 m16n8k8   a: (g,t) (g+8,t) (g,t+4) (g+8,t+4)          b: (t,g) (t+4,g)       c: as above
+//   f64 m16n8k16  a: (g,t) (g+8,t) (g,t+4) (g+8,t+4) .. (g,t+12) (g+8,t+12)
+//                 b: (t,g) (t+4,g) (t+8,g) (t+12,g)           c: as above
 #pragma once
 using half_t = unsigned short;  // IEEE binary16 bits
 // ---- half <-> float, round to nearest even
@@ -36,14 +36,14 @@ __device__ __forceinline__ float half2_high(unsigned both) {
     return f;
 }
 
-// ---- the lower of two 32-bit words that are shifted right together by less than 32 bits
+// ---- funnel shift: the low word of (high:low) shifted right by less than 32 bits
 __device__ __forceinline__ unsigned shift_pair(unsigned low, unsigned high, int bits) {
     unsigned shifted;
     asm("shf.r.wrap.b32 %0, %1, %2, %3;" : "=r"(shifted) : "r"(low), "r"(high), "r"(bits));
     return shifted;
 }
 
-// ---- of an angle from -pi to pi, to 2^-20
+// ---- sine and cosine of an angle in [-pi, pi], with an error of about 2^-20
 __device__ __forceinline__ float sin_approx(float angle) {
     float s;
     asm("sin.approx.f32 %0, %1;" : "=f"(s) : "f"(angle));
@@ -55,10 +55,10 @@ __device__ __forceinline__ float cos_approx(float angle) {
     return c;
 }
 
-// ---- runs of N elements in one access: N * sizeof(element) is 2, 4, 8 or 16 bytes, aligned to that. Loads take
-// the read-only path, of memory that the same launch does not write; the compiler may move them
-// freely. store_if: one element where it is wanted, by an instruction with a predicate: nothing
-// branches.
+// ---- vector accesses: N elements in one access; N * sizeof(element) is 2, 4, 8 or 16 bytes and
+// the address is aligned to it. Loads use the read-only path (ld.global.nc): only for memory that
+// the same launch does not write; the compiler may move them freely. store_if stores one element by
+// a predicated instruction, without a branch.
 #define STN_RUN_OF_ONE(T, TYPE, REGISTER)                                                                              \
     __device__ __forceinline__ void load_run(T(&to)[1], const T *from) {                                               \
         asm("ld.global.nc." TYPE " %0, [%1];" : "=" REGISTER(to[0]) : "l"(from));                                      \
@@ -138,7 +138,8 @@ __device__ __forceinline__ void store_run(unsigned *to, const unsigned (&from)[4
                  "r"(from[3]));
 }
 
-// ---- asynchronous copies, global -> shared (sm_80). A group: all since the last commit. Older chips load and store.
+// ---- asynchronous copies, global -> shared (sm_80). A group holds all copies since the last
+// commit. Older GPUs load and store instead.
 __device__ __forceinline__ unsigned shared_address(const void *p) {
     return static_cast<unsigned>(__cvta_generic_to_shared(p));
 }
@@ -153,7 +154,7 @@ __device__ __forceinline__ void copy_async_16(void *to, const void *from) {
                  : "memory");
 #endif
 }
-// The same, of which L2 fetches the 256 bytes around.
+// The same with a hint that L2 fetch the surrounding 256 bytes.
 __device__ __forceinline__ void copy_async_16_of_256(void *to, const void *from) {
 #if __CUDA_ARCH__ >= 800
     asm volatile("cp.async.cg.shared.global.L2::256B [%0], [%1], 16;" ::"r"(shared_address(to)), "l"(from) : "memory");
@@ -192,16 +193,16 @@ __device__ __forceinline__ void copy_async_wait() {
 #endif
 }
 
-// Bytes, a multiple of 16 at a multiple of 16, that will be read soon: into L2, without waiting
-// (sm_90; else nothing happens).
+// Prefetches `bytes` (a multiple of 16, at an address that is one) into L2 without waiting. Does
+// nothing before sm_90.
 __device__ __forceinline__ void prefetch_far(const void *from, unsigned bytes) {
 #if __CUDA_ARCH__ >= 900
     asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(from), "r"(bytes) : "memory");
 #endif
 }
 
-// A value that the compiler no longer knows, made here: what hangs on it is neither kept from
-// before nor moved up.
+// Hides the value of i from the optimizer: computations that depend on it are neither hoisted above
+// this point nor kept from before it.
 __device__ __forceinline__ void keep_here(int &i) { asm volatile("" : "+r"(i)); }
 
 // ---- f64 tensor products, c += a b
@@ -231,13 +232,14 @@ __device__ __forceinline__ void mma_m16n8k16(double (&c)[4], const double (&a)[8
 }
 #endif
 
-// ---- f16 tensor products, f32 accumulation; registers hold two halves, the lower column (a) or row (b) first
+// ---- f16 tensor products with f32 sums. A register holds two halves, the lower column (a) or row
+// (b) first.
 __device__ __forceinline__ void mma_f16_m16n8k8(float (&c)[4], const unsigned (&a)[2], unsigned b) {
     asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0,%1,%2,%3},{%4,%5},{%6},{%0,%1,%2,%3};"
                  : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
                  : "r"(a[0]), "r"(a[1]), "r"(b));
 }
-// Two bf16 in one word, the first in the lower part, and products of them laid out as f16's.
+// Two bf16 in one word, the first in the lower half, and products with the same layout as f16.
 __device__ __forceinline__ unsigned floats_to_bf16x2(float first, float second) {
     unsigned both;
     asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(second), "f"(first));
@@ -254,7 +256,7 @@ __device__ __forceinline__ void mma_f16_m16n8k16(float (&c)[4], const unsigned (
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 
-// ---- tf32 tensor products, f32 accumulation; operands are float bits, rounded by float_to_tf32
+// ---- tf32 tensor products with f32 sums. Operands are float bits, rounded by float_to_tf32.
 __device__ __forceinline__ unsigned float_to_tf32(float f) {
     unsigned bits;
     asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(bits) : "f"(f));
@@ -271,7 +273,8 @@ __device__ __forceinline__ void mma_tf32_m16n8k8(float (&c)[4], const unsigned (
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 
-// ---- 2:4 sparse products: a holds the non-zeros only, `meta` their places (two bits each), SELECTOR the lanes of it
+// ---- 2:4 sparse products: `a` holds only the non-zeros, `meta` their positions (two bits each);
+// SELECTOR names the lanes whose `meta` is used.
 template <int SELECTOR>
 __device__ __forceinline__ void mma_sp_f16_m16n8k16(float (&c)[4], const unsigned (&a)[2], const unsigned (&b)[2],
                                                     unsigned meta) {
@@ -311,35 +314,37 @@ __device__ __forceinline__ void mma_sp_tf32_m16n8k16(float (&c)[4], const unsign
           "n"(SELECTOR));
 }
 
-// The transpose of 8 rows of 8 halves of which lane 4g + t holds row g's 2t and 2t + 1.
+// Transposes an 8 x 8 matrix of halves; lane 4g + t holds elements 2t and 2t + 1 of row g.
 __device__ __forceinline__ unsigned transpose_halves(unsigned two) {
     unsigned transposed;
     asm volatile("movmatrix.sync.aligned.m8n8.trans.b16 %0, %1;" : "=r"(transposed) : "r"(two));
     return transposed;
 }
 
-// ---- launches in a stream (sm_90): the next one, if it may come early, begins when all blocks of this one have said so or ended.
+// ---- programmatic dependent launch (sm_90): the next launch may begin once every block of this
+// one has called this function or ended.
 __device__ __forceinline__ void let_next_launch_begin() {
 #if __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.launch_dependents;");
 #endif
 }
-// Until the launch before has ended and all that it wrote is seen.
+// Waits until the previous launch has ended and its writes are visible.
 __device__ __forceinline__ void wait_for_launch_before() {
 #if __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
 }
 
-// ---- clusters (sm_90): blocks that run together and read each other's shared memory. Older: one block.
-__device__ __forceinline__ unsigned cluster_rank() {  // of this block
+// ---- thread block clusters (sm_90): blocks that run together and access each other's shared
+// memory. On older GPUs a cluster is one block.
+__device__ __forceinline__ unsigned cluster_rank() {  // rank of this block in its cluster
     unsigned rank = 0;
 #if __CUDA_ARCH__ >= 900
     asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
 #endif
     return rank;
 }
-// All threads of all blocks come here; what they wrote to shared memory before is seen after.
+// Barrier of all threads of the cluster; shared-memory writes before it are visible after it.
 __device__ __forceinline__ void cluster_barrier() {
 #if __CUDA_ARCH__ >= 900
     asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
@@ -347,7 +352,8 @@ __device__ __forceinline__ void cluster_barrier() {
     __syncthreads();
 #endif
 }
-// 16 bytes that lie in block `rank` where `from` lies in this one.
+// Loads 16 bytes from the shared memory of block `rank`, at the address that `from` has in this
+// block.
 __device__ __forceinline__ void cluster_load(unsigned (&to)[4], const unsigned *from, unsigned rank) {
 #if __CUDA_ARCH__ >= 900
     asm volatile(
@@ -363,7 +369,7 @@ __device__ __forceinline__ void cluster_load(unsigned (&to)[4], const unsigned *
                  : "memory");
 #endif
 }
-// The same of 8 bytes, and the other way.
+// The same for 8 bytes, and the stores.
 __device__ __forceinline__ void cluster_load(unsigned (&to)[2], const unsigned *from, unsigned rank) {
 #if __CUDA_ARCH__ >= 900
     asm volatile(

@@ -1,11 +1,12 @@
-// Rows that begin anywhere within 16 bytes, read and written by aligned accesses of 16 bytes.
+// Access to rows that begin at any element, by aligned accesses of 16 bytes and a shift in
+// registers.
 //
-//   row in memory   | . . . a | b c d e | f g h i |     words of 16 bytes; the row begins at a
-//   a thread reads  | . . . a | b c d e |               the words that hold its points,
-//   and shifts         [ a b c d ]                      by a distance that all lanes of a warp share
+//   row in memory   | . . . a | b c d e | f g h i |     16-byte words; the row begins at a
+//   a thread reads  | . . . a | b c d e |               the words that hold its points
+//   and shifts         [ a b c d ]                      by a distance that is the same in all lanes
 //
-// A store is the reverse: each lane joins the last points of the lane before it to its own first
-// points.
+// A store is the reverse: each lane joins the last points of the previous lane to its own first
+// ones.
 #pragma once
 #include "device/element.cuh"
 #include "device/ptx.cuh"
@@ -15,8 +16,7 @@ __device__ __forceinline__ int bytes_past_boundary(const void *p) {
     return static_cast<int>(reinterpret_cast<unsigned long long>(p) & 15);
 }
 
-// The N 32-bit words begin `bytes` later; elements have SIZE bytes, which divide `bytes`. `bytes`
-// is less than 16.
+// Shifts N 32-bit words down by `bytes` (less than 16, and a multiple of SIZE, the element size).
 template <int SIZE, int N>
 __device__ __forceinline__ void begin_later(unsigned (&w)[N], int bytes) {
 #pragma unroll
@@ -29,8 +29,7 @@ __device__ __forceinline__ void begin_later(unsigned (&w)[N], int bytes) {
         for (int i = 0; i + 1 < N; i++) w[i] = shift_pair(w[i], w[i + 1], (bytes & 2) * 8);
 }
 
-// The same earlier: what comes in at the front are the words before, so the last four of eight are
-// the result.
+// The reverse shift; the words in front shift in, so the last four of eight words are the result.
 template <int SIZE, int N>
 __device__ __forceinline__ void begin_earlier(unsigned (&w)[N], int bytes) {
 #pragma unroll
@@ -43,7 +42,7 @@ __device__ __forceinline__ void begin_earlier(unsigned (&w)[N], int bytes) {
         for (int i = N - 1; i >= 1; i--) w[i] = bytes & 2 ? shift_pair(w[i - 1], w[i], 16) : w[i];
 }
 
-// Element i of words, and words of elements.
+// Element i of a run of words; words from elements.
 __device__ __forceinline__ void take_element(double &to, const unsigned *w, int i) {
     to = __longlong_as_double(w[2 * i] | static_cast<long long>(w[2 * i + 1]) << 32);
 }
@@ -64,8 +63,8 @@ __device__ __forceinline__ void put_elements(unsigned (&w)[4], const half_t (&fr
     for (int i = 0; i < 4; i++) w[i] = from[2 * i] | static_cast<unsigned>(from[2 * i + 1]) << 16;
 }
 
-// A row of a grid, in elements from its first one: [first, last) lies in words of 16 bytes that the
-// row fills alone.
+// The range of elements [first, last) of a row that lies in 16-byte words that belong wholly to the
+// row.
 struct whole_words {
     int first, last;
 };
@@ -75,20 +74,20 @@ __device__ __forceinline__ whole_words words_of_row(const T *row, int n) {
     return {(-bytes_past_boundary(row) & 15) / size, n - bytes_past_boundary(row + n) / size};
 }
 
-// Words of 16 bytes that hold `count` elements of SIZE bytes, wherever these begin.
+// Number of 16-byte words that hold `count` elements of SIZE bytes, at any alignment.
 template <int SIZE>
 __device__ constexpr int words_of(int count) {
     constexpr int EACH = 16 / SIZE;
     return (EACH - 1 + count + EACH - 1) / EACH;
 }
 
-// The lanes of a warp store their runs, which lie one after another from anywhere on; those of
-// `left` elements and more after `to`, which is the lane's own, lie past the row's end. Every lane
-// writes a whole word but the first one, which writes the elements of the words at either end.
+// The lanes of a warp store consecutive runs that begin at any element. `to` is the lane's own
+// address; elements `left` and later, counted from it, lie past the row's end. Every lane writes
+// one whole word, except the first, which writes the elements of the partial words at both ends.
 template <class T, int N>
 __device__ __forceinline__ void store_shifted(T *to, const T (&run)[N], int left) {
     static_assert(N * sizeof(T) == 16, "a lane's run is as long as a word");
-    const int lane = threadIdx.x % 32, bytes = bytes_past_boundary(to), late = bytes / static_cast<int>(sizeof(T));
+    const int lane = threadIdx.x % 32, bytes = bytes_past_boundary(to), offset = bytes / static_cast<int>(sizeof(T));
     unsigned own[4], both[8], word[4];
     put_elements(own, run);
 #pragma unroll
@@ -99,13 +98,13 @@ __device__ __forceinline__ void store_shifted(T *to, const T (&run)[N], int left
     begin_earlier<sizeof(T)>(both, bytes);
 #pragma unroll
     for (int i = 0; i < 4; i++) word[i] = both[4 + i];
-    if ((lane || !bytes) && N - late <= left) {
-        store_run(reinterpret_cast<unsigned *>(to - late), word);
+    if ((lane || !bytes) && N - offset <= left) {
+        store_run(reinterpret_cast<unsigned *>(to - offset), word);
         return;
     }
 #pragma unroll
     for (int e = 0; e < N; e++) {
-        const int place = e - late + (lane == 0 && e < late ? 32 * N : 0);
+        const int place = e - offset + (lane == 0 && e < offset ? 32 * N : 0);
         T value;
         take_element(value, word, e);
         if (place < left) to[place] = value;

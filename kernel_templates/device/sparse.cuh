@@ -1,15 +1,16 @@
-// 2:4 sparse products by element type, whose left factor the launcher has encoded
+// 2:4 sparse products by element type; the host encodes the left factor
 // (src/strategies/sparse/encode.h).
 //
-//   STORE    product of 16 words     of 8             right factor: a register is a word, 32 bits
+//   STORE    product of 16 words     of 8             right factor: a register is one 32-bit word
 //   float    tf32 m16n8k16           tf32 m16n8k8     one point, rounded to 11 bits
-//   half_t   f16 m16n8k32            f16 m16n8k16     two neighbours
+//   half_t   f16 m16n8k32            f16 m16n8k16     two neighbouring points
 //
-// A lane (g = lane / 4, t = lane % 4) holds of the right factor's column g so many consecutive
-// words: those of even t in the first half of the window, those of odd t in the second, so far
-// apart that two lanes' words are a group:
+// A lane (g = lane / 4, t = lane % 4) holds consecutive words of column g of the right factor:
+// lanes of even t in the first half of the window, lanes of odd t in the second half, so that the
+// words of two lanes together form a 2:4 group:
 //
-//     window   | t 0 | t 2 | next product .. | t 1 | t 3 | next product .. |       4 words of a lane each, of half a product 2
+//     window   | t 0 | t 2 | next product .. | t 1 | t 3 | next product .. |
+//              4 words of each lane, 2 for half a product
 #pragma once
 #include "device/element.cuh"
 
@@ -17,9 +18,9 @@ template <class STORE>
 struct sparse_words;
 template <>
 struct sparse_words<float> {
-    static constexpr int POINTS = 1;  // of a word
+    static constexpr int POINTS = 1;  // per word
     static __device__ __forceinline__ unsigned read(unsigned word) { return float_to_tf32(__uint_as_float(word)); }
-    // What `read` leaves of it.
+    // The remainder after `read`.
     static __device__ __forceinline__ unsigned rest(unsigned word, unsigned high) {
         return float_to_tf32(__uint_as_float(word) - __uint_as_float(high));
     }
@@ -31,7 +32,7 @@ struct sparse_words<half_t> {
     static __device__ __forceinline__ unsigned rest(unsigned, unsigned) { return 0; }
 };
 
-// A lane's words, COUNT of 2 or 4, in one access of shared memory.
+// A lane's 2 or 4 words, in one access of shared memory.
 template <int COUNT>
 struct alignas(4 * COUNT) word_run {
     unsigned e[COUNT];
@@ -43,14 +44,14 @@ __device__ __forceinline__ void load_words(unsigned (&to)[COUNT], const STORE *f
     for (int i = 0; i < COUNT; i++) to[i] = sparse_words<STORE>::read(run.e[i]);
 }
 
-// The same of words that are rounded already.
+// The same for words that are already rounded.
 template <class STORE>
 __device__ __forceinline__ void load_rounded(unsigned (&to)[4], const STORE *from) {
     const word_run<4> run = *reinterpret_cast<const word_run<4> *>(from);
 #pragma unroll
     for (int i = 0; i < 4; i++) to[i] = run.e[i];
 }
-// Rounds 16 bytes of elements where they lie in shared memory.
+// Rounds 16 bytes of elements in place in shared memory.
 template <class STORE>
 __device__ __forceinline__ void round_words(STORE *at) {
     word_run<4> run;
@@ -58,7 +59,7 @@ __device__ __forceinline__ void round_words(STORE *at) {
     *reinterpret_cast<word_run<4> *>(at) = run;
 }
 
-// load_words of f32, in two parts of 11 bits.
+// load_words for f32, in two parts of 11 bits.
 template <int COUNT>
 __device__ __forceinline__ void load_parts(unsigned (&high)[COUNT], unsigned (&low)[COUNT], const float *from) {
     const word_run<COUNT> run = *reinterpret_cast<const word_run<COUNT> *>(from);

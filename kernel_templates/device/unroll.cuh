@@ -1,6 +1,6 @@
-// A loop whose index is a constant in each turn, however long it is: body(index<0>),
-// body(index<1>), ... `#pragma unroll` is a wish, which the compiler drops where it finds a loop
-// too long; arrays in registers need it fulfilled.
+// A loop whose index is a compile-time constant in each iteration: body(index<0>), body(index<1>),
+// ... The compiler may ignore `#pragma unroll` for long loops, but arrays in registers need
+// unrolling.
 #pragma once
 template <int I>
 struct index {

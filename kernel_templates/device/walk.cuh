@@ -1,16 +1,18 @@
-// Rows of a 2D grid on their way into shared memory, 16 columns at a time, for kernels whose blocks
-// walk along x.
+// Loads rows of a 2D grid into shared memory, 16 columns at a time, for kernels whose blocks stream
+// along x.
 #pragma once
 #include "device/element.cuh"
 #include "device/index.cuh"
 
-// The block's threads ask for columns x to x + 15 of all LINES rows: row i of the grid begins at
-// row_start[i], and goes to stage + place(i); 16 bytes at a time, but element by element where rows
-// are not aligned (VECTOR 1), and past sides of mirrors or of a grid that ends within 16 bytes.
+// The block's threads copy columns x to x + 15 of all LINES rows asynchronously: row i begins at
+// grid + row_start[i] and goes to stage + place(i). Copies are of 16 bytes, or of single elements
+// where rows are not aligned (VECTOR 1) or past a mirrored side or the end of a row within 16
+// bytes.
 template <int LINES, int THREADS, int VECTOR, int LOW, int HIGH, class STORE, class PLACE>
 __device__ __forceinline__ void load_stage(STORE *stage, PLACE place, const STORE *grid, const long long *row_start,
                                            long long x, long long nx) {
-    constexpr int SLOTS = sizeof(STORE), SKIP = THREADS / SLOTS;  // of 16 bytes in a row; rows that are copied at once
+    // 16-byte pieces in a row, and rows that are copied at once.
+    constexpr int SLOTS = sizeof(STORE), SKIP = THREADS / SLOTS;
     const bool inside = x >= 0 && x + 16 <= nx;
     if (VECTOR == 1 || (!inside && (mirrors<LOW, HIGH>() || nx % (16 / SLOTS)))) {
 #pragma unroll 1
@@ -22,7 +24,8 @@ __device__ __forceinline__ void load_stage(STORE *stage, PLACE place, const STOR
     const int row = threadIdx.x / SLOTS, column = threadIdx.x % SLOTS * (16 / SLOTS);
     STORE *const to = stage + place(row) + column;
     const STORE *const from = grid + (inside ? x + column : fold_column<LOW, HIGH>(x + column, nx));
-    constexpr int AT_ONCE = 5 * SKIP;  // row starts are waited for together, for a copy lets no later access pass
+    // Row starts are loaded in groups of 5: no later load can overtake a copy.
+    constexpr int AT_ONCE = 5 * SKIP;
 #pragma unroll
     for (int first = 0; first < LINES; first += AT_ONCE) {
         long long start[5];

@@ -1,23 +1,22 @@
-// Discrete Fourier transforms of whole small grids, of up to three axes: a block holds GRIDS of
-// them in its shared memory, each read once and written once, in one launch where passes axis by
-// axis take two or three.
+// Fourier transforms of small grids of up to three axes, entirely in shared memory: a block holds
+// GRIDS grids, each read once and written once, in one launch instead of one launch per axis.
 //
 //     X[k] = scale * sum over n of  x[n] * exp(-+ 2 pi i (n0 k0 / N0 + n1 k1 / N1 + n2 k2 / N2))
 //
-//     memory -> | grid 0 | grid 1 | .. |  -> rungs of axis 2 -> rungs of axis 1 -> rungs of axis 0 -> memory, in order
+//     memory -> | grid 0 | grid 1 | .. |  -> stages of axis 2 -> of axis 1 -> of axis 0 -> memory
 //
-// A rung is device/ladder.cuh's: butterflies of radix R on points STRIDE apart of a line of N, in
-// place, turned afterwards; here on the lines of all axes of all grids, wherever they lie, by any
-// number of threads. AFTER is the product of the faster extents:
+// A stage is that of device/ladder.cuh: in-place butterflies of radix R on points STRIDE apart of a
+// line of N, then twiddle factors; here on the lines of all axes of all grids, by any number of
+// threads. AFTER is the product of the faster extents:
 //
-//     cell = (line * N + point) * AFTER + lane           | lane 0 .. AFTER-1 | point 1's lanes | ..   one line of lines
+//     index = (line * N + point) * AFTER + lane      | lane 0 .. AFTER-1 | point 1's lanes | ..
 //
-// and a cell is left out after each PAD. Frequency k = d_0 + R_0 (d_1 + R_1 (d_2 + ..)) ends at
-// point d_0 STRIDE_0 + d_1 STRIDE_1 + ..
+// One index is skipped after every PAD to avoid bank conflicts. Frequency k = d_0 + R_0 (d_1 + R_1
+// (d_2 + ..)) ends at point d_0 STRIDE_0 + d_1 STRIDE_1 + .. (digit-reversed order).
 //
-// Real numbers are transformed as complex ones: one waits for the launch here, not for arithmetic.
-// The half of a spectrum that a C2R leaves out is the conjugate of what mirrors it through the
-// origin; of the result the real part is taken.
+// Real data are transformed as complex ones: the time goes into the launch, not the arithmetic. A
+// C2R transform reconstructs the missing half of the spectrum as conjugates of the points mirrored
+// through the origin, and stores only the real part of the result.
 //
 // Reads STORE, REAL, BLOCKS, THREADS_X, GRID_EXTENT, GRID_STAGES, GRID_RADIX, GRID_RADICES, GRIDS,
 // FFT_INVERSE, FFT_SCALE, FFT_LOAD_REAL, FFT_STORE_REAL.
@@ -27,18 +26,18 @@
 
 using value = complex<REAL>;
 enum { PAD = 32 };
-constexpr int GRID_POINTS = GRID_EXTENT[0] * GRID_EXTENT[1] * GRID_EXTENT[2], CELLS = GRIDS * GRID_POINTS;
+constexpr int GRID_POINTS = GRID_EXTENT[0] * GRID_EXTENT[1] * GRID_EXTENT[2], POINTS = GRIDS * GRID_POINTS;
 constexpr bool FROM_HALF = FFT_LOAD_REAL, TO_HALF = FFT_STORE_REAL, FROM_NUMBERS = TO_HALF, TO_NUMBERS = FROM_HALF;
 
 struct block_arguments {
     const STORE *in;
     STORE *out;
-    const REAL *roots;                      // exp(-2 pi i j / N), j < N: of axis 0, then 1, then 2
-    long long in_stride[3], out_stride[3];  // elements of either side
+    const REAL *roots;                      // exp(-2 pi i j / N), j < N, of axis 0, then 1, then 2
+    long long in_stride[3], out_stride[3];  // elements, real or complex as stored on that side
     long long in_grid, out_grid, grids;
     REAL scale;
 };
-static_assert(is_twin(sizeof(block_arguments), sizeof(REAL)), "the launcher's twin of the arguments");
+static_assert(is_twin(sizeof(block_arguments), sizeof(REAL)), "the arguments match the launcher's struct");
 
 template <int AXIS>
 struct axis {
@@ -58,38 +57,39 @@ struct rung {
                          STRIDE = BLOCK / R;
 };
 
-__device__ __forceinline__ int place(int cell) { return cell + cell / PAD; }
-static_assert(is_given((CELLS - 1 + (CELLS - 1) / PAD + 1) * sizeof(value)), "the launcher gives what this takes");
+__device__ __forceinline__ int padded_index(int index) { return index + index / PAD; }
+static_assert(is_given((POINTS - 1 + (POINTS - 1) / PAD + 1) * sizeof(value)), "the launcher gives what this takes");
 
-// ---- rungs
+// ---- stages
 template <int AXIS, int S>
-__device__ __forceinline__ void butterfly(value *cells, int lane, int j, int line, const REAL *roots) {
-    using here = rung<AXIS, S>;
+__device__ __forceinline__ void butterfly(value *points, int lane, int j, int line, const REAL *roots) {
+    using stage = rung<AXIS, S>;
     constexpr int AFTER = axis<AXIS>::AFTER;
-    const int q = j % here::STRIDE, first = (line * axis<AXIS>::N + j / here::STRIDE * here::BLOCK + q) * AFTER + lane;
-    value x[here::R];
+    const int q = j % stage::STRIDE,
+              first = (line * axis<AXIS>::N + j / stage::STRIDE * stage::BLOCK + q) * AFTER + lane;
+    value x[stage::R];
 #pragma unroll
-    for (int r = 0; r < here::R; r++) x[r] = cells[place(first + r * here::STRIDE * AFTER)];
-    dft<here::R>(x);
-    if constexpr (here::STRIDE > 1)
+    for (int r = 0; r < stage::R; r++) x[r] = points[padded_index(first + r * stage::STRIDE * AFTER)];
+    dft<stage::R>(x);
+    if constexpr (stage::STRIDE > 1)
 #pragma unroll
-        for (int r = 1; r < here::R; r++)
-            x[r] = x[r] * load_pair(roots + 2 * (axis<AXIS>::ROOTS + q * r * here::BEFORE));
+        for (int r = 1; r < stage::R; r++)
+            x[r] = x[r] * load_pair(roots + 2 * (axis<AXIS>::ROOTS + q * r * stage::BEFORE));
 #pragma unroll
-    for (int r = 0; r < here::R; r++) cells[place(first + r * here::STRIDE * AFTER)] = x[r];
+    for (int r = 0; r < stage::R; r++) points[padded_index(first + r * stage::STRIDE * AFTER)] = x[r];
 }
 template <int AXIS, int S = 0>
-__device__ __forceinline__ void transform_axis(value *cells, const REAL *roots) {
+__device__ __forceinline__ void transform_axis(value *points, const REAL *roots) {
     if constexpr (S < GRID_STAGES[AXIS]) {
         constexpr int COUNT = axis<AXIS>::N / rung<AXIS, S>::R, AFTER = axis<AXIS>::AFTER;
 #pragma unroll 1
-        for (int b = static_cast<int>(threadIdx.x); b < CELLS / rung<AXIS, S>::R; b += THREADS_X)
-            butterfly<AXIS, S>(cells, b % AFTER, b / AFTER % COUNT, b / AFTER / COUNT, roots);
+        for (int b = static_cast<int>(threadIdx.x); b < POINTS / rung<AXIS, S>::R; b += THREADS_X)
+            butterfly<AXIS, S>(points, b % AFTER, b / AFTER % COUNT, b / AFTER / COUNT, roots);
         __syncthreads();
-        transform_axis<AXIS, S + 1>(cells, roots);
+        transform_axis<AXIS, S + 1>(points, roots);
     }
 }
-// The point of a line where frequency k ends.
+// The point of a line at which frequency k ends.
 template <int AXIS, int S = 0>
 __device__ __forceinline__ int point_of(int k) {
     if constexpr (S >= GRID_STAGES[AXIS])
@@ -98,14 +98,14 @@ __device__ __forceinline__ int point_of(int k) {
         return k % rung<AXIS, S>::R * rung<AXIS, S>::STRIDE + point_of<AXIS, S + 1>(k / rung<AXIS, S>::R);
 }
 
-// ---- memory
+// ---- global memory
 struct point {
-    int grid, n[3];  // of this block's grids
+    int grid, n[3];  // grid: index among the block's grids
 };
-__device__ __forceinline__ point point_at(int cell) {
-    return {cell / GRID_POINTS,
-            {cell / (GRID_EXTENT[1] * GRID_EXTENT[2]) % GRID_EXTENT[0], cell / GRID_EXTENT[2] % GRID_EXTENT[1],
-             cell % GRID_EXTENT[2]}};
+__device__ __forceinline__ point point_at(int index) {
+    return {index / GRID_POINTS,
+            {index / (GRID_EXTENT[1] * GRID_EXTENT[2]) % GRID_EXTENT[0], index / GRID_EXTENT[2] % GRID_EXTENT[1],
+             index % GRID_EXTENT[2]}};
 }
 __device__ __forceinline__ long long offset_of(const int (&n)[3], const long long (&stride)[3]) {
     return n[0] * stride[0] + n[1] * stride[1] + n[2] * stride[2];
@@ -128,27 +128,27 @@ __device__ __forceinline__ void store_value(const block_arguments &a, STORE *out
 
 extern "C" __global__ void __launch_bounds__(THREADS_X, BLOCKS) fft_block(const __grid_constant__ block_arguments a) {
     extern __shared__ __align__(16) unsigned char stn_shared[];
-    value *const cells = reinterpret_cast<value *>(stn_shared);
+    value *const points = reinterpret_cast<value *>(stn_shared);
     const long long first = static_cast<long long>(blockIdx.x) * GRIDS;
 #pragma unroll 1
-    for (int c = static_cast<int>(threadIdx.x); c < CELLS; c += THREADS_X) {
+    for (int c = static_cast<int>(threadIdx.x); c < POINTS; c += THREADS_X) {
         const point p = point_at(c);
         value z = {REAL(0), REAL(0)};
         if (first + p.grid < a.grids)
             z = load_value(a, a.in + (FROM_NUMBERS ? 1 : 2) * (first + p.grid) * a.in_grid, p);
-        cells[place(c)] = FFT_INVERSE ? swapped(z) : z;
+        points[padded_index(c)] = FFT_INVERSE ? swapped(z) : z;
     }
     __syncthreads();
-    transform_axis<2>(cells, a.roots);
-    transform_axis<1>(cells, a.roots);
-    transform_axis<0>(cells, a.roots);
+    transform_axis<2>(points, a.roots);
+    transform_axis<1>(points, a.roots);
+    transform_axis<0>(points, a.roots);
 #pragma unroll 1
-    for (int c = static_cast<int>(threadIdx.x); c < CELLS; c += THREADS_X) {
+    for (int c = static_cast<int>(threadIdx.x); c < POINTS; c += THREADS_X) {
         const point p = point_at(c);
         if (first + p.grid >= a.grids) continue;
         const int line = p.grid * GRID_EXTENT[0] + point_of<0>(p.n[0]),
                   row = line * GRID_EXTENT[1] + point_of<1>(p.n[1]);
         store_value(a, a.out + (TO_NUMBERS ? 1 : 2) * (first + p.grid) * a.out_grid, p,
-                    cells[place(row * GRID_EXTENT[2] + point_of<2>(p.n[2]))]);
+                    points[padded_index(row * GRID_EXTENT[2] + point_of<2>(p.n[2]))]);
     }
 }

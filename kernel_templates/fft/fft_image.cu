@@ -1,18 +1,21 @@
-// Fourier transforms of f16 images of 256 x 256 points, each read once and written once: a cluster
-// of CLUSTER blocks holds an image in its shared memory.
+// Fourier transforms of f16 images of 256 x 256 points on tensor cores, each read once and written
+// once: a cluster of CLUSTER blocks holds an image in its shared memory.
 //
 //     X[k, l] = sum over n of w256^(k n)  sum over c of w256^(l c)  x[n, c]
 //
-//              n = t + 16 r        rows: t = LOCAL b + its own LOCAL are block b's, and all r of them
+//     n = t + 16 r        block b holds the rows t = LOCAL b .. LOCAL b + LOCAL - 1, with all r
 //
-//     block 0  [rows of t = 0, 1  ]   1. rows: two transforms of 16 in a warp's registers (device/dft16.cuh)
-//     block 1  [rows of t = 2, 3  ]   2. columns, first half: over r, for each t, in place: times w256^(t k1)
-//        :                               ---- the blocks wait for each other ----
-//     block 7  [rows of t = 14, 15]   3. columns, second half: over t, from all blocks: k = k1 + 16 k2, to memory
+//     block 0  [rows of t = 0, 1  ]   1. rows: two 16-point DFTs in a warp's registers
+//     block 1  [rows of t = 2, 3  ]      (device/dft16.cuh)
+//        :                            2. columns, first half: over r, for each t, in place, then
+//     block 7  [rows of t = 14, 15]      twiddle factors w256^(t k1)
+//                                     ---- cluster barrier ----
+//                                     3. columns, second half: over t, read from all blocks:
+//                                        k = k1 + 16 k2, stored to memory
 //
-// Shared memory: row (t, r) has 64 chunks of 4 points, at first in their order (request_row), after
-// step 1 those of columns 32 G + 16 q + 4 j, q = 0, 1, j = 0 .. 3, at 8 G + ((2 j + (q ^ G % 2)) ^
-// swizzle(r)): so no banks clash, and step 3 stores 64 bytes of a row at once.
+// Shared memory: row (t, r) has 64 chunks of 4 points, first in order (request_row). After step 1
+// the chunk of columns 32 G + 16 q + 4 j, q = 0, 1, j = 0 .. 3, is at 8 G + ((2 j + (q ^ G % 2)) ^
+// swizzle(r)), which avoids bank conflicts and lets step 3 store 64 bytes of a row at once.
 //
 // Reads WARPS, BLOCKS, CLUSTER and FFT_INVERSE.
 #include "device/dft16.cuh"
@@ -25,20 +28,22 @@ static_assert(16 % CLUSTER == 0 && 16 * LOCAL % WARPS == 0 && 8 * LOCAL % WARPS 
 struct fft_arguments {
     const unsigned *in;  // points: two halves
     unsigned *out;
-    long long in_row, out_row;      // points from row to row
-    long long in_image, out_image;  // and from image to image
-    float share;                    // the square root of the scale
+    long long in_row, out_row;      // points between rows
+    long long in_image, out_image;  // points between images
+    float share;                    // square root of the scale: applied twice
     int unused;
 };
-static_assert(is_twin(sizeof(fft_arguments)), "the launcher's twin of the arguments");
+static_assert(is_twin(sizeof(fft_arguments)), "the arguments match the launcher's struct");
 
 // w256^i
-__device__ __forceinline__ complex<float> root(int i) { return turn_root<FFT_INVERSE>(static_cast<unsigned>(i) << 24); }
+__device__ __forceinline__ complex<float> root(int i) {
+    return root_of_unity<FFT_INVERSE>(static_cast<unsigned>(i) << 24);
+}
 
 struct alignas(8) two_points {
     unsigned first, second;
 };
-// A row as it comes: chunk q at q ^ 2 (q / 16).
+// Copies a row asynchronously; chunk q goes to q ^ 2 (q / 16).
 __device__ __forceinline__ void request_row(chunk *chunks, const unsigned *in, int lane) {
 #pragma unroll
     for (int i = 0; i < 2; i++) {
@@ -47,7 +52,7 @@ __device__ __forceinline__ void request_row(chunk *chunks, const unsigned *in, i
     }
 }
 
-// Step 1 for the row r in `chunks`, in place.
+// Step 1 for row r, which lies in `chunks`, in place.
 __device__ __forceinline__ void transform_row(const dft16_roots &f, const complex<float> (&between)[2][2][2],
                                               chunk *chunks, int r, int g, int t) {
     unsigned x[2][4], middle[2][4];
@@ -84,7 +89,7 @@ __device__ __forceinline__ void transform_row(const dft16_roots &f, const comple
     }
 }
 
-// Rows FIRST and on of the warp, each when it has come.
+// Step 1 for the warp's rows from FIRST on, each as soon as its copy has arrived.
 template <int FIRST>
 __device__ __forceinline__ void transform_rows(const dft16_roots &f, const complex<float> (&between)[2][2][2],
                                                chunk (*row)[64], int warp, int g, int t) {
@@ -125,7 +130,7 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS) fft_image(const
     __syncthreads();
 
 #pragma unroll 1
-    for (int unit = warp; unit < 8 * LOCAL; unit += WARPS) {  // over r, for one t
+    for (int unit = warp; unit < 8 * LOCAL; unit += WARPS) {  // step 2: over r, for one t
         const int mine = unit / 8, first = unit % 8 * 8;
         chunk(*const part)[64] = row + 16 * mine, x[4], result[2][2];
 #pragma unroll
@@ -143,7 +148,7 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS) fft_image(const
     cluster_barrier();
 
 #pragma unroll 1
-    for (int unit = warp; unit < 8 * LOCAL; unit += WARPS) {  // over t, for one k1
+    for (int unit = warp; unit < 8 * LOCAL; unit += WARPS) {  // step 3: over t, for one k1
         const int group = unit % 8, k1 = rank * LOCAL + unit / 8;
         chunk x[4], result[2][2];
 #pragma unroll
@@ -159,5 +164,5 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS) fft_image(const
             for (int e = 0; e < 2; e++)
                 store_run(to + 16 * (2 * g + m) * a.out_row + 16 * (e ^ group % 2), result[m][e].point);
     }
-    cluster_barrier();  // until all have read what is here
+    cluster_barrier();  // no block may exit while others still read its shared memory
 }

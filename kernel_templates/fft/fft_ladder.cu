@@ -1,27 +1,28 @@
-// Discrete Fourier transforms of lines that fill a block's shared memory, each read once and
-// written once.
+// Fourier transforms of long lines, each of which fills a block's shared memory and is read once
+// and written once.
 //
 //     X[k] = scale * sum over n of  x[n] * exp(-+ 2 pi i n k / N)
 //
-// The lines of device/ladder.cuh: the first rung takes its points from memory, the last gives its
-// frequencies to it. Far more points than fft_line's threads have registers for, and so columns as
-// long as a grid is high in one pass; any number of threads, each with one butterfly at a time.
+// The shared-memory FFT of device/ladder.cuh: stage 0 takes its points from global memory and the
+// last stage stores its frequencies there. Lines may have far more points than the registers of
+// fft_line's threads can hold, such as whole columns of a tall grid; any number of threads works on
+// a line, each thread with one butterfly at a time.
 //
-//                    column 0 1 2 ..   LINE_COUNT of them are a block's, THREADS_X threads each
-//     points         | | | |    -> rung 0 -> shared memory -> rung 1 -> .. -> the last rung -> | | | |  frequencies
+//                column 0 1 2 ..   LINE_COUNT lines per block, THREADS_X threads for each
+//     points     | | | |  -> stage 0 -> shared memory -> stage 1 -> .. -> last stage -> frequencies
 //
-// Lines lie along memory or across it; neighbouring threads have neighbouring lines, then
-// neighbouring points. Real lines of 2N numbers are N complex points, even numbers real, odd ones
+// Lines are contiguous or strided; neighbouring threads have neighbouring lines, then neighbouring
+// points. Real lines of 2N numbers are N complex points, even numbers as real and odd ones as
 // imaginary parts. With w = exp(-pi i k / N):
 //
-//     FFT_STORE_REAL   X[k] = (Z[k] + Z*[N-k] - i w (Z[k] - Z*[N-k])) / 2        down the ladder
-//     FFT_LOAD_REAL    Z[k] = X[k] + X*[N-k] + i w* (X[k] - X*[N-k])             up the ladder, from frequencies to points
+//     FFT_STORE_REAL   X[k] = (Z[k] + Z*[N-k] - i w (Z[k] - Z*[N-k])) / 2     after the last stage
+//     FFT_LOAD_REAL    Z[k] = X[k] + X*[N-k] + i w* (X[k] - X*[N-k])          before the inverse
 //
-// where a thread has the butterflies t and N/R - t of the last rung, and so the points k = t + r
-// N/R and N - k.
+// A thread has the butterflies t and N/R - t of the last stage, and so the points k = t + r N/R and
+// N - k.
 //
-// A line too long for one block is shared by a cluster of LINE_SHARES (device/ladder.cuh): they
-// exchange once, after rung 0.
+// A line too long for one block is shared by a cluster of LINE_SHARES blocks (device/ladder.cuh),
+// which exchange data once, after stage 0.
 //
 // Reads STORE, REAL, BLOCKS, THREADS_X, LINE_*, FFT_LOOPS, FFT_INVERSE, FFT_SCALE, FFT_LOAD_REAL,
 // FFT_STORE_REAL.
@@ -29,76 +30,76 @@
 #include "device/twins.cuh"
 #include "params.cuh"
 
-struct ladder_line {
+struct line_shape {
     static constexpr int N = LINE_POINTS, STAGES = LINE_STAGES, THREADS = THREADS_X, LINES = LINE_COUNT, PAD = LINE_PAD,
                          TABLE = LINE_TABLE, SHARES = LINE_SHARES;
     static constexpr __host__ __device__ int radix(int s) { return LINE_RADIX[s]; }
 };
 constexpr int N = LINE_POINTS, LAST = LINE_STAGES - 1, THREADS = THREADS_X * LINE_COUNT;
 static_assert(LINE_SHARES == 1 || !(FFT_LOAD_REAL || FFT_STORE_REAL), "a real line lies in one block");
-static_assert(LINE_STAGES >= 2, "a line comes from memory in one rung and goes back there in another");
+static_assert(LINE_STAGES >= 2, "the first stage loads from global memory, the last one stores to it");
 using value = complex<REAL>;
-using top = rung<ladder_line, 0>;
-using foot = rung<ladder_line, LAST>;
-constexpr int R = foot::R, P = N / R;  // the last rung's points are P frequencies apart
+using first_stage = rung<line_shape, 0>;
+using last_stage = rung<line_shape, LAST>;
+constexpr int R = last_stage::R, P = N / R;  // points of a last butterfly are P frequencies apart
 
 struct fft_arguments {
     const STORE *in;
     STORE *out;
-    const REAL *roots;                  // of the ladder
+    const REAL *roots;                  // twiddle factors of device/ladder.cuh
     const REAL *half;                   // exp(-pi i k / N), k <= N
-    long long in_stride, out_stride;    // complex elements from point to point
-    long long in_line[3], out_line[3];  // from line to line: neighbours, then two outer loops
-    long long lines;                    // side by side
-    unsigned tiles, rows;               // blocks for these; how many such rows of lines; the third loop is the rest
+    long long in_stride, out_stride;    // complex elements between points
+    long long in_line[3], out_line[3];  // between lines: innermost loop, then two outer loops
+    long long lines;                    // of the innermost loop
+    unsigned tiles, rows;               // blocks per innermost loop; length of the second loop
     REAL scale;
 };
-static_assert(is_twin(sizeof(fft_arguments), sizeof(REAL)), "the launcher's twin of the arguments");
-static_assert(is_given(ladder_cells<ladder_line>() * sizeof(value)),
+static_assert(is_twin(sizeof(fft_arguments), sizeof(REAL)), "the arguments match the launcher's struct");
+static_assert(is_given(ladder_cells<line_shape>() * sizeof(value)),
               "the launcher gives the shared memory that this takes");
 
-// ---- the top: points
+// ---- the first stage: points
 __device__ __forceinline__ void load_points(const STORE *in, long long stride, value *line, int t, int share,
                                             const REAL *roots, bool active) {
 #pragma unroll 1
-    for (int j = t; j < top::COUNT; j += THREADS_X) {
-        value x[top::R];
-        const int q = j + share * top::COUNT;
+    for (int j = t; j < first_stage::COUNT; j += THREADS_X) {
+        value x[first_stage::R];
+        const int q = j + share * first_stage::COUNT;
 #pragma unroll
-        for (int r = 0; r < top::R; r++) {
-            x[r] = active ? load_pair(in + 2 * ((q + r * top::STRIDE) * stride)) : value{REAL(0), REAL(0)};
+        for (int r = 0; r < first_stage::R; r++) {
+            x[r] = active ? load_pair(in + 2 * ((q + r * first_stage::STRIDE) * stride)) : value{REAL(0), REAL(0)};
             if (FFT_INVERSE) x[r] = swapped(x[r]);
         }
-        dft<top::R>(x);
-        turn_rung<ladder_line, 0>(x, q, roots);
-        put_shared<ladder_line>(x, line, q);
+        dft<first_stage::R>(x);
+        turn_rung<line_shape, 0>(x, q, roots);
+        put_shared<line_shape>(x, line, q);
     }
 }
 
 __device__ __forceinline__ void store_points(const fft_arguments &a, STORE *out, value *line, int t, bool active) {
 #pragma unroll 1
-    for (int j = t; j < top::COUNT; j += THREADS_X) {
-        value x[top::R];
-        take_cells<ladder_line, 0>(x, line, j);
-        turn_rung<ladder_line, 0>(x, j, a.roots);
-        dft<top::R>(x);
+    for (int j = t; j < first_stage::COUNT; j += THREADS_X) {
+        value x[first_stage::R];
+        take_cells<line_shape, 0>(x, line, j);
+        turn_rung<line_shape, 0>(x, j, a.roots);
+        dft<first_stage::R>(x);
         if (!active) continue;
 #pragma unroll
-        for (int r = 0; r < top::R; r++) {
+        for (int r = 0; r < first_stage::R; r++) {
             const value z = swapped(x[r]);
-            store_pair(out + 2 * ((j + r * top::STRIDE) * a.out_stride), FFT_SCALE ? a.scale * z : z);
+            store_pair(out + 2 * ((j + r * first_stage::STRIDE) * a.out_stride), FFT_SCALE ? a.scale * z : z);
         }
     }
 }
 
-// ---- the foot: frequencies
+// ---- the last stage: frequencies
 __device__ __forceinline__ void store_frequencies(const fft_arguments &a, STORE *out, value *line, int t0, int share,
                                                   bool active) {
 #pragma unroll 1
-    for (int j = t0; j < foot::COUNT; j += THREADS_X) {
+    for (int j = t0; j < last_stage::COUNT; j += THREADS_X) {
         value x[R];
-        const int t = frequency_of<ladder_line>(j, static_cast<unsigned>(share));
-        take_cells<ladder_line, LAST>(x, line, foot_of<ladder_line>(t));
+        const int t = frequency_of<line_shape>(j, static_cast<unsigned>(share));
+        take_cells<line_shape, LAST>(x, line, foot_of<line_shape>(t));
         dft<R>(x);
         if (!active) continue;
 #pragma unroll
@@ -121,9 +122,9 @@ __device__ __forceinline__ void store_half(const fft_arguments &a, STORE *out, v
 #pragma unroll 1
     for (int t = t0; t <= P / 2; t += THREADS_X) {
         value x[R], y[R];
-        take_cells<ladder_line, LAST>(x, line, foot_of<ladder_line>(t));
+        take_cells<line_shape, LAST>(x, line, foot_of<line_shape>(t));
         dft<R>(x);
-        take_cells<ladder_line, LAST>(y, line, foot_of<ladder_line>(t ? P - t : 0));
+        take_cells<line_shape, LAST>(y, line, foot_of<line_shape>(t ? P - t : 0));
         dft<R>(y);
         if (!active) continue;
 #pragma unroll
@@ -146,16 +147,16 @@ __device__ __forceinline__ void load_half(const fft_arguments &a, const STORE *i
             const int k = t + r * P;
             value z = {REAL(0), REAL(0)}, w = z;
             if (active) z = load_pair(in + 2 * (k * a.in_stride)), w = load_pair(in + 2 * ((N - k) * a.in_stride));
-            if (k == 0) z.im = w.im = REAL(0);  // of real numbers, they have none
+            if (k == 0) z.im = w.im = REAL(0);  // these coefficients of real data are real
             w = conjugate(w);
             const value s = z + w, d = conjugate(half_root(a.half, t, r)) * (z - w);
             x[r] = swapped(s - minus_i(d)), y[R - 1 - r] = swapped(conjugate(s + minus_i(d)));
         }
         dft<R>(x);
-        put_cells<ladder_line, LAST>(x, line, foot_of<ladder_line>(t));
-        if (t == 0 || 2 * t == P) continue;  // its own partner
+        put_cells<line_shape, LAST>(x, line, foot_of<line_shape>(t));
+        if (t == 0 || 2 * t == P) continue;  // this butterfly is its own partner
         dft<R>(y);
-        put_cells<ladder_line, LAST>(y, line, foot_of<ladder_line>(P - t));
+        put_cells<line_shape, LAST>(y, line, foot_of<line_shape>(P - t));
     }
 }
 
@@ -174,14 +175,14 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) fft_ladder(const _
     if constexpr (FFT_LOAD_REAL) {
         load_half(a, in, line, t, active);
         __syncthreads();
-        ascend<ladder_line, LAST, 1>(line, t, a.roots);
+        ascend<line_shape, LAST, 1>(line, t, a.roots);
         store_points(a, out, line, t, active);
     } else {
         const int share = LINE_SHARES > 1 ? static_cast<int>(cluster_rank()) : 0;
-        if (LINE_SHARES > 1) wait_for_shares<ladder_line>();  // until all have begun
+        if (LINE_SHARES > 1) wait_for_shares<line_shape>();  // all blocks have started
         load_points(in, a.in_stride, line, t, share, a.roots, active);
-        wait_for_shares<ladder_line>();
-        descend<ladder_line, 1, LAST>(line, t, a.roots);
+        wait_for_shares<line_shape>();
+        descend<line_shape, 1, LAST>(line, t, a.roots);
         if constexpr (FFT_STORE_REAL)
             store_half(a, out, line, t, active);
         else

@@ -1,31 +1,33 @@
-// Batched discrete Fourier transforms of lines, each line read once and written once.
+// Batched Fourier transforms of lines in registers (Stockham algorithm), each line read once and
+// written once.
 //
 //     X[k] = scale * sum over n of  x[n] * exp(-+ 2 pi i n k / N),   N = R_1 R_2 .. R_s
 //
 // T = FFT_THREADS threads share a line, a block has LINES lines, and points stay in registers
-// between exchanges. A stage of radix R does N / R butterflies, thread t those of j = t, t + T, ..;
-// L is the product of the radices before (Stockham's order):
+// between exchanges through shared memory. A stage of radix R does N / R butterflies, thread t
+// those of j = t, t + T, ..; L is the product of the radices of earlier stages:
 //
-//     butterfly j: takes the points j + r N/R, times w_(L R)^(r (j mod L)), gives (j / L) L R + (j mod L) + r L
+//     butterfly j: takes the points j + r N/R, multiplied by w_(L R)^(r (j mod L)),
+//                  and gives the points (j / L) L R + (j mod L) + r L
 //
-// Where every radix divides N / T, points t, t + T, t + 2T, .. are a thread's in every stage.
+// If every radix divides N / T, a thread has points t, t + T, t + 2T, .. in every stage.
 //
 //          stage 1          exchange            stage 2                 last stage
 //     t0  [x0 x8 ..] dft -> | shared | -> [..] * twiddles, dft -> ... -> natural order, coalesced
 //     t1  [x1 x9 ..] dft -> | memory | -> [..] * twiddles, dft
 //
-// Lines lie along memory (stride 1: neighbouring threads take neighbouring points) or across it
-// (FFT_LINES_FAST_*: neighbouring threads take neighbouring lines); a transform of a long line in
-// several launches uses both, and so the threads change places at the first exchange. Then outputs
-// may be multiplied by w_M^(k i), i the index of the line in the first or second loop over lines:
-// FFT_OUTER 1 or 2.
+// Lines are contiguous (neighbouring threads take neighbouring points) or strided
+// (FFT_LINES_FAST_*: neighbouring threads take neighbouring lines). Launches of a four-step FFT of
+// a long line may use different orders for input and output; threads then change lines at the first
+// exchange. For the four-step FFT, outputs may be multiplied by w_M^(k i), i being the index of the
+// line in the first or second loop over lines: FFT_OUTER 1 or 2.
 //
-// Real lines of 2N numbers are transformed as N complex ones, even numbers real, odd ones imaginary
-// parts: FFT_STORE_REAL makes their N + 1 coefficients out of Z[k] and Z[N - k]; FFT_LOAD_REAL goes
-// the other way.
+// Real lines of 2N numbers are transformed as N complex ones, even numbers as real and odd ones as
+// imaginary parts: FFT_STORE_REAL computes the N + 1 coefficients from Z[k] and Z[N - k];
+// FFT_LOAD_REAL does the reverse.
 //
-// Shared memory: point a of a line lies at a + a / FFT_PAD, lines FFT_PITCH apart, chosen so that
-// banks do not clash.
+// Shared memory: point a of a line is at a + a / FFT_PAD and lines are FFT_PITCH apart, both chosen
+// to avoid bank conflicts.
 //
 // Reads STORE, REAL, BLOCKS and all of FFT_*.
 #include "device/fft.cuh"
@@ -34,8 +36,10 @@
 
 constexpr int N = FFT_LENGTH, T = FFT_THREADS, LINES = FFT_LINES;
 constexpr int THREADS = T * LINES;
-constexpr bool MOVES = FFT_LINES_FAST_IN != FFT_LINES_FAST_OUT;  // threads change places at the first exchange
-constexpr bool ONE_WARP = !FFT_LINES_FAST_IN && !FFT_LINES_FAST_OUT && 32 % T == 0;  // a line lies within a warp
+// Threads change lines at the first exchange.
+constexpr bool TRANSPOSES = FFT_LINES_FAST_IN != FFT_LINES_FAST_OUT;
+// All threads of a line are in one warp.
+constexpr bool ONE_WARP = !FFT_LINES_FAST_IN && !FFT_LINES_FAST_OUT && 32 % T == 0;
 constexpr int product_of(int count) {
     int product = 1;
     for (int s = 0; s < count; s++) product *= FFT_RADIX[s];
@@ -43,12 +47,12 @@ constexpr int product_of(int count) {
 }
 static_assert(product_of(FFT_STAGES) == N, "the radices make up the length");
 
-// What a thread does in stage S: EACH butterflies, and so POINTS points, of which h is `offset(h)`
-// after point t.
+// A thread's work in stage S: EACH butterflies, so POINTS points; point h is `offset(h)` after
+// point t.
 template <int S>
 struct stage {
     static constexpr int R = FFT_RADIX[S], EACH = (N / R + T - 1) / T, POINTS = EACH * R;
-    static constexpr bool WHOLE = N / R % T == 0;  // else some threads have one butterfly less
+    static constexpr bool WHOLE = N / R % T == 0;  // otherwise some threads have one butterfly less
     static constexpr __device__ int offset(int h) { return h % EACH * T + h / EACH * (N / R); }
     static constexpr __device__ bool holds(int h, int t) { return WHOLE || t + h % EACH * T < N / R; }
 };
@@ -62,25 +66,27 @@ constexpr int most_points() {
     return most;
 }
 constexpr int E = most_points();
-constexpr bool REGULAR = N == E * T && 32 % E == 0;  // a thread's points are E, T apart: their 64th roots are known
-static_assert(FFT_STAGES > 1 || !MOVES, "threads change places at an exchange");
+// A thread's points are E, spaced by T, so the roots between them are 64th roots of unity.
+constexpr bool REGULAR = N == E * T && 32 % E == 0;
+static_assert(FFT_STAGES > 1 || !TRANSPOSES, "threads change places at an exchange");
 
-using cell = packed<FFT_CELL>::type;  // a point in shared memory
+using stored_point = packed<FFT_CELL>::type;  // a point in shared memory
 using value = complex<REAL>;
 
 struct fft_arguments {
     const STORE *in;
     STORE *out;
-    const REAL *twiddle;  // of each stage but the first, [r - 1][j mod L], or [j mod L] where powers are formed
-    const REAL *outer;    // w_M^i for i < 2^FFT_OUTER_LOW, then w_M^(i 2^FFT_OUTER_LOW)
-    const REAL *real;     // exp(-pi i k / N) for k < T where REGULAR, else for k < N
-    long long in_stride, out_stride;    // complex elements from point to point
-    long long in_line[3], out_line[3];  // from line to line: neighbours, then two outer loops
-    long long lines;                    // side by side
-    unsigned tiles, rows;               // blocks for these; how many such rows of lines; the third loop is the rest
+    const REAL *twiddle;                // all stages but the first: [r - 1][j mod L], or [j mod L]
+    const REAL *outer;                  // w_M^i for i < SIZE = 2^FFT_OUTER_LOW, then w_M^(i SIZE)
+    const REAL *real;                   // exp(-pi i k / N) for k < T where REGULAR, else for k < N
+    long long in_stride, out_stride;    // complex elements between points
+    long long in_line[3], out_line[3];  // between lines: innermost loop, then two outer loops
+    long long lines;                    // of the innermost loop
+    unsigned tiles, rows;               // blocks per innermost loop; length of the second loop
     REAL scale;
 };
-static_assert(is_twin(sizeof(fft_arguments), sizeof(fft_arguments::scale)), "the launcher's twin of the arguments");
+static_assert(is_twin(sizeof(fft_arguments), sizeof(fft_arguments::scale)),
+              "the arguments match the launcher's struct");
 
 __device__ __forceinline__ void wait_for_line() {
     if (ONE_WARP)
@@ -89,15 +95,15 @@ __device__ __forceinline__ void wait_for_line() {
         __syncthreads();
 }
 
-// Where point a + offset lies when a is a thread's and offset known to the compiler: padding is
-// additive there.
+// Padded index of point a. padded(a + offset) == padded(a) + padded(offset) for a thread's first
+// point a and a constant offset.
 __device__ __forceinline__ int padded(int a) { return a + a / FFT_PAD; }
 
-// The threads' place in the block.
-struct place {
+// A thread's position in the block.
+struct thread_position {
     int t, line;
 };
-__device__ __forceinline__ place place_of(bool lines_fast) {
+__device__ __forceinline__ thread_position position_of(bool lines_fast) {
     const int i = static_cast<int>(threadIdx.x);
     if (lines_fast) return {i / LINES, i % LINES};
     return {i % T, i / T};
@@ -124,33 +130,35 @@ __device__ __forceinline__ void butterflies(value (&z)[E], int t, const REAL *tw
     }
 }
 
-// From where stage S leaves its results to where the next takes its points.
+// Moves points through shared memory from the outputs of stage S to the inputs of stage S + 1.
 template <int S, int L>
-__device__ __forceinline__ void exchange(value (&z)[E], place from, place to, cell *shared) {
+__device__ __forceinline__ void exchange(value (&z)[E], thread_position from, thread_position to,
+                                         stored_point *shared) {
     constexpr int R = stage<S>::R, EACH = stage<S>::EACH;
-    cell *const line = shared + from.line * FFT_PITCH;
+    stored_point *const line = shared + from.line * FFT_PITCH;
 #pragma unroll
     for (int b = 0; b < EACH; b++) {
         const int j = from.t + b * T;
-        cell *const first = line + padded(j / L * L * R + j % L);
+        stored_point *const first = line + padded(j / L * L * R + j % L);
         if (stage<S>::holds(b, from.t))
 #pragma unroll
             for (int r = 0; r < R; r++) put(first + padded(r * L), z[b + r * EACH]);
     }
     wait_for_line();
     using next = stage<S + 1>;
-    const cell *const mine = shared + to.line * FFT_PITCH + padded(to.t);
+    const stored_point *const mine = shared + to.line * FFT_PITCH + padded(to.t);
 #pragma unroll
     for (int h = 0; h < next::POINTS; h++)
         if (next::holds(h, to.t)) z[h] = get(mine + padded(next::offset(h)));
 }
 
 template <int S, int L>
-__device__ __forceinline__ void stages(value (&z)[E], place &at, place last, const REAL *twiddle, cell *shared) {
+__device__ __forceinline__ void stages(value (&z)[E], thread_position &at, thread_position last, const REAL *twiddle,
+                                       stored_point *shared) {
     constexpr int R = stage<S>::R;
     butterflies<S, L>(z, at.t, twiddle);
     if constexpr (S < LAST) {
-        if (S > 0) wait_for_line();  // until all have read what the exchange before left
+        if (S > 0) wait_for_line();  // all have read the data of the previous exchange
         exchange<S, L>(z, at, S == 0 ? last : at, shared);
         if (S == 0) at = last;
         constexpr int SIZE = L == 1 ? 0 : L * (R - 1) <= FFT_TABLE ? L * (R - 1) : L;
@@ -158,13 +166,13 @@ __device__ __forceinline__ void stages(value (&z)[E], place &at, place last, con
     }
 }
 
-// w_M^p from two tables
+// w_M^p from two tables: of the low and the high bits of p.
 __device__ __forceinline__ value outer_root(const REAL *table, unsigned p) {
     constexpr unsigned SIZE = 1u << FFT_OUTER_LOW;
     return load_pair(table + 2 * (p % SIZE)) * load_pair(table + 2 * (SIZE + p / SIZE));
 }
 
-// z[k] *= w_M^(k index): the outputs of one butterfly are N / R apart, so their roots are a
+// z[k] *= w_M^(k index). The outputs of one butterfly are N / R apart, so their roots are a
 // geometric progression.
 __device__ __forceinline__ void times_outer(value (&z)[E], int t, unsigned index, const REAL *table) {
     constexpr int R = stage<LAST>::R, EACH = stage<LAST>::EACH;
@@ -182,10 +190,11 @@ __device__ __forceinline__ void times_outer(value (&z)[E], int t, unsigned index
     }
 }
 
-// Z[N - k] for each of the thread's k in stage S; `edge` is what stands for Z[N].
+// Z[N - k] for each of the thread's k in stage S; `edge` stands for Z[N].
 template <int S, bool HAS_EDGE>
-__device__ __forceinline__ void mirrored(const value (&z)[E], value (&mirror)[E], value edge, place at, cell *shared) {
-    cell *const line = shared + at.line * FFT_PITCH;
+__device__ __forceinline__ void mirrored(const value (&z)[E], value (&mirror)[E], value edge, thread_position at,
+                                         stored_point *shared) {
+    stored_point *const line = shared + at.line * FFT_PITCH;
 #pragma unroll
     for (int h = 0; h < stage<S>::POINTS; h++)
         if (stage<S>::holds(h, at.t)) put(line + padded(at.t) + padded(stage<S>::offset(h)), z[h]);
@@ -197,23 +206,24 @@ __device__ __forceinline__ void mirrored(const value (&z)[E], value (&mirror)[E]
         if (stage<S>::holds(h, at.t)) mirror[h] = get(line + padded(!HAS_EDGE && k == N ? 0 : k));
     }
 }
-// exp(-pi i k / N) for point h of stage S; `first` is that of k = t.
+// exp(-pi i k / N) for point h of stage S; `first` is the root of k = t.
 template <int S>
 __device__ __forceinline__ value half_root(const REAL *table, value first, int t, int h) {
     if (REGULAR) return times_root64(first, 32 / E * h);
     return stage<S>::holds(h, t) ? load_pair(table + 2 * (t + stage<S>::offset(h))) : first;
 }
 
-// The line of a thread: its number among neighbours, the second loop's index; is there one?
-struct line_place {
+// The line of a thread: its index in the innermost loop, the index of the second loop, and whether
+// there is such a line.
+struct line_position {
     long long line, row1;
     bool there;
 };
-// FFT_SHIFT: rows row1 and row2 are written so far past the start of a line of the cache; their
-// tiles begin so much earlier, and so write whole ones. FFT_MERGED: tiles go on where a row of
-// neighbours ends, into the next one.
-__device__ __forceinline__ line_place line_of(const fft_arguments &a, long long tile, long long row1, long long row2,
-                                              int line) {
+// FFT_SHIFT: output rows begin at different offsets from a cache line of FFT_SHIFT elements; the
+// tiles of a row begin earlier by that offset, so that they write whole cache lines. FFT_MERGED: a
+// tile continues in the next row where a row of lines ends.
+__device__ __forceinline__ line_position line_of(const fft_arguments &a, long long tile, long long row1, long long row2,
+                                                 int line) {
     if constexpr (FFT_MERGED) {
         const unsigned number = static_cast<unsigned>(tile) + line, lines = static_cast<unsigned>(a.lines);
         return {number % lines, number / lines, number / lines < a.rows};
@@ -227,19 +237,20 @@ __device__ __forceinline__ line_place line_of(const fft_arguments &a, long long 
 static_assert(!FFT_MERGED || (FFT_LINES_FAST_IN && FFT_LINES_FAST_OUT && !FFT_OUTER && !FFT_SHIFT && FFT_LOOPS > 1),
               "what tiles that cross rows are for");
 
-static_assert(is_given(FFT_PITCH * LINES * sizeof(cell)), "the launcher gives the shared memory that this takes");
+static_assert(is_given(FFT_PITCH * LINES * sizeof(stored_point)),
+              "the launcher gives the shared memory that this takes");
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) fft_line(const __grid_constant__ fft_arguments a) {
     extern __shared__ __align__(16) unsigned char stn_shared[];
-    cell *const shared = reinterpret_cast<cell *>(stn_shared);
+    stored_point *const shared = reinterpret_cast<stored_point *>(stn_shared);
     const unsigned row = FFT_LOOPS > 1 ? blockIdx.x / a.tiles : 0;
     const unsigned row2 = FFT_MERGED ? row : FFT_LOOPS > 2 ? row / a.rows : 0;
     const long long tile = static_cast<long long>(blockIdx.x - row * a.tiles) * LINES, row1 = row - row2 * a.rows;
-    place at = place_of(FFT_LINES_FAST_IN);
-    const place last = place_of(FFT_LINES_FAST_OUT);
+    thread_position at = position_of(FFT_LINES_FAST_IN);
+    const thread_position last = position_of(FFT_LINES_FAST_OUT);
 
     value z[E];
     const long long in_stride = FFT_IN_STRIDE ? FFT_IN_STRIDE : a.in_stride;
-    const line_place from = line_of(a, tile, row1, row2, at.line), to = line_of(a, tile, row1, row2, last.line);
+    const line_position from = line_of(a, tile, row1, row2, at.line), to = line_of(a, tile, row1, row2, last.line);
     const STORE *const in =
         a.in + 2 * (row2 * a.in_line[2] + from.row1 * a.in_line[1] + from.line * a.in_line[0] + at.t * in_stride);
     const bool reads = from.there;
@@ -251,7 +262,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) fft_line(const __g
 #pragma unroll
         for (int e = 0; e < E; e++) z[e] = {REAL(0), REAL(0)};
     }
-    if constexpr (FFT_LOAD_REAL) {  // Z[k] = X[k] + X*[N-k] + i exp(pi i k / N) (X[k] - X*[N-k])
+    if constexpr (FFT_LOAD_REAL) {
+        // Z[k] = X[k] + X*[N-k] + i w* (X[k] - X*[N-k]), w = exp(-pi i k / N)
         value mirror[E], edge = {REAL(0), REAL(0)};
         if (reads && at.t == 0) edge = {load_pair(in + 2 * (N * in_stride)).re, REAL(0)};
         if (at.t == 0) z[0].im = REAL(0);
@@ -286,7 +298,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) fft_line(const __g
     const long long out_stride = FFT_OUT_STRIDE ? FFT_OUT_STRIDE : a.out_stride;
     STORE *const out =
         a.out + 2 * (row2 * a.out_line[2] + to.row1 * a.out_line[1] + to.line * a.out_line[0] + last.t * out_stride);
-    if constexpr (FFT_STORE_REAL) {  // X[k] = (Z[k] + Z*[N-k] - i exp(-pi i k / N) (Z[k] - Z*[N-k])) / 2
+    if constexpr (FFT_STORE_REAL) {  // X[k] = (Z[k] + Z*[N-k] - i w (Z[k] - Z*[N-k])) / 2
         value mirror[E];
         if (FFT_STAGES > 1) wait_for_line();
         mirrored<LAST, false>(z, mirror, z[0], last, shared);

@@ -1,50 +1,53 @@
-// Lines of 4096 f16 points, 16 lines at a time, of which a cluster of eight blocks holds 8192
-// points each: a transform of 4096 N2 points takes two launches (FFT_OUTER 1: the first; N2 = 4096:
-// this one again, as the second).
+// Lines of 4096 f16 points on tensor cores. A cluster of eight blocks holds 16 lines at a time,
+// 8192 points per block. A transform of 4096 N2 points takes two launches (four-step FFT):
+// FFT_OUTER 1 is the first; if N2 = 4096, this kernel with FFT_OUTER 0 is the second.
 //
 //     X[k1 + 16 k2 + 256 k3] = sum over n3 of w16^(n3 k3) w4096^(n3 (k1 + 16 k2))
-//                              sum over n2 of w16^(n2 k2) w256^(n2 k1)  sum over n1 of w16^(n1 k1) x[256 n1 + 16 n2 + n3]
+//                              sum over n2 of w16^(n2 k2) w256^(n2 k1)
+//                              sum over n1 of w16^(n1 k1) x[256 n1 + 16 n2 + n3]
 //
-//     FFT_OUTER 1: lines lie across memory, block b has n3 = 2b, 2b + 1 of all 16 (columns below: lines c), and outputs
-//                  are multiplied by w_M^(k (16 tile + c))
-//     FFT_OUTER 0: lines lie along memory, block b has two whole ones, l = 0, 1 (columns below: n3)
+//     FFT_OUTER 1: lines are strided; block b has n3 = 2b, 2b + 1 of all 16 lines (columns below:
+//                  lines c), and outputs are multiplied by w_M^(k (16 tile + c))
+//     FFT_OUTER 0: lines are contiguous; block b has two whole lines, l = 0, 1 (columns below: n3)
 //
 //     1. over n1, for each n2     in place, times w256^(k1 n2)
-//     2. over n2, for each k1     in place, times what of the roots above and of w_M does not depend on k3
-//                                 ---- the blocks wait for each other ----
-//     3. over n3, for each k1 and k2, those of k1 = 2b, 2b + 1: from all blocks, to memory, 16 lines side by side
+//     2. over n2, for each k1     in place, times those of the roots above and of w_M that do not
+//                                 depend on k3
+//                                 ---- cluster barrier ----
+//     3. over n3, for each k1 and k2 with k1 = 2b, 2b + 1: read from all blocks, stored to memory,
+//        16 lines side by side
 //
 // Shared memory: part[l][p], n2 or k2 = 2p and 2p + 1, has 16 rows (n1 or k1) of 8 chunks of 4
-// columns: chunk h of the first, then of the second lie at h (+ 4) ^ swizzle(row) ^ p, so that no
-// banks clash.
+// columns. Chunk h of the first n2, then of the second, is at h (+ 4) ^ swizzle(row) ^ p, which
+// avoids bank conflicts.
 //
 // Reads WARPS, BLOCKS, CLUSTER, FFT_OUTER and FFT_INVERSE.
 #include "device/dft16.cuh"
 #include "device/twins.cuh"
 #include "params.cuh"
 
-constexpr int LINES = 16, MINE = 16 / WARPS;  // MINE: units of 16 x 32 points that a warp has in a step
+constexpr int LINES = 16, MINE = 16 / WARPS;  // MINE: units of 16 x 32 points per warp and step
 static_assert(CLUSTER == 8 && 16 % WARPS == 0, "column g of a tile of step 3 is block g's");
 
 struct fft_arguments {
     const unsigned *in;  // points: two halves
     unsigned *out;
-    long long in_stride, out_stride;  // points from point to point of a line
-    long long in_line;                // from line to line; where lines lie across memory and for outputs, 1
+    long long in_stride, out_stride;  // points between points of a line
+    long long in_line;                // points between input lines; strided lines and outputs: 1
     long long in_batch, out_batch;
-    unsigned tiles;  // of 16 lines, of a batch
+    unsigned tiles;  // groups of 16 lines in a batch
     unsigned outer;  // 2^32 / M
-    float share;     // the square root of the scale, or, with FFT_OUTER, the third root
+    float share;     // square root of the scale; with FFT_OUTER its cube root
     int unused;
 };
-static_assert(is_twin(sizeof(fft_arguments)), "the launcher's twin of the arguments");
+static_assert(is_twin(sizeof(fft_arguments)), "the arguments match the launcher's struct");
 
 using parts = chunk (*)[8][16][8];
-__device__ __forceinline__ chunk *at(parts part, int l, int p, int row, int place) {
-    return &part[l][p][row][place ^ swizzle(row) ^ p];
+__device__ __forceinline__ chunk *at(parts part, int l, int p, int row, int index) {
+    return &part[l][p][row][index ^ swizzle(row) ^ p];
 }
 
-// What step 1 of a warp starts from, unit by unit: l and p, 32 columns.
+// Requests the input of one unit of step 1: l and p, 32 columns.
 __device__ __forceinline__ void request_unit(parts part, const unsigned *in, const fft_arguments &a, int l, int p,
                                              int rank, int lane) {
 #pragma unroll
@@ -57,7 +60,7 @@ __device__ __forceinline__ void request_unit(parts part, const unsigned *in, con
     }
 }
 
-__device__ __forceinline__ complex<float> root(unsigned turn) { return turn_root<FFT_INVERSE>(turn); }
+__device__ __forceinline__ complex<float> root(unsigned turn) { return root_of_unity<FFT_INVERSE>(turn); }
 
 __device__ __forceinline__ void over_n1(const dft16_roots &f, parts part, const fft_arguments &a, int l, int p, int g,
                                         int t) {
@@ -78,13 +81,13 @@ __device__ __forceinline__ void over_n1(const dft16_roots &f, parts part, const 
         for (int e = 0; e < 2; e++) *at(part, l, p, 2 * g + m, 2 * t + e) = result[m][e];
 }
 
-// For k1 = j (columns 0 to 15) and j + 8.
+// Step 2 for k1 = j (columns 0 to 15) and k1 = j + 8.
 __device__ __forceinline__ void over_n2(const dft16_roots &f, parts part, const fft_arguments &a, int l, int j, int n3,
                                         unsigned tile, int g, int t) {
     chunk x[4], result[2][2];
 #pragma unroll
     for (int s = 0; s < 4; s++) x[s] = *at(part, l, 2 * t + s / 2, j + g / 4 * 8, s % 2 * 4 + g % 4);
-    // Columns 8 (t % 2) + 4 e + i: the root of the first, then powers of that of k12.
+    // Columns 8 (t % 2) + 4 e + i: the root of the first column times powers of the root of k12.
     complex<float> first[2][2], power[2][4];
     const int k1 = j + t / 2 * 8;
 #pragma unroll
@@ -107,7 +110,7 @@ __device__ __forceinline__ void over_n2(const dft16_roots &f, parts part, const 
         for (int e = 0; e < 2; e++) *at(part, l, g, k1, 4 * m + (2 * t + e) % 4) = result[m][e];
 }
 
-// What step 3 starts from, for k1 and k2 = 2p, 2p + 1.
+// Loads the input of step 3 for k1 and k2 = 2p, 2p + 1.
 __device__ __forceinline__ void request_third(chunk (&x)[4], parts part, int k1, int p, int g, int t) {
 #pragma unroll
     for (int s = 0; s < 4; s++) {
@@ -119,14 +122,14 @@ __device__ __forceinline__ void request_third(chunk (&x)[4], parts part, int k1,
 }
 
 // late[k3][c]: w_M^(256 k3 (16 tile + c))
-using late_roots = complex<float> (*)[LINES + 4];
+using third_roots = complex<float> (*)[LINES + 4];
 
-__device__ __forceinline__ void over_n3(const dft16_roots &f, const chunk (&x)[4], late_roots late, unsigned *out,
-                                        long long stride, int k1, int p, int g, int t) {
+__device__ __forceinline__ void over_n3(const dft16_roots &f, const chunk (&x)[4], third_roots third_root,
+                                        unsigned *out, long long stride, int k1, int p, int g, int t) {
     if constexpr (FFT_OUTER) {
         chunk result[2][2];
         dft16_columns(f, x, result,
-                      [&](int m, int, int i, complex<float> y) { return y * late[2 * g + m][4 * t + i]; });
+                      [&](int m, int, int i, complex<float> y) { return y * third_root[2 * g + m][4 * t + i]; });
         const int k = k1 + 32 * p + 512 * g;
 #pragma unroll
         for (int m = 0; m < 2; m++)
@@ -162,12 +165,12 @@ __device__ __forceinline__ void first_step(const dft16_roots &f, parts part, con
     if constexpr (I + 1 < MINE) first_step<I + 1>(f, part, a, warp, g, t);
 }
 
-static_assert(is_given(2 * sizeof(*parts{}) + 16 * sizeof(*late_roots{})),
+static_assert(is_given(2 * sizeof(*parts{}) + 16 * sizeof(*third_roots{})),
               "the launcher gives the shared memory that this takes");
 extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS) fft_long(const __grid_constant__ fft_arguments a) {
     extern __shared__ __align__(16) unsigned char stn_shared[];
     const parts part = reinterpret_cast<parts>(stn_shared);
-    const late_roots late = reinterpret_cast<late_roots>(stn_shared + 2 * sizeof *part);
+    const third_roots third_root = reinterpret_cast<third_roots>(stn_shared + 2 * sizeof *part);
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4, t = lane % 4;
     const int rank = static_cast<int>(cluster_rank());
     const unsigned group = blockIdx.x / CLUSTER, batch = group / a.tiles, tile = group - batch * a.tiles;
@@ -184,7 +187,7 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS) fft_long(const 
     set_dft16<FFT_INVERSE>(f, g, t);
     if (FFT_OUTER)
         for (unsigned i = threadIdx.x; i < 16 * LINES; i += 32 * WARPS)
-            late[i / LINES][i % LINES] = a.share * root(256 * (i / LINES) * (LINES * tile + i % LINES) * a.outer);
+            third_root[i / LINES][i % LINES] = a.share * root(256 * (i / LINES) * (LINES * tile + i % LINES) * a.outer);
     first_step<0>(f, part, a, warp, g, t);
     __syncthreads();
 #pragma unroll 1
@@ -198,9 +201,9 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS) fft_long(const 
     for (int unit = warp; unit < 16; unit += WARPS) {
         const int after = unit + WARPS;
         if (after < 16) request_third(next, part, 2 * rank + after / 8, after % 8, g, t);
-        over_n3(f, x, late, out, a.out_stride, 2 * rank + unit / 8, unit % 8, g, t);
+        over_n3(f, x, third_root, out, a.out_stride, 2 * rank + unit / 8, unit % 8, g, t);
 #pragma unroll
         for (int s = 0; s < 4; s++) x[s] = next[s];
     }
-    cluster_barrier();  // until all have read what is here
+    cluster_barrier();  // no block may exit while others still read its shared memory
 }

@@ -1,11 +1,12 @@
-// Between the transform Z of N pairs of real numbers (even ones real, odd ones imaginary parts) and
-// the N + 1 coefficients X of the 2N numbers themselves, where the transform takes several
+// Conversion between the transform Z of N pairs of real numbers (even numbers as real, odd ones as
+// imaginary parts) and the N + 1 coefficients X of the 2N numbers, for transforms that take several
 // launches. With A = Z[k], B = Z*[N-k], w = exp(-pi i k / N):
 //
-//     else             X[k] = (A + B - i w (A - B)) / 2         X[N-k] = (A + B + i w (A - B))* / 2
-//     FFT_LOAD_REAL    Z[k] = A + B + i w* (A - B)              Z[N-k] = (A + B - i w* (A - B))*        A, B of X
+//     else             X[k] = (A + B - i w (A - B)) / 2       X[N-k] = (A + B + i w (A - B))* / 2
+//     FFT_LOAD_REAL    Z[k] = A + B + i w* (A - B)            Z[N-k] = (A + B - i w* (A - B))*
+//                      with A = X[k], B = X*[N-k]
 //
-// A thread has one pair, k = 0 .. N/2, so that both may lie in place:
+// A thread has one pair, k = 0 .. N/2, so the conversion also works in place:
 //
 //     | 0  1  2  3 ...  N/2  ... N-3 N-2 N-1  N |
 //       t0 t1 t2 t3 ->            <- t3  t2  t1 t0
@@ -21,11 +22,11 @@ struct fft_arguments {
     STORE *out;
     const REAL *roots;  // exp(-pi i k / N) for k < 2^FFT_OUTER_LOW, then for multiples of that
     long long n;
-    long long in_line[3], out_line[3];  // complex elements from line to line, by each loop
-    unsigned tiles, lines, rows;        // blocks of a line; lines of the first loop, of the second
+    long long in_line[3], out_line[3];  // complex elements between lines, for each loop
+    unsigned tiles, lines, rows;        // blocks per line; lengths of the first and second loop
     unsigned unused;
 };
-static_assert(is_twin(sizeof(fft_arguments)), "the launcher's twin of the arguments");
+static_assert(is_twin(sizeof(fft_arguments)), "the arguments match the launcher's struct");
 
 extern "C" __global__ void __launch_bounds__(THREADS_X) fft_real(const __grid_constant__ fft_arguments a) {
     const unsigned line = blockIdx.x / a.tiles, row = line / a.lines;
@@ -38,7 +39,7 @@ extern "C" __global__ void __launch_bounds__(THREADS_X) fft_real(const __grid_co
     constexpr long long SIZE = 1ll << FFT_OUTER_LOW;
     const value w = load_pair(a.roots + 2 * (k % SIZE)) * load_pair(a.roots + 2 * (SIZE + k / SIZE));
     value first = load_pair(in + 2 * k), second = k || FFT_LOAD_REAL ? load_pair(in + 2 * (a.n - k)) : first;
-    if (FFT_LOAD_REAL && k == 0) first.im = second.im = REAL(0);  // of real numbers, they have none
+    if (FFT_LOAD_REAL && k == 0) first.im = second.im = REAL(0);  // real data: these are real
     second = conjugate(second);
     const value sum = first + second, turned = minus_i((FFT_LOAD_REAL ? conjugate(w) : w) * (first - second));
     if (!FFT_LOAD_REAL) {

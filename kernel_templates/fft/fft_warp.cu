@@ -1,19 +1,21 @@
-// Batched f16 Fourier transforms of 256 R points, each by one warp in its registers: two radix-16
-// products on the tensor cores and a radix-R butterfly on the CUDA cores before them (tcFFT's
-// mergings, without a memory between them).
+// Batched f16 Fourier transforms of 256 R points, each in the registers of one warp: a radix-R
+// butterfly on the CUDA cores, then two radix-16 products on tensor cores (the merging of tcFFT,
+// without intermediate memory traffic).
 //
-//     X[R (c + 16 d) + k] = sum over b of  w16^(b d) w256^(b c)  sum over a of  w16^(a c) y_k[16 a + b]
-//                  y_k[m] = w_N^(k m)  sum over r of  w_R^(k r) x[256 r + m]                         N = 256 R
+//     X[R (c + 16 d) + k] = sum over b of w16^(bd) w256^(bc)  sum over a of w16^(ac) y_k[16 a + b]
+//                  y_k[m] = w_N^(k m)  sum over r of  w_R^(k r) x[256 r + m]              N = 256 R
 //
-// The first product C = F Y has roots on its left and data on its right, the second D = C' G data
-// on its left, so that the accumulators of one, times the roots w256^(b c) element by element, are
-// the operand of the next. Which point a fragment's element holds is ours to choose as long as both
-// operands agree; with g = lane / 4 and t = lane % 4:
+// The first product C = F Y has roots on its left and data on its right; the second D = C' G has
+// data on its left, so that the accumulators of the first product, times the roots w256^(b c), are
+// its operand. Which point an element of a fragment holds is free as long as both operands agree;
+// with g = lane / 4 and t = lane % 4:
 //
-//     F  row g, g + 8  <->  c = 2g, 2g + 1                    k slot s <-> a = s
-//     Y  column g of tile j  <->  b = 2g + j                  so loads are of 2 points, 8 lanes in a row
-//     C' k slot 2t + i + 8 j  <->  b = 4t + 2 i + j           the columns 2t + i of tile j
-//     D  rows as F's, column 2t + i of tile j  <->  d = 8 j + 2t + i     so stores are of 2 R points, 8 lanes in a row
+//     F  row g, g + 8  <->  c = 2g, 2g + 1                      k index s <-> a = s
+//     Y  column g of tile j  <->  b = 2g + j                    so loads are of 2 points, 8 lanes
+//                                                               in a row
+//     C' k index 2t + i + 8 j  <->  b = 4t + 2 i + j            the columns 2t + i of tile j
+//     D  rows as F's, column 2t + i of tile j  <->  d = 8 j + 2t + i  so stores are of 2 R points,
+//                                                                     8 lanes in a row
 #include "device/fft.cuh"
 #include "device/twins.cuh"
 #include "params.cuh"
@@ -25,14 +27,14 @@ struct fft_arguments {
     const unsigned *in;  // points: two halves
     unsigned *out;
     const float *roots;           // w_N^i, i < N
-    long long in_line, out_line;  // points from line to line
+    long long in_line, out_line;  // points between lines
     long long lines;
     float scale;
 };
-static_assert(is_twin(sizeof(fft_arguments)), "the launcher's twin of the arguments");
+static_assert(is_twin(sizeof(fft_arguments)), "the arguments match the launcher's struct");
 
-// A complex matrix in fragments of N words; products with data need the imaginary part with both
-// signs.
+// A complex matrix as mma fragments of WORDS registers; products with complex data need the
+// imaginary part with both signs.
 template <int WORDS>
 struct root_fragment {
     unsigned re[WORDS], im[WORDS], minus_im[WORDS];
@@ -49,9 +51,8 @@ struct alignas(8) two_points {
     unsigned first, second;
 };
 
-// A line on its way to shared memory, 16 bytes a copy. Chunks of 4 points change places within a
-// row of 32, so that the lanes that read_line serves at a time find their 8 bytes in different
-// banks.
+// Copies a line asynchronously to shared memory, 16 bytes at a time. Chunks of 4 points are
+// swizzled within a row of 32, so that the 8-byte reads of read_line are free of bank conflicts.
 __device__ __forceinline__ void request_line(unsigned *slot, const unsigned *in, int lane) {
 #pragma unroll
     for (int i = 0; i < N / 128; i++) {
@@ -72,8 +73,8 @@ __device__ __forceinline__ void read_line(unsigned (&x)[2][4][R], const unsigned
         }
 }
 
-// Points R (c + 16 d) + k of a line, c = 2g and 2g + 1, d = 8 j + 2t + i. Of 256 points, two lanes
-// share a row: each gives the other half of what it has, so that accesses are 16 bytes.
+// Stores points R (c + 16 d) + k of a line, c = 2g and 2g + 1, d = 8 j + 2t + i. With 256 points,
+// two lanes share a row and exchange halves, so that accesses are 16 bytes.
 __device__ __forceinline__ void store_line(unsigned *to, const unsigned (&x)[2][2][2][R], int g, int t) {
 #pragma unroll
     for (int j = 0; j < 2; j++) {
@@ -102,7 +103,7 @@ __device__ __forceinline__ void store_line(unsigned *to, const unsigned (&x)[2][
     }
 }
 
-// y[k] = w_N^(k m) sum over r of  w_R^(k r) x[r]
+// Butterfly over r, and twiddle factors: y[k] = w_N^(k m) sum over r of  w_R^(k r) x[r].
 __device__ __forceinline__ void merge(unsigned (&x)[R], complex<float> root, complex<float> (&y)[R]) {
 #pragma unroll
     for (int r = 0; r < R; r++) {
@@ -113,11 +114,12 @@ __device__ __forceinline__ void merge(unsigned (&x)[R], complex<float> root, com
     times_powers<R>(y, root);
 }
 
-// The roots that stay in a lane's registers.
+// The roots that stay in a lane's registers for all lines.
 struct warp_roots {
     root_fragment<4> left;
     root_fragment<2> right[2];
-    complex<float> between[2][4], outer[2];  // outer: w_N^m at a = 2t; the others differ by known roots
+    // outer: w_N^m at a = 2t; the others differ from it by constant roots
+    complex<float> between[2][4], outer[2];
 };
 __device__ __forceinline__ void load_roots(warp_roots &f, const fft_arguments &a, int g, int t) {
     const auto root = [&](int numerator, int denominator) {  // w_denominator^numerator
@@ -144,7 +146,7 @@ __device__ __forceinline__ void load_roots(warp_roots &f, const fft_arguments &a
     }
 }
 
-// Right operands of the first product, [k][j][word]: the butterfly over r.
+// Right operands of the first product, [k][j][word]: results of the butterfly over r.
 struct line_operands {
     unsigned re[R][2][2], im[R][2][2];
 };
@@ -172,7 +174,7 @@ __device__ __forceinline__ void over_r(line_operands &to, unsigned (&x)[2][4][R]
         }
 }
 
-// The first product, over a, times w_256^(b c): left operands of the second.
+// The first product, over a, times w_256^(b c): gives the left operands of the second.
 __device__ __forceinline__ void over_a(unsigned (&c_re)[4], unsigned (&c_im)[4], const line_operands &x, int k,
                                        const warp_roots &f) {
 #pragma unroll
@@ -193,7 +195,7 @@ __device__ __forceinline__ void over_a(unsigned (&c_re)[4], unsigned (&c_im)[4],
     }
 }
 
-// The second, over b.
+// The second product, over b.
 __device__ __forceinline__ void over_b(unsigned (&out)[2][2][2][R], const unsigned (&c_re)[4],
                                        const unsigned (&c_im)[4], int k, const warp_roots &f) {
 #pragma unroll
@@ -213,7 +215,7 @@ __device__ __forceinline__ void over_b(unsigned (&out)[2][2][2][R], const unsign
 static_assert(is_given(WARPS * STAGES * N * sizeof(unsigned)), "the launcher gives the shared memory that this takes");
 extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS) fft_warp(const __grid_constant__ fft_arguments a) {
     extern __shared__ __align__(16) unsigned char stn_shared[];
-    unsigned *const shared = reinterpret_cast<unsigned *>(stn_shared);  // for each warp, STAGES lines
+    unsigned *const shared = reinterpret_cast<unsigned *>(stn_shared);  // STAGES lines per warp
     const int lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
     warp_roots f;
     load_roots(f, a, g, t);

@@ -1,13 +1,14 @@
-// Elements from one layout and type to another, times a factor: around a transform by a library
-// that has no scale factors, takes not every layout and type, and ruins inputs.
+// Copies elements between layouts and types, times a factor: before and after a library's transform
+// that has no scale factor, does not support every layout and type, or overwrites its input.
 //
-//     to = factor * from      for the `per` numbers (2 of a complex element) of every element of a batch of boxes
+//     to = factor * from      for all numbers (2 for a complex element) of a batch of boxes
 //
-//     a row of n[2] elements:  |<- TILE numbers, a block's ->|<- TILE ->|  ..      rows count over y, then z, then the batch
-//     number i of a row lies at   (b * batch_stride + z * stride[0] + y * stride[1] + i / per * stride[2]) * per + i % per
+//     a row of n[2] elements:  |<- TILE numbers, one block ->|<- TILE ->|  ..
+//     rows are numbered over y, then z, then the batch; number i of a row is at
+//     (b * batch_stride + z * stride[0] + y * stride[1] + i / per * stride[2]) * per + i % per
 //
-// Blocks take tiles by turns, so that indices are divided once a tile. The host hands dense batches
-// over as one long row. `from` and `to` may be the same. Reads SCALE_FROM, SCALE_TO, REAL,
+// A block takes every gridDim.x-th tile and divides indices once per tile. The host passes a dense
+// batch as one long row. `from` and `to` may be the same. Reads SCALE_FROM, SCALE_TO, REAL,
 // THREADS_X.
 #include "device/element.cuh"
 #include "device/twins.cuh"
@@ -18,16 +19,18 @@ constexpr long long TILE = 8 * THREADS_X;
 struct scale_arguments {
     const SCALE_FROM *from;
     SCALE_TO *to;
-    long long n[3], per, tiles, all;  // elements of a box, axes z, y, x; numbers of an element; tiles of a row, of all
-    long long from_stride[3], from_batch;  // elements
+    // Extents of a box (axes z, y, x) in elements; numbers per element; tiles per row; tiles in
+    // all.
+    long long n[3], per, tiles, all;
+    long long from_stride[3], from_batch;  // in elements
     long long to_stride[3], to_batch;
     REAL factor;
 };
-static_assert(is_twin(sizeof(scale_arguments), sizeof(REAL)), "the launcher's twin of the arguments");
+static_assert(is_twin(sizeof(scale_arguments), sizeof(REAL)), "the arguments match the launcher's struct");
 
 extern "C" __global__ void __launch_bounds__(THREADS_X) scale(const __grid_constant__ scale_arguments a) {
     const long long numbers = a.n[2] * a.per;
-    const int halves = a.per == 2;  // numbers of an element, as a shift
+    const int halves = a.per == 2;  // log2 of the numbers per element
     for (long long tile = blockIdx.x; tile < a.all; tile += gridDim.x) {
         const long long row = tile / a.tiles, first = (tile - row * a.tiles) * TILE;
         const long long plane = row / a.n[1], b = plane / a.n[0], z = plane - b * a.n[0], y = row - plane * a.n[1];

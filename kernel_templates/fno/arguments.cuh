@@ -1,5 +1,5 @@
-// What a pass along an axis is told, and what it does to points that go out: of fno_line and
-// fno_dense.
+// Arguments of one pass of a Fourier layer along an axis, and the activation; used by fno_line,
+// fno_split, fno_few and fno_dense.
 //
 // Reads REAL, STORE, FNO_FROM, FNO_TO, FNO_ACTIVATION.
 #pragma once
@@ -10,20 +10,20 @@ struct line_arguments {
     const FNO_FROM *in;
     FNO_TO *out;
     const STORE *weight, *bias;
-    const FNO_TO *added;  // may be where the output goes
-    const REAL *roots;    // of the ladder; of fno_dense its table
-    // numbers (real points) or pairs of numbers: item i is i / inner in an outer loop, i % inner in
-    // an inner one
-    long long in_outer, in_inner,
-        in_apart;  // from channel to channel of points, from mode to mode; the others lie side by side
-    long long out_outer, out_inner, out_apart;
-    long long weight_in, weight_out;  // from channel to channel, output to output
+    const FNO_TO *added;  // skip connection; may be `out`
+    const REAL *roots;    // twiddle factors of device/ladder.cuh; of fno_dense the table
+    // Strides, in numbers (real points) or complex numbers. Item i is i / inner in an outer loop
+    // and i % inner in an inner one. in_stride: between channels of points, or between modes; the
+    // other of these two dimensions is contiguous.
+    long long in_outer, in_inner, in_stride;
+    long long out_outer, out_inner, out_stride;
+    long long weight_in, weight_out;  // weight strides between input channels, between outputs
     long long items;
-    int inner, each;  // items that a block takes one after the other (with the product)
+    int inner, each;  // each: consecutive items of a block (kernels with the product)
     int channels, outputs;
     REAL scale;
 };
-static_assert(is_twin(sizeof(line_arguments), sizeof(REAL)), "the launcher's twin of the arguments");
+static_assert(is_twin(sizeof(line_arguments), sizeof(REAL)), "the arguments match the launcher's struct");
 
 __device__ __forceinline__ REAL activated(REAL v) {
     if (FNO_ACTIVATION == 1) return REAL(0.5) * v * (REAL(1) + erf(v * REAL(0.70710678118654752440)));

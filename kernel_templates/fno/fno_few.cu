@@ -1,25 +1,27 @@
-// Lines of which few frequencies are kept, along one axis, to modes or back: one rung of
-// butterflies, then each kept frequency by itself. Points pass through registers once, whatever the
-// length of a line.
+// Transforms of lines of which few frequencies are retained, along one axis, to modes or back: one
+// stage of butterflies, then a direct sum for each retained frequency. Points pass through
+// registers once, whatever the length of a line.
 //
 //     N = R Q points, p = q + Q r;  w = exp(-2 pi i / N)
 //
 //     forward   Z[k] = sum over q of  w^(k q) * ( sum over r of x[q + Q r] exp(-2 pi i k r / R) )
 //                                               `- result k mod R of a butterfly -'
-//     back      y[q + Q r] = sum over k of  (S[k] w^(-k q)) exp(2 pi i k r / R)         an inverse butterfly of inputs k mod R
+//     back      y[q + Q r] = sum over k of  (S[k] w^(-k q)) exp(2 pi i k r / R)
+//                            an inverse butterfly of inputs k mod R
 //
-//     points  | q q q q ..          |  thread t of a line: butterflies q = t, t + THREADS_X, ..; neighbours read neighbours
-//             | q + Q ..            |
-//             | q + 2 Q ..          |  R rows                       forward: sums of each thread, then over the line's threads
+//     points  | q q q q ..    |  thread t of a line: butterflies q = t, t + THREADS_X, ..;
+//             | q + Q ..      |  neighbouring threads read neighbouring points
+//             | q + 2 Q ..    |  R rows; forward: sums per thread, then over the line's threads
 //
-// Real channels go in pairs as one line, with the negative frequencies too; or alone (FEW_ALONE),
-// which takes half the sums: then Q = N / 2R, and a butterfly of 2R real points is one of R complex
-// ones, even points and odd ones (E + i O):
+// Two real channels form one complex line, with negative frequencies too; or each is a line of its
+// own (FEW_ALONE), which halves the sums. Then Q = N / 2R, and a butterfly of 2R real points is one
+// of R complex ones made of even and odd points (E + i O):
 //
-//     X[k] = E[k] + v^k O[k],  E[k] = (Z[k] + conj Z[-k]) / 2,  O[k] = (Z[k] - conj Z[-k]) / 2i,  v = exp(-2 pi i / 2R)
+//     X[k] = E[k] + v^k O[k],  v = exp(-2 pi i / 2R)
+//     E[k] = (Z[k] + conj Z[-k]) / 2,  O[k] = (Z[k] - conj Z[-k]) / 2i
 //
-// Shared memory: | modes of all lines (back), or sums | sums of each thread: [number of a
-// mode][thread] (forward) |
+// Shared memory: | modes of all lines (back), or sums | per-thread sums [number of a mode][thread]
+// (forward) |
 //
 // Reads REAL, STORE, FNO_FROM, FNO_TO, FNO_FORWARD, FNO_REAL, FNO_MODES, FNO_LOW, FNO_DOUBLED,
 // FNO_CHUNKS_IN, FNO_CHUNKS_OUT, FNO_BIAS, FNO_ADDED, FNO_ACTIVATION, THREADS_X, BLOCKS, FEW_*.
@@ -27,14 +29,16 @@
 #include "fno/ends.cuh"
 
 constexpr bool ALONE = FEW_ALONE != 0, PAIRS = FNO_REAL && !ALONE;
-constexpr int N = FEW_POINTS, R = FEW_RADIX, WIDTH = ALONE ? 2 * R : R, Q = N / WIDTH;  // WIDTH: points of a butterfly
+// WIDTH: points of a butterfly.
+constexpr int N = FEW_POINTS, R = FEW_RADIX, WIDTH = ALONE ? 2 * R : R, Q = N / WIDTH;
 constexpr int THREADS = THREADS_X * FEW_LINES, EACH = PAIRS ? 2 : 1, CHANNELS = EACH * FEW_LINES;
 constexpr int MODES = FNO_MODES, HIGH = MODES - FNO_LOW - 1,
               BELOW = PAIRS ? HIGH : FNO_LOW;  // frequencies -BELOW .. HIGH
 constexpr int FREQUENCIES = BELOW + HIGH + 1, REACH = larger(BELOW, HIGH);
-constexpr int NUMBERS = 2 * FREQUENCIES, VALUES = NUMBERS * FEW_LINES;  // of a line's sums, of all lines'
-constexpr int PITCH = THREADS + FEW_PARTS;                              // sums side by side meet different banks
-constexpr int ROOM = FNO_FORWARD ? VALUES * FEW_PARTS + NUMBERS * PITCH : VALUES;  // REALs
+constexpr int NUMBERS = 2 * FREQUENCIES, VALUES = NUMBERS * FEW_LINES;
+// Pitch without bank conflicts.
+constexpr int PITCH = THREADS + FEW_PARTS;
+constexpr int ROOM = FNO_FORWARD ? VALUES * FEW_PARTS + NUMBERS * PITCH : VALUES;  // in REALs
 
 static_assert(Q * WIDTH == N, "butterflies share a line's points evenly");
 static_assert(FNO_REAL ? 2 * HIGH < N && FNO_LOW == 0 : FREQUENCIES <= N,
@@ -42,9 +46,9 @@ static_assert(FNO_REAL ? 2 * HIGH < N && FNO_LOW == 0 : FREQUENCIES <= N,
 static_assert(!ALONE || (FNO_REAL && 32 % R == 0), "roots of 2R points are some of 64");
 static_assert(VALUES % 2 == 0 && is_given(ROOM * sizeof(REAL)), "the launcher gives the shared memory that this takes");
 
-// w^q, w^2q, .. of butterfly q. w^q, w^2q, w^4q, .. come from the table, [power of two][q]: a power
-// of a rounded root errs by as many times its error. All others are products of those in their
-// bits.
+// w^q, w^2q, .. of butterfly q. The powers w^q, w^2q, w^4q, .. come from the table, [power of
+// two][q], because the error of a power of a rounded root grows with the exponent; all others are
+// products of these.
 struct powers {
     value of[REACH + 1];
     __device__ __forceinline__ powers(const REAL *roots, int q) {
@@ -59,7 +63,7 @@ struct powers {
         }
     }
 };
-// x times w^f, f negative too, added to sum.
+// sum += x w^f; f may be negative.
 __device__ __forceinline__ void add_turned(value &sum, value x, const powers &w, int f) {
     if (f == 0) {
         sum = sum + x;
@@ -69,10 +73,10 @@ __device__ __forceinline__ void add_turned(value &sum, value x, const powers &w,
     sum.re += x.re * root.re, sum.re -= x.im * root.im;
     sum.im += x.re * root.im, sum.im += x.im * root.re;
 }
-constexpr __device__ int input_of(int f) { return (f % R + R) % R; }  // of a butterfly, or its result
+constexpr __device__ int input_of(int f) { return (f % R + R) % R; }  // index in the butterfly
 
-// ---- butterflies of 2R real points, as one of R complex ones
-// Twice its results 0 .. R; those after are the conjugates of these.
+// ---- butterflies of 2R real points, as one of R complex points
+// Twice the outputs 0 .. R; the others are their conjugates.
 __device__ __forceinline__ void real_results(value (&x)[R], value (&made)[R + 1]) {
     dft<R>(x);
 #pragma unroll
@@ -81,7 +85,7 @@ __device__ __forceinline__ void real_results(value (&x)[R], value (&made)[R + 1]
         made[k] = z + other + times_root64(minus_i(z - other), k * (32 / R));
     }
 }
-// Frequencies 0 .. R of one; what dft<R> makes points of, swapped.
+// From inputs 0 .. R of an inverse butterfly: the swapped inputs of dft<R>.
 __device__ __forceinline__ void real_inputs(const value (&half)[R + 1], value (&x)[R]) {
 #pragma unroll
     for (int j = 0; j < R; j++) {
@@ -90,7 +94,7 @@ __device__ __forceinline__ void real_inputs(const value (&half)[R + 1], value (&
         x[j] = swapped(z + other + value{-odd.im, odd.re});
     }
 }
-// Which of them is, or is the conjugate of, frequency f >= 0.
+// Index of the input or output that equals frequency f >= 0 or its conjugate.
 constexpr __device__ int half_of(int f) { return f % (2 * R) > R ? 2 * R - f % (2 * R) : f % (2 * R); }
 constexpr __device__ bool is_conjugate(int f) { return f % (2 * R) > R; }
 
@@ -122,7 +126,7 @@ __device__ __forceinline__ void sum_line(value (&sum)[FREQUENCIES], const line_p
         for (int f = -BELOW; f <= HIGH; f++) add_turned(sum[f + BELOW], x[input_of(f)], w, f);
     }
 }
-// Over the threads of each line, in FEW_PARTS parts: made[value][part], values line by line.
+// Sums over the threads of each line, in FEW_PARTS parts: made[value][part], values line by line.
 __device__ __forceinline__ void add_threads(const value (&sum)[FREQUENCIES], REAL *made, REAL *each) {
 #pragma unroll
     for (int f = 0; f < FREQUENCIES; f++) {
@@ -150,28 +154,29 @@ __device__ __forceinline__ value made_of(const REAL *made, int line, int f) {
 __device__ __forceinline__ void store_modes(const line_arguments &a, FNO_TO *out, int c0, const REAL *made) {
     for (int i = threadIdx.x; i < MODES * FEW_LINES; i += THREADS) {
         const int line = i % FEW_LINES, mode = i / FEW_LINES, f = mode - FNO_LOW, c = c0 + EACH * line;
-        // of the half spectrum, all frequencies but their own negatives stand for two
+        // Frequencies of the half spectrum stand for two, except those that are their own
+        // negatives.
         const REAL share = FNO_DOUBLED && mode ? a.scale + a.scale : a.scale;
         const value z = share * made_of(made, line, f);
         if (PAIRS)
-            store_mode_pair(a, out, mode, c, taken_apart({{z, conjugate(share * made_of(made, line, -f))}}));
+            store_mode_pair(a, out, mode, c, separate_channels({{z, conjugate(share * made_of(made, line, -f))}}));
         else if (c < a.outputs)
-            store_value(out + 2 * (mode * a.out_apart + c), z);
+            store_value(out + 2 * (mode * a.out_stride + c), z);
     }
 }
 
-// ---- back: modes as [line][frequency], swapped, so that what follows is a forward transform
+// ---- back: modes as [line][frequency], swapped, so that a forward transform follows
 __device__ __forceinline__ void load_modes(const line_arguments &a, const FNO_FROM *in, int c0, value *modes) {
     for (int i = threadIdx.x; i < MODES * FEW_LINES; i += THREADS) {
         const int line = i % FEW_LINES, mode = i / FEW_LINES, f = mode - FNO_LOW, c = c0 + EACH * line;
         value *const to = modes + line * FREQUENCIES + BELOW;
         if (PAIRS) {
-            const chunk both = put_together(load_mode_pair(a, in, mode, c), mode == 0);
+            const chunk both = combine_channels(load_mode_pair(a, in, mode, c), mode == 0);
             to[-f] = swapped(both.of[1]);
             to[f] = swapped(both.of[0]);
         } else {
             value z = {REAL(0), REAL(0)};
-            if (c < a.channels) z = load_value(in + 2 * (mode * a.in_apart + c));
+            if (c < a.channels) z = load_value(in + 2 * (mode * a.in_stride + c));
             if (ALONE && f == 0) z.im = REAL(0);
             to[f] = ALONE ? z : swapped(z);
         }
@@ -204,7 +209,7 @@ __device__ __forceinline__ void spread_alone(const value *modes, const line_targ
         for (int f = 0; f <= HIGH; f++) {
             value z = {REAL(0), REAL(0)};
             add_turned(z, modes[f], w, -f);
-            if (f && half_of(f) % R == 0) z = {z.re + z.re, REAL(0)};  // its negative is the same input
+            if (f && half_of(f) % R == 0) z = {z.re + z.re, REAL(0)};  // f and -f: same input
             half[half_of(f)] = half[half_of(f)] + (is_conjugate(f) ? conjugate(z) : z);
         }
         real_inputs(half, x);
@@ -222,7 +227,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) fno_few(const __gr
     const int c0 = static_cast<int>(blockIdx.x % groups) * CHANNELS, t = threadIdx.x % THREADS_X,
               line = threadIdx.x / THREADS_X;
     constexpr int FROM = FNO_FORWARD && FNO_REAL ? 1 : 2,
-                  TO = !FNO_FORWARD && FNO_REAL ? 1 : 2;  // numbers of a point or mode
+                  TO = !FNO_FORWARD && FNO_REAL ? 1 : 2;  // numbers per point or mode
     const FNO_FROM *const in = a.in + FROM * (outer * a.in_outer + inner * a.in_inner);
     FNO_TO *const out = a.out + TO * (outer * a.out_outer + inner * a.out_inner);
     if constexpr (FNO_FORWARD) {

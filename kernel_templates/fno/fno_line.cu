@@ -1,28 +1,30 @@
-// A Fourier layer along one axis, in one kernel or in parts: transform and keep some modes, mix
-// channels, transform back.
+// A Fourier layer along one axis, fused in one kernel or in parts: forward transform with
+// truncation to the retained modes, channel mixing, inverse transform.
 //
-//     Z[b][c][k] = scale * sum over p of  x[b][c][p] * exp(-2 pi i k p / N),  kept k only                      FNO_FORWARD
-//     S[b][o][k] = sum over c of  weight[c][o] * Z[b][c][k]                                                     FNO_PRODUCT
-//     y[b][o][p] = activation(sum over k of  S[b][o][k] * exp(2 pi i k p / N)  +  bias[o]  +  added[b][o][p])   FNO_BACK
+//     Z[b][c][k] = scale * sum over p of  x[b][c][p] * exp(-2 pi i k p / N)            FNO_FORWARD
+//                  retained k only
+//     S[b][o][k] = sum over c of  weight[c][o] * Z[b][c][k]                            FNO_PRODUCT
+//     y[b][o][p] = activation(sum over k of  S[b][o][k] * exp(2 pi i k p / N)
+//                             +  bias[o]  +  added[b][o][p])                           FNO_BACK
 //
-// With the product, a block has all modes and outputs of one item of the batch after another; the
-// channels come by groups, which are the steps of the product's sum. Without it a block has one
-// group of channels of one item.
+// With the product, a block processes all modes and outputs of several batch items in turn;
+// channels are processed in groups, the k-slices of the product. Without it, a block has one group
+// of channels of one item.
 //
-//     x [c][p]  -> ladder -> tile [mode][c]  \                       sums in registers        tile [mode][o] -> ladder -> y [o][p]
-//     x [c'][p] -> ladder -> tile [mode][c'] -- * weight[c][o]  -->  [mode][o], all c  -->
-//     ..                                     /
+//     x [c][p]  -> FFT -> tile [mode][c]  \                  sums in registers
+//     x [c'][p] -> FFT -> tile [mode][c'] -- * weight[c][o] -> [mode][o] -> tile [mode][o] -> FFT
+//     ..                                  /                                            -> y [o][p]
 //
-// What is not computed is read or written as modes, of whose channels neighbours lie side by side.
+// The parts that are not computed are read or written as modes, contiguous over channels.
 //
-// Where that lets more blocks run at once (FNO_WHOLE), the tile holds all channels' modes, products
-// take some of its rows at a time, a sweep, and leave their outputs in these rows; weights come by
-// STEP channels to where the ladder is, which rests meanwhile:
+// FNO_WHOLE, used where it lets more blocks run at once: the tile holds the modes of all channels.
+// The product takes some rows of the tile at a time (a sweep) and overwrites them with its outputs.
+// Weights are loaded by STEP channels into the memory of the FFT, which is idle meanwhile:
 //
-//     x [c][p] -> ladder -> tile [mode][all c]        rows of a sweep * weight[c][o], all c  -->  the same rows, [mode][o]
+//     x [c][p] -> FFT -> tile [mode][all c];  rows of a sweep * weight[c][o] -> same rows [mode][o]
 //
-// Shared memory: | ladder | weights, where they stay (FNO_HELD) | tile of channels, weights of a
-// group; or tile of outputs |
+// Shared memory: | FFT | weights, if they stay (FNO_HELD) | tile of channels, weights of a group;
+// or tile of outputs |
 //
 // Reads FNO_*, WARPS_M .. TILES_N (fno/product.cuh), BLOCKS and what fno/lines.cuh reads.
 #include "fno/arguments.cuh"
@@ -43,18 +45,18 @@ static_assert(FNO_WHOLE % STEP == 0 && FNO_WHOLE % CHANNELS == 0, "they have who
 constexpr int OUTPUTS = FNO_PRODUCT ? COLUMNS : CHANNELS;
 constexpr int IN_PITCH = tile_pitch(WHOLE ? larger(FNO_WHOLE, COLUMNS) : CHANNELS),
               OUT_PITCH = WHOLE ? IN_PITCH : tile_pitch(OUTPUTS);
-constexpr int IN_CELLS = (FNO_PRODUCT ? SWEEPS * MODE_ROWS : MODES) * IN_PITCH;
-constexpr int OUT_CELLS = FNO_PRODUCT && FNO_BACK && !WHOLE ? MODES * OUT_PITCH : 0;
-constexpr int HELD_CELLS = FNO_PRODUCT && FNO_HELD ? FNO_HELD * WEIGHT_PITCH : 0;
-constexpr int GROUP_CELLS = FNO_PRODUCT && !FNO_HELD && !WHOLE ? CHANNELS * WEIGHT_PITCH : 0;
-constexpr int LADDER = round_up(larger(FNO_FORWARD || FNO_BACK ? LADDER_CELLS : 0, WHOLE ? 2 * STEP *WEIGHT_PITCH : 0),
-                                2);  // chunks begin at 16 bytes
-constexpr int CELLS = LADDER + HELD_CELLS + larger(IN_CELLS + GROUP_CELLS, OUT_CELLS);
+constexpr int IN_VALUES = (FNO_PRODUCT ? SWEEPS * MODE_ROWS : MODES) * IN_PITCH;
+constexpr int OUT_VALUES = FNO_PRODUCT && FNO_BACK && !WHOLE ? MODES * OUT_PITCH : 0;
+constexpr int HELD_VALUES = FNO_PRODUCT && FNO_HELD ? FNO_HELD * WEIGHT_PITCH : 0;
+constexpr int GROUP_VALUES = FNO_PRODUCT && !FNO_HELD && !WHOLE ? CHANNELS * WEIGHT_PITCH : 0;
+constexpr int FFT_SIZE = round_up(larger(FNO_FORWARD || FNO_BACK ? FFT_VALUES : 0, WHOLE ? 2 * STEP *WEIGHT_PITCH : 0),
+                                  2);  // chunks are aligned to 16 bytes
+constexpr int SHARED_VALUES = FFT_SIZE + HELD_VALUES + larger(IN_VALUES + GROUP_VALUES, OUT_VALUES);
 
-static_assert(is_given(CELLS * sizeof(value)), "the launcher gives the shared memory that this takes");
+static_assert(is_given(SHARED_VALUES * sizeof(value)), "the launcher gives the shared memory that this takes");
 
-// Pairs of channels of all modes, by all threads: a thread keeps its channels. take(mode, channel)
-// of each.
+// Calls take(mode, channel) for pairs of channels of all modes, shared by all threads; a thread
+// keeps its channels.
 template <class TAKE>
 __device__ __forceinline__ void each_mode_pair(const TAKE &take) {
     constexpr int ACROSS = CHANNELS / 2, DOWN = THREADS / ACROSS;
@@ -66,12 +68,13 @@ __device__ __forceinline__ void each_mode_pair(const TAKE &take) {
 __device__ __forceinline__ void load_modes(const line_arguments &a, const FNO_FROM *in, int c0, value *tile) {
     each_mode_pair([&](int mode, int c) {
         const chunk both = load_mode_pair(a, in, mode, c0 + c);
-        *chunk_at(tile, IN_PITCH, mode, c) = FNO_BACK && !FNO_PRODUCT ? put_together(both, own_negative(mode)) : both;
+        *chunk_at(tile, IN_PITCH, mode, c) =
+            FNO_BACK && !FNO_PRODUCT ? combine_channels(both, own_negative(mode)) : both;
     });
 }
 
-// ---- weights of `count` channels from c0 on, zeros past the last channel and output. A thread keeps its outputs: all threads
-// together take whole rows.
+// ---- loads weights of `count` channels from c0 on, zeros past the last channel and output. A
+// thread keeps its outputs; all threads together take whole rows.
 __device__ __forceinline__ void load_weights(const line_arguments &a, int c0, int count, value *weights) {
     constexpr int EACH = FNO_WEIGHT_PAIRS ? 2 : 1, ACROSS = COLUMNS / EACH;  // in one access
     constexpr int DOWN = THREADS >= ACROSS ? THREADS / ACROSS : 1,
@@ -99,36 +102,36 @@ __device__ __forceinline__ void load_weights(const line_arguments &a, int c0, in
     copy_async_commit();
 }
 
-// ---- out
-// All groups of outputs, from a tile whose first output is o0.
+// ---- output: inverse transforms of all groups of outputs of a tile whose first output is o0
 __device__ __forceinline__ void tile_to_points(const line_arguments &a, FNO_TO *out, long long item, int o0,
-                                               value *tile, const place &here) {
+                                               value *tile, const line_position &position) {
     for (int o = 0; o < OUTPUTS && o0 + o < a.outputs; o += CHANNELS) {
-        const int mine = o + PER * here.side;
-        if (o0 + mine < a.outputs) tile_to_ladder(tile, OUT_PITCH, mine, here.line, here.t);
-        wait_for_line();
-        ascend<fno_ladder, LAST, 1>(here.line, here.t, a.roots);
-        store_points(a, out, item, o0 + mine, here, a.roots);
-        wait_for_line();
+        const int mine = o + PER * position.side;
+        if (o0 + mine < a.outputs) tile_to_shared(tile, OUT_PITCH, mine, position.line, position.t);
+        line_barrier();
+        ascend<fno_line_shape, LAST, 1>(position.line, position.t, a.roots);
+        store_points(a, out, item, o0 + mine, position, a.roots);
+        line_barrier();
     }
 }
 
-// ---- one group of channels into the tile. Whoever read the tile before may still do so; a barrier follows.
+// ---- one group of channels into the tile. Other threads may still read the tile on entry; ends
+// with a barrier.
 __device__ __forceinline__ void take_group(const line_arguments &a, const FNO_FROM *in, int c0, value *tile,
-                                           value *weights, const place &here) {
-    constexpr bool COPIES = FNO_PRODUCT && !FNO_HELD;  // weights, which arrive while points do
+                                           value *weights, const line_position &position) {
+    constexpr bool COPIES = FNO_PRODUCT && !FNO_HELD;  // weights are copied while points are loaded
     if (COPIES) {
         __syncthreads();
         load_weights(a, c0, CHANNELS, weights);
     }
-    if (FNO_FORWARD) points_to_ladder(here.line, here.t, a.roots, line_points(a, in, c0 + PER * here.side));
+    if (FNO_FORWARD) points_to_shared(position.line, position.t, a.roots, line_points(a, in, c0 + PER * position.side));
     if (FNO_PRODUCT && !COPIES)
         __syncthreads();
     else
-        wait_for_line();
+        line_barrier();
     if (FNO_FORWARD) {
-        descend<fno_ladder, 1, LAST>(here.line, here.t, a.roots);
-        ladder_to_tile(here.line, tile, IN_PITCH, PER * here.side, here.t, a.scale,
+        descend<fno_line_shape, 1, LAST>(position.line, position.t, a.roots);
+        shared_to_tile(position.line, tile, IN_PITCH, PER * position.side, position.t, a.scale,
                        [](REAL v) { return FNO_PRODUCT ? rounded(v) : v; });
     } else {
         load_modes(a, in, c0, tile);
@@ -137,50 +140,52 @@ __device__ __forceinline__ void take_group(const line_arguments &a, const FNO_FR
     __syncthreads();
 }
 
-// next: the item that this block takes then, or NULL
-__device__ __forceinline__ void mix_item(const line_arguments &a, const FNO_FROM *in, const FNO_FROM *next, FNO_TO *out,
-                                         long long item, value *rest, value *held, const place &here) {
+// next: the next item of this block, or NULL.
+__device__ __forceinline__ void process_item(const line_arguments &a, const FNO_FROM *in, const FNO_FROM *next,
+                                             FNO_TO *out, long long item, value *rest, value *held,
+                                             const line_position &position) {
     block_sums sum = {};
     const int warp = threadIdx.x / 32;
-    value *const weights = FNO_HELD ? held : rest + IN_CELLS;
+    value *const weights = FNO_HELD ? held : rest + IN_VALUES;
 #pragma unroll 1
     for (int c0 = 0; c0 < a.channels; c0 += CHANNELS) {
-        take_group(a, in, c0, rest, weights, here);
+        take_group(a, in, c0, rest, weights, position);
         const bool last = c0 + CHANNELS >= a.channels;
-        prefetch_points(a, last ? next : in, last ? 0 : c0 + CHANNELS, here);
+        prefetch_points(a, last ? next : in, last ? 0 : c0 + CHANNELS, position);
         multiply(sum, warp, rest, IN_PITCH, weights + (FNO_HELD ? c0 * WEIGHT_PITCH : 0), CHANNELS);
     }
     if (!FNO_BACK) {
-        give_sums(sum, warp, [&](int mode, int o, chunk both) { store_mode_pair(a, out, mode, o, both); });
+        for_each_sum(sum, warp, [&](int mode, int o, chunk both) { store_mode_pair(a, out, mode, o, both); });
         return;
     }
     __syncthreads();
-    give_sums(sum, warp, [&](int mode, int o, chunk both) {
-        if (mode < MODES) *chunk_at(rest, OUT_PITCH, mode, o) = put_together(both, own_negative(mode));
+    for_each_sum(sum, warp, [&](int mode, int o, chunk both) {
+        if (mode < MODES) *chunk_at(rest, OUT_PITCH, mode, o) = combine_channels(both, own_negative(mode));
     });
     __syncthreads();
-    tile_to_points(a, out, item, 0, rest, here);
+    tile_to_points(a, out, item, 0, rest, position);
 }
 
-// The same by whole spectra. slots: two, of weights, where the ladder is.
-__device__ __forceinline__ void mix_whole(const line_arguments &a, const FNO_FROM *in, const FNO_FROM *next,
-                                          FNO_TO *out, long long item, value *slots, value *tile, const place &here) {
+// The same for FNO_WHOLE. slots: two buffers of weights, in the memory of the FFT.
+__device__ __forceinline__ void process_item_whole(const line_arguments &a, const FNO_FROM *in, const FNO_FROM *next,
+                                                   FNO_TO *out, long long item, value *slots, value *tile,
+                                                   const line_position &position) {
     const int warp = threadIdx.x / 32;
 #pragma unroll 1
     for (int c0 = 0; c0 < FNO_WHOLE; c0 += CHANNELS) {
-        prefetch_points(a, in, c0 + CHANNELS, here);
-        points_to_ladder(here.line, here.t, a.roots, line_points(a, in, c0 + PER * here.side));
+        prefetch_points(a, in, c0 + CHANNELS, position);
+        points_to_shared(position.line, position.t, a.roots, line_points(a, in, c0 + PER * position.side));
         if (c0)
-            wait_for_line();
+            line_barrier();
         else
-            __syncthreads();  // whoever still reads the tile of the item before
-        descend<fno_ladder, 1, LAST>(here.line, here.t, a.roots);
-        ladder_to_tile(here.line, tile, IN_PITCH, c0 + PER * here.side, here.t, a.scale,
+            __syncthreads();  // other threads may still read the tile of the previous item
+        descend<fno_line_shape, 1, LAST>(position.line, position.t, a.roots);
+        shared_to_tile(position.line, tile, IN_PITCH, c0 + PER * position.side, position.t, a.scale,
                        [](REAL v) { return rounded(v); });
-        wait_for_line();
+        line_barrier();
     }
     __syncthreads();
-    prefetch_points(a, next, 0, here);
+    prefetch_points(a, next, 0, position);
     load_weights(a, 0, STEP, slots);
     int slot = 0;
 #pragma unroll 1
@@ -200,29 +205,29 @@ __device__ __forceinline__ void mix_whole(const line_arguments &a, const FNO_FRO
             __syncthreads();
             slot = 1 - slot;
         }
-        give_sums(sum, warp, [&](int row, int o, chunk both) {
+        for_each_sum(sum, warp, [&](int row, int o, chunk both) {
             const int mode = sweep * MODE_ROWS + row;
-            if (mode < MODES) *chunk_at(rows, IN_PITCH, row, o) = put_together(both, own_negative(mode));
+            if (mode < MODES) *chunk_at(rows, IN_PITCH, row, o) = combine_channels(both, own_negative(mode));
         });
     }
     __syncthreads();
-    tile_to_points(a, out, item, 0, tile, here);
+    tile_to_points(a, out, item, 0, tile, position);
 }
 
 __device__ __forceinline__ void transform_item(const line_arguments &a, const FNO_FROM *in, FNO_TO *out, long long item,
-                                               int c0, value *tile, const place &here) {
-    take_group(a, in, c0, tile, nullptr, here);
-    if (FNO_BACK) return tile_to_points(a, out, item, c0, tile, here);
+                                               int c0, value *tile, const line_position &position) {
+    take_group(a, in, c0, tile, nullptr, position);
+    if (FNO_BACK) return tile_to_points(a, out, item, c0, tile, position);
     each_mode_pair([&](int mode, int c) {
-        store_mode_pair(a, out, mode, c0 + c, taken_apart(*chunk_at(tile, IN_PITCH, mode, c)));
+        store_mode_pair(a, out, mode, c0 + c, separate_channels(*chunk_at(tile, IN_PITCH, mode, c)));
     });
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) fno_line(const __grid_constant__ line_arguments a) {
     extern __shared__ __align__(128) unsigned char stn_shared[];
-    value *const ladder = reinterpret_cast<value *>(stn_shared), *const held = ladder + LADDER;
-    value *const rest = held + HELD_CELLS;
-    const place here = place_of(ladder, static_cast<int>(threadIdx.x));
+    value *const fft = reinterpret_cast<value *>(stn_shared), *const held = fft + FFT_SIZE;
+    value *const rest = held + HELD_VALUES;
+    const line_position position = position_of(fft, static_cast<int>(threadIdx.x));
     const auto in_of = [&](long long item) {
         constexpr int NUMBERS = FNO_FORWARD && FNO_REAL ? 1 : 2;
         return a.in + NUMBERS * (item / a.inner * a.in_outer + item % a.inner * a.in_inner);
@@ -238,14 +243,14 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) fno_line(const __g
         for (long long item = first; item < end; item++) {
             const FNO_FROM *const next = item + 1 < end ? in_of(item + 1) : nullptr;
             if constexpr (WHOLE)
-                mix_whole(a, in_of(item), next, out_of(item), item, ladder, rest, here);
+                process_item_whole(a, in_of(item), next, out_of(item), item, fft, rest, position);
             else
-                mix_item(a, in_of(item), next, out_of(item), item, rest, held, here);
+                process_item(a, in_of(item), next, out_of(item), item, rest, held, position);
         }
     } else {
         const unsigned groups = static_cast<unsigned>((a.channels + CHANNELS - 1) / CHANNELS);
         const long long item = blockIdx.x / groups;
         const int c0 = static_cast<int>(blockIdx.x % groups) * CHANNELS;
-        transform_item(a, in_of(item), out_of(item), item, c0, rest, here);
+        transform_item(a, in_of(item), out_of(item), item, c0, rest, position);
     }
 }

@@ -1,23 +1,25 @@
-// A product of matrices for each mode, on tensor cores: weights of a Fourier layer, one matrix a
-// mode, and their gradients.
+// A matrix product for each mode, on tensor cores: Fourier layers with one weight matrix per mode,
+// and their gradients.
 //
 //     out[k][i][l] = scale * sum over j of  left[k][i][j] * right[k][j][l]
 //
 //                      left       right                  out
 //     forward          Z[k][b,c]  weight[c,o,k]          S[k][b,o]
 //     backward to x    Z[k][b,o]  conj weight[c,o,k]     S[k][b,c]
-//     to weights       Z[k][b,c]  conj G[k][b,o]         conj gradient[c,o,k]     (rows c, the sum over b)
-//     skip             x[b][p,c]  skip[c,o]              y[b][p,o]                (modes are items of the batch, rows points)
-//     skip's gradient  x[b][c,p]  conj g[b][p,o]         conj gradient[b][c,o]    (the sum over points; then over b: fno_sum)
+//     to weights       Z[k][b,c]  conj G[k][b,o]         conj gradient[c,o,k] (rows c, sum over b)
+//     skip             x[b][p,c]  skip[c,o]              y[b][p,o]     (modes are batch items, rows
+//                                                                      are points)
+//     skip's gradient  x[b][c,p]  conj g[b][p,o]         conj gradient[b][c,o]  (sum over points;
+//                                                                        then over b: fno_sum)
 //
-// Real points are taken two at a time as one complex number: as rows with real weights (FNO_POINTS
-// 1), or as terms of the sum, whose real part is what both give (FNO_POINTS 2).
+// Two real points form one complex number: as rows with real weights (FNO_POINTS 1), or as terms of
+// the sum, of which the real part is used (FNO_POINTS 2).
 //
-// A block has FNO_TOGETHER modes that lie side by side in memory, so that weights come in whole
-// sectors; WARPS_M x WARPS_N warps have one of them. Factors go through shared memory, DEPTH terms
-// of the sum at a time, the next while these are multiplied.
+// A block has FNO_TOGETHER modes that are contiguous in memory, so that weights are read by whole
+// sectors; WARPS_M x WARPS_N warps work on each of them. Factors are double-buffered in shared
+// memory, DEPTH terms of the sum at a time.
 //
-//     left  [mode][row][16]  ->                                        right  [mode][16][column]  ->
+//     left  [mode][row][16]        right  [mode][16][column]
 //
 // Reads REAL, BLOCKS, FNO_TOGETHER, FNO_POINTS, FNO_ROWS_FAST, FNO_MODES_FAST, FNO_CONJUGATE_OUT
 // and what fno/product.cuh reads.
@@ -25,27 +27,28 @@
 #include "fno/product.cuh"
 
 constexpr int DEPTH = 16, WARPS_EACH = WARPS_M * WARPS_N, THREADS = 32 * WARPS_EACH * FNO_TOGETHER;
-constexpr int LEFT_CELLS = MODE_ROWS * tile_pitch(DEPTH), RIGHT_CELLS = DEPTH * WEIGHT_PITCH;  // of a mode
-constexpr int STAGE = FNO_TOGETHER * (LEFT_CELLS + RIGHT_CELLS);
+// Complex numbers per mode.
+constexpr int LEFT_VALUES = MODE_ROWS * tile_pitch(DEPTH), RIGHT_VALUES = DEPTH * WEIGHT_PITCH;
+constexpr int STAGE = FNO_TOGETHER * (LEFT_VALUES + RIGHT_VALUES);
 static_assert(!FNO_REAL, "modes are complex numbers");
 
 struct modes_arguments {
     const FNO_FROM *left;
     const FNO_RIGHT *right;
     FNO_TO *out;
-    // pairs of numbers, or numbers with FNO_POINTS
+    // Strides in complex numbers, or in numbers with FNO_POINTS.
     long long left_mode, left_row, left_term;
     long long right_mode, right_term, right_column;
     long long out_mode, out_row, out_column;
     long long terms;  // of the sum
     int modes, rows, columns;
-    int row_blocks, column_blocks, points;  // points: of FNO_POINTS
+    int row_blocks, column_blocks, points;  // points: number of real points, with FNO_POINTS
     REAL scale;
 };
-static_assert(is_twin(sizeof(modes_arguments), sizeof(REAL)), "the launcher's twin of the arguments");
+static_assert(is_twin(sizeof(modes_arguments), sizeof(REAL)), "the arguments match the launcher's struct");
 static_assert(is_given(2 * STAGE * sizeof(value)), "the launcher gives the shared memory that this takes");
 
-struct corner {  // of a block
+struct corner {  // first element of a block
     int mode, row, column;
 };
 
@@ -56,14 +59,14 @@ __device__ __forceinline__ void take_value(value *to, const FROM *from, bool the
     else
         *to = {REAL(0), REAL(0)};
 }
-// Two of a row of real points, of which `first` and so many follow.
+// Two real points of a row, of which `points` are left from `from` on.
 template <class FROM>
 __device__ __forceinline__ void take_points(value *to, const FROM *from, int points, bool there) {
     *to = {there && points > 0 ? load_number(from) : REAL(0), there && points > 1 ? load_number(from + 1) : REAL(0)};
 }
-// Numbers 0 .. FAST * MIDDLE * SLOW - 1, as three coordinates, by threads in turn. All are powers
-// of two, so that a thread's number and its turn have no bits in common: coordinates are a thread's
-// own and a turn's, which is known as it stands.
+// Loops over 0 .. FAST * MIDDLE * SLOW - 1, shared by the threads, as three coordinates. All sizes
+// are powers of two, so that a coordinate is the sum of one that depends on the thread and one that
+// depends on the iteration, which is a constant.
 struct triple {
     int fast, middle, slow;
 };
@@ -75,7 +78,7 @@ constexpr bool is_power(int n) { return (n & (n - 1)) == 0; }
 static_assert(is_power(THREADS) && is_power(MODE_ROWS) && is_power(COLUMNS) && is_power(FNO_TOGETHER),
               "turns and threads share no bits");
 template <int FAST, int MIDDLE, int SLOW, class TAKE>
-__device__ __forceinline__ void in_turns(const TAKE &take) {
+__device__ __forceinline__ void for_each_index(const TAKE &take) {
     constexpr int ALL = FAST * MIDDLE * SLOW;
     if (ALL < THREADS && static_cast<int>(threadIdx.x) >= ALL) return;
     const triple mine = triple_of<FAST, MIDDLE>(threadIdx.x);
@@ -86,40 +89,43 @@ __device__ __forceinline__ void in_turns(const TAKE &take) {
 constexpr int LEFT_FAST = FNO_ROWS_FAST ? MODE_ROWS : DEPTH, LEFT_MIDDLE = FNO_ROWS_FAST ? DEPTH : MODE_ROWS;
 __device__ __forceinline__ void load_left(const modes_arguments &a, const corner &at, long long j0, value *left) {
     constexpr int NUMBERS = FNO_POINTS ? 1 : 2;
-    in_turns<LEFT_FAST, LEFT_MIDDLE, FNO_TOGETHER>([&](const triple &mine, const triple &turn) {
+    for_each_index<LEFT_FAST, LEFT_MIDDLE, FNO_TOGETHER>([&](const triple &mine, const triple &iteration) {
         const int row = FNO_ROWS_FAST ? mine.fast : mine.middle, term = FNO_ROWS_FAST ? mine.middle : mine.fast;
-        const int rows = FNO_ROWS_FAST ? turn.fast : turn.middle, terms = FNO_ROWS_FAST ? turn.middle : turn.fast;
-        const int q = mine.slow + turn.slow, r = row + rows, j = term + terms;
+        const int rows = FNO_ROWS_FAST ? iteration.fast : iteration.middle,
+                  terms = FNO_ROWS_FAST ? iteration.middle : iteration.fast;
+        const int q = mine.slow + iteration.slow, r = row + rows, j = term + terms;
         const bool there = at.mode + q < a.modes && at.row + r < a.rows && j0 + j < a.terms;
-        value *const to = left + q * LEFT_CELLS + tile_cell(tile_pitch(DEPTH), r, j);
+        value *const to = left + q * LEFT_VALUES + tile_index(tile_pitch(DEPTH), r, j);
         const FNO_FROM *const first = a.left + NUMBERS * ((at.mode + mine.slow) * a.left_mode +
                                                           (at.row + row) * a.left_row + (j0 + term) * a.left_term);
         const FNO_FROM *const from =
-            first + NUMBERS * (turn.slow * a.left_mode + rows * a.left_row + terms * a.left_term);
+            first + NUMBERS * (iteration.slow * a.left_mode + rows * a.left_row + terms * a.left_term);
         if (FNO_POINTS)
             take_points(to, from, a.points - 2 * static_cast<int>(FNO_POINTS == 1 ? at.row + r : j0 + j), there);
         else
             take_value(to, from, there);
     });
 }
-// Coordinates of the right factor: modes, columns and terms, or columns, terms and modes.
+// Order of the right factor's coordinates: modes, columns, terms; or columns, terms, modes.
 constexpr int RIGHT_FAST = FNO_MODES_FAST ? FNO_TOGETHER : COLUMNS, RIGHT_MIDDLE = FNO_MODES_FAST ? COLUMNS : DEPTH;
 __device__ __forceinline__ triple right_of(const triple &t) {  // mode, term, column
     return FNO_MODES_FAST ? triple{t.fast, t.slow, t.middle} : triple{t.slow, t.middle, t.fast};
 }
 __device__ __forceinline__ void load_right(const modes_arguments &a, const corner &at, long long j0, value *right) {
     constexpr int NUMBERS = FNO_POINTS ? 1 : 2;
-    in_turns<RIGHT_FAST, RIGHT_MIDDLE, FNO_TOGETHER * DEPTH * COLUMNS / RIGHT_FAST / RIGHT_MIDDLE>(
+    for_each_index<RIGHT_FAST, RIGHT_MIDDLE, FNO_TOGETHER * DEPTH * COLUMNS / RIGHT_FAST / RIGHT_MIDDLE>(
         [&](const triple &thread, const triple &step) {
-            const triple mine = right_of(thread), turn = right_of(step);
-            const int q = mine.fast + turn.fast, j = mine.middle + turn.middle, l = mine.slow + turn.slow;
+            const triple mine = right_of(thread), iteration = right_of(step);
+            const int q = mine.fast + iteration.fast, j = mine.middle + iteration.middle,
+                      l = mine.slow + iteration.slow;
             const bool there = at.mode + q < a.modes && at.column + l < a.columns && j0 + j < a.terms;
-            value *const to = right + q * RIGHT_CELLS + j * WEIGHT_PITCH + l;
+            value *const to = right + q * RIGHT_VALUES + j * WEIGHT_PITCH + l;
             const FNO_RIGHT *const first =
                 a.right + NUMBERS * ((at.mode + mine.fast) * a.right_mode + (j0 + mine.middle) * a.right_term +
                                      (at.column + mine.slow) * a.right_column);
             const FNO_RIGHT *const from =
-                first + NUMBERS * (turn.fast * a.right_mode + turn.middle * a.right_term + turn.slow * a.right_column);
+                first + NUMBERS * (iteration.fast * a.right_mode + iteration.middle * a.right_term +
+                                   iteration.slow * a.right_column);
             if (FNO_POINTS == 1)
                 *to = {there ? load_number(from) : REAL(0), REAL(0)};
             else if (FNO_POINTS == 2)
@@ -132,7 +138,8 @@ __device__ __forceinline__ void load_right(const modes_arguments &a, const corne
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) fno_modes(const __grid_constant__ modes_arguments a) {
     extern __shared__ __align__(128) unsigned char stn_shared[];
     value *const stages = reinterpret_cast<value *>(stn_shared);
-    const int warp = threadIdx.x / 32 % WARPS_EACH, mine = threadIdx.x / 32 / WARPS_EACH;  // which mode of the block
+    // mine: index of this warp's mode in the block
+    const int warp = threadIdx.x / 32 % WARPS_EACH, mine = threadIdx.x / 32 / WARPS_EACH;
     const unsigned rest = blockIdx.x / a.column_blocks;
     const corner at = {static_cast<int>(rest / a.row_blocks) * FNO_TOGETHER,
                        static_cast<int>(rest % a.row_blocks) * MODE_ROWS,
@@ -140,7 +147,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) fno_modes(const __
     const auto fetch = [&](long long j0, int slot) {
         if (j0 < a.terms) {
             load_left(a, at, j0, stages + slot * STAGE);
-            load_right(a, at, j0, stages + slot * STAGE + FNO_TOGETHER * LEFT_CELLS);
+            load_right(a, at, j0, stages + slot * STAGE + FNO_TOGETHER * LEFT_VALUES);
         }
         copy_async_commit();
     };
@@ -152,15 +159,15 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) fno_modes(const __
         fetch(j0 + DEPTH, 1 - slot);
         copy_async_wait<1>();
         __syncthreads();
-        value *const here = stages + slot * STAGE;
-        multiply(sum, warp, here + mine * LEFT_CELLS, tile_pitch(DEPTH),
-                 here + FNO_TOGETHER * LEFT_CELLS + mine * RIGHT_CELLS, DEPTH);
+        value *const current = stages + slot * STAGE;
+        multiply(sum, warp, current + mine * LEFT_VALUES, tile_pitch(DEPTH),
+                 current + FNO_TOGETHER * LEFT_VALUES + mine * RIGHT_VALUES, DEPTH);
         __syncthreads();
         slot = 1 - slot;
     }
     if (at.mode + mine >= a.modes) return;
     FNO_TO *const out = a.out + (FNO_POINTS ? 1 : 2) * ((at.mode + mine) * a.out_mode);
-    give_sums(sum, warp, [&](int row, int column, chunk both) {
+    for_each_sum(sum, warp, [&](int row, int column, chunk both) {
 #pragma unroll
         for (int h = 0; h < 2; h++) {
             if (at.row + row >= a.rows || at.column + column + h >= a.columns) continue;

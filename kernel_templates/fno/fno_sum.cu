@@ -1,10 +1,10 @@
-// Sums over what lies at even distances: of partial results, of one frequency of all items.
+// Strided sums: of partial results, or of one frequency over all items.
 //
 //     out[i] = sum over j of  in[i / PER * apart + i % PER  +  j * step]
 //
 //              THREADS_X outputs
-//              | | | | |    THREADS_Y parts of each sum, then these: a tree in shared memory
-//              | | | | |
+//              | | | | |    THREADS_Y partial sums of each output, then a tree reduction in
+//              | | | | |    shared memory
 //
 // Reads REAL, FNO_FROM, FNO_TO, FNO_PER, THREADS_X, THREADS_Y.
 #include "device/twins.cuh"
@@ -15,9 +15,9 @@ constexpr int THREADS = THREADS_X * THREADS_Y;
 struct sum_arguments {
     const FNO_FROM *in;
     FNO_TO *out;
-    long long apart, step, terms, outputs;  // numbers
+    long long stride, step, terms, outputs;  // strides in numbers
 };
-static_assert(is_twin(sizeof(sum_arguments)), "the launcher's twin of the arguments");
+static_assert(is_twin(sizeof(sum_arguments)), "the arguments match the launcher's struct");
 static_assert((THREADS_Y & (THREADS_Y - 1)) == 0, "halved until one is left");
 
 extern "C" __global__ void __launch_bounds__(THREADS) fno_sum(const __grid_constant__ sum_arguments a) {
@@ -26,7 +26,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) fno_sum(const __grid_const
     const long long i = static_cast<long long>(blockIdx.x) * THREADS_X + x;
     REAL sum = 0;
     if (i < a.outputs) {
-        const FNO_FROM *const in = a.in + i / FNO_PER * a.apart + i % FNO_PER;
+        const FNO_FROM *const in = a.in + i / FNO_PER * a.stride + i % FNO_PER;
         for (long long j = y; j < a.terms; j += THREADS_Y) sum += load_number(in + j * a.step);
     }
     part[threadIdx.x] = sum;

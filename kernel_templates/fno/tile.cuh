@@ -1,17 +1,17 @@
-// Modes of channels in shared memory: tile[mode][channel], where transforms leave them and products
-// take them.
+// Modes of channels in shared memory, tile[mode][channel], between transforms and products.
 //
-// Channels 2c and 2c+1 make a chunk, 16 bytes of f32, and chunks of a row change places by the
-// row's lowest bits, so that neither a product's fragments (two rows of four chunks at once) nor
-// the ladder's foot (four rows of two chunks) meet a bank twice:
+// Channels 2c and 2c+1 form a chunk, 16 bytes in f32. Chunks of a row are swizzled by the lowest
+// bits of the row, so that neither the fragments of a product (two rows of four chunks at once) nor
+// the last FFT stage (four rows of two chunks) have bank conflicts:
 //
-//     row 0   |0 1 2 3 4 5 6 7|    row 1   |4 5 6 7 0 1 2 3|    row 2   |2 3 0 1 6 7 4 5|    row 3   |6 7 4 5 2 3 0 1|
+//     row 0  |0 1 2 3 4 5 6 7|     row 1  |4 5 6 7 0 1 2 3|
+//     row 2  |2 3 0 1 6 7 4 5|     row 3  |6 7 4 5 2 3 0 1|
 //
-// Real channels go in pairs (a, b) as one line a + i b. Their modes lie in the tile as what the
-// line's transform Z gives directly, Z[k] and conj Z[-k], in the places of the two channels, and
-// whoever reads them takes them apart:
+// Two real channels a, b form one line a + i b. The tile holds Z[k] and conj Z[-k] of its transform
+// Z as the two channels' modes, and the reader separates them:
 //
-//     A[k] = (Z[k] + conj Z[-k]) / 2,   B[k] = (Z[k] - conj Z[-k]) / 2i;     back  Z[k] = A + iB,  Z[-k] = conj A + i conj B
+//     A[k] = (Z[k] + conj Z[-k]) / 2,   B[k] = (Z[k] - conj Z[-k]) / 2i
+//     back:  Z[k] = A + iB,  Z[-k] = conj A + i conj B
 //
 // Reads REAL, FNO_REAL.
 #pragma once
@@ -20,34 +20,34 @@
 #include "params.cuh"
 
 using value = complex<REAL>;
-constexpr int PER = FNO_REAL ? 2 : 1;  // channels of a line
+constexpr int PER = FNO_REAL ? 2 : 1;  // channels per line
 
 constexpr int tile_pitch(int channels) { return round_up(channels, 16); }
-__device__ __forceinline__ int tile_cell(int pitch, int mode, int channel) {
+__device__ __forceinline__ int tile_index(int pitch, int mode, int channel) {
     const int turn = (mode & 1) << 2 | (mode & 2);
     return mode * pitch + 2 * (channel / 2 ^ turn) + channel % 2;
 }
-struct alignas(16) chunk {  // read and written at once
+struct alignas(16) chunk {  // loaded and stored in one access
     value of[2];
 };
 __device__ __forceinline__ chunk *chunk_at(value *tile, int pitch, int mode, int channel) {
-    return reinterpret_cast<chunk *>(tile + tile_cell(pitch, mode, channel));
+    return reinterpret_cast<chunk *>(tile + tile_index(pitch, mode, channel));
 }
-// Modes of two channels, twice as large where they are real, out of what a transform leaves; and
-// into what one takes. `own`: the frequency is its own negative: of real numbers, such a mode has
-// no imaginary part.
-__device__ __forceinline__ chunk taken_apart(chunk c) {
+// Separates the modes of two real channels (twice as large) from the transform of their line, and
+// combines them again. own: the frequency is its own negative, where the modes of real data have no
+// imaginary part.
+__device__ __forceinline__ chunk separate_channels(chunk c) {
     if (!FNO_REAL) return c;
     return {{c.of[0] + c.of[1], minus_i(c.of[0] - c.of[1])}};
 }
-__device__ __forceinline__ chunk put_together(chunk c, bool own) {
+__device__ __forceinline__ chunk combine_channels(chunk c, bool own) {
     if (!FNO_REAL) return c;
     const value a = c.of[0], b = c.of[1];
     if (own) return {{{a.re, b.re}, {a.re, b.re}}};
     return {{{a.re - b.im, a.im + b.re}, {a.re + b.im, b.re - a.im}}};
 }
 
-// ---- numbers and pairs of numbers in memory, of whatever type
+// ---- real and complex numbers in memory, of any storage type
 template <class T>
 __device__ __forceinline__ REAL load_number(const T *from) {
     T one[1];
@@ -71,7 +71,7 @@ template <class T>
 __device__ __forceinline__ void store_value(T *to, value z) {
     store_pair(to, complex<float>{float(z.re), float(z.im)});
 }
-// Of two channels whose place in memory is a multiple of their size.
+// Two channels at an address that is a multiple of their size.
 template <class T>
 __device__ __forceinline__ chunk load_chunk(const T *from) {
     return {{load_value(from), load_value(from + 2)}};
@@ -90,7 +90,7 @@ __device__ __forceinline__ void store_chunk(float *to, chunk c) {
     const float v[4] = {float(c.of[0].re), float(c.of[0].im), float(c.of[1].re), float(c.of[1].im)};
     store_run(to, v);
 }
-// To shared memory, asynchronously where nothing is converted.
+// Copies to shared memory, asynchronously where no conversion is needed.
 __device__ __forceinline__ void copy_value(complex<float> *to, const float *from) { copy_async_8(to, from); }
 __device__ __forceinline__ void copy_value(complex<double> *to, const double *from) { copy_async_16(to, from); }
 __device__ __forceinline__ void copy_value(complex<float> *to, const half_t *from) { *to = load_pair(from); }

@@ -1,12 +1,14 @@
-// What follows the inverse transform in a Fourier layer, and moves between types.
+// Last step of a Fourier layer: adds the skip connection and the bias, applies the activation, and
+// converts between types.
 //
-//     to[i] = activation(from[i] + add[i] + bias[channel])        of complex numbers real and imaginary part each
+//     to[i] = activation(from[i] + add[i] + bias[channel])   complex: real and imaginary part each
 //
-//     lines of `length` numbers; `from` has `pitch` of them from line to line (a real transform's lines in place have room for
-//     their half spectrum), `add` and `to` are dense. A channel has `lines` lines, channels follow each other, then the batch.
+//     Lines have `length` numbers. Lines of `from` are `pitch` numbers apart (an in-place C2R
+//     transform leaves room for the half spectrum); `add` and `to` are dense. A channel has `lines`
+//     lines; the order is line, channel, batch.
 //
-// 64 threads take a line; three streams over memory decide. `to` may be `from` or `add`. Reads
-// SCALE_FROM, SCALE_TO, REAL, LAYER_PARTS (numbers of an element), LAYER_ADD, LAYER_BIAS,
+// 64 threads work on a line; the kernel is bound by memory bandwidth. `to` may be `from` or `add`.
+// Reads SCALE_FROM, SCALE_TO, REAL, LAYER_PARTS (numbers per element), LAYER_ADD, LAYER_BIAS,
 // LAYER_ACTIVATION (0 none, 1 GELU, 2 ReLU).
 #include "device/element.cuh"
 #include "device/twins.cuh"
@@ -19,10 +21,10 @@ struct finish_arguments {
     const SCALE_FROM *from, *add;
     const SCALE_TO *bias;
     SCALE_TO *to;
-    long long all, lines, channels;  // lines in all, lines of a channel
-    long long length, pitch;         // numbers
+    long long all, lines, channels;  // lines in all, lines per channel
+    long long length, pitch;         // in numbers
 };
-static_assert(is_twin(sizeof(finish_arguments)), "the launcher's twin of the arguments");
+static_assert(is_twin(sizeof(finish_arguments)), "the arguments match the launcher's struct");
 
 __device__ __forceinline__ float error_function(float x) { return erff(x); }
 __device__ __forceinline__ double error_function(double x) { return erf(x); }

@@ -1,50 +1,53 @@
-// The kept modes of a layer's spectra, one matrix for each mode: what products for each mode read.
+// Gathers the retained modes of a layer's spectra into one matrix per mode, the operands of a
+// batched matrix product.
 //
-//     to[m][r] = c(m) * from[r][place of mode m]         r: a channel of an item of the batch
+//     to[m][r] = c(m) * from[r][index of mode m]         r: a channel of a batch item
 //
-//     from  row r  |. m0 m1 m2 . . . .|      to  mode m0 |r0 r1 r2 ..|       A tile of 32 rows x 32 modes goes through shared
-//           row r1 |. m0 m1 m2 . . . .|          mode m1 |r0 r1 r2 ..|       memory, so that both sides have long accesses. A block keeps
-//                                                                       its modes, whose places are found once.
+//     from  row r  |. m0 m1 m2 . . . .|      to  mode m0 |r0 r1 r2 ..|
+//           row r1 |. m0 m1 m2 . . . .|          mode m1 |r0 r1 r2 ..|
 //
-// c is 1; LAYER_DOUBLED: 2 where a frequency of the half spectrum stands for two. LAYER_CONJUGATE:
-// of the conjugates. Weights [pairs][modes] are gathered likewise: their spectrum is all kept.
-// Reads SCALE_FROM, SCALE_TO, REAL and these two.
+// Tiles of 32 rows x 32 modes are transposed in shared memory, so that both sides are coalesced. A
+// block keeps its modes for all its tiles and computes their indices once.
+//
+// c is 1, or with LAYER_DOUBLED 2 where a frequency of the half spectrum stands for two.
+// LAYER_CONJUGATE: gathers conjugates. Weights [pairs][modes] are gathered likewise: all their
+// modes are retained. Reads SCALE_FROM, SCALE_TO, REAL, LAYER_DOUBLED, LAYER_CONJUGATE.
 #include "device/complex.cuh"
 #include "device/twins.cuh"
 #include "layer/modes.cuh"
 #include "params.cuh"
 
-constexpr int SIDE = 32, STEP = 8;  // of a tile; rows that its threads load at once
+constexpr int SIDE = 32, STEP = 8;  // side of a tile; rows that the threads load at once
 constexpr int THREADS = SIDE * STEP;
 
 struct gather_arguments {
     const SCALE_FROM *from;
     SCALE_TO *to;
-    long long rows, down, across;  // tiles of the rows, and of the modes; blocks: a multiple of `across`
+    long long rows, down, across;  // rows; tiles of rows, of modes; gridDim.x: multiple of across
     layer_axes axes;
 };
-static_assert(is_twin(sizeof(gather_arguments)), "the launcher's twin of the arguments");
+static_assert(is_twin(sizeof(gather_arguments)), "the arguments match the launcher's struct");
 
 extern "C" __global__ void __launch_bounds__(THREADS) layer_gather(const __grid_constant__ gather_arguments a) {
-    __shared__ complex<REAL> held[SIDE][SIDE + 1];
+    __shared__ complex<REAL> tile[SIDE][SIDE + 1];
     const long long step = gridDim.x / a.across, first = blockIdx.x / a.across;
     const int mode0 = static_cast<int>(blockIdx.x - first * a.across) * SIDE, mode = mode0 + threadIdx.x;
     const bool kept = mode < a.axes.kept;
-    const int place = kept ? place_of(a.axes, mode) : 0;
-    const REAL factor = LAYER_DOUBLED && !stands_alone(a.axes, place % a.axes.length) ? 2 : 1;
+    const int index = kept ? index_of(a.axes, mode) : 0;
+    const REAL factor = LAYER_DOUBLED && !stands_alone(a.axes, index % a.axes.length) ? 2 : 1;
     for (long long down = first; down < a.down; down += step) {
         const long long row0 = down * SIDE, row = row0 + threadIdx.x;
 #pragma unroll
         for (int r = threadIdx.y; r < SIDE; r += STEP) {
             if (!kept || row0 + r >= a.rows) continue;
-            const complex<REAL> z = factor * load_pair(a.from + 2 * ((row0 + r) * a.axes.spectrum + place));
-            held[r][threadIdx.x] = LAYER_CONJUGATE ? conjugate(z) : z;
+            const complex<REAL> z = factor * load_pair(a.from + 2 * ((row0 + r) * a.axes.spectrum + index));
+            tile[r][threadIdx.x] = LAYER_CONJUGATE ? conjugate(z) : z;
         }
         __syncthreads();
 #pragma unroll
         for (int m = threadIdx.y; m < SIDE; m += STEP)
             if (mode0 + m < a.axes.kept && row < a.rows)
-                store_pair(a.to + 2 * ((mode0 + m) * a.rows + row), held[threadIdx.x][m]);
+                store_pair(a.to + 2 * ((mode0 + m) * a.rows + row), tile[threadIdx.x][m]);
         __syncthreads();
     }
 }

@@ -1,9 +1,9 @@
-// Spectra of lines whose first modes a product wrote in place: zeros after them.
+// Zero-pads spectra whose first modes a product has written in place.
 //
-//     row of `length` complex numbers   |<- kept ->| 0 0 0 0 0 |     LAYER_HALF: frequencies 0 and n/2 keep their real part alone,
-//                                                                    which is what a real transform sees of them
+//     row of `length` complex numbers   |<- kept ->| 0 0 0 0 0 |
 //
-// A warp takes a row at a time. Reads STORE, LAYER_HALF.
+// LAYER_HALF: also clears the imaginary parts of frequencies 0 and n/2, as a C2R transform ignores
+// them. A warp takes one row at a time. Reads STORE, LAYER_HALF.
 #include "device/complex.cuh"
 #include "device/twins.cuh"
 #include "params.cuh"
@@ -15,7 +15,7 @@ struct pad_arguments {
     STORE *data;
     long long rows, length, kept, n;
 };
-static_assert(is_twin(sizeof(pad_arguments)), "the launcher's twin of the arguments");
+static_assert(is_twin(sizeof(pad_arguments)), "the arguments match the launcher's struct");
 
 extern "C" __global__ void __launch_bounds__(THREADS) layer_pad(const __grid_constant__ pad_arguments a) {
     const long long step = static_cast<long long>(gridDim.x) * ROWS_AT_ONCE;

@@ -1,36 +1,37 @@
-// The way back of layer_gather: kept modes, a matrix each, into spectra that are 0 elsewhere.
+// The inverse of layer_gather: scatters retained modes, one matrix each, into zero-padded spectra.
 //
-//     to[r][k] = from[mode of k][r]                           k is kept, 0 where it is not
-//     to[r][k] = (from[mode of k][r] + conj(from[mode of -k][r])) / 2      LAYER_HALF, at frequencies 0 and n/2 of the last axis
+//     to[r][k] = from[mode of k][r]        k is retained, otherwise 0
+//     to[r][k] = (from[mode of k][r] + conj(from[mode of -k][r])) / 2
+//                                          LAYER_HALF, at frequencies 0 and n/2 of the last axis
 //
-// The second line is what a real transform sees of any numbers: then it makes no difference how a
-// library's transform takes what no real grid has. Tiles as layer_gather's. Reads SCALE_FROM,
-// SCALE_TO, REAL, LAYER_HALF.
+// The second line makes the half spectrum exactly that of a real grid, so that the result does not
+// depend on how a library's C2R transform treats other input. Tiles are those of layer_gather.
+// Reads SCALE_FROM, SCALE_TO, REAL, LAYER_HALF.
 #include "device/complex.cuh"
 #include "device/twins.cuh"
 #include "layer/modes.cuh"
 #include "params.cuh"
 
-constexpr int SIDE = 32, STEP = 8;  // of a tile; places that its threads load at once
+constexpr int SIDE = 32, STEP = 8;  // side of a tile; frequencies that the threads load at once
 constexpr int THREADS = SIDE * STEP;
 
 struct scatter_arguments {
     const SCALE_FROM *from;
     SCALE_TO *to;
-    long long rows, down, across;  // tiles of the rows, and of the spectrum; blocks: a multiple of `across`
+    long long rows, down, across;  // rows; tiles of rows, of spectra; gridDim.x: multiple of across
     layer_axes axes;
 };
-static_assert(is_twin(sizeof(scatter_arguments)), "the launcher's twin of the arguments");
+static_assert(is_twin(sizeof(scatter_arguments)), "the arguments match the launcher's struct");
 
-// Where a place's number comes from: which modes, -1 none, and whether they count half.
+// The modes that a frequency's value is computed from (-1: none), and whether it is their average.
 struct source {
     int here, opposite;
     bool alone;
 };
 
-__device__ __forceinline__ source source_of(const layer_axes &axes, int place) {
-    if (place >= axes.spectrum) return {-1, -1, false};
-    const int line = place / axes.length, x = place - line * axes.length, z = line / axes.n[1],
+__device__ __forceinline__ source source_of(const layer_axes &axes, int index) {
+    if (index >= axes.spectrum) return {-1, -1, false};
+    const int line = index / axes.length, x = index - line * axes.length, z = line / axes.n[1],
               y = line - z * axes.n[1];
     const int here = mode_at(axes, z, y, x);
     if (!LAYER_HALF || !stands_alone(axes, x)) return {here, -1, false};
@@ -48,22 +49,22 @@ __device__ __forceinline__ complex<REAL> value_of(const scatter_arguments &a, co
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS) layer_scatter(const __grid_constant__ scatter_arguments a) {
-    __shared__ complex<REAL> held[SIDE][SIDE + 1];
+    __shared__ complex<REAL> tile[SIDE][SIDE + 1];
     const long long step = gridDim.x / a.across, first = blockIdx.x / a.across;
-    const int place0 = static_cast<int>(blockIdx.x - first * a.across) * SIDE, place = place0 + threadIdx.x;
+    const int index0 = static_cast<int>(blockIdx.x - first * a.across) * SIDE, index = index0 + threadIdx.x;
     source from[SIDE / STEP];
 #pragma unroll
-    for (int i = 0; i < SIDE / STEP; i++) from[i] = source_of(a.axes, place0 + threadIdx.y + i * STEP);
+    for (int i = 0; i < SIDE / STEP; i++) from[i] = source_of(a.axes, index0 + threadIdx.y + i * STEP);
     for (long long down = first; down < a.down; down += step) {
         const long long row0 = down * SIDE, row = row0 + threadIdx.x;
 #pragma unroll
         for (int i = 0; i < SIDE / STEP; i++)
-            if (row < a.rows) held[threadIdx.x][threadIdx.y + i * STEP] = value_of(a, from[i], row);
+            if (row < a.rows) tile[threadIdx.x][threadIdx.y + i * STEP] = value_of(a, from[i], row);
         __syncthreads();
 #pragma unroll
         for (int r = threadIdx.y; r < SIDE; r += STEP)
-            if (place < a.axes.spectrum && row0 + r < a.rows)
-                store_pair(a.to + 2 * ((row0 + r) * a.axes.spectrum + place), held[r][threadIdx.x]);
+            if (index < a.axes.spectrum && row0 + r < a.rows)
+                store_pair(a.to + 2 * ((row0 + r) * a.axes.spectrum + index), tile[r][threadIdx.x]);
         __syncthreads();
     }
 }

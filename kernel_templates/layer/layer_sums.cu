@@ -1,9 +1,10 @@
-// Sums over a batch: of partial products, and of frequency 0 for a bias.
+// Sums over a batch: of partial products, and of frequency 0 for the gradient of the bias.
 //
-//     to[(i * width + o) * LAYER_PARTS + p] = sum over s < count of from[s * stride + i * step_i + o * step_o + p]
+//     to[(i * width + o) * LAYER_PARTS + p] =
+//         sum over s < count of  from[s * stride + i * step_i + o * step_o + p]
 //
-// A block has 32 outputs, whose terms 8 warps share; sums are in f64, so that long batches lose
-// nothing. Reads SCALE_FROM, SCALE_TO, LAYER_PARTS.
+// A block computes 32 outputs; 8 warps share the terms of each. Sums are in f64, so that long
+// batches lose no precision. Reads SCALE_FROM, SCALE_TO, LAYER_PARTS.
 #include "device/element.cuh"
 #include "device/twins.cuh"
 #include "params.cuh"
@@ -14,10 +15,10 @@ constexpr int THREADS = WIDE * SHARES;
 struct sums_arguments {
     const SCALE_FROM *from;
     SCALE_TO *to;
-    long long outputs, width, count;   // outputs: numbers
-    long long stride, step_i, step_o;  // numbers
+    long long outputs, width, count;   // outputs: in numbers
+    long long stride, step_i, step_o;  // in numbers
 };
-static_assert(is_twin(sizeof(sums_arguments)), "the launcher's twin of the arguments");
+static_assert(is_twin(sizeof(sums_arguments)), "the arguments match the launcher's struct");
 
 __device__ __forceinline__ void store_sum(double *to, double v) { *to = v; }
 __device__ __forceinline__ void store_sum(float *to, double v) { *to = static_cast<float>(v); }

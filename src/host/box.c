@@ -1,9 +1,9 @@
-/* Means over a sliding box along one axis.
+/* Moving averages over a box along one axis, by van Herk's algorithm.
  *
- * The axis is cut into blocks as long as the box (van Herk). A box that begins in one block ends in
- * the next: its sum is that of the first block's end and the next one's beginning. Both grow by one
- * point at a time, so that a point costs three additions whatever the box, none of them of points
- * outside of it. Several lines, or columns, are summed side by side. */
+ * The axis is cut into blocks as long as the box. A box that begins in one block ends in the next:
+ * its sum is a suffix sum of the first block plus a prefix sum of the next one. A point costs three
+ * additions, whatever the size of the box, and no value outside a box ever enters its sum. Several
+ * lines, or columns, are summed side by side. */
 #include "host/box.h"
 
 #include <math.h>
@@ -16,23 +16,24 @@
 #include "base/half.h"
 #include "problem/task.h"
 
-#define COLUMNS 128      /* that lie beside each other: two pages of doubles for four rows */
-#define LINES 16         /* that lie one after the other: a line of cache of floats from each */
+#define COLUMNS 128      /* contiguous columns of a strip: two pages of doubles for four rows */
+#define LINES 16         /* contiguous lines of a group: a cache line of floats from each */
 #define STAGED (1 << 18) /* points of lines that are copied together, so that they stay in cache */
-#define WORK 4096        /* points, below which waking a thread costs more than it saves */
+#define WORK 4096        /* points below which waking a thread costs more than it saves */
 
 typedef struct box_run {
     const stn_box_filter *box;
     const char *in;
     char *out;
-    const int64_t *seen; /* the point of a line that each position of the extended axis sees, or -1 or -2 */
-    double past[2];      /* the values past constant sides */
-    int64_t strips;      /* of columns, for each outer index */
-    int64_t lines;       /* that are copied together, where they lie one after the other */
-    atomic_bool failed;  /* for want of memory */
+    /* index in the line of each position of the extended axis, or -1 or -2 */
+    const int64_t *source_index;
+    double past_value[2]; /* values past constant sides */
+    int64_t strips;       /* strips of columns for each outer index */
+    int64_t lines;        /* lines that are copied together, where lines are contiguous */
+    atomic_bool failed;   /* out of memory */
 } box_run;
 
-/* Lanes that are summed side by side: element (i, lane) lies at first + i * step + lane. */
+/* Lanes that are summed side by side: element i of a lane is at first + i * step + lane. */
 typedef struct box_lanes {
     int64_t first, step;
     int count;
@@ -53,14 +54,14 @@ static void store(stn_dtype dtype, char *base, int64_t i, double value) {
         ((uint16_t *)base)[i] = stn_float_to_half((float)value);
 }
 
-/* sum[lane] = before[lane] + scale * the points that position `at` sees. */
+/* sum[lane] = before[lane] + scale * the value at position `at` of the extended axis. */
 static void add_points(const box_run *run, const box_lanes *lanes, int64_t at, double scale, const double *before,
                        double *sum) {
-    const int64_t j = run->seen[at], first = lanes->first + j * lanes->step;
+    const int64_t j = run->source_index[at], first = lanes->first + j * lanes->step;
     const stn_dtype dtype = run->box->dtype;
     const int count = lanes->count;
     if (j < 0)
-        for (int k = 0; k < count; k++) sum[k] = before[k] + scale * run->past[-1 - j];
+        for (int k = 0; k < count; k++) sum[k] = before[k] + scale * run->past_value[-1 - j];
     else if (dtype == STN_F32)
         for (int k = 0; k < count; k++) sum[k] = before[k] + (double)((const float *)run->in)[first + k];
     else if (dtype == STN_F64 && scale == 1)
@@ -75,20 +76,20 @@ static bool write_points(const box_run *run, const box_lanes *lanes, int64_t i, 
     const int64_t first = lanes->first + i * lanes->step;
     double check = 0;
     if (run->box->dtype == STN_F32) {
-        const double factor = 1 / divisor; /* its rounding is lost in that to floats */
+        const double factor = 1 / divisor; /* its rounding error is below that of the floats */
         float *out = (float *)run->out + first;
         for (int k = 0; k < lanes->count; k++) out[k] = (float)((ends[k] + begins[k]) * factor);
         return true;
     }
     for (int k = 0; k < lanes->count; k++) {
         const double mean = (ends[k] + begins[k]) / divisor;
-        check += mean * 0; /* NaN from where one is not finite */
+        check += mean * 0; /* becomes NaN if any mean is not finite */
         store(run->box->dtype, run->out, first + k, mean);
     }
     return check == 0 || run->box->dtype != STN_F64;
 }
 
-/* All boxes of some lanes, of points times `scale`. ends: size times COLUMNS numbers. */
+/* All boxes of some lanes, of points times `scale`. ends: memory for size * COLUMNS suffix sums. */
 static bool run_lanes(const box_run *run, const box_lanes *lanes, double scale, double *ends) {
     static const double nothing[COLUMNS] = {0};
     const int64_t points = (int64_t)run->box->points, size = (int64_t)run->box->size;
@@ -107,12 +108,12 @@ static bool run_lanes(const box_run *run, const box_lanes *lanes, double scale, 
     return finite;
 }
 
-/* Sums that pass the largest number are made again of points that are divided by a power of two. */
+/* If a sum overflows, repeats all with points scaled down by a power of two. */
 static void run_scaled(const box_run *run, const box_lanes *lanes, int exponent, double *ends) {
     if (!run_lanes(run, lanes, 1, ends)) run_lanes(run, lanes, ldexp(1, exponent), ends);
 }
 
-/* Lines that lie one after the other, copied side by side as doubles, and back. */
+/* Contiguous lines: copied side by side as doubles, averaged, and copied back. */
 static void run_lines(const box_run *run, int64_t first, int count, int exponent, double *ends, double *staged) {
     const stn_dtype dtype = run->box->dtype;
     const int64_t points = (int64_t)run->box->points;
@@ -123,8 +124,8 @@ static void run_lines(const box_run *run, int64_t first, int count, int exponent
                 staged[i * count + k] = load(dtype, run->in, (first + k) * points + i);
     stn_box_filter box = *run->box;
     box.dtype = STN_F64;
-    box_run inner = {.box = &box, .in = (const char *)staged, .out = (char *)means, .seen = run->seen};
-    memcpy(inner.past, run->past, sizeof inner.past);
+    box_run inner = {.box = &box, .in = (const char *)staged, .out = (char *)means, .source_index = run->source_index};
+    memcpy(inner.past_value, run->past_value, sizeof inner.past_value);
     const box_lanes lanes = {0, count, count};
     run_scaled(&inner, &lanes, exponent, ends);
     for (int64_t begin = 0; begin < points; begin += LINES)
@@ -163,9 +164,9 @@ static void run_strips(void *user, int64_t begin, int64_t end) {
     free(ends);
 }
 
-/* The point that position `at` of the endless axis sees. Where both sides go on alike, it
- * repeats. */
-static int64_t seen_at(int64_t at, int64_t points, const stn_boundary sides[2]) {
+/* Index of the point at position `at` of the unbounded axis. If both sides have the same kind, the
+ * axis is periodic. */
+static int64_t source_index_at(int64_t at, int64_t points, const stn_boundary sides[2]) {
     if (at >= 0 && at < points) return at;
     int64_t period = 0;
     if (sides[0].kind == sides[1].kind) {
@@ -179,22 +180,22 @@ static int64_t seen_at(int64_t at, int64_t points, const stn_boundary sides[2]) 
 
 stn_status stn_host_box(stn_pool *pool, const stn_box_filter *box, const void *in, void *out, stn_error *error) {
     const int64_t points = (int64_t)box->points, all = points + 2 * (int64_t)box->size;
-    int64_t *seen = malloc((size_t)all * sizeof *seen);
-    if (!seen) return stn_fail_memory(error, "the positions of a box", (size_t)all * sizeof *seen);
-    for (int64_t i = 0; i < all; i++) seen[i] = seen_at(i - (int64_t)box->before, points, box->sides);
-    box_run run = {.box = box, .in = in, .out = out, .seen = seen};
+    int64_t *source_index = malloc((size_t)all * sizeof *source_index);
+    if (!source_index) return stn_fail_memory(error, "the positions of a box", (size_t)all * sizeof *source_index);
+    for (int64_t i = 0; i < all; i++) source_index[i] = source_index_at(i - (int64_t)box->before, points, box->sides);
+    box_run run = {.box = box, .in = in, .out = out, .source_index = source_index};
     for (int side = 0; side < 2; side++) {
         const double value = box->sides[side].value;
-        run.past[side] = box->dtype == STN_F64   ? value
-                         : box->dtype == STN_F32 ? (float)value
-                                                 : stn_half_to_float(stn_float_to_half((float)value));
+        run.past_value[side] = box->dtype == STN_F64   ? value
+                               : box->dtype == STN_F32 ? (float)value
+                                                       : stn_half_to_float(stn_float_to_half((float)value));
     }
     run.strips = stn_div_up((int64_t)box->inner, COLUMNS);
     run.lines = stn_min(stn_max(STAGED / points, 1), LINES);
     const int64_t items =
         box->inner == 1 ? stn_div_up((int64_t)box->outer, run.lines) : (int64_t)box->outer * run.strips;
     stn_pool_for(pool, items, stn_div_up(WORK, points), run_strips, &run);
-    free(seen);
+    free(source_index);
     return atomic_load(&run.failed) ? stn_fail_memory(error, "the sums of a box", box->size * COLUMNS * sizeof(double))
                                     : STN_OK;
 }

@@ -3,6 +3,6 @@
 #define STN_HOST_BOX_H
 #include "host/pool.h"
 
-/* What stn_box_filter_run does, of a filter that was checked. */
+/* Implements stn_box_filter_run for a filter that was validated. */
 stn_status stn_host_box(stn_pool *pool, const stn_box_filter *box, const void *in, void *out, stn_error *error);
 #endif

@@ -1,4 +1,4 @@
-/* Numbers of float64 are transformed in float64, all others in float32. */
+/* Transforms of float64 are computed in float64, all others in float32. */
 #include "host/fft.h"
 
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 #include "host/fft_axes.h"
 #include "host/fft_axes_f32.h"
 
-struct stn_host_fft { /* one of the two */
+struct stn_host_fft { /* one of the two is NULL */
     stn_fft_axes *f64;
     stn_fft_axes_f32 *f32;
 };

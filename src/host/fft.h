@@ -5,9 +5,10 @@
 #include "host/pool.h"
 #include "problem/transform.h"
 
-typedef struct stn_host_fft stn_host_fft; /* tables; immutable, so several threads may run it with own workspaces */
+/* Immutable tables: several threads may run it, each with its own workspace. */
+typedef struct stn_host_fft stn_host_fft;
 
-/* threads: of the pool that will run it. */
+/* threads: size of the pool that will run it. */
 stn_status stn_host_fft_create(const stn_fft *fft, int threads, stn_host_fft **made, stn_error *error);
 void stn_host_fft_destroy(stn_host_fft *host); /* NULL is fine */
 size_t stn_host_fft_workspace(const stn_host_fft *host);

@@ -1,6 +1,6 @@
-/* Axis after axis: groups of lines are gathered in the type of the numbers, transformed, put back;
- * between axes they are of that type. A line of an even number n of real numbers is one of n/2
- * complex ones. */
+/* Multidimensional FFTs, axis by axis: groups of lines are loaded into planes, transformed, and
+ * stored; intermediate results have the arithmetic type. A line of n real numbers, n even, is
+ * transformed as n/2 complex ones. */
 #include "host/fft_axes.h"
 
 #include <stdatomic.h>
@@ -14,11 +14,11 @@
 #include "host/fft_long.h"
 #include "host/fft_odd.h"
 
-/* Small transforms of a batch go axis by axis together, about so many points at once. */
-#define WAVE_POINTS (1 << 20)
-/* Numbers that keep planes off each other's places in a cache: points of a power of two apart meet
- * there as it is. */
-#define APART 136
+/* Small transforms of a batch run axis by axis together, about this many points at once. */
+#define CHUNK_POINTS (1 << 20)
+/* Numbers added to the distance of planes: planes at distances of a power of two would share cache
+ * sets. */
+#define PLANE_PADDING 136
 
 struct stn_fft_axes {
     stn_fft fft;
@@ -26,13 +26,14 @@ struct stn_fft_axes {
     int passes, axes[3];    /* in the order in which they run */
     stn_fft_line *lines[3]; /* by axis; axes of equal length share one */
     int64_t lanes[3];       /* lines of a group, by axis */
-    stn_fft_number
-        *half_turns;    /* exp(-2 pi i k / n[2]), k <= n[2] / 4, where real numbers are taken in pairs; else NULL */
-    stn_fft_long *grid; /* where it is one long line: it has all but the half turns then, else NULL */
-    stn_fft_odd *odd;   /* where it is one long line of an odd number of real numbers: likewise */
-    int64_t wave;       /* transforms that run together */
-    int64_t room;       /* numbers of each of a slot's four planes */
-    int slots;          /* threads that take groups, each with planes of its own */
+    /* exp(-2 pi i k / n[2]), k <= n[2] / 4, for paired real data; or NULL */
+    stn_fft_number *half_turns;
+    stn_fft_long *grid; /* for a single long line; replaces all but half_turns; otherwise NULL */
+    /* for a single long line of an odd number of real numbers; otherwise NULL */
+    stn_fft_odd *odd;
+    int64_t chunk;    /* transforms of the batch that run together */
+    int64_t capacity; /* numbers in each of a slot's four planes */
+    int slots;        /* tasks that process groups, each with its own planes */
 };
 
 typedef struct pass {
@@ -43,19 +44,18 @@ typedef struct pass {
     int64_t lines;
     stn_fft_number *planes;
     stn_watch *watch;
-    _Atomic int64_t next; /* the group that is taken next */
+    _Atomic int64_t next; /* next unclaimed group */
 } pass;
 
-/* ---- lines
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- lines */
 
-static stn_planes exchanged(stn_planes a) { return (stn_planes){a.im, a.re}; }
+static stn_planes swapped(stn_planes a) { return (stn_planes){a.im, a.re}; }
 
-/* Are the lines of this axis real on one side and taken as pairs? */
+/* Whether the lines of this axis are real on one side and transformed as pairs. */
 static bool is_halved(const stn_fft *fft, int axis) { return fft->kind != STN_C2C && axis == 2 && fft->n[2] % 2 == 0; }
 static int64_t length_of(const stn_fft *fft, int axis) { return is_halved(fft, axis) ? fft->n[2] / 2 : fft->n[axis]; }
 
-/* What a half spectrum leaves out: the conjugates of the points that it has. */
+/* Fills in the missing half of a spectrum: conjugates of the points that are known. */
 static void complete(stn_planes x, int64_t known, int64_t n, int64_t lanes) {
     for (int64_t k = known; k < n; k++)
         for (int64_t l = 0; l < lanes; l++) {
@@ -68,30 +68,31 @@ static void run_group(const pass *p, const stn_fft_group *g, stn_fft_number *pla
     const stn_fft_axes *host = p->host;
     const stn_fft *fft = &host->fft;
     int64_t lanes = host->lanes[p->axis], known = p->from.side.n[p->axis], n = fft->n[p->axis];
-    stn_planes x = {planes, planes + host->room}, other = {planes + 2 * host->room, planes + 3 * host->room};
+    stn_planes x = {planes, planes + host->capacity},
+               other = {planes + 2 * host->capacity, planes + 3 * host->capacity};
     bool in_halves = is_halved(fft, p->axis);
     stn_fft_group_load(&p->from, g, host->words, x, lanes);
     stn_fft_number back[STN_FFT_LANES], factor = p->scale;
     const int64_t read = in_halves && p->from.side.real ? n / 2 : known;
-    const bool lowered = stn_fft_group_lower(host->words, x, read, n, lanes, back);
+    const bool scaled_down = stn_fft_group_scale_down(host->words, x, read, n, lanes, back);
     if (in_halves && !p->from.side.real)
         host->words->from_half(x, n / 2, host->half_turns, lanes);
     else if (!p->from.side.real)
         complete(x, known, n, lanes);
-    if (fft->inverse) x = exchanged(x), other = exchanged(other);
+    if (fft->inverse) x = swapped(x), other = swapped(other);
     const bool real = p->from.side.real && !in_halves;
     x = (real ? stn_fft_line_run_real : stn_fft_line_run)(host->lines[p->axis], host->words, x, other, lanes);
-    if (fft->inverse) x = exchanged(x);
+    if (fft->inverse) x = swapped(x);
     if (in_halves && p->from.side.real) host->words->to_half(x, n / 2, host->half_turns, lanes);
-    if (lowered) {
+    if (scaled_down) {
         const int64_t made = in_halves && p->from.side.real ? n / 2 + 1 : length_of(fft, p->axis);
-        stn_fft_group_raise(x, made, lanes, back, factor);
+        stn_fft_group_scale_up(x, made, lanes, back, factor);
         factor = 1;
     }
     stn_fft_group_store(&p->to, g, host->words, x, lanes, factor);
 }
 
-/* Each slot takes groups until there are no more: threads need not be equally fast. */
+/* Each slot claims groups until none is left, since threads may differ in speed. */
 static void run_slots(void *user, int64_t begin, int64_t end) {
     pass *p = user;
     const stn_fft_axes *host = p->host;
@@ -100,15 +101,14 @@ static void run_slots(void *user, int64_t begin, int64_t end) {
         for (int64_t first;
              (first = atomic_fetch_add(&p->next, 1) * lanes) < p->lines && stn_watch_goes_on(p->watch);) {
             stn_fft_group g = {p->axis, first, stn_min(lanes, p->lines - first), is_halved(&host->fft, p->axis)};
-            run_group(p, &g, p->planes + 4 * host->room * slot);
+            run_group(p, &g, p->planes + 4 * host->capacity * slot);
         }
 }
 
-/* ---- passes
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- passes */
 
-/* What lies between two passes: the complex side's elements, dense but where rows or planes would
- * meet in a cache. */
+/* Layout between two passes: the elements of the complex side, dense except for padding where rows
+ * or planes would share cache sets. */
 static stn_fft_side between(const stn_fft *fft) {
     const stn_fft_side *complex_side = fft->in.real ? &fft->out : &fft->in;
     stn_fft_side side = {.real = false};
@@ -127,14 +127,14 @@ static void *moved(const stn_fft *fft, const stn_fft_side *side, const void *bas
     return (char *)base + transform * side->batch_stride * (int64_t)stn_fft_element(fft, side);
 }
 
-static void run_wave(const stn_fft_axes *host, stn_pool *pool, const void *in, void *out, void *workspace,
-                     int64_t count) {
+static void run_chunk(const stn_fft_axes *host, stn_pool *pool, const void *in, void *out, void *workspace,
+                      int64_t count) {
     const stn_fft *fft = &host->fft;
     stn_fft_side side = between(fft);
     stn_fft_number *work = workspace;
     stn_fft_view middle = {work, side, STN_FFT_DTYPE}, first = {(void *)in, fft->in, fft->dtype},
                  last = {out, fft->out, fft->dtype};
-    int64_t held = host->passes > 1 ? 2 * host->wave * side.batch_stride : 0;
+    int64_t held = host->passes > 1 ? 2 * host->chunk * side.batch_stride : 0;
     double left = fft->scale;
     for (int i = 0; i < host->passes; i++) {
         bool ends = i == host->passes - 1;
@@ -159,23 +159,22 @@ void stn_fft_axes_run(const stn_fft_axes *host, stn_pool *pool, const void *in, 
     for (int64_t one = 0; host->odd && one < fft->batch; one++)
         stn_fft_odd_run(host->odd, pool, moved(fft, &fft->in, in, one), moved(fft, &fft->out, out, one), workspace);
     if (host->grid || host->odd) return;
-    for (int64_t first = 0; first < fft->batch; first += host->wave)
-        run_wave(host, pool, moved(fft, &fft->in, in, first), moved(fft, &fft->out, out, first), workspace,
-                 stn_min(host->wave, fft->batch - first));
+    for (int64_t first = 0; first < fft->batch; first += host->chunk)
+        run_chunk(host, pool, moved(fft, &fft->in, in, first), moved(fft, &fft->out, out, first), workspace,
+                  stn_min(host->chunk, fft->batch - first));
 }
 
 size_t stn_fft_axes_workspace(const stn_fft_axes *host) {
     if (host->grid) return (size_t)stn_fft_long_workspace(host->grid) * sizeof(stn_fft_number);
     if (host->odd) return (size_t)stn_fft_odd_workspace(host->odd) * sizeof(stn_fft_number);
-    int64_t held = host->passes > 1 ? 2 * host->wave * between(&host->fft).batch_stride : 0;
-    return (size_t)(held + 4 * host->room * host->slots) * sizeof(stn_fft_number);
+    int64_t held = host->passes > 1 ? 2 * host->chunk * between(&host->fft).batch_stride : 0;
+    return (size_t)(held + 4 * host->capacity * host->slots) * sizeof(stn_fft_number);
 }
 
-/* ---- tables
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- tables */
 
-/* The real side's axis goes first on the way in and last on the way back; so do rows of complex
- * numbers, as threads then write memory in its order. */
+/* The axis of the real side goes first for R2C and last for C2R; for complex data rows go last,
+ * since threads then write memory in order. */
 static void order_axes(stn_fft_axes *host) {
     bool ascending = host->fft.kind != STN_R2C;
     for (int i = 0; i < 3; i++) {
@@ -184,11 +183,10 @@ static void order_axes(stn_fft_axes *host) {
     }
 }
 
-/* As many lines at once as leave a group's planes in a core's caches, found by timing; few lines
- * one by one. */
-static int64_t lanes_for(int64_t room, int64_t lines) {
-    if (lines < 3 || room > 40000) return 1;
-    return room <= 1100 && lines >= STN_FFT_LANES ? STN_FFT_LANES : STN_FFT_LANES / 2;
+/* Lines per group, tuned so that a group's planes fit in a core's caches. */
+static int64_t lanes_for(int64_t capacity, int64_t lines) {
+    if (lines < 3 || capacity > 40000) return 1;
+    return capacity <= 1100 && lines >= STN_FFT_LANES ? STN_FFT_LANES : STN_FFT_LANES / 2;
 }
 
 static stn_status make_line(stn_fft_axes *host, int axis, stn_error *error) {
@@ -197,10 +195,10 @@ static stn_status make_line(stn_fft_axes *host, int axis, stn_error *error) {
         if (host->lines[before] && length_of(fft, before) == length_of(fft, axis))
             host->lines[axis] = host->lines[before];
     if (!host->lines[axis]) STN_TRY(stn_fft_line_create(length_of(fft, axis), &host->lines[axis], error));
-    int64_t points = host->wave * fft->n[0] * fft->n[1] * fft->n[2], lines = points / fft->n[axis];
-    int64_t room = stn_max(stn_fft_line_room(host->lines[axis]), fft->n[axis] / 2 + 1);
-    host->lanes[axis] = lanes_for(room, lines);
-    host->room = stn_max(host->room, room * host->lanes[axis]);
+    int64_t points = host->chunk * fft->n[0] * fft->n[1] * fft->n[2], lines = points / fft->n[axis];
+    int64_t capacity = stn_max(stn_fft_line_room(host->lines[axis]), fft->n[axis] / 2 + 1);
+    host->lanes[axis] = lanes_for(capacity, lines);
+    host->capacity = stn_max(host->capacity, capacity * host->lanes[axis]);
     host->slots = (int)stn_min(host->slots, stn_div_up(lines, host->lanes[axis]));
     return STN_OK;
 }
@@ -215,14 +213,14 @@ stn_status stn_fft_axes_create(const stn_fft *fft, int threads, stn_fft_axes **m
     host->slots = threads;
     order_axes(host);
     int64_t points = fft->n[0] * fft->n[1] * fft->n[2];
-    host->wave = host->passes == 1 ? fft->batch : stn_min(fft->batch, stn_max(1, WAVE_POINTS / points));
+    host->chunk = host->passes == 1 ? fft->batch : stn_min(fft->batch, stn_max(1, CHUNK_POINTS / points));
     if (stn_fft_long_serves(fft)) status = stn_fft_long_create(fft, threads, lanes_for, &host->grid, error);
     if (stn_fft_odd_serves(fft)) status = stn_fft_odd_create(fft, threads, lanes_for, &host->odd, error);
     for (int axis = 0; axis < 3 && status == STN_OK && !host->grid && !host->odd; axis++)
         if (axis == 2 || fft->n[axis] > 1) status = make_line(host, axis, error);
     if (status == STN_OK && is_halved(fft, 2) && !(host->half_turns = stn_fft_roots(fft->n[2] / 4 + 1, fft->n[2])))
         status = stn_fail_memory(error, "the tables of a transform", (size_t)fft->n[2] * 4);
-    host->room = stn_round_up(host->room, 512) + APART;
+    host->capacity = stn_round_up(host->capacity, 512) + PLANE_PADDING;
     if (status == STN_OK)
         *made = host;
     else

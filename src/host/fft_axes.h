@@ -1,4 +1,4 @@
-/* Transforms axis after axis, in one of the types of fft_number.h. */
+/* Multidimensional FFTs, axis by axis, in the type of fft_number.h. */
 #ifndef STN_HOST_FFT_AXES_H
 #define STN_HOST_FFT_AXES_H
 #include "host/fft_number.h"

@@ -1,4 +1,4 @@
-/* fft_axes.h in float32, for files that need both. */
+/* fft_axes.h for float32, for files that need both types. */
 #ifndef STN_HOST_FFT_AXES_F32_H
 #define STN_HOST_FFT_AXES_F32_H
 #include "host/pool.h"

@@ -1,5 +1,6 @@
-/* Lines from memory into planes and back: every type and layout, by the words of fft_words.c where
- * numbers are of their type and lie evenly, else element by element. */
+/* Loads groups of lines into planes and stores them, for every type and layout: by the vectorised
+ * loops of fft_kernels.c if numbers have the arithmetic type and are evenly spaced, otherwise by
+ * element. */
 #include "host/fft_group.h"
 
 #include <float.h>
@@ -7,13 +8,14 @@
 
 #include "base/half.h"
 
-/* Where the numbers of one group of lines lie: point k of line l has its real part at first[l] + k
- * * step, its imaginary part `turn` further (0: it has none), counted in numbers. */
-typedef struct places {
-    int64_t first[STN_FFT_LANES], step, turn, points;
-} places;
+/* Addresses of a group of lines: point k of line l has its real part at first[l] + k * step and its
+ * imaginary part `turn` further on (0: none), in numbers. */
+typedef struct addresses {
+    int64_t first[STN_FFT_LANES], step, imag_offset, points;
+} addresses;
 
-/* The first elements of `count` lines from `line` on: counted up, for divisions are slow. */
+/* The first elements of `count` lines from `line` on. Indices are counted up, to avoid
+ * divisions. */
 static void first_elements(const stn_fft_side *side, int axis, int64_t line, int64_t count, int64_t *at) {
     int64_t index[3];
     at[0] = 0;
@@ -37,15 +39,15 @@ static void first_elements(const stn_fft_side *side, int axis, int64_t line, int
     }
 }
 
-/* Lines past the last stand for it: they are read, not written. */
-static places places_of(const stn_fft_view *view, const stn_fft_group *g, int64_t lanes) {
+/* Lanes past the last line repeat it: they are read but not written. */
+static addresses addresses_of(const stn_fft_view *view, const stn_fft_group *g, int64_t lanes) {
     const stn_fft_side *side = &view->side;
     int64_t stride = side->stride[g->axis];
-    places p = {.points = side->n[g->axis]};
+    addresses p = {.points = side->n[g->axis]};
     if (!side->real)
-        p.step = 2 * stride, p.turn = 1;
+        p.step = 2 * stride, p.imag_offset = 1;
     else if (g->halved)
-        p.step = 2 * stride, p.turn = stride, p.points /= 2;
+        p.step = 2 * stride, p.imag_offset = stride, p.points /= 2;
     else
         p.step = stride;
     first_elements(side, g->axis, g->line, g->count, p.first);
@@ -54,16 +56,15 @@ static places places_of(const stn_fft_view *view, const stn_fft_group *g, int64_
     return p;
 }
 
-/* The distance from line to line where it is always the same, else 0. */
-static int64_t distance(const places *p, int64_t lanes) {
+/* The stride between lines, if it is constant; otherwise 0. */
+static int64_t line_stride(const addresses *p, int64_t lanes) {
     int64_t d = lanes > 1 ? p->first[1] - p->first[0] : 2;
     for (int64_t l = 2; l < lanes; l++)
         if (p->first[l] - p->first[l - 1] != d) return 0;
     return d;
 }
 
-/* ---- element by element
- * ------------------------------------------------------------------------------------------ */
+/* ---- element by element */
 
 static inline stn_fft_number from_number(stn_fft_number v) { return v; }
 static inline stn_fft_number to_number(stn_fft_number v) { return v; }
@@ -72,26 +73,26 @@ static inline float from_half(uint16_t v) { return stn_half_to_float(v); }
 static inline uint16_t to_half(float v) { return stn_float_to_half(v); }
 #endif
 
-#define TILE 16 /* points of one line that are moved before the next line's turn */
+#define TILE 16 /* points of a line that are moved before those of the next line */
 #define DEFINE_TYPE(name, type)                                                                                        \
-    static void load_##name(stn_planes x, const void *base, const places *p, int64_t lanes) {                          \
+    static void load_##name(stn_planes x, const void *base, const addresses *p, int64_t lanes) {                       \
         for (int64_t tile = 0; tile < p->points; tile += TILE)                                                         \
             for (int64_t l = 0; l < lanes; l++) {                                                                      \
                 const type *from = (const type *)base + p->first[l];                                                   \
                 for (int64_t k = tile; k < tile + TILE && k < p->points; k++) {                                        \
                     x.re[k * lanes + l] = from_##name(from[k * p->step]);                                              \
-                    x.im[k * lanes + l] = p->turn ? from_##name(from[k * p->step + p->turn]) : 0;                      \
+                    x.im[k * lanes + l] = p->imag_offset ? from_##name(from[k * p->step + p->imag_offset]) : 0;        \
                 }                                                                                                      \
             }                                                                                                          \
     }                                                                                                                  \
-    static void store_##name(void *base, stn_planes x, const places *p, int64_t lanes, int64_t count,                  \
+    static void store_##name(void *base, stn_planes x, const addresses *p, int64_t lanes, int64_t count,               \
                              stn_fft_number factor) {                                                                  \
         for (int64_t tile = 0; tile < p->points; tile += TILE)                                                         \
             for (int64_t l = 0; l < count; l++) {                                                                      \
                 type *to = (type *)base + p->first[l];                                                                 \
                 for (int64_t k = tile; k < tile + TILE && k < p->points; k++) {                                        \
                     to[k * p->step] = to_##name(factor * x.re[k * lanes + l]);                                         \
-                    if (p->turn) to[k * p->step + p->turn] = to_##name(factor * x.im[k * lanes + l]);                  \
+                    if (p->imag_offset) to[k * p->step + p->imag_offset] = to_##name(factor * x.im[k * lanes + l]);    \
                 }                                                                                                      \
             }                                                                                                          \
     }
@@ -100,53 +101,51 @@ DEFINE_TYPE(number, stn_fft_number)
 DEFINE_TYPE(half, uint16_t)
 #endif
 
-/* ---- groups
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- groups */
 
 void stn_fft_group_load(const stn_fft_view *view, const stn_fft_group *g, const stn_fft_words *words, stn_planes x,
                         int64_t lanes) {
-    places p = places_of(view, g, lanes);
+    addresses p = addresses_of(view, g, lanes);
 #ifdef STN_FFT_F32
     if (view->dtype == STN_F16) {
         load_half(x, view->base, &p, lanes);
         return;
     }
 #endif
-    int64_t apart = distance(&p, lanes);
+    int64_t stride = line_stride(&p, lanes);
     const stn_fft_number *from = (const stn_fft_number *)view->base + p.first[0];
-    if (p.turn == 1 && apart == 2)
+    if (p.imag_offset == 1 && stride == 2)
         words->load_across(x, from, p.points, p.step / 2, lanes);
-    else if (p.turn == 1 && p.step == 2 && apart > 0 && apart % 2 == 0)
-        words->load_along(x, from, p.points, apart / 2, lanes);
-    else if (!p.turn && p.step == 1 && apart > 0)
-        words->load_reals(x, from, p.points, apart, lanes);
+    else if (p.imag_offset == 1 && p.step == 2 && stride > 0 && stride % 2 == 0)
+        words->load_along(x, from, p.points, stride / 2, lanes);
+    else if (!p.imag_offset && p.step == 1 && stride > 0)
+        words->load_reals(x, from, p.points, stride, lanes);
     else
         load_number(x, view->base, &p, lanes);
 }
 
 void stn_fft_group_store(const stn_fft_view *view, const stn_fft_group *g, const stn_fft_words *words, stn_planes x,
                          int64_t lanes, stn_fft_number factor) {
-    places p = places_of(view, g, lanes);
+    addresses p = addresses_of(view, g, lanes);
 #ifdef STN_FFT_F32
     if (view->dtype == STN_F16) {
         store_half(view->base, x, &p, lanes, g->count, factor);
         return;
     }
 #endif
-    int64_t apart = g->count == lanes ? distance(&p, lanes) : 0;
+    int64_t stride = g->count == lanes ? line_stride(&p, lanes) : 0;
     stn_fft_number *to = (stn_fft_number *)view->base + p.first[0];
-    if (p.turn == 1 && apart == 2)
+    if (p.imag_offset == 1 && stride == 2)
         words->store_across(to, x, p.points, p.step / 2, lanes, factor);
-    else if (p.turn == 1 && p.step == 2 && apart > 0 && apart % 2 == 0)
-        words->store_along(to, x, p.points, apart / 2, lanes, factor);
-    else if (!p.turn && p.step == 1 && apart > 0)
-        words->store_reals(to, x, p.points, apart, lanes, factor);
+    else if (p.imag_offset == 1 && p.step == 2 && stride > 0 && stride % 2 == 0)
+        words->store_along(to, x, p.points, stride / 2, lanes, factor);
+    else if (!p.imag_offset && p.step == 1 && stride > 0)
+        words->store_reals(to, x, p.points, stride, lanes, factor);
     else
         store_number(view->base, x, &p, lanes, g->count, factor);
 }
 
-/* ---- range
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- overflow */
 
 #ifdef STN_FFT_F32
 #define LARGEST_NUMBER FLT_MAX
@@ -154,26 +153,26 @@ void stn_fft_group_store(const stn_fft_view *view, const stn_fft_group *g, const
 #define LARGEST_NUMBER DBL_MAX
 #endif
 
-bool stn_fft_group_lower(const stn_fft_words *words, stn_planes x, int64_t points, int64_t n, int64_t lanes,
-                         stn_fft_number back[STN_FFT_LANES]) {
+bool stn_fft_group_scale_down(const stn_fft_words *words, stn_planes x, int64_t points, int64_t n, int64_t lanes,
+                              stn_fft_number back[STN_FFT_LANES]) {
     stn_fft_number magnitude[STN_FFT_LANES];
     const stn_fft_number most = LARGEST_NUMBER / (4 * (stn_fft_number)n);
-    bool lowered = false;
+    bool scaled_down = false;
     words->largest(x, points, magnitude, lanes);
     for (int64_t l = 0; l < lanes; l++) {
-        const bool large = magnitude[l] > most && magnitude[l] <= LARGEST_NUMBER; /* infinity stays as it is */
+        const bool large = magnitude[l] > most && magnitude[l] <= LARGEST_NUMBER; /* not infinity */
         back[l] = large ? (stn_fft_number)ldexp(1, ilogb((double)n) + 3) : 1;
-        lowered = lowered || large;
+        scaled_down = scaled_down || large;
     }
-    if (!lowered) return false;
+    if (!scaled_down) return false;
     stn_fft_number down[STN_FFT_LANES];
     for (int64_t l = 0; l < lanes; l++) down[l] = 1 / back[l];
-    stn_fft_group_raise(x, points, lanes, down, 1);
+    stn_fft_group_scale_up(x, points, lanes, down, 1);
     return true;
 }
 
-void stn_fft_group_raise(stn_planes x, int64_t points, int64_t lanes, const stn_fft_number back[STN_FFT_LANES],
-                         stn_fft_number factor) {
+void stn_fft_group_scale_up(stn_planes x, int64_t points, int64_t lanes, const stn_fft_number back[STN_FFT_LANES],
+                            stn_fft_number factor) {
     for (int64_t k = 0; k < points; k++)
         for (int64_t l = 0; l < lanes; l++) {
             x.re[k * lanes + l] *= back[l] * factor;

@@ -1,11 +1,10 @@
-/* Groups of lines of a side of a transform: from memory into the planes that fft_words.h works on,
- * and back. */
+/* Loads groups of lines from memory into the planes of fft_kernels.h, and stores them. */
 #ifndef STN_HOST_FFT_GROUP_H
 #define STN_HOST_FFT_GROUP_H
-#include "host/fft_words.h"
+#include "host/fft_kernels.h"
 #include "problem/transform.h"
 
-/* A side of the transform, or the numbers between two passes. */
+/* A side of the transform, or the intermediate result between two passes. */
 typedef struct stn_fft_view {
     void *base;
     stn_fft_side side;
@@ -13,24 +12,25 @@ typedef struct stn_fft_view {
 } stn_fft_view;
 
 typedef struct stn_fft_group {
-    int axis;     /* along which lines lie */
-    int64_t line; /* the first, counted over the other axes (the last one fastest), then the batch */
+    int axis; /* direction of the lines */
+    /* index of the first, counted over the other axes (last one fastest), then the batch */
+    int64_t line;
     int64_t count;
-    bool halved; /* of a real side: two numbers are a point's real and imaginary part */
+    bool halved; /* of a real side: pairs of numbers are real and imaginary parts */
 } stn_fft_group;
 
-/* All points of `count` lines; the other lanes get copies of the last. */
+/* Loads all points of `count` lines; the remaining lanes get copies of the last line. */
 void stn_fft_group_load(const stn_fft_view *view, const stn_fft_group *group, const stn_fft_words *words, stn_planes x,
                         int64_t lanes);
-/* Keeps sums within the range of the numbers: a line whose largest magnitude, times 4n, might
- * overflow is multiplied by a power of two below 1. Then the result is true, and `back` has what
- * each line's results must be multiplied by. */
-bool stn_fft_group_lower(const stn_fft_words *words, stn_planes x, int64_t points, int64_t n, int64_t lanes,
-                         stn_fft_number back[STN_FFT_LANES]);
-/* Multiplies every line by its own number and the factor. */
-void stn_fft_group_raise(stn_planes x, int64_t points, int64_t lanes, const stn_fft_number back[STN_FFT_LANES],
-                         stn_fft_number factor);
-/* Rounded to the view's type, times the factor. */
+/* Prevents overflow: a line whose largest magnitude times 4n might overflow is multiplied by a
+ * power of two below 1. Returns whether any line was; `back` then has the factor that restores each
+ * line. */
+bool stn_fft_group_scale_down(const stn_fft_words *words, stn_planes x, int64_t points, int64_t n, int64_t lanes,
+                              stn_fft_number back[STN_FFT_LANES]);
+/* Multiplies each line by its own factor and by `factor`. */
+void stn_fft_group_scale_up(stn_planes x, int64_t points, int64_t lanes, const stn_fft_number back[STN_FFT_LANES],
+                            stn_fft_number factor);
+/* Stores points times `factor`, rounded to the view's type. */
 void stn_fft_group_store(const stn_fft_view *view, const stn_fft_group *group, const stn_fft_words *words, stn_planes x,
                          int64_t lanes, stn_fft_number factor);
 #endif

@@ -1,5 +1,5 @@
-/* Lines: mixed radices in Stockham's self-sorting order, from buffer to buffer; Bluestein's
- * convolution where a prime factor is large. The stages themselves are words of fft_words.c. */
+/* FFTs of lines: mixed-radix Stockham algorithm between two buffers; Bluestein's algorithm for
+ * lengths with a large prime factor. The stages themselves are in fft_kernels.c. */
 #include "host/fft_line.h"
 
 #include <math.h>
@@ -12,20 +12,19 @@
 
 struct stn_fft_line {
     int64_t n;
-    int stages; /* 0 for Bluestein, and for n = 1 */
+    int stages; /* 0 for Bluestein's algorithm, and for n = 1 */
     stn_fft_stage stage[MOST_STAGES];
-    stn_fft_number *roots; /* of all stages, as they are read */
+    stn_fft_number *roots; /* of all stages, in the order in which they are read */
     /* Bluestein: X[k] = c[k] * sum over j of (x[j] c[j]) conj(c[k - j]), c[k] = exp(-pi i k^2 / n):
-     * a convolution, by transforms of a length of small factors. */
+     * a convolution, computed by FFTs of a length with small factors. */
     stn_fft_line *inner;
     stn_fft_number *chirp;  /* c[k], k < n */
-    stn_fft_number *kernel; /* the transform of conj(c) over its length, divided by that */
+    stn_fft_number *kernel; /* the FFT of conj(c), divided by its length */
 };
 
-/* ---- tables
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- tables */
 
-/* Each is the rounding of a product of two that are exact to long double. */
+/* Each root is the rounded product of two that are accurate to long double. */
 stn_fft_number *stn_fft_roots(int64_t count, int64_t n) {
     enum { STEP = 256 };
     const long double turn = 6.283185307179586476925286766559005768L;
@@ -54,7 +53,7 @@ double stn_fft_share(double factor, int64_t n) {
     return fmax(ldexp(1, ilogb(factor)), ldexp(1, -above));
 }
 
-/* Eights first, then fours, twos and the primes; false when one is too large. */
+/* Radices 8 first, then 4, 2 and odd primes; false if a prime factor is too large. */
 static bool factorize(stn_fft_line *line) {
     int64_t rest = line->n;
     int twos = 0;
@@ -69,7 +68,8 @@ static bool factorize(stn_fft_line *line) {
     return rest == 1;
 }
 
-/* The tables of all stages, one after the other: w_n^(s p j) and the circle of a radix. */
+/* The tables of all stages, one after the other: w_n^(s p j), and the roots of unity of the
+ * radix. */
 static bool make_stages(stn_fft_line *line) {
     int64_t n = line->n, s = 1, room = 0, at = 0;
     stn_fft_number *all = stn_fft_roots(n, n);
@@ -107,7 +107,8 @@ static bool make_chirp(stn_fft_line *line) {
     bool made = half_turns && numbers && line->chirp && line->kernel;
     if (made) {
         stn_planes x = planes_of(numbers, room), other = planes_of(numbers + 2 * room, room);
-        for (int64_t k = 0, square = 0; k < n; square = (square + 2 * k + 1) % (2 * n), k++) { /* k^2 mod 2n */
+        /* k^2 mod 2n */
+        for (int64_t k = 0, square = 0; k < n; square = (square + 2 * k + 1) % (2 * n), k++) {
             line->chirp[2 * k] = half_turns[2 * square], line->chirp[2 * k + 1] = half_turns[2 * square + 1];
             int64_t back = k ? length - k : 0;
             x.re[k] = x.re[back] = line->chirp[2 * k];
@@ -124,8 +125,7 @@ static bool make_chirp(stn_fft_line *line) {
     return made;
 }
 
-/* The least 2^a, 3 2^a, 5 2^a, 9 2^a or 15 2^a that is long enough for a convolution of lines of n
- * points. */
+/* The smallest 2^a, 3 2^a, 5 2^a, 9 2^a or 15 2^a that suffices for a convolution of n points. */
 static int64_t convolution_length(int64_t n) {
     static const int odd[] = {1, 3, 5, 9, 15};
     int64_t best = INT64_MAX;
@@ -166,10 +166,9 @@ void stn_fft_line_destroy(stn_fft_line *line) {
 
 int64_t stn_fft_line_room(const stn_fft_line *line) { return (line->inner ? line->inner->n : line->n) + 1; }
 
-/* ---- running
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- running */
 
-static stn_planes exchanged(stn_planes a) { return (stn_planes){a.im, a.re}; }
+static stn_planes swapped(stn_planes a) { return (stn_planes){a.im, a.re}; }
 
 static stn_planes run_stages(const stn_fft_line *line, const stn_fft_words *words, stn_planes x, stn_planes other,
                              int64_t lanes, bool real) {
@@ -190,8 +189,7 @@ static stn_planes run_bluestein(const stn_fft_line *line, const stn_fft_words *w
     stn_planes spectrum = run_stages(line->inner, words, other, x, lanes, false),
                free_one = spectrum.re == x.re ? other : x;
     words->times(spectrum, spectrum, line->kernel, length, lanes);
-    stn_planes result =
-        exchanged(run_stages(line->inner, words, exchanged(spectrum), exchanged(free_one), lanes, false));
+    stn_planes result = swapped(run_stages(line->inner, words, swapped(spectrum), swapped(free_one), lanes, false));
     words->times(result, result, line->chirp, n, lanes);
     return result;
 }

@@ -1,8 +1,11 @@
-/* x[j], j = n2 j1 + j2, to X[k], k = k1 + n1 k2, with w_N = exp(-2 pi i / N):
+/* FFT of one long line in two passes (four-step FFT), with w_N = exp(-2 pi i / N), j = n2 j1 + j2
+ * and k = k1 + n1 k2:
  *
- *     X[k1 + n1 k2] = sum over j2 of w_n2^(j2 k2) * w_n^(j2 k1) * sum over j1 of x[n2 j1 + j2] * w_n1^(j1 k1)
+ *     X[k1 + n1 k2] = sum over j2 of w_n2^(j2 k2) * w_n^(j2 k1)
+ *                     * sum over j1 of x[n2 j1 + j2] * w_n1^(j1 k1)
  *
- * Of 2n real numbers x has the pairs; a pass of its own makes their half spectrum, or undoes it. */
+ * 2n real numbers are transformed as n pairs; a pass of its own converts to or from the half
+ * spectrum. */
 #include "host/fft_long.h"
 
 #include <stdatomic.h>
@@ -13,27 +16,27 @@
 #include "host/fft_group.h"
 #include "host/fft_line.h"
 
-#define SHORTEST_LINE 8192 /* shorter ones are over before a second thread has begun */
-#define MANY_POINTS 40000  /* of which no caches hold several lines */
+#define SHORTEST_LINE 8192 /* points; shorter lines end before a second thread has started */
+#define MANY_POINTS 40000  /* points; caches do not hold several lines of this length */
 #define LEAST_SIDE 16
-#define APART 136 /* as in fft_axes.c */
+#define PLANE_PADDING 136 /* as in fft_axes.c */
 #define PAIRS_GRAIN 4096
 
 struct stn_fft_long {
     stn_fft fft;
     bool halved;
     const stn_fft_words *words;
-    int64_t n, side[2];     /* n1, n2 */
-    stn_fft_line *line[2];  /* of these lengths */
-    int64_t lanes[2];       /* of a group of columns, of rows */
-    int64_t pitch, room;    /* of the grid's rows between the passes; numbers of a slot's planes */
-    int slots;              /* threads that take groups */
-    stn_fft_number *coarse; /* w_n^(j2 k1) of the first column of each group, k1 fastest, pairs */
-    stn_fft_number *fine;   /* w_n^(l k1) of column l of a group, l fastest: real parts, then imaginary */
+    int64_t n, side[2];      /* n1, n2 */
+    stn_fft_line *line[2];   /* of these lengths */
+    int64_t lanes[2];        /* columns, and rows, in a group */
+    int64_t pitch, capacity; /* elements between rows in the workspace; numbers of a slot's plane */
+    int slots;               /* tasks that process groups */
+    stn_fft_number *coarse;  /* w_n^(j2 k1) of the first column of each group, k1 fastest, pairs */
+    /* w_n^(l k1) of column l of a group, l fastest: real parts, then imaginary */
+    stn_fft_number *fine;
 };
 
-/* ---- which
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- applicability */
 
 static bool is_halved(const stn_fft *fft) { return fft->kind != STN_C2C && fft->n[2] % 2 == 0; }
 
@@ -43,7 +46,7 @@ static bool has_small_factors(int64_t n) {
     return n == 1;
 }
 
-/* The largest divisor up to the root of n. */
+/* The largest divisor that is at most sqrt(n). */
 static int64_t shorter_side(int64_t n) {
     int64_t side = 1;
     for (int64_t d = 2; d * d <= n; d++)
@@ -61,8 +64,7 @@ bool stn_fft_long_serves(const stn_fft *fft) {
     return has_small_factors(n) && shorter_side(n) >= LEAST_SIDE;
 }
 
-/* ---- tables
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- tables */
 
 static bool make_roots(stn_fft_long *g) {
     const int64_t lanes = g->lanes[0], points = g->side[0], groups = stn_div_up(g->side[1], lanes);
@@ -84,7 +86,7 @@ static bool make_roots(stn_fft_long *g) {
     return made;
 }
 
-stn_status stn_fft_long_create(const stn_fft *fft, int threads, int64_t (*lanes)(int64_t room, int64_t lines),
+stn_status stn_fft_long_create(const stn_fft *fft, int threads, int64_t (*lanes)(int64_t capacity, int64_t lines),
                                stn_fft_long **made, stn_error *error) {
     *made = NULL;
     stn_fft_long *g = calloc(1, sizeof *g);
@@ -99,11 +101,11 @@ stn_status stn_fft_long_create(const stn_fft *fft, int threads, int64_t (*lanes)
     g->slots = threads;
     for (int i = 0; i < 2 && status == STN_OK; i++) {
         status = stn_fft_line_create(g->side[i], &g->line[i], error);
-        const int64_t room = status == STN_OK ? stn_fft_line_room(g->line[i]) : 0;
-        g->lanes[i] = lanes(room, g->side[1 - i]);
-        g->room = stn_max(g->room, room * g->lanes[i]);
+        const int64_t capacity = status == STN_OK ? stn_fft_line_room(g->line[i]) : 0;
+        g->lanes[i] = lanes(capacity, g->side[1 - i]);
+        g->capacity = stn_max(g->capacity, capacity * g->lanes[i]);
     }
-    g->room = stn_round_up(g->room, 512) + APART;
+    g->capacity = stn_round_up(g->capacity, 512) + PLANE_PADDING;
     if (status == STN_OK && !make_roots(g))
         status = stn_fail_memory(error, "the tables of a transform", (size_t)g->n * 2 * sizeof *g->fine);
     if (status != STN_OK) return stn_fft_long_destroy(g), status;
@@ -120,43 +122,43 @@ void stn_fft_long_destroy(stn_fft_long *g) {
     free(g);
 }
 
-/* The grid between the passes, and the pairs that a half spectrum is made into. */
+/* Numbers in the workspace: the grid between the passes, and the pairs made from a half
+ * spectrum. */
 static int64_t between(const stn_fft_long *g) { return 2 * g->side[0] * g->pitch; }
 static int64_t pairs(const stn_fft_long *g) { return g->halved && g->fft.kind == STN_C2R ? 2 * g->n : 0; }
 
-int64_t stn_fft_long_workspace(const stn_fft_long *g) { return between(g) + pairs(g) + 4 * g->room * g->slots; }
+int64_t stn_fft_long_workspace(const stn_fft_long *g) { return between(g) + pairs(g) + 4 * g->capacity * g->slots; }
 
-/* ---- columns and rows
- * ---------------------------------------------------------------------------------------------- */
+/* ---- columns and rows */
 
 typedef struct pass {
     const stn_fft_long *g;
-    int which; /* 0: columns, whose lines lie along axis 1; 1: rows, along axis 2 */
+    int which; /* 0: columns, lines along axis 1; 1: rows, lines along axis 2 */
     stn_fft_view from, to;
     stn_fft_number *planes, factor;
     stn_watch *watch;
-    _Atomic int64_t next; /* the group that is taken next */
+    _Atomic int64_t next; /* next unclaimed group */
 } pass;
 
-static stn_planes exchanged(stn_planes a) { return (stn_planes){a.im, a.re}; }
+static stn_planes swapped(stn_planes a) { return (stn_planes){a.im, a.re}; }
 
 static void run_group(const pass *p, int64_t group, stn_fft_number *planes) {
     const stn_fft_long *g = p->g;
     const int64_t lanes = g->lanes[p->which], lines = g->side[1 - p->which], points = g->side[p->which];
     const stn_fft_group at = {1 + p->which, group * lanes, stn_min(lanes, lines - group * lanes), false};
-    stn_planes x = {planes, planes + g->room}, other = {planes + 2 * g->room, planes + 3 * g->room};
+    stn_planes x = {planes, planes + g->capacity}, other = {planes + 2 * g->capacity, planes + 3 * g->capacity};
     stn_fft_number back[STN_FFT_LANES], factor = p->factor;
     stn_fft_group_load(&p->from, &at, g->words, x, lanes);
-    const bool lowered = stn_fft_group_lower(g->words, x, points, points, lanes, back);
-    if (g->fft.inverse) x = exchanged(x), other = exchanged(other);
+    const bool scaled_down = stn_fft_group_scale_down(g->words, x, points, points, lanes, back);
+    if (g->fft.inverse) x = swapped(x), other = swapped(other);
     x = stn_fft_line_run(g->line[p->which], g->words, x, other, lanes);
     if (!p->which) {
         const stn_planes fine = {g->fine, g->fine + points * lanes};
-        g->words->turn(x, g->coarse + 2 * group * points, fine, points, lanes);
+        g->words->twiddle(x, g->coarse + 2 * group * points, fine, points, lanes);
     }
-    if (g->fft.inverse) x = exchanged(x);
-    if (lowered) {
-        stn_fft_group_raise(x, points, lanes, back, factor);
+    if (g->fft.inverse) x = swapped(x);
+    if (scaled_down) {
+        stn_fft_group_scale_up(x, points, lanes, back, factor);
         factor = 1;
     }
     stn_fft_group_store(&p->to, &at, g->words, x, lanes, factor);
@@ -167,18 +169,17 @@ static void run_slots(void *user, int64_t begin, int64_t end) {
     const int64_t groups = stn_div_up(p->g->side[1 - p->which], p->g->lanes[p->which]);
     for (int64_t slot = begin; slot < end; slot++)
         for (int64_t group; (group = atomic_fetch_add(&p->next, 1)) < groups && stn_watch_goes_on(p->watch);)
-            run_group(p, group, p->planes + 4 * p->g->room * slot);
+            run_group(p, group, p->planes + 4 * p->g->capacity * slot);
 }
 
-/* Complex numbers of a line, n1 rows of n2: their strides along both. */
+/* A complex line as a grid of n1 rows of n2 elements, with strides along both. */
 static stn_fft_view grid_of(const stn_fft_long *g, const void *base, int64_t down, int64_t along) {
     const stn_fft_side side = {
         .real = false, .n = {1, g->side[0], g->side[1]}, .stride = {0, down, along}, .batch_stride = 0};
     return (stn_fft_view){(void *)base, side, STN_FFT_DTYPE};
 }
 
-/* ---- half spectra
- * -------------------------------------------------------------------------------------------------- */
+/* ---- half spectra */
 
 typedef struct halving {
     const stn_fft_number *roots, *from;
@@ -187,9 +188,9 @@ typedef struct halving {
     bool inverse;
 } halving;
 
-/* Points k and n - k, as in to_half and from_half of fft_words.c, but for factors: numbers that are
- * stored are of halves on the way there, and quarters on the way back, as they might be too large
- * otherwise. from may be to. */
+/* Converts points k and n - k as to_half and from_half of fft_kernels.c do, up to a factor: the
+ * forward results are doubled, from halved data, and the inverse ones are quarters, to prevent
+ * overflow. from may be to. */
 static void halve_points(void *user, int64_t begin, int64_t end) {
     const halving *h = user;
     const stn_fft_number f = h->inverse ? (stn_fft_number)0.25 : 1, sign = h->inverse ? -1 : 1;
@@ -197,7 +198,7 @@ static void halve_points(void *user, int64_t begin, int64_t end) {
         const int64_t other = k || h->inverse ? h->n - k : 0; /* Z[n] = Z[0] */
         const stn_fft_number *a = h->from + 2 * k * h->from_stride, *b = h->from + 2 * other * h->from_stride;
         const stn_fft_number wr = sign * h->roots[2 * k], wi = h->roots[2 * k + 1];
-        const bool ends = !k && h->inverse; /* whose imaginary parts do not count */
+        const bool ends = !k && h->inverse; /* imaginary parts are ignored */
         const stn_fft_number ar = f * a[0], ai = ends ? 0 : f * a[1], br = f * b[0], bi = ends ? 0 : -f * b[1];
         const stn_fft_number sr = ar + br, si = ai + bi, dr = ar - br, di = ai - bi;
         const stn_fft_number tr = dr * wi + di * wr, ti = -(dr * wr - di * wi);
@@ -208,8 +209,7 @@ static void halve_points(void *user, int64_t begin, int64_t end) {
     }
 }
 
-/* ---- all
- * ----------------------------------------------------------------------------------------------------------- */
+/* ---- the transform */
 
 void stn_fft_long_run(const stn_fft_long *g, stn_pool *pool, const void *in, void *out,
                       const stn_fft_number *half_turns, stn_fft_number *workspace) {

@@ -1,24 +1,24 @@
-/* One long line as a grid: columns, roots between, rows. Threads share each pass, and lines of it
- * fill vectors. */
+/* FFT of one long line as a grid: columns, twiddle factors, rows (four-step FFT). Threads share
+ * each pass, and its lines fill vectors. */
 #ifndef STN_HOST_FFT_LONG_H
 #define STN_HOST_FFT_LONG_H
-#include "host/fft_words.h"
+#include "host/fft_kernels.h"
 #include "host/pool.h"
 #include "problem/transform.h"
 
 typedef struct stn_fft_long stn_fft_long; /* immutable tables */
 
-/* Does it serve such a transform? One axis, of a length of small factors, the real side's elements
- * side by side. */
+/* Whether it can run such a transform: one axis, a length with small factors, contiguous real
+ * data. */
 bool stn_fft_long_serves(const stn_fft *fft);
-/* lanes: those of a group of lines of so many points. */
+/* lanes: returns the lines per group, for lines that need `room` points. */
 stn_status stn_fft_long_create(const stn_fft *fft, int threads, int64_t (*lanes)(int64_t room, int64_t lines),
                                stn_fft_long **made, stn_error *error);
 void stn_fft_long_destroy(stn_fft_long *grid); /* NULL is fine */
-/* In numbers. */
+/* Size in numbers. */
 int64_t stn_fft_long_workspace(const stn_fft_long *grid);
-/* One transform of the batch. half_turns: exp(-2 pi i k / n), k <= n / 4, of an even number n of
- * real numbers. */
+/* Runs one transform of the batch. half_turns: exp(-2 pi i k / n), k <= n / 4, for n real numbers,
+ * n even. */
 void stn_fft_long_run(const stn_fft_long *grid, stn_pool *pool, const void *in, void *out,
                       const stn_fft_number *half_turns, stn_fft_number *workspace);
 #endif

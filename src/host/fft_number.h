@@ -1,13 +1,13 @@
-/* The type of the numbers that transforms are computed in. The files fft_axes, fft_group, fft_line,
- * fft_long, fft_odd and fft_words are built twice: for float64, and with STN_FFT_F32 for float32,
- * all names with _f32 then. */
+/* The arithmetic type of host FFTs. The files fft_axes, fft_group, fft_line, fft_long, fft_odd and
+ * fft_kernels are compiled twice: for float64, and with STN_FFT_F32 for float32, with _f32 in all
+ * names. */
 #ifndef STN_HOST_FFT_NUMBER_H
 #define STN_HOST_FFT_NUMBER_H
 
 #ifdef STN_FFT_F32
 typedef float stn_fft_number;
 #define STN_FFT_DTYPE STN_F32
-#define STN_FFT_LANES 16 /* most lines at once: numbers of the widest vector */
+#define STN_FFT_LANES 16 /* maximum number of lines in a group: numbers in the widest vector */
 
 #define stn_planes stn_planes_f32
 #define stn_fft_stage stn_fft_stage_f32
@@ -23,8 +23,8 @@ typedef float stn_fft_number;
 #define stn_fft_roots stn_fft_roots_f32
 #define stn_fft_group_load stn_fft_group_load_f32
 #define stn_fft_group_store stn_fft_group_store_f32
-#define stn_fft_group_lower stn_fft_group_lower_f32
-#define stn_fft_group_raise stn_fft_group_raise_f32
+#define stn_fft_group_scale_down stn_fft_group_scale_down_f32
+#define stn_fft_group_scale_up stn_fft_group_scale_up_f32
 #define stn_fft_share stn_fft_share_f32
 #define stn_fft_long stn_fft_long_f32
 #define stn_fft_long_serves stn_fft_long_serves_f32
@@ -49,7 +49,7 @@ typedef double stn_fft_number;
 #define STN_FFT_LANES 8
 #endif
 
-/* Real and imaginary parts of complex numbers. */
+/* Real and imaginary parts of complex numbers, in separate arrays. */
 typedef struct stn_planes {
     stn_fft_number *re, *im;
 } stn_planes;

@@ -1,12 +1,12 @@
-/* An odd number n = n1 n2 of real numbers x[j], j = n2 j1 + j2, and their half spectrum X[k], k =
- * k1 + n1 k2, as a grid of n2 columns of n1 points, with w_N = exp(-2 pi i / N):
+/* FFT of one long line of an odd number n = n1 n2 of real numbers, in two passes (four-step FFT).
+ * With w_N = exp(-2 pi i / N), j = n2 j1 + j2 and k = k1 + n1 k2:
  *
  *     T[k1, j2]      = w_n^(j2 k1) * sum over j1 of x[n2 j1 + j2] * w_n1^(j1 k1)
  *     X[k1 + n1 k2]  = sum over j2 of T[k1, j2] * w_n2^(j2 k2)
  *
- * Columns are real, so that two of them are one complex line and only k1 <= n1 / 2 is needed: X[n -
- * k] is the conjugate of X[k]. The inverse takes the same steps backwards. Between the passes lies
- * half of T. */
+ * Columns (fixed j2) are real, so two of them are transformed as one complex line, and only k1 <=
+ * n1 / 2 is needed, as X[n - k] is the conjugate of X[k]. The inverse takes the same steps
+ * backwards. The workspace holds half of T between the passes. */
 #include "host/fft_odd.h"
 
 #include <stdatomic.h>
@@ -18,22 +18,22 @@
 #include "host/fft_line.h"
 
 #define SHORTEST_LINE 500
-#define SHARED_LINE 40000 /* shorter ones are over before a second thread has begun */
-#define MANY_POINTS 40000 /* of which no caches hold several lines */
+#define SHARED_LINE 40000 /* points; shorter lines end before a second thread has started */
+#define MANY_POINTS 40000 /* points; caches do not hold several lines of this length */
 #define LEAST_SIDE 7
-#define APART 136 /* as in fft_axes.c */
+#define PLANE_PADDING 136 /* as in fft_axes.c */
 
 struct stn_fft_odd {
     stn_fft fft;
     const stn_fft_words *words;
-    int64_t side[2];        /* n1, n2 */
-    int64_t lines[2];       /* pairs of columns; rows */
-    stn_fft_line *line[2];  /* of n1 and n2 points */
-    int64_t lanes[2];       /* of a group of pairs of columns, of rows */
-    int64_t pitch, room;    /* elements from row to row between the passes; numbers of a plane */
-    int slots;              /* threads that take groups */
-    stn_fft_number *coarse; /* w_n^(j2 k1) of the first column of each group, k1 fastest, pairs */
-    stn_fft_number *fine;   /* w_n^(c k1) of column c of a group, c fastest, pairs */
+    int64_t side[2];         /* n1, n2 */
+    int64_t lines[2];        /* pairs of columns; rows */
+    stn_fft_line *line[2];   /* of n1 and n2 points */
+    int64_t lanes[2];        /* pairs of columns, and rows, in a group */
+    int64_t pitch, capacity; /* elements between rows in the workspace; numbers of a plane */
+    int slots;               /* tasks that process groups */
+    stn_fft_number *coarse;  /* w_n^(j2 k1) of the first column of each group, k1 fastest, pairs */
+    stn_fft_number *fine;    /* w_n^(c k1) of column c of a group, c fastest, pairs */
 };
 
 typedef struct pass {
@@ -42,11 +42,10 @@ typedef struct pass {
     const stn_fft_number *from;
     stn_fft_number *to, *planes, factor;
     stn_watch *watch;
-    _Atomic int64_t next; /* the group that is taken next */
+    _Atomic int64_t next; /* next unclaimed group */
 } pass;
 
-/* ---- which
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- applicability */
 
 static bool has_small_factors(int64_t n) {
     for (int64_t r = 3; r <= STN_FFT_LARGEST_RADIX; r += 2)
@@ -54,7 +53,7 @@ static bool has_small_factors(int64_t n) {
     return n == 1;
 }
 
-/* The largest divisor up to the root of n. */
+/* The largest divisor that is at most sqrt(n). */
 static int64_t shorter_side(int64_t n) {
     int64_t side = 1;
     for (int64_t d = 3; d * d <= n; d += 2)
@@ -69,14 +68,13 @@ bool stn_fft_odd_serves(const stn_fft *fft) {
     return has_small_factors(n) && shorter_side(n) >= LEAST_SIDE;
 }
 
-/* ---- tables
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- tables */
 
-static int64_t kept(const stn_fft_odd *g) { return g->side[0] / 2 + 1; } /* rows of T */
-static int64_t between(const stn_fft_odd *g) { return 2 * kept(g) * g->pitch; }
+static int64_t spectrum_rows(const stn_fft_odd *g) { return g->side[0] / 2 + 1; } /* rows of T */
+static int64_t between(const stn_fft_odd *g) { return 2 * spectrum_rows(g) * g->pitch; }
 
 static bool make_roots(stn_fft_odd *g) {
-    const int64_t columns = 2 * g->lanes[0], groups = stn_div_up(g->lines[0], g->lanes[0]), points = kept(g);
+    const int64_t columns = 2 * g->lanes[0], groups = stn_div_up(g->lines[0], g->lanes[0]), points = spectrum_rows(g);
     const int64_t n = g->fft.n[2];
     stn_fft_number *all = stn_fft_roots(n, n);
     g->coarse = malloc((size_t)(groups * points) * 2 * sizeof *g->coarse);
@@ -93,7 +91,7 @@ static bool make_roots(stn_fft_odd *g) {
     return made;
 }
 
-stn_status stn_fft_odd_create(const stn_fft *fft, int threads, int64_t (*lanes)(int64_t room, int64_t lines),
+stn_status stn_fft_odd_create(const stn_fft *fft, int threads, int64_t (*lanes)(int64_t capacity, int64_t lines),
                               stn_fft_odd **made, stn_error *error) {
     *made = NULL;
     stn_fft_odd *g = calloc(1, sizeof *g);
@@ -102,16 +100,16 @@ stn_status stn_fft_odd_create(const stn_fft *fft, int threads, int64_t (*lanes)(
     g->fft = *fft;
     g->words = stn_fft_words_best();
     g->side[0] = shorter_side(fft->n[2]), g->side[1] = fft->n[2] / g->side[0];
-    g->lines[0] = g->side[1] / 2 + 1, g->lines[1] = kept(g);
+    g->lines[0] = g->side[1] / 2 + 1, g->lines[1] = spectrum_rows(g);
     g->pitch = g->side[1] + 64 / (int64_t)sizeof(stn_fft_number);
     g->slots = fft->n[2] < SHARED_LINE ? 1 : threads;
     for (int i = 0; i < 2 && status == STN_OK; i++) {
         status = stn_fft_line_create(g->side[i], &g->line[i], error);
-        const int64_t room = status == STN_OK ? stn_fft_line_room(g->line[i]) : 0;
-        g->lanes[i] = lanes(room, g->lines[i]);
-        g->room = stn_max(g->room, room * g->lanes[i]);
+        const int64_t capacity = status == STN_OK ? stn_fft_line_room(g->line[i]) : 0;
+        g->lanes[i] = lanes(capacity, g->lines[i]);
+        g->capacity = stn_max(g->capacity, capacity * g->lanes[i]);
     }
-    g->room = stn_round_up(g->room, 512) + APART;
+    g->capacity = stn_round_up(g->capacity, 512) + PLANE_PADDING;
     if (status == STN_OK && !make_roots(g))
         status = stn_fail_memory(error, "the tables of a transform", (size_t)fft->n[2] * 2 * sizeof *g->fine);
     if (status != STN_OK) return stn_fft_odd_destroy(g), status;
@@ -128,12 +126,11 @@ void stn_fft_odd_destroy(stn_fft_odd *g) {
     free(g);
 }
 
-int64_t stn_fft_odd_workspace(const stn_fft_odd *g) { return between(g) + 4 * g->room * g->slots; }
+int64_t stn_fft_odd_workspace(const stn_fft_odd *g) { return between(g) + 4 * g->capacity * g->slots; }
 
-/* ---- columns
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- columns */
 
-/* Real numbers of two columns a lane. */
+/* Loads the real numbers of two columns into each lane, as real and imaginary parts. */
 static void load_columns(const pass *p, int64_t first, int64_t count, stn_planes x) {
     const stn_fft_odd *g = p->g;
     const int64_t lanes = g->lanes[0], columns = g->side[1], stride = g->fft.in.stride[2];
@@ -159,11 +156,11 @@ static void store_columns(const pass *p, int64_t first, int64_t count, stn_plane
     }
 }
 
-/* Z = A + i B of two real columns' spectra A and B, which are of Z[k] and Z[n1 - k], and their rows
- * of T. */
+/* Separates Z = A + i B, the transforms of pairs of columns, into the spectra A and B, from Z[k]
+ * and Z[n1 - k], and stores them with twiddle factors as rows of T. */
 static void split(const pass *p, int64_t group, int64_t count, stn_planes x) {
     const stn_fft_odd *g = p->g;
-    const int64_t lanes = g->lanes[0], n = g->side[0], points = kept(g);
+    const int64_t lanes = g->lanes[0], n = g->side[0], points = spectrum_rows(g);
     const stn_fft_number f = p->factor;
     for (int64_t k = 0; k < points; k++) {
         const int64_t other = k ? n - k : 0;
@@ -183,10 +180,10 @@ static void split(const pass *p, int64_t group, int64_t count, stn_planes x) {
     }
 }
 
-/* The other way. */
+/* The inverse of split. */
 static void join(const pass *p, int64_t group, int64_t count, stn_planes x) {
     const stn_fft_odd *g = p->g;
-    const int64_t lanes = g->lanes[0], n = g->side[0], points = kept(g);
+    const int64_t lanes = g->lanes[0], n = g->side[0], points = spectrum_rows(g);
     for (int64_t k = 0; k < points; k++) {
         const int64_t other = k ? n - k : 0;
         const stn_fft_number cr = g->coarse[2 * (group * points + k)], ci = -g->coarse[2 * (group * points + k) + 1];
@@ -206,11 +203,9 @@ static void join(const pass *p, int64_t group, int64_t count, stn_planes x) {
     }
 }
 
-/* ---- rows
- * ---------------------------------------------------------------------------------------------------------- */
+/* ---- rows */
 
-/* Elements k1 + n1 k2 of the whole spectrum: those past the half are conjugates of ones before
- * it. */
+/* Loads elements k1 + n1 k2 of the whole spectrum; those in its second half are conjugates. */
 static void load_rows(const pass *p, int64_t first, int64_t count, stn_planes x) {
     const stn_fft_odd *g = p->g;
     const int64_t lanes = g->lanes[1], n = g->fft.n[2], stride = 2 * g->fft.in.stride[2];
@@ -223,7 +218,7 @@ static void load_rows(const pass *p, int64_t first, int64_t count, stn_planes x)
             x.re[k * lanes + l] = z[0], x.im[k * lanes + l] = past ? -z[1] : z[1];
         }
     }
-    if (!first) x.im[0] = 0; /* of frequency 0 */
+    if (!first) x.im[0] = 0; /* frequency 0 is real */
 }
 
 static void store_rows(const pass *p, int64_t first, int64_t count, stn_planes x) {
@@ -234,24 +229,23 @@ static void store_rows(const pass *p, int64_t first, int64_t count, stn_planes x
         const bool past = k > g->side[1] / 2;
         const int64_t at = first + g->side[0] * k, step = past ? -stride : stride;
         stn_fft_number *to = p->to + (past ? n - at : at) * stride;
-        for (int64_t l = past && !first; l < count; l++) { /* row 0 has both of a pair */
+        for (int64_t l = past && !first; l < count; l++) { /* row 0 has both halves */
             to[l * step] = f * x.re[k * lanes + l];
             to[l * step + 1] = past ? -f * x.im[k * lanes + l] : f * x.im[k * lanes + l];
         }
     }
 }
 
-/* Rows of T. */
+/* The rows of T as a view. */
 static stn_fft_view rows_of(const stn_fft_odd *g, const stn_fft_number *base) {
     const stn_fft_side side = {
-        .real = false, .n = {1, kept(g), g->side[1]}, .stride = {0, g->pitch, 1}, .batch_stride = 0};
+        .real = false, .n = {1, spectrum_rows(g), g->side[1]}, .stride = {0, g->pitch, 1}, .batch_stride = 0};
     return (stn_fft_view){(void *)base, side, STN_FFT_DTYPE};
 }
 
-/* ---- all
- * ----------------------------------------------------------------------------------------------------------- */
+/* ---- the transform */
 
-static stn_planes exchanged(stn_planes a) { return (stn_planes){a.im, a.re}; }
+static stn_planes swapped(stn_planes a) { return (stn_planes){a.im, a.re}; }
 
 static void run_group(const pass *taken, int64_t group, stn_fft_number *planes) {
     const stn_fft_odd *g = taken->g;
@@ -259,7 +253,7 @@ static void run_group(const pass *taken, int64_t group, stn_fft_number *planes) 
     const int64_t count = stn_min(lanes, g->lines[taken->which] - first);
     const bool inverse = g->fft.inverse;
     const stn_fft_group at = {2, first, count, false};
-    stn_planes x = {planes, planes + g->room}, other = {planes + 2 * g->room, planes + 3 * g->room};
+    stn_planes x = {planes, planes + g->capacity}, other = {planes + 2 * g->capacity, planes + 3 * g->capacity};
     stn_fft_number back[STN_FFT_LANES];
     pass p = {.g = g, .from = taken->from, .to = taken->to, .factor = taken->factor};
     if (!taken->which && inverse) join(&p, group, count, x);
@@ -271,12 +265,12 @@ static void run_group(const pass *taken, int64_t group, stn_fft_number *planes) 
         else
             stn_fft_group_load(&rows, &at, g->words, x, lanes);
     }
-    const bool lowered = stn_fft_group_lower(g->words, x, points, points, lanes, back);
-    if (inverse) x = exchanged(x), other = exchanged(other);
+    const bool scaled_down = stn_fft_group_scale_down(g->words, x, points, points, lanes, back);
+    if (inverse) x = swapped(x), other = swapped(other);
     x = stn_fft_line_run(g->line[taken->which], g->words, x, other, lanes);
-    if (inverse) x = exchanged(x);
-    if (lowered) {
-        stn_fft_group_raise(x, points, lanes, back, p.factor);
+    if (inverse) x = swapped(x);
+    if (scaled_down) {
+        stn_fft_group_scale_up(x, points, lanes, back, p.factor);
         p.factor = 1;
     }
     if (!taken->which && inverse) store_columns(&p, first, count, x);
@@ -295,14 +289,14 @@ static void run_slots(void *user, int64_t begin, int64_t end) {
     const int64_t groups = stn_div_up(p->g->lines[p->which], p->g->lanes[p->which]);
     for (int64_t slot = begin; slot < end; slot++)
         for (int64_t group; (group = atomic_fetch_add(&p->next, 1)) < groups && stn_watch_goes_on(p->watch);)
-            run_group(p, group, p->planes + 4 * p->g->room * slot);
+            run_group(p, group, p->planes + 4 * p->g->capacity * slot);
 }
 
-/* Half of Z on the way there, and of T on the way back: Z is of two columns, and might be larger
- * than the results. */
+/* The factor 0.5 prevents overflow: forward because Z, made of two columns, may be larger than the
+ * results; the inverse likewise halves T. */
 void stn_fft_odd_run(const stn_fft_odd *g, stn_pool *pool, const void *in, void *out, stn_fft_number *workspace) {
     const bool inverse = g->fft.inverse;
-    const int which = inverse; /* that is first */
+    const int which = inverse; /* the first pass */
     const double share = stn_fft_share(g->fft.scale, g->side[which]);
     pass first = {.g = g, .which = which, .from = in, .to = workspace, .factor = (stn_fft_number)(0.5 * share)};
     pass last = {.g = g, .which = !which, .from = workspace, .to = out};

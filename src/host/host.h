@@ -1,4 +1,4 @@
-/* The definition: T steps of any task on the CPU. */
+/* The reference implementation of stencils: T steps of any task on the CPU. */
 #ifndef STN_HOST_HOST_H
 #define STN_HOST_HOST_H
 #include "host/pool.h"
@@ -6,17 +6,17 @@
 
 /* Bytes of workspace that a run needs. */
 size_t stn_host_workspace(const stn_task *task);
-/* Runs task->steps steps from in to out (task->in_place: the same pointer). in and out have the
+/* Runs task->steps steps from in to out (the same pointer if task->in_place). in and out have the
  * task's dtype, strides and batch. f16 is stored as half between steps and computed in float32; f32
  * in float32; f64 in float64. */
 void stn_host_run(const stn_task *task, stn_pool *pool, const void *in, void *out, void *workspace);
-/* The same with a constant source (task->source; NULL: none), which lies as in does: each step adds
- * it to every point that a fixed side does not freeze, before the sum is rounded to the dtype. It
- * must not overlap out. */
+/* The same with a constant source (task->source; NULL: none), laid out like in. Each step adds it
+ * to every point that no fixed side freezes, before the sum is rounded to the dtype. It must not
+ * overlap out. */
 void stn_host_run_source(const stn_task *task, stn_pool *pool, const void *in, const void *source, void *out,
                          void *workspace);
-/* The same in parts: a run is stn_host_passes passes over some grids of the batch, and these are
- * `count` of them from number `first` on, in order. */
+/* The same in parts: a run consists of stn_host_passes passes over some grids of the batch; this
+ * runs `count` passes from pass `first` on. Parts must be run in order. */
 uint64_t stn_host_passes(const stn_task *task);
 void stn_host_run_part(const stn_task *task, stn_pool *pool, uint64_t first, uint64_t count, const void *in,
                        const void *source, void *out, void *workspace);

@@ -1,12 +1,14 @@
-/* The formulas of stentor.h one after the other, in float64, a few items of the batch at a time (a
- * wave):
+/* The reference implementation of Fourier layers: the formulas of stentor.h in float64, for a few
+ * items of the batch at a time (a chunk):
  *
- *     forward, backward to x:   in -> grid -> spectrum -> kept modes -> products -> spectrum, zeros elsewhere -> grid -> out
- *     backward to the weights:  in, gradient -> grids -> spectra -> kept modes of both -> sums over the batch -> out
+ *     forward, backward to x:   in -> grid -> spectrum -> retained modes -> products
+ *                               -> zero-padded spectrum -> grid -> out
+ *     backward to the weights:  in, gradient -> grids -> spectra -> retained modes of both
+ *                               -> sums over the batch -> out
  *
- * Backward to x is the same layer with the weights' adjoint: the transform of y's gradient and the
- * inverse transform swap their factors 1/N and 1 (and 2, where a half spectrum stands for two
- * frequencies), whose product stays what it was. */
+ * Backward to x is the same layer with the adjoint weights: the transform of y's gradient and the
+ * inverse transform exchange their factors 1/N and 1 (and 2, where a half spectrum stands for two
+ * frequencies), whose product does not change. */
 #include "host/layer.h"
 
 #include <math.h>
@@ -18,31 +20,31 @@
 #include "base/half.h"
 #include "host/fft.h"
 
-#define WAVE_POINTS (1 << 18) /* of all channels of the items that run together, about */
-#define GRAIN 4096            /* numbers that are worth a thread's while */
+#define CHUNK_POINTS (1 << 18) /* of all channels of the items that run together, approximately */
+#define GRAIN 4096             /* numbers that justify another thread */
 
 struct stn_host_layer {
     stn_layer layer;
-    stn_host_fft *in, *out; /* transforms of a wave's channels: to the spectrum, and back (or of the gradient) */
-    int64_t wave;           /* items of the batch */
-    int64_t points, spectrum, modes, weights; /* of one channel; of one pair of channels */
+    /* Transforms of the channels of a chunk: to the spectrum, and back (or of the gradient). */
+    stn_host_fft *in, *out;
+    int64_t chunk;                            /* items of the batch that run together */
+    int64_t points, spectrum, modes, weights; /* per channel; weights: per pair of channels */
 };
 
-/* Where the numbers of one run lie. Of the weights' pass weights, skip and bias are its sums. */
-typedef struct job {
+/* The arrays of one run. In the weights' pass, weights, skip and bias are sums of gradients. */
+typedef struct layer_run {
     const stn_host_layer *host;
     const stn_execution *run;
-    double *grid_in, *grid_out, *spectrum, *kept_in, *kept_out, *weights, *skip, *bias;
-    void *rest;           /* workspace of the transforms */
-    int64_t begin, fresh; /* the wave's first item; how many of the wave were done before */
-} job;
+    double *grid_in, *grid_out, *spectrum, *modes_in, *modes_out, *weights, *skip, *bias;
+    void *fft_workspace;  /* workspace of the transforms */
+    int64_t begin, fresh; /* its first item; items before `fresh` were already summed */
+} layer_run;
 
-/* ---- numbers of any type
- * ----------------------------------------------------------------------------------------- */
+/* ---- conversion of types */
 
 typedef struct numbers {
     stn_dtype dtype;
-    const void *from; /* widen: of the dtype; narrow: double */
+    const void *from; /* widen: of type dtype; narrow: double */
     void *to;
 } numbers;
 
@@ -76,33 +78,32 @@ static void narrow_some(void *user, int64_t begin, int64_t end) {
         }
 }
 
-/* `count` numbers from number `first` of the source on. */
-static void widen(const job *j, stn_pool *pool, const void *from, int64_t first, int64_t count, double *to) {
+/* Converts `count` numbers from number `first` of the source on. */
+static void widen(const layer_run *j, stn_pool *pool, const void *from, int64_t first, int64_t count, double *to) {
     const stn_dtype dtype = j->host->layer.dtype;
     const char *at = (const char *)from + first * (int64_t)stn_dtype_size(dtype);
     stn_pool_for(pool, count, GRAIN, widen_some, &(numbers){dtype, at, to});
 }
 
-static void narrow(const job *j, stn_pool *pool, const double *from, int64_t count, void *to, int64_t first) {
+static void narrow(const layer_run *j, stn_pool *pool, const double *from, int64_t count, void *to, int64_t first) {
     const stn_dtype dtype = j->host->layer.dtype;
     char *at = (char *)to + first * (int64_t)stn_dtype_size(dtype);
     stn_pool_for(pool, count, GRAIN, narrow_some, &(numbers){dtype, from, at});
 }
 
-/* ---- kept modes
- * -------------------------------------------------------------------------------------------------- */
+/* ---- retained modes */
 
-/* Is mode j of the last axis the only one of its frequency (0 and n/2), or does it stand for its
- * conjugate as well? */
-static bool stands_alone(const stn_layer *layer, int64_t j) { return j == 0 || 2 * j == layer->n[2]; }
+/* Whether mode j of the last axis stands only for its own frequency (0 and n/2) and not for the
+ * conjugate one as well. */
+static bool is_self_conjugate(const stn_layer *layer, int64_t j) { return j == 0 || 2 * j == layer->n[2]; }
 
-/* Calls for each row of kept modes along the last axis: its place in the spectrum, and that of the
- * opposite frequencies. */
-#define FOR_ROWS(layer, row, place, mirror)                                                                            \
-    for (int64_t row = 0, place, mirror;                                                                               \
-         row < (layer)->modes[0] * (layer)->modes[1] && (place = row_place(layer, row, &mirror), true); row++)
+/* Iterates over the rows of retained modes along the last axis, with their indices in the spectrum
+ * and those of the opposite frequencies. */
+#define FOR_ROWS(layer, row, index, mirror)                                                                            \
+    for (int64_t row = 0, index, mirror;                                                                               \
+         row < (layer)->modes[0] * (layer)->modes[1] && (index = row_index(layer, row, &mirror), true); row++)
 
-static int64_t row_place(const stn_layer *layer, int64_t row, int64_t *mirror) {
+static int64_t row_index(const stn_layer *layer, int64_t row, int64_t *mirror) {
     const int64_t length = layer->real ? layer->n[2] / 2 + 1 : layer->n[2];
     const int64_t k0 = stn_layer_place(layer, 0, row / layer->modes[1]);
     const int64_t k1 = stn_layer_place(layer, 1, row % layer->modes[1]);
@@ -111,31 +112,31 @@ static int64_t row_place(const stn_layer *layer, int64_t row, int64_t *mirror) {
     return (k0 * layer->n[1] + k1) * length;
 }
 
-/* One channel's kept modes. `doubled`: those that stand for two count twice, as where a gradient
- * comes back through them. */
+/* Copies one channel's retained modes. doubled: modes that stand for two frequencies count twice,
+ * as a gradient requires. */
 static void gather(const stn_layer *layer, const double *spectrum, double *kept, bool doubled) {
-    FOR_ROWS(layer, row, place, mirror) {
+    FOR_ROWS(layer, row, index, mirror) {
         (void)mirror;
         for (int64_t j = 0; j < layer->modes[2]; j++, kept += 2) {
-            const double *from = spectrum + 2 * (place + stn_layer_place(layer, 2, j));
-            const double factor = doubled && layer->real && !stands_alone(layer, j) ? 2 : 1;
+            const double *from = spectrum + 2 * (index + stn_layer_place(layer, 2, j));
+            const double factor = doubled && layer->real && !is_self_conjugate(layer, j) ? 2 : 1;
             kept[0] = factor * from[0], kept[1] = factor * from[1];
         }
     }
 }
 
-/* The way back into zeros. Where a real grid's frequencies stand alone, half a mode goes to its
- * conjugate's place: the spectrum is then that of real numbers, whatever the weights were, and its
- * transform the real part of the mode's. */
+/* Writes retained modes into a zero spectrum. Where a real grid's frequency is its own conjugate,
+ * half of the mode goes to the conjugate's index: the spectrum is then that of a real grid for any
+ * weights, and its transform is the real part. */
 static void scatter(const stn_layer *layer, const double *kept, double *spectrum, int64_t size) {
     memset(spectrum, 0, (size_t)size * 2 * sizeof *spectrum);
-    FOR_ROWS(layer, row, place, mirror) {
+    FOR_ROWS(layer, row, index, mirror) {
         for (int64_t j = 0; j < layer->modes[2]; j++, kept += 2) {
-            const bool alone = layer->real && stands_alone(layer, j);
-            double *to = spectrum + 2 * (place + stn_layer_place(layer, 2, j));
-            to[0] += alone ? kept[0] / 2 : kept[0];
-            to[1] += alone ? kept[1] / 2 : kept[1];
-            if (!alone) continue;
+            const bool self_conjugate = layer->real && is_self_conjugate(layer, j);
+            double *to = spectrum + 2 * (index + stn_layer_place(layer, 2, j));
+            to[0] += self_conjugate ? kept[0] / 2 : kept[0];
+            to[1] += self_conjugate ? kept[1] / 2 : kept[1];
+            if (!self_conjugate) continue;
             to = spectrum + 2 * (mirror + j);
             to[0] += kept[0] / 2;
             to[1] -= kept[1] / 2;
@@ -144,23 +145,22 @@ static void scatter(const stn_layer *layer, const double *kept, double *spectrum
 }
 
 static void gather_in(void *user, int64_t begin, int64_t end) {
-    const job *j = user;
+    const layer_run *j = user;
     const stn_host_layer *h = j->host;
     for (int64_t c = begin; c < end; c++)
-        gather(&h->layer, j->spectrum + 2 * h->spectrum * c, j->kept_in + 2 * h->modes * c, false);
+        gather(&h->layer, j->spectrum + 2 * h->spectrum * c, j->modes_in + 2 * h->modes * c, false);
 }
 
 static void gather_gradient(void *user, int64_t begin, int64_t end) {
-    const job *j = user;
+    const layer_run *j = user;
     const stn_host_layer *h = j->host;
     for (int64_t c = begin; c < end; c++)
-        gather(&h->layer, j->spectrum + 2 * h->spectrum * c, j->kept_out + 2 * h->modes * c, true);
+        gather(&h->layer, j->spectrum + 2 * h->spectrum * c, j->modes_out + 2 * h->modes * c, true);
 }
 
-/* ---- from channels to channels
- * ----------------------------------------------------------------------------------- */
+/* ---- forward, and backward to x */
 
-/* to += a * x, or conj(a) * x, of complex numbers; a moves on by `step` numbers. */
+/* to += a * x, or conj(a) * x, for complex numbers; a advances by `step` numbers. */
 static void add_products(double *to, const double *a, int64_t step, bool conjugate, const double *x, int64_t count) {
     const double sign = conjugate ? -1 : 1;
     for (int64_t k = 0; k < count; k++, a += step) {
@@ -170,23 +170,23 @@ static void add_products(double *to, const double *a, int64_t step, bool conjuga
     }
 }
 
-/* The pair of channels that the pass maps from and to, as weights count them. */
+/* The index in the weights of the channels that the pass maps from and to. */
 static int64_t pair_of(const stn_layer *layer, int64_t from, int64_t to) {
     return layer->pass == STN_PASS_BACKWARD_X ? to * layer->c_out + from : from * layer->c_out + to;
 }
 
 static void multiply(void *user, int64_t begin, int64_t end) {
-    const job *j = user;
+    const layer_run *j = user;
     const stn_host_layer *h = j->host;
     const stn_layer *layer = &h->layer;
     const int64_t from = stn_layer_from(layer), to = stn_layer_to(layer);
     const bool backward = layer->pass == STN_PASS_BACKWARD_X;
     for (int64_t c = begin; c < end; c++) {
-        double *sum = j->kept_out + 2 * h->modes * c;
+        double *sum = j->modes_out + 2 * h->modes * c;
         memset(sum, 0, (size_t)h->modes * 2 * sizeof *sum);
         for (int64_t i = 0; i < from; i++)
             add_products(sum, j->weights + 2 * h->weights * pair_of(layer, i, c % to), layer->shared ? 0 : 2, backward,
-                         j->kept_in + 2 * h->modes * (c / to * from + i), h->modes);
+                         j->modes_in + 2 * h->modes * (c / to * from + i), h->modes);
         scatter(layer, sum, j->spectrum + 2 * h->spectrum * c, h->spectrum);
     }
 }
@@ -196,8 +196,8 @@ static double activate(stn_activation activation, double x) {
     return activation == STN_ACTIVATION_RELU && x < 0 ? 0 : x;
 }
 
-/* Skip, bias and activation of one channel's numbers. */
-static void finish_channel(const job *j, int64_t item, int64_t o) {
+/* Adds skip connection and bias to one channel, and applies the activation. */
+static void finish_channel(const layer_run *j, int64_t item, int64_t o) {
     const stn_host_layer *h = j->host;
     const stn_layer *layer = &h->layer;
     const int64_t per = stn_layer_per(layer), size = h->points * per, from = stn_layer_from(layer);
@@ -215,27 +215,26 @@ static void finish_channel(const job *j, int64_t item, int64_t o) {
 }
 
 static void finish(void *user, int64_t begin, int64_t end) {
-    const job *j = user;
+    const layer_run *j = user;
     const int64_t to = stn_layer_to(&j->host->layer);
     for (int64_t c = begin; c < end; c++) finish_channel(j, c / to, c % to);
 }
 
-static void map_wave(const job *j, stn_pool *pool) {
+static void map_chunk(const layer_run *j, stn_pool *pool) {
     const stn_host_layer *h = j->host;
     const stn_layer *layer = &h->layer;
     const int64_t to = stn_layer_to(layer), size = h->points * stn_layer_per(layer);
-    stn_host_fft_run(h->in, pool, j->grid_in, j->spectrum, j->rest);
-    stn_pool_for(pool, h->wave * stn_layer_from(layer), 1, gather_in, (void *)j);
-    stn_pool_for(pool, h->wave * to, 1, multiply, (void *)j);
-    stn_host_fft_run(h->out, pool, j->spectrum, j->grid_out, j->rest);
-    stn_pool_for(pool, h->wave * to, 1, finish, (void *)j);
-    narrow(j, pool, j->grid_out, h->wave * to * size, j->run->out, j->begin * to * size);
+    stn_host_fft_run(h->in, pool, j->grid_in, j->spectrum, j->fft_workspace);
+    stn_pool_for(pool, h->chunk * stn_layer_from(layer), 1, gather_in, (void *)j);
+    stn_pool_for(pool, h->chunk * to, 1, multiply, (void *)j);
+    stn_host_fft_run(h->out, pool, j->spectrum, j->grid_out, j->fft_workspace);
+    stn_pool_for(pool, h->chunk * to, 1, finish, (void *)j);
+    narrow(j, pool, j->grid_out, h->chunk * to * size, j->run->out, j->begin * to * size);
 }
 
-/* ---- sums over the batch
- * ----------------------------------------------------------------------------------------- */
+/* ---- backward to the weights */
 
-/* sum of conj(a) * b, of numbers of `per` parts */
+/* Adds the sum of conj(a) * b; numbers have `per` parts. */
 static void add_inner_product(double *sum, const double *a, const double *b, int64_t count, int64_t per) {
     double re = 0, im = 0;
     for (int64_t k = 0; k < count; k++, a += per, b += per) {
@@ -248,13 +247,13 @@ static void add_inner_product(double *sum, const double *a, const double *b, int
     if (per == 2) sum[1] += im;
 }
 
-/* What a pair of channels gets from one item. */
-static void sum_item(const job *j, int64_t pair, int64_t item) {
+/* The contribution of one item to a pair of channels. */
+static void sum_item(const layer_run *j, int64_t pair, int64_t item) {
     const stn_host_layer *h = j->host;
     const stn_layer *layer = &h->layer;
     const int64_t per = stn_layer_per(layer), size = h->points * per, i = pair / layer->c_out, o = pair % layer->c_out;
-    const double *x = j->kept_in + 2 * h->modes * (item * layer->c_in + i);
-    const double *g = j->kept_out + 2 * h->modes * (item * layer->c_out + o);
+    const double *x = j->modes_in + 2 * h->modes * (item * layer->c_in + i);
+    const double *g = j->modes_out + 2 * h->modes * (item * layer->c_out + o);
     double *sum = j->weights + 2 * h->weights * pair;
     for (int64_t k = 0; k < h->weights; k++)
         add_inner_product(sum + 2 * k, x + 2 * k, g + 2 * k, layer->shared ? h->modes : 1, 2);
@@ -264,32 +263,31 @@ static void sum_item(const job *j, int64_t pair, int64_t item) {
 }
 
 static void sum_pairs(void *user, int64_t begin, int64_t end) {
-    const job *j = user;
+    const layer_run *j = user;
     for (int64_t pair = begin; pair < end; pair++)
-        for (int64_t item = j->fresh; item < j->host->wave; item++) sum_item(j, pair, item);
+        for (int64_t item = j->fresh; item < j->host->chunk; item++) sum_item(j, pair, item);
 }
 
-static void sum_wave(const job *j, stn_pool *pool) {
+static void sum_chunk(const layer_run *j, stn_pool *pool) {
     const stn_host_layer *h = j->host;
     const stn_layer *layer = &h->layer;
-    const int64_t gradients = h->wave * layer->c_out, size = h->points * stn_layer_per(layer);
-    stn_host_fft_run(h->in, pool, j->grid_in, j->spectrum, j->rest);
-    stn_pool_for(pool, h->wave * layer->c_in, 1, gather_in, (void *)j);
+    const int64_t gradients = h->chunk * layer->c_out, size = h->points * stn_layer_per(layer);
+    stn_host_fft_run(h->in, pool, j->grid_in, j->spectrum, j->fft_workspace);
+    stn_pool_for(pool, h->chunk * layer->c_in, 1, gather_in, (void *)j);
     widen(j, pool, j->run->gradient, j->begin * layer->c_out * size, gradients * size, j->grid_out);
-    stn_host_fft_run(h->out, pool, j->grid_out, j->spectrum, j->rest);
+    stn_host_fft_run(h->out, pool, j->grid_out, j->spectrum, j->fft_workspace);
     stn_pool_for(pool, gradients, 1, gather_gradient, (void *)j);
     stn_pool_for(pool, layer->c_in * layer->c_out, 1, sum_pairs, (void *)j);
 }
 
-/* ---- runs
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- runs */
 
-/* Doubles of each part of the workspace, in the order of a job's pointers. */
+/* Sizes of the parts of the workspace in doubles, in the order of a job's pointers. */
 enum { PARTS = 8 };
 static void part_sizes(const stn_host_layer *h, int64_t size[PARTS]) {
     const stn_layer *layer = &h->layer;
-    const int64_t per = stn_layer_per(layer), from = h->wave * stn_layer_from(layer),
-                  to = h->wave * stn_layer_to(layer);
+    const int64_t per = stn_layer_per(layer), from = h->chunk * stn_layer_from(layer),
+                  to = h->chunk * stn_layer_to(layer);
     const int64_t pairs = layer->c_in * layer->c_out;
     const int64_t sizes[PARTS] = {from * h->points * per,
                                   to * h->points * per,
@@ -310,9 +308,9 @@ size_t stn_host_layer_workspace(const stn_host_layer *h) {
            (size_t)stn_max((int64_t)stn_host_fft_workspace(h->in), (int64_t)stn_host_fft_workspace(h->out));
 }
 
-static void lay_out(job *j) {
-    double **const parts[PARTS] = {&j->grid_in,  &j->grid_out, &j->spectrum, &j->kept_in,
-                                   &j->kept_out, &j->weights,  &j->skip,     &j->bias};
+static void set_pointers(layer_run *j) {
+    double **const parts[PARTS] = {&j->grid_in,   &j->grid_out, &j->spectrum, &j->modes_in,
+                                   &j->modes_out, &j->weights,  &j->skip,     &j->bias};
     double *next = j->run->workspace;
     int64_t size[PARTS];
     part_sizes(j->host, size);
@@ -320,11 +318,11 @@ static void lay_out(job *j) {
         *parts[i] = next;
         next += size[i];
     }
-    j->rest = next;
+    j->fft_workspace = next;
 }
 
-/* What comes with the weights, or goes with their gradient. */
-static void prepare_operands(const job *j, stn_pool *pool, const int64_t numbers[STN_OPERANDS]) {
+/* Converts weights, skip and bias, or clears the sums of their gradients. */
+static void prepare_operands(const layer_run *j, stn_pool *pool, const int64_t numbers[STN_OPERANDS]) {
     const stn_host_layer *h = j->host;
     int64_t size[PARTS];
     part_sizes(h, size);
@@ -337,36 +335,35 @@ static void prepare_operands(const job *j, stn_pool *pool, const int64_t numbers
     widen(j, pool, j->run->bias, 0, numbers[STN_OPERAND_BIAS], j->bias);
 }
 
-static void store_sums(const job *j, stn_pool *pool, const int64_t numbers[STN_OPERANDS]) {
+static void store_sums(const layer_run *j, stn_pool *pool, const int64_t numbers[STN_OPERANDS]) {
     narrow(j, pool, j->weights, stn_layer_out_numbers(&j->host->layer), j->run->out, 0);
     narrow(j, pool, j->skip, numbers[STN_OPERAND_SKIP_GRADIENT], j->run->skip_gradient, 0);
     narrow(j, pool, j->bias, numbers[STN_OPERAND_BIAS_GRADIENT], j->run->bias_gradient, 0);
 }
 
-/* The last wave begins early enough to be a whole one. */
+/* The last chunk is moved forward so that it is complete. */
 void stn_host_layer_run(const stn_host_layer *h, stn_pool *pool, const stn_execution *run) {
     const stn_layer *layer = &h->layer;
     const bool sums = layer->pass == STN_PASS_BACKWARD_WEIGHTS;
     const int64_t item = stn_layer_from(layer) * h->points * stn_layer_per(layer);
     int64_t numbers[STN_OPERANDS];
-    job j = {.host = h, .run = run};
-    lay_out(&j);
+    layer_run j = {.host = h, .run = run};
+    set_pointers(&j);
     stn_layer_operands(layer, numbers);
     prepare_operands(&j, pool, numbers);
-    for (int64_t done = 0; done < layer->batch; done += h->wave) {
-        j.begin = stn_min(done, layer->batch - h->wave);
+    for (int64_t done = 0; done < layer->batch; done += h->chunk) {
+        j.begin = stn_min(done, layer->batch - h->chunk);
         j.fresh = done - j.begin;
-        widen(&j, pool, run->in, j.begin * item, h->wave * item, j.grid_in);
+        widen(&j, pool, run->in, j.begin * item, h->chunk * item, j.grid_in);
         if (sums)
-            sum_wave(&j, pool);
+            sum_chunk(&j, pool);
         else
-            map_wave(&j, pool);
+            map_chunk(&j, pool);
     }
     if (sums) store_sums(&j, pool, numbers);
 }
 
-/* ---- tables
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- building */
 
 static stn_status make_transform(const stn_layer *layer, int64_t batch, bool inverse, double scale, int threads,
                                  stn_host_fft **made, stn_error *error) {
@@ -391,12 +388,12 @@ stn_status stn_host_layer_create(const stn_layer *layer, int threads, stn_host_l
     h->points = stn_layer_points(layer), h->spectrum = stn_layer_spectrum(layer), h->modes = stn_layer_modes(layer);
     h->weights = layer->shared ? 1 : h->modes;
     const int64_t item = h->points * stn_max(layer->c_in, layer->c_out);
-    h->wave = stn_min(layer->batch, stn_div_up(WAVE_POINTS, item));
+    h->chunk = stn_min(layer->batch, stn_div_up(CHUNK_POINTS, item));
     const bool sums = layer->pass == STN_PASS_BACKWARD_WEIGHTS;
     stn_status status =
-        make_transform(layer, h->wave * stn_layer_from(layer), false, 1 / (double)h->points, threads, &h->in, error);
+        make_transform(layer, h->chunk * stn_layer_from(layer), false, 1 / (double)h->points, threads, &h->in, error);
     if (status == STN_OK)
-        status = make_transform(layer, h->wave * stn_layer_to(layer), !sums, 1, threads, &h->out, error);
+        status = make_transform(layer, h->chunk * stn_layer_to(layer), !sums, 1, threads, &h->out, error);
     if (status == STN_OK)
         *made = h;
     else

@@ -1,12 +1,12 @@
-/* A pool of host threads: a loop's pieces are claimed from one counter; a thread that wakes late
- * simply finds none.
+/* A pool of host threads. The iterations of a loop are claimed in pieces from one atomic counter; a
+ * thread that wakes late finds none left.
  *
- * A worker that has had no work for some seconds ends, and the next loop starts another: a process
- * whose own threads have all ended then ends too, which no signal could make it do, since workers
- * block them all. A forked child has none of its parent's threads, and may find any lock held by
- * one of them: its first call renews the pool, and loops start workers there too.
+ * A worker that is idle for some seconds ends, and the next loop starts another, so that a process
+ * whose own threads have all ended can end too; workers block all signals. A forked child has none
+ * of its parent's threads, and any lock may be held by one of them: its first call reinitialises
+ * the pool, and loops start new workers.
  *
- * Locks are taken in this order: turn, lock; watch_lock is taken alone. */
+ * Lock order: turn, then lock; watch_lock is never held together with another. */
 #include "host/pool.h"
 
 #include <errno.h>
@@ -22,38 +22,43 @@
 #include "base/thread.h"
 
 #define MOST_THREADS 4096
-#define PIECES_PER_THREAD 8 /* so that a thread that was held up does not hold up the loop */
-#define IDLE_SECONDS 2      /* that a worker waits for a loop; starting one takes some 30 microseconds */
-#define SPINS 4000          /* some microseconds: the steps of a run follow each other closer than a sleep and a wake */
+#define PIECES_PER_THREAD 8 /* so that a delayed thread does not delay the loop */
+/* before an idle worker ends; starting one takes about 30 microseconds */
+#define IDLE_SECONDS 2
+/* A few microseconds: consecutive steps of a run are closer together than sleeping and waking
+ * takes. */
+#define SPINS 4000
 
 typedef struct worker {
     stn_pool *pool;
     pthread_t thread;
-    enum { WORKER_NONE, WORKER_RUNS, WORKER_ENDED } state; /* guarded by the pool's lock; ended: to be joined */
+    /* guarded by `lock`; ENDED: to be joined */
+    enum { WORKER_NONE, WORKER_RUNS, WORKER_ENDED } state;
 } worker;
 
 struct stn_pool {
-    int threads;      /* the caller's included */
-    worker *workers;  /* threads - 1 */
-    atomic_int owner; /* the process they run in; negative: a forked child's thread renews the pool for that process */
-    pthread_mutex_t turn; /* held by the one caller whose loop runs */
-    pthread_mutex_t lock; /* guards what follows */
-    pthread_cond_t wake;  /* openings > 0, or quit */
-    pthread_cond_t idle;  /* busy == 0 */
-    atomic_int openings;  /* how many more workers may join the loop */
-    atomic_int busy;      /* workers inside the loop */
+    int threads;     /* including the caller */
+    worker *workers; /* threads - 1 */
+    /* process id; negative while a thread of a forked child reinitialises the pool */
+    atomic_int owner;
+    pthread_mutex_t loop_lock; /* held by the caller whose loop is running */
+    pthread_mutex_t lock;      /* guards the members that follow */
+    pthread_cond_t wake;       /* openings > 0, or quit */
+    pthread_cond_t idle;       /* busy == 0 */
+    atomic_int openings;       /* how many more workers may join the loop */
+    atomic_int busy;           /* workers inside the loop */
     atomic_bool quit;
 
-    /* the loop: written by its caller while no worker is inside */
+    /* the loop: written by its caller while no worker is in it */
     void (*body)(void *user, int64_t begin, int64_t end);
     void *user;
     int64_t count, piece;
-    atomic_int_fast64_t next; /* first item that nobody has claimed */
-    stn_watch *watch;         /* of the loop's caller; NULL mostly */
+    atomic_int_fast64_t next; /* first unclaimed iteration */
+    stn_watch *watch;         /* of the loop's caller; usually NULL */
 
-    pthread_mutex_t watch_lock; /* guards the list of all that watch */
+    pthread_mutex_t watch_lock; /* guards the list of watches */
     stn_watch *watches;
-    atomic_int watching; /* how many do */
+    atomic_int watching; /* length of the list */
 };
 
 static void run_pieces(stn_pool *pool) {
@@ -64,13 +69,13 @@ static void run_pieces(stn_pool *pool) {
     }
 }
 
-static void relax(void) {
+static void cpu_relax(void) {
 #if defined(__x86_64__) || defined(__i386__)
     __builtin_ia32_pause();
 #endif
 }
 
-/* Under the lock. False: there is nothing to do, and there was nothing for long. */
+/* Called with `lock` held. Returns false after IDLE_SECONDS without a loop, or to quit. */
 static bool wait_for_loop(stn_pool *pool) {
     struct timespec until;
     clock_gettime(CLOCK_MONOTONIC, &until);
@@ -92,7 +97,7 @@ static void *work(void *argument) {
         pthread_mutex_lock(&pool->lock);
         if (--pool->busy == 0) pthread_cond_signal(&pool->idle);
         pthread_mutex_unlock(&pool->lock);
-        for (int spin = 0; spin < SPINS && !pool->openings && !pool->quit; spin++) relax();
+        for (int spin = 0; spin < SPINS && !pool->openings && !pool->quit; spin++) cpu_relax();
         pthread_mutex_lock(&pool->lock);
     }
     own->state = WORKER_ENDED;
@@ -100,8 +105,8 @@ static void *work(void *argument) {
     return NULL;
 }
 
-/* How many CPUs this process may run on. The mask must be as wide as the kernel's, so it grows
- * until the call fits. */
+/* The number of CPUs that this process may run on. The mask must be as wide as the kernel's, so it
+ * grows until the call succeeds. */
 int stn_pool_allowed(void) {
     int count = 0;
     for (size_t cpus = CPU_SETSIZE; cpus <= (1u << 20) && !count; cpus *= 4) {
@@ -113,11 +118,11 @@ int stn_pool_allowed(void) {
     return count > 0 ? (int)stn_min(count, MOST_THREADS) : 1;
 }
 
-static void make_locks(stn_pool *pool) {
+static void init_locks(stn_pool *pool) {
     pthread_condattr_t monotonic;
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_mutex_init(&pool->turn, NULL);
+    pthread_mutex_init(&pool->loop_lock, NULL);
     pthread_mutex_init(&pool->lock, NULL);
     pthread_mutex_init(&pool->watch_lock, NULL);
     pthread_cond_init(&pool->wake, &monotonic);
@@ -125,8 +130,8 @@ static void make_locks(stn_pool *pool) {
     pthread_condattr_destroy(&monotonic);
 }
 
-/* In a forked child, where no thread of the pool is, whoever calls first makes it new. */
-static void adopt(stn_pool *pool) {
+/* In a forked child, the first call reinitialises the pool. */
+static void renew_after_fork(stn_pool *pool) {
     const int process = getpid();
     for (int owner = atomic_load(&pool->owner); owner != process; owner = atomic_load(&pool->owner)) {
         if (owner == -process) {
@@ -134,7 +139,7 @@ static void adopt(stn_pool *pool) {
             continue;
         }
         if (!atomic_compare_exchange_strong(&pool->owner, &owner, -process)) continue;
-        make_locks(pool);
+        init_locks(pool);
         for (int i = 0; i < pool->threads - 1; i++) pool->workers[i].state = WORKER_NONE;
         pool->openings = pool->busy = pool->watching = 0;
         pool->watches = NULL;
@@ -142,11 +147,13 @@ static void adopt(stn_pool *pool) {
     }
 }
 
-/* Under the lock: workers up to so many run. 0, or why no other can be started. */
+/* Called with `lock` held. Makes the first `count` workers run; returns 0 or the error of a failed
+ * start. */
 static int start_workers(stn_pool *pool, int count) {
     for (int i = 0; i < count; i++) {
         worker *each = &pool->workers[i];
-        if (each->state == WORKER_ENDED) pthread_join(each->thread, NULL); /* it has let go of the lock for good */
+        /* it no longer needs the lock */
+        if (each->state == WORKER_ENDED) pthread_join(each->thread, NULL);
         if (each->state == WORKER_RUNS) continue;
         each->pool = pool, each->state = WORKER_NONE;
         const int failed = stn_thread_start(&each->thread, work, each);
@@ -165,7 +172,7 @@ stn_status stn_pool_create(int threads, stn_pool **pool, stn_error *error) {
     if (!made) return stn_fail_memory(error, "the thread pool", sizeof *made);
     made->threads = threads ? threads : stn_pool_allowed();
     made->owner = getpid();
-    make_locks(made);
+    init_locks(made);
     stn_status status = STN_OK;
     made->workers = calloc((size_t)made->threads, sizeof *made->workers);
     pthread_mutex_lock(&made->lock);
@@ -185,7 +192,7 @@ stn_status stn_pool_create(int threads, stn_pool **pool, stn_error *error) {
 
 void stn_pool_destroy(stn_pool *pool) {
     if (!pool) return;
-    adopt(pool);
+    renew_after_fork(pool);
     pthread_mutex_lock(&pool->lock);
     pool->quit = true;
     pthread_cond_broadcast(&pool->wake);
@@ -199,7 +206,7 @@ void stn_pool_destroy(stn_pool *pool) {
     pthread_cond_destroy(&pool->idle);
     pthread_cond_destroy(&pool->wake);
     pthread_mutex_destroy(&pool->lock);
-    pthread_mutex_destroy(&pool->turn);
+    pthread_mutex_destroy(&pool->loop_lock);
     pthread_mutex_destroy(&pool->watch_lock);
     free(pool->workers);
     free(pool);
@@ -208,7 +215,7 @@ void stn_pool_destroy(stn_pool *pool) {
 int stn_pool_threads(const stn_pool *pool) { return pool->threads; }
 
 void stn_pool_watch(stn_pool *pool, stn_watch *watch) {
-    adopt(pool);
+    renew_after_fork(pool);
     pthread_mutex_lock(&pool->watch_lock);
     watch->next = pool->watches;
     pool->watches = watch;
@@ -217,11 +224,11 @@ void stn_pool_watch(stn_pool *pool, stn_watch *watch) {
 }
 
 void stn_pool_unwatch(stn_pool *pool, stn_watch *watch) {
-    adopt(pool);
+    renew_after_fork(pool);
     pthread_mutex_lock(&pool->watch_lock);
     stn_watch **at = &pool->watches;
     while (*at && *at != watch) at = &(*at)->next;
-    if (*at) { /* in a forked child its parent's is gone */
+    if (*at) { /* in a forked child, the parent's list was discarded */
         *at = watch->next;
         pool->watching--;
     }
@@ -229,7 +236,7 @@ void stn_pool_unwatch(stn_pool *pool, stn_watch *watch) {
 }
 
 stn_watch *stn_pool_watched(stn_pool *pool) {
-    adopt(pool);
+    renew_after_fork(pool);
     if (!atomic_load_explicit(&pool->watching, memory_order_relaxed)) return NULL;
     pthread_mutex_lock(&pool->watch_lock);
     stn_watch *watch = pool->watches;
@@ -238,7 +245,7 @@ stn_watch *stn_pool_watched(stn_pool *pool) {
     return watch;
 }
 
-/* On the calling thread alone, piece by piece where it is watched. */
+/* Runs the loop on the calling thread, in pieces if it has a watch. */
 static void run_alone(stn_watch *watch, int64_t count, int64_t piece,
                       void (*body)(void *user, int64_t begin, int64_t end), void *user) {
     if (!watch) piece = count;
@@ -246,17 +253,17 @@ static void run_alone(stn_watch *watch, int64_t count, int64_t piece,
         body(user, begin, stn_min(begin + piece, count));
 }
 
-void stn_pool_for(stn_pool *pool, int64_t count, int64_t grain, void (*body)(void *user, int64_t begin, int64_t end),
-                  void *user) {
+void stn_pool_for(stn_pool *pool, int64_t count, int64_t min_iterations,
+                  void (*body)(void *user, int64_t begin, int64_t end), void *user) {
     if (count <= 0) return;
     stn_watch *watch = stn_pool_watched(pool);
-    int64_t piece = stn_max(stn_max(grain, 1), stn_div_up(count, (int64_t)pool->threads * PIECES_PER_THREAD));
+    int64_t piece = stn_max(stn_max(min_iterations, 1), stn_div_up(count, (int64_t)pool->threads * PIECES_PER_THREAD));
     int64_t pieces = stn_div_up(count, piece);
     if (pieces == 1 || pool->threads == 1) {
         run_alone(watch, count, piece, body, user);
         return;
     }
-    pthread_mutex_lock(&pool->turn);
+    pthread_mutex_lock(&pool->loop_lock);
     pthread_mutex_lock(&pool->lock);
     pool->body = body;
     pool->user = user;
@@ -265,18 +272,18 @@ void stn_pool_for(stn_pool *pool, int64_t count, int64_t grain, void (*body)(voi
     pool->watch = watch;
     pool->next = 0;
     pool->openings = (int)stn_min(pieces, pool->threads) - 1;
-    (void)start_workers(pool, pool->openings); /* this thread does what no other can be started for */
+    (void)start_workers(pool, pool->openings); /* if a start fails, this thread does the work */
     pthread_cond_broadcast(&pool->wake);
     pthread_mutex_unlock(&pool->lock);
 
     run_pieces(pool);
 
-    /* All pieces are claimed: whoever has not joined yet need not, and only those inside are waited
-     * for. */
-    for (int spin = 0; spin < SPINS && pool->busy; spin++) relax();
+    /* All pieces are claimed: close the loop to further workers, and wait for those that are in
+     * it. */
+    for (int spin = 0; spin < SPINS && pool->busy; spin++) cpu_relax();
     pthread_mutex_lock(&pool->lock);
     pool->openings = 0;
     while (pool->busy) pthread_cond_wait(&pool->idle, &pool->lock);
     pthread_mutex_unlock(&pool->lock);
-    pthread_mutex_unlock(&pool->turn);
+    pthread_mutex_unlock(&pool->loop_lock);
 }

@@ -1,46 +1,47 @@
-/* T steps: grids taken in turns that stay in cache, boxes of a step shared out over the pool, two
- * buffers in turn. */
+/* T steps of a stencil on the host: batches are processed in groups of grids that stay in cache,
+ * the boxes of a step are shared out over the pool, and two buffers alternate (ping-pong). */
 #include <string.h>
 
 #include "base/arith.h"
 #include "host/host.h"
 #include "host/step.h"
 
-/* Small grids of a batch run all their steps together, about so many points at once. */
-#define WAVE_POINTS (1 << 20)
-/* Of the rows that the next row's taps see again: half of a common L2 cache. */
+/* Small grids of a batch run all their steps together, about this many points at once. */
+#define CHUNK_POINTS (1 << 20)
+/* Target for the rows that the taps of the next row read again: half of a typical L2 cache. */
 #define CACHED_BYTES (1 << 19)
-/* At least so many boxes for each thread, where they are not small: a thread that was held up then
- * delays little. */
+/* Minimum number of boxes per thread, unless they are small, so that a delayed thread delays
+ * little. */
 #define BOXES_PER_THREAD 16
 #define SMALL_BOX 4096 /* points */
 /* Points times taps, below which waking a thread costs more than it saves. */
 #define SMALL_WORK (1 << 15)
 
-/* How a grid is cut into boxes. */
+/* How a grid is divided into boxes. */
 typedef struct stn_cut {
     int64_t size[3], count[3];
 } stn_cut;
 
-/* One pass over a wave of grids. */
+/* One time step of a chunk of grids. */
 typedef struct stn_pass {
     stn_step step;
     stn_cut cut;
     void (*box)(const stn_step *step, int64_t batch, const stn_box *box);
 } stn_pass;
 
-static int64_t wave_grids(const stn_task *task) {
+static int64_t chunk_grids(const stn_task *task) {
     int64_t points = task->n[0] * task->n[1] * task->n[2];
-    return stn_min(task->batch, stn_max(1, WAVE_POINTS / points));
+    return stn_min(task->batch, stn_max(1, CHUNK_POINTS / points));
 }
 
 size_t stn_host_workspace(const stn_task *task) {
     if (task->steps == 1 && !task->in_place) return 0;
-    return (size_t)(wave_grids(task) * task->n[0] * task->n[1] * task->n[2]) * stn_dtype_size(task->dtype);
+    return (size_t)(chunk_grids(task) * task->n[0] * task->n[1] * task->n[2]) * stn_dtype_size(task->dtype);
 }
 
-/* Boxes are marched along the slowest axis. Across it they are so small that the rows which the
- * next row's taps see again are still in cache, and so many that all threads have some. */
+/* Boxes are processed along the slowest axis. Across it they are small enough that the rows which
+ * the next row's taps read again are still in cache, and there are enough of them for all
+ * threads. */
 static stn_cut cut_grid(const stn_task *task, int64_t grids, int threads) {
     const int64_t *n = task->n, cached = CACHED_BYTES / (int64_t)stn_dtype_size(task->dtype);
     int64_t planes = n[0] > 1 ? task->reach[0][0] + task->reach[0][1] + 2 : 1;
@@ -87,10 +88,10 @@ static void run_pass(stn_pass *pass, stn_pool *pool, int64_t grids, stn_layout f
                  pass);
 }
 
-/* Steps `begin` to `end` of the grids from `first` on. The buffers take turns so that the last step
- * writes to out. */
-static void run_wave(const stn_task *task, stn_pool *pool, int64_t first, int64_t grids, uint64_t begin, uint64_t end,
-                     const void *in, const void *source, void *out, void *workspace) {
+/* Steps `begin` to `end` of the grids from `first` on. The buffers alternate such that the last
+ * step writes to out. */
+static void run_chunk(const stn_task *task, stn_pool *pool, int64_t first, int64_t grids, uint64_t begin, uint64_t end,
+                      const void *in, const void *source, void *out, void *workspace) {
     int64_t size = (int64_t)stn_dtype_size(task->dtype);
     stn_layout from = {(char *)in + first * task->in_batch_stride * size, {0}, task->in_batch_stride};
     stn_layout to = {(char *)out + first * task->out_batch_stride * size, {0}, task->out_batch_stride};
@@ -100,12 +101,12 @@ static void run_wave(const stn_task *task, stn_pool *pool, int64_t first, int64_
     stn_pass pass = {.cut = cut_grid(task, grids, stn_pool_threads(pool)), .box = stn_step_box};
     stn_step_begin(&pass.step, task);
     stn_watch *watch = pass.step.watch = stn_pool_watched(pool);
-    const uint64_t before = (uint64_t)(first / wave_grids(task)) * task->steps, passes = stn_host_passes(task);
+    const uint64_t before = (uint64_t)(first / chunk_grids(task)) * task->steps, passes = stn_host_passes(task);
     pass.step.source = (stn_layout){.batch_stride = task->source_batch_stride};
     memcpy(pass.step.source.stride, task->source_stride, sizeof task->source_stride);
     if (source) pass.step.source.base = (char *)source + first * task->source_batch_stride * size;
-    /* In place, `to` may not be written while `from` is read: start with the workspace, and copy if
-     * that ends there. */
+    /* In place, `to` may not be written while `from` is read: start with the workspace, and copy at
+     * the end if the result is there. */
     bool to_work = (task->in_place || task->steps % 2 == 0) != (begin % 2 == 1);
     if (begin > 0) from = to_work ? to : work;
     for (uint64_t t = begin; t < end && stn_watch_goes_on(watch); t++, to_work = !to_work) {
@@ -121,29 +122,29 @@ static void run_wave(const stn_task *task, stn_pool *pool, int64_t first, int64_
 
 void stn_host_run_source(const stn_task *task, stn_pool *pool, const void *in, const void *source, void *out,
                          void *workspace) {
-    int64_t wave = wave_grids(task);
-    for (int64_t first = 0; first < task->batch; first += wave)
-        run_wave(task, pool, first, stn_min(wave, task->batch - first), 0, task->steps, in, source, out, workspace);
+    int64_t chunk = chunk_grids(task);
+    for (int64_t first = 0; first < task->batch; first += chunk)
+        run_chunk(task, pool, first, stn_min(chunk, task->batch - first), 0, task->steps, in, source, out, workspace);
 }
 
 void stn_host_run(const stn_task *task, stn_pool *pool, const void *in, void *out, void *workspace) {
     stn_host_run_source(task, pool, in, NULL, out, workspace);
 }
 
-/* Past 2^64 passes, which nobody will see the end of, the number of those is all that is wrong. */
+/* Saturates at 2^64 - 1 passes. */
 uint64_t stn_host_passes(const stn_task *task) {
-    uint64_t waves = (uint64_t)stn_div_up(task->batch, wave_grids(task)), passes;
-    return __builtin_mul_overflow(waves, task->steps, &passes) ? UINT64_MAX : passes;
+    uint64_t chunks = (uint64_t)stn_div_up(task->batch, chunk_grids(task)), passes;
+    return __builtin_mul_overflow(chunks, task->steps, &passes) ? UINT64_MAX : passes;
 }
 
 void stn_host_run_part(const stn_task *task, stn_pool *pool, uint64_t first, uint64_t count, const void *in,
                        const void *source, void *out, void *workspace) {
-    int64_t wave = wave_grids(task);
+    int64_t chunk = chunk_grids(task);
     for (uint64_t last = first + count; first < last;) {
         uint64_t begin = first % task->steps,
                  end = task->steps - begin < last - first ? task->steps : begin + last - first;
-        int64_t grid = (int64_t)(first / task->steps) * wave;
-        run_wave(task, pool, grid, stn_min(wave, task->batch - grid), begin, end, in, source, out, workspace);
+        int64_t grid = (int64_t)(first / task->steps) * chunk;
+        run_chunk(task, pool, grid, stn_min(chunk, task->batch - grid), begin, end, in, source, out, workspace);
         first += end - begin;
     }
 }

@@ -1,15 +1,15 @@
-/* One time step: u'(x) = sum over taps of weight * u(x + offset), plus the source where there is
- * one.
+/* One time step of a stencil: u'(x) = sum over taps of weight * u(x + offset), plus the source if
+ * there is one.
  *
- * A box is computed in tiles of a few rows. For a tile, each tap sees a line of doubles: a row of
- * the grid, shifted by the tap's offset. A row of doubles that lies contiguous inside the grid is
- * read in place; else (past an edge, strided, or of another type) it is first gathered into a
- * buffer, where all taps and rows of the tile find it. Few taps read lines of floats as floats:
- * each number is converted where it is added.
+ * A box is computed in tiles of a few rows. In a tile, each tap reads a line of doubles: a row of
+ * the grid, shifted by the tap's offset. A contiguous row of doubles inside the grid is read in
+ * place; any other row (past an edge, strided, or of another type) is first copied into a buffer,
+ * which all taps and rows of the tile share. With few taps, f32 grids are read as lines of floats,
+ * which are converted when they are added.
  *
- * Sums are made in double precision by weights in double precision, and rounded once. Taps that
- * mirror each other are summed in pairs: the middle first, then pairs from the outermost on, as
- * SciPy sums them. Other taps go in order. */
+ * Sums are made in double precision with weights in double precision, and rounded once. Taps that
+ * mirror each other are summed in pairs: the middle one first, then pairs from the outermost on, as
+ * SciPy does. Other taps are summed in order. */
 #include "host/step.h"
 
 #include <string.h>
@@ -17,31 +17,34 @@
 #include "base/arith.h"
 
 #define TILE_ROWS 8
-#define PIECE 512          /* points of a row, at most */
-#define LEAST_PIECE 64     /* of a longer row */
-#define GATHERED (1 << 14) /* doubles of a tile's rows */
-#define SEEN 256           /* rows that a tile remembers, by a hash of where they are */
-#define TERMS 256          /* lines of one sum */
-#define DENSE 2048         /* most taps of a dense box */
-#define FEW 9              /* taps, for which conversions cost less than lines of doubles */
+#define PIECE 512             /* points of a row, maximum */
+#define LEAST_PIECE 64        /* minimum, for longer rows */
+#define BUFFER_SIZE (1 << 14) /* doubles in a tile's buffer */
+#define CACHED_ROWS 256       /* rows that a tile can remember, in a hash table by their indices */
+#define MAX_LINES 256         /* maximum number of lines of one sum */
+#define MAX_DENSE_TAPS 2048   /* maximum number of taps of a dense box */
+/* up to this many taps, converting floats is cheaper than lines of doubles */
+#define MAX_FLOAT_TAPS 9
 
-/* A row that a tile has seen. */
-typedef struct stn_seen {
+/* A row that a tile has loaded. */
+typedef struct cached_row {
     int64_t at[2];
     const char *line; /* its element k is point x + k of the row */
     uint64_t tile;
-} stn_seen;
+} cached_row;
 
 typedef struct stn_tile {
     const stn_step *step;
-    int64_t batch, first[2], rows, x, count; /* rows first[1] .. + rows of plane first[0], points x .. + count */
+    /* Rows first[1] .. + rows of plane first[0], points x .. + count. */
+    int64_t batch, first[2], rows, x, count;
     uint64_t number;
     size_t gathered;
-    stn_seen seen[SEEN];
-    double sums[STN_KERNEL_ROWS][PIECE], carried[2][PIECE], buffer[GATHERED]; /* of numbers of the lines' type */
+    cached_row seen[CACHED_ROWS];
+    /* Numbers of the type of the lines: double or float. */
+    double sums[STN_KERNEL_ROWS][PIECE], carried[2][PIECE], buffer[BUFFER_SIZE];
 } stn_tile;
 
-/* The value past a side: of the grid's type, as if the grid went on. */
+/* The value past a side, rounded to the type of the grid. */
 static double constant_past(const stn_task *task, int axis, int64_t fold) {
     double value = stn_task_outside(task, axis, fold == -1 ? 0 : 1);
     return task->dtype == STN_F32 ? (float)value : value;
@@ -55,7 +58,7 @@ static char *row_at(const stn_step *step, const stn_layout *layout, int64_t batc
     return layout->base + (batch * layout->batch_stride + i0 * layout->stride[0] + i1 * layout->stride[1]) * step->size;
 }
 
-/* to[k] = point (x + k) of a row with a stride. */
+/* to[k] = point x + k of a row, converted to double. */
 static void load(const stn_step *step, const stn_layout *layout, const char *row, int64_t x, int64_t count,
                  double *to) {
     const int64_t stride = layout->stride[2] * step->size;
@@ -66,7 +69,7 @@ static void load(const stn_step *step, const stn_layout *layout, const char *row
         for (int64_t k = 0; k < count; k++) step->kernels->load[step->number](to + k, row + k * stride, 1);
 }
 
-/* The same, in the lines' type. */
+/* The same in the type of the lines. */
 static void load_line(const stn_step *step, const char *row, int64_t x, int64_t count, char *to) {
     const int64_t stride = step->from.stride[2] * step->size;
     if (!step->of_floats)
@@ -85,10 +88,10 @@ static void fill_line(const stn_step *step, double value, int64_t count, char *t
             ((double *)to)[k] = value;
 }
 
-/* Points [begin, end) of a row past its sides, which are often among those that `line` holds from
- * point x to `past`. */
-static void gather_ghosts(const stn_step *step, const char *row, int64_t begin, int64_t end, const char *line,
-                          int64_t x, int64_t past, char *to) {
+/* Points [begin, end) of a row, past its sides. `line` holds points x to `past`, often the ones
+ * needed. */
+static void copy_ghosts(const stn_step *step, const char *row, int64_t begin, int64_t end, const char *line, int64_t x,
+                        int64_t past, char *to) {
     for (int64_t i = begin; i < end; i++, to += step->line_size) {
         const int64_t j = i < 0 ? step->ghost[0][-1 - i] : step->ghost[1][i - step->task->n[2]];
         if (j < 0)
@@ -100,18 +103,18 @@ static void gather_ghosts(const stn_step *step, const char *row, int64_t begin, 
     }
 }
 
-/* line = points [begin, end) of a row of which some are inside. */
-static void gather(const stn_step *step, const char *row, int64_t begin, int64_t end, char *line) {
+/* line = points [begin, end) of a row, some of which are inside the grid. */
+static void copy_row(const stn_step *step, const char *row, int64_t begin, int64_t end, char *line) {
     const int64_t n = step->task->n[2], inside = stn_min(stn_max(begin, 0), end),
                   past = stn_max(stn_min(end, n), inside), after = stn_max(past, begin);
     char *inner = line + (inside - begin) * step->line_size;
     if (past > inside) load_line(step, row, inside, past - inside, inner);
-    gather_ghosts(step, row, begin, inside, inner, inside, past, line);
-    gather_ghosts(step, row, after, end, inner, inside, past, line + (after - begin) * step->line_size);
+    copy_ghosts(step, row, begin, inside, inner, inside, past, line);
+    copy_ghosts(step, row, after, end, inner, inside, past, line + (after - begin) * step->line_size);
 }
 
-/* Row (i0, i1) as the tile sees it, or NULL where the buffer is full. Where both indices are past
- * constant sides, the slower axis decides. */
+/* Row (i0, i1) as a line for the tile, or NULL if the buffer is full. Where both indices are past
+ * constant sides, the slower axis decides the value. */
 static const char *read_row(stn_tile *tile, int64_t i0, int64_t i1) {
     const stn_step *step = tile->step;
     const stn_task *task = step->task;
@@ -120,61 +123,60 @@ static const char *read_row(stn_tile *tile, int64_t i0, int64_t i1) {
     const char *row = j0 < 0 || j1 < 0 ? NULL : row_at(step, &step->from, tile->batch, j0, j1);
     if (row && step->from.stride[2] == 1 && step->line_size == step->size && begin >= 0 && end <= task->n[2])
         return row + tile->x * step->size;
-    if (tile->gathered + (size_t)(end - begin) > GATHERED) return NULL;
+    if (tile->gathered + (size_t)(end - begin) > BUFFER_SIZE) return NULL;
     char *line = (char *)(tile->buffer + tile->gathered);
     tile->gathered += (size_t)(end - begin);
     if (row)
-        gather(step, row, begin, end, line);
+        copy_row(step, row, begin, end, line);
     else
         fill_line(step, j0 < 0 ? constant_past(task, 0, j0) : constant_past(task, 1, j1), end - begin, line);
     return line + task->reach[2][0] * step->line_size;
 }
 
 static const char *find_row(stn_tile *tile, int64_t i0, int64_t i1) {
-    stn_seen *seen = &tile->seen[(uint64_t)(i0 * 31 + i1) & (tile->step->remembered - 1)];
+    cached_row *seen = &tile->seen[(uint64_t)(i0 * 31 + i1) & (tile->step->remembered - 1)];
     if (seen->tile != tile->number || seen->at[0] != i0 || seen->at[1] != i1) {
         const char *line = read_row(tile, i0, i1);
         if (!line) return NULL;
-        *seen = (stn_seen){{i0, i1}, line, tile->number};
+        *seen = (cached_row){{i0, i1}, line, tile->number};
     }
     return seen->line;
 }
 
-static void forget_rows(stn_tile *tile) {
+static void clear_cache(stn_tile *tile) {
     tile->number++;
     tile->gathered = 0;
 }
 
-/* The lines that one call sums. */
-typedef struct stn_gathering {
-    const void *lines[TERMS];
-    double weights[TERMS];
+/* The lines that one kernel call sums. */
+typedef struct line_list {
+    const void *lines[MAX_LINES];
+    double weights[MAX_LINES];
     stn_terms terms;
-    size_t used;        /* of the lines */
-    const char *row[2]; /* of the last tap on either side, at this offset */
+    size_t used;        /* number of lines */
+    const char *row[2]; /* rows of the previous tap on either side, at offsets `at` */
     int64_t at[2][2];
-} stn_gathering;
+} line_list;
 
-/* Adds what is gathered to what was summed before, and begins anew with that sum, as a line of
- * weight 1. */
-static void sum_gathered(stn_tile *tile, stn_gathering *g, double *sum) {
+/* Sums the lines so far, and starts again with that sum as a line of weight 1. */
+static void sum_lines(stn_tile *tile, line_list *g, double *sum) {
     tile->step->kernels->sum(sum, &g->terms, (size_t)tile->count);
     g->lines[0] = sum;
     g->weights[0] = 1;
     g->terms.single = g->used = 1;
     g->terms.pairs = 0;
     g->row[0] = g->row[1] = NULL;
-    forget_rows(tile);
+    clear_cache(tile);
 }
 
-/* Adds term `number` of row i1. False: there is no more room. */
-static bool gather_term(stn_tile *tile, int64_t i1, size_t number, stn_gathering *g) {
+/* Adds term `number` of row i1. Returns false if there is no room. */
+static bool add_term(stn_tile *tile, int64_t i1, size_t number, line_list *g) {
     const stn_task *task = tile->step->task;
-    const size_t middle = tile->step->pairing && task->ntaps % 2; /* term 0 is the middle tap, the others are pairs */
+    const size_t middle = tile->step->pairing && task->ntaps % 2; /* 1: term 0 is the middle tap */
     const bool single = !tile->step->pairing || number < middle;
     const size_t first = !tile->step->pairing ? number : single ? task->ntaps / 2 : number - middle;
     const size_t taps[2] = {first, task->ntaps - 1 - first}, count = single ? 1 : 2;
-    if (g->used + count > TERMS) return false;
+    if (g->used + count > MAX_LINES) return false;
     for (size_t i = 0; i < count; i++) {
         const int64_t *offset = task->taps[taps[i]].offset;
         if (!g->row[i] || g->at[i][0] != offset[0] || g->at[i][1] != offset[1]) {
@@ -191,30 +193,30 @@ static bool gather_term(stn_tile *tile, int64_t i1, size_t number, stn_gathering
     return true;
 }
 
-/* sum = all taps of row i1 of the tile. */
+/* sum = all taps for row i1 of the tile. */
 static void sum_row(stn_tile *tile, int64_t i1, double *sum) {
     const stn_step *step = tile->step;
     const size_t ntaps = step->task->ntaps, terms = step->pairing ? (ntaps + 1) / 2 : ntaps;
     const int64_t longest = tile->count + step->task->reach[2][0] + step->task->reach[2][1];
-    stn_gathering g;
-    /* Sums of floats are made at once: all of their lines find room. */
-    if (step->of_floats && tile->gathered + (size_t)(FEW * longest) > GATHERED) forget_rows(tile);
+    line_list g;
+    /* Sums of floats must be made in one call: make room for all their lines. */
+    if (step->of_floats && tile->gathered + (size_t)(MAX_FLOAT_TAPS * longest) > BUFFER_SIZE) clear_cache(tile);
     g.terms = (stn_terms){.lines = g.lines, .weights = g.weights, .odd = step->pairing < 0};
     g.used = 0;
     g.row[0] = g.row[1] = NULL;
     int round = 0;
     for (size_t number = 0; number < terms;)
-        if (gather_term(tile, i1, number, &g))
+        if (add_term(tile, i1, number, &g))
             number++;
         else
-            sum_gathered(tile, &g, tile->carried[round++ % 2]);
+            sum_lines(tile, &g, tile->carried[round++ % 2]);
     if (step->of_floats)
         step->kernels->sum_float((float *)sum, &g.terms, (size_t)tile->count);
     else
         step->kernels->sum(sum, &g.terms, (size_t)tile->count);
 }
 
-/* The computed points, with the constant source, into the output's type and stride. */
+/* Adds the constant source and writes the points in the output's type and stride. */
 static void write_row(const stn_tile *tile, int64_t i1, char *row, double *sum) {
     const stn_step *step = tile->step;
     const int64_t stride = step->to.stride[2];
@@ -232,16 +234,16 @@ static void write_row(const stn_tile *tile, int64_t i1, char *row, double *sum) 
         step->kernels->store[step->number](row, sum, (size_t)tile->count);
 }
 
-/* Dense unpaired weights: a whole box of taps, that several rows are summed with side by side. */
+/* Dense unpaired weights: a full box of taps, for which several rows are summed side by side. */
 typedef struct stn_dense_box {
     int64_t low[3], size[3];
-    double weights[DENSE];
+    double weights[MAX_DENSE_TAPS];
 } stn_dense_box;
 
-/* False: the taps are no such box, or too many. */
+/* Returns false if the taps are no such box, or too many. */
 static bool find_dense(const stn_step *step, stn_dense_box *box) {
     const stn_task *task = step->task;
-    if (step->pairing || task->ntaps > DENSE) return false;
+    if (step->pairing || task->ntaps > MAX_DENSE_TAPS) return false;
     for (int a = 0; a < 3; a++) {
         int64_t high = task->taps[0].offset[a];
         box->low[a] = high;
@@ -252,16 +254,16 @@ static bool find_dense(const stn_step *step, stn_dense_box *box) {
         box->size[a] = high - box->low[a] + 1;
     }
     const int64_t rows = box->size[0] * (box->size[1] + STN_KERNEL_ROWS - 1);
-    if (box->size[0] * box->size[1] * box->size[2] != (int64_t)task->ntaps || box->size[1] < 3 || rows > TERMS)
+    if (box->size[0] * box->size[1] * box->size[2] != (int64_t)task->ntaps || box->size[1] < 3 || rows > MAX_LINES)
         return false;
     for (size_t k = 0; k < task->ntaps; k++) box->weights[k] = task->taps[k].weight;
     return true;
 }
 
-/* STN_KERNEL_ROWS rows from i1 on, into sums. False: they do not fit into the buffer. */
+/* Sums STN_KERNEL_ROWS rows from i1 on. Returns false if their lines do not fit into the buffer. */
 static bool sum_dense(stn_tile *tile, const stn_dense_box *box, int64_t i1, double *const *sums) {
     const stn_step *step = tile->step;
-    const void *lines[TERMS];
+    const void *lines[MAX_LINES];
     size_t used = 0;
     for (int64_t p = 0; p < box->size[0]; p++)
         for (int64_t q = 0; q < box->size[1] + STN_KERNEL_ROWS - 1; q++) {
@@ -284,7 +286,7 @@ static void compute_tile(stn_tile *tile, const stn_dense_box *dense) {
     const bool in_place = step->to.stride[2] == 1 && step->line_size == step->size;
     double *sums[STN_KERNEL_ROWS];
     char *rows[STN_KERNEL_ROWS];
-    forget_rows(tile);
+    clear_cache(tile);
     for (int64_t r = 0; r < tile->rows;) {
         int64_t i1 = tile->first[1] + r, now = 1;
         for (int64_t k = 0; k < stn_min(STN_KERNEL_ROWS, tile->rows - r); k++) {
@@ -313,8 +315,8 @@ static void copy_span(const stn_step *step, int64_t batch, int64_t i0, int64_t i
         for (int64_t x = begin; x < end; x++) memcpy(to + x * to_stride, from + x * from_stride, size);
 }
 
-/* 1 where taps at opposite offsets have the same weight, -1 where they have opposite weights and
- * none is in the middle, else 0. Sorted taps mirror each other from both ends of their list. */
+/* 1 if taps at opposite offsets have equal weights, -1 if they have opposite weights and there is
+ * no middle tap, otherwise 0. Sorted taps mirror each other from both ends of the list. */
 static int pairing_of(const stn_task *task) {
     bool even = task->ntaps > 1, odd = even && task->ntaps % 2 == 0;
     for (size_t k = 0; k < (task->ntaps + 1) / 2 && (even || odd); k++) {
@@ -327,13 +329,13 @@ static int pairing_of(const stn_task *task) {
     return even ? 1 : odd ? -1 : 0;
 }
 
-/* Rows that a tile sees. */
-static int64_t rows_seen(const stn_task *task) {
+/* Number of rows that the taps of a tile read. */
+static int64_t rows_read(const stn_task *task) {
     int64_t rows = 0;
     for (size_t k = 1, first = 0; k <= task->ntaps; k++) {
         if (k < task->ntaps && task->taps[k].offset[0] == task->taps[first].offset[0]) continue;
         rows += stn_min(TILE_ROWS, task->n[1]) + task->taps[k - 1].offset[1] - task->taps[first].offset[1];
-        first = k; /* of the next plane: taps are sorted */
+        first = k; /* of the next plane, as taps are sorted */
     }
     return rows;
 }
@@ -345,11 +347,12 @@ void stn_step_begin(stn_step *step, const stn_task *task) {
     step->pairing = pairing_of(task);
     step->number = numbers[task->dtype];
     step->size = (int64_t)stn_number_size(step->number);
-    const int64_t rows = stn_max(rows_seen(task), 1), reach = task->reach[2][0] + task->reach[2][1];
-    step->piece = stn_min(stn_max(GATHERED / rows - reach, LEAST_PIECE), PIECE);
+    const int64_t rows = stn_max(rows_read(task), 1), reach = task->reach[2][0] + task->reach[2][1];
+    step->piece = stn_min(stn_max(BUFFER_SIZE / rows - reach, LEAST_PIECE), PIECE);
     step->remembered = 1;
-    while ((int64_t)step->remembered < 2 * rows && step->remembered < SEEN) step->remembered *= 2;
-    step->of_floats = task->dtype == STN_F32 && task->ntaps <= FEW && !task->source && task->out_stride[2] == 1;
+    while ((int64_t)step->remembered < 2 * rows && step->remembered < CACHED_ROWS) step->remembered *= 2;
+    step->of_floats =
+        task->dtype == STN_F32 && task->ntaps <= MAX_FLOAT_TAPS && !task->source && task->out_stride[2] == 1;
     step->line_size = step->of_floats ? step->size : (int64_t)sizeof(double);
     for (int a = 0; a < 3; a++) {
         const stn_boundary *sides = task->boundary[a];
@@ -361,12 +364,12 @@ void stn_step_begin(stn_step *step, const stn_task *task) {
 }
 
 /* The range of a box along an axis that no fixed side freezes. */
-static void live_range(const stn_step *step, const stn_box *box, int axis, int64_t range[2]) {
+static void free_range(const stn_step *step, const stn_box *box, int axis, int64_t range[2]) {
     range[0] = stn_min(stn_max(box->begin[axis], step->live[axis][0]), box->end[axis]);
     range[1] = stn_max(stn_min(box->end[axis], step->live[axis][1]), range[0]);
 }
 
-/* Frozen points are copied, the others are computed in tiles. */
+/* Copies frozen points, and computes the others in tiles. */
 void stn_step_box(const stn_step *step, int64_t batch, const stn_box *box) {
     int64_t live[3][2];
     stn_dense_box dense;
@@ -376,7 +379,7 @@ void stn_step_box(const stn_step *step, int64_t batch, const stn_box *box) {
     tile.number = 0;
     for (uint64_t i = 0; i < step->remembered; i++) tile.seen[i].tile = 0;
     const bool is_dense = find_dense(step, &dense);
-    for (int a = 0; a < 3; a++) live_range(step, box, a, live[a]);
+    for (int a = 0; a < 3; a++) free_range(step, box, a, live[a]);
     for (int64_t i0 = box->begin[0]; i0 < box->end[0]; i0++) {
         const bool frozen = i0 < live[0][0] || i0 >= live[0][1];
         for (int64_t i1 = box->begin[1]; i1 < box->end[1]; i1++) {

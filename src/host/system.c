@@ -1,11 +1,11 @@
-/* Steps of a system, one assignment after the other, row by row:
+/* Reference implementation of systems: steps of one assignment after the other, row by row.
  *
- *     for each piece of a row    the instructions of its program in order, each over the piece and as far
- *                                beyond it as its users look, in rows of a scratch memory that fits in a
- *                                cache; fields and coefficients are read in place where they lie as
- *                                arithmetic takes them, and folded past sides into a row otherwise
+ * For each piece of a row, the instructions of the assignment's program are executed in order. Each
+ * computes the piece and as many points around it as its users read, in rows of a scratch memory
+ * that fits in a cache. Fields and coefficients are read in place if they have the arithmetic type;
+ * otherwise, and past sides, they are first copied into a row.
  *
- * Threads take contiguous shares of the pieces, each with a scratch memory of its own. */
+ * Threads take contiguous shares of the pieces, each with its own scratch memory. */
 #include "host/system.h"
 
 #include <stdlib.h>
@@ -18,18 +18,18 @@
 #include "problem/system_state.h"
 #include "problem/task.h"
 
-#define SHARES 4             /* of the pieces, for each thread: one that is held up delays little */
-#define SMALL_WORK (1 << 15) /* operations, below which waking a thread costs more than it saves */
-#define BLOCK 4096           /* bytes that are rotated or copied at once */
+#define SHARES 4             /* per thread, so that a delayed thread delays little */
+#define SMALL_WORK (1 << 15) /* operations below which waking a thread costs more than it saves */
+#define BLOCK 4096           /* bytes that are rotated at once */
 
 struct stn_host_system {
     const stn_system_task *task;
-    int threads, shares;                       /* shares: most that any assignment is cut into */
-    size_t scratch;                            /* bytes of a share */
-    stn_host_rows rows[STN_SYSTEM_MAX_FIELDS]; /* of the equations */
+    int threads, shares;                       /* shares: maximum for any assignment */
+    size_t scratch;                            /* bytes per share */
+    stn_host_rows rows[STN_SYSTEM_MAX_FIELDS]; /* for each equation */
 };
 
-/* One assignment in one step, and what it reads. */
+/* One assignment in one step, and the arrays that it reads. */
 typedef struct pass {
     const stn_host_system *host;
     const stn_host_rows *rows;
@@ -40,7 +40,7 @@ typedef struct pass {
     int64_t begin[3], end[3];
 } pass;
 
-/* ---- making it ----------------------------------------------------------------------------- */
+/* ---- making it */
 
 stn_status stn_host_system_create(const stn_system_task *task, int threads, stn_host_system **made, stn_error *error) {
     stn_host_system *host = calloc(1, sizeof *host);
@@ -71,10 +71,10 @@ size_t stn_host_system_workspace(const stn_host_system *host) {
     return stn_system_state_bytes(host->task) + (size_t)host->shares * host->scratch;
 }
 
-/* ---- an assignment ------------------------------------------------------------------------- */
+/* ---- an assignment */
 
-/* Points [begin, end) of a row keep what they were. */
-static void keep(const pass *p, int64_t row, int64_t begin, int64_t end) {
+/* Copies points [begin, end) of a row unchanged. */
+static void copy_unchanged(const pass *p, int64_t row, int64_t begin, int64_t end) {
     const int64_t size = (int64_t)stn_dtype_size(p->host->task->dtype), n = p->host->task->n[2];
     const char *from = p->sources.fields[p->equation->field][1];
     if (end > begin && from != p->next)
@@ -83,24 +83,24 @@ static void keep(const pass *p, int64_t row, int64_t begin, int64_t end) {
 
 static void run_piece(const pass *p, int64_t piece, char *scratch) {
     const stn_system_task *task = p->host->task;
-    const int64_t each = stn_div_up(task->n[2], p->rows->points), row = piece / each;
-    const int64_t at[3] = {row / task->n[1] % task->n[0], row % task->n[1], piece % each * p->rows->points};
+    const int64_t pieces_per_row = stn_div_up(task->n[2], p->rows->points), row = piece / pieces_per_row;
+    const int64_t at[3] = {row / task->n[1] % task->n[0], row % task->n[1], piece % pieces_per_row * p->rows->points};
     const int64_t last = stn_min(at[2] + p->rows->points, task->n[2]);
-    bool live = true;
-    for (int axis = 0; axis < 2; axis++) live = live && at[axis] >= p->begin[axis] && at[axis] < p->end[axis];
-    if (!live) {
-        keep(p, row, at[2], last);
+    bool is_free = true;
+    for (int axis = 0; axis < 2; axis++) is_free = is_free && at[axis] >= p->begin[axis] && at[axis] < p->end[axis];
+    if (!is_free) {
+        copy_unchanged(p, row, at[2], last);
         return;
     }
     const int64_t begin = stn_max(at[2], p->begin[2]), end = stn_min(last, p->end[2]);
     if (begin >= end) {
-        keep(p, row, at[2], last);
+        copy_unchanged(p, row, at[2], last);
         return;
     }
-    keep(p, row, at[2], begin);
+    copy_unchanged(p, row, at[2], begin);
     stn_host_rows_run(p->rows, &p->sources, row / (task->n[0] * task->n[1]), at, begin, end - begin, scratch,
                       p->next + (row * task->n[2] + begin) * (int64_t)stn_dtype_size(task->dtype));
-    keep(p, row, end, last);
+    copy_unchanged(p, row, end, last);
 }
 
 static void run_shares(void *user, int64_t first, int64_t last) {
@@ -113,7 +113,7 @@ static void run_shares(void *user, int64_t first, int64_t last) {
     }
 }
 
-/* Equation e of the step that makes state `number`. */
+/* Equation e of the step that computes state `number`. */
 static void run_equation(const stn_host_system *host, stn_pool *pool, const stn_system_state *state, int e,
                          int64_t number, char *scratch) {
     const stn_system_task *task = host->task;
@@ -121,7 +121,7 @@ static void run_equation(const stn_host_system *host, stn_pool *pool, const stn_
     pass p = {.host = host, .rows = &host->rows[e], .equation = &system->equations[e], .scratch = scratch};
     p.next = stn_system_state_next(state, p.equation->field, number);
     for (int f = 0; f < system->nfields; f++)
-        for (int level = 0; level <= system->fields[f].levels; level++) /* 0: the next one */
+        for (int level = 0; level <= system->fields[f].levels; level++) /* 0: the next state */
             p.sources.fields[f][level] = level ? (const char *)stn_system_state_of(state, f, number - level)
                                                : (const char *)stn_system_state_next(state, f, number);
     for (int i = 0; i < system->ncoefficients; i++) {
@@ -135,7 +135,7 @@ static void run_equation(const stn_host_system *host, stn_pool *pool, const stn_
     stn_pool_for(pool, p.shares, stn_div_up(SMALL_WORK, stn_max(work, 1)), run_shares, &p);
 }
 
-/* ---- points -------------------------------------------------------------------------------- */
+/* ---- sources and receivers */
 
 static double load(stn_dtype dtype, const void *from, int64_t i) {
     if (dtype == STN_F64) return ((const double *)from)[i];
@@ -191,7 +191,7 @@ static void record(const stn_system_task *task, const stn_system_state *state, i
     }
 }
 
-/* ---- a run -------------------------------------------------------------------------------- */
+/* ---- a run */
 
 static void rotate(const stn_system_state *state, int field, int by) {
     const int count = stn_system_buffers(state->task, field);
@@ -205,7 +205,8 @@ static void rotate(const stn_system_state *state, int field, int by) {
     }
 }
 
-/* Levels that are older than the run; those of a stack that are kept after state `number`. */
+/* Copies levels older than the run to the output; for a stack, the levels kept after state
+ * `number`. */
 static void copy_levels(const stn_system_state *state, int64_t number) {
     const stn_system_task *task = state->task;
     const size_t bytes = stn_system_level_bytes(task);

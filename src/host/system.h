@@ -1,17 +1,16 @@
-/* The definition of systems: T steps of any task on the CPU. */
+/* The reference implementation of systems: T steps of any task on the CPU. */
 #ifndef STN_HOST_SYSTEM_H
 #define STN_HOST_SYSTEM_H
 #include "host/pool.h"
 #include "problem/system_task.h"
 
-/* Programs and their memory; immutable, so several threads may run it with workspaces of their
- * own. */
+/* Immutable programs: several threads may run it, each with its own workspace. */
 typedef struct stn_host_system stn_host_system;
 
-/* The task is borrowed. threads: of the pool that will run it. */
+/* The task is borrowed. threads: size of the pool that will run it. */
 stn_status stn_host_system_create(const stn_system_task *task, int threads, stn_host_system **made, stn_error *error);
 void stn_host_system_destroy(stn_host_system *host); /* NULL is fine */
 size_t stn_host_system_workspace(const stn_host_system *host);
-/* Pointers are checked. */
+/* The pointers must be valid for the task. */
 void stn_host_system_run(const stn_host_system *host, stn_pool *pool, const stn_system_arrays *arrays, void *workspace);
 #endif

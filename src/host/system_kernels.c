@@ -1,4 +1,4 @@
-/* Each loop is written once, by a macro of the type and a macro of the instruction set; the
+/* The inner loops of systems. Each is written once, as a macro of type and instruction set; the
  * compiler vectorises it. */
 #include "host/system_kernels.h"
 
@@ -17,7 +17,7 @@
         for (size_t x = 0; x < count; x++) to[x] = (value);                                                            \
         break;
 
-/* min and max pass over NaN, as fmin and fmax do, and of zeros of both signs take the second. */
+/* min and max ignore NaN, as fmin and fmax do; of two zeros they return the second. */
 #define DEFINE_ROWS(type, real, f)                                                                                     \
     INLINE void apply_##type(stn_system_op op, real *to, const real *a, const real *b, const real *c, size_t count) {  \
         switch (op) {                                                                                                  \

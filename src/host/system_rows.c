@@ -1,4 +1,4 @@
-/* See system_rows.h. */
+/* Evaluation of a system's assignment over pieces of rows; see system_rows.h. */
 #include "host/system_rows.h"
 
 #include <stdlib.h>
@@ -10,10 +10,10 @@
 #include "problem/task.h"
 
 #define MOST_INSTRUCTIONS (1 << 17)
-#define PIECE_BYTES 2048 /* of a row of results: a few dozen of them stay in a common L2 cache */
+#define PIECE_BYTES 2048 /* of a row of results: a few dozen of them stay in a typical L2 cache */
 #define ALIGNED 64
 
-/* ---- making it ----------------------------------------------------------------------------- */
+/* ---- making it */
 
 static bool is_number(const stn_system_task *task, const stn_system_node *node) {
     return node->op == STN_SYSTEM_NUMBER || (node->op == STN_SYSTEM_COEFFICIENT && task->is_number[node->index]);
@@ -25,9 +25,9 @@ static int operand_count(const stn_host_rows *rows, int instruction) {
                                           : stn_system_ops[node->op].operands;
 }
 
-/* A row for each instruction. Numbers have rows of their own, which are filled once. Others take a
- * row that is free after the last use of what was in it; never that of an operand, which is still
- * read. */
+/* Assigns a row of scratch memory to each instruction. Numbers have their own rows, which are
+ * filled once. Others get a row that is free after the last use of its content, but never that of
+ * an operand, which is still being read. */
 static stn_status assign_rows(stn_host_rows *rows, int *count, stn_error *error) {
     const stn_system_program *p = &rows->program;
     const stn_system_node *nodes = rows->task->system->nodes;
@@ -80,9 +80,9 @@ void stn_host_rows_clear(stn_host_rows *rows) {
     rows->row = NULL;
 }
 
-/* ---- fields and coefficients --------------------------------------------------------------- */
+/* ---- fields and coefficients */
 
-/* A field or coefficient around the piece: its memory, how it folds. */
+/* A field or coefficient around a piece. */
 typedef struct leaf {
     const stn_host_rows *rows;
     const stn_system_variable *variable;
@@ -104,7 +104,7 @@ static double load(stn_dtype dtype, const char *row, int64_t i) {
     return (double)stn_half_to_float(((const uint16_t *)row)[i]);
 }
 
-/* Points of a row inside the grid, as they are. */
+/* Copies points of a row inside the grid, in the arithmetic type. */
 static void copy_inside(const stn_host_rows *rows, const char *row, int64_t begin, int64_t count, char *to) {
     const stn_dtype dtype = rows->task->dtype;
     if (count <= 0) return;
@@ -114,8 +114,8 @@ static void copy_inside(const stn_host_rows *rows, const char *row, int64_t begi
         memcpy(to, row + (size_t)begin * width(rows), (size_t)count * width(rows));
 }
 
-/* Points [begin, end) of the row (i0, i1), any of which may be past a side, to `own`; or where they
- * lie already. */
+/* Points [begin, end) of the row (i0, i1), any of which may be past a side: copied to `own`, or in
+ * place if possible. */
 static const char *read_row(const leaf *l, const int64_t index[2], int64_t begin, int64_t end, char *own) {
     const stn_host_rows *rows = l->rows;
     const stn_system_task *task = rows->task;
@@ -144,7 +144,7 @@ static const char *read_row(const leaf *l, const int64_t index[2], int64_t begin
     return own;
 }
 
-/* ---- running it ---------------------------------------------------------------------------- */
+/* ---- running it */
 
 static char *row_of(const stn_host_rows *rows, int instruction, char *scratch) {
     const size_t pointers = (size_t)stn_round_up(rows->program.count * (int64_t)sizeof(void *), ALIGNED);
@@ -165,8 +165,8 @@ void stn_host_rows_begin(const stn_host_rows *rows, const double *numbers, char 
     }
 }
 
-/* The value of one instruction from `low` points before the piece to `high` after it; the pointer
- * to its first point. */
+/* Computes one instruction from `low` points before the piece to `high` after it; returns the
+ * address of the piece's first point. */
 static const char *run_stencil(const stn_host_rows *rows, const stn_system_instruction *instruction,
                                const char *const *pointers, int64_t count, char *row) {
     const stn_system_stencil *stencil =

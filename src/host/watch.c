@@ -1,11 +1,11 @@
-/* See watch.h. */
+/* Progress and cancellation of an execution; see watch.h. */
 #include "host/watch.h"
 
 #include <time.h>
 
 #include "base/error.h"
 
-#define BETWEEN_SECONDS 0.05 /* from one call of the caller's function to the next */
+#define BETWEEN_SECONDS 0.05 /* between calls of the caller's function */
 
 static double now(void) {
     struct timespec t;
@@ -14,7 +14,8 @@ static double now(void) {
 }
 
 void stn_watch_begin(stn_watch *watch, const stn_execution *run, uint64_t total) {
-    *watch = (stn_watch){.tell = run->progress, .user = run->progress_user, .total = total, .thread = pthread_self()};
+    *watch =
+        (stn_watch){.progress = run->progress, .user = run->progress_user, .total = total, .thread = pthread_self()};
     watch->told = now();
 }
 
@@ -24,7 +25,7 @@ bool stn_watch_goes_on(stn_watch *watch) {
     if (!pthread_equal(watch->thread, pthread_self()) || watch->telling) return true;
     if (now() - watch->told < BETWEEN_SECONDS) return true;
     watch->telling = true;
-    if (watch->tell(watch->user, watch->done, watch->total)) atomic_store(&watch->cancelled, true);
+    if (watch->progress(watch->user, watch->done, watch->total)) atomic_store(&watch->cancelled, true);
     watch->telling = false;
     watch->told = now();
     return !atomic_load(&watch->cancelled);
@@ -41,6 +42,6 @@ stn_status stn_watch_end(stn_watch *watch, stn_status status, stn_error *error) 
                         "the progress function cancelled the execution after about %llu of %llu steps: its output "
                         "is undefined, and the plan can be executed again",
                         (unsigned long long)watch->done, (unsigned long long)watch->total);
-    if (status == STN_OK) (void)watch->tell(watch->user, watch->total, watch->total);
+    if (status == STN_OK) (void)watch->progress(watch->user, watch->total, watch->total);
     return status;
 }

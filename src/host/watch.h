@@ -1,5 +1,5 @@
-/* The watch over one execution: the caller's function that is told how far it is, and may cancel
- * it. */
+/* Progress and cancellation of one execution: calls the caller's function, which may cancel the
+ * execution. */
 #ifndef STN_HOST_WATCH_H
 #define STN_HOST_WATCH_H
 #include <pthread.h>
@@ -10,24 +10,26 @@
 #include "stentor.h"
 
 typedef struct stn_watch {
-    stn_progress_fn tell;
+    stn_progress_fn progress;
     void *user;
     uint64_t done, total; /* steps */
-    uint64_t base, span;  /* on the host: steps before the run that goes on, and its own; 0: it does not count passes */
-    pthread_t thread;     /* the one that executes, on which `tell` is called */
-    double told;          /* when it was, last */
-    bool telling;         /* it is called now */
+    /* On the host: steps before the current run, and steps of that run; span 0: passes are not
+     * counted. */
+    uint64_t base, span;
+    pthread_t thread; /* the executing thread, on which `progress` is called */
+    double told;      /* time of the last call, in seconds */
+    bool telling;     /* a call is in progress */
     atomic_bool cancelled;
-    struct stn_watch *next; /* of a pool's */
+    struct stn_watch *next; /* in the list of a pool */
 } stn_watch;
 
-/* Begins with the calling thread. */
+/* Starts watching the calling thread. */
 void stn_watch_begin(stn_watch *watch, const stn_execution *run, uint64_t total);
-/* Tells, at most every 50 ms and on the watch's own thread alone. False: the execution is
- * cancelled, and what is left may be left out. NULL: true. */
+/* Calls the caller's function, at most every 50 ms and only on the watch's own thread. Returns
+ * false if the execution is cancelled, so that the rest may be skipped; NULL: true. */
 bool stn_watch_goes_on(stn_watch *watch);
-/* The run that goes on has made `passes` of `of` passes. */
+/* Records that the current run has completed `passes` of `of` passes. */
 void stn_watch_reach(stn_watch *watch, uint64_t passes, uint64_t of);
-/* The end: STN_ERROR_CANCELLED, or all is told to be done. */
+/* Ends the watch: returns STN_ERROR_CANCELLED, or reports that all is done. */
 stn_status stn_watch_end(stn_watch *watch, stn_status status, stn_error *error);
 #endif

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""The library against scipy.ndimage: correlate applied T times in its five modes, and gaussian_filter with a mode for
-each axis. Usage: scipy_compare.py LIBSTENTOR. Exit code 77 when numpy or scipy is missing."""
+"""The library against scipy.ndimage: correlate applied T times in its five modes, and
+gaussian_filter with a mode for each axis. Usage: scipy_compare.py LIBSTENTOR. Exit code 77 when
+numpy or scipy is missing."""
 
 import ctypes
 import itertools
@@ -18,7 +19,7 @@ except ImportError as missing:
 MODES = {"wrap": 0, "constant": 1, "nearest": 2, "reflect": 3, "mirror": 4}  # stn_boundary_kind
 MAX_RANK = 3
 DEVICE_HOST = -1
-# struct_size 0 is the layout of the first release, whose further members are defaults here; none has so many bytes.
+# struct_size 0 is the layout of the first release; REST is larger than all members added since.
 REST = ("rest", ctypes.c_char * 512)
 
 
@@ -92,7 +93,7 @@ class Library:
             problem.extent[axis] = u.shape[axis]
             for side in range(2):
                 problem.boundary[axis][side] = Boundary(MODES[mode], value if mode == "constant" else 0.0)
-        options = PlanOptions(strategy=b"host")  # the definition, step by step
+        options = PlanOptions(strategy=b"host")  # the reference implementation, step by step
         plan = self.make("stn_plan_create", self.context, ctypes.byref(problem), ctypes.byref(options))
         assert self.lib.stn_plan_strategy(plan) == b"host"
         out = np.full_like(u, np.nan)
@@ -121,7 +122,7 @@ def compare_correlate(library, random):
     for shape, mode, steps in itertools.product(shapes, MODES, (1, 2, 7, 40)):
         radius = [random.integers(0, min(n, 4) + 1) for n in shape]
         weights = random.uniform(-1, 1, [2 * r + 1 for r in radius])
-        weights /= np.abs(weights).sum()  # no mode grows
+        weights /= np.abs(weights).sum()  # so that no mode grows
         u = random.uniform(-1, 1, shape)
         value = random.uniform(-1, 1)
         expected = u

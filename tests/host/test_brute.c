@@ -1,13 +1,13 @@
-/* The host against a second opinion: pad the whole grid by copying, then sum every tap of every
- * point. Both sum in double precision and in one order, taps that mirror each other in pairs, so
- * every bit must agree. */
+/* The host against a brute-force implementation, which pads the whole grid by copying and sums
+ * every tap at every point. Both sum in double precision in the same order, mirrored taps in pairs,
+ * so the results must be bit-identical. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "grids.h"
+#include "host_grids.h"
 
-/* A grid of doubles with `pad` more points on every side of every axis. */
+/* A grid of doubles, padded by `pad` points on every side of every axis. */
 typedef struct padded {
     int64_t pad[3], size[3];
     double *u;
@@ -28,7 +28,7 @@ static double rounded(const stn_task *task, double value) {
     return get(task->dtype, &element, 0);
 }
 
-/* The k-th point past a side of a line, by copying what is there already. */
+/* Sets the k-th point past a side of a line by copying a point inside. */
 static void pad_point(const stn_task *task, const padded *p, int axis, int side, int64_t k, int64_t a, int64_t b) {
     int64_t n = task->n[axis], from = 0, to = side ? n + k : -1 - k;
     switch (task->boundary[axis][side].kind) {
@@ -52,7 +52,7 @@ static void pad_point(const stn_task *task, const padded *p, int axis, int side,
     *at_axis(p, axis, to, a, b) = *at_axis(p, axis, from, a, b);
 }
 
-/* Fast axes first: so a slower axis overwrites corners, and its constant wins. */
+/* Pads fast axes first, so that a slower axis overwrites corners and its constant wins. */
 static void pad_all(const stn_task *task, const padded *p) {
     for (int axis = 2; axis >= 0; axis--) {
         int other1 = axis == 0 ? 1 : 0, other2 = axis == 2 ? 1 : 2;
@@ -78,7 +78,7 @@ static double seen(const padded *p, const int64_t x[3], const stn_tap *tap) {
     return *at(p, x[0] + tap->offset[0], x[1] + tap->offset[1], x[2] + tap->offset[2]);
 }
 
-/* Do taps at opposite offsets have weights of this ratio? */
+/* Whether taps at opposite offsets have weights of this ratio. */
 static bool pairs(const stn_task *task, double ratio) {
     for (size_t t = 0; t < task->ntaps; t++) {
         bool found = false;
@@ -104,7 +104,7 @@ static double evaluate(const stn_task *task, const padded *p, const int64_t x[3]
     return rounded(task, sum);
 }
 
-/* All steps of one grid, dense[] in and out. */
+/* All steps for one grid, in place in dense[]. */
 static void brute(const stn_task *task, double *dense) {
     padded p;
     for (int a = 0; a < 3; a++) {
@@ -126,7 +126,7 @@ static void brute(const stn_task *task, double *dense) {
     free(p.u);
 }
 
-/* Where point `index` of grid `batch` lies. */
+/* Index in memory of point `index` of grid `batch`. */
 static int64_t element(const stn_task *task, bool of_output, int64_t batch, int64_t index) {
     const int64_t *stride = of_output ? task->out_stride : task->in_stride;
     int64_t place = batch * (of_output ? task->out_batch_stride : task->in_batch_stride);
@@ -137,23 +137,23 @@ static int64_t element(const stn_task *task, bool of_output, int64_t batch, int6
     return place;
 }
 
-/* Runs a task on random numbers and compares every point, the untouched gaps, and that the input is
- * kept. */
+/* Runs a task on random numbers, and compares every point; also checks that padding and input are
+ * unchanged. */
 static void check(const stn_task *task, int threads, uint64_t *state, const char *what) {
     int64_t points = stn_task_points(task) / task->batch;
     int64_t in_span = stn_task_span(task, false), out_span = stn_task_span(task, true);
     size_t size = stn_dtype_size(task->dtype);
-    void *in = poisoned(task->dtype, in_span), *kept = poisoned(task->dtype, in_span);
+    void *in = poisoned(task->dtype, in_span), *in_copy = poisoned(task->dtype, in_span);
     void *out = task->in_place ? in : poisoned(task->dtype, out_span);
     double *dense = malloc((size_t)points * sizeof *dense);
     for (int64_t b = 0; b < task->batch; b++)
         for (int64_t i = 0; i < points; i++) set(task->dtype, in, element(task, false, b, i), random_unit(state));
-    memcpy(kept, in, (size_t)in_span * size);
+    memcpy(in_copy, in, (size_t)in_span * size);
     run(task, threads, in, out);
 
-    cr_assert(task->in_place || !memcmp(in, kept, (size_t)in_span * size), "%s: the input was written to", what);
+    cr_assert(task->in_place || !memcmp(in, in_copy, (size_t)in_span * size), "%s: the input was written to", what);
     for (int64_t b = 0; b < task->batch; b++) {
-        for (int64_t i = 0; i < points; i++) dense[i] = get(task->dtype, kept, element(task, false, b, i));
+        for (int64_t i = 0; i < points; i++) dense[i] = get(task->dtype, in_copy, element(task, false, b, i));
         brute(task, dense);
         for (int64_t i = 0; i < points; i++) {
             int64_t e = element(task, true, b, i);
@@ -167,11 +167,11 @@ static void check(const stn_task *task, int threads, uint64_t *state, const char
         cr_assert_eq(((unsigned char *)out)[i], 0xff, "%s: a gap between points was written to", what);
     if (out != in) free(out);
     free(in);
-    free(kept);
+    free(in_copy);
     free(dense);
 }
 
-/* Distinct random taps within the extents, as many as there are tries or a few less. */
+/* Up to `tries` distinct random taps within the extents. */
 static size_t random_taps(uint64_t *state, int rank, const size_t *extent, int64_t radius, size_t tries,
                           stn_tap *taps) {
     size_t made = 0;
@@ -187,7 +187,7 @@ static size_t random_taps(uint64_t *state, int rank, const size_t *extent, int64
     }
     int64_t kind = random_int(state, 0, 3);
     if (kind > 1 || made > 19) return made;
-    const double ratio = kind ? 1 : -1; /* mirrored taps too; a middle tap where it fits */
+    const double ratio = kind ? 1 : -1; /* mirrored taps, with a middle tap where possible */
     size_t mirrored = 0;
     for (size_t i = 0; i < made; i++) {
         stn_tap tap = taps[i], opposite = {.weight = ratio * tap.weight};
@@ -213,7 +213,7 @@ static void random_boundary(uint64_t *state, stn_boundary sides[2]) {
     if (!random_int(state, 0, 5)) sides[0] = sides[1] = (stn_boundary){STN_WRAP, 0};
 }
 
-/* A layout at random: dense, padded, transposed, every other point, grids interleaved. */
+/* A random layout: dense, padded, transposed, strided, or with interleaved grids. */
 static void random_layout(uint64_t *state, int rank, const stn_problem *problem, ptrdiff_t *stride,
                           ptrdiff_t *between) {
     ptrdiff_t next = 1;
@@ -240,7 +240,7 @@ static void check_random(uint64_t *state, int rank, stn_dtype dtype, const stn_b
     if (given) memcpy(problem.boundary[given_axis], given, sizeof problem.boundary[0]);
     size_t ntaps =
         random_taps(state, rank, problem.extent, random_int(state, 0, 4), (size_t)random_int(state, 1, 40), taps);
-    for (int a = 0; a < rank; a++) /* a tap that a mirror turns past a fixed side is refused */
+    for (int a = 0; a < rank; a++) /* a tap that a mirror folds past a fixed side is refused */
         for (int side = 0; side < 2; side++)
             for (size_t t = 0; t < ntaps; t++)
                 if (problem.boundary[a][side].kind == STN_MIRROR && problem.boundary[a][!side].kind == STN_FIXED &&
@@ -268,7 +268,7 @@ static void check_dtype(stn_dtype dtype) {
     uint64_t state = 7 + (uint64_t)dtype;
     for (int rank = 1; rank <= 3; rank++)
         for (int axis = 0; axis < rank; axis++)
-            for (int pair = 0; pair < 26; pair++) { /* 5 x 5 kinds that need not come in pairs, and wrap */
+            for (int pair = 0; pair < 26; pair++) { /* 5 x 5 kinds other than wrap, and wrap */
                 stn_boundary sides[2] = {{STN_WRAP, 0}, {STN_WRAP, 0}};
                 if (pair < 25) {
                     sides[0] = (stn_boundary){(stn_boundary_kind)(STN_CONSTANT + pair / 5), pair / 5 ? 0 : 0.75};
@@ -282,8 +282,8 @@ Test(brute, f64_all_boundaries_ranks_strides_batches) { check_dtype(STN_F64); }
 Test(brute, f32_all_boundaries_ranks_strides_batches) { check_dtype(STN_F32); }
 Test(brute, f16_all_boundaries_ranks_strides_batches) { check_dtype(STN_F16); }
 
-/* Large enough to be cut into many boxes along each axis; with few taps, summed in one round over
- * whole rows, and with many. */
+/* Large enough to be divided into many boxes along each axis; with few taps, which are summed in
+ * one call, and with many. */
 static void check_large(int rank, const size_t *extent, int64_t radius, size_t tries, stn_dtype dtype) {
     uint64_t state = 5;
     stn_tap taps[40];
@@ -306,7 +306,7 @@ Test(brute, large_2d_half) { check_large(2, (size_t[3]){301, 1111}, 5, 40, STN_F
 Test(brute, large_3d) { check_large(3, (size_t[3]){61, 67, 71}, 3, 40, STN_F32); }
 Test(brute, tall) { check_large(2, (size_t[3]){70001, 3}, 2, 9, STN_F64); }
 
-Test(brute, wide_planes) { /* rows far longer than a buffer, beside planes of a constant */
+Test(brute, wide_planes) { /* rows far longer than a buffer, next to constant planes */
     uint64_t state = 2;
     const stn_tap taps[] = {{{-1}, 0.3}, {{0, 0, -1}, 0.1}, {{0}, 0.2}, {{0, 0, 1}, 0.1}, {{1}, 0.3}};
     stn_problem problem = {.extent = {5, 3, 8101}};
@@ -317,7 +317,7 @@ Test(brute, wide_planes) { /* rows far longer than a buffer, beside planes of a 
     stn_task_clear(&task);
 }
 
-Test(brute, many_small_grids) { /* more points than one wave of grids takes */
+Test(brute, many_small_grids) { /* more points than one group of grids */
     uint64_t state = 5;
     stn_tap taps[40];
     stn_problem problem = {.dtype = STN_F64, .steps = 3, .batch = 5, .extent = {467, 601}};

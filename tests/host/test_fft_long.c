@@ -1,14 +1,14 @@
-/* Long lines are transformed as grids when they are few, and one by one when they are many: both
- * give the same. */
+/* Few long lines are transformed as four-step FFTs, many are transformed line by line: the results
+ * must agree. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "grids.h"
 #include "host/fft.h"
 #include "host/fft_long.h"
 #include "host/fft_odd.h"
+#include "host_grids.h"
 
 enum { LINES = 3, THREADS = 2 };
 static const int64_t sizes[] = {8192, 8640, 10000, 12005, 16384, 20000, 30030, 32768, 39366};
@@ -47,7 +47,7 @@ static void run_fft(const stn_fft *fft, stn_pool *pool, const void *in, void *ou
     stn_host_fft_destroy(host);
 }
 
-/* The relative L2 distance between a batch and its transforms one by one. */
+/* The relative L2 distance between a batch and the same transforms one by one. */
 static double compare(const stn_transform *t, stn_pool *pool) {
     const stn_fft all = make(t, LINES), one = make(t, 1);
     const int64_t size = (int64_t)stn_dtype_size(t->dtype);
@@ -59,20 +59,21 @@ static double compare(const stn_transform *t, stn_pool *pool) {
     if (t->in_place) memcpy(alone, in, (size_t)(LINES * in_bytes));
     for (int i = 0; i < LINES; i++)
         run_fft(&one, pool, (t->in_place ? alone : in) + i * in_bytes, alone + i * out_bytes);
-    double apart = 0, length = 0;
+    double difference = 0, length = 0;
     for (int64_t i = 0; i < LINES * out_bytes / size; i++) {
         const double a = number_of(t->dtype, together, i), b = number_of(t->dtype, alone, i);
-        const bool between = t->in_place && i / 2 % t->in_stride[0]; /* elements, which keep what they had */
-        if (!between) apart += (a - b) * (a - b), length += a * a;
+        /* padding, which is unchanged */
+        const bool between = t->in_place && i / 2 % t->in_stride[0];
+        if (!between) difference += (a - b) * (a - b), length += a * a;
     }
     free(in), free(together), free(alone);
-    return sqrt(apart / length);
+    return sqrt(difference / length);
 }
 
 static void check(const stn_transform *t, stn_pool *pool) {
-    const double bar = t->dtype == STN_F64 ? 2e-15 : 1e-6, apart = compare(t, pool);
-    cr_expect(apart <= bar && apart > 0, "%zu points, kind %d, direction %d, stride %ld, %s: %g", t->extent[0], t->kind,
-              t->direction, (long)t->in_stride[0], stn_dtype_name(t->dtype), apart);
+    const double bar = t->dtype == STN_F64 ? 2e-15 : 1e-6, difference = compare(t, pool);
+    cr_expect(difference <= bar && difference > 0, "%zu points, kind %d, direction %d, stride %ld, %s: %g",
+              t->extent[0], t->kind, t->direction, (long)t->in_stride[0], stn_dtype_name(t->dtype), difference);
 }
 
 static stn_transform transform(int64_t n, stn_dtype dtype, stn_transform_kind kind, stn_direction direction) {
@@ -106,8 +107,8 @@ static void check_all(stn_dtype dtype) {
     stn_pool_destroy(pool);
 }
 
-Test(fft_long, grids_are_lines_in_float64) { check_all(STN_F64); }
-Test(fft_long, grids_are_lines_in_float32) { check_all(STN_F32); }
+Test(fft_long, four_step_equals_line_by_line_in_float64) { check_all(STN_F64); }
+Test(fft_long, four_step_equals_line_by_line_in_float32) { check_all(STN_F32); }
 
 static void check_odd(stn_dtype dtype) {
     stn_pool *pool;
@@ -131,7 +132,7 @@ static void check_odd(stn_dtype dtype) {
 Test(fft_long, odd_lines_of_real_numbers_in_float64) { check_odd(STN_F64); }
 Test(fft_long, odd_lines_of_real_numbers_in_float32) { check_odd(STN_F32); }
 
-Test(fft_long, which_are_grids) {
+Test(fft_long, when_four_step_applies) {
     stn_transform t = transform(1 << 20, STN_F64, STN_C2C, STN_FORWARD);
     stn_fft fft = make(&t, 1);
     cr_expect(stn_fft_long_serves(&fft));

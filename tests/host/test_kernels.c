@@ -1,14 +1,14 @@
-/* The inner loops: each instruction set gives the bits of plain C. */
+/* The inner loops of host stencils: all instruction sets are bit-identical to plain C. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <string.h>
 
 #include "base/half.h"
-#include "grids.h"
-#include "host/kernels.h"
+#include "host/stencil_kernels.h"
+#include "host_grids.h"
 
-#define MOST 700 /* points: more than are summed side by side */
-#define SLACK 8  /* past the end, to see that it stays untouched */
+#define MOST 700 /* points: more than are summed at once */
+#define SLACK 8  /* elements past the end, which must not be written */
 #define LINES 12
 
 static double lines[LINES][MOST], weights[64];
@@ -52,7 +52,7 @@ static void check_terms(size_t single, size_t pairs, bool odd, uint64_t *state) 
         }
 }
 
-Test(kernels, sums_are_in_the_order_of_terms) {
+Test(kernels, sums_follow_the_order_of_terms) {
     uint64_t state = 11;
     for (size_t single = 0; single <= 3; single++)
         for (size_t pairs = single ? 0 : 1; pairs <= 4; pairs++) {
@@ -61,8 +61,8 @@ Test(kernels, sums_are_in_the_order_of_terms) {
         }
 }
 
-/* A sum of zeros keeps their sign, as one product does. */
-Test(kernels, a_term_of_negative_zero_stays_so) {
+/* A sum of negative zeros is a negative zero. */
+Test(kernels, negative_zero_is_kept) {
     const double zeros[20] = {0}, minus = -1;
     const void *line = zeros;
     const stn_terms terms = {&line, &minus, 1, 0, false};
@@ -107,7 +107,7 @@ static void check_rows(size_t planes, size_t height, size_t width, uint64_t *sta
         }
 }
 
-Test(kernels, rows_side_by_side_are_summed_in_the_order_of_taps) {
+Test(kernels, row_sums_follow_the_order_of_taps) {
     uint64_t state = 13;
     check_rows(1, 3, 3, &state);
     check_rows(1, 3, 1, &state);
@@ -116,8 +116,8 @@ Test(kernels, rows_side_by_side_are_summed_in_the_order_of_taps) {
     check_rows(2, 3, 4, &state);
 }
 
-/* What is stored of a double: as C cuts it where it fits, else its lowest bits. */
-Test(kernels, whole_numbers_are_cut_and_wrap) {
+/* Storing a double as an integer: truncated if it fits, otherwise wrapped. */
+Test(kernels, integers_truncate_and_wrap) {
     static const struct {
         double value;
         int64_t whole;
@@ -150,7 +150,7 @@ Test(kernels, whole_numbers_are_cut_and_wrap) {
             }
 }
 
-Test(kernels, numbers_load_as_they_are_stored) {
+Test(kernels, stored_numbers_load_unchanged) {
     uint64_t state = 19;
     const stn_kernels *kernels;
     for (int set = 0; (kernels = stn_kernels_at(set)); set++)
@@ -165,7 +165,7 @@ Test(kernels, numbers_load_as_they_are_stored) {
         }
 }
 
-Test(kernels, a_boolean_is_what_is_not_cut_to_0) {
+Test(kernels, booleans_are_nonzero_after_truncation) {
     const double in[4] = {0.9, 1.5, -3, 0};
     uint8_t got[4];
     const stn_kernels *kernels;

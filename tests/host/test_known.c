@@ -1,10 +1,10 @@
-/* Known answers: modes that a stencil only scales, and PolyBench's Jacobi and heat loops. */
+/* Known answers: eigenmodes of stencils, and PolyBench's Jacobi and heat loops. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "grids.h"
+#include "host_grids.h"
 
 /* The value at point i of mode m on an axis of n points, and its angle per point. */
 static double mode_at(stn_boundary_kind kind, int64_t n, int m, int64_t i, double *angle) {
@@ -25,7 +25,7 @@ static double mode_at(stn_boundary_kind kind, int64_t n, int m, int64_t i, doubl
     }
 }
 
-/* Taps even in each axis scale a product of such modes by lambda = sum of w * cos(angle .
+/* Taps that are even in each axis scale a product of such modes by lambda = sum of w * cos(angle .
  * offset). */
 static void check_mode(int rank, size_t ntaps, const stn_tap *taps, const stn_boundary_kind *kinds, const int *m,
                        uint64_t steps) {
@@ -71,8 +71,8 @@ static void check_modes(int rank, size_t ntaps, const stn_tap *taps) {
     }
 }
 
-/* Weights of sum 1, even in each axis, one step wide: low modes decay slowly, so that rounding
- * stays small beside them. */
+/* Weights with sum 1, even in each axis, with radius 1: low modes decay slowly, so that rounding
+ * errors stay small relative to them. */
 Test(known, eigenmodes_1d) { check_modes(1, 3, (stn_tap[]){{{-1}, 0.2}, {{0}, 0.6}, {{1}, 0.2}}); }
 Test(known, eigenmodes_2d) {
     check_modes(2, 5, (stn_tap[]){{{-1, 0}, 0.02}, {{0, -1}, 0.03}, {{0, 0}, 0.9}, {{0, 1}, 0.03}, {{1, 0}, 0.02}});
@@ -86,7 +86,7 @@ Test(known, eigenmodes_3d) {
     }
     check_modes(3, 27, box);
 }
-/* Wider taps have the same modes, but for the zero constant's. */
+/* Wider taps have the same modes, except for the zero boundary. */
 Test(known, eigenmodes_wide) {
     const stn_tap taps[] = {{{-5, 0}, 0.01}, {{0, -3}, 0.04}, {{0, -1}, 0.1}, {{0, 0}, 0.7},
                             {{0, 1}, 0.1},   {{0, 3}, 0.04},  {{5, 0}, 0.01}};
@@ -111,7 +111,7 @@ static void check_polybench(int rank, size_t n, size_t ntaps, const stn_tap *tap
 }
 
 /* PolyBench sweeps A to B and back. Its jacobi codes start B with other values than A, of which
- * only the outer layer is ever read; here B's outer layer is A's, as `fixed` has it. */
+ * only the outer layer is ever read; here B's outer layer is A's, as for a fixed boundary. */
 Test(known, polybench_jacobi_1d) {
     enum { N = 400, T = 100 };
     static double a[N], b[N], start[N];

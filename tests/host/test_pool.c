@@ -1,4 +1,5 @@
-/* The pool: every item once, loops from many threads, asleep when idle, sane counts only. */
+/* The thread pool: every iteration runs once, loops from many threads, no CPU time when idle,
+ * forks. */
 #include <criterion/criterion.h>
 #include <dirent.h>
 #include <pthread.h>
@@ -24,34 +25,34 @@ static stn_pool *make_pool(int threads) {
 
 typedef struct tally {
     atomic_int items[ITEMS];
-    int64_t grain, count;
+    int64_t min_iterations, count;
     atomic_int short_pieces;
 } tally;
 
 static void count_items(void *user, int64_t begin, int64_t end) {
     tally *t = user;
-    if (end - begin < t->grain && end != t->count) t->short_pieces++;
+    if (end - begin < t->min_iterations && end != t->count) t->short_pieces++;
     for (int64_t i = begin; i < end; i++) t->items[i]++;
 }
 
-static void check_loop(stn_pool *pool, int64_t count, int64_t grain) {
+static void check_loop(stn_pool *pool, int64_t count, int64_t min_iterations) {
     static _Thread_local tally t;
     memset(&t, 0, sizeof t);
-    t.grain = grain;
+    t.min_iterations = min_iterations;
     t.count = count;
-    stn_pool_for(pool, count, grain, count_items, &t);
+    stn_pool_for(pool, count, min_iterations, count_items, &t);
     for (int64_t i = 0; i < ITEMS; i++) cr_assert_eq(t.items[i], i < count, "item %d ran %d times", (int)i, t.items[i]);
     cr_assert_eq(t.short_pieces, 0);
 }
 
 Test(pool, each_item_once) {
-    const int64_t counts[] = {0, 1, 2, 3, 7, 64, 999, ITEMS}, grains[] = {0, 1, 5, 1000, 100000};
+    const int64_t counts[] = {0, 1, 2, 3, 7, 64, 999, ITEMS}, minima[] = {0, 1, 5, 1000, 100000};
     for (int threads = 1; threads <= 9; threads += 2) {
         stn_pool *pool = make_pool(threads);
         cr_expect_eq(stn_pool_threads(pool), threads);
         for (int c = 0; c < 8; c++)
             for (int g = 0; g < 5; g++)
-                for (int repeat = 0; repeat < 5; repeat++) check_loop(pool, counts[c], grains[g]);
+                for (int repeat = 0; repeat < 5; repeat++) check_loop(pool, counts[c], minima[g]);
         stn_pool_destroy(pool);
     }
 }
@@ -69,21 +70,21 @@ Test(pool, loops_from_many_threads) {
     stn_pool_destroy(pool);
 }
 
-typedef struct meeting {
+typedef struct rendezvous {
     pthread_barrier_t barrier;
-} meeting;
+} rendezvous;
 
-static void meet(void *user, int64_t begin, int64_t end) {
+static void wait_for_others(void *user, int64_t begin, int64_t end) {
     (void)begin;
     (void)end;
-    pthread_barrier_wait(&((meeting *)user)->barrier);
+    pthread_barrier_wait(&((rendezvous *)user)->barrier);
 }
 
 Test(pool, threads_run_together, .timeout = 20) { /* hangs unless two threads are inside at once */
     stn_pool *pool = make_pool(2);
-    meeting m;
+    rendezvous m;
     pthread_barrier_init(&m.barrier, NULL, 2);
-    for (int i = 0; i < 100; i++) stn_pool_for(pool, 2, 1, meet, &m);
+    for (int i = 0; i < 100; i++) stn_pool_for(pool, 2, 1, wait_for_others, &m);
     pthread_barrier_destroy(&m.barrier);
     stn_pool_destroy(pool);
 }
@@ -104,7 +105,7 @@ Test(pool, sleeps_when_idle) {
     stn_pool_destroy(pool);
 }
 
-Test(pool, default_is_what_the_process_may_use) {
+Test(pool, default_is_the_cpu_affinity) {
     cpu_set_t one;
     CPU_ZERO(&one);
     CPU_SET((size_t)sched_getcpu(), &one);
@@ -117,7 +118,7 @@ Test(pool, default_is_what_the_process_may_use) {
     stn_pool_destroy(pool);
 }
 
-Test(pool, refuses_absurd_counts) {
+Test(pool, refuses_invalid_thread_counts) {
     stn_error error = {0};
     stn_pool *pool = (stn_pool *)&error;
     cr_expect_eq(stn_pool_create(-1, &pool, &error), STN_ERROR_INVALID_ARGUMENT);
@@ -131,7 +132,7 @@ Test(pool, no_more_threads_is_an_error) {
 #ifdef __SANITIZE_ADDRESS__
     cr_skip_test("AddressSanitizer itself needs the memory that this test takes away");
 #endif
-    struct rlimit limit, none; /* no address space is left for stacks */
+    struct rlimit limit, none; /* none: no address space for stacks */
     stn_error error = {0};
     stn_pool *pool;
     getrlimit(RLIMIT_AS, &limit);
@@ -151,9 +152,9 @@ static void await_all(void *user, int64_t begin, int64_t end) {
     while (*waited_for) sched_yield();
 }
 
-/* A pool whose threads have all begun: a sanitizer holds locks of its own while a thread starts,
- * and a child forked just then finds them held for ever. A loop of one item a thread, none of which
- * ends before all are there. */
+/* A pool whose threads have all started: a sanitizer holds its own locks while a thread starts, and
+ * a child forked at that moment would deadlock. Runs a loop of one iteration per thread, each
+ * waiting for all. */
 static stn_pool *make_running_pool(int threads) {
     stn_pool *pool = make_pool(threads);
     atomic_int waited_for = threads;
@@ -167,7 +168,7 @@ static double seconds_now(void) {
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Each item waits for another thread's, which comes if there are several threads. */
+/* Each iteration waits for another one, which arrives if there are several threads. */
 static void wait_for_another(void *user, int64_t begin, int64_t end) {
     atomic_int *there = user;
     (void)begin, (void)end;
@@ -182,8 +183,8 @@ static bool has_threads(stn_pool *pool) {
     return seconds_now() - begin < 1.5;
 }
 
-/* A forked child has the pool but none of its threads: it starts its own, and destroying waits for
- * no others. */
+/* A forked child has the pool but none of its threads: it starts its own, and destroys the pool
+ * without waiting for others. */
 static void use_in_child(stn_pool *pool) {
     check_loop(pool, ITEMS, 10);
     if (!has_threads(pool)) _exit(3);
@@ -204,7 +205,7 @@ static void expect_good_end(pid_t child) {
 Test(pool, survives_a_fork, .timeout = 20) {
     stn_pool *pool = make_running_pool(4);
     check_loop(pool, ITEMS, 10);
-    usleep(20000); /* the workers sleep on their condition, which counts them */
+    usleep(20000); /* the workers now wait on their condition variable */
     pid_t child = fork();
     if (!child) use_in_child(pool);
     expect_good_end(child);
@@ -225,7 +226,7 @@ static void fork_once(void *user, int64_t begin, int64_t end) {
     if (!f->child) use_in_child(f->pool);
 }
 
-/* In the middle of a loop, whose locks the child then finds held. */
+/* A fork in the middle of a loop, while locks are held. */
 Test(pool, survives_a_fork_within_a_loop, .timeout = 20) {
     forking f = {.pool = make_running_pool(4)};
     stn_pool_for(f.pool, 100, 1, fork_once, &f);
@@ -234,8 +235,7 @@ Test(pool, survives_a_fork_within_a_loop, .timeout = 20) {
     stn_pool_destroy(f.pool);
 }
 
-/* ---- workers that have nothing to do
- * ------------------------------------------------------------------------------ */
+/* ---- idle workers */
 
 static int threads_of_this_process(void) {
     int count = 0;
@@ -245,7 +245,7 @@ static int threads_of_this_process(void) {
     return count;
 }
 
-Test(pool, idle_workers_end_and_are_started_again, .timeout = 60) {
+Test(pool, idle_workers_end_and_restart, .timeout = 60) {
     stn_pool *pool = make_pool(4);
     check_loop(pool, ITEMS, 10);
     const int busy = threads_of_this_process();
@@ -254,11 +254,11 @@ Test(pool, idle_workers_end_and_are_started_again, .timeout = 60) {
     cr_assert_eq(idle, busy - 3);
     cr_assert(has_threads(pool));
     check_loop(pool, ITEMS, 10);
-    usleep(2500000); /* some have ended when it is destroyed */
+    usleep(2500000); /* some have ended when the pool is destroyed */
     stn_pool_destroy(pool);
 }
 
-/* A process of workers alone, which block all signals: it ends by itself. */
+/* A process in which only workers are left, which block all signals, must end by itself. */
 Test(pool, a_process_ends_after_its_main_thread, .timeout = 60) {
 #ifdef __SANITIZE_ADDRESS__
     cr_skip_test("the stacks of threads that are gone hide what they still hold");

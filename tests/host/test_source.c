@@ -1,16 +1,15 @@
-/* A constant source: T steps with it are T times a step without it, then the source where no fixed
- * side freezes. */
+/* A constant source: T steps with it equal T single steps, each followed by adding the source where
+ * no fixed side freezes points. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "grids.h"
+#include "host_grids.h"
 
 static const stn_boundary_kind kinds[] = {STN_CONSTANT, STN_NEAREST, STN_REFLECT, STN_MIRROR, STN_FIXED};
 
-/* A random problem with a source: strided, batched, any sides, some taps per axis of either
- * sign. */
+/* A random problem with a source: strided, batched, with any boundaries and taps of both signs. */
 static stn_task random_task(uint64_t *state, stn_dtype dtype, bool in_place) {
     int rank = (int)random_int(state, 1, 3);
     stn_problem p = {.dtype = dtype, .steps = (uint64_t)random_int(state, 1, 5), .has_source = 1, .in_place = in_place};
@@ -36,7 +35,7 @@ static stn_task random_task(uint64_t *state, stn_dtype dtype, bool in_place) {
     return make_task(rank, ntaps, taps, p);
 }
 
-/* Walks over all points: where each lies, and whether it is frozen. */
+/* The index in memory of a point, and whether it is frozen. */
 static int64_t place(const stn_task *task, int64_t point, bool *frozen) {
     int64_t index[3], rest = point;
     for (int a = 2; a >= 0; a--) index[a] = rest % task->n[a], rest /= task->n[a];
@@ -54,8 +53,8 @@ static void run_with(const stn_task *task, const void *in, const void *source, v
     stn_pool_destroy(pool);
 }
 
-/* By steps without the source in double precision: sums and their source are rounded to the dtype
- * once. */
+/* Single steps without the source in double precision; the sum with the source is rounded to the
+ * dtype once. */
 static void run_by_steps(const stn_task *task, void *grid, const void *source) {
     stn_task step = *task;
     int64_t span = stn_task_span(task, false);
@@ -109,6 +108,6 @@ static void check(uint64_t seed, stn_dtype dtype, bool in_place) {
     stn_task_clear(&task);
 }
 
-Test(source, equals_steps_and_sums) {
+Test(source, equals_single_steps_plus_source) {
     for (uint64_t seed = 1; seed <= 120; seed++) check(seed, (stn_dtype)(seed % 3), seed % 2);
 }

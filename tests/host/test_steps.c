@@ -1,10 +1,10 @@
-/* What must hold between runs: steps add up, threads and vector units change no bit, workspaces
- * stay small. */
+/* Consistency between runs: steps add up, threads and vector units do not change results,
+ * workspaces stay small. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "grids.h"
+#include "host_grids.h"
 
 static const stn_tap heat[5] = {
     {{-1, 0}, 0.2}, {{0, -1}, 0.15}, {{0, 0}, 0.3}, {{0, 1}, 0.15}, {{1, 0}, 0.2},
@@ -26,7 +26,7 @@ static void *random_grid(stn_dtype dtype, int64_t points) {
     return grid;
 }
 
-/* dtype after `steps` steps on some threads, from the same random grid. */
+/* The grid after `steps` steps on some threads. */
 static void *run_heat(size_t n0, size_t n1, uint64_t steps, stn_dtype dtype, int threads, const void *from) {
     stn_task task = heat_task(n0, n1, steps, 0, dtype);
     void *out = poisoned(dtype, stn_task_points(&task));
@@ -48,7 +48,7 @@ Test(steps, two_runs_equal_one) {
     }
 }
 
-Test(steps, threads_change_no_bit) {
+Test(steps, results_do_not_depend_on_threads) {
     const size_t n0 = 403, n1 = 517;
     for (int dtype = STN_F64; dtype <= STN_F16; dtype++) {
         void *start = random_grid(dtype, (int64_t)(n0 * n1));
@@ -65,31 +65,31 @@ Test(steps, threads_change_no_bit) {
 
 Test(steps, in_place_equals_out_of_place) {
     for (uint64_t steps = 1; steps <= 4; steps++) {
-        double *grid = random_grid(STN_F64, 30 * 41), *apart = run_heat(30, 41, steps, STN_F64, 2, grid);
+        double *grid = random_grid(STN_F64, 30 * 41), *separate = run_heat(30, 41, steps, STN_F64, 2, grid);
         stn_task task = heat_task(30, 41, steps, 1, STN_F64);
         run(&task, 2, grid, grid);
-        cr_assert_arr_eq(grid, apart, 30 * 41 * sizeof *grid);
+        cr_assert_arr_eq(grid, separate, 30 * 41 * sizeof *grid);
         stn_task_clear(&task);
         free(grid);
-        free(apart);
+        free(separate);
     }
 }
 
-Test(steps, workspace_is_none_or_one_wave) {
+Test(steps, workspace_is_none_or_one_group_of_grids) {
     stn_task one = heat_task(100, 100, 1, 0, STN_F64), more = heat_task(100, 100, 2, 0, STN_F64);
     stn_task in_place = heat_task(100, 100, 1, 1, STN_F32);
     cr_expect_eq(stn_host_workspace(&one), 0);
     cr_expect_eq(stn_host_workspace(&more), 80000);
     cr_expect_eq(stn_host_workspace(&in_place), 40000);
-    more.batch = 1000000; /* grids of a batch take turns */
+    more.batch = 1000000; /* the batch is processed in groups of grids */
     cr_expect_leq(stn_host_workspace(&more), 8u << 20);
     stn_task_clear(&one);
     stn_task_clear(&more);
     stn_task_clear(&in_place);
 }
 
-/* Frozen points keep even bits that are no number; others see them. */
-Test(steps, fixed_points_keep_their_bits) {
+/* Frozen points keep their bits, even of NaN; other points read them. */
+Test(steps, frozen_points_keep_their_bits) {
     double grid[7] = {1, 2, 3, 4, 5, 6, 7}, out[7];
     uint64_t odd = 0x7ff8000000001234u, bits;
     memcpy(&grid[6], &odd, 8);

@@ -1,11 +1,11 @@
-/* The host strategy behind the public interface: when it applies, what it costs, plans used from
- * several threads. */
+/* The host strategy behind the public interface: when it applies, what it costs, and concurrent use
+ * of one plan. */
 #include <criterion/criterion.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "grids.h"
+#include "host_grids.h"
 #include "plan/strategy.h"
 
 #define N 67
@@ -60,7 +60,7 @@ Test(strategy, applies_on_the_host_only) {
     stn_task_clear(&task);
 }
 
-/* Seconds of the task on so many threads, of which each brings as much as one alone. */
+/* Estimated seconds on `threads` threads with perfect scaling. */
 static double cost_of(const stn_task *task, int threads) {
     stn_machine machine = {.threads = threads, .copy_bandwidth = 1e10 * threads};
     machine.flops[STN_UNIT_FMA_F64] = 2e10 * threads, machine.flops[STN_UNIT_FMA_F32] = 4e10 * threads;
@@ -72,7 +72,7 @@ static double cost_of(const stn_task *task, int threads) {
     return estimate.seconds;
 }
 
-Test(strategy, cost_grows_with_what_there_is_to_do) {
+Test(strategy, cost_scales_with_work) {
     stn_problem problem = problem_of(NULL, 10);
     stn_task task = make_task(2, 3, taps, problem);
     const double once = cost_of(&task, 1);
@@ -82,12 +82,13 @@ Test(strategy, cost_grows_with_what_there_is_to_do) {
     cr_expect_float_eq(cost_of(&task, 1), 2 * once, 1e-9 * once);
     stn_task_clear(&task);
 
-    problem.boundary[1][0].kind = problem.boundary[1][1].kind = STN_FIXED; /* nothing is read past these ends */
+    /* no reads past these sides */
+    problem.boundary[1][0].kind = problem.boundary[1][1].kind = STN_FIXED;
     task = make_task(2, 3, taps, problem);
     cr_expect_lt(cost_of(&task, 1), once);
     stn_task_clear(&task);
 
-    problem = problem_of(NULL, 10), problem.dtype = STN_F16; /* each line is made from half precision */
+    problem = problem_of(NULL, 10), problem.dtype = STN_F16; /* lines are converted from f16 */
     task = make_task(2, 3, taps, problem);
     const double half = cost_of(&task, 1);
     stn_task_clear(&task);
@@ -97,7 +98,7 @@ Test(strategy, cost_grows_with_what_there_is_to_do) {
     stn_task_clear(&task);
 }
 
-Test(strategy, describe_tells_the_threads) {
+Test(strategy, describe_names_the_thread_count) {
     stn_context *context = host_context(3);
     stn_plan *plan = make_plan(context, 4, "host");
     char *text = NULL, *json = NULL;
@@ -112,7 +113,7 @@ Test(strategy, describe_tells_the_threads) {
     stn_context_destroy(context);
 }
 
-Test(strategy, new_weights_count_from_the_next_run) {
+Test(strategy, new_weights_apply_to_the_next_run) {
     static double in[POINTS], out[POINTS];
     const double weights[3] = {0, 3, 0};
     stn_context *context = host_context(2);
@@ -131,7 +132,7 @@ Test(strategy, new_weights_count_from_the_next_run) {
 typedef struct caller {
     stn_plan *plan;
     const double *in;
-    _Alignas(16) double out[POINTS]; /* as plans expect by default */
+    _Alignas(16) double out[POINTS]; /* the default alignment of plans */
     stn_status status;
 } caller;
 

@@ -1,4 +1,4 @@
-/* Systems on the host: rows of all instruction sets, and what an execution may bring. */
+/* Systems on the host: rows in all instruction sets, and the arguments of an execution. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@ static void fill(char *rows, int count, bool wide, int state) {
             ((float *)rows)[i] = (float)some(&state);
 }
 
-/* Numbers that are equal, or both no numbers. */
+/* Whether numbers are identical, or both NaN. */
 static bool same(const char *a, const char *b, bool wide) {
     for (int i = 0; i < POINTS; i++) {
         const double x = wide ? ((const double *)a)[i] : ((const float *)a)[i],
@@ -61,10 +61,10 @@ static void compare_sets(bool wide) {
     }
 }
 
-Test(system_kernels, all_sets_give_equal_bits_of_doubles) { compare_sets(true); }
-Test(system_kernels, all_sets_give_equal_bits_of_floats) { compare_sets(false); }
+Test(system_kernels, instruction_sets_are_bit_identical_for_doubles) { compare_sets(true); }
+Test(system_kernels, instruction_sets_are_bit_identical_for_floats) { compare_sets(false); }
 
-/* ---- executions ---------------------------------------------------------------------------- */
+/* ---- executions */
 
 typedef struct rig {
     stn_context *context;
@@ -147,7 +147,7 @@ Test(system_plan, levels_of_a_stack_may_be_left_out) {
     free_rig(r);
 }
 
-Test(system_plan, what_does_not_fit_is_refused) {
+Test(system_plan, invalid_arguments_are_refused) {
     rig *r = make_rig(false, 0);
     r->run.system = NULL;
     expect_refused(r, "bring them in stn_execution.system");
@@ -210,13 +210,14 @@ static int cancel_at_once(void *user, uint64_t done, uint64_t total) {
     return 1;
 }
 
-Test(system_plan, a_run_is_told_of_and_cancelled) {
+Test(system_plan, progress_and_cancellation) {
     rig *r = make_rig(false, 0);
     uint64_t total = 0;
     r->run.progress = cancel_at_once;
     r->run.progress_user = &total;
     const stn_status status = stn_plan_run(r->plan, &r->run, NULL);
-    cr_expect(status == STN_ERROR_CANCELLED || status == STN_OK); /* it may end before it is told */
+    /* it may end before the first call */
+    cr_expect(status == STN_ERROR_CANCELLED || status == STN_OK);
     cr_expect_eq(total, 4);
     free_rig(r);
 }

@@ -1,12 +1,13 @@
 /* The cublas strategy of Fourier layers: transforms by cuFFT, products by cuBLAS, and between them
- * as few passes over memory as their layouts allow. It serves every layer, and is what fused
- * kernels are measured against.
+ * as few passes over memory as their layouts allow. It can run every layer; the fused kernels of
+ * `fno` are measured against it.
  *
- *     in -> cuFFT -> spectrum -> gather -> kept modes -> cuBLAS -> kept modes -> scatter -> spectrum -> cuFFT -> out
- *     in -> cuFFT -> spectrum ------------- cuBLAS ------------> spectrum, padded --------------------> cuFFT -> out     straight
+ *     in -> cuFFT -> spectrum -> gather -> retained modes -> cuBLAS -> retained modes -> scatter
+ *        -> spectrum -> cuFFT -> out
+ *     straight:  in -> cuFFT -> spectrum -> cuBLAS -> spectrum, zero-padded -> cuFFT -> out
  *
- * then the skip weights as one more product, and one pass for bias, activation and types where
- * there are such. */
+ * then the skip connection as one more product, and one pass for bias, activation and conversion of
+ * types if needed. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,10 +16,9 @@
 #include "base/arith.h"
 #include "base/error.h"
 #include "context/context.h"
-#include "strategies/cublas/state.h"
+#include "strategies/cublas/cublas_state.h"
 
-/* ---- choosing
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- choosing */
 
 static bool too_large(const stn_layer *layer) {
     const cublas_shape s = cublas_shape_of(layer, &(stn_candidate){{0}});
@@ -46,10 +46,10 @@ static size_t candidates(const stn_layer *layer, const stn_machine *machine, stn
     return count;
 }
 
-/* Parts of the ceilings on an H200: products as read off the layers of one axis in
- * bench/results/2026-11-22-layers.md; what moves, by estimate. */
+/* Measured on an H200 with layers of one axis; `moving` is an estimate. */
 static const struct {
-    double moving, product[2]; /* copies that a pass takes; part of the unit's rate, FMA and TF32 */
+    /* pass in units of a copy; fraction of peak with FMA and with TF32 */
+    double moving, product[2];
 } rates = {1.2, {0.95, 0.75}};
 
 static double transform_seconds(const cublas_shape *s, const stn_machine *machine, int64_t channels, bool inverse) {
@@ -69,7 +69,7 @@ static double product_seconds(const stn_gemm *g, const stn_machine *machine, dou
     return fmax(work / (machine->flops[unit] * rates.product[g->tf32]), rates.moving * bytes / machine->copy_bandwidth);
 }
 
-/* Bytes of the passes that are our own kernels. */
+/* Bytes that our own kernels read and write. */
 static double own_bytes(const cublas_shape *s) {
     const stn_layer *layer = s->layer;
     const double items = (double)layer->batch, pair = 2 * (double)stn_dtype_size(s->inner);
@@ -102,7 +102,7 @@ static void estimate(const stn_layer *layer, const stn_machine *machine, const s
     if (layer->has_skip) seconds += product_seconds(&skip, machine, &estimate->flops);
     estimate->bytes = own_bytes(&s) + 2 * (double)layer->batch * (double)(s.from + s.to) * (double)s.points *
                                           (double)s.per * (double)stn_dtype_size(layer->dtype);
-    /* beside the transforms' own */
+    /* in addition to those of the transforms */
     estimate->launches = (s.straight ? 2 : 4) + !layer->shared + s.finishes + (layer->has_skip ? 1 + sums : 0) +
                          (sums && layer->has_bias) + s.pieces;
     estimate->seconds =
@@ -110,8 +110,7 @@ static void estimate(const stn_layer *layer, const stn_machine *machine, const s
     estimate->error = s.tf32 ? 4e-4 : layer->dtype == STN_F16 ? 3e-4 : layer->dtype == STN_F32 ? 4e-7 : 1e-15;
 }
 
-/* ---- building
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- building */
 
 static stn_status make_kernels(stn_plan *plan, cublas_state *state, stn_error *error) {
     const cublas_shape *s = &state->shape;
@@ -125,7 +124,7 @@ static stn_status make_kernels(stn_plan *plan, cublas_state *state, stn_error *e
     } rows[KERNELS] = {
         [GATHER_IN] = {!s->straight, CUBLAS_GATHER, {.from = in, .to = in, .parts = 2}},
         [GATHER_GRADIENT] = {sums, CUBLAS_GATHER, {.from = in, .to = in, .parts = 2, .doubled = layer->real}},
-        /* narrow types are widened on the way */
+        /* f16 is converted to f32 on the way */
         [GATHER_WEIGHTS] = {!sums && s->own_weights,
                             CUBLAS_GATHER,
                             {.from = out, .to = in, .parts = 2, .conjugate = back && s->straight}},
@@ -154,8 +153,8 @@ static stn_status make_kernels(stn_plan *plan, cublas_state *state, stn_error *e
     return STN_OK;
 }
 
-/* A library, or what is missing and why it is needed: no other strategy of GPUs may serve this
- * layer. */
+/* Reports a missing library, and why it is needed if the fno strategy cannot run this layer
+ * either. */
 static stn_status tell_missing(const stn_plan *plan, stn_status status, const stn_error *why, stn_error *error) {
     for (size_t i = 0; status == STN_ERROR_UNSUPPORTED && i < plan->ranked; i++)
         if (!plan->ranking[i].applies && !strcmp(plan->ranking[i].strategy->name, "fno"))
@@ -183,7 +182,8 @@ static stn_status make_transforms(stn_plan *plan, cublas_state *state, const stn
         STN_TRY(cublas_transform(s, i == FORWARD ? s->from : s->to, i == BACK && !sums, &fft, error));
         stn_status status =
             stn_cufft_plan_create(cufft, plan->context->device, &fft, &state->transform[i], &own, error);
-        if (status == STN_ERROR_DRIVER) status = STN_ERROR_UNSUPPORTED; /* a driver too old for it: ours may do */
+        /* a driver too old for it: ours may do */
+        if (status == STN_ERROR_DRIVER) status = STN_ERROR_UNSUPPORTED;
         if (status != STN_OK) return status;
         if (own > *work) *work = own;
     }

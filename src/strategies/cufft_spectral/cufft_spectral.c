@@ -1,11 +1,11 @@
-/* The strategy cufft-spectral: all steps at once by NVIDIA's transforms of the whole grid, as users
- * of such libraries write it, beside which `spectral` is measured; and what serves extents and
- * strides that `spectral` does not. Sides must wrap.
+/* The strategy cufft-spectral: all steps at once by cuFFT transforms of the whole grid, as library
+ * users write it. It is the baseline for `spectral`, and runs extents and strides that `spectral`
+ * cannot. Sides must wrap.
  *
- *     in -> cuFFT r2c -> half spectrum in the workspace -> times K^T, ours -> cuFFT c2r -> out
+ *     in -> cuFFT r2c -> half spectrum in the workspace -> times K^T (ours) -> cuFFT c2r -> out
  *
- * K^T is computed as spectral's is, and holds the inverse's 1/N. In ways.h how grids come and
- * go. */
+ * K^T is computed as in `spectral`, and includes the 1/N of the inverse. cufft_spectral_ways.h says
+ * how grids are read and written. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,19 +15,18 @@
 #include "context/context.h"
 #include "strategies/common/cost.h"
 #include "strategies/common/mover.h"
-#include "strategies/cufft_spectral/multiply.h"
+#include "strategies/cufft_spectral/cufft_spectral_multiply.h"
 
 typedef struct cufft_spectral_state {
     cufft_spectral_shape shape;
     cufft_spectral_multiply multiply;
     stn_cufft_plan *forward, *back[2];
-    struct stn_kernel *in, *out; /* that move grids; NULL where cuFFT takes them as they lie */
+    struct stn_kernel *in, *out; /* that copy grids; NULL if cuFFT accesses them directly */
     int version;
-    size_t own; /* bytes of workspace that are cuFFT's; the spectra follow */
+    size_t own; /* bytes of workspace for cuFFT; the spectra follow */
 } cufft_spectral_state;
 
-/* ---- choosing
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- choosing */
 
 static size_t candidates(const stn_task *task, const stn_machine *machine, stn_candidate *list, size_t most) {
     cufft_spectral_shape unused;
@@ -49,28 +48,26 @@ static bool applies(const stn_task *task, const stn_machine *machine, char *reas
     for (int axis = 0; axis < 3; axis++)
         for (int side = 0; side < 2; side++)
             if (task->boundary[axis][side].kind != STN_WRAP && axis >= 3 - task->rank) {
-                snprintf(reason, reason_size, "transforms of the whole grid as it lies wrap around at every side");
+                snprintf(reason, reason_size, "transforms of the unpadded grid need wrap boundaries on every side");
                 return false;
             }
     return cufft_spectral_make(task, CUFFT_SPECTRAL_STAGED, &unused, reason, reason_size);
 }
 
-/* Copies that moving costs: rows need not start at whole lines of a cache. What passes over spectra
- * and their powers reach of the copy bandwidth and of the unit's rate, by estimate: as the columns
- * of `spectral` that hold the symbol. Transforms: above their own estimates, which are off by up to
- * a quarter either way (2026-11-23-fft-grid.md); ours are measured, and are taken where both are
- * near. Deep: copies of the spectrum that two slow axes as columns of rows cost beyond that, 10.9
- * ms of 512^3 where 5.0 were estimated (2026-11-23-spectral-2.md). */
+/* moving: a copy of a grid, in units of an aligned copy (rows need not start at cache lines).
+ * copying, symbol: fractions of copy bandwidth and peak rate of the pass over the spectrum,
+ * estimated. transforms: over cuFFT's own estimates, which are off by up to a quarter; so that
+ * ours, which are measured, win near ties. deep: extra cost of two slow axes as columns of rows, in
+ * copies of the spectrum; measured on an H200: 10.9 ms for 512^3 where 5.0 were estimated. */
 static const struct {
     double moving, copying, symbol, transforms, deep;
 } rates = {.moving = 1.3, .copying = 0.9, .symbol = 0.38, .transforms = 1.1, .deep = 12};
 
-/* Times what our own transforms err by: in that file 0.9 to 1.3 in f64, in f32 0.3 to 2.9, of which
- * 1.05 lies in the middle. */
+/* Error of cuFFT's transforms relative to the error model of ours; measured at 0.9 to 1.3 in f64
+ * and at 0.3 to 2.9 in f32, where 1.05 is the median. */
 static const double library[] = {[STN_F64] = 1.3, [STN_F32] = 1.5, [STN_F16] = 1.5};
 
-/* Operations of a frequency: of 1 - K, of each binary digit of T, of a term of a symbol that is not
- * real. */
+/* Operations per frequency: of 1 - K, of each binary digit of T, of a term of a complex symbol. */
 enum { ANGLE = 20, POWER_BIT = 5, TERM = 8 };
 
 static double multiply_seconds(const stn_task *task, const stn_machine *machine, double spectrum,
@@ -85,8 +82,8 @@ static double multiply_seconds(const stn_task *task, const stn_machine *machine,
                            frequencies * each / (rates.symbol * machine->flops[STN_UNIT_FMA_F64]));
 }
 
-/* What cuFFT's own strategy says of the two transforms, in place: its c2r of several axes is as
- * fast either way. */
+/* Seconds of the two transforms in place as estimated by the cufft strategy; a c2r of several axes
+ * is as fast out of place. */
 static double transform_seconds(const stn_task *task, const stn_machine *machine, stn_estimate *estimate) {
     double seconds = 0;
     for (int back = 0; back < 2; back++) {
@@ -129,23 +126,22 @@ static void estimate(const stn_task *task, const stn_machine *machine, const stn
     result->error = library[task->dtype] * stn_symbol_error(task, whole, cufft_spectral_symbol(task).plain);
 }
 
-/* ---- building
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- building */
 
 static stn_status make_transform(const stn_plan *plan, const stn_cufft *cufft, const stn_fft *fft,
                                  stn_cufft_plan **made, size_t *own, stn_error *error) {
     size_t bytes;
     stn_error why;
     const stn_status status = stn_cufft_plan_create(cufft, plan->context->device, fft, made, &bytes, &why);
-    if (status == STN_ERROR_DRIVER) /* one too old for it: other strategies may do */
+    if (status == STN_ERROR_DRIVER) /* the driver is too old; others may do */
         return stn_fail(error, STN_ERROR_UNSUPPORTED, "%s", why.message);
     if (status != STN_OK) return stn_fail(error, status, "%s", why.message);
     if (bytes > *own) *own = bytes;
     return STN_OK;
 }
 
-/* Opening cuFFT takes tenths of a second, and so does making its plans: not where a plan is only
- * looked at. */
+/* Opening cuFFT and making its plans take tenths of a second each, and are skipped while a plan is
+ * only prepared to find out which kernels must be compiled. */
 static stn_status make_transforms(const stn_plan *plan, cufft_spectral_state *state, stn_error *error) {
     const cufft_spectral_shape *shape = &state->shape;
     stn_cufft *cufft;
@@ -189,8 +185,7 @@ static void release(stn_plan *plan) {
     plan->state = NULL;
 }
 
-/* ---- running
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- running */
 
 static stn_status execute(stn_plan *plan, const stn_execution *run, stn_error *error) {
     const cufft_spectral_state *state = plan->state;
@@ -211,8 +206,7 @@ static stn_status execute(stn_plan *plan, const stn_execution *run, stn_error *e
     return state->out ? stn_mover_run(state->out, shape->inner, &made, &out, batch, 1, run->stream, error) : STN_OK;
 }
 
-/* ---- words
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- descriptions */
 
 static const char *const ways[] = {"columns and rows back", "back in place and moved", "moved there and back"};
 

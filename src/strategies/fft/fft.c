@@ -1,7 +1,8 @@
-/* The fft strategy: batched transforms after tcFFT. How a transform becomes passes is in passes.c.
- * A pass is a launch of fft_line, which takes any, shaped by shape.c, or of fft_warp, on tensor
- * cores, which takes some (warp.c), or, of real numbers in several passes, of fft_real (real.c), or
- * of fft_image and fft_long, in clusters of blocks (cluster.c). */
+/* The fft strategy: batched transforms (after tcFFT), as passes over memory (fft_passes.c). A pass
+ * is a launch of fft_line (fft_line_kernel.c), which can run any; of fft_warp on tensor cores
+ * (fft_warp_kernel.c); of fft_ladder for lines that fill shared memory (fft_shared_kernel.c); of
+ * fft_image or fft_long in clusters of blocks (fft_cluster_kernels.c); or, for real data in several
+ * passes, of fft_real (fft_real_kernel.c). */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -14,27 +15,26 @@
 #include "context/kernel.h"
 #include "plan/plan.h"
 #include "render/render.h"
-#include "strategies/fft/choose.h"
-#include "strategies/fft/cluster.h"
-#include "strategies/fft/cost.h"
-#include "strategies/fft/ladder.h"
-#include "strategies/fft/passes.h"
-#include "strategies/fft/real.h"
-#include "strategies/fft/shape.h"
-#include "strategies/fft/warp.h"
+#include "strategies/fft/fft_candidates.h"
+#include "strategies/fft/fft_cluster_kernels.h"
+#include "strategies/fft/fft_cost_model.h"
+#include "strategies/fft/fft_line_kernel.h"
+#include "strategies/fft/fft_passes.h"
+#include "strategies/fft/fft_real_kernel.h"
+#include "strategies/fft/fft_shared_kernel.h"
+#include "strategies/fft/fft_warp_kernel.h"
 
 static const char *const kernel_names[] = {
     [BY_LINE] = "fft_line",   [BY_WARP] = "fft_warp", [BY_REAL] = "fft_real",
-    [BY_IMAGE] = "fft_image", [BY_LONG] = "fft_long", [BY_LADDER] = "fft_ladder"};
+    [BY_IMAGE] = "fft_image", [BY_LONG] = "fft_long", [BY_SHARED_MEMORY] = "fft_ladder"};
 
-/* ---- the estimate
- * ------------------------------------------------------------------------------------------------ */
+/* ---- the estimate */
 
 static double pass_seconds(const stn_fft *fft, const stn_machine *machine, const fft_state *state, int i) {
     const fft_pass *pass = &state->passes.pass[i];
     if (state->by[i] == BY_LINE) return fft_line_seconds(pass, &state->shape[i], fft->dtype, machine);
     if (state->by[i] == BY_WARP) return fft_warp_seconds(pass, machine);
-    if (state->by[i] == BY_LADDER) return fft_ladder_seconds(pass, &state->ladder[i], fft->dtype, machine);
+    if (state->by[i] == BY_SHARED_MEMORY) return fft_shared_seconds(pass, &state->shared_shape[i], fft->dtype, machine);
     if (fft_by_cluster(state, i)) return fft_cluster_seconds(pass, machine);
     return fft_real_seconds(pass, fft->dtype, machine);
 }
@@ -54,24 +54,23 @@ static void estimate(const stn_fft *fft, const stn_machine *machine, const stn_c
     result->launches = state.passes.count;
 }
 
-/* ---- building
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- building */
 
 static size_t root_bytes(const stn_plan *plan) { return plan->fft.dtype == STN_F64 ? 16 : 8; }
 
-/* The tables of a pass, as complex numbers. `to` may be NULL: only count. */
+/* The tables of a pass and their sizes in complex numbers. If `to` is NULL, only the sizes. */
 static fft_tables tables_of(const stn_plan *plan, const fft_state *state, int i, void *to) {
     const fft_pass *pass = &state->passes.pass[i];
-    if (state->by[i] == BY_LINE) return fft_shape_tables(pass, &state->shape[i], plan->fft.dtype, to);
+    if (state->by[i] == BY_LINE) return fft_line_tables(pass, &state->shape[i], plan->fft.dtype, to);
     if (state->by[i] == BY_REAL) return (fft_tables){.twiddles = fft_real_roots(pass, plan->fft.dtype, to)};
     if (fft_by_cluster(state, i)) return (fft_tables){0};
-    if (state->by[i] == BY_LADDER)
-        return (fft_tables){.twiddles = fft_ladder_roots(pass, &state->ladder[i], plan->fft.dtype, to)};
+    if (state->by[i] == BY_SHARED_MEMORY)
+        return (fft_tables){.twiddles = fft_shared_roots(pass, &state->shared_shape[i], plan->fft.dtype, to)};
     if (to) fft_warp_roots(pass, to);
     return (fft_tables){.twiddles = (size_t)pass->length};
 }
 
-/* The tables of all passes, computed here and copied to the device. */
+/* Computes the tables of all passes and copies them to the device. */
 static stn_status upload_roots(stn_plan *plan, fft_state *state, stn_error *error) {
     size_t count = 0;
     for (int i = 0; i < state->passes.count; i++) {
@@ -94,11 +93,11 @@ static stn_status prepare_pass(stn_plan *plan, fft_state *state, int i, stn_erro
     stn_text params = STN_TEXT_EMPTY;
     size_t shared = 0;
     if (state->by[i] == BY_LINE) {
-        fft_shape_params(&state->passes.pass[i], &state->shape[i], plan->fft.dtype, &params);
-        shared = fft_shape_shared(&state->passes.pass[i], &state->shape[i], plan->fft.dtype);
-    } else if (state->by[i] == BY_LADDER) {
-        fft_ladder_params(&state->passes.pass[i], &state->ladder[i], plan->fft.dtype, &params);
-        shared = fft_ladder_shared(&state->ladder[i], plan->fft.dtype);
+        fft_line_params(&state->passes.pass[i], &state->shape[i], plan->fft.dtype, &params);
+        shared = fft_line_shared(&state->passes.pass[i], &state->shape[i], plan->fft.dtype);
+    } else if (state->by[i] == BY_SHARED_MEMORY) {
+        fft_shared_params(&state->passes.pass[i], &state->shared_shape[i], plan->fft.dtype, &params);
+        shared = fft_shared_bytes(&state->shared_shape[i], plan->fft.dtype);
     } else if (state->by[i] == BY_WARP)
         fft_warp_params(&state->passes.pass[i], &params), shared = fft_warp_shared(&state->passes.pass[i]);
     else if (fft_by_cluster(state, i))
@@ -130,23 +129,22 @@ static void release(stn_plan *plan) {
     plan->state = NULL;
 }
 
-/* ---- running
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- running */
 
 static stn_status launch(const stn_plan *plan, int i, const void *from, void *to, void *stream, stn_error *error) {
     const fft_state *state = plan->state;
     const fft_pass *pass = &state->passes.pass[i];
     const unsigned char *twiddle = (const unsigned char *)state->roots + state->first[i] * root_bytes(plan);
     if (state->by[i] == BY_REAL) return fft_real_launch(state->kernel[i], pass, from, to, twiddle, stream, error);
-    if (state->by[i] == BY_LADDER)
-        return fft_ladder_launch(state->kernel[i], pass, &state->ladder[i], plan->fft.dtype, from, to, twiddle, stream,
-                                 error);
+    if (state->by[i] == BY_SHARED_MEMORY)
+        return fft_shared_launch(state->kernel[i], pass, &state->shared_shape[i], plan->fft.dtype, from, to, twiddle,
+                                 stream, error);
     if (state->by[i] == BY_IMAGE) return fft_image_launch(state->kernel[i], pass, from, to, stream, error);
     if (state->by[i] == BY_LONG) return fft_long_launch(state->kernel[i], pass, from, to, stream, error);
     if (state->by[i] == BY_WARP)
         return fft_warp_launch(state->kernel[i], pass, &plan->machine, from, to, twiddle, stream, error);
-    return fft_shape_launch(state->kernel[i], pass, &state->shape[i], plan->fft.dtype, from, to, twiddle,
-                            &state->tables[i], stream, error);
+    return fft_line_launch(state->kernel[i], pass, &state->shape[i], plan->fft.dtype, from, to, twiddle,
+                           &state->tables[i], stream, error);
 }
 
 static stn_status execute(stn_plan *plan, const stn_execution *run, stn_error *error) {
@@ -156,13 +154,14 @@ static stn_status execute(stn_plan *plan, const stn_execution *run, stn_error *e
     for (int i = 0; i < state->passes.count; i++) {
         const fft_pass *pass = &state->passes.pass[i];
         const void *from = pass->from == FFT_IN ? in : pass->from == FFT_OUT ? out : workspace;
-        void *to = pass->to == FFT_WORK ? workspace : out; /* a pass writes to its input only in place, which is out */
+        /* passes that work in place do so in `out` */
+        void *to = pass->to == FFT_WORK ? workspace : out;
         STN_TRY(launch(plan, i, from, to, stream, error));
     }
     return STN_OK;
 }
 
-/* "2 passes: 512 points in 16 x 32, 16 lines a block; ..." */
+/* For example "2 passes: 512 points by radix 16 x 32, 16 lines a block; ..." */
 static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
     const fft_state *state = plan->state;
     if (format == STN_JSON) {
@@ -173,13 +172,14 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
     }
     stn_text_printf(text, "%d pass%s:", state->passes.count, state->passes.count == 1 ? "" : "es");
     for (int i = 0; i < state->passes.count; i++) {
-        const fft_shape *shape = &state->shape[i];
-        const stn_ladder *ladder = &state->ladder[i];
-        if (state->by[i] == BY_LADDER) {
-            stn_text_printf(text, "%s %d points by rungs of", i ? ";" : "", ladder->points);
-            for (int s = 0; s < ladder->stages; s++) stn_text_printf(text, "%s%d", s ? " x " : " ", ladder->radix[s]);
-            stn_text_printf(text, ", %d line%s a block", ladder->lines, ladder->lines == 1 ? "" : "s");
-            if (ladder->shares > 1) stn_text_printf(text, " of %d that share them", ladder->shares);
+        const fft_line_shape *shape = &state->shape[i];
+        const stn_ladder *shared_shape = &state->shared_shape[i];
+        if (state->by[i] == BY_SHARED_MEMORY) {
+            stn_text_printf(text, "%s %d points in shared memory by radix", i ? ";" : "", shared_shape->points);
+            for (int s = 0; s < shared_shape->stages; s++)
+                stn_text_printf(text, "%s%d", s ? " x " : " ", shared_shape->radix[s]);
+            stn_text_printf(text, ", %d line%s a block", shared_shape->lines, shared_shape->lines == 1 ? "" : "s");
+            if (shared_shape->shares > 1) stn_text_printf(text, " of %d that share them", shared_shape->shares);
             continue;
         }
         if (state->by[i] != BY_LINE) {
@@ -200,13 +200,14 @@ static void name_candidate(const stn_task *unused, const stn_candidate *candidat
     static const char *const widths[] = {", shorter accesses", "", ", longer accesses"};
     (void)unused; /* a transform's plan has none */
     stn_text_printf(text, "%s%s%s%s",
-                    candidate->values[IN_CLUSTERS]                ? "in clusters of blocks"
-                    : candidate->values[ON_TENSOR_CORES]          ? "lines on tensor cores"
-                    : candidate->values[BY_RUNGS] == ROW_RUNGS    ? "rows in shared memory"
-                    : candidate->values[BY_RUNGS] == SHARED_RUNGS ? "columns in clusters' shared memory, rows"
-                    : candidate->values[BY_RUNGS]                 ? "lines in shared memory"
-                                                                  : "butterflies",
-                    candidate->values[BY_EITHER] ? " or butterflies" : "",
+                    candidate->values[IN_CLUSTERS]                     ? "in clusters of blocks"
+                    : candidate->values[ON_TENSOR_CORES]               ? "lines on tensor cores"
+                    : candidate->values[IN_SHARED_MEMORY] == ONLY_ROWS ? "rows in shared memory"
+                    : candidate->values[IN_SHARED_MEMORY] == CLUSTER_COLUMNS
+                        ? "columns in clusters' shared memory, rows"
+                    : candidate->values[IN_SHARED_MEMORY] ? "lines in shared memory"
+                                                          : "butterflies",
+                    candidate->values[FASTER_OF_BOTH] ? " or butterflies" : "",
                     candidate->values[PADDED] ? ", padded rows" : "", widths[1 + candidate->values[WIDTH]]);
 }
 

@@ -1,6 +1,6 @@
-/* The fno strategy of Fourier layers (after TurboFNO, 2025): our own transforms, which compute kept
- * frequencies only, and complex products on tensor cores, in one kernel where one matrix serves all
- * modes, or in as many as are cheaper. */
+/* The fno strategy of Fourier layers (after TurboFNO, 2025): pruned FFTs, which compute only
+ * retained frequencies, and complex products on tensor cores, fused in one kernel if all modes
+ * share one matrix, or in several kernels if that is cheaper. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "context/context.h"
 #include "plan/plan.h"
-#include "strategies/fno/choose.h"
+#include "strategies/fno/fno_candidates.h"
 
 static double stage_cost(const fno_stage *stage, const stage_state *at, fno_numbers numbers, const stn_machine *machine,
                          stn_estimate *sum) {
@@ -29,21 +29,21 @@ static void estimate(const stn_layer *layer, const stn_machine *machine, const s
         result->seconds += stage_cost(&state.route.stage[i], &state.stage[i], state.numbers, machine, result);
 }
 
-/* ---- building
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- building */
 
-/* Of one stage: its roots or its table; returns how many bytes. to: NULL: only that. */
+/* Fills the roots or the table of a stage and returns its bytes; if `to` is NULL, only the
+ * bytes. */
 static size_t make_roots(const fno_state *state, int i, void *to) {
     const stage_state *at = &state->stage[i];
     const fno_stage *stage = &state->route.stage[i];
     if (stage->kind != FNO_PASS) return 0;
-    const size_t size = at->by == BY_TABLE       ? fno_dense_table(&stage->pass, state->numbers, &at->dense_shape, to)
-                        : at->by == BY_FREQUENCY ? fno_few_roots(&stage->pass, state->numbers, &at->few_shape, to)
-                                                 : stn_ladder_roots(&at->shape.line, fno_wide(state->numbers), to);
+    const size_t size = at->by == BY_DENSE_PRODUCT ? fno_dense_table(&stage->pass, state->numbers, &at->dense_shape, to)
+                        : at->by == BY_DIRECT_SUMS ? fno_few_roots(&stage->pass, state->numbers, &at->few_shape, to)
+                                                   : stn_ladder_roots(&at->shape.line, fno_wide(state->numbers), to);
     return (size_t)stn_round_up((int64_t)size, 16);
 }
 
-/* The roots of all passes, computed here and copied to the device. */
+/* Computes the roots of all passes and copies them to the device. */
 static stn_status upload_roots(stn_plan *plan, fno_state *state, stn_error *error) {
     size_t size = 0;
     for (int i = 0; i < state->route.count; i++) {
@@ -65,9 +65,9 @@ static stn_status prepare_stage(stn_context *context, const fno_stage *stage, st
     if (stage->kind == FNO_SUM) return fno_sum_prepare(context, &stage->sum, numbers, &at->kernel, error);
     if (stage->kind == FNO_MODES)
         return fno_modes_prepare(context, &stage->modes, numbers, &at->modes_shape, &at->kernel, error);
-    if (at->by == BY_TABLE)
+    if (at->by == BY_DENSE_PRODUCT)
         return fno_dense_prepare(context, &stage->pass, numbers, &at->dense_shape, &at->kernel, error);
-    if (at->by == BY_FREQUENCY)
+    if (at->by == BY_DIRECT_SUMS)
         return fno_few_prepare(context, &stage->pass, numbers, &at->few_shape, &at->kernel, error);
     return fno_pass_prepare(context, &stage->pass, numbers, &at->shape, &at->kernel, error);
 }
@@ -82,7 +82,7 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
     for (int place = FNO_A; place < FNO_PLACES; place++) {
         state->place[place] = plan->workspace_size;
         plan->workspace_size +=
-            (size_t)stn_round_up(state->route.cells[place] * (int64_t)fno_cell(state->numbers), 256);
+            (size_t)stn_round_up(state->route.sizes[place] * (int64_t)fno_complex_bytes(state->numbers), 256);
     }
     for (int i = 0; i < state->route.count; i++) {
         STN_TRY(prepare_stage(plan->context, &state->route.stage[i], &state->stage[i], state->numbers, error));
@@ -99,8 +99,7 @@ static void release(stn_plan *plan) {
     plan->state = NULL;
 }
 
-/* ---- running
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- running */
 
 static const void *read_at(const fno_state *state, const stn_execution *run, fno_place place) {
     if (place == FNO_X) return run->in;
@@ -131,9 +130,9 @@ static stn_status launch(const stn_plan *plan, int i, const stn_execution *run, 
                                    .weights = run->weights,
                                    .bias = run->bias,
                                    .roots = (const char *)state->roots + at->roots};
-    if (at->by == BY_TABLE)
+    if (at->by == BY_DENSE_PRODUCT)
         return fno_dense_launch(at->kernel, &stage->pass, state->numbers, &at->dense_shape, &pointers, stream, error);
-    if (at->by == BY_FREQUENCY)
+    if (at->by == BY_DIRECT_SUMS)
         return fno_few_launch(at->kernel, &stage->pass, state->numbers, &at->few_shape, &pointers, stream, error);
     return fno_pass_launch(at->kernel, &stage->pass, state->numbers, &at->shape, &plan->machine, &pointers, stream,
                            error);
@@ -145,8 +144,7 @@ static stn_status execute(stn_plan *plan, const stn_execution *run, stn_error *e
     return STN_OK;
 }
 
-/* ---- words
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- descriptions */
 
 static const char *const fusions[FNO_FUSIONS] = {"nothing fused", "transform and product fused",
                                                  "product and inverse fused", "all fused"};
@@ -163,21 +161,22 @@ static void describe_stage(const fno_state *state, int i, stn_text *text) {
         stn_text_printf(text, "products of %d matri%s a block", shape->together, shape->together == 1 ? "x" : "ces");
         return;
     }
-    if (state->stage[i].by != BY_LADDER) {
-        stn_text_printf(text, "%lld points %s", (long long)stage->pass.n,
-                        state->stage[i].by == BY_TABLE ? "as a product" : "to or from each frequency by itself");
+    if (state->stage[i].by != BY_FFT) {
+        stn_text_printf(
+            text, "%lld points %s", (long long)stage->pass.n,
+            state->stage[i].by == BY_DENSE_PRODUCT ? "as a product" : "to or from each frequency by itself");
         return;
     }
-    const fno_shape *shape = &state->stage[i].shape;
-    stn_text_printf(text, "%d points by rungs of", shape->line.points);
+    const fno_line_shape *shape = &state->stage[i].shape;
+    stn_text_printf(text, "%d points by FFT, radix", shape->line.points);
     for (int s = 0; s < shape->line.stages; s++) stn_text_printf(text, "%s%d", s ? " x " : " ", shape->line.radix[s]);
     stn_text_printf(text, ", %d lines at once%s", shape->line.lines * shape->groups,
-                    shape->mixers  ? ", beside the product"
+                    shape->mixers  ? ", next to the product"
                     : shape->whole ? ", spectra held whole"
                                    : "");
 }
 
-static const char *product_words(fno_numbers numbers) {
+static const char *product_name(fno_numbers numbers) {
     return fno_wide(numbers) ? "f64" : numbers.bf16 ? "bf16" : numbers.parts == 2 ? "three of TF32" : "TF32";
 }
 
@@ -187,26 +186,26 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
     const int fusion = plan->candidate.values[FUSION];
     if (format == STN_JSON) {
         stn_json_integer(text, "fusion", fusion);
-        stn_json_integer(text, "dense_passes", fno_passes_by(state, BY_TABLE));
-        stn_json_integer(text, "few_passes", fno_passes_by(state, BY_FREQUENCY));
+        stn_json_integer(text, "dense_passes", fno_passes_by(state, BY_DENSE_PRODUCT));
+        stn_json_integer(text, "few_passes", fno_passes_by(state, BY_DIRECT_SUMS));
         stn_json_integer(text, "launches", state->route.count);
         stn_json_key(text, "products");
-        stn_json_string(text, product_words(state->numbers));
+        stn_json_string(text, product_name(state->numbers));
         return;
     }
-    stn_text_printf(text, "%s, products in %s", fusions[fusion], product_words(state->numbers));
+    stn_text_printf(text, "%s, products in %s", fusions[fusion], product_name(state->numbers));
     for (int i = 0; i < state->route.count; i++) describe_stage(state, i, text);
 }
 
 static void name_candidate(const stn_task *unused, const stn_candidate *candidate, stn_text *text) {
     (void)unused; /* a layer's plan has none */
     stn_text_printf(text, "%s%s", fusions[candidate->values[FUSION]],
-                    candidate->values[WAY] == AS_PRODUCTS ? ", transforms as products"
-                    : candidate->values[WAY] == WHOLE     ? ", spectra held whole"
-                    : candidate->values[WAY] == SPLIT     ? ", transforms beside products"
-                    : candidate->values[WAY] == TWINS     ? ", transforms beside products in two blocks"
-                    : candidate->values[WAY] == SINGLY    ? ", each frequency by itself"
-                                                          : "");
+                    candidate->values[WAY] == DENSE          ? ", transforms as products"
+                    : candidate->values[WAY] == WHOLE        ? ", spectra held whole"
+                    : candidate->values[WAY] == SPLIT        ? ", transforms next to products"
+                    : candidate->values[WAY] == SPLIT_IN_TWO ? ", transforms next to products in two blocks"
+                    : candidate->values[WAY] == FEW_MODES    ? ", each frequency by itself"
+                                                             : "");
 }
 
 const stn_layer_strategy stn_layer_strategy_fno = {

@@ -1,6 +1,6 @@
-/* cufft-spectral against host, and eigenmodes of many steps: every way to take grids to cuFFT and
- * back, sizes, types, layouts; where there is no cuFFT, a reason. Prints TAP. Usage:
- * test_cufft_spectral [--full] [--only PART]. */
+/* cufft-spectral against host, and eigenmodes of many steps: all ways, sizes, types and layouts;
+ * and the reason that is given where there is no cuFFT. Prints TAP. Usage: test_cufft_spectral
+ * [--full] [--only PART]. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ static stn_problem problem_of(stn_stencil *stencil, const int *extent, stn_dtype
     return p;
 }
 
-/* Whether a problem may be run so. */
+/* Whether a problem can be run this way. */
 static bool serves(const stn_problem *p, int way) {
     bool deep = false;
     for (int axis = 0; axis + 1 < stn_stencil_rank(p->stencil); axis++) deep = deep || p->extent[axis] > 1;
@@ -38,7 +38,7 @@ static void check(suite *s, const char *part, const stn_problem *p, uint64_t see
         comparison c;
         const int pick = suite_candidate(s, p, NAME, ways[way]);
         const bool offered = compare_candidate_with_host(s->context, s->pool, p, NAME, pick, true, seed, &c);
-        const bool refused = c.error.status == STN_ERROR_INVALID_ARGUMENT; /* there is no such candidate */
+        const bool refused = c.error.status == STN_ERROR_INVALID_ARGUMENT; /* no such candidate */
         const bool odd_layout = p->in_stride[0] != 0 || p->out_stride[0] != 0;
         snprintf(what, sizeof what, "%s: %dD %zu x %zu x %zu, %zu taps, %s, %llu steps%s, %s", part,
                  stn_stencil_rank(p->stencil), p->extent[0], p->extent[1], p->extent[2],
@@ -64,8 +64,9 @@ static void sizes(suite *s) {
                 if (((int)e + dtype + taps) % 3 || (!s->full && extents[e][rank - 1] > 2000 && dtype + taps > 1))
                     continue;
                 dice d = {e * 100 + (uint64_t)(dtype * 10 + taps) + 77};
-                int least =
-                    5; /* taps reach no further than an axis is long; what cancels on one point leaves too little of f32 */
+                /* Taps reach at most the shortest extent; on a single point, cancellation loses
+                 * f32's bits. */
+                int least = 5;
                 for (int axis = 0; axis < rank; axis++) least = extents[e][axis] < least ? extents[e][axis] : least;
                 const int steps = dtype == STN_F16 ? 4 : least < 5 ? 12 : 200;
                 stn_stencil *stencil =
@@ -77,8 +78,8 @@ static void sizes(suite *s) {
             }
 }
 
-/* Symmetric weights, whose symbol is real; the same of one sign, so that much is left after many
- * steps. */
+/* Symmetric weights, whose symbol is real, mostly of one sign, so that the result stays large over
+ * many steps. */
 static void real_symbols(suite *s) {
     static const char *const names[] = {"heat-1d",    "1d7p",    "heat-2d",  "box-2d49p",
                                         "star-2d13p", "heat-3d", "box-3d27p"};
@@ -94,8 +95,8 @@ static void real_symbols(suite *s) {
         }
 }
 
-/* Gaps (after odd rows too), batches, in place, single elements' alignment, a strided last axis,
- * axes in another order. */
+/* Padding (also after odd rows), batches, in place, alignment to single elements, a strided last
+ * axis, axes in reverse order. */
 static void layouts(suite *s) {
     for (int rank = 1; rank <= 3; rank++)
         for (int layout = 0; layout < 9; layout++) {
@@ -109,7 +110,8 @@ static void layouts(suite *s) {
                 p.in_stride[axis] = in, p.out_stride[axis] = out;
                 in *= (ptrdiff_t)p.extent[axis] + 3, out *= (ptrdiff_t)p.extent[axis] + 4;
             }
-            for (int axis = 0; axis < rank && layout == 7; axis++) { /* the first axis is the fastest */
+            /* the first axis is the fastest */
+            for (int axis = 0; axis < rank && layout == 7; axis++) {
                 p.in_stride[axis] = p.out_stride[axis] = in;
                 in *= (ptrdiff_t)p.extent[axis];
             }
@@ -117,7 +119,7 @@ static void layouts(suite *s) {
             if (layout == 2 || layout == 4) p.in_place = 1;
             if (layout == 3) p.alignment = (int)stn_dtype_size(p.dtype);
             if (layout == 5) p.batch = 2, p.in_batch_stride = 1001, p.out_batch_stride = 999;
-            if (layout == 8) { /* rows of pairs */
+            if (layout == 8) { /* odd rows, padded to even length */
                 p.extent[rank - 1] = (size_t)odd[rank - 1];
                 for (int axis = rank - 1; axis >= 0; axis--)
                     p.out_stride[axis] = out, out *= axis == rank - 1 ? odd[rank - 1] + 1 : (ptrdiff_t)p.extent[axis];
@@ -128,7 +130,7 @@ static void layouts(suite *s) {
         }
 }
 
-/* The answer is K^T times a cosine: 1 - K = 4 alpha times the sum of sin^2 of half its angles. */
+/* The result is K^T times a cosine: 1 - K = 4 alpha times the sum of sin^2 of half its angles. */
 static void modes(suite *s) {
     static const uint64_t steps[] = {1, 1000, 1000000};
     for (int which = 0; which < 9; which++) {
@@ -147,7 +149,7 @@ static void modes(suite *s) {
             in[i] = cos(turn * line / LINES) * cos(turn * (i % N) / N), out[i] = NAN;
         }
         const long double y = sinl(turn / LINES / 2), x = sinl(turn / N / 2);
-        const long double whole = 1 - 4 * alpha; /* as the taps hold it */
+        const long double whole = 1 - 4 * alpha; /* as rounded in the taps */
         const long double factor = expl(
             (long double)T * log1pl((whole + 4 * (long double)alpha - 1) - 4 * (long double)alpha * (y * y + x * x)));
         comparison c = {.bar = 1e-13 * (1 + log2((double)T))};
@@ -163,7 +165,7 @@ static void modes(suite *s) {
     }
 }
 
-/* From a real symbol to another, and to a complex one and back. */
+/* New weights: from a real symbol to another one, to a complex one and back. */
 static void new_weights(suite *s) {
     enum { NY = 12, NX = 21 };
     dice d = {4711};
@@ -202,7 +204,7 @@ static void new_weights(suite *s) {
     stn_stencil_destroy(old);
 }
 
-/* Other sides are refused; the grids stay as large in the workspace as they are said to be. */
+/* Other boundaries are refused. */
 static void refusals(suite *s) {
     stn_stencil *stencil = NULL;
     stn_plan *plan = NULL;
@@ -218,11 +220,11 @@ static void refusals(suite *s) {
     stn_stencil_destroy(stencil);
 }
 
-/* Where there is no cuFFT another strategy is taken; who asks for this one hears why. */
+/* Without cuFFT another strategy is chosen; asking for this one by name gives the reason. */
 static void absent(suite *s) {
     const char *before = getenv("STENTOR_CUFFT_PATH");
-    char kept[4096];
-    snprintf(kept, sizeof kept, "%s", before ? before : "");
+    char saved[4096];
+    snprintf(saved, sizeof saved, "%s", before ? before : "");
     setenv("STENTOR_CUFFT_PATH", "/nowhere/libcufft.so", 1);
     stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
     stn_context *context = NULL;
@@ -233,7 +235,8 @@ static void absent(suite *s) {
     bool good = stn_context_create(&options, &context, &error) == STN_OK;
     stn_stencil_parse("star-2d13p", &stencil, NULL);
     stn_problem p = problem_of(stencil, (int[3]){20, 30, 0}, STN_F64, 5);
-    p.in_stride[0] = p.out_stride[0] = 1, p.in_stride[1] = p.out_stride[1] = 20; /* which `spectral` does not serve */
+    /* not for `spectral` */
+    p.in_stride[0] = p.out_stride[0] = 1, p.in_stride[1] = p.out_stride[1] = 20;
     stn_plan_options named = STN_PLAN_OPTIONS_INIT;
     named.strategy = NAME;
     stn_status status = good ? stn_plan_create(context, &p, &named, &plan, &error) : STN_ERROR_INTERNAL;
@@ -247,7 +250,7 @@ static void absent(suite *s) {
     stn_stencil_destroy(stencil);
     stn_context_destroy(context);
     if (before)
-        setenv("STENTOR_CUFFT_PATH", kept, 1);
+        setenv("STENTOR_CUFFT_PATH", saved, 1);
     else
         unsetenv("STENTOR_CUFFT_PATH");
 }

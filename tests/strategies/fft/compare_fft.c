@@ -1,4 +1,4 @@
-/* See compare_fft.h. */
+/* Comparison of transforms by a strategy with their definition; see compare_fft.h. */
 #include "compare_fft.h"
 
 #include <math.h>
@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fft_reference.h"
 #include "plan/plan.h"
-#include "reference.h"
 
 enum { SUM_POINTS = 256 };
 
@@ -26,8 +26,8 @@ double relative_l2(const double *got, const double *expected, size_t count) {
     return size > 0 ? sqrt(error / size) : sqrt(error);
 }
 
-/* How far one element may be off beside the bar of all: what is rounded has a tail, and large
- * elements round by more. */
+/* The largest error of one element may exceed the bar for the whole by this factor: rounding errors
+ * have a tail, and large elements have larger ones. */
 enum { WORST = 16 };
 
 static double worst_of(const double *got, const double *expected, size_t count) {
@@ -46,8 +46,7 @@ void fft_explain(const fft_comparison *c, char *detail, size_t size) {
              c->parameters, c->error.status ? c->error.message : "no error");
 }
 
-/* ---- numbers of a dtype
- * ------------------------------------------------------------------------------------------ */
+/* ---- numbers of a dtype */
 
 static bool is_poison(stn_dtype dtype, const void *data, int64_t i) {
     static const unsigned char ones[8] = {255, 255, 255, 255, 255, 255, 255, 255};
@@ -55,7 +54,7 @@ static bool is_poison(stn_dtype dtype, const void *data, int64_t i) {
     return !memcmp((const char *)data + (size_t)i * size, ones, size);
 }
 
-/* Calls visit for every number of a side: its place in memory and its place among dense ones. */
+/* Calls visit for every number of a side, with its index in memory and its index in dense order. */
 typedef void (*visit_number)(void *user, int64_t at, int64_t dense);
 static void each_number(const stn_fft *fft, const stn_fft_side *side, visit_number visit, void *user) {
     int64_t dense = 0;
@@ -81,7 +80,7 @@ typedef struct copying {
     unsigned char *is_point;
     bool unwritten;
 } copying;
-static void spread(void *user, int64_t at, int64_t dense) { /* and what rounding left of each */
+static void spread(void *user, int64_t at, int64_t dense) { /* also rounds the dense copy */
     copying *c = user;
     set_element(c->dtype, c->data, at, c->dense[dense]);
     c->dense[dense] = element(c->dtype, c->data, at);
@@ -100,8 +99,7 @@ static size_t span_bytes(const stn_fft *fft, const stn_fft_side *side) {
     return (size_t)stn_fft_span(fft, side) * stn_fft_element(fft, side);
 }
 
-/* ---- running
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- running */
 
 static stn_status make_plan(suite *s, const stn_transform *transform, const char *strategy, int pick, stn_plan **plan,
                             fft_comparison *result) {
@@ -111,7 +109,8 @@ static stn_status make_plan(suite *s, const stn_transform *transform, const char
     stn_status status = stn_plan_create_fft(s->context, transform, &options, plan, &result->error);
     if (status == STN_OK && pick >= 0) {
         stn_plan *p = *plan;
-        stn_plan_rank(p, strategy, STN_PLAN_RANKING); /* those for measuring too */
+        /* including candidates that are only for tuning */
+        stn_plan_rank(p, strategy, STN_PLAN_RANKING);
         if ((size_t)pick >= p->ranked) return stn_plan_destroy(p), *plan = NULL, STN_ERROR_UNSUPPORTED;
         p->candidate = p->ranking[pick].candidate;
         p->estimate = p->ranking[pick].estimate;
@@ -132,7 +131,7 @@ static stn_status make_plan(suite *s, const stn_transform *transform, const char
     return STN_OK;
 }
 
-/* in and out are host memory; in place, only out is used and holds the input. */
+/* in and out are host memory; in place, only out is used, and holds the input. */
 static stn_status run_plan(suite *s, stn_plan *plan, void *in, size_t in_bytes, void *out, size_t out_bytes,
                            stn_error *error) {
     void *from = NULL, *to = NULL;
@@ -149,9 +148,9 @@ static stn_status run_plan(suite *s, stn_plan *plan, void *in, size_t in_bytes, 
     return status;
 }
 
-/* Random numbers. Of a c2r they need not be a spectrum of real ones: what cannot be is dropped (the
- * imaginary part of the mean, say), as the sum that defines it says. cuFFT promises nothing then,
- * and gets the spectrum of random real numbers. */
+/* Random numbers. For C2R they need not be the spectrum of a real grid: parts that cannot occur,
+ * such as the imaginary part of the mean, are ignored, as in the defining sum. cuFFT does not
+ * specify this, and gets the spectrum of a random real grid. */
 static void fill(suite *s, const stn_fft *dense, bool hermitian, uint64_t seed, double amplitude, double *x) {
     dice d = {seed};
     size_t count = numbers(dense, &dense->in);
@@ -172,11 +171,11 @@ static void fill(suite *s, const stn_fft *dense, bool hermitian, uint64_t seed, 
     free(real);
 }
 
-/* One case: its lifted form and all that it needs in memory. */
+/* One case: its canonical form and its memory. */
 typedef struct trial {
     stn_fft fft, dense;
     size_t in_bytes, out_bytes;
-    char *in, *before, *out; /* as the layouts have it; in place, out alone is used */
+    char *in, *before, *out; /* in the transform's layouts; in place, only out is used */
     double *x, *expected, *got;
 } trial;
 
@@ -212,7 +211,7 @@ static bool expect(suite *s, trial *t) {
     return true;
 }
 
-static void judge(trial *t, fft_comparison *result) {
+static void compare(trial *t, fft_comparison *result) {
     const stn_fft *fft = &t->fft;
     size_t places = t->out_bytes / stn_dtype_size(fft->dtype), count = numbers(fft, &fft->out);
     copying getting = {fft->dtype, t->out, t->got, calloc(places, 1), false};
@@ -235,8 +234,8 @@ bool compare_fft(suite *s, const stn_transform *transform, const char *strategy,
     result->served = status != STN_ERROR_UNSUPPORTED;
     double points = (double)(fft.n[0] * fft.n[1] * fft.n[2]);
     result->bar = fft_bar(fft.dtype, fft.f16_sums, points);
-    /* cuFFT's f16 is less exact than what we ask of ourselves: 0.0011 at 256 points, 0.0031 at 2^24
-     * (on an H200). */
+    /* cuFFT's f16 is less accurate than our bar: 0.0011 at 256 points, 0.0031 at 2^24 (measured on
+     * an H200). */
     if (fft.dtype == STN_F16 && !strcmp(result->strategy, "cufft"))
         result->bar = fmax(result->bar, 2e-4 * log2(points));
     if (status != STN_OK) return stn_plan_destroy(plan), false;
@@ -244,7 +243,7 @@ bool compare_fft(suite *s, const stn_transform *transform, const char *strategy,
     trial_make(s, &fft, !strcmp(result->strategy, "cufft"), seed, &t);
     status = run_plan(s, plan, fft.in_place ? NULL : t.in, t.in_bytes, t.out, t.out_bytes, &result->error);
     bool known = status == STN_OK && expect(s, &t);
-    if (known) judge(&t, result);
+    if (known) compare(&t, result);
     trial_clear(&t);
     stn_plan_destroy(plan);
     return known && result->all_written && result->relative_l2 <= result->bar && result->worst <= WORST * result->bar;

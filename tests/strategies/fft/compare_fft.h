@@ -1,4 +1,4 @@
-/* A strategy of transforms against the definition, for one transform of random numbers. */
+/* Comparison of transforms by a strategy with their definition, on random numbers. */
 #ifndef STN_TESTS_COMPARE_FFT_H
 #define STN_TESTS_COMPARE_FFT_H
 #include "../suite.h"
@@ -6,44 +6,43 @@
 
 typedef struct fft_comparison {
     double relative_l2, bar;
-    double worst;     /* largest error of one element, in parts of the root mean square of all */
-    bool served;      /* false: the strategy says that it cannot; error says why */
-    bool all_written; /* no element still holds the poison, no padding was touched, the input is as it was */
+    double worst;     /* largest error of one element, relative to the root mean square of all */
+    bool served;      /* false: the strategy cannot run it; `error` has the reason */
+    bool all_written; /* all elements were written; padding and input were not */
     char strategy[32], parameters[256];
     stn_error error;
 } fft_comparison;
 
-/* Runs the transform on random data, in poisoned memory, and compares every element: with the sum
- * that defines it, in long double, up to 256 points; with the host's float64 above (whose own large
- * results are compared with that sum at some elements). pick: which of the strategy's candidates,
- * in the order of their cost; -1: the planner's choice. False if it could not be run, or is further
- * off than the bar. */
+/* Runs the transform on random data in poisoned memory, and compares every element with the
+ * defining sum in long double, up to 256 points; above, with the host's float64 (which is compared
+ * with that sum at some elements). pick: index of the strategy's candidate in order of cost; -1:
+ * the planner's choice. Returns false if it could not be run, or if the error exceeds the bar. */
 bool compare_fft(suite *s, const stn_transform *transform, const char *strategy, int pick, uint64_t seed,
                  fft_comparison *result);
 
-/* A dense transform of float64 numbers (rounded to the dtype on the way) by a strategy; false after
- * an error. */
+/* Runs a dense transform of float64 numbers (rounded to the dtype) by a strategy; false after an
+ * error. */
 bool run_dense(suite *s, const stn_transform *transform, const char *strategy, const double *in, double *out,
                stn_error *error);
 
-/* `batch` lines of n points; what a transform is, in words. */
+/* A transform of `batch` lines of n points; the description of a transform. */
 stn_transform fft_line(stn_dtype dtype, size_t n, size_t batch);
 void fft_name(const stn_transform *transform, char *what, size_t size);
 
-/* May the strategy say that it does not serve this transform (served.c)? Any other refusal is a
+/* Whether the strategy may refuse this transform (fft_may_refuse.c). Any other refusal is a
  * failure. */
 bool fft_may_refuse(const char *strategy, const stn_fft *fft);
-/* The story of a comparison that failed. */
+/* The description of a failed comparison. */
 void fft_explain(const fft_comparison *c, char *detail, size_t size);
 
-/* `count` random transforms of up to `most` points (random_fft.c). */
+/* Checks `count` random transforms of up to `most` points (random_fft.c). */
 void check_random(suite *s, const char *strategy, uint64_t seed, int count, size_t most);
 
-/* Impulse, linearity, shift, Parseval, there and back, for lines of several sizes
- * (properties.c). */
+/* Checks impulse, linearity, shift, Parseval and round trip for lines of several sizes
+ * (fft_properties.c). */
 void check_properties(suite *s, const char *strategy);
 
-/* The relative L2 error that N points may have: the bars of tests/NUMERICS.md. */
+/* Maximum relative L2 error for a transform of `points` points: the bars of tests/NUMERICS.md. */
 double fft_bar(stn_dtype dtype, bool f16_sums, double points);
 double relative_l2(const double *got, const double *expected, size_t count);
 #endif

@@ -1,8 +1,8 @@
-/* A stand-in for libcufft, for the emulator: plans of any layout, transformed by their defining
- * sums in host memory, a line at a time. It has cuFFT's habits that matter here: it brings no
- * workspace unless told, writes all over what it is given, refuses a c2r of several axes out of
- * place, writes pairs of real numbers, so one more than rows of odd length have where there is room
- * between them, and fails the call that $FAKE_CUFFT_FAIL names (half: plans in f16). */
+/* A stand-in for libcufft in the emulator: plans of any layout, transformed by their defining sums
+ * in host memory, one line at a time. It imitates cuFFT where that matters: it has no workspace
+ * unless one is set, overwrites all of it, fails for an out-of-place c2r of several axes, and
+ * writes real numbers in pairs, that is, one number past rows of odd length if there is padding.
+ * The call named by $FAKE_CUFFT_FAIL fails (half: plans in f16). */
 #include <dlfcn.h>
 #include <math.h>
 #include <stdint.h>
@@ -67,7 +67,7 @@ FAKE cufftCreate(stn_cufft_handle *plan) {
             plans[i].used = plans[i].automatic = 1;
             return *plan = i + 1, STN_CUFFT_SUCCESS;
         }
-    return STN_CUFFT_ALLOC_FAILED; /* somebody does not destroy */
+    return STN_CUFFT_ALLOC_FAILED; /* plans are not destroyed */
 }
 FAKE cufftDestroy(stn_cufft_handle plan) { return plans[plan - 1].used = 0, STN_CUFFT_SUCCESS; }
 FAKE cufftSetAutoAllocation(stn_cufft_handle plan, int automatic) {
@@ -106,7 +106,7 @@ FAKE cufftXtMakePlanMany(stn_cufft_handle plan, int rank, long long *n, long lon
     return *workspace = WORKSPACE, STN_CUFFT_SUCCESS;
 }
 
-/* One line of x, whose points are `step` apart, in place. */
+/* Transforms one line of x, whose points are `step` apart, in place. */
 static void transform_line(double *x, long long n, long long step, int direction) {
     double *y = malloc((size_t)n * 4 * sizeof *y), *w = y + 2 * n; /* w: the n-th roots of unity */
     for (long long k = 0; k < n; k++) {
@@ -115,7 +115,8 @@ static void transform_line(double *x, long long n, long long step, int direction
     }
     for (long long k = 0; k < n; k++) {
         long double re = 0, im = 0;
-        for (long long j = 0, at = 0; j < n; j++, at = at + k < n ? at + k : at + k - n) { /* at: j k mod n */
+        /* at: j k mod n */
+        for (long long j = 0, at = 0; j < n; j++, at = at + k < n ? at + k : at + k - n) {
             const double *v = x + 2 * j * step;
             re += (long double)v[0] * w[2 * at] - (long double)v[1] * w[2 * at + 1];
             im += (long double)v[0] * w[2 * at + 1] + (long double)v[1] * w[2 * at];
@@ -145,7 +146,7 @@ static void load(const struct fake *p, long long b, const void *in, double *x) {
             }
 }
 
-/* Whether a real row's last number is written with one more, which is nobody's. */
+/* Whether the last number of a real row is written as a pair, with one number of padding. */
 static int writes_pairs(const struct fake *p) {
     const side *s = &p->out;
     const long long rows = p->n[0] * p->n[1] > 1 ? s->stride[1] : p->batch > 1 ? s->distance : 0;
@@ -161,14 +162,13 @@ static void store(const struct fake *p, long long b, const double *x, void *out)
                 long long i = place(s, b, k), at = (k[0] * p->n[1] + k[1]) * p->n[2] + k[2];
                 set_number(s->type, out, is_real(s->type) ? i : 2 * i, x[2 * at]);
                 if (!is_real(s->type)) set_number(s->type, out, 2 * i + 1, x[2 * at + 1]);
-                const int last =
-                    b == p->batch - 1 && k[0] == s->n[0] - 1 && k[1] == s->n[1] - 1; /* may end the memory */
+                /* The last row may end the memory. */
+                const int last = b == p->batch - 1 && k[0] == s->n[0] - 1 && k[1] == s->n[1] - 1;
                 if (k[2] == s->n[2] - 1 && writes_pairs(p) && !last) set_number(s->type, out, i + 1, 0);
             }
 }
 
-/* What was launched before on the stream comes first: it is waited for, since this works at
- * once. */
+/* Waits for earlier launches on the stream, since this stand-in runs synchronously. */
 static int wait_for(stn_cu_stream stream) {
     const char *path = getenv("STENTOR_CUDA_PATH");
     void *driver = path ? dlopen(path, RTLD_NOW | RTLD_NOLOAD) : NULL, *found = NULL;

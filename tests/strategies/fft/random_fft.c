@@ -1,6 +1,6 @@
-/* Random transforms: ranks, sizes from 1 to 2^18 points (primes too), kinds, types, batches, in
- * place. What fails is made smaller while it still fails, then given as the command that does the
- * same. */
+/* Random transforms: ranks, sizes from 1 to 2^18 points (also primes), kinds, types, batches, in
+ * place. A failing transform is reduced while it still fails, then printed as an equivalent
+ * command. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,8 +23,7 @@ static bool is_smooth(size_t n) {
     return n == 1;
 }
 
-/* An extent up to `most`, by the logarithm: any, a prime, a power of two, a product of small
- * primes. */
+/* A log-uniform extent up to `most`: any, a prime, a power of two, or a product of small primes. */
 static size_t extent_up_to(dice *d, size_t most) {
     size_t n = (size_t)exp(log((double)most) * 0.5 * (1 + dice_real(d)));
     int sort = dice_int(d, 0, 19);
@@ -57,7 +56,8 @@ static stn_transform random_transform(dice *d, size_t most) {
     return t;
 }
 
-/* Padding between rows, planes and transforms, on each side apart; elements apart too, at times. */
+/* Random padding of rows, planes and batches, independent on each side; sometimes strided
+ * elements. */
 static void random_strides(dice *d, stn_transform *t) {
     for (int side = 0; side < 2; side++) {
         const bool half = t->kind == (side ? STN_R2C : STN_C2R);
@@ -75,7 +75,7 @@ static void random_strides(dice *d, stn_transform *t) {
     }
 }
 
-/* What is new here comes from dice of its own, so that a seed's transforms stay what they were. */
+/* Uses its own random numbers, so that the transforms of a seed do not change. */
 static void random_layout(uint64_t seed, stn_transform *t) {
     dice d = {~seed};
     dice_next(&d);
@@ -84,7 +84,7 @@ static void random_layout(uint64_t seed, stn_transform *t) {
     if (dice_int(&d, 0, 3) == 0) t->alignment = (int)stn_dtype_size(t->dtype) * 2;
 }
 
-/* One of the planner's candidates, or, where there is none of that number, its choice. */
+/* Tests a candidate of the planner, or its choice if there is no candidate of that index. */
 static bool fails(suite *s, const stn_transform *t, const char *strategy, uint64_t seed, fft_comparison *c) {
     const int pick = (int)(seed % 7) - 2;
     if (pick >= 0 && compare_fft(s, t, strategy, pick, seed, c)) return false;
@@ -92,7 +92,7 @@ static bool fails(suite *s, const stn_transform *t, const char *strategy, uint64
     return !compare_fft(s, t, strategy, -1, seed, c);
 }
 
-/* The i-th way to make a transform simpler; false past the last. */
+/* The `way`-th simplification of a transform; false past the last one. */
 static bool simpler(const stn_transform *t, int way, stn_transform *made) {
     *made = *t;
     if (way == 0) made->batch = 1;
@@ -114,7 +114,7 @@ static bool simpler(const stn_transform *t, int way, stn_transform *made) {
     return way < 15;
 }
 
-/* Greedily, and not for ever. */
+/* Greedy reduction with a limited number of tries. */
 static stn_transform reduced(suite *s, const stn_transform *t, const char *strategy, uint64_t seed) {
     stn_transform best = *t, next;
     fft_comparison unused;

@@ -1,7 +1,7 @@
-/* Transforms by one strategy against their definition. Prints TAP; what a strategy may refuse
- * (served.c) is skipped by name. Usage: test_fft --strategy NAME [--full] [--only PART] [--seed N]
- * [--count N]; the strategy host runs on the host, others on a GPU. Random transforms: --seed and
- * --count. */
+/* Transforms by one strategy against their definition. Prints TAP; refusals that are allowed
+ * (fft_may_refuse.c) are reported as skipped. Usage: test_fft --strategy NAME [--full] [--only
+ * PART] [--seed N] [--count N]; the strategy host runs on the host, others on a GPU. --seed and
+ * --count are for random transforms. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,8 +11,7 @@
 
 static const char *strategy;
 
-/* ---- one case
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- one case */
 
 static void report(suite *s, const stn_transform *t, bool good, const fft_comparison *c, const char *what) {
     char line[700], detail[1500];
@@ -37,14 +36,13 @@ static void check(suite *s, const stn_transform *t, const char *more) {
     report(s, t, good, &c, what);
 }
 
-static size_t largest(const suite *s) { /* points of a case */
+static size_t largest(const suite *s) { /* maximum points of a case */
     return (size_t)1 << (strcmp(strategy, "host") ? s->full ? 24 : 14 : s->full ? 22 : 16);
 }
 
-/* ---- parts
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- parts */
 
-/* Every power of two, both directions by turns, one and many. */
+/* Every power of two, alternating directions, single and batched. */
 static void powers(suite *s) {
     for (int d = STN_F64; d <= STN_F16; d++)
         for (size_t n = 2, i = 0; n <= largest(s); n *= 2, i++)
@@ -84,7 +82,7 @@ static void real(suite *s) {
             }
 }
 
-/* Two and three axes, of every kind, in and out of place. */
+/* Two and three axes, every kind, in place and out of place. */
 static void planes(suite *s) {
     static const struct {
         int rank;
@@ -114,7 +112,7 @@ static void planes(suite *s) {
             }
 }
 
-/* Axes that are split: two passes, three, and columns, beside each other and one alone. */
+/* Split axes: two passes, three passes, and strided columns, in batches and single. */
 static void splits(suite *s) {
     for (int d = STN_F64; d <= STN_F16; d++) {
         stn_transform t = fft_line((stn_dtype)d, (size_t)1 << 15, 2);
@@ -130,7 +128,7 @@ static void splits(suite *s) {
         t = fft_line((stn_dtype)d, 2048, 1);
         t.rank = 2, t.extent[1] = 12, t.direction = STN_INVERSE, t.inverse_scale = 1.0 / 128;
         check(s, &t, "");
-        for (int way = 0; way < 4; way++) { /* real lines of two passes, and the real side's axis of two */
+        for (int way = 0; way < 4; way++) { /* real lines of two passes, also with a second axis */
             t = fft_line((stn_dtype)d, 65536, 2);
             if (way / 2) t.rank = 2, t.extent[0] = 3, t.extent[1] = 65536, t.batch = 1;
             t.kind = way % 2 ? STN_C2R : STN_R2C, t.in_place = way == 1 || way == 2;
@@ -144,8 +142,7 @@ static void splits(suite *s) {
     }
 }
 
-/* Strides of elements, rows and transforms, on each side apart; an odd start that asks for less
- * alignment. */
+/* Strides of elements, rows and batches, independent on each side, with the least alignment. */
 static void layouts(suite *s) {
     dice d = {77};
     for (int i = 0; i < (s->full ? 90 : 24); i++) {
@@ -173,7 +170,7 @@ static void layouts(suite *s) {
         t.alignment = t.dtype == STN_F64 ? 16 : 8;
         check(s, &t, "");
     }
-    /* Columns: the transforms lie side by side. */
+    /* Columns: the transforms are interleaved. */
     for (int dtype = STN_F64; dtype <= STN_F16; dtype++) {
         stn_transform t = fft_line((stn_dtype)dtype, 64, 37);
         t.in_stride[0] = t.out_stride[0] = 37;
@@ -200,7 +197,7 @@ static void scales(suite *s) {
     check(s, &t, "");
 }
 
-/* f16 lines for a warp's registers: more of them than run at once, with gaps, both ways, scaled and
+/* f16 lines for fft_warp: more than are resident at once, with padding, both directions, scaled and
  * in place. */
 static void tensor_lines(suite *s) {
     for (int i = 0; i < 12; i++) {
@@ -209,11 +206,11 @@ static void tensor_lines(suite *s) {
         t.in_place = i / 6;
         if (i % 2) t.in_batch_stride = (ptrdiff_t)t.extent[0] + 8, t.out_batch_stride = (ptrdiff_t)t.extent[0] + 8;
         if (i % 4) t.forward_scale = t.inverse_scale = 1 / sqrt((double)t.extent[0]);
-        for (int pick = 0; pick < 2; pick++) { /* which of the two comes first is the estimate's */
+        for (int pick = 0; pick < 2; pick++) { /* the two best candidates by estimate */
             fft_comparison c;
             char what[300];
             bool good = compare_fft(s, &t, strategy, pick, 40 + (uint64_t)i, &c);
-            if (!c.served && pick) continue; /* the host has but one way */
+            if (!c.served && pick) continue; /* the host has only one candidate */
             fft_name(&t, what, sizeof what);
             report(s, &t, good, &c, what);
         }
@@ -224,7 +221,7 @@ static void each_candidate(suite *s, const stn_transform *t) {
     for (int pick = 0;; pick++) {
         fft_comparison c;
         char what[400];
-        bool good = compare_fft(s, t, strategy, pick, 5, &c); /* the pick-th, as the planner ranks them */
+        bool good = compare_fft(s, t, strategy, pick, 5, &c); /* in the planner's order */
         if (!c.served && pick) return;
         fft_name(t, what, 300);
         snprintf(what + strlen(what), 100, ", candidate %d", pick);
@@ -233,7 +230,8 @@ static void each_candidate(suite *s, const stn_transform *t) {
     }
 }
 
-/* f16 images that a cluster of blocks can hold: both ways, scaled and not, with gaps, in place. */
+/* f16 images that fit in a cluster of blocks: both directions, scaled and unscaled, padded, in
+ * place. */
 static void images(suite *s) {
     for (int i = 0; i < (s->full ? 16 : 4); i++) {
         stn_transform t = fft_line(STN_F16, 256, 1 + (size_t)(s->full ? i == 15 ? 128 : i : i % 2));
@@ -250,7 +248,7 @@ static void images(suite *s) {
     }
 }
 
-/* f16 lines of which a cluster holds sixteen: as they are, and as the passes of longer ones. */
+/* f16 lines for fft_long: single passes, and as passes of longer lines. */
 static void long_lines(suite *s) {
     for (int inverse = 0; inverse < 2; inverse++) {
         stn_transform t = fft_line(STN_F16, 4096, inverse ? 48 : 16); /* rows to columns */
@@ -272,8 +270,8 @@ static void long_lines(suite *s) {
     }
 }
 
-/* Lines that fill a block's shared memory: along memory and across it, of every kind. */
-static void rungs(suite *s) {
+/* Lines that fill a block's shared memory (fft_ladder): contiguous and strided, of every kind. */
+static void shared_memory(suite *s) {
     static const struct {
         int rank;
         size_t extent[3], batch;
@@ -285,7 +283,7 @@ static void rungs(suite *s) {
     for (int dtype = STN_F64; dtype <= STN_F32; dtype++)
         for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
             for (int kind = STN_C2C; kind <= STN_C2R; kind++) {
-                bool shared = sizes[i].extent[0] == 16384; /* by clusters in f64 */
+                bool shared = sizes[i].extent[0] == 16384; /* shared by a cluster in f64 */
                 if (!s->full &&
                     (sizes[i].large || (shared ? kind + dtype > 0 : (i + (size_t)kind + (size_t)dtype) % 3)))
                     continue;
@@ -300,7 +298,7 @@ static void rungs(suite *s) {
             }
 }
 
-/* Half spectra of several axes, whose rows may be longer between passes; columns of one pass and of
+/* Half spectra of several axes, also with padded rows between passes; columns of one pass and of
  * two, on either axis. */
 static void spectra(suite *s) {
     static const size_t sizes[][4] = {{1200, 12, 0, 1}, {20, 36, 0, 3},   {3, 1050, 10, 1}, {1120, 3, 12, 1},
@@ -317,7 +315,7 @@ static void spectra(suite *s) {
         }
 }
 
-/* Each of the strategy's candidates for some transforms. */
+/* All candidates of the strategy, for some transforms. */
 static void candidates(suite *s) {
     tensor_lines(s);
     images(s);
@@ -331,8 +329,8 @@ static void candidates(suite *s) {
         }
 }
 
-/* f16 beside cuFFT on the same data: at most 1.2 times its error. */
-static void beside(suite *s) {
+/* f16 compared with cuFFT on the same data: at most 1.2 times its error. */
+static void compare_with_cufft(suite *s) {
     for (size_t n = 256; n <= largest(s); n *= 2)
         for (int rank = 1; rank < 3; rank++) {
             stn_transform t = fft_line(STN_F16, n, n < 65536 ? 64 : 3);
@@ -351,9 +349,9 @@ static void beside(suite *s) {
         }
 }
 
-/* The host goes through a batch of small grids some at a time, about 2^20 points: the last ones may
- * be fewer. */
-static void waves(suite *s) {
+/* The host processes a batch of small grids in groups of about 2^20 points; the last group may be
+ * smaller. */
+static void batches(suite *s) {
     for (int way = 0; way < 3; way++) {
         stn_transform t = fft_line(STN_F32, 64, strcmp(strategy, "host") ? 37 : 281);
         t.rank = 2, t.extent[1] = way == 2 ? 60 : 64;
@@ -380,12 +378,21 @@ static void random_ones(suite *s) {
 }
 
 int main(int argc, char **argv) {
-    static const suite_part parts[] = {{"powers", powers},         {"others", others},         {"real", real},
-                                       {"planes", planes},         {"layouts", layouts},       {"scales", scales},
-                                       {"properties", properties}, {"candidates", candidates}, {"beside", beside},
-                                       {"splits", splits},         {"random", random_ones},    {"waves", waves},
-                                       {"rungs", rungs},           {"spectra", spectra}};
-    char *rest[16] = {argv[0]}; /* what the suite knows */
+    static const suite_part parts[] = {{"powers", powers},
+                                       {"others", others},
+                                       {"real", real},
+                                       {"planes", planes},
+                                       {"layouts", layouts},
+                                       {"scales", scales},
+                                       {"properties", properties},
+                                       {"candidates", candidates},
+                                       {"cufft-error", compare_with_cufft},
+                                       {"splits", splits},
+                                       {"random", random_ones},
+                                       {"batches", batches},
+                                       {"shared-memory", shared_memory},
+                                       {"spectra", spectra}};
+    char *rest[16] = {argv[0]}; /* arguments for the suite */
     int count = 1;
     for (int i = 1; i < argc && count < 16; i++) {
         const char *value = i + 1 < argc ? argv[i + 1] : "";

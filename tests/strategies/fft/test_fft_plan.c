@@ -1,6 +1,6 @@
-/* Plans of transforms: every wrong call, the caller's workspace, and what is said where cuFFT is
- * missing, too old or fails. On the host, and on the emulator with cuFFT's stand-in (or, for its
- * plainest case, a GPU). */
+/* Plans of transforms: every wrong call, the caller's workspace, and error messages where cuFFT is
+ * missing, too old or fails. On the host, and in the emulator with a stand-in for cuFFT (or, for
+ * the simplest case, on a GPU). */
 #include <complex.h>
 #include <criterion/criterion.h>
 #include <math.h>
@@ -17,7 +17,7 @@ static stn_error error;
         cr_assert_not_null(strstr(error.message, (words)), "'%s' lacks '%s'", error.message, (words));                 \
     } while (0)
 
-enum { N = 11 }; /* no size of our own kernels */
+enum { N = 11 }; /* a size that our kernels do not support */
 
 static stn_context *context_on(int device) {
     stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
@@ -37,7 +37,7 @@ static stn_transform line(size_t n) {
     return t;
 }
 
-/* out = DFT(in), as the definition has it. */
+/* Checks out = DFT(in). */
 static void check_line(const double complex *in, const double complex *out, size_t n) {
     for (size_t k = 0; k < n; k++) {
         double complex sum = 0;
@@ -136,9 +136,9 @@ Test(fft_plan, an_estimate_builds_nothing) {
     stn_context_destroy(context);
 }
 
-/* Clusters of blocks, which came with sm_90, hold images and long lines; other chips get the passes
- * that all have. */
-Test(fft_plan, clusters_where_there_are_some) {
+/* Clusters of blocks, which need sm_90, hold images and long lines; older GPUs use the general
+ * passes. */
+Test(fft_plan, clusters_need_sm_90) {
     static const struct {
         const char *arch;
         size_t rank, extent[2], batch;
@@ -166,10 +166,9 @@ Test(fft_plan, clusters_where_there_are_some) {
     }
 }
 
-/* ---- cuFFT, on the emulator
- * -------------------------------------------------------------------------------------- */
+/* ---- cuFFT, in the emulator */
 
-Test(fft_cufft, other_sizes_go_there) {
+Test(fft_cufft, cufft_for_unsupported_sizes) {
     stn_context *context = context_on(STN_DEVICE_CUDA(0));
     stn_plan *plan;
     stn_transform t = line(N);
@@ -193,7 +192,7 @@ Test(fft_cufft, missing) {
           "no usable cuFFT: /nowhere/libcufft.so could not be opened");
     cr_expect(strstr(error.message, "only cuFFT could run this transform (fft: it has no kernel"), "%s", error.message);
     cr_expect(strstr(error.message, "which STENTOR_CUFFT_PATH names"), "%s", error.message);
-    t = line(64); /* ours */
+    t = line(64); /* strategy fft supports this size */
     OK(stn_plan_create_fft(context, &t, NULL, &plan, &error));
     cr_expect_str_eq(stn_plan_strategy(plan), "fft");
     run(context, plan, 64);
@@ -209,14 +208,14 @@ Test(fft_cufft, not_cufft_or_too_old) {
     FAILS(stn_plan_create_fft(context, &t, NULL, &plan, &error), STN_ERROR_UNSUPPORTED, "is cuFFT 10.9 and 11.0 is");
     stn_context_destroy(context);
     context = context_on(STN_DEVICE_CUDA(0));
-    const char *driver = getenv("STENTOR_CUDA_PATH"); /* any library but cuFFT */
+    const char *driver = getenv("STENTOR_CUDA_PATH"); /* any library other than cuFFT */
     cr_assert_not_null(driver);
     setenv("STENTOR_CUFFT_PATH", driver, 1);
     FAILS(stn_plan_create_fft(context, &t, NULL, &plan, &error), STN_ERROR_UNSUPPORTED, "lacks cufftGetVersion");
     stn_context_destroy(context);
 }
 
-Test(fft_cufft, its_own_errors) {
+Test(fft_cufft, library_errors_are_reported) {
     stn_context *context = context_on(STN_DEVICE_CUDA(0));
     stn_plan *plan;
     stn_transform t = line(N);
@@ -235,7 +234,7 @@ Test(fft_cufft, its_own_errors) {
     stn_context_destroy(context);
 }
 
-/* The words of a plan. */
+/* Expects words in the description of a plan. */
 static void expect_words(stn_context *context, const stn_transform *t, const char *words) {
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
     stn_plan *plan;
@@ -248,9 +247,9 @@ static void expect_words(stn_context *context, const stn_transform *t, const cha
     stn_plan_destroy(plan);
 }
 
-/* Where cuFFT has no f16, or says so when it plans, f16 goes through f32; a c2r of several axes,
- * axis by axis. */
-Test(fft_cufft, ways_around) {
+/* If cuFFT has no f16, or says so when planning, f16 is transformed as f32; a c2r of several axes
+ * is transformed axis by axis. */
+Test(fft_cufft, f16_and_c2r_workarounds) {
     stn_context *context = context_on(STN_DEVICE_CUDA(0));
     stn_transform t = line(N);
     expect_words(context, &t, "NVIDIA cuFFT 12.0\n");

@@ -1,15 +1,14 @@
-/* Strategy fno: every way to fuse a layer that it offers, by itself, against the definition. Usage
- * as test_layer's. */
+/* Strategy fno: all its candidates for a layer against the definition. Usage as for test_layer. */
 #include <stdio.h>
 #include <string.h>
 
 #include "../layer/compare_layer.h"
 
-/* Beside the fusions: spectra held whole, transforms beside products in one block or two, as
- * products, by each frequency (twice). */
+/* Ways besides the fusions: whole spectra, transforms next to products in one block or two, dense
+ * products, and direct sums of frequencies (twice). */
 enum { FUSIONS = 4, WAYS = FUSIONS + 6 };
 
-/* All candidates of one layer; at least `least` of them must serve it. */
+/* Checks all candidates of a layer, of which there must be at least `least`. */
 static void check_all(suite *s, const stn_spectral_conv *layer, int least) {
     char what[500], detail[1500], line[800];
     int served = 0;
@@ -37,7 +36,8 @@ static stn_spectral_conv layer_of(int rank, const size_t *extent, const size_t *
     return c;
 }
 
-/* The paper's kind of layer, with channels that fill no group and outputs that fill no tile. */
+/* The kind of layer in the TurboFNO paper, with incomplete groups of channels and tiles of
+ * outputs. */
 static void paper(suite *s) {
     stn_spectral_conv c = layer_of(1, (size_t[]){128}, (size_t[]){64}, 3, 37, 29);
     c.complex_data = 1, c.mode_choice = STN_MODES_LOW;
@@ -49,14 +49,16 @@ static void paper(suite *s) {
     check_all(s, &c, FUSIONS);
 }
 
-/* Where one block of 512 threads would be alone on a multiprocessor, spectra are held whole, as
- * another way. */
-static void whole(suite *s) {
-    stn_spectral_conv c = layer_of(1, (size_t[]){32}, (size_t[]){32}, 1, 116, 128); /* the last channels fill no step */
+/* If a block of 512 threads would be alone on a multiprocessor, whole spectra are a further
+ * candidate. */
+static void whole_spectra(suite *s) {
+    /* incomplete last step of channels */
+    stn_spectral_conv c = layer_of(1, (size_t[]){32}, (size_t[]){32}, 1, 116, 128);
     c.complex_data = 1, c.dtype = STN_F32;
     check_all(s, &c, FUSIONS + 1);
     if (!s->full) return;
-    c = layer_of(1, (size_t[]){64}, (size_t[]){33}, 3, 75, 104); /* rows that a sweep's last tile has not */
+    /* incomplete last tile of a sweep */
+    c = layer_of(1, (size_t[]){64}, (size_t[]){33}, 3, 75, 104);
     check_all(s, &c, FUSIONS + 1);
     c = layer_of(1, (size_t[]){128}, (size_t[]){64}, 5, 128, 128);
     c.complex_data = 1, c.mode_choice = STN_MODES_LOW, c.has_bias = c.has_skip = 1;
@@ -65,10 +67,11 @@ static void whole(suite *s) {
     check_all(s, &c, FUSIONS + 1);
 }
 
-/* Transforms beside products: several items of a block, groups that only come in or only go out,
- * channels that fill none, and f64, whose points are not asked for early. */
-static void beside(suite *s) {
-    stn_spectral_conv c = layer_of(2, (size_t[]){16, 12}, (size_t[]){9, 12}, 29, 5, 3); /* 348 items of 132 blocks */
+/* Transforms next to products: several items per block, groups that are only loaded or only stored,
+ * incomplete groups of channels, and f64, whose points are not prefetched. */
+static void split(suite *s) {
+    /* 348 items in 132 blocks */
+    stn_spectral_conv c = layer_of(2, (size_t[]){16, 12}, (size_t[]){9, 12}, 29, 5, 3);
     c.complex_data = 1;
     check_all(s, &c, FUSIONS + 1);
     if (!s->full) return;
@@ -86,7 +89,7 @@ static void beside(suite *s) {
     }
 }
 
-/* Real lines go in pairs: odd channels, odd and even lengths, all modes and few. */
+/* Pairs of real lines: odd channels, odd and even lengths, all modes and few. */
 static void real(suite *s) {
     stn_spectral_conv c = layer_of(1, (size_t[]){45}, (size_t[]){23}, 2, 5, 7);
     if (s->full) check_all(s, &c, FUSIONS);
@@ -106,9 +109,8 @@ static void grids(suite *s) {
     check_all(s, &c, FUSIONS);
 }
 
-/* A matrix for each mode is not fused; products of more modes, rows and columns than a block
- * takes. */
-static void apart(suite *s) {
+/* One matrix per mode, which is not fused; more modes, rows and columns than one block takes. */
+static void per_mode(suite *s) {
     stn_spectral_conv c = layer_of(1, (size_t[]){64}, (size_t[]){27}, 70, 19, 21);
     c.shared_weights = 0;
     for (int pass = s->full ? 0 : 2; pass < 3; pass++) {
@@ -117,17 +119,17 @@ static void apart(suite *s) {
     }
 }
 
-/* Lengths that have no butterflies, and sums of several stages and sweeps: transforms as
- * products. */
+/* Transforms as dense products: lengths without butterflies, sums of several stages and sweeps. */
 static void dense(suite *s) {
-    stn_spectral_conv c =
-        layer_of(2, (size_t[]){22, 37}, (size_t[]){5, 19}, 1, 3, 5); /* 11 of 22 is no mode of both signs */
+    /* 11 of 22 is its own negative, so no mode of both signs */
+    stn_spectral_conv c = layer_of(2, (size_t[]){22, 37}, (size_t[]){5, 19}, 1, 3, 5);
     c.shared_weights = 0, c.has_bias = 1, c.activation = STN_ACTIVATION_GELU;
     check_all(s, &c, 1);
     c = layer_of(1, (size_t[]){143}, (size_t[]){143}, 2, 2, 3);
     c.complex_data = 1, c.dtype = STN_F64, c.pass = STN_PASS_BACKWARD_X;
     check_all(s, &c, 1);
-    c = layer_of(1, (size_t[]){22}, (size_t[]){12}, 20, 3, 2); /* frequency 11 is its own negative */
+    /* frequency 11 is its own negative */
+    c = layer_of(1, (size_t[]){22}, (size_t[]){12}, 20, 3, 2);
     c.pass = STN_PASS_BACKWARD_WEIGHTS, c.shared_weights = 0;
     check_all(s, &c, 1);
     if (!s->full) return;
@@ -147,12 +149,12 @@ static void dense(suite *s) {
     check_all(s, &c, 1);
 }
 
-/* Few frequencies of long lines, each by itself: odd channels and several lines of a block, lengths
- * of any factor beside the butterflies', frequencies that share a butterfly's result, both signs
- * and low ones, what is added at the end. */
+/* Few frequencies of long lines as direct sums: odd channels, several lines per block, lengths with
+ * other factors than the butterflies', frequencies that share a butterfly's result, both signs and
+ * low ones, bias and skip connection. */
 static void few(suite *s) {
-    stn_spectral_conv c =
-        layer_of(1, (size_t[]){592}, (size_t[]){9}, 2, 5, 3); /* 16 x 37; 17 frequencies of 16 results */
+    /* 16 x 37; 17 frequencies from 16 results */
+    stn_spectral_conv c = layer_of(1, (size_t[]){592}, (size_t[]){9}, 2, 5, 3);
     c.shared_weights = 0;
     for (int pass = 0; pass < 3; pass++) {
         c.pass = (stn_layer_pass)pass, c.has_bias = pass != STN_PASS_BACKWARD_X;
@@ -161,12 +163,12 @@ static void few(suite *s) {
     c = layer_of(2, (size_t[]){10, 255}, (size_t[]){4, 7}, 2, 3, 2);
     c.dtype = STN_F64, c.has_bias = c.has_skip = 1, c.activation = STN_ACTIVATION_GELU;
     check_all(s, &c, FUSIONS + 2);
-    c = layer_of(1, (size_t[]){512}, (size_t[]){33}, 2, 3,
-                 3); /* a real line is one channel: 33 frequencies of 32 results */
+    /* a real line is one channel: 33 frequencies from 32 results */
+    c = layer_of(1, (size_t[]){512}, (size_t[]){33}, 2, 3, 3);
     c.shared_weights = 0, c.has_bias = 1, c.activation = STN_ACTIVATION_RELU;
     check_all(s, &c, 2);
-    c = layer_of(1, (size_t[]){16 * 211}, (size_t[]){5}, 1, 2,
-                 2); /* no butterflies for all of it, too long for a product */
+    /* 211 has no butterfly, and the line is too long for a product */
+    c = layer_of(1, (size_t[]){16 * 211}, (size_t[]){5}, 1, 2, 2);
     c.shared_weights = 0;
     check_all(s, &c, 1);
     if (!s->full) return;
@@ -185,8 +187,8 @@ static void few(suite *s) {
     check_all(s, &c, 2);
 }
 
-/* Precision by choice: what is asked for is what multiplies, and errs by about as much as its bits
- * are wide. */
+/* Precision by tolerance: the expected type of products, with an error of the order of its
+ * precision. */
 static void check_coarse(suite *s, stn_spectral_conv c, double tolerance, const char *products, double least) {
     char what[500], detail[1500], line[800];
     c.tolerance = tolerance;
@@ -217,8 +219,8 @@ static void coarse(suite *s) {
 }
 
 int main(int argc, char **argv) {
-    static const suite_part parts[] = {{"paper", paper},   {"real", real},   {"grids", grids},
-                                       {"apart", apart},   {"dense", dense}, {"whole", whole},
-                                       {"beside", beside}, {"few", few},     {"coarse", coarse}};
+    static const suite_part parts[] = {{"paper", paper},       {"real", real},   {"grids", grids},
+                                       {"per-mode", per_mode}, {"dense", dense}, {"whole-spectra", whole_spectra},
+                                       {"split", split},       {"few", few},     {"coarse", coarse}};
     return suite_main_on(STN_DEVICE_CUDA(0), argc, argv, parts, sizeof parts / sizeof *parts);
 }

@@ -1,4 +1,4 @@
-/* See compare_layer.h. */
+/* Comparison of Fourier layers by a strategy with their definition; see compare_layer.h. */
 #include "compare_layer.h"
 
 #include <math.h>
@@ -8,7 +8,7 @@
 
 #include "plan/plan.h"
 
-#define SUM_TERMS 3e6 /* of the defining sums that a case is worth */
+#define SUM_TERMS 3e6 /* maximum size of a case for the defining sums */
 
 bool layer_is_written(int pointer) {
     return pointer == LAYER_OUT || pointer >= LAYER_FIRST_OPERAND + STN_OPERAND_BIAS_GRADIENT;
@@ -43,8 +43,7 @@ void layer_explain(const layer_comparison *c, char *detail, size_t size) {
              c->error.status ? c->error.message : "no error");
 }
 
-/* ---- running
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- running */
 
 static stn_status make_plan(suite *s, const stn_spectral_conv *layer, const char *strategy, int pick, stn_plan **plan,
                             layer_comparison *result) {
@@ -74,7 +73,7 @@ static stn_status make_plan(suite *s, const stn_spectral_conv *layer, const char
     return STN_OK;
 }
 
-/* Memory of the context that holds the numbers, or poison where they are NULL. */
+/* Allocates memory of the context with the given numbers, or with poison if they are NULL. */
 static stn_status put(suite *s, stn_dtype dtype, const double *numbers, size_t count, size_t bytes, void **memory,
                       stn_error *error) {
     char *copy = malloc(bytes);
@@ -112,8 +111,8 @@ static stn_status run_plan(suite *s, stn_plan *plan, stn_dtype dtype, const size
     run.weights = o[STN_OPERAND_WEIGHTS], run.bias = o[STN_OPERAND_BIAS], run.skip = o[STN_OPERAND_SKIP];
     run.gradient = o[STN_OPERAND_GRADIENT];
     run.bias_gradient = o[STN_OPERAND_BIAS_GRADIENT], run.skip_gradient = o[STN_OPERAND_SKIP_GRADIENT];
-    for (int again = 0; again < 2 && status == STN_OK; again++) /* a second run finds what the first one left */
-        status = stn_plan_run(plan, &run, error);
+    /* twice: the workspace is then not clean */
+    for (int again = 0; again < 2 && status == STN_OK; again++) status = stn_plan_run(plan, &run, error);
     if (status == STN_OK) status = stn_synchronize(s->context, NULL, error);
     for (int i = 0; i < LAYER_POINTERS && status == STN_OK; i++)
         if (size[i] && layer_is_written(i)) status = get(s, dtype, numbers[i], size[i], at[i], error);
@@ -134,10 +133,9 @@ bool layer_run(suite *s, const stn_spectral_conv *layer, const char *strategy, i
     return status == STN_OK;
 }
 
-/* ---- comparing
- * --------------------------------------------------------------------------------------------------- */
+/* ---- comparing */
 
-/* The layer with its defaults written out, as the reference wants it, in f64. */
+/* The layer in f64 with its defaults filled in, as the reference needs it. */
 static stn_spectral_conv in_full(const stn_spectral_conv *layer) {
     stn_spectral_conv full = *layer;
     for (int axis = 0; axis < full.rank; axis++)
@@ -175,7 +173,7 @@ static bool answer(const stn_spectral_conv *layer, double *numbers[LAYER_POINTER
     return good;
 }
 
-/* Each array against its own answer; the worst counts. */
+/* Compares one array with its reference; the worst of all arrays counts. */
 static void measure(const double *got, const double *want, size_t count, layer_comparison *result) {
     double error = 0, size = 0, point = 0, largest = 0;
     for (size_t i = 0; i < count; i++) {

@@ -1,7 +1,7 @@
-/* A stand-in for libcublas, for the emulator: strided batches of products by their defining sums in
- * host memory. It has cuBLAS's habits that matter here: it sums f32 in f32, one term after the
- * other, it takes no leading dimension that is too small, writes all over its workspace, and reads
- * no C where beta is 0; it fails the call that $FAKE_CUBLAS_FAIL names. */
+/* A stand-in for libcublas in the emulator: strided batches of products by their defining sums in
+ * host memory. It imitates cuBLAS where that matters: it sums f32 in f32 sequentially, refuses
+ * leading dimensions that are too small, overwrites its workspace, and does not read C if beta is
+ * 0. The call named by $FAKE_CUBLAS_FAIL fails. */
 #include <dlfcn.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -34,7 +34,7 @@ FAKE cublasGetVersion_v2(stn_cublas_handle handle, int *version) {
     return *version = given ? atoi(given) : 130000, STN_CUBLAS_STATUS_SUCCESS;
 }
 FAKE cublasSetStream_v2(stn_cublas_handle handle, stn_cu_stream stream) {
-    handle->stream = stream, handle->workspace = NULL; /* back to one of its own */
+    handle->stream = stream, handle->workspace = NULL; /* resets the workspace, as cuBLAS does */
     return STN_CUBLAS_STATUS_SUCCESS;
 }
 FAKE cublasSetWorkspace_v2(stn_cublas_handle handle, void *workspace, size_t bytes) {
@@ -79,8 +79,7 @@ static number element_of(const matrix *m, long long row, long long column) {
 }
 static number times(number a, number b) { return (number){a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re}; }
 
-/* What was launched before on the stream comes first: it is waited for, since this works at
- * once. */
+/* Waits for earlier launches on the stream, since this stand-in runs synchronously. */
 static int wait_for(stn_cu_stream stream) {
     const char *path = getenv("STENTOR_CUDA_PATH");
     void *driver = path ? dlopen(path, RTLD_NOW | RTLD_NOLOAD) : NULL, *found = NULL;
@@ -121,7 +120,7 @@ FAKE cublasGemmStridedBatchedEx(stn_cublas_handle handle, stn_cublas_operation o
     if ((int)type_a != (int)type_b || (int)type_a != (int)type_c ||
         ((int)compute == STN_CUBLAS_COMPUTE_64F) != is_wide((int)type_a))
         return STN_CUBLAS_STATUS_NOT_SUPPORTED;
-    if (!handle->workspace) return STN_CUBLAS_STATUS_ALLOC_FAILED; /* its own is not to be relied on */
+    if (!handle->workspace) return STN_CUBLAS_STATUS_ALLOC_FAILED; /* a workspace must be set */
     if (!wait_for(handle->stream)) return STN_CUBLAS_STATUS_EXECUTION_FAILED;
     memset(handle->workspace, 0x55, handle->bytes < 4096 ? handle->bytes : 4096);
     const int type = (int)type_a;

@@ -1,0 +1,60 @@
+/* The inner loops of host FFTs, over several lines at once: point k of line l is at k * lanes + l,
+ * real and imaginary parts in separate arrays, so that every loop runs over contiguous numbers.
+ * Compiled for several instruction sets, all with bit-identical results. */
+#ifndef STN_HOST_FFT_KERNELS_H
+#define STN_HOST_FFT_KERNELS_H
+#include <stdint.h>
+
+#include "host/fft_number.h"
+
+#define STN_FFT_LARGEST_RADIX 61
+
+/* One stage of radix r for lines of n points; s is the product of the radices of earlier stages,
+ * m = n / (r s), w_N = exp(-2 pi i / N):
+ *
+ *     y[q + s (r p + j)] = w_n^(s p j) * sum over k < r of  x[q + s (p + m k)] * w_r^(j k)
+ *     for p < m, q < s, j < r
+ */
+typedef struct stn_fft_stage {
+    int radix;
+    int64_t m, s;
+    const stn_fft_number *roots;  /* w_n^(s p j) for 1 <= j < r, j fastest, as pairs */
+    const stn_fft_number *circle; /* w_r^k for k < r, as pairs */
+} stn_fft_stage;
+
+typedef struct stn_fft_words {
+    void (*stage)(const stn_fft_stage *stage, stn_planes x, stn_planes y, int64_t lanes);
+    /* The same for real data: imaginary parts of x count as zero. */
+    void (*real_stage)(const stn_fft_stage *stage, stn_planes x, stn_planes y, int64_t lanes);
+    /* y = x * table for `count` points; the table has pairs and is the same for all lines. y may be
+     * x. */
+    void (*times)(stn_planes x, stn_planes y, const stn_fft_number *table, int64_t count, int64_t lanes);
+    /* Point k of line l times coarse[k] * fine[k, l], in place: coarse in pairs, fine in planes. */
+    void (*twiddle)(stn_planes x, const stn_fft_number *coarse, stn_planes fine, int64_t count, int64_t lanes);
+    /* The largest magnitude of each line's numbers; ignores NaN. */
+    void (*largest)(stn_planes x, int64_t count, stn_fft_number *magnitude, int64_t lanes);
+    /* to_half: from the transform Z of h pairs of real numbers (even numbers as real, odd ones as
+     * imaginary parts) to the half spectrum of the 2h numbers, in place, points 0 to h. from_half:
+     * the reverse, times 2, which makes the inverse unscaled. roots: exp(-pi i k / h) for k <= h /
+     * 2. */
+    void (*to_half)(stn_planes z, int64_t h, const stn_fft_number *roots, int64_t lanes);
+    void (*from_half)(stn_planes z, int64_t h, const stn_fft_number *roots, int64_t lanes);
+    /* Complex numbers from memory to planes and back, times a factor. across: points are `step`
+     * apart and lines are contiguous. along: points are contiguous and lines are `apart`. */
+    void (*load_across)(stn_planes to, const stn_fft_number *from, int64_t points, int64_t step, int64_t lanes);
+    void (*load_along)(stn_planes to, const stn_fft_number *from, int64_t points, int64_t stride, int64_t lanes);
+    void (*store_across)(stn_fft_number *to, stn_planes from, int64_t points, int64_t step, int64_t lanes,
+                         stn_fft_number factor);
+    void (*store_along)(stn_fft_number *to, stn_planes from, int64_t points, int64_t stride, int64_t lanes,
+                        stn_fft_number factor);
+    /* Contiguous real numbers in memory, lines `apart`: to real parts, and back. */
+    void (*load_reals)(stn_planes to, const stn_fft_number *from, int64_t points, int64_t stride, int64_t lanes);
+    void (*store_reals)(stn_fft_number *to, stn_planes from, int64_t points, int64_t stride, int64_t lanes,
+                        stn_fft_number factor);
+} stn_fft_words;
+
+/* The fastest set that this CPU supports. */
+const stn_fft_words *stn_fft_words_best(void);
+/* For tests: index 0 is portable C; NULL if there is no such set on this CPU. */
+const stn_fft_words *stn_fft_words_at(int index);
+#endif

@@ -1,0 +1,89 @@
+/* The inner loops of host stencils. Each is written once, in stencil_sums.h, and compiled for each
+ * instruction set; the CPU decides at run time which is used. Multiplications and additions are
+ * never fused (-ffp-contract=off), so all give bit-identical results. */
+#include "host/stencil_kernels.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/half.h"
+
+#define INLINE static inline __attribute__((always_inline))
+
+/* For each number type: its name, its C type, and the conversion from it to double (or from a
+ * truncated double to it). */
+#define EACH_WHOLE(define)                                                                                             \
+    define(i8, int8_t, ) define(u8, uint8_t, ) define(i16, int16_t, ) define(u16, uint16_t, ) define(i32, int32_t, )   \
+        define(u32, uint32_t, ) define(i64, int64_t, ) define(u64, uint64_t, ) define(bool, uint8_t, 0 !=)
+#define EACH_NUMBER(define) define(f16, uint16_t, stn_half_to_float) EACH_WHOLE(define)
+
+INLINE int64_t whole(double value) { return fabs(value) < 0x1p63 ? (int64_t)value : INT64_MIN; }
+
+#define whole_i8 whole
+#define whole_u8 whole
+#define whole_i16 whole
+#define whole_u16 whole
+#define whole_i32 whole
+#define whole_u32 whole
+#define whole_i64 whole
+#define whole_bool 0 != whole
+INLINE uint64_t whole_u64(double value) {
+    return value >= 0x1p63 && value < 0x1p64 ? (uint64_t)value : (uint64_t)whole(value);
+}
+
+/* For fewer points than one vector. */
+#define DEFINE_POINTS(name, real)                                                                                      \
+    static void name##_points(real *sum, const stn_terms *terms, size_t count) {                                       \
+        for (size_t x = 0; x < count; x++) {                                                                           \
+            const void *const *line = terms->lines;                                                                    \
+            const double *weight = terms->weights;                                                                     \
+            double u = -0.0;                                                                                           \
+            for (size_t k = 0; k < terms->single; k++, line++) u += ((const real *)line[0])[x] * *weight++;            \
+            for (size_t k = 0; k < terms->pairs; k++, line += 2) {                                                     \
+                const double a = ((const real *)line[0])[x], b = ((const real *)line[1])[x];                           \
+                u += (terms->odd ? a - b : a + b) * *weight++;                                                         \
+            }                                                                                                          \
+            sum[x] = (real)u;                                                                                          \
+        }                                                                                                              \
+    }
+DEFINE_POINTS(sum, double)
+DEFINE_POINTS(sum_float, float)
+
+#define SET portable
+#define TARGET
+#define BYTES 16
+#include "host/stencil_sums.h"
+
+#if defined(__x86_64__)
+#define SET avx2
+#define TARGET __attribute__((target("avx2")))
+#define BYTES 32
+#include "host/stencil_sums.h"
+
+#define SET avx512
+#define TARGET __attribute__((target("avx512f,avx512bw,avx512vl")))
+#define BYTES 64
+#include "host/stencil_sums.h"
+#endif
+
+size_t stn_number_size(stn_number number) {
+    static const size_t sizes[] = {8, 4, 2, 1, 1, 2, 2, 4, 4, 8, 8, 1};
+    return sizes[number];
+}
+
+const stn_kernels *stn_kernels_at(int index) {
+    if (index == 0) return &kernels_portable;
+#if defined(__x86_64__)
+    if (index == 1 && __builtin_cpu_supports("avx2")) return &kernels_avx2;
+    if (index == 2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+        __builtin_cpu_supports("avx512vl"))
+        return &kernels_avx512;
+#endif
+    return NULL;
+}
+
+const stn_kernels *stn_kernels_best(void) {
+    const stn_kernels *best = &kernels_portable, *next;
+    for (int i = 1; (next = stn_kernels_at(i)); i++) best = next;
+    return best;
+}

@@ -1,0 +1,76 @@
+/* The inner loops of host stencils over contiguous points, compiled for several instruction sets,
+ * all with bit-identical results. */
+#ifndef STN_HOST_STENCIL_KERNELS_H
+#define STN_HOST_STENCIL_KERNELS_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "stentor.h"
+
+/* The number types of arrays on the host. Booleans are bytes of 0 and 1. */
+typedef enum stn_number {
+    STN_NUMBER_F64,
+    STN_NUMBER_F32,
+    STN_NUMBER_F16,
+    STN_NUMBER_I8,
+    STN_NUMBER_U8,
+    STN_NUMBER_I16,
+    STN_NUMBER_U16,
+    STN_NUMBER_I32,
+    STN_NUMBER_U32,
+    STN_NUMBER_I64,
+    STN_NUMBER_U64,
+    STN_NUMBER_BOOL
+} stn_number;
+
+#define STN_NUMBERS (STN_NUMBER_BOOL + 1)
+
+/* The terms of a sum: `single` lines, then `pairs` of lines that share a weight. The two points of
+ * a pair are added (`odd`: subtracted) before the multiplication, so that mirrored data give
+ * bit-identical mirrored results. */
+typedef struct stn_terms {
+    const void *const *lines; /* those of the single terms, then two for each pair */
+    const double *weights;    /* one per term */
+    size_t single, pairs;     /* at least one term in all */
+    bool odd;
+} stn_terms;
+
+#define STN_KERNEL_ROWS 4  /* rows that are summed side by side */
+#define STN_KERNEL_LEAST 8 /* minimum number of points of such rows: one vector */
+
+/* A full box of taps, each with its own weight. Output row r sums input rows r to r + height - 1 of
+ * each plane. */
+typedef struct stn_dense {
+    /* height + STN_KERNEL_ROWS - 1 rows of each plane; element x is the input of point x's first
+     * tap */
+    const void *const *rows;
+    const double *weights;
+    size_t planes, height, width; /* of the box of taps; height is at least 3 */
+} stn_dense;
+
+typedef struct stn_kernels {
+    /* sum[x] = the terms added in order, for 0 <= x < count. sum must not overlap any line. */
+    void (*sum)(double *sum, const stn_terms *terms, size_t count);
+    /* The same for lines of floats, converted to double before the addition; sums are rounded to
+     * float. */
+    void (*sum_float)(float *sum, const stn_terms *terms, size_t count);
+    /* The same for STN_KERNEL_ROWS rows and the taps of a box in order; count is at least
+     * STN_KERNEL_LEAST. */
+    void (*sum_rows)(double *const *sums, const stn_dense *dense, size_t count);
+    /* The same for floats, as sum_float. */
+    void (*sum_rows_float)(float *const *sums, const stn_dense *dense, size_t count);
+    /* to[x] = from[x], indexed by stn_number. */
+    void (*load[STN_NUMBERS])(double *to, const void *from, size_t count);
+    /* The reverse, rounded to nearest; f16 by way of f32. Integers are truncated towards zero, then
+     * wrapped modulo their range; values outside the range of int64 become INT64_MIN first.
+     * Booleans are whether the truncated value is not 0. */
+    void (*store[STN_NUMBERS])(void *to, const double *from, size_t count);
+} stn_kernels;
+
+size_t stn_number_size(stn_number number);
+/* The fastest set that this CPU supports. */
+const stn_kernels *stn_kernels_best(void);
+/* For tests: index 0 is portable C; NULL if there is no such set on this CPU. */
+const stn_kernels *stn_kernels_at(int index);
+#endif

@@ -1,0 +1,180 @@
+/* The kernels of stencil_kernels.h for one instruction set. Included once for each, with
+ *   SET     its name,
+ *   TARGET  the attribute of its functions,
+ *   BYTES   the size of its vectors. */
+#define NAME_OF(name, set) name##_##set
+#define NAME_IN(name, set) NAME_OF(name, set)
+#define NAME(name) NAME_IN(name, SET)
+#define LANES (BYTES / sizeof(double))
+#define BLOCKS 8 /* vectors that are summed side by side in registers */
+
+typedef double NAME(vector) __attribute__((vector_size(BYTES)));
+typedef double NAME(unaligned) __attribute__((vector_size(BYTES), aligned(8), may_alias));
+
+#define AT(pointer) (*(const NAME(unaligned) *)(pointer))
+
+typedef float NAME(floats) __attribute__((vector_size(BYTES / 2), aligned(4), may_alias));
+
+/* Vector b of a line, as doubles. */
+#define SEEN_double(line, b) AT((const double *)(line) + x + (b)*LANES)
+#define SEEN_float(line, b)                                                                                            \
+    __builtin_convertvector(*(const NAME(floats) *)((const float *)(line) + x + (b)*LANES), NAME(vector))
+#define PUT_double(to, u) (*(NAME(unaligned) *)(to) = (u))
+#define PUT_float(to, u) (*(NAME(floats) *)(to) = __builtin_convertvector(u, NAME(floats)))
+
+/* sum_block: sums of `blocks` vectors from point x on. Sums start from -0, since -0 plus a number
+ * is that number, including zeros of both signs. A remainder of less than a vector is summed as a
+ * full vector that overlaps the previous one. */
+#define DEFINE_SUM(name, real)                                                                                         \
+    TARGET INLINE void NAME(name##_block)(real * sum, const stn_terms *terms, size_t x, const int blocks) {            \
+        NAME(vector) u[BLOCKS];                                                                                        \
+        const void *const *line = terms->lines;                                                                        \
+        const double *weight = terms->weights;                                                                         \
+        for (int b = 0; b < blocks; b++) u[b] = -(NAME(vector)){0};                                                    \
+        for (size_t k = 0; k < terms->single; k++, line++, weight++)                                                   \
+            for (int b = 0; b < blocks; b++) u[b] += SEEN_##real(line[0], b) * *weight;                                \
+        if (terms->odd)                                                                                                \
+            for (size_t k = 0; k < terms->pairs; k++, line += 2, weight++)                                             \
+                for (int b = 0; b < blocks; b++)                                                                       \
+                    u[b] += (SEEN_##real(line[0], b) - SEEN_##real(line[1], b)) * *weight;                             \
+        else                                                                                                           \
+            for (size_t k = 0; k < terms->pairs; k++, line += 2, weight++)                                             \
+                for (int b = 0; b < blocks; b++)                                                                       \
+                    u[b] += (SEEN_##real(line[0], b) + SEEN_##real(line[1], b)) * *weight;                             \
+        for (int b = 0; b < blocks; b++) PUT_##real(sum + x + b * LANES, u[b]);                                        \
+    }                                                                                                                  \
+    TARGET static void NAME(name)(real * sum, const stn_terms *terms, size_t count) {                                  \
+        size_t x = 0;                                                                                                  \
+        if (count < LANES) {                                                                                           \
+            name##_points(sum, terms, count);                                                                          \
+            return;                                                                                                    \
+        }                                                                                                              \
+        for (; x + BLOCKS * LANES <= count; x += BLOCKS * LANES) NAME(name##_block)(sum, terms, x, BLOCKS);            \
+        if (x + 4 * LANES <= count) NAME(name##_block)(sum, terms, x, 4), x += 4 * LANES;                              \
+        if (x + 2 * LANES <= count) NAME(name##_block)(sum, terms, x, 2), x += 2 * LANES;                              \
+        if (x + LANES <= count) NAME(name##_block)(sum, terms, x, 1), x += LANES;                                      \
+        if (x < count) NAME(name##_block)(sum, terms, count - LANES, 1);                                               \
+    }
+DEFINE_SUM(sum, double)
+DEFINE_SUM(sum_float, float)
+
+/* Vectors per row: with four rows, this leaves registers for a line and its weights. */
+#define ROW_BLOCKS (BYTES / 16)
+
+/* line: adds the taps of one line to rows r0 to r1. weights: those for row r1; those for the
+ * previous row are `width` further on. block: `blocks` vectors of each row. */
+#define DEFINE_ROWS(name, real)                                                                                        \
+    TARGET INLINE void NAME(name##_line)(NAME(vector)(*u)[ROW_BLOCKS], const void *line, size_t x,                     \
+                                         const double *weights, size_t width, const int r0, const int r1,              \
+                                         const int blocks) {                                                           \
+        for (size_t m = 0; m < width; m++, x++)                                                                        \
+            for (int b = 0; b < blocks; b++) {                                                                         \
+                const NAME(vector) v = SEEN_##real(line, b);                                                           \
+                for (int r = r0; r <= r1; r++) u[r][b] += v * weights[m + (size_t)(r1 - r) * width];                   \
+            }                                                                                                          \
+    }                                                                                                                  \
+    TARGET INLINE void NAME(name##_block)(real *const *sums, const stn_dense *dense, size_t x, const int blocks) {     \
+        NAME(vector) u[STN_KERNEL_ROWS][ROW_BLOCKS];                                                                   \
+        const size_t height = dense->height, width = dense->width;                                                     \
+        const void *const *row = dense->rows;                                                                          \
+        for (int r = 0; r < STN_KERNEL_ROWS; r++)                                                                      \
+            for (int b = 0; b < blocks; b++) u[r][b] = -(NAME(vector)){0};                                             \
+        for (size_t p = 0; p < dense->planes; p++) {                                                                   \
+            const double *weights = dense->weights + p * height * width;                                               \
+            NAME(name##_line)(u, *row++, x, weights, width, 0, 0, blocks);                                             \
+            NAME(name##_line)(u, *row++, x, weights, width, 0, 1, blocks);                                             \
+            NAME(name##_line)(u, *row++, x, weights, width, 0, 2, blocks);                                             \
+            for (size_t q = 3; q < height; q++, weights += width)                                                      \
+                NAME(name##_line)(u, *row++, x, weights, width, 0, 3, blocks);                                         \
+            NAME(name##_line)(u, *row++, x, weights, width, 1, 3, blocks);                                             \
+            NAME(name##_line)(u, *row++, x, weights + width, width, 2, 3, blocks);                                     \
+            NAME(name##_line)(u, *row++, x, weights + 2 * width, width, 3, 3, blocks);                                 \
+        }                                                                                                              \
+        for (int r = 0; r < STN_KERNEL_ROWS; r++)                                                                      \
+            for (int b = 0; b < blocks; b++) PUT_##real(sums[r] + x + b * LANES, u[r][b]);                             \
+    }                                                                                                                  \
+    TARGET static void NAME(name)(real *const *sums, const stn_dense *dense, size_t count) {                           \
+        size_t x = 0;                                                                                                  \
+        for (; x + ROW_BLOCKS * LANES <= count; x += ROW_BLOCKS * LANES)                                               \
+            NAME(name##_block)(sums, dense, x, ROW_BLOCKS);                                                            \
+        for (; x + LANES <= count; x += LANES) NAME(name##_block)(sums, dense, x, 1);                                  \
+        if (x < count) NAME(name##_block)(sums, dense, count - LANES, 1);                                              \
+    }
+DEFINE_ROWS(sum_rows, double)
+DEFINE_ROWS(sum_rows_float, float)
+#undef DEFINE_ROWS
+#undef ROW_BLOCKS
+
+/* A remainder of less than a vector is converted as a full vector that overlaps the previous
+ * one. */
+TARGET static void NAME(load_f32)(double *restrict to, const void *from, size_t count) {
+    const float *restrict at = from;
+    size_t x = 0;
+    if (count < LANES)
+        for (; x < count; x++) to[x] = at[x];
+    for (; x + LANES <= count; x += LANES)
+        *(NAME(unaligned) *)(to + x) = __builtin_convertvector(*(const NAME(floats) *)(at + x), NAME(vector));
+    if (x < count)
+        *(NAME(unaligned) *)(to + count - LANES) =
+            __builtin_convertvector(*(const NAME(floats) *)(at + count - LANES), NAME(vector));
+}
+TARGET static void NAME(store_f32)(void *to, const double *restrict from, size_t count) {
+    float *restrict at = to;
+    size_t x = 0;
+    if (count < LANES)
+        for (; x < count; x++) at[x] = (float)from[x];
+    for (; x + LANES <= count; x += LANES)
+        *(NAME(floats) *)(at + x) = __builtin_convertvector(AT(from + x), NAME(floats));
+    if (x < count)
+        *(NAME(floats) *)(at + count - LANES) = __builtin_convertvector(AT(from + count - LANES), NAME(floats));
+}
+TARGET static void NAME(load_f64)(double *restrict to, const void *from, size_t count) {
+    memcpy(to, from, count * sizeof *to);
+}
+
+#define DEFINE_LOAD(name, type, convert)                                                                               \
+    TARGET static void NAME(load_##name)(double *restrict to, const void *from, size_t count) {                        \
+        const type *restrict at = from;                                                                                \
+        for (size_t x = 0; x < count; x++) to[x] = convert(at[x]);                                                     \
+    }
+EACH_NUMBER(DEFINE_LOAD)
+
+/* If all numbers fit into 32 bits, they are truncated by instructions that every vector unit
+ * has. */
+#define DEFINE_STORE_WHOLE(name, type, convert)                                                                        \
+    TARGET static void NAME(store_##name)(void *to, const double *restrict from, size_t count) {                       \
+        type *restrict at = to;                                                                                        \
+        int large = 0;                                                                                                 \
+        for (size_t x = 0; x < count; x++) large |= !(fabs(from[x]) < 0x1p31);                                         \
+        if (large)                                                                                                     \
+            for (size_t x = 0; x < count; x++) at[x] = (type)whole_##name(from[x]);                                    \
+        else                                                                                                           \
+            for (size_t x = 0; x < count; x++) at[x] = (type)convert((int32_t)from[x]);                                \
+    }
+EACH_WHOLE(DEFINE_STORE_WHOLE)
+
+TARGET static void NAME(store_f64)(void *to, const double *from, size_t count) {
+    memcpy(to, from, count * sizeof *from);
+}
+TARGET static void NAME(store_f16)(void *to, const double *restrict from, size_t count) {
+    uint16_t *restrict at = to;
+    for (size_t x = 0; x < count; x++) at[x] = stn_float_to_half((float)from[x]);
+}
+
+static const stn_kernels NAME(kernels) = {
+    .sum = NAME(sum),
+    .sum_float = NAME(sum_float),
+    .sum_rows = NAME(sum_rows),
+    .sum_rows_float = NAME(sum_rows_float),
+    .load = {NAME(load_f64), NAME(load_f32), NAME(load_f16), NAME(load_i8), NAME(load_u8), NAME(load_i16),
+             NAME(load_u16), NAME(load_i32), NAME(load_u32), NAME(load_i64), NAME(load_u64), NAME(load_bool)},
+    .store = {NAME(store_f64), NAME(store_f32), NAME(store_f16), NAME(store_i8), NAME(store_u8), NAME(store_i16),
+              NAME(store_u16), NAME(store_i32), NAME(store_u32), NAME(store_i64), NAME(store_u64), NAME(store_bool)},
+};
+
+#undef DEFINE_SUM
+#undef DEFINE_LOAD
+#undef DEFINE_STORE_WHOLE
+#undef SET
+#undef TARGET
+#undef BYTES

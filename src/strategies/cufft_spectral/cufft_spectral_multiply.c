@@ -1,0 +1,144 @@
+/* The kernel spectral_multiply and its tables; see cufft_spectral_multiply.h. */
+#include "strategies/cufft_spectral/cufft_spectral_multiply.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/arith.h"
+#include "base/error.h"
+#include "context/context.h"
+#include "context/kernel.h"
+#include "render/render.h"
+
+enum { THREADS = 256, CHUNK = 1024, WARP = 32, MOST_BLOCKS = 1 << 16 };
+
+/* The arguments that spectral_multiply.cu declares. */
+typedef struct multiply_arguments {
+    void *spectrum;
+    const void *parts, *angles;
+    uint64_t steps;
+    double dead, scale;
+    const void *turns;
+    int64_t half, lines, chunks, all;
+} multiply_arguments;
+
+stn_symbol cufft_spectral_symbol(const stn_task *task) { return stn_symbol_form(task, 2, task->n, false); }
+
+/* Threads that share a chunk. */
+static int lanes_of(int64_t half) {
+    int lanes = 1;
+    while (lanes < WARP && lanes < half) lanes *= 2;
+    return lanes;
+}
+
+static stn_status make_kernel(stn_plan *plan, const cufft_spectral_shape *shape, cufft_spectral_multiply *m,
+                              stn_error *error) {
+    stn_text params = STN_TEXT_EMPTY;
+    stn_params_begin(&params);
+    stn_params_type(&params, "REAL", shape->inner == STN_F64 ? "double" : "float");
+    stn_params_int(&params, "SYMBOL", !m->symbol.plain);
+    stn_params_int(&params, "SYMBOL_TURNED", 1);
+    stn_params_int(&params, "SYMBOL_SUM", 0);
+    stn_params_int(&params, "SYMBOL_HIGH", m->symbol.high);
+    stn_params_int(&params, "SYMBOL_LOW", m->symbol.low);
+    stn_params_int(&params, "MULTIPLY_CHUNK", CHUNK);
+    stn_params_int(&params, "MULTIPLY_LANES", lanes_of(shape->half));
+    stn_params_int(&params, "THREADS_X", THREADS);
+    stn_params_int(&params, "EXPECTED_HEADER", sizeof(multiply_arguments));
+    STN_TRY(stn_kernel_make(plan->context, "spectral_multiply", &params, 0, &m->kernel, error));
+    stn_plan_list_kernel(plan, m->kernel);
+    return STN_OK;
+}
+
+/* ---- tables */
+
+/* cos and sin of pi k / n at k = 0, step, 2 step, ..; arguments are at most a quarter turn, so that
+ * the relative error is small. */
+static void fill_turns(int64_t n, int64_t step, int64_t count, double *to) {
+    for (int64_t i = 0; i < count; i++) {
+        const long double angle = 3.14159265358979323846264338327950288L * (long double)(i * step) / (long double)n;
+        to[2 * i] = (double)cosl(angle), to[2 * i + 1] = (double)sinl(angle);
+    }
+}
+
+static stn_status fill_parts(const stn_task *task, const cufft_spectral_shape *shape, const stn_symbol *symbol,
+                             double *parts, stn_error *error) {
+    int64_t *at = malloc(2 * (size_t)shape->lines * sizeof *at);
+    if (!at) return stn_fail_memory(error, "the frequencies of a spectrum", 2 * (size_t)shape->lines * sizeof *at);
+    for (int64_t i = 0; i < shape->lines; i++) at[i] = i / task->n[1], at[shape->lines + i] = i % task->n[1];
+    const int64_t *const place[2] = {at, at + shape->lines};
+    const bool good = stn_symbol_parts(symbol, task, shape->lines, place, parts);
+    free(at);
+    return good ? STN_OK : stn_fail_memory(error, "the roots of a symbol", (size_t)shape->lines * 32);
+}
+
+static stn_status upload(const stn_plan *plan, cufft_spectral_multiply *m, const double *tables, size_t size,
+                         stn_error *error) {
+    stn_device *device = plan->context->device;
+    /* executions may still read them */
+    if (m->tables) STN_TRY(stn_device_synchronize_all(device, error));
+    if (m->tables && size > m->size) {
+        stn_device_free(device, m->tables);
+        m->tables = NULL;
+    }
+    if (!m->tables) {
+        STN_TRY(stn_device_alloc(device, size, &m->tables, error));
+        m->size = size;
+    }
+    return stn_device_upload(device, m->tables, tables, size, error);
+}
+
+static stn_status make_tables(stn_plan *plan, const cufft_spectral_shape *shape, cufft_spectral_multiply *m,
+                              stn_error *error) {
+    const stn_task *task = &plan->task;
+    const int64_t angles = stn_min(shape->half, CHUNK), turns = stn_div_up(shape->half, CHUNK);
+    const size_t numbers = (size_t)(shape->lines * m->symbol.parts);
+    const size_t first = (numbers + 1) / 2 * 2; /* pairs are aligned */
+    m->largest = stn_symbol_largest(task, task->n);
+    m->dead = stn_symbol_dead(m->largest, task->steps, stn_symbol_bits(task->dtype));
+    m->angles = first * sizeof(double);
+    m->turns = m->angles + 2 * (size_t)angles * sizeof(double);
+    const size_t size = m->turns + 2 * (size_t)turns * sizeof(double);
+    if (stn_gather_misses(plan->context)) return STN_OK;
+    double *tables = calloc(1, size);
+    if (!tables) return stn_fail_memory(error, "the tables of a plan", size);
+    fill_turns(task->n[2], 1, angles, tables + first);
+    fill_turns(task->n[2], CHUNK, turns, tables + first + 2 * angles);
+    stn_status status = fill_parts(task, shape, &m->symbol, tables, error);
+    if (status == STN_OK) status = upload(plan, m, tables, size, error);
+    free(tables);
+    return status;
+}
+
+stn_status cufft_spectral_multiply_make(stn_plan *plan, const cufft_spectral_shape *shape, cufft_spectral_multiply *m,
+                                        stn_error *error) {
+    const stn_symbol symbol = cufft_spectral_symbol(&plan->task);
+    const bool same = m->kernel && symbol.plain == m->symbol.plain;
+    m->symbol = symbol;
+    if (!same) STN_TRY(make_kernel(plan, shape, m, error));
+    return make_tables(plan, shape, m, error);
+}
+
+void cufft_spectral_multiply_clear(const stn_plan *plan, cufft_spectral_multiply *m) {
+    if (m->tables) stn_device_free(plan->context->device, m->tables);
+    m->tables = NULL;
+}
+
+/* ---- running */
+
+stn_status cufft_spectral_multiply_run(const stn_plan *plan, const cufft_spectral_shape *shape,
+                                       const cufft_spectral_multiply *m, void *spectrum, void *stream,
+                                       stn_error *error) {
+    const stn_task *task = &plan->task;
+    const unsigned char *tables = m->tables;
+    multiply_arguments a = {.spectrum = spectrum, .parts = tables, .angles = tables + m->angles};
+    a.turns = tables + m->turns;
+    a.steps = task->steps, a.dead = m->dead;
+    a.scale = 1 / ((double)task->n[0] * (double)task->n[1] * (double)task->n[2]);
+    a.half = shape->half, a.lines = shape->lines;
+    a.chunks = stn_div_up(shape->half, CHUNK);
+    a.all = a.chunks * shape->lines * task->batch;
+    stn_launch how = {.grid = {1, 1, 1}, .block = {THREADS, 1, 1}, .stream = stream};
+    how.grid[0] = (unsigned)stn_min(stn_div_up(a.all, THREADS / lanes_of(shape->half)), MOST_BLOCKS);
+    return stn_module_launch(m->kernel->module, &how, &a, error);
+}

@@ -1,0 +1,27 @@
+/* Multiplies half spectra by K^T between cuFFT's transforms: the kernel, the symbol's tables on the
+ * device, the launch. */
+#ifndef STN_STRATEGIES_CUFFT_SPECTRAL_MULTIPLY_H
+#define STN_STRATEGIES_CUFFT_SPECTRAL_MULTIPLY_H
+#include "plan/plan.h"
+#include "strategies/common/symbol.h"
+#include "strategies/cufft_spectral/cufft_spectral_ways.h"
+
+typedef struct cufft_spectral_multiply {
+    stn_symbol symbol;
+    struct stn_kernel *kernel;
+    void *tables; /* device memory: parts, then angles and turns at these offsets in bytes */
+    size_t angles, turns, size;
+    double largest, dead; /* the largest |K|; see stn_symbol_dead */
+} cufft_spectral_multiply;
+
+/* The form of a task's symbol along its rows. */
+stn_symbol cufft_spectral_symbol(const stn_task *task);
+/* Builds kernel and tables for the plan's weights; called again for new weights. *multiply is zero
+ * before the first call. */
+stn_status cufft_spectral_multiply_make(stn_plan *plan, const cufft_spectral_shape *shape,
+                                        cufft_spectral_multiply *multiply, stn_error *error);
+void cufft_spectral_multiply_clear(const stn_plan *plan, cufft_spectral_multiply *multiply);
+stn_status cufft_spectral_multiply_run(const stn_plan *plan, const cufft_spectral_shape *shape,
+                                       const cufft_spectral_multiply *multiply, void *spectrum, void *stream,
+                                       stn_error *error);
+#endif

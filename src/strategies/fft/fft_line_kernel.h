@@ -1,0 +1,36 @@
+/* The shape of fft_line for one pass: points per thread, lines per block, layout in shared memory;
+ * its tables of roots; its params.cuh. */
+#ifndef STN_STRATEGIES_FFT_LINE_KERNEL_H
+#define STN_STRATEGIES_FFT_LINE_KERNEL_H
+#include "plan/strategy.h"
+#include "strategies/fft/fft_passes.h"
+#include "strategies/fft/fft_radices.h"
+
+struct stn_kernel;
+
+/* Finds a shape for this pass; false if there is none. width: 1 and -1 for twice and half the usual
+ * lines per block (for strided lines also of the contiguous bytes of an access); otherwise 0. */
+bool fft_line_shape_for(const fft_pass *pass, stn_dtype dtype, const stn_machine *machine, int width,
+                        fft_line_shape *shape);
+size_t fft_line_shared(const fft_pass *pass, const fft_line_shape *shape, stn_dtype dtype);
+/* Whether the points of a line are spread over a large grid. */
+bool fft_is_spread(const fft_pass *pass, stn_dtype dtype);
+/* Fraction of the copy bandwidth that a large pass reaches. */
+double fft_line_bandwidth(const fft_pass *pass, const fft_line_shape *shape, stn_dtype dtype);
+/* Tiles of the first loop (if merged: of the first two); blocks of the launch. */
+int64_t fft_line_tiles(const fft_pass *pass, const fft_line_shape *shape);
+int64_t fft_line_blocks(const fft_pass *pass, const fft_line_shape *shape);
+
+/* The roots that a pass reads, one table after the other: twiddle factors of its stages, those
+ * between two passes, those of a real transform; sizes in complex numbers. If `to` is NULL, only
+ * the sizes. */
+typedef struct fft_tables {
+    size_t twiddles, outer, real;
+} fft_tables;
+fft_tables fft_line_tables(const fft_pass *pass, const fft_line_shape *shape, stn_dtype dtype, void *to);
+
+stn_status fft_line_launch(const struct stn_kernel *kernel, const fft_pass *pass, const fft_line_shape *shape,
+                           stn_dtype dtype, const void *from, void *to, const void *roots, const fft_tables *tables,
+                           void *stream, stn_error *error);
+void fft_line_params(const fft_pass *pass, const fft_line_shape *shape, stn_dtype dtype, stn_text *params);
+#endif

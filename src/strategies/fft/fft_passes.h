@@ -1,0 +1,61 @@
+/* A transform as passes over memory. Each pass reads every point once and writes it once, and
+ * transforms lines that one block can hold. A longer axis takes two or three passes with twiddle
+ * factors in between (four-step FFT); for real data, one more pass converts between the half
+ * spectrum and Z[k], Z[N - k]. */
+#ifndef STN_STRATEGIES_FFT_PASSES_H
+#define STN_STRATEGIES_FFT_PASSES_H
+#include "problem/transform.h"
+
+#define FFT_MAX_PASSES 8
+
+typedef enum fft_place { FFT_IN, FFT_OUT, FFT_WORK } fft_place;
+
+/* A loop over lines: its length, and the strides in complex elements of input and output. */
+typedef struct fft_loop {
+    int64_t n, in, out;
+} fft_loop;
+
+typedef struct fft_pass {
+    fft_place from, to;
+    int64_t length;                /* complex points of a line */
+    int64_t in_stride, out_stride; /* complex elements between points */
+    fft_loop loop[3];              /* the first is split into tiles for blocks */
+    int loops;                     /* number of loops longer than 1 */
+    /* the input (output) is a half spectrum of `length` + 1 elements */
+    bool load_real, store_real;
+    bool only_real; /* only that conversion; no transform */
+    bool inverse;
+    int64_t outer;  /* M: outputs are multiplied by w_M^(k * index of a loop); 0: not */
+    int outer_loop; /* which loop */
+    double scale;
+} fft_pass;
+
+typedef struct fft_passes {
+    fft_pass pass[FFT_MAX_PASSES];
+    int count;
+    int64_t work; /* complex elements of the workspace */
+} fft_passes;
+
+/* The longest line of one pass of fft_line: contiguous on both sides, or strided (`across`). */
+int64_t fft_longest(stn_dtype dtype, bool across);
+/* Limits for the lengths of passes. A line that takes several passes takes two, the first with
+ * `first` points, if the second then has as many points or few enough for one block; 0: lengths as
+ * equal as possible. One pass takes lines of up to `longest` points (strided: `longest_column`)
+ * with small prime factors, or up to what fft_line can take, if that is more. */
+typedef struct fft_lengths {
+    int64_t first, longest, longest_column;
+    /* between passes, a half spectrum is in the workspace with rows padded to cache lines */
+    bool padded;
+} fft_lengths;
+
+/* False if the transform cannot be split so; then `reason` says why. */
+bool fft_passes_of(const stn_fft *fft, const fft_lengths *lengths, fft_passes *passes, char *reason,
+                   size_t reason_size);
+/* Whether neighbouring threads read (write) neighbouring lines instead of points of a line. */
+static inline bool fft_fast_in(const fft_pass *pass) {
+    return pass->loop[0].n > 1 && pass->in_stride > pass->loop[0].in;
+}
+static inline bool fft_fast_out(const fft_pass *pass) {
+    return pass->loop[0].n > 1 && pass->out_stride > pass->loop[0].out;
+}
+#endif

@@ -1,0 +1,180 @@
+/* fft_ladder, lines that fill shared memory; see fft_shared_kernel.h and the kernel template. */
+#include "strategies/fft/fft_shared_kernel.h"
+
+#include <string.h>
+
+#include "base/arith.h"
+#include "context/kernel.h"
+#include "render/render.h"
+#include "strategies/fft/fft_line_kernel.h"
+
+/* In points: shorter lines, and up to these lengths rows and columns of powers of two, are faster
+ * with fft_line. */
+enum { SHORTEST = 48, LONG_ROW = 4096, LONG_COLUMN = 1024 };
+enum { SHARES = 4, MOST_SHARES = 8 }; /* blocks of a cluster: by default, at most */
+
+static bool is_wide(stn_dtype dtype) { return dtype == STN_F64; }
+static bool is_real(const fft_pass *pass) { return pass->load_real || pass->store_real; }
+static bool across(const fft_pass *pass) { return fft_fast_in(pass) || fft_fast_out(pass); }
+
+int64_t fft_shared_longest(stn_dtype dtype, const stn_machine *machine) {
+    int64_t one = stn_ladder_most_points(is_wide(dtype), machine->shared_per_block);
+    return dtype == STN_F16 ? 0 : machine->sm >= 90 ? SHARES * one : one;
+}
+
+/* Lines of a block: whole cache lines where that leaves room for more than one block, otherwise
+ * whole sectors where possible. */
+static int lines_for(const fft_pass *pass, bool wide) {
+    int point_size = wide ? 16 : 8, length = (int)pass->length;
+    if (!across(pass)) return length <= 256 ? 4 : length <= 1024 ? 2 : 1;
+    if (length <= 1024) return 128 / point_size;
+    if (length <= 2048) return 64 / point_size;
+    return length <= 4096 ? 32 / point_size : length <= 8192 ? 16 / point_size : 1;
+}
+
+bool fft_shared_shape_for(const fft_pass *pass, stn_dtype dtype, const stn_machine *machine, stn_ladder *shape) {
+    int64_t n = pass->length, most = fft_shared_longest(dtype, machine);
+    bool power = !(n & (n - 1));
+    if (n > most || n < SHORTEST || !stn_ladder_good(n) || pass->outer || pass->only_real) return false;
+    if (power && n <= (across(pass) ? LONG_COLUMN : LONG_ROW)) return false;
+    stn_ladder_needs needs = {
+        .wide = is_wide(dtype), .last = is_real(pass) ? 8 : 16, .lines = lines_for(pass, is_wide(dtype))};
+    needs.threads = needs.wide ? 512 : 1024;
+    needs.copies = 1;
+    needs.shares = machine->sm >= 90 && !is_real(pass) ? SHARES : 1;
+    needs.shared = machine->shared_per_block;
+    needs.total = machine->shared_per_multiprocessor;
+    if (n > needs.shares * stn_ladder_most_points(needs.wide, needs.shared)) return false;
+    stn_ladder_make(machine->found, (int)n, &needs, shape);
+    return shape->stages >= 2;
+}
+
+enum { CACHE_LINE = 128, SHORTEST_SHARED = 1024 };
+
+int64_t fft_shared_longest_in_cluster(stn_dtype dtype, const stn_machine *machine) {
+    if (dtype == STN_F16 || machine->sm < 90) return 0;
+    return MOST_SHARES * stn_ladder_most_points(is_wide(dtype), machine->shared_per_block) / (is_wide(dtype) ? 4 : 8);
+}
+
+bool fft_shared_shape_in_cluster(const fft_pass *pass, stn_dtype dtype, const stn_machine *machine, stn_ladder *shape) {
+    int64_t n = pass->length;
+    if (n > fft_shared_longest_in_cluster(dtype, machine) || n < SHORTEST_SHARED || !stn_ladder_good(n)) return false;
+    if (!fft_fast_in(pass) || !fft_fast_out(pass) || pass->outer || pass->only_real || is_real(pass)) return false;
+    const int point_size = is_wide(dtype) ? 16 : 8;
+    stn_ladder_needs needs = {
+        .wide = is_wide(dtype), .last = 16, .copies = 1, .total = machine->shared_per_multiprocessor};
+    needs.threads = needs.wide ? 512 : 1024;
+    needs.shared = machine->shared_per_block;
+    for (int room = 3; room >= 1; room--) /* resident blocks per multiprocessor */
+        for (needs.lines = CACHE_LINE / point_size; needs.lines >= CACHE_LINE / point_size / 2; needs.lines /= 2)
+            for (needs.fixed = 1; needs.fixed <= MOST_SHARES; needs.fixed *= 2) {
+                if (n % (needs.fixed * needs.fixed)) continue;
+                size_t bytes = (size_t)(n / needs.fixed * point_size * needs.lines) * 17 / 16 + 1024;
+                if (bytes > needs.shared || bytes * (size_t)room > needs.total) continue;
+                stn_ladder_make(machine->found, (int)n, &needs, shape);
+                if (shape->stages >= 2) return true;
+            }
+    return false;
+}
+
+int64_t fft_shared_blocks(const fft_pass *pass, const stn_ladder *shape) {
+    int64_t blocks = shape->shares * stn_div_up(pass->loop[0].n, shape->lines);
+    for (int i = 1; i < 3; i++)
+        if (stn_mul_overflows(blocks, pass->loop[i].n, &blocks)) return INT64_MAX;
+    return blocks;
+}
+
+size_t fft_shared_bytes(const stn_ladder *shape, stn_dtype dtype) { return stn_ladder_shared(shape, is_wide(dtype)); }
+
+static size_t pair_bytes(stn_dtype dtype) { return is_wide(dtype) ? 16 : 8; }
+
+size_t fft_shared_roots(const fft_pass *pass, const stn_ladder *shape, stn_dtype dtype, void *to) {
+    size_t bytes = stn_ladder_roots(shape, is_wide(dtype), to);
+    if (is_real(pass)) bytes += stn_ladder_half_roots(shape, is_wide(dtype), to ? (char *)to + bytes : NULL);
+    return bytes / pair_bytes(dtype);
+}
+
+/* The arguments that fft_ladder.cu declares; the scale follows in its arithmetic type. */
+typedef struct shared_arguments {
+    const void *in;
+    void *out;
+    const void *roots, *half;
+    int64_t in_stride, out_stride, in_line[3], out_line[3], lines;
+    uint32_t tiles, rows;
+} shared_arguments;
+
+void fft_shared_params(const fft_pass *pass, const stn_ladder *shape, stn_dtype dtype, stn_text *params) {
+    stn_params_begin(params);
+    stn_params_elements(params, dtype);
+    stn_ladder_params(shape, params);
+    stn_params_int(params, "FFT_LOOPS", pass->loops);
+    stn_params_int(params, "FFT_INVERSE", pass->inverse);
+    stn_params_int(params, "FFT_SCALE", pass->scale != 1);
+    stn_params_int(params, "FFT_LOAD_REAL", pass->load_real);
+    stn_params_int(params, "FFT_STORE_REAL", pass->store_real);
+    stn_params_int(params, "EXPECTED_HEADER", sizeof(shared_arguments));
+}
+
+/* Fractions of the copy bandwidth, measured on an H200: of rows by length; of columns by the bytes
+ * that are contiguous. Columns written to another array are faster or slower by `moved`. */
+static const struct {
+    double row_short, row, row_real[2]; /* up to 1024 points; longer; real data, f64 and f32 */
+    double column[5], moved[5];         /* 8, 16, 32, 64 and more contiguous bytes */
+    /* factor if sectors are read in part, unless whole cache lines are: f64, f32 */
+    double uneven[2];
+    /* factor if whole cache lines are spread over a large grid */
+    double far;
+    double cluster; /* factor if a cluster shares a line; */
+    double shared;  /* if whole cache lines are contiguous; */
+    /* and if there are TALL to TALLEST points in whole tiles, as measured */
+    double tall;
+} rates = {.row_short = 0.72,
+           .row = 0.65,
+           .row_real = {0.62, 0.52},
+           .column = {0.18, 0.3, 0.425, 0.6, 0.85},
+           .moved = {0.7, 0.65, 0.8, 0.7, 0.96},
+           .uneven = {0.92, 0.84},
+           .far = 0.86,
+           .cluster = 0.95,
+           .shared = 0.43,
+           .tall = 0.8};
+#define TALL 4096
+#define TALLEST 10240
+
+/* Factor for lines that several blocks share, relative to lines in one block. */
+static double cluster_factor(const fft_pass *pass, const stn_ladder *shape, int at) {
+    if (shape->shares == 1) return 1;
+    if (at < 3) return rates.cluster;
+    const bool timed = pass->length >= TALL && pass->length <= TALLEST && pass->loop[0].n % shape->lines == 0;
+    return timed ? rates.tall : rates.shared;
+}
+
+double fft_shared_bandwidth(const fft_pass *pass, const stn_ladder *shape, stn_dtype dtype) {
+    int64_t pair = (int64_t)pair_bytes(dtype), side = shape->lines * pair;
+    int at = side >= 128 ? 4 : side >= 64 ? 3 : side >= 32 ? 2 : side >= 16;
+    double part = is_real(pass) ? rates.row_real[dtype != STN_F64] : pass->length <= 1024 ? rates.row_short : rates.row;
+    if (across(pass)) part = rates.column[at] * (pass->from == pass->to ? 1 : rates.moved[at]);
+    if (across(pass) && at == 4 && fft_is_spread(pass, dtype)) part *= rates.far;
+    if (across(pass) && at < 4 && shape->lines > 1 && pass->in_stride * pair % 32)
+        part *= rates.uneven[dtype != STN_F64];
+    return part * cluster_factor(pass, shape, at);
+}
+
+stn_status fft_shared_launch(const struct stn_kernel *kernel, const fft_pass *pass, const stn_ladder *shape,
+                             stn_dtype dtype, const void *from, void *to, const void *roots, void *stream,
+                             stn_error *error) {
+    shared_arguments a = {.in = from, .out = to, .roots = roots, .lines = pass->loop[0].n};
+    a.half = (const char *)roots + stn_ladder_roots(shape, is_wide(dtype), NULL);
+    a.in_stride = pass->in_stride, a.out_stride = pass->out_stride;
+    for (int k = 0; k < 3; k++) a.in_line[k] = pass->loop[k].in, a.out_line[k] = pass->loop[k].out;
+    a.tiles = (uint32_t)stn_div_up(a.lines, shape->lines);
+    a.rows = (uint32_t)pass->loop[1].n;
+    _Alignas(16) unsigned char arguments[sizeof a + sizeof(double)];
+    memcpy(arguments, &a, sizeof a);
+    stn_put_real(dtype, pass->scale, arguments + sizeof a);
+    stn_launch how = {.grid = {(unsigned)fft_shared_blocks(pass, shape), 1, 1}, .stream = stream};
+    how.cluster = (unsigned)(shape->shares > 1 ? shape->shares : 0);
+    how.block[0] = (unsigned)(shape->threads * shape->lines), how.block[1] = how.block[2] = 1;
+    how.shared = fft_shared_bytes(shape, dtype);
+    return stn_module_launch(kernel->module, &how, arguments, error);
+}

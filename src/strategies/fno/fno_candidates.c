@@ -1,0 +1,181 @@
+/* Candidates of the fno strategy, and how each pass of a candidate is computed; see
+ * fno_candidates.h. */
+#include "strategies/fno/fno_candidates.h"
+
+#include <stdio.h>
+
+#include "plan/constraint.h"
+#include "plan/plan.h"
+
+#define TF32_FROM 5e-4 /* tolerance from which products of f32 may use TF32, */
+#define BF16_FROM 5e-3 /* and bf16 */
+
+/* f16 is multiplied as TF32 too, which represents it exactly. */
+static fno_numbers numbers_of(const stn_layer *layer) {
+    const bool exact = layer->dtype == STN_F32 && layer->tolerance < TF32_FROM;
+    const bool bf16 = layer->dtype == STN_F32 && layer->tolerance >= BF16_FROM;
+    return (fno_numbers){.dtype = layer->dtype, .parts = exact ? 2 : 1, .bf16 = bf16};
+}
+
+static bool counts_fit(const fno_stage *stage, const stage_state *state, const stn_machine *machine) {
+    int64_t each = 0, blocks;
+    if (stage->kind == FNO_SUM) return fno_sum_blocks(&stage->sum) <= INT32_MAX;
+    if (stage->kind == FNO_MODES) {
+        const fno_modes *m = &stage->modes;
+        blocks = fno_modes_blocks(m, &state->modes_shape);
+        return blocks <= INT32_MAX && m->modes <= INT32_MAX && m->rows <= INT32_MAX && m->columns <= INT32_MAX;
+    }
+    const fno_pass *pass = &stage->pass;
+    blocks = state->by == BY_DENSE_PRODUCT ? fno_dense_blocks(pass, &state->dense_shape)
+             : state->by == BY_DIRECT_SUMS ? fno_few_blocks(pass, &state->few_shape)
+                                           : fno_line_blocks(pass, &state->shape, machine, &each);
+    return blocks <= INT32_MAX && each <= INT32_MAX && pass->inner <= INT32_MAX && pass->channels <= INT32_MAX &&
+           pass->outputs <= INT32_MAX;
+}
+
+double fno_stage_pass_cost(const fno_pass *pass, const stage_state *at, fno_numbers numbers, const stn_machine *machine,
+                           stn_estimate *sum) {
+    if (at->by == BY_DENSE_PRODUCT) return fno_dense_cost(pass, numbers, &at->dense_shape, machine, sum);
+    if (at->by == BY_DIRECT_SUMS) return fno_few_cost(pass, numbers, &at->few_shape, machine, sum);
+    return fno_pass_cost(pass, numbers, &at->shape, machine, sum);
+}
+
+/* Lets fno_few run a pass that already has a kernel, if it can and is estimated to be faster. */
+static void prefer_direct_sums(const fno_pass *pass, fno_numbers numbers, const stn_machine *machine, stage_state *at) {
+    char reason[160];
+    stn_estimate unused = {0};
+    if (!fno_few_shape_for(pass, numbers, machine, &at->few_shape, reason, sizeof reason)) return;
+    if (fno_few_cost(pass, numbers, &at->few_shape, machine, &unused) <
+        fno_stage_pass_cost(pass, at, numbers, machine, &unused))
+        at->by = BY_DIRECT_SUMS;
+}
+
+/* Shapes a pass: by FFT; as a dense product if its length has no butterflies, or if it is asked
+ * for; by single frequencies (fno_few) if it is too long for a product. */
+static bool shape_pass(const fno_pass *pass, fno_numbers numbers, int way, const stn_machine *machine, stage_state *at,
+                       char *reason, size_t size) {
+    const bool product = way == DENSE;
+    const fno_form trial = !pass->product        ? FNO_BY_GROUPS
+                           : way == WHOLE        ? FNO_WHOLE
+                           : way == SPLIT        ? FNO_SPLIT
+                           : way == SPLIT_IN_TWO ? FNO_SPLIT_IN_TWO
+                                                 : FNO_BY_GROUPS;
+    at->by = BY_FFT;
+    if (!(product && fno_dense_shape_for(pass, numbers, machine, &at->dense_shape, reason, size)) &&
+        fno_line_shape_for(pass, numbers, trial, machine, &at->shape, reason, size))
+        return true;
+    at->by = BY_DENSE_PRODUCT;
+    if (fno_dense_shape_for(pass, numbers, machine, &at->dense_shape, reason, size)) return true;
+    char unused[160];
+    at->by = BY_DIRECT_SUMS;
+    return fno_few_shape_for(pass, numbers, machine, &at->few_shape, unused, sizeof unused);
+}
+
+bool fno_find(const stn_layer *layer, const stn_candidate *candidate, const stn_machine *machine, fno_state *state,
+              char *reason, size_t size) {
+    state->numbers = numbers_of(layer);
+    if (!fno_route_for(layer, (fno_fusion)candidate->values[FUSION], &state->route, reason, size)) return false;
+    for (int i = 0; i < state->route.count; i++) {
+        const fno_stage *stage = &state->route.stage[i];
+        stage_state *at = &state->stage[i];
+        if (stage->kind == FNO_MODES) fno_modes_shape_for(&stage->modes, state->numbers, machine, &at->modes_shape);
+        if (stage->kind == FNO_PASS &&
+            !shape_pass(&stage->pass, state->numbers, candidate->values[WAY], machine, at, reason, size))
+            return false;
+        if (stage->kind == FNO_PASS && candidate->values[WAY] == FEW_MODES)
+            prefer_direct_sums(&stage->pass, state->numbers, machine, at);
+        if (!counts_fit(stage, at, machine)) {
+            snprintf(reason, size, "a launch would have more than 2^31 blocks or channels");
+            return false;
+        }
+    }
+    return true;
+}
+
+bool fno_applies(const stn_layer *layer, const stn_machine *machine, char *reason, size_t reason_size) {
+    fno_state state;
+    if (!machine->is_device || machine->sm < 80) {
+        snprintf(reason, reason_size, "its kernels are for GPUs with tensor cores of sm_80 or later");
+        return false;
+    }
+    for (int fusion = FNO_FUSIONS - 1; fusion >= 0; fusion--)
+        if (fno_find(layer, &(stn_candidate){{[FUSION] = fusion}}, machine, &state, reason, reason_size)) return true;
+    return false; /* with the reason of the last attempt, without fusion */
+}
+
+int fno_passes_by(const fno_state *state, int way) {
+    int count = 0;
+    for (int i = 0; i < state->route.count; i++)
+        count += state->route.stage[i].kind == FNO_PASS && (int)state->stage[i].by == way;
+    return count;
+}
+/* Resident blocks per multiprocessor of the launch with the product. */
+static int blocks_of_product(const fno_state *state) {
+    for (int i = 0; i < state->route.count; i++)
+        if (state->route.stage[i].kind == FNO_PASS && state->route.stage[i].pass.product)
+            return state->stage[i].shape.line.blocks;
+    return 0;
+}
+
+/* Whether a way differs from the default way of the same fusion and may be faster. */
+static bool may_be_faster(int way, const fno_state *state, const fno_state *plain) {
+    /* more resident blocks */
+    if (way == WHOLE) return blocks_of_product(state) > blocks_of_product(plain);
+    if (way == DENSE) return fno_passes_by(state, BY_DENSE_PRODUCT) > fno_passes_by(plain, BY_DENSE_PRODUCT);
+    if (way == FEW_MODES) return fno_passes_by(state, BY_DIRECT_SUMS) > fno_passes_by(plain, BY_DIRECT_SUMS);
+    return !fno_passes_by(state, BY_DENSE_PRODUCT);
+}
+
+typedef struct trial {
+    const stn_layer *layer;
+    stn_candidate candidate;
+    fno_state state; /* found by the first constraint */
+} trial;
+
+static bool passes_hold(const stn_task *none, const stn_machine *machine, void *of) {
+    trial *f = of;
+    char reason[160];
+    (void)none;
+    return fno_find(f->layer, &f->candidate, machine, &f->state, reason, sizeof reason);
+}
+
+static bool is_distinct(const stn_task *none, const stn_machine *machine, void *of) {
+    const trial *f = of;
+    const stn_candidate default_way = {{[FUSION] = f->candidate.values[FUSION]}};
+    fno_state plain;
+    char reason[160];
+    (void)none;
+    return f->candidate.values[WAY] == DEFAULT_WAY ||
+           (fno_find(f->layer, &default_way, machine, &plain, reason, sizeof reason) &&
+            may_be_faster(f->candidate.values[WAY], &f->state, &plain));
+}
+
+static const stn_constraint constraints[] = {
+    {"lines and modes",
+     "a block's shared memory and registers hold the lines and modes of each pass, counted in 31 bits", passes_hold},
+    {"another form", "it does otherwise than the plain way of what is fused, and may be better", is_distinct},
+};
+
+/* All fusions by default; then the other ways, of full fusion and of no fusion. */
+static size_t find(const stn_layer *layer, const stn_machine *machine, stn_candidate *list, size_t most,
+                   stn_tally *tally) {
+    static const int ways[][2] = {{FNO_ALL, DEFAULT_WAY},   {FNO_BACK, DEFAULT_WAY}, {FNO_FORWARD, DEFAULT_WAY},
+                                  {FNO_APART, DEFAULT_WAY}, {FNO_ALL, WHOLE},        {FNO_ALL, SPLIT},
+                                  {FNO_ALL, SPLIT_IN_TWO},  {FNO_ALL, FEW_MODES},    {FNO_APART, DENSE},
+                                  {FNO_APART, FEW_MODES}};
+    size_t count = 0;
+    for (size_t i = 0; i < sizeof ways / sizeof *ways && count < most; i++) {
+        trial f = {.layer = layer, .candidate = {{[FUSION] = ways[i][0], [WAY] = ways[i][1]}}};
+        if (STN_CONSTRAINTS_HOLD(constraints, NULL, machine, &f, tally)) list[count++] = f.candidate;
+    }
+    return count;
+}
+
+size_t fno_candidates(const stn_layer *layer, const stn_machine *machine, stn_candidate *list, size_t most) {
+    return find(layer, machine, list, most, NULL);
+}
+
+void fno_left_out(const stn_plan *plan, stn_tally *tally) {
+    stn_candidate list[STN_PLAN_RANKING];
+    (void)find(&plan->layer, &plan->machine, list, STN_PLAN_RANKING, tally);
+}

@@ -1,0 +1,32 @@
+/* One launch of fno_few (kernel_templates/fno/fno_few.cu): a pass along an axis, without a product
+ * of channels, that retains few frequencies. It reads points directly from memory into butterflies
+ * and sums each frequency directly. No line is held, so the cost per point does not depend on the
+ * length. */
+#ifndef STN_STRATEGIES_FNO_FEW_MODES_H
+#define STN_STRATEGIES_FNO_FEW_MODES_H
+#include "strategies/fno/fno_pass.h"
+
+typedef struct fno_few_shape {
+    int radix; /* of the butterflies */
+    /* a real channel is a line of its own: half the sums, butterflies of twice the radix */
+    bool single_channel;
+    int threads; /* per line */
+    int lines;   /* per block */
+    int parts;   /* partial sums of a sum over threads */
+    int blocks;  /* per multiprocessor */
+} fno_few_shape;
+
+/* Finds a shape; false, with the reason, if fno_few cannot run the pass. */
+bool fno_few_shape_for(const fno_pass *pass, fno_numbers numbers, const stn_machine *machine, fno_few_shape *shape,
+                       char *reason, size_t size);
+int64_t fno_few_blocks(const fno_pass *pass, const fno_few_shape *shape);
+/* Fills the table of roots and returns its bytes; if `to` is NULL, only the bytes. */
+size_t fno_few_roots(const fno_pass *pass, fno_numbers numbers, const fno_few_shape *shape, void *to);
+stn_status fno_few_prepare(stn_context *context, const fno_pass *pass, fno_numbers numbers, const fno_few_shape *shape,
+                           stn_kernel **kernel, stn_error *error);
+stn_status fno_few_launch(const stn_kernel *kernel, const fno_pass *pass, fno_numbers numbers,
+                          const fno_few_shape *shape, const fno_pointers *at, void *stream, stn_error *error);
+/* Estimated seconds with the launch; adds bytes and operations to *sum. */
+double fno_few_cost(const fno_pass *pass, fno_numbers numbers, const fno_few_shape *shape, const stn_machine *machine,
+                    stn_estimate *sum);
+#endif

@@ -1,0 +1,75 @@
+/* One launch of fno_line or fno_split (kernel_templates/fno/): which lines and operations, its
+ * shape for a machine, and what it costs. */
+#ifndef STN_STRATEGIES_FNO_LINE_SHAPE_H
+#define STN_STRATEGIES_FNO_LINE_SHAPE_H
+#include "plan/machine.h"
+#include "plan/strategy.h"
+#include "strategies/common/ladder.h"
+
+/* Layout of a pass's input or output, in complex numbers, or in numbers if its points are real:
+ * item i is i / inner in an outer loop and i % inner in an inner one. Points of a channel, and
+ * channels of a mode, are contiguous. */
+typedef struct fno_side {
+    int64_t outer, inner, stride; /* stride: between channels (points), or between modes */
+} fno_side;
+
+typedef struct fno_pass {
+    int64_t n, modes, low; /* of the axis: points; retained modes, from frequency -low on */
+    bool real;             /* points are real */
+    bool forward, product, back;
+    bool store_in, store_out; /* elements of the layer's type, otherwise arithmetic type */
+    bool conjugate;           /* of the weights */
+    /* of a gradient's half spectrum: modes that stand for two count twice */
+    bool doubled;
+    int bias;   /* 0: none, 1: by channel, 2: by item of the inner loop */
+    bool added; /* adds the skip product, which is in the output array */
+    stn_activation activation;
+    int64_t items, inner, channels, outputs;
+    fno_side in, out;
+    int64_t weight_in, weight_out;
+    bool aligned; /* weights are aligned to 16 bytes */
+    double scale;
+} fno_pass;
+
+/* Storage type, arithmetic type and type of products. */
+typedef struct fno_numbers {
+    stn_dtype dtype;
+    int parts; /* of a factor: 2 is full f32 precision, by three TF32 products */
+    bool bf16; /* factors of products are bf16, in one part */
+} fno_numbers;
+/* Type of the factors of products, as in device/fragment.cuh. */
+static inline const char *fno_factor(fno_numbers numbers) {
+    return numbers.dtype == STN_F64 ? "double" : numbers.bf16 ? "struct bf16_t" : "float";
+}
+static inline bool fno_wide(fno_numbers numbers) { return numbers.dtype == STN_F64; }
+/* bytes, complex */
+static inline size_t fno_complex_bytes(fno_numbers numbers) { return fno_wide(numbers) ? 16 : 8; }
+
+typedef struct fno_line_shape {
+    stn_ladder line;
+    int groups;             /* of line.lines lines, transformed at once */
+    int threads;            /* per block */
+    int warps[2], tiles[2]; /* of the product: along modes, along outputs */
+    int held;               /* channels whose weights stay in shared memory */
+    /* channels whose modes are held at once: all; 0: those of a group of lines */
+    int whole;
+    int mixers; /* threads that multiply while the others transform; 0: all do both */
+} fno_line_shape;
+
+/* How the launch with the product holds modes. BY_GROUPS: those of a group of lines; WHOLE: those
+ * of all channels, if at least two blocks are resident; SPLIT: of all channels of two items, which
+ * some warps transform while others multiply (fno_split), in one block of 512 threads;
+ * SPLIT_IN_TWO: the same in two blocks of 256. */
+typedef enum fno_form { FNO_BY_GROUPS, FNO_WHOLE, FNO_SPLIT, FNO_SPLIT_IN_TWO } fno_form;
+
+/* Finds a shape; false, with the reason, if no block can hold what the pass needs. */
+bool fno_line_shape_for(const fno_pass *pass, fno_numbers numbers, fno_form trial, const stn_machine *machine,
+                        fno_line_shape *shape, char *reason, size_t size);
+size_t fno_line_shared(const fno_pass *pass, fno_numbers numbers, const fno_line_shape *shape);
+/* Blocks of the launch, and the items that each processes. */
+int64_t fno_line_blocks(const fno_pass *pass, const fno_line_shape *shape, const stn_machine *machine, int64_t *each);
+
+/* Estimated seconds with the launch; adds bytes and operations to *sum. */
+double fno_pass_cost(const fno_pass *pass, fno_numbers numbers, const fno_line_shape *shape, const stn_machine *machine,
+                     stn_estimate *sum);
+#endif

@@ -1,0 +1,22 @@
+/* Launches of fno_line and fno_split (kernel_templates/fno/): lines along one axis are transformed,
+ * mixed and transformed back, or a part of that. Their parameters and arguments. */
+#ifndef STN_STRATEGIES_FNO_PASS_H
+#define STN_STRATEGIES_FNO_PASS_H
+#include "context/kernel.h"
+#include "strategies/fno/fno_line_shape.h"
+
+typedef struct fno_pointers {
+    const void *in, *weights, *bias, *roots;
+    void *out;
+} fno_pointers;
+
+stn_status fno_pass_prepare(stn_context *context, const fno_pass *pass, fno_numbers numbers,
+                            const fno_line_shape *shape, stn_kernel **kernel, stn_error *error);
+stn_status fno_pass_launch(const stn_kernel *kernel, const fno_pass *pass, fno_numbers numbers,
+                           const fno_line_shape *shape, const stn_machine *machine, const fno_pointers *at,
+                           void *stream, stn_error *error);
+/* For other kernels that run the same pass: its parameters, and a launch with its arguments. */
+void fno_pass_params(const fno_pass *pass, fno_numbers numbers, stn_text *params);
+stn_status fno_pass_launch_as(const stn_kernel *kernel, const fno_pass *pass, fno_numbers numbers, int64_t each,
+                              const fno_pointers *at, const stn_launch *how, stn_error *error);
+#endif
