@@ -27,7 +27,7 @@ typedef struct segment_state {
     segment_table_layout layouts[2][3];
     segment_source source;
     segment_source_tables sides[2];
-    segment_fft_tile tile; /* These replace the passes along lines. */
+    segment_fft_tile tile; /* Tiles, used instead of passes along lines. */
     segment_fft_tile_layout tiles[2];
     stn_faces *faces[2];
     void *tables; /* On the device. */
@@ -248,7 +248,7 @@ static stn_status launch_pass(const stn_plan *plan, const void *user, const stn_
     return segment_launch(&plan->task, &p->state->kernels[p->pass], p->layouts, p->pass, p->state->tables, l, error);
 }
 
-/* Launch i is pass i % passes of its step group; the groups with more steps come first. */
+/* Launch i is pass i % passes of a group of fused steps; the groups of more steps come first. */
 static stn_status run_launch(const stn_plan *plan, const void *user, uint64_t i, const stn_fused_launch *l,
                              stn_error *error) {
     const run *r = user;
