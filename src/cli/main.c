@@ -12,13 +12,13 @@ static const cli_command commands[] = {
     {"run", "apply a stencil to a grid, for any number of steps", cmd_run},
     {"fft", "transform a grid: Fourier transforms of up to three axes", cmd_fft},
     {"fno", "apply a Fourier layer: transform, weights for the kept modes, inverse transform", cmd_fno},
-    {"explain", "list the strategies that can serve a problem, and their predicted costs", cmd_explain},
-    {"tune", "measure a problem's candidates, store the times, write a report", cmd_tune},
-    {"wisdom", "measured times: export, import, merge, list, forget", cmd_wisdom},
-    {"compile", "compile a problem's kernels for a GPU that need not be present", cmd_compile},
-    {"cache", "list, check and trim the kernels stored on disk", cmd_cache},
-    {"pack", "compiled kernels in one file, for machines without NVRTC", cmd_pack},
-    {"doctor", "report what was found on this machine, what is missing, and how to get it", cmd_doctor},
+    {"explain", "show which strategies could serve a problem, and what each would cost", cmd_explain},
+    {"tune", "measure a problem's candidates, and show the search as a page", cmd_tune},
+    {"wisdom", "what was measured: export, import, merge, list, forget", cmd_wisdom},
+    {"compile", "render and compile a problem's kernels, for a GPU that need not be here", cmd_compile},
+    {"cache", "show and keep up the kernels that are stored on disk", cmd_cache},
+    {"pack", "ready kernels in one file, for machines without NVRTC", cmd_pack},
+    {"doctor", "show what was found on this machine, what is missing, and how to get it", cmd_doctor},
 };
 static const size_t command_count = sizeof commands / sizeof *commands;
 

@@ -21,7 +21,7 @@ Test(error, every_status_has_its_own_text_and_exit_code) {
     cr_expect_eq(stn_status_exit_code((stn_status)99), 11);
 }
 
-Test(error, a_story_is_formatted_and_its_status_returned) {
+Test(error, a_message_is_formatted_and_its_status_returned) {
     stn_error error;
     cr_expect_eq(stn_fail(&error, STN_ERROR_IO, "%s is %d", "x", 7), STN_ERROR_IO);
     cr_expect_eq(error.status, STN_ERROR_IO);
@@ -29,7 +29,7 @@ Test(error, a_story_is_formatted_and_its_status_returned) {
     cr_expect_eq(stn_fail(NULL, STN_ERROR_DRIVER, "nobody listens"), STN_ERROR_DRIVER);
 }
 
-Test(error, a_long_story_is_cut_and_terminated) {
+Test(error, a_long_message_is_truncated_and_terminated) {
     char text[3000];
     memset(text, 'a', sizeof text - 1);
     text[sizeof text - 1] = '\0';
@@ -38,7 +38,7 @@ Test(error, a_long_story_is_cut_and_terminated) {
     cr_expect_eq(strlen(error.message), sizeof error.message - 1);
 }
 
-Test(error, a_story_may_contain_the_one_before) {
+Test(error, a_message_may_quote_the_previous_one) {
     stn_error error;
     stn_fail(&error, STN_ERROR_IO, "inner");
     stn_fail(&error, STN_ERROR_FORMAT, "outer: %s", error.message);

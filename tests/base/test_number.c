@@ -38,7 +38,7 @@ Test(number, refuses_everything_else) {
     cr_expect_not(refuses(longest));
 }
 
-Test(number, reads_no_further_than_told) {
+Test(number, reads_only_the_given_size) {
     double value = 0;
     cr_expect(stn_number_parse("1234", 2, &value));
     cr_expect_eq(value, 12);

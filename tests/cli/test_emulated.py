@@ -151,8 +151,8 @@ class Emulated(CommandTest):
             self.assertLessEqual(abs(a - b), 1e-14)
 
     def test_tiles_by_products_read_whole_sectors(self):
-        """Tiles start before the grid, which aligns their inputs to sectors; a pair of tiles writes 6
-        sectors of a row and reads 7."""
+        """Tiles start before the grid, which aligns their inputs to sectors; two tiles write 6
+        sectors of a row and read 7."""
         traffic = self.path / 'traffic'
         self.succeed('run', '--device', 'cuda', '--size', '36x36x240', '--stencil', 'box-3d27p', '--steps', 2, '--dtype', 'f64',
                      '--boundary', 'wrap', '--strategy', 'segment', STENTOR_EMULATOR_TRAFFIC=str(traffic))

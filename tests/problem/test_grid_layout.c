@@ -20,7 +20,7 @@ static stn_problem strided(size_t n0, size_t n1, size_t n2, ptrdiff_t s0, ptrdif
     return problem;
 }
 
-static void lifts(stn_problem problem, int64_t s0, int64_t s1, int64_t s2, int64_t between, int64_t span) {
+static void expect_strides(stn_problem problem, int64_t s0, int64_t s1, int64_t s2, int64_t between, int64_t span) {
     for (int output = 0; output < 2; output++) {
         if (output) { /* the same strides for the output */
             memcpy(problem.out_stride, problem.in_stride, sizeof problem.in_stride);
@@ -41,19 +41,19 @@ static void lifts(stn_problem problem, int64_t s0, int64_t s1, int64_t s2, int64
     }
 }
 
-Test(layout, lifted_strides) {
-    lifts(strided(4, 5, 6, 0, 0, 0, 0, 0), 30, 6, 1, 120, 120);
-    lifts(strided(4, 5, 6, 0, 0, 0, 3, 0), 30, 6, 1, 120, 360);
-    lifts(strided(4, 5, 6, 0, 0, 0, 3, 128), 30, 6, 1, 128, 376);
+Test(layout, canonical_strides) {
+    expect_strides(strided(4, 5, 6, 0, 0, 0, 0, 0), 30, 6, 1, 120, 120);
+    expect_strides(strided(4, 5, 6, 0, 0, 0, 3, 0), 30, 6, 1, 120, 360);
+    expect_strides(strided(4, 5, 6, 0, 0, 0, 3, 128), 30, 6, 1, 128, 376);
     /* padding is kept */
-    lifts(strided(4, 5, 6, 40, 8, 1, 2, 0), 40, 8, 1, 160, 160 + 3 * 40 + 4 * 8 + 6);
-    lifts(strided(4, 5, 6, 1, 4, 20, 0, 0), 1, 4, 20, 120, 120); /* Fortran order */
-    lifts(strided(4, 5, 6, 60, 12, 2, 2, 1), 60, 12, 2, 1, 240); /* batches interleaved */
+    expect_strides(strided(4, 5, 6, 40, 8, 1, 2, 0), 40, 8, 1, 160, 160 + 3 * 40 + 4 * 8 + 6);
+    expect_strides(strided(4, 5, 6, 1, 4, 20, 0, 0), 1, 4, 20, 120, 120); /* Fortran order */
+    expect_strides(strided(4, 5, 6, 60, 12, 2, 2, 1), 60, 12, 2, 1, 240); /* batches interleaved */
     /* one point: the stride is ignored */
-    lifts(strided(1, 5, 6, 77, 6, 1, 1, 5), 30, 6, 1, 30, 30);
-    lifts(strided(1, 1, 1, 0, 0, 9, 0, 0), 1, 1, 1, 1, 1);
-    lifts(strided(4, 5, 1, 5, 1, 0, 0, 0), 5, 1, 1, 20, 20);
-    lifts(strided(1, 1, 3, PTRDIFF_MAX, PTRDIFF_MAX, 1, 0, 0), 3, 3, 1, 3, 3);
+    expect_strides(strided(1, 5, 6, 77, 6, 1, 1, 5), 30, 6, 1, 30, 30);
+    expect_strides(strided(1, 1, 1, 0, 0, 9, 0, 0), 1, 1, 1, 1, 1);
+    expect_strides(strided(4, 5, 1, 5, 1, 0, 0, 0), 5, 1, 1, 20, 20);
+    expect_strides(strided(1, 1, 3, PTRDIFF_MAX, PTRDIFF_MAX, 1, 0, 0), 3, 3, 1, 3, 3);
 }
 
 static void refused(stn_problem problem, const char *first, const char *second) {

@@ -42,7 +42,7 @@ static void refused(const stn_problem *problem, const char *first, const char *s
     cr_expect_eq(stn_problem_validate(problem, NULL), STN_ERROR_INVALID_ARGUMENT);
 }
 
-Test(task, is_lifted_with_every_default_filled_in) {
+Test(task, is_canonical_with_every_default_filled_in) {
     stn_problem problem = good();
     stn_task task = made(&problem);
     cr_expect_eq(task.rank, 2);
@@ -110,7 +110,7 @@ Test(task, patterns_and_reaches) {
     shape(2, 3, corner + 1, STN_PATTERN_GENERAL, 0, 1);
 }
 
-Test(task, taps_that_reach_further_than_the_axis_is_long_are_told_apart) {
+Test(task, taps_that_reach_past_the_axis_length_are_detected) {
     const stn_boundary_kind kinds[] = {STN_WRAP, STN_CONSTANT, STN_NEAREST, STN_REFLECT, STN_MIRROR, STN_FIXED};
     stn_stencil *stencil = NULL;
     cr_assert_eq(stn_stencil_create(2, 2, (stn_tap[]){{{0, -3}, 1}, {{0, 2}, 1}}, &stencil, NULL), STN_OK);

@@ -23,7 +23,7 @@ static stn_status read_of(size_t bytes, size_t size, newest *into, stn_error *er
     return status;
 }
 
-Test(grown, every_release_is_read_to_its_end_and_no_further) {
+Test(versioned_struct, every_release_is_read_to_its_end_and_no_further) {
     const size_t members[] = {2, 4, 5};
     for (int release = 0; release < 3; release++) {
         newest got;
@@ -34,7 +34,7 @@ Test(grown, every_release_is_read_to_its_end_and_no_further) {
     }
 }
 
-Test(grown, size_0_is_the_first_release) {
+Test(versioned_struct, size_0_is_the_first_release) {
     newest got;
     cr_assert_eq(read_of(layout.sizes[0], 0, &got, NULL), STN_OK);
     cr_expect(got.one == 11 && got.two == 0 && got.four == 0);
@@ -42,7 +42,7 @@ Test(grown, size_0_is_the_first_release) {
     cr_expect(got.one == 0 && got.four == 0);
 }
 
-Test(grown, sizes_of_no_release_are_refused) {
+Test(versioned_struct, sizes_of_no_release_are_refused) {
     for (size_t size = 1; size <= sizeof(newest) + 24; size++) {
         newest got;
         stn_error error = {0};
@@ -58,7 +58,7 @@ Test(grown, sizes_of_no_release_are_refused) {
     }
 }
 
-Test(grown, the_library_has_one_release) {
+Test(versioned_struct, the_library_has_one_release) {
     const stn_layout *all[] = {&stn_layout_problem,         &stn_layout_transform,    &stn_layout_spectral_conv,
                                &stn_layout_context_options, &stn_layout_plan_options, &stn_layout_execution,
                                &stn_layout_system_problem,  &stn_layout_system_arrays};

@@ -49,7 +49,7 @@ static stn_points random_points(int64_t from) {
     return points;
 }
 
-Test(apart, as_marking_every_byte_says) {
+Test(overlap, agrees_with_marking_every_byte) {
     unsigned met = 0, apart = 0, between = 0;
     for (int trial = 0; trial < 20000; trial++) {
         stn_points a = random_points(any(0, 300)), b = random_points(any(0, 300));
@@ -79,7 +79,7 @@ Test(apart, as_marking_every_byte_says) {
     cr_assert(met > 2000 && apart > 2000 && between > 200, "%u met, %u apart, %u between", met, apart, between);
 }
 
-Test(apart, few_looks_do_for_what_users_have) {
+Test(overlap, needs_few_comparisons_for_usual_layouts) {
     const int64_t row = 4096 * 8;
     stn_points a = {BASE, {512, 4096, 4096, 2, 1}, {4096 * row, row, 8, 512 * 4096 * row, 0}, 8}, b = a;
     b.first += (uintptr_t)(2 * 512 * 4096 * row);
