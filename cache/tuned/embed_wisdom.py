@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes wisdom files as a C table: embed.py OUTPUT.c [FILE...], one file per architecture."""
+"""Writes wisdom files as a C table: embed_wisdom.py OUTPUT.c [FILE...], one per architecture."""
 import sys
 from pathlib import Path
 
