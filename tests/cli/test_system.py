@@ -52,6 +52,16 @@ class System(CommandTest):
         self.assertEqual((told['strategy'], told['steps'], told['every'], told['nonfinite']), ('host', 4, 2, 0))
         self.assertLess(abs(told['step_growth'] - 1), 1e-5)
 
+    def test_long_runs_take_all_steps_at_once_where_accuracy_allows(self):
+        self.put('free.stn', 'field u(2)\nstencil lap = laplace-1d\nu.next = 2*u - u.prev + 0.2*lap(u)')
+        self.put_npy('long.npy', [500], [float(i % 7) for i in range(500)])
+        run = ('run', '--system', 'free.stn', '--field', 'u=long.npy', '--steps', 20000, '--device', 'host', '--out', 'o.npy', '--json')
+        for more, expected in (((), 'modes'), (('--accuracy', 'global'), 'modes'), (('--accuracy', 'local'), 'host'), (('--tolerance', '1e-18'), 'host'),
+                               (('--strategy', 'host'), 'host'), (('--steps', 1), 'host'), (('--steps', 1, '--strategy', 'modes'), 'modes')):
+            self.assertEqual(json.loads(self.succeed(*run, *more).stdout)['strategy'], expected, more)
+        self.refuse(2, 'give global or local', *run, '--accuracy', 'much')
+        self.refuse(2, 'must be finite and not below 0', *run, '--tolerance=-1')
+
     def test_pictures_of_each_state(self):
         self.put('h.stn', 'field u\nstencil h = heat-2d\nu.next = h(u)')
         self.put_npy('grid.npy', [8, 9], [float(i % 5) for i in range(72)])
