@@ -66,7 +66,7 @@ static stn_status open_team(const cli_rank_settings *settings, stn_team **team, 
 static stn_status check_offered(const cli_rank_settings *settings, stn_error *error) {
     const cli_problem_settings *problem = settings->problem;
     const char *where = cli_ranks_launched() ? "by several processes" : "with --checkpoint";
-    stn_file_form form;
+    stn_file_format form;
     if (settings->files->png)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "--png is not offered %s: draw --out afterwards", where);
     if (problem->in && !strcmp(problem->in, "-"))
@@ -81,7 +81,7 @@ static stn_status check_offered(const cli_rank_settings *settings, stn_error *er
     if (!settings->files->out) return STN_OK;
     if (!strcmp(settings->files->out, "-"))
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "--out - is not offered %s: name a file", where);
-    STN_TRY(stn_ending_form("--out", settings->files->out, &form, error));
+    STN_TRY(stn_file_format_of("--out", settings->files->out, &form, error));
     return form == STN_FILE_NPY ? STN_OK
                                 : stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "--out '%s': %s only .npy is written",
                                            settings->files->out, where);

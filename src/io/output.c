@@ -125,7 +125,7 @@ static stn_status open_file(stn_output *output, int *fd, stn_error *error) {
     return *fd >= 0 ? STN_OK : open_temp(output, fd, error);
 }
 
-static void remember(stn_output *output) {
+static void list_unfinished(stn_output *output) {
     for (int slot = 0; output->temp && slot < SLOTS && output->slot < 0; slot++)
         if (!unfinished[slot]) unfinished[output->slot = slot] = output->temp;
 }
@@ -133,14 +133,14 @@ static void remember(stn_output *output) {
 stn_status stn_output_join(const char *temp, stn_output *output, stn_error *error) {
     *output = (stn_output){.name = strdup(temp), .temp = strdup(temp), .slot = -1};
     if (!output->name || !output->temp) {
-        forget(output);
+        clear_output(output);
         return stn_fail_memory(error, "a file name", strlen(temp));
     }
-    remember(output);
+    list_unfinished(output);
     return STN_OK;
 }
 
-void stn_output_leave(stn_output *output) { forget(output); }
+void stn_output_leave(stn_output *output) { clear_output(output); }
 
 stn_status stn_output_open(const char *path, stn_output *output, stn_error *error) {
     int fd = -1;
@@ -151,7 +151,7 @@ stn_status stn_output_open(const char *path, stn_output *output, stn_error *erro
     output->name = strdup(path);
     if (!output->name) return stn_fail_memory(error, "a file name", strlen(path));
     STN_TRY_GOTO(status, open_file(output, &fd, error), fail);
-    remember(output);
+    list_unfinished(output);
     output->file = fdopen(fd, "wb");
     if (!output->file) {
         status = stn_fail_memory(error, "a file buffer", BUFSIZ);
