@@ -231,13 +231,15 @@ static int by_value(const void *a, const void *b) {
 static stn_status run_repeats(const cli_rank_settings *settings, rank_run *run, stn_error *error) {
     double *seconds = calloc(settings->repeat, sizeof *seconds);
     stn_status status = seconds ? STN_OK : stn_fail_memory(error, "the times", settings->repeat * sizeof *seconds);
-    STN_TRY(team_agree(run->team, status, settings->repeat, "--repeat", NULL, 0, error));
-    for (uint64_t i = 0; i < settings->repeat && status == STN_OK; i++) {
-        status = execute(run, true, error);
-        seconds[i] = run->seconds;
+    status = team_agree(run->team, status, settings->repeat, "another --repeat", NULL, 0, error);
+    if (seconds && status == STN_OK) {
+        for (uint64_t i = 0; i < settings->repeat && status == STN_OK; i++) {
+            status = execute(run, true, error);
+            seconds[i] = run->seconds;
+        }
+        qsort(seconds, settings->repeat, sizeof *seconds, by_value);
+        run->seconds = seconds[settings->repeat / 2];
     }
-    qsort(seconds, settings->repeat, sizeof *seconds, by_value);
-    run->seconds = seconds[settings->repeat / 2];
     free(seconds);
     return status;
 }

@@ -283,14 +283,16 @@ stn_status team_ranks_open(const void *communicator, double seconds, team_ranks 
 }
 
 void team_ranks_close(team_ranks *ranks) {
-    int problem;
+    int problem, over = 0;
     if (!ranks) return;
+    if (ranks->has_comm && !ranks->mpi.call.finalized(&over) && over) /* by the caller: MPI must not be called */
+        ranks->listens = false, ranks->broken = true;
     if (ranks->listens) {
         pending control = {.request = ranks->listening};
         give_up(ranks, &control, 1);
     }
     for (int r = 0; ranks->beats && r < ranks->size; r++)
-        if (ranks->beats[r] && !is_done(ranks, &ranks->beats[r], &problem)) ranks->broken = true;
+        if (!over && ranks->beats[r] && !is_done(ranks, &ranks->beats[r], &problem)) ranks->broken = true;
     if (ranks->has_comm && !ranks->broken) (void)ranks->mpi.call.comm_free(&ranks->comm);
     free(ranks->last), free(ranks->beats), free(ranks->claims);
     if (!ranks->broken) free(ranks); /* else a message may still be on its way from it */

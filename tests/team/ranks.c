@@ -5,7 +5,9 @@
  *     ranks SEED COUNT [gpu]   random problems: all sides, uneven and thin parts, types, batches, sources; on GPUs
  *     ranks unequal            the last rank brings another problem, an invalid one, no pointer; then all go on
  *     ranks stop RANK          that rank stops in the middle of a run
- *     ranks leave RANK         that rank makes no plan but ends */
+ *     ranks leave RANK         that rank makes no plan but ends
+ *     ranks absent RANK        that rank stops before it makes a team
+ *     ranks finalised          MPI is finalised before the team goes */
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -179,6 +181,11 @@ static void unequal(rig *r) {
     stn_team_plan_destroy(plan);
 }
 
+static void stop(void) {
+    printf("stopping %d\n", (int)getpid()), fflush(stdout);
+    raise(SIGSTOP);
+}
+
 /* The team's other ranks must come to an end, with a sentence that names this one. */
 static void lose(rig *r, int lost, bool leaves) {
     static double grid[64 * 64], other[64 * 64];
@@ -190,10 +197,7 @@ static void lose(rig *r, int lost, bool leaves) {
     if (leaves && r->rank == lost) _exit(0);
     stn_status status = plan_heat(r, 64, 4, &plan, &error);
     for (int i = 0; i < 1000 && status == STN_OK; i++) {
-        if (i == 20 && r->rank == lost) {
-            printf("stopping %d\n", (int)getpid()), fflush(stdout);
-            raise(SIGSTOP);
-        }
+        if (i == 20 && r->rank == lost) stop();
         if (i >= 20) other[0] = 7;
         status = stn_team_plan_execute(plan, &in, &out, NULL, &error);
     }
@@ -209,6 +213,21 @@ static void lose(rig *r, int lost, bool leaves) {
     stn_team_plan_destroy(plan);
 }
 
+/* The others must not wait for it for ever. */
+static int absent(int lost) {
+    stn_mpi mpi;
+    stn_team *team = NULL;
+    stn_error error = {0};
+    int rank = -1;
+    if (stn_mpi_open(&mpi, &error) != STN_OK || mpi.call.comm_rank(mpi.world, &rank)) return 1;
+    if (rank == lost) stop();
+    const stn_status status = stn_team_create_mpi(NULL, NULL, 0, &team, &error);
+    const bool good = status == STN_ERROR_IO && !team;
+    printf("rank %d ended %s: %s\n", rank, good ? "well" : "badly", error.message), fflush(stdout);
+    sleep(1);
+    return !good;
+}
+
 int main(int argc, char **argv) {
     const bool gpu = argc > 3 && !strcmp(argv[3], "gpu");
     rig r = {.strategy = gpu ? "direct" : "host"};
@@ -217,6 +236,7 @@ int main(int argc, char **argv) {
     stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
     options.cache_dir = ":memory:", options.device = gpu ? STN_DEVICE_AUTO : STN_DEVICE_HOST, options.threads = 1;
     if (argc < 2) return 2;
+    if (argc > 2 && !strcmp(argv[1], "absent")) return absent(atoi(argv[2]));
     stn_status status = stn_context_create(&options, &r.alone, &error);
     /* the world as a communicator that is named, or as the default */
     const bool named = argc == 3;
@@ -233,6 +253,7 @@ int main(int argc, char **argv) {
         lose(&r, atoi(argv[2]), !strcmp(argv[1], "leave"));
     else if (argc > 2)
         for (uint64_t i = 0; i < strtoull(argv[2], NULL, 10); i++) draw(&r, strtoull(argv[1], NULL, 10), i);
+    if (!strcmp(argv[1], "finalised")) r.failed += stn_mpi_open(&mpi, &error) != STN_OK || mpi.call.finalize();
     stn_team_destroy(r.team);
     stn_context_destroy(r.alone);
     return r.failed > 0;

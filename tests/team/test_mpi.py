@@ -47,7 +47,7 @@ class Mpi(CommandTest):
         try:
             out, err = process.communicate(timeout=seconds)
         except subprocess.TimeoutExpired:
-            process.kill()
+            process.terminate()  # it ends its processes, stopped ones too
             self.fail(f'it did not end within {seconds} s: {process.communicate()}')
         return process.returncode, out, err
 
@@ -113,6 +113,10 @@ class Equal(Mpi):
                 code, _, err = self.mpirun(4, BINARY, 'run', *arguments, '--steps', 9, '--out', 'all.npy', '--json')
                 self.assertEqual(code, 0, err)
                 self.assertEqual((self.path / 'one.npy').read_bytes(), (self.path / 'all.npy').read_bytes())
+
+    def test_finalised_by_the_caller(self):
+        code, out, err = self.mpirun(2, RANKS, 'finalised')
+        self.assertEqual((code, out), (0, ''), err)
 
 
 class Refusals(Mpi):
@@ -185,6 +189,12 @@ class Lost(Mpi):
         lost = dice.randint(0, 2)
         _, out, err = self.mpirun(3, RANKS, 'leave', lost, flags=['--enable-recovery'])
         self.assertEqual(len(re.findall(rf'rank [0-2] ended well: .*: rank {lost} of 3 has not answered', out)), 2, out + err)
+
+    def test_a_rank_that_makes_no_team(self):
+        lost = dice.randint(0, 2)
+        _, out, err = self.mpirun(3, RANKS, 'absent', lost)
+        self.assertGreaterEqual(out.count('ended well: not all 3 ranks came to make a team'), 1, out + err)
+        self.assertNotIn('badly', out)
 
     def lose(self, number, old):
         """A rank of a long run gets a signal: the exit code, sentences and seconds until the end."""
