@@ -25,9 +25,9 @@ struct stn_context {
     stn_templates templates;
     stn_cache *cache;
     stn_memo *kernels;
-    struct stn_gather *gathering; /* threads that list what they miss: plan/gather.h */
-    pthread_mutex_t lock;         /* guards compiler, cuFFT, cuBLAS, pool, measuring, gathering and wisdom */
-    pthread_mutex_t tuning;       /* held while candidates are measured: one thread at a time */
+    struct stn_compile_batch *batches; /* that threads record now: compile_batch.h */
+    pthread_mutex_t lock;   /* guards compiler, cuFFT, cuBLAS, pool, copy bandwidth, batches, kernels and wisdom */
+    pthread_mutex_t tuning; /* held while candidates are measured: one thread at a time */
     stn_compiler *compiler;
     stn_error no_compiler;      /* why it could not be opened; status 0: not tried */
     stn_compiler_place located; /* what would be opened; an empty identity: nothing */
@@ -67,4 +67,12 @@ stn_status stn_context_measure(stn_context *context, stn_error *error);
 void stn_context_recall_measured(stn_context *context);
 /* The host as a machine: names and sizes from the system, ceilings assumed. threads: 0 for all. */
 void stn_machine_of_host(int threads, stn_machine *machine);
+
+/* The machine that a context plans for; owned by the context. */
+const stn_machine *stn_context_machine(const stn_context *context);
+/* A copy of it. standard: on the host, a machine whose number of threads does not depend on the
+ * context, so that the strategies chosen for it do not depend on the context either. */
+void stn_context_machine_copy(const stn_context *context, bool standard, stn_machine *machine);
+/* Waits for all work on the context's GPU, on any stream. */
+stn_status stn_context_wait(stn_context *context, stn_error *error);
 #endif

@@ -17,21 +17,21 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "context/compile_batch.h"
 #include "context/context.h"
-#include "context/gather.h"
 #include "context/kernel_load.h"
 
 typedef struct request {
     stn_context *context;
     const char *name, *params;
-    stn_key source;        /* without the compiler */
-    double seconds;        /* that compiling it took; 0: it was stored */
-    stn_kernel *stands_in; /* gathered: it is missing, and this takes its place */
-    bool only_compile;     /* what is compiled is loaded later */
+    stn_key source;          /* without the compiler */
+    double seconds;          /* that compiling it took; 0: it was stored */
+    stn_kernel *placeholder; /* the kernel was added to a compile batch, and this is returned in its place */
+    bool only_compile;       /* the compiled kernel is loaded later */
     const atomic_bool *cancel;
 } request;
 
-static const char gathered[] = "the kernel is only listed", cancelled[] = "nobody waits for the kernel any more";
+static const char recorded[] = "the kernel is only listed", cancelled[] = "nobody waits for the kernel any more";
 
 void stn_kernel_free(stn_kernel *kernel) {
     if (!kernel) return;
@@ -272,24 +272,27 @@ static stn_status find_stored(const request *want, stn_kernel **kernel, stn_erro
     return use_found(want, found, &key, &entry, kernel, error);
 }
 
-static void free_stand_in(void *kernel) { stn_kernel_free(kernel); }
+static void free_placeholder(void *kernel) { stn_kernel_free(kernel); }
 
-/* True where a stand-in takes the kernel's place; without memory for one it is compiled now. */
-static bool list_missing(stn_gather *gather, request *want) {
-    want->stands_in = stn_gather_find(gather, want->name, want->params);
-    if (want->stands_in) return true;
+static const stn_compile_batch_calls batch_calls = {stn_kernel_compile, free_placeholder};
+
+/* Adds the kernel to the batch; true where a placeholder takes its place. When out of memory, or
+ * where the batch is full, the kernel is compiled now. */
+static bool add_missing(stn_compile_batch *batch, request *want) {
+    want->placeholder = stn_compile_batch_find(batch, want->name, want->params);
+    if (want->placeholder) return true;
     stn_kernel *made = calloc(1, sizeof *made);
     if (made && (made->name = strdup(want->name)) && (made->params = strdup(want->params)) &&
-        stn_gather_add(gather, &(stn_wanted){made->name, made->params, made}, free_stand_in))
-        want->stands_in = made;
+        stn_compile_batch_add(batch, &(stn_missing_kernel){made->name, made->params, made}, &batch_calls))
+        want->placeholder = made;
     else
         stn_kernel_free(made);
-    return want->stands_in != NULL;
+    return want->placeholder != NULL;
 }
 
 static stn_status make(void *user, const stn_key *source, void **value, stn_error *error) {
     request *want = user;
-    stn_gather *gather = stn_gather_here(want->context);
+    stn_compile_batch *batch = stn_compile_batch_current(want->context);
     (void)source; /* it is want->source */
     stn_kernel *kernel = NULL;
     stn_compiler *compiler;
@@ -297,11 +300,10 @@ static stn_status make(void *user, const stn_key *source, void **value, stn_erro
     if (!kernel) {
         stn_error missing = {0};
         const bool located = *stn_context_compiler_identity(want->context);
-        if (gather && located && list_missing(gather, want)) /* opening it is left to whoever compiles */
-            return stn_fail(error, STN_ERROR_INTERNAL, gathered);
+        if (batch && located && add_missing(batch, want)) /* opening it is left to whoever compiles */
+            return stn_fail(error, STN_ERROR_INTERNAL, recorded);
         stn_status status = stn_context_compiler(want->context, &compiler, &missing);
-        if (status == STN_OK && gather && list_missing(gather, want))
-            return stn_fail(error, STN_ERROR_INTERNAL, gathered);
+        if (status == STN_OK && batch && add_missing(batch, want)) return stn_fail(error, STN_ERROR_INTERNAL, recorded);
         if (status == STN_OK)
             STN_TRY(compile_once(want, compiler, &kernel, error));
         else if (status != STN_ERROR_NO_COMPILER)
@@ -316,8 +318,8 @@ static stn_status make(void *user, const stn_key *source, void **value, stn_erro
 
 /* Did another thread, which this one waited for, leave it unmade? */
 static bool left_unmade(const request *want, stn_status status, const stn_error *why) {
-    if (status != STN_ERROR_INTERNAL || want->stands_in) return false;
-    return !strcmp(why->message, gathered) ||
+    if (status != STN_ERROR_INTERNAL || want->placeholder) return false;
+    return !strcmp(why->message, recorded) ||
            (!strcmp(why->message, cancelled) && !(want->cancel && atomic_load(want->cancel)));
 }
 
@@ -325,14 +327,14 @@ static stn_status get(request *want, void **value, bool *hit, stn_error *error) 
     stn_status status;
     stn_error why;
     STN_TRY(make_key(want, want->context->machine.sm, NULL, &want->source, error));
-    stn_gather *gather = stn_gather_here(want->context);
-    if (gather && stn_memo_is_making(want->context->kernels, &want->source) && list_missing(gather, want))
+    stn_compile_batch *batch = stn_compile_batch_current(want->context);
+    if (batch && stn_memo_is_making(want->context->kernels, &want->source) && add_missing(batch, want))
         return STN_OK; /* another thread compiles it: whoever lists what is missing does not wait */
     do {               /* a thread that waited for one that only gathers, or was cancelled, makes it itself */
         why = (stn_error){0};
         status = stn_memo_get(want->context->kernels, &want->source, make, want, value, hit, &why);
     } while (left_unmade(want, status, &why));
-    return status == STN_OK || want->stands_in ? STN_OK : stn_fail(error, status, "%s", why.message);
+    return status == STN_OK || want->placeholder ? STN_OK : stn_fail(error, status, "%s", why.message);
 }
 
 stn_status stn_kernel_compile(stn_context *context, const char *name, const char *params, const atomic_bool *cancel,
@@ -354,8 +356,8 @@ stn_status stn_kernel_get(stn_context *context, const char *name, const char *pa
     void *value = NULL;
     bool hit = false;
     STN_TRY(get(&want, &value, &hit, error));
-    if (want.stands_in) {
-        *kernel = want.stands_in;
+    if (want.placeholder) {
+        *kernel = want.placeholder;
         return STN_OK;
     }
     STN_TRY(stn_kernel_load_later(context, value, error));

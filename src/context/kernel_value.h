@@ -15,7 +15,7 @@ typedef struct stn_kernel {
     double seconds;             /* that compiling it took; 0: it was stored */
     atomic_bool fresh;          /* compiled for a plan that has not taken it yet */
     struct stn_entry *unloaded; /* owned: what is left to load of a kernel that was only compiled; NULL: it is loaded */
-    /* NULL when planned for an absent GPU, of one that is only listed (plan/gather.h), or only
+    /* NULL when planned for an absent GPU, of one that is only listed (context/compile_batch.h), or only
      * compiled. */
     stn_module *module;
 } stn_kernel;

@@ -35,7 +35,7 @@ struct stn_device {
 stn_status stn_device_push(stn_device *device, stn_error *error);
 void stn_device_pop(stn_device *device); /* after that, in place of stn_device_leave */
 
-/* machine.c: the ceilings of the nearest known chip at or below `sm`. clock and memory rate in Hz
+/* chips.c: the ceilings of the nearest known chip at or below `sm`. clock and memory rate in Hz
  * and bytes/s; 0: not reported, take the known chip's. */
 void stn_machine_assume(stn_machine *machine, int sm, int multiprocessors, double clock, double memory_rate);
 #endif

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "context/context.h"
 #include "plan/plan.h"
 
 stn_status stn_plan_copy(const stn_plan *like, const stn_kind *kind, const void *work, uint64_t steps,
@@ -38,10 +39,18 @@ stn_status stn_plan_build(const stn_plan *like, uint64_t steps, const stn_strate
     return status;
 }
 
+static void free_first_result(struct stn_first *first) {
+    if (!first) return;
+    stn_background_compile_end(first->ahead);
+    stn_plan_destroy(first->generic);
+    pthread_mutex_destroy(&first->lock);
+    free(first);
+}
+
 void stn_plan_destroy(stn_plan *plan) {
     if (!plan) return;
-    stn_tuner_default.close(plan);
-    stn_first_result_free(plan);
+    plan->kind->tuner->close(plan);
+    free_first_result(plan->first);
     stn_plan_destroy(plan->repeat);
     if (plan->strategy) plan->strategy->release(plan);
     stn_memory_free(plan->context, plan->workspace);

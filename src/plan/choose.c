@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "plan/gather.h"
+#include "context/compile_batch.h"
 #include "plan/plan.h"
 
 #define MOST_CANDIDATES 64
@@ -17,10 +17,10 @@ static bool wanted(const char *name, const stn_strategy *strategy) {
 
 stn_status stn_plan_check_name(const stn_kind *kind, const char *name, stn_error *error) {
     char known[256] = "auto";
-    for (size_t i = 0; kind->strategy(i); i++) {
-        if (wanted(name, kind->strategy(i))) return STN_OK;
+    for (size_t i = 0; kind->strategies[i]; i++) {
+        if (wanted(name, kind->strategies[i])) return STN_OK;
         strncat(known, ", ", sizeof known - strlen(known) - 1);
-        strncat(known, kind->strategy(i)->name, sizeof known - strlen(known) - 1);
+        strncat(known, kind->strategies[i]->name, sizeof known - strlen(known) - 1);
     }
     return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "there is no strategy '%.40s'%s: use one of %s", name,
                     kind->of_these, known);
@@ -109,7 +109,7 @@ void stn_plan_rank(stn_plan *plan, const char *name, size_t most) {
     double given = 0, least = INFINITY;
     for (int turn = 0; turn < 2; turn++, given = ABOUT_LEAST * least) {
         plan->ranked = 0;
-        for (size_t i = 0; (strategy = plan->kind->strategy(i)); i++)
+        for (size_t i = 0; (strategy = plan->kind->strategies[i]); i++)
             if (wanted(name, strategy)) rank_strategy(plan, strategy, most, given, &least);
         if (plan->ranked && plan->ranking[0].applies) return;
     }
@@ -148,8 +148,8 @@ static stn_status rank_by_mode(stn_plan *plan, const stn_plan_options *options, 
     const bool all = mode == STN_MODE_PATIENT;
     const double limit = options->tune_seconds > 0 ? options->tune_seconds : all ? INFINITY : TUNE_SECONDS;
     if ((all || mode == STN_MODE_MEASURE))
-        stn_tuner_default.tune(plan, name, limit, all);
-    else if (options->deterministic || !stn_tuner_default.recall(plan, name)) {
+        plan->kind->tuner->tune(plan, name, limit, all);
+    else if (options->deterministic || !plan->kind->tuner->recall(plan, name)) {
         if (mode == STN_MODE_WISDOM_ONLY)
             return stn_fail(
                 error, STN_ERROR_UNSUPPORTED,
@@ -202,17 +202,17 @@ void stn_plan_unprepare(stn_plan *plan) {
 
 /* All kernels that are missing are compiled at once. What a plan uses inside comes with it. */
 static stn_status prepare_row(stn_plan *plan, const stn_ranked *row, stn_error *error) {
-    stn_gather *gather = plan->machine.is_device && !plan->inner ? stn_gather_begin(plan->context) : NULL;
+    stn_compile_batch *gather = plan->machine.is_device && !plan->inner ? stn_compile_batch_begin(plan->context) : NULL;
     stn_plan_take(plan, row);
     stn_status status = plan->strategy->prepare(plan, error);
-    if (stn_gather_end(gather)) {
+    if (stn_compile_batch_end(gather)) {
         const size_t workspace = plan->workspace_size;
         stn_plan_unprepare(plan);
-        if (status == STN_OK && plan->first_result && stn_first_result_begin(plan, gather, workspace)) return STN_OK;
-        stn_gather_compile(gather);
+        if (status == STN_OK && plan->first_result && plan->first_result(plan, gather, workspace)) return STN_OK;
+        stn_compile_batch_run(gather);
         status = plan->strategy->prepare(plan, error);
     }
-    stn_gather_free(gather);
+    stn_compile_batch_free(gather);
     return status;
 }
 
@@ -225,7 +225,7 @@ static void insert_first(stn_plan *plan, const stn_ranked *row) {
 
 bool stn_plan_generic(const stn_plan *plan, stn_ranked *row) {
     const stn_strategy *strategy;
-    for (size_t i = 0; (strategy = plan->kind->strategy(i)); i++) {
+    for (size_t i = 0; (strategy = plan->kind->strategies[i]); i++) {
         *row = (stn_ranked){.strategy = strategy};
         if (plan->only && strategy != plan->only) continue;
         if (!strategy->generic || !plan->kind->applies(plan, strategy, row->reason, sizeof row->reason)) continue;

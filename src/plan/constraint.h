@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "plan/machine.h"
+#include "launch/machine.h"
 #include "problem/task.h"
 
 typedef struct stn_constraint {

@@ -33,11 +33,13 @@ typedef struct stn_key_sink {
     void (*text)(void *user, const char *label, const char *value);
 } stn_key_sink;
 
+typedef struct stn_tuner stn_tuner; /* plan.h */
+
 typedef struct stn_kind {
-    const char *label;    /* before the work in a plan's description */
-    const char *of_these; /* after "strategy 'x'" in messages: " of transforms"; "" */
-    /* Row i of the kind's table of strategies; NULL past its end. */
-    const stn_strategy *(*strategy)(size_t i);
+    const char *label;                     /* before the work in a plan's description */
+    const char *of_these;                  /* after "strategy 'x'" in messages: " of transforms"; "" */
+    const stn_strategy *const *strategies; /* ends with NULL */
+    const stn_tuner *tuner;                /* that measures its candidates */
 
     /* ---- the work as a value in the plan
      * Validates what the caller wrote (a stn_problem, a stn_transform...) into the plan. */
@@ -93,5 +95,7 @@ typedef struct stn_kind {
 stn_status stn_judge_of(const stn_plan *plan, const stn_strategy *const *judges, int *which,
                         const stn_strategy **chosen, stn_candidate *candidate, stn_error *error);
 
-extern const stn_kind stn_kind_stencil, stn_kind_fft, stn_kind_layer, stn_kind_system;
+/* The table of kinds. */
+enum { STN_KIND_STENCIL, STN_KIND_FFT, STN_KIND_LAYER, STN_KIND_SYSTEM, STN_KIND_COUNT };
+extern const stn_kind *const stn_kinds[STN_KIND_COUNT];
 #endif

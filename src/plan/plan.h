@@ -2,7 +2,10 @@
  * strategy built. */
 #ifndef STN_PLAN_PLAN_H
 #define STN_PLAN_PLAN_H
-#include "plan/gather.h"
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "context/compile_batch.h"
 #include "plan/kind.h"
 
 #define STN_PLAN_KERNELS 16
@@ -36,6 +39,17 @@ typedef struct stn_skip {
 
 struct stn_kernel;
 
+/* options.first_result (first_result.c): the generic kernel runs while the chosen ones are compiled. */
+struct stn_first {
+    stn_plan *generic;             /* owned until the plan ends, since another thread may be inside it */
+    stn_background_compile *ahead; /* compiles the plan's kernels; NULL once it was waited for */
+    size_t workspace;              /* bytes, that either needs */
+    pthread_mutex_t lock;
+    bool served;       /* a whole execution was enqueued */
+    atomic_bool ended; /* the plan itself runs from now on, or, where it failed, the generic one for good */
+    stn_error failed;  /* status STN_OK: it did not */
+};
+
 struct stn_plan {
     stn_context *context; /* outlives the plan */
     const stn_kind *kind;
@@ -60,10 +74,12 @@ struct stn_plan {
     size_t workspace_size;
     void *workspace; /* owned; NULL when none is needed or the caller brings it */
     bool caller_workspace;
-    bool inner;                /* made by another plan, which sees to its kernels: gather.h */
-    const stn_strategy *only;  /* the caller named it; NULL: any */
-    bool composes;             /* a caller's plan: long runs may be made of chunks (strategies/chunked.c) */
-    bool first_result;         /* the caller asked for the first result as soon as possible */
+    bool inner;               /* made by another plan, which sees to its kernels: gather.h */
+    const stn_strategy *only; /* the caller named it; NULL: any */
+    bool composes;            /* a caller's plan: long runs may be made of chunks (strategies/chunked.c) */
+    /* Called once where kernels are missing: stn_first_result_begin where the caller asked for the
+     * first result as soon as possible, else NULL. */
+    bool (*first_result)(stn_plan *plan, stn_compile_batch *batch, size_t workspace);
     struct stn_first *first;   /* owned, first_result.c: the generic kernel's plan; NULL: the plan is ready */
     bool deterministic;        /* it is chosen by estimate alone */
     bool cold;                 /* its candidates are measured with a cold L2 cache */
@@ -84,6 +100,10 @@ stn_status stn_plan_make(stn_context *context, const stn_kind *kind, const void 
  * some of them. All parts get the same `run`, with its workspace, and come in order; out is whole
  * after the last. */
 uint64_t stn_plan_launches(stn_plan *plan);
+/* Fails where nothing was prepared: options.estimate_only. */
+stn_status stn_plan_check_prepared(const stn_plan *plan, stn_error *error);
+/* Checks `run` and runs all of it. */
+stn_status stn_plan_run_checked(stn_plan *plan, const stn_execution *run, stn_error *error);
 stn_status stn_plan_execute_part(stn_plan *plan, stn_part part, const stn_execution *run, stn_error *error);
 
 /* The whole run, unchecked: for those who have checked `run`. */
@@ -130,7 +150,7 @@ void stn_plan_count_skip(stn_plan *plan, const char *constraint, const char *bec
  * Where the generic kernel is predicted to finish a whole execution before they would be compiled,
  * they are compiled in the background, the generic kernel serves the first execution, and the
  * gather is taken over: true. */
-bool stn_first_result_begin(stn_plan *plan, stn_gather *gather, size_t workspace);
+bool stn_first_result_begin(stn_plan *plan, stn_compile_batch *gather, size_t workspace);
 /* The plan that runs what comes next: the generic kernel's, or the plan itself. `ends`: what comes
  * next completes an execution. Waits for the background compile once the generic kernel has run an
  * execution. */
@@ -141,7 +161,6 @@ stn_plan *stn_first_result_end(stn_plan *plan);
 /* The plan that runs now. */
 const stn_plan *stn_first_result_now(const stn_plan *plan);
 void stn_first_result_describe(const stn_plan *plan, stn_format format, stn_text *text);
-void stn_first_result_free(stn_plan *plan);
 
 /* ---- build.c
  * A plan of other work on the same context and machine, in which nothing is chosen yet, and without
@@ -179,11 +198,8 @@ void stn_subplan_list_kernels(stn_plan *parent, const stn_plan *plan);
 /* weights.c: new weights, of a plan that is prepared, by its choice or by another one. */
 stn_status stn_plan_renew_weights(stn_plan *plan, size_t count, const double *weights, stn_error *error);
 
-/* context/watched.c: an execution with a progress function; and what is to be told between two runs
- * of a stack, of which `number` are enqueued. */
+/* watched.c: an execution with a progress function. */
 stn_status stn_plan_run_watched(stn_plan *plan, const stn_execution *run, stn_error *error);
-stn_status stn_snapshots_pause(stn_plan *plan, const stn_execution *run, uint64_t number, bool *goes_on,
-                               stn_error *error);
 
 /* pointers.c: what an execution brings, against what the plan was made for. */
 stn_status stn_plan_check_pointers(const stn_plan *plan, const stn_execution *run, stn_error *error);
@@ -198,7 +214,7 @@ stn_status stn_snapshots_run(stn_plan *plan, const stn_execution *run, stn_error
 /* What the room `tune` lends to plans. The first two rank the candidates, put measured times into
  * the ranking where they know some, order it by them and say so in plan->chosen. Neither can fail:
  * at worst the ranking is as it was estimated. */
-typedef struct stn_tuner {
+struct stn_tuner {
     bool (*recall)(stn_plan *plan,
                    const char *strategy); /* what was measured before; false: nothing is known or ranked */
     /* Measures, in about so many seconds; all candidates, or the likely ones. */
@@ -214,6 +230,5 @@ typedef struct stn_tuner {
     const stn_strategy *(*strategy)(const stn_plan *plan, stn_candidate *candidate); /* that runs now */
     void (*describe)(const stn_plan *plan, stn_format format, stn_text *text);
     void (*close)(stn_plan *plan); /* NULL in plan->online is fine */
-} stn_tuner;
-extern const stn_tuner stn_tuner_default;
+};
 #endif

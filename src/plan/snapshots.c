@@ -3,6 +3,9 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "context/context.h"
+#include "context/stream_wait.h"
+#include "host/watch.h"
 #include "plan/plan.h"
 
 /* Does one execute make the whole stack? What is no stencil has none. */
@@ -26,6 +29,24 @@ stn_status stn_snapshots_prepare(stn_plan *plan, stn_error *error) {
     return STN_OK;
 }
 
+/* Reports progress between two runs of the stack, `number` of which are enqueued. *goes_on becomes
+ * false where the progress function cancels the execution. */
+static stn_status report_progress(stn_plan *plan, const stn_execution *run, uint64_t number, bool *goes_on,
+                                  stn_error *error) {
+    stn_watch *watch = run->progress_user;
+    stn_timer *timer = NULL;
+    stn_status status = STN_OK;
+    if (plan->context->device) {
+        STN_TRY(stn_timer_create(plan->context->device, &timer, error));
+        status = stn_timer_mark(timer, run->stream, error);
+        if (status == STN_OK) status = stn_stream_wait(timer, watch, error);
+        stn_timer_destroy(timer);
+    }
+    watch->base = watch->done = number * plan->task.steps;
+    *goes_on = stn_watch_goes_on(watch);
+    return status;
+}
+
 stn_status stn_snapshots_run(stn_plan *plan, const stn_execution *run, stn_error *error) {
     STN_TRY(stn_plan_run_whole(plan, run, error));
     if (is_one_run(plan)) return STN_OK;
@@ -34,7 +55,7 @@ stn_status stn_snapshots_run(stn_plan *plan, const stn_execution *run, stn_error
     stn_execution each = *run;
     bool goes_on = true;
     for (uint64_t i = 1; i < plan->task.snapshots; i++) {
-        if (run->progress) STN_TRY(stn_snapshots_pause(plan, run, i, &goes_on, error));
+        if (run->progress) STN_TRY(report_progress(plan, run, i, &goes_on, error));
         if (!goes_on) break;
         each.in = each.out;
         each.out = (char *)each.out + bytes;

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "launch/machine.h"
 #include "plan/constraint.h"
-#include "plan/machine.h"
 #include "problem/layer.h"
 #include "problem/system_task.h"
 #include "problem/task.h"
@@ -59,19 +59,32 @@ void stn_estimate_memory(const stn_task *task, double bytes, stn_estimate *estim
 /* The predicted seconds, times what its memory counts for: candidates are ranked by that. */
 double stn_estimate_cost(const stn_estimate *estimate);
 
+/* The choice of a strategy for work of one type.
+ *
+ *     applies      Can it run this work on this machine? If not, `reason` is one phrase that says why.
+ *     candidates   Writes at most `most` candidates, the best guess first, and returns their number.
+ *                  Those that are only worth measuring come after the first STN_CANDIDATES.
+ *     estimate     The predicted cost of a candidate. */
+#define STN_CHOOSING(type)                                                                                             \
+    struct {                                                                                                           \
+        bool (*applies)(const type *work, const stn_machine *machine, char *reason, size_t reason_size);               \
+        size_t (*candidates)(const type *work, const stn_machine *machine, stn_candidate *list, size_t most);          \
+        void (*estimate)(const type *work, const stn_machine *machine, const stn_candidate *candidate,                 \
+                         stn_estimate *estimate);                                                                      \
+    }
+
 typedef struct stn_strategy {
     const char *name;
-    /* Can it run this task on this machine? If not, one phrase says why. */
-    bool (*applies)(const stn_task *task, const stn_machine *machine, char *reason, size_t reason_size);
-    /* At most `most` candidates, best guess first; returns how many. Asked for more than
-     * STN_CANDIDATES, those that are worth measuring follow those that the estimate chooses
-     * from. */
-    size_t (*candidates)(const stn_task *task, const stn_machine *machine, stn_candidate *list, size_t most);
+    /* How it is chosen, by the kind of work that it serves. */
+    union {
+        STN_CHOOSING(stn_task); /* of stencils */
+        STN_CHOOSING(stn_fft) fft;
+        STN_CHOOSING(stn_layer) layer;
+        STN_CHOOSING(stn_system_task) system;
+    };
     /* Candidates that depend on what the strategies before it in the table were ranked at. NULL:
      * there are none. */
     size_t (*compose)(const stn_plan *plan, stn_candidate *list, size_t most);
-    void (*estimate)(const stn_task *task, const stn_machine *machine, const stn_candidate *candidate,
-                     stn_estimate *estimate);
     /* Builds kernels, tables and workspace size for plan->candidate into plan->state.
      * STN_ERROR_NO_COMPILER, STN_ERROR_UNSUPPORTED and failures of resources (skips.c) let the next
      * candidate try. */
@@ -105,44 +118,10 @@ typedef struct stn_strategy {
      * has one part. */
     uint64_t (*launches)(const stn_plan *plan);
     stn_status (*execute_part)(stn_plan *plan, stn_part part, const stn_execution *run, stn_error *error);
-    bool local;   /* it takes step by step, and no value reaches further than taps carry it */
-    bool sources; /* it adds a constant source itself */
-    bool sums;    /* it serves task->sum */
-    bool stacks;  /* one execute and one estimate make all snapshots; else the plan runs them one after the other */
+    bool local;        /* it takes step by step, and no value reaches further than taps carry it */
+    bool sources;      /* it adds a constant source itself */
+    bool sums;         /* it serves task->sum */
+    bool counts_steps; /* on the host: it takes step by step, so that its passes tell how many steps are done */
+    bool stacks; /* one execute and one estimate make all snapshots; else the plan runs them one after the other */
 } stn_strategy;
-
-/* A strategy of transforms chooses by plan->fft; all else is the same skeleton. */
-typedef struct stn_fft_strategy {
-    stn_strategy run; /* without applies, candidates, estimate and set_weights */
-    bool (*applies)(const stn_fft *fft, const stn_machine *machine, char *reason, size_t reason_size);
-    size_t (*candidates)(const stn_fft *fft, const stn_machine *machine, stn_candidate *list, size_t most);
-    void (*estimate)(const stn_fft *fft, const stn_machine *machine, const stn_candidate *candidate,
-                     stn_estimate *estimate);
-} stn_fft_strategy;
-
-/* Likewise of Fourier layers, by plan->layer. execute finds their further pointers in `run`. */
-typedef struct stn_layer_strategy {
-    stn_strategy run; /* without applies, candidates, estimate and set_weights */
-    bool (*applies)(const stn_layer *layer, const stn_machine *machine, char *reason, size_t reason_size);
-    size_t (*candidates)(const stn_layer *layer, const stn_machine *machine, stn_candidate *list, size_t most);
-    void (*estimate)(const stn_layer *layer, const stn_machine *machine, const stn_candidate *candidate,
-                     stn_estimate *estimate);
-} stn_layer_strategy;
-
-/* Likewise of systems, by plan->system; their arrays are in run->system. */
-typedef struct stn_system_strategy {
-    stn_strategy run; /* without applies, candidates, estimate and set_weights */
-    bool (*applies)(const stn_system_task *task, const stn_machine *machine, char *reason, size_t reason_size);
-    size_t (*candidates)(const stn_system_task *task, const stn_machine *machine, stn_candidate *list, size_t most);
-    void (*estimate)(const stn_system_task *task, const stn_machine *machine, const stn_candidate *candidate,
-                     stn_estimate *estimate);
-} stn_system_strategy;
-
-extern const stn_strategy stn_strategy_host, stn_strategy_direct, stn_strategy_lowrank, stn_strategy_segment,
-    stn_strategy_spectral, stn_strategy_sourced, stn_strategy_host_spectral, stn_strategy_aperiodic,
-    stn_strategy_sparse, stn_strategy_cufft_spectral, stn_strategy_chunked;
-extern const stn_fft_strategy stn_fft_strategy_host, stn_fft_strategy_fft, stn_fft_strategy_block,
-    stn_fft_strategy_cufft;
-extern const stn_system_strategy stn_system_strategy_host, stn_system_strategy_step;
-extern const stn_layer_strategy stn_layer_strategy_host, stn_layer_strategy_fno, stn_layer_strategy_cublas;
 #endif

@@ -30,7 +30,7 @@ typedef struct stn_task {
                  but where that is frozen; for strategies that say `sums`. No problem asks for it */
     double tolerance;
     bool local;              /* STN_ACCURACY_LOCAL: only strategies that take step by step */
-    struct stn_found *found; /* borrowed: what searches found, plan/machine.h; NULL: nothing is kept */
+    struct stn_found *found; /* borrowed: what searches found, context/search_cache.h; NULL: nothing is kept */
     bool in_place;
     int alignment; /* bytes, a power of two, at least the dtype's size */
     size_t ntaps;

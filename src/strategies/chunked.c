@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "plan/accuracy.h"
 #include "plan/plan.h"
+#include "strategies/table.h"
 
 /* Of a chunk's error, the part that points the same way in every chunk and adds up; the rest adds
  * up as its root. Launches of `lowrank` in f32, whose parts of the same sign are the largest, were

@@ -18,6 +18,7 @@
 #include "context/kernel.h"
 #include "plan/plan.h"
 #include "strategies/common/mover.h"
+#include "strategies/table.h"
 
 #define MOVING 1.3 /* copies that moving costs: rows need not start at whole lines of a cache */
 
@@ -257,7 +258,7 @@ static stn_status open_cufft(const stn_plan *plan, stn_cufft **cufft, stn_error 
     stn_status status = stn_context_cufft(plan->context, cufft, &why);
     if (status == STN_OK) return STN_OK;
     for (size_t i = 0; i < plan->ranked; i++)
-        if (plan->ranking[i].strategy == &stn_fft_strategy_fft.run && !plan->ranking[i].applies)
+        if (plan->ranking[i].strategy == &stn_fft_strategy_fft && !plan->ranking[i].applies)
             return stn_fail(error, status, "only cuFFT could run this transform (fft: %s), but there is %s",
                             plan->ranking[i].reason, why.message);
     return stn_fail(error, status, "%s", why.message);
@@ -360,14 +361,14 @@ static void name_candidate(const stn_task *unused, const stn_candidate *candidat
     stn_text_printf(text, "%s%s", ways[candidate->values[WAY]], candidate->values[WIDENED] ? ", as f32" : "");
 }
 
-const stn_fft_strategy stn_fft_strategy_cufft = {
-    .run = {.name = "cufft",
-            .prepare = prepare,
-            .execute = execute,
-            .describe = describe,
-            .release = release,
-            .name_candidate = name_candidate},
-    .applies = applies,
-    .candidates = candidates,
-    .estimate = estimate,
+const stn_strategy stn_fft_strategy_cufft = {
+    .name = "cufft",
+    .fft.applies = applies,
+    .fft.candidates = candidates,
+    .fft.estimate = estimate,
+    .prepare = prepare,
+    .execute = execute,
+    .describe = describe,
+    .release = release,
+    .name_candidate = name_candidate,
 };

@@ -15,6 +15,7 @@
 #include "render/render.h"
 #include "strategies/common/ladder.h"
 #include "strategies/common/roots.h"
+#include "strategies/table.h"
 
 enum { PAD = 32, RADICES = 8, LARGEST_RADIX = 16, MOST_THREADS = 512, POINTS_A_THREAD = 8, LEAST_POINTS = 512 };
 
@@ -256,14 +257,14 @@ static void name_candidate(const stn_task *unused, const stn_candidate *candidat
     stn_text_printf(text, "whole grids in a block's shared memory%s", shares[1 + candidate->values[SHARE]]);
 }
 
-const stn_fft_strategy stn_fft_strategy_block = {
-    .run = {.name = "block",
-            .prepare = prepare,
-            .execute = execute,
-            .describe = describe,
-            .release = release,
-            .name_candidate = name_candidate},
-    .applies = applies,
-    .candidates = candidates,
-    .estimate = estimate,
+const stn_strategy stn_fft_strategy_block = {
+    .name = "block",
+    .fft.applies = applies,
+    .fft.candidates = candidates,
+    .fft.estimate = estimate,
+    .prepare = prepare,
+    .execute = execute,
+    .describe = describe,
+    .release = release,
+    .name_candidate = name_candidate,
 };

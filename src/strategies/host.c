@@ -8,6 +8,7 @@
 #include "host/step.h"
 #include "plan/accuracy.h"
 #include "plan/plan.h"
+#include "strategies/table.h"
 
 static bool applies(const stn_task *task, const stn_machine *machine, char *reason, size_t reason_size) {
     (void)task;
@@ -146,4 +147,5 @@ const stn_strategy stn_strategy_host = {
     .launches = launches,
     .execute_part = execute_part,
     .sources = true,
+    .counts_steps = true,
 };

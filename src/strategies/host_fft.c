@@ -6,6 +6,7 @@
 #include "context/context.h"
 #include "host/fft.h"
 #include "plan/plan.h"
+#include "strategies/table.h"
 
 typedef struct host_state {
     stn_pool *pool; /* the context's */
@@ -75,9 +76,13 @@ static void release(stn_plan *plan) {
     plan->state = NULL;
 }
 
-const stn_fft_strategy stn_fft_strategy_host = {
-    .run = {.name = "host", .prepare = prepare, .execute = execute, .describe = describe, .release = release},
-    .applies = applies,
-    .candidates = candidates,
-    .estimate = estimate,
+const stn_strategy stn_fft_strategy_host = {
+    .name = "host",
+    .fft.applies = applies,
+    .fft.candidates = candidates,
+    .fft.estimate = estimate,
+    .prepare = prepare,
+    .execute = execute,
+    .describe = describe,
+    .release = release,
 };

@@ -7,6 +7,7 @@
 #include "context/context.h"
 #include "host/layer.h"
 #include "plan/plan.h"
+#include "strategies/table.h"
 
 typedef struct host_state {
     stn_pool *pool; /* the context's */
@@ -77,9 +78,13 @@ static void release(stn_plan *plan) {
     plan->state = NULL;
 }
 
-const stn_layer_strategy stn_layer_strategy_host = {
-    .run = {.name = "host", .prepare = prepare, .execute = execute, .describe = describe, .release = release},
-    .applies = applies,
-    .candidates = candidates,
-    .estimate = estimate,
+const stn_strategy stn_layer_strategy_host = {
+    .name = "host",
+    .layer.applies = applies,
+    .layer.candidates = candidates,
+    .layer.estimate = estimate,
+    .prepare = prepare,
+    .execute = execute,
+    .describe = describe,
+    .release = release,
 };

@@ -7,6 +7,7 @@
 #include "host/system.h"
 #include "plan/plan.h"
 #include "strategies/common/system_cost.h"
+#include "strategies/table.h"
 
 typedef struct host_state {
     stn_pool *pool; /* the context's */
@@ -76,14 +77,15 @@ static void release(stn_plan *plan) {
     plan->state = NULL;
 }
 
-const stn_system_strategy stn_system_strategy_host = {
-    .run = {.name = "host",
-            .prepare = prepare,
-            .execute = execute,
-            .describe = describe,
-            .release = release,
-            .local = true},
-    .applies = applies,
-    .candidates = candidates,
-    .estimate = estimate,
+const stn_strategy stn_system_strategy_host = {
+    .name = "host",
+    .system.applies = applies,
+    .system.candidates = candidates,
+    .system.estimate = estimate,
+    .prepare = prepare,
+    .execute = execute,
+    .describe = describe,
+    .release = release,
+    .local = true,
+    .counts_steps = true,
 };

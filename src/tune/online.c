@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "context/context.h"
-#include "plan/gather.h"
+#include "context/compile_batch.h"
 #include "tune/compare.h"
 #include "tune/online_state.h"
 #include "tune/wisdom.h"
@@ -105,9 +105,9 @@ static void choose_arms(stn_online *o) {
 static void release(stn_online *o) {
     for (size_t i = 0; i < o->search.count; i++) {
         stn_plan_destroy(o->arms[i].plan);
-        stn_gather_free(o->arms[i].gather);
+        stn_compile_batch_free(o->arms[i].gather);
     }
-    stn_gather_free(o->compare_gather);
+    stn_compile_batch_free(o->compare_gather);
     stn_timer_destroy(o->took);
     stn_timer_destroy(o->done);
     stn_memory_free(o->plan->context, o->sums);
@@ -240,7 +240,7 @@ stn_status tune_online_set_weights(stn_plan *plan, size_t count, const double *w
     tune_online_end(o);
     o->flying = false;
     o->left = 0;
-    stn_gather_free(o->compare_gather); /* it is cancelled */
+    stn_compile_batch_free(o->compare_gather); /* it is cancelled */
     o->compare_gather = NULL;
     if (!renew_unit(o)) return stn_fail_memory(error, "a plan", sizeof *plan);
     for (size_t i = 0; i < o->search.count; i++) {

@@ -25,10 +25,10 @@ void tune_online_build(stn_online *o, online_arm *arm) {
 }
 
 static void look_at_arm(stn_online *o, online_arm *arm) {
-    stn_gather_free(arm->gather);
-    arm->gather = stn_gather_begin(o->plan->context);
+    stn_compile_batch_free(arm->gather);
+    arm->gather = stn_compile_batch_begin(o->plan->context);
     tune_online_build(o, arm);
-    const size_t missing = stn_gather_end(arm->gather);
+    const size_t missing = stn_compile_batch_end(arm->gather);
     if (!missing) return;
     if (arm->plan && arm->plan->workspace_size > o->inner && !o->plan->online) o->inner = arm->plan->workspace_size;
     stn_plan_destroy(arm->plan); /* it has stand-ins */
@@ -39,9 +39,9 @@ static void look_at_arm(stn_online *o, online_arm *arm) {
 
 static void look_at_compare(stn_online *o) {
     if (o->compare_gather) return;
-    o->compare_gather = stn_gather_begin(o->plan->context);
+    o->compare_gather = stn_compile_batch_begin(o->plan->context);
     (void)tune_kernel(o->plan->context, o->plan->kind->shape(o->plan).dtype, "tune_compare", &o->compare, NULL);
-    stn_gather_end(o->compare_gather);
+    stn_compile_batch_end(o->compare_gather);
     o->compare = NULL; /* it may be a stand-in: executions ask again */
 }
 
@@ -56,7 +56,7 @@ void tune_online_look(stn_online *o, size_t from) {
 
 static void compile_arm(const stn_online *o, online_arm *arm) {
     stn_error why = {0};
-    if (!arm->gather || stn_gather_compile_apart(arm->gather, &why) == STN_OK)
+    if (!arm->gather || stn_compile_batch_try(arm->gather, &why) == STN_OK)
         atomic_store(&arm->built, TUNE_COMPILED);
     else if (!atomic_load(&o->stop)) {
         arm->why = why;
@@ -68,7 +68,7 @@ static void compile_arm(const stn_online *o, online_arm *arm) {
 
 static void *compile_all(void *user) {
     stn_online *o = user;
-    if (o->compare_gather && stn_gather_compile_apart(o->compare_gather, NULL) != STN_OK)
+    if (o->compare_gather && stn_compile_batch_try(o->compare_gather, NULL) != STN_OK)
         atomic_store(&o->stop, true); /* nothing can be checked, so nothing is tried */
     else
         atomic_store(&o->comparable, true);
@@ -85,8 +85,8 @@ void tune_online_start(stn_online *o) {
 
 void tune_online_halt(stn_online *o) {
     atomic_store(&o->stop, true);
-    stn_gather_cancel(o->compare_gather);
-    for (size_t i = 1; i < o->search.count; i++) stn_gather_cancel(o->arms[i].gather);
+    stn_compile_batch_cancel(o->compare_gather);
+    for (size_t i = 1; i < o->search.count; i++) stn_compile_batch_cancel(o->arms[i].gather);
 }
 
 void tune_online_end(stn_online *o) {

@@ -6,7 +6,7 @@
 #include <sys/types.h>
 
 #include "context/kernel.h"
-#include "plan/gather.h"
+#include "context/compile_batch.h"
 #include "plan/plan.h"
 #include "tune/compare.h"
 #include "tune/search.h"
@@ -17,7 +17,7 @@ typedef struct online_arm {
     const stn_strategy *strategy;
     stn_candidate candidate;
     stn_plan *plan;     /* owned; of a unit. NULL: not built, or arm 0 where a unit is the whole run */
-    stn_gather *gather; /* kernels that are missing */
+    stn_compile_batch *gather; /* kernels that are missing */
     atomic_int built;
     stn_error why; /* it failed; written before `built` */
 } online_arm;
@@ -32,7 +32,7 @@ typedef struct stn_online {
     pthread_t builder;    /* compiles: what concerns the device is done by executions */
     bool has_builder;
     atomic_bool stop, comparable; /* comparable: the kernel is compiled */
-    stn_gather *compare_gather;
+    stn_compile_batch *compare_gather;
     pid_t owner;
     stn_kernel *compare;
     void *sums;

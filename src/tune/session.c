@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "context/context.h"
-#include "context/gather.h"
+#include "context/compile_batch.h"
 #include "tune/trial.h"
 
 #define HOPELESS 3.0  /* times the best estimate: not tried, unless it is the best of its strategy */
@@ -26,7 +26,7 @@ typedef struct session {
     stn_plan *plan;
     tune_stage stage;
     tune_trial trials[TRIALS];
-    stn_gather *gathers[TRIALS]; /* kernels that a trial's candidate lacks */
+    stn_compile_batch *gathers[TRIALS]; /* kernels that a trial's candidate lacks */
     size_t count, estimated;     /* estimated: the trial of what ESTIMATE would run */
     double deadline, best;       /* best: the least sample so far */
 } session;
@@ -109,9 +109,9 @@ static void look_at_some(void *user, int64_t begin, int64_t end) {
     const batch *part = user;
     session *s = part->s;
     for (int64_t i = (int64_t)part->first + begin; i < (int64_t)part->first + end; i++) {
-        stn_gather *gather = s->gathers[i] = stn_gather_begin(s->plan->context);
+        stn_compile_batch *gather = s->gathers[i] = stn_compile_batch_begin(s->plan->context);
         tune_trial_build(s->stage.plan, &s->trials[i]);
-        if (!stn_gather_end(gather)) continue;
+        if (!stn_compile_batch_end(gather)) continue;
         tune_trial_clear(&s->trials[i]); /* it has stand-ins */
         s->trials[i].state = TUNE_NEW;
     }
@@ -123,9 +123,9 @@ static void build_some(void *user, int64_t begin, int64_t end) {
     session *s = part->s;
     for (int64_t i = (int64_t)part->first + begin; i < (int64_t)part->first + end; i++) {
         tune_trial *trial = &s->trials[i];
-        if (!s->gathers[i] || !s->gathers[i]->count) continue;
+        if (!s->gathers[i] || !stn_compile_batch_count(s->gathers[i])) continue;
         trial->why = (stn_error){0};
-        if (stn_gather_failed(s->gathers[i], &trial->why))
+        if (stn_compile_batch_failed(s->gathers[i], &trial->why))
             trial->state = TUNE_SKIPPED;
         else
             tune_trial_build(s->stage.plan, trial);
@@ -134,11 +134,11 @@ static void build_some(void *user, int64_t begin, int64_t end) {
 
 static void compile_batch(session *s, stn_pool *pool, size_t first, size_t count) {
     run_on_all(pool, count, look_at_some, &(batch){s, first});
-    stn_gathers_compile(s->plan->context, &s->gathers[first], count);
+    stn_compile_batches_run(s->plan->context, &s->gathers[first], count);
 }
 
 static void free_gathers(session *s, size_t first, size_t count) {
-    for (size_t i = first; i < first + count; i++) stn_gather_free(s->gathers[i]), s->gathers[i] = NULL;
+    for (size_t i = first; i < first + count; i++) stn_compile_batch_free(s->gathers[i]), s->gathers[i] = NULL;
 }
 
 /* ---- measuring

@@ -1,7 +1,10 @@
 /* Measuring a plan's candidates, for those who say more than a plan's options do. */
 #ifndef STN_TUNE_TUNER_H
 #define STN_TUNE_TUNER_H
+#include "plan/plan.h"
 #include "tune/session.h"
+
+extern const stn_tuner stn_tuner_default;
 
 /* Into the plan's ranking, whose first row is then what the plan should take. strategy: NULL or
  * "auto" for all. */

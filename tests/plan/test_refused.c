@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "plan/plan.h"
+#include "strategies/table.h"
 
 enum { CANDIDATES = 4, TAPS = 3, WORKSPACE = 4096 };
 

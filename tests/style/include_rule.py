@@ -7,8 +7,8 @@ import pathlib
 import re
 import sys
 
-ROOMS = ['base', 'problem', 'plan', 'render', 'compile', 'cache', 'launch', 'host', 'context', 'strategies', 'tune',
-         'team', 'io', 'cli']
+ROOMS = ['base', 'problem', 'io', 'render', 'compile', 'cache', 'launch', 'host', 'context', 'plan', 'tune',
+         'strategies', 'kinds', 'team', 'cli']
 # base only includes the public header because that declares stn_status; the other rooms may for the same reason.
 PUBLIC = 'stentor.h'
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include\s*"([^"]+)"', re.MULTILINE)

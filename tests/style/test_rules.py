@@ -135,9 +135,10 @@ class Rules(unittest.TestCase):
                          ['src/problem/task.c: needs stn_key of cache/key.c, of the later room cache'])
 
     def test_calls_in_a_circle(self):
-        found = self.calls('src/strategies/host.c stn_a T', 'src/strategies/host.c stn_b U',
-                           'src/strategies/direct/shape.c stn_b D', 'src/strategies/direct/shape.c stn_a U')
-        self.assertEqual(found, ['src/strategies/direct/shape.c: calls lead in a circle through src/strategies/host.c'])
+        found = self.calls('src/team/team.c stn_a T', 'src/team/team.c stn_b U',
+                           'src/team/exchange.c stn_b D', 'src/team/exchange.c stn_a U',
+                           src__team__team_dot_c='/* t */\n', src__team__exchange_dot_c='/* e */\n')
+        self.assertEqual(found, ['src/team/exchange.c: calls lead in a circle through src/team/team.c'])
 
     def test_a_function_is_defined_where_it_is_declared(self):
         header = '/* tasks */\nstn_status stn_task_make(const void *given,\n                         void *task);\n'

@@ -9,6 +9,7 @@
 #include "../cache/helpers.h"
 #include "base/error.h"
 #include "context/context.h"
+#include "strategies/table.h"
 #include "told.h"
 #include "tune/trial.h"
 
@@ -128,7 +129,7 @@ static int wrong_pointer; /* 0: the weights' gradient, 1: the bias', 2: that of 
 
 static stn_status execute_layer_wrongly(stn_plan *plan, const stn_execution *run, stn_error *why) {
     const double other = 12345;
-    STN_TRY(stn_layer_strategy_fno.run.execute(plan, run, why));
+    STN_TRY(stn_layer_strategy_fno.execute(plan, run, why));
     void *const to[] = {run->out, run->bias_gradient, run->skip_gradient};
     return wrong_pointer < 3 ? stn_device_upload(plan->context->device, to[wrong_pointer], &other, sizeof other, why)
                              : STN_OK;
@@ -139,7 +140,7 @@ Test(tune_layers, are_checked_in_all_that_is_written) {
     begin(&w);
     const stn_spectral_conv c = layer_of(STN_PASS_BACKWARD_WEIGHTS);
     stn_plan *plan = layer_plan(&w, &c, false);
-    stn_strategy liar = stn_layer_strategy_fno.run;
+    stn_strategy liar = stn_layer_strategy_fno;
     liar.execute = execute_layer_wrongly;
     for (wrong_pointer = 0; wrong_pointer < 4; wrong_pointer++) {
         tune_stage stage;
@@ -147,7 +148,7 @@ Test(tune_layers, are_checked_in_all_that_is_written) {
         double difference;
         OK(tune_stage_open(plan, &stage, &error));
         /* built as fno's, for liar is no row of the table of layers */
-        OK(stn_plan_build(plan, 1, &stn_layer_strategy_fno.run, &trial.candidate, &trial.plan, &error));
+        OK(stn_plan_build(plan, 1, &stn_layer_strategy_fno, &trial.candidate, &trial.plan, &error));
         trial.plan->strategy = &liar;
         trial.scale = 1;
         tune_trial_check(&stage, &trial, &difference);

@@ -26,6 +26,7 @@
 #include "context/context.h"
 #include "plan/accuracy.h"
 #include "strategies/aperiodic/tree.h"
+#include "strategies/table.h"
 
 typedef struct aperiodic_state {
     shape shape;

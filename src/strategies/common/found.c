@@ -3,15 +3,12 @@
 
 #include <stdlib.h>
 
-stn_found *stn_found_create(void) {
-    stn_found *found = calloc(1, sizeof *found);
-    if (found) pthread_mutex_init(&found->lock, NULL);
-    return found;
+stn_answers *stn_found_lock(stn_found *found) {
+    if (!found) return NULL;
+    pthread_mutex_lock(&found->lock);
+    if (!found->answers) found->answers = calloc(1, sizeof(stn_answers));
+    if (!found->answers) pthread_mutex_unlock(&found->lock);
+    return found->answers;
 }
 
-void stn_found_destroy(stn_found *found) {
-    if (!found) return;
-    pthread_mutex_destroy(&found->lock);
-    free(found->sheets);
-    free(found);
-}
+void stn_found_unlock(stn_found *found) { pthread_mutex_unlock(&found->lock); }

@@ -10,7 +10,7 @@ static bool same_needs(const stn_ladder_needs *a, const stn_ladder_needs *b) {
 }
 
 /* Where it is, or else where there is room: what was asked for longest ago goes. */
-static int place_of(const stn_found *kept, int points, const stn_ladder_needs *needs, bool *found) {
+static int place_of(const stn_answers *kept, int points, const stn_ladder_needs *needs, bool *found) {
     int oldest = 0;
     for (int i = 0; i < STN_LADDERS_KEPT; i++) {
         const stn_ladder_answer *each = &kept->ladder[i];
@@ -21,24 +21,25 @@ static int place_of(const stn_found *kept, int points, const stn_ladder_needs *n
     return oldest;
 }
 
-static void keep(stn_found *kept, const stn_ladder_answer *answer) {
+static void keep(stn_found *cache, const stn_ladder_answer *answer) {
     bool found;
-    pthread_mutex_lock(&kept->lock);
+    stn_answers *kept = stn_found_lock(cache);
+    if (!kept) return;
     const int place = place_of(kept, answer->points, &answer->needs, &found);
     kept->ladder[place] = *answer;
     kept->asked[place] = ++kept->now;
-    pthread_mutex_unlock(&kept->lock);
+    stn_found_unlock(cache);
 }
 
-void stn_ladder_make(stn_found *kept, int points, const stn_ladder_needs *needs, stn_ladder *line) {
+void stn_ladder_make(stn_found *cache, int points, const stn_ladder_needs *needs, stn_ladder *line) {
     bool found = false;
+    stn_answers *kept = stn_found_lock(cache);
     if (kept) {
-        pthread_mutex_lock(&kept->lock);
         const int place = place_of(kept, points, needs, &found);
         if (found) *line = kept->ladder[place].line, kept->asked[place] = ++kept->now;
-        pthread_mutex_unlock(&kept->lock);
+        stn_found_unlock(cache);
     }
     if (found) return;
     stn_ladder_search(points, needs, line);
-    if (kept) keep(kept, &(stn_ladder_answer){points, *needs, *line});
+    if (kept) keep(cache, &(stn_ladder_answer){points, *needs, *line});
 }

@@ -5,20 +5,21 @@
 #include "strategies/common/found.h"
 
 void stn_reach_learn(stn_found *found, const stn_reach_answer *answer) {
-    if (!found) return;
-    pthread_mutex_lock(&found->lock);
-    found->reach[found->reaches++ % STN_REACH_KEPT] = *answer;
-    pthread_mutex_unlock(&found->lock);
+    stn_answers *kept = stn_found_lock(found);
+    if (!kept) return;
+    kept->reach[kept->reaches++ % STN_REACH_KEPT] = *answer;
+    stn_found_unlock(found);
 }
 
 bool stn_reach_recall(stn_found *found, stn_reach_answer *asked) {
     bool known = false;
-    pthread_mutex_lock(&found->lock);
-    for (size_t i = 0; !known && i < STN_REACH_KEPT && i < found->reaches; i++) {
-        known = !memcmp(&found->reach[i].key, &asked->key, sizeof asked->key);
-        if (known) asked->reach = found->reach[i].reach;
+    const stn_answers *kept = stn_found_lock(found);
+    if (!kept) return false;
+    for (size_t i = 0; !known && i < STN_REACH_KEPT && i < kept->reaches; i++) {
+        known = !memcmp(&kept->reach[i].key, &asked->key, sizeof asked->key);
+        if (known) asked->reach = kept->reach[i].reach;
     }
-    pthread_mutex_unlock(&found->lock);
+    stn_found_unlock(found);
     return known;
 }
 
@@ -30,15 +31,16 @@ double stn_reach_norm(stn_found *found, size_t ntaps, const stn_tap *taps) {
     if (!found || stn_key_begin(&builder, NULL) != STN_OK) return stn_taps_max_symbol(ntaps, taps);
     stn_key_add(builder, "taps", taps, ntaps * sizeof *taps);
     stn_key_finish(builder, &key);
-    pthread_mutex_lock(&found->lock);
-    for (size_t i = 0; i < STN_NORMS_KEPT && i < found->norms; i++)
-        if (!memcmp(&found->norm[i].key, &key, sizeof key)) norm = found->norm[i].norm;
-    pthread_mutex_unlock(&found->lock);
+    stn_answers *kept = stn_found_lock(found);
+    if (!kept) return stn_taps_max_symbol(ntaps, taps);
+    for (size_t i = 0; i < STN_NORMS_KEPT && i < kept->norms; i++)
+        if (!memcmp(&kept->norm[i].key, &key, sizeof key)) norm = kept->norm[i].norm;
+    stn_found_unlock(found);
     if (norm >= 0) return norm;
     norm = stn_taps_max_symbol(ntaps, taps);
-    pthread_mutex_lock(&found->lock);
-    found->norm[found->norms % STN_NORMS_KEPT].key = key;
-    found->norm[found->norms++ % STN_NORMS_KEPT].norm = norm;
-    pthread_mutex_unlock(&found->lock);
+    (void)stn_found_lock(found); /* answers exist: see above */
+    kept->norm[kept->norms % STN_NORMS_KEPT].key = key;
+    kept->norm[kept->norms++ % STN_NORMS_KEPT].norm = norm;
+    stn_found_unlock(found);
     return norm;
 }

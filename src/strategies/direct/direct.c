@@ -25,6 +25,7 @@
 #include "strategies/direct/taps.h"
 #include "strategies/direct/time.h"
 #include "strategies/direct/variants.h"
+#include "strategies/table.h"
 
 /* A kernel and what it takes besides the grids. */
 typedef struct pass {

@@ -12,6 +12,7 @@
 #include "plan/plan.h"
 #include "problem/stencil.h"
 #include "strategies/host_spectral/passes.h"
+#include "strategies/table.h"
 
 /* Fitted to 89 timed runs of one core: bench/results/2026-11-23-host-costs.md */
 static const struct {

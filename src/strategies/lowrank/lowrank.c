@@ -10,6 +10,7 @@
 #include "strategies/lowrank/axes/axes.h"
 #include "strategies/lowrank/flat/flat.h"
 #include "strategies/lowrank/solid/solid.h"
+#include "strategies/table.h"
 
 static const stn_strategy *fused(const stn_task *task) { return task->rank == 3 ? &lowrank_solid : &lowrank_flat; }
 

@@ -2,7 +2,7 @@
 #ifndef STN_STRATEGIES_LOWRANK_TYPES_H
 #define STN_STRATEGIES_LOWRANK_TYPES_H
 #include "base/text.h"
-#include "plan/machine.h"
+#include "launch/machine.h"
 #include "problem/task.h"
 
 /* Why there is no candidate: one phrase for all ranks. */

@@ -5,6 +5,7 @@
 
 #include "plan/plan.h"
 #include "strategies/segment/torus.h"
+#include "strategies/table.h"
 
 static const stn_strategy *of(const stn_candidate *candidate) {
     return candidate->values[0] == SEGMENT_TORUS_MARK ? &segment_by_tiles : &segment_by_passes;

@@ -3,7 +3,7 @@
 #ifndef STN_STRATEGIES_SEGMENT_PRODUCT_H
 #define STN_STRATEGIES_SEGMENT_PRODUCT_H
 #include "base/text.h"
-#include "plan/machine.h"
+#include "launch/machine.h"
 #include "strategies/segment/axis.h"
 
 #define SEGMENT_PRODUCTS 5 /* such segments; a pass's `first` is then -1 .. -SEGMENT_PRODUCTS */

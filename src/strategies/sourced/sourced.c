@@ -13,6 +13,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "strategies/table.h"
 
 /* ---- choosing
  * ------------------------------------------------------------------------------------------------------ */

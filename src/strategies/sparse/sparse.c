@@ -19,6 +19,7 @@
 #include "strategies/sparse/cost.h"
 #include "strategies/sparse/search.h"
 #include "strategies/sparse/sweep.h"
+#include "strategies/table.h"
 
 /* Arguments as the kernel declares them; the scale follows. */
 typedef struct tile_header {

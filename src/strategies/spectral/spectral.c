@@ -23,6 +23,7 @@
 #include "problem/stencil.h"
 #include "strategies/spectral/passes.h"
 #include "strategies/spectral/sheet.h"
+#include "strategies/table.h"
 
 /* Of a candidate of sheets, and whether it is one. */
 static spectral_sheet_choice sheet_of(const stn_candidate *candidate) {

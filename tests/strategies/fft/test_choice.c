@@ -4,6 +4,7 @@
 #include <criterion/criterion.h>
 #include <math.h>
 
+#include "context/context.h"
 #include "plan/plan.h"
 #include "plan/strategy.h"
 

@@ -10,6 +10,7 @@
 #include "base/thread.h"
 #include "context/context.h"
 #include "context/kernel.h"
+#include "context/search_cache.h"
 
 /* ---- options
  * ----------------------------------------------------------------------------------------------------- */

@@ -1,4 +1,4 @@
-/* Stencils as a kind of work: their table of strategies, and what plans ask of a task. */
+/* Stencils as a kind of work: what plans ask of a task. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,21 +6,14 @@
 
 #include "base/error.h"
 #include "base/number.h"
+#include "kinds/kinds.h"
 #include "plan/accuracy.h"
 #include "plan/calibration.h"
 #include "plan/plan.h"
 #include "problem/growth.h"
 #include "problem/stencil.h"
-
-/* Every strategy of stencils, one row each. */
-static const stn_strategy *const strategies[] = {
-    &stn_strategy_host,     &stn_strategy_direct,         &stn_strategy_lowrank,       &stn_strategy_segment,
-    &stn_strategy_spectral, &stn_strategy_sourced,        &stn_strategy_host_spectral, &stn_strategy_aperiodic,
-    &stn_strategy_sparse,   &stn_strategy_cufft_spectral, &stn_strategy_chunked /* composes all before it */};
-
-static const stn_strategy *strategy(size_t i) {
-    return i < sizeof strategies / sizeof *strategies ? strategies[i] : NULL;
-}
+#include "strategies/table.h"
+#include "tune/tuner.h"
 
 stn_status stn_plan_create(stn_context *context, const stn_problem *problem, const stn_plan_options *options,
                            stn_plan **plan, stn_error *error) {
@@ -297,7 +290,8 @@ static double bar(const stn_plan *plan) {
 const stn_kind stn_kind_stencil = {
     .label = "problem:    ",
     .of_these = "",
-    .strategy = strategy,
+    .strategies = stn_stencil_strategies,
+    .tuner = &stn_tuner_default,
     .make = make,
     .work = work,
     .adopt = adopt,

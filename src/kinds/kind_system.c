@@ -1,18 +1,11 @@
-/* Systems as a kind of work: their table of strategies, and what plans ask of a stn_system_task. */
+/* Systems as a kind of work: what plans ask of a stn_system_task. */
 #include <math.h>
 
+#include "kinds/kinds.h"
 #include "plan/calibration.h"
 #include "plan/plan.h"
-
-/* Every strategy of systems, one row each. */
-static const stn_system_strategy *const strategies[] = {&stn_system_strategy_host, &stn_system_strategy_step};
-
-static const stn_strategy *strategy(size_t i) {
-    return i < sizeof strategies / sizeof *strategies ? &strategies[i]->run : NULL;
-}
-
-/* Such a row as what it is: run is its first member. */
-static const stn_system_strategy *row_of(const stn_strategy *row) { return (const stn_system_strategy *)row; }
+#include "strategies/table.h"
+#include "tune/tuner.h"
 
 stn_status stn_plan_create_system(stn_context *context, const stn_system_problem *problem,
                                   const stn_plan_options *options, stn_plan **plan, stn_error *error) {
@@ -48,16 +41,16 @@ static stn_work_shape shape(const stn_plan *plan) {
 /* ---- choosing ------------------------------------------------------------------------------ */
 
 static bool applies(const stn_plan *plan, const stn_strategy *row, char *reason, size_t size) {
-    return row_of(row)->applies(&plan->system, &plan->machine, reason, size);
+    return row->system.applies(&plan->system, &plan->machine, reason, size);
 }
 
 static size_t candidates(const stn_plan *plan, const stn_strategy *row, stn_candidate *list, size_t most) {
-    return row_of(row)->candidates(&plan->system, &plan->machine, list, most);
+    return row->system.candidates(&plan->system, &plan->machine, list, most);
 }
 
 static void estimate(const stn_plan *plan, const stn_strategy *row, const stn_candidate *candidate,
                      stn_estimate *result) {
-    row_of(row)->estimate(&plan->system, &plan->machine, candidate, result);
+    row->system.estimate(&plan->system, &plan->machine, candidate, result);
     const stn_run_class of = {row->name, plan->system.rank, plan->system.dtype, false};
     stn_calibrate(&of, result);
 }
@@ -90,7 +83,8 @@ static void more(const stn_plan *plan, stn_format format, stn_text *text) {
 const stn_kind stn_kind_system = {
     .label = "system:     ",
     .of_these = " of systems",
-    .strategy = strategy,
+    .strategies = stn_system_strategies,
+    .tuner = &stn_tuner_default,
     .make = make,
     .work = work,
     .adopt = adopt,

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "context/context.h"
 #include "plan/plan.h"
 
 /* The plan has new weights: does its choice serve them as well as it would have to when it was
@@ -51,7 +52,7 @@ static void drop_choice(stn_plan *plan) {
  * workspace that the caller brings. */
 static stn_status choose_any(stn_plan *plan, size_t room, stn_error *error) {
     const char *const names[] = {plan->only ? plan->only->name : NULL, NULL,
-                                 plan->machine.is_device ? stn_strategy_direct.name : stn_strategy_host.name};
+                                 plan->machine.is_device ? "direct" : "host"};
     stn_error why = {0};
     stn_status status = STN_OK, first = STN_OK;
     for (int turn = plan->caller_workspace ? 0 : 1; turn < 2; turn++)
@@ -77,7 +78,7 @@ static stn_status finish(stn_plan *plan, stn_error *error) {
 static stn_status choose_again(stn_plan *plan, size_t count, const double *weights, const char *why, stn_error *error) {
     stn_plan *old = malloc(sizeof *old);
     if (!old) return stn_fail_memory(error, "a plan", sizeof *old);
-    stn_tuner_default.close(plan);
+    plan->kind->tuner->close(plan);
     *old = *plan;
     *plan = (stn_plan){.context = old->context,
                        .kind = old->kind,
@@ -114,7 +115,7 @@ static stn_status renew(stn_plan *plan, size_t count, const double *weights, con
     if (status == STN_OK && runs != plan) return stn_task_set_weights(&plan->task, count, weights, error);
     const bool taken = status == STN_OK;
     if (taken) status = check_choice(plan, &why);
-    if (status == STN_OK && plan->online) status = stn_tuner_default.set_weights(plan, count, weights, &why);
+    if (status == STN_OK && plan->online) status = plan->kind->tuner->set_weights(plan, count, weights, &why);
     if (status == STN_OK) return STN_OK;
     if (is_refusal(status)) {
         char reason[sizeof why.message];
@@ -123,7 +124,7 @@ static stn_status renew(stn_plan *plan, size_t count, const double *weights, con
         if (status == STN_OK) return STN_OK;
     }
     if (taken) { /* the old ones, which it had */
-        stn_tuner_default.close(plan);
+        plan->kind->tuner->close(plan);
         (void)plan->kind->set_weights(plan, count, before, NULL);
     }
     return stn_fail(error, status, "%s", why.message);

@@ -1,22 +1,14 @@
-/* Fourier layers as a kind of work: their table of strategies, and what plans ask of a
+/* Fourier layers as a kind of work: what plans ask of a
  * stn_layer. */
 #include <math.h>
 
 #include "base/arith.h"
 #include "base/number.h"
+#include "kinds/kinds.h"
 #include "plan/calibration.h"
 #include "plan/plan.h"
-
-/* Every strategy of layers, one row each. */
-static const stn_layer_strategy *const strategies[] = {&stn_layer_strategy_host, &stn_layer_strategy_fno,
-                                                       &stn_layer_strategy_cublas};
-
-static const stn_strategy *strategy(size_t i) {
-    return i < sizeof strategies / sizeof *strategies ? &strategies[i]->run : NULL;
-}
-
-/* Such a row as what it is: run is its first member. */
-static const stn_layer_strategy *row_of(const stn_strategy *row) { return (const stn_layer_strategy *)row; }
+#include "strategies/table.h"
+#include "tune/tuner.h"
 
 stn_status stn_plan_create_spectral_conv(stn_context *context, const stn_spectral_conv *layer,
                                          const stn_plan_options *options, stn_plan **plan, stn_error *error) {
@@ -62,16 +54,16 @@ static void operands(const stn_plan *plan, int64_t numbers[STN_OPERANDS]) { stn_
  * ---------------------------------------------------------------------------------------------------- */
 
 static bool applies(const stn_plan *plan, const stn_strategy *row, char *reason, size_t size) {
-    return row_of(row)->applies(&plan->layer, &plan->machine, reason, size);
+    return row->layer.applies(&plan->layer, &plan->machine, reason, size);
 }
 
 static size_t candidates(const stn_plan *plan, const stn_strategy *row, stn_candidate *list, size_t most) {
-    return row_of(row)->candidates(&plan->layer, &plan->machine, list, most);
+    return row->layer.candidates(&plan->layer, &plan->machine, list, most);
 }
 
 static void estimate(const stn_plan *plan, const stn_strategy *row, const stn_candidate *candidate,
                      stn_estimate *result) {
-    row_of(row)->estimate(&plan->layer, &plan->machine, candidate, result);
+    row->layer.estimate(&plan->layer, &plan->machine, candidate, result);
     const stn_run_class of = {row->name, plan->layer.rank, plan->layer.dtype, false};
     stn_calibrate(&of, result);
 }
@@ -120,7 +112,7 @@ static void key(const stn_plan *plan, const stn_key_sink *to) {
  * candidate of either is its plainest: the most exact products, nothing fused. */
 static stn_status judge(const stn_plan *plan, int *which, const stn_strategy **chosen, stn_candidate *candidate,
                         stn_error *error) {
-    static const stn_strategy *const judges[] = {&stn_layer_strategy_cublas.run, &stn_layer_strategy_fno.run, NULL};
+    static const stn_strategy *const judges[] = {&stn_layer_strategy_cublas, &stn_layer_strategy_fno, NULL};
     return stn_judge_of(plan, judges, which, chosen, candidate, error);
 }
 
@@ -134,7 +126,8 @@ static double allowed_difference(const stn_plan *plan, uint64_t steps) {
 const stn_kind stn_kind_layer = {
     .label = "layer:      ",
     .of_these = " of Fourier layers",
-    .strategy = strategy,
+    .strategies = stn_layer_strategies,
+    .tuner = &stn_tuner_default,
     .make = make,
     .work = work,
     .adopt = adopt,

@@ -9,7 +9,7 @@
 
 /* Those that run now. */
 static const stn_plan *current(const stn_plan *plan) {
-    return plan && plan->online ? stn_tuner_default.now(plan) : plan ? stn_first_result_now(plan) : NULL;
+    return plan && plan->online ? plan->kind->tuner->now(plan) : plan ? stn_first_result_now(plan) : NULL;
 }
 
 size_t stn_plan_kernel_count(const stn_plan *plan) { return plan ? current(plan)->nkernels : 0; }

@@ -1,18 +1,10 @@
-/* Transforms as a kind of work: their table of strategies, and what plans ask of a stn_fft. */
+/* Transforms as a kind of work: what plans ask of a stn_fft. */
 #include "base/arith.h"
+#include "kinds/kinds.h"
 #include "plan/calibration.h"
 #include "plan/plan.h"
-
-/* Every strategy of transforms, one row each. */
-static const stn_fft_strategy *const strategies[] = {&stn_fft_strategy_host, &stn_fft_strategy_fft,
-                                                     &stn_fft_strategy_block, &stn_fft_strategy_cufft};
-
-static const stn_strategy *strategy(size_t i) {
-    return i < sizeof strategies / sizeof *strategies ? &strategies[i]->run : NULL;
-}
-
-/* Such a row as what it is: run is its first member. */
-static const stn_fft_strategy *row_of(const stn_strategy *row) { return (const stn_fft_strategy *)row; }
+#include "strategies/table.h"
+#include "tune/tuner.h"
 
 stn_status stn_plan_create_fft(stn_context *context, const stn_transform *transform, const stn_plan_options *options,
                                stn_plan **plan, stn_error *error) {
@@ -67,16 +59,16 @@ static stn_points points(const stn_plan *plan, stn_work_side side, const void *f
  * ---------------------------------------------------------------------------------------------------- */
 
 static bool applies(const stn_plan *plan, const stn_strategy *row, char *reason, size_t size) {
-    return row_of(row)->applies(&plan->fft, &plan->machine, reason, size);
+    return row->fft.applies(&plan->fft, &plan->machine, reason, size);
 }
 
 static size_t candidates(const stn_plan *plan, const stn_strategy *row, stn_candidate *list, size_t most) {
-    return row_of(row)->candidates(&plan->fft, &plan->machine, list, most);
+    return row->fft.candidates(&plan->fft, &plan->machine, list, most);
 }
 
 static void estimate(const stn_plan *plan, const stn_strategy *row, const stn_candidate *candidate,
                      stn_estimate *result) {
-    row_of(row)->estimate(&plan->fft, &plan->machine, candidate, result);
+    row->fft.estimate(&plan->fft, &plan->machine, candidate, result);
     const stn_run_class of = {row->name, plan->fft.rank, plan->fft.dtype, false};
     stn_calibrate(&of, result);
 }
@@ -116,7 +108,7 @@ static void key(const stn_plan *plan, const stn_key_sink *to) {
  * which is the one for all transforms. */
 static stn_status judge(const stn_plan *plan, int *which, const stn_strategy **chosen, stn_candidate *candidate,
                         stn_error *error) {
-    static const stn_strategy *const judges[] = {&stn_fft_strategy_cufft.run, &stn_fft_strategy_fft.run, NULL};
+    static const stn_strategy *const judges[] = {&stn_fft_strategy_cufft, &stn_fft_strategy_fft, NULL};
     return stn_judge_of(plan, judges, which, chosen, candidate, error);
 }
 
@@ -129,7 +121,8 @@ static double allowed_difference(const stn_plan *plan, uint64_t steps) {
 const stn_kind stn_kind_fft = {
     .label = "transform:  ",
     .of_these = " of transforms",
-    .strategy = strategy,
+    .strategies = stn_fft_strategies,
+    .tuner = &stn_tuner_default,
     .make = make,
     .work = work,
     .adopt = adopt,
