@@ -18,16 +18,12 @@ static stn_status make(stn_plan *plan, const void *given, stn_error *error) {
     return stn_fft_make(given, &plan->fft, error);
 }
 
-static const void *work(const stn_plan *plan) { return &plan->fft; }
-
 static stn_status adopt(stn_plan *plan, const void *fft, uint64_t steps, stn_error *error) {
     (void)steps;
     (void)error;
     plan->fft = *(const stn_fft *)fft;
     return STN_OK;
 }
-
-static void clear(stn_plan *plan) { (void)plan; }
 
 /* Of rows one after the other, whatever else lies between them. */
 static int64_t half_row(const stn_fft *fft) {
@@ -124,9 +120,7 @@ const stn_kind stn_kind_fft = {
     .strategies = stn_fft_strategies,
     .tuner = &stn_tuner_default,
     .make = make,
-    .work = work,
     .adopt = adopt,
-    .clear = clear,
     .shape = shape,
     .points = points,
     .applies = applies,

@@ -22,16 +22,12 @@ static stn_status make(stn_plan *plan, const void *given, stn_error *error) {
     return stn_layer_make(given, &plan->layer, error);
 }
 
-static const void *work(const stn_plan *plan) { return &plan->layer; }
-
 static stn_status adopt(stn_plan *plan, const void *layer, uint64_t steps, stn_error *error) {
     (void)steps;
     (void)error;
     plan->layer = *(const stn_layer *)layer;
     return STN_OK;
 }
-
-static void clear(stn_plan *plan) { (void)plan; }
 
 static stn_work_shape shape(const stn_plan *plan) {
     const stn_layer *layer = &plan->layer;
@@ -129,9 +125,7 @@ const stn_kind stn_kind_layer = {
     .strategies = stn_layer_strategies,
     .tuner = &stn_tuner_default,
     .make = make,
-    .work = work,
     .adopt = adopt,
-    .clear = clear,
     .shape = shape,
     .points = points,
     .operands = operands,

@@ -41,8 +41,6 @@ static stn_status make(stn_plan *plan, const void *given, stn_error *error) {
     return plan->machine.is_device ? check_reach(&plan->task, error) : STN_OK;
 }
 
-static const void *work(const stn_plan *plan) { return &plan->task; }
-
 static stn_status adopt(stn_plan *plan, const void *task, uint64_t steps, stn_error *error) {
     STN_TRY(stn_task_copy(task, &plan->task, error));
     plan->task.steps = steps;
@@ -293,7 +291,6 @@ const stn_kind stn_kind_stencil = {
     .strategies = stn_stencil_strategies,
     .tuner = &stn_tuner_default,
     .make = make,
-    .work = work,
     .adopt = adopt,
     .clear = clear,
     .shape = shape,

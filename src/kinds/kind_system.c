@@ -18,8 +18,6 @@ static stn_status make(stn_plan *plan, const void *given, stn_error *error) {
     return stn_system_task_make(given, &plan->system, error);
 }
 
-static const void *work(const stn_plan *plan) { return &plan->system; }
-
 static stn_status adopt(stn_plan *plan, const void *task, uint64_t steps, stn_error *error) {
     return stn_system_task_copy(task, steps, &plan->system, error);
 }
@@ -86,7 +84,6 @@ const stn_kind stn_kind_system = {
     .strategies = stn_system_strategies,
     .tuner = &stn_tuner_default,
     .make = make,
-    .work = work,
     .adopt = adopt,
     .clear = clear,
     .shape = shape,

@@ -27,7 +27,7 @@ stn_status stn_plan_build(const stn_plan *like, uint64_t steps, const stn_strate
                           const stn_candidate *candidate, stn_plan **result, stn_error *error) {
     stn_plan *plan;
     *result = NULL;
-    STN_TRY(stn_plan_copy(like, like->kind, like->kind->work(like), steps, &plan, error));
+    STN_TRY(stn_plan_copy(like, like->kind, stn_plan_work(like), steps, &plan, error));
     plan->strategy = strategy;
     plan->candidate = *candidate;
     plan->kind->estimate(plan, strategy, candidate, &plan->estimate);
@@ -54,7 +54,7 @@ void stn_plan_destroy(stn_plan *plan) {
     stn_plan_destroy(plan->repeat);
     if (plan->strategy) plan->strategy->release(plan);
     stn_memory_free(plan->context, plan->workspace);
-    plan->kind->clear(plan);
+    if (plan->kind->clear) plan->kind->clear(plan);
     free(plan);
 }
 

@@ -44,11 +44,9 @@ typedef struct stn_kind {
     /* ---- the work as a value in the plan
      * Validates what the caller wrote (a stn_problem, a stn_transform...) into the plan. */
     stn_status (*make)(stn_plan *plan, const void *given, stn_error *error);
-    /* The value (a stn_task, a stn_fft...) of a plan; and a plan's own copy of such a value, with
-     * so many steps. */
-    const void *(*work)(const stn_plan *plan);
+    /* Copies such a value (a stn_task, a stn_fft...) into the plan, with another number of steps. */
     stn_status (*adopt)(stn_plan *plan, const void *work, uint64_t steps, stn_error *error);
-    void (*clear)(stn_plan *plan);
+    void (*clear)(stn_plan *plan); /* NULL: the value owns nothing */
     stn_work_shape (*shape)(const stn_plan *plan);
     /* All that is read or written behind a side's pointer. */
     stn_points (*points)(const stn_plan *plan, stn_work_side side, const void *first);

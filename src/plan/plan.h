@@ -50,46 +50,57 @@ struct stn_first {
     stn_error failed;  /* status STN_OK: it did not */
 };
 
+/* A plan consists of three parts: what was asked for, what was chosen, and what was built for it.
+ * They are anonymous, so that strategies write plan->task, plan->candidate, plan->state. */
 struct stn_plan {
-    stn_context *context; /* outlives the plan */
-    const stn_kind *kind;
-    stn_task task;          /* owned; of a stencil's plan */
-    stn_fft fft;            /* of a transform's */
-    stn_layer layer;        /* of a Fourier layer's */
-    stn_system_task system; /* owned; of a system's */
-    stn_machine machine;
-    const stn_strategy *strategy;
-    stn_candidate candidate;
-    stn_estimate estimate;
-    double measured; /* of the candidate, as in its row of the ranking */
-    stn_chosen chosen;
-    stn_ranked ranking[STN_PLAN_RANKING]; /* cheapest first, those that do not apply last */
-    size_t ranked;
-    stn_skip skips[STN_PLAN_SKIPS];
-    size_t nskips;
-    void *state; /* the strategy's */
-    /* borrowed from the context, for describe; see context/kernel.h */
-    struct stn_kernel *kernels[STN_PLAN_KERNELS];
-    size_t nkernels;
-    size_t workspace_size;
-    void *workspace; /* owned; NULL when none is needed or the caller brings it */
-    bool caller_workspace;
-    bool inner;               /* made by another plan, which sees to its kernels: gather.h */
-    const stn_strategy *only; /* the caller named it; NULL: any */
-    bool composes;            /* a caller's plan: long runs may be made of chunks (strategies/chunked.c) */
-    /* Called once where kernels are missing: stn_first_result_begin where the caller asked for the
-     * first result as soon as possible, else NULL. */
-    bool (*first_result)(stn_plan *plan, stn_compile_batch *batch, size_t workspace);
-    struct stn_first *first;   /* owned, first_result.c: the generic kernel's plan; NULL: the plan is ready */
-    bool deterministic;        /* it is chosen by estimate alone */
-    bool cold;                 /* its candidates are measured with a cold L2 cache */
-    struct stn_online *online; /* the tuner's, of STN_MODE_ONLINE; NULL: one choice for good */
-    char again[320];    /* the strategy before it chose again for new weights, and why: weights.c; "": it did not */
-    bool estimate_only; /* strategy and candidate are chosen, nothing is prepared: no state */
-    /* owned; runs from one snapshot to the next where the stack lies otherwise than the input.
-     * NULL: this plan does */
-    stn_plan *repeat;
+    struct {                  /* the request */
+        stn_context *context; /* outlives the plan */
+        const stn_kind *kind;
+        union { /* the work, by its kind; owned */
+            stn_task task;
+            stn_fft fft;
+            stn_layer layer;
+            stn_system_task system;
+        };
+        stn_machine machine;
+        const stn_strategy *only; /* the strategy that the caller named; NULL: any */
+        bool caller_workspace;    /* the caller brings the workspace with each execution */
+        bool inner;               /* made for the use of another plan, which also compiles its kernels */
+        bool composes;            /* long runs may be split into chunks (strategies/chunked.c): a caller's plan */
+        bool deterministic;       /* chosen by estimate alone */
+        bool cold;                /* candidates are measured with a cold L2 cache */
+        bool estimate_only;       /* strategy and candidate are chosen, nothing is prepared: `state` is NULL */
+        /* Called once where kernels are missing: stn_first_result_begin where the caller asked for
+         * the first result as soon as possible, else NULL. */
+        bool (*first_result)(stn_plan *plan, stn_compile_batch *batch, size_t workspace);
+    };
+    struct { /* the choice */
+        const stn_strategy *strategy;
+        stn_candidate candidate;
+        stn_estimate estimate;
+        double measured; /* seconds of the candidate, as in its row of the ranking */
+        stn_chosen chosen;
+        stn_ranked ranking[STN_PLAN_RANKING]; /* cheapest first, those that do not apply last */
+        size_t ranked;
+        stn_skip skips[STN_PLAN_SKIPS];
+        size_t nskips;
+        char again[320]; /* where new weights led to another choice: the strategy before and the reason; else "" */
+    };
+    struct {                                          /* the resources */
+        void *state;                                  /* the strategy's own; owned through its release() */
+        struct stn_kernel *kernels[STN_PLAN_KERNELS]; /* borrowed from the context, for stn_plan_kernel */
+        size_t nkernels;
+        size_t workspace_size;
+        void *workspace;           /* owned; NULL where none is needed or the caller brings it */
+        struct stn_first *first;   /* owned; NULL: the plan itself runs */
+        struct stn_online *online; /* owned by the tuner, of STN_MODE_ONLINE; NULL: the choice is final */
+        /* Owned; runs the later snapshots of a stack where the stack has another layout than the
+         * input. NULL: this plan runs them. */
+        stn_plan *repeat;
+    };
 };
+/* The address of the work, as a kind's `adopt` takes it. */
+static inline const void *stn_plan_work(const stn_plan *plan) { return &plan->task; }
 /* For a strategy that prepares: one of the plan's kernels, if it is not in its list. */
 void stn_plan_list_kernel(stn_plan *plan, struct stn_kernel *kernel);
 /* For kinds: a plan for `given`, which is what the kind's make takes. */

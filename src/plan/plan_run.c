@@ -19,7 +19,7 @@ stn_status stn_plan_run_checked(stn_plan *plan, const stn_execution *run, stn_er
 
 /* A stack's snapshots are runs of their own. */
 static bool has_parts(const stn_plan *plan) {
-    return !plan->estimate_only && plan->task.snapshots <= 1 && plan->strategy->launches &&
+    return !plan->estimate_only && !plan->kind->shape(plan).stack && plan->strategy->launches &&
            plan->strategy->execute_part;
 }
 

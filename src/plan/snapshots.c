@@ -9,7 +9,7 @@
 #include "plan/plan.h"
 
 /* Does one execute make the whole stack? What is no stencil has none. */
-static bool is_one_run(const stn_plan *plan) { return plan->task.snapshots <= 1 || plan->strategy->stacks; }
+static bool is_one_run(const stn_plan *plan) { return !plan->kind->shape(plan).stack || plan->strategy->stacks; }
 
 /* Later runs read what lies as the output does. */
 stn_status stn_snapshots_prepare(stn_plan *plan, stn_error *error) {

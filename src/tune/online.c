@@ -32,7 +32,7 @@ static double leg_seconds(const stn_plan *plan) {
 /* A unit's work, with what its candidates are estimated to take. */
 static stn_plan *make_unit(const stn_plan *plan, uint64_t steps, const char *strategy) {
     stn_plan *unit;
-    if (stn_plan_copy(plan, plan->kind, plan->kind->work(plan), steps, &unit, NULL) != STN_OK) return NULL;
+    if (stn_plan_copy(plan, plan->kind, stn_plan_work(plan), steps, &unit, NULL) != STN_OK) return NULL;
     stn_plan_rank(unit, strategy, WIDE);
     return unit;
 }
@@ -212,7 +212,7 @@ static bool renew_unit(stn_online *o) {
     const stn_plan *plan = o->plan;
     stn_plan *unit;
     const uint64_t steps = plan->kind->shape(o->unit).steps;
-    if (stn_plan_copy(plan, plan->kind, plan->kind->work(plan), steps, &unit, NULL) != STN_OK) return false;
+    if (stn_plan_copy(plan, plan->kind, stn_plan_work(plan), steps, &unit, NULL) != STN_OK) return false;
     memcpy(unit->ranking, o->unit->ranking, sizeof unit->ranking);
     unit->ranked = o->unit->ranked;
     stn_plan_destroy(o->unit);

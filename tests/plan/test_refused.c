@@ -1,13 +1,13 @@
 /* What a plan does when its strategy refuses: candidates that cannot be prepared, new weights that
- * were taken by half. The strategy named "host" is one of our own, which refuses what a test tells
- * it to: defined here, the library's is not linked. */
+ * were taken by half. Plans are made for stencils of a kind that has one strategy, defined here, which
+ * refuses what a test tells it to. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "kinds/kinds.h"
 #include "plan/plan.h"
-#include "strategies/table.h"
 
 enum { CANDIDATES = 4, TAPS = 3, WORKSPACE = 4096 };
 
@@ -87,16 +87,19 @@ static void name_candidate(const stn_task *task, const stn_candidate *candidate,
     stn_text_printf(text, "candidate %d", candidate->values[0]);
 }
 
-const stn_strategy stn_strategy_host = {.name = "host",
-                                        .applies = applies,
-                                        .candidates = candidates,
-                                        .estimate = estimate,
-                                        .prepare = prepare,
-                                        .execute = execute,
-                                        .set_weights = set_weights,
-                                        .describe = describe,
-                                        .release = release,
-                                        .name_candidate = name_candidate};
+static const stn_strategy refusing = {.name = "host",
+                                      .applies = applies,
+                                      .candidates = candidates,
+                                      .estimate = estimate,
+                                      .prepare = prepare,
+                                      .execute = execute,
+                                      .set_weights = set_weights,
+                                      .describe = describe,
+                                      .release = release,
+                                      .name_candidate = name_candidate};
+static const stn_strategy *const strategies[] = {&refusing, NULL};
+
+static stn_kind kind;
 
 static stn_context *context;
 static stn_stencil *stencil;
@@ -113,7 +116,9 @@ static stn_status make_plan(void) {
     cr_assert_eq(stn_stencil_parse("heat-1d", &stencil, &error), STN_OK, "%s", error.message);
     p.stencil = stencil;
     p.extent[0] = 40;
-    return stn_plan_create(context, &p, &choice, &plan, &error);
+    kind = stn_kind_stencil;
+    kind.strategies = strategies;
+    return stn_plan_make(context, &kind, &p, &choice, &plan, &error);
 }
 
 static void end(void) {
