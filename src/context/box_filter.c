@@ -1,4 +1,4 @@
-/* The public call of box filters. */
+/* The public function of box filters: checks its arguments and runs host/box.h. */
 #include "base/error.h"
 #include "context/context.h"
 #include "host/box.h"

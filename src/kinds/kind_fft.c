@@ -1,4 +1,4 @@
-/* Transforms as a kind of work: what plans ask of a stn_fft. */
+/* Transforms as a kind of work: the operations that plans need on a stn_fft. */
 #include "base/arith.h"
 #include "kinds/kinds.h"
 #include "plan/calibration.h"
@@ -11,8 +11,7 @@ stn_status stn_plan_create_fft(stn_context *context, const stn_transform *transf
     return stn_plan_make(context, &stn_kind_fft, transform, options, plan, error);
 }
 
-/* ---- the work as a value
- * ----------------------------------------------------------------------------------------- */
+/* ---- the work as a value ---- */
 
 static stn_status make(stn_plan *plan, const void *given, stn_error *error) {
     return stn_fft_make(given, &plan->fft, error);
@@ -25,7 +24,7 @@ static stn_status adopt(stn_plan *plan, const void *fft, uint64_t steps, stn_err
     return STN_OK;
 }
 
-/* Of rows one after the other, whatever else lies between them. */
+/* Numbers from row to row of a half spectrum, whose rows must lie at equal distances; else 0. */
 static int64_t half_row(const stn_fft *fft) {
     const int64_t row = fft->rank > 1 ? fft->in.stride[1] : fft->in.batch_stride;
     const bool even = fft->in.stride[0] % row == 0 && fft->in.batch_stride % row == 0;
@@ -51,8 +50,7 @@ static stn_points points(const stn_plan *plan, stn_work_side side, const void *f
     return stn_points_of_side(&plan->fft, side == STN_WORK_OUT ? &plan->fft.out : &plan->fft.in, first);
 }
 
-/* ---- choosing
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- choosing ---- */
 
 static bool applies(const stn_plan *plan, const stn_strategy *row, char *reason, size_t size) {
     return row->fft.applies(&plan->fft, &plan->machine, reason, size);
@@ -69,14 +67,12 @@ static void estimate(const stn_plan *plan, const stn_strategy *row, const stn_ca
     stn_calibrate(&of, result);
 }
 
-/* ---- words
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- words ---- */
 
 static void print(const stn_plan *plan, stn_text *text) { stn_fft_print(&plan->fft, text); }
 static void json(const stn_plan *plan, stn_text *text) { stn_fft_json(&plan->fft, text); }
 
-/* ---- measuring
- * --------------------------------------------------------------------------------------------------- */
+/* ---- measuring ---- */
 
 static void key_of_side(const stn_fft_side *side, const stn_key_sink *to) {
     to->number(to->user, "real", side->real);
@@ -100,15 +96,15 @@ static void key(const stn_plan *plan, const stn_key_sink *to) {
     to->number(to->user, "alignment", fft->alignment);
 }
 
-/* cuFFT, which is none of ours; or else, or where it does not run, the last of fft's candidates,
- * which is the one for all transforms. */
+/* The reference is cuFFT, which is independent of our kernels; or else, or where it does not run,
+ * the last candidate of fft, which supports all transforms. */
 static stn_status judge(const stn_plan *plan, int *which, const stn_strategy **chosen, stn_candidate *candidate,
                         stn_error *error) {
     static const stn_strategy *const judges[] = {&stn_fft_strategy_cufft, &stn_fft_strategy_fft, NULL};
     return stn_judge_of(plan, judges, which, chosen, candidate, error);
 }
 
-/* Ten times what the project allows any strategy. */
+/* Ten times the error bound of every strategy. */
 static double allowed_difference(const stn_plan *plan, uint64_t steps) {
     (void)steps;
     return plan->fft.dtype == STN_F64 ? 1e-13 : plan->fft.dtype == STN_F32 ? 1e-5 : 3e-2;

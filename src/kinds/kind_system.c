@@ -1,4 +1,4 @@
-/* Systems as a kind of work: what plans ask of a stn_system_task. */
+/* Systems as a kind of work: the operations that plans need on a stn_system_task. */
 #include <math.h>
 
 #include "kinds/kinds.h"
@@ -12,7 +12,7 @@ stn_status stn_plan_create_system(stn_context *context, const stn_system_problem
     return stn_plan_make(context, &stn_kind_system, problem, options, plan, error);
 }
 
-/* ---- the work as a value ------------------------------------------------------------------- */
+/* ---- the work as a value ---- */
 
 static stn_status make(stn_plan *plan, const void *given, stn_error *error) {
     return stn_system_task_make(given, &plan->system, error);
@@ -24,7 +24,7 @@ static stn_status adopt(stn_plan *plan, const void *task, uint64_t steps, stn_er
 
 static void clear(stn_plan *plan) { stn_system_task_clear(&plan->system); }
 
-/* A stack is one run's: it has no parts of its own. */
+/* One run writes all states of a stack, so .stack is false. */
 static stn_work_shape shape(const stn_plan *plan) {
     const stn_system_task *task = &plan->system;
     const int64_t numbers = stn_system_task_numbers(task);
@@ -36,7 +36,7 @@ static stn_work_shape shape(const stn_plan *plan) {
                             .out_numbers = numbers * (int64_t)task->states};
 }
 
-/* ---- choosing ------------------------------------------------------------------------------ */
+/* ---- choosing ---- */
 
 static bool applies(const stn_plan *plan, const stn_strategy *row, char *reason, size_t size) {
     return row->system.applies(&plan->system, &plan->machine, reason, size);
@@ -53,12 +53,12 @@ static void estimate(const stn_plan *plan, const stn_strategy *row, const stn_ca
     stn_calibrate(&of, result);
 }
 
-/* ---- words -------------------------------------------------------------------------------- */
+/* ---- words ---- */
 
 static void print(const stn_plan *plan, stn_text *text) { stn_system_task_print(&plan->system, text); }
 static void json(const stn_plan *plan, stn_text *text) { stn_system_task_json(&plan->system, text); }
 
-/* The growth, where the text says all that it depends on. */
+/* The growth factor of a step, where the system's text determines it. */
 static void more(const stn_plan *plan, stn_format format, stn_text *text) {
     const double steps = (double)plan->system.steps * (double)plan->system.states;
     double growth = NAN;

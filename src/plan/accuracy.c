@@ -1,4 +1,4 @@
-/* See accuracy.h. */
+/* Error bounds and error accumulation: accuracy.h. */
 #include "plan/accuracy.h"
 
 #include <math.h>
@@ -24,8 +24,8 @@ double stn_error_of(double alike, double chance, double launches) {
     return hypot(alike * launches, chance * sqrt(launches));
 }
 
-/* Half a unit of the last place at most, evenly spread: over the root of 3 of it where numbers lie
- * just above a power of two, half as much just below the next. */
+/* Rounding errors are uniform within half a unit in the last place, so their root mean square is
+ * that over sqrt(3), for numbers just above a power of two; half as much just below the next. */
 double stn_error_rounding(stn_dtype dtype) {
     double unit = dtype == STN_F64 ? 0x1p-53 : dtype == STN_F32 ? 0x1p-24 : 0x1p-11;
     return 0.58 * unit;

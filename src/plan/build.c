@@ -1,4 +1,4 @@
-/* Plans made of plans: of other work, and of one candidate, for measuring it. The end of any. */
+/* Creating plans from a plan: for other work, or for one candidate. Destroying any plan. */
 #include <stdlib.h>
 
 #include "base/error.h"

@@ -16,7 +16,8 @@
 #include "context/context.h"
 #include "plan/plan.h"
 
-/* Seconds until the generic kernel's result, its own compile included where it is not stored. */
+/* Predicted seconds until the generic kernel's result, including its compilation where it is not
+ * stored. */
 static double generic_seconds(const stn_plan *plan, const stn_ranked *row, stn_plan **generic) {
     stn_compile_batch *gather = stn_compile_batch_begin(plan->context);
     const uint64_t steps = plan->kind->shape(plan).steps;
@@ -24,7 +25,7 @@ static double generic_seconds(const stn_plan *plan, const stn_ranked *row, stn_p
     double seconds = row->estimate.seconds;
     if (stn_compile_batch_end(gather)) {
         seconds += stn_compile_batch_seconds(gather);
-        stn_plan_destroy(*generic); /* it holds stand-ins */
+        stn_plan_destroy(*generic); /* it holds placeholders */
         *generic = NULL;
     } else if (status != STN_OK)
         seconds = INFINITY;
@@ -48,7 +49,7 @@ bool stn_first_result_begin(stn_plan *plan, stn_compile_batch *gather, size_t wo
     }
     if (!generic) (void)stn_plan_build(plan, steps, row.strategy, &row.candidate, &generic, NULL);
     if (!generic) {
-        stn_background_compile_stop(first->ahead); /* the gather is the caller's again */
+        stn_background_compile_stop(first->ahead); /* the batch is the caller's again */
         free(first);
         return false;
     }
@@ -60,7 +61,7 @@ bool stn_first_result_begin(stn_plan *plan, stn_compile_batch *gather, size_t wo
     return true;
 }
 
-/* Under the lock: the plan's kernels are compiled, or this thread compiles what is not. */
+/* Waits for the background compile and prepares the plan; called with the lock held. */
 static void make_ready(stn_plan *plan) {
     struct stn_first *first = plan->first;
     stn_background_compile_wait(first->ahead);

@@ -1,4 +1,4 @@
-/* Whose result others are compared with, of a list of strategies: see kind.h. */
+/* Choosing the reference candidate, whose result the others are compared with: kind.h. */
 #include "base/error.h"
 #include "plan/plan.h"
 

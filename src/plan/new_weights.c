@@ -1,6 +1,6 @@
-/* New weights of a plan. Where its strategy cannot take them, or would err by more with them than
- * is allowed, the plan chooses again, as if it were made for these weights; the choice before stays
- * whole until the new one is. */
+/* New weights for a plan. Where its strategy cannot take them, or its error with them would exceed
+ * the bound, the plan chooses again, as if it were made for these weights. The old choice is kept
+ * until the new one is prepared. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,8 +10,7 @@
 #include "context/context.h"
 #include "plan/plan.h"
 
-/* The plan has new weights: does its choice serve them as well as it would have to when it was
- * made? */
+/* Would the plan's candidate be admissible for a new plan with these weights? */
 static stn_status check_choice(stn_plan *plan, stn_error *error) {
     char reason[160];
     stn_estimate now = {0};
@@ -27,8 +26,8 @@ static stn_status check_choice(stn_plan *plan, stn_error *error) {
     return STN_OK;
 }
 
-/* One choice: the plan's own strategy by `name`, or NULL: the cheapest. The plan holds no state
- * yet; on failure neither. */
+/* Chooses and prepares a candidate of the strategy `name` (NULL: the cheapest). The plan has no
+ * state before the call, and none after a failure. */
 static stn_status choose_once(stn_plan *plan, const char *name, stn_error *error) {
     const stn_plan_options options = {
         .strategy = name, .mode = STN_MODE_ESTIMATE, .deterministic = plan->deterministic};
@@ -48,8 +47,8 @@ static void drop_choice(stn_plan *plan) {
     if (plan->strategy) stn_plan_unprepare(plan);
 }
 
-/* The strategy that was named, then the cheapest, then the one that steps; at first within the
- * workspace that the caller brings. */
+/* Tries the strategy that the caller named, then the cheapest, then single steps. Where the caller
+ * brings the workspace, those that fit in `room` bytes come first. */
 static stn_status choose_any(stn_plan *plan, size_t room, stn_error *error) {
     const char *const names[] = {plan->only ? plan->only->name : NULL, NULL,
                                  plan->machine.is_device ? "direct" : "host"};
@@ -67,7 +66,7 @@ static stn_status choose_any(stn_plan *plan, size_t room, stn_error *error) {
     return first;
 }
 
-/* Executions under way may read the tables of the choice before, which go next. */
+/* Waits for executions that still read the tables of the old choice, which are freed next. */
 static stn_status finish(stn_plan *plan, stn_error *error) {
     if (plan->machine.is_device && !plan->machine.present) return STN_OK;
     STN_TRY(stn_context_wait(plan->context, error));
@@ -103,14 +102,16 @@ static stn_status choose_again(stn_plan *plan, size_t count, const double *weigh
     return status;
 }
 
-/* What another choice may do better, unlike a device that fails or has no memory. */
+/* Another choice may succeed after such a failure, but not after a failure of the device or a lack
+ * of memory. */
 static bool is_refusal(stn_status status) {
     return status == STN_ERROR_UNSUPPORTED || status == STN_ERROR_COMPILE || status == STN_ERROR_NO_COMPILER;
 }
 
 static stn_status renew(stn_plan *plan, size_t count, const double *weights, const double *before, stn_error *error) {
     stn_error why = {0};
-    stn_plan *runs = stn_first_result_end(plan); /* the generic kernel's plan, where the chosen one could not be made */
+    /* The generic kernel's plan, where the chosen candidate could not be prepared. */
+    stn_plan *runs = stn_first_result_end(plan);
     stn_status status = plan->kind->set_weights(runs, count, weights, &why);
     if (status == STN_OK && runs != plan) return stn_task_set_weights(&plan->task, count, weights, error);
     const bool taken = status == STN_OK;
@@ -123,7 +124,7 @@ static stn_status renew(stn_plan *plan, size_t count, const double *weights, con
         status = choose_again(plan, count, weights, reason, &why);
         if (status == STN_OK) return STN_OK;
     }
-    if (taken) { /* the old ones, which it had */
+    if (taken) { /* back to the old weights */
         plan->kind->tuner->close(plan);
         (void)plan->kind->set_weights(plan, count, before, NULL);
     }

@@ -1,4 +1,4 @@
-/* Plans as a caller has them: made, executed, given new weights. */
+/* The public functions of plans: creation, execution, new weights. */
 #include "plan/plan.h"
 
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "base/grown.h"
 #include "context/context.h"
 
-/* Does the plan choose by estimate, for a GPU that is here? */
+/* May another kernel run first, or be tried later? Only on a GPU that is present. */
 static bool is_free(const stn_plan *plan, const stn_plan_options *options) {
     return !plan->estimate_only && !options->deterministic && plan->machine.is_device && plan->machine.present;
 }
@@ -18,7 +18,7 @@ static bool is_online(const stn_plan *plan, const stn_plan_options *options) {
            plan->chosen != STN_CHOSEN_BY_MEASURING && plan->chosen != STN_CHOSEN_BY_MEMORY;
 }
 
-/* Not of a stack of snapshots, whose later runs may need a plan of their own. */
+/* Not for a stack of snapshots, whose later runs may need a plan of their own. */
 static bool wants_first_result(const stn_plan *plan, const stn_plan_options *options) {
     const stn_plan_mode mode = stn_plan_mode_of(options);
     return options->first_result && is_free(plan, options) && !plan->only && !plan->kind->shape(plan).stack &&
@@ -38,7 +38,7 @@ static stn_status allocate(stn_plan *plan, stn_error *error) {
     return stn_memory_alloc(plan->context, plan->workspace_size, &plan->workspace, error);
 }
 
-/* Trying candidates takes grids besides; where there is no memory for them, none are tried. */
+/* Trying candidates online needs more grids; where there is no memory for them, none are tried. */
 static stn_status make_workspace(stn_plan *plan, const stn_plan_options *options, stn_error *error) {
     const size_t alone = plan->workspace_size;
     if (is_online(plan, options)) plan->kind->tuner->open(plan, options->strategy, (double)options->executions);

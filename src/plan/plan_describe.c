@@ -1,4 +1,4 @@
-/* A plan in words and as JSON: problem, choice, ranking, stability. */
+/* Describing a plan as text and as JSON: the problem, the choice, the ranking, the stability. */
 #include <inttypes.h>
 #include <math.h>
 
@@ -18,7 +18,7 @@ static const char *unit_name(stn_unit unit) {
     return "none";
 }
 
-/* Its name among the strategy's candidates; "" where it has none. */
+/* Appends the candidate's description; nothing where the strategy has none. */
 static void name_candidate(const stn_plan *plan, const stn_strategy *strategy, const stn_candidate *candidate,
                            stn_text *text) {
     if (strategy->name_candidate) strategy->name_candidate(&plan->task, candidate, text);
@@ -99,11 +99,10 @@ static void text_skips(const stn_plan *plan, stn_text *text) {
                         plan->skips[i].constraint, plan->skips[i].because);
 }
 
-/* ---- what constraints left out
- * ---------------------------------------------------------------------------------- */
+/* ---- candidates that constraints rejected ---- */
 
-/* Looking for it takes a second search, so only where nothing is built: someone wants to know
- * why. */
+/* This takes a second search for candidates, so it is done only for plans with estimate_only, which
+ * are made to be described. */
 static bool tally_of(const stn_plan *plan, size_t i, stn_tally *tally) {
     const stn_strategy *strategy = plan->kind->strategies[i];
     char reason[160];

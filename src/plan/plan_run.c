@@ -1,4 +1,4 @@
-/* Running a plan that is prepared: all of it, or some of its launches. */
+/* Executing a prepared plan: all of its run, or some of its launches. */
 #include <inttypes.h>
 
 #include "base/error.h"
@@ -17,7 +17,7 @@ stn_status stn_plan_run_checked(stn_plan *plan, const stn_execution *run, stn_er
     return stn_snapshots_run(stn_first_result_next(plan, true, run->stream), run, error);
 }
 
-/* A stack's snapshots are runs of their own. */
+/* A stack is several runs, so it has no parts. */
 static bool has_parts(const stn_plan *plan) {
     return !plan->estimate_only && !plan->kind->shape(plan).stack && plan->strategy->launches &&
            plan->strategy->execute_part;

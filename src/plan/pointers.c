@@ -1,10 +1,11 @@
-/* What an execution brings, against what the plan was made for: pointers that are there, aligned,
- * and apart. */
+/* Checks the pointers of an execution: present, aligned, and without overlap of input and
+ * output. */
 #include "base/error.h"
 #include "plan/plan.h"
 
-/* Rows that are compared where two grids' memory is not simply one behind the other. A run on the
- * host takes longer by far than so many looks; on a GPU it is enqueued in microseconds. */
+/* The most rows that the overlap check compares where the address ranges of two grids interleave.
+ * On the host the check is short beside the run; on a GPU it must not delay an enqueue of
+ * microseconds. */
 enum { LOOKS_ON_HOST = 1 << 16, LOOKS_ON_DEVICE = 64 };
 enum { WORKSPACE_ALIGNMENT = 256 };
 
@@ -48,7 +49,7 @@ static stn_status check_operand(const operand *o, int alignment, stn_error *erro
     return STN_OK;
 }
 
-/* What is written lies apart from all else; operands are dense. */
+/* Output arrays must not overlap any other array. Operands are dense. */
 static stn_status check_written(const stn_work_shape *shape, const stn_execution *run, const operand list[STN_OPERANDS],
                                 stn_error *error) {
     const operand all[STN_OPERANDS + 2] = {list[0],
@@ -121,7 +122,7 @@ static stn_status check_aligned(const stn_work_shape *shape, const stn_execution
     return STN_OK;
 }
 
-/* Grids that share memory with the output would be read after they were written. */
+/* An input that overlaps the output would be read after it was overwritten. */
 static stn_status check_apart(const stn_plan *plan, const stn_work_shape *shape, const stn_execution *run,
                               stn_error *error) {
     const int64_t looks = plan->machine.is_device ? LOOKS_ON_DEVICE : LOOKS_ON_HOST;

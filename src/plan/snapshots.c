@@ -1,5 +1,5 @@
 /* A stack of snapshots: runs of task.steps steps one after the other, each from the state that the
- * one before left. */
+ * previous one wrote. */
 #include <string.h>
 
 #include "base/error.h"
@@ -8,10 +8,10 @@
 #include "host/watch.h"
 #include "plan/plan.h"
 
-/* Does one execute make the whole stack? What is no stencil has none. */
+/* Does one call of the strategy's `execute` make the whole stack? */
 static bool is_one_run(const stn_plan *plan) { return !plan->kind->shape(plan).stack || plan->strategy->stacks; }
 
-/* Later runs read what lies as the output does. */
+/* The later runs read a state of the stack, so that their input has the layout of the output. */
 stn_status stn_snapshots_prepare(stn_plan *plan, stn_error *error) {
     if (is_one_run(plan)) return STN_OK;
     stn_task task = plan->task;
@@ -20,7 +20,7 @@ stn_status stn_snapshots_prepare(stn_plan *plan, stn_error *error) {
     task.in_batch_stride = task.out_batch_stride;
     bool same = task.in_batch_stride == plan->task.in_batch_stride;
     for (int axis = 0; axis < 3; axis++) same = same && task.in_stride[axis] == plan->task.in_stride[axis];
-    /* A stack whose states do not keep the alignment of the first one. */
+    /* The states of a stack may be less aligned than the first one. */
     const int64_t bytes = task.snapshot_stride * (int64_t)stn_dtype_size(task.dtype);
     while (bytes % task.alignment) task.alignment /= 2;
     if (same && task.alignment == plan->task.alignment) return STN_OK;

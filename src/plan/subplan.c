@@ -1,4 +1,4 @@
-/* Plans that a strategy makes for its own use: see plan.h. */
+/* Plans that a strategy makes for parts of its work: plan.h. */
 #include "base/error.h"
 #include "plan/plan.h"
 
@@ -53,7 +53,7 @@ bool stn_subplan_estimate_generic(const stn_task *task, const stn_machine *machi
     return true;
 }
 
-/* Of a plan that only borrows its work: it is never destroyed. */
+/* The plan only borrows its work, so it is never destroyed. */
 static bool estimate(stn_plan *plan, const stn_machine *machine, const char *name, stn_estimate *result) {
     plan->machine = *machine;
     stn_plan_rank(plan, name, STN_CANDIDATES);

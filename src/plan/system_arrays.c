@@ -1,12 +1,12 @@
-/* What an execution of a system brings, against what the plan was made for: arrays that are there,
- * aligned, and apart. */
+/* Checks the arrays of a system's execution: present, aligned, and without overlap of what is
+ * written. */
 #include <stdio.h>
 
 #include "base/error.h"
 #include "plan/plan.h"
 #include "problem/task.h"
 
-/* An array, for messages: u, u.prev, c2, amplitudes... */
+/* An array with its name for messages: u, u.prev, c2, amplitudes... */
 typedef struct array {
     const void *first;
     size_t bytes;

@@ -1,11 +1,11 @@
-/* Executions that someone watches. On the host the pool of threads tells between two pieces of any
- * loop. On a GPU a run is enqueued in chunks of launches, each of which is begun once the one
- * before the last is done, so that little is under way when it is cancelled:
+/* Executions with a progress function. On the host, the thread pool calls it between two pieces of
+ * any loop. On a GPU, a run is enqueued in chunks of launches; each chunk is enqueued after the
+ * last chunk but one is complete, so that at most two are in flight when the run is cancelled:
  *
  *     enqueued   |chunk 0|chunk 1|       |chunk 2|
  *     GPU        |chunk 0        |chunk 1        |chunk 2
  *                        wait for 0      wait for 1
- */
+ * / */
 #include <math.h>
 #include <time.h>
 
@@ -15,7 +15,7 @@
 #include "host/watch.h"
 #include "plan/plan.h"
 
-#define CHUNK_SECONDS 0.04 /* two of them are under way when a run is cancelled */
+#define CHUNK_SECONDS 0.04 /* the intended length of a chunk */
 
 static double now(void) {
     struct timespec t;
@@ -33,7 +33,7 @@ static stn_status run_host(stn_plan *plan, const stn_execution *run, stn_watch *
     return status;
 }
 
-/* A run in chunks. The events of two timers mark the ends of the last two. */
+/* A run in chunks. The events of two timers mark the ends of the last two chunks. */
 typedef struct chunks {
     stn_timer *timer[2];
     uint64_t launches, each;
@@ -84,7 +84,7 @@ stn_status stn_plan_run_watched(stn_plan *plan, const stn_execution *run, stn_er
             error, STN_ERROR_INVALID_ARGUMENT,
             "stn_execution.progress is given for a stream that is being captured, where nothing runs: leave it NULL");
     stn_watch_begin(&watch, run, shape.steps * (shape.stack ? plan->task.snapshots : 1));
-    own.progress_user = &watch; /* for stn_snapshots_run */
+    own.progress_user = &watch; /* stn_snapshots_run reads it */
     const stn_status status =
         plan->machine.is_device ? run_device(plan, &own, &watch, error) : run_host(plan, &own, &watch, error);
     return stn_watch_end(&watch, status, error);

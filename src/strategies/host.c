@@ -1,5 +1,5 @@
-/* The host strategies: stencils, transforms, Fourier layers and systems on the CPU's threads, by the
- * functions of src/host. They are the definition that every other strategy is compared with. */
+/* The host strategies: stencils, transforms, Fourier layers and systems on the CPU's threads, by
+ * the functions of src/host. They are the definition that every other strategy is compared with. */
 #include "host/host.h"
 
 #include <math.h>
@@ -90,12 +90,14 @@ static void describe_as(const stn_plan *plan, const char *how, stn_format format
 static const struct {
     /* Sums of rows that are in a cache, as multiples of the flops that are assumed of a core. */
     double flops_f64, flops_f32;
-    /* Multiples of a core's copy bandwidth, where all grids fit in a cache and where they do not. */
+    /* Multiples of a core's copy bandwidth, where all grids fit in a cache and where they do
+     * not. */
     double cached, memory;
     double cached_bytes; /* grids of fewer bytes fit */
     /* Seconds of overhead: */
-    double sum;      /* for the sums of up to 9 taps over one row */
-    double end;      /* for one input row at an end of the axis, where part of it lies outside of the grid */
+    double sum; /* for the sums of up to 9 taps over one row */
+    /* For one input row at an end of the axis, where part of it lies outside of the grid. */
+    double end;
     double gathered; /* for one byte of a short row, which is copied together with its halo */
     double half;     /* for converting one number from half precision */
 } costs = {1.85, 2.5, 14, 2, 24e6, 15e-9, 16e-9, 3e-11, 1.9e-10};
