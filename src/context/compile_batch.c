@@ -90,8 +90,8 @@ void stn_compile_batch_free(stn_compile_batch *batch) {
 double stn_compile_batch_seconds(const stn_compile_batch *batch) {
     double seconds[STN_COMPILE_BATCH_MAX];
     for (size_t i = 0; i < batch->count; i++)
-        seconds[i] = stn_compile_guess(batch->missing[i].name, batch->missing[i].params);
-    return stn_compile_together(seconds, batch->count, stn_compile_threads(batch->context));
+        seconds[i] = stn_compile_seconds(batch->missing[i].name, batch->missing[i].params);
+    return stn_compile_makespan(seconds, batch->count, stn_compile_threads(batch->context));
 }
 
 /* Compiles one kernel; the first failure is kept and cancels the batch. */
@@ -121,7 +121,7 @@ static int longest_first(const void *a, const void *b) {
 static void sort_longest(const stn_compile_batch *batch, timed_kernel *list) {
     for (size_t i = 0; i < batch->count; i++) {
         const stn_missing_kernel *kernel = &batch->missing[i];
-        list[i] = (timed_kernel){kernel, stn_compile_guess(kernel->name, kernel->params)};
+        list[i] = (timed_kernel){kernel, stn_compile_seconds(kernel->name, kernel->params)};
     }
     qsort(list, batch->count, sizeof *list, longest_first);
 }

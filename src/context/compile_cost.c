@@ -70,7 +70,7 @@ static double unrolled(const char *name, const char *params) {
            value_of(params, " UNROLL = ");
 }
 
-double stn_compile_guess(const char *template_name, const char *params) {
+double stn_compile_seconds(const char *template_name, const char *params) {
     const cost *each = costs;
     while (strncmp(template_name, each->name, strlen(each->name)) != 0 || (*each->lacks && strstr(params, each->lacks)))
         each++; /* the last row matches every template */
@@ -82,7 +82,7 @@ static int longest_first(const void *a, const void *b) {
     return (x < y) - (x > y);
 }
 
-double stn_compile_together(double *seconds, size_t count, int threads) {
+double stn_compile_makespan(double *seconds, size_t count, int threads) {
     double all = 0, last = 0;
     qsort(seconds, count, sizeof *seconds, longest_first);
     for (size_t i = 0; i < count; i++) {

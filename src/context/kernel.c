@@ -131,7 +131,7 @@ static stn_status use_entry(const request *want, bool load, stn_entry *entry, st
         entry->cubin = NULL;
         status = !made->ptx && !made->cubin ? stn_fail(error, STN_ERROR_DRIVER, "a stored kernel is empty")
                  : load                     ? stn_kernel_load(want->context, entry, made, error)
-                                            : stn_kernel_put_off(entry, made, error);
+                                            : stn_kernel_defer_load(entry, made, error);
     }
     stn_entry_clear(entry);
     if (status != STN_OK) {
@@ -364,7 +364,7 @@ stn_status stn_kernel_get(stn_context *context, const char *name, const char *pa
         *kernel = want.placeholder;
         return STN_OK;
     }
-    STN_TRY(stn_kernel_load_later(context, value, error));
+    STN_TRY(stn_kernel_load_deferred(context, value, error));
     *kernel = value;
     if (hit && !atomic_exchange(&(*kernel)->fresh, false)) stn_cache_count(context->cache, 0, 0, true);
     return STN_OK;

@@ -82,8 +82,8 @@ int64_t stn_kernel_resident(const stn_kernel *kernel, int multiprocessors, int t
     return multiprocessors * stn_max(stn_module_occupancy(kernel->module, threads, shared), 1);
 }
 
-/* Keeps the parts of an entry that load_later needs. */
-stn_status stn_kernel_put_off(const stn_entry *entry, stn_kernel *kernel, stn_error *error) {
+/* Keeps the parts of an entry that stn_kernel_load_deferred needs. */
+stn_status stn_kernel_defer_load(const stn_entry *entry, stn_kernel *kernel, stn_error *error) {
     stn_entry *kept = kernel->unloaded = calloc(1, sizeof *kept);
     if (!kept || (entry->metadata && !(kept->metadata = strdup(entry->metadata))))
         return stn_fail_memory(error, "a kernel", sizeof *kept);
@@ -92,7 +92,7 @@ stn_status stn_kernel_put_off(const stn_entry *entry, stn_kernel *kernel, stn_er
 }
 
 /* Under the context's lock, since several threads may ask for the same kernel. */
-stn_status stn_kernel_load_later(stn_context *context, stn_kernel *kernel, stn_error *error) {
+stn_status stn_kernel_load_deferred(stn_context *context, stn_kernel *kernel, stn_error *error) {
     stn_status status = STN_OK;
     pthread_mutex_lock(&context->lock);
     if (kernel->unloaded && (status = stn_kernel_load(context, kernel->unloaded, kernel, error)) == STN_OK) {

@@ -100,8 +100,8 @@ static void key(const stn_plan *plan, const stn_key_sink *to) {
  * the last candidate of fft, which supports all transforms. */
 static stn_status judge(const stn_plan *plan, int *which, const stn_strategy **chosen, stn_candidate *candidate,
                         stn_error *error) {
-    static const stn_strategy *const judges[] = {&stn_fft_strategy_cufft, &stn_fft_strategy_fft, NULL};
-    return stn_judge_of(plan, judges, which, chosen, candidate, error);
+    static const stn_strategy *const references[] = {&stn_fft_strategy_cufft, &stn_fft_strategy_fft, NULL};
+    return stn_reference_candidate(plan, references, which, chosen, candidate, error);
 }
 
 /* Ten times the error bound of every strategy. */

@@ -103,8 +103,8 @@ static void key(const stn_plan *plan, const stn_key_sink *to) {
  * do not run, fno. The last candidate of either is the most exact one, with nothing fused. */
 static stn_status judge(const stn_plan *plan, int *which, const stn_strategy **chosen, stn_candidate *candidate,
                         stn_error *error) {
-    static const stn_strategy *const judges[] = {&stn_layer_strategy_cublas, &stn_layer_strategy_fno, NULL};
-    return stn_judge_of(plan, judges, which, chosen, candidate, error);
+    static const stn_strategy *const references[] = {&stn_layer_strategy_cublas, &stn_layer_strategy_fno, NULL};
+    return stn_reference_candidate(plan, references, which, chosen, candidate, error);
 }
 
 /* Ten times the error bound of every strategy. */

@@ -241,7 +241,7 @@ static void key(const stn_plan *plan, const stn_key_sink *to) {
 static stn_status judge(const stn_plan *plan, int *which, const stn_strategy **chosen, stn_candidate *candidate,
                         stn_error *error) {
     static const stn_strategy *const by_steps[] = {&stn_strategy_sourced, NULL};
-    if (plan->task.source) return stn_judge_of(plan, by_steps, which, chosen, candidate, error);
+    if (plan->task.source) return stn_reference_candidate(plan, by_steps, which, chosen, candidate, error);
     const stn_strategy *direct = *chosen = &stn_strategy_direct;
     stn_candidate list[STN_CANDIDATES] = {0}, unused;
     char reason[160] = "it offers no single steps";

@@ -20,8 +20,8 @@ bool stn_error_meets(const stn_task *task, const stn_estimate *estimate) {
     return !(estimate->error > stn_error_bar(task));
 }
 
-double stn_error_of(double alike, double chance, double launches) {
-    return hypot(alike * launches, chance * sqrt(launches));
+double stn_error_of(double systematic, double random_part, double launches) {
+    return hypot(systematic * launches, random_part * sqrt(launches));
 }
 
 /* Rounding errors are uniform within half a unit in the last place, so their root mean square is
@@ -39,6 +39,6 @@ double stn_error_cancelling(const stn_task *task) {
 
 double stn_error_stepping(const stn_task *task) {
     stn_dtype sums = task->dtype == STN_F64 ? STN_F64 : STN_F32;
-    double chance = sqrt((double)task->ntaps / 3) * stn_error_rounding(sums) + stn_error_rounding(task->dtype);
-    return stn_error_of(0, chance, (double)task->steps);
+    double random_part = sqrt((double)task->ntaps / 3) * stn_error_rounding(sums) + stn_error_rounding(task->dtype);
+    return stn_error_of(0, random_part, (double)task->steps);
 }

@@ -41,7 +41,7 @@ stn_status stn_plan_build(const stn_plan *like, uint64_t steps, const stn_strate
 
 static void free_first_result(struct stn_first *first) {
     if (!first) return;
-    stn_background_compile_end(first->ahead);
+    stn_background_compile_end(first->background);
     stn_plan_destroy(first->generic);
     pthread_mutex_destroy(&first->lock);
     free(first);

@@ -11,14 +11,14 @@
 #define MOST_CANDIDATES 64
 #define TUNE_SECONDS 10
 
-static bool wanted(const char *name, const stn_strategy *strategy) {
+static bool is_named(const char *name, const stn_strategy *strategy) {
     return !name || !strcmp(name, "auto") || !strcmp(name, strategy->name);
 }
 
 stn_status stn_plan_check_name(const stn_kind *kind, const char *name, stn_error *error) {
     char known[256] = "auto";
     for (size_t i = 0; kind->strategies[i]; i++) {
-        if (wanted(name, kind->strategies[i])) return STN_OK;
+        if (is_named(name, kind->strategies[i])) return STN_OK;
         strncat(known, ", ", sizeof known - strlen(known) - 1);
         strncat(known, kind->strategies[i]->name, sizeof known - strlen(known) - 1);
     }
@@ -112,7 +112,7 @@ void stn_plan_rank(stn_plan *plan, const char *name, size_t most) {
     for (int turn = 0; turn < 2; turn++, given = ABOUT_LEAST * least) {
         plan->ranked = 0;
         for (size_t i = 0; (strategy = plan->kind->strategies[i]); i++)
-            if (wanted(name, strategy)) rank_strategy(plan, strategy, most, given, &least);
+            if (is_named(name, strategy)) rank_strategy(plan, strategy, most, given, &least);
         if (plan->ranked && plan->ranking[0].applies) return;
     }
 }
@@ -205,17 +205,17 @@ void stn_plan_unprepare(stn_plan *plan) {
 /* Prepares one candidate; its missing kernels, and those of its inner plans, are compiled as one
  * batch (context/compile_batch.h). */
 static stn_status prepare_row(stn_plan *plan, const stn_ranked *row, stn_error *error) {
-    stn_compile_batch *gather = plan->machine.is_device && !plan->inner ? stn_compile_batch_begin(plan->context) : NULL;
+    stn_compile_batch *batch = plan->machine.is_device && !plan->inner ? stn_compile_batch_begin(plan->context) : NULL;
     stn_plan_take(plan, row);
     stn_status status = plan->strategy->prepare(plan, error);
-    if (stn_compile_batch_end(gather)) {
+    if (stn_compile_batch_end(batch)) {
         const size_t workspace = plan->workspace_size;
         stn_plan_unprepare(plan);
-        if (status == STN_OK && plan->first_result && plan->first_result(plan, gather, workspace)) return STN_OK;
-        stn_compile_batch_run(gather);
+        if (status == STN_OK && plan->first_result && plan->first_result(plan, batch, workspace)) return STN_OK;
+        stn_compile_batch_run(batch);
         status = plan->strategy->prepare(plan, error);
     }
-    stn_compile_batch_free(gather);
+    stn_compile_batch_free(batch);
     return status;
 }
 

@@ -19,37 +19,37 @@
 /* Predicted seconds until the generic kernel's result, including its compilation where it is not
  * stored. */
 static double generic_seconds(const stn_plan *plan, const stn_ranked *row, stn_plan **generic) {
-    stn_compile_batch *gather = stn_compile_batch_begin(plan->context);
+    stn_compile_batch *batch = stn_compile_batch_begin(plan->context);
     const uint64_t steps = plan->kind->shape(plan).steps;
     stn_status status = stn_plan_build(plan, steps, row->strategy, &row->candidate, generic, NULL);
     double seconds = row->estimate.seconds;
-    if (stn_compile_batch_end(gather)) {
-        seconds += stn_compile_batch_seconds(gather);
+    if (stn_compile_batch_end(batch)) {
+        seconds += stn_compile_batch_seconds(batch);
         stn_plan_destroy(*generic); /* it holds placeholders */
         *generic = NULL;
     } else if (status != STN_OK)
         seconds = INFINITY;
-    stn_compile_batch_free(gather);
+    stn_compile_batch_free(batch);
     return seconds;
 }
 
-bool stn_first_result_begin(stn_plan *plan, stn_compile_batch *gather, size_t workspace) {
+bool stn_first_result_begin(stn_plan *plan, stn_compile_batch *batch, size_t workspace) {
     stn_ranked row;
     stn_plan *generic = NULL;
     const uint64_t steps = plan->kind->shape(plan).steps;
     plan->first_result = NULL; /* only once */
-    if (!stn_plan_generic(plan, &row) || row.estimate.seconds >= stn_compile_batch_seconds(gather)) return false;
+    if (!stn_plan_generic(plan, &row) || row.estimate.seconds >= stn_compile_batch_seconds(batch)) return false;
     struct stn_first *first = calloc(1, sizeof *first);
-    const bool pays = first && generic_seconds(plan, &row, &generic) < stn_compile_batch_seconds(gather);
-    if (pays) first->ahead = stn_compile_batch_start(gather);
-    if (!pays || !first->ahead) {
+    const bool pays = first && generic_seconds(plan, &row, &generic) < stn_compile_batch_seconds(batch);
+    if (pays) first->background = stn_compile_batch_start(batch);
+    if (!pays || !first->background) {
         stn_plan_destroy(generic);
         free(first);
         return false;
     }
     if (!generic) (void)stn_plan_build(plan, steps, row.strategy, &row.candidate, &generic, NULL);
     if (!generic) {
-        stn_background_compile_stop(first->ahead); /* the batch is the caller's again */
+        stn_background_compile_stop(first->background); /* the batch is the caller's again */
         free(first);
         return false;
     }
@@ -64,8 +64,8 @@ bool stn_first_result_begin(stn_plan *plan, stn_compile_batch *gather, size_t wo
 /* Waits for the background compile and prepares the plan; called with the lock held. */
 static void make_ready(stn_plan *plan) {
     struct stn_first *first = plan->first;
-    stn_background_compile_wait(first->ahead);
-    first->ahead = NULL;
+    stn_background_compile_wait(first->background);
+    first->background = NULL;
     stn_status status = stn_plan_prepare(plan, &first->failed);
     if (status == STN_OK && plan->workspace_size > first->workspace)
         status = stn_fail(&first->failed, STN_ERROR_UNSUPPORTED,

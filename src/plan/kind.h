@@ -95,8 +95,8 @@ typedef struct stn_kind {
 
 /* For a kind's `judge`: the last candidate of the first strategy that applies, from number *which
  * of a list that ends with NULL. */
-stn_status stn_judge_of(const stn_plan *plan, const stn_strategy *const *judges, int *which,
-                        const stn_strategy **chosen, stn_candidate *candidate, stn_error *error);
+stn_status stn_reference_candidate(const stn_plan *plan, const stn_strategy *const *references, int *which,
+                                   const stn_strategy **chosen, stn_candidate *candidate, stn_error *error);
 
 /* The table of kinds, which kinds/kinds.c defines. */
 enum { STN_KIND_STENCIL, STN_KIND_FFT, STN_KIND_LAYER, STN_KIND_SYSTEM, STN_KIND_COUNT };

@@ -48,8 +48,8 @@ static void drop_choice(stn_plan *plan) {
 }
 
 /* Tries the strategy that the caller named, then the cheapest, then single steps. Where the caller
- * brings the workspace, those that fit in `room` bytes come first. */
-static stn_status choose_any(stn_plan *plan, size_t room, stn_error *error) {
+ * brings the workspace, those that fit in `available` bytes come first. */
+static stn_status choose_any(stn_plan *plan, size_t available, stn_error *error) {
     const char *const names[] = {plan->only ? plan->only->name : NULL, NULL,
                                  plan->machine.is_device ? "direct" : "host"};
     stn_error why = {0};
@@ -57,7 +57,7 @@ static stn_status choose_any(stn_plan *plan, size_t room, stn_error *error) {
     for (int turn = plan->caller_workspace ? 0 : 1; turn < 2; turn++)
         for (size_t i = plan->only ? 0 : 1; i < sizeof names / sizeof *names; i++) {
             status = choose_once(plan, names[i], &why);
-            if (status == STN_OK && (turn || plan->workspace_size <= room)) return STN_OK;
+            if (status == STN_OK && (turn || plan->workspace_size <= available)) return STN_OK;
             drop_choice(plan);
             if (status == STN_OK || first) continue;
             first = status;
@@ -108,7 +108,8 @@ static bool is_refusal(stn_status status) {
     return status == STN_ERROR_UNSUPPORTED || status == STN_ERROR_COMPILE || status == STN_ERROR_NO_COMPILER;
 }
 
-static stn_status renew(stn_plan *plan, size_t count, const double *weights, const double *before, stn_error *error) {
+static stn_status take_weights(stn_plan *plan, size_t count, const double *weights, const double *before,
+                               stn_error *error) {
     stn_error why = {0};
     /* The generic kernel's plan, where the chosen candidate could not be prepared. */
     stn_plan *runs = stn_first_result_end(plan);
@@ -135,7 +136,7 @@ stn_status stn_plan_renew_weights(stn_plan *plan, size_t count, const double *we
     double *before = malloc((plan->task.ntaps + 1) * sizeof *before);
     if (!before) return stn_fail_memory(error, "the weights of before", plan->task.ntaps * sizeof *before);
     for (size_t i = 0; i < plan->task.ntaps; i++) before[i] = plan->task.taps[i].weight;
-    const stn_status status = renew(plan, count, weights, before, error);
+    const stn_status status = take_weights(plan, count, weights, before, error);
     free(before);
     return status;
 }

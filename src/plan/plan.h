@@ -44,8 +44,8 @@ struct stn_kernel;
 struct stn_first {
     /* Owned until the plan is destroyed: a thread may be running it. */
     stn_plan *generic;
-    stn_background_compile *ahead; /* compiles the plan's kernels; NULL after it was waited for */
-    size_t workspace;              /* bytes; enough for both plans */
+    stn_background_compile *background; /* compiles the plan's kernels; NULL after it was waited for */
+    size_t workspace;                   /* bytes; enough for both plans */
     pthread_mutex_t lock;
     bool served; /* a whole execution was enqueued */
     /* The plan itself runs from now on, or the generic kernel for good where `failed` is set. */
@@ -166,11 +166,11 @@ bool stn_skip_is_resource(const stn_error *why);
 void stn_plan_count_skip(stn_plan *plan, const char *constraint, const char *because);
 
 /* ---- first_result.c: options.first_result
- * `gather` holds the plan's missing kernels; the prepared plan will need `workspace` bytes. Where
+ * `batch` holds the plan's missing kernels; the prepared plan will need `workspace` bytes. Where
  * the generic kernel is predicted to finish a whole execution before they are compiled, they are
  * compiled in the background and the generic kernel runs the first execution: returns true, and the
  * plan owns the batch. */
-bool stn_first_result_begin(stn_plan *plan, stn_compile_batch *gather, size_t workspace);
+bool stn_first_result_begin(stn_plan *plan, stn_compile_batch *batch, size_t workspace);
 /* The plan that runs the next launches: the generic kernel's, or the plan itself. `ends`: they
  * complete an execution. Once the generic kernel has run an execution, the call waits for the
  * background compile. */

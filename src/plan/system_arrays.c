@@ -103,7 +103,7 @@ static stn_status add_points(arrays *all, const stn_system_task *task, const stn
                error);
 }
 
-static stn_status check_apart(const arrays *all, stn_error *error) {
+static stn_status check_overlap(const arrays *all, stn_error *error) {
     for (int i = 0; i < all->count; i++)
         for (int k = 0; k < all->count; k++) {
             const array *a = &all->list[i], *b = &all->list[k];
@@ -132,5 +132,5 @@ stn_status stn_plan_check_arrays(const stn_plan *plan, const stn_execution *run,
     STN_TRY(add_fields(&all, task, run->system, error));
     STN_TRY(add_coefficients(&all, task, run->system, error));
     STN_TRY(add_points(&all, task, run->system, error));
-    return check_apart(&all, error);
+    return check_overlap(&all, error);
 }

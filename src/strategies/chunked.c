@@ -21,7 +21,7 @@
 /* The systematic fraction of a chunk's error, which accumulates linearly; the rest is random and
  * accumulates with the square root. The largest fraction that was measured is 0.2, of `lowrank` in
  * f32. */
-#define ALIKE 0.125
+#define SYSTEMATIC 0.125
 enum { ALIGNMENT = 256, LEAST_STEPS = 4 };
 
 /* FIRST reads the caller's input, LATER the output of another chunk; REST is the last chunk, of
@@ -31,7 +31,7 @@ enum { FIRST, LATER, REST, CHUNKS };
 typedef struct chunked_state {
     stn_plan *chunk[CHUNKS]; /* owned; LATER may be NULL: FIRST serves; REST: none */
     size_t inner;            /* bytes of the chunks' workspace; the spare grid follows it */
-    uint64_t whole, all;     /* numbers of chunks: of k steps, and with the remainder */
+    uint64_t full, all;      /* numbers of chunks: of k steps, and with the remainder */
 } chunked_state;
 
 static uint64_t steps_of(const stn_candidate *candidate) { return (uint64_t)candidate->values[0]; }
@@ -40,9 +40,9 @@ static uint64_t chunks_of(const stn_task *task, uint64_t steps) {
 }
 
 /* The error of `chunks` chunks relative to that of one. */
-static double accumulated(double chunks) { return stn_error_of(ALIKE, 1, chunks); }
+static double accumulated(double chunks) { return stn_error_of(SYSTEMATIC, 1, chunks); }
 
-static bool alike(const stn_task *task) {
+static bool same_layout(const stn_task *task) {
     for (int axis = 0; axis < 3; axis++)
         if (task->in_stride[axis] != task->out_stride[axis]) return false;
     return task->in_batch_stride == task->out_batch_stride;
@@ -89,20 +89,20 @@ static void add(stn_estimate *sum, const stn_estimate *one, double times) {
     sum->memory = fmax(sum->memory, one->memory);
 }
 
-/* roughly: the remainder counts as a whole chunk, which saves one ranking of all strategies. */
+/* roughly: the remainder counts as a full chunk, which saves one ranking of all strategies. */
 static bool estimate_chunks(const stn_task *task, const stn_machine *machine, uint64_t steps, bool roughly,
                             stn_estimate *result) {
     const uint64_t chunks = task->steps / steps;
-    const double whole = (double)chunks;
-    const bool same = alike(task);
+    const double full = (double)chunks;
+    const bool same = same_layout(task);
     stn_estimate one;
     stn_task own = chunk_task(task, FIRST, steps);
     *result = (stn_estimate){.stepping = false};
     if (!stn_subplan_estimate(&own, machine, NULL, &one)) return false;
-    add(result, &one, same ? whole : 1);
+    add(result, &one, same ? full : 1);
     own = chunk_task(task, LATER, steps);
     if (!same && !stn_subplan_estimate(&own, machine, NULL, &one)) return false;
-    if (!same) add(result, &one, whole - 1);
+    if (!same) add(result, &one, full - 1);
     own = chunk_task(task, REST, steps);
     if (own.steps && !roughly && !stn_subplan_estimate(&own, machine, NULL, &one)) return false;
     if (own.steps) add(result, &one, 1);
@@ -180,10 +180,10 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
     if (!state) return stn_fail_memory(error, "the chunks of a run", sizeof *state);
     if (!steps || chunks_of(task, steps) < 2)
         return stn_fail(error, STN_ERROR_UNSUPPORTED, "a run of fewer steps than two chunks is no run of chunks");
-    state->whole = task->steps / steps, state->all = chunks_of(task, steps);
+    state->full = task->steps / steps, state->all = chunks_of(task, steps);
     for (int i = 0; i < CHUNKS; i++) {
         const stn_task own = chunk_task(task, i, steps);
-        if ((i == LATER && alike(task)) || !own.steps) continue;
+        if ((i == LATER && same_layout(task)) || !own.steps) continue;
         STN_TRY(stn_subplan(plan, &own, NULL, &state->chunk[i], error));
         stn_subplan_list_kernels(plan, state->chunk[i]);
         if (state->chunk[i]->workspace_size > state->inner) state->inner = state->chunk[i]->workspace_size;
@@ -203,7 +203,7 @@ static stn_status set_weights(stn_plan *plan, stn_error *error) {
 /* ---- running ---- */
 
 static stn_plan *chunk_at(const chunked_state *state, uint64_t i) {
-    if (i >= state->whole) return state->chunk[REST];
+    if (i >= state->full) return state->chunk[REST];
     return i && state->chunk[LATER] ? state->chunk[LATER] : state->chunk[FIRST];
 }
 

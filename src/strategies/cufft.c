@@ -5,7 +5,7 @@
  *     staged      A kernel copies the input into the workspace, densely, and in f32 where cuFFT has
  *                 no f16 of that size; cuFFT transforms it in place; a kernel copies the result to
  *                 the output and scales it. For every layout and type.
- *     apart       A C2R of several axes as a C2C of all axes but the last, into the workspace, and
+ *     split       A C2R of several axes as a C2C of all axes but the last, into the workspace, and
  *                 a C2R of the rows. cuFFT's own C2R of several axes destroys its input, and
  *                 version 12.0 fails on some of them out of place. */
 #include <math.h>
@@ -26,10 +26,10 @@
 
 /* A candidate's values: the way, and whether a staged f16 is transformed in f32. */
 enum { WAY, WIDENED };
-enum { AS_IS, STAGED, APART };
+enum { AS_IS, STAGED, SPLIT };
 
 typedef struct cufft_state {
-    /* cuFFT's transforms: the plan's own, the one in the workspace, or the two of `apart`. */
+    /* cuFFT's transforms: the plan's own, the one in the workspace, or the two of `split`. */
     stn_fft fft[2];
     stn_cufft_plan *plan[2];
     int plans, version;
@@ -44,7 +44,7 @@ static bool is_half(const stn_fft *fft, const stn_candidate *candidate) {
 /* ---- cuFFT's transforms ---- */
 
 /* Has the transform several axes, besides the last? */
-static bool is_deep(const stn_fft *fft) { return fft->n[0] > 1 || fft->n[1] > 1; }
+static bool has_outer_axes(const stn_fft *fft) { return fft->n[0] > 1 || fft->n[1] > 1; }
 
 /* The same transform in place and dense. */
 static stn_status make_staged(const stn_fft *fft, const stn_candidate *candidate, stn_fft *made, stn_error *error) {
@@ -94,17 +94,17 @@ static bool inner_of(const stn_fft *fft, const stn_candidate *candidate, stn_fft
                      size_t size) {
     int way = candidate->values[WAY];
     stn_status status = STN_OK;
-    *count = way == APART ? 2 : 1;
+    *count = way == SPLIT ? 2 : 1;
     made[0] = *fft;
-    if (way == AS_IS && fft->kind == STN_C2R && is_deep(fft) && !fft->in_place) {
+    if (way == AS_IS && fft->kind == STN_C2R && has_outer_axes(fft) && !fft->in_place) {
         snprintf(reason, size, "it would ruin its input");
         return false;
     }
     if (way == STAGED) status = make_staged(fft, candidate, &made[0], NULL);
-    if (way == APART) {
+    if (way == SPLIT) {
         bool even = fft->n[0] == 1 || fft->n[1] == 1 || fft->out.stride[0] == fft->n[1] * fft->out.stride[1];
         snprintf(reason, size, "it is no single c2r of several axes that lie evenly");
-        if (fft->kind != STN_C2R || fft->n[2] < 2 || !is_deep(fft) || fft->in_place || fft->batch > 1 || !even)
+        if (fft->kind != STN_C2R || fft->n[2] < 2 || !has_outer_axes(fft) || fft->in_place || fft->batch > 1 || !even)
             return false;
         status = make_slow_axes(fft, &made[0], NULL);
         if (status == STN_OK) status = make_rows(fft, &made[1], NULL);
@@ -127,7 +127,7 @@ static size_t side_bytes(const stn_fft *fft, const stn_fft_side *side) {
 /* In the order in which they are tried: the next one is used where cuFFT's planner refuses one. */
 static size_t candidates(const stn_fft *fft, const stn_machine *machine, stn_candidate *list, size_t most) {
     static const stn_candidate all[] = {
-        {{[WAY] = AS_IS}}, {{[WAY] = APART}}, {{[WAY] = STAGED}}, {{[WAY] = STAGED, [WIDENED] = 1}}};
+        {{[WAY] = AS_IS}}, {{[WAY] = SPLIT}}, {{[WAY] = STAGED}}, {{[WAY] = STAGED, [WIDENED] = 1}}};
     size_t count = 0;
     stn_fft unused[2];
     char reason[160];
@@ -329,8 +329,8 @@ static stn_status execute(stn_plan *plan, const stn_execution *run, stn_error *e
         STN_TRY(stn_cufft_plan_execute(state->plan[0], held, held, own, stream, error));
         return move(plan, state->out, &inner->out, held, &fft->out, out, fft->scale, stream, error);
     }
-    STN_TRY(stn_cufft_plan_execute(state->plan[0], (void *)in, way == APART ? held : out, own, stream, error));
-    if (way == APART) STN_TRY(stn_cufft_plan_execute(state->plan[1], held, out, own, stream, error));
+    STN_TRY(stn_cufft_plan_execute(state->plan[0], (void *)in, way == SPLIT ? held : out, own, stream, error));
+    if (way == SPLIT) STN_TRY(stn_cufft_plan_execute(state->plan[1], held, out, own, stream, error));
     return state->out ? move(plan, state->out, &fft->out, out, &fft->out, out, fft->scale, stream, error) : STN_OK;
 }
 
@@ -345,7 +345,7 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
         stn_json_key(text, "in_workspace");
         stn_text_printf(text, "%s", way == STAGED ? "true" : "false");
         stn_json_key(text, "axes_apart");
-        stn_text_printf(text, "%s", way == APART ? "true" : "false");
+        stn_text_printf(text, "%s", way == SPLIT ? "true" : "false");
         stn_json_key(text, "through_f32");
         stn_text_printf(text, "%s", widened ? "true" : "false");
     } else

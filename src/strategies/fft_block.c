@@ -35,7 +35,7 @@ typedef struct block_state {
 enum { SHARE };
 
 static bool is_wide(const stn_fft *fft) { return fft->dtype == STN_F64; }
-static size_t cell_bytes(const stn_fft *fft) { return is_wide(fft) ? 16 : 8; }
+static size_t element_bytes(const stn_fft *fft) { return is_wide(fft) ? 16 : 8; }
 
 /* ---- the shape ---- */
 
@@ -59,17 +59,17 @@ static bool axis_of(int64_t n, int *stages, int *radix) {
 }
 
 /* Grids of a block: enough for its threads, while every multiprocessor has a block. */
-static int grids_of(const stn_fft *fft, const stn_machine *machine, int64_t points, size_t room) {
+static int grids_of(const stn_fft *fft, const stn_machine *machine, int64_t points, size_t available) {
     int64_t grids = 1;
     while (2 * grids * points <= LEAST_POINTS && fft->batch / (2 * grids) >= machine->multiprocessors &&
-           (size_t)(2 * grids * points) * 33 / 32 * cell_bytes(fft) < room)
+           (size_t)(2 * grids * points) * 33 / 32 * element_bytes(fft) < available)
         grids *= 2;
     return (int)grids;
 }
 
 static bool shape_of(const stn_fft *fft, const stn_machine *machine, const stn_candidate *candidate, block_shape *shape,
                      char *reason, size_t size) {
-    const size_t most = machine->shared_per_block / cell_bytes(fft);
+    const size_t most = machine->shared_per_block / element_bytes(fft);
     int64_t points = 1;
     memset(shape, 0, sizeof *shape);
     for (int axis = 0; axis < 3; axis++) {
@@ -84,10 +84,10 @@ static bool shape_of(const stn_fft *fft, const stn_machine *machine, const stn_c
     }
     shape->points = (int)points;
     shape->grids = grids_of(fft, machine, points, machine->shared_per_block);
-    const int cells = shape->points * shape->grids, share = candidate->values[SHARE];
+    const int elements = shape->points * shape->grids, share = candidate->values[SHARE];
     const int each = share < 0 ? POINTS_A_THREAD >> -share : POINTS_A_THREAD << share;
-    shape->threads = (int)stn_max(32, stn_min(MOST_THREADS, stn_round_up(stn_div_up(cells, each), 32)));
-    shape->shared = (size_t)(cells + (cells - 1) / PAD) * cell_bytes(fft);
+    shape->threads = (int)stn_max(32, stn_min(MOST_THREADS, stn_round_up(stn_div_up(elements, each), 32)));
+    shape->shared = (size_t)(elements + (elements - 1) / PAD) * element_bytes(fft);
     if (shape->shared > machine->shared_per_block || stn_div_up(fft->batch, shape->grids) > INT32_MAX) {
         snprintf(reason, size, "it has more points than a block's shared memory");
         return false;
@@ -121,8 +121,8 @@ static size_t candidates(const stn_fft *fft, const stn_machine *machine, stn_can
  * barrier; a launch waits for memory twice; `part` is the fraction of the copy bandwidth that many
  * grids reach. */
 static const struct {
-    double wait, rung; /* seconds of a wait for memory, and of a stage */
-    double point;      /* cycles of a multiprocessor for one f32 point of a stage */
+    double wait, stage; /* seconds of a wait for memory, and of a stage */
+    double point;       /* cycles of a multiprocessor for one f32 point of a stage */
     double part;
 } rates = {2e-6, 0.3e-6, 0.35, 0.35};
 
@@ -132,15 +132,15 @@ static void estimate(const stn_fft *fft, const stn_machine *machine, const stn_c
     char reason[160];
     *result = (stn_estimate){.unit = is_wide(fft) ? STN_UNIT_FMA_F64 : STN_UNIT_FMA_F32, .seconds = INFINITY};
     if (!shape_of(fft, machine, candidate, &shape, reason, sizeof reason)) return;
-    const double blocks = (double)stn_div_up(fft->batch, shape.grids), cells = (double)shape.points * shape.grids;
+    const double blocks = (double)stn_div_up(fft->batch, shape.grids), elements = (double)shape.points * shape.grids;
     /* 2: loading, storing. */
-    const double rungs = shape.stages[0] + shape.stages[1] + shape.stages[2] + 2;
-    const size_t room = machine->shared_per_multiprocessor / (shape.shared + 1024);
-    const double resident = fmin(8, (double)room);
+    const double stages = shape.stages[0] + shape.stages[1] + shape.stages[2] + 2;
+    const size_t available = machine->shared_per_multiprocessor / (shape.shared + 1024);
+    const double resident = fmin(8, (double)available);
     const double turns = ceil(blocks / (double)machine->multiprocessors);
     const double point = rates.point * (is_wide(fft) ? 2 : 1) / machine->clock;
-    const double waiting = rates.wait + ceil(turns / fmax(1, resident)) * rungs * rates.rung;
-    const double working = rates.wait + turns * rungs * cells * point;
+    const double waiting = rates.wait + ceil(turns / fmax(1, resident)) * stages * rates.stage;
+    const double working = rates.wait + turns * stages * elements * point;
     const double moving = stn_fft_bytes(fft) / (rates.part * machine->copy_bandwidth);
     result->bytes = stn_fft_bytes(fft);
     result->flops = stn_fft_flops(fft);
@@ -184,7 +184,7 @@ static void params_of(const stn_fft *fft, const block_shape *shape, stn_text *pa
 
 static stn_status upload_roots(const stn_plan *plan, block_state *state, stn_error *error) {
     const stn_fft *fft = &plan->fft;
-    const size_t size = (size_t)(fft->n[0] + fft->n[1] + fft->n[2]) * cell_bytes(fft);
+    const size_t size = (size_t)(fft->n[0] + fft->n[1] + fft->n[2]) * element_bytes(fft);
     if (!plan->machine.present) return STN_OK;
     void *roots = malloc(size);
     if (!roots) return stn_fail_memory(error, "the tables of roots", size);
