@@ -62,7 +62,7 @@ static void estimate(const stn_plan *plan, const stn_strategy *row, const stn_ca
 }
 
 /* The error bounds of one step of any work. */
-static double bar(const stn_plan *plan) {
+static double error_bound(const stn_plan *plan) {
     static const double bars[] = {1e-13, 1e-6, 1e-3}; /* by stn_dtype */
     return fmax(bars[plan->layer.dtype], plan->layer.tolerance);
 }
@@ -127,7 +127,7 @@ const stn_kind stn_kind_layer = {
     .applies = applies,
     .candidates = candidates,
     .estimate = estimate,
-    .bar = bar,
+    .error_bound = error_bound,
     .print = print,
     .json = json,
     .key = key,

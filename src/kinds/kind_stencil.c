@@ -277,7 +277,7 @@ static double allowed_difference(const stn_plan *plan, uint64_t steps) {
 }
 
 /* The bound for the last snapshot. */
-static double bar(const stn_plan *plan) {
+static double error_bound(const stn_plan *plan) {
     stn_task all = plan->task; /* its taps are borrowed */
     all.steps *= all.snapshots;
     return stn_error_bar(&all);
@@ -297,7 +297,7 @@ const stn_kind stn_kind_stencil = {
     .applies = applies,
     .candidates = candidates,
     .estimate = estimate,
-    .bar = bar,
+    .error_bound = error_bound,
     .print = print,
     .json = json,
     .more = more,

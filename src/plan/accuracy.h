@@ -10,9 +10,9 @@ double stn_error_bar(const stn_task *task);
 /* Is the predicted error within that bound? An unknown error is. */
 bool stn_error_meets(const stn_task *task, const stn_estimate *estimate);
 
-/* The error accumulated over `launches` launches (or steps). Each has a systematic part `systematic`,
- * which grows linearly, and a random part `random_part`, which grows with the square root; both are
- * relative to the values that the launch writes. */
+/* The error accumulated over `launches` launches (or steps). The systematic part of a launch's
+ * error accumulates linearly, the random part with the square root; both are relative to the values
+ * that the launch writes. */
 double stn_error_of(double systematic, double random_part, double launches);
 /* The relative root mean square error of one rounding to the dtype, at most. */
 double stn_error_rounding(stn_dtype dtype);

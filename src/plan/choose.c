@@ -83,10 +83,10 @@ static void rank_strategy(stn_plan *plan, const stn_strategy *strategy, size_t m
         entry.candidate = list[c];
         entry.estimate = (stn_estimate){0};
         kind->estimate(plan, strategy, &list[c], &entry.estimate);
-        const double bar = fmax(given, kind->bar ? kind->bar(plan) : INFINITY);
-        if (entry.estimate.error > bar) {
+        const double error_bound = fmax(given, kind->error_bound ? kind->error_bound(plan) : INFINITY);
+        if (entry.estimate.error > error_bound) {
             own = fmin(own, entry.estimate.error);
-            asked = bar;
+            asked = error_bound;
             continue;
         }
         insert_ranked(plan, &entry);
@@ -230,11 +230,11 @@ bool stn_plan_generic(const stn_plan *plan, stn_ranked *row) {
     const stn_strategy *strategy;
     for (size_t i = 0; (strategy = plan->kind->strategies[i]); i++) {
         *row = (stn_ranked){.strategy = strategy};
-        if (plan->only && strategy != plan->only) continue;
+        if (plan->named_strategy && strategy != plan->named_strategy) continue;
         if (!strategy->generic || !plan->kind->applies(plan, strategy, row->reason, sizeof row->reason)) continue;
         if (!strategy->generic(&plan->task, &row->candidate)) continue;
         plan->kind->estimate(plan, strategy, &row->candidate, &row->estimate);
-        row->applies = !plan->kind->bar || row->estimate.error <= plan->kind->bar(plan);
+        row->applies = !plan->kind->error_bound || row->estimate.error <= plan->kind->error_bound(plan);
         if (row->applies) return true;
     }
     return false;

@@ -70,7 +70,7 @@ typedef struct stn_kind {
                      stn_estimate *estimate);
 
     /* The largest predicted error that a candidate may have; NULL: any. */
-    double (*bar)(const stn_plan *plan);
+    double (*error_bound)(const stn_plan *plan);
 
     /* ---- descriptions: the work in one line, as a JSON object, and further lines that only this
      * kind has (NULL: none) */

@@ -14,14 +14,16 @@
 static stn_status check_choice(stn_plan *plan, stn_error *error) {
     char reason[160];
     stn_estimate now = {0};
-    if (plan->only && plan->strategy != plan->only && plan->kind->applies(plan, plan->only, reason, sizeof reason))
-        return stn_fail(error, STN_ERROR_UNSUPPORTED, "%s, which was named, may take them", plan->only->name);
+    if (plan->named_strategy && plan->strategy != plan->named_strategy &&
+        plan->kind->applies(plan, plan->named_strategy, reason, sizeof reason))
+        return stn_fail(error, STN_ERROR_UNSUPPORTED, "%s, which was named, may take them", plan->named_strategy->name);
     if (!plan->kind->applies(plan, plan->strategy, reason, sizeof reason))
         return stn_fail(error, STN_ERROR_UNSUPPORTED, "%s", reason);
     plan->kind->estimate(plan, plan->strategy, &plan->candidate, &now);
-    const double bar = plan->kind->bar ? plan->kind->bar(plan) : INFINITY;
-    if (now.error > fmax(bar, plan->estimate.error))
-        return stn_fail(error, STN_ERROR_UNSUPPORTED, "its predicted error is %.2g, and the bar %.2g", now.error, bar);
+    const double error_bound = plan->kind->error_bound ? plan->kind->error_bound(plan) : INFINITY;
+    if (now.error > fmax(error_bound, plan->estimate.error))
+        return stn_fail(error, STN_ERROR_UNSUPPORTED, "its predicted error is %.2g, and the bar %.2g", now.error,
+                        error_bound);
     plan->estimate.error = now.error;
     return STN_OK;
 }
@@ -50,12 +52,12 @@ static void drop_choice(stn_plan *plan) {
 /* Tries the strategy that the caller named, then the cheapest, then single steps. Where the caller
  * brings the workspace, those that fit in `available` bytes come first. */
 static stn_status choose_any(stn_plan *plan, size_t available, stn_error *error) {
-    const char *const names[] = {plan->only ? plan->only->name : NULL, NULL,
+    const char *const names[] = {plan->named_strategy ? plan->named_strategy->name : NULL, NULL,
                                  plan->machine.is_device ? "direct" : "host"};
     stn_error why = {0};
     stn_status status = STN_OK, first = STN_OK;
     for (int turn = plan->caller_workspace ? 0 : 1; turn < 2; turn++)
-        for (size_t i = plan->only ? 0 : 1; i < sizeof names / sizeof *names; i++) {
+        for (size_t i = plan->named_strategy ? 0 : 1; i < sizeof names / sizeof *names; i++) {
             status = choose_once(plan, names[i], &why);
             if (status == STN_OK && (turn || plan->workspace_size <= available)) return STN_OK;
             drop_choice(plan);
@@ -83,8 +85,8 @@ static stn_status choose_again(stn_plan *plan, size_t count, const double *weigh
                        .kind = old->kind,
                        .machine = old->machine,
                        .caller_workspace = old->caller_workspace,
-                       .only = old->only,
-                       .composes = old->composes,
+                       .named_strategy = old->named_strategy,
+                       .may_be_chunked = old->may_be_chunked,
                        .deterministic = old->deterministic,
                        .cold = old->cold};
     snprintf(plan->again, sizeof plan->again, "%s: %s", old->strategy->name, why);

@@ -21,7 +21,7 @@ static bool is_online(const stn_plan *plan, const stn_plan_options *options) {
 /* Not for a stack of snapshots, whose later runs may need a plan of their own. */
 static bool wants_first_result(const stn_plan *plan, const stn_plan_options *options) {
     const stn_plan_mode mode = stn_plan_mode_of(options);
-    return options->first_result && is_free(plan, options) && !plan->only && !plan->kind->shape(plan).stack &&
+    return options->first_result && is_free(plan, options) && !plan->named_strategy && !plan->kind->shape(plan).stack &&
            (mode == STN_MODE_AUTO || mode == STN_MODE_ESTIMATE);
 }
 
@@ -70,8 +70,8 @@ stn_status stn_plan_make(stn_context *context, const stn_kind *kind, const void 
 
     stn_status status;
     STN_TRY_GOTO(status, kind->make(plan, work, error), failed);
-    plan->only = find_strategy(kind, options.strategy);
-    plan->composes = true;
+    plan->named_strategy = find_strategy(kind, options.strategy);
+    plan->may_be_chunked = true;
     if (wants_first_result(plan, &options)) plan->first_result = stn_first_result_begin;
     STN_TRY_GOTO(status, stn_plan_choose(plan, &options, error), failed);
     if (!plan->estimate_only) {

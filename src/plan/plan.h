@@ -44,7 +44,7 @@ struct stn_kernel;
 struct stn_first {
     /* Owned until the plan is destroyed: a thread may be running it. */
     stn_plan *generic;
-    stn_background_compile *background; /* compiles the plan's kernels; NULL after it was waited for */
+    stn_background_compile *background; /* compiles the plan's kernels; NULL once it has ended */
     size_t workspace;                   /* bytes; enough for both plans */
     pthread_mutex_t lock;
     bool served; /* a whole execution was enqueued */
@@ -66,14 +66,15 @@ struct stn_plan {
             stn_system_task system;
         };
         stn_machine machine;
-        const stn_strategy *only; /* the strategy that the caller named; NULL: any */
-        bool caller_workspace;    /* the caller brings the workspace with each execution */
+        const stn_strategy *named_strategy; /* the strategy that the caller named; NULL: any */
+        /* The caller brings the workspace with each execution. */
+        bool caller_workspace;
         /* Made for the use of another plan, which also compiles its kernels. */
         bool inner;
-        bool composes;      /* a long run may be split into chunks (strategies/chunked.c) */
-        bool deterministic; /* chosen by estimate alone */
-        bool cold;          /* candidates are measured with a cold L2 cache */
-        bool estimate_only; /* a candidate is chosen, but not prepared: `state` is NULL */
+        bool may_be_chunked; /* a long run may be split into chunks (strategies/chunked.c) */
+        bool deterministic;  /* chosen by estimate alone */
+        bool cold;           /* candidates are measured with a cold L2 cache */
+        bool estimate_only;  /* a candidate is chosen, but not prepared: `state` is NULL */
         /* Called once, when kernels are missing. stn_first_result_begin where the caller asked for
          * the first result as soon as possible; else NULL. */
         bool (*first_result)(stn_plan *plan, stn_compile_batch *batch, size_t workspace);
@@ -245,8 +246,8 @@ struct stn_tuner {
      * Where there are candidates to try, `open` sets plan->online and enlarges the workspace. */
     void (*open)(stn_plan *plan, const char *strategy, double executions);
     const stn_plan *(*now)(const stn_plan *plan); /* the candidate's plan that runs at present */
-    uint64_t (*legs)(const stn_plan *plan);       /* chunks of steps that a run consists of */
-    stn_status (*run)(stn_plan *plan, stn_part legs, const stn_execution *run, stn_error *error);
+    uint64_t (*chunks)(const stn_plan *plan);     /* chunks of steps that a run consists of */
+    stn_status (*run)(stn_plan *plan, stn_part chunks, const stn_execution *run, stn_error *error);
     stn_status (*set_weights)(stn_plan *plan, size_t count, const double *weights, stn_error *error);
     /* The strategy and candidate that run at present. */
     const stn_strategy *(*strategy)(const stn_plan *plan, stn_candidate *candidate);

@@ -107,7 +107,8 @@ static bool tally_of(const stn_plan *plan, size_t i, stn_tally *tally) {
     const stn_strategy *strategy = plan->kind->strategies[i];
     char reason[160];
     *tally = (stn_tally){0};
-    if (!plan->estimate_only || !strategy->left_out || (plan->only && plan->only != strategy)) return false;
+    if (!plan->estimate_only || !strategy->left_out || (plan->named_strategy && plan->named_strategy != strategy))
+        return false;
     if (!plan->kind->applies(plan, strategy, reason, sizeof reason)) return false;
     strategy->left_out(plan, tally);
     return true;
@@ -213,9 +214,9 @@ static void describe_text(const stn_plan *plan, stn_text *text) {
     if (plan->measured > 0) stn_text_printf(text, ", %s: %.6g s", chosen_words[plan->chosen], plan->measured);
     if (plan->chosen >= STN_CHOSEN_BY_LIKENESS) stn_text_printf(text, ", %s", chosen_words[plan->chosen]);
     if (plan->estimate.error > 0) {
-        double bar = plan->kind->bar(plan);
-        stn_text_printf(text, ", error %.2g (the bar is %.2g%s)", plan->estimate.error, bar,
-                        plan->estimate.error > bar ? ", which it misses" : "");
+        double error_bound = plan->kind->error_bound(plan);
+        stn_text_printf(text, ", error %.2g (the bar is %.2g%s)", plan->estimate.error, error_bound,
+                        plan->estimate.error > error_bound ? ", which it misses" : "");
     }
     if (!plan->estimate_only) stn_text_printf(text, ", workspace %zu bytes", plan->workspace_size);
     if (plan->kind->more) plan->kind->more(plan, STN_TEXT, text);

@@ -13,7 +13,7 @@ stn_status stn_plan_check_prepared(const stn_plan *plan, stn_error *error) {
 stn_status stn_plan_run_checked(stn_plan *plan, const stn_execution *run, stn_error *error) {
     STN_TRY(stn_plan_check_prepared(plan, error));
     STN_TRY(stn_plan_check_pointers(plan, run, error));
-    if (plan->online) return plan->kind->tuner->run(plan, (stn_part){0, plan->kind->tuner->legs(plan)}, run, error);
+    if (plan->online) return plan->kind->tuner->run(plan, (stn_part){0, plan->kind->tuner->chunks(plan)}, run, error);
     return stn_snapshots_run(stn_first_result_next(plan, true, run->stream), run, error);
 }
 
@@ -24,7 +24,7 @@ static bool has_parts(const stn_plan *plan) {
 }
 
 uint64_t stn_plan_launches(stn_plan *plan) {
-    if (plan->online) return plan->kind->tuner->legs(plan);
+    if (plan->online) return plan->kind->tuner->chunks(plan);
     const stn_plan *runs = stn_first_result_next(plan, false, NULL);
     return has_parts(runs) ? runs->strategy->launches(runs) : 1;
 }

@@ -149,7 +149,7 @@ static size_t compose(const stn_plan *plan, stn_candidate *list, size_t most) {
     const double grid = (double)stn_task_points(task) * (double)stn_dtype_size(task->dtype);
     search s = {.plan = plan, .cost = INFINITY};
     s.least = 2 * grid / plan->machine.copy_bandwidth + plan->machine.launch_seconds;
-    if (!most || plan->inner || !plan->composes) return 0;
+    if (!most || plan->inner || !plan->may_be_chunked) return 0;
     if (plan->ranked && plan->ranking[0].applies) s.cost = stn_estimate_cost(&plan->ranking[0].estimate);
     try_steps(&s, (task->steps + 1) / 2), try_steps(&s, (task->steps + 2) / 3);
     for (uint64_t steps = 4; steps <= task->steps / 2 && !(s.best && steps > 16 * s.best); steps *= 4)
