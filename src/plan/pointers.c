@@ -4,7 +4,7 @@
 #include "plan/plan.h"
 
 /* The most rows that the overlap check compares where the address ranges of two grids interleave.
- * On the host the check is short beside the run; on a GPU it must not delay an enqueue of
+ * On the host the check is short compared with the run; on a GPU it must not delay an enqueue of
  * microseconds. */
 enum { MOST_ROWS_ON_HOST = 1 << 16, MOST_ROWS_ON_DEVICE = 64 };
 enum { WORKSPACE_ALIGNMENT = 256 };

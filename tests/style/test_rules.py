@@ -140,6 +140,18 @@ class Rules(unittest.TestCase):
                            src__team__team_dot_c='/* t */\n', src__team__exchange_dot_c='/* e */\n')
         self.assertEqual(found, ['src/team/exchange.c: calls lead in a circle through src/team/team.c'])
 
+    def test_calls_that_are_excused(self):
+        plan = {'src__plan__subplan_dot_c': '/* s */\n', 'src__plan__plan_dot_c': '/* p */\n',
+                'src__kinds__kinds_dot_c': '/* k */\n'}
+        table = 'src/kinds/kinds.c stn_kinds D'
+        self.assertEqual(self.calls(table, 'src/plan/subplan.c stn_kinds U', **plan), [])
+        self.assertEqual(len(self.calls(table, 'src/plan/plan.c stn_kinds U', **plan)), 1)
+        name = calls_rule.CIRCULAR[0]
+        a, b = f'src/strategies/{name}/a.c', f'src/strategies/{name}/b.c'
+        circle = [f'{a} stn_a T', f'{a} stn_b U', f'{b} stn_b T', f'{b} stn_a U']
+        files = {path.replace('/', '__').replace('.', '_dot_'): '/* c */\n' for path in (a, b)}
+        self.assertEqual(self.calls(*circle, **files), [])
+
     def test_a_function_is_defined_where_it_is_declared(self):
         header = '/* tasks */\nstn_status stn_task_make(const void *given,\n                         void *task);\n'
         self.assertEqual(self.calls('src/problem/task.c stn_task_make T', src__problem__task_dot_h=header), [])
