@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "context/context.h"
 #include "context/compile_batch.h"
+#include "context/context.h"
 #include "tune/compare.h"
 #include "tune/online_state.h"
 #include "tune/wisdom.h"

@@ -5,8 +5,8 @@
 #include <stdatomic.h>
 #include <sys/types.h>
 
-#include "context/kernel.h"
 #include "context/compile_batch.h"
+#include "context/kernel.h"
 #include "plan/plan.h"
 #include "tune/compare.h"
 #include "tune/search.h"
@@ -16,7 +16,7 @@ enum { TUNE_UNBUILT, TUNE_COMPILED, TUNE_BUILT, TUNE_FAILED };
 typedef struct online_arm {
     const stn_strategy *strategy;
     stn_candidate candidate;
-    stn_plan *plan;     /* owned; of a unit. NULL: not built, or arm 0 where a unit is the whole run */
+    stn_plan *plan;            /* owned; of a unit. NULL: not built, or arm 0 where a unit is the whole run */
     stn_compile_batch *gather; /* kernels that are missing */
     atomic_int built;
     stn_error why; /* it failed; written before `built` */

@@ -8,8 +8,8 @@
 #include <time.h>
 
 #include "base/error.h"
-#include "context/context.h"
 #include "context/compile_batch.h"
+#include "context/context.h"
 #include "tune/trial.h"
 
 #define HOPELESS 3.0  /* times the best estimate: not tried, unless it is the best of its strategy */
@@ -27,8 +27,8 @@ typedef struct session {
     tune_stage stage;
     tune_trial trials[TRIALS];
     stn_compile_batch *gathers[TRIALS]; /* kernels that a trial's candidate lacks */
-    size_t count, estimated;     /* estimated: the trial of what ESTIMATE would run */
-    double deadline, best;       /* best: the least sample so far */
+    size_t count, estimated;            /* estimated: the trial of what ESTIMATE would run */
+    double deadline, best;              /* best: the least sample so far */
 } session;
 
 static double now(void) {

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Calls go down: no object file needs a symbol that a later room defines, and no files call each other in a circle.
+"""Calls go down: no object file needs a symbol of a later room, and no files call in a circle.
 
-Usage: calls_rule.py ROOT ARCHIVE... The archives are read with nm. Prints each violation as one sentence; exits 1 if there is one.
+Usage: calls_rule.py ROOT ARCHIVE... The archives are read with nm. Prints each violation as one
+sentence; exits 1 if there is one.
 
-1. No object needs a symbol that an object of a later room defines. The rooms' order is that of include_rule.py.
-2. No circle: the files that need each other's symbols, directly or through others, are one file or none.
+1. No object needs a symbol that an object of a later room defines (the order of include_rule.py).
+2. No circle: files that need each other's symbols, directly or through others.
 3. A function that a header of a room declares is defined in that room.
 
-That the libraries show no symbol without the prefix stn_ is tested in tests/install/test_symbols.py.
-
-UPWARD names the tables through which an earlier room reaches a later one; such a reference counts for neither 1 nor 2.
+That the libraries show no symbol without the prefix stn_ is tested in
+tests/install/test_symbols.py.
 """
 import pathlib
 import re
@@ -18,9 +18,9 @@ import sys
 
 from include_rule import ROOMS
 
-# symbol -> the one file that may need it from an earlier room.
+# The table through which an earlier room reaches a later one -> the only file that may need it.
 UPWARD = {'stn_kinds': 'src/plan/subplan.c'}
-# Strategies whose own files still call each other in a circle, to be mended; the list may only shrink.
+# Strategies whose own files still call each other in a circle. This list may only shrink.
 CIRCULAR = ['direct', 'segment', 'sourced', 'spectral']
 FOLDERS = ['src', 'cache']
 MEMBER = re.compile(r'^.*?\[(.*)\]: (\S+) (\S)(?: |$)')
@@ -48,7 +48,7 @@ def source_of(member, sources):
 
 
 def symbols(listing, sources):
-    """(source -> global symbols that it defines, source -> those that it needs), from the text of nm."""
+    """source -> global symbols that it defines, and source -> those that it needs, from nm."""
     defines, needs = {}, {}
     for line in listing.splitlines():
         found = MEMBER.match(line)
