@@ -1,4 +1,4 @@
-/* See compile_cost.h. */
+/* A table of compile times by template, and the makespan on several threads: compile_cost.h. */
 #include "context/compile_cost.h"
 
 #include <math.h>
@@ -7,20 +7,19 @@
 
 #include "context/context.h"
 
-/* Of a kernel, those in which NVRTC's front end has a lock of the whole process: 0.022 to 0.027 CPU
- * seconds of NVRTC 13.0, by the scale below (bench/results/2026-11-23-regret-3.md), less 0.003
- * since it is called with --minimal; five kernels at once take longer than that tells
- * (2026-11-24-first-results-2.md). What follows runs on all threads at once. */
+/* Seconds per kernel in NVRTC's front end, which holds a lock of the whole process; its later
+ * passes run in parallel. Fitted to batches of five kernels, for which the 0.022 to 0.027 CPU
+ * seconds measured on one kernel of NVRTC 13.0 are too few. */
 #define FRONT_SECONDS 0.045
 
 typedef struct cost {
-    const char *name;        /* of templates that begin so, */
-    const char *lacks;       /* and whose parameters do not hold this: the first that fits */
-    double seconds, per_fma; /* per_fma: for each unrolled multiplication beside that */
+    const char *name;        /* a prefix of the template's name */
+    const char *lacks;       /* a text that the parameters must not contain */
+    double seconds, per_fma; /* per_fma: additional seconds for each unrolled multiplication */
 } cost;
 
-/* Seconds of NVRTC 13.0 for sm_90 on one core of an H200's host. Other CPUs differ by a factor of
- * two. */
+/* The first row that matches applies. Seconds of NVRTC 13.0 for sm_90 on one core of an H200's
+ * host; other CPUs differ by a factor of up to two. */
 static const cost costs[] = {{"direct_any", "", 0.12, 0},
                              {"direct_gather", "", 0.14, 0},
                              {"direct_line", "", 0.08, 1.5e-3},
@@ -48,14 +47,14 @@ static double value_of(const char *params, const char *name) {
     return at ? strtod(at + strlen(name), NULL) : 1;
 }
 
-/* Past such a side planes are folded back, which is code of its own, as long again as what meets an
- * edge and what does not. */
+/* Is the boundary one that folds planes back into the grid? The kernel then has a third copy of its
+ * unrolled code, besides those for the interior and the edge. */
 static bool folds(const char *params, const char *side) {
     const double kind = value_of(params, side);
     return kind == STN_NEAREST || kind == STN_REFLECT || kind == STN_MIRROR;
 }
 
-/* Of direct_time_tile; opposite taps of an axis that is mirrored share one. */
+/* Of direct_time_tile: opposite taps of a mirrored axis share one multiplication. */
 static double unrolled_turn(const char *params) {
     const double taps = value_of(params, " NTAPS = ") / (value_of(params, " MIRROR_X = ") > 0 ? 1.5 : 1) /
                         (value_of(params, " MIRROR_Z = ") > 0 ? 1.5 : 1);
@@ -64,17 +63,17 @@ static double unrolled_turn(const char *params) {
            copies;
 }
 
-/* Multiplications of a thread's turn that are written out. */
+/* The number of unrolled multiplications in a thread's loop body. */
 static double unrolled(const char *name, const char *params) {
     if (!strcmp(name, "direct_time_tile")) return unrolled_turn(params);
     return value_of(params, " NTAPS = ") * value_of(params, " VECTOR = ") * value_of(params, " ROWS = ") *
            value_of(params, " UNROLL = ");
 }
 
-double stn_compile_guess(const char *template_name, const char *params) {
+double stn_compile_seconds(const char *template_name, const char *params) {
     const cost *each = costs;
     while (strncmp(template_name, each->name, strlen(each->name)) != 0 || (*each->lacks && strstr(params, each->lacks)))
-        each++; /* the last one fits all */
+        each++; /* the last row matches every template */
     return each->seconds + (each->per_fma > 0 ? each->per_fma * unrolled(template_name, params) : 0);
 }
 
@@ -83,7 +82,7 @@ static int longest_first(const void *a, const void *b) {
     return (x < y) - (x > y);
 }
 
-double stn_compile_together(double *seconds, size_t count, int threads) {
+double stn_compile_makespan(double *seconds, size_t count, int threads) {
     double all = 0, last = 0;
     qsort(seconds, count, sizeof *seconds, longest_first);
     for (size_t i = 0; i < count; i++) {

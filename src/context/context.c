@@ -1,4 +1,4 @@
-/* What plans share: looking at it, and what is opened on first need. */
+/* Accessors of the context, and the libraries that it opens on first use. */
 #include "context/context.h"
 
 #include "base/error.h"
@@ -6,7 +6,7 @@
 int stn_context_is_device(const stn_context *context) { return context && context->machine.is_device; }
 const stn_machine *stn_context_machine(const stn_context *context) { return &context->machine; }
 
-#define STANDARD_THREADS 16 /* a workstation's */
+#define STANDARD_THREADS 16 /* typical of a workstation */
 
 void stn_context_machine_copy(const stn_context *context, bool standard, stn_machine *machine) {
     *machine = context->machine;
@@ -26,7 +26,8 @@ stn_status stn_context_compiler(stn_context *context, stn_compiler **compiler, s
     pthread_mutex_lock(&context->lock);
     if (!context->compiler && !context->no_compiler.status) {
         stn_status status = stn_compiler_open(&context->logger, &context->compiler, &why);
-        if (status == STN_ERROR_NO_COMPILER) context->no_compiler = why; /* want of memory may pass */
+        /* A lack of memory may be temporary. */
+        if (status == STN_ERROR_NO_COMPILER) context->no_compiler = why;
     } else
         why = context->no_compiler;
     *compiler = context->compiler;
@@ -74,7 +75,8 @@ stn_status stn_context_cublas(stn_context *context, stn_cublas **cublas, stn_err
 
 stn_status stn_context_pool(stn_context *context, stn_pool **pool, stn_error *error) {
     stn_status status = STN_OK;
-    *pool = context->pool; /* without the lock, which a forked child may find held */
+    /* Without the lock, which is held forever in a child that was forked under it. */
+    *pool = context->pool;
     if (*pool) return STN_OK;
     pthread_mutex_lock(&context->lock);
     *pool = context->pool;

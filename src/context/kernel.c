@@ -1,15 +1,17 @@
-/* From (template, params) to a kernel that can be launched.
+/* From a template and its parameters to a loaded kernel.
  *
- * Two keys of cache/FORMAT.md: the source key leaves out the compiler, the full key has its
- * identity. Both are known without opening NVRTC, whose start takes tens of milliseconds: its
- * identity is read from its file.
+ * A kernel has two keys (cache/FORMAT.md): the source key leaves out the compiler, the full key
+ * includes its identity. The identity is read from NVRTC's file, so that neither key waits for
+ * NVRTC to start, which takes tens of milliseconds. The kernel is looked for in
  *
- *     memory (source key) -> packs (source key) -> disk (full key) -> compile, under the key's lock, looking again
- * first
+ *     memory  by the source key
+ *     packs   by the source key
+ *     disk    by the full key
  *
- * Where there is no NVRTC that works: disk by the source key, whatever compiler made the entry;
- * then packs' entries for older chips, whose PTX the driver translates. An entry that the driver
- * refuses is rejected, and the search goes on as if it had not been there. */
+ * and else compiled, under a lock of its key, after looking on the disk again. Without a working
+ * NVRTC, the disk is searched by the source key, for an entry of any compiler, and then packs for
+ * entries of older architectures, whose PTX the driver translates. An entry that the driver refuses
+ * is rejected, and the search goes on. */
 #include "context/kernel.h"
 
 #include <stdio.h>
@@ -17,21 +19,22 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "context/compile_batch.h"
 #include "context/context.h"
-#include "context/gather.h"
 #include "context/kernel_load.h"
 
 typedef struct request {
     stn_context *context;
     const char *name, *params;
-    stn_key source;        /* without the compiler */
-    double seconds;        /* that compiling it took; 0: it was stored */
-    stn_kernel *stands_in; /* gathered: it is missing, and this takes its place */
-    bool only_compile;     /* what is compiled is loaded later */
+    stn_key source; /* the source key */
+    double seconds; /* of compiling; 0: it was stored */
+    /* The kernel was added to a compile batch, and this is returned in its place. */
+    stn_kernel *placeholder;
+    bool only_compile; /* the compiled kernel is loaded later */
     const atomic_bool *cancel;
 } request;
 
-static const char gathered[] = "the kernel is only listed", cancelled[] = "nobody waits for the kernel any more";
+static const char recorded[] = "the kernel is only listed", cancelled[] = "nobody waits for the kernel any more";
 
 void stn_kernel_free(stn_kernel *kernel) {
     if (!kernel) return;
@@ -45,10 +48,9 @@ void stn_kernel_free(stn_kernel *kernel) {
     free(kernel);
 }
 
-/* ---- keys
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- keys ---- */
 
-/* compiler: NULL for the source key. */
+/* The full key; compiler NULL: the source key. */
 static stn_status make_key(const request *want, int sm, const char *compiler, stn_key *key, stn_error *error) {
     stn_key_builder *builder;
     char arch[16];
@@ -65,7 +67,7 @@ static stn_status make_key(const request *want, int sm, const char *compiler, st
     return STN_OK;
 }
 
-/* A line of an entry's metadata must be one text. */
+/* Checks one field of an entry's metadata. */
 static stn_status expect_field(const stn_entry *entry, const char *label, const char *expected, stn_error *error) {
     char value[512];
     if (stn_entry_field(entry, label, value, sizeof value) && !strcmp(value, expected)) return STN_OK;
@@ -104,17 +106,17 @@ stn_status stn_kernel_verify(const stn_context *context, const stn_key *key, con
             "templates made it; build it anew",
             name, arch);
     const char *identity = strstr(compiler, ", ");
-    if (!identity || strncmp(compiler, "NVRTC ", 6)) return STN_OK; /* the driver's, of another key */
+    /* Translated by the driver, under another key. */
+    if (!identity || strncmp(compiler, "NVRTC ", 6)) return STN_OK;
     STN_TRY(make_key(&want, sm, identity + 2, &made, error));
     if (!memcmp(&made, key, sizeof made)) return STN_OK;
     return stn_fail(error, STN_ERROR_FORMAT,
                     "its compiler (%.100s) is not that of its key: it was changed; build it anew", compiler);
 }
 
-/* ---- from an entry to a kernel
- * ----------------------------------------------------------------------------------- */
+/* ---- from an entry to a kernel ---- */
 
-/* Makes the kernel of an entry and clears the entry. */
+/* Makes a kernel from an entry and clears the entry. */
 static stn_status use_entry(const request *want, bool load, stn_entry *entry, stn_kernel **kernel, stn_error *error) {
     stn_kernel *made = calloc(1, sizeof *made);
     stn_status status = STN_OK;
@@ -129,7 +131,7 @@ static stn_status use_entry(const request *want, bool load, stn_entry *entry, st
         entry->cubin = NULL;
         status = !made->ptx && !made->cubin ? stn_fail(error, STN_ERROR_DRIVER, "a stored kernel is empty")
                  : load                     ? stn_kernel_load(want->context, entry, made, error)
-                                            : stn_kernel_put_off(entry, made, error);
+                                            : stn_kernel_defer_load(entry, made, error);
     }
     stn_entry_clear(entry);
     if (status != STN_OK) {
@@ -140,8 +142,9 @@ static stn_status use_entry(const request *want, bool load, stn_entry *entry, st
     return STN_OK;
 }
 
-/* The same of an entry that was found: *kernel stays NULL when there is none or the driver refuses
- * it, which is then rejected. Fails only for want of memory or of a working device. */
+/* The same for an entry that may have been found. *kernel stays NULL where there is none, or where
+ * the driver refuses it; the entry is then rejected. Fails only without memory or a working
+ * device. */
 static stn_status use_found(const request *want, stn_cache_source found, const stn_key *key, stn_entry *entry,
                             stn_kernel **kernel, stn_error *error) {
     if (found == STN_CACHE_NONE) return STN_OK;
@@ -154,10 +157,9 @@ static stn_status use_found(const request *want, stn_cache_source found, const s
     return STN_OK;
 }
 
-/* ---- compiling
- * --------------------------------------------------------------------------------------------------- */
+/* ---- compiling ---- */
 
-/* All headers, with the rendered params.cuh in the place of the defaults. */
+/* All headers, with the rendered params.cuh in place of the default one. */
 static stn_template *headers_for(const request *want, size_t *count) {
     const stn_templates *templates = &want->context->templates;
     stn_template *headers = calloc(templates->count + 1, sizeof *headers);
@@ -186,7 +188,7 @@ static stn_status describe_entry(const request *want, const stn_compiler *compil
     return entry->params ? STN_OK : stn_fail_memory(error, "a kernel's parameters", strlen(want->params));
 }
 
-/* Compiles and stores; the entry is the caller's. */
+/* Compiles the kernel and stores it; the caller clears the entry. */
 static stn_status compile(request *want, stn_compiler *compiler, const stn_key *key, stn_entry *entry,
                           stn_error *error) {
     stn_context *context = want->context;
@@ -223,7 +225,7 @@ static stn_status compile(request *want, stn_compiler *compiler, const stn_key *
     return status;
 }
 
-/* One process at a time compiles a kernel; whoever waited finds it stored. */
+/* One process at a time compiles a kernel; a process that waited for the lock finds it stored. */
 static stn_status compile_once(request *want, stn_compiler *compiler, stn_kernel **kernel, stn_error *error) {
     stn_key key;
     stn_entry entry = {0};
@@ -239,10 +241,10 @@ static stn_status compile_once(request *want, stn_compiler *compiler, stn_kernel
     return status;
 }
 
-/* ---- the search
- * -------------------------------------------------------------------------------------------------- */
+/* ---- the search ---- */
 
-/* Without a compiler: any compiler's entry of the disk, then older chips' entries of packs. */
+/* Without a compiler: entries of any compiler on the disk, then entries of packs for older
+ * architectures. */
 static stn_status find_without_compiler(const request *want, stn_kernel **kernel, stn_error *error) {
     static const int older[] = {120, 110, 103, 100, 90, 89, 87, 86, 80, 75};
     stn_cache *cache = want->context->cache;
@@ -272,36 +274,38 @@ static stn_status find_stored(const request *want, stn_kernel **kernel, stn_erro
     return use_found(want, found, &key, &entry, kernel, error);
 }
 
-static void free_stand_in(void *kernel) { stn_kernel_free(kernel); }
+static void free_placeholder(void *kernel) { stn_kernel_free(kernel); }
 
-/* True where a stand-in takes the kernel's place; without memory for one it is compiled now. */
-static bool list_missing(stn_gather *gather, request *want) {
-    want->stands_in = stn_gather_find(gather, want->name, want->params);
-    if (want->stands_in) return true;
+static const stn_compile_batch_calls batch_calls = {stn_kernel_compile, free_placeholder};
+
+/* Adds the kernel to the batch; true where a placeholder takes its place. When out of memory, or
+ * where the batch is full, the kernel is compiled now. */
+static bool add_missing(stn_compile_batch *batch, request *want) {
+    want->placeholder = stn_compile_batch_find(batch, want->name, want->params);
+    if (want->placeholder) return true;
     stn_kernel *made = calloc(1, sizeof *made);
     if (made && (made->name = strdup(want->name)) && (made->params = strdup(want->params)) &&
-        stn_gather_add(gather, &(stn_wanted){made->name, made->params, made}, free_stand_in))
-        want->stands_in = made;
+        stn_compile_batch_add(batch, &(stn_missing_kernel){made->name, made->params, made}, &batch_calls))
+        want->placeholder = made;
     else
         stn_kernel_free(made);
-    return want->stands_in != NULL;
+    return want->placeholder != NULL;
 }
 
 static stn_status make(void *user, const stn_key *source, void **value, stn_error *error) {
     request *want = user;
-    stn_gather *gather = stn_gather_here(want->context);
-    (void)source; /* it is want->source */
+    stn_compile_batch *batch = stn_compile_batch_current(want->context);
+    (void)source; /* equals want->source */
     stn_kernel *kernel = NULL;
     stn_compiler *compiler;
     STN_TRY(find_stored(want, &kernel, error));
     if (!kernel) {
         stn_error missing = {0};
         const bool located = *stn_context_compiler_identity(want->context);
-        if (gather && located && list_missing(gather, want)) /* opening it is left to whoever compiles */
-            return stn_fail(error, STN_ERROR_INTERNAL, gathered);
+        if (batch && located && add_missing(batch, want)) /* the thread that compiles opens it */
+            return stn_fail(error, STN_ERROR_INTERNAL, recorded);
         stn_status status = stn_context_compiler(want->context, &compiler, &missing);
-        if (status == STN_OK && gather && list_missing(gather, want))
-            return stn_fail(error, STN_ERROR_INTERNAL, gathered);
+        if (status == STN_OK && batch && add_missing(batch, want)) return stn_fail(error, STN_ERROR_INTERNAL, recorded);
         if (status == STN_OK)
             STN_TRY(compile_once(want, compiler, &kernel, error));
         else if (status != STN_ERROR_NO_COMPILER)
@@ -314,10 +318,10 @@ static stn_status make(void *user, const stn_key *source, void **value, stn_erro
     return STN_OK;
 }
 
-/* Did another thread, which this one waited for, leave it unmade? */
+/* Did another thread, which this one waited for, end without making the kernel? */
 static bool left_unmade(const request *want, stn_status status, const stn_error *why) {
-    if (status != STN_ERROR_INTERNAL || want->stands_in) return false;
-    return !strcmp(why->message, gathered) ||
+    if (status != STN_ERROR_INTERNAL || want->placeholder) return false;
+    return !strcmp(why->message, recorded) ||
            (!strcmp(why->message, cancelled) && !(want->cancel && atomic_load(want->cancel)));
 }
 
@@ -325,14 +329,15 @@ static stn_status get(request *want, void **value, bool *hit, stn_error *error) 
     stn_status status;
     stn_error why;
     STN_TRY(make_key(want, want->context->machine.sm, NULL, &want->source, error));
-    stn_gather *gather = stn_gather_here(want->context);
-    if (gather && stn_memo_is_making(want->context->kernels, &want->source) && list_missing(gather, want))
-        return STN_OK; /* another thread compiles it: whoever lists what is missing does not wait */
-    do {               /* a thread that waited for one that only gathers, or was cancelled, makes it itself */
+    stn_compile_batch *batch = stn_compile_batch_current(want->context);
+    if (batch && stn_memo_is_making(want->context->kernels, &want->source) && add_missing(batch, want))
+        return STN_OK; /* another thread compiles it, and recording a batch does not wait */
+    /* Again where the thread that this one waited for only recorded the kernel or was cancelled. */
+    do {
         why = (stn_error){0};
         status = stn_memo_get(want->context->kernels, &want->source, make, want, value, hit, &why);
     } while (left_unmade(want, status, &why));
-    return status == STN_OK || want->stands_in ? STN_OK : stn_fail(error, status, "%s", why.message);
+    return status == STN_OK || want->placeholder ? STN_OK : stn_fail(error, status, "%s", why.message);
 }
 
 stn_status stn_kernel_compile(stn_context *context, const char *name, const char *params, const atomic_bool *cancel,
@@ -341,7 +346,8 @@ stn_status stn_kernel_compile(stn_context *context, const char *name, const char
     void *value = NULL;
     bool hit = false;
     STN_TRY(get(&want, &value, &hit, error));
-    if (!hit) ((stn_kernel *)value)->fresh = true; /* the plan's asking for it is the one that missed */
+    /* The plan that asks for it next counts as the miss. */
+    if (!hit) ((stn_kernel *)value)->fresh = true;
     return STN_OK;
 }
 
@@ -354,11 +360,11 @@ stn_status stn_kernel_get(stn_context *context, const char *name, const char *pa
     void *value = NULL;
     bool hit = false;
     STN_TRY(get(&want, &value, &hit, error));
-    if (want.stands_in) {
-        *kernel = want.stands_in;
+    if (want.placeholder) {
+        *kernel = want.placeholder;
         return STN_OK;
     }
-    STN_TRY(stn_kernel_load_later(context, value, error));
+    STN_TRY(stn_kernel_load_deferred(context, value, error));
     *kernel = value;
     if (hit && !atomic_exchange(&(*kernel)->fresh, false)) stn_cache_count(context->cache, 0, 0, true);
     return STN_OK;

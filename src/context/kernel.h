@@ -1,6 +1,5 @@
-/* From (template, params) to a kernel that can be launched: render -> key -> memo -> packs -> disk
- * -> NVRTC -> driver.
- */
+/* From a template and its parameters to a loaded kernel:
+ * render -> key -> memory -> packs -> disk -> NVRTC -> driver. */
 #ifndef STN_CONTEXT_KERNEL_H
 #define STN_CONTEXT_KERNEL_H
 #include <stdatomic.h>
@@ -12,25 +11,26 @@
 #include "stentor.h"
 
 /* `name` is a template's name without ".cu" ("direct_tile"), `params` the text of its params.cuh.
- * The context owns the kernel and shares it between plans until it is destroyed. */
+ * The context owns the kernel and shares it between plans. While the calling thread records a
+ * compile batch, a missing kernel is added to it, and *kernel is a placeholder without a module. */
 stn_status stn_kernel_get(stn_context *context, const char *name, const char *params, stn_kernel **kernel,
                           stn_error *error);
-/* Compiles it, if it is stored nowhere, and leaves the device alone: stn_kernel_get loads it. So
- * threads may that know nothing of what the caller's streams do; loading a module would end their
- * captures. *cancel may become true meanwhile: then it fails soon. */
+/* Compiles the kernel, if it is stored nowhere, without loading it: stn_kernel_get does that. So it
+ * may be called from a background thread, where loading a module would end a stream capture of the
+ * caller. It fails soon after *cancel becomes true. */
 stn_status stn_kernel_compile(stn_context *context, const char *name, const char *params, const atomic_bool *cancel,
                               stn_error *error);
-/* The same for params that have just been written, which it takes and frees. `shared`: bytes of
- * shared memory that its launches ask for. */
+/* The same as stn_kernel_get for parameters in a stn_text, which is freed. `shared`: bytes of
+ * dynamic shared memory of its launches. */
 stn_status stn_kernel_make(stn_context *context, const char *name, stn_text *params, size_t shared, stn_kernel **kernel,
                            stn_error *error);
-/* Blocks of so many threads and bytes of shared memory that so many multiprocessors run at once; 1
- * where no device has it. */
+/* The number of blocks of `threads` threads and `shared` bytes of shared memory that are resident
+ * at once on `multiprocessors` multiprocessors; 1 where the kernel is not loaded. */
 int64_t stn_kernel_resident(const stn_kernel *kernel, int multiprocessors, int threads, size_t shared);
-/* Do an entry's metadata and parameters give the keys that it is under? An entry of a pack whose
- * text was changed, or that other templates or another version made, does not: STN_ERROR_FORMAT. Of
- * the binary itself no key says anything. */
+/* Checks that a cache entry's metadata and parameters hash to its key. STN_ERROR_FORMAT where its
+ * text was changed, or other templates or another version made it. The binary itself is in no
+ * key. */
 stn_status stn_kernel_verify(const stn_context *context, const stn_key *key, const stn_entry *entry, stn_error *error);
-/* For the context alone. */
+/* Called by the context only. */
 void stn_kernel_free(stn_kernel *kernel);
 #endif

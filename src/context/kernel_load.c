@@ -17,8 +17,8 @@ static double now(void) {
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* What the driver makes of an entry's PTX for this device has a key of its own: the PTX's inputs,
- * the driver, the device. */
+/* The key of the cubin that the driver makes of an entry's PTX: the PTX's inputs, the driver, and
+ * the architecture of the device. */
 static stn_status translation_key(const stn_context *context, const stn_entry *from, stn_key *key, stn_error *error) {
     stn_key_builder *builder;
     char driver[16];
@@ -45,9 +45,8 @@ static void store_translation(stn_context *context, const stn_kernel *kernel, co
         stn_cache_store(context->cache, key, translated);
 }
 
-/* The driver's own compiler takes as long as NVRTC does, so what it makes is kept too. Where that
- * cannot be had (an odd driver, no memory), the driver may still load the PTX by itself, and tells
- * why if it does not. */
+/* The driver's compiler takes as long as NVRTC, so its cubin is stored too. Where that fails, the
+ * driver loads the PTX directly, and says why if it cannot. */
 static stn_status load_ptx(stn_context *context, const stn_entry *from, stn_kernel *kernel, stn_error *error) {
     stn_device *device = context->device;
     stn_entry kept = {0};
@@ -66,10 +65,10 @@ static stn_status load_ptx(stn_context *context, const stn_entry *from, stn_kern
     return kernel->module ? STN_OK : stn_module_load(device, kernel->ptx, kernel->name, &kernel->module, error);
 }
 
-/* The cubin, and where the driver refuses that or there is none, the PTX. */
+/* Loads the cubin; where there is none or the driver refuses it, the PTX. */
 stn_status stn_kernel_load(stn_context *context, const stn_entry *from, stn_kernel *kernel, stn_error *error) {
     stn_device *device = context->device;
-    if (!device) return STN_OK; /* planned for an absent GPU */
+    if (!device) return STN_OK; /* the GPU is not present */
     double begin = now();
     stn_status status = STN_ERROR_DRIVER;
     if (kernel->cubin) status = stn_module_load(device, kernel->cubin, kernel->name, &kernel->module, error);
@@ -83,8 +82,8 @@ int64_t stn_kernel_resident(const stn_kernel *kernel, int multiprocessors, int t
     return multiprocessors * stn_max(stn_module_occupancy(kernel->module, threads, shared), 1);
 }
 
-/* Keeps of an entry what load_later needs. */
-stn_status stn_kernel_put_off(const stn_entry *entry, stn_kernel *kernel, stn_error *error) {
+/* Keeps the parts of an entry that stn_kernel_load_deferred needs. */
+stn_status stn_kernel_defer_load(const stn_entry *entry, stn_kernel *kernel, stn_error *error) {
     stn_entry *kept = kernel->unloaded = calloc(1, sizeof *kept);
     if (!kept || (entry->metadata && !(kept->metadata = strdup(entry->metadata))))
         return stn_fail_memory(error, "a kernel", sizeof *kept);
@@ -92,8 +91,8 @@ stn_status stn_kernel_put_off(const stn_entry *entry, stn_kernel *kernel, stn_er
     return STN_OK;
 }
 
-/* Under the context's lock: several threads may ask for what one has compiled. */
-stn_status stn_kernel_load_later(stn_context *context, stn_kernel *kernel, stn_error *error) {
+/* Under the context's lock, since several threads may ask for the same kernel. */
+stn_status stn_kernel_load_deferred(stn_context *context, stn_kernel *kernel, stn_error *error) {
     stn_status status = STN_OK;
     pthread_mutex_lock(&context->lock);
     if (kernel->unloaded && (status = stn_kernel_load(context, kernel->unloaded, kernel, error)) == STN_OK) {

@@ -1,4 +1,4 @@
-/* A kernel that is compiled, and loaded or not: kernel.h has who makes it. */
+/* A compiled kernel, loaded or not. kernel.h makes it. */
 #ifndef STN_CONTEXT_KERNEL_VALUE_H
 #define STN_CONTEXT_KERNEL_VALUE_H
 #include <stdatomic.h>
@@ -12,11 +12,11 @@ typedef struct stn_kernel {
     char *ptx;    /* kept for describe; may be NULL */
     void *cubin;
     size_t cubin_size;
-    double seconds;             /* that compiling it took; 0: it was stored */
-    atomic_bool fresh;          /* compiled for a plan that has not taken it yet */
-    struct stn_entry *unloaded; /* owned: what is left to load of a kernel that was only compiled; NULL: it is loaded */
-    /* NULL when planned for an absent GPU, of one that is only listed (plan/gather.h), or only
-     * compiled. */
+    double seconds;             /* of compiling it; 0: it was stored */
+    atomic_bool fresh;          /* compiled ahead of the plan that will ask for it */
+    struct stn_entry *unloaded; /* owned; what loading needs of a compiled kernel; NULL: loaded */
+    /* NULL: the GPU is not present, the kernel is a placeholder (compile_batch.h), or it is not
+     * loaded yet. */
     stn_module *module;
 } stn_kernel;
 #endif

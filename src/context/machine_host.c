@@ -1,4 +1,4 @@
-/* The host as a machine. */
+/* The host as a machine: its name, threads and memory, and assumed rates. */
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
@@ -6,11 +6,10 @@
 
 #include "context/context.h"
 
-/* Assumed of one core: what matters is only how the host compares with itself, since it never
- * competes with a GPU. */
+/* Assumed of one core. Only the ratios matter, since the host is never compared with a GPU. */
 #define CORE_CLOCK 2.5e9
 #define CORE_COPY 10e9   /* bytes/s, read and write */
-#define SOCKET_COPY 80e9 /* no number of cores copies faster */
+#define SOCKET_COPY 80e9 /* the limit of all cores together */
 
 static int allowed_threads(void) {
     cpu_set_t set;
@@ -49,7 +48,7 @@ void stn_machine_of_host(int threads, stn_machine *machine) {
     machine->memory_bytes = system_size(_SC_PHYS_PAGES) * system_size(_SC_PAGESIZE);
     double copy = CORE_COPY * machine->threads;
     machine->copy_bandwidth = copy < SOCKET_COPY ? copy : SOCKET_COPY;
-    machine->flops[STN_UNIT_FMA_F64] = 8 * CORE_CLOCK * machine->threads; /* 4 lanes, a product and a sum */
+    machine->flops[STN_UNIT_FMA_F64] = 8 * CORE_CLOCK * machine->threads; /* 4 lanes of an FMA */
     machine->flops[STN_UNIT_FMA_F32] = 2 * machine->flops[STN_UNIT_FMA_F64];
-    machine->launch_seconds = 5e-6; /* waking the pool */
+    machine->launch_seconds = 5e-6; /* of waking the pool */
 }

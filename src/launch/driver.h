@@ -6,7 +6,7 @@
 #include "base/log.h"
 #include "launch/cuda_types.h"
 #include "launch/driver_functions.h"
-#include "plan/machine.h"
+#include "launch/machine.h"
 #include "stentor.h"
 
 #define STN_OLDEST_DRIVER 12000 /* CUDA 12.0, as cuDriverGetVersion encodes it */

@@ -1,4 +1,4 @@
-/* See accuracy.h. */
+/* Error bounds and error accumulation: accuracy.h. */
 #include "plan/accuracy.h"
 
 #include <math.h>
@@ -23,12 +23,12 @@ bool stn_error_meets(const stn_task *task, const stn_estimate *estimate) {
     return !(estimate->error > stn_error_bar(task));
 }
 
-double stn_error_of(double alike, double chance, double launches) {
-    return hypot(alike * launches, chance * sqrt(launches));
+double stn_error_of(double systematic, double random_part, double launches) {
+    return hypot(systematic * launches, random_part * sqrt(launches));
 }
 
-/* Half a unit of the last place at most, evenly spread: over the root of 3 of it where numbers lie
- * just above a power of two, half as much just below the next. */
+/* Rounding errors are uniform within half a unit in the last place, so their root mean square is
+ * that over sqrt(3), for numbers just above a power of two; half as much just below the next. */
 double stn_error_rounding(stn_dtype dtype) {
     double unit = dtype == STN_F64 ? 0x1p-53 : dtype == STN_F32 ? 0x1p-24 : 0x1p-11;
     return 0.58 * unit;
@@ -42,6 +42,6 @@ double stn_error_cancelling(const stn_task *task) {
 
 double stn_error_stepping(const stn_task *task) {
     stn_dtype sums = task->dtype == STN_F64 ? STN_F64 : STN_F32;
-    double chance = sqrt((double)task->ntaps / 3) * stn_error_rounding(sums) + stn_error_rounding(task->dtype);
-    return stn_error_of(0, chance, (double)task->steps);
+    double random_part = sqrt((double)task->ntaps / 3) * stn_error_rounding(sums) + stn_error_rounding(task->dtype);
+    return stn_error_of(0, random_part, (double)task->steps);
 }

@@ -1,28 +1,26 @@
-/* How far off a result may be, and how far off it is expected to be: relative L2 beside the host's
- * steps in float64. */
+/* The error that a result may have, and the error that is predicted for it: relative L2 differences
+ * from the host's steps in float64. */
 #ifndef STN_PLAN_ACCURACY_H
 #define STN_PLAN_ACCURACY_H
 #include "plan/strategy.h"
 
-/* The relative L2 error that a run may have: the task's tolerance where one is given, else what
- * rounding may come to by its dtype and steps. The same for every strategy: a candidate is judged
- * by its predicted error alone. */
+/* The relative L2 error that a run may have, by any strategy: the task's tolerance where one is
+ * given, else a bound on the rounding error of its dtype and number of steps. */
 double stn_error_bar(const stn_task *task);
 double stn_error_bar_of(stn_dtype dtype, double tolerance, double steps);
-/* Does the estimate meet it? One that does not know its error does. */
+/* Is the predicted error within that bound? An unknown error is. */
 bool stn_error_meets(const stn_task *task, const stn_estimate *estimate);
 
-/* The error of so many launches (or steps), of which each errs by `alike` in the same direction,
- * which adds up, and by `chance` in any, which adds up as its root: both relative to what the
- * launch writes. */
-double stn_error_of(double alike, double chance, double launches);
-/* What one rounding to the dtype errs by at most, relative, root mean square. */
+/* The error accumulated over `launches` launches (or steps). The systematic part of a launch's
+ * error accumulates linearly, the random part with the square root; both are relative to the values
+ * that the launch writes. */
+double stn_error_of(double systematic, double random_part, double launches);
+/* The relative root mean square error of one rounding to the dtype, at most. */
 double stn_error_rounding(stn_dtype dtype);
-/* So many times more may a run be off by whose weights have both signs: of data of one sign they
- * may leave nothing but what rounding and chance have put there. Random numbers in [0, 1) have a
- * mean whose square is three times their variance. */
+/* The factor by which cancellation may increase the relative error: weights of both signs may
+ * remove the mean of the data, which for random numbers in [0, 1) has a square of three times their
+ * variance. */
 double stn_error_cancelling(const stn_task *task);
-/* Of arithmetic that takes the task's steps one after the other: sums over its taps, rounded to
- * nearest. */
+/* The predicted error of single steps: in each, a sum over the taps, rounded to nearest. */
 double stn_error_stepping(const stn_task *task);
 #endif

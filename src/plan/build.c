@@ -1,7 +1,8 @@
-/* Plans made of plans: of other work, and of one candidate, for measuring it. The end of any. */
+/* Creating plans from a plan: for other work, or for one candidate. Destroying any plan. */
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "context/context.h"
 #include "plan/plan.h"
 
 stn_status stn_plan_copy(const stn_plan *like, const stn_kind *kind, const void *work, uint64_t steps,
@@ -26,7 +27,7 @@ stn_status stn_plan_build(const stn_plan *like, uint64_t steps, const stn_strate
                           const stn_candidate *candidate, stn_plan **result, stn_error *error) {
     stn_plan *plan;
     *result = NULL;
-    STN_TRY(stn_plan_copy(like, like->kind, like->kind->work(like), steps, &plan, error));
+    STN_TRY(stn_plan_copy(like, like->kind, stn_plan_work(like), steps, &plan, error));
     plan->strategy = strategy;
     plan->candidate = *candidate;
     plan->kind->estimate(plan, strategy, candidate, &plan->estimate);
@@ -38,14 +39,22 @@ stn_status stn_plan_build(const stn_plan *like, uint64_t steps, const stn_strate
     return status;
 }
 
+static void free_first_result(struct stn_first *first) {
+    if (!first) return;
+    stn_background_compile_end(first->background);
+    stn_plan_destroy(first->generic);
+    pthread_mutex_destroy(&first->lock);
+    free(first);
+}
+
 void stn_plan_destroy(stn_plan *plan) {
     if (!plan) return;
-    stn_tuner_default.close(plan);
-    stn_first_result_free(plan);
+    plan->kind->tuner->close(plan);
+    free_first_result(plan->first);
     stn_plan_destroy(plan->repeat);
     if (plan->strategy) plan->strategy->release(plan);
     stn_memory_free(plan->context, plan->workspace);
-    plan->kind->clear(plan);
+    if (plan->kind->clear) plan->kind->clear(plan);
     free(plan);
 }
 

@@ -1,4 +1,4 @@
-/* See calibration.h. */
+/* Looks up the calibration of an estimate: calibration.h. */
 #include "plan/calibration.h"
 
 #include <string.h>
@@ -21,7 +21,7 @@ void stn_calibrate(const stn_run_class *of, stn_estimate *estimate) {
 #define STN_CALIBRATION_ROW(strategy, rank, dtype, fused, scale, start) {{strategy, rank, dtype, fused}, scale, start},
         STN_CALIBRATION_ROWS(STN_CALIBRATION_ROW)
 #undef STN_CALIBRATION_ROW
-            {{"", 0, STN_F64, false}, 1, 0} /* the end, of no class */
+            {{"", 0, STN_F64, false}, 1, 0} /* matches no class */
     };
     stn_calibrate_by(rows, sizeof rows / sizeof *rows, of, estimate);
 }

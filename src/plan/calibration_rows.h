@@ -1,6 +1,4 @@
-/* Written by bench/fit_rates.py from measurements; see calibration.h. NVIDIA H200,
- * bench/results/2026-11-22-rates.md, of aperiodic 2026-11-23-regret.md, and of direct
- * 2026-11-23-estimates.md, whose models have what those of one step and of planes missed. */
+/* The table of calibration.h, written by bench/fit_rates.py from times of an NVIDIA H200. */
 #ifndef STN_PLAN_CALIBRATION_ROWS_H
 #define STN_PLAN_CALIBRATION_ROWS_H
 /* X(strategy, rank, dtype, several steps a launch, scale, seconds of a launch) */

@@ -1,26 +1,26 @@
-/* Choosing: rank every strategy's candidates by their estimate, let the cheapest build what it
- * needs. */
+/* Choosing: ranks the candidates of all strategies by their estimate, and prepares the cheapest
+ * one. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "plan/gather.h"
+#include "context/compile_batch.h"
 #include "plan/plan.h"
 
 #define MOST_CANDIDATES 64
 #define TUNE_SECONDS 10
 
-static bool wanted(const char *name, const stn_strategy *strategy) {
+static bool is_named(const char *name, const stn_strategy *strategy) {
     return !name || !strcmp(name, "auto") || !strcmp(name, strategy->name);
 }
 
 stn_status stn_plan_check_name(const stn_kind *kind, const char *name, stn_error *error) {
     char known[256] = "auto";
-    for (size_t i = 0; kind->strategy(i); i++) {
-        if (wanted(name, kind->strategy(i))) return STN_OK;
+    for (size_t i = 0; kind->strategies[i]; i++) {
+        if (is_named(name, kind->strategies[i])) return STN_OK;
         strncat(known, ", ", sizeof known - strlen(known) - 1);
-        strncat(known, kind->strategy(i)->name, sizeof known - strlen(known) - 1);
+        strncat(known, kind->strategies[i]->name, sizeof known - strlen(known) - 1);
     }
     return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "there is no strategy '%.40s'%s: use one of %s", name,
                     kind->of_these, known);
@@ -37,9 +37,9 @@ void stn_estimate_memory(const stn_task *task, double bytes, stn_estimate *estim
     estimate->grids = bytes / ((double)stn_task_points(task) * (double)stn_dtype_size(task->dtype));
 }
 
-/* Workspace is a cost: each grid beyond two counts as some more time, and beyond four a candidate
- * is taken only where it is faster by far. Little memory counts for nothing. */
-#define LITTLE 64e6 /* bytes */
+/* Workspace counts as time: 3% for each grid beyond two, and 25% beyond four. Workspaces of up to
+ * LITTLE bytes do not count. */
+#define LITTLE 64e6
 #define GRID_COUNTS 0.03
 #define MANY_COUNT 1.25
 double stn_estimate_cost(const stn_estimate *estimate) {
@@ -47,8 +47,8 @@ double stn_estimate_cost(const stn_estimate *estimate) {
     return estimate->seconds * (estimate->grids > 4 ? MANY_COUNT : 1 + GRID_COUNTS * (estimate->grids - 2));
 }
 
-/* Inserts in order of predicted cost, those that do not apply last; the ranking is full: the
- * dearest falls out. */
+/* Inserts a row by predicted cost; strategies that do not apply come last. In a full ranking, the
+ * last row is dropped. */
 static void insert_ranked(stn_plan *plan, const stn_ranked *entry) {
     size_t place = plan->ranked;
     while (place > 0) {
@@ -66,11 +66,12 @@ static void insert_ranked(stn_plan *plan, const stn_ranked *entry) {
     plan->ranked = kept + 1;
 }
 
-#define ABOUT_LEAST 1.5 /* errors that are this much larger than the least are no reason to take the slower way */
+/* Where no candidate meets the error bound, those within this factor of the least error do. */
+#define ABOUT_LEAST 1.5
 
-/* The strategy's candidates whose predicted error meets the problem's bar, or `given` if that is
- * larger; if none does, or there are none, that is why the strategy does not apply. *least: the
- * least error that was met with, if it is less. */
+/* Inserts the strategy's candidates whose predicted error is within the problem's bound, or within
+ * `given` if that is larger; where there are none, the strategy does not apply. *least becomes the
+ * least error of the others, if that is less. */
 static void rank_strategy(stn_plan *plan, const stn_strategy *strategy, size_t most, double given, double *least) {
     const stn_kind *kind = plan->kind;
     stn_ranked entry = {.strategy = strategy};
@@ -82,10 +83,10 @@ static void rank_strategy(stn_plan *plan, const stn_strategy *strategy, size_t m
         entry.candidate = list[c];
         entry.estimate = (stn_estimate){0};
         kind->estimate(plan, strategy, &list[c], &entry.estimate);
-        const double bar = fmax(given, kind->bar ? kind->bar(plan) : INFINITY);
-        if (entry.estimate.error > bar) {
+        const double error_bound = fmax(given, kind->error_bound ? kind->error_bound(plan) : INFINITY);
+        if (entry.estimate.error > error_bound) {
             own = fmin(own, entry.estimate.error);
-            asked = bar;
+            asked = error_bound;
             continue;
         }
         insert_ranked(plan, &entry);
@@ -102,15 +103,16 @@ static void rank_strategy(stn_plan *plan, const stn_strategy *strategy, size_t m
     insert_ranked(plan, &entry);
 }
 
-/* Where nothing meets the bar, what comes nearest serves: a plan says what error it expects. */
+/* Where no candidate meets the error bound, the second turn admits those of about the least error.
+ * The plan reports the error that it expects. */
 void stn_plan_rank(stn_plan *plan, const char *name, size_t most) {
     const stn_strategy *strategy;
     if (most > MOST_CANDIDATES) most = MOST_CANDIDATES;
     double given = 0, least = INFINITY;
     for (int turn = 0; turn < 2; turn++, given = ABOUT_LEAST * least) {
         plan->ranked = 0;
-        for (size_t i = 0; (strategy = plan->kind->strategy(i)); i++)
-            if (wanted(name, strategy)) rank_strategy(plan, strategy, most, given, &least);
+        for (size_t i = 0; (strategy = plan->kind->strategies[i]); i++)
+            if (is_named(name, strategy)) rank_strategy(plan, strategy, most, given, &least);
         if (plan->ranked && plan->ranking[0].applies) return;
     }
 }
@@ -141,15 +143,15 @@ stn_status stn_plan_check_mode(const stn_plan_options *options, stn_error *error
     return STN_OK;
 }
 
-/* The ranking, and what it goes by. */
+/* Fills the ranking by measuring, by wisdom, or by estimate, as the mode says. */
 static stn_status rank_by_mode(stn_plan *plan, const stn_plan_options *options, stn_error *error) {
     const char *name = options->strategy;
     const stn_plan_mode mode = stn_plan_mode_of(options);
     const bool all = mode == STN_MODE_PATIENT;
     const double limit = options->tune_seconds > 0 ? options->tune_seconds : all ? INFINITY : TUNE_SECONDS;
     if ((all || mode == STN_MODE_MEASURE))
-        stn_tuner_default.tune(plan, name, limit, all);
-    else if (options->deterministic || !stn_tuner_default.recall(plan, name)) {
+        plan->kind->tuner->tune(plan, name, limit, all);
+    else if (options->deterministic || !plan->kind->tuner->recall(plan, name)) {
         if (mode == STN_MODE_WISDOM_ONLY)
             return stn_fail(
                 error, STN_ERROR_UNSUPPORTED,
@@ -179,7 +181,7 @@ stn_status stn_plan_choose(stn_plan *plan, const stn_plan_options *options, stn_
     return stn_fail(error, STN_ERROR_UNSUPPORTED, "no strategy can run this problem: %s", reasons);
 }
 
-/* What is missing where only stored kernels can run, and how to get it. */
+/* The error message where there is no compiler and no stored kernel runs the problem. */
 static stn_status fail_not_stored(const stn_plan *plan, const stn_error *why, stn_error *error) {
     stn_text problem = STN_TEXT_EMPTY;
     char *text = NULL;
@@ -200,23 +202,24 @@ void stn_plan_unprepare(stn_plan *plan) {
     plan->workspace_size = 0;
 }
 
-/* All kernels that are missing are compiled at once. What a plan uses inside comes with it. */
+/* Prepares one candidate; its missing kernels, and those of its inner plans, are compiled as one
+ * batch (context/compile_batch.h). */
 static stn_status prepare_row(stn_plan *plan, const stn_ranked *row, stn_error *error) {
-    stn_gather *gather = plan->machine.is_device && !plan->inner ? stn_gather_begin(plan->context) : NULL;
+    stn_compile_batch *batch = plan->machine.is_device && !plan->inner ? stn_compile_batch_begin(plan->context) : NULL;
     stn_plan_take(plan, row);
     stn_status status = plan->strategy->prepare(plan, error);
-    if (stn_gather_end(gather)) {
+    if (stn_compile_batch_end(batch)) {
         const size_t workspace = plan->workspace_size;
         stn_plan_unprepare(plan);
-        if (status == STN_OK && plan->first_result && stn_first_result_begin(plan, gather, workspace)) return STN_OK;
-        stn_gather_compile(gather);
+        if (status == STN_OK && plan->first_result && plan->first_result(plan, batch, workspace)) return STN_OK;
+        stn_compile_batch_run(batch);
         status = plan->strategy->prepare(plan, error);
     }
-    stn_gather_free(gather);
+    stn_compile_batch_free(batch);
     return status;
 }
 
-/* Puts a row before all others; where the ranking is full, the last one falls out. */
+/* Inserts a row before all others; in a full ranking, the last row is dropped. */
 static void insert_first(stn_plan *plan, const stn_ranked *row) {
     if (plan->ranked < STN_PLAN_RANKING) plan->ranked++;
     memmove(plan->ranking + 1, plan->ranking, (plan->ranked - 1) * sizeof *row);
@@ -225,20 +228,20 @@ static void insert_first(stn_plan *plan, const stn_ranked *row) {
 
 bool stn_plan_generic(const stn_plan *plan, stn_ranked *row) {
     const stn_strategy *strategy;
-    for (size_t i = 0; (strategy = plan->kind->strategy(i)); i++) {
+    for (size_t i = 0; (strategy = plan->kind->strategies[i]); i++) {
         *row = (stn_ranked){.strategy = strategy};
-        if (plan->only && strategy != plan->only) continue;
+        if (plan->named_strategy && strategy != plan->named_strategy) continue;
         if (!strategy->generic || !plan->kind->applies(plan, strategy, row->reason, sizeof row->reason)) continue;
         if (!strategy->generic(&plan->task, &row->candidate)) continue;
         plan->kind->estimate(plan, strategy, &row->candidate, &row->estimate);
-        row->applies = !plan->kind->bar || row->estimate.error <= plan->kind->bar(plan);
+        row->applies = !plan->kind->error_bound || row->estimate.error <= plan->kind->error_bound(plan);
         if (row->applies) return true;
     }
     return false;
 }
 
-/* Where no kernel of the ranking is stored, the generic one may be: slower than any of them, so it
- * comes last. */
+/* Prepares the generic kernel, which may be stored where no kernel of the ranking is. It is slower
+ * than any of them, so it is the last resort. */
 static bool prepare_generic(stn_plan *plan) {
     stn_ranked generic;
     if (plan->inner || !stn_plan_generic(plan, &generic)) return false;
@@ -251,9 +254,9 @@ static bool prepare_generic(stn_plan *plan) {
     return true;
 }
 
-/* Lets the cheapest candidate build what it needs. Where there is no compiler, the cheapest whose
- * kernels are stored: a pack's were chosen for a typical GPU of the architecture, whose ranking may
- * differ from this one's. */
+/* Prepares the cheapest candidate. Without a compiler, the cheapest one whose kernels are stored:
+ * the kernels of a pack were chosen for a typical GPU of the architecture, whose ranking may differ
+ * from that of this GPU. */
 stn_status stn_plan_prepare(stn_plan *plan, stn_error *error) {
     stn_error first = {0}, why = {0};
     for (size_t i = 0; i < plan->ranked && plan->ranking[i].applies; i++) {

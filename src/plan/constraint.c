@@ -1,4 +1,4 @@
-/* See constraint.h. */
+/* Evaluating constraints and counting violations: constraint.h. */
 #include "plan/constraint.h"
 
 static size_t row_of(stn_tally *tally, const stn_constraint *constraint) {
@@ -8,7 +8,7 @@ static size_t row_of(stn_tally *tally, const stn_constraint *constraint) {
     return row;
 }
 
-/* All of the table have a row, those that removed nothing too. */
+/* Every constraint of the table gets a row, also where it removed nothing. */
 static void count_removed(stn_tally *tally, const stn_constraint *table, size_t count, size_t by) {
     for (size_t i = 0; i < count; i++) {
         const size_t row = row_of(tally, &table[i]);

@@ -1,97 +1,104 @@
-/* A kind of work: what a plan can be made for (stencils, transforms, Fourier layers, systems), as a
- * table of operations. plan, tune and describe know kinds by this table alone, so one more kind is
- * one more file like kind_fft.c, and its value among stn_plan's. */
+/* A kind of work that plans are made for (stencils, transforms, Fourier layers, systems), as a
+ * table of operations. plan/ and tune/ know kinds only by this table, so that a new kind is one
+ * more file in kinds/, and one more member of the union in stn_plan. */
 #ifndef STN_PLAN_KIND_H
 #define STN_PLAN_KIND_H
 #include "base/text.h"
 #include "plan/strategy.h"
 #include "problem/apart.h"
 
-/* What the rest of the library asks of any work. */
+/* What the library needs to know of any work. */
 typedef struct stn_work_shape {
     stn_dtype dtype;
-    bool in_place, source; /* source: an execution brings a third pointer */
-    bool
-        repeats; /* in and out lie alike and without gaps, so that a run may go on from where one ended; and no third pointer */
-    bool stack;                      /* a run makes several states, and may be several runs */
-    int alignment;                   /* bytes, of all pointers */
-    uint64_t steps;                  /* that a candidate may be measured with fewer of; 1: it has none */
-    int64_t in_numbers, out_numbers; /* numbers of the dtype from a side's first to one past its last */
-    int64_t source_numbers;          /* likewise; 0: there is none */
-    /* Of a half spectrum that comes in: numbers from row to row, and to a row's last; 0: it is
-     * none. */
+    bool in_place, source; /* source: an execution has a third pointer, a constant source */
+    /* Input and output have the same dense layout and there is no source, so that a run can
+     * continue from the output of another. */
+    bool repeats;
+    bool stack;     /* a run writes several states, and may consist of several runs */
+    int alignment;  /* of all pointers, in bytes */
+    uint64_t steps; /* a candidate may be measured with fewer steps; 1: the work has no steps */
+    /* Numbers of the dtype from the first to one past the last. */
+    int64_t in_numbers, out_numbers;
+    int64_t source_numbers; /* likewise; 0: there is no source */
+    /* Of an input that is a half spectrum: numbers from row to row, and to the last of a row. Else
+     * 0. */
     int64_t half_row, half_last;
 } stn_work_shape;
 
-/* The pointers that an execution brings. */
+/* The pointers of an execution. */
 typedef enum stn_work_side { STN_WORK_IN, STN_WORK_OUT, STN_WORK_SOURCE } stn_work_side;
 
-/* Where a key is written to, number by number. */
+/* Receives a key of the wisdom, number by number. */
 typedef struct stn_key_sink {
     void *user;
     void (*number)(void *user, const char *label, int64_t value);
     void (*text)(void *user, const char *label, const char *value);
 } stn_key_sink;
 
+typedef struct stn_tuner stn_tuner; /* plan.h */
+
 typedef struct stn_kind {
-    const char *label;    /* before the work in a plan's description */
-    const char *of_these; /* after "strategy 'x'" in messages: " of transforms"; "" */
-    /* Row i of the kind's table of strategies; NULL past its end. */
-    const stn_strategy *(*strategy)(size_t i);
+    const char *label; /* precedes the work in a plan's description */
+    /* Follows "strategy 'x'" in messages: " of transforms". */
+    const char *of_these;
+    const stn_strategy *const *strategies; /* ends with NULL */
+    const stn_tuner *tuner;                /* measures candidates */
 
     /* ---- the work as a value in the plan
-     * Validates what the caller wrote (a stn_problem, a stn_transform...) into the plan. */
+     * Validates the caller's description (a stn_problem, a stn_transform...) and stores the work in
+     * the plan. */
     stn_status (*make)(stn_plan *plan, const void *given, stn_error *error);
-    /* The value (a stn_task, a stn_fft...) of a plan; and a plan's own copy of such a value, with
-     * so many steps. */
-    const void *(*work)(const stn_plan *plan);
+    /* Copies work (a stn_task, a stn_fft...) into the plan, with another number of steps. */
     stn_status (*adopt)(stn_plan *plan, const void *work, uint64_t steps, stn_error *error);
-    void (*clear)(stn_plan *plan);
+    void (*clear)(stn_plan *plan); /* NULL: the work owns no memory */
     stn_work_shape (*shape)(const stn_plan *plan);
-    /* All that is read or written behind a side's pointer. */
+    /* The addresses that are read or written through a pointer. */
     stn_points (*points)(const stn_plan *plan, stn_work_side side, const void *first);
-    /* Numbers of the dtype behind each further pointer that an execution brings, 0 for those that
-     * it does not; NULL: none. */
+    /* Numbers of the dtype behind each further pointer of an execution, 0 for pointers that it does
+     * not have. NULL: it has none of them. */
     void (*operands)(const stn_plan *plan, int64_t numbers[STN_OPERANDS]);
-    /* What an execution brings, where that is more than the pointers of stn_work_side and operands;
-     * NULL: it is not. */
+    /* Checks an execution whose arrays are not those of stn_work_side and `operands`. NULL: they
+     * are. */
     stn_status (*check)(const stn_plan *plan, const stn_execution *run, stn_error *error);
-    /* NULL: it has none. */
+    /* NULL: plans of this kind have no weights. */
     stn_status (*set_weights)(stn_plan *plan, size_t count, const double *weights, stn_error *error);
 
-    /* ---- choosing: a strategy of this kind's table asked for the plan's work */
+    /* ---- choosing: calls a strategy's function with the plan's work */
     bool (*applies)(const stn_plan *plan, const stn_strategy *strategy, char *reason, size_t reason_size);
     size_t (*candidates)(const stn_plan *plan, const stn_strategy *strategy, stn_candidate *list, size_t most);
     void (*estimate)(const stn_plan *plan, const stn_strategy *strategy, const stn_candidate *candidate,
                      stn_estimate *estimate);
 
-    /* The largest error that a candidate may be predicted to have; NULL: any. */
-    double (*bar)(const stn_plan *plan);
+    /* The largest predicted error that a candidate may have; NULL: any. */
+    double (*error_bound)(const stn_plan *plan);
 
-    /* ---- words: in one line, as a JSON object, and what only this kind tells beside that (NULL:
-     * nothing) */
+    /* ---- descriptions: the work in one line, as a JSON object, and further lines that only this
+     * kind has (NULL: none) */
     void (*print)(const stn_plan *plan, stn_text *text);
     void (*json)(const stn_plan *plan, stn_text *text);
     void (*more)(const stn_plan *plan, stn_format format, stn_text *text);
 
-    /* ---- measuring: all that decides how fast a candidate is. All NULL: plans of this kind are never
-     * measured */
+    /* ---- measuring; where all are NULL, plans of this kind are never measured
+     * Writes all properties that the speed of candidates depends on. */
     void (*key)(const stn_plan *plan, const stn_key_sink *sink);
-    /* A candidate to compare others with: the first that applies from number *which on; *which
-     * becomes its number. Fails where there is none. */
+    /* The reference candidate, whose result the others are compared with: the first that applies,
+     * from number *which on; *which becomes its number. Fails where there is none. */
     stn_status (*judge)(const stn_plan *plan, int *which, const stn_strategy **strategy, stn_candidate *candidate,
                         stn_error *error);
-    /* Where the values of a run would leave the dtype's range: changes the plan's work to such as
-     * takes as long and stays within. False: it stays as it is. NULL: it always does. */
+    /* Where the numbers of a run would leave the range of the dtype: rescales the plan's weights so
+     * that they stay within, at the same speed. False: nothing was to be done. NULL: never. */
     bool (*calm)(stn_plan *plan);
-    /* Relative L2 difference from it that is no mistake, after so many steps. */
+    /* The largest relative L2 difference from the reference that rounding explains, after `steps`
+     * steps. */
     double (*allowed_difference)(const stn_plan *plan, uint64_t steps);
 } stn_kind;
 
-/* For a kind's judge: the last candidate of the first strategy that applies, from number *which of
- * a list that ends with NULL. */
-stn_status stn_judge_of(const stn_plan *plan, const stn_strategy *const *judges, int *which,
-                        const stn_strategy **chosen, stn_candidate *candidate, stn_error *error);
+/* For a kind's `judge`: the last candidate of the first strategy that applies, from number *which
+ * of a list that ends with NULL. */
+stn_status stn_reference_candidate(const stn_plan *plan, const stn_strategy *const *references, int *which,
+                                   const stn_strategy **chosen, stn_candidate *candidate, stn_error *error);
 
-extern const stn_kind stn_kind_stencil, stn_kind_fft, stn_kind_layer, stn_kind_system;
+/* The table of kinds, which kinds/kinds.c defines. */
+enum { STN_KIND_STENCIL, STN_KIND_FFT, STN_KIND_LAYER, STN_KIND_SYSTEM, STN_KIND_COUNT };
+extern const stn_kind *const stn_kinds[STN_KIND_COUNT];
 #endif

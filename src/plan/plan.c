@@ -1,14 +1,14 @@
-/* Plans as a caller has them: made, executed, given new weights. */
+/* The public functions of plans: creation, execution, new weights. */
 #include "plan/plan.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/grown.h"
+#include "context/context.h"
 
-/* Does the plan choose by estimate, for a GPU that is here? */
+/* May another kernel run first, or be tried later? Only on a GPU that is present. */
 static bool is_free(const stn_plan *plan, const stn_plan_options *options) {
     return !plan->estimate_only && !options->deterministic && plan->machine.is_device && plan->machine.present;
 }
@@ -18,16 +18,16 @@ static bool is_online(const stn_plan *plan, const stn_plan_options *options) {
            plan->chosen != STN_CHOSEN_BY_MEASURING && plan->chosen != STN_CHOSEN_BY_MEMORY;
 }
 
-/* Not of a stack of snapshots, whose later runs may need a plan of their own. */
+/* Not for a stack of snapshots, whose later runs may need a plan of their own. */
 static bool wants_first_result(const stn_plan *plan, const stn_plan_options *options) {
     const stn_plan_mode mode = stn_plan_mode_of(options);
-    return options->first_result && is_free(plan, options) && !plan->only && !plan->kind->shape(plan).stack &&
+    return options->first_result && is_free(plan, options) && !plan->named_strategy && !plan->kind->shape(plan).stack &&
            (mode == STN_MODE_AUTO || mode == STN_MODE_ESTIMATE);
 }
 
 static const stn_strategy *find_strategy(const stn_kind *kind, const char *name) {
     const stn_strategy *strategy;
-    for (size_t i = 0; name && (strategy = kind->strategy(i)); i++)
+    for (size_t i = 0; name && (strategy = kind->strategies[i]); i++)
         if (!strcmp(name, strategy->name)) return strategy;
     return NULL;
 }
@@ -38,13 +38,13 @@ static stn_status allocate(stn_plan *plan, stn_error *error) {
     return stn_memory_alloc(plan->context, plan->workspace_size, &plan->workspace, error);
 }
 
-/* Trying candidates takes grids besides; where there is no memory for them, none are tried. */
+/* Trying candidates online needs more grids; where there is no memory for them, none are tried. */
 static stn_status make_workspace(stn_plan *plan, const stn_plan_options *options, stn_error *error) {
     const size_t alone = plan->workspace_size;
-    if (is_online(plan, options)) stn_tuner_default.open(plan, options->strategy, (double)options->executions);
+    if (is_online(plan, options)) plan->kind->tuner->open(plan, options->strategy, (double)options->executions);
     const stn_status status = allocate(plan, error);
     if (!plan->online || status != STN_ERROR_OUT_OF_MEMORY) return status;
-    stn_tuner_default.close(plan);
+    plan->kind->tuner->close(plan);
     plan->workspace_size = alone;
     return allocate(plan, error);
 }
@@ -70,9 +70,9 @@ stn_status stn_plan_make(stn_context *context, const stn_kind *kind, const void 
 
     stn_status status;
     STN_TRY_GOTO(status, kind->make(plan, work, error), failed);
-    plan->only = find_strategy(kind, options.strategy);
-    plan->composes = true;
-    plan->first_result = wants_first_result(plan, &options);
+    plan->named_strategy = find_strategy(kind, options.strategy);
+    plan->may_be_chunked = true;
+    if (wants_first_result(plan, &options)) plan->first_result = stn_first_result_begin;
     STN_TRY_GOTO(status, stn_plan_choose(plan, &options, error), failed);
     if (!plan->estimate_only) {
         STN_TRY_GOTO(status, stn_plan_prepare(plan, error), failed);
@@ -95,23 +95,11 @@ stn_status stn_plan_execute(stn_plan *plan, const void *in, void *out, void *str
     return stn_plan_execute_with(plan, in, out, plan->workspace, stream, error);
 }
 
-static stn_status check_prepared(const stn_plan *plan, stn_error *error) {
-    if (!plan->estimate_only) return STN_OK;
-    return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
-                    "this plan was made with estimate_only: make one without it to execute it or set its weights");
-}
-
-static stn_status run_checked(stn_plan *plan, const stn_execution *run, stn_error *error) {
-    STN_TRY(check_prepared(plan, error));
-    STN_TRY(stn_plan_check_pointers(plan, run, error));
-    if (plan->online) return stn_tuner_default.run(plan, (stn_part){0, stn_tuner_default.legs(plan)}, run, error);
-    return stn_snapshots_run(stn_first_result_next(plan, true, run->stream), run, error);
-}
-
 stn_status stn_plan_execute_with(stn_plan *plan, const void *in, void *out, void *workspace, void *stream,
                                  stn_error *error) {
     if (!plan) return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "stn_plan_execute_with needs a plan");
-    return run_checked(plan, &(stn_execution){.in = in, .out = out, .workspace = workspace, .stream = stream}, error);
+    return stn_plan_run_checked(plan, &(stn_execution){.in = in, .out = out, .workspace = workspace, .stream = stream},
+                                error);
 }
 
 stn_status stn_plan_run(stn_plan *plan, const stn_execution *execution, stn_error *error) {
@@ -126,39 +114,13 @@ stn_status stn_plan_run(stn_plan *plan, const stn_execution *execution, stn_erro
     }
     if (!run.workspace) run.workspace = plan->workspace;
     if (run.progress && !plan->estimate_only) return stn_plan_run_watched(plan, &run, error);
-    return run_checked(plan, &run, error);
-}
-
-/* A stack's snapshots are runs of their own. */
-static bool has_parts(const stn_plan *plan) {
-    return !plan->estimate_only && plan->task.snapshots <= 1 && plan->strategy->launches &&
-           plan->strategy->execute_part;
-}
-
-uint64_t stn_plan_launches(stn_plan *plan) {
-    if (plan->online) return stn_tuner_default.legs(plan);
-    const stn_plan *runs = stn_first_result_next(plan, false, NULL);
-    return has_parts(runs) ? runs->strategy->launches(runs) : 1;
-}
-
-stn_status stn_plan_execute_part(stn_plan *plan, stn_part part, const stn_execution *run, stn_error *error) {
-    uint64_t launches = stn_plan_launches(plan);
-    if (part.first > launches || part.count > launches - part.first)
-        return stn_fail(error, STN_ERROR_INTERNAL, "a run of %" PRIu64 " launches is asked for those past its last",
-                        launches);
-    if (part.count == launches) return run_checked(plan, run, error);
-    STN_TRY(check_prepared(plan, error));
-    STN_TRY(stn_plan_check_pointers(plan, run, error));
-    if (!part.count) return STN_OK;
-    if (plan->online) return stn_tuner_default.run(plan, part, run, error);
-    stn_plan *runs = stn_first_result_next(plan, part.first + part.count == launches, run->stream);
-    return runs->strategy->execute_part(runs, part, run, error);
+    return stn_plan_run_checked(plan, &run, error);
 }
 
 size_t stn_plan_workspace_size(const stn_plan *plan) { return plan ? plan->workspace_size : 0; }
 const char *stn_plan_strategy(const stn_plan *plan) {
     if (!plan) return "";
-    return plan->online ? stn_tuner_default.strategy(plan, NULL)->name : plan->strategy->name;
+    return plan->online ? plan->kind->tuner->strategy(plan, NULL)->name : plan->strategy->name;
 }
 
 double stn_plan_predicted_seconds(const stn_plan *plan) { return plan ? plan->estimate.seconds : 0; }
@@ -170,6 +132,6 @@ stn_status stn_plan_set_weights(stn_plan *plan, size_t count, const double *weig
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
                         "this plan has no weights to set: stencils have, and Fourier layers get theirs with each "
                         "execution");
-    STN_TRY(check_prepared(plan, error));
+    STN_TRY(stn_plan_check_prepared(plan, error));
     return stn_plan_renew_weights(plan, count, weights, error);
 }

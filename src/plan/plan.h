@@ -1,92 +1,133 @@
-/* The plan: a task, a transform, a layer or a system, the strategy chosen for it, and what that
- * strategy built. */
+/* The plan: the work (a stencil's task, a transform, a Fourier layer or a system), the strategy
+ * that was chosen for it, and the kernels, tables and memory that the strategy prepared. */
 #ifndef STN_PLAN_PLAN_H
 #define STN_PLAN_PLAN_H
-#include "plan/gather.h"
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "context/compile_batch.h"
 #include "plan/kind.h"
 
 #define STN_PLAN_KERNELS 16
 #define STN_PLAN_RANKING 64
 
+/* A row of the ranking: a candidate of a strategy, or a strategy that does not apply. */
 typedef struct stn_ranked {
     const stn_strategy *strategy;
     stn_candidate candidate;
     stn_estimate estimate;
-    double measured;  /* seconds of the whole run, as `tune` measured it; 0: not known */
-    char reason[160]; /* why not, when it does not apply */
+    double measured;  /* seconds of the whole run, as the tuner measured it; 0: not measured */
+    char reason[160]; /* why the strategy does not apply */
     bool applies;
 } stn_ranked;
 
 typedef enum stn_chosen {
     STN_CHOSEN_BY_ESTIMATE,
     STN_CHOSEN_BY_MEASURING,
-    STN_CHOSEN_BY_MEMORY,
-    STN_CHOSEN_BY_LIKENESS, /* measured, for a problem of the same class */
-    STN_CHOSEN_BY_SEEDS,    /* likewise, where the library is made */
-    STN_CHOSEN_BY_LACK      /* no other is stored, and nothing can be compiled */
+    STN_CHOSEN_BY_MEMORY,   /* by the wisdom about this very problem */
+    STN_CHOSEN_BY_LIKENESS, /* by the wisdom about a problem of the same class */
+    STN_CHOSEN_BY_SEEDS,    /* likewise, by the wisdom that is shipped with the library */
+    STN_CHOSEN_BY_LACK      /* only its kernel is stored, and nothing can be compiled */
 } stn_chosen;
 
-/* Candidates that could not be built or measured, by what they ran into. */
+/* Candidates that could not be prepared or measured, counted by the reason. */
 #define STN_PLAN_SKIPS 8
 typedef struct stn_skip {
-    const char *constraint; /* "shared memory", "registers", "device memory", "compile", "time"... */
+    const char *constraint; /* "shared memory", "registers", "device memory", "compile"... */
     size_t count;
-    char because[200]; /* the first one's story */
+    char because[200]; /* the first candidate's error message */
 } stn_skip;
 
 struct stn_kernel;
 
-struct stn_plan {
-    stn_context *context; /* outlives the plan */
-    const stn_kind *kind;
-    stn_task task;          /* owned; of a stencil's plan */
-    stn_fft fft;            /* of a transform's */
-    stn_layer layer;        /* of a Fourier layer's */
-    stn_system_task system; /* owned; of a system's */
-    stn_machine machine;
-    const stn_strategy *strategy;
-    stn_candidate candidate;
-    stn_estimate estimate;
-    double measured; /* of the candidate, as in its row of the ranking */
-    stn_chosen chosen;
-    stn_ranked ranking[STN_PLAN_RANKING]; /* cheapest first, those that do not apply last */
-    size_t ranked;
-    stn_skip skips[STN_PLAN_SKIPS];
-    size_t nskips;
-    void *state; /* the strategy's */
-    /* borrowed from the context, for describe; see context/kernel.h */
-    struct stn_kernel *kernels[STN_PLAN_KERNELS];
-    size_t nkernels;
-    size_t workspace_size;
-    void *workspace; /* owned; NULL when none is needed or the caller brings it */
-    bool caller_workspace;
-    bool inner;                /* made by another plan, which sees to its kernels: gather.h */
-    const stn_strategy *only;  /* the caller named it; NULL: any */
-    bool composes;             /* a caller's plan: long runs may be made of chunks (strategies/chunked.c) */
-    bool first_result;         /* the caller asked for the first result as soon as possible */
-    struct stn_first *first;   /* owned, first_result.c: the generic kernel's plan; NULL: the plan is ready */
-    bool deterministic;        /* it is chosen by estimate alone */
-    bool cold;                 /* its candidates are measured with a cold L2 cache */
-    struct stn_online *online; /* the tuner's, of STN_MODE_ONLINE; NULL: one choice for good */
-    char again[320];    /* the strategy before it chose again for new weights, and why: weights.c; "": it did not */
-    bool estimate_only; /* strategy and candidate are chosen, nothing is prepared: no state */
-    /* owned; runs from one snapshot to the next where the stack lies otherwise than the input.
-     * NULL: this plan does */
-    stn_plan *repeat;
+/* State of options.first_result: the generic kernel runs while the chosen kernels are compiled. */
+struct stn_first {
+    /* Owned until the plan is destroyed: a thread may be running it. */
+    stn_plan *generic;
+    stn_background_compile *background; /* compiles the plan's kernels; NULL once it has ended */
+    size_t workspace;                   /* bytes; enough for both plans */
+    pthread_mutex_t lock;
+    bool served; /* a whole execution was enqueued */
+    /* The plan itself runs from now on, or the generic kernel for good where `failed` is set. */
+    atomic_bool ended;
+    stn_error failed; /* of preparing the plan; status STN_OK: none */
 };
-/* For a strategy that prepares: one of the plan's kernels, if it is not in its list. */
+
+/* The request, the choice and the resources are anonymous structs, so that strategies write
+ * plan->task, plan->candidate and plan->state. */
+struct stn_plan {
+    struct {                  /* the request */
+        stn_context *context; /* outlives the plan */
+        const stn_kind *kind;
+        union { /* the work, by its kind; owned */
+            stn_task task;
+            stn_fft fft;
+            stn_layer layer;
+            stn_system_task system;
+        };
+        stn_machine machine;
+        const stn_strategy *named_strategy; /* the strategy that the caller named; NULL: any */
+        /* The caller brings the workspace with each execution. */
+        bool caller_workspace;
+        /* Made for the use of another plan, which also compiles its kernels. */
+        bool inner;
+        bool may_be_chunked; /* a long run may be split into chunks (strategies/chunked.c) */
+        bool deterministic;  /* chosen by estimate alone */
+        bool cold;           /* candidates are measured with a cold L2 cache */
+        bool estimate_only;  /* a candidate is chosen, but not prepared: `state` is NULL */
+        /* Called once, when kernels are missing. stn_first_result_begin where the caller asked for
+         * the first result as soon as possible; else NULL. */
+        bool (*first_result)(stn_plan *plan, stn_compile_batch *batch, size_t workspace);
+    };
+    struct { /* the choice */
+        const stn_strategy *strategy;
+        stn_candidate candidate;
+        stn_estimate estimate;
+        double measured; /* seconds of the candidate, as in its row of the ranking */
+        stn_chosen chosen;
+        stn_ranked ranking[STN_PLAN_RANKING]; /* cheapest first, those that do not apply last */
+        size_t ranked;
+        stn_skip skips[STN_PLAN_SKIPS];
+        size_t nskips;
+        /* After new weights led to another choice: the strategy before and the reason; else "". */
+        char again[320];
+    };
+    struct { /* the resources */
+        /* The strategy's own; owned through its release(). */
+        void *state;
+        /* Borrowed from the context, for stn_plan_kernel. */
+        struct stn_kernel *kernels[STN_PLAN_KERNELS];
+        size_t nkernels;
+        size_t workspace_size;
+        void *workspace;         /* owned; NULL where none is needed or the caller brings it */
+        struct stn_first *first; /* owned; NULL: the plan itself runs */
+        /* Owned by the tuner, of STN_MODE_ONLINE; NULL: the choice is final. */
+        struct stn_online *online;
+        /* Owned; runs the later snapshots of a stack where the stack has another layout than the
+         * input. NULL: this plan runs them. */
+        stn_plan *repeat;
+    };
+};
+/* The address of the work, as a kind's `adopt` takes it. */
+static inline const void *stn_plan_work(const stn_plan *plan) { return &plan->task; }
+/* For a strategy's `prepare`: adds a kernel to plan->kernels, unless it is there already. */
 void stn_plan_list_kernel(stn_plan *plan, struct stn_kernel *kernel);
-/* For kinds: a plan for `given`, which is what the kind's make takes. */
+/* For kinds of work: a plan for `given`, which the kind's `make` reads. */
 stn_status stn_plan_make(stn_context *context, const stn_kind *kind, const void *given, const stn_plan_options *options,
                          stn_plan **plan, stn_error *error);
 
-/* A run in parts: how many launches it consists of (1 where the strategy runs all at once), and
- * some of them. All parts get the same `run`, with its workspace, and come in order; out is whole
- * after the last. */
+/* ---- plan_run.c
+ * A run in parts: the number of its launches (1 where the strategy can only run all of it), and the
+ * execution of some of them. All parts get the same `run`, with its workspace, and are executed in
+ * order; the output is complete after the last one. */
 uint64_t stn_plan_launches(stn_plan *plan);
+/* Fails for a plan that was made with options.estimate_only. */
+stn_status stn_plan_check_prepared(const stn_plan *plan, stn_error *error);
+/* Checks `run` and executes all of it. */
+stn_status stn_plan_run_checked(stn_plan *plan, const stn_execution *run, stn_error *error);
 stn_status stn_plan_execute_part(stn_plan *plan, stn_part part, const stn_execution *run, stn_error *error);
 
-/* The whole run, unchecked: for those who have checked `run`. */
+/* Executes all of a run that has been checked. */
 static inline stn_status stn_plan_run_whole(stn_plan *plan, const stn_execution *run, stn_error *error) {
     const stn_strategy *own = plan->strategy;
     if (own->execute) return own->execute(plan, run, error);
@@ -94,73 +135,71 @@ static inline stn_status stn_plan_run_whole(stn_plan *plan, const stn_execution 
 }
 
 /* ---- choose.c
- * Is it the name of one of the kind's strategies, NULL or "auto"? */
+ * Is `name` one of the kind's strategies, NULL or "auto"? */
 stn_status stn_plan_check_name(const stn_kind *kind, const char *name, stn_error *error);
 stn_status stn_plan_check_mode(const stn_plan_options *options, stn_error *error);
 stn_plan_mode stn_plan_mode_of(const stn_plan_options *options);
-/* Fills the ranking anew, by estimate. name: NULL or "auto" for all strategies; most: candidates of
- * each. */
+/* Fills the ranking, by estimate. name: NULL or "auto" for all strategies; most: candidates of each
+ * strategy. */
 void stn_plan_rank(stn_plan *plan, const char *name, size_t most);
-/* Ranks, by what is remembered or else by estimate, and takes the first. Error: nothing can run
- * it. */
+/* Ranks the candidates, by wisdom or else by estimate, and takes the first one. Fails where no
+ * strategy applies. */
 stn_status stn_plan_choose(stn_plan *plan, const stn_plan_options *options, stn_error *error);
-/* Lets the first of the ranking that can be built build what it needs. Where there is no compiler,
- * that is the cheapest whose kernels are stored. */
+/* Prepares the first candidate of the ranking for which that succeeds. Without a compiler, that is
+ * the cheapest one whose kernels are stored. */
 stn_status stn_plan_prepare(stn_plan *plan, stn_error *error);
 
-/* The generic kernel's candidate (strategy.h) with its estimate. False: no strategy of this kind of
- * work has one. */
+/* The candidate of the generic kernel (strategy.h) with its estimate. False: no strategy that may
+ * be chosen has one. */
 bool stn_plan_generic(const stn_plan *plan, stn_ranked *row);
-/* The row becomes the plan's. */
+/* Makes the row the plan's choice. */
 void stn_plan_take(stn_plan *plan, const stn_ranked *row);
-/* What prepare has built goes. */
+/* Releases what the strategy has prepared. */
 void stn_plan_unprepare(stn_plan *plan);
 
 /* ---- skips.c
- * What a failure ran into, in a word or two: "shared memory", "registers", "device memory",
+ * The resource or step that a failure is about: "shared memory", "registers", "device memory",
  * "compile"... */
 const char *stn_skip_name(const stn_error *why);
-/* Of a multiprocessor's: another candidate may take less of it. */
+/* Is it a resource of a multiprocessor, of which another candidate may need less? */
 bool stn_skip_is_resource(const stn_error *why);
-/* One more in plan->skips. constraint: a literal. */
+/* Counts a candidate in plan->skips. constraint: a string literal. */
 void stn_plan_count_skip(stn_plan *plan, const char *constraint, const char *because);
 
 /* ---- first_result.c: options.first_result
- * The plan's kernels are missing and listed in `gather`; `workspace` bytes are what it will need.
- * Where the generic kernel is predicted to finish a whole execution before they would be compiled,
- * they are compiled in the background, the generic kernel serves the first execution, and the
- * gather is taken over: true. */
-bool stn_first_result_begin(stn_plan *plan, stn_gather *gather, size_t workspace);
-/* The plan that runs what comes next: the generic kernel's, or the plan itself. `ends`: what comes
- * next completes an execution. Waits for the background compile once the generic kernel has run an
- * execution. */
+ * `batch` holds the plan's missing kernels; the prepared plan will need `workspace` bytes. Where
+ * the generic kernel is predicted to finish a whole execution before they are compiled, they are
+ * compiled in the background and the generic kernel runs the first execution: returns true, and the
+ * plan owns the batch. */
+bool stn_first_result_begin(stn_plan *plan, stn_compile_batch *batch, size_t workspace);
+/* The plan that runs the next launches: the generic kernel's, or the plan itself. `ends`: they
+ * complete an execution. Once the generic kernel has run an execution, the call waits for the
+ * background compile. */
 stn_plan *stn_first_result_next(stn_plan *plan, bool ends, void *stream);
-/* Waits for the background compile; the plan that runs from then on, which is the generic kernel's
- * where one of the plan's own kernels did not compile. */
+/* Waits for the background compile, and returns the plan that runs from then on: the generic
+ * kernel's where one of the plan's own kernels did not compile. */
 stn_plan *stn_first_result_end(stn_plan *plan);
-/* The plan that runs now. */
+/* The plan that runs at present. */
 const stn_plan *stn_first_result_now(const stn_plan *plan);
 void stn_first_result_describe(const stn_plan *plan, stn_format format, stn_text *text);
-void stn_first_result_free(stn_plan *plan);
 
 /* ---- build.c
- * A plan of other work on the same context and machine, in which nothing is chosen yet, and without
- * a workspace of its own. */
+ * A plan for other work on the same context and machine. Nothing is chosen for it yet, and its
+ * workspace is the caller's. */
 stn_status stn_plan_copy(const stn_plan *like, const stn_kind *kind, const void *work, uint64_t steps, stn_plan **plan,
                          stn_error *error);
-/* A plan of the same work that runs exactly this candidate, without a workspace of its own; a
- * stencil's makes so many steps. */
+/* A prepared plan for the same work, of `steps` steps, by the given candidate. Its workspace is the
+ * caller's. */
 stn_status stn_plan_build(const stn_plan *like, uint64_t steps, const stn_strategy *strategy,
                           const stn_candidate *candidate, stn_plan **plan, stn_error *error);
 
-/* ---- subplan.c: the one word by which one strategy uses another, which it knows by name and includes nothing of. Margins by
- * direct, transforms inside a convolution: such work is a plan like any other.
- * stn_plan_execute_with runs it, with a workspace of plan->workspace_size bytes; stn_plan_destroy
- * ends it.
+/* ---- subplan.c: plans that a strategy makes for parts of its work, such as the transforms inside
+ * of a convolution. This is the only way in which one strategy uses another.
  *
- * A plan of a part of the parent's work: `task` (copied; its snapshots are not) by strategy `name`
- * (NULL: the cheapest), in the same context, without a workspace of its own. Errors:
- * STN_ERROR_UNSUPPORTED where there is none; those of prepare. */
+ * A plan for `task` (copied, without its snapshots) by the strategy `name` (NULL: the cheapest). It
+ * needs a workspace of plan->workspace_size bytes from its caller, and is destroyed by
+ * stn_plan_destroy. Fails with STN_ERROR_UNSUPPORTED where no strategy applies, or with the error
+ * of `prepare`. */
 stn_status stn_subplan(const stn_plan *parent, const stn_task *task, const char *name, stn_plan **plan,
                        stn_error *error);
 stn_status stn_subplan_fft(const stn_plan *parent, const stn_fft *fft, const char *name, stn_plan **plan,
@@ -168,52 +207,51 @@ stn_status stn_subplan_fft(const stn_plan *parent, const stn_fft *fft, const cha
 /* The same by the generic kernel (strategy.h). */
 stn_status stn_subplan_generic(const stn_plan *parent, const stn_task *task, stn_plan **plan, stn_error *error);
 bool stn_subplan_estimate_generic(const stn_task *task, const stn_machine *machine, stn_estimate *estimate);
-/* For estimates: what the cheapest candidate would take; false where there is none. */
+/* The estimate of the cheapest candidate; false where there is none. */
 bool stn_subplan_estimate(const stn_task *task, const stn_machine *machine, const char *name, stn_estimate *estimate);
 bool stn_subplan_estimate_fft(const stn_fft *fft, const stn_machine *machine, const char *name, stn_estimate *estimate);
-/* Of a stencil's: the weights of another task with the same taps. */
+/* For stencils: takes the weights of another task, whose taps have the same offsets. */
 stn_status stn_subplan_set_weights(stn_plan *plan, const stn_task *from, stn_error *error);
-/* Adds its kernels to the parent's list. */
+/* Adds the kernels of `plan` to the parent's list. */
 void stn_subplan_list_kernels(stn_plan *parent, const stn_plan *plan);
 
-/* weights.c: new weights, of a plan that is prepared, by its choice or by another one. */
+/* new_weights.c: gives a prepared plan new weights; chooses again where its strategy cannot take
+ * them. */
 stn_status stn_plan_renew_weights(stn_plan *plan, size_t count, const double *weights, stn_error *error);
 
-/* context/watched.c: an execution with a progress function; and what is to be told between two runs
- * of a stack, of which `number` are enqueued. */
+/* watched.c: executes with a progress function. */
 stn_status stn_plan_run_watched(stn_plan *plan, const stn_execution *run, stn_error *error);
-stn_status stn_snapshots_pause(stn_plan *plan, const stn_execution *run, uint64_t number, bool *goes_on,
-                               stn_error *error);
 
-/* pointers.c: what an execution brings, against what the plan was made for. */
+/* pointers.c: checks the pointers of an execution against the plan. */
 stn_status stn_plan_check_pointers(const stn_plan *plan, const stn_execution *run, stn_error *error);
 stn_status stn_plan_check_workspace(const stn_plan *plan, const stn_execution *run, stn_error *error);
-/* system_arrays.c: the same of a system's arrays. */
+/* system_arrays.c: checks the arrays of a system's execution. */
 stn_status stn_plan_check_arrays(const stn_plan *plan, const stn_execution *run, stn_error *error);
 
-/* ---- snapshots.c: a stack of states, by a strategy that makes one after the other ---- */
-stn_status stn_snapshots_prepare(stn_plan *plan, stn_error *error); /* makes plan->repeat where it is needed */
+/* ---- snapshots.c: a stack of states, each computed from the one before
+ * Makes plan->repeat where it is needed. */
+stn_status stn_snapshots_prepare(stn_plan *plan, stn_error *error);
 stn_status stn_snapshots_run(stn_plan *plan, const stn_execution *run, stn_error *error);
 
-/* What the room `tune` lends to plans. The first two rank the candidates, put measured times into
- * the ranking where they know some, order it by them and say so in plan->chosen. Neither can fail:
- * at worst the ranking is as it was estimated. */
-typedef struct stn_tuner {
-    bool (*recall)(stn_plan *plan,
-                   const char *strategy); /* what was measured before; false: nothing is known or ranked */
-    /* Measures, in about so many seconds; all candidates, or the likely ones. */
+/* What tune/ does for plans: wisdom, measuring, and choosing online. `recall` and `tune` fill the
+ * ranking, with measured times where there are any, sort it, and set plan->chosen. Neither can
+ * fail: at worst the ranking is that of the estimates. */
+struct stn_tuner {
+    /* Ranks by wisdom. False: there is none, and the ranking is untouched. */
+    bool (*recall)(stn_plan *plan, const char *strategy);
+    /* Measures all candidates, or the promising ones, for about `seconds`. */
     void (*tune)(stn_plan *plan, const char *strategy, double seconds, bool all);
 
-    /* STN_MODE_ONLINE: of a prepared plan. Where there is something to try, plan->online is set and
-     * the workspace grows. */
+    /* STN_MODE_ONLINE: candidates are tried in the caller's own executions of a prepared plan.
+     * Where there are candidates to try, `open` sets plan->online and enlarges the workspace. */
     void (*open)(stn_plan *plan, const char *strategy, double executions);
-    const stn_plan *(*now)(const stn_plan *plan); /* the plan, or the one made of it, that runs now */
-    uint64_t (*legs)(const stn_plan *plan);       /* parts that a run is made in */
-    stn_status (*run)(stn_plan *plan, stn_part legs, const stn_execution *run, stn_error *error);
+    const stn_plan *(*now)(const stn_plan *plan); /* the candidate's plan that runs at present */
+    uint64_t (*chunks)(const stn_plan *plan);     /* chunks of steps that a run consists of */
+    stn_status (*run)(stn_plan *plan, stn_part chunks, const stn_execution *run, stn_error *error);
     stn_status (*set_weights)(stn_plan *plan, size_t count, const double *weights, stn_error *error);
-    const stn_strategy *(*strategy)(const stn_plan *plan, stn_candidate *candidate); /* that runs now */
+    /* The strategy and candidate that run at present. */
+    const stn_strategy *(*strategy)(const stn_plan *plan, stn_candidate *candidate);
     void (*describe)(const stn_plan *plan, stn_format format, stn_text *text);
-    void (*close)(stn_plan *plan); /* NULL in plan->online is fine */
-} stn_tuner;
-extern const stn_tuner stn_tuner_default;
+    void (*close)(stn_plan *plan); /* plan->online may be NULL */
+};
 #endif

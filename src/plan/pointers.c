@@ -1,11 +1,12 @@
-/* What an execution brings, against what the plan was made for: pointers that are there, aligned,
- * and apart. */
+/* Checks the pointers of an execution: present, aligned, and without overlap of input and
+ * output. */
 #include "base/error.h"
 #include "plan/plan.h"
 
-/* Rows that are compared where two grids' memory is not simply one behind the other. A run on the
- * host takes longer by far than so many looks; on a GPU it is enqueued in microseconds. */
-enum { LOOKS_ON_HOST = 1 << 16, LOOKS_ON_DEVICE = 64 };
+/* The most rows that the overlap check compares where the address ranges of two grids interleave.
+ * On the host the check is short compared with the run; on a GPU it must not delay an enqueue of
+ * microseconds. */
+enum { MOST_ROWS_ON_HOST = 1 << 16, MOST_ROWS_ON_DEVICE = 64 };
 enum { WORKSPACE_ALIGNMENT = 256 };
 
 typedef struct operand {
@@ -48,9 +49,9 @@ static stn_status check_operand(const operand *o, int alignment, stn_error *erro
     return STN_OK;
 }
 
-/* What is written lies apart from all else; operands are dense. */
-static stn_status check_written(const stn_work_shape *shape, const stn_execution *run, const operand list[STN_OPERANDS],
-                                stn_error *error) {
+/* Output arrays must not overlap any other array. Operands are dense. */
+static stn_status check_written_overlap(const stn_work_shape *shape, const stn_execution *run,
+                                        const operand list[STN_OPERANDS], stn_error *error) {
     const operand all[STN_OPERANDS + 2] = {list[0],
                                            list[1],
                                            list[2],
@@ -76,10 +77,10 @@ static stn_status check_operands(const stn_plan *plan, const stn_work_shape *sha
     operand list[STN_OPERANDS];
     list_operands(plan, run, list);
     for (int i = 0; i < STN_OPERANDS; i++) STN_TRY(check_operand(&list[i], shape->alignment, error));
-    return plan->kind->operands ? check_written(shape, run, list, error) : STN_OK;
+    return plan->kind->operands ? check_written_overlap(shape, run, list, error) : STN_OK;
 }
 
-static stn_status check_there(const stn_work_shape *shape, const stn_execution *run, stn_error *error) {
+static stn_status check_present(const stn_work_shape *shape, const stn_execution *run, stn_error *error) {
     if (shape->source != (run->source != NULL))
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
                         shape->source ? "the plan has a constant source but none is given: bring its first point's "
@@ -121,20 +122,20 @@ static stn_status check_aligned(const stn_work_shape *shape, const stn_execution
     return STN_OK;
 }
 
-/* Grids that share memory with the output would be read after they were written. */
-static stn_status check_apart(const stn_plan *plan, const stn_work_shape *shape, const stn_execution *run,
-                              stn_error *error) {
-    const int64_t looks = plan->machine.is_device ? LOOKS_ON_DEVICE : LOOKS_ON_HOST;
+/* An input that overlaps the output would be read after it was overwritten. */
+static stn_status check_overlap(const stn_plan *plan, const stn_work_shape *shape, const stn_execution *run,
+                                stn_error *error) {
+    const int64_t most_rows = plan->machine.is_device ? MOST_ROWS_ON_DEVICE : MOST_ROWS_ON_HOST;
     const stn_points from = plan->kind->points(plan, STN_WORK_IN, run->in);
     const stn_points to = plan->kind->points(plan, STN_WORK_OUT, run->out);
-    if (!shape->in_place && stn_points_meet(&from, &to, looks))
+    if (!shape->in_place && stn_points_meet(&from, &to, most_rows))
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
                         "in and out overlap, out begins %td bytes after in: give out memory of its own, or one pointer "
                         "for both to a plan with in_place = 1",
                         (ptrdiff_t)((uintptr_t)run->out - (uintptr_t)run->in));
     if (!run->source) return STN_OK;
     const stn_points source = plan->kind->points(plan, STN_WORK_SOURCE, run->source);
-    if (!stn_points_meet(&source, &to, looks)) return STN_OK;
+    if (!stn_points_meet(&source, &to, most_rows)) return STN_OK;
     return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "source and out overlap: give each memory of its own");
 }
 
@@ -143,10 +144,10 @@ static stn_status check_sides(const stn_plan *plan, const stn_execution *run, st
     if (run->system)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
                         "stn_execution.system is given to a plan of no system: leave it NULL");
-    STN_TRY(check_there(&shape, run, error));
+    STN_TRY(check_present(&shape, run, error));
     STN_TRY(check_aligned(&shape, run, error));
     STN_TRY(check_operands(plan, &shape, run, error));
-    return check_apart(plan, &shape, run, error);
+    return check_overlap(plan, &shape, run, error);
 }
 
 stn_status stn_plan_check_pointers(const stn_plan *plan, const stn_execution *run, stn_error *error) {

@@ -1,12 +1,12 @@
-/* Candidates that could not be built or were not measured, counted by what they ran into: none of
- * that is an error of the plan. */
+/* Counting candidates that could not be prepared or measured, by the reason. They are no error of
+ * the plan. */
 #include <stdio.h>
 #include <string.h>
 
 #include "plan/plan.h"
 
-/* What a failure says it lacks. ptxas: "uses too much shared data"; the driver:
- * CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES. */
+/* By the texts of ptxas ("uses too much shared data") and of the driver
+ * (CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES). */
 const char *stn_skip_name(const stn_error *why) {
     if (why->status == STN_ERROR_OUT_OF_MEMORY) return "device memory";
     if (why->status == STN_ERROR_NO_COMPILER) return "no compiler";
@@ -25,7 +25,7 @@ bool stn_skip_is_resource(const stn_error *why) {
 void stn_plan_count_skip(stn_plan *plan, const char *constraint, const char *because) {
     stn_skip *each = plan->skips;
     while (each < plan->skips + plan->nskips && strcmp(each->constraint, constraint) != 0) each++;
-    if (each == plan->skips + STN_PLAN_SKIPS) return; /* there are hardly more names than that */
+    if (each == plan->skips + STN_PLAN_SKIPS) return; /* there are no more names in practice */
     if (each == plan->skips + plan->nskips) {
         *each = (stn_skip){.constraint = constraint};
         snprintf(each->because, sizeof each->because, "%.199s", because);

@@ -1,13 +1,12 @@
-/* What a strategy is, of stencils, transforms, Fourier layers or systems. One room in strategies/,
- * one row in the table of its kind (kind_stencil.c, kind_fft.c, kind_layer.c, kind_system.c);
- * always this skeleton. */
+/* A strategy: one algorithm for stencils, transforms, Fourier layers or systems, as a table of
+ * functions. Each has a folder or a file in strategies/ and a row in strategies/table.c. */
 #ifndef STN_PLAN_STRATEGY_H
 #define STN_PLAN_STRATEGY_H
 #include <string.h>
 
 #include "base/text.h"
+#include "launch/machine.h"
 #include "plan/constraint.h"
-#include "plan/machine.h"
 #include "problem/layer.h"
 #include "problem/system_task.h"
 #include "problem/task.h"
@@ -15,134 +14,115 @@
 #include "stentor.h"
 
 #define STN_CANDIDATE_VALUES 20
-#define STN_CANDIDATES 16 /* of one strategy, that a plan is chosen from by estimate */
+#define STN_CANDIDATES 16 /* candidates of one strategy among which the estimate chooses */
 
-/* One way for a strategy to run a task: tile, unrolling, fused steps... The meaning of values[] is
- * the strategy's own.
- */
+/* A candidate: one setting of a strategy's parameters (tile, unrolling, fused steps...). The
+ * strategy defines the meaning of values[]. */
 typedef struct stn_candidate {
     int values[STN_CANDIDATE_VALUES];
 } stn_candidate;
 
-/* A strategy's own struct of parameters, `size` bytes, as a candidate. */
+/* The candidate that holds a strategy's own struct of parameters, of `size` bytes. */
 static inline stn_candidate stn_candidate_of(const void *parameters, size_t size) {
     stn_candidate candidate = {{0}};
     memcpy(candidate.values, parameters, size);
     return candidate;
 }
 
-/* The cost of a candidate: seconds = sum over launches of max(bytes / bandwidth, flops / unit rate)
- * + launch. */
+/* The predicted cost of a candidate (roofline model):
+ * seconds = sum over launches of (max(bytes / bandwidth, flops / rate of the unit) + launch). */
 typedef struct stn_estimate {
     double bytes, flops; /* of the whole run */
     stn_unit unit;
     double launches;
-    double halo_waste; /* part of the work that is done twice */
+    double halo_waste; /* fraction of the work that is redundant */
     double seconds;
-    double error;  /* stencils: predicted, relative L2 after all steps (plan/accuracy.h); 0: not known */
-    bool stepping; /* its arithmetic takes one step after the other: that has a bar of its own */
-    double model;  /* seconds before they were calibrated: calibration.h */
-    double memory; /* bytes of workspace, where it may be more than two grids; else 0 */
-    double grids;  /* the same, in grids of the problem, all of its batch */
+    /* Stencils: the predicted relative L2 error after all steps (accuracy.h); 0: not known. */
+    double error;
+    bool stepping; /* the arithmetic is that of one step after the other */
+    double model;  /* seconds before calibration (calibration.h) */
+    double memory; /* bytes of workspace, where it may exceed two grids; else 0 */
+    double grids;  /* the same in multiples of the problem's grids, with their batch */
 } stn_estimate;
 
-/* A part of one run: its launches from `first` on. */
+/* A part of a run: `count` launches from number `first` on. */
 typedef struct stn_part {
     uint64_t first, count;
 } stn_part;
 
-/* That sum for a run whose launches are alike. */
+/* The predicted seconds of a run whose launches are all alike. */
 double stn_estimate_seconds(const stn_estimate *estimate, const stn_machine *machine);
 
-/* Notes the bytes of workspace of a run. */
+/* Sets estimate->memory and estimate->grids. */
 void stn_estimate_memory(const stn_task *task, double bytes, stn_estimate *estimate);
-/* The predicted seconds, times what its memory counts for: candidates are ranked by that. */
+/* The cost that candidates are ranked by: the predicted seconds, increased for a large
+ * workspace. */
 double stn_estimate_cost(const stn_estimate *estimate);
+
+/* The functions by which a strategy is chosen, for work of one type.
+ *
+ *     applies      Can the strategy run this work on this machine? If not, `reason` is one phrase.
+ *     candidates   Writes at most `most` candidates, the best guess first; returns their number.
+ *                  The estimate chooses among the first STN_CANDIDATES; those that are only worth
+ *                  measuring follow them.
+ *     estimate     Predicts the cost of a candidate. */
+#define STN_CHOOSING(type)                                                                                             \
+    struct {                                                                                                           \
+        bool (*applies)(const type *work, const stn_machine *machine, char *reason, size_t reason_size);               \
+        size_t (*candidates)(const type *work, const stn_machine *machine, stn_candidate *list, size_t most);          \
+        void (*estimate)(const type *work, const stn_machine *machine, const stn_candidate *candidate,                 \
+                         stn_estimate *estimate);                                                                      \
+    }
 
 typedef struct stn_strategy {
     const char *name;
-    /* Can it run this task on this machine? If not, one phrase says why. */
-    bool (*applies)(const stn_task *task, const stn_machine *machine, char *reason, size_t reason_size);
-    /* At most `most` candidates, best guess first; returns how many. Asked for more than
-     * STN_CANDIDATES, those that are worth measuring follow those that the estimate chooses
-     * from. */
-    size_t (*candidates)(const stn_task *task, const stn_machine *machine, stn_candidate *list, size_t most);
-    /* Candidates that depend on what the strategies before it in the table were ranked at. NULL:
-     * there are none. */
+    /* By the kind of work that the strategy is for. */
+    union {
+        STN_CHOOSING(stn_task); /* stencils */
+        STN_CHOOSING(stn_fft) fft;
+        STN_CHOOSING(stn_layer) layer;
+        STN_CHOOSING(stn_system_task) system;
+    };
+    /* For a strategy whose runs are composed of other strategies' runs, in place of `candidates`:
+     * candidates that depend on the ranking of the strategies before it in the table. */
     size_t (*compose)(const stn_plan *plan, stn_candidate *list, size_t most);
-    void (*estimate)(const stn_task *task, const stn_machine *machine, const stn_candidate *candidate,
-                     stn_estimate *estimate);
-    /* Builds kernels, tables and workspace size for plan->candidate into plan->state.
-     * STN_ERROR_NO_COMPILER, STN_ERROR_UNSUPPORTED and failures of resources (skips.c) let the next
-     * candidate try. */
+    /* Makes the kernels and tables of plan->candidate and stores them in plan->state; sets
+     * plan->workspace_size. After STN_ERROR_NO_COMPILER, STN_ERROR_UNSUPPORTED or a lack of
+     * resources (skips.c), the next candidate is tried. */
     stn_status (*prepare)(stn_plan *plan, stn_error *error);
-    /* Runs plan->task->steps steps once. run is checked and whole: its workspace is the plan's
-     * where the caller brought none. A strategy that does not say `sources` never sees a source,
-     * one that does not say `sums` no task->sum; one that does not say `stacks` runs one snapshot's
-     * steps. NULL: execute_part of all launches does it. */
+    /* Runs all steps of the plan's work once. `run` has been checked and has a workspace. Without
+     * the flag `sources` there is no source, without `sums` no task->sum, and without `stacks` the
+     * run is that of one snapshot. NULL: execute_part runs all launches. */
     stn_status (*execute)(stn_plan *plan, const stn_execution *run, stn_error *error);
-    stn_status (*set_weights)(stn_plan *plan, stn_error *error); /* plan->task.taps hold the new ones; stencils only */
-    void (*describe)(const stn_plan *plan, stn_format format,
-                     stn_text *text); /* parameters: text line or JSON members */
-    void (*release)(stn_plan *plan);  /* frees plan->state; must accept a half-built one */
-    /* What tells a candidate from the others, in a few words: "plane, 8 steps a launch, 4 points a
-     * lane". */
+    /* Stencils: plan->task.taps hold the new weights. */
+    stn_status (*set_weights)(stn_plan *plan, stn_error *error);
+    /* The parameters, as a line of text or as members of a JSON object. */
+    void (*describe)(const stn_plan *plan, stn_format format, stn_text *text);
+    void (*release)(stn_plan *plan); /* frees plan->state, which may be half built or NULL */
+    /* Describes a candidate in a few words: "plane, 8 steps a launch, 4 points a lane". */
     void (*name_candidate)(const stn_task *task, const stn_candidate *candidate, stn_text *text);
-    /* Counts what `candidates` leaves out of its space when it is asked for all, by constraint.
-     * NULL: it has no such table. */
+    /* Counts, by constraint, the settings that `candidates` rejects. NULL: the strategy has no
+     * table of constraints. */
     void (*left_out)(const stn_plan *plan, stn_tally *tally);
-    /* For measuring: the same kernels in at most `launches` launches. Fills *trial and returns its
-     * steps, task->steps when the whole run has no more launches. NULL: only whole runs can be
+    /* For measuring: a candidate with the same kernels in at most `launches` launches. Returns its
+     * steps; task->steps where the whole run has no more launches. NULL: only whole runs can be
      * measured. */
     uint64_t (*shorten)(const stn_task *task, const stn_candidate *candidate, uint64_t launches, stn_candidate *trial);
-    /* The candidate of the generic kernel: the same kernel for all tasks of a type, so that one
-     * compile serves all of them, and each of its launches is a step. False: it does not serve this
-     * task. NULL: the strategy has none. */
+    /* The candidate of the generic kernel: one kernel for all tasks of a dtype, compiled once, that
+     * makes one step a launch. False: it cannot run this task. NULL: the strategy has no such
+     * kernel. */
     bool (*generic)(const stn_task *task, stn_candidate *candidate);
-    /* For runs that someone watches: of how many launches the plan's run consists, and some of
-     * them. All parts of a run get the same pointers and come in order on one stream; together they
-     * make the whole run, to the bit. The host counts its passes over the grids. NULL, both: a run
-     * has one part. */
+    /* For executions with a progress function: the number of launches of a run, and the execution
+     * of some of them. All parts of a run get the same pointers and are executed in order on one
+     * stream; together they give the same bits as `execute`. On the host a launch is one pass over
+     * the grids. Both NULL: a run has one part. */
     uint64_t (*launches)(const stn_plan *plan);
     stn_status (*execute_part)(stn_plan *plan, stn_part part, const stn_execution *run, stn_error *error);
-    bool local;   /* it takes step by step, and no value reaches further than taps carry it */
-    bool sources; /* it adds a constant source itself */
-    bool sums;    /* it serves task->sum */
-    bool stacks;  /* one execute and one estimate make all snapshots; else the plan runs them one after the other */
+    /* It makes single steps: a value influences no point beyond the reach of the taps. */
+    bool local;
+    bool sources;      /* it adds a constant source itself */
+    bool sums;         /* it supports task->sum */
+    bool counts_steps; /* host: its passes are steps, by which progress is reported */
+    bool stacks;       /* execute and estimate cover all snapshots; else the plan repeats the run */
 } stn_strategy;
-
-/* A strategy of transforms chooses by plan->fft; all else is the same skeleton. */
-typedef struct stn_fft_strategy {
-    stn_strategy run; /* without applies, candidates, estimate and set_weights */
-    bool (*applies)(const stn_fft *fft, const stn_machine *machine, char *reason, size_t reason_size);
-    size_t (*candidates)(const stn_fft *fft, const stn_machine *machine, stn_candidate *list, size_t most);
-    void (*estimate)(const stn_fft *fft, const stn_machine *machine, const stn_candidate *candidate,
-                     stn_estimate *estimate);
-} stn_fft_strategy;
-
-/* Likewise of Fourier layers, by plan->layer. execute finds their further pointers in `run`. */
-typedef struct stn_layer_strategy {
-    stn_strategy run; /* without applies, candidates, estimate and set_weights */
-    bool (*applies)(const stn_layer *layer, const stn_machine *machine, char *reason, size_t reason_size);
-    size_t (*candidates)(const stn_layer *layer, const stn_machine *machine, stn_candidate *list, size_t most);
-    void (*estimate)(const stn_layer *layer, const stn_machine *machine, const stn_candidate *candidate,
-                     stn_estimate *estimate);
-} stn_layer_strategy;
-
-/* Likewise of systems, by plan->system; their arrays are in run->system. */
-typedef struct stn_system_strategy {
-    stn_strategy run; /* without applies, candidates, estimate and set_weights */
-    bool (*applies)(const stn_system_task *task, const stn_machine *machine, char *reason, size_t reason_size);
-    size_t (*candidates)(const stn_system_task *task, const stn_machine *machine, stn_candidate *list, size_t most);
-    void (*estimate)(const stn_system_task *task, const stn_machine *machine, const stn_candidate *candidate,
-                     stn_estimate *estimate);
-} stn_system_strategy;
-
-extern const stn_strategy stn_strategy_host, stn_strategy_direct, stn_strategy_lowrank, stn_strategy_segment,
-    stn_strategy_spectral, stn_strategy_sourced, stn_strategy_host_spectral, stn_strategy_aperiodic,
-    stn_strategy_sparse, stn_strategy_cufft_spectral, stn_strategy_chunked;
-extern const stn_fft_strategy stn_fft_strategy_host, stn_fft_strategy_fft, stn_fft_strategy_block,
-    stn_fft_strategy_cufft;
-extern const stn_system_strategy stn_system_strategy_host, stn_system_strategy_modes, stn_system_strategy_step;
-extern const stn_layer_strategy stn_layer_strategy_host, stn_layer_strategy_fno, stn_layer_strategy_cublas;
 #endif

@@ -1,4 +1,4 @@
-/* Plans that a strategy makes for its own use: see plan.h. */
+/* Plans that a strategy makes for parts of its work: plan.h. */
 #include "base/error.h"
 #include "plan/plan.h"
 
@@ -18,19 +18,19 @@ static stn_status build(const stn_plan *parent, const stn_kind *kind, const void
 
 stn_status stn_subplan(const stn_plan *parent, const stn_task *task, const char *name, stn_plan **plan,
                        stn_error *error) {
-    return build(parent, &stn_kind_stencil, task, task->steps, name, plan, error);
+    return build(parent, stn_kinds[STN_KIND_STENCIL], task, task->steps, name, plan, error);
 }
 
 stn_status stn_subplan_fft(const stn_plan *parent, const stn_fft *fft, const char *name, stn_plan **plan,
                            stn_error *error) {
-    return build(parent, &stn_kind_fft, fft, 1, name, plan, error);
+    return build(parent, stn_kinds[STN_KIND_FFT], fft, 1, name, plan, error);
 }
 
 stn_status stn_subplan_generic(const stn_plan *parent, const stn_task *task, stn_plan **result, stn_error *error) {
     stn_plan *plan;
     stn_ranked row;
     *result = NULL;
-    STN_TRY(stn_plan_copy(parent, &stn_kind_stencil, task, task->steps, &plan, error));
+    STN_TRY(stn_plan_copy(parent, stn_kinds[STN_KIND_STENCIL], task, task->steps, &plan, error));
     stn_status status = STN_OK;
     if (stn_plan_generic(plan, &row)) {
         stn_plan_take(plan, &row);
@@ -46,14 +46,14 @@ stn_status stn_subplan_generic(const stn_plan *parent, const stn_task *task, stn
 }
 
 bool stn_subplan_estimate_generic(const stn_task *task, const stn_machine *machine, stn_estimate *result) {
-    const stn_plan plan = {.kind = &stn_kind_stencil, .task = *task, .machine = *machine};
+    const stn_plan plan = {.kind = stn_kinds[STN_KIND_STENCIL], .task = *task, .machine = *machine};
     stn_ranked row;
     if (!stn_plan_generic(&plan, &row)) return false;
     *result = row.estimate;
     return true;
 }
 
-/* Of a plan that only borrows its work: it is never destroyed. */
+/* The plan only borrows its work, so it is never destroyed. */
 static bool estimate(stn_plan *plan, const stn_machine *machine, const char *name, stn_estimate *result) {
     plan->machine = *machine;
     stn_plan_rank(plan, name, STN_CANDIDATES);
@@ -63,12 +63,12 @@ static bool estimate(stn_plan *plan, const stn_machine *machine, const char *nam
 }
 
 bool stn_subplan_estimate(const stn_task *task, const stn_machine *machine, const char *name, stn_estimate *result) {
-    stn_plan plan = {.kind = &stn_kind_stencil, .task = *task};
+    stn_plan plan = {.kind = stn_kinds[STN_KIND_STENCIL], .task = *task};
     return estimate(&plan, machine, name, result);
 }
 
 bool stn_subplan_estimate_fft(const stn_fft *fft, const stn_machine *machine, const char *name, stn_estimate *result) {
-    stn_plan plan = {.kind = &stn_kind_fft, .fft = *fft};
+    stn_plan plan = {.kind = stn_kinds[STN_KIND_FFT], .fft = *fft};
     return estimate(&plan, machine, name, result);
 }
 

@@ -1,12 +1,12 @@
-/* What an execution of a system brings, against what the plan was made for: arrays that are there,
- * aligned, and apart. */
+/* Checks the arrays of a system's execution: present, aligned, and without overlap of what is
+ * written. */
 #include <stdio.h>
 
 #include "base/error.h"
 #include "plan/plan.h"
 #include "problem/task.h"
 
-/* An array, for messages: u, u.prev, c2, amplitudes... */
+/* An array with its name for messages: u, u.prev, c2, amplitudes... */
 typedef struct array {
     const void *first;
     size_t bytes;
@@ -103,7 +103,7 @@ static stn_status add_points(arrays *all, const stn_system_task *task, const stn
                error);
 }
 
-static stn_status check_apart(const arrays *all, stn_error *error) {
+static stn_status check_overlap(const arrays *all, stn_error *error) {
     for (int i = 0; i < all->count; i++)
         for (int k = 0; k < all->count; k++) {
             const array *a = &all->list[i], *b = &all->list[k];
@@ -132,5 +132,5 @@ stn_status stn_plan_check_arrays(const stn_plan *plan, const stn_execution *run,
     STN_TRY(add_fields(&all, task, run->system, error));
     STN_TRY(add_coefficients(&all, task, run->system, error));
     STN_TRY(add_points(&all, task, run->system, error));
-    return check_apart(&all, error);
+    return check_overlap(&all, error);
 }

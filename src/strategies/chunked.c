@@ -1,13 +1,12 @@
-/* A run of T steps as q chunks of k steps and a rest, each by the cheapest strategy for so many
- * steps.
+/* The chunked strategy: a run of T steps as q chunks of k steps and a remainder, each by the
+ * cheapest strategy for that many steps.
  *
  *     in -> chunk 0 -> spare -> chunk 1 -> out -> chunk 2 -> spare -> ... -> rest -> out
  *
- * So a plan is never dearer than plans of its parts: where taps of T steps together reach too far,
- * or their error is too large, for a strategy that serves k steps well, k shrinks instead. The
- * spare grid lies in the workspace as the output lies in memory; the parity of the number of chunks
- * decides which grid comes first, so that the last chunk writes to out.
- */
+ * It is used where the composed stencil of T steps has too long a reach or too large an error for a
+ * strategy that is fast for k steps. The spare grid, in the workspace, has the layout of the
+ * output. The chunks write to the spare grid and to the output in turns, such that the last one
+ * writes to the output. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,21 +16,22 @@
 #include "base/error.h"
 #include "plan/accuracy.h"
 #include "plan/plan.h"
+#include "strategies/table.h"
 
-/* Of a chunk's error, the part that points the same way in every chunk and adds up; the rest adds
- * up as its root. Launches of `lowrank` in f32, whose parts of the same sign are the largest, were
- * measured at a fifth. */
-#define ALIKE 0.125
+/* The systematic fraction of a chunk's error, which accumulates linearly; the rest is random and
+ * accumulates with the square root. The largest fraction that was measured is 0.2, of `lowrank` in
+ * f32. */
+#define SYSTEMATIC 0.125
 enum { ALIGNMENT = 256, LEAST_STEPS = 4 };
 
-/* FIRST reads the input as it lies; LATER reads what another chunk wrote; REST is the last one, of
+/* FIRST reads the caller's input, LATER the output of another chunk; REST is the last chunk, of
  * fewer steps. */
 enum { FIRST, LATER, REST, CHUNKS };
 
 typedef struct chunked_state {
-    stn_plan *chunk[CHUNKS]; /* owned; LATER is NULL where it is FIRST, REST where there is none */
-    size_t inner;            /* bytes of the workspace of any chunk, before the spare grid */
-    uint64_t whole, all;     /* chunks of k steps, and with the rest */
+    stn_plan *chunk[CHUNKS]; /* owned; LATER may be NULL: FIRST serves; REST: none */
+    size_t inner;            /* bytes of the chunks' workspace; the spare grid follows it */
+    uint64_t full, all;      /* numbers of chunks: of k steps, and with the remainder */
 } chunked_state;
 
 static uint64_t steps_of(const stn_candidate *candidate) { return (uint64_t)candidate->values[0]; }
@@ -39,10 +39,10 @@ static uint64_t chunks_of(const stn_task *task, uint64_t steps) {
     return task->steps / steps + !!(task->steps % steps);
 }
 
-/* Errors of so many chunks beside that of one. */
-static double accumulated(double chunks) { return stn_error_of(ALIKE, 1, chunks); }
+/* The error of `chunks` chunks relative to that of one. */
+static double accumulated(double chunks) { return stn_error_of(SYSTEMATIC, 1, chunks); }
 
-static bool alike(const stn_task *task) {
+static bool same_layout(const stn_task *task) {
     for (int axis = 0; axis < 3; axis++)
         if (task->in_stride[axis] != task->out_stride[axis]) return false;
     return task->in_batch_stride == task->out_batch_stride;
@@ -73,7 +73,7 @@ static bool applies(const stn_task *task, const stn_machine *machine, char *reas
     return false;
 }
 
-/* Their sizes come from what other strategies take: compose. */
+/* The sizes of chunks depend on the estimates of other strategies: compose(). */
 static size_t candidates(const stn_task *task, const stn_machine *machine, stn_candidate *list, size_t most) {
     (void)task, (void)machine, (void)list, (void)most;
     return 0;
@@ -89,20 +89,20 @@ static void add(stn_estimate *sum, const stn_estimate *one, double times) {
     sum->memory = fmax(sum->memory, one->memory);
 }
 
-/* roughly: the rest counts as a whole chunk, which spares ranking strategies for it. */
+/* roughly: the remainder counts as a full chunk, which saves one ranking of all strategies. */
 static bool estimate_chunks(const stn_task *task, const stn_machine *machine, uint64_t steps, bool roughly,
                             stn_estimate *result) {
     const uint64_t chunks = task->steps / steps;
-    const double whole = (double)chunks;
-    const bool same = alike(task);
+    const double full = (double)chunks;
+    const bool same = same_layout(task);
     stn_estimate one;
     stn_task own = chunk_task(task, FIRST, steps);
     *result = (stn_estimate){.stepping = false};
     if (!stn_subplan_estimate(&own, machine, NULL, &one)) return false;
-    add(result, &one, same ? whole : 1);
+    add(result, &one, same ? full : 1);
     own = chunk_task(task, LATER, steps);
     if (!same && !stn_subplan_estimate(&own, machine, NULL, &one)) return false;
-    if (!same) add(result, &one, whole - 1);
+    if (!same) add(result, &one, full - 1);
     own = chunk_task(task, REST, steps);
     if (own.steps && !roughly && !stn_subplan_estimate(&own, machine, NULL, &one)) return false;
     if (own.steps) add(result, &one, 1);
@@ -120,12 +120,13 @@ static void estimate(const stn_task *task, const stn_machine *machine, const stn
 
 typedef struct search {
     const stn_plan *plan;
-    double least;  /* seconds that a chunk takes at least, since it reads and writes each point */
-    double cost;   /* of the best run known: stn_estimate_cost */
-    uint64_t best; /* steps of its chunks; 0: it is none of chunks */
+    double least;  /* lower bound on the seconds of a chunk: it reads and writes each point */
+    double cost;   /* of the best run found so far (stn_estimate_cost) */
+    uint64_t best; /* steps of its chunks; 0: it is not a run of chunks */
 } search;
 
-/* In place the number of chunks is even, for the first one must not write over what it reads. */
+/* In place the number of chunks must be even, so that the first chunk does not write to the grid
+ * that it reads. */
 static void try_steps(search *s, uint64_t steps) {
     const stn_task *task = &s->plan->task;
     uint64_t chunks = steps ? chunks_of(task, steps) : 0;
@@ -140,15 +141,15 @@ static void try_steps(search *s, uint64_t steps) {
     if (stn_estimate_cost(&all) < s->cost) s->cost = stn_estimate_cost(&all), s->best = steps;
 }
 
-/* Two and three chunks; chunks of 4, 16, 64, ... steps until two sizes are worse than one before
- * them; then twice and half the best of these, then half as many again and a quarter fewer. Each
- * size takes a ranking of all strategies, some milliseconds. */
+/* Tries two and three chunks; chunks of 4, 16, 64, ... steps until they are 16 times as long as the
+ * best; then 2 and 1/2 times the best; then 3/2 and 3/4 times that. Each size needs a ranking of
+ * all strategies, which takes some milliseconds. */
 static size_t compose(const stn_plan *plan, stn_candidate *list, size_t most) {
     const stn_task *task = &plan->task;
     const double grid = (double)stn_task_points(task) * (double)stn_dtype_size(task->dtype);
     search s = {.plan = plan, .cost = INFINITY};
     s.least = 2 * grid / plan->machine.copy_bandwidth + plan->machine.launch_seconds;
-    if (!most || plan->inner || !plan->composes) return 0;
+    if (!most || plan->inner || !plan->may_be_chunked) return 0;
     if (plan->ranked && plan->ranking[0].applies) s.cost = stn_estimate_cost(&plan->ranking[0].estimate);
     try_steps(&s, (task->steps + 1) / 2), try_steps(&s, (task->steps + 2) / 3);
     for (uint64_t steps = 4; steps <= task->steps / 2 && !(s.best && steps > 16 * s.best); steps *= 4)
@@ -162,8 +163,7 @@ static size_t compose(const stn_plan *plan, stn_candidate *list, size_t most) {
     return 1;
 }
 
-/* ---- building
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- building ---- */
 
 static void release(stn_plan *plan) {
     chunked_state *state = plan->state;
@@ -180,10 +180,10 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
     if (!state) return stn_fail_memory(error, "the chunks of a run", sizeof *state);
     if (!steps || chunks_of(task, steps) < 2)
         return stn_fail(error, STN_ERROR_UNSUPPORTED, "a run of fewer steps than two chunks is no run of chunks");
-    state->whole = task->steps / steps, state->all = chunks_of(task, steps);
+    state->full = task->steps / steps, state->all = chunks_of(task, steps);
     for (int i = 0; i < CHUNKS; i++) {
         const stn_task own = chunk_task(task, i, steps);
-        if ((i == LATER && alike(task)) || !own.steps) continue;
+        if ((i == LATER && same_layout(task)) || !own.steps) continue;
         STN_TRY(stn_subplan(plan, &own, NULL, &state->chunk[i], error));
         stn_subplan_list_kernels(plan, state->chunk[i]);
         if (state->chunk[i]->workspace_size > state->inner) state->inner = state->chunk[i]->workspace_size;
@@ -200,11 +200,10 @@ static stn_status set_weights(stn_plan *plan, stn_error *error) {
     return STN_OK;
 }
 
-/* ---- running
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- running ---- */
 
 static stn_plan *chunk_at(const chunked_state *state, uint64_t i) {
-    if (i >= state->whole) return state->chunk[REST];
+    if (i >= state->full) return state->chunk[REST];
     return i && state->chunk[LATER] ? state->chunk[LATER] : state->chunk[FIRST];
 }
 
@@ -223,8 +222,7 @@ static stn_status execute_part(stn_plan *plan, stn_part part, const stn_executio
     return STN_OK;
 }
 
-/* ---- in words
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- descriptions ---- */
 
 static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
     const chunked_state *state = plan->state;

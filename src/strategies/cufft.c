@@ -1,12 +1,13 @@
-/* The cufft strategy of transforms: what our own kernels do not serve, by NVIDIA's library. Its
- * scale factors are a kernel of ours after it. There are three ways there:
+/* The cufft strategy: transforms by NVIDIA's cuFFT, for those that our kernels do not support.
+ * Scale factors are applied by a kernel of ours afterwards. There are three ways:
  *
- *     as it is    cuFFT reads the input and writes the output
- *     staged      the input is moved into the workspace, dense, in f32 where cuFFT has no f16 of that size; transformed
- *                 there in place; the result is moved out, scaled on the way: for every layout, every type
- *     apart       a c2r of several axes (which would ruin its input, and cuFFT 12.0 was seen to fail on it out of place) as
- *                 a c2c of all axes but the last, into the workspace, then a c2r of its rows, which takes no
- * moves */
+ *     as it is    cuFFT reads the input and writes the output.
+ *     staged      A kernel copies the input into the workspace, densely, and in f32 where cuFFT has
+ *                 no f16 of that size; cuFFT transforms it in place; a kernel copies the result to
+ *                 the output and scales it. For every layout and type.
+ *     split       A C2R of several axes as a C2C of all axes but the last, into the workspace, and
+ *                 a C2R of the rows. cuFFT's own C2R of several axes destroys its input, and
+ *                 version 12.0 fails on some of them out of place. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,30 +19,32 @@
 #include "context/kernel.h"
 #include "plan/plan.h"
 #include "strategies/common/mover.h"
+#include "strategies/table.h"
 
-#define MOVING 1.3 /* copies that moving costs: rows need not start at whole lines of a cache */
+/* The cost of a copying kernel in dense copies: rows need not start at a cache line. */
+#define MOVING 1.3
 
-/* A candidate's values: the way, and for the staged one whether f16 goes through f32. */
+/* A candidate's values: the way, and whether a staged f16 is transformed in f32. */
 enum { WAY, WIDENED };
-enum { AS_IS, STAGED, APART };
+enum { AS_IS, STAGED, SPLIT };
 
 typedef struct cufft_state {
-    stn_fft fft[2]; /* what cuFFT does: the plan's transform, that in the workspace, or the two of one apart */
+    /* cuFFT's transforms: the plan's own, the one in the workspace, or the two of `split`. */
+    stn_fft fft[2];
     stn_cufft_plan *plan[2];
     int plans, version;
-    stn_kernel *in, *out; /* that move and scale; NULL: nothing to move that way, and the factor is 1 */
-    size_t own;           /* bytes of workspace that are cuFFT's; what is staged follows */
+    stn_kernel *in, *out; /* copy and scale; NULL: nothing to copy, and the factor is 1 */
+    size_t own;           /* bytes of cuFFT's workspace; the staged data follow it */
 } cufft_state;
 
 static bool is_half(const stn_fft *fft, const stn_candidate *candidate) {
     return fft->dtype == STN_F16 && !candidate->values[WIDENED];
 }
 
-/* ---- what cuFFT is asked to do
- * ----------------------------------------------------------------------------------- */
+/* ---- cuFFT's transforms ---- */
 
-/* Of several axes, as cuFFT counts them: the last one of real numbers is always one. */
-static bool is_deep(const stn_fft *fft) { return fft->n[0] > 1 || fft->n[1] > 1; }
+/* Has the transform several axes, besides the last? */
+static bool has_outer_axes(const stn_fft *fft) { return fft->n[0] > 1 || fft->n[1] > 1; }
 
 /* The same transform in place and dense. */
 static stn_status make_staged(const stn_fft *fft, const stn_candidate *candidate, stn_fft *made, stn_error *error) {
@@ -56,7 +59,7 @@ static stn_status make_staged(const stn_fft *fft, const stn_candidate *candidate
     return stn_fft_make(&t, made, error);
 }
 
-/* All axes but the last of one c2r, into the workspace. */
+/* All axes but the last of a C2R, into the workspace. */
 static stn_status make_slow_axes(const stn_fft *fft, stn_fft *made, stn_error *error) {
     stn_transform t = STN_TRANSFORM_INIT;
     ptrdiff_t dense[2] = {(ptrdiff_t)(fft->n[1] * fft->in.n[2]), (ptrdiff_t)fft->in.n[2]};
@@ -74,7 +77,7 @@ static stn_status make_slow_axes(const stn_fft *fft, stn_fft *made, stn_error *e
     return stn_fft_make(&t, made, error);
 }
 
-/* Its rows, from there to the output. */
+/* The rows of that C2R, from the workspace to the output. */
 static stn_status make_rows(const stn_fft *fft, stn_fft *made, stn_error *error) {
     stn_transform t = STN_TRANSFORM_INIT;
     t.rank = 1;
@@ -86,23 +89,22 @@ static stn_status make_rows(const stn_fft *fft, stn_fft *made, stn_error *error)
     return stn_fft_make(&t, made, error);
 }
 
-/* What cuFFT does for a candidate, as one or two transforms; false where that cannot be, and
- * why. */
+/* cuFFT's one or two transforms of a candidate; false where cuFFT cannot run it, and why. */
 static bool inner_of(const stn_fft *fft, const stn_candidate *candidate, stn_fft made[2], int *count, char *reason,
                      size_t size) {
     int way = candidate->values[WAY];
     stn_status status = STN_OK;
-    *count = way == APART ? 2 : 1;
+    *count = way == SPLIT ? 2 : 1;
     made[0] = *fft;
-    if (way == AS_IS && fft->kind == STN_C2R && is_deep(fft) && !fft->in_place) {
+    if (way == AS_IS && fft->kind == STN_C2R && has_outer_axes(fft) && !fft->in_place) {
         snprintf(reason, size, "it would ruin its input");
         return false;
     }
     if (way == STAGED) status = make_staged(fft, candidate, &made[0], NULL);
-    if (way == APART) {
+    if (way == SPLIT) {
         bool even = fft->n[0] == 1 || fft->n[1] == 1 || fft->out.stride[0] == fft->n[1] * fft->out.stride[1];
         snprintf(reason, size, "it is no single c2r of several axes that lie evenly");
-        if (fft->kind != STN_C2R || fft->n[2] < 2 || !is_deep(fft) || fft->in_place || fft->batch > 1 || !even)
+        if (fft->kind != STN_C2R || fft->n[2] < 2 || !has_outer_axes(fft) || fft->in_place || fft->batch > 1 || !even)
             return false;
         status = make_slow_axes(fft, &made[0], NULL);
         if (status == STN_OK) status = make_rows(fft, &made[1], NULL);
@@ -120,14 +122,12 @@ static size_t side_bytes(const stn_fft *fft, const stn_fft_side *side) {
     return (size_t)stn_fft_span(fft, side) * stn_fft_element(fft, side);
 }
 
-/* ---- choosing
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- choosing ---- */
 
-/* In the order in which they are tried: the next one serves where cuFFT refuses one of these when
- * it plans. */
+/* In the order in which they are tried: the next one is used where cuFFT's planner refuses one. */
 static size_t candidates(const stn_fft *fft, const stn_machine *machine, stn_candidate *list, size_t most) {
     static const stn_candidate all[] = {
-        {{[WAY] = AS_IS}}, {{[WAY] = APART}}, {{[WAY] = STAGED}}, {{[WAY] = STAGED, [WIDENED] = 1}}};
+        {{[WAY] = AS_IS}}, {{[WAY] = SPLIT}}, {{[WAY] = STAGED}}, {{[WAY] = STAGED, [WIDENED] = 1}}};
     size_t count = 0;
     stn_fft unused[2];
     char reason[160];
@@ -151,8 +151,8 @@ static bool applies(const stn_fft *fft, const stn_machine *machine, char *reason
     return false;
 }
 
-/* The work that a factor of n other than 2, 3, 5 and 7 adds: beyond 127 a convolution of more than
- * twice the length. */
+/* The relative cost of prime factors other than 2, 3, 5 and 7: beyond 127, cuFFT computes a
+ * convolution of more than twice the length (Bluestein). */
 static double slowdown(int64_t n) {
     static const int small[] = {2, 3, 5, 7};
     for (int i = 0; i < 4; i++)
@@ -163,7 +163,7 @@ static double slowdown(int64_t n) {
     return n == 1 ? 1.5 : 5;
 }
 
-/* Bytes that our own kernel moves around cuFFT. */
+/* Bytes that our copying kernels move. */
 static double moved_bytes(const stn_fft *fft, const stn_candidate *candidate) {
     stn_fft inner;
     if (candidate->values[WAY] != STAGED)
@@ -173,19 +173,18 @@ static double moved_bytes(const stn_fft *fft, const stn_candidate *candidate) {
     return stn_fft_bytes(fft) + stn_fft_bytes(&inner);
 }
 
-/* Copies of the data that cuFFT takes on an H200 (bench/results/2026-11-22-fft-grid.md, the last
- * row of `real` 2026-11-23-fft-grid.md). Pairs: f64, f32. */
+/* cuFFT's times on an H200, in dense copies of the data. Pairs: f64, f32. */
 static const struct {
     struct axis_rate {
-        int64_t to;                 /* the longest axis that it holds for */
+        int64_t to;                 /* the longest axis of this row */
         double power[2], others[2]; /* powers of two, other lengths */
     } axis[7];                      /* of a grid */
-    double real
-        [4]
-        [2]; /* times that in R2C and C2R: of powers of two, of others, of others in a C2R of two axes, of powers of two that
-                          are LONG in one */
-    double line[3][2]; /* of a line alone in one, two, more passes (each of those); powers of two, others */
-    double half[2];    /* f16: part of the copy bandwidth where one pass serves, and where more do */
+    /* Factors for R2C and C2R: of powers of two, of other lengths, of other lengths in a C2R of two
+     * axes, of LONG powers of two in one axis. */
+    double real[4][2];
+    /* A single line in one, two or more passes (each of them); powers of two, other lengths. */
+    double line[3][2];
+    double half[2]; /* f16: fraction of the copy bandwidth, with one pass and with more */
 } rates = {.axis = {{256, {1.15, 1.22}, {1.45, 1.50}},
                     {512, {1.10, 1.20}, {1.26, 1.38}},
                     {1024, {1.15, 1.40}, {1.93, 1.82}},
@@ -226,7 +225,7 @@ static double copies_of(const stn_fft *fft) {
     return copies * rates.real[power ? (plane_back && is_long ? 3 : 0) : plane_back ? 2 : 1][narrow];
 }
 
-/* A pass takes 3 us even where it has little to do. */
+/* A pass takes at least 3 us. */
 static void estimate(const stn_fft *fft, const stn_machine *machine, const stn_candidate *candidate,
                      stn_estimate *estimate) {
     double passes = 0, slow = 1, moved = moved_bytes(fft, candidate);
@@ -245,31 +244,32 @@ static void estimate(const stn_fft *fft, const stn_machine *machine, const stn_c
     double moving = (stn_fft_bytes(fft) * wider * copies * slow + MOVING * moved) / machine->copy_bandwidth;
     double working = estimate->flops / machine->flops[estimate->unit];
     estimate->seconds = fmax(fmax(moving, working), 3e-6 * estimate->launches) +
-                        (estimate->launches + 1) * machine->launch_seconds; /* one for the library's own way there */
+                        /* One for the call into the library. */
+                        (estimate->launches + 1) * machine->launch_seconds;
 }
 
-/* ---- building
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- building ---- */
 
-/* cuFFT, or what is missing and why it is needed. */
+/* Opens cuFFT; the error says why the transform needs it. */
 static stn_status open_cufft(const stn_plan *plan, stn_cufft **cufft, stn_error *error) {
     stn_error why;
     stn_status status = stn_context_cufft(plan->context, cufft, &why);
     if (status == STN_OK) return STN_OK;
     for (size_t i = 0; i < plan->ranked; i++)
-        if (plan->ranking[i].strategy == &stn_fft_strategy_fft.run && !plan->ranking[i].applies)
+        if (plan->ranking[i].strategy == &stn_fft_strategy_fft && !plan->ranking[i].applies)
             return stn_fail(error, status, "only cuFFT could run this transform (fft: %s), but there is %s",
                             plan->ranking[i].reason, why.message);
     return stn_fail(error, status, "%s", why.message);
 }
 
-/* cuFFT's own plans, which share one piece of the workspace. */
+/* Makes cuFFT's plans, which share one part of the workspace. */
 static stn_status make_plans(stn_plan *plan, const stn_cufft *cufft, cufft_state *state, stn_error *error) {
     for (int i = 0; i < state->plans; i++) {
         size_t own;
         stn_status status =
             stn_cufft_plan_create(cufft, plan->context->device, &state->fft[i], &state->plan[i], &own, error);
-        if (status == STN_ERROR_DRIVER) status = STN_ERROR_UNSUPPORTED; /* a driver too old for it: ours may do */
+        /* The driver is too old for cuFFT: our kernels may run. */
+        if (status == STN_ERROR_DRIVER) status = STN_ERROR_UNSUPPORTED;
         if (status != STN_OK) return status;
         if (own > state->own) state->own = own;
     }
@@ -308,10 +308,9 @@ static void release(stn_plan *plan) {
     plan->state = NULL;
 }
 
-/* ---- running
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- running ---- */
 
-/* Moves all elements of a side from one layout to another (or the same) and multiplies them. */
+/* Copies all elements from one layout to another (or the same) and scales them. */
 static stn_status move(const stn_plan *plan, const stn_kernel *kernel, const stn_fft_side *from, const void *source,
                        const stn_fft_side *to, void *target, double factor, void *stream, stn_error *error) {
     const stn_mover_end ends[2] = {{from, (void *)source}, {to, target}};
@@ -330,8 +329,8 @@ static stn_status execute(stn_plan *plan, const stn_execution *run, stn_error *e
         STN_TRY(stn_cufft_plan_execute(state->plan[0], held, held, own, stream, error));
         return move(plan, state->out, &inner->out, held, &fft->out, out, fft->scale, stream, error);
     }
-    STN_TRY(stn_cufft_plan_execute(state->plan[0], (void *)in, way == APART ? held : out, own, stream, error));
-    if (way == APART) STN_TRY(stn_cufft_plan_execute(state->plan[1], held, out, own, stream, error));
+    STN_TRY(stn_cufft_plan_execute(state->plan[0], (void *)in, way == SPLIT ? held : out, own, stream, error));
+    if (way == SPLIT) STN_TRY(stn_cufft_plan_execute(state->plan[1], held, out, own, stream, error));
     return state->out ? move(plan, state->out, &fft->out, out, &fft->out, out, fft->scale, stream, error) : STN_OK;
 }
 
@@ -346,7 +345,7 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
         stn_json_key(text, "in_workspace");
         stn_text_printf(text, "%s", way == STAGED ? "true" : "false");
         stn_json_key(text, "axes_apart");
-        stn_text_printf(text, "%s", way == APART ? "true" : "false");
+        stn_text_printf(text, "%s", way == SPLIT ? "true" : "false");
         stn_json_key(text, "through_f32");
         stn_text_printf(text, "%s", widened ? "true" : "false");
     } else
@@ -360,14 +359,14 @@ static void name_candidate(const stn_task *unused, const stn_candidate *candidat
     stn_text_printf(text, "%s%s", ways[candidate->values[WAY]], candidate->values[WIDENED] ? ", as f32" : "");
 }
 
-const stn_fft_strategy stn_fft_strategy_cufft = {
-    .run = {.name = "cufft",
-            .prepare = prepare,
-            .execute = execute,
-            .describe = describe,
-            .release = release,
-            .name_candidate = name_candidate},
-    .applies = applies,
-    .candidates = candidates,
-    .estimate = estimate,
+const stn_strategy stn_fft_strategy_cufft = {
+    .name = "cufft",
+    .fft.applies = applies,
+    .fft.candidates = candidates,
+    .fft.estimate = estimate,
+    .prepare = prepare,
+    .execute = execute,
+    .describe = describe,
+    .release = release,
+    .name_candidate = name_candidate,
 };

@@ -1,6 +1,5 @@
-/* The block strategy of transforms: grids so small that a block's shared memory holds them whole,
- * all axes in one launch. What that saves is launches, and time on the CPU for them; see
- * kernel_templates/fft/fft_block.cu. */
+/* The block strategy: transforms of grids that fit in the shared memory of a block, all axes in one
+ * launch, which saves launches and CPU time. See kernel_templates/fft/fft_block.cu. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -15,12 +14,13 @@
 #include "render/render.h"
 #include "strategies/common/ladder.h"
 #include "strategies/common/roots.h"
+#include "strategies/table.h"
 
 enum { PAD = 32, RADICES = 8, LARGEST_RADIX = 16, MOST_THREADS = 512, POINTS_A_THREAD = 8, LEAST_POINTS = 512 };
 
 typedef struct block_shape {
     int stages[3], radix[3][RADICES];
-    int points, grids; /* of a grid; of a block */
+    int points, grids; /* points of a grid; grids of a block */
     int threads;
     size_t shared;
 } block_shape;
@@ -31,19 +31,18 @@ typedef struct block_state {
     void *roots; /* device memory */
 } block_state;
 
-/* A candidate's values: points a thread has at a time, as a power of two more or fewer than
- * usual. */
+/* A candidate's values: the binary logarithm of a thread's points relative to the usual number. */
 enum { SHARE };
 
 static bool is_wide(const stn_fft *fft) { return fft->dtype == STN_F64; }
-static size_t cell_bytes(const stn_fft *fft) { return is_wide(fft) ? 16 : 8; }
+static size_t element_bytes(const stn_fft *fft) { return is_wide(fft) ? 16 : 8; }
 
-/* ---- the shape
- * --------------------------------------------------------------------------------------------------- */
+/* ---- the shape ---- */
 
 static bool has_butterfly(int radix) { return radix <= 10 || radix == 12 || (radix >= 14 && radix <= 16); }
 
-/* Of equally few rungs those of the least largest radix: it decides the registers. */
+/* Of the factorisations with the given number of stages, the one with the smallest largest radix,
+ * which decides the number of registers. */
 static bool radices_of(int64_t n, int stages, int largest, int *radix) {
     if (stages == 0) return n == 1;
     for (*radix = 2; *radix <= largest; (*radix)++)
@@ -59,18 +58,18 @@ static bool axis_of(int64_t n, int *stages, int *radix) {
     return false;
 }
 
-/* So many grids that a block has work for its threads, while every multiprocessor has a block. */
-static int grids_of(const stn_fft *fft, const stn_machine *machine, int64_t points, size_t room) {
+/* Grids of a block: enough for its threads, while every multiprocessor has a block. */
+static int grids_of(const stn_fft *fft, const stn_machine *machine, int64_t points, size_t available) {
     int64_t grids = 1;
     while (2 * grids * points <= LEAST_POINTS && fft->batch / (2 * grids) >= machine->multiprocessors &&
-           (size_t)(2 * grids * points) * 33 / 32 * cell_bytes(fft) < room)
+           (size_t)(2 * grids * points) * 33 / 32 * element_bytes(fft) < available)
         grids *= 2;
     return (int)grids;
 }
 
 static bool shape_of(const stn_fft *fft, const stn_machine *machine, const stn_candidate *candidate, block_shape *shape,
                      char *reason, size_t size) {
-    const size_t most = machine->shared_per_block / cell_bytes(fft);
+    const size_t most = machine->shared_per_block / element_bytes(fft);
     int64_t points = 1;
     memset(shape, 0, sizeof *shape);
     for (int axis = 0; axis < 3; axis++) {
@@ -85,10 +84,10 @@ static bool shape_of(const stn_fft *fft, const stn_machine *machine, const stn_c
     }
     shape->points = (int)points;
     shape->grids = grids_of(fft, machine, points, machine->shared_per_block);
-    const int cells = shape->points * shape->grids, share = candidate->values[SHARE];
+    const int elements = shape->points * shape->grids, share = candidate->values[SHARE];
     const int each = share < 0 ? POINTS_A_THREAD >> -share : POINTS_A_THREAD << share;
-    shape->threads = (int)stn_max(32, stn_min(MOST_THREADS, stn_round_up(stn_div_up(cells, each), 32)));
-    shape->shared = (size_t)(cells + (cells - 1) / PAD) * cell_bytes(fft);
+    shape->threads = (int)stn_max(32, stn_min(MOST_THREADS, stn_round_up(stn_div_up(elements, each), 32)));
+    shape->shared = (size_t)(elements + (elements - 1) / PAD) * element_bytes(fft);
     if (shape->shared > machine->shared_per_block || stn_div_up(fft->batch, shape->grids) > INT32_MAX) {
         snprintf(reason, size, "it has more points than a block's shared memory");
         return false;
@@ -116,14 +115,14 @@ static size_t candidates(const stn_fft *fft, const stn_machine *machine, stn_can
     return count;
 }
 
-/* ---- the estimate
- * ------------------------------------------------------------------------------------------------ */
+/* ---- the estimate ---- */
 
-/* Reckoned, and put high: nothing of it is measured. A rung waits for shared memory, arithmetic and
- * a barrier; a launch for memory twice; of the copy bandwidth many grids reach a part. */
+/* Assumed, on the high side, not measured. A stage waits for shared memory, arithmetic and a
+ * barrier; a launch waits for memory twice; `part` is the fraction of the copy bandwidth that many
+ * grids reach. */
 static const struct {
-    double wait, rung; /* seconds */
-    double point;      /* cycles of a multiprocessor that a rung takes for a point of f32 */
+    double wait, stage; /* seconds of a wait for memory, and of a stage */
+    double point;       /* cycles of a multiprocessor for one f32 point of a stage */
     double part;
 } rates = {2e-6, 0.3e-6, 0.35, 0.35};
 
@@ -133,14 +132,15 @@ static void estimate(const stn_fft *fft, const stn_machine *machine, const stn_c
     char reason[160];
     *result = (stn_estimate){.unit = is_wide(fft) ? STN_UNIT_FMA_F64 : STN_UNIT_FMA_F32, .seconds = INFINITY};
     if (!shape_of(fft, machine, candidate, &shape, reason, sizeof reason)) return;
-    const double blocks = (double)stn_div_up(fft->batch, shape.grids), cells = (double)shape.points * shape.grids;
-    const double rungs = shape.stages[0] + shape.stages[1] + shape.stages[2] + 2; /* with loading and storing */
-    const size_t room = machine->shared_per_multiprocessor / (shape.shared + 1024);
-    const double resident = fmin(8, (double)room);
+    const double blocks = (double)stn_div_up(fft->batch, shape.grids), elements = (double)shape.points * shape.grids;
+    /* 2: loading, storing. */
+    const double stages = shape.stages[0] + shape.stages[1] + shape.stages[2] + 2;
+    const size_t available = machine->shared_per_multiprocessor / (shape.shared + 1024);
+    const double resident = fmin(8, (double)available);
     const double turns = ceil(blocks / (double)machine->multiprocessors);
     const double point = rates.point * (is_wide(fft) ? 2 : 1) / machine->clock;
-    const double waiting = rates.wait + ceil(turns / fmax(1, resident)) * rungs * rates.rung;
-    const double working = rates.wait + turns * rungs * cells * point;
+    const double waiting = rates.wait + ceil(turns / fmax(1, resident)) * stages * rates.stage;
+    const double working = rates.wait + turns * stages * elements * point;
     const double moving = stn_fft_bytes(fft) / (rates.part * machine->copy_bandwidth);
     result->bytes = stn_fft_bytes(fft);
     result->flops = stn_fft_flops(fft);
@@ -148,10 +148,9 @@ static void estimate(const stn_fft *fft, const stn_machine *machine, const stn_c
     result->seconds = fmax(fmax(waiting, working), moving) + machine->launch_seconds;
 }
 
-/* ---- building
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- building ---- */
 
-/* As fft_block.cu declares them; the scale follows in its arithmetic type. */
+/* The arguments that fft_block.cu declares; the scale, in its arithmetic type, follows them. */
 typedef struct block_arguments {
     const void *in;
     void *out;
@@ -185,7 +184,7 @@ static void params_of(const stn_fft *fft, const block_shape *shape, stn_text *pa
 
 static stn_status upload_roots(const stn_plan *plan, block_state *state, stn_error *error) {
     const stn_fft *fft = &plan->fft;
-    const size_t size = (size_t)(fft->n[0] + fft->n[1] + fft->n[2]) * cell_bytes(fft);
+    const size_t size = (size_t)(fft->n[0] + fft->n[1] + fft->n[2]) * element_bytes(fft);
     if (!plan->machine.present) return STN_OK;
     void *roots = malloc(size);
     if (!roots) return stn_fail_memory(error, "the tables of roots", size);
@@ -220,8 +219,7 @@ static void release(stn_plan *plan) {
     plan->state = NULL;
 }
 
-/* ---- running
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- running ---- */
 
 static stn_status execute(stn_plan *plan, const stn_execution *run, stn_error *error) {
     const block_state *state = plan->state;
@@ -256,14 +254,14 @@ static void name_candidate(const stn_task *unused, const stn_candidate *candidat
     stn_text_printf(text, "whole grids in a block's shared memory%s", shares[1 + candidate->values[SHARE]]);
 }
 
-const stn_fft_strategy stn_fft_strategy_block = {
-    .run = {.name = "block",
-            .prepare = prepare,
-            .execute = execute,
-            .describe = describe,
-            .release = release,
-            .name_candidate = name_candidate},
-    .applies = applies,
-    .candidates = candidates,
-    .estimate = estimate,
+const stn_strategy stn_fft_strategy_block = {
+    .name = "block",
+    .fft.applies = applies,
+    .fft.candidates = candidates,
+    .fft.estimate = estimate,
+    .prepare = prepare,
+    .execute = execute,
+    .describe = describe,
+    .release = release,
+    .name_candidate = name_candidate,
 };

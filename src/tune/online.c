@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "context/compile_batch.h"
 #include "context/context.h"
-#include "plan/gather.h"
 #include "tune/compare.h"
 #include "tune/online_state.h"
 #include "tune/wisdom.h"
@@ -36,7 +36,7 @@ static double chunk_seconds(const stn_plan *plan) {
 /* The work of one unit, with the estimates of its candidates. */
 static stn_plan *make_unit(const stn_plan *plan, uint64_t steps, const char *strategy) {
     stn_plan *unit;
-    if (stn_plan_copy(plan, plan->kind, plan->kind->work(plan), steps, &unit, NULL) != STN_OK) return NULL;
+    if (stn_plan_copy(plan, plan->kind, stn_plan_work(plan), steps, &unit, NULL) != STN_OK) return NULL;
     stn_plan_rank(unit, strategy, WIDE);
     return unit;
 }
@@ -108,9 +108,9 @@ static void choose_candidates(stn_online *o) {
 static void release(stn_online *o) {
     for (size_t i = 0; i < o->search.count; i++) {
         stn_plan_destroy(o->candidates[i].plan);
-        stn_gather_free(o->candidates[i].gather);
+        stn_compile_batch_free(o->candidates[i].gather);
     }
-    stn_gather_free(o->compare_gather);
+    stn_compile_batch_free(o->compare_gather);
     stn_timer_destroy(o->took);
     stn_timer_destroy(o->done);
     stn_memory_free(o->plan->context, o->sums);
@@ -215,7 +215,7 @@ static bool renew_unit(stn_online *o) {
     const stn_plan *plan = o->plan;
     stn_plan *unit;
     const uint64_t steps = plan->kind->shape(o->unit).steps;
-    if (stn_plan_copy(plan, plan->kind, plan->kind->work(plan), steps, &unit, NULL) != STN_OK) return false;
+    if (stn_plan_copy(plan, plan->kind, stn_plan_work(plan), steps, &unit, NULL) != STN_OK) return false;
     memcpy(unit->ranking, o->unit->ranking, sizeof unit->ranking);
     unit->ranked = o->unit->ranked;
     stn_plan_destroy(o->unit);
@@ -243,7 +243,7 @@ stn_status tune_online_set_weights(stn_plan *plan, size_t count, const double *w
     tune_online_end(o);
     o->in_flight = false;
     o->left = 0;
-    stn_gather_free(o->compare_gather); /* It was cancelled. */
+    stn_compile_batch_free(o->compare_gather); /* It was cancelled. */
     o->compare_gather = NULL;
     if (!renew_unit(o)) return stn_fail_memory(error, "a plan", sizeof *plan);
     for (size_t i = 0; i < o->search.count; i++) {

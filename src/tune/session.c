@@ -9,8 +9,8 @@
 #include <time.h>
 
 #include "base/error.h"
+#include "context/compile_batch.h"
 #include "context/context.h"
-#include "context/gather.h"
 #include "tune/timing_trial.h"
 
 /* Candidates estimated at more than this many times the best are not tried, unless best of their
@@ -29,7 +29,7 @@ typedef struct session {
     stn_plan *plan;
     tune_stage stage;
     tune_trial trials[TRIALS];
-    stn_gather *gathers[TRIALS]; /* Kernels that each trial's candidate lacks. */
+    stn_compile_batch *gathers[TRIALS]; /* Kernels that each trial's candidate lacks. */
     /* estimated: index of the trial that STN_MODE_ESTIMATE would run. */
     size_t count, estimated;
     double deadline, best; /* best: the smallest sample so far. */
@@ -111,9 +111,9 @@ static void build_or_collect_some(void *user, int64_t begin, int64_t end) {
     const batch *part = user;
     session *s = part->s;
     for (int64_t i = (int64_t)part->first + begin; i < (int64_t)part->first + end; i++) {
-        stn_gather *gather = s->gathers[i] = stn_gather_begin(s->plan->context);
+        stn_compile_batch *gather = s->gathers[i] = stn_compile_batch_begin(s->plan->context);
         tune_trial_build(s->stage.plan, &s->trials[i]);
-        if (!stn_gather_end(gather)) continue;
+        if (!stn_compile_batch_end(gather)) continue;
         tune_trial_clear(&s->trials[i]); /* It was built with stand-in kernels. */
         s->trials[i].state = TUNE_NEW;
     }
@@ -125,9 +125,9 @@ static void build_some(void *user, int64_t begin, int64_t end) {
     session *s = part->s;
     for (int64_t i = (int64_t)part->first + begin; i < (int64_t)part->first + end; i++) {
         tune_trial *trial = &s->trials[i];
-        if (!s->gathers[i] || !s->gathers[i]->count) continue;
+        if (!s->gathers[i] || !stn_compile_batch_count(s->gathers[i])) continue;
         trial->why = (stn_error){0};
-        if (stn_gather_failed(s->gathers[i], &trial->why))
+        if (stn_compile_batch_failed(s->gathers[i], &trial->why))
             trial->state = TUNE_SKIPPED;
         else
             tune_trial_build(s->stage.plan, trial);
@@ -136,11 +136,11 @@ static void build_some(void *user, int64_t begin, int64_t end) {
 
 static void compile_batch(session *s, stn_pool *pool, size_t first, size_t count) {
     run_on_all(pool, count, build_or_collect_some, &(batch){s, first});
-    stn_gathers_compile(s->plan->context, &s->gathers[first], count);
+    stn_compile_batches_run(s->plan->context, &s->gathers[first], count);
 }
 
 static void free_gathers(session *s, size_t first, size_t count) {
-    for (size_t i = first; i < first + count; i++) stn_gather_free(s->gathers[i]), s->gathers[i] = NULL;
+    for (size_t i = first; i < first + count; i++) stn_compile_batch_free(s->gathers[i]), s->gathers[i] = NULL;
 }
 
 /* ---- measuring ------------------------------------------------------------------------------- */

@@ -105,7 +105,7 @@ static stn_status rescale(tune_stage *stage, stn_error *error) {
     const stn_plan *plan = stage->plan;
     stn_plan *copy;
     if (!plan->kind->calm) return STN_OK;
-    STN_TRY(stn_plan_copy(plan, plan->kind, plan->kind->work(plan), stage->shape.steps, &copy, error));
+    STN_TRY(stn_plan_copy(plan, plan->kind, stn_plan_work(plan), stage->shape.steps, &copy, error));
     if (plan->kind->calm(copy)) {
         copy->cold = plan->cold;
         stage->plan = stage->rescaled = copy;

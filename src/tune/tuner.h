@@ -1,7 +1,10 @@
 /* Measures a plan's candidates, with more options than a plan has. */
 #ifndef STN_TUNE_TUNER_H
 #define STN_TUNE_TUNER_H
+#include "plan/plan.h"
 #include "tune/session.h"
+
+extern const stn_tuner stn_tuner_default;
 
 /* Measures and sorts the plan's ranking; its first row is the best. strategy: NULL or "auto" for
  * all. */

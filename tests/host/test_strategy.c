@@ -7,6 +7,7 @@
 
 #include "host_grids.h"
 #include "plan/strategy.h"
+#include "strategies/table.h"
 
 #define N 67
 #define POINTS (N * N)

@@ -4,6 +4,7 @@
 #include <criterion/criterion.h>
 
 #include "context/context.h"
+#include "kinds/kinds.h"
 #include "plan/plan.h"
 
 #define LEEWAY 1.25 /* The estimate of 1d7p is 17% below the measured time. */

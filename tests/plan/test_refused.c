@@ -1,27 +1,29 @@
-/* A strategy that refuses: candidates that cannot be prepared, new weights that fail halfway. The
- * strategy "host" is defined here and refuses what a test selects; the library's is not linked. */
+/* What a plan does when its strategy refuses: candidates that cannot be prepared, new weights that
+ * were taken by half. Plans are made for stencils of a kind that has one strategy, defined here, which
+ * refuses what a test tells it to. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "kinds/kinds.h"
 #include "plan/plan.h"
 
 enum { CANDIDATES = 4, TAPS = 3, WORKSPACE = 4096 };
 
-/* The behaviour selected for the strategy, and the calls it got. */
+/* What the strategy was told to do, and what was asked of it. */
 static struct {
-    stn_status answers[CANDIDATES]; /* results of prepare, for each candidate */
-    const char *why[CANDIDATES];    /* NULL: a default message */
+    stn_status answers[CANDIDATES]; /* of prepare, for each candidate */
+    const char *why[CANDIDATES];    /* NULL: it will not do */
     int prepared, released, unclean;
     int last_prepared;
-    int weights_refused; /* the number of times that new weights fail halfway */
+    int weights_refused; /* this many times new weights are taken by half */
     int weights_asked;
-    stn_status refusal; /* the status of that failure */
-    size_t more;        /* workspace that prepare needs beyond WORKSPACE, in bytes */
+    stn_status refusal; /* with this status */
+    size_t more;        /* bytes of workspace that prepare asks for beyond WORKSPACE */
 } told;
 
-/* The plan's state: the weights, as in a kernel's table. */
+/* What it builds: weights as a kernel's table would hold them. */
 typedef struct built {
     double weights[TAPS];
     int candidate;
@@ -54,7 +56,7 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
     made->candidate = candidate;
     for (size_t k = 0; k < plan->task.ntaps; k++) made->weights[k] = plan->task.taps[k].weight;
     plan->state = made;
-    plan->kernels[plan->nkernels++] = NULL; /* Partly built before the failure. */
+    plan->kernels[plan->nkernels++] = NULL; /* half of it is there before it turns out not to do */
     plan->workspace_size = WORKSPACE + told.more + (size_t)candidate;
     if (!told.answers[candidate]) return STN_OK;
     if (told.why[candidate]) return stn_fail(error, told.answers[candidate], "%s", told.why[candidate]);
@@ -85,16 +87,19 @@ static void name_candidate(const stn_task *task, const stn_candidate *candidate,
     stn_text_printf(text, "candidate %d", candidate->values[0]);
 }
 
-const stn_strategy stn_strategy_host = {.name = "host",
-                                        .applies = applies,
-                                        .candidates = candidates,
-                                        .estimate = estimate,
-                                        .prepare = prepare,
-                                        .execute = execute,
-                                        .set_weights = set_weights,
-                                        .describe = describe,
-                                        .release = release,
-                                        .name_candidate = name_candidate};
+static const stn_strategy refusing = {.name = "host",
+                                      .applies = applies,
+                                      .candidates = candidates,
+                                      .estimate = estimate,
+                                      .prepare = prepare,
+                                      .execute = execute,
+                                      .set_weights = set_weights,
+                                      .describe = describe,
+                                      .release = release,
+                                      .name_candidate = name_candidate};
+static const stn_strategy *const strategies[] = {&refusing, NULL};
+
+static stn_kind kind;
 
 static stn_context *context;
 static stn_stencil *stencil;
@@ -111,7 +116,9 @@ static stn_status make_plan(void) {
     cr_assert_eq(stn_stencil_parse("heat-1d", &stencil, &error), STN_OK, "%s", error.message);
     p.stencil = stencil;
     p.extent[0] = 40;
-    return stn_plan_create(context, &p, &choice, &plan, &error);
+    kind = stn_kind_stencil;
+    kind.strategies = strategies;
+    return stn_plan_make(context, &kind, &p, &choice, &plan, &error);
 }
 
 static void end(void) {
@@ -120,7 +127,7 @@ static void end(void) {
     stn_context_destroy(context);
 }
 
-Test(refused, the_next_candidate_starts_clean) {
+Test(refused, the_next_candidate_starts_anew) {
     told.answers[0] = STN_ERROR_UNSUPPORTED;
     told.answers[1] = STN_ERROR_NO_COMPILER;
     cr_assert_eq(make_plan(), STN_OK, "%s", error.message);
@@ -145,7 +152,7 @@ Test(refused, all_of_them) {
     end();
 }
 
-Test(refused, out_of_memory_tries_no_other_candidate) {
+Test(refused, for_want_of_memory_no_other_is_tried) {
     told.answers[0] = STN_ERROR_UNSUPPORTED;
     told.answers[1] = STN_ERROR_OUT_OF_MEMORY;
     cr_expect_eq(make_plan(), STN_ERROR_OUT_OF_MEMORY);
@@ -154,8 +161,8 @@ Test(refused, out_of_memory_tries_no_other_candidate) {
     end();
 }
 
-/* If a multiprocessor has too few resources for one candidate, the next one is tried; any other
- * failure is the plan's. */
+/* What a multiprocessor has too little of for one candidate, it may have enough of for the next;
+ * any other failure is the plan's. */
 Test(refused, resources_of_a_multiprocessor_are_counted_and_the_next_is_tried) {
     told.answers[0] = STN_ERROR_COMPILE, told.why[0] = "ptxas: function 'k' uses too much shared data (0xd000 bytes)";
     told.answers[1] = STN_ERROR_DRIVER, told.why[1] = "cuLaunchKernel failed: CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES = 701";
@@ -172,14 +179,14 @@ Test(refused, resources_of_a_multiprocessor_are_counted_and_the_next_is_tried) {
     end();
 }
 
-Test(refused, a_compile_error_is_not_a_skip) {
+Test(refused, what_does_not_compile_is_no_skip) {
     told.answers[0] = STN_ERROR_COMPILE, told.why[0] = "a template says: error: expected a ';'";
     cr_expect_eq(make_plan(), STN_ERROR_COMPILE);
     cr_expect_eq(told.prepared, 1);
     end();
 }
 
-Test(refused, half_set_weights_are_reverted) {
+Test(refused, weights_taken_by_half_are_taken_back) {
     cr_assert_eq(make_plan(), STN_OK, "%s", error.message);
     const built *made = plan->state;
     double before[TAPS], other[TAPS] = {0.5, -2, 0.25};
@@ -198,12 +205,13 @@ Test(refused, half_set_weights_are_reverted) {
     end();
 }
 
-/* For weights that the strategy refuses, the plan is rebuilt completely or not at all. */
-Test(refused, refused_weights_make_the_plan_choose_again) {
+/* Weights that the strategy does not take: the plan is made anew for them, in one piece or not at
+ * all. */
+Test(refused, for_weights_that_are_not_taken_the_plan_chooses_again) {
     double other[TAPS] = {0.5, -2, 0.25};
     cr_assert_eq(make_plan(), STN_OK, "%s", error.message);
     told.weights_refused = 1, told.refusal = STN_ERROR_UNSUPPORTED;
-    told.answers[0] = STN_ERROR_UNSUPPORTED; /* Another candidate accepts them. */
+    told.answers[0] = STN_ERROR_UNSUPPORTED; /* another candidate serves them */
     cr_assert_eq(stn_plan_set_weights(plan, TAPS, other, &error), STN_OK, "%s", error.message);
     cr_expect_eq(plan->candidate.values[0], 1);
     cr_expect_eq(stn_plan_workspace_size(plan), (size_t)WORKSPACE + 1);
@@ -218,7 +226,7 @@ Test(refused, refused_weights_make_the_plan_choose_again) {
     cr_expect_eq(told.prepared, told.released);
 }
 
-Test(refused, a_failed_new_choice_leaves_the_plan_unchanged) {
+Test(refused, where_choosing_again_fails_the_plan_is_as_it_was) {
     double other[TAPS] = {0.5, -2, 0.25}, before[TAPS];
     cr_assert_eq(make_plan(), STN_OK, "%s", error.message);
     built *made = plan->state;

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Layering: a room includes only itself, rooms before it in the order, and the public header.
+"""Data flows one way: a room includes only itself, rooms before it, and the public header.
 
 Usage: include_rule.py ROOT. Prints each violation as FILE:LINE: sentence; exits 1 if there is one.
 """
@@ -7,20 +7,20 @@ import pathlib
 import re
 import sys
 
-ROOMS = ['base', 'problem', 'plan', 'render', 'compile', 'cache', 'launch', 'host', 'context', 'strategies', 'tune',
-         'team', 'io', 'cli']
-# It declares stn_status, so all rooms may include it.
+ROOMS = ['base', 'problem', 'io', 'render', 'compile', 'cache', 'launch', 'host', 'context', 'plan', 'tune',
+         'strategies', 'kinds', 'team', 'cli']
+# base only includes the public header because that declares stn_status; the other rooms may for the same reason.
 PUBLIC = 'stentor.h'
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include\s*"([^"]+)"', re.MULTILINE)
 
 
 def room_folder(root, room):
-    """The folder of a room: under src/, except the cache."""
+    """Every room lies under src/ but the cache, which is a component of its own."""
     return root / 'cache' if room == 'cache' else root / 'src' / room
 
 
 def target_room(root, source, name):
-    """The room of the file that `source` includes as "name"; None if there is no such file."""
+    """The room that an #include "name" in file `source` leads to; None when it leads nowhere that exists."""
     for folder in (source.parent, root / 'src', root):
         found = folder / name
         if not found.is_file():
@@ -29,13 +29,13 @@ def target_room(root, source, name):
         if parts[0] == 'src' and len(parts) > 2:
             return parts[1]
         return parts[0]
-    # A generated header: its path names its room.
+    # A header that the build makes: its path still names its room.
     first = name.split('/')[0]
     return first if '/' in name and first in ROOMS else None
 
 
 def violations(root):
-    """A list of sentences, one for each #include of a later room."""
+    """A list of sentences, one for each #include that goes against the flow."""
     root = pathlib.Path(root).resolve()
     found = []
     for folder in sorted((root / 'src').iterdir()):
@@ -51,7 +51,7 @@ def violations(root):
                 if name == PUBLIC or target == room:
                     continue
                 if target is None and '/' not in name and not (source.parent / name).exists():
-                    continue  # generated next to the source
+                    continue  # beside the source, written by the build
                 if target not in ROOMS:
                     found.append(f'{place}: room {room} includes "{name}", which is in no room')
                 elif ROOMS.index(target) > level:

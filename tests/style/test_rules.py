@@ -4,6 +4,7 @@ import pathlib
 import tempfile
 import unittest
 
+import calls_rule
 import circle_rule
 import include_rule
 import source_rules
@@ -128,6 +129,43 @@ class Rules(unittest.TestCase):
                       self.one_circle(src__base__a_dot_h='/* a */\n#include "base/b.h"\n',
                                       src__base__b_dot_h='/* b */\n#include "base/c.h"\n',
                                       src__base__c_dot_h='/* c */\n#include "base/a.h"\n'))
+
+    def calls(self, *lines, **changes):
+        """What calls_rule finds where nm lists these "FILE SYMBOL KIND" of the tree's objects."""
+        named = [line.split() for line in lines]
+        text = '\n'.join(f'lib.a[lib.a.p/{name.replace("/", "_")}.o]: {symbol} {kind}' for name, symbol, kind in named)
+        return calls_rule.violations(self.tree(**changes), text)
+
+    def test_calls_go_down(self):
+        defined, needed = 'src/problem/task.c stn_task_make T', 'cache/key.c stn_task_make U'
+        self.assertEqual(self.calls(defined, needed, 'src/problem/task.c malloc U'), [])
+        self.assertEqual(self.calls('src/problem/task.c make t', 'cache/key.c make t'), [])
+        self.assertEqual(self.calls('cache/key.c stn_key T', 'src/problem/task.c stn_key U'),
+                         ['src/problem/task.c: needs stn_key of cache/key.c, of the later room cache'])
+
+    def test_calls_in_a_circle(self):
+        found = self.calls('src/team/team.c stn_a T', 'src/team/team.c stn_b U',
+                           'src/team/exchange.c stn_b D', 'src/team/exchange.c stn_a U',
+                           src__team__team_dot_c='/* t */\n', src__team__exchange_dot_c='/* e */\n')
+        self.assertEqual(found, ['src/team/exchange.c: calls lead in a circle through src/team/team.c'])
+
+    def test_calls_that_are_excused(self):
+        plan = {'src__plan__subplan_dot_c': '/* s */\n', 'src__plan__plan_dot_c': '/* p */\n',
+                'src__kinds__kinds_dot_c': '/* k */\n'}
+        table = 'src/kinds/kinds.c stn_kinds D'
+        self.assertEqual(self.calls(table, 'src/plan/subplan.c stn_kinds U', **plan), [])
+        self.assertEqual(len(self.calls(table, 'src/plan/plan.c stn_kinds U', **plan)), 1)
+        name = calls_rule.CIRCULAR[0]
+        a, b = f'src/strategies/{name}/a.c', f'src/strategies/{name}/b.c'
+        circle = [f'{a} stn_a T', f'{a} stn_b U', f'{b} stn_b T', f'{b} stn_a U']
+        files = {path.replace('/', '__').replace('.', '_dot_'): '/* c */\n' for path in (a, b)}
+        self.assertEqual(self.calls(*circle, **files), [])
+
+    def test_a_function_is_defined_where_it_is_declared(self):
+        header = '/* tasks */\nstn_status stn_task_make(const void *given,\n                         void *task);\n'
+        self.assertEqual(self.calls('src/problem/task.c stn_task_make T', src__problem__task_dot_h=header), [])
+        self.assertEqual(self.calls('cache/key.c stn_task_make T', src__problem__task_dot_h=header),
+                         ['src/problem/task.h: declares stn_task_make, which cache/key.c defines'])
 
     def test_opening_comment(self):
         self.assertIn('src/base/log.c:1: does not open',

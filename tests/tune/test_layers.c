@@ -9,6 +9,7 @@
 #include "../cache/helpers.h"
 #include "base/error.h"
 #include "context/context.h"
+#include "strategies/table.h"
 #include "told.h"
 #include "tune/timing_trial.h"
 
@@ -128,7 +129,7 @@ static int wrong_pointer; /* 0: the gradient of the weights, 1: of the bias, 2: 
 
 static stn_status execute_layer_wrongly(stn_plan *plan, const stn_execution *run, stn_error *why) {
     const double other = 12345;
-    STN_TRY(stn_layer_strategy_fno.run.execute(plan, run, why));
+    STN_TRY(stn_layer_strategy_fno.execute(plan, run, why));
     void *const to[] = {run->out, run->bias_gradient, run->skip_gradient};
     return wrong_pointer < 3 ? stn_device_upload(plan->context->device, to[wrong_pointer], &other, sizeof other, why)
                              : STN_OK;
@@ -139,7 +140,7 @@ Test(tune_layers, checks_every_output) {
     begin(&w);
     const stn_spectral_conv c = layer_of(STN_PASS_BACKWARD_WEIGHTS);
     stn_plan *plan = layer_plan(&w, &c, false);
-    stn_strategy liar = stn_layer_strategy_fno.run;
+    stn_strategy liar = stn_layer_strategy_fno;
     liar.execute = execute_layer_wrongly;
     for (wrong_pointer = 0; wrong_pointer < 4; wrong_pointer++) {
         tune_stage stage;
@@ -147,7 +148,7 @@ Test(tune_layers, checks_every_output) {
         double difference;
         OK(tune_stage_open(plan, &stage, &error));
         /* Built as fno's, because liar is not in the table of layer strategies. */
-        OK(stn_plan_build(plan, 1, &stn_layer_strategy_fno.run, &trial.candidate, &trial.plan, &error));
+        OK(stn_plan_build(plan, 1, &stn_layer_strategy_fno, &trial.candidate, &trial.plan, &error));
         trial.plan->strategy = &liar;
         trial.scale = 1;
         tune_trial_check(&stage, &trial, &difference);

@@ -4,8 +4,10 @@
 #include <unistd.h>
 
 #include "emulated.h"
+#include "strategies/table.h"
 #include "tune/online.h"
 #include "tune/online_state.h"
+#include "tune/tuner.h"
 
 enum { N = 768, STEPS = 16 };
 

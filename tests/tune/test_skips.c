@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "context/context.h"
+#include "strategies/table.h"
 #include "told.h"
 
 static stn_context *context;

@@ -10,6 +10,7 @@
 #include "../cache/helpers.h"
 #include "base/error.h"
 #include "context/context.h"
+#include "strategies/table.h"
 #include "told.h"
 #include "tune/timing_trial.h"
 #include "tune/wisdom.h"

@@ -30,6 +30,7 @@
 #include "context/context.h"
 #include "plan/accuracy.h"
 #include "strategies/aperiodic/band_tree.h"
+#include "strategies/table.h"
 
 typedef struct aperiodic_state {
     shape shape;

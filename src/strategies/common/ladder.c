@@ -8,7 +8,7 @@
 #include "base/arith.h"
 #include "cache/key.h"
 #include "render/render.h"
-#include "strategies/common/found.h"
+#include "context/search_cache.h"
 #include "strategies/common/roots.h"
 
 bool stn_ladder_good(int64_t n) {

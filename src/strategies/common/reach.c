@@ -15,7 +15,7 @@
 #include "base/arith.h"
 #include "cache/key.h"
 #include "problem/stencil.h"
-#include "strategies/common/found.h"
+#include "context/search_cache.h"
 
 #define CUT 0x1p-120L                  /* fraction of a power's sum that is cut off at either end */
 #define LEAST_TAIL 1e-300              /* smallest tail that a power can resolve */

@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "context/context.h"
 #include "strategies/cublas/cublas_state.h"
+#include "strategies/table.h"
 
 /* ---- choosing */
 
@@ -241,14 +242,14 @@ static void name_candidate(const stn_task *unused, const stn_candidate *candidat
                     candidate->values[CUBLAS_TF32] ? ", TF32" : "");
 }
 
-const stn_layer_strategy stn_layer_strategy_cublas = {
-    .run = {.name = "cublas",
-            .prepare = prepare,
-            .execute = cublas_execute,
-            .describe = describe,
-            .release = release,
-            .name_candidate = name_candidate},
-    .applies = applies,
-    .candidates = candidates,
-    .estimate = estimate,
+const stn_strategy stn_layer_strategy_cublas = {
+    .name = "cublas",
+    .layer.applies = applies,
+    .layer.candidates = candidates,
+    .layer.estimate = estimate,
+    .prepare = prepare,
+    .execute = cublas_execute,
+    .describe = describe,
+    .release = release,
+    .name_candidate = name_candidate,
 };

@@ -16,6 +16,7 @@
 #include "strategies/common/cost.h"
 #include "strategies/common/mover.h"
 #include "strategies/cufft_spectral/cufft_spectral_multiply.h"
+#include "strategies/table.h"
 
 typedef struct cufft_spectral_state {
     cufft_spectral_shape shape;
@@ -161,7 +162,7 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
     char reason[160];
     if (!cufft_spectral_make(&plan->task, (cufft_spectral_way)plan->candidate.values[0], shape, reason, sizeof reason))
         return stn_fail(error, STN_ERROR_UNSUPPORTED, "cuFFT cannot transform this problem so: %s", reason);
-    if (!stn_gather_misses(plan->context)) STN_TRY(make_transforms(plan, state, error));
+    if (!stn_compile_batch_misses(plan->context)) STN_TRY(make_transforms(plan, state, error));
     const stn_dtype outer = plan->task.dtype;
     if (shape->way == CUFFT_SPECTRAL_STAGED) STN_TRY(stn_mover_make(plan, outer, shape->inner, &state->in, error));
     if (shape->way != CUFFT_SPECTRAL_DIRECT) STN_TRY(stn_mover_make(plan, shape->inner, outer, &state->out, error));

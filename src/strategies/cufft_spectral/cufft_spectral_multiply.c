@@ -99,7 +99,7 @@ static stn_status make_tables(stn_plan *plan, const cufft_spectral_shape *shape,
     m->angles = first * sizeof(double);
     m->turns = m->angles + 2 * (size_t)angles * sizeof(double);
     const size_t size = m->turns + 2 * (size_t)turns * sizeof(double);
-    if (stn_gather_misses(plan->context)) return STN_OK;
+    if (stn_compile_batch_misses(plan->context)) return STN_OK;
     double *tables = calloc(1, size);
     if (!tables) return stn_fail_memory(error, "the tables of a plan", size);
     fill_turns(task->n[2], 1, angles, tables + first);

@@ -25,6 +25,7 @@
 #include "strategies/direct/remaining_steps.h"
 #include "strategies/direct/tap_order.h"
 #include "strategies/direct/temporal_blocking.h"
+#include "strategies/table.h"
 
 /* A kernel and its constant arguments. */
 typedef struct pass {

@@ -23,6 +23,7 @@
 #include "strategies/fft/fft_real_kernel.h"
 #include "strategies/fft/fft_shared_kernel.h"
 #include "strategies/fft/fft_warp_kernel.h"
+#include "strategies/table.h"
 
 static const char *const kernel_names[] = {
     [BY_LINE] = "fft_line",   [BY_WARP] = "fft_warp", [BY_REAL] = "fft_real",
@@ -211,15 +212,15 @@ static void name_candidate(const stn_task *unused, const stn_candidate *candidat
                     candidate->values[PADDED] ? ", padded rows" : "", widths[1 + candidate->values[WIDTH]]);
 }
 
-const stn_fft_strategy stn_fft_strategy_fft = {
-    .run = {.name = "fft",
-            .prepare = prepare,
-            .execute = execute,
-            .describe = describe,
-            .release = release,
-            .name_candidate = name_candidate,
-            .left_out = fft_left_out},
-    .applies = fft_applies,
-    .candidates = fft_candidates,
-    .estimate = estimate,
+const stn_strategy stn_fft_strategy_fft = {
+    .name = "fft",
+    .fft.applies = fft_applies,
+    .fft.candidates = fft_candidates,
+    .fft.estimate = estimate,
+    .prepare = prepare,
+    .execute = execute,
+    .describe = describe,
+    .release = release,
+    .name_candidate = name_candidate,
+    .left_out = fft_left_out,
 };

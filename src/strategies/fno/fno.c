@@ -10,6 +10,7 @@
 #include "context/context.h"
 #include "plan/plan.h"
 #include "strategies/fno/fno_candidates.h"
+#include "strategies/table.h"
 
 static double stage_cost(const fno_stage *stage, const stage_state *at, fno_numbers numbers, const stn_machine *machine,
                          stn_estimate *sum) {
@@ -208,15 +209,15 @@ static void name_candidate(const stn_task *unused, const stn_candidate *candidat
                                                              : "");
 }
 
-const stn_layer_strategy stn_layer_strategy_fno = {
-    .run = {.name = "fno",
-            .prepare = prepare,
-            .execute = execute,
-            .describe = describe,
-            .release = release,
-            .name_candidate = name_candidate,
-            .left_out = fno_left_out},
-    .applies = fno_applies,
-    .candidates = fno_candidates,
-    .estimate = estimate,
+const stn_strategy stn_layer_strategy_fno = {
+    .name = "fno",
+    .layer.applies = fno_applies,
+    .layer.candidates = fno_candidates,
+    .layer.estimate = estimate,
+    .prepare = prepare,
+    .execute = execute,
+    .describe = describe,
+    .release = release,
+    .name_candidate = name_candidate,
+    .left_out = fno_left_out,
 };

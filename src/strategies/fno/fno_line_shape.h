@@ -2,7 +2,7 @@
  * shape for a machine, and what it costs. */
 #ifndef STN_STRATEGIES_FNO_LINE_SHAPE_H
 #define STN_STRATEGIES_FNO_LINE_SHAPE_H
-#include "plan/machine.h"
+#include "launch/machine.h"
 #include "plan/strategy.h"
 #include "strategies/common/ladder.h"
 

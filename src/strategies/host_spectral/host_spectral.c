@@ -12,6 +12,7 @@
 #include "plan/plan.h"
 #include "problem/stencil.h"
 #include "strategies/host_spectral/host_spectral_passes.h"
+#include "strategies/table.h"
 
 /* Cost model constants, fitted to 89 timed runs on one core. */
 static const struct {

@@ -10,6 +10,7 @@
 #include "strategies/lowrank/axes/lowrank_axes.h"
 #include "strategies/lowrank/plane/lowrank_plane.h"
 #include "strategies/lowrank/volume/lowrank_volume.h"
+#include "strategies/table.h"
 
 static const stn_strategy *fused(const stn_task *task) { return task->rank == 3 ? &lowrank_volume : &lowrank_plane; }
 

@@ -3,7 +3,7 @@
 #ifndef STN_STRATEGIES_LOWRANK_LOWRANK_TYPES_H
 #define STN_STRATEGIES_LOWRANK_LOWRANK_TYPES_H
 #include "base/text.h"
-#include "plan/machine.h"
+#include "launch/machine.h"
 #include "problem/task.h"
 
 /* One phrase for all ranks that says why there is no candidate. */

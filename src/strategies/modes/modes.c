@@ -11,6 +11,7 @@
 #include "plan/plan.h"
 #include "strategies/modes/passes.h"
 #include "strategies/modes/symmetry.h"
+#include "strategies/table.h"
 
 typedef struct modes_state {
     stn_pool *pool; /* the context's */
@@ -148,9 +149,14 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
     if (chunks > 1) stn_text_printf(text, ", %llu times", (unsigned long long)chunks);
 }
 
-const stn_system_strategy stn_system_strategy_modes = {
-    .run = {.name = "modes", .prepare = prepare, .execute = execute, .describe = describe, .release = release},
-    .applies = applies,
-    .candidates = candidates,
-    .estimate = estimate,
+const stn_strategy stn_system_strategy_modes = {
+    .name = "modes",
+    .system.applies = applies,
+    .system.candidates = candidates,
+    .system.estimate = estimate,
+    .prepare = prepare,
+    .execute = execute,
+    .describe = describe,
+    .release = release,
+    .counts_steps = true,
 };

@@ -4,7 +4,7 @@
 #ifndef STN_STRATEGIES_SEGMENT_DENSE_DFT_H
 #define STN_STRATEGIES_SEGMENT_DENSE_DFT_H
 #include "base/text.h"
-#include "plan/machine.h"
+#include "launch/machine.h"
 #include "strategies/segment/axis.h"
 
 /* Number of such segments; the `first` of a pass is then -1 .. -SEGMENT_PRIME_FACTORS. */

@@ -259,7 +259,7 @@ static stn_status fill_tables(const stn_task *task, const segment_dense_tile *ti
 static stn_status make_tables(const stn_plan *plan, tile_state *state, stn_error *error) {
     struct stn_device *device = plan->context->device;
     void *tables = NULL;
-    if (!device || stn_gather_misses(plan->context)) return STN_OK;
+    if (!device || stn_compile_batch_misses(plan->context)) return STN_OK;
     unsigned char *host = calloc(1, state->table_bytes);
     stn_status status = host ? STN_OK : stn_fail_memory(error, "tables of a symbol", state->table_bytes);
     for (int k = 0; k < state->lengths && status == STN_OK; k++)

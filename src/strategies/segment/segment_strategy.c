@@ -5,6 +5,7 @@
 
 #include "plan/plan.h"
 #include "strategies/segment/dense_tile.h"
+#include "strategies/table.h"
 
 static const stn_strategy *of(const stn_candidate *candidate) {
     return candidate->values[0] == SEGMENT_DENSE_TILE_MARK ? &segment_dense_tiles : &segment_overlap_save;

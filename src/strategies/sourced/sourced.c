@@ -15,6 +15,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "strategies/table.h"
 
 /* ---- choosing */
 

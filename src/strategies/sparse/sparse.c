@@ -19,6 +19,7 @@
 #include "strategies/sparse/sparse_cost_model.h"
 #include "strategies/sparse/sparse_operator.h"
 #include "strategies/sparse/sparse_search.h"
+#include "strategies/table.h"
 
 /* Arguments as the kernel declares them; the scale follows. */
 typedef struct tile_header {

@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "context/context.h"
 #include "context/kernel.h"
-#include "strategies/common/found.h"
+#include "context/search_cache.h"
 #include "strategies/common/layout.h"
 #include "strategies/common/roots.h"
 #include "strategies/spectral/spectral_arguments.h"

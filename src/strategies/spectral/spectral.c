@@ -22,6 +22,7 @@
 #include "problem/stencil.h"
 #include "strategies/spectral/four_step.h"
 #include "strategies/spectral/spectral_passes.h"
+#include "strategies/table.h"
 
 /* The values of a four-step candidate, and whether it is one. */
 static spectral_four_step_choice four_step_of(const stn_candidate *candidate) {

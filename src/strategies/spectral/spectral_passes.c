@@ -229,7 +229,7 @@ stn_status spectral_make_tables(stn_plan *plan, spectral_state *state, stn_error
     state->largest = stn_symbol_largest(&plan->task, shape->symbol.length);
     state->decay_bound = spectral_decay_bound_of(&plan->task, state->largest, state->source.has);
     place_tables(&plan->task, state);
-    if (!plan->machine.present || stn_gather_misses(plan->context)) return STN_OK;
+    if (!plan->machine.present || stn_compile_batch_misses(plan->context)) return STN_OK;
     unsigned char *tables = calloc(1, state->size);
     if (!tables) return stn_fail_memory(error, "the tables of a plan", state->size);
     for (int axis = shape->last; axis < 3; axis++)

@@ -14,6 +14,7 @@
 #include "strategies/common/system_cost.h"
 #include "strategies/step/assignment.h"
 #include "strategies/step/system_points.h"
+#include "strategies/table.h"
 
 enum { ROTATED = 256 /* threads of a block of system_rotate */ };
 
@@ -227,16 +228,16 @@ static void release(stn_plan *plan) {
     plan->state = NULL;
 }
 
-const stn_system_strategy stn_system_strategy_step = {
-    .run = {.name = "step",
-            .prepare = prepare,
-            .describe = describe,
-            .name_candidate = name_candidate,
-            .release = release,
-            .launches = launches,
-            .execute_part = execute_part,
-            .local = true},
-    .applies = applies,
-    .candidates = candidates,
-    .estimate = estimate,
+const stn_strategy stn_system_strategy_step = {
+    .name = "step",
+    .system.applies = applies,
+    .system.candidates = candidates,
+    .system.estimate = estimate,
+    .prepare = prepare,
+    .describe = describe,
+    .name_candidate = name_candidate,
+    .release = release,
+    .launches = launches,
+    .execute_part = execute_part,
+    .local = true,
 };

@@ -3,7 +3,7 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "strategies/common/found.h"
+#include "context/search_cache.h"
 #include "strategies/common/ladder.h"
 
 static stn_found *found;

@@ -3,6 +3,7 @@
 #include <criterion/criterion.h>
 #include <math.h>
 
+#include "context/context.h"
 #include "plan/plan.h"
 #include "plan/strategy.h"
 

@@ -8,7 +8,8 @@
 #include <string.h>
 
 #include "../suite.h"
-#include "plan/machine.h"
+#include "context/context.h"
+#include "launch/machine.h"
 #include "structure.h"
 
 static void check(suite *s, const char *what, const stn_problem *problem, uint64_t seed) {

@@ -7,6 +7,7 @@
 
 #include "base/half.h"
 #include "plan/plan.h"
+#include "strategies/table.h"
 #include "suite.h"
 
 typedef struct system_case {
@@ -147,12 +148,11 @@ static void check_candidate(bench *b, stn_plan *like, const stn_candidate *candi
     stn_error error = {STN_OK, ""};
     char what[300], detail[1100] = "";
     stn_text name = STN_TEXT_EMPTY;
-    stn_system_strategy_step.run.name_candidate(&like->task, candidate, &name);
+    stn_system_strategy_step.name_candidate(&like->task, candidate, &name);
     stn_text_append(&name, "", 1);
     snprintf(what, sizeof what, "%s, %s: %s", b->c->name, stn_dtype_name(b->dtype), name.data ? name.data : "");
     stn_text_clear(&name);
-    stn_status status =
-        stn_plan_build(like, like->system.steps, &stn_system_strategy_step.run, candidate, &plan, &error);
+    stn_status status = stn_plan_build(like, like->system.steps, &stn_system_strategy_step, candidate, &plan, &error);
     if (status == STN_OK) status = result_of(b, b->s->context, plan, b->got, &error);
     double off = INFINITY;
     if (status == STN_OK) off = difference(&plan->system, b->got, b->expected, b->each, b->points);
@@ -171,7 +171,7 @@ static void check_case(bench *b) {
     if (status == STN_OK) status = result_of(b, b->host, host, b->expected, &error);
     if (status == STN_OK) status = stn_plan_create_system(b->s->context, &b->problem, &options, &like, &error);
     if (status != STN_OK) suite_report(b->s, false, b->c->name, error.message);
-    const size_t count = like ? stn_system_strategy_step.candidates(&like->system, &like->machine, list, 64) : 0;
+    const size_t count = like ? stn_system_strategy_step.system.candidates(&like->system, &like->machine, list, 64) : 0;
     for (size_t i = 0; i < count; i++) check_candidate(b, like, &list[i]);
     stn_plan_destroy(host);
     stn_plan_destroy(like);

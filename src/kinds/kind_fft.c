@@ -1,32 +1,21 @@
-/* Transforms as a kind of work: their table of strategies, and what plans ask of a stn_fft. */
+/* Transforms as a kind of work: the operations that plans need on a stn_fft. */
 #include "base/arith.h"
+#include "kinds/kinds.h"
 #include "plan/calibration.h"
 #include "plan/plan.h"
-
-/* Every strategy of transforms, one row each. */
-static const stn_fft_strategy *const strategies[] = {&stn_fft_strategy_host, &stn_fft_strategy_fft,
-                                                     &stn_fft_strategy_block, &stn_fft_strategy_cufft};
-
-static const stn_strategy *strategy(size_t i) {
-    return i < sizeof strategies / sizeof *strategies ? &strategies[i]->run : NULL;
-}
-
-/* Such a row as what it is: run is its first member. */
-static const stn_fft_strategy *row_of(const stn_strategy *row) { return (const stn_fft_strategy *)row; }
+#include "strategies/table.h"
+#include "tune/tuner.h"
 
 stn_status stn_plan_create_fft(stn_context *context, const stn_transform *transform, const stn_plan_options *options,
                                stn_plan **plan, stn_error *error) {
     return stn_plan_make(context, &stn_kind_fft, transform, options, plan, error);
 }
 
-/* ---- the work as a value
- * ----------------------------------------------------------------------------------------- */
+/* ---- the work as a value ---- */
 
 static stn_status make(stn_plan *plan, const void *given, stn_error *error) {
     return stn_fft_make(given, &plan->fft, error);
 }
-
-static const void *work(const stn_plan *plan) { return &plan->fft; }
 
 static stn_status adopt(stn_plan *plan, const void *fft, uint64_t steps, stn_error *error) {
     (void)steps;
@@ -35,9 +24,7 @@ static stn_status adopt(stn_plan *plan, const void *fft, uint64_t steps, stn_err
     return STN_OK;
 }
 
-static void clear(stn_plan *plan) { (void)plan; }
-
-/* Of rows one after the other, whatever else lies between them. */
+/* Numbers from row to row of a half spectrum, whose rows must lie at equal distances; else 0. */
 static int64_t half_row(const stn_fft *fft) {
     const int64_t row = fft->rank > 1 ? fft->in.stride[1] : fft->in.batch_stride;
     const bool even = fft->in.stride[0] % row == 0 && fft->in.batch_stride % row == 0;
@@ -63,32 +50,29 @@ static stn_points points(const stn_plan *plan, stn_work_side side, const void *f
     return stn_points_of_side(&plan->fft, side == STN_WORK_OUT ? &plan->fft.out : &plan->fft.in, first);
 }
 
-/* ---- choosing
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- choosing ---- */
 
 static bool applies(const stn_plan *plan, const stn_strategy *row, char *reason, size_t size) {
-    return row_of(row)->applies(&plan->fft, &plan->machine, reason, size);
+    return row->fft.applies(&plan->fft, &plan->machine, reason, size);
 }
 
 static size_t candidates(const stn_plan *plan, const stn_strategy *row, stn_candidate *list, size_t most) {
-    return row_of(row)->candidates(&plan->fft, &plan->machine, list, most);
+    return row->fft.candidates(&plan->fft, &plan->machine, list, most);
 }
 
 static void estimate(const stn_plan *plan, const stn_strategy *row, const stn_candidate *candidate,
                      stn_estimate *result) {
-    row_of(row)->estimate(&plan->fft, &plan->machine, candidate, result);
+    row->fft.estimate(&plan->fft, &plan->machine, candidate, result);
     const stn_run_class of = {row->name, plan->fft.rank, plan->fft.dtype, false};
     stn_calibrate(&of, result);
 }
 
-/* ---- words
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- words ---- */
 
 static void print(const stn_plan *plan, stn_text *text) { stn_fft_print(&plan->fft, text); }
 static void json(const stn_plan *plan, stn_text *text) { stn_fft_json(&plan->fft, text); }
 
-/* ---- measuring
- * --------------------------------------------------------------------------------------------------- */
+/* ---- measuring ---- */
 
 static void key_of_side(const stn_fft_side *side, const stn_key_sink *to) {
     to->number(to->user, "real", side->real);
@@ -112,15 +96,15 @@ static void key(const stn_plan *plan, const stn_key_sink *to) {
     to->number(to->user, "alignment", fft->alignment);
 }
 
-/* cuFFT, which is none of ours; or else, or where it does not run, the last of fft's candidates,
- * which is the one for all transforms. */
+/* The reference is cuFFT, which is independent of our kernels; or else, or where it does not run,
+ * the last candidate of fft, which supports all transforms. */
 static stn_status judge(const stn_plan *plan, int *which, const stn_strategy **chosen, stn_candidate *candidate,
                         stn_error *error) {
-    static const stn_strategy *const judges[] = {&stn_fft_strategy_cufft.run, &stn_fft_strategy_fft.run, NULL};
-    return stn_judge_of(plan, judges, which, chosen, candidate, error);
+    static const stn_strategy *const references[] = {&stn_fft_strategy_cufft, &stn_fft_strategy_fft, NULL};
+    return stn_reference_candidate(plan, references, which, chosen, candidate, error);
 }
 
-/* Ten times what the project allows any strategy. */
+/* Ten times the error bound of every strategy. */
 static double allowed_difference(const stn_plan *plan, uint64_t steps) {
     (void)steps;
     return plan->fft.dtype == STN_F64 ? 1e-13 : plan->fft.dtype == STN_F32 ? 1e-5 : 3e-2;
@@ -129,11 +113,10 @@ static double allowed_difference(const stn_plan *plan, uint64_t steps) {
 const stn_kind stn_kind_fft = {
     .label = "transform:  ",
     .of_these = " of transforms",
-    .strategy = strategy,
+    .strategies = stn_fft_strategies,
+    .tuner = &stn_tuner_default,
     .make = make,
-    .work = work,
     .adopt = adopt,
-    .clear = clear,
     .shape = shape,
     .points = points,
     .applies = applies,

@@ -1,7 +1,7 @@
 /* What a plan is made for: the device (or the host) and its ceilings. A value, so plans for absent
  * GPUs work too. */
-#ifndef STN_PLAN_MACHINE_H
-#define STN_PLAN_MACHINE_H
+#ifndef STN_LAUNCH_MACHINE_H
+#define STN_LAUNCH_MACHINE_H
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -24,11 +24,7 @@ typedef enum stn_unit {
 
 #define STN_OLDEST_SM 75 /* kernels are written for this architecture and newer ones */
 
-/* What searches of strategies found: strategies/common/found.h. create: NULL where there is no
- * memory, and then nothing is kept. */
-typedef struct stn_found stn_found;
-stn_found *stn_found_create(void);
-void stn_found_destroy(stn_found *found);
+typedef struct stn_found stn_found; /* the search cache: context/search_cache.h */
 
 typedef struct stn_machine {
     bool is_device; /* false: the host */
@@ -47,12 +43,4 @@ typedef struct stn_machine {
     bool measured;
     stn_found *found; /* borrowed from the context; NULL: nothing is kept */
 } stn_machine;
-
-/* What a context plans for. Owned by the context. */
-const stn_machine *stn_context_machine(const stn_context *context);
-/* A copy of it. standard: on the host, one of a number of threads that does not depend on the
- * context, so that neither do choices. */
-void stn_context_machine_copy(const stn_context *context, bool standard, stn_machine *machine);
-/* Waits for all work on the context's GPU, on any stream. */
-stn_status stn_context_wait(stn_context *context, stn_error *error);
 #endif

@@ -6,9 +6,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "context/compile_batch.h"
 #include "context/compile_cost.h"
 #include "context/context.h"
-#include "context/gather.h"
 #include "context/kernel.h"
 #include "stand_ins.h"
 
@@ -36,7 +36,7 @@ static stn_kernel *get(int i) {
 
 Test(gather, collects_missing_kernels_and_compiles_each_once) {
     const stn_kernel *stored = get(0);
-    stn_gather *gather = stn_gather_begin(context);
+    stn_compile_batch *gather = stn_compile_batch_begin(context);
     cr_assert_not_null(gather);
     cr_expect_eq(get(0), stored, "what is there is used");
     stn_kernel *second = get(1);
@@ -44,28 +44,29 @@ Test(gather, collects_missing_kernels_and_compiles_each_once) {
     cr_expect_eq(get(1), second, "listed once");
     cr_expect_null(get(2)->module);
     cr_expect_eq(stand_ins_compiles(), 1);
-    cr_expect_eq(stn_gather_end(gather), 2u);
+    cr_expect_eq(stn_compile_batch_end(gather), 2u);
     const double one = stn_compile_guess("direct_tile", "");
-    cr_expect(stn_gather_seconds(gather) >= one && stn_gather_seconds(gather) < 2 * one, "on two of three threads");
-    stn_gather_compile(gather);
+    cr_expect(stn_compile_batch_seconds(gather) >= one && stn_compile_batch_seconds(gather) < 2 * one,
+              "on two of three threads");
+    stn_compile_batch_run(gather);
     cr_expect_eq(stand_ins_compiles(), 3);
-    stn_gather_free(gather);
+    stn_compile_batch_free(gather);
     for (int i = 0; i < 3; i++) cr_expect_not_null(get(i)->module);
     cr_expect_eq(stand_ins_compiles(), 3, "all are in memory");
 }
 
 static void *cancel_soon(void *gather) {
     usleep(50000);
-    stn_gather_cancel(gather);
+    stn_compile_batch_cancel(gather);
     return NULL;
 }
 
 Test(gather, compiles_without_the_device) {
-    stn_gather *gather = stn_gather_begin(context);
+    stn_compile_batch *gather = stn_compile_batch_begin(context);
     get(0), get(1);
-    cr_expect_eq(stn_gather_end(gather), 2u);
-    cr_expect_eq(stn_gather_compile_apart(gather, &error), STN_OK, "%s", error.message);
-    stn_gather_free(gather);
+    cr_expect_eq(stn_compile_batch_end(gather), 2u);
+    cr_expect_eq(stn_compile_batch_try(gather, &error), STN_OK, "%s", error.message);
+    stn_compile_batch_free(gather);
     cr_expect_eq(stand_ins_compiles(), 2);
     cr_expect_eq(fake->modules, 0, "nothing is loaded before someone wants it");
     cr_expect_not_null(get(0)->module);
@@ -79,15 +80,15 @@ Test(gather, an_abandoned_compile_is_cancelled) {
     struct timespec begin, end;
     pthread_t other;
     setenv("FAKE_NVRTC_WAIT", "20000", 1);
-    stn_gather *gather = stn_gather_begin(context);
+    stn_compile_batch *gather = stn_compile_batch_begin(context);
     get(0), get(1);
-    stn_gather_end(gather);
+    stn_compile_batch_end(gather);
     clock_gettime(CLOCK_MONOTONIC, &begin);
     cr_assert_eq(pthread_create(&other, NULL, cancel_soon, gather), 0);
-    cr_expect_neq(stn_gather_compile_apart(gather, &error), STN_OK);
+    cr_expect_neq(stn_compile_batch_try(gather, &error), STN_OK);
     clock_gettime(CLOCK_MONOTONIC, &end);
     pthread_join(other, NULL);
-    stn_gather_free(gather);
+    stn_compile_batch_free(gather);
     cr_expect_lt(end.tv_sec - begin.tv_sec, 10, "it was stopped, not waited for");
     cr_expect_eq(stand_ins_compiles(), 0);
     setenv("FAKE_NVRTC_WAIT", "1", 1);
@@ -95,11 +96,11 @@ Test(gather, an_abandoned_compile_is_cancelled) {
 }
 
 /* Starts a background compile of two kernels; returns once its thread runs. */
-static stn_ahead *compile_two_ahead(stn_gather **gather) {
-    *gather = stn_gather_begin(context);
+static stn_background_compile *compile_two_ahead(stn_compile_batch **gather) {
+    *gather = stn_compile_batch_begin(context);
     get(0), get(1);
-    stn_gather_end(*gather);
-    stn_ahead *ahead = stn_gather_compile_ahead(*gather);
+    stn_compile_batch_end(*gather);
+    stn_background_compile *ahead = stn_compile_batch_start(*gather);
     cr_assert_not_null(ahead);
     usleep(20000);
     return ahead;
@@ -107,39 +108,39 @@ static stn_ahead *compile_two_ahead(stn_gather **gather) {
 
 Test(gather, background_compiles_are_waited_for) {
     setenv("FAKE_NVRTC_WAIT", "100", 1);
-    stn_gather *gather;
-    stn_ahead *ahead = compile_two_ahead(&gather);
-    stn_gather *other = stn_gather_begin(context);
+    stn_compile_batch *gather;
+    stn_background_compile *ahead = compile_two_ahead(&gather);
+    stn_compile_batch *other = stn_compile_batch_begin(context);
     cr_expect_null(get(0)->module, "whoever only lists does not wait");
     cr_expect_null(get(1)->module);
-    cr_expect_eq(stn_gather_end(other), 2u);
+    cr_expect_eq(stn_compile_batch_end(other), 2u);
     cr_expect_eq(stand_ins_compiles(), 0);
-    stn_gather_free(other);
+    stn_compile_batch_free(other);
     cr_expect_not_null(get(1)->module);
     cr_expect_not_null(get(0)->module);
-    stn_ahead_end(ahead);
+    stn_background_compile_end(ahead);
     cr_expect_eq(stand_ins_compiles(), 2, "each once");
 }
 
 Test(gather, background_compiles_are_released) {
     setenv("FAKE_NVRTC_WAIT", "20000", 1);
-    stn_gather *gather;
-    stn_ahead *ahead = compile_two_ahead(&gather);
-    stn_ahead_stop(ahead);
+    stn_compile_batch *gather;
+    stn_background_compile *ahead = compile_two_ahead(&gather);
+    stn_background_compile_stop(ahead);
     cr_expect_eq(stand_ins_compiles(), 0, "it was stopped, not waited for");
     setenv("FAKE_NVRTC_WAIT", "1", 1);
-    stn_gather_compile(gather);
+    stn_compile_batch_run(gather);
     cr_expect_eq(stand_ins_compiles(), 2);
-    stn_gather_free(gather);
+    stn_compile_batch_free(gather);
     cr_expect_not_null(get(0)->module);
     cr_expect_not_null(get(1)->module);
 }
 
 Test(gather, is_empty_if_nothing_is_missing) {
-    stn_gather *gather = stn_gather_begin(context);
-    cr_expect_eq(stn_gather_end(gather), 0u);
-    cr_expect_eq(stn_gather_seconds(gather), 0.0);
-    stn_gather_free(gather);
+    stn_compile_batch *gather = stn_compile_batch_begin(context);
+    cr_expect_eq(stn_compile_batch_end(gather), 0u);
+    cr_expect_eq(stn_compile_batch_seconds(gather), 0.0);
+    stn_compile_batch_free(gather);
     cr_expect_not_null(get(0)->module, "the thread compiles again");
 }
 
@@ -149,7 +150,7 @@ static void *ask(void *kernel) {
 }
 
 Test(gather, belongs_to_one_thread) {
-    stn_gather *gather = stn_gather_begin(context);
+    stn_compile_batch *gather = stn_compile_batch_begin(context);
     pthread_t thread;
     stn_kernel *theirs = NULL;
     cr_assert_eq(pthread_create(&thread, NULL, ask, &theirs), 0);
@@ -157,8 +158,8 @@ Test(gather, belongs_to_one_thread) {
     cr_assert_not_null(theirs);
     cr_expect_not_null(theirs->module);
     cr_expect_eq(get(0), theirs);
-    cr_expect_eq(stn_gather_end(gather), 0u);
-    stn_gather_free(gather);
+    cr_expect_eq(stn_compile_batch_end(gather), 0u);
+    stn_compile_batch_free(gather);
 }
 
 Test(gather, fails_at_once_without_a_compiler) {
@@ -166,9 +167,9 @@ Test(gather, fails_at_once_without_a_compiler) {
     stn_context_destroy(context); /* It has opened an NVRTC, as nothing is stored. */
     setenv("STENTOR_NVRTC_PATH", "/nowhere/libnvrtc.so", 1);
     cr_assert_eq(stn_context_create(&options, &context, &error), STN_OK, "%s", error.message);
-    stn_gather *gather = stn_gather_begin(context);
+    stn_compile_batch *gather = stn_compile_batch_begin(context);
     stn_kernel *kernel;
     cr_expect_eq(stn_kernel_get(context, "direct_tile", texts[0], &kernel, &error), STN_ERROR_NO_COMPILER);
-    cr_expect_eq(stn_gather_end(gather), 0u);
-    stn_gather_free(gather);
+    cr_expect_eq(stn_compile_batch_end(gather), 0u);
+    stn_compile_batch_free(gather);
 }

@@ -1,4 +1,4 @@
-/* The context's life: options, choice of device, and what all parts are made of. */
+/* Creating and destroying a context: its options, the choice of the device, and its parts. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,9 +10,9 @@
 #include "base/thread.h"
 #include "context/context.h"
 #include "context/kernel.h"
+#include "context/search_cache.h"
 
-/* ---- options
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- options ---- */
 
 static stn_status read_options(const stn_context_options *given, stn_context_options *options, stn_error *error) {
     STN_TRY(stn_read_grown(&stn_layout_context_options, given, options, error));
@@ -31,12 +31,10 @@ static stn_status read_options(const stn_context_options *given, stn_context_opt
     return STN_OK;
 }
 
-/* ---- device
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- device ---- */
 
-/* Where nothing is stored yet, whatever is asked for first will be compiled: NVRTC is opened and
- * set up, which takes it some hundredths of a second, while the driver sets up the device, which
- * takes longer. */
+/* With an empty cache, the first plan will compile kernels. So NVRTC is opened and warmed up, which
+ * takes some hundredths of a second, while the driver sets up the device, which takes longer. */
 typedef struct warming {
     pthread_t thread;
     bool runs;
@@ -65,8 +63,9 @@ static stn_status open_gpu(stn_context *context, int ordinal, stn_error *error) 
     warming warms;
     start_warming(context, &warms);
     stn_status status = stn_device_open(context->driver, first, &context->device, error);
+    /* The error of the first device is kept. */
     for (int i = 1; ordinal < 0 && status != STN_OK && i < count; i++)
-        status = stn_device_open(context->driver, i, &context->device, NULL); /* the first one's story is told */
+        status = stn_device_open(context->driver, i, &context->device, NULL);
     end_warming(&warms);
     if (status == STN_OK)
         stn_device_describe(context->device, &context->machine);
@@ -98,8 +97,7 @@ static stn_status choose_device(stn_context *context, const stn_context_options 
     return STN_OK;
 }
 
-/* ---- creation and destruction
- * ------------------------------------------------------------------------------------ */
+/* ---- creation and destruction ---- */
 
 static void free_kernel(void *user, void *value) {
     (void)user;
@@ -147,8 +145,8 @@ static stn_status open_parts(stn_context *context, const stn_context_options *op
     return STN_OK;
 }
 
-/* Once per GPU and driver, where the result can be kept. A GPU too full or too busy to copy keeps
- * what was assumed. */
+/* Measures the copy bandwidth once per GPU and driver, where the result can be stored. Where the
+ * GPU has no memory for the measurement, the assumed bandwidth stays. */
 static void measure_once(stn_context *context) {
     if (context->device && !context->machine.measured && stn_cache_dir(context->cache))
         stn_context_measure(context, NULL);

@@ -1,4 +1,4 @@
-/* The copy bandwidth, measured once per GPU and driver and remembered in the cache folder:
+/* The copy bandwidth, measured once per GPU and driver and stored in the cache folder:
  * machines/GPU-0123...-driver-13000.txt, one line "copy_bandwidth 4.26e12". */
 #include <errno.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 static const char folder_name[] = "machines", label[] = "copy_bandwidth ";
 enum { NAME = 128 };
 
-/* The file's name; false where nothing can be remembered. */
+/* The file's name; false where nothing can be stored. */
 static bool file_name(const stn_context *context, char name[NAME]) {
     return context->device && stn_cache_dir(context->cache) &&
            snprintf(name, NAME, "%s-driver-%d.txt", stn_device_uuid(context->device),
@@ -36,12 +36,12 @@ void stn_context_recall_measured(stn_context *context) {
     const bool known =
         !strncmp(line, label, sizeof label - 1) && stn_number_parse(number, strcspn(number, "\n"), &value);
     free(line);
-    if (!known || value < 1e9 || value > 1e15) return; /* not a GPU's memory: measure again */
+    if (!known || value < 1e9 || value > 1e15) return; /* no GPU's bandwidth: measure again */
     context->machine.copy_bandwidth = value;
     context->machine.measured = true;
 }
 
-/* Best effort: without it the next process that asks measures again. */
+/* Best effort: without the file, the next process measures again. */
 static void remember(const stn_context *context) {
     char name[NAME], line[NAME], digits[STN_NUMBER_SIZE];
     if (!file_name(context, name)) return;

@@ -1,4 +1,4 @@
-/* Memory where plans run, for programs that have no CUDA code of their own. */
+/* Allocating and copying memory on the context's device, for programs without CUDA code. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "context/context.h"
 
-enum { HOST_ALIGNMENT = 256 }; /* as cudaMalloc aligns, and as workspaces must be */
+enum { HOST_ALIGNMENT = 256 }; /* as of cudaMalloc and of workspaces */
 
 static stn_status check_place(const stn_context *context, const char *function, stn_error *error) {
     if (!context) return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "%s needs a context", function);
@@ -31,7 +31,8 @@ stn_status stn_memory_alloc(stn_context *context, size_t bytes, void **pointer, 
     if (context->device) return stn_device_alloc(context->device, bytes, pointer, error);
     size_t padded = bytes ? bytes : 1;
     if (padded > SIZE_MAX - HOST_ALIGNMENT) return stn_fail_memory(error, "a grid", bytes);
-    padded = (padded + HOST_ALIGNMENT - 1) / HOST_ALIGNMENT * HOST_ALIGNMENT; /* as aligned_alloc demands */
+    /* Aligned_alloc requires a multiple. */
+    padded = (padded + HOST_ALIGNMENT - 1) / HOST_ALIGNMENT * HOST_ALIGNMENT;
     if (!(*pointer = aligned_alloc(HOST_ALIGNMENT, padded))) return stn_fail_memory(error, "a grid", bytes);
     return STN_OK;
 }
@@ -65,5 +66,5 @@ stn_status stn_context_wait(stn_context *context, stn_error *error) {
 stn_status stn_synchronize(stn_context *context, void *stream, stn_error *error) {
     STN_TRY(check_place(context, "stn_synchronize", error));
     if (context->device) return stn_device_synchronize(context->device, stream, error);
-    return STN_OK; /* host plans are done when their call returns */
+    return STN_OK; /* executions on the host are complete when their call returns */
 }

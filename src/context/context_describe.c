@@ -1,4 +1,5 @@
-/* What a context found, and how to get what is missing. */
+/* Describing a context: the device, the driver and the libraries that were found, and how to get
+ * those that are missing. */
 #include <dlfcn.h>
 #include <limits.h>
 #include <stdio.h>
@@ -12,7 +13,7 @@ typedef struct library {
     char path[PATH_MAX]; /* "" when it was not found */
 } library;
 
-/* All that both formats show. */
+/* The content of both formats. */
 typedef struct finding {
     const stn_context *context;
     const char *device_kind;
@@ -22,8 +23,8 @@ typedef struct finding {
     library cufft, cublas;
 } finding;
 
-/* A file of the right kind will do: opening cuBLAS would take a second. Only where no file is found
- * is the loader asked. */
+/* Accepts a path to a file of the right kind without opening it, since opening cuBLAS takes a
+ * second. A name without a path is opened by the loader. */
 static bool take_library(void *user, const char *path) {
     library *found = user;
     char build[160];
@@ -50,8 +51,7 @@ static void look(stn_context *context, finding *f) {
     (void)stn_library_search(&stn_library_cublas, take_library, &f->cublas);
 }
 
-/* ---- text
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- text ---- */
 
 static void text_size(stn_text *text, const char *name, size_t bytes) {
     if (bytes >= (size_t)10 << 30)
@@ -110,8 +110,7 @@ static void write_text(const finding *f, stn_text *text) {
     if (context->templates.from_disk) stn_text_printf(text, "templates    from $STENTOR_TEMPLATE_DIR\n");
 }
 
-/* ---- JSON
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- JSON ---- */
 
 static void json_text(stn_text *text, const char *key, const char *value) {
     stn_json_key(text, key);

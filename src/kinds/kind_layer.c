@@ -1,36 +1,24 @@
-/* Fourier layers as a kind of work: their table of strategies, and what plans ask of a
- * stn_layer. */
+/* Fourier layers as a kind of work: the operations that plans need on a stn_layer. */
 #include <math.h>
 
 #include "base/arith.h"
 #include "base/number.h"
+#include "kinds/kinds.h"
 #include "plan/calibration.h"
 #include "plan/plan.h"
-
-/* Every strategy of layers, one row each. */
-static const stn_layer_strategy *const strategies[] = {&stn_layer_strategy_host, &stn_layer_strategy_fno,
-                                                       &stn_layer_strategy_cublas};
-
-static const stn_strategy *strategy(size_t i) {
-    return i < sizeof strategies / sizeof *strategies ? &strategies[i]->run : NULL;
-}
-
-/* Such a row as what it is: run is its first member. */
-static const stn_layer_strategy *row_of(const stn_strategy *row) { return (const stn_layer_strategy *)row; }
+#include "strategies/table.h"
+#include "tune/tuner.h"
 
 stn_status stn_plan_create_spectral_conv(stn_context *context, const stn_spectral_conv *layer,
                                          const stn_plan_options *options, stn_plan **plan, stn_error *error) {
     return stn_plan_make(context, &stn_kind_layer, layer, options, plan, error);
 }
 
-/* ---- the work as a value
- * ----------------------------------------------------------------------------------------- */
+/* ---- the work as a value ---- */
 
 static stn_status make(stn_plan *plan, const void *given, stn_error *error) {
     return stn_layer_make(given, &plan->layer, error);
 }
-
-static const void *work(const stn_plan *plan) { return &plan->layer; }
 
 static stn_status adopt(stn_plan *plan, const void *layer, uint64_t steps, stn_error *error) {
     (void)steps;
@@ -38,8 +26,6 @@ static stn_status adopt(stn_plan *plan, const void *layer, uint64_t steps, stn_e
     plan->layer = *(const stn_layer *)layer;
     return STN_OK;
 }
-
-static void clear(stn_plan *plan) { (void)plan; }
 
 static stn_work_shape shape(const stn_plan *plan) {
     const stn_layer *layer = &plan->layer;
@@ -50,7 +36,7 @@ static stn_work_shape shape(const stn_plan *plan) {
                             .out_numbers = stn_layer_out_numbers(layer)};
 }
 
-/* Both sides are dense. */
+/* Input and output are dense. */
 static stn_points points(const stn_plan *plan, stn_work_side side, const void *first) {
     const stn_work_shape of = shape(plan);
     return stn_points_in_a_row(first, side == STN_WORK_OUT ? of.out_numbers : of.in_numbers, of.dtype);
@@ -58,38 +44,35 @@ static stn_points points(const stn_plan *plan, stn_work_side side, const void *f
 
 static void operands(const stn_plan *plan, int64_t numbers[STN_OPERANDS]) { stn_layer_operands(&plan->layer, numbers); }
 
-/* ---- choosing
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- choosing ---- */
 
 static bool applies(const stn_plan *plan, const stn_strategy *row, char *reason, size_t size) {
-    return row_of(row)->applies(&plan->layer, &plan->machine, reason, size);
+    return row->layer.applies(&plan->layer, &plan->machine, reason, size);
 }
 
 static size_t candidates(const stn_plan *plan, const stn_strategy *row, stn_candidate *list, size_t most) {
-    return row_of(row)->candidates(&plan->layer, &plan->machine, list, most);
+    return row->layer.candidates(&plan->layer, &plan->machine, list, most);
 }
 
 static void estimate(const stn_plan *plan, const stn_strategy *row, const stn_candidate *candidate,
                      stn_estimate *result) {
-    row_of(row)->estimate(&plan->layer, &plan->machine, candidate, result);
+    row->layer.estimate(&plan->layer, &plan->machine, candidate, result);
     const stn_run_class of = {row->name, plan->layer.rank, plan->layer.dtype, false};
     stn_calibrate(&of, result);
 }
 
-/* The project's bars for one step of any work. */
-static double bar(const stn_plan *plan) {
+/* The error bounds of one step of any work. */
+static double error_bound(const stn_plan *plan) {
     static const double bars[] = {1e-13, 1e-6, 1e-3}; /* by stn_dtype */
     return fmax(bars[plan->layer.dtype], plan->layer.tolerance);
 }
 
-/* ---- words
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- words ---- */
 
 static void print(const stn_plan *plan, stn_text *text) { stn_layer_print(&plan->layer, text); }
 static void json(const stn_plan *plan, stn_text *text) { stn_layer_json(&plan->layer, text); }
 
-/* ---- measuring
- * --------------------------------------------------------------------------------------------------- */
+/* ---- measuring ---- */
 
 static void key(const stn_plan *plan, const stn_key_sink *to) {
     const stn_layer *layer = &plan->layer;
@@ -116,15 +99,15 @@ static void key(const stn_plan *plan, const stn_key_sink *to) {
     to->text(to->user, "tolerance", tolerance);
 }
 
-/* cuFFT and cuBLAS, which are none of ours; or else, or where they do not run, fno. The last
- * candidate of either is its plainest: the most exact products, nothing fused. */
+/* The reference is cuFFT with cuBLAS, which are independent of our kernels; or else, or where they
+ * do not run, fno. The last candidate of either is the most exact one, with nothing fused. */
 static stn_status judge(const stn_plan *plan, int *which, const stn_strategy **chosen, stn_candidate *candidate,
                         stn_error *error) {
-    static const stn_strategy *const judges[] = {&stn_layer_strategy_cublas.run, &stn_layer_strategy_fno.run, NULL};
-    return stn_judge_of(plan, judges, which, chosen, candidate, error);
+    static const stn_strategy *const references[] = {&stn_layer_strategy_cublas, &stn_layer_strategy_fno, NULL};
+    return stn_reference_candidate(plan, references, which, chosen, candidate, error);
 }
 
-/* Ten times what the project allows any strategy. */
+/* Ten times the error bound of every strategy. */
 static double allowed_difference(const stn_plan *plan, uint64_t steps) {
     static const double rounding[] = {1e-12, 1e-5, 1e-2}; /* by stn_dtype */
     (void)steps;
@@ -134,18 +117,17 @@ static double allowed_difference(const stn_plan *plan, uint64_t steps) {
 const stn_kind stn_kind_layer = {
     .label = "layer:      ",
     .of_these = " of Fourier layers",
-    .strategy = strategy,
+    .strategies = stn_layer_strategies,
+    .tuner = &stn_tuner_default,
     .make = make,
-    .work = work,
     .adopt = adopt,
-    .clear = clear,
     .shape = shape,
     .points = points,
     .operands = operands,
     .applies = applies,
     .candidates = candidates,
     .estimate = estimate,
-    .bar = bar,
+    .error_bound = error_bound,
     .print = print,
     .json = json,
     .key = key,

@@ -1,21 +1,21 @@
-/* Executions that someone watches. On the host the pool of threads tells between two pieces of any
- * loop. On a GPU a run is enqueued in chunks of launches, each of which is begun once the one
- * before the last is done, so that little is under way when it is cancelled:
+/* Executions with a progress function. On the host, the thread pool calls it between two pieces of
+ * any loop. On a GPU, a run is enqueued in chunks of launches; each chunk is enqueued after the
+ * last chunk but one is complete, so that at most two are in flight when the run is cancelled:
  *
  *     enqueued   |chunk 0|chunk 1|       |chunk 2|
  *     GPU        |chunk 0        |chunk 1        |chunk 2
  *                        wait for 0      wait for 1
- */
+ * / */
 #include <math.h>
 #include <time.h>
 
 #include "base/error.h"
 #include "context/context.h"
+#include "context/stream_wait.h"
 #include "host/watch.h"
 #include "plan/plan.h"
 
-#define CHUNK_SECONDS 0.04 /* two of them are under way when a run is cancelled */
-#define LOOK_SECONDS 5e-4  /* between two looks at the GPU */
+#define CHUNK_SECONDS 0.04 /* the intended length of a chunk */
 
 static double now(void) {
     struct timespec t;
@@ -26,33 +26,14 @@ static double now(void) {
 static stn_status run_host(stn_plan *plan, const stn_execution *run, stn_watch *watch, stn_error *error) {
     stn_pool *pool;
     STN_TRY(stn_context_pool(plan->context, &pool, error));
-    if (plan->strategy == &stn_strategy_host)
-        watch->span = plan->task.steps; /* others make no steps, or parts of a grid's */
-    if (plan->kind == &stn_kind_system) watch->span = watch->total;
+    if (plan->strategy->counts_steps) watch->span = plan->kind->shape(plan).steps;
     stn_pool_watch(pool, watch);
     const stn_status status = stn_plan_execute_part(plan, (stn_part){0, stn_plan_launches(plan)}, run, error);
     stn_pool_unwatch(pool, watch);
     return status;
 }
 
-/* Between two looks at the GPU. */
-static void rest(void) {
-    const struct timespec pause = {0, (long)(1e9 * LOOK_SECONDS)};
-    nanosleep(&pause, NULL);
-}
-
-/* Waits for the stream to come to the timer's mark, telling meanwhile. */
-static stn_status wait_for(stn_timer *timer, stn_watch *watch, stn_error *error) {
-    for (;;) {
-        bool reached;
-        STN_TRY(stn_timer_reached(timer, &reached, error));
-        if (reached) return STN_OK;
-        (void)stn_watch_goes_on(watch); /* what is cancelled is short, and waited for */
-        rest();
-    }
-}
-
-/* A run in chunks. The events of two timers mark the ends of the last two. */
+/* A run in chunks. The events of two timers mark the ends of the last two chunks. */
 typedef struct chunks {
     stn_timer *timer[2];
     uint64_t launches, each;
@@ -74,17 +55,17 @@ static stn_status run_chunks(stn_plan *plan, chunks *c, const stn_execution *run
         STN_TRY(stn_timer_mark(c->timer[number % 2], run->stream, error));
         first = ends[number % 2] = first + count;
         if (!number) continue;
-        STN_TRY(wait_for(c->timer[1 - number % 2], watch, error));
+        STN_TRY(stn_stream_wait(c->timer[1 - number % 2], watch, error));
         stn_watch_reach(watch, ends[1 - number % 2], c->launches);
         adapt(c);
     }
-    return number ? wait_for(c->timer[1 - number % 2], watch, error) : STN_OK;
+    return number ? stn_stream_wait(c->timer[1 - number % 2], watch, error) : STN_OK;
 }
 
 static stn_status run_device(stn_plan *plan, const stn_execution *run, stn_watch *watch, stn_error *error) {
     stn_device *device = plan->context->device;
     chunks c = {.launches = stn_plan_launches(plan), .begun = now()};
-    const double share = CHUNK_SECONDS / fmax(stn_plan_predicted_seconds(plan), 1e-9);
+    const double share = CHUNK_SECONDS / fmax(plan->estimate.seconds, 1e-9);
     c.each = (uint64_t)fmax(1, 0.25 * fmin(share, 1) * (double)c.launches);
     if (!plan->kind->shape(plan).stack) watch->span = watch->total;
     stn_status status = stn_timer_create(device, &c.timer[0], error);
@@ -103,44 +84,8 @@ stn_status stn_plan_run_watched(stn_plan *plan, const stn_execution *run, stn_er
             error, STN_ERROR_INVALID_ARGUMENT,
             "stn_execution.progress is given for a stream that is being captured, where nothing runs: leave it NULL");
     stn_watch_begin(&watch, run, shape.steps * (shape.stack ? plan->task.snapshots : 1));
-    own.progress_user = &watch; /* for stn_snapshots_run */
+    own.progress_user = &watch; /* stn_snapshots_run reads it */
     const stn_status status =
         plan->machine.is_device ? run_device(plan, &own, &watch, error) : run_host(plan, &own, &watch, error);
     return stn_watch_end(&watch, status, error);
-}
-
-/* Between two runs of a stack; number: how many are enqueued. */
-stn_status stn_snapshots_pause(stn_plan *plan, const stn_execution *run, uint64_t number, bool *goes_on,
-                               stn_error *error) {
-    stn_watch *watch = run->progress_user;
-    stn_timer *timer = NULL;
-    stn_status status = STN_OK;
-    if (plan->context->device) {
-        STN_TRY(stn_timer_create(plan->context->device, &timer, error));
-        status = stn_timer_mark(timer, run->stream, error);
-        if (status == STN_OK) status = wait_for(timer, watch, error);
-        stn_timer_destroy(timer);
-    }
-    watch->base = watch->done = number * plan->task.steps;
-    *goes_on = stn_watch_goes_on(watch);
-    return status;
-}
-
-stn_status stn_synchronize_told(stn_context *context, void *stream, stn_progress_fn progress, void *user,
-                                stn_error *error) {
-    stn_watch watch;
-    stn_timer *timer = NULL;
-    if (!progress || !context || !context->device) return stn_synchronize(context, stream, error);
-    stn_watch_begin(&watch, &(stn_execution){.progress = progress, .progress_user = user}, 1);
-    STN_TRY(stn_timer_create(context->device, &timer, error));
-    stn_status status = stn_timer_mark(timer, stream, error);
-    for (bool reached = false; status == STN_OK && !reached;) {
-        status = stn_timer_reached(timer, &reached, error);
-        if (status == STN_OK && !reached && !stn_watch_goes_on(&watch))
-            status = stn_fail(error, STN_ERROR_CANCELLED,
-                              "the progress function ended the wait for a stream, whose work goes on");
-        if (status == STN_OK && !reached) rest();
-    }
-    stn_timer_destroy(timer);
-    return status;
 }

@@ -1,11 +1,11 @@
 /* Cache of the results of searches that take milliseconds and are repeated by a plan's strategies,
  * candidates and tables, and by later plans. It belongs to a context and is thread-safe. */
-#ifndef STN_STRATEGIES_COMMON_FOUND_H
-#define STN_STRATEGIES_COMMON_FOUND_H
+#ifndef STN_CONTEXT_SEARCH_CACHE_H
+#define STN_CONTEXT_SEARCH_CACHE_H
 #include <pthread.h>
 
 #include "cache/key.h"
-#include "plan/machine.h"
+#include "launch/machine.h"
 
 typedef enum stn_found_kind { STN_FOUND_REACH, STN_FOUND_NORM, STN_FOUND_FFT, STN_FOUND_KINDS } stn_found_kind;
 enum { STN_FOUND_ENTRIES = 64, STN_FOUND_BYTES = 96 };
@@ -18,9 +18,13 @@ struct stn_found {
         unsigned char result[STN_FOUND_BYTES];
     } entry[STN_FOUND_KINDS][STN_FOUND_ENTRIES];
     uint64_t now;
-    /* Cache of the four-step FFT (spectral/sheet.c), freed with free(). */
+    /* Cache of the four-step FFT (spectral/four_step.c), freed with free(). */
     void *sheets;
 };
+
+/* NULL when out of memory: then every search is repeated. */
+stn_found *stn_found_create(void);
+void stn_found_destroy(stn_found *found); /* NULL is fine */
 
 /* Copies the result of this key, of `size` bytes, if it is in the cache. The key contains
  * everything that the result depends on. */

@@ -14,52 +14,42 @@
 
 #include "base/error.h"
 #include "context/context.h"
-#include "plan/gather.h"
 #include "plan/plan.h"
 
-struct stn_first {
-    stn_plan *generic; /* owned until the plan ends, since another thread may be inside it */
-    stn_ahead *ahead;  /* compiles the plan's kernels; NULL once it was waited for */
-    size_t workspace;  /* bytes, that either needs */
-    pthread_mutex_t lock;
-    bool served;       /* a whole execution was enqueued */
-    atomic_bool ended; /* the plan itself runs from now on, or, where it failed, the generic one for good */
-    stn_error failed;  /* status STN_OK: it did not */
-};
-
-/* Seconds until the generic kernel's result, its own compile included where it is not stored. */
+/* Predicted seconds until the generic kernel's result, including its compilation where it is not
+ * stored. */
 static double generic_seconds(const stn_plan *plan, const stn_ranked *row, stn_plan **generic) {
-    stn_gather *gather = stn_gather_begin(plan->context);
+    stn_compile_batch *batch = stn_compile_batch_begin(plan->context);
     const uint64_t steps = plan->kind->shape(plan).steps;
     stn_status status = stn_plan_build(plan, steps, row->strategy, &row->candidate, generic, NULL);
     double seconds = row->estimate.seconds;
-    if (stn_gather_end(gather)) {
-        seconds += stn_gather_seconds(gather);
-        stn_plan_destroy(*generic); /* it holds stand-ins */
+    if (stn_compile_batch_end(batch)) {
+        seconds += stn_compile_batch_seconds(batch);
+        stn_plan_destroy(*generic); /* it holds placeholders */
         *generic = NULL;
     } else if (status != STN_OK)
         seconds = INFINITY;
-    stn_gather_free(gather);
+    stn_compile_batch_free(batch);
     return seconds;
 }
 
-bool stn_first_result_begin(stn_plan *plan, stn_gather *gather, size_t workspace) {
+bool stn_first_result_begin(stn_plan *plan, stn_compile_batch *batch, size_t workspace) {
     stn_ranked row;
     stn_plan *generic = NULL;
     const uint64_t steps = plan->kind->shape(plan).steps;
-    plan->first_result = false; /* once */
-    if (!stn_plan_generic(plan, &row) || row.estimate.seconds >= stn_gather_seconds(gather)) return false;
+    plan->first_result = NULL; /* only once */
+    if (!stn_plan_generic(plan, &row) || row.estimate.seconds >= stn_compile_batch_seconds(batch)) return false;
     struct stn_first *first = calloc(1, sizeof *first);
-    const bool pays = first && generic_seconds(plan, &row, &generic) < stn_gather_seconds(gather);
-    if (pays) first->ahead = stn_gather_compile_ahead(gather);
-    if (!pays || !first->ahead) {
+    const bool pays = first && generic_seconds(plan, &row, &generic) < stn_compile_batch_seconds(batch);
+    if (pays) first->background = stn_compile_batch_start(batch);
+    if (!pays || !first->background) {
         stn_plan_destroy(generic);
         free(first);
         return false;
     }
     if (!generic) (void)stn_plan_build(plan, steps, row.strategy, &row.candidate, &generic, NULL);
     if (!generic) {
-        stn_ahead_stop(first->ahead); /* the gather is the caller's again */
+        stn_background_compile_stop(first->background); /* the batch is the caller's again */
         free(first);
         return false;
     }
@@ -71,11 +61,11 @@ bool stn_first_result_begin(stn_plan *plan, stn_gather *gather, size_t workspace
     return true;
 }
 
-/* Under the lock: the plan's kernels are compiled, or this thread compiles what is not. */
+/* Waits for the background compile and prepares the plan; called with the lock held. */
 static void make_ready(stn_plan *plan) {
     struct stn_first *first = plan->first;
-    stn_ahead_wait(first->ahead);
-    first->ahead = NULL;
+    stn_background_compile_wait(first->background);
+    first->background = NULL;
     stn_status status = stn_plan_prepare(plan, &first->failed);
     if (status == STN_OK && plan->workspace_size > first->workspace)
         status = stn_fail(&first->failed, STN_ERROR_UNSUPPORTED,
@@ -138,14 +128,4 @@ void stn_first_result_describe(const stn_plan *plan, stn_format format, stn_text
     else
         stn_text_printf(text, ended ? "\nfirst:      the generic kernel ran one execution; the chosen kernels run now"
                                     : "\nfirst:      the generic kernel runs one execution, then the chosen kernels");
-}
-
-void stn_first_result_free(stn_plan *plan) {
-    struct stn_first *first = plan->first;
-    if (!first) return;
-    plan->first = NULL;
-    stn_ahead_end(first->ahead);
-    stn_plan_destroy(first->generic);
-    pthread_mutex_destroy(&first->lock);
-    free(first);
 }

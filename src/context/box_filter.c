@@ -1,8 +1,7 @@
-/* The public call of box filters. */
-#include "host/box.h"
-
+/* The public function of box filters: checks its arguments and runs host/box.h. */
 #include "base/error.h"
 #include "context/context.h"
+#include "host/box.h"
 
 static stn_status check(const stn_box_filter *box, const void *in, const void *out, stn_error *error) {
     if (!box || !in || !out)

@@ -1,33 +1,35 @@
-/* New weights of a plan. Where its strategy cannot take them, or would err by more with them than
- * is allowed, the plan chooses again, as if it were made for these weights; the choice before stays
- * whole until the new one is. */
+/* New weights for a plan. Where its strategy cannot take them, or its error with them would exceed
+ * the bound, the plan chooses again, as if it were made for these weights. The old choice is kept
+ * until the new one is prepared. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "context/context.h"
 #include "plan/plan.h"
 
-/* The plan has new weights: does its choice serve them as well as it would have to when it was
- * made? */
+/* Would the plan's candidate be admissible for a new plan with these weights? */
 static stn_status check_choice(stn_plan *plan, stn_error *error) {
     char reason[160];
     stn_estimate now = {0};
-    if (plan->only && plan->strategy != plan->only && plan->kind->applies(plan, plan->only, reason, sizeof reason))
-        return stn_fail(error, STN_ERROR_UNSUPPORTED, "%s, which was named, may take them", plan->only->name);
+    if (plan->named_strategy && plan->strategy != plan->named_strategy &&
+        plan->kind->applies(plan, plan->named_strategy, reason, sizeof reason))
+        return stn_fail(error, STN_ERROR_UNSUPPORTED, "%s, which was named, may take them", plan->named_strategy->name);
     if (!plan->kind->applies(plan, plan->strategy, reason, sizeof reason))
         return stn_fail(error, STN_ERROR_UNSUPPORTED, "%s", reason);
     plan->kind->estimate(plan, plan->strategy, &plan->candidate, &now);
-    const double bar = plan->kind->bar ? plan->kind->bar(plan) : INFINITY;
-    if (now.error > fmax(bar, plan->estimate.error))
-        return stn_fail(error, STN_ERROR_UNSUPPORTED, "its predicted error is %.2g, and the bar %.2g", now.error, bar);
+    const double error_bound = plan->kind->error_bound ? plan->kind->error_bound(plan) : INFINITY;
+    if (now.error > fmax(error_bound, plan->estimate.error))
+        return stn_fail(error, STN_ERROR_UNSUPPORTED, "its predicted error is %.2g, and the bar %.2g", now.error,
+                        error_bound);
     plan->estimate.error = now.error;
     return STN_OK;
 }
 
-/* One choice: the plan's own strategy by `name`, or NULL: the cheapest. The plan holds no state
- * yet; on failure neither. */
+/* Chooses and prepares a candidate of the strategy `name` (NULL: the cheapest). The plan has no
+ * state before the call, and none after a failure. */
 static stn_status choose_once(stn_plan *plan, const char *name, stn_error *error) {
     const stn_plan_options options = {
         .strategy = name, .mode = STN_MODE_ESTIMATE, .deterministic = plan->deterministic};
@@ -47,17 +49,17 @@ static void drop_choice(stn_plan *plan) {
     if (plan->strategy) stn_plan_unprepare(plan);
 }
 
-/* The strategy that was named, then the cheapest, then the one that steps; at first within the
- * workspace that the caller brings. */
-static stn_status choose_any(stn_plan *plan, size_t room, stn_error *error) {
-    const char *const names[] = {plan->only ? plan->only->name : NULL, NULL,
-                                 plan->machine.is_device ? stn_strategy_direct.name : stn_strategy_host.name};
+/* Tries the strategy that the caller named, then the cheapest, then single steps. Where the caller
+ * brings the workspace, those that fit in `available` bytes come first. */
+static stn_status choose_any(stn_plan *plan, size_t available, stn_error *error) {
+    const char *const names[] = {plan->named_strategy ? plan->named_strategy->name : NULL, NULL,
+                                 plan->machine.is_device ? "direct" : "host"};
     stn_error why = {0};
     stn_status status = STN_OK, first = STN_OK;
     for (int turn = plan->caller_workspace ? 0 : 1; turn < 2; turn++)
-        for (size_t i = plan->only ? 0 : 1; i < sizeof names / sizeof *names; i++) {
+        for (size_t i = plan->named_strategy ? 0 : 1; i < sizeof names / sizeof *names; i++) {
             status = choose_once(plan, names[i], &why);
-            if (status == STN_OK && (turn || plan->workspace_size <= room)) return STN_OK;
+            if (status == STN_OK && (turn || plan->workspace_size <= available)) return STN_OK;
             drop_choice(plan);
             if (status == STN_OK || first) continue;
             first = status;
@@ -66,7 +68,7 @@ static stn_status choose_any(stn_plan *plan, size_t room, stn_error *error) {
     return first;
 }
 
-/* Executions under way may read the tables of the choice before, which go next. */
+/* Waits for executions that still read the tables of the old choice, which are freed next. */
 static stn_status finish(stn_plan *plan, stn_error *error) {
     if (plan->machine.is_device && !plan->machine.present) return STN_OK;
     STN_TRY(stn_context_wait(plan->context, error));
@@ -77,14 +79,14 @@ static stn_status finish(stn_plan *plan, stn_error *error) {
 static stn_status choose_again(stn_plan *plan, size_t count, const double *weights, const char *why, stn_error *error) {
     stn_plan *old = malloc(sizeof *old);
     if (!old) return stn_fail_memory(error, "a plan", sizeof *old);
-    stn_tuner_default.close(plan);
+    plan->kind->tuner->close(plan);
     *old = *plan;
     *plan = (stn_plan){.context = old->context,
                        .kind = old->kind,
                        .machine = old->machine,
                        .caller_workspace = old->caller_workspace,
-                       .only = old->only,
-                       .composes = old->composes,
+                       .named_strategy = old->named_strategy,
+                       .may_be_chunked = old->may_be_chunked,
                        .deterministic = old->deterministic,
                        .cold = old->cold};
     snprintf(plan->again, sizeof plan->again, "%s: %s", old->strategy->name, why);
@@ -102,19 +104,22 @@ static stn_status choose_again(stn_plan *plan, size_t count, const double *weigh
     return status;
 }
 
-/* What another choice may do better, unlike a device that fails or has no memory. */
+/* Another choice may succeed after such a failure, but not after a failure of the device or a lack
+ * of memory. */
 static bool is_refusal(stn_status status) {
     return status == STN_ERROR_UNSUPPORTED || status == STN_ERROR_COMPILE || status == STN_ERROR_NO_COMPILER;
 }
 
-static stn_status renew(stn_plan *plan, size_t count, const double *weights, const double *before, stn_error *error) {
+static stn_status take_weights(stn_plan *plan, size_t count, const double *weights, const double *before,
+                               stn_error *error) {
     stn_error why = {0};
-    stn_plan *runs = stn_first_result_end(plan); /* the generic kernel's plan, where the chosen one could not be made */
+    /* The generic kernel's plan, where the chosen candidate could not be prepared. */
+    stn_plan *runs = stn_first_result_end(plan);
     stn_status status = plan->kind->set_weights(runs, count, weights, &why);
     if (status == STN_OK && runs != plan) return stn_task_set_weights(&plan->task, count, weights, error);
     const bool taken = status == STN_OK;
     if (taken) status = check_choice(plan, &why);
-    if (status == STN_OK && plan->online) status = stn_tuner_default.set_weights(plan, count, weights, &why);
+    if (status == STN_OK && plan->online) status = plan->kind->tuner->set_weights(plan, count, weights, &why);
     if (status == STN_OK) return STN_OK;
     if (is_refusal(status)) {
         char reason[sizeof why.message];
@@ -122,8 +127,8 @@ static stn_status renew(stn_plan *plan, size_t count, const double *weights, con
         status = choose_again(plan, count, weights, reason, &why);
         if (status == STN_OK) return STN_OK;
     }
-    if (taken) { /* the old ones, which it had */
-        stn_tuner_default.close(plan);
+    if (taken) { /* back to the old weights */
+        plan->kind->tuner->close(plan);
         (void)plan->kind->set_weights(plan, count, before, NULL);
     }
     return stn_fail(error, status, "%s", why.message);
@@ -133,7 +138,7 @@ stn_status stn_plan_renew_weights(stn_plan *plan, size_t count, const double *we
     double *before = malloc((plan->task.ntaps + 1) * sizeof *before);
     if (!before) return stn_fail_memory(error, "the weights of before", plan->task.ntaps * sizeof *before);
     for (size_t i = 0; i < plan->task.ntaps; i++) before[i] = plan->task.taps[i].weight;
-    const stn_status status = renew(plan, count, weights, before, error);
+    const stn_status status = take_weights(plan, count, weights, before, error);
     free(before);
     return status;
 }

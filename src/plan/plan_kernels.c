@@ -1,4 +1,4 @@
-/* The kernels of a plan, for people who want to look at them. */
+/* Reading the kernels of a plan: source, parameters, PTX, cubin and resource usage. */
 #include <string.h>
 
 #include "base/error.h"
@@ -7,9 +7,9 @@
 #include "context/kernel.h"
 #include "plan/plan.h"
 
-/* Those that run now. */
+/* The plan whose kernels run at present. */
 static const stn_plan *current(const stn_plan *plan) {
-    return plan && plan->online ? stn_tuner_default.now(plan) : plan ? stn_first_result_now(plan) : NULL;
+    return plan && plan->online ? plan->kind->tuner->now(plan) : plan ? stn_first_result_now(plan) : NULL;
 }
 
 size_t stn_plan_kernel_count(const stn_plan *plan) { return plan ? current(plan)->nkernels : 0; }

@@ -1,4 +1,4 @@
-/* Stencils as a kind of work: their table of strategies, and what plans ask of a task. */
+/* Stencils as a kind of work: the operations that plans need on a task. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,31 +6,23 @@
 
 #include "base/error.h"
 #include "base/number.h"
+#include "kinds/kinds.h"
 #include "plan/accuracy.h"
 #include "plan/calibration.h"
 #include "plan/plan.h"
 #include "problem/growth.h"
 #include "problem/stencil.h"
-
-/* Every strategy of stencils, one row each. */
-static const stn_strategy *const strategies[] = {
-    &stn_strategy_host,     &stn_strategy_direct,         &stn_strategy_lowrank,       &stn_strategy_segment,
-    &stn_strategy_spectral, &stn_strategy_sourced,        &stn_strategy_host_spectral, &stn_strategy_aperiodic,
-    &stn_strategy_sparse,   &stn_strategy_cufft_spectral, &stn_strategy_chunked /* composes all before it */};
-
-static const stn_strategy *strategy(size_t i) {
-    return i < sizeof strategies / sizeof *strategies ? strategies[i] : NULL;
-}
+#include "strategies/table.h"
+#include "tune/tuner.h"
 
 stn_status stn_plan_create(stn_context *context, const stn_problem *problem, const stn_plan_options *options,
                            stn_plan **plan, stn_error *error) {
     return stn_plan_make(context, &stn_kind_stencil, problem, options, plan, error);
 }
 
-/* ---- the work as a value
- * ----------------------------------------------------------------------------------------- */
+/* ---- the work as a value ---- */
 
-/* On a GPU taps reach no further than an axis is long. */
+/* On a GPU the reach of the taps must not exceed the length of an axis. */
 static stn_status check_reach(const stn_task *task, stn_error *error) {
     for (int axis = 0; axis < 3; axis++)
         if (stn_task_reach(task, axis) > task->n[axis])
@@ -48,8 +40,6 @@ static stn_status make(stn_plan *plan, const void *given, stn_error *error) {
     return plan->machine.is_device ? check_reach(&plan->task, error) : STN_OK;
 }
 
-static const void *work(const stn_plan *plan) { return &plan->task; }
-
 static stn_status adopt(stn_plan *plan, const void *task, uint64_t steps, stn_error *error) {
     STN_TRY(stn_task_copy(task, &plan->task, error));
     plan->task.steps = steps;
@@ -59,7 +49,7 @@ static stn_status adopt(stn_plan *plan, const void *task, uint64_t steps, stn_er
 
 static void clear(stn_plan *plan) { stn_task_clear(&plan->task); }
 
-/* Input and output lie alike, and nothing lies between their points. */
+/* Do input and output have the same dense layout? */
 static bool repeats(const stn_task *task) {
     if (task->in_place || task->source || task->sum || task->snapshots > 1 || task->alignment > 256) return false;
     for (int axis = 0; axis < 3; axis++)
@@ -102,14 +92,13 @@ static stn_status set_weights(stn_plan *plan, size_t count, const double *weight
         status = plan->strategy->set_weights(plan, error);
         if (status == STN_OK && plan->repeat) status = set_weights(plan->repeat, count, weights, error);
         if (status != STN_OK && stn_task_set_weights(&plan->task, taps, before, NULL) == STN_OK)
-            plan->strategy->set_weights(plan, NULL); /* takes back what was done by half */
+            plan->strategy->set_weights(plan, NULL); /* undoes a partial change */
     }
     free(before);
     return status;
 }
 
-/* ---- choosing
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- choosing ---- */
 
 static bool applies(const stn_plan *plan, const stn_strategy *row, char *reason, size_t size) {
     const stn_task *task = &plan->task;
@@ -142,11 +131,10 @@ static void estimate(const stn_plan *plan, const stn_strategy *row, const stn_ca
     const double runs = (double)plan->task.snapshots;
     result->bytes *= runs, result->flops *= runs, result->launches *= runs, result->seconds *= runs;
     result->model *= runs;
-    result->error *= runs; /* of the last snapshot: each run starts from what the one before left */
+    result->error *= runs; /* of the last snapshot: each run continues from the one before */
 }
 
-/* ---- words
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- words ---- */
 
 static void print(const stn_plan *plan, stn_text *text) { stn_task_print(&plan->task, text); }
 static void json(const stn_plan *plan, stn_text *text) { stn_task_json(&plan->task, text); }
@@ -156,11 +144,13 @@ static void json_growth(const stn_growth *g, double steps, double overflow, stn_
         const char *key;
         double value;
     } numbers[] = {{"max_symbol", g->symbol},
-                   {"overflow_step", isfinite(overflow) ? overflow : NAN}, /* of numbers of about 1 */
-                   {"step_growth", g->step},       /* a step multiplies a norm of the grid by at most this */
-                   {"lasting_growth", g->lasting}, /* a step of a long run, of which no eigenvalue is above */
+                   /* Of values of about 1. */
+                   {"overflow_step", isfinite(overflow) ? overflow : NAN},
+                   {"step_growth", g->step},       /* the norm of a step */
+                   {"lasting_growth", g->lasting}, /* a bound on the eigenvalues of a step */
                    {"log10_growth", stn_growth_peak(g, steps)},
-                   {"log10_above_eigenvalues", stn_growth_above(g, steps)}}; /* and errors above what is predicted */
+                   /* Errors may exceed the predicted ones as much. */
+                   {"log10_above_eigenvalues", stn_growth_above(g, steps)}};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         stn_json_key(text, numbers[i].key);
         stn_json_number(text, numbers[i].value);
@@ -169,7 +159,7 @@ static void json_growth(const stn_growth *g, double steps, double overflow, stn_
     stn_text_printf(text, stn_growth_nearly_defective(g) ? "true" : "false");
 }
 
-/* What a symbol above 1 leads to. */
+/* The consequences of a symbol above 1. */
 static void text_unstable(const stn_growth *g, double steps, double overflow, const stn_task *task, stn_text *text) {
     const char *const leaves =
         " (grows by up to 10^%.4g in this run; in a long one it leaves through constant and fixed sides";
@@ -198,7 +188,7 @@ static void text_growth(const stn_growth *g, double steps, double overflow, cons
         stn_growth_nearly_defective(g) ? "nearly defective" : "far from normal", g->lasting, above);
 }
 
-/* Whether a long run stays bounded, and whether its symbol tells. */
+/* Stability: whether a long run stays bounded, and whether the symbol alone determines that. */
 static void more(const stn_plan *plan, stn_format format, stn_text *text) {
     const stn_growth g = stn_task_growth(&plan->task);
     const uint64_t steps = plan->task.steps * plan->task.snapshots;
@@ -210,10 +200,9 @@ static void more(const stn_plan *plan, stn_format format, stn_text *text) {
         text_growth(&g, (double)steps, overflow, &plan->task, text);
 }
 
-/* ---- measuring
- * --------------------------------------------------------------------------------------------------- */
+/* ---- measuring ---- */
 
-/* Weights are in it only as far as they are the same mirrored along an axis. */
+/* Of the weights, only their mirror symmetry along each axis matters. */
 static void key(const stn_plan *plan, const stn_key_sink *to) {
     const stn_task *task = &plan->task;
     to->number(to->user, "rank", task->rank);
@@ -229,8 +218,8 @@ static void key(const stn_plan *plan, const stn_key_sink *to) {
     to->number(to->user, "out batch stride", task->out_batch_stride);
     to->number(to->user, "dtype", task->dtype);
     to->number(to->user, "steps", (int64_t)task->steps);
-    if (task->snapshots > 1)
-        to->number(to->user, "snapshots", (int64_t)task->snapshots); /* some serve a stack at once */
+    if (task->snapshots > 1) /* Some strategies make a whole stack at once. */
+        to->number(to->user, "snapshots", (int64_t)task->snapshots);
     for (int axis = 0; task->source && axis < 3; axis++)
         to->number(to->user, "source stride", task->source_stride[axis]);
     if (task->sum) to->number(to->user, "sum", 1);
@@ -247,12 +236,12 @@ static void key(const stn_plan *plan, const stn_key_sink *to) {
     }
 }
 
-/* The first candidate of direct whose launches are single steps; where there is a source, sourced
- * by single steps, its last. */
+/* The reference is the first candidate of direct whose launches are single steps. With a source, it
+ * is the last candidate of sourced, which makes single steps. */
 static stn_status judge(const stn_plan *plan, int *which, const stn_strategy **chosen, stn_candidate *candidate,
                         stn_error *error) {
     static const stn_strategy *const by_steps[] = {&stn_strategy_sourced, NULL};
-    if (plan->task.source) return stn_judge_of(plan, by_steps, which, chosen, candidate, error);
+    if (plan->task.source) return stn_reference_candidate(plan, by_steps, which, chosen, candidate, error);
     const stn_strategy *direct = *chosen = &stn_strategy_direct;
     stn_candidate list[STN_CANDIDATES] = {0}, unused;
     char reason[160] = "it offers no single steps";
@@ -267,7 +256,7 @@ static stn_status judge(const stn_plan *plan, int *which, const stn_strategy **c
     return stn_fail(error, STN_ERROR_UNSUPPORTED, "there is nothing to compare with: strategy direct: %s", reason);
 }
 
-/* Weights scaled until no wave grows: how fast a candidate is does not depend on them. */
+/* Scales the weights such that no wave grows; the speed of a candidate does not depend on them. */
 static bool calm(stn_plan *plan) {
     static const double most[] = {1e300, 1e36, 1e4}; /* by stn_dtype */
     stn_task *task = &plan->task;
@@ -277,7 +266,7 @@ static bool calm(stn_plan *plan) {
     return true;
 }
 
-/* Ten times what the project allows any strategy: a mistake is larger by far. */
+/* Ten times the error bound of every strategy; a wrong result differs by far more. */
 static double allowed_difference(const stn_plan *plan, uint64_t steps) {
     double T = (double)steps;
     stn_dtype dtype = plan->task.dtype;
@@ -287,8 +276,8 @@ static double allowed_difference(const stn_plan *plan, uint64_t steps) {
     return 10 * rounding + 2 * plan->task.tolerance;
 }
 
-/* Of the last snapshot. */
-static double bar(const stn_plan *plan) {
+/* The bound for the last snapshot. */
+static double error_bound(const stn_plan *plan) {
     stn_task all = plan->task; /* its taps are borrowed */
     all.steps *= all.snapshots;
     return stn_error_bar(&all);
@@ -297,9 +286,9 @@ static double bar(const stn_plan *plan) {
 const stn_kind stn_kind_stencil = {
     .label = "problem:    ",
     .of_these = "",
-    .strategy = strategy,
+    .strategies = stn_stencil_strategies,
+    .tuner = &stn_tuner_default,
     .make = make,
-    .work = work,
     .adopt = adopt,
     .clear = clear,
     .shape = shape,
@@ -308,7 +297,7 @@ const stn_kind stn_kind_stencil = {
     .applies = applies,
     .candidates = candidates,
     .estimate = estimate,
-    .bar = bar,
+    .error_bound = error_bound,
     .print = print,
     .json = json,
     .more = more,

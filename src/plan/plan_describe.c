@@ -1,4 +1,4 @@
-/* A plan in words and as JSON: problem, choice, ranking, stability. */
+/* Describing a plan as text and as JSON: the problem, the choice, the ranking, the stability. */
 #include <inttypes.h>
 #include <math.h>
 
@@ -18,7 +18,7 @@ static const char *unit_name(stn_unit unit) {
     return "none";
 }
 
-/* Its name among the strategy's candidates; "" where it has none. */
+/* Appends the candidate's description; nothing where the strategy has none. */
 static void name_candidate(const stn_plan *plan, const stn_strategy *strategy, const stn_candidate *candidate,
                            stn_text *text) {
     if (strategy->name_candidate) strategy->name_candidate(&plan->task, candidate, text);
@@ -99,16 +99,16 @@ static void text_skips(const stn_plan *plan, stn_text *text) {
                         plan->skips[i].constraint, plan->skips[i].because);
 }
 
-/* ---- what constraints left out
- * ---------------------------------------------------------------------------------- */
+/* ---- candidates that constraints rejected ---- */
 
-/* Looking for it takes a second search, so only where nothing is built: someone wants to know
- * why. */
+/* This takes a second search for candidates, so it is done only for plans with estimate_only, which
+ * are made to be described. */
 static bool tally_of(const stn_plan *plan, size_t i, stn_tally *tally) {
-    const stn_strategy *strategy = plan->kind->strategy(i);
+    const stn_strategy *strategy = plan->kind->strategies[i];
     char reason[160];
     *tally = (stn_tally){0};
-    if (!plan->estimate_only || !strategy->left_out || (plan->only && plan->only != strategy)) return false;
+    if (!plan->estimate_only || !strategy->left_out || (plan->named_strategy && plan->named_strategy != strategy))
+        return false;
     if (!plan->kind->applies(plan, strategy, reason, sizeof reason)) return false;
     strategy->left_out(plan, tally);
     return true;
@@ -118,12 +118,12 @@ static void json_left_out(const stn_plan *plan, stn_text *text) {
     stn_tally tally;
     stn_json_key(text, "left_out");
     stn_text_append(text, "[", 1);
-    for (size_t i = 0; plan->kind->strategy(i); i++) {
+    for (size_t i = 0; plan->kind->strategies[i]; i++) {
         if (!tally_of(plan, i, &tally)) continue;
         for (size_t row = 0; row < tally.count; row++) {
             stn_json_comma(text);
             stn_text_append(text, "{", 1);
-            stn_json_key(text, "strategy"), stn_json_string(text, plan->kind->strategy(i)->name);
+            stn_json_key(text, "strategy"), stn_json_string(text, plan->kind->strategies[i]->name);
             stn_json_key(text, "constraint"), stn_json_string(text, tally.rows[row].constraint->name);
             stn_json_key(text, "sentence"), stn_json_string(text, tally.rows[row].constraint->sentence);
             stn_json_key(text, "removed"), stn_json_number(text, (double)tally.rows[row].removed);
@@ -136,12 +136,12 @@ static void json_left_out(const stn_plan *plan, stn_text *text) {
 static void text_left_out(const stn_plan *plan, stn_text *text) {
     stn_tally tally;
     const char *before = "left out:\n";
-    for (size_t i = 0; plan->kind->strategy(i); i++) {
+    for (size_t i = 0; plan->kind->strategies[i]; i++) {
         if (!tally_of(plan, i, &tally)) continue;
         for (size_t row = 0; row < tally.count; row++) {
             if (!tally.rows[row].removed) continue;
             stn_text_printf(text, "%s  %3zu of %-9s by %s: %s\n", before, tally.rows[row].removed,
-                            plan->kind->strategy(i)->name, tally.rows[row].constraint->name,
+                            plan->kind->strategies[i]->name, tally.rows[row].constraint->name,
                             tally.rows[row].constraint->sentence);
             before = "";
         }
@@ -176,7 +176,7 @@ static void describe_json(const stn_plan *plan, stn_text *text) {
     stn_json_key(text, "workspace_bytes");
     stn_json_number(text, plan->estimate_only ? NAN : (double)plan->workspace_size);
     if (plan->kind->more) plan->kind->more(plan, STN_JSON, text);
-    if (plan->online) stn_tuner_default.describe(plan, STN_JSON, text);
+    if (plan->online) plan->kind->tuner->describe(plan, STN_JSON, text);
     stn_first_result_describe(plan, STN_JSON, text);
     json_skips(plan, text);
     if (plan->estimate_only) json_left_out(plan, text);
@@ -214,13 +214,13 @@ static void describe_text(const stn_plan *plan, stn_text *text) {
     if (plan->measured > 0) stn_text_printf(text, ", %s: %.6g s", chosen_words[plan->chosen], plan->measured);
     if (plan->chosen >= STN_CHOSEN_BY_LIKENESS) stn_text_printf(text, ", %s", chosen_words[plan->chosen]);
     if (plan->estimate.error > 0) {
-        double bar = plan->kind->bar(plan);
-        stn_text_printf(text, ", error %.2g (the bar is %.2g%s)", plan->estimate.error, bar,
-                        plan->estimate.error > bar ? ", which it misses" : "");
+        double error_bound = plan->kind->error_bound(plan);
+        stn_text_printf(text, ", error %.2g (the bar is %.2g%s)", plan->estimate.error, error_bound,
+                        plan->estimate.error > error_bound ? ", which it misses" : "");
     }
     if (!plan->estimate_only) stn_text_printf(text, ", workspace %zu bytes", plan->workspace_size);
     if (plan->kind->more) plan->kind->more(plan, STN_TEXT, text);
-    if (plan->online) stn_tuner_default.describe(plan, STN_TEXT, text);
+    if (plan->online) plan->kind->tuner->describe(plan, STN_TEXT, text);
     stn_first_result_describe(plan, STN_TEXT, text);
     if (plan->again[0]) stn_text_printf(text, "\nagain:      chosen again for new weights, instead of %s", plan->again);
     text_skips(plan, text);

@@ -1,5 +1,5 @@
 /* Cache of search results: a table of fixed size for each kind, with LRU replacement. */
-#include "strategies/common/found.h"
+#include "context/search_cache.h"
 
 #include <stdlib.h>
 #include <string.h>

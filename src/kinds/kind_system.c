@@ -1,34 +1,24 @@
-/* Systems as a kind of work: their table of strategies, and what plans ask of a stn_system_task. */
+/* Systems as a kind of work: the operations that plans need on a stn_system_task. */
 #include <math.h>
 #include <stdio.h>
 
+#include "kinds/kinds.h"
 #include "plan/accuracy.h"
 #include "plan/calibration.h"
 #include "plan/plan.h"
-
-/* Every strategy of systems, one row each. */
-static const stn_system_strategy *const strategies[] = {&stn_system_strategy_host, &stn_system_strategy_modes,
-                                                        &stn_system_strategy_step};
-
-static const stn_strategy *strategy(size_t i) {
-    return i < sizeof strategies / sizeof *strategies ? &strategies[i]->run : NULL;
-}
-
-/* Such a row as what it is: run is its first member. */
-static const stn_system_strategy *row_of(const stn_strategy *row) { return (const stn_system_strategy *)row; }
+#include "strategies/table.h"
+#include "tune/tuner.h"
 
 stn_status stn_plan_create_system(stn_context *context, const stn_system_problem *problem,
                                   const stn_plan_options *options, stn_plan **plan, stn_error *error) {
     return stn_plan_make(context, &stn_kind_system, problem, options, plan, error);
 }
 
-/* ---- the work as a value ------------------------------------------------------------------- */
+/* ---- the work as a value ---- */
 
 static stn_status make(stn_plan *plan, const void *given, stn_error *error) {
     return stn_system_task_make(given, &plan->system, error);
 }
-
-static const void *work(const stn_plan *plan) { return &plan->system; }
 
 static stn_status adopt(stn_plan *plan, const void *task, uint64_t steps, stn_error *error) {
     return stn_system_task_copy(task, steps, &plan->system, error);
@@ -36,7 +26,7 @@ static stn_status adopt(stn_plan *plan, const void *task, uint64_t steps, stn_er
 
 static void clear(stn_plan *plan) { stn_system_task_clear(&plan->system); }
 
-/* A stack is one run's: it has no parts of its own. */
+/* One run writes all states of a stack, so .stack is false. */
 static stn_work_shape shape(const stn_plan *plan) {
     const stn_system_task *task = &plan->system;
     const int64_t numbers = stn_system_task_numbers(task);
@@ -48,38 +38,38 @@ static stn_work_shape shape(const stn_plan *plan) {
                             .out_numbers = numbers * (int64_t)task->states};
 }
 
-/* ---- choosing ------------------------------------------------------------------------------ */
+/* ---- choosing ---- */
 
 static bool applies(const stn_plan *plan, const stn_strategy *row, char *reason, size_t size) {
     if (plan->system.local && !row->local) {
         snprintf(reason, size, "its errors depend on the whole grid, and accuracy is asked for locally");
         return false;
     }
-    return row_of(row)->applies(&plan->system, &plan->machine, reason, size);
+    return row->system.applies(&plan->system, &plan->machine, reason, size);
 }
 
 static size_t candidates(const stn_plan *plan, const stn_strategy *row, stn_candidate *list, size_t most) {
-    return row_of(row)->candidates(&plan->system, &plan->machine, list, most);
+    return row->system.candidates(&plan->system, &plan->machine, list, most);
 }
 
 static void estimate(const stn_plan *plan, const stn_strategy *row, const stn_candidate *candidate,
                      stn_estimate *result) {
-    row_of(row)->estimate(&plan->system, &plan->machine, candidate, result);
+    row->system.estimate(&plan->system, &plan->machine, candidate, result);
     const stn_run_class of = {row->name, plan->system.rank, plan->system.dtype, false};
     stn_calibrate(&of, result);
 }
 
-static double bar(const stn_plan *plan) {
+static double error_bound(const stn_plan *plan) {
     const stn_system_task *task = &plan->system;
     return stn_error_bar_of(task->dtype, task->tolerance, (double)task->steps * (double)task->states);
 }
 
-/* ---- words -------------------------------------------------------------------------------- */
+/* ---- words ---- */
 
 static void print(const stn_plan *plan, stn_text *text) { stn_system_task_print(&plan->system, text); }
 static void json(const stn_plan *plan, stn_text *text) { stn_system_task_json(&plan->system, text); }
 
-/* The growth, where the text says all that it depends on. */
+/* The growth factor of a step, where the system's text determines it. */
 static void more(const stn_plan *plan, stn_format format, stn_text *text) {
     const double steps = (double)plan->system.steps * (double)plan->system.states;
     double growth = NAN;
@@ -102,9 +92,9 @@ static void more(const stn_plan *plan, stn_format format, stn_text *text) {
 const stn_kind stn_kind_system = {
     .label = "system:     ",
     .of_these = " of systems",
-    .strategy = strategy,
+    .strategies = stn_system_strategies,
+    .tuner = &stn_tuner_default,
     .make = make,
-    .work = work,
     .adopt = adopt,
     .clear = clear,
     .shape = shape,
@@ -112,7 +102,7 @@ const stn_kind stn_kind_system = {
     .applies = applies,
     .candidates = candidates,
     .estimate = estimate,
-    .bar = bar,
+    .error_bound = error_bound,
     .print = print,
     .json = json,
     .more = more,
