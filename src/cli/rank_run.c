@@ -30,7 +30,7 @@ typedef struct rank_run {
     double seconds;
 } rank_run;
 
-/* ---- one sentence of several processes ---------------------------------------------------------- */
+/* ---- one sentence of several processes ------------------------------------------------------- */
 
 static enum { UNKNOWN, SPEAKS, WAITS, SILENT } part; /* of this process, once there was a team */
 
@@ -50,7 +50,7 @@ static void choose_part(const stn_team *team) {
     part = stn_team_rank(team) == speaker ? SPEAKS : broken ? WAITS : SILENT;
 }
 
-/* ---- before the run ------------------------------------------------------------------------------ */
+/* ---- before the run -------------------------------------------------------------------------- */
 
 static stn_status open_team(const cli_rank_settings *settings, stn_team **team, stn_error *error) {
     stn_context_options options;
@@ -193,7 +193,7 @@ static stn_status prepare(const cli_rank_settings *settings, rank_run *run, stn_
     return team_agree(run->team, status, 0, "its rows", NULL, 0, error);
 }
 
-/* ---- the run ------------------------------------------------------------------------------------- */
+/* ---- the run --------------------------------------------------------------------------------- */
 
 static stn_status execute(rank_run *run, bool begins, stn_error *error) {
     const void *const in = run->grid.data, *const source = run->source.data;
@@ -244,7 +244,7 @@ static stn_status run_repeats(const cli_rank_settings *settings, rank_run *run, 
     return status;
 }
 
-/* ---- after it ------------------------------------------------------------------------------------ */
+/* ---- after it -------------------------------------------------------------------------------- */
 
 static stn_status report(const cli_rank_settings *settings, const rank_run *run, stn_error *error) {
     char *words = NULL;

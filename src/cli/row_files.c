@@ -10,8 +10,8 @@
 
 #define PIECE ((size_t)64 << 20) /* bytes that are read or written between two looks at other processes */
 
-static void tell(const cli_rows *rows) {
-    if (rows->team->ranks) (void)team_ranks_look(rows->team->ranks);
+static void poll_ranks(const cli_rows *rows) {
+    if (rows->team->ranks) (void)team_ranks_poll(rows->team->ranks);
 }
 
 static size_t product(const cli_job *job, int from, int to) {
@@ -64,12 +64,12 @@ stn_status cli_rows_read(const cli_rows *rows, const char *path, const stn_raw *
                  each = (rows->rows + pieces - 1) / pieces;
     for (size_t at = 0; at < rows->rows; at += each) {
         STN_TRY(read_piece(rows, path, raw, at, each < rows->rows - at ? each : rows->rows - at, array, error));
-        tell(rows);
+        poll_ranks(rows);
     }
     return STN_OK;
 }
 
-/* ---- writing ---------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 /* What rank 0 tells the others. */
 typedef struct target {
@@ -100,7 +100,7 @@ static stn_status begin(const cli_rows *rows, const char *path, const char *comm
 
 static stn_status put(const cli_rows *rows, int fd, const char *path, const void *bytes, size_t size, size_t at,
                       stn_error *error) {
-    for (const char *from = bytes; size; tell(rows)) {
+    for (const char *from = bytes; size; poll_ranks(rows)) {
         const ssize_t done = pwrite(fd, from, size < PIECE ? size : PIECE, (off_t)at);
         if (done < 0 && errno == EINTR) continue;
         if (done <= 0) return stn_fail(error, STN_ERROR_IO, "cannot write '%s': %s", path, strerror(errno));

@@ -41,8 +41,9 @@ typedef struct stn_mpi {
     void *ignore; /* MPI_STATUS_IGNORE */
 } stn_mpi;
 
-/* Was this process started by mpirun, mpiexec or srun, as one of several? Looks at the environment
- * alone. rank (may be NULL): of this process, 0 where that is not said. STENTOR_MPI_PATH=none: no. */
+/* Was this process started by mpirun, mpiexec or srun, as one of several? Only the environment is
+ * read. rank (may be NULL): of this process, 0 where the environment has none. False with
+ * STENTOR_MPI_PATH=none. */
 bool stn_mpi_launched(int *rank);
 /* Processes of this job on this host, and this one's number among them, as the launcher says;
  * 1 and 0 where it does not. */

@@ -1,5 +1,5 @@
-/* See ranks.h. */
-
+/* Messages between the processes of a team: heartbeats, failures, and transfers that are waited for
+ * with a time limit. */
 #include "team/ranks.h"
 
 #include <math.h>
@@ -12,8 +12,8 @@
 #include "base/number.h"
 
 #define LIMIT_SECONDS 300.0
-#define BEATS 8           /* within the limit */
-#define CALLS_APART 10.0  /* limits after which ranks that wait in different calls are told so */
+#define HEARTBEATS 8      /* within the limit */
+#define CALLS_APART 10.0  /* time limits, after which ranks that wait in different calls fail */
 #define TELL_SECONDS 0.5  /* for a failure's sentence to leave */
 enum { PIECE = 1 << 30 }; /* bytes of a message; counts are ints */
 
@@ -23,16 +23,16 @@ static double now(void) {
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Between two looks: at first none, then the processor is others', then mostly idle. */
-static void rest(unsigned looks) {
+/* Between two polls: nothing at first, then the processor is yielded, then mostly idle. */
+static void rest(unsigned polls) {
     const struct timespec pause = {0, 100000};
-    if (looks > 2000)
+    if (polls > 2000)
         nanosleep(&pause, NULL);
-    else if (looks > 20)
+    else if (polls > 20)
         sched_yield();
 }
 
-/* ---- control messages ------------------------------------------------------------------------- */
+/* ---- control messages ------------------------------------------------------------------------ */
 
 static bool listen_on(team_ranks *ranks) {
     ranks->listens = !ranks->mpi.call.irecv(&ranks->heard, sizeof ranks->heard, ranks->mpi.byte, ranks->mpi.any_source,
@@ -40,9 +40,9 @@ static bool listen_on(team_ranks *ranks) {
     return ranks->listens;
 }
 
-static void break_up(team_ranks *ranks, int culprit, const stn_error *why) {
+static void break_up(team_ranks *ranks, int failed_rank, const stn_error *why) {
     if (ranks->broken) return;
-    ranks->broken = true, ranks->culprit = culprit, ranks->why = *why;
+    ranks->broken = true, ranks->failed_rank = failed_rank, ranks->why = *why;
     stn_mpi_keep_open();
 }
 
@@ -53,7 +53,7 @@ static bool is_done(const team_ranks *ranks, stn_mpi_handle *request, int *probl
     return flag || *problem;
 }
 
-static void hear(team_ranks *ranks) {
+static void receive_control(team_ranks *ranks) {
     int problem;
     while (ranks->listens && is_done(ranks, &ranks->listening, &problem)) {
         const control *heard = &ranks->heard;
@@ -63,41 +63,42 @@ static void hear(team_ranks *ranks) {
             if (heard->is_failure) {
                 stn_error why = {.status = heard->status};
                 memcpy(why.message, heard->message, sizeof why.message);
-                break_up(ranks, heard->culprit, &why);
+                break_up(ranks, heard->failed_rank, &why);
             }
         }
         if (!problem) (void)listen_on(ranks);
     }
 }
 
-static void send_beats(team_ranks *ranks) {
+static void send_heartbeats(team_ranks *ranks) {
     int problem;
     const double t = now();
-    if (t - ranks->told < ranks->limit / BEATS) return;
-    ranks->told = t;
+    if (t - ranks->last_heartbeat < ranks->limit / HEARTBEATS) return;
+    ranks->last_heartbeat = t;
     for (int r = 0; r < ranks->size; r++) {
-        if (r == ranks->own || (ranks->beats[r] && !is_done(ranks, &ranks->beats[r], &problem))) continue;
-        if (ranks->mpi.call.isend(&ranks->beat, offsetof(control, message), ranks->mpi.byte, r, TAG_CONTROL,
-                                  ranks->comm, &ranks->beats[r]))
-            ranks->beats[r] = 0;
+        if (r == ranks->own || (ranks->heartbeats[r] && !is_done(ranks, &ranks->heartbeats[r], &problem))) continue;
+        if (ranks->mpi.call.isend(&ranks->heartbeat, offsetof(control, message), ranks->mpi.byte, r, TAG_CONTROL,
+                                  ranks->comm, &ranks->heartbeats[r]))
+            ranks->heartbeats[r] = 0;
     }
 }
 
-bool team_ranks_look(team_ranks *ranks) {
-    if (!ranks->broken) send_beats(ranks);
-    hear(ranks);
+bool team_ranks_poll(team_ranks *ranks) {
+    if (!ranks->broken) send_heartbeats(ranks);
+    receive_control(ranks);
     return !ranks->broken;
 }
 
-/* Tells all but the culprit, if it can be told soon. */
+/* Sends the failure to all ranks but the failed one, and waits a short time for it to leave. */
 static void tell_failure(team_ranks *ranks) {
     stn_mpi_handle *requests = calloc((size_t)ranks->size, sizeof *requests);
     int problem, left = 0;
     control *told = &ranks->failure;
-    *told = (control){.from = ranks->own, .is_failure = 1, .culprit = ranks->culprit, .status = ranks->why.status};
+    *told =
+        (control){.from = ranks->own, .is_failure = 1, .failed_rank = ranks->failed_rank, .status = ranks->why.status};
     memcpy(told->message, ranks->why.message, sizeof told->message);
     for (int r = 0; requests && r < ranks->size; r++)
-        if (r != ranks->own && (r != ranks->culprit) &&
+        if (r != ranks->own && (r != ranks->failed_rank) &&
             !ranks->mpi.call.isend(told, sizeof *told, ranks->mpi.byte, r, TAG_CONTROL, ranks->comm, &requests[r]))
             left++;
     for (const double begin = now(); left && now() - begin < TELL_SECONDS; rest(3000))
@@ -119,7 +120,7 @@ stn_status team_ranks_fail(team_ranks *ranks, stn_status status, stn_error *erro
     return status;
 }
 
-/* ---- waiting ---------------------------------------------------------------------------------- */
+/* ---- waiting --------------------------------------------------------------------------------- */
 
 stn_status team_already_broken(const team_ranks *ranks, stn_error *error) {
     if (error) *error = ranks->why;
@@ -149,8 +150,7 @@ static stn_status check_time(team_ranks *ranks, const pending *list, int count, 
     return STN_OK;
 }
 
-/* What is given up must not be written into later. */
-static void give_up(team_ranks *ranks, pending *list, int count) {
+void team_give_up(team_ranks *ranks, pending *list, int count) {
     int problem;
     for (int i = 0; i < count; i++) {
         if (list[i].done || !list[i].request) continue;
@@ -162,7 +162,7 @@ static void give_up(team_ranks *ranks, pending *list, int count) {
 stn_status team_wait_for(team_ranks *ranks, pending *list, int count, stn_error *error) {
     const double begin = now();
     stn_status status = STN_OK;
-    for (unsigned looks = 0; status == STN_OK; looks++) {
+    for (unsigned polls = 0; status == STN_OK; polls++) {
         int left = 0, problem = 0;
         for (int i = 0; i < count && status == STN_OK; i++) {
             if (list[i].done) continue;
@@ -171,15 +171,15 @@ stn_status team_wait_for(team_ranks *ranks, pending *list, int count, stn_error 
             if (problem) status = team_lose(ranks, list[i].peer, "cannot be reached, after", now() - begin, error);
         }
         if (status != STN_OK || !left) break;
-        if (looks % 16 == 15) {
-            if (!team_ranks_look(ranks))
+        if (polls % 16 == 15) {
+            if (!team_ranks_poll(ranks))
                 status = team_already_broken(ranks, error);
             else
                 status = check_time(ranks, list, count, begin, error);
         }
-        rest(looks);
+        rest(polls);
     }
-    if (status != STN_OK) give_up(ranks, list, count);
+    if (status != STN_OK) team_give_up(ranks, list, count);
     return status;
 }
 
@@ -211,12 +211,12 @@ stn_status team_ranks_transfer(team_ranks *ranks, const team_message *messages, 
     if (status == STN_OK)
         status = team_wait_for(ranks, list, started, error);
     else
-        give_up(ranks, list, started);
+        team_give_up(ranks, list, started);
     free(list);
     return status;
 }
 
-/* ---- opening ---------------------------------------------------------------------------------- */
+/* ---- opening --------------------------------------------------------------------------------- */
 
 static stn_status limit_of(double seconds, double *limit, stn_error *error) {
     const char *text = secure_getenv("STENTOR_MPI_SECONDS");
@@ -233,14 +233,14 @@ static stn_status duplicate(team_ranks *ranks, stn_mpi_handle from, stn_error *e
     stn_mpi_handle request = 0;
     int problem = ranks->mpi.call.comm_idup(from, &ranks->comm, &request);
     const double begin = now();
-    for (unsigned looks = 0; !problem && !is_done(ranks, &request, &problem); looks++) {
+    for (unsigned polls = 0; !problem && !is_done(ranks, &request, &problem); polls++) {
         if (now() - begin > ranks->limit) {
             stn_mpi_keep_open();
             return stn_fail(error, STN_ERROR_IO,
                             "not all %d ranks came to make a team within %.4g s: one of them died or hangs",
                             ranks->size, ranks->limit);
         }
-        rest(looks);
+        rest(polls);
     }
     if (problem || ranks->mpi.call.comm_set_errhandler(ranks->comm, ranks->mpi.errors_return))
         return stn_fail(error, STN_ERROR_IO, "MPI could not duplicate the communicator (error %d)", problem);
@@ -258,13 +258,13 @@ static stn_status open_ranks(team_ranks *ranks, const void *communicator, stn_er
     if (ranks->mpi.call.comm_size(from, &ranks->size) || ranks->mpi.call.comm_rank(from, &ranks->own))
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "the communicator of a team is none of this MPI's");
     ranks->last = calloc((size_t)ranks->size, sizeof *ranks->last);
-    ranks->beats = calloc((size_t)ranks->size, sizeof *ranks->beats);
-    ranks->claims = calloc(ranks->own ? 1 : (size_t)ranks->size, sizeof *ranks->claims);
-    if (!ranks->last || !ranks->beats || !ranks->claims)
-        return stn_fail_memory(error, "a team's ranks", (size_t)ranks->size * sizeof *ranks->claims);
-    ranks->beat.from = ranks->own;
+    ranks->heartbeats = calloc((size_t)ranks->size, sizeof *ranks->heartbeats);
+    ranks->votes = calloc(ranks->own ? 1 : (size_t)ranks->size, sizeof *ranks->votes);
+    if (!ranks->last || !ranks->heartbeats || !ranks->votes)
+        return stn_fail_memory(error, "a team's ranks", (size_t)ranks->size * sizeof *ranks->votes);
+    ranks->heartbeat.from = ranks->own;
     STN_TRY(duplicate(ranks, from, error));
-    ranks->told = now();
+    ranks->last_heartbeat = now();
     return listen_on(ranks) ? STN_OK : stn_fail(error, STN_ERROR_IO, "MPI could not receive");
 }
 
@@ -272,7 +272,7 @@ stn_status team_ranks_open(const void *communicator, double seconds, team_ranks 
     *ranks = NULL;
     team_ranks *made = calloc(1, sizeof *made);
     if (!made) return stn_fail_memory(error, "a team's ranks", sizeof *made);
-    made->culprit = -1;
+    made->failed_rank = -1;
     stn_status status = limit_of(seconds, &made->limit, error);
     if (status == STN_OK) status = open_ranks(made, communicator, error);
     if (status == STN_OK)
@@ -289,16 +289,16 @@ void team_ranks_close(team_ranks *ranks) {
         ranks->listens = false, ranks->broken = true;
     if (ranks->listens) {
         pending control = {.request = ranks->listening};
-        give_up(ranks, &control, 1);
+        team_give_up(ranks, &control, 1);
     }
-    for (int r = 0; ranks->beats && r < ranks->size; r++)
-        if (!over && ranks->beats[r] && !is_done(ranks, &ranks->beats[r], &problem)) ranks->broken = true;
+    for (int r = 0; ranks->heartbeats && r < ranks->size; r++)
+        if (!over && ranks->heartbeats[r] && !is_done(ranks, &ranks->heartbeats[r], &problem)) ranks->broken = true;
     if (ranks->has_comm && !ranks->broken) (void)ranks->mpi.call.comm_free(&ranks->comm);
-    free(ranks->last), free(ranks->beats), free(ranks->claims);
+    free(ranks->last), free(ranks->heartbeats), free(ranks->votes);
     if (!ranks->broken) free(ranks); /* else a message may still be on its way from it */
 }
 
 int team_ranks_size(const team_ranks *ranks) { return ranks->size; }
 int team_ranks_own(const team_ranks *ranks) { return ranks->own; }
-int team_ranks_culprit(const team_ranks *ranks) { return ranks->culprit; }
+int team_ranks_failed(const team_ranks *ranks) { return ranks->failed_rank; }
 bool team_ranks_broken(const team_ranks *ranks) { return ranks->broken; }

@@ -1,9 +1,9 @@
 /* The processes of a team, by MPI: messages that are waited for with a time limit, and agreements,
  * which give all of them the same status.
  *
- * A process that waits or computes says so to all others (a beat) several times within the limit. A
- * process that is waited for and says nothing for as long as the limit has died or hangs: whoever
- * notices tells all others, and every call fails from then on. */
+ * A process that waits or computes sends a heartbeat to all others several times within the limit.
+ * A process that is waited for and sends nothing for as long as the limit has died or hangs: the
+ * process that notices tells all others, and every call fails from then on. */
 #ifndef STN_TEAM_RANKS_H
 #define STN_TEAM_RANKS_H
 #include "team/mpi.h"
@@ -18,7 +18,7 @@ void team_ranks_close(team_ranks *ranks); /* NULL is fine */
 int team_ranks_size(const team_ranks *ranks);
 int team_ranks_own(const team_ranks *ranks);
 /* The rank that the last failure names; -1: none failed. */
-int team_ranks_culprit(const team_ranks *ranks);
+int team_ranks_failed(const team_ranks *ranks);
 /* Does a rank no longer answer, so that nothing can be sent any more? */
 bool team_ranks_broken(const team_ranks *ranks);
 
@@ -32,9 +32,9 @@ typedef struct team_message {
 /* Sends and receives all of them. */
 stn_status team_ranks_transfer(team_ranks *ranks, const team_message *messages, int count, stn_error *error);
 
-/* For long computations, at least every 0.2 s: tells the others that this rank computes. False:
- * another one failed, so stop; team_ranks_transfer and team_ranks_agree say why. */
-bool team_ranks_look(team_ranks *ranks);
+/* For long computations, at least every 0.2 s: sends heartbeats and receives those of others.
+ * False: another rank failed, so stop; team_ranks_transfer and team_ranks_agree return why. */
+bool team_ranks_poll(team_ranks *ranks);
 
 /* A failure of this rank between two agreements: tells all others, which fail too. Returns the
  * status. */
@@ -47,43 +47,43 @@ stn_status team_ranks_fail(team_ranks *ranks, stn_status status, stn_error *erro
 stn_status team_ranks_agree(team_ranks *ranks, stn_status status, uint64_t hash, const char *words, void *shared,
                             size_t bytes, stn_error *error);
 
-/* ---- what ranks.c (messages) and agree.c (agreements) share ------------------------------------- */
+/* ---- what ranks.c (messages) and agree.c (agreements) share ---------------------------------- */
 
-enum { TAG_CONTROL = 1, TAG_CLAIM, TAG_VERDICT, TAG_USER = 16, WORDS = 320 };
+enum { TAG_CONTROL = 1, TAG_VOTE, TAG_DECISION, TAG_USER = 16, WORDS = 320 };
 
-/* A beat, or what failed. */
+/* A heartbeat, or what failed. */
 typedef struct control {
-    int from, is_failure, culprit;
+    int from, is_failure, failed_rank;
     stn_status status;
     char message[sizeof((stn_error *)0)->message];
 } control;
 
-typedef struct claim { /* from each rank to rank 0 */
+typedef struct vote { /* from each rank to rank 0 */
     stn_status status;
     uint64_t hash;
     char message[sizeof((stn_error *)0)->message], words[WORDS];
-} claim;
+} vote;
 
-typedef struct verdict { /* from rank 0 to each rank */
+typedef struct decision { /* from rank 0 to each rank */
     stn_status status;
-    int culprit;
+    int failed_rank;
     char message[sizeof((stn_error *)0)->message];
     unsigned char shared[TEAM_SHARED];
-} verdict;
+} decision;
 
 /* For ranks.c and agree.c. */
 struct team_ranks {
     stn_mpi mpi;
     stn_mpi_handle comm, listening; /* of the control message that is received next */
     bool has_comm, listens, broken;
-    int size, own, culprit;
-    double limit, told; /* seconds; when this rank last sent beats */
-    stn_error why;      /* of what is broken */
-    control heard, beat, failure;
-    double *last;          /* when each rank was heard last */
-    stn_mpi_handle *beats; /* being sent to each rank; 0: none */
-    claim *claims;         /* of rank 0 */
-    verdict verdict;
+    int size, own, failed_rank;
+    double limit, last_heartbeat; /* seconds; when this rank last sent heartbeats */
+    stn_error why;                /* of what is broken */
+    control heard, heartbeat, failure;
+    double *last;               /* when each rank was heard last */
+    stn_mpi_handle *heartbeats; /* being sent to each rank; 0: none */
+    vote *votes;                /* of rank 0 */
+    decision decision;
 };
 
 typedef struct pending {
@@ -96,6 +96,8 @@ typedef struct pending {
 bool team_start(const team_ranks *ranks, bool is_sent, int peer, int tag, void *bytes, size_t size, pending *made);
 /* Waits for all of them, and gives them up on failure. */
 stn_status team_wait_for(team_ranks *ranks, pending *list, int count, stn_error *error);
+/* Cancels messages, whose memory may be freed then. */
+void team_give_up(team_ranks *ranks, pending *list, int count);
 /* Gives up a rank that has not answered for so many seconds, and tells all others. how: "has not
  * answered for". */
 stn_status team_lose(team_ranks *ranks, int peer, const char *how, double seconds, stn_error *error);

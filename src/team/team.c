@@ -109,7 +109,7 @@ stn_status stn_team_create(const stn_context_options *given, int count, const in
     return status;
 }
 
-/* ---- one member a process --------------------------------------------------------------------- */
+/* ---- one member a process -------------------------------------------------------------------- */
 
 /* Of the host's processors, this process's share. */
 static int share_of_threads(void) {
@@ -228,7 +228,7 @@ double stn_team_link_bandwidth(const stn_team *team) { return team ? team->link_
 
 int stn_team_rank(const stn_team *team) { return team ? team->own : 0; }
 
-int stn_team_failed_rank(const stn_team *team) { return team && team->ranks ? team_ranks_culprit(team->ranks) : -1; }
+int stn_team_failed_rank(const stn_team *team) { return team && team->ranks ? team_ranks_failed(team->ranks) : -1; }
 
 int stn_team_size(const stn_team *team) { return team ? team->count : 0; }
 

@@ -23,7 +23,7 @@
 
 /* Of an error, the part that adds up from launch to launch. */
 #define ALIKE 0.125
-enum { ALIGNMENT = 256, SAID = 16 /* processes whose parts are told beside this one's */ };
+enum { ALIGNMENT = 256, DESCRIBED = 16 /* members up to which the parts of other processes are described */ };
 
 /* ---- parts
  * --------------------------------------------------------------------------------------------------------- */
@@ -213,10 +213,10 @@ static stn_status begin_plan(stn_team *team, const stn_problem *problem, stn_tea
 }
 
 /* Rank 0 decides for all. */
-typedef struct decision {
+typedef struct steps_between {
     uint64_t between;
     double predicted;
-} decision;
+} steps_between;
 
 static stn_status make_parts(stn_team_plan *plan, const stn_problem *problem, const stn_plan_options *options,
                              stn_error *error) {
@@ -235,7 +235,7 @@ stn_status stn_team_plan_create(stn_team *team, const stn_problem *given, const 
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "stn_team_plan_create needs a team, a problem and a place");
     *plan = NULL;
     stn_team_plan *made = NULL;
-    decision decided = {1, 0};
+    steps_between decided = {1, 0};
     char words[256] = "";
     uint64_t hash = 0;
     stn_status status = read_given(given, given_options, &problem, &options, error);
@@ -243,7 +243,7 @@ stn_status stn_team_plan_create(stn_team *team, const stn_problem *given, const 
     if (status == STN_OK) {
         if (team->ranks) hash = team_digest(&problem, &options, words, sizeof words);
         if (team->own == 0) choose_between(made, &problem, &options, reach_of(&problem));
-        decided = (decision){made->between, made->predicted};
+        decided = (steps_between){made->between, made->predicted};
     }
     status = team_agree(team, status, hash, words, &decided, sizeof decided, error);
     if (status == STN_OK) {
@@ -322,7 +322,7 @@ stn_status stn_team_plan_describe(const stn_team_plan *plan, char **text, stn_er
         stn_text_printf(&words, "; the link copies %.4g GB/s", 1e-9 * plan->team->link_bandwidth);
     for (int m = 0; m < plan->members; m++) {
         const bool here = team_is_here(plan->team, m);
-        if (!here && plan->members > SAID) continue;
+        if (!here && plan->members > DESCRIBED) continue;
         stn_text_printf(&words, "\nmember %2d:  %s, rows %lld to %lld%s%s", m,
                         here ? plan->team->member[m].context->machine.name : "another process",
                         (long long)plan->part[m].first, (long long)(plan->part[m].first + plan->part[m].rows - 1),

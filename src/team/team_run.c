@@ -62,9 +62,9 @@ static stn_status load(stn_team_plan *plan, const grids *caller, stn_error *erro
 }
 
 /* Other ranks are told that this one computes; a failure of theirs ends the computation. */
-static int look_at_ranks(void *user, uint64_t done, uint64_t total) {
+static int poll_ranks(void *user, uint64_t done, uint64_t total) {
     (void)done, (void)total;
-    return !team_ranks_look(user);
+    return !team_ranks_poll(user);
 }
 
 static stn_status step(stn_team_plan *plan, bool is_rest, stn_error *error) {
@@ -74,7 +74,7 @@ static stn_status step(stn_team_plan *plan, bool is_rest, stn_error *error) {
         if (!team_is_here(plan->team, m)) continue;
         const team_part *part = &plan->part[m];
         stn_execution run = STN_EXECUTION_INIT;
-        if (plan->team->ranks) run.progress = look_at_ranks, run.progress_user = plan->team->ranks;
+        if (plan->team->ranks) run.progress = poll_ranks, run.progress_user = plan->team->ranks;
         run.in = part->grid[from], run.out = part->grid[!from], run.source = part->source;
         run.stream = plan->team->on_host ? NULL : stn_lane_stream(plan->team->member[m].lane);
         STN_TRY(stn_plan_run(part->plan[is_rest], &run, error));
@@ -112,7 +112,7 @@ static stn_status run_and_wait(stn_team_plan *plan, const grids *caller, stn_err
     return status == STN_OK ? waited : status;
 }
 
-/* ---- what a caller brings --------------------------------------------------------------------- */
+/* ---- what a caller brings -------------------------------------------------------------------- */
 
 static stn_status check_given(const stn_team_plan *plan, bool has_input, bool has_source, stn_error *error) {
     if (plan->has_source != has_source)

@@ -2,8 +2,8 @@
  * random problems, and each compares its part with the same rows of one device's result, to the
  * bit.
  *
- *     ranks SEED COUNT [gpu]   random problems: all sides, uneven and thin parts, types, batches, sources; on GPUs
- *     ranks unequal            the last rank brings another problem, an invalid one, no pointer; then all go on
+ *     ranks SEED COUNT [gpu]   random problems: all sides, uneven and thin parts, types, batches
+ *     ranks unequal            the last rank brings another problem, an invalid one, no pointer
  *     ranks stop RANK          that rank stops in the middle of a run
  *     ranks leave RANK         that rank makes no plan but ends
  *     ranks absent RANK        that rank stops before it makes a team
