@@ -289,7 +289,9 @@ static double sum_of(const modes_linear *l, const stn_system_stencil *stencil, d
     return sum;
 }
 
-void modes_constants(const modes_linear *l, const double *numbers, double *constants) {
+static double generic(int i) { return 0.5 + fmod(0.6180339887498949 * (i + 1), 1); }
+
+static void evaluate(const modes_linear *l, const double *numbers, bool is_generic, double *constants) {
     const stn_system *system = l->task->system;
     constants[0] = 0; /* which stands for operands that a node does not have */
     for (int i = 0; i < system->nnodes; i++) {
@@ -297,6 +299,8 @@ void modes_constants(const modes_linear *l, const double *numbers, double *const
         const double a = constants[node->operand[0]], b = constants[node->operand[1]], c = constants[node->operand[2]];
         if (node->op == STN_SYSTEM_NUMBER)
             constants[i] = stored(l, node->number);
+        else if (is_generic && (node->op == STN_SYSTEM_COEFFICIENT || node->op >= STN_SYSTEM_LESS))
+            constants[i] = generic(i);
         else if (node->op == STN_SYSTEM_COEFFICIENT)
             constants[i] = stored(l, numbers ? numbers[node->index] : system->coefficients[node->index].value);
         else if (node->op == STN_SYSTEM_FIELD)
@@ -308,6 +312,12 @@ void modes_constants(const modes_linear *l, const double *numbers, double *const
                                                      : apply_f32(node->op, (float)a, (float)b, (float)c);
     }
 }
+
+void modes_constants(const modes_linear *l, const double *numbers, double *constants) {
+    evaluate(l, numbers, false, constants);
+}
+
+void modes_generic_constants(const modes_linear *l, double *constants) { evaluate(l, NULL, true, constants); }
 
 void modes_terms(const modes_linear *l, const modes_pair *powers[2], modes_pair *terms) {
     const modes_wide zero = modes_wide_of(0);

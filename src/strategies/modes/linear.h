@@ -68,6 +68,9 @@ void modes_linear_clear(modes_linear *linear);
 /* The constant part of each node, in the arithmetic of the dtype, with these numbers for the
  * coefficients. */
 void modes_constants(const modes_linear *linear, const double *numbers, double *constants);
+/* Numbers of no meaning for all that executions may change: coefficients, and functions and
+ * comparisons, which may be zero for some coefficients and not for others. */
+void modes_generic_constants(const modes_linear *linear, double *constants);
 /* The terms of a row of frequencies, from the powers of exp(i theta) along the first two axes. */
 void modes_terms(const modes_linear *linear, const modes_pair *powers[2], modes_pair *terms);
 

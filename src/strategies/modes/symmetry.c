@@ -88,12 +88,9 @@ static bool find_symmetries(modes_linear *l, const probe *p, char *reason, size_
     return true;
 }
 
-/* Coefficients that executions bring are given values of no meaning. */
 static bool probe_symmetries(modes_linear *l, char *reason, size_t size) {
     const modes_lanes *lanes = modes_lanes_at(0);
     const size_t entries = (size_t)(l->width * l->width);
-    double numbers[STN_SYSTEM_MAX_COEFFICIENTS];
-    for (int i = 0; i < STN_SYSTEM_MAX_COEFFICIENTS; i++) numbers[i] = 0.6180339887 + 0.1414213562 * i;
     probe p = {.l = l, .lanes = lanes};
     p.constants = malloc((size_t)l->task->system->nnodes * sizeof *p.constants);
     p.powers[0] = malloc((size_t)(l->reach[0] + l->reach[1] + 2 + l->nterms + lanes->lanes + 1) * sizeof *p.terms +
@@ -103,7 +100,7 @@ static bool probe_symmetries(modes_linear *l, char *reason, size_t size) {
     if (served) {
         p.powers[1] = p.powers[0] + l->reach[0] + 1, p.terms = p.powers[1] + l->reach[1] + 1;
         p.z = p.terms + l->nterms, p.plain = p.z + lanes->lanes, p.flipped = p.plain + entries;
-        modes_constants(l, numbers, p.constants);
+        modes_generic_constants(l, p.constants);
         served = find_symmetries(l, &p, reason, size);
     } else
         snprintf(reason, size, "there is no memory for its matrices");
