@@ -51,7 +51,7 @@ static double seen(const stn_task *task, const int64_t index[3]) {
 }
 
 static double one_step(const stn_task *task, const int64_t index[3]) {
-    if (stn_task_frozen(task, index)) return bench_value(linear(task, index), task->dtype);
+    if (stn_task_is_frozen(task, index)) return bench_value(linear(task, index), task->dtype);
     double sum = task->source ? bench_value(linear(task, index), task->dtype) : 0;
     for (size_t k = 0; k < task->ntaps; k++) {
         const stn_tap *tap = &task->taps[k];
@@ -127,7 +127,7 @@ static stn_status step_in(bench *machine, const stn_task *task, stn_plan *plan, 
     stn_status status = run_poisoned(machine, &wide, plan, grids[0], grids[2], grids[1], first, error);
     double wrong = relative_error(first, expected);
     free(first);
-    if (status == STN_OK && !(wrong <= stn_error_bar(&wide)))
+    if (status == STN_OK && !(wrong <= stn_error_bound(&wide)))
         status = stn_fail(error, STN_ERROR_INTERNAL,
                           "a single %s step, the reference of longer runs, is off by %.2g in relative L2",
                           stn_plan_strategy(plan), wrong);
@@ -179,7 +179,7 @@ stn_status bench_check(bench *machine, const stn_problem *problem, stn_plan *pla
     else
         STN_TRY_GOTO(status, step_by_step(machine, problem, &task, expected, error), done);
     *found = relative_error(result, expected);
-    *allowed = stn_error_bar(&task);
+    *allowed = stn_error_bound(&task);
 done:
     free(samples);
     stn_task_clear(&task);

@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "bench.h"
 #include "fft.h"
-#include "host/fft.h"
+#include "host/fft_by_type.h"
 
 #define LONG_LINE ((int64_t)1 << 22) /* from here on single elements are summed */
 #define LARGE_GRID ((int64_t)1 << 22)

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "host/layer.h"
+#include "host/fourier_layer.h"
 
 enum { PASSES = 3, ITEMS = 3, MOST_IN_A_ROW = 100, QUICK_NUMBERS = 1 << 14, HOST_NUMBERS = 1 << 22 };
 #define SHORT_RUN 3e-4 /* seconds: shorter ones are timed many in a row */

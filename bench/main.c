@@ -6,14 +6,14 @@
 
 #include "base/error.h"
 #include "bench.h"
-#include "studies/envelope.h"
 #include "fft.h"
 #include "fno.h"
-#include "studies/forms.h"
-#include "studies/fusion.h"
 #include "online.h"
 #include "options.h"
 #include "rates.h"
+#include "studies/envelope.h"
+#include "studies/forms.h"
+#include "studies/fusion.h"
 
 enum { ONLINE_SECONDS = 3, QUICK_STEPS = 10, WRONG = 1, DTYPES = 3, WHOLE_GRID_REPEAT = 3 };
 static const double host_bar = 50; /* percent of copy for one step of heat-2d in f64 */

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "options.h"
 #include "plan/plan.h"
-#include "tune/compare.h"
+#include "tune/compare_results.h"
 #include "tune/online_state.h"
 #include "tune/tuner.h"
 

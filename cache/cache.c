@@ -287,7 +287,7 @@ static stn_status keep(void *user, stn_wisdom *before, stn_text *after, stn_erro
 
 /* Adds the folder's wisdom to the counts. verify: a damaged file is moved aside, an unreadable one
  * is logged. */
-static void count_wisdom(stn_cache *cache, bool verify, stn_cache_sweep *counts) {
+static void count_wisdom(stn_cache *cache, bool verify, stn_cache_collection *counts) {
     stn_folder *folder = &cache->disk.folder;
     stn_wisdom wisdom;
     struct stat seen;
@@ -307,19 +307,19 @@ static void count_wisdom(stn_cache *cache, bool verify, stn_cache_sweep *counts)
     }
 }
 
-stn_status stn_cache_verify(stn_cache *cache, stn_cache_sweep *counts, stn_error *error) {
+stn_status stn_cache_verify(stn_cache *cache, stn_cache_collection *counts, stn_error *error) {
     STN_TRY(stn_disk_verify(&cache->disk, counts, error));
     count_wisdom(cache, true, counts);
     return STN_OK;
 }
 
-stn_status stn_cache_gc(stn_cache *cache, int64_t spare_seconds, stn_cache_sweep *counts, stn_error *error) {
+stn_status stn_cache_gc(stn_cache *cache, int64_t spare_seconds, stn_cache_collection *counts, stn_error *error) {
     STN_TRY(stn_disk_gc(&cache->disk, spare_seconds, counts, error));
     count_wisdom(cache, false, counts);
     return STN_OK;
 }
 
-stn_status stn_cache_clear(stn_cache *cache, stn_cache_sweep *counts, stn_error *error) {
+stn_status stn_cache_clear(stn_cache *cache, stn_cache_collection *counts, stn_error *error) {
     STN_TRY(stn_disk_clear(&cache->disk, counts, error));
     return stn_wisdom_remove(&cache->disk.folder, error);
 }

@@ -70,12 +70,12 @@ stn_status stn_cache_resolve(stn_cache *cache, const char *prefix, stn_key *key,
 /* Removes damaged entries. Entries that cannot be read now (no memory, no file handles, its mode)
  * or cannot be removed (a non-empty folder under an entry's name) are left, counted and named to
  * the logger. */
-stn_status stn_cache_verify(stn_cache *cache, stn_cache_sweep *counts, stn_error *error);
+stn_status stn_cache_verify(stn_cache *cache, stn_cache_collection *counts, stn_error *error);
 /* Collects the least recently used entries until the caps hold, except those used in the last
  * `spare_seconds` (negative: 24 hours), and temporary files older than an hour. */
-stn_status stn_cache_gc(stn_cache *cache, int64_t spare_seconds, stn_cache_sweep *counts, stn_error *error);
+stn_status stn_cache_gc(stn_cache *cache, int64_t spare_seconds, stn_cache_collection *counts, stn_error *error);
 /* Removes every entry and all wisdom; leaves files that are not the cache's. */
-stn_status stn_cache_clear(stn_cache *cache, stn_cache_sweep *counts, stn_error *error);
+stn_status stn_cache_clear(stn_cache *cache, stn_cache_collection *counts, stn_error *error);
 
 /* Adds every entry that the cache finds or stores from now on to the writer too (NULL: stop). Call
  * only while no other thread uses the cache. */

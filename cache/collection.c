@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "cache/file.h"
+#include "cache/atomic_file.h"
 
 enum { TEMP_SECONDS = 3600, SPARE_SECONDS = 24 * 3600 };
 
@@ -223,7 +223,7 @@ stn_status stn_disk_each(stn_disk *disk, stn_cache_visit visit, void *user, stn_
     return STN_OK;
 }
 
-static bool remove_file(stn_disk *disk, int root, const file *which, stn_cache_sweep *counts) {
+static bool remove_file(stn_disk *disk, int root, const file *which, stn_cache_collection *counts) {
     int sub = stn_folder_open_sub(&disk->folder, root, which->sub, false);
     bool gone = sub >= 0 && stn_file_remove(sub, which->name);
     if (gone) {
@@ -254,7 +254,7 @@ static bool alias_serves(stn_disk *disk, int root, const files *all, const file 
 
 /* Removes old temporary files (of killed writers), and sources and aliases whose entry is gone. The
  * list must be sorted by name. */
-static void remove_leftovers(stn_disk *disk, int root, files *all, int64_t now, stn_cache_sweep *counts) {
+static void remove_leftovers(stn_disk *disk, int root, files *all, int64_t now, stn_cache_collection *counts) {
     for (size_t i = 0; i < all->count; i++) {
         const file *each = &all->list[i];
         bool old = now - each->used > TEMP_SECONDS;
@@ -265,10 +265,10 @@ static void remove_leftovers(stn_disk *disk, int root, files *all, int64_t now, 
     }
 }
 
-stn_status stn_disk_gc(stn_disk *disk, int64_t spare_seconds, stn_cache_sweep *counts, stn_error *error) {
+stn_status stn_disk_gc(stn_disk *disk, int64_t spare_seconds, stn_cache_collection *counts, stn_error *error) {
     files all;
     int root;
-    *counts = (stn_cache_sweep){0};
+    *counts = (stn_cache_collection){0};
     if (spare_seconds < 0) spare_seconds = SPARE_SECONDS;
     STN_TRY(scan(disk, &root, &all, error));
     int64_t now = time(NULL);
@@ -292,10 +292,10 @@ stn_status stn_disk_gc(stn_disk *disk, int64_t spare_seconds, stn_cache_sweep *c
     return STN_OK;
 }
 
-stn_status stn_disk_clear(stn_disk *disk, stn_cache_sweep *counts, stn_error *error) {
+stn_status stn_disk_clear(stn_disk *disk, stn_cache_collection *counts, stn_error *error) {
     files all;
     int root;
-    *counts = (stn_cache_sweep){0};
+    *counts = (stn_cache_collection){0};
     STN_TRY(scan(disk, &root, &all, error));
     for (size_t i = 0; i < all.count; i++)
         if (!remove_file(disk, root, &all.list[i], counts) && all.list[i].kind == FILE_ENTRY) {
@@ -308,7 +308,7 @@ stn_status stn_disk_clear(stn_disk *disk, stn_cache_sweep *counts, stn_error *er
 
 /* Logs and removes a damaged entry; logs and keeps one that cannot be read or removed. */
 static bool verify_one(void *user, const found *one) {
-    stn_cache_sweep *counts = user;
+    stn_cache_collection *counts = user;
     const stn_folder *folder = &one->disk->folder;
     const char *sub = one->file->sub, *name = one->file->name, *fault = one->item.fault;
     bool gone = false;
@@ -336,10 +336,10 @@ static bool verify_one(void *user, const found *one) {
     return true;
 }
 
-stn_status stn_disk_verify(stn_disk *disk, stn_cache_sweep *counts, stn_error *error) {
+stn_status stn_disk_verify(stn_disk *disk, stn_cache_collection *counts, stn_error *error) {
     files all;
     int root;
-    *counts = (stn_cache_sweep){0};
+    *counts = (stn_cache_collection){0};
     STN_TRY(scan(disk, &root, &all, error));
     for (int i = 0; i < 256; i++) {
         if (!all.hidden[i]) continue;
@@ -352,7 +352,7 @@ stn_status stn_disk_verify(stn_disk *disk, stn_cache_sweep *counts, stn_error *e
 }
 
 void stn_disk_collect(stn_disk *disk) {
-    stn_cache_sweep counts;
+    stn_cache_collection counts;
     stn_error error;
     if (stn_disk_gc(disk, -1, &counts, &error) == STN_OK && counts.removed_files)
         stn_log(disk->folder.logger, STN_LOG_DEBUG, "%llu files (%llu bytes) were removed from the cache folder %s",

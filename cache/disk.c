@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "cache/file.h"
+#include "cache/atomic_file.h"
 
 void stn_disk_name(const stn_key *key, char sub[3], char name[STN_DISK_NAME]) {
     char hex[65];

@@ -14,12 +14,12 @@ typedef struct stn_cache_item {
 typedef bool (*stn_cache_visit)(void *user, const stn_cache_item *item); /* false: stop */
 
 /* Counts of kernels and wisdom together. */
-typedef struct stn_cache_sweep {
+typedef struct stn_cache_collection {
     uint64_t files, bytes;                 /* kernels kept; bytes of kernels and wisdom kept */
     uint64_t measured;                     /* wisdom entries kept */
     uint64_t removed_files, removed_bytes; /* entries, temporary files and leftovers */
     uint64_t damaged;                      /* damaged ones among the removed (verify only) */
     /* Faulty or unreadable ones that remain, each named to the logger (verify only). */
     uint64_t left;
-} stn_cache_sweep;
+} stn_cache_collection;
 #endif

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "cache/file.h"
+#include "cache/atomic_file.h"
 #include "cache/lock.h"
 
 #define NAME "wisdom"

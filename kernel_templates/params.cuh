@@ -65,7 +65,7 @@ constexpr int AXIS_SIDE_LOW = 3, AXIS_SIDE_HIGH = 3;  // boundary_kind of the ax
 constexpr int ALONG_X = 1;                            // 1: the axis is the fastest one
 constexpr int FROZEN = 0;                             // 1: points frozen by a fixed side are kept
 
-// ---- lowrank_brick: the fused taps are the sum over terms r of (vector of sum TERM_SUM[r] along
+// ---- lowrank_volume: the fused taps are the sum over terms r of (vector of sum TERM_SUM[r] along
 // z) (the term's own along y) (x factor TERM_X[r]); Z_LOW .. X_HIGH are theirs
 constexpr int X_FACTORS = 2, SUMS = 2, CORE_TERMS = 3;  // vectors along x, along z, and their pairs
 // 1: x factor 0 is a single weight, 1, in the middle.
@@ -94,7 +94,7 @@ constexpr int SPARSE_PARTS = 1;     // 11-bit parts of a weight
 // 1: f32 elements are split into two parts of 11 bits too (not in 1D).
 constexpr int SPARSE_SPLIT = 0;
 constexpr int SPARSE_ADJACENT_COLUMNS = 8;  // adjacent columns among a product's eight: 1, 2 or 8
-// sparse_walk: adjacent warps of a block; other kernels: 0.
+// sparse_march: adjacent warps of a block; other kernels: 0.
 constexpr int SPARSE_ADJACENT_WARPS = 1;
 constexpr int SPARSE_HELD = 8;  // rows of taps in registers at the same time, at most
 // For each plane: its first row of taps, from -Y_LOW on, and the number of rows.
@@ -181,7 +181,7 @@ using SCALE_TO = double;           // type of the elements that it writes
 // this
 constexpr int CLUSTER = 8;  // blocks that hold an image, or lines, together
 
-// ---- device/ladder.cuh: FFTs of lines in shared memory; fft_ladder, spectral_rows,
+// ---- device/shared_fft.cuh: FFTs of lines in shared memory; fft_shared, spectral_rows,
 // spectral_columns
 constexpr int LINE_POINTS = 64;  // complex points of a line
 constexpr int LINE_STAGES = 2;   // radices: 1 to 10, 12, 14, 15, 16
@@ -218,7 +218,7 @@ constexpr int EXPECTED_HEADER = 0;
 // A segment has 256 times as many points: 2, 4, 8 or 16; segment_line: 1 too.
 constexpr int SEGMENT_FIRST = 16;
 // segment_line: 1: one segment of 512 times as many points; 2: of 1024 times.
-constexpr int SEGMENT_ALONE = 0;
+constexpr int SEGMENT_SINGLE = 0;
 // segment_line, where SEGMENT_FIRST is 1: pairs of segments of a block, an even number.
 constexpr int SEGMENT_GROUPS = 8;
 constexpr int SYMBOL_REAL = 1;  // 1: taps are symmetric, so their symbol is real
@@ -228,86 +228,86 @@ constexpr int SEGMENT_COSINES = 0;  // 1: a segment is a whole line that is mirr
 // 1: the line is the second quarter and part of the third of its only segment; 2: both quarters.
 constexpr int SEGMENT_MIDDLE = 0;
 // segment_line: 1: a segment begins at a memory line and is rotated.
-constexpr int SEGMENT_TURNED = 0;
+constexpr int SEGMENT_ROTATED = 0;
 // segment_line, sum of 1: outputs are stored as streaming data; 2: of 256 points, inputs are
 // loaded directly to registers; 4: copies prefetch 256 bytes into L2.
-constexpr int SEGMENT_WAY = 0;
+constexpr int SEGMENT_TRANSFER = 0;
 // 1: contributions of the sides' values are added, along lines or in the last pass.
 constexpr int PROFILES = 0;
 constexpr int SYMBOL_EVEN = 0;  // segment_face: 1: the symbol's imaginary part is even too
 constexpr int SOURCE_BACK = 0;  // segment_source: 1: writes frozen values back to a grid
-// segment/product.cuh: each at most 16; for segment_product coprime; where the last is 1 the others
+// segment/dense_convolution.cuh: each at most 16; for segment_prime_factor coprime; where the last is 1 the others
 // may be larger.
-constexpr int PRODUCT_1 = 16, PRODUCT_2 = 15, PRODUCT_3 = 7;
+constexpr int DFT_N1 = 16, DFT_N2 = 15, DFT_N3 = 7;
 // Of a fragment in f64: 16 and 16, 8 or 4, 8 and 4.
-constexpr int PRODUCT_ROWS = 16, PRODUCT_DEPTH = 8;
+constexpr int DFT_ROWS = 16, DFT_DEPTH = 8;
 // f16: number of half-precision parts of a number, 1 or 2; 0: tf32, as for f32.
-constexpr int PRODUCT_PARTS = 0;
-constexpr int PRODUCT_EVEN = 0;  // 1: taps are symmetric along each axis, so matrices are real
-// segment_torus: 1: an argument is subtracted from inputs and added to outputs.
-constexpr int TORUS_SHIFTED = 0;
+constexpr int DFT_PARTS = 0;
+constexpr int DFT_REAL = 0;  // 1: taps are symmetric along each axis, so matrices are real
+// segment_dense_tile: 1: an argument is subtracted from inputs and added to outputs.
+constexpr int TILE_SHIFTED = 0;
 constexpr int SLICE_GAP = 6, LANE_TURN = 4;  // elements between slices; place_of
 constexpr int SEGMENT_LINES = 0;             // segment_line: 1: there are several lines
 // segment_columns: pairs of columns of a tile: 1, 2, 4 or 8.
 constexpr int SEGMENT_PAIRS = 4;
-// segment_tile: 16 TILE_A columns, TILE_T TILE_R rows.
+// segment_fft_tile: 16 TILE_A columns, TILE_T TILE_R rows.
 constexpr int TILE_A = 4, TILE_T = 8, TILE_R = 8;
 constexpr int TILE_SHARES = 1;  // blocks of a cluster that hold a tile together
 
-// ---- spectral_sheet: LINE_*, EXTEND_* and these
-constexpr int SHEET_WIDTH = 64;     // points of a row
-constexpr int SHEET_FINE = 6;       // log2 of the size of the first of two tables of roots
-constexpr int SHEET_USEFUL = 4096;  // points of the grid that a sheet covers
+// ---- spectral_four_step: LINE_*, EXTEND_* and these
+constexpr int FOUR_STEP_WIDTH = 64;     // points of a row
+constexpr int FOUR_STEP_FINE = 6;       // log2 of the size of the first of two tables of roots
+constexpr int FOUR_STEP_USEFUL = 4096;  // points of the grid that a sheet covers
 
 // ---- spectral_rows, spectral_columns: LINE_* and these
 // spectral_rows: 1: a row is several strips, each with its own periodic domain.
 constexpr int STRIPS = 0;
-constexpr int WALK_STEP = 48;      // spectral_walk: points of the grid that a segment covers
-constexpr int WALK_BEFORE = 8;     // points of a segment before those
-constexpr int WALK_WIDTH = 520;    // frequencies from strip to strip
-constexpr int WALK_LEGS = 1;       // blocks that share a column
-constexpr int WALK_FACTORS = 1;    // 1: the factors are computed once for all segments
+constexpr int MARCH_STEP = 48;     // spectral_march: points of the grid that a segment covers
+constexpr int MARCH_BEFORE = 8;    // points of a segment before those
+constexpr int MARCH_WIDTH = 520;   // frequencies from strip to strip
+constexpr int MARCH_CHUNKS = 1;    // blocks that share a column
+constexpr int MARCH_FACTORS = 1;   // 1: the factors are computed once for all segments
 constexpr int SPECTRUM_GROUP = 2;  // rows of the spectrum whose elements are adjacent
 constexpr int SPECTRUM_BACK = 0;   // spectral_rows: 1: from frequencies to points
-// spectral_rows, spectral_sheet: 1: the inverse adds to the output.
+// spectral_rows, spectral_four_step: 1: the inverse adds to the output.
 constexpr int SPECTRUM_ADDS = 0;
 // spectral_columns: 0 forward, 1 inverse, 2 forward, times the symbol and inverse.
 constexpr int DIRECTION = 2;
 // spectral_rows: 1: the output's rows hold a part of their own spectrum.
-constexpr int SPECTRUM_HELD = 0;
+constexpr int SPECTRUM_IN_OUTPUT = 0;
 // spectral_columns: 1: results go to another array, for each snapshot anew; 2: to other rows and
 // planes.
-constexpr int SPECTRUM_APART = 0;
+constexpr int SPECTRUM_ELSEWHERE = 0;
 constexpr int EXTEND_REPEATS = 1;  // spectral/extension.cuh: how the axis continues past its sides
 constexpr int EXTEND_LOW = 0, EXTEND_LOW_SIGN = 1;
 constexpr int EXTEND_HIGH = 0, EXTEND_HIGH_SIGN = 1;
 constexpr int LINE_WHOLE = 0;  // 1: a line is exactly the axis
 // spectral/symbol.cuh: 0: real and even in theta, 1: any.
 constexpr int SYMBOL = 0;
-constexpr int SYMBOL_TURNED = 0;                // 1: lines are rows of a four-step FFT
+constexpr int SYMBOL_ANGLE_SUM = 0;             // 1: lines are rows of a four-step FFT
 constexpr int SYMBOL_SUM = 0;                   // 1: the sum of the symbol's powers below `steps`
 constexpr int SYMBOL_HIGH = 1, SYMBOL_LOW = 0;  // terms of its parts
 // 1: fixed or constant sides add a source; 2: in 3D; 3: in rows of a four-step FFT.
 constexpr int SOURCES = 0;
 // spectral_columns: 1: some columns have a source and no points; 2: another kernel handles those.
-constexpr int COLUMNS_DEAD = 0;
+constexpr int COLUMNS_DECAYED = 0;
 // Pieces of a block's only column, held side by side, and the points that are right
 // in each; 1: none.
 constexpr int COLUMN_PARTS = 1, COLUMN_STEP = 0;
-constexpr int COLUMN_UNEVEN = 0;  // 1: complex elements of rows that begin at any real element
+constexpr int COLUMN_ODD_ROWS = 0;  // 1: complex elements of rows that begin at any real element
 // 1: columns are part of a row of columns that is stored elsewhere.
 constexpr int COLUMN_SLABS = 0;
 // spectral_multiply: frequencies that so many threads process at once.
 constexpr int MULTIPLY_CHUNK = 1024, MULTIPLY_LANES = 32;
-// spectral_settle: points of a column, of a thread.
-constexpr int SETTLE_POINTS = 40, SETTLE_EACH = 16;
+// spectral_decayed_modes: points of a column, of a thread.
+constexpr int DECAYED_POINTS = 40, DECAYED_EACH = 16;
 // Columns of a block; most rows of such columns that it processes, 0: one.
-constexpr int SETTLE_COLUMNS = 8, SETTLE_ROWS = 0;
-constexpr int SETTLE_AHEAD = 0;  // 1: the next row is prefetched
+constexpr int DECAYED_COLUMNS = 8, DECAYED_ROWS = 0;
+constexpr int DECAYED_PREFETCH = 0;  // 1: the next row is prefetched
 // spectral_rows: points of a row that fixed sides keep.
 constexpr int FROZEN_LOW = 0, FROZEN_HIGH = 0;
 
-// ---- fno_line, fno_split: LINE_*, WARPS and BLOCKS, and these; fno/product.cuh: WARPS_M ..
+// ---- fno_line, fno_split: LINE_*, WARPS and BLOCKS, and these; fno/mode_product.cuh: WARPS_M ..
 // TILES_N
 // The parts of a layer that it computes.
 constexpr int FNO_FORWARD = 1, FNO_PRODUCT = 1, FNO_BACK = 1;
@@ -336,21 +336,21 @@ constexpr int FNO_PARTS = 1;
 constexpr int WARPS_M = 2, WARPS_N = 4;  // warps along modes and along outputs
 constexpr int TILES_M = 1, TILES_N = 2;  // tiles of a warp: of 16 modes and of 8 outputs
 
-// ---- fno_dense: the input and output parameters of fno_line, those of fno/product.cuh, and these
+// ---- fno_dense: the input and output parameters of fno_line, those of fno/mode_product.cuh, and these
 constexpr int DENSE_TERMS = 64;    // elements of an input line
 constexpr int DENSE_COLUMNS = 32;  // elements of an output line; for modes an even number
 constexpr int DENSE_DEPTH = 64;    // terms in shared memory at the same time
 
-// ---- fno_few: the input and output parameters of fno_line, BLOCKS, THREADS_X of a line, and these
+// ---- fno_few_modes: the input and output parameters of fno_line, BLOCKS, THREADS_X of a line, and these
 constexpr int FEW_POINTS = 128;  // points of a line
 constexpr int FEW_RADIX = 8;     // radix of its butterflies: a factor of FEW_POINTS
 // 1: a real line is one channel, with butterflies of 2 FEW_RADIX points.
-constexpr int FEW_ALONE = 0;
+constexpr int FEW_SINGLE_CHANNEL = 0;
 constexpr int FEW_LINES = 2;  // lines of a block
 // Partial sums over a line's threads, added at the end; a power of two.
 constexpr int FEW_PARTS = 1;
 
-// ---- fno_modes: those of fno/product.cuh, BLOCKS, FNO_FROM (left), FNO_TO, FNO_CONJUGATE (right),
+// ---- fno_modes: those of fno/mode_product.cuh, BLOCKS, FNO_FROM (left), FNO_TO, FNO_CONJUGATE (right),
 // and these
 using FNO_RIGHT = double;        // type of the right factor
 constexpr int FNO_TOGETHER = 4;  // modes of a block

@@ -58,8 +58,8 @@ def without_swap(folder):
 
 
 def without_async(folder):
-    edit(folder, "device/walk.cuh", r"copy_async_16\(", "copy_now(")
-    edit(folder, "device/walk.cuh", r"\A((?:.*\n)*?#include .*\n)\n", lambda match: match.group(1) + COPY_NOW + "\n")
+    edit(folder, "device/row_loader.cuh", r"copy_async_16\(", "copy_now(")
+    edit(folder, "device/row_loader.cuh", r"\A((?:.*\n)*?#include .*\n)\n", lambda match: match.group(1) + COPY_NOW + "\n")
 
 
 def without_fragments(folder):

@@ -16,9 +16,9 @@ import tempfile
 
 from breakdown import TEMPLATES, edit
 
-KERNEL = "segment/segment_product.cu"
-TORUS = "segment/product.cuh"
-DENSE = "segment/dense.cuh"
+KERNEL = "segment/segment_prime_factor.cu"
+TORUS = "segment/dense_convolution.cuh"
+DENSE = "segment/dense_dft.cuh"
 STEPS = "6"
 LENGTH = "840"  # the fastest product at so few steps
 

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/error.h"
 #include "../options.h"
+#include "base/error.h"
 #include "plan/plan.h"
 
 enum { STRATEGIES = 8, SAMPLES = 3, CASES = 6, QUICK_CASES = 1, QUICK_LENGTHS = 2 };

@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../options.h"
 #include "base/error.h"
 #include "forms.h"
-#include "../options.h"
 #include "plan/plan.h"
 
 static const struct {

@@ -6,10 +6,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/error.h"
 #include "../options.h"
+#include "base/error.h"
 #include "plan/plan.h"
-#include "strategies/segment/shape.h"
+#include "strategies/segment/segment_shape.h"
 
 #define POINTS ((size_t)1 << 27)
 #define QUICK_POINTS ((size_t)1 << 13)

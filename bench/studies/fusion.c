@@ -3,11 +3,11 @@
 
 #include <string.h>
 
-#include "base/error.h"
 #include "../options.h"
+#include "base/error.h"
 #include "plan/plan.h"
-#include "strategies/segment/shape.h"
-#include "strategies/segment/tables.h"
+#include "strategies/segment/segment_shape.h"
+#include "strategies/segment/segment_tables.h"
 
 static const uint64_t lengths[] = {1, 6, 16, 64, 256, 1000, 4000};
 enum { LENGTHS = sizeof lengths / sizeof *lengths, QUICK_LENGTHS = 2, CASES = 2 };

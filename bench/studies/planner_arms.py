@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""What ONLINE would try of each problem whose candidates were all timed, for tests/tune/recorded_arms_24.inc.
+"""What ONLINE would try of each problem whose candidates were all timed, for tests/tune/recorded_candidates_24.inc.
 
-Usage: planner_arms.py [--told TOLD.jsonl] TIMES.jsonl ... > tests/tune/recorded_arms_24.inc
+Usage: planner_arms.py [--told TOLD.jsonl] TIMES.jsonl ... > tests/tune/recorded_candidates_24.inc
 
 TIMES.jsonl is what `planner.py regret --times` wrote; of a problem that several have, the first counts. TOLD.jsonl is what `stentor tune --arch sm_90 --json`
 tells of the list: with it, predictions are this build's, not those of the run that was timed. A row is a problem: bytes of a grid, the fastest of all
-candidates, how many may be tried, and of each what it was predicted to take and what it took, in microseconds, and the number of its strategy. They are chosen as src/tune/online.c chooses
+candidates, how many may be tried, and of each what it was predicted to take and what it took, in microseconds, and the number of its strategy. They are chosen as src/tune/online_tuning.c chooses
 them: the best estimate, the best of each other strategy that is not hopeless, then whatever is likely.
 """
 import argparse

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/error.h"
 #include "../bench.h"
+#include "base/error.h"
 #include "plan/plan.h"
 
 enum { WAYS = 12 }; /* that strategy fno offers at most */

@@ -13,7 +13,7 @@ def array(text: bytes) -> str:
 def main() -> None:
     output, files = Path(sys.argv[1]), [Path(name) for name in sys.argv[2:]]
     parts = ["/* Written by cache/tuned/embed_wisdom.py: do not edit. */",
-             '#include "tune/wisdom.h"', ""]
+             '#include "tune/plan_wisdom.h"', ""]
     for index, file in enumerate(files):
         text = file.read_bytes()
         if not text.startswith(b"stentor wisdom 2\n") or b"\0" in text:

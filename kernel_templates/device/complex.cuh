@@ -87,10 +87,10 @@ __device__ __forceinline__ complex<float> get(const unsigned *from) {
 }
 
 // ---- conversion to and from 32-bit words, for shuffles and cluster copies
-__device__ __forceinline__ void words_from(complex<float> z, unsigned (&to)[2]) {
+__device__ __forceinline__ void to_words(complex<float> z, unsigned (&to)[2]) {
     to[0] = __float_as_uint(z.re), to[1] = __float_as_uint(z.im);
 }
-__device__ __forceinline__ void words_from(complex<double> z, unsigned (&to)[4]) {
+__device__ __forceinline__ void to_words(complex<double> z, unsigned (&to)[4]) {
     const long long re = __double_as_longlong(z.re), im = __double_as_longlong(z.im);
     to[0] = static_cast<unsigned>(re), to[1] = static_cast<unsigned>(re >> 32);
     to[2] = static_cast<unsigned>(im), to[3] = static_cast<unsigned>(im >> 32);

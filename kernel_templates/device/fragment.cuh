@@ -231,7 +231,7 @@ __device__ __forceinline__ void product_pass(int pass, typename tensor<STORE>::r
 // Tensor cores truncate an f32 sum towards zero, and over a long sum and many launches the error
 // accumulates. Where full f32 precision is needed, with two parts on both sides, each product is
 // summed from zero and then added to the total with rounding.
-constexpr bool sums_apart(int left_parts, int right_parts) { return left_parts == 2 && right_parts == 2; }
+constexpr bool needs_separate_sums(int left_parts, int right_parts) { return left_parts == 2 && right_parts == 2; }
 template <class REAL>
 __device__ __forceinline__ void add_tile(REAL (&sum)[4], const REAL (&product)[4]) {
 #pragma unroll

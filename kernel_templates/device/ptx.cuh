@@ -195,7 +195,7 @@ __device__ __forceinline__ void copy_async_wait() {
 
 // Prefetches `bytes` (a multiple of 16, at an address that is one) into L2 without waiting. Does
 // nothing before sm_90.
-__device__ __forceinline__ void prefetch_far(const void *from, unsigned bytes) {
+__device__ __forceinline__ void prefetch_l2(const void *from, unsigned bytes) {
 #if __CUDA_ARCH__ >= 900
     asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(from), "r"(bytes) : "memory");
 #endif
@@ -203,7 +203,7 @@ __device__ __forceinline__ void prefetch_far(const void *from, unsigned bytes) {
 
 // Hides the value of i from the optimizer: computations that depend on it are neither hoisted above
 // this point nor kept from before it.
-__device__ __forceinline__ void keep_here(int &i) { asm volatile("" : "+r"(i)); }
+__device__ __forceinline__ void hide_from_optimizer(int &i) { asm volatile("" : "+r"(i)); }
 
 // ---- f64 tensor products, c += a b
 __device__ __forceinline__ void mma_m8n8k4(double (&c)[2], double a, double b) {
@@ -329,7 +329,7 @@ __device__ __forceinline__ void let_next_launch_begin() {
 #endif
 }
 // Waits until the previous launch has ended and its writes are visible.
-__device__ __forceinline__ void wait_for_launch_before() {
+__device__ __forceinline__ void wait_for_previous_launch() {
 #if __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif

@@ -11,7 +11,7 @@
 // run time.
 #include "device/element.cuh"
 #include "device/index.cuh"
-#include "device/twins.cuh"
+#include "device/launch_checks.cuh"
 #include "params.cuh"
 
 struct any_tap {
@@ -31,7 +31,7 @@ struct any_arguments {
     int ntaps, unused;
     REAL constant[3][2];  // value past each side
 };
-static_assert(is_twin(sizeof(any_arguments), sizeof(any_arguments::constant)),
+static_assert(layout_matches(sizeof(any_arguments), sizeof(any_arguments::constant)),
               "the launcher's mirrored struct of the arguments");
 
 // Same as fold of device/index.cuh, with boundary kinds that are data.

@@ -8,7 +8,7 @@
 // is strided.
 #include "device/element.cuh"
 #include "device/index.cuh"
-#include "device/twins.cuh"
+#include "device/launch_checks.cuh"
 #include "params.cuh"
 
 struct gather_tap {
@@ -27,7 +27,7 @@ struct gather_arguments {
     int ntaps, unused;
     REAL constant[3][2];  // value past each side, axes z, y, x
 };
-static_assert(is_twin(sizeof(gather_arguments), sizeof(gather_arguments::constant)),
+static_assert(layout_matches(sizeof(gather_arguments), sizeof(gather_arguments::constant)),
               "the launcher's mirrored struct of the arguments");
 
 __device__ __forceinline__ REAL folded_tap(const gather_arguments &a, const STORE *grid, long long z, long long y,

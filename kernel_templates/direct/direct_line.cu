@@ -16,7 +16,7 @@
 #include "device/arith.cuh"
 #include "device/element.cuh"
 #include "device/index.cuh"
-#include "device/twins.cuh"
+#include "device/launch_checks.cuh"
 #include "params.cuh"
 
 constexpr int THREADS = THREADS_X;
@@ -34,7 +34,7 @@ struct line_arguments {
     REAL constant[2];               // value past the low and the high side
     REAL weight[NTAPS];
 };
-static_assert(is_twin(sizeof(line_arguments), sizeof(line_arguments::constant) + sizeof(line_arguments::weight)),
+static_assert(layout_matches(sizeof(line_arguments), sizeof(line_arguments::constant) + sizeof(line_arguments::weight)),
               "the launcher's mirrored struct of the arguments");
 
 __device__ __forceinline__ void load_window(const line_arguments &a, const STORE *line, long long x,

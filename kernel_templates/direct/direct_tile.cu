@@ -36,8 +36,8 @@
 // the row's ends, are loaded one by one.
 #include "device/element.cuh"
 #include "device/index.cuh"
+#include "device/launch_checks.cuh"
 #include "device/shift.cuh"
-#include "device/twins.cuh"
 #include "params.cuh"
 
 constexpr int THREADS = THREADS_X * THREADS_Y * THREADS_Z;
@@ -66,7 +66,7 @@ struct tile_arguments {
     REAL constant[3][2];            // value past each side, axes z, y, x
     REAL weight[NTAPS];
 };
-static_assert(is_twin(sizeof(tile_arguments), sizeof(tile_arguments::constant) + sizeof(tile_arguments::weight)),
+static_assert(layout_matches(sizeof(tile_arguments), sizeof(tile_arguments::constant) + sizeof(tile_arguments::weight)),
               "the launcher's mirrored struct of the arguments");
 
 // The range of x that each line of a window needs: line i serves row r through the taps with TAP_Y

@@ -15,7 +15,7 @@
 #include "device/arith.cuh"
 #include "device/element.cuh"
 #include "device/index.cuh"
-#include "device/twins.cuh"
+#include "device/launch_checks.cuh"
 #include "params.cuh"
 
 constexpr int WIDTH = 32 * POINTS;
@@ -38,7 +38,7 @@ struct line_arguments {
     REAL constant[3][2];  // value past each side, axes z, y, x
     REAL weight[SIDE];    // of every offset, 0 where there is no tap
 };
-static_assert(is_twin(sizeof(line_arguments), sizeof(line_arguments::constant) + sizeof(line_arguments::weight)),
+static_assert(layout_matches(sizeof(line_arguments), sizeof(line_arguments::constant) + sizeof(line_arguments::weight)),
               "the launcher's mirrored struct of the arguments");
 
 struct tap_map {

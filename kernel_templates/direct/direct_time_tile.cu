@@ -35,7 +35,7 @@
 //   z      device/edge.cuh
 // Where one tile SPANS a whole 2D row, no values enter from its ends; its margins only hold the
 // points past the edges.
-#include "device/twins.cuh"
+#include "device/launch_checks.cuh"
 #include "direct/time_edge.cuh"
 #include "direct/time_tile.cuh"
 #include "params.cuh"
@@ -222,7 +222,7 @@ __device__ __forceinline__ void place_lane(const tile_arguments &a, int own_y, i
         }
 }
 
-static_assert(is_given(sizeof(shared_type), 63), "the launcher gives as much shared memory");
+static_assert(shared_bytes_match(sizeof(shared_type), 63), "the launcher gives as much shared memory");
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     direct_time_tile(const __grid_constant__ tile_arguments a) {
     extern __shared__ __align__(16) unsigned char stn_shared[];

@@ -5,7 +5,7 @@
 #include "device/edge.cuh"
 #include "device/element.cuh"
 #include "device/index.cuh"
-#include "device/twins.cuh"
+#include "device/launch_checks.cuh"
 #include "params.cuh"
 
 constexpr int LANES_X = THREADS_X, STACK = THREADS_Y;  // lanes along x and y
@@ -31,7 +31,7 @@ struct tile_arguments {
     REAL constant[3][2];                 // value past each side, axes z, y, x
     REAL weight[DEPTH][SIDE_Y][SIDE_X];  // of every offset, 0 where there is no tap
 };
-static_assert(is_twin(sizeof(tile_arguments), sizeof(tile_arguments::constant) + sizeof(tile_arguments::weight)),
+static_assert(layout_matches(sizeof(tile_arguments), sizeof(tile_arguments::constant) + sizeof(tile_arguments::weight)),
               "the launcher's mirrored struct of the arguments");
 
 // The offsets that are taps; only those are computed.

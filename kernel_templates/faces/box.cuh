@@ -3,7 +3,7 @@
 // POINTS, THREADS_X, FUSED.
 #pragma once
 #include "device/element.cuh"
-#include "device/twins.cuh"
+#include "device/launch_checks.cuh"
 #include "faces/sides.cuh"
 
 constexpr int PIECES = 6;
@@ -32,7 +32,7 @@ struct face_arguments {
     REAL constant[3][2];    // value past each side, axes z, y, x
     REAL weight[NWEIGHTS];  // weights of the taps; SEPARABLE: factors along z, y, x
 };
-static_assert(is_twin(sizeof(face_arguments), sizeof(face_arguments::constant) + sizeof(face_arguments::weight)),
+static_assert(layout_matches(sizeof(face_arguments), sizeof(face_arguments::constant) + sizeof(face_arguments::weight)),
               "the launcher's mirrored struct of the arguments");
 
 // The box of a tile at a face normal to AXIS, and its layout in shared memory. Where a row has

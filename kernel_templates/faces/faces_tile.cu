@@ -27,7 +27,7 @@
 //
 // The extents of the box depend on the axis that the face is normal to: BOX_Z[axis] x BOX_Y[axis] x
 // BOX_X[axis].
-#include "device/twins.cuh"
+#include "device/launch_checks.cuh"
 #include "faces/box.cuh"
 
 constexpr int WINDOW = POINTS + X_LOW + X_HIGH;
@@ -273,7 +273,7 @@ __device__ __forceinline__ void step_tile(const face_arguments &a, const piece &
     }
     if (p.last == FUSED) publish_patch<AXIS, true>(own, cells + p.cell);
     __syncthreads();
-    wait_for_launch_before();  // the operator's launch may write invalid values in the margins
+    wait_for_previous_launch();  // the operator's launch may write invalid values in the margins
     store_tile<AXIS>(a, t, cells, out);
 }
 
@@ -284,7 +284,7 @@ constexpr int most_cells() {
     for (int axis = 0; axis < 3; axis++) most = cells[axis] > most ? cells[axis] : most;
     return most;
 }
-static_assert(is_given(most_cells() * sizeof(REAL)), "the launcher gives as much shared memory");
+static_assert(shared_bytes_match(most_cells() * sizeof(REAL)), "the launcher gives as much shared memory");
 extern "C" __global__ void __launch_bounds__(THREADS_X, BLOCKS) faces_tile(const __grid_constant__ face_arguments a) {
     let_next_launch_begin();  // the operator's next launch may start
     extern __shared__ __align__(16) unsigned char stn_shared[];

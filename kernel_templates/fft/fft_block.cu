@@ -5,7 +5,7 @@
 //
 //     memory -> | grid 0 | grid 1 | .. |  -> stages of axis 2 -> of axis 1 -> of axis 0 -> memory
 //
-// A stage is that of device/ladder.cuh: in-place butterflies of radix R on points STRIDE apart of a
+// A stage is that of device/shared_fft.cuh: in-place butterflies of radix R on points STRIDE apart of a
 // line of N, then twiddle factors; here on the lines of all axes of all grids, by any number of
 // threads. AFTER is the product of the faster extents:
 //
@@ -21,7 +21,7 @@
 // Reads STORE, REAL, BLOCKS, THREADS_X, GRID_EXTENT, GRID_STAGES, GRID_RADIX, GRID_RADICES, GRIDS,
 // FFT_INVERSE, FFT_SCALE, FFT_LOAD_REAL, FFT_STORE_REAL.
 #include "device/fft.cuh"
-#include "device/twins.cuh"
+#include "device/launch_checks.cuh"
 #include "params.cuh"
 
 using value = complex<REAL>;
@@ -37,7 +37,7 @@ struct block_arguments {
     long long in_grid, out_grid, grids;
     REAL scale;
 };
-static_assert(is_twin(sizeof(block_arguments), sizeof(REAL)), "the arguments match the launcher's struct");
+static_assert(layout_matches(sizeof(block_arguments), sizeof(REAL)), "the arguments match the launcher's struct");
 
 template <int AXIS>
 struct axis {
@@ -52,18 +52,19 @@ struct axis {
     static constexpr int before(int s) { return s ? radix(s - 1) * before(s - 1) : 1; }
 };
 template <int AXIS, int S>
-struct rung {
+struct fft_stage {
     static constexpr int R = axis<AXIS>::radix(S), BEFORE = axis<AXIS>::before(S), BLOCK = axis<AXIS>::N / BEFORE,
                          STRIDE = BLOCK / R;
 };
 
 __device__ __forceinline__ int padded_index(int index) { return index + index / PAD; }
-static_assert(is_given((POINTS - 1 + (POINTS - 1) / PAD + 1) * sizeof(value)), "the launcher gives what this takes");
+static_assert(shared_bytes_match((POINTS - 1 + (POINTS - 1) / PAD + 1) * sizeof(value)),
+              "the launcher gives what this takes");
 
 // ---- stages
 template <int AXIS, int S>
 __device__ __forceinline__ void butterfly(value *points, int lane, int j, int line, const REAL *roots) {
-    using stage = rung<AXIS, S>;
+    using stage = fft_stage<AXIS, S>;
     constexpr int AFTER = axis<AXIS>::AFTER;
     const int q = j % stage::STRIDE,
               first = (line * axis<AXIS>::N + j / stage::STRIDE * stage::BLOCK + q) * AFTER + lane;
@@ -81,9 +82,9 @@ __device__ __forceinline__ void butterfly(value *points, int lane, int j, int li
 template <int AXIS, int S = 0>
 __device__ __forceinline__ void transform_axis(value *points, const REAL *roots) {
     if constexpr (S < GRID_STAGES[AXIS]) {
-        constexpr int COUNT = axis<AXIS>::N / rung<AXIS, S>::R, AFTER = axis<AXIS>::AFTER;
+        constexpr int COUNT = axis<AXIS>::N / fft_stage<AXIS, S>::R, AFTER = axis<AXIS>::AFTER;
 #pragma unroll 1
-        for (int b = static_cast<int>(threadIdx.x); b < POINTS / rung<AXIS, S>::R; b += THREADS_X)
+        for (int b = static_cast<int>(threadIdx.x); b < POINTS / fft_stage<AXIS, S>::R; b += THREADS_X)
             butterfly<AXIS, S>(points, b % AFTER, b / AFTER % COUNT, b / AFTER / COUNT, roots);
         __syncthreads();
         transform_axis<AXIS, S + 1>(points, roots);
@@ -95,7 +96,8 @@ __device__ __forceinline__ int point_of(int k) {
     if constexpr (S >= GRID_STAGES[AXIS])
         return 0;
     else
-        return k % rung<AXIS, S>::R * rung<AXIS, S>::STRIDE + point_of<AXIS, S + 1>(k / rung<AXIS, S>::R);
+        return k % fft_stage<AXIS, S>::R * fft_stage<AXIS, S>::STRIDE +
+               point_of<AXIS, S + 1>(k / fft_stage<AXIS, S>::R);
 }
 
 // ---- global memory

@@ -19,7 +19,7 @@
 //
 // Reads WARPS, BLOCKS, CLUSTER and FFT_INVERSE.
 #include "device/dft16.cuh"
-#include "device/twins.cuh"
+#include "device/launch_checks.cuh"
 #include "params.cuh"
 
 constexpr int LOCAL = 16 / CLUSTER, ROWS_OF_WARP = 16 * LOCAL / WARPS;
@@ -33,7 +33,7 @@ struct fft_arguments {
     float share;                    // square root of the scale: applied twice
     int unused;
 };
-static_assert(is_twin(sizeof(fft_arguments)), "the arguments match the launcher's struct");
+static_assert(layout_matches(sizeof(fft_arguments)), "the arguments match the launcher's struct");
 
 // w256^i
 __device__ __forceinline__ complex<float> root(int i) {
@@ -100,7 +100,8 @@ __device__ __forceinline__ void transform_rows(const dft16_roots &f, const compl
     if constexpr (FIRST + 1 < ROWS_OF_WARP) transform_rows<FIRST + 1>(f, between, row, warp, g, t);
 }
 
-static_assert(is_given(256 * 256 * sizeof(unsigned) / CLUSTER), "the launcher gives the shared memory that this takes");
+static_assert(shared_bytes_match(256 * 256 * sizeof(unsigned) / CLUSTER),
+              "the launcher gives the shared memory that this takes");
 extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS) fft_image(const __grid_constant__ fft_arguments a) {
     extern __shared__ __align__(16) unsigned char stn_shared[];
     chunk(*const row)[64] = reinterpret_cast<chunk(*)[64]>(stn_shared);  // 16 t + r

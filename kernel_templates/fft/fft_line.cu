@@ -31,7 +31,7 @@
 //
 // Reads STORE, REAL, BLOCKS and all of FFT_*.
 #include "device/fft.cuh"
-#include "device/twins.cuh"
+#include "device/launch_checks.cuh"
 #include "params.cuh"
 
 constexpr int N = FFT_LENGTH, T = FFT_THREADS, LINES = FFT_LINES;
@@ -85,7 +85,7 @@ struct fft_arguments {
     unsigned tiles, rows;               // blocks per innermost loop; length of the second loop
     REAL scale;
 };
-static_assert(is_twin(sizeof(fft_arguments), sizeof(fft_arguments::scale)),
+static_assert(layout_matches(sizeof(fft_arguments), sizeof(fft_arguments::scale)),
               "the arguments match the launcher's struct");
 
 __device__ __forceinline__ void wait_for_line() {
@@ -237,7 +237,7 @@ __device__ __forceinline__ line_position line_of(const fft_arguments &a, long lo
 static_assert(!FFT_MERGED || (FFT_LINES_FAST_IN && FFT_LINES_FAST_OUT && !FFT_OUTER && !FFT_SHIFT && FFT_LOOPS > 1),
               "what tiles that cross rows are for");
 
-static_assert(is_given(FFT_PITCH * LINES * sizeof(stored_point)),
+static_assert(shared_bytes_match(FFT_PITCH * LINES * sizeof(stored_point)),
               "the launcher gives the shared memory that this takes");
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) fft_line(const __grid_constant__ fft_arguments a) {
     extern __shared__ __align__(16) unsigned char stn_shared[];

@@ -23,7 +23,7 @@
 //
 // Reads WARPS, BLOCKS, CLUSTER, FFT_OUTER and FFT_INVERSE.
 #include "device/dft16.cuh"
-#include "device/twins.cuh"
+#include "device/launch_checks.cuh"
 #include "params.cuh"
 
 constexpr int LINES = 16, MINE = 16 / WARPS;  // MINE: units of 16 x 32 points per warp and step
@@ -40,7 +40,7 @@ struct fft_arguments {
     float share;     // square root of the scale; with FFT_OUTER its cube root
     int unused;
 };
-static_assert(is_twin(sizeof(fft_arguments)), "the arguments match the launcher's struct");
+static_assert(layout_matches(sizeof(fft_arguments)), "the arguments match the launcher's struct");
 
 using parts = chunk (*)[8][16][8];
 __device__ __forceinline__ chunk *at(parts part, int l, int p, int row, int index) {
@@ -165,7 +165,7 @@ __device__ __forceinline__ void first_step(const dft16_roots &f, parts part, con
     if constexpr (I + 1 < MINE) first_step<I + 1>(f, part, a, warp, g, t);
 }
 
-static_assert(is_given(2 * sizeof(*parts{}) + 16 * sizeof(*third_roots{})),
+static_assert(shared_bytes_match(2 * sizeof(*parts{}) + 16 * sizeof(*third_roots{})),
               "the launcher gives the shared memory that this takes");
 extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS) fft_long(const __grid_constant__ fft_arguments a) {
     extern __shared__ __align__(16) unsigned char stn_shared[];

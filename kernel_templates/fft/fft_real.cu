@@ -11,7 +11,7 @@
 //     | 0  1  2  3 ...  N/2  ... N-3 N-2 N-1  N |
 //       t0 t1 t2 t3 ->            <- t3  t2  t1 t0
 #include "device/fft.cuh"
-#include "device/twins.cuh"
+#include "device/launch_checks.cuh"
 #include "params.cuh"
 
 static_assert(!FFT_LOAD_REAL || !FFT_STORE_REAL, "one way or the other");
@@ -26,7 +26,7 @@ struct fft_arguments {
     unsigned tiles, lines, rows;        // blocks per line; lengths of the first and second loop
     unsigned unused;
 };
-static_assert(is_twin(sizeof(fft_arguments)), "the arguments match the launcher's struct");
+static_assert(layout_matches(sizeof(fft_arguments)), "the arguments match the launcher's struct");
 
 extern "C" __global__ void __launch_bounds__(THREADS_X) fft_real(const __grid_constant__ fft_arguments a) {
     const unsigned line = blockIdx.x / a.tiles, row = line / a.lines;

@@ -17,7 +17,7 @@
 //     D  rows as F's, column 2t + i of tile j  <->  d = 8 j + 2t + i  so stores are of 2 R points,
 //                                                                     8 lanes in a row
 #include "device/fft.cuh"
-#include "device/twins.cuh"
+#include "device/launch_checks.cuh"
 #include "params.cuh"
 
 constexpr int N = FFT_LENGTH, R = N / 256;
@@ -31,7 +31,7 @@ struct fft_arguments {
     long long lines;
     float scale;
 };
-static_assert(is_twin(sizeof(fft_arguments)), "the arguments match the launcher's struct");
+static_assert(layout_matches(sizeof(fft_arguments)), "the arguments match the launcher's struct");
 
 // A complex matrix as mma fragments of WORDS registers; products with complex data need the
 // imaginary part with both signs.
@@ -212,7 +212,8 @@ __device__ __forceinline__ void over_b(unsigned (&out)[2][2][2][R], const unsign
     }
 }
 
-static_assert(is_given(WARPS * STAGES * N * sizeof(unsigned)), "the launcher gives the shared memory that this takes");
+static_assert(shared_bytes_match(WARPS * STAGES * N * sizeof(unsigned)),
+              "the launcher gives the shared memory that this takes");
 extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS) fft_warp(const __grid_constant__ fft_arguments a) {
     extern __shared__ __align__(16) unsigned char stn_shared[];
     unsigned *const shared = reinterpret_cast<unsigned *>(stn_shared);  // STAGES lines per warp

@@ -11,7 +11,7 @@
 // batch as one long row. `from` and `to` may be the same. Reads SCALE_FROM, SCALE_TO, REAL,
 // THREADS_X.
 #include "device/element.cuh"
-#include "device/twins.cuh"
+#include "device/launch_checks.cuh"
 #include "params.cuh"
 
 constexpr long long TILE = 8 * THREADS_X;
@@ -26,7 +26,7 @@ struct scale_arguments {
     long long to_stride[3], to_batch;
     REAL factor;
 };
-static_assert(is_twin(sizeof(scale_arguments), sizeof(REAL)), "the arguments match the launcher's struct");
+static_assert(layout_matches(sizeof(scale_arguments), sizeof(REAL)), "the arguments match the launcher's struct");
 
 extern "C" __global__ void __launch_bounds__(THREADS_X) scale(const __grid_constant__ scale_arguments a) {
     const long long numbers = a.n[2] * a.per;

@@ -1,9 +1,9 @@
 // Arguments of one pass of a Fourier layer along an axis, and the activation; used by fno_line,
-// fno_split, fno_few and fno_dense.
+// fno_split, fno_few_modes and fno_dense.
 //
 // Reads REAL, STORE, FNO_FROM, FNO_TO, FNO_ACTIVATION.
 #pragma once
-#include "device/twins.cuh"
+#include "device/launch_checks.cuh"
 #include "fno/tile.cuh"
 
 struct line_arguments {
@@ -11,7 +11,7 @@ struct line_arguments {
     FNO_TO *out;
     const STORE *weight, *bias;
     const FNO_TO *added;  // skip connection; may be `out`
-    const REAL *roots;    // twiddle factors of device/ladder.cuh; of fno_dense the table
+    const REAL *roots;    // twiddle factors of device/shared_fft.cuh; of fno_dense the table
     // Strides, in numbers (real points) or complex numbers. Item i is i / inner in an outer loop
     // and i % inner in an inner one. in_stride: between channels of points, or between modes; the
     // other of these two dimensions is contiguous.
@@ -23,7 +23,7 @@ struct line_arguments {
     int channels, outputs;
     REAL scale;
 };
-static_assert(is_twin(sizeof(line_arguments), sizeof(REAL)), "the arguments match the launcher's struct");
+static_assert(layout_matches(sizeof(line_arguments), sizeof(REAL)), "the arguments match the launcher's struct");
 
 __device__ __forceinline__ REAL activated(REAL v) {
     if (FNO_ACTIVATION == 1) return REAL(0.5) * v * (REAL(1) + erf(v * REAL(0.70710678118654752440)));

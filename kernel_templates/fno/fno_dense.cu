@@ -28,7 +28,7 @@
 #include "fno/arguments.cuh"
 
 using factor = operand<FNO_FACTOR, FNO_PARTS>;
-constexpr bool SEPARATE_SUMS = sums_apart(FNO_PARTS, FNO_PARTS), FORWARD = FNO_FORWARD != 0;
+constexpr bool SEPARATE_SUMS = needs_separate_sums(FNO_PARTS, FNO_PARTS), FORWARD = FNO_FORWARD != 0;
 constexpr int THREADS = 32 * WARPS_M * WARPS_N, LINES = 16 * TILES_M * WARPS_M, ALONG = TILES_N * WARPS_N;
 constexpr int STEPS = (DENSE_TERMS + 7) / 8, DEPTH = DENSE_DEPTH, PIECES = (8 * STEPS + DEPTH - 1) / DEPTH;
 constexpr int SWEEPS = (DENSE_COLUMNS + 8 * ALONG - 1) / (8 * ALONG);
@@ -39,7 +39,7 @@ constexpr int INPUT_VALUES = (PIECES > 1 ? 2 : 1) * STAGE;                    //
 constexpr int WIDTH = 8 * TILES_N, OUT_PITCH = TILES_N == 1 ? 8 : WIDTH + 8;  // output columns
 static_assert(DEPTH % 32 == 0, "lines in shared memory begin four pairs of banks apart");
 static_assert((FORWARD ? DENSE_COLUMNS : DENSE_TERMS) % 2 == 0, "modes are complex");
-static_assert(is_given((INPUT_VALUES + (FORWARD ? 0 : WARPS_M * WARPS_N * 16 * OUT_PITCH)) * sizeof(REAL)),
+static_assert(shared_bytes_match((INPUT_VALUES + (FORWARD ? 0 : WARPS_M * WARPS_N * 16 * OUT_PITCH)) * sizeof(REAL)),
               "the launcher gives the shared memory that this takes");
 
 // ---- input

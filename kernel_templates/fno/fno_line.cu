@@ -26,10 +26,10 @@
 // Shared memory: | FFT | weights, if they stay (FNO_HELD) | tile of channels, weights of a group;
 // or tile of outputs |
 //
-// Reads FNO_*, WARPS_M .. TILES_N (fno/product.cuh), BLOCKS and what fno/lines.cuh reads.
+// Reads FNO_*, WARPS_M .. TILES_N (fno/mode_product.cuh), BLOCKS and what fno/lines.cuh reads.
 #include "fno/arguments.cuh"
+#include "fno/mode_product.cuh"
 #include "fno/points.cuh"
-#include "fno/product.cuh"
 
 static_assert(!FNO_PRODUCT || THREADS == 32 * WARPS_M * WARPS_N, "the warps that transform also multiply");
 static_assert(!FNO_PRODUCT || CHANNELS % 8 == 0, "products take whole tiles");
@@ -53,7 +53,8 @@ constexpr int FFT_SIZE = round_up(larger(FNO_FORWARD || FNO_BACK ? FFT_VALUES : 
                                   2);  // chunks are aligned to 16 bytes
 constexpr int SHARED_VALUES = FFT_SIZE + HELD_VALUES + larger(IN_VALUES + GROUP_VALUES, OUT_VALUES);
 
-static_assert(is_given(SHARED_VALUES * sizeof(value)), "the launcher gives the shared memory that this takes");
+static_assert(shared_bytes_match(SHARED_VALUES * sizeof(value)),
+              "the launcher gives the shared memory that this takes");
 
 // Calls take(mode, channel) for pairs of channels of all modes, shared by all threads; a thread
 // keeps its channels.
@@ -109,7 +110,7 @@ __device__ __forceinline__ void tile_to_points(const line_arguments &a, FNO_TO *
         const int mine = o + PER * position.side;
         if (o0 + mine < a.outputs) tile_to_shared(tile, OUT_PITCH, mine, position.line, position.t);
         line_barrier();
-        ascend<fno_line_shape, LAST, 1>(position.line, position.t, a.roots);
+        inverse_stages<fno_line_shape, LAST, 1>(position.line, position.t, a.roots);
         store_points(a, out, item, o0 + mine, position, a.roots);
         line_barrier();
     }
@@ -130,7 +131,7 @@ __device__ __forceinline__ void take_group(const line_arguments &a, const FNO_FR
     else
         line_barrier();
     if (FNO_FORWARD) {
-        descend<fno_line_shape, 1, LAST>(position.line, position.t, a.roots);
+        forward_stages<fno_line_shape, 1, LAST>(position.line, position.t, a.roots);
         shared_to_tile(position.line, tile, IN_PITCH, PER * position.side, position.t, a.scale,
                        [](REAL v) { return FNO_PRODUCT ? rounded(v) : v; });
     } else {
@@ -179,7 +180,7 @@ __device__ __forceinline__ void process_item_whole(const line_arguments &a, cons
             line_barrier();
         else
             __syncthreads();  // other threads may still read the tile of the previous item
-        descend<fno_line_shape, 1, LAST>(position.line, position.t, a.roots);
+        forward_stages<fno_line_shape, 1, LAST>(position.line, position.t, a.roots);
         shared_to_tile(position.line, tile, IN_PITCH, c0 + PER * position.side, position.t, a.scale,
                        [](REAL v) { return rounded(v); });
         line_barrier();

@@ -22,9 +22,9 @@
 //     left  [mode][row][16]        right  [mode][16][column]
 //
 // Reads REAL, BLOCKS, FNO_TOGETHER, FNO_POINTS, FNO_ROWS_FAST, FNO_MODES_FAST, FNO_CONJUGATE_OUT
-// and what fno/product.cuh reads.
-#include "device/twins.cuh"
-#include "fno/product.cuh"
+// and what fno/mode_product.cuh reads.
+#include "device/launch_checks.cuh"
+#include "fno/mode_product.cuh"
 
 constexpr int DEPTH = 16, WARPS_EACH = WARPS_M * WARPS_N, THREADS = 32 * WARPS_EACH * FNO_TOGETHER;
 // Complex numbers per mode.
@@ -45,8 +45,8 @@ struct modes_arguments {
     int row_blocks, column_blocks, points;  // points: number of real points, with FNO_POINTS
     REAL scale;
 };
-static_assert(is_twin(sizeof(modes_arguments), sizeof(REAL)), "the arguments match the launcher's struct");
-static_assert(is_given(2 * STAGE * sizeof(value)), "the launcher gives the shared memory that this takes");
+static_assert(layout_matches(sizeof(modes_arguments), sizeof(REAL)), "the arguments match the launcher's struct");
+static_assert(shared_bytes_match(2 * STAGE * sizeof(value)), "the launcher gives the shared memory that this takes");
 
 struct corner {  // first element of a block
     int mode, row, column;

@@ -15,10 +15,10 @@
 //
 // Shared memory: | FFT | A [mode][channel] | B |
 //
-// Reads FNO_*, WARPS_M .. TILES_N (fno/product.cuh), BLOCKS and what fno/lines.cuh reads: THREADS
+// Reads FNO_*, WARPS_M .. TILES_N (fno/mode_product.cuh), BLOCKS and what fno/lines.cuh reads: THREADS
 // threads transform LINE_COUNT x FNO_GROUPS lines at once; 32 x WARPS_M x WARPS_N others multiply.
+#include "fno/mode_product.cuh"
 #include "fno/points.cuh"
-#include "fno/product.cuh"
 
 constexpr int BLOCK_THREADS = THREADS + 32 * WARPS_M * WARPS_N;  // threads of a block
 constexpr int PITCH = tile_pitch(larger(FNO_WHOLE, COLUMNS)), TILE_VALUES = MODE_ROWS * PITCH;
@@ -28,7 +28,7 @@ static_assert(!FNO_WHOLE || (WARP_LINES && THREADS % 32 == 0), "a warp needs no 
 static_assert(FNO_WHOLE % CHANNELS == 0 && CHANNELS % 8 == 0,
               "a tile has whole groups of channels, products whole steps");
 static_assert(MODE_ROWS >= MODES, "all modes are multiplied");
-static_assert(is_given((FFT_SIZE + 2 * TILE_VALUES) * sizeof(value)),
+static_assert(shared_bytes_match((FFT_SIZE + 2 * TILE_VALUES) * sizeof(value)),
               "the launcher gives the shared memory that this takes");
 
 // Iterates over the addresses of items: item i is i / inner in an outer loop and i % inner in an

@@ -7,7 +7,7 @@
 //              | | | | |    shared memory
 //
 // Reads REAL, FNO_FROM, FNO_TO, FNO_PER, THREADS_X, THREADS_Y.
-#include "device/twins.cuh"
+#include "device/launch_checks.cuh"
 #include "fno/tile.cuh"
 
 constexpr int THREADS = THREADS_X * THREADS_Y;
@@ -17,7 +17,7 @@ struct sum_arguments {
     FNO_TO *out;
     long long stride, step, terms, outputs;  // strides in numbers
 };
-static_assert(is_twin(sizeof(sum_arguments)), "the arguments match the launcher's struct");
+static_assert(layout_matches(sizeof(sum_arguments)), "the arguments match the launcher's struct");
 static_assert((THREADS_Y & (THREADS_Y - 1)) == 0, "halved until one is left");
 
 extern "C" __global__ void __launch_bounds__(THREADS) fno_sum(const __grid_constant__ sum_arguments a) {

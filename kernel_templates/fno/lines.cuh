@@ -6,14 +6,14 @@
 //     points in memory -> stage 0 -> | FFT | -> .. -> pruned last stage -> | tile [mode][channel] |
 //     points in memory <- stage 0 <- | FFT | <- .. <- zero-padded input <- |                      |
 //
-// The FFT is that of device/ladder.cuh: SIDE lines at once, LINE_COUNT interleaved. Truncation and
+// The FFT is that of device/shared_fft.cuh: SIDE lines at once, LINE_COUNT interleaved. Truncation and
 // zero-padding prune the butterflies of the last stage: results r of a radix R that no retained
 // frequency needs are not computed (the compiler removes them), and an inverse butterfly of which
 // at most half the inputs are retained is split into two of half its size (pruned_dft).
 //
 // Reads REAL, STORE, LINE_*, THREADS_X, FNO_GROUPS, FNO_MODES, FNO_LOW, FNO_REAL, FNO_DOUBLED.
 #pragma once
-#include "device/ladder.cuh"
+#include "device/shared_fft.cuh"
 #include "fno/tile.cuh"
 
 struct fno_line_shape {
@@ -22,15 +22,15 @@ struct fno_line_shape {
     static constexpr __host__ __device__ int radix(int s) { return LINE_RADIX[s]; }
 };
 static_assert(LINE_STAGES >= 2, "the first stage loads points, the last one yields frequencies");
-using first_stage = rung<fno_line_shape, 0>;
-using last_stage = rung<fno_line_shape, LINE_STAGES - 1>;
+using first_stage = fft_stage<fno_line_shape, 0>;
+using last_stage = fft_stage<fno_line_shape, LINE_STAGES - 1>;
 
 constexpr int N = LINE_POINTS, LAST = LINE_STAGES - 1;
 constexpr int R = last_stage::R, P = N / R;    // outputs of the last stage are P apart
 constexpr int SIDE = LINE_COUNT * FNO_GROUPS;  // lines that a block transforms at once
 constexpr int CHANNELS = SIDE * PER;           // and their channels
 constexpr int THREADS = THREADS_X * SIDE;
-constexpr int FFT_VALUES = ladder_cells<fno_line_shape>() * FNO_GROUPS;
+constexpr int FFT_VALUES = padded_points<fno_line_shape>() * FNO_GROUPS;
 constexpr int MODES = FNO_MODES, LOW = FNO_LOW, HIGH = MODES - LOW;
 static_assert(!FNO_REAL || (LOW == 0 && 2 * (MODES - 1) <= N), "of a real line, modes of the half spectrum");
 
@@ -98,7 +98,7 @@ struct own_roots {
     }
 };
 __device__ __forceinline__ void apply_first_twiddles(value (&x)[first_stage::R], int j, const REAL *roots) {
-    turn_rung<fno_line_shape, 0>(x, j, roots);
+    apply_twiddles<fno_line_shape, 0>(x, j, roots);
 }
 __device__ __forceinline__ void apply_first_twiddles(value (&x)[first_stage::R], int, const own_roots &roots) {
 #pragma unroll
@@ -118,7 +118,7 @@ __device__ __forceinline__ void butterfly_to_shared(value (&x)[first_stage::R], 
                                                     const ROOTS &roots) {
     dft<first_stage::R>(x);
     apply_first_twiddles(x, j, roots);
-    put_cells<fno_line_shape, 0>(x, line, j);
+    store_butterfly<fno_line_shape, 0>(x, line, j);
 }
 template <class GET>
 __device__ __forceinline__ void points_to_shared(value *line, int t, const REAL *roots, const GET &get) {
@@ -137,7 +137,7 @@ __device__ __forceinline__ void shared_to_tile(const value *line, value *tile, i
     for (int j = t; j < last_stage::COUNT; j += THREADS_X) {
         value x[R];
         if (!butterfly_kept(j)) continue;
-        take_cells<fno_line_shape, LAST>(x, line, foot_of<fno_line_shape>(j));
+        load_butterfly<fno_line_shape, LAST>(x, line, digit_reversed_first<fno_line_shape>(j));
         dft<R>(x);
         const tile_column at = {pitch, channel, j};
 #pragma unroll
@@ -173,7 +173,7 @@ __device__ __forceinline__ void tile_to_shared(const value *tile, int pitch, int
                 x[r] = swapped(tile[FNO_REAL ? at.opposite(r) : at.mode(r, N)]);
         }
         if (butterfly_kept(j)) pruned_dft<R, FIRST_RESULT, RESULTS>(x);
-        put_cells<fno_line_shape, LAST>(x, line, foot_of<fno_line_shape>(j));
+        store_butterfly<fno_line_shape, LAST>(x, line, digit_reversed_first<fno_line_shape>(j));
     }
 }
 template <class ROOTS, class PUT>
@@ -181,7 +181,7 @@ __device__ __forceinline__ void shared_to_points(value *line, int t, const ROOTS
 #pragma unroll 1
     for (int j = t; j < first_stage::COUNT; j += THREADS_X) {
         value x[first_stage::R];
-        take_cells<fno_line_shape, 0>(x, line, j);
+        load_butterfly<fno_line_shape, 0>(x, line, j);
         apply_first_twiddles(x, j, roots);
         dft<first_stage::R>(x);
 #pragma unroll

@@ -26,7 +26,7 @@ struct line_position {
 __device__ __forceinline__ line_position position_of(value *fft, int thread) {
     const int lane = thread % LINE_COUNT, rest = thread / LINE_COUNT;
     const int group = rest / THREADS_X;
-    return {rest % THREADS_X, group * LINE_COUNT + lane, fft + group * ladder_cells<fno_line_shape>() + lane};
+    return {rest % THREADS_X, group * LINE_COUNT + lane, fft + group * padded_points<fno_line_shape>() + lane};
 }
 
 // ---- output
@@ -44,5 +44,5 @@ __device__ __forceinline__ void prefetch_points(const line_arguments &a, const F
     constexpr int NUMBERS = FNO_REAL ? 1 : 2;
     const unsigned long long first = reinterpret_cast<unsigned long long>(in + NUMBERS * (c * a.in_stride));
     const unsigned long long from = (first + 15) / 16 * 16, to = (first + NUMBERS * N * sizeof(FNO_FROM)) / 16 * 16;
-    if (from < to) prefetch_far(reinterpret_cast<const void *>(from), static_cast<unsigned>(to - from));
+    if (from < to) prefetch_l2(reinterpret_cast<const void *>(from), static_cast<unsigned>(to - from));
 }

@@ -11,7 +11,7 @@
 // Reads SCALE_FROM, SCALE_TO, REAL, LAYER_PARTS (numbers per element), LAYER_ADD, LAYER_BIAS,
 // LAYER_ACTIVATION (0 none, 1 GELU, 2 ReLU).
 #include "device/element.cuh"
-#include "device/twins.cuh"
+#include "device/launch_checks.cuh"
 #include "params.cuh"
 
 constexpr int WIDE = 64, LINES_AT_ONCE = 4;
@@ -24,7 +24,7 @@ struct finish_arguments {
     long long all, lines, channels;  // lines in all, lines per channel
     long long length, pitch;         // in numbers
 };
-static_assert(is_twin(sizeof(finish_arguments)), "the arguments match the launcher's struct");
+static_assert(layout_matches(sizeof(finish_arguments)), "the arguments match the launcher's struct");
 
 __device__ __forceinline__ float error_function(float x) { return erff(x); }
 __device__ __forceinline__ double error_function(double x) { return erf(x); }

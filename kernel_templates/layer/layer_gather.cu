@@ -13,7 +13,7 @@
 // LAYER_CONJUGATE: gathers conjugates. Weights [pairs][modes] are gathered likewise: all their
 // modes are retained. Reads SCALE_FROM, SCALE_TO, REAL, LAYER_DOUBLED, LAYER_CONJUGATE.
 #include "device/complex.cuh"
-#include "device/twins.cuh"
+#include "device/launch_checks.cuh"
 #include "layer/modes.cuh"
 #include "params.cuh"
 
@@ -26,7 +26,7 @@ struct gather_arguments {
     long long rows, down, across;  // rows; tiles of rows, of modes; gridDim.x: multiple of across
     layer_axes axes;
 };
-static_assert(is_twin(sizeof(gather_arguments)), "the arguments match the launcher's struct");
+static_assert(layout_matches(sizeof(gather_arguments)), "the arguments match the launcher's struct");
 
 extern "C" __global__ void __launch_bounds__(THREADS) layer_gather(const __grid_constant__ gather_arguments a) {
     __shared__ complex<REAL> tile[SIDE][SIDE + 1];

@@ -5,7 +5,7 @@
 // LAYER_HALF: also clears the imaginary parts of frequencies 0 and n/2, as a C2R transform ignores
 // them. A warp takes one row at a time. Reads STORE, LAYER_HALF.
 #include "device/complex.cuh"
-#include "device/twins.cuh"
+#include "device/launch_checks.cuh"
 #include "params.cuh"
 
 constexpr int WIDE = 32, ROWS_AT_ONCE = 8;
@@ -15,7 +15,7 @@ struct pad_arguments {
     STORE *data;
     long long rows, length, kept, n;
 };
-static_assert(is_twin(sizeof(pad_arguments)), "the arguments match the launcher's struct");
+static_assert(layout_matches(sizeof(pad_arguments)), "the arguments match the launcher's struct");
 
 extern "C" __global__ void __launch_bounds__(THREADS) layer_pad(const __grid_constant__ pad_arguments a) {
     const long long step = static_cast<long long>(gridDim.x) * ROWS_AT_ONCE;

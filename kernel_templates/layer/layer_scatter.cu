@@ -8,7 +8,7 @@
 // depend on how a library's C2R transform treats other input. Tiles are those of layer_gather.
 // Reads SCALE_FROM, SCALE_TO, REAL, LAYER_HALF.
 #include "device/complex.cuh"
-#include "device/twins.cuh"
+#include "device/launch_checks.cuh"
 #include "layer/modes.cuh"
 #include "params.cuh"
 
@@ -21,7 +21,7 @@ struct scatter_arguments {
     long long rows, down, across;  // rows; tiles of rows, of spectra; gridDim.x: multiple of across
     layer_axes axes;
 };
-static_assert(is_twin(sizeof(scatter_arguments)), "the arguments match the launcher's struct");
+static_assert(layout_matches(sizeof(scatter_arguments)), "the arguments match the launcher's struct");
 
 // The modes that a frequency's value is computed from (-1: none), and whether it is their average.
 struct source {

@@ -6,7 +6,7 @@
 // A block computes 32 outputs; 8 warps share the terms of each. Sums are in f64, so that long
 // batches lose no precision. Reads SCALE_FROM, SCALE_TO, LAYER_PARTS.
 #include "device/element.cuh"
-#include "device/twins.cuh"
+#include "device/launch_checks.cuh"
 #include "params.cuh"
 
 constexpr int WIDE = 32, SHARES = 8;
@@ -18,7 +18,7 @@ struct sums_arguments {
     long long outputs, width, count;   // outputs: in numbers
     long long stride, step_i, step_o;  // in numbers
 };
-static_assert(is_twin(sizeof(sums_arguments)), "the arguments match the launcher's struct");
+static_assert(layout_matches(sizeof(sums_arguments)), "the arguments match the launcher's struct");
 
 __device__ __forceinline__ void store_sum(double *to, double v) { *to = v; }
 __device__ __forceinline__ void store_sum(float *to, double v) { *to = static_cast<float>(v); }

@@ -30,7 +30,7 @@ constexpr int SEEN = (8 + LEAD + AXIS_HIGH + 7) / 8;
 // Row pitch without bank conflicts in a warp's reads.
 constexpr int PITCH = ALONG_X ? 24 : 16 + SLOT;
 constexpr int STAGE = 16 * PITCH;
-constexpr bool SEPARATE_SUMS = sums_apart(DATA_PARTS, BAND_PARTS);
+constexpr bool SEPARATE_SUMS = needs_separate_sums(DATA_PARTS, BAND_PARTS);
 constexpr int GROUP = 4;  // tiles whose independent products alternate
 static_assert(STAGES >= 2, "the loop computes on one stage while others arrive");
 

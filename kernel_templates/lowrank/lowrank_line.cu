@@ -24,7 +24,7 @@
 // once.
 #include "device/arith.cuh"
 #include "device/band.cuh"
-#include "device/twins.cuh"
+#include "device/launch_checks.cuh"
 #include "params.cuh"
 
 constexpr int THREADS = 32 * WARPS, STEP = tensor<STORE>::STEP;
@@ -42,7 +42,7 @@ constexpr int OUTPUTS = WARPS * 16 * SEGMENT;                   // outputs of a 
 constexpr int INPUTS = OUTPUTS + 8 * (BLOCKS_IN - BLOCKS_OUT);  // inputs of a chunk
 constexpr int STAGE = round_up(INPUTS, 8 * SLOT);               // padded to whole memory lines
 constexpr int TURN = 2, GROUP = 4;  // blocks, and tiles, whose independent products alternate
-constexpr bool SEPARATE_SUMS = sums_apart(DATA_PARTS, BAND_PARTS);
+constexpr bool SEPARATE_SUMS = needs_separate_sums(DATA_PARTS, BAND_PARTS);
 static_assert(SEGMENT % (8 * SLOT) == 0 && SEGMENT_TILES % GROUP == 0, "a segment is whole lines and groups of tiles");
 static_assert(BLOCKS_OUT % STEP == 0, "products of 16 points need tiles of 16");
 constexpr int BUFFERS = STAGES > 1 ? 2 : 1;  // chunks in shared memory
@@ -56,7 +56,7 @@ struct line_arguments {
     REAL scale;            // common factor of all weights; 1 except in f16
     REAL weight[X_LOW + X_HIGH + 1];
 };
-static_assert(is_twin(sizeof(line_arguments), sizeof(line_arguments::scale) + sizeof(line_arguments::weight)),
+static_assert(layout_matches(sizeof(line_arguments), sizeof(line_arguments::scale) + sizeof(line_arguments::weight)),
               "the launcher's mirrored struct of the arguments");
 
 __device__ __forceinline__ int place(int point) { return point ^ (point / SEGMENT % SLOT * 8); }
@@ -172,7 +172,7 @@ __device__ __forceinline__ void compute_chunk(const line_arguments &a, long long
     }
 }
 
-static_assert(is_given(BUFFERS * STAGE * sizeof(STORE)), "the launcher gives as much shared memory");
+static_assert(shared_bytes_match(BUFFERS * STAGE * sizeof(STORE)), "the launcher gives as much shared memory");
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) lowrank_line(const __grid_constant__ line_arguments a) {
     let_next_launch_begin();  // the faces' launch may start
     extern __shared__ __align__(128) unsigned char stn_shared[];

@@ -28,10 +28,10 @@
 // WARPS, STAGES, BLOCKS.
 #include "device/arith.cuh"
 #include "device/fragment.cuh"
-#include "device/twins.cuh"
+#include "device/launch_checks.cuh"
+#include "device/row_loader.cuh"
 #include "device/unroll.cuh"
-#include "device/walk.cuh"
-#include "lowrank/plane_walk.cuh"
+#include "lowrank/plane_march.cuh"
 #include "params.cuh"
 
 // The first column read, before the first output.
@@ -105,7 +105,7 @@ __device__ __forceinline__ void store_tile(double *to, long long pitch, const do
             }
 }
 
-static_assert(is_given(STAGES * STAGE * sizeof(double)), "the launcher gives as much shared memory");
+static_assert(shared_bytes_match(STAGES * STAGE * sizeof(double)), "the launcher gives as much shared memory");
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) lowrank_mixed(const __grid_constant__ mixed_arguments a) {
     let_next_launch_begin();  // the faces' launch may start
     extern __shared__ __align__(128) unsigned char stn_shared[];

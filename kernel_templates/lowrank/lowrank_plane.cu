@@ -23,9 +23,9 @@
 // parts: device/fragment.cuh.
 #include "device/arith.cuh"
 #include "device/band.cuh"
-#include "device/twins.cuh"
-#include "device/walk.cuh"
-#include "lowrank/plane_walk.cuh"
+#include "device/launch_checks.cuh"
+#include "device/row_loader.cuh"
+#include "lowrank/plane_march.cuh"
 #include "params.cuh"
 
 constexpr int STEP = tensor<STORE>::STEP;
@@ -38,7 +38,7 @@ constexpr int BLOCKS_Y = round_up((16 + Y_LOW + Y_HIGH + 7) / 8, STEP);
 constexpr int BLOCKS_X = (8 + LEAD + X_HIGH + 7) / 8;
 constexpr int LINES = 16 * (WARPS - 1) + 8 * BLOCKS_Y;
 constexpr int PITCH = 16 + SLOT, STAGE = LINES * PITCH;
-constexpr bool SEPARATE_SUMS = sums_apart(DATA_PARTS, BAND_PARTS);
+constexpr bool SEPARATE_SUMS = needs_separate_sums(DATA_PARTS, BAND_PARTS);
 constexpr int CHAINS = sizeof(STORE) == 8 ? 1 : 2;  // independent accumulators of a tile's rows
 constexpr int BAND_Y = band_size(BLOCKS_Y - 1), BAND_X = band_size(BLOCKS_X);
 
@@ -187,7 +187,7 @@ __device__ __forceinline__ void store_tile(const plane_arguments &a, STORE *out,
     }
 }
 
-static_assert(is_given(STAGES * STAGE * sizeof(STORE)), "the launcher gives as much shared memory");
+static_assert(shared_bytes_match(STAGES * STAGE * sizeof(STORE)), "the launcher gives as much shared memory");
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) lowrank_plane(const __grid_constant__ plane_arguments a) {
     let_next_launch_begin();  // the faces' launch may start
     extern __shared__ __align__(128) unsigned char stn_shared[];

@@ -8,7 +8,7 @@
 struct line_arguments {
     const STORE *in;
     STORE *out;
-    const REAL *roots;   // In the order of root_of; segment_product: the DFT matrices.
+    const REAL *roots;   // In the order of root_of; segment_prime_factor: the DFT matrices.
     const REAL *symbol;  // Divided by LENGTH, in the order of times_symbol.
     // The low side's from its first point on, then the high side's from the last point backwards.
     const REAL *profile;

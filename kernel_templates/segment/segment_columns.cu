@@ -12,9 +12,9 @@
 // prefetches the next one to shared memory while it computes: GROUP tiles side by side, then their
 // next segment, so that the overlap is still in L2.
 #include "device/divide.cuh"
-#include "device/twins.cuh"
-#include "segment/convolve.cuh"
+#include "device/launch_checks.cuh"
 #include "segment/extend.cuh"
+#include "segment/fft_convolution.cuh"
 
 constexpr int PAIRS = SEGMENT_PAIRS, ALL_THREADS = PAIRS * THREADS, WIDTH = 2 * PAIRS;
 constexpr int GROUP = 32;
@@ -42,8 +42,9 @@ struct columns_arguments {
     REAL past, unused;  // Value past all constant sides.
 };
 
-static_assert(is_twin(sizeof(columns_arguments), 2 * sizeof(REAL)), "columns_header of segment/overlap_save_pass.c");
-static_assert(is_given(PAIRS * (STRIDE * sizeof(cell) + 2 * LENGTH * sizeof(STORE))),
+static_assert(layout_matches(sizeof(columns_arguments), 2 * sizeof(REAL)),
+              "columns_header of segment/overlap_save_pass.c");
+static_assert(shared_bytes_match(PAIRS * (STRIDE * sizeof(cell) + 2 * LENGTH * sizeof(STORE))),
               "segment_shared of segment/shape.c");
 
 struct tile {
@@ -250,7 +251,7 @@ extern "C" __global__ void __launch_bounds__(ALL_THREADS, BLOCKS) segment_column
     for (unsigned i = blockIdx.x; i < a.all; i += gridDim.x) {
         point x[16];
         int thread = threadIdx.x;
-        keep_here(thread);
+        hide_from_optimizer(thread);
         const int pair = thread % PAIRS, first = thread / PAIRS;
         copy_async_wait<0>();
         __syncthreads();  // All inputs have arrived, and the buffers are free.

@@ -14,9 +14,9 @@
 // G(d) and b * G(d + 1) are the two parts of the result. A block takes one segment of two depths
 // after the other; the outputs of a launch are disjoint.
 #include "device/element.cuh"
-#include "device/twins.cuh"
-#include "segment/convolve.cuh"
+#include "device/launch_checks.cuh"
 #include "segment/extend.cuh"
+#include "segment/fft_convolution.cuh"
 
 struct face_arguments {
     const REAL *source;
@@ -31,8 +31,8 @@ struct face_arguments {
     int lead, useful, width;  // width: number of depths.
 };
 
-static_assert(is_twin(sizeof(face_arguments)), "face_header of segment/segment_boundary_source.c");
-static_assert(is_given(CELLS * sizeof(cell)), "make_face of segment/segment_boundary_source.c");
+static_assert(layout_matches(sizeof(face_arguments)), "face_header of segment/segment_boundary_source.c");
+static_assert(shared_bytes_match(CELLS * sizeof(cell)), "make_face of segment/segment_boundary_source.c");
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) segment_face(const face_arguments a) {
     extern __shared__ __align__(16) unsigned char stn_shared[];
@@ -41,7 +41,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) segment_face(const
     for (unsigned work = blockIdx.x; work < a.all; work += gridDim.x) {
         point x[16];
         int t = threadIdx.x;
-        keep_here(t);
+        hide_from_optimizer(t);
         const unsigned deep = work % a.pairs, segment = work / a.pairs % a.segments, grid = work / a.pairs / a.segments;
         const long long start = static_cast<long long>(segment) * a.useful - a.lead;
         const REAL *const source = a.source + grid * a.source_batch;

@@ -11,18 +11,19 @@
 // shared memory while it computes. F = 1: half a warp has a pair, and no warp waits for another
 // one; else GROUPS is 1.
 //
-// SEGMENT_COSINES: a segment is a whole line, mirrored at both ends (times_cosines). SEGMENT_ALONE:
+// SEGMENT_COSINES: a segment is a whole line, mirrored at both ends (times_cosines). SEGMENT_SINGLE:
 // a block takes single longer segments, whose even and odd points are the two parts.
 //
 // Inputs past a side are the line's extension (extend.cuh). A constant or fixed side adds its value
 // times its profile, the effect of a value of 1 after f steps.
-#include "device/twins.cuh"
-#include "segment/convolve.cuh"
+#include "device/launch_checks.cuh"
+#include "segment/fft_convolution.cuh"
 #include "segment/line.cuh"
 
 constexpr int SLOT = 16 / sizeof(STORE), GROUPS = F == 1 ? SEGMENT_GROUPS : 1, ALL_THREADS = GROUPS * TEAMS * THREADS;
 constexpr int MEMBERS = TEAMS * THREADS;  // Threads that load a segment's inputs.
-constexpr bool STREAMED = SEGMENT_WAY & 1, DIRECT_INPUTS = SEGMENT_WAY & 2, WIDE_PREFETCH = SEGMENT_WAY & 4;
+constexpr bool STREAMED = SEGMENT_TRANSFER & 1, DIRECT_INPUTS = SEGMENT_TRANSFER & 2,
+               WIDE_PREFETCH = SEGMENT_TRANSFER & 4;
 static_assert(!DIRECT_INPUTS || (F == 1 && !SEGMENT_MIDDLE),
               "only there threads have few enough numbers of each segment");
 // Real values of a segment in one complex number.
@@ -31,8 +32,8 @@ constexpr int SPAN = EACH_POINT * TEAMS * LENGTH;  // Points of a segment.
 // Elements of a block's inputs in shared memory.
 constexpr int BLOCK_INPUTS = (SINGLE ? 1 : DIRECT_INPUTS ? 0 : 2 * GROUPS) * SPAN;
 
-static_assert(is_twin(sizeof(line_arguments), 2 * sizeof(REAL)), "line_header of segment/overlap_save_pass.c");
-static_assert(is_given(GROUPS * TEAMS * CELLS * sizeof(cell) + BLOCK_INPUTS * sizeof(STORE)),
+static_assert(layout_matches(sizeof(line_arguments), 2 * sizeof(REAL)), "line_header of segment/overlap_save_pass.c");
+static_assert(shared_bytes_match(GROUPS * TEAMS * CELLS * sizeof(cell) + BLOCK_INPUTS * sizeof(STORE)),
               "segment_shared of segment/shape.c");
 
 __device__ __forceinline__ images images_of(const line_arguments &a, const segment_position &s) {
@@ -40,19 +41,19 @@ __device__ __forceinline__ images images_of(const line_arguments &a, const segme
     return find_images(s.plain, s.start, SPAN, a.n, SPAN - static_cast<int>(max(beyond, 0LL)));
 }
 
-// SEGMENT_TURNED: a segment inside its line is stored rotated: index 0 has input `rotation`, which
+// SEGMENT_ROTATED: a segment inside its line is stored rotated: index 0 has input `rotation`, which
 // lies at a whole memory line, and the inputs before it follow the last one. Circular convolution
 // commutes with rotation, so outputs are rotated likewise. Except at these ends, neighbouring
 // threads then load and store whole memory lines wherever segments begin.
 constexpr int MEMORY_LINE = 128 / sizeof(STORE);
 __device__ __forceinline__ int rotation_of(const segment_position &s) {
-    if (!SEGMENT_TURNED || !inside(s, SPAN)) return 0;
+    if (!SEGMENT_ROTATED || !inside(s, SPAN)) return 0;
     const unsigned long long first = reinterpret_cast<unsigned long long>(s.out + s.start) / sizeof(STORE);
     return static_cast<int>((0 - first) % MEMORY_LINE) / (VECTOR > 1 ? SLOT : 1) * (VECTOR > 1 ? SLOT : 1);
 }
 // Whether register i may wrap around.
 __device__ __forceinline__ bool may_wrap(int i) {
-    return SEGMENT_TURNED && EACH_POINT * (point_of(THREADS - 1, i) + 1) - 1 + MEMORY_LINE > EACH_POINT * LENGTH;
+    return SEGMENT_ROTATED && EACH_POINT * (point_of(THREADS - 1, i) + 1) - 1 + MEMORY_LINE > EACH_POINT * LENGTH;
 }
 
 // ---- inputs
@@ -88,7 +89,7 @@ __device__ __forceinline__ void fetch(const line_arguments &a, unsigned segment,
 #pragma unroll
         for (int k = 0; k < SPAN / MEMBERS / EACH; k++) {
             const int i = EACH * (t + MEMBERS * k);
-            const bool may_pass = SEGMENT_TURNED && EACH * MEMBERS * (k + 1) + MEMORY_LINE > SPAN;
+            const bool may_pass = SEGMENT_ROTATED && EACH * MEMBERS * (k + 1) + MEMORY_LINE > SPAN;
             const STORE *const input = may_pass && i >= last ? first + i - SPAN : first + i;
             if (VECTOR > 1 && WIDE_PREFETCH)
                 copy_async_16_of_256(raw + i, input);
@@ -309,7 +310,7 @@ __device__ __forceinline__ void convolve_single(const line_arguments &a, unsigne
     for (unsigned segment = blockIdx.x; segment < a.all; segment += gridDim.x) {
         point x[16];
         int thread = threadIdx.x;
-        keep_here(thread);
+        hide_from_optimizer(thread);
         const int t = thread % THREADS, team = thread / THREADS;
         copy_async_wait<0>();
         __syncthreads();  // All inputs have arrived, and the buffer is free.
@@ -361,7 +362,7 @@ __device__ __forceinline__ void convolve_pairs(const line_arguments &a, unsigned
     for (; segment - 2 * group < a.all; segment += step) {
         point x[16];
         int t = threadIdx.x % THREADS;
-        keep_here(t);
+        hide_from_optimizer(t);
         if (DIRECT_INPUTS) synchronize<false>();  // The buffer is free.
         take_both(a, segment, raw, x, t);
         synchronize<(F > 1)>();

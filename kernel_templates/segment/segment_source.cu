@@ -17,7 +17,7 @@
 // THREADS_X, and the reaches and sides Z_*, Y_*, X_*.
 #include "device/element.cuh"
 #include "device/index.cuh"
-#include "device/twins.cuh"
+#include "device/launch_checks.cuh"
 #include "params.cuh"
 
 struct source_tap {
@@ -38,7 +38,7 @@ struct source_arguments {
     unsigned grids;
 };
 
-static_assert(is_twin(sizeof(source_arguments)), "source_header of segment/segment_boundary_source.c");
+static_assert(layout_matches(sizeof(source_arguments)), "source_header of segment/segment_boundary_source.c");
 
 __device__ __forceinline__ bool frozen(const source_arguments &a, long long z, long long y, long long x) {
     return (Z_SIDE_LOW == FIXED && z < Z_LOW) || (Z_SIDE_HIGH == FIXED && z >= a.n[0] - Z_HIGH) ||

@@ -1,5 +1,5 @@
 // Tile I/O of dense-DFT tiles: descriptors of a pair of tiles, the copies of its inputs into shared
-// memory, and the stores of its outputs from shared memory or registers; see segment_torus.cu.
+// memory, and the stores of its outputs from shared memory or registers; see segment_dense_tile.cu.
 //
 // Descriptors in shared memory describe a pair of tiles (tori.cuh) that are transformed together. A
 // block's threads compute them before they are needed. For transposed 3D tiles (product.cuh), they
@@ -19,8 +19,8 @@
 //                                                else of the first one
 //     access 3                                   the rest; with 12 outputs nothing
 #pragma once
-#include "segment/product.cuh"
-#include "segment/tori.cuh"
+#include "segment/dense_convolution.cuh"
+#include "segment/overlapping_tiles.cuh"
 
 constexpr bool ODD = is_odd(Z_SIDE_LOW) || is_odd(Z_SIDE_HIGH) || is_odd(Y_SIDE_LOW) || is_odd(Y_SIDE_HIGH) ||
                      is_odd(X_SIDE_LOW) || is_odd(X_SIDE_HIGH);
@@ -199,7 +199,7 @@ __device__ __forceinline__ void apply_signs(const tile_arguments &a, const input
         const long long y = c.sources[N3 + row];
         if (!is_point(y)) continue;
         REAL &at = slice_data[c.buffer + point_at(row, c.column, slice)];
-        const REAL value = TORUS_SHIFTED ? at - a.past : at;
+        const REAL value = TILE_SHIFTED ? at - a.past : at;
         at = (is_minus(z) != is_minus(y)) != is_minus(x) ? -value : value;
     }
 }
@@ -234,7 +234,7 @@ __device__ __forceinline__ outputs find_outputs(const tile_arguments &a, const p
             second * BUFFER,
             row,
             column,
-            TORUS_SHIFTED && s.from < 0};
+            TILE_SHIFTED && s.from < 0};
 }
 __device__ __forceinline__ void store_outputs(const tile_arguments &a, const outputs &c, const REAL *slice_data,
                                               int slice, REAL scale) {
@@ -246,7 +246,7 @@ __device__ __forceinline__ void store_outputs(const tile_arguments &a, const out
     const long long far = ROWS_AT_ONCE * a.out_far[1];
     const auto store_one = [&](REAL value) {
         if (SCALED) value *= scale;
-        *to = narrow<STORE>(TORUS_SHIFTED ? value + past : value);
+        *to = narrow<STORE>(TILE_SHIFTED ? value + past : value);
     };
     if (FEW_ROWS) {
         REAL values[ROWS_OF_THREAD];
@@ -279,7 +279,7 @@ __device__ __forceinline__ quad either(bool first, const quad &x, const quad &y)
 __device__ __forceinline__ void store_quad(const tile_arguments &a, const pair &p, int access, bool of_second,
                                            const quad &values, int slice, int lane, REAL scale) {
     const destination s = p.destinations[access * EIGHT + lane / 4];
-    const bool sees_side = TORUS_SHIFTED && p.at[of_second].from == NONE;
+    const bool sees_side = TILE_SHIFTED && p.at[of_second].from == NONE;
     const int first = lane % 4 * 2, end = slice < s.slices ? s.rows : 0;
     STORE *const to = a.out + s.to + slice * a.out_far[0] + first * a.out_far[1];
 #pragma unroll
@@ -287,7 +287,7 @@ __device__ __forceinline__ void store_quad(const tile_arguments &a, const pair &
         const int row = k / 2 * 8 + k % 2;
         REAL value = SCALED ? values.row[k] * scale : values.row[k];
         // Sums of f64 wait for its products.
-        if (TORUS_SHIFTED) value += sees_side ? a.past : REAL(0);
+        if (TILE_SHIFTED) value += sees_side ? a.past : REAL(0);
         store_if(first + row >= a.lead[1] && first + row < end, to + row * a.out_far[1], narrow<STORE>(value));
     }
 }

@@ -1,9 +1,9 @@
-// Common parts of sparse_tile and sparse_walk: arguments, a block's position, left factors of rows
+// Common parts of sparse_tile and sparse_march: arguments, a block's position, left factors of rows
 // of taps, stores of outputs.
 #pragma once
 #include "device/arith.cuh"
+#include "device/launch_checks.cuh"
 #include "device/sparse.cuh"
-#include "device/twins.cuh"
 #include "device/unroll.cuh"
 #include "params.cuh"
 #include "sparse/stage.cuh"
@@ -31,7 +31,7 @@ struct tile_arguments {
     long long tiles_y, tiles_x;
     REAL scale;  // common factor of all weights; 1 except in f16
 };
-static_assert(is_twin(sizeof(tile_arguments), sizeof(tile_arguments::scale)),
+static_assert(layout_matches(sizeof(tile_arguments), sizeof(tile_arguments::scale)),
               "the launcher's mirrored struct of the arguments");
 
 // A block's position.
@@ -123,7 +123,7 @@ __device__ __forceinline__ void add_window(float (&sum)[RUN][4], const fragments
 }
 
 // Stores a warp's outputs, from `row` and x on of the block's tile. ADJACENT: as drawn in
-// sparse_tile.cu and sparse_walk.cu.
+// sparse_tile.cu and sparse_march.cu.
 constexpr int ACROSS = SPARSE_ADJACENT_WARPS ? SPARSE_ADJACENT_WARPS : 1;
 template <bool ADJACENT>
 __device__ __forceinline__ void store_tile(const tile_arguments &a, STORED *grid, long long row, long long x, int warp,

@@ -32,7 +32,7 @@
 // For 1024 points in windows of 64 (15 steps of reach 1, f16): 48 products a term, 96 cycles; 32
 // reads of 512 bytes for all terms, 128 cycles of shared memory; memory takes 220.
 #include "device/arith.cuh"
-#include "device/twins.cuh"
+#include "device/launch_checks.cuh"
 #include "params.cuh"
 #include "sparse/factors.cuh"
 
@@ -68,7 +68,7 @@ struct chain_arguments {
     long long tiles_x;
     REAL scale;  // common factor of all weights
 };
-static_assert(is_twin(sizeof(chain_arguments), sizeof(chain_arguments::scale)),
+static_assert(layout_matches(sizeof(chain_arguments), sizeof(chain_arguments::scale)),
               "the launcher's mirrored struct of the arguments");
 
 struct factors {
@@ -116,7 +116,8 @@ __device__ __forceinline__ void load_chunk(const chain_arguments &a, const copie
 }
 
 constexpr int ALIGNMENT_PAD = late<STORED>(LEAD);
-static_assert(is_given((ALIGNMENT_PAD + RING_SIZE) * sizeof(STORED)), "the launcher gives as much shared memory");
+static_assert(shared_bytes_match((ALIGNMENT_PAD + RING_SIZE) * sizeof(STORED)),
+              "the launcher gives as much shared memory");
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_chain(const __grid_constant__ chain_arguments a) {
     let_next_launch_begin();  // the launch of the faces, or of the next operator, may start
     extern __shared__ __align__(128) unsigned char stn_shared[];
@@ -133,7 +134,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_chain(const
     mine.template begin<VECTOR, X_SIDE_LOW, X_SIDE_HIGH>(x0 - LEAD, a.nx);
     factors f;
     f.read(a.table, lane);
-    wait_for_launch_before();
+    wait_for_previous_launch();
 
     const int line = first_line<STORED>(g, HALVES_Y), column = first_column<STORED>(t, HALVES) + 16 * warp;
     int at = line * PITCH + column, next = 0, filled = 0,

@@ -26,8 +26,8 @@
 // A block's tiles are as many tiles apart as there are blocks, so that all concurrent loads are
 // adjacent, as in a coalesced copy.
 #include "device/arith.cuh"
+#include "device/launch_checks.cuh"
 #include "device/sparse.cuh"
-#include "device/twins.cuh"
 #include "device/unroll.cuh"
 #include "params.cuh"
 #include "sparse/stage.cuh"
@@ -65,7 +65,7 @@ struct line_arguments {
     long long tiles_y, tiles_x;
     REAL scale;  // common factor of all weights; 1 except in f16
 };
-static_assert(is_twin(sizeof(line_arguments), sizeof(line_arguments::scale)),
+static_assert(layout_matches(sizeof(line_arguments), sizeof(line_arguments::scale)),
               "the launcher's mirrored struct of the arguments");
 
 // The index of a point in the stage.
@@ -178,7 +178,7 @@ __device__ __forceinline__ void store_segments(const line_arguments &a, STORED *
     }
 }
 
-static_assert(is_given(STAGES * STAGE * sizeof(STORED)), "the launcher gives as much shared memory");
+static_assert(shared_bytes_match(STAGES * STAGE * sizeof(STORED)), "the launcher gives as much shared memory");
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_line(const __grid_constant__ line_arguments a) {
     let_next_launch_begin();  // the launch of the faces, or of the next operator, may start
     extern __shared__ __align__(128) unsigned char stn_shared[];
@@ -197,7 +197,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_line(const 
     for (int k = 0; k < PRODUCTS; k++) begin[k] = index_of(SKIP + at + k * POINTS_OF_SET);
     int stage = 0, filled = 0;
     long long next = first;
-    wait_for_launch_before();
+    wait_for_previous_launch();
 #pragma unroll 1
     for (long long tile = first - AHEAD * step; tile < last; tile += step) {
         if (tile >= first) {

@@ -97,14 +97,15 @@ __device__ __forceinline__ void add_plane(float (&sum)[RUN][4], const fragments<
             constexpr int FIRST = chunk * SPARSE_HELD, LEFT = SPARSE_ROW_COUNT[PLANE] - FIRST;
             fragments<(LEFT < SPARSE_HELD ? LEFT : SPARSE_HELD)> read;
             int again = lane;
-            keep_here(again);  // stops the compiler from hoisting these loads, which would spill
+            hide_from_optimizer(again);  // stops the compiler from hoisting these loads, which would spill
             read_fragments(read, table, rows_before(PLANE) + FIRST, again);
             add_rows<SPARSE_ROW_FIRST[PLANE] + FIRST>(sum, read, meta, start);
         });
 }
 
 constexpr int ALIGNMENT_PAD = late<STORED>(LEAD);
-static_assert(is_given((ALIGNMENT_PAD + STAGES * STAGE) * sizeof(STORED)), "the launcher gives as much shared memory");
+static_assert(shared_bytes_match((ALIGNMENT_PAD + STAGES * STAGE) * sizeof(STORED)),
+              "the launcher gives as much shared memory");
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_tile(const __grid_constant__ tile_arguments a) {
     let_next_launch_begin();  // the launch of the faces, or of the next operator, may start
     extern __shared__ __align__(128) unsigned char stn_shared[];
@@ -130,7 +131,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_tile(const 
     const int begin = below * LIFT + 16 * beside + t % 2 * 4 * HALVES * POINTS_OF_WORD;
     const int whole = begin + 4 * (t / 2) * POINTS_OF_WORD, half = begin + 2 * (t / 2) * POINTS_OF_WORD;
     int stage = 0;  // of the iteration's first plane
-    wait_for_launch_before();
+    wait_for_previous_launch();
 #pragma unroll 1
     for (long long p = at.first - (STAGES - 1); p < at.last; p++) {
         if (p >= at.first) {

@@ -23,11 +23,11 @@
 // unit_response: the frequencies of a unit value next to a face; row and values: those of the
 // source. SOURCES is the number of f.
 //
-// COLUMNS_DEAD: in columns whose factors all round to 0 (decayed modes) only the source
-// contributes, and the forward FFT is omitted. COLUMNS_DEAD 2: spectral_settle.cu computes them,
+// COLUMNS_DECAYED: in columns whose factors all round to 0 (decayed modes) only the source
+// contributes, and the forward FFT is omitted. COLUMNS_DECAYED 2: spectral_decayed_modes.cu computes them,
 // and blocks here have only columns with points.
 //
-// SPECTRUM_APART: the results are written elsewhere, for each snapshot of a stack; 2: with strides
+// SPECTRUM_ELSEWHERE: the results are written elsewhere, for each snapshot of a stack; 2: with strides
 // result_pitch and result_plane of rows and planes.
 //
 // COLUMN_SLABS: the columns are those of a slab, some neighbouring frequencies along x from `first`
@@ -45,15 +45,15 @@
 //     part 0   |before|   step   |after|               before, after: reach of the taps
 //     part 1              |before|   step   |after|
 //
-// SYMBOL_TURNED: columns are the rows of a four-step FFT, contiguous in memory
+// SYMBOL_ANGLE_SUM: columns are the rows of a four-step FFT, contiguous in memory
 // (spectral_four_step.cu), each a plane of its own. SOURCES 3: their source is at a few points p of
 // a line of L points, the images of the points next to sides, each its value times exp(-2 pi i (k1
 // / L + k / N) p).
 //
-// Reads REAL, BLOCKS, THREADS_X, LINE_*, SPECTRUM_GROUP, DIRECTION, SPECTRUM_APART, EXTEND_*,
-// LINE_WHOLE, SYMBOL*, SOURCES, COLUMNS_DEAD, COLUMN_*.
-#include "device/ladder.cuh"
-#include "device/twins.cuh"
+// Reads REAL, BLOCKS, THREADS_X, LINE_*, SPECTRUM_GROUP, DIRECTION, SPECTRUM_ELSEWHERE, EXTEND_*,
+// LINE_WHOLE, SYMBOL*, SOURCES, COLUMNS_DECAYED, COLUMN_*.
+#include "device/launch_checks.cuh"
+#include "device/shared_fft.cuh"
 #include "params.cuh"
 #include "spectral/extension.cuh"
 #include "spectral/faces.cuh"
@@ -71,14 +71,14 @@ struct taps_line : column_line {
     static constexpr int THREADS = IN_PARTS ? ::THREADS : THREADS_X, LINES = IN_PARTS ? 1 : LINE_COUNT;
 };
 static_assert(LINE_STAGES >= 2, "a column comes from memory in one stage and meets the symbol in another");
-static_assert(!COLUMN_SLABS || (SPECTRUM_GROUP == 1 && !SYMBOL_TURNED && !IN_PARTS), "slabs are of 3D grids");
+static_assert(!COLUMN_SLABS || (SPECTRUM_GROUP == 1 && !SYMBOL_ANGLE_SUM && !IN_PARTS), "slabs are of 3D grids");
 static_assert(SYMBOL != 2 || (LINE_SHARES == 1 && DIRECTION == 2 && !SOURCES), "one step, within a block");
 static_assert(!IN_PARTS ||
-                  (COLUMN_PARTS == LINE_COUNT && SYMBOL == 2 && !COLUMNS_DEAD && !SYMBOL_TURNED && !LINE_WHOLE),
+                  (COLUMN_PARTS == LINE_COUNT && SYMBOL == 2 && !COLUMNS_DECAYED && !SYMBOL_ANGLE_SUM && !LINE_WHOLE),
               "a block's lines are the parts of one column");
 using value = complex<REAL>;
-using first_stage = rung<column_line, 0>;
-using last_stage = rung<column_line, LAST>;
+using first_stage = fft_stage<column_line, 0>;
+using last_stage = fft_stage<column_line, LAST>;
 
 struct source_image {
     int point, side;  // p modulo N; the side whose value it is.
@@ -111,16 +111,17 @@ struct spectral_columns_arguments {
     int with_points_across;
     // COLUMN_SLABS: the first frequency along x; stride of the slab's rows.
     int first, slab_width, unused;
-    // SPECTRUM_APART: in the layout of the spectrum, or of the faces' values if these are
+    // SPECTRUM_ELSEWHERE: in the layout of the spectrum, or of the faces' values if these are
     // transformed.
     REAL *result;
-    long long result_pitch, result_plane;  // SPECTRUM_APART 2.
-    long long uneven;                      // COLUMN_UNEVEN: 1 + elements before the first row.
-    four_step_rows four_step;              // SYMBOL_TURNED.
+    long long result_pitch, result_plane;  // SPECTRUM_ELSEWHERE 2.
+    long long uneven;                      // COLUMN_ODD_ROWS: 1 + elements before the first row.
+    four_step_rows four_step;              // SYMBOL_ANGLE_SUM.
 };
 
-static_assert(is_twin(sizeof(spectral_columns_arguments)), "the arguments that are launched");
-static_assert(is_given(sizeof(value) * (ladder_cells<column_line>() + (SYMBOL == 2 ? ladder_cells<taps_line>() : 0))),
+static_assert(layout_matches(sizeof(spectral_columns_arguments)), "the arguments that are launched");
+static_assert(shared_bytes_match(sizeof(value) *
+                                 (padded_points<column_line>() + (SYMBOL == 2 ? padded_points<taps_line>() : 0))),
               "the shared memory that is given");
 
 // The source's frequencies: the parts that belong to a column, then those of its frequency k.
@@ -190,15 +191,15 @@ __device__ __forceinline__ value source_at(const spectral_columns_arguments &, n
 __device__ __forceinline__ REAL *cell_at(value *column, int i, long long pitch) {
     return reinterpret_cast<REAL *>(column + i / SPECTRUM_GROUP * (pitch * SPECTRUM_GROUP) + i % SPECTRUM_GROUP);
 }
-// Address of a point in a row's spectrum. COLUMN_UNEVEN: rows begin at any element, and their
+// Address of a point in a row's spectrum. COLUMN_ODD_ROWS: rows begin at any element, and their
 // complex numbers at the next even one; `pitch` and `before` count elements.
 __device__ __forceinline__ REAL *point_cell(value *column, int i, long long pitch, long long before) {
-    if (COLUMN_UNEVEN) return reinterpret_cast<REAL *>(column + ((before + i * pitch) >> 1));
+    if (COLUMN_ODD_ROWS) return reinterpret_cast<REAL *>(column + ((before + i * pitch) >> 1));
     return cell_at(column, i, pitch);
 }
 // Stride between points in the destination.
 __device__ __forceinline__ long long pitch_to(const spectral_columns_arguments &a) {
-    return SPECTRUM_APART == 2 ? a.result_pitch : a.pitch;
+    return SPECTRUM_ELSEWHERE == 2 ? a.result_pitch : a.pitch;
 }
 // Point i of a column, extended past its ends.
 __device__ __forceinline__ value point_at(value *column, int i, const spectral_columns_arguments &a, long long before) {
@@ -216,10 +217,10 @@ __device__ __forceinline__ int index_of(int k, int kept) {
     return k > N - kept ? k - N + 2 * kept - 1 : -1;
 }
 
-// COLUMNS_DEAD: whether column c has points: frequencies below `with_points` along x, and below +-
+// COLUMNS_DECAYED: whether column c has points: frequencies below `with_points` along x, and below +-
 // `with_points_across` along y.
 __device__ __forceinline__ bool has_points(const spectral_columns_arguments &a, int c) {
-    if (COLUMNS_DEAD != 1) return true;
+    if (COLUMNS_DECAYED != 1) return true;
     const int y = c / a.width, x = c % a.width;
     return x < a.with_points && (y < a.with_points_across || y > a.across - a.with_points_across);
 }
@@ -240,8 +241,8 @@ __device__ __forceinline__ void load_points(const spectral_columns_arguments &a,
         for (int r = 0; r < first_stage::R; r++)
             x[r] = active ? point_at(column, first + q + r * first_stage::STRIDE, a, before) : value{REAL(0), REAL(0)};
         dft<first_stage::R>(x);
-        turn_rung<column_line, 0>(x, q, a.roots);
-        put_shared<column_line>(x, line, q);
+        apply_twiddles<column_line, 0>(x, q, a.roots);
+        store_butterfly_in_cluster<column_line>(x, line, q);
     }
 }
 // SYMBOL 2: the line of taps.
@@ -252,14 +253,14 @@ __device__ __forceinline__ void load_taps(const spectral_columns_arguments &a, v
 #pragma unroll
         for (int r = 0; r < first_stage::R; r++) x[r] = tap_at<N>(taps, j + r * first_stage::STRIDE);
         dft<first_stage::R>(x);
-        turn_rung<taps_line, 0>(x, j, a.roots);
-        put_cells<taps_line, 0>(x, line, j);
+        apply_twiddles<taps_line, 0>(x, j, a.roots);
+        store_butterfly<taps_line, 0>(x, line, j);
     }
 }
 // Rows kept by fixed sides: if the output stores a part of its own spectrum, these rows already
 // have their results.
-constexpr int KEPT_LOW = SPECTRUM_APART == 2 && !EXTEND_REPEATS && EXTEND_LOW == 0 && EXTEND_LOW_SIGN < 0;
-constexpr int KEPT_HIGH = SPECTRUM_APART == 2 && !EXTEND_REPEATS && EXTEND_HIGH == 0 && EXTEND_HIGH_SIGN < 0;
+constexpr int KEPT_LOW = SPECTRUM_ELSEWHERE == 2 && !EXTEND_REPEATS && EXTEND_LOW == 0 && EXTEND_LOW_SIGN < 0;
+constexpr int KEPT_HIGH = SPECTRUM_ELSEWHERE == 2 && !EXTEND_REPEATS && EXTEND_HIGH == 0 && EXTEND_HIGH_SIGN < 0;
 __device__ __forceinline__ void store_points(const spectral_columns_arguments &a, value *line, int t, int share,
                                              value *column, bool active, long long before) {
     const int first = first_of(a);
@@ -267,8 +268,8 @@ __device__ __forceinline__ void store_points(const spectral_columns_arguments &a
     for (int j = t; j < first_stage::COUNT; j += THREADS_X) {
         value x[first_stage::R];
         const int q = j + share * first_stage::COUNT;
-        take_shared<column_line>(x, line, q);
-        turn_rung<column_line, 0>(x, q, a.roots);
+        load_butterfly_in_cluster<column_line>(x, line, q);
+        apply_twiddles<column_line, 0>(x, q, a.roots);
         dft<first_stage::R>(x);
         if (!active) continue;
 #pragma unroll
@@ -280,7 +281,7 @@ __device__ __forceinline__ void store_points(const spectral_columns_arguments &a
         }
     }
 }
-// COLUMNS_DEAD 2: the column with number `column` among those with points, `tiles` per row of
+// COLUMNS_DECAYED 2: the column with number `column` among those with points, `tiles` per row of
 // columns; else among all. cell: its offset.
 struct numbered_column {
     int column;
@@ -289,11 +290,11 @@ struct numbered_column {
 };
 __device__ __forceinline__ numbered_column column_of(const spectral_columns_arguments &a, int tile, int lane) {
     const int c = IN_PARTS ? tile : tile * LINE_COUNT + lane;
-    if (COLUMNS_DEAD != 2 && (!COLUMN_SLABS || DIRECTION != 2))
+    if (COLUMNS_DECAYED != 2 && (!COLUMN_SLABS || DIRECTION != 2))
         return {c, c < a.columns, static_cast<long long>(c) * SPECTRUM_GROUP};
-    const int count = COLUMNS_DEAD == 2 ? a.with_points : a.columns, each = (count + LINE_COUNT - 1) / LINE_COUNT;
+    const int count = COLUMNS_DECAYED == 2 ? a.with_points : a.columns, each = (count + LINE_COUNT - 1) / LINE_COUNT;
     const int x = tile % each * LINE_COUNT + lane, row = tile / each;
-    const int y = COLUMNS_DEAD != 2 || row < a.with_points_across ? row : a.across - (a.tiles / each - row);
+    const int y = COLUMNS_DECAYED != 2 || row < a.with_points_across ? row : a.across - (a.tiles / each - row);
     if (COLUMN_SLABS) return {y * a.width + a.first + x, x < count, static_cast<long long>(y) * a.slab_width + x};
     return {y * a.width + x, x < count, static_cast<long long>(y * a.width + x) * SPECTRUM_GROUP};
 }
@@ -312,7 +313,7 @@ __device__ __forceinline__ void source_at_last_stage(const spectral_columns_argu
             x[r] = swapped(decayed<N>(source_at(a, source, k), symbol, k, a.symbol));
         }
         dft<last_stage::R>(x);
-        put_cells<column_line, LAST>(x, line, foot_of<column_line>(t));
+        store_butterfly<column_line, LAST>(x, line, digit_reversed_first<column_line>(t));
     }
 }
 // The last stage, and the processing of its frequencies.
@@ -328,21 +329,22 @@ __device__ __forceinline__ void transform_last_stage(const spectral_columns_argu
         else
             return no_source{};
     }();
-    if (COLUMNS_DEAD == 1 && decay_bound) {
+    if (COLUMNS_DECAYED == 1 && decay_bound) {
         source_at_last_stage(a, line, t0, share, symbol, source);
         return;
     }
 #pragma unroll 1
     for (int j = t0; j < last_stage::COUNT; j += THREADS_X) {
         value x[last_stage::R];
-        const int t = frequency_of<column_line>(j, static_cast<unsigned>(share)), first = foot_of<column_line>(t);
+        const int t = frequency_of<column_line>(j, static_cast<unsigned>(share)),
+                  first = digit_reversed_first<column_line>(t);
         if constexpr (DIRECTION != 1) {
-            take_cells<column_line, LAST>(x, line, first);
+            load_butterfly<column_line, LAST>(x, line, first);
             dft<last_stage::R>(x);
         }
         value factor[last_stage::R];
         if constexpr (SYMBOL == 2) {
-            take_cells<taps_line, LAST>(factor, taps, first);
+            load_butterfly<taps_line, LAST>(factor, taps, first);
             dft<last_stage::R>(factor);
         }
 #pragma unroll
@@ -363,7 +365,7 @@ __device__ __forceinline__ void transform_last_stage(const spectral_columns_argu
         }
         if constexpr (DIRECTION != 0) {
             dft<last_stage::R>(x);
-            put_cells<column_line, LAST>(x, line, first);
+            store_butterfly<column_line, LAST>(x, line, first);
         }
     }
 }
@@ -371,7 +373,7 @@ __device__ __forceinline__ void transform_last_stage(const spectral_columns_argu
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     spectral_columns(const __grid_constant__ spectral_columns_arguments a) {
     extern __shared__ __align__(16) unsigned char stn_shared[];
-    // spectral_settle.cu, which waits where necessary.
+    // spectral_decayed_modes.cu, which waits where necessary.
     if (COLUMN_SLABS && DIRECTION != 2) let_next_launch_begin();
     const int lane = static_cast<int>(threadIdx.x) % LINE_COUNT, t = static_cast<int>(threadIdx.x) / LINE_COUNT;
     value *const line = reinterpret_cast<value *>(stn_shared) + lane;
@@ -381,12 +383,13 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     const numbered_column number = column_of(a, static_cast<int>(tile % a.tiles), lane);
     const int c = number.column;
     const bool active = number.active;
-    constexpr bool FROM_UNEVEN = COLUMN_UNEVEN && DIRECTION == 0, TO_UNEVEN = COLUMN_UNEVEN && DIRECTION == 1;
-    const long long plane_from = plane * a.plane, plane_to = plane * (SPECTRUM_APART == 2 ? a.result_plane : a.plane);
-    const long long before = COLUMN_UNEVEN ? a.uneven + (DIRECTION == 0 ? plane_from : plane_to) : 0;
+    constexpr bool FROM_UNEVEN = COLUMN_ODD_ROWS && DIRECTION == 0, TO_UNEVEN = COLUMN_ODD_ROWS && DIRECTION == 1;
+    const long long plane_from = plane * a.plane,
+                    plane_to = plane * (SPECTRUM_ELSEWHERE == 2 ? a.result_plane : a.plane);
+    const long long before = COLUMN_ODD_ROWS ? a.uneven + (DIRECTION == 0 ? plane_from : plane_to) : 0;
     value *const column = reinterpret_cast<value *>(a.spectrum) + (FROM_UNEVEN ? 0 : plane_from) + number.cell;
     value *const to =
-        SPECTRUM_APART ? reinterpret_cast<value *>(a.result) + (TO_UNEVEN ? 0 : plane_to) + number.cell : column;
+        SPECTRUM_ELSEWHERE ? reinterpret_cast<value *>(a.result) + (TO_UNEVEN ? 0 : plane_to) + number.cell : column;
     symbol_line symbol = {a.symbol.parts + static_cast<long long>(active ? c : 0) * SYMBOL_PARTS, {1.0, 0.0}};
     double coefficients[SYMBOL_FEW ? SYMBOL_PARTS : 1];  // In registers, for all frequencies.
     if constexpr (SYMBOL_FEW && DIRECTION == 2) {
@@ -394,15 +397,15 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
         for (int i = 0; i < SYMBOL_PARTS; i++) coefficients[i] = symbol.parts[i];
         symbol.parts = coefficients;
     }
-    if constexpr (SYMBOL_TURNED) symbol.half = load_pair(a.four_step.half_angles + 2 * (plane % a.four_step.rows));
+    if constexpr (SYMBOL_ANGLE_SUM) symbol.half = load_pair(a.four_step.half_angles + 2 * (plane % a.four_step.rows));
 
-    value *const taps = line + ladder_cells<column_line>() - (IN_PARTS ? lane : 0);
-    bool decay_bound = COLUMNS_DEAD == 1;
+    value *const taps = line + padded_points<column_line>() - (IN_PARTS ? lane : 0);
+    bool decay_bound = COLUMNS_DECAYED == 1;
 #pragma unroll
-    for (int i = 0; COLUMNS_DEAD == 1 && i < LINE_COUNT; i++)
+    for (int i = 0; COLUMNS_DECAYED == 1 && i < LINE_COUNT; i++)
         decay_bound = decay_bound && !has_points(a, c - lane + i);  // All columns of the block.
     if (DIRECTION != 1 && !decay_bound) {
-        if (LINE_SHARES > 1) wait_for_shares<column_line>();  // Until all blocks have started.
+        if (LINE_SHARES > 1) line_barrier_in_cluster<column_line>();  // Until all blocks have started.
         load_points(a, line, t, share, column, active && has_points(a, c), before);
         if constexpr (SYMBOL == 2) {
             const int each = IN_PARTS ? static_cast<int>(threadIdx.x) : t;
@@ -410,18 +413,18 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
                 a, taps, each,
                 reinterpret_cast<const REAL *>(a.symbol.parts) + static_cast<long long>(active ? c : 0) * SYMBOL_PARTS);
             __syncthreads();
-            descend<taps_line, 1, LAST>(taps, each, a.roots);
+            forward_stages<taps_line, 1, LAST>(taps, each, a.roots);
         }
-        wait_for_shares<column_line>();
-        descend<column_line, 1, LAST>(line, t, a.roots);
+        line_barrier_in_cluster<column_line>();
+        forward_stages<column_line, 1, LAST>(line, t, a.roots);
     }
     transform_last_stage(a, line, t, share, DIRECTION == 0 ? to : column, taps, symbol, plane, c, active, decay_bound);
     if constexpr (DIRECTION != 0) {
         __syncthreads();
-        ascend<column_line, LAST, 1>(line, t, a.roots);
-        if (LINE_SHARES > 1) wait_for_shares<column_line>();
+        inverse_stages<column_line, LAST, 1>(line, t, a.roots);
+        if (LINE_SHARES > 1) line_barrier_in_cluster<column_line>();
         store_points(a, line, t, share, to, active, before);
         // Until no block reads this block's memory.
-        if (LINE_SHARES > 1) wait_for_shares<column_line>();
+        if (LINE_SHARES > 1) line_barrier_in_cluster<column_line>();
     }
 }

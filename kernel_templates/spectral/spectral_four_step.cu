@@ -1,6 +1,6 @@
 // Four-step FFT: the first and the last pass of `spectral` over a line too long for shared memory.
-// The line of L points is a matrix of N rows of SHEET_WIDTH points, and is transformed down the
-// columns first. With i = i1 SHEET_WIDTH + i2, k = k1 + N k2 and w_n = exp(-2 pi i / n):
+// The line of L points is a matrix of N rows of FOUR_STEP_WIDTH points, and is transformed down the
+// columns first. With i = i1 FOUR_STEP_WIDTH + i2, k = k1 + N k2 and w_n = exp(-2 pi i / n):
 //
 //     U[k] = sum over i2 of  w_WIDTH^(i2 k2) V[k1][i2]
 //     V[k1][i2] = 2 w_L^(k1 i2) sum over i1 of  w_N^(i1 k1) u[i]
@@ -17,13 +17,13 @@
 //     i1 = 0         | x x|x x|                 THREADS_X threads each
 //     i1 = 1         | x x|x x|
 //
-// A grid may consist of several such windows (overlap-save): each has SHEET_USEFUL output points,
+// A grid may consist of several such windows (overlap-save): each has FOUR_STEP_USEFUL output points,
 // preceded and followed by the points within reach of the taps of all steps.
 //
 // Reads STORE, REAL, VECTOR, BLOCKS, THREADS_X, LINE_*, SHEET_*, SPECTRUM_BACK, EXTEND_*,
 // FROZEN_LOW, FROZEN_HIGH.
-#include "device/ladder.cuh"
-#include "device/twins.cuh"
+#include "device/launch_checks.cuh"
+#include "device/shared_fft.cuh"
 #include "params.cuh"
 #include "spectral/extension.cuh"
 
@@ -34,10 +34,10 @@ struct column_line {
 };
 constexpr int N = LINE_POINTS, LAST = LINE_STAGES - 1, THREADS = THREADS_X * LINE_COUNT;
 static_assert(LINE_STAGES >= 2, "a column comes from memory in one stage and goes back there in another");
-static_assert(SHEET_WIDTH % 2 == 0 && LINE_SHARES == 1, "columns go in pairs, and a block holds them");
+static_assert(FOUR_STEP_WIDTH % 2 == 0 && LINE_SHARES == 1, "columns go in pairs, and a block holds them");
 using value = complex<REAL>;
-using first_stage = rung<column_line, 0>;
-using last_stage = rung<column_line, LAST>;
+using first_stage = fft_stage<column_line, 0>;
+using last_stage = fft_stage<column_line, LAST>;
 constexpr int R = last_stage::R, P = N / R;  // Stride P between a butterfly's frequencies.
 
 struct spectral_four_step_arguments {
@@ -45,14 +45,14 @@ struct spectral_four_step_arguments {
     STORE *out;
     REAL *spectrum;
     const REAL *roots;          // Twiddle factors of the FFT stages.
-    const REAL *fine, *coarse;  // w_L^m for m < 2^SHEET_FINE, and for multiples of 2^SHEET_FINE.
+    const REAL *fine, *coarse;  // w_L^m for m < 2^FOUR_STEP_FINE, and for multiples of 2^FOUR_STEP_FINE.
     long long in_batch, out_batch, n, before;
     // The first window of this launch, counted over all grids; windows of a grid.
     long long first, windows;
     int tiles, unused;  // Blocks per window.
 };
-static_assert(is_twin(sizeof(spectral_four_step_arguments)), "the arguments that are launched");
-static_assert(is_given(sizeof(value) * ladder_cells<column_line>()), "the shared memory that is given");
+static_assert(layout_matches(sizeof(spectral_four_step_arguments)), "the arguments that are launched");
+static_assert(shared_bytes_match(sizeof(value) * padded_points<column_line>()), "the shared memory that is given");
 
 // ---- points: column pair c of row i1 has the grid's points i and i + 1
 struct window {
@@ -99,7 +99,7 @@ __device__ __forceinline__ value there_at(const STORE *out, long long i, const w
 // The twiddle factors between the two transforms: w_L^(k i2) for the frequencies k <= N / 2 of a
 // pair of butterflies.
 __device__ __forceinline__ value root_at(const spectral_four_step_arguments &a, int m) {
-    return load_pair(a.fine + 2 * (m & ((1 << SHEET_FINE) - 1))) * load_pair(a.coarse + 2 * (m >> SHEET_FINE));
+    return load_pair(a.fine + 2 * (m & ((1 << FOUR_STEP_FINE) - 1))) * load_pair(a.coarse + 2 * (m >> FOUR_STEP_FINE));
 }
 // For r below this, k = t + r P is at most N / 2; else N - k = P - t + (R - 1 - r) P is.
 constexpr int HALF = (R + 1) / 2;
@@ -130,9 +130,9 @@ __device__ __forceinline__ void store_frequencies(const spectral_four_step_argum
 #pragma unroll 1
     for (int t = t0; t <= P / 2; t += THREADS_X) {
         value x[R], y[R];
-        take_cells<column_line, LAST>(x, line, foot_of<column_line>(t));
+        load_butterfly<column_line, LAST>(x, line, digit_reversed_first<column_line>(t));
         dft<R>(x);
-        take_cells<column_line, LAST>(y, line, foot_of<column_line>(t ? P - t : 0));
+        load_butterfly<column_line, LAST>(y, line, digit_reversed_first<column_line>(t ? P - t : 0));
         dft<R>(y);
         if (t == 0) {  // The partner of r P is (R - r) P.
             const value first = y[0];
@@ -148,7 +148,7 @@ __device__ __forceinline__ void store_frequencies(const spectral_four_step_argum
             const value z = x[r], w = conjugate(y[R - 1 - r]);
             value v = z + w, adjacent = minus_i(z - w);
             if (r >= HALF) v = conjugate(v), adjacent = conjugate(adjacent);
-            REAL *const address = to + 2 * (row_at(t, r) * SHEET_WIDTH + column);
+            REAL *const address = to + 2 * (row_at(t, r) * FOUR_STEP_WIDTH + column);
             store_pair(address, v * even.at(r));
             store_pair(address + 2, adjacent * odd.at(r));
         }
@@ -166,7 +166,7 @@ __device__ __forceinline__ void load_frequencies(const spectral_four_step_argume
             const long long k = row_at(t, r);
             value v = {REAL(0), REAL(0)}, adjacent = v;
             if (active) {
-                const REAL *const address = from + 2 * (k * SHEET_WIDTH + column);
+                const REAL *const address = from + 2 * (k * FOUR_STEP_WIDTH + column);
                 v = load_pair(address) * conjugate(even.at(r)),
                 adjacent = load_pair(address + 2) * conjugate(odd.at(r));
             }
@@ -176,10 +176,10 @@ __device__ __forceinline__ void load_frequencies(const spectral_four_step_argume
             x[r] = swapped(r < HALF ? here : there), y[R - 1 - r] = swapped(r < HALF ? there : here);
         }
         dft<R>(x);
-        put_cells<column_line, LAST>(x, line, foot_of<column_line>(t));
+        store_butterfly<column_line, LAST>(x, line, digit_reversed_first<column_line>(t));
         if (t == 0 || 2 * t == P) continue;  // It is its own partner.
         dft<R>(y);
-        put_cells<column_line, LAST>(y, line, foot_of<column_line>(P - t));
+        store_butterfly<column_line, LAST>(y, line, digit_reversed_first<column_line>(P - t));
     }
 }
 
@@ -191,10 +191,10 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     const long long slot = blockIdx.x / a.tiles, batch = (a.first + slot) / a.windows,
                     number = (a.first + slot) % a.windows;
     const int column = 2 * (static_cast<int>(blockIdx.x % a.tiles) * LINE_COUNT + lane);
-    const bool active = column < SHEET_WIDTH;
-    window w = {number * SHEET_USEFUL - a.before, number * SHEET_USEFUL, (number + 1) * SHEET_USEFUL};
+    const bool active = column < FOUR_STEP_WIDTH;
+    window w = {number * FOUR_STEP_USEFUL - a.before, number * FOUR_STEP_USEFUL, (number + 1) * FOUR_STEP_USEFUL};
     if (w.high > a.n) w.high = a.n;
-    REAL *const spectrum = a.spectrum + 2 * slot * (N / 2 + 1) * SHEET_WIDTH;
+    REAL *const spectrum = a.spectrum + 2 * slot * (N / 2 + 1) * FOUR_STEP_WIDTH;
     const STORE *const in = a.in + batch * a.in_batch;
 
     if constexpr (!SPECTRUM_BACK) {
@@ -204,38 +204,38 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
 #pragma unroll
             for (int r = 0; r < first_stage::R; r++) {
                 const long long row = j + r * first_stage::STRIDE;
-                x[r] = active ? point_at(in, w.from + row * SHEET_WIDTH + column, a.n) : value{REAL(0), REAL(0)};
+                x[r] = active ? point_at(in, w.from + row * FOUR_STEP_WIDTH + column, a.n) : value{REAL(0), REAL(0)};
             }
             dft<first_stage::R>(x);
-            turn_rung<column_line, 0>(x, j, a.roots);
-            put_cells<column_line, 0>(x, line, j);
+            apply_twiddles<column_line, 0>(x, j, a.roots);
+            store_butterfly<column_line, 0>(x, line, j);
         }
         __syncthreads();
-        descend<column_line, 1, LAST>(line, t, a.roots);
+        forward_stages<column_line, 1, LAST>(line, t, a.roots);
         store_frequencies(a, line, t, column, spectrum, active);
     } else {
         load_frequencies(a, line, t, column, spectrum, active);
         __syncthreads();
-        ascend<column_line, LAST, 1>(line, t, a.roots);
+        inverse_stages<column_line, LAST, 1>(line, t, a.roots);
         STORE *const out = a.out + batch * a.out_batch;
 #pragma unroll 1
         for (int j = t; j < first_stage::COUNT; j += THREADS_X) {
             value x[first_stage::R];
-            take_cells<column_line, 0>(x, line, j);
-            turn_rung<column_line, 0>(x, j, a.roots);
+            load_butterfly<column_line, 0>(x, line, j);
+            apply_twiddles<column_line, 0>(x, j, a.roots);
             dft<first_stage::R>(x);
             if (!active) continue;
             if constexpr (SPECTRUM_ADDS) {
 #pragma unroll
                 for (int r = 0; r < first_stage::R; r++) {
                     const long long row = j + r * first_stage::STRIDE;
-                    x[r] = x[r] + swapped(there_at(out, w.from + row * SHEET_WIDTH + column, w));
+                    x[r] = x[r] + swapped(there_at(out, w.from + row * FOUR_STEP_WIDTH + column, w));
                 }
             }
 #pragma unroll
             for (int r = 0; r < first_stage::R; r++) {
                 const long long row = j + r * first_stage::STRIDE;
-                store_point(in, out, w.from + row * SHEET_WIDTH + column, swapped(x[r]), w, a.n);
+                store_point(in, out, w.from + row * FOUR_STEP_WIDTH + column, swapped(x[r]), w, a.n);
             }
         }
     }

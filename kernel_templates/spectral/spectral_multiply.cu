@@ -3,12 +3,12 @@
 //
 //     a row is divided into chunks of MULTIPLY_CHUNK frequencies, k = chunk * MULTIPLY_CHUNK + i;
 //     its half angle pi k / n is the sum of the chunk's and that of i, so two short tables serve
-//     any n (symbol.cuh, SYMBOL_TURNED)
+//     any n (symbol.cuh, SYMBOL_ANGLE_SUM)
 //
 // MULTIPLY_LANES neighbouring threads take one chunk at a time, so that indices are divided once
 // per chunk. Reads REAL, SYMBOL_*, MULTIPLY_CHUNK, MULTIPLY_LANES, THREADS_X.
 #include "device/complex.cuh"
-#include "device/twins.cuh"
+#include "device/launch_checks.cuh"
 #include "params.cuh"
 #include "spectral/symbol.cuh"
 
@@ -21,7 +21,7 @@ struct multiply_arguments {
     long long half, lines;      // Frequencies of a row; rows of a grid.
     long long chunks, all;      // Chunks of a row, and of all grids.
 };
-static_assert(is_twin(sizeof(multiply_arguments)), "the arguments that are launched");
+static_assert(layout_matches(sizeof(multiply_arguments)), "the arguments that are launched");
 
 extern "C" __global__ void __launch_bounds__(THREADS_X)
     spectral_multiply(const __grid_constant__ multiply_arguments a) {

@@ -25,7 +25,7 @@
 // periodic line with the points that reach into it. The spectra of a row's strips lie side by side.
 // Only the strip's own points are stored.
 //
-// SPECTRUM_HELD: a row's first `held` frequencies are stored in the row of the output, from element
+// SPECTRUM_IN_OUTPUT: a row's first `held` frequencies are stored in the row of the output, from element
 // `skip` on, and the others in the spectrum. A block reads all of its rows before it writes any,
 // and no other block accesses them. Points, rows and planes frozen by fixed sides store none,
 // because in-place grids have their input there.
@@ -34,10 +34,10 @@
 //
 // A row that begins at an odd element stores them one element later, for aligned accesses.
 //
-// Reads STRIPS, SPECTRUM_HELD, FROZEN_*, STORE, REAL, VECTOR, BLOCKS, THREADS_X, LINE_*,
+// Reads STRIPS, SPECTRUM_IN_OUTPUT, FROZEN_*, STORE, REAL, VECTOR, BLOCKS, THREADS_X, LINE_*,
 // SPECTRUM_GROUP, SPECTRUM_BACK, SPECTRUM_ADDS, EXTEND_*, LINE_WHOLE.
-#include "device/ladder.cuh"
-#include "device/twins.cuh"
+#include "device/launch_checks.cuh"
+#include "device/shared_fft.cuh"
 #include "params.cuh"
 #include "spectral/extension.cuh"
 
@@ -47,7 +47,8 @@ struct row_line {
     static constexpr __host__ __device__ int radix(int s) { return LINE_RADIX[s]; }
 };
 constexpr int N = LINE_POINTS, LAST = LINE_STAGES - 1, THREADS = THREADS_X * LINE_COUNT;
-static_assert(!SPECTRUM_HELD || (SPECTRUM_GROUP == 1 && !STRIPS && !SPECTRUM_ADDS && sizeof(STORE) == sizeof(REAL)),
+static_assert(!SPECTRUM_IN_OUTPUT ||
+                  (SPECTRUM_GROUP == 1 && !STRIPS && !SPECTRUM_ADDS && sizeof(STORE) == sizeof(REAL)),
               "rows of the output that have a part of their spectrum");
 static_assert(LINE_STAGES >= 2, "a row comes from memory in one stage and goes back there in another");
 using value = complex<REAL>;
@@ -67,11 +68,11 @@ struct spectral_rows_arguments {
     int frozen_z_low, frozen_z_high;  // Planes likewise.
     // STRIPS: strips of a row; points, and frequencies in the spectrum, between strips.
     int strips, step, width;
-    int held, skip, unused;  // SPECTRUM_HELD.
+    int held, skip, unused;  // SPECTRUM_IN_OUTPUT.
 };
 
-static_assert(is_twin(sizeof(spectral_rows_arguments)), "the arguments that are launched");
-static_assert(is_given(sizeof(value) * ladder_cells<row_line>()), "the shared memory that is given");
+static_assert(layout_matches(sizeof(spectral_rows_arguments)), "the arguments that are launched");
+static_assert(shared_bytes_match(sizeof(value) * padded_points<row_line>()), "the shared memory that is given");
 
 __device__ __forceinline__ REAL element_at(const STORE *row, int i, const extension &x) {
     const auto from =
@@ -126,7 +127,7 @@ __device__ __forceinline__ void keep_points(const STORE *from, STORE *row, int t
 }
 
 // Twiddle factors for the last stage's pair of butterflies t and N / R - t.
-using last_stage = rung<row_line, LAST>;
+using last_stage = fft_stage<row_line, LAST>;
 constexpr int R = last_stage::R, P = N / R;  // Stride P between a butterfly's frequencies.
 // exp(-pi i (t + r P) / N)
 __device__ __forceinline__ value half_root(const REAL *half, int t, int r) {
@@ -137,12 +138,12 @@ __device__ __forceinline__ value half_root(const REAL *half, int t, int r) {
         return load_pair(half + 2 * (t + r * P));
 }
 
-// Storage of a row's frequencies. SPECTRUM_HELD: those below `held` are stored separately.
+// Storage of a row's frequencies. SPECTRUM_IN_OUTPUT: those below `held` are stored separately.
 struct row_cells {
     value *rest, *held;
 };
 __device__ __forceinline__ REAL *cell_of(const spectral_rows_arguments &a, const row_cells &row, int k) {
-    if (SPECTRUM_HELD) return reinterpret_cast<REAL *>(k < a.held ? row.held + k : row.rest + (k - a.held));
+    if (SPECTRUM_IN_OUTPUT) return reinterpret_cast<REAL *>(k < a.held ? row.held + k : row.rest + (k - a.held));
     return reinterpret_cast<REAL *>(row.rest + static_cast<long long>(k) * SPECTRUM_GROUP);
 }
 
@@ -151,9 +152,9 @@ __device__ __forceinline__ void store_frequencies(const spectral_rows_arguments 
 #pragma unroll 1
     for (int t = t0; t <= P / 2; t += THREADS_X) {
         value x[R], y[R];
-        take_cells<row_line, LAST>(x, line, foot_of<row_line>(t));
+        load_butterfly<row_line, LAST>(x, line, digit_reversed_first<row_line>(t));
         dft<R>(x);
-        take_cells<row_line, LAST>(y, line, foot_of<row_line>(t ? P - t : 0));
+        load_butterfly<row_line, LAST>(y, line, digit_reversed_first<row_line>(t ? P - t : 0));
         dft<R>(y);
         if (t == 0) {  // The partner of r P is (R - r) P.
             const value first = y[0];
@@ -191,10 +192,10 @@ __device__ __forceinline__ void load_frequencies(const spectral_rows_arguments &
             x[r] = swapped(s - minus_i(d)), y[R - 1 - r] = swapped(conjugate(s + minus_i(d)));
         }
         dft<R>(x);
-        put_cells<row_line, LAST>(x, line, foot_of<row_line>(t));
+        store_butterfly<row_line, LAST>(x, line, digit_reversed_first<row_line>(t));
         if (t == 0 || 2 * t == P) continue;  // It is its own partner.
         dft<R>(y);
-        put_cells<row_line, LAST>(y, line, foot_of<row_line>(P - t));
+        store_butterfly<row_line, LAST>(y, line, digit_reversed_first<row_line>(P - t));
     }
 }
 
@@ -216,8 +217,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     const row_cells spectrum = {
         reinterpret_cast<value *>(a.spectrum) + plane * a.plane + y / SPECTRUM_GROUP * a.pitch * SPECTRUM_GROUP +
             y % SPECTRUM_GROUP + strip * a.width,
-        SPECTRUM_HELD ? reinterpret_cast<value *>(a.out) + ((offset + a.skip + 1) >> 1) : nullptr};
-    using first_stage = rung<row_line, 0>;
+        SPECTRUM_IN_OUTPUT ? reinterpret_cast<value *>(a.out) + ((offset + a.skip + 1) >> 1) : nullptr};
+    using first_stage = fft_stage<row_line, 0>;
 
     if constexpr (!SPECTRUM_BACK) {
         const STORE *const row = a.in + batch * a.in_batch + z * a.in_z + y * a.in_y;
@@ -228,26 +229,26 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
             for (int r = 0; r < first_stage::R; r++)
                 x[r] = active ? point_at(row, j + r * first_stage::STRIDE, along) : value{REAL(0), REAL(0)};
             dft<first_stage::R>(x);
-            turn_rung<row_line, 0>(x, j, a.roots);
-            put_cells<row_line, 0>(x, line, j);
+            apply_twiddles<row_line, 0>(x, j, a.roots);
+            store_butterfly<row_line, 0>(x, line, j);
         }
         __syncthreads();
-        descend<row_line, 1, LAST>(line, t, a.roots);
-        store_frequencies(a, line, t, spectrum, active && !(SPECTRUM_HELD && frozen));
+        forward_stages<row_line, 1, LAST>(line, t, a.roots);
+        store_frequencies(a, line, t, spectrum, active && !(SPECTRUM_IN_OUTPUT && frozen));
     } else {
         STORE *const row = out;
         const bool stores = active && !frozen;
         const int from = strip * a.step, to = STRIPS && from + a.step < a.x.n ? from + a.step : a.x.n;
         if (active && !SPECTRUM_ADDS && a.in != a.out)
             keep_points(a.in + batch * a.in_batch + z * a.in_z + y * a.in_y, row, t, a.x.n, frozen);
-        load_frequencies(a, line, t, spectrum, SPECTRUM_HELD ? stores : active);
+        load_frequencies(a, line, t, spectrum, SPECTRUM_IN_OUTPUT ? stores : active);
         __syncthreads();
-        ascend<row_line, LAST, 1>(line, t, a.roots);
+        inverse_stages<row_line, LAST, 1>(line, t, a.roots);
 #pragma unroll 1
         for (int j = t; j < first_stage::COUNT; j += THREADS_X) {
             value x[first_stage::R];
-            take_cells<row_line, 0>(x, line, j);
-            turn_rung<row_line, 0>(x, j, a.roots);
+            load_butterfly<row_line, 0>(x, line, j);
+            apply_twiddles<row_line, 0>(x, j, a.roots);
             dft<first_stage::R>(x);
             if (!stores) continue;
             if constexpr (SPECTRUM_ADDS) {

@@ -20,7 +20,7 @@
 // One thread per point. Reads STORE, REAL, THREADS_X, and the reaches and sides Z_*, Y_*, X_*.
 #include "device/complex.cuh"
 #include "device/index.cuh"
-#include "device/twins.cuh"
+#include "device/launch_checks.cuh"
 #include "params.cuh"
 
 struct source_tap {
@@ -38,7 +38,7 @@ struct spectral_source_arguments {
     int nz, ny, nx, rows, ntaps, tiles, at_z[2], at_y[2], at_x[2];  // tiles: blocks of a grid.
 };
 
-static_assert(is_twin(sizeof(spectral_source_arguments)), "the arguments that are launched");
+static_assert(layout_matches(sizeof(spectral_source_arguments)), "the arguments that are launched");
 
 __device__ __forceinline__ bool frozen(const spectral_source_arguments &a, long long z, long long y, long long x) {
     return (Z_SIDE_LOW == FIXED && z < Z_LOW) || (Z_SIDE_HIGH == FIXED && z >= a.nz - Z_HIGH) ||

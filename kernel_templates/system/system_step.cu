@@ -19,7 +19,7 @@
 // BLOCKS, system_value.
 #include "device/element.cuh"
 #include "device/index.cuh"
-#include "device/twins.cuh"
+#include "device/launch_checks.cuh"
 #include "params.cuh"
 
 constexpr int THREADS = THREADS_X * THREADS_Y;
@@ -33,7 +33,7 @@ struct system_arguments {
     unsigned tiles_x, tiles_y, chunks, unused;  // blocks along x, y and z
     REAL values[SYSTEM_VALUES];                 // numbers, then the sides' constants
 };
-static_assert(is_twin(sizeof(system_arguments), sizeof(system_arguments::values)),
+static_assert(layout_matches(sizeof(system_arguments), sizeof(system_arguments::values)),
               "the launcher's mirrored struct of the arguments");
 
 // Folding of reads past a side of array A along one axis: SYSTEM_SIDES has 4 bits for each side,

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/plain.h"
+#include "base/sanitize.h"
 
 #undef stn_fail /* error.h defines these macros for the static analyzer only */
 #undef stn_fail_memory

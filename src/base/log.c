@@ -4,7 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "base/plain.h"
+#include "base/sanitize.h"
 
 void stn_log(const stn_logger *logger, stn_log_level level, const char *format, ...) {
     if (!logger || !logger->fn) return;

@@ -5,7 +5,7 @@
 #include <time.h>
 
 #include "base/error.h"
-#include "base/plain.h"
+#include "base/sanitize.h"
 #include "cache/cache.h"
 #include "cli/command.h"
 #include "cli/command_output.h"
@@ -129,7 +129,7 @@ static stn_status show(stn_cache *cache, const cache_settings *settings, const c
     return status;
 }
 
-static void print_totals(const cache_settings *settings, const stn_cache_sweep *sweep) {
+static void print_totals(const cache_settings *settings, const stn_cache_collection *sweep) {
     char kept[32], removed[32];
     cli_format_bytes(sweep->bytes, kept, sizeof kept);
     cli_format_bytes(sweep->removed_bytes, removed, sizeof removed);
@@ -165,7 +165,7 @@ static stn_status print_path(stn_cache *cache, const cache_settings *settings, s
 
 static stn_status dispatch(stn_cache *cache, const cache_settings *settings, const char **positionals,
                            stn_error *error) {
-    stn_cache_sweep sweep = {0};
+    stn_cache_collection sweep = {0};
     const char *what = positionals[0];
     if (strcmp(what, "show") && positionals[1])
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "'%s' is one argument too many: see 'stentor cache --help'",

@@ -13,7 +13,7 @@
 #include "cli/shared_options.h"
 #include "io/input.h"
 #include "io/result.h"
-#include "problem/layer.h"
+#include "problem/fourier_layer.h"
 
 typedef struct fno_settings { /* as given; NULL or false: not given */
     const char *in, *weights, *bias, *skip, *out, *modes, *activation, *dtype, *tolerance;

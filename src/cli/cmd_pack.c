@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/plain.h"
+#include "base/sanitize.h"
 #include "cache/cache.h"
 #include "cli/command.h"
 #include "cli/command_output.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/plain.h"
+#include "base/sanitize.h"
 #include "base/text.h"
 #include "cache/wisdom.h"
 #include "cli/command.h"

@@ -18,7 +18,7 @@ cli_forecast cli_forecast_of(const cli_job *job) {
         f.growth.symbol = f.growth.step = f.growth.lasting = stn_stencil_max_symbol(job->stencil);
     f.max_symbol = f.growth.symbol;
     f.log10_growth = (double)job->problem.steps * log10(f.max_symbol);
-    if (stn_growth_leaves(&f.growth)) f.log10_growth = stn_growth_peak(&f.growth, (double)job->problem.steps);
+    if (stn_growth_is_transient(&f.growth)) f.log10_growth = stn_growth_peak(&f.growth, (double)job->problem.steps);
     f.stable = stn_symbol_stable(f.max_symbol, job->problem.steps);
     return f;
 }
@@ -29,7 +29,7 @@ void cli_forecast_print(const cli_forecast *f, char *text, size_t size) {
     double above = f->max_symbol - 1;
     if (!f->stable)
         snprintf(text, size, "max |K| = %.7g: unstable, grows by up to 10^%.4g%s", f->max_symbol, f->log10_growth,
-                 stn_growth_leaves(&f->growth) ? " until it leaves through the sides" : "");
+                 stn_growth_is_transient(&f->growth) ? " until it leaves through the sides" : "");
     else if (above > 1e-12) /* rounded weights of sum 1 stay below this */
         snprintf(text, size, "max |K| = 1 + %.2g: grows by up to %.2g%% in these steps", above,
                  100 * (pow(10, f->log10_growth) - 1));
@@ -56,7 +56,7 @@ void cli_warn_growth(const cli_forecast *f, const cli_job *job, const stn_array 
     fprintf(stderr,
             "stentor: warning: max |symbol| is %.7g, above 1: this stencil grows %s, by up to 10^%.4g in %llu "
             "step%s%s\n",
-            f->max_symbol, stn_growth_leaves(&f->growth) ? "until it leaves through the sides" : "without bound",
+            f->max_symbol, stn_growth_is_transient(&f->growth) ? "until it leaves through the sides" : "without bound",
             f->log10_growth, (unsigned long long)job->problem.steps, job->problem.steps == 1 ? "" : "s", when);
 }
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/plain.h"
+#include "base/sanitize.h"
 #include "io/json.h"
 
 #define MAX_BYTES ((size_t)1 << 22)
@@ -77,9 +77,9 @@ static stn_status read_choices(const char *name, size_t index, const json_t *obj
         all->count[known] = json_is_array(value) ? json_array_size(value) : 1;
         STN_TRY(check_values(name, index, all, known, error));
         if (!all->count[known] || __builtin_mul_overflow(*product, all->count[known], product) ||
-            *product > CLI_PROBLEMS_MOST)
+            *product > CLI_PROBLEMS_MAX)
             return stn_fail(error, STN_ERROR_FORMAT, "'%s': item %zu stands for no problem, or for more than %d", name,
-                            index, CLI_PROBLEMS_MOST);
+                            index, CLI_PROBLEMS_MAX);
     }
     return STN_OK;
 }
@@ -120,8 +120,8 @@ stn_status cli_problem_list_parse(const char *name, const char *bytes, size_t si
         choices all = {0};
         size_t product = 0;
         STN_TRY_GOTO(status, read_choices(name, i, json_array_get(root, i), kinds, &all, &product, error), fail);
-        if (made.count + product > CLI_PROBLEMS_MOST) {
-            status = stn_fail(error, STN_ERROR_FORMAT, "'%s' holds more than %d problems", name, CLI_PROBLEMS_MOST);
+        if (made.count + product > CLI_PROBLEMS_MAX) {
+            status = stn_fail(error, STN_ERROR_FORMAT, "'%s' holds more than %d problems", name, CLI_PROBLEMS_MAX);
             goto fail;
         }
         cli_listed_problem *grown = realloc(made.list, (made.count + product) * sizeof *grown);

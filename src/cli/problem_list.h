@@ -6,7 +6,7 @@
 
 #include "stentor.h"
 
-#define CLI_PROBLEMS_MOST 10000
+#define CLI_PROBLEMS_MAX 10000
 #define CLI_LISTED_KEYS 8 /* most keys of a kind */
 
 typedef struct cli_listed_key {

@@ -28,8 +28,8 @@ typedef struct system_run { /* all owned */
     cli_system_input input;
     cli_job job; /* describes the first field, for its outputs */
     stn_system_problem problem;
-    stn_array out[STN_SYSTEM_MOST_ARRAYS];
-    void *in_memory[STN_SYSTEM_MOST_ARRAYS], *out_memory[STN_SYSTEM_MOST_ARRAYS];
+    stn_array out[STN_SYSTEM_MAX_ARRAYS];
+    void *in_memory[STN_SYSTEM_MAX_ARRAYS], *out_memory[STN_SYSTEM_MAX_ARRAYS];
     void *coefficient_memory[STN_SYSTEM_MAX_COEFFICIENTS];
     stn_panel before;
     stn_context *context;
@@ -232,7 +232,7 @@ static stn_status print_summary(const system_run *run, const cli_report_settings
 }
 
 static void clear(system_run *run) {
-    for (int i = 0; i < STN_SYSTEM_MOST_ARRAYS; i++) {
+    for (int i = 0; i < STN_SYSTEM_MAX_ARRAYS; i++) {
         stn_array_clear(&run->out[i]);
         if (run->in_memory[i]) stn_memory_free(run->context, run->in_memory[i]);
         if (run->out_memory[i]) stn_memory_free(run->context, run->out_memory[i]);

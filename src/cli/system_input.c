@@ -138,7 +138,7 @@ stn_status cli_system_read(const cli_system_settings *given, const char *dtype, 
 }
 
 void cli_system_input_clear(cli_system_input *input) {
-    for (int i = 0; i < STN_SYSTEM_MOST_ARRAYS; i++) stn_array_clear(&input->fields[i]);
+    for (int i = 0; i < STN_SYSTEM_MAX_ARRAYS; i++) stn_array_clear(&input->fields[i]);
     for (int i = 0; i < STN_SYSTEM_MAX_COEFFICIENTS; i++) stn_array_clear(&input->coefficients[i]);
     stn_system_destroy(input->system);
 }

@@ -12,8 +12,8 @@ typedef struct cli_system_settings { /* as given; NULL: not given */
 
 typedef struct cli_system_input { /* all owned */
     stn_system *system;
-    int count;                                /* number of arrays of all fields and levels */
-    stn_array fields[STN_SYSTEM_MOST_ARRAYS]; /* of the same shape and dtype */
+    int count;                               /* number of arrays of all fields and levels */
+    stn_array fields[STN_SYSTEM_MAX_ARRAYS]; /* of the same shape and dtype */
     stn_array coefficients[STN_SYSTEM_MAX_COEFFICIENTS];
     int is_number[STN_SYSTEM_MAX_COEFFICIENTS];
     /* range of each coefficient's values */

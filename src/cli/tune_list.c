@@ -8,13 +8,13 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/plain.h"
+#include "base/sanitize.h"
 #include "cli/problem_list.h"
 #include "cli/progress.h"
 #include "cli/tune_precompile.h"
 #include "io/output.h"
 #include "plan/plan.h"
-#include "tune/wisdom.h"
+#include "tune/plan_wisdom.h"
 
 static const cli_listed_kind *const kinds[] = {&cli_listed_transform, &cli_listed_stencil, NULL};
 

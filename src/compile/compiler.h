@@ -23,11 +23,11 @@ void stn_compiler_close(stn_compiler *compiler);
  * a cache key. False if there is none, or only one that the loader alone can find.
  * stn_compiler_open skips a file that turns out to be unusable, so compare identities after
  * opening. */
-typedef struct stn_compiler_place {
+typedef struct stn_compiler_location {
     char path[4096];
     char identity[160];
-} stn_compiler_place;
-bool stn_compiler_locate(stn_compiler_place *place);
+} stn_compiler_location;
+bool stn_compiler_locate(stn_compiler_location *place);
 
 /* "nvrtc build 0123abcd": the ELF build id, part of every cache key. Owned by the compiler, as are
  * the strings below. */

@@ -135,7 +135,7 @@ void stn_compiler_close(stn_compiler *compiler) {
 }
 
 static bool take_place(void *user, const char *path) {
-    stn_compiler_place *place = user;
+    stn_compiler_location *place = user;
     char build[128];
     if (!strchr(path, '/') || strlen(path) >= sizeof place->path || !stn_library_build(path, build, sizeof build))
         return false;
@@ -144,7 +144,7 @@ static bool take_place(void *user, const char *path) {
     return true;
 }
 
-bool stn_compiler_locate(stn_compiler_place *place) {
+bool stn_compiler_locate(stn_compiler_location *place) {
     return stn_library_search(&stn_library_nvrtc, take_place, place);
 }
 

@@ -1,7 +1,7 @@
-/* The public function of box filters: checks its arguments and runs host/box.h. */
+/* The public function of box filters: checks its arguments and runs host/moving_average.h. */
 #include "base/error.h"
 #include "context/context.h"
-#include "host/box.h"
+#include "host/moving_average.h"
 
 static stn_status check(const stn_box_filter *box, const void *in, const void *out, stn_error *error) {
     if (!box || !in || !out)

@@ -10,8 +10,8 @@
 #include "cache/wisdom.h"
 #include "compile/compiler.h"
 #include "host/pool.h"
-#include "launch/cublas.h"
-#include "launch/cufft.h"
+#include "launch/cublas_library.h"
+#include "launch/cufft_library.h"
 #include "launch/driver.h"
 #include "render/render.h"
 
@@ -29,22 +29,22 @@ struct stn_context {
     pthread_mutex_t lock;
     pthread_mutex_t tuning; /* held while candidates are measured: one thread at a time */
     stn_compiler *compiler;
-    stn_error no_compiler;      /* why it could not be opened; status 0: not tried */
-    stn_compiler_place located; /* the NVRTC that would be opened; an empty identity: none */
-    bool looked;                /* `located` is set */
-    stn_cufft *cufft;           /* NULL until a plan needs it */
-    stn_error no_cufft;         /* why it could not be opened; status 0: not tried */
-    stn_cublas *cublas;         /* likewise */
+    stn_error no_compiler;         /* why it could not be opened; status 0: not tried */
+    stn_compiler_location located; /* the NVRTC that would be opened; an empty identity: none */
+    bool looked;                   /* `located` is set */
+    stn_cufft *cufft;              /* NULL until a plan needs it */
+    stn_error no_cufft;            /* why it could not be opened; status 0: not tried */
+    stn_cublas *cublas;            /* likewise */
     stn_error no_cublas;
     stn_key templates_key;   /* hash of the names and texts of all templates */
     int threads;             /* of the options; 0: all that the process may use */
     double start_seconds;    /* of opening the driver and the device */
     double driver_seconds;   /* spent in the driver after that, while creating the context */
-    stn_wisdom wisdom;       /* of the cache folder, as last read (tune/wisdom.h) */
+    stn_wisdom wisdom;       /* of the cache folder, as last read (tune/plan_wisdom.h) */
     struct stat wisdom_seen; /* the wisdom file as it was then */
     char *seeds;             /* text of $STENTOR_SEEDS; NULL: not read, or not set */
-    /* Simulated times, for tests (tune/online.h); borrowed, or NULL. */
-    const struct tune_play *play;
+    /* Simulated times, for tests (tune/online_tuning.h); borrowed, or NULL. */
+    const struct tune_simulation *play;
     char no_device[1020]; /* why STN_DEVICE_AUTO found no GPU */
 };
 

@@ -6,8 +6,8 @@
 #include <time.h>
 
 #include "base/error.h"
-#include "base/grown.h"
 #include "base/thread.h"
+#include "base/versioned_struct.h"
 #include "context/context.h"
 #include "context/kernel.h"
 #include "context/search_cache.h"
@@ -15,7 +15,7 @@
 /* ---- options ---- */
 
 static stn_status read_options(const stn_context_options *given, stn_context_options *options, stn_error *error) {
-    STN_TRY(stn_read_grown(&stn_layout_context_options, given, options, error));
+    STN_TRY(stn_read_versioned_struct(&stn_layout_context_options, given, options, error));
     if (options->device < STN_DEVICE_HOST)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
                         "the device %d is none: use STN_DEVICE_AUTO, STN_DEVICE_HOST or STN_DEVICE_CUDA(n)",
@@ -136,7 +136,7 @@ static stn_status open_parts(stn_context *context, const stn_context_options *op
     STN_TRY(stn_cache_open(&cache, &context->cache, error));
     const double begin = now();
     STN_TRY(choose_device(context, options, error));
-    context->machine.found = stn_found_create();
+    context->machine.found = stn_search_cache_create();
     context->start_seconds = now() - begin;
     STN_TRY(stn_templates_load(&context->templates, error));
     STN_TRY(hash_templates(context, error));
@@ -186,7 +186,7 @@ void stn_context_destroy(stn_context *context) {
     stn_device_close(context->device);
     stn_driver_close(context->driver);
     stn_pool_destroy(context->pool);
-    stn_found_destroy(context->machine.found);
+    stn_search_cache_destroy(context->machine.found);
     stn_templates_free(&context->templates);
     stn_wisdom_clear(&context->wisdom);
     free(context->seeds);

@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/number.h"
-#include "cache/file.h"
+#include "cache/atomic_file.h"
 #include "context/context.h"
 
 static const char folder_name[] = "machines", label[] = "copy_bandwidth ";

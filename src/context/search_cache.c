@@ -4,13 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-stn_found *stn_found_create(void) {
-    stn_found *found = calloc(1, sizeof *found);
+stn_search_cache *stn_search_cache_create(void) {
+    stn_search_cache *found = calloc(1, sizeof *found);
     if (found) pthread_mutex_init(&found->lock, NULL);
     return found;
 }
 
-void stn_found_destroy(stn_found *found) {
+void stn_search_cache_destroy(stn_search_cache *found) {
     if (!found) return;
     pthread_mutex_destroy(&found->lock);
     free(found->sheets);
@@ -18,9 +18,9 @@ void stn_found_destroy(stn_found *found) {
 }
 
 /* The index of this key, or of the least recently used entry. */
-static int index_of(const stn_found *found, stn_found_kind kind, const stn_key *key, bool *present) {
+static int index_of(const stn_search_cache *found, stn_search_cache_kind kind, const stn_key *key, bool *present) {
     int oldest = 0;
-    for (int i = 0; i < STN_FOUND_ENTRIES; i++) {
+    for (int i = 0; i < STN_SEARCH_CACHE_ENTRIES; i++) {
         *present = found->entry[kind][i].used && !memcmp(&found->entry[kind][i].key, key, sizeof *key);
         if (*present) return i;
         if (found->entry[kind][i].used < found->entry[kind][oldest].used) oldest = i;
@@ -28,7 +28,8 @@ static int index_of(const stn_found *found, stn_found_kind kind, const stn_key *
     return oldest;
 }
 
-bool stn_found_lookup(stn_found *found, stn_found_kind kind, const stn_key *key, void *result, size_t size) {
+bool stn_search_cache_lookup(stn_search_cache *found, stn_search_cache_kind kind, const stn_key *key, void *result,
+                             size_t size) {
     bool present;
     pthread_mutex_lock(&found->lock);
     const int i = index_of(found, kind, key, &present);
@@ -40,7 +41,8 @@ bool stn_found_lookup(stn_found *found, stn_found_kind kind, const stn_key *key,
     return present;
 }
 
-void stn_found_store(stn_found *found, stn_found_kind kind, const stn_key *key, const void *result, size_t size) {
+void stn_search_cache_store(stn_search_cache *found, stn_search_cache_kind kind, const stn_key *key, const void *result,
+                            size_t size) {
     bool present;
     pthread_mutex_lock(&found->lock);
     const int i = index_of(found, kind, key, &present);

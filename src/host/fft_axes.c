@@ -22,7 +22,7 @@
 
 struct stn_fft_axes {
     stn_fft fft;
-    const stn_fft_words *words;
+    const stn_fft_kernels *words;
     int passes, axes[3];    /* in the order in which they run */
     stn_fft_line *lines[3]; /* by axis; axes of equal length share one */
     int64_t lanes[3];       /* lines of a group, by axis */
@@ -196,7 +196,7 @@ static stn_status make_line(stn_fft_axes *host, int axis, stn_error *error) {
             host->lines[axis] = host->lines[before];
     if (!host->lines[axis]) STN_TRY(stn_fft_line_create(length_of(fft, axis), &host->lines[axis], error));
     int64_t points = host->chunk * fft->n[0] * fft->n[1] * fft->n[2], lines = points / fft->n[axis];
-    int64_t capacity = stn_max(stn_fft_line_room(host->lines[axis]), fft->n[axis] / 2 + 1);
+    int64_t capacity = stn_max(stn_fft_line_capacity(host->lines[axis]), fft->n[axis] / 2 + 1);
     host->lanes[axis] = lanes_for(capacity, lines);
     host->capacity = stn_max(host->capacity, capacity * host->lanes[axis]);
     host->slots = (int)stn_min(host->slots, stn_div_up(lines, host->lanes[axis]));
@@ -209,7 +209,7 @@ stn_status stn_fft_axes_create(const stn_fft *fft, int threads, stn_fft_axes **m
     if (!host) return stn_fail_memory(error, "a transform", sizeof *host);
     stn_status status = STN_OK;
     host->fft = *fft;
-    host->words = stn_fft_words_best();
+    host->words = stn_fft_kernels_best();
     host->slots = threads;
     order_axes(host);
     int64_t points = fft->n[0] * fft->n[1] * fft->n[2];

@@ -103,7 +103,7 @@ DEFINE_TYPE(half, uint16_t)
 
 /* ---- groups */
 
-void stn_fft_group_load(const stn_fft_view *view, const stn_fft_group *g, const stn_fft_words *words, stn_planes x,
+void stn_fft_group_load(const stn_fft_view *view, const stn_fft_group *g, const stn_fft_kernels *words, stn_planes x,
                         int64_t lanes) {
     addresses p = addresses_of(view, g, lanes);
 #ifdef STN_FFT_F32
@@ -124,7 +124,7 @@ void stn_fft_group_load(const stn_fft_view *view, const stn_fft_group *g, const 
         load_number(x, view->base, &p, lanes);
 }
 
-void stn_fft_group_store(const stn_fft_view *view, const stn_fft_group *g, const stn_fft_words *words, stn_planes x,
+void stn_fft_group_store(const stn_fft_view *view, const stn_fft_group *g, const stn_fft_kernels *words, stn_planes x,
                          int64_t lanes, stn_fft_number factor) {
     addresses p = addresses_of(view, g, lanes);
 #ifdef STN_FFT_F32
@@ -153,7 +153,7 @@ void stn_fft_group_store(const stn_fft_view *view, const stn_fft_group *g, const
 #define LARGEST_NUMBER DBL_MAX
 #endif
 
-bool stn_fft_group_scale_down(const stn_fft_words *words, stn_planes x, int64_t points, int64_t n, int64_t lanes,
+bool stn_fft_group_scale_down(const stn_fft_kernels *words, stn_planes x, int64_t points, int64_t n, int64_t lanes,
                               stn_fft_number back[STN_FFT_LANES]) {
     stn_fft_number magnitude[STN_FFT_LANES];
     const stn_fft_number most = LARGEST_NUMBER / (4 * (stn_fft_number)n);

@@ -22,7 +22,7 @@ typedef struct stn_fft_stage {
     const stn_fft_number *circle; /* w_r^k for k < r, as pairs */
 } stn_fft_stage;
 
-typedef struct stn_fft_words {
+typedef struct stn_fft_kernels {
     void (*stage)(const stn_fft_stage *stage, stn_planes x, stn_planes y, int64_t lanes);
     /* The same for real data: imaginary parts of x count as zero. */
     void (*real_stage)(const stn_fft_stage *stage, stn_planes x, stn_planes y, int64_t lanes);
@@ -51,10 +51,10 @@ typedef struct stn_fft_words {
     void (*load_reals)(stn_planes to, const stn_fft_number *from, int64_t points, int64_t stride, int64_t lanes);
     void (*store_reals)(stn_fft_number *to, stn_planes from, int64_t points, int64_t stride, int64_t lanes,
                         stn_fft_number factor);
-} stn_fft_words;
+} stn_fft_kernels;
 
 /* The fastest set that this CPU supports. */
-const stn_fft_words *stn_fft_words_best(void);
+const stn_fft_kernels *stn_fft_kernels_best(void);
 /* For tests: index 0 is portable C; NULL if there is no such set on this CPU. */
-const stn_fft_words *stn_fft_words_at(int index);
+const stn_fft_kernels *stn_fft_kernels_at(int index);
 #endif

@@ -99,7 +99,7 @@ static bool make_stages(stn_fft_line *line) {
 static stn_planes planes_of(stn_fft_number *numbers, int64_t room) { return (stn_planes){numbers, numbers + room}; }
 
 static bool make_chirp(stn_fft_line *line) {
-    int64_t n = line->n, length = line->inner->n, room = stn_fft_line_room(line->inner);
+    int64_t n = line->n, length = line->inner->n, room = stn_fft_line_capacity(line->inner);
     stn_fft_number *half_turns = stn_fft_roots(2 * n, 2 * n);
     stn_fft_number *numbers = calloc((size_t)room * 4, sizeof *numbers);
     line->chirp = malloc((size_t)n * 2 * sizeof *line->chirp);
@@ -114,7 +114,7 @@ static bool make_chirp(stn_fft_line *line) {
             x.re[k] = x.re[back] = line->chirp[2 * k];
             x.im[k] = x.im[back] = -line->chirp[2 * k + 1];
         }
-        stn_planes result = stn_fft_line_run(line->inner, stn_fft_words_best(), x, other, 1);
+        stn_planes result = stn_fft_line_run(line->inner, stn_fft_kernels_best(), x, other, 1);
         for (int64_t k = 0; k < length; k++) {
             line->kernel[2 * k] = result.re[k] / (stn_fft_number)length;
             line->kernel[2 * k + 1] = result.im[k] / (stn_fft_number)length;
@@ -164,13 +164,13 @@ void stn_fft_line_destroy(stn_fft_line *line) {
     free(line);
 }
 
-int64_t stn_fft_line_room(const stn_fft_line *line) { return (line->inner ? line->inner->n : line->n) + 1; }
+int64_t stn_fft_line_capacity(const stn_fft_line *line) { return (line->inner ? line->inner->n : line->n) + 1; }
 
 /* ---- running */
 
 static stn_planes swapped(stn_planes a) { return (stn_planes){a.im, a.re}; }
 
-static stn_planes run_stages(const stn_fft_line *line, const stn_fft_words *words, stn_planes x, stn_planes other,
+static stn_planes run_stages(const stn_fft_line *line, const stn_fft_kernels *words, stn_planes x, stn_planes other,
                              int64_t lanes, bool real) {
     for (int i = 0; i < line->stages; i++) {
         (real && !i ? words->real_stage : words->stage)(&line->stage[i], x, other, lanes);
@@ -181,7 +181,7 @@ static stn_planes run_stages(const stn_fft_line *line, const stn_fft_words *word
     return x;
 }
 
-static stn_planes run_bluestein(const stn_fft_line *line, const stn_fft_words *words, stn_planes x, stn_planes other,
+static stn_planes run_bluestein(const stn_fft_line *line, const stn_fft_kernels *words, stn_planes x, stn_planes other,
                                 int64_t lanes) {
     int64_t n = line->n, length = line->inner->n;
     words->times(x, other, line->chirp, n, lanes);
@@ -194,12 +194,12 @@ static stn_planes run_bluestein(const stn_fft_line *line, const stn_fft_words *w
     return result;
 }
 
-stn_planes stn_fft_line_run(const stn_fft_line *line, const stn_fft_words *words, stn_planes x, stn_planes other,
+stn_planes stn_fft_line_run(const stn_fft_line *line, const stn_fft_kernels *words, stn_planes x, stn_planes other,
                             int64_t lanes) {
     return line->inner ? run_bluestein(line, words, x, other, lanes) : run_stages(line, words, x, other, lanes, false);
 }
 
-stn_planes stn_fft_line_run_real(const stn_fft_line *line, const stn_fft_words *words, stn_planes x, stn_planes other,
+stn_planes stn_fft_line_run_real(const stn_fft_line *line, const stn_fft_kernels *words, stn_planes x, stn_planes other,
                                  int64_t lanes) {
     return line->inner ? run_bluestein(line, words, x, other, lanes) : run_stages(line, words, x, other, lanes, true);
 }

@@ -25,7 +25,7 @@
 struct stn_fft_long {
     stn_fft fft;
     bool halved;
-    const stn_fft_words *words;
+    const stn_fft_kernels *words;
     int64_t n, side[2];      /* n1, n2 */
     stn_fft_line *line[2];   /* of these lengths */
     int64_t lanes[2];        /* columns, and rows, in a group */
@@ -94,14 +94,14 @@ stn_status stn_fft_long_create(const stn_fft *fft, int threads, int64_t (*lanes)
     stn_status status = STN_OK;
     g->fft = *fft;
     g->halved = is_halved(fft);
-    g->words = stn_fft_words_best();
+    g->words = stn_fft_kernels_best();
     g->n = g->halved ? fft->n[2] / 2 : fft->n[2];
     g->side[0] = shorter_side(g->n), g->side[1] = g->n / g->side[0];
     g->pitch = g->side[1] + 64 / (int64_t)sizeof(stn_fft_number);
     g->slots = threads;
     for (int i = 0; i < 2 && status == STN_OK; i++) {
         status = stn_fft_line_create(g->side[i], &g->line[i], error);
-        const int64_t capacity = status == STN_OK ? stn_fft_line_room(g->line[i]) : 0;
+        const int64_t capacity = status == STN_OK ? stn_fft_line_capacity(g->line[i]) : 0;
         g->lanes[i] = lanes(capacity, g->side[1 - i]);
         g->capacity = stn_max(g->capacity, capacity * g->lanes[i]);
     }

@@ -11,13 +11,13 @@ typedef float stn_fft_number;
 
 #define stn_planes stn_planes_f32
 #define stn_fft_stage stn_fft_stage_f32
-#define stn_fft_words stn_fft_words_f32
-#define stn_fft_words_best stn_fft_words_best_f32
-#define stn_fft_words_at stn_fft_words_at_f32
+#define stn_fft_kernels stn_fft_kernels_f32
+#define stn_fft_kernels_best stn_fft_kernels_best_f32
+#define stn_fft_kernels_at stn_fft_kernels_at_f32
 #define stn_fft_line stn_fft_line_f32
 #define stn_fft_line_create stn_fft_line_create_f32
 #define stn_fft_line_destroy stn_fft_line_destroy_f32
-#define stn_fft_line_room stn_fft_line_room_f32
+#define stn_fft_line_capacity stn_fft_line_capacity_f32
 #define stn_fft_line_run stn_fft_line_run_f32
 #define stn_fft_line_run_real stn_fft_line_run_real_f32
 #define stn_fft_roots stn_fft_roots_f32

@@ -25,7 +25,7 @@
 
 struct stn_fft_odd {
     stn_fft fft;
-    const stn_fft_words *words;
+    const stn_fft_kernels *words;
     int64_t side[2];         /* n1, n2 */
     int64_t lines[2];        /* pairs of columns; rows */
     stn_fft_line *line[2];   /* of n1 and n2 points */
@@ -98,14 +98,14 @@ stn_status stn_fft_odd_create(const stn_fft *fft, int threads, int64_t (*lanes)(
     if (!g) return stn_fail_memory(error, "a transform", sizeof *g);
     stn_status status = STN_OK;
     g->fft = *fft;
-    g->words = stn_fft_words_best();
+    g->words = stn_fft_kernels_best();
     g->side[0] = shorter_side(fft->n[2]), g->side[1] = fft->n[2] / g->side[0];
     g->lines[0] = g->side[1] / 2 + 1, g->lines[1] = spectrum_rows(g);
     g->pitch = g->side[1] + 64 / (int64_t)sizeof(stn_fft_number);
     g->slots = fft->n[2] < SHARED_LINE ? 1 : threads;
     for (int i = 0; i < 2 && status == STN_OK; i++) {
         status = stn_fft_line_create(g->side[i], &g->line[i], error);
-        const int64_t capacity = status == STN_OK ? stn_fft_line_room(g->line[i]) : 0;
+        const int64_t capacity = status == STN_OK ? stn_fft_line_capacity(g->line[i]) : 0;
         g->lanes[i] = lanes(capacity, g->lines[i]);
         g->capacity = stn_max(g->capacity, capacity * g->lanes[i]);
     }

@@ -125,7 +125,7 @@ static const char *read_row(const leaf *l, const int64_t index[2], int64_t begin
     for (int axis = 0; axis < 2; axis++) {
         folded[axis] = stn_system_fold(index[axis], n[axis], l->variable->side[axis], &sign, &constant);
         if (folded[axis] >= 0) continue;
-        rows->kernels->fill(own, sign * stn_system_stored(task->dtype, constant), (size_t)(end - begin));
+        rows->kernels->fill(own, sign * stn_system_round_to_dtype(task->dtype, constant), (size_t)(end - begin));
         return own;
     }
     const char *row = l->base + (folded[0] * n[1] + folded[1]) * n[2] * (int64_t)stn_dtype_size(task->dtype);
@@ -138,7 +138,7 @@ static const char *read_row(const leaf *l, const int64_t index[2], int64_t begin
         if (x >= end) break;
         const int64_t at = stn_system_fold(x, n[2], l->variable->side[2], &its, &constant);
         put(rows, own, x - begin,
-            its * (at < 0 ? stn_system_stored(task->dtype, constant) : load(task->dtype, row, at)));
+            its * (at < 0 ? stn_system_round_to_dtype(task->dtype, constant) : load(task->dtype, row, at)));
     }
     if (sign < 0) rows->kernels->scale(own, -1, (size_t)(end - begin));
     return own;

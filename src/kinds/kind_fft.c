@@ -98,8 +98,8 @@ static void key(const stn_plan *plan, const stn_key_sink *to) {
 
 /* The reference is cuFFT, which is independent of our kernels; or else, or where it does not run,
  * the last candidate of fft, which supports all transforms. */
-static stn_status judge(const stn_plan *plan, int *which, const stn_strategy **chosen, stn_candidate *candidate,
-                        stn_error *error) {
+static stn_status reference_candidate(const stn_plan *plan, int *which, const stn_strategy **chosen,
+                                      stn_candidate *candidate, stn_error *error) {
     static const stn_strategy *const references[] = {&stn_fft_strategy_cufft, &stn_fft_strategy_fft, NULL};
     return stn_reference_candidate(plan, references, which, chosen, candidate, error);
 }
@@ -125,6 +125,6 @@ const stn_kind stn_kind_fft = {
     .print = print,
     .json = json,
     .key = key,
-    .judge = judge,
+    .reference_candidate = reference_candidate,
     .allowed_difference = allowed_difference,
 };

@@ -39,7 +39,7 @@ static stn_work_shape shape(const stn_plan *plan) {
 /* Input and output are dense. */
 static stn_points points(const stn_plan *plan, stn_work_side side, const void *first) {
     const stn_work_shape of = shape(plan);
-    return stn_points_in_a_row(first, side == STN_WORK_OUT ? of.out_numbers : of.in_numbers, of.dtype);
+    return stn_points_contiguous(first, side == STN_WORK_OUT ? of.out_numbers : of.in_numbers, of.dtype);
 }
 
 static void operands(const stn_plan *plan, int64_t numbers[STN_OPERANDS]) { stn_layer_operands(&plan->layer, numbers); }
@@ -101,8 +101,8 @@ static void key(const stn_plan *plan, const stn_key_sink *to) {
 
 /* The reference is cuFFT with cuBLAS, which are independent of our kernels; or else, or where they
  * do not run, fno. The last candidate of either is the most exact one, with nothing fused. */
-static stn_status judge(const stn_plan *plan, int *which, const stn_strategy **chosen, stn_candidate *candidate,
-                        stn_error *error) {
+static stn_status reference_candidate(const stn_plan *plan, int *which, const stn_strategy **chosen,
+                                      stn_candidate *candidate, stn_error *error) {
     static const stn_strategy *const references[] = {&stn_layer_strategy_cublas, &stn_layer_strategy_fno, NULL};
     return stn_reference_candidate(plan, references, which, chosen, candidate, error);
 }
@@ -131,6 +131,6 @@ const stn_kind stn_kind_layer = {
     .print = print,
     .json = json,
     .key = key,
-    .judge = judge,
+    .reference_candidate = reference_candidate,
     .allowed_difference = allowed_difference,
 };

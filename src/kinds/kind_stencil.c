@@ -102,7 +102,7 @@ static stn_status set_weights(stn_plan *plan, size_t count, const double *weight
 
 static bool applies(const stn_plan *plan, const stn_strategy *row, char *reason, size_t size) {
     const stn_task *task = &plan->task;
-    if (row != &stn_strategy_host && stn_task_folds_again(task)) {
+    if (row != &stn_strategy_host && stn_task_folds_repeatedly(task)) {
         snprintf(reason, size, "the taps reach further than an axis is long, which the host strategy alone serves");
         return false;
     }
@@ -150,7 +150,7 @@ static void json_growth(const stn_growth *g, double steps, double overflow, stn_
                    {"lasting_growth", g->lasting}, /* a bound on the eigenvalues of a step */
                    {"log10_growth", stn_growth_peak(g, steps)},
                    /* Errors may exceed the predicted ones as much. */
-                   {"log10_above_eigenvalues", stn_growth_above(g, steps)}};
+                   {"log10_above_eigenvalues", stn_growth_above_eigenvalues(g, steps)}};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         stn_json_key(text, numbers[i].key);
         stn_json_number(text, numbers[i].value);
@@ -164,7 +164,7 @@ static void text_unstable(const stn_growth *g, double steps, double overflow, co
     const char *const leaves =
         " (grows by up to 10^%.4g in this run; in a long one it leaves through constant and fixed sides";
     const char *const stays = " (grows without bound in a long run: by up to 10^%.4g in this one";
-    stn_text_printf(text, stn_growth_leaves(g) ? leaves : stays, stn_growth_peak(g, steps));
+    stn_text_printf(text, stn_growth_is_transient(g) ? leaves : stays, stn_growth_peak(g, steps));
     if (isfinite(overflow))
         stn_text_printf(text, "; numbers of about 1 may overflow %s from step %.0f on", stn_dtype_name(task->dtype),
                         overflow);
@@ -172,7 +172,7 @@ static void text_unstable(const stn_growth *g, double steps, double overflow, co
 }
 
 static void text_growth(const stn_growth *g, double steps, double overflow, const stn_task *task, stn_text *text) {
-    const double above = stn_growth_above(g, steps);
+    const double above = stn_growth_above_eigenvalues(g, steps);
     stn_text_printf(text, "\nstability:  max |symbol| %.9g", g->symbol);
     if (!stn_symbol_stable(g->symbol, (uint64_t)steps)) text_unstable(g, steps, overflow, task, text);
     if (g->folds && g->step > g->symbol * (1 + STN_SYMBOL_ERROR) && !stn_symbol_stable(g->step, (uint64_t)steps))
@@ -211,7 +211,7 @@ static void key(const stn_plan *plan, const stn_key_sink *to) {
         to->number(to->user, "in stride", task->in_stride[axis]);
         to->number(to->user, "out stride", task->out_stride[axis]);
         for (int side = 0; side < 2; side++) to->number(to->user, "side", task->boundary[axis][side].kind);
-        to->number(to->user, "mirrored", stn_task_mirrored(task, axis));
+        to->number(to->user, "mirrored", stn_task_is_symmetric(task, axis));
     }
     to->number(to->user, "batch", task->batch);
     to->number(to->user, "in batch stride", task->in_batch_stride);
@@ -238,8 +238,8 @@ static void key(const stn_plan *plan, const stn_key_sink *to) {
 
 /* The reference is the first candidate of direct whose launches are single steps. With a source, it
  * is the last candidate of sourced, which makes single steps. */
-static stn_status judge(const stn_plan *plan, int *which, const stn_strategy **chosen, stn_candidate *candidate,
-                        stn_error *error) {
+static stn_status reference_candidate(const stn_plan *plan, int *which, const stn_strategy **chosen,
+                                      stn_candidate *candidate, stn_error *error) {
     static const stn_strategy *const by_steps[] = {&stn_strategy_sourced, NULL};
     if (plan->task.source) return stn_reference_candidate(plan, by_steps, which, chosen, candidate, error);
     const stn_strategy *direct = *chosen = &stn_strategy_direct;
@@ -257,7 +257,7 @@ static stn_status judge(const stn_plan *plan, int *which, const stn_strategy **c
 }
 
 /* Scales the weights such that no wave grows; the speed of a candidate does not depend on them. */
-static bool calm(stn_plan *plan) {
+static bool rescale_for_timing(stn_plan *plan) {
     static const double most[] = {1e300, 1e36, 1e4}; /* by stn_dtype */
     stn_task *task = &plan->task;
     const double symbol = stn_taps_max_symbol(task->ntaps, task->taps);
@@ -280,7 +280,7 @@ static double allowed_difference(const stn_plan *plan, uint64_t steps) {
 static double error_bound(const stn_plan *plan) {
     stn_task all = plan->task; /* its taps are borrowed */
     all.steps *= all.snapshots;
-    return stn_error_bar(&all);
+    return stn_error_bound(&all);
 }
 
 const stn_kind stn_kind_stencil = {
@@ -302,7 +302,7 @@ const stn_kind stn_kind_stencil = {
     .json = json,
     .more = more,
     .key = key,
-    .judge = judge,
-    .calm = calm,
+    .reference_candidate = reference_candidate,
+    .rescale_for_timing = rescale_for_timing,
     .allowed_difference = allowed_difference,
 };

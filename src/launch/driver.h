@@ -141,7 +141,7 @@ typedef struct stn_launch {
     void *stream;
     unsigned cluster; /* blocks along x in a cluster; 0 or 1: none */
     /* Programmatic dependent launch (sm_90 and newer): starts before the previous launch ends. The
-     * kernel must call wait_for_launch_before() before it reads what the previous one wrote. */
+     * kernel must call wait_for_previous_launch() before it reads what the previous one wrote. */
     bool early;
 } stn_launch;
 /* Launches with one struct as by-value argument, which is copied during the call. Never

@@ -24,7 +24,7 @@ typedef enum stn_unit {
 
 #define STN_OLDEST_SM 75 /* kernels are written for this architecture and newer ones */
 
-typedef struct stn_found stn_found; /* the search cache: context/search_cache.h */
+typedef struct stn_search_cache stn_search_cache; /* the search cache: context/search_cache.h */
 
 typedef struct stn_machine {
     bool is_device; /* false: the host */
@@ -41,6 +41,6 @@ typedef struct stn_machine {
     double flops[STN_UNIT_COUNT]; /* operations/s, an FMA counts two */
     double launch_seconds;        /* one dependent launch */
     bool measured;
-    stn_found *found; /* borrowed from the context; NULL: nothing is kept */
+    stn_search_cache *found; /* borrowed from the context; NULL: nothing is kept */
 } stn_machine;
 #endif

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-double stn_error_bar(const stn_task *task) {
+double stn_error_bound(const stn_task *task) {
     return stn_error_bar_of(task->dtype, task->tolerance, (double)task->steps);
 }
 
@@ -19,8 +19,8 @@ double stn_error_bar_of(stn_dtype dtype, double tolerance, double steps) {
     }
 }
 
-bool stn_error_meets(const stn_task *task, const stn_estimate *estimate) {
-    return !(estimate->error > stn_error_bar(task));
+bool stn_error_is_within_bound(const stn_task *task, const stn_estimate *estimate) {
+    return !(estimate->error > stn_error_bound(task));
 }
 
 double stn_error_of(double systematic, double random_part, double launches) {
@@ -34,7 +34,7 @@ double stn_error_rounding(stn_dtype dtype) {
     return 0.58 * unit;
 }
 
-double stn_error_cancelling(const stn_task *task) {
+double stn_error_cancellation(const stn_task *task) {
     for (size_t i = 1; i < task->ntaps; i++)
         if ((task->taps[i].weight < 0) != (task->taps[0].weight < 0)) return 2;
     return 1;

@@ -6,10 +6,10 @@
 
 /* The relative L2 error that a run may have, by any strategy: the task's tolerance where one is
  * given, else a bound on the rounding error of its dtype and number of steps. */
-double stn_error_bar(const stn_task *task);
+double stn_error_bound(const stn_task *task);
 double stn_error_bar_of(stn_dtype dtype, double tolerance, double steps);
 /* Is the predicted error within that bound? An unknown error is. */
-bool stn_error_meets(const stn_task *task, const stn_estimate *estimate);
+bool stn_error_is_within_bound(const stn_task *task, const stn_estimate *estimate);
 
 /* The error accumulated over `launches` launches (or steps). The systematic part of a launch's
  * error accumulates linearly, the random part with the square root; both are relative to the values
@@ -20,7 +20,7 @@ double stn_error_rounding(stn_dtype dtype);
 /* The factor by which cancellation may increase the relative error: weights of both signs may
  * remove the mean of the data, which for random numbers in [0, 1) has a square of three times their
  * variance. */
-double stn_error_cancelling(const stn_task *task);
+double stn_error_cancellation(const stn_task *task);
 /* The predicted error of single steps: in each, a sum over the taps, rounded to nearest. */
 double stn_error_stepping(const stn_task *task);
 #endif

@@ -5,7 +5,7 @@
 #define STN_PLAN_KIND_H
 #include "base/text.h"
 #include "plan/strategy.h"
-#include "problem/apart.h"
+#include "problem/overlap.h"
 
 /* What the library needs to know of any work. */
 typedef struct stn_work_shape {
@@ -83,17 +83,17 @@ typedef struct stn_kind {
     void (*key)(const stn_plan *plan, const stn_key_sink *sink);
     /* The reference candidate, whose result the others are compared with: the first that applies,
      * from number *which on; *which becomes its number. Fails where there is none. */
-    stn_status (*judge)(const stn_plan *plan, int *which, const stn_strategy **strategy, stn_candidate *candidate,
-                        stn_error *error);
+    stn_status (*reference_candidate)(const stn_plan *plan, int *which, const stn_strategy **strategy,
+                                      stn_candidate *candidate, stn_error *error);
     /* Where the numbers of a run would leave the range of the dtype: rescales the plan's weights so
      * that they stay within, at the same speed. False: nothing was to be done. NULL: never. */
-    bool (*calm)(stn_plan *plan);
+    bool (*rescale_for_timing)(stn_plan *plan);
     /* The largest relative L2 difference from the reference that rounding explains, after `steps`
      * steps. */
     double (*allowed_difference)(const stn_plan *plan, uint64_t steps);
 } stn_kind;
 
-/* For a kind's `judge`: the last candidate of the first strategy that applies, from number *which
+/* For a kind's `reference_candidate`: the last candidate of the first strategy that applies, from number *which
  * of a list that ends with NULL. */
 stn_status stn_reference_candidate(const stn_plan *plan, const stn_strategy *const *references, int *which,
                                    const stn_strategy **chosen, stn_candidate *candidate, stn_error *error);

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/grown.h"
+#include "base/versioned_struct.h"
 #include "context/context.h"
 
 /* May another kernel run first, or be tried later? Only on a GPU that is present. */
@@ -55,7 +55,7 @@ stn_status stn_plan_make(stn_context *context, const stn_kind *kind, const void 
     *result = NULL;
     if (!context) return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "a plan needs a context");
     stn_plan_options options;
-    STN_TRY(stn_read_grown(&stn_layout_plan_options, given, &options, error));
+    STN_TRY(stn_read_versioned_struct(&stn_layout_plan_options, given, &options, error));
     STN_TRY(stn_plan_check_name(kind, options.strategy, error));
     STN_TRY(stn_plan_check_mode(&options, error));
     stn_plan *plan = calloc(1, sizeof *plan);
@@ -107,9 +107,9 @@ stn_status stn_plan_run(stn_plan *plan, const stn_execution *execution, stn_erro
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "stn_plan_run needs a plan and a stn_execution");
     stn_execution run;
     stn_system_arrays arrays;
-    STN_TRY(stn_read_grown(&stn_layout_execution, execution, &run, error));
+    STN_TRY(stn_read_versioned_struct(&stn_layout_execution, execution, &run, error));
     if (run.system) {
-        STN_TRY(stn_read_grown(&stn_layout_system_arrays, run.system, &arrays, error));
+        STN_TRY(stn_read_versioned_struct(&stn_layout_system_arrays, run.system, &arrays, error));
         run.system = &arrays;
     }
     if (!run.workspace) run.workspace = plan->workspace;

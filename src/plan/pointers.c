@@ -63,9 +63,9 @@ static stn_status check_written_overlap(const stn_work_shape *shape, const stn_e
     for (int i = 0; i < STN_OPERANDS + 2; i++)
         for (int k = 0; k < STN_OPERANDS + 2; k++) {
             if (i == k || !all[i].written || !all[i].pointer || !all[k].pointer) continue;
-            const stn_points a = stn_points_in_a_row(all[i].pointer, all[i].numbers, shape->dtype);
-            const stn_points b = stn_points_in_a_row(all[k].pointer, all[k].numbers, shape->dtype);
-            if (stn_points_meet(&a, &b, 4))
+            const stn_points a = stn_points_contiguous(all[i].pointer, all[i].numbers, shape->dtype);
+            const stn_points b = stn_points_contiguous(all[k].pointer, all[k].numbers, shape->dtype);
+            if (stn_points_overlap(&a, &b, 4))
                 return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "%s and %s overlap: give each memory of its own",
                                 all[k].name, all[i].name);
         }
@@ -128,14 +128,14 @@ static stn_status check_overlap(const stn_plan *plan, const stn_work_shape *shap
     const int64_t most_rows = plan->machine.is_device ? MOST_ROWS_ON_DEVICE : MOST_ROWS_ON_HOST;
     const stn_points from = plan->kind->points(plan, STN_WORK_IN, run->in);
     const stn_points to = plan->kind->points(plan, STN_WORK_OUT, run->out);
-    if (!shape->in_place && stn_points_meet(&from, &to, most_rows))
+    if (!shape->in_place && stn_points_overlap(&from, &to, most_rows))
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
                         "in and out overlap, out begins %td bytes after in: give out memory of its own, or one pointer "
                         "for both to a plan with in_place = 1",
                         (ptrdiff_t)((uintptr_t)run->out - (uintptr_t)run->in));
     if (!run->source) return STN_OK;
     const stn_points source = plan->kind->points(plan, STN_WORK_SOURCE, run->source);
-    if (!stn_points_meet(&source, &to, most_rows)) return STN_OK;
+    if (!stn_points_overlap(&source, &to, most_rows)) return STN_OK;
     return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "source and out overlap: give each memory of its own");
 }
 

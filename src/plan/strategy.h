@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "launch/machine.h"
 #include "plan/constraint.h"
-#include "problem/layer.h"
+#include "problem/fourier_layer.h"
 #include "problem/system_task.h"
 #include "problem/task.h"
 #include "problem/transform.h"

@@ -15,7 +15,7 @@ typedef struct array {
     int level;
 } array;
 
-#define MOST_ARRAYS (2 * STN_SYSTEM_MOST_ARRAYS + STN_SYSTEM_MAX_COEFFICIENTS + 2)
+#define MOST_ARRAYS (2 * STN_SYSTEM_MAX_ARRAYS + STN_SYSTEM_MAX_COEFFICIENTS + 2)
 
 typedef struct arrays {
     array list[MOST_ARRAYS];

@@ -151,7 +151,7 @@ int64_t stn_fold(int64_t i, int64_t n, const stn_boundary sides[2]) {
     return i;
 }
 
-bool stn_task_frozen(const stn_task *task, const int64_t index[3]) {
+bool stn_task_is_frozen(const stn_task *task, const int64_t index[3]) {
     for (int axis = 0; axis < 3; axis++) {
         const stn_boundary *sides = task->boundary[axis];
         if (sides[0].kind == STN_FIXED && index[axis] < task->reach[axis][0]) return true;

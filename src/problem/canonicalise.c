@@ -8,7 +8,7 @@
 
 #include "base/arith.h"
 #include "base/error.h"
-#include "base/grown.h"
+#include "base/versioned_struct.h"
 #include "problem/grid_layout.h"
 #include "problem/stencil.h"
 #include "problem/task.h"
@@ -17,7 +17,7 @@
  * 0. */
 static stn_status read_problem(const stn_problem *given, stn_problem *problem, stn_error *error) {
     if (!given) return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "the problem is NULL: pass a stn_problem");
-    STN_TRY(stn_read_grown(&stn_layout_problem, given, problem, error));
+    STN_TRY(stn_read_versioned_struct(&stn_layout_problem, given, problem, error));
     if (!problem->stencil)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
                         "the problem's stencil is NULL: make one with stn_stencil_create or stn_stencil_parse");

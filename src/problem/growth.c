@@ -40,7 +40,7 @@ static axis_kind classify_axis(const stn_task *task, int axis) {
         mirrors = mirrors && (is_open(&sides[side]) || is_mirror(&sides[side], reach[side]));
     }
     if (open) return AXIS_OPEN;
-    return mirrors && stn_task_mirrored(task, axis) ? AXIS_NORMAL : AXIS_FOLDS;
+    return mirrors && stn_task_is_symmetric(task, axis) ? AXIS_NORMAL : AXIS_FOLDS;
 }
 
 /* ---- shifts ---------------------------------------------------------------------------------- */
@@ -67,11 +67,11 @@ static bool increases(const stn_task *task, const double shift[3], int axis) {
  * this one need not be the best. */
 static void choose_shift(const stn_task *task, const bool open[3], double shift[3]) {
     int axes = 0;
-    for (int axis = 0; axis < 3; axis++) axes += open[axis] && !stn_task_mirrored(task, axis);
+    for (int axis = 0; axis < 3; axis++) axes += open[axis] && !stn_task_is_symmetric(task, axis);
     for (int round = 0; round < (axes > 1 ? ROUNDS : 1); round++)
         for (int axis = 0; axis < 3; axis++) {
             /* by symmetry the best shift is 0 */
-            if (!open[axis] || stn_task_mirrored(task, axis)) continue;
+            if (!open[axis] || stn_task_is_symmetric(task, axis)) continue;
             double low = -MAX_SHIFT / stn_task_reach(task, axis), high = -low;
             for (int i = 0; i < HALVINGS; i++) {
                 shift[axis] = 0.5 * (low + high);
@@ -147,15 +147,15 @@ double stn_growth_peak(const stn_growth *g, double steps) {
     return fmax(0, fmax(stn_growth_after(g, steps), stn_growth_after(g, peak_at(g, steps))));
 }
 
-double stn_growth_above(const stn_growth *g, double steps) {
+double stn_growth_above_eigenvalues(const stn_growth *g, double steps) {
     return g->excess > 0 ? fmax(0, stn_growth_after(g, steps) - steps * log10(g->lasting)) : 0;
 }
 
-bool stn_growth_leaves(const stn_growth *g) { return g->excess > 0 && g->lasting < 1 && g->step > 1; }
+bool stn_growth_is_transient(const stn_growth *g) { return g->excess > 0 && g->lasting < 1 && g->step > 1; }
 
 double stn_growth_overflow(const stn_growth *g, stn_dtype dtype, double magnitude) {
     const double first = stn_symbol_overflow(g->step, dtype, magnitude), range = first * log10(g->step);
-    if (!stn_growth_leaves(g) || !isfinite(first)) return first;
+    if (!stn_growth_is_transient(g) || !isfinite(first)) return first;
     /* After step `until` all growth is below 1; inputs fed in at each step until then add up to at
      * most `terms` times the peak. */
     const double until = g->excess / -log10(g->lasting), terms = until + 1 / (1 - g->lasting);

@@ -48,11 +48,11 @@ double stn_growth_after(const stn_growth *growth, double steps);
 double stn_growth_peak(const stn_growth *growth, double steps);
 /* log10 of the factor by which |S^T| may exceed the powers of the eigenvalues after so many steps.
  * Relative errors may exceed their predictions by that factor. */
-double stn_growth_above(const stn_growth *growth, double steps);
+double stn_growth_above_eigenvalues(const stn_growth *growth, double steps);
 /* The first step after which numbers of initially this magnitude may exceed the dtype's range,
  * inputs of open sides included; infinite if there is none. */
 double stn_growth_overflow(const stn_growth *growth, stn_dtype dtype, double magnitude);
 /* Do growing waves leave through the sides, so that a long run stays bounded? */
-bool stn_growth_leaves(const stn_growth *growth);
+bool stn_growth_is_transient(const stn_growth *growth);
 bool stn_growth_nearly_defective(const stn_growth *growth);
 #endif

@@ -10,12 +10,12 @@
 #define STN_PROBLEM_SYSTEM_STATE_H
 #include "problem/system_task.h"
 
-#define STN_SYSTEM_MOST_BUFFERS (STN_SYSTEM_MAX_LEVELS + 1) /* buffers of a field */
+#define STN_SYSTEM_MAX_BUFFERS (STN_SYSTEM_MAX_LEVELS + 1) /* buffers of a field */
 
 typedef struct stn_system_state {
     const stn_system_task *task;
     const stn_system_arrays *arrays;
-    void *buffers[STN_SYSTEM_MAX_FIELDS][STN_SYSTEM_MOST_BUFFERS];
+    void *buffers[STN_SYSTEM_MAX_FIELDS][STN_SYSTEM_MAX_BUFFERS];
 } stn_system_state;
 
 int stn_system_buffers(const stn_system_task *task, int field);

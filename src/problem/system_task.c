@@ -9,8 +9,8 @@
 
 #include "base/arith.h"
 #include "base/error.h"
-#include "base/grown.h"
 #include "base/half.h"
+#include "base/versioned_struct.h"
 #include "problem/stencil.h"
 #include "problem/task.h"
 
@@ -40,7 +40,7 @@ static stn_status canonical_grid(const stn_system_problem *g, stn_system_task *t
         task->n[3 - rank + own] = (int64_t)g->extent[own];
         over = over || stn_mul_overflows(bytes, (int64_t)g->extent[own], &bytes);
     }
-    if (over || stn_mul_overflows(bytes, STN_SYSTEM_MOST_ARRAYS + STN_SYSTEM_MAX_FIELDS, &bytes))
+    if (over || stn_mul_overflows(bytes, STN_SYSTEM_MAX_ARRAYS + STN_SYSTEM_MAX_FIELDS, &bytes))
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
                         "the fields have more bytes than 63 bits can count: lower the extents or the batch");
     return STN_OK;
@@ -204,7 +204,7 @@ stn_status stn_system_task_make(const stn_system_problem *given, stn_system_task
     stn_system_problem g;
     memset(task, 0, sizeof *task);
     if (!given) return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "the problem is NULL: pass a stn_system_problem");
-    STN_TRY(stn_read_grown(&stn_layout_system_problem, given, &g, error));
+    STN_TRY(stn_read_versioned_struct(&stn_layout_system_problem, given, &g, error));
     if (!g.system)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "the problem has no system: pass one of stn_system_parse");
     const stn_status status = canonicalise(&g, task, error);
@@ -247,8 +247,8 @@ void stn_system_task_clear(stn_system_task *task) {
 int64_t stn_system_task_points(const stn_system_task *task) { return task->n[0] * task->n[1] * task->n[2]; }
 int64_t stn_system_task_numbers(const stn_system_task *task) { return task->batch * stn_system_task_points(task); }
 
-void stn_system_live(const stn_system_task *task, const stn_system_equation *equation, int64_t begin[3],
-                     int64_t end[3]) {
+void stn_system_updated_range(const stn_system_task *task, const stn_system_equation *equation, int64_t begin[3],
+                              int64_t end[3]) {
     const stn_system_variable *v = &task->system->fields[equation->field];
     for (int axis = 0; axis < 3; axis++) {
         begin[axis] = v->side[axis][0].kind == STN_FIXED ? equation->reach[axis][0] : 0;
@@ -257,7 +257,7 @@ void stn_system_live(const stn_system_task *task, const stn_system_equation *equ
     }
 }
 
-double stn_system_stored(stn_dtype dtype, double value) {
+double stn_system_round_to_dtype(stn_dtype dtype, double value) {
     if (dtype == STN_F64) return value;
     return dtype == STN_F32 ? (double)(float)value : (double)stn_half_to_float(stn_float_to_half((float)value));
 }

@@ -5,7 +5,7 @@
 #include "problem/system.h"
 
 #define STN_SYSTEM_GROWTH_ERROR 1e-5 /* relative error of stn_system_growth */
-#define STN_SYSTEM_MOST_ARRAYS (STN_SYSTEM_MAX_FIELDS * STN_SYSTEM_MAX_LEVELS)
+#define STN_SYSTEM_MAX_ARRAYS (STN_SYSTEM_MAX_FIELDS * STN_SYSTEM_MAX_LEVELS)
 
 typedef struct stn_system_task {
     stn_system *system; /* owned */
@@ -39,10 +39,10 @@ int64_t stn_system_task_points(const stn_system_task *task);  /* points of one g
 int64_t stn_system_task_numbers(const stn_system_task *task); /* points of all grids of the batch */
 /* The range [begin, end) along each axis of the points that an equation updates. Points outside of
  * it keep their value, since the equation would read past a fixed side. */
-void stn_system_live(const stn_system_task *task, const stn_system_equation *equation, int64_t begin[3],
-                     int64_t end[3]);
+void stn_system_updated_range(const stn_system_task *task, const stn_system_equation *equation, int64_t begin[3],
+                              int64_t end[3]);
 /* A value rounded to the dtype, as the grid would store it. */
-double stn_system_stored(stn_dtype dtype, double value);
+double stn_system_round_to_dtype(stn_dtype dtype, double value);
 
 /* A one-line description, and a JSON object. */
 void stn_system_task_print(const stn_system_task *task, stn_text *text);

@@ -24,7 +24,7 @@ void stn_task_clear(stn_task *task) {
     memset(task, 0, sizeof *task);
 }
 
-double stn_task_outside(const stn_task *task, int axis, int side) {
+double stn_task_constant_value(const stn_task *task, int axis, int side) {
     double value = task->boundary[axis][side].value;
     return task->dtype == STN_F16 ? stn_half_to_float(stn_float_to_half((float)value)) : value;
 }
@@ -34,7 +34,7 @@ int stn_task_reach(const stn_task *task, int axis) {
     return reach[0] > reach[1] ? reach[0] : reach[1];
 }
 
-bool stn_task_folds_again(const stn_task *task) {
+bool stn_task_folds_repeatedly(const stn_task *task) {
     for (int axis = 0; axis < 3; axis++)
         if (stn_task_reach(task, axis) > task->n[axis]) return true;
     return false;
@@ -67,7 +67,7 @@ static bool is_box_mirrored(const stn_task *task, int axis, int64_t size, int64_
     return true;
 }
 
-bool stn_task_mirrored(const stn_task *task, int axis) {
+bool stn_task_is_symmetric(const stn_task *task, int axis) {
     size_t size[3], stride[3];
     if (is_whole_box(task, size, stride))
         return is_box_mirrored(task, axis, (int64_t)size[axis], (int64_t)stride[axis]);
@@ -80,7 +80,7 @@ bool stn_task_mirrored(const stn_task *task, int axis) {
     return true;
 }
 
-bool stn_task_extended(const stn_task *task) {
+bool stn_task_has_extension(const stn_task *task) {
     for (int axis = 0; axis < 3; axis++) {
         if (!task->reach[axis][0] && !task->reach[axis][1]) continue;
         bool mirrors = true;
@@ -88,7 +88,7 @@ bool stn_task_extended(const stn_task *task) {
             stn_boundary_kind kind = task->boundary[axis][side].kind;
             mirrors = mirrors && (kind == STN_REFLECT || kind == STN_MIRROR);
         }
-        if (task->boundary[axis][0].kind != STN_WRAP && !(mirrors && stn_task_mirrored(task, axis))) return false;
+        if (task->boundary[axis][0].kind != STN_WRAP && !(mirrors && stn_task_is_symmetric(task, axis))) return false;
     }
     return true;
 }
@@ -96,7 +96,7 @@ bool stn_task_extended(const stn_task *task) {
 /* The factors of z and x are ratios of weights to the pivot, and must not overflow in float32. */
 #define LEAST_PIVOT 1e-6
 
-bool stn_task_separable(const stn_task *task, double factors[3][STN_TASK_FACTORS]) {
+bool stn_task_is_separable(const stn_task *task, double factors[3][STN_TASK_FACTORS]) {
     const int(*reach)[2] = task->reach;
     size_t size[3], stride[3];
     if (!is_whole_box(task, size, stride)) return false;

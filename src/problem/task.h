@@ -33,7 +33,7 @@ typedef struct stn_task {
     double tolerance;
     bool local; /* STN_ACCURACY_LOCAL: only strategies that take single steps */
     /* borrowed: results of earlier searches (plan/machine.h); NULL: none are kept */
-    struct stn_found *found;
+    struct stn_search_cache *found;
     bool in_place;
     int alignment; /* bytes, a power of two, at least the dtype's size */
     size_t ntaps;
@@ -68,23 +68,23 @@ int64_t stn_fold(int64_t i, int64_t n, const stn_boundary sides[2]);
 int stn_task_reach(const stn_task *task, int axis);
 /* Do taps reach further past a side than an axis has points, so that an index is folded
  * repeatedly? */
-bool stn_task_folds_again(const stn_task *task);
+bool stn_task_folds_repeatedly(const stn_task *task);
 /* Are the weights symmetric along this axis? */
-bool stn_task_mirrored(const stn_task *task, int axis);
+bool stn_task_is_symmetric(const stn_task *task, int axis);
 /* Is the boundary equivalent to an infinite periodic or mirrored extension of the grid, for any
  * number of steps? (The taps are symmetric along each axis that mirrors.) Then no point near a side
  * needs special treatment. */
-bool stn_task_extended(const stn_task *task);
+bool stn_task_has_extension(const stn_task *task);
 /* Is the stencil a separable box, to rounding: each weight a product of one factor for each axis?
  * factors[axis][i] is of offset i - reach[axis][0]; those along z and x are 1 at offset 0. */
 #define STN_TASK_FACTORS 65 /* the most factors of an axis */
-bool stn_task_separable(const stn_task *task, double factors[3][STN_TASK_FACTORS]);
+bool stn_task_is_separable(const stn_task *task, double factors[3][STN_TASK_FACTORS]);
 
 /* The value past a constant side, rounded to the dtype, as if it were stored in the grid. */
-double stn_task_outside(const stn_task *task, int axis, int side);
+double stn_task_constant_value(const stn_task *task, int axis, int side);
 
 /* True if this point keeps its initial value because a tap would reach past a fixed side. */
-bool stn_task_frozen(const stn_task *task, const int64_t index[3]);
+bool stn_task_is_frozen(const stn_task *task, const int64_t index[3]);
 
 const char *stn_pattern_name(stn_pattern pattern);
 const char *stn_boundary_name(stn_boundary_kind kind);

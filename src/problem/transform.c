@@ -8,7 +8,7 @@
 
 #include "base/arith.h"
 #include "base/error.h"
-#include "base/grown.h"
+#include "base/versioned_struct.h"
 #include "problem/grid_layout.h"
 
 static stn_status canonical_scalars(const stn_transform *t, stn_fft *fft, stn_error *error) {
@@ -138,7 +138,7 @@ stn_status stn_fft_make(const stn_transform *given, stn_fft *fft, stn_error *err
     stn_transform t;
     memset(fft, 0, sizeof *fft);
     if (!given) return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "the transform is NULL: pass a stn_transform");
-    STN_TRY(stn_read_grown(&stn_layout_transform, given, &t, error));
+    STN_TRY(stn_read_versioned_struct(&stn_layout_transform, given, &t, error));
     STN_TRY(canonical_scalars(&t, fft, error));
     STN_TRY(canonical_alignment(&t, fft, error));
     STN_TRY(canonical_extents(&t, fft, error));

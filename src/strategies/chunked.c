@@ -137,7 +137,7 @@ static void try_steps(search *s, uint64_t steps) {
     }
     if (chunks < 2 || steps > INT32_MAX || (double)chunks * s->least >= s->cost) return;
     if (task->in_place && chunks % 2) return;
-    if (!estimate_chunks(task, &s->plan->machine, steps, true, &all) || all.error > stn_error_bar(task)) return;
+    if (!estimate_chunks(task, &s->plan->machine, steps, true, &all) || all.error > stn_error_bound(task)) return;
     if (stn_estimate_cost(&all) < s->cost) s->cost = stn_estimate_cost(&all), s->best = steps;
 }
 

@@ -18,7 +18,7 @@
 #include "context/context.h"
 #include "context/kernel.h"
 #include "plan/plan.h"
-#include "strategies/common/mover.h"
+#include "strategies/common/scaled_copy.h"
 #include "strategies/table.h"
 
 /* The cost of a copying kernel in dense copies: rows need not start at a cache line. */
@@ -289,8 +289,8 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
     STN_TRY(make_plans(plan, cufft, state, error));
     int way = plan->candidate.values[WAY];
     stn_dtype outer = plan->fft.dtype, inner = state->fft[0].dtype;
-    if (way == STAGED) STN_TRY(stn_mover_make(plan, outer, inner, &state->in, error));
-    if (way == STAGED || plan->fft.scale != 1) STN_TRY(stn_mover_make(plan, inner, outer, &state->out, error));
+    if (way == STAGED) STN_TRY(stn_scaled_copy_make(plan, outer, inner, &state->in, error));
+    if (way == STAGED || plan->fft.scale != 1) STN_TRY(stn_scaled_copy_make(plan, inner, outer, &state->out, error));
     plan->workspace_size = state->own;
     if (way == AS_IS) return STN_OK;
     const stn_fft *held = &state->fft[0];
@@ -313,8 +313,8 @@ static void release(stn_plan *plan) {
 /* Copies all elements from one layout to another (or the same) and scales them. */
 static stn_status move(const stn_plan *plan, const stn_kernel *kernel, const stn_fft_side *from, const void *source,
                        const stn_fft_side *to, void *target, double factor, void *stream, stn_error *error) {
-    const stn_mover_end ends[2] = {{from, (void *)source}, {to, target}};
-    return stn_mover_run(kernel, plan->fft.dtype, &ends[0], &ends[1], plan->fft.batch, factor, stream, error);
+    const stn_scaled_copy_end ends[2] = {{from, (void *)source}, {to, target}};
+    return stn_scaled_copy_run(kernel, plan->fft.dtype, &ends[0], &ends[1], plan->fft.batch, factor, stream, error);
 }
 
 static stn_status execute(stn_plan *plan, const stn_execution *run, stn_error *error) {

@@ -12,8 +12,8 @@
 #include "context/kernel.h"
 #include "plan/plan.h"
 #include "render/render.h"
-#include "strategies/common/ladder.h"
 #include "strategies/common/roots.h"
+#include "strategies/common/shared_fft.h"
 #include "strategies/table.h"
 
 enum { PAD = 32, RADICES = 8, LARGEST_RADIX = 16, MOST_THREADS = 512, POINTS_A_THREAD = 8, LEAST_POINTS = 512 };
@@ -52,7 +52,7 @@ static bool radices_of(int64_t n, int stages, int largest, int *radix) {
 }
 
 static bool axis_of(int64_t n, int *stages, int *radix) {
-    if (!stn_ladder_good(n)) return false;
+    if (!stn_shared_fft_good(n)) return false;
     for (*stages = 0; *stages <= RADICES; (*stages)++)
         if (radices_of(n, *stages, LARGEST_RADIX, radix)) return true;
     return false;
@@ -190,7 +190,7 @@ static stn_status upload_roots(const stn_plan *plan, block_state *state, stn_err
     if (!roots) return stn_fail_memory(error, "the tables of roots", size);
     size_t at = 0;
     for (int axis = 0; axis < 3; axis++)
-        for (int64_t j = 0; j < fft->n[axis]; j++) stn_put_root(roots, at++, is_wide(fft), j, fft->n[axis]);
+        for (int64_t j = 0; j < fft->n[axis]; j++) stn_store_root(roots, at++, is_wide(fft), j, fft->n[axis]);
     stn_status status = stn_device_alloc(plan->context->device, size, &state->roots, error);
     if (status == STN_OK) status = stn_device_upload(plan->context->device, state->roots, roots, size, error);
     free(roots);

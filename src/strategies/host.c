@@ -1,7 +1,5 @@
 /* The host strategies: stencils, transforms, Fourier layers and systems on the CPU's threads, by
  * the functions of src/host. They are the definition that every other strategy is compared with. */
-#include "host/host.h"
-
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,10 +7,11 @@
 #include "base/arith.h"
 #include "base/error.h"
 #include "context/context.h"
-#include "host/fft.h"
-#include "host/layer.h"
-#include "host/step.h"
-#include "host/system.h"
+#include "host/fft_by_type.h"
+#include "host/fourier_layer.h"
+#include "host/stencil_run.h"
+#include "host/stencil_step.h"
+#include "host/system_run.h"
 #include "plan/accuracy.h"
 #include "plan/plan.h"
 #include "strategies/common/system_cost.h"
@@ -256,7 +255,7 @@ const stn_strategy stn_fft_strategy_host = {
 static void layer_estimate(const stn_layer *layer, const stn_machine *machine, const stn_candidate *candidate,
                            stn_estimate *estimate) {
     const double points = (double)stn_layer_points(layer) * (double)layer->batch;
-    const double both = points * (double)(layer->c_in + layer->c_out) * stn_layer_per(layer);
+    const double both = points * (double)(layer->c_in + layer->c_out) * stn_layer_components(layer);
     (void)candidate;
     *estimate = (stn_estimate){.unit = STN_UNIT_FMA_F64, .launches = 4};
     estimate->bytes = both * (double)(stn_dtype_size(layer->dtype) + 8 + 16 * (size_t)layer->rank);

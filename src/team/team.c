@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/grown.h"
+#include "base/versioned_struct.h"
 #include "plan/plan.h"
 
 #define LINK_BYTES ((size_t)16 << 20) /* of the copy that is timed */
@@ -67,7 +67,7 @@ static stn_status measure_link(stn_team *team, stn_error *error) {
 }
 
 static stn_status read_options(const stn_context_options *given, stn_context_options *options, stn_error *error) {
-    STN_TRY(stn_read_grown(&stn_layout_context_options, given, options, error));
+    STN_TRY(stn_read_versioned_struct(&stn_layout_context_options, given, options, error));
     if (options->arch)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "a team works on GPUs that are here: leave arch out");
     options->struct_size = sizeof *options;

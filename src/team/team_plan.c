@@ -15,8 +15,8 @@
 
 #include "base/arith.h"
 #include "base/error.h"
-#include "base/grown.h"
 #include "base/text.h"
+#include "base/versioned_struct.h"
 #include "plan/accuracy.h"
 #include "plan/plan.h"
 #include "team/team.h"
@@ -190,8 +190,8 @@ static void fill_plan(stn_team *team, const stn_problem *problem, stn_team_plan 
 
 static stn_status read_given(const stn_problem *given, const stn_plan_options *given_options, stn_problem *problem,
                              stn_plan_options *options, stn_error *error) {
-    STN_TRY(stn_read_grown(&stn_layout_problem, given, problem, error));
-    STN_TRY(stn_read_grown(&stn_layout_plan_options, given_options, options, error));
+    STN_TRY(stn_read_versioned_struct(&stn_layout_problem, given, problem, error));
+    STN_TRY(stn_read_versioned_struct(&stn_layout_plan_options, given_options, options, error));
     problem->struct_size = sizeof *problem, options->struct_size = sizeof *options;
     STN_TRY(check_problem(problem, error));
     problem->every = 0;

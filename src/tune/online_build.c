@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/thread.h"
 #include "context/context.h"
-#include "tune/compare.h"
+#include "tune/compare_results.h"
 #include "tune/online_state.h"
 
 void tune_online_build(stn_online *o, online_candidate *candidate) {

@@ -3,9 +3,9 @@
 
 #include "base/error.h"
 #include "context/context.h"
-#include "tune/compare.h"
-#include "tune/online.h"
+#include "tune/compare_results.h"
 #include "tune/online_state.h"
+#include "tune/online_tuning.h"
 
 /* Work that the GPU must still have while the host waits for a timed unit: longer than a wait takes
  * to return. */
@@ -40,7 +40,7 @@ static void compare_whole(stn_online *o) {
 
 /* Updates the search with the move in flight, if it has finished. */
 static void finish_move(stn_online *o, bool wait) {
-    const tune_play *play = o->plan->context->play;
+    const tune_simulation *play = o->plan->context->play;
     double took = 0, done = 0;
     stn_timer *last = o->timed_move.check ? o->done : o->took;
     if (!o->in_flight) return;

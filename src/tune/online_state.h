@@ -8,7 +8,7 @@
 #include "context/compile_batch.h"
 #include "context/kernel.h"
 #include "plan/plan.h"
-#include "tune/compare.h"
+#include "tune/compare_results.h"
 #include "tune/online_search.h"
 
 enum { TUNE_UNBUILT, TUNE_COMPILED, TUNE_BUILT, TUNE_FAILED };

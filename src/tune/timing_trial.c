@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "context/context.h"
-#include "tune/compare.h"
+#include "tune/compare_results.h"
 
 #define TRIAL_SECONDS 1e-3
 /* A trial shorter than this many seconds is timed behind one more run of itself. */
@@ -66,7 +66,8 @@ static size_t bytes_of(const tune_stage *stage, bool of_output) {
 static uint64_t steps_of(const stn_plan *plan) { return plan->kind->shape(plan).steps; }
 
 static stn_status find_reference(tune_stage *stage, stn_error *error) {
-    return stage->plan->kind->judge(stage->plan, &stage->which, &stage->reference, &stage->trusted, error);
+    return stage->plan->kind->reference_candidate(stage->plan, &stage->which, &stage->reference, &stage->trusted,
+                                                  error);
 }
 
 /* Bytes to write to flush the L2 cache: twice its size. */
@@ -104,9 +105,9 @@ static stn_status open_source(tune_stage *stage, stn_error *error) {
 static stn_status rescale(tune_stage *stage, stn_error *error) {
     const stn_plan *plan = stage->plan;
     stn_plan *copy;
-    if (!plan->kind->calm) return STN_OK;
+    if (!plan->kind->rescale_for_timing) return STN_OK;
     STN_TRY(stn_plan_copy(plan, plan->kind, stn_plan_work(plan), stage->shape.steps, &copy, error));
-    if (plan->kind->calm(copy)) {
+    if (plan->kind->rescale_for_timing(copy)) {
         copy->cold = plan->cold;
         stage->plan = stage->rescaled = copy;
     } else

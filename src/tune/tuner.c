@@ -7,8 +7,8 @@
 
 #include "base/error.h"
 #include "context/context.h"
-#include "tune/online.h"
-#include "tune/wisdom.h"
+#include "tune/online_tuning.h"
+#include "tune/plan_wisdom.h"
 
 /* A candidate of a similar problem is not taken if it is estimated at more than this many times the
  * best. */
@@ -171,7 +171,7 @@ static void tune_locked(stn_plan *plan, const char *strategy, const tune_order *
 
 void tune_measure(stn_plan *plan, const char *strategy, const tune_order *order) {
     stn_context *context = plan->context;
-    if (!context->device || !plan->kind->judge) {
+    if (!context->device || !plan->kind->reference_candidate) {
         stn_log(&context->logger, STN_LOG_WARNING, "nothing is measured, as %s: the estimate decides",
                 context->device              ? "this kind of work is not measured yet"
                 : context->machine.is_device ? "the planned GPU is not installed"

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/grown.h"
+#include "base/versioned_struct.h"
 
 typedef struct newest {
     size_t struct_size, one, two, three, four;
@@ -18,7 +18,7 @@ static stn_status read_of(size_t bytes, size_t size, newest *into, stn_error *er
     memcpy(given, &full, bytes);
     memcpy(given, &size, sizeof size);
     memset(into, 0xff, sizeof *into);
-    const stn_status status = stn_read_grown(&layout, given, into, error);
+    const stn_status status = stn_read_versioned_struct(&layout, given, into, error);
     free(given);
     return status;
 }
@@ -38,7 +38,7 @@ Test(versioned_struct, size_0_is_the_first_release) {
     newest got;
     cr_assert_eq(read_of(layout.sizes[0], 0, &got, NULL), STN_OK);
     cr_expect(got.one == 11 && got.two == 0 && got.four == 0);
-    cr_assert_eq(stn_read_grown(&layout, NULL, &got, NULL), STN_OK);
+    cr_assert_eq(stn_read_versioned_struct(&layout, NULL, &got, NULL), STN_OK);
     cr_expect(got.one == 0 && got.four == 0);
 }
 

@@ -110,7 +110,7 @@ int main(int argc, char **argv) {
     time_disk(cache, 40 << 10, 28 << 10);
     time_disk(cache, 120 << 10, 72 << 10);
     time_memory();
-    stn_cache_sweep counts;
+    stn_cache_collection counts;
     (void)stn_cache_clear(cache, &counts, &error);
     stn_cache_close(cache);
     return 0;

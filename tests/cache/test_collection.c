@@ -41,7 +41,7 @@ Test(collection, the_file_cap_removes_least_recently_used_entries) {
     /* in another order than the keys */
     for (unsigned i = 0; i < 10; i++) age_number(dir, i, (2 + (i * 7) % 10) * DAY);
     cr_assert(find_number(cache, 7)); /* one of the oldest, used now */
-    stn_cache_sweep counts;
+    stn_cache_collection counts;
     cr_assert_eq(stn_cache_gc(cache, -1, &counts, NULL), STN_OK);
     cr_assert_eq(counts.files, 4);
     cr_assert_eq(counts.removed_files, 6);
@@ -59,7 +59,7 @@ Test(collection, the_environment_sets_caps) {
     setenv("STENTOR_CACHE_MAX_FILES", "nonsense", 1);
     stn_cache *cache = open_capped(dir, 0, 0);
     for (unsigned i = 0; i < 10; i++) store_number(cache, i, 8);
-    stn_cache_sweep counts;
+    stn_cache_collection counts;
     cr_assert_eq(stn_cache_gc(cache, 0, &counts, NULL), STN_OK);
     cr_assert_eq(counts.files, 10);
     stn_cache_close(cache);
@@ -78,7 +78,7 @@ Test(collection, the_byte_cap_holds) {
         store_number(cache, i, 10000);
         age_number(dir, i, (20 - i) * DAY);
     }
-    stn_cache_sweep counts;
+    stn_cache_collection counts;
     cr_assert_eq(stn_cache_gc(cache, -1, &counts, NULL), STN_OK);
     cr_assert_eq(counts.files, 4, "%llu", (unsigned long long)counts.files);
     cr_assert(counts.bytes <= 50000);
@@ -93,7 +93,7 @@ Test(collection, spares_entries_of_the_last_day) {
     for (unsigned i = 0; i < 5; i++) store_number(cache, i, 8);
     age_number(dir, 1, 23 * HOUR);
     age_number(dir, 2, 25 * HOUR);
-    stn_cache_sweep counts;
+    stn_cache_collection counts;
     cr_assert_eq(stn_cache_gc(cache, -1, &counts, NULL), STN_OK);
     cr_assert_eq(counts.removed_files, 1);
     cr_assert_not(on_disk(dir, 2));
@@ -180,7 +180,7 @@ Test(collection, leftovers_are_removed_and_other_files_stay) {
     write_file(outside, "x", 1);
     set_age(old, 2 * HOUR);
     set_age(stranger, 1000 * DAY);
-    stn_cache_sweep counts;
+    stn_cache_collection counts;
     cr_assert_eq(stn_cache_gc(cache, -1, &counts, NULL), STN_OK);
     cr_assert_not(exists(old));
     cr_assert(exists(young), "perhaps still being written");
@@ -237,7 +237,7 @@ Test(collection, each_lists_and_verify_removes_damaged_entries) {
     list = (listing){.sorted = true, .stop_at = 5};
     cr_assert_eq(stn_cache_each(cache, list_one, &list, NULL), STN_OK);
     cr_assert_eq(list.good + list.bad, 5);
-    stn_cache_sweep counts;
+    stn_cache_collection counts;
     cr_assert_eq(stn_cache_verify(cache, &counts, NULL), STN_OK);
     cr_assert_eq(counts.damaged, 3);
     cr_assert_eq(counts.files, 27);

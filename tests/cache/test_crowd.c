@@ -196,7 +196,7 @@ Test(crowd, results_are_right_on_a_full_file_system, .timeout = 60) {
         for (unsigned i = 0; i < KEYS; i++) compiled += compiles(counters, i);
         cr_assert(compiled > KEYS, "%zu compiles: nothing was ever short of room", compiled);
         stn_cache *cache = open_cache(dir, NULL);
-        stn_cache_sweep counts;
+        stn_cache_collection counts;
         cr_assert_eq(stn_cache_verify(cache, &counts, NULL), STN_OK);
         cr_assert_eq(counts.damaged, 0);
         stn_cache_close(cache);

@@ -155,7 +155,7 @@ Test(disk, a_source_key_finds_the_newest_compilers_entry) {
 Test(disk, has_no_files_in_memory_mode) {
     stn_cache *cache = open_cache(":memory:", NULL);
     stn_error error = {0};
-    stn_cache_sweep counts;
+    stn_cache_collection counts;
     stn_key key = key_of_number(1);
     cr_assert_null(stn_cache_dir(cache));
     store_number(cache, 1, 8);

@@ -96,7 +96,7 @@ Test(repair, verify_keeps_entries_if_memory_is_short) {
     stn_cache *cache = filled_cache(dir, &log);
     int failures = 0, unread = 0;
     for (bool failed = true; failed; failures++) {
-        stn_cache_sweep counts;
+        stn_cache_collection counts;
         stn_error error = {0};
         allocations_left = failures;
         stn_status status = stn_cache_verify(cache, &counts, &error);
@@ -145,7 +145,7 @@ Test(repair, verify_keeps_entries_without_file_handles) {
     cr_assert(count > 20 && count < 256);
     unsigned unread = 0;
     for (int spare = 0; spare < 8; spare++) {
-        stn_cache_sweep counts = {0};
+        stn_cache_collection counts = {0};
         if (stn_cache_verify(cache, &counts, NULL) == STN_OK) unread += counts.left > 0;
         cr_assert_eq(counts.damaged, 0, "%d spare handles", spare);
         (void)find_number(cache, 0);
@@ -166,7 +166,7 @@ Test(repair, verify_keeps_and_names_unreadable_entries) {
     counting_log_init(&log);
     stn_cache *cache = filled_cache(dir, &log);
     cr_assert_eq(chmod(entry, 0), 0);
-    stn_cache_sweep counts;
+    stn_cache_collection counts;
     cr_assert_eq(stn_cache_verify(cache, &counts, NULL), STN_OK);
     cr_assert(counts.damaged == 0 && counts.left == 1 && counts.files == ENTRIES);
     cr_assert_not_null(strstr(log.last, entry), "%s", log.last);
@@ -200,7 +200,7 @@ Test(repair, entries_in_an_unreadable_subfolder_stay) {
     cr_assert(exists(alias));
     set_age(alias, 2 * HOUR);
     cr_assert_eq(chmod(sub, 0), 0);
-    stn_cache_sweep counts;
+    stn_cache_collection counts;
     cr_assert_eq(stn_cache_gc(cache, -1, &counts, NULL), STN_OK);
     cr_assert(exists(alias), "its entry is there, for all that is known");
     cr_assert_eq(stn_cache_verify(cache, &counts, NULL), STN_OK);
@@ -229,7 +229,7 @@ Test(repair, an_empty_folder_under_an_entrys_name_is_removed) {
     stn_cache *cache = filled_cache(dir, &log);
     for (int by_verify = 0; by_verify < 2; by_verify++) {
         put_folder(entry, true);
-        stn_cache_sweep counts;
+        stn_cache_collection counts;
         if (by_verify) {
             cr_assert_eq(stn_cache_verify(cache, &counts, NULL), STN_OK);
             cr_assert(counts.damaged == 1 && counts.left == 0);
@@ -254,7 +254,7 @@ Test(repair, a_nonempty_folder_under_an_entrys_name_is_named) {
     store_number(cache, 1, 3000);
     cr_assert_eq(log.warnings, 1);
     cr_assert_not_null(strstr(log.last, entry), "%s", log.last);
-    stn_cache_sweep counts;
+    stn_cache_collection counts;
     cr_assert_eq(stn_cache_verify(cache, &counts, NULL), STN_OK);
     cr_assert(counts.damaged == 0 && counts.left == 1);
     cr_assert_not_null(strstr(log.last, entry), "%s", log.last);
@@ -302,7 +302,7 @@ Test(repair, a_file_replaced_between_reading_and_removal_stays) {
     damage(&r, entry);
     cr_assert_not(find_number(cache, 1));
     cr_assert(find_number(cache, 1), "the good one that came meanwhile");
-    stn_cache_sweep counts;
+    stn_cache_collection counts;
     damage(&r, entry);
     cr_assert_eq(stn_cache_verify(cache, &counts, NULL), STN_OK);
     cr_assert(counts.damaged == 0 && counts.left == 0 && counts.files == ENTRIES);

@@ -27,7 +27,7 @@ static void expect_refused(const char *dir, const char *reason) {
     cr_assert_not_null(strstr(log.last, dir), "%s", log.last);
     cr_assert_null(stn_cache_dir(cache));
     cr_assert_str_eq(stn_cache_dir_problem(cache), log.last);
-    stn_cache_sweep counts;
+    stn_cache_collection counts;
     stn_error error = {0};
     cr_assert_eq(stn_cache_clear(cache, &counts, &error), STN_ERROR_IO);
     cr_assert_not_null(strstr(error.message, reason), "%s", error.message);
@@ -241,7 +241,7 @@ Test(trust, a_full_file_system_costs_one_warning_and_loses_nothing) {
         stn_cache_stats_get(cache, &stats);
         cr_assert_eq(stats.rejected, 0, "nothing half-written was ever in place");
         cr_assert_eq(count_files(dir, ".tmp-"), 0);
-        stn_cache_sweep counts; /* There is space again, so storing works again. */
+        stn_cache_collection counts; /* There is space again, so storing works again. */
         cr_assert_eq(stn_cache_clear(cache, &counts, NULL), STN_OK);
         store_number(cache, 1, 9000);
         cr_assert(find_number(cache, 1));

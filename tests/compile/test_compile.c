@@ -142,7 +142,7 @@ Test(compile, threads_get_the_same_bytes) {
 
 /* Runs before Criterion starts, which cannot end with "skipped". */
 __attribute__((constructor)) static void skip_without_nvrtc(void) {
-    stn_compiler_place place;
+    stn_compiler_location place;
     if (stn_compiler_locate(&place)) return;
     stn_error why = {0};
     if (stn_compiler_open(NULL, &compiler, &why) == STN_OK) return; /* The loader found one. */

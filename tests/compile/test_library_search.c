@@ -32,7 +32,7 @@ TestSuite(search, .init = make_home, .fini = remove_home);
 
 static void expect_found(const char *below_home) {
     char path[256];
-    stn_compiler_place place;
+    stn_compiler_location place;
     snprintf(path, sizeof path, "%s/%s", home, below_home);
     cr_assert(stn_compiler_locate(&place), "%s was not located", path);
     cr_expect_str_eq(place.path, path);
@@ -111,12 +111,12 @@ Test(search, the_variable_names_an_unusable_library) {
     expect_missing("/empty");
     set("STENTOR_NVRTC_PATH", "gone/libnvrtc.so");
     expect_missing("/gone/libnvrtc.so");
-    stn_compiler_place place;
+    stn_compiler_location place;
     cr_expect_not(stn_compiler_locate(&place));
 }
 /* Opening a FIFO would wait for a writer: these tests would hang. */
 Test(search, special_files_are_not_opened, .timeout = 20) {
-    stn_compiler_place place;
+    stn_compiler_location place;
     char build[160], path[256];
     shell("mkfifo $H/fifo; mkdir $H/folder $H/path; mkfifo $H/folder/libnvrtc.so.13 $H/path/libnvrtc.so.13");
     snprintf(path, sizeof path, "%s/fifo", home);

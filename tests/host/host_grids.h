@@ -2,7 +2,7 @@
  * in poisoned memory. */
 #ifndef STN_TESTS_HOST_GRIDS_H
 #define STN_TESTS_HOST_GRIDS_H
-#include "host/host.h"
+#include "host/stencil_run.h"
 
 /* The same sequence on every machine. */
 double random_unit(uint64_t *state);                            /* in [-1, 1) */

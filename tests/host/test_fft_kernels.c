@@ -25,10 +25,10 @@ static void fill(buffers *b, int64_t count, uint64_t seed) {
         for (int part = 0; part < 2; part++) b->x[part][i] = (stn_fft_number)random_unit(&seed);
 }
 
-static stn_planes transform(int64_t n, const stn_fft_words *words, buffers *b, int64_t lanes) {
+static stn_planes transform(int64_t n, const stn_fft_kernels *words, buffers *b, int64_t lanes) {
     stn_fft_line *line;
     cr_assert_eq(stn_fft_line_create(n, &line, NULL), STN_OK);
-    cr_assert(stn_fft_line_room(line) * lanes <= MOST);
+    cr_assert(stn_fft_line_capacity(line) * lanes <= MOST);
     stn_planes result = stn_fft_line_run(line, words, planes(b->x), planes(b->other), lanes);
     stn_fft_line_destroy(line);
     return result;
@@ -37,13 +37,13 @@ static stn_planes transform(int64_t n, const stn_fft_words *words, buffers *b, i
 static buffers one, two;
 
 Test(fft_kernels, instruction_sets_are_bit_identical) {
-    const stn_fft_words *words;
-    for (int set = 1; (words = stn_fft_words_at(set)); set++)
+    const stn_fft_kernels *words;
+    for (int set = 1; (words = stn_fft_kernels_at(set)); set++)
         for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
             for (int l = 0; l < 3; l++) {
                 int64_t count = sizes[i] * lanes_of[l];
                 fill(&one, count, 7 + i), fill(&two, count, 7 + i);
-                stn_planes a = transform(sizes[i], stn_fft_words_at(0), &one, lanes_of[l]);
+                stn_planes a = transform(sizes[i], stn_fft_kernels_at(0), &one, lanes_of[l]);
                 stn_planes b = transform(sizes[i], words, &two, lanes_of[l]);
                 cr_assert(!memcmp(a.re, b.re, (size_t)count * sizeof(stn_fft_number)) &&
                               !memcmp(a.im, b.im, (size_t)count * sizeof(stn_fft_number)),
@@ -52,7 +52,7 @@ Test(fft_kernels, instruction_sets_are_bit_identical) {
 }
 
 Test(fft_kernels, lines_match_the_defining_sum) {
-    const stn_fft_words *words = stn_fft_words_best();
+    const stn_fft_kernels *words = stn_fft_kernels_best();
     for (size_t i = 0; i < 200 + sizeof sizes / sizeof *sizes; i++)
         for (int l = 0; l < 3; l++) {
             int64_t n = i < 200 ? (int64_t)i + 1 : sizes[i - 200], lanes = lanes_of[l];
@@ -76,8 +76,8 @@ Test(fft_kernels, lines_match_the_defining_sum) {
 }
 
 Test(fft_kernels, real_lines_match_complex_lines) {
-    const stn_fft_words *words;
-    for (int set = 0; (words = stn_fft_words_at(set)); set++)
+    const stn_fft_kernels *words;
+    for (int set = 0; (words = stn_fft_kernels_at(set)); set++)
         for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
             for (int l = 0; l < 3; l++) {
                 const int64_t lanes = lanes_of[l], count = sizes[i] * lanes;
@@ -95,7 +95,7 @@ Test(fft_kernels, real_lines_match_complex_lines) {
 }
 
 Test(fft_kernels, lines_are_independent) {
-    const stn_fft_words *words = stn_fft_words_best();
+    const stn_fft_kernels *words = stn_fft_kernels_best();
     for (size_t i = 1; i < sizeof sizes / sizeof *sizes; i++) {
         int64_t n = sizes[i], lanes = STN_FFT_LANES;
         fill(&one, n * lanes, 5), fill(&two, n * lanes, 5);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/fft.h"
+#include "host/fft_by_type.h"
 #include "host/fft_long.h"
 #include "host/fft_odd.h"
 #include "host_grids.h"

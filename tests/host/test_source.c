@@ -39,7 +39,7 @@ static stn_task random_task(uint64_t *state, stn_dtype dtype, bool in_place) {
 static int64_t place(const stn_task *task, int64_t point, bool *frozen) {
     int64_t index[3], rest = point;
     for (int a = 2; a >= 0; a--) index[a] = rest % task->n[a], rest /= task->n[a];
-    *frozen = stn_task_frozen(task, index);
+    *frozen = stn_task_is_frozen(task, index);
     return rest * task->in_batch_stride + index[0] * task->in_stride[0] + index[1] * task->in_stride[1] +
            index[2] * task->in_stride[2];
 }
@@ -62,7 +62,7 @@ static void run_by_steps(const stn_task *task, void *grid, const void *source) {
     step.dtype = STN_F64;
     for (int axis = 0; axis < 3; axis++)
         for (int side = 0; side < 2; side++) {
-            double past = stn_task_outside(task, axis, side);
+            double past = stn_task_constant_value(task, axis, side);
             step.boundary[axis][side].value = task->dtype == STN_F64 ? past : (float)past;
         }
     for (uint64_t t = 0; t < task->steps; t++) {

@@ -12,7 +12,7 @@
 __attribute__((constructor)) static void skip_without_device(void) {
     stn_error why = {0};
     stn_driver *there;
-    stn_compiler_place place;
+    stn_compiler_location place;
     if (stn_driver_open(NULL, &there, &why) == STN_OK) {
         stn_driver_close(there);
         if (stn_compiler_locate(&place)) return;

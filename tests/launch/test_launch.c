@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "fake_driver.h"
-#include "launch/cufft.h"
+#include "launch/cufft_library.h"
 #include "launch/driver.h"
 
 static fake_state *fake;

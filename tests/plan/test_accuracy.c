@@ -47,19 +47,19 @@ static const stn_ranked *row_of(const stn_plan *plan, const char *strategy) {
 
 Test(accuracy, bars) {
     stn_task task = {.dtype = STN_F64, .steps = 1024};
-    cr_expect_float_eq(stn_error_bar(&task), 1.1e-12, 1e-25);
+    cr_expect_float_eq(stn_error_bound(&task), 1.1e-12, 1e-25);
     task.dtype = STN_F32;
-    cr_expect_float_eq(stn_error_bar(&task), 5.75e-5, 1e-15);
+    cr_expect_float_eq(stn_error_bound(&task), 5.75e-5, 1e-15);
     task.dtype = STN_F16;
-    cr_expect_float_eq(stn_error_bar(&task), 3.2e-2, 1e-15);
+    cr_expect_float_eq(stn_error_bound(&task), 3.2e-2, 1e-15);
     task.tolerance = 1e-9;
-    cr_expect_float_eq(stn_error_bar(&task), 1e-9, 1e-15, "what is asked for, whether it can be met or not");
+    cr_expect_float_eq(stn_error_bound(&task), 1e-9, 1e-15, "what is asked for, whether it can be met or not");
     task.tolerance = 1e-2;
-    cr_expect_float_eq(stn_error_bar(&task), 1e-2, 1e-15);
+    cr_expect_float_eq(stn_error_bound(&task), 1e-2, 1e-15);
     stn_estimate e = {.error = 0.02};
-    cr_expect(!stn_error_meets(&task, &e));
+    cr_expect(!stn_error_is_within_bound(&task, &e));
     e.error = 0; /* not known */
-    cr_expect(stn_error_meets(&task, &e));
+    cr_expect(stn_error_is_within_bound(&task, &e));
 }
 
 Test(accuracy, errors_of_the_same_sign_add_up) {
@@ -74,13 +74,13 @@ Test(accuracy, candidates_above_the_bound_are_not_ranked) {
     const stn_ranked *row = row_of(plan, "lowrank");
     cr_assert(row && !row->applies);
     cr_expect(strstr(row->reason, "predicted error"), "%s", row->reason);
-    cr_expect(stn_error_meets(&plan->task, &plan->estimate));
+    cr_expect(stn_error_is_within_bound(&plan->task, &plan->estimate));
     stn_plan_destroy(plan);
 
     plan = plan_of(context, "auto", 100, 0);
     row = row_of(plan, "lowrank");
     cr_assert(row && row->applies);
-    cr_expect(row->estimate.error > 0 && row->estimate.error < stn_error_bar(&plan->task));
+    cr_expect(row->estimate.error > 0 && row->estimate.error < stn_error_bound(&plan->task));
     stn_plan_destroy(plan);
 
     plan = plan_of(context, "auto", 100000, 1e-2); /* a tolerance that allows it */
@@ -95,7 +95,7 @@ Test(accuracy, a_named_strategy_reports_a_large_error) {
     stn_context *context = h200();
     stn_plan *plan = plan_of(context, "lowrank", 100000, 0);
     char *text = NULL;
-    cr_expect(!stn_error_meets(&plan->task, &plan->estimate));
+    cr_expect(!stn_error_is_within_bound(&plan->task, &plan->estimate));
     OK(stn_plan_describe(plan, STN_TEXT, &text, &error));
     cr_expect(strstr(text, "which it misses"), "%s", text);
     stn_text_free(text);

@@ -58,7 +58,7 @@ static bool ask(const drawing *d, const stn_problem *problem, answer *a) {
         return false;
     }
     a->seconds = stn_plan_predicted_seconds(plan);
-    a->error = plan->estimate.error, a->bar = stn_error_bar(&plan->task);
+    a->error = plan->estimate.error, a->bar = stn_error_bound(&plan->task);
     if (stn_plan_describe(plan, STN_TEXT, &text, &error) == STN_OK) {
         const char *line = strstr(text, "strategy:");
         snprintf(a->words, sizeof a->words, "%.*s", line ? (int)strcspn(line, "\n") : 0, line ? line : "");

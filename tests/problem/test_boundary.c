@@ -104,7 +104,7 @@ Test(frozen, is_where_a_tap_would_reach_past_a_fixed_side) {
                             bool fixed = problem.boundary[axis][seen >= 0].kind == STN_FIXED;
                             expected = expected || fixed;
                         }
-                    cr_assert_eq(stn_task_frozen(&task, x), expected, "round %d", round);
+                    cr_assert_eq(stn_task_is_frozen(&task, x), expected, "round %d", round);
                 }
         stn_task_clear(&task);
         stn_stencil_destroy(stencil);

@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "problem/layer.h"
+#include "problem/fourier_layer.h"
 #include "refusal.h"
 
 static stn_spectral_conv plane(void) {
@@ -42,8 +42,8 @@ Test(layer, places_of_modes) {
     c.modes[0] = 4, c.modes[1] = 2;
     stn_layer l = made(&c);
     static const int64_t places[] = {7, 8, 0, 1};
-    for (int j = 0; j < 4; j++) cr_expect_eq(stn_layer_place(&l, 1, j), places[j]);
-    cr_expect_eq(stn_layer_place(&l, 2, 1), 1);
+    for (int j = 0; j < 4; j++) cr_expect_eq(stn_layer_mode_index(&l, 1, j), places[j]);
+    cr_expect_eq(stn_layer_mode_index(&l, 2, 1), 1);
     cr_expect_eq(stn_layer_modes(&l), 8);
     cr_expect_eq(stn_layer_spectrum(&l), 54);
 }

@@ -2,7 +2,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "problem/apart.h"
+#include "problem/overlap.h"
 
 enum { ROOM = 1 << 16, BASE = 1 << 20 };
 static unsigned char marks[ROOM];
@@ -61,9 +61,9 @@ Test(overlap, agrees_with_marking_every_byte) {
         memset(marks, 0, sizeof marks);
         mark(&a);
         bool meets = mark(&b);
-        cr_assert_eq(stn_points_meet(&a, &b, 1 << 20), meets, "trial %d", trial);
-        cr_assert_eq(stn_points_meet(&b, &a, 1 << 20), meets, "trial %d, the other way round", trial);
-        if (!stn_points_meet(&a, &b, 1)) continue;
+        cr_assert_eq(stn_points_overlap(&a, &b, 1 << 20), meets, "trial %d", trial);
+        cr_assert_eq(stn_points_overlap(&b, &a, 1 << 20), meets, "trial %d, the other way round", trial);
+        if (!stn_points_overlap(&a, &b, 1)) continue;
         cr_assert(meets, "trial %d: one look proves nothing that is not so", trial);
     }
     for (int trial = 0; trial < 20000; trial++) {
@@ -74,7 +74,7 @@ Test(overlap, agrees_with_marking_every_byte) {
         met += meets;
         apart += !meets;
         between += !meets && b.first < a.first + 100;
-        cr_assert_eq(stn_points_meet(&a, &b, 1 << 20), meets, "trial %d", trial);
+        cr_assert_eq(stn_points_overlap(&a, &b, 1 << 20), meets, "trial %d", trial);
     }
     cr_assert(met > 2000 && apart > 2000 && between > 200, "%u met, %u apart, %u between", met, apart, between);
 }
@@ -83,16 +83,16 @@ Test(overlap, needs_few_comparisons_for_usual_layouts) {
     const int64_t row = 4096 * 8;
     stn_points a = {BASE, {512, 4096, 4096, 2, 1}, {4096 * row, row, 8, 512 * 4096 * row, 0}, 8}, b = a;
     b.first += (uintptr_t)(2 * 512 * 4096 * row);
-    cr_assert_not(stn_points_meet(&a, &b, 1), "one behind the other");
+    cr_assert_not(stn_points_overlap(&a, &b, 1), "one behind the other");
     b.first -= 8;
-    cr_assert(stn_points_meet(&a, &b, 64), "by the last number");
+    cr_assert(stn_points_overlap(&a, &b, 64), "by the last number");
     b.first = a.first + 8;
-    cr_assert(stn_points_meet(&a, &b, 64), "by all but one");
+    cr_assert(stn_points_overlap(&a, &b, 64), "by all but one");
     for (int axis = 0; axis < STN_POINTS_AXES; axis++) a.stride[axis] *= 2, b.stride[axis] *= 2;
-    cr_assert_not(stn_points_meet(&a, &b, 1), "every other number");
+    cr_assert_not(stn_points_overlap(&a, &b, 1), "every other number");
     stn_points left = {BASE, {1, 4096, 2048, 1, 1}, {0, row, 8, 0, 0}, 8}, right = left;
     right.first += 2048 * 8;
-    cr_assert_not(stn_points_meet(&left, &right, 1 << 16), "the halves of each row");
+    cr_assert_not(stn_points_overlap(&left, &right, 1 << 16), "the halves of each row");
     right.first -= 8;
-    cr_assert(stn_points_meet(&left, &right, 64), "halves that share a column");
+    cr_assert(stn_points_overlap(&left, &right, 64), "halves that share a column");
 }

@@ -118,11 +118,11 @@ Test(task, taps_that_reach_past_the_axis_length_are_detected) {
         stn_problem problem = {.stencil = stencil, .extent = {1, 3}};
         for (int side = 0; side < 2; side++) problem.boundary[1][side].kind = kinds[k];
         stn_task task = made(&problem);
-        cr_expect(!stn_task_folds_again(&task));
+        cr_expect(!stn_task_folds_repeatedly(&task));
         stn_task_clear(&task);
         problem.extent[1] = 2;
         task = made(&problem);
-        cr_expect(stn_task_folds_again(&task));
+        cr_expect(stn_task_folds_repeatedly(&task));
         stn_task_clear(&task);
     }
     stn_stencil_destroy(stencil);
@@ -293,23 +293,23 @@ Test(task, knows_weights_that_are_products) {
     problem.stencil = stencil;
     stn_task task = made(&problem);
     stn_stencil_destroy(stencil);
-    cr_assert(stn_task_separable(&task, factors));
+    cr_assert(stn_task_is_separable(&task, factors));
     cr_expect(factors[0][0] == 1 && factors[1][0] == b[0] && factors[1][1] == b[1]);
     for (int i = 0; i < 3; i++) cr_expect_eq(factors[2][i], c[i]);
     weights[5] += 1e-12;
     cr_expect_eq(stn_task_set_weights(&task, 6, weights, NULL), STN_OK);
-    cr_expect_not(stn_task_separable(&task, factors), "one weight is no product");
+    cr_expect_not(stn_task_is_separable(&task, factors), "one weight is no product");
     for (int i = 0; i < 6; i++) weights[i] = i % 3 == 1 ? 0 : taps[i].weight;
     cr_expect_eq(stn_task_set_weights(&task, 6, weights, NULL), STN_OK);
-    cr_expect_not(stn_task_separable(&task, factors), "nothing at offset 0 along x");
+    cr_expect_not(stn_task_is_separable(&task, factors), "nothing at offset 0 along x");
     for (int i = 0; i < 6; i++) weights[i] = i % 3 == 1 ? 1e-60 * b[i / 3] : taps[i].weight;
     cr_expect_eq(stn_task_set_weights(&task, 6, weights, NULL), STN_OK);
-    cr_expect_not(stn_task_separable(&task, factors), "factors of 1e60, which f32 does not hold");
+    cr_expect_not(stn_task_is_separable(&task, factors), "factors of 1e60, which f32 does not hold");
     stn_task_clear(&task);
     problem.stencil = heat;
     problem.extent[0] = 9;
     task = made(&problem);
-    cr_expect_not(stn_task_separable(&task, factors), "a star is no box");
+    cr_expect_not(stn_task_is_separable(&task, factors), "a star is no box");
     stn_task_clear(&task);
 }
 
@@ -318,11 +318,11 @@ Test(task, knows_along_which_axes_its_weights_are_mirrored) {
     stn_problem problem = good();
     stn_task task = made(&problem);
     double along_y[5] = {2, 3, 1, 4, 2}, along_x[5] = {2, 3, 1, 3, 5};
-    cr_expect(stn_task_mirrored(&task, 1) && stn_task_mirrored(&task, 2));
+    cr_expect(stn_task_is_symmetric(&task, 1) && stn_task_is_symmetric(&task, 2));
     cr_expect_eq(stn_task_set_weights(&task, 5, along_y, NULL), STN_OK);
-    cr_expect(stn_task_mirrored(&task, 1) && !stn_task_mirrored(&task, 2));
+    cr_expect(stn_task_is_symmetric(&task, 1) && !stn_task_is_symmetric(&task, 2));
     cr_expect_eq(stn_task_set_weights(&task, 5, along_x, NULL), STN_OK);
-    cr_expect(!stn_task_mirrored(&task, 1) && stn_task_mirrored(&task, 2));
+    cr_expect(!stn_task_is_symmetric(&task, 1) && stn_task_is_symmetric(&task, 2));
     cr_expect_eq(stn_task_reach(&task, 0), 0);
     cr_expect_eq(stn_task_reach(&task, 2), 1);
     stn_task_clear(&task);
@@ -363,7 +363,7 @@ Test(task, knows_mirrored_boxes) {
             problem.stencil = stencil;
             stn_task task = made(&problem);
             for (int axis = 1; axis < 3; axis++)
-                cr_expect_eq(stn_task_mirrored(&task, axis), mirrors(&task, axis), "box %zu, %d, axis %d", box,
+                cr_expect_eq(stn_task_is_symmetric(&task, axis), mirrors(&task, axis), "box %zu, %d, axis %d", box,
                              (int)odd, axis);
             stn_task_clear(&task);
             stn_stencil_destroy(stencil);

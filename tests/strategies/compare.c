@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/half.h"
-#include "host/host.h"
+#include "host/stencil_run.h"
 #include "plan/accuracy.h"
 #include "plan/plan.h"
 #include "problem/task.h"
@@ -158,7 +158,7 @@ double compare_bar(const stn_task *task, bool fused) {
     double steps = (double)task->steps, tolerance = fused ? task->tolerance : 0;
     stn_task exact = *task;
     exact.tolerance = 0;
-    if (fused) return fmax(stn_error_bar(&exact), tolerance);
+    if (fused) return fmax(stn_error_bound(&exact), tolerance);
     if (task->dtype == STN_F64) return 1e-13 * (1 + log2(steps));
     return (task->dtype == STN_F32 ? 1e-6 : 1e-3) * sqrt(steps);
 }

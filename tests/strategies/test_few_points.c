@@ -36,7 +36,7 @@ static bool none_misses(suite *s, const stn_problem *p) {
     options.estimate_only = 1;
     bool good = stn_plan_create(s->context, p, &options, &plan, &error) == STN_OK;
     for (size_t i = 0; good && i < plan->ranked; i++)
-        good = !plan->ranking[i].applies || stn_error_meets(&plan->task, &plan->ranking[i].estimate);
+        good = !plan->ranking[i].applies || stn_error_is_within_bound(&plan->task, &plan->ranking[i].estimate);
     stn_plan_destroy(plan);
     return good;
 }

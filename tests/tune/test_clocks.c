@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "context/context.h"
-#include "tune/wisdom.h"
+#include "tune/plan_wisdom.h"
 
 static stn_error error;
 #define OK(call) cr_assert_eq((call), STN_OK, "%s", error.message)

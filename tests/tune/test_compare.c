@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "context/context.h"
-#include "tune/compare.h"
+#include "tune/compare_results.h"
 #include "tune/timing_trial.h"
 
 static stn_error error;

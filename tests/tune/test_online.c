@@ -5,8 +5,8 @@
 
 #include "emulated.h"
 #include "strategies/table.h"
-#include "tune/online.h"
 #include "tune/online_state.h"
+#include "tune/online_tuning.h"
 #include "tune/tuner.h"
 
 enum { N = 768, STEPS = 16 };
@@ -43,7 +43,7 @@ static double play(void *user, const stn_strategy *strategy, const stn_candidate
     return seconds;
 }
 
-static stn_plan *plan_with(const tune_play *player) {
+static stn_plan *plan_with(const tune_simulation *player) {
     stn_plan *plan;
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
     options.mode = STN_MODE_ONLINE;
@@ -97,7 +97,7 @@ static void expect_best(stn_plan *plan) {
 }
 
 Test(online, executions_try_candidates_and_stay_with_the_fastest) {
-    const tune_play player = {play, NULL, INFINITY};
+    const tune_simulation player = {play, NULL, INFINITY};
     stn_plan *plan = plan_with(&player);
     cr_assert_eq(tune_online_chunks(plan), 1u);
     expect_right(plan, 0); /* while others compile */
@@ -115,7 +115,7 @@ static double play_short(void *user, const stn_strategy *strategy, const stn_can
 }
 
 Test(online, short_executions_are_timed_together_and_hardly_tried) {
-    const tune_play player = {play_short, NULL, INFINITY};
+    const tune_simulation player = {play_short, NULL, INFINITY};
     stn_plan *plan = plan_with(&player);
     stn_online *o = plan->online;
     unsigned most = 0;
@@ -141,7 +141,7 @@ Test(online, short_executions_are_timed_together_and_hardly_tried) {
 /* Pending work runs only when something waits for it, so the plan itself has to wait now and
  * then. */
 Test(online, works_if_nothing_waits_for_executions) {
-    const tune_play player = {play, NULL, INFINITY};
+    const tune_simulation player = {play, NULL, INFINITY};
     end();
     setenv("STENTOR_EMULATOR_BUSY", "1", 1);
     start();
@@ -164,7 +164,7 @@ Test(online, works_if_nothing_waits_for_executions) {
 }
 
 Test(online, works_with_chunks_of_one_execution) {
-    const tune_play player = {play, NULL, 1e-12};
+    const tune_simulation player = {play, NULL, 1e-12};
     stn_stencil_destroy(stencil);
     OK(stn_stencil_parse("box-2d49p", &stencil, &error));
     problem.stencil = stencil, problem.steps = 32;
@@ -190,7 +190,7 @@ static stn_status execute_wrongly(stn_plan *plan, stn_part part, const stn_execu
 }
 
 /* A plan whose first `liars` other candidates are wrong. */
-static stn_plan *plan_with_liars(const tune_play *player, size_t liars) {
+static stn_plan *plan_with_liars(const tune_simulation *player, size_t liars) {
     static stn_strategy liar;
     liar = stn_strategy_direct;
     liar.execute_part = execute_wrongly;
@@ -206,7 +206,7 @@ static stn_plan *plan_with_liars(const tune_play *player, size_t liars) {
 }
 
 Test(online, a_wrong_candidate_never_wins_and_is_reported) {
-    const tune_play player = {play, NULL, INFINITY};
+    const tune_simulation player = {play, NULL, INFINITY};
     stn_plan *plan = plan_with_liars(&player, TUNE_CANDIDATES);
     stn_online *o = plan->online;
     for (int i = 0; i < 40; i++) expect_right(plan, i);
@@ -218,7 +218,7 @@ Test(online, a_wrong_candidate_never_wins_and_is_reported) {
 
 /* A difference in a sample is verified on the whole result before it is reported. */
 Test(online, verifies_a_wrong_sample_on_the_whole_result) {
-    const tune_play player = {play, NULL, INFINITY};
+    const tune_simulation player = {play, NULL, INFINITY};
     stn_plan *plan = plan_with_liars(&player, 1);
     stn_online *o = plan->online;
     cr_assert_eq(o->compared.every, 1, "so small a grid is compared whole");
@@ -232,7 +232,7 @@ Test(online, verifies_a_wrong_sample_on_the_whole_result) {
 }
 
 Test(online, sets_new_weights_of_all_candidates) {
-    const tune_play player = {play, NULL, INFINITY};
+    const tune_simulation player = {play, NULL, INFINITY};
     stn_plan *plan = plan_with(&player);
     wait_until_built(plan);
     expect_right(plan, 0);
@@ -248,7 +248,7 @@ Test(online, sets_new_weights_of_all_candidates) {
 }
 
 Test(online, a_captured_stream_freezes_the_choice) {
-    const tune_play player = {play, NULL, INFINITY};
+    const tune_simulation player = {play, NULL, INFINITY};
     const stn_driver_functions *call = stn_driver_table(context->driver);
     stn_plan *plan = plan_with(&player);
     wait_until_built(plan); /* Loading modules would end the capture. */
@@ -270,7 +270,7 @@ Test(online, a_captured_stream_freezes_the_choice) {
 }
 
 Test(online, can_be_closed_while_candidates_compile) {
-    const tune_play player = {play, NULL, INFINITY};
+    const tune_simulation player = {play, NULL, INFINITY};
     stn_plan *plan = plan_with(&player);
     expect_right(plan, 0);
     stn_plan_destroy(plan);

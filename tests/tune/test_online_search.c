@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "tune/compare.h"
+#include "tune/compare_results.h"
 #include "tune/online_search.h"
 
 enum { UNITS = 1000 };
@@ -231,10 +231,10 @@ typedef struct recorded {
 } recorded;
 
 static const recorded problems[] = {
-#include "recorded_arms.inc"
+#include "recorded_candidates.inc"
 };
 static const recorded problems_24[] = {
-#include "recorded_arms_24.inc"
+#include "recorded_candidates_24.inc"
 };
 enum { SEEDS = 10 };
 #define NOISE 0.004 /* Relative noise of a sample on an H200. */

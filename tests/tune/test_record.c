@@ -7,7 +7,7 @@
 
 #include "../context/stand_ins.h"
 #include "context/context.h"
-#include "tune/wisdom.h"
+#include "tune/plan_wisdom.h"
 
 static stn_error error;
 #define OK(call) cr_assert_eq((call), STN_OK, "%s", error.message)

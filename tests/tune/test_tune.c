@@ -12,8 +12,8 @@
 #include "context/context.h"
 #include "strategies/table.h"
 #include "told.h"
+#include "tune/plan_wisdom.h"
 #include "tune/timing_trial.h"
-#include "tune/wisdom.h"
 
 enum { NY = 20, NX = 24, N = NY * NX, STEPS = 3, NOBODY = 65534 };
 

@@ -9,7 +9,7 @@
 #include "base/arith.h"
 #include "problem/stencil.h"
 #include "strategies/common/extension.h"
-#include "strategies/common/layout.h"
+#include "strategies/common/grid_layout.h"
 #include "strategies/common/reach.h"
 
 /* Whether this side has an equivalent symmetric extension, whatever the other side is. */
@@ -40,7 +40,7 @@ bool shape_sides(const stn_task *task, shape *s, char *reason, size_t size) {
  * reach need not grow with t where taps drift. The errors of all steps add up, so each may
  * contribute only its share. */
 static void depths_of(shape *s, int axis, double tail) {
-    const bool drifts = !stn_task_mirrored(s->task, axis);
+    const bool drifts = !stn_task_is_symmetric(s->task, axis);
     int64_t most[2] = {0, 0};
     for (int k = s->halvings - 1; k >= 0; k--) {
         const uint64_t steps = s->steps[k];
@@ -62,7 +62,7 @@ static void find_depths(shape *s, void (*of)(shape *s, int axis, double tail)) {
     for (int axis = 0; axis < 3; axis++) {
         if (!s->stepped[axis][0] && !s->stepped[axis][1]) continue;
         int like = axis - 1;
-        while (like >= 0 && !((s->stepped[like][0] || s->stepped[like][1]) && stn_reach_alike(s->task, axis, like)))
+        while (like >= 0 && !((s->stepped[like][0] || s->stepped[like][1]) && stn_reach_similar(s->task, axis, like)))
             like--;
         if (like < 0) of(s, axis, tail);
         for (int k = 0; k < s->halvings && like >= 0; k++)

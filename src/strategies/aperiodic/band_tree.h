@@ -5,7 +5,7 @@
 #include "launch/driver.h"
 #include "plan/plan.h"
 #include "strategies/aperiodic/band_cost_model.h"
-#include "strategies/common/layout.h"
+#include "strategies/common/grid_layout.h"
 
 typedef struct node node;
 

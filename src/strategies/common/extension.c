@@ -23,7 +23,7 @@ static bool mirror_of(const stn_task *task, int axis, int side, stn_extension *e
     bool once = task->steps == 1 && (kind == STN_REFLECT || kind == STN_MIRROR);
     if (reach > 1 && odd) return refuse(reason, size, name, "a fixed or constant side needs taps of reach 1", shown);
     if (reach > 1 && kind == STN_NEAREST) return refuse(reason, size, name, "nearest needs taps of reach 1", shown);
-    if (reach && !once && !stn_task_mirrored(task, axis))
+    if (reach && !once && !stn_task_is_symmetric(task, axis))
         return refuse(reason, size, name, "taps that are not symmetric along it have no symmetric extension", shown);
     extension->sign[side] = odd ? -1 : 1;
     extension->beyond[side] = kind == STN_CONSTANT ? 2 : kind == STN_FIXED || kind == STN_MIRROR ? 0 : 1;
@@ -66,7 +66,7 @@ int64_t stn_extension_image(const stn_extension *e, int64_t i, int *sign) {
     return i;
 }
 
-int64_t stn_extension_beside(const stn_extension *e, int side) {
+int64_t stn_extension_neighbour(const stn_extension *e, int side) {
     int64_t at[2] = {-1, -1};
     for (int s = 0; s < 2; s++) {
         if (e->repeats || e->sign[s] > 0) continue;

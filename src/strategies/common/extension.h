@@ -31,7 +31,7 @@ bool stn_extension_odd(const stn_extension *extension);
 int64_t stn_extension_image(const stn_extension *extension, int64_t i, int *sign);
 /* The point next to an odd side, to which its source is added; -1: that side is even, or the other
  * side has the same point. */
-int64_t stn_extension_beside(const stn_extension *extension, int side);
+int64_t stn_extension_neighbour(const stn_extension *extension, int side);
 
 /* Chooses the cheapest valid line of at most `most` points, not much longer than the shortest one;
  * false if there is none. cost: of a line of so many points, infinite for lengths without a

@@ -3,7 +3,7 @@
 #ifndef STN_STRATEGIES_COMMON_FUSED_H
 #define STN_STRATEGIES_COMMON_FUSED_H
 #include "plan/plan.h"
-#include "strategies/common/layout.h"
+#include "strategies/common/grid_layout.h"
 
 /* One launch of f steps from grid `in` to grid `out`, which must not overlap. */
 typedef struct stn_fused_launch {

@@ -14,8 +14,8 @@
 
 #include "base/arith.h"
 #include "cache/key.h"
-#include "problem/stencil.h"
 #include "context/search_cache.h"
+#include "problem/stencil.h"
 
 #define CUT 0x1p-120L                  /* fraction of a power's sum that is cut off at either end */
 #define LEAST_TAIL 1e-300              /* smallest tail that a power can resolve */
@@ -214,32 +214,33 @@ static bool make_key(const line *l, uint64_t steps, double tail, double power_ta
 
 /* Uses the context's cache, because a search takes milliseconds and one plan's strategies,
  * candidates and tables repeat it. */
-static stn_reach find(stn_found *found, const line *l, uint64_t steps, double tail, double power_tail) {
+static stn_reach find(stn_search_cache *found, const line *l, uint64_t steps, double tail, double power_tail) {
     stn_key key;
     stn_reach reach;
     if (!found || !make_key(l, steps, tail, power_tail, &key)) return search(l, steps, tail, power_tail);
-    if (stn_found_lookup(found, STN_FOUND_REACH, &key, &reach, sizeof reach)) return reach;
+    if (stn_search_cache_lookup(found, STN_SEARCH_CACHE_REACH, &key, &reach, sizeof reach)) return reach;
     reach = search(l, steps, tail, power_tail);
-    stn_found_store(found, STN_FOUND_REACH, &key, &reach, sizeof reach);
+    stn_search_cache_store(found, STN_SEARCH_CACHE_REACH, &key, &reach, sizeof reach);
     return reach;
 }
 
 /* The largest |symbol| of taps takes as long as a reach, and every axis and number of steps needs
  * it. */
-static double norm_of(stn_found *found, size_t ntaps, const stn_tap *taps) {
+static double norm_of(stn_search_cache *found, size_t ntaps, const stn_tap *taps) {
     stn_key_builder *builder;
     stn_key key;
     double norm;
     if (!found || stn_key_begin(&builder, NULL) != STN_OK) return stn_taps_max_symbol(ntaps, taps);
     stn_key_add(builder, "taps", taps, ntaps * sizeof *taps);
     stn_key_finish(builder, &key);
-    if (stn_found_lookup(found, STN_FOUND_NORM, &key, &norm, sizeof norm)) return norm;
+    if (stn_search_cache_lookup(found, STN_SEARCH_CACHE_NORM, &key, &norm, sizeof norm)) return norm;
     norm = stn_taps_max_symbol(ntaps, taps);
-    stn_found_store(found, STN_FOUND_NORM, &key, &norm, sizeof norm);
+    stn_search_cache_store(found, STN_SEARCH_CACHE_NORM, &key, &norm, sizeof norm);
     return norm;
 }
 
-stn_reach stn_reach_of_line(stn_found *found, const double *weights, int count, int low, uint64_t steps, double tail) {
+stn_reach stn_reach_of_line(stn_search_cache *found, const double *weights, int count, int low, uint64_t steps,
+                            double tail) {
     stn_tap taps[2 * STN_MAX_RADIUS + 1];
     for (int i = 0; i < count; i++) taps[i] = (stn_tap){{0, 0, i - low}, weights[i]};
     line l = {weights, count, low, norm_of(found, (size_t)count, taps)};
@@ -260,7 +261,7 @@ static double project(const stn_task *task, int axis, double weights[2 * STN_MAX
     return sum;
 }
 
-bool stn_reach_alike(const stn_task *task, int a, int b) {
+bool stn_reach_similar(const stn_task *task, int a, int b) {
     double weights[2][2 * STN_MAX_RADIUS + 1];
     if (memcmp(task->reach[a], task->reach[b], sizeof task->reach[a]) != 0) return false;
     const double sum = project(task, a, weights[0]);
@@ -282,7 +283,7 @@ stn_reach stn_reach_find(const stn_task *task, int axis, uint64_t steps, double 
 
 stn_reach stn_reach_of_all(const stn_task *task, int axis, uint64_t each, uint64_t count, double tail) {
     stn_reach most = {{0, 0}, {0, 0}};
-    const bool drifts = count > 1 && !stn_task_mirrored(task, axis);
+    const bool drifts = count > 1 && !stn_task_is_symmetric(task, axis);
     const int64_t steps = (int64_t)(each * count < MOST_STEPS ? each * count : MOST_STEPS),
                   furthest[] = {steps * task->reach[axis][0], steps * task->reach[axis][1]};
     for (; count > 0; count -= count > FEW_STEPS || !drifts ? (count + 1) / 2 : (count + 3) / 4) {

@@ -24,10 +24,10 @@ stn_reach stn_reach_find(const stn_task *task, int axis, uint64_t steps, double 
  * those in between: test_reach.c has such taps. */
 stn_reach stn_reach_of_all(const stn_task *task, int axis, uint64_t each, uint64_t count, double tail);
 /* Whether the taps have the same reach along both axes, because their sums agree to rounding. */
-bool stn_reach_alike(const stn_task *task, int a, int b);
+bool stn_reach_similar(const stn_task *task, int a, int b);
 
 /* The reach of one line of weights, of offsets -low, -low + 1, ...: of a factor of separable taps.
  */
-stn_reach stn_reach_of_line(struct stn_found *found, const double *weights, int count, int low, uint64_t steps,
+stn_reach stn_reach_of_line(struct stn_search_cache *found, const double *weights, int count, int low, uint64_t steps,
                             double tail);
 #endif

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/arith.h"
-#include "strategies/common/symbol.h"
+#include "strategies/common/stencil_symbol.h"
 
 #define WIDEST (2 * STN_MAX_RADIUS + 1)
 #define BUDGET 3e7 /* complex products, about 50 ms */
@@ -107,7 +107,7 @@ static double most_change(const stn_task *task, int axis, int64_t length) {
 
 /* Most frequencies are far below the threshold, so their neighbours are below it as well and are
  * skipped. */
-int64_t stn_symbol_kept(const stn_task *task, int axis, int64_t length, double dead) {
+int64_t stn_symbol_retained(const stn_task *task, int axis, int64_t length, double dead) {
     scan s;
     int64_t kept = length / 2 + 1;
     const double change = 1.001 * most_change(task, axis, length), threshold = 1 - dead;

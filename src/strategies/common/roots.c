@@ -4,7 +4,7 @@
 #include "base/arith.h"
 #include "strategies/common/roots.h"
 
-void stn_put_root(void *to, size_t at, bool wide, int64_t k, int64_t n) {
+void stn_store_root(void *to, size_t at, bool wide, int64_t k, int64_t n) {
     if (!to) return;
     double root[2];
     stn_root_pair(k, n, root);
@@ -20,7 +20,7 @@ int stn_root_low(int64_t order) { return (stn_log2(order) + 1) / 2; }
 size_t stn_root_tables(int64_t order, int64_t end, stn_dtype dtype, void *to) {
     int64_t low = INT64_C(1) << stn_root_low(order);
     size_t at = 0;
-    for (int64_t i = 0; i < low; i++) stn_put_root(to, at++, dtype == STN_F64, i, order);
-    for (int64_t i = 0; i < end; i += low) stn_put_root(to, at++, dtype == STN_F64, i, order);
+    for (int64_t i = 0; i < low; i++) stn_store_root(to, at++, dtype == STN_F64, i, order);
+    for (int64_t i = 0; i < end; i += low) stn_store_root(to, at++, dtype == STN_F64, i, order);
     return at;
 }

@@ -41,7 +41,7 @@ static inline void stn_root_pair(int64_t k, int64_t n, double pair[2]) {
 }
 
 /* Writes exp(-2 pi i k / n) as element `at` of a table; wide: double. */
-void stn_put_root(void *to, size_t at, bool wide, int64_t k, int64_t n);
+void stn_store_root(void *to, size_t at, bool wide, int64_t k, int64_t n);
 
 /* Tables for exp(-2 pi i k / order), k < end, as products of two roots: the first 2^low roots, then
  * those of multiples of 2^low. Returns the number of complex elements. */

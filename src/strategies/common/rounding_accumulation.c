@@ -70,7 +70,7 @@ static void write_step(const stn_task *task, matrix *step) {
         int64_t index[3] = {task->n[0] / 2, task->n[1] / 2, task->n[2] / 2}, rest = p;
         for (int axis = 2; axis >= 0; axis--)
             if (mixed[axis]) index[axis] = rest % task->n[axis], rest /= task->n[axis];
-        if (stn_task_frozen(task, index)) continue;
+        if (stn_task_is_frozen(task, index)) continue;
         for (size_t i = 0; i < task->ntaps; i++) {
             const int64_t seen = seen_by(task, mixed, index, &task->taps[i]);
             if (seen >= 0) step->at[p][seen] += task->taps[i].weight;

@@ -25,9 +25,9 @@ cublas_shape cublas_shape_of(const stn_layer *layer, const stn_candidate *candid
     s.finishes = s.half || s.padded || layer->activation || (layer->has_bias && !backward);
     s.points = stn_layer_points(layer), s.spectrum = stn_layer_spectrum(layer), s.modes = stn_layer_modes(layer);
     s.pairs = layer->c_in * layer->c_out;
-    s.from = stn_layer_from(layer), s.to = stn_layer_to(layer);
+    s.from = stn_layer_channels_in(layer), s.to = stn_layer_channels_out(layer);
     s.pieces = layer->shared && layer->pass == STN_PASS_BACKWARD_WEIGHTS && s.modes * layer->batch > CUBLAS_PIECE;
-    s.per = stn_layer_per(layer);
+    s.per = stn_layer_components(layer);
     return s;
 }
 

@@ -1,7 +1,7 @@
 /* A Fourier layer by cuFFT and cuBLAS: variants, layout of the workspace, and matrix products. */
 #ifndef STN_CUBLAS_SHAPE_H
 #define STN_CUBLAS_SHAPE_H
-#include "launch/cublas.h"
+#include "launch/cublas_library.h"
 #include "plan/plan.h"
 
 /* Parts of the workspace. */

@@ -1,7 +1,7 @@
 /* State of a plan of the cublas strategy, and its execution. */
 #ifndef STN_CUBLAS_STATE_H
 #define STN_CUBLAS_STATE_H
-#include "launch/cufft.h"
+#include "launch/cufft_library.h"
 #include "strategies/cublas/cublas_kernels.h"
 #include "strategies/cublas/cublas_shape.h"
 

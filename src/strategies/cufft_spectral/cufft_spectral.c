@@ -13,8 +13,8 @@
 #include "base/arith.h"
 #include "base/error.h"
 #include "context/context.h"
-#include "strategies/common/cost.h"
-#include "strategies/common/mover.h"
+#include "strategies/common/overlap_cost.h"
+#include "strategies/common/scaled_copy.h"
 #include "strategies/cufft_spectral/cufft_spectral_multiply.h"
 #include "strategies/table.h"
 
@@ -79,8 +79,8 @@ static double multiply_seconds(const stn_task *task, const stn_machine *machine,
                         TERM * (symbol.plain ? 0 : symbol.high + symbol.low);
     estimate->bytes += 2 * spectrum;
     estimate->flops += frequencies * each;
-    return stn_cost_beside(2 * spectrum / (rates.copying * machine->copy_bandwidth),
-                           frequencies * each / (rates.symbol * machine->flops[STN_UNIT_FMA_F64]));
+    return stn_cost_overlapped(2 * spectrum / (rates.copying * machine->copy_bandwidth),
+                               frequencies * each / (rates.symbol * machine->flops[STN_UNIT_FMA_F64]));
 }
 
 /* Seconds of the two transforms in place as estimated by the cufft strategy; a c2r of several axes
@@ -164,8 +164,10 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
         return stn_fail(error, STN_ERROR_UNSUPPORTED, "cuFFT cannot transform this problem so: %s", reason);
     if (!stn_compile_batch_misses(plan->context)) STN_TRY(make_transforms(plan, state, error));
     const stn_dtype outer = plan->task.dtype;
-    if (shape->way == CUFFT_SPECTRAL_STAGED) STN_TRY(stn_mover_make(plan, outer, shape->inner, &state->in, error));
-    if (shape->way != CUFFT_SPECTRAL_DIRECT) STN_TRY(stn_mover_make(plan, shape->inner, outer, &state->out, error));
+    if (shape->way == CUFFT_SPECTRAL_STAGED)
+        STN_TRY(stn_scaled_copy_make(plan, outer, shape->inner, &state->in, error));
+    if (shape->way != CUFFT_SPECTRAL_DIRECT)
+        STN_TRY(stn_scaled_copy_make(plan, shape->inner, outer, &state->out, error));
     state->own = (size_t)stn_round_up((int64_t)state->own, 256);
     plan->workspace_size = state->own + cufft_spectral_bytes(&plan->task, shape);
     return cufft_spectral_multiply_make(plan, shape, &state->multiply, error);
@@ -194,9 +196,9 @@ static stn_status execute(stn_plan *plan, const stn_execution *run, stn_error *e
     const stn_dtype outer = plan->task.dtype;
     const int64_t batch = plan->task.batch;
     void *own = state->own ? run->workspace : NULL, *spectrum = (char *)run->workspace + state->own;
-    const stn_mover_end in = {&shape->in, (void *)run->in}, out = {&shape->out, run->out};
-    const stn_mover_end ready = {&shape->forward.in, spectrum}, made = {&shape->back[0].out, spectrum};
-    if (state->in) STN_TRY(stn_mover_run(state->in, outer, &in, &ready, batch, 1, run->stream, error));
+    const stn_scaled_copy_end in = {&shape->in, (void *)run->in}, out = {&shape->out, run->out};
+    const stn_scaled_copy_end ready = {&shape->forward.in, spectrum}, made = {&shape->back[0].out, spectrum};
+    if (state->in) STN_TRY(stn_scaled_copy_run(state->in, outer, &in, &ready, batch, 1, run->stream, error));
     STN_TRY(stn_cufft_plan_execute(state->forward, state->in ? spectrum : (void *)run->in, spectrum, own, run->stream,
                                    error));
     STN_TRY(cufft_spectral_multiply_run(plan, shape, &state->multiply, spectrum, run->stream, error));
@@ -204,7 +206,8 @@ static stn_status execute(stn_plan *plan, const stn_execution *run, stn_error *e
         const bool last = shape->way == CUFFT_SPECTRAL_DIRECT && i == shape->backs - 1;
         STN_TRY(stn_cufft_plan_execute(state->back[i], spectrum, last ? run->out : spectrum, own, run->stream, error));
     }
-    return state->out ? stn_mover_run(state->out, shape->inner, &made, &out, batch, 1, run->stream, error) : STN_OK;
+    return state->out ? stn_scaled_copy_run(state->out, shape->inner, &made, &out, batch, 1, run->stream, error)
+                      : STN_OK;
 }
 
 /* ---- descriptions */

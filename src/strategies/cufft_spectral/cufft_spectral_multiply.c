@@ -37,7 +37,7 @@ static stn_status make_kernel(stn_plan *plan, const cufft_spectral_shape *shape,
     stn_params_begin(&params);
     stn_params_type(&params, "REAL", shape->inner == STN_F64 ? "double" : "float");
     stn_params_int(&params, "SYMBOL", !m->symbol.plain);
-    stn_params_int(&params, "SYMBOL_TURNED", 1);
+    stn_params_int(&params, "SYMBOL_ANGLE_SUM", 1);
     stn_params_int(&params, "SYMBOL_SUM", 0);
     stn_params_int(&params, "SYMBOL_HIGH", m->symbol.high);
     stn_params_int(&params, "SYMBOL_LOW", m->symbol.low);
@@ -95,7 +95,7 @@ static stn_status make_tables(stn_plan *plan, const cufft_spectral_shape *shape,
     const size_t numbers = (size_t)(shape->lines * m->symbol.parts);
     const size_t first = (numbers + 1) / 2 * 2; /* pairs are aligned */
     m->largest = stn_symbol_largest(task, task->n);
-    m->dead = stn_symbol_dead(m->largest, task->steps, stn_symbol_bits(task->dtype));
+    m->dead = stn_symbol_decay_threshold(m->largest, task->steps, stn_symbol_bits(task->dtype));
     m->angles = first * sizeof(double);
     m->turns = m->angles + 2 * (size_t)angles * sizeof(double);
     const size_t size = m->turns + 2 * (size_t)turns * sizeof(double);

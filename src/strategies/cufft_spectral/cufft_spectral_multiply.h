@@ -3,7 +3,7 @@
 #ifndef STN_STRATEGIES_CUFFT_SPECTRAL_MULTIPLY_H
 #define STN_STRATEGIES_CUFFT_SPECTRAL_MULTIPLY_H
 #include "plan/plan.h"
-#include "strategies/common/symbol.h"
+#include "strategies/common/stencil_symbol.h"
 #include "strategies/cufft_spectral/cufft_spectral_ways.h"
 
 typedef struct cufft_spectral_multiply {
@@ -11,7 +11,7 @@ typedef struct cufft_spectral_multiply {
     struct stn_kernel *kernel;
     void *tables; /* device memory: parts, then angles and turns at these offsets in bytes */
     size_t angles, turns, size;
-    double largest, dead; /* the largest |K|; see stn_symbol_dead */
+    double largest, dead; /* the largest |K|; see stn_symbol_decay_threshold */
 } cufft_spectral_multiply;
 
 /* The form of a task's symbol along its rows. */

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "launch/cufft.h"
+#include "launch/cufft_library.h"
 
 static stn_transform transform_of(const stn_task *task, stn_dtype dtype, stn_transform_kind kind) {
     stn_transform t = STN_TRANSFORM_INIT;

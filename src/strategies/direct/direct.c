@@ -16,8 +16,8 @@
 #include "plan/accuracy.h"
 #include "plan/plan.h"
 #include "render/render.h"
+#include "strategies/common/ping_pong.h"
 #include "strategies/common/rounded_weights.h"
-#include "strategies/common/turns.h"
 #include "strategies/direct/direct_arguments.h"
 #include "strategies/direct/direct_params.h"
 #include "strategies/direct/direct_variants.h"
@@ -129,7 +129,7 @@ static void fill_values(const stn_task *task, pass *p) {
     int first_axis = p->shape.kernel == DIRECT_LINE ? 2 : 0;
     for (int k = first_axis; k < 3; k++)
         for (int side = 0; side < 2; side++)
-            values[count++] = stn_task_outside(task, direct_axis(task, &p->shape, k), side);
+            values[count++] = stn_task_constant_value(task, direct_axis(task, &p->shape, k), side);
     if (p->shape.fused > 1 || !direct_has_table(&p->shape)) {
         double rounded[DIRECT_MAX_TAPS];
         stn_weights_round(task, rounded);
@@ -299,7 +299,7 @@ static stn_status run_launch(const stn_plan *plan, const void *user, uint64_t i,
 
 static stn_status execute_part(stn_plan *plan, stn_part part, const stn_execution *run, stn_error *error) {
     const direct_state *state = plan->state;
-    return stn_take_turns(plan, &state->at, launches(plan), part, run, run_launch, state, error);
+    return stn_ping_pong_run(plan, &state->at, launches(plan), part, run, run_launch, state, error);
 }
 
 static void describe(const stn_plan *plan, stn_format format, stn_text *text) {

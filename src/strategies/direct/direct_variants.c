@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "base/best.h"
+#include "base/cheapest.h"
 #include "strategies/direct/one_step.h"
 #include "strategies/direct/remaining_steps.h"
 #include "strategies/direct/temporal_blocking.h"
@@ -19,7 +19,7 @@ static size_t best_of(const stn_task *task, const stn_machine *machine, const di
     for (size_t i = 0; i < count; i++) {
         stn_estimate e = {0};
         (shapes[i].fused > 1 ? direct_time_cost : direct_cost)(task, machine, &shapes[i], &e);
-        const direct_shape **place = stn_best_insert(best, seconds, sizeof *best, &found, FIRST, e.seconds);
+        const direct_shape **place = stn_cheapest_insert(best, seconds, sizeof *best, &found, FIRST, e.seconds);
         if (place) *place = &shapes[i];
     }
     return found;

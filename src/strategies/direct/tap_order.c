@@ -34,7 +34,7 @@ size_t direct_time_weights(const stn_task *task, const direct_shape *shape, cons
 }
 
 static bool mirrored(const stn_task *task, const direct_shape *shape, int bit) {
-    return stn_task_mirrored(task, direct_axis(task, shape, bit == DIRECT_MIRROR_Z ? 0 : 2));
+    return stn_task_is_symmetric(task, direct_axis(task, shape, bit == DIRECT_MIRROR_Z ? 0 : 2));
 }
 
 int direct_time_operations(const stn_task *task, const direct_shape *shape, int mirror) {

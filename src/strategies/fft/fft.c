@@ -1,6 +1,6 @@
 /* The fft strategy: batched transforms (after tcFFT), as passes over memory (fft_passes.c). A pass
  * is a launch of fft_line (fft_line_kernel.c), which can run any; of fft_warp on tensor cores
- * (fft_warp_kernel.c); of fft_ladder for lines that fill shared memory (fft_shared_kernel.c); of
+ * (fft_warp_kernel.c); of fft_shared for lines that fill shared memory (fft_shared_kernel.c); of
  * fft_image or fft_long in clusters of blocks (fft_cluster_kernels.c); or, for real data in several
  * passes, of fft_real (fft_real_kernel.c). */
 #include <inttypes.h>
@@ -27,7 +27,7 @@
 
 static const char *const kernel_names[] = {
     [BY_LINE] = "fft_line",   [BY_WARP] = "fft_warp", [BY_REAL] = "fft_real",
-    [BY_IMAGE] = "fft_image", [BY_LONG] = "fft_long", [BY_SHARED_MEMORY] = "fft_ladder"};
+    [BY_IMAGE] = "fft_image", [BY_LONG] = "fft_long", [BY_SHARED_MEMORY] = "fft_shared"};
 
 /* ---- the estimate */
 
@@ -174,7 +174,7 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
     stn_text_printf(text, "%d pass%s:", state->passes.count, state->passes.count == 1 ? "" : "es");
     for (int i = 0; i < state->passes.count; i++) {
         const fft_line_shape *shape = &state->shape[i];
-        const stn_ladder *shared_shape = &state->shared_shape[i];
+        const stn_shared_fft *shared_shape = &state->shared_shape[i];
         if (state->by[i] == BY_SHARED_MEMORY) {
             stn_text_printf(text, "%s %d points in shared memory by radix", i ? ";" : "", shared_shape->points);
             for (int s = 0; s < shared_shape->stages; s++)

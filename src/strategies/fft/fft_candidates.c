@@ -17,7 +17,7 @@
 
 enum { SHORT_COLUMN = 2048 }; /* points; with ONLY_ROWS, longer columns take two passes */
 
-/* Whether fft_line is estimated to be faster at a pass that fft_ladder can take. */
+/* Whether fft_line is estimated to be faster at a pass that fft_shared can take. */
 static bool line_is_faster(const stn_fft *fft, const stn_machine *machine, const fft_state *state, int i) {
     const fft_pass *pass = &state->passes.pass[i];
     fft_line_shape shape;

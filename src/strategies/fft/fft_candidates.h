@@ -2,7 +2,7 @@
 #ifndef STN_STRATEGIES_FFT_CANDIDATES_H
 #define STN_STRATEGIES_FFT_CANDIDATES_H
 #include "plan/strategy.h"
-#include "strategies/common/ladder.h"
+#include "strategies/common/shared_fft.h"
 #include "strategies/fft/fft_line_kernel.h"
 #include "strategies/fft/fft_passes.h"
 
@@ -12,8 +12,8 @@ typedef enum pass_kernel { BY_LINE, BY_WARP, BY_REAL, BY_IMAGE, BY_LONG, BY_SHAR
 typedef struct fft_state {
     fft_passes passes;
     pass_kernel by[FFT_MAX_PASSES];
-    fft_line_shape shape[FFT_MAX_PASSES];    /* of passes by fft_line */
-    stn_ladder shared_shape[FFT_MAX_PASSES]; /* of passes by fft_ladder */
+    fft_line_shape shape[FFT_MAX_PASSES];        /* of passes by fft_line */
+    stn_shared_fft shared_shape[FFT_MAX_PASSES]; /* of passes by fft_shared */
     struct stn_kernel *kernel[FFT_MAX_PASSES];
     fft_tables tables[FFT_MAX_PASSES];
     size_t first[FFT_MAX_PASSES]; /* offset of the pass's tables, in complex numbers */
@@ -25,7 +25,7 @@ enum {
     ON_TENSOR_CORES,  /* fft_warp runs the passes that it can */
     IN_CLUSTERS,      /* fft_image runs images; long lines are split for fft_long */
     WIDTH,            /* 1 and -1: longer and shorter accesses of fft_line */
-    IN_SHARED_MEMORY, /* fft_ladder runs lines that fill shared memory: which ones, see below */
+    IN_SHARED_MEMORY, /* fft_shared runs lines that fill shared memory: which ones, see below */
     PADDED,           /* half spectra have padded rows between passes */
     /* of these lines, fft_line runs those at which it is estimated to be faster */
     FASTER_OF_BOTH

@@ -1,4 +1,4 @@
-/* Cost model of the passes by fft_line, fft_ladder and fft_real. */
+/* Cost model of the passes by fft_line, fft_shared and fft_real. */
 #include "strategies/fft/fft_cost_model.h"
 
 #include <math.h>
@@ -8,7 +8,7 @@
 static const struct {
     double first_wait, instructions; /* seconds until the first blocks compute; per point */
     double real;                     /* fft_real: fraction of the copy bandwidth */
-    /* fft_ladder: seconds until the first blocks compute; per wave */
+    /* fft_shared: seconds until the first blocks compute; per wave */
     double shared_wait, shared_wave;
 } rates = {1.5e-6, 40, 0.8, 3e-6, 2e-6};
 
@@ -28,7 +28,8 @@ double fft_line_seconds(const fft_pass *pass, const fft_line_shape *shape, stn_d
     return fmax(waiting, moving) + machine->launch_seconds;
 }
 
-double fft_shared_seconds(const fft_pass *pass, const stn_ladder *shape, stn_dtype dtype, const stn_machine *machine) {
+double fft_shared_seconds(const fft_pass *pass, const stn_shared_fft *shape, stn_dtype dtype,
+                          const stn_machine *machine) {
     double waves = ceil((double)fft_shared_blocks(pass, shape) / machine->multiprocessors / shape->blocks);
     double moving = fft_pass_bytes(pass, dtype) / (machine->copy_bandwidth * fft_shared_bandwidth(pass, shape, dtype));
     return fmax(rates.shared_wait + rates.shared_wave * waves, moving) + machine->launch_seconds;

@@ -252,7 +252,7 @@ fft_tables fft_line_tables(const fft_pass *pass, const fft_line_shape *shape, st
     for (int s = 1; s < shape->stages; s++) {
         int radix = shape->radix[s], rows = before * (radix - 1) <= shape->table ? radix - 1 : 1;
         for (int r = 1; r <= rows; r++)
-            for (int k = 0; k < before; k++) stn_put_root(to, at++, wide, (int64_t)r * k, (int64_t)before * radix);
+            for (int k = 0; k < before; k++) stn_store_root(to, at++, wide, (int64_t)r * k, (int64_t)before * radix);
         before *= radix;
     }
     t.twiddles = at;
@@ -262,7 +262,7 @@ fft_tables fft_line_tables(const fft_pass *pass, const fft_line_shape *shape, st
     }
     t.outer = at - t.twiddles;
     if (pass->load_real || pass->store_real)
-        for (int i = 0; i < real_roots(shape); i++) stn_put_root(to, at++, wide, i, 2 * pass->length);
+        for (int i = 0; i < real_roots(shape); i++) stn_store_root(to, at++, wide, i, 2 * pass->length);
     t.real = at - t.twiddles - t.outer;
     return t;
 }

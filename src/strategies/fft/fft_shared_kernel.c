@@ -1,4 +1,4 @@
-/* fft_ladder, lines that fill shared memory; see fft_shared_kernel.h and the kernel template. */
+/* fft_shared, lines that fill shared memory; see fft_shared_kernel.h and the kernel template. */
 #include "strategies/fft/fft_shared_kernel.h"
 
 #include <string.h>
@@ -18,7 +18,7 @@ static bool is_real(const fft_pass *pass) { return pass->load_real || pass->stor
 static bool across(const fft_pass *pass) { return fft_fast_in(pass) || fft_fast_out(pass); }
 
 int64_t fft_shared_longest(stn_dtype dtype, const stn_machine *machine) {
-    int64_t one = stn_ladder_most_points(is_wide(dtype), machine->shared_per_block);
+    int64_t one = stn_shared_fft_most_points(is_wide(dtype), machine->shared_per_block);
     return dtype == STN_F16 ? 0 : machine->sm >= 90 ? SHARES * one : one;
 }
 
@@ -32,20 +32,20 @@ static int lines_for(const fft_pass *pass, bool wide) {
     return length <= 4096 ? 32 / point_size : length <= 8192 ? 16 / point_size : 1;
 }
 
-bool fft_shared_shape_for(const fft_pass *pass, stn_dtype dtype, const stn_machine *machine, stn_ladder *shape) {
+bool fft_shared_shape_for(const fft_pass *pass, stn_dtype dtype, const stn_machine *machine, stn_shared_fft *shape) {
     int64_t n = pass->length, most = fft_shared_longest(dtype, machine);
     bool power = !(n & (n - 1));
-    if (n > most || n < SHORTEST || !stn_ladder_good(n) || pass->outer || pass->only_real) return false;
+    if (n > most || n < SHORTEST || !stn_shared_fft_good(n) || pass->outer || pass->only_real) return false;
     if (power && n <= (across(pass) ? LONG_COLUMN : LONG_ROW)) return false;
-    stn_ladder_needs needs = {
+    stn_shared_fft_needs needs = {
         .wide = is_wide(dtype), .last = is_real(pass) ? 8 : 16, .lines = lines_for(pass, is_wide(dtype))};
     needs.threads = needs.wide ? 512 : 1024;
     needs.copies = 1;
     needs.shares = machine->sm >= 90 && !is_real(pass) ? SHARES : 1;
     needs.shared = machine->shared_per_block;
     needs.total = machine->shared_per_multiprocessor;
-    if (n > needs.shares * stn_ladder_most_points(needs.wide, needs.shared)) return false;
-    stn_ladder_make(machine->found, (int)n, &needs, shape);
+    if (n > needs.shares * stn_shared_fft_most_points(needs.wide, needs.shared)) return false;
+    stn_shared_fft_make(machine->found, (int)n, &needs, shape);
     return shape->stages >= 2;
 }
 
@@ -53,15 +53,18 @@ enum { CACHE_LINE = 128, SHORTEST_SHARED = 1024 };
 
 int64_t fft_shared_longest_in_cluster(stn_dtype dtype, const stn_machine *machine) {
     if (dtype == STN_F16 || machine->sm < 90) return 0;
-    return MOST_SHARES * stn_ladder_most_points(is_wide(dtype), machine->shared_per_block) / (is_wide(dtype) ? 4 : 8);
+    return MOST_SHARES * stn_shared_fft_most_points(is_wide(dtype), machine->shared_per_block) /
+           (is_wide(dtype) ? 4 : 8);
 }
 
-bool fft_shared_shape_in_cluster(const fft_pass *pass, stn_dtype dtype, const stn_machine *machine, stn_ladder *shape) {
+bool fft_shared_shape_in_cluster(const fft_pass *pass, stn_dtype dtype, const stn_machine *machine,
+                                 stn_shared_fft *shape) {
     int64_t n = pass->length;
-    if (n > fft_shared_longest_in_cluster(dtype, machine) || n < SHORTEST_SHARED || !stn_ladder_good(n)) return false;
+    if (n > fft_shared_longest_in_cluster(dtype, machine) || n < SHORTEST_SHARED || !stn_shared_fft_good(n))
+        return false;
     if (!fft_fast_in(pass) || !fft_fast_out(pass) || pass->outer || pass->only_real || is_real(pass)) return false;
     const int point_size = is_wide(dtype) ? 16 : 8;
-    stn_ladder_needs needs = {
+    stn_shared_fft_needs needs = {
         .wide = is_wide(dtype), .last = 16, .copies = 1, .total = machine->shared_per_multiprocessor};
     needs.threads = needs.wide ? 512 : 1024;
     needs.shared = machine->shared_per_block;
@@ -71,30 +74,32 @@ bool fft_shared_shape_in_cluster(const fft_pass *pass, stn_dtype dtype, const st
                 if (n % (needs.fixed * needs.fixed)) continue;
                 size_t bytes = (size_t)(n / needs.fixed * point_size * needs.lines) * 17 / 16 + 1024;
                 if (bytes > needs.shared || bytes * (size_t)room > needs.total) continue;
-                stn_ladder_make(machine->found, (int)n, &needs, shape);
+                stn_shared_fft_make(machine->found, (int)n, &needs, shape);
                 if (shape->stages >= 2) return true;
             }
     return false;
 }
 
-int64_t fft_shared_blocks(const fft_pass *pass, const stn_ladder *shape) {
+int64_t fft_shared_blocks(const fft_pass *pass, const stn_shared_fft *shape) {
     int64_t blocks = shape->shares * stn_div_up(pass->loop[0].n, shape->lines);
     for (int i = 1; i < 3; i++)
         if (stn_mul_overflows(blocks, pass->loop[i].n, &blocks)) return INT64_MAX;
     return blocks;
 }
 
-size_t fft_shared_bytes(const stn_ladder *shape, stn_dtype dtype) { return stn_ladder_shared(shape, is_wide(dtype)); }
+size_t fft_shared_bytes(const stn_shared_fft *shape, stn_dtype dtype) {
+    return stn_shared_fft_bytes(shape, is_wide(dtype));
+}
 
 static size_t pair_bytes(stn_dtype dtype) { return is_wide(dtype) ? 16 : 8; }
 
-size_t fft_shared_roots(const fft_pass *pass, const stn_ladder *shape, stn_dtype dtype, void *to) {
-    size_t bytes = stn_ladder_roots(shape, is_wide(dtype), to);
-    if (is_real(pass)) bytes += stn_ladder_half_roots(shape, is_wide(dtype), to ? (char *)to + bytes : NULL);
+size_t fft_shared_roots(const fft_pass *pass, const stn_shared_fft *shape, stn_dtype dtype, void *to) {
+    size_t bytes = stn_shared_fft_roots(shape, is_wide(dtype), to);
+    if (is_real(pass)) bytes += stn_shared_fft_half_roots(shape, is_wide(dtype), to ? (char *)to + bytes : NULL);
     return bytes / pair_bytes(dtype);
 }
 
-/* The arguments that fft_ladder.cu declares; the scale follows in its arithmetic type. */
+/* The arguments that fft_shared.cu declares; the scale follows in its arithmetic type. */
 typedef struct shared_arguments {
     const void *in;
     void *out;
@@ -103,10 +108,10 @@ typedef struct shared_arguments {
     uint32_t tiles, rows;
 } shared_arguments;
 
-void fft_shared_params(const fft_pass *pass, const stn_ladder *shape, stn_dtype dtype, stn_text *params) {
+void fft_shared_params(const fft_pass *pass, const stn_shared_fft *shape, stn_dtype dtype, stn_text *params) {
     stn_params_begin(params);
     stn_params_elements(params, dtype);
-    stn_ladder_params(shape, params);
+    stn_shared_fft_params(shape, params);
     stn_params_int(params, "FFT_LOOPS", pass->loops);
     stn_params_int(params, "FFT_INVERSE", pass->inverse);
     stn_params_int(params, "FFT_SCALE", pass->scale != 1);
@@ -142,14 +147,14 @@ static const struct {
 #define TALLEST 10240
 
 /* Factor for lines that several blocks share, relative to lines in one block. */
-static double cluster_factor(const fft_pass *pass, const stn_ladder *shape, int at) {
+static double cluster_factor(const fft_pass *pass, const stn_shared_fft *shape, int at) {
     if (shape->shares == 1) return 1;
     if (at < 3) return rates.cluster;
     const bool timed = pass->length >= TALL && pass->length <= TALLEST && pass->loop[0].n % shape->lines == 0;
     return timed ? rates.tall : rates.shared;
 }
 
-double fft_shared_bandwidth(const fft_pass *pass, const stn_ladder *shape, stn_dtype dtype) {
+double fft_shared_bandwidth(const fft_pass *pass, const stn_shared_fft *shape, stn_dtype dtype) {
     int64_t pair = (int64_t)pair_bytes(dtype), side = shape->lines * pair;
     int at = side >= 128 ? 4 : side >= 64 ? 3 : side >= 32 ? 2 : side >= 16;
     double part = is_real(pass) ? rates.row_real[dtype != STN_F64] : pass->length <= 1024 ? rates.row_short : rates.row;
@@ -160,11 +165,11 @@ double fft_shared_bandwidth(const fft_pass *pass, const stn_ladder *shape, stn_d
     return part * cluster_factor(pass, shape, at);
 }
 
-stn_status fft_shared_launch(const struct stn_kernel *kernel, const fft_pass *pass, const stn_ladder *shape,
+stn_status fft_shared_launch(const struct stn_kernel *kernel, const fft_pass *pass, const stn_shared_fft *shape,
                              stn_dtype dtype, const void *from, void *to, const void *roots, void *stream,
                              stn_error *error) {
     shared_arguments a = {.in = from, .out = to, .roots = roots, .lines = pass->loop[0].n};
-    a.half = (const char *)roots + stn_ladder_roots(shape, is_wide(dtype), NULL);
+    a.half = (const char *)roots + stn_shared_fft_roots(shape, is_wide(dtype), NULL);
     a.in_stride = pass->in_stride, a.out_stride = pass->out_stride;
     for (int k = 0; k < 3; k++) a.in_line[k] = pass->loop[k].in, a.out_line[k] = pass->loop[k].out;
     a.tiles = (uint32_t)stn_div_up(a.lines, shape->lines);

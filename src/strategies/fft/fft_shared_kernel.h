@@ -1,9 +1,9 @@
-/* The kernel fft_ladder: FFTs of f64 and f32 lines that fill the shared memory of a block or
+/* The kernel fft_shared: FFTs of f64 and f32 lines that fill the shared memory of a block or
  * cluster. */
 #ifndef STN_STRATEGIES_FFT_SHARED_KERNEL_H
 #define STN_STRATEGIES_FFT_SHARED_KERNEL_H
 #include "plan/plan.h"
-#include "strategies/common/ladder.h"
+#include "strategies/common/shared_fft.h"
 #include "strategies/fft/fft_passes.h"
 
 struct stn_kernel;
@@ -13,17 +13,18 @@ int64_t fft_shared_longest(stn_dtype dtype, const stn_machine *machine);
 /* The same for tiles of columns that a cluster of blocks shares. */
 int64_t fft_shared_longest_in_cluster(stn_dtype dtype, const stn_machine *machine);
 /* Whether the kernel is a candidate for this pass; if so, its shape. */
-bool fft_shared_shape_for(const fft_pass *pass, stn_dtype dtype, const stn_machine *machine, stn_ladder *shape);
+bool fft_shared_shape_for(const fft_pass *pass, stn_dtype dtype, const stn_machine *machine, stn_shared_fft *shape);
 /* The same for columns shared by a cluster, with whole cache lines per block. */
-bool fft_shared_shape_in_cluster(const fft_pass *pass, stn_dtype dtype, const stn_machine *machine, stn_ladder *shape);
-int64_t fft_shared_blocks(const fft_pass *pass, const stn_ladder *shape);
-size_t fft_shared_bytes(const stn_ladder *shape, stn_dtype dtype);
+bool fft_shared_shape_in_cluster(const fft_pass *pass, stn_dtype dtype, const stn_machine *machine,
+                                 stn_shared_fft *shape);
+int64_t fft_shared_blocks(const fft_pass *pass, const stn_shared_fft *shape);
+size_t fft_shared_bytes(const stn_shared_fft *shape, stn_dtype dtype);
 /* Fills the tables and returns their size in complex numbers; if `to` is NULL, only the size. */
-size_t fft_shared_roots(const fft_pass *pass, const stn_ladder *shape, stn_dtype dtype, void *to);
-void fft_shared_params(const fft_pass *pass, const stn_ladder *shape, stn_dtype dtype, stn_text *params);
+size_t fft_shared_roots(const fft_pass *pass, const stn_shared_fft *shape, stn_dtype dtype, void *to);
+void fft_shared_params(const fft_pass *pass, const stn_shared_fft *shape, stn_dtype dtype, stn_text *params);
 /* Fraction of the copy bandwidth that a large pass reaches. */
-double fft_shared_bandwidth(const fft_pass *pass, const stn_ladder *shape, stn_dtype dtype);
-stn_status fft_shared_launch(const struct stn_kernel *kernel, const fft_pass *pass, const stn_ladder *shape,
+double fft_shared_bandwidth(const fft_pass *pass, const stn_shared_fft *shape, stn_dtype dtype);
+stn_status fft_shared_launch(const struct stn_kernel *kernel, const fft_pass *pass, const stn_shared_fft *shape,
                              stn_dtype dtype, const void *from, void *to, const void *roots, void *stream,
                              stn_error *error);
 #endif

@@ -39,8 +39,9 @@ static size_t make_roots(const fno_state *state, int i, void *to) {
     const fno_stage *stage = &state->route.stage[i];
     if (stage->kind != FNO_PASS) return 0;
     const size_t size = at->by == BY_DENSE_PRODUCT ? fno_dense_table(&stage->pass, state->numbers, &at->dense_shape, to)
-                        : at->by == BY_DIRECT_SUMS ? fno_few_roots(&stage->pass, state->numbers, &at->few_shape, to)
-                                                   : stn_ladder_roots(&at->shape.line, fno_wide(state->numbers), to);
+                        : at->by == BY_DIRECT_SUMS
+                            ? fno_few_roots(&stage->pass, state->numbers, &at->few_shape, to)
+                            : stn_shared_fft_roots(&at->shape.line, fno_wide(state->numbers), to);
     return (size_t)stn_round_up((int64_t)size, 16);
 }
 

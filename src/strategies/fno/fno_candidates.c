@@ -40,7 +40,7 @@ double fno_stage_pass_cost(const fno_pass *pass, const stage_state *at, fno_numb
     return fno_pass_cost(pass, numbers, &at->shape, machine, sum);
 }
 
-/* Lets fno_few run a pass that already has a kernel, if it can and is estimated to be faster. */
+/* Lets fno_few_modes run a pass that already has a kernel, if it can and is estimated to be faster. */
 static void prefer_direct_sums(const fno_pass *pass, fno_numbers numbers, const stn_machine *machine, stage_state *at) {
     char reason[160];
     stn_estimate unused = {0};
@@ -51,7 +51,7 @@ static void prefer_direct_sums(const fno_pass *pass, fno_numbers numbers, const 
 }
 
 /* Shapes a pass: by FFT; as a dense product if its length has no butterflies, or if it is asked
- * for; by single frequencies (fno_few) if it is too long for a product. */
+ * for; by single frequencies (fno_few_modes) if it is too long for a product. */
 static bool shape_pass(const fno_pass *pass, fno_numbers numbers, int way, const stn_machine *machine, stage_state *at,
                        char *reason, size_t size) {
     const bool product = way == DENSE;

@@ -10,12 +10,12 @@ struct stn_kernel;
 
 enum { FUSION, WAY }; /* a candidate's values */
 /* Values of WAY. DEFAULT_WAY: the default; DENSE: passes as dense products with a table of roots
- * where possible; WHOLE, SPLIT, SPLIT_IN_TWO: as in fno_form; FEW_MODES: fno_few where it is
+ * where possible; WHOLE, SPLIT, SPLIT_IN_TWO: as in fno_form; FEW_MODES: fno_few_modes where it is
  * faster. */
 enum { DEFAULT_WAY, DENSE, WHOLE, SPLIT, SPLIT_IN_TWO, FEW_MODES };
 
 typedef struct stage_state {
-    /* fno_line or fno_split; fno_dense; fno_few */
+    /* fno_line or fno_split; fno_dense; fno_few_modes */
     enum { BY_FFT, BY_DENSE_PRODUCT, BY_DIRECT_SUMS } by;
     fno_line_shape shape;
     fno_dense_shape dense_shape;

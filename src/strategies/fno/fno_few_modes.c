@@ -1,4 +1,4 @@
-/* fno_few: passes of few modes by direct sums; see fno_few_modes.h. */
+/* fno_few_modes: passes of few modes by direct sums; see fno_few_modes.h. */
 #include "strategies/fno/fno_few_modes.h"
 
 #include <math.h>
@@ -28,7 +28,7 @@ static int64_t lines_of(const fno_pass *pass, const fno_few_shape *shape) { /* p
 static int width_of(const fno_few_shape *shape) { return shape->single_channel ? 2 * shape->radix : shape->radix; }
 static int64_t across(const fno_pass *pass, const fno_few_shape *shape) { return pass->n / width_of(shape); }
 
-/* Bytes of shared memory; must agree with ROOM in fno_few.cu. */
+/* Bytes of shared memory; must agree with ROOM in fno_few_modes.cu. */
 static size_t shared_of(const fno_pass *pass, fno_numbers numbers, const fno_few_shape *shape) {
     const int64_t values = values_of(pass, shape), numbers_of_line = 2 * frequencies_of(pass, shape);
     const int64_t pitch = (int64_t)shape->threads * shape->lines + shape->parts;
@@ -75,10 +75,10 @@ stn_status fno_few_prepare(stn_context *context, const fno_pass *pass, fno_numbe
     stn_params_int(&params, "THREADS_X", shape->threads);
     stn_params_int(&params, "FEW_POINTS", pass->n);
     stn_params_int(&params, "FEW_RADIX", shape->radix);
-    stn_params_int(&params, "FEW_ALONE", shape->single_channel);
+    stn_params_int(&params, "FEW_SINGLE_CHANNEL", shape->single_channel);
     stn_params_int(&params, "FEW_LINES", shape->lines);
     stn_params_int(&params, "FEW_PARTS", shape->parts);
-    return stn_kernel_make(context, "fno_few", &params, shared_of(pass, numbers, shape), kernel, error);
+    return stn_kernel_make(context, "fno_few_modes", &params, shared_of(pass, numbers, shape), kernel, error);
 }
 
 stn_status fno_few_launch(const stn_kernel *kernel, const fno_pass *pass, fno_numbers numbers,
@@ -106,7 +106,7 @@ static const struct {
  * transforms of half the length. */
 static double butterfly_of(const fno_pass *pass, const fno_few_shape *shape) {
     const double own = shape->single_channel ? 8 : 0, points = 2.0 * (double)per_line(pass, shape) * width_of(shape);
-    return shape->radix * (stn_ladder_work(shape->radix) + own) + points + 6.0 * frequencies_of(pass, shape) +
+    return shape->radix * (stn_shared_fft_work(shape->radix) + own) + points + 6.0 * frequencies_of(pass, shape) +
            rates.butterfly;
 }
 
@@ -156,7 +156,7 @@ static bool fits(const fno_pass *pass, fno_numbers numbers, const stn_machine *m
     return shape->blocks > 0;
 }
 
-/* Whether fno_few can run the pass: each frequency once; of real lines, only 0 is its own
+/* Whether fno_few_modes can run the pass: each frequency once; of real lines, only 0 is its own
  * negative. */
 static bool few(const fno_pass *pass) {
     return !pass->product && pass->forward != pass->back && (pass->real ? 2 * pass->modes - 1 : pass->modes) <= pass->n;

@@ -1,4 +1,4 @@
-/* One launch of fno_few (kernel_templates/fno/fno_few.cu): a pass along an axis, without a product
+/* One launch of fno_few_modes (kernel_templates/fno/fno_few_modes.cu): a pass along an axis, without a product
  * of channels, that retains few frequencies. It reads points directly from memory into butterflies
  * and sums each frequency directly. No line is held, so the cost per point does not depend on the
  * length. */
@@ -16,7 +16,7 @@ typedef struct fno_few_shape {
     int blocks;  /* per multiprocessor */
 } fno_few_shape;
 
-/* Finds a shape; false, with the reason, if fno_few cannot run the pass. */
+/* Finds a shape; false, with the reason, if fno_few_modes cannot run the pass. */
 bool fno_few_shape_for(const fno_pass *pass, fno_numbers numbers, const stn_machine *machine, fno_few_shape *shape,
                        char *reason, size_t size);
 int64_t fno_few_blocks(const fno_pass *pass, const fno_few_shape *shape);

@@ -32,9 +32,9 @@ static bool split_radices(int rest, int stages, int most, int last, int *radix) 
 
 static int most_of(bool wide) { return wide ? 8 : 16; }
 
-static bool find_radices(int64_t n, bool wide, stn_ladder *line) {
-    if (!stn_ladder_good(n) || n > LONGEST_LINE) return false;
-    for (line->stages = 2; line->stages <= STN_LADDER_STAGES; line->stages++)
+static bool find_radices(int64_t n, bool wide, stn_shared_fft *line) {
+    if (!stn_shared_fft_good(n) || n > LONGEST_LINE) return false;
+    for (line->stages = 2; line->stages <= STN_SHARED_FFT_STAGES; line->stages++)
         for (int last = 8; last <= most_of(wide); last += 8)
             if (split_radices((int)n, line->stages, most_of(wide), last, line->radix)) return true;
     return false;
@@ -42,10 +42,10 @@ static bool find_radices(int64_t n, bool wide, stn_ladder *line) {
 
 /* For short lines: makes the first radix so small that neighbouring threads, which take
  * neighbouring points, read whole sectors of 32 bytes. The number of stages does not change. */
-static void shorten_first_radix(int64_t n, bool wide, int point, stn_ladder *line) {
+static void shorten_first_radix(int64_t n, bool wide, int point, stn_shared_fft *line) {
     const int stages = line->stages;
     for (int first = line->radix[0]; first >= 2; first--) {
-        int radix[STN_LADDER_STAGES] = {first};
+        int radix[STN_SHARED_FFT_STAGES] = {first};
         if (n % first || !has_butterfly(first) || n / first * point < SECTOR) continue;
         if (!split_radices((int)(n / first), stages - 1, most_of(wide), most_of(wide), radix + 1)) continue;
         for (int s = 0; s < stages; s++) line->radix[s] = radix[s];
@@ -60,7 +60,7 @@ static int point_bytes(const fno_pass *pass, fno_numbers numbers) {
 
 /* Neighbouring butterflies of the last stage begin one radix apart, in four interleaved lines; an
  * odd distance has no bank conflicts. */
-static int pad_of(const stn_ladder *line) {
+static int pad_of(const stn_shared_fft *line) {
     const int last = line->radix[line->stages - 1];
     return last % 2 ? 0 : last;
 }
@@ -87,7 +87,7 @@ static int64_t rows_of(const fno_pass *pass, const fno_line_shape *shape) {
 
 size_t fno_line_shared(const fno_pass *pass, fno_numbers numbers, const fno_line_shape *shape) {
     const int64_t channels = group_channels(pass, shape), columns = columns_of(shape), rows = rows_of(pass, shape);
-    const int64_t line = (int64_t)(stn_ladder_shared(&shape->line, fno_wide(numbers)) / fno_complex_bytes(numbers));
+    const int64_t line = (int64_t)(stn_shared_fft_bytes(&shape->line, fno_wide(numbers)) / fno_complex_bytes(numbers));
     const int64_t fft = pass->forward || pass->back ? line * shape->groups : 0;
     if (shape->whole) {
         const int64_t tile = rows * pitch(stn_max(shape->whole, columns));
@@ -176,7 +176,7 @@ static void consider_groups(search *s) {
 /* Tries numbers of threads per line and of lines at once. Warps that only transform have whole
  * lines, so that they need not wait for each other. */
 static void consider_lines(search *s) {
-    stn_ladder *line = &s->now.line;
+    stn_shared_fft *line = &s->now.line;
     s->now.mixers = is_split(s) ? s->now.threads / 2 : 0;
     for (line->lines = 4; line->lines >= 1; line->lines /= 2)
         for (line->threads = power_from(line->points / line->radix[0]); line->threads >= 1; line->threads /= 2) {
@@ -192,7 +192,7 @@ static void consider_lines(search *s) {
 bool fno_line_shape_for(const fno_pass *pass, fno_numbers numbers, fno_form trial, const stn_machine *machine,
                         fno_line_shape *shape, char *reason, size_t size) {
     search s = {.pass = pass, .numbers = numbers, .machine = machine, .trial = trial, .cost = INFINITY};
-    stn_ladder *line = &s.now.line;
+    stn_shared_fft *line = &s.now.line;
     if (!find_radices(pass->n, fno_wide(numbers), line)) {
         snprintf(reason, size, "an axis has a factor that its transforms lack (2, 3, 5 and 7 they have)");
         return false;

@@ -4,7 +4,7 @@
 #define STN_STRATEGIES_FNO_LINE_SHAPE_H
 #include "launch/machine.h"
 #include "plan/strategy.h"
-#include "strategies/common/ladder.h"
+#include "strategies/common/shared_fft.h"
 
 /* Layout of a pass's input or output, in complex numbers, or in numbers if its points are real:
  * item i is i / inner in an outer loop and i % inner in an inner one. Points of a channel, and
@@ -46,7 +46,7 @@ static inline bool fno_wide(fno_numbers numbers) { return numbers.dtype == STN_F
 static inline size_t fno_complex_bytes(fno_numbers numbers) { return fno_wide(numbers) ? 16 : 8; }
 
 typedef struct fno_line_shape {
-    stn_ladder line;
+    stn_shared_fft line;
     int groups;             /* of line.lines lines, transformed at once */
     int threads;            /* per block */
     int warps[2], tiles[2]; /* of the product: along modes, along outputs */

@@ -44,7 +44,7 @@ static bool pairs_are_aligned(const fno_side *side, int64_t channels) {
 }
 
 static void put_shape_params(const fno_pass *pass, const fno_line_shape *shape, stn_text *params) {
-    stn_ladder_params(&shape->line, params);
+    stn_shared_fft_params(&shape->line, params);
     stn_params_int(params, "FNO_GROUPS", shape->groups);
     stn_params_int(params, "FNO_HELD", shape->held);
     stn_params_int(params, "FNO_WHOLE", shape->whole);

@@ -108,7 +108,7 @@ static void add_first_forward(builder *b, fno_place from, fno_place to, int64_t 
 /* The product with the weights, fused with the first axis' forward and inverse passes as asked. */
 static fno_place multiply(builder *b, fno_place from, bool forward, bool back) {
     const stn_layer *l = b->layer;
-    const int64_t c = stn_layer_from(l), o = stn_layer_to(l);
+    const int64_t c = stn_layer_channels_in(l), o = stn_layer_channels_out(l);
     const bool to_x = l->pass == STN_PASS_BACKWARD_X;
     fno_stage *stage = next_stage(b->route);
     stage->pass = along(b, b->first);
@@ -130,7 +130,8 @@ static fno_place multiply(builder *b, fno_place from, bool forward, bool back) {
 /* The same as a separate product for each mode, or one for all modes. */
 static fno_place multiply_modes(builder *b, fno_place from) {
     const stn_layer *l = b->layer;
-    const int64_t c = stn_layer_from(l), o = stn_layer_to(l), all = stn_layer_modes(l), per = l->shared ? 1 : all;
+    const int64_t c = stn_layer_channels_in(l), o = stn_layer_channels_out(l), all = stn_layer_modes(l),
+                  per = l->shared ? 1 : all;
     const bool to_x = l->pass == STN_PASS_BACKWARD_X;
     fno_stage *stage = next_stage(b->route);
     stage->kind = FNO_MODES;
@@ -146,7 +147,7 @@ static fno_place multiply_modes(builder *b, fno_place from) {
 }
 
 static fno_place add_first_inverse(builder *b, fno_place from) {
-    const int64_t o = stn_layer_to(b->layer);
+    const int64_t o = stn_layer_channels_out(b->layer);
     fno_stage *stage = next_stage(b->route);
     stage->pass = along(b, b->first);
     stage->pass.back = true, stage->pass.store_out = b->first == 2;
@@ -169,7 +170,8 @@ static void sum_parts(builder *b, fno_place from, fno_place to, int64_t parts, i
  * spectrum, which is always retained, is the sum over points; then a sum over items. */
 static void bias_gradient(builder *b, fno_place spectrum) {
     const stn_layer *l = b->layer;
-    const int64_t zero = (-l->first[0] * l->modes[1] - l->first[1]) * l->modes[2] - l->first[2], per = stn_layer_per(l);
+    const int64_t zero = (-l->first[0] * l->modes[1] - l->first[1]) * l->modes[2] - l->first[2],
+                  per = stn_layer_components(l);
     fno_stage *stage = next_stage(b->route);
     stage->kind = FNO_SUM, stage->from = spectrum, stage->to = FNO_BIAS_GRADIENT;
     stage->sum = (fno_sum){.first = 2 * zero * l->batch * l->c_out, .stride = 2, .step = 2 * l->c_out};
@@ -206,7 +208,7 @@ static void weight_gradient(builder *b) {
 /* skip[c][o] times x at every point, or its adjoint times y's gradient. */
 static void skip_product(builder *b) {
     const stn_layer *l = b->layer;
-    const int64_t n = stn_layer_points(l), c = stn_layer_from(l), o = stn_layer_to(l);
+    const int64_t n = stn_layer_points(l), c = stn_layer_channels_in(l), o = stn_layer_channels_out(l);
     const bool to_x = l->pass == STN_PASS_BACKWARD_X;
     fno_stage *stage = next_stage(b->route);
     stage->kind = FNO_MODES;
@@ -233,7 +235,7 @@ static void skip_gradient(builder *b) {
     if (l->real) m->points = 2, m->real_points = n, m->terms = stn_div_up(n, 2), m->left_term = m->right_term = 2;
     stage->from = FNO_X, stage->right = FNO_GRADIENT, stage->to = FNO_A;
     reserve(b->route, FNO_A, l->batch * c * o);
-    sum_parts(b, FNO_A, FNO_SKIP_GRADIENT, l->batch, c * o * stn_layer_per(l));
+    sum_parts(b, FNO_A, FNO_SKIP_GRADIENT, l->batch, c * o * stn_layer_components(l));
 }
 
 /* Adds bias, skip connection and activation to the last pass. */
@@ -259,7 +261,7 @@ bool fno_route_for(const stn_layer *layer, fno_fusion fusion, fno_route *route, 
     }
     if (layer->has_skip) skip_product(&b);
     const bool forward = fusion == FNO_FORWARD || fusion == FNO_ALL, back = fusion == FNO_BACK || fusion == FNO_ALL;
-    const int64_t c = stn_layer_from(layer);
+    const int64_t c = stn_layer_channels_in(layer);
     fno_place at = add_forward_passes(&b, FNO_X, c, false);
     if (!forward) {
         const fno_place to = at == FNO_A ? FNO_B : FNO_A;
@@ -268,7 +270,7 @@ bool fno_route_for(const stn_layer *layer, fno_fusion fusion, fno_route *route, 
     }
     at = fusion == FNO_APART ? multiply_modes(&b, at) : multiply(&b, at, forward, back);
     if (!back) at = add_first_inverse(&b, at);
-    add_inverse_passes(&b, at, stn_layer_to(layer));
+    add_inverse_passes(&b, at, stn_layer_channels_out(layer));
     finish(layer, route);
     return true;
 }

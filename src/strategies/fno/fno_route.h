@@ -8,7 +8,7 @@
  * [k][b][c]. */
 #ifndef STN_STRATEGIES_FNO_ROUTE_H
 #define STN_STRATEGIES_FNO_ROUTE_H
-#include "problem/layer.h"
+#include "problem/fourier_layer.h"
 #include "strategies/fno/fno_modes.h"
 #include "strategies/fno/fno_pass.h"
 #include "strategies/fno/fno_sum.h"

@@ -64,7 +64,7 @@ static size_t candidates(const stn_task *task, const stn_machine *machine, stn_c
  * rounding error. The factors K^T are exact to the rounding of 1. */
 static double predicted_error(const stn_task *task, double points) {
     const double transforms = stn_error_of(0, 1.5 * stn_error_rounding(STN_F64), 2 * log2(points + 1) + 4);
-    return hypot(hypot(transforms, stn_symbol_lost(task)),
+    return hypot(hypot(transforms, stn_symbol_cancellation_error(task)),
                  task->dtype == STN_F64 ? 0 : stn_error_rounding(task->dtype));
 }
 
@@ -72,7 +72,7 @@ static double predicted_error(const stn_task *task, double points) {
  * which are typically half of all. */
 static double symbol_cost(const stn_task *task, int axis, bool source) {
     bool plain = true;
-    for (int k = 0; k < 3; k++) plain = plain && stn_task_mirrored(task, k);
+    for (int k = 0; k < 3; k++) plain = plain && stn_task_is_symmetric(task, k);
     const double terms = task->reach[axis][0] + task->reach[axis][1];
     const double bits = log2((double)task->steps * (double)task->snapshots + 1);
     /* The polynomials are evaluated by transforms. */

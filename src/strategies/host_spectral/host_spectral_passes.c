@@ -430,7 +430,7 @@ void passes_run(const stn_task *task, const shape *s, stn_pool *pool, const stn_
     for (int64_t first = 0; first < task->batch; first += s->batch_grids) {
         double *work = run->workspace;
         grid_batch w = {
-            .task = task, .s = s, .words = stn_fft_words_best(), .kept = s->domain.kept, .steps = task->steps};
+            .task = task, .s = s, .words = stn_fft_kernels_best(), .kept = s->domain.kept, .steps = task->steps};
         w.in = (const char *)run->in + first * task->in_batch_stride * size;
         w.out = (char *)run->out + first * task->out_batch_stride * size;
         if (run->source) w.source = (const char *)run->source + first * task->source_batch_stride * size;

@@ -9,7 +9,7 @@
 typedef struct grid_batch {
     const stn_task *task;
     const shape *s;
-    const stn_fft_words *words;
+    const stn_fft_kernels *words;
     /* The first point of the first grid. source is NULL if the problem has none. */
     const char *in, *source;
     char *out;

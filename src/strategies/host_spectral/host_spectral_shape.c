@@ -135,8 +135,8 @@ static int64_t choose_kept(const stn_task *task, const periodic_domain *t, uint6
     int64_t length[3], all = t->axis[2].length / 2 + 1;
     lengths_of(t, length);
     if (task_has_source(task) || task->rank == 1 || stn_task_points(task) < SMALL_GRID) return all;
-    const double decay_bound = stn_symbol_dead(stn_symbol_largest(task, length), steps, SHAPE_KEPT_BITS);
-    return stn_max(1, stn_min(all, stn_symbol_kept(task, 2, length[2], decay_bound)));
+    const double decay_bound = stn_symbol_decay_threshold(stn_symbol_largest(task, length), steps, SHAPE_KEPT_BITS);
+    return stn_max(1, stn_min(all, stn_symbol_retained(task, 2, length[2], decay_bound)));
 }
 
 bool domain_choose(const stn_task *task, periodic_domain *chosen, char *reason, size_t reason_size) {
@@ -194,7 +194,7 @@ static stn_status make_line(const stn_task *task, shape *s, int axis, stn_error 
     for (int other = axis + 1; other < 3; other++)
         if (s->line[other] && transformed(s, other) == transformed(s, axis)) s->line[axis] = s->line[other];
     if (!s->line[axis]) STN_TRY(stn_fft_line_create(transformed(s, axis), &s->line[axis], error));
-    const int64_t capacity = stn_max(stn_fft_line_room(s->line[axis]), s->axis[axis].length / 2 + 2);
+    const int64_t capacity = stn_max(stn_fft_line_capacity(s->line[axis]), s->axis[axis].length / 2 + 2);
     s->lanes[axis] = lanes_for(capacity, axis == 2 ? s->batch_grids * task->n[0] * task->n[1] : s->domain.kept);
     s->capacity = stn_max(s->capacity, stn_max(capacity, task->n[axis]) * s->lanes[axis]);
     return make_image(s, axis, error);

@@ -4,7 +4,7 @@
 #include "host/fft_line.h"
 #include "plan/strategy.h"
 #include "strategies/common/extension.h"
-#include "strategies/common/symbol.h"
+#include "strategies/common/stencil_symbol.h"
 
 /* The task with all steps from its input to its last snapshot. It shares the taps of the
  * original. */

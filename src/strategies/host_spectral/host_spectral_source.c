@@ -19,7 +19,7 @@ static double boundary_value(const grid_view *v, const int64_t at[3]) {
     bool frozen = false;
     for (int axis = 0; axis < 3; axis++) {
         seen[axis] = stn_fold(at[axis], task->n[axis], task->boundary[axis]);
-        if (seen[axis] < 0) return stn_task_outside(task, axis, seen[axis] == -2);
+        if (seen[axis] < 0) return stn_task_constant_value(task, axis, seen[axis] == -2);
         frozen = frozen || seen[axis] < v->w->s->updated[axis][0] || seen[axis] >= v->w->s->updated[axis][1];
         element += seen[axis] * task->in_stride[axis];
     }

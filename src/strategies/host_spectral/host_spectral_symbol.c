@@ -89,8 +89,10 @@ void symbol_apply(const shape *s, uint64_t steps, stn_planes x, stn_planes b, co
     const int64_t length = s->axis[s->last].length, stride = s->last < 2 ? form->parts : 0;
     const double *parts = s->parts + line * stride;
     const bool adds = b.re != NULL;
-    const powers p = {s, steps, 63 - __builtin_clzll(steps),
-                      (adds ? stn_symbol_dead_of_sum : stn_symbol_dead)(s->largest, steps, SHAPE_KEPT_BITS), adds};
+    const powers p = {
+        s, steps, 63 - __builtin_clzll(steps),
+        (adds ? stn_symbol_decay_threshold_of_sum : stn_symbol_decay_threshold)(s->largest, steps, SHAPE_KEPT_BITS),
+        adds};
     for (int64_t k = 0; k < count; k++) {
         const bool mirrored = 2 * k > length;
         const int64_t at = mirrored ? length - k : k;

@@ -110,7 +110,7 @@ static double accumulated_error(const stn_task *task, double launches) {
 
 /* Rounding errors of 11-bit elements are random. The figures for f32 are fitted to long runs. */
 double lowrank_error(const stn_task *task, int products, double launches, double growth, double systematic) {
-    const double factors = task->rank > 1 ? 2 : 1, cancelling = stn_error_cancelling(task);
+    const double factors = task->rank > 1 ? 2 : 1, cancelling = stn_error_cancellation(task);
     const double own = stn_error_rounding(task->dtype) * cancelling;
     /* Includes the reference's own steps, whose rounding errors are correlated. */
     if (task->dtype == STN_F64)

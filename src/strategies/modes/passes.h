@@ -2,7 +2,7 @@
  * back. */
 #ifndef STN_STRATEGIES_MODES_PASSES_H
 #define STN_STRATEGIES_MODES_PASSES_H
-#include "host/fft.h"
+#include "host/fft_by_type.h"
 #include "host/pool.h"
 #include "strategies/modes/lanes.h"
 

@@ -21,7 +21,7 @@ bool segment_one_value(const stn_task *task, double *value, double *drift) {
         if (!has_taps(task, axis)) continue;
         if (kind == STN_FIXED) return false;
         if (kind != STN_CONSTANT) continue;
-        const double own = stn_task_outside(task, axis, side % 2);
+        const double own = stn_task_constant_value(task, axis, side % 2);
         if (found && own != *value) return false;
         found = true, *value = own;
     }
@@ -35,7 +35,7 @@ bool segment_has_source(const stn_task *task) {
     double value, drift;
     if (task->rank != 2 || segment_one_value(task, &value, &drift)) return false;
     for (int axis = 1; axis < 3; axis++)
-        if (!has_taps(task, axis) || !stn_task_mirrored(task, axis)) return false;
+        if (!has_taps(task, axis) || !stn_task_is_symmetric(task, axis)) return false;
     return true;
 }
 
@@ -71,7 +71,7 @@ static void begin(const stn_task *task, int axis, segment_axis *a) {
     a->n = task->n[axis];
     a->low = task->reach[axis][0];
     a->count = a->low + task->reach[axis][1] + 1;
-    a->symmetric = a->count == 2 * a->low + 1 && stn_task_mirrored(task, axis);
+    a->symmetric = a->count == 2 * a->low + 1 && stn_task_is_symmetric(task, axis);
     for (int side = 0; side < 2; side++) a->side[side] = task->boundary[axis][side].kind;
     a->exact = extend(task, a);
     if (!a->exact) a->side[0] = a->side[1] = STN_NEAREST;
@@ -95,7 +95,7 @@ bool segment_axes_of(const stn_task *task, segment_axis axes[3], int *count) {
     double factors[3][STN_TASK_FACTORS] = {{0}};
     long double whole = 0;
     *count = 0;
-    if (task->rank > 1 && !stn_task_separable(task, factors)) return false;
+    if (task->rank > 1 && !stn_task_is_separable(task, factors)) return false;
     for (int k = 2; k >= 0; k--)
         if (has_taps(task, k)) begin(task, k, &axes[(*count)++]);
     if (!*count) begin(task, 2, &axes[(*count)++]);

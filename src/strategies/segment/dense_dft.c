@@ -10,7 +10,7 @@
 #include "plan/accuracy.h"
 #include "render/render.h"
 #include "strategies/common/roots.h"
-#include "strategies/segment/tables.h"
+#include "strategies/segment/segment_tables.h"
 
 #define ROWS 16 /* Rows of a strip, and of a left factor. */
 #define BLOCK 8 /* Columns of a product. */
@@ -98,7 +98,7 @@ static bool is_half(stn_dtype dtype, int fragment) { return dtype == STN_F16 && 
 /* Weights of both signs may damp all of the data more than the rounding error at the frequency that
  * they damp least. */
 double segment_dense_rounding(const stn_task *task, int fragment) {
-    const double cancelling = stn_error_cancelling(task);
+    const double cancelling = stn_error_cancellation(task);
     if (is_half(task->dtype, fragment)) return cancelling * cancelling * ROUNDINGS_HALF * stn_error_rounding(STN_F16);
     return cancelling * (task->dtype == STN_F64 ? ROUNDINGS_F64 * stn_error_rounding(STN_F64)
                                                 : ROUNDINGS_22 * stn_error_rounding(STN_F32));
@@ -117,13 +117,13 @@ void segment_dense_describe(stn_dtype dtype, int fragment, stn_text *text) {
 
 void segment_dense_params(stn_text *params, const segment_factors *f, stn_dtype dtype, int fragment, bool even) {
     const int shape = dtype == STN_F64 ? fragment : SEGMENT_WIDE;
-    stn_params_int(params, "PRODUCT_1", f->n[0]);
-    stn_params_int(params, "PRODUCT_2", f->n[1]);
-    stn_params_int(params, "PRODUCT_3", f->n[2]);
-    stn_params_int(params, "PRODUCT_ROWS", shape == SEGMENT_SMALL ? 8 : 16);
-    stn_params_int(params, "PRODUCT_DEPTH", shape ? 4 : dtype == STN_F64 && is_permuted(f, even) ? 16 : 8);
-    stn_params_int(params, "PRODUCT_PARTS", dtype == STN_F16 ? fragment : 0);
-    stn_params_int(params, "PRODUCT_EVEN", even);
+    stn_params_int(params, "DFT_N1", f->n[0]);
+    stn_params_int(params, "DFT_N2", f->n[1]);
+    stn_params_int(params, "DFT_N3", f->n[2]);
+    stn_params_int(params, "DFT_ROWS", shape == SEGMENT_SMALL ? 8 : 16);
+    stn_params_int(params, "DFT_DEPTH", shape ? 4 : dtype == STN_F64 && is_permuted(f, even) ? 16 : 8);
+    stn_params_int(params, "DFT_PARTS", dtype == STN_F16 ? fragment : 0);
+    stn_params_int(params, "DFT_REAL", even);
     stn_params_int(params, "WARPS", f->warps);
     stn_params_int(params, "SLICE_GAP", f->gap);
 }

@@ -1,5 +1,5 @@
 /* Convolutions whose Fourier transforms are dense matrix products on tensor cores
- * (kernel_templates/segment/product.cuh) instead of FFT stages: segments of coprime factors
+ * (kernel_templates/segment/dense_convolution.cuh) instead of FFT stages: segments of coprime factors
  * (prime-factor algorithm), and tiles of 2D and 3D grids. */
 #ifndef STN_STRATEGIES_SEGMENT_DENSE_DFT_H
 #define STN_STRATEGIES_SEGMENT_DENSE_DFT_H
@@ -31,7 +31,7 @@ int segment_points(int first);
 size_t segment_dense_shared(const segment_factors *f, stn_dtype dtype);
 size_t segment_dense_tile_shared(const segment_factors *f, stn_dtype dtype, bool even);
 /* Operations of a pair of segments or tiles, counted as whole fragments, and the number of fragment
- * products that one product of values takes. `even`: PRODUCT_EVEN. */
+ * products that one product of values takes. `even`: DFT_REAL. */
 double segment_dense_flops(const segment_factors *f, bool even);
 int segment_dense_parts(stn_dtype dtype, int fragment);
 stn_unit segment_dense_unit(stn_dtype dtype, int fragment);

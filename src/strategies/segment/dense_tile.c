@@ -12,7 +12,7 @@
 #include "context/kernel.h"
 #include "plan/plan.h"
 #include "render/render.h"
-#include "strategies/common/turns.h"
+#include "strategies/common/ping_pong.h"
 #include "strategies/faces/margins.h"
 #include "strategies/segment/long_double_complex.h"
 
@@ -190,7 +190,7 @@ static stn_status get_kernel(stn_plan *plan, tile_state *state, stn_error *error
     }
     stn_params_int(&params, "BLOCKS", block.resident);
     stn_params_int(&params, "SYMBOL_REAL", state->real);
-    stn_params_int(&params, "TORUS_SHIFTED", state->sides.past != 0);
+    stn_params_int(&params, "TILE_SHIFTED", state->sides.past != 0);
     stn_params_int(&params, "EXPECTED_HEADER", sizeof(tile_header));
     STN_TRY(stn_kernel_make(plan->context, block.kernel, &params, block.shared, &state->kernel, error));
     stn_plan_list_kernel(plan, state->kernel);
@@ -371,7 +371,7 @@ static uint64_t launches(const stn_plan *plan) {
 static stn_status execute_part(stn_plan *plan, stn_part part, const stn_execution *at, stn_error *error) {
     const tile_state *state = plan->state;
     const run r = {state, (unsigned char *)at->workspace + state->grid_bytes, NULL};
-    return stn_take_turns(plan, &state->at, launches(plan), part, at, run_launch, &r, error);
+    return stn_ping_pong_run(plan, &state->at, launches(plan), part, at, run_launch, &r, error);
 }
 
 /* ---- description ----------------------------------------------------------------------------- */

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/arith.h"
-#include "base/best.h"
+#include "base/cheapest.h"
 #include "plan/accuracy.h"
 #include "problem/stencil.h"
 #include "strategies/faces/margins.h"
@@ -60,11 +60,11 @@ static int most_threads(const stn_task *task, const segment_dense_tile *tile) {
 #define SQUARE 1
 segment_dense_tile_block segment_dense_tile_block_of(const stn_task *task, const segment_dense_tile *tile) {
     const segment_factors *f = segment_dense_tile_factors(tile->number);
-    segment_dense_tile_block b = {"segment_torus", segment_dense_tile_shared(f, task->dtype, tile->even), f->warps, 2,
-                                  0};
+    segment_dense_tile_block b = {"segment_dense_tile", segment_dense_tile_shared(f, task->dtype, tile->even), f->warps,
+                                  2, 0};
     b.resident = (int)stn_max(1, most_threads(task, tile) / (32 * b.warps));
     if (tile->number == SQUARE && tile->even && task->dtype == STN_F64 && tile->fragment == SEGMENT_WIDE) {
-        b.kernel = "segment_plane", b.tiles = b.warps;
+        b.kernel = "segment_dense_plane", b.tiles = b.warps;
         b.shared = (size_t)((b.warps + 1) * f->n[0] * f->n[1]) * sizeof(double);
     }
     return b;
@@ -80,7 +80,7 @@ static bool has_extension(const stn_task *task, int axis, bool one_value, stn_bo
     const bool one_past = task->reach[axis][0] == 1 && task->reach[axis][1] == 1;
     for (int side = 0; side < 2; side++) kind[side] = task->boundary[axis][side].kind;
     if (kind[0] == STN_WRAP) return true;
-    if (!stn_task_mirrored(task, axis) || task->n[axis] < 4) return false;
+    if (!stn_task_is_symmetric(task, axis) || task->n[axis] < 4) return false;
     for (int side = 0; side < 2; side++) {
         if (kind[side] == STN_REFLECT || kind[side] == STN_MIRROR) continue;
         if (!one_past || kind[side] == STN_FIXED || (kind[side] == STN_CONSTANT && !one_value)) return false;
@@ -95,7 +95,7 @@ segment_sides segment_sides_of(const stn_task *task) {
     double drift;
     const bool one_value = segment_one_value(task, &s.past, &drift);
     for (int k = 0; k < 3; k++) {
-        s.even = s.even && stn_task_mirrored(task, k);
+        s.even = s.even && stn_task_is_symmetric(task, k);
         if (!taps_along(task, k))
             s.kind[k][0] = s.kind[k][1] = STN_NEAREST;
         else
@@ -113,7 +113,7 @@ void segment_dense_tile_reach(const stn_task *task, uint64_t steps, stn_reach re
     for (int k = 0; k < 3; k++) {
         reach[k] = (stn_reach){{0, 0}, {0, 0}};
         if (!taps_along(task, k)) continue;
-        const bool again = k > 0 && taps_along(task, k - 1) && stn_reach_alike(task, k - 1, k);
+        const bool again = k > 0 && taps_along(task, k - 1) && stn_reach_similar(task, k - 1, k);
         reach[k] = again ? reach[k - 1] : stn_reach_find(task, k, steps, segment_tail(task->dtype));
     }
 }
@@ -293,7 +293,7 @@ static bool is_wanted(const search *s, const segment_dense_tile *tile, int fragm
     segment_dense_tile halves = *tile;
     halves.fragment = SEGMENT_HALVES;
     const stn_estimate e = {.error = predicted_error(s->task, &halves), .stepping = halves.margins};
-    return fragment == (stn_error_meets(s->task, &e) ? SEGMENT_HALVES : SEGMENT_TWO_HALVES);
+    return fragment == (stn_error_is_within_bound(s->task, &e) ? SEGMENT_HALVES : SEGMENT_TWO_HALVES);
 }
 
 static bool add_tiles(search *s, const segment_dense_tile *like, const stn_reach reach[3]) {
@@ -308,7 +308,7 @@ static bool add_tiles(search *s, const segment_dense_tile *like, const stn_reach
         if (faces < 0) faces = faces_seconds(s->task, s->machine, &tile);
         stn_estimate e;
         cost_with_faces(s->task, s->machine, &tile, faces, &e);
-        segment_dense_tile *to = stn_best_insert(s->best, s->costs, sizeof tile, &s->found, s->most, e.seconds);
+        segment_dense_tile *to = stn_cheapest_insert(s->best, s->costs, sizeof tile, &s->found, s->most, e.seconds);
         if (to) *to = tile;
     }
     return any;

@@ -8,7 +8,7 @@
 #include "base/arith.h"
 #include "base/error.h"
 #include "context/context.h"
-#include "strategies/common/ladder.h"
+#include "strategies/common/shared_fft.h"
 #include "strategies/segment/long_double_complex.h"
 
 /* Mirrors tile_arguments of segment_fft_tile.cu. */
@@ -44,15 +44,15 @@ stn_status segment_fft_tile_get(stn_plan *plan, const segment_shape *shape, bool
     stn_params_int(&params, "SYMBOL_REAL", real);
     stn_params_int(&params, "EXPECTED_HEADER", sizeof(tile_header));
     tile->shared = segment_fft_tile_shared(task->dtype, shape);
-    STN_TRY(stn_kernel_make(plan->context, "segment_tile", &params, tile->shared, &tile->kernel, error));
+    STN_TRY(stn_kernel_make(plan->context, "segment_fft_tile", &params, tile->shared, &tile->kernel, error));
     stn_plan_list_kernel(plan, tile->kernel);
     return STN_OK;
 }
 
 /* ---- tables ---------------------------------------------------------------------------------- */
 
-static stn_ladder ladder_of(const segment_shape *shape, int which) {
-    stn_ladder line = {.points = segment_fft_tile_points(shape, which) / (which ? 2 : 1), .stages = 2, .shares = 1};
+static stn_shared_fft ladder_of(const segment_shape *shape, int which) {
+    stn_shared_fft line = {.points = segment_fft_tile_points(shape, which) / (which ? 2 : 1), .stages = 2, .shares = 1};
     if (which)
         line.radix[0] = line.points / 8, line.radix[1] = 8;
     else
@@ -80,12 +80,12 @@ static bool is_centred(const stn_task *task) {
 void segment_fft_tile_lay_out(const stn_task *task, const segment_shape *shape, uint64_t fused, bool uneven, size_t at,
                               segment_fft_tile_layout *layout) {
     const bool wide = task->dtype == STN_F64;
-    const stn_ladder row = ladder_of(shape, 1), column = ladder_of(shape, 0);
+    const stn_shared_fft row = ladder_of(shape, 1), column = ladder_of(shape, 0);
     const size_t units = (size_t)units_of(shape), size = real_size(task);
     *layout = (segment_fft_tile_layout){.fused = fused, .real = !uneven && is_centred(task), .row_roots = at};
-    layout->column_roots = at + (size_t)stn_round_up((int64_t)stn_ladder_roots(&row, wide, NULL), 256);
+    layout->column_roots = at + (size_t)stn_round_up((int64_t)stn_shared_fft_roots(&row, wide, NULL), 256);
     layout->half_angles =
-        layout->column_roots + (size_t)stn_round_up((int64_t)stn_ladder_roots(&column, wide, NULL), 256);
+        layout->column_roots + (size_t)stn_round_up((int64_t)stn_shared_fft_roots(&column, wide, NULL), 256);
     layout->symbol = layout->half_angles + (size_t)stn_round_up((int64_t)(2 * units * size), 256);
     const size_t numbers = units * (size_t)segment_fft_tile_points(shape, 0) * (layout->real ? 2 : 4);
     layout->end = layout->symbol + (size_t)stn_round_up((int64_t)(numbers * size), 256);
@@ -152,7 +152,7 @@ static void put(const stn_task *task, const double *from, size_t count, unsigned
 stn_status segment_fft_tile_fill(const stn_task *task, const segment_shape *shape,
                                  const segment_fft_tile_layout *layout, unsigned char *tables, stn_error *error) {
     const bool wide = task->dtype == STN_F64;
-    const stn_ladder row = ladder_of(shape, 1), column = ladder_of(shape, 0);
+    const stn_shared_fft row = ladder_of(shape, 1), column = ladder_of(shape, 0);
     const int units = units_of(shape);
     tile_symbol s = {task,
                      {segment_fft_tile_points(shape, 0), segment_fft_tile_points(shape, 1)},
@@ -166,8 +166,8 @@ stn_status segment_fft_tile_fill(const stn_task *task, const segment_shape *shap
         half_angles && s.root[0] && s.root[1] ? STN_OK : stn_fail_memory(error, "a tile's symbol", bytes);
     if (status == STN_OK) {
         const size_t count = fill_symbol(&s, units, half_angles, half_angles + 2 * units);
-        stn_ladder_roots(&row, wide, tables + layout->row_roots);
-        stn_ladder_roots(&column, wide, tables + layout->column_roots);
+        stn_shared_fft_roots(&row, wide, tables + layout->row_roots);
+        stn_shared_fft_roots(&column, wide, tables + layout->column_roots);
         put(task, half_angles, 2 * (size_t)units, tables + layout->half_angles);
         put(task, half_angles + 2 * units, count, tables + layout->symbol);
     }

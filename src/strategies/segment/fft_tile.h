@@ -4,7 +4,7 @@
 #define STN_STRATEGIES_SEGMENT_FFT_TILE_H
 #include "context/kernel.h"
 #include "strategies/common/fused.h"
-#include "strategies/segment/shape.h"
+#include "strategies/segment/segment_shape.h"
 
 /* For launches of one number of fused steps: byte offsets in the tables, multiples of 256. */
 typedef struct segment_fft_tile_layout {

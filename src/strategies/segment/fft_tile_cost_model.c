@@ -4,7 +4,7 @@
 
 #include "base/arith.h"
 #include "plan/accuracy.h"
-#include "strategies/common/ladder.h"
+#include "strategies/common/shared_fft.h"
 #include "strategies/faces/margins.h"
 #include "strategies/segment/fft_tile.h"
 
@@ -73,9 +73,9 @@ static void phases_of(const segment_shape *shape, phase list[PHASES]) {
     segment_fft_tile_radices(shape, radices);
     const int a = segment_fft_tile_points(shape, 1) / 16, stored = shape->pass[0].useful;
     const int64_t rows = segment_fft_tile_points(shape, 0), n = 8 * (int64_t)a, units = 8 * (int64_t)(a / 2 + 1);
-    const phase row = {8 * rows, a, stn_ladder_work(a) + TURN}, second = {a * rows, 8, stn_ladder_work(8)},
-                column = {n * radices[1], radices[0], stn_ladder_work(radices[0]) + TURN},
-                last_stage = {2 * units * radices[0], radices[1], 2 * stn_ladder_work(radices[1]) + MIX};
+    const phase row = {8 * rows, a, stn_shared_fft_work(a) + TURN}, second = {a * rows, 8, stn_shared_fft_work(8)},
+                column = {n * radices[1], radices[0], stn_shared_fft_work(radices[0]) + TURN},
+                last_stage = {2 * units * radices[0], radices[1], 2 * stn_shared_fft_work(radices[1]) + MIX};
     const phase all[PHASES] = {row, second, column, last_stage, column, second, row};
     memcpy(list, all, sizeof all);
     list[PHASES - 1].count = 8 * stn_min(rows, stored + 8);
@@ -174,7 +174,7 @@ static bool neglects_weights(const stn_task *task, const segment_shape *shape, c
 static double predicted_error(const stn_task *task, const segment_shape *shape) {
     const stn_dtype arithmetic = task->dtype == STN_F64 ? STN_F64 : STN_F32;
     const double rounding = stn_error_rounding(arithmetic);
-    const double times = (arithmetic == STN_F64 ? ROUNDINGS_F64 : ROUNDINGS_F32) * stn_error_cancelling(task);
+    const double times = (arithmetic == STN_F64 ? ROUNDINGS_F64 : ROUNDINGS_F32) * stn_error_cancellation(task);
     const double stored = task->dtype == STN_F16 ? stn_error_rounding(STN_F16) : 0;
     double systematic = rounding;
     for (int i = 0; i < 2; i++)

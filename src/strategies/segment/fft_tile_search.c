@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/arith.h"
-#include "base/best.h"
+#include "base/cheapest.h"
 #include "plan/constraint.h"
 #include "problem/stencil.h"
 #include "strategies/faces/margins.h"
@@ -58,7 +58,7 @@ bool segment_fft_tile_holds_plane(const stn_task *task, const segment_shape *sha
 
 static bool mirrors(const stn_task *task, int axis, int side) {
     const stn_boundary_kind kind = task->boundary[axis][side].kind;
-    if (!stn_task_mirrored(task, axis)) return false;
+    if (!stn_task_is_symmetric(task, axis)) return false;
     return kind == STN_REFLECT || kind == STN_MIRROR || (kind == STN_NEAREST && task->reach[axis][side] <= 1);
 }
 
@@ -194,7 +194,7 @@ static bool add_tile(const search *s, const launches_of *l, int y, int x, int in
     stn_estimate e;
     segment_fft_tile_cost_with_faces(s->task, s->machine, &shape, l->faces, &e);
     segment_fft_tiles_found *to = &s->lists[in > 0];
-    segment_shape *at = stn_best_insert(to->best, to->costs, sizeof *to->best, &to->found, to->most, e.seconds);
+    segment_shape *at = stn_cheapest_insert(to->best, to->costs, sizeof *to->best, &to->found, to->most, e.seconds);
     if (at) *at = shape;
     return true;
 }
@@ -260,7 +260,7 @@ bool segment_fft_tile_search(const stn_task *task, const stn_machine *machine, s
                 {segment_fft_tile_axis(task, 0), segment_fft_tile_axis(task, 1)},
                 .lists = lists,
                 .tally = tally};
-    s.systematic = stn_reach_alike(task, 1, 2);
+    s.systematic = stn_reach_similar(task, 1, 2);
     const bool single = lists[0].most == 1, one = single || task->ntaps > MANY_TAPS;
     /* Launches of fewer steps have less reach and growth: if they do not fit, no longer ones do. */
     bool any = false;

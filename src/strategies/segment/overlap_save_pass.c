@@ -7,7 +7,7 @@
 #include "base/arith.h"
 #include "base/error.h"
 #include "context/context.h"
-#include "strategies/segment/tables.h"
+#include "strategies/segment/segment_tables.h"
 
 /* Mirrors line_arguments of line.cuh; two values of the arithmetic type follow. */
 typedef struct line_header {
@@ -62,14 +62,14 @@ stn_status segment_kernel_get(stn_plan *plan, const stn_task *task, const segmen
         segment_dense_params(&params, f, task->dtype, shape->fragment, false);
     else
         stn_params_int(&params, "SEGMENT_FIRST", stn_min(pass->first, 16));
-    stn_params_int(&params, "SEGMENT_ALONE", segment_is_single(pass->first) ? pass->first / 32 : 0);
+    stn_params_int(&params, "SEGMENT_SINGLE", segment_is_single(pass->first) ? pass->first / 32 : 0);
     stn_params_int(&params, "SEGMENT_GROUPS", segment_groups(pass));
     stn_params_int(&params, "SYMBOL_REAL", axis->symmetric);
     stn_params_int(&params, "SYMBOL_EVEN", 0);
     stn_params_int(&params, "SEGMENT_COSINES", pass->cosines);
     stn_params_int(&params, "SEGMENT_MIDDLE", pass->middle);
-    stn_params_int(&params, "SEGMENT_TURNED", kernel->rotated);
-    stn_params_int(&params, "SEGMENT_WAY", pass->first == 1 ? shape->transfer : 0);
+    stn_params_int(&params, "SEGMENT_ROTATED", kernel->rotated);
+    stn_params_int(&params, "SEGMENT_TRANSFER", pass->first == 1 ? shape->transfer : 0);
     stn_params_int(&params, "SEGMENT_WHOLE", shape->whole);
     stn_params_int(&params, "EXPECTED_HEADER", along_x ? sizeof(line_header) : sizeof(columns_header));
     stn_params_int(&params, "PROFILES", along_x ? segment_only_along_x(task) : kernel->past != 0);
@@ -80,7 +80,7 @@ stn_status segment_kernel_get(stn_plan *plan, const stn_task *task, const segmen
     kernel->threads = segment_threads(shape, pass);
     kernel->shared = segment_shared(task, shape, pass);
     STN_TRY(stn_kernel_make(plan->context,
-                            f         ? "segment_product"
+                            f         ? "segment_prime_factor"
                             : along_x ? "segment_line"
                                       : "segment_columns",
                             &params, kernel->shared, &kernel->kernel, error));
@@ -215,7 +215,8 @@ static void line_arguments(const stn_task *task, const segment_table_layout *lay
                      .by_z = stn_divisor_of(task->n[0])};
     memcpy(to, &h, sizeof h);
     size_t at = sizeof h;
-    for (int side = 0; side < 2; side++) at += stn_put_real(task->dtype, stn_task_outside(task, 2, side), to + at);
+    for (int side = 0; side < 2; side++)
+        at += stn_put_real(task->dtype, stn_task_constant_value(task, 2, side), to + at);
 }
 
 static void columns_arguments(const stn_task *task, const segment_kernel *kernel, const segment_table_layout *layouts,

@@ -4,7 +4,7 @@
 #define STN_STRATEGIES_SEGMENT_OVERLAP_SAVE_PASS_H
 #include "context/kernel.h"
 #include "strategies/common/fused.h"
-#include "strategies/segment/shape.h"
+#include "strategies/segment/segment_shape.h"
 
 /* The pass and its tables for launches of one number of fused steps. */
 typedef struct segment_table_layout {
@@ -22,12 +22,12 @@ typedef struct segment_kernel {
     int64_t resident, work_items, tiles; /* Blocks that run at once; work items; segment_tiles. */
     /* Last pass: segment_one_value's value, if there are no sources; else 0. */
     double past;
-    /* Compiled with SEGMENT_TURNED. Either kind of kernel serves any position of the segments. */
+    /* Compiled with SEGMENT_ROTATED. Either kind of kernel serves any position of the segments. */
     bool rotated;
 } segment_kernel;
 
 /* For a task of the plan, `axis` being that of the pass. A kernel made for other weights keeps its
- * SEGMENT_TURNED. Errors: those of stn_kernel_make. */
+ * SEGMENT_ROTATED. Errors: those of stn_kernel_make. */
 stn_status segment_kernel_get(stn_plan *plan, const stn_task *task, const segment_axis *axis,
                               const segment_shape *shape, const segment_pass *pass, segment_kernel *kernel,
                               stn_error *error);

@@ -7,7 +7,7 @@
 #include "base/arith.h"
 #include "base/error.h"
 #include "context/context.h"
-#include "strategies/segment/tables.h"
+#include "strategies/segment/segment_tables.h"
 
 enum { THREADS = 128 };
 
@@ -74,7 +74,7 @@ static stn_status make_face(stn_plan *plan, const segment_axis *along, const seg
     stn_params_int(&params, "SEGMENT_WHOLE", shape->whole);
     stn_params_int(&params, "SYMBOL_REAL", 0);
     stn_params_int(&params, "SYMBOL_EVEN", 1);
-    stn_params_int(&params, "SEGMENT_ALONE", 0);
+    stn_params_int(&params, "SEGMENT_SINGLE", 0);
     stn_params_int(&params, "SEGMENT_COSINES", 0);
     stn_params_int(&params, "SEGMENT_MIDDLE", 0);
     stn_params_int(&params, "EXPECTED_HEADER", sizeof(face_header));
@@ -188,7 +188,7 @@ static source_header lines_header(const stn_task *task, const segment_axis *axes
     for (int i = 0; i < shape->passes; i++)
         for (int side = 0; side < 2; side++) {
             const int axis = axes[i].axis, in = axes[i].side[side] == STN_FIXED;
-            h.constant[axis][side] = stn_task_outside(task, axis, side);
+            h.constant[axis][side] = stn_task_constant_value(task, axis, side);
             if (segment_side_is_odd(&axes[i], side)) h.at[axis][side] = (int32_t)(side ? axes[i].n - 1 - in : in);
         }
     return h;

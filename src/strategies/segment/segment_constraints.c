@@ -1,6 +1,6 @@
 /* Named constraints that a pass must satisfy: see plan/constraint.h. */
 #include "plan/constraint.h"
-#include "strategies/segment/shape.h"
+#include "strategies/segment/segment_shape.h"
 
 #define MOST_WORK_ITEMS ((int64_t)1 << 30)
 

@@ -152,7 +152,7 @@ static double predicted_error(const stn_task *task, const segment_shape *shape) 
     const bool dense = shape->pass[0].first < 0;
     const double fft_rounding = (arithmetic == STN_F64 ? ROUNDINGS_F64 : ROUNDINGS_F32) * rounding;
     const double random =
-        dense ? segment_dense_rounding(task, shape->fragment) : fft_rounding * stn_error_cancelling(task);
+        dense ? segment_dense_rounding(task, shape->fragment) : fft_rounding * stn_error_cancellation(task);
     const double stored = task->dtype == STN_F16 ? stn_error_rounding(STN_F16) : 0;
     double systematic = dense ? segment_dense_systematic(task->dtype, shape->fragment) : passes * rounding;
     for (int i = 0; i < shape->passes; i++)

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/arith.h"
-#include "base/best.h"
+#include "base/cheapest.h"
 #include "problem/stencil.h"
 #include "strategies/faces/margins.h"
 #include "strategies/segment/fft_tile.h"
@@ -129,7 +129,7 @@ static bool open_search(search *s, const char **why) {
 
 /* Variants to be timed of the cheapest candidates: more registers per thread, whole points, other
  * fragments of dense DFTs (first: any), unrotated segments, and other transfers of the shortest
- * segments (SEGMENT_WAY). */
+ * segments (SEGMENT_TRANSFER). */
 static const struct {
     int first;
     uint8_t whole, blocks, fragment, unrotated, transfer;
@@ -203,7 +203,7 @@ static bool add_shapes(const search *s, int64_t launches, segment_shape *best, d
             any = true;
             segment_cost(s->task, s->machine, &shape, &e);
             if (is_listed(best, *found, &shape)) continue;
-            segment_shape *to = stn_best_insert(best, costs, sizeof *best, found, most, e.seconds);
+            segment_shape *to = stn_cheapest_insert(best, costs, sizeof *best, found, most, e.seconds);
             if (to) *to = shape;
         }
     return any;
@@ -257,8 +257,9 @@ static size_t add_tiles(const search *s, segment_shape *best, double *costs, siz
     for (int k = 0; k < 2; k++)
         for (size_t i = 0; i < lists[k].found; i++) {
             if (timed && found == most) break;
-            segment_shape *to =
-                timed ? &best[found++] : stn_best_insert(best, costs, sizeof *best, &found, plain, lists[k].costs[i]);
+            segment_shape *to = timed
+                                    ? &best[found++]
+                                    : stn_cheapest_insert(best, costs, sizeof *best, &found, plain, lists[k].costs[i]);
             if (to) *to = lists[k].best[i];
         }
     return found;

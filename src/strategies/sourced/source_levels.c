@@ -31,7 +31,7 @@ static stn_task packed_task(const stn_task *task, uint64_t steps, bool zero) {
     own.source = own.in_place = false, own.alignment = 16;
     for (int axis = 0; axis < 3; axis++)
         for (int side = 0; side < 2; side++)
-            own.boundary[axis][side].value = zero ? 0 : stn_task_outside(task, axis, side);
+            own.boundary[axis][side].value = zero ? 0 : stn_task_constant_value(task, axis, side);
     return own;
 }
 

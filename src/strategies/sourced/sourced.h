@@ -3,7 +3,7 @@
 #ifndef STN_STRATEGIES_SOURCED_SOURCED_H
 #define STN_STRATEGIES_SOURCED_SOURCED_H
 #include "plan/plan.h"
-#include "strategies/common/layout.h"
+#include "strategies/common/grid_layout.h"
 
 struct stn_kernel;
 

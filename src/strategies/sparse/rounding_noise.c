@@ -192,7 +192,7 @@ static double split_noise(const stn_task *task, const sparse_shape *shape) {
     sparse_rows rows = {.all = 1};
     sparse_rows_of(task, shape->fused, &rows);
     double chance = stn_error_rounding(STN_F32) * sqrt(rows.all * shape->halves / 2.0);
-    return stn_error_of(CUT_OFF_ONE, chance, shape->launches) * stn_error_cancelling(task);
+    return stn_error_of(CUT_OFF_ONE, chance, shape->launches) * stn_error_cancellation(task);
 }
 
 /* The spread of random errors on few points: over 110 random grids the largest were 2.2 times the
@@ -214,7 +214,7 @@ double sparse_noise(const stn_task *task, sparse_spectrum *s, const sparse_shape
         }
     }
     const double few = 1 + FEW / sqrt(points);
-    double chance = few * stn_error_rounding(STN_F16) * sqrt(growth_factor + between) * stn_error_cancelling(task);
+    double chance = few * stn_error_rounding(STN_F16) * sqrt(growth_factor + between) * stn_error_cancellation(task);
     const double cut = launches * CUT_OFF * products_of_sum(task, shape);
     /* Truncation makes results smaller, freezing makes them larger. */
     return hypot(chance, fmax(cut, freezing_error(left) - cut / 3));

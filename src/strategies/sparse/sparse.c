@@ -2,7 +2,7 @@
  * SPTCStencil. f steps are one correlation with the taps' f-th power (common/stencil_power.h), with
  * any weights: a sum over its rows, each a banded matrix that is encoded on the host (encode.h).
  * Separable 2D taps are a chain of two such products, and sums of few separable terms are as many
- * chains. Kernels in kernel_templates/sparse: sparse_tile.cu; sparse_walk.cu for few rows of 2D
+ * chains. Kernels in kernel_templates/sparse: sparse_tile.cu; sparse_march.cu for few rows of 2D
  * taps; sparse_line.cu in 1D; sparse_chain.cu for terms. */
 #include <limits.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 #include "context/context.h"
 #include "context/kernel.h"
 #include "render/render.h"
-#include "strategies/common/turns.h"
+#include "strategies/common/ping_pong.h"
 #include "strategies/faces/margins.h"
 #include "strategies/sparse/sparse_cost_model.h"
 #include "strategies/sparse/sparse_operator.h"
@@ -159,7 +159,7 @@ static stn_status set_weights(stn_plan *plan, stn_error *error) {
         return status;
     }
     if (state->tables) stn_device_free(plan->context->device, state->tables);
-    next.shape.extended = stn_task_extended(&plan->task); /* the faces exist in any case */
+    next.shape.extended = stn_task_has_extension(&plan->task); /* the faces exist in any case */
     *state = next;
     return STN_OK;
 }
@@ -256,7 +256,7 @@ static uint64_t launches(const stn_plan *plan) { return (uint64_t)((const sparse
 static stn_status execute_part(stn_plan *plan, stn_part part, const stn_execution *at, stn_error *error) {
     const sparse_state *state = plan->state;
     run r = {state, (unsigned char *)at->workspace + state->grid_bytes, part.first};
-    return stn_take_turns(plan, &state->at, launches(plan), part, at, run_launch, &r, error);
+    return stn_ping_pong_run(plan, &state->at, launches(plan), part, at, run_launch, &r, error);
 }
 
 /* ---- descriptions */

@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "base/arith.h"
-#include "strategies/common/cost.h"
+#include "strategies/common/overlap_cost.h"
 #include "strategies/faces/margins.h"
 #include "strategies/sparse/weight_rounding.h"
 
@@ -27,12 +27,12 @@ static const struct {
     /* Fractions of the copy bandwidth in 1D: whole 128-byte lines; half a line in f16. */
     double line_copy_fraction;
     double half_line_copy_fraction;
-    /* Fraction of the copy bandwidth of sparse_walk in f16 with several tiles a block. */
+    /* Fraction of the copy bandwidth of sparse_march in f16 with several tiles a block. */
     double ring_copy_fraction;
     double single_tile_copy_fraction; /* the same with one tile a block */
     /* Warps on a multiprocessor that must have loads in flight to saturate memory. */
     double saturating_warps;
-    /* Fraction of the copy bandwidth of sparse_walk in f32, to which large_ring_point_cycles are
+    /* Fraction of the copy bandwidth of sparse_march in f32, to which large_ring_point_cycles are
      * added. */
     double large_ring_copy_fraction;
     double large_ring_point_cycles;
@@ -152,7 +152,7 @@ static double few_warps_factor(const sparse_shape *shape) {
  * otherwise warps wait for each other at each stage and times add up more. */
 static double overlap_seconds(const stn_task *task, const sparse_shape *shape, double memory, double tensor,
                               double shared) {
-    if (task->rank == 1) return few_warps_factor(shape) * stn_cost_beside(memory, fmax(tensor, shared));
+    if (task->rank == 1) return few_warps_factor(shape) * stn_cost_overlapped(memory, fmax(tensor, shared));
     if (shape->adjacent_warps) return few_warps_factor(shape) * cbrt(pow(memory, 3) + pow(tensor, 3) + pow(shared, 3));
     return few_warps_factor(shape) * hypot(hypot(memory, tensor), shared);
 }
@@ -166,7 +166,7 @@ static double copy_fraction(const stn_task *task, const sparse_shape *shape) {
            (shape->adjacent_columns == SPARSE_COLUMNS ? rates.adjacent_copy_fraction : rates.narrow_copy_fraction);
 }
 
-/* Seconds of a launch of sparse_walk in small blocks. Blocks with several tiles prefetch the next
+/* Seconds of a launch of sparse_march in small blocks. Blocks with several tiles prefetch the next
  * ones while they compute; those with one tile load first and compute then, so with fewer warps
  * less memory traffic is in flight. */
 static double ring_seconds(const stn_task *task, const stn_machine *machine, const sparse_shape *shape, double tensor,

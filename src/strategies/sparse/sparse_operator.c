@@ -68,7 +68,7 @@ static bool is_accurate(const stn_task *task, const sparse_shape *shape, const s
     now.noise = (float)sparse_noise(task, &spectrum, shape, terms);
     sparse_spectrum_clear(&spectrum);
     now.rounding = (float)sparse_terms_rounding(task, taps, terms, shape->parts, shape->launches);
-    return sparse_error(&now) <= stn_error_bar(task);
+    return sparse_error(&now) <= stn_error_bound(task);
 }
 
 /* Encodes V (axis 1) or U (axis 0), in the window of the longer operator. */

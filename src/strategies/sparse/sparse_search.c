@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "base/arith.h"
-#include "base/best.h"
+#include "base/cheapest.h"
 #include "plan/accuracy.h"
 #include "strategies/faces/margins.h"
 #include "strategies/sparse/rounding_noise.h"
@@ -35,7 +35,7 @@ static void insert(search *s, sparse_shape shape) {
     if (!shape.extended && s->faces_fused != shape.fused)
         s->faces_fused = shape.fused, s->faces = sparse_faces_seconds(s->task, s->machine, &shape);
     sparse_cost_with_faces(s->task, s->machine, &shape, shape.extended ? 0 : s->faces, &e);
-    sparse_shape *to = stn_best_insert(s->best, s->costs, sizeof shape, &s->count, s->most, e.seconds);
+    sparse_shape *to = stn_cheapest_insert(s->best, s->costs, sizeof shape, &s->count, s->most, e.seconds);
     if (to) *to = shape;
 }
 
@@ -149,7 +149,7 @@ static bool insert_sum(search *s, sparse_shape shape) {
         if (!sparse_fit(s->task, s->machine, fused, count, 1, &shape, s->tally)) break;
         shape.rounding = (float)errors.rounding[count];
         shape.noise = (float)errors.noise[count];
-        if (sparse_error(&shape) > ERROR_MARGIN * stn_error_bar(s->task)) continue;
+        if (sparse_error(&shape) > ERROR_MARGIN * stn_error_bound(s->task)) continue;
         insert(s, shape);
         break;
     }

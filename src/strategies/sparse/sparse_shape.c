@@ -7,7 +7,7 @@
 #include "base/arith.h"
 #include "render/render.h"
 #include "strategies/common/alignment_pad.h"
-#include "strategies/common/layout.h"
+#include "strategies/common/grid_layout.h"
 
 #define MOST_PRODUCTS 64 /* of one run of 8 rows, all parts; eight times as many are unrolled */
 #define MOST_FUSED 63
@@ -22,7 +22,7 @@
 #define LONG_LINE_ADJACENT 2 /* adjacent columns of a product in long lines */
 #define MEMORY_LINE 128      /* bytes */
 #define CHUNK 32             /* rows of a chain's ring that arrive together */
-#define WARP_ROWS 8          /* rows of a warp of sparse_walk */
+#define WARP_ROWS 8          /* rows of a warp of sparse_march */
 #define FRAGMENTS_HELD 16    /* left factors in registers, 4 each, besides 32 for sums */
 
 int sparse_reach(const stn_task *task, const sparse_shape *shape, int axis, int side) {
@@ -66,7 +66,7 @@ sparse_window sparse_window_y_of(const stn_task *task, const sparse_shape *shape
 
 const char *sparse_kernel_name(const stn_task *task, const sparse_shape *shape) {
     if (shape->terms) return "sparse_chain";
-    return task->rank == 1 ? "sparse_line" : shape->adjacent_warps ? "sparse_walk" : "sparse_tile";
+    return task->rank == 1 ? "sparse_line" : shape->adjacent_warps ? "sparse_march" : "sparse_tile";
 }
 
 /* Same layout as the kernels' stages; adjacent columns need no padding. */
@@ -85,7 +85,7 @@ static size_t stage_bytes(const stn_task *task, const sparse_shape *shape) {
     return (size_t)(stn_div_up(lines, 8) * (8 * columns + banks) * size);
 }
 
-/* Rows of sparse_walk's ring: those of `stages` tiles, and the reach of the taps. */
+/* Rows of sparse_march's ring: those of `stages` tiles, and the reach of the taps. */
 static size_t ring_bytes(const stn_task *task, const sparse_shape *shape) {
     sparse_window w = sparse_window_of(task, shape);
     int reach = sparse_reach(task, shape, 1, 0) + sparse_reach(task, shape, 1, 1);
@@ -283,11 +283,11 @@ bool sparse_fit(const stn_task *task, const stn_machine *machine, int fused, int
     shape->terms = terms;
     shape->parts = parts;
     shape->vector = stn_task_vector(task);
-    shape->extended = stn_task_extended(task);
+    shape->extended = stn_task_has_extension(task);
     return STN_CONSTRAINTS_HOLD(constraints, task, machine, shape, tally);
 }
 
-/* ---- sparse_walk */
+/* ---- sparse_march */
 
 /* Registers of a quarter multiprocessor, shared evenly by its warps. */
 #define REGISTERS_OF_QUARTER 16384

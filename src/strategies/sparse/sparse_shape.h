@@ -24,7 +24,7 @@ typedef struct sparse_shape {
     int stages; /* stages in shared memory */
     /* Adjacent columns among a product's eight: 8, in long lines 2, in narrow tiles 1. */
     int adjacent_columns;
-    int adjacent_warps; /* sparse_walk: adjacent warps of a block; 0: another kernel */
+    int adjacent_warps; /* sparse_march: adjacent warps of a block; 0: another kernel */
     int held;           /* rows of taps in registers at the same time */
     int iterations;     /* iterations of a block: planes in 3D, otherwise tiles */
     /* Fused launches are right up to the faces: axes wrap, or mirror symmetric taps. */
@@ -48,7 +48,7 @@ int sparse_products_of_part(const stn_task *task, const sparse_shape *shape);
  * be NULL. */
 bool sparse_fit(const stn_task *task, const stn_machine *machine, int fused, int terms, int parts, sparse_shape *shape,
                 stn_tally *tally);
-/* Changes a shape of sparse_tile to sparse_walk with so many stages: 1 (f16 only, one tile a block)
+/* Changes a shape of sparse_tile to sparse_march with so many stages: 1 (f16 only, one tile a block)
  * or more. False if the window is unsuitable or a multiprocessor cannot hold it. */
 bool sparse_fit_ring(const stn_task *task, const stn_machine *machine, int stages, sparse_shape *shape);
 /* Outputs that a warp computes at once. */

@@ -14,7 +14,7 @@
 #define ZERO_THRESHOLD 1e-15 /* relative to the taps: rounding */
 
 bool sparse_separable(const stn_task *task, double factors[3][STN_TASK_FACTORS]) {
-    return task->rank == 2 && stn_task_separable(task, factors);
+    return task->rank == 2 && stn_task_is_separable(task, factors);
 }
 
 /* ---- one term */

@@ -26,7 +26,7 @@ static size_t shared_by(const stn_task *task, int64_t length, int lines) {
 
 double spectral_parts_work(const spectral_choice *choice) {
     const double lines = spectral_in_parts(choice) ? 2.0 * choice->parts + 1 : 3;
-    return lines * choice->length[1] * stn_ladder_work(choice->length[1]);
+    return lines * choice->length[1] * stn_shared_fft_work(choice->length[1]);
 }
 
 /* Chooses the cheapest length of this number of parts, each with the points that reach into it;
@@ -38,7 +38,7 @@ static double choose_length(const stn_task *task, const stn_machine *machine, co
     double lowest = INFINITY;
     for (int64_t length = least; step >= LEAST_STEP && length <= least + least / 16; length++) {
         const size_t bytes = shared_by(task, length, choice->parts + 1);
-        if (!stn_ladder_good(length) || bytes > machine->shared_per_block) continue;
+        if (!stn_shared_fft_good(length) || bytes > machine->shared_per_block) continue;
         now.length[1] = (int)length;
         const int64_t domain[3] = {1, length, choice->length[2]};
         if (!spectral_symbol_form(task, machine, domain).taps) continue;

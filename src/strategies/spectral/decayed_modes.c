@@ -1,5 +1,5 @@
 /* Decayed modes: columns whose points have decayed to 0 and which only have a source are solved by
- * a recursion instead of transforms; see kernel_templates/spectral/spectral_settle.cu. */
+ * a recursion instead of transforms; see kernel_templates/spectral/spectral_decayed_modes.cu. */
 #include <math.h>
 
 #include "base/arith.h"
@@ -60,7 +60,7 @@ bool spectral_decayed_modes_fit(const stn_task *task, const stn_machine *machine
 bool spectral_has_decayed_modes(const stn_task *task, const spectral_choice *choice, double decay_bound) {
     if (task->rank != 3 || task->reach[0][0] != 1 || task->reach[0][1] != 1) return false;
     for (int axis = 0; axis < 3; axis++)
-        if (!stn_task_mirrored(task, axis)) return false;
+        if (!stn_task_is_symmetric(task, axis)) return false;
     if (choice->with_points[2] >= choice->kept[2] && choice->with_points[1] >= choice->kept[1]) return false;
     if (task->n[0] < LEAST_POINTS || parts_of(task, choice) * columns_of(task) > MOST_THREADS) return false;
     /* 1 - K lies between decay_bound and 2 - decay_bound, so lambda is at most this. */
@@ -82,13 +82,13 @@ stn_status spectral_make_decayed_modes(stn_plan *plan, spectral_state *state, st
     stn_params_elements(&params, task->dtype);
     spectral_extension_params(&state->shape.axis[0], &params);
     stn_params_int(&params, "EXPECTED_HEADER", sizeof(spectral_decayed_arguments));
-    stn_params_int(&params, "SETTLE_POINTS", task->n[0]);
-    stn_params_int(&params, "SETTLE_EACH", each_of(task, choice));
-    stn_params_int(&params, "SETTLE_COLUMNS", columns_of(task));
-    stn_params_int(&params, "SETTLE_ROWS", rows_of(choice) > 1 ? MOST_ROWS : 0);
-    stn_params_int(&params, "SETTLE_AHEAD", looks_ahead(task, &plan->machine, choice));
+    stn_params_int(&params, "DECAYED_POINTS", task->n[0]);
+    stn_params_int(&params, "DECAYED_EACH", each_of(task, choice));
+    stn_params_int(&params, "DECAYED_COLUMNS", columns_of(task));
+    stn_params_int(&params, "DECAYED_ROWS", rows_of(choice) > 1 ? MOST_ROWS : 0);
+    stn_params_int(&params, "DECAYED_PREFETCH", looks_ahead(task, &plan->machine, choice));
     stn_params_int(&params, "BLOCKS", stn_max(1, blocks_of(task, choice, threads)));
-    STN_TRY(stn_kernel_make(plan->context, "spectral_settle", &params, shared_of(task, &plan->machine, choice),
+    STN_TRY(stn_kernel_make(plan->context, "spectral_decayed_modes", &params, shared_of(task, &plan->machine, choice),
                             &state->source.decayed_modes, error));
     stn_plan_list_kernel(plan, state->source.decayed_modes);
     return STN_OK;
@@ -152,7 +152,7 @@ stn_status spectral_run_decayed_modes(const stn_plan *plan, const spectral_state
             (const unsigned char *)run->workspace + source->faces[1 + f] + grid * a.faces[f].grid * cell;
     }
     a.scale = 0.5 / ((double)length[1] * length[2]);
-    for (int side = 0; side < 2; side++) a.adjacent[side] = (int32_t)stn_extension_beside(&shape->axis[0], side);
+    for (int side = 0; side < 2; side++) a.adjacent[side] = (int32_t)stn_extension_neighbour(&shape->axis[0], side);
     const int64_t rows = place_columns(plan, state, slab, &a);
     if (rows <= 0) return STN_OK;
     const int64_t blocks = stn_div_up(rows, a.rows_per_block) * a.tiles * (slab ? 1 : task->batch);

@@ -12,7 +12,7 @@
 #include "context/context.h"
 #include "context/kernel.h"
 #include "context/search_cache.h"
-#include "strategies/common/layout.h"
+#include "strategies/common/grid_layout.h"
 #include "strategies/common/roots.h"
 #include "strategies/spectral/spectral_arguments.h"
 
@@ -36,7 +36,7 @@ typedef struct limits {
 } limits;
 
 static limits limits_of(const stn_task *task, const stn_machine *machine) {
-    return (limits){stn_ladder_most_points(spectral_wide(task), machine->shared_per_block),
+    return (limits){stn_shared_fft_most_points(spectral_wide(task), machine->shared_per_block),
                     machine->sm >= 90 ? MOST_SHARES : 1};
 }
 
@@ -68,7 +68,7 @@ static int good_lengths(const limits *l, bool rows, int *list) {
     for (int64_t n = 2; n <= (rows ? l->most * l->shares : l->most) && count < LENGTHS; n += n <= l->most ? 1 : 64) {
         /* The first stage is distributed over the blocks of a cluster. */
         if (n > l->most && n % 64) n = stn_round_up(n, 64);
-        if (stn_ladder_good(n) && !(rows && n % 2)) list[count++] = (int)n;
+        if (stn_shared_fft_good(n) && !(rows && n % 2)) list[count++] = (int)n;
     }
     return count;
 }
@@ -138,7 +138,7 @@ typedef struct sides {
     side columns, rows;
 } sides;
 
-static bool take_known(stn_found *found, sides *s) {
+static bool take_known(stn_search_cache *found, sides *s) {
     if (!found) return false;
     pthread_mutex_lock(&found->lock);
     const sides *known = found->sheets;
@@ -149,7 +149,7 @@ static bool take_known(stn_found *found, sides *s) {
     return same;
 }
 
-static void find_sides(stn_found *found, const limits *l, bool wide, sides *s) {
+static void find_sides(stn_search_cache *found, const limits *l, bool wide, sides *s) {
     s->limits = *l, s->wide = wide;
     if (take_known(found, s)) return;
     find_side(l, wide, false, &s->columns);
@@ -260,17 +260,17 @@ size_t spectral_four_step_variants(const stn_task *task, const stn_machine *mach
 
 static void make_lines(const stn_task *task, const stn_machine *machine, spectral_four_step *s) {
     const bool wide = spectral_wide(task);
-    stn_ladder_needs needs = {.wide = wide, .last = 8, .shares = 1, .copies = 1, .lines = s->choice.pairs};
+    stn_shared_fft_needs needs = {.wide = wide, .last = 8, .shares = 1, .copies = 1, .lines = s->choice.pairs};
     /* No register spills. */
     needs.threads = s->choice.column_threads ? s->choice.column_threads : wide ? 384 : 640;
     needs.shared = machine->shared_per_block;
     needs.total = machine->shared_per_multiprocessor;
-    stn_ladder_make(machine->found, s->choice.rows, &needs, &s->down);
+    stn_shared_fft_make(machine->found, s->choice.rows, &needs, &s->down);
     needs.shares = limits_of(task, machine).shares;
     /* A source needs registers. */
     needs.lines = 1, needs.last = stn_extension_odd(&s->axis) ? 8 : 16;
     needs.threads = s->choice.row_threads ? s->choice.row_threads : wide ? 512 : 768;
-    stn_ladder_make(machine->found, s->choice.width, &needs, &s->along);
+    stn_shared_fft_make(machine->found, s->choice.width, &needs, &s->along);
 }
 
 void spectral_four_step_make(const stn_task *task, const stn_machine *machine, const spectral_four_step_choice *choice,
@@ -349,7 +349,7 @@ typedef struct images {
 static int side_of(const spectral_four_step *s, int64_t window, int64_t p, int *sign) {
     const int64_t at = stn_extension_image(&s->axis, window * s->choice.useful - s->choice.before + p, sign);
     for (int side = 0; side < 2 && *sign; side++)
-        if (at == stn_extension_beside(&s->axis, side)) return side;
+        if (at == stn_extension_neighbour(&s->axis, side)) return side;
     return -1;
 }
 
@@ -361,7 +361,7 @@ static int64_t next_image(const spectral_four_step *s, int64_t from) {
     const int64_t spacing = stn_extension_period(e) / (e->sign[0] == e->sign[1] ? 1 : 2);
     int64_t best = INT64_MAX;
     for (int side = 0; side < 2; side++) {
-        const int64_t adjacent = stn_extension_beside(e, side);
+        const int64_t adjacent = stn_extension_neighbour(e, side);
         for (int mirrored = 0; mirrored < 2 && adjacent >= 0; mirrored++) {
             const int64_t rest = ((mirrored ? -e->beyond[0] - adjacent : adjacent) - from) % spacing;
             best = stn_min(best, from + (rest < 0 ? rest + spacing : rest));
@@ -405,8 +405,8 @@ static void place_tables(const stn_task *task, spectral_four_step_state *state) 
     const size_t cell = wide ? 16 : 8, rows = (size_t)s->choice.rows / 2 + 1;
     const size_t images = state->has_source ? (size_t)find_images(s, NULL) : 0;
     state->size = 0;
-    state->down = allocated(&state->size, stn_ladder_roots(&s->down, wide, NULL) + 16);
-    state->along = allocated(&state->size, stn_ladder_roots(&s->along, wide, NULL) + 16);
+    state->down = allocated(&state->size, stn_shared_fft_roots(&s->down, wide, NULL) + 16);
+    state->along = allocated(&state->size, stn_shared_fft_roots(&s->along, wide, NULL) + 16);
     state->fine = allocated(&state->size, ((size_t)1 << s->fine) * cell);
     state->coarse = allocated(&state->size, (size_t)((s->length >> s->fine) + 1) * cell);
     state->half_angles = allocated(&state->size, rows * 16);
@@ -422,11 +422,11 @@ static bool fill(const stn_task *task, const spectral_four_step_state *state, un
     const spectral_four_step *s = &state->shape;
     const bool wide = spectral_wide(task);
     const int64_t zero[1] = {0}, *const place[2] = {zero, zero};
-    stn_ladder_roots(&s->down, wide, to + state->down);
-    stn_ladder_roots(&s->along, wide, to + state->along);
-    for (int64_t m = 0; m < (int64_t)1 << s->fine; m++) stn_put_root(to + state->fine, (size_t)m, wide, m, s->length);
+    stn_shared_fft_roots(&s->down, wide, to + state->down);
+    stn_shared_fft_roots(&s->along, wide, to + state->along);
+    for (int64_t m = 0; m < (int64_t)1 << s->fine; m++) stn_store_root(to + state->fine, (size_t)m, wide, m, s->length);
     for (int64_t m = 0; m <= s->length >> s->fine; m++)
-        stn_put_root(to + state->coarse, (size_t)m, wide, m << s->fine, s->length);
+        stn_store_root(to + state->coarse, (size_t)m, wide, m << s->fine, s->length);
     for (int64_t k = 0; k <= s->choice.rows / 2; k++)
         put_half((double *)(void *)(to + state->half_angles) + 2 * k, k, s->length);
     for (int64_t k = 0; k < s->choice.width; k++)
@@ -487,7 +487,7 @@ static stn_status make_columns(stn_plan *plan, const spectral_four_step_state *s
     stn_text params = STN_TEXT_EMPTY;
     stn_params_begin(&params);
     stn_params_elements(&params, plan->task.dtype);
-    stn_ladder_params(&s->down, &params);
+    stn_shared_fft_params(&s->down, &params);
     spectral_extension_params(&s->axis, &params);
     stn_params_int(&params, "EXPECTED_HEADER", sizeof(spectral_four_step_arguments));
     stn_params_int(&params, "VECTOR", in_pairs(&plan->task, s, back) ? 2 : 1);
@@ -495,11 +495,11 @@ static stn_status make_columns(stn_plan *plan, const spectral_four_step_state *s
     stn_params_int(&params, "SPECTRUM_BACK", back);
     stn_params_int(&params, "FROZEN_LOW", frozen(&s->axis, 0));
     stn_params_int(&params, "FROZEN_HIGH", frozen(&s->axis, 1));
-    stn_params_int(&params, "SHEET_WIDTH", s->choice.width);
-    stn_params_int(&params, "SHEET_FINE", s->fine);
-    stn_params_int(&params, "SHEET_USEFUL", s->choice.useful);
+    stn_params_int(&params, "FOUR_STEP_WIDTH", s->choice.width);
+    stn_params_int(&params, "FOUR_STEP_FINE", s->fine);
+    stn_params_int(&params, "FOUR_STEP_USEFUL", s->choice.useful);
     STN_TRY(stn_kernel_make(plan->context, "spectral_four_step", &params,
-                            stn_ladder_shared(&s->down, spectral_wide(&plan->task)), kernel, error));
+                            stn_shared_fft_bytes(&s->down, spectral_wide(&plan->task)), kernel, error));
     stn_plan_list_kernel(plan, *kernel);
     return STN_OK;
 }
@@ -511,25 +511,25 @@ static stn_status make_rows(stn_plan *plan, spectral_four_step_state *state, stn
     stn_text params = STN_TEXT_EMPTY;
     stn_params_begin(&params);
     stn_params_elements(&params, task->dtype);
-    stn_ladder_params(&s->along, &params);
+    stn_shared_fft_params(&s->along, &params);
     spectral_extension_params(&none, &params);
     stn_params_int(&params, "EXPECTED_HEADER", sizeof(spectral_columns_arguments));
     stn_params_int(&params, "SPECTRUM_GROUP", 1);
     stn_params_int(&params, "DIRECTION", SPECTRAL_BOTH);
-    stn_params_int(&params, "SPECTRUM_APART", task->snapshots > 1);
+    stn_params_int(&params, "SPECTRUM_ELSEWHERE", task->snapshots > 1);
     stn_params_int(&params, "SOURCES", state->has_source ? 3 : 0);
     stn_params_int(&params, "SYMBOL", !s->symbol.plain);
-    stn_params_int(&params, "SYMBOL_TURNED", 1);
+    stn_params_int(&params, "SYMBOL_ANGLE_SUM", 1);
     stn_params_int(&params, "SYMBOL_SUM", task->sum);
-    stn_params_int(&params, "COLUMNS_DEAD", 0);
+    stn_params_int(&params, "COLUMNS_DECAYED", 0);
     stn_params_int(&params, "COLUMN_PARTS", 1);
     stn_params_int(&params, "COLUMN_STEP", 0);
     stn_params_int(&params, "COLUMN_SLABS", 0);
-    stn_params_int(&params, "COLUMN_UNEVEN", 0);
+    stn_params_int(&params, "COLUMN_ODD_ROWS", 0);
     stn_params_int(&params, "SYMBOL_HIGH", s->symbol.high);
     stn_params_int(&params, "SYMBOL_LOW", s->symbol.low);
     STN_TRY(stn_kernel_make(plan->context, "spectral_columns", &params,
-                            stn_ladder_shared(&s->along, spectral_wide(task)), &state->rows, error));
+                            stn_shared_fft_bytes(&s->along, spectral_wide(task)), &state->rows, error));
     stn_plan_list_kernel(plan, state->rows);
     return STN_OK;
 }
@@ -602,13 +602,13 @@ static const void *table(const spectral_four_step_state *state, size_t at) {
     return (const unsigned char *)state->tables + at;
 }
 
-static stn_status launch(const stn_plan *plan, const stn_ladder *line, const struct stn_kernel *kernel, int64_t blocks,
-                         void *arguments, void *stream, stn_error *error) {
+static stn_status launch(const stn_plan *plan, const stn_shared_fft *line, const struct stn_kernel *kernel,
+                         int64_t blocks, void *arguments, void *stream, stn_error *error) {
     stn_launch how = {.grid = {(unsigned)blocks * (unsigned)line->shares, 1, 1}, .stream = stream};
     how.block[0] = (unsigned)(line->threads * line->lines);
     how.block[1] = how.block[2] = 1;
     if (line->shares > 1) how.cluster = (unsigned)line->shares;
-    how.shared = stn_ladder_shared(line, spectral_wide(&plan->task));
+    how.shared = stn_shared_fft_bytes(line, spectral_wide(&plan->task));
     return stn_module_launch(kernel->module, &how, arguments, error);
 }
 
@@ -681,7 +681,7 @@ stn_status spectral_four_step_execute(stn_plan *plan, const stn_execution *run, 
 
 /* ---- description ----------------------------------------------------------------------------- */
 
-static void describe_line(const stn_ladder *line, const char *name, stn_text *text) {
+static void describe_line(const stn_shared_fft *line, const char *name, stn_text *text) {
     stn_text_printf(text, "; %s: %d x %d threads, ", name, line->lines, line->threads);
     for (int s = 0; s < line->stages; s++) stn_text_printf(text, s ? ".%d" : "%d", line->radix[s]);
     if (line->shares > 1) stn_text_printf(text, ", clusters of %d", line->shares);

@@ -27,7 +27,7 @@ typedef struct spectral_four_step {
     /* windows: of one grid. windows_at_once: windows, over all grids, that run together. */
     int64_t windows, windows_at_once;
     int64_t spectrum; /* Complex numbers of a window's spectrum. */
-    stn_ladder down, along;
+    stn_shared_fft down, along;
     stn_symbol symbol;
     int fine; /* log2 of the size of the first of two tables of twiddle factors. */
 } spectral_four_step;

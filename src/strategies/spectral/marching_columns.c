@@ -1,18 +1,18 @@
 /* The middle pass of tiles: a marching loop down the columns; see
- * kernel_templates/spectral/spectral_walk.cu. */
+ * kernel_templates/spectral/spectral_march.cu. */
 #include "base/arith.h"
 #include "base/error.h"
 #include "context/context.h"
 #include "context/kernel.h"
 #include "plan/plan.h"
 #include "render/render.h"
-#include "strategies/common/layout.h"
+#include "strategies/common/grid_layout.h"
 #include "strategies/spectral/spectral_passes.h"
 
 /* Bytes of shared memory without factors; bytes left for factors; both. */
 static size_t shared_of_lines(const stn_task *task, const spectral_shape *shape) {
-    const stn_ladder *line = &shape->line[1];
-    return stn_ladder_shared(line, spectral_wide(task)) +
+    const stn_shared_fft *line = &shape->line[1];
+    return stn_shared_fft_bytes(line, spectral_wide(task)) +
            spectral_march_carry(task, &shape->choice, &shape->axis[1], line->lines);
 }
 static size_t factors_of(const stn_plan *plan, const spectral_shape *shape) {
@@ -27,20 +27,20 @@ stn_status spectral_make_march(stn_plan *plan, const spectral_shape *shape, stn_
     stn_text params = STN_TEXT_EMPTY;
     stn_params_begin(&params);
     stn_params_elements(&params, plan->task.dtype);
-    stn_ladder_params(&shape->line[1], &params);
+    stn_shared_fft_params(&shape->line[1], &params);
     spectral_extension_params(&shape->axis[1], &params);
     stn_params_int(&params, "EXPECTED_HEADER", sizeof(spectral_march_arguments));
-    stn_params_int(&params, "WALK_STEP", shape->choice.step[0]);
-    stn_params_int(&params, "WALK_BEFORE", shape->choice.before[1]);
-    stn_params_int(&params, "WALK_WIDTH", shape->width);
-    stn_params_int(&params, "WALK_LEGS", shape->chunks);
-    stn_params_int(&params, "WALK_FACTORS", factors_of(plan, shape) > 0);
+    stn_params_int(&params, "MARCH_STEP", shape->choice.step[0]);
+    stn_params_int(&params, "MARCH_BEFORE", shape->choice.before[1]);
+    stn_params_int(&params, "MARCH_WIDTH", shape->width);
+    stn_params_int(&params, "MARCH_CHUNKS", shape->chunks);
+    stn_params_int(&params, "MARCH_FACTORS", factors_of(plan, shape) > 0);
     stn_params_int(&params, "SYMBOL", shape->symbol.taps ? 2 : !shape->symbol.plain);
-    stn_params_int(&params, "SYMBOL_TURNED", 0);
+    stn_params_int(&params, "SYMBOL_ANGLE_SUM", 0);
     stn_params_int(&params, "SYMBOL_SUM", plan->task.sum);
     stn_params_int(&params, "SYMBOL_HIGH", shape->symbol.high);
     stn_params_int(&params, "SYMBOL_LOW", shape->symbol.low);
-    STN_TRY(stn_kernel_make(plan->context, "spectral_walk", &params, shared_of(plan, shape), kernel, error));
+    STN_TRY(stn_kernel_make(plan->context, "spectral_march", &params, shared_of(plan, shape), kernel, error));
     stn_plan_list_kernel(plan, *kernel);
     return STN_OK;
 }
@@ -84,7 +84,7 @@ stn_status spectral_run_march(const stn_plan *plan, const spectral_state *state,
                               const stn_execution *run, stn_error *error) {
     const stn_task *task = &plan->task;
     const spectral_shape *shape = &state->shape;
-    const stn_ladder *line = &shape->line[1];
+    const stn_shared_fft *line = &shape->line[1];
     const unsigned char *tables = state->tables;
     spectral_march_arguments a = {.spectrum = run->workspace, .roots = tables + state->roots[1]};
     a.symbol.parts = tables + state->parts, a.symbol.angles = tables + state->angles;

@@ -353,7 +353,7 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
         stn_text_printf(text, ", in slabs of %d frequencies along x, of which the output's rows hold %d",
                         shape->choice.slab * shape->slabs.line, shape->slabs.held);
     for (int axis = shape->last; axis < 3; axis++) {
-        const stn_ladder *line = &shape->line[axis];
+        const stn_shared_fft *line = &shape->line[axis];
         stn_text_printf(text, "; %c: %d x %d threads, ", "zyx"[axis], line -> lines, line -> threads);
         for (int s = 0; s < line->stages; s++) stn_text_printf(text, s ? ".%d" : "%d", line->radix[s]);
     }

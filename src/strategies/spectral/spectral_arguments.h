@@ -53,7 +53,7 @@ typedef struct spectral_columns_arguments {
     spectral_four_step_rows four_step;
 } spectral_columns_arguments;
 
-/* Of spectral_settle.cu. */
+/* Of spectral_decayed_modes.cu. */
 typedef struct spectral_decayed_arguments {
     void *spectrum;
     const void *parts;
@@ -66,7 +66,7 @@ typedef struct spectral_decayed_arguments {
         with_points_across, adjacent[2], unused;
 } spectral_decayed_arguments;
 
-/* Of spectral_walk.cu. */
+/* Of spectral_march.cu. */
 typedef struct spectral_march_arguments {
     void *spectrum;
     const void *chunk_halo;

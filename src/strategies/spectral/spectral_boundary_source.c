@@ -29,7 +29,7 @@ static stn_status make_transform(stn_plan *plan, spectral_state *state, int axis
     stn_text params = STN_TEXT_EMPTY;
     stn_params_begin(&params);
     stn_params_elements(&params, wide ? STN_F64 : STN_F32);
-    stn_ladder_params(&shape->line[axis], &params);
+    stn_shared_fft_params(&shape->line[axis], &params);
     spectral_extension_params(&shape->axis[axis], &params);
     stn_params_int(&params, "SPECTRUM_GROUP", 1);
     stn_params_int(&params, "EXPECTED_HEADER",
@@ -39,26 +39,26 @@ static stn_status make_transform(stn_plan *plan, spectral_state *state, int axis
         stn_params_int(&params, "STRIPS", 0);
         stn_params_int(&params, "SPECTRUM_BACK", 0);
         stn_params_int(&params, "SPECTRUM_ADDS", 0);
-        stn_params_int(&params, "SPECTRUM_HELD", 0);
+        stn_params_int(&params, "SPECTRUM_IN_OUTPUT", 0);
         stn_params_int(&params, "FROZEN_LOW", 0);
         stn_params_int(&params, "FROZEN_HIGH", 0);
     } else {
         stn_params_int(&params, "DIRECTION", SPECTRAL_FORWARD);
-        stn_params_int(&params, "SPECTRUM_APART", axis == 0 && shape->choice.decayed_solver);
+        stn_params_int(&params, "SPECTRUM_ELSEWHERE", axis == 0 && shape->choice.decayed_solver);
         stn_params_int(&params, "SOURCES", 0);
         stn_params_int(&params, "SYMBOL", 0);
-        stn_params_int(&params, "SYMBOL_TURNED", 0);
+        stn_params_int(&params, "SYMBOL_ANGLE_SUM", 0);
         stn_params_int(&params, "SYMBOL_SUM", 0);
-        stn_params_int(&params, "COLUMNS_DEAD", 0);
+        stn_params_int(&params, "COLUMNS_DECAYED", 0);
         stn_params_int(&params, "COLUMN_PARTS", 1);
         stn_params_int(&params, "COLUMN_STEP", 0);
         stn_params_int(&params, "COLUMN_SLABS", 0);
-        stn_params_int(&params, "COLUMN_UNEVEN", 0);
+        stn_params_int(&params, "COLUMN_ODD_ROWS", 0);
         stn_params_int(&params, "SYMBOL_HIGH", 0);
         stn_params_int(&params, "SYMBOL_LOW", 0);
     }
     STN_TRY(stn_kernel_make(plan->context, axis == 2 ? "spectral_rows" : "spectral_columns", &params,
-                            stn_ladder_shared(&shape->line[axis], wide), &state->source.transform[axis], error));
+                            stn_shared_fft_bytes(&shape->line[axis], wide), &state->source.transform[axis], error));
     stn_plan_list_kernel(plan, state->source.transform[axis]);
     return STN_OK;
 }
@@ -132,7 +132,7 @@ stn_status spectral_make_source(stn_plan *plan, spectral_state *state, size_t *b
  * `factor`, at k < count: [k][side]. */
 static void fill_unit_responses(const stn_extension *e, int64_t count, double factor, bool wide, void *to) {
     for (int side = 0; side < 2; side++) {
-        int64_t adjacent = stn_extension_beside(e, side);
+        int64_t adjacent = stn_extension_neighbour(e, side);
         for (int64_t p = 0; p < e->length && adjacent >= 0; p++) {
             int sign;
             if (stn_extension_image(e, p - e->before, &sign) != adjacent || sign == 0) continue;
@@ -199,8 +199,8 @@ static stn_status launch_values(const stn_plan *plan, const stn_extension *const
     a->in_batch = task->in_batch_stride;
     for (int axis = 0; axis < 3; axis++)
         for (int side = 0; side < 2; side++) {
-            a->constant[axis][side] = stn_task_outside(task, axis, side);
-            a->at[axis][side] = axes[axis] ? (int32_t)stn_extension_beside(axes[axis], side) : -1;
+            a->constant[axis][side] = stn_task_constant_value(task, axis, side);
+            a->at[axis][side] = axes[axis] ? (int32_t)stn_extension_neighbour(axes[axis], side) : -1;
         }
     a->nz = (int32_t)n[0], a->ny = (int32_t)n[1], a->nx = (int32_t)n[2];
     a->ntaps = (int32_t)task->ntaps;

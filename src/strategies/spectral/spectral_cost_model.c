@@ -88,10 +88,10 @@ static double seconds_of_tiles(const stn_task *task, const stn_machine *machine,
     const double rate = machine->flops[wide ? STN_UNIT_FMA_F64 : STN_UNIT_FMA_F32] / 2;
     const double strips = (double)task->batch * s->strips, rows = strips * (double)task->n[1] * c->length[2] / 2;
     const double many = c->row_blocks >= SPECTRAL_MANY && s->strips > 1 && !wide ? ROWS_OF_MANY : 1;
-    const double row = 2 * rows * (stn_ladder_work(c->length[2] / 2) + PAIRS) * many;
+    const double row = 2 * rows * (stn_shared_fft_work(c->length[2] / 2) + PAIRS) * many;
     const double transforms = s->symbol.taps ? 3 : 2;
     const double segment =
-        c->length[1] * (transforms * stn_ladder_work(c->length[1]) / 2 + tile_rates[!wide].segment / c->length[1]);
+        c->length[1] * (transforms * stn_shared_fft_work(c->length[1]) / 2 + tile_rates[!wide].segment / c->length[1]);
     const int blocks = s->line[1].blocks;
     const double occupancy_factor = blocks > 2 ? 1 : blocks == 2 ? tile_rates[!wide].two : tile_rates[!wide].alone;
     const double narrow = s->line[1].lines * (wide ? 16 : 8) < 128 ? tile_rates[!wide].narrow : 1;
@@ -140,7 +140,7 @@ static double left_away(const stn_task *task, const spectral_choice *c) {
             (double)c->length[axis] >= (double)task->n[axis] + steps * (task->reach[axis][0] + task->reach[axis][1]);
         if (!(c->exact >> axis & 1) && !all) sum += BEYOND * spectral_tail(task);
     }
-    return sum * stn_error_cancelling(task);
+    return sum * stn_error_cancellation(task);
 }
 
 void spectral_estimate(const stn_task *task, const stn_machine *machine, const spectral_shape *s,

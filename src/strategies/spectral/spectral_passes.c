@@ -12,7 +12,7 @@
 #include "context/kernel.h"
 #include "host/pool.h"
 #include "render/render.h"
-#include "strategies/common/layout.h"
+#include "strategies/common/grid_layout.h"
 #include "strategies/spectral/spectral_arguments.h"
 
 /* ---- kernels --------------------------------------------------------------------------------- */
@@ -40,13 +40,13 @@ static stn_status make_pass(stn_plan *plan, const spectral_state *state, spectra
     const spectral_shape *shape = &state->shape;
     const bool sources = state->source.has;
     const stn_task *task = &plan->task;
-    const stn_ladder *line = &shape->line[pass->axis];
+    const stn_shared_fft *line = &shape->line[pass->axis];
     if (pass->axis == 1 && spectral_tiled(&shape->choice))
         return spectral_make_march(plan, shape, &pass->kernel, error);
     stn_text params = STN_TEXT_EMPTY;
     stn_params_begin(&params);
     stn_params_elements(&params, task->dtype);
-    stn_ladder_params(line, &params);
+    stn_shared_fft_params(line, &params);
     spectral_extension_params(&shape->axis[pass->axis], &params);
     stn_params_int(&params, "SPECTRUM_GROUP", shape->choice.group);
     const char *name = "spectral_rows";
@@ -60,7 +60,7 @@ static stn_status make_pass(stn_plan *plan, const spectral_state *state, spectra
         stn_params_int(&params, "VECTOR", even && !unaligned && stn_task_vector(task) > 1 ? 2 : 1);
         stn_params_int(&params, "STRIPS", shape->choice.step[1] > 0);
         stn_params_int(&params, "SPECTRUM_ADDS", task->sum && pass->direction == SPECTRAL_BACK);
-        stn_params_int(&params, "SPECTRUM_HELD", shape->slabs.held > 0);
+        stn_params_int(&params, "SPECTRUM_IN_OUTPUT", shape->slabs.held > 0);
         stn_params_int(&params, "SPECTRUM_BACK", pass->direction == SPECTRAL_BACK);
         stn_params_int(&params, "FROZEN_LOW", spectral_frozen(&shape->axis[2], 0));
         stn_params_int(&params, "FROZEN_HIGH", spectral_frozen(&shape->axis[2], 1));
@@ -68,25 +68,25 @@ static stn_status make_pass(stn_plan *plan, const spectral_state *state, spectra
         name = "spectral_columns";
         stn_params_int(&params, "DIRECTION", pass->direction);
         const bool slabs = spectral_in_slabs(&shape->choice), stack = task->snapshots > 1;
-        stn_params_int(&params, "SPECTRUM_APART", pass->direction == SPECTRAL_BOTH ? stack : 2 * slabs);
-        stn_params_int(&params, "COLUMN_UNEVEN", pass->direction != SPECTRAL_BOTH && shape->slabs.uneven);
+        stn_params_int(&params, "SPECTRUM_ELSEWHERE", pass->direction == SPECTRAL_BOTH ? stack : 2 * slabs);
+        stn_params_int(&params, "COLUMN_ODD_ROWS", pass->direction != SPECTRAL_BOTH && shape->slabs.uneven);
         stn_params_int(&params, "COLUMN_SLABS", slabs);
         stn_params_int(&params, "SOURCES",
                        sources && pass->direction == SPECTRAL_BOTH ? (shape->last == 0 ? 2 : 1) : 0);
         const bool meets_symbol = pass->direction == SPECTRAL_BOTH;
         stn_params_int(&params, "SYMBOL", !meets_symbol ? 0 : shape->symbol.taps ? 2 : !shape->symbol.plain);
-        stn_params_int(&params, "SYMBOL_TURNED", 0);
+        stn_params_int(&params, "SYMBOL_ANGLE_SUM", 0);
         stn_params_int(&params, "SYMBOL_SUM", meets_symbol && task->sum);
         stn_params_int(&params, "COLUMN_PARTS", stn_max(1, shape->choice.parts));
         stn_params_int(&params, "COLUMN_STEP", shape->choice.parts ? spectral_parts_step(task, &shape->choice) : 0);
-        stn_params_int(&params, "COLUMNS_DEAD",
+        stn_params_int(&params, "COLUMNS_DECAYED",
                        !meets_symbol                          ? 0
                        : spectral_solves_decayed_modes(state) ? 2
                                                               : has_columns_without_points(shape));
         stn_params_int(&params, "SYMBOL_HIGH", shape->symbol.high);
         stn_params_int(&params, "SYMBOL_LOW", shape->symbol.low);
     }
-    size_t shared = stn_ladder_shared(line, spectral_wide(task));
+    size_t shared = stn_shared_fft_bytes(line, spectral_wide(task));
     STN_TRY(stn_kernel_make(plan->context, name, &params, shared, &pass->kernel, error));
     stn_plan_list_kernel(plan, pass->kernel);
     return STN_OK;
@@ -116,7 +116,7 @@ static int64_t frequency_at(int64_t place, int64_t kept, int64_t length) {
 typedef struct parts_job {
     const spectral_shape *shape;
     const stn_task *task;
-    const stn_symbol_turns *roots;
+    const stn_symbol_tables *roots;
     /* Frequencies of every line along the first of the other axes, then along the second. */
     const int64_t *at;
     double *parts;
@@ -156,7 +156,7 @@ static bool make_all_parts(const stn_context *context, parts_job *job) {
     const int64_t count = job->rows > 1 ? job->rows / 2 + 1 : job->shape->columns;
     const int64_t grain = stn_max(1, stn_max(LINES, TERMS / (int64_t)job->task->ntaps) / job->row);
     const int64_t threads = stn_min(stn_min(stn_compile_threads(context), THREADS), count / grain);
-    stn_symbol_turns *const roots = stn_symbol_turns_make(&job->shape->symbol);
+    stn_symbol_tables *const roots = stn_symbol_tables_make(&job->shape->symbol);
     stn_pool *pool = NULL;
     if (!roots) return false;
     job->roots = roots;
@@ -165,7 +165,7 @@ static bool make_all_parts(const stn_context *context, parts_job *job) {
     else
         make_parts(job, 0, count);
     stn_pool_destroy(pool);
-    stn_symbol_turns_free(roots);
+    stn_symbol_tables_free(roots);
     return !atomic_load(&job->failed);
 }
 
@@ -203,8 +203,8 @@ static void place_tables(const stn_task *task, spectral_state *state) {
     bool wide = spectral_wide(task);
     state->size = 0;
     for (int axis = shape->last; axis < 3; axis++)
-        state->roots[axis] = allocated(&state->size, stn_ladder_roots(&shape->line[axis], wide, NULL) + 16);
-    state->half = allocated(&state->size, stn_ladder_half_roots(&shape->line[2], wide, NULL));
+        state->roots[axis] = allocated(&state->size, stn_shared_fft_roots(&shape->line[axis], wide, NULL) + 16);
+    state->half = allocated(&state->size, stn_shared_fft_half_roots(&shape->line[2], wide, NULL));
     state->angles = allocated(&state->size, stn_symbol_angles(&shape->symbol, NULL) * sizeof(double));
     state->parts = allocated(&state->size, (size_t)(shape->columns * shape->symbol.parts) * sizeof(double));
 }
@@ -233,8 +233,8 @@ stn_status spectral_make_tables(stn_plan *plan, spectral_state *state, stn_error
     unsigned char *tables = calloc(1, state->size);
     if (!tables) return stn_fail_memory(error, "the tables of a plan", state->size);
     for (int axis = shape->last; axis < 3; axis++)
-        stn_ladder_roots(&shape->line[axis], wide, tables + state->roots[axis]);
-    stn_ladder_half_roots(&shape->line[2], wide, tables + state->half);
+        stn_shared_fft_roots(&shape->line[axis], wide, tables + state->roots[axis]);
+    stn_shared_fft_half_roots(&shape->line[2], wide, tables + state->half);
     stn_symbol_angles(&shape->symbol, (double *)(void *)(tables + state->angles));
     stn_status status = fill_parts(plan, shape, (double *)(void *)(tables + state->parts), error);
     size_t size = state->size;
@@ -249,13 +249,13 @@ stn_status spectral_make_tables(stn_plan *plan, spectral_state *state, stn_error
 
 stn_status spectral_launch(const stn_plan *plan, const spectral_state *state, int axis, const stn_kernel *kernel,
                            int64_t blocks, void *arguments, void *stream, stn_error *error) {
-    const stn_ladder *line = &state->shape.line[axis];
+    const stn_shared_fft *line = &state->shape.line[axis];
     stn_launch how = {.grid = {(unsigned)blocks, 1, 1}, .stream = stream};
     how.block[0] = (unsigned)(line->threads * line->lines);
     how.block[1] = how.block[2] = 1;
     how.grid[0] *= (unsigned)line->shares;
     if (line->shares > 1) how.cluster = (unsigned)line->shares;
-    how.shared = stn_ladder_shared(line, spectral_wide(&plan->task));
+    how.shared = stn_shared_fft_bytes(line, spectral_wide(&plan->task));
     return stn_module_launch(kernel->module, &how, arguments, error);
 }
 

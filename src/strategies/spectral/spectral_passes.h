@@ -46,7 +46,7 @@ typedef struct spectral_state {
      * symbol. */
     void *tables;
     size_t roots[3], half, angles, parts, size;
-    double largest, decay_bound; /* Largest |K|; see stn_symbol_dead. */
+    double largest, decay_bound; /* Largest |K|; see stn_symbol_decay_threshold. */
 } spectral_state;
 
 void spectral_extension_params(const stn_extension *extension, stn_text *params);

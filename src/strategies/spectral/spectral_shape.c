@@ -11,12 +11,12 @@
 bool spectral_wide(const stn_task *task) { return task->dtype == STN_F64; }
 
 double spectral_decay_bound(const stn_task *task, double largest) {
-    return stn_symbol_dead(largest, task->steps, stn_symbol_bits(task->dtype));
+    return stn_symbol_decay_threshold(largest, task->steps, stn_symbol_bits(task->dtype));
 }
 
 double spectral_decay_bound_of(const stn_task *task, double largest, bool source) {
     if (!source && !task->sum) return spectral_decay_bound(task, largest);
-    return stn_symbol_dead_of_sum(largest, task->steps, stn_symbol_bits(task->dtype));
+    return stn_symbol_decay_threshold_of_sum(largest, task->steps, stn_symbol_bits(task->dtype));
 }
 
 stn_task spectral_run(const stn_task *task) {
@@ -36,14 +36,14 @@ enum { MAY_SHARE = 6000 }; /* Columns of more points may need a cluster of up to
 #define ARITHMETIC 0.3
 static double cost_of(int64_t length, int64_t points) {
     const double usual = 4 * log2((double)points + 2) - 8;
-    return (double)length * (1 - ARITHMETIC + ARITHMETIC * stn_ladder_work(points) / fmax(usual, 1));
+    return (double)length * (1 - ARITHMETIC + ARITHMETIC * stn_shared_fft_work(points) / fmax(usual, 1));
 }
 static double column_cost(int64_t length) {
-    const bool good = stn_ladder_good(length) && (length <= MAY_SHARE || length % 4 == 0);
+    const bool good = stn_shared_fft_good(length) && (length <= MAY_SHARE || length % 4 == 0);
     return good ? cost_of(length, length) : INFINITY;
 }
 static double row_cost(int64_t length) {
-    return length % 2 == 0 && stn_ladder_good(length / 2) ? cost_of(length, length / 2) : INFINITY;
+    return length % 2 == 0 && stn_shared_fft_good(length / 2) ? cost_of(length, length / 2) : INFINITY;
 }
 
 /* Most blocks of a cluster that share a column. */
@@ -70,7 +70,7 @@ double spectral_tail(const stn_task *task) {
 }
 
 static stn_reach reach_of(const stn_task *task, int axis, known_reach *known) {
-    if (known->axis < 0 || !stn_reach_alike(task, axis, known->axis))
+    if (known->axis < 0 || !stn_reach_similar(task, axis, known->axis))
         *known = (known_reach){reach_to(task, axis, spectral_tail(task)), axis};
     return known->reach;
 }
@@ -81,8 +81,8 @@ static bool choose_length(const stn_task *task, const stn_machine *machine, int 
     const stn_task run = spectral_run(task);
     if (!stn_extension_sides(&run, axis, &e, reason, size)) return false;
     int shown = axis - (3 - task->rank);
-    int64_t most =
-        stn_ladder_most_points(spectral_wide(task), machine->shared_per_block) * (axis == 2 ? 2 : shares_of(machine));
+    int64_t most = stn_shared_fft_most_points(spectral_wide(task), machine->shared_per_block) *
+                   (axis == 2 ? 2 : shares_of(machine));
     double (*cost)(int64_t) = axis == 2 ? row_cost : column_cost;
     stn_reach reach = {{0, 0}, {0, 0}};
     int64_t period = stn_extension_period(&e);
@@ -132,7 +132,7 @@ void spectral_choose_kept(const stn_task *task, spectral_choice *choice) {
     int64_t domain[3] = {choice->length[0], choice->length[1], choice->length[2]};
     double decay_bound = spectral_decay_bound(task, stn_symbol_largest(task, domain));
     for (int axis = 2; axis > last_axis(task); axis--) {
-        int64_t kept = stn_symbol_kept(task, axis, domain[axis], decay_bound);
+        int64_t kept = stn_symbol_retained(task, axis, domain[axis], decay_bound);
         if (axis == 2 || 2 * kept - 1 < domain[1]) choice->with_points[axis] = (int)kept;
         if (!source) choice->kept[axis] = choice->with_points[axis];
     }
@@ -263,8 +263,8 @@ static size_t shared_besides_lines(const stn_task *task, const stn_machine *mach
     return carry + spectral_march_factors(task, machine, s, lines, carry + line);
 }
 
-static stn_ladder_needs needs_of(const stn_task *task, const stn_machine *machine) {
-    stn_ladder_needs needs = {.wide = spectral_wide(task), .last = 8, .shares = 1, .copies = 1};
+static stn_shared_fft_needs needs_of(const stn_task *task, const stn_machine *machine) {
+    stn_shared_fft_needs needs = {.wide = spectral_wide(task), .last = 8, .shares = 1, .copies = 1};
     needs.threads = needs.wide ? 512 : 768;
     needs.shared = machine->shared_per_block;
     needs.total = machine->shared_per_multiprocessor;
@@ -273,24 +273,24 @@ static stn_ladder_needs needs_of(const stn_task *task, const stn_machine *machin
 
 /* Takes milliseconds for long rows. */
 static void make_rows(const stn_task *task, const stn_machine *machine, spectral_shape *s) {
-    stn_ladder_needs needs = needs_of(task, machine);
+    stn_shared_fft_needs needs = needs_of(task, machine);
     needs.lines = s->choice.row_lines;
     if (s->choice.row_threads) needs.threads = s->choice.row_threads;
     needs.blocks = s->choice.row_blocks;
     /* 2160 points in three stages instead of four. */
     if (spectral_in_parts(&s->choice) && !needs.wide) needs.last = 16;
-    stn_ladder_make(machine->found, s->choice.length[2] / 2, &needs, &s->line[2]);
+    stn_shared_fft_make(machine->found, s->choice.length[2] / 2, &needs, &s->line[2]);
 }
 
 static void make_columns(const stn_task *task, const stn_machine *machine, spectral_shape *s) {
-    stn_ladder_needs needs = needs_of(task, machine);
+    stn_shared_fft_needs needs = needs_of(task, machine);
     needs.shares = shares_of(machine);
     needs.lines = s->choice.column_lines, needs.blocks = s->choice.column_blocks;
     for (int axis = s->last; axis < 2; axis++) {
         needs.copies = axis == s->last && s->symbol.taps && !spectral_in_parts(&s->choice) ? 2 : 1;
         if (spectral_in_parts(&s->choice)) needs.lines = s->choice.parts, needs.common = 1;
         if (spectral_tiled(&s->choice)) needs.beside = shared_besides_lines(task, machine, s, needs.lines);
-        bool heavy = s->choice.length[axis] > stn_ladder_most_points(needs.wide, needs.shared), source = false;
+        bool heavy = s->choice.length[axis] > stn_shared_fft_most_points(needs.wide, needs.shared), source = false;
         for (int k = 0; k < 3; k++) source = source || stn_extension_odd(&s->axis[k]);
         needs.last = needs.copies > 1 || needs.common || source
                          ? 8
@@ -301,7 +301,7 @@ static void make_columns(const stn_task *task, const stn_machine *machine, spect
                                                                   : (needs.wide ? 512 : 768);
         if (source && axis == 0) needs.threads = needs.wide ? 384 : 512;
         if (s->choice.column_threads) needs.threads = s->choice.column_threads;
-        stn_ladder_make(machine->found, s->choice.length[axis], &needs, &s->line[axis]);
+        stn_shared_fft_make(machine->found, s->choice.length[axis], &needs, &s->line[axis]);
     }
     if (spectral_tiled(&s->choice) && spectral_columns_fit(s)) s->chunks = spectral_march_chunks(task, machine, s);
 }
@@ -309,7 +309,7 @@ static void make_columns(const stn_task *task, const stn_machine *machine, spect
 stn_symbol spectral_symbol_form(const stn_task *task, const stn_machine *machine, const int64_t domain[3]) {
     const stn_task run = spectral_run(task);
     int last = last_axis(task); /* The taps' line lies next to the column in shared memory. */
-    bool fits = 2 * domain[last] <= stn_ladder_most_points(spectral_wide(task), machine->shared_per_block);
+    bool fits = 2 * domain[last] <= stn_shared_fft_most_points(spectral_wide(task), machine->shared_per_block);
     fits = fits && spectral_sides_are_even(task); /* A source needs K itself. */
     return stn_symbol_form(&run, last, domain, fits);
 }

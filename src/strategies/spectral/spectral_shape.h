@@ -4,8 +4,8 @@
 #define STN_STRATEGIES_SPECTRAL_SPECTRAL_SHAPE_H
 #include "plan/strategy.h"
 #include "strategies/common/extension.h"
-#include "strategies/common/ladder.h"
-#include "strategies/common/symbol.h"
+#include "strategies/common/shared_fft.h"
+#include "strategies/common/stencil_symbol.h"
 
 /* How columns with a source but no points are computed: by transforms as all others, or by a
  * recursion (decayed_modes.c) with 16 or 8 points per thread, with one or several rows of columns
@@ -59,7 +59,7 @@ typedef struct spectral_shape {
     stn_extension axis[3];
     int last; /* The axis whose pass applies the symbol: 0 in 3D, else 1. */
     /* FFT plan of each axis; that of axis 2 has half as many complex points as its length. */
-    stn_ladder line[3];
+    stn_shared_fft line[3];
     /* Strides of rows, planes and grids of the spectrum, in complex numbers. */
     int64_t pitch, plane, grid;
     /* Rows of a plane of the spectrum: the larger of the points and the retained frequencies along
@@ -110,7 +110,7 @@ void spectral_left_out(const stn_plan *plan, stn_tally *tally);
 /* ---- spectral_tiles.c ------------------------------------------------------------------------ */
 
 /* Overlapping tiles of a 2D grid (overlap-save), for a reach that is short compared with the axes
- * (spectral_walk.cu). whole: a choice without tiles, or NULL. least: least number of tiles along
+ * (spectral_march.cu). whole: a choice without tiles, or NULL. least: least number of tiles along
  * axis 1 and 2. False: tiles do not serve the task, or not so many. */
 bool spectral_choose_tiles(const stn_task *task, const stn_machine *machine, const spectral_choice *whole,
                            const int least[2], spectral_choice *choice);

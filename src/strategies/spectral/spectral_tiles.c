@@ -25,7 +25,7 @@ static double occupancy_factor(size_t total, size_t bytes) {
 static int64_t good_length(int64_t least, bool row) {
     int64_t length = least < 4 ? 4 : least;
     if (row) length += length % 2;
-    while (!stn_ladder_good(row ? length / 2 : length)) length += row ? 2 : 1;
+    while (!stn_shared_fft_good(row ? length / 2 : length)) length += row ? 2 : 1;
     return length;
 }
 
@@ -71,7 +71,7 @@ static double choose_steps(int64_t n, int64_t tiles, const stn_reach *reach, con
         const int64_t stored = needs->row ? 2 * stn_round_up(points / 2 + 1, 8) : points;
         const double each = (double)(stn_div_up(n, own) * stored) / (double)n * occupancy_factor(total, bytes);
         if (0.85 * each >= lowest) continue;
-        const double cost = each * (0.85 + 0.005 * stn_ladder_work(needs->row ? points / 2 : points));
+        const double cost = each * (0.85 + 0.005 * stn_shared_fft_work(needs->row ? points / 2 : points));
         if (cost < lowest) lowest = cost, *length = (int)points, *before = (int)low, *step = (int)own;
     }
     return lowest;
@@ -114,7 +114,7 @@ static double time_of_chunks(const stn_machine *machine, const spectral_shape *s
 /* Enough blocks for three waves, so that the last blocks do not run alone, as long as chunks share
  * little; fewer if that is clearly faster. */
 int spectral_march_chunks(const stn_task *task, const stn_machine *machine, const spectral_shape *shape) {
-    const stn_ladder *line = &shape->line[1];
+    const stn_shared_fft *line = &shape->line[1];
     const int64_t slots = (int64_t)machine->multiprocessors * line->blocks, step = shape->choice.step[0];
     const int64_t blocks = stn_div_up(shape->pitch, line->lines) * task->batch, carry = shape->choice.length[1] - step;
     if (blocks >= WAVES * slots) return 1;
@@ -209,7 +209,7 @@ static bool choose_by(const stn_task *task, const stn_machine *machine, const sp
 
 static void find_reach(const stn_task *task, stn_reach reach[2]) {
     reach[0] = spectral_reach(task, 1);
-    reach[1] = stn_reach_alike(task, 1, 2) ? reach[0] : spectral_reach(task, 2);
+    reach[1] = stn_reach_similar(task, 1, 2) ? reach[0] : spectral_reach(task, 2);
 }
 
 bool spectral_choose_tiles(const stn_task *task, const stn_machine *machine, const spectral_choice *whole,

@@ -167,7 +167,7 @@ static void render_program(const stn_system_task *task, step_assignment *a, cons
 
 static bool freezes(const stn_system_task *task, const stn_system_equation *equation) {
     int64_t begin[3], end[3];
-    stn_system_live(task, equation, begin, end);
+    stn_system_updated_range(task, equation, begin, end);
     bool all = true;
     for (int axis = 0; axis < 3; axis++) all = all && begin[axis] == 0 && end[axis] == task->n[axis];
     return !all;
@@ -249,14 +249,14 @@ static void fill_header(const stn_system_task *task, step_assignment *a) {
     int64_t fixed[10] = {task->n[0], task->n[1], task->n[2], stn_system_task_points(task)};
     const uint32_t tiles[4] = {(uint32_t)a->tiles[0], (uint32_t)a->tiles[1], (uint32_t)a->tiles[2], 0};
     int value = count_numbers(a);
-    stn_system_live(task, a->equation, fixed + 4, fixed + 7);
+    stn_system_updated_range(task, a->equation, fixed + 4, fixed + 7);
     memcpy(a->header + p.fixed, fixed, sizeof fixed);
     memcpy(a->header + p.tiles, tiles, sizeof tiles);
     for (int i = 0; i < a->narrays; i++)
         for (int side = 0; side < 6; side++) {
             const stn_system_side *s = &variable_of(task, &a->arrays[i])->side[side / 2][side % 2];
             if (s->kind != STN_CONSTANT) continue;
-            stn_put_real(task->dtype, stn_system_stored(task->dtype, s->value),
+            stn_put_real(task->dtype, stn_system_round_to_dtype(task->dtype, s->value),
                          a->header + p.values + real * (size_t)value++);
         }
 }

@@ -30,7 +30,7 @@ typedef struct step_state {
 
 /* Same as in system_rotate.cu. */
 typedef struct rotate_arguments {
-    void *buffer[STN_SYSTEM_MOST_BUFFERS];
+    void *buffer[STN_SYSTEM_MAX_BUFFERS];
     int64_t points;
     int32_t count, by;
 } rotate_arguments;

@@ -73,7 +73,7 @@ static void try_list(const char *bytes, size_t size) {
     stn_error error = {0};
     stn_status status = cli_problem_list_parse("list", bytes, size, kinds, &problems, &error);
     expect_message(status, &error);
-    FUZZ_CHECK((status == STN_OK) == (problems.count > 0) && problems.count <= CLI_PROBLEMS_MOST);
+    FUZZ_CHECK((status == STN_OK) == (problems.count > 0) && problems.count <= CLI_PROBLEMS_MAX);
     /* Every text can be read, every label is terminated. */
     for (size_t i = 0; i < problems.count; i++)
         FUZZ_CHECK(strlen(problems.list[i].label) < sizeof problems.list[i].label &&

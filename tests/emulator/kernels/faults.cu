@@ -111,10 +111,10 @@ extern "C" __global__ void fills(const __grid_constant__ arguments args) {
 }
 extern "C" __global__ void copies_early(const __grid_constant__ arguments args) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (args.n == 0) wait_for_launch_before();
+    if (args.n == 0) wait_for_previous_launch();
     const double value = static_cast<const double *>(args.in)[i];
     __syncthreads();
-    if (args.n == 2) wait_for_launch_before();
+    if (args.n == 2) wait_for_previous_launch();
     static_cast<double *>(args.out)[i] = value;
 }
 

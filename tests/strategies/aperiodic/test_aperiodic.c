@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "../suite.h"
-#include "host/host.h"
+#include "host/stencil_run.h"
 #include "streams.h"
 #include "waves.h"
 

@@ -42,7 +42,7 @@ static stn_task task_of(const line *l, stn_tap taps[3]) {
 static void step(const stn_task *task, double *grid) {
     double to[MOST] = {0};
     for (int64_t x = 0; x < task->n[2]; x++) {
-        if (stn_task_frozen(task, (int64_t[3]){0, 0, x})) {
+        if (stn_task_is_frozen(task, (int64_t[3]){0, 0, x})) {
             to[x] = grid[x];
             continue;
         }

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "host/host.h"
+#include "host/stencil_run.h"
 
 /* `got` was filled with NaN before. */
 static tally count_wrong(const stn_task *task, int fused, const void *got, const void *want) {

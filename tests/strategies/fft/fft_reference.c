@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "host/fft.h"
+#include "host/fft_by_type.h"
 
 stn_fft dense_f64(const stn_fft *fft) {
     stn_transform t = STN_TRANSFORM_INIT;

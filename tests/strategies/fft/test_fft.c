@@ -270,7 +270,7 @@ static void long_lines(suite *s) {
     }
 }
 
-/* Lines that fill a block's shared memory (fft_ladder): contiguous and strided, of every kind. */
+/* Lines that fill a block's shared memory (fft_shared): contiguous and strided, of every kind. */
 static void shared_memory(suite *s) {
     static const struct {
         int rank;

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "check_analytic.h"
-#include "host/host.h"
+#include "host/stencil_run.h"
 
 static stn_problem problem_of(stn_stencil *stencil, const int *extent, stn_dtype dtype, uint64_t steps) {
     stn_problem p = STN_PROBLEM_INIT;

@@ -3,7 +3,7 @@
 #define STN_TESTS_COMPARE_LAYER_H
 #include "../suite.h"
 #include "layer_reference.h"
-#include "problem/layer.h"
+#include "problem/fourier_layer.h"
 
 /* in, out and the operands of an execution, in this order */
 enum { LAYER_IN, LAYER_OUT, LAYER_FIRST_OPERAND, LAYER_POINTERS = LAYER_FIRST_OPERAND + STN_OPERANDS };

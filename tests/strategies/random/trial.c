@@ -163,7 +163,7 @@ static const char *look_at_state(const stn_plan *plan, stn_pool *pool, bool fuse
     c->bar = compare_bar(&run, fused);
     c->bar = fmax(c->bar * left_over(&run, wild, g, type, expected), wild ? 1.5 * c->predicted : 0);
     if (plan->estimate.stepping || plan->online)
-        c->bar = fmax(c->bar, stn_error_bar(&run)); /* some of the grid, or all */
+        c->bar = fmax(c->bar, stn_error_bound(&run)); /* some of the grid, or all */
     if (task->dtype == STN_F16) c->bar = fmax(c->bar, 2 * c->rounding);
     if (task->dtype == STN_F16 && !compare_good(c))
         c->bar = fmax(c->bar, lost_by_cancelling(&run, pool, g, type, expected));

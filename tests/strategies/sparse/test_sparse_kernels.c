@@ -18,7 +18,7 @@ static stn_problem problem_of(const stn_stencil *stencil, const int n[3], uint64
     return p;
 }
 
-/* Planes by sparse_walk, with one tile a block (f16) and with several: all sides, edges that cut a
+/* Planes by sparse_march, with one tile a block (f16) and with several: all sides, edges that cut a
  * tile, unaligned rows. */
 static void rings(suite *s) {
     static const char *const ways[] = {"ring of 1 stages", "ring of 3 stages", "ring of 2 stages"};
@@ -43,7 +43,7 @@ static void rings(suite *s) {
                  radius, (unsigned long long)p.steps, none ? "none" : c.parameters);
         suite_detail(&c, detail, sizeof detail);
         s->worst = fmax(s->worst, good ? c.relative_l2 / c.bar : 0);
-        seen[p.dtype == STN_F16][variant % 3] += strstr(c.parameters, "sparse_walk") != NULL;
+        seen[p.dtype == STN_F16][variant % 3] += strstr(c.parameters, "sparse_march") != NULL;
         suite_report(s, good || none, what, detail);
         stn_stencil_destroy(stencil);
     }

@@ -17,7 +17,7 @@ static const char axis_names[3] = {'Z', 'Y', 'X'};
 static size_t list_weights(const stn_task *task, const faces_tile *tile, double *list) {
     double factors[3][STN_TASK_FACTORS];
     size_t count = 0;
-    if (!tile->separable || !stn_task_separable(task, factors)) {
+    if (!tile->separable || !stn_task_is_separable(task, factors)) {
         if (list) stn_weights_round(task, list);
         return task->ntaps;
     }
@@ -100,7 +100,7 @@ size_t faces_tile_arguments(const stn_task *task, const faces_tile *tile, const 
     double weights[FACES_TILE_TAPS];
     size_t count = list_weights(task, tile, weights);
     for (size_t i = 0; i < SIDES + count; i++) {
-        double value = i < SIDES ? stn_task_outside(task, (int)i / 2, (int)i % 2) : weights[i - SIDES];
+        double value = i < SIDES ? stn_task_constant_value(task, (int)i / 2, (int)i % 2) : weights[i - SIDES];
         size += stn_put_real(task->dtype, value, arguments + size);
     }
     return size;

@@ -282,13 +282,14 @@ static bool fit_box(const stn_task *task, const stn_machine *machine, const patc
 
 bool faces_tile_fits(const stn_task *task, const faces_tile *tile) {
     double factors[3][STN_TASK_FACTORS];
-    return (!tile->separable || stn_task_separable(task, factors)) && (!tile->mirror || stn_task_mirrored(task, 2));
+    return (!tile->separable || stn_task_is_separable(task, factors)) &&
+           (!tile->mirror || stn_task_is_symmetric(task, 2));
 }
 
 void faces_tile_use_weights(const stn_task *task, faces_tile *tile) {
     double factors[3][STN_TASK_FACTORS];
-    tile->separable = task->rank > 1 && stn_task_separable(task, factors);
-    tile->mirror = !tile->separable && stn_task_reach(task, 2) > 0 && stn_task_mirrored(task, 2);
+    tile->separable = task->rank > 1 && stn_task_is_separable(task, factors);
+    tile->mirror = !tile->separable && stn_task_reach(task, 2) > 0 && stn_task_is_symmetric(task, 2);
 }
 
 bool faces_tile_choose(const stn_task *task, const stn_machine *machine, int fused, faces_tile *best) {

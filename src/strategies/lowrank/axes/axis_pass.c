@@ -7,7 +7,7 @@
 #include "base/arith.h"
 #include "plan/accuracy.h"
 #include "render/render.h"
-#include "strategies/common/cost.h"
+#include "strategies/common/overlap_cost.h"
 #include "strategies/common/rounding_accumulation.h"
 #include "strategies/lowrank/lowrank_types.h"
 
@@ -144,7 +144,7 @@ void lowrank_passes_cost(const stn_task *task, const stn_machine *machine, stn_e
         /* Half of each band is zero. */
         double flops = 2048.0 * p->seen * p->products * 2 * (walk - p->seen / 4.0) * (double)p->all_segments;
         double memory =
-            fmax(e->bytes / e->launches / (OF_MEMORY * machine->copy_bandwidth), stn_cost_narrow(task, machine));
+            fmax(e->bytes / e->launches / (OF_MEMORY * machine->copy_bandwidth), stn_cost_scalar_access(task, machine));
         double arithmetic = flops / (of_tensor[task->dtype] * machine->flops[e->unit]);
         double alone = (walk * (2 * p->seen * p->products * (task->dtype == STN_F64 ? 32 : 10) + 200) + 8000) / clock;
         seconds += fmax(fmax(memory, arithmetic), alone) + machine->launch_seconds;
@@ -194,7 +194,7 @@ void lowrank_pass_values(const stn_task *task, const lowrank_pass *p, const lowr
     memcpy(weight, factors->weight[p->axis], sizeof weight);
     for (int side = 0; side < 2; side++) {
         bool constant = task->boundary[p->axis][side].kind == STN_CONSTANT;
-        to += stn_put_real(task->dtype, constant ? gain * stn_task_outside(task, p->axis, side) : 0, to);
+        to += stn_put_real(task->dtype, constant ? gain * stn_task_constant_value(task, p->axis, side) : 0, to);
     }
     if (task->dtype == STN_F32)
         lowrank_round(p->products == 3 ? 24 : 11 * lowrank_band_parts(p->products), 1, weight, count, false);

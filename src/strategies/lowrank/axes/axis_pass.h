@@ -3,7 +3,7 @@
 #ifndef STN_STRATEGIES_LOWRANK_AXES_AXIS_PASS_H
 #define STN_STRATEGIES_LOWRANK_AXES_AXIS_PASS_H
 #include "plan/strategy.h"
-#include "strategies/common/layout.h"
+#include "strategies/common/grid_layout.h"
 #include "strategies/lowrank/axes/tap_factors.h"
 
 /* One pass over memory: along `axis`, on lines that are adjacent along `across`, in planes along

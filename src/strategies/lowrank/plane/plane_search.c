@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/arith.h"
-#include "base/best.h"
+#include "base/cheapest.h"
 #include "strategies/faces/margins.h"
 
 /* When the taps of so many consecutive f cannot be split in one way, those of more steps cannot
@@ -72,7 +72,7 @@ static void insert_candidate(search *s, const lowrank_shape *shape) {
     lowrank_cost_with_faces(s->task, s->machine, shape, shape->extended ? 0 : s->faces, &own);
     for (size_t i = 0; i < s->count; i++)
         if (same_work(&s->best[i], shape)) return;
-    lowrank_shape *slot = stn_best_insert(s->best, s->seconds, sizeof *shape, &s->count, s->most, own.seconds);
+    lowrank_shape *slot = stn_cheapest_insert(s->best, s->seconds, sizeof *shape, &s->count, s->most, own.seconds);
     if (slot) *slot = *shape;
 }
 

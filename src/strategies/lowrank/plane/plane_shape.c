@@ -7,7 +7,7 @@
 
 #include "base/arith.h"
 #include "render/render.h"
-#include "strategies/common/cost.h"
+#include "strategies/common/overlap_cost.h"
 #include "strategies/faces/margins.h"
 #include "strategies/lowrank/lowrank_types.h"
 
@@ -208,9 +208,9 @@ bool lowrank_fit(const stn_task *task, int fused, lowrank_shape *shape) {
     shape->growth = 1;
     shape->products = lowrank_products(task, shape->launches);
     shape->vector = stn_task_vector(task);
-    shape->extended = stn_task_extended(task);
+    shape->extended = stn_task_has_extension(task);
     if (!is_line(task)) {
-        shape->even = stn_task_mirrored(task, 1) && stn_task_mirrored(task, 2);
+        shape->even = stn_task_is_symmetric(task, 1) && stn_task_is_symmetric(task, 2);
         return blocks_x(task, shape) <= MOST_BLOCKS_X && blocks_y(task, shape) <= MOST_BLOCKS_Y;
     }
     for (int side = 0; side < 2; side++)
@@ -286,7 +286,7 @@ bool lowrank_fit_terms(const stn_task *task, const stn_machine *machine, const l
 bool lowrank_holds(const stn_task *task, const stn_machine *machine, const lowrank_shape *shape,
                    const lowrank_pattern *pattern) {
     lowrank_shape wider = *shape;
-    bool even = stn_task_mirrored(task, 1) && stn_task_mirrored(task, 2);
+    bool even = stn_task_is_symmetric(task, 1) && stn_task_is_symmetric(task, 2);
     return (even || !shape->even) && lowrank_fit_terms(task, machine, pattern, &wider, NULL);
 }
 
@@ -339,9 +339,9 @@ void lowrank_cost_with_faces(const stn_task *task, const stn_machine *machine, c
                          : shape->mixed                 ? rates.mixed_memory
                                                         : rates.memory;
     double memory = e->bytes / (memory_part * machine->copy_bandwidth);
-    if (!line) memory = fmax(memory, launches * stn_cost_narrow(task, machine));
+    if (!line) memory = fmax(memory, launches * stn_cost_scalar_access(task, machine));
     double arithmetic = e->flops / (tensor_part(task, shape) * machine->flops[e->unit]);
-    double longer = shape->mixed ? stn_cost_beside(memory, arithmetic) : fmax(memory, arithmetic);
+    double longer = shape->mixed ? stn_cost_overlapped(memory, arithmetic) : fmax(memory, arithmetic);
     double launch = longer / launches + rates.march * march / machine->clock;
     e->seconds = launches * (machine->launch_seconds + launch + faces);
 }

@@ -1,4 +1,4 @@
-/* lowrank in 3D. A launch of f steps is one march of lowrank_brick with the core of the fused taps;
+/* lowrank in 3D. A launch of f steps is one march of lowrank_volume with the core of the fused taps;
  * where f does not divide T, launches of two lengths share it, each with its own kernel. */
 #include "strategies/lowrank/volume/lowrank_volume.h"
 
@@ -7,11 +7,11 @@
 #include <string.h>
 
 #include "base/arith.h"
-#include "base/best.h"
+#include "base/cheapest.h"
 #include "base/error.h"
 #include "context/context.h"
 #include "context/kernel.h"
-#include "strategies/common/turns.h"
+#include "strategies/common/ping_pong.h"
 #include "strategies/faces/margins.h"
 #include "strategies/lowrank/lowrank_types.h"
 #include "strategies/lowrank/volume/volume_arguments.h"
@@ -72,7 +72,7 @@ static bool can_win(const search *s, int fused) {
 static void insert_candidate(search *s, const lowrank_volume_shape *shape) {
     stn_estimate own;
     lowrank_volume_cost(s->task, s->machine, shape, &own);
-    stn_candidate *place = stn_best_insert(s->list, s->seconds, sizeof *place, &s->count, s->most, own.seconds);
+    stn_candidate *place = stn_cheapest_insert(s->list, s->seconds, sizeof *place, &s->count, s->most, own.seconds);
     if (!place) return;
     memset(place, 0, sizeof *place);
     memcpy(place->values, shape, sizeof *shape);
@@ -175,7 +175,7 @@ static stn_status get_kernel(stn_plan *plan, const stn_power *taps, const lowran
                              stn_error *error) {
     stn_text params = STN_TEXT_EMPTY;
     lowrank_volume_params(&plan->task, taps, core, &to->shape, &params);
-    return stn_kernel_make(plan->context, "lowrank_brick", &params, (size_t)to->shape.shared, &to->kernel, error);
+    return stn_kernel_make(plan->context, "lowrank_volume", &params, (size_t)to->shape.shared, &to->kernel, error);
 }
 
 /* Makes the operator of `fused` steps from taps of at most as many. */
@@ -204,7 +204,7 @@ static stn_status make_operators(stn_plan *plan, volume_state *state, stn_error 
         status = make_operator(plan, &taps, (int)((steps + (i ? 0 : launches - 1)) / launches), state->form,
                                &state->operators[i], error);
     stn_power_clear(&taps);
-    state->extended = stn_task_extended(&plan->task);
+    state->extended = stn_task_has_extension(&plan->task);
     return status;
 }
 
@@ -330,7 +330,7 @@ static uint64_t launches(const stn_plan *plan) { return (uint64_t)((const volume
 static stn_status execute_part(stn_plan *plan, stn_part part, const stn_execution *at, stn_error *error) {
     const volume_state *state = plan->state;
     run r = {state, (unsigned char *)at->workspace + state->grid_bytes};
-    return stn_take_turns(plan, &state->at, launches(plan), part, at, run_launch, &r, error);
+    return stn_ping_pong_run(plan, &state->at, launches(plan), part, at, run_launch, &r, error);
 }
 
 static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
@@ -338,7 +338,7 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
     const volume_operator *first = &state->operators[0];
     const lowrank_volume_shape *b = &first->shape;
     if (format == STN_TEXT) {
-        stn_text_printf(text, "kernel lowrank_brick, %d launches of %d fused steps", state->launches, b->fused);
+        stn_text_printf(text, "kernel lowrank_volume, %d launches of %d fused steps", state->launches, b->fused);
         if (state->noperators == 2) stn_text_printf(text, " or %d", state->operators[1].shape.fused);
         stn_text_printf(text,
                         ", planes of %d terms (%d vectors along x, %d along z, residual %.2g), %d %s products a tile, "
@@ -348,7 +348,7 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
         return;
     }
     stn_json_key(text, "kernel");
-    stn_json_string(text, "lowrank_brick");
+    stn_json_string(text, "lowrank_volume");
     stn_json_key(text, "arithmetic");
     stn_json_string(text, lowrank_arithmetic(plan->task.dtype, b->passes));
     const struct {

@@ -1,4 +1,4 @@
-/* The decomposition of a 3D stencil's fused taps that lowrank_brick computes: a small core between
+/* The decomposition of a 3D stencil's fused taps that lowrank_volume computes: a small core between
  * vectors along z and x. */
 #ifndef STN_STRATEGIES_LOWRANK_VOLUME_TAP_CORE_H
 #define STN_STRATEGIES_LOWRANK_VOLUME_TAP_CORE_H

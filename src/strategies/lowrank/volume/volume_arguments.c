@@ -1,4 +1,4 @@
-/* Writes params.cuh, packed weights and arguments of lowrank_brick. */
+/* Writes params.cuh, packed weights and arguments of lowrank_volume. */
 #include "strategies/lowrank/volume/volume_arguments.h"
 
 #include <math.h>

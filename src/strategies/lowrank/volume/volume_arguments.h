@@ -1,4 +1,4 @@
-/* Inputs of the kernel lowrank_brick: its params.cuh, its weights, its arguments. */
+/* Inputs of the kernel lowrank_volume: its params.cuh, its weights, its arguments. */
 #ifndef STN_STRATEGIES_LOWRANK_VOLUME_VOLUME_ARGUMENTS_H
 #define STN_STRATEGIES_LOWRANK_VOLUME_VOLUME_ARGUMENTS_H
 #include "strategies/common/fused.h"

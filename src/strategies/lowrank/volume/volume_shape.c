@@ -1,4 +1,4 @@
-/* Shape and cost model of the kernel lowrank_brick. The rules were tuned on an H200. */
+/* Shape and cost model of the kernel lowrank_volume. The rules were tuned on an H200. */
 #include "strategies/lowrank/volume/volume_shape.h"
 
 #include <math.h>
@@ -6,12 +6,12 @@
 
 #include "base/arith.h"
 #include "strategies/common/alignment_pad.h"
-#include "strategies/common/cost.h"
-#include "strategies/common/layout.h"
+#include "strategies/common/grid_layout.h"
+#include "strategies/common/overlap_cost.h"
 #include "strategies/faces/margins.h"
 #include "strategies/lowrank/lowrank_types.h"
 
-/* Rates of lowrank_brick on an H200: fractions of the tensor cores' rate or of the copy bandwidth,
+/* Rates of lowrank_volume on an H200: fractions of the tensor cores' rate or of the copy bandwidth,
  * and cycles. */
 static const struct {
     /* Tensor rate: fewer than 12 warps a multiprocessor; 12 or more; one tile a warp. */
@@ -309,7 +309,7 @@ bool lowrank_volume_fit(const stn_task *task, const stn_machine *machine, const 
         if (!lowrank_core_make(task, taps, (lowrank_core_method)method, &tried)) continue;
         lowrank_volume_shape b = {
             .fused = taps->fused, .vector = stn_task_vector(task), .form = form_asked, .chunk = 1};
-        b.extended = stn_task_extended(task);
+        b.extended = stn_task_has_extension(task);
         b.launches = (int)((task->steps + (uint64_t)b.fused - 1) / (uint64_t)b.fused);
         b.passes = passes_of(task, &tried, b.launches);
         b.growth = (float)tried.growth;
@@ -359,7 +359,7 @@ void lowrank_volume_cost(const stn_task *task, const stn_machine *machine, const
     e->flops = 256 * k_slice_of(task) * products * b->passes * launches;
     e->halo_waste = blocks * (double)b->chunk * 128 * b->tiles * b->warps_x * b->warps_y / points - 1;
     double memory = size * (2 + rates.halo * (halo - 1)) * points * launches / (rates.memory * machine->copy_bandwidth);
-    memory = fmax(memory, launches * stn_cost_narrow(task, machine));
+    memory = fmax(memory, launches * stn_cost_scalar_access(task, machine));
     double arithmetic = e->flops / (tensor_part(task, b) * machine->flops[e->unit]);
     if (task->dtype != STN_F64) { /* in f64, sums and products share a pipe and one rate */
         double cycles = (b->sums / rates.sums + (b->ring ? rates.ring_tile : rates.tile) * b->tiles) * products /

@@ -1,4 +1,4 @@
-/* The shape of the kernel lowrank_brick for a core of taps, and its cost. */
+/* The shape of the kernel lowrank_volume for a core of taps, and its cost. */
 #ifndef STN_STRATEGIES_LOWRANK_VOLUME_VOLUME_SHAPE_H
 #define STN_STRATEGIES_LOWRANK_VOLUME_VOLUME_SHAPE_H
 #include "plan/strategy.h"

@@ -80,7 +80,7 @@ __device__ __forceinline__ void copy_async_wait(STN_WHERE) {
     stn_emulator::engine->copy_async_wait(N, place);
 }
 
-__device__ __forceinline__ void keep_here(int &i) { asm volatile("" : "+r"(i)); }
+__device__ __forceinline__ void hide_from_optimizer(int &i) { asm volatile("" : "+r"(i)); }
 
 // ---- matrix products, c += a b: the last lane to arrive computes the whole warp's product
 #define STN_MMA(name, SHAPE, C, NC, A, NA, B, NB)                                                                      \
@@ -139,11 +139,11 @@ __device__ __forceinline__ unsigned transpose_halves(unsigned two, STN_WHERE) {
     return both;
 }
 
-__device__ __forceinline__ void prefetch_far(const void *, unsigned) {}
+__device__ __forceinline__ void prefetch_l2(const void *, unsigned) {}
 
 // ---- programmatic dependent launch; some blocks of the dependent launch begin before this one
 __device__ __forceinline__ void let_next_launch_begin() {}
-__device__ __forceinline__ void wait_for_launch_before(STN_WHERE) { stn_emulator::engine->wait_for_launch(place); }
+__device__ __forceinline__ void wait_for_previous_launch(STN_WHERE) { stn_emulator::engine->wait_for_launch(place); }
 
 // ---- clusters
 __device__ __forceinline__ unsigned cluster_rank() { return stn_emulator::self()->block->rank; }

@@ -1,0 +1,311 @@
+// A circular convolution in the registers and the shared memory of THREADS threads: forward FFT,
+// product with a symbol, inverse FFT.
+//
+//     N = 256 F points; radix F = SEGMENT_FIRST in stages 1 and 5, 16 in the others
+//     16 F threads with 16 points each
+//     F = 1: no stages 1 and 5, no exchange between warps; a warp has two convolutions
+//
+//     time       j = k3 + 16 k2 + 256 k1          frequency   k = p + F q + 16 F r
+//
+//                thread                    registers                 twiddle factor w =
+//     stage 1    (k2, k3) column t + ...   k1 -> p                   1
+//     exchange   between all threads
+//     stage 2    t = (p, k3)               k2 -> q                   exp(-2 pi i p / 16 F)
+//     exchange   among the 16 of one p
+//     stage 3    t = (p, q)                k3 -> r, symbol, r -> c1  exp(-2 pi i (p + F q) / N); 1
+//     exchange   among the 16 of one p
+//     stage 4    t = (p, c1)               q -> c2                   exp(-2 pi i c1 / 256)
+//     exchange   between all threads
+//     stage 5    (c1, c2) column t + ...   p -> c3                   exp(-2 pi i (c1 + 16 c2) / N)
+//
+// The digits c1, c2, c3 of the inverse are those of time, so nothing is reordered. The inverse is a
+// forward FFT between two exchanges of re and im. Points go through shared memory whole, or (f64,
+// SEGMENT_WHOLE = 0) as two halves in sequence, which needs half the memory. The buffer of one p
+// has 16 x 17 elements: no two of 16 neighbours fall in the same bank.
+//
+// SEGMENT_SINGLE: the two parts of a convolution are the even and the odd points of one segment of
+// twice the length (times_single). 2: two teams of THREADS threads (TEAMS) share one of four times
+// the length; the second team has the odd frequencies:
+//
+//     stage 0    sum or difference of points j and j + N of both teams; the twiddle factors are
+//                included in the second team's w of stages 1 to 3, where p is p + 1/2
+//     stage 6    the second team's points times exp(-2 pi i j / 2 N); sum and difference again
+#pragma once
+#include "params.cuh"
+#include "segment/butterfly.cuh"
+
+constexpr int F = SEGMENT_FIRST, COLUMNS = 16 / F;  // Columns of a thread in stages 1 and 5.
+constexpr int THREADS = 16 * F, LENGTH = 256 * F, PITCH = 16 * 17;
+constexpr int HALVES = sizeof(REAL) == 8 && !SEGMENT_WHOLE ? 2 : 1;
+static_assert(F == 1 || F == 2 || F == 4 || F == 8 || F == 16, "a radix that has a butterfly and divides 16");
+static_assert(!SEGMENT_COSINES || (F > 1 && F < 16 && SYMBOL_REAL), "a thread has a column and its mirror image");
+constexpr bool SINGLE = SEGMENT_SINGLE > 0;
+constexpr int TEAMS = SEGMENT_SINGLE > 1 ? 2 : 1;
+static_assert(!SINGLE || (F == 16 && !SEGMENT_COSINES && !SEGMENT_MIDDLE), "long segments have a column a thread");
+
+using point = complex<REAL>;
+template <int PARTS>
+struct cell_of {
+    using type = point;
+};
+template <>
+struct cell_of<2> {
+    using type = REAL;
+};
+using cell = cell_of<HALVES>::type;
+
+// Two neighbours in shared memory.
+__device__ __forceinline__ complex<float> raw_pair(const half_t *from) { return {widen(from[0]), widen(from[1])}; }
+template <class T>
+__device__ __forceinline__ complex<T> raw_pair(const T *from) {
+    return *reinterpret_cast<const complex<T> *>(from);
+}
+
+constexpr int CELLS = F * PITCH;            // Elements of shared memory of a convolution.
+constexpr int SYMBOLS = (F / 2 + 1) * 256;  // Values of a real symbol.
+
+// Half `half` of a point, or a whole point.
+__device__ __forceinline__ void put_half(REAL *to, point z, int half) { *to = half ? z.im : z.re; }
+__device__ __forceinline__ void put_half(point *to, point z, int) { *to = z; }
+__device__ __forceinline__ void get_half(const REAL *from, point &z, int half) { (half ? z.im : z.re) = *from; }
+__device__ __forceinline__ void get_half(const point *from, point &z, int) { z = *from; }
+
+// Moves points from put(i) to get(i) through shared memory. WIDE: between all threads of the block,
+// all of which must have read the previous contents; else within a warp.
+template <bool WIDE>
+__device__ __forceinline__ void synchronize() {
+    if (WIDE)
+        __syncthreads();
+    else
+        __syncwarp();
+}
+template <bool WIDE, class PUT, class GET>
+__device__ __forceinline__ void exchange(point (&x)[16], const PUT &put, const GET &get) {
+#pragma unroll
+    for (int half = 0; half < HALVES; half++) {
+        if (half) synchronize<WIDE>();
+#pragma unroll
+        for (int i = 0; i < 16; i++) put_half(put(i), x[i], half);
+        synchronize<WIDE>();
+#pragma unroll
+        for (int i = 0; i < 16; i++) get_half(get(i), x[i], half);
+    }
+}
+
+// Offsets of the twiddle factors of each stage, in the order in which neighbouring threads read
+// them: by column, by p, by (p, q), by c1.
+constexpr int TWIDDLES_2 = 256, TWIDDLES_3 = TWIDDLES_2 + F, TWIDDLES_4 = TWIDDLES_3 + 16 * F,
+              ONE_TEAM = TWIDDLES_4 + 16;
+// Including those of stage 6, by column.
+constexpr int ALL_TWIDDLES = TEAMS * ONE_TEAM + (TEAMS - 1) * 256;
+// Reads a twiddle factor. It is read again for every convolution, because keeping all of them and
+// the symbol needs too many registers.
+__device__ __forceinline__ twiddles<REAL> root_of(const REAL *roots, int i) {
+    hide_from_optimizer(i);
+    return read_twiddles(roots, i, ALL_TWIDDLES);
+}
+
+// Column m of the thread whose first column is `first`. SEGMENT_COSINES: half of them are mirror
+// images of the others, so that registers i and 15 - i have points j and N - 1 - j.
+__device__ __forceinline__ int column_of(int first, int m) {
+    return SEGMENT_COSINES && m >= COLUMNS / 2 ? 255 - first - THREADS * (COLUMNS - 1 - m) : first + THREADS * m;
+}
+// The point in register i at the first and the last stage.
+__device__ __forceinline__ int point_of(int first, int i) { return column_of(first, i / F) + 256 * (i % F); }
+
+// The quarter of the segment in which it lies.
+__device__ __forceinline__ int quarter_of(int i) { return F < 4 ? 0 : i % F / (F < 4 ? 1 : F / 4); }
+
+// Stage 1 of the second team: exp(-2 pi i / 2 F) for F = 16, and its powers; of the first team 1.
+__device__ __forceinline__ twiddles<REAL> half_twiddles(int team) {
+    const auto root = [&](int k) {
+        return team ? times_root64(point{REAL(1), REAL(0)}, 2 * k) : point{REAL(1), REAL(0)};
+    };
+    return {root(1), root(2), root(4), root(8)};
+}
+
+// The columns of a thread, one after the other: x[F m + k] is point k of its column m.
+template <bool FIRST>
+__device__ __forceinline__ void transform_columns(point (&x)[16], const REAL *roots, int t, int team) {
+#pragma unroll
+    for (int m = 0; m < COLUMNS; m++) {
+        point part[F];
+#pragma unroll
+        for (int k = 0; k < F; k++) part[k] = x[F * m + k];
+        if (FIRST && TEAMS > 1)
+            dft_twiddled(part, half_twiddles(team));
+        else if (FIRST)
+            dft_unit(part);
+        else
+            dft_twiddled(part, root_of(roots, column_of(t, m)));
+#pragma unroll
+        for (int k = 0; k < F; k++) x[F * m + k] = part[k];
+    }
+}
+
+// Multiplies by the symbol, and exchanges re and im. The table has [p][r][q] for p = 0 .. F / 2.
+// Higher frequencies are the negatives of F - p, 15 - r, 15 - q, where the symbol is the conjugate
+// (SYMBOL_EVEN: the same). SYMBOL_REAL: its imaginary part is 0.
+__device__ __forceinline__ void times_symbol(point (&x)[16], const REAL *symbol, int p, int q) {
+    constexpr int PARTS = SYMBOL_REAL ? 1 : 2;
+    const bool mirrored = p > F / 2;
+    int first = PARTS * (mirrored ? (F - p) * 256 + 255 - q : p * 256 + q);
+    hide_from_optimizer(first);
+    const REAL *from = symbol + first;
+    const int step = mirrored ? -16 * PARTS : 16 * PARTS;
+    const REAL sign = mirrored && !SYMBOL_EVEN ? REAL(-1) : REAL(1);
+#pragma unroll
+    for (int r = 0; r < 16; r++) {
+        if (SYMBOL_REAL) {
+            REAL s[1];
+            load_run(s, from + r * step);
+            x[r] = swapped(s[0] * x[r]);
+        } else {
+            const point s = load_pair(from + r * step);
+            x[r] = swapped(x[r] * point{s.re, sign * s.im});
+        }
+    }
+}
+
+// A whole line mirrored at both ends (-1 - j for j), by an FFT of N points instead of its period 2
+// N: the even points from the low end on, then the odd ones backwards (as for a DCT),
+//
+//     index      0    1    2  ..                  N - 1     index j is point 2 j,
+//     point      0    2    4  ..      5    3    1           or 2 N - 1 - 2 j past the middle
+//
+// With the symbol L on a circle of 2 N points, the transform Z is mapped to
+//
+//     Z'[k] = a Z[k] + c Z[N - k],   a = (L[k] + L[N - k]) / 2
+//                                    c = exp(pi i k / N) (L[k] - L[N - k]) / 2
+//
+// The table has all a, in the order of times_symbol, then all c; past F / 2 they are a and the
+// conjugate of c at N - k. Z[N - k] is in the same warp (half_of), in register 15 - r, except for p
+// = q = 0.
+__device__ __forceinline__ int natural(int j) {
+    return !SEGMENT_COSINES ? j : 2 * j < LENGTH ? 2 * j : 2 * LENGTH - 1 - 2 * j;
+}
+__device__ __forceinline__ point shuffled(point z, int lane) {
+    return {__shfl_sync(~0u, z.re, lane), __shfl_sync(~0u, z.im, lane)};
+}
+// The p of a thread: a warp has p and F - p; the first one 0 and F / 2.
+__device__ __forceinline__ int half_of(int t, int team) {
+    const int warp = t / 32, second = t / 16 % 2;
+    if (!SEGMENT_COSINES && !SINGLE) return t / 16;
+    if (team) return second ? F - 1 - warp : warp;  // Frequencies k and N - 1 - k.
+    return warp == 0 ? second * (F / 2) : second ? F - warp : warp;
+}
+// The lane that has the frequencies N - k, in register 15 - r; for the first lane its own register
+// 16 - r.
+__device__ __forceinline__ int mirrored_lane(int t, int q, int team) {
+    return !team && t < 16 ? (16 - q) % 16 : !team && t < 32 ? 47 - t : 31 - t % 32;
+}
+// Replaces x[r] by mixed(r, x[r], the point at frequency N - k).
+template <class MIXED>
+__device__ __forceinline__ void mix_mirrored(point (&x)[16], int t, int q, int team, const MIXED &mixed) {
+    const int lane = mirrored_lane(t, q, team);
+    point before = x[0];  // The old value of register 16 - r.
+#pragma unroll
+    for (int r = 0; r < 8; r++) {
+        const int s = 15 - r;
+        point low = shuffled(x[s], lane), high = shuffled(x[r], lane);
+        if (t == 0 && !team) low = before, high = x[r + 1];
+        before = x[s];
+        x[r] = mixed(r, x[r], low), x[s] = mixed(s, x[s], high);
+    }
+}
+__device__ __forceinline__ void times_cosines(point (&x)[16], const REAL *symbol, int t, int p, int q) {
+    const bool mirrored = p > F / 2;
+    int first = mirrored ? (F - p) * 256 + 255 - q : p * 256 + q;
+    hide_from_optimizer(first);
+    const REAL *const a = symbol + first, *const c = symbol + (F / 2 + 1) * 256 + 2 * first;
+    const int step = mirrored ? -16 : 16;
+    const REAL sign = mirrored ? REAL(-1) : REAL(1);
+    mix_mirrored(x, t, q, 0, [&](int r, point own, point other) {
+        REAL even[1];
+        load_run(even, a + r * step);
+        const point odd = load_pair(c + 2 * r * step);
+        return swapped(even[0] * own + other * point{odd.re, sign * odd.im});
+    });
+}
+
+// One real segment of 2 N points as N complex ones, Z = even + i odd. With the symbol L on a circle
+// of 2 N points and t = pi k / N,
+//
+//     Z'[k] = a Z[k] + i c conj(Z[N - k]),   a = s - d sin t,  c = d cos t
+//                                            s, d = (L[k] +- L[k + N]) / 2
+//
+// The table has a and c in the order [team][p][r][q]; without SYMBOL_REAL all a, then all c.
+__device__ __forceinline__ void times_single(point (&x)[16], const REAL *symbol, int t, int team, int p, int q) {
+    int first = (team * F + p) * 256 + q;
+    hide_from_optimizer(first);
+    const REAL *const table = symbol + 2 * first;
+    mix_mirrored(x, t, q, team, [&](int r, point own, point other) {
+        const point even = load_pair(table + 32 * r);  // a and c, or a.
+        if (SYMBOL_REAL) return swapped(even.re * own + even.im * swapped(other));
+        const point odd = load_pair(table + 2 * TEAMS * LENGTH + 32 * r);
+        return swapped(own * even + swapped(other) * odd);
+    });
+}
+// Stage 6.
+__device__ __forceinline__ void combine_teams(point (&x)[16], cell *buffer, const REAL *roots, int t, int team) {
+    if (team) {
+        const point one = {REAL(1), REAL(0)};
+        times_progression(x, root_of(roots, TEAMS * ONE_TEAM + t).w1, times_root64(one, 2));
+    }
+    cell *const own = buffer + team * CELLS + t, *const other = buffer + (1 - team) * CELLS + t;
+    const REAL sign = team ? REAL(-1) : REAL(1);
+#pragma unroll
+    for (int half = 0; half < HALVES; half++) {
+        __syncthreads();
+#pragma unroll
+        for (int i = 0; i < 16; i++) put_half(own + THREADS * i, x[i], half);
+        __syncthreads();
+#pragma unroll
+        for (int i = 0; i < 16; i++) {
+            point z = x[i];
+            get_half(other + THREADS * i, z, half);
+            if (HALVES == 1 || half == 0) x[i].re = fma(sign, x[i].re, z.re);
+            if (HALVES == 1 || half == 1) x[i].im = fma(sign, x[i].im, z.im);
+        }
+    }
+}
+
+// x[i] is point point_of(first, i), before and after. All threads of the block must call it;
+// THREADS threads do one convolution, and t is this thread's number within it. `columns` and `room`
+// are the buffers of the convolutions to which it belongs at the first and last stages, and in
+// between. They must be unused by all threads on entry, and may still be in use on return.
+__device__ __forceinline__ void convolve(point (&x)[16], cell *columns, int first, cell *buffer, int t,
+                                         const REAL *roots, const REAL *symbol, int team = 0) {
+    const int p = half_of(t, team), lane = t % 16, from = team * ONE_TEAM;
+    cell *const own_buffer = buffer + team * CELLS + p * PITCH, *const ends = columns + team * CELLS;
+    const auto column = [&](int i) { return ends + i % F * PITCH + column_of(first, i / F); };
+    const auto row = [&](int i) { return own_buffer + 16 * i + lane; };
+    const auto down = [&](int i) { return own_buffer + 17 * i + lane; };
+    const auto along = [&](int i) { return own_buffer + 17 * lane + i; };
+
+    if constexpr (F > 1) {
+        transform_columns<true>(x, roots, first, team);
+        exchange<true>(x, column, row);
+        dft_twiddled(x, root_of(roots, from + TWIDDLES_2 + p));
+        __syncwarp();
+    } else
+        dft_unit(x);
+    exchange<false>(x, down, along);
+    dft_twiddled(x, root_of(roots, from + TWIDDLES_3 + 16 * p + lane));
+    if constexpr (SINGLE)
+        times_single(x, symbol, t, team, p, lane);
+    else if constexpr (SEGMENT_COSINES)
+        times_cosines(x, symbol, t, p, lane);
+    else
+        times_symbol(x, symbol, p, lane);
+    dft_unit(x);
+    __syncwarp();
+    exchange<false>(x, along, down);
+    dft_twiddled(x, root_of(roots, TWIDDLES_4 + lane));
+    if constexpr (F > 1) {
+        __syncwarp();
+        exchange<true>(x, row, column);
+        transform_columns<false>(x, roots, first, team);
+    }
+    if constexpr (TEAMS > 1) combine_teams(x, buffer, roots, t, team);
+}

@@ -1,0 +1,307 @@
+// Overlap-save convolution of 2D grids by FFT tiles: any number of steps of a stencil of any
+// weights in one pass over memory. Overlapping tiles are transformed as periodic domains in the
+// shared memory of one block, or of the SHARES blocks of a cluster:
+//
+//     out = inverse FFT of (FFT of in, times K^f)      K: the symbol of the taps, f: the steps
+//
+//     tile    |<-- 2 N = 16 A ------>|      N complex points per row: even and odd points of 2 N
+//             |  . . . . . . . . .   |      real ones; T R rows. Outputs are inside LEAD rows and
+//     T R     |  . outputs       .   |      columns, and the reach of f steps to the high sides
+//             |  . . . . . . . . .   |
+//
+//     rows, forward      radix A from global to shared memory, radix 8 in place: element 8 d + e
+//                        of a row has frequency d + A e
+//     columns, forward   radix T in place, radix R to registers: frequency t + T r
+//     symbol             combines frequency k with -k, which is in the lane 16 further (mix)
+//     columns, rows      the inverse, in reverse order
+//
+// The pitch of rows is odd: lanes on neighbouring rows, or on neighbouring elements, have no bank
+// conflicts. Tiles of a plane are numbered along x first. A block has one tile; other blocks of the
+// multiprocessor compute while it loads.
+//
+// Block b of a cluster has rows q + R r with q = b EACH .. (b + 1) EACH - 1, EACH = R / SHARES, for
+// all r < T: whole butterflies of radix T, so that rows, and columns except the last stage, are
+// local. The last stage has frequency t of all q:
+//
+//     block 0   q = 0, 1 | 2, 3 = block 1          R = 4, SHARES = 2, T rows each
+//               t = 0  x x | x x                   read from all blocks, and written back in
+//               t = 1  x x | x x                   place: no transposition, and two cluster
+//                                                  barriers suffice, before and after this stage
+//
+// Its butterflies are distributed over the blocks in groups of sixteen. (SHARES - 1) / SHARES of
+// the tile go from block to block, twice.
+//
+// Reads STORE, REAL, VECTOR, BLOCKS, THREADS_X, X_SIDE_*, Y_SIDE_*, SYMBOL_REAL and TILE_A, TILE_T,
+// TILE_R, TILE_SHARES.
+#include "device/index.cuh"
+#include "device/launch_checks.cuh"
+#include "device/shared_fft.cuh"
+#include "params.cuh"
+
+using value = complex<REAL>;
+constexpr int A = TILE_A, T = TILE_T, R = TILE_R, THREADS = THREADS_X, SHARES = TILE_SHARES;
+constexpr int N = 8 * A, HEIGHT = T * R, PITCH = N + 1;
+constexpr int EACH = R / SHARES, OWN = T * EACH;  // OWN: rows of a block.
+// Groups of 8 columns whose mirror images are in other groups or in the same one.
+constexpr int GROUPS = A / 2 + 1, UNITS = 8 * GROUPS;
+static_assert(T % 2 == 0 && R % 2 == 0 && THREADS % 32 == 0,
+              "mirrored frequencies lie in other lanes, other registers");
+static_assert(R % SHARES == 0, "each block has whole butterflies of radix T");
+
+struct row_line {
+    static constexpr int N = ::N, STAGES = 2, THREADS = THREADS_X, LINES = 1, PAD = 0, TABLE = 1024, SHARES = 1;
+    static constexpr __host__ __device__ int radix(int s) { return s ? 8 : A; }
+};
+struct column_line {
+    static constexpr int N = HEIGHT, STAGES = 2, THREADS = THREADS_X, LINES = PITCH, PAD = 0, TABLE = 1024, SHARES = 1;
+    static constexpr __host__ __device__ int radix(int s) { return s ? R : T; }
+};
+struct block_line {  // The part of a column that a block has.
+    static constexpr int N = OWN, STAGES = 2, THREADS = THREADS_X, LINES = PITCH, PAD = 0, TABLE = 1024, SHARES = 1;
+    static constexpr __host__ __device__ int radix(int s) { return s ? EACH : T; }
+};
+
+struct tile_arguments {
+    const STORE *in;
+    STORE *out;
+    const REAL *row_roots, *column_roots;  // Twiddle factors of the FFT stages.
+    const REAL *half_angles;               // Sine and cosine of pi k / N, by unit.
+    // Half the sums and differences of K^f at k and k + N, [row][unit]; without SYMBOL_REAL all
+    // sums, then all differences.
+    const REAL *symbol;
+    long long ny, nx;
+    long long in_far[3], out_far[3];  // Strides of rows, planes and grids, in elements.
+    unsigned tiles_x, tiles_y, planes;
+    int lead_y, lead_x, useful_y, useful_x, rest;
+};
+
+static_assert(layout_matches(sizeof(tile_arguments)), "tile_header of segment/fft_tile.c");
+static_assert(shared_bytes_match(OWN * PITCH * sizeof(value)), "segment_tile_shared of segment/fft_tile_search.c");
+
+struct tile_position {
+    const STORE *in;  // The plane.
+    STORE *out;
+    long long y, x;  // Of the tile's first input.
+    bool inside;
+    int rank;  // Of the block in its cluster.
+};
+__device__ __forceinline__ tile_position find(const tile_arguments &a) {
+    const unsigned tile = blockIdx.x / SHARES, row = tile / a.tiles_x, plane = row / a.tiles_y, grid = plane / a.planes;
+    const long long y = static_cast<long long>(row - plane * a.tiles_y) * a.useful_y - a.lead_y,
+                    x = static_cast<long long>(tile - row * a.tiles_x) * a.useful_x - a.lead_x;
+    const unsigned z = plane - grid * a.planes;
+    return {a.in + z * a.in_far[1] + grid * a.in_far[2],
+            a.out + z * a.out_far[1] + grid * a.out_far[2],
+            y,
+            x,
+            y >= 0 && x >= 0 && y + HEIGHT <= a.ny && x + 2 * N <= a.nx,
+            SHARES > 1 ? static_cast<int>(cluster_rank()) : 0};
+}
+// The row of the tile that is row i of this block.
+__device__ __forceinline__ int row_of(const tile_position &s, int i) {
+    return SHARES > 1 ? i / EACH * R + s.rank * EACH + i % EACH : i;
+}
+// Barrier of all blocks that share the tile.
+__device__ __forceinline__ void wait_for_tile() {
+    if (SHARES > 1)
+        cluster_barrier();
+    else
+        __syncthreads();
+}
+
+// ---- rows
+__device__ __forceinline__ value point_at(const tile_arguments &a, const tile_position &s, const STORE *row, int j) {
+    if (s.inside) {
+        const STORE *const at = row + s.x + 2 * j;
+        if (VECTOR > 1) return load_pair(at);
+        return {widen(at[0]), widen(at[1])};
+    }
+    const long long x = s.x + 2 * j;
+    return {widen(row[fold_far<X_SIDE_LOW, X_SIDE_HIGH>(x, a.nx)]),
+            widen(row[fold_far<X_SIDE_LOW, X_SIDE_HIGH>(x + 1, a.nx)])};
+}
+// The first stage of all rows.
+__device__ __forceinline__ void load_rows(const tile_arguments &a, const tile_position &s, value *tile) {
+#pragma unroll 1
+    for (int i = threadIdx.x; i < 8 * OWN; i += THREADS) {
+        const int y = row_of(s, i / 8), j = i % 8;
+        const long long from = s.inside ? s.y + y : fold_far<Y_SIDE_LOW, Y_SIDE_HIGH>(s.y + y, a.ny);
+        const STORE *const row = s.in + from * a.in_far[0];
+        value x[A];
+#pragma unroll
+        for (int r = 0; r < A; r++) x[r] = point_at(a, s, row, j + 8 * r);
+        dft<A>(x);
+        apply_twiddles<row_line, 0>(x, j, a.row_roots);
+        store_butterfly<row_line, 0>(x, tile + i / 8 * PITCH, j);
+    }
+    __syncthreads();
+}
+// The second stage, the same forward and inverse, as it has no twiddle factors. Neighbouring lanes
+// have neighbouring rows.
+__device__ __forceinline__ void transform_rows(value *tile) {
+#pragma unroll 1
+    for (int i = threadIdx.x; i < A * OWN; i += THREADS) {
+        value *const row = tile + i % OWN * PITCH;
+        const int first = fft_stage<row_line, 1>::first(i / OWN);
+        value x[8];
+        load_butterfly<row_line, 1>(x, row, first);
+        dft<8>(x);
+        store_butterfly<row_line, 1>(x, row, first);
+    }
+    __syncthreads();
+}
+__device__ __forceinline__ void store_rows(const tile_arguments &a, const tile_position &s, value *tile) {
+    const unsigned rows = static_cast<unsigned>(min(static_cast<long long>(a.useful_y), a.ny - s.y - a.lead_y)),
+                   columns = static_cast<unsigned>(min(static_cast<long long>(a.useful_x), a.nx - s.x - a.lead_x));
+#pragma unroll 1
+    for (int i = threadIdx.x; i < 8 * OWN; i += THREADS) {
+        const int y = row_of(s, i / 8), j = i % 8;
+        if (static_cast<unsigned>(y - a.lead_y) >= rows) continue;
+        STORE *const row = s.out + (s.y + y) * a.out_far[0] + s.x;
+        value x[A];
+        load_butterfly<row_line, 0>(x, tile + i / 8 * PITCH, j);
+        apply_twiddles<row_line, 0>(x, j, a.row_roots);
+        dft<A>(x);
+#pragma unroll
+        for (int r = 0; r < A; r++) {
+            const int at = 2 * (j + 8 * r);
+            const bool even = static_cast<unsigned>(at - a.lead_x) < columns,
+                       odd = static_cast<unsigned>(at + 1 - a.lead_x) < columns;
+            if (VECTOR > 1 && even && odd)
+                store_pair(row + at, swapped(x[r]));
+            else {
+                if (even) row[at] = narrow<STORE>(x[r].im);
+                if (odd) row[at + 1] = narrow<STORE>(x[r].re);
+            }
+        }
+    }
+}
+
+// ---- columns
+template <bool BACK>
+__device__ __forceinline__ void transform_columns(const tile_arguments &a, const tile_position &s, value *tile) {
+#pragma unroll 1
+    for (int i = threadIdx.x; i < N * EACH; i += THREADS) {
+        value *const column = tile + i % N;
+        const int first = i / N, q = s.rank * EACH + first;
+        value x[T];
+        load_butterfly<block_line, 0>(x, column, first);
+        if (BACK) apply_twiddles<column_line, 0>(x, q, a.column_roots);
+        dft<T>(x);
+        if (!BACK) apply_twiddles<column_line, 0>(x, q, a.column_roots);
+        store_butterfly<block_line, 0>(x, column, first);
+    }
+}
+
+// Frequency k of the complex transform Z, and -k of the other lane, make up frequencies k and k + N
+// of the real points. With s and d half the sum and half the difference of K^f at these, and t = pi
+// k / N along x:
+//
+//     Z'[k]  = (s - d sin t) Z[k] + i d cos t conj(Z[-k])
+//     Z'[-k] = conj(s + d sin t) Z[-k] + i conj(d) cos t conj(Z[k])
+//
+// The lane 16 further has the mirrored column and the mirrored rows: frequency T - t + T (R - 1 -
+// r) for t + T r, or T (R - r) if t = 0.
+__device__ __forceinline__ value shuffled(value z) {
+    const int lane = threadIdx.x % 32 ^ 16;
+    return {__shfl_sync(~0u, z.re, lane), __shfl_sync(~0u, z.im, lane)};
+}
+struct mixing {
+    const REAL *symbol;  // At row t of the unit, for the lane's pair.
+    REAL sine, cosine;   // sine: negated in the second lane.
+    bool second;
+};
+__device__ __forceinline__ value mixed(const mixing &m, int row, value own, value other) {
+    const REAL *const at = m.symbol + static_cast<long long>(row) * UNITS * 2;
+    const value first = load_pair(at);
+    if (SYMBOL_REAL) return swapped((first.re - m.sine * first.im) * own + (m.cosine * first.im) * swapped(other));
+    value d = load_pair(at + 2 * HEIGHT * UNITS), even = first - m.sine * d;
+    if (m.second) d = conjugate(d), even = conjugate(even);
+    return swapped(even * own + (m.cosine * d) * swapped(other));
+}
+__device__ __forceinline__ void mix(value (&x)[R], int t, const mixing &m) {
+    const bool zero = t == 0;
+    const int step = m.second ? -T : T, from = !m.second ? 0 : zero ? HEIGHT : HEIGHT - T;
+    const auto row = [&](int r) {  // As counted by the first lane of the pair.
+        const int at = from + step * r;
+        return at == HEIGHT ? 0 : at;
+    };
+    value before = x[0];
+#pragma unroll
+    for (int r = 0; r < R / 2; r++) {
+        const int s = R - 1 - r;
+        const value low = shuffled(zero ? before : x[s]), high = shuffled(zero ? x[r + 1] : x[r]);
+        before = x[s];
+        x[r] = mixed(m, row(r), x[r], low), x[s] = mixed(m, row(s), x[s], high);
+    }
+}
+// Points of frequency t of a column for the last stage: point q is in block q / EACH.
+__device__ __forceinline__ void load_last_stage(value (&x)[R], const value *column, int t) {
+    if constexpr (SHARES == 1)
+        load_butterfly<column_line, 1>(x, column, t * R);
+    else
+#pragma unroll
+        for (int q = 0; q < R; q++) {
+            words_of<REAL> words;
+            const value *const from = column + (t * EACH + q % EACH) * PITCH;
+            cluster_load(words.word, reinterpret_cast<const unsigned *>(from), q / EACH);
+            x[q] = from_words<REAL>(words.word);
+        }
+}
+__device__ __forceinline__ void store_last_stage(const value (&x)[R], value *column, int t) {
+    if constexpr (SHARES == 1)
+        store_butterfly<column_line, 1>(x, column, t * R);
+    else
+#pragma unroll
+        for (int q = 0; q < R; q++) {
+            words_of<REAL> words;
+            to_words(x[q], words.word);
+            value *const to = column + (t * EACH + q % EACH) * PITCH;
+            cluster_store(reinterpret_cast<unsigned *>(to), words.word, q / EACH);
+        }
+}
+// The last stage of all columns and the first of the inverse, in groups of sixteen. A warp's first
+// 16 lanes have columns of two groups, the others their mirror images.
+__device__ __forceinline__ void convolve_columns(const tile_arguments &a, const tile_position &s, value *tile) {
+    static_assert(T * UNITS % 16 == 0, "whole sixteens");
+    const bool second = threadIdx.x % 32 >= 16;
+    const int step = THREADS / 32 * SHARES;
+#pragma unroll 1
+    for (int group_of_16 = threadIdx.x / 32 * SHARES + s.rank; group_of_16 < T * UNITS / 16; group_of_16 += step) {
+        const int i = 16 * group_of_16 + threadIdx.x % 16, unit = i % UNITS, t = i / UNITS, d = unit / 8, e = unit % 8;
+        const bool middle = 2 * d == A, among = d == 0 || middle;
+        // The mirrored column's; its group is A - d.
+        const int to_e = d == 0 ? (8 - e) % 8 : 7 - e;
+        const bool same_rows = t == 0 || 2 * t == T, active = !among || (same_rows ? e <= to_e : 2 * t < T);
+        const bool writes = active && !(second && among && same_rows && e == to_e);
+        const int group = second ? (A - d) % A : d, column = 8 * group + (second ? to_e : e);
+        const int own = second ? (T - t) % T : t;
+        value *const line = tile + column;
+        const value half_angle = load_pair(a.half_angles + 2 * unit);
+        value x[R] = {};
+        if (active) load_last_stage(x, line, own);
+        dft<R>(x);
+        mix(x, t, {a.symbol + 2 * (t * UNITS + unit), second ? -half_angle.re : half_angle.re, half_angle.im, second});
+        dft<R>(x);
+        __syncwarp();  // A column that is its own mirror image is read twice.
+        if (writes) store_last_stage(x, line, own);
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
+    segment_fft_tile(const __grid_constant__ tile_arguments a) {
+    extern __shared__ __align__(16) unsigned char stn_shared[];
+    value *const tile = reinterpret_cast<value *>(stn_shared);
+    const tile_position s = find(a);
+    load_rows(a, s, tile);
+    transform_rows(tile);
+    transform_columns<false>(a, s, tile);
+    wait_for_tile();
+    convolve_columns(a, s, tile);
+    // No block accesses another's memory after this, so each may exit at any time.
+    wait_for_tile();
+    transform_columns<true>(a, s, tile);
+    __syncthreads();
+    transform_rows(tile);
+    store_rows(a, s, tile);
+}

@@ -1,0 +1,201 @@
+/* Moving averages over a box along one axis, by van Herk's algorithm.
+ *
+ * The axis is cut into blocks as long as the box. A box that begins in one block ends in the next:
+ * its sum is a suffix sum of the first block plus a prefix sum of the next one. A point costs three
+ * additions, whatever the size of the box, and no value outside a box ever enters its sum. Several
+ * lines, or columns, are summed side by side. */
+#include "host/moving_average.h"
+
+#include <math.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arith.h"
+#include "base/error.h"
+#include "base/half.h"
+#include "problem/task.h"
+
+#define COLUMNS 128      /* contiguous columns of a strip: two pages of doubles for four rows */
+#define LINES 16         /* contiguous lines of a group: a cache line of floats from each */
+#define STAGED (1 << 18) /* points of lines that are copied together, so that they stay in cache */
+#define WORK 4096        /* points below which waking a thread costs more than it saves */
+
+typedef struct box_run {
+    const stn_box_filter *box;
+    const char *in;
+    char *out;
+    /* index in the line of each position of the extended axis, or -1 or -2 */
+    const int64_t *source_index;
+    double past_value[2]; /* values past constant sides */
+    int64_t strips;       /* strips of columns for each outer index */
+    int64_t lines;        /* lines that are copied together, where lines are contiguous */
+    atomic_bool failed;   /* out of memory */
+} box_run;
+
+/* Lanes that are summed side by side: element i of a lane is at first + i * step + lane. */
+typedef struct box_lanes {
+    int64_t first, step;
+    int count;
+} box_lanes;
+
+static double load(stn_dtype dtype, const char *base, int64_t i) {
+    if (dtype == STN_F64) return ((const double *)base)[i];
+    if (dtype == STN_F32) return ((const float *)base)[i];
+    return stn_half_to_float(((const uint16_t *)base)[i]);
+}
+
+static void store(stn_dtype dtype, char *base, int64_t i, double value) {
+    if (dtype == STN_F64)
+        ((double *)base)[i] = value;
+    else if (dtype == STN_F32)
+        ((float *)base)[i] = (float)value;
+    else
+        ((uint16_t *)base)[i] = stn_float_to_half((float)value);
+}
+
+/* sum[lane] = before[lane] + scale * the value at position `at` of the extended axis. */
+static void add_points(const box_run *run, const box_lanes *lanes, int64_t at, double scale, const double *before,
+                       double *sum) {
+    const int64_t j = run->source_index[at], first = lanes->first + j * lanes->step;
+    const stn_dtype dtype = run->box->dtype;
+    const int count = lanes->count;
+    if (j < 0)
+        for (int k = 0; k < count; k++) sum[k] = before[k] + scale * run->past_value[-1 - j];
+    else if (dtype == STN_F32)
+        for (int k = 0; k < count; k++) sum[k] = before[k] + (double)((const float *)run->in)[first + k];
+    else if (dtype == STN_F64 && scale == 1)
+        for (int k = 0; k < count; k++) sum[k] = before[k] + ((const double *)run->in)[first + k];
+    else
+        for (int k = 0; k < count; k++) sum[k] = before[k] + scale * load(dtype, run->in, first + k);
+}
+
+/* Writes sums / divisor; returns whether all are finite. */
+static bool write_points(const box_run *run, const box_lanes *lanes, int64_t i, double divisor, const double *ends,
+                         const double *begins) {
+    const int64_t first = lanes->first + i * lanes->step;
+    double check = 0;
+    if (run->box->dtype == STN_F32) {
+        const double factor = 1 / divisor; /* its rounding error is below that of the floats */
+        float *out = (float *)run->out + first;
+        for (int k = 0; k < lanes->count; k++) out[k] = (float)((ends[k] + begins[k]) * factor);
+        return true;
+    }
+    for (int k = 0; k < lanes->count; k++) {
+        const double mean = (ends[k] + begins[k]) / divisor;
+        check += mean * 0; /* becomes NaN if any mean is not finite */
+        store(run->box->dtype, run->out, first + k, mean);
+    }
+    return check == 0 || run->box->dtype != STN_F64;
+}
+
+/* All boxes of some lanes, of points times `scale`. ends: memory for size * COLUMNS suffix sums. */
+static bool run_lanes(const box_run *run, const box_lanes *lanes, double scale, double *ends) {
+    static const double nothing[COLUMNS] = {0};
+    const int64_t points = (int64_t)run->box->points, size = (int64_t)run->box->size;
+    const double divisor = run->box->divisor * scale;
+    bool finite = true;
+    for (int64_t first = 0; first < points; first += size) {
+        double begins[COLUMNS] = {0};
+        for (int64_t i = size - 1; i >= 0; i--)
+            add_points(run, lanes, first + i, scale, i == size - 1 ? nothing : ends + (i + 1) * COLUMNS,
+                       ends + i * COLUMNS);
+        for (int64_t i = 0; i < size && first + i < points; i++) {
+            if (i) add_points(run, lanes, first + i + size - 1, scale, begins, begins);
+            finite = write_points(run, lanes, first + i, divisor, ends + i * COLUMNS, begins) && finite;
+        }
+    }
+    return finite;
+}
+
+/* If a sum overflows, repeats all with points scaled down by a power of two. */
+static void run_scaled(const box_run *run, const box_lanes *lanes, int exponent, double *ends) {
+    if (!run_lanes(run, lanes, 1, ends)) run_lanes(run, lanes, ldexp(1, exponent), ends);
+}
+
+/* Contiguous lines: copied side by side as doubles, averaged, and copied back. */
+static void run_lines(const box_run *run, int64_t first, int count, int exponent, double *ends, double *staged) {
+    const stn_dtype dtype = run->box->dtype;
+    const int64_t points = (int64_t)run->box->points;
+    double *means = staged + points * count;
+    for (int64_t begin = 0; begin < points; begin += LINES)
+        for (int k = 0; k < count; k++)
+            for (int64_t i = begin; i < stn_min(begin + LINES, points); i++)
+                staged[i * count + k] = load(dtype, run->in, (first + k) * points + i);
+    stn_box_filter box = *run->box;
+    box.dtype = STN_F64;
+    box_run inner = {.box = &box, .in = (const char *)staged, .out = (char *)means, .source_index = run->source_index};
+    memcpy(inner.past_value, run->past_value, sizeof inner.past_value);
+    const box_lanes lanes = {0, count, count};
+    run_scaled(&inner, &lanes, exponent, ends);
+    for (int64_t begin = 0; begin < points; begin += LINES)
+        for (int k = 0; k < count; k++)
+            for (int64_t i = begin; i < stn_min(begin + LINES, points); i++)
+                store(dtype, run->out, (first + k) * points + i, means[i * count + k]);
+}
+
+static void run_strips(void *user, int64_t begin, int64_t end) {
+    box_run *run = user;
+    const stn_box_filter *box = run->box;
+    const int64_t points = (int64_t)box->points, inner = (int64_t)box->inner;
+    const int64_t lines = run->lines;
+    double *ends = calloc(box->size * COLUMNS, sizeof *ends);
+    double *staged = inner == 1 ? malloc((size_t)(2 * points * lines) * sizeof *staged) : NULL;
+    if (!ends || (inner == 1 && !staged)) {
+        free(ends);
+        free(staged);
+        atomic_store(&run->failed, true);
+        return;
+    }
+    int exponent;
+    frexp((double)box->size, &exponent);
+    for (int64_t item = begin; item < end; item++) {
+        if (inner == 1) {
+            const int64_t first = item * lines;
+            run_lines(run, first, (int)stn_min(lines, (int64_t)box->outer - first), -exponent, ends, staged);
+            continue;
+        }
+        const int64_t column = item % run->strips * COLUMNS;
+        const box_lanes lanes = {item / run->strips * points * inner + column, inner,
+                                 (int)stn_min(COLUMNS, inner - column)};
+        run_scaled(run, &lanes, -exponent, ends);
+    }
+    free(staged);
+    free(ends);
+}
+
+/* Index of the point at position `at` of the unbounded axis. If both sides have the same kind, the
+ * axis is periodic. */
+static int64_t source_index_at(int64_t at, int64_t points, const stn_boundary sides[2]) {
+    if (at >= 0 && at < points) return at;
+    int64_t period = 0;
+    if (sides[0].kind == sides[1].kind) {
+        if (sides[0].kind == STN_WRAP) period = points;
+        if (sides[0].kind == STN_REFLECT) period = 2 * points;
+        if (sides[0].kind == STN_MIRROR) period = stn_max(2 * points - 2, 1);
+    }
+    if (period) at = (at % period + period) % period;
+    return stn_fold(at, points, sides);
+}
+
+stn_status stn_host_box(stn_pool *pool, const stn_box_filter *box, const void *in, void *out, stn_error *error) {
+    const int64_t points = (int64_t)box->points, all = points + 2 * (int64_t)box->size;
+    int64_t *source_index = malloc((size_t)all * sizeof *source_index);
+    if (!source_index) return stn_fail_memory(error, "the positions of a box", (size_t)all * sizeof *source_index);
+    for (int64_t i = 0; i < all; i++) source_index[i] = source_index_at(i - (int64_t)box->before, points, box->sides);
+    box_run run = {.box = box, .in = in, .out = out, .source_index = source_index};
+    for (int side = 0; side < 2; side++) {
+        const double value = box->sides[side].value;
+        run.past_value[side] = box->dtype == STN_F64   ? value
+                               : box->dtype == STN_F32 ? (float)value
+                                                       : stn_half_to_float(stn_float_to_half((float)value));
+    }
+    run.strips = stn_div_up((int64_t)box->inner, COLUMNS);
+    run.lines = stn_min(stn_max(STAGED / points, 1), LINES);
+    const int64_t items =
+        box->inner == 1 ? stn_div_up((int64_t)box->outer, run.lines) : (int64_t)box->outer * run.strips;
+    stn_pool_for(pool, items, stn_div_up(WORK, points), run_strips, &run);
+    free(source_index);
+    return atomic_load(&run.failed) ? stn_fail_memory(error, "the sums of a box", box->size * COLUMNS * sizeof(double))
+                                    : STN_OK;
+}

@@ -1,0 +1,407 @@
+/* One time step of a stencil: u'(x) = sum over taps of weight * u(x + offset), plus the source if
+ * there is one.
+ *
+ * A box is computed in tiles of a few rows. In a tile, each tap reads a line of doubles: a row of
+ * the grid, shifted by the tap's offset. A contiguous row of doubles inside the grid is read in
+ * place; any other row (past an edge, strided, or of another type) is first copied into a buffer,
+ * which all taps and rows of the tile share. With few taps, f32 grids are read as lines of floats,
+ * which are converted when they are added.
+ *
+ * Sums are made in double precision with weights in double precision, and rounded once. Taps that
+ * mirror each other are summed in pairs: the middle one first, then pairs from the outermost on, as
+ * SciPy does. Other taps are summed in order. */
+#include "host/stencil_step.h"
+
+#include <string.h>
+
+#include "base/arith.h"
+
+#define TILE_ROWS 8
+#define PIECE 512             /* points of a row, maximum */
+#define LEAST_PIECE 64        /* minimum, for longer rows */
+#define BUFFER_SIZE (1 << 14) /* doubles in a tile's buffer */
+#define CACHED_ROWS 256       /* rows that a tile can remember, in a hash table by their indices */
+#define MAX_LINES 256         /* maximum number of lines of one sum */
+#define MAX_DENSE_TAPS 2048   /* maximum number of taps of a dense box */
+/* up to this many taps, converting floats is cheaper than lines of doubles */
+#define MAX_FLOAT_TAPS 9
+
+/* A row that a tile has loaded. */
+typedef struct cached_row {
+    int64_t at[2];
+    const char *line; /* its element k is point x + k of the row */
+    uint64_t tile;
+} cached_row;
+
+typedef struct stn_tile {
+    const stn_step *step;
+    /* Rows first[1] .. + rows of plane first[0], points x .. + count. */
+    int64_t batch, first[2], rows, x, count;
+    uint64_t number;
+    size_t gathered;
+    cached_row seen[CACHED_ROWS];
+    /* Numbers of the type of the lines: double or float. */
+    double sums[STN_KERNEL_ROWS][PIECE], carried[2][PIECE], buffer[BUFFER_SIZE];
+} stn_tile;
+
+/* The value past a side, rounded to the type of the grid. */
+static double constant_past(const stn_task *task, int axis, int64_t fold) {
+    double value = stn_task_constant_value(task, axis, fold == -1 ? 0 : 1);
+    return task->dtype == STN_F32 ? (float)value : value;
+}
+
+static int64_t fold(const stn_task *task, int axis, int64_t i) {
+    return i >= 0 && i < task->n[axis] ? i : stn_fold(i, task->n[axis], task->boundary[axis]);
+}
+
+static char *row_at(const stn_step *step, const stn_layout *layout, int64_t batch, int64_t i0, int64_t i1) {
+    return layout->base + (batch * layout->batch_stride + i0 * layout->stride[0] + i1 * layout->stride[1]) * step->size;
+}
+
+/* to[k] = point x + k of a row, converted to double. */
+static void load(const stn_step *step, const stn_layout *layout, const char *row, int64_t x, int64_t count,
+                 double *to) {
+    const int64_t stride = layout->stride[2] * step->size;
+    row += x * stride;
+    if (stride == step->size)
+        step->kernels->load[step->number](to, row, (size_t)count);
+    else
+        for (int64_t k = 0; k < count; k++) step->kernels->load[step->number](to + k, row + k * stride, 1);
+}
+
+/* The same in the type of the lines. */
+static void load_line(const stn_step *step, const char *row, int64_t x, int64_t count, char *to) {
+    const int64_t stride = step->from.stride[2] * step->size;
+    if (!step->of_floats)
+        load(step, &step->from, row, x, count, (double *)to);
+    else if (stride == step->size)
+        memcpy(to, row + x * stride, (size_t)(count * stride));
+    else
+        for (int64_t k = 0; k < count; k++) memcpy(to + k * step->size, row + (x + k) * stride, (size_t)step->size);
+}
+
+static void fill_line(const stn_step *step, double value, int64_t count, char *to) {
+    for (int64_t k = 0; k < count; k++)
+        if (step->of_floats)
+            ((float *)to)[k] = (float)value;
+        else
+            ((double *)to)[k] = value;
+}
+
+/* Points [begin, end) of a row, past its sides. `line` holds points x to `past`, often the ones
+ * needed. */
+static void copy_ghosts(const stn_step *step, const char *row, int64_t begin, int64_t end, const char *line, int64_t x,
+                        int64_t past, char *to) {
+    for (int64_t i = begin; i < end; i++, to += step->line_size) {
+        const int64_t j = i < 0 ? step->ghost[0][-1 - i] : step->ghost[1][i - step->task->n[2]];
+        if (j < 0)
+            fill_line(step, constant_past(step->task, 2, j), 1, to);
+        else if (j >= x && j < past)
+            memcpy(to, line + (j - x) * step->line_size, (size_t)step->line_size);
+        else
+            load_line(step, row, j, 1, to);
+    }
+}
+
+/* line = points [begin, end) of a row, some of which are inside the grid. */
+static void copy_row(const stn_step *step, const char *row, int64_t begin, int64_t end, char *line) {
+    const int64_t n = step->task->n[2], inside = stn_min(stn_max(begin, 0), end),
+                  past = stn_max(stn_min(end, n), inside), after = stn_max(past, begin);
+    char *inner = line + (inside - begin) * step->line_size;
+    if (past > inside) load_line(step, row, inside, past - inside, inner);
+    copy_ghosts(step, row, begin, inside, inner, inside, past, line);
+    copy_ghosts(step, row, after, end, inner, inside, past, line + (after - begin) * step->line_size);
+}
+
+/* Row (i0, i1) as a line for the tile, or NULL if the buffer is full. Where both indices are past
+ * constant sides, the slower axis decides the value. */
+static const char *read_row(stn_tile *tile, int64_t i0, int64_t i1) {
+    const stn_step *step = tile->step;
+    const stn_task *task = step->task;
+    const int64_t begin = tile->x - task->reach[2][0], end = tile->x + tile->count + task->reach[2][1];
+    const int64_t j0 = fold(task, 0, i0), j1 = fold(task, 1, i1);
+    const char *row = j0 < 0 || j1 < 0 ? NULL : row_at(step, &step->from, tile->batch, j0, j1);
+    if (row && step->from.stride[2] == 1 && step->line_size == step->size && begin >= 0 && end <= task->n[2])
+        return row + tile->x * step->size;
+    if (tile->gathered + (size_t)(end - begin) > BUFFER_SIZE) return NULL;
+    char *line = (char *)(tile->buffer + tile->gathered);
+    tile->gathered += (size_t)(end - begin);
+    if (row)
+        copy_row(step, row, begin, end, line);
+    else
+        fill_line(step, j0 < 0 ? constant_past(task, 0, j0) : constant_past(task, 1, j1), end - begin, line);
+    return line + task->reach[2][0] * step->line_size;
+}
+
+static const char *find_row(stn_tile *tile, int64_t i0, int64_t i1) {
+    cached_row *seen = &tile->seen[(uint64_t)(i0 * 31 + i1) & (tile->step->remembered - 1)];
+    if (seen->tile != tile->number || seen->at[0] != i0 || seen->at[1] != i1) {
+        const char *line = read_row(tile, i0, i1);
+        if (!line) return NULL;
+        *seen = (cached_row){{i0, i1}, line, tile->number};
+    }
+    return seen->line;
+}
+
+static void clear_cache(stn_tile *tile) {
+    tile->number++;
+    tile->gathered = 0;
+}
+
+/* The lines that one kernel call sums. */
+typedef struct line_list {
+    const void *lines[MAX_LINES];
+    double weights[MAX_LINES];
+    stn_terms terms;
+    size_t used;        /* number of lines */
+    const char *row[2]; /* rows of the previous tap on either side, at offsets `at` */
+    int64_t at[2][2];
+} line_list;
+
+/* Sums the lines so far, and starts again with that sum as a line of weight 1. */
+static void sum_lines(stn_tile *tile, line_list *g, double *sum) {
+    tile->step->kernels->sum(sum, &g->terms, (size_t)tile->count);
+    g->lines[0] = sum;
+    g->weights[0] = 1;
+    g->terms.single = g->used = 1;
+    g->terms.pairs = 0;
+    g->row[0] = g->row[1] = NULL;
+    clear_cache(tile);
+}
+
+/* Adds term `number` of row i1. Returns false if there is no room. */
+static bool add_term(stn_tile *tile, int64_t i1, size_t number, line_list *g) {
+    const stn_task *task = tile->step->task;
+    const size_t middle = tile->step->pairing && task->ntaps % 2; /* 1: term 0 is the middle tap */
+    const bool single = !tile->step->pairing || number < middle;
+    const size_t first = !tile->step->pairing ? number : single ? task->ntaps / 2 : number - middle;
+    const size_t taps[2] = {first, task->ntaps - 1 - first}, count = single ? 1 : 2;
+    if (g->used + count > MAX_LINES) return false;
+    for (size_t i = 0; i < count; i++) {
+        const int64_t *offset = task->taps[taps[i]].offset;
+        if (!g->row[i] || g->at[i][0] != offset[0] || g->at[i][1] != offset[1]) {
+            g->row[i] = find_row(tile, tile->first[0] + offset[0], i1 + offset[1]);
+            g->at[i][0] = offset[0];
+            g->at[i][1] = offset[1];
+        }
+        if (!g->row[i]) return false;
+        g->lines[g->used + i] = g->row[i] + offset[2] * tile->step->line_size;
+    }
+    g->used += count;
+    g->weights[g->terms.single + g->terms.pairs] = task->taps[first].weight;
+    *(single ? &g->terms.single : &g->terms.pairs) += 1;
+    return true;
+}
+
+/* sum = all taps for row i1 of the tile. */
+static void sum_row(stn_tile *tile, int64_t i1, double *sum) {
+    const stn_step *step = tile->step;
+    const size_t ntaps = step->task->ntaps, terms = step->pairing ? (ntaps + 1) / 2 : ntaps;
+    const int64_t longest = tile->count + step->task->reach[2][0] + step->task->reach[2][1];
+    line_list g;
+    /* Sums of floats must be made in one call: make room for all their lines. */
+    if (step->of_floats && tile->gathered + (size_t)(MAX_FLOAT_TAPS * longest) > BUFFER_SIZE) clear_cache(tile);
+    g.terms = (stn_terms){.lines = g.lines, .weights = g.weights, .odd = step->pairing < 0};
+    g.used = 0;
+    g.row[0] = g.row[1] = NULL;
+    int round = 0;
+    for (size_t number = 0; number < terms;)
+        if (add_term(tile, i1, number, &g))
+            number++;
+        else
+            sum_lines(tile, &g, tile->carried[round++ % 2]);
+    if (step->of_floats)
+        step->kernels->sum_float((float *)sum, &g.terms, (size_t)tile->count);
+    else
+        step->kernels->sum(sum, &g.terms, (size_t)tile->count);
+}
+
+/* Adds the constant source and writes the points in the output's type and stride. */
+static void write_row(const stn_tile *tile, int64_t i1, char *row, double *sum) {
+    const stn_step *step = tile->step;
+    const int64_t stride = step->to.stride[2];
+    if (step->source.base) {
+        double source[PIECE];
+        load(step, &step->source, row_at(step, &step->source, tile->batch, tile->first[0], i1), tile->x, tile->count,
+             source);
+        for (int64_t k = 0; k < tile->count; k++) sum[k] += source[k];
+    }
+    row += tile->x * stride * step->size;
+    if (stride != 1)
+        for (int64_t k = 0; k < tile->count; k++, row += stride * step->size)
+            step->kernels->store[step->number](row, sum + k, 1);
+    else if (row != (char *)sum)
+        step->kernels->store[step->number](row, sum, (size_t)tile->count);
+}
+
+/* Dense unpaired weights: a full box of taps, for which several rows are summed side by side. */
+typedef struct stn_dense_box {
+    int64_t low[3], size[3];
+    double weights[MAX_DENSE_TAPS];
+} stn_dense_box;
+
+/* Returns false if the taps are no such box, or too many. */
+static bool find_dense(const stn_step *step, stn_dense_box *box) {
+    const stn_task *task = step->task;
+    if (step->pairing || task->ntaps > MAX_DENSE_TAPS) return false;
+    for (int a = 0; a < 3; a++) {
+        int64_t high = task->taps[0].offset[a];
+        box->low[a] = high;
+        for (size_t k = 1; k < task->ntaps; k++) {
+            box->low[a] = stn_min(box->low[a], task->taps[k].offset[a]);
+            high = stn_max(high, task->taps[k].offset[a]);
+        }
+        box->size[a] = high - box->low[a] + 1;
+    }
+    const int64_t rows = box->size[0] * (box->size[1] + STN_KERNEL_ROWS - 1);
+    if (box->size[0] * box->size[1] * box->size[2] != (int64_t)task->ntaps || box->size[1] < 3 || rows > MAX_LINES)
+        return false;
+    for (size_t k = 0; k < task->ntaps; k++) box->weights[k] = task->taps[k].weight;
+    return true;
+}
+
+/* Sums STN_KERNEL_ROWS rows from i1 on. Returns false if their lines do not fit into the buffer. */
+static bool sum_dense(stn_tile *tile, const stn_dense_box *box, int64_t i1, double *const *sums) {
+    const stn_step *step = tile->step;
+    const void *lines[MAX_LINES];
+    size_t used = 0;
+    for (int64_t p = 0; p < box->size[0]; p++)
+        for (int64_t q = 0; q < box->size[1] + STN_KERNEL_ROWS - 1; q++) {
+            const char *line = find_row(tile, tile->first[0] + box->low[0] + p, i1 + box->low[1] + q);
+            if (!line) return false;
+            lines[used++] = line + box->low[2] * step->line_size;
+        }
+    const stn_dense dense = {lines, box->weights, (size_t)box->size[0], (size_t)box->size[1], (size_t)box->size[2]};
+    if (step->of_floats) {
+        float *rounded[STN_KERNEL_ROWS];
+        for (int r = 0; r < STN_KERNEL_ROWS; r++) rounded[r] = (float *)sums[r];
+        step->kernels->sum_rows_float(rounded, &dense, (size_t)tile->count);
+    } else
+        step->kernels->sum_rows(sums, &dense, (size_t)tile->count);
+    return true;
+}
+
+static void compute_tile(stn_tile *tile, const stn_dense_box *dense) {
+    const stn_step *step = tile->step;
+    const bool in_place = step->to.stride[2] == 1 && step->line_size == step->size;
+    double *sums[STN_KERNEL_ROWS];
+    char *rows[STN_KERNEL_ROWS];
+    clear_cache(tile);
+    for (int64_t r = 0; r < tile->rows;) {
+        int64_t i1 = tile->first[1] + r, now = 1;
+        for (int64_t k = 0; k < stn_min(STN_KERNEL_ROWS, tile->rows - r); k++) {
+            rows[k] = row_at(step, &step->to, tile->batch, tile->first[0], i1 + k);
+            sums[k] = in_place ? (double *)(rows[k] + tile->x * step->size) : tile->sums[k];
+        }
+        if (dense && tile->rows - r >= STN_KERNEL_ROWS && tile->count >= STN_KERNEL_LEAST &&
+            sum_dense(tile, dense, i1, sums))
+            now = STN_KERNEL_ROWS;
+        else
+            sum_row(tile, i1, sums[0]);
+        for (int64_t k = 0; k < now; k++) write_row(tile, i1 + k, rows[k], sums[k]);
+        r += now;
+    }
+}
+
+static void copy_span(const stn_step *step, int64_t batch, int64_t i0, int64_t i1, int64_t begin, int64_t end) {
+    const size_t size = (size_t)step->size;
+    int64_t from_stride = step->from.stride[2] * step->size, to_stride = step->to.stride[2] * step->size;
+    const char *from = row_at(step, &step->from, batch, i0, i1);
+    char *to = row_at(step, &step->to, batch, i0, i1);
+    if (begin >= end) return;
+    if (step->from.stride[2] == 1 && step->to.stride[2] == 1)
+        memcpy(to + begin * to_stride, from + begin * from_stride, (size_t)(end - begin) * size);
+    else
+        for (int64_t x = begin; x < end; x++) memcpy(to + x * to_stride, from + x * from_stride, size);
+}
+
+/* 1 if taps at opposite offsets have equal weights, -1 if they have opposite weights and there is
+ * no middle tap, otherwise 0. Sorted taps mirror each other from both ends of the list. */
+static int pairing_of(const stn_task *task) {
+    bool even = task->ntaps > 1, odd = even && task->ntaps % 2 == 0;
+    for (size_t k = 0; k < (task->ntaps + 1) / 2 && (even || odd); k++) {
+        const stn_tap *a = &task->taps[k], *b = &task->taps[task->ntaps - 1 - k];
+        for (int axis = 0; axis < 3; axis++)
+            if (a->offset[axis] != -b->offset[axis]) return 0;
+        even = even && a->weight == b->weight;
+        odd = odd && a->weight == -b->weight;
+    }
+    return even ? 1 : odd ? -1 : 0;
+}
+
+/* Number of rows that the taps of a tile read. */
+static int64_t rows_read(const stn_task *task) {
+    int64_t rows = 0;
+    for (size_t k = 1, first = 0; k <= task->ntaps; k++) {
+        if (k < task->ntaps && task->taps[k].offset[0] == task->taps[first].offset[0]) continue;
+        rows += stn_min(TILE_ROWS, task->n[1]) + task->taps[k - 1].offset[1] - task->taps[first].offset[1];
+        first = k; /* of the next plane, as taps are sorted */
+    }
+    return rows;
+}
+
+void stn_step_begin(stn_step *step, const stn_task *task) {
+    static const stn_number numbers[] = {STN_NUMBER_F64, STN_NUMBER_F32, STN_NUMBER_F16};
+    step->task = task;
+    step->kernels = stn_kernels_best();
+    step->pairing = pairing_of(task);
+    step->number = numbers[task->dtype];
+    step->size = (int64_t)stn_number_size(step->number);
+    const int64_t rows = stn_max(rows_read(task), 1), reach = task->reach[2][0] + task->reach[2][1];
+    step->piece = stn_min(stn_max(BUFFER_SIZE / rows - reach, LEAST_PIECE), PIECE);
+    step->remembered = 1;
+    while ((int64_t)step->remembered < 2 * rows && step->remembered < CACHED_ROWS) step->remembered *= 2;
+    step->of_floats =
+        task->dtype == STN_F32 && task->ntaps <= MAX_FLOAT_TAPS && !task->source && task->out_stride[2] == 1;
+    step->line_size = step->of_floats ? step->size : (int64_t)sizeof(double);
+    for (int a = 0; a < 3; a++) {
+        const stn_boundary *sides = task->boundary[a];
+        step->live[a][0] = sides[0].kind == STN_FIXED ? task->reach[a][0] : 0;
+        step->live[a][1] = task->n[a] - (sides[1].kind == STN_FIXED ? task->reach[a][1] : 0);
+    }
+    for (int64_t r = 0; r < task->reach[2][0]; r++) step->ghost[0][r] = fold(task, 2, -1 - r);
+    for (int64_t r = 0; r < task->reach[2][1]; r++) step->ghost[1][r] = fold(task, 2, task->n[2] + r);
+}
+
+/* The range of a box along an axis that no fixed side freezes. */
+static void free_range(const stn_step *step, const stn_box *box, int axis, int64_t range[2]) {
+    range[0] = stn_min(stn_max(box->begin[axis], step->live[axis][0]), box->end[axis]);
+    range[1] = stn_max(stn_min(box->end[axis], step->live[axis][1]), range[0]);
+}
+
+/* Copies frozen points, and computes the others in tiles. */
+void stn_step_box(const stn_step *step, int64_t batch, const stn_box *box) {
+    int64_t live[3][2];
+    stn_dense_box dense;
+    stn_tile tile;
+    tile.step = step;
+    tile.batch = batch;
+    tile.number = 0;
+    for (uint64_t i = 0; i < step->remembered; i++) tile.seen[i].tile = 0;
+    const bool is_dense = find_dense(step, &dense);
+    for (int a = 0; a < 3; a++) free_range(step, box, a, live[a]);
+    for (int64_t i0 = box->begin[0]; i0 < box->end[0]; i0++) {
+        const bool frozen = i0 < live[0][0] || i0 >= live[0][1];
+        for (int64_t i1 = box->begin[1]; i1 < box->end[1]; i1++) {
+            const bool all = frozen || i1 < live[1][0] || i1 >= live[1][1];
+            copy_span(step, batch, i0, i1, box->begin[2], all ? box->end[2] : live[2][0]);
+            if (!all) copy_span(step, batch, i0, i1, live[2][1], box->end[2]);
+        }
+        tile.first[0] = i0;
+        for (int64_t i1 = live[1][0]; i1 < live[1][1] && !frozen && stn_watch_goes_on(step->watch); i1 += TILE_ROWS) {
+            tile.first[1] = i1;
+            tile.rows = stn_min(TILE_ROWS, live[1][1] - i1);
+            for (int64_t x = live[2][0]; x < live[2][1]; x += step->piece) {
+                tile.x = x;
+                tile.count = stn_min(step->piece, live[2][1] - x);
+                compute_tile(&tile, is_dense ? &dense : NULL);
+            }
+        }
+    }
+}
+
+void stn_step_copy(const stn_step *step, int64_t batch, const stn_box *box) {
+    for (int64_t i0 = box->begin[0]; i0 < box->end[0]; i0++)
+        for (int64_t i1 = box->begin[1]; i1 < box->end[1]; i1++)
+            copy_span(step, batch, i0, i1, box->begin[2], box->end[2]);
+}

@@ -1,0 +1,20 @@
+/* Shared formulas of the strategies' cost models. */
+#include "strategies/common/overlap_cost.h"
+
+#include <math.h>
+
+#include "strategies/common/grid_layout.h"
+
+#define NORM 6
+/* Cycles of a multiprocessor for each point that is loaded and stored as a single element. */
+static const double narrow_cycles[] = {[STN_F64] = 0, [STN_F32] = 1.4, [STN_F16] = 2};
+
+double stn_cost_overlapped(double one, double other) {
+    const double longer = fmax(one, other), shorter = fmin(one, other);
+    return longer > 0 ? longer * pow(1 + pow(shorter / longer, NORM), 1.0 / NORM) : 0;
+}
+
+double stn_cost_scalar_access(const stn_task *task, const stn_machine *machine) {
+    if (stn_task_vector(task) > 1) return 0;
+    return narrow_cycles[task->dtype] * (double)stn_task_points(task) / (machine->multiprocessors * machine->clock);
+}

@@ -1,0 +1,15 @@
+/* Shared formulas of the strategies' cost models. */
+#ifndef STN_STRATEGIES_COMMON_COST_H
+#define STN_STRATEGIES_COMMON_COST_H
+#include "plan/strategy.h"
+
+/* Seconds of two kinds of work that run concurrently on the same warps: the longer one where they
+ * differ much; where both are equal, each waits for the other sometimes, which costs 12%. A smooth
+ * maximum (p-norm with p = 6), fitted to lowrank_mixed on an H200. */
+double stn_cost_overlapped(double one, double other);
+
+/* A lower bound on the seconds of a lowrank launch whose row alignment limits accesses to one
+ * element of less than eight bytes: it is then bound by the rate of instructions, not by memory. 0
+ * where accesses are wider. Fitted to problems with odd extents. */
+double stn_cost_scalar_access(const stn_task *task, const stn_machine *machine);
+#endif

@@ -1,0 +1,30 @@
+/* Ping-pong execution of fused launches. */
+#include "strategies/common/ping_pong.h"
+
+#include "base/error.h"
+#include "context/context.h"
+
+/* Before launch i > 0 the grid is in `out` or the workspace, where launch i - 1 left it; before
+ * launch 0 it is the caller's input. In place with an odd number of launches, the first one would
+ * read what it writes, so launch 0 starts from a copy. */
+stn_status stn_ping_pong_run(const stn_plan *plan, const stn_layouts *at, uint64_t launches, stn_part part,
+                             const stn_execution *run, stn_ping_pong_launch turn, const void *user, stn_error *error) {
+    const void *in = run->in;
+    void *out = run->out, *workspace = run->workspace, *stream = run->stream;
+    stn_fused_launch l = {.from = &at->in, .in = in, .stream = stream};
+    if (part.first == 0 && plan->task.in_place && launches % 2) {
+        STN_TRY(stn_device_copy(plan->context->device, workspace, in, at->work_bytes, stream, error));
+        l.from = &at->work, l.in = workspace;
+    }
+    for (uint64_t i = part.first; i < part.first + part.count; i++) {
+        bool to_out = (launches - 1 - i) % 2 == 0;
+        if (i > 0) {
+            l.from = to_out ? &at->work : &at->out;
+            l.in = to_out ? workspace : out;
+        }
+        l.to = to_out ? &at->out : &at->work;
+        l.out = to_out ? out : workspace;
+        STN_TRY(turn(plan, user, i, &l, error));
+    }
+    return STN_OK;
+}

@@ -1,0 +1,408 @@
+/* Shared-memory FFT: chooses radices, threads and padding of a line by a cost model, and makes
+ * tables of roots. */
+#include "strategies/common/shared_fft.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/arith.h"
+#include "cache/key.h"
+#include "context/search_cache.h"
+#include "render/render.h"
+#include "strategies/common/roots.h"
+
+bool stn_shared_fft_good(int64_t n) {
+    if (n < 1) return false;
+    n >>= __builtin_ctzll((unsigned long long)n);
+    /* Separate loops, because division by a constant is fast and searches test thousands of
+     * lengths. */
+    while (n % 3 == 0) n /= 3;
+    while (n % 5 == 0) n /= 5;
+    while (n % 7 == 0) n /= 7;
+    return n == 1;
+}
+
+static size_t element_bytes(bool wide) { return wide ? 16 : 8; }
+
+int64_t stn_shared_fft_most_points(bool wide, size_t shared) {
+    return (int64_t)(shared / element_bytes(wide)) * 16 / 17 - 1; /* the rest is padding */
+}
+
+/* ---- shared-memory indices, same as in device/shared_fft.cuh */
+
+static int padded(int p, int pad) { return pad ? p + p / pad : p; }
+
+typedef struct fft_stage {
+    int radix, block, stride, count;
+} fft_stage;
+
+static fft_stage stage_of(const stn_shared_fft *line, int stage) {
+    int before = 1;
+    for (int s = 0; s < stage; s++) before *= line->radix[s];
+    int block = line->points / before, radix = line->radix[stage];
+    return (fft_stage){radix, block, block / radix, line->points / radix / line->shares};
+}
+
+/* stride: of all stages. */
+static int last_stage_offset(const stn_shared_fft *line, const int *stride, int t) {
+    int at = 0;
+    /* t: number of the block's butterfly in the last stage. */
+    for (int s = 0; s + 1 < line->stages; s++) {
+        int digits = s ? line->radix[s] : line->radix[s] / line->shares;
+        at += t % digits * stride[s];
+        t /= digits;
+    }
+    return at;
+}
+
+size_t stn_shared_fft_bytes(const stn_shared_fft *line, bool wide) {
+    return (size_t)(padded(line->points / line->shares - 1, line->pad) + 1) *
+           (size_t)(line->lines * line->copies + line->common) * element_bytes(wide);
+}
+
+/* ---- cost model */
+
+/* Instructions of a butterfly divided by its radix; 0: no butterfly of this radix. */
+static double work_of(int radix) {
+    static const double work[17] = {0, 0.1, 2, 5.3, 4, 7.2, 7.3, 9.4, 6.8, 12, 9.2, 0, 9.3, 0, 11.4, 12.5, 10};
+    return work[radix];
+}
+
+enum { TWIDDLE_WORK = 4 }; /* instructions of a twiddle multiplication between two stages */
+
+/* The least work for the remaining length in exactly so many stages of non-increasing radices;
+ * infinite if there are none. */
+static double least_work(int64_t rest, int stages, int largest) {
+    if (stages == 0) return rest == 1 ? 0 : INFINITY;
+    double least = INFINITY;
+    for (int radix = largest; radix >= 2; radix--)
+        if (rest % radix == 0 && work_of(radix) > 0)
+            least = fmin(least, work_of(radix) + TWIDDLE_WORK + least_work(rest / radix, stages - 1, radix));
+    return least;
+}
+
+double stn_shared_fft_work(int64_t n) {
+    if (n <= 16 && work_of((int)n) > 0) return work_of((int)n);
+    for (int stages = 2; stages <= STN_SHARED_FFT_STAGES; stages++) {
+        const double least = least_work(n, stages, 16);
+        if (least < INFINITY) return least - TWIDDLE_WORK;
+    }
+    return INFINITY;
+}
+
+enum { LANES_LOOKED_AT = 96, PADS = 6 };
+
+/* First elements of the accesses of each group of sixteen or eight lanes in a stage, and the line
+ * of each lane; padding does not change them. */
+typedef struct lanes {
+    int groups, busy, count[LANES_LOOKED_AT / 8]; /* busy: groups of lanes that have a butterfly */
+    int base[LANES_LOOKED_AT], column[LANES_LOOKED_AT];
+} lanes;
+
+static void fill_lanes(const stn_shared_fft *line, const int *stride, int stage, bool wide, lanes *to) {
+    const int threads = (int)stn_min(line->threads * line->lines, LANES_LOOKED_AT), units = wide ? 8 : 16;
+    const fft_stage here = stage_of(line, stage);
+    const bool foot = stage == line->stages - 1;
+    to->groups = to->busy = 0;
+    for (int first = 0; first < threads; first += units) {
+        int count = 0;
+        for (int lane = first; lane < first + units && lane < line->threads * line->lines; lane++) {
+            const int j = lane / line->lines;
+            if (j >= here.count) continue;
+            to->base[first + count] =
+                foot ? last_stage_offset(line, stride, j) : j / here.stride * here.block + j % here.stride;
+            to->column[first + count++] = lane % line->lines;
+        }
+        to->count[to->groups++] = count;
+        to->busy += count > 0;
+    }
+}
+
+/* The largest of the counts, one in each byte, none above 16; 1 if all are smaller. */
+static int busiest_of(uint64_t counts) {
+    int most = 1;
+    for (uint64_t left = counts & UINT64_C(0xfefefefefefefefe) ? counts : 0; left; left >>= 8)
+        most = (int)stn_max(most, (int)(left & 0xff));
+    return most;
+}
+
+/* The number of elements requested from the busiest bank relative to a conflict-free access, in one
+ * stage; once that reaches `most`, a lower bound. */
+static double conflicts(const stn_shared_fft *line, const lanes *of, int stage, bool wide, double most) {
+    /* Powers of two. */
+    const int units = wide ? 8 : 16, shift = line->pad ? __builtin_ctz((unsigned)line->pad) : 31;
+    const fft_stage here = stage_of(line, stage);
+    const int accesses = 2 * of->groups; /* the first and the last element of each butterfly */
+    int total = 2 * of->busy;            /* a lower bound */
+    for (int group = 0; group < of->groups && total < most * accesses; group++) {
+        const int *base = of->base + group * units, *column = of->column + group * units;
+        for (int end = 0; end < 2; end++) {
+            const int r = end * (here.radix - 1);
+            uint64_t low = 0, high = 0; /* a byte for each bank */
+            for (int i = 0; i < of->count[group]; i++) {
+                const int at = base[i] + r * here.stride, cell = (at + (at >> shift)) * line->lines + column[i];
+                const int bank = cell & (units - 1);
+                const uint64_t one = UINT64_C(1) << bank % 8 * 8;
+                low += bank < 8 ? one : 0, high += bank < 8 ? 0 : one;
+            }
+            total += stn_max(busiest_of(low), busiest_of(high)) - 1;
+        }
+    }
+    return accesses ? (double)total / accesses : 1;
+}
+
+/* Cycles of a multiprocessor for each point, for arithmetic. Warps without a butterfly in a round
+ * leave issue slots to others; with few threads the units are partly idle. */
+static double work_cost(const stn_shared_fft *line, const stn_shared_fft_needs *needs) {
+    double cost = 0, resident = (double)(line->threads * line->lines * line->blocks);
+    for (int s = 0; s < line->stages; s++) {
+        fft_stage here = stage_of(line, s);
+        double rounds = (double)(stn_div_up(here.count, line->threads) * line->threads) / here.count;
+        double work = work_of(here.radix) + (here.stride > 1 ? TWIDDLE_WORK : 0);
+        if (here.stride * (here.radix - 1) > STN_SHARED_FFT_TABLE) work += 3;
+        cost += work / (needs->wide ? 64 : 128) * (0.8 + 0.2 * rounds);
+    }
+    return cost * (1 + 0.3 * (needs->threads / resident - 1));
+}
+
+/* Shared-memory cost of the current radices with one pad; it is independent of the number of
+ * threads once all sampled lanes are in use. */
+typedef struct known_cost {
+    int threads; /* 0: not computed yet */
+    double cost; /* a lower bound */
+    bool whole;  /* the bound is the exact cost */
+} known_cost;
+
+typedef struct search {
+    const stn_shared_fft_needs *needs;
+    stn_shared_fft now, best;
+    int least; /* least number of blocks */
+    double cost;
+    known_cost shared[PADS];
+    /* Number of threads for which `lanes` is filled, for the radices of `now`; 0: none. */
+    int placed;
+    lanes lanes[STN_SHARED_FFT_STAGES];
+} search;
+
+static void fill_all_lanes(search *s, const stn_shared_fft *line) {
+    int stride[STN_SHARED_FFT_STAGES];
+    if (s->placed == line->threads) return;
+    for (int stage = 0; stage < line->stages; stage++) stride[stage] = stage_of(line, stage).stride;
+    for (int stage = 0; stage < line->stages; stage++)
+        fill_lanes(line, stride, stage, s->needs->wide, &s->lanes[stage]);
+    s->placed = line->threads;
+}
+
+/* Cycles of a multiprocessor for each point of a stage without bank conflicts. */
+static double access_cost(const stn_shared_fft_needs *needs) { return needs->wide ? 0.25 : 0.125; }
+
+/* A lower bound for this stage over all pads: no bank conflicts in any group with a butterfly. */
+static double least_of(const search *s, int stage) {
+    return access_cost(s->needs) * s->lanes[stage].busy / stn_max(1, s->lanes[stage].groups);
+}
+
+/* The cost of all stages; returns false once the cost, with a lower bound for the remaining stages,
+ * reaches `most`. */
+static bool shared_cost(search *s, const stn_shared_fft *line, double most, double *cost) {
+    const double access = access_cost(s->needs);
+    double done = 0, after = 0;
+    fill_all_lanes(s, line);
+    for (int stage = 0; stage < line->stages; stage++) after += least_of(s, stage);
+    for (int stage = 0; stage < line->stages; stage++) {
+        *cost = done + after;
+        if (*cost >= most) return false;
+        after -= least_of(s, stage);
+        done += access * conflicts(line, &s->lanes[stage], stage, s->needs->wide, (most - done - after) / access);
+    }
+    *cost = done;
+    return done < most;
+}
+
+static const int pads[PADS] = {8, 16, 0, 4, 32, 64};
+
+/* INFINITY where it is not below `most`. */
+static double shared_cost_of(search *s, size_t p, double most) {
+    double cost;
+    if (s->now.threads * s->now.lines < LANES_LOOKED_AT) return shared_cost(s, &s->now, most, &cost) ? cost : INFINITY;
+    known_cost *k = &s->shared[p];
+    stn_shared_fft first = s->now;
+    if (!k->threads) k->threads = s->now.threads;
+    first.threads = k->threads;
+    if (!k->whole && k->cost < most) k->whole = shared_cost(s, &first, most, &k->cost);
+    return k->whole ? k->cost : INFINITY;
+}
+
+static void offer_pads(search *s) {
+    const stn_shared_fft_needs *needs = s->needs;
+    stn_shared_fft *now = &s->now;
+    double work = work_cost(now, needs), least = access_cost(needs);
+    for (size_t p = 0; p < PADS && work + least * now->stages < s->cost; p++) {
+        now->pad = pads[p];
+        size_t shared = stn_shared_fft_bytes(now, needs->wide) + needs->beside;
+        if (shared > needs->shared || (shared + 1024) * (size_t)now->blocks > needs->total) continue;
+        /* Candidates of equal cost are evaluated completely. */
+        double cost = work + shared_cost_of(s, p, 1.000001 * (s->cost - work));
+        if (cost < s->cost) s->cost = cost, s->best = *now;
+    }
+}
+
+/* A lower bound over all numbers of threads: all are busy and there are no bank conflicts. */
+static double least_cost(const search *s) {
+    double cost = 0;
+    for (int stage = 0; stage < s->now.stages; stage++) {
+        const int radix = s->now.radix[stage];
+        cost += (work_of(radix) + (stage + 1 < s->now.stages ? TWIDDLE_WORK : 0)) / (s->needs->wide ? 64 : 128) +
+                access_cost(s->needs);
+    }
+    return cost;
+}
+
+enum { ROUNDS = 4 };
+
+/* For a fixed number of blocks, tries all numbers of threads that process a stage's butterflies in
+ * a few full rounds, each number once. */
+static void offer_threads(search *s, int step, int most) {
+    stn_shared_fft *now = &s->now;
+    int offered[ROUNDS * STN_SHARED_FFT_STAGES], count = 0;
+    for (int i = 0; i < now->stages * ROUNDS; i++) {
+        const int radix = now->radix[i / ROUNDS], rounds = 1 + i % ROUNDS;
+        int64_t even = stn_div_up(stn_div_up(now->points / now->shares, radix), rounds);
+        int64_t threads = stn_round_up(even, step), capacity = most / now->blocks / step * step;
+        bool again = false;
+        now->threads = (int)stn_max(step, stn_min(threads, capacity));
+        for (int k = 0; k < count; k++) again = again || offered[k] == now->threads;
+        offered[count++] = now->threads;
+        if (!again && now->threads * now->lines * now->blocks <= s->needs->threads && now->threads * now->lines <= 1024)
+            offer_pads(s);
+    }
+}
+
+static void offer(search *s) {
+    stn_shared_fft *now = &s->now;
+    memset(s->shared, 0, sizeof s->shared);
+    s->placed = 0;
+    int lines = now->lines, step = lines >= 32 ? 1 : 32 / lines, most = s->needs->threads / lines;
+    if (least_cost(s) >= s->cost) return;
+    for (now->blocks = s->least; now->blocks <= stn_max(4, s->least); now->blocks++) offer_threads(s, step, most);
+    if (!(s->cost < INFINITY)) { /* many lines, one thread each */
+        now->blocks = 1, now->threads = step;
+        offer_pads(s);
+    }
+}
+
+/* Tries all orders of radices for the factor `rest` in exactly `stages` more stages. */
+static void divide(search *s, int rest, int stages) {
+    if (stages == 0) {
+        if (rest == 1) offer(s);
+        return;
+    }
+    for (int radix = 16; radix >= 2; radix--) {
+        if (rest % radix || work_of(radix) == 0) continue;
+        /* The first stage's results are exchanged between the blocks of a cluster, which also share
+         * its butterflies. */
+        if (s->now.stages == 0 && (radix % s->now.shares || rest / radix % s->now.shares)) continue;
+        if (stages == 1 && (radix != rest || radix > s->needs->last)) continue;
+        s->now.radix[s->now.stages++] = radix;
+        divide(s, rest / radix, stages - 1);
+        s->now.stages--;
+    }
+}
+
+/* Lines too short for two stages: the first stage does everything. */
+static void divide_short(search *s, int points) {
+    s->now.stages = 2;
+    s->now.radix[0] = points > s->needs->last ? points : 1;
+    s->now.radix[1] = points / s->now.radix[0];
+    offer(s);
+}
+
+/* The requested number of blocks, limited by shared memory and by two warps for each. */
+static int least_blocks(int points, const stn_shared_fft *line, const stn_shared_fft_needs *needs) {
+    const size_t cells =
+        (size_t)(points / line->shares) * 17 / 16 * (size_t)(line->lines * line->copies + line->common);
+    const int64_t capacity = (int64_t)(needs->total / (cells * element_bytes(needs->wide) + needs->beside + 1024));
+    return (int)stn_max(1, stn_min(needs->blocks, stn_min(capacity, needs->threads / 64)));
+}
+
+void stn_shared_fft_search(int points, const stn_shared_fft_needs *needs, stn_shared_fft *line) {
+    search s = {.needs = needs,
+                .now = {.points = points,
+                        .lines = needs->lines,
+                        .shares = 1,
+                        .copies = needs->copies > 1 ? needs->copies : 1,
+                        .common = needs->common},
+                .cost = INFINITY};
+    if (needs->fixed) s.now.shares = needs->fixed;
+    const size_t line_bytes = (size_t)(points / s.now.shares) * element_bytes(needs->wide) * 17 / 16;
+    while (s.now.lines > 1 && line_bytes * (size_t)(s.now.lines * s.now.copies) > needs->shared) s.now.lines /= 2;
+    while (!needs->fixed && s.now.shares < needs->shares &&
+           points / s.now.shares > stn_shared_fft_most_points(needs->wide, needs->shared))
+        s.now.shares *= 2;
+    s.least = least_blocks(points, &s.now, needs);
+    if (points <= 16 && work_of(points) > 0) divide_short(&s, points);
+    for (int stages = 2; stages <= STN_SHARED_FFT_STAGES && !(s.cost < INFINITY); stages++) divide(&s, points, stages);
+    *line = s.best;
+}
+
+/* ---- the cache */
+
+static bool make_key(int points, const stn_shared_fft_needs *needs, stn_key *key) {
+    stn_key_builder *builder;
+    if (stn_key_begin(&builder, NULL) != STN_OK) return false;
+    const int numbers[] = {points,       needs->wide,   needs->last,   needs->lines,   needs->shares,
+                           needs->fixed, needs->copies, needs->common, needs->threads, needs->blocks};
+    const size_t sizes[] = {needs->shared, needs->total, needs->beside};
+    stn_key_add(builder, "numbers", numbers, sizeof numbers);
+    stn_key_add(builder, "sizes", sizes, sizeof sizes);
+    stn_key_finish(builder, key);
+    return true;
+}
+
+void stn_shared_fft_make(stn_search_cache *found, int points, const stn_shared_fft_needs *needs, stn_shared_fft *line) {
+    stn_key key;
+    _Static_assert(sizeof *line <= STN_SEARCH_CACHE_BYTES, "the cache holds a line");
+    const bool cached = found && make_key(points, needs, &key);
+    if (cached && stn_search_cache_lookup(found, STN_SEARCH_CACHE_FFT, &key, line, sizeof *line)) return;
+    stn_shared_fft_search(points, needs, line);
+    if (cached) stn_search_cache_store(found, STN_SEARCH_CACHE_FFT, &key, line, sizeof *line);
+}
+
+/* ---- tables of roots */
+
+size_t stn_shared_fft_roots(const stn_shared_fft *line, bool wide, void *to) {
+    size_t at = 0;
+    for (int s = 0; s + 1 < line->stages; s++) {
+        fft_stage here = stage_of(line, s);
+        bool all = here.stride * (here.radix - 1) <= STN_SHARED_FFT_TABLE;
+        for (int r = 1; r < (all ? here.radix : 2); r++)
+            for (int q = 0; q < here.stride; q++) stn_store_root(to, at++, wide, (int64_t)q * r, here.block);
+    }
+    return at * element_bytes(wide);
+}
+
+/* exp(-pi i t / N) for half a circle: the second quarter mirrors the first, bit by bit as in
+ * roots.h. */
+size_t stn_shared_fft_half_roots(const stn_shared_fft *line, bool wide, void *to) {
+    const int points = line->points;
+    const size_t real = element_bytes(wide) / 2, bytes = (size_t)(points + 1) * element_bytes(wide);
+    if (!to) return bytes;
+    for (int t = 0; 2 * t <= points; t++) stn_store_root(to, (size_t)t, wide, t, 2 * (int64_t)points);
+    for (int t = points / 2 + 1; t <= points; t++) {
+        unsigned char *const at = (unsigned char *)to + (size_t)t * 2 * real;
+        memcpy(at, (unsigned char *)to + (size_t)(points - t) * 2 * real, 2 * real);
+        at[real - 1] ^= 0x80; /* flips the sign of the real part */
+    }
+    return bytes;
+}
+
+void stn_shared_fft_params(const stn_shared_fft *line, stn_text *params) {
+    stn_params_int(params, "LINE_POINTS", line->points);
+    stn_params_int(params, "LINE_STAGES", line->stages);
+    stn_params_ints(params, "LINE_RADIX", line->radix, (size_t)line->stages);
+    stn_params_int(params, "LINE_COUNT", line->lines);
+    stn_params_int(params, "THREADS_X", line->threads);
+    stn_params_int(params, "BLOCKS", line->blocks);
+    stn_params_int(params, "LINE_PAD", line->pad);
+    stn_params_int(params, "LINE_SHARES", line->shares);
+    stn_params_int(params, "LINE_TABLE", STN_SHARED_FFT_TABLE);
+}

@@ -1,0 +1,99 @@
+/* The size of a symbol, the threshold for decayed modes, and the error of its powers and of
+ * transforms; see symbol.h. */
+#include <math.h>
+
+#include "plan/accuracy.h"
+#include "problem/stencil.h"
+#include "strategies/common/stencil_symbol.h"
+
+#define FEW 1e5 /* largest number of taps times frequencies evaluated one by one: some ms */
+
+/* |K| at one frequency. */
+static double size_at(const stn_task *task, const int64_t length[3], const int64_t k[3]) {
+    double re = 0, im = 0;
+    for (size_t i = 0; i < task->ntaps; i++) {
+        double periods = 0;
+        for (int axis = 0; axis < 3; axis++)
+            periods += (double)(k[axis] * task->taps[i].offset[axis] % length[axis]) / (double)length[axis];
+        re += task->taps[i].weight * cos(2 * M_PI * periods);
+        im += task->taps[i].weight * sin(2 * M_PI * periods);
+    }
+    return hypot(re, im);
+}
+
+double stn_symbol_largest(const stn_task *task, const int64_t length[3]) {
+    double points = (double)length[0] * (double)length[1] * (double)length[2], most = 0;
+    if (points * (double)task->ntaps > FEW) return stn_taps_max_symbol(task->ntaps, task->taps);
+    for (int64_t z = 0; z < length[0]; z++)
+        for (int64_t y = 0; y < length[1]; y++)
+            for (int64_t x = 0; x <= length[2] / 2; x++) /* K(-k) is the conjugate of K(k) */
+                most = fmax(most, size_at(task, length, (int64_t[3]){z, y, x}));
+    return most;
+}
+
+double stn_symbol_decay_threshold(double largest, uint64_t steps, int bits) {
+    return 1 - largest * exp2(-(double)bits / (double)steps);
+}
+
+double stn_symbol_decay_threshold_of_sum(double largest, uint64_t steps, int bits) {
+    return stn_symbol_decay_threshold(fmin(largest, 1), steps, bits);
+}
+
+/* Factors below 2^-bits of the largest count as 0. */
+enum { KEPT_BITS = 64, KEPT_BITS_F32 = 44 };
+
+int stn_symbol_bits(stn_dtype dtype) { return dtype == STN_F64 ? KEPT_BITS : KEPT_BITS_F32; }
+
+/* The least K at the corners of the frequency domain, which is the global minimum for most
+ * symmetric taps. */
+static double lowest_corner(const stn_task *task) {
+    double lowest = INFINITY;
+    for (int corner = 0; corner < 8; corner++) {
+        double sum = 0;
+        for (size_t i = 0; i < task->ntaps; i++) {
+            const int64_t *o = task->taps[i].offset;
+            int64_t flips = (corner & 1 ? o[0] : 0) + (corner & 2 ? o[1] : 0) + (corner & 4 ? o[2] : 0);
+            sum += flips % 2 ? -task->taps[i].weight : task->taps[i].weight;
+        }
+        lowest = fmin(lowest, sum);
+    }
+    return lowest;
+}
+
+/* A transform's rounding errors are equally large at every frequency, and one step multiplies them
+ * by the root mean square of K, that of the taps' weights; data from 0 to 1, three quarters of
+ * whose squares are in their mean, are multiplied by K at 0 mostly. */
+static double cancelling(const stn_task *task) {
+    double sum = 0, squares = 0;
+    if (task->steps > 1 || task->snapshots > 1 || task->sum) return stn_error_cancellation(task);
+    for (size_t i = 0; i < task->ntaps; i++)
+        sum += task->taps[i].weight, squares += task->taps[i].weight * task->taps[i].weight;
+    return fmin(stn_error_cancellation(task), fmax(1, 2 / sqrt(1 + 3 * sum * sum / squares)));
+}
+
+double stn_symbol_cancellation_error(const stn_task *task) {
+    double sum = 0, squares = 0, sizes = 0;
+    for (size_t i = 0; i < task->ntaps; i++) {
+        const double weight = task->taps[i].weight;
+        sum += weight, squares += weight * weight, sizes += fabs(weight);
+    }
+    const double least = fmax(fabs(sum), sqrt(squares)); /* squares of the smallest underflow */
+    const double often = sizes < 0.5 ? (double)task->steps * (double)task->snapshots : 1;
+    return sizes > 0 ? stn_error_rounding(STN_F64) * often / least : 0;
+}
+
+/* Two transforms, each with log2 N random rounding errors, and those of their roots (largest for
+ * long lines in f32), not below measured errors (tests/strategies/test_errors.c); the symbol's
+ * power, whose error grows with the logarithm of T where K is real and above -1, otherwise with T;
+ * one rounding on store. */
+double stn_symbol_error(const stn_task *task, double points, bool plain) {
+    const bool wide = task->dtype == STN_F64;
+    double levels = log2(points + 1), steps = (double)task->steps * (double)task->snapshots;
+    double real = stn_error_rounding(wide ? STN_F64 : STN_F32), exact = stn_error_rounding(STN_F64);
+    bool mild =
+        plain && -lowest_corner(task) < 1 - stn_symbol_decay_threshold(1, task->steps, stn_symbol_bits(task->dtype));
+    double power = mild ? exact * (4 + 2 * log2(steps)) : exact * (4 + steps);
+    const double transforms = (wide ? 2.6 : 3.5) * real * sqrt(levels) * cancelling(task);
+    power = fmax(power, stn_symbol_cancellation_error(task));
+    return hypot(transforms, hypot(power, stn_error_rounding(task->dtype)));
+}

@@ -1,0 +1,91 @@
+/* How a task is divided into passes of overlapping segments: fused steps per launch, and the
+ * segment length along each axis. */
+#ifndef STN_STRATEGIES_SEGMENT_SEGMENT_SHAPE_H
+#define STN_STRATEGIES_SEGMENT_SEGMENT_SHAPE_H
+#include "plan/strategy.h"
+#include "strategies/segment/axis.h"
+#include "strategies/segment/dense_dft.h"
+
+/* Bits of SEGMENT_TRANSFER: streamed outputs, inputs directly to registers, prefetch of 256 bytes. */
+enum { SEGMENT_STREAMED = 1, SEGMENT_DIRECT_INPUTS = 2, SEGMENT_PREFETCH_256 = 4 };
+
+/* A pass along one axis with segments of 256 * first points (first > 16: segment_is_single; < 0:
+ * dense DFT, dense_dft.h). `useful` points of a segment are outputs, from point `lead` on. */
+typedef struct segment_pass {
+    uint8_t axis;
+    int8_t first; /* 1: along x only. */
+    /* The segment is a whole line mirrored at both ends, transformed by half its period. */
+    uint8_t cosines;
+    /* A line is one segment with compile-time positions: SEGMENT_MIDDLE. */
+    uint8_t middle;
+    int lead, useful, reach; /* reach: of the longest launch's steps, both sides together. */
+} segment_pass;
+
+typedef struct segment_shape {
+    int launches, fused; /* fused: steps of the longest launch. */
+    /* 1: margins are stepped by `faces` after each launch; 0: every side is folded in. */
+    uint8_t margins;
+    uint8_t sources;   /* 1: the terms of a plane's sides are added by segment_boundary_source.h. */
+    uint8_t whole;     /* f64 points go through shared memory whole, not as two halves. */
+    uint8_t fragment;  /* Fragment of dense DFTs: dense_dft.h. */
+    uint8_t unused[4]; /* Shapes are compared byte by byte. */
+    union {
+        int pairs;  /* Pairs of columns in a tile, along y and z. */
+        int shares; /* Blocks of a cluster that share a tile of fft_tile.h; 0: one block has it. */
+    };
+    /* Minimum blocks per multiprocessor, which limits the registers per thread, of the pass along x
+     * if there are several; 0: the default of the pass. */
+    int blocks;
+    uint8_t passes;
+    /* 1: segments along x are not rotated to whole memory lines (SEGMENT_ROTATED). */
+    uint8_t unrotated;
+    /* Warps of a block of tiles (fft_tile.h), with y and x in passes 0 and 1; 0: passes along
+     * lines. */
+    uint8_t tile;
+    uint8_t transfer; /* Along x, for 256 points: SEGMENT_TRANSFER. */
+    segment_pass pass[3];
+} segment_shape;
+_Static_assert(sizeof(segment_shape) <= sizeof(stn_candidate), "a shape is a candidate");
+
+/* The arithmetic unit that the transforms of a pass run on. */
+stn_unit segment_unit(const stn_task *task, const segment_shape *shape, const segment_pass *pass);
+/* Makes the pass along this axis for steps of this reach. False: the reach is too long for the
+ * segment length, or the form does not serve. middle: a line may lie in the middle of its
+ * segment. */
+bool segment_fit(const stn_task *task, const segment_axis *axis, const stn_reach *reach, int first, bool middle,
+                 segment_pass *pass);
+/* Whether a kernel can run the pass. tally: may be NULL. */
+bool segment_pass_holds(const stn_task *task, const stn_machine *machine, const segment_shape *shape,
+                        const segment_pass *pass, stn_tally *tally);
+/* The cheapest shapes, at most `most`; 0: none, and *why is the reason. tally counts rejected
+ * passes; may be NULL. */
+size_t segment_search(const stn_task *task, const stn_machine *machine, segment_shape *best, size_t most,
+                      const char **why, stn_tally *tally);
+void segment_cost(const stn_task *task, const stn_machine *machine, const segment_shape *shape, stn_estimate *estimate);
+/* Seconds and operations of one launch of a pass. */
+double segment_seconds(const stn_task *task, const stn_machine *machine, const segment_shape *shape,
+                       const segment_pass *pass, double *flops);
+
+/* Whether segments of this length are convolved singly, not in pairs, packed as half as many
+ * complex points: 8192 points and more (first = 32, 64; along x only). */
+bool segment_is_single(int first);
+/* Pairs of segments that a block along x takes at once; and pairs, or transforms of one segment,
+ * that any block convolves at once. */
+int segment_groups(const segment_pass *pass);
+int segment_pairs(const segment_shape *shape, const segment_pass *pass);
+/* Threads and bytes of shared memory of a block, and the minimum number of blocks per
+ * multiprocessor. */
+int segment_threads(const segment_shape *shape, const segment_pass *pass);
+size_t segment_shared(const stn_task *task, const segment_shape *shape, const segment_pass *pass);
+int segment_blocks(const stn_task *task, const segment_shape *shape, const segment_pass *pass);
+/* Whether segments along x are rotated to whole memory lines. This is useless if all begin at whole
+ * lines. */
+bool segment_is_rotated(const stn_task *task, const segment_shape *shape, const segment_pass *pass);
+/* Number of work items that blocks take one after the other: along x segment_groups pairs of
+ * segments, else tiles of columns. */
+int64_t segment_work_items(const stn_task *task, const segment_shape *shape, const segment_pass *pass);
+/* Blocks of a launch of this number of work items, where `resident` blocks run at once. */
+int64_t segment_grid(const stn_task *task, int first, int64_t work_items, int64_t resident);
+/* Along y and z: the number of tiles of columns side by side. */
+int64_t segment_tiles(const stn_task *task, const segment_shape *shape);
+#endif

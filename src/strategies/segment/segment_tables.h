@@ -1,0 +1,42 @@
+/* The tables of a pass: roots of unity, the symbol of the fused steps, and the profiles of constant
+ * and fixed sides. Computed in long double. */
+#ifndef STN_STRATEGIES_SEGMENT_SEGMENT_TABLES_H
+#define STN_STRATEGIES_SEGMENT_SEGMENT_TABLES_H
+#include "strategies/segment/axis.h"
+
+/* Number of values in the symbol's table, for segments of 256 * first points. */
+size_t segment_symbol_size(int first, bool real);
+/* Number of values in the table of roots. */
+size_t segment_roots_size(int first, stn_dtype dtype);
+/* Roots exp(-2 pi i k / (256 first)) in the order in which convolve.cuh reads them. Types other
+ * than f64 have powers 1 and 2, and after all of these 4 and 8. */
+void segment_roots_make(int first, stn_dtype dtype, double *roots);
+/* The taps' symbol to the power of `steps`, divided by the segment's length, in the order in which
+ * convolve.cuh reads it. Errors: out of memory. */
+stn_status segment_symbol_make(const segment_axis *axis, int first, uint64_t steps, double *symbol, stn_error *error);
+/* The same at all `length` frequencies in natural order and without the division, as (re, im)
+ * pairs. */
+stn_status segment_powers_make(const segment_axis *axis, int64_t length, uint64_t steps, double *powers,
+                               stn_error *error);
+/* As segment_symbol_make, for a line of 256 * first points mirrored at both ends: all a, then all c
+ * of times_cosines. For symmetric taps. */
+size_t segment_cosines_size(int first);
+stn_status segment_cosines_make(const segment_axis *axis, int first, uint64_t steps, double *symbol, stn_error *error);
+/* The same for one segment of 256 * first points, first = 32 or 64, in the order of
+ * times_single. */
+size_t segment_single_size(int first, bool real);
+stn_status segment_single_make(const segment_axis *axis, int first, uint64_t steps, double *symbol, stn_error *error);
+/* The effect, after `steps` steps, of a value of 1 past a constant or at a fixed side of a line of
+ * zeros: profile[side * width + i] at i points from the side; 0 for other sides. Errors: out of
+ * memory. */
+stn_status segment_profile_make(const segment_axis *axis, uint64_t steps, int width, double *profile, stn_error *error);
+/* The effect across a side (of axis `deep`) of a source of 1 next to it at each step, where every
+ * later step multiplies by a symbol along the side: for each of `count` values of that symbol and
+ * each depth d < width, 0 at the side. For symmetric taps. Errors: out of memory. */
+stn_status segment_depths_make(const segment_axis *deep, int side, uint64_t steps, int width, const long double *symbol,
+                               size_t count, double *sums, stn_error *error);
+/* The same for the symbol of `along` at each index of its table, [d / 2][index][d % 2]. table must
+ * be zeroed. Errors: out of memory. */
+stn_status segment_face_make(const segment_axis *deep, int side, const segment_axis *along, int first, uint64_t steps,
+                             int width, double *table, stn_error *error);
+#endif

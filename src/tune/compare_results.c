@@ -1,0 +1,82 @@
+/* Relative L2 difference of two results on the device; see compare.h. */
+#include "tune/compare_results.h"
+
+#include <math.h>
+
+#include "base/arith.h"
+#include "base/error.h"
+#include "context/context.h"
+#include "render/render.h"
+
+/* A sample takes one chunk of SPARSEST at the fewest, and at least SAMPLE_LEAST elements. */
+enum { SPARSEST = 16, SAMPLE_LEAST = 1 << 16 };
+/* Power of two by which the kernel scales huge numbers down, and tiny ones up, before it squares
+ * them. */
+enum { SCALE = 600 };
+
+/* Mirrors the kernel's argument struct. */
+typedef struct compare_arguments {
+    const void *got, *want;
+    double *out;
+    int64_t count, every;
+} compare_arguments;
+
+stn_status tune_kernel(stn_context *context, stn_dtype dtype, const char *name, stn_kernel **kernel, stn_error *error) {
+    stn_text params = STN_TEXT_EMPTY;
+    stn_params_begin(&params);
+    stn_params_elements(&params, dtype);
+    stn_params_int(&params, "THREADS_X", TUNE_THREADS);
+    return stn_kernel_make(context, name, &params, 0, kernel, error);
+}
+
+unsigned tune_blocks(int64_t elements) {
+    return (unsigned)stn_min(stn_div_up(elements, 4 * TUNE_THREADS), TUNE_BLOCKS);
+}
+
+int64_t tune_sample(int64_t elements) {
+    int64_t every = 1;
+    while (every < SPARSEST && elements / (2 * every) >= SAMPLE_LEAST) every *= 2;
+    return every;
+}
+
+static unsigned blocks_of(tune_compared what) { return tune_blocks(stn_div_up(what.elements, what.every)); }
+
+stn_status tune_compare_start(const stn_kernel *kernel, const void *got, const void *want, void *sums,
+                              tune_compared what, void *stream, stn_error *error) {
+    compare_arguments arguments = {got, want, sums, what.elements, what.every};
+    stn_launch launch = {.grid = {blocks_of(what), 1, 1}, .block = {TUNE_THREADS, 1, 1}, .stream = stream};
+    return stn_module_launch(kernel->module, &launch, &arguments, error);
+}
+
+/* A norm is root * 2^exponent. Must match the scales of the kernel. */
+typedef struct norm {
+    double root;
+    int exponent;
+} norm;
+
+/* Combines the sums of tiny, ordinary and huge squares; a NaN in any of them gives NaN. Squares
+ * below 2^-900 vanish beside ordinary or huge ones. */
+static norm norm_of(const double *sums) {
+    const double tiny = sums[0], plain = sums[1], huge = sums[2];
+    if (isnan(tiny) || isnan(plain) || isnan(huge)) return (norm){NAN, 0};
+    if (huge > 0) return (norm){sqrt(huge + ldexp(plain, -2 * SCALE)), SCALE};
+    if (plain == 0) return (norm){sqrt(tiny), -SCALE};
+    return (norm){sqrt(plain + ldexp(tiny, -2 * SCALE)), 0};
+}
+
+double tune_compare_sums(const double *sums) {
+    const norm off = norm_of(sums), all = norm_of(sums + 3);
+    return all.root > 0 ? ldexp(off.root / all.root, off.exponent - all.exponent) : ldexp(off.root, off.exponent);
+}
+
+stn_status tune_compare_read(stn_context *context, const void *sums, tune_compared what, double *difference,
+                             stn_error *error) {
+    double parts[TUNE_BLOCKS * TUNE_SUMS_EACH], total[TUNE_SUMS_EACH] = {0};
+    const unsigned numbers = blocks_of(what) * TUNE_SUMS_EACH;
+    STN_TRY(stn_memory_download(context, parts, sums, numbers * sizeof *parts, error));
+    for (unsigned i = 0; i < numbers; i++) total[i % TUNE_SUMS_EACH] += parts[i];
+    if (total[TUNE_SUMS_EACH - 1] > 0)
+        return stn_fail(error, STN_ERROR_UNSUPPORTED, "values overflow in so many steps, so nothing can be compared");
+    *difference = tune_compare_sums(total);
+    return STN_OK;
+}

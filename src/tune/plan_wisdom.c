@@ -1,0 +1,354 @@
+/* Wisdom of plans: keys, lookup by nearness, new entries, and the functions of stentor.h. See
+ * wisdom.h. */
+#include "tune/plan_wisdom.h"
+
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/error.h"
+#include "cache/atomic_file.h"
+#include "context/context.h"
+#include "launch/clocks.h"
+
+/* Fastest candidates of a shipped entry: the first may not exist on another machine. */
+enum { KEPT = 4 };
+
+/* ---- the key --------------------------------------------------------------------------------- */
+
+static void add_number(void *builder, const char *label, int64_t value) {
+    unsigned char bytes[8];
+    for (int i = 0; i < 8; i++) bytes[i] = (unsigned char)((uint64_t)value >> (8 * i));
+    stn_key_add(builder, label, bytes, sizeof bytes);
+}
+
+static void add_text(void *builder, const char *label, const char *value) { stn_key_add_text(builder, label, value); }
+
+/* Size class: the size rounded to half powers of two, and the number of factors of two (at most 4),
+ * which alignment depends on. */
+static int64_t size_class(int64_t value) {
+    if (value <= 1) return value;
+    const int twos = __builtin_ctzll((uint64_t)value);
+    return 32 * llround(2 * log2((double)value)) + (twos < 4 ? twos : 4);
+}
+
+static void add_class(void *builder, const char *label, int64_t value) {
+    const bool sized = strstr(label, "extent") || strstr(label, "stride") || strstr(label, "batch");
+    if (!strcmp(label, "steps") && value > 64) value = 64 + llround(log2((double)value));
+    add_number(builder, label, sized ? size_class(value) : value);
+}
+
+static stn_status begin_key(const stn_plan *plan, const char *kind, stn_key_builder **result, stn_error *error) {
+    stn_key_builder *builder;
+    STN_TRY(stn_key_begin(&builder, error));
+    stn_key_add_text(builder, "kind", kind);
+    stn_key_add_text(builder, "version", stn_version());
+    stn_key_add_text(builder, "device", plan->machine.name);
+    stn_key_add_text(builder, "arch", plan->machine.arch);
+    add_number(builder, "multiprocessors", plan->machine.multiprocessors);
+    if (plan->cold) add_number(builder, "cold", 1);
+    *result = builder;
+    return STN_OK;
+}
+
+static int driver_of(const stn_plan *plan) {
+    return plan->context->driver ? stn_driver_version(plan->context->driver) : 0;
+}
+
+stn_status tune_wisdom_key(const stn_plan *plan, stn_wisdom_key *key, stn_error *error) {
+    stn_key_builder *builder;
+    STN_TRY(begin_key(plan, "seeds", &builder, error));
+    plan->kind->key(plan, &(stn_key_sink){builder, add_class, add_text});
+    stn_key_finish(builder, &key->class);
+    STN_TRY(begin_key(plan, "problem", &builder, error));
+    add_number(builder, "driver", driver_of(plan));
+    plan->kind->key(plan, &(stn_key_sink){builder, add_number, add_text});
+    stn_key_finish(builder, &key->problem);
+    key->kernels = plan->context->templates_key;
+    return STN_OK;
+}
+
+/* ---- sources of wisdom ----------------------------------------------------------------------- */
+
+/* The text of the file, or "" if it cannot be used. */
+static char *read_seeds(const stn_context *context, const char *path) {
+    const stn_folder anyone = {.shared = true};
+    stn_wisdom wisdom;
+    struct stat seen;
+    stn_error why = {0};
+    char *text = NULL;
+    if (!strcmp(path, "none")) return strdup("");
+    char *file = realpath(path, NULL); /* it may be a symlink */
+    stn_status status =
+        stn_file_read(&anyone, AT_FDCWD, file ? file : path, 0, STN_WISDOM_BYTES, false, &text, &seen, &why);
+    free(file);
+    if (status == STN_OK) status = stn_wisdom_parse(text, (size_t)seen.st_size, &wisdom, &why);
+    if (status == STN_OK) {
+        stn_wisdom_clear(&wisdom);
+        return text;
+    }
+    stn_log(&context->logger, STN_LOG_WARNING, "STENTOR_SEEDS names %s, which is not used: %s", path, why.message);
+    free(text);
+    return strdup("");
+}
+
+/* Text i of the wisdom outside of the cache folder, NULL after the last. The file is read once in a
+ * context's life. Call locked. */
+static const char *shipped_text(stn_context *context, size_t i) {
+    const char *path = context->seeds ? NULL : secure_getenv("STENTOR_SEEDS");
+    if (path && *path) context->seeds = read_seeds(context, path);
+    return !context->seeds ? tune_embedded_wisdom[i] : i ? NULL : context->seeds;
+}
+
+static void append_class(const char *text, const stn_key *class, stn_text *entries) {
+    for (const char *end, *at = text; at && (at = stn_wisdom_find(at, class, &end)); at = end - 1)
+        stn_text_append(entries, at, (size_t)(end - at));
+}
+
+/* Collects all entries of the class: *own bytes from the folder, then the shipped ones. */
+static void find_class(stn_context *context, const stn_key *class, stn_text *entries, size_t *own) {
+    stn_folder *folder = stn_cache_folder(context->cache);
+    stn_error why = {0};
+    const char *text;
+    pthread_mutex_lock(&context->lock);
+    if (folder->path && stn_wisdom_refresh(folder, &context->wisdom, &context->wisdom_seen, &why) != STN_OK)
+        stn_folder_warn(folder, "%s", why.message);
+    append_class(context->wisdom.text, class, entries);
+    *own = entries->size;
+    for (size_t i = 0; (text = shipped_text(context, i)); i++) append_class(text, class, entries);
+    pthread_mutex_unlock(&context->lock);
+}
+
+/* ---- lookup ---------------------------------------------------------------------------------- */
+
+bool tune_recall(const stn_plan *plan, tune_try visit, void *user) {
+    stn_wisdom_key key;
+    stn_text entries = STN_TEXT_EMPTY;
+    size_t own;
+    tune_records *records = plan->kind->key ? malloc(sizeof *records) : NULL;
+    if (!records || tune_wisdom_key(plan, &key, NULL) != STN_OK) {
+        free(records);
+        return false;
+    }
+    find_class(plan->context, &key.class, &entries, &own);
+    stn_text_append(&entries, "", 1);
+    const char *begin = entries.failed ? "" : entries.data;
+    bool taken = false;
+    for (int nearness = TUNE_SAME; nearness < TUNE_NEARNESSES && !taken; nearness++)
+        for (const char *end, *at = begin; !taken && *at; at = end) {
+            bool same_kernels;
+            const char *next = strstr(at + 1, "\nentry: ");
+            end = next ? next + 1 : at + strlen(at);
+            const bool shipped = (size_t)(at - begin) >= own, same = stn_wisdom_is_of(at, &key, &same_kernels);
+            if (nearness != (!same_kernels ? TUNE_OTHER_KERNELS : same && !shipped ? TUNE_SAME : TUNE_SIMILAR))
+                continue;
+            tune_records_parse(at, end, records);
+            taken = visit(user, records, (tune_nearness)nearness, shipped);
+        }
+    stn_text_clear(&entries);
+    free(records);
+    return taken;
+}
+
+/* ---- new entries ----------------------------------------------------------------------------- */
+
+/* Adds the clocks to the device's line, for human readers only; it is never parsed. */
+static void print_clocks(const stn_device *device, stn_text *text) {
+    stn_clocks clocks;
+    stn_device_clocks(device, &clocks);
+    if (*clocks.why) stn_text_printf(text, ", clocks not known: %s", clocks.why);
+    if (clocks.multiprocessor) stn_text_printf(text, ", multiprocessors at %u MHz", clocks.multiprocessor);
+    if (clocks.memory) stn_text_printf(text, ", memory at %u MHz", clocks.memory);
+    if (clocks.power_limit) stn_text_printf(text, ", %u W at most", clocks.power_limit);
+}
+
+static stn_status print_entry(const stn_plan *plan, const tune_records *records, stn_text *text, stn_error *error) {
+    stn_wisdom_key key;
+    STN_TRY(tune_wisdom_key(plan, &key, error));
+    stn_wisdom_put_key(text, &key);
+    const size_t begin = text->size;
+    stn_text_printf(text, "problem: ");
+    plan->kind->print(plan, text);
+    stn_text_printf(text, "\ndevice: %s, driver %d", plan->machine.name, driver_of(plan));
+    if (plan->context->device) print_clocks(plan->context->device, text);
+    stn_text_printf(text, "\n");
+    /* Names from a driver or NVML may hold any character. */
+    for (size_t i = begin; i < text->size; i++)
+        if ((text->data[i] < ' ' && text->data[i] != '\n') || text->data[i] > '~') text->data[i] = '?';
+    tune_records_print(records, text);
+    return STN_OK;
+}
+
+static stn_status join_newest(void *user, stn_wisdom *before, stn_text *after, stn_error *error) {
+    if (before->count == STN_WISDOM_ENTRIES) before->count--; /* the oldest */
+    return stn_wisdom_join(user, before, after, NULL, error);
+}
+
+static stn_status remember(const stn_plan *plan, const tune_records *records, stn_error *error) {
+    stn_text text = STN_TEXT_EMPTY;
+    stn_wisdom newest = {0};
+    stn_wisdom_begin(&text);
+    stn_status status = print_entry(plan, records, &text, error);
+    stn_wisdom_end(&text);
+    if (status == STN_OK && text.failed) status = stn_fail_memory(error, "wisdom", sizeof *records);
+    if (status == STN_OK) status = stn_wisdom_parse(text.data, text.size, &newest, error);
+    if (status == STN_OK)
+        status = stn_wisdom_update(stn_cache_folder(plan->context->cache), join_newest, &newest, error);
+    stn_wisdom_clear(&newest);
+    stn_text_clear(&text);
+    return status;
+}
+
+void tune_remember(const stn_plan *plan, const tune_records *records) {
+    stn_error why = {0};
+    if (records->count && stn_cache_dir(plan->context->cache) && remember(plan, records, &why) != STN_OK)
+        stn_log(&plan->context->logger, STN_LOG_WARNING, "measured times are not remembered: %s", why.message);
+}
+
+static int by_time(const void *a, const void *b) {
+    const stn_ranked *x = *(const stn_ranked *const *)a, *y = *(const stn_ranked *const *)b;
+    return (x->measured > y->measured) - (x->measured < y->measured);
+}
+
+stn_status tune_wisdom_add_fastest(const stn_plan *plan, stn_text *entries, stn_error *error) {
+    const stn_ranked *rows[STN_PLAN_RANKING] = {NULL};
+    size_t count = 0;
+    for (size_t i = 0; i < plan->ranked; i++)
+        if (plan->ranking[i].applies && plan->ranking[i].measured > 0) rows[count++] = &plan->ranking[i];
+    tune_records *records = calloc(1, sizeof *records);
+    if (!records) return stn_fail_memory(error, "wisdom", sizeof *records);
+    if (count) qsort(rows, count, sizeof *rows, by_time);
+    for (size_t i = 0; i < count && i < KEPT; i++)
+        tune_record_set(records, rows[i]->strategy->name, &rows[i]->candidate, rows[i]->measured);
+    const stn_status status = count ? print_entry(plan, records, entries, error) : STN_OK;
+    free(records);
+    return status;
+}
+
+/* ---- stentor.h ------------------------------------------------------------------------------- */
+
+static stn_status check_folder(const stn_context *context, stn_folder **folder, stn_error *error) {
+    if (!context) return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "wisdom needs a context");
+    *folder = stn_cache_folder(context->cache);
+    if ((*folder)->path) return STN_OK;
+    const char *problem = stn_cache_dir_problem(context->cache);
+    return stn_fail(error, STN_ERROR_IO, "there is no cache folder to keep wisdom in: %s",
+                    problem ? problem : "name one that is not \":memory:\"");
+}
+
+stn_status stn_wisdom_export(stn_context *context, char **text, stn_error *error) {
+    stn_folder *folder = NULL;
+    stn_wisdom wisdom;
+    struct stat seen;
+    stn_text out = STN_TEXT_EMPTY;
+    if (!text) return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "stn_wisdom_export needs a place for the text");
+    *text = NULL;
+    STN_TRY(check_folder(context, &folder, error));
+    STN_TRY(stn_wisdom_read(folder, &wisdom, &seen, error));
+    stn_status status = stn_wisdom_join(&wisdom, &(stn_wisdom){0}, &out, NULL, error);
+    stn_wisdom_clear(&wisdom);
+    if (status == STN_OK) status = stn_text_take(&out, text, error);
+    stn_text_clear(&out);
+    return status;
+}
+
+typedef struct importing {
+    stn_wisdom wisdom;
+    size_t known;
+} importing;
+
+static stn_status join_import(void *user, stn_wisdom *before, stn_text *after, stn_error *error) {
+    importing *in = user;
+    return stn_wisdom_join(before, &in->wisdom, after, &in->known, error);
+}
+
+static void print_import(const stn_context *context, const importing *in, stn_text *text) {
+    const stn_wisdom *wisdom = &in->wisdom;
+    const stn_wisdom_key key = {.kernels = context->templates_key};
+    const char *device;
+    size_t for_machine = 0, old = 0;
+    for (size_t i = 0; i < wisdom->count; i++) {
+        bool kernels;
+        const size_t name = strlen(context->machine.name),
+                     size = stn_wisdom_line(wisdom->entry[i], wisdom->entry[i + 1], "device: ", &device);
+        for_machine += size > name && !strncmp(device, context->machine.name, name) && device[name] == ',';
+        (void)stn_wisdom_is_of(wisdom->entry[i], &key, &kernels);
+        old += !kernels;
+    }
+    stn_text_printf(text, "%zu entries taken, %zu of them for %s; %zu were known and are completed\n", wisdom->count,
+                    for_machine, context->machine.name, in->known);
+    if (old)
+        stn_text_printf(
+            text, "%zu are of other kernels than this library's, and are used only if estimates are close\n", old);
+}
+
+stn_status stn_wisdom_import(stn_context *context, const char *text, size_t size, char **report, stn_error *error) {
+    stn_folder *folder = NULL;
+    importing in = {.known = 0};
+    stn_text out = STN_TEXT_EMPTY;
+    if (!text) return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "stn_wisdom_import needs a text");
+    if (report) *report = NULL;
+    STN_TRY(check_folder(context, &folder, error));
+    STN_TRY(stn_wisdom_parse(text, size, &in.wisdom, error));
+    stn_status status = stn_wisdom_update(folder, join_import, &in, error);
+    if (status == STN_OK && report) {
+        print_import(context, &in, &out);
+        status = stn_text_take(&out, report, error);
+    }
+    stn_wisdom_clear(&in.wisdom);
+    stn_text_clear(&out);
+    return status;
+}
+
+static stn_status drop(void *user, stn_wisdom *before, stn_text *after, stn_error *error) {
+    const char *prefix = user, *found = NULL;
+    const size_t digits = strlen(prefix);
+    stn_wisdom_begin(after);
+    for (size_t i = 0; i < before->count; i++) {
+        const char *entry = before->entry[i], *problem = stn_wisdom_problem(entry);
+        if (strncasecmp(problem, prefix, digits) != 0) {
+            stn_text_append(after, entry, (size_t)(before->entry[i + 1] - entry));
+            continue;
+        }
+        if (found && memcmp(found, problem, 64))
+            return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "several keys begin with %s: give more digits", prefix);
+        found = problem;
+    }
+    stn_wisdom_end(after);
+    return found ? STN_OK
+                 : stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                            "no key begins with %s: `stentor wisdom list` shows them", prefix);
+}
+
+stn_status stn_wisdom_forget(stn_context *context, const char *prefix, stn_error *error) {
+    stn_folder *folder = NULL;
+    STN_TRY(check_folder(context, &folder, error));
+    if (!prefix) return stn_wisdom_remove(folder, error);
+    const size_t digits = strlen(prefix);
+    if (digits < 4 || digits > 64 || strspn(prefix, "0123456789abcdefABCDEF") != digits)
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                        "\"%s\" is no key: give the first 4 to 64 hex digits that `stentor wisdom list` shows", prefix);
+    return stn_wisdom_update(folder, drop, (void *)prefix, error);
+}
+
+stn_status stn_wisdom_merge(const char *first, size_t first_size, const char *second, size_t second_size, char **merged,
+                            stn_error *error) {
+    stn_wisdom one = {0}, two = {0};
+    stn_text out = STN_TEXT_EMPTY;
+    stn_status status;
+    if (!first || !second || !merged)
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "stn_wisdom_merge needs two texts and a place for a third");
+    *merged = NULL;
+    STN_TRY_GOTO(status, stn_wisdom_parse(first, first_size, &one, error), done);
+    STN_TRY_GOTO(status, stn_wisdom_parse(second, second_size, &two, error), done);
+    STN_TRY_GOTO(status, stn_wisdom_join(&one, &two, &out, NULL, error), done);
+    status = stn_text_take(&out, merged, error);
+done:
+    stn_wisdom_clear(&one);
+    stn_wisdom_clear(&two);
+    stn_text_clear(&out);
+    return status;
+}
