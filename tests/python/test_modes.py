@@ -273,6 +273,15 @@ class Steps(unittest.TestCase):
             made, host = (quietly(system, {'u': u}, {'k': k}, 6, strategy=each)['u'] for each in ('modes', 'host'))
             np.testing.assert_allclose(made, host, atol=1e-13)
 
+    def test_symmetry_of_what_is_small_beside_the_rest(self):
+        """Numbers in units of their own: a stencil that is not symmetric counts by what a coefficient makes of it."""
+        system = stentor.System('field u, v\ncoefficient k\nstencil d = taps y [0, 1] (-1 1), e = taps x [0, 1] (-1 1)\n'
+                                'u.next = u + 1e-30*k*d(u) + 1e-25*v\nv.next = v + 1e25*(1e-30*k*e(u))')
+        u = np.random.default_rng(9).uniform(size=(12, 15))
+        made, host = (quietly(system, {'u': u, 'v': u * 1e24}, {'k': 1e29}, 6, strategy=each) for each in ('modes', 'host'))
+        for name in made:
+            np.testing.assert_allclose(made[name], host[name], rtol=1e-13 * 10, atol=1e-13 * np.abs(host[name]).max())
+
     def test_what_has_decayed_is_zero(self):
         """After 10^6 steps of heat the mean is left, which is kept."""
         system, u = stentor.System('field u\nstencil h = heat-2d\nu.next = h(u)'), np.random.default_rng(6).uniform(size=(40, 50))

@@ -22,7 +22,8 @@ typedef struct modes_lanes {
      * constants that a step adds, for frequency 0. */
     void (*fill)(const modes_linear *linear, const double *constants, const modes_pair *terms, const modes_pair *z,
                  bool affine, void *scratch);
-    modes_pair (*entry)(const modes_linear *linear, int entry, int lane, const void *scratch);
+    /* How an operation depends on a number of the state, at the first lane's frequency. */
+    modes_pair (*form)(const modes_linear *linear, int operation, int column, const void *scratch);
     /* Their power; narrow: in float64. */
     void (*raise)(const modes_linear *linear, uint64_t steps, bool narrow, bool affine, void *scratch);
     void (*apply)(const modes_linear *linear, const modes_target *target, bool affine, void *scratch);

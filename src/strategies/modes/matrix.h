@@ -151,9 +151,9 @@ TARGET static void NAME(fill)(const modes_linear *l, const double *constants, co
     if (affine) k.matrix[w * pitch + w].re = NAME(spread)(modes_wide_of(1));
 }
 
-TARGET static modes_pair NAME(entry)(const modes_linear *l, int entry, int lane, const void *scratch) {
-    const double *at = (const double *)(NAME(lay_out)(l, (void *)scratch).matrix + entry);
-    return (modes_pair){{at[lane], at[LANES + lane]}, {at[2 * LANES + lane], at[3 * LANES + lane]}};
+TARGET static modes_pair NAME(form)(const modes_linear *l, int operation, int column, const void *scratch) {
+    const double *at = (const double *)(NAME(lay_out)(l, (void *)scratch).forms + operation * l->width + column);
+    return (modes_pair){{at[0], at[LANES]}, {at[2 * LANES], at[3 * LANES]}};
 }
 
 /* ---- its power ------------------------------------------------------------------------------ */
@@ -287,7 +287,7 @@ TARGET static void NAME(apply)(const modes_linear *l, const modes_target *t, boo
         }
 }
 
-static const modes_lanes NAME(lanes) = {LANES, NAME(scratch), NAME(fill), NAME(entry), NAME(raise), NAME(apply)};
+static const modes_lanes NAME(lanes) = {LANES, NAME(scratch), NAME(fill), NAME(form), NAME(raise), NAME(apply)};
 
 #undef NAME_OF
 #undef NAME_IN
