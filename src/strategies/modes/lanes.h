@@ -4,9 +4,9 @@
 #define STN_STRATEGIES_MODES_LANES_H
 #include "strategies/modes/linear.h"
 
-/* The numbers of a spectrum that one matrix is applied to, complex doubles. Number i of the state
- * of grid g lies at from + ((i * grids + g) * grid + row[r] + first): one frequency after the
- * other, in each of `rows` rows that share the matrix. */
+/* Where the complex numbers lie that matrices are applied to. Number i of the state
+ * of grid g lies at from + ((i * grids + g) * grid + row[r] + first); frequencies follow
+ * each other, and `rows` rows share the matrices. */
 typedef struct modes_target {
     double *from;
     int64_t grids, grid, row[4], first;

@@ -14,9 +14,9 @@ typedef int64_t NAME(bits) __attribute__((vector_size(BYTES)));
 #define TOP(x) ((NAME(vector))((NAME(bits))(x)&MODES_TOP_BITS))
 #include "strategies/modes/wide.h"
 
-/* What the functions keep: matrices of width * width numbers, row by row. */
+/* The scratch memory. Matrices have width * width numbers, row by row. */
 typedef struct NAME(kept) {
-    NAME(pair) * forms; /* of each operation: its dependence on the numbers of the state */
+    NAME(pair) * forms; /* of each operation, its factor of each number of the state */
     NAME(pair) * symbols, *powers;
     NAME(pair) * matrix, *power, *square;
     NAME(vector) * in;
@@ -60,7 +60,7 @@ INLINE NAME(pair) NAME(gather)(const modes_pair *x) {
     return to;
 }
 
-/* The stencils at each lane's frequency. */
+/* Evaluates the stencils at each lane's frequency. */
 TARGET static void NAME(find_symbols)(const modes_linear *l, const modes_pair *terms, const modes_pair *z,
                                       const NAME(kept) * k) {
     const NAME(vector) zero = {0};
@@ -129,7 +129,7 @@ TARGET static void NAME(find_forms)(const modes_linear *l, const double *constan
     }
 }
 
-/* Each difference of the next state is the one of the order before it, next minus present. */
+/* The difference of order j of the next state is that of order j - 1, next minus present. */
 TARGET static void NAME(fill)(const modes_linear *l, const double *constants, const modes_pair *terms,
                               const modes_pair *z, bool affine, void *scratch) {
     const NAME(kept) k = NAME(lay_out)(l, scratch);
@@ -184,7 +184,7 @@ INLINE void NAME(multiply)(const NAME(pair) * a, const NAME(pair) * b, NAME(pair
         }
 }
 
-/* Sets tiny numbers to 0. False: all are. */
+/* Sets tiny numbers to 0. Returns false if all are. */
 INLINE bool NAME(is_alive)(NAME(wide) * x) {
     const NAME(bits) tiny = (x->top < TINY) & (x->top > -TINY);
     int64_t dead = -1;
@@ -194,7 +194,7 @@ INLINE bool NAME(is_alive)(NAME(wide) * x) {
     return !dead;
 }
 
-/* From the leading bit of the steps on. */
+/* Squares, and multiplies by the matrix where a bit of `steps` is set, from the leading bit on. */
 INLINE void NAME(raise_by)(const NAME(kept) * k, int w, uint64_t steps, const bool narrow, const bool real) {
     NAME(pair) *power = k->power, *square = k->square;
     bool alive = true;
@@ -248,7 +248,7 @@ INLINE void NAME(store)(double *to, int count, NAME(vector) re, NAME(vector) im)
     for (int lane = 0; lane < count; lane++) to[2 * lane] = re[lane], to[2 * lane + 1] = im[lane];
 }
 
-/* The rests are small: products with them are summed beside the others. */
+/* Products with the small rests are summed apart from the others. */
 INLINE void NAME(apply_row)(const NAME(pair) * row, const NAME(vector) * in, int w, const bool real,
                             NAME(vector) to[2]) {
     const NAME(vector) zero = {0};

@@ -1,10 +1,10 @@
 /* See passes.h.
  *
- *     levels of each field to their differences, extended past mirrors -> transform -> matrix power -> back -> levels
+ *     levels -> differences, extended past mirrors -> transform -> matrix power -> inverse -> levels
  *
- * Of a stack each state comes from the one before, and is transformed back into memory of its
- * own. Numbers lie as [number of the state][batch][extended extent], float64, rows padded for
- * transforms in place. */
+ * Each state of a stack is computed from the one before it; its inverse transforms write to `stage`,
+ * so that the spectra are kept. Arrays are [number of the state][batch][extended extent] in float64,
+ * with rows padded for transforms in place. */
 #include "strategies/modes/passes.h"
 
 #include <stdlib.h>
@@ -16,8 +16,8 @@
 #include "strategies/modes/symmetry.h"
 
 enum {
-    SHARES = 4, /* of the pieces, for each thread */
-    PIECE = 128 /* frequencies of a row that are one piece, at least */
+    SHARES = 4, /* shares of the pieces, for each thread */
+    PIECE = 128 /* the most frequencies of a row in one piece */
 };
 #define ALIGNED 256
 
@@ -146,12 +146,12 @@ static void write_row(stn_dtype dtype, void *to, int64_t at, int64_t n, const do
         for (int64_t i = 0; i < n; i++) ((uint16_t *)to)[at + i] = stn_float_to_half((float)from[i]);
 }
 
-/* Row `row` of grid `grid` of numbers from number `first` of the state on. */
+/* The row `row` of grid `grid` of number `first` of the state. */
 static double *row_at(const modes_passes *p, double *numbers, int64_t first, int64_t grid, int64_t row) {
     return numbers + 2 * ((first * p->linear.task->batch + grid) * p->grid + row * p->pitch);
 }
 
-/* Row by row of the extended grids: the levels of each field to their differences. */
+/* Reads rows of the extended grids, and replaces the levels of each field by their differences. */
 static void load_rows(void *user, int64_t begin, int64_t end) {
     const pass *r = user;
     const modes_passes *p = r->p;
@@ -180,7 +180,7 @@ static void load_rows(void *user, int64_t begin, int64_t end) {
         }
 }
 
-/* Row by row of the grids themselves. */
+/* Replaces differences by levels in rows of the grids, and writes these. */
 static void store_rows(void *user, int64_t begin, int64_t end) {
     const pass *r = user;
     const modes_passes *p = r->p;
@@ -206,7 +206,7 @@ static void store_rows(void *user, int64_t begin, int64_t end) {
         }
 }
 
-/* The rows that have the matrix of row (z, y). */
+/* Lists the rows of frequencies that have the same matrix as row (z, y). */
 static void find_rows(const modes_passes *p, int64_t z, int64_t y, modes_target *t) {
     const modes_axis *axis = p->linear.axis;
     const int64_t other_z = p->linear.even[0] ? (axis[0].length - z) % axis[0].length : z;
@@ -219,7 +219,7 @@ static void find_rows(const modes_passes *p, int64_t z, int64_t y, modes_target 
         }
 }
 
-/* Some frequencies of a row. */
+/* Applies the power at some frequencies of a row, and of the rows that mirror it. */
 static void run_piece(const pass *r, int64_t piece, char *scratch) {
     const modes_passes *p = r->p;
     const modes_linear *l = &p->linear;
@@ -261,7 +261,7 @@ static double stored(stn_dtype dtype, double value) {
     return (double)(dtype == STN_F32 ? (float)value : stn_half_to_float(stn_float_to_half((float)value)));
 }
 
-/* What the receivers of a field see after so many steps, of the field's present level in `stage`. */
+/* Adds up what the receivers of a field see of its present level, which is in `stage`. */
 static void record_field(const pass *r, int field, int64_t row) {
     const modes_passes *p = r->p;
     const stn_system_task *task = p->linear.task;

@@ -1,5 +1,6 @@
-/* A run of a linear system, or the chunks of one between records: its state to frequencies, the power of the step's matrix there, and
- * back. */
+/* A run of a linear system, in chunks of steps between the states that are stored or recorded:
+ * the state is transformed to frequencies, multiplied by the power of the step's matrix, and
+ * transformed back. */
 #ifndef STN_STRATEGIES_MODES_PASSES_H
 #define STN_STRATEGIES_MODES_PASSES_H
 #include "host/fft.h"
@@ -21,7 +22,7 @@ typedef struct modes_passes {
 
 /* Steps of a chunk. */
 uint64_t modes_chunk(const stn_system_task *task);
-/* Made of zeros by the caller, who clears it in any case. */
+/* *made is zero before. The caller clears it in any case. */
 stn_status modes_passes_make(const stn_system_task *task, int threads, modes_passes *made, stn_error *error);
 void modes_passes_clear(modes_passes *passes);
 size_t modes_passes_workspace(const modes_passes *passes);

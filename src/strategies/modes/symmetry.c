@@ -1,10 +1,10 @@
 /* See symmetry.h.
  *
- * Mirroring a frequency leaves how an expression depends on a number of the state as it is, changes
- * its sign, or neither. Levels are even; sums, multiples and stencils go by their parts. Where that
- * does not decide, such as for one-sided differences of one-sided differences, the dependence is
- * compared at frequencies of no meaning: by the scale of those parts that are neither, since others
- * may be larger by any factor. */
+ * The factor of a number of the state in an expression is even, odd or neither in the frequency.
+ * Levels are even; the parities of sums, multiples and stencils follow from those of their operands.
+ * Where they do not, as for a one-sided difference of a one-sided difference, the factor is compared
+ * at two arbitrary frequencies and their mirror images. The tolerance is relative to the operands
+ * that are neither even nor odd, since the others may be larger by any factor. */
 #include "strategies/modes/symmetry.h"
 
 #include <math.h>
@@ -20,7 +20,7 @@ typedef enum parity { ABSENT, EVEN, ODD, NEITHER } parity;
 
 typedef struct dependence {
     parity parity;
-    double scale; /* of what is neither: the smallest of its parts */
+    double scale; /* of NEITHER: the size of the smallest operand that is neither */
 } dependence;
 
 typedef struct probe {
@@ -110,7 +110,7 @@ static dependence of_operation(const probe *p, int number, int column, int flip)
 
 /* ---- all of it ------------------------------------------------------------------------------ */
 
-/* The parities of all operations, by the forms at a frequency and at the one that mirrors it. */
+/* Finds the parities of all operations. */
 static void find(const probe *p, int flip) {
     const int width = p->l->width;
     for (int i = 0; i < p->l->count; i++)
@@ -126,7 +126,7 @@ static void find(const probe *p, int flip) {
         }
 }
 
-/* Does the next state of field f depend on field g in no other way? */
+/* Are all factors of field g in the next state of field f of this parity, or absent? */
 static bool is_only(const probe *p, int f, int g, parity wanted) {
     for (int j = 0; j < p->l->task->system->fields[g].levels && p->l->root[f] >= 0; j++) {
         const parity is = p->found[p->l->root[f] * p->l->width + p->l->first[g] + j].parity;
@@ -135,7 +135,8 @@ static bool is_only(const probe *p, int f, int g, parity wanted) {
     return true;
 }
 
-/* axis < 0: the whole matrix is even; else its waves keep the signs of the fields' mirrors. */
+/* axis < 0: is the whole matrix even? Else: does a step keep the signs of the images along the
+ * axis? */
 static bool keeps(const probe *p, int axis) {
     const int fields = p->l->task->system->nfields;
     for (int f = 0; f < fields; f++)
@@ -147,7 +148,7 @@ static bool keeps(const probe *p, int axis) {
     return true;
 }
 
-/* A symmetry that holds at these frequencies by chance alone is next to impossible. */
+/* The frequencies are arbitrary, so that no symmetry holds there by chance. */
 static bool find_symmetries(modes_linear *l, const probe *p, char *reason, size_t size) {
     static const double angles[2][3] = {{0.7316, 1.9271, 2.4173}, {2.7182, 0.3893, 1.1337}};
     l->real = l->even[0] = l->even[1] = true;
