@@ -26,6 +26,10 @@ typedef struct modes_lanes {
     modes_pair (*form)(const modes_linear *linear, int operation, int column, const void *scratch);
     /* Their power; narrow: in float64. */
     void (*raise)(const modes_linear *linear, uint64_t steps, bool narrow, bool affine, void *scratch);
+    /* The power, to and from memory of so many bytes. */
+    size_t (*power_bytes)(const modes_linear *linear);
+    void (*save)(const modes_linear *linear, bool affine, const void *scratch, void *to);
+    void (*restore)(const modes_linear *linear, bool affine, const void *from, void *scratch);
     void (*apply)(const modes_linear *linear, const modes_target *target, bool affine, void *scratch);
 } modes_lanes;
 

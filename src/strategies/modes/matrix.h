@@ -234,6 +234,25 @@ TARGET static void NAME(raise)(const modes_linear *l, uint64_t steps, bool narro
         NAME(raise_by)(&k, w, steps, false, false);
 }
 
+TARGET static size_t NAME(power_bytes)(const modes_linear *l) {
+    const size_t w = (size_t)(l->width + l->affine);
+    return w * w * (l->real ? sizeof(NAME(wide)) : sizeof(NAME(pair)));
+}
+
+TARGET static void NAME(save)(const modes_linear *l, bool affine, const void *scratch, void *to) {
+    const NAME(kept) k = NAME(lay_out)(l, (void *)scratch);
+    const int w = l->width + affine;
+    if (!l->real) memcpy(to, k.power, (size_t)(w * w) * sizeof *k.power);
+    for (int i = 0; i < w * w && l->real; i++) ((NAME(wide) *)to)[i] = k.power[i].re;
+}
+
+TARGET static void NAME(restore)(const modes_linear *l, bool affine, const void *from, void *scratch) {
+    const NAME(kept) k = NAME(lay_out)(l, scratch);
+    const int w = l->width + affine;
+    if (!l->real) memcpy(k.power, from, (size_t)(w * w) * sizeof *k.power);
+    for (int i = 0; i < w * w && l->real; i++) k.power[i].re = ((const NAME(wide) *)from)[i];
+}
+
 /* ---- applying it ---------------------------------------------------------------------------- */
 
 INLINE void NAME(load)(const double *from, int count, NAME(vector) * to) {
@@ -287,7 +306,9 @@ TARGET static void NAME(apply)(const modes_linear *l, const modes_target *t, boo
         }
 }
 
-static const modes_lanes NAME(lanes) = {LANES, NAME(scratch), NAME(fill), NAME(form), NAME(raise), NAME(apply)};
+static const modes_lanes NAME(lanes) = {LANES,      NAME(scratch), NAME(fill),
+                                        NAME(form), NAME(raise),   NAME(power_bytes),
+                                        NAME(save), NAME(restore), NAME(apply)};
 
 #undef NAME_OF
 #undef NAME_IN
