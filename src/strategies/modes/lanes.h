@@ -4,9 +4,9 @@
 #define STN_STRATEGIES_MODES_LANES_H
 #include "strategies/modes/linear.h"
 
-/* The numbers of a spectrum that one matrix is applied to, complex doubles. Number i of the state
- * of grid g lies at from + ((i * grids + g) * grid + row[r] + first): one frequency after the
- * other, in each of `rows` rows that share the matrix. */
+/* Where the complex numbers lie that matrices are applied to. Number i of the state
+ * of grid g lies at from + ((i * grids + g) * grid + row[r] + first); frequencies follow
+ * each other, and `rows` rows share the matrices. */
 typedef struct modes_target {
     double *from;
     int64_t grids, grid, row[4], first;
@@ -22,9 +22,14 @@ typedef struct modes_lanes {
      * constants that a step adds, for frequency 0. */
     void (*fill)(const modes_linear *linear, const double *constants, const modes_pair *terms, const modes_pair *z,
                  bool affine, void *scratch);
-    modes_pair (*entry)(const modes_linear *linear, int entry, int lane, const void *scratch);
+    /* How an operation depends on a number of the state, at the first lane's frequency. */
+    modes_pair (*form)(const modes_linear *linear, int operation, int column, const void *scratch);
     /* Their power; narrow: in float64. */
     void (*raise)(const modes_linear *linear, uint64_t steps, bool narrow, bool affine, void *scratch);
+    /* The power, to and from memory of so many bytes. */
+    size_t (*power_bytes)(const modes_linear *linear);
+    void (*save)(const modes_linear *linear, bool affine, const void *scratch, void *to);
+    void (*restore)(const modes_linear *linear, bool affine, const void *from, void *scratch);
     void (*apply)(const modes_linear *linear, const modes_target *target, bool affine, void *scratch);
 } modes_lanes;
 

@@ -14,7 +14,7 @@ static const char *name_of(const stn_system *system, int root) {
     return "a field";
 }
 
-/* Why a node whose operands depend on the fields is not linear. */
+/* Says why a node whose operands depend on the fields is not linear. */
 static void refuse(const stn_system *system, int number, char *reason, size_t size) {
     const stn_system_node *node = &system->nodes[number];
     const char *name = name_of(system, number);
@@ -55,8 +55,8 @@ static int append(modes_linear *l, modes_operation operation) {
     return l->count++;
 }
 
-/* The operation of a node, or -1; constant[i]: node i has a constant part that may differ from 0.
- * False: it is not linear. */
+/* Finds the operation of a node, -1 if it is constant. constant[i] is set if node i has a constant
+ * part that may differ from 0. Returns false if the node is not linear. */
 static bool add_node(modes_linear *l, int number, bool *constant, char *reason, size_t size) {
     const stn_system *system = l->task->system;
     const stn_system_node *node = &system->nodes[number];
@@ -132,7 +132,8 @@ static const char *kind_name(const stn_system_side *side) {
     return side->odd && side->kind == STN_MIRROR ? "odd-mirror" : names[side->kind];
 }
 
-/* Half points from the outer point to the mirror that has a side's effect; -1: none has. */
+/* The position of the mirror that has the effect of a side, in half points beyond the outer point;
+ * -1 if no mirror has. */
 static int mirror_of(const stn_system_side *side, int reach) {
     if (side->kind == STN_REFLECT) return 1;
     if (side->kind == STN_MIRROR && !side->odd) return 0;

@@ -18,14 +18,14 @@ typedef enum modes_kind {
     MODES_DIVIDE
 } modes_kind;
 
-/* One expression that is linear in the state; operands come before what uses them. */
+/* An expression that is linear in the state. Operands come before the operations that use them. */
 typedef struct modes_operation {
     modes_kind kind;
-    int a, b;         /* operands, operations */
-    int field, level; /* of a level */
-    int stencil;      /* of a stencil: number in `stencils` */
-    int node;         /* of the factor or the divisor, which is constant */
-    uint64_t columns; /* bit c: it may depend on number c of the state */
+    int a, b;         /* the operands: numbers of operations */
+    int field, level; /* of MODES_LEVEL */
+    int stencil;      /* of MODES_STENCIL: index into `stencils` */
+    int node;         /* of MODES_SCALE and MODES_DIVIDE: the node of the constant factor or divisor */
+    uint64_t columns; /* bit c is set if the expression may depend on number c of the state */
 } modes_operation;
 
 /* A stencil's taps that share an offset along the last axis are one term of a row of frequencies:
@@ -35,12 +35,13 @@ typedef struct modes_stencil {
     int first, count;
 } modes_stencil;
 
-/* How an axis goes on past its sides: by itself, or mirrored, field by field with signs. */
+/* The periodic extension of an axis: the grid itself, or the grid and its mirror images, which
+ * change the signs of some fields. */
 typedef struct modes_axis {
-    int64_t n, length; /* points of the grid, and until the extended axis repeats */
-    int beyond;        /* mirrors stand so many half points outside of the outer points; unless length is n */
+    int64_t n, length; /* points of the grid, and of one period of the extension */
     bool mirrored;
-    signed char sign[STN_SYSTEM_MAX_FIELDS][2]; /* of each field at the low and the high mirror */
+    int beyond; /* mirror position, in half points beyond the outer point; of mirrored axes */
+    signed char sign[STN_SYSTEM_MAX_FIELDS][2]; /* of each field's image in the low and in the high mirror */
 } modes_axis;
 
 typedef struct modes_linear {
@@ -49,32 +50,32 @@ typedef struct modes_linear {
     int count, nstencils, nterms;
     modes_operation *operations; /* owned, as what follows */
     modes_stencil *stencils;
-    int *term;                            /* of each, the offset along the last axis */
+    int *term;                            /* of each term, the offset along the last axis */
     int *operation_of;                    /* of each node; -1: it is constant */
-    int root[STN_SYSTEM_MAX_FIELDS];      /* of each field, its assignment's operation; -1: it is constant */
-    int root_node[STN_SYSTEM_MAX_FIELDS]; /* likewise, the node */
+    int root[STN_SYSTEM_MAX_FIELDS];      /* of each field, the operation that is assigned to it; -1: a constant is */
+    int root_node[STN_SYSTEM_MAX_FIELDS]; /* of each field, the node that is assigned to it */
     int reach[3];                         /* the largest offset of a stencil along each axis */
     bool affine;                          /* steps add constants too */
     bool real;                            /* the matrix is real: symmetry.h */
-    bool even[2];                         /* it is the same at frequencies that mirror each other along this axis */
+    bool even[2];                         /* the matrix is the same at k and -k along axis 0, along axis 1 */
     modes_axis axis[3];
 } modes_linear;
 
-/* All but the symmetries. False, with the reason in one phrase, where the step is no such matrix.
- * Cleared by the caller in any case. */
+/* Fills all but the symmetries. Returns false, with the reason in one phrase, where no matrix at
+ * each frequency is the step. The caller clears it in any case. */
 bool modes_linear_make(const stn_system_task *task, modes_linear *linear, char *reason, size_t size);
 void modes_linear_clear(modes_linear *linear);
 
 /* The constant part of each node, in the arithmetic of the dtype, with these numbers for the
  * coefficients. */
 void modes_constants(const modes_linear *linear, const double *numbers, double *constants);
-/* Numbers of no meaning for all that executions may change: coefficients, and functions and
- * comparisons, which may be zero for some coefficients and not for others. */
+/* The same with arbitrary numbers for all that executions may change: the coefficients, and the
+ * functions and comparisons of them, which may be zero for some coefficients only. */
 void modes_generic_constants(const modes_linear *linear, double *constants);
 /* The terms of a row of frequencies, from the powers of exp(i theta) along the first two axes. */
 void modes_terms(const modes_linear *linear, const modes_pair *powers[2], modes_pair *terms);
 
-/* The grid's point that stands for point i of an extended axis, and its sign in *sign; 0: it is
- * zero. */
+/* The point of the grid whose image is point i of an extended axis. *sign is the sign of the image,
+ * or 0 where the extension is zero. */
 int64_t modes_image(const modes_axis *axis, int field, int64_t i, int *sign);
 #endif

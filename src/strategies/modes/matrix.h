@@ -14,9 +14,9 @@ typedef int64_t NAME(bits) __attribute__((vector_size(BYTES)));
 #define TOP(x) ((NAME(vector))((NAME(bits))(x)&MODES_TOP_BITS))
 #include "strategies/modes/wide.h"
 
-/* What the functions keep: matrices of width * width numbers, row by row. */
+/* The scratch memory. Matrices have width * width numbers, row by row. */
 typedef struct NAME(kept) {
-    NAME(pair) * forms; /* of each operation: its dependence on the numbers of the state */
+    NAME(pair) * forms; /* of each operation, its factor of each number of the state */
     NAME(pair) * symbols, *powers;
     NAME(pair) * matrix, *power, *square;
     NAME(vector) * in;
@@ -60,7 +60,7 @@ INLINE NAME(pair) NAME(gather)(const modes_pair *x) {
     return to;
 }
 
-/* The stencils at each lane's frequency. */
+/* Evaluates the stencils at each lane's frequency. */
 TARGET static void NAME(find_symbols)(const modes_linear *l, const modes_pair *terms, const modes_pair *z,
                                       const NAME(kept) * k) {
     const NAME(vector) zero = {0};
@@ -129,7 +129,7 @@ TARGET static void NAME(find_forms)(const modes_linear *l, const double *constan
     }
 }
 
-/* Each difference of the next state is the one of the order before it, next minus present. */
+/* The difference of order j of the next state is that of order j - 1, next minus present. */
 TARGET static void NAME(fill)(const modes_linear *l, const double *constants, const modes_pair *terms,
                               const modes_pair *z, bool affine, void *scratch) {
     const NAME(kept) k = NAME(lay_out)(l, scratch);
@@ -151,9 +151,9 @@ TARGET static void NAME(fill)(const modes_linear *l, const double *constants, co
     if (affine) k.matrix[w * pitch + w].re = NAME(spread)(modes_wide_of(1));
 }
 
-TARGET static modes_pair NAME(entry)(const modes_linear *l, int entry, int lane, const void *scratch) {
-    const double *at = (const double *)(NAME(lay_out)(l, (void *)scratch).matrix + entry);
-    return (modes_pair){{at[lane], at[LANES + lane]}, {at[2 * LANES + lane], at[3 * LANES + lane]}};
+TARGET static modes_pair NAME(form)(const modes_linear *l, int operation, int column, const void *scratch) {
+    const double *at = (const double *)(NAME(lay_out)(l, (void *)scratch).forms + operation * l->width + column);
+    return (modes_pair){{at[0], at[LANES]}, {at[2 * LANES], at[3 * LANES]}};
 }
 
 /* ---- its power ------------------------------------------------------------------------------ */
@@ -184,7 +184,7 @@ INLINE void NAME(multiply)(const NAME(pair) * a, const NAME(pair) * b, NAME(pair
         }
 }
 
-/* Sets tiny numbers to 0. False: all are. */
+/* Sets tiny numbers to 0. Returns false if all are. */
 INLINE bool NAME(is_alive)(NAME(wide) * x) {
     const NAME(bits) tiny = (x->top < TINY) & (x->top > -TINY);
     int64_t dead = -1;
@@ -194,7 +194,7 @@ INLINE bool NAME(is_alive)(NAME(wide) * x) {
     return !dead;
 }
 
-/* From the leading bit of the steps on. */
+/* Squares, and multiplies by the matrix where a bit of `steps` is set, from the leading bit on. */
 INLINE void NAME(raise_by)(const NAME(kept) * k, int w, uint64_t steps, const bool narrow, const bool real) {
     NAME(pair) *power = k->power, *square = k->square;
     bool alive = true;
@@ -234,6 +234,25 @@ TARGET static void NAME(raise)(const modes_linear *l, uint64_t steps, bool narro
         NAME(raise_by)(&k, w, steps, false, false);
 }
 
+TARGET static size_t NAME(power_bytes)(const modes_linear *l) {
+    const size_t w = (size_t)(l->width + l->affine);
+    return w * w * (l->real ? sizeof(NAME(wide)) : sizeof(NAME(pair)));
+}
+
+TARGET static void NAME(save)(const modes_linear *l, bool affine, const void *scratch, void *to) {
+    const NAME(kept) k = NAME(lay_out)(l, (void *)scratch);
+    const int w = l->width + affine;
+    if (!l->real) memcpy(to, k.power, (size_t)(w * w) * sizeof *k.power);
+    for (int i = 0; i < w * w && l->real; i++) ((NAME(wide) *)to)[i] = k.power[i].re;
+}
+
+TARGET static void NAME(restore)(const modes_linear *l, bool affine, const void *from, void *scratch) {
+    const NAME(kept) k = NAME(lay_out)(l, scratch);
+    const int w = l->width + affine;
+    if (!l->real) memcpy(k.power, from, (size_t)(w * w) * sizeof *k.power);
+    for (int i = 0; i < w * w && l->real; i++) k.power[i].re = ((const NAME(wide) *)from)[i];
+}
+
 /* ---- applying it ---------------------------------------------------------------------------- */
 
 INLINE void NAME(load)(const double *from, int count, NAME(vector) * to) {
@@ -248,7 +267,7 @@ INLINE void NAME(store)(double *to, int count, NAME(vector) re, NAME(vector) im)
     for (int lane = 0; lane < count; lane++) to[2 * lane] = re[lane], to[2 * lane + 1] = im[lane];
 }
 
-/* The rests are small: products with them are summed beside the others. */
+/* Products with the small rests are summed apart from the others. */
 INLINE void NAME(apply_row)(const NAME(pair) * row, const NAME(vector) * in, int w, const bool real,
                             NAME(vector) to[2]) {
     const NAME(vector) zero = {0};
@@ -287,7 +306,9 @@ TARGET static void NAME(apply)(const modes_linear *l, const modes_target *t, boo
         }
 }
 
-static const modes_lanes NAME(lanes) = {LANES, NAME(scratch), NAME(fill), NAME(entry), NAME(raise), NAME(apply)};
+static const modes_lanes NAME(lanes) = {LANES,      NAME(scratch), NAME(fill),
+                                        NAME(form), NAME(raise),   NAME(power_bytes),
+                                        NAME(save), NAME(restore), NAME(apply)};
 
 #undef NAME_OF
 #undef NAME_IN

@@ -20,12 +20,6 @@ typedef struct modes_state {
 
 /* ---- choosing ------------------------------------------------------------------------------- */
 
-static double spectra_bytes(const modes_linear *l) {
-    double numbers = (double)l->width * (double)l->task->batch;
-    for (int axis = 0; axis < 3; axis++) numbers *= (double)l->axis[axis].length;
-    return numbers * sizeof(double);
-}
-
 static bool applies(const stn_system_task *task, const stn_machine *machine, char *reason, size_t size) {
     modes_linear linear;
     if (machine->is_device) {
@@ -37,7 +31,7 @@ static bool applies(const stn_system_task *task, const stn_machine *machine, cha
         return false;
     }
     bool served = modes_analyse(task, &linear, reason, size);
-    const double bytes = 2 * spectra_bytes(&linear);
+    const double bytes = 2 * modes_spectra_bytes(&linear);
     if (served && machine->memory_bytes && bytes > (double)machine->memory_bytes) {
         snprintf(reason, size, "its spectra take %.3g GB, more than half of this machine's memory", 0.5e-9 * bytes);
         served = false;
@@ -80,16 +74,19 @@ static void estimate(const stn_system_task *task, const stn_machine *machine, co
                             (task->nreceivers ? all / (double)task->record_every * fields : 0);
         const double bits = log2(chunk), wide = task->dtype == STN_F64 ? rates.product : 2;
         const double products = (l.real ? 1 : 4) * w * w * w * 1.5 * bits * wide + rates.form * w * l.count;
+        const double power_bytes = frequencies * (w + l.affine) * (w + l.affine) * (l.real ? 16 : 32);
+        const bool kept = modes_keeps_powers(&l, power_bytes);
+        const double raised = kept ? frequencies : states * frequencies;
         const double transforms = (w + back) * batch * points * 2.5 * log2(points + 1);
         const double applied = states * batch * points / 2 * w * w * 8;
-        result->flops = states * frequencies * products + applied + transforms;
+        result->flops = raised * products + applied + transforms;
         result->bytes = batch * points * 8 * (w * (2 + 2 * states) + 2 * back + 2 * task->rank * (w + back));
         result->launches = (w + back) * task->rank + 2 * states;
-        result->seconds =
-            ((states * frequencies * products + applied) / rates.arithmetic + transforms / rates.transform) /
-                machine->flops[STN_UNIT_FMA_F64] +
-            result->bytes / machine->copy_bandwidth + result->launches * machine->launch_seconds + rates.start;
-        result->memory = spectra_bytes(&l);
+        result->seconds = ((raised * products + applied) / rates.arithmetic + transforms / rates.transform) /
+                              machine->flops[STN_UNIT_FMA_F64] +
+                          result->bytes / machine->copy_bandwidth + result->launches * machine->launch_seconds +
+                          rates.start;
+        result->memory = modes_spectra_bytes(&l) + (kept ? power_bytes : 0);
         result->grids =
             result->memory / (w * batch * (double)stn_system_task_points(task) * (double)stn_dtype_size(task->dtype));
         result->halo_waste = points / (double)stn_system_task_points(task) - 1;

@@ -32,7 +32,7 @@ modes_wide modes_reciprocal(double x);
 /* exp(2 pi i k / n), 0 <= k < n, as the product of two roots from tables of about sqrt(n) each. */
 typedef struct modes_roots {
     int64_t n;
-    int low;            /* bits of k that `fine` is indexed by */
+    int low;            /* how many low bits of k are the index into `fine` */
     modes_pair *coarse; /* owned; fine follows */
     modes_pair *fine;
 } modes_roots;
@@ -43,7 +43,7 @@ modes_pair modes_root(const modes_roots *roots, int64_t k);
 
 /* The powers 0 to `most` of z. */
 void modes_powers(modes_pair z, int most, modes_pair *to);
-/* Power o of z, from those; negative ones are conjugates. */
+/* Power o of z from the list of powers; negative powers are conjugates. */
 static inline modes_pair modes_power_of(const modes_pair *powers, int o) {
     modes_pair p = powers[o < 0 ? -o : o];
     if (o < 0) p.im = modes_negate(p.im);

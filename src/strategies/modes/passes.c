@@ -1,10 +1,10 @@
 /* See passes.h.
  *
- *     levels of each field to their differences, extended past mirrors -> transform -> matrix power -> back -> levels
+ *     levels -> differences, extended past mirrors -> transform -> matrix power -> inverse -> levels
  *
- * Of a stack each state comes from the one before, and is transformed back into memory of its
- * own. Numbers lie as [number of the state][batch][extended extent], float64, rows padded for
- * transforms in place. */
+ * Each state of a stack is computed from the one before it; its inverse transforms write to `stage`,
+ * so that the spectra are kept. Arrays are [number of the state][batch][extended extent] in float64,
+ * with rows padded for transforms in place. */
 #include "strategies/modes/passes.h"
 
 #include <stdlib.h>
@@ -16,10 +16,11 @@
 #include "strategies/modes/symmetry.h"
 
 enum {
-    SHARES = 4, /* of the pieces, for each thread */
-    PIECE = 128 /* frequencies of a row that are one piece, at least */
+    SHARES = 4, /* shares of the pieces, for each thread */
+    PIECE = 128 /* the most frequencies of a row in one piece */
 };
 #define ALIGNED 256
+#define MOST_KEPT 5.0 /* bytes of powers that are kept, as a multiple of those of the spectra */
 
 static size_t rounded(size_t bytes) { return (size_t)stn_round_up((int64_t)bytes, ALIGNED); }
 
@@ -74,6 +75,9 @@ static void lay_out(modes_passes *p, int threads) {
     p->constants = rounded((size_t)task->system->nnodes * sizeof(double));
     p->spectra = rounded((size_t)(task->batch * p->linear.width * p->grid) * 2 * sizeof(double));
     p->stage = p->inverse_one ? rounded((size_t)(task->batch * levels * p->grid) * 2 * sizeof(double)) : 0;
+    p->per_piece = stn_div_up(stn_div_up(half, p->chunks), p->lanes->lanes);
+    p->powers = (size_t)(p->rows[0] * p->rows[1] * p->chunks * p->per_piece) * p->lanes->power_bytes(&p->linear);
+    p->powers = modes_keeps_powers(&p->linear, (double)p->powers) ? rounded(p->powers) : 0;
     p->scratch = rounded(p->lanes->scratch(&p->linear)) + rounded(terms);
     for (int i = 0; i < 2; i++) {
         stn_host_fft *back = i ? p->inverse : p->inverse_one;
@@ -89,6 +93,17 @@ uint64_t modes_chunk(const stn_system_task *task) {
         a = b, b = rest;
     }
     return a;
+}
+
+double modes_spectra_bytes(const modes_linear *l) {
+    double numbers = (double)l->width * (double)l->task->batch;
+    for (int axis = 0; axis < 3; axis++) numbers *= (double)l->axis[axis].length;
+    return numbers * sizeof(double);
+}
+
+bool modes_keeps_powers(const modes_linear *l, double bytes) {
+    const stn_system_task *task = l->task;
+    return task->steps * task->states / modes_chunk(task) > 1 && bytes <= MOST_KEPT * modes_spectra_bytes(l);
 }
 
 stn_status modes_passes_make(const stn_system_task *task, int threads, modes_passes *p, stn_error *error) {
@@ -113,7 +128,9 @@ void modes_passes_clear(modes_passes *p) {
     modes_linear_clear(&p->linear);
 }
 
-size_t modes_passes_workspace(const modes_passes *p) { return p->constants + p->spectra + p->stage + p->shared; }
+size_t modes_passes_workspace(const modes_passes *p) {
+    return p->constants + p->spectra + p->stage + p->powers + p->shared;
+}
 
 /* ---- a run ---------------------------------------------------------------------------------- */
 
@@ -121,7 +138,8 @@ typedef struct pass {
     const modes_passes *p;
     const stn_system_arrays *arrays;
     double *constants, *spectra, *stage;
-    char *shared;
+    char *powers, *shared;
+    bool again; /* the powers are there from the chunk before */
     int64_t pieces, shares;
     int field;      /* that is stored; -1: all are */
     uint64_t state; /* of a stack, that is stored next */
@@ -146,12 +164,12 @@ static void write_row(stn_dtype dtype, void *to, int64_t at, int64_t n, const do
         for (int64_t i = 0; i < n; i++) ((uint16_t *)to)[at + i] = stn_float_to_half((float)from[i]);
 }
 
-/* Row `row` of grid `grid` of numbers from number `first` of the state on. */
+/* The row `row` of grid `grid` of number `first` of the state. */
 static double *row_at(const modes_passes *p, double *numbers, int64_t first, int64_t grid, int64_t row) {
     return numbers + 2 * ((first * p->linear.task->batch + grid) * p->grid + row * p->pitch);
 }
 
-/* Row by row of the extended grids: the levels of each field to their differences. */
+/* Reads rows of the extended grids, and replaces the levels of each field by their differences. */
 static void load_rows(void *user, int64_t begin, int64_t end) {
     const pass *r = user;
     const modes_passes *p = r->p;
@@ -180,7 +198,7 @@ static void load_rows(void *user, int64_t begin, int64_t end) {
         }
 }
 
-/* Row by row of the grids themselves. */
+/* Replaces differences by levels in rows of the grids, and writes these. */
 static void store_rows(void *user, int64_t begin, int64_t end) {
     const pass *r = user;
     const modes_passes *p = r->p;
@@ -206,7 +224,7 @@ static void store_rows(void *user, int64_t begin, int64_t end) {
         }
 }
 
-/* The rows that have the matrix of row (z, y). */
+/* Lists the rows of frequencies that have the same matrix as row (z, y). */
 static void find_rows(const modes_passes *p, int64_t z, int64_t y, modes_target *t) {
     const modes_axis *axis = p->linear.axis;
     const int64_t other_z = p->linear.even[0] ? (axis[0].length - z) % axis[0].length : z;
@@ -219,28 +237,48 @@ static void find_rows(const modes_passes *p, int64_t z, int64_t y, modes_target 
         }
 }
 
-/* Some frequencies of a row. */
+/* Rows of scratch memory behind that of the lanes. */
+typedef struct row_scratch {
+    modes_pair *powers[2], *terms, *z;
+} row_scratch;
+
+static row_scratch begin_row(const modes_passes *p, const int64_t at[2], char *scratch) {
+    const modes_linear *l = &p->linear;
+    row_scratch s;
+    s.powers[0] = (modes_pair *)(scratch + rounded(p->lanes->scratch(l)));
+    s.powers[1] = s.powers[0] + l->reach[0] + 1;
+    s.terms = s.powers[1] + l->reach[1] + 1, s.z = s.terms + l->nterms;
+    for (int axis = 0; axis < 2; axis++)
+        modes_powers(modes_root(&p->roots[axis], at[axis]), l->reach[axis], s.powers[axis]);
+    modes_terms(l, (const modes_pair *[2]){s.powers[0], s.powers[1]}, s.terms);
+    return s;
+}
+
+/* Applies the power at some frequencies of a row, and of the rows that mirror it. */
 static void run_piece(const pass *r, int64_t piece, char *scratch) {
     const modes_passes *p = r->p;
     const modes_linear *l = &p->linear;
-    modes_pair *powers[2] = {(modes_pair *)(scratch + rounded(p->lanes->scratch(l)))};
-    powers[1] = powers[0] + l->reach[0] + 1;
-    modes_pair *terms = powers[1] + l->reach[1] + 1, *z = terms + l->nterms;
     const int64_t row = piece / p->chunks, chunk = piece % p->chunks, at[2] = {row / p->rows[1], row % p->rows[1]};
     const int64_t last = p->pitch * (chunk + 1) / p->chunks;
     const int lanes = p->lanes->lanes;
+    const size_t bytes = p->powers ? p->lanes->power_bytes(l) : 0;
+    char *kept = r->powers + (size_t)(piece * p->per_piece) * bytes;
     modes_target t = {.from = r->spectra, .grids = l->task->batch, .grid = p->grid};
+    row_scratch s = {.z = NULL};
     find_rows(p, at[0], at[1], &t);
-    for (int axis = 0; axis < 2; axis++)
-        modes_powers(modes_root(&p->roots[axis], at[axis]), l->reach[axis], powers[axis]);
-    modes_terms(l, (const modes_pair *[2]){powers[0], powers[1]}, terms);
-    for (t.first = p->pitch * chunk / p->chunks; t.first < last; t.first += lanes) {
+    if (!r->again) s = begin_row(p, at, scratch);
+    for (t.first = p->pitch * chunk / p->chunks; t.first < last; t.first += lanes, kept += bytes) {
         const bool affine = l->affine && !row && !t.first;
         t.count = (int)stn_min(lanes, last - t.first);
         t.ones = affine ? (double)(l->axis[0].length * l->axis[1].length) * (double)l->axis[2].length : 0;
-        for (int k = 0; k < lanes; k++) z[k] = modes_root(&p->roots[2], stn_min(t.first + k, last - 1));
-        p->lanes->fill(l, r->constants, terms, z, affine, scratch);
-        p->lanes->raise(l, p->chunk, l->task->dtype != STN_F64, affine, scratch);
+        for (int k = 0; k < lanes && !r->again; k++) s.z[k] = modes_root(&p->roots[2], stn_min(t.first + k, last - 1));
+        if (r->again)
+            p->lanes->restore(l, affine, kept, scratch);
+        else {
+            p->lanes->fill(l, r->constants, s.terms, s.z, affine, scratch);
+            p->lanes->raise(l, p->chunk, l->task->dtype != STN_F64, affine, scratch);
+            if (bytes) p->lanes->save(l, affine, scratch, kept);
+        }
         p->lanes->apply(l, &t, affine, scratch);
     }
 }
@@ -261,7 +299,7 @@ static double stored(stn_dtype dtype, double value) {
     return (double)(dtype == STN_F32 ? (float)value : stn_half_to_float(stn_float_to_half((float)value)));
 }
 
-/* What the receivers of a field see after so many steps, of the field's present level in `stage`. */
+/* Adds up what the receivers of a field see of its present level, which is in `stage`. */
 static void record_field(const pass *r, int field, int64_t row) {
     const modes_passes *p = r->p;
     const stn_system_task *task = p->linear.task;
@@ -328,7 +366,8 @@ void modes_passes_run(const modes_passes *p, stn_pool *pool, const stn_system_ar
     pass r = {.p = p, .arrays = arrays, .constants = (double *)at};
     r.spectra = (double *)(at + p->constants);
     r.stage = (double *)(at + p->constants + p->spectra);
-    r.shared = at + p->constants + p->spectra + p->stage;
+    r.powers = at + p->constants + p->spectra + p->stage;
+    r.shared = r.powers + p->powers;
     r.pieces = p->rows[0] * p->rows[1] * p->chunks, r.shares = p->shares;
     modes_constants(&p->linear, arrays->numbers, r.constants);
     stn_pool_for(pool, task->batch * axis[0].length * axis[1].length, stn_div_up(4096, axis[2].length), load_rows, &r);
@@ -338,6 +377,7 @@ void modes_passes_run(const modes_passes *p, stn_pool *pool, const stn_system_ar
         const uint64_t number = done / p->chunk;
         stn_watch_reach(watch, 3 * number + 1, 3 * chunks + 1);
         stn_pool_for(pool, r.shares, 1, run_shares, &r);
+        r.again = p->powers > 0;
         stn_watch_reach(watch, 3 * number + 2, 3 * chunks + 1);
         done += p->chunk;
         if (task->nreceivers && done % task->record_every == 0) record(&r, pool, done);

@@ -1,5 +1,6 @@
-/* A run of a linear system, or the chunks of one between records: its state to frequencies, the power of the step's matrix there, and
- * back. */
+/* A run of a linear system, in chunks of steps between the states that are stored or recorded:
+ * the state is transformed to frequencies, multiplied by the power of the step's matrix, and
+ * transformed back. */
 #ifndef STN_STRATEGIES_MODES_PASSES_H
 #define STN_STRATEGIES_MODES_PASSES_H
 #include "host/fft_by_type.h"
@@ -15,13 +16,18 @@ typedef struct modes_passes {
     int64_t rows[2], chunks;                       /* rows of frequencies that differ, and pieces of one */
     int shares;                                    /* of the pieces of all rows, each with a scratch memory */
     size_t constants, spectra, stage, scratch;     /* bytes */
-    uint64_t chunk;                                /* steps from one state that is stored or recorded to the next */
-    size_t shared;                                 /* of the transforms, or of all shares */
+    size_t powers;     /* bytes of the powers that are kept from chunk to chunk; 0: none are */
+    int64_t per_piece; /* powers of a piece, each of several frequencies */
+    uint64_t chunk;    /* steps from one state that is stored or recorded to the next */
+    size_t shared;     /* of the transforms, or of all shares */
 } modes_passes;
 
 /* Steps of a chunk. */
 uint64_t modes_chunk(const stn_system_task *task);
-/* Made of zeros by the caller, who clears it in any case. */
+/* Are powers at so many frequencies, `bytes` of them, kept from chunk to chunk? */
+bool modes_keeps_powers(const modes_linear *linear, double bytes);
+double modes_spectra_bytes(const modes_linear *linear);
+/* *made is zero before. The caller clears it in any case. */
 stn_status modes_passes_make(const stn_system_task *task, int threads, modes_passes *made, stn_error *error);
 void modes_passes_clear(modes_passes *passes);
 size_t modes_passes_workspace(const modes_passes *passes);

@@ -1,4 +1,10 @@
-/* See symmetry.h: the matrix is made at frequencies of no meaning, and at those that mirror them. */
+/* See symmetry.h.
+ *
+ * The factor of a number of the state in an expression is even, odd or neither in the frequency.
+ * Levels are even; the parities of sums, multiples and stencils follow from those of their operands.
+ * Where they do not, as for a one-sided difference of a one-sided difference, the factor is compared
+ * at two arbitrary frequencies and their mirror images. The tolerance is relative to the operands
+ * that are neither even nor odd, since the others may be larger by any factor. */
 #include "strategies/modes/symmetry.h"
 
 #include <math.h>
@@ -8,108 +14,187 @@
 #include "strategies/modes/lanes.h"
 
 #define ALIKE 1e-20 /* relative, of numbers that are the same but for rounding */
+#define FLIPS 4     /* of the axes one by one, and of all */
+
+typedef enum parity { ABSENT, EVEN, ODD, NEITHER } parity;
+
+typedef struct dependence {
+    parity parity;
+    double scale; /* of NEITHER: the size of the smallest operand that is neither */
+} dependence;
 
 typedef struct probe {
     const modes_linear *l;
     const modes_lanes *lanes;
     double *constants;
-    modes_pair *powers[2], *terms, *z, *plain, *flipped;
+    modes_pair *powers[2], *terms, *z, *plain, *flipped; /* plain, flipped: of each operation and number of the state */
+    dependence *found;                                   /* likewise */
     void *scratch;
 } probe;
 
-static void matrix_at(const probe *p, const modes_pair at[3], modes_pair *to) {
+static void forms_at(const probe *p, const modes_pair at[3], modes_pair *to) {
     const int width = p->l->width;
     for (int axis = 0; axis < 2; axis++) modes_powers(at[axis], p->l->reach[axis], p->powers[axis]);
     modes_terms(p->l, (const modes_pair *[2]){p->powers[0], p->powers[1]}, p->terms);
     for (int k = 0; k < p->lanes->lanes; k++) p->z[k] = at[2];
     p->lanes->fill(p->l, p->constants, p->terms, p->z, false, p->scratch);
-    for (int i = 0; i < width * width; i++) to[i] = p->lanes->entry(p->l, i, 0, p->scratch);
+    for (int i = 0; i < p->l->count * width; i++) to[i] = p->lanes->form(p->l, i / width, i % width, p->scratch);
 }
 
-static double far_off(modes_wide a, modes_wide b, int sign) {
-    const modes_wide d = modes_add(a, sign < 0 ? b : modes_negate(b));
-    return fabs(d.top + d.rest);
+static double size_of(modes_pair a) { return hypot(a.re.top + a.re.rest, a.im.top + a.im.rest); }
+
+/* ---- parts ---------------------------------------------------------------------------------- */
+
+/* Taps are sorted by their offsets, axis 0 first. */
+static double weight_at(const stn_system_stencil *s, const int64_t offset[3]) {
+    size_t low = 0, high = s->ntaps;
+    while (low < high) {
+        const size_t middle = (low + high) / 2;
+        const int64_t *o = s->taps[middle].offset;
+        int axis = 0;
+        while (axis < 3 && o[axis] == offset[axis]) axis++;
+        if (axis == 3) return s->taps[middle].weight;
+        if (o[axis] < offset[axis])
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return 0;
 }
 
-/* Is number i of the second matrix `sign` times that of the first? */
-static bool is_alike(const probe *p, int i, int sign, double largest) {
-    const modes_pair a = p->plain[i], b = p->flipped[i];
-    return far_off(a.re, b.re, sign) + far_off(a.im, b.im, sign) <= ALIKE * largest;
+static bool is_flipped(int flip, int axis) { return flip == axis || flip == 3; }
+
+static parity parity_of_stencil(const stn_system_stencil *s, int flip) {
+    bool even = true, odd = true;
+    for (size_t k = 0; k < s->ntaps; k++) {
+        int64_t mirrored[3];
+        for (int axis = 0; axis < 3; axis++)
+            mirrored[axis] = is_flipped(flip, axis) ? -s->taps[k].offset[axis] : s->taps[k].offset[axis];
+        const double own = s->taps[k].weight, other = weight_at(s, mirrored);
+        even = even && own == other;
+        odd = odd && own == -other;
+    }
+    return even ? EVEN : odd ? ODD : NEITHER;
 }
 
-static bool all_alike(const probe *p, double largest) {
-    bool alike = true;
-    for (int i = 0; i < p->l->width * p->l->width; i++) alike = alike && is_alike(p, i, 1, largest);
-    return alike;
+static dependence of_stencil(const probe *p, const modes_operation *o, int flip, dependence a, double size,
+                             double size_a) {
+    const parity own = parity_of_stencil(p->l->stencils[o->stencil].taps, flip);
+    if (a.parity != NEITHER && own != NEITHER) return (dependence){a.parity == own ? EVEN : ODD, 0};
+    return (dependence){NEITHER, a.parity == NEITHER ? a.scale * (size / size_a) : size};
 }
 
-/* Of a mirrored axis: waves that have the fields' signs keep them. */
-static bool keeps_signs(const probe *p, int axis, double largest) {
-    const stn_system *system = p->l->task->system;
-    const signed char(*sign)[2] = p->l->axis[axis].sign;
+static dependence of_sum(dependence a, dependence b, double size_a, double size_b) {
+    if (a.parity == ABSENT || (a.parity == b.parity && a.parity != NEITHER)) return b;
+    if (b.parity == ABSENT) return a;
+    if (a.parity == NEITHER && b.parity == NEITHER) return (dependence){NEITHER, fmin(a.scale, b.scale)};
+    if (a.parity == NEITHER || b.parity == NEITHER) return a.parity == NEITHER ? a : b;
+    return (dependence){NEITHER, fmin(size_a, size_b)};
+}
+
+static dependence of_operation(const probe *p, int number, int column, int flip) {
+    const modes_operation *o = &p->l->operations[number];
+    const int width = p->l->width, at_a = o->a * width + column, at_b = o->b * width + column;
+    dependence a = p->found[at_a];
+    if (!(o->columns >> column & 1)) return (dependence){ABSENT, 0};
+    if (o->kind == MODES_LEVEL) return (dependence){EVEN, 0};
+    if (o->kind == MODES_NEGATE) return a;
+    const double size = size_of(p->plain[number * width + column]), size_a = size_of(p->plain[at_a]);
+    if (o->kind == MODES_STENCIL) return of_stencil(p, o, flip, a, size, size_a);
+    if (o->kind == MODES_ADD || o->kind == MODES_SUBTRACT)
+        return of_sum(a, p->found[at_b], size_a, size_of(p->plain[at_b]));
+    const double factor = fabs(p->constants[o->node]);
+    a.scale = o->kind == MODES_SCALE ? a.scale * factor : a.scale / factor;
+    return a;
+}
+
+/* ---- all of it ------------------------------------------------------------------------------ */
+
+/* Finds the parities of all operations. */
+static void find(const probe *p, int flip) {
     const int width = p->l->width;
-    for (int f = 0; f < system->nfields; f++)
-        for (int g = 0; g < system->nfields; g++)
-            for (int i = 0; i < system->fields[f].levels; i++)
-                for (int j = 0; j < system->fields[g].levels; j++)
-                    for (int side = 0; side < 2; side++)
-                        if (!is_alike(p, (p->l->first[f] + i) * width + p->l->first[g] + j,
-                                      sign[f][side] * sign[g][side], largest))
-                            return false;
+    for (int i = 0; i < p->l->count; i++)
+        for (int c = 0; c < width; c++) {
+            dependence *d = &p->found[i * width + c];
+            *d = of_operation(p, i, c, flip);
+            if (d->parity != NEITHER) continue;
+            const modes_pair plain = p->plain[i * width + c], other = p->flipped[i * width + c];
+            if (size_of(modes_pair_add(plain, modes_pair_negate(other))) <= ALIKE * d->scale)
+                d->parity = EVEN;
+            else if (size_of(modes_pair_add(plain, other)) <= ALIKE * d->scale)
+                d->parity = ODD;
+        }
+}
+
+/* Are all factors of field g in the next state of field f of this parity, or absent? */
+static bool is_only(const probe *p, int f, int g, parity wanted) {
+    for (int j = 0; j < p->l->task->system->fields[g].levels && p->l->root[f] >= 0; j++) {
+        const parity is = p->found[p->l->root[f] * p->l->width + p->l->first[g] + j].parity;
+        if (is != ABSENT && is != wanted) return false;
+    }
     return true;
 }
 
-/* Frequencies that stand for all: a symmetry that holds at some of them by chance alone is next to
- * impossible. */
+/* axis < 0: is the whole matrix even? Else: does a step keep the signs of the images along the
+ * axis? */
+static bool keeps(const probe *p, int axis) {
+    const int fields = p->l->task->system->nfields;
+    for (int f = 0; f < fields; f++)
+        for (int g = 0; g < fields; g++)
+            for (int side = 0; side < 2; side++) {
+                const int sign = axis < 0 ? 1 : p->l->axis[axis].sign[f][side] * p->l->axis[axis].sign[g][side];
+                if (!is_only(p, f, g, sign > 0 ? EVEN : ODD)) return false;
+            }
+    return true;
+}
+
+/* The frequencies are arbitrary, so that no symmetry holds there by chance. */
 static bool find_symmetries(modes_linear *l, const probe *p, char *reason, size_t size) {
     static const double angles[2][3] = {{0.7316, 1.9271, 2.4173}, {2.7182, 0.3893, 1.1337}};
     l->real = l->even[0] = l->even[1] = true;
     for (int round = 0; round < 2; round++) {
-        modes_pair at[3], flipped[3], back[3];
-        double largest = 0;
-        for (int axis = 0; axis < 3; axis++) {
+        modes_pair at[3], flipped[3];
+        for (int axis = 0; axis < 3; axis++)
             at[axis] = (modes_pair){modes_wide_of(cos(angles[round][axis])), modes_wide_of(sin(angles[round][axis]))};
-            back[axis] = (modes_pair){at[axis].re, modes_negate(at[axis].im)};
-        }
-        matrix_at(p, at, p->plain);
-        for (int i = 0; i < l->width * l->width; i++)
-            largest = fmax(largest, fmax(fabs(p->plain[i].re.top), fabs(p->plain[i].im.top)));
-        matrix_at(p, back, p->flipped);
-        l->real = l->real && all_alike(p, largest);
-        for (int axis = 0; axis < 3; axis++) {
-            for (int other = 0; other < 3; other++) flipped[other] = axis == other ? back[other] : at[other];
-            matrix_at(p, flipped, p->flipped);
-            if (axis < 2) l->even[axis] = l->even[axis] && all_alike(p, largest);
-            if (!l->axis[axis].mirrored || keeps_signs(p, axis, largest)) continue;
-            snprintf(reason, size, "its stencils do not keep the mirror symmetry of the sides along %c", 'z' - axis);
+        forms_at(p, at, p->plain);
+        for (int flip = 0; flip < FLIPS; flip++) {
+            for (int axis = 0; axis < 3; axis++) {
+                flipped[axis] = at[axis];
+                if (is_flipped(flip, axis)) flipped[axis].im = modes_negate(flipped[axis].im);
+            }
+            forms_at(p, flipped, p->flipped);
+            find(p, flip);
+            if (flip == 3) l->real = l->real && keeps(p, -1);
+            if (flip < 2) l->even[flip] = l->even[flip] && keeps(p, -1);
+            if (flip == 3 || !l->axis[flip].mirrored || keeps(p, flip)) continue;
+            snprintf(reason, size, "its stencils do not keep the mirror symmetry of the sides along %c", 'z' - flip);
             return false;
         }
     }
     return true;
 }
 
-static bool probe_symmetries(modes_linear *l, char *reason, size_t size) {
+bool modes_analyse(const stn_system_task *task, modes_linear *l, char *reason, size_t size) {
+    if (!modes_linear_make(task, l, reason, size)) return false;
     const modes_lanes *lanes = modes_lanes_at(0);
-    const size_t entries = (size_t)(l->width * l->width);
+    const size_t forms = (size_t)(l->count * l->width);
+    const size_t pairs = (size_t)(l->reach[0] + l->reach[1] + 2 + l->nterms + lanes->lanes) + 2 * forms;
     probe p = {.l = l, .lanes = lanes};
-    p.constants = malloc((size_t)l->task->system->nnodes * sizeof *p.constants);
-    p.powers[0] = malloc((size_t)(l->reach[0] + l->reach[1] + 2 + l->nterms + lanes->lanes + 1) * sizeof *p.terms +
-                         2 * entries * sizeof *p.terms);
+    p.constants = malloc((size_t)task->system->nnodes * sizeof *p.constants);
+    p.powers[0] = malloc(pairs * sizeof *p.terms);
+    p.found = malloc((forms + 1) * sizeof *p.found);
     p.scratch = aligned_alloc(64, lanes->scratch(l));
-    bool served = p.constants && p.powers[0] && p.scratch;
+    bool served = p.constants && p.powers[0] && p.found && p.scratch;
     if (served) {
         p.powers[1] = p.powers[0] + l->reach[0] + 1, p.terms = p.powers[1] + l->reach[1] + 1;
-        p.z = p.terms + l->nterms, p.plain = p.z + lanes->lanes, p.flipped = p.plain + entries;
+        p.z = p.terms + l->nterms, p.plain = p.z + lanes->lanes, p.flipped = p.plain + forms;
         modes_generic_constants(l, p.constants);
         served = find_symmetries(l, &p, reason, size);
     } else
         snprintf(reason, size, "there is no memory for its matrices");
     free(p.constants);
     free(p.powers[0]);
+    free(p.found);
     free(p.scratch);
     return served;
-}
-
-bool modes_analyse(const stn_system_task *task, modes_linear *l, char *reason, size_t size) {
-    return modes_linear_make(task, l, reason, size) && probe_symmetries(l, reason, size);
 }

@@ -14,7 +14,7 @@ typedef struct NAME(pair) { /* a complex number */
     NAME(wide) re, im;
 } NAME(pair);
 
-/* sum + error, |sum| >= |error|. */
+/* sum + error as a number, where |sum| >= |error|. */
 WIDE NAME(wide) NAME(settle)(REAL sum, REAL error) {
     const REAL both = sum + error, lost = error - (both - sum), top = TOP(both);
     return (NAME(wide)){top, (both - top) + lost};
