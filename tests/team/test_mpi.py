@@ -190,6 +190,16 @@ class Lost(Mpi):
         _, out, err = self.mpirun(3, RANKS, 'leave', lost, flags=['--enable-recovery'])
         self.assertEqual(len(re.findall(rf'rank [0-2] ended well: .*: rank {lost} of 3 has not answered', out)), 2, out + err)
 
+    def test_a_rank_that_computes_for_longer_than_the_limit(self):
+        """Five rows are too few for two parts of three and more, so that one rank waits for the other's whole run."""
+        begin = time.monotonic()
+        code, out, err = self.mpirun(2, BINARY, 'run', '--size', '5x3000', '--stencil', 'star-2d13p', '--strategy', 'host',
+                                     '--threads', 1, '--steps', 280000)
+        self.assertEqual(code, 0, out + err)
+        self.assertIn('1 of 2 members', out)
+        if time.monotonic() - begin < 2 * LIMIT:
+            self.skipTest('this machine is too fast to tell')
+
     def test_a_rank_that_makes_no_team(self):
         lost = dice.randint(0, 2)
         _, out, err = self.mpirun(3, RANKS, 'absent', lost)
