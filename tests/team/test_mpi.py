@@ -116,7 +116,7 @@ class Equal(Mpi):
 
     def test_finalised_by_the_caller(self):
         code, out, err = self.mpirun(2, RANKS, 'finalised')
-        self.assertEqual((code, out), (0, ''), err)
+        self.assertEqual(code, 0, out + err)
 
 
 class Refusals(Mpi):
@@ -190,6 +190,16 @@ class Lost(Mpi):
         _, out, err = self.mpirun(3, RANKS, 'leave', lost, flags=['--enable-recovery'])
         self.assertEqual(len(re.findall(rf'rank [0-2] ended well: .*: rank {lost} of 3 has not answered', out)), 2, out + err)
 
+    def test_a_rank_that_computes_for_longer_than_the_limit(self):
+        """Five rows are too few for two parts of three and more, so that one rank waits for the other's whole run."""
+        begin = time.monotonic()
+        code, out, err = self.mpirun(2, BINARY, 'run', '--size', '5x3000', '--stencil', 'star-2d13p', '--strategy', 'host',
+                                     '--threads', 1, '--steps', 280000)
+        self.assertEqual(code, 0, out + err)
+        self.assertIn('1 of 2 members', out)
+        if time.monotonic() - begin < 2 * LIMIT:
+            self.skipTest('this machine is too fast to tell')
+
     def test_a_rank_that_makes_no_team(self):
         lost = dice.randint(0, 2)
         _, out, err = self.mpirun(3, RANKS, 'absent', lost)
@@ -220,7 +230,8 @@ class Lost(Mpi):
     def test_a_run_one_of_whose_ranks_is_killed(self):
         lost, err = self.lose(signal.SIGKILL, True)
         self.assertLessEqual(len(self.sentences(err)), 1, err)  # mpirun's own message names the rank
-        self.assertIn(f'rank {lost}', err)
+        if IS_OPEN_MPI:
+            self.assertIn(f'rank {lost}', err)
 
     def test_a_run_one_of_whose_ranks_hangs(self):
         lost, err = self.lose(signal.SIGSTOP, False)
@@ -230,6 +241,8 @@ class Lost(Mpi):
 
     def test_a_rank_killed_while_it_writes(self):
         """A file is whole or not there, and nothing is left beside it."""
+        if not IS_OPEN_MPI:
+            self.skipTest('this mpirun kills all others at once')
         process = self.start(3, BINARY, 'run', '--size', '3000x4000', '--out', 'v.npy', *HEAT)
         pids = self.members(3)
         blocks = 0
