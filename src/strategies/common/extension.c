@@ -76,6 +76,10 @@ int64_t stn_extension_neighbour(const stn_extension *e, int side) {
     return side == 1 && at[1] == at[0] ? -1 : at[side];
 }
 
+/* A period that has no transform, as odd rows have none, is repeated at most so many times: 49 points
+ * that wrap are 98 points that wrap. */
+enum { MOST_PERIODS = 4 };
+
 /* The search covers lines up to 1/16 longer than the shortest. */
 static int64_t some_longer(int64_t length) { return length + length / 16; }
 
@@ -85,7 +89,8 @@ bool stn_extension_fit(stn_extension *e, const stn_reach *reach, double (*cost)(
     e->length = 0;
     if (stn_add_overflows(e->n, reach->side[0], &least) || stn_add_overflows(least, reach->side[1], &least))
         least = INT64_MAX;
-    if (period <= most && cost(period) < INFINITY) e->length = period, lowest = cost(period);
+    for (int64_t times = 1; times <= MOST_PERIODS && period <= most / times && !e->length; times *= 2)
+        if (cost(times * period) < INFINITY) e->length = times * period, lowest = cost(times * period);
     const bool whole = e->length == e->n; /* no line is shorter, so the reach is not needed */
     for (int64_t length = least, last = whole ? 0 : most; length <= last; length++) {
         const double here = cost(length);
@@ -94,7 +99,7 @@ bool stn_extension_fit(stn_extension *e, const stn_reach *reach, double (*cost)(
         if (here < lowest) e->length = length, lowest = here;
     }
     if (!e->length) return false;
-    e->exact = e->length == period;
+    e->exact = e->length % period == 0;
     e->whole = e->length == e->n;
     e->before = e->exact || e->whole ? 0 : reach->side[0];
     return true;

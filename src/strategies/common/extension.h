@@ -1,7 +1,7 @@
 /* How an axis continues past its sides so that T steps on it equal T steps on a periodic line: it
  * repeats, or it is mirrored at each side with a sign. Taps that are symmetric along the axis
  * commute with such mirrors; a fixed or constant side is an odd mirror plus a constant source. A
- * line of `length` points is sufficient: a whole period, or the grid plus the reach of all steps on
+ * line of `length` points is sufficient: whole periods, or the grid plus the reach of all steps on
  * either side. */
 #ifndef STN_STRATEGIES_COMMON_EXTENSION_H
 #define STN_STRATEGIES_COMMON_EXTENSION_H
@@ -14,7 +14,7 @@ typedef struct stn_extension {
     int beyond[2];          /* mirror position, in half points beyond the outermost point */
     int sign[2];            /* 1: even; -1: odd */
     int64_t length, before; /* length of the line; its points before the grid's first */
-    bool exact;             /* the line is a whole period, so nothing is cut off */
+    bool exact;             /* the line is whole periods, so nothing is cut off */
     bool whole;             /* the line is exact and as long as the grid */
 } stn_extension;
 
