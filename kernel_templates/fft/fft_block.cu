@@ -26,7 +26,7 @@
 
 using value = complex<REAL>;
 enum { PAD = 32 };
-constexpr int GRID_POINTS = GRID_EXTENT[0] * GRID_EXTENT[1] * GRID_EXTENT[2], POINTS = GRIDS * GRID_POINTS;
+constexpr int GRID_POINTS = GRID_EXTENT[0] * GRID_EXTENT[1] * GRID_EXTENT[2], BLOCK_POINTS = GRIDS * GRID_POINTS;
 constexpr bool FROM_HALF = FFT_LOAD_REAL, TO_HALF = FFT_STORE_REAL, FROM_NUMBERS = TO_HALF, TO_NUMBERS = FROM_HALF;
 
 struct block_arguments {
@@ -58,7 +58,7 @@ struct fft_stage {
 };
 
 __device__ __forceinline__ int padded_index(int index) { return index + index / PAD; }
-static_assert(shared_bytes_match((POINTS - 1 + (POINTS - 1) / PAD + 1) * sizeof(value)),
+static_assert(shared_bytes_match((BLOCK_POINTS - 1 + (BLOCK_POINTS - 1) / PAD + 1) * sizeof(value)),
               "the launcher gives what this takes");
 
 // ---- stages
@@ -84,7 +84,7 @@ __device__ __forceinline__ void transform_axis(value *points, const REAL *roots)
     if constexpr (S < GRID_STAGES[AXIS]) {
         constexpr int COUNT = axis<AXIS>::N / fft_stage<AXIS, S>::R, AFTER = axis<AXIS>::AFTER;
 #pragma unroll 1
-        for (int b = static_cast<int>(threadIdx.x); b < POINTS / fft_stage<AXIS, S>::R; b += THREADS_X)
+        for (int b = static_cast<int>(threadIdx.x); b < BLOCK_POINTS / fft_stage<AXIS, S>::R; b += THREADS_X)
             butterfly<AXIS, S>(points, b % AFTER, b / AFTER % COUNT, b / AFTER / COUNT, roots);
         __syncthreads();
         transform_axis<AXIS, S + 1>(points, roots);
@@ -133,7 +133,7 @@ extern "C" __global__ void __launch_bounds__(THREADS_X, BLOCKS) fft_block(const 
     value *const points = reinterpret_cast<value *>(stn_shared);
     const long long first = static_cast<long long>(blockIdx.x) * GRIDS;
 #pragma unroll 1
-    for (int c = static_cast<int>(threadIdx.x); c < POINTS; c += THREADS_X) {
+    for (int c = static_cast<int>(threadIdx.x); c < BLOCK_POINTS; c += THREADS_X) {
         const point p = point_at(c);
         value z = {REAL(0), REAL(0)};
         if (first + p.grid < a.grids)
@@ -145,7 +145,7 @@ extern "C" __global__ void __launch_bounds__(THREADS_X, BLOCKS) fft_block(const 
     transform_axis<1>(points, a.roots);
     transform_axis<0>(points, a.roots);
 #pragma unroll 1
-    for (int c = static_cast<int>(threadIdx.x); c < POINTS; c += THREADS_X) {
+    for (int c = static_cast<int>(threadIdx.x); c < BLOCK_POINTS; c += THREADS_X) {
         const point p = point_at(c);
         if (first + p.grid >= a.grids) continue;
         const int line = p.grid * GRID_EXTENT[0] + point_of<0>(p.n[0]),
