@@ -31,7 +31,7 @@
  *   Structs  A zero-initialised struct is valid and selects the defaults. Structs that may grow
  *            start with struct_size: initialise them with their _INIT macro, which sets it. Members
  *            that the caller's header lacks get their defaults. A struct_size of 0 means the layout
- *            of release 0.1.0; a size that no release had is an error.
+ *            of release 0.1.0; any other size that is not that of a release is an error.
  *   Errors   Every call that can fail returns a stn_status and takes a stn_error (or NULL) of the
  *            caller, for a one-sentence message: what is wrong, where, what to do. After a failure
  *            outputs are NULL or untouched, and nothing leaks. The library never prints, aborts
@@ -44,8 +44,8 @@
  *            fork. A child may destroy inherited contexts and plans, which frees its copies and
  *            leaves the GPU and the parent alone; it may also make and execute plans on the host,
  *            even if other threads were executing such plans at the fork. Everything else that
- *            needs the GPU fails with STN_ERROR_DRIVER. This does not hold if another thread was
- *            creating or destroying an object of the context at the fork.
+ *            needs the GPU fails with STN_ERROR_DRIVER. The child must not use a context if
+ *            another thread was creating or destroying one of its objects at the fork.
  *   Exit     Idle host threads end after two seconds; a program whose main thread ends by
  *            pthread_exit ends up to that much later. */
 #ifndef STENTOR_H
@@ -126,8 +126,8 @@ typedef enum stn_log_level { STN_LOG_DEBUG, STN_LOG_INFO, STN_LOG_WARNING, STN_L
 typedef void (*stn_log_fn)(void *user, stn_log_level level, const char *message);
 
 /* Receives the number of steps done and the total; for transforms, layers and strategies that make
- * all steps at once, `done` is 0 until the end. A non-zero result cancels the execution. It must
- * not use the plan or another plan of its context. */
+ * all steps at once, `done` is 0 until the end. A non-zero result cancels the execution. The
+ * function must not use the plan or another plan of its context. */
 typedef int (*stn_progress_fn)(void *user, uint64_t done, uint64_t total);
 
 STN_API const char *stn_version(void);
@@ -247,7 +247,8 @@ STN_API double stn_stencil_max_symbol(const stn_stencil *stencil);
 
 /* ---- Problems -------------------------------------------------------------------------------- */
 
-/* f16: stored as IEEE half, computed in float32 */
+/* f16 is stored as IEEE half and computed in float32 on GPUs. The host sums f32 and f16 in
+ * float64. */
 typedef enum stn_dtype { STN_F64, STN_F32, STN_F16 } stn_dtype;
 
 STN_API size_t stn_dtype_size(stn_dtype dtype);
@@ -264,11 +265,11 @@ STN_API stn_status stn_dtype_parse(const char *name, stn_dtype *dtype, stn_error
  *     MIRROR    ... c b | a b c d | c b ...   mirrored about the last point's centre
  *     FIXED     points whose taps would reach past this side keep their initial values (Dirichlet)
  *
- * For a tap past the edges of several axes each axis folds its own index; if a constant side is
- * involved, the slowest such axis decides the value. If a mirrored side folds an index past the
- * other side (reach of n points or more), that side's rule folds it again, and so on:
- * mirror:nearest on a b c d reads d at -4, mirror:constant the value. Folding past a fixed side in
- * this way is an error. */
+ * A tap past the edges of several axes is folded along each axis separately; past constant sides of
+ * several axes it reads the value of the slowest of them. Where a tap reaches n points or more, a
+ * mirrored side may fold its index past the other side; that side then folds it by its own rule,
+ * and so on: with mirror:nearest on a b c d, index -4 reads d, with mirror:constant the value.
+ * Folding past a fixed side in this way is an error. */
 typedef enum stn_boundary_kind {
     STN_WRAP,
     STN_CONSTANT,
@@ -311,10 +312,10 @@ typedef struct stn_problem {
     stn_boundary boundary[STN_MAX_RANK][2]; /* [axis][0 = low side, 1 = high side] */
     stn_dtype dtype;
     uint64_t steps; /* 0 means 1 */
-    /* Allowed relative L2 error of the whole run, for values of usual size; 0 means rounding of the
-     * dtype only. Otherwise a strategy may drop separable terms of the taps and use tensor cores in
-     * lower precision: f32 by TF32 from 5e-4 on (2D: 1e-3), f16 with weights rounded to f16 from
-     * 1e-3 on. stn_plan_describe reports the chosen arithmetic. */
+    /* Allowed relative L2 error of the whole run, for values far from the dtype's limits; 0 allows
+     * only the rounding of the dtype. With a tolerance a strategy may drop separable terms of the
+     * taps and use tensor cores in lower precision: f32 by TF32 from 5e-4 on (2D: 1e-3), f16 with
+     * weights rounded to f16 from 1e-3 on. stn_plan_describe reports the chosen arithmetic. */
     double tolerance;
     int in_place;  /* non-zero: in and out will be the same pointer (same strides) */
     int alignment; /* alignment in bytes of the pointers in and out, a power of two; 0 means 16 */
@@ -348,7 +349,7 @@ typedef struct stn_plan stn_plan;
  * before (wisdom) if there are any, except with stn_plan_options.deterministic. */
 typedef enum stn_plan_mode {
     STN_MODE_AUTO,     /* the same as ESTIMATE */
-    STN_MODE_ESTIMATE, /* the cheapest by estimate */
+    STN_MODE_ESTIMATE, /* the cheapest by estimate, or by wisdom */
     /* the likely candidates are measured first, on the plan's own grids: seconds */
     STN_MODE_MEASURE,
     /* all candidates are measured, without a time limit unless tune_seconds is set */
@@ -416,31 +417,33 @@ typedef struct stn_plan_options {
  *          dtype, steps, the taps' offsets and symmetry but not their values), GPU, driver and
  *          library. Later plans of the same problem use them, without tune too, and
  *          stn_plan_describe shows them. With the folder ":memory:" only this plan uses them.
- * Nowhere  On the host, and for an absent GPU, nothing can be measured: tune only logs a warning.
+ * No GPU   On the host, and for an absent GPU, nothing can be measured: tune only logs a warning.
  * Online   STN_MODE_ONLINE. A unit is one execution, or one of up to 512 chunks of steps if the
  *          strategy takes single steps. From time to time a candidate computes a unit into a
  *          grid of its own, in addition to the unit whose result is the caller's; both are
- *          compared at every point on the GPU, and only after that may the candidate compute
- *          units for the caller. The extra cost, relative to the estimate's choice, stays within
- *          5% of the units done or known to come (executions, chunks). Until the search ends an
- *          execution may wait for the GPU: for the decisions of the execution two before it,
- *          and between its chunks. Results differ by rounding, depending on the candidates that
- *          ran. The workspace holds one or two grids more. Capturing a stream freezes the
- *          choice. Transforms, problems in place, with a source, snapshots or gaps between
- *          points keep the estimate's choice. stn_plan_destroy cancels compiles and may wait
- *          for one kernel (seconds with NVRTC before 12.9). Times are stored as in other modes.
+ *          compared on the GPU, first at a sample of points and before a change at every point;
+ *          only after that may the candidate compute units for the caller. The extra cost, relative
+ *          to the estimate's choice, stays within 5% of the units done or known to come
+ *          (executions, chunks). Until the search ends an execution may wait for the GPU: for the decisions of
+ *          the execution two before it, and between its chunks. Results differ by rounding,
+ *          depending on the candidates that ran. The workspace holds one or two grids more.
+ *          Capturing a stream freezes the choice. Transforms, problems in place, with a source,
+ *          snapshots or gaps between points keep the estimate's choice. stn_plan_destroy cancels
+ *          compiles and may wait for one kernel (seconds with NVRTC before 12.9). Times are stored
+ *          as in other modes.
  * Threads  One thread of a context measures at a time, others wait. Other work on the GPU
  *          disturbs the times. */
 STN_API stn_status stn_plan_create(stn_context *context, const stn_problem *problem, const stn_plan_options *options,
                                    stn_plan **plan, stn_error *error);
-STN_API void stn_plan_destroy(stn_plan *plan); /* NULL is fine; does not wait: synchronise first */
+/* NULL is fine; does not wait for executions: synchronise first. */
+STN_API void stn_plan_destroy(stn_plan *plan);
 
 /* Runs all steps from in to out, in stream order. Pointers are device pointers on a GPU context,
  * else host pointers (the call then returns when done and ignores stream). stream is a CUstream or
  * cudaStream_t, NULL for the default stream. in keeps its content unless the problem is in place;
- * otherwise in and out must share no byte of a point (they may interleave, as two halves of each
- * row do). After the first call this allocates, compiles and synchronises nothing and can be
- * captured in a CUDA graph. */
+ * otherwise no point of out may share a byte with a point of in (rows of in and out may alternate
+ * in one array). After the first call, or the second with options.first_result, this allocates and
+ * compiles nothing, does not synchronise (but see Online), and can be captured in a CUDA graph. */
 STN_API stn_status stn_plan_execute(stn_plan *plan, const void *in, void *out, void *stream, stn_error *error);
 
 /* The same with the caller's workspace of stn_plan_workspace_size bytes, aligned to 256. Plans
@@ -471,11 +474,11 @@ typedef struct stn_execution {
     const void *gradient;                /* of y, for the backward pass to the weights */
     void *bias_gradient, *skip_gradient; /* written by that pass, in the layout of bias and skip */
     /* NULL, or called on the executing thread about every 50 ms (at most 0.2 s apart on the host),
-     * and once at the end. A non-zero result cancels: the call returns STN_ERROR_CANCELLED within
-     * 0.2 s, the output is undefined, and the plan may be executed again. On a GPU the call then
-     * returns when the work is done: it enqueues a part of the launches at a time, and a
+     * and once at the end. A non-zero result cancels: the call returns STN_ERROR_CANCELLED, usually
+     * within 0.2 s, the output is undefined, and the plan may be executed again. On a GPU the call
+     * then returns when the work is done: it enqueues a part of the launches at a time, and a
      * cancellation waits for the enqueued ones, about 0.1 s. A strategy that makes all steps at
-     * once has one part. Ignored if the stream is captured. */
+     * once has one part and is waited for as a whole. An error while the stream is captured. */
     stn_progress_fn progress;
     void *progress_user;
     /* of systems, which leave in and out NULL; NULL for all other plans */
@@ -867,12 +870,12 @@ STN_API stn_status stn_wisdom_forget(stn_context *context, const char *key, stn_
 /* ---- Teams: one grid over several GPUs ----------------------------------------------------------
  *
  * A team is a set of devices of this process, or a set of processes, that compute on one grid. The
- * grid is cut along its slowest axis into parts of whole rows (planes in 3D). Each member stores, in addition to its own
- * rows, copies of its neighbours' nearest rows, the halos, and takes several steps between two halo
- * exchanges: with f steps between them a halo is f times the stencil's reach deep. The plan chooses
- * f by the predicted cost of steps and exchanges. Results are bit-identical to those of one device
- * if the members use the same strategy, except for f16 on GPUs, which is rounded once in several
- * steps.
+ * grid is cut along its slowest axis into parts of whole rows (planes in 3D). Each member stores,
+ * in addition to its own rows, copies of its neighbours' nearest rows, the halos, and takes several
+ * steps between two halo exchanges: with f steps between them a halo is f times the stencil's reach
+ * deep. The plan chooses f by the predicted cost of steps and exchanges. Results are bit-identical
+ * to those of one device if the members use the same strategy, except for f16 on GPUs, which is
+ * rounded once in several steps.
  *
  * A team and its plans must not be used by two threads at once. */
 
@@ -893,8 +896,8 @@ STN_API stn_status stn_team_create(const stn_context_options *options, int count
  *                  share of the processors
  *   communicator   points to an MPI_Comm, which is duplicated; NULL: MPI_COMM_WORLD
  *   seconds        a process that is silent for longer is considered lost; 0: $STENTOR_MPI_SECONDS,
- *                  else 300. A computing process is not silent; one that makes a plan, or is between
- *                  two calls, is
+ *                  else 300. A process is silent while it makes a plan and between two calls, not
+ *                  while it computes
  * A failure of one process makes the call fail in all processes, with the same status and a
  * sentence that names the rank. After the loss of a process (STN_ERROR_IO) all calls fail, and MPI
  * is not finalised; after other failures the team remains usable. Errors: those of
@@ -930,10 +933,10 @@ STN_API stn_status stn_team_plan_local(const stn_team_plan *plan, int member, si
  * source is NULL) are pointers of member m's device to its part, [batch][rows][other extents],
  * dense; entries of members without rows are ignored. In a team of processes each gives only its
  * own part, as in[0], out[0] and source[0]. in[m] may be out[m] if the problem is in place, and is
- * kept otherwise. Members also have grids of their own: with `in` NULL the run
- * continues from the previous result, with `out` NULL the result stays in the members, so that a
- * long simulation moves data only when needed. After a failure the outputs are undefined, and no
- * work is running; in a team of processes outputs are written only after all have made all steps. */
+ * kept otherwise. Members also have grids of their own: with `in` NULL the run continues from the
+ * previous result, with `out` NULL the result stays in the members, so that a long simulation moves
+ * data only when needed. After a failure the outputs are undefined, and no work is running; in a
+ * team of processes outputs are written only after all have made all steps. */
 STN_API stn_status stn_team_plan_execute(stn_team_plan *plan, const void *const *in, void *const *out,
                                          const void *const *source, stn_error *error);
 /* The same for whole dense grids in host memory; `in` and `out` may be NULL likewise.

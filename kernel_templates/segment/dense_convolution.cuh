@@ -8,7 +8,7 @@
 //
 // If whole sectors of 4 elements are copied, slices begin at sectors, and even slices are stored
 // before odd ones, because a lane has two neighbouring columns of an accumulator. A transposed 3D
-// tile (dense.cuh) has neither gaps nor padding; its columns are permuted.
+// tile (dense_dft.cuh) has neither gaps nor padding; its columns are permuted.
 //
 //     a warp, a strip       (F1 X) F2             the accumulator is the next left operand
 //     a warp, 16 (k1, k2)   ((Y F3) K^f) F3       forward and inverse in registers

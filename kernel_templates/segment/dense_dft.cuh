@@ -1,5 +1,5 @@
 // DFTs of N_i points along an axis of a tile as dense matrix products on tensor cores, the building
-// blocks of product.cuh: the layout of tiles and segments in shared memory (strips, slices, and the
+// blocks of dense_convolution.cuh: the layout of tiles and segments in shared memory (strips, slices, and the
 // index of a point, chosen so that a warp's accesses fall in different banks), the products by
 // element type, the matrices, and the transforms of a warp's strip along n1 from shared memory, and
 // along n2 or n3 in registers.
@@ -35,7 +35,7 @@ static_assert(N3 > 1 || WARPS == ROW_STRIPS, "a warp has a strip of a tile of tw
 // ---- index of a point in shared memory
 
 // Two factors that fit one warp: all four products are transposed and stay in registers, see
-// product.cuh.
+// dense_convolution.cuh.
 constexpr bool CHAINED = N3 == 1 && BLOCKS_1 == 2 && BLOCKS_2 == 2;
 // In these cases, rows 2t and 2t+1 of each eight are stored where fragments have t and t + 4, and
 // the columns of left factors are permuted likewise.

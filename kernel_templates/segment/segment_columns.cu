@@ -4,7 +4,7 @@
 //                columns   0 1 | 2 3 | ..  2 PAIRS      a tile of a block: LENGTH points of 2 PAIRS
 //     point 0              re im | re im |              neighbouring columns; two columns are the
 //           1                                           real and the imaginary part of one
-//           ..                                          convolution (convolve.cuh)
+//           ..                                          convolution (fft_convolution.cuh)
 //
 // At the first and last stage thread i has pair i % PAIRS, so that neighbouring threads access
 // neighbouring memory; in between it belongs to convolution i / THREADS. The first exchange
@@ -45,7 +45,7 @@ struct columns_arguments {
 static_assert(layout_matches(sizeof(columns_arguments), 2 * sizeof(REAL)),
               "columns_header of segment/overlap_save_pass.c");
 static_assert(shared_bytes_match(PAIRS * (STRIDE * sizeof(cell) + 2 * LENGTH * sizeof(STORE))),
-              "segment_shared of segment/shape.c");
+              "segment_shared of segment/segment_shape.c");
 
 struct tile {
     const STORE *in;  // At the thread's own column, point 0.

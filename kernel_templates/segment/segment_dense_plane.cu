@@ -76,7 +76,7 @@ __device__ __forceinline__ void times_symbol(square &y, const REAL *symbol, int 
 #pragma unroll
     for (int i = 0; i < OF_LANE; i++) y.at[i / 4 / EIGHTS][i / 4 % EIGHTS][i % 4] *= symbol[i * 32 + lane];
 }
-// Loads the symbol in the order of lanes. The table (tables.c) is in blocks of 8 rows and 8
+// Loads the symbol in the order of lanes. The table (segment_tables.c) is in blocks of 8 rows and 8
 // columns, row by row, of the tile; Y is its transpose.
 __device__ __forceinline__ void load_symbol(REAL *to, const REAL *symbol, int warp, int lane) {
     for (int i = warp; i < OF_LANE; i += WARPS) {

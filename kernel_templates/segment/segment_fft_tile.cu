@@ -76,7 +76,7 @@ struct tile_arguments {
 };
 
 static_assert(layout_matches(sizeof(tile_arguments)), "tile_header of segment/fft_tile.c");
-static_assert(shared_bytes_match(OWN * PITCH * sizeof(value)), "segment_tile_shared of segment/fft_tile_search.c");
+static_assert(shared_bytes_match(OWN * PITCH * sizeof(value)), "segment_fft_tile_shared of segment/fft_tile_search.c");
 
 struct tile_position {
     const STORE *in;  // The plane.

@@ -6,7 +6,7 @@
 //     segment 0 .. LEAD | useful      | ..          LENGTH points: the reach of f steps to the
 //     segment 1              .. LEAD | useful | ..  low side, outputs, the reach to the high side
 //
-// Two neighbouring segments are the real and the imaginary part of one convolution (convolve.cuh),
+// Two neighbouring segments are the real and the imaginary part of one convolution (fft_convolution.cuh),
 // because the taps are real. A block takes GROUPS pairs at a time, and prefetches the next ones to
 // shared memory while it computes. F = 1: half a warp has a pair, and no warp waits for another
 // one; else GROUPS is 1.
@@ -34,7 +34,7 @@ constexpr int BLOCK_INPUTS = (SINGLE ? 1 : DIRECT_INPUTS ? 0 : 2 * GROUPS) * SPA
 
 static_assert(layout_matches(sizeof(line_arguments), 2 * sizeof(REAL)), "line_header of segment/overlap_save_pass.c");
 static_assert(shared_bytes_match(GROUPS * TEAMS * CELLS * sizeof(cell) + BLOCK_INPUTS * sizeof(STORE)),
-              "segment_shared of segment/shape.c");
+              "segment_shared of segment/segment_shape.c");
 
 __device__ __forceinline__ images images_of(const line_arguments &a, const segment_position &s) {
     const long long beyond = s.start + a.lead + a.useful - a.n;  // Outputs past the line's end.

@@ -1,5 +1,5 @@
 // Overlap-save convolution along x, as segment_line.cu, whose transforms are dense DFTs on tensor
-// cores (FlashFFTStencil, product.cuh). A segment has N = N1 N2 N3 points with coprime factors; by
+// cores (FlashFFTStencil, dense_convolution.cuh). A segment has N = N1 N2 N3 points with coprime factors; by
 // the prime-factor algorithm its 1D DFT is a 3D DFT:
 //
 //     point n  ->  (n mod N1, n mod N2, n mod N3)
@@ -17,7 +17,7 @@
 
 static_assert(N1 <= 16 && !DFT_REAL, "a segment's frequencies k and -k differ in all three factors");
 static_assert(layout_matches(sizeof(line_arguments), 2 * sizeof(REAL)), "line_header of segment/overlap_save_pass.c");
-static_assert(shared_bytes_match((4 * BUFFER + MAXIMA) * sizeof(REAL)), "segment_shared of segment/shape.c");
+static_assert(shared_bytes_match((4 * BUFFER + MAXIMA) * sizeof(REAL)), "segment_shared of segment/segment_shape.c");
 
 __device__ __forceinline__ int cell_of(int n) { return row_at(n % N1) + n % N2 + n % N3 * SLICE; }
 

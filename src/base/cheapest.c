@@ -1,4 +1,4 @@
-/* See best.h: insertion into a short sorted list. */
+/* See cheapest.h: insertion into a short sorted list. */
 #include "base/cheapest.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* See plain.h: replacement of control characters. */
+/* See sanitize.h: replacement of control characters. */
 #include "base/sanitize.h"
 
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-/* See grown.h: the known layouts, and the copy into the newest one. */
+/* See versioned_struct.h: the known layouts, and the copy into the newest one. */
 #include "base/versioned_struct.h"
 
 #include <string.h>

@@ -38,7 +38,7 @@ struct stn_device {
 stn_status stn_device_push(stn_device *device, stn_error *error);
 void stn_device_pop(stn_device *device); /* instead of stn_device_leave */
 
-/* machine.c: fills in the properties of the newest known chip not newer than `sm`. clock in Hz,
+/* chips.c: fills in the properties of the newest known chip not newer than `sm`. clock in Hz,
  * memory rate in bytes/s; 0: unknown, use the known chip's. */
 void stn_machine_assume(stn_machine *machine, int sm, int multiprocessors, double clock, double memory_rate);
 #endif

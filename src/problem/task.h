@@ -32,7 +32,7 @@ typedef struct stn_task {
     bool sum;
     double tolerance;
     bool local; /* STN_ACCURACY_LOCAL: only strategies that take single steps */
-    /* borrowed: results of earlier searches (plan/machine.h); NULL: none are kept */
+    /* borrowed: results of earlier searches (launch/machine.h); NULL: none are kept */
     struct stn_search_cache *found;
     bool in_place;
     int alignment; /* bytes, a power of two, at least the dtype's size */

@@ -1,4 +1,4 @@
-/* State of an online plan; see online.h. */
+/* State of an online plan; see online_tuning.h. */
 #ifndef STN_TUNE_ONLINE_STATE_H
 #define STN_TUNE_ONLINE_STATE_H
 #include <pthread.h>
@@ -57,6 +57,6 @@ void tune_online_collect(stn_online *o, size_t from);
 void tune_online_start(stn_online *o);
 void tune_online_halt(stn_online *o);
 void tune_online_end(stn_online *o);
-/* Builds a candidate whose kernels are compiled, during an execution; arm->why has a failure. */
+/* Builds a candidate whose kernels are compiled, during an execution; candidate->why has a failure. */
 void tune_online_build(stn_online *o, online_candidate *candidate);
 #endif

@@ -1,5 +1,5 @@
 /* Opens, closes, changes and describes an online plan (candidates are tried in the caller's own
- * executions); see online.h. */
+ * executions); see online_tuning.h. */
 #include "tune/online_tuning.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* Finds the frequencies that have not decayed after all steps; see symbol.h.
+/* Finds the frequencies that have not decayed after all steps; see stencil_symbol.h.
  *
  * With one axis's frequency fixed, |K| is bounded over all frequencies of the other axes by
  * samples: the largest of m samples around the circle of a trigonometric polynomial of degree d is

@@ -2,7 +2,6 @@
 #include "strategies/common/roots.h"
 
 #include "base/arith.h"
-#include "strategies/common/roots.h"
 
 void stn_store_root(void *to, size_t at, bool wide, int64_t k, int64_t n) {
     if (!to) return;

@@ -8,7 +8,7 @@
 
 #include "base/text.h"
 
-struct stn_search_cache; /* found.h */
+struct stn_search_cache; /* search_cache.h */
 
 #define STN_SHARED_FFT_STAGES 10
 #define STN_SHARED_FFT_TABLE 1024 /* stages with at most so many roots store all of them */

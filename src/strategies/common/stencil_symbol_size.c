@@ -1,5 +1,5 @@
 /* The size of a symbol, the threshold for decayed modes, and the error of its powers and of
- * transforms; see symbol.h. */
+ * transforms; see stencil_symbol.h. */
 #include <math.h>
 
 #include "plan/accuracy.h"

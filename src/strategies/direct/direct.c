@@ -175,8 +175,8 @@ static size_t taps_size(const stn_task *task) {
     return task->ntaps * (task->dtype == STN_F64 ? sizeof(gather_tap64) : sizeof(gather_tap32));
 }
 
-/* Three tables follow each other: for launches that read the user's input, the workspace, and the
- * user's output, whose strides may differ. */
+/* Three tables follow each other: for launches that read the user's input, the user's output, and
+ * the workspace, whose strides may differ. */
 static stn_status upload_taps(stn_plan *plan, direct_state *state, stn_error *error) {
     size_t size = taps_size(&plan->task);
     /* Every stencil has a tap, but the static analyser cannot see that. */
@@ -317,7 +317,7 @@ static void name_candidate(const stn_task *task, const stn_candidate *candidate,
 static uint64_t shorten(const stn_task *task, const stn_candidate *candidate, uint64_t most, stn_candidate *trial) {
     uint64_t fused = (uint64_t)shape_of(candidate).fused;
     *trial = *candidate;
-    return most < task->steps / fused ? most * fused : task->steps;
+    return most < (task->steps + fused - 1) / fused ? most * fused : task->steps;
 }
 
 static bool generic(const stn_task *task, stn_candidate *candidate) {

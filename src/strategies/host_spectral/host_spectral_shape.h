@@ -59,7 +59,7 @@ typedef struct shape {
     double *half_twiddles;  /* exp(-2 pi i k / length), for halved rows. */
     int64_t *image[3];      /* For each point of the periodic line, the grid point that it shows, */
     double *sign[3];        /* and its factor: 1, -1 or 0. */
-    double *parts, *angles; /* Coefficients and angles of common/symbol.h. */
+    double *parts, *angles; /* Coefficients and angles of common/stencil_symbol.h. */
 } shape;
 
 stn_status shape_make(const stn_task *task, const periodic_domain *chosen, shape *made, stn_error *error);

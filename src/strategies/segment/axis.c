@@ -50,7 +50,7 @@ static bool serves_odd(const stn_task *task, const segment_axis *a, int side) {
 }
 
 /* Symmetric taps of any reach commute with even reflection. For odd reflection, the terms added by
- * a constant or fixed side are known only if one tap reaches past it (tables.c). */
+ * a constant or fixed side are known only if one tap reaches past it (segment_tables.c). */
 static bool extend(const stn_task *task, segment_axis *a) {
     const stn_boundary *sides = task->boundary[a->axis];
     const bool one_past = a->low == 1 && a->count == 3;

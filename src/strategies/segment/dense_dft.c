@@ -46,7 +46,7 @@ static int tiles(const segment_factors *f) {
 }
 static int last_axis(const segment_factors *f) { return f->n[2] == 1 ? 1 : 2; }
 
-/* The cases of dense.cuh. CHAINED: all matrices are left factors. TRANSPOSED: a 3D tile with
+/* The cases of dense_dft.cuh. CHAINED: all matrices are left factors. TRANSPOSED: a 3D tile with
  * transposed slices. PERMUTED: left factors have columns 2t and 2t + 1 of each eight in place of t
  * and t + 4. */
 static bool is_chained(const segment_factors *f) { return f->n[2] == 1 && blocks(f, 0) == 2 && blocks(f, 1) == 2; }

@@ -1,4 +1,4 @@
-/* Cost model of a candidate: time, traffic and predicted error. See shape.h. */
+/* Cost model of a candidate: time, traffic and predicted error. See segment_shape.h. */
 #include <math.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* Finds the cheapest candidates: passes along lines, and tiles. See shape.h. */
+/* Finds the cheapest candidates: passes along lines, and tiles. See segment_shape.h. */
 #include <math.h>
 #include <string.h>
 

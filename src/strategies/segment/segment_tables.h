@@ -8,11 +8,11 @@
 size_t segment_symbol_size(int first, bool real);
 /* Number of values in the table of roots. */
 size_t segment_roots_size(int first, stn_dtype dtype);
-/* Roots exp(-2 pi i k / (256 first)) in the order in which convolve.cuh reads them. Types other
+/* Roots exp(-2 pi i k / (256 first)) in the order in which fft_convolution.cuh reads them. Types other
  * than f64 have powers 1 and 2, and after all of these 4 and 8. */
 void segment_roots_make(int first, stn_dtype dtype, double *roots);
 /* The taps' symbol to the power of `steps`, divided by the segment's length, in the order in which
- * convolve.cuh reads it. Errors: out of memory. */
+ * fft_convolution.cuh reads it. Errors: out of memory. */
 stn_status segment_symbol_make(const segment_axis *axis, int first, uint64_t steps, double *symbol, stn_error *error);
 /* The same at all `length` frequencies in natural order and without the division, as (re, im)
  * pairs. */

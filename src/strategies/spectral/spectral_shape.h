@@ -20,7 +20,7 @@ typedef struct spectral_choice {
     /* 2D, one step: parts of a column, side by side in a block, each a line of length[1]; 0: whole
      * columns. */
     uint8_t parts;
-    int16_t decayed_solver; /* SPECTRAL_SETTLES_*. */
+    int16_t decayed_solver; /* SPECTRAL_DECAYED_*. */
     /* Retained frequencies along each axis: those whose factor does not round to 0 after all steps,
      * |k| < kept[k]. All of the last axis, and all if there is a source. */
     int kept[3];

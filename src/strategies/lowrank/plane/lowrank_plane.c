@@ -1,6 +1,6 @@
 /* lowrank in 1D and 2D: in 1D f steps are one banded product; in 2D their weights are a sum of
  * separable terms, each a chain of two banded products. See
- * kernel_templates/lowrank/lowrank_line.cu, _plane.cu and _mixed.cu. */
+ * kernel_templates/lowrank/lowrank_line.cu, lowrank_plane.cu and lowrank_mixed.cu. */
 #include "strategies/lowrank/plane/lowrank_plane.h"
 
 #include <limits.h>
