@@ -20,8 +20,6 @@ from include_rule import ROOMS
 
 # The table through which an earlier room reaches a later one -> the only file that may need it.
 UPWARD = {'stn_kinds': 'src/plan/subplan.c'}
-# Strategies whose own files still call each other in a circle. This list may only shrink.
-CIRCULAR = ['direct', 'segment', 'sourced', 'spectral']
 FOLDERS = ['src', 'cache']
 MEMBER = re.compile(r'^.*?\[(.*)\]: (\S+) (\S)(?: |$)')
 DECLARED = re.compile(r'^(?!return\b|typedef\b|static\b)[A-Za-z_][\w *]*?\b(stn_\w+)\([^;{}]*\);', re.MULTILINE)
@@ -85,12 +83,6 @@ def upward(graph):
     return found
 
 
-def is_excused(component):
-    """Is it all of one strategy that CIRCULAR lists?"""
-    rooms = {pathlib.PurePath(source).parts[:3] for source in component}
-    return len(rooms) == 1 and rooms.pop() in {('src', 'strategies', name) for name in CIRCULAR}
-
-
 def circles(graph):
     """The strongly connected components of more than one file, by Tarjan's algorithm."""
     number, low, stack, found = {}, {}, [], []
@@ -107,7 +99,7 @@ def circles(graph):
             at = stack.index(node)
             component = stack[at:]
             del stack[at:]
-            if len(component) > 1 and not is_excused(component):
+            if len(component) > 1:
                 found.append(sorted(component))
 
     sys.setrecursionlimit(10000)

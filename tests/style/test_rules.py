@@ -155,11 +155,6 @@ class Rules(unittest.TestCase):
         table = 'src/kinds/kinds.c stn_kinds D'
         self.assertEqual(self.calls(table, 'src/plan/subplan.c stn_kinds U', **plan), [])
         self.assertEqual(len(self.calls(table, 'src/plan/plan.c stn_kinds U', **plan)), 1)
-        name = calls_rule.CIRCULAR[0]
-        a, b = f'src/strategies/{name}/a.c', f'src/strategies/{name}/b.c'
-        circle = [f'{a} stn_a T', f'{a} stn_b U', f'{b} stn_b T', f'{b} stn_a U']
-        files = {path.replace('/', '__').replace('.', '_dot_'): '/* c */\n' for path in (a, b)}
-        self.assertEqual(self.calls(*circle, **files), [])
 
     def test_a_function_is_defined_where_it_is_declared(self):
         header = '/* tasks */\nstn_status stn_task_make(const void *given,\n                         void *task);\n'
