@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Calls go down: no object file needs a symbol of a later room, and no files call in a circle.
+"""Calls go down, and global symbols carry the name of their room.
 
 Usage: calls_rule.py ROOT ARCHIVE... The archives are read with nm. Prints each violation as one
 sentence; exits 1 if there is one.
@@ -7,8 +7,9 @@ sentence; exits 1 if there is one.
 1. No object needs a symbol that an object of a later room defines (the order of include_rule.py).
 2. No circle: files that need each other's symbols, directly or through others.
 3. A function that a header of a room declares is defined in that room.
+4. Every global symbol begins with stn_, or with the name of its room or strategy.
 
-That the libraries show no symbol without the prefix stn_ is tested in
+That the installed libraries show no symbol without the prefix stn_ is tested in
 tests/install/test_symbols.py.
 """
 import pathlib
@@ -30,6 +31,12 @@ def room_of(path):
     """The room of a source file, by its path from the root."""
     parts = pathlib.PurePath(path).parts
     return parts[0] if parts[0] != 'src' else parts[1]
+
+
+def prefix_of(path):
+    """The prefix of internal symbols of a source file: its strategy, or else its room."""
+    parts = pathlib.PurePath(path).with_suffix('').parts
+    return (parts[2] if parts[1] == 'strategies' else room_of(path)) + '_'
 
 
 def source_of(member, sources):
@@ -123,13 +130,20 @@ def misplaced(root, defines):
     return found
 
 
+def unprefixed(defines):
+    """Global symbols that begin neither with stn_ nor with the name of their room or strategy."""
+    return [f'{source}: defines {symbol}, which begins neither with stn_ nor with {prefix_of(source)}'
+            for source, symbols_of in sorted(defines.items()) for symbol in sorted(symbols_of)
+            if not symbol.startswith(('stn_', prefix_of(source)))]
+
+
 def violations(root, listing):
     """A list of sentences. listing: what nm -A --format=posix says of the archives."""
     root = pathlib.Path(root).resolve()
     sources = [str(path.relative_to(root)) for folder in FOLDERS for path in sorted((root / folder).rglob('*.c'))]
     defines, needs = symbols(listing, sources)
     graph = graph_of(defines, needs)
-    return upward(graph) + circles(graph) + misplaced(root, defines)
+    return upward(graph) + circles(graph) + misplaced(root, defines) + unprefixed(defines)
 
 
 def listing_of(archives):
