@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Calls go down: no object file needs a symbol of a later room, and no files call in a circle.
+"""Calls go down, and global symbols carry the name of their room.
 
 Usage: calls_rule.py ROOT ARCHIVE... The archives are read with nm. Prints each violation as one
 sentence; exits 1 if there is one.
@@ -7,8 +7,9 @@ sentence; exits 1 if there is one.
 1. No object needs a symbol that an object of a later room defines (the order of include_rule.py).
 2. No circle: files that need each other's symbols, directly or through others.
 3. A function that a header of a room declares is defined in that room.
+4. Every global symbol begins with stn_, or with the name of its room or strategy.
 
-That the libraries show no symbol without the prefix stn_ is tested in
+That the installed libraries show no symbol without the prefix stn_ is tested in
 tests/install/test_symbols.py.
 """
 import pathlib
@@ -20,8 +21,6 @@ from include_rule import ROOMS
 
 # The table through which an earlier room reaches a later one -> the only file that may need it.
 UPWARD = {'stn_kinds': 'src/plan/subplan.c'}
-# Strategies whose own files still call each other in a circle. This list may only shrink.
-CIRCULAR = ['direct', 'segment', 'sourced', 'spectral']
 FOLDERS = ['src', 'cache']
 MEMBER = re.compile(r'^.*?\[(.*)\]: (\S+) (\S)(?: |$)')
 DECLARED = re.compile(r'^(?!return\b|typedef\b|static\b)[A-Za-z_][\w *]*?\b(stn_\w+)\([^;{}]*\);', re.MULTILINE)
@@ -32,6 +31,12 @@ def room_of(path):
     """The room of a source file, by its path from the root."""
     parts = pathlib.PurePath(path).parts
     return parts[0] if parts[0] != 'src' else parts[1]
+
+
+def prefix_of(path):
+    """The prefix of internal symbols of a source file: its strategy, or else its room."""
+    parts = pathlib.PurePath(path).with_suffix('').parts
+    return (parts[2] if parts[1] == 'strategies' else room_of(path)) + '_'
 
 
 def source_of(member, sources):
@@ -85,12 +90,6 @@ def upward(graph):
     return found
 
 
-def is_excused(component):
-    """Is it all of one strategy that CIRCULAR lists?"""
-    rooms = {pathlib.PurePath(source).parts[:3] for source in component}
-    return len(rooms) == 1 and rooms.pop() in {('src', 'strategies', name) for name in CIRCULAR}
-
-
 def circles(graph):
     """The strongly connected components of more than one file, by Tarjan's algorithm."""
     number, low, stack, found = {}, {}, [], []
@@ -107,7 +106,7 @@ def circles(graph):
             at = stack.index(node)
             component = stack[at:]
             del stack[at:]
-            if len(component) > 1 and not is_excused(component):
+            if len(component) > 1:
                 found.append(sorted(component))
 
     sys.setrecursionlimit(10000)
@@ -131,13 +130,20 @@ def misplaced(root, defines):
     return found
 
 
+def unprefixed(defines):
+    """Global symbols that begin neither with stn_ nor with the name of their room or strategy."""
+    return [f'{source}: defines {symbol}, which begins neither with stn_ nor with {prefix_of(source)}'
+            for source, symbols_of in sorted(defines.items()) for symbol in sorted(symbols_of)
+            if not symbol.startswith(('stn_', prefix_of(source)))]
+
+
 def violations(root, listing):
     """A list of sentences. listing: what nm -A --format=posix says of the archives."""
     root = pathlib.Path(root).resolve()
     sources = [str(path.relative_to(root)) for folder in FOLDERS for path in sorted((root / folder).rglob('*.c'))]
     defines, needs = symbols(listing, sources)
     graph = graph_of(defines, needs)
-    return upward(graph) + circles(graph) + misplaced(root, defines)
+    return upward(graph) + circles(graph) + misplaced(root, defines) + unprefixed(defines)
 
 
 def listing_of(archives):

@@ -155,11 +155,18 @@ class Rules(unittest.TestCase):
         table = 'src/kinds/kinds.c stn_kinds D'
         self.assertEqual(self.calls(table, 'src/plan/subplan.c stn_kinds U', **plan), [])
         self.assertEqual(len(self.calls(table, 'src/plan/plan.c stn_kinds U', **plan)), 1)
-        name = calls_rule.CIRCULAR[0]
-        a, b = f'src/strategies/{name}/a.c', f'src/strategies/{name}/b.c'
-        circle = [f'{a} stn_a T', f'{a} stn_b U', f'{b} stn_b T', f'{b} stn_a U']
-        files = {path.replace('/', '__').replace('.', '_dot_'): '/* c */\n' for path in (a, b)}
-        self.assertEqual(self.calls(*circle, **files), [])
+
+    def test_global_symbols_have_a_prefix(self):
+        files = {'src__strategies__fft__passes_dot_c': '/* p */\n', 'src__strategies__cufft_dot_c': '/* c */\n'}
+        passes = 'src/strategies/fft/passes.c'
+        self.assertEqual(self.calls(f'{passes} fft_run T', f'{passes} stn_strategy_fft R', f'{passes} run t',
+                                    'src/strategies/cufft.c cufft_run T', 'src/problem/task.c problem_make T',
+                                    **files), [])
+        self.assertEqual(self.calls(f'{passes} run_passes T', 'src/strategies/cufft.c fft_run T',
+                                    'src/problem/task.c task_make T', **files),
+                         ['src/problem/task.c: defines task_make, which begins neither with stn_ nor with problem_',
+                          'src/strategies/cufft.c: defines fft_run, which begins neither with stn_ nor with cufft_',
+                          f'{passes}: defines run_passes, which begins neither with stn_ nor with fft_'])
 
     def test_a_function_is_defined_where_it_is_declared(self):
         header = '/* tasks */\nstn_status stn_task_make(const void *given,\n                         void *task);\n'

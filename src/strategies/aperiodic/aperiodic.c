@@ -63,20 +63,20 @@ static levels levels_of(const stn_candidate *candidate) { return choice_of(candi
 static bool applies(const stn_task *task, const stn_machine *machine, char *reason, size_t reason_size) {
     shape s;
     (void)machine;
-    if (!shape_sides(task, &s, reason, reason_size)) return false;
-    if (shape_has_room(&s)) return true;
+    if (!aperiodic_shape_sides(task, &s, reason, reason_size)) return false;
+    if (aperiodic_shape_has_room(&s)) return true;
     snprintf(reason, reason_size, "the bands at its sides leave nothing between them");
     return false;
 }
 
 static bool add(const shape *s, const rates *r, const levels *l, stn_candidate *to) {
-    const box whole = shape_whole(s);
-    const division d = cost_divide(s, r, l, &whole, s->task->steps, true);
+    const box whole = aperiodic_shape_whole(s);
+    const division d = aperiodic_cost_divide(s, r, l, &whole, s->task->steps, true);
     if (d.steps == 0) return false;
     choice c = {.levels = *l, .seconds = (float)d.seconds, .passes = (float)d.passes, .launches = (float)d.launches};
     const uint64_t rounds = d.rounds + (d.rest > 0);
     const double copy = (double)stn_task_points(s->task) * r->copy_point + r->copy_start;
-    c.seconds += (float)(tree_copies(s->task, rounds) * copy);
+    c.seconds += (float)(aperiodic_tree_copies(s->task, rounds) * copy);
     c.rounds = (float)rounds;
     c.bytes = (float)r->bytes_point, c.flops = (float)r->flops_point, c.error = (float)r->transform_error;
     c.step_error = (float)r->step_error;
@@ -114,10 +114,10 @@ static size_t candidates(const stn_task *task, const stn_machine *machine, stn_c
     rates r;
     levels found[CHOSEN_FROM];
     size_t count = 0;
-    if (!most || !shape_sides(task, &s, reason, sizeof reason)) return 0;
-    shape_guess(&s);
-    if (!cost_rates(&s, machine, &r)) return 0;
-    const size_t chosen = cost_search(&s, machine, &r, found, most < CHOSEN_FROM ? most : CHOSEN_FROM);
+    if (!most || !aperiodic_shape_sides(task, &s, reason, sizeof reason)) return 0;
+    aperiodic_shape_guess(&s);
+    if (!aperiodic_cost_rates(&s, machine, &r)) return 0;
+    const size_t chosen = aperiodic_cost_search(&s, machine, &r, found, most < CHOSEN_FROM ? most : CHOSEN_FROM);
     for (size_t i = 0; i < chosen; i++) count += add(&s, &r, &found[i], &list[count]);
     return count && most > STN_CANDIDATES ? add_measured(&s, &r, list, count, most) : count;
 }
@@ -129,8 +129,8 @@ static void estimate(const stn_task *task, const stn_machine *machine, const stn
     const double points = (double)stn_task_points(task), passes = (double)c.passes, rounds = (double)c.rounds;
     const levels l = levels_of(candidate);
     *result = (stn_estimate){.unit = (stn_unit)c.unit, .stepping = true};
-    result->seconds = (double)c.seconds * cost_unmeasured_factor(machine, task, &l);
-    const double copies = tree_copies(task, (uint64_t)c.rounds);
+    result->seconds = (double)c.seconds * aperiodic_cost_unmeasured_factor(machine, task, &l);
+    const double copies = aperiodic_tree_copies(task, (uint64_t)c.rounds);
     result->bytes = passes * (double)c.bytes + 2 * copies * points * (double)stn_dtype_size(task->dtype);
     result->flops = passes * (double)c.flops;
     result->launches = (double)c.launches + copies;
@@ -146,12 +146,12 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
     if (!state) return stn_fail_memory(error, "a plan", sizeof *state);
     plan->state = state;
     const levels l = levels_of(&plan->candidate);
-    shape_sides(&plan->task, &state->shape, reason, sizeof reason);
-    shape_depths(&state->shape);
-    if (!cost_rates(&state->shape, &plan->machine, &state->rates))
+    aperiodic_shape_sides(&plan->task, &state->shape, reason, sizeof reason);
+    aperiodic_shape_depths(&state->shape);
+    if (!aperiodic_cost_rates(&state->shape, &plan->machine, &state->rates))
         return stn_fail(error, STN_ERROR_UNSUPPORTED, "no transform that aperiodic can use serves this grid");
-    STN_TRY(tree_make(plan, &state->shape, &state->rates, &l, &state->tree, error));
-    plan->workspace_size = tree_workspace(&state->tree);
+    STN_TRY(aperiodic_tree_make(plan, &state->shape, &state->rates, &l, &state->tree, error));
+    plan->workspace_size = aperiodic_tree_workspace(&state->tree);
     return STN_OK;
 }
 
@@ -159,8 +159,8 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
 static bool still_fits(const shape *old, const stn_task *task) {
     shape now;
     char reason[160];
-    shape_sides(task, &now, reason, sizeof reason);
-    shape_depths(&now);
+    aperiodic_shape_sides(task, &now, reason, sizeof reason);
+    aperiodic_shape_depths(&now);
     for (int axis = 0; axis < 3; axis++)
         for (int side = 0; side < 2; side++) {
             if (now.stepped[axis][side] && !old->stepped[axis][side]) return false;
@@ -176,20 +176,20 @@ static stn_status set_weights(stn_plan *plan, stn_error *error) {
         return stn_fail(error, STN_ERROR_UNSUPPORTED,
                         "aperiodic cannot take these weights: after many steps they reach further from its sides than "
                         "those that the plan was made for");
-    return tree_set_weights(&state->tree, &plan->task, error);
+    return aperiodic_tree_set_weights(&state->tree, &plan->task, error);
 }
 
 static void release(stn_plan *plan) {
     aperiodic_state *state = plan->state;
     if (!state) return;
-    tree_clear(&state->tree);
+    aperiodic_tree_clear(&state->tree);
     free(state);
     plan->state = NULL;
 }
 
 static stn_status execute(stn_plan *plan, const stn_execution *run, stn_error *error) {
     const aperiodic_state *state = plan->state;
-    return tree_run(&state->tree, plan->context->device, &plan->task, run, error);
+    return aperiodic_tree_run(&state->tree, plan->context->device, &plan->task, run, error);
 }
 
 /* ---- descriptions */

@@ -27,7 +27,7 @@ static const char *cheapest(const char *const *names, const stn_task *task, cons
 
 static const char *const with_source[] = {"sourced", NULL}; /* on a GPU */
 
-const char *cost_transforms(const stn_task *task, const stn_machine *machine, stn_estimate *estimate) {
+const char *aperiodic_cost_transforms(const stn_task *task, const stn_machine *machine, stn_estimate *estimate) {
     static const char *const on_host[] = {"host-spectral", NULL}, *const on_device[] = {"spectral", "segment", NULL};
     const char *const *names = !machine->is_device ? on_host : task->source ? with_source : on_device;
     return cheapest(names, task, machine, estimate);
@@ -38,7 +38,7 @@ const char *cost_transforms(const stn_task *task, const stn_machine *machine, st
 #define NARROW_BOX_FACTOR 1.5
 
 /* The cheapest stepping strategy. In f32 lowrank has a larger error than stepping. */
-const char *cost_steps(const stn_task *task, const stn_machine *machine, stn_estimate *estimate) {
+const char *aperiodic_cost_steps(const stn_task *task, const stn_machine *machine, stn_estimate *estimate) {
     static const char *const on_host[] = {"host", NULL}, *const on_device[] = {"direct", NULL};
     const char *const *names = !machine->is_device ? on_host : task->source ? with_source : on_device;
     const char *chosen = cheapest(names, task, machine, estimate);
@@ -76,16 +76,17 @@ static double seconds_at(const curve *c, double points) {
  * many blocks of the whole grid hide. 130 launches on bands of 1D lines took 13 and 15 us each. */
 static void sample_bands(const shape *s, const stn_machine *machine, uint64_t sampled, const char *transforms,
                          rates *r) {
-    box at = shape_whole(s);
+    box at = aperiodic_shape_whole(s);
     for (int level = 0; level < 2; level++) {
         const int k = (int)stn_min(s->halvings - 1, s->halvings / 2 + level);
         band bands[6];
-        const int count = shape_bands(s, &at, s->steps[k], bands);
+        const int count = aperiodic_shape_bands(s, &at, s->steps[k], bands);
         stn_estimate found;
         if (count < 1) return;
         at = bands[level ? 0 : count - 1].box;
-        const stn_task steps = shape_by_steps(s, &at, sampled), once = shape_by_transforms(s, &at, s->steps[k]);
-        const char *name = cost_steps(&steps, machine, &found);
+        const stn_task steps = aperiodic_shape_by_steps(s, &at, sampled),
+                       once = aperiodic_shape_by_transforms(s, &at, s->steps[k]);
+        const char *name = aperiodic_cost_steps(&steps, machine, &found);
         if (name) add_sample(&r->step, points_of(s, &at), found.seconds / (double)sampled);
         if (name && !strcmp(name, "lowrank"))
             r->step_error = fmax(r->step_error, found.error * (double)s->task->steps / (double)sampled);
@@ -94,15 +95,15 @@ static void sample_bands(const shape *s, const stn_machine *machine, uint64_t sa
     }
 }
 
-bool cost_rates(const shape *s, const stn_machine *machine, rates *made) {
-    const box whole = shape_whole(s);
+bool aperiodic_cost_rates(const shape *s, const stn_machine *machine, rates *made) {
+    const box whole = aperiodic_shape_whole(s);
     const double points = points_of(s, &whole), launch = machine->launch_seconds;
     const uint64_t sampled = s->task->steps < SAMPLED_STEPS ? s->task->steps : SAMPLED_STEPS;
-    const stn_task steps = shape_by_steps(s, &whole, sampled),
-                   once = shape_by_transforms(s, &whole, s->steps[s->halvings / 2]);
+    const stn_task steps = aperiodic_shape_by_steps(s, &whole, sampled),
+                   once = aperiodic_shape_by_transforms(s, &whole, s->steps[s->halvings / 2]);
     stn_estimate stepped = {.seconds = 0}, transformed = {.seconds = 0};
-    const char *transforms = cost_transforms(&once, machine, &transformed);
-    if (!transforms || !cost_steps(&steps, machine, &stepped)) return false;
+    const char *transforms = aperiodic_cost_transforms(&once, machine, &transformed);
+    if (!transforms || !aperiodic_cost_steps(&steps, machine, &stepped)) return false;
     *made = (rates){.copy_start = launch, .unit = transformed.unit, .transform_error = transformed.error};
     made->step_launches = stepped.launches / (double)sampled;
     made->step_error = stn_error_stepping(s->task);
@@ -131,13 +132,13 @@ static uint64_t next_steps(const levels *l, uint64_t steps, bool divided) {
 static bool add_round(const shape *s, const rates *r, const levels *l, const box *of, uint64_t steps, double times,
                       division *sum) {
     band bands[6];
-    const int count = shape_bands(s, of, steps, bands);
+    const int count = aperiodic_shape_bands(s, of, steps, bands);
     const double points = points_of(s, of);
     if (count < 0) return false;
     sum->seconds += times * seconds_at(&r->transform, points);
     sum->passes += times * points, sum->launches += times;
     for (int i = 0; i < count; i++) {
-        const division own = cost_divide(s, r, l, &bands[i].box, steps, false);
+        const division own = aperiodic_cost_divide(s, r, l, &bands[i].box, steps, false);
         const bool loaded = own.steps || bands[i].parts > 1;
         const int parts = s->task->batch > 1 ? bands[i].parts : 1;
         const double copied = points_of(s, &bands[i].box) * (loaded ? 1.5 : 0.5), copies = parts * (1 + loaded);
@@ -147,7 +148,8 @@ static bool add_round(const shape *s, const rates *r, const levels *l, const box
     return true;
 }
 
-division cost_divide(const shape *s, const rates *r, const levels *l, const box *of, uint64_t steps, bool divided) {
+division aperiodic_cost_divide(const shape *s, const rates *r, const levels *l, const box *of, uint64_t steps,
+                               bool divided) {
     const double points = points_of(s, of), all = (double)steps;
     division whole = {.seconds = all * seconds_at(&r->step, points), .launches = all * r->step_launches};
     const uint64_t each = next_steps(l, steps, divided);
@@ -158,7 +160,7 @@ division cost_divide(const shape *s, const rates *r, const levels *l, const box 
     return fits && (divided || l->always || some.seconds < whole.seconds) ? some : whole;
 }
 
-double cost_unmeasured_factor(const stn_machine *machine, const stn_task *task, const levels *l) {
+double aperiodic_cost_unmeasured_factor(const stn_machine *machine, const stn_task *task, const levels *l) {
     if (!machine->is_device) return 1;
     return (l->steps[1] ? 1.3 : 1) * (task->rank == 1 ? 1.1 : 1);
 }
@@ -187,18 +189,18 @@ static void insert(search *found, const levels *l, double seconds) {
 /* Tries the halvings from number `first` on at this level, or none. Levels without effect are
  * dropped. */
 static void try_levels(search *found, levels l, int level, int first, double before) {
-    const box whole = shape_whole(found->s);
+    const box whole = aperiodic_shape_whole(found->s);
     for (int k = first; level < SHAPE_LEVELS && k < found->s->halvings; k++) {
         if (found->s->steps[k] > 0x7fffffff) continue;
         l.steps[level] = (int)found->s->steps[k];
-        const division d = cost_divide(found->s, found->r, &l, &whole, found->s->task->steps, true);
+        const division d = aperiodic_cost_divide(found->s, found->r, &l, &whole, found->s->task->steps, true);
         if (d.steps == 0 || d.seconds >= before) continue;
-        insert(found, &l, d.seconds * cost_unmeasured_factor(found->machine, found->s->task, &l));
+        insert(found, &l, d.seconds * aperiodic_cost_unmeasured_factor(found->machine, found->s->task, &l));
         try_levels(found, l, level + 1, k + 1, d.seconds);
     }
 }
 
-size_t cost_search(const shape *s, const stn_machine *machine, const rates *r, levels *list, size_t most) {
+size_t aperiodic_cost_search(const shape *s, const stn_machine *machine, const rates *r, levels *list, size_t most) {
     search found = {
         .s = s, .r = r, .list = list, .machine = machine, .most = most < STN_CANDIDATES ? most : STN_CANDIDATES};
     if (found.most) try_levels(&found, (levels){.always = 0}, 0, 0, INFINITY);

@@ -30,11 +30,11 @@ typedef struct rates {
 
 /* The cheapest strategy for this task among those that transform whole grids, or that step; NULL if
  * none serves it. */
-const char *cost_transforms(const stn_task *task, const stn_machine *machine, stn_estimate *estimate);
-const char *cost_steps(const stn_task *task, const stn_machine *machine, stn_estimate *estimate);
+const char *aperiodic_cost_transforms(const stn_task *task, const stn_machine *machine, stn_estimate *estimate);
+const char *aperiodic_cost_steps(const stn_task *task, const stn_machine *machine, stn_estimate *estimate);
 
 /* False if no strategy transforms this grid, or none steps it. */
-bool cost_rates(const shape *s, const stn_machine *machine, rates *made);
+bool aperiodic_cost_rates(const shape *s, const stn_machine *machine, rates *made);
 
 /* How a box's steps are made: `rounds` rounds of `steps` steps at once, then `rest` steps at once;
  * or, with steps 0, one after another. */
@@ -46,12 +46,13 @@ typedef struct division {
 } division;
 /* Estimates the cheapest way for a box whose own bands are at `level`. divided: stepping the whole
  * box is excluded. */
-division cost_divide(const shape *s, const rates *r, const levels *l, const box *of, uint64_t steps, bool divided);
+division aperiodic_cost_divide(const shape *s, const rates *r, const levels *l, const box *of, uint64_t steps,
+                               bool divided);
 
 /* Factor on the estimate, on a GPU, for divisions that were not measured: several concurrent
  * levels, and 1D lines, whose bands now run concurrently with the whole grid's transforms. */
-double cost_unmeasured_factor(const stn_machine *machine, const stn_task *task, const levels *l);
+double aperiodic_cost_unmeasured_factor(const stn_machine *machine, const stn_task *task, const levels *l);
 
 /* Lists the cheapest levels, cheapest first; returns their number, at most `most`. */
-size_t cost_search(const shape *s, const stn_machine *machine, const rates *r, levels *list, size_t most);
+size_t aperiodic_cost_search(const shape *s, const stn_machine *machine, const rates *r, levels *list, size_t most);
 #endif

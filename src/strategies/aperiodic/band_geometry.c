@@ -21,7 +21,7 @@ static bool has_mirror(const stn_task *task, int axis, int side) {
     return stn_extension_sides(&both, axis, &e, reason, sizeof reason);
 }
 
-bool shape_sides(const stn_task *task, shape *s, char *reason, size_t size) {
+bool aperiodic_shape_sides(const stn_task *task, shape *s, char *reason, size_t size) {
     bool any = false;
     *s = (shape){.task = task};
     for (int axis = 0; axis < 3; axis++)
@@ -70,7 +70,7 @@ static void find_depths(shape *s, void (*of)(shape *s, int axis, double tail)) {
     }
 }
 
-void shape_depths(shape *s) { find_depths(s, depths_of); }
+void aperiodic_shape_depths(shape *s) { find_depths(s, depths_of); }
 
 /* Treats the taps of t steps as a normal distribution and bounds its tails by Chernoff's bound with
  * their mean and variance. */
@@ -104,21 +104,21 @@ static double growth_of(const stn_task *task) {
     return log(fmax(sum, DBL_MIN) / fmax(stn_taps_max_symbol(task->ntaps, task->taps), DBL_MIN));
 }
 
-void shape_guess(shape *s) {
+void aperiodic_shape_guess(shape *s) {
     s->growth = growth_of(s->task);
     find_depths(s, guesses_of);
 }
 
-bool shape_has_room(const shape *s) {
+bool aperiodic_shape_has_room(const shape *s) {
     shape least = *s;
     band unused[6];
-    const box whole = shape_whole(s);
+    const box whole = aperiodic_shape_whole(s);
     least.halvings = 1;
     for (least.steps[0] = s->task->steps; least.steps[0] > 3;) least.steps[0] /= 2;
     for (int axis = 0; axis < 3; axis++)
         for (int side = 0; side < 2; side++)
             least.depth[0][axis][side] = (int64_t)(least.steps[0] + 1) * s->task->reach[axis][side];
-    return shape_bands(&least, &whole, least.steps[0], unused) >= 0;
+    return aperiodic_shape_bands(&least, &whole, least.steps[0], unused) >= 0;
 }
 
 /* ---- bands */
@@ -171,7 +171,7 @@ static bool make_shared_band(const shape *s, const box *of, int k, int axis, ban
 }
 
 /* A source stays in the caller's grid, so its box is a box of that grid. */
-int shape_bands(const shape *s, const box *of, uint64_t steps, band bands[6]) {
+int aperiodic_shape_bands(const shape *s, const box *of, uint64_t steps, band bands[6]) {
     int count = 0, k = s->halvings - 1;
     while (k > 0 && s->steps[k] < steps) k--;
     for (int axis = 0; axis < 3; axis++) {
@@ -186,7 +186,7 @@ int shape_bands(const shape *s, const box *of, uint64_t steps, band bands[6]) {
     return count;
 }
 
-box shape_whole(const shape *s) {
+box aperiodic_shape_whole(const shape *s) {
     box whole = {.cut = {{false}}};
     memcpy(whole.n, s->task->n, sizeof whole.n);
     return whole;
@@ -207,7 +207,7 @@ static stn_task task_of(const shape *s, const box *of, uint64_t steps) {
     return own;
 }
 
-stn_task shape_by_transforms(const shape *s, const box *of, uint64_t steps) {
+stn_task aperiodic_shape_by_transforms(const shape *s, const box *of, uint64_t steps) {
     stn_task own = task_of(s, of, steps);
     for (int axis = 0; axis < 3; axis++) {
         const bool lost[2] = {s->stepped[axis][0] || of->cut[axis][0], s->stepped[axis][1] || of->cut[axis][1]};
@@ -217,7 +217,7 @@ stn_task shape_by_transforms(const shape *s, const box *of, uint64_t steps) {
     return own;
 }
 
-stn_task shape_by_steps(const shape *s, const box *of, uint64_t steps) {
+stn_task aperiodic_shape_by_steps(const shape *s, const box *of, uint64_t steps) {
     stn_task own = task_of(s, of, steps);
     for (int axis = 0; axis < 3; axis++)
         for (int side = 0; side < 2; side++)

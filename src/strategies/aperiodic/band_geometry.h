@@ -13,7 +13,7 @@ typedef struct shape {
     const stn_task *task;
     /* Sides that transforms cannot serve: points near them are advanced by steps. */
     bool stepped[3][2];
-    double growth; /* per step, of the bound that shape_guess uses */
+    double growth; /* per step, of the bound that aperiodic_shape_guess uses */
     int halvings;
     uint64_t steps[SHAPE_HALVINGS];
     /* For each step count: points nearer to the side than this depend on values past it. */
@@ -43,20 +43,20 @@ typedef struct band {
 } band;
 
 /* False if the strategy has nothing to do; the reason is one phrase. */
-bool shape_sides(const stn_task *task, shape *made, char *reason, size_t reason_size);
-/* shape_depths computes the depths, in milliseconds; shape_guess approximates them at once, for
- * choosing. */
-void shape_depths(shape *made);
-void shape_guess(shape *made);
+bool aperiodic_shape_sides(const stn_task *task, shape *made, char *reason, size_t reason_size);
+/* The depths: aperiodic_shape_depths computes them, in milliseconds; aperiodic_shape_guess
+ * approximates them at once, for choosing. */
+void aperiodic_shape_depths(shape *made);
+void aperiodic_shape_guess(shape *made);
 /* Whether any number of steps has bands that leave points between them; needs no depths. */
-bool shape_has_room(const shape *s);
+bool aperiodic_shape_has_room(const shape *s);
 /* The bands of a box for so many steps at once, at most 6; -1 if one of them is no smaller than the
  * box. */
-int shape_bands(const shape *s, const box *of, uint64_t steps, band bands[6]);
-box shape_whole(const shape *s);
+int aperiodic_shape_bands(const shape *s, const box *of, uint64_t steps, band bands[6]);
+box aperiodic_shape_whole(const shape *s);
 
-/* A box as a task: packed, without snapshots, not in place, with borrowed taps. shape_by_transforms
- * replaces sides that transforms cannot serve; shape_by_steps has no values past a cut. */
-stn_task shape_by_transforms(const shape *s, const box *of, uint64_t steps);
-stn_task shape_by_steps(const shape *s, const box *of, uint64_t steps);
+/* A box as a task: packed, without snapshots, not in place, with borrowed taps. By transforms:
+ * sides that transforms cannot serve are replaced. By steps: there are no values past a cut. */
+stn_task aperiodic_shape_by_transforms(const shape *s, const box *of, uint64_t steps);
+stn_task aperiodic_shape_by_steps(const shape *s, const box *of, uint64_t steps);
 #endif

@@ -60,7 +60,7 @@ typedef struct place {
 static stn_status add_copy(const maker *m, const box *of, int64_t copies, const place *from, const place *to,
                            int alignment, stn_plan **plan, stn_error *error) {
     stn_tap one = {{0, 0, 0}, 1};
-    stn_task task = shape_by_steps(m->s, of, 1);
+    stn_task task = aperiodic_shape_by_steps(m->s, of, 1);
     memset(task.boundary, 0, sizeof task.boundary);
     memset(task.reach, 0, sizeof task.reach);
     task.taps = &one, task.ntaps = 1, task.pattern = STN_PATTERN_STAR, task.source = false;
@@ -110,15 +110,15 @@ static stn_status make_stage(const maker *m, node *n, uint64_t steps, uint64_t r
     band bands[6];
     stn_estimate unused;
     stage *at = &n->stages[n->count++];
-    stn_task task = shape_by_transforms(m->s, &n->box, steps);
+    stn_task task = aperiodic_shape_by_transforms(m->s, &n->box, steps);
     if (task.source) lower_alignment(&task, element_of(n->origin, task.source_stride));
-    const char *name = cost_transforms(&task, &m->plan->machine, &unused);
+    const char *name = aperiodic_cost_transforms(&task, &m->plan->machine, &unused);
     if (!name)
         return stn_fail(error, STN_ERROR_UNSUPPORTED,
                         "no transform serves one of the bands of aperiodic: use another size");
     at->rounds = rounds;
     STN_TRY(add_plan(m, &task, name, &at->plan, error));
-    const int count = shape_bands(m->s, &n->box, steps, bands);
+    const int count = aperiodic_shape_bands(m->s, &n->box, steps, bands);
     const bool forks = m->tree->forks && depth == 0;
     const size_t used = *m->used;
     /* Workspace end of the bands that run concurrently. */
@@ -141,7 +141,7 @@ static stn_status make_stage(const maker *m, node *n, uint64_t steps, uint64_t r
 /* Plans a box that is stepped. A band of one part is read in place. */
 static stn_status make_steps(const maker *m, node *n, uint64_t steps, const node *parent, const band *from,
                              stn_error *error) {
-    stn_task task = shape_by_steps(m->s, &n->box, steps);
+    stn_task task = aperiodic_shape_by_steps(m->s, &n->box, steps);
     stn_estimate unused;
     n->reads_other = from->parts == 1;
     if (n->reads_other) {
@@ -149,7 +149,7 @@ static stn_status make_steps(const maker *m, node *n, uint64_t steps, const node
         lower_alignment(&task, from->seen[0].from * parent->layout.stride[from->axis]);
     }
     if (task.source) lower_alignment(&task, element_of(n->origin, task.source_stride));
-    const char *name = cost_steps(&task, &m->plan->machine, &unused);
+    const char *name = aperiodic_cost_steps(&task, &m->plan->machine, &unused);
     n->stages[n->count++].rounds = 1;
     return add_plan(m, &task, name ? name : "direct", &n->stages[0].plan, error);
 }
@@ -165,7 +165,7 @@ static bool is_direct(const stn_task *task) {
     return true;
 }
 
-int tree_copies(const stn_task *task, uint64_t rounds) {
+int aperiodic_tree_copies(const stn_task *task, uint64_t rounds) {
     if (!is_direct(task)) return 2;
     return task->in_place && rounds % 2 == 1;
 }
@@ -177,7 +177,7 @@ static int first_grid(const maker *m, const division *d, const band *from) {
     if (from) return !d->steps && from->parts == 1;
     if (!d->steps) return 1;
     m->tree->rounds = d->rounds + (d->rest > 0);
-    const int copies = tree_copies(task, m->tree->rounds);
+    const int copies = aperiodic_tree_copies(task, m->tree->rounds);
     if (copies == 2) return 0;
     return m->tree->rounds > 1 || copies ? 1 : 2;
 }
@@ -195,7 +195,7 @@ static stn_status make_node(const maker *m, const box *of, const int64_t origin[
     n->box = *of;
     memcpy(n->origin, origin, sizeof n->origin);
     n->layout = stn_packed_layout(of->n, m->s->task->dtype);
-    const division d = cost_divide(m->s, m->r, m->l, of, steps, !parent);
+    const division d = aperiodic_cost_divide(m->s, m->r, m->l, of, steps, !parent);
     const size_t bytes = (size_t)(n->layout.batch * m->s->task->batch) * stn_dtype_size(m->s->task->dtype);
     for (int i = first_grid(m, &d, from); i < 2; i++) {
         n->place[i] = *m->used;
@@ -208,10 +208,11 @@ static stn_status make_node(const maker *m, const box *of, const int64_t origin[
     return d.rest ? make_stage(m, n, d.rest, 1, depth, error) : STN_OK;
 }
 
-stn_status tree_make(stn_plan *plan, const shape *s, const rates *r, const levels *l, tree *made, stn_error *error) {
+stn_status aperiodic_tree_make(stn_plan *plan, const shape *s, const rates *r, const levels *l, tree *made,
+                               stn_error *error) {
     size_t used = 0;
     const maker m = {plan, s, r, l, made, &used, 0};
-    const box whole = shape_whole(s);
+    const box whole = aperiodic_shape_whole(s);
     const stn_task *task = &plan->task;
     stn_grid_layout in = {.batch = task->in_batch_stride}, out = {.batch = task->out_batch_stride};
     memcpy(in.stride, task->in_stride, sizeof in.stride), memcpy(out.stride, task->out_stride, sizeof out.stride);
@@ -223,7 +224,7 @@ stn_status tree_make(stn_plan *plan, const shape *s, const rates *r, const level
     /* Results of branches are stored by plans that run on the main stream. */
     for (int i = 1; i <= STN_FORK_BRANCHES; i++)
         made->plans[0] = (size_t)stn_max((int64_t)made->plans[0], (int64_t)made->plans[i]);
-    const int copies = tree_copies(task, made->rounds);
+    const int copies = aperiodic_tree_copies(task, made->rounds);
     if (copies == 0) return STN_OK;
     const place own = {made->root->layout, 0}, given = {in, 0}, asked = {out, 0};
     const int alignment = task->alignment < 16 ? task->alignment : 16;
@@ -231,7 +232,7 @@ stn_status tree_make(stn_plan *plan, const shape *s, const rates *r, const level
     return copies == 1 ? STN_OK : add_copy(&m, &whole, task->batch, &own, &asked, alignment, &made->store, error);
 }
 
-size_t tree_workspace(const tree *t) {
+size_t aperiodic_tree_workspace(const tree *t) {
     size_t bytes = t->grids;
     for (int branch = 0; branch <= STN_FORK_BRANCHES; branch++) bytes += t->plans[branch];
     return bytes;
@@ -351,8 +352,8 @@ static stn_status run_tree(const tree *t, const stn_task *task, const stn_execut
     return t->store ? run_plan(&j, t->store, result, run->out, NULL, error) : STN_OK;
 }
 
-stn_status tree_run(const tree *t, stn_device *device, const stn_task *task, const stn_execution *run,
-                    stn_error *error) {
+stn_status aperiodic_tree_run(const tree *t, stn_device *device, const stn_task *task, const stn_execution *run,
+                              stn_error *error) {
     if (!t->fork || stn_device_capturing(device, run->stream)) return run_tree(t, task, run, false, error);
     stn_fork_lock(t->fork);
     const stn_status status = run_tree(t, task, run, true, error);
@@ -370,7 +371,9 @@ static stn_status set_node(node *n, const stn_task *task, stn_error *error) {
     return STN_OK;
 }
 
-stn_status tree_set_weights(tree *t, const stn_task *task, stn_error *error) { return set_node(t->root, task, error); }
+stn_status aperiodic_tree_set_weights(tree *t, const stn_task *task, stn_error *error) {
+    return set_node(t->root, task, error);
+}
 
 static void clear_node(node *n) {
     for (int i = 0; n && i < n->count; i++) {
@@ -384,7 +387,7 @@ static void clear_node(node *n) {
     free(n);
 }
 
-void tree_clear(tree *t) {
+void aperiodic_tree_clear(tree *t) {
     clear_node(t->root);
     stn_plan_destroy(t->load), stn_plan_destroy(t->store);
     stn_fork_destroy(t->fork);

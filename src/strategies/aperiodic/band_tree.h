@@ -57,13 +57,14 @@ typedef struct tree {
 /* Copies of the whole grid that so many rounds need: none where the caller's grids have the root's
  * own layout, so that rounds use them directly; one where input and output are the same grid and
  * the first round would overwrite its input; otherwise two. */
-int tree_copies(const stn_task *task, uint64_t rounds);
+int aperiodic_tree_copies(const stn_task *task, uint64_t rounds);
 /* Must be cleared even after an error. */
-stn_status tree_make(stn_plan *plan, const shape *s, const rates *r, const levels *l, tree *made, stn_error *error);
+stn_status aperiodic_tree_make(stn_plan *plan, const shape *s, const rates *r, const levels *l, tree *made,
+                               stn_error *error);
 /* device: NULL on the host. */
-stn_status tree_run(const tree *t, stn_device *device, const stn_task *task, const stn_execution *run,
-                    stn_error *error);
-stn_status tree_set_weights(tree *t, const stn_task *task, stn_error *error);
-size_t tree_workspace(const tree *t);
-void tree_clear(tree *t);
+stn_status aperiodic_tree_run(const tree *t, stn_device *device, const stn_task *task, const stn_execution *run,
+                              stn_error *error);
+stn_status aperiodic_tree_set_weights(tree *t, const stn_task *task, stn_error *error);
+size_t aperiodic_tree_workspace(const tree *t);
+void aperiodic_tree_clear(tree *t);
 #endif

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "base/arith.h"
+#include "render/render.h"
 
 static bool refuse(char *reason, size_t size, const char *side, const char *why, int axis) {
     snprintf(reason, size, "past the %s side of axis %d, %s", side, axis, why);
@@ -103,4 +104,13 @@ bool stn_extension_fit(stn_extension *e, const stn_reach *reach, double (*cost)(
     e->whole = e->length == e->n;
     e->before = e->exact || e->whole ? 0 : reach->side[0];
     return true;
+}
+
+void stn_extension_params(const stn_extension *e, stn_text *params) {
+    stn_params_int(params, "EXTEND_REPEATS", e->repeats);
+    stn_params_int(params, "EXTEND_LOW", e->beyond[0]);
+    stn_params_int(params, "EXTEND_LOW_SIGN", e->sign[0]);
+    stn_params_int(params, "EXTEND_HIGH", e->beyond[1]);
+    stn_params_int(params, "EXTEND_HIGH_SIGN", e->sign[1]);
+    stn_params_int(params, "LINE_WHOLE", e->whole);
 }

@@ -5,6 +5,7 @@
  * either side. */
 #ifndef STN_STRATEGIES_COMMON_EXTENSION_H
 #define STN_STRATEGIES_COMMON_EXTENSION_H
+#include "base/text.h"
 #include "problem/task.h"
 #include "strategies/common/reach.h"
 
@@ -37,4 +38,6 @@ int64_t stn_extension_neighbour(const stn_extension *extension, int side);
  * false if there is none. cost: of a line of so many points, infinite for lengths without a
  * transform. */
 bool stn_extension_fit(stn_extension *extension, const stn_reach *reach, double (*cost)(int64_t length), int64_t most);
+/* The parameters of spectral/extension.cuh. */
+void stn_extension_params(const stn_extension *extension, stn_text *params);
 #endif

@@ -7,6 +7,7 @@
 
 #include "base/arith.h"
 #include "cache/key.h"
+#include "context/kernel.h"
 #include "context/search_cache.h"
 #include "render/render.h"
 #include "strategies/common/roots.h"
@@ -405,4 +406,14 @@ void stn_shared_fft_params(const stn_shared_fft *line, stn_text *params) {
     stn_params_int(params, "LINE_PAD", line->pad);
     stn_params_int(params, "LINE_SHARES", line->shares);
     stn_params_int(params, "LINE_TABLE", STN_SHARED_FFT_TABLE);
+}
+
+stn_status stn_shared_fft_launch(const stn_shared_fft *line, bool wide, const stn_kernel *kernel, int64_t blocks,
+                                 void *arguments, void *stream, stn_error *error) {
+    stn_launch how = {.grid = {(unsigned)blocks * (unsigned)line->shares, 1, 1}, .stream = stream};
+    how.block[0] = (unsigned)(line->threads * line->lines);
+    how.block[1] = how.block[2] = 1;
+    if (line->shares > 1) how.cluster = (unsigned)line->shares;
+    how.shared = stn_shared_fft_bytes(line, wide);
+    return stn_module_launch(kernel->module, &how, arguments, error);
 }

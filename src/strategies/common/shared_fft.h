@@ -7,7 +7,9 @@
 #include <stdint.h>
 
 #include "base/text.h"
+#include "stentor.h"
 
+struct stn_kernel;
 struct stn_search_cache; /* search_cache.h */
 
 #define STN_SHARED_FFT_STAGES 10
@@ -62,5 +64,8 @@ size_t stn_shared_fft_roots(const stn_shared_fft *line, bool wide, void *to);
 /* Writes exp(-pi i t / points), t = 0 .. points; returns the bytes. to may be NULL. */
 size_t stn_shared_fft_half_roots(const stn_shared_fft *line, bool wide, void *to);
 void stn_shared_fft_params(const stn_shared_fft *line, stn_text *params);
+/* Launches a kernel of such lines: `blocks` times the lines of a block, or of a cluster. */
+stn_status stn_shared_fft_launch(const stn_shared_fft *line, bool wide, const struct stn_kernel *kernel, int64_t blocks,
+                                 void *arguments, void *stream, stn_error *error);
 
 #endif

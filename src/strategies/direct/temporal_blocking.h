@@ -23,14 +23,6 @@ double direct_time_launch_seconds(const stn_task *task, const stn_machine *machi
 
 /* ADDRESSES: registers of a lane besides its partial sums */
 enum { DIRECT_TIME_LANES = 32, DIRECT_TIME_ADDRESSES = 44 };
-/* Sets shape->chunk to the cheapest number of rows of a tile. */
-void direct_time_fit_chunk(const stn_task *task, const stn_machine *machine, direct_shape *shape);
-/* Value of ONE_BARRIER in direct/time_tile.cuh: an iteration needs one barrier only. */
-bool direct_time_one_barrier(const stn_task *task, const direct_shape *shape);
-/* Value of REFRESH in direct/time_tile.cuh: every stage refreshes points past an edge along y or x
- * from the points of their plane that they fold to. */
-bool direct_time_refreshes(const stn_task *task, const direct_shape *shape);
-
 /* Tiles along z, y and x of one grid. */
 void direct_time_tiles(const stn_task *task, const direct_shape *shape, int64_t tiles[3]);
 /* Whether one tile of a plane holds whole rows and the points past their ends, so that no values

@@ -43,7 +43,7 @@ static bool applies(const stn_task *task, const stn_machine *machine, char *reas
         snprintf(reason, reason_size, "it works on host memory, and this context's plans take device pointers");
         return false;
     }
-    const stn_task run = shape_whole_run(task);
+    const stn_task run = host_spectral_shape_whole_run(task);
     for (int axis = 0; axis < 3; axis++)
         if (!stn_extension_sides(&run, axis, &e, reason, reason_size)) return false;
     return true;
@@ -54,7 +54,7 @@ static size_t candidates(const stn_task *task, const stn_machine *machine, stn_c
     char reason[160];
     (void)machine;
     _Static_assert(sizeof t <= sizeof list->values, "a periodic domain fits");
-    if (!most || !domain_choose(task, &t, reason, sizeof reason)) return 0;
+    if (!most || !host_spectral_domain_choose(task, &t, reason, sizeof reason)) return 0;
     list[0] = (stn_candidate){{0}};
     memcpy(list[0].values, &t, sizeof t);
     return 1;
@@ -83,7 +83,7 @@ static double symbol_cost(const stn_task *task, int axis, bool source) {
 static void estimate(const stn_task *task, const stn_machine *machine, const stn_candidate *candidate,
                      stn_estimate *result) {
     const periodic_domain t = domain_of(candidate);
-    const bool source = task_has_source(task);
+    const bool source = host_spectral_task_has_source(task);
     const double count = (double)task->snapshots, there = source ? 2 : 1, ways = there + count;
     const double *flops = machine->flops, size = (double)stn_dtype_size(task->dtype);
     const double n0 = (double)task->n[0], n1 = (double)task->n[1], batch = (double)task->batch, kept = (double)t.kept;
@@ -91,15 +91,15 @@ static void estimate(const stn_task *task, const stn_machine *machine, const stn
     double lines = n0 * n1 * batch, spectrum = lines * kept * 16, columns = 0;
     *result = (stn_estimate){.unit = STN_UNIT_FMA_F64, .launches = 2.0 * task->rank - 1 + source};
     if (count > 1) result->launches = (1 + count) * task->rank + source;
-    result->flops = ways * lines * (fft_line_cost(t.axis[2].length) / 2 + 6 * length[2]);
+    result->flops = ways * lines * (host_spectral_fft_line_cost(t.axis[2].length) / 2 + 6 * length[2]);
     if (task->rank == 3) {
-        result->flops += ways * n0 * kept * batch * fft_line_cost(t.axis[1].length);
+        result->flops += ways * n0 * kept * batch * host_spectral_fft_line_cost(t.axis[1].length);
         columns += ways * (spectrum + n0 * length[1] * kept * batch * 16);
     }
     if (task->rank > 1) {
         const int last = task->rank == 3 ? 0 : 1;
         const double across = kept * batch * (last == 0 ? length[1] : 1);
-        result->flops += ways * across * fft_line_cost(t.axis[last].length);
+        result->flops += ways * across * host_spectral_fft_line_cost(t.axis[last].length);
         columns += ways * across * (double)task->n[last] * 16;
         /* The stored spectrum of a stack of snapshots. */
         if (count > 1) columns += there * (1 + count) * across * length[last] * 16;
@@ -125,25 +125,25 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
     plan->state = state;
     const periodic_domain t = domain_of(&plan->candidate);
     STN_TRY(stn_context_pool(plan->context, &state->pool, error));
-    STN_TRY(shape_make(&plan->task, &t, &state->shape, error));
-    plan->workspace_size = passes_workspace(&plan->task, &state->shape, stn_pool_threads(state->pool));
+    STN_TRY(host_spectral_shape_make(&plan->task, &t, &state->shape, error));
+    plan->workspace_size = host_spectral_passes_workspace(&plan->task, &state->shape, stn_pool_threads(state->pool));
     return STN_OK;
 }
 
 /* The periodic domain and the number of retained frequencies were chosen for the old weights. */
 static stn_status set_weights(stn_plan *plan, stn_error *error) {
     spectral_state *state = plan->state;
-    if (!domain_serves(&plan->task, &state->shape.domain))
+    if (!host_spectral_domain_serves(&plan->task, &state->shape.domain))
         return stn_fail(error, STN_ERROR_UNSUPPORTED,
                         "host-spectral cannot take these weights: after all steps they reach further, in space or in "
                         "frequency, than those that the plan was made for, or have no periodic extension");
-    return shape_set_weights(&plan->task, &state->shape, error);
+    return host_spectral_shape_set_weights(&plan->task, &state->shape, error);
 }
 
 static void release(stn_plan *plan) {
     spectral_state *state = plan->state;
     if (!state) return;
-    shape_clear(&state->shape);
+    host_spectral_shape_clear(&state->shape);
     free(state);
     plan->state = NULL;
 }
@@ -153,7 +153,7 @@ static void release(stn_plan *plan) {
 static stn_status execute(stn_plan *plan, const stn_execution *run, stn_error *error) {
     (void)error;
     const spectral_state *state = plan->state;
-    passes_run(&plan->task, &state->shape, state->pool, run);
+    host_spectral_passes_run(&plan->task, &state->shape, state->pool, run);
     return STN_OK;
 }
 

@@ -93,7 +93,7 @@ static rows rows_of(const grid_batch *w, int64_t group) {
                   plane * w->s->plane + first * w->s->pitch};
 }
 
-int64_t row_groups(const grid_batch *w) {
+int64_t host_spectral_row_groups(const grid_batch *w) {
     const int64_t together = rows_together(w), all = w->grids * w->task->n[0] * w->task->n[1];
     return all / together * stn_div_up(together, w->s->lanes[2]);
 }
@@ -218,12 +218,12 @@ static void rows_back(const grid_batch *w, const rows *r, stn_planes *x, stn_pla
 
 /* ---- passes ---------------------------------------------------------------------------------- */
 
-void pass_added(const grid_batch *w, int64_t row, double *planes) {
+void host_spectral_pass_added(const grid_batch *w, int64_t row, double *planes) {
     (void)planes;
-    source_fill_row(w, row);
+    host_spectral_source_fill_row(w, row);
 }
 
-void pass_rows_forward(const grid_batch *w, int64_t group, double *planes) {
+void host_spectral_pass_rows_forward(const grid_batch *w, int64_t group, double *planes) {
     const rows r = rows_of(w, group);
     for (int which = 0; which <= w->s->source; which++) {
         stn_planes x = planes_at(w, planes, 0), other = planes_at(w, planes, 1);
@@ -232,14 +232,14 @@ void pass_rows_forward(const grid_batch *w, int64_t group, double *planes) {
     }
 }
 
-void pass_rows_back(const grid_batch *w, int64_t group, double *planes) {
+void host_spectral_pass_rows_back(const grid_batch *w, int64_t group, double *planes) {
     const rows r = rows_of(w, group);
     stn_planes x = planes_at(w, planes, 0), other = planes_at(w, planes, 1);
     load_rows(w, &r, x);
     rows_back(w, &r, &x, &other);
 }
 
-grid_batch batch_at_snapshot(const grid_batch *w, uint64_t i) {
+grid_batch host_spectral_batch_at_snapshot(const grid_batch *w, uint64_t i) {
     grid_batch at = *w;
     at.steps = (i + 1) * w->task->steps;
     at.kept = w->s->kept[stn_min(SHAPE_DOUBLINGS - 1, 63 - __builtin_clzll(i + 1))];
@@ -248,7 +248,7 @@ grid_batch batch_at_snapshot(const grid_batch *w, uint64_t i) {
 }
 
 /* All transforms of a 1D problem in one pass. */
-void pass_lines(const grid_batch *w, int64_t group, double *planes) {
+void host_spectral_pass_lines(const grid_batch *w, int64_t group, double *planes) {
     const rows r = rows_of(w, group);
     stn_planes x = planes_at(w, planes, 0), other = planes_at(w, planes, 1), b = {NULL, NULL};
     rows_forward(w, &r, false, &x, &other);
@@ -260,13 +260,13 @@ void pass_lines(const grid_batch *w, int64_t group, double *planes) {
     const int64_t count = w->s->axis[2].length / 2 + 1, lanes = w->s->lanes[2];
     const size_t bytes = (size_t)(count * lanes) * sizeof *x.re;
     for (uint64_t i = 0; i < w->task->snapshots; i++) {
-        const grid_batch at = batch_at_snapshot(w, i);
+        const grid_batch at = host_spectral_batch_at_snapshot(w, i);
         stn_planes own = x, spare = other;
         if (w->task->snapshots > 1) {
             own = planes_at(w, planes, 4), spare = planes_at(w, planes, 5);
             memcpy(own.re, x.re, bytes), memcpy(own.im, x.im, bytes);
         }
-        symbol_apply(w->s, at.steps, own, b, NULL, 0, count, lanes);
+        host_spectral_symbol_apply(w->s, at.steps, own, b, NULL, 0, count, lanes);
         rows_back(&at, &r, &own, &spare);
     }
 }
@@ -278,11 +278,12 @@ typedef struct columns {
     int64_t line; /* Index of the first column's coefficients in the symbol tables. */
 } columns;
 
-int64_t column_groups(const grid_batch *w, int axis) { return stn_div_up(w->kept, w->s->lanes[axis]); }
+int64_t host_spectral_column_groups(const grid_batch *w, int axis) { return stn_div_up(w->kept, w->s->lanes[axis]); }
 
 static columns columns_of(const grid_batch *w, int axis, int64_t group) {
     const shape *s = w->s;
-    const int64_t groups = column_groups(w, axis), first = group % groups * s->lanes[axis], outer = group / groups;
+    const int64_t groups = host_spectral_column_groups(w, axis), first = group % groups * s->lanes[axis],
+                  outer = group / groups;
     if (axis == 1) return (columns){outer * s->plane + first, s->pitch, first};
     const int64_t y = outer % s->axis[1].length, grid = outer / s->axis[1].length;
     return (columns){grid * s->grid + y * s->pitch + first, s->plane, y * s->pitch + first};
@@ -296,7 +297,7 @@ static void columns_forward(const grid_batch *w, int axis, const columns *c, int
     forward(w, axis, x, other);
 }
 
-void pass_middle_forward(const grid_batch *w, int64_t group, double *planes) {
+void host_spectral_pass_middle_forward(const grid_batch *w, int64_t group, double *planes) {
     const columns c = columns_of(w, 1, group);
     for (int which = 0; which <= w->s->source; which++) {
         stn_planes x = planes_at(w, planes, 0), other = planes_at(w, planes, 1);
@@ -311,7 +312,7 @@ static void store_inside(const grid_batch *w, int axis, const columns *c, stn_pl
     w->words->store_across(w->spectrum[0] + 2 * c->place, inside, w->task->n[axis], c->step, w->s->lanes[axis], 1);
 }
 
-void pass_middle_back(const grid_batch *w, int64_t group, double *planes) {
+void host_spectral_pass_middle_back(const grid_batch *w, int64_t group, double *planes) {
     const columns c = columns_of(w, 1, group);
     stn_planes x = planes_at(w, planes, 0), other = planes_at(w, planes, 1);
     w->words->load_across(x, w->spectrum[0] + 2 * c.place, w->s->axis[1].length, c.step, w->s->lanes[1]);
@@ -323,15 +324,15 @@ void pass_middle_back(const grid_batch *w, int64_t group, double *planes) {
  * (1). */
 static double *stored_at(const grid_batch *w, int64_t group, int which) {
     const int axis = w->s->last;
-    const int64_t groups = column_groups(w, axis), all = stn_div_up(w->s->domain.kept, w->s->lanes[axis]);
+    const int64_t groups = host_spectral_column_groups(w, axis), all = stn_div_up(w->s->domain.kept, w->s->lanes[axis]);
     group = group / groups * all + group % groups;
-    return w->stored + ((w->s->source ? 2 : 1) * group + which) * shape_stored(w->s);
+    return w->stored + ((w->s->source ? 2 : 1) * group + which) * host_spectral_shape_stored(w->s);
 }
 
-void pass_store_spectrum(const grid_batch *w, int64_t group, double *planes) {
+void host_spectral_pass_store_spectrum(const grid_batch *w, int64_t group, double *planes) {
     const int axis = w->s->last;
     const columns c = columns_of(w, axis, group);
-    const int64_t numbers = shape_stored(w->s) / 2;
+    const int64_t numbers = host_spectral_shape_stored(w->s) / 2;
     for (int which = 0; which <= w->s->source; which++) {
         stn_planes x = planes_at(w, planes, 0), other = planes_at(w, planes, 1);
         double *to = stored_at(w, group, which);
@@ -343,7 +344,7 @@ void pass_store_spectrum(const grid_batch *w, int64_t group, double *planes) {
 /* The frequencies of a group of columns: transformed now, or read from the stored ones. */
 static void last_forward(const grid_batch *w, const columns *c, int64_t group, int which, stn_planes *x,
                          stn_planes *other) {
-    const int64_t numbers = shape_stored(w->s) / 2;
+    const int64_t numbers = host_spectral_shape_stored(w->s) / 2;
     if (!w->stored) {
         columns_forward(w, w->s->last, c, which, x, other);
         return;
@@ -352,7 +353,7 @@ static void last_forward(const grid_batch *w, const columns *c, int64_t group, i
     memcpy(x->re, from, (size_t)numbers * sizeof *from), memcpy(x->im, from + numbers, (size_t)numbers * sizeof *from);
 }
 
-void pass_last(const grid_batch *w, int64_t group, double *planes) {
+void host_spectral_pass_last(const grid_batch *w, int64_t group, double *planes) {
     const int axis = w->s->last;
     const columns c = columns_of(w, axis, group);
     stn_planes x = planes_at(w, planes, 0), other = planes_at(w, planes, 1), b = {NULL, NULL};
@@ -364,10 +365,10 @@ void pass_last(const grid_batch *w, int64_t group, double *planes) {
     }
     stn_planes sums[2] = {planes_at(w, planes, 4), planes_at(w, planes, 5)}, spare = planes_at(w, planes, 6);
     for (int which = 0; which < 2 && w->s->transforms_polynomials; which++) {
-        symbol_coefficients(w->s, which, c.line, sums[which], w->s->lanes[axis]);
+        host_spectral_symbol_coefficients(w->s, which, c.line, sums[which], w->s->lanes[axis]);
         (which ? forward : backward)(w, axis, &sums[which], &spare);
     }
-    symbol_apply(w->s, w->steps, x, b, sums, c.line, w->s->axis[axis].length, w->s->lanes[axis]);
+    host_spectral_symbol_apply(w->s, w->steps, x, b, sums, c.line, w->s->axis[axis].length, w->s->lanes[axis]);
     backward(w, axis, &x, &other);
     store_inside(w, axis, &c, x);
 }
@@ -387,7 +388,7 @@ static void run_slots(void *user, int64_t begin, int64_t end) {
     pass *p = user;
     for (int64_t slot = begin; slot < end; slot++)
         for (int64_t group; (group = atomic_fetch_add(&p->next, 1)) < p->groups && stn_watch_goes_on(p->watch);)
-            p->run(p->w, group, p->w->planes + slot * shape_planes(p->w->s));
+            p->run(p->w, group, p->w->planes + slot * host_spectral_shape_planes(p->w->s));
 }
 
 static void run_pass(const grid_batch *w, stn_pool *pool, pass_work *run, int64_t groups) {
@@ -397,34 +398,35 @@ static void run_pass(const grid_batch *w, stn_pool *pool, pass_work *run, int64_
 
 static int64_t last_groups(const grid_batch *w) {
     const shape *s = w->s;
-    return w->grids * (s->last == 0 ? s->axis[1].length : 1) * column_groups(w, s->last);
+    return w->grids * (s->last == 0 ? s->axis[1].length : 1) * host_spectral_column_groups(w, s->last);
 }
 
 static void run_back(const grid_batch *w, stn_pool *pool) {
     const shape *s = w->s;
-    run_pass(w, pool, pass_last, last_groups(w));
-    if (s->last == 0) run_pass(w, pool, pass_middle_back, w->grids * w->task->n[0] * column_groups(w, 1));
-    run_pass(w, pool, pass_rows_back, row_groups(w));
+    run_pass(w, pool, host_spectral_pass_last, last_groups(w));
+    if (s->last == 0)
+        run_pass(w, pool, host_spectral_pass_middle_back, w->grids * w->task->n[0] * host_spectral_column_groups(w, 1));
+    run_pass(w, pool, host_spectral_pass_rows_back, host_spectral_row_groups(w));
 }
 
 static void run_batch(const grid_batch *w, stn_pool *pool) {
     const shape *s = w->s;
     const int64_t planes = w->grids * w->task->n[0];
-    if (s->source) run_pass(w, pool, pass_added, planes * w->task->n[1]);
+    if (s->source) run_pass(w, pool, host_spectral_pass_added, planes * w->task->n[1]);
     if (w->task->rank == 1) {
-        run_pass(w, pool, pass_lines, row_groups(w));
+        run_pass(w, pool, host_spectral_pass_lines, host_spectral_row_groups(w));
         return;
     }
-    run_pass(w, pool, pass_rows_forward, row_groups(w));
-    if (s->last == 0) run_pass(w, pool, pass_middle_forward, planes * column_groups(w, 1));
-    if (w->stored) run_pass(w, pool, pass_store_spectrum, last_groups(w));
+    run_pass(w, pool, host_spectral_pass_rows_forward, host_spectral_row_groups(w));
+    if (s->last == 0) run_pass(w, pool, host_spectral_pass_middle_forward, planes * host_spectral_column_groups(w, 1));
+    if (w->stored) run_pass(w, pool, host_spectral_pass_store_spectrum, last_groups(w));
     for (uint64_t i = 0; i < w->task->snapshots; i++) {
-        const grid_batch at = batch_at_snapshot(w, i);
+        const grid_batch at = host_spectral_batch_at_snapshot(w, i);
         run_back(&at, pool);
     }
 }
 
-void passes_run(const stn_task *task, const shape *s, stn_pool *pool, const stn_execution *run) {
+void host_spectral_passes_run(const stn_task *task, const shape *s, stn_pool *pool, const stn_execution *run) {
     const int64_t size = (int64_t)stn_dtype_size(task->dtype),
                   spectrum = task->rank == 1 ? 0 : 2 * s->grid * s->batch_grids;
     for (int64_t first = 0; first < task->batch; first += s->batch_grids) {
@@ -437,12 +439,13 @@ void passes_run(const stn_task *task, const shape *s, stn_pool *pool, const stn_
         w.grids = stn_min(s->batch_grids, task->batch - first);
         w.spectrum[0] = work, w.spectrum[1] = work + spectrum;
         w.added = work + (s->source ? 2 : 1) * spectrum;
-        if (task->snapshots > 1 && task->rank > 1) w.stored = work + shape_between(task, s) - shape_all_stored(task, s);
-        w.planes = work + shape_between(task, s);
+        if (task->snapshots > 1 && task->rank > 1)
+            w.stored = work + host_spectral_shape_between(task, s) - host_spectral_shape_all_stored(task, s);
+        w.planes = work + host_spectral_shape_between(task, s);
         run_batch(&w, pool);
     }
 }
 
-size_t passes_workspace(const stn_task *task, const shape *s, int threads) {
-    return (size_t)(shape_between(task, s) + threads * shape_planes(s)) * sizeof(double);
+size_t host_spectral_passes_workspace(const stn_task *task, const shape *s, int threads) {
+    return (size_t)(host_spectral_shape_between(task, s) + threads * host_spectral_shape_planes(s)) * sizeof(double);
 }

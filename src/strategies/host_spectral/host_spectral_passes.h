@@ -25,29 +25,31 @@ typedef struct grid_batch {
 } grid_batch;
 
 /* host_spectral_source.c: fills `added` for row number `row`, counted over all grids. */
-void source_fill_row(const grid_batch *w, int64_t row);
+void host_spectral_source_fill_row(const grid_batch *w, int64_t row);
 /* host_spectral_symbol.c: multiplies x by K^T at `count` frequencies of a group of lines, and adds
  * b times the symbol of the sum 1 + K + .. + K^(T-1) (planes NULL: no such term). line: the first
  * line of the group. If s->wide, sums holds A and B of common/stencil_symbol.h at all frequencies, which
- * are the inverse and forward transforms of the coefficients that symbol_coefficients writes. */
-void symbol_apply(const shape *s, uint64_t steps, stn_planes x, stn_planes b, const stn_planes sums[2], int64_t line,
-                  int64_t count, int64_t lanes);
-void symbol_coefficients(const shape *s, int which, int64_t line, stn_planes to, int64_t lanes);
+ * are the inverse and forward transforms of the coefficients that
+ * host_spectral_symbol_coefficients writes. */
+void host_spectral_symbol_apply(const shape *s, uint64_t steps, stn_planes x, stn_planes b, const stn_planes sums[2],
+                                int64_t line, int64_t count, int64_t lanes);
+void host_spectral_symbol_coefficients(const shape *s, int which, int64_t line, stn_planes to, int64_t lanes);
 
 /* host_spectral_passes.c: each function runs one group of lines with the calling thread's scratch
- * planes. pass_lines is a whole 1D problem; pass_middle_* transform y of a 3D grid;
- * pass_store_spectrum stores the frequencies of the last axis; pass_last transforms the last axis
- * and applies the symbol. */
+ * planes. ..lines is a whole 1D problem; ..middle_* transform y of a 3D grid; ..store_spectrum
+ * stores the frequencies of the last axis; ..last transforms the last axis and applies the symbol.
+ */
 typedef void pass_work(const grid_batch *w, int64_t group, double *planes);
-pass_work pass_added, pass_rows_forward, pass_rows_back, pass_lines, pass_middle_forward, pass_middle_back,
-    pass_store_spectrum, pass_last;
-int64_t row_groups(const grid_batch *w);
-int64_t column_groups(const grid_batch *w, int axis);
+pass_work host_spectral_pass_added, host_spectral_pass_rows_forward, host_spectral_pass_rows_back,
+    host_spectral_pass_lines, host_spectral_pass_middle_forward, host_spectral_pass_middle_back,
+    host_spectral_pass_store_spectrum, host_spectral_pass_last;
+int64_t host_spectral_row_groups(const grid_batch *w);
+int64_t host_spectral_column_groups(const grid_batch *w, int axis);
 /* The same batch with snapshot i as its output. */
-grid_batch batch_at_snapshot(const grid_batch *w, uint64_t i);
+grid_batch host_spectral_batch_at_snapshot(const grid_batch *w, uint64_t i);
 
 /* Runs all steps of the task, or of all its snapshots. */
-void passes_run(const stn_task *task, const shape *s, stn_pool *pool, const stn_execution *run);
+void host_spectral_passes_run(const stn_task *task, const shape *s, stn_pool *pool, const stn_execution *run);
 /* Size of the workspace, in bytes. */
-size_t passes_workspace(const stn_task *task, const shape *s, int threads);
+size_t host_spectral_passes_workspace(const stn_task *task, const shape *s, int threads);
 #endif

@@ -21,7 +21,7 @@ enum { PADDING = 136 }; /* Doubles of padding, so that planes do not map to the 
 
 /* Operations of a transform of n points, by measured costs of each radix per point. A large prime
  * factor is done by a convolution of twice the length, and a long line does not fit the caches. */
-double fft_line_cost(int64_t n) {
+double host_spectral_fft_line_cost(int64_t n) {
     static const struct {
         int64_t prime;
         double cost;
@@ -43,10 +43,11 @@ static bool is_smooth(int64_t n) {
 }
 
 static double axis_cost(int axis, int64_t length) {
-    return axis == 2 && length % 2 == 0 ? fft_line_cost(length / 2) + 6 * (double)length : fft_line_cost(length);
+    return axis == 2 && length % 2 == 0 ? host_spectral_fft_line_cost(length / 2) + 6 * (double)length
+                                        : host_spectral_fft_line_cost(length);
 }
 
-stn_task shape_whole_run(const stn_task *task) {
+stn_task host_spectral_shape_whole_run(const stn_task *task) {
     stn_task run = *task;
     run.steps *= run.snapshots, run.snapshots = 1;
     return run;
@@ -93,7 +94,7 @@ static void try_smooth(int axis, int64_t from, int64_t to, double *cost, int64_t
 /* Takes the cheaper of a full period of the extension and the grid plus the reach of all steps. */
 static bool choose_axis(const stn_task *task, int axis, domain_axis *chosen, char *reason, size_t size) {
     stn_extension e;
-    const stn_task run = shape_whole_run(task);
+    const stn_task run = host_spectral_shape_whole_run(task);
     if (!stn_extension_sides(&run, axis, &e, reason, size)) return false;
     const int64_t period = stn_extension_period(&e);
     double cost = axis_cost(axis, period);
@@ -112,7 +113,7 @@ static bool choose_axis(const stn_task *task, int axis, domain_axis *chosen, cha
     return true;
 }
 
-bool task_has_source(const stn_task *task) {
+bool host_spectral_task_has_source(const stn_task *task) {
     bool has = task->source;
     for (int axis = 0; axis < 3; axis++)
         for (int side = 0; side < 2; side++) {
@@ -134,12 +135,12 @@ static void lengths_of(const periodic_domain *t, int64_t length[3]) {
 static int64_t choose_kept(const stn_task *task, const periodic_domain *t, uint64_t steps) {
     int64_t length[3], all = t->axis[2].length / 2 + 1;
     lengths_of(t, length);
-    if (task_has_source(task) || task->rank == 1 || stn_task_points(task) < SMALL_GRID) return all;
+    if (host_spectral_task_has_source(task) || task->rank == 1 || stn_task_points(task) < SMALL_GRID) return all;
     const double decay_bound = stn_symbol_decay_threshold(stn_symbol_largest(task, length), steps, SHAPE_KEPT_BITS);
     return stn_max(1, stn_min(all, stn_symbol_retained(task, 2, length[2], decay_bound)));
 }
 
-bool domain_choose(const stn_task *task, periodic_domain *chosen, char *reason, size_t reason_size) {
+bool host_spectral_domain_choose(const stn_task *task, periodic_domain *chosen, char *reason, size_t reason_size) {
     for (int axis = 0; axis < 3; axis++)
         if (!choose_axis(task, axis, &chosen->axis[axis], reason, reason_size)) return false;
     for (int axis = 0; axis < 3; axis++)
@@ -151,9 +152,9 @@ bool domain_choose(const stn_task *task, periodic_domain *chosen, char *reason, 
     return true;
 }
 
-bool domain_serves(const stn_task *task, const periodic_domain *t) {
+bool host_spectral_domain_serves(const stn_task *task, const periodic_domain *t) {
     char reason[160];
-    const stn_task run = shape_whole_run(task);
+    const stn_task run = host_spectral_shape_whole_run(task);
     for (int axis = 0; axis < 3; axis++) {
         stn_extension e;
         const domain_axis *a = &t->axis[axis];
@@ -210,10 +211,10 @@ static void lay_out(const stn_task *task, shape *s) {
     s->batch_grids = stn_min(task->batch, stn_max(1, BATCH_POINTS / (task->n[0] * task->n[1] * task->n[2])));
 }
 
-stn_status shape_make(const stn_task *task, const periodic_domain *chosen, shape *s, stn_error *error) {
+stn_status host_spectral_shape_make(const stn_task *task, const periodic_domain *chosen, shape *s, stn_error *error) {
     char reason[160];
-    const stn_task run = shape_whole_run(task);
-    *s = (shape){.domain = *chosen, .last = last_axis(task), .source = task_has_source(task)};
+    const stn_task run = host_spectral_shape_whole_run(task);
+    *s = (shape){.domain = *chosen, .last = last_axis(task), .source = host_spectral_task_has_source(task)};
     for (int axis = 0; axis < 3; axis++) {
         stn_extension_sides(&run, axis, &s->axis[axis], reason, sizeof reason);
         s->axis[axis].length = chosen->axis[axis].length, s->axis[axis].before = chosen->axis[axis].before;
@@ -228,7 +229,7 @@ stn_status shape_make(const stn_task *task, const periodic_domain *chosen, shape
         return stn_fail_memory(error, "the tables of a transform", (size_t)half * 8);
     s->capacity = stn_max(s->capacity, s->pitch * s->lanes[2]);
     s->capacity = stn_round_up(s->capacity, 512) + PADDING;
-    return shape_set_weights(task, s, error);
+    return host_spectral_shape_set_weights(task, s, error);
 }
 
 /* Later snapshots retain fewer frequencies. */
@@ -240,7 +241,7 @@ static void prune_snapshots(const stn_task *task, shape *s) {
     }
 }
 
-stn_status shape_set_weights(const stn_task *task, shape *s, stn_error *error) {
+stn_status host_spectral_shape_set_weights(const stn_task *task, shape *s, stn_error *error) {
     int64_t length[3], lines = 1;
     lengths_of(&s->domain, length);
     s->symbol = stn_symbol_form(task, s->last, length, false);
@@ -267,7 +268,7 @@ stn_status shape_set_weights(const stn_task *task, shape *s, stn_error *error) {
     return STN_OK;
 }
 
-void shape_clear(shape *s) {
+void host_spectral_shape_clear(shape *s) {
     for (int axis = 0; axis < 3; axis++) {
         bool shared = false;
         for (int before = 0; before < axis; before++) shared = shared || s->line[before] == s->line[axis];
@@ -280,19 +281,19 @@ void shape_clear(shape *s) {
 
 /* Two pairs of planes for the grid's lines, two for the added terms, three for the polynomials of
  * the symbol. The last three are always allocated, because new weights may need them. */
-int64_t shape_planes(const shape *s) { return 2 * SHAPE_PAIRS * s->capacity; }
+int64_t host_spectral_shape_planes(const shape *s) { return 2 * SHAPE_PAIRS * s->capacity; }
 
-int64_t shape_stored(const shape *s) { return 2 * s->axis[s->last].length * s->lanes[s->last]; }
+int64_t host_spectral_shape_stored(const shape *s) { return 2 * s->axis[s->last].length * s->lanes[s->last]; }
 
-int64_t shape_all_stored(const stn_task *task, const shape *s) {
+int64_t host_spectral_shape_all_stored(const stn_task *task, const shape *s) {
     if (task->snapshots == 1 || task->rank == 1) return 0;
     const int64_t groups = stn_div_up(s->domain.kept, s->lanes[s->last]) * (s->last == 0 ? s->axis[1].length : 1);
-    return (s->source ? 2 : 1) * shape_stored(s) * groups * s->batch_grids;
+    return (s->source ? 2 : 1) * host_spectral_shape_stored(s) * groups * s->batch_grids;
 }
 
 /* The spectra, the added terms and the stored frequencies. */
-int64_t shape_between(const stn_task *task, const shape *s) {
+int64_t host_spectral_shape_between(const stn_task *task, const shape *s) {
     const int64_t spectra = task->rank == 1 ? 0 : 2 * s->grid * s->batch_grids * (s->source ? 2 : 1);
     const int64_t added = s->source ? s->batch_grids * task->n[0] * task->n[1] * task->n[2] : 0;
-    return spectra + added + shape_all_stored(task, s);
+    return spectra + added + host_spectral_shape_all_stored(task, s);
 }

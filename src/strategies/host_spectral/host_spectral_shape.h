@@ -8,7 +8,7 @@
 
 /* The task with all steps from its input to its last snapshot. It shares the taps of the
  * original. */
-stn_task shape_whole_run(const stn_task *task);
+stn_task host_spectral_shape_whole_run(const stn_task *task);
 
 /* A candidate: the length of the periodic line along each axis (common/extension.h), the grid's
  * position in it, and the number of frequencies retained through all steps. */
@@ -22,18 +22,18 @@ typedef struct periodic_domain {
 
 /* Chooses a domain. False: no periodic extension serves these boundaries and taps; `reason` is one
  * phrase. Cheap except for the search for the reach. */
-bool domain_choose(const stn_task *task, periodic_domain *chosen, char *reason, size_t reason_size);
+bool host_spectral_domain_choose(const stn_task *task, periodic_domain *chosen, char *reason, size_t reason_size);
 /* Whether a domain chosen for other weights serves these. It is then as accurate, if not the
  * cheapest. */
-bool domain_serves(const stn_task *task, const periodic_domain *chosen);
+bool host_spectral_domain_serves(const stn_task *task, const periodic_domain *chosen);
 /* Whether fixed or constant boundaries, or the problem's source, add a term at each step. */
-bool task_has_source(const stn_task *task);
+bool host_spectral_task_has_source(const stn_task *task);
 /* Taps of more terms than this along the last axis have their polynomials evaluated by FFT. */
 #define SHAPE_MANY_TERMS 24
 #define SHAPE_DOUBLINGS 16
 #define SHAPE_KEPT_BITS 64 /* Factors below the largest by 2^-64 are treated as 0. */
 /* Estimated operations of a transform of n points. */
-double fft_line_cost(int64_t n);
+double host_spectral_fft_line_cost(int64_t n);
 
 typedef struct shape {
     periodic_domain domain;
@@ -62,16 +62,16 @@ typedef struct shape {
     double *parts, *angles; /* Coefficients and angles of common/stencil_symbol.h. */
 } shape;
 
-stn_status shape_make(const stn_task *task, const periodic_domain *chosen, shape *made, stn_error *error);
+stn_status host_spectral_shape_make(const stn_task *task, const periodic_domain *chosen, shape *made, stn_error *error);
 /* Recomputes the tables that depend on the weights. */
-stn_status shape_set_weights(const stn_task *task, shape *made, stn_error *error);
-void shape_clear(shape *made);
+stn_status host_spectral_shape_set_weights(const stn_task *task, shape *made, stn_error *error);
+void host_spectral_shape_clear(shape *made);
 enum { SHAPE_PAIRS = 7 };
 /* Doubles of a thread's scratch planes, and of everything stored between passes. */
-int64_t shape_planes(const shape *s);
-int64_t shape_between(const stn_task *task, const shape *s);
+int64_t host_spectral_shape_planes(const shape *s);
+int64_t host_spectral_shape_between(const stn_task *task, const shape *s);
 /* Doubles to store the frequencies of one group of columns along the last axis, and of all
  * groups. */
-int64_t shape_stored(const shape *s);
-int64_t shape_all_stored(const stn_task *task, const shape *s);
+int64_t host_spectral_shape_stored(const shape *s);
+int64_t host_spectral_shape_all_stored(const stn_task *task, const shape *s);
 #endif

@@ -49,7 +49,7 @@ static bool is_near_odd_side(const grid_batch *w, int axis, int64_t i) {
     return false;
 }
 
-void source_fill_row(const grid_batch *w, int64_t row) {
+void host_spectral_source_fill_row(const grid_batch *w, int64_t row) {
     const stn_task *task = w->task;
     const int64_t *n = task->n, size = (int64_t)stn_dtype_size(task->dtype);
     const int64_t grid = row / (n[0] * n[1]);

@@ -43,7 +43,7 @@ static cdouble one_minus_k_from_values(const double *parts, cdouble one_minus_in
     return (cdouble){parts[0] + a.re + b.re, parts[1] + a.im + b.im};
 }
 
-void symbol_coefficients(const shape *s, int which, int64_t line, stn_planes to, int64_t lanes) {
+void host_spectral_symbol_coefficients(const shape *s, int which, int64_t line, stn_planes to, int64_t lanes) {
     const stn_symbol *form = &s->symbol;
     const int terms = which ? form->low : form->high, skipped = which ? 2 + 2 * form->high : 2;
     const int64_t length = s->axis[s->last].length;
@@ -82,8 +82,8 @@ static void apply_complex(const powers *p, cdouble one_minus_k, double *re, doub
     *re = x.re, *im = x.im;
 }
 
-void symbol_apply(const shape *s, uint64_t steps, stn_planes x, stn_planes b, const stn_planes sums[2], int64_t line,
-                  int64_t count, int64_t lanes) {
+void host_spectral_symbol_apply(const shape *s, uint64_t steps, stn_planes x, stn_planes b, const stn_planes sums[2],
+                                int64_t line, int64_t count, int64_t lanes) {
     const stn_symbol *form = &s->symbol;
     /* apart: stride of the coefficients; all rows share those of one line. */
     const int64_t length = s->axis[s->last].length, stride = s->last < 2 ? form->parts : 0;

@@ -1,4 +1,4 @@
-/* Kernel, tables and launch of FFT tiles. See fft_tile.h. */
+/* Size, kernel, tables and launch of FFT tiles. See fft_tile.h. */
 #include "strategies/segment/fft_tile.h"
 
 #include <math.h>
@@ -11,6 +11,12 @@
 #include "strategies/common/shared_fft.h"
 #include "strategies/segment/long_double_complex.h"
 
+#define REGISTERS_F64 128
+/* For columns with a last radix of 16: with fewer registers they spill. */
+#define REGISTERS_F64_LONG 168
+#define REGISTERS 96
+#define BLOCK_BYTES 1024 /* Shared memory per block that the driver reserves. */
+
 /* Mirrors tile_arguments of segment_fft_tile.cu. */
 typedef struct tile_header {
     const void *in;
@@ -20,6 +26,66 @@ typedef struct tile_header {
     uint32_t tiles_x, tiles_y, planes;
     int32_t lead_y, lead_x, useful_y, useful_x, rest;
 } tile_header;
+
+/* ---- size ------------------------------------------------------------------------------------ */
+
+/* The side along y (0) or x (1), in units of 16 points. */
+static int sixteenths_of(const segment_shape *shape, int which) { return (unsigned char)shape->pass[which].first; }
+
+int segment_fft_tile_points(const segment_shape *shape, int which) { return 16 * sixteenths_of(shape, which); }
+
+int segment_fft_tile_shares(const segment_shape *shape) { return shape->shares ? shape->shares : 1; }
+
+void segment_fft_tile_radices(const segment_shape *shape, int radices[2]) {
+    const int first = sixteenths_of(shape, 0);
+    radices[0] = first <= 8 ? 2 * first : 16;
+    radices[1] = first <= 8 ? 8 : first;
+}
+
+size_t segment_fft_tile_shared(stn_dtype dtype, const segment_shape *shape) {
+    return (size_t)segment_fft_tile_points(shape, 0) * (size_t)(segment_fft_tile_points(shape, 1) / 2 + 1) *
+           (dtype == STN_F64 ? 16 : 8) / (size_t)segment_fft_tile_shares(shape);
+}
+
+bool segment_fft_tile_holds_plane(const stn_task *task, const segment_shape *shape) {
+    for (int i = 0; i < 2; i++)
+        if (shape->pass[i].lead || shape->pass[i].useful < task->n[1 + i]) return false;
+    return true;
+}
+
+int segment_fft_tile_registers(stn_dtype dtype, const segment_shape *shape) {
+    int radices[2];
+    segment_fft_tile_radices(shape, radices);
+    return dtype != STN_F64 ? REGISTERS : radices[1] < 16 ? REGISTERS_F64 : REGISTERS_F64_LONG;
+}
+
+int segment_fft_tile_blocks(const stn_task *task, const stn_machine *machine, const segment_shape *shape) {
+    const size_t bytes = segment_fft_tile_shared(task->dtype, shape) + BLOCK_BYTES;
+    const int64_t threads = 32 * (int64_t)shape->tile, registers = segment_fft_tile_registers(task->dtype, shape);
+    const int64_t held = (int64_t)(machine->registers_per_multiprocessor / (size_t)(threads * registers)),
+                  space = (int64_t)(machine->shared_per_multiprocessor / bytes);
+    return (int)stn_max(1, stn_min(stn_min(held, space), 8));
+}
+
+static bool mirrors(const stn_task *task, int axis, int side) {
+    const stn_boundary_kind kind = task->boundary[axis][side].kind;
+    if (!stn_task_is_symmetric(task, axis)) return false;
+    return kind == STN_REFLECT || kind == STN_MIRROR || (kind == STN_NEAREST && task->reach[axis][side] <= 1);
+}
+
+segment_axis segment_fft_tile_axis(const stn_task *task, int which) {
+    segment_axis a = {.axis = 1 + which, .n = task->n[1 + which]};
+    a.exact = task->boundary[a.axis][0].kind == STN_WRAP;
+    if (!a.exact) a.exact = a.n > 3 && mirrors(task, a.axis, 0) && mirrors(task, a.axis, 1);
+    for (int side = 0; side < 2; side++) {
+        a.side[side] = a.exact ? task->boundary[a.axis][side].kind : STN_NEAREST;
+        /* With a reach of one point, both are the same. */
+        if (a.exact && a.side[side] == STN_NEAREST) a.side[side] = STN_REFLECT;
+    }
+    return a;
+}
+
+/* ---- kernel ---------------------------------------------------------------------------------- */
 
 stn_status segment_fft_tile_get(stn_plan *plan, const segment_shape *shape, bool real, segment_fft_tile *tile,
                                 stn_error *error) {

@@ -8,26 +8,6 @@
 #include "strategies/faces/margins.h"
 #include "strategies/segment/fft_tile.h"
 
-#define REGISTERS_F64 128
-/* For columns with a last radix of 16: with fewer registers they spill. */
-#define REGISTERS_F64_LONG 168
-#define REGISTERS 96
-#define BLOCK_BYTES 1024 /* Shared memory per block that the driver reserves. */
-
-int segment_fft_tile_registers(stn_dtype dtype, const segment_shape *shape) {
-    int radices[2];
-    segment_fft_tile_radices(shape, radices);
-    return dtype != STN_F64 ? REGISTERS : radices[1] < 16 ? REGISTERS_F64 : REGISTERS_F64_LONG;
-}
-
-int segment_fft_tile_blocks(const stn_task *task, const stn_machine *machine, const segment_shape *shape) {
-    const size_t bytes = segment_fft_tile_shared(task->dtype, shape) + BLOCK_BYTES;
-    const int64_t threads = 32 * (int64_t)shape->tile, registers = segment_fft_tile_registers(task->dtype, shape);
-    const int64_t held = (int64_t)(machine->registers_per_multiprocessor / (size_t)(threads * registers)),
-                  space = (int64_t)(machine->shared_per_multiprocessor / bytes);
-    return (int)stn_max(1, stn_min(stn_min(held, space), 8));
-}
-
 /* Cycles, fitted to 614 timed tiles of 44 problems, of 448 x 384 to 19616 x 20880 points. A lone
  * block stalls at every barrier, on dependent instructions, and on memory; other blocks of its
  * multiprocessor fill these stalls, within the limits of its units and memory. f16 computes in f32;

@@ -30,49 +30,7 @@ enum { SIDES = sizeof sixteenths / sizeof *sixteenths };
 static const uint8_t cluster_sides[][2] = {{8, 16}, {16, 8}, {12, 12}, {12, 16}, {16, 12}, {16, 16}},
                      shares[] = {2, 4, 8};
 
-/* The side along y (0) or x (1), in units of 16 points. */
-static int sixteenths_of(const segment_shape *shape, int which) { return (unsigned char)shape->pass[which].first; }
-
-int segment_fft_tile_points(const segment_shape *shape, int which) { return 16 * sixteenths_of(shape, which); }
-
-int segment_fft_tile_shares(const segment_shape *shape) { return shape->shares ? shape->shares : 1; }
-
-void segment_fft_tile_radices(const segment_shape *shape, int radices[2]) {
-    const int first = sixteenths_of(shape, 0);
-    radices[0] = first <= 8 ? 2 * first : 16;
-    radices[1] = first <= 8 ? 8 : first;
-}
-
-size_t segment_fft_tile_shared(stn_dtype dtype, const segment_shape *shape) {
-    return (size_t)segment_fft_tile_points(shape, 0) * (size_t)(segment_fft_tile_points(shape, 1) / 2 + 1) *
-           (dtype == STN_F64 ? 16 : 8) / (size_t)segment_fft_tile_shares(shape);
-}
-
-bool segment_fft_tile_holds_plane(const stn_task *task, const segment_shape *shape) {
-    for (int i = 0; i < 2; i++)
-        if (shape->pass[i].lead || shape->pass[i].useful < task->n[1 + i]) return false;
-    return true;
-}
-
 /* ---- the axes -------------------------------------------------------------------------------- */
-
-static bool mirrors(const stn_task *task, int axis, int side) {
-    const stn_boundary_kind kind = task->boundary[axis][side].kind;
-    if (!stn_task_is_symmetric(task, axis)) return false;
-    return kind == STN_REFLECT || kind == STN_MIRROR || (kind == STN_NEAREST && task->reach[axis][side] <= 1);
-}
-
-segment_axis segment_fft_tile_axis(const stn_task *task, int which) {
-    segment_axis a = {.axis = 1 + which, .n = task->n[1 + which]};
-    a.exact = task->boundary[a.axis][0].kind == STN_WRAP;
-    if (!a.exact) a.exact = a.n > 3 && mirrors(task, a.axis, 0) && mirrors(task, a.axis, 1);
-    for (int side = 0; side < 2; side++) {
-        a.side[side] = a.exact ? task->boundary[a.axis][side].kind : STN_NEAREST;
-        /* With a reach of one point, both are the same. */
-        if (a.exact && a.side[side] == STN_NEAREST) a.side[side] = STN_REFLECT;
-    }
-    return a;
-}
 
 static bool place_outputs(const stn_task *task, const segment_axis *a, const stn_reach *reach, int sixteenth,
                           segment_pass *pass) {

@@ -1,4 +1,5 @@
-/* Kernels and launches that add, copy and mask grids for runs of few steps. */
+/* Functions shared by both ways: plans of runs without the source, and kernels and launches that
+ * add, copy and mask grids for runs of few steps. */
 #include <string.h>
 
 #include "base/arith.h"
@@ -24,6 +25,16 @@ static const struct {
                                     [SOURCED_MASK] = {false, true, true, false},
                                     [SOURCED_ADD] = {true, true, false, false},
                                     [SOURCED_LAST] = {true, true, false, true}};
+
+stn_status sourced_make_run(stn_plan *plan, const stn_task *task, stn_plan **run, stn_error *error) {
+    if (plan->candidate.values[SOURCED_GENERIC])
+        STN_TRY(stn_subplan_generic(plan, task, run, error));
+    else
+        STN_TRY(stn_subplan(plan, task, NULL, run, error));
+    if ((*run)->workspace_size > plan->workspace_size) plan->workspace_size = (*run)->workspace_size;
+    stn_subplan_list_kernels(plan, *run);
+    return STN_OK;
+}
 
 stn_dtype sourced_own_type(const stn_task *task) { return task->dtype == STN_F16 ? STN_F32 : task->dtype; }
 

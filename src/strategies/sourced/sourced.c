@@ -61,16 +61,6 @@ static void estimate(const stn_task *task, const stn_machine *machine, const stn
 
 /* ---- building */
 
-stn_status sourced_make_run(stn_plan *plan, const stn_task *task, stn_plan **run, stn_error *error) {
-    if (plan->candidate.values[SOURCED_GENERIC])
-        STN_TRY(stn_subplan_generic(plan, task, run, error));
-    else
-        STN_TRY(stn_subplan(plan, task, NULL, run, error));
-    if ((*run)->workspace_size > plan->workspace_size) plan->workspace_size = (*run)->workspace_size;
-    stn_subplan_list_kernels(plan, *run);
-    return STN_OK;
-}
-
 static stn_status prepare(stn_plan *plan, stn_error *error) {
     sourced_state *state = calloc(1, sizeof *state);
     if (!state) return stn_fail_memory(error, "a plan", sizeof *state);

@@ -50,10 +50,9 @@ typedef struct sourced_job {
     void *workspace; /* of the plans of runs */
 } sourced_job;
 
-/* ---- sourced.c: creates a plan inside this one; the workspace grows as needed. */
+/* ---- source_add.c: creates a plan inside this one; the workspace grows as needed. */
 stn_status sourced_make_run(stn_plan *plan, const stn_task *task, stn_plan **run, stn_error *error);
-
-/* ---- source_add.c: whether a launch can add to all of the task's grids. */
+/* Whether a launch can add to all of the task's grids. */
 bool sourced_adds(const stn_task *task);
 stn_dtype sourced_own_type(const stn_task *task); /* type of the grids in the workspace */
 stn_status sourced_make_kernels(stn_plan *plan, sourced_state *state, stn_error *error);

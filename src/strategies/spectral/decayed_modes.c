@@ -80,7 +80,7 @@ stn_status spectral_make_decayed_modes(stn_plan *plan, spectral_state *state, st
     stn_text params = STN_TEXT_EMPTY;
     stn_params_begin(&params);
     stn_params_elements(&params, task->dtype);
-    spectral_extension_params(&state->shape.axis[0], &params);
+    stn_extension_params(&state->shape.axis[0], &params);
     stn_params_int(&params, "EXPECTED_HEADER", sizeof(spectral_decayed_arguments));
     stn_params_int(&params, "DECAYED_POINTS", task->n[0]);
     stn_params_int(&params, "DECAYED_EACH", each_of(task, choice));

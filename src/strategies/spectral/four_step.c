@@ -488,7 +488,7 @@ static stn_status make_columns(stn_plan *plan, const spectral_four_step_state *s
     stn_params_begin(&params);
     stn_params_elements(&params, plan->task.dtype);
     stn_shared_fft_params(&s->down, &params);
-    spectral_extension_params(&s->axis, &params);
+    stn_extension_params(&s->axis, &params);
     stn_params_int(&params, "EXPECTED_HEADER", sizeof(spectral_four_step_arguments));
     stn_params_int(&params, "VECTOR", in_pairs(&plan->task, s, back) ? 2 : 1);
     stn_params_int(&params, "SPECTRUM_ADDS", back && plan->task.sum);
@@ -512,7 +512,7 @@ static stn_status make_rows(stn_plan *plan, spectral_four_step_state *state, stn
     stn_params_begin(&params);
     stn_params_elements(&params, task->dtype);
     stn_shared_fft_params(&s->along, &params);
-    spectral_extension_params(&none, &params);
+    stn_extension_params(&none, &params);
     stn_params_int(&params, "EXPECTED_HEADER", sizeof(spectral_columns_arguments));
     stn_params_int(&params, "SPECTRUM_GROUP", 1);
     stn_params_int(&params, "DIRECTION", SPECTRAL_BOTH);
@@ -602,16 +602,6 @@ static const void *table(const spectral_four_step_state *state, size_t at) {
     return (const unsigned char *)state->tables + at;
 }
 
-static stn_status launch(const stn_plan *plan, const stn_shared_fft *line, const struct stn_kernel *kernel,
-                         int64_t blocks, void *arguments, void *stream, stn_error *error) {
-    stn_launch how = {.grid = {(unsigned)blocks * (unsigned)line->shares, 1, 1}, .stream = stream};
-    how.block[0] = (unsigned)(line->threads * line->lines);
-    how.block[1] = how.block[2] = 1;
-    if (line->shares > 1) how.cluster = (unsigned)line->shares;
-    how.shared = stn_shared_fft_bytes(line, spectral_wide(&plan->task));
-    return stn_module_launch(kernel->module, &how, arguments, error);
-}
-
 typedef struct window_range {
     int64_t first, count;
 } window_range;
@@ -628,7 +618,8 @@ static stn_status run_columns(const stn_plan *plan, const spectral_four_step_sta
     a.n = task->n[2], a.before = s->choice.before;
     a.first = windows.first, a.windows = s->windows;
     a.tiles = (int32_t)stn_div_up(s->choice.width / 2, s->down.lines);
-    return launch(plan, &s->down, back ? state->back : state->forward, a.tiles * windows.count, &a, run->stream, error);
+    return stn_shared_fft_launch(&s->down, spectral_wide(&plan->task), back ? state->back : state->forward,
+                                 a.tiles * windows.count, &a, run->stream, error);
 }
 
 static stn_status run_rows(const stn_plan *plan, const spectral_four_step_state *state, window_range windows,
@@ -653,7 +644,8 @@ static stn_status run_rows(const stn_plan *plan, const spectral_four_step_state 
                                             .first = windows.first,
                                             .windows = s->windows,
                                             .rows = (int32_t)rows};
-    return launch(plan, &s->along, state->rows, rows * windows.count, &a, run->stream, error);
+    return stn_shared_fft_launch(&s->along, spectral_wide(&plan->task), state->rows, rows * windows.count, &a,
+                                 run->stream, error);
 }
 
 stn_status spectral_four_step_execute(stn_plan *plan, const stn_execution *run, stn_error *error) {

@@ -1,5 +1,7 @@
-/* The middle pass of tiles: a marching loop down the columns; see
+/* The middle pass of tiles, a marching loop down the columns: its layout, kernel and launches; see
  * kernel_templates/spectral/spectral_march.cu. */
+#include <math.h>
+
 #include "base/arith.h"
 #include "base/error.h"
 #include "context/context.h"
@@ -8,6 +10,77 @@
 #include "render/render.h"
 #include "strategies/common/grid_layout.h"
 #include "strategies/spectral/spectral_passes.h"
+
+/* ---- layout ---------------------------------------------------------------------------------- */
+
+/* A chunk is at least so many times as long as the points that it shares with the next one. */
+enum { SHARED_PART = 8 };
+/* Must take at most this fraction of another time, as the estimates have errors. */
+#define CLEARLY 0.87
+
+size_t spectral_march_carry(const stn_task *task, const spectral_choice *choice, const stn_extension *axis, int lines) {
+    const int carry = choice->length[1] - choice->step[0];
+    const int points = 2 * carry + (axis->repeats ? carry - choice->before[1] : 0);
+    return (size_t)(points * lines) * (spectral_wide(task) ? 16 : 8);
+}
+
+size_t spectral_march_factors(const stn_task *task, const stn_machine *machine, const spectral_shape *shape, int lines,
+                              size_t used) {
+    const size_t factor = (shape->symbol.plain ? 8 : 16) / (spectral_wide(task) ? 1 : 2);
+    const size_t bytes = shape->symbol.taps ? 0 : (size_t)(shape->choice.length[1] * lines) * factor;
+    return used + bytes <= machine->shared_per_block ? bytes : 0;
+}
+
+/* Number of chunks of `each` segments down a column; the last chunk may be shorter. It must contain
+ * all points that the others read from it; else 0. */
+static int64_t chunks_of(const stn_task *task, const spectral_shape *shape, int64_t each) {
+    const int64_t count = stn_div_up(shape->segments, each), step = shape->choice.step[0];
+    return task->n[1] - (count - 1) * each * step > shape->choice.length[1] - step ? count : 0;
+}
+
+/* Time of these chunks in units of a segment's time, with as many blocks as fit running at once; a
+ * partial last wave takes most of a whole one. Each chunk first computes the values that all its
+ * segments share (half of a segment's work for a taps' line), and ends with a segment at a side. */
+static double time_of_chunks(const stn_machine *machine, const spectral_shape *shape, int64_t blocks, int64_t count) {
+    const double slots = (double)machine->multiprocessors * shape->line[1].blocks;
+    const double waves = (double)(count * blocks) / slots, overhead = shape->symbol.taps ? 0.9 : 0.7;
+    return (0.75 * ceil(waves) + 0.25 * fmax(1, waves)) * ((double)stn_div_up(shape->segments, count) + overhead);
+}
+
+/* Enough blocks for three waves, so that the last blocks do not run alone, as long as chunks share
+ * little; fewer if that is clearly faster. */
+int spectral_march_chunks(const stn_task *task, const stn_machine *machine, const spectral_shape *shape) {
+    const stn_shared_fft *line = &shape->line[1];
+    const int64_t slots = (int64_t)machine->multiprocessors * line->blocks, step = shape->choice.step[0];
+    const int64_t blocks = stn_div_up(shape->pitch, line->lines) * task->batch, carry = shape->choice.length[1] - step;
+    if (blocks >= SPECTRAL_WAVES * slots) return 1;
+    const int64_t wanted = stn_div_up(SPECTRAL_WAVES * slots, blocks), most = task->n[1] / (SHARED_PART * (carry + 1));
+    int64_t most_chunks = 0, best = 0;
+    double lowest = INFINITY;
+    for (int64_t chunks = stn_min(wanted, stn_min(most, shape->segments / 2)); chunks > 1; chunks--) {
+        const int64_t count = chunks_of(task, shape, stn_div_up(shape->segments, chunks));
+        if (!count) continue;
+        if (!most_chunks) most_chunks = count, lowest = CLEARLY * time_of_chunks(machine, shape, blocks, count);
+        if (shape->choice.waves) break;
+        const double time = time_of_chunks(machine, shape, blocks, count);
+        if (time < lowest) lowest = time, best = count;
+    }
+    return (int)stn_max(best ? best : most_chunks, 1);
+}
+
+double spectral_march_imbalance(const stn_task *task, const stn_machine *machine, const spectral_shape *shape) {
+    const int64_t blocks = stn_div_up(shape->pitch, shape->line[1].lines) * task->batch;
+    const double slots = (double)machine->multiprocessors * shape->line[1].blocks;
+    return time_of_chunks(machine, shape, blocks, shape->chunks) * slots / (double)(blocks * shape->segments);
+}
+
+size_t spectral_march_chunk_halos(const stn_task *task, const spectral_shape *shape) {
+    const int carry = shape->choice.length[1] - shape->choice.step[0];
+    if (shape->chunks == 1) return 0;
+    return (size_t)(shape->chunks * carry * shape->pitch * task->batch) * (spectral_wide(task) ? 16 : 8);
+}
+
+/* ---- kernel and launches --------------------------------------------------------------------- */
 
 /* Bytes of shared memory without factors; bytes left for factors; both. */
 static size_t shared_of_lines(const stn_task *task, const spectral_shape *shape) {
@@ -28,7 +101,7 @@ stn_status spectral_make_march(stn_plan *plan, const spectral_shape *shape, stn_
     stn_params_begin(&params);
     stn_params_elements(&params, plan->task.dtype);
     stn_shared_fft_params(&shape->line[1], &params);
-    spectral_extension_params(&shape->axis[1], &params);
+    stn_extension_params(&shape->axis[1], &params);
     stn_params_int(&params, "EXPECTED_HEADER", sizeof(spectral_march_arguments));
     stn_params_int(&params, "MARCH_STEP", shape->choice.step[0]);
     stn_params_int(&params, "MARCH_BEFORE", shape->choice.before[1]);

@@ -224,6 +224,7 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
         state->source.has |= !plan->task.sum && stn_extension_odd(&state->shape.axis[axis]);
     plan->workspace_size =
         spectral_workspace(&plan->task, &state->shape) + spectral_march_chunk_halos(&plan->task, &state->shape);
+    if (state->source.has && choice.decayed_solver) STN_TRY(spectral_make_decayed_modes(plan, state, error));
     STN_TRY(spectral_make_source(plan, state, &plan->workspace_size, error));
     STN_TRY(spectral_make_passes(plan, state, error));
     STN_TRY(spectral_make_source_tables(plan, state, error));

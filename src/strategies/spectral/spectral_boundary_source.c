@@ -30,7 +30,7 @@ static stn_status make_transform(stn_plan *plan, spectral_state *state, int axis
     stn_params_begin(&params);
     stn_params_elements(&params, wide ? STN_F64 : STN_F32);
     stn_shared_fft_params(&shape->line[axis], &params);
-    spectral_extension_params(&shape->axis[axis], &params);
+    stn_extension_params(&shape->axis[axis], &params);
     stn_params_int(&params, "SPECTRUM_GROUP", 1);
     stn_params_int(&params, "EXPECTED_HEADER",
                    axis == 2 ? sizeof(spectral_rows_arguments) : sizeof(spectral_columns_arguments));
@@ -122,7 +122,6 @@ size_t spectral_source_bytes(const stn_task *task, const spectral_shape *shape) 
 stn_status spectral_make_source(stn_plan *plan, spectral_state *state, size_t *bytes, stn_error *error) {
     if (!state->source.has) return STN_OK;
     place_source(&plan->task, &state->shape, &state->source, bytes);
-    if (state->shape.choice.decayed_solver) STN_TRY(spectral_make_decayed_modes(plan, state, error));
     return make_kernels(plan, state, error);
 }
 

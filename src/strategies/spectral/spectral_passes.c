@@ -17,15 +17,6 @@
 
 /* ---- kernels --------------------------------------------------------------------------------- */
 
-void spectral_extension_params(const stn_extension *e, stn_text *params) {
-    stn_params_int(params, "EXTEND_REPEATS", e->repeats);
-    stn_params_int(params, "EXTEND_LOW", e->beyond[0]);
-    stn_params_int(params, "EXTEND_LOW_SIGN", e->sign[0]);
-    stn_params_int(params, "EXTEND_HIGH", e->beyond[1]);
-    stn_params_int(params, "EXTEND_HIGH_SIGN", e->sign[1]);
-    stn_params_int(params, "LINE_WHOLE", e->whole);
-}
-
 /* Whether some columns at the symbol have no points, only a source. */
 static bool has_columns_without_points(const spectral_shape *shape) {
     const spectral_choice *c = &shape->choice;
@@ -47,7 +38,7 @@ static stn_status make_pass(stn_plan *plan, const spectral_state *state, spectra
     stn_params_begin(&params);
     stn_params_elements(&params, task->dtype);
     stn_shared_fft_params(line, &params);
-    spectral_extension_params(&shape->axis[pass->axis], &params);
+    stn_extension_params(&shape->axis[pass->axis], &params);
     stn_params_int(&params, "SPECTRUM_GROUP", shape->choice.group);
     const char *name = "spectral_rows";
     bool rows = pass->axis == 2;
@@ -246,18 +237,6 @@ stn_status spectral_make_tables(stn_plan *plan, spectral_state *state, stn_error
 }
 
 /* ---- launches -------------------------------------------------------------------------------- */
-
-stn_status spectral_launch(const stn_plan *plan, const spectral_state *state, int axis, const stn_kernel *kernel,
-                           int64_t blocks, void *arguments, void *stream, stn_error *error) {
-    const stn_shared_fft *line = &state->shape.line[axis];
-    stn_launch how = {.grid = {(unsigned)blocks, 1, 1}, .stream = stream};
-    how.block[0] = (unsigned)(line->threads * line->lines);
-    how.block[1] = how.block[2] = 1;
-    how.grid[0] *= (unsigned)line->shares;
-    if (line->shares > 1) how.cluster = (unsigned)line->shares;
-    how.shared = stn_shared_fft_bytes(line, spectral_wide(&plan->task));
-    return stn_module_launch(kernel->module, &how, arguments, error);
-}
 
 static const void *table(const spectral_state *state, size_t at) { return (const unsigned char *)state->tables + at; }
 

@@ -49,10 +49,13 @@ typedef struct spectral_state {
     double largest, decay_bound; /* Largest |K|; see stn_symbol_decay_threshold. */
 } spectral_state;
 
-void spectral_extension_params(const stn_extension *extension, stn_text *params);
 /* Launches a rows or columns kernel with this number of blocks. */
-stn_status spectral_launch(const stn_plan *plan, const spectral_state *state, int axis, const struct stn_kernel *kernel,
-                           int64_t blocks, void *arguments, void *stream, stn_error *error);
+static inline stn_status spectral_launch(const stn_plan *plan, const spectral_state *state, int axis,
+                                         const struct stn_kernel *kernel, int64_t blocks, void *arguments, void *stream,
+                                         stn_error *error) {
+    return stn_shared_fft_launch(&state->shape.line[axis], spectral_wide(&plan->task), kernel, blocks, arguments,
+                                 stream, error);
+}
 
 /* ---- spectral_passes.c: kernels of all passes, in order -------------------------------------- */
 stn_status spectral_make_passes(stn_plan *plan, spectral_state *state, stn_error *error);

@@ -1,5 +1,5 @@
-/* Chooses the lengths of the periodic domain, the retained frequencies and the launch
- * dimensions. */
+/* Chooses the lengths of the periodic domain, the retained frequencies and the launch dimensions,
+ * and lays out the spectrum. */
 #include "strategies/spectral/spectral_shape.h"
 
 #include <math.h>
@@ -7,8 +7,6 @@
 #include <string.h>
 
 #include "base/arith.h"
-
-bool spectral_wide(const stn_task *task) { return task->dtype == STN_F64; }
 
 double spectral_decay_bound(const stn_task *task, double largest) {
     return stn_symbol_decay_threshold(largest, task->steps, stn_symbol_bits(task->dtype));
@@ -253,6 +251,59 @@ size_t spectral_variants(const stn_task *task, const stn_machine *machine, const
     return count;
 }
 
+/* ---- slabs ----------------------------------------------------------------------------------- */
+
+enum { SKIP = 64 }; /* Alignment of the data stored in the output, in bytes. */
+
+static int cell_of(const stn_task *task) { return spectral_wide(task) ? 16 : 8; }
+static int64_t across_of(const spectral_choice *c) {
+    return 2 * c->kept[1] > c->length[1] ? c->length[1] : 2 * c->kept[1] - 1;
+}
+
+/* Whether the output's rows may store complex numbers of the arithmetic type until the results are
+ * written. */
+static bool output_serves(const stn_task *task) {
+    const int cell = cell_of(task);
+    return task->alignment >= cell && (int)stn_dtype_size(task->dtype) * 2 == cell && !task->sum;
+}
+static bool is_uneven(const stn_task *task) {
+    return task->out_stride[0] % 2 || task->out_stride[1] % 2 || (task->batch > 1 && task->out_batch_stride % 2);
+}
+
+static void make_slabs(const stn_task *task, spectral_shape *s) {
+    spectral_slabs *slabs = &s->slabs;
+    const int cell = cell_of(task), low = spectral_frozen(&s->axis[2], 0), high = spectral_frozen(&s->axis[2], 1);
+    *slabs = (spectral_slabs){.line = SPECTRAL_MEMORY_LINE / cell};
+    slabs->skip = low ? SKIP / (cell / 2) : 0;
+    const int64_t room = (task->n[2] - slabs->skip - high - is_uneven(task)) / 2;
+    if (output_serves(task))
+        slabs->held = (int)(stn_max(0, stn_min(room, s->choice.kept[2])) / slabs->line * slabs->line);
+    slabs->uneven = slabs->held && is_uneven(task);
+    slabs->pitch = stn_round_up(s->choice.kept[2] - slabs->held, slabs->line);
+    slabs->plane = slabs->pitch * task->n[1];
+    slabs->across = across_of(&s->choice);
+    slabs->rest = (size_t)stn_round_up(slabs->plane * task->n[0] * task->batch * cell, 256);
+    slabs->bytes = slabs->rest + (size_t)((int64_t)s->choice.slab * slabs->line * slabs->across * task->n[0] * cell);
+}
+
+bool spectral_next_slab(const spectral_shape *s, bool decayed_solver, spectral_slab *slab) {
+    const spectral_choice *c = &s->choice;
+    const int kept = c->kept[2], line = s->slabs.line, first = slab->first + slab->count;
+    const int with_points = decayed_solver ? (int)stn_min(kept, stn_round_up(c->with_points[2], line)) : kept;
+    const int bounds[] = {s->slabs.held, with_points, kept};
+    int begin = 0, end = kept;
+    if (first >= kept) return false;
+    for (int i = 0; i < 3; i++) {
+        if (bounds[i] <= first) begin = (int)stn_max(begin, bounds[i]);
+        if (bounds[i] > first) end = (int)stn_min(end, bounds[i]);
+    }
+    const int64_t tiles = stn_div_up(end - begin, line), parts = stn_div_up(tiles, c->slab);
+    int64_t cut = begin;
+    for (int64_t i = 1; cut <= first; i++) cut = begin + i * tiles / parts * line;
+    *slab = (spectral_slab){first, (int)stn_min(cut, end) - first, first < s->slabs.held, first < with_points};
+    return true;
+}
+
 /* ---- the whole shape ------------------------------------------------------------------------- */
 
 /* Bytes of shared memory besides the lines of a marching loop down columns. */
@@ -339,21 +390,11 @@ void spectral_shape_make(const stn_task *task, const stn_machine *machine, const
     s->width = stn_round_up(choice->kept[2], choice->decayed_solver ? line : spectral_tiled(choice) ? 8 : 4);
     s->pitch = s->width * s->strips;
     s->rows = task->n[1];
-    if (s->last == 0) {
-        int64_t kept = choice->kept[1];
-        s->rows = stn_max(s->rows, 2 * kept > domain[1] ? domain[1] : 2 * kept - 1);
-    }
+    if (s->last == 0) s->rows = stn_max(s->rows, across_of(choice));
     s->plane = stn_div_up(s->rows, choice->group) * choice->group * s->pitch;
     s->grid = s->plane * task->n[0];
-    s->columns = choice->kept[2];
-    if (s->last == 0)
-        s->columns = s->pitch * (2 * (int64_t)choice->kept[1] > domain[1] ? domain[1] : 2 * choice->kept[1] - 1);
-    if (spectral_in_slabs(choice)) spectral_slabs_make(task, s);
+    s->columns = s->last == 0 ? s->pitch * across_of(choice) : choice->kept[2];
+    if (spectral_in_slabs(choice)) make_slabs(task, s);
     if (lines) make_rows(task, machine, s);
     if (lines || spectral_tiled(choice)) make_columns(task, machine, s);
-}
-
-size_t spectral_workspace(const stn_task *task, const spectral_shape *s) {
-    if (spectral_in_slabs(&s->choice)) return s->slabs.bytes;
-    return (size_t)(s->grid * task->batch) * (spectral_wide(task) ? 16 : 8) * (task->snapshots > 1 ? 2 : 1);
 }

@@ -39,6 +39,8 @@ typedef struct spectral_choice {
     int step[2];
 } spectral_choice;
 
+enum { SPECTRAL_MEMORY_LINE = 128 }; /* Bytes that are read together. */
+
 /* 3D slabs: if lines along y are longer than the grid, they exist for a few neighbouring
  * frequencies along x at a time. Frequencies of rows are stored in the output's rows, as many as
  * fit, until these are written; the others in the workspace. */
@@ -73,7 +75,8 @@ typedef struct spectral_shape {
     spectral_slabs slabs;
 } spectral_shape;
 
-bool spectral_wide(const stn_task *task); /* Computed in f64. */
+/* Whether the task is computed in f64. */
+static inline bool spectral_wide(const stn_task *task) { return task->dtype == STN_F64; }
 /* The task with all steps from its input to its last snapshot. It shares the taps of the
  * original. */
 stn_task spectral_run(const stn_task *task);
@@ -117,6 +120,8 @@ bool spectral_choose_tiles(const stn_task *task, const stn_machine *machine, con
 /* Smaller tiles to be timed; returns their number. */
 size_t spectral_tile_variants(const stn_task *task, const stn_machine *machine, const spectral_choice *whole,
                               const spectral_choice *tiles, spectral_choice *list, size_t most);
+/* Whether the tiles have room for the reach of these weights. */
+bool spectral_tiles_serve(const stn_task *task, const spectral_choice *choice);
 static inline bool spectral_tiled(const spectral_choice *choice) { return choice->step[0] > 0; }
 /* ---- spectral_slabs.c ------------------------------------------------------------------------ */
 
@@ -124,16 +129,6 @@ static inline bool spectral_tiled(const spectral_choice *choice) { return choice
  * timed. Returns their number. */
 size_t spectral_choose_slabs(const stn_task *task, const stn_machine *machine, const spectral_choice *whole,
                              spectral_choice *choice, spectral_choice *list, size_t most);
-void spectral_slabs_make(const stn_task *task, spectral_shape *shape);
-static inline bool spectral_in_slabs(const spectral_choice *choice) { return choice->slab > 0; }
-typedef struct spectral_slab {
-    int first, count; /* Frequencies along x. */
-    /* held: stored in the output. with_points: some have points, or the recursion does not serve
-     * those without. */
-    bool held, with_points;
-} spectral_slab;
-/* The next slab, from {0} on; false: there is none. */
-bool spectral_next_slab(const spectral_shape *shape, bool decayed_solver, spectral_slab *slab);
 /* spectral_boundary_source.c: bytes of the workspace for the source of fixed and constant sides. */
 size_t spectral_source_bytes(const stn_task *task, const spectral_shape *shape);
 /* ---- column_parts.c: columns of one step of many taps, in at most SPECTRAL_PARTS parts ------- */
@@ -151,6 +146,10 @@ static inline bool spectral_in_parts(const spectral_choice *choice) { return cho
 static inline int64_t spectral_parts_step(const stn_task *task, const spectral_choice *choice) {
     return (task->n[1] + choice->parts - 1) / choice->parts; /* Correct points of a part. */
 }
+/* ---- marching_columns.c: columns of tiles ---------------------------------------------------- */
+
+/* Waves of blocks, at least, that chunks of columns are to make. */
+enum { SPECTRAL_WAVES = 3 };
 /* Bytes of shared memory of a block of columns in addition to its lines. */
 size_t spectral_march_carry(const stn_task *task, const spectral_choice *choice, const stn_extension *axis, int lines);
 /* Bytes for all segments' factors in addition to `used` bytes, if they fit; else 0. */
@@ -163,8 +162,6 @@ double spectral_march_imbalance(const stn_task *task, const stn_machine *machine
 /* Bytes in the workspace, behind the spectrum, for copies of the rows around the first points of
  * chunks. */
 size_t spectral_march_chunk_halos(const stn_task *task, const spectral_shape *shape);
-/* Whether the tiles have room for the reach of these weights. */
-bool spectral_tiles_serve(const stn_task *task, const spectral_choice *choice);
 
 /* ---- spectral_shape.c ------------------------------------------------------------------------ */
 
@@ -172,10 +169,22 @@ bool spectral_tiles_serve(const stn_task *task, const spectral_choice *choice);
  * always. */
 void spectral_shape_make(const stn_task *task, const stn_machine *machine, const spectral_choice *choice, bool lines,
                          spectral_shape *shape);
+static inline bool spectral_in_slabs(const spectral_choice *choice) { return choice->slab > 0; }
+typedef struct spectral_slab {
+    int first, count; /* Frequencies along x. */
+    /* held: stored in the output. with_points: some have points, or the recursion does not serve
+     * those without. */
+    bool held, with_points;
+} spectral_slab;
+/* The next slab, from {0} on; false: there is none. */
+bool spectral_next_slab(const spectral_shape *shape, bool decayed_solver, spectral_slab *slab);
 /* Whether a block has enough shared memory for its columns, once they are laid out. */
 bool spectral_columns_fit(const spectral_shape *shape);
 /* Bytes of the spectra of all grids; for a stack of snapshots twice that. */
-size_t spectral_workspace(const stn_task *task, const spectral_shape *shape);
+static inline size_t spectral_workspace(const stn_task *task, const spectral_shape *shape) {
+    if (spectral_in_slabs(&shape->choice)) return shape->slabs.bytes;
+    return (size_t)(shape->grid * task->batch) * (spectral_wide(task) ? 16 : 8) * (task->snapshots > 1 ? 2 : 1);
+}
 /* Whether points of a fixed side keep their values. */
 static inline bool spectral_frozen(const stn_extension *e, int side) {
     return !e->repeats && e->sign[side] < 0 && e->beyond[side] == 0;

@@ -1,5 +1,5 @@
-/* The middle passes of 3D grids in slabs of frequencies along x, which saves workspace; see
- * spectral_shape.h. */
+/* The middle passes of 3D grids in slabs of frequencies along x, which saves workspace: choice and
+ * launches; see spectral_shape.h. */
 #include <math.h>
 
 #include "base/arith.h"
@@ -8,8 +8,6 @@
 #include "plan/plan.h"
 #include "strategies/spectral/spectral_passes.h"
 
-/* Bytes that are read together, and alignment of the data stored in the output. */
-enum { LINE = 128, SKIP = 64 };
 /* Fractions of a grid's size: the most workspace of a plan if possible, the most of a slab
  * otherwise, and the least workspace for which slabs are worthwhile. */
 #define ROOM 0.99
@@ -21,58 +19,6 @@ enum { LINE = 128, SKIP = 64 };
 #define SAVES 0.85
 
 static int cell_of(const stn_task *task) { return spectral_wide(task) ? 16 : 8; }
-static int64_t across_of(const spectral_choice *c) {
-    return 2 * c->kept[1] > c->length[1] ? c->length[1] : 2 * c->kept[1] - 1;
-}
-static size_t slab_bytes(const stn_task *task, const spectral_choice *c, int64_t width) {
-    return (size_t)(width * across_of(c) * task->n[0] * cell_of(task));
-}
-
-/* ---- layout ---------------------------------------------------------------------------------- */
-
-/* Whether the output's rows may store complex numbers of the arithmetic type until the results are
- * written. */
-static bool output_serves(const stn_task *task) {
-    const int cell = cell_of(task);
-    return task->alignment >= cell && (int)stn_dtype_size(task->dtype) * 2 == cell && !task->sum;
-}
-static bool is_uneven(const stn_task *task) {
-    return task->out_stride[0] % 2 || task->out_stride[1] % 2 || (task->batch > 1 && task->out_batch_stride % 2);
-}
-
-void spectral_slabs_make(const stn_task *task, spectral_shape *s) {
-    spectral_slabs *slabs = &s->slabs;
-    const int cell = cell_of(task), low = spectral_frozen(&s->axis[2], 0), high = spectral_frozen(&s->axis[2], 1);
-    *slabs = (spectral_slabs){.line = LINE / cell};
-    slabs->skip = low ? SKIP / (cell / 2) : 0;
-    const int64_t room = (task->n[2] - slabs->skip - high - is_uneven(task)) / 2;
-    if (output_serves(task))
-        slabs->held = (int)(stn_max(0, stn_min(room, s->choice.kept[2])) / slabs->line * slabs->line);
-    slabs->uneven = slabs->held && is_uneven(task);
-    slabs->pitch = stn_round_up(s->choice.kept[2] - slabs->held, slabs->line);
-    slabs->plane = slabs->pitch * task->n[1];
-    slabs->across = across_of(&s->choice);
-    slabs->rest = (size_t)stn_round_up(slabs->plane * task->n[0] * task->batch * cell, 256);
-    slabs->bytes = slabs->rest + slab_bytes(task, &s->choice, (int64_t)s->choice.slab * slabs->line);
-}
-
-bool spectral_next_slab(const spectral_shape *s, bool decayed_solver, spectral_slab *slab) {
-    const spectral_choice *c = &s->choice;
-    const int kept = c->kept[2], line = s->slabs.line, first = slab->first + slab->count;
-    const int with_points = decayed_solver ? (int)stn_min(kept, stn_round_up(c->with_points[2], line)) : kept;
-    const int bounds[] = {s->slabs.held, with_points, kept};
-    int begin = 0, end = kept;
-    if (first >= kept) return false;
-    for (int i = 0; i < 3; i++) {
-        if (bounds[i] <= first) begin = (int)stn_max(begin, bounds[i]);
-        if (bounds[i] > first) end = (int)stn_min(end, bounds[i]);
-    }
-    const int64_t tiles = stn_div_up(end - begin, line), parts = stn_div_up(tiles, c->slab);
-    int64_t cut = begin;
-    for (int64_t i = 1; cut <= first; i++) cut = begin + i * tiles / parts * line;
-    *slab = (spectral_slab){first, (int)stn_min(cut, end) - first, first < s->slabs.held, first < with_points};
-    return true;
-}
 
 /* ---- choosing -------------------------------------------------------------------------------- */
 
@@ -89,7 +35,7 @@ static bool choose_width(const stn_task *task, const stn_machine *machine, const
     if (!spectral_wide(task) && choice->column_lines > 8)
         choice->column_lines = 8, choice->row_blocks = 6, choice->column_blocks = 4;
     spectral_shape_make(task, machine, choice, false, &s);
-    const double each = (double)slab_bytes(task, choice, s.slabs.line);
+    const double each = (double)(s.slabs.bytes - s.slabs.rest);
     double room = ROOM * grid * (double)task->batch - source - (double)s.slabs.rest;
     if (room < each) room = SLAB * grid;
     choice->slab = (uint8_t)stn_max(1, stn_min((int64_t)(room / each), UINT8_MAX));
@@ -107,7 +53,7 @@ static size_t variants(const stn_task *task, const stn_machine *machine, const s
         uint8_t slab; /* In memory lines; 0: as chosen. */
         bool rows;    /* Switches between recursion by columns and by rows. */
     } ways[] = {{2, true}, {0, true}, {4, false}, {8, false}, {2, false}, {1, false}, {12, false}};
-    const int lines = (int)stn_div_up(choice->kept[2], LINE / cell_of(task));
+    const int lines = (int)stn_div_up(choice->kept[2], SPECTRAL_MEMORY_LINE / cell_of(task));
     size_t count = 0;
     for (size_t i = 0; i < sizeof ways / sizeof *ways && count < most; i++) {
         spectral_choice c = *choice;

@@ -10,9 +10,7 @@
 #include "base/arith.h"
 #include "strategies/spectral/spectral_shape.h"
 
-enum { LEAST_STEP = 16, MOST_TILES = 4096, WAVES = 3, SHARED_PART = 8, MOST_POINTS = 1 << 29 };
-/* Must take at most this fraction of another time, as the estimates have errors. */
-#define CLEARLY 0.87
+enum { LEAST_STEP = 16, MOST_TILES = 4096, MOST_POINTS = 1 << 29 };
 #define PIECE 128 /* Bytes of a row of the spectrum that a block of columns reads together. */
 
 /* Factor of a pass's time if few blocks fit on a multiprocessor, so that loads of one do not
@@ -80,68 +78,6 @@ static double choose_steps(int64_t n, int64_t tiles, const stn_reach *reach, con
 /* Whether tiles apply: sides that only mirror or wrap, and one output grid. */
 static bool for_tiles(const stn_task *task) {
     return task->rank == 2 && task->snapshots == 1 && spectral_sides_are_even(task);
-}
-
-size_t spectral_march_carry(const stn_task *task, const spectral_choice *choice, const stn_extension *axis, int lines) {
-    const int carry = choice->length[1] - choice->step[0];
-    const int points = 2 * carry + (axis->repeats ? carry - choice->before[1] : 0);
-    return (size_t)(points * lines) * (spectral_wide(task) ? 16 : 8);
-}
-
-size_t spectral_march_factors(const stn_task *task, const stn_machine *machine, const spectral_shape *shape, int lines,
-                              size_t used) {
-    const size_t factor = (shape->symbol.plain ? 8 : 16) / (spectral_wide(task) ? 1 : 2);
-    const size_t bytes = shape->symbol.taps ? 0 : (size_t)(shape->choice.length[1] * lines) * factor;
-    return used + bytes <= machine->shared_per_block ? bytes : 0;
-}
-
-/* Number of chunks of `each` segments down a column; the last chunk may be shorter. It must contain
- * all points that the others read from it; else 0. */
-static int64_t chunks_of(const stn_task *task, const spectral_shape *shape, int64_t each) {
-    const int64_t count = stn_div_up(shape->segments, each), step = shape->choice.step[0];
-    return task->n[1] - (count - 1) * each * step > shape->choice.length[1] - step ? count : 0;
-}
-
-/* Time of these chunks in units of a segment's time, with as many blocks as fit running at once; a
- * partial last wave takes most of a whole one. Each chunk first computes the values that all its
- * segments share (half of a segment's work for a taps' line), and ends with a segment at a side. */
-static double time_of_chunks(const stn_machine *machine, const spectral_shape *shape, int64_t blocks, int64_t count) {
-    const double slots = (double)machine->multiprocessors * shape->line[1].blocks;
-    const double waves = (double)(count * blocks) / slots, overhead = shape->symbol.taps ? 0.9 : 0.7;
-    return (0.75 * ceil(waves) + 0.25 * fmax(1, waves)) * ((double)stn_div_up(shape->segments, count) + overhead);
-}
-
-/* Enough blocks for three waves, so that the last blocks do not run alone, as long as chunks share
- * little; fewer if that is clearly faster. */
-int spectral_march_chunks(const stn_task *task, const stn_machine *machine, const spectral_shape *shape) {
-    const stn_shared_fft *line = &shape->line[1];
-    const int64_t slots = (int64_t)machine->multiprocessors * line->blocks, step = shape->choice.step[0];
-    const int64_t blocks = stn_div_up(shape->pitch, line->lines) * task->batch, carry = shape->choice.length[1] - step;
-    if (blocks >= WAVES * slots) return 1;
-    const int64_t wanted = stn_div_up(WAVES * slots, blocks), most = task->n[1] / (SHARED_PART * (carry + 1));
-    int64_t most_chunks = 0, best = 0;
-    double lowest = INFINITY;
-    for (int64_t chunks = stn_min(wanted, stn_min(most, shape->segments / 2)); chunks > 1; chunks--) {
-        const int64_t count = chunks_of(task, shape, stn_div_up(shape->segments, chunks));
-        if (!count) continue;
-        if (!most_chunks) most_chunks = count, lowest = CLEARLY * time_of_chunks(machine, shape, blocks, count);
-        if (shape->choice.waves) break;
-        const double time = time_of_chunks(machine, shape, blocks, count);
-        if (time < lowest) lowest = time, best = count;
-    }
-    return (int)stn_max(best ? best : most_chunks, 1);
-}
-
-double spectral_march_imbalance(const stn_task *task, const stn_machine *machine, const spectral_shape *shape) {
-    const int64_t blocks = stn_div_up(shape->pitch, shape->line[1].lines) * task->batch;
-    const double slots = (double)machine->multiprocessors * shape->line[1].blocks;
-    return time_of_chunks(machine, shape, blocks, shape->chunks) * slots / (double)(blocks * shape->segments);
-}
-
-size_t spectral_march_chunk_halos(const stn_task *task, const spectral_shape *shape) {
-    const int carry = shape->choice.length[1] - shape->choice.step[0];
-    if (shape->chunks == 1) return 0;
-    return (size_t)(shape->chunks * carry * shape->pitch * task->batch) * (spectral_wide(task) ? 16 : 8);
 }
 
 bool spectral_tiles_serve(const stn_task *task, const spectral_choice *choice) {
@@ -229,7 +165,7 @@ size_t spectral_tile_variants(const stn_task *task, const stn_machine *machine, 
     stn_reach reach[2];
     find_reach(task, reach);
     /* Chunks for this number of waves. */
-    if (most > 0) list[count] = *tiles, list[count++].waves = WAVES;
+    if (most > 0) list[count] = *tiles, list[count++].waves = SPECTRAL_WAVES;
     for (size_t i = 0; i < sizeof ways / sizeof *ways && count < most; i++)
         count +=
             choose_by(task, machine, whole, reach, (int[2]){ways[i][0] * now[0], ways[i][1] * now[1]}, &list[count]);
