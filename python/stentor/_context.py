@@ -45,7 +45,7 @@ class Context:
         options.device = lib.STN_DEVICE_AUTO if device is None else lib.STN_DEVICE_HOST if device == HOST else device + 1
         made, error = ffi.new('stn_context **'), new_error()
         check(lib.stn_context_create(options, made, error), error)
-        del kept  # until here
+        del kept  # not freed before this point
         self.handle = made[0]
         self.device = device
 

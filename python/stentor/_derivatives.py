@@ -27,14 +27,14 @@ def sobel(input: Any, axis: int = -1, output: Any = None, mode: Mode = 'reflect'
     Parameters
     ----------
     input, output, mode, cval, steps, local, out, boundary, progress
-        As of `correlate`.
+        As for `correlate`.
     axis : int, optional
         The axis of the derivative, by default the last.
 
     Returns
     -------
     array
-        Of the kind of `input`, where `input` is.
+        Of the same library and on the same device as `input`.
 
     Examples
     --------
@@ -53,14 +53,14 @@ def prewitt(input: Any, axis: int = -1, output: Any = None, mode: Mode = 'reflec
     Parameters
     ----------
     input, output, mode, cval, steps, local, out, boundary, progress
-        As of `correlate`.
+        As for `correlate`.
     axis : int, optional
         The axis of the derivative, by default the last.
 
     Returns
     -------
     array
-        Of the kind of `input`, where `input` is.
+        Of the same library and on the same device as `input`.
 
     Examples
     --------
@@ -101,14 +101,14 @@ def laplace(input: Any, output: Any = None, mode: Mode = 'reflect', cval: float 
     Parameters
     ----------
     input, output, mode, cval, steps, local, out, boundary, progress
-        As of `correlate`.
+        As for `correlate`.
     axes : sequence of int, optional
         By default all. More than three are added up one at a time.
 
     Returns
     -------
     array
-        Of the kind of `input`, where `input` is.
+        Of the same library and on the same device as `input`.
 
     Examples
     --------
@@ -163,7 +163,7 @@ def generic_laplace(input: Any, derivative2: Callable, output: Any = None, mode:
     Parameters
     ----------
     input, output, mode, cval
-        As of `correlate`; `output` also of PyTorch or CuPy.
+        As for `correlate`; `output` also of PyTorch or CuPy.
     derivative2 : callable
         ``derivative2(input, axis, output, mode, cval, *extra_arguments, **extra_keywords)`` fills `output` where that is an array,
         and otherwise returns a new array of that dtype. On a GPU `output` is None.
@@ -175,7 +175,7 @@ def generic_laplace(input: Any, derivative2: Callable, output: Any = None, mode:
     Returns
     -------
     array
-        Of the kind of `input`, where `input` is.
+        Of the same library and on the same device as `input`.
 
     Examples
     --------
@@ -196,7 +196,7 @@ def generic_gradient_magnitude(input: Any, derivative: Callable, output: Any = N
     Parameters
     ----------
     input, output, mode, cval
-        As of `correlate`; `output` also of PyTorch or CuPy.
+        As for `correlate`; `output` also of PyTorch or CuPy.
     derivative : callable
         ``derivative(input, axis, output, mode, cval, *extra_arguments, **extra_keywords)`` fills `output` where that is an array,
         and otherwise returns a new array of that dtype, which is changed afterwards. On a GPU `output` is None.
@@ -208,7 +208,7 @@ def generic_gradient_magnitude(input: Any, derivative: Callable, output: Any = N
     Returns
     -------
     array
-        Of the kind of `input`, where `input` is.
+        Of the same library and on the same device as `input`.
 
     Examples
     --------
@@ -227,7 +227,7 @@ def gaussian_laplace(input: Any, sigma: Numbers, output: Any = None, mode: Mode 
     Parameters
     ----------
     input, output, mode, cval
-        As of `correlate`.
+        As for `correlate`.
     sigma : float or sequence of float
         The standard deviation, in points; by axis or one for all.
     axes : sequence of int, optional
@@ -238,7 +238,7 @@ def gaussian_laplace(input: Any, sigma: Numbers, output: Any = None, mode: Mode 
     Returns
     -------
     array
-        Of the kind of `input`, where `input` is.
+        Of the same library and on the same device as `input`.
 
     Examples
     --------
@@ -261,7 +261,7 @@ def gaussian_gradient_magnitude(input: Any, sigma: Numbers, output: Any = None, 
     Parameters
     ----------
     input, output, mode, cval
-        As of `correlate`.
+        As for `correlate`.
     sigma : float or sequence of float
         The standard deviation, in points, by axis of the array or one for all.
     axes : sequence of int, optional
@@ -272,7 +272,7 @@ def gaussian_gradient_magnitude(input: Any, sigma: Numbers, output: Any = None, 
     Returns
     -------
     array
-        Of the kind of `input`, where `input` is.
+        Of the same library and on the same device as `input`.
 
     Examples
     --------

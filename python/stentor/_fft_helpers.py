@@ -97,7 +97,7 @@ def fftshift(x: Any, axes: Union[None, int, Sequence[int]] = None) -> Any:
     Returns
     -------
     array
-        A copy, of the kind of `x`, where `x` is.
+        A copy, of the same library and on the same device as `x`.
 
     Examples
     --------
@@ -121,7 +121,7 @@ def ifftshift(x: Any, axes: Union[None, int, Sequence[int]] = None) -> Any:
     Returns
     -------
     array
-        A copy, of the kind of `x`, where `x` is.
+        A copy, of the same library and on the same device as `x`.
 
     Examples
     --------
@@ -172,7 +172,7 @@ def prev_fast_len(target: int, real: bool = False) -> int:
     target : int
         Points that there are.
     real : bool, optional
-        As of `next_fast_len`.
+        As for `next_fast_len`.
 
     Returns
     -------

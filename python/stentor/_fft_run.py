@@ -145,7 +145,7 @@ class DeviceJob(Prepared):
         """From a view to the array of `shape` and `dtype` at `pointer`."""
         memory, kept = self.scratch(view)
         self.enqueue(view.pointer, pointer, view.stream, memory)
-        del kept  # until here
+        del kept  # not freed before this point
 
     def enqueue(self, source: int, target: int, stream: int, memory: int) -> None:
         if self.single is not None:
@@ -355,7 +355,7 @@ class HostCall:
         return out
 
     def finish(self) -> None:
-        """Nothing is under way once a call has returned."""
+        """A call on the host is complete when it returns: there is nothing to wait for."""
 
 
 def _on_host(x: np.ndarray, key: Tuple, sizes: Tuple[int, ...], where: Tuple[int, ...], kind: str, inverse: bool,

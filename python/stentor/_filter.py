@@ -357,7 +357,7 @@ class HostFilter:
             target /= divisor
 
     def finish(self) -> None:
-        """Nothing is under way once a call has returned."""
+        """A call on the host is complete when it returns: there is nothing to wait for."""
 
 
 class DeviceFilter(Prepared):
@@ -387,7 +387,7 @@ class DeviceFilter(Prepared):
         """From a view to the array at `pointer`."""
         memory, kept = self.scratch(view)
         self.enqueue(view.pointer, pointer, view.stream, memory)
-        del kept  # until here
+        del kept  # not freed before this point
 
     def enqueue(self, source: int, target: int, stream: int, memory: int) -> None:
         if self.single is not None:

@@ -67,7 +67,7 @@ def correlate(input: Any, weights: Any, output: Any = None, mode: Mode = 'reflec
     Returns
     -------
     array
-        Of the kind of `input`, where `input` is.
+        Of the same library and on the same device as `input`.
 
     Examples
     --------
@@ -94,12 +94,12 @@ def convolve(input: Any, weights: Any, output: Any = None, mode: Mode = 'reflect
     Parameters
     ----------
     input, weights, output, mode, cval, origin, axes, steps, local, out, boundary, progress, nan
-        As of `correlate`; the weights are mirrored, and complex ones not conjugated.
+        As for `correlate`; the weights are mirrored, and complex ones not conjugated.
 
     Returns
     -------
     array
-        Of the kind of `input`, where `input` is.
+        Of the same library and on the same device as `input`.
 
     Examples
     --------

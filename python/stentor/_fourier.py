@@ -41,7 +41,7 @@ class Layer(Prepared):
                 memory, kept = self.scratch(place)
                 execution.workspace, execution.stream = ffi.cast('void *', memory), ffi.cast('void *', place.stream)
             self._handle.run_execution(execution)
-            del kept  # until here
+            del kept  # not freed before this point
 
     def finish(self) -> None:
         if not self._on_host:

@@ -41,7 +41,7 @@ def gaussian_filter(input: Any, sigma: Numbers, order: Union[int, Sequence[int]]
     Parameters
     ----------
     input, output, mode, cval, steps, local, out, boundary, progress, nan
-        As of `correlate`.
+        As for `correlate`.
     sigma : float or sequence of float
         The standard deviation, in points; by axis or one for all. An axis with 0 is left alone.
     order : int or sequence of int, optional
@@ -56,7 +56,7 @@ def gaussian_filter(input: Any, sigma: Numbers, order: Union[int, Sequence[int]]
     Returns
     -------
     array
-        Of the kind of `input`, where `input` is.
+        Of the same library and on the same device as `input`.
 
     Examples
     --------

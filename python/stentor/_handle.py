@@ -153,5 +153,5 @@ def make_plan(context: Context, create, work, strategy=None, tune=False, first_r
     options.no_auto_workspace = context.device != HOST
     made, error = ffi.new('stn_plan **'), new_error()
     check(create(context.handle, work, options, made, error), error)
-    del name  # kept until here
+    del name  # not freed before this point
     return Handle(context, made[0])

@@ -23,7 +23,7 @@ def correlate1d(input: Any, weights: Any, axis: int = -1, output: Any = None, mo
     Parameters
     ----------
     input, output, mode, cval, steps, local, out, boundary, progress, nan
-        As of `correlate`.
+        As for `correlate`.
     weights : array_like
         Of one axis. Complex ones are conjugated.
     axis : int, optional
@@ -34,7 +34,7 @@ def correlate1d(input: Any, weights: Any, axis: int = -1, output: Any = None, mo
     Returns
     -------
     array
-        Of the kind of `input`, where `input` is.
+        Of the same library and on the same device as `input`.
 
     Examples
     --------
@@ -56,7 +56,7 @@ def convolve1d(input: Any, weights: Any, axis: int = -1, output: Any = None, mod
     Parameters
     ----------
     input, output, mode, cval, steps, local, out, boundary, progress, nan
-        As of `correlate`.
+        As for `correlate`.
     weights : array_like
         Of one axis.
     axis : int, optional
@@ -67,7 +67,7 @@ def convolve1d(input: Any, weights: Any, axis: int = -1, output: Any = None, mod
     Returns
     -------
     array
-        Of the kind of `input`, where `input` is.
+        Of the same library and on the same device as `input`.
 
     Examples
     --------
@@ -89,7 +89,7 @@ def gaussian_filter1d(input: Any, sigma: float, axis: int = -1, order: int = 0, 
     Parameters
     ----------
     input, output, mode, cval, steps, local, out, boundary, progress, nan
-        As of `correlate`.
+        As for `correlate`.
     sigma : float
         The standard deviation, in points; 0 leaves the array alone.
     axis : int, optional
@@ -104,7 +104,7 @@ def gaussian_filter1d(input: Any, sigma: float, axis: int = -1, order: int = 0, 
     Returns
     -------
     array
-        Of the kind of `input`, where `input` is.
+        Of the same library and on the same device as `input`.
 
     Examples
     --------
@@ -125,7 +125,7 @@ def uniform_filter1d(input: Any, size: int, axis: int = -1, output: Any = None, 
     Parameters
     ----------
     input, output, mode, cval, steps, local, out, boundary, progress, nan
-        As of `correlate`.
+        As for `correlate`.
     size : int
         Points along the axis.
     axis : int, optional
@@ -136,7 +136,7 @@ def uniform_filter1d(input: Any, size: int, axis: int = -1, output: Any = None, 
     Returns
     -------
     array
-        Of the kind of `input`, where `input` is.
+        Of the same library and on the same device as `input`.
 
     Examples
     --------

@@ -287,7 +287,7 @@ class Plan:
                 raise ValueError(f'x is on {self.device}, but source is elsewhere: give both on one device')
             check_view(other, 'source', self._shape, self._dtype)
             self._handle.run_with(view.pointer, other.pointer, target, stream, memory)
-        del kept  # until here
+        del kept  # not freed before this point
         return view.finish(made, stream) if out is None else out
 
     def _after_first(self, x: np.ndarray, result: np.ndarray) -> np.ndarray:

@@ -175,5 +175,5 @@ def stencil_plan(context: Context, request: Request, split: Split, strategy: Opt
     if warns:
         warn_of_growth(stencil, request.steps)
     handle = make_plan(context, lib.stn_plan_create, problem, strategy, tune, first_result, estimate_only)
-    del stencil  # kept until here
+    del stencil  # not freed before this point
     return handle

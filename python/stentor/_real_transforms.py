@@ -27,14 +27,14 @@ def dct(x: Any, type: int = 2, n: Optional[int] = None, axis: int = -1, norm: Op
     type : {1, 2, 3, 4}, optional
         Which transform. Type 1 takes two points or more.
     n : int, optional
-        Points along the axis: `x` is cut or filled with zeros to it.
+        Length of the transform: `x` is cropped or padded with zeros to it.
     axis : int, optional
         By default the last.
     norm : {'backward', 'ortho', 'forward'}, optional
-        Which way is divided by the number of points of the periodic line, 2 n but for type 1: back (the default), both by its root,
-        or forth.
+        Which transform is divided by the length N of the periodic extension (2 n, except for type
+        1): the inverse one (the default), both by sqrt(N), or the forward one.
     overwrite_x, workers : optional
-        Taken for scipy's sake; they change nothing.
+        Accepted for compatibility with scipy; they have no effect.
     orthogonalize : bool, optional
         Whether the first point or result (of type 1 the last one too) is scaled so that with norm 'ortho' the transform is orthogonal;
         by default with that norm.
@@ -42,7 +42,7 @@ def dct(x: Any, type: int = 2, n: Optional[int] = None, axis: int = -1, norm: Op
     Returns
     -------
     array
-        Of the kind of `x`, where `x` is.
+        Of the same library and on the same device as `x`.
 
     Examples
     --------
@@ -60,16 +60,16 @@ def dctn(x: Any, type: int = 2, s: Sizes = None, axes: Optional[Sequence[int]] =
     Parameters
     ----------
     x, type, norm, overwrite_x, workers, orthogonalize
-        As of `dct`.
+        As for `dct`.
     s : sequence of int, optional
-        Points along each axis: `x` is cut or filled with zeros to it.
+        Length of the transform by axis: `x` is cropped or padded with zeros to it.
     axes : sequence of int, optional
-        By default all, or the last ones that `s` has entries for.
+        By default all axes, or the last len(s) axes if `s` is given.
 
     Returns
     -------
     array
-        Of the kind of `x`, where `x` is.
+        Of the same library and on the same device as `x`.
 
     Examples
     --------
@@ -88,16 +88,16 @@ def idct(x: Any, type: int = 2, n: Optional[int] = None, axis: int = -1, norm: O
     Parameters
     ----------
     x, type, norm, overwrite_x, workers, orthogonalize
-        As of `dct`.
+        As for `dct`.
     n : int, optional
-        Points along the axis: `x` is cut or filled with zeros to it.
+        Length of the transform: `x` is cropped or padded with zeros to it.
     axis : int, optional
         By default the last.
 
     Returns
     -------
     array
-        Of the kind of `x`, where `x` is.
+        Of the same library and on the same device as `x`.
 
     Examples
     --------
@@ -115,16 +115,16 @@ def idctn(x: Any, type: int = 2, s: Sizes = None, axes: Optional[Sequence[int]] 
     Parameters
     ----------
     x, type, norm, overwrite_x, workers, orthogonalize
-        As of `dct`.
+        As for `dct`.
     s : sequence of int, optional
-        Points along each axis: `x` is cut or filled with zeros to it.
+        Length of the transform by axis: `x` is cropped or padded with zeros to it.
     axes : sequence of int, optional
-        By default all, or the last ones that `s` has entries for.
+        By default all axes, or the last len(s) axes if `s` is given.
 
     Returns
     -------
     array
-        Of the kind of `x`, where `x` is.
+        Of the same library and on the same device as `x`.
 
     Examples
     --------
@@ -143,16 +143,17 @@ def dst(x: Any, type: int = 2, n: Optional[int] = None, axis: int = -1, norm: Op
     Parameters
     ----------
     x, type, norm, overwrite_x, workers, orthogonalize
-        As of `dct`; the point that is scaled is the last, and of type 1 there is none and one point will do.
+        As for `dct`, but the last point is
+        scaled; type 1 scales no point and takes one point or more.
     n : int, optional
-        Points along the axis: `x` is cut or filled with zeros to it.
+        Length of the transform: `x` is cropped or padded with zeros to it.
     axis : int, optional
         By default the last.
 
     Returns
     -------
     array
-        Of the kind of `x`, where `x` is.
+        Of the same library and on the same device as `x`.
 
     Examples
     --------
@@ -170,16 +171,17 @@ def dstn(x: Any, type: int = 2, s: Sizes = None, axes: Optional[Sequence[int]] =
     Parameters
     ----------
     x, type, norm, overwrite_x, workers, orthogonalize
-        As of `dct`; the point that is scaled is the last, and of type 1 there is none and one point will do.
+        As for `dct`, but the last point is
+        scaled; type 1 scales no point and takes one point or more.
     s : sequence of int, optional
-        Points along each axis: `x` is cut or filled with zeros to it.
+        Length of the transform by axis: `x` is cropped or padded with zeros to it.
     axes : sequence of int, optional
-        By default all, or the last ones that `s` has entries for.
+        By default all axes, or the last len(s) axes if `s` is given.
 
     Returns
     -------
     array
-        Of the kind of `x`, where `x` is.
+        Of the same library and on the same device as `x`.
 
     Examples
     --------
@@ -198,16 +200,17 @@ def idst(x: Any, type: int = 2, n: Optional[int] = None, axis: int = -1, norm: O
     Parameters
     ----------
     x, type, norm, overwrite_x, workers, orthogonalize
-        As of `dct`; the point that is scaled is the last, and of type 1 there is none and one point will do.
+        As for `dct`, but the last point is
+        scaled; type 1 scales no point and takes one point or more.
     n : int, optional
-        Points along the axis: `x` is cut or filled with zeros to it.
+        Length of the transform: `x` is cropped or padded with zeros to it.
     axis : int, optional
         By default the last.
 
     Returns
     -------
     array
-        Of the kind of `x`, where `x` is.
+        Of the same library and on the same device as `x`.
 
     Examples
     --------
@@ -225,16 +228,17 @@ def idstn(x: Any, type: int = 2, s: Sizes = None, axes: Optional[Sequence[int]] 
     Parameters
     ----------
     x, type, norm, overwrite_x, workers, orthogonalize
-        As of `dct`; the point that is scaled is the last, and of type 1 there is none and one point will do.
+        As for `dct`, but the last point is
+        scaled; type 1 scales no point and takes one point or more.
     s : sequence of int, optional
-        Points along each axis: `x` is cut or filled with zeros to it.
+        Length of the transform by axis: `x` is cropped or padded with zeros to it.
     axes : sequence of int, optional
-        By default all, or the last ones that `s` has entries for.
+        By default all axes, or the last len(s) axes if `s` is given.
 
     Returns
     -------
     array
-        Of the kind of `x`, where `x` is.
+        Of the same library and on the same device as `x`.
 
     Examples
     --------

@@ -35,7 +35,7 @@ def _team(devices: Tuple[int, ...]) -> Any:
         numbers = ffi.new('int[]', [lib.STN_DEVICE_HOST if each == HOST else each + 1 for each in devices])
         made, error = ffi.new('stn_team **'), new_error()
         check(lib.stn_team_create(options, len(devices), numbers, made, error), error)
-        del kept  # until here
+        del kept  # not freed before this point
         _teams[devices] = made[0]
     return _teams[devices]
 
@@ -56,7 +56,7 @@ class TeamHandle:
         made, error = ffi.new('stn_team_plan **'), new_error()
         with _lock:
             check(lib.stn_team_plan_create(_team(devices), problem, options, made, error), error)
-        del name, stencil  # kept until here
+        del name, stencil  # not freed before this point
         self._plan = ffi.gc(made[0], lib.stn_team_plan_destroy)
         self._error = error
 

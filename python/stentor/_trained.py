@@ -54,7 +54,7 @@ class Trained(Prepared):
             elif self.bytes or place.stream:
                 memory, kept = self.scratch(place)
                 plan.handle.enqueue(source, target, place.stream, memory)
-                del kept  # until here
+                del kept  # not freed before this point
             else:  # nothing to keep: no memory, and a stream that no graph captures
                 plan.handle.enqueue(source, target)
 

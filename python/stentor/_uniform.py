@@ -26,7 +26,7 @@ def uniform_filter(input: Any, size: Union[int, Sequence[int]] = 3, output: Any 
     Parameters
     ----------
     input, output, mode, cval, steps, local, out, boundary, progress, nan
-        As of `correlate`.
+        As for `correlate`.
     size : int or sequence of int, optional
         Points along each axis, or one number for all; what is no whole number is cut to one. An axis with 1 or less is left alone.
     origin : int or sequence of int, optional
@@ -37,7 +37,7 @@ def uniform_filter(input: Any, size: Union[int, Sequence[int]] = 3, output: Any 
     Returns
     -------
     array
-        Of the kind of `input`, where `input` is.
+        Of the same library and on the same device as `input`.
 
     Examples
     --------

@@ -41,7 +41,7 @@ def fftconvolve(in1: Any, in2: Any, mode: str = 'full', axes: Axes = None) -> An
     Returns
     -------
     array
-        Of the kind of `in1`, where it is.
+        Of the same library and on the same device as `in1`.
 
     Examples
     --------
@@ -58,12 +58,12 @@ def oaconvolve(in1: Any, in2: Any, mode: str = 'full', axes: Axes = None) -> Any
     Parameters
     ----------
     in1, in2, mode, axes
-        As of `fftconvolve`. The axis along which blocks save most is cut into blocks.
+        As for `fftconvolve`. The axis along which blocks save most is cut into blocks.
 
     Returns
     -------
     array
-        Of the kind of `in1`, where it is.
+        Of the same library and on the same device as `in1`.
 
     Examples
     --------
@@ -82,14 +82,14 @@ def convolve(in1: Any, in2: Any, mode: str = 'full', method: str = 'auto') -> An
     in1, in2 : array_like
         Of as many axes.
     mode : {'full', 'same', 'valid'}, optional
-        As of `fftconvolve`.
+        As for `fftconvolve`.
     method : {'auto', 'direct', 'fft'}, optional
         By sums, by transforms, or as `choose_conv_method` says.
 
     Returns
     -------
     array
-        Of the kind of `in1`, where it is.
+        Of the same library and on the same device as `in1`.
 
     Examples
     --------
@@ -119,14 +119,14 @@ def correlate(in1: Any, in2: Any, mode: str = 'full', method: str = 'auto') -> A
     in1, in2 : array_like
         Of as many axes; `in2` is conjugated.
     mode : {'full', 'same', 'valid'}, optional
-        As of `fftconvolve`.
+        As for `fftconvolve`.
     method : {'auto', 'direct', 'fft'}, optional
-        As of `convolve`.
+        As for `convolve`.
 
     Returns
     -------
     array
-        Of the kind of `in1`, where it is.
+        Of the same library and on the same device as `in1`.
 
     Examples
     --------
@@ -152,7 +152,7 @@ def correlation_lags(in1_len: int, in2_len: int, mode: str = 'full') -> np.ndarr
     in1_len, in2_len : int
         Points of both.
     mode : {'full', 'same', 'valid'}, optional
-        As of `fftconvolve`.
+        As for `fftconvolve`.
 
     Returns
     -------
@@ -185,7 +185,7 @@ def choose_conv_method(in1: Any, in2: Any, mode: str = 'full', measure: bool = F
     in1, in2 : array_like
         Of as many axes.
     mode : {'full', 'same', 'valid'}, optional
-        As of `fftconvolve`.
+        As for `fftconvolve`.
     measure : bool, optional
         Whether to try both.
 

@@ -39,7 +39,7 @@ def stencil(x: torch.Tensor, weights: torch.Tensor, boundary: Union[str, Sequenc
         1 to 3 axes of odd extent; the middle has offset 0. Its values are read on the host at each call: keep it there, for a GPU's
         is waited for.
     boundary : str or sequence, optional
-        As of `stentor.Plan`.
+        As for `stentor.Plan`.
     steps : int, optional
         How many times it is applied.
 
