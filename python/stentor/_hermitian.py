@@ -1,4 +1,8 @@
-"""hfft, ihfft and those of several axes: the signal or the spectrum has the symmetry that makes the other one real."""
+"""hfft, ihfft and their versions for several axes: transforms of Hermitian signals.
+
+A Hermitian signal has a real spectrum. hfft is an inverse real transform of the conjugate signal,
+and ihfft the conjugate of a forward real transform, both with the opposite normalization.
+"""
 
 from typing import Any, Optional, Sequence
 
@@ -209,7 +213,7 @@ def ihfftn(x: Any, s: Sizes = None, axes: Optional[Sequence[int]] = None, norm: 
 
 
 def _forward(x: Any, s: Any, axes: Any, norm: Any, workers: Any, plan: Any, out: Any, single: bool) -> Any:
-    """The transform back of the conjugate, scaled as forth."""
+    """The inverse transform of the conjugate, with the scaling of the forward transform."""
     opened = open_array(x, 'x')
     if not isinstance(opened, Host):
         lazy = namespace_of(x, 'hfft').conj(x) if opened.dtype.startswith('complex') else x
@@ -220,7 +224,7 @@ def _forward(x: Any, s: Any, axes: Any, norm: Any, workers: Any, plan: Any, out:
 
 
 def _inverse(x: Any, s: Any, axes: Any, norm: Any, workers: Any, plan: Any, out: Any, single: bool) -> Any:
-    """The conjugate of the transform forth, scaled as back."""
+    """The conjugate of the forward transform, with the scaling of the inverse transform."""
     opened = open_array(x, 'x')
     if not isinstance(opened, Host):
         made = transform(x, s, axes, _swapped(norm), 'r2c', False, workers, plan, None, single)
@@ -238,5 +242,5 @@ def _inverse(x: Any, s: Any, axes: Any, norm: Any, workers: Any, plan: Any, out:
 
 
 def _swapped(norm: Any) -> Any:
-    """What is wrong stays so, for transform to refuse."""
+    """The opposite normalization. An invalid `norm` is returned as it is: transform refuses it."""
     return OTHER_WAY.get(norm, norm) if norm is None or isinstance(norm, str) else norm
