@@ -1,10 +1,11 @@
 """Fourier transforms, with the arguments and the meaning of ``scipy.fft``.
 
-Up to three axes are transformed at once, more one after the other. float16 and whole numbers are computed as scipy does: in
-float32 and float64.
+Up to three axes are transformed at once, further axes one group after the other. As in scipy,
+float16 is computed in float32, and integers in float64.
 
-On the host, sums on the way are never larger than results, so that a result that fits is right. NaN or infinity makes every
-number of its own line's transform NaN or infinite, where scipy may leave some finite, and touches no other line.
+On the host, intermediate sums are never larger than the results, so that a result that fits its
+type is right. A NaN or infinity makes every number of its own line's transform NaN or infinite,
+where scipy may leave some finite, and does not affect other lines.
 """
 
 from typing import Any, Optional, Sequence
@@ -59,7 +60,7 @@ def fft(x: Any, n: Optional[int] = None, axis: int = -1, norm: Optional[str] = N
 
 def ifft(x: Any, n: Optional[int] = None, axis: int = -1, norm: Optional[str] = None, overwrite_x: bool = False,
          workers: Optional[int] = None, *, plan: Any = None, out: Any = None) -> Any:
-    """Transform back along an axis, as ``scipy.fft.ifft``.
+    """Inverse-transform along an axis, as ``scipy.fft.ifft``.
 
     Parameters
     ----------
@@ -207,7 +208,7 @@ def fft2(x: Any, s: Sizes = None, axes: Sequence[int] = (-2, -1), norm: Optional
 
 def ifft2(x: Any, s: Sizes = None, axes: Sequence[int] = (-2, -1), norm: Optional[str] = None, overwrite_x: bool = False,
           workers: Optional[int] = None, *, plan: Any = None, out: Any = None) -> Any:
-    """Transform back along two axes, as ``scipy.fft.ifft2``.
+    """Inverse-transform along two axes, as ``scipy.fft.ifft2``.
 
     Parameters
     ----------
@@ -357,7 +358,7 @@ def fftn(x: Any, s: Sizes = None, axes: Optional[Sequence[int]] = None, norm: Op
 
 def ifftn(x: Any, s: Sizes = None, axes: Optional[Sequence[int]] = None, norm: Optional[str] = None, overwrite_x: bool = False,
           workers: Optional[int] = None, *, plan: Any = None, out: Any = None) -> Any:
-    """Transform back along several axes, as ``scipy.fft.ifftn``.
+    """Inverse-transform along several axes, as ``scipy.fft.ifftn``.
 
     Parameters
     ----------
