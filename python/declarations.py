@@ -3,7 +3,7 @@
 
 cffi loads this form without a compiler or a parser.
 
-    declarations.py stentor.h _abi.py CC...     CC: the C compiler, which expands the header's macros
+    declarations.py stentor.h _abi.py CC...     CC: the C compiler, which expands the macros
 """
 import pathlib
 import re

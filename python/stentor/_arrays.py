@@ -240,7 +240,8 @@ def _interface_device(x: Any) -> int:
 
 def _cupys(cupy: Any, stream: int) -> Any:
     """A CuPy stream object for a stream's handle."""
-    if not hasattr(cupy.cuda, 'Stream') or not hasattr(cupy.cuda.Stream, 'from_external'):  # before CuPy 14
+    # CuPy before version 14.
+    if not hasattr(cupy.cuda, 'Stream') or not hasattr(cupy.cuda.Stream, 'from_external'):
         return cupy.cuda.ExternalStream(stream)
 
     class Named:

@@ -1,4 +1,4 @@
-"""Boundary conditions: scipy.ndimage's modes, for all axes or by axis, and, beyond scipy, by side."""
+"""Boundary conditions: scipy.ndimage's modes, for all axes, by axis or, beyond scipy, by side."""
 
 from typing import Any, List, NamedTuple, Tuple
 
@@ -79,7 +79,7 @@ def axis_sides(mode: Any, cval: float, of: Argument) -> Sides:
 
 
 def sides_of(mode: Any, cval: float, axes: int, of: Argument = Argument('mode')) -> List[Sides]:
-    """The boundary of each of `axes` axes, from one for all axes or a sequence with one for each."""
+    """The boundary of each of `axes` axes, from one for all axes or a sequence of one each."""
     if isinstance(mode, str):
         return [axis_sides(mode, cval, of)] * axes
     try:

@@ -79,7 +79,8 @@ def _replaced(each: Pass, ignore_nan: bool, of_mask: bool) -> Pass:
             return Side(lib.STN_CONSTANT, 0.0 if missing else 1.0 if of_mask else value)
         return Side(kind, value)
 
-    return each._replace(sides=[(one(low), one(high)) for low, high in each.sides])  # type: ignore[arg-type]
+    return each._replace(
+        sides=[(one(low), one(high)) for low, high in each.sides])  # type: ignore[arg-type]
 
 
 def _odd_reach(passes: Sequence[Pass], ndim: int) -> List[Tuple[int, int]]:

@@ -226,7 +226,8 @@ def generic_gradient_magnitude(input: Any, derivative: Callable, output: Any = N
     Examples
     --------
     >>> import numpy as np, stentor
-    >>> stentor.generic_gradient_magnitude(np.array([[0., 3.], [4., 7.]]), stentor.sobel, mode='nearest').round(3)
+    >>> x = np.array([[0., 3.], [4., 7.]])
+    >>> stentor.generic_gradient_magnitude(x, stentor.sobel, mode='nearest').round(3)
     array([[20., 20.],
            [20., 20.]])
     """

@@ -77,7 +77,7 @@ class Transform:
         self.run = in_turns(self.handle.run, turns) if split.loop else self.handle.run
 
     def _move(self, piece: Piece) -> Piece:
-        """The piece with the transformed axes moved last: arrays are copied to and from this form."""
+        """The piece with the transformed axes moved last, for arrays that are copied."""
         rest = [a for a in range(len(piece.source.shape)) if a not in piece.axes]
         self.order = rest + list(piece.axes)
         moved = [Layout.dense([layout.shape[a] for a in self.order]) for layout in (piece.source, piece.target)]

@@ -135,7 +135,8 @@ class Wide:
     def _sweep(self, wide: List[int], each: Pass) -> Sweep:
         """The sweep of one group, in float64, so that summing in groups loses no accuracy."""
         layout, zero = Layout.dense(wide), (lib.STN_CONSTANT, 0.0)
-        return Sweep(HOST, Request(each.taps, each.axes, [(zero, zero)] * len(each.axes),  # type: ignore[list-item]
+        return Sweep(HOST, Request(each.taps, each.axes,
+                                   [(zero, zero)] * len(each.axes),  # type: ignore[list-item]
                                    layout, layout, 'float64', ITEM_SIZES['float64']), 'host')
 
     def run_arrays(self, source: np.ndarray, target: np.ndarray) -> None:
@@ -164,7 +165,9 @@ class Short:
         line = each._replace(axes=(0,))
         at = taps.offsets[:, 0] + reach[0][0]
         zero = [tuple((kind, 0.0) for kind, _ in side) for side in each.sides]
-        index = extended(np.arange(1.0, points + 1), line._replace(sides=zero), reach).astype(np.intp)  # type: ignore[arg-type]
+        index = extended(np.arange(1.0, points + 1),
+                         line._replace(sides=zero),  # type: ignore[arg-type]
+                         reach).astype(np.intp)
         past = extended(np.zeros(points), line, reach)
         self.rows, self.constant = [], []
         for i in range(points):
@@ -279,7 +282,7 @@ def _can_extend(each: Pass) -> bool:
 
 
 def _is_short(shape: Tuple[int, ...], each: Pass) -> bool:
-    """Whether the pass runs along one axis of few points, or of fewer points than its taps reach."""
+    """Whether the pass runs along one axis of few points, or of fewer than its taps reach."""
     if len(each.axes) != 1 or not _can_extend(each) or len(shape) < 2:
         return False
     points = shape[each.axes[0]]
@@ -392,7 +395,9 @@ class HostFilter:
 
 
 class DeviceFilter(Prepared):
-    """Passes over arrays of one layout on a GPU. `overlap`: the output may share memory with the input."""
+    """Passes over arrays of one layout on a GPU.
+
+    `overlap` says that the output may share memory with the input."""
 
     def __init__(self, view: View, target: Layout, alignment: int, passes: List[Pass], steps: int, overlap: bool,
                  local: Optional[bool] = None):

@@ -50,7 +50,7 @@ def hfft(x: Any, n: Optional[int] = None, axis: int = -1, norm: Optional[str] = 
 
 def ihfft(x: Any, n: Optional[int] = None, axis: int = -1, norm: Optional[str] = None, overwrite_x: bool = False,
           workers: Optional[int] = None, *, plan: Any = None, out: Any = None) -> Any:
-    """Inverse-transform real numbers along an axis to a half Hermitian signal, as ``scipy.fft.ihfft``.
+    """Inverse-transform real numbers to a half Hermitian signal, as ``scipy.fft.ihfft``.
 
     Parameters
     ----------
@@ -115,7 +115,9 @@ def hfft2(x: Any, s: Sizes = None, axes: Sequence[int] = (-2, -1), norm: Optiona
 
 def ihfft2(x: Any, s: Sizes = None, axes: Sequence[int] = (-2, -1), norm: Optional[str] = None, overwrite_x: bool = False,
            workers: Optional[int] = None, *, plan: Any = None, out: Any = None) -> Any:
-    """Inverse-transform real numbers along two axes to a half Hermitian signal, as ``scipy.fft.ihfft2``.
+    """Inverse-transform real numbers over two axes, as ``scipy.fft.ihfft2``.
+
+    The result is the non-redundant half of a Hermitian signal.
 
     Parameters
     ----------
@@ -148,7 +150,7 @@ def ihfft2(x: Any, s: Sizes = None, axes: Sequence[int] = (-2, -1), norm: Option
 
 def hfftn(x: Any, s: Sizes = None, axes: Optional[Sequence[int]] = None, norm: Optional[str] = None, overwrite_x: bool = False,
           workers: Optional[int] = None, *, plan: Any = None, out: Any = None) -> Any:
-    """Transform a half Hermitian signal to a real spectrum along several axes, as ``scipy.fft.hfftn``.
+    """Transform a half Hermitian signal to a real spectrum over axes, as ``scipy.fft.hfftn``.
 
     Parameters
     ----------
@@ -181,7 +183,9 @@ def hfftn(x: Any, s: Sizes = None, axes: Optional[Sequence[int]] = None, norm: O
 
 def ihfftn(x: Any, s: Sizes = None, axes: Optional[Sequence[int]] = None, norm: Optional[str] = None, overwrite_x: bool = False,
            workers: Optional[int] = None, *, plan: Any = None, out: Any = None) -> Any:
-    """Inverse-transform real numbers over axes to a half Hermitian signal, as ``scipy.fft.ihfftn``.
+    """Inverse-transform real numbers over several axes, as ``scipy.fft.ihfftn``.
+
+    The result is the non-redundant half of a Hermitian signal.
 
     Parameters
     ----------

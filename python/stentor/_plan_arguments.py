@@ -77,7 +77,7 @@ def mapped_of(weights: Mapping) -> Taps:
 
 
 def stream_handle(stream: Any) -> Optional[int]:
-    """The handle of a stream: an object of PyTorch or CuPy, one with __cuda_stream__, or a number."""
+    """The handle of a stream, from PyTorch's or CuPy's object, __cuda_stream__, or a number."""
     if stream is None:
         return None
     handle = stream

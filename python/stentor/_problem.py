@@ -154,7 +154,7 @@ class Request(NamedTuple):
 
 
 def fill_problem(request: Request, split: Split):
-    """The stn_problem, and the stencil that it borrows. Offsets are 0 along unfiltered grid axes."""
+    """The stn_problem and the stencil that it borrows; offsets are 0 along unfiltered axes."""
     given, taps = list(request.axes), request.taps
     offsets = np.zeros((len(taps.weights), len(split.grid)), np.int64)
     for column, axis in enumerate(split.grid):

@@ -218,7 +218,9 @@ class _Dense(torch.nn.Module):
 
 
 class SpectralConv(torch.nn.Module):
-    """neuraloperator's SpectralConv: the same arguments, initial values and state_dict, with dense weights.
+    """neuraloperator's SpectralConv with dense weights.
+
+    It has the same arguments, initial values and state_dict.
 
     Parameters
     ----------
@@ -370,7 +372,8 @@ class SpectralConv(torch.nn.Module):
 
 def _as_list(modes: Union[int, Sequence[int]], name: str) -> List[int]:
     try:
-        return [whole(each, name, 1) for each in ([modes] if hasattr(modes, '__index__') else modes)]  # type: ignore[union-attr]
+        return [whole(each, name, 1) for each in (
+            [modes] if hasattr(modes, '__index__') else modes)]  # type: ignore[union-attr]
     except TypeError:
         raise ValueError(f'{name} is {modes!r}: give a whole number, or one for each axis') from None
 

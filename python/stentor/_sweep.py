@@ -14,7 +14,7 @@ STEPPING = ('host', 'direct')  # strategies whose results are accurate locally
 
 
 def _steps_serve(work: Context, request: Request, split: Split) -> bool:
-    """Whether computing step by step is preferred: transforms are not predicted GAIN times as fast."""
+    """Whether to compute step by step: transforms are not predicted to be GAIN times as fast."""
     best = stencil_plan(work, request._replace(local=False), split, warns=False, estimate_only=True)
     if best.strategy() in STEPPING:
         return False
@@ -23,7 +23,7 @@ def _steps_serve(work: Context, request: Request, split: Split) -> bool:
 
 
 class Sweep:
-    """A stencil plan that runs between addresses, which are multiples of the request's alignment."""
+    """A stencil plan that runs between addresses, multiples of the request's alignment."""
 
     def __init__(self, device: int, request: Request, strategy: Optional[str] = None):
         request = merged(request)
