@@ -102,7 +102,7 @@ class Weights(unittest.TestCase):
 
 
 class Eager(unittest.TestCase):
-    """A plain eager call skips the operator; all others reach it, also after a call that did not."""
+    """A plain eager call skips the operator; all others reach it, also after such a call."""
 
     def setUp(self):
         self.x, self.w = tensor(6, 7), tensor(3, 3, seed=1)

@@ -1,4 +1,4 @@
-"""Rarely used layouts against loops and scipy: several batches, tiny arrays, overlapping outputs."""
+"""Rare layouts against loops and scipy: several batches, tiny arrays, overlapping outputs."""
 import unittest
 
 import numpy as np

@@ -233,7 +233,7 @@ class Fourier(unittest.TestCase):
                     torch.testing.assert_close(a, b, atol=2e-4, rtol=2e-4)
 
     def test_in_a_model_of_blocks(self):
-        """The calls of a block of neuraloperator: `transform`, and the layer with an output shape."""
+        """The calls of neuraloperator's blocks: `transform`, and the layer with an output shape."""
         class Block(torch.nn.Module):
             def __init__(self, kind):
                 super().__init__()

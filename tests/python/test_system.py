@@ -241,7 +241,8 @@ class Doors(unittest.TestCase):
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         for i in range(100 if DEVICE == 'host' else 20):
             run(i)
-        self.assertLess(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before, 4096 if DEVICE == 'host' else 65536)  # KiB
+        # In KiB.
+        self.assertLess(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before, 4096 if DEVICE == 'host' else 65536)
 
 
 if __name__ == '__main__':
