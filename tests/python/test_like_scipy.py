@@ -251,7 +251,7 @@ class Refused(unittest.TestCase):
             np.testing.assert_allclose(stentor.fft.fft(x, number), scipy.fft.fft(x, number.value), atol=1e-12)
 
     def test_outputs_that_overlap(self):
-        """Filters and transforms into outputs that overlap their inputs, by various views; twice."""
+        """Filters and transforms into outputs overlapping their inputs, by various views, twice."""
         w = np.arange(9.0).reshape(3, 3)
         for seed in range(COUNT):
             rng = np.random.default_rng([36, seed])
