@@ -22,7 +22,7 @@ _lock = new_lock()
 def recall(key):
     """The cached entry of a key, or None.
 
-    None also for an unhashable key: it holds an invalid argument, which is refused later."""
+    None also for an unhashable key, whose arguments are checked later."""
     try:
         found = _prepared.get(key)
     except TypeError:

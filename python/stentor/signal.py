@@ -23,7 +23,8 @@ from ._words import said, whole
 __all__ = ['choose_conv_method', 'convolve', 'correlate', 'correlation_lags', 'fftconvolve', 'oaconvolve']
 MODES = ('full', 'same', 'valid')
 BLOCKS = 8  # the minimum length of a block of oaconvolve, in lengths of the shorter array
-# Nanoseconds of a multiply-add of the direct sum, of one point in one FFT stage, and of one call.
+# Nanoseconds of a multiply-add of the direct sum, of one point in one FFT stage, and of the
+# overhead of a convolution by transforms.
 SUM, BUTTERFLY, CALL = 0.5, 1.0, 1e5
 Axes = Union[None, int, Sequence[int]]
 
